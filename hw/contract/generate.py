@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""Generate Scala, C, Python and Markdown from the contract under hw/isa and hw/regs.
+
+Usage: generate.py OUTDIR.  Writes OUTDIR/scala/*.scala, OUTDIR/c/assasin_contract.h, OUTDIR/python/assasin_contract.py and
+OUTDIR/docs/contract.md.  A file is rewritten only when its text changes, so that builds stay incremental.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HW = Path(__file__).resolve().parent.parent
+SCALARS = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
+
+
+class ContractError(Exception):
+    """The contract contradicts itself; the message names file, item and rule."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One line of a riscv-opcodes table: name and the fixed bits."""
+
+    name: str
+    fields: tuple[str, ...]
+    match: int
+    mask: int
+
+    @property
+    def ident(self) -> str:
+        """Upper-case identifier, e.g. STREAM_READI_BU."""
+        return self.name.upper().replace(".", "_")
+
+
+def parse_opcodes(path: Path) -> list[Instruction]:
+    """Parse a riscv-opcodes table (name, operand names, `hi..lo=value` ranges)."""
+    out = []
+    for number, raw in enumerate(path.read_text().splitlines(), 1):
+        line = raw.split("#")[0].split()
+        if not line:
+            continue
+        match = mask = 0
+        fields = []
+        for word in line[1:]:
+            ranged = re.fullmatch(r"(\d+)\.\.(\d+)=(\w+)", word)
+            if not ranged:
+                fields.append(word.split("=")[0])
+                continue
+            hi, lo, value = int(ranged[1]), int(ranged[2]), int(ranged[3], 0)
+            bits = ((1 << (hi - lo + 1)) - 1) << lo
+            if mask & bits or value << lo & ~bits:
+                raise ContractError(f"{path.name}:{number}: {word} overlaps another range or does not fit")
+            mask |= bits
+            match |= value << lo
+        out.append(Instruction(line[0], tuple(fields), match, mask))
+    for i, a in enumerate(out):
+        for b in out[i + 1 :]:
+            if (a.match ^ b.match) & a.mask & b.mask == 0:
+                raise ContractError(f"{path.name}: {a.name} and {b.name} have overlapping encodings")
+    return out
+
+
+def field_size(kind: str) -> tuple[str, int, int]:
+    """Split `u32[6]` into scalar, count and size in bytes."""
+    parsed = re.fullmatch(r"(u8|u16|u32|u64)(?:\[(\d+)\])?", kind)
+    if not parsed:
+        raise ContractError(f"unknown field type {kind!r}")
+    count = int(parsed[2] or 0)
+    return parsed[1], count, SCALARS[parsed[1]] * max(count, 1)
+
+
+class Contract:
+    """All tables, loaded and checked."""
+
+    def __init__(self) -> None:
+        load = {p.stem: tomllib.loads(p.read_text()) for p in sorted((HW / "regs").glob("*.toml"))}
+        csr = tomllib.loads((HW / "isa" / "csrs.toml").read_text())
+        self.instructions = parse_opcodes(HW / "isa" / "rv_xassasin")
+        self.csrs: list[dict[str, Any]] = csr["csr"]
+        self.causes: list[dict[str, Any]] = csr["cause"]
+        self.windows: list[dict[str, Any]] = load["map"]["window"]
+        self.blocks = {d["block"]: d for d in load.values() if "block" in d}
+        self.enums = [e for d in load.values() for e in d.get("enum", [])]
+        self.consts = [c for d in load.values() for c in d.get("const", [])]
+        self.structs = [s for d in load.values() for s in d.get("struct", [])]
+        self.check()
+
+    def check(self) -> None:
+        """Reject overlapping registers, fields and windows and structs whose size or alignment is off."""
+        for name, block in self.blocks.items():
+            used: dict[int, str] = {}
+            for reg in block["reg"]:
+                for i in range(reg.get("count", 1)):
+                    at = reg["offset"] + 4 * i
+                    if at % 4 or at in used:
+                        raise ContractError(f"{name}.{reg['name']}: offset {at:#x} is misaligned or taken by {used.get(at)}")
+                    used[at] = reg["name"]
+                taken = 0
+                for fname, lsb, width, _ in reg.get("fields", []):
+                    bits = ((1 << width) - 1) << lsb
+                    if bits & taken or lsb + width > 32:
+                        raise ContractError(f"{name}.{reg['name']}.{fname}: overlaps a field or passes bit 31")
+                    taken |= bits
+        spans = sorted(
+            (w["base"] + w.get("stride", 0) * i, w["size"], w["name"])
+            for w in self.windows
+            if not w.get("local")
+            for i in range(w.get("count", 1))
+        )
+        for (base, size, name), (following, _, other) in zip(spans, spans[1:]):
+            if base + size > following:
+                raise ContractError(f"windows {name} and {other} overlap at {following:#x}")
+        for struct in self.structs:
+            offset = 0
+            for fname, kind, _ in struct["fields"]:
+                scalar, _, size = field_size(kind)
+                if offset % SCALARS[scalar]:
+                    raise ContractError(f"{struct['name']}.{fname}: offset {offset} is not aligned to {scalar}")
+                offset += size
+            if offset != struct["size"]:
+                raise ContractError(f"{struct['name']}: fields take {offset} bytes, size says {struct['size']}")
+
+
+def camel(name: str) -> str:
+    """UPPER_SNAKE or lower_snake to UpperCamel."""
+    return "".join(part.capitalize() for part in name.lower().split("_"))
+
+
+def snake(name: str) -> str:
+    """UpperCamel to UPPER_SNAKE."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper()
+
+
+BANNER = "Generated by hw/contract/generate.py from hw/isa and hw/regs. Do not edit."
+
+
+def scala(c: Contract) -> dict[str, str]:
+    """Scala objects in package assasin.contract."""
+    head = f"// {BANNER}\npackage assasin.contract\n\n"
+    out = {}
+    body = "import chisel3.util.BitPat\n\n/** Stream instructions as decode patterns. */\nobject StreamInstructions {\n"
+    for ins in c.instructions:
+        bits = "".join(("1" if ins.match >> b & 1 else "0") if ins.mask >> b & 1 else "?" for b in range(31, -1, -1))
+        body += f'  def {ins.ident}: BitPat = BitPat("b{bits}")\n'
+    out["StreamInstructions.scala"] = head + body + "}\n"
+    body = "/** Stream CSR addresses (first of each group). */\nobject StreamCsr {\n"
+    body += "".join(f"  /** {r['doc']} */\n  val {camel(r['name'])}: Int = {r['address']:#x}\n" for r in c.csrs) + "}\n\n"
+    body += "/** Exception causes (mcause). */\nobject Cause {\n"
+    body += "".join(f"  /** {r['doc']} */\n  val {camel(r['name'])}: Int = {r['code']}\n" for r in c.causes) + "}\n"
+    out["StreamCsr.scala"] = head + body
+    body = "/** Address map: base, size, stride and count of every window, bytes. */\nobject AddressMap {\n"
+    for w in c.windows:
+        n = camel(w["name"])
+        body += f"  /** {w['doc']} */\n  object {n} {{\n    val base: BigInt = BigInt(\"{w['base']:x}\", 16)\n"
+        body += f"    val size: BigInt = BigInt(\"{w['size']:x}\", 16)\n    val stride: Int = {w.get('stride', 0):#x}\n"
+        body += f"    val count: Int = {w.get('count', 1)}\n  }}\n"
+    out["AddressMap.scala"] = head + body + "}\n"
+    for name, block in c.blocks.items():
+        obj = camel(name) + "Regs"
+        body = f"/** {block['title']}: register byte offsets, reset values and fields (lsb, width). */\nobject {obj} {{\n"
+        for reg in block["reg"]:
+            r = camel(reg["name"])
+            body += f"  /** {reg['doc'] or reg['name']} */\n  object {r} {{\n    val offset: Int = {reg['offset']:#x}\n"
+            body += f"    val count: Int = {reg.get('count', 1)}\n    val reset: BigInt = BigInt(\"{reg.get('reset', 0):x}\", 16)\n"
+            for fname, lsb, width, doc in reg.get("fields", []):
+                body += f"    /** {doc} */\n    object {camel(fname)} {{ val lsb: Int = {lsb}; val width: Int = {width} }}\n"
+            body += "  }\n"
+        out[f"{obj}.scala"] = head + body + "}\n"
+    body = ""
+    for e in c.enums:
+        body += f"/** {e['doc']}. */\nobject {e['name']} {{\n"
+        body += "".join(f"  /** {doc} */\n  val {camel(n)}: Int = {v:#x}\n" for n, v, doc in e["values"]) + "}\n\n"
+    out["Enums.scala"] = head + body
+    return out
+
+
+def c_header(c: Contract) -> str:
+    """One C11/C++17 header: constants, field macros, packed structs with static asserts."""
+    o = [f"/* {BANNER} */", "#ifndef ASSASIN_CONTRACT_H", "#define ASSASIN_CONTRACT_H", ""]
+    o += ["#ifndef __ASSEMBLER__", "#include <assert.h>", "#include <stddef.h>", "#include <stdint.h>", "#endif", ""]
+    for ins in c.instructions:
+        o += [f"#define ASSASIN_MATCH_{ins.ident} {ins.match:#010x}", f"#define ASSASIN_MASK_{ins.ident} {ins.mask:#010x}"]
+    o += [""] + [f"#define ASSASIN_CSR_{r['name']} {r['address']:#x} /* {r['doc']} */" for r in c.csrs]
+    o += [""] + [f"#define ASSASIN_CAUSE_{r['name']} {r['code']} /* {r['doc']} */" for r in c.causes] + [""]
+    for w in c.windows:
+        o += [f"#define ASSASIN_{w['name']}_BASE {w['base']:#010x}u /* {w['doc']} */", f"#define ASSASIN_{w['name']}_SIZE {w['size']:#010x}u"]
+        if "stride" in w:
+            o += [f"#define ASSASIN_{w['name']}_STRIDE {w['stride']:#x}u", f"#define ASSASIN_{w['name']}_COUNT {w['count']}u"]
+    for name, block in c.blocks.items():
+        o += ["", f"/* {block['title']} */"]
+        if "base" in block:
+            o += [f"#define ASSASIN_{name}_BASE {block['base']:#x}u"]
+        for reg in block["reg"]:
+            o += [f"#define {name}_{reg['name']} {reg['offset']:#x}u /* {reg['access']}: {reg['doc']} */"]
+            for fname, lsb, width, doc in reg.get("fields", []):
+                stem = f"{name}_{reg['name']}_{fname}"
+                o += [f"#define {stem}_SHIFT {lsb} /* {doc} */", f"#define {stem}_MASK {(1 << width) - 1:#x}u"]
+    for e in c.enums:
+        o += ["", f"/* {e['doc']} */"]
+        o += [f"#define {snake(e['name'])}_{n} {v:#x}u /* {doc} */" for n, v, doc in e["values"]]
+    o += [""] + [f"#define {k['name']} {k['value']:#x}u /* {k['doc']} */" for k in c.consts]
+    o += ["", "#ifndef __ASSEMBLER__"]
+    for s in c.structs:
+        o += ["", f"/** {s['doc']} */", f"struct {s['name']} {{"]
+        for fname, kind, doc in s["fields"]:
+            scalar, count, _ = field_size(kind)
+            o += [f"    uint{SCALARS[scalar] * 8}_t {fname}{f'[{count}]' if count else ''}; /**< {doc} */"]
+        o += ["};", f'static_assert(sizeof(struct {s["name"]}) == {s["size"]}, "{s["name"]} size");']
+        offset = 0
+        for fname, kind, _ in s["fields"]:
+            o += [f'static_assert(offsetof(struct {s["name"]}, {fname}) == {offset}, "{s["name"]}.{fname} offset");']
+            offset += field_size(kind)[2]
+    return "\n".join(o + ["", "#endif", "", "#endif", ""])
+
+
+def python(c: Contract) -> str:
+    """One Python module: constants and ctypes structures."""
+    o = [f'"""{BANNER}"""', "", "from __future__ import annotations", "", "import ctypes", ""]
+    for ins in c.instructions:
+        o += [f"MATCH_{ins.ident} = {ins.match:#010x}", f"MASK_{ins.ident} = {ins.mask:#010x}"]
+    o += [f"CSR_{r['name']} = {r['address']:#x}" for r in c.csrs] + [f"CAUSE_{r['name']} = {r['code']}" for r in c.causes]
+    for w in c.windows:
+        o += [f"{w['name']}_BASE = {w['base']:#x}", f"{w['name']}_SIZE = {w['size']:#x}"]
+    for name, block in c.blocks.items():
+        for reg in block["reg"]:
+            o += [f"{name}_{reg['name']} = {reg['offset']:#x}"]
+            for fname, lsb, width, _ in reg.get("fields", []):
+                o += [f"{name}_{reg['name']}_{fname}_SHIFT = {lsb}", f"{name}_{reg['name']}_{fname}_MASK = {(1 << width) - 1:#x}"]
+    for e in c.enums:
+        o += [f"{snake(e['name'])}_{n} = {v:#x}" for n, v, _ in e["values"]]
+        o += [f"{snake(e['name'])} = {{{', '.join(f'{v:#x}: {n!r}' for n, v, _ in e['values'])}}}"]
+        o += [f"{snake(e['name'])}_DOC = {{{', '.join(f'{v:#x}: {d!r}' for _, v, d in e['values'])}}}"]
+    o += [f"{k['name']} = {k['value']:#x}" for k in c.consts]
+    for s in c.structs:
+        o += ["", "", f"class {camel(s['name'])}(ctypes.LittleEndianStructure):", f'    """{s["doc"]}"""', "", "    _fields_ = ["]
+        for fname, kind, _ in s["fields"]:
+            scalar, count, _ = field_size(kind)
+            ctype = f"ctypes.c_uint{SCALARS[scalar] * 8}"
+            o += [f'        ("{fname}", {ctype}{f" * {count}" if count else ""}),']
+        o += ["    ]", "", "", f"assert ctypes.sizeof({camel(s['name'])}) == {s['size']}"]
+    return "\n".join(o) + "\n"
+
+
+def markdown(c: Contract) -> str:
+    """Reference tables."""
+    o = ["# Contract reference", "", BANNER, "", "## Stream instructions", "", "| instruction | operands | match | mask |", "|---|---|---|---|"]
+    o += [f"| `{i.name}` | {', '.join(i.fields)} | `{i.match:08x}` | `{i.mask:08x}` |" for i in c.instructions]
+    o += ["", "## CSRs", "", "| CSR | address | access | meaning |", "|---|---|---|---|"]
+    o += [f"| {r['name']} | {r['address']:#x}{'+s' if 'count' in r else ''} | {r['access']} | {r['doc']} |" for r in c.csrs]
+    o += ["", "## Exception causes", "", "| cause | code | meaning |", "|---|---|---|"]
+    o += [f"| {r['name']} | {r['code']} | {r['doc']} |" for r in c.causes]
+    o += ["", "## Address map", "", "| window | base | size | meaning |", "|---|---|---|---|"]
+    o += [f"| {w['name']} | `{w['base']:08x}`{' + n*%x' % w['stride'] if 'stride' in w else ''} | `{w['size']:x}` | {w['doc']} |" for w in c.windows]
+    for name, block in c.blocks.items():
+        o += ["", f"## {name}: {block['title']}", "", "| register | offset | access | meaning |", "|---|---|---|---|"]
+        for reg in block["reg"]:
+            fields = "".join(f"<br>[{lsb + w - 1}:{lsb}] {n}: {d}" for n, lsb, w, d in reg.get("fields", []))
+            o += [f"| {reg['name']}{'[%d]' % reg['count'] if 'count' in reg else ''} | {reg['offset']:#05x} | {reg['access']} | {reg['doc']}{fields} |"]
+    for e in c.enums:
+        o += ["", f"## {e['name']}", "", e["doc"], "", "| name | value | meaning |", "|---|---|---|"]
+        o += [f"| {n} | {v:#x} | {d} |" for n, v, d in e["values"]]
+    for s in c.structs:
+        o += ["", f"## struct {s['name']} ({s['size']} bytes)", "", s["doc"], "", "| offset | field | type | meaning |", "|---|---|---|---|"]
+        offset = 0
+        for fname, kind, doc in s["fields"]:
+            o += [f"| {offset} | {fname} | {kind} | {doc} |"]
+            offset += field_size(kind)[2]
+    return "\n".join(o) + "\n"
+
+
+def write(path: Path, text: str) -> None:
+    """Write text unless the file already holds it."""
+    if path.exists() and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def main() -> int:
+    """Entry point; exit status 1 and a message on a contradiction."""
+    if len(sys.argv) != 2:
+        print("usage: generate.py OUTDIR", file=sys.stderr)
+        return 2
+    out = Path(sys.argv[1])
+    try:
+        contract = Contract()
+    except (ContractError, KeyError, tomllib.TOMLDecodeError) as err:
+        print(f"contract: {err}", file=sys.stderr)
+        return 1
+    for name, text in scala(contract).items():
+        write(out / "scala" / name, text)
+    write(out / "c" / "assasin_contract.h", c_header(contract))
+    write(out / "python" / "assasin_contract.py", python(contract))
+    write(out / "docs" / "contract.md", markdown(contract))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -40,10 +41,14 @@ struct Packet {
 struct OutPacket {
     uint32_t addr;
     std::vector<uint8_t> bytes;
+    uint64_t cycle; ///< of its last beat
 };
 
 class Bench {
   public:
+    /// Bytes of a packet's last beat that do not belong to it.
+    static constexpr uint8_t kFiller = 0xA5;
+
     explicit Bench(uint64_t seed) : rng(seed)
     {
         top.reset = 1;
@@ -134,6 +139,7 @@ class Bench {
     int in_percent = 100;     ///< chance that a beat is sent in a cycle
     int out_percent = 100;    ///< chance that `out` is ready
     std::vector<OutPacket> sent;
+    std::function<void(const Packet &)> on_delivered; ///< the last beat of a packet is on the port in this cycle
 
   private:
     void drive_in()
@@ -148,7 +154,7 @@ class Bench {
         for (size_t i = 0; i < 8; i++) {
             // Bytes past the packet's length are junk that must not reach a byte-exact memory.
             const size_t at = in_beat * 8 + i;
-            const uint8_t byte = at < p.bytes.size() ? p.bytes[at] : 0xA5;
+            const uint8_t byte = at < p.bytes.size() ? p.bytes[at] : kFiller;
             data |= static_cast<uint64_t>(byte) << (8 * i);
         }
         top.io_in_valid = 1;
@@ -162,6 +168,8 @@ class Bench {
         top.io_in_bits_mark = p.mark;
         if (++in_beat == beats) {
             in_beat = 0;
+            if (on_delivered)
+                on_delivered(p);
             queue.pop_front();
         }
     }
@@ -183,7 +191,7 @@ class Bench {
     void take_out()
     {
         if (!out_open) {
-            sent.push_back({top.io_out_bits_addr, {}});
+            sent.push_back({top.io_out_bits_addr, {}, 0});
             out_open = true;
             if (top.io_out_bits_addr % 64 || top.io_out_bits_dst != 16 || top.io_out_bits_toStream || top.io_out_bits_bytes < 1 ||
                 top.io_out_bits_bytes > 64)
@@ -195,6 +203,7 @@ class Bench {
         if (top.io_out_bits_last) {
             if (p.bytes.size() != top.io_out_bits_bytes || p.addr != top.io_out_bits_addr)
                 fail("drain packet length");
+            p.cycle = cycle;
             out_open = false;
         }
     }

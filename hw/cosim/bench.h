@@ -13,20 +13,9 @@
 
 #include "VStreamCore.h"
 #include "assasin_contract.h"
+#include "commit.h"
 
 namespace cosim {
-
-/// A retired instruction or a trap, as the trace port shows it.
-struct Commit {
-    uint64_t cycle;
-    uint32_t pc, insn;
-    bool wen;
-    unsigned rd;
-    uint32_t wdata;
-    bool trap;
-    uint32_t cause, tval;
-    bool stream_end;
-};
 
 /// One crossbar packet to the core.
 struct Packet {

@@ -2,10 +2,10 @@
 // Usage: isa_cosim SEED PROGRAMS FOLDER
 #include <chrono>
 #include <cinttypes>
-#include <cstring>
 
 #include "bench.h"
 #include "isa_program.h"
+#include "lockstep.h"
 #include "spike.h"
 
 using namespace cosim;
@@ -49,15 +49,8 @@ uint64_t run_program(uint64_t seed, const std::string &folder)
             std::printf("seed %" PRIu64 ": reference ended after %" PRIu64 " instructions\n", seed, compared);
             return 0;
         }
-        const bool same = ours.pc == theirs.pc && ours.insn == theirs.insn && ours.wen == theirs.wen &&
-                          (!ours.wen || (ours.rd == theirs.rd && ours.wdata == theirs.wdata));
-        if (!same) {
-            std::printf("seed %" PRIu64 ", instruction %" PRIu64 ", cycle %" PRIu64 ": core pc %08x insn %08x x%u=%08x(%d), reference pc %08x insn %08x "
-                        "x%u=%08x(%d)\n",
-                        seed, compared, ours.cycle, ours.pc, ours.insn, ours.rd, ours.wdata, ours.wen, theirs.pc, theirs.insn, theirs.rd,
-                        theirs.wdata, theirs.wen);
+        if (!same(ours, theirs, seed, compared))
             return 0;
-        }
         compared++;
         if (ours.pc == program.end_pc)
             return compared;
@@ -84,6 +77,6 @@ int main(int argc, char **argv)
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     std::printf("isa_cosim: seed %" PRIu64 ", %" PRIu64 " instructions compared in %.1f s\n", seed, total, seconds);
-    std::printf("%u passed, %u failed\n", passed, failed);
+    std::printf("isa_cosim: %u passed, %u failed\n", passed, failed);
     return failed != 0;
 }

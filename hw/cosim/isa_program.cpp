@@ -63,17 +63,10 @@ class Generator {
         const size_t jump = code.size();
         emit(0);
         handler_first = here();
-        emit(csrr(kTmp, kMcause));
-        emit(csrr(kTmp2, kMtval));
-        emit(addi(kTmp, kTmp, -1));
-        emit(csrr(kTmp2, kMepc));
-        emit(addi(kTmp2, kTmp2, 4));
-        emit(bne(kTmp, 0, 8));
-        // Fetch fault: mepc is the bad target.
-        emit(addi(kTmp2, kResume, 0));
-        emit(csrw(kMepc, kTmp2));
-        handler_last = here();
-        emit(mret);
+        if (options.interrupts)
+            interrupt_handler();
+        else
+            trap_handler();
         code[jump] = jal(0, static_cast<int32_t>(code.size() - jump) * 4);
         li(kTmp, handler_first);
         emit(csrw(kMtvec, kTmp));
@@ -86,6 +79,37 @@ class Generator {
         li(kRound, options.rounds);
         emit(csrw(kMinstret, 0));
         emit(csrw(kMinstreth, 0));
+        if (options.interrupts) {
+            li(kTmp, 0x800);
+            emit(csrw(kMie, kTmp));
+            emit(csr(6, 0, kMstatus, 8));
+        }
+    }
+
+    // Uses x25 and x29, which nothing else uses then.
+    void interrupt_handler()
+    {
+        emit(lui(kTmp2, kSpadBase + 0x10000));
+        emit(sw(0, kTmp2, static_cast<int32_t>(kAcknowledge - kSpadBase) - 0x10000));
+        emit(csrr(kResume, kMcause));
+        handler_last = here();
+        emit(mret);
+    }
+
+    // Skips the instruction; after a fetch fault goes on at x25.
+    void trap_handler()
+    {
+        emit(csrr(kTmp, kMcause));
+        emit(csrr(kTmp2, kMtval));
+        emit(addi(kTmp, kTmp, -1));
+        emit(csrr(kTmp2, kMepc));
+        emit(addi(kTmp2, kTmp2, 4));
+        emit(bne(kTmp, 0, 8));
+        // Fetch fault: mepc is the bad target.
+        emit(addi(kTmp2, kResume, 0));
+        emit(csrw(kMepc, kTmp2));
+        handler_last = here();
+        emit(mret);
     }
 
     void epilogue()
@@ -99,8 +123,8 @@ class Generator {
         emit(addi(kPointer, kPointer, 8));
         emit(bne(kPointer, kRound, -16));
         li(kTmp, kToHost);
-        emit(addi(kTmp2, 0, 1));
-        emit(sw(kTmp2, kTmp, 0));
+        emit(addi(5, 0, 1));
+        emit(sw(5, kTmp, 0));
         end_pc = here();
         emit(jal(0, 0));
     }
@@ -202,7 +226,8 @@ class Generator {
             emit(csr(chance(50) ? 1 + rnd(3) : 5 + rnd(3), near(), address, near()));
             return;
         }
-        const unsigned address = always[rnd(9)];
+        // An interrupt shows in the counters.
+        const unsigned address = options.interrupts ? unsigned(kMscratch) : always[rnd(9)];
         if (address == kMscratch)
             emit(csr(chance(50) ? 1 + rnd(3) : 5 + rnd(3), near(), address, near()));
         else if (address == kMinstret && chance(40))

@@ -340,7 +340,8 @@ bool Run::go(uint64_t &compared, StreamModel *totals)
     streams = 1u << s_log2;
     ring = 65536u >> s_log2;
     const unsigned ring_log2 = 16 - s_log2;
-    page_log2 = chance(50) ? std::min(12u, ring_log2) : 9 + rnd(ring_log2 - 9 + 1);
+    // At least two pages a ring: with one, a load across the end of the page waits for a page that has no room.
+    page_log2 = chance(50) ? std::min(12u, ring_log2 - 1) : 9 + rnd(ring_log2 - 9);
     page = 1u << page_log2;
     has_epilogue = chance(80);
     bench.in_percent = chance(50) ? 100 : static_cast<int>(20 + rnd(80));

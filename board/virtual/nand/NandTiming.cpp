@@ -1,6 +1,8 @@
 #include "NandTiming.h"
 
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace assasin {
 

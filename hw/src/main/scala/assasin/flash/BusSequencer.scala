@@ -184,6 +184,7 @@ class BusSequencer(p: SocParams) extends Module {
         when(left =/= 0.U) {
           latch()
         }.elsewhen(hasIn) {
+          indexNow := 1.U
           dataIn()
         }.elsewhen(hasOut) {
           state := sPreamble

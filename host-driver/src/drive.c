@@ -85,37 +85,6 @@ int assasin_clock(struct assasin_drive *drive, uint64_t *cycles)
     return rc;
 }
 
-int assasin_console_read(struct assasin_drive *drive, char *text, size_t room)
-{
-    size_t n = 0;
-    while (n < room) {
-        uint32_t word;
-        int rc = read32(drive, ASSASIN_CTRL_BASE + CTRL_CONSOLE_TX, &word);
-        if (rc)
-            return rc;
-        if (!(word >> 31))
-            break;
-        text[n++] = (char)word;
-    }
-    return (int)n;
-}
-
-int assasin_console_write(struct assasin_drive *drive, const char *text, size_t length)
-{
-    size_t n = 0;
-    for (; n < length; n++) {
-        uint32_t full;
-        int rc = read32(drive, ASSASIN_CTRL_BASE + CTRL_CONSOLE_RX, &full);
-        if (!rc && full >> 31)
-            break;
-        if (!rc)
-            rc = write32(drive, ASSASIN_CTRL_BASE + CTRL_CONSOLE_RX, (uint8_t)text[n]);
-        if (rc)
-            return rc;
-    }
-    return (int)n;
-}
-
 struct wait drive_wait_begin(struct assasin_drive *drive, const char *what)
 {
     uint64_t now = now_ms();

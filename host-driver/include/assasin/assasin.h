@@ -90,12 +90,6 @@ int assasin_register_write(struct assasin_drive *drive, uint32_t offset, uint32_
 /** The drive's clock: cycles of its timebase. \return 0 or a connection error. */
 int assasin_clock(struct assasin_drive *drive, uint64_t *cycles);
 
-/** Takes at most `room` characters from the firmware's console. \return how many (0: none waits), or a connection error. */
-int assasin_console_read(struct assasin_drive *drive, char *text, size_t room);
-
-/** Sends characters to the firmware's console. \return how many were taken (its buffer holds 16), or a connection error. */
-int assasin_console_write(struct assasin_drive *drive, const char *text, size_t length);
-
 /** @} */
 /** \defgroup memory DMA memory
  * @{ */

@@ -221,8 +221,6 @@ def _load_library() -> ctypes.CDLL:
         "assasin_register_read": (c_int, [d, c_uint32, POINTER(c_uint32)]),
         "assasin_register_write": (c_int, [d, c_uint32, c_uint32]),
         "assasin_clock": (c_int, [d, POINTER(c_uint64)]),
-        "assasin_console_read": (c_int, [d, p, c_size_t]),
-        "assasin_console_write": (c_int, [d, c_char_p, c_size_t]),
         "assasin_dma_alloc": (c_void_p, [d, c_size_t]),
         "assasin_dma_free": (None, [d, p]),
         "assasin_dma_address": (c_uint64, [d, p]),
@@ -344,15 +342,6 @@ class Drive:
         value = c_uint64()
         self._check(self._lib.assasin_clock(self._handle, byref(value)))
         return value.value
-
-    def console_read(self, room: int = 4096) -> bytes:
-        """Characters that wait at the firmware's console."""
-        text = ctypes.create_string_buffer(room)
-        return text.raw[: self._check(self._lib.assasin_console_read(self._handle, text, room))]
-
-    def console_write(self, text: bytes) -> int:
-        """Sends characters to the firmware's console; returns how many were taken."""
-        return self._check(self._lib.assasin_console_write(self._handle, text, len(text)))
 
     @contextmanager
     def dma(self, length: int) -> Iterator[tuple[int, ctypes.Array[c_char]]]:

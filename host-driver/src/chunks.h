@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** \file Takes the chunks that IO_READ delivers apart and checks that the output of every stream of every piece is whole. */
+/** \file Takes the chunks that IO_READ delivers apart and checks that the output of every stream of every piece is
+ * whole. */
 #ifndef ASSASIN_SRC_CHUNKS_H
 #define ASSASIN_SRC_CHUNKS_H
 

@@ -7,21 +7,18 @@
 
 #define DMA_INSIDE UINT32_MAX
 
-int dma_init(struct dma *dma, void *memory, size_t bytes, uint64_t bus)
-{
+int dma_init(struct dma *dma, void *memory, size_t bytes, uint64_t bus) {
     *dma = (struct dma){.memory = memory, .bus = bus, .pages = (uint32_t)(bytes / DMA_PAGE)};
     dma->run = calloc(dma->pages, sizeof(*dma->run));
     return dma->run ? 0 : -ENOMEM;
 }
 
-void dma_destroy(struct dma *dma)
-{
+void dma_destroy(struct dma *dma) {
     free(dma->run);
     dma->run = NULL;
 }
 
-void *dma_alloc(struct dma *dma, size_t bytes)
-{
+void *dma_alloc(struct dma *dma, size_t bytes) {
     uint64_t need = (bytes + DMA_PAGE - 1) / DMA_PAGE;
     if (need == 0 || need > dma->pages)
         return NULL;
@@ -44,8 +41,7 @@ void *dma_alloc(struct dma *dma, size_t bytes)
     return NULL;
 }
 
-void dma_free(struct dma *dma, void *memory)
-{
+void dma_free(struct dma *dma, void *memory) {
     if (!memory)
         return;
     size_t first = (size_t)((uint8_t *)memory - dma->memory) / DMA_PAGE;
@@ -53,8 +49,7 @@ void dma_free(struct dma *dma, void *memory)
     memset(dma->run + first, 0, pages * sizeof(*dma->run));
 }
 
-uint64_t dma_address(const struct dma *dma, const void *memory, size_t bytes)
-{
+uint64_t dma_address(const struct dma *dma, const void *memory, size_t bytes) {
     uintptr_t base = (uintptr_t)dma->memory, at = (uintptr_t)memory, size = (uintptr_t)dma->pages * DMA_PAGE;
     if (at < base || at - base >= size || bytes > size - (at - base))
         return UINT64_MAX;

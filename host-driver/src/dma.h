@@ -9,7 +9,8 @@
 /** Unit of allocation; also the NVMe memory page (CC.MPS = 0). */
 #define DMA_PAGE 4096u
 
-/** The allocator. `run[i]` is the length in pages of the allocation that starts at page i, DMA_INSIDE within one, 0 where free. */
+/** The allocator. `run[i]` is the length in pages of the allocation that starts at page i, DMA_INSIDE within one, 0
+ * where free. */
 struct dma {
     uint8_t *memory;
     uint64_t bus;

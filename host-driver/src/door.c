@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transport over the virtual board's door: a remote-PCI visitor (board/virtual/pciproxy/protocol.h) that is its own root complex. System
- * memory is a memfd that the board maps too. */
+/* Transport over the virtual board's door: a remote-PCI visitor (board/virtual/pciproxy/protocol.h) that is its own
+ * root complex. System memory is a memfd that the board maps too. */
 #define _GNU_SOURCE
 #include "transport.h"
 
@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 /* Above 4 GiB, so that every access proves the upper half of an address. */
-#define MEMORY_BUS 0x100000000ull
-#define BAR0_BUS 0xFE000000u
-#define BAR1_BUS 0xFE010000u
+#define MEMORY_BUS                0x100000000ull
+#define BAR0_BUS                  0xFE000000u
+#define BAR1_BUS                  0xFE010000u
 #define COMMAND_MEMORY_AND_MASTER 0x6u
 
 struct door {
@@ -27,19 +27,16 @@ struct door {
     uint32_t stall_ms;
 };
 
-static struct door *door_of(struct transport *t)
-{
+static struct door *door_of(struct transport *t) {
     return (struct door *)t;
 }
 
-static int gone(struct door *d)
-{
+static int gone(struct door *d) {
     return error_set(d->base.error, ENODEV, "the board closed the connection: its process has ended (see its log)");
 }
 
 /* Sends header and payload, with one file descriptor when fd >= 0. */
-static int send_message(struct door *d, int32_t cmd, const void *payload, uint64_t bytes, int fd)
-{
+static int send_message(struct door *d, int32_t cmd, const void *payload, uint64_t bytes, int fd) {
     struct pci_proxy_header header = {.cmd = cmd, .size = bytes};
     struct iovec parts[2] = {{&header, sizeof(header)}, {(void *)payload, bytes}};
     union {
@@ -81,8 +78,7 @@ static int send_message(struct door *d, int32_t cmd, const void *payload, uint64
     return 0;
 }
 
-static int receive(struct door *d, void *to, size_t bytes, const char *what)
-{
+static int receive(struct door *d, void *to, size_t bytes, const char *what) {
     char *p = to;
     while (bytes) {
         struct pollfd waiting = {.fd = d->fd, .events = POLLIN};
@@ -90,7 +86,8 @@ static int receive(struct door *d, void *to, size_t bytes, const char *what)
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready == 0)
-            return error_set(d->base.error, ETIMEDOUT, "the board did not answer %s within %u s", what, d->stall_ms / 1000);
+            return error_set(d->base.error, ETIMEDOUT, "the board did not answer %s within %u s", what,
+                             d->stall_ms / 1000);
         ssize_t got = recv(d->fd, p, bytes, 0);
         if (got < 0 && errno == EINTR)
             continue;
@@ -102,20 +99,20 @@ static int receive(struct door *d, void *to, size_t bytes, const char *what)
     return 0;
 }
 
-static int await_reply(struct door *d, const char *what, uint64_t *value)
-{
+static int await_reply(struct door *d, const char *what, uint64_t *value) {
     struct pci_proxy_header header;
     int rc = receive(d, &header, sizeof(header), what);
     if (rc)
         return rc;
     if (header.cmd != PCI_PROXY_RET || header.size != sizeof(*value))
-        return error_set(d->base.error, EPROTO, "what answers behind the socket does not speak the remote-PCI protocol (message %d of %llu bytes after %s)",
-                         header.cmd, (unsigned long long)header.size, what);
+        return error_set(
+            d->base.error, EPROTO,
+            "what answers behind the socket does not speak the remote-PCI protocol (message %d of %llu bytes after %s)",
+            header.cmd, (unsigned long long)header.size, what);
     return receive(d, value, sizeof(*value), what);
 }
 
-static int config(struct door *d, int32_t cmd, uint32_t address, uint32_t value, int32_t length, uint32_t *out)
-{
+static int config(struct door *d, int32_t cmd, uint32_t address, uint32_t value, int32_t length, uint32_t *out) {
     struct pci_proxy_cfg payload = {.addr = address, .val = value, .len = length};
     uint64_t reply;
     int rc = send_message(d, cmd, &payload, sizeof(payload), -1);
@@ -126,15 +123,13 @@ static int config(struct door *d, int32_t cmd, uint32_t address, uint32_t value,
     return rc;
 }
 
-static int bar(struct door *d, int32_t cmd, uint32_t offset, uint32_t value, uint64_t *reply)
-{
+static int bar(struct door *d, int32_t cmd, uint32_t offset, uint32_t value, uint64_t *reply) {
     struct pci_proxy_bar payload = {.addr = BAR0_BUS + (uint64_t)offset, .val = value, .size = 4, .memory = 1};
     int rc = send_message(d, cmd, &payload, sizeof(payload), -1);
     return rc ? rc : await_reply(d, cmd == PCI_PROXY_BAR_READ ? "a register read" : "a register write", reply);
 }
 
-static int door_read32(struct transport *t, uint32_t offset, uint32_t *value)
-{
+static int door_read32(struct transport *t, uint32_t offset, uint32_t *value) {
     uint64_t reply;
     int rc = bar(door_of(t), PCI_PROXY_BAR_READ, offset, 0, &reply);
     if (!rc)
@@ -142,15 +137,14 @@ static int door_read32(struct transport *t, uint32_t offset, uint32_t *value)
     return rc;
 }
 
-static int door_write32(struct transport *t, uint32_t offset, uint32_t value)
-{
+static int door_write32(struct transport *t, uint32_t offset, uint32_t value) {
     uint64_t reply;
     return bar(door_of(t), PCI_PROXY_BAR_WRITE, offset, value, &reply);
 }
 
-/* Between a message and its reply nothing arrives unasked, so a readable socket here means that the board has hung up. */
-static int door_sleep(struct transport *t, unsigned microseconds)
-{
+/* Between a message and its reply nothing arrives unasked, so a readable socket here means that the board has hung up.
+ */
+static int door_sleep(struct transport *t, unsigned microseconds) {
     struct door *d = door_of(t);
     struct pollfd waiting = {.fd = d->fd, .events = POLLIN | POLLRDHUP};
     struct timespec time = {.tv_sec = microseconds / 1000000, .tv_nsec = microseconds % 1000000 * 1000L};
@@ -164,8 +158,7 @@ static int door_sleep(struct transport *t, unsigned microseconds)
     return gone(d);
 }
 
-static void door_close(struct transport *t)
-{
+static void door_close(struct transport *t) {
     struct door *d = door_of(t);
     if (d->base.memory && d->base.memory != MAP_FAILED)
         munmap(d->base.memory, d->base.memory_bytes);
@@ -176,23 +169,22 @@ static void door_close(struct transport *t)
 
 static const struct transport_ops door_ops = {door_read32, door_write32, door_sleep, door_close};
 
-static int connect_to(struct door *d, const char *path)
-{
+static int connect_to(struct door *d, const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof(address.sun_path))
-        return error_set(d->base.error, EINVAL, "the socket path has %zu characters, the system allows %zu: %s", strlen(path),
-                         sizeof(address.sun_path) - 1, path);
+        return error_set(d->base.error, EINVAL, "the socket path has %zu characters, the system allows %zu: %s",
+                         strlen(path), sizeof(address.sun_path) - 1, path);
     memcpy(address.sun_path, path, strlen(path) + 1);
     d->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (d->fd < 0)
         return error_set(d->base.error, errno, "no socket: %s", strerror(errno));
     if (connect(d->fd, (struct sockaddr *)&address, sizeof(address)))
-        return error_set(d->base.error, errno, "no board answers at %s (%s): start one with `assasin flash virtual`", path, strerror(errno));
+        return error_set(d->base.error, errno, "no board answers at %s (%s): start one with `assasin flash virtual`",
+                         path, strerror(errno));
     return 0;
 }
 
-static int share_memory(struct door *d, size_t bytes)
-{
+static int share_memory(struct door *d, size_t bytes) {
     int fd = memfd_create("assasin-system-memory", MFD_CLOEXEC);
     if (fd < 0)
         return error_set(d->base.error, errno, "no shared memory: %s", strerror(errno));
@@ -209,8 +201,7 @@ static int share_memory(struct door *d, size_t bytes)
     return rc;
 }
 
-static int enable(struct door *d)
-{
+static int enable(struct door *d) {
     uint32_t id, class_code;
     int rc = config(d, PCI_PROXY_CFG_READ, 0, 0, 4, &id);
     if (rc == -ENODEV)
@@ -220,15 +211,16 @@ static int enable(struct door *d)
     if (rc)
         return rc;
     if (id != (BOARD_PCI_VENDOR | BOARD_PCI_DEVICE << 16) || class_code >> 8 != BOARD_PCI_CLASS)
-        return error_set(d->base.error, ENXIO, "PCI function %04x:%04x of class %06x is not an ASSASIN drive", id & 0xFFFF, id >> 16, class_code >> 8);
+        return error_set(d->base.error, ENXIO, "PCI function %04x:%04x of class %06x is not an ASSASIN drive",
+                         id & 0xFFFF, id >> 16, class_code >> 8);
     if (!(rc = config(d, PCI_PROXY_CFG_WRITE, BOARD_CFG_BAR0, BAR0_BUS, 4, NULL)) &&
         !(rc = config(d, PCI_PROXY_CFG_WRITE, BOARD_CFG_BAR1, BAR1_BUS, 4, NULL)))
         rc = config(d, PCI_PROXY_CFG_WRITE, BOARD_CFG_COMMAND, COMMAND_MEMORY_AND_MASTER, 2, NULL);
     return rc;
 }
 
-int door_open(const char *path, size_t memory_bytes, uint32_t stall_ms, struct assasin_error *error, struct transport **out)
-{
+int door_open(const char *path, size_t memory_bytes, uint32_t stall_ms, struct assasin_error *error,
+              struct transport **out) {
     struct door *d = calloc(1, sizeof(*d));
     if (!d)
         return error_set(error, ENOMEM, "out of memory");

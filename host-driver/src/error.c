@@ -4,8 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int error_set(struct assasin_error *error, int code, const char *format, ...)
-{
+int error_set(struct assasin_error *error, int code, const char *format, ...) {
     if (error) {
         va_list args;
         va_start(args, format);

@@ -7,8 +7,7 @@
 
 #define LIST_ENTRIES (DMA_PAGE / sizeof(uint64_t))
 
-int prp_build(uint64_t bus, size_t bytes, uint64_t *list, uint64_t list_bus, uint64_t prp[2])
-{
+int prp_build(uint64_t bus, size_t bytes, uint64_t *list, uint64_t list_bus, uint64_t prp[2]) {
     if (bytes == 0 || bus % 4)
         return -EINVAL;
     uint64_t first_page = bus / DMA_PAGE, last_page = (bus + bytes - 1) / DMA_PAGE;

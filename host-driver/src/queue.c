@@ -6,11 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define NO_SLOT UINT32_MAX
+#define NO_SLOT    UINT32_MAX
 #define LIST_WORDS (DMA_PAGE / sizeof(uint64_t))
 
-int queue_init(struct queue *q, struct dma *dma, uint32_t entries)
-{
+int queue_init(struct queue *q, struct dma *dma, uint32_t entries) {
     *q = (struct queue){.dma = dma, .entries = entries, .phase = 1, .free_slot = 0};
     uint32_t slots = entries - 1;
     q->sq = dma_alloc(dma, entries * sizeof(*q->sq));
@@ -26,8 +25,7 @@ int queue_init(struct queue *q, struct dma *dma, uint32_t entries)
     return 0;
 }
 
-void queue_destroy(struct queue *q)
-{
+void queue_destroy(struct queue *q) {
     dma_free(q->dma, q->sq);
     dma_free(q->dma, q->cq);
     dma_free(q->dma, q->lists);
@@ -35,8 +33,8 @@ void queue_destroy(struct queue *q)
     *q = (struct queue){0};
 }
 
-int queue_submit(struct queue *q, const struct assasin_command *command, void *data, size_t bytes, assasin_done_fn done, void *arg)
-{
+int queue_submit(struct queue *q, const struct assasin_command *command, void *data, size_t bytes, assasin_done_fn done,
+                 void *arg) {
     uint32_t id = q->free_slot;
     if (id == NO_SLOT)
         return -EAGAIN;
@@ -64,8 +62,7 @@ int queue_submit(struct queue *q, const struct assasin_command *command, void *d
     return 0;
 }
 
-int queue_reap(struct queue *q)
-{
+int queue_reap(struct queue *q) {
     int reaped = 0;
     for (;;) {
         struct nvme_cqe *entry = &q->cq[q->cq_head];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** \file One submission and completion queue pair in DMA memory. It knows no registers: its owner rings the doorbells. */
+/** \file One submission and completion queue pair in DMA memory. It knows no registers: its owner rings the doorbells.
+ */
 #ifndef ASSASIN_SRC_QUEUE_H
 #define ASSASIN_SRC_QUEUE_H
 
@@ -36,7 +37,8 @@ int queue_init(struct queue *q, struct dma *dma, uint32_t entries);
 void queue_destroy(struct queue *q);
 
 /** Puts a command on the ring; see assasin_submit(). \return 0, -EAGAIN, -EFAULT, -EMSGSIZE or -EINVAL. */
-int queue_submit(struct queue *q, const struct assasin_command *command, void *data, size_t bytes, assasin_done_fn done, void *arg);
+int queue_submit(struct queue *q, const struct assasin_command *command, void *data, size_t bytes, assasin_done_fn done,
+                 void *arg);
 
 /** Handles the completions that are there. \return how many. */
 int queue_reap(struct queue *q);

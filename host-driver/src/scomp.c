@@ -10,12 +10,12 @@
 
 /* Buffer of one IO_READ, and how many wait at the drive at once: one is filled while the other is taken apart. */
 #define READ_BYTES (64u << 10)
-#define READS 2
+#define READS      2
 
-int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes)
-{
+int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes) {
     if (bytes == 0 || bytes > SCOMP_MAX_ELF)
-        return drive_fail(drive, EINVAL, "loading a function: the ELF file has %zu bytes, the drive takes 1..%u", bytes, SCOMP_MAX_ELF);
+        return drive_fail(drive, EINVAL, "loading a function: the ELF file has %zu bytes, the drive takes 1..%u", bytes,
+                          SCOMP_MAX_ELF);
     struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_LOAD, [10] = slot, [11] = (uint32_t)bytes}};
     /* Whole dwords travel. */
     size_t padded = (bytes + 3) / 4 * 4;
@@ -28,8 +28,7 @@ int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void
     return rc;
 }
 
-int assasin_function_unload(struct assasin_drive *drive, uint16_t slot)
-{
+int assasin_function_unload(struct assasin_drive *drive, uint16_t slot) {
     struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_UNLOAD, [10] = slot}};
     return drive_execute(drive, ASSASIN_ADMIN, &command, NULL, 0, "unloading a function", NULL);
 }
@@ -50,26 +49,24 @@ struct exec {
     struct read_slot reads[READS];
     uint64_t submitted, consumed; /* reads are taken apart in the order in which they were submitted */
     void *request;
-    bool done;        /* IO_EXEC has completed */
-    bool last;        /* an IO_READ said that nothing more comes */
-    bool too_early;   /* an IO_READ overtook its IO_EXEC */
-    bool over;        /* the drive has forgotten the request */
+    bool done;                 /* IO_EXEC has completed */
+    bool last;                 /* an IO_READ said that nothing more comes */
+    bool too_early;            /* an IO_READ overtook its IO_EXEC */
+    bool over;                 /* the drive has forgotten the request */
     uint64_t submitted_at_end; /* `submitted` when IO_EXEC completed */
     int failed;
     uint16_t failed_status;
     struct assasin_completion completion;
 };
 
-static void exec_done(void *arg, const struct assasin_completion *completion)
-{
+static void exec_done(void *arg, const struct assasin_completion *completion) {
     struct exec *e = arg;
     e->completion = *completion;
     e->submitted_at_end = e->submitted;
     e->done = true;
 }
 
-static void read_done(void *arg, const struct assasin_completion *completion)
-{
+static void read_done(void *arg, const struct assasin_completion *completion) {
     struct read_slot *r = arg;
     struct exec *e = r->exec;
     r->busy = false;
@@ -88,8 +85,7 @@ static void read_done(void *arg, const struct assasin_completion *completion)
     }
 }
 
-static int submit_read(struct exec *e, struct read_slot *r)
-{
+static int submit_read(struct exec *e, struct read_slot *r) {
     struct assasin_command command = {.dw = {SCOMP_OPCODE_IO_READ, 1, [10] = e->handle, [12] = READ_BYTES}};
     int rc = assasin_submit(e->drive, ASSASIN_IO, &command, r->buffer, READ_BYTES, read_done, r);
     if (rc)
@@ -99,16 +95,14 @@ static int submit_read(struct exec *e, struct read_slot *r)
     return 0;
 }
 
-static struct read_slot *oldest_full(struct exec *e)
-{
+static struct read_slot *oldest_full(struct exec *e) {
     for (unsigned i = 0; i < READS; i++)
         if (e->reads[i].full && e->reads[i].number == e->consumed)
             return &e->reads[i];
     return NULL;
 }
 
-static int take_apart(struct exec *e)
-{
+static int take_apart(struct exec *e) {
     struct read_slot *r;
     while ((r = oldest_full(e))) {
         r->full = false;
@@ -116,7 +110,8 @@ static int take_apart(struct exec *e)
         if (e->failed)
             continue;
         if (r->bytes > READ_BYTES)
-            return drive_fail(e->drive, EPROTO, "the drive claims to have sent %u bytes into a buffer of %u", r->bytes, READ_BYTES);
+            return drive_fail(e->drive, EPROTO, "the drive claims to have sent %u bytes into a buffer of %u", r->bytes,
+                              READ_BYTES);
         int rc = chunks_feed(&e->chunks, r->buffer, r->bytes, &e->drive->error);
         e->drive->status = 0;
         if (rc && rc != -EPROTO)
@@ -127,8 +122,7 @@ static int take_apart(struct exec *e)
     return 0;
 }
 
-static unsigned reads_busy(const struct exec *e)
-{
+static unsigned reads_busy(const struct exec *e) {
     unsigned n = 0;
     for (unsigned i = 0; i < READS; i++)
         n += e->reads[i].busy;
@@ -136,8 +130,7 @@ static unsigned reads_busy(const struct exec *e)
 }
 
 /* Stops the request, so that everything of it that is in flight completes. */
-static void abort_job(struct exec *e)
-{
+static void abort_job(struct exec *e) {
     struct assasin_command command = {.dw = {SCOMP_OPCODE_IO_ABORT, 1, [10] = e->handle}};
     struct assasin_completion completion;
     if (assasin_submit(e->drive, ASSASIN_IO, &command, NULL, 0, NULL, NULL) == 0)
@@ -145,14 +138,14 @@ static void abort_job(struct exec *e)
     (void)drive_roundtrip(e->drive, ASSASIN_IO, &command, NULL, 0, "aborting a job", &completion);
 }
 
-static int pump(struct exec *e)
-{
+static int pump(struct exec *e) {
     struct wait w = drive_wait_begin(e->drive, "running a job");
     bool aborted = false;
     while (!(e->done && reads_busy(e) == 0 && (e->last || e->completion.status || e->failed))) {
         bool refused = e->done && e->completion.status;
         if (e->over && reads_busy(e) == 0 && !e->last && !refused && !e->failed)
-            e->failed = drive_fail(e->drive, EPROTO, "the drive ended a job without saying which of its output was the last");
+            e->failed =
+                drive_fail(e->drive, EPROTO, "the drive ended a job without saying which of its output was the last");
         for (unsigned i = 0; i < READS && !e->last && !refused && !e->failed && !e->too_early; i++) {
             int rc = e->reads[i].busy || e->reads[i].full ? 0 : submit_read(e, &e->reads[i]);
             if (rc && rc != -EAGAIN)
@@ -182,8 +175,7 @@ static int pump(struct exec *e)
     return 0;
 }
 
-static int finish(struct exec *e, uint32_t *failed)
-{
+static int finish(struct exec *e, uint32_t *failed) {
     if (e->failed) {
         e->drive->status = e->failed_status;
         return e->failed;
@@ -192,21 +184,20 @@ static int finish(struct exec *e, uint32_t *failed)
     if (rc)
         return rc;
     if (e->chunks.ends != e->chunks.pieces || e->chunks.failed != e->completion.dw0)
-        return drive_fail(e->drive, EPROTO, "the drive reports %u failed pieces, but %u of %u ended, %u of them failed", e->completion.dw0,
-                          e->chunks.ends, e->chunks.pieces, e->chunks.failed);
+        return drive_fail(e->drive, EPROTO, "the drive reports %u failed pieces, but %u of %u ended, %u of them failed",
+                          e->completion.dw0, e->chunks.ends, e->chunks.pieces, e->chunks.failed);
     if (failed)
         *failed = e->chunks.failed;
     return 0;
 }
 
-static size_t request_bytes(const struct assasin_job *job)
-{
-    return sizeof(struct scomp_request) + (job->args_bytes + 7u) / 8 * 8 + (size_t)job->pieces * job->streams_in * sizeof(struct scomp_stream) +
+static size_t request_bytes(const struct assasin_job *job) {
+    return sizeof(struct scomp_request) + (job->args_bytes + 7u) / 8 * 8 +
+           (size_t)job->pieces * job->streams_in * sizeof(struct scomp_stream) +
            (size_t)job->extent_count * sizeof(struct scomp_extent);
 }
 
-static void write_request(const struct assasin_job *job, uint8_t *p)
-{
+static void write_request(const struct assasin_job *job, uint8_t *p) {
     struct scomp_request head = {
         .magic = SCOMP_MAGIC,
         .version = SCOMP_VERSION,
@@ -235,8 +226,8 @@ static void write_request(const struct assasin_job *job, uint8_t *p)
     }
 }
 
-static int prepare(struct exec *e, const struct assasin_job *job, const struct assasin_sink *sink, void *arg, size_t bytes)
-{
+static int prepare(struct exec *e, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
+                   size_t bytes) {
     struct assasin_drive *drive = e->drive;
     if (chunks_init(&e->chunks, job->pieces, job->streams_out, sink, arg))
         return drive_fail(drive, ENOMEM, "out of memory");
@@ -261,8 +252,7 @@ static int prepare(struct exec *e, const struct assasin_job *job, const struct a
     return rc;
 }
 
-static void release(struct exec *e)
-{
+static void release(struct exec *e) {
     chunks_destroy(&e->chunks);
     for (unsigned i = 0; i < READS; i++)
         dma_free(&e->drive->dma, e->reads[i].buffer);
@@ -270,8 +260,8 @@ static void release(struct exec *e)
     free(e);
 }
 
-int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg, uint32_t *failed)
-{
+int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
+                 uint32_t *failed) {
     if (drive->dead)
         return drive->dead;
     /* The drive checks the request; here only what this function itself relies on. */
@@ -279,7 +269,9 @@ int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, con
         return drive_fail(drive, EINVAL, "a job has 1..%u pieces, not %u", SCOMP_MAX_PIECES, job->pieces);
     size_t bytes = request_bytes(job);
     if (bytes > drive->info.transfer_bytes)
-        return drive_fail(drive, EMSGSIZE, "the request takes %zu bytes, one command carries %u: use fewer pieces or extents", bytes, drive->info.transfer_bytes);
+        return drive_fail(drive, EMSGSIZE,
+                          "the request takes %zu bytes, one command carries %u: use fewer pieces or extents", bytes,
+                          drive->info.transfer_bytes);
     struct exec *e = calloc(1, sizeof(*e));
     if (!e)
         return drive_fail(drive, ENOMEM, "out of memory");
@@ -306,8 +298,8 @@ struct assasin_result {
     struct stream_output *output; /* pieces x streams */
 };
 
-static int collect_data(void *arg, uint32_t piece, uint8_t stream, uint64_t position, const void *data, uint32_t bytes)
-{
+static int collect_data(void *arg, uint32_t piece, uint8_t stream, uint64_t position, const void *data,
+                        uint32_t bytes) {
     struct assasin_result *r = arg;
     struct stream_output *o = &r->output[(size_t)piece * r->streams + stream];
     (void)position;
@@ -324,26 +316,26 @@ static int collect_data(void *arg, uint32_t piece, uint8_t stream, uint64_t posi
     return 0;
 }
 
-static int collect_end(void *arg, uint32_t piece, const struct assasin_piece *how)
-{
+static int collect_end(void *arg, uint32_t piece, const struct assasin_piece *how) {
     struct assasin_result *r = arg;
     r->piece[piece] = *how;
     return 0;
 }
 
-int assasin_run(struct assasin_drive *drive, const struct assasin_job *job, struct assasin_result **result)
-{
+int assasin_run(struct assasin_drive *drive, const struct assasin_job *job, struct assasin_result **result) {
     static const struct assasin_sink sink = {collect_data, collect_end};
     struct assasin_result *r = calloc(1, sizeof(*r));
     if (!r || job->pieces > SCOMP_MAX_PIECES) {
         free(r);
-        return r ? drive_fail(drive, EINVAL, "a job has 1..%u pieces, not %u", SCOMP_MAX_PIECES, job->pieces) : drive_fail(drive, ENOMEM, "out of memory");
+        return r ? drive_fail(drive, EINVAL, "a job has 1..%u pieces, not %u", SCOMP_MAX_PIECES, job->pieces)
+                 : drive_fail(drive, ENOMEM, "out of memory");
     }
     r->pieces = job->pieces;
     r->streams = job->streams_out;
     r->piece = calloc(job->pieces ? job->pieces : 1, sizeof(*r->piece));
     r->output = calloc((size_t)job->pieces * job->streams_out + 1, sizeof(*r->output));
-    int rc = r->piece && r->output ? assasin_exec(drive, job, &sink, r, &r->failed) : drive_fail(drive, ENOMEM, "out of memory");
+    int rc = r->piece && r->output ? assasin_exec(drive, job, &sink, r, &r->failed)
+                                   : drive_fail(drive, ENOMEM, "out of memory");
     if (rc) {
         assasin_result_free(r);
         return rc;
@@ -352,18 +344,15 @@ int assasin_run(struct assasin_drive *drive, const struct assasin_job *job, stru
     return 0;
 }
 
-uint32_t assasin_result_failed(const struct assasin_result *result)
-{
+uint32_t assasin_result_failed(const struct assasin_result *result) {
     return result->failed;
 }
 
-const struct assasin_piece *assasin_result_piece(const struct assasin_result *result, uint32_t piece)
-{
+const struct assasin_piece *assasin_result_piece(const struct assasin_result *result, uint32_t piece) {
     return piece < result->pieces ? &result->piece[piece] : NULL;
 }
 
-const void *assasin_result_data(const struct assasin_result *result, uint32_t piece, uint8_t stream, size_t *bytes)
-{
+const void *assasin_result_data(const struct assasin_result *result, uint32_t piece, uint8_t stream, size_t *bytes) {
     *bytes = 0;
     if (piece >= result->pieces || stream >= result->streams)
         return NULL;
@@ -372,8 +361,7 @@ const void *assasin_result_data(const struct assasin_result *result, uint32_t pi
     return o->data;
 }
 
-void assasin_result_free(struct assasin_result *result)
-{
+void assasin_result_free(struct assasin_result *result) {
     if (!result)
         return;
     for (size_t i = 0; result->output && i < (size_t)result->pieces * result->streams; i++)

@@ -3,8 +3,7 @@
 #include <assasin/assasin.h>
 #include <errno.h>
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
+static uint64_t gcd(uint64_t a, uint64_t b) {
     while (b) {
         uint64_t r = a % b;
         a = b;
@@ -22,8 +21,7 @@ struct cutter {
     uint32_t room, used;
 };
 
-static void cut(struct cutter *c, uint64_t blocks)
-{
+static void cut(struct cutter *c, uint64_t blocks) {
     while (blocks && c->at < c->count) {
         uint64_t left = c->extents[c->at].count - c->offset, take = left < blocks ? left : blocks;
         if (take) {
@@ -40,9 +38,9 @@ static void cut(struct cutter *c, uint64_t blocks)
     }
 }
 
-int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t record_bytes, uint32_t block_bytes,
-                  uint32_t pieces, struct assasin_input *inputs, struct assasin_extent *parts, uint32_t *part_count)
-{
+int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t record_bytes,
+                  uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs, struct assasin_extent *parts,
+                  uint32_t *part_count) {
     if (bytes == 0 || record_bytes == 0 || block_bytes == 0 || pieces == 0)
         return -EINVAL;
     uint64_t held = 0;

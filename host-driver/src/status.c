@@ -45,33 +45,36 @@ static const struct {
     {0x281, EIO, "unrecovered read error"},
 };
 
-const char *assasin_strerror(uint16_t status)
-{
+const char *assasin_strerror(uint16_t status) {
     for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
         if (statuses[i].status == status)
             return statuses[i].text;
     return "unknown status";
 }
 
-static int status_errno(uint16_t status)
-{
+static int status_errno(uint16_t status) {
     for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
         if (statuses[i].status == status)
             return statuses[i].code;
     return EIO;
 }
 
-const char *assasin_elf_strerror(uint32_t reason)
-{
+const char *assasin_elf_strerror(uint32_t reason) {
     switch (reason) {
-    case SCOMP_ELF_ERROR_NOT_ELF: return "it is not an ELF file, or it is truncated";
+    case SCOMP_ELF_ERROR_NOT_ELF:
+        return "it is not an ELF file, or it is truncated";
     case SCOMP_ELF_ERROR_NOT_RV32:
-        return "it is not a 32-bit little-endian RISC-V executable without compressed or floating-point code (build with -march=rv32im -mabi=ilp32)";
-    case SCOMP_ELF_ERROR_TOO_LARGE: return "a segment does not fit the 32 KiB of instruction memory or the 64 KiB of scratchpad";
+        return "it is not a 32-bit little-endian RISC-V executable without compressed or floating-point code (build "
+               "with -march=rv32im -mabi=ilp32)";
+    case SCOMP_ELF_ERROR_TOO_LARGE:
+        return "a segment does not fit the 32 KiB of instruction memory or the 64 KiB of scratchpad";
     case SCOMP_ELF_ERROR_BAD_SEGMENT:
-        return "a segment lies outside instruction memory and scratchpad, over the arguments, or outside the file (link with offload.ld)";
-    case SCOMP_ELF_ERROR_NO_ENTRY: return "its entry point is misaligned or outside the loaded instructions (link with the offload runtime)";
-    default: return "unknown reason";
+        return "a segment lies outside instruction memory and scratchpad, over the arguments, or outside the file "
+               "(link with offload.ld)";
+    case SCOMP_ELF_ERROR_NO_ENTRY:
+        return "its entry point is misaligned or outside the loaded instructions (link with the offload runtime)";
+    default:
+        return "unknown reason";
     }
 }
 
@@ -95,20 +98,19 @@ static const struct {
     {offsetof(struct scomp_request, reserved1), "a reserved field"},
 };
 
-const char *assasin_request_strerror(uint32_t offset)
-{
+const char *assasin_request_strerror(uint32_t offset) {
     if (offset >= offsetof(struct scomp_request, reserved1) && offset < sizeof(struct scomp_request))
         return "a reserved field";
     if (offset >= sizeof(struct scomp_request))
-        return "the arguments, a stream or an extent: empty, overlapping, past the end of the drive, or its length does not fit";
+        return "the arguments, a stream or an extent: empty, overlapping, past the end of the drive, or its length "
+               "does not fit";
     for (size_t i = 0; i < sizeof(request_fields) / sizeof(request_fields[0]); i++)
         if (request_fields[i].offset == offset)
             return request_fields[i].text;
     return "unknown field";
 }
 
-int drive_check(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion)
-{
+int drive_check(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion) {
     uint16_t status = completion->status;
     if (status == 0)
         return 0;
@@ -117,31 +119,46 @@ int drive_check(struct assasin_drive *drive, const char *what, const struct assa
     if (status == VENDOR(BAD_ELF))
         rc = drive_fail(drive, EINVAL, "%s: %s: %s", what, text, assasin_elf_strerror(completion->dw0));
     else if (status == VENDOR(BAD_REQUEST))
-        rc = drive_fail(drive, EINVAL, "%s: %s, byte %u: %s", what, text, completion->dw0, assasin_request_strerror(completion->dw0));
+        rc = drive_fail(drive, EINVAL, "%s: %s, byte %u: %s", what, text, completion->dw0,
+                        assasin_request_strerror(completion->dw0));
     else
-        rc = drive_fail(drive, status_errno(status), "%s: %s (NVMe status %x.%02xh)", what, text, status >> 8, status & 0xFF);
+        rc = drive_fail(drive, status_errno(status), "%s: %s (NVMe status %x.%02xh)", what, text, status >> 8,
+                        status & 0xFF);
     drive->status = status;
     return rc;
 }
 
-const char *assasin_piece_strerror(const struct assasin_piece *piece, struct assasin_error *text)
-{
-    static const char *const causes[] = {
-        [0] = "misaligned jump", [1] = "fetch outside instruction memory", [2] = "illegal instruction", [3] = "breakpoint", [4] = "misaligned load",
-        [5] = "load outside the scratchpad", [6] = "misaligned store", [7] = "store outside the scratchpad"};
+const char *assasin_piece_strerror(const struct assasin_piece *piece, struct assasin_error *text) {
+    static const char *const causes[] = {[0] = "misaligned jump",     [1] = "fetch outside instruction memory",
+                                         [2] = "illegal instruction", [3] = "breakpoint",
+                                         [4] = "misaligned load",     [5] = "load outside the scratchpad",
+                                         [6] = "misaligned store",    [7] = "store outside the scratchpad"};
     const char *cause = piece->cause < sizeof(causes) / sizeof(causes[0]) ? causes[piece->cause] : NULL;
     if (piece->cause == ASSASIN_CAUSE_STREAM_RANGE)
         cause = "stream read out of range";
     switch (piece->status) {
-    case SCOMP_STATUS_OK: error_set(text, 0, "ok"); break;
-    case SCOMP_STATUS_EXIT_CODE: error_set(text, 0, "compute returned %u", piece->exit_code); break;
-    case SCOMP_STATUS_TRAP:
-        error_set(text, 0, "trap: %s (cause %u) at PC 0x%x, tval 0x%x", cause ? cause : "unknown", piece->cause, piece->pc, piece->tval);
+    case SCOMP_STATUS_OK:
+        error_set(text, 0, "ok");
         break;
-    case SCOMP_STATUS_WATCHDOG: error_set(text, 0, "stopped by the watchdog at PC 0x%x after %llu cycles", piece->pc, (unsigned long long)piece->report.cycles); break;
-    case SCOMP_STATUS_ABORTED: error_set(text, 0, "aborted"); break;
-    case SCOMP_STATUS_MEDIA: error_set(text, 0, "a page of its input could not be read"); break;
-    default: error_set(text, 0, "unknown status %u", piece->status);
+    case SCOMP_STATUS_EXIT_CODE:
+        error_set(text, 0, "compute returned %u", piece->exit_code);
+        break;
+    case SCOMP_STATUS_TRAP:
+        error_set(text, 0, "trap: %s (cause %u) at PC 0x%x, tval 0x%x", cause ? cause : "unknown", piece->cause,
+                  piece->pc, piece->tval);
+        break;
+    case SCOMP_STATUS_WATCHDOG:
+        error_set(text, 0, "stopped by the watchdog at PC 0x%x after %llu cycles", piece->pc,
+                  (unsigned long long)piece->report.cycles);
+        break;
+    case SCOMP_STATUS_ABORTED:
+        error_set(text, 0, "aborted");
+        break;
+    case SCOMP_STATUS_MEDIA:
+        error_set(text, 0, "a page of its input could not be read");
+        break;
+    default:
+        error_set(text, 0, "unknown status %u", piece->status);
     }
     return text->text;
 }

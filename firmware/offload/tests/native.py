@@ -29,7 +29,9 @@ class Fault(Exception):
     """What would have been a trap on a core."""
 
 
-def run(name: str, inputs: list[bytes], args: bytes = b"", outputs: int = 1, piece: int = 0, pieces: int = 1) -> tuple[int, list[bytes]]:
+def run(
+    name: str, inputs: list[bytes], args: bytes = b"", outputs: int = 1, piece: int = 0, pieces: int = 1
+) -> tuple[int, list[bytes]]:
     """Runs offload `name` on the input streams. Returns compute's value and the output streams. Raises Fault."""
     lib = ctypes.CDLL(str(ROOT / "build" / "offload" / "native" / f"{name}.so"))
     p = _Piece()

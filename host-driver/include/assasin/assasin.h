@@ -3,11 +3,12 @@
  * \file
  * libassasin: a user-space NVMe driver for ASSASIN drives, with their computational commands (scomp).
  *
- * Functions return 0 or a negative errno; assasin_last_error() then says what happened in words and assasin_last_status() what the drive
- * answered, if it did. Errors of the connection: -ENODEV the drive is gone (the board process ended), -ETIMEDOUT it did not answer; after
- * either, every further call fails the same way and only assasin_close() is left. NVMe errors: -ERANGE for LBA Out of Range, -ENOSPC
- * for Capacity Exceeded, -EINVAL for invalid fields, opcodes, requests and ELF files, -EBADF for an unknown function or handle, -EBUSY for
- * no resources, -ECANCELED for aborted commands, -EIO for everything else.
+ * Functions return 0 or a negative errno; assasin_last_error() then says what happened in words and
+ * assasin_last_status() what the drive answered, if it did. Errors of the connection: -ENODEV the drive is gone (the
+ * board process ended), -ETIMEDOUT it did not answer; after either, every further call fails the same way and only
+ * assasin_close() is left. NVMe errors: -ERANGE for LBA Out of Range, -ENOSPC for Capacity Exceeded, -EINVAL for
+ * invalid fields, opcodes, requests and ELF files, -EBADF for an unknown function or handle, -EBUSY for no resources,
+ * -ECANCELED for aborted commands, -EIO for everything else.
  *
  * A drive belongs to one thread at a time. The library has no global state.
  */
@@ -38,7 +39,7 @@ struct assasin_options {
     uint32_t queue_depth;  /**< entries of the I/O queues, 2..65536; default 128, at most what the drive offers */
     uint64_t memory_bytes; /**< size of the memory that the drive can reach, multiple of 4096; default 64 MiB */
     uint32_t stall_ms;     /**< give up when drive and clock stand still this long, ms of wall time; default 30,000 */
-    uint32_t limit_ms;     /**< give up when no command completes this long although the clock runs; default 1,800,000 */
+    uint32_t limit_ms; /**< give up when no command completes this long although the clock runs; default 1,800,000 */
 };
 
 /** What a drive is. */
@@ -61,14 +62,15 @@ struct assasin_info {
  * \param options NULL for the defaults.
  * \param drive receives the drive.
  * \param error receives the message on failure; may be NULL.
- * \return 0; -EINVAL malformed address or options; -ENOENT or -ECONNREFUSED no board there; -EBUSY another visitor is connected;
- * -ENXIO what answers is not an ASSASIN drive; -ENODEV, -ETIMEDOUT, -EIO as above.
+ * \return 0; -EINVAL malformed address or options; -ENOENT or -ECONNREFUSED no board there; -EBUSY another visitor is
+ * connected; -ENXIO what answers is not an ASSASIN drive; -ENODEV, -ETIMEDOUT, -EIO as above.
  */
-int assasin_open(const char *address, const struct assasin_options *options, struct assasin_drive **drive, struct assasin_error *error);
+int assasin_open(const char *address, const struct assasin_options *options, struct assasin_drive **drive,
+                 struct assasin_error *error);
 
 /**
- * Shuts the controller down (CC.SHN normal, waits until the drive has saved its map) and frees everything, DMA memory included.
- * \return 0, or the error of the shutdown; the drive is gone in any case. \param drive may be NULL.
+ * Shuts the controller down (CC.SHN normal, waits until the drive has saved its map) and frees everything, DMA memory
+ * included. \return 0, or the error of the shutdown; the drive is gone in any case. \param drive may be NULL.
  */
 int assasin_close(struct assasin_drive *drive);
 
@@ -94,7 +96,8 @@ int assasin_clock(struct assasin_drive *drive, uint64_t *cycles);
 /** \defgroup memory DMA memory
  * @{ */
 
-/** Allocates zeroed, 4096-byte aligned memory that the drive can reach. \return NULL when it is used up (-> assasin_options). */
+/** Allocates zeroed, 4096-byte aligned memory that the drive can reach. \return NULL when it is used up (->
+ * assasin_options). */
 void *assasin_dma_alloc(struct assasin_drive *drive, size_t bytes);
 
 /** Frees what assasin_dma_alloc() returned; NULL is allowed. No command may still use it. */
@@ -112,8 +115,8 @@ uint64_t assasin_dma_address(const struct assasin_drive *drive, const void *memo
 /** Queue number of the I/O queue. */
 #define ASSASIN_IO 1
 
-/** A submission queue entry: dword 0 [7:0] opcode, dword 1 namespace, dwords 6..9 PRPs, dwords 10..15 the command's. The library sets the
- * command identifier. */
+/** A submission queue entry: dword 0 [7:0] opcode, dword 1 namespace, dwords 6..9 PRPs, dwords 10..15 the command's.
+ * The library sets the command identifier. */
 struct assasin_command {
     uint32_t dw[16];
 };
@@ -132,17 +135,18 @@ typedef void (*assasin_done_fn)(void *arg, const struct assasin_completion *comp
 
 /**
  * Puts a command on a queue without waiting; the doorbell is rung by the next assasin_poll() or assasin_wait().
- * \param data DMA memory of the command's data, or NULL; PRP1 and PRP2 are set from it. With NULL they stay as they are in `command`.
- * \param bytes of data; at most assasin_info.transfer_bytes.
- * \return 0; -EAGAIN the queue is full (poll first); -EFAULT data is not DMA memory; -EMSGSIZE too much data; a connection error.
+ * \param data DMA memory of the command's data, or NULL; PRP1 and PRP2 are set from it. With NULL they stay as they are
+ * in `command`. \param bytes of data; at most assasin_info.transfer_bytes. \return 0; -EAGAIN the queue is full (poll
+ * first); -EFAULT data is not DMA memory; -EMSGSIZE too much data; a connection error.
  */
-int assasin_submit(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data, size_t bytes,
-                   assasin_done_fn done, void *arg);
+int assasin_submit(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data,
+                   size_t bytes, assasin_done_fn done, void *arg);
 
 /** Rings doorbells and handles the completions that are there. \return how many, or a connection error. */
 int assasin_poll(struct assasin_drive *drive);
 
-/** Like assasin_poll(), but sleeps until at least one command has completed. \return how many; -ENOENT nothing is in flight. */
+/** Like assasin_poll(), but sleeps until at least one command has completed. \return how many; -ENOENT nothing is in
+ * flight. */
 int assasin_wait(struct assasin_drive *drive);
 
 /** Commands submitted and not yet completed. */
@@ -152,8 +156,8 @@ unsigned assasin_in_flight(const struct assasin_drive *drive);
  * Sends one command and waits for it. Data travels through a buffer of the library in the direction of opcode bits 1:0.
  * \param completion receives the completion; may be NULL. \return 0, an NVMe error or a connection error.
  */
-int assasin_execute(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data, size_t bytes,
-                    struct assasin_completion *completion);
+int assasin_execute(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data,
+                    size_t bytes, struct assasin_completion *completion);
 
 /** Sends one command exactly as it is, PRPs included, and waits for it: for tests of the drive. Parameters as above. */
 int assasin_raw_command(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command,
@@ -182,15 +186,18 @@ typedef int (*assasin_progress_fn)(void *arg, uint64_t done, uint64_t total);
  * Reads `bytes` bytes (a multiple of the block) from block `lba` on into any memory, many commands in flight.
  * \param progress may be NULL. \return 0; -EINVAL bytes; -ERANGE past the end; others as above.
  */
-int assasin_read(struct assasin_drive *drive, uint64_t lba, void *data, uint64_t bytes, assasin_progress_fn progress, void *arg);
+int assasin_read(struct assasin_drive *drive, uint64_t lba, void *data, uint64_t bytes, assasin_progress_fn progress,
+                 void *arg);
 
 /** Writes; parameters and results as assasin_read(), and -ENOSPC when the drive is full. */
-int assasin_write(struct assasin_drive *drive, uint64_t lba, const void *data, uint64_t bytes, assasin_progress_fn progress, void *arg);
+int assasin_write(struct assasin_drive *drive, uint64_t lba, const void *data, uint64_t bytes,
+                  assasin_progress_fn progress, void *arg);
 
 /** Flush. \return 0 or an error. */
 int assasin_flush(struct assasin_drive *drive);
 
-/** Identify data structure `cns` (0 namespace, 1 controller, ...) of namespace `nsid` into 4096 bytes. \return 0 or an error. */
+/** Identify data structure `cns` (0 namespace, 1 controller, ...) of namespace `nsid` into 4096 bytes. \return 0 or an
+ * error. */
 int assasin_identify(struct assasin_drive *drive, uint8_t cns, uint32_t nsid, void *data);
 
 /** The first `bytes` (multiple of 4) bytes of log page `page`. \return 0 or an error. */
@@ -200,7 +207,8 @@ int assasin_log_page(struct assasin_drive *drive, uint8_t page, void *data, uint
 /** \defgroup scomp Offloads
  * @{ */
 
-/** Loads the rv32 ELF file image into function slot `slot` (0..15). \return 0; -EINVAL with the reason; -EBADF slot in use. */
+/** Loads the rv32 ELF file image into function slot `slot` (0..15). \return 0; -EINVAL with the reason; -EBADF slot in
+ * use. */
 int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes);
 
 /** Empties a function slot. \return 0; -EBADF empty or out of range. */
@@ -221,11 +229,11 @@ struct assasin_input {
 
 /** A request: a function and, for each of its pieces, the input streams. */
 struct assasin_job {
-    uint16_t slot;                        /**< function */
-    uint8_t streams_in;                   /**< input streams a piece, 1..8 */
-    uint8_t streams_out;                  /**< output streams a piece, 0..8 */
-    int8_t s_log2;                        /**< log2 of the streams that the buffers are divided into; -1 = smallest that fits */
-    uint32_t pieces;                      /**< 1..1024 */
+    uint16_t slot;       /**< function */
+    uint8_t streams_in;  /**< input streams a piece, 1..8 */
+    uint8_t streams_out; /**< output streams a piece, 0..8 */
+    int8_t s_log2;       /**< log2 of the streams that the buffers are divided into; -1 = smallest that fits */
+    uint32_t pieces;     /**< 1..1024 */
     const struct assasin_input *inputs;   /**< pieces x streams_in, a piece's streams together */
     const struct assasin_extent *extents; /**< extent table */
     uint32_t extent_count;                /**< entries of the extent table */
@@ -261,7 +269,8 @@ struct assasin_piece {
     struct assasin_report report;
 };
 
-/** Receives the output of a running job. Both may be NULL; a result other than 0 aborts the job, and assasin_exec() returns it. */
+/** Receives the output of a running job. Both may be NULL; a result other than 0 aborts the job, and assasin_exec()
+ * returns it. */
 struct assasin_sink {
     /** Bytes of output stream `stream` of piece `piece`; those of one stream come in order, pieces interleave. */
     int (*data)(void *arg, uint32_t piece, uint8_t stream, uint64_t position, const void *data, uint32_t bytes);
@@ -272,9 +281,11 @@ struct assasin_sink {
 /**
  * Runs a job and hands its output to `sink` while it runs.
  * \param failed receives the number of pieces whose status is not 0; may be NULL.
- * \return 0 when the drive has run all pieces, even failed ones; -EINVAL malformed (which field: assasin_last_error()); others as above.
+ * \return 0 when the drive has run all pieces, even failed ones; -EINVAL malformed (which field: assasin_last_error());
+ * others as above.
  */
-int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg, uint32_t *failed);
+int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
+                 uint32_t *failed);
 
 /** All output of a job. */
 struct assasin_result;
@@ -288,7 +299,8 @@ uint32_t assasin_result_failed(const struct assasin_result *result);
 /** How piece `piece` ended. \return NULL when there is no such piece. */
 const struct assasin_piece *assasin_result_piece(const struct assasin_result *result, uint32_t piece);
 
-/** Output stream `stream` of piece `piece`. \param bytes receives its length. \return the bytes, NULL when there are none. */
+/** Output stream `stream` of piece `piece`. \param bytes receives its length. \return the bytes, NULL when there are
+ * none. */
 const void *assasin_result_data(const struct assasin_result *result, uint32_t piece, uint8_t stream, size_t *bytes);
 
 /** Frees a result; NULL is allowed. */
@@ -298,17 +310,18 @@ void assasin_result_free(struct assasin_result *result);
 const char *assasin_piece_strerror(const struct assasin_piece *piece, struct assasin_error *text);
 
 /**
- * Divides a table of `bytes` bytes that lies in `extents` over at most `pieces` pieces of nearly equal length. Pieces start at block
- * boundaries and, but for the last, are a multiple of `record_bytes` long, so that no record is cut.
+ * Divides a table of `bytes` bytes that lies in `extents` over at most `pieces` pieces of nearly equal length. Pieces
+ * start at block boundaries and, but for the last, are a multiple of `record_bytes` long, so that no record is cut.
  * \param block_bytes bytes of a logical block.
  * \param inputs receives up to `pieces` inputs (one stream a piece).
  * \param parts receives the extent table of the pieces; may be NULL to ask for the number of its entries.
  * \param part_count in: room in `parts`; out: entries used or needed.
- * \return pieces made, fewer than asked when the table is too short; -EINVAL bytes, record or pieces 0; -ERANGE the extents hold less
- * than `bytes`; -ENOSPC `parts` is too small.
+ * \return pieces made, fewer than asked when the table is too short; -EINVAL bytes, record or pieces 0; -ERANGE the
+ * extents hold less than `bytes`; -ENOSPC `parts` is too small.
  */
-int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t record_bytes, uint32_t block_bytes,
-                  uint32_t pieces, struct assasin_input *inputs, struct assasin_extent *parts, uint32_t *part_count);
+int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t record_bytes,
+                  uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs, struct assasin_extent *parts,
+                  uint32_t *part_count);
 
 /** @} */
 

@@ -54,10 +54,14 @@ class OffloadFigures:
         job = {k: v for k, v in asdict(self.job).items() if k != "cores"}
         rest = {k: v for k, v in asdict(self).items() if k != "job"}
         share = self.job.steady_bytes_per_cycle / self.bus_limit
-        return rest | job | {
-            "share_of_bus_limit": share,
-            "gb_per_s": perf.gb_per_s(self.job.steady_bytes_per_cycle, context.ns_per_cycle),
-        }
+        return (
+            rest
+            | job
+            | {
+                "share_of_bus_limit": share,
+                "gb_per_s": perf.gb_per_s(self.job.steady_bytes_per_cycle, context.ns_per_cycle),
+            }
+        )
 
 
 def measure(

@@ -108,7 +108,9 @@ class Board:
             status = self.status()
             why = f" (the last one ended: {status['message']})" if status.get("message") else ""
             option = "" if self.name == "virtual" else f" --name {self.name}"
-            raise BoardError(f"no virtual board is running under the name '{self.name}'{why}; start one with: assasin flash virtual{option}")
+            raise BoardError(
+                f"no virtual board is running under the name '{self.name}'{why}; start one with: assasin flash virtual{option}"
+            )
         return self
 
     def stop(self) -> bool:
@@ -160,7 +162,14 @@ class Board:
         for old in (self.paths.status, self.paths.door):
             old.unlink(missing_ok=True)
         command = [str(binary), "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
-        command += ["--socket", _shortest(self.paths.door), "--status", str(self.paths.status), "--console", str(self.paths.console_log)]
+        command += [
+            "--socket",
+            _shortest(self.paths.door),
+            "--status",
+            str(self.paths.status),
+            "--console",
+            str(self.paths.console_log),
+        ]
         if format:
             command.append("--format")
         with self.paths.log.open("ab") as log:
@@ -169,7 +178,9 @@ class Board:
         self.paths.pid.write_text(f"{process.pid}\n")
         return self._await_serving(process, start, tick)
 
-    def _await_serving(self, process: subprocess.Popen[bytes], log_start: int, tick: Callable[[str], None] | None) -> dict[str, Any]:
+    def _await_serving(
+        self, process: subprocess.Popen[bytes], log_start: int, tick: Callable[[str], None] | None
+    ) -> dict[str, Any]:
         deadline = time.monotonic() + BOOT_SECONDS
         while True:
             status = self.status()
@@ -179,7 +190,9 @@ class Board:
                 with self.paths.log.open("rb") as log:
                     log.seek(log_start)
                     lines = log.read().decode(errors="replace").strip().splitlines()
-                raise BoardError("\n".join(lines[-4:]) or f"the board ended with exit code {process.returncode}: see {self.paths.log}")
+                raise BoardError(
+                    "\n".join(lines[-4:]) or f"the board ended with exit code {process.returncode}: see {self.paths.log}"
+                )
             if state == "serving" and self.paths.door.exists():
                 return status
             if time.monotonic() > deadline:

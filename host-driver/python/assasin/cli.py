@@ -193,7 +193,10 @@ def info(name: str, as_json: bool) -> None:
     terminal.pairs(
         f"{i.model} on board '{name}'",
         [
-            ("board", f"virtual (simulated), {status['config']}, profile {status['profile']} ({status['ns_per_cycle']:g} ns a cycle)"),
+            (
+                "board",
+                f"virtual (simulated), {status['config']}, profile {status['profile']} ({status['ns_per_cycle']:g} ns a cycle)",
+            ),
             ("simulation speed", f"{status['khz']:.0f} kHz since start"),
             ("serial, firmware", f"{i.serial}, {i.firmware}"),
             ("capacity", f"{human_bytes(i.blocks * i.block_bytes)} = {i.blocks:,} blocks of {i.block_bytes} bytes"),
@@ -201,7 +204,10 @@ def info(name: str, as_json: bool) -> None:
             ("flash", f"{i.channels} channels x {i.ways} ways, pages of {counters.page_bytes} + {counters.spare_bytes} bytes"),
             ("channels' limit", f"{limit:.2f} bytes a cycle ({counters.bus_cycles_page} bus cycles a page)"),
             ("transfers", f"at most {human_bytes(i.transfer_bytes)} a command, {i.queue_depth} commands in flight"),
-            ("NAND", f"{values['media_reads']:,} page reads, {values['media_programs']:,} programs, {values['media_erases']:,} erases"),
+            (
+                "NAND",
+                f"{values['media_reads']:,} page reads, {values['media_programs']:,} programs, {values['media_erases']:,} erases",
+            ),
             ("served", f"{values['nvme_commands']:,} NVMe commands, {values['pages_streamed']:,} pages to cores"),
             ("clock", f"{values['clock']:,} cycles"),
         ],
@@ -247,7 +253,9 @@ def read(lba: int, length: int, file: Path, name: str, as_json: bool) -> None:
         terminal.out.print(f"{len(data):,} bytes from block {lba} on in {file}")
 
 
-def _inputs(drive: Drive, extents: tuple[Extent, ...], lba: int | None, length: int | None, record: int, pieces: int) -> list[Input]:
+def _inputs(
+    drive: Drive, extents: tuple[Extent, ...], lba: int | None, length: int | None, record: int, pieces: int
+) -> list[Input]:
     block = drive.info.block_bytes
     if lba is not None and length is not None and not extents:
         extents = (Extent(lba, -(-length // block)),)
@@ -322,7 +330,19 @@ def _print_run(function: str, done: list[Piece], figures: perf.JobFigures, ns: f
         r = p.report
         shown = p.outputs[0][:24].hex(" ", 4) + (" ..." if len(p.outputs[0]) > 24 else "") if p.outputs else ""
         wait = (r.wait_in + r.wait_out) / r.cycles if r.cycles else 0.0
-        rows.append([str(i), str(r.core), f"{r.bytes_in:,}", f"{r.bytes_out:,}", f"{r.cycles:,}", f"{r.instret:,}", percent(1 - wait), p.text, shown])
+        rows.append(
+            [
+                str(i),
+                str(r.core),
+                f"{r.bytes_in:,}",
+                f"{r.bytes_out:,}",
+                f"{r.cycles:,}",
+                f"{r.instret:,}",
+                percent(1 - wait),
+                p.text,
+                shown,
+            ]
+        )
     terminal.table(
         function,
         ["piece", "core", "bytes in", "bytes out", "cycles", "instructions", "busy", "end", "output"],
@@ -372,7 +392,19 @@ def _bench_offload(
         first = figures[0]
         terminal.table(
             _heading(what, context),
-            ["cores", "bytes", "cycles", "B/cycle", "GB/s", "of bus limit", "speed-up", "channels", "cores busy", "fw cyc/page", "result"],
+            [
+                "cores",
+                "bytes",
+                "cycles",
+                "B/cycle",
+                "GB/s",
+                "of bus limit",
+                "speed-up",
+                "channels",
+                "cores busy",
+                "fw cyc/page",
+                "result",
+            ],
             [
                 [
                     str(f.cores),

@@ -7,7 +7,21 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_int, c_int8, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    byref,
+    c_bool,
+    c_char,
+    c_char_p,
+    c_int,
+    c_int8,
+    c_size_t,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -242,7 +256,17 @@ def _load_library() -> ctypes.CDLL:
         "assasin_piece_strerror": (c_char_p, [POINTER(_Piece), POINTER(_Error)]),
         "assasin_split": (
             c_int,
-            [POINTER(_Extent), c_uint32, c_uint64, c_uint32, c_uint32, c_uint32, POINTER(_Input), POINTER(_Extent), POINTER(c_uint32)],
+            [
+                POINTER(_Extent),
+                c_uint32,
+                c_uint64,
+                c_uint32,
+                c_uint32,
+                c_uint32,
+                POINTER(_Input),
+                POINTER(_Extent),
+                POINTER(c_uint32),
+            ],
         ),
     }
     for name, (result, arguments) in signatures.items():

@@ -120,7 +120,13 @@ class Lineitem:
             """SELECT CAST(l_extendedprice * 100 AS INTEGER) p, CAST(l_discount * 100 AS INTEGER) d FROM lineitem
                WHERE l_shipdate >= ?::DATE AND l_shipdate < ?::DATE AND l_discount BETWEEN ?::DECIMAL(15,2) AND ?::DECIMAL(15,2)
                  AND l_quantity < ?::DECIMAL(15,2) ORDER BY rowid""",
-            [q.shipdate_from, q.shipdate_to, f"{q.discount_low / 100:.2f}", f"{q.discount_high / 100:.2f}", f"{q.quantity_to / 100:.2f}"],
+            [
+                q.shipdate_from,
+                q.shipdate_to,
+                f"{q.discount_low / 100:.2f}",
+                f"{q.discount_high / 100:.2f}",
+                f"{q.quantity_to / 100:.2f}",
+            ],
         ).fetchnumpy()
         return np.stack([r["p"], r["d"]], axis=1).astype("<i4")
 

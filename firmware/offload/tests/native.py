@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from pathlib import Path
+from typing import ClassVar
 
 from assasin_contract import SCOMP_MAX_STREAMS, ScompTask
 
@@ -12,11 +13,11 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class _Stream(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t), ("position", ctypes.c_size_t)]
+    _fields_: ClassVar = [("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t), ("position", ctypes.c_size_t)]
 
 
 class _Piece(ctypes.Structure):
-    _fields_ = [
+    _fields_: ClassVar = [
         ("task", ScompTask),
         ("args", ctypes.c_void_p),
         ("inp", _Stream * SCOMP_MAX_STREAMS),

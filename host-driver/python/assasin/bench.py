@@ -110,7 +110,7 @@ def _correct(name: str, data: bytes) -> Callable[[list[Piece]], bool]:
 
 
 def bench_data(name: str, length: int) -> bytes:
-    """The benchmark's input: random bytes; for filter the 32-byte tuples' columns are drawn so that about 2 % of the rows qualify."""
+    """The benchmark's input: random bytes; for filter the tuples' columns are drawn so that about 2 % of the rows qualify."""
     data = test_data(length)
     if name != "filter":
         return data

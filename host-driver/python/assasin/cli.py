@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import select
+import socket
 import sys
 import termios
 import tty
@@ -28,10 +30,11 @@ class Size(click.ParamType):
 
     name = "bytes"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """See click.ParamType."""
         if isinstance(value, int):
             return value
-        match = re.fullmatch(r"(0x[0-9a-fA-F]+|\d+)\s*([kKmMgG]?)(i?[bB])?", value)
+        match = re.fullmatch(r"(0x[0-9a-fA-F]+|\d+)\s*([kKmMgG]?)(i?[bB])?", str(value))
         if not match:
             self.fail(f"'{value}' is not a number of bytes: write for example 4096, 0x1000, 64K or 4M", param, ctx)
         return int(match[1], 0) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2].lower()]
@@ -42,11 +45,12 @@ class ExtentType(click.ParamType):
 
     name = "lba:count"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Extent:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Extent:
+        """See click.ParamType."""
         if isinstance(value, Extent):
             return value
         try:
-            lba, count = (int(x, 0) for x in value.split(":"))
+            lba, count = (int(x, 0) for x in str(value).split(":"))
         except ValueError:
             self.fail(f"'{value}' is not LBA:COUNT, for example 128:16", param, ctx)
         return Extent(lba, count)
@@ -57,11 +61,12 @@ class Hex(click.ParamType):
 
     name = "hex"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        """See click.ParamType."""
         if isinstance(value, bytes):
             return value
         try:
-            return bytes.fromhex(value)
+            return bytes.fromhex(str(value))
         except ValueError:
             self.fail(f"'{value}' is not a string of hexadecimal bytes, for example 3e220000", param, ctx)
 
@@ -71,11 +76,12 @@ class CoreCounts(click.ParamType):
 
     name = "n,n,..."
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """See click.ParamType."""
         if isinstance(value, tuple):
             return value
         try:
-            counts = tuple(int(x) for x in value.split(","))
+            counts = tuple(int(x) for x in str(value).split(","))
         except ValueError:
             self.fail(f"'{value}' is not a list of core counts, for example 1,2,4,8", param, ctx)
         if any(c < 1 for c in counts):
@@ -114,7 +120,8 @@ def fail(e: Exception, as_json: bool) -> NoReturn:
 class Command(click.Command):
     """A command whose expected errors become a message and exit code 1."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
+        """See click.Command."""
         try:
             return super().invoke(ctx)
         except (BoardError, DriveError, OffloadError, FileNotFoundError) as e:
@@ -484,9 +491,10 @@ def console(log: bool, name: str, as_json: bool) -> None:
                 termios.tcsetattr(sys.stdin, termios.TCSADRAIN, saved)
 
 
-def _pump_console(s: Any) -> None:
+def _pump_console(s: socket.socket) -> None:
     leave = b"\x1d"
-    sources = [s, sys.stdin.buffer]
+    keyboard = sys.stdin.fileno()
+    sources: list[socket.socket | int] = [s, keyboard]
     while True:
         ready, _, _ = select.select(sources, [], [])
         if s in ready:
@@ -495,8 +503,8 @@ def _pump_console(s: Any) -> None:
                 raise BoardError("the board has closed its console: its process has ended")
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
-        if sys.stdin.buffer in ready:
-            typed = sys.stdin.buffer.read1(256)
+        if keyboard in ready:
+            typed = os.read(keyboard, 256)
             if leave in typed:
                 return
             if typed:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-The demonstration: TPC-H lineitem is written to the drive through NVMe, read back in part, and worked on by the three offloads inside it; DuckDB
-answers the same questions from its own table. The same questions are also answered by reading the data to the host, for comparison.
+The demonstration: TPC-H lineitem is written to the drive through NVMe, read back in part, and worked on by three offloads inside it.
+DuckDB answers the same questions from its own table. For comparison the same data is also read to the host.
 """
 
 from __future__ import annotations
@@ -201,6 +201,6 @@ def _print(context: Context, result: dict[str, Any], figures: list[OffloadFigure
         f"TPC-H lineitem, {result['rows']:,} rows, on {context.board}, {context.config}, profile {context.profile}",
         columns,
         rows,
-        f"channels' limit {limit:.2f} B/cycle; firmware {result['firmware_cycles_per_page']:.0f} cycles a page; simulated at {result['sim_khz']:.0f} kHz; "
-        f"read back: {'same' if result['read_back_correct'] else 'DIFFERENT'}",
+        f"channels' limit {limit:.2f} B/cycle; firmware {result['firmware_cycles_per_page']:.0f} cycles a page; "
+        f"simulated at {result['sim_khz']:.0f} kHz; read back: {'same' if result['read_back_correct'] else 'DIFFERENT'}",
     )

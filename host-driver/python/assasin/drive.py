@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +25,7 @@ from ctypes import (
     c_void_p,
 )
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from assasin.tree import BUILD, ROOT, contract
 
@@ -42,21 +44,19 @@ class DriveError(Exception):
     @property
     def name(self) -> str:
         """Symbol of the errno, for example ERANGE."""
-        import errno
-
         return errno.errorcode.get(self.code, str(self.code))
 
 
 class _Error(ctypes.Structure):
-    _fields_ = [("text", c_char * 384)]
+    _fields_: ClassVar = [("text", c_char * 384)]
 
 
 class _Options(ctypes.Structure):
-    _fields_ = [("queue_depth", c_uint32), ("memory_bytes", c_uint64), ("stall_ms", c_uint32), ("limit_ms", c_uint32)]
+    _fields_: ClassVar = [("queue_depth", c_uint32), ("memory_bytes", c_uint64), ("stall_ms", c_uint32), ("limit_ms", c_uint32)]
 
 
 class _Info(ctypes.Structure):
-    _fields_ = [
+    _fields_: ClassVar = [
         ("model", c_char * 41),
         ("serial", c_char * 21),
         ("firmware", c_char * 9),
@@ -73,7 +73,7 @@ class _Info(ctypes.Structure):
 class Command(ctypes.Structure):
     """A submission queue entry."""
 
-    _fields_ = [("dw", c_uint32 * 16)]
+    _fields_: ClassVar = [("dw", c_uint32 * 16)]
 
     @classmethod
     def of(cls, opcode: int, nsid: int = 0, prp1: int = 0, prp2: int = 0, **dwords: int) -> Command:
@@ -90,19 +90,19 @@ class Command(ctypes.Structure):
 class Completion(ctypes.Structure):
     """A completion: dw0, dw1, status (SCT << 8 | SC)."""
 
-    _fields_ = [("dw0", c_uint32), ("dw1", c_uint32), ("status", c_uint16), ("more", c_bool), ("no_retry", c_bool)]
+    _fields_: ClassVar = [("dw0", c_uint32), ("dw1", c_uint32), ("status", c_uint16), ("more", c_bool), ("no_retry", c_bool)]
 
 
 class _Extent(ctypes.Structure):
-    _fields_ = [("lba", c_uint64), ("count", c_uint32)]
+    _fields_: ClassVar = [("lba", c_uint64), ("count", c_uint32)]
 
 
 class _Input(ctypes.Structure):
-    _fields_ = [("first_extent", c_uint32), ("extent_count", c_uint32), ("bytes", c_uint64)]
+    _fields_: ClassVar = [("first_extent", c_uint32), ("extent_count", c_uint32), ("bytes", c_uint64)]
 
 
 class _Job(ctypes.Structure):
-    _fields_ = [
+    _fields_: ClassVar = [
         ("slot", c_uint16),
         ("streams_in", c_uint8),
         ("streams_out", c_uint8),
@@ -119,7 +119,7 @@ class _Job(ctypes.Structure):
 
 
 class _Report(ctypes.Structure):
-    _fields_ = [("core", c_uint32)] + [
+    _fields_: ClassVar = [("core", c_uint32)] + [
         (n, c_uint64)
         for n in (
             "bytes_in",
@@ -138,7 +138,7 @@ class _Report(ctypes.Structure):
 
 
 class _Piece(ctypes.Structure):
-    _fields_ = [
+    _fields_: ClassVar = [
         ("status", c_uint16),
         ("cause", c_uint32),
         ("pc", c_uint32),
@@ -325,8 +325,9 @@ class Drive:
         self._handle = handle
         info = _Info()
         self._lib.assasin_get_info(handle, byref(info))
-        values = {n: getattr(info, n) for n, *_ in _Info._fields_}
-        self.info = Info(**{n: v.decode() if isinstance(v, bytes) else v for n, v in values.items()})
+        values: dict[str, Any] = {f.name: getattr(info, f.name) for f in dataclasses.fields(Info)}
+        values |= {n: v.decode() for n, v in values.items() if isinstance(v, bytes)}
+        self.info = Info(**values)
 
     def __enter__(self) -> Drive:
         return self
@@ -380,7 +381,7 @@ class Drive:
                 self._lib.assasin_dma_free(self._handle, memory)
 
     def execute(self, queue: int, command: Command, data: bytearray | None = None) -> Completion:
-        """Sends one command with `data` (replaced when the command reads) and waits. Raises DriveError for an unsuccessful status."""
+        """Sends one command with `data` (replaced when the command reads) and waits. Raises DriveError when it fails."""
         completion = Completion()
         buffer = (c_char * len(data)).from_buffer(data) if data else None
         self._check(
@@ -396,11 +397,11 @@ class Drive:
             self._check(rc)
         return completion
 
-    def _progress(self, progress: Progress | None) -> Any:
+    def _progress(self, progress: Progress | None) -> ctypes._CFunctionType:
         if progress is None:
             return _ProgressFn()
 
-        def call(_: Any, done: int, total: int) -> int:
+        def call(_: object, done: int, total: int) -> int:
             progress(done, total)
             return 0
 
@@ -437,7 +438,7 @@ class Drive:
         self._check(self._lib.assasin_log_page(self._handle, page, data, length))
         return data.raw
 
-    def perf(self) -> Any:
+    def perf(self) -> ctypes.Structure:
         """The performance counters: contract.ScompPerf."""
         return contract.ScompPerf.from_buffer_copy(self.log_page(contract.SCOMP_LOG_PERF, ctypes.sizeof(contract.ScompPerf)))
 
@@ -513,5 +514,5 @@ class Drive:
             data = self._lib.assasin_result_data(result, index, s, byref(length))
             outputs.append(ctypes.string_at(data, length.value) if data else b"")
         text = self._lib.assasin_piece_strerror(byref(p), byref(_Error())).decode()
-        report = Report(**{n: getattr(p.report, n) for n, _ in _Report._fields_})
+        report = Report(**{f.name: getattr(p.report, f.name) for f in dataclasses.fields(Report)})
         return Piece(p.status, text, p.cause, p.pc, p.tval, p.exit_code, report, outputs)

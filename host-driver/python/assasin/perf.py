@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assasin.drive import Piece
 
@@ -46,7 +46,7 @@ class Window:
         return sum(self.bus_busy) / (self.channels * cycles) if cycles else 0.0
 
 
-def window(before: Any, after: Any) -> Window:
+def window(before: ctypes.Structure, after: ctypes.Structure) -> Window:
     """The difference of two contract.ScompPerf."""
     n = after.channels
     return Window(
@@ -84,8 +84,8 @@ class JobFigures:
 
 def steady_rate(pieces: Sequence[Piece], page_bytes: int) -> float:
     """
-    Bytes a cycle between the first and the last page delivered to any core: the wait for the first array read and the cores' start and
-    end do not count, an uneven finish does. 0 when there were not two pages.
+    Bytes a cycle between the first and the last page delivered to any core: the wait for the first array read and the cores'
+    start and end do not count, an uneven finish does. 0 when there were not two pages.
     """
     reports = [p.report for p in pieces if p.report.pages]
     pages = sum(r.pages for r in reports)

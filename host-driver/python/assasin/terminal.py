@@ -64,7 +64,7 @@ def pairs(title: str, values: Sequence[tuple[str, str]]) -> None:
     out.print(t)
 
 
-def dump(value: Any) -> None:
+def dump(value: object) -> None:
     """Prints JSON."""
     json.dump(value, sys.stdout, indent=2)
     sys.stdout.write("\n")

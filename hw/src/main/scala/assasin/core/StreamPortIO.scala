@@ -15,7 +15,7 @@ class StreamPeekIO extends Bundle {
   val group  = Output(UInt(3.W))
   val stream = Output(UInt(3.W))
 
-  /** Same cycle. IEND as the CSR shows it: all ones while no end is known. */
+  /** Same cycle. */
   val data = Input(UInt(32.W))
 }
 
@@ -50,8 +50,9 @@ class StreamPortIO extends Bundle {
   /** The read bytes in the low lanes; lanes above the width hold anything. */
   val rdata = Input(UInt(32.W))
 
-  /** log2 of S. Holds still while the core runs. */
-  val sLog2 = Input(UInt(2.W))
+  /** log2 of S and of a ring in bytes. Hold still while the core runs. */
+  val sLog2    = Input(UInt(2.W))
+  val ringLog2 = Input(UInt(5.W))
 
   /** CSR reads. */
   val peek = new StreamPeekIO

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -168,7 +169,7 @@ def test_one_core_when_one_is_asked_for(drive: Drive) -> None:
     drive.write(600, data)
     done = offloads.run(drive, "scan", [Extent(600, 8)], len(data), pieces=4, max_cores=1)
     spans = sorted((p.report.t_start, p.report.t_end) for p in done)
-    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
 
 
 def test_the_worked_example(drive: Drive) -> None:
@@ -213,12 +214,11 @@ def test_exit_code(drive: Drive, tmp_path: Path) -> None:
 
 
 def test_without_an_epilogue_the_end_of_input_ends_the_piece(drive: Drive, tmp_path: Path) -> None:
-    # The paper's convention: the loop ends when StreamLoad hangs. Label and landing are taken away after the build's check.
+    # The paper's convention: the loop ends when StreamLoad hangs.
     (piece,) = run_source(
         drive,
         tmp_path,
-        """__asm__(".weak assasin_landing");
-        int compute(void) { __asm__ volatile("csrw 0x800, zero"); for (;;) (void)ASSASIN_LOAD_U8(0, end); end: return 9; }""",
+        """int compute(void) { __asm__ volatile("csrw 0x800, zero"); for (;;) (void)ASSASIN_LOAD_U8(0, end); end: return 9; }""",
     )
     assert piece.ok
 
@@ -596,7 +596,7 @@ def test_the_board_dies_under_a_visitor(own_board: Board) -> None:
 def test_an_image_of_another_geometry_is_refused(own_board: Board, tmp_path: Path) -> None:
     own_board.start(CONFIG, PROFILE, image=tmp_path / "image", format=True)
     own_board.stop()
-    with pytest.raises(BoardError, match="geometry|part"):
+    with pytest.raises(BoardError, match=r"geometry|part"):
         own_board.start(CONFIG, "paper", image=tmp_path / "image")
     own_board.start(CONFIG, PROFILE, image=tmp_path / "image")
     with Drive(own_board.address) as d:

@@ -99,7 +99,11 @@ def build(tmp_path: Path, source: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_an_offload_of_your_own_builds(tmp_path: Path) -> None:
-    done = build(tmp_path, (ROOT / "firmware" / "offload" / "examples" / "histogram.c").read_text())
+    readme = (ROOT / "firmware" / "offload" / "README.md").read_text()
+    quoted = readme[readme.index("    #include <assasin.h>") : readme.index("    make -C firmware/offload SRC")]
+    source = "\n".join(line.removeprefix("    ") for line in quoted.rstrip().split("\n")) + "\n"
+    assert (ROOT / "firmware" / "offload" / "examples" / "histogram.c").read_text().endswith(source)
+    done = build(tmp_path, source)
     assert done.returncode == 0, done.stderr
     core = Core(tmp_path / "out" / "mine.elf", [b"abca"])
     assert core.run() == 0

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "sim/axi.h"
+#include "xdma/dma_channel.h"
+#include "xdma/xdma.h"
+
+class VAssasinSoc;
+class VerilatedContext;
+class VerilatedFstC;
+
+namespace board {
+
+/// The pins of one flash channel's PHY port (hw: FlashPhyIO).
+struct FlashPins {
+    // from the chip
+    uint32_t ceN = UINT32_MAX;
+    bool cle = false;
+    bool ale = false;
+    bool we = false;
+    bool dqOutValid = false;
+    uint32_t dqOut = 0;
+    bool re = false;
+    bool wpN = false;
+    // to the chip
+    bool dqInValid = false;
+    uint32_t dqIn = 0;
+    uint32_t rbN = UINT32_MAX;
+};
+
+/// The Verilated chip: copies its ports from and to the models' wires and gives it clock edges.
+class Soc {
+  public:
+    /// Flash channels of the elaborated chip.
+    static const unsigned CHANNELS;
+    static constexpr unsigned MAX_CHANNELS = 16;
+
+    Soc();
+    ~Soc();
+    Soc(const Soc &) = delete;
+    Soc &operator=(const Soc &) = delete;
+
+    /// Starts writing waves to FST file `path`; two time units a cycle of the timebase. Throws std::runtime_error in a build without tracing.
+    void openTrace(const std::string &path);
+    void closeTrace();
+
+    // The wires, chip side; the models drive and sample them.
+    Axi4Wires dram;
+    AxiLiteWires bar0;
+    FlashPins flash[MAX_CHANNELS];
+
+    /// First half of a cycle: applies the models' halves and `timebase` at clock low, settles, and shows the chip's halves.
+    void settle(uint64_t timebase, Xdma &xdma);
+
+    /// Second half: the rising edge.
+    void edge();
+
+    void setReset(bool level);
+
+    /// The chip's sleep outputs as of the latest edge.
+    bool asleep() const;
+    uint64_t wakeAt() const;
+
+  private:
+    std::unique_ptr<VerilatedContext> context_;
+    std::unique_ptr<VAssasinSoc> top_;
+    std::unique_ptr<VerilatedFstC> trace_;
+    uint64_t timebase_ = 0;
+};
+
+} // namespace board

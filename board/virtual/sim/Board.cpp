@@ -30,7 +30,7 @@ constexpr unsigned SETTLE_CYCLES = 8;      ///< cycles a new input takes to show
 constexpr uint64_t PUBLISH_EVERY = 4096;   ///< cycles between looks at the host's clock
 constexpr double PUBLISH_SECONDS = 2.0;
 constexpr uint64_t BOOT_LIMIT = 1000000;   ///< cycles
-constexpr uint32_t NVME_CC = 0x14;
+constexpr uint32_t HOST_CC = 0x14;            ///< CC in the NVMe register file
 
 double hostTime() {
     timespec t;
@@ -199,7 +199,8 @@ void Board::run(const Stop &stop) {
     publish("booting", "");
     boot();
     if (!options_.socket.empty()) {
-        server_ = std::make_unique<Server>(options_.socket, function_, host_, *this);
+        BarTarget &target = *this;
+        server_ = std::make_unique<Server>(options_.socket, function_, host_, target);
     }
     publish("serving", "");
     while (!stop.requested.load(std::memory_order_relaxed) && now_ < options_.quitAfter) {
@@ -329,7 +330,7 @@ void Board::barWrite(int bar, uint32_t offset, uint64_t value, unsigned size, st
 
 void Board::functionReset(std::function<void()> done) {
     settleUntil_ = clocked_ + SETTLE_CYCLES;
-    bar0_.write(NVME_CC, 0, 0xF, [done = std::move(done)](uint32_t) { done(); });
+    bar0_.write(HOST_CC, 0, 0xF, [done = std::move(done)](uint32_t) { done(); });
 }
 
 } // namespace assasin

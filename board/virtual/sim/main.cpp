@@ -162,7 +162,7 @@ int main(int argc, char **argv) {
     try {
         board = std::make_unique<assasin::Board>(options);
         board->run(stop);
-    } catch (const NandViolation &e) {
+    } catch (const assasin::NandViolation &e) {
         return fail(board.get(), e.what(), EXIT_VIOLATION);
     } catch (const std::exception &e) {
         return fail(board.get(), e.what(), EXIT_ERROR);

@@ -73,7 +73,7 @@ class NvmeFrontEnd extends Module {
   table.io.doorbell <> host.io.doorbell
   when(table.io.bad.valid) {
     badIndex := table.io.bad.bits.index
-    badValue := table.io.bad.bits.value
+    badValue := table.io.bad.bits.value(15, 0)
   }
   event := (event & ~cleared) | Cat(post.io.dropped, table.io.bad.valid, host.io.nssr, host.io.ccWritten)
   when(io.hold) { event := host.io.state.cc(0) }
@@ -104,7 +104,7 @@ class NvmeFrontEnd extends Module {
   io.post <> post.io.dma
 
   irqs.io.raise := post.io.raise
-  irqs.io.mask  := host.io.state.mask
+  irqs.io.mask  := host.io.state.mask(15, 0)
   irqs.io.flush := flush
   io.irq <> irqs.io.irq
 

@@ -74,7 +74,7 @@ class AssasinSoc(p: SocParams) extends Module {
   tcm.io.fetch.word      := firmware.io.imem.addr >> 2
   firmware.io.imem.data  := tcm.io.fetch.data
   control.io.sleeping    := firmware.io.sleeping
-  control.io.trapped     := firmware.io.status.state =/= CoreState.RUNNING.U && !hold
+  control.io.trapped     := firmware.io.status.state =/= CoreState.Running.U && !hold
   control.io.cause       := firmware.io.status.cause
   control.io.pc          := firmware.io.status.pc
 

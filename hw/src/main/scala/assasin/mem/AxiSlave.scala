@@ -5,7 +5,7 @@ import assasin.bus.{Axi4, Axi4Addr, Axi4IO, Axi4Params, Axi4ReadIO, Axi4WriteIO}
 import assasin.contract.AddressMap
 import assasin.xbar.{ReadBarrier, WriteOrder}
 import chisel3._
-import chisel3.util.{Enum, Queue, is, switch}
+import chisel3.util.{Enum, Queue, is, log2Ceil, switch}
 
 /** Device memory as the XDMA's AXI4 master sees it: TCM, STAGE and DRAM; anything else answers DECERR. Bursts (INCR, full width) of up to 256
   * beats, unaligned first addresses, any strobes. Transactions in each direction are answered in order. STAGE: its submission half
@@ -148,7 +148,7 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
 
   io.tcm.req.valid      := tcmWrite || (rState === rAsk && fromTcm)
   io.tcm.req.bits.write := tcmWrite
-  io.tcm.req.bits.word  := Mux(tcmWrite, wAddr.addr, rAddr.addr) >> 3
+  io.tcm.req.bits.word  := Mux(tcmWrite, wAddr.addr, rAddr.addr)(log2Ceil(p.tcmBytes) - 1, 3)
   io.tcm.req.bits.data  := io.axi.w.bits.data
   io.tcm.req.bits.mask  := io.axi.w.bits.strb
 

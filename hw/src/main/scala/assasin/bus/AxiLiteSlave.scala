@@ -1,7 +1,7 @@
 package assasin.bus
 
 import chisel3._
-import chisel3.util.{Decoupled, Enum, Valid, is, switch}
+import chisel3.util.{Cat, Decoupled, Enum, Valid, is, switch}
 
 /** A register access with byte strobes, as it comes from the host. */
 class HostReq(addrBits: Int) extends RegReq(addrBits) {
@@ -9,8 +9,9 @@ class HostReq(addrBits: Int) extends RegReq(addrBits) {
 
   /** `old` with the strobed bytes of the written word. */
   def merge(old: UInt): UInt = {
-    val bytes = (0 until 4).map(i => Mux(strb(i), wdata(8 * i + 7, 8 * i), old.pad(32)(8 * i + 7, 8 * i)))
-    chisel3.util.Cat(bytes.reverse)
+    val word  = RegMap.word(old)
+    val bytes = (0 until 4).map(i => Mux(strb(i), wdata(8 * i + 7, 8 * i), word(8 * i + 7, 8 * i)))
+    Cat(bytes.reverse)
   }
 }
 

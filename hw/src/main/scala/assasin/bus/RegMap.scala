@@ -17,6 +17,12 @@ case class RegEntry(offset: Int, read: Option[UInt] = None, write: Option[UInt =
   */
 object RegMap {
 
+  /** `value` extended with zeros to 32 bits. */
+  def word(value: UInt): UInt = {
+    require(value.getWidth <= 32, s"a register value of ${value.getWidth} bits")
+    if (value.getWidth == 32) value else 0.U((32 - value.getWidth).W) ## value
+  }
+
   /** A register of which the bus reads and writes all bits. */
   def rw(offset: Int, reg: UInt): RegEntry =
     RegEntry(offset, Some(reg), Some(data => reg := data(reg.getWidth - 1, 0)))
@@ -46,6 +52,6 @@ object RegMap {
     when(fire && !req.write) {
       for (e <- entries) when(req.addr === e.offset.U) { e.onRead() }
     }
-    MuxLookup(req.addr, 0.U(32.W))(entries.flatMap(e => e.read.map(v => e.offset.U -> v.pad(32))))
+    MuxLookup(req.addr, 0.U(32.W))(entries.flatMap(e => e.read.map(v => e.offset.U -> word(v))))
   }
 }

@@ -5,19 +5,19 @@ import assasin.bus.{Axi4, Axi4Addr, Axi4IO, Axi4Params, Axi4ReadIO, Axi4WriteIO}
 import assasin.contract.AddressMap
 import assasin.xbar.{ReadBarrier, WriteOrder}
 import chisel3._
-import chisel3.util.{Enum, Queue, is, switch}
+import chisel3.util.{Enum, Queue, is, log2Ceil, switch}
 
 /** Device memory as the XDMA's AXI4 master sees it: TCM, STAGE and DRAM; anything else answers DECERR. Bursts (INCR, full width) of up to 256
   * beats, unaligned first addresses, any strobes. Transactions in each direction are answered in order. STAGE: its submission half
   * (0x000-0x3FF) takes writes, its completion half (0x800-0x87F) reads; the opposite accesses and the rest answer DECERR.
   */
-class AxiSlave(p: SocParams, axi: Axi4Params) extends Module {
+class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   private val words = p.tcmBytes / 8
 
   val io = IO(new Bundle {
-    val axi       = Flipped(new Axi4IO(axi))
-    val dramRead  = new Axi4ReadIO(axi)
-    val dramWrite = new Axi4WriteIO(axi)
+    val axi       = Flipped(new Axi4IO(port))
+    val dramRead  = new Axi4ReadIO(port)
+    val dramWrite = new Axi4WriteIO(port)
     val tcm       = new TcmPortIO(words)
     val stage     = new StageIO
 
@@ -36,9 +36,9 @@ class AxiSlave(p: SocParams, axi: Axi4Params) extends Module {
   private val wIdle :: wDram :: wLocal :: wResp :: Nil = Enum(4)
 
   private val wState  = RegInit(wIdle)
-  private val wAddr   = Reg(new Axi4Addr(axi))
+  private val wAddr   = Reg(new Axi4Addr(port))
   private val wSent   = Reg(Bool())
-  private val wIds    = Module(new Queue(UInt(axi.idBits.W), 8))
+  private val wIds    = Module(new Queue(UInt(port.idBits.W), 8))
   private val toTcm   = isTcm(wAddr.addr)
   private val toStage = inStage(wAddr.addr) && wAddr.addr(11, 10) === 0.U
 
@@ -95,9 +95,9 @@ class AxiSlave(p: SocParams, axi: Axi4Params) extends Module {
   private val rIdle :: rWait :: rDram :: rAsk :: rTake :: rSend :: Nil = Enum(6)
 
   private val rState    = RegInit(rIdle)
-  private val rAddr     = Reg(new Axi4Addr(axi))
+  private val rAddr     = Reg(new Axi4Addr(port))
   private val rData     = Reg(UInt(64.W))
-  private val rIds      = Module(new Queue(UInt(axi.idBits.W), 8))
+  private val rIds      = Module(new Queue(UInt(port.idBits.W), 8))
   private val fromTcm   = isTcm(rAddr.addr)
   private val fromStage = inStage(rAddr.addr) && rAddr.addr(11, 7) === 16.U
   private val barrier   = Module(new ReadBarrier)
@@ -148,7 +148,7 @@ class AxiSlave(p: SocParams, axi: Axi4Params) extends Module {
 
   io.tcm.req.valid      := tcmWrite || (rState === rAsk && fromTcm)
   io.tcm.req.bits.write := tcmWrite
-  io.tcm.req.bits.word  := Mux(tcmWrite, wAddr.addr, rAddr.addr) >> 3
+  io.tcm.req.bits.word  := Mux(tcmWrite, wAddr.addr, rAddr.addr)(log2Ceil(p.tcmBytes) - 1, 3)
   io.tcm.req.bits.data  := io.axi.w.bits.data
   io.tcm.req.bits.mask  := io.axi.w.bits.strb
 

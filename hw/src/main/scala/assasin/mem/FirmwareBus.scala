@@ -6,7 +6,7 @@ import assasin.contract.AddressMap
 import assasin.core.DmemIO
 import assasin.xbar.{ReadBarrier, WriteOrder}
 import chisel3._
-import chisel3.util.{Enum, Fill, is, switch}
+import chisel3.util.{Enum, Fill, is, log2Ceil, switch}
 
 /** Data side of the firmware processor: TCM in one cycle; register blocks and the XDMA's registers, words only; DRAM, uncached. Other
   * addresses, and bytes or halves of registers, are access faults. Stores to registers and DRAM are answered at once; the next access
@@ -59,7 +59,7 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
   private val word   = in.size === 2.U
 
   io.tcm.req.valid      := io.dmem.req.valid && isTcm && state === sIdle
-  io.tcm.req.bits.word  := in.addr >> 3
+  io.tcm.req.bits.word  := in.addr(log2Ceil(p.tcmBytes) - 1, 3)
   io.tcm.req.bits.write := in.write
   io.tcm.req.bits.data  := Fill(2, in.wdata)
   io.tcm.req.bits.mask  := Mux(in.addr(2), in.mask ## 0.U(4.W), in.mask.pad(8))

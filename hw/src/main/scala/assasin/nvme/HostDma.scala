@@ -74,14 +74,14 @@ class HostDma(p: SocParams) extends Module {
     channel.io.push.valid     := false.B
     channel.io.push.bits.host := hostHi ## hostLo
     channel.io.push.bits.dev  := dev
-    channel.io.push.bits.len  := io.regs.req.bits.wdata
+    channel.io.push.bits.len  := io.regs.req.bits.wdata(27, 0)
     channel.io.flush          := io.flush
   }
   copy.io.push.valid      := false.B
   copy.io.push.bits.src   := copySrc
   copy.io.push.bits.dst   := copyDst
   copy.io.push.bits.pos   := copyPos
-  copy.io.push.bits.bytes := io.regs.req.bits.wdata
+  copy.io.push.bits.bytes := io.regs.req.bits.wdata(16, 0)
   copy.io.copied          := io.copied
   copy.io.flush           := io.flush
   io.copy <> copy.io.reader

@@ -56,7 +56,7 @@ class NvmeFrontEnd extends Module {
   private val post  = Module(new CqPost(CqeSlots, AddressMap.Stage.base + 0x800))
   private val irqs  = Module(new Interrupts)
 
-  private val flush = host.io.disabled || (io.hold && !RegNext(io.hold, false.B))
+  private val flush = RegNext(host.io.disabled || (io.hold && !RegNext(io.hold, false.B)), false.B)
 
   // Host registers and doorbells.
   private val cap      = RegInit("h00000020140100ff".U(64.W))
@@ -73,7 +73,7 @@ class NvmeFrontEnd extends Module {
   table.io.doorbell <> host.io.doorbell
   when(table.io.bad.valid) {
     badIndex := table.io.bad.bits.index
-    badValue := table.io.bad.bits.value
+    badValue := table.io.bad.bits.value(15, 0)
   }
   event := (event & ~cleared) | Cat(post.io.dropped, table.io.bad.valid, host.io.nssr, host.io.ccWritten)
   when(io.hold) { event := host.io.state.cc(0) }
@@ -104,7 +104,7 @@ class NvmeFrontEnd extends Module {
   io.post <> post.io.dma
 
   irqs.io.raise := post.io.raise
-  irqs.io.mask  := host.io.state.mask
+  irqs.io.mask  := host.io.state.mask(15, 0)
   irqs.io.flush := flush
   io.irq <> irqs.io.irq
 
@@ -180,5 +180,5 @@ class NvmeFrontEnd extends Module {
 
   io.sqe   := fetch.io.valid
   io.event := event =/= 0.U
-  io.idle  := host.io.idle && table.io.idle && fetch.io.idle && post.io.idle && irqs.io.idle && !asking
+  io.idle  := host.io.idle && table.io.idle && !flush && fetch.io.idle && post.io.idle && irqs.io.idle && !asking
 }

@@ -7,7 +7,7 @@ import chisel3.util.{Cat, Enum, MuxLookup, OHToUInt, UIntToOH, is, switch}
 
 /** State of all queues, and every operation on it: one at a time, each read - change - write back on two small memories. */
 class QueueTable extends Module {
-  import QueueTable.{IdBits, Pairs}
+  import QueueId.{IdBits, Pairs}
 
   val io = IO(new QueueTableIO)
 

@@ -4,7 +4,7 @@ import chisel3._
 import chisel3.util.{Decoupled, Valid}
 
 /** Numbers of the queues: 0 is the admin pair. */
-object QueueTable {
+object QueueId {
 
   /** Queue pairs. */
   val Pairs: Int = 9
@@ -36,7 +36,7 @@ class QueueRegReq extends Bundle {
 
 /** An entry to fetch. */
 class SqeFetch extends Bundle {
-  val queue = UInt(QueueTable.IdBits.W)
+  val queue = UInt(QueueId.IdBits.W)
 
   /** Its host address. */
   val addr = UInt(64.W)
@@ -72,14 +72,14 @@ class QueueTableIO extends Bundle {
   val fetch       = Valid(new SqeFetch)
 
   /** An entry of this queue has arrived. */
-  val fetched = Flipped(Decoupled(UInt(QueueTable.IdBits.W)))
+  val fetched = Flipped(Decoupled(UInt(QueueId.IdBits.W)))
 
   /** A completion for a command of this submission queue. */
   val post     = Flipped(Decoupled(UInt(8.W)))
   val postResp = Valid(new CqePlace)
 
   /** A submission queue is deleted or made anew: entries on their way are void. */
-  val deleted = Valid(UInt(QueueTable.IdBits.W))
+  val deleted = Valid(UInt(QueueId.IdBits.W))
 
   /** A completion queue may have room again. */
   val roomMade = Output(Bool())

@@ -30,8 +30,8 @@ class SqFetch(slots: Int, stageBase: BigInt) extends Module {
   val io = IO(new Bundle {
     val wanted  = Output(Bool())
     val fetch   = Flipped(Valid(new SqeFetch))
-    val fetched = Decoupled(UInt(QueueTable.IdBits.W))
-    val deleted = Flipped(Valid(UInt(QueueTable.IdBits.W)))
+    val fetched = Decoupled(UInt(QueueId.IdBits.W))
+    val deleted = Flipped(Valid(UInt(QueueId.IdBits.W)))
     val flush   = Input(Bool())
 
     val dma = Decoupled(new DmaDescriptor)
@@ -44,7 +44,7 @@ class SqFetch(slots: Int, stageBase: BigInt) extends Module {
 
     /** Oldest entry, for the firmware. */
     val valid = Output(Bool())
-    val queue = Output(UInt(QueueTable.IdBits.W))
+    val queue = Output(UInt(QueueId.IdBits.W))
 
     /** Entries waiting, those of deleted queues included. */
     val count = Output(UInt(8.W))
@@ -70,7 +70,7 @@ class SqFetch(slots: Int, stageBase: BigInt) extends Module {
   private val landed  = RegInit(0.U((bits + 1).W))
   private val issued  = RegInit(0.U((bits + 1).W))
   private val tail    = RegInit(0.U((bits + 1).W))
-  private val queues  = Reg(Vec(slots, UInt(QueueTable.IdBits.W)))
+  private val queues  = Reg(Vec(slots, UInt(QueueId.IdBits.W)))
   private val dead    = RegInit(0.U(slots.W))
   private val addr    = Reg(UInt(64.W))
 

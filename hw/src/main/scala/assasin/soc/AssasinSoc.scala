@@ -9,6 +9,7 @@ import assasin.mem.{AxiSlave, DramArbiter, FirmwareBus, Tcm}
 import assasin.nvme.{HostDma, NvmeFrontEnd, XdmaBypassIO, XdmaIrqIO}
 import assasin.xbar.{Crossbar, DramReader, DramWriter, XbarPort}
 import chisel3._
+import chisel3.util.log2Ceil
 
 /** Ports of the chip, see docs/architecture.md "Top-level ports". */
 class AssasinSocIO(p: SocParams, axi: Axi4Params) extends Bundle {
@@ -46,7 +47,10 @@ class AssasinSoc(p: SocParams) extends Module {
   private val toControl = bar0.io.regs.req.bits.addr(15)
   for ((block, mine) <- Seq(nvme.io.host -> !toControl, control.io.host -> toControl)) {
     block.req.valid := bar0.io.regs.req.valid && mine
-    block.req.bits  := bar0.io.regs.req.bits
+    block.req.bits.addr  := bar0.io.regs.req.bits.addr(14, 0)
+    block.req.bits.write := bar0.io.regs.req.bits.write
+    block.req.bits.wdata := bar0.io.regs.req.bits.wdata
+    block.req.bits.strb  := bar0.io.regs.req.bits.strb
   }
   bar0.io.regs.req.ready  := Mux(toControl, control.io.host.req.ready, nvme.io.host.req.ready)
   bar0.io.regs.resp.valid := nvme.io.host.resp.valid || control.io.host.resp.valid
@@ -71,10 +75,10 @@ class AssasinSoc(p: SocParams) extends Module {
   firmware.io.entry      := 0.U
   firmware.io.irqPending := system.io.irq
   tcm.io.fetch.en        := true.B
-  tcm.io.fetch.word      := firmware.io.imem.addr >> 2
+  tcm.io.fetch.word      := firmware.io.imem.addr(log2Ceil(p.tcmBytes) - 1, 2)
   firmware.io.imem.data  := tcm.io.fetch.data
   control.io.sleeping    := firmware.io.sleeping
-  control.io.trapped     := firmware.io.status.state =/= CoreState.RUNNING.U && !hold
+  control.io.trapped     := firmware.io.status.state =/= CoreState.Running.U && !hold
   control.io.cause       := firmware.io.status.cause
   control.io.pc          := firmware.io.status.pc
 

@@ -1,7 +1,7 @@
 package assasin.soc
 
 import assasin.SocParams
-import assasin.bus.HostRegIO
+import assasin.bus.{HostRegIO, RegMap}
 import assasin.contract.{CtrlRegs, SysRegs}
 import chisel3._
 import chisel3.util.{MuxLookup, RegEnable, Valid}
@@ -47,17 +47,17 @@ class ControlRegs(p: SocParams) extends Module {
   when(write && at(CtrlRegs.BootArg.offset)) { bootArg := req.bits.merge(bootArg) }
   when(read && at(CtrlRegs.CyclesLo.offset)) { high := io.timebase(63, 32) }
   io.consolePut.valid := write && at(CtrlRegs.ConsoleRx.offset) && req.bits.strb(0)
-  io.consolePut.bits  := req.bits.wdata
+  io.consolePut.bits  := req.bits.wdata(7, 0)
   io.consoleTake      := read && at(CtrlRegs.ConsoleTx.offset)
 
   private val value = MuxLookup(req.bits.addr, 0.U(32.W))(
     Seq(
       CtrlRegs.Id.offset        -> SysRegs.Id.reset.U(32.W),
-      CtrlRegs.Reset.offset     -> hold.pad(32),
+      CtrlRegs.Reset.offset     -> RegMap.word(hold),
       CtrlRegs.BootArg.offset   -> bootArg,
       CtrlRegs.ConsoleTx.offset -> io.console,
       CtrlRegs.ConsoleRx.offset -> io.consoleFull ## 0.U(31.W),
-      CtrlRegs.FwState.offset   -> (io.cause ## 0.U(6.W) ## io.trapped ## io.sleeping).pad(32),
+      CtrlRegs.FwState.offset   -> RegMap.word(io.cause ## 0.U(6.W) ## io.trapped ## io.sleeping),
       CtrlRegs.FwPc.offset      -> io.pc,
       CtrlRegs.Config.offset    -> ChipId.config(p).U(32.W),
       CtrlRegs.CyclesLo.offset  -> io.timebase(31, 0),

@@ -1,6 +1,7 @@
 package assasin.soc
 
 import _root_.circt.stage.ChiselStage
+import assasin.SocParams
 import java.nio.charset.StandardCharsets
 import java.nio.file.{Files, Path, Paths}
 import scala.jdk.CollectionConverters._
@@ -31,16 +32,20 @@ object Emit {
     Array("-disable-all-randomization", "-strip-debug-info", "--split-verilog", s"--lowering-options=$lowering")
   }
 
-  def main(args: Array[String]): Unit =
-    try run(parse(args.toList))
-    catch {
-      case e: IllegalArgumentException =>
-        System.err.println(e.getMessage)
-        sys.exit(2)
-    }
+  def main(args: Array[String]): Unit = {
+    val (options, p) =
+      try {
+        val options = parse(args.toList)
+        (options, Configs(options.config))
+      } catch {
+        case e: IllegalArgumentException =>
+          System.err.println(e.getMessage)
+          sys.exit(2)
+      }
+    emit(p, options)
+  }
 
-  private def run(options: Options): Unit = {
-    val p   = Configs(options.config)
+  private def emit(p: SocParams, options: Options): Unit = {
     val dir = Files.createDirectories(Paths.get(options.out))
     listed(dir).foreach(Files.delete)
     ChiselStage.emitSystemVerilogFile(

@@ -76,7 +76,7 @@ class SystemRegs(p: SocParams) extends Module {
   when(io.sleeping) { sleep := sleep + (io.timebase - before) }
 
   io.put.valid := false.B
-  io.put.bits  := io.regs.req.bits.wdata
+  io.put.bits  := io.regs.req.bits.wdata(7, 0)
   io.getTake   := false.B
 
   RegMap(io.regs)(

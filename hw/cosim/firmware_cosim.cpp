@@ -1,6 +1,5 @@
-// The pipeline alone, as the firmware processor has it: co-simulation against spike with a data memory that takes its time and with
-// interrupts, and directed tests of WFI and interrupts.
-// Usage: firmware_cosim SEED PROGRAMS FOLDER
+// The pipeline alone, as the firmware processor has it: co-simulation against spike with a data memory that takes its
+// time and with interrupts, and directed tests of WFI and interrupts. Usage: firmware_cosim SEED PROGRAMS FOLDER
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -20,8 +19,8 @@ namespace {
 
 class CoreBench {
   public:
-    CoreBench(uint64_t seed, const std::vector<uint32_t> &program) : imem(kImemBytes / 4), dmem(kSpadBytes / 4), rng(seed)
-    {
+    CoreBench(uint64_t seed, const std::vector<uint32_t> &program)
+        : imem(kImemBytes / 4), dmem(kSpadBytes / 4), rng(seed) {
         std::memcpy(imem.data(), program.data(), program.size() * 4);
         top.reset = 1;
         top.io_hartId = 0;
@@ -34,8 +33,7 @@ class CoreBench {
         top.reset = 0;
     }
 
-    void tick()
-    {
+    void tick() {
         top.io_irqPending = irq;
         top.io_imem_data = fetched;
         // Answer of an access taken in an earlier cycle.
@@ -52,8 +50,9 @@ class CoreBench {
             take();
         fetched = imem[(top.io_imem_addr - kImemBase) / 4 % imem.size()];
         if (top.io_trace_valid)
-            commits.push_back({cycle, top.io_trace_pc, top.io_trace_insn, top.io_trace_wen != 0, top.io_trace_rd, top.io_trace_wdata,
-                               top.io_trace_trap != 0, top.io_trace_cause, top.io_trace_tval, top.io_trace_streamEnd != 0});
+            commits.push_back({cycle, top.io_trace_pc, top.io_trace_insn, top.io_trace_wen != 0, top.io_trace_rd,
+                               top.io_trace_wdata, top.io_trace_trap != 0, top.io_trace_cause, top.io_trace_tval,
+                               top.io_trace_streamEnd != 0});
         top.clock = 1;
         top.eval();
         cycle++;
@@ -69,8 +68,7 @@ class CoreBench {
     unsigned overlaps = 0;
 
   private:
-    void take()
-    {
+    void take() {
         // One access at a time, never misaligned, lanes as the width says.
         const uint32_t addr = top.io_dmem_req_bits_addr, size = top.io_dmem_req_bits_size;
         const uint32_t lanes = (size == 2 ? 15u : size == 1 ? 3u : 1u) << (addr & 3);
@@ -99,8 +97,7 @@ class CoreBench {
 Checks checks;
 uint64_t total_interrupts = 0;
 
-uint64_t run_program(uint64_t seed, const std::string &folder)
-{
+uint64_t run_program(uint64_t seed, const std::string &folder) {
     std::mt19937_64 rng(seed);
     ProgramOptions options;
     options.interrupts = seed % 2;
@@ -148,8 +145,7 @@ uint64_t run_program(uint64_t seed, const std::string &folder)
 }
 
 // Cycles until `sleeping` rises.
-unsigned until_sleeping(CoreBench &b)
-{
+unsigned until_sleeping(CoreBench &b) {
     for (unsigned i = 0; i < 200; i++) {
         if (b.top.io_sleeping)
             return i;
@@ -158,8 +154,7 @@ unsigned until_sleeping(CoreBench &b)
     return ~0u;
 }
 
-void test_wfi()
-{
+void test_wfi() {
     checks.test = "WFI";
     // Interrupts off: an event only wakes.
     CoreBench b(1, {addi(5, 0, 1), wfi, addi(5, 5, 1), wfi, addi(5, 5, 1), jal(0, 0)});
@@ -188,10 +183,24 @@ void test_wfi()
     checks.test = "interrupt in WFI";
     // Interrupts on: WFI, then the handler with mepc behind it.
     std::vector<Word> code = {
-        auipc(5, 0), addi(5, 5, 44), csrw(kMtvec, 5), lui(6, 0x1000), addi(6, 6, -2048), csrw(kMie, 6), csr(6, 0, kMstatus, 8),
-        wfi, addi(10, 10, 1), jal(0, 0), nop,
+        auipc(5, 0),
+        addi(5, 5, 44),
+        csrw(kMtvec, 5),
+        lui(6, 0x1000),
+        addi(6, 6, -2048),
+        csrw(kMie, 6),
+        csr(6, 0, kMstatus, 8),
+        wfi,
+        addi(10, 10, 1),
+        jal(0, 0),
+        nop,
         // 44:
-        csrr(11, kMepc), csrr(12, kMip), csrr(13, kMstatus), lui(14, kSpadBase + 0x10000), sw(0, 14, -32), mret,
+        csrr(11, kMepc),
+        csrr(12, kMip),
+        csrr(13, kMstatus),
+        lui(14, kSpadBase + 0x10000),
+        sw(0, 14, -32),
+        mret,
     };
     CoreBench c(2, code);
     checks.is_true("sleeps", until_sleeping(c) < 200);
@@ -225,8 +234,7 @@ void test_wfi()
 
 } // namespace
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc != 4) {
         std::fprintf(stderr, "usage: %s SEED PROGRAMS FOLDER\n", argv[0]);
         return 2;
@@ -244,7 +252,7 @@ int main(int argc, char **argv)
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     checks.is_true("interrupts were taken", programs < 2 || total_interrupts > 100);
-    std::printf("firmware_cosim: seed %" PRIu64 ", %" PRIu64 " instructions compared, %" PRIu64 " interrupts, %.1f s\n", seed, total,
-                total_interrupts, seconds);
+    std::printf("firmware_cosim: seed %" PRIu64 ", %" PRIu64 " instructions compared, %" PRIu64 " interrupts, %.1f s\n",
+                seed, total, total_interrupts, seconds);
     return checks.report("firmware_cosim");
 }

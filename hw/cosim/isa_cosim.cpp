@@ -13,8 +13,7 @@ using namespace cosim;
 namespace {
 
 // Returns the instructions compared, 0 on a mismatch.
-uint64_t run_program(uint64_t seed, const std::string &folder)
-{
+uint64_t run_program(uint64_t seed, const std::string &folder) {
     std::mt19937_64 rng(seed);
     const Program program = random_program(rng, ProgramOptions{});
     if (program.words.size() * 4 > kImemBytes) {
@@ -35,8 +34,8 @@ uint64_t run_program(uint64_t seed, const std::string &folder)
             idle++;
         }
         if (bench.commits.empty()) {
-            std::printf("seed %" PRIu64 ": core stuck after %" PRIu64 " instructions, state %u, pc %08x\n", seed, compared, bench.state(),
-                        bench.read(CORE_PC));
+            std::printf("seed %" PRIu64 ": core stuck after %" PRIu64 " instructions, state %u, pc %08x\n", seed,
+                        compared, bench.state(), bench.read(CORE_PC));
             return 0;
         }
         idle = 0;
@@ -59,8 +58,7 @@ uint64_t run_program(uint64_t seed, const std::string &folder)
 
 } // namespace
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc != 4) {
         std::fprintf(stderr, "usage: %s SEED PROGRAMS FOLDER\n", argv[0]);
         return 2;

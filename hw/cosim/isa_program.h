@@ -17,15 +17,16 @@ constexpr uint32_t kAcknowledge = kSpadBase + 0xffe0;
 
 struct Program {
     std::vector<uint32_t> words;
-    uint32_t end_pc;                   ///< the program is over when this instruction retires (a jump to itself)
+    uint32_t end_pc;                      ///< the program is over when this instruction retires (a jump to itself)
     uint32_t handler_first, handler_last; ///< trap handler, addresses
 };
 
 struct ProgramOptions {
-    unsigned body = 7000;   ///< random instructions a round, about
-    unsigned rounds = 12;   ///< times the body runs
-    bool traps = true;      ///< traps, and accesses to the CSRs that a trap changes
-    bool interrupts = false; ///< enables the external interrupt; its handler leaves no trace in what the rest can see. Without `traps`.
+    unsigned body = 7000;    ///< random instructions a round, about
+    unsigned rounds = 12;    ///< times the body runs
+    bool traps = true;       ///< traps, and accesses to the CSRs that a trap changes
+    bool interrupts = false; ///< enables the external interrupt; its handler leaves no trace in what the rest can see.
+                             ///< Without `traps`.
 };
 
 Program random_program(std::mt19937_64 &rng, const ProgramOptions &options);

@@ -7,14 +7,15 @@ import chisel3.RawModule
 
 import assasin.SocParams
 
-/** Emits the designs under co-simulation into sub-folders of the folder given as argument: `native`, a StreamCore with its trace
-  * port; `spike`, the same with its memories where the reference simulator can have memory too; `firmware`, the pipeline alone as
-  * the firmware processor has it.
+/** Emits the designs under co-simulation into sub-folders of the folder given as argument: `native`, a StreamCore with
+  * its trace port; `spike`, the same with its memories where the reference simulator can have memory too; `firmware`,
+  * the pipeline alone as the firmware processor has it.
   */
 object EmitCosim {
-  private val firtoolOptions = Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
-  private val imemBase       = BigInt("80000000", 16)
-  private val spadBase       = BigInt("90000000", 16)
+  private val firtoolOptions =
+    Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
+  private val imemBase = BigInt("80000000", 16)
+  private val spadBase = BigInt("90000000", 16)
 
   def main(args: Array[String]): Unit = {
     require(args.length == 1, "usage: EmitCosim FOLDER")

@@ -23,12 +23,30 @@ FlashBench::FlashBench(const assasin::PartFile &partFile, uint64_t seed, double 
       image(std::make_unique<assasin::NandImage>(imagePath, part, 1, kWays)), top(std::make_unique<VFlashChannel>()),
       random(seed), forward_(std::make_unique<Forward>(*this)), dram_(16u << 20) {
     nand = std::make_unique<assasin::NandChannel>(assasin::NandSetup{part, timing, *image, *forward_}, 0, kWays, phyLatency);
+    restart();
+}
+
+void FlashBench::restart() {
+    now = 0;
     top->reset = 1;
     top->clock = 0;
     for (int i = 0; i < 4; i++)
         tick();
     top->reset = 0;
     tick();
+}
+
+void FlashBench::Pins::drive(VFlashChannel &channel) const {
+    channel.reset = reset;
+    channel.io_regs_req_valid = regValid;
+    channel.io_regs_req_bits_write = regWrite;
+    channel.io_regs_req_bits_addr = regAddr;
+    channel.io_regs_req_bits_wdata = regData;
+    channel.io_phy_dqInValid = dqInValidBefore;
+    channel.io_phy_dqIn = dqInBefore;
+    channel.io_phy_rbN = rbNBefore;
+    channel.io_out_ready = 1;
+    channel.io_fetch_ready = 1;
 }
 
 void FlashBench::showRoom() {
@@ -74,6 +92,17 @@ void FlashBench::tick() {
             throw BenchError("fetch address is not 64-byte aligned");
         feeds_.push_back({top->io_fetch_bits_addr, top->io_fetch_bits_bytes, 0, now + 1 + below(60)});
     }
+    Pins pins;
+    if (recorder) {
+        pins.reset = top->reset;
+        pins.regValid = top->io_regs_req_valid;
+        pins.regWrite = top->io_regs_req_bits_write;
+        pins.regAddr = top->io_regs_req_bits_addr;
+        pins.regData = top->io_regs_req_bits_wdata;
+        pins.dqInValidBefore = top->io_phy_dqInValid;
+        pins.dqInBefore = top->io_phy_dqIn;
+        pins.rbNBefore = top->io_phy_rbN;
+    }
     top->clock = 1;
     top->eval();
     now++;
@@ -90,6 +119,10 @@ void FlashBench::tick() {
     // Between beats the bus carries whatever it likes.
     top->io_phy_dqIn = phy.dqInValid ? phy.dqIn : 0xA5;
     top->io_phy_rbN = phy.rbN;
+    if (recorder) {
+        pins.phy = phy;
+        recorder->push_back(pins);
+    }
 }
 
 void FlashBench::takeBeat() {

@@ -26,7 +26,7 @@ class Core(val p: CoreParams) extends Module {
 
   // ---- State ----------------------------------------------------------------------------------------------------------------
   private val state   = RegInit(CoreState.Idle.U(3.W))
-  private val running = state === CoreState.Running.U
+  private val running = state === CoreState.Running.U && io.run
   // While idle the register file is cleared, one register a cycle.
   private val clearIndex = RegInit(0.U(6.W))
   private val cleared    = clearIndex(5)

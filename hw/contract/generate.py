@@ -11,6 +11,7 @@ import re
 import sys
 import tomllib
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ class Contract:
             if not w.get("local")
             for i in range(w.get("count", 1))
         )
-        for (base, size, name), (following, _, other) in zip(spans, spans[1:]):
+        for (base, size, name), (following, _, other) in pairwise(spans):
             if base + size > following:
                 raise ContractError(f"windows {name} and {other} overlap at {following:#x}")
         for struct in self.structs:
@@ -156,8 +157,8 @@ def scala(c: Contract) -> dict[str, str]:
     body = "/** Address map: base, size, stride and count of every window, bytes. */\nobject AddressMap {\n"
     for w in c.windows:
         n = camel(w["name"])
-        body += f"  /** {w['doc']} */\n  object {n} {{\n    val base: BigInt = BigInt(\"{w['base']:x}\", 16)\n"
-        body += f"    val size: BigInt = BigInt(\"{w['size']:x}\", 16)\n    val stride: Int = {w.get('stride', 0):#x}\n"
+        body += f'  /** {w["doc"]} */\n  object {n} {{\n    val base: BigInt = BigInt("{w["base"]:x}", 16)\n'
+        body += f'    val size: BigInt = BigInt("{w["size"]:x}", 16)\n    val stride: Int = {w.get("stride", 0):#x}\n'
         body += f"    val count: Int = {w.get('count', 1)}\n  }}\n"
     out["AddressMap.scala"] = head + body + "}\n"
     for name, block in c.blocks.items():
@@ -166,7 +167,7 @@ def scala(c: Contract) -> dict[str, str]:
         for reg in block["reg"]:
             r = camel(reg["name"])
             body += f"  /** {reg['doc'] or reg['name']} */\n  object {r} {{\n    val offset: Int = {reg['offset']:#x}\n"
-            body += f"    val count: Int = {reg.get('count', 1)}\n    val reset: BigInt = BigInt(\"{reg.get('reset', 0):x}\", 16)\n"
+            body += f'    val count: Int = {reg.get("count", 1)}\n    val reset: BigInt = BigInt("{reg.get("reset", 0):x}", 16)\n'
             for fname, lsb, width, doc in reg.get("fields", []):
                 body += f"    /** {doc} */\n    object {camel(fname)} {{ val lsb: Int = {lsb}; val width: Int = {width} }}\n"
             body += "  }\n"
@@ -188,7 +189,10 @@ def c_header(c: Contract) -> str:
     o += [""] + [f"#define ASSASIN_CSR_{r['name']} {r['address']:#x} /* {r['doc']} */" for r in c.csrs]
     o += [""] + [f"#define ASSASIN_CAUSE_{r['name']} {r['code']} /* {r['doc']} */" for r in c.causes] + [""]
     for w in c.windows:
-        o += [f"#define ASSASIN_{w['name']}_BASE {w['base']:#010x}u /* {w['doc']} */", f"#define ASSASIN_{w['name']}_SIZE {w['size']:#010x}u"]
+        o += [
+            f"#define ASSASIN_{w['name']}_BASE {w['base']:#010x}u /* {w['doc']} */",
+            f"#define ASSASIN_{w['name']}_SIZE {w['size']:#010x}u",
+        ]
         if "stride" in w:
             o += [f"#define ASSASIN_{w['name']}_STRIDE {w['stride']:#x}u", f"#define ASSASIN_{w['name']}_COUNT {w['count']}u"]
     for name, block in c.blocks.items():
@@ -248,24 +252,44 @@ def python(c: Contract) -> str:
 
 def markdown(c: Contract) -> str:
     """Reference tables."""
-    o = ["# Contract reference", "", BANNER, "", "## Stream instructions", "", "| instruction | operands | match | mask |", "|---|---|---|---|"]
+    o = [
+        "# Contract reference",
+        "",
+        BANNER,
+        "",
+        "## Stream instructions",
+        "",
+        "| instruction | operands | match | mask |",
+        "|---|---|---|---|",
+    ]
     o += [f"| `{i.name}` | {', '.join(i.fields)} | `{i.match:08x}` | `{i.mask:08x}` |" for i in c.instructions]
     o += ["", "## CSRs", "", "| CSR | address | access | meaning |", "|---|---|---|---|"]
     o += [f"| {r['name']} | {r['address']:#x}{'+s' if 'count' in r else ''} | {r['access']} | {r['doc']} |" for r in c.csrs]
     o += ["", "## Exception causes", "", "| cause | code | meaning |", "|---|---|---|"]
     o += [f"| {r['name']} | {r['code']} | {r['doc']} |" for r in c.causes]
     o += ["", "## Address map", "", "| window | base | size | meaning |", "|---|---|---|---|"]
-    o += [f"| {w['name']} | `{w['base']:08x}`{' + n*%x' % w['stride'] if 'stride' in w else ''} | `{w['size']:x}` | {w['doc']} |" for w in c.windows]
+    for w in c.windows:
+        many = f" + n*{w['stride']:x}" if "stride" in w else ""
+        o += [f"| {w['name']} | `{w['base']:08x}`{many} | `{w['size']:x}` | {w['doc']} |"]
     for name, block in c.blocks.items():
         o += ["", f"## {name}: {block['title']}", "", "| register | offset | access | meaning |", "|---|---|---|---|"]
         for reg in block["reg"]:
+            many = f"[{reg['count']}]" if "count" in reg else ""
             fields = "".join(f"<br>[{lsb + w - 1}:{lsb}] {n}: {d}" for n, lsb, w, d in reg.get("fields", []))
-            o += [f"| {reg['name']}{'[%d]' % reg['count'] if 'count' in reg else ''} | {reg['offset']:#05x} | {reg['access']} | {reg['doc']}{fields} |"]
+            o += [f"| {reg['name']}{many} | {reg['offset']:#05x} | {reg['access']} | {reg['doc']}{fields} |"]
     for e in c.enums:
         o += ["", f"## {e['name']}", "", e["doc"], "", "| name | value | meaning |", "|---|---|---|"]
         o += [f"| {n} | {v:#x} | {d} |" for n, v, d in e["values"]]
     for s in c.structs:
-        o += ["", f"## struct {s['name']} ({s['size']} bytes)", "", s["doc"], "", "| offset | field | type | meaning |", "|---|---|---|---|"]
+        o += [
+            "",
+            f"## struct {s['name']} ({s['size']} bytes)",
+            "",
+            s["doc"],
+            "",
+            "| offset | field | type | meaning |",
+            "|---|---|---|---|",
+        ]
         offset = 0
         for fname, kind, doc in s["fields"]:
             o += [f"| {offset} | {fname} | {kind} | {doc} |"]

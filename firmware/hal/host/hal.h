@@ -1,0 +1,42 @@
+/**
+ * @file
+ * Hardware access of the native build: every access goes to the behavioural device model of the tests.
+ */
+#ifndef ASSASIN_FW_HAL_H
+#define ASSASIN_FW_HAL_H
+
+#include <stdint.h>
+
+/* Implemented by the device model (firmware/tests/model). */
+uint32_t model_read(uint32_t addr);
+void model_write(uint32_t addr, uint32_t value);
+void model_wfi(void);
+uint32_t model_cycle(void);
+void model_halt(void) __attribute__((noreturn));
+
+static inline uint32_t hal_read(uint32_t addr) {
+    return model_read(addr);
+}
+
+static inline void hal_write(uint32_t addr, uint32_t value) {
+    model_write(addr, value);
+}
+
+static inline void hal_wfi(void) {
+    model_wfi();
+}
+
+static inline uint32_t hal_cycle(void) {
+    return model_cycle();
+}
+
+/** The native tests are linked at fixed low addresses (no PIE), so a static object's address is its "TCM" address. */
+static inline uint32_t hal_dma_addr(const volatile void *p) {
+    return (uint32_t)(uintptr_t)p;
+}
+
+static inline void hal_halt(void) {
+    model_halt();
+}
+
+#endif

@@ -1,0 +1,43 @@
+/**
+ * @file
+ * Who owns which part of the SSD DRAM.
+ */
+#ifndef ASSASIN_FW_DRAM_H
+#define ASSASIN_FW_DRAM_H
+
+#include "assasin_contract.h"
+
+#define PAGE_LOG2 12u
+#define PAGE_SIZE (1u << PAGE_LOG2)
+
+/** 64 KiB of zeros: never-written pages, bss of functions, absent map pages. */
+#define DRAM_ZERO      (ASSASIN_DRAM_BASE + 0x00000000u)
+#define DRAM_ZERO_SIZE 0x10000u
+/** Parameter page, 4 KiB. */
+#define DRAM_PARAM (ASSASIN_DRAM_BASE + 0x00010000u)
+/** Root record under construction, 4 KiB, and scan results. */
+#define DRAM_ROOT (ASSASIN_DRAM_BASE + 0x00011000u)
+/** Trim record under construction, 4 KiB. */
+#define DRAM_TRIM (ASSASIN_DRAM_BASE + 0x00012000u)
+/** Task blocks, one of 64 bytes a core. */
+#define DRAM_TASK (ASSASIN_DRAM_BASE + 0x00014000u)
+/** Superblock table as checkpointed, 8 bytes an entry, 32 KiB. */
+#define DRAM_TABLE (ASSASIN_DRAM_BASE + 0x00018000u)
+/** Page buffers of the host I/O path. */
+#define DRAM_BUFFERS (ASSASIN_DRAM_BASE + 0x00100000u)
+/** Function slots: ELF file, then realigned segments. */
+#define DRAM_FUNCS       (ASSASIN_DRAM_BASE + 0x00400000u)
+#define DRAM_FUNC_STRIDE 0x40000u
+/** scomp requests: the request's data, then prefix sums of its extents. */
+#define DRAM_REQUESTS       (ASSASIN_DRAM_BASE + 0x00800000u)
+#define DRAM_REQUEST_STRIDE 0x40000u
+/** Result rings of scomp requests. */
+#define DRAM_RESULTS       (ASSASIN_DRAM_BASE + 0x01000000u)
+#define DRAM_RESULT_STRIDE 0x00800000u
+/** Directory pages: 8 KiB each, see ftl/map.h. */
+#define DRAM_DIRECTORY (ASSASIN_DRAM_BASE + 0x10000000u)
+/** Map pages, 4 KiB each, given out in order. */
+#define DRAM_MAP      (ASSASIN_DRAM_BASE + 0x20000000u)
+#define DRAM_MAP_SIZE 0x40000000u
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Start of an offload: the firmware has loaded all segments and set PC to _start; registers and mtvec are 0, so a trap stops the core. */
+#include <assasin_contract.h>
+
+    .weak assasin_landing           /* where every StreamLoad lands at the end of its stream; see assasin.h. 0: the core hangs */
+
+    .section .text.start, "ax", @progbits
+    .globl _start
+    .type _start, @function
+_start:
+    .option push
+    .option norelax
+    la      gp, __global_pointer$
+    .option pop
+    la      sp, __stack_top
+    la      t0, __bss_start
+    la      t1, __bss_end
+1:  bgeu    t0, t1, 2f
+    sw      zero, 0(t0)
+    addi    t0, t0, 4
+    j       1b
+2:  lui     t0, %hi(assasin_landing)
+    addi    t0, t0, %lo(assasin_landing)
+    csrw    ASSASIN_CSR_SEPILOGUE, t0
+    call    compute
+    ecall                           /* ends the piece, a0 = exit code */
+3:  j       3b
+    .size _start, . - _start

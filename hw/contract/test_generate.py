@@ -1,0 +1,97 @@
+"""The contract generator: what it accepts, what it refuses, and that all its languages agree."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import generate
+import pytest
+
+
+@pytest.fixture(scope="module")
+def contract() -> generate.Contract:
+    return generate.Contract()
+
+
+@pytest.fixture(scope="module")
+def python_half(contract, tmp_path_factory):
+    path = tmp_path_factory.mktemp("gen") / "assasin_contract.py"
+    path.write_text(generate.python(contract))
+    spec = importlib.util.spec_from_file_location("assasin_contract", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def table(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "rv_x"
+    path.write_text(text)
+    return path
+
+
+def test_stream_encodings_follow_table_iii(contract):
+    by_name = {i.name: i for i in contract.instructions}
+    assert len(by_name) == 18
+    for name, ins in by_name.items():
+        assert ins.match & 0x7F == 0x0B, name
+    assert by_name["stream.lbu"].match == 0x400B
+    assert by_name["stream.lbu"].mask == 0xFFF0707F
+    assert by_name["stream.sw"].match == 0x0200200B
+    assert by_name["stream.sw"].mask == 0xFE007FFF
+    assert by_name["stream.reado.w"].mask == 0xFE00707F
+
+
+def test_overlapping_encodings_are_refused(tmp_path):
+    with pytest.raises(generate.ContractError, match="overlapping encodings"):
+        generate.parse_opcodes(table(tmp_path, "a 6..0=0x0b\nb 14..12=1 6..0=0x0b\n"))
+
+
+def test_value_too_wide_is_refused(tmp_path):
+    with pytest.raises(generate.ContractError, match="does not fit"):
+        generate.parse_opcodes(table(tmp_path, "a 14..12=9 6..0=0x0b\n"))
+
+
+def test_overlapping_fields_are_refused(contract):
+    broken = generate.Contract()
+    broken.blocks["SYS"]["reg"][1]["fields"].append(["EXTRA", 4, 8, ""])
+    with pytest.raises(generate.ContractError, match=r"CONFIG\.EXTRA"):
+        broken.check()
+
+
+def test_struct_of_wrong_size_is_refused(contract):
+    broken = generate.Contract()
+    broken.structs[0]["size"] += 4
+    with pytest.raises(generate.ContractError, match="size says"):
+        broken.check()
+
+
+def test_c_half_compiles_as_c_and_cxx(contract, tmp_path):
+    (tmp_path / "assasin_contract.h").write_text(generate.c_header(contract))
+    for compiler, std in (("cc", "-std=c11"), ("c++", "-std=c++17")):
+        source = tmp_path / ("t.c" if compiler == "cc" else "t.cc")
+        source.write_text('#include "assasin_contract.h"\nint main(void) { return 0; }\n')
+        subprocess.run([compiler, std, "-Wall", "-Wextra", "-Werror", "-c", source, "-o", tmp_path / "t.o"], check=True)
+
+
+def test_c_and_python_and_scala_agree(contract, python_half):
+    header = generate.c_header(contract)
+    defines = dict(re.findall(r"^#define (\w+) (0x[0-9a-f]+|\d+)u?\b", header, re.M))
+    for name, block in contract.blocks.items():
+        scala = generate.scala(contract)[f"{generate.camel(name)}Regs.scala"]
+        for reg in block["reg"]:
+            stem = f"{name}_{reg['name']}"
+            assert int(defines[stem], 0) == reg["offset"] == getattr(python_half, stem)
+            assert re.search(rf"object {generate.camel(reg['name'])} {{\n    val offset: Int = {reg['offset']:#x}\n", scala)
+
+
+def test_files_are_left_alone_when_nothing_changed(tmp_path):
+    script = Path(generate.__file__)
+    subprocess.run([sys.executable, script, tmp_path], check=True)
+    stamps = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
+    assert len(stamps) > 5
+    subprocess.run([sys.executable, script, tmp_path], check=True)
+    assert stamps == {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}

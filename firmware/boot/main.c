@@ -1,0 +1,123 @@
+/* Boot and the main loop: everything happens in answer to an event, and between events the processor sleeps. */
+#include "lib/console.h"
+#include "lib/regs.h"
+#include "nand/nand.h"
+#include "nvme/nvme.h"
+#include "stream/scomp.h"
+
+#define EVENT(name) (SYS_EVENT_##name##_MASK << SYS_EVENT_##name##_SHIFT)
+#define EVENTS_ALL                                                                                                     \
+    (EVENT(TIMER) | EVENT(SQE) | EVENT(CTRL) | EVENT(HDMA) | EVENT(CONSOLE_RX) | EVENT(FLASH) | EVENT(CORE))
+/** How soon to look again at streams that wait for room, and at a full completion path. */
+#define POLL_STREAMS 2048u
+#define POLL_POST    1024u
+
+int main(void);
+void firmware_boot(void);
+void firmware_step(void);
+
+static uint64_t timer_at;
+static uint64_t poll_at;
+
+static void timer_set(uint64_t t) {
+    if (t == timer_at) {
+        return;
+    }
+    timer_at = t;
+    /* High half first to all ones: no early match in between. */
+    sys_write(SYS_MTIMECMP_HI, UINT32_MAX);
+    sys_write(SYS_MTIMECMP_LO, (uint32_t)t);
+    sys_write(SYS_MTIMECMP_HI, (uint32_t)(t >> 32));
+}
+
+void firmware_boot(void) {
+    uint32_t start = hal_cycle();
+    uint64_t t_start = time_now();
+    console_printf("ASSASIN firmware " FW_VERSION "\n");
+    timer_at = 0;
+    timer_set(UINT64_MAX);
+    poll_at = UINT64_MAX;
+    sys_write(SYS_EVENT_ENABLE, EVENT(FLASH));
+    hdma_init();
+    dram_zero(DRAM_ZERO, DRAM_ZERO_SIZE);
+    const char *fault = nand_init();
+    if (fault == NULL) {
+        ftl_init(FIELD(SYS_BOOT_ARG, FORMAT, sys_read(SYS_BOOT_ARG)) != 0);
+        fault = ftl.fault;
+    } else {
+        ftl.lbas = 0;
+    }
+    if (fault != NULL) {
+        console_printf("drive: no namespace: %s\n", fault);
+    } else {
+        console_printf("drive: %u blocks of %u B (%u MiB)\n", ftl.lbas, PAGE_SIZE, (uint32_t)((uint64_t)ftl.lbas * PAGE_SIZE >> 20));
+    }
+    nvme_commands_init();
+    admin_init();
+    features_init();
+    io_init();
+    scomp_init();
+    sys_write(SYS_EVENT_ENABLE, EVENTS_ALL);
+    controller_init();
+    console_printf("boot: %u cycles awake and asleep, %u of the processor's\n", (uint32_t)(time_now() - t_start), hal_cycle() - start);
+}
+
+/** One round: handle what is pending, or sleep until something is. */
+void firmware_step(void) {
+    uint32_t event = sys_read(SYS_EVENT) & EVENTS_ALL;
+    if (event == 0) {
+        hal_wfi();
+        return;
+    }
+    uint32_t start = hal_cycle();
+    if (event & EVENT(FLASH)) {
+        nand_attention = false;
+        if (nand_poll() > 0) {
+            stream_counters.cycles += hal_cycle() - start;
+        }
+        if (event == EVENT(FLASH) && !nand_attention && !stream_poll_wanted) {
+            /* Pages for streams only: nothing below has anything new to look at. */
+            return;
+        }
+    }
+    if (event & EVENT(HDMA)) {
+        hdma_poll();
+    }
+    if (event & EVENT(CORE)) {
+        core_event(sys_read(SYS_CORE_PENDING));
+    }
+    if (event & EVENT(CTRL)) {
+        controller_event();
+    }
+    if (event & EVENT(TIMER)) {
+        poll_at = UINT64_MAX;
+        stream_poll_wanted = false;
+        core_timer();
+    }
+    if (event & EVENT(CONSOLE_RX)) {
+        /* No console commands: input is taken so that it does not keep the processor awake. */
+        (void)sys_read(SYS_CONSOLE_RX);
+    }
+    while (ftl_work() && (sys_read(SYS_EVENT) & EVENTS_ALL) == 0) {
+    }
+    io_pump();
+    nvme_fetch();
+    admin_poll();
+    controller_poll();
+    bool posting = nvme_post();
+
+    uint64_t next = core_deadline();
+    if ((stream_poll_wanted || posting) && poll_at == UINT64_MAX) {
+        poll_at = time_now() + (posting ? POLL_POST : POLL_STREAMS);
+    }
+    timer_set(poll_at < next ? poll_at : next);
+}
+
+#ifndef ASSASIN_HOST_BUILD
+int main(void) {
+    firmware_boot();
+    for (;;) {
+        firmware_step();
+    }
+}
+#endif

@@ -1,0 +1,488 @@
+/*
+ * Checkpoints. Superblock 0 holds two root blocks that take root records in turn; then come two areas of superblocks in which the
+ * changed map pages, directory pages and the superblock table are appended. When an area cannot take the next checkpoint, or may hold
+ * pages of an interrupted one, everything goes to the other area, erased first. The root record is written last.
+ */
+#include "ftl/checkpoint.h"
+
+#include <string.h>
+
+#include "ftl/ftl.h"
+#include "lib/console.h"
+#include "lib/crc.h"
+
+struct checkpoint_state cp;
+
+#define TABLE_PER_PAGE (PAGE_SIZE / 8u)
+/** Descriptors a checkpoint keeps in flight. */
+#define WINDOW 64u
+
+static struct sb_erase area_erase;
+
+uint32_t checkpoint_meta_superblocks(void) {
+    return cp.first + 2 * cp.area_sbs;
+}
+
+void checkpoint_layout(void) {
+    memset(&cp, 0, sizeof cp);
+    uint32_t width = sb.pages / nand_geo.pages;
+    /* One block wide superblocks: the second root block is superblock 1's. */
+    cp.first = width > 1 ? 1 : 2;
+    struct sb_cursor c;
+    cursor_open(&c, 0);
+    cp.root_block[0] = cursor_ppa(&c);
+    if (width > 1) {
+        cursor_next(&c);
+    } else {
+        cursor_open(&c, 1);
+    }
+    cp.root_block[1] = cursor_ppa(&c);
+    uint32_t lbas_max = sb.count > MAP_MAX_LBAS / sb.pages ? MAP_MAX_LBAS : sb.count * sb.pages;
+    cp.full_pages = lbas_max / MAP_ENTRIES + 1 + (lbas_max >> MAP_DIR_BITS) + 1 + (sb.count + TABLE_PER_PAGE - 1) / TABLE_PER_PAGE;
+    /* Room for one full checkpoint and a quarter more in small ones. */
+    uint32_t want = cp.full_pages + cp.full_pages / 4 + 16;
+    cp.area_sbs = (want + sb.pages - 1) / sb.pages;
+    for (uint32_t i = 0; i < checkpoint_meta_superblocks() && i < sb.count; i++) {
+        superblock_set_state(i, SB_META);
+    }
+    sb.rotor = checkpoint_meta_superblocks();
+    memset(sb.changed, 0, sizeof sb.changed);
+    sb.used = 0;
+    cp.suspect = true;
+}
+
+/** Superblock `i` of area `area`. */
+static uint32_t area_sb(uint32_t area, uint32_t i) {
+    return cp.first + area * cp.area_sbs + i;
+}
+
+void checkpoint_meta_seek(void) {
+    cursor_seek(&cp.at, area_sb(cp.area, cp.used / sb.pages), cp.used % sb.pages);
+}
+
+static uint32_t meta_alloc(void) {
+    if (cp.at.left == 0) {
+        cursor_open(&cp.at, cp.at.sb + 1);
+    }
+    uint32_t ppa = cursor_ppa(&cp.at);
+    cursor_next(&cp.at);
+    cp.used++;
+    return ppa;
+}
+
+/* ---- the steps of a checkpoint: erase the other area, map pages, directory pages, table, root ---- */
+
+enum step { STEP_MAP, STEP_DIR, STEP_TABLE, STEP_ROOT, STEP_DONE };
+
+static struct {
+    struct ftl_exclusive *owner;
+    enum step step;
+    bool clean;
+    bool failed;
+    bool stepping;     /**< step() is on the stack */
+    bool root_pending; /**< the root record or its block's erase is in flight */
+    uint32_t erase_sb; /**< next superblock of the area to erase, counted from its start */
+    uint32_t in_flight;
+    uint32_t index;   /**< progress inside the step */
+    uint32_t scan_top; /**< progress when the dirty list is incomplete */
+} run;
+
+static void step(void);
+
+static void area_erased(struct sb_erase *e, bool ok) {
+    (void)e;
+    run.failed |= !ok;
+    run.erase_sb++;
+    step();
+}
+
+/** DRAM address of directory slot of map page `number`. */
+static uint32_t dir_slot(uint32_t number) {
+    return map.top[number / MAP_ENTRIES].addr + (number % MAP_ENTRIES) * 4;
+}
+
+static void meta_submit(struct nand_op *op, uint32_t data, uint32_t oob0) {
+    uint32_t ppa = meta_alloc();
+    op->way = ppa_way(ppa);
+    op->op = FLASH_OP_PROGRAM;
+    op->row = ppa_row(ppa);
+    op->w2 = data;
+    op->bytes = PAGE_SIZE;
+    op->data0 = oob0;
+    op->data1 = cp.root_seq + 1;
+    run.in_flight++;
+    nand_submit(op);
+}
+
+/** Where the page that `op` wrote is; the handler knows what it was by the argument. */
+static uint32_t op_ppa(const struct nand_op *op) {
+    return op->way << 24 | op->row;
+}
+
+static bool meta_ended(struct nand_op *op, uint32_t status) {
+    run.in_flight--;
+    if (status != FLASH_STATUS_OK) {
+        /* The area has a bad page: the next checkpoint goes to the other one, this one fails. */
+        run.failed = true;
+        cp.suspect = true;
+    }
+    nand_op_put(op);
+    return status == FLASH_STATUS_OK;
+}
+
+static void map_written(struct nand_op *op, uint32_t status) {
+    uint32_t number = (uint32_t)(uintptr_t)op->arg;
+    uint32_t ppa = op_ppa(op);
+    if (meta_ended(op, status)) {
+        hal_write(dir_slot(number) + MAP_DIR_FLASH, ppa);
+        map.top[number / MAP_ENTRIES].dirty = 1;
+    }
+    step();
+}
+
+static void dir_written(struct nand_op *op, uint32_t status) {
+    struct map_dir *d = op->arg;
+    uint32_t ppa = op_ppa(op);
+    if (meta_ended(op, status)) {
+        d->ppa = ppa;
+        d->dirty = 0;
+    }
+    step();
+}
+
+static void table_written(struct nand_op *op, uint32_t status) {
+    uint32_t ppa = op_ppa(op);
+    uint32_t page = (uint32_t)(uintptr_t)op->arg;
+    if (meta_ended(op, status)) {
+        cp.table[page] = ppa;
+    }
+    step();
+}
+
+/** Number of the next changed map page, or SB_NONE. */
+static uint32_t next_dirty_map(void) {
+    if (map.dirty_count <= MAP_DIRTY_LIST) {
+        return run.index < map.dirty_count ? map.dirty[run.index++] : SB_NONE;
+    }
+    while (run.scan_top < MAP_TOP) {
+        const struct map_dir *d = &map.top[run.scan_top];
+        while (run.index < d->count) {
+            uint32_t i = run.index++;
+            if (hal_read(d->addr + i * 4) & MAP_ENTRY_DIRTY) {
+                return run.scan_top * MAP_ENTRIES + i;
+            }
+        }
+        run.index = 0;
+        run.scan_top++;
+    }
+    return SB_NONE;
+}
+
+/** Copy changed entries of the superblock table to DRAM. */
+static void table_refresh(void) {
+    for (uint32_t i = 0; i < sb.used; i++) {
+        if (sb.changed[i >> 3] == 0) {
+            i |= 7;
+        } else if (sb.changed[i >> 3] >> (i & 7) & 1) {
+            hal_write(DRAM_TABLE + i * 8, sb.valid[i]);
+            hal_write(DRAM_TABLE + i * 8 + 4, sb.erases[i] | (uint32_t)sb.state[i] << 16);
+        }
+    }
+    memset(sb.changed, 0, sizeof sb.changed);
+}
+
+/* ---- root record ---- */
+
+static uint32_t root_word_at;
+static uint32_t root_crc;
+
+static void root_put(uint32_t v) {
+    hal_write(DRAM_ROOT + root_word_at, v);
+    root_crc = crc32c_word(root_crc, v);
+    root_word_at += 4;
+}
+
+static void root_build(void) {
+    uint32_t dirs = 0;
+    for (uint32_t t = 0; t < MAP_TOP; t++) {
+        if (map.top[t].ppa != 0) {
+            dirs = t + 1;
+        }
+    }
+    root_word_at = 8;
+    root_crc = 0;
+    root_put((ROOT_WORDS + 2 * dirs) * 4);
+    root_put(cp.root_seq + 1);
+    root_put(run.clean ? ROOT_CLEAN : 0);
+    root_put(nand_geo.channels | nand_geo.ways << 8 | nand_geo.luns << 16 | nand_geo.planes << 24);
+    root_put(nand_geo.blocks);
+    root_put(nand_geo.pages);
+    root_put(ftl.lbas);
+    root_put(cp.log.sb);
+    root_put(cp.log.left);
+    root_put(cp.log.next);
+    root_put(cp.log.rotor);
+    root_put(cp.log.seq);
+    root_put(cp.area);
+    root_put(cp.used);
+    root_put(cp.log.used);
+    root_put(cp.epoch);
+    root_put(dirs);
+    for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
+        root_put(cp.table[i]);
+    }
+    for (uint32_t t = 0; t < dirs; t++) {
+        root_put(map.top[t].ppa);
+        root_put(map.top[t].count);
+    }
+    hal_write(DRAM_ROOT, ROOT_MAGIC);
+    hal_write(DRAM_ROOT + 4, root_crc);
+}
+
+static void root_program(void);
+
+static void root_written(struct nand_op *op, uint32_t status) {
+    nand_op_put(op);
+    run.root_pending = false;
+    if (status != FLASH_STATUS_OK) {
+        run.failed = true;
+        cp.root_page++;
+        console_printf("ftl: root record not written\n");
+    } else {
+        cp.root_page++;
+        cp.root_seq++;
+    }
+    run.step = STEP_DONE;
+    step();
+}
+
+static void root_block_erased(struct nand_op *op, uint32_t status) {
+    nand_op_put(op);
+    if (status != FLASH_STATUS_OK) {
+        run.root_pending = false;
+        run.failed = true;
+        run.step = STEP_DONE;
+        step();
+        return;
+    }
+    root_program();
+}
+
+static void root_program(void) {
+    uint32_t ppa = cp.root_block[cp.root_which] + cp.root_page;
+    struct nand_op *op = nand_op_get();
+    *op = (struct nand_op){.done = root_written,
+                           .way = ppa_way(ppa),
+                           .op = FLASH_OP_PROGRAM,
+                           .row = ppa_row(ppa),
+                           .w2 = DRAM_ROOT,
+                           .bytes = PAGE_SIZE,
+                           .data0 = OOB_ROOT,
+                           .data1 = cp.root_seq + 1};
+    nand_submit(op);
+}
+
+/** Write the root record, in the other root block when this one is full. */
+static void root_start(void) {
+    run.root_pending = true;
+    root_build();
+    if (cp.root_page < nand_geo.pages) {
+        root_program();
+        return;
+    }
+    cp.root_which ^= 1;
+    cp.root_page = 0;
+    uint32_t ppa = cp.root_block[cp.root_which];
+    struct nand_op *op = nand_op_get();
+    *op = (struct nand_op){.done = root_block_erased, .way = ppa_way(ppa), .op = FLASH_OP_ERASE, .row = ppa_row(ppa)};
+    nand_submit(op);
+}
+
+/* ---- run ---- */
+
+static void finish(void) {
+    bool ok = !run.failed;
+    struct ftl_exclusive *owner = run.owner;
+    run.owner = NULL;
+    if (ok) {
+        ftl.clean = run.clean;
+        ftl.changed = false;
+        cp.suspect = false;
+        ftl_reclaim();
+    }
+    ftl_exclusive_end(owner, ok ? FTL_OK : FTL_MEDIA);
+}
+
+/** Do as much as descriptors allow; every completion comes back here. */
+static void step(void) {
+    if (run.stepping || run.owner == NULL) {
+        return;
+    }
+    run.stepping = true;
+    if (run.erase_sb < cp.area_sbs && !run.failed) {
+        if (!area_erase.active) {
+            superblock_erase(&area_erase, area_sb(cp.area, run.erase_sb), area_erased);
+        }
+        run.stepping = false;
+        /* An erase never ends inside superblock_erase: flash completions come from nand_poll only. */
+        return;
+    }
+    while (run.step < STEP_ROOT && run.in_flight < WINDOW) {
+        if (run.failed) {
+            break;
+        }
+        struct nand_op *op = nand_op_get();
+        if (op == NULL) {
+            break;
+        }
+        if (run.step == STEP_MAP) {
+            uint32_t number = next_dirty_map();
+            if (number != SB_NONE) {
+                uint32_t page = hal_read(dir_slot(number)) & ~MAP_ENTRY_DIRTY;
+                hal_write(dir_slot(number), page);
+                op->done = map_written;
+                op->arg = (void *)(uintptr_t)number;
+                meta_submit(op, page, OOB_META | number);
+                continue;
+            }
+        } else if (run.step == STEP_DIR) {
+            while (run.index < MAP_TOP && !map.top[run.index].dirty) {
+                run.index++;
+            }
+            if (run.index < MAP_TOP) {
+                op->done = dir_written;
+                op->arg = &map.top[run.index];
+                meta_submit(op, map.top[run.index].addr + MAP_DIR_FLASH, OOB_DIR | run.index);
+                run.index++;
+                continue;
+            }
+        } else {
+            if (run.index * TABLE_PER_PAGE < cp.log.used) {
+                op->done = table_written;
+                op->arg = (void *)(uintptr_t)run.index;
+                meta_submit(op, DRAM_TABLE + run.index * PAGE_SIZE, OOB_TABLE);
+                run.index++;
+                continue;
+            }
+        }
+        nand_op_put(op);
+        if (run.in_flight > 0) {
+            break;
+        }
+        run.index = 0;
+        run.step++;
+    }
+    if (run.failed && run.in_flight == 0 && !run.root_pending && run.step < STEP_DONE) {
+        /* What was marked clean above may not be on the medium: write all of it next time. */
+        cp.suspect = true;
+        run.step = STEP_DONE;
+    }
+    if (run.step == STEP_ROOT && !run.root_pending) {
+        if (!run.failed) {
+            map.dirty_count = 0;
+        }
+        root_start();
+    }
+    run.stepping = false;
+    if (run.step == STEP_DONE) {
+        finish();
+    }
+}
+
+/** Note where the log stands: recovery reads on from here. */
+static void log_snapshot(void) {
+    cp.log.sb = ftl.cur.sb;
+    cp.log.left = ftl.cur.left;
+    cp.log.next = ftl.next;
+    cp.log.rotor = sb.rotor;
+    cp.log.seq = ftl.seq;
+    cp.log.used = sb.used;
+}
+
+void checkpoint_run(struct ftl_exclusive *x) {
+    const struct ftl_checkpoint *c = (const struct ftl_checkpoint *)x;
+    bool nothing_new = !ftl.changed && !ftl.retired && !cp.suspect && ftl.clean == c->clean;
+    if (nothing_new) {
+        ftl_exclusive_end(x, FTL_OK);
+        return;
+    }
+    memset(&run, 0, sizeof run);
+    run.owner = x;
+    run.clean = c->clean;
+    run.erase_sb = cp.area_sbs;
+    uint32_t dirty = map.dirty_count <= MAP_DIRTY_LIST ? map.dirty_count : map.pages;
+    uint32_t need = dirty + MAP_TOP + ROOT_TABLE_PAGES;
+    if (need > cp.full_pages) {
+        need = cp.full_pages;
+    }
+    if (cp.suspect || cp.used + need > cp.area_sbs * sb.pages) {
+        cp.area ^= 1;
+        cp.used = 0;
+        run.erase_sb = 0;
+        map_dirty_all();
+        for (uint32_t t = 0; t < MAP_TOP; t++) {
+            map.top[t].dirty = map.top[t].addr != 0;
+        }
+        checkpoint_meta_seek();
+        /* Until the root is written this area is not to be trusted. */
+        cp.suspect = true;
+    }
+    log_snapshot();
+    table_refresh();
+    step();
+}
+
+void checkpoint_mark_dirty_run(struct ftl_exclusive *x) {
+    memset(&run, 0, sizeof run);
+    run.owner = x;
+    run.erase_sb = cp.area_sbs;
+    run.step = STEP_ROOT;
+    step();
+}
+
+/* ---- format ---- */
+
+static void format_op_done(struct nand_op *op, uint32_t status) {
+    *(bool *)op->arg |= status != FLASH_STATUS_OK;
+    nand_op_put(op);
+}
+
+static bool format_flag;
+
+static void format_ended(struct ftl_exclusive *x, enum ftl_status status) {
+    (void)x;
+    format_flag = false;
+    if (status != FTL_OK) {
+        ftl.fault = "formatting failed";
+    }
+}
+
+const char *checkpoint_format(void) {
+    static struct ftl_exclusive x;
+    cp.epoch = recover_epoch();
+    ftl.seq = cp.epoch * 0x9e3779b1u;
+    bool failed = false;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t ppa = cp.root_block[i];
+        struct nand_op *op = nand_op_get();
+        *op = (struct nand_op){
+            .done = format_op_done, .arg = &failed, .way = ppa_way(ppa), .op = FLASH_OP_ERASE, .row = ppa_row(ppa)};
+        nand_submit(op);
+    }
+    nand_wait_idle();
+    if (failed) {
+        return "a root block cannot be erased";
+    }
+    cp.root_which = 0;
+    cp.root_page = 0;
+    cp.root_seq = 0;
+    cp.suspect = true;
+    log_snapshot();
+    format_flag = true;
+    x = (struct ftl_exclusive){.run = checkpoint_mark_dirty_run, .done = format_ended};
+    ftl_exclusive(&x);
+    ftl_boot_wait(&format_flag);
+    /* The areas' contents are unknown, whatever the root says. */
+    cp.suspect = true;
+    return ftl.fault;
+}

@@ -1,0 +1,52 @@
+/**
+ * @file
+ * Layout of checkpoints on the medium, shared by the writer (checkpoint.c) and the reader (recover.c).
+ */
+#ifndef ASSASIN_FW_CHECKPOINT_H
+#define ASSASIN_FW_CHECKPOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ftl/superblock.h"
+
+/** Root record: words magic, CRC-32C of the rest, bytes, sequence, flags, geometry (3), capacity, log (5), area, used,
+ * table entries, epoch, directories, table pages, then per directory page its address and entry count. */
+#define ROOT_MAGIC       0x31545253u /* "SRT1" */
+#define ROOT_CLEAN       1u
+#define ROOT_TABLE_PAGES (SB_MAX * 8u / 4096u)
+#define ROOT_FIXED_WORDS 19u
+#define ROOT_EPOCH_AT    (17u * 4u)
+#define ROOT_WORDS       (ROOT_FIXED_WORDS + ROOT_TABLE_PAGES)
+
+/** Where the log of user pages stood at the checkpoint. */
+struct log_position {
+    uint32_t sb, left; /**< superblock being written and its pages left */
+    uint32_t next;     /**< opened ahead, SB_NONE */
+    uint32_t rotor;    /**< superblock_pick goes on here */
+    uint32_t seq;      /**< sequence number of the next page */
+    uint32_t used;     /**< entries of the superblock table */
+};
+
+struct checkpoint_state {
+    uint32_t first;         /**< first superblock of the areas */
+    uint32_t area_sbs;      /**< superblocks an area */
+    uint32_t full_pages;    /**< pages of the largest checkpoint */
+    uint32_t root_block[2]; /**< first page of the root blocks */
+    uint32_t root_which;    /**< root block in use */
+    uint32_t root_page;     /**< next page in it */
+    uint32_t root_seq;      /**< of the newest root */
+    uint32_t epoch;         /**< formats so far: sequence numbers of different epochs do not meet */
+    uint32_t area;          /**< 0, 1 */
+    uint32_t used;          /**< pages of the area written */
+    struct sb_cursor at;    /**< next page of the area */
+    bool suspect;           /**< the area may hold pages beyond `used` */
+    uint32_t table[ROOT_TABLE_PAGES];
+    struct log_position log;
+};
+extern struct checkpoint_state cp;
+
+/** Put cp.at on page cp.used of area cp.area. */
+void checkpoint_meta_seek(void);
+
+#endif

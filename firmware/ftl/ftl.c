@@ -1,0 +1,454 @@
+#include "ftl/ftl.h"
+
+#include <string.h>
+
+#include "lib/console.h"
+
+struct ftl_state ftl;
+
+#define HASH 256u
+#define MAX_TRIES 3u
+
+static struct ftl_write *inflight[HASH];
+static struct ftl_write *wait_head, *wait_tail;
+static struct ftl_exclusive *excl_head, *excl_tail, *excl_running;
+static struct ftl_checkpoint reclaim_checkpoint;
+static struct ftl_exclusive mark_dirty;
+
+static void exclusive_next(void);
+static void trim_run(struct ftl_exclusive *x);
+static void start(struct ftl_write *w);
+
+/* ---- superblocks in line ---- */
+
+static void next_erased(struct sb_erase *e, bool ok) {
+    if (ok) {
+        ftl.next_ready = true;
+    } else {
+        console_printf("ftl: superblock %u retired: erase failed\n", e->sb);
+        superblock_set_state(e->sb, SB_BAD);
+        ftl.next = SB_NONE;
+        /* Recovery would look for the log in the retired superblock: a checkpoint moves the start of the log behind it. */
+        ftl.retired = true;
+        ftl_checkpoint(&reclaim_checkpoint);
+    }
+    ftl_kick();
+}
+
+/** Open the superblock after the current one. False when none is free. */
+static bool open_next(void) {
+    uint32_t n = superblock_pick();
+    if (n == SB_NONE) {
+        return false;
+    }
+    superblock_set_state(n, SB_OPEN);
+    ftl.next = n;
+    ftl.next_ready = false;
+    superblock_erase(&ftl.erase, n, next_erased);
+    return true;
+}
+
+static bool reclaimable(void) {
+    for (uint32_t i = 0; i < sb.count; i++) {
+        if (sb.state[i] == SB_CLOSED && sb.valid[i] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ftl_reclaim(void) {
+    for (uint32_t i = 0; i < sb.count; i++) {
+        if (sb.state[i] == SB_CLOSED && sb.valid[i] == 0) {
+            superblock_set_state(i, SB_FREE);
+        }
+    }
+}
+
+uint32_t ftl_alloc(uint32_t *seq, bool reserve, bool *full) {
+    *full = false;
+    if (ftl.retired) {
+        return 0;
+    }
+    if (ftl.cur.left <= sb.pages / 4 && ftl.next == SB_NONE && !open_next() &&
+        ftl.cur.left <= (reserve ? 0 : FTL_RESERVE)) {
+        /* Superblocks whose pages are all stale come back through a checkpoint: until then recovery may need them. */
+        if (!ftl.reclaim && !reclaimable()) {
+            *full = true;
+            return 0;
+        }
+        if (!ftl.reclaim) {
+            ftl.reclaim = true;
+            ftl_checkpoint(&reclaim_checkpoint);
+        }
+        return 0;
+    }
+    if (ftl.cur.left == 0) {
+        if (!ftl.next_ready) {
+            return 0;
+        }
+        if (ftl.cur.sb != SB_NONE) {
+            superblock_set_state(ftl.cur.sb, SB_CLOSED);
+        }
+        cursor_open(&ftl.cur, ftl.next);
+        ftl.next = SB_NONE;
+        ftl.next_ready = false;
+    }
+    uint32_t ppa = cursor_ppa(&ftl.cur);
+    cursor_next(&ftl.cur);
+    *seq = ftl.seq++;
+    ftl.changed = true;
+    return ppa;
+}
+
+/* ---- writes ---- */
+
+static void wait_push(struct ftl_write *w) {
+    w->next = NULL;
+    if (wait_head == NULL) {
+        wait_head = w;
+    } else {
+        wait_tail->next = w;
+    }
+    wait_tail = w;
+}
+
+static bool held(void) {
+    return excl_running != NULL || excl_head != NULL;
+}
+
+/** Take `w` out of the hash and let the next write to its LBA go. */
+static void leave(struct ftl_write *w) {
+    struct ftl_write **p = &inflight[w->lba % HASH];
+    while (*p != w) {
+        p = &(*p)->chain;
+    }
+    *p = w->chain;
+    for (struct ftl_write *o = inflight[w->lba % HASH]; o != NULL; o = o->chain) {
+        if (o->lba == w->lba) {
+            o->blocked = 0;
+            start(o);
+            return;
+        }
+    }
+}
+
+static void finish(struct ftl_write *w, enum ftl_status status) {
+    leave(w);
+    w->done(w, status);
+}
+
+static void programmed(struct nand_op *op, uint32_t status) {
+    struct ftl_write *w = op->arg;
+    ftl.in_flight--;
+    if (status == FLASH_STATUS_OK) {
+        map_set(w->lba, w->ppa);
+        finish(w, FTL_OK);
+    } else if (++w->tries < MAX_TRIES) {
+        start(w);
+    } else {
+        finish(w, FTL_MEDIA);
+    }
+    if (ftl.in_flight == 0) {
+        exclusive_next();
+    }
+}
+
+static void start(struct ftl_write *w) {
+    if (held()) {
+        wait_push(w);
+        return;
+    }
+    if (ftl.clean) {
+        /* The root on the medium says "nothing written since": withdraw that first. */
+        mark_dirty.run = checkpoint_mark_dirty_run;
+        ftl_exclusive(&mark_dirty);
+        wait_push(w);
+        return;
+    }
+    bool full;
+    uint32_t seq;
+    uint32_t ppa = ftl_alloc(&seq, false, &full);
+    if (ppa == 0) {
+        if (full) {
+            finish(w, FTL_FULL);
+        } else {
+            wait_push(w);
+        }
+        return;
+    }
+    w->ppa = ppa;
+    ftl.in_flight++;
+    struct nand_op *op = w->op;
+    op->done = programmed;
+    op->arg = w;
+    op->way = ppa_way(ppa);
+    op->op = FLASH_OP_PROGRAM;
+    op->row = ppa_row(ppa);
+    op->w2 = w->buffer;
+    op->bytes = PAGE_SIZE;
+    op->data0 = w->lba;
+    op->data1 = seq;
+    nand_submit(op);
+}
+
+void ftl_write(struct ftl_write *w) {
+    /* Two writes to one LBA in flight could complete in either order while their sequence numbers say the first loses: one at a time,
+     * oldest first. The chain is kept oldest first for that. */
+    w->tries = 0;
+    w->chain = NULL;
+    w->blocked = 0;
+    struct ftl_write **p = &inflight[w->lba % HASH];
+    while (*p != NULL) {
+        w->blocked |= (*p)->lba == w->lba;
+        p = &(*p)->chain;
+    }
+    *p = w;
+    if (!w->blocked) {
+        start(w);
+    }
+}
+
+void ftl_kick(void) {
+    struct ftl_write *list = wait_head;
+    wait_head = wait_tail = NULL;
+    while (list != NULL) {
+        struct ftl_write *w = list;
+        list = w->next;
+        start(w);
+    }
+    exclusive_next();
+}
+
+/* ---- exclusive operations ---- */
+
+static void exclusive_next(void) {
+    if (excl_running != NULL || excl_head == NULL || ftl.in_flight > 0) {
+        return;
+    }
+    if (ftl.clean && excl_head->run == trim_run) {
+        /* A trim writes to the log, so the clean root has to go first. */
+        excl_running = &mark_dirty;
+        mark_dirty.queued = true;
+        mark_dirty.run = checkpoint_mark_dirty_run;
+    } else {
+        excl_running = excl_head;
+        excl_head = excl_head->next;
+    }
+    excl_running->run(excl_running);
+}
+
+void ftl_exclusive(struct ftl_exclusive *x) {
+    if (x->queued) {
+        return;
+    }
+    x->queued = true;
+    x->next = NULL;
+    if (excl_head == NULL) {
+        excl_head = x;
+    } else {
+        excl_tail->next = x;
+    }
+    excl_tail = x;
+    exclusive_next();
+}
+
+void ftl_exclusive_end(struct ftl_exclusive *x, enum ftl_status status) {
+    excl_running = NULL;
+    x->queued = false;
+    if (x->done != NULL) {
+        x->done(x, status);
+    }
+    exclusive_next();
+    if (!held()) {
+        ftl_kick();
+    }
+}
+
+void ftl_checkpoint(struct ftl_checkpoint *c) {
+    c->x.run = checkpoint_run;
+    ftl_exclusive(&c->x);
+}
+
+/* ---- trim ---- */
+
+static struct ftl_trim *trim_waiting; /* waits for a page of the log */
+
+static void trim_program(struct ftl_trim *t);
+
+static void trim_next_range(struct ftl_trim *t) {
+    while (t->left == 0 && t->range < t->count) {
+        t->lba = hal_read(DRAM_TRIM + 8 + t->range * 8);
+        t->left = hal_read(DRAM_TRIM + 12 + t->range * 8);
+        t->range++;
+    }
+}
+
+static void trim_programmed(struct nand_op *op, uint32_t status) {
+    struct ftl_trim *t = op->arg;
+    if (status != FLASH_STATUS_OK) {
+        if (++t->tries < MAX_TRIES) {
+            trim_program(t);
+        } else {
+            nand_op_put(op);
+            ftl_exclusive_end(&t->x, FTL_MEDIA);
+        }
+        return;
+    }
+    /* The record must outlive its superblock's other pages until the next checkpoint: until then nothing is reclaimed anyway. */
+    nand_op_put(op);
+    t->range = 0;
+    t->left = 0;
+    trim_next_range(t);
+    ftl.busy_slice = 1;
+}
+
+static void trim_program(struct ftl_trim *t) {
+    bool full;
+    uint32_t seq;
+    if (t->op == NULL) {
+        t->op = nand_op_get();
+    }
+    uint32_t ppa = t->op != NULL ? ftl_alloc(&seq, true, &full) : 0;
+    if (ppa == 0) {
+        if (t->op != NULL && full) {
+            nand_op_put(t->op);
+            ftl_exclusive_end(&t->x, FTL_FULL);
+        } else if (ftl.reclaim || ftl.retired) {
+            /* A checkpoint is queued that must run first: line up behind it. */
+            if (t->op != NULL) {
+                nand_op_put(t->op);
+            }
+            excl_running = NULL;
+            t->x.queued = false;
+            ftl_exclusive(&t->x);
+        } else {
+            trim_waiting = t;
+        }
+        return;
+    }
+    *t->op = (struct nand_op){.done = trim_programmed,
+                              .arg = t,
+                              .way = ppa_way(ppa),
+                              .op = FLASH_OP_PROGRAM,
+                              .row = ppa_row(ppa),
+                              .w2 = DRAM_TRIM,
+                              .bytes = PAGE_SIZE,
+                              .data0 = OOB_TRIM,
+                              .data1 = seq};
+    nand_submit(t->op);
+}
+
+static void trim_run(struct ftl_exclusive *x) {
+    struct ftl_trim *t = (struct ftl_trim *)x;
+    t->prepare(t);
+    hal_write(DRAM_TRIM, OOB_TRIM);
+    hal_write(DRAM_TRIM + 4, t->count);
+    t->op = NULL;
+    t->tries = 0;
+    trim_program(t);
+}
+
+void ftl_trim(struct ftl_trim *t) {
+    t->x.run = trim_run;
+    ftl_exclusive(&t->x);
+}
+
+bool ftl_work(void) {
+    if (trim_waiting != NULL) {
+        struct ftl_trim *t = trim_waiting;
+        trim_waiting = NULL;
+        trim_program(t);
+    }
+    if (ftl.busy_slice == 0) {
+        return false;
+    }
+    struct ftl_trim *t = (struct ftl_trim *)excl_running;
+    uint32_t budget = 256;
+    while (budget > 0 && t->left > 0) {
+        /* Skip what has no map page at one step. */
+        if (map_page(t->lba) == DRAM_ZERO) {
+            uint32_t skip = MAP_ENTRIES - (t->lba & (MAP_ENTRIES - 1));
+            if (skip > t->left) {
+                skip = t->left;
+            }
+            t->lba += skip;
+            t->left -= skip;
+        } else {
+            map_set(t->lba, 0);
+            t->lba++;
+            t->left--;
+        }
+        trim_next_range(t);
+        budget--;
+    }
+    if (t->left == 0) {
+        ftl.busy_slice = 0;
+        ftl_exclusive_end(&t->x, FTL_OK);
+    }
+    return true;
+}
+
+/* ---- boot ---- */
+
+void ftl_boot_wait(const volatile bool *flag) {
+    while (*flag) {
+        if (sys_read(SYS_FLASH_PENDING) == 0) {
+            hal_wfi();
+        }
+        nand_poll();
+    }
+}
+
+static void reclaim_done(struct ftl_exclusive *x, enum ftl_status status) {
+    (void)x;
+    ftl.reclaim = false;
+    ftl.retired = false;
+    if (status != FTL_OK) {
+        console_printf("ftl: checkpoint failed\n");
+    }
+}
+
+void ftl_init(bool format) {
+    memset(&ftl, 0, sizeof ftl);
+    memset(inflight, 0, sizeof inflight);
+    wait_head = wait_tail = NULL;
+    excl_head = excl_tail = excl_running = NULL;
+    trim_waiting = NULL;
+    memset(&mark_dirty, 0, sizeof mark_dirty);
+    memset(&reclaim_checkpoint, 0, sizeof reclaim_checkpoint);
+    reclaim_checkpoint.x.done = reclaim_done;
+    ftl.next = SB_NONE;
+    ftl.cur.sb = SB_NONE;
+    ftl.seq = 1;
+    map_init();
+    superblock_init();
+    checkpoint_layout();
+
+    uint32_t meta = checkpoint_meta_superblocks();
+    if (sb.count < meta + 4) {
+        ftl.fault = "too few blocks";
+        console_printf("ftl: %u superblocks; at least %u needed\n", sb.count, meta + 4);
+        return;
+    }
+    /* 7 % over-provisioning, and two superblocks for the log's head. */
+    uint64_t data = (uint64_t)(sb.count - meta - 2) * sb.pages;
+    uint64_t provisioned = (uint64_t)sb.count * sb.pages * 93 / 100;
+    uint64_t lbas = data < provisioned ? data : provisioned;
+    if (lbas > MAP_MAX_LBAS) {
+        lbas = MAP_MAX_LBAS;
+    }
+    ftl.lbas = (uint32_t)lbas;
+
+    bool blank = false;
+    if (!format) {
+        ftl.fault = recover_mount(&blank);
+    }
+    if (format || blank) {
+        console_printf("ftl: %s: formatting\n", format ? "asked to format" : "blank medium");
+        ftl.fault = checkpoint_format();
+    }
+    if (ftl.fault != NULL) {
+        ftl.lbas = 0;
+    }
+}

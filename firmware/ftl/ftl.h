@@ -1,0 +1,128 @@
+/**
+ * @file
+ * Flash translation layer: page-mapped, log-structured over superblocks.
+ *
+ * A write is durable when it completes: every page carries its LPA and a sequence number in the spare area, and boot rolls the map
+ * forward from the last checkpoint through them. Sequence numbers follow allocation order without gaps.
+ */
+#ifndef ASSASIN_FW_FTL_H
+#define ASSASIN_FW_FTL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ftl/map.h"
+#include "ftl/superblock.h"
+#include "nand/nand.h"
+
+/** OOB word 0 of pages that hold no user data. */
+#define OOB_TRIM  0xfffffffeu /**< a trim record */
+#define OOB_ROOT  0xfffffffdu
+#define OOB_TABLE 0xfffffffcu
+#define OOB_META  0xf0000000u /**< | number of the map page */
+#define OOB_DIR   0xe0000000u /**< | number of the directory page */
+#define OOB_BLANK 0xffffffffu
+
+/** Results of FTL operations. */
+enum ftl_status { FTL_OK = 0, FTL_MEDIA, FTL_FULL };
+
+/** One page to be written. */
+struct ftl_write {
+    struct ftl_write *next;  /**< waiting list */
+    struct ftl_write *chain; /**< hash chain of writes in the FTL */
+    struct nand_op *op;      /**< descriptor to use, the owner's */
+    uint32_t lba;
+    uint32_t buffer; /**< DRAM address of the data */
+    uint32_t ppa;
+    uint8_t tries;
+    uint8_t blocked; /**< an older write to the same LBA is in flight */
+    void (*done)(struct ftl_write *w, enum ftl_status status);
+};
+
+/** An operation that needs the log to stand still: no program in flight, none started until it ends. */
+struct ftl_exclusive {
+    struct ftl_exclusive *next;
+    void (*run)(struct ftl_exclusive *x);
+    void (*done)(struct ftl_exclusive *x, enum ftl_status status);
+    bool queued;
+};
+
+struct ftl_state {
+    uint32_t lbas;     /**< capacity; 0: the medium is not usable */
+    const char *fault; /**< why it is not usable */
+    struct sb_cursor cur;
+    uint32_t next;   /**< opened ahead, SB_NONE */
+    bool next_ready; /**< its erase has ended */
+    struct sb_erase erase;
+    uint32_t seq;       /**< of the next page allocated */
+    uint32_t in_flight; /**< programs of user pages */
+    bool clean;         /**< the newest root says that nothing was written since */
+    bool changed;       /**< something was written since the last checkpoint */
+    bool reclaim;       /**< a checkpoint is on its way because no superblock is free */
+    bool retired;       /**< a superblock went bad: checkpoint before the log goes on */
+    uint32_t busy_slice; /**< a trim has work for ftl_work */
+};
+extern struct ftl_state ftl;
+
+/** Pages of the last superblock kept for trim records, so that a full drive can be emptied. */
+#define FTL_RESERVE 16u
+
+/** Mount or format the medium (boot only). On return ftl.lbas or ftl.fault says how it went. */
+void ftl_init(bool format);
+
+/** Start a write; `done` runs once the page is on the medium and mapped. */
+void ftl_write(struct ftl_write *w);
+
+/** Queue an exclusive operation. */
+void ftl_exclusive(struct ftl_exclusive *x);
+/** The running exclusive operation has ended. */
+void ftl_exclusive_end(struct ftl_exclusive *x, enum ftl_status status);
+
+/**
+ * A trim: unmaps ranges durably. The owner puts `count` ranges (first LBA, blocks: two words each, within capacity) at DRAM_TRIM + 8
+ * from trim.prepare, which runs when the record buffer is the owner's.
+ */
+struct ftl_trim {
+    struct ftl_exclusive x;
+    void (*prepare)(struct ftl_trim *t);
+    uint32_t count;
+    uint32_t range, lba, left; /**< progress */
+    struct nand_op *op;
+    uint32_t tries;
+};
+#define FTL_TRIM_RANGES 256u
+void ftl_trim(struct ftl_trim *t);
+
+/** Checkpoint the map. `clean` also marks the medium cleanly shut down. */
+struct ftl_checkpoint {
+    struct ftl_exclusive x;
+    bool clean;
+};
+void ftl_checkpoint(struct ftl_checkpoint *c);
+
+/** A slice of long work; true while there is more. */
+bool ftl_work(void);
+
+/* ---- between the FTL's own files ---- */
+
+/** Take the next page of the log. Returns 0 when that must wait or fails; `*full` tells which. `reserve`: may use the reserve. */
+uint32_t ftl_alloc(uint32_t *seq, bool reserve, bool *full);
+/** Start writes that waited. */
+void ftl_kick(void);
+/** Root blocks and areas. */
+void checkpoint_layout(void);
+uint32_t checkpoint_meta_superblocks(void);
+void checkpoint_run(struct ftl_exclusive *x);
+void checkpoint_mark_dirty_run(struct ftl_exclusive *x);
+/** Free closed superblocks that hold nothing; right after a checkpoint. */
+void ftl_reclaim(void);
+/** Wait (boot only) until `*flag` is false, handling flash completions. */
+void ftl_boot_wait(const volatile bool *flag);
+/** Load the newest root and roll forward. NULL, or what is wrong. `*blank` when there is no root and the root blocks are erased. */
+const char *recover_mount(bool *blank);
+/** Epoch for a new format: behind that of whatever root record the medium holds. */
+uint32_t recover_epoch(void);
+/** Write the first root of an empty medium. */
+const char *checkpoint_format(void);
+
+#endif

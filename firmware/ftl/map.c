@@ -1,0 +1,97 @@
+#include "ftl/map.h"
+
+#include <string.h>
+
+#include "ftl/superblock.h"
+#include "lib/console.h"
+
+struct map_state map;
+
+void dram_zero(uint32_t addr, uint32_t len) {
+    while (hdma_read(HDMA_FILL_BUSY) & 1) {
+    }
+    hdma_write(HDMA_FILL_DST, addr);
+    hdma_write(HDMA_FILL_PUSH, len);
+    while (hdma_read(HDMA_FILL_BUSY) & 1) {
+    }
+}
+
+void map_init(void) {
+    memset(&map, 0, sizeof map);
+}
+
+/** Directory page of top entry `t`, made when absent. */
+static uint32_t dir_make(uint32_t t) {
+    struct map_dir *d = &map.top[t];
+    if (d->addr == 0) {
+        d->addr = DRAM_DIRECTORY + map.dirs++ * MAP_DIR_STRIDE;
+        dram_zero(d->addr, MAP_DIR_STRIDE);
+    }
+    return d->addr;
+}
+
+uint32_t map_make(uint32_t number, bool fresh) {
+    uint32_t slot = dir_make(number / MAP_ENTRIES) + (number % MAP_ENTRIES) * 4;
+    uint32_t page = hal_read(slot);
+    if (page == 0) {
+        page = DRAM_MAP + map.pages++ * PAGE_SIZE;
+        if (fresh) {
+            dram_zero(page, PAGE_SIZE);
+        }
+        hal_write(slot, page);
+        struct map_dir *d = &map.top[number / MAP_ENTRIES];
+        if (number % MAP_ENTRIES >= d->count) {
+            d->count = (uint16_t)(number % MAP_ENTRIES + 1);
+        }
+    }
+    return page & ~MAP_ENTRY_DIRTY;
+}
+
+static void mark_dirty(uint32_t number) {
+    uint32_t slot = map.top[number / MAP_ENTRIES].addr + (number % MAP_ENTRIES) * 4;
+    uint32_t page = hal_read(slot);
+    if ((page & MAP_ENTRY_DIRTY) == 0) {
+        hal_write(slot, page | MAP_ENTRY_DIRTY);
+        if (map.dirty_count < MAP_DIRTY_LIST) {
+            map.dirty[map.dirty_count] = number;
+        }
+        map.dirty_count++;
+    }
+}
+
+uint32_t map_set(uint32_t lba, uint32_t ppa) {
+    uint32_t page = map_page(lba);
+    if (page == DRAM_ZERO) {
+        if (ppa == 0) {
+            return 0;
+        }
+        page = map_make(lba / MAP_ENTRIES, true);
+    }
+    uint32_t slot = page + (lba & (MAP_ENTRIES - 1)) * 4;
+    uint32_t old = hal_read(slot);
+    if (old == ppa) {
+        return old;
+    }
+    hal_write(slot, ppa);
+    mark_dirty(lba / MAP_ENTRIES);
+    if (old != 0) {
+        superblock_unref(ppa_block(old));
+        map.mapped--;
+    }
+    if (ppa != 0) {
+        superblock_ref(ppa_block(ppa));
+        map.mapped++;
+    }
+    return old;
+}
+
+void map_dirty_all(void) {
+    for (uint32_t t = 0; t < MAP_TOP; t++) {
+        const struct map_dir *d = &map.top[t];
+        for (uint32_t i = 0; i < d->count; i++) {
+            if (hal_read(d->addr + i * 4) != 0) {
+                mark_dirty(t * MAP_ENTRIES + i);
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+/**
+ * @file
+ * Logical to physical map, in DRAM.
+ *
+ * Three levels: a top table in TCM (one entry for 2^20 pages), directory pages (1,024 map pages each) and map pages (1,024 entries
+ * each), the lower two made on demand. An entry is the physical page address `channel << 28 | way << 24 | row`; 0 means never written,
+ * which is unambiguous because superblock 0 holds no user data. A directory page is 8 KiB: first 1,024 DRAM addresses of map pages
+ * (bit 0: changed since the checkpoint), then 1,024 physical addresses of their checkpointed copies.
+ */
+#ifndef ASSASIN_FW_MAP_H
+#define ASSASIN_FW_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/dram.h"
+#include "lib/regs.h"
+
+#define MAP_ENTRIES     1024u
+#define MAP_DIR_BITS    20u /**< log2 of the pages a directory page covers */
+#define MAP_TOP         512u
+#define MAP_DIR_STRIDE  8192u
+#define MAP_DIR_FLASH   4096u /**< offset of the checkpointed copies' addresses */
+#define MAP_MAX_LBAS    (DRAM_MAP_SIZE / 4u)
+#define MAP_DIRTY_LIST  1024u
+#define MAP_ENTRY_DIRTY 1u
+
+/** Top table entry. */
+struct map_dir {
+    uint32_t addr;  /**< DRAM address of the directory page, 0: none */
+    uint32_t ppa;   /**< its checkpointed copy, 0: none */
+    uint16_t count; /**< entries [0, count) may be in use */
+    uint8_t dirty;  /**< copies' addresses changed since the checkpoint */
+};
+
+struct map_state {
+    struct map_dir top[MAP_TOP];
+    uint32_t pages;                 /**< map pages given out */
+    uint32_t dirs;                  /**< directory pages given out */
+    uint32_t dirty_count;           /**< entries of `dirty`; beyond MAP_DIRTY_LIST the list is incomplete */
+    uint32_t dirty[MAP_DIRTY_LIST]; /**< numbers (LBA / 1,024) of changed map pages */
+    uint32_t mapped;                /**< LBAs mapped */
+};
+extern struct map_state map;
+
+void map_init(void);
+
+/** DRAM address of the map page that covers `lba`; the zero page when there is none (all entries then read as never written). */
+static inline uint32_t map_page(uint32_t lba) {
+    uint32_t dir = map.top[lba >> MAP_DIR_BITS].addr;
+    if (dir == 0) {
+        return DRAM_ZERO;
+    }
+    uint32_t page = hal_read(dir + ((lba >> 10) & (MAP_ENTRIES - 1)) * 4);
+    return page == 0 ? DRAM_ZERO : page & ~MAP_ENTRY_DIRTY;
+}
+
+/** Physical address of `lba`, 0 when never written. */
+static inline uint32_t map_get(uint32_t lba) {
+    return hal_read(map_page(lba) + (lba & (MAP_ENTRIES - 1)) * 4);
+}
+
+/** Point `lba` at `ppa` (0: unmap) and return what it pointed at. Valid counts of both superblocks follow. */
+uint32_t map_set(uint32_t lba, uint32_t ppa);
+
+/** Make map page `number` (LBA / 1,024) present, contents undefined when `fresh` is false. Returns its DRAM address. */
+uint32_t map_make(uint32_t number, bool fresh);
+
+/** Note that every present map page must be written by the next checkpoint. */
+void map_dirty_all(void);
+
+/** Fill DRAM with zeros and wait. @param len multiple of 64 */
+void dram_zero(uint32_t addr, uint32_t len);
+
+#endif

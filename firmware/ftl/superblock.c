@@ -1,0 +1,130 @@
+#include "ftl/superblock.h"
+
+#include <string.h>
+
+struct sb_table sb;
+
+void superblock_init(void) {
+    memset(&sb, 0, sizeof sb);
+    sb.count = nand_geo.blocks < SB_MAX ? nand_geo.blocks : SB_MAX;
+    sb.pages = nand_geo.channels * nand_geo.ways * nand_geo.luns * nand_geo.planes * nand_geo.pages;
+    sb.free = sb.count;
+}
+
+void superblock_set_state(uint32_t n, enum sb_state state) {
+    sb.free -= sb.state[n] == SB_FREE;
+    sb.free += state == SB_FREE;
+    sb.state[n] = (uint8_t)state;
+    sb_changed(n);
+}
+
+uint32_t superblock_pick(void) {
+    uint32_t n = sb.rotor;
+    for (uint32_t i = 0; i < sb.count; i++) {
+        if (n >= sb.count) {
+            n = 0;
+        }
+        if (sb.state[n] == SB_FREE) {
+            sb.rotor = n + 1;
+            return n;
+        }
+        n++;
+    }
+    return SB_NONE;
+}
+
+void cursor_open(struct sb_cursor *c, uint32_t n) {
+    *c = (struct sb_cursor){.sb = n, .left = sb.pages};
+}
+
+uint32_t cursor_ppa(const struct sb_cursor *c) {
+    uint32_t row = c->page | (uint32_t)c->plane << nand_geo.plane_shift | c->sb << nand_geo.block_shift |
+                   (uint32_t)c->lun << nand_geo.lun_shift;
+    return (uint32_t)c->channel << 28 | (uint32_t)c->way << 24 | row;
+}
+
+void cursor_next(struct sb_cursor *c) {
+    c->left--;
+    if (++c->channel < nand_geo.channels) {
+        return;
+    }
+    c->channel = 0;
+    if (++c->way < nand_geo.ways) {
+        return;
+    }
+    c->way = 0;
+    if (++c->lun < nand_geo.luns) {
+        return;
+    }
+    c->lun = 0;
+    if (++c->plane < nand_geo.planes) {
+        return;
+    }
+    c->plane = 0;
+    c->page++;
+}
+
+void cursor_seek(struct sb_cursor *c, uint32_t n, uint32_t position) {
+    cursor_open(c, n);
+    c->left = sb.pages - position;
+    c->channel = (uint8_t)(position % nand_geo.channels);
+    position /= nand_geo.channels;
+    c->way = (uint8_t)(position % nand_geo.ways);
+    position /= nand_geo.ways;
+    c->lun = (uint8_t)(position % nand_geo.luns);
+    position /= nand_geo.luns;
+    c->plane = (uint8_t)(position % nand_geo.planes);
+    c->page = (uint16_t)(position / nand_geo.planes);
+}
+
+/* ---- erase ---- */
+
+static void erase_pump(struct sb_erase *e);
+
+static void erase_done(struct nand_op *op, uint32_t status) {
+    struct sb_erase *e = op->arg;
+    nand_op_put(op);
+    e->failed |= status != FLASH_STATUS_OK;
+    e->in_flight--;
+    erase_pump(e);
+}
+
+static void erase_pump(struct sb_erase *e) {
+    /* One erase a way in flight: reads that arrive meanwhile wait for at most one more erase, and housekeeping leaves descriptors over. */
+    uint32_t limit = nand_geo.channels * nand_geo.ways;
+    if (limit > 96) {
+        limit = 96;
+    }
+    while (e->blocks_left > 0 && e->in_flight < limit) {
+        struct nand_op *op = nand_op_get();
+        if (op == NULL) {
+            break;
+        }
+        uint32_t ppa = cursor_ppa(&e->at);
+        cursor_next(&e->at);
+        e->blocks_left--;
+        e->in_flight++;
+        *op = (struct nand_op){
+            .done = erase_done, .arg = e, .way = ppa_way(ppa), .op = FLASH_OP_ERASE, .row = ppa_row(ppa)};
+        nand_submit(op);
+    }
+    if (e->in_flight == 0 && e->active) {
+        e->active = false;
+        if (sb.erases[e->sb] < UINT16_MAX) {
+            sb.erases[e->sb]++;
+        }
+        sb_changed(e->sb);
+        e->done(e, !e->failed);
+    }
+}
+
+void superblock_erase(struct sb_erase *e, uint32_t n, void (*done)(struct sb_erase *e, bool ok)) {
+    e->sb = n;
+    cursor_open(&e->at, n);
+    e->blocks_left = sb.pages / nand_geo.pages;
+    e->in_flight = 0;
+    e->failed = false;
+    e->active = true;
+    e->done = done;
+    erase_pump(e);
+}

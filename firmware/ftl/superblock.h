@@ -1,0 +1,92 @@
+/**
+ * @file
+ * Superblocks: the same block number over all channels, ways, LUNs and planes. State, erase and page allocation.
+ */
+#ifndef ASSASIN_FW_SUPERBLOCK_H
+#define ASSASIN_FW_SUPERBLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nand/nand.h"
+
+/** Superblocks the firmware manages; more blocks a plane stay unused. */
+#define SB_MAX 4096u
+#define SB_NONE 0xffffffffu
+
+enum sb_state {
+    SB_FREE = 0, /**< holds nothing; erased when opened */
+    SB_OPEN,     /**< being written, or erased and next in line */
+    SB_CLOSED,   /**< full */
+    SB_META,     /**< root blocks and checkpoint areas */
+    SB_BAD,      /**< an erase failed */
+};
+
+/** Walks a superblock in allocation order: channel, way, LUN, plane, page. */
+struct sb_cursor {
+    uint32_t sb;
+    uint32_t left; /**< pages from here to the end */
+    uint8_t channel, way, lun, plane;
+    uint16_t page;
+};
+
+/** Table of all superblocks; valid and erase counts are what garbage collection and wear levelling will choose by. */
+struct sb_table {
+    uint32_t valid[SB_MAX];
+    uint16_t erases[SB_MAX];
+    uint8_t state[SB_MAX];
+    uint8_t changed[SB_MAX / 8]; /**< differs from the checkpointed table */
+    uint32_t count;              /**< superblocks in use by this geometry */
+    uint32_t pages;              /**< pages of one */
+    uint32_t used;               /**< entries [0, used) may differ from a fresh drive's */
+    uint32_t free;
+    uint32_t rotor; /**< where the search for a free one goes on */
+};
+extern struct sb_table sb;
+
+void superblock_init(void);
+
+static inline void sb_changed(uint32_t n) {
+    sb.changed[n >> 3] |= (uint8_t)(1u << (n & 7));
+    if (n >= sb.used) {
+        sb.used = n + 1;
+    }
+}
+static inline void superblock_ref(uint32_t n) {
+    sb.valid[n]++;
+    sb_changed(n);
+}
+static inline void superblock_unref(uint32_t n) {
+    sb.valid[n]--;
+    sb_changed(n);
+}
+void superblock_set_state(uint32_t n, enum sb_state state);
+
+/**
+ * The next superblock to open: the first free one from the rotor on. Recovery follows the same order, so a policy that also weighs
+ * erase counts must decide from checkpointed state only.
+ */
+uint32_t superblock_pick(void);
+
+/** Erase all blocks of `n`, several at a time; `done(ok)` runs when all have ended. One erase of this kind at a time a caller. */
+struct sb_erase {
+    uint32_t sb;
+    struct sb_cursor at;
+    uint32_t blocks_left;
+    uint32_t in_flight;
+    bool failed;
+    bool active;
+    void (*done)(struct sb_erase *e, bool ok);
+};
+void superblock_erase(struct sb_erase *e, uint32_t n, void (*done)(struct sb_erase *e, bool ok));
+
+/** Put the cursor on the first page of superblock `n`. */
+void cursor_open(struct sb_cursor *c, uint32_t n);
+/** Put the cursor `position` pages into superblock `n`. */
+void cursor_seek(struct sb_cursor *c, uint32_t n, uint32_t position);
+/** Page under the cursor. */
+uint32_t cursor_ppa(const struct sb_cursor *c);
+/** Step to the next page; only while left > 0. */
+void cursor_next(struct sb_cursor *c);
+
+#endif

@@ -1,0 +1,34 @@
+/**
+ * @file
+ * The ONFI parameter page.
+ */
+#ifndef ASSASIN_FW_ONFI_H
+#define ASSASIN_FW_ONFI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ONFI_PARAM_BYTES  256u
+#define ONFI_PARAM_COPIES 3u
+#define ONFI_SIGNATURE    0x49464e4fu /* "ONFI" */
+#define ONFI_VENDOR_BLOCK 0xa551u     /* vendor revision that marks the timing block */
+
+/** What the firmware takes from the parameter page. Times in ns. */
+struct onfi_param {
+    char model[21];
+    uint32_t page_bytes;
+    uint32_t spare_bytes;
+    uint32_t pages_block;
+    uint32_t blocks_lun; /**< over all planes */
+    uint32_t luns;
+    uint32_t plane_bits;
+    uint32_t t_wc, t_cs, t_wb, t_rr, t_rpre, t_pst, t_whr, t_adl, t_ccs;
+    uint32_t beat_ps;     /**< one data byte, picoseconds */
+    uint32_t timing_mode; /**< fastest NV-DDR2 mode */
+    uint16_t crc;
+};
+
+/** Check signature and CRC of one copy and decode it. Returns false when the copy is damaged. */
+bool onfi_parse(const uint8_t *copy, struct onfi_param *out);
+
+#endif

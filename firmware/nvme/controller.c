@@ -1,0 +1,168 @@
+/* Controller registers: enable, reset, shutdown, queues in hardware. */
+#include <string.h>
+
+#include "lib/console.h"
+#include "nvme/nvme.h"
+#include "stream/scomp.h"
+
+enum controller_state controller;
+struct nvme_queues queues;
+
+#define CC_EN         0x1u
+#define CC_SHN(cc)    (((cc) >> 14) & 3u)
+#define CC_CSS(cc)    (((cc) >> 4) & 7u)
+#define CC_MPS(cc)    (((cc) >> 7) & 15u)
+#define CC_AMS(cc)    (((cc) >> 11) & 7u)
+#define CSTS_RDY      0x1u
+#define CSTS_CFS      0x2u
+#define CSTS_SHST(x)  ((uint32_t)(x) << 2)
+#define CAP_LO        (NVME_MQES | 1u << 16 | 20u << 24) /* CQR; TO 10 s */
+#define CAP_HI_NVM    (1u << 5)                          /* CSS: NVM command set; DSTRD 0; MPSMIN = MPSMAX = 4 KiB */
+#define EVENT_ERROR   0u
+#define INFO_DB_REG   0u
+#define INFO_DB_VALUE 1u
+
+/** Shutdown in progress, or reported done. */
+static enum { SHUT_NONE, SHUT_RUNNING, SHUT_DONE } shutdown_state;
+static struct ftl_checkpoint shutdown_checkpoint;
+
+static void csts_update(void) {
+    uint32_t v = controller == CTRL_READY ? CSTS_RDY : 0;
+    v |= CSTS_SHST(shutdown_state == SHUT_DONE ? 2 : shutdown_state == SHUT_RUNNING ? 1 : 0);
+    nvme_write(NVME_CSTS, v);
+}
+
+void queue_sq_delete(uint32_t qid) {
+    nvme_write(NVME_QSEL, qid);
+    nvme_write(NVME_SQ_CFG, 0);
+    queues.sq[qid] = false;
+}
+
+void queue_cq_delete(uint32_t qid) {
+    nvme_write(NVME_QSEL, qid);
+    nvme_write(NVME_CQ_CFG, 0);
+    queues.cq[qid] = false;
+}
+
+static void enable(uint32_t cc) {
+    uint32_t aqa = nvme_read(NVME_AQA);
+    uint32_t asq = nvme_read(NVME_ASQ_LO);
+    uint32_t acq = nvme_read(NVME_ACQ_LO);
+    uint32_t sq_size = aqa & 0xfffu;
+    uint32_t cq_size = aqa >> 16 & 0xfffu;
+    if (CC_CSS(cc) != 0 || CC_MPS(cc) != 0 || CC_AMS(cc) != 0 || sq_size == 0 || cq_size == 0 || sq_size > NVME_MQES ||
+        cq_size > NVME_MQES || ((asq | acq) & (PRP_PAGE - 1)) != 0) {
+        console_printf("nvme: cannot enable: CC %08x AQA %08x ASQ %08x ACQ %08x; 4 KiB pages, NVM command set and up to %u "
+                       "entries are supported\n",
+                       cc, aqa, asq, acq, NVME_MQES + 1);
+        nvme_write(NVME_CSTS, CSTS_CFS);
+        return;
+    }
+    /* A bus reset may have cleared the DMA engine's Run bits. */
+    hdma_start();
+    memset(&queues, 0, sizeof queues);
+    features_init();
+    nvme_write(NVME_QSEL, 0);
+    nvme_write(NVME_CQ_BASE_LO, acq);
+    nvme_write(NVME_CQ_BASE_HI, nvme_read(NVME_ACQ_HI));
+    nvme_write(NVME_CQ_CFG, PLACE(NVME_CQ_CFG, SIZE, cq_size) | PLACE(NVME_CQ_CFG, VECTOR, 0) |
+                                PLACE(NVME_CQ_CFG, IEN, 1) | PLACE(NVME_CQ_CFG, EN, 1));
+    nvme_write(NVME_SQ_BASE_LO, asq);
+    nvme_write(NVME_SQ_BASE_HI, nvme_read(NVME_ASQ_HI));
+    nvme_write(NVME_SQ_CFG,
+               PLACE(NVME_SQ_CFG, SIZE, sq_size) | PLACE(NVME_SQ_CFG, CQID, 0) | PLACE(NVME_SQ_CFG, EN, 1));
+    queues.sq[0] = true;
+    queues.cq[0] = true;
+    shutdown_state = SHUT_NONE;
+    controller = CTRL_READY;
+    csts_update();
+}
+
+/** Start a reset: nothing new begins, nothing old is reported. controller_poll finishes it. */
+static void reset_start(void) {
+    controller = CTRL_RESETTING;
+    for (uint32_t q = NVME_QUEUES; q-- > 0;) {
+        queue_sq_delete(q);
+        queue_cq_delete(q);
+    }
+    memset(&queues, 0, sizeof queues);
+    csts_update();
+    nvme_orphan(NVME_QUEUES);
+    admin_orphan();
+    scomp_orphan();
+    io_orphan();
+    hdma_cancel();
+    nvme_post();
+}
+
+static void shutdown_done(struct ftl_exclusive *x, enum ftl_status status) {
+    (void)x;
+    console_printf("nvme: shut down%s\n", status == FTL_OK ? "" : "; checkpoint failed");
+    shutdown_state = SHUT_DONE;
+    csts_update();
+}
+
+void controller_poll(void) {
+    if (controller != CTRL_RESETTING || nvme_in_use(NVME_QUEUES) > 0 || !scomp_idle()) {
+        return;
+    }
+    controller = CTRL_DISABLED;
+    if (shutdown_state == SHUT_DONE) {
+        shutdown_state = SHUT_NONE;
+    }
+    csts_update();
+    uint32_t cc = nvme_read(NVME_CC);
+    if (cc & CC_EN) {
+        enable(cc);
+    }
+}
+
+static void cc_changed(void) {
+    uint32_t cc = nvme_read(NVME_CC);
+    /* RDY reads 0 although the controller was ready: the host cleared EN, perhaps set it again already. */
+    bool was_cleared = controller == CTRL_READY && (nvme_read(NVME_CSTS) & CSTS_RDY) == 0;
+    if (controller == CTRL_READY && (was_cleared || !(cc & CC_EN))) {
+        reset_start();
+    } else if (controller == CTRL_DISABLED && (cc & CC_EN)) {
+        enable(cc);
+    } else if (controller == CTRL_DISABLED) {
+        csts_update();
+    }
+    if (CC_SHN(cc) != 0 && shutdown_state == SHUT_NONE) {
+        shutdown_state = SHUT_RUNNING;
+        csts_update();
+        if (ftl.lbas == 0) {
+            shutdown_done(&shutdown_checkpoint.x, FTL_OK);
+        } else {
+            shutdown_checkpoint.clean = true;
+            shutdown_checkpoint.x.done = shutdown_done;
+            ftl_checkpoint(&shutdown_checkpoint);
+        }
+    }
+}
+
+void controller_event(void) {
+    uint32_t event = nvme_read(NVME_EVENT);
+    nvme_write(NVME_EVENT, event);
+    if (FIELD(NVME_EVENT, BAD_DOORBELL, event) && controller == CTRL_READY) {
+        /* Doorbells come in pairs; an absent queue is a bad register, else the value was out of range. */
+        uint32_t bad = nvme_read(NVME_BAD_DB);
+        uint32_t qid = (bad & 0xffffu) >> 1;
+        bool exists = qid < NVME_QUEUES && ((bad & 1) ? queues.cq[qid] : queues.sq[qid]);
+        async_event(EVENT_ERROR, exists ? INFO_DB_VALUE : INFO_DB_REG, 1);
+    }
+    if (FIELD(NVME_EVENT, CC, event)) {
+        cc_changed();
+    }
+}
+
+void controller_init(void) {
+    controller = CTRL_DISABLED;
+    shutdown_state = SHUT_NONE;
+    memset(&queues, 0, sizeof queues);
+    nvme_write(NVME_CAP_LO, CAP_LO);
+    nvme_write(NVME_CAP_HI, CAP_HI_NVM);
+    csts_update();
+    /* The host may have enabled the controller while the firmware booted. */
+    cc_changed();
+}

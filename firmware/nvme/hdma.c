@@ -1,0 +1,215 @@
+#include "nvme/hdma.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "lib/console.h"
+
+#define DEPTH  16u
+#define COPIES 256u
+
+struct hdma_counters hdma_counters;
+uint32_t hdma_outstanding;
+
+/** One direction: jobs waiting, and what the hardware's queue holds, in order. */
+struct direction {
+    struct dma_job *head, *tail;
+    struct {
+        struct dma_job *job;
+        bool last;
+    } ring[DEPTH];
+    uint32_t pushed, done; /**< transfers, modulo 2^32 as the hardware counts */
+    bool to_host;
+};
+static struct direction dirs[2];
+
+static struct {
+    struct {
+        uint32_t src, dst, pos, len, arg;
+        copy_done_fn done;
+    } ring[COPIES];
+    uint32_t queued, pushed, done;
+} copies;
+
+/* XDMA registers (PG195): channel control, status (read clears), interrupt vectors and enable. */
+#define XDMA_H2C_CONTROL   0x0004u
+#define XDMA_C2H_CONTROL   0x1004u
+#define XDMA_RUN           1u
+#define XDMA_H2C_STATUS_RC 0x0044u
+#define XDMA_C2H_STATUS_RC 0x1044u
+#define XDMA_USER_ENABLE   0x2004u
+#define XDMA_USER_VECTOR   0x2080u
+
+void hdma_start(void) {
+    hal_write(ASSASIN_XDMA_BASE + XDMA_H2C_CONTROL, XDMA_RUN);
+    hal_write(ASSASIN_XDMA_BASE + XDMA_C2H_CONTROL, XDMA_RUN);
+    /* User interrupt n goes out as vector n; four vectors a register. */
+    for (uint32_t i = 0; i < 4; i++) {
+        hal_write(ASSASIN_XDMA_BASE + XDMA_USER_VECTOR + i * 4, 0x03020100u + i * 0x04040404u);
+    }
+    hal_write(ASSASIN_XDMA_BASE + XDMA_USER_ENABLE, 0xffffu);
+}
+
+void hdma_init(void) {
+    memset(dirs, 0, sizeof dirs);
+    memset(&copies, 0, sizeof copies);
+    dirs[1].to_host = true;
+    dirs[0].pushed = dirs[0].done = hdma_read(HDMA_H2C_DONE);
+    dirs[1].pushed = dirs[1].done = hdma_read(HDMA_C2H_DONE);
+    copies.queued = copies.pushed = copies.done = hdma_read(HDMA_COPY_DONE);
+    hdma_outstanding = 0;
+    hdma_start();
+}
+
+/** Host address of byte `off` and how many bytes are contiguous there, at most `want`. */
+static uint64_t prp_at(const struct prp *p, uint32_t off, uint32_t want, uint32_t *bytes) {
+    if (off < p->first_bytes) {
+        uint32_t n = p->first_bytes - off;
+        *bytes = n < want ? n : want;
+        return p->first + off;
+    }
+    off -= p->first_bytes;
+    uint32_t i = off / PRP_PAGE;
+    uint64_t base = p->list != NULL ? p->list[i] : p->second;
+    uint32_t n = PRP_PAGE - off % PRP_PAGE;
+    if (p->list != NULL) {
+        /* One descriptor for host pages that follow each other. */
+        while (n < want && p->list[i + 1] == p->list[i] + PRP_PAGE) {
+            n += PRP_PAGE;
+            i++;
+        }
+    }
+    *bytes = n < want ? n : want;
+    return base + off % PRP_PAGE;
+}
+
+static void push(struct direction *d) {
+    while (d->head != NULL && d->pushed - d->done < DEPTH) {
+        struct dma_job *job = d->head;
+        uint32_t bytes = job->left;
+        uint64_t host = job->prp != NULL ? prp_at(job->prp, job->off, job->left, &bytes) : job->host;
+        hdma_write(HDMA_HOST_LO, (uint32_t)host);
+        hdma_write(HDMA_HOST_HI, (uint32_t)(host >> 32));
+        hdma_write(HDMA_DEV, job->dev);
+        hdma_write(d->to_host ? HDMA_C2H_PUSH : HDMA_H2C_PUSH, bytes);
+        job->off += bytes;
+        job->dev += bytes;
+        job->left -= bytes;
+        d->ring[d->pushed % DEPTH].job = job;
+        d->ring[d->pushed % DEPTH].last = job->left == 0;
+        d->pushed++;
+        if (job->left == 0) {
+            d->head = job->next;
+        }
+    }
+}
+
+void hdma_submit(struct dma_job *job) {
+    struct direction *d = &dirs[job->to_host];
+    job->next = NULL;
+    job->error = false;
+    if (d->head == NULL) {
+        d->head = job;
+    } else {
+        d->tail->next = job;
+    }
+    d->tail = job;
+    hdma_outstanding++;
+    if (job->to_host) {
+        hdma_counters.to_host += job->left;
+    } else {
+        hdma_counters.from_host += job->left;
+    }
+    push(d);
+}
+
+static void collect(struct direction *d, uint32_t done) {
+    while (d->done != done) {
+        struct dma_job *job = d->ring[d->done % DEPTH].job;
+        bool last = d->ring[d->done % DEPTH].last;
+        d->done++;
+        if (last) {
+            hdma_outstanding--;
+            job->done(job);
+        }
+    }
+    push(d);
+}
+
+static void mark_errors(struct direction *d) {
+    for (uint32_t i = d->done; i != d->pushed; i++) {
+        d->ring[i % DEPTH].job->error = true;
+    }
+}
+
+static void cancel(struct direction *d) {
+    struct dma_job *list = d->head;
+    d->head = NULL;
+    if (list != NULL && d->pushed != d->done && d->ring[(d->pushed - 1) % DEPTH].job == list) {
+        /* Partly pushed: it ends with its last piece in hardware. */
+        d->ring[(d->pushed - 1) % DEPTH].last = true;
+        list->error = true;
+        list = list->next;
+    }
+    while (list != NULL) {
+        struct dma_job *job = list;
+        list = job->next;
+        job->error = true;
+        hdma_outstanding--;
+        job->done(job);
+    }
+}
+
+void hdma_cancel(void) {
+    cancel(&dirs[0]);
+    cancel(&dirs[1]);
+}
+
+static void copy_push(void) {
+    while (copies.pushed != copies.queued && copies.pushed - copies.done < DEPTH) {
+        uint32_t i = copies.pushed++ % COPIES;
+        hdma_write(HDMA_COPY_SRC, copies.ring[i].src);
+        hdma_write(HDMA_COPY_DST, copies.ring[i].dst);
+        hdma_write(HDMA_COPY_POS, copies.ring[i].pos);
+        hdma_write(HDMA_COPY_PUSH, copies.ring[i].len);
+    }
+}
+
+uint32_t copy_space(void) {
+    return COPIES - (copies.queued - copies.done);
+}
+
+void copy_submit(uint32_t src, uint32_t dst, uint32_t pos, uint32_t len, copy_done_fn done, uint32_t arg) {
+    uint32_t i = copies.queued++ % COPIES;
+    copies.ring[i].src = src;
+    copies.ring[i].dst = dst;
+    copies.ring[i].pos = pos;
+    copies.ring[i].len = len;
+    copies.ring[i].done = done;
+    copies.ring[i].arg = arg;
+    hdma_outstanding++;
+    copy_push();
+}
+
+void hdma_poll(void) {
+    uint32_t event = hdma_read(HDMA_EVENT);
+    /* Clear first: what finishes after this raises it again. */
+    hdma_write(HDMA_EVENT, event);
+    if (FIELD(HDMA_EVENT, ERROR, event)) {
+        uint32_t h2c = hal_read(ASSASIN_XDMA_BASE + XDMA_H2C_STATUS_RC);
+        uint32_t c2h = hal_read(ASSASIN_XDMA_BASE + XDMA_C2H_STATUS_RC);
+        console_printf("hdma: XDMA error, status h2c %08x c2h %08x\n", h2c, c2h);
+        mark_errors(&dirs[0]);
+        mark_errors(&dirs[1]);
+        hdma_start();
+    }
+    collect(&dirs[0], hdma_read(HDMA_H2C_DONE));
+    collect(&dirs[1], hdma_read(HDMA_C2H_DONE));
+    uint32_t done = hdma_read(HDMA_COPY_DONE);
+    while (copies.done != done) {
+        uint32_t i = copies.done++ % COPIES;
+        hdma_outstanding--;
+        copies.ring[i].done(copies.ring[i].arg);
+    }
+    copy_push();
+}

@@ -1,0 +1,255 @@
+/* Function slots: ELF files checked and turned into lists of copies. */
+#include <string.h>
+
+#include "stream/scomp.h"
+
+/* ELF32, as far as it matters here. */
+#define ELF_MAGIC      0x464c457fu
+#define ELF_IDENT_32LE 0x00010101u /* class 32, little endian, version 1 */
+#define ET_EXEC        2u
+#define EM_RISCV       243u
+#define EF_RVC         1u
+#define EF_FLOAT       6u
+#define EF_RVE         8u
+#define PT_LOAD        1u
+#define EHDR_BYTES     52u
+#define PHDR_BYTES     32u
+#define MAX_PHDRS      64u
+
+#define LOAD_MAX SCOMP_MAX_ELF
+
+struct function functions[SCOMP_MAX_FUNCS];
+static uint32_t generation;
+
+void function_init(void) {
+    memset(functions, 0, sizeof functions);
+}
+
+static uint32_t slot_dram(const struct function *f) {
+    return DRAM_FUNCS + (uint32_t)(f - functions) * DRAM_FUNC_STRIDE;
+}
+
+/** 32-bit word at any byte address of DRAM. */
+static uint32_t word_at(uint32_t addr) {
+    uint32_t shift = (addr & 3) * 8;
+    uint32_t w = hal_read(addr & ~3u) >> shift;
+    if (shift != 0) {
+        w |= hal_read((addr & ~3u) + 4) << (32 - shift);
+    }
+    return w;
+}
+
+static bool add_copy(struct function *f, uint32_t src, uint32_t offset, uint32_t bytes) {
+    if (f->copies_count == FUNCTION_COPIES) {
+        return false;
+    }
+    f->copies[f->copies_count++] = (struct function_copy){.src = src, .offset = offset, .bytes = bytes};
+    return true;
+}
+
+/** Scratch DRAM behind the file. */
+struct spare {
+    uint32_t at, end;
+};
+
+/**
+ * Copies for one segment. The copy engine wants a source aligned to 64 bytes, so other segments are moved to the scratch first; and bss
+ * starts at a multiple of 8, so the last bytes of data before it go there too, padded with zeros.
+ */
+static bool add_segment(struct function *f, uint32_t file, uint32_t offset, uint32_t filesz, uint32_t memsz,
+                        struct spare *spare) {
+    uint32_t body = memsz > filesz ? filesz & ~7u : filesz;
+    if (body > 0) {
+        uint32_t src = file;
+        if ((file & 63) != 0) {
+            if (body + 64 > spare->end - spare->at) {
+                return false;
+            }
+            src = spare->at;
+            for (uint32_t i = 0; i < body; i += 4) {
+                hal_write(src + i, word_at(file + i));
+            }
+            spare->at += (body + 63) & ~63u;
+        }
+        if (!add_copy(f, src, offset, body)) {
+            return false;
+        }
+    }
+    uint32_t at = body;
+    if (filesz > body) {
+        if (spare->end - spare->at < 64) {
+            return false;
+        }
+        uint32_t tail = filesz - body;
+        uint32_t words[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            uint32_t have = tail > i * 4 ? tail - i * 4 : 0;
+            uint32_t w = have > 0 ? word_at(file + body + i * 4) : 0;
+            words[i] = have >= 4 ? w : w & ((1u << (have * 8)) - 1);
+        }
+        hal_write(spare->at, words[0]);
+        hal_write(spare->at + 4, words[1]);
+        uint32_t n = memsz - body < 8 ? memsz - body : 8;
+        if (!add_copy(f, spare->at, offset + body, n)) {
+            return false;
+        }
+        spare->at += 64;
+        at = body + n;
+    }
+    return at >= memsz || add_copy(f, DRAM_ZERO, offset + at, memsz - at);
+}
+
+/** Whether [start, start + n) lies inside [lo, hi). */
+static bool inside(uint32_t start, uint32_t n, uint32_t lo, uint32_t hi) {
+    return start >= lo && start <= hi && n <= hi - start;
+}
+
+uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32_t scratch) {
+    struct spare spare = {.at = scratch, .end = scratch + FUNCTION_SCRATCH};
+    f->copies_count = 0;
+    f->code_copies = 0;
+    if (bytes < EHDR_BYTES || hal_read(elf) != ELF_MAGIC) {
+        return SCOMP_ELF_ERROR_NOT_ELF;
+    }
+    uint32_t type_machine = hal_read(elf + 16);
+    uint32_t flags = hal_read(elf + 36);
+    if ((hal_read(elf + 4) & 0xffffffu) != ELF_IDENT_32LE || type_machine != (ET_EXEC | EM_RISCV << 16) ||
+        hal_read(elf + 20) != 1 || (flags & (EF_RVC | EF_FLOAT | EF_RVE)) != 0) {
+        return SCOMP_ELF_ERROR_NOT_RV32;
+    }
+    f->entry = hal_read(elf + 24);
+    uint32_t phoff = hal_read(elf + 28);
+    uint32_t phnum = hal_read(elf + 44) & 0xffffu;
+    uint32_t phentsize = hal_read(elf + 40) >> 16;
+    if (phentsize != PHDR_BYTES || phnum > MAX_PHDRS || phoff > bytes || phnum * PHDR_BYTES > bytes - phoff) {
+        return SCOMP_ELF_ERROR_NOT_ELF;
+    }
+    bool entry_ok = false;
+    /* Two passes, so that the copies to instruction memory come first. */
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < phnum; i++) {
+            uint32_t p = elf + phoff + i * PHDR_BYTES;
+            uint32_t offset = word_at(p + 4);
+            uint32_t vaddr = word_at(p + 8);
+            uint32_t filesz = word_at(p + 16);
+            uint32_t memsz = word_at(p + 20);
+            if (word_at(p) != PT_LOAD || memsz == 0) {
+                continue;
+            }
+            bool code = vaddr < ASSASIN_CORE_IMEM_BASE + ASSASIN_CORE_IMEM_SIZE;
+            bool data = vaddr >= ASSASIN_CORE_SPAD_BASE && vaddr < ASSASIN_CORE_SPAD_BASE + ASSASIN_CORE_SPAD_SIZE;
+            if (memsz < filesz || offset > bytes || filesz > bytes - offset || (vaddr & 7) != 0 || (!code && !data)) {
+                return SCOMP_ELF_ERROR_BAD_SEGMENT;
+            }
+            uint32_t lo = code ? ASSASIN_CORE_IMEM_BASE : ASSASIN_CORE_SPAD_BASE + SCOMP_SPAD_DATA;
+            uint32_t hi = code ? ASSASIN_CORE_IMEM_BASE + ASSASIN_CORE_IMEM_SIZE
+                               : ASSASIN_CORE_SPAD_BASE + ASSASIN_CORE_SPAD_SIZE;
+            if (vaddr < lo) {
+                return SCOMP_ELF_ERROR_BAD_SEGMENT;
+            }
+            if (!inside(vaddr, memsz, lo, hi)) {
+                return SCOMP_ELF_ERROR_TOO_LARGE;
+            }
+            if (code != (pass == 0)) {
+                continue;
+            }
+            if (code && (f->entry & 3) == 0 && f->entry >= vaddr && f->entry - vaddr < filesz) {
+                entry_ok = true;
+            }
+            uint32_t to = code ? ASSASIN_XB_IMEM_BASE + (vaddr - ASSASIN_CORE_IMEM_BASE)
+                               : ASSASIN_XB_SPAD_BASE + (vaddr - ASSASIN_CORE_SPAD_BASE);
+            if (!add_segment(f, elf + offset, to, filesz, memsz, &spare)) {
+                return SCOMP_ELF_ERROR_BAD_SEGMENT;
+            }
+        }
+        if (pass == 0) {
+            f->code_copies = f->copies_count;
+        }
+    }
+    return entry_ok ? 0 : SCOMP_ELF_ERROR_NO_ENTRY;
+}
+
+static void loaded(struct dma_job *job) {
+    struct nvme_cmd *cmd = job->arg;
+    struct function *f = cmd->context;
+    f->loading = false;
+    if (job->error || cmd->orphan) {
+        nvme_complete(cmd, NVME_DATA_TRANSFER);
+        return;
+    }
+    uint32_t elf = slot_dram(f);
+    uint32_t error = function_parse(f, elf, cmd->bytes, elf + LOAD_MAX);
+    if (error != 0) {
+        cmd->dw0 = error;
+        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_ELF);
+        return;
+    }
+    f->generation = ++generation;
+    f->valid = true;
+    nvme_complete(cmd, NVME_OK);
+}
+
+static void mapped(struct nvme_cmd *cmd) {
+    struct function *f = cmd->context;
+    if (f->users > 0 || f->loading) {
+        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_FUNCTION);
+        return;
+    }
+    f->valid = false;
+    f->loading = true;
+    nvme_transfer(cmd, slot_dram(f), cmd->bytes, false, loaded);
+}
+
+/** Dwords that the vendor commands do not use must be 0. */
+static bool reserved_zero(const struct nvme_cmd *cmd, uint32_t from) {
+    for (uint32_t i = from; i < 16; i++) {
+        if (cmd->sqe[i] != 0) {
+            return false;
+        }
+    }
+    return (cmd->sqe[10] & 0xffff0000u) == 0;
+}
+
+static bool bad_slot(struct nvme_cmd *cmd) {
+    if ((cmd->sqe[10] & 0xffffu) < SCOMP_MAX_FUNCS) {
+        return false;
+    }
+    nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_FUNCTION);
+    return true;
+}
+
+void function_load(struct nvme_cmd *cmd) {
+    uint32_t bytes = cmd->sqe[11];
+    if (!reserved_zero(cmd, 12)) {
+        nvme_complete(cmd, NVME_INVALID_FIELD);
+        return;
+    }
+    if (bad_slot(cmd)) {
+        return;
+    }
+    if (bytes > SCOMP_MAX_ELF || bytes < EHDR_BYTES) {
+        cmd->dw0 = bytes < EHDR_BYTES ? SCOMP_ELF_ERROR_NOT_ELF : SCOMP_ELF_ERROR_TOO_LARGE;
+        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_ELF);
+        return;
+    }
+    cmd->context = &functions[cmd->sqe[10] & 0xffffu];
+    cmd->bytes = bytes;
+    nvme_map(cmd, bytes, mapped);
+}
+
+void function_unload(struct nvme_cmd *cmd) {
+    if (!reserved_zero(cmd, 11)) {
+        nvme_complete(cmd, NVME_INVALID_FIELD);
+        return;
+    }
+    if (bad_slot(cmd)) {
+        return;
+    }
+    struct function *f = &functions[cmd->sqe[10] & 0xffffu];
+    if (!f->valid || f->users > 0 || f->loading) {
+        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_FUNCTION);
+        return;
+    }
+    f->valid = false;
+    nvme_complete(cmd, NVME_OK);
+}

@@ -1,0 +1,211 @@
+#include "stream/schedule.h"
+
+#include "ftl/map.h"
+#include "nvme/hdma.h"
+#include "stream/scomp.h"
+
+#define POSITION_PAGES ((1u << (32 - PAGE_LOG2)) - 1) /* page numbers of 32-bit positions */
+/** Streams longer than this get their end marked late: positions compare as signed differences. */
+#define END_PAGES (1u << (30 - PAGE_LOG2))
+/** Completions taken of a channel before the main loop looks at anything else. */
+#define PASSES 8u
+
+struct stream streams[MAX_CORES * MAX_STREAMS];
+struct stream_counters stream_counters;
+bool stream_poll_wanted;
+
+static inline __attribute__((always_inline)) void page_done(struct stream *s, uint32_t status);
+
+/** Next run of map entries: the rest of the extent or of the map page, whichever is shorter. */
+static void next_run(struct stream *s) {
+    if (s->lba_left == 0) {
+        s->lba = hal_read(s->extent);
+        s->lba_left = hal_read(s->extent + 8);
+        s->extent += sizeof(struct scomp_extent);
+        s->extents_left--;
+    }
+    uint32_t n = MAP_ENTRIES - (s->lba & (MAP_ENTRIES - 1));
+    if (n > s->lba_left) {
+        n = s->lba_left;
+    }
+    s->map = map_page(s->lba) + (s->lba & (MAP_ENTRIES - 1)) * 4;
+    s->run = n;
+    s->lba += n;
+    s->lba_left -= n;
+    if (!s->end_set && s->total - s->pushed <= END_PAGES) {
+        stream_mark_end(s);
+    }
+}
+
+static void zero_copied(uint32_t arg) {
+    page_done(&streams[arg], FLASH_STATUS_OK);
+}
+
+/** A page never written: zeros from DRAM. The copy engine does not wait for room, so there has to be some. */
+static bool push_zero(struct stream *s, uint32_t bytes) {
+    uint32_t held = (s->pushed - (hal_read(s->ihead) >> PAGE_LOG2)) & POSITION_PAGES;
+    if (held >= s->ring_pages || copy_space() == 0) {
+        stream_poll_wanted = true;
+        return false;
+    }
+    copy_submit(DRAM_ZERO,
+                PLACE(HDMA_COPY_DST, CORE, s->core) | PLACE(HDMA_COPY_DST, STREAM_ID, s->id) |
+                    PLACE(HDMA_COPY_DST, STREAM, 1),
+                s->pushed << PAGE_LOG2, bytes, zero_copied, (uint32_t)(s - streams));
+    return true;
+}
+
+static void wait_for(struct stream *s, struct nand_way *way) {
+    s->waiting = 1;
+    s->way = way;
+    s->wait_next = NULL;
+    if (way->stream_head == NULL) {
+        way->stream_head = s;
+    } else {
+        way->stream_tail->wait_next = s;
+    }
+    way->stream_tail = s;
+    way->waiting = 1;
+}
+
+static inline __attribute__((always_inline)) void pump(struct stream *s) {
+    while (s->pushed != s->total && (int32_t)(s->limit - s->pushed) > 0) {
+        if (s->run == 0) {
+            next_run(s);
+        }
+        uint32_t ppa = hal_read(s->map);
+        uint32_t bytes = s->pushed + 1 == s->total ? s->last_bytes : PAGE_SIZE;
+        if (ppa != 0) {
+            struct nand_way *way = &nand_ways[ppa >> 24];
+            if (way->credit == 0) {
+                wait_for(s, way);
+                return;
+            }
+            way->credit--;
+            uint32_t base = ASSASIN_FLASH_BASE + (ppa >> 28) * ASSASIN_FLASH_STRIDE;
+            hal_write(base + FLASH_W0, s->w0 | (ppa >> 24 & 15u) << FLASH_W0_WAY_SHIFT);
+            hal_write(base + FLASH_W1, ppa_row(ppa));
+            hal_write(base + FLASH_W2, s->pushed << PAGE_LOG2);
+            hal_write(base + FLASH_W3, bytes);
+        } else if (!push_zero(s, bytes)) {
+            return;
+        }
+        s->map += 4;
+        s->run--;
+        s->pushed++;
+    }
+}
+
+/** Set the limit of a stream that is not in RUN mode from the core's Head. */
+static void regate(struct stream *s) {
+    uint32_t head = hal_read(s->ihead);
+    if (s->mode == STREAM_START && head != 0) {
+        s->mode = STREAM_RUN;
+        s->limit = s->delivered + STREAM_WINDOW;
+        return;
+    }
+    uint32_t held = (s->pushed - (head >> PAGE_LOG2)) & POSITION_PAGES;
+    s->limit = s->pushed + s->ring_pages - held;
+    stream_poll_wanted = true;
+}
+
+void stream_pump(struct stream *s) {
+    if (!s->waiting) {
+        pump(s);
+    }
+}
+
+void stream_poll(struct stream *s) {
+    if (s->pushed == s->total) {
+        return;
+    }
+    if (s->mode != STREAM_RUN) {
+        regate(s);
+    }
+    stream_pump(s);
+}
+
+void stream_unwait(struct stream *s) {
+    if (!s->waiting) {
+        return;
+    }
+    s->waiting = 0;
+    struct stream *before = NULL;
+    for (struct stream *p = s->way->stream_head; p != s; p = p->wait_next) {
+        before = p;
+    }
+    if (before == NULL) {
+        s->way->stream_head = s->wait_next;
+    } else {
+        before->wait_next = s->wait_next;
+    }
+    if (s->way->stream_tail == s) {
+        s->way->stream_tail = before;
+    }
+}
+
+void stream_resume(struct nand_way *way) {
+    struct stream *s = way->stream_head;
+    way->stream_head = s->wait_next;
+    s->waiting = 0;
+    pump(s);
+}
+
+static inline __attribute__((always_inline)) void page_done(struct stream *s, uint32_t status) {
+    s->delivered++;
+    if (s->mode == STREAM_RUN) {
+        s->limit++;
+    } else if (s->pushed != s->total) {
+        regate(s);
+    }
+    if (!s->waiting) {
+        pump(s);
+    }
+    if (status != FLASH_STATUS_OK || s->delivered == 1 || s->delivered == s->total) {
+        core_page(s, status);
+    }
+}
+
+uint32_t nand_poll(void) {
+    uint32_t pages = 0;
+    for (uint32_t pass = 0; pass < PASSES; pass++) {
+        uint32_t pending = sys_read(SYS_FLASH_PENDING);
+        if (pending == 0) {
+            break;
+        }
+        uint32_t base = ASSASIN_FLASH_BASE;
+        struct nand_way *ways = nand_ways;
+        for (; pending != 0; pending >>= 1, base += ASSASIN_FLASH_STRIDE, ways += NAND_MAX_WAYS) {
+            if ((pending & 1) == 0) {
+                continue;
+            }
+            uint32_t cpl = hal_read(base + FLASH_CPL);
+            if (!FIELD(FLASH_CPL, VALID, cpl)) {
+                continue;
+            }
+            struct nand_way *way = &ways[FIELD(FLASH_CPL, WAY, cpl)];
+            uint32_t tag = FIELD(FLASH_CPL, TAG, cpl);
+            uint32_t status = FIELD(FLASH_CPL, STATUS, cpl);
+            way->credit++;
+            if (tag >= NAND_TAG_STREAM) {
+                hal_write(base + FLASH_CPL_POP, 1);
+                if (way->waiting) {
+                    nand_way_refill(way);
+                }
+                pages++;
+                page_done(&streams[tag - NAND_TAG_STREAM], status);
+            } else {
+                uint32_t data0 = hal_read(base + FLASH_CPL_DATA);
+                uint32_t data1 = hal_read(base + FLASH_CPL_DATA1);
+                hal_write(base + FLASH_CPL_POP, 1);
+                if (way->waiting) {
+                    nand_way_refill(way);
+                }
+                nand_complete(tag, status, data0, data1);
+            }
+        }
+    }
+    stream_counters.pages += pages;
+    stream_counters.media_pages += pages;
+    return pages;
+}

@@ -1,0 +1,77 @@
+/**
+ * @file
+ * Stream scheduler, hot half: pages of input streams from the map to the flash channels, and every flash completion.
+ *
+ * A page costs one DRAM load (its map entry) and eight register accesses; everything else is TCM and power-of-two arithmetic.
+ */
+#ifndef ASSASIN_FW_SCHEDULE_H
+#define ASSASIN_FW_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nand/nand.h"
+
+#define MAX_CORES   16u
+#define MAX_STREAMS 8u
+/** Pages of a single-stream piece in flight once its core consumes: the ring's and enough beyond to hide the array's read time. */
+#define STREAM_WINDOW 24u
+
+/** How far a stream may push. */
+enum stream_mode {
+    STREAM_RUN,   /**< STREAM_WINDOW pages beyond what was delivered: reads run ahead of the ring and wait in the dies */
+    STREAM_START, /**< like GATED until the core has consumed something, then RUN */
+    STREAM_GATED, /**< only pages that the ring has room for already: they never hold up a way for others */
+};
+
+struct stream {
+    uint32_t map;        /**< DRAM address of the next page's map entry */
+    uint32_t run;        /**< pages that `map` runs on for */
+    uint32_t pushed;     /**< pages sent for */
+    uint32_t limit;      /**< pages that may be sent for */
+    uint32_t total;      /**< pages of the stream; lowered to `pushed` when its core stops */
+    uint32_t delivered;  /**< pages arrived */
+    uint32_t w0;         /**< descriptor word 0 but for the way */
+    uint32_t last_bytes; /**< bytes of the last page */
+    uint32_t ihead;      /**< address of the core's IHEAD register */
+    uint8_t mode;
+    uint8_t waiting; /**< on the list of `way` */
+    uint8_t core;
+    uint8_t id;
+    uint32_t ring_pages;
+    struct stream *wait_next;
+    struct nand_way *way;
+    /* Slow path: where the stream goes on when `run` is used up. */
+    uint32_t extent;       /**< DRAM address of the next extent */
+    uint32_t extents_left; /**< extents from there on */
+    uint32_t lba;
+    uint32_t lba_left; /**< blocks of the current extent from `lba` on */
+    uint32_t end;      /**< IEND, set when `end_set` */
+    bool end_set;
+};
+extern struct stream streams[MAX_CORES * MAX_STREAMS];
+
+struct stream_counters {
+    uint64_t pages;       /**< pages delivered to streams */
+    uint64_t media_pages; /**< of them read from flash */
+    uint64_t cycles;      /**< processor cycles of iterations that delivered pages */
+};
+extern struct stream_counters stream_counters;
+
+/** Some stream waits for room that no completion will announce: poll it by the timer. */
+extern bool stream_poll_wanted;
+
+/** Send for as many pages as the limit and the ways allow. */
+void stream_pump(struct stream *s);
+/** Look at the core's Head again and pump. */
+void stream_poll(struct stream *s);
+/** The first stream that waits for `way` goes on. */
+void stream_resume(struct nand_way *way);
+/** Take the stream off its way's list. */
+void stream_unwait(struct stream *s);
+/** Pages sent for and not arrived. */
+static inline uint32_t stream_in_flight(const struct stream *s) {
+    return s->pushed - s->delivered;
+}
+
+#endif

@@ -1,0 +1,147 @@
+/**
+ * @file
+ * scomp: stream functions on the ASSASIN cores. Functions, requests, cores, results.
+ */
+#ifndef ASSASIN_FW_SCOMP_H
+#define ASSASIN_FW_SCOMP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/dram.h"
+#include "nvme/nvme.h"
+#include "stream/schedule.h"
+
+/* ---- function.c ---- */
+
+#define FUNCTION_COPIES  12u      /**< copies that bring a function into a core, at most */
+#define FUNCTION_SCRATCH 0x20000u /**< scratch DRAM that function_parse may use, bytes */
+
+/** One copy that brings a part of a function into a core. */
+struct function_copy {
+    uint32_t src;    /**< DRAM */
+    uint32_t offset; /**< XB_* offset in the core */
+    uint32_t bytes;
+};
+
+struct function {
+    bool valid;
+    bool loading;
+    uint32_t users;      /**< requests that name it */
+    uint32_t generation; /**< differs for every loaded function */
+    uint32_t entry;
+    uint32_t code_copies; /**< copies[0..code_copies) go to instruction memory, the others to the scratchpad */
+    uint32_t copies_count;
+    struct function_copy copies[FUNCTION_COPIES];
+};
+extern struct function functions[SCOMP_MAX_FUNCS];
+
+void function_init(void);
+void function_load(struct nvme_cmd *cmd);
+void function_unload(struct nvme_cmd *cmd);
+
+/** Check the ELF of `bytes` bytes at DRAM `elf` and fill in `f`; FUNCTION_SCRATCH bytes at DRAM `scratch` (64-byte aligned) become the
+ * function's too. Returns 0 or a SCOMP_ELF_ERROR_*. */
+uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32_t scratch);
+
+/* ---- request.c ---- */
+
+#define REQUESTS 16u
+/** Chunks under way of one request: drains of all cores and their reports. */
+#define CHUNKS_PENDING 96u
+
+enum request_state { REQUEST_FREE, REQUEST_FETCH, REQUEST_ACTIVE, REQUEST_ENDED };
+
+struct request {
+    enum request_state state;
+    uint16_t handle;
+    bool aborted;   /**< no further piece runs */
+    bool detached;  /**< nobody will read the results */
+    bool throttled; /**< results fill up: cores' reads no longer run ahead of their rings */
+    uint8_t sqid;   /**< queue of its IO_EXEC */
+    struct nvme_cmd *exec;
+    struct function *function;
+    uint32_t streams_in, streams_out, s_log2;
+    uint32_t pieces, next_piece, ended, failed, running, max_cores;
+    uint32_t args_bytes;
+    uint64_t watchdog; /**< cycles */
+    uint32_t data;     /**< DRAM address of the request */
+    uint32_t stream_table, extent_table;
+    /* Result ring: counters that run modulo 2^32, offset = counter % DRAM_RESULT_STRIDE. */
+    uint32_t ring;
+    uint32_t head;  /**< next chunk goes here */
+    uint32_t ready; /**< chunks before this are complete */
+    uint32_t sent;  /**< chunks before this were given to reads */
+    uint32_t freed; /**< chunks before this have left */
+    struct {
+        uint32_t end;
+        bool done;
+    } pending[CHUNKS_PENDING];
+    uint32_t pending_in, pending_out;
+    struct nvme_cmd *readers_head, *readers_tail;
+    uint32_t reads_in_flight;
+};
+extern struct request requests[REQUESTS];
+
+void scomp_init(void);
+void scomp_command(struct nvme_cmd *cmd);
+/** Stop everything; completions are not wanted any more. */
+void scomp_orphan(void);
+/** Requests of a deleted submission queue end, waiting reads of it too. */
+void scomp_queue_deleted(uint32_t sqid);
+/** Abort `cmd` when it is a read that waits for results. */
+bool scomp_abort_waiter(struct nvme_cmd *cmd);
+/** Nothing of scomp is going on. */
+bool scomp_idle(void);
+/** Give free cores pieces. */
+void scomp_schedule(void);
+/** A piece ended with `status`. */
+void request_piece_ended(struct request *r, uint32_t status);
+
+/* ---- result.c ---- */
+
+void result_init(struct request *r, uint32_t index);
+/** Room for a piece to start: its report can always be written. */
+bool result_room(const struct request *r);
+/**
+ * Make a chunk of `bytes` data bytes: writes its header and returns its DRAM address, 0 when there is no room. `*id` names it to
+ * result_ready. `report`: may use the room kept for reports.
+ */
+uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool report, uint32_t *id);
+/** The data of chunk `id` is in DRAM. */
+void result_ready(struct request *r, uint32_t id);
+/** Send ready chunks to waiting reads. */
+void result_serve(struct request *r);
+/** A read with its PRPs known lines up. */
+void result_read(struct nvme_cmd *cmd);
+/** Complete all waiting reads (of queue `sqid`, or all with NVME_QUEUES) with `status`. */
+void result_flush_readers(struct request *r, uint32_t sqid, uint32_t status);
+void request_free(struct request *r);
+
+/* ---- core.c ---- */
+
+extern uint32_t scomp_cores;
+
+void core_init(void);
+/** Handle the events of cores in `pending`. */
+void core_event(uint32_t pending);
+/** Timer: watchdogs and streams that wait for room. */
+void core_timer(void);
+/** Earliest time the timer is needed for the cores, all ones for never. */
+uint64_t core_deadline(void);
+/** Start piece `piece` of `r` on a free core; false when none is free. */
+bool core_start(struct request *r, uint32_t piece);
+bool core_available(void);
+bool core_all_free(void);
+/** Stop the cores of `r`. */
+void core_abort(struct request *r);
+/** Results of `r` have room again: blocked cores go on. */
+void core_unblock(struct request *r);
+/** Stop or start running ahead for cores of `r`. */
+void core_throttle(struct request *r, bool on);
+/** First or last page of a stream arrived, or a bad one. */
+void core_page(struct stream *s, uint32_t status);
+/** Tell the core where the stream ends. */
+void stream_mark_end(struct stream *s);
+
+#endif

@@ -1,5 +1,5 @@
 /* Entry at address 0 after CTRL.RESET: stack, bss, main. mtvec stays 0, so a trap stops the processor and shows in CTRL.FW_STATE. */
-    .section .text.start
+    .section .init, "ax"
     .globl _start
 _start:
     lui     sp, %hi(__stack_top)

@@ -156,7 +156,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         if (output_ != Output::Status)
             beforeStatus_ = output_;
         output_ = Output::Status;
-        setupCommand_ = 0;
+        setupCommand_ = kNone;
         return;
     case 0x78:
         collect(3);
@@ -224,7 +224,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
     case 0xE0:
         if (setupCommand_ != 0x05 && setupCommand_ != 0x06)
             violate(now, "command order", "command E0h without 05h or 06h before it");
-        needAddress(now, byte, setupCommand_);
+        needAddress(now, byte, static_cast<uint8_t>(setupCommand_));
         needReady(now, "change read column");
         column_ = columnOfAddress();
         if (column_ >= g.rawPageBytes())
@@ -239,7 +239,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
     case 0x11:
         if (!inProgram)
             violate(now, "command order", "command " + hex(byte) + " without 80h before it");
-        needAddress(now, byte, setupCommand_);
+        needAddress(now, byte, static_cast<uint8_t>(setupCommand_));
         addPlaneRow(now, lun, row_);
         if (byte == 0x11) {
             start(now, lun, Array::Other, kDummyBusyNs);
@@ -271,7 +271,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         violate(now, "command", "command " + hex(byte) + " is not one this part knows");
     }
     // After 11h the next plane's 80h continues the sequence.
-    setupCommand_ = byte == 0x11 ? 0x80 : 0;
+    setupCommand_ = byte == 0x11 ? 0x80 : kNone;
     if (byte == 0x11)
         addressNeed_ = addressCount_ = 5;
     writing_ = false;
@@ -287,9 +287,9 @@ void NandTarget::addPlaneRow(uint64_t now, Lun &lun, uint32_t row) {
 void NandTarget::address(uint64_t now, uint8_t byte) {
     advance(now);
     latch(now);
-    if (setupCommand_ == 0 || addressCount_ >= addressNeed_)
+    if (setupCommand_ == kNone || addressCount_ >= addressNeed_)
         violate(now, "address cycles", "address cycle " + std::to_string(addressCount_ + 1) + " where " +
-                                           std::to_string(setupCommand_ ? addressNeed_ : 0) + " belong");
+                                           std::to_string(setupCommand_ == kNone ? 0 : addressNeed_) + " belong");
     address_[addressCount_++] = byte;
     if (addressCount_ == addressNeed_)
         addressDone(now);
@@ -330,7 +330,7 @@ void NandTarget::addressDone(uint64_t now) {
         if (output_ != Output::Status)
             beforeStatus_ = output_;
         output_ = Output::Status;
-        setupCommand_ = 0;
+        setupCommand_ = kNone;
         break;
     case 0x90:
         idAddress_ = address_[0];
@@ -338,21 +338,21 @@ void NandTarget::addressDone(uint64_t now) {
             violate(now, "address range", "READ ID at address " + hex(idAddress_) + ", 00h and 20h are there");
         output_ = Output::Id;
         outPosition_ = 0;
-        setupCommand_ = 0;
+        setupCommand_ = kNone;
         break;
     case 0xEC:
         if (address_[0] != 0)
             violate(now, "address range", "parameter page at address " + hex(address_[0]) + ", only 00h is there");
         output_ = Output::Parameter;
         outPosition_ = 0;
-        setupCommand_ = 0;
+        setupCommand_ = kNone;
         startTarget(now, setup_.part.array.tR);
         break;
     case 0xEE:
         featureAddress_ = address_[0];
         output_ = Output::Feature;
         outPosition_ = 0;
-        setupCommand_ = 0;
+        setupCommand_ = kNone;
         startTarget(now, setup_.part.array.tFEAT);
         break;
     case 0xEF:
@@ -387,7 +387,7 @@ bool NandTarget::dataIn(uint64_t now, uint32_t beat) {
     if (feature) {
         featureIn_[featureCount_++] = static_cast<uint8_t>(beat);
         if (featureCount_ == 4) {
-            setupCommand_ = 0;
+            setupCommand_ = kNone;
             featurePending_ = true;
             startTarget(now, setup_.part.array.tFEAT);
         }
@@ -557,7 +557,7 @@ void NandTarget::reset(uint64_t now) {
     }
     wasReset_ = true;
     featurePending_ = false;
-    setupCommand_ = 0;
+    setupCommand_ = kNone;
     writing_ = false;
     output_ = Output::None;
     lun_ = 0;

@@ -104,7 +104,8 @@ class NandTarget {
     uint64_t busyTail_ = 0; // last readyAt of any LUN
 
     // Decoder
-    uint8_t setupCommand_ = 0; // command that collects address or data, 0 = none
+    static constexpr int kNone = -1;
+    int setupCommand_ = kNone; // command that collects address or data
     uint8_t lastCommand_ = 0;
     unsigned addressCount_ = 0, addressNeed_ = 0;
     uint8_t address_[5] = {};

@@ -40,7 +40,8 @@ struct BoardOptions {
 
 /// The whole board: chip, models, door, and the loop that gives them time.
 ///
-/// A cycle: every model drives its wires, the chip settles at clock low, every model samples, the clock rises. While the chip is
+/// A cycle: every model drives its wires, the chip settles at clock low, every model samples, the clock rises. Flash pins
+/// have no cycle between: what a package answers to this cycle's outputs is there at its rising edge, as in the channel's own tests. While the chip is
 /// asleep and nothing is in flight outside either, the clock stands still: the timebase jumps to the next NAND event, waits
 /// for a timer in real time, or the process waits in poll() for the visitor.
 class Board : private BarTarget {

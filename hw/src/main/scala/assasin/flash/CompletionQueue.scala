@@ -28,12 +28,12 @@ class CompletionQueue(p: SocParams) extends Module {
   private val depth    = 1 << log2Ceil(16 * p.ways)
   private val bits     = log2Ceil(depth)
   private val memory   = SyncReadMem(depth, new FlashCompletion)
-  private val head     = RegInit(0.U(bits.W))
-  private val tail     = RegInit(0.U(bits.W))
+  private val head     = RegInit(0.U((bits + 1).W))
+  private val tail     = RegInit(0.U((bits + 1).W))
   private val reserved = RegInit(0.U((bits + 1).W))
 
   when(io.push.valid) {
-    memory.write(tail, io.push.bits)
+    memory.write(tail(bits - 1, 0), io.push.bits)
     tail := tail + 1.U
   }
   private val shown = RegInit(false.B)
@@ -45,7 +45,7 @@ class CompletionQueue(p: SocParams) extends Module {
   when(io.reserve =/= pop) { reserved := Mux(io.reserve, reserved + 1.U, reserved - 1.U) }
 
   io.head.valid := shown
-  io.head.bits  := memory.read(next, next =/= tail)
+  io.head.bits  := memory.read(next(bits - 1, 0), next =/= tail)
   io.canReserve := !reserved(bits)
   io.quiet      := shown || head === tail
 }

@@ -3,13 +3,15 @@ package assasin.flash
 import assasin.SocParams
 import circt.stage.ChiselStage
 
-/** Emits one FlashChannel for its bench. Arguments: output directory, ways, phyBytes, cores. */
+/** Emits FlashChannels for hw/bench/flash. Arguments: output directory, then configurations WAYS-PHYBYTES-CORES. */
 object EmitFlash extends App {
-  require(args.length == 4, "usage: EmitFlash OUTDIR WAYS PHY_BYTES CORES")
-  private val params = SocParams(cores = args(3).toInt, channels = 1, ways = args(1).toInt, phyBytes = args(2).toInt)
-  ChiselStage.emitSystemVerilogFile(
-    new FlashChannel(params),
-    args = Array("--target-dir", args(0)),
-    firtoolOpts = Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
-  )
+  require(args.length >= 2, "usage: EmitFlash OUTDIR WAYS-PHYBYTES-CORES...")
+  for (config <- args.tail) {
+    val Array(ways, phyBytes, cores) = config.split('-').map(_.toInt)
+    ChiselStage.emitSystemVerilogFile(
+      new FlashChannel(SocParams(cores = cores, channels = 1, ways = ways, phyBytes = phyBytes)),
+      args = Array("--target-dir", s"${args.head}/$config"),
+      firtoolOpts = Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
+    )
+  }
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-The demonstration: TPC-H lineitem is written to the drive through NVMe, read back in part, and worked on by three offloads inside it.
+The demonstration: TPC-H lineitem is written to the drive through NVMe, read back in part, worked on by three offloads inside it.
 DuckDB answers the same questions from its own table. For comparison the same data is also read to the host.
 """
 

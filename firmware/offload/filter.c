@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* filter: TPC-H Q6 over fixed-width lineitem tuples (struct lineitem_tuple). Returns price and discount of the rows that the predicate in
- * the arguments (struct filter_args) lets through; the host multiplies and adds. A tuple cut off by the stream's end is ignored. */
+/* filter: TPC-H Q6 over fixed-width lineitem tuples (struct lineitem_tuple). Returns price and discount of the rows
+ * that the predicate in the arguments (struct filter_args) lets through; the host multiplies and adds. A tuple cut off
+ * by the stream's end is ignored. */
 #include <assasin.h>
 #include <offloads.h>
 
 /** Exit code when the arguments are not one struct filter_args. */
 #define BAD_ARGUMENTS 1
 
-int compute(void)
-{
+int compute(void) {
     if (assasin_task()->args_bytes != sizeof(struct filter_args))
         return BAD_ARGUMENTS;
     const struct filter_args *args = assasin_args();

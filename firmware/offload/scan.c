@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scan: reads a stream byte by byte, every byte by an instruction of its own, and returns how many there were and a checksum that
- * costs one addition a block (struct scan_result). The loop is unrolled so that a core consumes nearly a byte a cycle. */
+/* scan: reads a stream byte by byte, every byte by an instruction of its own, and returns how many there were and a
+ * checksum that costs one addition a block (struct scan_result). The loop is unrolled so that a core consumes nearly a
+ * byte a cycle. */
 #include <assasin.h>
 #include <offloads.h>
 
-#define SKIP1 (void)ASSASIN_LOAD_U8(0, end);
-#define SKIP3 SKIP1 SKIP1 SKIP1
-#define SKIP15 SKIP3 SKIP3 SKIP3 SKIP3 SKIP3
-#define SKIP63 SKIP15 SKIP15 SKIP15 SKIP15 SKIP3
-#define BLOCK SKIP63 checksum += ASSASIN_LOAD_U8(0, end);
+#define SKIP1   (void)ASSASIN_LOAD_U8(0, end);
+#define SKIP3   SKIP1 SKIP1 SKIP1
+#define SKIP15  SKIP3 SKIP3 SKIP3 SKIP3 SKIP3
+#define SKIP63  SKIP15 SKIP15 SKIP15 SKIP15 SKIP3
+#define BLOCK   SKIP63 checksum += ASSASIN_LOAD_U8(0, end);
 #define BLOCKS4 BLOCK BLOCK BLOCK BLOCK
 
-int compute(void)
-{
+int compute(void) {
     uint32_t checksum = 0;
     for (;;) {
         BLOCKS4 BLOCKS4

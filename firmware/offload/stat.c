@@ -6,8 +6,8 @@
 /* Adding 2^31 maps the signed values onto the unsigned ones in order, so that the 64-bit sum needs only a carry. */
 #define BIAS 0x80000000u
 
-/* New extremes are rare, and a taken branch costs cycles: the update lies behind the loop. Without ASSASIN_KEEP the compiler sees a
- * plain minimum and puts the update into the loop with a branch around it. */
+/* New extremes are rare, and a taken branch costs cycles: the update lies behind the loop. Without ASSASIN_KEEP the
+ * compiler sees a plain minimum and puts the update into the loop with a branch around it. */
 #define RARELY(condition, target, value)                                                                               \
     if (__builtin_expect_with_probability(condition, 0, 1.0)) {                                                        \
         target = value;                                                                                                \
@@ -25,8 +25,7 @@
     }
 #define ELEMENTS4 ELEMENT ELEMENT ELEMENT ELEMENT
 
-int compute(void)
-{
+int compute(void) {
     uint32_t low = 0, high = 0, min = UINT32_MAX, max = 0;
     for (;;) {
         ELEMENTS4 ELEMENTS4

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * \file
- * Native back end of assasin.h: streams are memory buffers. Included by assasin.h when ASSASIN_NATIVE is defined; not by an offload.
+ * Native back end of assasin.h: streams are memory buffers. Included by assasin.h when ASSASIN_NATIVE is defined; not
+ * by an offload.
  */
 #ifndef ASSASIN_OFFLOAD_NATIVE_H
 #define ASSASIN_OFFLOAD_NATIVE_H
@@ -45,11 +46,11 @@ const void *assasin_args(void);
             goto end;                                                                                                  \
         (type) assasin_value;                                                                                          \
     })
-#define ASSASIN_STORE(match, stream, value) assasin_native_store(match, stream, (uint32_t)(value))
+#define ASSASIN_STORE(match, stream, value)         assasin_native_store(match, stream, (uint32_t)(value))
 #define ASSASIN_PEEK(match, type, stream, distance) ((type)assasin_native_peek(match, stream, distance))
-#define ASSASIN_IN_HEAD(stream) assasin_native_csr(ASSASIN_CSR_IHEAD + (stream))
-#define ASSASIN_IN_TAIL(stream) assasin_native_csr(ASSASIN_CSR_ITAIL + (stream))
-#define ASSASIN_OUT_HEAD(stream) assasin_native_csr(ASSASIN_CSR_OHEAD + (stream))
-#define ASSASIN_KEEP(variable) __asm__ volatile("" : "+r"(variable))
+#define ASSASIN_IN_HEAD(stream)                     assasin_native_csr(ASSASIN_CSR_IHEAD + (stream))
+#define ASSASIN_IN_TAIL(stream)                     assasin_native_csr(ASSASIN_CSR_ITAIL + (stream))
+#define ASSASIN_OUT_HEAD(stream)                    assasin_native_csr(ASSASIN_CSR_OHEAD + (stream))
+#define ASSASIN_KEEP(variable)                      __asm__ volatile("" : "+r"(variable))
 
 #endif

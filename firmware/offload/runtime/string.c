@@ -8,8 +8,7 @@ void *memmove(void *to, const void *from, size_t bytes);
 void *memset(void *to, int value, size_t bytes);
 int memcmp(const void *a, const void *b, size_t bytes);
 
-void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
-{
+void *memcpy(void *restrict to, const void *restrict from, size_t bytes) {
     uint8_t *d = to;
     const uint8_t *s = from;
     while (bytes--)
@@ -17,8 +16,7 @@ void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
     return to;
 }
 
-void *memmove(void *to, const void *from, size_t bytes)
-{
+void *memmove(void *to, const void *from, size_t bytes) {
     uint8_t *d = to;
     const uint8_t *s = from;
     if ((uintptr_t)d <= (uintptr_t)s)
@@ -28,16 +26,14 @@ void *memmove(void *to, const void *from, size_t bytes)
     return to;
 }
 
-void *memset(void *to, int value, size_t bytes)
-{
+void *memset(void *to, int value, size_t bytes) {
     uint8_t *d = to;
     while (bytes--)
         *d++ = (uint8_t)value;
     return to;
 }
 
-int memcmp(const void *a, const void *b, size_t bytes)
-{
+int memcmp(const void *a, const void *b, size_t bytes) {
     const uint8_t *x = a, *y = b;
     for (; bytes--; x++, y++)
         if (*x != *y)

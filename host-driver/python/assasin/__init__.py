@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ASSASIN computational SSD from Python: drive access over libassasin, offloads, boards, benchmarks and the `assasin` command."""
+"""The ASSASIN computational SSD from Python: drives over libassasin, offloads, boards, benchmarks, the `assasin` command."""

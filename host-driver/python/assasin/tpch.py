@@ -105,13 +105,14 @@ class Lineitem:
 
     def column_scan(self, block: int = 64) -> tuple[int, int]:
         """
-        What scan returns for the column, computed by DuckDB from its table: bytes, and the sum modulo 2^32 of the last byte of every whole
-        block. That byte is the top byte of every (block / 4)-th value.
+        What scan returns for the column, computed by DuckDB from its table: bytes, and the sum modulo 2^32 of the last byte of
+        every whole block. That byte is the top byte of every (block / 4)-th value.
         """
         step = block // 4
         return self._one(
             f"""WITH v AS (SELECT CAST(l_extendedprice * 100 AS BIGINT) c, row_number() OVER (ORDER BY rowid) - 1 i FROM lineitem)
-                SELECT count(*) * 4, coalesce(sum((c >> 24) & 255) FILTER (i % {step} = {step - 1}), 0)::BIGINT % 4294967296 FROM v"""
+                SELECT count(*) * 4,
+                       coalesce(sum((c >> 24) & 255) FILTER (i % {step} = {step - 1}), 0)::BIGINT % 4294967296 FROM v"""
         )
 
     def q6_rows(self, q: Q6) -> npt.NDArray[np.int32]:
@@ -120,7 +121,13 @@ class Lineitem:
             """SELECT CAST(l_extendedprice * 100 AS INTEGER) p, CAST(l_discount * 100 AS INTEGER) d FROM lineitem
                WHERE l_shipdate >= ?::DATE AND l_shipdate < ?::DATE AND l_discount BETWEEN ?::DECIMAL(15,2) AND ?::DECIMAL(15,2)
                  AND l_quantity < ?::DECIMAL(15,2) ORDER BY rowid""",
-            [q.shipdate_from, q.shipdate_to, f"{q.discount_low / 100:.2f}", f"{q.discount_high / 100:.2f}", f"{q.quantity_to / 100:.2f}"],
+            [
+                q.shipdate_from,
+                q.shipdate_to,
+                f"{q.discount_low / 100:.2f}",
+                f"{q.discount_high / 100:.2f}",
+                f"{q.quantity_to / 100:.2f}",
+            ],
         ).fetchnumpy()
         return np.stack([r["p"], r["d"]], axis=1).astype("<i4")
 

@@ -8,9 +8,8 @@ import struct
 
 import numpy as np
 import pytest
-from native import Fault, run
-
 from assasin import tpch
+from native import Fault, run
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
+import tempfile
 from pathlib import Path
+from typing import ClassVar
 
 from assasin_contract import SCOMP_MAX_STREAMS, ScompTask
 
@@ -12,11 +15,11 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class _Stream(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t), ("position", ctypes.c_size_t)]
+    _fields_: ClassVar = [("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t), ("position", ctypes.c_size_t)]
 
 
 class _Piece(ctypes.Structure):
-    _fields_ = [
+    _fields_: ClassVar = [
         ("task", ScompTask),
         ("args", ctypes.c_void_p),
         ("inp", _Stream * SCOMP_MAX_STREAMS),
@@ -29,9 +32,14 @@ class Fault(Exception):
     """What would have been a trap on a core."""
 
 
-def run(name: str, inputs: list[bytes], args: bytes = b"", outputs: int = 1, piece: int = 0, pieces: int = 1) -> tuple[int, list[bytes]]:
+def run(
+    name: str, inputs: list[bytes], args: bytes = b"", outputs: int = 1, piece: int = 0, pieces: int = 1
+) -> tuple[int, list[bytes]]:
     """Runs offload `name` on the input streams. Returns compute's value and the output streams. Raises Fault."""
-    lib = ctypes.CDLL(str(ROOT / "build" / "offload" / "native" / f"{name}.so"))
+    # A copy of its own, so that every run starts with fresh static data, as on a core.
+    with tempfile.NamedTemporaryFile(suffix=".so") as copy:
+        shutil.copyfile(ROOT / "build" / "offload" / "native" / f"{name}.so", copy.name)
+        lib = ctypes.CDLL(copy.name)
     p = _Piece()
     p.task.piece, p.task.pieces, p.task.args_bytes = piece, pieces, len(args)
     p.task.streams_in, p.task.streams_out = len(inputs), outputs

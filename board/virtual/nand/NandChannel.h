@@ -1,0 +1,78 @@
+#pragma once
+
+#include "NandTarget.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace assasin {
+
+/** The ports of FlashPhyIO. */
+struct PhyPort {
+    // driven by the channel
+    uint32_t ceN = ~0u;
+    uint32_t dqOut = 0;
+    bool cle = false, ale = false;
+    bool we = false;
+    bool dqOutValid = false;
+    bool re = false;
+    bool wpN = true;
+    // driven by the PHY and the packages
+    bool dqInValid = false;
+    uint32_t dqIn = 0;
+    uint32_t rbN = ~0u;
+};
+
+/** All packages behind one channel, and the PHY's latency. */
+class NandChannel {
+  public:
+    /**
+     * \param ways       chip enables, 1..16
+     * \param phyLatency cycles from `re` to its beat, 1..15
+     */
+    NandChannel(const NandSetup &setup, unsigned channel, unsigned ways, unsigned phyLatency = 4);
+
+    /**
+     * One clock cycle, after its rising edge: looks at the channel's outputs and sets its inputs for the next edge. `now` may jump
+     * over cycles in which the clock stood still, but not past nextEvent().
+     * \throws NandViolation
+     */
+    void cycle(uint64_t now, PhyPort &port) {
+        port.dqInValid = false;
+        if (__builtin_expect((port.we | port.re | port.dqOutValid | (port.ceN != ceN_) | (port.wpN != wpN_)) || now >= wake_, 0))
+            work(now, port);
+        port.rbN = rbN_;
+    }
+
+    /** Cycle of the next change of any R/B or of the next data beat, kNoEvent when nothing runs. */
+    uint64_t nextEvent() const { return wake_; }
+
+    /** Power fails: running programs and erases never happened. */
+    void powerOff(uint64_t now);
+
+  private:
+    void work(uint64_t now, PhyPort &port);
+    void updateReady(uint64_t now);
+    NandTarget &selected(uint64_t now, const char *what);
+
+    static constexpr unsigned kLatencySlots = 16;
+
+    NandSetup setup_;
+    unsigned channel_, ways_, phyLatency_;
+    uint32_t wayMask_;
+    uint32_t ceN_;
+    bool wpN_ = true;
+    uint32_t rbN_;
+    uint64_t wake_ = kNoEvent;
+    uint64_t rbEvent_ = kNoEvent;
+    std::vector<NandTarget> targets_;
+    // Data-out beats on their way through the PHY.
+    struct Beat {
+        uint64_t at;
+        uint32_t data;
+    };
+    Beat beats_[kLatencySlots];
+    unsigned firstBeat_ = 0, beatCount_ = 0;
+};
+
+} // namespace assasin

@@ -1,0 +1,172 @@
+#include "NandImage.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <stdexcept>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace assasin {
+
+/** First page of the file. The magic is written last: a file without it was never finished. */
+struct NandImage::Header {
+    char magic[8];
+    uint32_t version;
+    uint32_t channels, ways, luns, planes, blocksPerPlane, pagesPerBlock, pageBytes, spareBytes;
+    char part[32];
+    uint32_t segments; // allocated so far
+};
+
+namespace {
+
+constexpr char kMagic[8] = {'A', 'S', 'S', 'A', 'N', 'A', 'N', 'D'};
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kFilePage = 4096;
+
+uint64_t alignUp(uint64_t bytes) { return (bytes + kFilePage - 1) / kFilePage * kFilePage; }
+
+std::string board(unsigned channels, unsigned ways, const NandGeometry &g, const std::string &part) {
+    return std::to_string(channels) + " channels x " + std::to_string(ways) + " ways, part " + part + " (" + g.text() + ")";
+}
+
+} // namespace
+
+NandImage::NandImage(const std::string &path, const PartFile &part, unsigned channels, unsigned ways)
+    : geometry_(part.geometry), channels_(channels), ways_(ways), path_(path) {
+    const NandGeometry &g = geometry_;
+    auto fail = [&](const std::string &why) { throw std::runtime_error("NAND image " + path + ": " + why); };
+    auto failErrno = [&](const std::string &what) { fail(what + ": " + std::strerror(errno)); };
+
+    uint64_t blocks = uint64_t(channels) * ways * g.luns * g.blocksPerLun();
+    segmentBytes_ = alignUp(uint64_t(g.pagesPerBlock) * g.rawPageBytes());
+    dataOffset_ = kFilePage + alignUp(blocks * sizeof(Entry));
+    mappedBytes_ = dataOffset_ + blocks * segmentBytes_;
+
+    if (path.empty()) {
+        fd_ = memfd_create("nand", MFD_CLOEXEC);
+        if (fd_ < 0)
+            failErrno("memfd_create");
+    } else {
+        fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (fd_ < 0)
+            failErrno("open");
+    }
+    // A constructor that throws gets no destructor call.
+    try {
+        if (flock(fd_, LOCK_EX | LOCK_NB))
+            fail("another process holds it; stop that board or give this one another image");
+        struct stat info;
+        if (fstat(fd_, &info))
+            failErrno("stat");
+        fileBytes_ = static_cast<uint64_t>(info.st_size);
+        if (fileBytes_ > 0 && fileBytes_ < kFilePage)
+            fail("is not a NAND image; remove it or give another file");
+        bool fresh = fileBytes_ == 0;
+        if (fileBytes_ < dataOffset_ && fresh)
+            growTo(dataOffset_);
+        map_ = static_cast<uint8_t *>(
+            mmap(nullptr, mappedBytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0));
+        if (map_ == MAP_FAILED) {
+            map_ = nullptr;
+            failErrno("mmap");
+        }
+        Header *header = reinterpret_cast<Header *>(map_);
+        static const char zeros[8] = {};
+        if (!fresh && std::memcmp(header->magic, kMagic, 8) != 0 && std::memcmp(header->magic, zeros, 8) != 0)
+            fail("is not a NAND image; remove it or give another file");
+        if (!fresh && std::memcmp(header->magic, kMagic, 8) == 0) {
+            if (header->version != kVersion)
+                fail("has format version " + std::to_string(header->version) + ", this program reads version " +
+                     std::to_string(kVersion) + "; use the program that wrote it, or remove the file to start empty");
+            NandGeometry have{header->luns,          header->planes,    header->blocksPerPlane,
+                              header->pagesPerBlock, header->pageBytes, header->spareBytes};
+            std::string havePart(header->part, strnlen(header->part, sizeof header->part));
+            if (!(have == g) || header->channels != channels || header->ways != ways || havePart != part.name)
+                fail("was made for " + board(header->channels, header->ways, have, havePart) + "; this board has " +
+                     board(channels, ways, g, part.name) +
+                     ". Start the board the image belongs to, give another image file, or remove this one to start empty");
+        } else {
+            // Fresh, or its maker died before it was complete: nothing can have been programmed.
+            if (fileBytes_ < dataOffset_)
+                growTo(dataOffset_);
+            *header = Header{};
+            header->version = kVersion;
+            header->channels = channels;
+            header->ways = ways;
+            header->luns = g.luns;
+            header->planes = g.planes;
+            header->blocksPerPlane = g.blocksPerPlane;
+            header->pagesPerBlock = g.pagesPerBlock;
+            header->pageBytes = g.pageBytes;
+            header->spareBytes = g.spareBytes;
+            std::strncpy(header->part, part.name.c_str(), sizeof header->part - 1);
+            std::memcpy(header->magic, kMagic, 8);
+        }
+        if (fileBytes_ < dataOffset_ + header->segments * segmentBytes_)
+            fail("is cut short: " + std::to_string(fileBytes_) + " bytes where " +
+                 std::to_string(dataOffset_ + header->segments * segmentBytes_) + " belong; restore or remove it");
+    } catch (...) {
+        if (map_)
+            munmap(map_, mappedBytes_);
+        close(fd_);
+        throw;
+    }
+}
+
+NandImage::~NandImage() {
+    munmap(map_, mappedBytes_);
+    close(fd_);
+}
+
+void NandImage::growTo(uint64_t bytes) {
+    if (ftruncate(fd_, static_cast<off_t>(bytes)))
+        throw std::runtime_error("NAND image " + path_ + ": cannot grow to " + std::to_string(bytes) +
+                                 " bytes: " + std::strerror(errno));
+    fileBytes_ = bytes;
+}
+
+NandImage::Entry &NandImage::entry(const BlockId &id) const {
+    uint64_t index = ((uint64_t(id.channel) * ways_ + id.way) * geometry_.luns + id.lun) * geometry_.blocksPerLun() + id.block;
+    return reinterpret_cast<Entry *>(map_ + kFilePage)[index];
+}
+
+uint8_t *NandImage::segmentData(uint32_t segment) const { return map_ + dataOffset_ + (segment - 1) * segmentBytes_; }
+
+const uint8_t *NandImage::page(const BlockId &id, unsigned page) const {
+    const Entry &e = entry(id);
+    if (page >= e.nextPage)
+        return nullptr;
+    return segmentData(e.segment) + uint64_t(page) * geometry_.rawPageBytes();
+}
+
+void NandImage::program(const BlockId &id, unsigned page, const uint8_t *raw) {
+    Entry &e = entry(id);
+    if (page != e.nextPage)
+        throw std::logic_error("NandImage::program: page " + std::to_string(page) + ", next is " + std::to_string(e.nextPage));
+    if (e.segment == 0) {
+        Header *header = reinterpret_cast<Header *>(map_);
+        uint32_t segment = header->segments + 1;
+        if (fileBytes_ < dataOffset_ + segment * segmentBytes_)
+            growTo(dataOffset_ + segment * segmentBytes_);
+        header->segments = segment;
+        e.segment = segment;
+    }
+    std::memcpy(segmentData(e.segment) + uint64_t(page) * geometry_.rawPageBytes(), raw, geometry_.rawPageBytes());
+    e.nextPage = page + 1;
+}
+
+void NandImage::erase(const BlockId &id) {
+    Entry &e = entry(id);
+    bool wasWritten = e.nextPage != 0;
+    e.nextPage = 0;
+    e.eraseCount++;
+    // Give the space back; a file system that cannot punch holes keeps it, which is harmless.
+    if (wasWritten)
+        (void)fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                        static_cast<off_t>(dataOffset_ + (e.segment - 1) * segmentBytes_), static_cast<off_t>(segmentBytes_));
+}
+
+} // namespace assasin

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "PartFile.h"
+
+#include <cstdint>
+#include <string>
+
+namespace assasin {
+
+/**
+ * The contents of every NAND package of a board in one sparse file, mapped shared: what was programmed survives the death of the
+ * process. A block takes file space from its first program on. One process at a time may hold an image.
+ */
+class NandImage {
+  public:
+    /**
+     * Opens or creates an image. An empty path keeps the contents in memory only.
+     * \throws std::runtime_error when another process holds it, or it belongs to another part, geometry or format
+     */
+    NandImage(const std::string &path, const PartFile &part, unsigned channels, unsigned ways);
+    ~NandImage();
+    NandImage(const NandImage &) = delete;
+    NandImage &operator=(const NandImage &) = delete;
+
+    /** A block of the board; `block` counts within the LUN, plane bits lowest. */
+    struct BlockId {
+        unsigned channel, way, lun, block;
+    };
+
+    /** First page of the block that is still erased. */
+    unsigned nextPage(const BlockId &id) const { return entry(id).nextPage; }
+    unsigned eraseCount(const BlockId &id) const { return entry(id).eraseCount; }
+
+    /** Main and spare area of a page; nullptr when it is erased (all FFh). */
+    const uint8_t *page(const BlockId &id, unsigned page) const;
+
+    /** Stores the next page of a block. `page` must be nextPage(id). */
+    void program(const BlockId &id, unsigned page, const uint8_t *raw);
+    void erase(const BlockId &id);
+
+  private:
+    struct Header;
+    struct Entry {
+        uint32_t segment; // place of the block's pages in the file, plus one; 0 = none yet
+        uint32_t eraseCount;
+        uint32_t nextPage;
+        uint32_t reserved;
+    };
+    static_assert(sizeof(Entry) == 16, "the image's block table is a file format");
+
+    Entry &entry(const BlockId &id) const;
+    uint8_t *segmentData(uint32_t segment) const;
+    void growTo(uint64_t bytes);
+
+    NandGeometry geometry_;
+    unsigned channels_, ways_;
+    uint64_t segmentBytes_ = 0;
+    uint64_t dataOffset_ = 0;
+    uint64_t mappedBytes_ = 0;
+    uint64_t fileBytes_ = 0;
+    int fd_ = -1;
+    uint8_t *map_ = nullptr;
+    std::string path_;
+};
+
+} // namespace assasin

@@ -1,0 +1,591 @@
+#include "NandTarget.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace assasin {
+
+namespace {
+
+std::string hex(unsigned value) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%02Xh", value);
+    return text;
+}
+
+constexpr uint64_t kDummyBusyNs = 500; // tDBSY between the planes of a multi-plane operation
+
+} // namespace
+
+NandTarget::NandTarget(const NandSetup &setup, unsigned channel, unsigned way)
+    : setup_(setup), channel_(channel), way_(way), luns_(setup.part.geometry.luns), times_(setup.timing.sdr(0)),
+      features_(256 * 4, 0) {
+    for (Lun &lun : luns_)
+        lun.registers.resize(setup.part.geometry.planes);
+    auto page = setup.part.parameterPage();
+    for (unsigned copy = 0; copy < PartFile::kParameterPageCopies; copy++)
+        parameters_.insert(parameters_.end(), page.begin(), page.end());
+}
+
+std::string NandTarget::place() const {
+    return "channel " + std::to_string(channel_) + " way " + std::to_string(way_) + " LUN " + std::to_string(lun_);
+}
+
+void NandTarget::violate(uint64_t now, const std::string &rule, const std::string &detail) const {
+    throw NandViolation(place(), now, rule, detail + " (last command " + hex(lastCommand_) + ")");
+}
+
+void NandTarget::require(uint64_t now, const char *rule, uint64_t from, uint64_t cycles, const std::string &what) const {
+    if (now - from < cycles)
+        violate(now, rule, what + " after " + std::to_string(now - from) + " cycles, the part needs " + std::to_string(cycles));
+}
+
+unsigned NandTarget::blockOf(uint32_t row) const {
+    return row >> setup_.part.geometry.pageBits() & (setup_.part.geometry.blocksPerLun() - 1);
+}
+
+uint32_t NandTarget::rowOfAddress(unsigned first) const {
+    return address_[first] | address_[first + 1] << 8 | static_cast<uint32_t>(address_[first + 2]) << 16;
+}
+
+std::vector<uint8_t> &NandTarget::pageRegister(Lun &lun, unsigned plane) {
+    std::vector<uint8_t> &reg = lun.registers[plane];
+    if (reg.empty())
+        reg.resize(setup_.part.geometry.rawPageBytes(), 0xFF);
+    return reg;
+}
+
+// ---------------------------------------------------------------- bus timing
+
+void NandTarget::select(uint64_t now) {
+    selectedAt_ = now;
+    afterSelect_ = true;
+    afterLatch_ = false;
+    dataPhase_ = false;
+}
+
+void NandTarget::deselect(uint64_t now) {
+    if (dataPhase_)
+        require(now, "tPST", dataAt_ + times_.beat, times_.tPST, "chip enable high after the last data beat");
+}
+
+void NandTarget::latch(uint64_t now) {
+    require(now, "tCS", selectedAt_, times_.tCS, "command or address after chip enable low");
+    if (dataPhase_)
+        require(now, "tPST", dataAt_ + times_.beat, times_.tPST, "command or address after the last data beat");
+    else if (latchedAt_ != 0)
+        require(now, "tWC", latchedAt_, times_.tWC, "command or address after the one before");
+    latchedAt_ = now;
+    afterLatch_ = true;
+    dataPhase_ = false;
+}
+
+// ---------------------------------------------------------------- rules
+
+void NandTarget::needReady(uint64_t now, const char *what) const {
+    const Lun &lun = luns_[lun_];
+    if (!busy(lun, now))
+        return;
+    if (now < lun.lowAt)
+        violate(now, "tWB", std::string(what) + " before the part has shown busy: " +
+                                std::to_string(lun.lowAt - now) + " cycles too early");
+    violate(now, "busy", std::string(what) + " while the LUN is busy for another " + std::to_string(lun.readyAt - now) + " cycles");
+}
+
+void NandTarget::needAllReady(uint64_t now) const {
+    for (const Lun &lun : luns_)
+        if (busy(lun, now))
+            violate(now, now < lun.lowAt ? "tWB" : "busy",
+                    "command while a LUN is busy for another " + std::to_string(lun.readyAt - now) + " cycles");
+}
+
+void NandTarget::needAddress(uint64_t now, uint8_t confirm, uint8_t setup) const {
+    if (setupCommand_ != setup)
+        violate(now, "command order", "command " + hex(confirm) + " without " + hex(setup) + " before it");
+    if (addressCount_ != addressNeed_)
+        violate(now, "address cycles", std::to_string(addressCount_) + " address cycles before " + hex(confirm) + ", " +
+                                           std::to_string(addressNeed_) + " belong there");
+}
+
+void NandTarget::checkRow(uint64_t now, uint32_t row) {
+    const NandGeometry &g = setup_.part.geometry;
+    unsigned lun = row >> g.lunShift();
+    if (lun >= g.luns)
+        violate(now, "address range", "row address " + std::to_string(row) + " is past the last LUN (" + g.text() + ")");
+    lun_ = lun;
+    row_ = row;
+}
+
+void NandTarget::checkProgram(uint64_t now, uint32_t row) const {
+    unsigned next = setup_.image.nextPage(blockId(row));
+    std::string what = "program of block " + std::to_string(blockOf(row)) + " page " + std::to_string(pageOf(row));
+    if (pageOf(row) < next)
+        violate(now, "page not erased", what + ", which is programmed already");
+    if (pageOf(row) > next)
+        violate(now, "page order", what + ", the next page of the block is " + std::to_string(next));
+}
+
+// ---------------------------------------------------------------- commands
+
+void NandTarget::command(uint64_t now, uint8_t byte) {
+    advance(now);
+    latch(now);
+    uint8_t before = lastCommand_;
+    lastCommand_ = byte;
+    if (!wasReset_ && byte != 0xFF)
+        violate(now, "command order", "command " + hex(byte) + " before the first RESET");
+    const NandGeometry &g = setup_.part.geometry;
+
+    // Commands that collect address cycles
+    auto collect = [&](unsigned cycles) {
+        setupCommand_ = byte;
+        addressCount_ = 0;
+        addressNeed_ = cycles;
+        writing_ = false;
+    };
+    bool inProgram = setupCommand_ == 0x80 || setupCommand_ == 0x85;
+    if (inProgram && byte != 0x10 && byte != 0x11 && byte != 0x85 && byte != 0x80 && byte != 0xFF)
+        violate(now, "command order", "command " + hex(byte) + " inside a program sequence");
+
+    switch (byte) {
+    case 0xFF:
+        reset(now);
+        return;
+    case 0x70:
+        if (output_ != Output::Status)
+            beforeStatus_ = output_;
+        output_ = Output::Status;
+        setupCommand_ = kNone;
+        return;
+    case 0x78:
+        collect(3);
+        return;
+    case 0x00:
+        collect(5);
+        // Alone it brings the output back from status to data.
+        if (output_ == Output::Status)
+            output_ = beforeStatus_;
+        return;
+    case 0x05:
+        collect(2);
+        return;
+    case 0x06:
+        collect(5);
+        return;
+    case 0x80:
+        if (!(inProgram && before == 0x11))
+            luns_[lun_].queued.clear();
+        collect(5);
+        return;
+    case 0x85:
+        if (!inProgram)
+            violate(now, "command order", "change write column outside a program sequence");
+        collect(2);
+        return;
+    case 0x60:
+        if (!(setupCommand_ == 0x60 && addressCount_ == addressNeed_))
+            luns_[lun_].queued.clear();
+        else
+            addPlaneRow(now, luns_[lun_], row_);
+        collect(3);
+        return;
+    case 0x90:
+    case 0xEC:
+    case 0xEE:
+    case 0xEF:
+        needAllReady(now);
+        collect(1);
+        output_ = Output::None;
+        return;
+    default:
+        break;
+    }
+
+    // Commands that confirm
+    Lun &lun = luns_[lun_];
+    switch (byte) {
+    case 0x30:
+    case 0x32:
+        needAddress(now, byte, 0x00);
+        addPlaneRow(now, lun, row_);
+        if (byte == 0x32) {
+            start(now, lun, Array::Other, kDummyBusyNs);
+        } else {
+            lun.rows = lun.queued;
+            lun.queued.clear();
+            plane_ = planeOf(row_);
+            column_ = columnOfAddress();
+            outPosition_ = column_;
+            output_ = Output::Data;
+            start(now, lun, Array::Read, setup_.part.array.tR);
+        }
+        break;
+    case 0xE0:
+        if (setupCommand_ != 0x05 && setupCommand_ != 0x06)
+            violate(now, "command order", "command E0h without 05h or 06h before it");
+        needAddress(now, byte, static_cast<uint8_t>(setupCommand_));
+        needReady(now, "change read column");
+        column_ = columnOfAddress();
+        if (column_ >= g.rawPageBytes())
+            violate(now, "address range", "column " + std::to_string(column_) + ", a page has " + std::to_string(g.rawPageBytes()));
+        if (setupCommand_ == 0x06)
+            plane_ = planeOf(row_);
+        outPosition_ = column_;
+        output_ = Output::Data;
+        columnChange_ = true;
+        break;
+    case 0x10:
+    case 0x11:
+        if (!inProgram)
+            violate(now, "command order", "command " + hex(byte) + " without 80h before it");
+        needAddress(now, byte, static_cast<uint8_t>(setupCommand_));
+        addPlaneRow(now, lun, row_);
+        if (byte == 0x11) {
+            start(now, lun, Array::Other, kDummyBusyNs);
+        } else if (writeProtected_) {
+            lun.queued.clear();
+            start(now, lun, Array::Other, kDummyBusyNs);
+        } else {
+            lun.rows = lun.queued;
+            lun.queued.clear();
+            start(now, lun, Array::Program, setup_.part.array.tPROG);
+        }
+        break;
+    case 0xD0:
+    case 0xD1:
+        needAddress(now, byte, 0x60);
+        addPlaneRow(now, lun, row_);
+        if (byte == 0xD1) {
+            start(now, lun, Array::Other, kDummyBusyNs);
+        } else if (writeProtected_) {
+            lun.queued.clear();
+            start(now, lun, Array::Other, kDummyBusyNs);
+        } else {
+            lun.rows = lun.queued;
+            lun.queued.clear();
+            start(now, lun, Array::Erase, setup_.part.array.tBERS);
+        }
+        break;
+    default:
+        violate(now, "command", "command " + hex(byte) + " is not one this part knows");
+    }
+    // After 11h the next plane's 80h continues the sequence.
+    setupCommand_ = byte == 0x11 ? 0x80 : kNone;
+    if (byte == 0x11)
+        addressNeed_ = addressCount_ = 5;
+    writing_ = false;
+}
+
+void NandTarget::addPlaneRow(uint64_t now, Lun &lun, uint32_t row) {
+    for (uint32_t other : lun.queued)
+        if (planeOf(other) == planeOf(row))
+            violate(now, "multi-plane", "plane " + std::to_string(planeOf(row)) + " is addressed twice in one operation");
+    lun.queued.push_back(row);
+}
+
+void NandTarget::address(uint64_t now, uint8_t byte) {
+    advance(now);
+    latch(now);
+    if (setupCommand_ == kNone || addressCount_ >= addressNeed_)
+        violate(now, "address cycles", "address cycle " + std::to_string(addressCount_ + 1) + " where " +
+                                           std::to_string(setupCommand_ == kNone ? 0 : addressNeed_) + " belong");
+    address_[addressCount_++] = byte;
+    if (addressCount_ == addressNeed_)
+        addressDone(now);
+}
+
+void NandTarget::addressDone(uint64_t now) {
+    const NandGeometry &g = setup_.part.geometry;
+    switch (setupCommand_) {
+    case 0x00:
+    case 0x80:
+    case 0x06:
+        checkRow(now, rowOfAddress(2));
+        needReady(now, "address");
+        if (columnOfAddress() >= g.rawPageBytes())
+            violate(now, "address range",
+                    "column " + std::to_string(columnOfAddress()) + ", a page has " + std::to_string(g.rawPageBytes()));
+        if (setupCommand_ == 0x80) {
+            checkProgram(now, row_);
+            column_ = columnOfAddress();
+            std::vector<uint8_t> &reg = pageRegister(luns_[lun_], planeOf(row_));
+            std::fill(reg.begin(), reg.end(), 0xFF);
+            writing_ = true;
+        }
+        break;
+    case 0x85:
+        column_ = columnOfAddress();
+        if (column_ >= g.rawPageBytes())
+            violate(now, "address range", "column " + std::to_string(column_) + ", a page has " + std::to_string(g.rawPageBytes()));
+        writing_ = true;
+        columnChange_ = true;
+        break;
+    case 0x60:
+        checkRow(now, rowOfAddress(0));
+        needReady(now, "address");
+        break;
+    case 0x78:
+        checkRow(now, rowOfAddress(0));
+        if (output_ != Output::Status)
+            beforeStatus_ = output_;
+        output_ = Output::Status;
+        setupCommand_ = kNone;
+        break;
+    case 0x90:
+        idAddress_ = address_[0];
+        if (idAddress_ != 0x00 && idAddress_ != 0x20)
+            violate(now, "address range", "READ ID at address " + hex(idAddress_) + ", 00h and 20h are there");
+        output_ = Output::Id;
+        outPosition_ = 0;
+        setupCommand_ = kNone;
+        break;
+    case 0xEC:
+        if (address_[0] != 0)
+            violate(now, "address range", "parameter page at address " + hex(address_[0]) + ", only 00h is there");
+        output_ = Output::Parameter;
+        outPosition_ = 0;
+        setupCommand_ = kNone;
+        startTarget(now, setup_.part.array.tR);
+        break;
+    case 0xEE:
+        featureAddress_ = address_[0];
+        output_ = Output::Feature;
+        outPosition_ = 0;
+        setupCommand_ = kNone;
+        startTarget(now, setup_.part.array.tFEAT);
+        break;
+    case 0xEF:
+        featureAddress_ = address_[0];
+        featureCount_ = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+// ---------------------------------------------------------------- data
+
+bool NandTarget::dataIn(uint64_t now, uint32_t beat) {
+    advance(now);
+    bool feature = setupCommand_ == 0xEF && addressCount_ == addressNeed_ && featureCount_ < 4;
+    if (!feature && !writing_)
+        violate(now, "data in", "data in outside a data phase");
+    if (afterLatch_) {
+        if (columnChange_)
+            require(now, "tCCS", latchedAt_, times_.tCCS, "data in after change write column");
+        else
+            require(now, "tADL", latchedAt_, times_.tADL, "data in after the last address cycle");
+    } else {
+        if (afterSelect_)
+            require(now, "tCS", selectedAt_, times_.tCS, "data in after chip enable low");
+        require(now, "data rate", dataAt_, times_.beat, "data-in beat after the one before");
+    }
+    columnChange_ = afterLatch_ = afterSelect_ = false;
+    dataPhase_ = true;
+    dataAt_ = now;
+    if (feature) {
+        featureIn_[featureCount_++] = static_cast<uint8_t>(beat);
+        if (featureCount_ == 4) {
+            setupCommand_ = kNone;
+            featurePending_ = true;
+            startTarget(now, setup_.part.array.tFEAT);
+        }
+        return featurePending_;
+    }
+    unsigned bytes = sdr_ ? 1 : setup_.timing.phyBytes();
+    std::vector<uint8_t> &reg = pageRegister(luns_[lun_], planeOf(row_));
+    if (column_ + bytes > reg.size())
+        violate(now, "data in", "data in past the end of the page and its spare area (" + std::to_string(reg.size()) + " bytes)");
+    for (unsigned i = 0; i < bytes; i++)
+        reg[column_++] = static_cast<uint8_t>(beat >> 8 * i);
+    return false;
+}
+
+uint32_t NandTarget::dataOut(uint64_t now) {
+    if (afterLatch_ || afterSelect_) {
+        advance(now);
+        if (output_ == Output::None)
+            violate(now, "data out", "data out outside a data phase");
+        if (output_ != Output::Status) {
+            needReady(now, "data out");
+            if (busyTail_ != 0)
+                require(now, "tRR", busyTail_, times_.tRR + times_.tRPRE, "first data beat (tRR + tRPRE) after ready");
+        }
+        require(now, "tRPRE", selectedAt_, times_.tCS + times_.tRPRE, "first data beat (tCS + tRPRE) after chip enable low");
+        if (afterLatch_ && columnChange_)
+            require(now, "tCCS", latchedAt_, times_.tCCS + times_.tRPRE, "first data beat (tCCS + tRPRE) after change read column");
+        else if (afterLatch_)
+            require(now, "tWHR", latchedAt_, times_.tWHR + times_.tRPRE, "first data beat (tWHR + tRPRE) after the command");
+        afterLatch_ = afterSelect_ = columnChange_ = false;
+    } else {
+        require(now, "data rate", dataAt_, times_.beat, "data-out beat after the one before");
+    }
+    dataPhase_ = true;
+    dataAt_ = now;
+    switch (output_) {
+    case Output::Status:
+        return statusByte(now);
+    case Output::Data: {
+        unsigned bytes = sdr_ ? 1 : setup_.timing.phyBytes();
+        const std::vector<uint8_t> &reg = luns_[lun_].registers[plane_];
+        if (outPosition_ + bytes > reg.size())
+            violate(now, "data out", "data out past the end of the page and its spare area (" + std::to_string(reg.size()) + " bytes)");
+        uint32_t beat = 0;
+        for (unsigned i = 0; i < bytes; i++)
+            beat |= static_cast<uint32_t>(reg[outPosition_ + i]) << 8 * i;
+        outPosition_ += bytes;
+        return beat;
+    }
+    case Output::Id: {
+        static const uint8_t kOnfi[8] = {'O', 'N', 'F', 'I', 0, 0, 0, 0};
+        const uint8_t *id = idAddress_ == 0x20 ? kOnfi : setup_.part.id.data();
+        return outPosition_ < 8 ? id[outPosition_++] : 0;
+    }
+    case Output::Parameter:
+        if (outPosition_ >= parameters_.size())
+            violate(now, "data out", "data out past the last copy of the parameter page");
+        return parameters_[outPosition_++];
+    case Output::Feature:
+        if (outPosition_ >= 4)
+            violate(now, "data out", "a feature has four bytes");
+        return features_[featureAddress_ * 4u + outPosition_++];
+    case Output::None:
+        break;
+    }
+    violate(now, "data out", "data out outside a data phase");
+}
+
+uint8_t NandTarget::statusByte(uint64_t now) const {
+    const Lun &lun = luns_[lun_];
+    uint8_t status = 0;
+    if (!busy(lun, now))
+        status |= 0x60;
+    if (!writeProtected_)
+        status |= 0x80;
+    if (lun.fail)
+        status |= 0x01;
+    if (lun.failBefore)
+        status |= 0x02;
+    return status;
+}
+
+// ---------------------------------------------------------------- array operations
+
+void NandTarget::start(uint64_t now, Lun &lun, Array operation, uint64_t ns) {
+    needReady(now, "array operation");
+    lun.operation = operation;
+    lun.lowAt = now + times_.tWB;
+    lun.readyAt = lun.lowAt + setup_.timing.cycles(ns) + setup_.faults.extraBusy(channel_, way_);
+    busyTail_ = std::max(busyTail_, lun.readyAt);
+    if (operation == Array::Program || operation == Array::Erase) {
+        lun.failBefore = lun.fail;
+        lun.fail = false;
+    }
+}
+
+void NandTarget::startTarget(uint64_t now, uint64_t ns) {
+    needAllReady(now);
+    start(now, luns_[lun_], Array::Other, ns);
+}
+
+void NandTarget::finish(Lun &lun, unsigned index) {
+    Array operation = lun.operation;
+    lun.operation = Array::None;
+    const NandGeometry &g = setup_.part.geometry;
+    for (uint32_t row : lun.rows) {
+        NandAddress where{channel_, way_, index, blockOf(row), pageOf(row)};
+        NandImage::BlockId block{channel_, way_, index, where.block};
+        std::vector<uint8_t> &reg = pageRegister(lun, planeOf(row));
+        if (operation == Array::Read) {
+            const uint8_t *raw = setup_.image.page(block, where.page);
+            if (raw)
+                std::memcpy(reg.data(), raw, g.rawPageBytes());
+            else
+                std::fill(reg.begin(), reg.end(), 0xFF);
+            setup_.faults.onRead(where, reg.data(), g.rawPageBytes());
+        } else if (operation == Array::Program) {
+            if (setup_.faults.programFails(where))
+                lun.fail = true;
+            else
+                setup_.image.program(block, where.page, reg.data());
+        } else if (operation == Array::Erase) {
+            if (setup_.faults.eraseFails(where))
+                lun.fail = true;
+            else
+                setup_.image.erase(block);
+        }
+    }
+    lun.rows.clear();
+}
+
+void NandTarget::advance(uint64_t now) {
+    for (unsigned i = 0; i < luns_.size(); i++) {
+        Lun &lun = luns_[i];
+        if (lun.operation != Array::None && now >= lun.readyAt)
+            finish(lun, i);
+    }
+    if (featurePending_ && now >= busyTail_) {
+        featurePending_ = false;
+        applyFeature(now);
+    }
+}
+
+void NandTarget::applyFeature(uint64_t now) {
+    std::memcpy(&features_[featureAddress_ * 4u], featureIn_, 4);
+    if (featureAddress_ != 0x01)
+        return;
+    unsigned mode = featureIn_[0] & 0xF, interface = featureIn_[0] >> 4 & 3;
+    if (interface == 0 && mode <= 5) {
+        sdr_ = true;
+        times_ = setup_.timing.sdr(mode);
+    } else if (interface == 2 && mode <= setup_.part.timingMode) {
+        sdr_ = false;
+        times_ = setup_.timing.nvddr2();
+    } else {
+        violate(now, "timing mode", "feature 01h = " + hex(featureIn_[0]) + ": the part offers SDR modes 0-5 and NV-DDR2 modes 0-" +
+                                        std::to_string(setup_.part.timingMode));
+    }
+}
+
+void NandTarget::reset(uint64_t now) {
+    for (Lun &lun : luns_) {
+        lun.operation = Array::None;
+        lun.rows.clear();
+        lun.queued.clear();
+        lun.fail = lun.failBefore = false;
+    }
+    wasReset_ = true;
+    featurePending_ = false;
+    setupCommand_ = kNone;
+    writing_ = false;
+    output_ = Output::None;
+    lun_ = 0;
+    std::fill(features_.begin(), features_.end(), 0);
+    // tWB still runs in the timing the host used for the command.
+    start(now, luns_[0], Array::Other, setup_.part.array.tRST);
+    sdr_ = true;
+    times_ = setup_.timing.sdr(0);
+}
+
+bool NandTarget::ready(uint64_t now) const {
+    for (const Lun &lun : luns_)
+        if (lun.operation != Array::None && now >= lun.lowAt && now < lun.readyAt)
+            return false;
+    return true;
+}
+
+uint64_t NandTarget::nextEvent(uint64_t now) const {
+    uint64_t next = kNoEvent;
+    for (const Lun &lun : luns_) {
+        if (lun.operation == Array::None)
+            continue;
+        if (now < lun.lowAt)
+            next = std::min(next, lun.lowAt);
+        else if (now < lun.readyAt)
+            next = std::min(next, lun.readyAt);
+    }
+    return next;
+}
+
+} // namespace assasin

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/NandArray.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace assasin {
+
+namespace {
+
+/// Empties the image file, unless a board holds it.
+void wipe(const std::string &path) {
+    const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        return;
+    }
+    std::string problem;
+    if (fd < 0) {
+        problem = std::strerror(errno);
+    } else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        problem = "another process holds it; stop that board first";
+    } else if (ftruncate(fd, 0) != 0) {
+        problem = std::strerror(errno);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (!problem.empty()) {
+        throw std::runtime_error("cannot format NAND image " + path + ": " + problem);
+    }
+}
+
+std::string prepare(const std::string &directory, bool format) {
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    if (error) {
+        throw std::runtime_error("cannot make image directory '" + directory + "': " + error.message());
+    }
+    const std::string path = (std::filesystem::path(directory) / "nand.img").string();
+    if (format) {
+        wipe(path);
+    }
+    return path;
+}
+
+} // namespace
+
+NandArray::NandArray(const Profile &profile, const std::string &directory, unsigned channels, unsigned ways, unsigned phyBytes,
+                     bool format)
+    : part_(PartFile::load(profile.partFile)), timing_(part_, profile.nsPerCycle, phyBytes),
+      image_(std::make_unique<NandImage>(prepare(directory, format), part_, channels, ways)) {
+    const NandSetup setup{part_, timing_, *image_, faults_};
+    channels_.reserve(channels);
+    for (unsigned i = 0; i < channels; i++) {
+        channels_.emplace_back(setup, i, ways);
+    }
+}
+
+} // namespace assasin

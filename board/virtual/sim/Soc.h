@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "nand/NandChannel.h"
+#include "sim/Axi.h"
+#include "xdma/DmaChannel.h"
+#include "xdma/Xdma.h"
+
+class VAssasinSoc;
+class VerilatedContext;
+class VerilatedFstC;
+
+namespace assasin {
+
+/// The Verilated chip: copies its ports from and to the models' wires and gives it clock edges.
+class Soc {
+  public:
+    /// What was elaborated: flash channels, chip enables a channel, bytes of a PHY data beat.
+    static const unsigned CHANNELS;
+    static const unsigned WAYS;
+    static const unsigned PHY_BYTES;
+    /// Name of the configuration, e.g. AssasinSb8x8.
+    static const char *const CONFIG;
+    static constexpr unsigned MAX_CHANNELS = 16;
+
+    Soc();
+    ~Soc();
+    Soc(const Soc &) = delete;
+    Soc &operator=(const Soc &) = delete;
+
+    /// Starts writing waves to FST file `path`; two time units a cycle of the timebase. Throws std::runtime_error in a build without tracing.
+    void openTrace(const std::string &path);
+    void closeTrace();
+
+    // The wires, chip side; the models drive and sample them.
+    Axi4Wires dram;
+    AxiLiteWires bar0;
+    PhyPort flash[MAX_CHANNELS];
+
+    /// First half of a cycle: applies the models' halves and `timebase` at clock low, settles, and shows the chip's halves.
+    void settle(uint64_t timebase, Xdma &xdma);
+
+    /// Second half: the rising edge.
+    void edge();
+
+    void setReset(bool level);
+
+    /// The chip's sleep outputs as of the latest edge.
+    bool asleep() const;
+    uint64_t wakeAt() const;
+
+  private:
+    std::unique_ptr<VerilatedContext> context_;
+    std::unique_ptr<VAssasinSoc> top_;
+    std::unique_ptr<VerilatedFstC> trace_;
+    uint64_t timebase_ = 0;
+};
+
+} // namespace assasin

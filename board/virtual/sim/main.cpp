@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// assasin-board: the virtual board as a process.
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include <getopt.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "nand/NandViolation.h"
+#include "sim/Board.h"
+#include "sim/Stop.h"
+
+namespace {
+
+assasin::Stop stop;
+
+void requestStop(int) {
+    const uint64_t one = 1;
+    stop.requested.store(true);
+    (void)!write(stop.fd, &one, sizeof one);
+}
+
+/// Exit codes: 0 stopped as asked, 1 an error, 2 a bad command line, 3 a NAND rule was broken.
+enum ExitCode { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_VIOLATION = 3 };
+
+const char USAGE[] =
+    "usage: assasin-board --image DIR --profile FILE --firmware FILE.bin [options]\n"
+    "  --image DIR          NAND image; made when it is not there\n"
+    "  --profile FILE       board/virtual/profiles/*.toml\n"
+    "  --firmware FILE      flat binary for the firmware memory\n"
+    "  --socket PATH        the door (remote PCI); also PATH.qt (QEMU's qtest) and PATH.console\n"
+    "  --console FILE       console log, appended to\n"
+    "  --status FILE        JSON kept up to date (default PATH.status)\n"
+    "  --stats FILE         the same JSON, written once at the end\n"
+    "  --format             erase the medium, and tell the firmware to start with an empty map\n"
+    "  --race               do not hold idle simulated time back to real time\n"
+    "  --quit-after CYCLE   end the run when the timebase reaches CYCLE\n"
+    "  --trace FILE.fst     waves (a board built with scripts/build-board --trace)\n"
+    "  --trace-from CYCLE, --trace-to CYCLE   their window on the timebase\n";
+
+[[noreturn]] void usage(const std::string &problem) {
+    std::fprintf(stderr, "assasin-board: %s\n%s", problem.c_str(), USAGE);
+    std::exit(EXIT_USAGE);
+}
+
+uint64_t number(const char *option, const char *text) {
+    char *end = nullptr;
+    errno = 0;
+    const unsigned long long value = std::strtoull(text, &end, 0);
+    if (errno != 0 || end == text || *end != '\0' || *text == '-') {
+        usage(std::string("--") + option + " " + text + ": not a number of cycles");
+    }
+    return value;
+}
+
+assasin::BoardOptions parse(int argc, char **argv) {
+    enum { FORMAT = 256, RACE };
+    static const option options[] = {
+        {"image", required_argument, nullptr, 'i'},      {"profile", required_argument, nullptr, 'p'},
+        {"firmware", required_argument, nullptr, 'f'},   {"socket", required_argument, nullptr, 's'},
+        {"console", required_argument, nullptr, 'c'},    {"status", required_argument, nullptr, 'S'},
+        {"stats", required_argument, nullptr, 'j'},      {"trace", required_argument, nullptr, 't'},
+        {"trace-from", required_argument, nullptr, 'a'}, {"trace-to", required_argument, nullptr, 'z'},
+        {"quit-after", required_argument, nullptr, 'q'}, {"format", no_argument, nullptr, FORMAT},
+        {"race", no_argument, nullptr, RACE},            {"help", no_argument, nullptr, 'h'},
+        {nullptr, 0, nullptr, 0},
+    };
+    assasin::BoardOptions o;
+    for (int c, index = 0; (c = getopt_long(argc, argv, "h", options, &index)) != -1;) {
+        switch (c) {
+        case 'i':
+            o.image = optarg;
+            break;
+        case 'p':
+            o.profile = optarg;
+            break;
+        case 'f':
+            o.firmware = optarg;
+            break;
+        case 's':
+            o.socket = optarg;
+            break;
+        case 'c':
+            o.console = optarg;
+            break;
+        case 'S':
+            o.status = optarg;
+            break;
+        case 'j':
+            o.stats = optarg;
+            break;
+        case 't':
+            o.trace = optarg;
+            break;
+        case 'a':
+            o.traceFrom = number("trace-from", optarg);
+            break;
+        case 'z':
+            o.traceTo = number("trace-to", optarg);
+            break;
+        case 'q':
+            o.quitAfter = number("quit-after", optarg);
+            break;
+        case FORMAT:
+            o.format = true;
+            break;
+        case RACE:
+            o.race = true;
+            break;
+        case 'h':
+            std::fputs(USAGE, stdout);
+            std::exit(EXIT_OK);
+        default:
+            std::fputs(USAGE, stderr);
+            std::exit(EXIT_USAGE);
+        }
+    }
+    if (optind < argc) {
+        usage(std::string("unexpected argument '") + argv[optind] + "'");
+    }
+    if (o.image.empty() || o.profile.empty() || o.firmware.empty()) {
+        usage("--image, --profile and --firmware are needed");
+    }
+    if (o.status.empty() && !o.socket.empty()) {
+        o.status = o.socket + ".status";
+    }
+    return o;
+}
+
+/// Reports the end of a failed run to the terminal and the status file.
+int fail(assasin::Board *board, const char *message, int code) {
+    std::fprintf(stderr, "assasin-board: %s\n", message);
+    if (board != nullptr) {
+        try {
+            board->publish(code == EXIT_VIOLATION ? "violation" : "failed", message);
+        } catch (const std::exception &e) {
+            std::fprintf(stderr, "assasin-board: %s\n", e.what());
+        }
+    }
+    return code;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const assasin::BoardOptions options = parse(argc, argv);
+    stop.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct sigaction action {};
+    action.sa_handler = requestStop;
+    sigaction(SIGTERM, &action, nullptr);
+    sigaction(SIGINT, &action, nullptr);
+    signal(SIGPIPE, SIG_IGN);
+    std::unique_ptr<assasin::Board> board;
+    try {
+        board = std::make_unique<assasin::Board>(options);
+        board->run(stop);
+    } catch (const assasin::NandViolation &e) {
+        return fail(board.get(), e.what(), EXIT_VIOLATION);
+    } catch (const std::exception &e) {
+        return fail(board.get(), e.what(), EXIT_ERROR);
+    }
+    return EXIT_OK;
+}

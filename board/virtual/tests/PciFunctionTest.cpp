@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pciproxy/PciFunction.h"
+
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using assasin::PciFunction;
+
+struct Fixture : testing::Test {
+    PciFunction f;
+    std::vector<std::pair<uint64_t, uint32_t>> messages;
+    std::vector<bool> levels;
+
+    Fixture() {
+        f.onMessage = [this](uint64_t a, uint32_t d) { messages.emplace_back(a, d); };
+        f.onIntx = [this](bool l) { levels.push_back(l); };
+    }
+    void enableMsix() {
+        f.configWrite(BOARD_CFG_COMMAND, 0x6, 2);
+        f.configWrite(BOARD_CFG_CAP_MSIX + 2, 0x8000, 2);
+    }
+    void setVector(unsigned v, uint64_t address, uint32_t data, bool masked) {
+        f.msixWrite(BOARD_MSIX_TABLE + 16 * v, uint32_t(address));
+        f.msixWrite(BOARD_MSIX_TABLE + 16 * v + 4, uint32_t(address >> 32));
+        f.msixWrite(BOARD_MSIX_TABLE + 16 * v + 8, data);
+        f.msixWrite(BOARD_MSIX_TABLE + 16 * v + 12, masked);
+    }
+};
+using PciFunctionTest = Fixture;
+
+TEST_F(PciFunctionTest, IdentityAndSizing) {
+    EXPECT_EQ(f.configRead(0, 4), BOARD_PCI_DEVICE << 16 | BOARD_PCI_VENDOR);
+    EXPECT_EQ(f.configRead(8, 4) >> 8, BOARD_PCI_CLASS);
+    for (const uint32_t bar : {BOARD_CFG_BAR0, BOARD_CFG_BAR1}) {
+        f.configWrite(bar, 0xFFFFFFFF, 4);
+        EXPECT_EQ(f.configRead(bar, 4), ~(BOARD_BAR_SIZE - 1));
+    }
+    for (uint32_t offset = 0x18; offset <= 0x28; offset += 4) {
+        f.configWrite(offset, 0xFFFFFFFF, 4);
+        EXPECT_EQ(f.configRead(offset, 4), 0u) << offset;
+    }
+    f.configWrite(0, 0, 4);
+    EXPECT_EQ(f.configRead(0, 2), BOARD_PCI_VENDOR);
+    EXPECT_EQ(f.configRead(0x100, 4), 0xFFFFFFFF);
+}
+
+TEST_F(PciFunctionTest, CapabilityChain) {
+    std::vector<uint32_t> ids, offsets;
+    for (uint32_t at = f.configRead(0x34, 1); at != 0 && ids.size() < 8; at = f.configRead(at + 1, 1)) {
+        ids.push_back(f.configRead(at, 1));
+        offsets.push_back(at);
+    }
+    EXPECT_EQ(ids, (std::vector<uint32_t>{0x01, 0x11, 0x10}));
+    EXPECT_EQ(offsets, (std::vector<uint32_t>{BOARD_CFG_CAP_PM, BOARD_CFG_CAP_MSIX, BOARD_CFG_CAP_PCIE}));
+    EXPECT_EQ(f.configRead(BOARD_CFG_CAP_MSIX + 2, 2), BOARD_MSIX_VECTORS - 1);
+    EXPECT_EQ(f.configRead(BOARD_CFG_CAP_MSIX + 4, 4), BOARD_MSIX_TABLE | BOARD_BAR_XDMA);
+}
+
+TEST_F(PciFunctionTest, DecodesOnlyWithMemorySpace) {
+    uint32_t offset = 0;
+    f.configWrite(BOARD_CFG_BAR0, 0xFE000000, 4);
+    f.configWrite(BOARD_CFG_BAR1, 0xFE010000, 4);
+    EXPECT_EQ(f.decode(0xFE000014, offset), -1);
+    f.configWrite(BOARD_CFG_COMMAND, 2, 2);
+    EXPECT_EQ(f.decode(0xFE000014, offset), 0);
+    EXPECT_EQ(offset, 0x14u);
+    EXPECT_EQ(f.decode(0xFE01FFFC, offset), 1);
+    EXPECT_EQ(offset, 0xFFFCu);
+    EXPECT_EQ(f.decode(0xFE020000, offset), -1);
+}
+
+TEST_F(PciFunctionTest, MsixSendsWhenUnmasked) {
+    enableMsix();
+    setVector(3, 0x1FEE00000, 0x41, false);
+    f.raise(3);
+    ASSERT_EQ(messages.size(), 1u);
+    EXPECT_EQ(messages[0], std::make_pair(uint64_t(0x1FEE00000), 0x41u));
+    EXPECT_EQ(f.msixRead(BOARD_MSIX_PBA), 0u);
+    f.raise(BOARD_MSIX_VECTORS);
+    EXPECT_EQ(messages.size(), 1u);
+}
+
+TEST_F(PciFunctionTest, MaskedVectorPends) {
+    enableMsix();
+    setVector(5, 0xFEE00000, 7, true);
+    f.raise(5);
+    f.raise(5);
+    EXPECT_TRUE(messages.empty());
+    EXPECT_EQ(f.msixRead(BOARD_MSIX_PBA), 1u << 5);
+    f.msixWrite(BOARD_MSIX_TABLE + 16 * 5 + 12, 0);
+    EXPECT_EQ(messages.size(), 1u);
+    EXPECT_EQ(f.msixRead(BOARD_MSIX_PBA), 0u);
+}
+
+TEST_F(PciFunctionTest, FunctionMaskAndBusMasterHoldMessages) {
+    enableMsix();
+    setVector(0, 0xFEE00000, 1, false);
+    f.configWrite(BOARD_CFG_CAP_MSIX + 2, 0xC000, 2);
+    f.raise(0);
+    EXPECT_TRUE(messages.empty());
+    f.configWrite(BOARD_CFG_COMMAND, 0x2, 2);
+    f.configWrite(BOARD_CFG_CAP_MSIX + 2, 0x8000, 2);
+    EXPECT_TRUE(messages.empty());
+    f.configWrite(BOARD_CFG_COMMAND, 0x6, 2);
+    EXPECT_EQ(messages.size(), 1u);
+}
+
+TEST_F(PciFunctionTest, IntxFollowsDisableBitAndMsix) {
+    f.setIntx(true);
+    EXPECT_EQ(levels, std::vector<bool>{true});
+    EXPECT_TRUE(f.configRead(6, 2) & 8);
+    f.configWrite(BOARD_CFG_COMMAND, 0x400, 2);
+    EXPECT_EQ(levels, (std::vector<bool>{true, false}));
+    EXPECT_TRUE(f.configRead(6, 2) & 8); // the status bit is not gated
+    f.configWrite(BOARD_CFG_COMMAND, 0, 2);
+    EXPECT_EQ(levels, (std::vector<bool>{true, false, true}));
+    f.configWrite(BOARD_CFG_CAP_MSIX + 2, 0x8000, 2);
+    EXPECT_EQ(levels, (std::vector<bool>{true, false, true, false}));
+}
+
+TEST_F(PciFunctionTest, ResetRestoresPowerOn) {
+    bool master = false;
+    f.onBusMaster = [&](bool on) { master = on; };
+    enableMsix();
+    EXPECT_TRUE(master);
+    f.configWrite(BOARD_CFG_BAR0, 0xFE000000, 4);
+    setVector(1, 0x1000, 1, true);
+    f.raise(1);
+    f.reset();
+    EXPECT_FALSE(master);
+    EXPECT_FALSE(f.msixEnabled());
+    EXPECT_EQ(f.configRead(BOARD_CFG_BAR0, 4), 0u);
+    EXPECT_EQ(f.configRead(BOARD_CFG_COMMAND, 2), 0u);
+    EXPECT_EQ(f.msixRead(BOARD_MSIX_PBA), 0u);
+    EXPECT_EQ(f.msixRead(BOARD_MSIX_TABLE + 16 + 12), 1u);
+}
+
+} // namespace

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Example of an offload of your own: how often each byte value occurs in the stream. */
+#include <assasin.h>
+
+static uint32_t count[256]; /* in the core's scratchpad */
+
+int compute(void) {
+    for (;;)
+        count[ASSASIN_LOAD_U8(0, end)]++; /* the next byte of input stream 0; when there is none, goto end */
+end:
+    for (unsigned i = 0; i < 256; i++)
+        ASSASIN_STORE_U32(0, count[i]); /* to output stream 0 */
+    return 0;
+}

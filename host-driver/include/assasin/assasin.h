@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * \file
+ * libassasin: a user-space NVMe driver for ASSASIN drives, with their computational commands (scomp).
+ *
+ * Functions return 0 or a negative errno; assasin_last_error() then says what happened in words and
+ * assasin_last_status() what the drive answered, if it did. Errors of the connection: -ENODEV the drive is gone (the
+ * board process ended), -ETIMEDOUT it did not answer; after either, every further call fails the same way and only
+ * assasin_close() is left. NVMe errors: -ERANGE for LBA Out of Range, -ENOSPC for Capacity Exceeded, -EINVAL for
+ * invalid fields, opcodes, requests and ELF files, -EBADF for an unknown function or handle, -EBUSY for no resources,
+ * -ECANCELED for aborted commands, -EIO for everything else.
+ *
+ * A drive belongs to one thread at a time. The library has no global state.
+ */
+#ifndef ASSASIN_ASSASIN_H
+#define ASSASIN_ASSASIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** \defgroup drive Drives
+ * @{ */
+
+/** An open drive. */
+struct assasin_drive;
+
+/** Room for an error message. */
+struct assasin_error {
+    char text[384]; /**< one line, NUL-terminated */
+};
+
+/** How to open a drive; zero means the default. */
+struct assasin_options {
+    uint32_t queue_depth;  /**< entries of the I/O queues, 2..65536; default 128, at most what the drive offers */
+    uint64_t memory_bytes; /**< size of the memory that the drive can reach, multiple of 4096; default 64 MiB */
+    uint32_t stall_ms;     /**< give up when drive and clock stand still this long, ms of wall time; default 30,000 */
+    uint32_t limit_ms; /**< give up when no command completes this long although the clock runs; default 1,800,000 */
+};
+
+/** What a drive is. */
+struct assasin_info {
+    char model[41];          /**< model number */
+    char serial[21];         /**< serial number */
+    char firmware[9];        /**< firmware revision */
+    uint32_t block_bytes;    /**< bytes of a logical block */
+    uint64_t blocks;         /**< logical blocks of the namespace */
+    uint32_t transfer_bytes; /**< most bytes of one command (MDTS) */
+    uint32_t queue_depth;    /**< commands that can be in flight on the I/O queue */
+    uint32_t cores;          /**< ASSASIN cores */
+    uint32_t channels;       /**< flash channels */
+    uint32_t ways;           /**< ways of a channel */
+};
+
+/**
+ * Connects to a drive, brings its NVMe controller up and creates an I/O queue pair.
+ * \param address `virtual:PATH` or a plain path: the socket of a virtual board.
+ * \param options NULL for the defaults.
+ * \param drive receives the drive.
+ * \param error receives the message on failure; may be NULL.
+ * \return 0; -EINVAL malformed address or options; -ENOENT or -ECONNREFUSED no board there; -EBUSY another visitor is
+ * connected; -ENXIO what answers is not an ASSASIN drive; -ENODEV, -ETIMEDOUT, -EIO as above.
+ */
+int assasin_open(const char *address, const struct assasin_options *options, struct assasin_drive **drive,
+                 struct assasin_error *error);
+
+/**
+ * Shuts the controller down (CC.SHN normal, waits until the drive has saved its map) and frees everything, DMA memory
+ * included. \return 0, or the error of the shutdown; the drive is gone in any case. \param drive may be NULL.
+ */
+int assasin_close(struct assasin_drive *drive);
+
+/** Why the latest call on this drive failed. \return a line of text, owned by the drive, valid until the next call. */
+const char *assasin_last_error(const struct assasin_drive *drive);
+
+/** NVMe status (SCT << 8 | SC) of the latest failed call, 0 when the failure was not the drive's answer. */
+uint16_t assasin_last_status(const struct assasin_drive *drive);
+
+/** Fills `info`; no command is sent. */
+void assasin_get_info(const struct assasin_drive *drive, struct assasin_info *info);
+
+/** Reads the register at byte `offset` of BAR0 (multiple of 4). \return 0 or a connection error. */
+int assasin_register_read(struct assasin_drive *drive, uint32_t offset, uint32_t *value);
+
+/** Writes the register at byte `offset` of BAR0 (multiple of 4). \return 0 or a connection error. */
+int assasin_register_write(struct assasin_drive *drive, uint32_t offset, uint32_t value);
+
+/** The drive's clock: cycles of its timebase. \return 0 or a connection error. */
+int assasin_clock(struct assasin_drive *drive, uint64_t *cycles);
+
+/** @} */
+/** \defgroup memory DMA memory
+ * @{ */
+
+/** Allocates zeroed, 4096-byte aligned memory that the drive can reach. \return NULL when it is used up (->
+ * assasin_options). */
+void *assasin_dma_alloc(struct assasin_drive *drive, size_t bytes);
+
+/** Frees what assasin_dma_alloc() returned; NULL is allowed. No command may still use it. */
+void assasin_dma_free(struct assasin_drive *drive, void *memory);
+
+/** Address under which the drive sees `memory`. \return UINT64_MAX when it is not DMA memory of this drive. */
+uint64_t assasin_dma_address(const struct assasin_drive *drive, const void *memory);
+
+/** @} */
+/** \defgroup commands Commands
+ * @{ */
+
+/** Queue number of the admin queue. */
+#define ASSASIN_ADMIN 0
+/** Queue number of the I/O queue. */
+#define ASSASIN_IO 1
+
+/** A submission queue entry: dword 0 [7:0] opcode, dword 1 namespace, dwords 6..9 PRPs, dwords 10..15 the command's.
+ * The library sets the command identifier. */
+struct assasin_command {
+    uint32_t dw[16];
+};
+
+/** A completion. */
+struct assasin_completion {
+    uint32_t dw0;    /**< command specific */
+    uint32_t dw1;    /**< command specific */
+    uint16_t status; /**< SCT << 8 | SC; 0 = success */
+    bool more;       /**< the drive has more to say in the error log page */
+    bool no_retry;   /**< retrying cannot help */
+};
+
+/** Called from assasin_poll() when a command has completed. \param arg as given at submission. */
+typedef void (*assasin_done_fn)(void *arg, const struct assasin_completion *completion);
+
+/**
+ * Puts a command on a queue without waiting; the doorbell is rung by the next assasin_poll() or assasin_wait().
+ * \param data DMA memory of the command's data, or NULL; PRP1 and PRP2 are set from it. With NULL they stay as they are
+ * in `command`. \param bytes of data; at most assasin_info.transfer_bytes. \return 0; -EAGAIN the queue is full (poll
+ * first); -EFAULT data is not DMA memory; -EMSGSIZE too much data; a connection error.
+ */
+int assasin_submit(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data,
+                   size_t bytes, assasin_done_fn done, void *arg);
+
+/** Rings doorbells and handles the completions that are there. \return how many, or a connection error. */
+int assasin_poll(struct assasin_drive *drive);
+
+/** Like assasin_poll(), but sleeps until at least one command has completed. \return how many; -ENOENT nothing is in
+ * flight. */
+int assasin_wait(struct assasin_drive *drive);
+
+/** Commands submitted and not yet completed. */
+unsigned assasin_in_flight(const struct assasin_drive *drive);
+
+/**
+ * Sends one command and waits for it. Data travels through a buffer of the library in the direction of opcode bits 1:0.
+ * \param completion receives the completion; may be NULL. \return 0, an NVMe error or a connection error.
+ */
+int assasin_execute(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data,
+                    size_t bytes, struct assasin_completion *completion);
+
+/** Sends one command exactly as it is, PRPs included, and waits for it: for tests of the drive. Parameters as above. */
+int assasin_raw_command(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command,
+                        struct assasin_completion *completion);
+
+/**
+ * Words for an NVMe status.
+ * \param status SCT << 8 | SC. \return a string that is always valid, "unknown status" for values it does not know.
+ */
+const char *assasin_strerror(uint16_t status);
+
+/** Why an ELF was refused: words for DW0 of a completion with status BAD_ELF. \return as above. */
+const char *assasin_elf_strerror(uint32_t reason);
+
+/** Which field was wrong: words for DW0 of a completion with status BAD_REQUEST. \return as above. */
+const char *assasin_request_strerror(uint32_t offset);
+
+/** @} */
+/** \defgroup blocks Blocks
+ * @{ */
+
+/** Called now and then with the bytes done. \return 0 to go on; otherwise the transfer stops with -ECANCELED. */
+typedef int (*assasin_progress_fn)(void *arg, uint64_t done, uint64_t total);
+
+/**
+ * Reads `bytes` bytes (a multiple of the block) from block `lba` on into any memory, many commands in flight.
+ * \param progress may be NULL. \return 0; -EINVAL bytes; -ERANGE past the end; others as above.
+ */
+int assasin_read(struct assasin_drive *drive, uint64_t lba, void *data, uint64_t bytes, assasin_progress_fn progress,
+                 void *arg);
+
+/** Writes; parameters and results as assasin_read(), and -ENOSPC when the drive is full. */
+int assasin_write(struct assasin_drive *drive, uint64_t lba, const void *data, uint64_t bytes,
+                  assasin_progress_fn progress, void *arg);
+
+/** Flush. \return 0 or an error. */
+int assasin_flush(struct assasin_drive *drive);
+
+/** Identify data structure `cns` (0 namespace, 1 controller, ...) of namespace `nsid` into 4096 bytes. \return 0 or an
+ * error. */
+int assasin_identify(struct assasin_drive *drive, uint8_t cns, uint32_t nsid, void *data);
+
+/** The first `bytes` (multiple of 4) bytes of log page `page`. \return 0 or an error. */
+int assasin_log_page(struct assasin_drive *drive, uint8_t page, void *data, uint32_t bytes);
+
+/** @} */
+/** \defgroup scomp Offloads
+ * @{ */
+
+/** Loads the rv32 ELF file image into function slot `slot` (0..15). \return 0; -EINVAL with the reason; -EBADF slot in
+ * use. */
+int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes);
+
+/** Empties a function slot. \return 0; -EBADF empty or out of range. */
+int assasin_function_unload(struct assasin_drive *drive, uint16_t slot);
+
+/** A run of logical blocks. */
+struct assasin_extent {
+    uint64_t lba;   /**< first block */
+    uint32_t count; /**< blocks */
+};
+
+/** One input stream of one piece. */
+struct assasin_input {
+    uint32_t first_extent; /**< index into assasin_job.extents */
+    uint32_t extent_count; /**< consecutive extents */
+    uint64_t bytes;        /**< length of the stream: the first bytes of these extents */
+};
+
+/** A request: a function and, for each of its pieces, the input streams. */
+struct assasin_job {
+    uint16_t slot;       /**< function */
+    uint8_t streams_in;  /**< input streams a piece, 1..8 */
+    uint8_t streams_out; /**< output streams a piece, 0..8 */
+    int8_t s_log2;       /**< log2 of the streams that the buffers are divided into; -1 = smallest that fits */
+    uint32_t pieces;     /**< 1..1024 */
+    const struct assasin_input *inputs;   /**< pieces x streams_in, a piece's streams together */
+    const struct assasin_extent *extents; /**< extent table */
+    uint32_t extent_count;                /**< entries of the extent table */
+    const void *args;                     /**< arguments, put in every core's scratchpad; may be NULL */
+    uint32_t args_bytes;                  /**< at most 4096 */
+    uint32_t max_cores;                   /**< cores to use at once, 0 = all */
+    uint32_t watchdog_kcycles;            /**< limit of a piece in 1,000 cycles, 0 = the drive's default */
+};
+
+/** Counters of a finished piece; times are cycles of the drive's timebase. */
+struct assasin_report {
+    uint32_t core;         /**< core it ran on */
+    uint64_t bytes_in;     /**< input bytes consumed */
+    uint64_t bytes_out;    /**< output bytes */
+    uint64_t t_start;      /**< the core was started */
+    uint64_t t_end;        /**< it stopped */
+    uint64_t cycles;       /**< cycles it ran */
+    uint64_t instret;      /**< instructions it retired */
+    uint64_t wait_in;      /**< cycles it waited for input */
+    uint64_t wait_out;     /**< cycles it waited for output room */
+    uint64_t t_first_page; /**< first input page delivered */
+    uint64_t t_last_page;  /**< last input page delivered */
+    uint64_t pages;        /**< input pages delivered */
+};
+
+/** How a piece ended. `status` is a SCOMP_STATUS_* of the contract. */
+struct assasin_piece {
+    uint16_t status;    /**< 0 ok, 1 exit code, 2 trap, 3 watchdog, 4 aborted, 5 media error */
+    uint32_t cause;     /**< mcause (trap) */
+    uint32_t pc;        /**< program counter (trap, watchdog) */
+    uint32_t tval;      /**< mtval (trap) */
+    uint32_t exit_code; /**< what compute returned (exit code) */
+    struct assasin_report report;
+};
+
+/** Receives the output of a running job. Both may be NULL; a result other than 0 aborts the job, and assasin_exec()
+ * returns it. */
+struct assasin_sink {
+    /** Bytes of output stream `stream` of piece `piece`; those of one stream come in order, pieces interleave. */
+    int (*data)(void *arg, uint32_t piece, uint8_t stream, uint64_t position, const void *data, uint32_t bytes);
+    /** A piece has ended; nothing more comes from it. */
+    int (*end)(void *arg, uint32_t piece, const struct assasin_piece *how);
+};
+
+/**
+ * Runs a job and hands its output to `sink` while it runs.
+ * \param failed receives the number of pieces whose status is not 0; may be NULL.
+ * \return 0 when the drive has run all pieces, even failed ones; -EINVAL malformed (which field: assasin_last_error());
+ * others as above.
+ */
+int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
+                 uint32_t *failed);
+
+/** All output of a job. */
+struct assasin_result;
+
+/** Like assasin_exec(), but collects the output. \param result receives it; free it with assasin_result_free(). */
+int assasin_run(struct assasin_drive *drive, const struct assasin_job *job, struct assasin_result **result);
+
+/** Number of pieces whose status is not 0. */
+uint32_t assasin_result_failed(const struct assasin_result *result);
+
+/** How piece `piece` ended. \return NULL when there is no such piece. */
+const struct assasin_piece *assasin_result_piece(const struct assasin_result *result, uint32_t piece);
+
+/** Output stream `stream` of piece `piece`. \param bytes receives its length. \return the bytes, NULL when there are
+ * none. */
+const void *assasin_result_data(const struct assasin_result *result, uint32_t piece, uint8_t stream, size_t *bytes);
+
+/** Frees a result; NULL is allowed. */
+void assasin_result_free(struct assasin_result *result);
+
+/** Describes in words how a piece ended. \return `text`. */
+const char *assasin_piece_strerror(const struct assasin_piece *piece, struct assasin_error *text);
+
+/**
+ * Divides a table of `bytes` bytes that lies in `extents` over at most `pieces` pieces of nearly equal length. Pieces
+ * start at block boundaries and, but for the last, are a multiple of `record_bytes` long, so that no record is cut.
+ * \param block_bytes bytes of a logical block.
+ * \param inputs receives up to `pieces` inputs (one stream a piece).
+ * \param parts receives the extent table of the pieces; may be NULL to ask for the number of its entries.
+ * \param part_count in: room in `parts`; out: entries used or needed.
+ * \return pieces made, fewer than asked when the table is too short; -EINVAL bytes, record or pieces 0; -ERANGE the
+ * extents hold less than `bytes`; -ENOSPC `parts` is too small.
+ */
+int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t record_bytes,
+                  uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs, struct assasin_extent *parts,
+                  uint32_t *part_count);
+
+/** @} */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python -m assasin` is the `assasin` command."""
+
+from assasin.cli import main
+
+main()

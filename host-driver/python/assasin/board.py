@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Virtual boards as background processes. Each has a name and keeps its state under build/run/NAME."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assasin.tree import BUILD, ROOT
+
+CONFIGS = ("AssasinSb8x8", "AssasinSb2x2", "AssasinSb1x1")
+"""Named hardware configurations: cores x channels."""
+
+PROFILES = ("paper", "test")
+"""What a cycle is worth and the models' timing: board/virtual/profiles/NAME.toml."""
+
+STOP_SECONDS = 60.0
+BOOT_SECONDS = 300.0
+
+
+class BoardError(Exception):
+    """A board cannot be started, is not there, or has failed; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Files of one named board."""
+
+    folder: Path
+
+    @property
+    def door(self) -> Path:
+        """Socket of the remote-PCI protocol."""
+        return self.folder / "door"
+
+    @property
+    def console(self) -> Path:
+        """Socket of the firmware's console."""
+        return self.folder / "door.console"
+
+    @property
+    def status(self) -> Path:
+        """JSON that the board keeps up to date."""
+        return self.folder / "status.json"
+
+    @property
+    def pid(self) -> Path:
+        """Process id of the board."""
+        return self.folder / "pid"
+
+    @property
+    def log(self) -> Path:
+        """What the board's process printed."""
+        return self.folder / "board.log"
+
+    @property
+    def console_log(self) -> Path:
+        """What the firmware printed."""
+        return self.folder / "console.log"
+
+
+def _shortest(path: Path) -> str:
+    """The path in the form that fits a unix socket address best."""
+    return min(str(path), os.path.relpath(path), key=len)
+
+
+class Board:
+    """The virtual board called `name`, running or not."""
+
+    def __init__(self, name: str = "virtual") -> None:
+        self.name = name
+        self.paths = Paths(BUILD / "run" / name)
+
+    @property
+    def address(self) -> str:
+        """What assasin_open() takes."""
+        return f"virtual:{_shortest(self.paths.door)}"
+
+    def status(self) -> dict[str, Any]:
+        """The board's latest status; empty when there is none."""
+        with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+            return json.loads(self.paths.status.read_text())
+        return {}
+
+    def pid(self) -> int | None:
+        """Process id when the board runs."""
+        try:
+            pid = int(self.paths.pid.read_text())
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError, ValueError):
+            return None
+        return pid if b"assasin-board" in command and state != "Z" else None
+
+    def require(self) -> Board:
+        """Raises BoardError unless the board runs."""
+        if self.pid() is None:
+            status = self.status()
+            why = f" (the last one ended: {status['message']})" if status.get("message") else ""
+            option = "" if self.name == "virtual" else f" --name {self.name}"
+            raise BoardError(
+                f"no virtual board is running under the name '{self.name}'{why}; start one with: assasin flash virtual{option}"
+            )
+        return self
+
+    def stop(self) -> bool:
+        """Ends the board's process. Returns whether there was one. Raises BoardError when it does not end."""
+        pid = self.pid()
+        if pid is None:
+            self.paths.pid.unlink(missing_ok=True)
+            return False
+        os.kill(pid, signal.SIGTERM)
+        self._await_end(pid)
+        return True
+
+    def kill(self) -> None:
+        """Takes the board's power away: SIGKILL."""
+        pid = self.require().pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        self._await_end(pid)
+
+    def _await_end(self, pid: int) -> None:
+        deadline = time.monotonic() + STOP_SECONDS
+        while self.pid() == pid:
+            # Reaps the process when it is this process's child.
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+            if time.monotonic() > deadline:
+                raise BoardError(f"the board (process {pid}) did not end within {STOP_SECONDS:.0f} s: see {self.paths.log}")
+            time.sleep(0.05)
+        self.paths.pid.unlink(missing_ok=True)
+
+    def start(
+        self,
+        config: str = CONFIGS[0],
+        profile: str = PROFILES[0],
+        image: Path | None = None,
+        format: bool = False,
+        tick: Callable[[str], None] | None = None,
+    ) -> dict[str, Any]:
+        """
+        Starts the board (a running one of this name is stopped first) and waits until it serves.
+
+        `image`: folder of the NAND image, by default one a configuration and profile under the board's folder. `format`: erase it.
+        `tick`: called with the board's state while waiting. Returns the board's status. Raises BoardError.
+        """
+        binary, firmware, settings = self._built(config, profile)
+        self.stop()
+        self.paths.folder.mkdir(parents=True, exist_ok=True)
+        image = image or self.paths.folder / f"image-{config}-{profile}"
+        for old in (self.paths.status, self.paths.door):
+            old.unlink(missing_ok=True)
+        command = [str(binary), "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
+        command += [
+            "--socket",
+            _shortest(self.paths.door),
+            "--status",
+            str(self.paths.status),
+            "--console",
+            str(self.paths.console_log),
+        ]
+        if format:
+            command.append("--format")
+        with self.paths.log.open("ab") as log:
+            start = log.tell()
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        self.paths.pid.write_text(f"{process.pid}\n")
+        return self._await_serving(process, start, tick)
+
+    def _await_serving(
+        self, process: subprocess.Popen[bytes], log_start: int, tick: Callable[[str], None] | None
+    ) -> dict[str, Any]:
+        deadline = time.monotonic() + BOOT_SECONDS
+        while True:
+            status = self.status()
+            state = status.get("state", "starting")
+            if process.poll() is not None:
+                self.paths.pid.unlink(missing_ok=True)
+                with self.paths.log.open("rb") as log:
+                    log.seek(log_start)
+                    lines = log.read().decode(errors="replace").strip().splitlines()
+                raise BoardError(
+                    "\n".join(lines[-4:]) or f"the board ended with exit code {process.returncode}: see {self.paths.log}"
+                )
+            if state == "serving" and self.paths.door.exists():
+                return status
+            if time.monotonic() > deadline:
+                self.stop()
+                raise BoardError(f"the board did not come up within {BOOT_SECONDS:.0f} s (state: {state}): see {self.paths.log}")
+            if tick:
+                tick(state)
+            time.sleep(0.1)
+
+    @staticmethod
+    def _built(config: str, profile: str) -> tuple[Path, Path, Path]:
+        binary = BUILD / "board" / config / "assasin-board"
+        firmware = BUILD / "firmware" / "assasin-fw.bin"
+        settings = ROOT / "board" / "virtual" / "profiles" / f"{profile}.toml"
+        if not binary.exists():
+            raise BoardError(f"{binary.relative_to(ROOT)} is not there: build it with scripts/build {config}")
+        if not firmware.exists():
+            raise BoardError(f"{firmware.relative_to(ROOT)} is not there: build it with make -C firmware")
+        if not settings.exists():
+            known = sorted(p.stem for p in settings.parent.glob("*.toml"))
+            raise BoardError(f"there is no profile '{profile}'; there are: {', '.join(known)}")
+        return binary, firmware, settings
+
+    def connect_console(self) -> socket.socket:
+        """A connection to the firmware's console. Raises BoardError."""
+        self.require()
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            s.connect(_shortest(self.paths.console))
+        except OSError as e:
+            s.close()
+            raise BoardError(f"the console at {self.paths.console} does not answer: {e.strerror}") from e
+        return s
+
+    def erase(self) -> None:
+        """Removes everything of a stopped board, images included."""
+        if self.pid() is not None:
+            raise BoardError(f"the board '{self.name}' runs: stop it first")
+        shutil.rmtree(self.paths.folder, ignore_errors=True)

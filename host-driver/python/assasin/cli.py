@@ -1,0 +1,535 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The `assasin` command."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import socket
+import sys
+import termios
+import tty
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from assasin import bench as benchmarks
+from assasin import offloads, perf, terminal
+from assasin.board import CONFIGS, PROFILES, Board, BoardError
+from assasin.drive import Drive, DriveError, Extent, Input, Piece, split
+from assasin.offloads import OffloadError
+from assasin.terminal import human_bytes, percent
+
+
+class Size(click.ParamType):
+    """Bytes: a number, hexadecimal too, with an optional unit K, M, G (binary)."""
+
+    name = "bytes"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """See click.ParamType."""
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"(0x[0-9a-fA-F]+|\d+)\s*([kKmMgG]?)(i?[bB])?", str(value))
+        if not match:
+            self.fail(f"'{value}' is not a number of bytes: write for example 4096, 0x1000, 64K or 4M", param, ctx)
+        return int(match[1], 0) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2].lower()]
+
+
+class ExtentType(click.ParamType):
+    """LBA:COUNT."""
+
+    name = "lba:count"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Extent:
+        """See click.ParamType."""
+        if isinstance(value, Extent):
+            return value
+        try:
+            lba, count = (int(x, 0) for x in str(value).split(":"))
+        except ValueError:
+            self.fail(f"'{value}' is not LBA:COUNT, for example 128:16", param, ctx)
+        return Extent(lba, count)
+
+
+class Hex(click.ParamType):
+    """Bytes in hexadecimal."""
+
+    name = "hex"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        """See click.ParamType."""
+        if isinstance(value, bytes):
+            return value
+        try:
+            return bytes.fromhex(str(value))
+        except ValueError:
+            self.fail(f"'{value}' is not a string of hexadecimal bytes, for example 3e220000", param, ctx)
+
+
+class CoreCounts(click.ParamType):
+    """Comma-separated numbers."""
+
+    name = "n,n,..."
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """See click.ParamType."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            counts = tuple(int(x) for x in str(value).split(","))
+        except ValueError:
+            self.fail(f"'{value}' is not a list of core counts, for example 1,2,4,8", param, ctx)
+        if any(c < 1 for c in counts):
+            self.fail("a job needs at least one core", param, ctx)
+        return counts
+
+
+LBA = click.IntRange(min=0)
+name_option = click.option("--name", default="virtual", show_default=True, envvar="ASSASIN_BOARD", help="Which board.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+
+
+def common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that every command has."""
+    return name_option(json_option(command))
+
+
+def open_drive(name: str) -> tuple[Board, Drive]:
+    """Connects to a running board's drive."""
+    board = Board(name).require()
+    with terminal.spinner(f"connecting to {name}"):
+        return board, Drive(board.address)
+
+
+def fail(e: Exception, as_json: bool) -> NoReturn:
+    """Reports an error and ends the command with exit code 1."""
+    if as_json:
+        report: dict[str, Any] = {"error": str(e)}
+        if isinstance(e, DriveError):
+            report |= {"errno": e.name, "nvme_status": e.status}
+        terminal.dump(report)
+    terminal.err.print(f"[bold red]assasin:[/] {e}", highlight=False, soft_wrap=True)
+    sys.exit(1)
+
+
+class Command(click.Command):
+    """A command whose expected errors become a message and exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """See click.Command."""
+        try:
+            return super().invoke(ctx)
+        except (BoardError, DriveError, OffloadError, FileNotFoundError) as e:
+            fail(e, bool(ctx.params.get("as_json")))
+
+
+class Group(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+    group_class = type
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Flash, use and measure ASSASIN computational SSDs."""
+
+
+@cli.group()
+def flash() -> None:
+    """Put a configuration on a board and start it."""
+
+
+@flash.command("virtual")
+@click.option("--config", type=click.Choice(CONFIGS), default=CONFIGS[0], show_default=True, help="Cores x channels.")
+@click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth: board/virtual/profiles.")
+@click.option("--image", type=click.Path(path_type=Path), help="Folder of the NAND image; made when it is not there.")
+@click.option("--format", "format_", is_flag=True, help="Erase the NAND image.")
+@click.option("--stop", is_flag=True, help="Only stop the board that runs.")
+@common
+def flash_virtual(config: str, profile: str, image: Path | None, format_: bool, stop: bool, name: str, as_json: bool) -> None:
+    """Start the virtual board, in the background; a running one of this name is stopped first."""
+    board = Board(name)
+    if stop:
+        with terminal.spinner(f"stopping {name}"):
+            stopped = board.stop()
+        if as_json:
+            terminal.dump({"stopped": stopped})
+        else:
+            terminal.out.print(f"stopped {name}" if stopped else f"no board was running under the name '{name}'")
+        return
+    with terminal.spinner("starting") as say:
+        board.start(config, profile, image, format_, tick=say)
+        say("waiting for the firmware")
+        with Drive(board.address) as drive:
+            info = drive.info
+    status = board.status()
+    if as_json:
+        terminal.dump({"board": status, "drive": asdict(info)})
+        return
+    size = human_bytes(info.blocks * info.block_bytes)
+    terminal.out.print(f"{config} serves as '{name}': {size}, {info.cores} cores, {info.channels} channels; next: assasin info")
+
+
+@cli.command()
+@common
+def info(name: str, as_json: bool) -> None:
+    """What the drive is and what it has done."""
+    board, drive = open_drive(name)
+    with drive:
+        counters = drive.perf()
+        i = drive.info
+    status = board.status()
+    values = {
+        "media_reads": counters.media_reads,
+        "media_programs": counters.media_programs,
+        "media_erases": counters.media_erases,
+        "nvme_commands": counters.nvme_commands,
+        "pages_streamed": counters.fw_stream_pages,
+        "clock": counters.time,
+    }
+    if as_json:
+        terminal.dump({"board": status, "drive": asdict(i), "counters": values})
+        return
+    limit = counters.channels * counters.page_bytes / counters.bus_cycles_page
+    terminal.pairs(
+        f"{i.model} on board '{name}'",
+        [
+            (
+                "board",
+                f"virtual (simulated), {status['config']}, profile {status['profile']} ({status['ns_per_cycle']:g} ns a cycle)",
+            ),
+            ("simulation speed", f"{status['khz']:.0f} kHz since start"),
+            ("serial, firmware", f"{i.serial}, {i.firmware}"),
+            ("capacity", f"{human_bytes(i.blocks * i.block_bytes)} = {i.blocks:,} blocks of {i.block_bytes} bytes"),
+            ("cores", f"{i.cores} ASSASIN cores"),
+            ("flash", f"{i.channels} channels x {i.ways} ways, pages of {counters.page_bytes} + {counters.spare_bytes} bytes"),
+            ("channels' limit", f"{limit:.2f} bytes a cycle ({counters.bus_cycles_page} bus cycles a page)"),
+            ("transfers", f"at most {human_bytes(i.transfer_bytes)} a command, {i.queue_depth} commands in flight"),
+            (
+                "NAND",
+                f"{values['media_reads']:,} page reads, {values['media_programs']:,} programs, {values['media_erases']:,} erases",
+            ),
+            ("served", f"{values['nvme_commands']:,} NVMe commands, {values['pages_streamed']:,} pages to cores"),
+            ("clock", f"{values['clock']:,} cycles"),
+        ],
+    )
+
+
+@cli.command()
+@click.argument("lba", type=LBA)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@common
+def write(lba: int, file: Path, name: str, as_json: bool) -> None:
+    """Write FILE to the drive from block LBA on; the last block is padded with zeros."""
+    data = file.read_bytes()
+    if not data:
+        raise click.UsageError(f"{file} is empty: there is nothing to write")
+    _, drive = open_drive(name)
+    with drive:
+        with terminal.bytes_bar(f"writing {file.name}", len(data)) as progress:
+            blocks = drive.write(lba, data, progress)
+        drive.flush()
+    if as_json:
+        terminal.dump({"lba": lba, "blocks": blocks, "bytes": len(data)})
+    else:
+        terminal.out.print(f"{len(data):,} bytes in blocks {lba}..{lba + blocks - 1}")
+
+
+@cli.command()
+@click.argument("lba", type=LBA)
+@click.argument("length", metavar="BYTES", type=Size())
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@common
+def read(lba: int, length: int, file: Path, name: str, as_json: bool) -> None:
+    """Read BYTES from block LBA on into FILE."""
+    if length == 0:
+        raise click.UsageError("BYTES is 0: there is nothing to read")
+    _, drive = open_drive(name)
+    with drive, terminal.bytes_bar(f"reading into {file.name}", length) as progress:
+        data = drive.read(lba, length, progress)
+    file.write_bytes(data)
+    if as_json:
+        terminal.dump({"lba": lba, "bytes": len(data), "file": str(file)})
+    else:
+        terminal.out.print(f"{len(data):,} bytes from block {lba} on in {file}")
+
+
+def _inputs(
+    drive: Drive, extents: tuple[Extent, ...], lba: int | None, length: int | None, record: int, pieces: int
+) -> list[Input]:
+    block = drive.info.block_bytes
+    if lba is not None and length is not None and not extents:
+        extents = (Extent(lba, -(-length // block)),)
+    elif extents and lba is None:
+        length = length if length is not None else sum(e.count for e in extents) * block
+    else:
+        raise click.UsageError("say what to run on: --lba LBA --bytes BYTES, or --extent LBA:COUNT once or more")
+    assert length is not None
+    if length == 0:
+        raise click.UsageError("--bytes 0: there is nothing to run on")
+    return split(extents, length, record, block, pieces)
+
+
+@cli.command()
+@click.argument("function")
+@click.option("--lba", type=LBA, help="First block of the input.")
+@click.option("--bytes", "length", type=Size(), help="Length of the input.")
+@click.option("--extent", "extents", type=ExtentType(), multiple=True, help="Blocks of the input; may be given many times.")
+@click.option("--pieces", type=click.IntRange(1, 1024), help="Pieces to divide the input into; default one a core.")
+@click.option("--cores", type=click.IntRange(min=0), default=0, help="Cores to use at once; 0 = all.")
+@click.option("--record", type=click.IntRange(min=1), help="Bytes that must not be cut between pieces.")
+@click.option("--args", type=Hex(), default=b"", help="Arguments as hexadecimal bytes.")
+@click.option("--outputs", type=click.IntRange(0, 8), default=1, show_default=True, help="Output streams of a piece.")
+@click.option("--watchdog", type=click.IntRange(min=0), default=0, help="Limit of a piece in 1,000 cycles; 0 = the drive's.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File for the output; stream N > 0 goes to FILE.N.")
+@common
+def run(
+    function: str,
+    lba: int | None,
+    length: int | None,
+    extents: tuple[Extent, ...],
+    pieces: int | None,
+    cores: int,
+    record: int | None,
+    args: bytes,
+    outputs: int,
+    watchdog: int,
+    out: Path | None,
+    name: str,
+    as_json: bool,
+) -> None:
+    """Run FUNCTION, the name of an offload (scan, stat, filter, ...) or an ELF file, over blocks of the drive."""
+    elf = offloads.elf_path(function).read_bytes()
+    record = record or offloads.RECORD_BYTES.get(Path(function).stem, 1)
+    board, drive = open_drive(name)
+    with drive:
+        inputs = _inputs(drive, extents, lba, length, record, pieces or cores or drive.info.cores)
+        before = drive.perf()
+        with terminal.spinner(f"running {function} on {human_bytes(sum(i.bytes for i in inputs))}"), drive.function(elf) as slot:
+            done = drive.run(slot, [[i] for i in inputs], outputs, args, cores, watchdog)
+        window = perf.window(before, drive.perf())
+    figures = perf.job_figures(done, window.page_bytes)
+    for s in range(outputs):
+        if out is not None:
+            target = out if s == 0 else out.with_name(f"{out.name}.{s}")
+            target.write_bytes(b"".join(p.outputs[s] for p in done))
+    if as_json:
+        terminal.dump({"figures": asdict(figures), "pieces": [_piece_json(p) for p in done]})
+    else:
+        _print_run(function, done, figures, board.status()["ns_per_cycle"])
+    if not all(p.ok for p in done):
+        raise OffloadError(f"{sum(not p.ok for p in done)} of {len(done)} pieces failed")
+
+
+def _piece_json(p: Piece) -> dict[str, Any]:
+    return {"status": p.status, "text": p.text, "report": asdict(p.report), "outputs": [o.hex() for o in p.outputs]}
+
+
+def _print_run(function: str, done: list[Piece], figures: perf.JobFigures, ns: float) -> None:
+    rows = []
+    for i, p in enumerate(done):
+        r = p.report
+        shown = p.outputs[0][:24].hex(" ", 4) + (" ..." if len(p.outputs[0]) > 24 else "") if p.outputs else ""
+        wait = (r.wait_in + r.wait_out) / r.cycles if r.cycles else 0.0
+        rows.append(
+            [
+                str(i),
+                str(r.core),
+                f"{r.bytes_in:,}",
+                f"{r.bytes_out:,}",
+                f"{r.cycles:,}",
+                f"{r.instret:,}",
+                percent(1 - wait),
+                p.text,
+                shown,
+            ]
+        )
+    terminal.table(
+        function,
+        ["piece", "core", "bytes in", "bytes out", "cycles", "instructions", "busy", "end", "output"],
+        rows,
+        f"{figures.bytes_in:,} bytes in {figures.cycles:,} cycles = {figures.bytes_per_cycle:.2f} bytes a cycle"
+        f" = {perf.gb_per_s(figures.bytes_per_cycle, ns):.2f} GB/s in the profile",
+    )
+
+
+@cli.command()
+@click.argument("what", type=click.Choice([*offloads.BUILTIN, "read", "write"]))
+@click.option("--bytes", "length", type=Size(), default="4M", show_default=True, help="Data to work on; it is written first.")
+@click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
+@click.option("--cores", type=CoreCounts(), help="Core counts to measure, for example 1,2,4,8; default all cores.")
+@common
+def bench(what: str, length: int, lba: int, cores: tuple[int, ...] | None, name: str, as_json: bool) -> None:
+    """Measure an offload in steady state, or sequential reads or writes. Overwrites the blocks it works on."""
+    if length == 0 or length % 4096:
+        raise click.UsageError(f"--bytes {length}: use a multiple of 4096 that is not 0")
+    board, drive = open_drive(name)
+    context = benchmarks.Context.of(board)
+    data = benchmarks.bench_data(what, length)
+    with drive:
+        if what in offloads.BUILTIN:
+            _bench_offload(drive, context, what, data, lba, cores or (drive.info.cores,), as_json)
+        else:
+            _bench_transfer(drive, context, what, data, lba, as_json)
+
+
+def _heading(what: str, context: benchmarks.Context) -> str:
+    return f"{what} on {context.board}, {context.config}, profile {context.profile}"
+
+
+def _bench_offload(
+    drive: Drive, context: benchmarks.Context, what: str, data: bytes, lba: int, cores: tuple[int, ...], as_json: bool
+) -> None:
+    too_many = [c for c in cores if c > drive.info.cores]
+    if too_many:
+        raise click.UsageError(f"--cores {too_many[0]}: this drive has {drive.info.cores}")
+    with terminal.bytes_bar("writing the input", len(data)) as progress:
+        drive.write(lba, data, progress)
+    with terminal.spinner(what) as say:
+        figures = benchmarks.bench_offload(drive, what, data, lba, cores, lambda c: say(f"{what} on {c} cores"))
+    if as_json:
+        terminal.dump(asdict(context) | {"runs": [f.json(context) for f in figures]})
+    else:
+        first = figures[0]
+        terminal.table(
+            _heading(what, context),
+            [
+                "cores",
+                "bytes",
+                "cycles",
+                "B/cycle",
+                "GB/s",
+                "of bus limit",
+                "speed-up",
+                "channels",
+                "cores busy",
+                "fw cyc/page",
+                "result",
+            ],
+            [
+                [
+                    str(f.cores),
+                    f"{f.bytes:,}",
+                    f"{f.job.cycles:,}",
+                    f"{f.job.steady_bytes_per_cycle:.3f}",
+                    f"{perf.gb_per_s(f.job.steady_bytes_per_cycle, context.ns_per_cycle):.2f}",
+                    percent(f.job.steady_bytes_per_cycle / f.bus_limit),
+                    f"{f.job.steady_bytes_per_cycle / first.job.steady_bytes_per_cycle:.2f}",
+                    percent(f.channel_utilisation),
+                    percent(f.job.core_utilisation),
+                    f"{f.firmware_cycles_per_page:.0f}",
+                    "correct" if f.correct else "WRONG",
+                ]
+                for f in figures
+            ],
+            f"steady state; the channels' limit is {first.bus_limit:.3f} bytes a cycle",
+        )
+    if not all(f.correct for f in figures):
+        raise OffloadError(f"{what} returned a wrong result")
+
+
+def _bench_transfer(drive: Drive, context: benchmarks.Context, what: str, data: bytes, lba: int, as_json: bool) -> None:
+    figures = []
+    for step in ("write", "read") if what == "read" else ("write",):
+        with terminal.bytes_bar(step, len(data)) as progress:
+            figures.append(benchmarks.transfer(drive, step, lba, data, progress))
+    f = figures[-1]
+    if as_json:
+        terminal.dump(asdict(context) | f.json(context))
+    else:
+        terminal.table(
+            _heading(f"sequential {what}", context),
+            ["", "bytes", "over PCIe", "cycles", "B/cycle", "GB/s", "channels", "data"],
+            [
+                [
+                    what,
+                    f"{f.bytes:,}",
+                    f"{f.pcie_bytes:,}",
+                    f"{f.cycles:,}",
+                    f"{f.bytes_per_cycle:.3f}",
+                    f"{perf.gb_per_s(f.bytes_per_cycle, context.ns_per_cycle):.2f}",
+                    percent(f.channel_utilisation),
+                    "correct" if f.correct else "WRONG",
+                ]
+            ],
+        )
+    if not f.correct:
+        raise OffloadError(f"what was read from block {lba} on is not what was written")
+
+
+@cli.command()
+@click.option("--log", is_flag=True, help="Print what the firmware has said so far, and end.")
+@common
+def console(log: bool, name: str, as_json: bool) -> None:
+    """The firmware's console; Ctrl-] leaves."""
+    board = Board(name)
+    if log or as_json:
+        if not board.paths.console_log.exists():
+            raise BoardError(f"board '{name}' has said nothing yet")
+        text = board.paths.console_log.read_text(errors="replace")
+        if as_json:
+            terminal.dump({"console": text.splitlines()})
+        else:
+            sys.stdout.write(text)
+        return
+    with board.connect_console() as s:
+        terminal.err.print(f"console of {name}; Ctrl-] leaves")
+        interactive = sys.stdin.isatty()
+        saved = termios.tcgetattr(sys.stdin) if interactive else None
+        try:
+            if interactive:
+                tty.setcbreak(sys.stdin)
+            _pump_console(s)
+        finally:
+            if saved is not None:
+                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, saved)
+
+
+def _pump_console(s: socket.socket) -> None:
+    leave = b"\x1d"
+    keyboard = sys.stdin.fileno()
+    sources: list[socket.socket | int] = [s, keyboard]
+    while True:
+        ready, _, _ = select.select(sources, [], [])
+        if s in ready:
+            data = s.recv(4096)
+            if not data:
+                raise BoardError("the board has closed its console: its process has ended")
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        if keyboard in ready:
+            typed = os.read(keyboard, 256)
+            if leave in typed:
+                return
+            if typed:
+                s.sendall(typed)
+            else:
+                sources = [s]
+
+
+@cli.command()
+@click.option("--sf", type=click.FloatRange(min=0, min_open=True), default=0.05, show_default=True, help="TPC-H scale factor.")
+@click.option("--config", type=click.Choice(CONFIGS), default=CONFIGS[0], show_default=True, help="Cores x channels.")
+@click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth.")
+@click.option("--keep", is_flag=True, help="Leave the board running (name: demo).")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON too.")
+def demo(sf: float, config: str, profile: str, keep: bool, as_json: bool) -> None:
+    """TPC-H lineitem through NVMe into the drive, three offloads over it, checked against DuckDB; leaves build/demo/result.json."""
+    from assasin import demo as demonstration
+
+    result = demonstration.run(sf, config, profile, keep)
+    if as_json:
+        terminal.dump(result)
+    if not result["correct"]:
+        raise OffloadError("an offload's result differs from DuckDB's")
+
+
+def main() -> None:
+    """Entry point."""
+    cli(prog_name="assasin")

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The offloads that come with the project: arguments in, merged results out (firmware/offload/include/offloads.h)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from assasin.drive import Drive, Extent, Piece, split
+from assasin.tree import BUILD, ROOT
+
+BUILTIN = ("scan", "stat", "filter")
+"""Names of the offloads in firmware/offload."""
+
+RECORD_BYTES = {"scan": 64, "stat": 4, "filter": 32}
+"""Bytes that must not be cut between pieces: scan's block, stat's value, filter's tuple."""
+
+
+class OffloadError(Exception):
+    """An offload is not there, or some of its pieces failed."""
+
+
+def elf_path(name: str) -> Path:
+    """File of an offload: a path as it is, or the name of one that has been built. Raises OffloadError."""
+    path = Path(name)
+    if path.suffix == ".elf" or "/" in name:
+        if not path.exists():
+            raise OffloadError(f"there is no file {name}")
+        return path
+    path = BUILD / "offload" / f"{name}.elf"
+    if not path.exists():
+        built = sorted(p.stem for p in path.parent.glob("*.elf"))
+        hint = f"; built are: {', '.join(built)}" if built else ""
+        raise OffloadError(f"no offload '{name}' has been built{hint} (make -C {(ROOT / 'firmware/offload').relative_to(ROOT)})")
+    return path
+
+
+def run(
+    drive: Drive,
+    name: str,
+    extents: Sequence[Extent],
+    length: int,
+    args: bytes = b"",
+    pieces: int = 0,
+    max_cores: int = 0,
+    record: int = 0,
+) -> list[Piece]:
+    """
+    Runs an offload over `length` bytes in `extents`, divided into pieces that cut no record.
+
+    `pieces`: 0 = one a core. `record`: bytes that must stay together, 0 = what the offload needs (1 for a file of your own). Raises
+    OffloadError when a piece failed, DriveError when the drive refuses.
+    """
+    record = record or RECORD_BYTES.get(Path(name).stem, 1)
+    inputs = split(extents, length, record, drive.info.block_bytes, pieces or max_cores or drive.info.cores)
+    with drive.function(elf_path(name).read_bytes()) as slot:
+        done = drive.run(slot, [[i] for i in inputs], args=args, max_cores=max_cores)
+    failed = [(i, p) for i, p in enumerate(done) if not p.ok]
+    if failed:
+        i, p = failed[0]
+        raise OffloadError(f"{len(failed)} of {len(done)} pieces of {name} failed; piece {i}: {p.text}")
+    return done
+
+
+@dataclass(frozen=True)
+class ScanResult:
+    """Bytes read, and the sum modulo 2^32 of the last byte of every whole 64-byte block of each piece."""
+
+    bytes: int
+    checksum: int
+
+
+def scan_result(pieces: Sequence[Piece]) -> ScanResult:
+    """Merges scan's output; pieces are a multiple of 64 bytes long, so their blocks are the table's blocks."""
+    parts = [struct.unpack("<II", p.outputs[0]) for p in pieces]
+    return ScanResult(sum(b for b, _ in parts), sum(c for _, c in parts) % 2**32)
+
+
+@dataclass(frozen=True)
+class StatResult:
+    """Count, sum, min and max of a column of 32-bit signed values."""
+
+    count: int
+    sum: int
+    min: int
+    max: int
+
+
+def stat_result(pieces: Sequence[Piece]) -> StatResult:
+    """Merges stat's output."""
+    parts = [struct.unpack("<IiiIq", p.outputs[0]) for p in pieces]
+    return StatResult(sum(p[0] for p in parts), sum(p[4] for p in parts), min(p[1] for p in parts), max(p[2] for p in parts))
+
+
+def filter_result(pieces: Sequence[Piece]) -> npt.NDArray[np.int32]:
+    """Price and discount of the rows that qualified, in table order; shape (n, 2)."""
+    return np.frombuffer(b"".join(p.outputs[0] for p in pieces), "<i4").reshape(-1, 2)
+
+
+def expected_scan(data: bytes) -> ScanResult:
+    """What scan returns for `data`, computed on the host."""
+    return ScanResult(len(data), int(np.frombuffer(data, "u1")[63::64].sum(dtype=np.uint64)) % 2**32)
+
+
+def expected_stat(data: bytes) -> StatResult:
+    """What stat returns for `data`, computed on the host."""
+    v = np.frombuffer(data[: len(data) // 4 * 4], "<i4")
+    if len(v) == 0:
+        return StatResult(0, 0, 2**31 - 1, -(2**31))
+    return StatResult(len(v), int(v.sum(dtype=np.int64)), int(v.min()), int(v.max()))

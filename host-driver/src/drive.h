@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file The open drive, as the library's own sources see it. */
+#ifndef ASSASIN_SRC_DRIVE_H
+#define ASSASIN_SRC_DRIVE_H
+
+#include "queue.h"
+#include "transport.h"
+
+#define DRIVE_QUEUES 2
+
+struct assasin_drive {
+    struct transport *transport;
+    struct dma dma;
+    struct queue queues[DRIVE_QUEUES]; /**< ASSASIN_ADMIN, ASSASIN_IO; entries = 0 while it does not exist */
+    struct assasin_info info;
+    struct assasin_options options;
+    uint32_t doorbell_stride;
+    int dead; /**< negative errno after which the connection is given up */
+    uint16_t next_handle;
+    uint16_t status; /**< of the latest failed call */
+    struct assasin_error error;
+};
+
+/** Remembers that the latest call failed. \return -code. */
+int drive_fail(struct assasin_drive *drive, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/** Turns an unsuccessful completion into an error: message "`what`: status, details". \return 0 for success, else a
+ * negative errno. */
+int drive_check(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion);
+
+/** A wait for something to become true, with the drive's limits on patience. */
+struct wait {
+    const char *what;   /**< for the message */
+    uint64_t start_ms;  /**< beginning of the wait, or latest progress */
+    uint64_t probed_ms; /**< latest look at the drive's clock */
+    uint64_t moved_ms;  /**< latest time the clock had moved */
+    uint64_t clock;     /**< clock at that look */
+    unsigned sleep_us;  /**< current length of a nap */
+    uint32_t limit_ms;  /**< gives up this long after start_ms */
+};
+
+/** Begins a wait. */
+struct wait drive_wait_begin(struct assasin_drive *drive, const char *what);
+/** Tells the wait that something happened. */
+void drive_wait_progress(struct wait *w);
+/** Takes a nap. \return 0, or the connection error that ends the wait: gone, stalled, too long, firmware stopped. */
+int drive_wait_nap(struct assasin_drive *drive, struct wait *w);
+
+/** Sends a command with data in DMA memory (or none) and waits; no look at the status. \return 0 or a connection error.
+ */
+int drive_roundtrip(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data,
+                    size_t bytes, const char *what, struct assasin_completion *completion);
+
+/** drive_roundtrip() with bounce buffer and drive_check(). */
+int drive_execute(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data,
+                  size_t bytes, const char *what, struct assasin_completion *completion);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocks in and out, many commands in flight; identify and log pages. */
+#include "drive.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of one read or write command: small enough that a few megabytes fill the queue, large enough that firmware time
+ * does not rule. */
+#define COMMAND_BYTES 32768u
+/* Commands of one transfer in flight. */
+#define TRANSFER_DEPTH 64u
+
+struct transfer;
+
+struct transfer_slot {
+    struct transfer *transfer;
+    void *buffer;
+    uint64_t offset;
+    uint32_t bytes;
+    bool busy;
+};
+
+struct transfer {
+    struct assasin_drive *drive;
+    bool write;
+    uint64_t lba;
+    uint8_t *data;
+    uint64_t total;
+    uint64_t next;
+    uint64_t done;
+    unsigned in_flight;
+    int failed;
+    struct transfer_slot slots[TRANSFER_DEPTH];
+};
+
+static void slot_done(void *arg, const struct assasin_completion *completion) {
+    struct transfer_slot *slot = arg;
+    struct transfer *t = slot->transfer;
+    char what[80];
+    uint64_t first = t->lba + slot->offset / t->drive->info.block_bytes;
+    snprintf(what, sizeof(what), "%s blocks %llu..%llu", t->write ? "writing" : "reading", (unsigned long long)first,
+             (unsigned long long)(first + slot->bytes / t->drive->info.block_bytes - 1));
+    if (!t->failed)
+        t->failed = drive_check(t->drive, what, completion);
+    if (!completion->status && !t->write)
+        memcpy(t->data + slot->offset, slot->buffer, slot->bytes);
+    t->done += slot->bytes;
+    t->in_flight--;
+    slot->busy = false;
+}
+
+static int start(struct transfer *t, struct transfer_slot *slot) {
+    uint32_t block = t->drive->info.block_bytes;
+    uint32_t most = t->drive->info.transfer_bytes < COMMAND_BYTES ? t->drive->info.transfer_bytes : COMMAND_BYTES;
+    uint64_t left = t->total - t->next, lba = t->lba + t->next / block;
+    uint32_t bytes = left < most ? (uint32_t)left : most;
+    if (!slot->buffer && !(slot->buffer = dma_alloc(&t->drive->dma, most)))
+        return t->in_flight ? -EAGAIN : drive_fail(t->drive, ENOMEM, "no DMA memory for %u bytes is left", most);
+    if (t->write)
+        memcpy(slot->buffer, t->data + t->next, bytes);
+    *slot =
+        (struct transfer_slot){.transfer = t, .buffer = slot->buffer, .offset = t->next, .bytes = bytes, .busy = true};
+    struct assasin_command command = {
+        .dw = {t->write ? NVME_WRITE : NVME_READ,
+               1, [10] = (uint32_t)lba, [11] = (uint32_t)(lba >> 32), [12] = bytes / block - 1}};
+    int rc = assasin_submit(t->drive, ASSASIN_IO, &command, slot->buffer, bytes, slot_done, slot);
+    if (rc) {
+        slot->busy = false;
+        return rc;
+    }
+    t->next += bytes;
+    t->in_flight++;
+    return 0;
+}
+
+static int fill(struct transfer *t) {
+    for (unsigned i = 0; i < TRANSFER_DEPTH && t->next < t->total; i++) {
+        if (t->slots[i].busy)
+            continue;
+        int rc = start(t, &t->slots[i]);
+        if (rc)
+            return rc == -EAGAIN ? 0 : rc;
+    }
+    return 0;
+}
+
+static int run(struct transfer *t, assasin_progress_fn progress, void *arg) {
+    struct wait w = drive_wait_begin(t->drive, t->write ? "writing" : "reading");
+    while (t->in_flight || (t->next < t->total && !t->failed)) {
+        int rc = t->failed ? 0 : fill(t);
+        if (rc && !t->failed)
+            t->failed = rc;
+        int reaped = assasin_poll(t->drive);
+        if (reaped < 0)
+            return reaped;
+        if (reaped == 0) {
+            if ((rc = drive_wait_nap(t->drive, &w)))
+                return rc;
+            continue;
+        }
+        drive_wait_progress(&w);
+        if (progress && !t->failed && progress(arg, t->done, t->total))
+            t->failed =
+                drive_fail(t->drive, ECANCELED, "canceled by the caller after %llu bytes", (unsigned long long)t->done);
+    }
+    return t->failed;
+}
+
+static int transfer(struct assasin_drive *drive, bool write, uint64_t lba, void *data, uint64_t bytes,
+                    assasin_progress_fn progress, void *arg) {
+    if (drive->dead)
+        return drive->dead;
+    if (bytes == 0 || bytes % drive->info.block_bytes)
+        return drive_fail(drive, EINVAL, "%llu bytes: a transfer is a multiple of the block of %u bytes, and not empty",
+                          (unsigned long long)bytes, drive->info.block_bytes);
+    struct transfer *t = calloc(1, sizeof(*t));
+    if (!t)
+        return drive_fail(drive, ENOMEM, "out of memory");
+    t->drive = drive;
+    t->write = write;
+    t->lba = lba;
+    t->data = data;
+    t->total = bytes;
+    int rc = run(t, progress, arg);
+    /* Commands that never completed still point at the slots and their buffers: both stay until the process ends. */
+    if (t->in_flight == 0) {
+        for (unsigned i = 0; i < TRANSFER_DEPTH; i++)
+            dma_free(&drive->dma, t->slots[i].buffer);
+        free(t);
+    }
+    return rc;
+}
+
+int assasin_read(struct assasin_drive *drive, uint64_t lba, void *data, uint64_t bytes, assasin_progress_fn progress,
+                 void *arg) {
+    return transfer(drive, false, lba, data, bytes, progress, arg);
+}
+
+int assasin_write(struct assasin_drive *drive, uint64_t lba, const void *data, uint64_t bytes,
+                  assasin_progress_fn progress, void *arg) {
+    return transfer(drive, true, lba, (void *)data, bytes, progress, arg);
+}
+
+int assasin_flush(struct assasin_drive *drive) {
+    struct assasin_command command = {.dw = {NVME_FLUSH, 1}};
+    return drive_execute(drive, ASSASIN_IO, &command, NULL, 0, "flush", NULL);
+}
+
+int assasin_identify(struct assasin_drive *drive, uint8_t cns, uint32_t nsid, void *data) {
+    struct assasin_command command = {.dw = {NVME_ADMIN_IDENTIFY, nsid, [10] = cns}};
+    return drive_execute(drive, ASSASIN_ADMIN, &command, data, NVME_IDENTIFY_BYTES, "identify", NULL);
+}
+
+int assasin_log_page(struct assasin_drive *drive, uint8_t page, void *data, uint32_t bytes) {
+    if (bytes == 0 || bytes % 4)
+        return drive_fail(drive, EINVAL, "a log page is read in multiples of 4 bytes, not %u", bytes);
+    uint32_t dwords = bytes / 4 - 1;
+    struct assasin_command command = {
+        .dw = {NVME_ADMIN_GET_LOG_PAGE, 0xFFFFFFFFu, [10] = (dwords & 0xFFFFu) << 16 | page, [11] = dwords >> 16}};
+    return drive_execute(drive, ASSASIN_ADMIN, &command, data, bytes, "get log page", NULL);
+}

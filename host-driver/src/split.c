@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Task decomposition: a table over several extents becomes pieces that the cores work on at the same time. */
+#include <assasin/assasin.h>
+#include <errno.h>
+
+static uint64_t gcd(uint64_t a, uint64_t b) {
+    while (b) {
+        uint64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+/* Walks through the extents, cutting off `blocks` blocks at a time. */
+struct cutter {
+    const struct assasin_extent *extents;
+    uint32_t at, count;
+    uint64_t offset; /* blocks of extents[at] already used */
+    struct assasin_extent *parts;
+    uint32_t room, used;
+};
+
+static void cut(struct cutter *c, uint64_t blocks) {
+    while (blocks && c->at < c->count) {
+        uint64_t left = c->extents[c->at].count - c->offset, take = left < blocks ? left : blocks;
+        if (take) {
+            if (c->parts && c->used < c->room)
+                c->parts[c->used] = (struct assasin_extent){c->extents[c->at].lba + c->offset, (uint32_t)take};
+            c->used++;
+        }
+        c->offset += take;
+        blocks -= take;
+        if (c->offset == c->extents[c->at].count) {
+            c->at++;
+            c->offset = 0;
+        }
+    }
+}
+
+int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t record_bytes,
+                  uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs, struct assasin_extent *parts,
+                  uint32_t *part_count) {
+    if (bytes == 0 || record_bytes == 0 || block_bytes == 0 || pieces == 0)
+        return -EINVAL;
+    uint64_t held = 0;
+    for (uint32_t i = 0; i < extent_count; i++)
+        held += (uint64_t)extents[i].count * block_bytes;
+    if (held < bytes)
+        return -ERANGE;
+    /* A piece is a whole number of steps: the least length that ends at a record and a block at once. */
+    uint64_t step = (uint64_t)record_bytes / gcd(record_bytes, block_bytes) * block_bytes;
+    uint64_t steps = (bytes + step - 1) / step;
+    uint32_t made = steps < pieces ? (uint32_t)steps : pieces;
+    struct cutter c = {.extents = extents, .count = extent_count, .parts = parts, .room = parts ? *part_count : 0};
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < made; i++) {
+        /* The first steps % made pieces get one step more. */
+        uint64_t length = (steps / made + (i < steps % made)) * step;
+        if (length > bytes - done)
+            length = bytes - done;
+        uint32_t first = c.used;
+        cut(&c, (length + block_bytes - 1) / block_bytes);
+        inputs[i] = (struct assasin_input){.first_extent = first, .extent_count = c.used - first, .bytes = length};
+        done += length;
+    }
+    *part_count = c.used;
+    return parts && c.used > c.room ? -ENOSPC : (int)made;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Words for what a drive answers, and the errno they become. */
+#include "drive.h"
+
+#include <assasin_contract.h>
+#include <errno.h>
+#include <stdio.h>
+
+#define VENDOR(code) (0x100u | NVME_VENDOR_STATUS_##code)
+
+static const struct {
+    uint16_t status;
+    int code;
+    const char *text;
+} statuses[] = {
+    {0x000, 0, "success"},
+    {0x001, EINVAL, "invalid command opcode"},
+    {0x002, EINVAL, "invalid field in command"},
+    {0x003, EIO, "command identifier conflict"},
+    {0x004, EIO, "data transfer error: the drive could not reach the memory that the command names"},
+    {0x005, EIO, "aborted: power loss"},
+    {0x006, EIO, "internal error of the drive"},
+    {0x007, ECANCELED, "aborted by request"},
+    {0x008, ECANCELED, "aborted: its submission queue was deleted"},
+    {0x00B, EINVAL, "invalid namespace or format"},
+    {0x00C, EINVAL, "command sequence error"},
+    {0x013, EINVAL, "PRP offset invalid: a PRP is not aligned as it must be"},
+    {0x080, ERANGE, "LBA out of range"},
+    {0x081, ENOSPC, "capacity exceeded: the drive is full"},
+    {0x082, EIO, "namespace not ready"},
+    {0x100, EINVAL, "completion queue invalid"},
+    {0x101, EINVAL, "invalid queue identifier"},
+    {0x102, EINVAL, "invalid queue size"},
+    {0x103, EIO, "abort command limit exceeded"},
+    {0x105, EIO, "asynchronous event request limit exceeded"},
+    {0x108, EINVAL, "invalid interrupt vector"},
+    {0x109, EINVAL, "invalid log page"},
+    {0x10C, EINVAL, "invalid queue deletion"},
+    {VENDOR(BAD_FUNCTION), EBADF, "bad function: slot out of range, empty, or in use"},
+    {VENDOR(BAD_ELF), EINVAL, "the drive refuses the ELF file"},
+    {VENDOR(BAD_REQUEST), EINVAL, "malformed scomp request"},
+    {VENDOR(BAD_HANDLE), EBADF, "bad handle: unknown, or already in use"},
+    {VENDOR(NO_RESOURCES), EBUSY, "no resources: too many requests at once"},
+    {0x280, EIO, "write fault: the medium could not be written"},
+    {0x281, EIO, "unrecovered read error"},
+};
+
+const char *assasin_strerror(uint16_t status) {
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+        if (statuses[i].status == status)
+            return statuses[i].text;
+    return "unknown status";
+}
+
+static int status_errno(uint16_t status) {
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+        if (statuses[i].status == status)
+            return statuses[i].code;
+    return EIO;
+}
+
+const char *assasin_elf_strerror(uint32_t reason) {
+    switch (reason) {
+    case SCOMP_ELF_ERROR_NOT_ELF:
+        return "it is not an ELF file, or it is truncated";
+    case SCOMP_ELF_ERROR_NOT_RV32:
+        return "it is not a 32-bit little-endian RISC-V executable without compressed or floating-point code (build "
+               "with -march=rv32im -mabi=ilp32)";
+    case SCOMP_ELF_ERROR_TOO_LARGE:
+        return "a segment does not fit the 32 KiB of instruction memory or the 64 KiB of scratchpad";
+    case SCOMP_ELF_ERROR_BAD_SEGMENT:
+        return "a segment lies outside instruction memory and scratchpad, over the arguments, or outside the file "
+               "(link with offload.ld)";
+    case SCOMP_ELF_ERROR_NO_ENTRY:
+        return "its entry point is misaligned or outside the loaded instructions (link with the offload runtime)";
+    default:
+        return "unknown reason";
+    }
+}
+
+static const struct {
+    uint32_t offset;
+    const char *text;
+} request_fields[] = {
+    {offsetof(struct scomp_request, magic), "magic"},
+    {offsetof(struct scomp_request, version), "version"},
+    {offsetof(struct scomp_request, func), "function slot"},
+    {offsetof(struct scomp_request, streams_in), "number of input streams (1..8)"},
+    {offsetof(struct scomp_request, streams_out), "number of output streams (0..8)"},
+    {offsetof(struct scomp_request, s_log2), "s_log2: more streams than the buffers are divided into"},
+    {offsetof(struct scomp_request, reserved0), "a reserved field"},
+    {offsetof(struct scomp_request, flags), "flags (must be 0)"},
+    {offsetof(struct scomp_request, pieces), "number of pieces (1..1024)"},
+    {offsetof(struct scomp_request, extents), "number of extents"},
+    {offsetof(struct scomp_request, args_bytes), "bytes of arguments (0..4096)"},
+    {offsetof(struct scomp_request, max_cores), "number of cores"},
+    {offsetof(struct scomp_request, watchdog_kcycles), "watchdog limit"},
+    {offsetof(struct scomp_request, reserved1), "a reserved field"},
+};
+
+const char *assasin_request_strerror(uint32_t offset) {
+    if (offset >= offsetof(struct scomp_request, reserved1) && offset < sizeof(struct scomp_request))
+        return "a reserved field";
+    if (offset >= sizeof(struct scomp_request))
+        return "the arguments, a stream or an extent: empty, overlapping, past the end of the drive, or its length "
+               "does not fit";
+    for (size_t i = 0; i < sizeof(request_fields) / sizeof(request_fields[0]); i++)
+        if (request_fields[i].offset == offset)
+            return request_fields[i].text;
+    return "unknown field";
+}
+
+int drive_check(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion) {
+    uint16_t status = completion->status;
+    if (status == 0)
+        return 0;
+    int rc;
+    const char *text = assasin_strerror(status);
+    if (status == VENDOR(BAD_ELF))
+        rc = drive_fail(drive, EINVAL, "%s: %s: %s", what, text, assasin_elf_strerror(completion->dw0));
+    else if (status == VENDOR(BAD_REQUEST))
+        rc = drive_fail(drive, EINVAL, "%s: %s, byte %u: %s", what, text, completion->dw0,
+                        assasin_request_strerror(completion->dw0));
+    else
+        rc = drive_fail(drive, status_errno(status), "%s: %s (NVMe status %x.%02xh)", what, text, status >> 8,
+                        status & 0xFF);
+    drive->status = status;
+    return rc;
+}
+
+const char *assasin_piece_strerror(const struct assasin_piece *piece, struct assasin_error *text) {
+    static const char *const causes[] = {[0] = "misaligned jump",     [1] = "fetch outside instruction memory",
+                                         [2] = "illegal instruction", [3] = "breakpoint",
+                                         [4] = "misaligned load",     [5] = "load outside the scratchpad",
+                                         [6] = "misaligned store",    [7] = "store outside the scratchpad"};
+    const char *cause = piece->cause < sizeof(causes) / sizeof(causes[0]) ? causes[piece->cause] : NULL;
+    if (piece->cause == ASSASIN_CAUSE_STREAM_RANGE)
+        cause = "stream read out of range";
+    switch (piece->status) {
+    case SCOMP_STATUS_OK:
+        error_set(text, 0, "ok");
+        break;
+    case SCOMP_STATUS_EXIT_CODE:
+        error_set(text, 0, "compute returned %u", piece->exit_code);
+        break;
+    case SCOMP_STATUS_TRAP:
+        error_set(text, 0, "trap: %s (cause %u) at PC 0x%x, tval 0x%x", cause ? cause : "unknown", piece->cause,
+                  piece->pc, piece->tval);
+        break;
+    case SCOMP_STATUS_WATCHDOG:
+        error_set(text, 0, "stopped by the watchdog at PC 0x%x after %llu cycles", piece->pc,
+                  (unsigned long long)piece->report.cycles);
+        break;
+    case SCOMP_STATUS_ABORTED:
+        error_set(text, 0, "aborted");
+        break;
+    case SCOMP_STATUS_MEDIA:
+        error_set(text, 0, "a page of its input could not be read");
+        break;
+    default:
+        error_set(text, 0, "unknown status %u", piece->status);
+    }
+    return text->text;
+}

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""libassasin when the other side disappears, keeps silent or talks nonsense."""
+
+from __future__ import annotations
+
+import errno
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from assasin.drive import Command, Drive, DriveError, Extent, Input
+from assasin.tree import contract
+from fake_board import FakeBoard, Reply
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[FakeBoard]:
+    b = FakeBoard(tmp_path / "door")
+    yield b
+    b.close()
+
+
+def connect(board: FakeBoard, **options: float) -> Drive:
+    return Drive(f"virtual:{board.path}", **options)
+
+
+def refused(code: int, what: str, call: object, *args: object) -> DriveError:
+    with pytest.raises(DriveError, match=what) as e:
+        call(*args)
+    assert e.value.name == errno.errorcode[code], e.value
+    return e.value
+
+
+def test_nobody_at_the_door(tmp_path: Path) -> None:
+    refused(errno.ENOENT, "assasin flash virtual", Drive, f"virtual:{tmp_path}/none")
+
+
+def test_a_socket_path_that_is_too_long(tmp_path: Path) -> None:
+    refused(errno.EINVAL, "characters", Drive, f"virtual:{tmp_path}/{'x' * 120}")
+
+
+@pytest.mark.parametrize("address", ["vfio:0000:01:00.0", "", "virtual:"])
+def test_an_address_that_names_no_drive(address: str) -> None:
+    refused(errno.EINVAL, "virtual:PATH", Drive, address)
+
+
+@pytest.mark.parametrize("options", [{"queue_depth": 1}, {"memory_bytes": 5000}, {"memory_bytes": 4096}])
+def test_options_out_of_range(board: FakeBoard, options: dict[str, int]) -> None:
+    refused(errno.EINVAL, "out of range", lambda: connect(board, **options))
+
+
+def test_another_visitor_is_there(board: FakeBoard) -> None:
+    board.hang_up_at_once = True
+    refused(errno.EBUSY, "another visitor", connect, board)
+
+
+def test_another_pci_function(board: FakeBoard) -> None:
+    board.device_id = 0x00108086
+    refused(errno.ENXIO, "8086:0010.*not an ASSASIN drive", connect, board)
+
+
+def test_a_server_that_speaks_something_else(board: FakeBoard) -> None:
+    board.garbage = True
+    refused(errno.EPROTO, "remote-PCI", connect, board)
+
+
+def test_replies_in_single_bytes(board: FakeBoard) -> None:
+    board.dribble = True
+    drive = connect(board)
+    assert drive.register(0x801C) == 0x02040202
+    drive.close()
+
+
+def test_a_server_that_says_nothing(board: FakeBoard) -> None:
+    board.mute = True
+    refused(errno.ETIMEDOUT, "did not answer a configuration access within 1 s", lambda: connect(board, stall_s=1))
+
+
+def test_a_controller_that_never_gets_ready(board: FakeBoard) -> None:
+    board.never_ready = True
+    board.clock_runs = False
+    refused(errno.ETIMEDOUT, "CSTS.RDY = 1.*stood still", lambda: connect(board, stall_s=1))
+
+
+def test_a_controller_that_works_for_ever(board: FakeBoard) -> None:
+    board.never_ready = True
+    refused(errno.ETIMEDOUT, "CSTS.RDY = 1.*not done after 2 s", lambda: connect(board, limit_s=2))
+
+
+def test_a_fatal_controller(board: FakeBoard) -> None:
+    board.fatal = True
+    refused(errno.EIO, "fatal", connect, board)
+
+
+def test_a_trapped_firmware_is_reported_with_its_pc(board: FakeBoard) -> None:
+    drive = connect(board)
+    board.on_command = lambda qid, dw: None
+    board.fw_state = 2 | 5 << 8
+    refused(errno.EIO, "flush: .*trap, cause 5 at PC 0x1234", drive.flush)
+    refused(errno.EIO, "trap", drive.flush)
+
+
+def test_the_board_dies_while_a_command_is_in_flight(board: FakeBoard) -> None:
+    drive = connect(board)
+    board.on_command = lambda qid, dw: None
+    threading.Timer(0.3, board.die).start()
+    start = time.monotonic()
+    refused(errno.ENODEV, "process has ended", drive.flush)
+    assert time.monotonic() - start < 5
+    refused(errno.ENODEV, "process has ended", drive.read, 0, 4096)
+    refused(errno.ENODEV, "not shut down cleanly", drive.close)
+
+
+def test_a_command_that_is_lost(board: FakeBoard) -> None:
+    drive = connect(board, stall_s=1)
+    board.on_command = lambda qid, dw: None
+    board.clock_runs = False
+    refused(errno.ETIMEDOUT, "flush: no answer.*stood still", drive.flush)
+
+
+def test_completions_for_commands_that_are_not_in_flight_are_ignored(board: FakeBoard) -> None:
+    drive = connect(board)
+
+    def answer(qid: int, dw: tuple[int, ...]) -> Reply:
+        board.complete(1, 77, 6)
+        board.complete(1, 60000, 6)
+        return 0, 0
+
+    board.on_command = answer
+    drive.flush()
+    drive.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        (0x080, errno.ERANGE, "LBA out of range"),
+        (0x081, errno.ENOSPC, "full"),
+        (0x013, errno.EINVAL, "PRP"),
+        (0x001, errno.EINVAL, "opcode"),
+        (0x281, errno.EIO, "unrecovered read error"),
+        (0x3FF, errno.EIO, "unknown status"),
+    ],
+)
+def test_nvme_errors_have_words_and_errno(board: FakeBoard, status: int, code: int, words: str) -> None:
+    drive = connect(board)
+    board.on_command = lambda qid, dw: (status, 0)
+    e = refused(code, f"reading blocks 8..8: .*{words}", drive.read, 8, 4096)
+    assert e.status == status
+    board.on_command = lambda qid, dw: (0, 0)
+    drive.flush()
+
+
+def test_many_commands_are_in_flight(board: FakeBoard) -> None:
+    drive = connect(board)
+    waiting: list[tuple[int, ...]] = []
+
+    def answer(qid: int, dw: tuple[int, ...]) -> None:
+        waiting.append(dw)
+        if len(waiting) == 64:
+            for w in reversed(waiting):
+                board.prp_store(w, b"".join(struct.pack("<Q", w[10] + i).ljust(4096, b".") for i in range(w[12] + 1)))
+                board.complete(1, w[0] >> 16, 0)
+
+    board.on_command = answer
+    data = drive.read(16, 64 * 32768)
+    assert [struct.unpack_from("<Q", data, i)[0] for i in range(0, len(data), 4096)] == list(range(16, 16 + 512))
+    drive.close()
+
+
+def test_a_transfer_of_half_a_block_is_refused(board: FakeBoard) -> None:
+    drive = connect(board)
+    refused(errno.EINVAL, "multiple of the block", drive.write, 0, b"")
+
+
+def test_too_much_data_in_one_command(board: FakeBoard) -> None:
+    drive = connect(board)
+    refused(errno.EMSGSIZE, "at most 131072", lambda: drive.execute(1, Command.of(2, 1), bytearray(131072 + 4)))
+    refused(errno.ENOMEM, "DMA memory", lambda: drive.execute(1, Command.of(2, 1), bytearray(1 << 27)))
+
+
+def test_an_elf_refusal_names_the_reason(board: FakeBoard) -> None:
+    drive = connect(board)
+    board.on_command = lambda qid, dw: (0x1C1, contract.SCOMP_ELF_ERROR_NO_ENTRY)
+    refused(errno.EINVAL, "refuses the ELF file: its entry point", drive.load, 0, b"\x7fELF")
+
+
+def chunk(
+    piece: int, data: bytes = b"", stream: int = 0, position: int = 0, last: bool = False, magic: int = contract.SCOMP_CHUNK_MAGIC
+) -> bytes:
+    if last and not data:
+        data = struct.pack("<II15Q", 0, 0, 0, *([0] * 14))
+    head = struct.pack("<IIBBHIQ", magic, piece, stream, int(last), 0, len(data), position).ljust(64, b"\0")
+    return head + data + bytes(-len(data) % 64)
+
+
+JOB = [[Input([Extent(0, 1)], 4096)]]
+
+
+def job_that_sends(board: FakeBoard, *reads: bytes, exec_reply: Reply = (0, 0)) -> None:
+    """Lets the board answer IO_READ with these buffers, the last one marked so, and then IO_EXEC."""
+    left = list(reads)
+    execs: list[int] = []
+
+    def answer(qid: int, dw: tuple[int, ...]) -> Reply | None:
+        opcode = dw[0] & 0xFF
+        if opcode == contract.SCOMP_OPCODE_IO_EXEC:
+            execs.append(dw[0] >> 16)
+            return None
+        if opcode == contract.SCOMP_OPCODE_IO_READ:
+            if not left:
+                return 0x1C3, 0
+            data = left.pop(0)
+            board.prp_store(dw, data)
+            if not left:
+                board.complete(1, execs[0], *exec_reply)
+            return 0, len(data) | (0 if left else 1 << 31)
+        board.complete(1, execs[0], *exec_reply)
+        return 0, 0
+
+    board.on_command = answer
+
+
+def test_output_arrives_in_order_over_several_reads(board: FakeBoard) -> None:
+    drive = connect(board)
+    body = struct.pack("<II15Q", 3, 0, 4096, 100, *([7] * 13))
+    job_that_sends(board, chunk(0, b"a" * 70), chunk(0, b"b" * 30, position=70) + chunk(0, body, last=True))
+    (piece,) = drive.run(0, JOB)
+    assert piece.ok
+    assert piece.outputs == [b"a" * 70 + b"b" * 30]
+    assert (piece.report.core, piece.report.bytes_in, piece.report.bytes_out) == (3, 4096, 100)
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        (chunk(0, b"x", magic=0), "magic 00000000"),
+        (chunk(1, b"x"), "piece 1 of a job of 1"),
+        (chunk(0, b"x", stream=1), "output stream 1 of a job that has 1"),
+        (chunk(0, b"x", position=8), "continues at byte 8, expected 0"),
+        (chunk(0, b"x" * 100)[:128], "chunk of 100 bytes in a buffer that holds 64"),
+        (chunk(0, b"x")[:40], "40 bytes where a chunk was due"),
+        (chunk(0, b"short report", last=True), "report of 12 bytes"),
+        (chunk(0, last=True) + chunk(0, b"x"), "after its end"),
+        (chunk(0, b"x") + chunk(0, last=True), "produced 0 bytes, but 1 arrived"),
+        (chunk(0, b"x"), "0 of 1 ended"),
+    ],
+)
+def test_output_that_contradicts_itself(board: FakeBoard, sent: bytes, words: str) -> None:
+    drive = connect(board)
+    job_that_sends(board, sent)
+    refused(errno.EPROTO, words, drive.run, 0, JOB)
+    board.on_command = lambda qid, dw: (0, 0)
+    drive.flush()
+
+
+def test_a_refused_request_names_the_field(board: FakeBoard) -> None:
+    drive = connect(board)
+    board.on_command = lambda qid, dw: (0x1C2, 9) if dw[0] & 0xFF == contract.SCOMP_OPCODE_IO_EXEC else (0x1C3, 0)
+    refused(errno.EINVAL, "byte 9: number of output streams", drive.run, 0, JOB)
+
+
+def test_a_drive_that_forgets_to_say_which_output_was_the_last(board: FakeBoard) -> None:
+    drive = connect(board)
+    board.on_command = lambda qid, dw: (0x1C3, 0) if dw[0] & 0xFF == contract.SCOMP_OPCODE_IO_READ else (0, 0)
+    refused(errno.EPROTO, "the last", drive.run, 0, JOB)
+
+
+def test_a_request_that_one_command_cannot_carry(board: FakeBoard) -> None:
+    drive = connect(board)
+    extents = [Extent(i, 1) for i in range(9000)]
+    refused(errno.EMSGSIZE, "fewer pieces or extents", drive.run, 0, [[Input(extents, 9000 * 4096)]])
+    refused(errno.EINVAL, "1..1024 pieces, not 1025", drive.run, 0, JOB * 1025)
+    refused(errno.EINVAL, "1..1024 pieces, not 0", drive.run, 0, [])
+
+
+def test_closing_shuts_the_controller_down(board: FakeBoard) -> None:
+    connect(board).close()
+    assert board._regs[0x14] >> 14 & 3 == 1

@@ -1,0 +1,150 @@
+#pragma once
+
+#include "NandChannel.h"
+#include "assasin_contract.h"
+
+#include "VFlashChannel.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// What the channel under test was elaborated with (set by `run`).
+#ifndef FLASH_WAYS
+#error "build with -DFLASH_WAYS, -DFLASH_PHY_BYTES and -DFLASH_CORES"
+#endif
+
+namespace flashbench {
+
+constexpr unsigned kWays = FLASH_WAYS;
+constexpr unsigned kPhyBytes = FLASH_PHY_BYTES;
+constexpr unsigned kCores = FLASH_CORES;
+constexpr unsigned kStreams = 8;
+constexpr unsigned kDramPort = kCores + 1; // one channel
+constexpr uint32_t kDramBase = 0x80000000u;
+
+/** The channel did something its surroundings would not survive. */
+struct BenchError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct Descriptor {
+    unsigned op = 0, way = 0;
+    bool stream = false;
+    unsigned core = 0, streamId = 0;
+    bool tail = true;
+    unsigned tag = 0;
+    uint32_t w1 = 0, w2 = 0, bytes = 0;
+    uint32_t oob0 = 0, oob1 = 0;
+};
+
+struct Completion {
+    unsigned tag, status, way;
+    uint32_t data0, data1;
+    uint64_t cycle;
+};
+
+/** An input stream buffer of a core as the channel sees it: a ring of pages, filled in any order, freed in order. */
+struct StreamRing {
+    unsigned pages = 2;
+    unsigned head = 0; // pages consumed
+    std::map<uint32_t, std::vector<uint8_t>> filling;  // by page number
+    std::map<uint32_t, std::vector<uint8_t>> complete; // marked
+};
+
+/** One FlashChannel with the NAND model at its pins, a DRAM, and stream rings; plays crossbar and firmware. */
+class FlashBench {
+  public:
+    FlashBench(const assasin::PartFile &part, uint64_t seed, double nsPerCycle = 1.0, unsigned phyLatency = 4,
+               const std::string &imagePath = "");
+
+    void tick();
+    void ticks(unsigned n) {
+        while (n--)
+            tick();
+    }
+
+    uint32_t readReg(uint32_t offset);
+    void writeReg(uint32_t offset, uint32_t value);
+
+    unsigned space(unsigned way);
+    void push(const Descriptor &d);
+    /** Takes the oldest completion; \return false when none waits. */
+    bool pop(Completion &c);
+    /** Runs until a completion comes. \throws BenchError after `limit` cycles */
+    Completion wait(uint64_t limit = 20000000);
+    Completion execute(const Descriptor &d);
+
+    /** RESET of every way, geometry, NV-DDR2 timing: what the firmware does at boot. */
+    void boot();
+    void setTiming(const assasin::NandCycles &t);
+    void setGeometry(unsigned pageLog2, unsigned spare);
+
+    uint32_t row(unsigned lun, unsigned block, unsigned page) const;
+    std::vector<uint8_t> dram(uint32_t address, unsigned bytes) const;
+    void fillDram(uint32_t address, const std::vector<uint8_t> &data);
+
+    /** Cycles of a page read on the bus by the formula of docs/architecture.md. */
+    unsigned formula() const;
+
+    // Surroundings
+    unsigned outReadyPercent = 100;   // chance that the crossbar takes a beat
+    unsigned fetchReadyPercent = 100; // and the DRAM reader a request
+    bool writeProtect = false;
+    bool skipSleep = false; // stop the clock while `asleep`, as the board does
+    std::function<void()> eachTick;
+    std::vector<std::vector<StreamRing>> rings;
+    unsigned pageLog2 = 12;
+
+    const assasin::PartFile part;
+    assasin::NandTiming timing;
+    assasin::NandFaults noFaults;
+    assasin::NandFaults *faults = &noFaults;
+    std::unique_ptr<assasin::NandImage> image;
+    std::unique_ptr<assasin::NandChannel> nand;
+    assasin::PhyPort phy;
+    std::unique_ptr<VFlashChannel> top;
+    uint64_t now = 0;
+    uint64_t slept = 0;
+    uint64_t packets = 0;
+    std::mt19937_64 random;
+
+    unsigned chance(unsigned percent) { return random() % 100 < percent; }
+    unsigned below(unsigned n) { return static_cast<unsigned>(random() % n); }
+
+  private:
+    void showRoom();
+    void takeBeat();
+    void deliver();
+    void feed();
+
+    struct Forward;
+    std::unique_ptr<assasin::NandFaults> forward_;
+    std::vector<uint8_t> dram_;
+    struct Packet {
+        unsigned dst = 0;
+        uint32_t addr = 0;
+        unsigned bytes = 0;
+        bool toStream = false, mark = false;
+        unsigned stream = 0;
+        std::vector<uint8_t> data;
+    };
+    Packet packet_;
+    bool inPacket_ = false;
+    // Program data on its way to the channel.
+    struct Feed {
+        uint32_t addr;
+        unsigned bytes, offset;
+        uint64_t notBefore;
+    };
+    std::deque<Feed> feeds_;
+    unsigned feedBeat_ = 0;
+};
+
+} // namespace flashbench

@@ -1,0 +1,384 @@
+package assasin.core
+
+import chisel3._
+import chisel3.util.{Cat, Fill, MuxCase}
+
+import assasin.contract.{Cause, CoreState}
+
+/** In-order five-stage RV32IM + Zicsr pipeline.
+  *
+  * {{{
+  * IF   next PC to instruction memory
+  * ID   instruction arrives; decode, registers, bypass; JAL and backward branches jump (no bubble)
+  * EX   ALU, branch check (wrong guess: one bubble), JALR (one bubble), first half of a multiplication, division; data access starts
+  * MEM  data access ends, stream instructions, CSRs, traps, MRET, WFI: what gets past MEM has retired
+  * WB   register write
+  * }}}
+  *
+  * Operands are bypassed in ID from the ends of EX and MEM and from WB. Results of loads, stream reads and M instructions exist at
+  * the end of MEM: one bubble before a use; those of CSR reads one later. An instruction in EX is never speculative except for a
+  * trap in MEM in the same cycle, which withdraws its data access.
+  */
+class Core(val p: CoreParams) extends Module {
+  val io = IO(new CoreIO(p))
+
+  private val csr = Module(new CsrFile(p))
+
+  // ---- State ----------------------------------------------------------------------------------------------------------------
+  private val state   = RegInit(CoreState.Idle.U(3.W))
+  private val running = state === CoreState.Running.U
+  // While idle the register file is cleared, one register a cycle.
+  private val clearIndex = RegInit(0.U(6.W))
+  private val cleared    = clearIndex(5)
+  private val idle       = state === CoreState.Idle.U
+  when(!idle) {
+    clearIndex := 0.U
+  }.elsewhen(!cleared) {
+    clearIndex := clearIndex + 1.U
+  }
+
+  // ---- Pipeline registers ---------------------------------------------------------------------------------------------------
+  private val idPc = Reg(UInt(32.W))
+
+  private val exValid      = RegInit(false.B)
+  private val exPc         = Reg(UInt(32.W))
+  private val exInsn       = Reg(UInt(32.W))
+  private val exFetchFault = Reg(Bool())
+  private val ex           = Reg(new Controls)
+  private val exA          = Reg(UInt(32.W))
+  private val exB          = Reg(UInt(32.W))
+  private val exRs2        = Reg(UInt(32.W))
+  // JAL and branches: the way not taken in ID. JALR: the link.
+  private val exOther     = Reg(UInt(32.W))
+  private val exPredicted = Reg(Bool())
+
+  private val memValid = RegInit(false.B)
+  private val memPc    = Reg(UInt(32.W))
+  private val memInsn  = Reg(UInt(32.W))
+  private val memWen   = Reg(Bool())
+  private val memLoad  = Reg(Bool())
+  private val memStore = Reg(Bool())
+  private val memMul   = Reg(Bool())
+  private val memCsr   = Reg(Bool())
+  private val memMret  = Reg(Bool())
+  private val memWfi   = Reg(Bool())
+  private val memFence = Reg(Bool())
+  private val memOp    = Reg(new StreamOp)
+  private val memExc   = Reg(Bool())
+  private val memCause = Reg(UInt(4.W))
+  private val memIrq   = Reg(Bool())
+  // Result, data address, CSR source, or mtval of an exception.
+  private val memResult = Reg(UInt(32.W))
+  // Stream operand (and store data for the trace).
+  private val memOperand = Reg(UInt(32.W))
+
+  private val wbWen  = RegInit(false.B)
+  private val wbRd   = Reg(UInt(5.W))
+  private val wbData = Reg(UInt(32.W))
+
+  // ---- MEM ------------------------------------------------------------------------------------------------------------------
+  private val streamStall = io.stream.map(_.stall).getOrElse(false.B)
+  private val streamEnd   = io.stream.map(s => memOp.load && s.end).getOrElse(false.B)
+  private val rangeError  = io.stream.map(s => (memOp.readI || memOp.readO) && s.rangeError).getOrElse(false.B)
+  private val memData     = memLoad || memStore
+  private val memStream   = memOp.asUInt.orR
+
+  private val memWait = memData && !io.dmem.resp.valid || memStream && streamStall || memWfi && !io.irqPending
+  private val memDone = memValid && !memWait
+  // Nothing in MEM after this cycle, so EX may move.
+  private val memReady = !memWait || !memValid
+
+  private val accessFault = memData && io.dmem.resp.bits.err
+  private val memTrap     = memDone && (memExc || accessFault || rangeError)
+  private val memEnd      = memDone && streamEnd
+  private val memRetire   = memDone && !memTrap
+  private val memKill     = memTrap || memEnd || memDone && (memMret || memFence)
+  private val stopTrap    = memTrap && csr.io.mtvec === 0.U
+  private val stopEnd     = memEnd && csr.io.sepilogue === 0.U
+  private val trapCause = MuxCase(
+    Cat(memIrq, 0.U(27.W), memCause),
+    Seq(accessFault -> Mux(memStore, 7.U, 5.U), rangeError -> Cause.StreamRange.U)
+  )
+  private val trapTval = Mux(rangeError, memOperand, memResult)
+  private val memTarget = MuxCase(
+    memPc + 4.U,
+    Seq(memTrap -> csr.io.mtvec, memEnd -> csr.io.sepilogue, memMret -> csr.io.mepc)
+  )
+
+  // Loaded bytes to the low lanes, then sign extension for both memories.
+  private val shifted = io.dmem.resp.bits.rdata >> Cat(memResult(1, 0), 0.U(3.W))
+  private val raw     = io.stream.map(s => Mux(memLoad, shifted, s.rdata)).getOrElse(shifted)
+  private val memSize = memInsn(13, 12)
+  private val memUns  = memInsn(14)
+  private val extended = Mux(
+    memSize(1),
+    raw,
+    Mux(
+      memSize(0),
+      Cat(Fill(16, raw(15) && !memUns), raw(15, 0)),
+      Cat(Fill(24, raw(7) && !memUns), raw(7, 0))
+    )
+  )
+
+  private val multiplier = Module(new Multiplier)
+  private val memReads   = memLoad || memOp.load || memOp.readI || memOp.readO
+  // What ID may bypass; CSR values reach it from WB.
+  private val memFinal = Mux(memReads, extended, Mux(memMul, multiplier.io.out, memResult))
+
+  // ---- EX -------------------------------------------------------------------------------------------------------------------
+  private val alu     = Module(new Alu)
+  private val divider = Module(new Divider)
+  private val exFn    = exInsn(14, 12)
+  alu.io.fn           := ex.aluFn
+  alu.io.alt          := ex.aluAlt
+  alu.io.unsignedLess := Mux(ex.branch, exFn(1), exFn(0))
+  alu.io.a            := exA
+  alu.io.b            := exB
+
+  // An interrupt takes the place of the instruction in EX, unless MEM is about to change whether it is enabled.
+  private val exIrq = exValid && csr.io.interrupt && !(memValid && (memCsr || memMret))
+
+  private val exTaken      = alu.io.less =/= exFn(0) && exFn(2) || alu.io.equal =/= exFn(0) && !exFn(2)
+  private val exMispredict = ex.branch && exTaken =/= exPredicted
+  private val exTarget     = Mux(ex.jalr, Cat(alu.io.sum(31, 1), 0.U(1.W)), exOther)
+  // ID guesses only aligned targets, so `exOther` of a guessed jump is the aligned PC + 4.
+  private val badTarget = (ex.jal || ex.jalr || exMispredict) && exTarget(1)
+  private val exAccess  = ex.load || ex.store
+  private val badAccess = exAccess && (exFn(0) && alu.io.sum(0) || exFn(1) && alu.io.sum(1, 0) =/= 0.U)
+  private val badCsr    = ex.csr && csr.io.checkIllegal
+  private val illegal   = ex.illegal || badCsr
+  private val exExc     = exFetchFault || illegal || ex.ebreak || ex.ecall || badTarget || badAccess
+  private val exCause = MuxCase(
+    0.U(4.W),
+    Seq(
+      exIrq        -> 11.U,
+      exFetchFault -> 1.U,
+      illegal      -> Cause.IllegalInstruction.U,
+      ex.ebreak    -> 3.U,
+      ex.ecall     -> 11.U,
+      badAccess    -> Mux(ex.store, 6.U, 4.U)
+    )
+  )
+  private val exTval = MuxCase(
+    exTarget,
+    Seq(
+      (exIrq || ex.ecall)         -> 0.U,
+      (exFetchFault || ex.ebreak) -> exPc,
+      illegal                     -> exInsn,
+      badAccess                   -> alu.io.sum
+    )
+  )
+  private val exSpoilt = exExc || exIrq
+
+  private val exDone  = !exValid || exSpoilt || Mux(ex.div, divider.io.done, !exAccess || io.dmem.req.ready)
+  private val exReady = memReady && exDone
+  // The redirect below: decided here, effective only if MEM lets EX move.
+  private val exRedirect = exValid && exReady && !exSpoilt && (ex.jalr || exMispredict)
+  private val exResult   = Mux(ex.jalr, exOther, alu.io.out)
+
+  divider.io.valid := exValid && ex.div && !exSpoilt && !memKill && running
+  divider.io.fn    := exFn(1, 0)
+  divider.io.a     := exA
+  divider.io.b     := exB
+  divider.io.take  := exReady
+
+  multiplier.io.advance := exReady
+  multiplier.io.fn      := exFn(1, 0)
+  multiplier.io.a       := exA
+  multiplier.io.b       := exB
+
+  csr.io.checkAddr  := exInsn(31, 20)
+  csr.io.checkWrite := exFn(1, 0) === 1.U || exInsn(19, 15) =/= 0.U
+
+  private val exSize = exFn(1, 0)
+  private val lane   = alu.io.sum(1, 0)
+  io.dmem.req.valid      := exValid && exAccess && !exSpoilt && memReady && !memKill
+  io.dmem.req.bits.addr  := alu.io.sum
+  io.dmem.req.bits.write := ex.store
+  io.dmem.req.bits.size  := exSize
+  io.dmem.req.bits.mask  := (Cat(Fill(2, exSize(1)), exSize.orR, 1.U(1.W)) << lane)(3, 0)
+  io.dmem.req.bits.wdata := Mux(
+    exSize(1),
+    exRs2,
+    Mux(exSize(0), Fill(2, exRs2(15, 0)), Fill(4, exRs2(7, 0)))
+  )
+
+  // ---- ID -------------------------------------------------------------------------------------------------------------------
+  private val decode = Module(new Decode(p))
+  private val regs   = Module(new RegFile)
+  private val insn   = io.imem.data
+  private val id     = decode.io.out
+  decode.io.insn  := insn
+  decode.io.sLog2 := io.stream.map(_.sLog2).getOrElse(0.U)
+
+  private val idFault = ((idPc ^ p.imemBase.U(32.W)) >> chisel3.util.log2Ceil(p.imemBytes)) =/= 0.U
+
+  private val exRd   = exInsn(11, 7)
+  private val memRd  = memInsn(11, 7)
+  private val exLate = ex.load || ex.mul || ex.div || ex.csr || ex.stream.asUInt.orR
+  private val exWrites  = exValid && ex.wen
+  private val memWrites = memValid && memWen
+
+  private def operand(rs: UInt, read: UInt): UInt = MuxCase(
+    read,
+    Seq(
+      (exWrites && exRd === rs)   -> exResult,
+      (memWrites && memRd === rs) -> memFinal,
+      (wbWen && wbRd === rs)      -> wbData
+    )
+  )
+  private def lateFor(rs: UInt): Bool = exWrites && exLate && exRd === rs || memWrites && memCsr && memRd === rs
+
+  private val rs1 = insn(19, 15)
+  private val rs2 = insn(24, 20)
+  regs.io.rs1 := rs1
+  regs.io.rs2 := rs2
+  private val hazard = !idFault && (id.usesRs1 && lateFor(rs1) || id.usesRs2 && lateFor(rs2))
+  private val value1 = operand(rs1, regs.io.data1)
+  private val value2 = operand(rs2, regs.io.data2)
+
+  private val idTarget = idPc + decode.io.jumpImm
+  private val idNext   = idPc + 4.U
+  // Backward branches are guessed taken.
+  private val idJump = !idFault && (id.jal || id.branch && insn(31)) && !idTarget(1)
+  private val idFire = running && exReady && !hazard && !exRedirect && !memKill
+
+  // ---- IF -------------------------------------------------------------------------------------------------------------------
+  private val nextPc = MuxCase(
+    idNext,
+    Seq(
+      !running   -> Cat(io.entry(31, 2), 0.U(2.W)),
+      memKill    -> memTarget,
+      exRedirect -> exTarget,
+      !idFire    -> idPc,
+      idJump     -> idTarget
+    )
+  )
+  io.imem.addr := nextPc
+  idPc         := nextPc
+
+  // ---- Stage transfers ------------------------------------------------------------------------------------------------------
+  when(exReady) {
+    exValid      := idFire
+    exPc         := idPc
+    exInsn       := insn
+    exFetchFault := idFault
+    ex           := id
+    exA          := Mux(id.aPc, idPc, Mux(id.aZero, 0.U, value1))
+    exB          := Mux(id.bImm, id.imm, value2)
+    exRs2        := value2
+    exOther      := Mux(idJump || id.jalr || !(id.jal || id.branch), idNext, idTarget)
+    exPredicted  := idJump
+    when(idFault) { ex := 0.U.asTypeOf(ex) }
+  }
+
+  when(memReady) {
+    memValid   := exValid && exReady
+    memPc      := exPc
+    memInsn    := exInsn
+    memWen     := ex.wen && !exSpoilt
+    memLoad    := ex.load && !exSpoilt
+    memStore   := ex.store && !exSpoilt
+    memMul     := ex.mul
+    memCsr     := ex.csr && !exSpoilt
+    memMret    := ex.mret && !exSpoilt
+    memWfi     := p.wfiSleeps.B && ex.wfi && !exSpoilt
+    memFence   := ex.fenceI && !exSpoilt
+    memOp      := Mux(exSpoilt, 0.U.asTypeOf(memOp), ex.stream)
+    memExc     := exSpoilt
+    memCause   := exCause
+    memIrq     := exIrq
+    memResult  := Mux(exSpoilt, exTval, Mux(ex.div, divider.io.out, exResult))
+    memOperand := exRs2
+  }
+
+  wbWen  := memRetire && memWen && !streamEnd
+  wbRd   := memRd
+  wbData := Mux(memCsr, csr.io.rdata, memFinal)
+
+  when(memKill || !running) { exValid := false.B }
+  when(memKill || !running) { memValid := false.B }
+  when(!running) { wbWen := false.B }
+
+  regs.io.wen   := wbWen || idle
+  regs.io.rd    := Mux(idle, clearIndex(4, 0), wbRd)
+  regs.io.wdata := Mux(idle, 0.U, wbData)
+
+  // ---- CSRs -----------------------------------------------------------------------------------------------------------------
+  csr.io.hartId          := io.hartId
+  csr.io.irqPending      := io.irqPending
+  csr.io.clear           := idle
+  csr.io.addr            := memInsn(31, 20)
+  csr.io.fn              := memInsn(13, 12)
+  csr.io.src             := memResult
+  csr.io.write           := memDone && memCsr && (memInsn(13, 12) === 1.U || memInsn(19, 15) =/= 0.U)
+  csr.io.trap.valid      := memTrap
+  csr.io.trap.bits.pc    := memPc
+  csr.io.trap.bits.cause := trapCause
+  csr.io.trap.bits.tval  := trapTval
+  csr.io.mret            := memDone && memMret
+  csr.io.retire          := memRetire
+  csr.io.count           := running
+
+  // ---- Streams --------------------------------------------------------------------------------------------------------------
+  io.stream.foreach { s =>
+    s.exStream := exInsn(17, 15)
+    s.advance  := exReady
+    s.op       := Mux(memValid, memOp, 0.U.asTypeOf(memOp))
+    s.stream   := memInsn(17, 15)
+    s.size     := memSize
+    s.operand  := memOperand
+    csr.io.peek.get <> s.peek
+    csr.io.streamCfg.get := Cat(s.ringLog2, 0.U(4.W), (1.U(4.W) << s.sLog2)(3, 0))
+  }
+
+  // ---- Stopping and status --------------------------------------------------------------------------------------------------
+  private val stopCause = RegInit(0.U(8.W))
+  private val stopTval  = RegInit(0.U(32.W))
+  private val latestPc  = RegInit(0.U(32.W))
+  private val a0        = RegInit(0.U(32.W))
+  when(wbWen && wbRd === 10.U) { a0 := wbData }
+  when(memValid) { latestPc := memPc }
+
+  when(!io.run) {
+    state := CoreState.Idle.U
+  }.elsewhen(idle) {
+    when(cleared) {
+      state     := CoreState.Running.U
+      stopCause := 0.U
+      stopTval  := 0.U
+      latestPc  := Cat(io.entry(31, 2), 0.U(2.W))
+      a0        := 0.U
+    }
+  }.elsewhen(running && stopTrap) {
+    state     := Mux(trapCause === 11.U, CoreState.Exited.U, CoreState.Trapped.U)
+    stopCause := Cat(memIrq, trapCause(6, 0))
+    stopTval  := trapTval
+  }.elsewhen(running && stopEnd) {
+    state := CoreState.Hung.U
+  }
+
+  io.sleeping          := memValid && memWfi && !io.irqPending
+  io.status.state      := Mux(!io.run, CoreState.Idle.U, Mux(idle, CoreState.Running.U, state))
+  io.status.cause      := stopCause
+  io.status.tval       := stopTval
+  io.status.pc         := latestPc
+  io.status.exitCode   := a0
+  io.status.waitIn     := memValid && memOp.load && streamStall
+  io.status.waitOut    := memValid && memOp.store && streamStall
+  io.status.waitStream := memInsn(17, 15)
+  io.status.retire     := memRetire
+
+  io.trace.foreach { t =>
+    t.valid     := RegNext(memDone, false.B)
+    t.pc        := RegNext(memPc)
+    t.insn      := RegNext(memInsn)
+    t.wen       := wbWen
+    t.rd        := wbRd
+    t.wdata     := wbData
+    t.trap      := RegNext(memTrap, false.B)
+    t.cause     := RegNext(trapCause)
+    t.tval      := RegNext(trapTval)
+    t.streamEnd := RegNext(memEnd, false.B)
+  }
+}

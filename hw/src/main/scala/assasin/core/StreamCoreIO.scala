@@ -1,0 +1,34 @@
+package assasin.core
+
+import chisel3._
+import chisel3.util.Decoupled
+
+import assasin.bus.RegBusIO
+import assasin.xbar.XbarBeat
+
+/** Ports of [[StreamCore]]. */
+class StreamCoreIO(p: StreamCoreParams) extends Bundle {
+
+  /** Number of this core, read as mhartid. */
+  val hartId = Input(UInt(32.W))
+
+  /** Register block CORE. */
+  val regs = Flipped(new RegBusIO)
+
+  /** Packets to this core's memories and input streams; always ready. */
+  val in = Flipped(Decoupled(new XbarBeat))
+
+  /** Drain packets to DRAM. */
+  val out = Decoupled(new XbarBeat)
+
+  /** Input stream s: number (modulo 256) of the first page that may not be sent yet. */
+  val room = Output(Vec(p.soc.maxStreams, UInt(8.W)))
+
+  /** An enabled event waits (SYS.CORE_PENDING). */
+  val event = Output(Bool())
+
+  /** State RUNNING, or a drain under way: the clock must not stop. */
+  val running = Output(Bool())
+
+  val trace = if (p.soc.trace) Some(Output(new CoreTraceIO)) else None
+}

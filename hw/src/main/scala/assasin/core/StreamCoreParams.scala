@@ -1,0 +1,29 @@
+package assasin.core
+
+import assasin.SocParams
+
+/** What one ASSASIN core is elaborated with.
+  *
+  * @param soc      memory sizes and trace port
+  * @param dramDst  crossbar destination number of the DRAM writer, see [[assasin.xbar.XbarPort]]
+  * @param imemBase address of the instruction memory; co-simulation moves it to where its reference keeps memory
+  * @param spadBase address of the scratchpad, likewise
+  */
+case class StreamCoreParams(
+    soc: SocParams,
+    dramDst: Int,
+    imemBase: BigInt = assasin.contract.AddressMap.CoreImem.base,
+    spadBase: BigInt = assasin.contract.AddressMap.CoreSpad.base
+) {
+  require(dramDst >= 0 && dramDst < 64, s"dramDst = $dramDst: a crossbar destination is 0 to 63")
+  require(spadBase % soc.spadBytes == 0, s"spadBase = $spadBase: choose a multiple of spadBytes = ${soc.spadBytes}")
+
+  /** The pipeline's part. */
+  val core: CoreParams = CoreParams(
+    imemBytes = soc.imemBytes,
+    imemBase = imemBase,
+    streams = true,
+    wfiSleeps = false,
+    trace = soc.trace
+  )
+}

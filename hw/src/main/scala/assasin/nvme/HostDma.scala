@@ -1,0 +1,137 @@
+package assasin.nvme
+
+import assasin.SocParams
+import assasin.bus.{RegBusIO, RegMap}
+import assasin.contract.HdmaRegs
+import assasin.xbar.{DramReadReq, FillEngine, WriteOrder, XbarBeat, XbarPort}
+import chisel3._
+import chisel3.util.{Cat, Decoupled}
+
+/** Ports of [[HostDma]]. */
+class HostDmaIO extends Bundle {
+
+  /** Register block HDMA. */
+  val regs = Flipped(new RegBusIO(12))
+  val h2c  = new XdmaBypassIO
+  val c2h  = new XdmaBypassIO
+
+  /** The NVMe front end's transfers: submission entries in, completions out. */
+  val fetch     = Flipped(Decoupled(new DmaDescriptor))
+  val fetchDone = Output(Bool())
+  val post      = Flipped(Decoupled(new DmaDescriptor))
+  val postDone  = Output(Bool())
+
+  /** Firmware's card-to-host transfers pushed, and handed to the XDMA, modulo 256. */
+  val c2hPushed = Output(UInt(8.W))
+  val c2hHanded = Output(UInt(8.W))
+
+  val copy   = Decoupled(new DramReadReq)
+  val copied = Input(Bool())
+  val fill   = Decoupled(new XbarBeat)
+  val order  = Input(new WriteOrder)
+
+  /** HDMA.EVENT is not 0. */
+  val event = Output(Bool())
+
+  /** The firmware is in reset. */
+  val flush = Input(Bool())
+  val idle  = Output(Bool())
+}
+
+/** Data movement for the firmware: both directions of the XDMA's descriptor bypass, copies DRAM to core, fills of DRAM. */
+class HostDma(p: SocParams) extends Module {
+  val io = IO(new HostDmaIO)
+
+  private val h2c  = Module(new DmaChannel)
+  private val c2h  = Module(new DmaChannel)
+  private val copy = Module(new CopyEngine(p))
+  private val fill = Module(new FillEngine(XbarPort.dram(p.cores, p.channels)))
+
+  private val hostLo  = RegInit(0.U(32.W))
+  private val hostHi  = RegInit(0.U(32.W))
+  private val dev     = RegInit(0.U(32.W))
+  private val copySrc = RegInit(0.U(32.W))
+  private val copyDst = RegInit(0.U(32.W))
+  private val copyPos = RegInit(0.U(32.W))
+  private val fillDst = RegInit(0.U(32.W))
+
+  private def counter(step: Bool): UInt = {
+    val n = RegInit(0.U(32.W))
+    when(step) { n := n + 1.U }
+    when(io.flush) { n := 0.U }
+    n
+  }
+  private val h2cDone  = counter(h2c.io.done)
+  private val c2hDone  = counter(c2h.io.done)
+  private val copyDone = counter(copy.io.done)
+
+  private val event   = RegInit(0.U(4.W))
+  private val cleared = WireDefault(0.U(4.W))
+  event    := Mux(io.flush, 0.U, (event & ~cleared) | Cat(h2c.io.error || c2h.io.error, copy.io.done, c2h.io.done, h2c.io.done))
+  io.event := event =/= 0.U
+
+  for (channel <- Seq(h2c, c2h)) {
+    channel.io.push.valid     := false.B
+    channel.io.push.bits.host := hostHi ## hostLo
+    channel.io.push.bits.dev  := dev
+    channel.io.push.bits.len  := io.regs.req.bits.wdata(27, 0)
+    channel.io.flush          := io.flush
+  }
+  copy.io.push.valid      := false.B
+  copy.io.push.bits.src   := copySrc
+  copy.io.push.bits.dst   := copyDst
+  copy.io.push.bits.pos   := copyPos
+  copy.io.push.bits.bytes := io.regs.req.bits.wdata(16, 0)
+  copy.io.copied          := io.copied
+  copy.io.flush           := io.flush
+  io.copy <> copy.io.reader
+  fill.io.push.valid := false.B
+  fill.io.push.bits  := io.regs.req.bits.wdata
+  fill.io.addr       := fillDst
+  fill.io.order      := io.order
+  io.fill <> fill.io.out
+
+  RegMap(io.regs)(
+    Seq(
+      RegMap.rw(HdmaRegs.HostLo.offset, hostLo),
+      RegMap.rw(HdmaRegs.HostHi.offset, hostHi),
+      RegMap.rw(HdmaRegs.Dev.offset, dev),
+      RegMap.wo(HdmaRegs.H2cPush.offset)(_ => h2c.io.push.valid := true.B),
+      RegMap.wo(HdmaRegs.C2hPush.offset)(_ => c2h.io.push.valid := true.B),
+      RegMap.ro(HdmaRegs.Space.offset, Cat(copy.io.space, c2h.io.space, h2c.io.space)),
+      RegMap.ro(HdmaRegs.H2cDone.offset, h2cDone),
+      RegMap.ro(HdmaRegs.C2hDone.offset, c2hDone),
+      RegMap.ro(HdmaRegs.Event.offset, event).copy(write = Some(data => cleared := data(3, 0))),
+      RegMap.rw(HdmaRegs.CopySrc.offset, copySrc),
+      RegMap.rw(HdmaRegs.CopyDst.offset, copyDst),
+      RegMap.rw(HdmaRegs.CopyPos.offset, copyPos),
+      RegMap.wo(HdmaRegs.CopyPush.offset)(_ => copy.io.push.valid := true.B),
+      RegMap.ro(HdmaRegs.CopyDone.offset, copyDone),
+      RegMap.rw(HdmaRegs.FillDst.offset, fillDst),
+      RegMap.wo(HdmaRegs.FillPush.offset)(_ => fill.io.push.valid := true.B),
+      RegMap.ro(HdmaRegs.FillBusy.offset, fill.io.busy)
+    )
+  )
+
+  h2c.io.internal <> io.fetch
+  io.fetchDone := h2c.io.internalDone
+  c2h.io.internal <> io.post
+  io.postDone  := c2h.io.internalDone
+  io.c2hPushed := c2h.io.pushed
+  io.c2hHanded := c2h.io.handed
+
+  // [1] completed: the XDMA counts the descriptor; whether it interrupts is set in the XDMA.
+  for ((port, channel) <- Seq(io.h2c -> h2c, io.c2h -> c2h)) {
+    channel.io.ready := port.ready
+    channel.io.sts   := port.sts
+    port.load        := channel.io.load
+    port.len         := channel.io.len
+    port.ctl         := 2.U
+  }
+  io.h2c.srcAddr := h2c.io.hostAddr
+  io.h2c.dstAddr := h2c.io.devAddr
+  io.c2h.srcAddr := c2h.io.devAddr
+  io.c2h.dstAddr := c2h.io.hostAddr
+
+  io.idle := h2c.io.idle && c2h.io.idle && copy.io.idle && !fill.io.busy
+}

@@ -1,0 +1,71 @@
+package assasin.soc
+
+import _root_.circt.stage.ChiselStage
+import assasin.SocParams
+import java.nio.charset.StandardCharsets
+import java.nio.file.{Files, Path, Paths}
+import scala.jdk.CollectionConverters._
+
+/** Writes a configuration as SystemVerilog: one file a module, `filelist.f` that names them, and `config.json`.
+  *
+  * Usage: Emit --config AssasinSb8x8 --out DIR [--board]
+  */
+object Emit {
+
+  /** What the command line asks for. */
+  private case class Options(config: String = "", out: String = "", board: Boolean = false)
+
+  private val Usage = "usage: Emit --config AssasinSb<cores>x<channels> --out DIR [--board]"
+
+  private def parse(args: List[String], options: Options = Options()): Options = args match {
+    case "--config" :: name :: rest => parse(rest, options.copy(config = name))
+    case "--out" :: dir :: rest     => parse(rest, options.copy(out = dir))
+    case "--board" :: rest          => parse(rest, options.copy(board = true))
+    case Nil if options.config.nonEmpty && options.out.nonEmpty => options
+    case Nil                                                     => throw new IllegalArgumentException(Usage)
+    case other :: _ => throw new IllegalArgumentException(s"argument '$other' is unknown; $Usage")
+  }
+
+  /** firtool options: no simulation randomness, no debug comments; for boards also only what every synthesis tool reads. */
+  private def firtool(board: Boolean): Array[String] = {
+    val lowering = if (board) "disallowLocalVariables,disallowPackedArrays" else "disallowLocalVariables"
+    Array("-disable-all-randomization", "-strip-debug-info", "--split-verilog", s"--lowering-options=$lowering")
+  }
+
+  def main(args: Array[String]): Unit = {
+    val (options, p) =
+      try {
+        val options = parse(args.toList)
+        (options, Configs(options.config))
+      } catch {
+        case e: IllegalArgumentException =>
+          System.err.println(e.getMessage)
+          sys.exit(2)
+      }
+    emit(p, options)
+  }
+
+  private def emit(p: SocParams, options: Options): Unit = {
+    val dir = Files.createDirectories(Paths.get(options.out))
+    listed(dir).foreach(Files.delete)
+    ChiselStage.emitSystemVerilogFile(
+      new AssasinSoc(p),
+      Array("--target-dir", dir.toString),
+      firtool(options.board) ++ Array("-o", dir.toString)
+    )
+    write(dir.resolve("filelist.f"), listed(dir).map(_.getFileName.toString).mkString("", "\n", "\n"))
+    write(
+      dir.resolve("config.json"),
+      s"""{"name": "${p.name}", "cores": ${p.cores}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
+        s""""phyBytes": ${p.phyBytes}, "pageLog2Max": ${p.pageLog2Max}}\n"""
+    )
+  }
+
+  private def listed(dir: Path): Seq[Path] = {
+    val stream = Files.list(dir)
+    try stream.iterator().asScala.filter(_.toString.endsWith(".sv")).toSeq.sortBy(_.toString)
+    finally stream.close()
+  }
+
+  private def write(path: Path, text: String): Unit = Files.write(path, text.getBytes(StandardCharsets.UTF_8))
+}

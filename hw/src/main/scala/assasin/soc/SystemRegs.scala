@@ -1,0 +1,111 @@
+package assasin.soc
+
+import assasin.SocParams
+import assasin.bus.{RegBusIO, RegEntry, RegMap}
+import assasin.contract.SysRegs
+import chisel3._
+import chisel3.util.{Cat, Fill, Valid}
+
+/** Fixed words that describe the chip. */
+object ChipId {
+
+  /** SYS.CONFIG. */
+  def config(p: SocParams): BigInt = (BigInt(p.phyBytes) << 24) | (p.ways << 16) | (p.channels << 8) | p.cores
+
+  /** SYS.CONFIG2: page size limit, and variant 0 = AssasinSb. */
+  def config2(p: SocParams): BigInt = BigInt(p.pageLog2Max)
+}
+
+/** Ports of [[SystemRegs]]. */
+class SystemRegsIO(p: SocParams) extends Bundle {
+
+  /** Register block SYS. */
+  val regs     = Flipped(new RegBusIO(12))
+  val timebase = Input(UInt(64.W))
+
+  /** Levels of the event sources. */
+  val sqe   = Input(Bool())
+  val ctrl  = Input(Bool())
+  val hdma  = Input(Bool())
+  val flash = Input(UInt(p.channels.W))
+  val core  = Input(UInt(p.cores.W))
+
+  /** Console, see [[Console]]. */
+  val put     = Valid(UInt(8.W))
+  val space   = Input(UInt(11.W))
+  val get     = Input(UInt(32.W))
+  val getTake = Output(Bool())
+  val waiting = Input(Bool())
+
+  val bootArg = Input(UInt(32.W))
+
+  /** The firmware processor sleeps. */
+  val sleeping = Input(Bool())
+
+  /** An enabled event is there. */
+  val irq = Output(Bool())
+
+  /** Timebase value at which the timer event comes if it is enabled and has not come, else all ones. */
+  val wakeAt = Output(UInt(64.W))
+}
+
+/** Identification, timer, events, console and sleep time: register block SYS. */
+class SystemRegs(p: SocParams) extends Module {
+  val io = IO(new SystemRegsIO(p))
+
+  private val mtimeHigh = RegInit(0.U(32.W))
+  private val sleepHigh = RegInit(0.U(32.W))
+  private val compare   = RegInit(SysRegs.MtimecmpHi.reset.U(32.W) ## SysRegs.MtimecmpLo.reset.U(32.W))
+  private val enable    = RegInit(0.U(7.W))
+
+  private val events = Cat(
+    io.core.orR,
+    io.flash.orR,
+    io.waiting,
+    io.hdma,
+    io.ctrl,
+    io.sqe,
+    io.timebase >= compare
+  )
+  io.irq    := (events & enable).orR
+  io.wakeAt := Mux(enable(SysRegs.Event.Timer.lsb), compare, Fill(64, 1.U))
+
+  // In units of the timebase, which goes on while the clock is stopped.
+  private val sleep  = RegInit(0.U(64.W))
+  private val before = RegNext(io.timebase)
+  when(io.sleeping) { sleep := sleep + (io.timebase - before) }
+
+  io.put.valid := false.B
+  io.put.bits  := io.regs.req.bits.wdata(7, 0)
+  io.getTake   := false.B
+
+  RegMap(io.regs)(
+    Seq(
+      RegMap.ro(SysRegs.Id.offset, SysRegs.Id.reset.U(32.W)),
+      RegMap.ro(SysRegs.Config.offset, ChipId.config(p).U(32.W)),
+      RegMap.ro(SysRegs.Config2.offset, ChipId.config2(p).U(32.W)),
+      RegMap.pop(SysRegs.MtimeLo.offset, io.timebase(31, 0)) { mtimeHigh := io.timebase(63, 32) },
+      RegMap.ro(SysRegs.MtimeHi.offset, mtimeHigh),
+      RegEntry(
+        SysRegs.MtimecmpLo.offset,
+        Some(compare(31, 0)),
+        Some(data => compare := compare(63, 32) ## data)
+      ),
+      RegEntry(
+        SysRegs.MtimecmpHi.offset,
+        Some(compare(63, 32)),
+        Some(data => compare := data ## compare(31, 0))
+      ),
+      RegMap.ro(SysRegs.Event.offset, events),
+      RegMap.rw(SysRegs.EventEnable.offset, enable),
+      RegMap.ro(SysRegs.FlashPending.offset, io.flash),
+      RegMap.ro(SysRegs.CorePending.offset, io.core),
+      RegEntry(SysRegs.ConsoleTx.offset, Some(io.space), Some(_ => io.put.valid := true.B)),
+      RegMap.pop(SysRegs.ConsoleRx.offset, io.get) { io.getTake := true.B },
+      RegMap.pop(SysRegs.SleepCyclesLo.offset, sleep(31, 0)) { sleepHigh := sleep(63, 32) },
+      RegMap.ro(SysRegs.SleepCyclesHi.offset, sleepHigh),
+      RegMap.ro(SysRegs.BootArg.offset, io.bootArg)
+    )
+  )
+
+}

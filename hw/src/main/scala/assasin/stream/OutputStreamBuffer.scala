@@ -1,0 +1,177 @@
+package assasin.stream
+
+import chisel3._
+import chisel3.util.{Cat, Decoupled, UIntToOH, Valid}
+
+import assasin.core.DualBankRam
+
+/** StreamStore and ReadOStream as the pipeline asks for them, see [[assasin.core.StreamPortIO]]. */
+class OutputStreamOpIO extends Bundle {
+  val store  = Output(Bool())
+  val read   = Output(Bool())
+  val stream = Output(UInt(3.W))
+  val size   = Output(UInt(2.W))
+
+  /** Data of a StreamStore, distance of ReadOStream. */
+  val operand    = Output(UInt(32.W))
+  val stall      = Input(Bool())
+  val rangeError = Input(Bool())
+  val rdata      = Input(UInt(32.W))
+}
+
+/** OHEAD and OTAIL of one stream, same cycle. */
+class OutputPeekIO extends Bundle {
+  val stream = Output(UInt(3.W))
+  val head   = Input(UInt(32.W))
+  val tail   = Input(UInt(32.W))
+}
+
+/** Read port for the drain: eight bytes, in the cycle after `req.fire`. */
+class DrainReadIO extends Bundle {
+  val req  = Decoupled(new DrainReadReq)
+  val data = Input(UInt(64.W))
+}
+
+/** Position, 8-byte aligned, to read. */
+class DrainReadReq extends Bundle {
+  val stream = UInt(3.W)
+  val pos    = UInt(32.W)
+}
+
+/** `bytes` of an output stream. */
+class StreamSpan extends Bundle {
+  val stream = UInt(3.W)
+  val bytes  = UInt(17.W)
+}
+
+/** Ports of [[OutputStreamBuffer]]. */
+class OutputStreamBufferIO(bytes: Int) extends Bundle {
+  val partition = Input(new StreamPartition(bytes))
+  val clear     = Input(Bool())
+  val op        = Flipped(new OutputStreamOpIO)
+  val drain     = Flipped(new DrainReadIO)
+
+  /** A drain was queued / has finished: its bytes are covered / free. */
+  val cover = Flipped(Valid(new StreamSpan))
+  val free  = Flipped(Decoupled(new StreamSpan))
+
+  /** OTAIL set by the firmware: everything up to a ring before it counts as drained. Not together with `cover`. */
+  val writeTail = Flipped(Valid(new PointerWrite))
+  val peek      = Vec(2, Flipped(new OutputPeekIO))
+
+  /** Bit s: stream s holds a page of bytes not covered by a drain; follows the Head within nine cycles. */
+  val ready = Output(UInt(8.W))
+}
+
+/** Output stream buffer of one core: ring memory, Heads and Tails, and which streams hold a page that no drain covers yet.
+  *
+  * StreamStore completes in its cycle unless the ring is full. ReadOStream takes three cycles.
+  */
+class OutputStreamBuffer(bytes: Int) extends Module {
+  val io = IO(new OutputStreamBufferIO(bytes))
+
+  private val part  = io.partition
+  private val ram   = Module(new DualBankRam(bytes, granuleBits = 8))
+  private val heads = Module(new PointerFile(4))
+  private val tails = Module(new PointerFile(4))
+  // Position up to which drains are queued.
+  private val covered = Module(new PointerFile(2))
+
+  heads.io.clear     := io.clear
+  heads.io.initial   := 0.U
+  tails.io.clear     := io.clear
+  tails.io.initial   := part.ring
+  covered.io.clear   := io.clear
+  covered.io.initial := 0.U
+
+  // ---- StreamStore ----------------------------------------------------------------------------------------------------------
+  private val width = (1.U(3.W) << io.op.size)(2, 0)
+  private val pos   = heads.io.value(0)
+  heads.io.stream(0) := io.op.stream
+  tails.io.stream(0) := io.op.stream
+  private val fits   = (tails.io.value(0) - pos).asSInt >= width.zext
+  private val stored = io.op.store && fits
+  private val past   = pos + width
+  heads.io.write.valid       := stored
+  heads.io.write.bits.stream := io.op.stream
+  heads.io.write.bits.value  := past
+
+  // Eight lanes from the word that holds `pos`; if that is an odd word the halves change places and the even one is a row on.
+  private val lanes    = (io.op.operand << Cat(pos(1, 0), 0.U(3.W))).pad(64)
+  private val laneMask = (Cat(0.U(4.W), io.op.size(1), io.op.size(1), io.op.size.orR, 1.U(1.W)) << pos(1, 0))(7, 0)
+  ram.io.writeEn       := stored
+  ram.io.write.evenRow := part.offset(io.op.stream, pos + 4.U)(part.offsetBits - 1, 3)
+  ram.io.write.oddRow  := part.offset(io.op.stream, pos)(part.offsetBits - 1, 3)
+  ram.io.write.data    := Mux(pos(2), Cat(lanes(31, 0), lanes(63, 32)), lanes)
+  ram.io.write.mask    := Mux(pos(2), Cat(laneMask(3, 0), laneMask(7, 4)), laneMask)
+
+  // ---- ReadOStream: position and range, memory, data --------------------------------------------------------------------------
+  private val far      = RegInit(0.U(8.W))
+  private val phase    = RegInit(0.U(2.W))
+  private val badRange = Reg(Bool())
+  private val readPos  = Reg(UInt(32.W))
+  private val readDone = phase === 2.U || phase === 1.U && badRange
+  when(stored && past(31)) { far := far | UIntToOH(io.op.stream, 8) }
+  when(io.clear) { far := 0.U }
+  phase := Mux(!io.op.read || readDone, 0.U, phase + 1.U)
+  when(phase === 0.U) {
+    readPos := pos - io.op.operand
+    badRange := io.op.operand < width || io.op.operand > part.ring ||
+      !far(io.op.stream) && io.op.operand > pos
+  }
+  io.op.stall      := io.op.store && !fits || io.op.read && !readDone
+  io.op.rangeError := badRange
+
+  // ---- Memory read: ReadOStream goes first ------------------------------------------------------------------------------------
+  private val coreReads  = io.op.read && phase === 1.U
+  private val nextStream = Mux(coreReads, io.op.stream, io.drain.req.bits.stream)
+  private val nextPos    = Mux(coreReads, readPos, io.drain.req.bits.pos)
+  ram.io.read.evenRow := part.offset(nextStream, nextPos + 4.U)(part.offsetBits - 1, 3)
+  ram.io.read.oddRow  := part.offset(nextStream, nextPos)(part.offsetBits - 1, 3)
+  io.drain.req.ready  := !coreReads
+  io.drain.data       := Cat(ram.io.read.odd, ram.io.read.even)
+  private val words = Mux(readPos(2), Cat(ram.io.read.even, ram.io.read.odd), io.drain.data)
+  io.op.rdata := (words >> Cat(readPos(1, 0), 0.U(3.W)))(31, 0)
+
+  // ---- OTAIL ----------------------------------------------------------------------------------------------------------------
+  tails.io.stream(3) := io.free.bits.stream
+  io.free.ready      := !io.writeTail.valid
+  tails.io.write.valid := io.writeTail.valid || io.free.valid
+  tails.io.write.bits.stream := Mux(io.writeTail.valid, io.writeTail.bits.stream, io.free.bits.stream)
+  tails.io.write.bits.value := Mux(
+    io.writeTail.valid,
+    io.writeTail.bits.value,
+    tails.io.value(3) + io.free.bits.bytes
+  )
+
+  // ---- Pages for the firmware -------------------------------------------------------------------------------------------------
+  private val ready = RegInit(0.U(8.W))
+  private val scan  = RegInit(0.U(3.W))
+  heads.io.stream(3)   := scan
+  covered.io.stream(0) := scan
+  covered.io.stream(1) := io.cover.bits.stream
+  private val behind = heads.io.value(3) - covered.io.value(0)
+  private val holds  = behind.asSInt > part.pageMask.zext
+  scan  := scan + 1.U
+  ready := Mux(holds, ready | UIntToOH(scan, 8), ready & ~UIntToOH(scan, 8))
+
+  covered.io.write.valid       := io.cover.valid || io.writeTail.valid
+  covered.io.write.bits.stream := Mux(io.cover.valid, io.cover.bits.stream, io.writeTail.bits.stream)
+  covered.io.write.bits.value := Mux(
+    io.cover.valid,
+    covered.io.value(1) + io.cover.bits.bytes,
+    io.writeTail.bits.value - part.ring
+  )
+  // The firmware must not see a page that its drain has just covered: not ready until looked at again.
+  when(covered.io.write.valid) { ready := ready & ~UIntToOH(covered.io.write.bits.stream, 8) }
+  when(io.clear) { ready := 0.U }
+  io.ready := ready
+
+  // ---- Peek -----------------------------------------------------------------------------------------------------------------
+  for (i <- 0 until 2) {
+    heads.io.stream(1 + i) := io.peek(i).stream
+    tails.io.stream(1 + i) := io.peek(i).stream
+    io.peek(i).head        := heads.io.value(1 + i)
+    io.peek(i).tail        := tails.io.value(1 + i)
+  }
+}

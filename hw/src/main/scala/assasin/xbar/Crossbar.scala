@@ -1,0 +1,62 @@
+package assasin.xbar
+
+import assasin.SocParams
+import chisel3._
+import chisel3.util.Decoupled
+
+/** Ports of the crossbar. */
+class CrossbarIO(p: SocParams) extends Bundle {
+
+  /** Sources: page data of the channels, output drains of the cores, DRAM reader, fill engine. */
+  val channels = Vec(p.channels, Flipped(Decoupled(new XbarBeat)))
+  val drains   = Vec(p.cores, Flipped(Decoupled(new XbarBeat)))
+  val reader   = Flipped(Decoupled(new XbarBeat))
+  val fill     = Flipped(Decoupled(new XbarBeat))
+
+  /** Destinations: cores, program buffers of the channels, DRAM writer. */
+  val toCores    = Vec(p.cores, Decoupled(new XbarBeat))
+  val toChannels = Vec(p.channels, Decoupled(new XbarBeat))
+  val toDram     = Decoupled(new XbarBeat)
+
+  /** Pulse: a whole packet for DRAM has left its source. */
+  val dramAccepted = Output(Bool())
+
+  /** Cores and channels are in reset (and so must be this module): what the DRAM reader still sends is dropped. */
+  val flush = Input(Bool())
+}
+
+/** Packet crossbar between flash channels, cores and DRAM; see docs/architecture.md "Crossbar". Only the legal pairs are built:
+  * cores take from channels and DRAM reader, program buffers from the DRAM reader, DRAM from channels, drains and fill engine.
+  *
+  * @param coreToCore also lets drains send to other cores' input buffers (function pipelines)
+  */
+class Crossbar(p: SocParams, coreToCore: Boolean = false) extends Module {
+  val io = IO(new CrossbarIO(p))
+
+  private val pages   = io.channels.toSeq
+  private val drains  = io.drains.toSeq
+  private val sources = pages ++ drains ++ Seq(io.reader, io.fill)
+
+  /** Per source, whether each destination takes its beat. */
+  private val takes = sources.map(s => s -> scala.collection.mutable.ArrayBuffer.empty[Bool])
+
+  private def destination(number: Int, from: Seq[chisel3.util.DecoupledIO[XbarBeat]], to: chisel3.util.DecoupledIO[XbarBeat]) = {
+    val d = Module(new XbarDestination(from.size)).suggestName(s"dst$number")
+    d.io.request := VecInit(from.map(s => s.valid && s.bits.dst === number.U)).asUInt
+    d.io.beat.zip(from).foreach { case (port, s) => port := s.bits }
+    for ((s, i) <- from.zipWithIndex) takes.find(_._1 eq s).get._2 += d.io.take(i)
+    to <> d.io.out
+    d
+  }
+
+  for (i <- 0 until p.cores) {
+    val others = if (coreToCore) drains.patch(i, Nil, 1) else Nil
+    destination(XbarPort.core(i), (pages :+ io.reader) ++ others, io.toCores(i))
+  }
+  for (i <- 0 until p.channels) destination(XbarPort.channel(p.cores, i), Seq(io.reader), io.toChannels(i))
+  private val dram = destination(XbarPort.dram(p.cores, p.channels), pages ++ drains :+ io.fill, io.toDram)
+  io.dramAccepted := dram.io.taken
+
+  for ((s, taken) <- takes) s.ready := taken.reduce(_ || _)
+  when(io.flush) { io.reader.ready := true.B }
+}

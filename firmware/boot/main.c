@@ -12,9 +12,16 @@
 #define POLL_STREAMS 2048u
 #define POLL_POST    1024u
 
+#ifdef ASSASIN_HOST_BUILD
+#define FIRMWARE_ENTRY __attribute__((visibility("default")))
+#else
+#define FIRMWARE_ENTRY
 int main(void);
-void firmware_boot(void);
-void firmware_step(void);
+#endif
+
+/* The native tests drive the firmware by these two. */
+FIRMWARE_ENTRY void firmware_boot(void);
+FIRMWARE_ENTRY void firmware_step(void);
 
 static uint64_t timer_at;
 static uint64_t poll_at;

@@ -1,0 +1,234 @@
+// Drives one Verilated StreamCore: clock, register bus, crossbar packets in, drain packets out, retired instructions.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "VStreamCore.h"
+#include "assasin_contract.h"
+
+namespace cosim {
+
+/// A retired instruction or a trap, as the trace port shows it.
+struct Commit {
+    uint64_t cycle;
+    uint32_t pc, insn;
+    bool wen;
+    unsigned rd;
+    uint32_t wdata;
+    bool trap;
+    uint32_t cause, tval;
+    bool stream_end;
+};
+
+/// One crossbar packet to the core.
+struct Packet {
+    uint32_t addr;
+    std::vector<uint8_t> bytes; ///< 1 to 64
+    bool to_stream = false;
+    unsigned stream = 0;
+    bool mark = false;
+};
+
+/// What the drain sent.
+struct OutPacket {
+    uint32_t addr;
+    std::vector<uint8_t> bytes;
+};
+
+class Bench {
+  public:
+    explicit Bench(uint64_t seed) : rng(seed)
+    {
+        top.reset = 1;
+        top.io_hartId = 0;
+        top.io_regs_req_valid = 0;
+        top.io_in_valid = 0;
+        top.io_out_ready = 0;
+        for (int i = 0; i < 4; i++)
+            tick();
+        top.reset = 0;
+        tick();
+    }
+
+    /// One clock cycle.
+    void tick()
+    {
+        drive_in();
+        top.io_out_ready = out_percent >= 100 || static_cast<int>(rng() % 100) < out_percent;
+        top.clock = 0;
+        top.eval();
+        sample();
+        top.clock = 1;
+        top.eval();
+        cycle++;
+    }
+
+    void run(uint64_t cycles)
+    {
+        while (cycles--)
+            tick();
+    }
+
+    /// Register access; takes the cycles it takes.
+    uint32_t read(uint32_t offset) { return access(offset, false, 0); }
+    void write(uint32_t offset, uint32_t value) { access(offset, true, value); }
+
+    /// Sends all queued packets and lets the last one arrive.
+    void flush()
+    {
+        while (!queue.empty())
+            tick();
+        run(2);
+    }
+
+    /// Memory contents through the crossbar, 64 bytes a packet.
+    void load(uint32_t base, const void *data, size_t size)
+    {
+        const auto *p = static_cast<const uint8_t *>(data);
+        for (size_t at = 0; at < size; at += 64) {
+            Packet packet;
+            packet.addr = base + static_cast<uint32_t>(at);
+            packet.bytes.assign(p + at, p + std::min(size, at + 64));
+            queue.push_back(packet);
+        }
+        flush();
+    }
+    void load_program(const std::vector<uint32_t> &words) { load(ASSASIN_XB_IMEM_BASE, words.data(), words.size() * 4); }
+
+    void partition(unsigned s_log2, unsigned page_log2)
+    {
+        write(CORE_PARTITION, s_log2 << CORE_PARTITION_S_LOG2_SHIFT | page_log2 << CORE_PARTITION_PAGE_LOG2_SHIFT);
+        run(2);
+    }
+    void start(uint32_t entry)
+    {
+        write(CORE_ENTRY, entry);
+        write(CORE_CTRL, 1);
+    }
+    unsigned state() { return read(CORE_STATUS) & CORE_STATUS_STATE_MASK; }
+
+    /// Runs until the core is not RUNNING; false after `limit` cycles.
+    bool wait_stop(uint64_t limit)
+    {
+        for (uint64_t i = 0; i < limit; i += 16) {
+            run(16);
+            if (state() != CORE_STATE_RUNNING)
+                return true;
+        }
+        return false;
+    }
+
+    VStreamCore top;
+    std::mt19937_64 rng;
+    uint64_t cycle = 0;
+    std::deque<Commit> commits;
+    bool keep_commits = true;
+    std::deque<Packet> queue; ///< waiting to be sent
+    int in_percent = 100;     ///< chance that a beat is sent in a cycle
+    int out_percent = 100;    ///< chance that `out` is ready
+    std::vector<OutPacket> sent;
+
+  private:
+    void drive_in()
+    {
+        if (queue.empty() || (in_percent < 100 && static_cast<int>(rng() % 100) >= in_percent)) {
+            top.io_in_valid = 0;
+            return;
+        }
+        Packet &p = queue.front();
+        const size_t beats = (p.bytes.size() + 7) / 8;
+        uint64_t data = 0;
+        for (size_t i = 0; i < 8; i++) {
+            // Bytes past the packet's length are junk that must not reach a byte-exact memory.
+            const size_t at = in_beat * 8 + i;
+            const uint8_t byte = at < p.bytes.size() ? p.bytes[at] : 0xA5;
+            data |= static_cast<uint64_t>(byte) << (8 * i);
+        }
+        top.io_in_valid = 1;
+        top.io_in_bits_data = data;
+        top.io_in_bits_last = in_beat + 1 == beats;
+        top.io_in_bits_dst = 0;
+        top.io_in_bits_addr = p.addr;
+        top.io_in_bits_bytes = static_cast<uint8_t>(p.bytes.size());
+        top.io_in_bits_toStream = p.to_stream;
+        top.io_in_bits_stream = static_cast<uint8_t>(p.stream);
+        top.io_in_bits_mark = p.mark;
+        if (++in_beat == beats) {
+            in_beat = 0;
+            queue.pop_front();
+        }
+    }
+
+    void sample()
+    {
+        if (!top.io_in_ready)
+            fail("crossbar input not ready");
+        if (top.io_trace_valid && keep_commits)
+            commits.push_back({cycle, top.io_trace_pc, top.io_trace_insn, top.io_trace_wen != 0, top.io_trace_rd,
+                               top.io_trace_wdata, top.io_trace_trap != 0, top.io_trace_cause, top.io_trace_tval,
+                               top.io_trace_streamEnd != 0});
+        if (top.io_out_valid && top.io_out_ready)
+            take_out();
+        if (out_open && !top.io_out_valid)
+            fail("drain packet interrupted");
+    }
+
+    void take_out()
+    {
+        if (!out_open) {
+            sent.push_back({top.io_out_bits_addr, {}});
+            out_open = true;
+            if (top.io_out_bits_addr % 64 || top.io_out_bits_dst != 16 || top.io_out_bits_toStream || top.io_out_bits_bytes < 1 ||
+                top.io_out_bits_bytes > 64)
+                fail("malformed drain packet");
+        }
+        OutPacket &p = sent.back();
+        for (int i = 0; i < 8 && p.bytes.size() < top.io_out_bits_bytes; i++)
+            p.bytes.push_back(static_cast<uint8_t>(top.io_out_bits_data >> (8 * i)));
+        if (top.io_out_bits_last) {
+            if (p.bytes.size() != top.io_out_bits_bytes || p.addr != top.io_out_bits_addr)
+                fail("drain packet length");
+            out_open = false;
+        }
+    }
+
+    uint32_t access(uint32_t offset, bool write, uint32_t value)
+    {
+        top.io_regs_req_valid = 1;
+        top.io_regs_req_bits_addr = static_cast<uint16_t>(offset);
+        top.io_regs_req_bits_write = write;
+        top.io_regs_req_bits_wdata = value;
+        do
+            tick();
+        while (!top.io_regs_req_ready);
+        top.io_regs_req_valid = 0;
+        for (int i = 0; i < 8; i++) {
+            top.clock = 0;
+            top.eval();
+            const bool answered = top.io_regs_resp_valid;
+            const uint32_t data = top.io_regs_resp_bits;
+            tick();
+            if (answered)
+                return data;
+        }
+        fail("register access not answered");
+    }
+
+    [[noreturn]] void fail(const char *what)
+    {
+        std::fprintf(stderr, "cycle %llu: %s\n", static_cast<unsigned long long>(cycle), what);
+        std::abort();
+    }
+
+    size_t in_beat = 0;
+    bool out_open = false;
+};
+
+} // namespace cosim

@@ -1,0 +1,148 @@
+#include "spike.h"
+
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+#include <elf.h>
+
+#include "isa_program.h"
+
+namespace cosim {
+namespace {
+
+template <typename T> void put(std::string &out, const T &value)
+{
+    out.append(reinterpret_cast<const char *>(&value), sizeof value);
+}
+
+// One loadable segment, and a symbol table with `tohost`, by which spike learns that the program has ended.
+std::string elf_image(const std::vector<uint32_t> &words)
+{
+    const std::string names("\0tohost\0fromhost\0.text\0.symtab\0.strtab\0", 39);
+    const size_t code_at = 0x1000, code_size = words.size() * 4, symbols_at = code_at + code_size;
+    const size_t names_at = symbols_at + 3 * sizeof(Elf32_Sym), sections_at = (names_at + names.size() + 3) & ~size_t{3};
+
+    Elf32_Ehdr header{};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS32;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    header.e_type = ET_EXEC;
+    header.e_machine = EM_RISCV;
+    header.e_version = EV_CURRENT;
+    header.e_entry = kImemBase;
+    header.e_phoff = sizeof header;
+    header.e_shoff = static_cast<Elf32_Off>(sections_at);
+    header.e_ehsize = sizeof header;
+    header.e_phentsize = sizeof(Elf32_Phdr);
+    header.e_phnum = 1;
+    header.e_shentsize = sizeof(Elf32_Shdr);
+    header.e_shnum = 4;
+    header.e_shstrndx = 3;
+
+    Elf32_Phdr segment{};
+    segment.p_type = PT_LOAD;
+    segment.p_offset = static_cast<Elf32_Off>(code_at);
+    segment.p_vaddr = segment.p_paddr = kImemBase;
+    segment.p_filesz = segment.p_memsz = static_cast<Elf32_Word>(code_size);
+    segment.p_flags = PF_R | PF_W | PF_X;
+    segment.p_align = 4;
+
+    Elf32_Sym none{}, tohost{}, fromhost{};
+    tohost.st_name = 1;
+    tohost.st_value = kToHost;
+    tohost.st_info = ELF32_ST_INFO(STB_GLOBAL, STT_NOTYPE);
+    tohost.st_shndx = SHN_ABS;
+    fromhost = tohost;
+    fromhost.st_name = 8;
+    fromhost.st_value = kToHost + 8;
+
+    Elf32_Shdr null{}, text{}, symtab{}, strtab{};
+    text.sh_name = 17;
+    text.sh_type = SHT_PROGBITS;
+    text.sh_flags = SHF_ALLOC | SHF_EXECINSTR | SHF_WRITE;
+    text.sh_addr = kImemBase;
+    text.sh_offset = static_cast<Elf32_Off>(code_at);
+    text.sh_size = static_cast<Elf32_Word>(code_size);
+    symtab.sh_name = 23;
+    symtab.sh_type = SHT_SYMTAB;
+    symtab.sh_offset = static_cast<Elf32_Off>(symbols_at);
+    symtab.sh_size = 3 * sizeof(Elf32_Sym);
+    symtab.sh_link = 3;
+    symtab.sh_info = 1;
+    symtab.sh_entsize = sizeof(Elf32_Sym);
+    strtab.sh_name = 31;
+    strtab.sh_type = SHT_STRTAB;
+    strtab.sh_offset = static_cast<Elf32_Off>(names_at);
+    strtab.sh_size = static_cast<Elf32_Word>(names.size());
+
+    std::string out;
+    put(out, header);
+    put(out, segment);
+    out.resize(code_at);
+    out.append(reinterpret_cast<const char *>(words.data()), code_size);
+    put(out, none);
+    put(out, tohost);
+    put(out, fromhost);
+    out += names;
+    out.resize(sections_at);
+    for (const Elf32_Shdr &section : {null, text, symtab, strtab})
+        put(out, section);
+    return out;
+}
+
+} // namespace
+
+Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words)
+{
+    const std::string file = folder + "/program.elf";
+    std::ofstream stream(file, std::ios::binary);
+    const std::string image = elf_image(words);
+    stream.write(image.data(), static_cast<std::streamsize>(image.size()));
+    stream.close();
+    if (!stream)
+        throw std::runtime_error("cannot write " + file);
+    char command[512];
+    std::snprintf(command, sizeof command,
+                  "exec timeout 300 spike --isa=rv32im_zicsr_zicntr_zifencei --priv=m -m0x%x:0x%x,0x%x:0x%x --log-commits --log=/dev/stdout "
+                  "%s </dev/null 2>%s/spike.err",
+                  kImemBase, kImemBytes, kSpadBase, kSpadBytes, file.c_str(), folder.c_str());
+    pipe = popen(command, "r");
+    if (!pipe)
+        throw std::runtime_error("cannot start spike");
+}
+
+Spike::~Spike()
+{
+    if (pipe)
+        pclose(pipe);
+}
+
+bool Spike::next(SpikeCommit &commit)
+{
+    // core   0: 3 0x80000000 (0x00000297) x5  0x80000000 mem ...
+    char line[256];
+    while (std::fgets(line, sizeof line, pipe)) {
+        const char *p = std::strstr(line, ": 3 0x");
+        if (!p)
+            continue;
+        char *end;
+        commit.pc = static_cast<uint32_t>(std::strtoul(p + 4, &end, 16));
+        commit.insn = static_cast<uint32_t>(std::strtoul(end + 2, &end, 16));
+        commit.wen = false;
+        if (*end == ')')
+            end++;
+        if (end[0] == ' ' && end[1] == 'x' && end[2] >= '0' && end[2] <= '9') {
+            commit.wen = true;
+            commit.rd = static_cast<unsigned>(std::strtoul(end + 2, &end, 10));
+            commit.wdata = static_cast<uint32_t>(std::strtoul(end, &end, 16));
+        }
+        started |= commit.pc == kImemBase;
+        if (started)
+            return true;
+    }
+    return false;
+}
+
+} // namespace cosim

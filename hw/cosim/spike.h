@@ -1,0 +1,35 @@
+// The independent reference: runs a program in spike and reads its commit log.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace cosim {
+
+/// One retired instruction of the reference. Traps do not appear; their effects show in the handler's CSR reads.
+struct SpikeCommit {
+    uint32_t pc, insn;
+    bool wen;
+    unsigned rd;
+    uint32_t wdata;
+};
+
+class Spike {
+  public:
+    /// Writes an ELF image into `folder` and starts spike on it. Throws std::runtime_error.
+    Spike(const std::string &folder, const std::vector<uint32_t> &words);
+    ~Spike();
+    Spike(const Spike &) = delete;
+    Spike &operator=(const Spike &) = delete;
+
+    /// Next commit inside the program (the boot ROM's are skipped); false when spike has ended.
+    bool next(SpikeCommit &commit);
+
+  private:
+    FILE *pipe = nullptr;
+    bool started = false;
+};
+
+} // namespace cosim

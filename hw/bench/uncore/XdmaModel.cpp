@@ -108,8 +108,8 @@ void XdmaModel::drive(uint64_t) {
 
     top_.io_board_h2c_ready = h2c_.size() < 8 && !hesitates();
     top_.io_board_c2h_ready = c2h_.size() < 8 && !hesitates();
-    top_.io_board_h2c_sts = h2cSts_;
-    top_.io_board_c2h_sts = c2hSts_;
+    top_.io_board_h2c_sts = stop ? 0 : h2cSts_;
+    top_.io_board_c2h_sts = stop ? 0 : c2hSts_;
 }
 
 void XdmaModel::sample(uint64_t) {

@@ -44,6 +44,9 @@ class XdmaModel {
 
     /// Descriptors are accepted but not carried out.
     bool stalled = false;
+
+    /// The engines have stopped: their Run bits read 0.
+    bool stop = false;
     uint8_t response = 0;
     std::vector<uint8_t> readData;
     uint64_t h2cCount = 0, c2hCount = 0;

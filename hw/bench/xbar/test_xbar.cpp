@@ -172,7 +172,8 @@ TEST_F(Xbar, RandomTraffic) {
                 dramPacket(16 + i, bench.drains[i]);
             }
         }
-        if (rng() % 2) {
+        const uint32_t space = bench.load(ASSASIN_HDMA_BASE + HDMA_SPACE) >> HDMA_SPACE_COPY_SHIFT;
+        if (rng() % 2 && (space & 0xff) > 0) {
             const uint32_t src = readBase + 64 * (rng() % 512);
             const unsigned core = rng() % CORES, bytes = 1 + rng() % 8192;
             const uint32_t offset = 8 * (rng() % 1024);

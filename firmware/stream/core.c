@@ -356,14 +356,14 @@ static void end_check(struct core *c) {
     if (c->discarding) {
         nand_discard(c->index, false);
     }
-    uint32_t status = c->status;
+    request_count_piece(r, c->status);
     if (!r->detached) {
         report(c);
     }
     c->phase = CORE_FREE;
     c->request = NULL;
     r->running--;
-    request_piece_ended(r, status);
+    request_piece_ended(r);
     scomp_schedule();
 }
 

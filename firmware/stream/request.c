@@ -68,9 +68,12 @@ static void ended(struct request *r) {
     settle(r);
 }
 
-void request_piece_ended(struct request *r, uint32_t status) {
+void request_count_piece(struct request *r, uint32_t status) {
     r->ended++;
     r->failed += status != SCOMP_STATUS_OK;
+}
+
+void request_piece_ended(struct request *r) {
     if (r->ended == r->pieces) {
         ended(r);
     }
@@ -321,7 +324,10 @@ static bool report_aborted(struct request *r, uint32_t piece) {
         for (uint32_t i = 0; i < sizeof(struct scomp_report); i += 4) {
             hal_write(at + sizeof header + i, 0);
         }
+        request_count_piece(r, SCOMP_STATUS_ABORTED);
         result_ready(r, id);
+    } else {
+        request_count_piece(r, SCOMP_STATUS_ABORTED);
     }
     return true;
 }
@@ -334,7 +340,7 @@ static bool schedule_request(struct request *r) {
                 return true;
             }
             r->next_piece++;
-            request_piece_ended(r, SCOMP_STATUS_ABORTED);
+            request_piece_ended(r);
             continue;
         }
         if ((r->max_cores != 0 && r->running >= r->max_cores) || !result_room(r)) {

@@ -95,8 +95,10 @@ bool scomp_abort_waiter(struct nvme_cmd *cmd);
 bool scomp_idle(void);
 /** Give free cores pieces. */
 void scomp_schedule(void);
-/** A piece ended with `status`. */
-void request_piece_ended(struct request *r, uint32_t status);
+/** Count a piece that ended with `status`: before its report becomes readable, so that the read that takes the last report knows. */
+void request_count_piece(struct request *r, uint32_t status);
+/** A counted piece is done with. The request may be gone afterwards. */
+void request_piece_ended(struct request *r);
 
 /* ---- result.c ---- */
 

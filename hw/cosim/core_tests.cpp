@@ -1,4 +1,5 @@
-// Directed tests of one StreamCore: traps, CSRs, registers, crossbar windows, streams, drains, and the cost of instructions.
+// Directed tests of one StreamCore: traps, CSRs, registers, crossbar windows, streams, drains, and the cost of
+// instructions.
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -17,17 +18,17 @@ Checks checks;
 constexpr uint32_t kSpad = 0x10000000;
 constexpr uint32_t kTrapped = CORE_STATE_TRAPPED, kExited = CORE_STATE_EXITED, kHung = CORE_STATE_HUNG;
 
-void li(std::vector<Word> &code, unsigned rd, uint32_t value)
-{
+void li(std::vector<Word> &code, unsigned rd, uint32_t value) {
     const int32_t low = static_cast<int32_t>(value << 20) >> 20;
     code.push_back(lui(rd, value - static_cast<uint32_t>(low)));
     code.push_back(addi(rd, rd, low));
 }
 
-uint32_t cause(Bench &b) { return b.read(CORE_STATUS) >> CORE_STATUS_CAUSE_SHIFT & CORE_STATUS_CAUSE_MASK; }
+uint32_t cause(Bench &b) {
+    return b.read(CORE_STATUS) >> CORE_STATUS_CAUSE_SHIFT & CORE_STATUS_CAUSE_MASK;
+}
 
-void run_program(Bench &b, const std::vector<Word> &code, uint32_t entry = 0)
-{
+void run_program(Bench &b, const std::vector<Word> &code, uint32_t entry = 0) {
     b.write(CORE_CTRL, 0);
     b.load_program(code);
     b.commits.clear();
@@ -41,8 +42,7 @@ struct Trap {
     uint32_t cause, pc, tval;
 };
 
-void test_traps()
-{
+void test_traps() {
     checks.test = "traps";
     const std::vector<Trap> traps = {
         {"illegal zero", {nop, 0}, 2, 4, 0},
@@ -101,8 +101,7 @@ void test_traps()
     }
 }
 
-void test_exit_and_restart()
-{
+void test_exit_and_restart() {
     checks.test = "exit and restart";
     Bench b(2);
     b.partition(0, 12);
@@ -151,8 +150,7 @@ void test_exit_and_restart()
 }
 
 // Runs code that leaves its answer in a0.
-uint32_t answer(const std::vector<Word> &code, uint32_t hart = 0)
-{
+uint32_t answer(const std::vector<Word> &code, uint32_t hart = 0) {
     Bench b(3);
     b.top.io_hartId = hart;
     b.partition(1, 12);
@@ -163,8 +161,7 @@ uint32_t answer(const std::vector<Word> &code, uint32_t hart = 0)
     return b.read(CORE_EXIT_CODE);
 }
 
-void test_csrs()
-{
+void test_csrs() {
     checks.test = "CSRs";
     checks.equal("misa", answer({csrr(10, kMisa)}), 0x40001100);
     checks.equal("misa ignores writes", answer({csrw(kMisa, 0), csrr(10, kMisa)}), 0x40001100);
@@ -172,39 +169,60 @@ void test_csrs()
     checks.equal("mstatus fields", answer({addi(5, 0, -1), csrw(kMstatus, 5), csrr(10, kMstatus)}), 0x1888);
     checks.equal("mie fields", answer({addi(5, 0, -1), csrw(kMie, 5), csrr(10, kMie)}), 0x888);
     checks.equal("mip", answer({addi(5, 0, -1), csrw(kMip, 5), csrr(10, kMip)}), 0);
-    checks.equal("mtvec mode is direct", answer({addi(5, 0, 15), csrrw(0, kMtvec, 5), csrr(10, kMtvec), csrw(kMtvec, 0)}), 12);
+    checks.equal("mtvec mode is direct",
+                 answer({addi(5, 0, 15), csrrw(0, kMtvec, 5), csrr(10, kMtvec), csrw(kMtvec, 0)}), 12);
     checks.equal("mepc is word aligned", answer({addi(5, 0, -1), csrw(kMepc, 5), csrr(10, kMepc)}), 0xfffffffc);
     checks.equal("mhartid", answer({csrr(10, kMhartid)}, 5), 5);
     checks.equal("mscratch set and clear",
-                 answer({addi(5, 0, 0x7f), csrw(kMscratch, 5), csr(7, 0, kMscratch, 3), csr(6, 10, kMscratch, 0)}), 0x7c);
+                 answer({addi(5, 0, 0x7f), csrw(kMscratch, 5), csr(7, 0, kMscratch, 3), csr(6, 10, kMscratch, 0)}),
+                 0x7c);
     checks.equal("csrrw reads the old value", answer({csr(5, 0, kMscratch, 9), csrrw(10, kMscratch, 0)}), 9);
-    checks.equal("identification reads 0", answer({csrr(5, 0xf11), csrr(6, 0xf12), csrr(7, 0xf13), add(10, 5, 6), add(10, 10, 7)}), 0);
-    checks.equal("event counters read 0", answer({csrw(0xb03, 10), csrr(5, 0xb03), csrr(6, 0xb9f), csrr(7, 0x323), add(10, 5, 6), add(10, 10, 7)}), 0);
+    checks.equal("identification reads 0",
+                 answer({csrr(5, 0xf11), csrr(6, 0xf12), csrr(7, 0xf13), add(10, 5, 6), add(10, 10, 7)}), 0);
+    checks.equal(
+        "event counters read 0",
+        answer({csrw(0xb03, 10), csrr(5, 0xb03), csrr(6, 0xb9f), csrr(7, 0x323), add(10, 5, 6), add(10, 10, 7)}), 0);
     checks.equal("no triggers", answer({csrw(0x7a0, 10), csrr(5, 0x7a0), csrr(6, 0x7a1), add(10, 5, 6)}), 0);
     checks.equal("minstret counts what came before", answer({csrw(kMinstret, 0), nop, nop, csrr(10, kMinstret)}), 2);
     checks.equal("minstret after a write", answer({addi(5, 0, 100), csrw(kMinstret, 5), csrr(10, kMinstret)}), 100);
-    checks.equal("mcycle counts", answer({csrw(kMcycle, 0), csrr(5, kMcycle), nop, nop, csrr(6, kCycle), sub(10, 6, 5)}), 3);
-    checks.equal("mcycle carries", answer({addi(5, 0, -1), csrw(kMcycleh, 0), csrw(kMcycle, 5), nop, nop, csrr(10, 0xc80)}), 1);
+    checks.equal("mcycle counts",
+                 answer({csrw(kMcycle, 0), csrr(5, kMcycle), nop, nop, csrr(6, kCycle), sub(10, 6, 5)}), 3);
+    checks.equal("mcycle carries",
+                 answer({addi(5, 0, -1), csrw(kMcycleh, 0), csrw(kMcycle, 5), nop, nop, csrr(10, 0xc80)}), 1);
     checks.equal("STREAMCFG of 2 streams", answer({csrr(10, ASSASIN_CSR_STREAMCFG)}), 15 << 8 | 2);
     checks.equal("IEND unknown", answer({csrr(10, ASSASIN_CSR_IEND + 1)}), 0xffffffff);
     checks.equal("OTAIL starts at the ring", answer({csrr(10, ASSASIN_CSR_OTAIL)}), 0x8000);
-    checks.equal("SEPILOGUE", answer({addi(5, 0, 0x123), csrw(ASSASIN_CSR_SEPILOGUE, 5), csrr(10, ASSASIN_CSR_SEPILOGUE)}), 0x120);
+    checks.equal("SEPILOGUE",
+                 answer({addi(5, 0, 0x123), csrw(ASSASIN_CSR_SEPILOGUE, 5), csrr(10, ASSASIN_CSR_SEPILOGUE)}), 0x120);
     checks.equal("WFI and fences do nothing", answer({wfi, fence_i, 0x0ff0000f, addi(10, 0, 1)}), 1);
 
     // A handler sees cause, value and PC, and MRET restores the interrupt enable.
     checks.test = "trap handler";
     const std::vector<Word> code = {
-        addi(5, 0, 40), csrw(kMtvec, 5), csr(6, 0, kMstatus, 8), // MIE
-        ecall,                                                   // 12
-        csrr(11, kMstatus), add(10, 10, 11), csrw(kMtvec, 0), ecall, nop, nop,
+        addi(5, 0, 40),
+        csrw(kMtvec, 5),
+        csr(6, 0, kMstatus, 8), // MIE
+        ecall,                  // 12
+        csrr(11, kMstatus),
+        add(10, 10, 11),
+        csrw(kMtvec, 0),
+        ecall,
+        nop,
+        nop,
         // 40:
-        csrr(10, kMcause), csrr(6, kMepc), add(10, 10, 6), csrr(7, kMstatus), add(10, 10, 7), addi(6, 6, 4), csrw(kMepc, 6), mret,
+        csrr(10, kMcause),
+        csrr(6, kMepc),
+        add(10, 10, 6),
+        csrr(7, kMstatus),
+        add(10, 10, 7),
+        addi(6, 6, 4),
+        csrw(kMepc, 6),
+        mret,
     };
     checks.equal("sum", answer(code), 11 + 12 + 0x1880 + 0x1888);
 }
 
-void test_windows()
-{
+void test_windows() {
     checks.test = "crossbar windows";
     Bench b(4);
     b.partition(0, 12);
@@ -235,9 +253,10 @@ void test_windows()
 }
 
 // A page of stream `s` at `pos`, byte = hash of position.
-uint8_t stream_byte(unsigned s, uint32_t pos) { return static_cast<uint8_t>((pos * 2654435761u >> 13) + s * 37); }
-void send_page(Bench &b, unsigned s, uint32_t pos, uint32_t bytes)
-{
+uint8_t stream_byte(unsigned s, uint32_t pos) {
+    return static_cast<uint8_t>((pos * 2654435761u >> 13) + s * 37);
+}
+void send_page(Bench &b, unsigned s, uint32_t pos, uint32_t bytes) {
     for (uint32_t at = 0; at < bytes; at += 64) {
         Packet p;
         p.addr = pos + at;
@@ -250,8 +269,7 @@ void send_page(Bench &b, unsigned s, uint32_t pos, uint32_t bytes)
     }
 }
 
-void test_marks()
-{
+void test_marks() {
     checks.test = "slot marks";
     Bench b(5);
     for (unsigned s_log2 = 0; s_log2 < 4; s_log2++) {
@@ -285,8 +303,7 @@ void test_marks()
     checks.equal("no mark survives a CLEAR", b.read(CORE_ITAIL), 0);
 }
 
-void test_end_of_stream()
-{
+void test_end_of_stream() {
     checks.test = "end of stream";
     Bench b(6);
     b.partition(0, 9);
@@ -301,14 +318,18 @@ void test_end_of_stream()
     checks.equal("pc", b.read(CORE_PC), 8);
     checks.equal("IHEAD", b.read(CORE_IHEAD), 4);
     // With one: rd is not written, smaller loads still work.
-    code = {addi(5, 0, 24), csrw(ASSASIN_CSR_SEPILOGUE, 5), addi(10, 0, 5), stream_load(2, 10, 0), addi(10, 0, 99), ecall,
-            addi(10, 10, 1), stream_load(5, 6, 0), add(10, 10, 6), ecall};
+    code = {addi(5, 0, 24),  csrw(ASSASIN_CSR_SEPILOGUE, 5),
+            addi(10, 0, 5),  stream_load(2, 10, 0),
+            addi(10, 0, 99), ecall,
+            addi(10, 10, 1), stream_load(5, 6, 0),
+            add(10, 10, 6),  ecall};
     run_program(b, code);
     checks.equal("state", b.state(), kExited);
     checks.equal("exit code", b.read(CORE_EXIT_CODE), 6u + stream_byte(0, 4) + (stream_byte(0, 5) << 8));
     // The end becomes known while the core waits.
     b.write(CORE_CTRL, 2);
-    b.load_program({addi(5, 0, 16), csrw(ASSASIN_CSR_SEPILOGUE, 5), stream_load(4, 5, 0), ebreak, addi(10, 0, 3), ecall});
+    b.load_program(
+        {addi(5, 0, 16), csrw(ASSASIN_CSR_SEPILOGUE, 5), stream_load(4, 5, 0), ebreak, addi(10, 0, 3), ecall});
     b.start(0);
     b.run(100);
     checks.equal("waits for input", b.read(CORE_STATUS) & 0xff, CORE_STATE_RUNNING | 1u << CORE_STATUS_WAIT_IN_SHIFT);
@@ -318,8 +339,7 @@ void test_end_of_stream()
     checks.is_true("waiting was counted", b.read(CORE_WAIT_IN_CYCLES_LO) > 50);
 }
 
-void test_drain()
-{
+void test_drain() {
     checks.test = "drain";
     Bench b(7);
     b.partition(1, 10); // two streams of 32 KiB
@@ -330,7 +350,8 @@ void test_drain()
     b.load_program(code);
     b.start(0);
     b.run(40000);
-    checks.equal("waits for room on stream 1", b.read(CORE_STATUS) & 0xff, CORE_STATE_RUNNING | 1u << CORE_STATUS_WAIT_OUT_SHIFT | 1u << CORE_STATUS_STREAM_ID_SHIFT);
+    checks.equal("waits for room on stream 1", b.read(CORE_STATUS) & 0xff,
+                 CORE_STATE_RUNNING | 1u << CORE_STATUS_WAIT_OUT_SHIFT | 1u << CORE_STATUS_STREAM_ID_SHIFT);
     checks.equal("OHEAD", b.read(CORE_OHEAD + 4), 32768);
     checks.equal("OUT_READY", b.read(CORE_OUT_READY), 2);
     checks.equal("EVENT", b.read(CORE_EVENT), 4);
@@ -382,8 +403,7 @@ void test_drain()
     checks.equal("OTAIL", b.read(CORE_OTAIL), 32768);
 }
 
-void test_registers()
-{
+void test_registers() {
     checks.test = "registers";
     Bench b(8);
     b.write(CORE_PARTITION, 3 | 12 << CORE_PARTITION_PAGE_LOG2_SHIFT);
@@ -421,8 +441,7 @@ void test_registers()
 }
 
 // Cycles between the commits of the first and the second instruction at `pc`.
-uint64_t cycles_between(const Bench &b, uint32_t first_pc, uint32_t last_pc)
-{
+uint64_t cycles_between(const Bench &b, uint32_t first_pc, uint32_t last_pc) {
     uint64_t first = 0, last = 0;
     for (const Commit &c : b.commits) {
         if (c.pc == first_pc && !first)
@@ -433,8 +452,7 @@ uint64_t cycles_between(const Bench &b, uint32_t first_pc, uint32_t last_pc)
     return last - first;
 }
 
-void test_costs()
-{
+void test_costs() {
     checks.test = "instruction cost";
     Bench b(9);
     b.partition(0, 12);
@@ -517,15 +535,19 @@ void test_costs()
         return cost(run);
     };
     checks.equal("StreamLoad, use", stream_cost({stream_load(4, 7, 0), add(7, 7, 7)}), 3);
-    checks.equal("4 StreamStores", stream_cost({stream_store(2, 6, 0), stream_store(0, 6, 0), stream_store(2, 6, 0), stream_store(1, 6, 0)}), 4);
-    checks.equal("copy loop body", stream_cost({stream_load(2, 7, 0), stream_load(2, 8, 0), stream_store(2, 7, 0), stream_store(2, 8, 0)}), 4);
+    checks.equal(
+        "4 StreamStores",
+        stream_cost({stream_store(2, 6, 0), stream_store(0, 6, 0), stream_store(2, 6, 0), stream_store(1, 6, 0)}), 4);
+    checks.equal(
+        "copy loop body",
+        stream_cost({stream_load(2, 7, 0), stream_load(2, 8, 0), stream_store(2, 7, 0), stream_store(2, 8, 0)}), 4);
     checks.equal("ReadIStream", stream_cost({stream_readi(4, 7, 0, 6)}), 3);
-    checks.equal("ReadOStream", stream_cost({stream_store(2, 6, 0), stream_store(2, 6, 0), stream_reado(4, 7, 0, 6)}), 5);
+    checks.equal("ReadOStream", stream_cost({stream_store(2, 6, 0), stream_store(2, 6, 0), stream_reado(4, 7, 0, 6)}),
+                 5);
 }
 
 // Simulation speed of one core that streams, single thread.
-void report_speed()
-{
+void report_speed() {
     Bench b(10);
     b.keep_commits = false;
     b.partition(0, 12);
@@ -546,14 +568,13 @@ void report_speed()
         b.tick();
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    std::printf("  one StreamCore, streaming: %.0f kHz, %.3f bytes a cycle\n", static_cast<double>(cycles) / seconds / 1e3,
-                b.read(CORE_IHEAD) / static_cast<double>(cycles));
+    std::printf("  one StreamCore, streaming: %.0f kHz, %.3f bytes a cycle\n",
+                static_cast<double>(cycles) / seconds / 1e3, b.read(CORE_IHEAD) / static_cast<double>(cycles));
 }
 
 } // namespace
 
-int main()
-{
+int main() {
     test_traps();
     test_exit_and_restart();
     test_csrs();

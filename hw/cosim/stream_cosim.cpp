@@ -1,6 +1,6 @@
-// Random stream programs on the StreamCore against StreamModel: all widths and alignments, pages delivered late, interleaved and out
-// of order, ends of stream with and without an epilogue, distances legal and not, random partitions, random drains.
-// Usage: stream_cosim SEED PROGRAMS
+// Random stream programs on the StreamCore against StreamModel: all widths and alignments, pages delivered late,
+// interleaved and out of order, ends of stream with and without an epilogue, distances legal and not, random
+// partitions, random drains. Usage: stream_cosim SEED PROGRAMS
 #include <chrono>
 #include <cinttypes>
 #include <cstring>
@@ -16,8 +16,7 @@ namespace {
 // x1..x9 random data; the rest have a purpose.
 enum : unsigned { kTmp = 20, kTmp2 = 21, kMask = 22, kEpilogues = 30, kLimit = 31 };
 
-uint8_t hash_byte(uint64_t seed, unsigned s, uint32_t pos)
-{
+uint8_t hash_byte(uint64_t seed, unsigned s, uint32_t pos) {
     uint64_t h = (seed ^ (uint64_t{s} << 40) ^ (pos >> 2)) * 0x9e3779b97f4a7c15u;
     h ^= h >> 29;
     h *= 0xbf58476d1ce4e5b9u;
@@ -48,13 +47,18 @@ constexpr uint64_t kTailSlack = 28, kSlack = 8;
 
 class Run {
   public:
-    explicit Run(uint64_t s) : seed(s), rng(s), bench(s) {}
+    explicit Run(uint64_t s) : seed(s), rng(s), bench(s) {
+    }
 
     bool go(uint64_t &compared, StreamModel *totals);
 
   private:
-    uint32_t rnd(uint32_t n) { return static_cast<uint32_t>(rng() % n); }
-    bool chance(unsigned percent) { return rnd(100) < percent; }
+    uint32_t rnd(uint32_t n) {
+        return static_cast<uint32_t>(rng() % n);
+    }
+    bool chance(unsigned percent) {
+        return rnd(100) < percent;
+    }
 
     std::vector<Word> make_program();
     StreamBounds bounds(unsigned s, uint64_t now);
@@ -84,8 +88,7 @@ class Run {
     unsigned feed_percent = 50, drain_percent = 5;
 };
 
-std::vector<Word> Run::make_program()
-{
+std::vector<Word> Run::make_program() {
     std::vector<Word> code;
     const auto emit = [&](Word w) { code.push_back(w); };
     const auto reg = [&] { return 1 + rnd(9); };
@@ -135,14 +138,23 @@ std::vector<Word> Run::make_program()
                 emit(stream_store(rnd(3), reg(), s));
         } else {
             switch (rnd(10)) {
-            case 0: emit(op(rnd(8), 0, reg(), reg(), reg())); break;
-            case 1: emit(op_imm(0, reg(), reg(), static_cast<int32_t>(rnd(4096)) - 2048)); break;
-            case 2: emit(b_type(rnd(2), reg(), reg(), 8)); break;
+            case 0:
+                emit(op(rnd(8), 0, reg(), reg(), reg()));
+                break;
+            case 1:
+                emit(op_imm(0, reg(), reg(), static_cast<int32_t>(rnd(4096)) - 2048));
+                break;
+            case 2:
+                emit(b_type(rnd(2), reg(), reg(), 8));
+                break;
             case 3: // pointers
                 emit(csrr(reg(), ASSASIN_CSR_IHEAD + 8 * rnd(5) + s));
                 break;
-            case 4: emit(csrr(reg(), ASSASIN_CSR_STREAMCFG)); break;
-            case 5: case 6: { // input between the Head's page and the Tail
+            case 4:
+                emit(csrr(reg(), ASSASIN_CSR_STREAMCFG));
+                break;
+            case 5:
+            case 6: { // input between the Head's page and the Tail
                 emit(csrr(kTmp, ASSASIN_CSR_IHEAD + s));
                 emit(csrr(kTmp2, ASSASIN_CSR_ITAIL + s));
                 emit(sub(kTmp2, kTmp2, kTmp));
@@ -155,12 +167,14 @@ std::vector<Word> Run::make_program()
                 emit(addi(kTmp, 0, static_cast<int32_t>(rnd(4096)) - 2048));
                 if (chance(50))
                     emit(op_imm(1, kTmp, kTmp, static_cast<int32_t>(rnd(8))));
-                emit(chance(50) ? stream_readi(widths[rnd(5)], reg(), s, kTmp) : stream_reado(widths[rnd(5)], reg(), s, kTmp));
+                emit(chance(50) ? stream_readi(widths[rnd(5)], reg(), s, kTmp)
+                                : stream_reado(widths[rnd(5)], reg(), s, kTmp));
                 break;
             case 8: // around the ring
                 emit(lui(kTmp, ring));
                 emit(addi(kTmp, kTmp, static_cast<int32_t>(rnd(7)) - 3));
-                emit(chance(50) ? stream_readi(widths[rnd(5)], reg(), s, kTmp) : stream_reado(widths[rnd(5)], reg(), s, kTmp));
+                emit(chance(50) ? stream_readi(widths[rnd(5)], reg(), s, kTmp)
+                                : stream_reado(widths[rnd(5)], reg(), s, kTmp));
                 break;
             default: // what has just been stored
                 emit(stream_store(rnd(3), reg(), s));
@@ -177,8 +191,7 @@ std::vector<Word> Run::make_program()
     return code;
 }
 
-StreamBounds Run::bounds(unsigned s, uint64_t now)
-{
+StreamBounds Run::bounds(unsigned s, uint64_t now) {
     StreamBounds b{};
     if (s >= world.size()) {
         b.otail_low = b.otail_high = ring;
@@ -208,8 +221,7 @@ StreamBounds Run::bounds(unsigned s, uint64_t now)
     return b;
 }
 
-void Run::mark_end(unsigned s)
-{
+void Run::mark_end(unsigned s) {
     if (world[s].end_written)
         return;
     bench.write(CORE_IEND + 4 * s, world[s].end);
@@ -219,8 +231,7 @@ void Run::mark_end(unsigned s)
 }
 
 // Begins pages that the core has room for, in random order, and sends packets of the pages begun.
-void Run::feed()
-{
+void Run::feed() {
     const uint8_t room[8] = {bench.top.io_room_0, bench.top.io_room_1, bench.top.io_room_2, bench.top.io_room_3,
                              bench.top.io_room_4, bench.top.io_room_5, bench.top.io_room_6, bench.top.io_room_7};
     if (senders.size() < 4 && chance(feed_percent)) {
@@ -263,8 +274,7 @@ void Run::feed()
 }
 
 // Drains that have finished: a job is done with its last byte.
-void Run::collect()
-{
+void Run::collect() {
     for (; sent_seen < bench.sent.size(); sent_seen++) {
         if (bench.sent[sent_seen].bytes.empty() || !bench.sent[sent_seen].cycle)
             break;
@@ -279,8 +289,7 @@ void Run::collect()
     }
 }
 
-void Run::drain(const StreamModel &model, bool all)
-{
+void Run::drain(const StreamModel &model, bool all) {
     collect();
     if (jobs.size() >= 4 || !(all || chance(drain_percent)))
         return;
@@ -310,8 +319,7 @@ void Run::drain(const StreamModel &model, bool all)
     bench.write(CORE_DRAIN_PUSH, s << CORE_DRAIN_PUSH_STREAM_ID_SHIFT | bytes);
 }
 
-bool Run::check_output(const StreamModel &model)
-{
+bool Run::check_output(const StreamModel &model) {
     std::map<uint32_t, uint8_t> dram;
     for (const OutPacket &p : bench.sent)
         for (size_t i = 0; i < p.bytes.size(); i++)
@@ -334,13 +342,13 @@ bool Run::check_output(const StreamModel &model)
     return true;
 }
 
-bool Run::go(uint64_t &compared, StreamModel *totals)
-{
+bool Run::go(uint64_t &compared, StreamModel *totals) {
     s_log2 = rnd(4);
     streams = 1u << s_log2;
     ring = 65536u >> s_log2;
     const unsigned ring_log2 = 16 - s_log2;
-    page_log2 = chance(50) ? std::min(12u, ring_log2) : 9 + rnd(ring_log2 - 9 + 1);
+    // At least two pages a ring: with one, a load across the end of the page waits for a page that has no room.
+    page_log2 = chance(50) ? std::min(12u, ring_log2 - 1) : 9 + rnd(ring_log2 - 9);
     page = 1u << page_log2;
     has_epilogue = chance(80);
     bench.in_percent = chance(50) ? 100 : static_cast<int>(20 + rnd(80));
@@ -368,7 +376,9 @@ bool Run::go(uint64_t &compared, StreamModel *totals)
 
     StreamModel model(s_log2, page_log2, program, 0);
     // Past the end the last beat holds what the bench fills up with.
-    model.input = [&](unsigned s, uint32_t pos) { return pos < world[s].end ? hash_byte(seed, s, pos) : Bench::kFiller; };
+    model.input = [&](unsigned s, uint32_t pos) {
+        return pos < world[s].end ? hash_byte(seed, s, pos) : Bench::kFiller;
+    };
     uint64_t now = 0;
     model.bounds = [&](unsigned s) { return bounds(s, now); };
 
@@ -385,7 +395,8 @@ bool Run::go(uint64_t &compared, StreamModel *totals)
             now = c.cycle;
             const std::string error = model.check(c);
             if (!error.empty()) {
-                std::printf("seed %" PRIu64 ", instruction %" PRIu64 ", cycle %" PRIu64 ", pc %08x: %s\n", seed, compared, c.cycle, c.pc, error.c_str());
+                std::printf("seed %" PRIu64 ", instruction %" PRIu64 ", cycle %" PRIu64 ", pc %08x: %s\n", seed,
+                            compared, c.cycle, c.pc, error.c_str());
                 return false;
             }
             compared++;
@@ -395,7 +406,8 @@ bool Run::go(uint64_t &compared, StreamModel *totals)
         if (bench.cycle - latest > 100 && bench.cycle > 200 + kSlack) {
             now = bench.cycle - 60;
             if (model.ready()) {
-                std::printf("seed %" PRIu64 ", instruction %" PRIu64 ": stalled at pc %08x for no reason\n", seed, compared, model.pc);
+                std::printf("seed %" PRIu64 ", instruction %" PRIu64 ": stalled at pc %08x for no reason\n", seed,
+                            compared, model.pc);
                 return false;
             }
             model.count.waits++;
@@ -439,8 +451,7 @@ bool Run::go(uint64_t &compared, StreamModel *totals)
 
 } // namespace
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc != 3) {
         std::fprintf(stderr, "usage: %s SEED PROGRAMS\n", argv[0]);
         return 2;
@@ -457,8 +468,9 @@ int main(int argc, char **argv)
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const auto &n = totals.count;
-    std::printf("stream_cosim: seed %" PRIu64 ", %" PRIu64 " instructions in %.1f s: %" PRIu64 " loads (%" PRIu64 " unaligned), %" PRIu64 " stores, %" PRIu64
-                " ReadIStream, %" PRIu64 " ReadOStream, %" PRIu64 " range traps, %" PRIu64 " ends of stream\n",
+    std::printf("stream_cosim: seed %" PRIu64 ", %" PRIu64 " instructions in %.1f s: %" PRIu64 " loads (%" PRIu64
+                " unaligned), %" PRIu64 " stores, %" PRIu64 " ReadIStream, %" PRIu64 " ReadOStream, %" PRIu64
+                " range traps, %" PRIu64 " ends of stream\n",
                 seed, compared, seconds, n.loads, n.unaligned, n.stores, n.read_i, n.read_o, n.range_traps, n.ends);
     std::printf("stream_cosim: %u passed, %u failed\n", passed, failed);
     return failed != 0;

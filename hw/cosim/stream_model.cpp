@@ -6,21 +6,26 @@
 namespace cosim {
 namespace {
 
-int32_t signed_difference(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b); }
+int32_t signed_difference(uint32_t a, uint32_t b) {
+    return static_cast<int32_t>(a - b);
+}
 
-uint32_t extend(uint32_t raw, unsigned f3)
-{
+uint32_t extend(uint32_t raw, unsigned f3) {
     switch (f3) {
-    case 0: return static_cast<uint32_t>(static_cast<int32_t>(raw << 24) >> 24);
-    case 1: return static_cast<uint32_t>(static_cast<int32_t>(raw << 16) >> 16);
-    case 4: return raw & 0xff;
-    case 5: return raw & 0xffff;
-    default: return raw;
+    case 0:
+        return static_cast<uint32_t>(static_cast<int32_t>(raw << 24) >> 24);
+    case 1:
+        return static_cast<uint32_t>(static_cast<int32_t>(raw << 16) >> 16);
+    case 4:
+        return raw & 0xff;
+    case 5:
+        return raw & 0xffff;
+    default:
+        return raw;
     }
 }
 
-std::string format(const char *text, uint32_t a = 0, uint32_t b = 0)
-{
+std::string format(const char *text, uint32_t a = 0, uint32_t b = 0) {
     char buffer[200];
     std::snprintf(buffer, sizeof buffer, text, a, b);
     return buffer;
@@ -29,13 +34,11 @@ std::string format(const char *text, uint32_t a = 0, uint32_t b = 0)
 } // namespace
 
 StreamModel::StreamModel(unsigned s, unsigned page_log2, std::vector<uint32_t> words, uint32_t entry)
-    : pc(entry), ring(65536u >> s), page(1u << page_log2), streams(1u << s), s_log2(s), program(std::move(words))
-{
+    : pc(entry), ring(65536u >> s), page(1u << page_log2), streams(1u << s), s_log2(s), program(std::move(words)) {
 }
 
 // ITAIL as the core may see it now, clipped to a known end.
-std::vector<uint32_t> StreamModel::tails(unsigned s) const
-{
+std::vector<uint32_t> StreamModel::tails(unsigned s) const {
     const StreamBounds b = bounds(s);
     std::vector<uint32_t> all;
     for (uint32_t t = b.tail_low;; t += page) {
@@ -49,8 +52,7 @@ std::vector<uint32_t> StreamModel::tails(unsigned s) const
     return all;
 }
 
-bool StreamModel::ready() const
-{
+bool StreamModel::ready() const {
     if (stopped || pc / 4 >= program.size())
         return false;
     const uint32_t insn = program[pc / 4];
@@ -65,13 +67,14 @@ bool StreamModel::ready() const
         if (b.end_known_low && b.end - ihead[s] < width)
             return true;
         return b.tail_low - ihead[s] >= width && (b.end_known_low || b.tail_low <= b.end);
-    case 1: return ohead[s] + width <= b.otail_low;
-    default: return true;
+    case 1:
+        return ohead[s] + width <= b.otail_low;
+    default:
+        return true;
     }
 }
 
-std::string StreamModel::check(const Commit &c)
-{
+std::string StreamModel::check(const Commit &c) {
     if (stopped)
         return "the core went on after its end";
     if (c.pc != pc)
@@ -82,7 +85,8 @@ std::string StreamModel::check(const Commit &c)
     if (c.insn != insn)
         return format("instruction %08x, expected %08x", c.insn, insn);
 
-    const unsigned opcode = insn & 0x7f, rd = insn >> 7 & 31, f3 = insn >> 12 & 7, rs1 = insn >> 15 & 31, rs2 = insn >> 20 & 31;
+    const unsigned opcode = insn & 0x7f, rd = insn >> 7 & 31, f3 = insn >> 12 & 7, rs1 = insn >> 15 & 31,
+                   rs2 = insn >> 20 & 31;
     const unsigned f7 = insn >> 25;
     const int32_t imm_i = static_cast<int32_t>(insn) >> 20;
     uint32_t next = pc + 4;
@@ -93,10 +97,15 @@ std::string StreamModel::check(const Commit &c)
     bool writes = rd != 0, end = false;
 
     switch (opcode) {
-    case 0x37: value(insn & 0xfffff000); break;
-    case 0x17: value(pc + (insn & 0xfffff000)); break;
+    case 0x37:
+        value(insn & 0xfffff000);
+        break;
+    case 0x17:
+        value(pc + (insn & 0xfffff000));
+        break;
     case 0x6f: {
-        const int32_t offset = static_cast<int32_t>((insn >> 31 ? 0xfff00000u : 0u) | (insn & 0xff000) | (insn >> 20 & 1) << 11 | (insn >> 21 & 0x3ff) << 1);
+        const int32_t offset = static_cast<int32_t>((insn >> 31 ? 0xfff00000u : 0u) | (insn & 0xff000) |
+                                                    (insn >> 20 & 1) << 11 | (insn >> 21 & 0x3ff) << 1);
         value(pc + 4);
         next = pc + static_cast<uint32_t>(offset);
         break;
@@ -106,7 +115,8 @@ std::string StreamModel::check(const Commit &c)
         next = (x[rs1] + static_cast<uint32_t>(imm_i)) & ~1u;
         break;
     case 0x63: {
-        const int32_t offset = static_cast<int32_t>((insn >> 31 ? 0xfffff000u : 0u) | (insn >> 7 & 1) << 11 | (insn >> 25 & 0x3f) << 5 | (insn >> 8 & 0xf) << 1);
+        const int32_t offset = static_cast<int32_t>((insn >> 31 ? 0xfffff000u : 0u) | (insn >> 7 & 1) << 11 |
+                                                    (insn >> 25 & 0x3f) << 5 | (insn >> 8 & 0xf) << 1);
         const uint32_t a = x[rs1], b = x[rs2];
         const bool less = f3 & 2 ? a < b : static_cast<int32_t>(a) < static_cast<int32_t>(b);
         const bool taken = (f3 & 4 ? less : a == b) != (f3 & 1);
@@ -116,20 +126,37 @@ std::string StreamModel::check(const Commit &c)
         value(0);
         break;
     }
-    case 0x13: case 0x33: {
+    case 0x13:
+    case 0x33: {
         const uint32_t a = x[rs1], b = opcode == 0x33 ? x[rs2] : static_cast<uint32_t>(imm_i);
         const bool alt = insn >> 30 & 1 && (opcode == 0x33 || f3 == 5);
         if (opcode == 0x33 && f7 == 1)
             return "the model knows no M instructions";
         switch (f3) {
-        case 0: value(alt ? a - b : a + b); break;
-        case 1: value(a << (b & 31)); break;
-        case 2: value(static_cast<int32_t>(a) < static_cast<int32_t>(b)); break;
-        case 3: value(a < b); break;
-        case 4: value(a ^ b); break;
-        case 5: value(alt ? static_cast<uint32_t>(static_cast<int32_t>(a) >> (b & 31)) : a >> (b & 31)); break;
-        case 6: value(a | b); break;
-        default: value(a & b); break;
+        case 0:
+            value(alt ? a - b : a + b);
+            break;
+        case 1:
+            value(a << (b & 31));
+            break;
+        case 2:
+            value(static_cast<int32_t>(a) < static_cast<int32_t>(b));
+            break;
+        case 3:
+            value(a < b);
+            break;
+        case 4:
+            value(a ^ b);
+            break;
+        case 5:
+            value(alt ? static_cast<uint32_t>(static_cast<int32_t>(a) >> (b & 31)) : a >> (b & 31));
+            break;
+        case 6:
+            value(a | b);
+            break;
+        default:
+            value(a & b);
+            break;
         }
         break;
     }
@@ -147,13 +174,26 @@ std::string StreamModel::check(const Commit &c)
         }
         uint32_t *reg = nullptr;
         switch (address) {
-        case 0x305: reg = &mtvec; break;
-        case 0x340: reg = &mscratch; break;
-        case 0x341: reg = &mepc; break;
-        case 0x342: reg = &mcause; break;
-        case 0x343: reg = &mtval; break;
-        case ASSASIN_CSR_SEPILOGUE: reg = &sepilogue; break;
-        default: break;
+        case 0x305:
+            reg = &mtvec;
+            break;
+        case 0x340:
+            reg = &mscratch;
+            break;
+        case 0x341:
+            reg = &mepc;
+            break;
+        case 0x342:
+            reg = &mcause;
+            break;
+        case 0x343:
+            reg = &mtval;
+            break;
+        case ASSASIN_CSR_SEPILOGUE:
+            reg = &sepilogue;
+            break;
+        default:
+            break;
         }
         const unsigned s = address & 7;
         const StreamBounds b = bounds(s);
@@ -267,7 +307,8 @@ std::string StreamModel::check(const Commit &c)
         }
         break;
     }
-    default: return format("the model does not know %08x", insn);
+    default:
+        return format("the model does not know %08x", insn);
     }
 
     const auto match = std::find_if(allowed.begin(), allowed.end(), [&](const Outcome &o) {
@@ -278,8 +319,11 @@ std::string StreamModel::check(const Commit &c)
         return c.wen == writes && (!writes || (c.rd == rd && c.wdata == o.value));
     });
     if (match == allowed.end() || c.stream_end != end)
-        return format("insn %08x: ", insn) + (c.trap ? format("trap %u, tval %x", c.cause, c.tval) : format("x%u = %08x", c.wen ? c.rd : 0, c.wdata)) +
-               format(" is none of %u allowed, first %08x", static_cast<uint32_t>(allowed.size()), allowed.empty() ? 0 : allowed[0].value);
+        return format("insn %08x: ", insn) +
+               (c.trap ? format("trap %u, tval %x", c.cause, c.tval)
+                       : format("x%u = %08x", c.wen ? c.rd : 0, c.wdata)) +
+               format(" is none of %u allowed, first %08x", static_cast<uint32_t>(allowed.size()),
+                      allowed.empty() ? 0 : allowed[0].value);
     if (match->trap) {
         count.range_traps += match->cause == 24;
         mepc = pc;

@@ -1,5 +1,6 @@
-// Reference model of a core with streams, written from the instruction semantics: executes one instruction a call and says whether
-// what the core did is allowed. What depends on time (how far a Tail has moved) comes in as a set of allowed values.
+// Reference model of a core with streams, written from the instruction semantics: executes one instruction a call and
+// says whether what the core did is allowed. What depends on time (how far a Tail has moved) comes in as a set of
+// allowed values.
 #pragma once
 
 #include <array>
@@ -36,7 +37,7 @@ class StreamModel {
     /// Could the next instruction have completed by now?
     bool ready() const;
 
-    bool stopped = false;   ///< exited, trapped or hung: no further commits
+    bool stopped = false; ///< exited, trapped or hung: no further commits
     unsigned state = CORE_STATE_RUNNING;
     uint32_t pc;
     std::array<uint32_t, 32> x{};

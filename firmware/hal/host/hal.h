@@ -12,6 +12,7 @@ uint32_t model_read(uint32_t addr);
 void model_write(uint32_t addr, uint32_t value);
 void model_wfi(void);
 uint32_t model_cycle(void);
+uint32_t model_dma_addr(const volatile void *p);
 void model_halt(void) __attribute__((noreturn));
 
 static inline uint32_t hal_read(uint32_t addr) {
@@ -30,9 +31,9 @@ static inline uint32_t hal_cycle(void) {
     return model_cycle();
 }
 
-/** The native tests are linked at fixed low addresses (no PIE), so a static object's address is its "TCM" address. */
+/** Address under which the DMA engines see a static object of the firmware. */
 static inline uint32_t hal_dma_addr(const volatile void *p) {
-    return (uint32_t)(uintptr_t)p;
+    return model_dma_addr(p);
 }
 
 static inline void hal_halt(void) {

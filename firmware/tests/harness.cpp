@@ -1,0 +1,298 @@
+#include "tests/harness.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace harness {
+
+std::vector<Test> &tests() {
+    static std::vector<Test> all;
+    return all;
+}
+
+Drive::Drive(model::Nand &nand, uint32_t cores, uint32_t seed, uint32_t bootArg) : dev(nand, cores, seed) {
+    const char *path = getenv("ASSASIN_FW_SO");
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+        throw Failure(std::string("cannot load the firmware: ") + dlerror());
+    }
+    fwBoot = reinterpret_cast<void (*)()>(dlsym(handle, "firmware_boot"));
+    fwStep = reinterpret_cast<void (*)()>(dlsym(handle, "firmware_step"));
+    dev.bootArg = bootArg;
+    model::current = &dev;
+    try {
+        fwBoot();
+    } catch (...) {
+        dlclose(handle);
+        throw;
+    }
+}
+
+Drive::~Drive() {
+    dlclose(handle);
+    model::current = nullptr;
+}
+
+void Drive::collect() {
+    while (!dev.completions.empty()) {
+        auto c = dev.completions.front();
+        dev.completions.pop_front();
+        uint32_t key = static_cast<uint32_t>(c.sqid) << 16 | c.cid;
+        if (done.count(key)) {
+            throw Failure("two completions for one command");
+        }
+        done[key] = c;
+    }
+}
+
+void Drive::run(const std::function<bool()> &cond, uint64_t limit) {
+    for (uint64_t i = 0; i < limit; i++) {
+        collect();
+        if (cond()) {
+            return;
+        }
+        if (dev.quiet()) {
+            step();
+            collect();
+            if (cond()) {
+                return;
+            }
+            if (dev.quiet()) {
+                throw Failure("nothing more happens; console:\n" + dev.console);
+            }
+        }
+        step();
+    }
+    throw Failure("no end; console:\n" + dev.console);
+}
+
+void Drive::settle() {
+    for (uint64_t i = 0; i < 20'000'000; i++) {
+        if (dev.quiet()) {
+            step();
+            if (dev.quiet()) {
+                collect();
+                return;
+            }
+        }
+        step();
+    }
+    throw Failure("does not settle");
+}
+
+void Drive::enable() {
+    dev.hostWriteAdmin(model::Device::kHostBase, model::Device::kHostBase + 4096, 31 | 31 << 16);
+    dev.hostWriteCc(0x00460001);
+    run([&] { return (dev.hostCsts() & 1) != 0; });
+}
+
+void Drive::disable() {
+    dev.hostWriteCc(0);
+    run([&] { return dev.quiet(); });
+    collect();
+    done.clear();
+}
+
+void Drive::createQueues(uint32_t n, uint32_t entries) {
+    for (uint32_t i = 1; i <= n; i++) {
+        Sqe s = sqe(0x05);
+        s[6] = 0x10000 * i;
+        s[10] = i | (entries - 1) << 16;
+        s[11] = 1 | 1 << 1 | i << 16;
+        CHECK_EQ(exec(0, s).status, kOk);
+        s = sqe(0x01);
+        s[6] = 0x10000 * i + 0x8000;
+        s[10] = i | (entries - 1) << 16;
+        s[11] = 1 | i << 16;
+        CHECK_EQ(exec(0, s).status, kOk);
+    }
+}
+
+void Drive::start(uint32_t queues) {
+    enable();
+    createQueues(queues);
+}
+
+void Drive::shutdown() {
+    dev.hostWriteCc(0x00460001 | 1 << 14);
+    run([&] { return (dev.hostCsts() >> 2 & 3) == 2; });
+}
+
+uint16_t Drive::submit(uint32_t sqid, Sqe s) {
+    uint16_t cid = nextCid++;
+    s[0] = (s[0] & 0xffff) | static_cast<uint32_t>(cid) << 16;
+    dev.submit(sqid, s);
+    return cid;
+}
+
+std::optional<model::Completion> Drive::take(uint32_t sqid, uint16_t cid) {
+    collect();
+    auto it = done.find(sqid << 16 | cid);
+    if (it == done.end()) {
+        return std::nullopt;
+    }
+    auto c = it->second;
+    done.erase(it);
+    return c;
+}
+
+model::Completion Drive::wait(uint32_t sqid, uint16_t cid) {
+    std::optional<model::Completion> c;
+    run([&] {
+        c = take(sqid, cid);
+        return c.has_value();
+    });
+    return *c;
+}
+
+uint64_t Drive::hostPage() {
+    uint64_t pages = dev.host.size() / 4096;
+    /* The first pages are the admin queues'; then round and round: tests hold far fewer pages than there are. */
+    uint64_t n = 16 + hostNext++ % (pages - 16);
+    return model::Device::kHostBase + n * 4096;
+}
+
+Buffer Drive::buffer(uint32_t bytes, uint32_t offset, bool scatter) {
+    Buffer b{};
+    b.bytes = bytes;
+    uint32_t pages = (offset + bytes + 4095) / 4096;
+    std::vector<uint64_t> page;
+    for (uint32_t i = 0; i < pages; i++) {
+        if (scatter) {
+            hostPage();
+        }
+        page.push_back(hostPage());
+    }
+    b.addr = page[0] + offset;
+    b.segments = page;
+    b.prp1 = b.addr;
+    if (pages == 2) {
+        b.prp2 = page[1];
+    } else if (pages > 2) {
+        uint64_t list = hostPage();
+        /* A list near a page's end continues in another page. */
+        uint32_t at = scatter ? 4096 - 8 * (1 + static_cast<uint32_t>(dev.rng() % 24)) : 0;
+        b.prp2 = list + at;
+        for (uint32_t i = 1; i < pages; i++) {
+            if (at == 4096 - 8 && i + 1 < pages) {
+                uint64_t next = hostPage();
+                std::memcpy(hostPtr(list + at), &next, 8);
+                list = next;
+                at = 0;
+            }
+            std::memcpy(hostPtr(list + at), &page[i], 8);
+            at += 8;
+        }
+    }
+    return b;
+}
+
+void Drive::put(const Buffer &b, const uint8_t *data) {
+    uint32_t off = static_cast<uint32_t>(b.addr & 4095);
+    for (uint32_t i = 0; i < b.bytes; i++) {
+        uint32_t at = off + i;
+        *hostPtr(b.segments[at / 4096] + at % 4096) = data[i];
+    }
+}
+
+std::vector<uint8_t> Drive::get(const Buffer &b) const {
+    std::vector<uint8_t> v(b.bytes);
+    uint32_t off = static_cast<uint32_t>(b.addr & 4095);
+    for (uint32_t i = 0; i < b.bytes; i++) {
+        uint32_t at = off + i;
+        v[i] = dev.host[b.segments[at / 4096] + at % 4096 - model::Device::kHostBase];
+    }
+    return v;
+}
+
+Sqe Drive::sqe(uint8_t opcode, uint32_t nsid) {
+    Sqe s{};
+    s[0] = opcode;
+    s[1] = nsid;
+    return s;
+}
+
+model::Completion Drive::write(uint64_t lba, const std::vector<uint8_t> &data) {
+    Buffer b = buffer(static_cast<uint32_t>(data.size()));
+    put(b, data.data());
+    Sqe s = sqe(0x01, 1);
+    setPrp(s, b);
+    s[10] = static_cast<uint32_t>(lba);
+    s[11] = static_cast<uint32_t>(lba >> 32);
+    s[12] = static_cast<uint32_t>(data.size() / 4096) - 1;
+    return exec(1, s);
+}
+
+model::Completion Drive::read(uint64_t lba, uint32_t blocks, std::vector<uint8_t> *out) {
+    Buffer b = buffer(blocks * 4096);
+    Sqe s = sqe(0x02, 1);
+    setPrp(s, b);
+    s[10] = static_cast<uint32_t>(lba);
+    s[11] = static_cast<uint32_t>(lba >> 32);
+    s[12] = blocks - 1;
+    auto c = exec(1, s);
+    *out = get(b);
+    return c;
+}
+
+model::Completion Drive::trim(uint64_t lba, uint32_t blocks) {
+    Buffer b = buffer(16);
+    uint32_t range[4] = {0, blocks, static_cast<uint32_t>(lba), static_cast<uint32_t>(lba >> 32)};
+    put(b, reinterpret_cast<uint8_t *>(range));
+    Sqe s = sqe(0x09, 1);
+    setPrp(s, b);
+    s[11] = 4;
+    return exec(1, s);
+}
+
+uint32_t Drive::capacity() {
+    Buffer b = buffer(4096);
+    Sqe s = sqe(0x06, 1);
+    setPrp(s, b);
+    CHECK_EQ(exec(0, s).status, kOk);
+    uint32_t n;
+    std::memcpy(&n, get(b).data(), 4);
+    return n;
+}
+
+std::vector<uint8_t> pattern(uint64_t lba, uint32_t version, uint32_t blocks) {
+    std::vector<uint8_t> v(blocks * 4096, 0);
+    if (version == 0) {
+        return v;
+    }
+    for (uint32_t b = 0; b < blocks; b++) {
+        uint64_t x = (lba + b) * 0x9e3779b97f4a7c15ull + version;
+        for (uint32_t i = 0; i < 4096; i += 8) {
+            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            std::memcpy(&v[b * 4096 + i], &x, 8);
+        }
+    }
+    return v;
+}
+
+} // namespace harness
+
+/** Runs the tests whose name contains argv[1] (all without), with seed argv[2] (1 without). */
+int main(int argc, char **argv) {
+    std::string filter = argc > 1 ? argv[1] : "";
+    uint32_t seed = argc > 2 ? static_cast<uint32_t>(strtoul(argv[2], nullptr, 0)) : 1;
+    unsigned passed = 0, failed = 0;
+    for (const auto &t : harness::tests()) {
+        if (std::string(t.name).find(filter) == std::string::npos) {
+            continue;
+        }
+        try {
+            t.run(seed);
+            passed++;
+            printf("pass %s\n", t.name);
+        } catch (const std::exception &e) {
+            failed++;
+            printf("FAIL %s (seed %u): %s\n", t.name, seed, e.what());
+        }
+        fflush(stdout);
+    }
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed == 0 && passed > 0 ? 0 : 1;
+}

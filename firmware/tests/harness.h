@@ -1,0 +1,156 @@
+/**
+ * @file
+ * Test harness: the firmware as a shared object on the device model, and a host driver for it. Loading the object again is a power cycle.
+ */
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/model/model.h"
+
+#define CHECK(cond)                                                                                                    \
+    do {                                                                                                               \
+        if (!(cond)) {                                                                                                 \
+            throw harness::Failure(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": " #cond);               \
+        }                                                                                                              \
+    } while (0)
+#define CHECK_EQ(a, b)                                                                                                 \
+    do {                                                                                                               \
+        auto va = (a);                                                                                                 \
+        auto vb = static_cast<decltype(va)>(b);                                                                        \
+        if (!(va == vb)) {                                                                                             \
+            throw harness::Failure(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": " #a " = " +            \
+                                   std::to_string(va) + ", expected " + std::to_string(vb));                           \
+        }                                                                                                              \
+    } while (0)
+
+namespace harness {
+
+struct Failure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+using Sqe = std::array<uint32_t, 16>;
+
+enum : uint16_t {
+    kOk = 0,
+    kInvalidOpcode = 1,
+    kInvalidField = 2,
+    kDataTransfer = 4,
+    kAborted = 7,
+    kSqDeleted = 8,
+    kInvalidNs = 0xb,
+    kSequence = 0xc,
+    kPrpOffset = 0x13,
+    kLbaRange = 0x80,
+    kCapacity = 0x81,
+    kCqInvalid = 0x100,
+    kQidInvalid = 0x101,
+    kQueueSize = 0x102,
+    kAerLimit = 0x105,
+    kVectorInvalid = 0x108,
+    kLogInvalid = 0x109,
+    kQueueDeletion = 0x10c,
+    kNotSaveable = 0x10d,
+    kBadFunction = 0x1c0,
+    kBadElf = 0x1c1,
+    kBadRequest = 0x1c2,
+    kBadHandle = 0x1c3,
+    kNoResources = 0x1c4,
+    kWriteFault = 0x280,
+    kReadError = 0x281,
+};
+
+/** A registered test. */
+struct Test {
+    const char *name;
+    std::function<void(uint32_t seed)> run;
+};
+std::vector<Test> &tests();
+struct Register {
+    Register(const char *name, std::function<void(uint32_t)> f) { tests().push_back({name, std::move(f)}); }
+};
+#define TEST(name)                                                                                                     \
+    static void test_##name(uint32_t seed);                                                                            \
+    static harness::Register register_##name(#name, test_##name);                                                      \
+    static void test_##name([[maybe_unused]] uint32_t seed)
+
+/** Host memory of one transfer with its PRPs. */
+struct Buffer {
+    uint64_t addr; /**< bus address of the first byte */
+    uint32_t bytes;
+    uint64_t prp1, prp2;
+    std::vector<uint64_t> segments; /**< bus address of every host page's part */
+};
+
+/** A powered drive with a host. */
+class Drive {
+  public:
+    Drive(model::Nand &nand, uint32_t cores = 2, uint32_t seed = 1, uint32_t bootArg = 0);
+    ~Drive();
+    Drive(const Drive &) = delete;
+
+    model::Device dev;
+
+    /** Run the firmware until `done`; fails when nothing more happens or after `limit` rounds. */
+    void run(const std::function<bool()> &done, uint64_t limit = 20'000'000);
+    void step() {
+        /* Sleeping is only suspicious where nobody outside can end it: in the boot code. */
+        dev.idleWfi = 0;
+        fwStep();
+    }
+    /** Run until nothing happens without the host. */
+    void settle();
+
+    void enable();
+    void disable();
+    void createQueues(uint32_t n, uint32_t entries = 64);
+    void start(uint32_t queues = 2);
+    void shutdown();
+
+    uint16_t submit(uint32_t sqid, Sqe sqe);
+    /** Completion of command `cid` of queue `sqid`, when there. */
+    std::optional<model::Completion> take(uint32_t sqid, uint16_t cid);
+    model::Completion wait(uint32_t sqid, uint16_t cid);
+    model::Completion exec(uint32_t sqid, const Sqe &sqe) { return wait(sqid, submit(sqid, sqe)); }
+
+    /** Host memory at an arbitrary offset in its page, in scattered pages when `scatter`. */
+    Buffer buffer(uint32_t bytes, uint32_t offset = 0, bool scatter = false);
+    void put(const Buffer &b, const uint8_t *data);
+    std::vector<uint8_t> get(const Buffer &b) const;
+    uint64_t hostPage();
+    void freeHost() { hostNext = 0; }
+
+    static Sqe sqe(uint8_t opcode, uint32_t nsid = 0);
+    static void setPrp(Sqe &s, const Buffer &b) {
+        s[6] = static_cast<uint32_t>(b.prp1);
+        s[7] = static_cast<uint32_t>(b.prp1 >> 32);
+        s[8] = static_cast<uint32_t>(b.prp2);
+        s[9] = static_cast<uint32_t>(b.prp2 >> 32);
+    }
+    model::Completion write(uint64_t lba, const std::vector<uint8_t> &data);
+    model::Completion read(uint64_t lba, uint32_t blocks, std::vector<uint8_t> *out);
+    model::Completion trim(uint64_t lba, uint32_t blocks);
+    uint32_t capacity();
+
+    uint8_t *hostPtr(uint64_t addr) { return &dev.host[addr - model::Device::kHostBase]; }
+
+  private:
+    void *handle;
+    void (*fwBoot)();
+    void (*fwStep)();
+    uint16_t nextCid = 1;
+    std::map<uint32_t, model::Completion> done;
+    uint64_t hostNext = 0;
+    void collect();
+};
+
+/** Contents of a page: every word follows from LBA and version. Version 0 is zeros. */
+std::vector<uint8_t> pattern(uint64_t lba, uint32_t version, uint32_t blocks = 1);
+
+} // namespace harness

@@ -1,0 +1,272 @@
+/**
+ * @file
+ * Behavioural model of the drive's hardware at the level of the contract: registers, NAND array, cores, host memory.
+ *
+ * Time is a cycle count that register accesses and WFI move on. Everything illegal that firmware can do to the hardware (FIFO overflow,
+ * program of a page not erased, a copy into a full ring...) throws Violation.
+ */
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "assasin_contract.h"
+
+namespace model {
+
+struct Violation : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+/** Power was cut at the armed time. */
+struct PowerCut {};
+
+struct Geometry {
+    uint32_t channels = 2, ways = 2, luns = 1, planes = 1, blocks = 16, pages = 32, pageBytes = 4096, spare = 224;
+};
+
+struct Page {
+    std::vector<uint8_t> data; /**< empty: erased */
+    uint32_t oob0 = 0xffffffff, oob1 = 0xffffffff;
+    bool programmed = false;
+};
+
+/** The array: survives power cuts. */
+class Nand {
+  public:
+    explicit Nand(const Geometry &g) : geo(g) {}
+    Geometry geo;
+    std::unordered_map<uint32_t, Page> pages; /**< by channel << 28 | way << 24 | row */
+    std::unordered_map<uint32_t, uint32_t> nextPage;
+    uint64_t programs = 0, erases = 0;
+
+    uint32_t pageBits() const;
+    uint32_t lunShift() const;
+    uint32_t rowBits() const;
+    void program(uint32_t key, const uint8_t *data, uint32_t oob0, uint32_t oob1, bool torn);
+    void erase(uint32_t key);
+};
+
+struct Completion {
+    uint16_t cid, sqid;
+    uint16_t status; /**< SCT and SC */
+    bool dnr;
+    uint32_t dw0;
+};
+
+/** Probabilities of injected faults, per operation. */
+struct Faults {
+    double program = 0, erase = 0, read = 0;
+};
+
+/** What a function does on a model core; chosen by the first word of its code. */
+enum Kernel : uint32_t {
+    kCount = 0x1001, /**< counts bytes of all streams, emits two words a stream (bytes, sum) at the end */
+    kCopy,           /**< copies stream 0 to output 0 */
+    kMerge,          /**< one word from each stream in turn, emits their sum; ends with stream 0 */
+    kLoop,           /**< never ends, reads nothing */
+    kTrap,           /**< traps after 5,000 bytes */
+    kExit7,          /**< exits with 7 at once */
+    kHang,           /**< reads to the end, no epilogue */
+    kEcho,           /**< emits task block, arguments, 64 bytes at SCOMP_SPAD_DATA and 64 at the end of the scratchpad's first half */
+    kExpand,         /**< emits every byte eight times */
+    kSlow,           /**< kCount at 1/16 of the speed */
+    kStop,           /**< exits with 0 after 5,000 bytes */
+    kSkew,           /**< reads stream 0 to its end, then stream 1, ... */
+};
+
+struct Core {
+    uint32_t ctrl = 0, entry = 0, eventStopped = 0, eventDrained = 0, eventEnable = 7, partition = 0;
+    uint32_t state = CORE_STATE_IDLE, cause = 0, pc = 0, tval = 0, exitCode = 0;
+    uint32_t sLog2 = 0, pageLog2 = 12;
+    struct In {
+        std::vector<uint8_t> ring;
+        std::vector<bool> mark; /**< page slots that are full */
+        uint32_t head = 0, tail = 0, end = 0;
+        bool endValid = false;
+        uint64_t fullPages = 0; /**< pages delivered in order */
+        std::map<uint32_t, uint32_t> lengths; /**< page number -> bytes, arrived and not in order yet */
+    };
+    struct Out {
+        std::vector<uint8_t> ring;
+        uint32_t head = 0, tail = 0, covered = 0;
+    };
+    std::array<In, 8> in;
+    std::array<Out, 8> out;
+    uint32_t drainPos = 0, drainDst = 0;
+    struct Drain {
+        uint32_t pos, dst, len, stream;
+    };
+    std::deque<Drain> drains;
+    uint32_t drainsDone = 0;
+    std::vector<uint8_t> imem = std::vector<uint8_t>(0x8000), spad = std::vector<uint8_t>(0x10000);
+    uint64_t cycles = 0, instret = 0, waitIn = 0, waitOut = 0;
+    /* native function */
+    uint64_t consumed = 0;
+    uint32_t turn = 0;
+    uint32_t acc = 0;
+    std::array<uint64_t, 8> count{}, sum{};
+    bool epilogue = false;
+    std::deque<uint8_t> emit;
+    bool scheduled = false;
+    uint32_t generation = 0;
+};
+
+class Device {
+  public:
+    Device(Nand &nand, uint32_t cores, uint32_t seed);
+
+    uint32_t read(uint32_t addr);
+    void write(uint32_t addr, uint32_t v);
+    void wfi();
+    uint32_t cycle() const { return static_cast<uint32_t>(now); }
+
+    /* the host's side */
+    static constexpr uint64_t kHostBase = 0x100000000ull;
+    std::vector<uint8_t> host;
+    void hostWriteCc(uint32_t cc);
+    void hostWriteAdmin(uint64_t asq, uint64_t acq, uint32_t aqa);
+    uint32_t hostCsts() const;
+    /** A submission entry, fetched when its queue exists. */
+    void submit(uint32_t sqid, const std::array<uint32_t, 16> &sqe);
+    std::deque<Completion> completions;
+    void badDoorbell(uint32_t v);
+    std::function<void(uint64_t addr, uint32_t len, bool toHost)> onDma;
+
+    /** Nothing will happen without the host. */
+    bool quiet() const;
+    bool flashIdle() const;
+
+    uint64_t now = 0;
+    uint64_t cutAt = UINT64_MAX;
+    uint32_t bootArg = 0;
+    std::string console;
+    Faults faults;
+    std::mt19937 rng;
+    Nand &nand;
+    uint32_t idleWfi = 0; /**< WFIs in a row with nothing to come */
+    uint64_t dmaErrors = 0;
+    uint32_t cqeStall = 0; /**< reads of CQE_SPACE that still answer 0 */
+    uintptr_t tcmBase = 0; /**< what TCM addresses count from */
+    uint64_t streamPagesHeld = 0;
+
+    uint32_t dramRead(uint32_t addr) const;
+    void dramWrite(uint32_t addr, uint32_t v);
+
+  private:
+    friend struct Peek;
+    struct Event {
+        uint64_t at, order;
+        std::function<void()> run;
+        bool operator>(const Event &o) const { return at != o.at ? at > o.at : order > o.order; }
+    };
+    std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events;
+    uint64_t order_ = 0;
+    void at(uint64_t delay, std::function<void()> f) { events.push({now + delay, order_++, std::move(f)}); }
+    void advance(uint64_t cycles);
+    void runDue();
+    uint32_t eventLevel() const;
+    uint32_t jitter(uint32_t base) { return base + static_cast<uint32_t>(rng() % (base / 4 + 1)); }
+
+    /* DRAM: pages on demand */
+    mutable std::unordered_map<uint32_t, std::vector<uint8_t>> dram;
+    std::vector<uint8_t> &dramPage(uint32_t addr) const;
+    void dramCopyOut(uint32_t addr, uint8_t *dst, uint32_t n) const;
+    void dramCopyIn(uint32_t addr, const uint8_t *src, uint32_t n);
+    void devRead(uint32_t addr, uint8_t *dst, uint32_t n);
+    void devWrite(uint32_t addr, const uint8_t *src, uint32_t n);
+
+    /* SYS */
+    uint64_t mtimecmp = UINT64_MAX;
+    uint32_t eventEnable = 0, mtimeHi = 0;
+    uint32_t sysRead(uint32_t r);
+    void sysWrite(uint32_t r, uint32_t v);
+    void armTimer();
+
+    /* NVME */
+    struct Queue {
+        bool sq = false, cq = false;
+        uint32_t cqid = 0;
+        std::deque<std::array<uint32_t, 16>> waiting;
+    };
+    std::array<Queue, 9> q;
+    std::deque<std::pair<uint32_t, std::array<uint32_t, 16>>> staged;
+    uint32_t nvEvent = 0, cc = 0, csts = 0, aqa = 0, badDb = 0, qsel = 0, dw0 = 0, cqeId = 0;
+    uint64_t asq = 0, acq = 0;
+    uint32_t cqeUsed = 0;
+    void fetch();
+    uint32_t nvmeRead(uint32_t r);
+    void nvmeWrite(uint32_t r, uint32_t v);
+
+    /* HDMA */
+    uint32_t hostLo = 0, hostHi = 0, dev = 0, hdmaEvent = 0, h2cDone = 0, c2hDone = 0, copyDone = 0;
+    uint32_t h2cQueued = 0, c2hQueued = 0, copyQueued = 0;
+    uint64_t h2cFree = 0, c2hFree = 0, copyFree = 0, fillUntil = 0;
+    uint32_t copySrc = 0, copyDst = 0, copyPos = 0, fillDst = 0;
+    uint32_t hdmaRead(uint32_t r);
+    void hdmaWrite(uint32_t r, uint32_t v);
+    void transfer(bool toHost, uint32_t len);
+    void copy(uint32_t src, uint32_t dst, uint32_t pos, uint32_t len);
+
+    /* FLASH */
+    struct Desc {
+        uint32_t w0, w1, w2, w3, oob0, oob1;
+    };
+    struct Way {
+        std::deque<Desc> fifo;
+        bool busy = false;
+        bool waitsRoom = false;
+        bool fast = false; /**< data interface set */
+        bool torn = false; /**< a program is under way: a power cut tears it */
+        uint32_t tornKey = 0;
+        bool tornErase = false;
+    };
+    struct Channel {
+        uint32_t w0 = 0, w1 = 0, w2 = 0, oob0 = 0, oob1 = 0, geometry = 0, discard = 0;
+        std::array<Way, 16> ways;
+        struct Cpl {
+            uint32_t tag, status, way, d0, d1;
+        };
+        std::deque<Cpl> cpl;
+        uint64_t busFree = 0, busBusy = 0, dataBytes = 0;
+    };
+    std::array<Channel, 16> ch;
+    uint32_t flashRead(uint32_t c, uint32_t r);
+    void flashWrite(uint32_t c, uint32_t r, uint32_t v);
+    void wayStart(uint32_t c, uint32_t w);
+    void wayData(uint32_t c, uint32_t w);
+    void wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32_t d1);
+    bool room(const Desc &d, uint32_t c) const;
+    void retryRoom();
+    std::vector<uint8_t> paramPage() const;
+
+  public:
+    void tearInFlight();
+    std::vector<Core> cores;
+
+  private:
+    uint32_t coreRead(uint32_t c, uint32_t r);
+    void coreWrite(uint32_t c, uint32_t r, uint32_t v);
+    void coreClear(Core &k);
+    void coreStep(uint32_t c);
+    void coreSchedule(uint32_t c, uint32_t delay);
+    void coreStop(uint32_t c, uint32_t state);
+    void deliver(uint32_t c, uint32_t s, uint32_t pos, const uint8_t *data, uint32_t n, bool checkRoom);
+    void drainStart(uint32_t c);
+    uint32_t outReady(const Core &k) const;
+    uint32_t coreEvent(const Core &k) const;
+};
+
+/** The device that the firmware's accesses go to. */
+extern Device *current;
+
+} // namespace model

@@ -1,0 +1,768 @@
+/* Stream functions: loading, running, results, errors. */
+#include "tests/harness.h"
+
+using namespace harness;
+using model::Geometry;
+using model::Nand;
+
+namespace {
+
+struct Segment {
+    uint32_t vaddr;
+    std::vector<uint8_t> data;
+    uint32_t memsz;
+};
+
+/** An ELF32 file; `align` of segment data in the file. */
+std::vector<uint8_t> elf(const std::vector<Segment> &segments, uint32_t entry = 0, uint32_t align = 64) {
+    std::vector<uint8_t> f(52 + 32 * segments.size());
+    auto put = [&](size_t at, uint32_t v, int n) {
+        for (int i = 0; i < n; i++) {
+            f[at + i] = static_cast<uint8_t>(v >> (8 * i));
+        }
+    };
+    put(0, 0x464c457f, 4);
+    put(4, 0x00010101, 4);
+    put(16, 2, 2);
+    put(18, 243, 2);
+    put(20, 1, 4);
+    put(24, entry, 4);
+    put(28, 52, 4);
+    put(40, 52, 2);
+    put(42, 32, 2);
+    put(44, static_cast<uint32_t>(segments.size()), 2);
+    for (size_t i = 0; i < segments.size(); i++) {
+        while (f.size() % 64 != align % 64) {
+            f.push_back(0xcc);
+        }
+        size_t p = 52 + 32 * i;
+        put(p, 1, 4);
+        put(p + 4, static_cast<uint32_t>(f.size()), 4);
+        put(p + 8, segments[i].vaddr, 4);
+        put(p + 16, static_cast<uint32_t>(segments[i].data.size()), 4);
+        put(p + 20, segments[i].memsz, 4);
+        f.insert(f.end(), segments[i].data.begin(), segments[i].data.end());
+    }
+    return f;
+}
+
+std::vector<uint8_t> kernelElf(uint32_t kernel, uint32_t align = 64) {
+    std::vector<uint8_t> code(32, 0x13);
+    std::memcpy(code.data(), &kernel, 4);
+    std::vector<uint8_t> data(45);
+    for (size_t i = 0; i < data.size(); i++) {
+        data[i] = static_cast<uint8_t>(i + 1);
+    }
+    return elf({{0, code, 32}, {ASSASIN_CORE_SPAD_BASE + SCOMP_SPAD_DATA, data, 0x7000}}, 0, align);
+}
+
+model::Completion load(Drive &d, uint32_t slot, const std::vector<uint8_t> &file) {
+    Buffer b = d.buffer(static_cast<uint32_t>(file.size()), 0, true);
+    d.put(b, file.data());
+    Sqe s = Drive::sqe(0xc1);
+    Drive::setPrp(s, b);
+    s[10] = slot;
+    s[11] = static_cast<uint32_t>(file.size());
+    return d.exec(0, s);
+}
+
+struct Extent {
+    uint64_t lba;
+    uint32_t count;
+};
+struct Stream {
+    std::vector<Extent> extents;
+    uint64_t bytes;
+};
+struct Piece {
+    std::vector<Stream> streams;
+};
+
+struct Job {
+    uint16_t func = 0;
+    uint8_t out = 1;
+    uint8_t sLog2 = 0xff;
+    std::vector<uint8_t> args;
+    uint32_t maxCores = 0, watchdog = 0;
+    std::vector<Piece> pieces;
+};
+
+std::vector<uint8_t> encode(const Job &j) {
+    scomp_request r{};
+    r.magic = SCOMP_MAGIC;
+    r.version = SCOMP_VERSION;
+    r.func = j.func;
+    r.streams_in = static_cast<uint8_t>(j.pieces[0].streams.size());
+    r.streams_out = j.out;
+    r.s_log2 = j.sLog2;
+    r.pieces = static_cast<uint32_t>(j.pieces.size());
+    r.args_bytes = static_cast<uint32_t>(j.args.size());
+    r.max_cores = j.maxCores;
+    r.watchdog_kcycles = j.watchdog;
+    std::vector<scomp_stream> streams;
+    std::vector<scomp_extent> extents;
+    for (const Piece &p : j.pieces) {
+        for (const Stream &s : p.streams) {
+            streams.push_back({static_cast<uint32_t>(extents.size()), static_cast<uint32_t>(s.extents.size()), s.bytes});
+            for (const Extent &e : s.extents) {
+                extents.push_back({e.lba, e.count, 0});
+            }
+        }
+    }
+    r.extents = static_cast<uint32_t>(extents.size());
+    std::vector<uint8_t> v(reinterpret_cast<uint8_t *>(&r), reinterpret_cast<uint8_t *>(&r) + sizeof r);
+    v.insert(v.end(), j.args.begin(), j.args.end());
+    while (v.size() % 8 != 0) {
+        v.push_back(0);
+    }
+    v.insert(v.end(), reinterpret_cast<uint8_t *>(streams.data()), reinterpret_cast<uint8_t *>(streams.data() + streams.size()));
+    v.insert(v.end(), reinterpret_cast<uint8_t *>(extents.data()), reinterpret_cast<uint8_t *>(extents.data() + extents.size()));
+    return v;
+}
+
+uint16_t submitExec(Drive &d, uint16_t handle, const std::vector<uint8_t> &request, uint32_t q = 1) {
+    Buffer b = d.buffer(static_cast<uint32_t>(request.size()));
+    d.put(b, request.data());
+    Sqe s = Drive::sqe(0xc1, 1);
+    Drive::setPrp(s, b);
+    s[10] = handle;
+    s[12] = static_cast<uint32_t>(request.size());
+    return d.submit(q, s);
+}
+
+struct PieceResult {
+    std::map<uint32_t, std::vector<uint8_t>> out;
+    bool ended = false;
+    scomp_chunk last{};
+    scomp_report report{};
+};
+
+/** Read results until the last chunk. */
+std::map<uint32_t, PieceResult> collect(Drive &d, uint16_t handle, uint32_t bytes = 65536, uint32_t q = 2) {
+    std::map<uint32_t, PieceResult> results;
+    for (bool more = true; more;) {
+        Buffer b = d.buffer(bytes);
+        Sqe s = Drive::sqe(0xc2, 1);
+        Drive::setPrp(s, b);
+        s[10] = handle;
+        s[12] = bytes;
+        auto c = d.exec(q, s);
+        CHECK_EQ(c.status, kOk);
+        more = (c.dw0 >> 31) == 0;
+        auto data = d.get(b);
+        uint32_t n = c.dw0 & 0x7fffffff;
+        CHECK(n <= bytes && n > 0);
+        for (uint32_t at = 0; at < n;) {
+            scomp_chunk h;
+            std::memcpy(&h, &data[at], sizeof h);
+            CHECK_EQ(h.magic, SCOMP_CHUNK_MAGIC);
+            CHECK(at + sizeof h + h.bytes <= n);
+            PieceResult &r = results[h.piece];
+            CHECK(!r.ended);
+            if (h.flags & 1) {
+                CHECK_EQ(h.bytes, sizeof(scomp_report));
+                std::memcpy(&r.report, &data[at + sizeof h], sizeof r.report);
+                r.ended = true;
+                r.last = h;
+            } else {
+                auto &o = r.out[h.stream];
+                CHECK_EQ(h.position, o.size());
+                o.insert(o.end(), &data[at + sizeof h], &data[at + sizeof h] + h.bytes);
+            }
+            at += static_cast<uint32_t>(sizeof h) + (h.bytes + 63) / 64 * 64;
+        }
+    }
+    return results;
+}
+
+void fill(Drive &d, uint32_t lba, uint32_t blocks) {
+    for (uint32_t i = 0; i < blocks; i += 32) {
+        uint32_t n = std::min(32u, blocks - i);
+        CHECK_EQ(d.write(lba + i, pattern(lba + i, 1, n)).status, kOk);
+    }
+}
+
+std::pair<uint32_t, uint32_t> countSum(const std::vector<uint8_t> &v, size_t n) {
+    uint32_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += v[i];
+    }
+    return {static_cast<uint32_t>(n), sum};
+}
+
+uint32_t word(const std::vector<uint8_t> &v, size_t at) {
+    CHECK(v.size() >= at + 4);
+    uint32_t w;
+    std::memcpy(&w, &v[at], 4);
+    return w;
+}
+
+/** Run a job and return its results and number of failed pieces. */
+std::map<uint32_t, PieceResult> runJob(Drive &d, const Job &j, uint32_t *failed = nullptr, uint16_t handle = 9) {
+    uint16_t cid = submitExec(d, handle, encode(j));
+    auto r = collect(d, handle);
+    auto c = d.wait(1, cid);
+    CHECK_EQ(c.status, kOk);
+    if (failed != nullptr) {
+        *failed = c.dw0;
+    }
+    CHECK_EQ(r.size(), j.pieces.size());
+    for (auto &[piece, result] : r) {
+        CHECK(result.ended);
+    }
+    return r;
+}
+
+} // namespace
+
+TEST(scomp_count) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 200);
+    CHECK_EQ(load(d, 3, kernelElf(model::kCount)).status, kOk);
+    Job j;
+    j.func = 3;
+    for (uint32_t p = 0; p < 5; p++) {
+        j.pieces.push_back({{{{{p * 40, 17}, {p * 40 + 20, 20}}, 37 * 4096 - 1000 * p - 1}}});
+    }
+    uint32_t failed = 1;
+    auto r = runJob(d, j, &failed);
+    CHECK_EQ(failed, 0u);
+    for (uint32_t p = 0; p < 5; p++) {
+        auto in = pattern(p * 40, 1, 17);
+        auto b = pattern(p * 40 + 20, 1, 20);
+        in.insert(in.end(), b.begin(), b.end());
+        auto [n, sum] = countSum(in, 37 * 4096 - 1000 * p - 1);
+        CHECK_EQ(r[p].last.status, SCOMP_STATUS_OK);
+        CHECK_EQ(word(r[p].out[0], 0), n);
+        CHECK_EQ(word(r[p].out[0], 4), sum);
+        CHECK_EQ(r[p].report.bytes_in, n);
+        CHECK_EQ(r[p].report.bytes_out, 8u);
+        CHECK_EQ(r[p].report.pages, 37u);
+        CHECK(r[p].report.t_start < r[p].report.t_end);
+        CHECK(r[p].report.t_first_page > 0 && r[p].report.t_first_page <= r[p].report.t_last_page);
+    }
+    /* The handle is free again. */
+    CHECK_EQ(d.exec(1, [] { auto s = Drive::sqe(0xc0, 1); s[10] = 9; return s; }()).status, kBadHandle);
+}
+
+TEST(scomp_loads_everything) {
+    Nand nand(Geometry{});
+    Drive d(nand, 1, seed);
+    d.start();
+    for (uint32_t align : {64u, 4u, 1u, 63u}) {
+        CHECK_EQ(load(d, 0, kernelElf(model::kEcho, align)).status, kOk);
+        Job j;
+        j.args.resize(4096 - align);
+        for (size_t i = 0; i < j.args.size(); i++) {
+            j.args[i] = static_cast<uint8_t>(i * 7 + align);
+        }
+        j.pieces = {{{{{{7, 1}}, 100}}}, {{{{{8, 1}}, 4096}}}};
+        auto r = runJob(d, j);
+        for (uint32_t p = 0; p < 2; p++) {
+            auto &o = r[p].out[0];
+            CHECK_EQ(o.size(), 64 + j.args.size() + 128);
+            scomp_task t;
+            std::memcpy(&t, o.data(), sizeof t);
+            CHECK_EQ(t.piece, p);
+            CHECK_EQ(t.pieces, 2u);
+            CHECK_EQ(t.args_bytes, j.args.size());
+            CHECK_EQ(t.streams_in, 1u);
+            CHECK_EQ(t.streams_out, 1u);
+            CHECK_EQ(t.bytes[0], p == 0 ? 100u : 4096u);
+            CHECK(std::equal(j.args.begin(), j.args.end(), o.begin() + 64));
+            for (uint32_t i = 0; i < 64; i++) {
+                CHECK_EQ(o[64 + j.args.size() + i], i < 45 ? i + 1 : 0);
+                CHECK_EQ(o[64 + j.args.size() + 64 + i], 0);
+            }
+        }
+    }
+}
+
+TEST(scomp_streams) {
+    Nand nand(Geometry{});
+    Drive d(nand, 3, seed);
+    d.start();
+    fill(d, 0, 320);
+    CHECK_EQ(load(d, 0, kernelElf(model::kCopy)).status, kOk);
+    CHECK_EQ(load(d, 1, kernelElf(model::kMerge)).status, kOk);
+    CHECK_EQ(load(d, 2, kernelElf(model::kSkew)).status, kOk);
+    for (uint32_t n : {1u, 2u, 3u, 4u, 8u}) {
+        Job j;
+        j.out = static_cast<uint8_t>(n);
+        for (uint32_t p = 0; p < 4; p++) {
+            Piece piece;
+            for (uint32_t s = 0; s < n; s++) {
+                uint32_t lba = p * 80 + s * 10;
+                piece.streams.push_back({{{lba, 9}}, 9 * 4096 - 13 * s});
+            }
+            j.pieces.push_back(piece);
+        }
+        auto r = runJob(d, j);
+        for (uint32_t p = 0; p < 4; p++) {
+            for (uint32_t s = 0; s < n; s++) {
+                auto in = pattern(p * 80 + s * 10, 1, 9);
+                in.resize(9 * 4096 - 13 * s);
+                CHECK(r[p].out[s] == in);
+            }
+        }
+        /* One output, all streams at one pace, then one stream after the other: that needs the others' pages to stay out of the way. */
+        for (uint16_t f : {1, 2}) {
+            j.func = f;
+            j.out = 1;
+            auto m = runJob(d, j);
+            for (uint32_t p = 0; p < 4; p++) {
+                CHECK_EQ(m[p].last.status, SCOMP_STATUS_OK);
+                if (f == 2) {
+                    auto [cnt, sum] = countSum(pattern(p * 80 + (n - 1) * 10, 1, 9), 9 * 4096 - 13 * (n - 1));
+                    CHECK_EQ(word(m[p].out[0], 8 * (n - 1)), cnt);
+                    CHECK_EQ(word(m[p].out[0], 8 * (n - 1) + 4), sum);
+                }
+            }
+        }
+    }
+}
+
+TEST(scomp_never_written) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 64, 16);
+    CHECK_EQ(load(d, 0, kernelElf(model::kCopy)).status, kOk);
+    CHECK_EQ(load(d, 1, kernelElf(model::kSlow)).status, kOk);
+    Job j;
+    j.pieces = {{{{{{0, 200}}, 200 * 4096 - 5}}}, {{{{{300, 50}}, 50 * 4096}}}};
+    auto r = runJob(d, j);
+    std::vector<uint8_t> want(200 * 4096);
+    auto mid = pattern(64, 1, 16);
+    std::copy(mid.begin(), mid.end(), want.begin() + 64 * 4096);
+    want.resize(200 * 4096 - 5);
+    CHECK(r[0].out[0] == want);
+    CHECK(r[1].out[0] == std::vector<uint8_t>(50 * 4096));
+    j.func = 1;
+    r = runJob(d, j);
+    CHECK_EQ(word(r[0].out[0], 0), 200u * 4096 - 5);
+}
+
+TEST(scomp_failures) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 128);
+    struct {
+        uint32_t kernel, status, bytes;
+    } cases[] = {{model::kTrap, SCOMP_STATUS_TRAP, 5000},    {model::kExit7, SCOMP_STATUS_EXIT_CODE, 0},
+                 {model::kLoop, SCOMP_STATUS_WATCHDOG, 0},   {model::kHang, SCOMP_STATUS_OK, 100 * 4096},
+                 {model::kStop, SCOMP_STATUS_OK, 5000},      {0x13, SCOMP_STATUS_TRAP, 0}};
+    for (auto &c : cases) {
+        CHECK_EQ(load(d, 0, kernelElf(c.kernel)).status, kOk);
+        Job j;
+        j.watchdog = c.kernel == model::kLoop ? 200 : 0;
+        for (uint32_t p = 0; p < 5; p++) {
+            j.pieces.push_back({{{{{0, 100}}, 100 * 4096}}});
+        }
+        uint32_t failed = 99;
+        auto r = runJob(d, j, &failed);
+        CHECK_EQ(failed, c.status == SCOMP_STATUS_OK ? 0u : 5u);
+        for (uint32_t p = 0; p < 5; p++) {
+            CHECK_EQ(r[p].last.status, c.status);
+            CHECK_EQ(r[p].report.bytes_in, c.bytes);
+            if (c.kernel == model::kTrap) {
+                CHECK_EQ(r[p].last.cause, 2u);
+                CHECK_EQ(r[p].last.pc, 8u);
+                CHECK_EQ(r[p].last.tval, 0xdeadbeefu);
+            }
+            if (c.kernel == model::kExit7) {
+                CHECK_EQ(r[p].last.exit_code, 7u);
+            }
+        }
+        std::vector<uint8_t> got;
+        CHECK_EQ(d.read(3, 32, &got).status, kOk);
+        CHECK(got == pattern(3, 1, 32));
+    }
+    /* The cores still work. */
+    CHECK_EQ(load(d, 1, kernelElf(model::kCount)).status, kOk);
+    Job j;
+    j.func = 1;
+    j.pieces = {{{{{{0, 100}}, 100 * 4096}}}, {{{{{0, 100}}, 100 * 4096}}}, {{{{{0, 100}}, 100 * 4096}}}};
+    uint32_t failed = 99;
+    auto r = runJob(d, j, &failed);
+    CHECK_EQ(failed, 0u);
+    CHECK_EQ(word(r[2].out[0], 0), 100u * 4096);
+    CHECK_EQ(word(r[2].out[0], 4), countSum(pattern(0, 1, 100), 409600).second);
+}
+
+TEST(scomp_media_error) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 128);
+    CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
+    d.dev.faults.read = 0.02;
+    Job j;
+    for (uint32_t p = 0; p < 8; p++) {
+        j.pieces.push_back({{{{{0, 128}}, 128 * 4096}}});
+    }
+    uint32_t failed = 0;
+    auto r = runJob(d, j, &failed);
+    CHECK(failed > 0);
+    for (uint32_t p = 0; p < 8; p++) {
+        CHECK(r[p].last.status == SCOMP_STATUS_OK || r[p].last.status == SCOMP_STATUS_MEDIA);
+        if (r[p].last.status == SCOMP_STATUS_OK) {
+            CHECK_EQ(word(r[p].out[0], 0), 128u * 4096);
+        }
+    }
+}
+
+TEST(scomp_back_pressure) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 320);
+    CHECK_EQ(load(d, 0, kernelElf(model::kExpand)).status, kOk);
+    Job j;
+    j.watchdog = UINT32_MAX;
+    j.pieces = {{{{{{0, 320}}, 320 * 4096}}}, {{{{{0, 320}}, 320 * 4096}}}};
+    uint16_t cid = submitExec(d, 9, encode(j));
+    /* Nobody reads: the cores fill the results and stop; the drive goes on serving. */
+    d.run([&] { return d.dev.now > 30'000'000; });
+    CHECK(!d.take(1, cid).has_value());
+    std::vector<uint8_t> got;
+    for (uint32_t i = 0; i < 320; i += 32) {
+        CHECK_EQ(d.read(i, 32, &got).status, kOk);
+        CHECK(got == pattern(i, 1, 32));
+    }
+    auto r = collect(d, 9, 8192);
+    CHECK_EQ(d.wait(1, cid).dw0, 0u);
+    auto in = pattern(0, 1, 320);
+    for (uint32_t p = 0; p < 2; p++) {
+        CHECK_EQ(r[p].out[0].size(), in.size() * 8);
+        for (size_t i = 0; i < in.size(); i++) {
+            CHECK(r[p].out[0][i * 8] == in[i] && r[p].out[0][i * 8 + 7] == in[i]);
+        }
+    }
+}
+
+TEST(scomp_abort) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 128);
+    auto abortSqe = [](uint32_t handle) {
+        auto s = Drive::sqe(0xc0, 1);
+        s[10] = handle;
+        return s;
+    };
+    for (uint32_t kernel : {model::kLoop, model::kSlow, model::kExpand}) {
+        CHECK_EQ(load(d, 0, kernelElf(kernel)).status, kOk);
+        for (uint32_t delay : {0u, 50u, 3000u}) {
+            Job j;
+            for (uint32_t p = 0; p < 6; p++) {
+                j.pieces.push_back({{{{{0, 128}}, 128 * 4096}}});
+            }
+            uint16_t cid = submitExec(d, 5, encode(j));
+            for (uint32_t i = 0; i < delay + 100; i++) {
+                d.step();
+            }
+            auto c = d.exec(2, abortSqe(5));
+            CHECK_EQ(c.status, kOk);
+            auto done = d.wait(1, cid);
+            CHECK_EQ(done.status, kOk);
+            auto r = collect(d, 5);
+            uint32_t failed = 0;
+            for (auto &[p, x] : r) {
+                failed += x.last.status != SCOMP_STATUS_OK;
+            }
+            CHECK_EQ(r.size(), 6u);
+            CHECK_EQ(done.dw0, failed);
+        }
+    }
+    /* Abort of an ended request drops its results. */
+    CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
+    Job j;
+    j.pieces = {{{{{{0, 10}}, 40960}}}};
+    uint16_t cid = submitExec(d, 5, encode(j));
+    d.wait(1, cid);
+    CHECK_EQ(d.exec(2, abortSqe(5)).status, kOk);
+    CHECK_EQ(d.exec(2, abortSqe(5)).status, kBadHandle);
+}
+
+TEST(scomp_reset_and_queue_deletion) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    for (uint32_t round = 0; round < 30; round++) {
+        d.start();
+        if (round == 0) {
+            fill(d, 0, 128);
+        }
+        CHECK_EQ(load(d, 0, kernelElf(round % 3 == 0 ? model::kLoop : round % 3 == 1 ? model::kExpand : model::kSlow)).status, kOk);
+        Job j;
+        for (uint32_t p = 0; p < 4; p++) {
+            j.pieces.push_back({{{{{0, 128}}, 128 * 4096}}});
+        }
+        submitExec(d, 5, encode(j), 1);
+        submitExec(d, 6, encode(j), 2);
+        for (uint32_t i = 0; i < round * 37; i++) {
+            d.step();
+        }
+        Buffer b = d.buffer(65536);
+        Sqe s = Drive::sqe(0xc2, 1);
+        Drive::setPrp(s, b);
+        s[10] = 6;
+        s[12] = 65536;
+        uint16_t reader = d.submit(2, s);
+        if (round & 1) {
+            Sqe del = Drive::sqe(0x00);
+            del[10] = 1;
+            CHECK_EQ(d.exec(0, del).status, kOk);
+            del[10] = 2;
+            CHECK_EQ(d.exec(0, del).status, kOk);
+            auto c = d.take(2, reader);
+            CHECK(!c || c->status == kSqDeleted || c->status == kOk || c->status == kAborted || c->status == kBadHandle);
+            CHECK_EQ(d.exec(0, del).status, kQidInvalid);
+        }
+        d.disable();
+    }
+    d.start();
+    std::vector<uint8_t> got;
+    CHECK_EQ(d.read(0, 32, &got).status, kOk);
+    CHECK(got == pattern(0, 1, 32));
+    /* A reset forgets functions. */
+    Job j;
+    j.pieces = {{{{{{0, 1}}, 10}}}};
+    CHECK_EQ(d.wait(1, submitExec(d, 1, encode(j))).status, kBadFunction);
+}
+
+TEST(scomp_many_requests) {
+    Nand nand(Geometry{});
+    Drive d(nand, 4, seed);
+    d.start();
+    fill(d, 0, 320);
+    CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
+    CHECK_EQ(load(d, 1, kernelElf(model::kCopy)).status, kOk);
+    std::vector<uint16_t> cids;
+    for (uint16_t h = 0; h < 16; h++) {
+        Job j;
+        j.func = h & 1;
+        j.maxCores = h % 3;
+        for (uint32_t p = 0; p < 1u + h % 5; p++) {
+            uint32_t lba = static_cast<uint32_t>(d.dev.rng() % 280);
+            j.pieces.push_back({{{{{lba, 30}}, 30u * 4096u - h}}});
+        }
+        cids.push_back(submitExec(d, h, encode(j)));
+    }
+    Job one;
+    one.pieces = {{{{{{0, 1}}, 10}}}};
+    CHECK_EQ(d.wait(1, submitExec(d, 77, encode(one))).status, kNoResources);
+    CHECK_EQ(d.wait(1, submitExec(d, 3, encode(one))).status, kBadHandle);
+    /* A function in use can be neither replaced nor unloaded. */
+    CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kBadFunction);
+    for (uint16_t h = 0; h < 16; h++) {
+        auto r = collect(d, h);
+        CHECK_EQ(r.size(), 1u + h % 5);
+        for (auto &[p, x] : r) {
+            CHECK_EQ(x.last.status, SCOMP_STATUS_OK);
+            CHECK_EQ(x.report.bytes_in, 30u * 4096 - h);
+        }
+        CHECK_EQ(d.wait(1, cids[h]).dw0, 0u);
+    }
+    CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
+}
+
+TEST(scomp_bad_elf) {
+    Nand nand(Geometry{});
+    Drive d(nand, 1, seed);
+    d.start();
+    auto refuse = [&](std::vector<uint8_t> f, uint32_t why) {
+        auto c = load(d, 0, f);
+        CHECK_EQ(c.status, kBadElf);
+        CHECK_EQ(c.dw0, why);
+    };
+    auto good = kernelElf(model::kCount);
+    auto mod = [&](size_t at, uint8_t v) {
+        auto f = good;
+        f[at] = v;
+        return f;
+    };
+    refuse(std::vector<uint8_t>(100, 0x5a), SCOMP_ELF_ERROR_NOT_ELF);
+    refuse(std::vector<uint8_t>(good.begin(), good.begin() + 60), SCOMP_ELF_ERROR_NOT_ELF);
+    refuse(mod(4, 2), SCOMP_ELF_ERROR_NOT_RV32);
+    refuse(mod(5, 2), SCOMP_ELF_ERROR_NOT_RV32);
+    refuse(mod(16, 3), SCOMP_ELF_ERROR_NOT_RV32);
+    refuse(mod(18, 62), SCOMP_ELF_ERROR_NOT_RV32);
+    refuse(mod(36, 1), SCOMP_ELF_ERROR_NOT_RV32);
+    refuse(mod(36, 4), SCOMP_ELF_ERROR_NOT_RV32);
+    refuse(mod(24, 2), SCOMP_ELF_ERROR_NO_ENTRY);
+    refuse(mod(24, 64), SCOMP_ELF_ERROR_NO_ENTRY);
+    refuse(elf({{0, std::vector<uint8_t>(32768, 1), 32772}}), SCOMP_ELF_ERROR_TOO_LARGE);
+    refuse(elf({{0, std::vector<uint8_t>(64), 64}, {ASSASIN_CORE_SPAD_BASE + 0x2000, std::vector<uint8_t>(64), 0xf000}}),
+           SCOMP_ELF_ERROR_TOO_LARGE);
+    refuse(elf({{0, std::vector<uint8_t>(64), 64}, {ASSASIN_CORE_SPAD_BASE + 0x1000, std::vector<uint8_t>(64), 64}}),
+           SCOMP_ELF_ERROR_BAD_SEGMENT);
+    refuse(elf({{0x80000000, std::vector<uint8_t>(64), 64}}), SCOMP_ELF_ERROR_BAD_SEGMENT);
+    refuse(elf({{0, std::vector<uint8_t>(64), 32}}), SCOMP_ELF_ERROR_BAD_SEGMENT);
+    refuse(elf({{4, std::vector<uint8_t>(64), 64}}, 4), SCOMP_ELF_ERROR_BAD_SEGMENT);
+    auto f = good;
+    f[52 + 4] = 0xff, f[52 + 5] = 0xff, f[52 + 6] = 0xff, f[52 + 7] = 0xff;
+    refuse(f, SCOMP_ELF_ERROR_BAD_SEGMENT);
+    Sqe s = Drive::sqe(0xc1);
+    s[10] = 16;
+    s[11] = 1000;
+    CHECK_EQ(d.exec(0, s).status, kBadFunction);
+    s[10] = 0x10000;
+    CHECK_EQ(d.exec(0, s).status, kInvalidField);
+    s[10] = 0;
+    s[11] = SCOMP_MAX_ELF + 1;
+    CHECK_EQ(d.exec(0, s).status, kBadElf);
+    /* The slot stays empty after a refusal. */
+    s = Drive::sqe(0xc0);
+    CHECK_EQ(d.exec(0, s).status, kBadFunction);
+}
+
+TEST(scomp_elf_fuzz) {
+    Nand nand(Geometry{});
+    Drive d(nand, 1, seed);
+    d.start();
+    fill(d, 0, 4);
+    std::mt19937 rng(seed);
+    Job j;
+    j.watchdog = 100;
+    j.pieces = {{{{{{0, 4}}, 4 * 4096}}}};
+    uint32_t accepted = 0;
+    for (uint32_t i = 0; i < 300; i++) {
+        auto f = kernelElf(model::kCount, static_cast<uint32_t>(rng()));
+        for (uint32_t n = rng() % 4; n > 0; n--) {
+            f[rng() % 128] = static_cast<uint8_t>(rng() % 3 == 0 ? 0xff : rng());
+        }
+        if (rng() % 8 == 0) {
+            f.resize(52 + rng() % (f.size() - 52));
+        }
+        auto c = load(d, 0, f);
+        CHECK(c.status == kOk || c.status == kBadElf);
+        if (c.status == kOk) {
+            accepted++;
+            runJob(d, j);
+        }
+    }
+    CHECK(accepted > 10);
+}
+
+TEST(scomp_bad_requests) {
+    Nand nand(Geometry{});
+    Drive d(nand, 1, seed);
+    d.start();
+    uint32_t cap = d.capacity();
+    CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
+    Job j;
+    j.args.resize(20);
+    j.pieces = {{{{{{0, 4}, {8, 4}}, 7 * 4096}}}};
+    auto good = encode(j);
+    auto refuse = [&](std::vector<uint8_t> r, uint32_t status, uint32_t where) {
+        auto c = d.wait(1, submitExec(d, 1, r));
+        CHECK_EQ(c.status, status);
+        if (where != UINT32_MAX) {
+            CHECK_EQ(c.dw0, where);
+        }
+    };
+    auto put = [&](size_t at, uint64_t v, int n) {
+        auto r = good;
+        for (int i = 0; i < n; i++) {
+            r[at + i] = static_cast<uint8_t>(v >> (8 * i));
+        }
+        return r;
+    };
+    const uint32_t streams = 64 + 24, extents = streams + 16;
+    refuse(put(0, 0, 4), kBadRequest, 0);
+    refuse(put(4, 2, 2), kBadRequest, 4);
+    refuse(put(6, 1, 2), kBadFunction, 6);
+    refuse(put(6, 16, 2), kBadFunction, 6);
+    refuse(put(8, 0, 1), kBadRequest, 8);
+    refuse(put(8, 9, 1), kBadRequest, 8);
+    refuse(put(9, 9, 1), kBadRequest, 9);
+    refuse(put(10, 4, 1), kBadRequest, 10);
+    refuse(put(9, 2, 2), kBadRequest, 10);
+    refuse(put(11, 1, 1), kBadRequest, 11);
+    refuse(put(12, 1, 4), kBadRequest, 12);
+    refuse(put(16, 0, 4), kBadRequest, 16);
+    refuse(put(16, 1025, 4), kBadRequest, 16);
+    refuse(put(16, 1024, 4), kBadRequest, 16);
+    refuse(put(20, 0, 4), kBadRequest, 20);
+    refuse(put(20, 0xffffffff, 4), kBadRequest, 20);
+    refuse(put(20, 3, 4), kBadRequest, 20);
+    refuse(put(24, 4097, 4), kBadRequest, 24);
+    refuse(put(36, 1, 1), kBadRequest, 36);
+    refuse(put(60, 1, 4), kBadRequest, 60);
+    refuse(put(streams, 2, 4), kBadRequest, streams);
+    refuse(put(streams, 0xffffffff, 4), kBadRequest, streams);
+    refuse(put(streams + 4, 0, 4), kBadRequest, streams + 4);
+    refuse(put(streams + 4, 3, 4), kBadRequest, streams + 4);
+    refuse(put(streams + 4, 0xffffffff, 4), kBadRequest, streams + 4);
+    refuse(put(streams + 8, 0, 8), kBadRequest, streams + 8);
+    refuse(put(streams + 8, 4 * 4096, 8), kBadRequest, streams + 8);
+    refuse(put(streams + 8, 8 * 4096 + 1, 8), kBadRequest, streams + 8);
+    refuse(put(streams + 8, UINT64_MAX, 8), kBadRequest, streams + 8);
+    refuse(put(extents, cap, 8), kLbaRange, extents);
+    refuse(put(extents, UINT64_MAX, 8), kLbaRange, extents);
+    refuse(put(extents, cap - 3, 8), kLbaRange, extents);
+    refuse(put(extents + 8, 0, 4), kBadRequest, extents + 8 - 8);
+    refuse(put(extents + 12, 1, 4), kBadRequest, extents + 12);
+    refuse(std::vector<uint8_t>(good.begin(), good.end() - 16), kBadRequest, UINT32_MAX);
+    Sqe s = Drive::sqe(0xc1, 1);
+    s[12] = 32;
+    CHECK_EQ(d.exec(1, s).status, kInvalidField);
+    s[12] = 0xffffffff;
+    CHECK_EQ(d.exec(1, s).status, kInvalidField);
+    s[12] = 4096;
+    s[13] = 1;
+    CHECK_EQ(d.exec(1, s).status, kInvalidField);
+    s = Drive::sqe(0xc2, 1);
+    s[12] = 4096;
+    CHECK_EQ(d.exec(1, s).status, kInvalidField);
+    s[12] = 8192;
+    s[10] = 3;
+    CHECK_EQ(d.exec(1, s).status, kBadHandle);
+    s[1] = 2;
+    CHECK_EQ(d.exec(1, s).status, kInvalidNs);
+    runJob(d, j);
+}
+
+TEST(scomp_request_fuzz) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
+    std::mt19937 rng(seed);
+    for (uint32_t i = 0; i < 400; i++) {
+        Job j;
+        j.watchdog = 5000;
+        j.args.resize(rng() % 64);
+        uint32_t in = 1 + rng() % 8;
+        for (uint32_t p = 1 + rng() % 4; p > 0; p--) {
+            Piece piece;
+            for (uint32_t s = 0; s < in; s++) {
+                piece.streams.push_back({{{rng() % 300, 1 + static_cast<uint32_t>(rng() % 4)}}, 1 + rng() % 4096});
+            }
+            j.pieces.push_back(piece);
+        }
+        auto r = encode(j);
+        for (uint32_t n = rng() % 3; n > 0; n--) {
+            size_t at = rng() % 3 == 0 ? rng() % r.size() : rng() % 64;
+            r[at] = static_cast<uint8_t>(rng() % 2 ? 0xff : rng());
+        }
+        uint16_t cid = submitExec(d, 1, r);
+        std::optional<model::Completion> c;
+        for (uint32_t k = 0; k < 2000 && !c; k++) {
+            d.step();
+            c = d.take(1, cid);
+        }
+        if (!c || c->status == kOk) {
+            auto res = collect(d, 1);
+            if (!c) {
+                c = d.wait(1, cid);
+            }
+            CHECK_EQ(c->status, kOk);
+        }
+        d.freeHost();
+    }
+}

@@ -38,8 +38,7 @@ int drive_fail(struct assasin_drive *drive, int code, const char *format, ...) {
 }
 
 /* After an error of the connection commands may still own memory, so nothing more can be done with the drive. */
-static int give_up(struct assasin_drive *drive, int rc)
-{
+static int give_up(struct assasin_drive *drive, int rc) {
     if (rc) {
         drive->dead = drive->dead ? drive->dead : rc;
         drive->status = 0;

@@ -2,6 +2,7 @@
 /* Functions and jobs: the vendor commands of hw/regs/scomp.toml. */
 #include "chunks.h"
 #include "drive.h"
+#include "split.h"
 
 #include <assasin_contract.h>
 #include <errno.h>
@@ -260,6 +261,24 @@ static void release(struct exec *e) {
     free(e);
 }
 
+/* A stream that names a block twice is a mistake of the caller's. The drive would read it twice. */
+static int check_overlap(struct assasin_drive *drive, const struct assasin_job *job) {
+    for (size_t i = 0; i < (size_t)job->pieces * job->streams_in; i++) {
+        const struct assasin_input *in = &job->inputs[i];
+        uint64_t lba = 0;
+        if (in->first_extent > job->extent_count || in->extent_count > job->extent_count - in->first_extent)
+            continue; /* the drive refuses it and names the field */
+        int rc = extents_overlap(job->extents + in->first_extent, in->extent_count, &lba);
+        if (rc == -EEXIST)
+            return drive_fail(drive, EEXIST,
+                              "running a job: extents of input stream %zu of piece %zu overlap at block %llu",
+                              i % job->streams_in, i / job->streams_in, (unsigned long long)lba);
+        if (rc)
+            return drive_fail(drive, ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
 int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
                  uint32_t *failed) {
     if (drive->dead)
@@ -272,11 +291,14 @@ int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, con
         return drive_fail(drive, EMSGSIZE,
                           "the request takes %zu bytes, one command carries %u: use fewer pieces or extents", bytes,
                           drive->info.transfer_bytes);
+    int rc = check_overlap(drive, job);
+    if (rc)
+        return rc;
     struct exec *e = calloc(1, sizeof(*e));
     if (!e)
         return drive_fail(drive, ENOMEM, "out of memory");
     e->drive = drive;
-    int rc = prepare(e, job, sink, arg, bytes);
+    rc = prepare(e, job, sink, arg, bytes);
     if (!rc)
         rc = pump(e);
     if (!rc)

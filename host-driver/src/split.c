@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Task decomposition: a table over several extents becomes pieces that the cores work on at the same time. */
-#include <assasin/assasin.h>
+#include "split.h"
+
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static uint64_t gcd(uint64_t a, uint64_t b) {
     while (b) {
@@ -10,6 +13,28 @@ static uint64_t gcd(uint64_t a, uint64_t b) {
         b = r;
     }
     return a;
+}
+
+static int by_lba(const void *a, const void *b) {
+    const struct assasin_extent *x = a, *y = b;
+    return (x->lba > y->lba) - (x->lba < y->lba);
+}
+
+int extents_overlap(const struct assasin_extent *extents, uint32_t count, uint64_t *lba) {
+    struct assasin_extent *sorted = malloc((count ? count : 1) * sizeof(*sorted));
+    if (!sorted)
+        return -ENOMEM;
+    if (count)
+        memcpy(sorted, extents, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), by_lba);
+    int rc = 0;
+    for (uint32_t i = 1; i < count && !rc; i++)
+        if (sorted[i].lba - sorted[i - 1].lba < sorted[i - 1].count) {
+            *lba = sorted[i].lba;
+            rc = -EEXIST;
+        }
+    free(sorted);
+    return rc;
 }
 
 /* Walks through the extents, cutting off `blocks` blocks at a time. */
@@ -48,6 +73,10 @@ int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, u
         held += (uint64_t)extents[i].count * block_bytes;
     if (held < bytes)
         return -ERANGE;
+    uint64_t overlap;
+    int rc = extents_overlap(extents, extent_count, &overlap);
+    if (rc)
+        return rc;
     /* A piece is a whole number of steps: the least length that ends at a record and a block at once. */
     uint64_t step = (uint64_t)record_bytes / gcd(record_bytes, block_bytes) * block_bytes;
     uint64_t steps = (bytes + step - 1) / step;

@@ -102,8 +102,7 @@ const char *assasin_request_strerror(uint32_t offset) {
     if (offset >= offsetof(struct scomp_request, reserved1) && offset < sizeof(struct scomp_request))
         return "a reserved field";
     if (offset >= sizeof(struct scomp_request))
-        return "the arguments, a stream or an extent: empty, overlapping, past the end of the drive, or its length "
-               "does not fit";
+        return "a stream or an extent: empty, or of lengths that do not fit each other";
     for (size_t i = 0; i < sizeof(request_fields) / sizeof(request_fields[0]); i++)
         if (request_fields[i].offset == offset)
             return request_fields[i].text;

@@ -46,6 +46,12 @@ def test_a_table_longer_than_its_extents_is_refused() -> None:
         split([Extent(0, 1)], 4097, 1, BLOCK, 2)
 
 
+@pytest.mark.parametrize("extents", [[(5, 2), (6, 1)], [(6, 1), (5, 2)], [(0, 100), (50, 1)], [(7, 1), (3, 1), (7, 1)]])
+def test_overlapping_extents_are_refused(extents: list[tuple[int, int]]) -> None:
+    with pytest.raises(DriveError, match="overlap"):
+        split([Extent(*e) for e in extents], BLOCK, 1, BLOCK, 2)
+
+
 @pytest.mark.parametrize(("length", "record"), [(0, 1), (10, 0)])
 def test_nothing_to_divide(length: int, record: int) -> None:
     with pytest.raises(DriveError, match="cannot divide"):

@@ -2,6 +2,7 @@
 #include "dram/Dram.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -27,6 +28,17 @@ Dram::Dram(const DramParams &params) : params_(params), meter_(params.bytesPerCy
 
 Dram::~Dram() { munmap(memory_, params_.size); }
 
+uint8_t *Dram::at(uint32_t addr) {
+    const uint32_t offset = addr & 0x7FFFFFF8; // the chip shows its DRAM window's addresses: bit 31 selects it
+    if (offset >= params_.size) {
+        char text[128];
+        std::snprintf(text, sizeof text, "DRAM port: address 0x%08x lies past the %llu bytes of DRAM that the profile has", addr,
+                      static_cast<unsigned long long>(params_.size));
+        throw std::runtime_error(text);
+    }
+    return memory_ + offset;
+}
+
 void Dram::drive(Axi4Wires &wires, uint64_t now) {
     wires.arReady = reads_.size() < MAX_OUTSTANDING;
     wires.awReady = writes_.size() < MAX_OUTSTANDING;
@@ -40,7 +52,7 @@ void Dram::drive(Axi4Wires &wires, uint64_t now) {
         wires.rId = burst.id;
         wires.rLast = burst.left == 1;
         wires.rResp = AXI_OKAY;
-        std::memcpy(&wires.rData, memory_ + (burst.addr & (params_.size - 1) & ~7u), 8);
+        std::memcpy(&wires.rData, at(burst.addr), 8);
     }
     wires.wReady = !writes_.empty() && (readOffered_ || meter_.free(now));
     wires.bValid = !responses_.empty() && now >= responses_.front().readyAt;
@@ -65,13 +77,13 @@ void Dram::sample(const Axi4Wires &wires, uint64_t now) {
     }
     if (wires.wValid && wires.wReady) {
         Burst &burst = writes_.front();
-        uint8_t *const at = memory_ + (burst.addr & (params_.size - 1) & ~7u);
+        uint8_t *const word = at(burst.addr);
         if (wires.wStrb == 0xFF) {
-            std::memcpy(at, &wires.wData, 8);
+            std::memcpy(word, &wires.wData, 8);
         } else {
             for (unsigned i = 0; i < 8; i++) {
                 if (wires.wStrb >> i & 1) {
-                    at[i] = static_cast<uint8_t>(wires.wData >> (8 * i));
+                    word[i] = static_cast<uint8_t>(wires.wData >> (8 * i));
                 }
             }
         }

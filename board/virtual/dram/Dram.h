@@ -11,14 +11,15 @@ namespace assasin {
 
 /// Timing of the DRAM behind one AXI4 port, from the profile.
 struct DramParams {
-    uint64_t size = uint64_t(2) << 30; ///< bytes, a power of two; addresses wrap
+    uint64_t size = uint64_t(2) << 30; ///< bytes, a power of two
     uint32_t readLatency = 60;         ///< cycles from the address to the first data beat
     uint32_t writeLatency = 20;        ///< cycles from the last data beat to the response
     double bytesPerCycle = 8.0;        ///< of reads and writes together
 };
 
 /// DRAM: memory behind an AXI4 slave. Reads are answered in order and writes are answered in order, whatever their ids; both share the
-/// bandwidth. INCR bursts of full-width beats.
+/// bandwidth. INCR bursts of full-width beats. An address past the end, or a burst that does not fit its address, throws
+/// std::runtime_error: the chip never means it.
 class Dram {
   public:
     explicit Dram(const DramParams &params);
@@ -42,6 +43,8 @@ class Dram {
     uint64_t bytesWritten() const { return bytesWritten_; }
 
   private:
+    uint8_t *at(uint32_t addr);
+
     static constexpr size_t MAX_OUTSTANDING = 64;
 
     struct Burst {

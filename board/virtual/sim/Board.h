@@ -35,12 +35,14 @@ struct BoardOptions {
     uint64_t traceTo = UINT64_MAX;
     bool format = false;      ///< erase the medium first
     uint64_t quitAfter = UINT64_MAX; ///< timebase at which the run ends
+    bool neverSleep = false; ///< clock the chip while it sleeps too: the same results, slowly
     bool race = false;        ///< let simulated time run ahead when only a timer is due
 };
 
 /// The whole board: chip, models, door, and the loop that gives them time.
 ///
-/// A cycle: every model drives its wires, the chip settles at clock low, every model samples, the clock rises. While the chip is
+/// A cycle: every model drives its wires, the chip settles at clock low, every model samples, the clock rises. Flash pins
+/// have no cycle between: what a package answers to this cycle's outputs is there at its rising edge, as in the channel's own tests. While the chip is
 /// asleep and nothing is in flight outside either, the clock stands still: the timebase jumps to the next NAND event, waits
 /// for a timer in real time, or the process waits in poll() for the visitor.
 class Board : private BarTarget {

@@ -34,6 +34,12 @@ class VerilatedFstC {}; // complete, so that the pointer to it can be destroyed
 
 namespace assasin {
 
+namespace {
+
+constexpr uint32_t WAY_MASK = (1u << ASSASIN_WAYS) - 1;
+
+} // namespace
+
 const unsigned Soc::CHANNELS = ASSASIN_CHANNELS;
 const unsigned Soc::WAYS = ASSASIN_WAYS;
 const unsigned Soc::PHY_BYTES = ASSASIN_PHY_BYTES;
@@ -144,14 +150,6 @@ void Soc::settle(uint64_t timebase, Xdma &xdma) {
     t.io_c2h_sts = xdma.c2hBypass.sts;
     t.io_irq_ack = xdma.irq.ack;
 
-#define DRIVE_FLASH(N)                                                                                                           \
-    t.io_flash_##N##_dqInValid = flash[N].dqInValid;                                                                             \
-    t.io_flash_##N##_dqIn = static_cast<decltype(t.io_flash_##N##_dqIn + 0)>(flash[N].dqIn);                                     \
-    t.io_flash_##N##_rbN = static_cast<decltype(t.io_flash_##N##_rbN + 0)>(flash[N].rbN & WAY_MASK);
-    constexpr uint32_t WAY_MASK = (1u << ASSASIN_WAYS) - 1;
-    FOR_EACH_CHANNEL(DRIVE_FLASH)
-#undef DRIVE_FLASH
-
     t.eval();
 
     dram.awValid = t.io_dram_aw_valid;
@@ -232,8 +230,15 @@ void Soc::settle(uint64_t timebase, Xdma &xdma) {
 }
 
 void Soc::edge() {
-    top_->clock = 1;
-    top_->eval();
+    VAssasinSoc &t = *top_;
+#define DRIVE_FLASH(N)                                                                                                           \
+    t.io_flash_##N##_dqInValid = flash[N].dqInValid;                                                                             \
+    t.io_flash_##N##_dqIn = static_cast<decltype(t.io_flash_##N##_dqIn + 0)>(flash[N].dqIn);                                     \
+    t.io_flash_##N##_rbN = static_cast<decltype(t.io_flash_##N##_rbN + 0)>(flash[N].rbN & WAY_MASK);
+    FOR_EACH_CHANNEL(DRIVE_FLASH)
+#undef DRIVE_FLASH
+    t.clock = 1;
+    t.eval();
 #if VM_TRACE
     if (trace_) {
         trace_->dump(2 * timebase_ + 1);

@@ -41,10 +41,10 @@ class Soc {
     AxiLiteWires bar0;
     PhyPort flash[MAX_CHANNELS];
 
-    /// First half of a cycle: applies the models' halves and `timebase` at clock low, settles, and shows the chip's halves.
+    /// First half of a cycle: applies the models' halves (all but the flash pins) and `timebase` at clock low, settles, and shows the chip's halves.
     void settle(uint64_t timebase, Xdma &xdma);
 
-    /// Second half: the rising edge.
+    /// Second half: applies the flash pins that the packages made of this cycle's outputs, then the rising edge.
     void edge();
 
     void setReset(bool level);

@@ -203,6 +203,16 @@ TEST(Dram, WrongLastStopsTheRun) {
     EXPECT_THROW(dram.sample(w, 1), std::runtime_error);
 }
 
+TEST(Dram, AddressPastTheEndStopsTheRun) {
+    Dram dram(params());
+    Axi4Wires w;
+    w.arValid = true;
+    w.arAddr = 0x80000000 + (1 << 20);
+    dram.drive(w, 0);
+    dram.sample(w, 0);
+    EXPECT_THROW(dram.drive(w, 100), std::runtime_error);
+}
+
 TEST(Dram, RefusesOddSizes) {
     DramParams p = params();
     p.size = 3 << 20;

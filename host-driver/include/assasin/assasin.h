@@ -282,7 +282,7 @@ struct assasin_sink {
  * Runs a job and hands its output to `sink` while it runs.
  * \param failed receives the number of pieces whose status is not 0; may be NULL.
  * \return 0 when the drive has run all pieces, even failed ones; -EINVAL malformed (which field: assasin_last_error());
- * others as above.
+ * -EEXIST the extents of one stream overlap; others as above.
  */
 int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
                  uint32_t *failed);
@@ -317,7 +317,7 @@ const char *assasin_piece_strerror(const struct assasin_piece *piece, struct ass
  * \param parts receives the extent table of the pieces; may be NULL to ask for the number of its entries.
  * \param part_count in: room in `parts`; out: entries used or needed.
  * \return pieces made, fewer than asked when the table is too short; -EINVAL bytes, record or pieces 0; -ERANGE the
- * extents hold less than `bytes`; -ENOSPC `parts` is too small.
+ * extents hold less than `bytes`; -EEXIST extents overlap; -ENOSPC `parts` is too small.
  */
 int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t record_bytes,
                   uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs, struct assasin_extent *parts,

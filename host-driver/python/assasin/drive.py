@@ -298,6 +298,8 @@ def split(extents: Sequence[Extent], length: int, record: int, block: int, piece
     room = c_uint32(len(extents) + pieces)
     parts = (_Extent * room.value)()
     made = library().assasin_split(table, len(extents), length, record, block, pieces, inputs, parts, byref(room))
+    if made == -errno.EEXIST:
+        raise DriveError(-made, "extents overlap: " + ", ".join(f"{e.lba}:{e.count}" for e in extents))
     if made < 0:
         raise DriveError(
             -made,

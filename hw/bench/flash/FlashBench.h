@@ -53,7 +53,7 @@ struct Completion {
 /** An input stream buffer of a core as the channel sees it: a ring of pages, filled in any order, freed in order. */
 struct StreamRing {
     unsigned pages = 2;
-    unsigned head = 0; // pages consumed
+    unsigned head = 0;                                 // pages consumed
     std::map<uint32_t, std::vector<uint8_t>> filling;  // by page number
     std::map<uint32_t, std::vector<uint8_t>> complete; // marked
 };
@@ -81,6 +81,9 @@ class FlashBench {
     Completion wait(uint64_t limit = 20000000);
     Completion execute(const Descriptor &d);
 
+    /** Resets the channel; the packages stay as they are. */
+    void restart();
+
     /** RESET of every way, geometry, NV-DDR2 timing: what the firmware does at boot. */
     void boot();
     void setTiming(const assasin::NandCycles &t);
@@ -97,6 +100,18 @@ class FlashBench {
     unsigned outReadyPercent = 100;   // chance that the crossbar takes a beat
     unsigned fetchReadyPercent = 100; // and the DRAM reader a request
     bool writeProtect = false;
+    /** Everything that crosses the channel's pins in a cycle. */
+    struct Pins {
+        bool reset;
+        bool regValid, regWrite;
+        uint16_t regAddr;
+        uint32_t regData;
+        bool dqInValidBefore; // what the channel saw at this cycle's edge
+        uint32_t dqInBefore, rbNBefore;
+        assasin::PhyPort phy; // what it shows after the edge, and the model's answer
+        void drive(VFlashChannel &channel) const;
+    };
+    std::vector<Pins> *recorder = nullptr;
     bool skipSleep = false; // stop the clock while `asleep`, as the board does
     std::function<void()> eachTick;
     std::vector<std::vector<StreamRing>> rings;
@@ -115,8 +130,12 @@ class FlashBench {
     uint64_t packets = 0;
     std::mt19937_64 random;
 
-    unsigned chance(unsigned percent) { return random() % 100 < percent; }
-    unsigned below(unsigned n) { return static_cast<unsigned>(random() % n); }
+    unsigned chance(unsigned percent) {
+        return random() % 100 < percent;
+    }
+    unsigned below(unsigned n) {
+        return static_cast<unsigned>(random() % n);
+    }
 
   private:
     void showRoom();

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 using namespace flashbench;
 using assasin::NandViolation;
 using assasin::PartFile;
@@ -59,9 +61,12 @@ Descriptor make(unsigned op, unsigned way, uint32_t w1 = 0, uint32_t w2 = 0, uin
     return d;
 }
 
-unsigned erase(FlashBench &b, unsigned way, uint32_t row) { return b.execute(make(FLASH_OP_ERASE, way, row)).status; }
+unsigned erase(FlashBench &b, unsigned way, uint32_t row) {
+    return b.execute(make(FLASH_OP_ERASE, way, row)).status;
+}
 
-unsigned program(FlashBench &b, unsigned way, uint32_t row, const std::vector<uint8_t> &data, uint32_t oob0 = 0, uint32_t oob1 = 0) {
+unsigned program(FlashBench &b, unsigned way, uint32_t row, const std::vector<uint8_t> &data, uint32_t oob0 = 0,
+                 uint32_t oob1 = 0) {
     b.fillDram(kDramBase, data);
     Descriptor d = make(FLASH_OP_PROGRAM, way, row, kDramBase, data.size());
     d.oob0 = oob0;
@@ -171,8 +176,12 @@ TEST(Operations, Status) {
 
 TEST(Operations, ChipReportsFail) {
     struct Fail : assasin::NandFaults {
-        bool programFails(const assasin::NandAddress &a) override { return a.block == 5; }
-        bool eraseFails(const assasin::NandAddress &a) override { return a.block == 6; }
+        bool programFails(const assasin::NandAddress &a) override {
+            return a.block == 5;
+        }
+        bool eraseFails(const assasin::NandAddress &a) override {
+            return a.block == 6;
+        }
     } fail;
     FlashBench b(testPart(), seed());
     b.boot();
@@ -197,7 +206,9 @@ TEST(Operations, WriteProtected) {
 
 TEST(Operations, StuckChipTimesOutAndResetFreesIt) {
     struct Stuck : assasin::NandFaults {
-        uint64_t extraBusy(unsigned, unsigned way) override { return way == 1 ? uint64_t(1) << 40 : 0; }
+        uint64_t extraBusy(unsigned, unsigned way) override {
+            return way == 1 ? uint64_t(1) << 40 : 0;
+        }
     } stuck;
     FlashBench b(testPart(), seed());
     b.boot();
@@ -418,9 +429,13 @@ class Traffic {
         uint32_t page = 0;
     };
 
-    Block &block(unsigned way, uint32_t row) { return mirror_[way][row >> b.part.geometry.pageBits()]; }
+    Block &block(unsigned way, uint32_t row) {
+        return mirror_[way][row >> b.part.geometry.pageBits()];
+    }
 
-    static uint32_t buffer(unsigned tag) { return kDramBase + (tag % 512) * 0x4000; }
+    static uint32_t buffer(unsigned tag) {
+        return kDramBase + (tag % 512) * 0x4000;
+    }
 
     bool issue() {
         idle_ = 0;
@@ -438,7 +453,7 @@ class Traffic {
         if (open_.count(tag_))
             return false;
         unsigned dice = b.below(100);
-        if (blk.keys.size() == g.pagesPerBlock && dice < 10) {
+        if (!blk.keys.empty() && dice < 6) {
             open.d.op = FLASH_OP_ERASE;
             open.d.w1 = base | b.below(g.pagesPerBlock);
             blk.keys.clear();
@@ -559,19 +574,30 @@ void traffic(unsigned outReady, unsigned phyLatency, bool skip, double nsPerCycl
     b.skipSleep = skip;
     Traffic t(b, 2);
     t.run(operations);
-    std::printf("    %u programs, %u reads, %u stream reads, %u erases in %llu cycles (%llu slept)\n", t.programs, t.reads, t.streamReads,
-                t.erases, static_cast<unsigned long long>(b.now), static_cast<unsigned long long>(b.slept));
+    std::printf("    %u programs, %u reads, %u stream reads, %u erases in %llu cycles (%llu slept)\n", t.programs,
+                t.reads, t.streamReads, t.erases, static_cast<unsigned long long>(b.now),
+                static_cast<unsigned long long>(b.slept));
     EXPECT_GT(t.programs, operations / 10);
     EXPECT_GT(t.streamReads, operations / 10);
 }
 
 } // namespace
 
-TEST(Random, FreeCrossbar) { traffic(100, 4, false, 1.0, 1500); }
-TEST(Random, BusyCrossbarAndLongPhy) { traffic(10, 15, false, 1.0, 1000); }
-TEST(Random, ShortPhyHalfBusy) { traffic(60, 1, false, 1.0, 1000); }
-TEST(Random, ClockStopsWhileAsleep) { traffic(100, 3, true, 1.0, 1000); }
-TEST(Random, SlowClock) { traffic(90, 5, false, 10.0, 1500); }
+TEST(Random, FreeCrossbar) {
+    traffic(100, 4, false, 1.0, 1500);
+}
+TEST(Random, BusyCrossbarAndLongPhy) {
+    traffic(10, 15, false, 1.0, 1000);
+}
+TEST(Random, ShortPhyHalfBusy) {
+    traffic(60, 1, false, 1.0, 1000);
+}
+TEST(Random, ClockStopsWhileAsleep) {
+    traffic(100, 3, true, 1.0, 1000);
+}
+TEST(Random, SlowClock) {
+    traffic(90, 5, false, 10.0, 1500);
+}
 
 namespace {
 
@@ -639,7 +665,8 @@ TEST(Timing, Edges) {
     }
 }
 
-/** tWB and tRR guard a pin that the channel synchronises first: the largest value that fails must be close below the part's. */
+/** tWB and tRR guard a pin that the channel synchronises first: the largest value that fails must be close below the
+ * part's. */
 TEST(Timing, EdgesOfReadyBusy) {
     PartFile part = testPart();
     part.nvddr2.tRR = 90;
@@ -743,23 +770,56 @@ TEST(Throughput, SimulationSpeed) {
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::printf("    %.0f kHz with bench and NAND model, reading\n", (b.now - from) / seconds / 1000);
 
-    // Channel and model apart
-    auto time = [&](const char *what, unsigned n, auto body) {
-        auto t0 = std::chrono::steady_clock::now();
-        for (unsigned i = 0; i < n; i++)
-            body();
-        double ns = std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count() / n * 1e9;
+    // Channel and model apart, each replaying what it saw in the bench.
+    FlashBench r(paperPart(), 1);
+    std::vector<FlashBench::Pins> pins;
+    r.recorder = &pins;
+    r.restart();
+    r.boot();
+    measure(r, kWays, false, 64);
+    auto time = [&](const char *what, size_t n, auto body) {
+        // The quickest tenth: the machine may have other work.
+        double ns = 1e9;
+        for (size_t part = 0; part < 10; part++) {
+            auto t0 = std::chrono::steady_clock::now();
+            for (size_t i = n * part / 10; i < n * (part + 1) / 10; i++)
+                body(i);
+            ns = std::min(ns, std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count() /
+                                  (n / 10.0) * 1e9);
+        }
         std::printf("    %-44s %7.1f ns a cycle\n", what, ns);
     };
-    b.ticks(200000);
-    time("model idle", 5000000, [&] { b.nand->cycle(++b.now, b.phy); });
-    time("channel idle", 500000, [&] {
-        b.top->clock = 0;
-        b.top->eval();
-        b.top->clock = 1;
-        b.top->eval();
+    uint64_t mismatches = 0;
+    FlashBench m(paperPart(), 1);
+    assasin::PhyPort port;
+    time("model, reading", pins.size(), [&](size_t i) {
+        port = pins[i].phy;
+        m.nand->cycle(i + 1, port);
+        mismatches += port.dqInValid != pins[i].phy.dqInValid;
     });
-    SUCCEED();
+    EXPECT_EQ(mismatches, 0u);
+    uint64_t last = pins.size() + 1000000;
+    port.we = port.re = port.dqOutValid = false;
+    m.nand->cycle(last, port);
+    time("model, idle", 5000000, [&](size_t i) { m.nand->cycle(last + i, port); });
+    FlashBench c(paperPart(), 1);
+    c.restart();
+    time("channel, reading", pins.size(), [&](size_t i) {
+        pins[i].drive(*c.top);
+        c.top->clock = 0;
+        c.top->eval();
+        c.top->clock = 1;
+        c.top->eval();
+        mismatches += c.top->io_phy_re != pins[i].phy.re;
+    });
+    EXPECT_EQ(mismatches, 0u);
+    FlashBench idle(paperPart(), 1);
+    time("channel, idle", 1000000, [&](size_t) {
+        idle.top->clock = 0;
+        idle.top->eval();
+        idle.top->clock = 1;
+        idle.top->eval();
+    });
 }
 
 TEST(Sleep, AsleepOnlyWhenNothingMoves) {

@@ -3,7 +3,7 @@ package assasin.flash
 import assasin.SocParams
 import assasin.contract.FlashOp
 import chisel3._
-import chisel3.util.{Cat, Decoupled, Enum, UIntToOH, Valid, is, switch}
+import chisel3.util.{Cat, Decoupled, UIntToOH, Valid, is, switch}
 
 class BusSequencerIO(p: SocParams) extends Bundle {
   val config = Input(new FlashConfig)
@@ -52,13 +52,22 @@ class BusSequencer(p: SocParams) extends Module {
   private val maxLatch = 7
   private val beatBits = 8 * p.phyBytes
 
-  private val sIdle :: sSelect :: sLatch :: sPreamble :: sIn :: sOut :: sPost :: Nil = Enum(7)
-  private val state = RegInit(sIdle)
+  // One bit a step, none when idle: tests of single bits simulate faster than comparisons.
+  private object Step {
+    val select   = "b000001".U(6.W)
+    val latch    = "b000010".U(6.W)
+    val preamble = "b000100".U(6.W)
+    val in       = "b001000".U(6.W)
+    val out      = "b010000".U(6.W)
+    val post     = "b100000".U(6.W)
+  }
+  private val state = RegInit(0.U(6.W))
+  private def in(step: UInt): Bool = state(step.litValue.bitLength - 1)
+  private def idle: Bool = state === 0.U
 
   /** Cycles left in the current step, less one. */
   private val count = RegInit(0.U(13.W))
   private val over  = count === 0.U
-  count := count - !over
 
   // The phase under way.
   private val bytes   = Reg(UInt((8 * maxLatch).W))
@@ -118,7 +127,7 @@ class BusSequencer(p: SocParams) extends Module {
   io.asked           := 0.U
 
   private def latch(): Unit = {
-    state   := sLatch
+    state   := Step.latch
     we      := true.B
     cle     := command(0)
     ale     := !command(0)
@@ -130,7 +139,7 @@ class BusSequencer(p: SocParams) extends Module {
     when(left === 1.U && !hasIn) { io.confirmed.valid := confirms }
   }
   private def dataIn(): Unit = {
-    state      := sIn
+    state      := Step.in
     dqOutValid := true.B
     cle        := false.B
     ale        := false.B
@@ -148,7 +157,7 @@ class BusSequencer(p: SocParams) extends Module {
     when(beats === 1.U && !closes) { io.confirmed.valid := confirms }
   }
   private def dataOut(): Unit = {
-    state := sOut
+    state := Step.out
     when(mainBeats === 0.U || io.room) {
       re    := true.B
       beats := beats - 1.U
@@ -162,57 +171,48 @@ class BusSequencer(p: SocParams) extends Module {
     }
   }
   private def post(): Unit = {
-    state := sPost
+    state := Step.post
     count := cfg.tPST - 1.U
   }
 
-  switch(state) {
-    is(sSelect) {
-      when(over) {
-        when(left =/= 0.U) {
-          latch()
-        }.otherwise {
-          state := sPreamble
-          count := cfg.tRPRE - 1.U
-        }
+  when(!over) {
+    count := count - 1.U
+  }.elsewhen(in(Step.select) || in(Step.latch)) {
+    when(left =/= 0.U) {
+      latch()
+    }.elsewhen(in(Step.latch) && hasIn) {
+      indexNow := 1.U
+      dataIn()
+    }.elsewhen(in(Step.select) || hasOut) {
+      state := Step.preamble
+      count := cfg.tRPRE - 1.U
+    }.otherwise {
+      ends := true.B
+    }
+  }.elsewhen(in(Step.preamble) || in(Step.out)) {
+    when(in(Step.out) && beats === 0.U) { post() }.otherwise { dataOut() }
+  }.elsewhen(in(Step.in)) {
+    when(beats =/= 0.U) { dataIn() }.otherwise {
+      hasIn      := false.B
+      io.release := closes
+      post()
+      when(closes) {
+        // After the data of a program one more latch cycle: 10h, which is what the shift registers hold then.
+        left      := 1.U
+        lastLatch := cfg.tWC
       }
     }
-    is(sLatch) {
-      // The program buffer shows word 0 while the address is latched.
-      when(hasIn && !narrowIn) { word := io.word }
-      when(over) {
-        when(left =/= 0.U) {
-          latch()
-        }.elsewhen(hasIn) {
-          indexNow := 1.U
-          dataIn()
-        }.elsewhen(hasOut) {
-          state := sPreamble
-          count := cfg.tRPRE - 1.U
-        }.otherwise {
-          ends := true.B
-        }
-      }
-    }
-    is(sPreamble) { when(over) { dataOut() } }
-    is(sIn) {
-      when(over) {
-        when(beats =/= 0.U) { dataIn() }.otherwise {
-          hasIn      := false.B
-          io.release := closes
-          post()
-        }
-      }
-    }
-    is(sOut) { when(over) { when(beats =/= 0.U) { dataOut() }.otherwise { post() } } }
-    is(sPost) { when(over) { when(left =/= 0.U) { latch() }.otherwise { ends := true.B } } }
+  }.elsewhen(in(Step.post)) {
+    when(left =/= 0.U) { latch() }.otherwise { ends := true.B }
   }
+  // The program buffer shows word 0 while the address is latched.
+  when(in(Step.latch) && hasIn && !narrowIn && !(over && left === 0.U)) { word := io.word }
 
   // The next phase
   private val next  = io.phase.bits
   private val desc  = next.desc
   private val out   = next.data || next.status
-  private val free  = state === sIdle || ends
+  private val free  = idle || ends
   private val begin = free && io.phase.valid && (!out || io.transferReady)
   io.phase.ready := free && (!out || io.transferReady)
 
@@ -228,13 +228,13 @@ class BusSequencer(p: SocParams) extends Module {
   private val outBeats = Mux(next.data && isRead, allNow, Mux(next.data && isParam, mainNow, fewNow))
 
   when(ends) {
-    state := sIdle
+    state := 0.U
     ceN   := ~0.U(p.ways.W)
     cle   := false.B
     ale   := false.B
   }
   when(begin) {
-    state     := sSelect
+    state     := Step.select
     count     := cfg.tCS - 1.U
     ceN       := ~UIntToOH(next.way, p.ways)
     way       := next.way
@@ -311,12 +311,6 @@ class BusSequencer(p: SocParams) extends Module {
       }
     }
   }
-  // After the data of a program one more latch cycle: 10h, which is what the shift registers hold then.
-  when(state === sIn && over && beats === 0.U && closes) {
-    left      := 1.U
-    lastLatch := cfg.tWC
-  }
-
   io.transfer.valid        := begin && out
   io.transfer.bits.way     := next.way
   io.transfer.bits.tag     := desc.tag
@@ -333,7 +327,7 @@ class BusSequencer(p: SocParams) extends Module {
   io.transfer.bits.drop    := isRead && desc.toStream && cfg.discard(desc.core)
   io.transfer.bits.addr    := desc.arg
 
-  io.working  := state =/= sIdle && !paused
+  io.working  := !idle && !paused
   io.readPage := begin && next.data && isRead
-  io.quiet    := state === sIdle && !io.phase.valid
+  io.quiet    := idle && !io.phase.valid
 }

@@ -90,7 +90,8 @@ static void erase_done(struct nand_op *op, uint32_t status) {
 }
 
 static void erase_pump(struct sb_erase *e) {
-    /* One erase a way in flight: reads that arrive meanwhile wait for at most one more erase, and housekeeping leaves descriptors over. */
+    /* One erase a way in flight: reads that arrive meanwhile wait for at most one more erase, and housekeeping leaves
+     * descriptors over. */
     uint32_t limit = nand_geo.channels * nand_geo.ways;
     if (limit > 96) {
         limit = 96;

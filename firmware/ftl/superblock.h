@@ -11,7 +11,7 @@
 #include "nand/nand.h"
 
 /** Superblocks the firmware manages; more blocks a plane stay unused. */
-#define SB_MAX 4096u
+#define SB_MAX  4096u
 #define SB_NONE 0xffffffffu
 
 enum sb_state {
@@ -63,12 +63,13 @@ static inline void superblock_unref(uint32_t n) {
 void superblock_set_state(uint32_t n, enum sb_state state);
 
 /**
- * The next superblock to open: the first free one from the rotor on. Recovery follows the same order, so a policy that also weighs
- * erase counts must decide from checkpointed state only.
+ * The next superblock to open: the first free one from the rotor on. Recovery follows the same order, so a policy that
+ * also weighs erase counts must decide from checkpointed state only.
  */
 uint32_t superblock_pick(void);
 
-/** Erase all blocks of `n`, several at a time; `done(ok)` runs when all have ended. One erase of this kind at a time a caller. */
+/** Erase all blocks of `n`, several at a time; `done(ok)` runs when all have ended. One erase of this kind at a time a
+ * caller. */
 struct sb_erase {
     uint32_t sb;
     struct sb_cursor at;

@@ -47,7 +47,7 @@ void Drive::collect() {
     }
 }
 
-void Drive::run(const std::function<bool ()> &cond, uint64_t limit) {
+void Drive::run(const std::function<bool()> &cond, uint64_t limit) {
     for (uint64_t i = 0; i < limit; i++) {
         collect();
         if (cond()) {

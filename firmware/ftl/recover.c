@@ -78,10 +78,15 @@ static bool root_good(void) {
     return crc == hal_read(DRAM_ROOT + 4);
 }
 
-/** Pages of root block `which` that are not blank: they are written in order, so halving the block finds the border. */
+/** Pages of root block `which` that are not blank: they are written in order, so doubling and then halving find the border. */
 static uint32_t root_count(uint32_t which) {
     uint32_t lo = 0;
-    uint32_t hi = nand_geo.pages;
+    uint32_t hi = 1;
+    while (hi <= nand_geo.pages && !blank(root_read(which, hi - 1))) {
+        lo = hi;
+        hi *= 2;
+    }
+    hi = hi <= nand_geo.pages ? hi - 1 : nand_geo.pages;
     while (lo < hi) {
         uint32_t mid = (lo + hi) / 2;
         if (blank(root_read(which, mid))) {

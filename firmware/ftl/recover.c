@@ -78,7 +78,8 @@ static bool root_good(void) {
     return crc == hal_read(DRAM_ROOT + 4);
 }
 
-/** Pages of root block `which` that are not blank: they are written in order, so doubling and then halving find the border. */
+/** Pages of root block `which` that are not blank: they are written in order, so doubling and then halving find the
+ * border. */
 static uint32_t root_count(uint32_t which) {
     uint32_t lo = 0;
     uint32_t hi = 1;
@@ -257,8 +258,9 @@ struct roll {
 };
 
 /**
- * Read the pages of superblock `n` from `position` on. Every way programs in order, so a full round over the ways
- * without a page of the log proves the end; then false, else true: the log may go on in the next superblock.
+ * Read the pages of superblock `n` from `position` on. Every way programs in order, so one page of every way that is not
+ * the log's proves the end, and any two rounds' worth of pages holds a whole round. Then false, else true: the log may
+ * go on in the next superblock.
  */
 static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     uint32_t width = nand_geo.channels * nand_geo.ways;
@@ -293,7 +295,7 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
             r->ragged |= !blank(p);
             r->misses++;
         }
-        if (r->misses >= width) {
+        if (r->misses >= 2 * width) {
             return false;
         }
     }

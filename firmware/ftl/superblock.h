@@ -22,12 +22,17 @@ enum sb_state {
     SB_BAD,      /**< an erase failed */
 };
 
-/** Walks a superblock in allocation order: channel, way, LUN, plane, page. */
+/**
+ * Walks a superblock in allocation order: channel, way, LUN, plane, page. Every round over channels and ways starts at
+ * another way, or streams a power of two apart, as equal pieces of a table are, would all wait for the same few ways at
+ * the same time.
+ */
 struct sb_cursor {
     uint32_t sb;
     uint32_t left; /**< pages from here to the end */
     uint8_t channel, way, lun, plane;
     uint16_t page;
+    uint8_t first_way; /**< way that the round starts at */
 };
 
 /** Table of all superblocks; valid and erase counts are what garbage collection and wear levelling will choose by. */

@@ -73,7 +73,9 @@ void firmware_boot(void) {
 void firmware_step(void) {
     uint32_t event = sys_read(SYS_EVENT) & EVENTS_ALL;
     if (event == 0) {
-        hal_wfi();
+        if (!ftl_work()) {
+            hal_wfi();
+        }
         return;
     }
     uint32_t start = hal_cycle();
@@ -105,8 +107,7 @@ void firmware_step(void) {
         /* No console commands: input is taken so that it does not keep the processor awake. */
         (void)sys_read(SYS_CONSOLE_RX);
     }
-    while (ftl_work() && (sys_read(SYS_EVENT) & EVENTS_ALL) == 0) {
-    }
+    ftl_work();
     io_pump();
     nvme_fetch();
     admin_poll();

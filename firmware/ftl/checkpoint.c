@@ -48,6 +48,7 @@ void checkpoint_layout(void) {
     sb.rotor = checkpoint_meta_superblocks();
     memset(sb.changed, 0, sizeof sb.changed);
     sb.used = 0;
+    dram_zero(DRAM_TABLE, (sb.count * 8 + 63) & ~63u);
     cp.suspect = true;
 }
 
@@ -400,15 +401,18 @@ static void log_snapshot(void) {
 }
 
 void checkpoint_run(struct ftl_exclusive *x) {
-    const struct ftl_checkpoint *c = (const struct ftl_checkpoint *)x;
-    bool nothing_new = !ftl.changed && !ftl.retired && !cp.suspect && ftl.clean == c->clean;
+    checkpoint_start(x, ((const struct ftl_checkpoint *)x)->clean);
+}
+
+void checkpoint_start(struct ftl_exclusive *x, bool clean) {
+    bool nothing_new = !ftl.changed && !ftl.retired && !cp.suspect && ftl.clean == clean;
     if (nothing_new) {
         ftl_exclusive_end(x, FTL_OK);
         return;
     }
     memset(&run, 0, sizeof run);
     run.owner = x;
-    run.clean = c->clean;
+    run.clean = clean;
     run.erase_sb = cp.area_sbs;
     uint32_t dirty = map.dirty_count <= MAP_DIRTY_LIST ? map.dirty_count : map.pages;
     uint32_t need = dirty + MAP_TOP + ROOT_TABLE_PAGES;

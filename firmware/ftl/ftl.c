@@ -65,13 +65,12 @@ void ftl_reclaim(void) {
     }
 }
 
-uint32_t ftl_alloc(uint32_t *seq, bool reserve, bool *full) {
+uint32_t ftl_alloc(uint32_t *seq, bool *full) {
     *full = false;
     if (ftl.retired) {
         return 0;
     }
-    if (ftl.cur.left <= sb.pages / 4 && ftl.next == SB_NONE && !open_next() &&
-        ftl.cur.left <= (reserve ? 0 : FTL_RESERVE)) {
+    if (ftl.cur.left <= sb.pages / 4 && ftl.next == SB_NONE && !open_next() && ftl.cur.left == 0) {
         /* Superblocks whose pages are all stale come back through a checkpoint: until then recovery may need them. */
         if (!ftl.reclaim && !reclaimable()) {
             *full = true;
@@ -168,7 +167,7 @@ static void start(struct ftl_write *w) {
     }
     bool full;
     uint32_t seq;
-    uint32_t ppa = ftl_alloc(&seq, false, &full);
+    uint32_t ppa = ftl_alloc(&seq, &full);
     if (ppa == 0) {
         if (full) {
             finish(w, FTL_FULL);
@@ -284,6 +283,14 @@ static void trim_next_range(struct ftl_trim *t) {
     }
 }
 
+/** Start changing the map; ftl_work goes on with it. */
+static void trim_apply(struct ftl_trim *t) {
+    t->range = 0;
+    t->left = 0;
+    trim_next_range(t);
+    ftl.busy_slice = 1;
+}
+
 static void trim_programmed(struct nand_op *op, uint32_t status) {
     struct ftl_trim *t = op->arg;
     if (status != FLASH_STATUS_OK) {
@@ -297,10 +304,7 @@ static void trim_programmed(struct nand_op *op, uint32_t status) {
     }
     /* The record must outlive its superblock's other pages until the next checkpoint: until then nothing is reclaimed anyway. */
     nand_op_put(op);
-    t->range = 0;
-    t->left = 0;
-    trim_next_range(t);
-    ftl.busy_slice = 1;
+    trim_apply(t);
 }
 
 static void trim_program(struct ftl_trim *t) {
@@ -309,11 +313,13 @@ static void trim_program(struct ftl_trim *t) {
     if (t->op == NULL) {
         t->op = nand_op_get();
     }
-    uint32_t ppa = t->op != NULL ? ftl_alloc(&seq, true, &full) : 0;
+    uint32_t ppa = t->op != NULL ? ftl_alloc(&seq, &full) : 0;
     if (ppa == 0) {
         if (t->op != NULL && full) {
+            /* No page is left for the record: a checkpoint makes the trim durable instead, so that a full drive can be emptied. */
             nand_op_put(t->op);
-            ftl_exclusive_end(&t->x, FTL_FULL);
+            t->unlogged = true;
+            trim_apply(t);
         } else if (ftl.reclaim || ftl.retired) {
             /* A checkpoint is queued that must run first: line up behind it. */
             if (t->op != NULL) {
@@ -346,6 +352,7 @@ static void trim_run(struct ftl_exclusive *x) {
     hal_write(DRAM_TRIM + 4, t->count);
     t->op = NULL;
     t->tries = 0;
+    t->unlogged = false;
     trim_program(t);
 }
 
@@ -384,7 +391,12 @@ bool ftl_work(void) {
     }
     if (t->left == 0) {
         ftl.busy_slice = 0;
-        ftl_exclusive_end(&t->x, FTL_OK);
+        if (t->unlogged) {
+            ftl.changed = true;
+            checkpoint_start(&t->x, false);
+        } else {
+            ftl_exclusive_end(&t->x, FTL_OK);
+        }
     }
     return true;
 }

@@ -64,9 +64,6 @@ struct ftl_state {
 };
 extern struct ftl_state ftl;
 
-/** Pages of the last superblock kept for trim records, so that a full drive can be emptied. */
-#define FTL_RESERVE 16u
-
 /** Mount or format the medium (boot only). On return ftl.lbas or ftl.fault says how it went. */
 void ftl_init(bool format);
 
@@ -89,6 +86,7 @@ struct ftl_trim {
     uint32_t range, lba, left; /**< progress */
     struct nand_op *op;
     uint32_t tries;
+    bool unlogged; /**< no record was written: a checkpoint follows */
 };
 #define FTL_TRIM_RANGES 256u
 void ftl_trim(struct ftl_trim *t);
@@ -105,14 +103,16 @@ bool ftl_work(void);
 
 /* ---- between the FTL's own files ---- */
 
-/** Take the next page of the log. Returns 0 when that must wait or fails; `*full` tells which. `reserve`: may use the reserve. */
-uint32_t ftl_alloc(uint32_t *seq, bool reserve, bool *full);
+/** Take the next page of the log. Returns 0 when that must wait or fails; `*full` tells which. */
+uint32_t ftl_alloc(uint32_t *seq, bool *full);
 /** Start writes that waited. */
 void ftl_kick(void);
 /** Root blocks and areas. */
 void checkpoint_layout(void);
 uint32_t checkpoint_meta_superblocks(void);
 void checkpoint_run(struct ftl_exclusive *x);
+/** Checkpoint on behalf of the running exclusive operation `x`, which ends with it. */
+void checkpoint_start(struct ftl_exclusive *x, bool clean);
 void checkpoint_mark_dirty_run(struct ftl_exclusive *x);
 /** Free closed superblocks that hold nothing; right after a checkpoint. */
 void ftl_reclaim(void);

@@ -187,7 +187,7 @@ static const char *root_load(bool *clean) {
         }
     }
     nand_wait_idle();
-    for (uint32_t i = 0; i < cp.log.used; i++) {
+    for (uint32_t i = checkpoint_meta_superblocks(); i < cp.log.used; i++) {
         if (cp.table[i / (PAGE_SIZE / 8)] == 0) {
             continue;
         }

@@ -54,7 +54,7 @@ void Drive::run(const std::function<bool()> &cond, uint64_t limit) {
             return;
         }
         if (dev.quiet()) {
-            fwStep();
+            step();
             collect();
             if (cond()) {
                 return;
@@ -63,7 +63,7 @@ void Drive::run(const std::function<bool()> &cond, uint64_t limit) {
                 throw Failure("nothing more happens; console:\n" + dev.console);
             }
         }
-        fwStep();
+        step();
     }
     throw Failure("no end; console:\n" + dev.console);
 }
@@ -71,13 +71,13 @@ void Drive::run(const std::function<bool()> &cond, uint64_t limit) {
 void Drive::settle() {
     for (uint64_t i = 0; i < 20'000'000; i++) {
         if (dev.quiet()) {
-            fwStep();
+            step();
             if (dev.quiet()) {
                 collect();
                 return;
             }
         }
-        fwStep();
+        step();
     }
     throw Failure("does not settle");
 }

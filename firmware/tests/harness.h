@@ -99,7 +99,11 @@ class Drive {
 
     /** Run the firmware until `done`; fails when nothing more happens or after `limit` rounds. */
     void run(const std::function<bool()> &done, uint64_t limit = 20'000'000);
-    void step() { fwStep(); }
+    void step() {
+        /* Sleeping is only suspicious where nobody outside can end it: in the boot code. */
+        dev.idleWfi = 0;
+        fwStep();
+    }
     /** Run until nothing happens without the host. */
     void settle();
 

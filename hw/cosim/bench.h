@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -12,20 +13,9 @@
 
 #include "VStreamCore.h"
 #include "assasin_contract.h"
+#include "commit.h"
 
 namespace cosim {
-
-/// A retired instruction or a trap, as the trace port shows it.
-struct Commit {
-    uint64_t cycle;
-    uint32_t pc, insn;
-    bool wen;
-    unsigned rd;
-    uint32_t wdata;
-    bool trap;
-    uint32_t cause, tval;
-    bool stream_end;
-};
 
 /// One crossbar packet to the core.
 struct Packet {
@@ -40,12 +30,15 @@ struct Packet {
 struct OutPacket {
     uint32_t addr;
     std::vector<uint8_t> bytes;
+    uint64_t cycle; ///< of its last beat
 };
 
 class Bench {
   public:
-    explicit Bench(uint64_t seed) : rng(seed)
-    {
+    /// Bytes of a packet's last beat that do not belong to it.
+    static constexpr uint8_t kFiller = 0xA5;
+
+    explicit Bench(uint64_t seed) : rng(seed) {
         top.reset = 1;
         top.io_hartId = 0;
         top.io_regs_req_valid = 0;
@@ -58,8 +51,7 @@ class Bench {
     }
 
     /// One clock cycle.
-    void tick()
-    {
+    void tick() {
         drive_in();
         top.io_out_ready = out_percent >= 100 || static_cast<int>(rng() % 100) < out_percent;
         top.clock = 0;
@@ -70,27 +62,28 @@ class Bench {
         cycle++;
     }
 
-    void run(uint64_t cycles)
-    {
+    void run(uint64_t cycles) {
         while (cycles--)
             tick();
     }
 
     /// Register access; takes the cycles it takes.
-    uint32_t read(uint32_t offset) { return access(offset, false, 0); }
-    void write(uint32_t offset, uint32_t value) { access(offset, true, value); }
+    uint32_t read(uint32_t offset) {
+        return access(offset, false, 0);
+    }
+    void write(uint32_t offset, uint32_t value) {
+        access(offset, true, value);
+    }
 
     /// Sends all queued packets and lets the last one arrive.
-    void flush()
-    {
+    void flush() {
         while (!queue.empty())
             tick();
         run(2);
     }
 
     /// Memory contents through the crossbar, 64 bytes a packet.
-    void load(uint32_t base, const void *data, size_t size)
-    {
+    void load(uint32_t base, const void *data, size_t size) {
         const auto *p = static_cast<const uint8_t *>(data);
         for (size_t at = 0; at < size; at += 64) {
             Packet packet;
@@ -100,23 +93,24 @@ class Bench {
         }
         flush();
     }
-    void load_program(const std::vector<uint32_t> &words) { load(ASSASIN_XB_IMEM_BASE, words.data(), words.size() * 4); }
+    void load_program(const std::vector<uint32_t> &words) {
+        load(ASSASIN_XB_IMEM_BASE, words.data(), words.size() * 4);
+    }
 
-    void partition(unsigned s_log2, unsigned page_log2)
-    {
+    void partition(unsigned s_log2, unsigned page_log2) {
         write(CORE_PARTITION, s_log2 << CORE_PARTITION_S_LOG2_SHIFT | page_log2 << CORE_PARTITION_PAGE_LOG2_SHIFT);
         run(2);
     }
-    void start(uint32_t entry)
-    {
+    void start(uint32_t entry) {
         write(CORE_ENTRY, entry);
         write(CORE_CTRL, 1);
     }
-    unsigned state() { return read(CORE_STATUS) & CORE_STATUS_STATE_MASK; }
+    unsigned state() {
+        return read(CORE_STATUS) & CORE_STATUS_STATE_MASK;
+    }
 
     /// Runs until the core is not RUNNING; false after `limit` cycles.
-    bool wait_stop(uint64_t limit)
-    {
+    bool wait_stop(uint64_t limit) {
         for (uint64_t i = 0; i < limit; i += 16) {
             run(16);
             if (state() != CORE_STATE_RUNNING)
@@ -134,10 +128,10 @@ class Bench {
     int in_percent = 100;     ///< chance that a beat is sent in a cycle
     int out_percent = 100;    ///< chance that `out` is ready
     std::vector<OutPacket> sent;
+    std::function<void(const Packet &)> on_delivered; ///< the last beat of a packet is on the port in this cycle
 
   private:
-    void drive_in()
-    {
+    void drive_in() {
         if (queue.empty() || (in_percent < 100 && static_cast<int>(rng() % 100) >= in_percent)) {
             top.io_in_valid = 0;
             return;
@@ -148,7 +142,7 @@ class Bench {
         for (size_t i = 0; i < 8; i++) {
             // Bytes past the packet's length are junk that must not reach a byte-exact memory.
             const size_t at = in_beat * 8 + i;
-            const uint8_t byte = at < p.bytes.size() ? p.bytes[at] : 0xA5;
+            const uint8_t byte = at < p.bytes.size() ? p.bytes[at] : kFiller;
             data |= static_cast<uint64_t>(byte) << (8 * i);
         }
         top.io_in_valid = 1;
@@ -162,12 +156,13 @@ class Bench {
         top.io_in_bits_mark = p.mark;
         if (++in_beat == beats) {
             in_beat = 0;
+            if (on_delivered)
+                on_delivered(p);
             queue.pop_front();
         }
     }
 
-    void sample()
-    {
+    void sample() {
         if (!top.io_in_ready)
             fail("crossbar input not ready");
         if (top.io_trace_valid && keep_commits)
@@ -180,13 +175,12 @@ class Bench {
             fail("drain packet interrupted");
     }
 
-    void take_out()
-    {
+    void take_out() {
         if (!out_open) {
-            sent.push_back({top.io_out_bits_addr, {}});
+            sent.push_back({top.io_out_bits_addr, {}, 0});
             out_open = true;
-            if (top.io_out_bits_addr % 64 || top.io_out_bits_dst != 16 || top.io_out_bits_toStream || top.io_out_bits_bytes < 1 ||
-                top.io_out_bits_bytes > 64)
+            if (top.io_out_bits_addr % 64 || top.io_out_bits_dst != 16 || top.io_out_bits_toStream ||
+                top.io_out_bits_bytes < 1 || top.io_out_bits_bytes > 64)
                 fail("malformed drain packet");
         }
         OutPacket &p = sent.back();
@@ -195,12 +189,12 @@ class Bench {
         if (top.io_out_bits_last) {
             if (p.bytes.size() != top.io_out_bits_bytes || p.addr != top.io_out_bits_addr)
                 fail("drain packet length");
+            p.cycle = cycle;
             out_open = false;
         }
     }
 
-    uint32_t access(uint32_t offset, bool write, uint32_t value)
-    {
+    uint32_t access(uint32_t offset, bool write, uint32_t value) {
         top.io_regs_req_valid = 1;
         top.io_regs_req_bits_addr = static_cast<uint16_t>(offset);
         top.io_regs_req_bits_write = write;
@@ -221,8 +215,7 @@ class Bench {
         fail("register access not answered");
     }
 
-    [[noreturn]] void fail(const char *what)
-    {
+    [[noreturn]] void fail(const char *what) {
         std::fprintf(stderr, "cycle %llu: %s\n", static_cast<unsigned long long>(cycle), what);
         std::abort();
     }

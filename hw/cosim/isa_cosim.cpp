@@ -2,10 +2,10 @@
 // Usage: isa_cosim SEED PROGRAMS FOLDER
 #include <chrono>
 #include <cinttypes>
-#include <cstring>
 
 #include "bench.h"
 #include "isa_program.h"
+#include "lockstep.h"
 #include "spike.h"
 
 using namespace cosim;
@@ -13,8 +13,7 @@ using namespace cosim;
 namespace {
 
 // Returns the instructions compared, 0 on a mismatch.
-uint64_t run_program(uint64_t seed, const std::string &folder)
-{
+uint64_t run_program(uint64_t seed, const std::string &folder) {
     std::mt19937_64 rng(seed);
     const Program program = random_program(rng, ProgramOptions{});
     if (program.words.size() * 4 > kImemBytes) {
@@ -35,8 +34,8 @@ uint64_t run_program(uint64_t seed, const std::string &folder)
             idle++;
         }
         if (bench.commits.empty()) {
-            std::printf("seed %" PRIu64 ": core stuck after %" PRIu64 " instructions, state %u, pc %08x\n", seed, compared, bench.state(),
-                        bench.read(CORE_PC));
+            std::printf("seed %" PRIu64 ": core stuck after %" PRIu64 " instructions, state %u, pc %08x\n", seed,
+                        compared, bench.state(), bench.read(CORE_PC));
             return 0;
         }
         idle = 0;
@@ -49,15 +48,8 @@ uint64_t run_program(uint64_t seed, const std::string &folder)
             std::printf("seed %" PRIu64 ": reference ended after %" PRIu64 " instructions\n", seed, compared);
             return 0;
         }
-        const bool same = ours.pc == theirs.pc && ours.insn == theirs.insn && ours.wen == theirs.wen &&
-                          (!ours.wen || (ours.rd == theirs.rd && ours.wdata == theirs.wdata));
-        if (!same) {
-            std::printf("seed %" PRIu64 ", instruction %" PRIu64 ", cycle %" PRIu64 ": core pc %08x insn %08x x%u=%08x(%d), reference pc %08x insn %08x "
-                        "x%u=%08x(%d)\n",
-                        seed, compared, ours.cycle, ours.pc, ours.insn, ours.rd, ours.wdata, ours.wen, theirs.pc, theirs.insn, theirs.rd,
-                        theirs.wdata, theirs.wen);
+        if (!same(ours, theirs, seed, compared))
             return 0;
-        }
         compared++;
         if (ours.pc == program.end_pc)
             return compared;
@@ -66,8 +58,7 @@ uint64_t run_program(uint64_t seed, const std::string &folder)
 
 } // namespace
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc != 4) {
         std::fprintf(stderr, "usage: %s SEED PROGRAMS FOLDER\n", argv[0]);
         return 2;
@@ -84,6 +75,6 @@ int main(int argc, char **argv)
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     std::printf("isa_cosim: seed %" PRIu64 ", %" PRIu64 " instructions compared in %.1f s\n", seed, total, seconds);
-    std::printf("%u passed, %u failed\n", passed, failed);
+    std::printf("isa_cosim: %u passed, %u failed\n", passed, failed);
     return failed != 0;
 }

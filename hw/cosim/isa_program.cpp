@@ -12,10 +12,10 @@ enum : unsigned { kResume = 25, kLoop = 27, kTmp = 28, kTmp2 = 29, kPointer = 30
 
 class Generator {
   public:
-    Generator(std::mt19937_64 &r, const ProgramOptions &o) : rng(r), options(o) {}
+    Generator(std::mt19937_64 &r, const ProgramOptions &o) : rng(r), options(o) {
+    }
 
-    Program make()
-    {
+    Program make() {
         prologue();
         const size_t top = code.size();
         while (code.size() - top < options.body)
@@ -34,46 +34,51 @@ class Generator {
     }
 
   private:
-    uint32_t rnd(uint32_t n) { return static_cast<uint32_t>(rng() % n); }
-    bool chance(unsigned percent) { return rnd(100) < percent; }
-    unsigned reg() { return rnd(kRandomRegs); }
+    uint32_t rnd(uint32_t n) {
+        return static_cast<uint32_t>(rng() % n);
+    }
+    bool chance(unsigned percent) {
+        return rnd(100) < percent;
+    }
+    unsigned reg() {
+        return rnd(kRandomRegs);
+    }
     // Few registers close together make hazards.
-    unsigned near() { return chance(60) ? 5 + rnd(4) : reg(); }
-    void emit(Word w) { code.push_back(w); }
-    uint32_t here() const { return kImemBase + static_cast<uint32_t>(code.size()) * 4; }
-    void li(unsigned rd, uint32_t value)
-    {
+    unsigned near() {
+        return chance(60) ? 5 + rnd(4) : reg();
+    }
+    void emit(Word w) {
+        code.push_back(w);
+    }
+    uint32_t here() const {
+        return kImemBase + static_cast<uint32_t>(code.size()) * 4;
+    }
+    void li(unsigned rd, uint32_t value) {
         const int32_t low = static_cast<int32_t>(value << 20) >> 20;
         emit(lui(rd, value - static_cast<uint32_t>(low)));
         emit(addi(rd, rd, low));
     }
-    uint32_t value()
-    {
-        static const uint32_t edges[] = {0, 1, 2, 0xffffffff, 0x80000000, 0x7fffffff, 0x80000001, 0xfffffffe, 0xffff, 0x10000, 31, 32};
+    uint32_t value() {
+        static const uint32_t edges[] = {0,          1,          2,      0xffffffff, 0x80000000, 0x7fffffff,
+                                         0x80000001, 0xfffffffe, 0xffff, 0x10000,    31,         32};
         if (chance(50))
             return edges[rnd(sizeof edges / sizeof *edges)];
         return static_cast<uint32_t>(rng()) >> rnd(32);
     }
     // 0x1000..0xDFFF: +-2 KiB stay clear of both ends.
-    void pointer() { li(kPointer, kSpadBase + 0x1000 + rnd(0xd000 / 4) * 4); }
+    void pointer() {
+        li(kPointer, kSpadBase + 0x1000 + rnd(0xd000 / 4) * 4);
+    }
 
-    void prologue()
-    {
+    void prologue() {
         // jal over the handler
         const size_t jump = code.size();
         emit(0);
         handler_first = here();
-        emit(csrr(kTmp, kMcause));
-        emit(csrr(kTmp2, kMtval));
-        emit(addi(kTmp, kTmp, -1));
-        emit(csrr(kTmp2, kMepc));
-        emit(addi(kTmp2, kTmp2, 4));
-        emit(bne(kTmp, 0, 8));
-        // Fetch fault: mepc is the bad target.
-        emit(addi(kTmp2, kResume, 0));
-        emit(csrw(kMepc, kTmp2));
-        handler_last = here();
-        emit(mret);
+        if (options.interrupts)
+            interrupt_handler();
+        else
+            trap_handler();
         code[jump] = jal(0, static_cast<int32_t>(code.size() - jump) * 4);
         li(kTmp, handler_first);
         emit(csrw(kMtvec, kTmp));
@@ -86,10 +91,38 @@ class Generator {
         li(kRound, options.rounds);
         emit(csrw(kMinstret, 0));
         emit(csrw(kMinstreth, 0));
+        if (options.interrupts) {
+            li(kTmp, 0x800);
+            emit(csrw(kMie, kTmp));
+            emit(csr(6, 0, kMstatus, 8));
+        }
     }
 
-    void epilogue()
-    {
+    // Uses x25 and x29, which nothing else uses then.
+    void interrupt_handler() {
+        emit(lui(kTmp2, kSpadBase + 0x10000));
+        emit(sw(0, kTmp2, static_cast<int32_t>(kAcknowledge - kSpadBase) - 0x10000));
+        emit(csrr(kResume, kMcause));
+        handler_last = here();
+        emit(mret);
+    }
+
+    // Skips the instruction; after a fetch fault goes on at x25.
+    void trap_handler() {
+        emit(csrr(kTmp, kMcause));
+        emit(csrr(kTmp2, kMtval));
+        emit(addi(kTmp, kTmp, -1));
+        emit(csrr(kTmp2, kMepc));
+        emit(addi(kTmp2, kTmp2, 4));
+        emit(bne(kTmp, 0, 8));
+        // Fetch fault: mepc is the bad target.
+        emit(addi(kTmp2, kResume, 0));
+        emit(csrw(kMepc, kTmp2));
+        handler_last = here();
+        emit(mret);
+    }
+
+    void epilogue() {
         // Read the whole scratchpad, so that every store is checked.
         li(kPointer, kSpadBase);
         li(kRound, kToHost & ~15u);
@@ -99,19 +132,24 @@ class Generator {
         emit(addi(kPointer, kPointer, 8));
         emit(bne(kPointer, kRound, -16));
         li(kTmp, kToHost);
-        emit(addi(kTmp2, 0, 1));
-        emit(sw(kTmp2, kTmp, 0));
+        emit(addi(5, 0, 1));
+        emit(sw(5, kTmp, 0));
         end_pc = here();
         emit(jal(0, 0));
     }
 
-    void alu()
-    {
+    void alu() {
         const unsigned rd = near(), a = near(), b = near();
         switch (rnd(10)) {
-        case 0: emit(lui(rd, static_cast<uint32_t>(rng()))); break;
-        case 1: emit(auipc(rd, static_cast<uint32_t>(rng()))); break;
-        case 2: case 3: case 4: {
+        case 0:
+            emit(lui(rd, static_cast<uint32_t>(rng())));
+            break;
+        case 1:
+            emit(auipc(rd, static_cast<uint32_t>(rng())));
+            break;
+        case 2:
+        case 3:
+        case 4: {
             const unsigned f3 = rnd(8);
             int32_t imm = static_cast<int32_t>(rnd(4096)) - 2048;
             if (f3 == 1)
@@ -121,19 +159,24 @@ class Generator {
             emit(op_imm(f3, rd, a, imm));
             break;
         }
-        case 5: case 6: case 7: {
+        case 5:
+        case 6:
+        case 7: {
             const unsigned f3 = rnd(8);
             emit(op(f3, (f3 == 0 || f3 == 5) && chance(50) ? 0x20 : 0, rd, a, b));
             break;
         }
-        default: emit(op(rnd(8), 1, rd, a, b)); break;
+        default:
+            emit(op(rnd(8), 1, rd, a, b));
+            break;
         }
     }
 
-    void edge_value() { li(near(), value()); }
+    void edge_value() {
+        li(near(), value());
+    }
 
-    void memory()
-    {
+    void memory() {
         static const unsigned loads[] = {0, 1, 2, 4, 5};
         const bool is_load = chance(55);
         const unsigned f3 = is_load ? loads[rnd(5)] : rnd(3);
@@ -147,8 +190,7 @@ class Generator {
         emit(is_load ? load(f3, near(), kPointer, imm) : store(f3, near(), kPointer, imm));
     }
 
-    void branch(unsigned depth)
-    {
+    void branch(unsigned depth) {
         static const unsigned kinds[] = {0, 1, 4, 5, 6, 7};
         const unsigned length = 1 + rnd(6);
         const size_t at = code.size();
@@ -160,8 +202,7 @@ class Generator {
         code[at] = b_type(kind, a, b, static_cast<int32_t>(code.size() - at) * 4);
     }
 
-    void jump(unsigned depth)
-    {
+    void jump(unsigned depth) {
         const size_t at = code.size();
         const unsigned link = near();
         const unsigned kind = rnd(3);
@@ -181,8 +222,7 @@ class Generator {
             code[at + 1] = jalr(link, kTmp, distance + (kind == 2 ? 1 : 0)); // bit 0 is dropped
     }
 
-    void loop()
-    {
+    void loop() {
         emit(addi(kLoop, 0, static_cast<int32_t>(1 + rnd(4))));
         const size_t at = code.size();
         const unsigned length = 1 + rnd(8);
@@ -192,9 +232,9 @@ class Generator {
         emit(bne(kLoop, 0, static_cast<int32_t>(at - code.size()) * 4));
     }
 
-    void csr_access()
-    {
-        static const unsigned always[] = {kMscratch, kMinstret, kInstret, kMinstreth, kInstreth, kMhartid, kMisa, kMtvec, 0xf11};
+    void csr_access() {
+        static const unsigned always[] = {kMscratch, kMinstret, kInstret, kMinstreth, kInstreth,
+                                          kMhartid,  kMisa,     kMtvec,   0xf11};
         static const unsigned trap_state[] = {kMepc, kMcause, kMtval, kMstatus};
         if (options.traps && chance(40)) {
             // All of them are written freely: the handler is entered by hardware and sets mepc before MRET.
@@ -202,7 +242,8 @@ class Generator {
             emit(csr(chance(50) ? 1 + rnd(3) : 5 + rnd(3), near(), address, near()));
             return;
         }
-        const unsigned address = always[rnd(9)];
+        // An interrupt shows in the counters.
+        const unsigned address = options.interrupts ? unsigned(kMscratch) : always[rnd(9)];
         if (address == kMscratch)
             emit(csr(chance(50) ? 1 + rnd(3) : 5 + rnd(3), near(), address, near()));
         else if (address == kMinstret && chance(40))
@@ -211,45 +252,79 @@ class Generator {
             emit(csr(chance(50) ? 2 + rnd(2) : 6 + rnd(2), near(), address, 0));
     }
 
-    void trap()
-    {
+    void trap() {
         switch (rnd(10)) {
-        case 0: emit(ecall); break;
-        case 1: emit(ebreak); break;
+        case 0:
+            emit(ecall);
+            break;
+        case 1:
+            emit(ebreak);
+            break;
         case 2: { // unused major opcodes
-            static const unsigned opcodes[] = {0x07, 0x27, 0x2f, 0x43, 0x47, 0x4b, 0x4f, 0x53, 0x57, 0x5b, 0x6b, 0x77, 0x7b, 0x1b, 0x3b, 0x1f};
+            static const unsigned opcodes[] = {0x07, 0x27, 0x2f, 0x43, 0x47, 0x4b, 0x4f, 0x53,
+                                               0x57, 0x5b, 0x6b, 0x77, 0x7b, 0x1b, 0x3b, 0x1f};
             emit((static_cast<Word>(rng()) & ~0x7fu) | opcodes[rnd(16)]);
             break;
         }
         case 3: { // unused function codes of used opcodes
             switch (rnd(9)) {
-            case 0: emit(load(rnd(2) ? 3 : 6 + rnd(2), near(), kPointer, 0)); break;
-            case 1: emit(store(3 + rnd(5), near(), kPointer, 0)); break;
-            case 2: emit(b_type(2 + rnd(2), near(), near(), 8)); break;
-            case 3: emit(i_type(0x67, 1 + rnd(7), near(), near(), 0)); break;
-            case 4: emit(op(rnd(8), 2 + rnd(30), near(), near(), near())); break;
-            case 5: emit(op(1 + rnd(4), 0x20, near(), near(), near())); break;
-            case 6: emit(op_imm(rnd(2) ? 1 : 5, near(), near(), 0x40 | static_cast<int32_t>(rnd(32)))); break;
-            case 7: emit(i_type(0x73, 4, near(), near(), 0x340)); break;
-            default: emit(i_type(0x0f, 3 + rnd(5), near(), near(), 0)); break;
+            case 0:
+                emit(load(rnd(2) ? 3 : 6 + rnd(2), near(), kPointer, 0));
+                break;
+            case 1:
+                emit(store(3 + rnd(5), near(), kPointer, 0));
+                break;
+            case 2:
+                emit(b_type(2 + rnd(2), near(), near(), 8));
+                break;
+            case 3:
+                emit(i_type(0x67, 1 + rnd(7), near(), near(), 0));
+                break;
+            case 4:
+                emit(op(rnd(8), 2 + rnd(30), near(), near(), near()));
+                break;
+            case 5:
+                emit(op(1 + rnd(4), 0x20, near(), near(), near()));
+                break;
+            case 6:
+                emit(op_imm(rnd(2) ? 1 : 5, near(), near(), 0x40 | static_cast<int32_t>(rnd(32))));
+                break;
+            case 7:
+                emit(i_type(0x73, 4, near(), near(), 0x340));
+                break;
+            default:
+                emit(i_type(0x0f, 3 + rnd(5), near(), near(), 0));
+                break;
             }
             break;
         }
         case 4: { // CSRs that do not exist, writes to read-only ones, instructions of other modes
-            static const unsigned absent[] = {0x000, 0x100, 0x180, 0x106, 0x302, 0x303, 0x306, 0x5a8, 0x3b0 + 80, 0x600, 0xb01, 0xc01 + 0x40, 0x9ff};
+            static const unsigned absent[] = {0x000, 0x100,      0x180, 0x106, 0x302,        0x303, 0x306,
+                                              0x5a8, 0x3b0 + 80, 0x600, 0xb01, 0xc01 + 0x40, 0x9ff};
             static const unsigned fixed[] = {kMhartid, kCycle, kInstret, 0xf11, 0xf12, 0xf13};
-            static const Word other[] = {0x10200073 /* sret */, 0x12000073 /* sfence.vma */, 0x00200073, 0x30200173, 0x10500173};
+            static const Word other[] = {0x10200073 /* sret */, 0x12000073 /* sfence.vma */, 0x00200073, 0x30200173,
+                                         0x10500173};
             switch (rnd(3)) {
-            case 0: emit(csr(1 + rnd(3), near(), absent[rnd(13)], near())); break;
-            case 1: emit(csr(chance(50) ? 1 : 2 + rnd(2), near(), fixed[rnd(6)], 1 + rnd(20))); break;
-            default: emit(other[rnd(5)]); break;
+            case 0:
+                emit(csr(1 + rnd(3), near(), absent[rnd(13)], near()));
+                break;
+            case 1:
+                emit(csr(chance(50) ? 1 : 2 + rnd(2), near(), fixed[rnd(6)], 1 + rnd(20)));
+                break;
+            default:
+                emit(other[rnd(5)]);
+                break;
             }
             break;
         }
         case 5: { // misaligned targets
             switch (rnd(3)) {
-            case 0: emit(jal(near(), 2 + 4 * static_cast<int32_t>(rnd(4)))); break;
-            case 1: emit(b_type(rnd(2), near(), near(), (chance(50) ? -1 : 1) * (2 + 4 * static_cast<int32_t>(rnd(3))))); break;
+            case 0:
+                emit(jal(near(), 2 + 4 * static_cast<int32_t>(rnd(4))));
+                break;
+            case 1:
+                emit(b_type(rnd(2), near(), near(), (chance(50) ? -1 : 1) * (2 + 4 * static_cast<int32_t>(rnd(3)))));
+                break;
             default:
                 emit(auipc(kTmp, 0));
                 emit(jalr(near(), kTmp, 10));
@@ -257,7 +332,8 @@ class Generator {
             }
             break;
         }
-        case 6: case 7: { // access faults, also misaligned ones
+        case 6:
+        case 7: { // access faults, also misaligned ones
             emit(lui(kTmp, 0xa0000000));
             if (chance(50))
                 emit(load(chance(50) ? 2 : rnd(2), near(), kTmp, static_cast<int32_t>(rnd(16))));
@@ -273,13 +349,13 @@ class Generator {
             break;
         }
         default: // misaligned data
-            emit(chance(50) ? load(1 + rnd(2), near(), kPointer, 1) : store(1 + rnd(2), near(), kPointer, 1 + 2 * static_cast<int32_t>(rnd(2))));
+            emit(chance(50) ? load(1 + rnd(2), near(), kPointer, 1)
+                            : store(1 + rnd(2), near(), kPointer, 1 + 2 * static_cast<int32_t>(rnd(2))));
             break;
         }
     }
 
-    void random_item(bool top, unsigned depth = 0)
-    {
+    void random_item(bool top, unsigned depth = 0) {
         const unsigned pick = rnd(100);
         if (pick < 45) {
             alu();
@@ -327,6 +403,8 @@ class Generator {
 
 } // namespace
 
-Program random_program(std::mt19937_64 &rng, const ProgramOptions &options) { return Generator(rng, options).make(); }
+Program random_program(std::mt19937_64 &rng, const ProgramOptions &options) {
+    return Generator(rng, options).make();
+}
 
 } // namespace cosim

@@ -11,17 +11,16 @@
 namespace cosim {
 namespace {
 
-template <typename T> void put(std::string &out, const T &value)
-{
+template <typename T> void put(std::string &out, const T &value) {
     out.append(reinterpret_cast<const char *>(&value), sizeof value);
 }
 
 // One loadable segment, and a symbol table with `tohost`, by which spike learns that the program has ended.
-std::string elf_image(const std::vector<uint32_t> &words)
-{
+std::string elf_image(const std::vector<uint32_t> &words) {
     const std::string names("\0tohost\0fromhost\0.text\0.symtab\0.strtab\0", 39);
     const size_t code_at = 0x1000, code_size = words.size() * 4, symbols_at = code_at + code_size;
-    const size_t names_at = symbols_at + 3 * sizeof(Elf32_Sym), sections_at = (names_at + names.size() + 3) & ~size_t{3};
+    const size_t names_at = symbols_at + 3 * sizeof(Elf32_Sym),
+                 sections_at = (names_at + names.size() + 3) & ~size_t{3};
 
     Elf32_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -94,8 +93,7 @@ std::string elf_image(const std::vector<uint32_t> &words)
 
 } // namespace
 
-Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words)
-{
+Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words) {
     const std::string file = folder + "/program.elf";
     std::ofstream stream(file, std::ios::binary);
     const std::string image = elf_image(words);
@@ -105,7 +103,8 @@ Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words)
         throw std::runtime_error("cannot write " + file);
     char command[512];
     std::snprintf(command, sizeof command,
-                  "exec timeout 300 spike --isa=rv32im_zicsr_zicntr_zifencei --priv=m -m0x%x:0x%x,0x%x:0x%x --log-commits --log=/dev/stdout "
+                  "exec timeout 300 spike --isa=rv32im_zicsr_zicntr_zifencei --priv=m -m0x%x:0x%x,0x%x:0x%x "
+                  "--log-commits --log=/dev/stdout "
                   "%s </dev/null 2>%s/spike.err",
                   kImemBase, kImemBytes, kSpadBase, kSpadBytes, file.c_str(), folder.c_str());
     pipe = popen(command, "r");
@@ -113,14 +112,12 @@ Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words)
         throw std::runtime_error("cannot start spike");
 }
 
-Spike::~Spike()
-{
+Spike::~Spike() {
     if (pipe)
         pclose(pipe);
 }
 
-bool Spike::next(SpikeCommit &commit)
-{
+bool Spike::next(SpikeCommit &commit) {
     // core   0: 3 0x80000000 (0x00000297) x5  0x80000000 mem ...
     char line[256];
     while (std::fgets(line, sizeof line, pipe)) {

@@ -5,7 +5,8 @@
 namespace assasin {
 
 NandChannel::NandChannel(const NandSetup &setup, unsigned channel, unsigned ways, unsigned phyLatency)
-    : setup_(setup), channel_(channel), ways_(ways), phyLatency_(phyLatency), wayMask_((1u << ways) - 1), ceN_(wayMask_), rbN_(wayMask_) {
+    : setup_(setup), channel_(channel), ways_(ways), phyLatency_(phyLatency), wayMask_((1u << ways) - 1),
+      ceN_(wayMask_), rbN_(wayMask_) {
     if (ways < 1 || ways > 16)
         throw std::runtime_error("ways is " + std::to_string(ways) + ", choose 1 to 16");
     if (phyLatency < 1 || phyLatency >= kLatencySlots)
@@ -44,7 +45,8 @@ void NandChannel::work(uint64_t now, PhyPort &port) {
     if (port.we) {
         NandTarget &target = selected(now, "command or address cycle");
         if (port.cle == port.ale)
-            throw NandViolation("channel " + std::to_string(channel_), now, "latch", "CLE and ALE are the same in a latch cycle");
+            throw NandViolation("channel " + std::to_string(channel_), now, "latch",
+                                "CLE and ALE are the same in a latch cycle");
         if (port.cle)
             target.command(now, static_cast<uint8_t>(port.dqOut));
         else

@@ -33,19 +33,21 @@ class NandChannel {
     NandChannel(const NandSetup &setup, unsigned channel, unsigned ways, unsigned phyLatency = 4);
 
     /**
-     * One clock cycle, after its rising edge: looks at the channel's outputs and sets its inputs for the next edge. `now` may jump
-     * over cycles in which the clock stood still, but not past nextEvent().
-     * \throws NandViolation
+     * One clock cycle, after its rising edge: looks at the channel's outputs and sets its inputs for the next edge.
+     * `now` may jump over cycles in which the clock stood still, but not past nextEvent(). \throws NandViolation
      */
     void cycle(uint64_t now, PhyPort &port) {
         port.dqInValid = false;
-        if (__builtin_expect((port.we | port.re | port.dqOutValid | (port.ceN != ceN_) | (port.wpN != wpN_)) || now >= wake_, 0))
+        if (__builtin_expect(
+                (port.we | port.re | port.dqOutValid | (port.ceN != ceN_) | (port.wpN != wpN_)) || now >= wake_, 0))
             work(now, port);
         port.rbN = rbN_;
     }
 
     /** Cycle of the next change of any R/B or of the next data beat, kNoEvent when nothing runs. */
-    uint64_t nextEvent() const { return wake_; }
+    uint64_t nextEvent() const {
+        return wake_;
+    }
 
     /** Power fails: running programs and erases never happened. */
     void powerOff(uint64_t now);

@@ -15,16 +15,23 @@ class NandFaults {
     virtual ~NandFaults() = default;
 
     /** \return true: the chip reports FAIL and the page keeps its old state */
-    virtual bool programFails(const NandAddress &) { return false; }
+    virtual bool programFails(const NandAddress &) {
+        return false;
+    }
 
     /** \return true: the chip reports FAIL and the block keeps its contents */
-    virtual bool eraseFails(const NandAddress &) { return false; }
+    virtual bool eraseFails(const NandAddress &) {
+        return false;
+    }
 
     /** May change the bytes (main and spare area) that a read brings into the page register. */
-    virtual void onRead(const NandAddress &, uint8_t * /*raw*/, unsigned /*bytes*/) {}
+    virtual void onRead(const NandAddress &, uint8_t * /*raw*/, unsigned /*bytes*/) {
+    }
 
     /** Cycles added to the array time of the next operation of this way. */
-    virtual uint64_t extraBusy(unsigned /*channel*/, unsigned /*way*/) { return 0; }
+    virtual uint64_t extraBusy(unsigned /*channel*/, unsigned /*way*/) {
+        return 0;
+    }
 };
 
 } // namespace assasin

@@ -26,10 +26,13 @@ constexpr char kMagic[8] = {'A', 'S', 'S', 'A', 'N', 'A', 'N', 'D'};
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kFilePage = 4096;
 
-uint64_t alignUp(uint64_t bytes) { return (bytes + kFilePage - 1) / kFilePage * kFilePage; }
+uint64_t alignUp(uint64_t bytes) {
+    return (bytes + kFilePage - 1) / kFilePage * kFilePage;
+}
 
 std::string board(unsigned channels, unsigned ways, const NandGeometry &g, const std::string &part) {
-    return std::to_string(channels) + " channels x " + std::to_string(ways) + " ways, part " + part + " (" + g.text() + ")";
+    return std::to_string(channels) + " channels x " + std::to_string(ways) + " ways, part " + part + " (" + g.text() +
+           ")";
 }
 
 } // namespace
@@ -87,7 +90,8 @@ NandImage::NandImage(const std::string &path, const PartFile &part, unsigned cha
             if (!(have == g) || header->channels != channels || header->ways != ways || havePart != part.name)
                 fail("was made for " + board(header->channels, header->ways, have, havePart) + "; this board has " +
                      board(channels, ways, g, part.name) +
-                     ". Start the board the image belongs to, give another image file, or remove this one to start empty");
+                     ". Start the board the image belongs to, give another image file, or remove this one to start "
+                     "empty");
         } else {
             // Fresh, or its maker died before it was complete: nothing can have been programmed.
             if (fileBytes_ < dataOffset_)
@@ -129,11 +133,14 @@ void NandImage::growTo(uint64_t bytes) {
 }
 
 NandImage::Entry &NandImage::entry(const BlockId &id) const {
-    uint64_t index = ((uint64_t(id.channel) * ways_ + id.way) * geometry_.luns + id.lun) * geometry_.blocksPerLun() + id.block;
+    uint64_t index =
+        ((uint64_t(id.channel) * ways_ + id.way) * geometry_.luns + id.lun) * geometry_.blocksPerLun() + id.block;
     return reinterpret_cast<Entry *>(map_ + kFilePage)[index];
 }
 
-uint8_t *NandImage::segmentData(uint32_t segment) const { return map_ + dataOffset_ + (segment - 1) * segmentBytes_; }
+uint8_t *NandImage::segmentData(uint32_t segment) const {
+    return map_ + dataOffset_ + (segment - 1) * segmentBytes_;
+}
 
 const uint8_t *NandImage::page(const BlockId &id, unsigned page) const {
     const Entry &e = entry(id);
@@ -145,7 +152,8 @@ const uint8_t *NandImage::page(const BlockId &id, unsigned page) const {
 void NandImage::program(const BlockId &id, unsigned page, const uint8_t *raw) {
     Entry &e = entry(id);
     if (page != e.nextPage)
-        throw std::logic_error("NandImage::program: page " + std::to_string(page) + ", next is " + std::to_string(e.nextPage));
+        throw std::logic_error("NandImage::program: page " + std::to_string(page) + ", next is " +
+                               std::to_string(e.nextPage));
     if (e.segment == 0) {
         Header *header = reinterpret_cast<Header *>(map_);
         uint32_t segment = header->segments + 1;
@@ -154,7 +162,11 @@ void NandImage::program(const BlockId &id, unsigned page, const uint8_t *raw) {
         header->segments = segment;
         e.segment = segment;
     }
-    std::memcpy(segmentData(e.segment) + uint64_t(page) * geometry_.rawPageBytes(), raw, geometry_.rawPageBytes());
+    uint8_t *place = segmentData(e.segment) + uint64_t(page) * geometry_.rawPageBytes();
+    // Ask for the space first: a full disk would otherwise kill the process inside memcpy.
+    if (!path_.empty() && fallocate(fd_, 0, place - map_, geometry_.rawPageBytes()) && errno != EOPNOTSUPP)
+        throw std::runtime_error("NAND image " + path_ + ": no space for a page: " + std::strerror(errno));
+    std::memcpy(place, raw, geometry_.rawPageBytes());
     e.nextPage = page + 1;
 }
 
@@ -166,7 +178,8 @@ void NandImage::erase(const BlockId &id) {
     // Give the space back; a file system that cannot punch holes keeps it, which is harmless.
     if (wasWritten)
         (void)fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                        static_cast<off_t>(dataOffset_ + (e.segment - 1) * segmentBytes_), static_cast<off_t>(segmentBytes_));
+                        static_cast<off_t>(dataOffset_ + (e.segment - 1) * segmentBytes_),
+                        static_cast<off_t>(segmentBytes_));
 }
 
 } // namespace assasin

@@ -8,8 +8,8 @@
 namespace assasin {
 
 /**
- * The contents of every NAND package of a board in one sparse file, mapped shared: what was programmed survives the death of the
- * process. A block takes file space from its first program on. One process at a time may hold an image.
+ * The contents of every NAND package of a board in one sparse file, mapped shared: what was programmed survives the
+ * death of the process. A block takes file space from its first program on. One process at a time may hold an image.
  */
 class NandImage {
   public:
@@ -28,8 +28,12 @@ class NandImage {
     };
 
     /** First page of the block that is still erased. */
-    unsigned nextPage(const BlockId &id) const { return entry(id).nextPage; }
-    unsigned eraseCount(const BlockId &id) const { return entry(id).eraseCount; }
+    unsigned nextPage(const BlockId &id) const {
+        return entry(id).nextPage;
+    }
+    unsigned eraseCount(const BlockId &id) const {
+        return entry(id).eraseCount;
+    }
 
     /** Main and spare area of a page; nullptr when it is erased (all FFh). */
     const uint8_t *page(const BlockId &id, unsigned page) const;

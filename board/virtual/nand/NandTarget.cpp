@@ -36,9 +36,11 @@ void NandTarget::violate(uint64_t now, const std::string &rule, const std::strin
     throw NandViolation(place(), now, rule, detail + " (last command " + hex(lastCommand_) + ")");
 }
 
-void NandTarget::require(uint64_t now, const char *rule, uint64_t from, uint64_t cycles, const std::string &what) const {
+void NandTarget::require(uint64_t now, const char *rule, uint64_t from, uint64_t cycles,
+                         const std::string &what) const {
     if (now - from < cycles)
-        violate(now, rule, what + " after " + std::to_string(now - from) + " cycles, the part needs " + std::to_string(cycles));
+        violate(now, rule,
+                what + " after " + std::to_string(now - from) + " cycles, the part needs " + std::to_string(cycles));
 }
 
 unsigned NandTarget::blockOf(uint32_t row) const {
@@ -88,9 +90,11 @@ void NandTarget::needReady(uint64_t now, const char *what) const {
     if (!busy(lun, now))
         return;
     if (now < lun.lowAt)
-        violate(now, "tWB", std::string(what) + " before the part has shown busy: " +
-                                std::to_string(lun.lowAt - now) + " cycles too early");
-    violate(now, "busy", std::string(what) + " while the LUN is busy for another " + std::to_string(lun.readyAt - now) + " cycles");
+        violate(now, "tWB",
+                std::string(what) + " before the part has shown busy: " + std::to_string(lun.lowAt - now) +
+                    " cycles too early");
+    violate(now, "busy",
+            std::string(what) + " while the LUN is busy for another " + std::to_string(lun.readyAt - now) + " cycles");
 }
 
 void NandTarget::needAllReady(uint64_t now) const {
@@ -104,17 +108,22 @@ void NandTarget::needAddress(uint64_t now, uint8_t confirm, uint8_t setup) const
     if (setupCommand_ != setup)
         violate(now, "command order", "command " + hex(confirm) + " without " + hex(setup) + " before it");
     if (addressCount_ != addressNeed_)
-        violate(now, "address cycles", std::to_string(addressCount_) + " address cycles before " + hex(confirm) + ", " +
-                                           std::to_string(addressNeed_) + " belong there");
+        violate(now, "address cycles",
+                std::to_string(addressCount_) + " address cycles before " + hex(confirm) + ", " +
+                    std::to_string(addressNeed_) + " belong there");
 }
 
 void NandTarget::checkRow(uint64_t now, uint32_t row) {
     const NandGeometry &g = setup_.part.geometry;
     unsigned lun = row >> g.lunShift();
     if (lun >= g.luns)
-        violate(now, "address range", "row address " + std::to_string(row) + " is past the last LUN (" + g.text() + ")");
+        violate(now, "address range",
+                "row address " + std::to_string(row) + " is past the last LUN (" + g.text() + ")");
     lun_ = lun;
     row_ = row;
+    // A sequence that was given up leaves no planes behind.
+    if (!luns_[lun].morePlanes)
+        luns_[lun].queued.clear();
 }
 
 void NandTarget::checkProgram(uint64_t now, uint32_t row) const {
@@ -131,7 +140,6 @@ void NandTarget::checkProgram(uint64_t now, uint32_t row) const {
 void NandTarget::command(uint64_t now, uint8_t byte) {
     advance(now);
     latch(now);
-    uint8_t before = lastCommand_;
     lastCommand_ = byte;
     if (!wasReset_ && byte != 0xFF)
         violate(now, "command order", "command " + hex(byte) + " before the first RESET");
@@ -174,8 +182,6 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         collect(5);
         return;
     case 0x80:
-        if (!(inProgram && before == 0x11))
-            luns_[lun_].queued.clear();
         collect(5);
         return;
     case 0x85:
@@ -184,10 +190,6 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         collect(2);
         return;
     case 0x60:
-        if (!(setupCommand_ == 0x60 && addressCount_ == addressNeed_))
-            luns_[lun_].queued.clear();
-        else
-            addPlaneRow(now, luns_[lun_], row_);
         collect(3);
         return;
     case 0x90:
@@ -208,7 +210,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
     case 0x30:
     case 0x32:
         needAddress(now, byte, 0x00);
-        addPlaneRow(now, lun, row_);
+        addPlaneRow(now, lun, row_, byte == 0x32);
         if (byte == 0x32) {
             start(now, lun, Array::Other, kDummyBusyNs);
         } else {
@@ -228,7 +230,8 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         needReady(now, "change read column");
         column_ = columnOfAddress();
         if (column_ >= g.rawPageBytes())
-            violate(now, "address range", "column " + std::to_string(column_) + ", a page has " + std::to_string(g.rawPageBytes()));
+            violate(now, "address range",
+                    "column " + std::to_string(column_) + ", a page has " + std::to_string(g.rawPageBytes()));
         if (setupCommand_ == 0x06)
             plane_ = planeOf(row_);
         outPosition_ = column_;
@@ -240,7 +243,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         if (!inProgram)
             violate(now, "command order", "command " + hex(byte) + " without 80h before it");
         needAddress(now, byte, static_cast<uint8_t>(setupCommand_));
-        addPlaneRow(now, lun, row_);
+        addPlaneRow(now, lun, row_, byte == 0x11);
         if (byte == 0x11) {
             start(now, lun, Array::Other, kDummyBusyNs);
         } else if (writeProtected_) {
@@ -255,7 +258,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
     case 0xD0:
     case 0xD1:
         needAddress(now, byte, 0x60);
-        addPlaneRow(now, lun, row_);
+        addPlaneRow(now, lun, row_, byte == 0xD1);
         if (byte == 0xD1) {
             start(now, lun, Array::Other, kDummyBusyNs);
         } else if (writeProtected_) {
@@ -270,26 +273,26 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
     default:
         violate(now, "command", "command " + hex(byte) + " is not one this part knows");
     }
-    // After 11h the next plane's 80h continues the sequence.
-    setupCommand_ = byte == 0x11 ? 0x80 : kNone;
-    if (byte == 0x11)
-        addressNeed_ = addressCount_ = 5;
+    setupCommand_ = kNone;
     writing_ = false;
 }
 
-void NandTarget::addPlaneRow(uint64_t now, Lun &lun, uint32_t row) {
+void NandTarget::addPlaneRow(uint64_t now, Lun &lun, uint32_t row, bool more) {
     for (uint32_t other : lun.queued)
         if (planeOf(other) == planeOf(row))
-            violate(now, "multi-plane", "plane " + std::to_string(planeOf(row)) + " is addressed twice in one operation");
+            violate(now, "multi-plane",
+                    "plane " + std::to_string(planeOf(row)) + " is addressed twice in one operation");
     lun.queued.push_back(row);
+    lun.morePlanes = more;
 }
 
 void NandTarget::address(uint64_t now, uint8_t byte) {
     advance(now);
     latch(now);
     if (setupCommand_ == kNone || addressCount_ >= addressNeed_)
-        violate(now, "address cycles", "address cycle " + std::to_string(addressCount_ + 1) + " where " +
-                                           std::to_string(setupCommand_ == kNone ? 0 : addressNeed_) + " belong");
+        violate(now, "address cycles",
+                "address cycle " + std::to_string(addressCount_ + 1) + " where " +
+                    std::to_string(setupCommand_ == kNone ? 0 : addressNeed_) + " belong");
     address_[addressCount_++] = byte;
     if (addressCount_ == addressNeed_)
         addressDone(now);
@@ -317,7 +320,8 @@ void NandTarget::addressDone(uint64_t now) {
     case 0x85:
         column_ = columnOfAddress();
         if (column_ >= g.rawPageBytes())
-            violate(now, "address range", "column " + std::to_string(column_) + ", a page has " + std::to_string(g.rawPageBytes()));
+            violate(now, "address range",
+                    "column " + std::to_string(column_) + ", a page has " + std::to_string(g.rawPageBytes()));
         writing_ = true;
         columnChange_ = true;
         break;
@@ -396,7 +400,8 @@ bool NandTarget::dataIn(uint64_t now, uint32_t beat) {
     unsigned bytes = sdr_ ? 1 : setup_.timing.phyBytes();
     std::vector<uint8_t> &reg = pageRegister(luns_[lun_], planeOf(row_));
     if (column_ + bytes > reg.size())
-        violate(now, "data in", "data in past the end of the page and its spare area (" + std::to_string(reg.size()) + " bytes)");
+        violate(now, "data in",
+                "data in past the end of the page and its spare area (" + std::to_string(reg.size()) + " bytes)");
     for (unsigned i = 0; i < bytes; i++)
         reg[column_++] = static_cast<uint8_t>(beat >> 8 * i);
     return false;
@@ -412,11 +417,14 @@ uint32_t NandTarget::dataOut(uint64_t now) {
             if (busyTail_ != 0)
                 require(now, "tRR", busyTail_, times_.tRR + times_.tRPRE, "first data beat (tRR + tRPRE) after ready");
         }
-        require(now, "tRPRE", selectedAt_, times_.tCS + times_.tRPRE, "first data beat (tCS + tRPRE) after chip enable low");
+        require(now, "tRPRE", selectedAt_, times_.tCS + times_.tRPRE,
+                "first data beat (tCS + tRPRE) after chip enable low");
         if (afterLatch_ && columnChange_)
-            require(now, "tCCS", latchedAt_, times_.tCCS + times_.tRPRE, "first data beat (tCCS + tRPRE) after change read column");
+            require(now, "tCCS", latchedAt_, times_.tCCS + times_.tRPRE,
+                    "first data beat (tCCS + tRPRE) after change read column");
         else if (afterLatch_)
-            require(now, "tWHR", latchedAt_, times_.tWHR + times_.tRPRE, "first data beat (tWHR + tRPRE) after the command");
+            require(now, "tWHR", latchedAt_, times_.tWHR + times_.tRPRE,
+                    "first data beat (tWHR + tRPRE) after the command");
         afterLatch_ = afterSelect_ = columnChange_ = false;
     } else {
         require(now, "data rate", dataAt_, times_.beat, "data-out beat after the one before");
@@ -430,7 +438,8 @@ uint32_t NandTarget::dataOut(uint64_t now) {
         unsigned bytes = sdr_ ? 1 : setup_.timing.phyBytes();
         const std::vector<uint8_t> &reg = luns_[lun_].registers[plane_];
         if (outPosition_ + bytes > reg.size())
-            violate(now, "data out", "data out past the end of the page and its spare area (" + std::to_string(reg.size()) + " bytes)");
+            violate(now, "data out",
+                    "data out past the end of the page and its spare area (" + std::to_string(reg.size()) + " bytes)");
         uint32_t beat = 0;
         for (unsigned i = 0; i < bytes; i++)
             beat |= static_cast<uint32_t>(reg[outPosition_ + i]) << 8 * i;
@@ -543,8 +552,9 @@ void NandTarget::applyFeature(uint64_t now) {
         sdr_ = false;
         times_ = setup_.timing.nvddr2();
     } else {
-        violate(now, "timing mode", "feature 01h = " + hex(featureIn_[0]) + ": the part offers SDR modes 0-5 and NV-DDR2 modes 0-" +
-                                        std::to_string(setup_.part.timingMode));
+        violate(now, "timing mode",
+                "feature 01h = " + hex(featureIn_[0]) + ": the part offers SDR modes 0-5 and NV-DDR2 modes 0-" +
+                    std::to_string(setup_.part.timingMode));
     }
 }
 
@@ -553,6 +563,7 @@ void NandTarget::reset(uint64_t now) {
         lun.operation = Array::None;
         lun.rows.clear();
         lun.queued.clear();
+        lun.morePlanes = false;
         lun.fail = lun.failBefore = false;
     }
     wasReset_ = true;

@@ -23,7 +23,8 @@ struct NandSetup {
     NandFaults &faults;
 };
 
-/** One chip enable: ONFI command decoder, its LUNs, array times, and the rules a host must keep. Cycles are the SoC's clock. */
+/** One chip enable: ONFI command decoder, its LUNs, array times, and the rules a host must keep. Cycles are the SoC's
+ * clock. */
 class NandTarget {
   public:
     NandTarget(const NandSetup &setup, unsigned channel, unsigned way);
@@ -39,7 +40,9 @@ class NandTarget {
     bool dataIn(uint64_t now, uint32_t beat);
     uint32_t dataOut(uint64_t now);
 
-    void writeProtect(bool active) { writeProtected_ = active; }
+    void writeProtect(bool active) {
+        writeProtected_ = active;
+    }
 
     /** Ends every array operation that is over at `now`. Called at least at every nextEvent(). */
     void advance(uint64_t now);
@@ -56,11 +59,12 @@ class NandTarget {
 
     struct Lun {
         Array operation = Array::None;
-        uint64_t lowAt = 0;   // R/B goes low: the latest the part may take
-        uint64_t readyAt = 0; // and high again
-        std::vector<uint32_t> rows;              // of the operation under way, one a plane
-        std::vector<uint32_t> queued;            // rows given by 32h, 11h, D1h, waiting for the confirming command
+        uint64_t lowAt = 0;                          // R/B goes low: the latest the part may take
+        uint64_t readyAt = 0;                        // and high again
+        std::vector<uint32_t> rows;                  // of the operation under way, one a plane
+        std::vector<uint32_t> queued;                // rows given by 32h, 11h, D1h, waiting for the confirming command
         std::vector<std::vector<uint8_t>> registers; // page register of every plane, empty until used
+        bool morePlanes = false;                     // the last of them asked for another plane
         bool fail = false;
         bool failBefore = false; // FAILC
     };
@@ -73,18 +77,28 @@ class NandTarget {
     void latch(uint64_t now);
     void addressDone(uint64_t now);
     uint32_t rowOfAddress(unsigned first) const;
-    unsigned columnOfAddress() const { return address_[0] | address_[1] << 8; }
+    unsigned columnOfAddress() const {
+        return address_[0] | address_[1] << 8;
+    }
     void checkRow(uint64_t now, uint32_t row);
-    unsigned pageOf(uint32_t row) const { return row & (setup_.part.geometry.pagesPerBlock - 1); }
+    unsigned pageOf(uint32_t row) const {
+        return row & (setup_.part.geometry.pagesPerBlock - 1);
+    }
     unsigned blockOf(uint32_t row) const;
-    unsigned planeOf(uint32_t row) const { return blockOf(row) & (setup_.part.geometry.planes - 1); }
-    NandAddress addressOf(uint32_t row) const { return {channel_, way_, lun_, blockOf(row), pageOf(row)}; }
-    NandImage::BlockId blockId(uint32_t row) const { return {channel_, way_, lun_, blockOf(row)}; }
+    unsigned planeOf(uint32_t row) const {
+        return blockOf(row) & (setup_.part.geometry.planes - 1);
+    }
+    NandAddress addressOf(uint32_t row) const {
+        return {channel_, way_, lun_, blockOf(row), pageOf(row)};
+    }
+    NandImage::BlockId blockId(uint32_t row) const {
+        return {channel_, way_, lun_, blockOf(row)};
+    }
     std::vector<uint8_t> &pageRegister(Lun &lun, unsigned plane);
     void needReady(uint64_t now, const char *what) const;
     void needAllReady(uint64_t now) const;
     void needAddress(uint64_t now, uint8_t confirm, uint8_t setup) const;
-    void addPlaneRow(uint64_t now, Lun &lun, uint32_t row);
+    void addPlaneRow(uint64_t now, Lun &lun, uint32_t row, bool more);
     void checkProgram(uint64_t now, uint32_t row) const;
     void start(uint64_t now, Lun &lun, Array operation, uint64_t ns);
     void startTarget(uint64_t now, uint64_t ns);
@@ -92,7 +106,9 @@ class NandTarget {
     void reset(uint64_t now);
     void applyFeature(uint64_t now);
     uint8_t statusByte(uint64_t now) const;
-    bool busy(const Lun &lun, uint64_t now) const { return lun.operation != Array::None && now < lun.readyAt; }
+    bool busy(const Lun &lun, uint64_t now) const {
+        return lun.operation != Array::None && now < lun.readyAt;
+    }
 
     NandSetup setup_;
     unsigned channel_, way_;
@@ -112,7 +128,7 @@ class NandTarget {
     unsigned lun_ = 0; // addressed last: drives data and status
     uint32_t row_ = 0;
     unsigned column_ = 0;
-    unsigned plane_ = 0; // plane whose register drives data out
+    unsigned plane_ = 0;   // plane whose register drives data out
     bool writing_ = false; // data in goes to the page register
     Output output_ = Output::None;
     Output beforeStatus_ = Output::None;
@@ -129,9 +145,9 @@ class NandTarget {
     uint64_t selectedAt_ = 0;
     uint64_t latchedAt_ = 0;
     uint64_t dataAt_ = 0;
-    bool afterLatch_ = false;  // a latch since the last data beat
-    bool afterSelect_ = false; // no data beat since chip enable went low
-    bool dataPhase_ = false;   // the last beat was data
+    bool afterLatch_ = false;   // a latch since the last data beat
+    bool afterSelect_ = false;  // no data beat since chip enable went low
+    bool dataPhase_ = false;    // the last beat was data
     bool columnChange_ = false; // 05h-E0h, 06h-E0h or 85h: tCCS before data
 };
 

@@ -9,7 +9,9 @@ namespace assasin {
 namespace {
 
 /** Rounds up, forgiving the binary rounding of values such as 0.1. */
-uint64_t roundUp(double cycles) { return static_cast<uint64_t>(std::ceil(cycles - 1e-6)); }
+uint64_t roundUp(double cycles) {
+    return static_cast<uint64_t>(std::ceil(cycles - 1e-6));
+}
 
 } // namespace
 
@@ -21,7 +23,9 @@ NandTiming::NandTiming(const PartFile &part, double nsPerCycle, unsigned phyByte
         throw std::runtime_error("PHY bytes is " + std::to_string(phyBytes) + ", choose 1, 2 or 4");
 }
 
-uint64_t NandTiming::cycles(uint64_t ns) const { return roundUp(static_cast<double>(ns) / nsPerCycle_); }
+uint64_t NandTiming::cycles(uint64_t ns) const {
+    return roundUp(static_cast<double>(ns) / nsPerCycle_);
+}
 
 NandCycles NandTiming::convert(const NandBusTimes &t, unsigned beatBytes) const {
     auto c = [&](unsigned ns) { return static_cast<unsigned>(cycles(ns)); };

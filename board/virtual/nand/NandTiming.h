@@ -20,10 +20,18 @@ class NandTiming {
     NandTiming(const PartFile &part, double nsPerCycle, unsigned phyBytes = 1);
 
     uint64_t cycles(uint64_t ns) const;
-    NandCycles sdr(unsigned mode) const { return convert(PartFile::sdr(mode), 1); }
-    NandCycles nvddr2() const { return convert(part_.nvddr2, phyBytes_); }
-    double nsPerCycle() const { return nsPerCycle_; }
-    unsigned phyBytes() const { return phyBytes_; }
+    NandCycles sdr(unsigned mode) const {
+        return convert(PartFile::sdr(mode), 1);
+    }
+    NandCycles nvddr2() const {
+        return convert(part_.nvddr2, phyBytes_);
+    }
+    double nsPerCycle() const {
+        return nsPerCycle_;
+    }
+    unsigned phyBytes() const {
+        return phyBytes_;
+    }
 
   private:
     NandCycles convert(const NandBusTimes &times, unsigned beatBytes) const;

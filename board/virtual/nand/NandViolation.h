@@ -16,8 +16,10 @@ class NandViolation : public std::runtime_error {
      * \param detail   what happened, with measured and required values
      */
     NandViolation(const std::string &where, uint64_t cycle, const std::string &rule, const std::string &detail)
-        : std::runtime_error("NAND violation: " + where + ", cycle " + std::to_string(cycle) + ": " + rule + ": " + detail),
-          rule(rule), cycle(cycle) {}
+        : std::runtime_error("NAND violation: " + where + ", cycle " + std::to_string(cycle) + ": " + rule + ": " +
+                             detail),
+          rule(rule), cycle(cycle) {
+    }
 
     const std::string rule;
     const uint64_t cycle;

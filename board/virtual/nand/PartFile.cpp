@@ -12,7 +12,8 @@ namespace {
 /** The items of one part file, with errors that name the file and the item. */
 class Items {
   public:
-    Items(const toml::table &root, const std::string &path) : root_(root), path_(path) {}
+    Items(const toml::table &root, const std::string &path) : root_(root), path_(path) {
+    }
 
     [[noreturn]] void fail(const std::string &item, const std::string &why) const {
         throw std::runtime_error("part file " + path_ + ": " + item + ": " + why);
@@ -23,8 +24,8 @@ class Items {
         if (!value)
             fail(label(section, key), "missing or not a string");
         if (value->empty() || value->size() > maxChars)
-            fail(label(section, key), "has " + std::to_string(value->size()) + " characters, choose 1 to " +
-                                          std::to_string(maxChars));
+            fail(label(section, key),
+                 "has " + std::to_string(value->size()) + " characters, choose 1 to " + std::to_string(maxChars));
         return *value;
     }
 
@@ -33,8 +34,8 @@ class Items {
         if (!value)
             fail(label(section, key), "missing or not a whole number");
         if (*value < 0 || static_cast<uint64_t>(*value) < low || static_cast<uint64_t>(*value) > high)
-            fail(label(section, key), "is " + std::to_string(*value) + ", choose " + std::to_string(low) + " to " +
-                                          std::to_string(high));
+            fail(label(section, key),
+                 "is " + std::to_string(*value) + ", choose " + std::to_string(low) + " to " + std::to_string(high));
         return static_cast<uint64_t>(*value);
     }
 
@@ -60,7 +61,9 @@ class Items {
     }
 
   private:
-    static std::string label(const char *section, const char *key) { return std::string(section) + "." + key; }
+    static std::string label(const char *section, const char *key) {
+        return std::string(section) + "." + key;
+    }
 
     const toml::table &root_;
     const std::string &path_;
@@ -75,9 +78,15 @@ unsigned log2of(unsigned powerOfTwo) {
 
 } // namespace
 
-unsigned NandGeometry::pageBits() const { return log2of(pagesPerBlock); }
-unsigned NandGeometry::planeBits() const { return log2of(planes); }
-unsigned NandGeometry::lunShift() const { return log2of(pagesPerBlock) + log2of(blocksPerLun()); }
+unsigned NandGeometry::pageBits() const {
+    return log2of(pagesPerBlock);
+}
+unsigned NandGeometry::planeBits() const {
+    return log2of(planes);
+}
+unsigned NandGeometry::lunShift() const {
+    return log2of(pagesPerBlock) + log2of(blocksPerLun());
+}
 
 bool NandGeometry::operator==(const NandGeometry &other) const {
     return luns == other.luns && planes == other.planes && blocksPerPlane == other.blocksPerPlane &&
@@ -161,9 +170,10 @@ std::array<uint8_t, PartFile::kParameterPageBytes> PartFile::parameterPage() con
             page[at + i] = static_cast<uint8_t>(i < value.size() ? value[i] : ' ');
     };
     text(0, 4, "ONFI");
-    put(4, 2, 0x03FE);                                           // ONFI 1.0 to 4.0
-    put(6, 2, 0x0400 | (geometry.planes > 1 ? 0x48 : 0) | (geometry.luns > 1 ? 2 : 0)); // NV-DDR2, multi-plane, multi-LUN
-    put(8, 2, 0x0034);                                           // get/set features, status enhanced, change column enhanced
+    put(4, 2, 0x03FE); // ONFI 1.0 to 4.0
+    put(6, 2,
+        0x0400 | (geometry.planes > 1 ? 0x48 : 0) | (geometry.luns > 1 ? 2 : 0)); // NV-DDR2, multi-plane, multi-LUN
+    put(8, 2, 0x0034); // get/set features, status enhanced, change column enhanced
     put(14, 1, kParameterPageCopies);
     text(32, 12, manufacturer);
     text(44, 20, name);

@@ -16,8 +16,12 @@ struct NandGeometry {
     unsigned pageBytes = 0;
     unsigned spareBytes = 0;
 
-    unsigned blocksPerLun() const { return planes * blocksPerPlane; }
-    unsigned rawPageBytes() const { return pageBytes + spareBytes; }
+    unsigned blocksPerLun() const {
+        return planes * blocksPerPlane;
+    }
+    unsigned rawPageBytes() const {
+        return pageBytes + spareBytes;
+    }
     unsigned pageBits() const;  ///< PB of the row address
     unsigned planeBits() const; ///< PL of the row address
     unsigned lunShift() const;  ///< lowest LUN bit of the row address

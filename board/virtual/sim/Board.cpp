@@ -110,7 +110,7 @@ void Board::boot() {
 }
 
 bool Board::quiet() const {
-    return clocked_ >= settleUntil_ && soc_.asleep() && bar0_.idle() && dram_.idle() && xdma_.idle() &&
+    return clocked_ >= settleUntil_ && !options_.neverSleep && soc_.asleep() && bar0_.idle() && dram_.idle() && xdma_.idle() &&
            !(server_ && server_->busy());
 }
 

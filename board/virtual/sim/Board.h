@@ -35,6 +35,7 @@ struct BoardOptions {
     uint64_t traceTo = UINT64_MAX;
     bool format = false;      ///< erase the medium first
     uint64_t quitAfter = UINT64_MAX; ///< timebase at which the run ends
+    bool neverSleep = false; ///< clock the chip while it sleeps too: the same results, slowly
     bool race = false;        ///< let simulated time run ahead when only a timer is due
 };
 

@@ -41,6 +41,7 @@ const char USAGE[] =
     "  --status FILE        JSON kept up to date (default PATH.status)\n"
     "  --stats FILE         the same JSON, written once at the end\n"
     "  --format             erase the medium, and tell the firmware to start with an empty map\n"
+    "  --never-sleep        clock the chip while it sleeps too (to check that stopping changes nothing)\n"
     "  --race               do not hold idle simulated time back to real time\n"
     "  --quit-after CYCLE   end the run when the timebase reaches CYCLE\n"
     "  --trace FILE.fst     waves (a board built with scripts/build-board --trace)\n"
@@ -62,7 +63,7 @@ uint64_t number(const char *option, const char *text) {
 }
 
 assasin::BoardOptions parse(int argc, char **argv) {
-    enum { FORMAT = 256, RACE };
+    enum { FORMAT = 256, RACE, NEVER_SLEEP };
     static const option options[] = {
         {"image", required_argument, nullptr, 'i'},      {"profile", required_argument, nullptr, 'p'},
         {"firmware", required_argument, nullptr, 'f'},   {"socket", required_argument, nullptr, 's'},
@@ -70,7 +71,8 @@ assasin::BoardOptions parse(int argc, char **argv) {
         {"stats", required_argument, nullptr, 'j'},      {"trace", required_argument, nullptr, 't'},
         {"trace-from", required_argument, nullptr, 'a'}, {"trace-to", required_argument, nullptr, 'z'},
         {"quit-after", required_argument, nullptr, 'q'}, {"format", no_argument, nullptr, FORMAT},
-        {"race", no_argument, nullptr, RACE},            {"help", no_argument, nullptr, 'h'},
+        {"race", no_argument, nullptr, RACE},            {"never-sleep", no_argument, nullptr, NEVER_SLEEP},
+        {"help", no_argument, nullptr, 'h'},
         {nullptr, 0, nullptr, 0},
     };
     assasin::BoardOptions o;
@@ -114,6 +116,9 @@ assasin::BoardOptions parse(int argc, char **argv) {
             break;
         case RACE:
             o.race = true;
+            break;
+        case NEVER_SLEEP:
+            o.neverSleep = true;
             break;
         case 'h':
             std::fputs(USAGE, stdout);

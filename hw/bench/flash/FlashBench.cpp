@@ -9,11 +9,20 @@ namespace flashbench {
 
 /** Lets a test exchange the faults while the model runs. */
 struct FlashBench::Forward : assasin::NandFaults {
-    explicit Forward(FlashBench &bench) : bench(bench) {}
-    bool programFails(const assasin::NandAddress &a) override { return bench.faults->programFails(a); }
-    bool eraseFails(const assasin::NandAddress &a) override { return bench.faults->eraseFails(a); }
-    void onRead(const assasin::NandAddress &a, uint8_t *raw, unsigned n) override { bench.faults->onRead(a, raw, n); }
-    uint64_t extraBusy(unsigned channel, unsigned way) override { return bench.faults->extraBusy(channel, way); }
+    explicit Forward(FlashBench &bench) : bench(bench) {
+    }
+    bool programFails(const assasin::NandAddress &a) override {
+        return bench.faults->programFails(a);
+    }
+    bool eraseFails(const assasin::NandAddress &a) override {
+        return bench.faults->eraseFails(a);
+    }
+    void onRead(const assasin::NandAddress &a, uint8_t *raw, unsigned n) override {
+        bench.faults->onRead(a, raw, n);
+    }
+    uint64_t extraBusy(unsigned channel, unsigned way) override {
+        return bench.faults->extraBusy(channel, way);
+    }
     FlashBench &bench;
 };
 
@@ -22,7 +31,8 @@ FlashBench::FlashBench(const assasin::PartFile &partFile, uint64_t seed, double 
     : rings(kCores, std::vector<StreamRing>(kStreams)), part(partFile), timing(part, nsPerCycle, kPhyBytes),
       image(std::make_unique<assasin::NandImage>(imagePath, part, 1, kWays)), top(std::make_unique<VFlashChannel>()),
       random(seed), forward_(std::make_unique<Forward>(*this)), dram_(16u << 20) {
-    nand = std::make_unique<assasin::NandChannel>(assasin::NandSetup{part, timing, *image, *forward_}, 0, kWays, phyLatency);
+    nand = std::make_unique<assasin::NandChannel>(assasin::NandSetup{part, timing, *image, *forward_}, 0, kWays,
+                                                  phyLatency);
     restart();
 }
 
@@ -56,7 +66,7 @@ void FlashBench::showRoom() {
         return static_cast<uint8_t>(ring.head + ring.pages);
     };
 #define ROOM(c, s) top->io_room_##c##_##s = show(c, s);
-#define ROOMS(c) ROOM(c, 0) ROOM(c, 1) ROOM(c, 2) ROOM(c, 3) ROOM(c, 4) ROOM(c, 5) ROOM(c, 6) ROOM(c, 7)
+#define ROOMS(c)   ROOM(c, 0) ROOM(c, 1) ROOM(c, 2) ROOM(c, 3) ROOM(c, 4) ROOM(c, 5) ROOM(c, 6) ROOM(c, 7)
     ROOMS(0)
     ROOMS(1)
 #if FLASH_CORES == 8
@@ -76,8 +86,8 @@ void FlashBench::tick() {
     feed();
     top->clock = 0;
     top->eval();
-    if (skipSleep && top->io_asleep && !top->reset && !top->io_regs_req_valid && nand->nextEvent() != assasin::kNoEvent &&
-        nand->nextEvent() > now + 1) {
+    if (skipSleep && top->io_asleep && !top->reset && !top->io_regs_req_valid &&
+        nand->nextEvent() != assasin::kNoEvent && nand->nextEvent() > now + 1) {
         // The clock stands still up to the next event of the packages, which happens with the clock stopped.
         slept += nand->nextEvent() - now - 1;
         now = nand->nextEvent() - 1;
@@ -170,12 +180,13 @@ void FlashBench::deliver() {
     StreamRing &ring = rings[packet_.dst][packet_.stream];
     uint32_t page = packet_.addr >> pageLog2;
     if (page - ring.head >= ring.pages)
-        throw BenchError("page " + std::to_string(page) + " sent without room: " + std::to_string(ring.head) + " consumed, ring of " +
-                         std::to_string(ring.pages));
+        throw BenchError("page " + std::to_string(page) + " sent without room: " + std::to_string(ring.head) +
+                         " consumed, ring of " + std::to_string(ring.pages));
     std::vector<uint8_t> &data = ring.filling[page];
     uint32_t at = packet_.addr & ((1u << pageLog2) - 1);
     if (at != data.size())
-        throw BenchError("stream packet at " + std::to_string(at) + " of the page, " + std::to_string(data.size()) + " expected");
+        throw BenchError("stream packet at " + std::to_string(at) + " of the page, " + std::to_string(data.size()) +
+                         " expected");
     data.insert(data.end(), packet_.data.begin(), packet_.data.end());
     if (packet_.mark) {
         ring.complete[page] = data;
@@ -239,9 +250,10 @@ unsigned FlashBench::space(unsigned way) {
 }
 
 void FlashBench::push(const Descriptor &d) {
-    writeReg(FLASH_W0, d.op << FLASH_W0_OP_SHIFT | d.way << FLASH_W0_WAY_SHIFT | unsigned(d.stream) << FLASH_W0_STREAM_SHIFT |
-                           d.core << FLASH_W0_CORE_SHIFT | d.streamId << FLASH_W0_STREAM_ID_SHIFT |
-                           unsigned(d.tail) << FLASH_W0_TAIL_SHIFT | d.tag << FLASH_W0_TAG_SHIFT);
+    writeReg(FLASH_W0, d.op << FLASH_W0_OP_SHIFT | d.way << FLASH_W0_WAY_SHIFT |
+                           unsigned(d.stream) << FLASH_W0_STREAM_SHIFT | d.core << FLASH_W0_CORE_SHIFT |
+                           d.streamId << FLASH_W0_STREAM_ID_SHIFT | unsigned(d.tail) << FLASH_W0_TAIL_SHIFT |
+                           d.tag << FLASH_W0_TAG_SHIFT);
     writeReg(FLASH_W1, d.w1);
     writeReg(FLASH_W2, d.w2);
     if (d.op == FLASH_OP_PROGRAM) {
@@ -289,7 +301,8 @@ Completion FlashBench::execute(const Descriptor &d) {
 void FlashBench::setTiming(const assasin::NandCycles &t) {
     writeReg(FLASH_TIMING0, t.tWC << FLASH_TIMING0_TWC_SHIFT | t.tCS << FLASH_TIMING0_TCS_SHIFT |
                                 t.tRPRE << FLASH_TIMING0_TRPRE_SHIFT | t.tPST << FLASH_TIMING0_TPST_SHIFT);
-    writeReg(FLASH_TIMING1, t.tWB << FLASH_TIMING1_TWB_SHIFT | t.tRR << FLASH_TIMING1_TRR_SHIFT | t.tWHR << FLASH_TIMING1_TWHR_SHIFT);
+    writeReg(FLASH_TIMING1,
+             t.tWB << FLASH_TIMING1_TWB_SHIFT | t.tRR << FLASH_TIMING1_TRR_SHIFT | t.tWHR << FLASH_TIMING1_TWHR_SHIFT);
     writeReg(FLASH_TIMING2, t.tADL << FLASH_TIMING2_TADL_SHIFT | t.tCCS << FLASH_TIMING2_TCCS_SHIFT);
     writeReg(FLASH_DATA_RATE, t.beat);
 }
@@ -300,7 +313,8 @@ void FlashBench::setGeometry(unsigned log2, unsigned spare) {
     while ((1u << lunBits) < part.geometry.luns)
         lunBits++;
     writeReg(FLASH_GEOMETRY, log2 << FLASH_GEOMETRY_PAGE_LOG2_SHIFT | spare << FLASH_GEOMETRY_SPARE_SHIFT |
-                                 part.geometry.lunShift() << FLASH_GEOMETRY_LUN_SHIFT_SHIFT | lunBits << FLASH_GEOMETRY_LUN_BITS_SHIFT);
+                                 part.geometry.lunShift() << FLASH_GEOMETRY_LUN_SHIFT_SHIFT |
+                                 lunBits << FLASH_GEOMETRY_LUN_BITS_SHIFT);
 }
 
 void FlashBench::boot() {

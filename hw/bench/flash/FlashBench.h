@@ -53,7 +53,7 @@ struct Completion {
 /** An input stream buffer of a core as the channel sees it: a ring of pages, filled in any order, freed in order. */
 struct StreamRing {
     unsigned pages = 2;
-    unsigned head = 0; // pages consumed
+    unsigned head = 0;                                 // pages consumed
     std::map<uint32_t, std::vector<uint8_t>> filling;  // by page number
     std::map<uint32_t, std::vector<uint8_t>> complete; // marked
 };
@@ -130,8 +130,12 @@ class FlashBench {
     uint64_t packets = 0;
     std::mt19937_64 random;
 
-    unsigned chance(unsigned percent) { return random() % 100 < percent; }
-    unsigned below(unsigned n) { return static_cast<unsigned>(random() % n); }
+    unsigned chance(unsigned percent) {
+        return random() % 100 < percent;
+    }
+    unsigned below(unsigned n) {
+        return static_cast<unsigned>(random() % n);
+    }
 
   private:
     void showRoom();

@@ -61,9 +61,12 @@ Descriptor make(unsigned op, unsigned way, uint32_t w1 = 0, uint32_t w2 = 0, uin
     return d;
 }
 
-unsigned erase(FlashBench &b, unsigned way, uint32_t row) { return b.execute(make(FLASH_OP_ERASE, way, row)).status; }
+unsigned erase(FlashBench &b, unsigned way, uint32_t row) {
+    return b.execute(make(FLASH_OP_ERASE, way, row)).status;
+}
 
-unsigned program(FlashBench &b, unsigned way, uint32_t row, const std::vector<uint8_t> &data, uint32_t oob0 = 0, uint32_t oob1 = 0) {
+unsigned program(FlashBench &b, unsigned way, uint32_t row, const std::vector<uint8_t> &data, uint32_t oob0 = 0,
+                 uint32_t oob1 = 0) {
     b.fillDram(kDramBase, data);
     Descriptor d = make(FLASH_OP_PROGRAM, way, row, kDramBase, data.size());
     d.oob0 = oob0;
@@ -173,8 +176,12 @@ TEST(Operations, Status) {
 
 TEST(Operations, ChipReportsFail) {
     struct Fail : assasin::NandFaults {
-        bool programFails(const assasin::NandAddress &a) override { return a.block == 5; }
-        bool eraseFails(const assasin::NandAddress &a) override { return a.block == 6; }
+        bool programFails(const assasin::NandAddress &a) override {
+            return a.block == 5;
+        }
+        bool eraseFails(const assasin::NandAddress &a) override {
+            return a.block == 6;
+        }
     } fail;
     FlashBench b(testPart(), seed());
     b.boot();
@@ -199,7 +206,9 @@ TEST(Operations, WriteProtected) {
 
 TEST(Operations, StuckChipTimesOutAndResetFreesIt) {
     struct Stuck : assasin::NandFaults {
-        uint64_t extraBusy(unsigned, unsigned way) override { return way == 1 ? uint64_t(1) << 40 : 0; }
+        uint64_t extraBusy(unsigned, unsigned way) override {
+            return way == 1 ? uint64_t(1) << 40 : 0;
+        }
     } stuck;
     FlashBench b(testPart(), seed());
     b.boot();
@@ -420,9 +429,13 @@ class Traffic {
         uint32_t page = 0;
     };
 
-    Block &block(unsigned way, uint32_t row) { return mirror_[way][row >> b.part.geometry.pageBits()]; }
+    Block &block(unsigned way, uint32_t row) {
+        return mirror_[way][row >> b.part.geometry.pageBits()];
+    }
 
-    static uint32_t buffer(unsigned tag) { return kDramBase + (tag % 512) * 0x4000; }
+    static uint32_t buffer(unsigned tag) {
+        return kDramBase + (tag % 512) * 0x4000;
+    }
 
     bool issue() {
         idle_ = 0;
@@ -561,19 +574,30 @@ void traffic(unsigned outReady, unsigned phyLatency, bool skip, double nsPerCycl
     b.skipSleep = skip;
     Traffic t(b, 2);
     t.run(operations);
-    std::printf("    %u programs, %u reads, %u stream reads, %u erases in %llu cycles (%llu slept)\n", t.programs, t.reads, t.streamReads,
-                t.erases, static_cast<unsigned long long>(b.now), static_cast<unsigned long long>(b.slept));
+    std::printf("    %u programs, %u reads, %u stream reads, %u erases in %llu cycles (%llu slept)\n", t.programs,
+                t.reads, t.streamReads, t.erases, static_cast<unsigned long long>(b.now),
+                static_cast<unsigned long long>(b.slept));
     EXPECT_GT(t.programs, operations / 10);
     EXPECT_GT(t.streamReads, operations / 10);
 }
 
 } // namespace
 
-TEST(Random, FreeCrossbar) { traffic(100, 4, false, 1.0, 1500); }
-TEST(Random, BusyCrossbarAndLongPhy) { traffic(10, 15, false, 1.0, 1000); }
-TEST(Random, ShortPhyHalfBusy) { traffic(60, 1, false, 1.0, 1000); }
-TEST(Random, ClockStopsWhileAsleep) { traffic(100, 3, true, 1.0, 1000); }
-TEST(Random, SlowClock) { traffic(90, 5, false, 10.0, 1500); }
+TEST(Random, FreeCrossbar) {
+    traffic(100, 4, false, 1.0, 1500);
+}
+TEST(Random, BusyCrossbarAndLongPhy) {
+    traffic(10, 15, false, 1.0, 1000);
+}
+TEST(Random, ShortPhyHalfBusy) {
+    traffic(60, 1, false, 1.0, 1000);
+}
+TEST(Random, ClockStopsWhileAsleep) {
+    traffic(100, 3, true, 1.0, 1000);
+}
+TEST(Random, SlowClock) {
+    traffic(90, 5, false, 10.0, 1500);
+}
 
 namespace {
 
@@ -641,7 +665,8 @@ TEST(Timing, Edges) {
     }
 }
 
-/** tWB and tRR guard a pin that the channel synchronises first: the largest value that fails must be close below the part's. */
+/** tWB and tRR guard a pin that the channel synchronises first: the largest value that fails must be close below the
+ * part's. */
 TEST(Timing, EdgesOfReadyBusy) {
     PartFile part = testPart();
     part.nvddr2.tRR = 90;
@@ -759,7 +784,8 @@ TEST(Throughput, SimulationSpeed) {
             auto t0 = std::chrono::steady_clock::now();
             for (size_t i = n * part / 10; i < n * (part + 1) / 10; i++)
                 body(i);
-            ns = std::min(ns, std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count() / (n / 10.0) * 1e9);
+            ns = std::min(ns, std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count() /
+                                  (n / 10.0) * 1e9);
         }
         std::printf("    %-44s %7.1f ns a cycle\n", what, ns);
     };

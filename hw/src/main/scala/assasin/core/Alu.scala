@@ -18,8 +18,8 @@ class AluIO extends Bundle {
   val less  = Output(Bool())
 }
 
-/** Integer unit, combinational. Function codes are the funct3 of OP; `alt` turns ADD into SUB and SRL into SRA. The comparison
-  * outputs serve branches: `less` is signed unless `unsignedLess`.
+/** Integer unit, combinational. Function codes are the funct3 of OP; `alt` turns ADD into SUB and SRL into SRA. The
+  * comparison outputs serve branches: `less` is signed unless `unsignedLess`.
   */
 class Alu extends Module {
   val io = IO(new AluIO)

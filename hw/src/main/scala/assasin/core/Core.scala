@@ -15,9 +15,9 @@ import assasin.contract.{Cause, CoreState}
   * WB   register write
   * }}}
   *
-  * Operands are bypassed in ID from the ends of EX and MEM and from WB. Results of loads, stream reads and M instructions exist at
-  * the end of MEM: one bubble before a use; those of CSR reads one later. An instruction in EX is never speculative except for a
-  * trap in MEM in the same cycle, which withdraws its data access.
+  * Operands are bypassed in ID from the ends of EX and MEM and from WB. Results of loads, stream reads and M
+  * instructions exist at the end of MEM: one bubble before a use; those of CSR reads one later. An instruction in EX is
+  * never speculative except for a trap in MEM in the same cycle, which withdraws its data access.
   */
 class Core(val p: CoreParams) extends Module {
   val io = IO(new CoreIO(p))
@@ -26,7 +26,7 @@ class Core(val p: CoreParams) extends Module {
 
   // ---- State ----------------------------------------------------------------------------------------------------------------
   private val state   = RegInit(CoreState.Idle.U(3.W))
-  private val running = state === CoreState.Running.U
+  private val running = state === CoreState.Running.U && io.run
   // While idle the register file is cleared, one register a cycle.
   private val clearIndex = RegInit(0.U(6.W))
   private val cleared    = clearIndex(5)
@@ -213,9 +213,9 @@ class Core(val p: CoreParams) extends Module {
 
   private val idFault = ((idPc ^ p.imemBase.U(32.W)) >> chisel3.util.log2Ceil(p.imemBytes)) =/= 0.U
 
-  private val exRd   = exInsn(11, 7)
-  private val memRd  = memInsn(11, 7)
-  private val exLate = ex.load || ex.mul || ex.div || ex.csr || ex.stream.asUInt.orR
+  private val exRd      = exInsn(11, 7)
+  private val memRd     = memInsn(11, 7)
+  private val exLate    = ex.load || ex.mul || ex.div || ex.csr || ex.stream.asUInt.orR
   private val exWrites  = exValid && ex.wen
   private val memWrites = memValid && memWen
 

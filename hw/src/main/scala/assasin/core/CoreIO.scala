@@ -53,7 +53,8 @@ class CoreIO(p: CoreParams) extends Bundle {
   /** Read as mhartid. */
   val hartId = Input(UInt(32.W))
 
-  /** 0 holds the pipeline in reset; 0 -> 1 clears all registers and starts at `entry` (word aligned, bits 1:0 ignored). */
+  /** 0 holds the pipeline in reset; 0 -> 1 clears all registers and starts at `entry` (word aligned, bits 1:0 ignored).
+    */
   val run   = Input(Bool())
   val entry = Input(UInt(32.W))
 

@@ -4,11 +4,16 @@ import chisel3.util.isPow2
 
 /** What one pipeline is elaborated with.
   *
-  * @param imemBytes instruction memory, bytes, a power of two; a fetch outside `imemBase` .. `imemBase + imemBytes` faults
-  * @param imemBase  address of the instruction memory, a multiple of its size
-  * @param streams   adds the stream instructions and CSRs and the [[StreamPortIO]]
-  * @param wfiSleeps WFI waits for `irqPending`; without it WFI does nothing, for a core that has no interrupt source
-  * @param trace     adds the retired-instruction port (co-simulation)
+  * @param imemBytes
+  *   instruction memory, bytes, a power of two; a fetch outside `imemBase` .. `imemBase + imemBytes` faults
+  * @param imemBase
+  *   address of the instruction memory, a multiple of its size
+  * @param streams
+  *   adds the stream instructions and CSRs and the [[StreamPortIO]]
+  * @param wfiSleeps
+  *   WFI waits for `irqPending`; without it WFI does nothing, for a core that has no interrupt source
+  * @param trace
+  *   adds the retired-instruction port (co-simulation)
   */
 case class CoreParams(
     imemBytes: Int,
@@ -18,6 +23,9 @@ case class CoreParams(
     trace: Boolean = false
 ) {
   require(isPow2(imemBytes) && imemBytes >= 1024, s"imemBytes = $imemBytes: choose a power of two of at least 1024")
-  require(imemBase >= 0 && imemBase % imemBytes == 0, s"imemBase = $imemBase: choose a multiple of imemBytes = $imemBytes")
+  require(
+    imemBase >= 0 && imemBase % imemBytes == 0,
+    s"imemBase = $imemBase: choose a multiple of imemBytes = $imemBytes"
+  )
   require(imemBase + imemBytes <= (BigInt(1) << 32), s"imemBase = $imemBase: the memory must end below 2^32")
 }

@@ -50,22 +50,22 @@ class CsrFileIO(p: CoreParams) extends Bundle {
 
 /** Machine-mode CSRs of the privileged specification and the stream CSRs.
   *
-  * Direct traps only (mtvec.MODE reads 0); mstatus.MPP reads 3. The only interrupt source is `irqPending` as MEIP. Identification
-  * registers, event counters and trigger registers read 0 and ignore writes.
+  * Direct traps only (mtvec.MODE reads 0); mstatus.MPP reads 3. The only interrupt source is `irqPending` as MEIP.
+  * Identification registers, event counters and trigger registers read 0 and ignore writes.
   */
 class CsrFile(p: CoreParams) extends Module {
   val io = IO(new CsrFileIO(p))
 
-  private val mie      = RegInit(0.U(3.W)) // MEIE, MTIE, MSIE
-  private val statusIe = RegInit(false.B)
+  private val mie       = RegInit(0.U(3.W)) // MEIE, MTIE, MSIE
+  private val statusIe  = RegInit(false.B)
   private val statusPie = RegInit(false.B)
-  private val mtvec    = RegInit(0.U(30.W))
-  private val mepc     = RegInit(0.U(30.W))
-  private val mscratch = RegInit(0.U(32.W))
-  private val mcause   = RegInit(0.U(32.W))
-  private val mtval    = RegInit(0.U(32.W))
-  private val mcycle   = RegInit(0.U(64.W))
-  private val minstret = RegInit(0.U(64.W))
+  private val mtvec     = RegInit(0.U(30.W))
+  private val mepc      = RegInit(0.U(30.W))
+  private val mscratch  = RegInit(0.U(32.W))
+  private val mcause    = RegInit(0.U(32.W))
+  private val mtval     = RegInit(0.U(32.W))
+  private val mcycle    = RegInit(0.U(64.W))
+  private val minstret  = RegInit(0.U(64.W))
   private val sepilogue = RegInit(0.U(30.W))
 
   private def in(addr: UInt, first: Int, last: Int): Bool = addr >= first.U && addr <= last.U
@@ -122,8 +122,8 @@ class CsrFile(p: CoreParams) extends Module {
   if (!p.streams) io.rdata := standard
 
   // Write.
-  private val old = io.rdata
-  private val value = Mux(io.fn === 1.U, io.src, Mux(io.fn === 2.U, old | io.src, old & ~io.src))
+  private val old                  = io.rdata
+  private val value                = Mux(io.fn === 1.U, io.src, Mux(io.fn === 2.U, old | io.src, old & ~io.src))
   private def writes(n: Int): Bool = io.write && io.addr === n.U
 
   when(io.count) { mcycle := mcycle + 1.U }

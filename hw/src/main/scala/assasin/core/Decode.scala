@@ -89,12 +89,18 @@ class Decode(p: CoreParams) extends Module {
   if (p.streams) {
     import StreamInstructions._
     val exists = rs1 < (1.U(4.W) << io.sLog2)
-    isStream.load  := exists && Seq(STREAM_LB, STREAM_LH, STREAM_LW, STREAM_LBU, STREAM_LHU).map(insn === _).reduce(_ || _)
+    isStream.load := exists && Seq(STREAM_LB, STREAM_LH, STREAM_LW, STREAM_LBU, STREAM_LHU)
+      .map(insn === _)
+      .reduce(_ || _)
     isStream.store := exists && Seq(STREAM_SB, STREAM_SH, STREAM_SW).map(insn === _).reduce(_ || _)
     isStream.readI := exists &&
-      Seq(STREAM_READI_B, STREAM_READI_H, STREAM_READI_W, STREAM_READI_BU, STREAM_READI_HU).map(insn === _).reduce(_ || _)
+      Seq(STREAM_READI_B, STREAM_READI_H, STREAM_READI_W, STREAM_READI_BU, STREAM_READI_HU)
+        .map(insn === _)
+        .reduce(_ || _)
     isStream.readO := exists &&
-      Seq(STREAM_READO_B, STREAM_READO_H, STREAM_READO_W, STREAM_READO_BU, STREAM_READO_HU).map(insn === _).reduce(_ || _)
+      Seq(STREAM_READO_B, STREAM_READO_H, STREAM_READO_W, STREAM_READO_BU, STREAM_READO_HU)
+        .map(insn === _)
+        .reduce(_ || _)
   } else {
     isStream := 0.U.asTypeOf(isStream)
   }

@@ -22,8 +22,8 @@ class DividerIO extends Bundle {
   val take = Input(Bool())
 }
 
-/** DIV, DIVU, REM, REMU by restoring division, one bit a cycle: 34 cycles, 18 or 10 when the dividend has 16 or 24 leading zeros.
-  * Division by zero and overflow give the results of the RISC-V specification.
+/** DIV, DIVU, REM, REMU by restoring division, one bit a cycle: 35 cycles, 19 or 11 when the dividend has 16 or 24
+  * leading zeros. Division by zero and overflow give the results of the RISC-V specification.
   */
 class Divider extends Module {
   val io = IO(new DividerIO)

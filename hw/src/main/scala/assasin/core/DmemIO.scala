@@ -30,10 +30,11 @@ class DmemResp extends Bundle {
   val err = Bool()
 }
 
-/** Data memory port, seen from the core. A request is taken when `req.fire` and answered by exactly one `resp.valid` one or more
-  * cycles later; the core has at most one access outstanding, but may hand over the next request in the cycle of the answer.
-  * So a memory that is always ready and answers in the next cycle gives one access a cycle. `req.valid` depends on `resp` in the
-  * same cycle, therefore `resp` must not depend combinationally on `req`. A request, once valid, may be withdrawn (interrupt).
+/** Data memory port, seen from the core. A request is taken when `req.fire` and answered by exactly one `resp.valid`
+  * one or more cycles later; the core has at most one access outstanding, but may hand over the next request in the
+  * cycle of the answer. So a memory that is always ready and answers in the next cycle gives one access a cycle.
+  * `req.valid` depends on `resp` in the same cycle, therefore `resp` must not depend combinationally on `req`. A
+  * request, once valid, may be withdrawn (interrupt).
   */
 class DmemIO extends Bundle {
   val req  = Decoupled(new DmemReq)

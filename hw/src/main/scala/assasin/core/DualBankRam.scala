@@ -25,17 +25,19 @@ class DualBankWrite(rowBits: Int) extends Bundle {
 
 /** Ports of [[DualBankRam]]. */
 class DualBankRamIO(rowBits: Int) extends Bundle {
-  val read     = Flipped(new DualBankReadIO(rowBits))
-  val writeEn  = Input(Bool())
-  val write    = Input(new DualBankWrite(rowBits))
+  val read    = Flipped(new DualBankReadIO(rowBits))
+  val writeEn = Input(Bool())
+  val write   = Input(new DualBankWrite(rowBits))
 }
 
-/** Memory of two 32-bit banks, for the even and the odd words: with a row address each, any eight consecutive bytes that start at
-  * an even or odd word are read or written in one cycle. One read and one write port; a read in the cycle of a write to the same
-  * row gives either value.
+/** Memory of two 32-bit banks, for the even and the odd words: with a row address each, any eight consecutive bytes
+  * that start at an even or odd word are read or written in one cycle. One read and one write port; a read in the cycle
+  * of a write to the same row gives either value.
   *
-  * @param bytes       size, a power of two
-  * @param granuleBits what `mask` resolves: 8, or 32 (a word is written if any of its bytes is)
+  * @param bytes
+  *   size, a power of two
+  * @param granuleBits
+  *   what `mask` resolves: 8, or 32 (a word is written if any of its bytes is)
   */
 class DualBankRam(bytes: Int, granuleBits: Int) extends Module {
   require(isPow2(bytes) && bytes >= 16, s"bytes = $bytes: choose a power of two of at least 16")

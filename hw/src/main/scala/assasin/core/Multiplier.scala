@@ -15,8 +15,8 @@ class MultiplierIO extends Bundle {
   val out = Output(UInt(32.W))
 }
 
-/** MUL, MULH, MULHSU, MULHU in two pipelined steps: the unsigned product is registered at the end of EX, MEM corrects and selects.
-  * One multiplication a cycle; the product register may be merged into DSP slices.
+/** MUL, MULH, MULHSU, MULHU in two pipelined steps: the unsigned product is registered at the end of EX, MEM corrects
+  * and selects. One multiplication a cycle; the product register may be merged into DSP slices.
   */
 class Multiplier extends Module {
   val io = IO(new MultiplierIO)

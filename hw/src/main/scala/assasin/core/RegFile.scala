@@ -13,7 +13,9 @@ class RegFileIO extends Bundle {
   val wdata = Input(UInt(32.W))
 }
 
-/** x0..x31: two combinational read ports, one write port (LUT RAM). Writing x0 is the caller's mistake unless it writes 0. */
+/** x0..x31: two combinational read ports, one write port (LUT RAM). Writing x0 is the caller's mistake unless it writes
+  * 0.
+  */
 class RegFile extends Module {
   val io = IO(new RegFileIO)
 

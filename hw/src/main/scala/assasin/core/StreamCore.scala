@@ -27,9 +27,9 @@ class StreamCore(val p: StreamCoreParams) extends Module {
   core.io.irqPending := false.B
 
   regs.io.bus <> io.regs
-  regs.io.status := core.io.status
-  io.event       := regs.io.event
-  io.running     := core.io.status.state === CoreState.Running.U || drain.io.busy
+  regs.io.status                := core.io.status
+  io.event                      := regs.io.event
+  io.running                    := core.io.status.state === CoreState.Running.U || drain.io.busy
   if (p.soc.trace) io.trace.get := core.io.trace.get
 
   // ---- Packets from the crossbar, one cycle later at the memories -----------------------------------------------------------
@@ -62,9 +62,9 @@ class StreamCore(val p: StreamCoreParams) extends Module {
   input.io.deliver.bits.mark   := beat.mark && beat.last
 
   // ---- Instruction memory ---------------------------------------------------------------------------------------------------
-  private val fetchRow  = core.io.imem.addr(log2Ceil(p.soc.imemBytes) - 1, 3)
-  private val fetchOdd  = RegNext(core.io.imem.addr(2))
-  private val loadImem  = beat.addr(log2Ceil(p.soc.imemBytes) - 1, 3)
+  private val fetchRow = core.io.imem.addr(log2Ceil(p.soc.imemBytes) - 1, 3)
+  private val fetchOdd = RegNext(core.io.imem.addr(2))
+  private val loadImem = beat.addr(log2Ceil(p.soc.imemBytes) - 1, 3)
   imem.io.read.evenRow  := fetchRow
   imem.io.read.oddRow   := fetchRow
   core.io.imem.data     := Mux(fetchOdd, imem.io.read.odd, imem.io.read.even)

@@ -4,10 +4,14 @@ import assasin.SocParams
 
 /** What one ASSASIN core is elaborated with.
   *
-  * @param soc      memory sizes and trace port
-  * @param dramDst  crossbar destination number of the DRAM writer, see [[assasin.xbar.XbarPort]]
-  * @param imemBase address of the instruction memory; co-simulation moves it to where its reference keeps memory
-  * @param spadBase address of the scratchpad, likewise
+  * @param soc
+  *   memory sizes and trace port
+  * @param dramDst
+  *   crossbar destination number of the DRAM writer, see [[assasin.xbar.XbarPort]]
+  * @param imemBase
+  *   address of the instruction memory; co-simulation moves it to where its reference keeps memory
+  * @param spadBase
+  *   address of the scratchpad, likewise
   */
 case class StreamCoreParams(
     soc: SocParams,

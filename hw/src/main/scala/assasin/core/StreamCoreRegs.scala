@@ -37,7 +37,8 @@ class StreamCoreRegsIO(bytes: Int) extends Bundle {
 
 /** Register block CORE (hw/regs/core.toml). Answers in the cycle after the request.
   *
-  * @param bytes size of a stream buffer
+  * @param bytes
+  *   size of a stream buffer
   */
 class StreamCoreRegs(bytes: Int) extends Module {
   val io = IO(new StreamCoreRegsIO(bytes))
@@ -49,10 +50,10 @@ class StreamCoreRegs(bytes: Int) extends Module {
   when(io.bus.req.valid) { request := io.bus.req.bits }
   io.bus.req.ready := true.B
 
-  private val addr                = request.addr
-  private val data                = request.wdata
-  private def reads(n: Int): Bool = pending && !request.write && addr === n.U
-  private def writes(n: Int): Bool = pending && request.write && addr === n.U
+  private val addr                      = request.addr
+  private val data                      = request.wdata
+  private def reads(n: Int): Bool       = pending && !request.write && addr === n.U
+  private def writes(n: Int): Bool      = pending && request.write && addr === n.U
   private def writesGroup(n: Int): Bool = pending && request.write && addr(11, 5) === (n >> 5).U
 
   // ---- Control --------------------------------------------------------------------------------------------------------------
@@ -63,7 +64,8 @@ class StreamCoreRegs(bytes: Int) extends Module {
   when(writes(CoreRegs.Entry.offset)) { entry := data }
 
   // While stopped, or in the write that stops; the pipeline has let go when the pulse comes.
-  private val clears = writes(CoreRegs.Ctrl.offset) && data(CoreRegs.Ctrl.Clear.lsb) && !(run && data(CoreRegs.Ctrl.Run.lsb))
+  private val clears =
+    writes(CoreRegs.Ctrl.offset) && data(CoreRegs.Ctrl.Clear.lsb) && !(run && data(CoreRegs.Ctrl.Run.lsb))
 
   private val partition = RegInit({
     val p = Wire(new StreamPartition(bytes))
@@ -96,8 +98,8 @@ class StreamCoreRegs(bytes: Int) extends Module {
 
   // ---- Stream pointers ------------------------------------------------------------------------------------------------------
   private val pointer = Wire(new PointerWrite)
-  pointer.stream := addr(4, 2)
-  pointer.value  := data
+  pointer.stream         := addr(4, 2)
+  pointer.value          := data
   io.writeTail.valid     := writesGroup(CoreRegs.Itail.offset)
   io.writeTail.bits      := pointer
   io.writeOutTail.valid  := writesGroup(CoreRegs.Otail.offset)
@@ -130,9 +132,9 @@ class StreamCoreRegs(bytes: Int) extends Module {
   io.cover.bits.bytes  := drainBytes
 
   // ---- Events ---------------------------------------------------------------------------------------------------------------
-  private val stopped = RegInit(false.B)
-  private val drained = RegInit(false.B)
-  private val enable  = RegInit(CoreRegs.EventEnable.reset.U(3.W))
+  private val stopped    = RegInit(false.B)
+  private val drained    = RegInit(false.B)
+  private val enable     = RegInit(CoreRegs.EventEnable.reset.U(3.W))
   private val isRunning  = io.status.state === assasin.contract.CoreState.Running.U
   private val wasRunning = RegNext(isRunning, false.B)
   when(writes(CoreRegs.Event.offset)) {
@@ -147,16 +149,16 @@ class StreamCoreRegs(bytes: Int) extends Module {
 
   // ---- Counters -------------------------------------------------------------------------------------------------------------
   private val counted = Seq(
-    CoreRegs.CyclesLo.offset       -> isRunning,
-    CoreRegs.InstretLo.offset      -> io.status.retire,
-    CoreRegs.WaitInCyclesLo.offset -> io.status.waitIn,
+    CoreRegs.CyclesLo.offset        -> isRunning,
+    CoreRegs.InstretLo.offset       -> io.status.retire,
+    CoreRegs.WaitInCyclesLo.offset  -> io.status.waitIn,
     CoreRegs.WaitOutCyclesLo.offset -> io.status.waitOut
   ).flatMap { case (offset, increment) =>
     val counter = Module(new WideCounter)
     counter.io.clear     := clear
     counter.io.increment := increment
     counter.io.takeLow   := reads(offset)
-    Seq(offset -> counter.io.low, offset + 4 -> counter.io.high)
+    Seq(offset           -> counter.io.low, offset + 4 -> counter.io.high)
   }
 
   // ---- Reads ----------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,9 @@ class StreamOp extends Bundle {
   val readO = Bool()
 }
 
-/** Where pointers are read from: `group` 0 IHEAD, 1 ITAIL, 2 OHEAD, 3 OTAIL, 4 IEND, as in the CSR map and the register map. */
+/** Where pointers are read from: `group` 0 IHEAD, 1 ITAIL, 2 OHEAD, 3 OTAIL, 4 IEND, as in the CSR map and the register
+  * map.
+  */
 class StreamPeekIO extends Bundle {
   val group  = Output(UInt(3.W))
   val stream = Output(UInt(3.W))
@@ -21,8 +23,9 @@ class StreamPeekIO extends Bundle {
 
 /** The core's side of the stream buffers.
   *
-  * A StreamLoad announces its stream while in EX, so that the memory word at the head is there when it is in MEM. An operation
-  * completes in the cycle in which it is in MEM and `stall` is 0; pointers advance then, unless `end` or `rangeError`.
+  * A StreamLoad announces its stream while in EX, so that the memory word at the head is there when it is in MEM. An
+  * operation completes in the cycle in which it is in MEM and `stall` is 0; pointers advance then, unless `end` or
+  * `rangeError`.
   */
 class StreamPortIO extends Bundle {
 

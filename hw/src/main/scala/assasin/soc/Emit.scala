@@ -2,25 +2,29 @@ package assasin.soc
 
 import _root_.circt.stage.ChiselStage
 import assasin.SocParams
+import assasin.bus.Axi4Params
 import java.nio.charset.StandardCharsets
 import java.nio.file.{Files, Path, Paths}
 import scala.jdk.CollectionConverters._
 
 /** Writes a configuration as SystemVerilog: one file a module, `filelist.f` that names them, and `config.json`.
   *
-  * Usage: Emit --config AssasinSb8x8 --out DIR [--board]
+  * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore]
+  *
+  * `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for its bench.
   */
 object Emit {
 
   /** What the command line asks for. */
-  private case class Options(config: String = "", out: String = "", board: Boolean = false)
+  private case class Options(config: String = "", out: String = "", board: Boolean = false, uncore: Boolean = false)
 
-  private val Usage = "usage: Emit --config AssasinSb<cores>x<channels> --out DIR [--board]"
+  private val Usage = "usage: Emit --config AssasinSb<cores>x<channels> --out DIR [--board] [--uncore]"
 
   private def parse(args: List[String], options: Options = Options()): Options = args match {
     case "--config" :: name :: rest => parse(rest, options.copy(config = name))
     case "--out" :: dir :: rest     => parse(rest, options.copy(out = dir))
     case "--board" :: rest          => parse(rest, options.copy(board = true))
+    case "--uncore" :: rest         => parse(rest, options.copy(uncore = true))
     case Nil if options.config.nonEmpty && options.out.nonEmpty => options
     case Nil                                                     => throw new IllegalArgumentException(Usage)
     case other :: _ => throw new IllegalArgumentException(s"argument '$other' is unknown; $Usage")
@@ -49,7 +53,7 @@ object Emit {
     val dir = Files.createDirectories(Paths.get(options.out))
     listed(dir).foreach(Files.delete)
     ChiselStage.emitSystemVerilogFile(
-      new AssasinSoc(p),
+      if (options.uncore) new Uncore(p, Axi4Params()) else new AssasinSoc(p),
       Array("--target-dir", dir.toString),
       firtool(options.board) ++ Array("-o", dir.toString)
     )

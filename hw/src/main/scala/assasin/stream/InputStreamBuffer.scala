@@ -64,8 +64,8 @@ class InputStreamBufferIO(bytes: Int) extends Bundle {
 
 /** Input stream buffer of one core: ring memory, Heads, Tails and ends.
   *
-  * The memory is read one cycle ahead at the position that the next StreamLoad will have, so a StreamLoad never waits for the
-  * memory. ReadIStream takes three cycles.
+  * The memory is read one cycle ahead at the position that the next StreamLoad will have, so a StreamLoad never waits
+  * for the memory. ReadIStream takes three cycles.
   */
 class InputStreamBuffer(bytes: Int) extends Module {
   val io = IO(new InputStreamBufferIO(bytes))
@@ -82,11 +82,11 @@ class InputStreamBuffer(bytes: Int) extends Module {
   when(io.clear) { endValid := 0.U }
   io.endValid := endValid
 
-  heads.io.clear   := io.clear
-  heads.io.initial := 0.U
-  ends.io.clear    := io.clear
-  ends.io.initial  := 0.U
-  ends.io.write    := io.writeEnd
+  heads.io.clear     := io.clear
+  heads.io.initial   := 0.U
+  ends.io.clear      := io.clear
+  ends.io.initial    := 0.U
+  ends.io.write      := io.writeEnd
   tails.io.partition := part
   tails.io.clear     := io.clear
   tails.io.write     := io.writeTail
@@ -96,8 +96,8 @@ class InputStreamBuffer(bytes: Int) extends Module {
   // ---- StreamLoad -----------------------------------------------------------------------------------------------------------
   private val width = (1.U(3.W) << io.op.size)(2, 0)
   // Position of the StreamLoad in MEM, or of the bytes ReadIStream wants.
-  private val pos  = Reg(UInt(32.W))
-  private val past = pos + width
+  private val pos   = Reg(UInt(32.W))
+  private val past  = pos + width
   private val ends0 = ends.io.value(0)
   private val known = endValid(io.op.stream)
   private val tail  = tails.io.value(0)
@@ -171,8 +171,8 @@ class InputStreamBuffer(bytes: Int) extends Module {
     heads.io.stream(1 + i) := io.peek(i).stream
     tails.io.stream(1 + i) := io.peek(i).stream
     ends.io.stream(1 + i)  := io.peek(i).stream
-    io.peek(i).head := heads.io.value(1 + i)
-    io.peek(i).tail := clip(tails.io.value(1 + i), ends.io.value(1 + i), endValid(io.peek(i).stream))
-    io.peek(i).end  := ends.io.value(1 + i)
+    io.peek(i).head        := heads.io.value(1 + i)
+    io.peek(i).tail        := clip(tails.io.value(1 + i), ends.io.value(1 + i), endValid(io.peek(i).stream))
+    io.peek(i).end         := ends.io.value(1 + i)
   }
 }

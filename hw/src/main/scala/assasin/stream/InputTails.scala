@@ -20,12 +20,14 @@ class InputTailsIO(bytes: Int, reads: Int) extends Bundle {
   val far = Output(UInt(8.W))
 }
 
-/** ITAIL of every stream, and the slot marks that move it: a page that has arrived whole marks its slot, and the Tail passes marked
-  * slots in order, at most 16 cycles after the mark. A Tail moves no earlier than two cycles after the page's last word was
-  * written, so that a reader that sees the new Tail reads new data.
+/** ITAIL of every stream, and the slot marks that move it: a page that has arrived whole marks its slot, and the Tail
+  * passes marked slots in order, at most 16 cycles after the mark. A Tail moves no earlier than two cycles after the
+  * page's last word was written, so that a reader that sees the new Tail reads new data.
   *
-  * @param bytes size of the buffer
-  * @param reads number of read ports
+  * @param bytes
+  *   size of the buffer
+  * @param reads
+  *   number of read ports
   */
 class InputTails(bytes: Int, reads: Int) extends Module {
   private val slots = bytes / 512

@@ -40,12 +40,13 @@ class OutputDrainIO extends Bundle {
   val busy  = Output(Bool())
 }
 
-/** Moves queued pieces of output streams to DRAM in packets of up to 64 bytes, eight bytes a cycle. A job is done when the
-  * crossbar has taken its last beat.
+/** Moves queued pieces of output streams to DRAM in packets of up to 64 bytes, eight bytes a cycle. A job is done when
+  * the crossbar has taken its last beat.
   *
   * `cancel` drops queued jobs and ends the running one at the next packet without reporting it.
   *
-  * @param dramDst crossbar destination of the DRAM writer
+  * @param dramDst
+  *   crossbar destination of the DRAM writer
   */
 class OutputDrain(dramDst: Int) extends Module {
   private val depth = 4

@@ -63,7 +63,8 @@ class OutputStreamBufferIO(bytes: Int) extends Bundle {
   val ready = Output(UInt(8.W))
 }
 
-/** Output stream buffer of one core: ring memory, Heads and Tails, and which streams hold a page that no drain covers yet.
+/** Output stream buffer of one core: ring memory, Heads and Tails, and which streams hold a page that no drain covers
+  * yet.
   *
   * StreamStore completes in its cycle unless the ring is full. ReadOStream takes three cycles.
   */
@@ -134,9 +135,9 @@ class OutputStreamBuffer(bytes: Int) extends Module {
   io.op.rdata := (words >> Cat(readPos(1, 0), 0.U(3.W)))(31, 0)
 
   // ---- OTAIL ----------------------------------------------------------------------------------------------------------------
-  tails.io.stream(3) := io.free.bits.stream
-  io.free.ready      := !io.writeTail.valid
-  tails.io.write.valid := io.writeTail.valid || io.free.valid
+  tails.io.stream(3)         := io.free.bits.stream
+  io.free.ready              := !io.writeTail.valid
+  tails.io.write.valid       := io.writeTail.valid || io.free.valid
   tails.io.write.bits.stream := Mux(io.writeTail.valid, io.writeTail.bits.stream, io.free.bits.stream)
   tails.io.write.bits.value := Mux(
     io.writeTail.valid,

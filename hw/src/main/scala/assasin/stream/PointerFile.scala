@@ -18,8 +18,8 @@ class PointerFileIO(reads: Int) extends Bundle {
   val value   = Output(Vec(reads, UInt(32.W)))
 }
 
-/** One kind of pointer for eight streams (LUT RAM): a write port, combinational read ports, and `clear`, which sets all of them to
-  * `initial` at once and wins over a write.
+/** One kind of pointer for eight streams (LUT RAM): a write port, combinational read ports, and `clear`, which sets all
+  * of them to `initial` at once and wins over a write.
   */
 class PointerFile(reads: Int) extends Module {
   val io = IO(new PointerFileIO(reads))

@@ -5,7 +5,8 @@ import chisel3.util.log2Ceil
 
 /** The run-time partition of a stream buffer into S rings, with what is derived from it kept in registers.
   *
-  * @param bytes size of the buffer
+  * @param bytes
+  *   size of the buffer
   */
 class StreamPartition(val bytes: Int) extends Bundle {
 

@@ -1,0 +1,715 @@
+#include "NandChannel.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <random>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace assasin;
+
+namespace {
+
+PartFile smallPart() {
+    PartFile part;
+    part.name = "UNIT-2L2P";
+    part.manufacturer = "ASSASIN";
+    part.id = {0x2C, 1, 2, 3, 4, 5, 6, 7};
+    part.geometry = {2, 2, 4, 8, 512, 16};
+    part.array = {2000, 5000, 8000, 3000, 1000};
+    part.nvddr2 = {25, 20, 100, 20, 30, 21, 80, 70, 300, 977};
+    part.timingMode = 8;
+    return part;
+}
+
+std::vector<uint8_t> pageData(const PartFile &part, uint64_t key) {
+    std::mt19937_64 generator(key);
+    std::vector<uint8_t> data(part.geometry.rawPageBytes());
+    for (uint8_t &byte : data)
+        byte = static_cast<uint8_t>(generator());
+    return data;
+}
+
+/** A file that disappears with the test. */
+struct TempFile {
+    TempFile()
+        : path((std::filesystem::temp_directory_path() / ("nand-test-" + std::to_string(getpid()) + ".img")).string()) {
+        std::filesystem::remove(path);
+    }
+    ~TempFile() {
+        std::filesystem::remove(path);
+    }
+    std::string path;
+};
+
+/** A host that drives the pins beat by beat, with the timing of `t`; tests change `t` or leave steps out. */
+struct Host {
+    explicit Host(const PartFile &part, unsigned ways = 2)
+        : part(part), timing(part, 1.0), image("", part, 1, ways),
+          nand({this->part, timing, image, faults}, 0, ways, 3), t(timing.sdr(0)) {
+    }
+
+    void tick() {
+        nand.cycle(++now, pins);
+    }
+    void idle(uint64_t cycles) {
+        pins.we = pins.re = pins.dqOutValid = false;
+        while (cycles--)
+            tick();
+    }
+    void select(unsigned way) {
+        pins.ceN = ~(1u << way);
+        tick();
+        idle(t.tCS - 1);
+    }
+    void deselect() {
+        pins.ceN = ~0u;
+        tick();
+    }
+    void latch(bool isCommand, uint8_t byte) {
+        pins.we = true;
+        pins.cle = isCommand;
+        pins.ale = !isCommand;
+        pins.dqOut = byte;
+        tick();
+        idle(t.tWC - 1);
+    }
+    void command(uint8_t byte) {
+        latch(true, byte);
+    }
+    void addresses(std::initializer_list<unsigned> bytes) {
+        for (unsigned byte : bytes)
+            latch(false, static_cast<uint8_t>(byte));
+    }
+    void rowAddress(uint32_t row) {
+        addresses({row & 0xFF, row >> 8 & 0xFF, row >> 16});
+    }
+    void fullAddress(unsigned column, uint32_t row) {
+        addresses({column & 0xFF, column >> 8});
+        rowAddress(row);
+    }
+    void in(const std::vector<uint8_t> &data) {
+        idle(t.tADL);
+        for (uint8_t byte : data) {
+            pins.dqOutValid = true;
+            pins.dqOut = byte;
+            tick();
+            idle(t.beat - 1);
+        }
+        idle(t.tPST);
+    }
+    std::vector<uint8_t> out(unsigned bytes) {
+        std::vector<uint8_t> data;
+        idle(t.tWHR + t.tCCS + t.tRPRE);
+        auto take = [&] {
+            if (pins.dqInValid)
+                data.push_back(static_cast<uint8_t>(pins.dqIn));
+        };
+        for (unsigned i = 0; i < bytes; i++) {
+            pins.re = true;
+            tick();
+            take();
+            pins.re = false;
+            for (unsigned c = 1; c < t.beat; c++) {
+                tick();
+                take();
+            }
+        }
+        while (data.size() < bytes) {
+            tick();
+            take();
+        }
+        idle(t.tPST + t.beat);
+        return data;
+    }
+    void waitReady(unsigned way) {
+        idle(t.tWB);
+        for (unsigned guard = 0; !(pins.rbN >> way & 1); guard++) {
+            ASSERT_LT(guard, 1000000u);
+            tick();
+        }
+        idle(t.tRR);
+    }
+    void boot(unsigned way) {
+        t = timing.sdr(0);
+        select(way);
+        command(0xFF);
+        waitReady(way);
+        command(0xEF);
+        addresses({0x01});
+        in({0x28, 0, 0, 0});
+        waitReady(way);
+        deselect();
+        t = timing.nvddr2();
+    }
+    uint32_t row(unsigned lun, unsigned block, unsigned page) const {
+        return lun << part.geometry.lunShift() | block << part.geometry.pageBits() | page;
+    }
+    uint8_t status() {
+        command(0x70);
+        return out(1)[0];
+    }
+    uint8_t program(unsigned way, uint32_t r, const std::vector<uint8_t> &data) {
+        select(way);
+        command(0x80);
+        fullAddress(0, r);
+        in(data);
+        command(0x10);
+        waitReady(way);
+        uint8_t s = status();
+        deselect();
+        return s;
+    }
+    uint8_t erase(unsigned way, uint32_t r) {
+        select(way);
+        command(0x60);
+        rowAddress(r);
+        command(0xD0);
+        waitReady(way);
+        uint8_t s = status();
+        deselect();
+        return s;
+    }
+    std::vector<uint8_t> read(unsigned way, uint32_t r, unsigned bytes) {
+        select(way);
+        command(0x00);
+        fullAddress(0, r);
+        command(0x30);
+        waitReady(way);
+        auto data = out(bytes);
+        deselect();
+        return data;
+    }
+
+    const PartFile part;
+    NandTiming timing;
+    NandImage image;
+    NandFaults faults;
+    NandChannel nand;
+    NandCycles t;
+    PhyPort pins;
+    uint64_t now = 0;
+};
+
+/** The rule that `body` breaks, "" when none. */
+template <typename Body> std::string broken(Body body) {
+    try {
+        body();
+    } catch (const NandViolation &violation) {
+        return violation.rule;
+    }
+    return "";
+}
+
+template <typename Body> std::string errorOf(Body body) {
+    try {
+        body();
+    } catch (const std::runtime_error &error) {
+        return error.what();
+    }
+    return "";
+}
+
+} // namespace
+
+TEST(Part, FilesOfTheBoardLoad) {
+    for (const char *name : {"paper-mlc", "tiny"}) {
+        PartFile part = PartFile::load(std::string(NAND_PARTS) + "/" + name + ".toml");
+        auto page = part.parameterPage();
+        EXPECT_EQ(PartFile::crc16(page.data(), 254), page[254] | page[255] << 8);
+        EXPECT_EQ(std::string(page.begin(), page.begin() + 4), "ONFI");
+    }
+    PartFile paper = PartFile::load(std::string(NAND_PARTS) + "/paper-mlc.toml");
+    auto page = paper.parameterPage();
+    EXPECT_EQ(page[80] | page[81] << 8, 4096);
+    EXPECT_EQ(page[84] | page[85] << 8, 224);
+    EXPECT_EQ(page[92] | page[93] << 8, 512);
+    EXPECT_EQ(page[96] | page[97] << 8, 4096);
+    EXPECT_EQ(page[100], 2);
+    EXPECT_EQ(page[113], 1);
+    EXPECT_EQ(page[137], 30);
+    EXPECT_EQ(page[164] | page[165] << 8, 0xA551);
+    EXPECT_EQ(page[174], 30);
+    EXPECT_EQ(paper.geometry.lunShift(), 21u);
+}
+
+TEST(Part, CrcOfTheOnfiSpecification) {
+    // CRC-16, polynomial 8005h, start 4F4Eh, over "123456789", worked out by hand with the bitwise definition.
+    uint16_t crc = 0x4F4E;
+    for (char c : std::string("123456789"))
+        for (int bit = 7; bit >= 0; bit--) {
+            bool top = (crc >> 15 & 1) != (c >> bit & 1);
+            crc = static_cast<uint16_t>(crc << 1);
+            if (top)
+                crc ^= 0x8005;
+        }
+    EXPECT_EQ(PartFile::crc16(reinterpret_cast<const uint8_t *>("123456789"), 9), crc);
+}
+
+TEST(Part, ErrorsNameFileItemAndRange) {
+    TempFile file;
+    auto write = [&](const std::string &text) {
+        FILE *f = std::fopen(file.path.c_str(), "w");
+        std::fputs(text.c_str(), f);
+        std::fclose(f);
+    };
+    EXPECT_NE(errorOf([&] { PartFile::load(file.path + ".none"); }).find(".none"), std::string::npos);
+    write("[part]\nname = \"x\"\nmanufacturer = \"y\"\nid = [1,2,3]\n");
+    EXPECT_NE(errorOf([&] { PartFile::load(file.path); }).find("part.id: choose a list of 8 bytes"), std::string::npos);
+    write("[part]\nname = \"x\"\nmanufacturer = \"y\"\nid = [1,2,3,4,5,6,7,8]\n[geometry]\nluns = 3\n");
+    EXPECT_NE(errorOf([&] { PartFile::load(file.path); }).find("geometry.luns: is 3, choose a power of two"),
+              std::string::npos);
+    write("[part\n");
+    EXPECT_NE(errorOf([&] { PartFile::load(file.path); }).find("line 1"), std::string::npos);
+}
+
+TEST(Timing, CyclesRoundUp) {
+    PartFile part = smallPart();
+    NandTiming slow(part, 10.0);
+    EXPECT_EQ(slow.nvddr2().tWC, 3u);
+    EXPECT_EQ(slow.nvddr2().tWB, 10u);
+    EXPECT_EQ(slow.nvddr2().beat, 1u);
+    EXPECT_EQ(slow.cycles(2001), 201u);
+    EXPECT_EQ(NandTiming(part, 1.0, 2).nvddr2().beat, 2u);
+    EXPECT_EQ(NandTiming(part, 0.5).nvddr2().tWC, 50u);
+    EXPECT_EQ(slow.sdr(0).tWC, 10u);
+    EXPECT_EQ(slow.sdr(5).tWC, 2u);
+}
+
+TEST(Image, KeepsContentsAndCounts) {
+    TempFile file;
+    PartFile part = smallPart();
+    NandImage::BlockId block{1, 0, 1, 5}, other{0, 1, 0, 0};
+    {
+        NandImage image(file.path, part, 2, 2);
+        EXPECT_EQ(image.page(block, 0), nullptr);
+        image.erase(block);
+        image.program(block, 0, pageData(part, 1).data());
+        image.program(block, 1, pageData(part, 2).data());
+        image.program(other, 0, pageData(part, 3).data());
+    }
+    NandImage image(file.path, part, 2, 2);
+    EXPECT_EQ(image.nextPage(block), 2u);
+    EXPECT_EQ(image.eraseCount(block), 1u);
+    auto same = [&](const uint8_t *raw, uint64_t key) {
+        auto expected = pageData(part, key);
+        return raw && std::equal(expected.begin(), expected.end(), raw);
+    };
+    EXPECT_TRUE(same(image.page(block, 0), 1));
+    EXPECT_TRUE(same(image.page(block, 1), 2));
+    EXPECT_TRUE(same(image.page(other, 0), 3));
+    image.erase(block);
+    EXPECT_EQ(image.page(block, 0), nullptr);
+    image.program(block, 0, pageData(part, 4).data());
+    EXPECT_TRUE(same(image.page(block, 0), 4));
+    EXPECT_TRUE(same(image.page(other, 0), 3));
+}
+
+TEST(Image, SurvivesAKilledProcess) {
+    TempFile file;
+    PartFile part = smallPart();
+    pid_t child = fork();
+    if (child == 0) {
+        NandImage image(file.path, part, 1, 1);
+        image.program({0, 0, 0, 2}, 0, pageData(part, 9).data());
+        kill(getpid(), SIGKILL);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    NandImage image(file.path, part, 1, 1);
+    auto expected = pageData(part, 9);
+    ASSERT_NE(image.page({0, 0, 0, 2}, 0), nullptr);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), image.page({0, 0, 0, 2}, 0)));
+}
+
+TEST(Image, PaperGeometryIsSparse) {
+    TempFile file;
+    PartFile part = PartFile::load(std::string(NAND_PARTS) + "/paper-mlc.toml");
+    NandImage image(file.path, part, 8, 16);
+    std::vector<uint8_t> raw(part.geometry.rawPageBytes(), 0x5A);
+    image.program({7, 15, 1, 4095}, 0, raw.data());
+    EXPECT_EQ(image.page({7, 15, 1, 4095}, 0)[17], 0x5A);
+    EXPECT_EQ(image.page({0, 0, 0, 0}, 0), nullptr);
+    auto bytes = std::filesystem::file_size(file.path);
+    EXPECT_LT(bytes, 64u << 20);
+}
+
+TEST(Image, RefusesOtherGeometrySecondProcessAndOtherFiles) {
+    TempFile file;
+    PartFile part = smallPart();
+    {
+        NandImage image(file.path, part, 2, 2);
+        std::string why = errorOf([&] { NandImage again(file.path, part, 2, 2); });
+        EXPECT_NE(why.find("another process holds it"), std::string::npos) << why;
+    }
+    std::string why = errorOf([&] { NandImage image(file.path, part, 2, 4); });
+    EXPECT_NE(why.find("2 channels x 2 ways"), std::string::npos) << why;
+    EXPECT_NE(why.find("2 channels x 4 ways"), std::string::npos) << why;
+    EXPECT_NE(why.find("remove this one"), std::string::npos) << why;
+    PartFile bigger = part;
+    bigger.geometry.pagesPerBlock *= 2;
+    why = errorOf([&] { NandImage image(file.path, bigger, 2, 2); });
+    EXPECT_NE(why.find("8 pages"), std::string::npos) << why;
+    EXPECT_NE(why.find("16 pages"), std::string::npos) << why;
+    NandImage(file.path, part, 2, 2); // still usable
+    FILE *f = std::fopen(file.path.c_str(), "r+");
+    std::fputs("something else", f);
+    std::fclose(f);
+    why = errorOf([&] { NandImage image(file.path, part, 2, 2); });
+    EXPECT_NE(why.find("is not a NAND image"), std::string::npos) << why;
+}
+
+TEST(Commands, ProgramReadErase) {
+    Host h(smallPart());
+    h.boot(1);
+    auto data = pageData(h.part, 5);
+    EXPECT_EQ(h.program(1, h.row(1, 3, 0), data), 0xE0);
+    EXPECT_EQ(h.read(1, h.row(1, 3, 0), data.size()), data);
+    EXPECT_EQ(h.read(1, h.row(1, 3, 1), 4), std::vector<uint8_t>(4, 0xFF));
+    EXPECT_EQ(h.read(1, h.row(0, 3, 0), 4), std::vector<uint8_t>(4, 0xFF));
+    EXPECT_EQ(h.erase(1, h.row(1, 3, 0)), 0xE0);
+    EXPECT_EQ(h.read(1, h.row(1, 3, 0), 4), std::vector<uint8_t>(4, 0xFF));
+    EXPECT_EQ(h.image.eraseCount({0, 1, 1, 3}), 1u);
+}
+
+TEST(Commands, StatusBringsDataBackWithReadMode) {
+    Host h(smallPart());
+    h.boot(0);
+    auto data = pageData(h.part, 6);
+    h.program(0, h.row(0, 0, 0), data);
+    h.select(0);
+    h.command(0x00);
+    h.fullAddress(0, h.row(0, 0, 0));
+    h.command(0x30);
+    h.idle(h.t.tWB);
+    EXPECT_EQ(h.status(), 0x80); // busy
+    h.waitReady(0);
+    EXPECT_EQ(h.status(), 0xE0);
+    h.command(0x00);
+    EXPECT_EQ(h.out(data.size()), data);
+    // Change read column
+    h.command(0x05);
+    h.addresses({0x10, 0x01});
+    h.command(0xE0);
+    EXPECT_EQ(h.out(8), std::vector<uint8_t>(data.begin() + 0x110, data.begin() + 0x118));
+    // Enhanced status of the other LUN leaves it selected
+    h.command(0x78);
+    h.rowAddress(h.row(1, 0, 0));
+    EXPECT_EQ(h.out(1)[0], 0xE0);
+    h.deselect();
+}
+
+TEST(Commands, ChangeWriteColumn) {
+    Host h(smallPart());
+    h.boot(0);
+    h.select(0);
+    h.command(0x80);
+    h.fullAddress(0, 0);
+    h.in({1, 2, 3});
+    h.command(0x85);
+    h.addresses({0x80, 0x00});
+    h.idle(h.t.tCCS);
+    h.in({4, 5});
+    h.command(0x10);
+    h.waitReady(0);
+    h.deselect();
+    auto data = h.read(0, 0, 0x83);
+    EXPECT_EQ(data[0], 1);
+    EXPECT_EQ(data[3], 0xFF);
+    EXPECT_EQ(data[0x80], 4);
+    EXPECT_EQ(data[0x82], 0xFF);
+}
+
+TEST(Commands, MultiPlane) {
+    Host h(smallPart());
+    h.boot(0);
+    auto a = pageData(h.part, 7), b = pageData(h.part, 8);
+    // Blocks 2 and 3 are the same block number on planes 0 and 1.
+    h.select(0);
+    h.command(0x80);
+    h.fullAddress(0, h.row(0, 2, 0));
+    h.in(a);
+    h.command(0x11);
+    h.waitReady(0);
+    h.command(0x80);
+    h.fullAddress(0, h.row(0, 3, 0));
+    h.in(b);
+    h.command(0x10);
+    h.waitReady(0);
+    EXPECT_EQ(h.status(), 0xE0);
+    h.deselect();
+    EXPECT_EQ(h.read(0, h.row(0, 2, 0), a.size()), a);
+    EXPECT_EQ(h.read(0, h.row(0, 3, 0), b.size()), b);
+
+    h.select(0);
+    h.command(0x00);
+    h.fullAddress(0, h.row(0, 2, 0));
+    h.command(0x32);
+    h.waitReady(0);
+    h.command(0x00);
+    h.fullAddress(0, h.row(0, 3, 0));
+    h.command(0x30);
+    h.waitReady(0);
+    for (unsigned plane : {0u, 1u}) {
+        h.command(0x06);
+        h.fullAddress(0, h.row(0, 2 + plane, 0));
+        h.command(0xE0);
+        EXPECT_EQ(h.out(a.size()), plane ? b : a);
+    }
+    h.command(0x60);
+    h.rowAddress(h.row(0, 2, 0));
+    h.command(0xD1);
+    h.waitReady(0);
+    h.command(0x60);
+    h.rowAddress(h.row(0, 3, 0));
+    h.command(0xD0);
+    h.waitReady(0);
+    h.deselect();
+    EXPECT_EQ(h.image.nextPage({0, 0, 0, 2}), 0u);
+    EXPECT_EQ(h.image.nextPage({0, 0, 0, 3}), 0u);
+    EXPECT_EQ(broken([&] {
+                  h.select(0);
+                  h.command(0x60);
+                  h.rowAddress(h.row(0, 0, 0));
+                  h.command(0xD1);
+                  h.waitReady(0);
+                  h.command(0x60);
+                  h.rowAddress(h.row(0, 2, 0)); // plane 0 again
+                  h.command(0xD0);
+              }),
+              "multi-plane");
+}
+
+TEST(Commands, LunsWorkAtTheSameTime) {
+    Host h(smallPart());
+    h.boot(0);
+    h.select(0);
+    for (unsigned lun : {0u, 1u}) {
+        h.command(0x60);
+        h.rowAddress(h.row(lun, 1, 0));
+        h.command(0xD0);
+    }
+    uint64_t start = h.now;
+    h.waitReady(0);
+    h.deselect();
+    EXPECT_LT(h.now - start, 9000u);
+    EXPECT_EQ(h.image.eraseCount({0, 0, 0, 1}), 1u);
+    EXPECT_EQ(h.image.eraseCount({0, 0, 1, 1}), 1u);
+}
+
+TEST(Commands, ResetStopsAnEraseAndReturnsToSdr) {
+    Host h(smallPart());
+    h.boot(0);
+    auto data = pageData(h.part, 5);
+    h.program(0, 0, data);
+    h.select(0);
+    h.command(0x60);
+    h.rowAddress(0);
+    h.command(0xD0);
+    h.idle(1000);
+    h.command(0xFF);
+    h.waitReady(0);
+    h.deselect();
+    EXPECT_EQ(h.image.eraseCount({0, 0, 0, 0}), 0u);
+    EXPECT_EQ(broken([&] { h.read(0, 0, 4); }), "tCS"); // NV-DDR2 timing is too fast now
+}
+
+TEST(Events, NextEventIsTheNextChangeOfReadyBusy) {
+    Host h(smallPart());
+    h.boot(0);
+    EXPECT_EQ(h.nand.nextEvent(), kNoEvent);
+    h.select(0);
+    h.command(0x60);
+    h.rowAddress(0);
+    h.pins.we = h.pins.cle = true;
+    h.pins.ale = false;
+    h.pins.dqOut = 0xD0;
+    h.tick();
+    uint64_t confirmed = h.now;
+    h.pins.we = false;
+    EXPECT_EQ(h.nand.nextEvent(), confirmed + 100); // tWB
+    h.idle(100);
+    EXPECT_EQ(h.pins.rbN & 1, 0u);
+    uint64_t end = h.nand.nextEvent();
+    EXPECT_EQ(end, confirmed + 100 + 8000);
+    h.now = end - 1; // the clock stood still
+    h.tick();
+    EXPECT_EQ(h.pins.rbN & 1, 1u);
+    EXPECT_EQ(h.nand.nextEvent(), kNoEvent);
+    EXPECT_EQ(h.image.eraseCount({0, 0, 0, 0}), 1u);
+}
+
+TEST(Power, LossDropsWhatIsUnderWay) {
+    Host h(smallPart());
+    h.boot(0);
+    auto data = pageData(h.part, 5);
+    h.program(0, h.row(0, 0, 0), data);
+    h.select(0);
+    h.command(0x80);
+    h.fullAddress(0, h.row(0, 0, 1));
+    h.in(data);
+    h.command(0x10);
+    h.idle(2000);
+    h.nand.powerOff(h.now);
+    EXPECT_EQ(h.image.nextPage({0, 0, 0, 0}), 1u);
+    h.pins.ceN = ~0u;
+    EXPECT_EQ(broken([&] { h.read(0, 0, 4); }), "tCS"); // SDR timing again
+    h.pins.ceN = ~0u;
+    h.idle(1000);
+    h.t = h.timing.sdr(0);
+    EXPECT_EQ(broken([&] { h.read(0, 0, 4); }), "command order"); // needs RESET first
+    h.nand.powerOff(h.now);
+    h.pins.ceN = ~0u;
+    h.idle(1000);
+    h.boot(0);
+    EXPECT_EQ(h.read(0, 0, data.size()), data);
+}
+
+namespace {
+
+struct Rule {
+    const char *name;
+    void (*body)(Host &);
+};
+
+class Rules : public ::testing::TestWithParam<Rule> {};
+
+} // namespace
+
+/** Each illegal sequence stops with its rule. */
+TEST_P(Rules, Stop) {
+    Host h(smallPart());
+    h.boot(0);
+    h.boot(1);
+    std::string rule(GetParam().name);
+    EXPECT_EQ(broken([&] { GetParam().body(h); }), rule.substr(0, rule.find('/')));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Nand, Rules,
+    ::testing::Values(
+        Rule{"page not erased", [](Host &h) {
+                 h.program(0, 0, {1});
+                 h.program(0, 0, {1});
+             }},
+        Rule{"page order", [](Host &h) { h.program(0, 1, {1}); }},
+        Rule{"address range/row", [](Host &h) { h.read(0, 1u << 20, 1); }},
+        Rule{"address range/column", [](Host &h) {
+                 h.select(0);
+                 h.command(0x00);
+                 h.fullAddress(528, 0);
+             }},
+        Rule{"data out/end", [](Host &h) { h.read(0, 0, 529); }},
+        Rule{"data in/end", [](Host &h) { h.program(0, 0, std::vector<uint8_t>(529)); }},
+        Rule{"data out/phase", [](Host &h) {
+                 h.select(0);
+                 h.command(0x60);
+                 h.out(1);
+             }},
+        Rule{"data in/phase", [](Host &h) {
+                 h.select(0);
+                 h.in({1});
+             }},
+        Rule{"address cycles/few", [](Host &h) {
+                 h.select(0);
+                 h.command(0x60);
+                 h.addresses({0, 0});
+                 h.command(0xD0);
+             }},
+        Rule{"address cycles/many", [](Host &h) {
+                 h.select(0);
+                 h.command(0x60);
+                 h.addresses({0, 0, 0, 0});
+             }},
+        Rule{"command order/confirm", [](Host &h) {
+                 h.select(0);
+                 h.command(0x30);
+             }},
+        Rule{"command order/in program", [](Host &h) {
+                 h.select(0);
+                 h.command(0x80);
+                 h.fullAddress(0, 0);
+                 h.command(0xD0);
+             }},
+        Rule{"command", [](Host &h) {
+                 h.select(0);
+                 h.command(0x42);
+             }},
+        Rule{"busy", [](Host &h) {
+                 h.select(0);
+                 h.command(0x60);
+                 h.rowAddress(0);
+                 h.command(0xD0);
+                 h.idle(h.t.tWB);
+                 h.command(0x60);
+                 h.rowAddress(0);
+             }},
+        Rule{"tWB", [](Host &h) {
+                 h.select(0);
+                 h.command(0x60);
+                 h.rowAddress(0);
+                 h.command(0xD0);
+                 h.command(0xEE);
+             }},
+        Rule{"chip enable", [](Host &h) {
+                 h.pins.ceN = ~3u;
+                 h.tick();
+                 h.idle(100);
+                 h.command(0x70);
+             }},
+        Rule{"chip enable/none", [](Host &h) { h.command(0x70); }},
+        Rule{"timing mode", [](Host &h) {
+                 h.select(0);
+                 h.command(0xEF);
+                 h.addresses({1});
+                 h.in({0x29, 0, 0, 0});
+                 h.waitReady(0);
+                 h.command(0x70);
+             }},
+        Rule{"tCCS", [](Host &h) {
+                 h.read(0, 0, 1);
+                 h.select(0);
+                 h.command(0x05);
+                 h.addresses({0, 0});
+                 h.command(0xE0);
+                 h.t.tCCS -= 1 + h.t.tWHR + h.t.tWC;
+                 h.out(1);
+             }},
+        Rule{"data rate", [](Host &h) {
+                 h.t = h.timing.sdr(0);
+                 h.select(0);
+                 h.command(0xFF);
+                 h.waitReady(0);
+                 h.command(0x90);
+                 h.addresses({0});
+                 h.t.beat -= 1;
+                 h.out(2);
+             }}),
+    [](const ::testing::TestParamInfo<Rule> &info) {
+        std::string name(info.param.name);
+        for (char &c : name)
+            if (!std::isalnum(static_cast<unsigned char>(c)))
+                c = '_';
+        return name;
+    });
+
+TEST(Violation, SaysWhereWhenMeasuredAndRequired) {
+    Host h(smallPart());
+    h.boot(1);
+    try {
+        h.select(1);
+        h.command(0x90);
+        h.t.tWC -= 1;
+        h.addresses({0});
+        h.command(0x70);
+        FAIL();
+    } catch (const NandViolation &violation) {
+        std::string text = violation.what();
+        EXPECT_NE(text.find("channel 0 way 1 LUN 0"), std::string::npos) << text;
+        EXPECT_NE(text.find("cycle " + std::to_string(h.now)), std::string::npos) << text;
+        EXPECT_NE(text.find("tWC"), std::string::npos) << text;
+        EXPECT_NE(text.find("after 24 cycles, the part needs 25"), std::string::npos) << text;
+    }
+}

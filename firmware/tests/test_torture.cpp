@@ -1,0 +1,421 @@
+/* Random load against an oracle: many commands in flight, clean shutdowns, kills at idle, power cuts, failing programs and erases. */
+#include "tests/harness.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace harness;
+using model::Geometry;
+using model::Nand;
+
+namespace {
+
+/** What may be on the drive: for every block the versions that a read may still return. */
+class Oracle {
+  public:
+    explicit Oracle(uint32_t blocks) : live(blocks, std::vector<Version>(1, Version{0, 0, 0, true})) {}
+
+    struct Version {
+        uint32_t version;
+        uint64_t submitted, completed; /**< completed: UINT64_MAX while in flight */
+        bool won;                      /**< completed successfully: older ones are gone */
+    };
+    std::vector<std::vector<Version>> live;
+    std::vector<uint32_t> versions(uint32_t lba) const {
+        std::vector<uint32_t> v;
+        for (auto &x : live[lba]) {
+            v.push_back(x.version);
+        }
+        return v;
+    }
+    void submit(uint32_t lba, uint32_t version, uint64_t now) { live[lba].push_back({version, now, UINT64_MAX, false}); }
+    void complete(uint32_t lba, uint32_t version, uint64_t now, bool ok) {
+        uint64_t submitted = 0;
+        for (auto &x : live[lba]) {
+            if (x.version == version) {
+                x.completed = now;
+                x.won = ok;
+                submitted = x.submitted;
+            }
+        }
+        if (ok) {
+            std::erase_if(live[lba], [&](const Version &x) { return x.completed < submitted; });
+        }
+    }
+    /** A read saw `version` while nothing was in flight: it is the only one from now on. */
+    void settle(uint32_t lba, uint32_t version) {
+        std::erase_if(live[lba], [&](const Version &x) { return x.version != version; });
+        for (auto &x : live[lba]) {
+            x.submitted = 0;
+        }
+    }
+    bool inFlight(uint32_t lba) const {
+        return std::any_of(live[lba].begin(), live[lba].end(), [](const Version &x) { return x.completed == UINT64_MAX; });
+    }
+};
+
+struct Command {
+    enum { Read, Write, Trim, Zeroes, Flush } kind;
+    uint32_t lba, blocks, version;
+    Buffer buffer;
+    /** Reads: what each block may return. */
+    std::vector<std::vector<uint32_t>> allowed;
+    std::vector<bool> calm; /**< no write to the block since the read was submitted */
+};
+
+struct Options {
+    uint32_t lbas = 0; /**< blocks in use, 0: all */
+    uint32_t depth = 32;
+    uint32_t writes = 50, trims = 5, flushes = 2; /**< per cent */
+};
+
+/** Versions are unique over a test; a multiple of 1,000 means zeros. */
+bool isZero(uint32_t version) {
+    return version % 1000 == 0;
+}
+
+class Load {
+  public:
+    Load(Drive &drive, Oracle &o, uint32_t &v, std::mt19937 &r, Options opt)
+        : d(drive), oracle(o), version(v), rng(r), options(opt) {
+        if (options.lbas == 0) {
+            options.lbas = static_cast<uint32_t>(o.live.size());
+        }
+    }
+    uint64_t full = 0, ended = 0;
+
+    /** Keep `depth` commands in flight until `total` were submitted, then wait for all; leave at time `stop` whatever is in flight. */
+    void run(uint32_t total, uint64_t stop = UINT64_MAX) {
+        while ((total > 0 || !flying.empty()) && d.dev.now < stop) {
+            while (total > 0 && flying.size() < options.depth) {
+                submit();
+                total--;
+            }
+            size_t before = flying.size();
+            d.run([&] {
+                poll();
+                return flying.size() < before || d.dev.now >= stop;
+            });
+        }
+    }
+
+    void verify(uint32_t step = 1) {
+        for (uint32_t lba = 0; lba < options.lbas; lba += 32 * step) {
+            uint32_t n = std::min<uint32_t>(32, options.lbas - lba);
+            start(Command::Read, lba, n);
+            run(0);
+        }
+    }
+
+    std::map<std::pair<uint32_t, uint16_t>, Command> flying;
+
+  private:
+    Drive &d;
+    Oracle &oracle;
+    uint32_t &version;
+    std::mt19937 &rng;
+    Options options;
+
+    void submit() {
+        uint32_t pick = static_cast<uint32_t>(rng() % 100);
+        uint32_t blocks = 1 + static_cast<uint32_t>(rng() % 4 == 0 ? rng() % 32 : rng() % 4);
+        blocks = std::min(blocks, options.lbas);
+        uint32_t lba = static_cast<uint32_t>(rng() % (options.lbas - blocks + 1));
+        if (pick < options.writes) {
+            start(Command::Write, lba, blocks);
+        } else if (pick < options.writes + options.trims) {
+            start(rng() % 2 ? Command::Trim : Command::Zeroes, lba, blocks);
+        } else if (pick < options.writes + options.trims + options.flushes) {
+            start(Command::Flush, 0, 1);
+        } else {
+            start(Command::Read, lba, blocks);
+        }
+    }
+
+    void start(decltype(Command::kind) kind, uint32_t lba, uint32_t blocks) {
+        Command c{kind, lba, blocks, 0, {}, {}, {}};
+        Sqe s{};
+        uint32_t q = 1 + static_cast<uint32_t>(rng() % 2);
+        switch (kind) {
+        case Command::Read:
+        case Command::Write:
+            c.buffer = d.buffer(blocks * 4096, static_cast<uint32_t>(rng() % 3 == 0 ? rng() % 1024 * 4 : 0), rng() % 4 == 0);
+            s = Drive::sqe(kind == Command::Read ? 0x02 : 0x01, 1);
+            Drive::setPrp(s, c.buffer);
+            s[10] = lba;
+            s[12] = blocks - 1;
+            break;
+        case Command::Trim: {
+            c.buffer = d.buffer(16);
+            uint32_t range[4] = {0, blocks, lba, 0};
+            d.put(c.buffer, reinterpret_cast<uint8_t *>(range));
+            s = Drive::sqe(0x09, 1);
+            Drive::setPrp(s, c.buffer);
+            s[11] = 4;
+            break;
+        }
+        case Command::Zeroes:
+            s = Drive::sqe(0x08, 1);
+            s[10] = lba;
+            s[12] = blocks - 1;
+            break;
+        case Command::Flush:
+            s = Drive::sqe(0x00, 1);
+            break;
+        }
+        if (kind == Command::Write || kind == Command::Trim || kind == Command::Zeroes) {
+            version++;
+            if (isZero(version)) {
+                version++;
+            }
+            c.version = kind == Command::Write ? version : (version = (version / 1000 + 1) * 1000);
+            if (kind == Command::Write) {
+                d.put(c.buffer, pattern(lba, c.version, blocks).data());
+            }
+            for (uint32_t i = 0; i < blocks; i++) {
+                oracle.submit(lba + i, c.version, d.dev.now);
+                for (auto &[id, r] : flying) {
+                    if (r.kind == Command::Read && lba + i >= r.lba && lba + i < r.lba + r.blocks) {
+                        r.allowed[lba + i - r.lba].push_back(c.version);
+                        r.calm[lba + i - r.lba] = false;
+                    }
+                }
+            }
+        } else if (kind == Command::Read) {
+            for (uint32_t i = 0; i < blocks; i++) {
+                c.allowed.push_back(oracle.versions(lba + i));
+                c.calm.push_back(!oracle.inFlight(lba + i));
+            }
+        }
+        flying.insert({{q, d.submit(q, s)}, std::move(c)});
+    }
+
+    void poll() {
+        for (auto it = flying.begin(); it != flying.end();) {
+            auto done = d.take(it->first.first, it->first.second);
+            if (!done) {
+                ++it;
+                continue;
+            }
+            finish(it->second, *done);
+            it = flying.erase(it);
+            ended++;
+        }
+    }
+
+    void finish(const Command &c, const model::Completion &done) {
+        if (c.kind == Command::Flush) {
+            CHECK(done.status == kOk || (d.dev.faults.program > 0 && done.status == kWriteFault));
+            return;
+        }
+        if (c.kind == Command::Read) {
+            CHECK_EQ(done.status, kOk);
+            auto got = d.get(c.buffer);
+            for (uint32_t i = 0; i < c.blocks; i++) {
+                std::vector<uint8_t> page(got.begin() + i * 4096, got.begin() + (i + 1) * 4096);
+                bool ok = false;
+                for (uint32_t v : c.allowed[i]) {
+                    if (page == pattern(c.lba + i, isZero(v) ? 0 : v)) {
+                        ok = true;
+                        if (c.calm[i] && !oracle.inFlight(c.lba + i)) {
+                            oracle.settle(c.lba + i, v);
+                        }
+                        break;
+                    }
+                }
+                if (!ok) {
+                    throw Failure("block " + std::to_string(c.lba + i) + " holds none of the " +
+                                  std::to_string(c.allowed[i].size()) + " versions it may hold");
+                }
+            }
+            return;
+        }
+        bool ok = done.status == kOk;
+        full += done.status == kCapacity;
+        CHECK(ok || done.status == kCapacity || (d.dev.faults.program > 0 && done.status == kWriteFault));
+        for (uint32_t i = 0; i < c.blocks; i++) {
+            oracle.complete(c.lba + i, c.version, d.dev.now, ok);
+        }
+    }
+};
+
+/** What was in flight when power went stays possible. */
+void lost(Load &load, Oracle &oracle) {
+    for (auto &[id, c] : load.flying) {
+        if (c.version != 0) {
+            for (uint32_t i = 0; i < c.blocks; i++) {
+                oracle.complete(c.lba + i, c.version, 0, false);
+            }
+        }
+    }
+}
+
+const Geometry kSmall{2, 2, 1, 1, 16, 32, 4096, 224};
+
+} // namespace
+
+TEST(torture_shutdown_and_kill) {
+    Nand nand(kSmall);
+    std::mt19937 rng(seed);
+    uint32_t version = 0;
+    std::optional<Oracle> oracle;
+    for (uint32_t life = 0; life < 12; life++) {
+        Drive d(nand, 1, static_cast<uint32_t>(rng()));
+        d.start();
+        if (!oracle) {
+            oracle.emplace(d.capacity());
+        }
+        Load load(d, *oracle, version, rng, {.lbas = 400});
+        load.verify();
+        load.run(static_cast<uint32_t>(rng() % 400));
+        load.verify();
+        if (rng() % 2) {
+            d.shutdown();
+            CHECK(d.dev.console.find("failed") == std::string::npos);
+        }
+    }
+}
+
+TEST(torture_full) {
+    Nand nand(kSmall);
+    std::mt19937 rng(seed);
+    uint32_t version = 0;
+    std::optional<Oracle> oracle;
+    uint64_t full = 0;
+    for (uint32_t life = 0; life < 6; life++) {
+        Drive d(nand, 1, static_cast<uint32_t>(rng()));
+        d.start();
+        if (!oracle) {
+            oracle.emplace(d.capacity());
+        }
+        Load load(d, *oracle, version, rng, {.writes = 80, .trims = 4, .flushes = 1});
+        load.run(1200);
+        load.verify(3);
+        full += load.full;
+        if (rng() % 2) {
+            d.shutdown();
+        }
+    }
+    CHECK(full > 0);
+    /* Emptied, it takes data again. */
+    Drive d(nand, 1, seed);
+    d.start();
+    uint32_t cap = d.capacity();
+    CHECK_EQ(d.trim(0, cap).status, kOk);
+    std::vector<uint8_t> got;
+    CHECK_EQ(d.write(17, pattern(17, 5, 32)).status, kOk);
+    CHECK_EQ(d.read(17, 32, &got).status, kOk);
+    CHECK(got == pattern(17, 5, 32));
+    CHECK_EQ(d.read(500, 32, &got).status, kOk);
+    CHECK(got == pattern(0, 0, 32));
+}
+
+TEST(torture_overwrite_reclaims) {
+    /* Far more written than the medium holds, always the same blocks: superblocks that hold nothing come back. */
+    Nand nand(kSmall);
+    std::mt19937 rng(seed);
+    uint32_t version = 0;
+    Drive d(nand, 1, seed);
+    d.start();
+    Oracle oracle(64);
+    Load load(d, oracle, version, rng, {.lbas = 64, .writes = 90, .trims = 2, .flushes = 0});
+    load.run(2500);
+    load.verify();
+    CHECK_EQ(load.full, 0u);
+    CHECK(nand.programs > 16u * 128u);
+}
+
+TEST(torture_deep_queue) {
+    Nand nand(Geometry{4, 2, 2, 2, 16, 16});
+    std::mt19937 rng(seed);
+    uint32_t version = 0;
+    Drive d(nand, 1, seed);
+    d.start();
+    Oracle oracle(200);
+    /* More than the firmware holds at once, all on few blocks. */
+    Load load(d, oracle, version, rng, {.lbas = 200, .depth = 250, .flushes = 1});
+    load.run(1500);
+    load.verify();
+}
+
+TEST(torture_power_cut) {
+    for (uint32_t variant = 0; variant < 3; variant++) {
+        Nand nand(kSmall);
+        std::mt19937 rng(seed * 3 + variant);
+        uint32_t version = 0;
+        std::optional<Oracle> oracle;
+        for (uint32_t life = 0; life < 15; life++) {
+            std::optional<Drive> d;
+            std::optional<Load> load;
+            try {
+                d.emplace(nand, 1, static_cast<uint32_t>(rng()));
+                d->start();
+                if (!oracle) {
+                    oracle.emplace(d->capacity());
+                }
+                load.emplace(*d, *oracle, version, rng, Options{.lbas = 300, .depth = 16});
+                load->verify();
+                d->dev.cutAt = d->dev.now + rng() % 2'000'000;
+                load->run(5000);
+            } catch (const model::PowerCut &) {
+                d->dev.tearInFlight();
+                lost(*load, *oracle);
+            }
+        }
+    }
+}
+
+TEST(torture_faults) {
+    Nand nand(Geometry{2, 2, 1, 1, 64, 32});
+    std::mt19937 rng(seed);
+    uint32_t version = 0;
+    std::optional<Oracle> oracle;
+    for (uint32_t life = 0; life < 8; life++) {
+        Drive d(nand, 1, static_cast<uint32_t>(rng()));
+        d.start();
+        if (!oracle) {
+            oracle.emplace(d.capacity());
+        }
+        Load load(d, *oracle, version, rng, {.lbas = 300});
+        load.verify();
+        d.dev.faults.program = 0.005;
+        d.dev.faults.erase = 0.002;
+        load.run(300);
+        d.dev.faults = {};
+        load.verify();
+        if (rng() % 2) {
+            d.shutdown();
+        }
+    }
+}
+
+TEST(torture_reset) {
+    Nand nand(kSmall);
+    std::mt19937 rng(seed);
+    uint32_t version = 0;
+    Drive d(nand, 1, seed);
+    Oracle oracle(300);
+    for (uint32_t round = 0; round < 25; round++) {
+        d.start();
+        Load load(d, oracle, version, rng, {.lbas = 300});
+        if (round % 5 == 0) {
+            load.verify();
+        }
+        load.run(static_cast<uint32_t>(rng() % 60));
+        /* A reset with commands in flight. */
+        load.run(200, d.dev.now + rng() % 60'000);
+        lost(load, oracle);
+        d.dev.hostWriteCc(0);
+        if (round % 3 == 0) {
+            /* Enabled again before the firmware looked. */
+            d.dev.hostWriteAdmin(model::Device::kHostBase, model::Device::kHostBase + 4096, 31 | 31 << 16);
+            d.dev.hostWriteCc(0x00460001);
+            d.run([&] { return (d.dev.hostCsts() & 1) != 0; });
+            d.dev.hostWriteCc(0);
+        }
+        d.disable();
+    }
+    d.start();
+    Load load(d, oracle, version, rng, {.lbas = 300});
+    load.verify();
+}

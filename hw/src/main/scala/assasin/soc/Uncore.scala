@@ -1,0 +1,161 @@
+package assasin.soc
+
+import assasin.SocParams
+import assasin.bus.{Axi4Params, AxiLiteSlave}
+import assasin.contract.{AddressMap, CoreState}
+import assasin.mem.{AxiSlave, DramArbiter, FirmwareBus, Tcm}
+import assasin.nvme.{HostDma, NvmeFrontEnd}
+import assasin.xbar.{Crossbar, DramReader, DramWriter}
+import chisel3._
+import chisel3.util.log2Ceil
+
+/** Everything of the chip but processors and flash channels: host interface, memories, crossbar, DRAM port, system registers. */
+class Uncore(p: SocParams, axi: Axi4Params) extends Module {
+  val io = IO(new UncoreIO(p, axi))
+
+  // Host registers: NVMe below 0x8000, board control above.
+  private val bar0    = Module(new AxiLiteSlave(16))
+  private val nvme    = Module(new NvmeFrontEnd)
+  private val control = Module(new ControlRegs(p))
+  private val console = Module(new Console)
+
+  bar0.io.axi <> io.board.bar0
+  private val toControl = bar0.io.regs.req.bits.addr(15)
+  for ((block, mine) <- Seq(nvme.io.host -> !toControl, control.io.host -> toControl)) {
+    block.req.valid      := bar0.io.regs.req.valid && mine
+    block.req.bits.addr  := bar0.io.regs.req.bits.addr(14, 0)
+    block.req.bits.write := bar0.io.regs.req.bits.write
+    block.req.bits.wdata := bar0.io.regs.req.bits.wdata
+    block.req.bits.strb  := bar0.io.regs.req.bits.strb
+  }
+  bar0.io.regs.req.ready  := Mux(toControl, control.io.host.req.ready, nvme.io.host.req.ready)
+  bar0.io.regs.resp.valid := nvme.io.host.resp.valid || control.io.host.resp.valid
+  bar0.io.regs.resp.bits  := Mux(toControl, control.io.host.resp.bits, nvme.io.host.resp.bits)
+
+  private val hold      = control.io.hold
+  private val partReset = reset.asBool || hold
+  io.hold                := hold
+  control.io.timebase    := io.board.timebase
+  control.io.console     := console.io.host
+  console.io.hostTake    := control.io.consoleTake
+  console.io.hostPut     := control.io.consolePut
+  control.io.consoleFull := console.io.hostFull
+
+  // Firmware processor.
+  private val system  = withReset(partReset)(Module(new SystemRegs(p)))
+  private val tcm     = Module(new Tcm(p.tcmBytes))
+  private val hostDma = Module(new HostDma(p))
+
+  io.firmware.irq       := system.io.irq
+  tcm.io.fetch.en       := true.B
+  tcm.io.fetch.word     := io.firmware.imem.addr(log2Ceil(p.tcmBytes) - 1, 2)
+  io.firmware.imem.data := tcm.io.fetch.data
+  control.io.sleeping   := io.firmware.sleeping
+  control.io.trapped    := io.firmware.status.state =/= CoreState.Running.U && !hold
+  control.io.cause      := io.firmware.status.cause
+  control.io.pc         := io.firmware.status.pc
+
+  // Crossbar between cores, channels and DRAM.
+  private val crossbar = withReset(partReset)(Module(new Crossbar(p)))
+  private val reader   = Module(new DramReader(p, axi))
+  private val writer   = Module(new DramWriter(axi))
+
+  for ((core, i) <- io.cores.zipWithIndex) {
+    crossbar.io.drains(i) <> core.drain
+    core.packets <> crossbar.io.toCores(i)
+  }
+  for ((channel, i) <- io.channels.zipWithIndex) {
+    crossbar.io.channels(i) <> channel.pages
+    channel.program <> crossbar.io.toChannels(i)
+    reader.io.fetch(i) <> channel.fetch
+  }
+  crossbar.io.reader <> reader.io.out
+  crossbar.io.fill <> hostDma.io.fill
+  crossbar.io.flush := hold
+  writer.io.in <> crossbar.io.toDram
+  writer.io.accepted := crossbar.io.dramAccepted
+  writer.io.flush    := hold
+  reader.io.order    := writer.io.order
+  reader.io.copy <> hostDma.io.copy
+  hostDma.io.copied := reader.io.copied
+  hostDma.io.order  := writer.io.order
+  hostDma.io.flush  := hold
+
+  // Firmware's data side.
+  private def bases(first: BigInt, stride: Int, count: Int): Seq[BigInt] = Seq.tabulate(count)(first + BigInt(stride) * _)
+
+  private val windows =
+    Seq(AddressMap.Sys.base -> system.io.regs, AddressMap.Nvme.base -> nvme.io.regs, AddressMap.Hdma.base -> hostDma.io.regs) ++
+      bases(AddressMap.Flash.base, AddressMap.Flash.stride, p.channels).zip(io.channels.map(_.regs)) ++
+      bases(AddressMap.Core.base, AddressMap.Core.stride, p.cores).zip(io.cores.map(_.regs))
+  private val bus = Module(new FirmwareBus(p, axi, windows.map(_._1)))
+  bus.io.dmem <> io.firmware.dmem
+  bus.io.regs.zip(windows).foreach { case (port, (_, block)) => block <> port }
+  bus.io.order := writer.io.order
+  bus.io.flush := hold
+  io.board.xdmaRegs <> bus.io.xdma
+  tcm.io.firmware <> bus.io.tcm
+
+  // Device memory as the XDMA sees it, and the DRAM port.
+  private val slave   = Module(new AxiSlave(p, axi))
+  private val arbiter = Module(new DramArbiter(axi, readers = 3, writers = 3))
+  slave.io.axi <> io.board.xdma
+  slave.io.order := writer.io.order
+  tcm.io.dma <> slave.io.tcm
+  nvme.io.stage <> slave.io.stage
+  arbiter.io.read(0) <> slave.io.dramRead
+  arbiter.io.read(1) <> reader.io.dram
+  arbiter.io.read(2) <> bus.io.dramRead
+  arbiter.io.write(0) <> slave.io.dramWrite
+  arbiter.io.write(1) <> writer.io.dram
+  arbiter.io.write(2) <> bus.io.dramWrite
+  io.board.dram <> arbiter.io.dram
+
+  // Host DMA, completions, interrupts.
+  hostDma.io.fetch <> nvme.io.fetch
+  hostDma.io.post <> nvme.io.post
+  nvme.io.fetchDone := hostDma.io.fetchDone
+  nvme.io.postDone  := hostDma.io.postDone
+  nvme.io.c2hPushed := hostDma.io.c2hPushed
+  nvme.io.c2hHanded := hostDma.io.c2hHanded
+  nvme.io.hold      := hold
+  io.board.h2c <> hostDma.io.h2c
+  io.board.c2h <> hostDma.io.c2h
+  io.board.irq <> nvme.io.irq
+
+  // Events, console, time.
+  system.io.timebase := io.board.timebase
+  system.io.sqe      := nvme.io.sqe
+  system.io.ctrl     := nvme.io.event
+  system.io.hdma     := hostDma.io.event
+  system.io.flash    := VecInit(io.channels.map(_.pending)).asUInt
+  system.io.core     := VecInit(io.cores.map(_.event)).asUInt
+  system.io.bootArg  := control.io.bootArg
+  system.io.sleeping := io.firmware.sleeping
+  system.io.space    := console.io.space
+  system.io.get      := console.io.get
+  system.io.waiting  := console.io.waiting
+  console.io.put     := system.io.put
+  console.io.getTake := system.io.getTake
+
+  private val quiet = Seq(
+    hold || (io.firmware.sleeping && !system.io.irq) || control.io.trapped,
+    hold || !io.cores.map(_.running).reduce(_ || _),
+    hold || io.channels.map(_.asleep).reduce(_ && _),
+    bar0.io.idle,
+    nvme.io.idle,
+    hostDma.io.idle,
+    console.io.idle,
+    reader.io.idle,
+    writer.io.idle,
+    bus.io.idle,
+    slave.io.idle,
+    arbiter.io.idle
+  ).reduce(_ && _)
+
+  /** Cycles of rest before the clock may stop: longer than any register chain between two of the parts. */
+  private val rest = RegInit(0.U(3.W))
+  when(!quiet) { rest := 0.U }.elsewhen(!rest.andR) { rest := rest + 1.U }
+  io.board.asleep := quiet && rest.andR
+  io.board.wakeAt := system.io.wakeAt
+}

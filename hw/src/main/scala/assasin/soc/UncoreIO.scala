@@ -1,0 +1,68 @@
+package assasin.soc
+
+import assasin.SocParams
+import assasin.bus.{Axi4IO, Axi4Params, AxiLiteIO, RegBusIO}
+import assasin.core.{CoreStatusIO, DmemIO, ImemIO}
+import assasin.flash.FlashFetch
+import assasin.nvme.{XdmaBypassIO, XdmaIrqIO}
+import assasin.xbar.XbarBeat
+import chisel3._
+import chisel3.util.Decoupled
+
+/** The ports of the chip towards PCIe, DRAM and clock, see docs/architecture.md "Top-level ports". */
+class BoardIO(axi: Axi4Params) extends Bundle {
+
+  /** Always-on cycle counter. */
+  val timebase = Input(UInt(64.W))
+
+  /** Nothing changes inside until an input changes or the timebase reaches `wakeAt`: the clock may stop. */
+  val asleep = Output(Bool())
+  val wakeAt = Output(UInt(64.W))
+
+  val dram     = new Axi4IO(axi)
+  val xdma     = Flipped(new Axi4IO(axi))
+  val bar0     = Flipped(new AxiLiteIO(16))
+  val xdmaRegs = new AxiLiteIO(16)
+  val h2c      = new XdmaBypassIO
+  val c2h      = new XdmaBypassIO
+  val irq      = new XdmaIrqIO
+}
+
+/** Firmware processor, seen from the uncore. */
+class FirmwarePortIO extends Bundle {
+  val imem     = Flipped(new ImemIO)
+  val dmem     = Flipped(new DmemIO)
+  val irq      = Output(Bool())
+  val sleeping = Input(Bool())
+  val status   = Input(new CoreStatusIO)
+}
+
+/** One ASSASIN core, seen from the uncore. */
+class CorePortIO extends Bundle {
+  val regs    = new RegBusIO(12)
+  val packets = Decoupled(new XbarBeat)
+  val drain   = Flipped(Decoupled(new XbarBeat))
+  val event   = Input(Bool())
+  val running = Input(Bool())
+}
+
+/** One flash channel, seen from the uncore. */
+class ChannelPortIO extends Bundle {
+  val regs    = new RegBusIO(12)
+  val program = Decoupled(new XbarBeat)
+  val pages   = Flipped(Decoupled(new XbarBeat))
+  val fetch   = Flipped(Decoupled(new FlashFetch))
+  val pending = Input(Bool())
+  val asleep  = Input(Bool())
+}
+
+/** Ports of [[Uncore]]. */
+class UncoreIO(p: SocParams, axi: Axi4Params) extends Bundle {
+  val board    = new BoardIO(axi)
+  val firmware = new FirmwarePortIO
+  val cores    = Vec(p.cores, new CorePortIO)
+  val channels = Vec(p.channels, new ChannelPortIO)
+
+  /** Firmware processor, cores and channels are held in reset. */
+  val hold = Output(Bool())
+}

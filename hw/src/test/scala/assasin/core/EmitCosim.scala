@@ -1,0 +1,36 @@
+package assasin.core
+
+import java.nio.file.{Files, Path}
+
+import _root_.circt.stage.ChiselStage
+import chisel3.RawModule
+
+import assasin.SocParams
+
+/** Emits the designs under co-simulation into sub-folders of the folder given as argument: `native`, a StreamCore with
+  * its trace port; `spike`, the same with its memories where the reference simulator can have memory too; `firmware`,
+  * the pipeline alone as the firmware processor has it.
+  */
+object EmitCosim {
+  private val firtoolOptions =
+    Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
+  private val imemBase = BigInt("80000000", 16)
+  private val spadBase = BigInt("90000000", 16)
+
+  def main(args: Array[String]): Unit = {
+    require(args.length == 1, "usage: EmitCosim FOLDER")
+    val native   = StreamCoreParams(SocParams(trace = true), dramDst = 16)
+    val spike    = native.copy(imemBase = imemBase, spadBase = spadBase)
+    val firmware = CoreParams(imemBytes = 32 * 1024, imemBase = imemBase, trace = true)
+    write(args(0), "native", "StreamCore", new StreamCore(native))
+    write(args(0), "spike", "StreamCore", new StreamCore(spike))
+    write(args(0), "firmware", "Core", new Core(firmware))
+  }
+
+  private def write(folder: String, variant: String, top: String, module: => RawModule): Unit = {
+    val text = ChiselStage.emitSystemVerilog(module, firtoolOpts = firtoolOptions)
+    val file = Path.of(folder, variant, s"$top.sv")
+    Files.createDirectories(file.getParent)
+    Files.writeString(file, text)
+  }
+}

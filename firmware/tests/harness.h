@@ -104,6 +104,8 @@ class Drive {
         dev.idleWfi = 0;
         fwStep();
     }
+    /** The last step went to sleep with nothing to come. */
+    bool asleep() const { return dev.idleWfi > 0; }
     /** Run until nothing happens without the host. */
     void settle();
 

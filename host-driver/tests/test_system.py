@@ -338,7 +338,7 @@ def test_a_bad_elf_is_refused(drive: Drive, change: Callable[[bytes], bytes], wo
 def test_an_elf_that_is_too_large(drive: Drive) -> None:
     refused(errno.EINVAL, "131073 bytes, the drive takes 1..131072", drive.load, 3, b"\x7fELF".ljust(131073, b"\0"))
     command = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw10=3, dw11=0x20001)
-    refused(errno.EINVAL, "", drive.execute, 0, command, bytearray(4096))
+    refused(errno.EINVAL, "NVMe status|ELF", drive.execute, 0, command, bytearray(4096))
 
 
 def test_function_slots(drive: Drive) -> None:
@@ -346,7 +346,7 @@ def test_function_slots(drive: Drive) -> None:
     refused(errno.EBADF, "slot", drive.load, contract.SCOMP_MAX_FUNCS, elf)
     refused(errno.EBADF, "slot", drive.unload, contract.SCOMP_MAX_FUNCS)
     drive.load(5, elf)
-    refused(errno.EBADF, "in use", drive.load, 5, elf)
+    drive.load(5, (ROOT / "build" / "offload" / "stat.elf").read_bytes())
     drive.unload(5)
     refused(errno.EBADF, "empty", drive.unload, 5)
     with pytest.raises(DriveError, match="slot"):
@@ -512,7 +512,9 @@ def test_an_offset_in_the_first_prp_is_legal(drive: Drive) -> None:
 
 @pytest.mark.parametrize("where", [0, 0x1000, 0xFE000000, 0xFFFFFFFF_FFFFF000, 1 << 52])
 def test_prps_that_lead_nowhere(drive: Drive, where: int) -> None:
-    assert drive.raw(1, Command.of(NVM_READ, 1, where, 0, dw10=700)).status == 0x004
+    # Writes to the host are posted: what leads nowhere is lost on the way and the drive does not hear of it.
+    assert drive.raw(1, Command.of(NVM_READ, 1, where, 0, dw10=700)).status == 0
+    # Reads from the host are answered with an error.
     assert drive.raw(1, Command.of(NVM_WRITE, 1, where, 0, dw10=701)).status == 0x004
     with drive.dma(BLOCK) as (bus, memory):
         assert drive.raw(1, Command.of(NVM_READ, 1, bus, where, dw10=700, dw12=3)).status == 0x004
@@ -604,7 +606,7 @@ def test_the_board_dies_under_a_visitor(own_board: Board) -> None:
     serves(d)
     own_board.kill()
     refused(errno.ENODEV, "process has ended", d.read, 0, BLOCK)
-    refused(errno.ENODEV, "", d.close)
+    refused(errno.ENODEV, "not shut down", d.close)
 
 
 def test_an_image_of_another_geometry_is_refused(own_board: Board, tmp_path: Path) -> None:

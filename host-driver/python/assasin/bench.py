@@ -59,7 +59,8 @@ class OffloadFigures:
             | job
             | {
                 "share_of_bus_limit": share,
-                "gb_per_s": perf.gb_per_s(self.job.steady_bytes_per_cycle, context.ns_per_cycle),
+                "gb_per_s": perf.gb_per_s(self.job.bytes_per_cycle, context.ns_per_cycle),
+                "steady_gb_per_s": perf.gb_per_s(self.job.steady_bytes_per_cycle, context.ns_per_cycle),
             }
         )
 
@@ -77,7 +78,7 @@ def measure(
     before = drive.perf()
     pieces = offloads.run(drive, name, extents, length, args=args, max_cores=cores)
     window = perf.window(before, drive.perf())
-    job = perf.job_figures(pieces, window.page_bytes)
+    job = perf.job_figures(pieces, window.page_bytes, window.channels)
     figures = OffloadFigures(
         name=name,
         cores=job.cores,
@@ -92,7 +93,7 @@ def measure(
     return figures, pieces
 
 
-def test_data(length: int, seed: int = 1) -> bytes:
+def random_data(length: int, seed: int = 1) -> bytes:
     """Random bytes that every offload has something to do with."""
     return np.random.default_rng(seed).bytes(length)
 
@@ -111,7 +112,7 @@ def _correct(name: str, data: bytes) -> Callable[[list[Piece]], bool]:
 
 def bench_data(name: str, length: int) -> bytes:
     """The benchmark's input: random bytes; for filter the tuples' columns are drawn so that about 2 % of the rows qualify."""
-    data = test_data(length)
+    data = random_data(length)
     if name != "filter":
         return data
     rows = np.frombuffer(data, "<u4").reshape(-1, 8).copy()

@@ -173,7 +173,9 @@ def flash_virtual(config: str, profile: str, image: Path | None, format_: bool, 
         terminal.dump({"board": status, "drive": asdict(info)})
         return
     size = human_bytes(info.blocks * info.block_bytes)
-    terminal.out.print(f"{config} serves as '{name}': {size}, {info.cores} cores, {info.channels} channels; next: assasin info")
+    terminal.out.print(
+        f"{config} serves as '{name}': {size}, {info.cores} cores, {info.channels} channels; next: assasin info", soft_wrap=True
+    )
 
 
 @cli.command()
@@ -314,7 +316,7 @@ def run(
         with terminal.spinner(f"running {function} on {human_bytes(sum(i.bytes for i in inputs))}"), drive.function(elf) as slot:
             done = drive.run(slot, [[i] for i in inputs], outputs, args, cores, watchdog)
         window = perf.window(before, drive.perf())
-    figures = perf.job_figures(done, window.page_bytes)
+    figures = perf.job_figures(done, window.page_bytes, window.channels)
     for s in range(outputs):
         if out is not None:
             target = out if s == 0 else out.with_name(f"{out.name}.{s}")
@@ -514,7 +516,7 @@ def _pump_console(s: socket.socket) -> None:
 
 
 @cli.command()
-@click.option("--sf", type=click.FloatRange(min=0, min_open=True), default=0.05, show_default=True, help="TPC-H scale factor.")
+@click.option("--sf", type=click.FloatRange(min=0, min_open=True), default=0.01, show_default=True, help="TPC-H scale factor.")
 @click.option("--config", type=click.Choice(CONFIGS), default=CONFIGS[0], show_default=True, help="Cores x channels.")
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth.")
 @click.option("--keep", is_flag=True, help="Leave the board running (name: demo).")

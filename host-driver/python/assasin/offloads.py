@@ -69,7 +69,7 @@ def run(
 
 @dataclass(frozen=True)
 class ScanResult:
-    """Bytes read, and the sum modulo 2^32 of the last byte of every whole 64-byte block of each piece."""
+    """Bytes read, and the sum modulo 2^32 of the first byte of every 64-byte block of each piece."""
 
     bytes: int
     checksum: int
@@ -104,7 +104,7 @@ def filter_result(pieces: Sequence[Piece]) -> npt.NDArray[np.int32]:
 
 def expected_scan(data: bytes) -> ScanResult:
     """What scan returns for `data`, computed on the host."""
-    return ScanResult(len(data), int(np.frombuffer(data, "u1")[63::64].sum(dtype=np.uint64)) % 2**32)
+    return ScanResult(len(data), int(np.frombuffer(data, "u1")[::64].sum(dtype=np.uint64)) % 2**32)
 
 
 def expected_stat(data: bytes) -> StatResult:

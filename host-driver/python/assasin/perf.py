@@ -82,20 +82,21 @@ class JobFigures:
     """Cores that took part."""
 
 
-def steady_rate(pieces: Sequence[Piece], page_bytes: int) -> float:
+def steady_rate(pieces: Sequence[Piece], page_bytes: int, channels: int) -> float:
     """
     Bytes a cycle between the first and the last page delivered to any core: the wait for the first array read and the cores'
-    start and end do not count, an uneven finish does. 0 when there were not two pages.
+    start and end do not count, an uneven finish does. Every channel's first page was on the bus before that time begins and does
+    not count either. 0 when no page is left.
     """
     reports = [p.report for p in pieces if p.report.pages]
-    pages = sum(r.pages for r in reports)
-    if pages < 2:
+    pages = sum(r.pages for r in reports) - channels
+    if pages < 1:
         return 0.0
     span = max(r.t_last_page for r in reports) - min(r.t_first_page for r in reports)
-    return (pages - 1) * page_bytes / span if span > 0 else 0.0
+    return pages * page_bytes / span if span > 0 else 0.0
 
 
-def job_figures(pieces: Sequence[Piece], page_bytes: int) -> JobFigures:
+def job_figures(pieces: Sequence[Piece], page_bytes: int, channels: int) -> JobFigures:
     """Figures of the job whose pieces these are."""
     reports = [p.report for p in pieces]
     cycles = max(r.t_end for r in reports) - min(r.t_start for r in reports)
@@ -107,7 +108,7 @@ def job_figures(pieces: Sequence[Piece], page_bytes: int) -> JobFigures:
         bytes_out=sum(r.bytes_out for r in reports),
         cycles=cycles,
         bytes_per_cycle=bytes_in / cycles if cycles else 0.0,
-        steady_bytes_per_cycle=steady_rate(pieces, page_bytes),
+        steady_bytes_per_cycle=steady_rate(pieces, page_bytes, channels),
         core_utilisation=1 - waiting / running if running else 0.0,
         cores=len({r.core for r in reports}),
     )

@@ -188,7 +188,7 @@ def _print(context: Context, result: dict[str, Any], figures: list[OffloadFigure
                 f"{f.job.cycles:,}",
                 f"{f.job.bytes_per_cycle:.2f}",
                 f"{perf.gb_per_s(f.job.bytes_per_cycle, context.ns_per_cycle):.2f}",
-                f"{f.job.steady_bytes_per_cycle:.2f}",
+                f"{f.steady.bytes_per_cycle:.2f}" if f.steady else "too short",
                 percent(f.channel_utilisation),
                 percent(f.job.core_utilisation),
                 "same" if f.correct else "DIFFERENT",

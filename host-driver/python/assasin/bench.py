@@ -94,7 +94,8 @@ def measure(
         bus_limit=window.bus_limit,
         channel_utilisation=window.channel_utilisation(job.cycles),
         firmware_cycles_per_page=window.firmware_cycles_per_page,
-        pcie_bytes=window.pcie_bytes,
+        # Every look but the last one is itself among the bytes moved to the host.
+        pcie_bytes=window.pcie_bytes - (len(looks) + 1) * ctypes.sizeof(before),
     )
     return figures, pieces
 

@@ -54,8 +54,8 @@ def run(
     """
     Runs an offload over `length` bytes in `extents`, divided into pieces that cut no record.
 
-    `pieces`: 0 = one a core. `record`: bytes that must stay together, 0 = what the offload needs (1 for a file of your own). `tick`:
-    see Drive.run. Raises OffloadError when a piece failed, DriveError when the drive refuses.
+    `pieces`: 0 = one a core. `record`: bytes that must stay together, 0 = what the offload needs (1 for a file of your own).
+    `tick`: see Drive.run. Raises OffloadError when a piece failed, DriveError when the drive refuses.
     """
     record = record or RECORD_BYTES.get(Path(name).stem, 1)
     inputs = split(extents, length, record, drive.info.block_bytes, pieces or max_cores or drive.info.cores)

@@ -82,6 +82,12 @@ void NandChannel::updateReady(uint64_t now) {
     }
 }
 
+void NandChannel::hostReset() {
+    ceN_ = wayMask_;
+    beatCount_ = 0;
+    wake_ = rbEvent_;
+}
+
 void NandChannel::powerOff(uint64_t now) {
     for (NandTarget &target : targets_)
         target.advance(now);

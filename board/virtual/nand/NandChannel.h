@@ -49,6 +49,12 @@ class NandChannel {
         return wake_;
     }
 
+    /**
+     * The SoC is being reset: its outputs drop to idle wherever they were, which no timing rule judges. Call it before
+     * the first cycle() that shows the reset outputs. Array operations go on.
+     */
+    void hostReset();
+
     /** Power fails: running programs and erases never happened. */
     void powerOff(uint64_t now);
 

@@ -541,6 +541,23 @@ TEST(Events, NextEventIsTheNextChangeOfReadyBusy) {
     EXPECT_EQ(h.image.eraseCount({0, 0, 0, 0}), 1u);
 }
 
+TEST(Power, HostResetInsideADataPhaseIsNoViolation) {
+    Host h(smallPart());
+    h.boot(0);
+    h.select(0);
+    h.command(0x90);
+    h.addresses({0});
+    h.idle(h.t.tWHR + h.t.tRPRE);
+    h.pins.re = true;
+    h.tick();
+    h.pins.re = false;
+    h.nand.hostReset();
+    EXPECT_EQ(broken([&] { h.deselect(); }), "");
+    h.idle(20);
+    EXPECT_EQ(h.nand.nextEvent(), kNoEvent);
+    h.boot(0);
+}
+
 TEST(Power, LossDropsWhatIsUnderWay) {
     Host h(smallPart());
     h.boot(0);

@@ -1,7 +1,7 @@
 package assasin.core
 
 import chisel3._
-import chisel3.util.{Cat, Fill, MuxCase}
+import chisel3.util.{Cat, Fill, MuxCase, log2Ceil}
 
 import assasin.contract.{Cause, CoreState}
 
@@ -211,7 +211,7 @@ class Core(val p: CoreParams) extends Module {
   decode.io.insn  := insn
   decode.io.sLog2 := io.stream.map(_.sLog2).getOrElse(0.U)
 
-  private val idFault = ((idPc ^ p.imemBase.U(32.W)) >> chisel3.util.log2Ceil(p.imemBytes)) =/= 0.U
+  private val idFault = ((idPc ^ p.imemBase.U(32.W)) >> log2Ceil(p.imemBytes)) =/= 0.U
 
   private val exRd      = exInsn(11, 7)
   private val memRd     = memInsn(11, 7)

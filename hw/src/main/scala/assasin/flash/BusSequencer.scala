@@ -42,13 +42,13 @@ class BusSequencerIO(p: SocParams) extends Bundle {
   val quiet    = Output(Bool())
 }
 
-/** Drives the pins: chip enable and tCS, latch cycles, guard time, data in or out, tPST. The next phase starts in the cycle after the
-  * last one ends.
+/** Drives the pins: chip enable and tCS, latch cycles, guard time, data in or out, tPST. The next phase starts in the
+  * cycle after the last one ends.
   */
 class BusSequencer(p: SocParams) extends Module {
   val io = IO(new BusSequencerIO(p))
 
-  private val cfg     = io.config
+  private val cfg      = io.config
   private val maxLatch = 7
   private val beatBits = 8 * p.phyBytes
 
@@ -61,9 +61,9 @@ class BusSequencer(p: SocParams) extends Module {
     val out      = "b010000".U(6.W)
     val post     = "b100000".U(6.W)
   }
-  private val state = RegInit(0.U(6.W))
+  private val state                = RegInit(0.U(6.W))
   private def in(step: UInt): Bool = state(step.litValue.bitLength - 1)
-  private def idle: Bool = state === 0.U
+  private def idle: Bool           = state === 0.U
 
   /** Cycles left in the current step, less one. */
   private val count = RegInit(0.U(13.W))
@@ -95,8 +95,8 @@ class BusSequencer(p: SocParams) extends Module {
 
   /** Data out of one byte a beat. */
   private val narrowOut = Reg(Bool())
-  private val index    = RegInit(0.U(12.W))
-  private val indexNow = WireDefault(index)
+  private val index     = RegInit(0.U(12.W))
+  private val indexNow  = WireDefault(index)
   index        := indexNow
   io.wordIndex := indexNow
 
@@ -163,7 +163,7 @@ class BusSequencer(p: SocParams) extends Module {
       beats := beats - 1.U
       count := cfg.rate - 1.U
       when(mainBeats =/= 0.U) {
-        mainBeats   := mainBeats - 1.U
+        mainBeats := mainBeats - 1.U
         io.asked  := Mux(narrowOut, 1.U, p.phyBytes.U)
       }
     }.otherwise {
@@ -311,21 +311,21 @@ class BusSequencer(p: SocParams) extends Module {
       }
     }
   }
-  io.transfer.valid        := begin && out
-  io.transfer.bits.way     := next.way
-  io.transfer.bits.tag     := desc.tag
-  io.transfer.bits.main    := next.data && (isRead || isParam)
-  io.transfer.bits.narrow  := !(next.data && isRead)
-  io.transfer.bits.check   := next.status && (desc.is(FlashOp.Program) || desc.is(FlashOp.Erase))
-  io.transfer.bits.beats   := outBeats
-  io.transfer.bits.words   := Mux(isParam, (desc.bytes +& 7.U)(15, 3), pageBytes >> 3)
-  io.transfer.bits.bytes   := desc.bytes
-  io.transfer.bits.stream  := desc.stream
-  io.transfer.bits.tail    := desc.tail
-  io.transfer.bits.core    := desc.core
+  io.transfer.valid         := begin && out
+  io.transfer.bits.way      := next.way
+  io.transfer.bits.tag      := desc.tag
+  io.transfer.bits.main     := next.data && (isRead || isParam)
+  io.transfer.bits.narrow   := !(next.data && isRead)
+  io.transfer.bits.check    := next.status && (desc.is(FlashOp.Program) || desc.is(FlashOp.Erase))
+  io.transfer.bits.beats    := outBeats
+  io.transfer.bits.words    := Mux(isParam, (desc.bytes +& 7.U)(15, 3), pageBytes >> 3)
+  io.transfer.bits.bytes    := desc.bytes
+  io.transfer.bits.stream   := desc.stream
+  io.transfer.bits.tail     := desc.tail
+  io.transfer.bits.core     := desc.core
   io.transfer.bits.toStream := isRead && desc.toStream
-  io.transfer.bits.drop    := isRead && desc.toStream && cfg.discard(desc.core)
-  io.transfer.bits.addr    := desc.arg
+  io.transfer.bits.drop     := isRead && desc.toStream && cfg.discard(desc.core)
+  io.transfer.bits.addr     := desc.arg
 
   io.working  := !idle && !paused
   io.readPage := begin && next.data && isRead

@@ -19,8 +19,8 @@ class CompletionQueueIO extends Bundle {
   val quiet = Output(Bool())
 }
 
-/** Completions in the order they came, in one memory. A descriptor starts only when a place is left for its completion, so the
-  * queue cannot overflow however late the firmware reads it.
+/** Completions in the order they came, in one memory. A descriptor starts only when a place is left for its completion,
+  * so the queue cannot overflow however late the firmware reads it.
   */
 class CompletionQueue(p: SocParams) extends Module {
   val io = IO(new CompletionQueueIO)

@@ -3,10 +3,12 @@ package assasin.flash
 import assasin.SocParams
 import chisel3._
 
-/** One flash channel: up to 16 ways behind one ONFI bus. See docs/architecture.md "Flash channel" and hw/regs/flash.toml.
+/** One flash channel: up to 16 ways behind one ONFI bus. See docs/architecture.md "Flash channel" and
+  * hw/regs/flash.toml.
   *
-  * Descriptors wait in [[WayQueues]]; [[WayStates]] knows what each way waits for; [[Planner]] chooses the next use of the bus;
-  * [[BusSequencer]] drives it; [[ReadPacker]] and [[ProgramBuffer]] carry page data; [[CompletionQueue]] answers the firmware.
+  * Descriptors wait in [[WayQueues]]; [[WayStates]] knows what each way waits for; [[Planner]] chooses the next use of
+  * the bus; [[BusSequencer]] drives it; [[ReadPacker]] and [[ProgramBuffer]] carry page data; [[CompletionQueue]]
+  * answers the firmware.
   */
 class FlashChannel(p: SocParams) extends Module {
   val io = IO(new FlashChannelIO(p))
@@ -73,8 +75,8 @@ class FlashChannel(p: SocParams) extends Module {
   planner.io.canReserve  := completions.io.canReserve
   planner.io.head        := queues.io.head
 
-  sequencer.io.config        := config
-  sequencer.io.phase         <> planner.io.phase
+  sequencer.io.config := config
+  sequencer.io.phase <> planner.io.phase
   sequencer.io.word          := program.io.word
   sequencer.io.transferReady := packer.io.transferReady
   sequencer.io.room          := packer.io.room
@@ -88,7 +90,7 @@ class FlashChannel(p: SocParams) extends Module {
   program.io.start    := planner.io.programStart
   program.io.index    := sequencer.io.wordIndex
   program.io.release  := sequencer.io.release
-  program.io.in       <> io.in
+  program.io.in <> io.in
 
   completions.io.reserve     := planner.io.reserve
   completions.io.pop         := registers.io.pop
@@ -105,7 +107,7 @@ class FlashChannel(p: SocParams) extends Module {
   io.phy.re         := sequencer.io.re
   io.phy.wpN        := true.B
 
-  io.out   <> packer.io.out
+  io.out <> packer.io.out
   io.fetch <> program.io.fetch
 
   io.pending := completions.io.head.valid

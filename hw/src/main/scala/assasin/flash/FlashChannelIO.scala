@@ -6,8 +6,8 @@ import assasin.xbar.XbarBeat
 import chisel3._
 import chisel3.util.Decoupled
 
-/** Asks the DRAM reader for the data of a page program: it then sends `bytes` bytes from `addr` on as packets to this channel's
-  * crossbar port, buffer offsets 0, 64, 128, ... in any order. The channel counts what arrives.
+/** Asks the DRAM reader for the data of a page program: it then sends `bytes` bytes from `addr` on as packets to this
+  * channel's crossbar port, buffer offsets 0, 64, 128, ... in any order. The channel counts what arrives.
   */
 class FlashFetch extends Bundle {
 
@@ -36,6 +36,8 @@ class FlashChannelIO(p: SocParams) extends Bundle {
   /** A completion waits (level). */
   val pending = Output(Bool())
 
-  /** Nothing in the channel moves until R/B or a register access changes something. A page that waits for room keeps it awake. */
+  /** Nothing in the channel moves until R/B or a register access changes something. A page that waits for room keeps it
+    * awake.
+    */
   val asleep = Output(Bool())
 }

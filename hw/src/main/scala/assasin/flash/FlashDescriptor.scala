@@ -35,11 +35,16 @@ object FlashDescriptor {
 
   /** The rules of FlashStatus.BAD_DESC, on the register words as they are pushed.
     *
-    * @param w0       descriptor word 0
-    * @param w1       descriptor word 1
-    * @param w2       descriptor word 2
-    * @param bytes    W3, all 32 bits
-    * @param pageLog2 GEOMETRY.PAGE_LOG2
+    * @param w0
+    *   descriptor word 0
+    * @param w1
+    *   descriptor word 1
+    * @param w2
+    *   descriptor word 2
+    * @param bytes
+    *   W3, all 32 bits
+    * @param pageLog2
+    *   GEOMETRY.PAGE_LOG2
     */
   def isBad(p: SocParams, w0: UInt, w1: UInt, w2: UInt, bytes: UInt, pageLog2: UInt): Bool = {
     val page       = (1.U << pageLog2)(p.pageLog2Max, 0)

@@ -2,11 +2,13 @@ package assasin.flash
 
 import chisel3._
 
-/** A flash channel's PHY port, seen from the channel. Every output is one bus cycle's worth in the clock cycle it is shown: the
-  * channel keeps the part's timing by the distance between beats, the PHY only shapes pins.
+/** A flash channel's PHY port, seen from the channel. Every output is one bus cycle's worth in the clock cycle it is
+  * shown: the channel keeps the part's timing by the distance between beats, the PHY only shapes pins.
   *
-  * @param ways     chip enables
-  * @param phyBytes bytes a data beat carries
+  * @param ways
+  *   chip enables
+  * @param phyBytes
+  *   bytes a data beat carries
   */
 class FlashPhyIO(ways: Int, phyBytes: Int) extends Bundle {
 

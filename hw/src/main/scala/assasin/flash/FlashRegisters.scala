@@ -74,11 +74,11 @@ class FlashRegisters(p: SocParams) extends Module {
   private val data     = RegInit(0.U(64.W))
   private val high     = RegInit(0.U(32.W))
 
-  private val fire  = io.regs.req.valid
-  private val addr  = io.regs.req.bits.addr
-  private val write = fire && io.regs.req.bits.write
-  private val read  = fire && !io.regs.req.bits.write
-  private val value = io.regs.req.bits.wdata
+  private val fire                  = io.regs.req.valid
+  private val addr                  = io.regs.req.bits.addr
+  private val write                 = fire && io.regs.req.bits.write
+  private val read                  = fire && !io.regs.req.bits.write
+  private val value                 = io.regs.req.bits.wdata
   private def at(offset: Int): Bool = addr === offset.U
 
   private val storage = Seq(
@@ -101,7 +101,7 @@ class FlashRegisters(p: SocParams) extends Module {
   when(io.busBusy) { busy := busy + 1.U }
   when(io.readPage) { data := data + (1.U << io.config.pageLog2)(p.pageLog2Max, 0) }
 
-  private val cpl  = io.completion.bits
+  private val cpl = io.completion.bits
   private val view = storage ++ Seq(
     FlashRegs.Space.offset       -> io.space,
     FlashRegs.Cpl.offset         -> Cat(io.completion.valid, 0.U(11.W), cpl.way, cpl.status, cpl.tag),

@@ -16,8 +16,8 @@ class GuardQueueIO extends Bundle {
   val empty  = Output(Bool())
 }
 
-/** A guard time that runs for many ways at once. All entries wait equally long, so they end in the order they started and only the
-  * oldest is compared. One entry a way at most.
+/** A guard time that runs for many ways at once. All entries wait equally long, so they end in the order they started
+  * and only the oldest is compared. One entry a way at most.
   */
 class GuardQueue(p: SocParams) extends Module {
   val io = IO(new GuardQueueIO)

@@ -55,8 +55,9 @@ class PlannerIO(p: SocParams) extends Bundle {
   val quiet = Output(Bool())
 }
 
-/** Does the ways' errands one at a time, two cycles each: reads the oldest descriptor of a way, then plans its next bus phase, loads
-  * it, starts its data fetch or completes it. Planning runs while the bus is busy, so phases follow each other without a gap.
+/** Does the ways' errands one at a time, two cycles each: reads the oldest descriptor of a way, then plans its next bus
+  * phase, loads it, starts its data fetch or completes it. Planning runs while the bus is busy, so phases follow each
+  * other without a gap.
   */
 class Planner(p: SocParams) extends Module {
   val io = IO(new PlannerIO(p))
@@ -111,12 +112,12 @@ class Planner(p: SocParams) extends Module {
 
   // Second cycle: the descriptor is here.
   private def now(code: Int): Bool = busy && errand === code.U
-  private val desc      = io.head
-  private val isStuck   = (stuck & wayBit).orR
-  private val rejected  = desc.bad || (isStuck && !desc.is(FlashOp.Reset))
-  private val rejectNow = now(Errand.load) && rejected && (io.unfinished & wayBit) === 0.U
-  private val loadNow   = now(Errand.load) && !rejected
-  private val timedOut  = (io.timedOut & wayBit).orR
+  private val desc                 = io.head
+  private val isStuck              = (stuck & wayBit).orR
+  private val rejected             = desc.bad || (isStuck && !desc.is(FlashOp.Reset))
+  private val rejectNow            = now(Errand.load) && rejected && (io.unfinished & wayBit) === 0.U
+  private val loadNow              = now(Errand.load) && !rejected
+  private val timedOut             = (io.timedOut & wayBit).orR
 
   when(io.phase.fire) { nextValid := false.B }
   when(now(Errand.command) || now(Errand.data)) {
@@ -148,10 +149,10 @@ class Planner(p: SocParams) extends Module {
   io.programStart.bits     := desc
   io.programStart.bits.way := way
 
-  io.completion.valid := now(Errand.done) || rejectNow
-  io.completion.bits.tag := desc.tag
-  io.completion.bits.way := desc.way
-  io.completion.bits.data := 0.U
+  io.completion.valid       := now(Errand.done) || rejectNow
+  io.completion.bits.tag    := desc.tag
+  io.completion.bits.way    := desc.way
+  io.completion.bits.data   := 0.U
   io.completion.bits.status := FlashStatus.Ok.U
   when(errand === Errand.load.U) {
     io.completion.bits.status := Mux(desc.bad, FlashStatus.BadDesc.U, FlashStatus.Timeout.U)

@@ -25,8 +25,8 @@ class ProgramBufferIO(p: SocParams) extends Bundle {
   val release = Input(Bool())
 }
 
-/** Holds the page that is being programmed. Bytes past the descriptor's count read FFh; the spare area is the two OOB words, then
-  * FFh.
+/** Holds the page that is being programmed. Bytes past the descriptor's count read FFh; the spare area is the two OOB
+  * words, then FFh.
   */
 class ProgramBuffer(p: SocParams) extends Module {
   val io = IO(new ProgramBufferIO(p))

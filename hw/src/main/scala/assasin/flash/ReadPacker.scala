@@ -39,7 +39,7 @@ class ReadPackerIO(p: SocParams) extends Bundle {
   val transferReady = Output(Bool())
 
   /** One more main-area beat may be asked for. */
-  val room       = Output(Bool())
+  val room = Output(Bool())
 
   /** Main-area bytes being asked for in this cycle. */
   val asked      = Input(UInt(3.W))
@@ -53,8 +53,9 @@ class ReadPackerIO(p: SocParams) extends Bundle {
   val quiet      = Output(Bool())
 }
 
-/** Packs data-out beats into 64-byte packets. Four packets are buffered; `room` counts the beats that are still on their way, so
-  * nothing is lost when the crossbar holds packets back. A page completes when its last packet has gone and its OOB words are here.
+/** Packs data-out beats into 64-byte packets. Four packets are buffered; `room` counts the beats that are still on
+  * their way, so nothing is lost when the crossbar holds packets back. A page completes when its last packet has gone
+  * and its OOB words are here.
   */
 class ReadPacker(p: SocParams) extends Module {
   val io = IO(new ReadPackerIO(p))
@@ -115,9 +116,9 @@ class ReadPacker(p: SocParams) extends Module {
     tail := tail + 1.U
   }
   // The packet is announced one cycle after its last word was written, so that the word can be read.
-  private val packets     = Module(new Queue(new XbarBeat, 8))
-  private val announce    = RegNext(packetEnd, false.B)
-  private val announced   = Reg(new XbarBeat)
+  private val packets   = Module(new Queue(new XbarBeat, 8))
+  private val announce  = RegNext(packetEnd, false.B)
+  private val announced = Reg(new XbarBeat)
   when(packetEnd) {
     formed             := formed + 1.U
     announced.data     := 0.U
@@ -138,12 +139,12 @@ class ReadPacker(p: SocParams) extends Module {
   private val outBeat  = RegInit(0.U(3.W))
   private val packet   = packets.io.deq.bits
   private val headNext = Mux(io.out.fire, head + 1.U, head)
-  head                  := headNext
-  io.out.valid          := packets.io.deq.valid
-  io.out.bits           := packet
-  io.out.bits.data      := ring.read(headNext)
-  io.out.bits.last      := outBeat === (packet.bytes - 1.U)(5, 3)
-  packets.io.deq.ready  := io.out.ready && io.out.bits.last
+  head                 := headNext
+  io.out.valid         := packets.io.deq.valid
+  io.out.bits          := packet
+  io.out.bits.data     := ring.read(headNext)
+  io.out.bits.last     := outBeat === (packet.bytes - 1.U)(5, 3)
+  packets.io.deq.ready := io.out.ready && io.out.bits.last
   when(io.out.fire) {
     outBeat := Mux(io.out.bits.last, 0.U, outBeat + 1.U)
     when(io.out.bits.last) { sent := sent + 1.U }
@@ -188,9 +189,9 @@ class ReadPacker(p: SocParams) extends Module {
     oob   := 0.U
   }
   private val over = !(sent - endings.io.deq.bits.formed)(5)
-  io.completion.valid     := endings.io.deq.valid && over
-  io.completion.bits      := endings.io.deq.bits.completion
-  endings.io.deq.ready    := io.completion.ready && over
+  io.completion.valid  := endings.io.deq.valid && over
+  io.completion.bits   := endings.io.deq.bits.completion
+  endings.io.deq.ready := io.completion.ready && over
 
   private val starts   = Mux(io.transfer.valid, UIntToOH(io.transfer.bits.way, p.ways), 0.U)
   private val finishes = Mux(io.completion.fire, UIntToOH(io.completion.bits.way, p.ways), 0.U)

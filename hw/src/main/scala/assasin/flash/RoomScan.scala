@@ -26,8 +26,8 @@ class RoomScanIO(p: SocParams) extends Bundle {
   val found   = Valid(UInt(4.W))
 }
 
-/** Looks up stream room for waiting ways, one way every four cycles. Room only grows while pages are on their way, so a late look is
-  * safe, and a way found once needs no second look.
+/** Looks up stream room for waiting ways, one way every four cycles. Room only grows while pages are on their way, so a
+  * late look is safe, and a way found once needs no second look.
   */
 class RoomScan(p: SocParams) extends Module {
   val io = IO(new RoomScanIO(p))

@@ -23,8 +23,8 @@ class WayQueuesIO(p: SocParams) extends Bundle {
   val nonEmpty = Output(UInt(p.ways.W))
 }
 
-/** Descriptor FIFOs of all ways, eight places each, in one memory. Descriptors for a way that does not exist (they are `bad`) queue
-  * at way 0.
+/** Descriptor FIFOs of all ways, eight places each, in one memory. Descriptors for a way that does not exist (they are
+  * `bad`) queue at way 0.
   */
 class WayQueues(p: SocParams) extends Module {
   val io = IO(new WayQueuesIO(p))
@@ -45,7 +45,7 @@ class WayQueues(p: SocParams) extends Module {
   private def place(way: UInt, pointer: UInt): UInt =
     Cat(way, pointer(depthLog2 - 1, 0))(log2Ceil(p.ways << depthLog2) - 1, 0)
   private def existing(way: UInt): UInt = Mux(way < p.ways.U, way, 0.U)
-  private def bit(way: UInt): UInt = UIntToOH(way, p.ways)
+  private def bit(way: UInt): UInt      = UIntToOH(way, p.ways)
 
   private val pushWay = existing(io.push.bits.way)
   private val pushed  = io.push.valid && (nibble(tails, pushWay) - nibble(heads, pushWay)) =/= (1 << depthLog2).U

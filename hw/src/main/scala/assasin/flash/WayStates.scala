@@ -59,11 +59,12 @@ class WayStatesIO(p: SocParams) extends Bundle {
   val quiet = Output(Bool())
 }
 
-/** State of every way, one bit a way: the steps of its descriptor, tWB and tRR guard times, R/B and the busy timeout. */
+/** State of every way, one bit a way: the steps of its descriptor, tWB and tRR guard times, R/B and the busy timeout.
+  */
 class WayStates(p: SocParams) extends Module {
   val io = IO(new WayStatesIO(p))
 
-  private def mask: UInt = RegInit(0.U(p.ways.W))
+  private def mask: UInt                = RegInit(0.U(p.ways.W))
   private def bit(v: Valid[UInt]): UInt = Mux(v.valid, UIntToOH(v.bits, p.ways), 0.U)
 
   private val idle     = RegInit(((BigInt(1) << p.ways) - 1).U(p.ways.W))
@@ -97,10 +98,10 @@ class WayStates(p: SocParams) extends Module {
   private val ready    = OneHot.lowest(busy & rb2)
   private val rr       = Module(new GuardQueue(p))
   private val readyAny = ready.orR
-  rr.io.now        := now
+  rr.io.now         := now
   rr.io.start.valid := readyAny
   rr.io.start.bits  := OHToUInt(ready)
-  rr.io.cycles     := io.config.tRR
+  rr.io.cycles      := io.config.tRR
 
   // A way still busy when the tick comes a second time has been busy for more than 2^24 cycles.
   private val ticks = RegInit(0.U(24.W))
@@ -110,10 +111,10 @@ class WayStates(p: SocParams) extends Module {
   private val expired = Mux(tick, busy & aged & ~rb2, 0.U)
   aged := Mux(tick, busy, aged & busy)
 
-  private val loadBit = Mux(io.load.valid, UIntToOH(io.load.bits.way, p.ways), 0.U)
-  private val taken   = bit(io.taken)
-  private val rrBit   = bit(rr.io.done)
-  private val doneBit = bit(io.completed)
+  private val loadBit                       = Mux(io.load.valid, UIntToOH(io.load.bits.way, p.ways), 0.U)
+  private val taken                         = bit(io.taken)
+  private val rrBit                         = bit(rr.io.done)
+  private val doneBit                       = bit(io.completed)
   private def when1(c: Bool, m: UInt): UInt = Mux(c, m, 0.U)
 
   when(io.load.valid) {
@@ -123,7 +124,7 @@ class WayStates(p: SocParams) extends Module {
     timedOut   := timedOut & ~loadBit
   }
   hasRoom := (hasRoom & ~loadBit) | when1(!io.load.bits.needsRoom, loadBit) | bit(io.roomFound)
-  idle := (idle & ~loadBit) | when1(io.takenLast, taken) | doneBit
+  idle    := (idle & ~loadBit) | when1(io.takenLast, taken) | doneBit
   command := (command & ~taken) | when1(io.load.bits.command, loadBit) | bit(io.programReady)
   program := (program & ~bit(io.programTaken)) | when1(io.load.bits.program, loadBit)
   status  := (status & ~taken) | when1(io.load.bits.status, loadBit) | (rrBit & thenStatus)

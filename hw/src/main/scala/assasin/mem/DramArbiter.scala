@@ -2,7 +2,7 @@ package assasin.mem
 
 import assasin.bus.{Axi4Addr, Axi4IO, Axi4Params, Axi4ReadIO, Axi4WriteIO, RoundRobin}
 import chisel3._
-import chisel3.util.{Mux1H, OHToUInt, Queue, UIntToOH}
+import chisel3.util.{DecoupledIO, Mux1H, OHToUInt, Queue, UIntToOH}
 
 /** Brings the chip's read and write masters to one AXI4 port, round robin. A master's transactions stay in order: the id on the DRAM
   * port is the master's number.
@@ -23,26 +23,25 @@ class DramArbiter(axi: Axi4Params, readers: Int, writers: Int) extends Module {
     val idle = Output(Bool())
   })
 
-  /** Registered address channel: takes one address of the requesters. Returns the one-hot of who was taken. */
-  private def choose(from: Seq[chisel3.util.DecoupledIO[Axi4Addr]], to: chisel3.util.DecoupledIO[Axi4Addr], room: Bool): UInt = {
+  /** Registered address channel: takes the addresses of the requesters in turn; sends one when there is room. */
+  private def choose(from: Seq[DecoupledIO[Axi4Addr]], to: DecoupledIO[Axi4Addr], room: Bool): Unit = {
     val full    = RegInit(false.B)
     val addr    = Reg(new Axi4Addr(axi))
     val owner   = RegInit(1.U(from.size.W))
     val request = VecInit(from.map(_.valid)).asUInt
-    val take    = request.orR && room && (!full || to.ready)
+    val take    = request.orR && (!full || to.fire)
     val grant   = Mux(take, RoundRobin.pick(request, owner), 0.U)
     when(take) {
       addr    := Mux1H(grant, from.map(_.bits))
       addr.id := OHToUInt(grant)
       owner   := grant
       full    := true.B
-    }.elsewhen(to.ready) {
+    }.elsewhen(to.fire) {
       full := false.B
     }
     from.zip(grant.asBools).foreach { case (f, g) => f.ready := g }
-    to.valid := full
+    to.valid := full && room
     to.bits  := addr
-    grant
   }
 
   /** Counts what is under way; true when nothing is. */
@@ -52,7 +51,7 @@ class DramArbiter(axi: Axi4Params, readers: Int, writers: Int) extends Module {
     count === 0.U
   }
 
-  private val readGrant = choose(io.read.map(_.ar), io.dram.ar, true.B)
+  choose(io.read.map(_.ar), io.dram.ar, true.B)
   private val readSel   = UIntToOH(io.dram.r.bits.id, readers)
   for ((m, i) <- io.read.zipWithIndex) {
     m.r.valid := io.dram.r.valid && readSel(i)
@@ -60,12 +59,12 @@ class DramArbiter(axi: Axi4Params, readers: Int, writers: Int) extends Module {
   }
   io.dram.r.ready := (readSel & VecInit(io.read.map(_.r.ready)).asUInt).orR
 
-  // Write data follow in the order of the addresses.
-  private val route      = Module(new Queue(UInt(writers.W), 8))
-  private val writeGrant = choose(io.write.map(_.aw), io.dram.aw, route.io.enq.ready)
-  private val writeSel   = route.io.deq.bits
-  route.io.enq.valid := writeGrant.orR
-  route.io.enq.bits  := writeGrant
+  // Write data follow in the order of the addresses, and never before them.
+  private val route    = Module(new Queue(UInt(writers.W), 8))
+  private val writeSel = route.io.deq.bits
+  choose(io.write.map(_.aw), io.dram.aw, route.io.enq.ready)
+  route.io.enq.valid := io.dram.aw.fire
+  route.io.enq.bits  := UIntToOH(io.dram.aw.bits.id, writers)
   route.io.deq.ready := io.dram.w.fire && io.dram.w.bits.last
   io.dram.w.valid    := route.io.deq.valid && (writeSel & VecInit(io.write.map(_.w.valid)).asUInt).orR
   io.dram.w.bits     := Mux1H(writeSel, io.write.map(_.w.bits))
@@ -77,5 +76,6 @@ class DramArbiter(axi: Axi4Params, readers: Int, writers: Int) extends Module {
   }
   io.dram.b.ready := (respSel & VecInit(io.write.map(_.b.ready)).asUInt).orR
 
-  io.idle := quiet(readGrant.orR, io.dram.r.fire && io.dram.r.bits.last) && quiet(writeGrant.orR, io.dram.b.fire)
+  io.idle := !io.dram.ar.valid && !io.dram.aw.valid && quiet(io.dram.ar.fire, io.dram.r.fire && io.dram.r.bits.last) &&
+    quiet(io.dram.aw.fire, io.dram.b.fire)
 }

@@ -77,7 +77,9 @@ class NvmeFrontEnd extends Module {
   }
   event := (event & ~cleared) | Cat(post.io.dropped, table.io.bad.valid, host.io.nssr, host.io.ccWritten)
   when(io.hold) { event := host.io.state.cc(0) }
-  when(flush) { stale := true.B }.elsewhen(cleared(NvmeRegs.Event.Cc.lsb)) { stale := false.B }
+  when(io.hold) { stale := false.B }
+    .elsewhen(flush) { stale := true.B }
+    .elsewhen(cleared(NvmeRegs.Event.Cc.lsb)) { stale := false.B }
 
   // Queues.
   table.io.flush       := flush

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "VUncore.h"
+
+#include <cstdint>
+#include <deque>
+#include <random>
+#include <vector>
+
+namespace uncorebench {
+
+/// XDMA with descriptor bypass, and the host's memory behind it. Bursts of random length, never across 4 KiB, unaligned at both ends.
+/// Also takes single AXI4 accesses of a test, between descriptors.
+class XdmaModel {
+  public:
+    static constexpr uint64_t HOST_BASE = 0x1'0000'0000ull;
+
+    XdmaModel(VUncore &top, std::mt19937 &rng, std::vector<uint8_t *> &taken)
+        : top_(top), rng_(rng), taken_(taken), host(16u << 20) {
+    }
+
+    void drive(uint64_t now);
+    void sample(uint64_t now);
+
+    /// Writes `data` at device address `addr` as bursts; carried out in order. The response of the last burst is in `response`.
+    void write(uint32_t addr, const std::vector<uint8_t> &data);
+
+    /// Reads; result in `readData` when `busy` has become false.
+    void read(uint32_t addr, unsigned bytes);
+    bool busy() const {
+        return !directWrites_.empty() || !directReads_.empty() || writing_ || reading_;
+    }
+    bool idle() const {
+        return !busy() && h2c_.empty() && c2h_.empty();
+    }
+
+    uint8_t *at(uint64_t address) {
+        return &host.at(address - HOST_BASE);
+    }
+
+    unsigned hesitation = 20;
+    unsigned maxBeats = 32;
+
+    /// Descriptors are accepted but not carried out.
+    bool stalled = false;
+
+    /// The engines have stopped: their Run bits read 0.
+    bool stop = false;
+    uint8_t response = 0;
+    std::vector<uint8_t> readData;
+    uint64_t h2cCount = 0, c2hCount = 0;
+
+    VUncore &top_;
+    std::mt19937 &rng_;
+    std::vector<uint8_t *> &taken_; ///< valid wires to clear behind the clock edge
+    std::vector<uint8_t> host;
+
+  private:
+    struct Descriptor {
+        uint64_t src, dst;
+        uint32_t len;
+    };
+    struct Transfer {
+        uint32_t addr = 0;
+        std::vector<uint8_t> data; ///< to write, or read so far
+        unsigned done = 0;         ///< bytes of `data` moved
+        unsigned bytes = 0;
+        bool direct = false;
+        uint64_t host = 0;
+    };
+    bool hesitates() {
+        return rng_() % 100 < hesitation;
+    }
+    unsigned burst(uint32_t addr, unsigned left);
+
+    std::deque<Descriptor> h2c_, c2h_;
+    std::deque<Transfer> directWrites_, directReads_;
+    Transfer w_, r_;
+    bool writing_ = false, reading_ = false;
+    bool awSent_ = false, arSent_ = false, inBurst_ = false;
+    unsigned wBeats_ = 0, rBeats_ = 0, rBurst_ = 0, wBurst_ = 0;
+    uint8_t h2cSts_ = 0x40, c2hSts_ = 0x40;
+};
+
+} // namespace uncorebench

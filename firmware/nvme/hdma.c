@@ -193,6 +193,15 @@ void copy_submit(uint32_t src, uint32_t dst, uint32_t pos, uint32_t len, copy_do
     copy_push();
 }
 
+static void copies_collect(uint32_t done) {
+    while (copies.done != done) {
+        uint32_t i = copies.done++ % COPIES;
+        hdma_outstanding--;
+        copies.ring[i].done(copies.ring[i].arg);
+    }
+    copy_push();
+}
+
 void hdma_poll(void) {
     uint32_t event = hdma_read(HDMA_EVENT);
     /* Clear first: what finishes after this raises it again. */
@@ -205,13 +214,13 @@ void hdma_poll(void) {
         mark_errors(&dirs[1]);
         hdma_start();
     }
-    collect(&dirs[0], hdma_read(HDMA_H2C_DONE));
-    collect(&dirs[1], hdma_read(HDMA_C2H_DONE));
-    uint32_t done = hdma_read(HDMA_COPY_DONE);
-    while (copies.done != done) {
-        uint32_t i = copies.done++ % COPIES;
-        hdma_outstanding--;
-        copies.ring[i].done(copies.ring[i].arg);
+    if (FIELD(HDMA_EVENT, H2C, event)) {
+        collect(&dirs[0], hdma_read(HDMA_H2C_DONE));
     }
-    copy_push();
+    if (FIELD(HDMA_EVENT, C2H, event)) {
+        collect(&dirs[1], hdma_read(HDMA_C2H_DONE));
+    }
+    if (FIELD(HDMA_EVENT, COPY, event)) {
+        copies_collect(hdma_read(HDMA_COPY_DONE));
+    }
 }

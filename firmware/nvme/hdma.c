@@ -194,6 +194,9 @@ void copy_submit(uint32_t src, uint32_t dst, uint32_t pos, uint32_t len, copy_do
 }
 
 static void copies_collect(uint32_t done) {
+    if (copies.done == done) {
+        return;
+    }
     while (copies.done != done) {
         uint32_t i = copies.done++ % COPIES;
         hdma_outstanding--;
@@ -206,7 +209,12 @@ void hdma_poll(void) {
     uint32_t event = hdma_read(HDMA_EVENT);
     /* Clear first: what finishes after this raises it again. */
     hdma_write(HDMA_EVENT, event);
+    uint32_t h2c_done = hdma_read(HDMA_H2C_DONE);
+    uint32_t c2h_done = hdma_read(HDMA_C2H_DONE);
+    /* A channel stops before it counts the transfer that failed, so an error of what is counted above shows by now. */
+    event |= hdma_read(HDMA_EVENT);
     if (FIELD(HDMA_EVENT, ERROR, event)) {
+        hdma_write(HDMA_EVENT, HDMA_EVENT_ERROR_MASK << HDMA_EVENT_ERROR_SHIFT);
         uint32_t h2c = hal_read(ASSASIN_XDMA_BASE + XDMA_H2C_STATUS_RC);
         uint32_t c2h = hal_read(ASSASIN_XDMA_BASE + XDMA_C2H_STATUS_RC);
         console_printf("hdma: XDMA error, status h2c %08x c2h %08x\n", h2c, c2h);
@@ -214,13 +222,11 @@ void hdma_poll(void) {
         mark_errors(&dirs[1]);
         hdma_start();
     }
-    if (FIELD(HDMA_EVENT, H2C, event)) {
-        collect(&dirs[0], hdma_read(HDMA_H2C_DONE));
+    if (dirs[0].done != h2c_done) {
+        collect(&dirs[0], h2c_done);
     }
-    if (FIELD(HDMA_EVENT, C2H, event)) {
-        collect(&dirs[1], hdma_read(HDMA_C2H_DONE));
+    if (dirs[1].done != c2h_done) {
+        collect(&dirs[1], c2h_done);
     }
-    if (FIELD(HDMA_EVENT, COPY, event)) {
-        copies_collect(hdma_read(HDMA_COPY_DONE));
-    }
+    copies_collect(hdma_read(HDMA_COPY_DONE));
 }

@@ -24,12 +24,14 @@ private class PostedCqe(slots: Int) extends Bundle {
   val vector = UInt(4.W)
 }
 
-/** Posts completions: takes a place in the completion queue, puts the entry into the staging memory, has it moved to the host and then
-  * raises the interrupt. Completions for a full queue wait without holding up those for others. A completion never overtakes the
-  * card-to-host transfers that the firmware pushed before it.
+/** Posts completions: takes a place in the completion queue, puts the entry into the staging memory, has it moved to
+  * the host and then raises the interrupt. Completions for a full queue wait without holding up those for others. A
+  * completion never overtakes the card-to-host transfers that the firmware pushed before it.
   *
-  * @param slots     completions staged at once
-  * @param stageBase device address of their staging memory
+  * @param slots
+  *   completions staged at once
+  * @param stageBase
+  *   device address of their staging memory
   */
 class CqPost(slots: Int, stageBase: BigInt) extends Module {
   require(slots >= 2 && (slots & (slots - 1)) == 0, s"slots = $slots: choose a power of two")

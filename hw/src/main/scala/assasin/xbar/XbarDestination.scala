@@ -4,10 +4,11 @@ import assasin.bus.RoundRobin
 import chisel3._
 import chisel3.util.{Decoupled, Mux1H}
 
-/** One destination of the crossbar: round robin over its sources, held for a packet, one beat a cycle. The output is registered, and the
-  * wide selection happens only in cycles that take a beat.
+/** One destination of the crossbar: round robin over its sources, held for a packet, one beat a cycle. The output is
+  * registered, and the wide selection happens only in cycles that take a beat.
   *
-  * @param sources number of sources
+  * @param sources
+  *   number of sources
   */
 class XbarDestination(sources: Int) extends Module {
   require(sources >= 1, s"sources = $sources: a destination needs at least one")

@@ -89,7 +89,8 @@ class DmaChannel {
         status_ |= statusBits;
     }
 
-    /// An error stops the channel: Run reads 0 until software sets it again. Descriptors already taken still end.
+    /// An error: notes it and stops the channel (Run falls, as `sts` shows) until software sets Run again. Descriptors
+    /// taken before still end, each with its pulse, after that.
     void halt(uint32_t statusBits) {
         flag(statusBits);
         control_ &= ~uint32_t(CONTROL_RUN);

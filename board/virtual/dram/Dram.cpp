@@ -13,26 +13,32 @@ namespace assasin {
 
 Dram::Dram(const DramParams &params) : params_(params), meter_(params.bytesPerCycle) {
     if (params.size < 4096 || (params.size & (params.size - 1)) != 0) {
-        throw std::invalid_argument("DRAM size " + std::to_string(params.size) + ": choose a power of two of at least 4096 bytes");
+        throw std::invalid_argument("DRAM size " + std::to_string(params.size) +
+                                    ": choose a power of two of at least 4096 bytes");
     }
     if (params.bytesPerCycle <= 0) {
-        throw std::invalid_argument("DRAM bytes_per_cycle " + std::to_string(params.bytesPerCycle) + ": must be positive");
+        throw std::invalid_argument("DRAM bytes_per_cycle " + std::to_string(params.bytesPerCycle) +
+                                    ": must be positive");
     }
     void *const p =
         mmap(nullptr, params.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) {
-        throw std::runtime_error("cannot reserve " + std::to_string(params.size) + " bytes for DRAM: " + std::strerror(errno));
+        throw std::runtime_error("cannot reserve " + std::to_string(params.size) +
+                                 " bytes for DRAM: " + std::strerror(errno));
     }
     memory_ = static_cast<uint8_t *>(p);
 }
 
-Dram::~Dram() { munmap(memory_, params_.size); }
+Dram::~Dram() {
+    munmap(memory_, params_.size);
+}
 
 uint8_t *Dram::at(uint32_t addr) {
     const uint32_t offset = addr & 0x7FFFFFF8; // the chip shows its DRAM window's addresses: bit 31 selects it
     if (offset >= params_.size) {
         char text[128];
-        std::snprintf(text, sizeof text, "DRAM port: address 0x%08x lies past the %llu bytes of DRAM that the profile has", addr,
+        std::snprintf(text, sizeof text,
+                      "DRAM port: address 0x%08x lies past the %llu bytes of DRAM that the profile has", addr,
                       static_cast<unsigned long long>(params_.size));
         throw std::runtime_error(text);
     }

@@ -17,9 +17,9 @@ struct DramParams {
     double bytesPerCycle = 8.0;        ///< of reads and writes together
 };
 
-/// DRAM: memory behind an AXI4 slave. Reads are answered in order and writes are answered in order, whatever their ids; both share the
-/// bandwidth. INCR bursts of full-width beats. An address past the end, or a burst that does not fit its address, throws
-/// std::runtime_error: the chip never means it.
+/// DRAM: memory behind an AXI4 slave. Reads are answered in order and writes are answered in order, whatever their ids;
+/// both share the bandwidth. INCR bursts of full-width beats. An address past the end, or a burst that does not fit its
+/// address, throws std::runtime_error: the chip never means it.
 class Dram {
   public:
     explicit Dram(const DramParams &params);
@@ -34,13 +34,21 @@ class Dram {
     void sample(const Axi4Wires &wires, uint64_t now);
 
     /// Nothing asked for is outstanding.
-    bool idle() const { return reads_.empty() && writes_.empty() && responses_.empty(); }
+    bool idle() const {
+        return reads_.empty() && writes_.empty() && responses_.empty();
+    }
 
     /// The contents, for tests and tools.
-    uint8_t *data() { return memory_; }
+    uint8_t *data() {
+        return memory_;
+    }
 
-    uint64_t bytesRead() const { return bytesRead_; }
-    uint64_t bytesWritten() const { return bytesWritten_; }
+    uint64_t bytesRead() const {
+        return bytesRead_;
+    }
+    uint64_t bytesWritten() const {
+        return bytesWritten_;
+    }
 
   private:
     uint8_t *at(uint32_t addr);

@@ -20,7 +20,8 @@ namespace {
 /// Closes the descriptors a message brought, whatever happens.
 class FdGuard {
   public:
-    FdGuard(const int *fds, size_t count) : fds_(fds), count_(count) {}
+    FdGuard(const int *fds, size_t count) : fds_(fds), count_(count) {
+    }
     ~FdGuard() {
         for (size_t i = 0; i < count_; i++) {
             close(fds_[i]);
@@ -65,7 +66,8 @@ void HostMemory::map(const pci_proxy_sysmem &layout, const int *fds, size_t coun
         if (size == 0 || layout.gpa[i] + size < layout.gpa[i]) {
             problem = "its range is empty or wraps";
         } else if (S_ISREG(stats[i].st_mode) && offset + size > uint64_t(stats[i].st_size)) {
-            problem = "its file holds only " + std::to_string(stats[i].st_size) + " bytes, " + std::to_string(offset + size) +
+            problem = "its file holds only " + std::to_string(stats[i].st_size) + " bytes, " +
+                      std::to_string(offset + size) +
                       " are needed"; // touching it later would kill the board with SIGBUS
         } else {
             mapping = mmap(nullptr, size + lead, PROT_READ | PROT_WRITE, MAP_SHARED, fds[i], off_t(offset - lead));
@@ -75,7 +77,8 @@ void HostMemory::map(const pci_proxy_sysmem &layout, const int *fds, size_t coun
         }
         if (!problem.empty()) {
             clear();
-            throw std::runtime_error("memory region " + std::to_string(i) + " of " + std::to_string(size) + " bytes: " + problem);
+            throw std::runtime_error("memory region " + std::to_string(i) + " of " + std::to_string(size) +
+                                     " bytes: " + problem);
         }
         regions_.push_back({layout.gpa[i], size, offset, stats[i].st_dev, stats[i].st_ino,
                             static_cast<uint8_t *>(mapping) + lead, mapping, size_t(size + lead)});

@@ -11,34 +11,45 @@
 
 namespace assasin {
 
-/// The visitor's memory as the drive's DMA sees it: up to PCI_PROXY_MAX_REGIONS shared mappings at bus addresses. Accesses may cross
-/// from one region into an adjacent one.
+/// The visitor's memory as the drive's DMA sees it: up to PCI_PROXY_MAX_REGIONS shared mappings at bus addresses.
+/// Accesses may cross from one region into an adjacent one.
 class HostMemory {
   public:
-    ~HostMemory() { clear(); }
+    ~HostMemory() {
+        clear();
+    }
 
-    /// Replaces the map by `count` regions backed by `fds` (closed here in any case). When the files and ranges are the ones mapped
-    /// already, nothing is remapped. Throws std::runtime_error naming the region that cannot be mapped; the map is then empty.
+    /// Replaces the map by `count` regions backed by `fds` (closed here in any case). When the files and ranges are the
+    /// ones mapped already, nothing is remapped. Throws std::runtime_error naming the region that cannot be mapped; the
+    /// map is then empty.
     void map(const pci_proxy_sysmem &layout, const int *fds, size_t count);
 
     /// Forgets every region.
     void clear();
 
     /// Bus mastering allowed (PCI command register); while not, every access fails.
-    void setEnabled(bool enabled) { enabled_ = enabled; }
+    void setEnabled(bool enabled) {
+        enabled_ = enabled;
+    }
 
-    /// Copies `size` bytes from bus address `addr`. Bytes that lie in no region read as ones. Returns false when there was any.
+    /// Copies `size` bytes from bus address `addr`. Bytes that lie in no region read as ones. Returns false when there
+    /// was any.
     bool read(uint64_t addr, void *data, size_t size);
 
-    /// Copies `size` bytes to bus address `addr`. Bytes that lie in no region are dropped. Returns false when there was any.
+    /// Copies `size` bytes to bus address `addr`. Bytes that lie in no region are dropped. Returns false when there was
+    /// any.
     bool write(uint64_t addr, const void *data, size_t size);
 
     /// Stores one 32-bit word if `addr` lies in a region and is aligned; returns whether it did.
     bool storeWord(uint64_t addr, uint32_t value);
 
     /// Accesses that missed since start, and the address of the latest.
-    uint64_t faults() const { return faults_; }
-    uint64_t lastFault() const { return lastFault_; }
+    uint64_t faults() const {
+        return faults_;
+    }
+    uint64_t lastFault() const {
+        return lastFault_;
+    }
 
   private:
     struct Region {

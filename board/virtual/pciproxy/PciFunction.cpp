@@ -18,9 +18,13 @@ constexpr uint16_t MSIX_FUNCTION_MASK = 1u << 14;
 
 } // namespace
 
-template <typename T> void PciFunction::put(uint32_t offset, T value) { std::memcpy(&config_[offset], &value, sizeof value); }
+template <typename T> void PciFunction::put(uint32_t offset, T value) {
+    std::memcpy(&config_[offset], &value, sizeof value);
+}
 
-template <typename T> void PciFunction::writable(uint32_t offset, T mask) { std::memcpy(&mask_[offset], &mask, sizeof mask); }
+template <typename T> void PciFunction::writable(uint32_t offset, T mask) {
+    std::memcpy(&mask_[offset], &mask, sizeof mask);
+}
 
 uint8_t PciFunction::addCapability(uint8_t id, uint8_t offset) {
     config_[lastCapability_ + 1] = offset;
@@ -103,7 +107,9 @@ int PciFunction::decode(uint64_t address, uint32_t &offset) const {
     return -1;
 }
 
-bool PciFunction::msixEnabled() const { return (word(BOARD_CFG_CAP_MSIX + 2) & MSIX_ENABLE) != 0; }
+bool PciFunction::msixEnabled() const {
+    return (word(BOARD_CFG_CAP_MSIX + 2) & MSIX_ENABLE) != 0;
+}
 
 uint32_t PciFunction::msixRead(uint32_t offset) const {
     if (offset < BOARD_MSIX_PBA) {

@@ -9,8 +9,9 @@
 
 namespace assasin {
 
-/// The board's PCI function: 256-byte configuration space with PM, MSI-X and PCI Express capabilities, BAR decoding, MSI-X table and
-/// PBA, INTx level. It decides when a message leaves; how it reaches the visitor is the hooks' business.
+/// The board's PCI function: 256-byte configuration space with PM, MSI-X and PCI Express capabilities, BAR decoding,
+/// MSI-X table and PBA, INTx level. It decides when a message leaves; how it reaches the visitor is the hooks'
+/// business.
 class PciFunction {
   public:
     /// Sends one MSI-X message.
@@ -46,7 +47,9 @@ class PciFunction {
 
     bool msixEnabled() const;
     /// INTx may be asserted: MSI-X is off.
-    bool intxEnabled() const { return !msixEnabled(); }
+    bool intxEnabled() const {
+        return !msixEnabled();
+    }
 
     /// Signals MSI-X vector `vector` (out of range: ignored): a message, or its pending bit while masked.
     void raise(unsigned vector);
@@ -54,7 +57,9 @@ class PciFunction {
     /// What the device wants INTA to be; COMMAND's INTx disable bit gates it.
     void setIntx(bool level);
 
-    uint64_t messages() const { return messages_; }
+    uint64_t messages() const {
+        return messages_;
+    }
 
   private:
     struct Vector {
@@ -64,7 +69,9 @@ class PciFunction {
 
     template <typename T> void put(uint32_t offset, T value);
     template <typename T> void writable(uint32_t offset, T mask);
-    uint16_t word(uint32_t offset) const { return uint16_t(config_[offset] | config_[offset + 1] << 8); }
+    uint16_t word(uint32_t offset) const {
+        return uint16_t(config_[offset] | config_[offset + 1] << 8);
+    }
     uint8_t addCapability(uint8_t id, uint8_t offset);
     void update();
 

@@ -15,12 +15,21 @@ class Qtest {
     static constexpr const char *IOAPIC = "/machine/q35/ioapic";
     static constexpr int INTA_GSI = 21;
 
-    explicit Qtest(const std::string &path) : listener_(path) {}
-    ~Qtest() { drop(); }
+    explicit Qtest(const std::string &path) : listener_(path) {
+    }
+    ~Qtest() {
+        drop();
+    }
 
-    bool connected() const { return fd_ >= 0; }
-    int fd() const { return fd_; }
-    int listenFd() const { return listener_.fd(); }
+    bool connected() const {
+        return fd_ >= 0;
+    }
+    int fd() const {
+        return fd_;
+    }
+    int listenFd() const {
+        return listener_.fd();
+    }
 
     /// Takes a waiting connection (the latest wins) and reads acknowledgements; never blocks.
     void poll();
@@ -31,10 +40,13 @@ class Qtest {
     /// Sets INTA's level.
     void setIntx(bool level);
 
-    /// Waits until everything sent is acknowledged, at most `milliseconds`. Not while QEMU's main thread waits for the board.
+    /// Waits until everything sent is acknowledged, at most `milliseconds`. Not while QEMU's main thread waits for the
+    /// board.
     void settle(int milliseconds);
 
-    bool settled() const { return acknowledged_ == sent_; }
+    bool settled() const {
+        return acknowledged_ == sent_;
+    }
 
   private:
     void send(const std::string &command);

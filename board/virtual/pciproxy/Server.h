@@ -10,14 +10,14 @@
 
 #include "pciproxy/HostMemory.h"
 #include "pciproxy/PciFunction.h"
-#include "pciproxy/protocol.h"
 #include "pciproxy/Qtest.h"
 #include "pciproxy/UnixSocket.h"
+#include "pciproxy/protocol.h"
 
 namespace assasin {
 
-/// What the server asks of the board. Each call is answered once through `done`, now or after some simulated time; the server asks
-/// for nothing else meanwhile.
+/// What the server asks of the board. Each call is answered once through `done`, now or after some simulated time; the
+/// server asks for nothing else meanwhile.
 class BarTarget {
   public:
     virtual ~BarTarget() = default;
@@ -46,10 +46,16 @@ class Server {
     void waitOn(std::vector<pollfd> &fds) const;
 
     /// A message is being answered by the board.
-    bool busy() const { return busy_; }
+    bool busy() const {
+        return busy_;
+    }
 
-    bool visited() const { return visitor_ >= 0; }
-    uint64_t visits() const { return visits_; }
+    bool visited() const {
+        return visitor_ >= 0;
+    }
+    uint64_t visits() const {
+        return visits_;
+    }
 
   private:
     bool serveOne();

@@ -15,8 +15,9 @@ UnixListener::UnixListener(const std::string &path) : path_(path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.empty() || path.size() >= sizeof address.sun_path) {
-        throw std::runtime_error("socket path '" + path + "' has " + std::to_string(path.size()) + " characters; 1 to " +
-                                 std::to_string(sizeof address.sun_path - 1) + " are possible: choose a shorter one");
+        throw std::runtime_error("socket path '" + path + "' has " + std::to_string(path.size()) +
+                                 " characters; 1 to " + std::to_string(sizeof address.sun_path - 1) +
+                                 " are possible: choose a shorter one");
     }
     std::memcpy(address.sun_path, path.c_str(), path.size());
     const auto *const generic = reinterpret_cast<const sockaddr *>(&address);
@@ -25,7 +26,8 @@ UnixListener::UnixListener(const std::string &path) : path_(path) {
         const bool alive = connect(probe, generic, sizeof address) == 0 || errno == EAGAIN;
         close(probe);
         if (alive) {
-            throw std::runtime_error("socket '" + path + "': another board listens there; stop it or choose another path");
+            throw std::runtime_error("socket '" + path +
+                                     "': another board listens there; stop it or choose another path");
         }
     }
     unlink(path.c_str());
@@ -44,6 +46,8 @@ UnixListener::~UnixListener() {
     unlink(path_.c_str());
 }
 
-int UnixListener::accept() const { return accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC); }
+int UnixListener::accept() const {
+    return accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
+}
 
 } // namespace assasin

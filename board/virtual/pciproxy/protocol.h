@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
- * The remote-PCI wire protocol of the virtual board's door: what QEMU's device `x-pci-proxy-dev` speaks over a unix stream socket.
+ * The remote-PCI wire protocol of the virtual board's door: what QEMU's device `x-pci-proxy-dev` speaks over a unix
+ * stream socket.
  *
- * Every message is a pci_proxy_header followed by `size` payload bytes, little-endian. File descriptors travel as SCM_RIGHTS with
- * the header. The visitor (QEMU, libassasin) sends; the board answers the messages marked "reply" with one PCI_PROXY_RET, in order.
- * C11 and C++17. Constants after the structs fix the board's PCI function as visitors find it.
+ * Every message is a pci_proxy_header followed by `size` payload bytes, little-endian. File descriptors travel as
+ * SCM_RIGHTS with the header. The visitor (QEMU, libassasin) sends; the board answers the messages marked "reply" with
+ * one PCI_PROXY_RET, in order. C11 and C++17. Constants after the structs fix the board's PCI function as visitors find
+ * it.
  */
 #ifndef ASSASIN_PCIPROXY_PROTOCOL_H
 #define ASSASIN_PCIPROXY_PROTOCOL_H
@@ -20,13 +22,13 @@
 
 /** Values of pci_proxy_header.cmd. */
 enum pci_proxy_cmd {
-    PCI_PROXY_SYNC_SYSMEM = 0,  /**< pci_proxy_sysmem + one memory fd a region (at most 8); replaces the map; no reply */
-    PCI_PROXY_RET = 1,          /**< board to visitor: uint64_t result of the oldest unanswered message */
-    PCI_PROXY_CFG_WRITE = 2,    /**< pci_proxy_cfg; reply 0 */
-    PCI_PROXY_CFG_READ = 3,     /**< pci_proxy_cfg (val unused); reply the value */
-    PCI_PROXY_BAR_WRITE = 4,    /**< pci_proxy_bar; reply 0 once the device has taken the write */
-    PCI_PROXY_BAR_READ = 5,     /**< pci_proxy_bar (val unused); reply the value, all ones when nothing answers */
-    PCI_PROXY_SET_IRQFD = 6,    /**< no payload, two eventfds: interrupt and resample; no reply */
+    PCI_PROXY_SYNC_SYSMEM = 0, /**< pci_proxy_sysmem + one memory fd a region (at most 8); replaces the map; no reply */
+    PCI_PROXY_RET = 1,         /**< board to visitor: uint64_t result of the oldest unanswered message */
+    PCI_PROXY_CFG_WRITE = 2,   /**< pci_proxy_cfg; reply 0 */
+    PCI_PROXY_CFG_READ = 3,    /**< pci_proxy_cfg (val unused); reply the value */
+    PCI_PROXY_BAR_WRITE = 4,   /**< pci_proxy_bar; reply 0 once the device has taken the write */
+    PCI_PROXY_BAR_READ = 5,    /**< pci_proxy_bar (val unused); reply the value, all ones when nothing answers */
+    PCI_PROXY_SET_IRQFD = 6,   /**< no payload, two eventfds: interrupt and resample; no reply */
     PCI_PROXY_DEVICE_RESET = 7, /**< no payload; reply 0 once the function is reset */
 };
 
@@ -35,12 +37,13 @@ enum pci_proxy_cmd {
 
 /** Precedes every message. */
 struct pci_proxy_header {
-    int32_t cmd;  /**< pci_proxy_cmd */
-    uint32_t pad; /**< 0 */
+    int32_t cmd;   /**< pci_proxy_cmd */
+    uint32_t pad;  /**< 0 */
     uint64_t size; /**< payload bytes that follow */
 };
 
-/** Payload of SYNC_SYSMEM: region i is `size[i]` bytes at bus address `gpa[i]`, backed by fd i from byte `offset[i]`. */
+/** Payload of SYNC_SYSMEM: region i is `size[i]` bytes at bus address `gpa[i]`, backed by fd i from byte `offset[i]`.
+ */
 struct pci_proxy_sysmem {
     uint64_t gpa[PCI_PROXY_MAX_REGIONS];
     uint64_t size[PCI_PROXY_MAX_REGIONS];
@@ -77,22 +80,22 @@ PCI_PROXY_ASSERT(offsetof(struct pci_proxy_bar, memory) == 20);
 #undef PCI_PROXY_ASSERT
 
 /* The board's function: type 0 header, INTA, two 32-bit non-prefetchable memory BARs. */
-#define BOARD_PCI_VENDOR 0x10EEu
-#define BOARD_PCI_DEVICE 0x7028u
-#define BOARD_PCI_CLASS 0x010802u     /**< NVM Express I/O controller */
-#define BOARD_BAR_SIZE 0x10000u       /**< both BARs */
-#define BOARD_BAR_NVME 0              /**< BAR0: NVMe registers at 0, CTRL at 0x8000 */
-#define BOARD_BAR_XDMA 1              /**< BAR1: XDMA registers, MSI-X table and PBA */
+#define BOARD_PCI_VENDOR   0x10EEu
+#define BOARD_PCI_DEVICE   0x7028u
+#define BOARD_PCI_CLASS    0x010802u /**< NVM Express I/O controller */
+#define BOARD_BAR_SIZE     0x10000u  /**< both BARs */
+#define BOARD_BAR_NVME     0         /**< BAR0: NVMe registers at 0, CTRL at 0x8000 */
+#define BOARD_BAR_XDMA     1         /**< BAR1: XDMA registers, MSI-X table and PBA */
 #define BOARD_MSIX_VECTORS 32u
-#define BOARD_MSIX_TABLE 0x8000u      /**< offset in BAR1 */
-#define BOARD_MSIX_PBA 0x8FE0u        /**< offset in BAR1 */
+#define BOARD_MSIX_TABLE   0x8000u /**< offset in BAR1 */
+#define BOARD_MSIX_PBA     0x8FE0u /**< offset in BAR1 */
 
 /* Configuration space offsets a visitor needs (type 0 header; the capabilities stay where they are here). */
-#define BOARD_CFG_COMMAND 0x04u       /**< [1] memory space, [2] bus master, [10] INTx disable */
-#define BOARD_CFG_BAR0 0x10u
-#define BOARD_CFG_BAR1 0x14u
-#define BOARD_CFG_CAP_PM 0x40u
-#define BOARD_CFG_CAP_MSIX 0x48u      /**< message control at +2: [15] enable, [14] function mask */
+#define BOARD_CFG_COMMAND  0x04u /**< [1] memory space, [2] bus master, [10] INTx disable */
+#define BOARD_CFG_BAR0     0x10u
+#define BOARD_CFG_BAR1     0x14u
+#define BOARD_CFG_CAP_PM   0x40u
+#define BOARD_CFG_CAP_MSIX 0x48u /**< message control at +2: [15] enable, [14] function mask */
 #define BOARD_CFG_CAP_PCIE 0x54u
 
 #endif

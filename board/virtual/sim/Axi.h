@@ -5,8 +5,8 @@
 
 namespace assasin {
 
-/// The wires of one AXI4 port with 64-bit data. A model drives its own half before a clock edge and looks at both halves (a transfer
-/// happens where valid and ready are both set) at the edge.
+/// The wires of one AXI4 port with 64-bit data. A model drives its own half before a clock edge and looks at both
+/// halves (a transfer happens where valid and ready are both set) at the edge.
 struct Axi4Wires {
     // master to slave
     bool awValid = false;
@@ -66,13 +66,18 @@ enum AxiResp : uint8_t { AXI_OKAY = 0, AXI_SLVERR = 2, AXI_DECERR = 3 };
 /// Shares a bandwidth of `bytesPerCycle` among transfers, exact to 2^-20 cycle.
 class BandwidthMeter {
   public:
-    explicit BandwidthMeter(double bytesPerCycle) : costPerByte_(static_cast<uint64_t>(1024.0 * 1024.0 / bytesPerCycle + 0.5)) {}
+    explicit BandwidthMeter(double bytesPerCycle)
+        : costPerByte_(static_cast<uint64_t>(1024.0 * 1024.0 / bytesPerCycle + 0.5)) {
+    }
 
     /// True when the previous transfers are over by cycle `now`.
-    bool free(uint64_t now) const { return busyUntil_ <= (now << 20); }
+    bool free(uint64_t now) const {
+        return busyUntil_ <= (now << 20);
+    }
 
-    /// Charges `bytes` for cycle `from` or later; returns the cycle in which the last of them has passed. A meter that became free
-    /// within the cycle before goes on from there, so that transfers in whole cycles still average to the bandwidth.
+    /// Charges `bytes` for cycle `from` or later; returns the cycle in which the last of them has passed. A meter that
+    /// became free within the cycle before goes on from there, so that transfers in whole cycles still average to the
+    /// bandwidth.
     uint64_t charge(uint64_t from, uint64_t bytes) {
         const uint64_t start = from == 0 ? 0 : ((from - 1) << 20) + 1;
         if (busyUntil_ < start) {
@@ -83,8 +88,8 @@ class BandwidthMeter {
     }
 
   private:
-    uint64_t costPerByte_;    ///< 2^-20 cycles
-    uint64_t busyUntil_ = 0;  ///< 2^-20 cycles
+    uint64_t costPerByte_;   ///< 2^-20 cycles
+    uint64_t busyUntil_ = 0; ///< 2^-20 cycles
 };
 
 } // namespace assasin

@@ -14,14 +14,18 @@ namespace assasin {
 class Bar0Master {
   public:
     /// Reads the 32-bit word at `addr`; `done` gets it (all ones on a bus error).
-    void read(uint32_t addr, std::function<void(uint32_t)> done) { queue_.push_back({addr, 0, 0, std::move(done)}); }
+    void read(uint32_t addr, std::function<void(uint32_t)> done) {
+        queue_.push_back({addr, 0, 0, std::move(done)});
+    }
 
     /// Writes the strobed bytes of the word at `addr`.
     void write(uint32_t addr, uint32_t data, uint8_t strobe, std::function<void(uint32_t)> done = nullptr) {
         queue_.push_back({addr, data, strobe, std::move(done)});
     }
 
-    bool idle() const { return queue_.empty(); }
+    bool idle() const {
+        return queue_.empty();
+    }
 
     void drive(AxiLiteWires &wires) const {
         const bool active = !queue_.empty();

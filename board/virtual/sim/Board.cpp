@@ -22,15 +22,15 @@ namespace assasin {
 namespace {
 
 constexpr unsigned RESET_CYCLES = 8;
-constexpr uint64_t SERVE_EVERY = 32;       ///< cycles between looks at the sockets: about 0.3 ms of host time at 100 kHz
-constexpr uint64_t DRAIN_EVERY = 20000;    ///< cycles between looks at the console while awake
-constexpr uint64_t DRAIN_AT_SLEEP = 2000;  ///< clocked cycles after which falling asleep is worth a look at the console
-constexpr uint64_t DRAIN_SLACK = 64;       ///< cycles the end of a drain itself takes
-constexpr unsigned SETTLE_CYCLES = 8;      ///< cycles a new input takes to show in the chip's sleep output
-constexpr uint64_t PUBLISH_EVERY = 4096;   ///< cycles between looks at the host's clock
+constexpr uint64_t SERVE_EVERY = 32;      ///< cycles between looks at the sockets: about 0.3 ms of host time at 100 kHz
+constexpr uint64_t DRAIN_EVERY = 20000;   ///< cycles between looks at the console while awake
+constexpr uint64_t DRAIN_AT_SLEEP = 2000; ///< clocked cycles after which falling asleep is worth a look at the console
+constexpr uint64_t DRAIN_SLACK = 64;      ///< cycles the end of a drain itself takes
+constexpr unsigned SETTLE_CYCLES = 8;     ///< cycles a new input takes to show in the chip's sleep output
+constexpr uint64_t PUBLISH_EVERY = 4096;  ///< cycles between looks at the host's clock
 constexpr double PUBLISH_SECONDS = 2.0;
-constexpr uint64_t BOOT_LIMIT = 1000000;   ///< cycles
-constexpr uint32_t HOST_CC = 0x14;            ///< CC in the NVMe register file
+constexpr uint64_t BOOT_LIMIT = 1000000; ///< cycles
+constexpr uint32_t HOST_CC = 0x14;       ///< CC in the NVMe register file
 
 double hostTime() {
     timespec t;
@@ -48,8 +48,9 @@ std::vector<uint8_t> loadFirmware(const std::string &path) {
         throw std::runtime_error("firmware '" + path + "' has " + std::to_string(bytes.size()) + " bytes; 1 to " +
                                  std::to_string(ASSASIN_TCM_SIZE) + " fit the firmware memory");
     }
-    if (bytes.size() >= 4 && std::memcmp(bytes.data(), "\x7f"
-                                                       "ELF",
+    if (bytes.size() >= 4 && std::memcmp(bytes.data(),
+                                         "\x7f"
+                                         "ELF",
                                          4) == 0) {
         throw std::runtime_error("firmware '" + path + "' is an ELF file: give the flat binary (objcopy -O binary)");
     }
@@ -59,9 +60,11 @@ std::vector<uint8_t> loadFirmware(const std::string &path) {
 } // namespace
 
 Board::Board(const BoardOptions &options)
-    : options_(options), profile_(loadProfile(options.profile)), dram_(profile_.dram), xdma_(profile_.pcie, host_, function_),
+    : options_(options), profile_(loadProfile(options.profile)), dram_(profile_.dram),
+      xdma_(profile_.pcie, host_, function_),
       nand_(profile_, options.image, Soc::CHANNELS, Soc::WAYS, Soc::PHY_BYTES, options.format) {
-    console_ = std::make_unique<Console>(bar0_, options.console, options.socket.empty() ? "" : options.socket + ".console");
+    console_ =
+        std::make_unique<Console>(bar0_, options.console, options.socket.empty() ? "" : options.socket + ".console");
     started_ = hostTime();
 }
 
@@ -110,8 +113,8 @@ void Board::boot() {
 }
 
 bool Board::quiet() const {
-    return clocked_ >= settleUntil_ && !options_.neverSleep && soc_.asleep() && bar0_.idle() && dram_.idle() && xdma_.idle() &&
-           !(server_ && server_->busy());
+    return clocked_ >= settleUntil_ && !options_.neverSleep && soc_.asleep() && bar0_.idle() && dram_.idle() &&
+           xdma_.idle() && !(server_ && server_->busy());
 }
 
 void Board::serve() {

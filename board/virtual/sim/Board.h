@@ -23,41 +23,44 @@ namespace assasin {
 
 /// What the command line asks for.
 struct BoardOptions {
-    std::string image;        ///< directory of the NAND image
-    std::string profile;      ///< profile file
-    std::string firmware;     ///< flat binary for the TCM
-    std::string socket;       ///< the door; empty: none
-    std::string console;      ///< console log; empty: none
-    std::string status;       ///< status file kept up to date; empty: none
-    std::string stats;        ///< written once at the end; empty: none
-    std::string trace;        ///< FST file; empty: none
-    uint64_t traceFrom = 0;   ///< timebase
+    std::string image;      ///< directory of the NAND image
+    std::string profile;    ///< profile file
+    std::string firmware;   ///< flat binary for the TCM
+    std::string socket;     ///< the door; empty: none
+    std::string console;    ///< console log; empty: none
+    std::string status;     ///< status file kept up to date; empty: none
+    std::string stats;      ///< written once at the end; empty: none
+    std::string trace;      ///< FST file; empty: none
+    uint64_t traceFrom = 0; ///< timebase
     uint64_t traceTo = UINT64_MAX;
-    bool format = false;      ///< erase the medium first
+    bool format = false;             ///< erase the medium first
     uint64_t quitAfter = UINT64_MAX; ///< timebase at which the run ends
-    bool neverSleep = false; ///< clock the chip while it sleeps too: the same results, slowly
-    bool race = false;        ///< let simulated time run ahead when only a timer is due
+    bool neverSleep = false;         ///< clock the chip while it sleeps too: the same results, slowly
+    bool race = false;               ///< let simulated time run ahead when only a timer is due
 };
 
 /// The whole board: chip, models, door, and the loop that gives them time.
 ///
-/// A cycle: every model drives its wires, the chip settles at clock low, every model samples, the clock rises. Flash pins
-/// have no cycle between: what a package answers to this cycle's outputs is there at its rising edge, as in the channel's own tests. While the chip is
-/// asleep and nothing is in flight outside either, the clock stands still: the timebase jumps to the next NAND event, waits
-/// for a timer in real time, or the process waits in poll() for the visitor.
+/// A cycle: every model drives its wires, the chip settles at clock low, every model samples, the clock rises. Flash
+/// pins have no cycle between: what a package answers to this cycle's outputs is there at its rising edge, as in the
+/// channel's own tests. While the chip is asleep and nothing is in flight outside either, the clock stands still: the
+/// timebase jumps to the next NAND event, waits for a timer in real time, or the process waits in poll() for the
+/// visitor.
 class Board : private BarTarget {
   public:
     explicit Board(const BoardOptions &options);
     ~Board() override;
 
-    /// Boots the firmware, serves, and returns when `stop` is requested or options.quitAfter is reached. Throws NandViolation when the chip
-    /// breaks a rule of the flash packages, std::runtime_error on a protocol error on a port.
+    /// Boots the firmware, serves, and returns when `stop` is requested or options.quitAfter is reached. Throws
+    /// NandViolation when the chip breaks a rule of the flash packages, std::runtime_error on a protocol error on a
+    /// port.
     void run(const Stop &stop);
 
     /// State for the status and stats files.
     Status status() const;
 
-    /// Writes the status file (when there is one) with `state` ("booting", "serving", "stopped", "failed", "violation") and `message`.
+    /// Writes the status file (when there is one) with `state` ("booting", "serving", "stopped", "failed", "violation")
+    /// and `message`.
     void publish(const std::string &state, const std::string &message);
 
   private:
@@ -88,14 +91,14 @@ class Board : private BarTarget {
     std::vector<pollfd> fds_;
     int stopFd_ = -1;
 
-    uint64_t now_ = 0;          ///< timebase
-    uint64_t clocked_ = 0;      ///< cycles simulated
-    uint64_t settleUntil_ = 0;  ///< clocked_ value before which the chip's sleep output is not believed
-    uint64_t nextDrain_ = 0;    ///< clocked_ value of the next console drain
-    uint64_t drainEnd_ = 0;     ///< clocked_ value when the latest drain ended
-    double waited_ = 0;         ///< host seconds spent waiting
-    double started_ = 0;        ///< host time
-    double nextPublish_ = 0;    ///< host time
+    uint64_t now_ = 0;         ///< timebase
+    uint64_t clocked_ = 0;     ///< cycles simulated
+    uint64_t settleUntil_ = 0; ///< clocked_ value before which the chip's sleep output is not believed
+    uint64_t nextDrain_ = 0;   ///< clocked_ value of the next console drain
+    uint64_t drainEnd_ = 0;    ///< clocked_ value when the latest drain ended
+    double waited_ = 0;        ///< host seconds spent waiting
+    double started_ = 0;       ///< host time
+    double nextPublish_ = 0;   ///< host time
     bool tracing_ = false;
     std::string state_ = "booting";
     std::string message_;

@@ -15,9 +15,11 @@
 
 namespace assasin {
 
-/// The firmware's console: moves characters between the CTRL registers and a log file and the sockets of `assasin console`.
+/// The firmware's console: moves characters between the CTRL registers and a log file and the sockets of `assasin
+/// console`.
 ///
-/// A socket client receives what the log holds of the latest 4 KiB, then everything live; what it sends goes to the firmware.
+/// A socket client receives what the log holds of the latest 4 KiB, then everything live; what it sends goes to the
+/// firmware.
 class Console {
   public:
     /// @param logPath    log file, appended to; empty: none
@@ -27,11 +29,14 @@ class Console {
     Console(const Console &) = delete;
     Console &operator=(const Console &) = delete;
 
-    /// Starts taking what the firmware has printed, character by character through BAR0, until there is no more. `now` stamps lines.
+    /// Starts taking what the firmware has printed, character by character through BAR0, until there is no more. `now`
+    /// stamps lines.
     void drain(uint64_t now);
 
     /// A drain is under way.
-    bool draining() const { return draining_; }
+    bool draining() const {
+        return draining_;
+    }
 
     /// Admits and serves socket clients without blocking; input starts register writes.
     void poll(uint64_t now);
@@ -39,8 +44,12 @@ class Console {
     void waitOn(std::vector<pollfd> &fds) const;
 
     /// FW_STATE as of the last drain: [0] asleep, [1] stopped on a trap, [15:8] cause.
-    uint32_t firmwareState() const { return firmwareState_; }
-    uint32_t firmwarePc() const { return firmwarePc_; }
+    uint32_t firmwareState() const {
+        return firmwareState_;
+    }
+    uint32_t firmwarePc() const {
+        return firmwarePc_;
+    }
 
   private:
     void next();

@@ -51,8 +51,8 @@ std::string prepare(const std::string &directory, bool format) {
 
 } // namespace
 
-NandArray::NandArray(const Profile &profile, const std::string &directory, unsigned channels, unsigned ways, unsigned phyBytes,
-                     bool format)
+NandArray::NandArray(const Profile &profile, const std::string &directory, unsigned channels, unsigned ways,
+                     unsigned phyBytes, bool format)
     : part_(PartFile::load(profile.partFile)), timing_(part_, profile.nsPerCycle, phyBytes),
       image_(std::make_unique<NandImage>(prepare(directory, format), part_, channels, ways)) {
     const NandSetup setup{part_, timing_, *image_, faults_};

@@ -23,7 +23,8 @@ class NandArray {
     /// @param phyBytes bytes of a data beat
     /// @param format   start with an empty image, whatever is there
     /// Throws std::runtime_error when the image is held by another process, or fits another geometry.
-    NandArray(const Profile &profile, const std::string &directory, unsigned channels, unsigned ways, unsigned phyBytes, bool format);
+    NandArray(const Profile &profile, const std::string &directory, unsigned channels, unsigned ways, unsigned phyBytes,
+              bool format);
 
     /// One clock cycle of every channel; `ports` has one entry a channel. Throws NandViolation.
     void cycle(uint64_t now, PhyPort *ports) {
@@ -42,7 +43,9 @@ class NandArray {
         return next;
     }
 
-    const std::string &partName() const { return part_.name; }
+    const std::string &partName() const {
+        return part_.name;
+    }
 
   private:
     PartFile part_;

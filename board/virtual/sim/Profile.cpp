@@ -20,7 +20,8 @@ class Reader {
         } catch (const toml::parse_error &e) {
             std::ostringstream where;
             where << e.source().begin;
-            throw std::runtime_error("profile " + path + ": " + std::string(e.description()) + " (" + where.str() + ")");
+            throw std::runtime_error("profile " + path + ": " + std::string(e.description()) + " (" + where.str() +
+                                     ")");
         }
     }
 
@@ -58,7 +59,9 @@ class Reader {
     toml::table table_;
 };
 
-bool powerOfTwo(uint64_t v) { return v != 0 && (v & (v - 1)) == 0; }
+bool powerOfTwo(uint64_t v) {
+    return v != 0 && (v & (v - 1)) == 0;
+}
 
 } // namespace
 
@@ -68,10 +71,12 @@ Profile loadProfile(const std::string &path) {
     Profile p;
     p.name = file.stem().string();
     p.nsPerCycle = in.number("clock", "ns_per_cycle", 0.1, 1000);
-    p.partFile = (file.parent_path() / ".." / "parts" / (in.text("nand", "part") + ".toml")).lexically_normal().string();
+    p.partFile =
+        (file.parent_path() / ".." / "parts" / (in.text("nand", "part") + ".toml")).lexically_normal().string();
     p.dram.size = uint64_t(in.number("dram", "bytes", 1 << 20, 2147483648.0));
     if (!powerOfTwo(p.dram.size)) {
-        throw std::runtime_error(in.name("dram", "bytes") + " = " + std::to_string(p.dram.size) + ": must be a power of two");
+        throw std::runtime_error(in.name("dram", "bytes") + " = " + std::to_string(p.dram.size) +
+                                 ": must be a power of two");
     }
     p.dram.bytesPerCycle = in.number("dram", "bytes_per_cycle", 0.01, 64);
     p.dram.readLatency = uint32_t(in.number("dram", "latency_cycles", 1, 100000));

@@ -11,25 +11,26 @@
 class VerilatedFstC {}; // complete, so that the pointer to it can be destroyed
 #endif
 
-// Applies M to the number of every flash channel; the ASSASIN_ numbers come from config.json by the build (scripts/build-board).
-#define CHANNELS_1(M) M(0)
-#define CHANNELS_2(M) CHANNELS_1(M) M(1)
-#define CHANNELS_3(M) CHANNELS_2(M) M(2)
-#define CHANNELS_4(M) CHANNELS_3(M) M(3)
-#define CHANNELS_5(M) CHANNELS_4(M) M(4)
-#define CHANNELS_6(M) CHANNELS_5(M) M(5)
-#define CHANNELS_7(M) CHANNELS_6(M) M(6)
-#define CHANNELS_8(M) CHANNELS_7(M) M(7)
-#define CHANNELS_9(M) CHANNELS_8(M) M(8)
-#define CHANNELS_10(M) CHANNELS_9(M) M(9)
-#define CHANNELS_11(M) CHANNELS_10(M) M(10)
-#define CHANNELS_12(M) CHANNELS_11(M) M(11)
-#define CHANNELS_13(M) CHANNELS_12(M) M(12)
-#define CHANNELS_14(M) CHANNELS_13(M) M(13)
-#define CHANNELS_15(M) CHANNELS_14(M) M(14)
-#define CHANNELS_16(M) CHANNELS_15(M) M(15)
-#define PASTE(A, B) A##B
-#define CHANNELS_N(N, M) PASTE(CHANNELS_, N)(M)
+// Applies M to the number of every flash channel; the ASSASIN_ numbers come from config.json by the build
+// (scripts/build-board).
+#define CHANNELS_1(M)       M(0)
+#define CHANNELS_2(M)       CHANNELS_1(M) M(1)
+#define CHANNELS_3(M)       CHANNELS_2(M) M(2)
+#define CHANNELS_4(M)       CHANNELS_3(M) M(3)
+#define CHANNELS_5(M)       CHANNELS_4(M) M(4)
+#define CHANNELS_6(M)       CHANNELS_5(M) M(5)
+#define CHANNELS_7(M)       CHANNELS_6(M) M(6)
+#define CHANNELS_8(M)       CHANNELS_7(M) M(7)
+#define CHANNELS_9(M)       CHANNELS_8(M) M(8)
+#define CHANNELS_10(M)      CHANNELS_9(M) M(9)
+#define CHANNELS_11(M)      CHANNELS_10(M) M(10)
+#define CHANNELS_12(M)      CHANNELS_11(M) M(11)
+#define CHANNELS_13(M)      CHANNELS_12(M) M(12)
+#define CHANNELS_14(M)      CHANNELS_13(M) M(13)
+#define CHANNELS_15(M)      CHANNELS_14(M) M(14)
+#define CHANNELS_16(M)      CHANNELS_15(M) M(15)
+#define PASTE(A, B)         A##B
+#define CHANNELS_N(N, M)    PASTE(CHANNELS_, N)(M)
 #define FOR_EACH_CHANNEL(M) CHANNELS_N(ASSASIN_CHANNELS, M)
 
 namespace assasin {
@@ -68,7 +69,8 @@ void Soc::openTrace(const std::string &path) {
         throw std::runtime_error("cannot write the trace file '" + path + "'");
     }
 #else
-    throw std::runtime_error("--trace " + path + ": this assasin-board was built without waves; build one with scripts/build-board --trace");
+    throw std::runtime_error(
+        "--trace " + path + ": this assasin-board was built without waves; build one with scripts/build-board --trace");
 #endif
 }
 
@@ -81,11 +83,17 @@ void Soc::closeTrace() {
 #endif
 }
 
-void Soc::setReset(bool level) { top_->reset = level; }
+void Soc::setReset(bool level) {
+    top_->reset = level;
+}
 
-bool Soc::asleep() const { return top_->io_asleep; }
+bool Soc::asleep() const {
+    return top_->io_asleep;
+}
 
-uint64_t Soc::wakeAt() const { return top_->io_wakeAt; }
+uint64_t Soc::wakeAt() const {
+    return top_->io_wakeAt;
+}
 
 void Soc::settle(uint64_t timebase, Xdma &xdma) {
     VAssasinSoc &t = *top_;
@@ -210,14 +218,14 @@ void Soc::settle(uint64_t timebase, Xdma &xdma) {
     xdma.c2hBypass.ctl = t.io_c2h_ctl;
     xdma.irq.req = t.io_irq_req;
 
-#define SAMPLE_FLASH(N)                                                                                                          \
-    flash[N].ceN = t.io_flash_##N##_ceN | ~WAY_MASK;                                                                             \
-    flash[N].cle = t.io_flash_##N##_cle;                                                                                         \
-    flash[N].ale = t.io_flash_##N##_ale;                                                                                         \
-    flash[N].we = t.io_flash_##N##_we;                                                                                           \
-    flash[N].dqOutValid = t.io_flash_##N##_dqOutValid;                                                                           \
-    flash[N].dqOut = t.io_flash_##N##_dqOut;                                                                                     \
-    flash[N].re = t.io_flash_##N##_re;                                                                                           \
+#define SAMPLE_FLASH(N)                                                                                                \
+    flash[N].ceN = t.io_flash_##N##_ceN | ~WAY_MASK;                                                                   \
+    flash[N].cle = t.io_flash_##N##_cle;                                                                               \
+    flash[N].ale = t.io_flash_##N##_ale;                                                                               \
+    flash[N].we = t.io_flash_##N##_we;                                                                                 \
+    flash[N].dqOutValid = t.io_flash_##N##_dqOutValid;                                                                 \
+    flash[N].dqOut = t.io_flash_##N##_dqOut;                                                                           \
+    flash[N].re = t.io_flash_##N##_re;                                                                                 \
     flash[N].wpN = t.io_flash_##N##_wpN;
     FOR_EACH_CHANNEL(SAMPLE_FLASH)
 #undef SAMPLE_FLASH
@@ -231,9 +239,9 @@ void Soc::settle(uint64_t timebase, Xdma &xdma) {
 
 void Soc::edge() {
     VAssasinSoc &t = *top_;
-#define DRIVE_FLASH(N)                                                                                                           \
-    t.io_flash_##N##_dqInValid = flash[N].dqInValid;                                                                             \
-    t.io_flash_##N##_dqIn = static_cast<decltype(t.io_flash_##N##_dqIn + 0)>(flash[N].dqIn);                                     \
+#define DRIVE_FLASH(N)                                                                                                 \
+    t.io_flash_##N##_dqInValid = flash[N].dqInValid;                                                                   \
+    t.io_flash_##N##_dqIn = static_cast<decltype(t.io_flash_##N##_dqIn + 0)>(flash[N].dqIn);                           \
     t.io_flash_##N##_rbN = static_cast<decltype(t.io_flash_##N##_rbN + 0)>(flash[N].rbN & WAY_MASK);
     FOR_EACH_CHANNEL(DRIVE_FLASH)
 #undef DRIVE_FLASH

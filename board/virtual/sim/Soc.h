@@ -32,7 +32,8 @@ class Soc {
     Soc(const Soc &) = delete;
     Soc &operator=(const Soc &) = delete;
 
-    /// Starts writing waves to FST file `path`; two time units a cycle of the timebase. Throws std::runtime_error in a build without tracing.
+    /// Starts writing waves to FST file `path`; two time units a cycle of the timebase. Throws std::runtime_error in a
+    /// build without tracing.
     void openTrace(const std::string &path);
     void closeTrace();
 
@@ -41,7 +42,8 @@ class Soc {
     AxiLiteWires bar0;
     PhyPort flash[MAX_CHANNELS];
 
-    /// First half of a cycle: applies the models' halves (all but the flash pins) and `timebase` at clock low, settles, and shows the chip's halves.
+    /// First half of a cycle: applies the models' halves (all but the flash pins) and `timebase` at clock low, settles,
+    /// and shows the chip's halves.
     void settle(uint64_t timebase, Xdma &xdma);
 
     /// Second half: applies the flash pins that the packages made of this cycle's outputs, then the rising edge.

@@ -30,15 +30,23 @@ std::string quoted(const std::string &text) {
 /// Builds one flat JSON object.
 class Object {
   public:
-    void add(const char *key, const std::string &value) { raw(key, quoted(value)); }
-    void add(const char *key, bool value) { raw(key, value ? "true" : "false"); }
-    void add(const char *key, uint64_t value) { raw(key, std::to_string(value)); }
+    void add(const char *key, const std::string &value) {
+        raw(key, quoted(value));
+    }
+    void add(const char *key, bool value) {
+        raw(key, value ? "true" : "false");
+    }
+    void add(const char *key, uint64_t value) {
+        raw(key, std::to_string(value));
+    }
     void add(const char *key, double value) {
         char text[32];
         std::snprintf(text, sizeof text, "%.3f", value);
         raw(key, text);
     }
-    std::string text() const { return "{\n" + body_ + "\n}\n"; }
+    std::string text() const {
+        return "{\n" + body_ + "\n}\n";
+    }
 
   private:
     void raw(const char *key, const std::string &value) {

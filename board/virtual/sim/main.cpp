@@ -65,13 +65,20 @@ uint64_t number(const char *option, const char *text) {
 assasin::BoardOptions parse(int argc, char **argv) {
     enum { FORMAT = 256, RACE, NEVER_SLEEP };
     static const option options[] = {
-        {"image", required_argument, nullptr, 'i'},      {"profile", required_argument, nullptr, 'p'},
-        {"firmware", required_argument, nullptr, 'f'},   {"socket", required_argument, nullptr, 's'},
-        {"console", required_argument, nullptr, 'c'},    {"status", required_argument, nullptr, 'S'},
-        {"stats", required_argument, nullptr, 'j'},      {"trace", required_argument, nullptr, 't'},
-        {"trace-from", required_argument, nullptr, 'a'}, {"trace-to", required_argument, nullptr, 'z'},
-        {"quit-after", required_argument, nullptr, 'q'}, {"format", no_argument, nullptr, FORMAT},
-        {"race", no_argument, nullptr, RACE},            {"never-sleep", no_argument, nullptr, NEVER_SLEEP},
+        {"image", required_argument, nullptr, 'i'},
+        {"profile", required_argument, nullptr, 'p'},
+        {"firmware", required_argument, nullptr, 'f'},
+        {"socket", required_argument, nullptr, 's'},
+        {"console", required_argument, nullptr, 'c'},
+        {"status", required_argument, nullptr, 'S'},
+        {"stats", required_argument, nullptr, 'j'},
+        {"trace", required_argument, nullptr, 't'},
+        {"trace-from", required_argument, nullptr, 'a'},
+        {"trace-to", required_argument, nullptr, 'z'},
+        {"quit-after", required_argument, nullptr, 'q'},
+        {"format", no_argument, nullptr, FORMAT},
+        {"race", no_argument, nullptr, RACE},
+        {"never-sleep", no_argument, nullptr, NEVER_SLEEP},
         {"help", no_argument, nullptr, 'h'},
         {nullptr, 0, nullptr, 0},
     };

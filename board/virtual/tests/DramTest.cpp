@@ -179,7 +179,8 @@ TEST(Dram, RandomTrafficKeepsContentsAndOrder) {
                 writeIds.push_back(w.awId);
                 writesAddressed++;
             }
-            if (toRead + toWrite == 0 && !w.arValid && !w.awValid && reads.empty() && writes.empty() && answers.empty()) {
+            if (toRead + toWrite == 0 && !w.arValid && !w.awValid && reads.empty() && writes.empty() &&
+                answers.empty()) {
                 break;
             }
         }

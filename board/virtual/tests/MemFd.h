@@ -30,11 +30,19 @@ class MemFd {
     MemFd(const MemFd &) = delete;
     MemFd &operator=(const MemFd &) = delete;
 
-    int fd() const { return fd_; }
+    int fd() const {
+        return fd_;
+    }
     /// A duplicate for an owner that closes it.
-    int dupFd() const { return dup(fd_); }
-    uint8_t *bytes() { return bytes_; }
-    size_t size() const { return size_; }
+    int dupFd() const {
+        return dup(fd_);
+    }
+    uint8_t *bytes() {
+        return bytes_;
+    }
+    size_t size() const {
+        return size_;
+    }
 
   private:
     size_t size_;

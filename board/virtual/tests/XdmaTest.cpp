@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The XDMA endpoint against a chip made of the DRAM model: descriptors through the bypass ports, registers through AXI4-Lite.
+// The XDMA endpoint against a chip made of the DRAM model: descriptors through the bypass ports, registers through
+// AXI4-Lite.
 #include "xdma/Xdma.h"
 
 #include <cstring>

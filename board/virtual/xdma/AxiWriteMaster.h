@@ -10,14 +10,14 @@
 
 namespace assasin {
 
-/// Turns byte ranges into AXI4 write bursts: 64-bit beats, aligned addresses, strobes on the first and last beat, no burst across a
-/// 4 KiB boundary. Drives AW, W and B of the wires.
+/// Turns byte ranges into AXI4 write bursts: 64-bit beats, aligned addresses, strobes on the first and last beat, no
+/// burst across a 4 KiB boundary. Drives AW, W and B of the wires.
 class AxiWriteMaster {
   public:
     /// What became of one pushed range.
     struct Done {
-        uint8_t resp;  ///< worst response of its bursts
-        uint32_t tag;  ///< as pushed
+        uint8_t resp; ///< worst response of its bursts
+        uint32_t tag; ///< as pushed
     };
 
     /// Queues `size` (at least 1) bytes for device address `addr`.
@@ -28,10 +28,14 @@ class AxiWriteMaster {
     /// Takes the transfers of a cycle. Returns true and fills `done` when a range has been answered.
     bool sample(const Axi4Wires &wires, Done &done);
 
-    bool idle() const { return bursts_.empty() && answers_.empty(); }
+    bool idle() const {
+        return bursts_.empty() && answers_.empty();
+    }
 
     /// Bytes not yet sent.
-    size_t backlog() const { return backlog_; }
+    size_t backlog() const {
+        return backlog_;
+    }
 
   private:
     struct Burst {

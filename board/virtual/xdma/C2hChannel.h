@@ -9,11 +9,12 @@
 
 namespace assasin {
 
-/// Card to host: AXI4 reads from the chip, then posted PCIe writes, all in order. A posted write that hits no host memory is dropped
-/// (nothing on PCIe tells the sender); HostMemory counts it.
+/// Card to host: AXI4 reads from the chip, then posted PCIe writes, all in order. A posted write that hits no host
+/// memory is dropped (nothing on PCIe tells the sender); HostMemory counts it.
 class C2hChannel : public DmaChannel {
   public:
-    C2hChannel(const PcieParams &pcie, HostMemory &host) : DmaChannel(1, pcie, host) {}
+    C2hChannel(const PcieParams &pcie, HostMemory &host) : DmaChannel(1, pcie, host) {
+    }
 
     /// Drives AR and R of the port.
     void drive(Axi4Wires &wires) const;

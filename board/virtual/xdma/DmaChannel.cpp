@@ -10,7 +10,8 @@ constexpr unsigned STS_DONE = 1u << 3; ///< of the channel status port: a descri
 } // namespace
 
 DmaChannel::DmaChannel(unsigned target, const PcieParams &pcie, HostMemory &host)
-    : pcie_(pcie), host_(host), link_(pcie.bytesPerCycle), target_(target) {}
+    : pcie_(pcie), host_(host), link_(pcie.bytesPerCycle), target_(target) {
+}
 
 uint32_t DmaChannel::read(uint32_t offset) {
     const uint32_t status = status_ | (unfinished_ > 0 ? uint32_t(STATUS_BUSY) : 0);

@@ -11,11 +11,11 @@ namespace assasin {
 
 /// Timing of the PCIe link as the DMA engine sees it, from the profile.
 struct PcieParams {
-    double bytesPerCycle = 8.0;     ///< payload, each direction
-    uint32_t readLatency = 500;     ///< cycles from a read request to its first data
-    uint32_t writeLatency = 250;    ///< cycles from the link to host memory
-    uint32_t maxReadRequest = 512;  ///< bytes, a power of two
-    uint32_t maxPayload = 256;      ///< bytes, a power of two
+    double bytesPerCycle = 8.0;    ///< payload, each direction
+    uint32_t readLatency = 500;    ///< cycles from a read request to its first data
+    uint32_t writeLatency = 250;   ///< cycles from the link to host memory
+    uint32_t maxReadRequest = 512; ///< bytes, a power of two
+    uint32_t maxPayload = 256;     ///< bytes, a power of two
 };
 
 /// One direction's descriptor bypass port (the IP's half: ready and sts).
@@ -41,11 +41,11 @@ class DmaChannel {
         STATUS_COMPLETED = 1u << 2,
         STATUS_INVALID_LENGTH = 1u << 5,
         STATUS_IDLE_STOPPED = 1u << 6,
-        STATUS_READ_UR = 1u << 9,        ///< H2C: the host answered a read with "unsupported request"
-        STATUS_READ_DECODE = 1u << 9,    ///< C2H: AXI decode error
-        STATUS_READ_SLAVE = 1u << 10,    ///< C2H: AXI slave error
-        STATUS_WRITE_DECODE = 1u << 14,  ///< H2C: AXI decode error
-        STATUS_WRITE_SLAVE = 1u << 15,   ///< H2C: AXI slave error
+        STATUS_READ_UR = 1u << 9,       ///< H2C: the host answered a read with "unsupported request"
+        STATUS_READ_DECODE = 1u << 9,   ///< C2H: AXI decode error
+        STATUS_READ_SLAVE = 1u << 10,   ///< C2H: AXI slave error
+        STATUS_WRITE_DECODE = 1u << 14, ///< H2C: AXI decode error
+        STATUS_WRITE_SLAVE = 1u << 15,  ///< H2C: AXI slave error
     };
 
     /// @param target 0 host to card, 1 card to host
@@ -57,16 +57,24 @@ class DmaChannel {
     void write(uint32_t offset, uint32_t value);
 
     /// The channel wants its interrupt line high: an event that its mask enables is in the status register.
-    bool interrupt() const { return (status_ & interruptMask_ & ~uint32_t(STATUS_BUSY)) != 0; }
+    bool interrupt() const {
+        return (status_ & interruptMask_ & ~uint32_t(STATUS_BUSY)) != 0;
+    }
 
     void driveBypass(BypassWires &wires) const;
     void sampleBypass(const BypassWires &wires);
 
     /// No descriptor is in work and no status pulse is owed.
-    virtual bool idle() const { return queue_.empty() && unfinished_ == 0 && pulses_ == 0; }
+    virtual bool idle() const {
+        return queue_.empty() && unfinished_ == 0 && pulses_ == 0;
+    }
 
-    uint64_t bytes() const { return bytes_; }
-    uint64_t descriptors() const { return descriptors_; }
+    uint64_t bytes() const {
+        return bytes_;
+    }
+    uint64_t descriptors() const {
+        return descriptors_;
+    }
 
   protected:
     struct Descriptor {
@@ -77,7 +85,9 @@ class DmaChannel {
 
     /// Marks the oldest unfinished descriptor done.
     void finish();
-    void flag(uint32_t statusBits) { status_ |= statusBits; }
+    void flag(uint32_t statusBits) {
+        status_ |= statusBits;
+    }
 
     const PcieParams pcie_;
     HostMemory &host_;

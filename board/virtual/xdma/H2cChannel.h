@@ -11,7 +11,9 @@ namespace assasin {
 /// Host to card: PCIe reads, pipelined and in order, then AXI4 writes into the chip.
 class H2cChannel : public DmaChannel {
   public:
-    H2cChannel(const PcieParams &pcie, HostMemory &host, AxiWriteMaster &writer) : DmaChannel(0, pcie, host), writer_(writer) {}
+    H2cChannel(const PcieParams &pcie, HostMemory &host, AxiWriteMaster &writer)
+        : DmaChannel(0, pcie, host), writer_(writer) {
+    }
 
     /// Advances the read side by one cycle.
     void step(uint64_t now);
@@ -20,7 +22,8 @@ class H2cChannel : public DmaChannel {
     void written(const AxiWriteMaster::Done &done);
 
   private:
-    static constexpr uint32_t MAX_IN_FLIGHT = 16384; ///< bytes requested and not yet sent on, as the IP's data buffer holds
+    static constexpr uint32_t MAX_IN_FLIGHT =
+        16384; ///< bytes requested and not yet sent on, as the IP's data buffer holds
 
     struct Request {
         uint64_t host;

@@ -8,31 +8,40 @@
 
 namespace assasin {
 
-/// The IP's interrupt block (0x2000): 16 user interrupts and the DMA channels' own, each with an enable and an MSI-X vector number.
+/// The IP's interrupt block (0x2000): 16 user interrupts and the DMA channels' own, each with an enable and an MSI-X
+/// vector number.
 class XdmaInterrupts {
   public:
     static constexpr unsigned USER_INTERRUPTS = 16;
     static constexpr unsigned CHANNELS = 2;
 
-    explicit XdmaInterrupts(PciFunction &function) : function_(function) {}
+    explicit XdmaInterrupts(PciFunction &function) : function_(function) {
+    }
 
     uint32_t read(uint32_t offset) const;
     void write(uint32_t offset, uint32_t value);
 
     /// The acknowledge bits of this cycle.
-    uint16_t ack() const { return ack_; }
+    uint16_t ack() const {
+        return ack_;
+    }
 
     /// Takes this cycle's user requests and channel interrupt lines.
     ///
-    /// With MSI-X a request that rises while enabled sends one message and is acknowledged in the next cycle. With INTx the
-    /// line follows the requests; a bit is acknowledged after it rose and again after it fell. A request that is not enabled waits.
+    /// With MSI-X a request that rises while enabled sends one message and is acknowledged in the next cycle. With INTx
+    /// the line follows the requests; a bit is acknowledged after it rose and again after it fell. A request that is
+    /// not enabled waits.
     void sample(uint16_t userRequest, uint32_t channelRequest);
 
     /// A request would make something happen that has not happened yet.
-    bool idle() const { return ack_ == 0; }
+    bool idle() const {
+        return ack_ == 0;
+    }
 
   private:
-    static uint32_t vectorOf(const std::array<uint32_t, 4> &map, unsigned i) { return map[i / 4] >> (8 * (i % 4)) & 0x1F; }
+    static uint32_t vectorOf(const std::array<uint32_t, 4> &map, unsigned i) {
+        return map[i / 4] >> (8 * (i % 4)) & 0x1F;
+    }
 
     PciFunction &function_;
     uint32_t userEnable_ = 0;

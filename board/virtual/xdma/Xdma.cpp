@@ -4,7 +4,8 @@
 namespace assasin {
 
 Xdma::Xdma(const PcieParams &pcie, HostMemory &host, PciFunction &function)
-    : function_(function), h2c_(pcie, host, writer_), c2h_(pcie, host), interrupts_(function) {}
+    : function_(function), h2c_(pcie, host, writer_), c2h_(pcie, host), interrupts_(function) {
+}
 
 uint32_t Xdma::readRegister(uint32_t offset) {
     offset &= BOARD_BAR_SIZE - 4;
@@ -156,8 +157,8 @@ void Xdma::sampleRegs() {
 }
 
 bool Xdma::idle() const {
-    return writer_.idle() && h2c_.idle() && c2h_.idle() && interrupts_.idle() && !haveAddress_ && !haveData_ && !answerWrite_ &&
-           !answerRead_;
+    return writer_.idle() && h2c_.idle() && c2h_.idle() && interrupts_.idle() && !haveAddress_ && !haveData_ &&
+           !answerWrite_ && !answerRead_;
 }
 
 } // namespace assasin

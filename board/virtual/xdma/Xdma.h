@@ -22,10 +22,10 @@ struct IrqWires {
 
 /// The XDMA IP with one H2C and one C2H memory-mapped channel in descriptor bypass mode.
 ///
-/// Its registers (PG195: H2C 0x0000, C2H 0x1000, IRQ 0x2000, configuration 0x3000, SGDMA 0x4000/0x5000/0x6000, MSI-X 0x8000) are
-/// reached by the host through BAR1 and by the chip through the IP's AXI4-Lite slave port. The SGDMA engines (descriptors
-/// fetched from host memory) identify themselves and keep their address registers, and start nothing: a channel in bypass
-/// mode takes descriptors from its port only.
+/// Its registers (PG195: H2C 0x0000, C2H 0x1000, IRQ 0x2000, configuration 0x3000, SGDMA 0x4000/0x5000/0x6000, MSI-X
+/// 0x8000) are reached by the host through BAR1 and by the chip through the IP's AXI4-Lite slave port. The SGDMA
+/// engines (descriptors fetched from host memory) identify themselves and keep their address registers, and start
+/// nothing: a channel in bypass mode takes descriptors from its port only.
 class Xdma {
   public:
     Xdma(const PcieParams &pcie, HostMemory &host, PciFunction &function);
@@ -51,10 +51,16 @@ class Xdma {
     bool idle() const;
 
     /// Bytes written into the chip by the board's own loader share the IP's port.
-    AxiWriteMaster &writer() { return writer_; }
+    AxiWriteMaster &writer() {
+        return writer_;
+    }
 
-    const H2cChannel &h2c() const { return h2c_; }
-    const C2hChannel &c2h() const { return c2h_; }
+    const H2cChannel &h2c() const {
+        return h2c_;
+    }
+    const C2hChannel &c2h() const {
+        return c2h_;
+    }
 
   private:
     void sampleRegs();

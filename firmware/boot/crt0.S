@@ -11,12 +11,14 @@ _start:
     .option pop
     la      t0, __bss_start
     la      t1, __bss_end
+    /* The linker script rounds bss to 64 bytes. */
 1:  bgeu    t0, t1, 2f
-    sw      zero, 0(t0)
-    sw      zero, 4(t0)
-    sw      zero, 8(t0)
-    sw      zero, 12(t0)
-    addi    t0, t0, 16
+    .set    offset, 0
+    .rept   16
+    sw      zero, offset(t0)
+    .set    offset, offset + 4
+    .endr
+    addi    t0, t0, 64
     j       1b
 2:  call    main
     unimp

@@ -57,7 +57,8 @@ void firmware_boot(void) {
     if (fault != NULL) {
         console_printf("drive: no namespace: %s\n", fault);
     } else {
-        console_printf("drive: %u blocks of %u B (%u MiB)\n", ftl.lbas, PAGE_SIZE, (uint32_t)((uint64_t)ftl.lbas * PAGE_SIZE >> 20));
+        console_printf("drive: %u blocks of %u B (%u MiB)\n", ftl.lbas, PAGE_SIZE,
+                       (uint32_t)((uint64_t)ftl.lbas * PAGE_SIZE >> 20));
     }
     nvme_commands_init();
     admin_init();
@@ -66,7 +67,8 @@ void firmware_boot(void) {
     scomp_init();
     sys_write(SYS_EVENT_ENABLE, EVENTS_ALL);
     controller_init();
-    console_printf("boot: %u cycles awake and asleep, %u of the processor's\n", (uint32_t)(time_now() - t_start), hal_cycle() - start);
+    console_printf("boot: %u cycles awake and asleep, %u of the processor's\n", (uint32_t)(time_now() - t_start),
+                   hal_cycle() - start);
 }
 
 /** One round: handle what is pending, or sleep until something is. */

@@ -1,7 +1,8 @@
 /*
- * Checkpoints. Superblock 0 holds two root blocks that take root records in turn; then come two areas of superblocks in which the
- * changed map pages, directory pages and the superblock table are appended. When an area cannot take the next checkpoint, or may hold
- * pages of an interrupted one, everything goes to the other area, erased first. The root record is written last.
+ * Checkpoints. Superblock 0 holds two root blocks that take root records in turn; then come two areas of superblocks in
+ * which the changed map pages, directory pages and the superblock table are appended. When an area cannot take the next
+ * checkpoint, or may hold pages of an interrupted one, everything goes to the other area, erased first. The root record
+ * is written last.
  */
 #include "ftl/checkpoint.h"
 
@@ -38,7 +39,8 @@ void checkpoint_layout(void) {
     }
     cp.root_block[1] = cursor_ppa(&c);
     uint32_t lbas_max = sb.count > MAP_MAX_LBAS / sb.pages ? MAP_MAX_LBAS : sb.count * sb.pages;
-    cp.full_pages = lbas_max / MAP_ENTRIES + 1 + (lbas_max >> MAP_DIR_BITS) + 1 + (sb.count + TABLE_PER_PAGE - 1) / TABLE_PER_PAGE;
+    cp.full_pages =
+        lbas_max / MAP_ENTRIES + 1 + (lbas_max >> MAP_DIR_BITS) + 1 + (sb.count + TABLE_PER_PAGE - 1) / TABLE_PER_PAGE;
     /* Room for one full checkpoint and a quarter more in small ones. */
     uint32_t want = cp.full_pages + cp.full_pages / 4 + 16;
     cp.area_sbs = (want + sb.pages - 1) / sb.pages;
@@ -84,7 +86,7 @@ static struct {
     bool root_pending; /**< the root record or its block's erase is in flight */
     uint32_t erase_sb; /**< next superblock of the area to erase, counted from its start */
     uint32_t in_flight;
-    uint32_t index;   /**< progress inside the step */
+    uint32_t index;    /**< progress inside the step */
     uint32_t scan_top; /**< progress when the dirty list is incomplete */
 } run;
 

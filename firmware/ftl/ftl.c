@@ -6,7 +6,7 @@
 
 struct ftl_state ftl;
 
-#define HASH 256u
+#define HASH      256u
 #define MAX_TRIES 3u
 
 static struct ftl_write *inflight[HASH];
@@ -28,7 +28,8 @@ static void next_erased(struct sb_erase *e, bool ok) {
         console_printf("ftl: superblock %u retired: erase failed\n", e->sb);
         superblock_set_state(e->sb, SB_BAD);
         ftl.next = SB_NONE;
-        /* Recovery would look for the log in the retired superblock: a checkpoint moves the start of the log behind it. */
+        /* Recovery would look for the log in the retired superblock: a checkpoint moves the start of the log behind it.
+         */
         ftl.retired = true;
         ftl_checkpoint(&reclaim_checkpoint);
     }
@@ -192,8 +193,8 @@ static void start(struct ftl_write *w) {
 }
 
 void ftl_write(struct ftl_write *w) {
-    /* Two writes to one LBA in flight could complete in either order while their sequence numbers say the first loses: one at a time,
-     * oldest first. The chain is kept oldest first for that. */
+    /* Two writes to one LBA in flight could complete in either order while their sequence numbers say the first loses:
+     * one at a time, oldest first. The chain is kept oldest first for that. */
     w->tries = 0;
     w->chain = NULL;
     w->blocked = 0;
@@ -302,7 +303,8 @@ static void trim_programmed(struct nand_op *op, uint32_t status) {
         }
         return;
     }
-    /* The record must outlive its superblock's other pages until the next checkpoint: until then nothing is reclaimed anyway. */
+    /* The record must outlive its superblock's other pages until the next checkpoint: until then nothing is reclaimed
+     * anyway. */
     nand_op_put(op);
     trim_apply(t);
 }
@@ -316,7 +318,8 @@ static void trim_program(struct ftl_trim *t) {
     uint32_t ppa = t->op != NULL ? ftl_alloc(&seq, &full) : 0;
     if (ppa == 0) {
         if (t->op != NULL && full) {
-            /* No page is left for the record: a checkpoint makes the trim durable instead, so that a full drive can be emptied. */
+            /* No page is left for the record: a checkpoint makes the trim durable instead, so that a full drive can be
+             * emptied. */
             nand_op_put(t->op);
             t->unlogged = true;
             trim_apply(t);

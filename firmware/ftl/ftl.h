@@ -2,8 +2,8 @@
  * @file
  * Flash translation layer: page-mapped, log-structured over superblocks.
  *
- * A write is durable when it completes: every page carries its LPA and a sequence number in the spare area, and boot rolls the map
- * forward from the last checkpoint through them. Sequence numbers follow allocation order without gaps.
+ * A write is durable when it completes: every page carries its LPA and a sequence number in the spare area, and boot
+ * rolls the map forward from the last checkpoint through them. Sequence numbers follow allocation order without gaps.
  */
 #ifndef ASSASIN_FW_FTL_H
 #define ASSASIN_FW_FTL_H
@@ -54,12 +54,12 @@ struct ftl_state {
     uint32_t next;   /**< opened ahead, SB_NONE */
     bool next_ready; /**< its erase has ended */
     struct sb_erase erase;
-    uint32_t seq;       /**< of the next page allocated */
-    uint32_t in_flight; /**< programs of user pages */
-    bool clean;         /**< the newest root says that nothing was written since */
-    bool changed;       /**< something was written since the last checkpoint */
-    bool reclaim;       /**< a checkpoint is on its way because no superblock is free */
-    bool retired;       /**< a superblock went bad: checkpoint before the log goes on */
+    uint32_t seq;        /**< of the next page allocated */
+    uint32_t in_flight;  /**< programs of user pages */
+    bool clean;          /**< the newest root says that nothing was written since */
+    bool changed;        /**< something was written since the last checkpoint */
+    bool reclaim;        /**< a checkpoint is on its way because no superblock is free */
+    bool retired;        /**< a superblock went bad: checkpoint before the log goes on */
     uint32_t busy_slice; /**< a trim has work for ftl_work */
 };
 extern struct ftl_state ftl;
@@ -76,8 +76,8 @@ void ftl_exclusive(struct ftl_exclusive *x);
 void ftl_exclusive_end(struct ftl_exclusive *x, enum ftl_status status);
 
 /**
- * A trim: unmaps ranges durably. The owner puts `count` ranges (first LBA, blocks: two words each, within capacity) at DRAM_TRIM + 8
- * from trim.prepare, which runs when the record buffer is the owner's.
+ * A trim: unmaps ranges durably. The owner puts `count` ranges (first LBA, blocks: two words each, within capacity) at
+ * DRAM_TRIM + 8 from trim.prepare, which runs when the record buffer is the owner's.
  */
 struct ftl_trim {
     struct ftl_exclusive x;
@@ -118,7 +118,8 @@ void checkpoint_mark_dirty_run(struct ftl_exclusive *x);
 void ftl_reclaim(void);
 /** Wait (boot only) until `*flag` is false, handling flash completions. */
 void ftl_boot_wait(const volatile bool *flag);
-/** Load the newest root and roll forward. NULL, or what is wrong. `*blank` when there is no root and the root blocks are erased. */
+/** Load the newest root and roll forward. NULL, or what is wrong. `*blank` when there is no root and the root blocks
+ * are erased. */
 const char *recover_mount(bool *blank);
 /** Epoch for a new format: behind that of whatever root record the medium holds. */
 uint32_t recover_epoch(void);

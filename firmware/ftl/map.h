@@ -2,10 +2,11 @@
  * @file
  * Logical to physical map, in DRAM.
  *
- * Three levels: a top table in TCM (one entry for 2^20 pages), directory pages (1,024 map pages each) and map pages (1,024 entries
- * each), the lower two made on demand. An entry is the physical page address `channel << 28 | way << 24 | row`; 0 means never written,
- * which is unambiguous because superblock 0 holds no user data. A directory page is 8 KiB: first 1,024 DRAM addresses of map pages
- * (bit 0: changed since the checkpoint), then 1,024 physical addresses of their checkpointed copies.
+ * Three levels: a top table in TCM (one entry for 2^20 pages), directory pages (1,024 map pages each) and map pages
+ * (1,024 entries each), the lower two made on demand. An entry is the physical page address `channel << 28 | way << 24
+ * | row`; 0 means never written, which is unambiguous because superblock 0 holds no user data. A directory page is 8
+ * KiB: first 1,024 DRAM addresses of map pages (bit 0: changed since the checkpoint), then 1,024 physical addresses of
+ * their checkpointed copies.
  */
 #ifndef ASSASIN_FW_MAP_H
 #define ASSASIN_FW_MAP_H
@@ -45,7 +46,8 @@ extern struct map_state map;
 
 void map_init(void);
 
-/** DRAM address of the map page that covers `lba`; the zero page when there is none (all entries then read as never written). */
+/** DRAM address of the map page that covers `lba`; the zero page when there is none (all entries then read as never
+ * written). */
 static inline uint32_t map_page(uint32_t lba) {
     uint32_t dir = map.top[lba >> MAP_DIR_BITS].addr;
     if (dir == 0) {

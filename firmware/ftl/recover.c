@@ -78,10 +78,16 @@ static bool root_good(void) {
     return crc == hal_read(DRAM_ROOT + 4);
 }
 
-/** Pages of root block `which` that are not blank: they are written in order, so halving the block finds the border. */
+/** Pages of root block `which` that are not blank: they are written in order, so doubling and then halving find the
+ * border. */
 static uint32_t root_count(uint32_t which) {
     uint32_t lo = 0;
-    uint32_t hi = nand_geo.pages;
+    uint32_t hi = 1;
+    while (hi <= nand_geo.pages && !blank(root_read(which, hi - 1))) {
+        lo = hi;
+        hi *= 2;
+    }
+    hi = hi <= nand_geo.pages ? hi - 1 : nand_geo.pages;
     while (lo < hi) {
         uint32_t mid = (lo + hi) / 2;
         if (blank(root_read(which, mid))) {
@@ -146,8 +152,9 @@ static const char *root_load(bool *clean) {
     uint32_t block_pages = root_get();
     if (units != (nand_geo.channels | nand_geo.ways << 8 | nand_geo.luns << 16 | nand_geo.planes << 24) ||
         blocks != nand_geo.blocks || block_pages != nand_geo.pages) {
-        console_printf("ftl: the medium was formatted for %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages\n",
-                       units & 0xff, units >> 8 & 0xff, units >> 16 & 0xff, units >> 24, blocks, block_pages);
+        console_printf(
+            "ftl: the medium was formatted for %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages\n",
+            units & 0xff, units >> 8 & 0xff, units >> 16 & 0xff, units >> 24, blocks, block_pages);
         return "medium of another geometry: start with the right one or format it";
     }
     uint32_t lbas = root_get();
@@ -242,17 +249,18 @@ static void trim_apply(uint32_t ppa) {
 }
 
 struct roll {
-    uint32_t seq;     /**< expected next */
-    uint32_t applied; /**< pages of the log found */
-    uint32_t misses;  /**< pages in a row that are not the log's */
-    bool ragged;      /**< a page of the log behind one that is not, or one that is neither blank nor the log's */
+    uint32_t seq;          /**< expected next */
+    uint32_t applied;      /**< pages of the log found */
+    uint32_t misses;       /**< pages in a row that are not the log's */
+    bool ragged;           /**< a page of the log behind one that is not, or one that is neither blank nor the log's */
     struct sb_cursor tail; /**< first page of the latest row of misses */
     uint32_t tail_seq;
 };
 
 /**
- * Read the pages of superblock `n` from `position` on. Every way programs in order, so a full round over the ways without a page of the
- * log proves the end; then false, else true: the log may go on in the next superblock.
+ * Read the pages of superblock `n` from `position` on. Every way programs in order, so one page of every way that is not
+ * the log's proves the end, and any two rounds' worth of pages holds a whole round. Then false, else true: the log may
+ * go on in the next superblock.
  */
 static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     uint32_t width = nand_geo.channels * nand_geo.ways;
@@ -287,14 +295,15 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
             r->ragged |= !blank(p);
             r->misses++;
         }
-        if (r->misses >= width) {
+        if (r->misses >= 2 * width) {
             return false;
         }
     }
     return true;
 }
 
-/** Follow the log from the checkpoint on and leave ftl.cur and ftl.seq where it ends. Returns false when its end is ragged. */
+/** Follow the log from the checkpoint on and leave ftl.cur and ftl.seq where it ends. Returns false when its end is
+ * ragged. */
 static bool roll_forward(uint32_t *applied) {
     struct roll r = {.seq = cp.log.seq};
     bool more = true;

@@ -33,6 +33,16 @@ uint32_t superblock_pick(void) {
     return SB_NONE;
 }
 
+/** First way of the cursor's round: the round's number folded to four bits and reversed, so that near rounds start far
+ * apart. */
+static uint8_t first_way(const struct sb_cursor *c) {
+    static const uint8_t reversed[16] = {0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15};
+    uint32_t round = c->lun + nand_geo.luns * (c->plane + nand_geo.planes * c->page);
+    round ^= round >> 8;
+    round ^= round >> 4;
+    return (uint8_t)(reversed[round & 15] * nand_geo.ways >> 4);
+}
+
 void cursor_open(struct sb_cursor *c, uint32_t n) {
     *c = (struct sb_cursor){.sb = n, .left = sb.pages};
 }
@@ -40,7 +50,11 @@ void cursor_open(struct sb_cursor *c, uint32_t n) {
 uint32_t cursor_ppa(const struct sb_cursor *c) {
     uint32_t row = c->page | (uint32_t)c->plane << nand_geo.plane_shift | c->sb << nand_geo.block_shift |
                    (uint32_t)c->lun << nand_geo.lun_shift;
-    return (uint32_t)c->channel << 28 | (uint32_t)c->way << 24 | row;
+    uint32_t way = (uint32_t)c->way + c->first_way;
+    if (way >= nand_geo.ways) {
+        way -= nand_geo.ways;
+    }
+    return (uint32_t)c->channel << 28 | way << 24 | row;
 }
 
 void cursor_next(struct sb_cursor *c) {
@@ -53,15 +67,14 @@ void cursor_next(struct sb_cursor *c) {
         return;
     }
     c->way = 0;
-    if (++c->lun < nand_geo.luns) {
-        return;
+    if (++c->lun == nand_geo.luns) {
+        c->lun = 0;
+        if (++c->plane == nand_geo.planes) {
+            c->plane = 0;
+            c->page++;
+        }
     }
-    c->lun = 0;
-    if (++c->plane < nand_geo.planes) {
-        return;
-    }
-    c->plane = 0;
-    c->page++;
+    c->first_way = first_way(c);
 }
 
 void cursor_seek(struct sb_cursor *c, uint32_t n, uint32_t position) {
@@ -75,6 +88,7 @@ void cursor_seek(struct sb_cursor *c, uint32_t n, uint32_t position) {
     position /= nand_geo.luns;
     c->plane = (uint8_t)(position % nand_geo.planes);
     c->page = (uint16_t)(position / nand_geo.planes);
+    c->first_way = first_way(c);
 }
 
 /* ---- erase ---- */
@@ -90,7 +104,8 @@ static void erase_done(struct nand_op *op, uint32_t status) {
 }
 
 static void erase_pump(struct sb_erase *e) {
-    /* One erase a way in flight: reads that arrive meanwhile wait for at most one more erase, and housekeeping leaves descriptors over. */
+    /* One erase a way in flight: reads that arrive meanwhile wait for at most one more erase, and housekeeping leaves
+     * descriptors over. */
     uint32_t limit = nand_geo.channels * nand_geo.ways;
     if (limit > 96) {
         limit = 96;

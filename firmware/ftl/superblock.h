@@ -11,7 +11,7 @@
 #include "nand/nand.h"
 
 /** Superblocks the firmware manages; more blocks a plane stay unused. */
-#define SB_MAX 4096u
+#define SB_MAX  4096u
 #define SB_NONE 0xffffffffu
 
 enum sb_state {
@@ -22,12 +22,17 @@ enum sb_state {
     SB_BAD,      /**< an erase failed */
 };
 
-/** Walks a superblock in allocation order: channel, way, LUN, plane, page. */
+/**
+ * Walks a superblock in allocation order: channel, way, LUN, plane, page. Every round over channels and ways starts at
+ * another way, or streams a power of two apart, as equal pieces of a table are, would all wait for the same few ways at
+ * the same time.
+ */
 struct sb_cursor {
     uint32_t sb;
     uint32_t left; /**< pages from here to the end */
     uint8_t channel, way, lun, plane;
     uint16_t page;
+    uint8_t first_way; /**< way that the round starts at */
 };
 
 /** Table of all superblocks; valid and erase counts are what garbage collection and wear levelling will choose by. */
@@ -63,12 +68,13 @@ static inline void superblock_unref(uint32_t n) {
 void superblock_set_state(uint32_t n, enum sb_state state);
 
 /**
- * The next superblock to open: the first free one from the rotor on. Recovery follows the same order, so a policy that also weighs
- * erase counts must decide from checkpointed state only.
+ * The next superblock to open: the first free one from the rotor on. Recovery follows the same order, so a policy that
+ * also weighs erase counts must decide from checkpointed state only.
  */
 uint32_t superblock_pick(void);
 
-/** Erase all blocks of `n`, several at a time; `done(ok)` runs when all have ended. One erase of this kind at a time a caller. */
+/** Erase all blocks of `n`, several at a time; `done(ok)` runs when all have ended. One erase of this kind at a time a
+ * caller. */
 struct sb_erase {
     uint32_t sb;
     struct sb_cursor at;

@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-/** CRC-16 of the ONFI parameter page: polynomial 0x8005, start 0x4F4E, most significant bit first, over `n` bytes at `p`. */
+/** CRC-16 of the ONFI parameter page: polynomial 0x8005, start 0x4F4E, most significant bit first, over `n` bytes at
+ * `p`. */
 uint16_t crc16_onfi(const uint8_t *p, uint32_t n);
 
 /** CRC-32C (Castagnoli, reflected), continued from `crc` (0 to start) over one little-endian word. */

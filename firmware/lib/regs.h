@@ -11,7 +11,7 @@
 /** Field `f` of register value `v`, e.g. FIELD(SYS_CONFIG, CORES, v). */
 #define FIELD(reg, f, v) (((v) >> reg##_##f##_SHIFT) & reg##_##f##_MASK)
 /** Value `x` placed in field `f`. */
-#define PLACE(reg, f, x) (((uint32_t)(x) & reg##_##f##_MASK) << reg##_##f##_SHIFT)
+#define PLACE(reg, f, x) (((uint32_t)(x)&reg##_##f##_MASK) << reg##_##f##_SHIFT)
 
 static inline uint32_t sys_read(uint32_t reg) {
     return hal_read(ASSASIN_SYS_BASE + reg);

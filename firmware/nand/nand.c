@@ -239,8 +239,9 @@ static const char *set_geometry(const struct onfi_param *p) {
     }
     if (pages < 0 || luns < 0 || luns > 3 || lun_blocks < 0 || p->plane_bits > (uint32_t)lun_blocks ||
         pages + lun_blocks + luns > 24) {
-        console_printf("nand: %u pages/block, %u blocks/LUN, %u LUNs, %u plane bits: powers of two within 24 row bits needed\n",
-                       p->pages_block, p->blocks_lun, p->luns, p->plane_bits);
+        console_printf(
+            "nand: %u pages/block, %u blocks/LUN, %u LUNs, %u plane bits: powers of two within 24 row bits needed\n",
+            p->pages_block, p->blocks_lun, p->luns, p->plane_bits);
         return "geometry not supported";
     }
     nand_geo.luns = p->luns;
@@ -293,8 +294,8 @@ const char *nand_init(void) {
         return "data interface not accepted";
     }
     set_timing(&param, FIELD(SYS_CONFIG, PHY_BYTES, config));
-    console_printf("nand: %s, %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages x %u+%u B\n", param.model,
-                   nand_geo.channels, nand_geo.ways, nand_geo.luns, nand_geo.planes, nand_geo.blocks, nand_geo.pages,
-                   PAGE_SIZE, nand_geo.spare);
+    console_printf("nand: %s, %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages x %u+%u B\n",
+                   param.model, nand_geo.channels, nand_geo.ways, nand_geo.luns, nand_geo.planes, nand_geo.blocks,
+                   nand_geo.pages, PAGE_SIZE, nand_geo.spare);
     return NULL;
 }

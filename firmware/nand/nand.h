@@ -28,15 +28,15 @@ struct nand_geometry {
     uint32_t ways;
     uint32_t luns;
     uint32_t planes;
-    uint32_t blocks;        /**< blocks a plane */
-    uint32_t pages;         /**< pages a block */
-    uint32_t spare;         /**< spare bytes a page on the wire */
-    uint32_t plane_shift;   /**< row address: first plane bit */
-    uint32_t block_shift;   /**< row address: first block bit */
-    uint32_t lun_shift;     /**< row address: first LUN bit */
-    uint32_t bus_cycles;    /**< bus cycles of one page read */
-    uint32_t clock_mhz;     /**< what the timing was worked out for */
-    uint32_t signature;     /**< CRC-16 of the parameter page, for messages */
+    uint32_t blocks;      /**< blocks a plane */
+    uint32_t pages;       /**< pages a block */
+    uint32_t spare;       /**< spare bytes a page on the wire */
+    uint32_t plane_shift; /**< row address: first plane bit */
+    uint32_t block_shift; /**< row address: first block bit */
+    uint32_t lun_shift;   /**< row address: first LUN bit */
+    uint32_t bus_cycles;  /**< bus cycles of one page read */
+    uint32_t clock_mhz;   /**< what the timing was worked out for */
+    uint32_t signature;   /**< CRC-16 of the parameter page, for messages */
 };
 extern struct nand_geometry nand_geo;
 
@@ -48,14 +48,14 @@ typedef void (*nand_done_fn)(struct nand_op *op, uint32_t status);
 struct nand_op {
     struct nand_op *next;
     nand_done_fn done;
-    void *arg;       /**< the owner's */
-    uint32_t way;    /**< channel * 16 + way */
-    uint32_t op;     /**< FLASH_OP_* */
-    uint32_t row;    /**< W1 */
-    uint32_t w2;     /**< W2 */
-    uint32_t bytes;  /**< W3 */
-    uint32_t data0;  /**< PROGRAM: OOB word 0; back: CPL_DATA */
-    uint32_t data1;  /**< PROGRAM: OOB word 1; back: CPL_DATA1 */
+    void *arg;      /**< the owner's */
+    uint32_t way;   /**< channel * 16 + way */
+    uint32_t op;    /**< FLASH_OP_* */
+    uint32_t row;   /**< W1 */
+    uint32_t w2;    /**< W2 */
+    uint32_t bytes; /**< W3 */
+    uint32_t data0; /**< PROGRAM: OOB word 0; back: CPL_DATA */
+    uint32_t data1; /**< PROGRAM: OOB word 1; back: CPL_DATA1 */
 };
 extern struct nand_op nand_ops[NAND_OPS];
 

@@ -26,9 +26,7 @@ static uint32_t event_masked; /**< bit log: reported and not read yet */
 static struct nvme_cmd *deleting_head;
 
 /** Events that found no AER command, oldest first. */
-static struct {
-    uint32_t dw0;
-} event_queue[4];
+static struct { uint32_t dw0; } event_queue[4];
 static uint32_t event_count;
 
 void admin_init(void) {

@@ -52,9 +52,10 @@ static void enable(uint32_t cc) {
     uint32_t cq_size = aqa >> 16 & 0xfffu;
     if (CC_CSS(cc) != 0 || CC_MPS(cc) != 0 || CC_AMS(cc) != 0 || sq_size == 0 || cq_size == 0 || sq_size > NVME_MQES ||
         cq_size > NVME_MQES || ((asq | acq) & (PRP_PAGE - 1)) != 0) {
-        console_printf("nvme: cannot enable: CC %08x AQA %08x ASQ %08x ACQ %08x; 4 KiB pages, NVM command set and up to %u "
-                       "entries are supported\n",
-                       cc, aqa, asq, acq, NVME_MQES + 1);
+        console_printf(
+            "nvme: cannot enable: CC %08x AQA %08x ASQ %08x ACQ %08x; 4 KiB pages, NVM command set and up to %u "
+            "entries are supported\n",
+            cc, aqa, asq, acq, NVME_MQES + 1);
         nvme_write(NVME_CSTS, CSTS_CFS);
         return;
     }
@@ -163,6 +164,7 @@ void controller_init(void) {
     nvme_write(NVME_CAP_LO, CAP_LO);
     nvme_write(NVME_CAP_HI, CAP_HI_NVM);
     csts_update();
-    /* The host may have enabled the controller while the firmware booted. */
-    cc_changed();
+    /* The host may have enabled the controller while the firmware booted. The event has to be taken too: until then RDY
+     * stays 0. */
+    controller_event();
 }

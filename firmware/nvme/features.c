@@ -47,7 +47,8 @@ uint32_t features_event_config(void) {
 
 /** Whether the feature exists. VWC is 0, so there is no write cache feature. */
 static bool known(uint32_t id) {
-    return id == FEAT_ARBITRATION || id == FEAT_POWER || (id >= FEAT_TEMPERATURE && id < FEAT_COUNT && id != FEAT_WRITE_CACHE);
+    return id == FEAT_ARBITRATION || id == FEAT_POWER ||
+           (id >= FEAT_TEMPERATURE && id < FEAT_COUNT && id != FEAT_WRITE_CACHE);
 }
 
 void features_get(struct nvme_cmd *cmd) {

@@ -115,7 +115,9 @@ void hdma_submit(struct dma_job *job) {
     }
     d->tail = job;
     hdma_outstanding++;
-    if (job->to_host) {
+    if (job->prp == NULL) {
+        /* A PRP list: not the host's data. */
+    } else if (job->to_host) {
         hdma_counters.to_host += job->left;
     } else {
         hdma_counters.from_host += job->left;

@@ -63,7 +63,8 @@ typedef void (*copy_done_fn)(uint32_t arg);
 
 /** Free places in the copy list. */
 uint32_t copy_space(void);
-/** Queue a copy from DRAM `src` (64-byte aligned) to COPY_DST `dst` at stream position `pos`. Only with copy_space() > 0. */
+/** Queue a copy from DRAM `src` (64-byte aligned) to COPY_DST `dst` at stream position `pos`. Only with copy_space() >
+ * 0. */
 void copy_submit(uint32_t src, uint32_t dst, uint32_t pos, uint32_t len, copy_done_fn done, uint32_t arg);
 
 #endif

@@ -1,4 +1,5 @@
-/* Identify data. Offsets are those of the NVM Express Base Specification 1.4, figures 245 (namespace) and 247 (controller). */
+/* Identify data. Offsets are those of the NVM Express Base Specification 1.4, figures 245 (namespace) and 247
+ * (controller). */
 #include <string.h>
 
 #include "nvme/nvme.h"
@@ -34,43 +35,43 @@ static void identify_controller(void) {
     put_text(4, 20, "ASSASIN00000001");
     put_text(24, 40, "ASSASIN computational SSD");
     put_text(64, 8, FW_VERSION);
-    bytes()[72] = 0;             /* RAB */
-    bytes()[77] = 5;             /* MDTS: 2^5 pages of 4 KiB */
-    put16(78, 1);                /* CNTLID */
-    put32(80, VER_1_4);          /* VER */
-    put32(92, 0);                /* OAES: none optional */
-    put32(96, 0);                /* CTRATT */
-    bytes()[111] = 1;            /* CNTRLTYPE: I/O controller */
-    put16(256, 0);               /* OACS: none */
-    bytes()[258] = 3;            /* ACL, 0-based */
-    bytes()[259] = NVME_AERL;    /* AERL */
-    bytes()[260] = 0x03;         /* FRMW: one slot, read only */
-    bytes()[261] = 0x06;         /* LPA: effects log, extended data */
-    bytes()[262] = NVME_ELPE;    /* ELPE */
-    bytes()[263] = 0;            /* NPSS */
-    put16(266, 343);             /* WCTEMP, CCTEMP: kelvin */
+    bytes()[72] = 0;          /* RAB */
+    bytes()[77] = 5;          /* MDTS: 2^5 pages of 4 KiB */
+    put16(78, 1);             /* CNTLID */
+    put32(80, VER_1_4);       /* VER */
+    put32(92, 0);             /* OAES: none optional */
+    put32(96, 0);             /* CTRATT */
+    bytes()[111] = 1;         /* CNTRLTYPE: I/O controller */
+    put16(256, 0);            /* OACS: none */
+    bytes()[258] = 3;         /* ACL, 0-based */
+    bytes()[259] = NVME_AERL; /* AERL */
+    bytes()[260] = 0x03;      /* FRMW: one slot, read only */
+    bytes()[261] = 0x06;      /* LPA: effects log, extended data */
+    bytes()[262] = NVME_ELPE; /* ELPE */
+    bytes()[263] = 0;         /* NPSS */
+    put16(266, 343);          /* WCTEMP, CCTEMP: kelvin */
     put16(268, 353);
-    bytes()[512] = 0x66;         /* SQES */
-    bytes()[513] = 0x44;         /* CQES */
+    bytes()[512] = 0x66;            /* SQES */
+    bytes()[513] = 0x44;            /* CQES */
     put16(514, NVME_COMMANDS - 32); /* MAXCMD */
-    put32(516, 1);               /* NN */
-    put16(520, 0x1c);            /* ONCS: data set management, write zeroes, save/select */
-    bytes()[525] = 0;            /* VWC: none */
-    put16(526, 0);               /* AWUN, AWUPF: one block */
-    put32(536, 0);               /* SGLS: none */
+    put32(516, 1);                  /* NN */
+    put16(520, 0x1c);               /* ONCS: data set management, write zeroes, save/select */
+    bytes()[525] = 0;               /* VWC: none */
+    put16(526, 0);                  /* AWUN, AWUPF: one block */
+    put32(536, 0);                  /* SGLS: none */
     static const char nqn[] = "nqn.2024-01.org.assasin:ASSASIN00000001";
     memcpy(bytes() + 768, nqn, sizeof nqn);
-    put16(2048, 2500);           /* PSD0: 25 W maximum, the slot's */
+    put16(2048, 2500); /* PSD0: 25 W maximum, the slot's */
 }
 
 static void identify_namespace(void) {
-    put32(0, ftl.lbas);       /* NSZE */
-    put32(8, ftl.lbas);       /* NCAP */
-    put32(16, ftl.lbas);      /* NUSE: thin provisioning is not reported, so this equals NCAP */
-    bytes()[25] = 0;          /* NLBAF, 0-based */
-    bytes()[26] = 0;          /* FLBAS */
-    bytes()[33] = 0x09;       /* DLFEAT: deallocated blocks read zeros; write zeroes may deallocate */
-    bytes()[120 + 0] = 0x02;  /* EUI64, locally administered */
+    put32(0, ftl.lbas);      /* NSZE */
+    put32(8, ftl.lbas);      /* NCAP */
+    put32(16, ftl.lbas);     /* NUSE: thin provisioning is not reported, so this equals NCAP */
+    bytes()[25] = 0;         /* NLBAF, 0-based */
+    bytes()[26] = 0;         /* FLBAS */
+    bytes()[33] = 0x09;      /* DLFEAT: deallocated blocks read zeros; write zeroes may deallocate */
+    bytes()[120 + 0] = 0x02; /* EUI64, locally administered */
     bytes()[120 + 1] = 'A';
     bytes()[120 + 2] = 'S';
     bytes()[120 + 7] = 1;

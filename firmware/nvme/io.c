@@ -7,9 +7,9 @@
 
 enum { IO_FLUSH = 0x00, IO_WRITE = 0x01, IO_READ = 0x02, IO_WRITE_ZEROES = 0x08, IO_DSM = 0x09 };
 
-#define SLOTS 384u
+#define SLOTS          384u
 #define DSM_DEALLOCATE 4u
-#define NSID_ALL 0xffffffffu
+#define NSID_ALL       0xffffffffu
 
 static struct page_slot slots[SLOTS];
 static struct page_slot *slot_free;

@@ -6,11 +6,11 @@
 
 enum { LOG_ERROR = 0x01, LOG_SMART = 0x02, LOG_FIRMWARE = 0x03, LOG_EFFECTS = 0x05 };
 
-#define ERROR_ENTRIES   (NVME_ELPE + 1u)
-#define ERROR_BYTES     64u
-#define EFFECT_CSUPP    1u
-#define EFFECT_LBCC     2u
-#define TEMPERATURE_K   313u
+#define ERROR_ENTRIES (NVME_ELPE + 1u)
+#define ERROR_BYTES   64u
+#define EFFECT_CSUPP  1u
+#define EFFECT_LBCC   2u
+#define TEMPERATURE_K 313u
 
 /** One entry of the error log, as on the wire. */
 struct error_entry {

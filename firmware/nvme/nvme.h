@@ -68,7 +68,7 @@ struct nvme_cmd {
     uint16_t status; /**< first error */
     uint32_t dw0;
     struct prp prp;
-    nvme_cmd_fn ready; /**< runs when the PRPs are known */
+    nvme_cmd_fn ready;        /**< runs when the PRPs are known */
     uint32_t fetched, wanted; /**< PRP list entries */
     /** Reads and writes. */
     uint32_t lba, pages, issued, ended;
@@ -95,7 +95,7 @@ static inline uint32_t cmd_nsid(const struct nvme_cmd *cmd) {
 /** SMART and scomp_perf counters of the controller. */
 struct nvme_counters {
     uint64_t commands;
-    uint64_t reads, writes;           /**< host commands */
+    uint64_t reads, writes; /**< host commands */
     uint64_t blocks_read, blocks_written;
     uint64_t media_errors;
     uint64_t error_entries;
@@ -128,11 +128,11 @@ enum controller_state { CTRL_DISABLED, CTRL_READY, CTRL_RESETTING };
 extern enum controller_state controller;
 
 struct nvme_queues {
-    bool sq[NVME_QUEUES];         /**< submission queue exists */
-    bool cq[NVME_QUEUES];         /**< completion queue exists */
-    uint8_t sq_cq[NVME_QUEUES];   /**< completion queue of a submission queue */
-    bool deleting[NVME_QUEUES];   /**< submission queue is being deleted */
-    uint32_t created;             /**< I/O queues created since enable */
+    bool sq[NVME_QUEUES];       /**< submission queue exists */
+    bool cq[NVME_QUEUES];       /**< completion queue exists */
+    uint8_t sq_cq[NVME_QUEUES]; /**< completion queue of a submission queue */
+    bool deleting[NVME_QUEUES]; /**< submission queue is being deleted */
+    uint32_t created;           /**< I/O queues created since enable */
 };
 extern struct nvme_queues queues;
 

@@ -5,11 +5,13 @@
 #include <assasin.h>
 #include <offloads.h>
 
-#define SKIP1   (void)ASSASIN_LOAD_U8(0, end);
-#define SKIP3   SKIP1 SKIP1 SKIP1
-#define SKIP15  SKIP3 SKIP3 SKIP3 SKIP3 SKIP3
-#define SKIP63  SKIP15 SKIP15 SKIP15 SKIP15 SKIP3
-#define BLOCK   SKIP63 checksum += ASSASIN_LOAD_U8(0, end);
+#define SKIP1  (void)ASSASIN_LOAD_U8(0, end);
+#define SKIP3  SKIP1 SKIP1 SKIP1
+#define SKIP15 SKIP3 SKIP3 SKIP3 SKIP3 SKIP3
+#define SKIP63 SKIP15 SKIP15 SKIP15 SKIP15 SKIP3
+#define BLOCK                                                                                                          \
+    checksum += ASSASIN_LOAD_U8(0, end);                                                                               \
+    SKIP63
 #define BLOCKS4 BLOCK BLOCK BLOCK BLOCK
 
 int compute(void) {

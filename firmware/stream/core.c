@@ -6,8 +6,9 @@
 
 #define DRAINS        4u
 #define RING_BYTES(c) (0x10000u >> (c)->s_log2)
-#define EVENTS        (CORE_EVENT_STOPPED_MASK << CORE_EVENT_STOPPED_SHIFT | CORE_EVENT_DRAINED_MASK << CORE_EVENT_DRAINED_SHIFT)
-#define OUT_PAGE      (CORE_EVENT_OUT_PAGE_MASK << CORE_EVENT_OUT_PAGE_SHIFT)
+#define EVENTS                                                                                                         \
+    (CORE_EVENT_STOPPED_MASK << CORE_EVENT_STOPPED_SHIFT | CORE_EVENT_DRAINED_MASK << CORE_EVENT_DRAINED_SHIFT)
+#define OUT_PAGE (CORE_EVENT_OUT_PAGE_MASK << CORE_EVENT_OUT_PAGE_SHIFT)
 
 enum core_phase {
     CORE_FREE,
@@ -83,12 +84,13 @@ static void copied(uint32_t index) {
 
 static void load(struct core *c, uint32_t src, uint32_t offset, uint32_t bytes) {
     c->copies++;
-    copy_submit(src, PLACE(HDMA_COPY_DST, OFFSET, offset) | PLACE(HDMA_COPY_DST, CORE, c->index), 0, bytes, copied, c->index);
+    copy_submit(src, PLACE(HDMA_COPY_DST, OFFSET, offset) | PLACE(HDMA_COPY_DST, CORE, c->index), 0, bytes, copied,
+                c->index);
 }
 
 void stream_mark_end(struct stream *s) {
     uint32_t base = ASSASIN_CORE_BASE + s->core * ASSASIN_CORE_STRIDE;
-    s->end_set = true;
+    s->end_set = 1;
     hal_write(base + CORE_IEND + s->id * 4, s->end);
     hal_write(base + CORE_IEND_VALID, hal_read(base + CORE_IEND_VALID) | 1u << s->id);
 }
@@ -104,18 +106,18 @@ static void stream_open(struct core *c, uint32_t id) {
     *s = (struct stream){
         .limit = ring_pages,
         .total = (uint32_t)((bytes + PAGE_SIZE - 1) >> PAGE_LOG2),
-        .last_bytes = (((uint32_t)bytes - 1) & (PAGE_SIZE - 1)) + 1,
+        .last_bytes = (uint16_t)((((uint32_t)bytes - 1) & (PAGE_SIZE - 1)) + 1),
         .w0 = PLACE(FLASH_W0, OP, FLASH_OP_READ) | PLACE(FLASH_W0, STREAM, 1) | PLACE(FLASH_W0, CORE, c->index) |
               PLACE(FLASH_W0, STREAM_ID, id) | PLACE(FLASH_W0, TAIL, 1) |
               PLACE(FLASH_W0, TAG, NAND_TAG_STREAM + c->index * MAX_STREAMS + id),
         .ihead = reg(c, CORE_IHEAD + id * 4),
-        /* With several streams a page waiting for room at the head of a way could hold up the very page its core waits for. */
+        /* With several streams a page waiting for room at the head of a way could hold up the very page its core waits
+           for. */
         .mode = r->streams_in > 1 || r->throttled ? STREAM_GATED : STREAM_START,
         .core = (uint8_t)c->index,
         .id = (uint8_t)id,
-        .ring_pages = ring_pages,
+        .ring_pages = (uint8_t)ring_pages,
         .extent = r->extent_table + first * (uint32_t)sizeof(struct scomp_extent),
-        .extents_left = hal_read(entry + 4),
         .end = (uint32_t)bytes,
     };
 }
@@ -146,7 +148,8 @@ static void load_all(struct core *c) {
     }
     c->generation = f->generation;
     if (r->args_bytes > 0) {
-        load(c, r->data + (uint32_t)sizeof(struct scomp_request), ASSASIN_XB_SPAD_BASE + SCOMP_SPAD_ARGS, r->args_bytes);
+        load(c, r->data + (uint32_t)sizeof(struct scomp_request), ASSASIN_XB_SPAD_BASE + SCOMP_SPAD_ARGS,
+             r->args_bytes);
     }
     load(c, at, ASSASIN_XB_SPAD_BASE, sizeof task);
     c->copies--;
@@ -189,7 +192,8 @@ bool core_start(struct request *r, uint32_t piece) {
     c->s_log2 = r->s_log2;
     r->running++;
     hal_write(reg(c, CORE_CTRL), 0);
-    hal_write(reg(c, CORE_PARTITION), PLACE(CORE_PARTITION, S_LOG2, c->s_log2) | PLACE(CORE_PARTITION, PAGE_LOG2, PAGE_LOG2));
+    hal_write(reg(c, CORE_PARTITION),
+              PLACE(CORE_PARTITION, S_LOG2, c->s_log2) | PLACE(CORE_PARTITION, PAGE_LOG2, PAGE_LOG2));
     hal_write(reg(c, CORE_EVENT), EVENTS);
     hal_write(reg(c, CORE_EVENT_ENABLE), EVENTS | OUT_PAGE);
     /* Streams that the piece does not have end at once. */

@@ -53,8 +53,9 @@ struct spare {
 };
 
 /**
- * Copies for one segment. The copy engine wants a source aligned to 64 bytes, so other segments are moved to the scratch first; and bss
- * starts at a multiple of 8, so the last bytes of data before it go there too, padded with zeros.
+ * Copies for one segment. The copy engine wants a source aligned to 64 bytes, so other segments are moved to the
+ * scratch first; and bss starts at a multiple of 8, so the last bytes of data before it go there too, padded with
+ * zeros.
  */
 static bool add_segment(struct function *f, uint32_t file, uint32_t offset, uint32_t filesz, uint32_t memsz,
                         struct spare *spare) {

@@ -3,13 +3,13 @@
 
 #include "stream/scomp.h"
 
-#define VENDOR(s)         (0x100u | (s))
-#define WATCHDOG_DEFAULT  1000000u /* kilocycles */
-#define READ_MIN          8192u
-#define REQUEST_MAX       NVME_MDTS_BYTES
-#define STREAM_BYTES      ((uint32_t)sizeof(struct scomp_stream))
-#define EXTENT_BYTES      ((uint32_t)sizeof(struct scomp_extent))
-#define OFFSET(field)     ((uint32_t)offsetof(struct scomp_request, field))
+#define VENDOR(s)        (0x100u | (s))
+#define WATCHDOG_DEFAULT 1000000u /* kilocycles */
+#define READ_MIN         8192u
+#define REQUEST_MAX      NVME_MDTS_BYTES
+#define STREAM_BYTES     ((uint32_t)sizeof(struct scomp_stream))
+#define EXTENT_BYTES     ((uint32_t)sizeof(struct scomp_extent))
+#define OFFSET(field)    ((uint32_t)offsetof(struct scomp_request, field))
 
 struct request requests[REQUESTS];
 
@@ -95,8 +95,8 @@ static uint32_t prefix_at(const struct request *r, uint32_t i) {
 }
 
 /**
- * Check everything in the request. Returns 0 or a status; `*where` is then the byte offset of the offending field. Every extent and
- * every stream is looked at once, whatever they say about each other.
+ * Check everything in the request. Returns 0 or a status; `*where` is then the byte offset of the offending field.
+ * Every extent and every stream is looked at once, whatever they say about each other.
  */
 static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
     uint32_t bad = VENDOR(NVME_VENDOR_STATUS_BAD_REQUEST);
@@ -311,7 +311,8 @@ void scomp_command(struct nvme_cmd *cmd) {
 
 /** A piece of an aborted request that never ran: only its report. */
 static bool report_aborted(struct request *r, uint32_t piece) {
-    struct scomp_chunk header = {.piece = piece, .flags = 1, .status = SCOMP_STATUS_ABORTED, .bytes = sizeof(struct scomp_report)};
+    struct scomp_chunk header = {
+        .piece = piece, .flags = 1, .status = SCOMP_STATUS_ABORTED, .bytes = sizeof(struct scomp_report)};
     if (!r->detached) {
         uint32_t id;
         if (!result_room(r)) {

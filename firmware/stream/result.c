@@ -3,15 +3,15 @@
 
 #include "stream/scomp.h"
 
-#define RING          DRAM_RESULT_STRIDE
-#define HEADER        ((uint32_t)sizeof(struct scomp_chunk))
-#define REPORT_CHUNK  (HEADER + (uint32_t)sizeof(struct scomp_report))
+#define RING         DRAM_RESULT_STRIDE
+#define HEADER       ((uint32_t)sizeof(struct scomp_chunk))
+#define REPORT_CHUNK (HEADER + (uint32_t)sizeof(struct scomp_report))
 /** Kept for the reports of all cores, and what a chunk may lose at the ring's end. */
-#define RESERVE       (MAX_CORES * REPORT_CHUNK + 2 * REPORT_CHUNK)
-#define SKIP_MAGIC    0x50494b53u /* "SKIP": the ring goes on at its start */
-#define THROTTLE_ON   (RING / 2)
-#define THROTTLE_OFF  (RING / 4)
-#define READERS_MAX   32u
+#define RESERVE      (MAX_CORES * REPORT_CHUNK + 2 * REPORT_CHUNK)
+#define SKIP_MAGIC   0x50494b53u /* "SKIP": the ring goes on at its start */
+#define THROTTLE_ON  (RING / 2)
+#define THROTTLE_OFF (RING / 4)
+#define READERS_MAX  32u
 
 static uint32_t readers;
 

@@ -22,7 +22,6 @@ static void next_run(struct stream *s) {
         s->lba = hal_read(s->extent);
         s->lba_left = hal_read(s->extent + 8);
         s->extent += sizeof(struct scomp_extent);
-        s->extents_left--;
     }
     uint32_t n = MAP_ENTRIES - (s->lba & (MAP_ENTRIES - 1));
     if (n > s->lba_left) {
@@ -38,6 +37,7 @@ static void next_run(struct stream *s) {
 }
 
 static void zero_copied(uint32_t arg) {
+    stream_counters.pages++;
     page_done(&streams[arg], FLASH_STATUS_OK);
 }
 

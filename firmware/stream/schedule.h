@@ -2,7 +2,8 @@
  * @file
  * Stream scheduler, hot half: pages of input streams from the map to the flash channels, and every flash completion.
  *
- * A page costs one DRAM load (its map entry) and eight register accesses; everything else is TCM and power-of-two arithmetic.
+ * A page costs one DRAM load (its map entry) and eight register accesses; everything else is TCM and power-of-two
+ * arithmetic.
  */
 #ifndef ASSASIN_FW_SCHEDULE_H
 #define ASSASIN_FW_SCHEDULE_H
@@ -14,16 +15,18 @@
 
 #define MAX_CORES   16u
 #define MAX_STREAMS 8u
-/** Pages of a single-stream piece in flight once its core consumes: the ring's and enough beyond to hide the array's read time. */
+/** Pages of a single-stream piece in flight once its core consumes: the ring's and enough beyond to hide the array's
+ * read time. */
 #define STREAM_WINDOW 24u
 
 /** How far a stream may push. */
 enum stream_mode {
-    STREAM_RUN,   /**< STREAM_WINDOW pages beyond what was delivered: reads run ahead of the ring and wait in the dies */
+    STREAM_RUN, /**< STREAM_WINDOW pages beyond what was delivered: reads run ahead of the ring and wait in the dies */
     STREAM_START, /**< like GATED until the core has consumed something, then RUN */
     STREAM_GATED, /**< only pages that the ring has room for already: they never hold up a way for others */
 };
 
+/** One input stream of a core; 64 bytes on the drive, so that a tag becomes an address by a shift. */
 struct stream {
     uint32_t map;        /**< DRAM address of the next page's map entry */
     uint32_t run;        /**< pages that `map` runs on for */
@@ -32,23 +35,25 @@ struct stream {
     uint32_t total;      /**< pages of the stream; lowered to `pushed` when its core stops */
     uint32_t delivered;  /**< pages arrived */
     uint32_t w0;         /**< descriptor word 0 but for the way */
-    uint32_t last_bytes; /**< bytes of the last page */
     uint32_t ihead;      /**< address of the core's IHEAD register */
+    uint16_t last_bytes; /**< bytes of the last page */
+    uint8_t ring_pages;
     uint8_t mode;
     uint8_t waiting; /**< on the list of `way` */
     uint8_t core;
     uint8_t id;
-    uint32_t ring_pages;
+    uint8_t end_set; /**< the core knows `end` */
     struct stream *wait_next;
     struct nand_way *way;
     /* Slow path: where the stream goes on when `run` is used up. */
-    uint32_t extent;       /**< DRAM address of the next extent */
-    uint32_t extents_left; /**< extents from there on */
+    uint32_t extent; /**< DRAM address of the next extent */
     uint32_t lba;
     uint32_t lba_left; /**< blocks of the current extent from `lba` on */
-    uint32_t end;      /**< IEND, set when `end_set` */
-    bool end_set;
+    uint32_t end;      /**< stream position of its end */
 };
+#ifdef __riscv
+static_assert(sizeof(struct stream) == 64, "struct stream size");
+#endif
 extern struct stream streams[MAX_CORES * MAX_STREAMS];
 
 struct stream_counters {

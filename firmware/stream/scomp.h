@@ -40,8 +40,8 @@ void function_init(void);
 void function_load(struct nvme_cmd *cmd);
 void function_unload(struct nvme_cmd *cmd);
 
-/** Check the ELF of `bytes` bytes at DRAM `elf` and fill in `f`; FUNCTION_SCRATCH bytes at DRAM `scratch` (64-byte aligned) become the
- * function's too. Returns 0 or a SCOMP_ELF_ERROR_*. */
+/** Check the ELF of `bytes` bytes at DRAM `elf` and fill in `f`; FUNCTION_SCRATCH bytes at DRAM `scratch` (64-byte
+ * aligned) become the function's too. Returns 0 or a SCOMP_ELF_ERROR_*. */
 uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32_t scratch);
 
 /* ---- request.c ---- */
@@ -95,7 +95,8 @@ bool scomp_abort_waiter(struct nvme_cmd *cmd);
 bool scomp_idle(void);
 /** Give free cores pieces. */
 void scomp_schedule(void);
-/** Count a piece that ended with `status`: before its report becomes readable, so that the read that takes the last report knows. */
+/** Count a piece that ended with `status`: before its report becomes readable, so that the read that takes the last
+ * report knows. */
 void request_count_piece(struct request *r, uint32_t status);
 /** A counted piece is done with. The request may be gone afterwards. */
 void request_piece_ended(struct request *r);
@@ -106,8 +107,8 @@ void result_init(struct request *r, uint32_t index);
 /** Room for a piece to start: its report can always be written. */
 bool result_room(const struct request *r);
 /**
- * Make a chunk of `bytes` data bytes: writes its header and returns its DRAM address, 0 when there is no room. `*id` names it to
- * result_ready. `report`: may use the room kept for reports.
+ * Make a chunk of `bytes` data bytes: writes its header and returns its DRAM address, 0 when there is no room. `*id`
+ * names it to result_ready. `report`: may use the room kept for reports.
  */
 uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool report, uint32_t *id);
 /** The data of chunk `id` is in DRAM. */

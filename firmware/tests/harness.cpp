@@ -53,31 +53,25 @@ void Drive::run(const std::function<bool()> &cond, uint64_t limit) {
         if (cond()) {
             return;
         }
-        if (dev.quiet()) {
-            step();
+        step();
+        if (asleep()) {
             collect();
             if (cond()) {
                 return;
             }
-            if (dev.quiet()) {
-                throw Failure("nothing more happens; console:\n" + dev.console);
-            }
+            throw Failure("nothing more happens; console:\n" + dev.console);
         }
-        step();
     }
     throw Failure("no end; console:\n" + dev.console);
 }
 
 void Drive::settle() {
     for (uint64_t i = 0; i < 20'000'000; i++) {
-        if (dev.quiet()) {
-            step();
-            if (dev.quiet()) {
-                collect();
-                return;
-            }
-        }
         step();
+        if (asleep()) {
+            collect();
+            return;
+        }
     }
     throw Failure("does not settle");
 }
@@ -90,8 +84,7 @@ void Drive::enable() {
 
 void Drive::disable() {
     dev.hostWriteCc(0);
-    run([&] { return dev.quiet(); });
-    collect();
+    settle();
     done.clear();
 }
 

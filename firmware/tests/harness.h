@@ -1,6 +1,7 @@
 /**
  * @file
- * Test harness: the firmware as a shared object on the device model, and a host driver for it. Loading the object again is a power cycle.
+ * Test harness: the firmware as a shared object on the device model, and a host driver for it. Loading the object again
+ * is a power cycle.
  */
 #pragma once
 
@@ -73,7 +74,9 @@ struct Test {
 };
 std::vector<Test> &tests();
 struct Register {
-    Register(const char *name, std::function<void(uint32_t)> f) { tests().push_back({name, std::move(f)}); }
+    Register(const char *name, std::function<void(uint32_t)> f) {
+        tests().push_back({name, std::move(f)});
+    }
 };
 #define TEST(name)                                                                                                     \
     static void test_##name(uint32_t seed);                                                                            \
@@ -104,6 +107,10 @@ class Drive {
         dev.idleWfi = 0;
         fwStep();
     }
+    /** The last step went to sleep with nothing to come. */
+    bool asleep() const {
+        return dev.idleWfi > 0;
+    }
     /** Run until nothing happens without the host. */
     void settle();
 
@@ -117,14 +124,18 @@ class Drive {
     /** Completion of command `cid` of queue `sqid`, when there. */
     std::optional<model::Completion> take(uint32_t sqid, uint16_t cid);
     model::Completion wait(uint32_t sqid, uint16_t cid);
-    model::Completion exec(uint32_t sqid, const Sqe &sqe) { return wait(sqid, submit(sqid, sqe)); }
+    model::Completion exec(uint32_t sqid, const Sqe &sqe) {
+        return wait(sqid, submit(sqid, sqe));
+    }
 
     /** Host memory at an arbitrary offset in its page, in scattered pages when `scatter`. */
     Buffer buffer(uint32_t bytes, uint32_t offset = 0, bool scatter = false);
     void put(const Buffer &b, const uint8_t *data);
     std::vector<uint8_t> get(const Buffer &b) const;
     uint64_t hostPage();
-    void freeHost() { hostNext = 0; }
+    void freeHost() {
+        hostNext = 0;
+    }
 
     static Sqe sqe(uint8_t opcode, uint32_t nsid = 0);
     static void setPrp(Sqe &s, const Buffer &b) {
@@ -138,7 +149,9 @@ class Drive {
     model::Completion trim(uint64_t lba, uint32_t blocks);
     uint32_t capacity();
 
-    uint8_t *hostPtr(uint64_t addr) { return &dev.host[addr - model::Device::kHostBase]; }
+    uint8_t *hostPtr(uint64_t addr) {
+        return &dev.host[addr - model::Device::kHostBase];
+    }
 
   private:
     void *handle;

@@ -103,7 +103,8 @@ std::vector<uint8_t> encode(const Job &j) {
     std::vector<scomp_extent> extents;
     for (const Piece &p : j.pieces) {
         for (const Stream &s : p.streams) {
-            streams.push_back({static_cast<uint32_t>(extents.size()), static_cast<uint32_t>(s.extents.size()), s.bytes});
+            streams.push_back(
+                {static_cast<uint32_t>(extents.size()), static_cast<uint32_t>(s.extents.size()), s.bytes});
             for (const Extent &e : s.extents) {
                 extents.push_back({e.lba, e.count, 0});
             }
@@ -115,8 +116,10 @@ std::vector<uint8_t> encode(const Job &j) {
     while (v.size() % 8 != 0) {
         v.push_back(0);
     }
-    v.insert(v.end(), reinterpret_cast<uint8_t *>(streams.data()), reinterpret_cast<uint8_t *>(streams.data() + streams.size()));
-    v.insert(v.end(), reinterpret_cast<uint8_t *>(extents.data()), reinterpret_cast<uint8_t *>(extents.data() + extents.size()));
+    v.insert(v.end(), reinterpret_cast<uint8_t *>(streams.data()),
+             reinterpret_cast<uint8_t *>(streams.data() + streams.size()));
+    v.insert(v.end(), reinterpret_cast<uint8_t *>(extents.data()),
+             reinterpret_cast<uint8_t *>(extents.data() + extents.size()));
     return v;
 }
 
@@ -244,7 +247,14 @@ TEST(scomp_count) {
         CHECK(r[p].report.t_first_page > 0 && r[p].report.t_first_page <= r[p].report.t_last_page);
     }
     /* The handle is free again. */
-    CHECK_EQ(d.exec(1, [] { auto s = Drive::sqe(0xc0, 1); s[10] = 9; return s; }()).status, kBadHandle);
+    CHECK_EQ(d.exec(1,
+                    [] {
+                        auto s = Drive::sqe(0xc0, 1);
+                        s[10] = 9;
+                        return s;
+                    }())
+                 .status,
+             kBadHandle);
 }
 
 TEST(scomp_loads_everything) {
@@ -307,7 +317,8 @@ TEST(scomp_streams) {
                 CHECK(r[p].out[s] == in);
             }
         }
-        /* One output, all streams at one pace, then one stream after the other: that needs the others' pages to stay out of the way. */
+        /* One output, all streams at one pace, then one stream after the other: that needs the others' pages to stay
+         * out of the way. */
         for (uint16_t f : {1, 2}) {
             j.func = f;
             j.out = 1;
@@ -352,9 +363,9 @@ TEST(scomp_failures) {
     fill(d, 0, 128);
     struct {
         uint32_t kernel, status, bytes;
-    } cases[] = {{model::kTrap, SCOMP_STATUS_TRAP, 5000},    {model::kExit7, SCOMP_STATUS_EXIT_CODE, 0},
-                 {model::kLoop, SCOMP_STATUS_WATCHDOG, 0},   {model::kHang, SCOMP_STATUS_OK, 100 * 4096},
-                 {model::kStop, SCOMP_STATUS_OK, 5000},      {0x13, SCOMP_STATUS_TRAP, 0}};
+    } cases[] = {{model::kTrap, SCOMP_STATUS_TRAP, 5000},  {model::kExit7, SCOMP_STATUS_EXIT_CODE, 0},
+                 {model::kLoop, SCOMP_STATUS_WATCHDOG, 0}, {model::kHang, SCOMP_STATUS_OK, 100 * 4096},
+                 {model::kStop, SCOMP_STATUS_OK, 5000},    {0x13, SCOMP_STATUS_TRAP, 0}};
     for (auto &c : cases) {
         CHECK_EQ(load(d, 0, kernelElf(c.kernel)).status, kOk);
         Job j;
@@ -496,7 +507,12 @@ TEST(scomp_reset_and_queue_deletion) {
         if (round == 0) {
             fill(d, 0, 128);
         }
-        CHECK_EQ(load(d, 0, kernelElf(round % 3 == 0 ? model::kLoop : round % 3 == 1 ? model::kExpand : model::kSlow)).status, kOk);
+        CHECK_EQ(load(d, 0,
+                      kernelElf(round % 3 == 0   ? model::kLoop
+                                : round % 3 == 1 ? model::kExpand
+                                                 : model::kSlow))
+                     .status,
+                 kOk);
         Job j;
         for (uint32_t p = 0; p < 4; p++) {
             j.pieces.push_back({{{{{0, 128}}, 128 * 4096}}});
@@ -519,7 +535,8 @@ TEST(scomp_reset_and_queue_deletion) {
             del[10] = 2;
             CHECK_EQ(d.exec(0, del).status, kOk);
             auto c = d.take(2, reader);
-            CHECK(!c || c->status == kSqDeleted || c->status == kOk || c->status == kAborted || c->status == kBadHandle);
+            CHECK(!c || c->status == kSqDeleted || c->status == kOk || c->status == kAborted ||
+                  c->status == kBadHandle);
             CHECK_EQ(d.exec(0, del).status, kQidInvalid);
         }
         d.disable();
@@ -596,8 +613,9 @@ TEST(scomp_bad_elf) {
     refuse(mod(24, 2), SCOMP_ELF_ERROR_NO_ENTRY);
     refuse(mod(24, 64), SCOMP_ELF_ERROR_NO_ENTRY);
     refuse(elf({{0, std::vector<uint8_t>(32768, 1), 32772}}), SCOMP_ELF_ERROR_TOO_LARGE);
-    refuse(elf({{0, std::vector<uint8_t>(64), 64}, {ASSASIN_CORE_SPAD_BASE + 0x2000, std::vector<uint8_t>(64), 0xf000}}),
-           SCOMP_ELF_ERROR_TOO_LARGE);
+    refuse(
+        elf({{0, std::vector<uint8_t>(64), 64}, {ASSASIN_CORE_SPAD_BASE + 0x2000, std::vector<uint8_t>(64), 0xf000}}),
+        SCOMP_ELF_ERROR_TOO_LARGE);
     refuse(elf({{0, std::vector<uint8_t>(64), 64}, {ASSASIN_CORE_SPAD_BASE + 0x1000, std::vector<uint8_t>(64), 64}}),
            SCOMP_ELF_ERROR_BAD_SEGMENT);
     refuse(elf({{0x80000000, std::vector<uint8_t>(64), 64}}), SCOMP_ELF_ERROR_BAD_SEGMENT);

@@ -1,4 +1,5 @@
-/* Random load against an oracle: many commands in flight, clean shutdowns, kills at idle, power cuts, failing programs and erases. */
+/* Random load against an oracle: many commands in flight, clean shutdowns, kills at idle, power cuts, failing programs
+ * and erases. */
 #include "tests/harness.h"
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace {
 /** What may be on the drive: for every block the versions that a read may still return. */
 class Oracle {
   public:
-    explicit Oracle(uint32_t blocks) : live(blocks, std::vector<Version>(1, Version{0, 0, 0, true})) {}
+    explicit Oracle(uint32_t blocks) : live(blocks, std::vector<Version>(1, Version{0, 0, 0, true})) {
+    }
 
     struct Version {
         uint32_t version;
@@ -28,7 +30,9 @@ class Oracle {
         }
         return v;
     }
-    void submit(uint32_t lba, uint32_t version, uint64_t now) { live[lba].push_back({version, now, UINT64_MAX, false}); }
+    void submit(uint32_t lba, uint32_t version, uint64_t now) {
+        live[lba].push_back({version, now, UINT64_MAX, false});
+    }
     void complete(uint32_t lba, uint32_t version, uint64_t now, bool ok) {
         uint64_t submitted = 0;
         for (auto &x : live[lba]) {
@@ -50,7 +54,8 @@ class Oracle {
         }
     }
     bool inFlight(uint32_t lba) const {
-        return std::any_of(live[lba].begin(), live[lba].end(), [](const Version &x) { return x.completed == UINT64_MAX; });
+        return std::any_of(live[lba].begin(), live[lba].end(),
+                           [](const Version &x) { return x.completed == UINT64_MAX; });
     }
 };
 
@@ -84,7 +89,8 @@ class Load {
     }
     uint64_t full = 0, ended = 0;
 
-    /** Keep `depth` commands in flight until `total` were submitted, then wait for all; leave at time `stop` whatever is in flight. */
+    /** Keep `depth` commands in flight until `total` were submitted, then wait for all; leave at time `stop` whatever
+     * is in flight. */
     void run(uint32_t total, uint64_t stop = UINT64_MAX) {
         while ((total > 0 || !flying.empty()) && d.dev.now < stop) {
             while (total > 0 && flying.size() < options.depth) {
@@ -139,7 +145,8 @@ class Load {
         switch (kind) {
         case Command::Read:
         case Command::Write:
-            c.buffer = d.buffer(blocks * 4096, static_cast<uint32_t>(rng() % 3 == 0 ? rng() % 1024 * 4 : 0), rng() % 4 == 0);
+            c.buffer =
+                d.buffer(blocks * 4096, static_cast<uint32_t>(rng() % 3 == 0 ? rng() % 1024 * 4 : 0), rng() % 4 == 0);
             s = Drive::sqe(kind == Command::Read ? 0x02 : 0x01, 1);
             Drive::setPrp(s, c.buffer);
             s[10] = lba;

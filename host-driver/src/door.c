@@ -25,6 +25,7 @@ struct door {
     struct transport base;
     int fd;
     uint32_t stall_ms;
+    bool admitted; /* the board has answered once: it serves this visitor */
 };
 
 static struct door *door_of(struct transport *t) {
@@ -32,6 +33,8 @@ static struct door *door_of(struct transport *t) {
 }
 
 static int gone(struct door *d) {
+    if (!d->admitted)
+        return error_set(d->base.error, EBUSY, "the board hung up at once: another visitor is connected to it");
     return error_set(d->base.error, ENODEV, "the board closed the connection: its process has ended (see its log)");
 }
 
@@ -109,6 +112,7 @@ static int await_reply(struct door *d, const char *what, uint64_t *value) {
             d->base.error, EPROTO,
             "what answers behind the socket does not speak the remote-PCI protocol (message %d of %llu bytes after %s)",
             header.cmd, (unsigned long long)header.size, what);
+    d->admitted = true;
     return receive(d, value, sizeof(*value), what);
 }
 
@@ -204,8 +208,6 @@ static int share_memory(struct door *d, size_t bytes) {
 static int enable(struct door *d) {
     uint32_t id, class_code;
     int rc = config(d, PCI_PROXY_CFG_READ, 0, 0, 4, &id);
-    if (rc == -ENODEV)
-        return error_set(d->base.error, EBUSY, "the board hung up at once: another visitor is connected to it");
     if (!rc)
         rc = config(d, PCI_PROXY_CFG_READ, 8, 0, 4, &class_code);
     if (rc)

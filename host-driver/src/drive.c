@@ -22,7 +22,7 @@
 #define NAP_SHORTEST_US 50u
 #define NAP_LONGEST_US  1000u
 
-static uint64_t now_ms(void) {
+uint64_t drive_now_ms(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
@@ -78,7 +78,7 @@ int assasin_clock(struct assasin_drive *drive, uint64_t *cycles) {
 }
 
 struct wait drive_wait_begin(struct assasin_drive *drive, const char *what) {
-    uint64_t now = now_ms();
+    uint64_t now = drive_now_ms();
     return (struct wait){.what = what,
                          .start_ms = now,
                          .probed_ms = now,
@@ -88,7 +88,7 @@ struct wait drive_wait_begin(struct assasin_drive *drive, const char *what) {
 }
 
 void drive_wait_progress(struct wait *w) {
-    w->start_ms = w->moved_ms = w->probed_ms = now_ms();
+    w->start_ms = w->moved_ms = w->probed_ms = drive_now_ms();
     w->sleep_us = NAP_SHORTEST_US;
 }
 
@@ -111,7 +111,7 @@ static int probe(struct assasin_drive *drive, struct wait *w, uint64_t now) {
     if (clock - w->clock > CLOCK_MOVES)
         w->moved_ms = now;
     w->clock = clock;
-    w->probed_ms = now_ms();
+    w->probed_ms = drive_now_ms();
     if (now - w->moved_ms > drive->options.stall_ms)
         return give_up(
             drive,
@@ -130,7 +130,7 @@ int drive_wait_nap(struct assasin_drive *drive, struct wait *w) {
         return rc;
     if (w->sleep_us < NAP_LONGEST_US)
         w->sleep_us += w->sleep_us / 2;
-    uint64_t now = now_ms();
+    uint64_t now = drive_now_ms();
     if (now - w->start_ms > w->limit_ms)
         return give_up(drive, drive_fail(drive, ETIMEDOUT, "%s: not done after %u s although the drive's clock runs",
                                          w->what, w->limit_ms / 1000));

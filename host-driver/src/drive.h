@@ -28,6 +28,9 @@ int drive_fail(struct assasin_drive *drive, int code, const char *format, ...) _
  * negative errno. */
 int drive_check(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion);
 
+/** Milliseconds of wall time from some point on. */
+uint64_t drive_now_ms(void);
+
 /** A wait for something to become true, with the drive's limits on patience. */
 struct wait {
     const char *what;   /**< for the message */

@@ -12,6 +12,7 @@
 /* Buffer of one IO_READ, and how many wait at the drive at once: one is filled while the other is taken apart. */
 #define READ_BYTES (64u << 10)
 #define READS      2
+#define TICK_MS    100
 
 int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes) {
     if (bytes == 0 || bytes > SCOMP_MAX_ELF)
@@ -45,6 +46,8 @@ struct read_slot {
 
 struct exec {
     struct assasin_drive *drive;
+    const struct assasin_job *job;
+    uint64_t ticked_ms;
     uint16_t handle;
     struct chunks chunks;
     struct read_slot reads[READS];
@@ -139,10 +142,20 @@ static void abort_job(struct exec *e) {
     (void)drive_roundtrip(e->drive, ASSASIN_IO, &command, NULL, 0, "aborting a job", &completion);
 }
 
+static int tick(struct exec *e) {
+    uint64_t now = drive_now_ms();
+    if (!e->job->tick || e->failed || e->done || now - e->ticked_ms < TICK_MS)
+        return 0;
+    e->ticked_ms = now;
+    if (e->job->tick(e->job->tick_arg) && !e->failed)
+        e->failed = drive_fail(e->drive, ECANCELED, "running a job: canceled by the caller");
+    return e->drive->dead;
+}
+
 static int pump(struct exec *e) {
     struct wait w = drive_wait_begin(e->drive, "running a job");
     bool aborted = false;
-    while (!(e->done && reads_busy(e) == 0 && (e->last || e->completion.status || e->failed))) {
+    while (!(e->done && reads_busy(e) == 0 && !oldest_full(e) && (e->last || e->completion.status || e->failed))) {
         bool refused = e->done && e->completion.status;
         if (e->over && reads_busy(e) == 0 && !e->last && !refused && !e->failed)
             e->failed =
@@ -169,6 +182,8 @@ static int pump(struct exec *e) {
             continue;
         }
         rc = drive_wait_nap(e->drive, &w);
+        if (!rc)
+            rc = tick(e);
         if (rc)
             return rc;
         e->too_early = false;
@@ -298,6 +313,8 @@ int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, con
     if (!e)
         return drive_fail(drive, ENOMEM, "out of memory");
     e->drive = drive;
+    e->job = job;
+    e->ticked_ms = drive_now_ms();
     rc = prepare(e, job, sink, arg, bytes);
     if (!rc)
         rc = pump(e);

@@ -280,3 +280,53 @@ def test_a_request_that_one_command_cannot_carry(board: FakeBoard) -> None:
 def test_closing_shuts_the_controller_down(board: FakeBoard) -> None:
     connect(board).close()
     assert board._regs[0x14] >> 14 & 3 == 1
+
+
+def test_the_caller_can_look_at_the_drive_while_a_job_runs(board: FakeBoard) -> None:
+    drive = connect(board)
+    done = chunk(0, struct.pack("<II15Q", 0, 0, 0, 0, *([0] * 13)), last=True)
+    flushes: list[int] = []
+    waiting: list[tuple[int, ...]] = []
+
+    def answer(qid: int, dw: tuple[int, ...]) -> Reply | None:
+        if dw[0] & 0xFF == 0:
+            flushes.append(dw[0] >> 16)
+            if len(flushes) == 3:
+                read = next(w for w in waiting if w[0] & 0xFF == contract.SCOMP_OPCODE_IO_READ)
+                board.prp_store(read, done)
+                for w in waiting:
+                    ok = w[0] & 0xFF == contract.SCOMP_OPCODE_IO_EXEC or w is read
+                    board.complete(1, w[0] >> 16, 0 if ok else 0x1C3, len(done) | 1 << 31 if w is read else 0)
+            return 0, 0
+        waiting.append(dw)
+        return None
+
+    board.on_command = answer
+    (piece,) = drive.run(0, JOB, tick=drive.flush)
+    assert piece.ok
+    assert len(flushes) == 3
+
+
+def test_an_exception_while_a_job_runs_aborts_it(board: FakeBoard) -> None:
+    drive = connect(board)
+    execs: list[int] = []
+
+    def answer(qid: int, dw: tuple[int, ...]) -> Reply | None:
+        opcode = dw[0] & 0xFF
+        if opcode == contract.SCOMP_OPCODE_IO_ABORT:
+            for cid in execs:
+                board.complete(1, cid, 0x007)
+            execs.clear()
+            return 0, 0
+        if opcode in (contract.SCOMP_OPCODE_IO_EXEC, contract.SCOMP_OPCODE_IO_READ):
+            execs.append(dw[0] >> 16)
+            return None
+        return 0, 0
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    board.on_command = answer
+    with pytest.raises(KeyboardInterrupt):
+        drive.run(0, JOB, tick=interrupt)
+    drive.flush()

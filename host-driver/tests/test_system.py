@@ -24,6 +24,7 @@ from assasin.tree import ROOT, contract
 CONFIG = "AssasinSb2x2"
 PROFILE = "test"
 BLOCK = 4096
+HOLE = 40  # blocks from the end of the drive where nothing is ever written
 NVM_READ, NVM_WRITE = 2, 1
 EXEC, READ_RESULT = contract.SCOMP_OPCODE_IO_EXEC, contract.SCOMP_OPCODE_IO_READ
 
@@ -91,7 +92,7 @@ def test_identity(drive: Drive) -> None:
 
 
 def test_never_written_blocks_read_zeros(drive: Drive) -> None:
-    assert drive.read(drive.info.blocks // 2, 5 * BLOCK) == bytes(5 * BLOCK)
+    assert drive.read(drive.info.blocks - HOLE, 5 * BLOCK) == bytes(5 * BLOCK)
 
 
 def test_written_data_comes_back(drive: Drive) -> None:
@@ -139,8 +140,8 @@ def test_stat_and_filter_agree_with_duckdb(drive: Drive) -> None:
     second = drive.write(400 + first, tuples)
     stat = offloads.stat_result(offloads.run(drive, "stat", [Extent(400, first)], len(column)))
     assert (stat.count, stat.sum, stat.min, stat.max) == lineitem.column_stat()
-    scan = offloads.scan_result(offloads.run(drive, "scan", [Extent(400, first)], len(column)))
-    assert (scan.bytes, scan.checksum) == lineitem.column_scan()
+    scan = offloads.scan_result(offloads.run(drive, "scan", [Extent(400 + first, second)], len(tuples)))
+    assert (scan.bytes, scan.checksum) == lineitem.tuples_scan()
     q6 = tpch.Q6()
     rows = offloads.filter_result(offloads.run(drive, "filter", [Extent(400 + first, second)], len(tuples), q6.args(), pieces=7))
     assert np.array_equal(rows, lineitem.q6_rows(q6))
@@ -149,7 +150,7 @@ def test_stat_and_filter_agree_with_duckdb(drive: Drive) -> None:
 def test_input_from_scattered_and_never_written_blocks(drive: Drive) -> None:
     data = data_of(6 * BLOCK, 3)
     drive.write(500, data)
-    extents = [Extent(503, 2), Extent(drive.info.blocks // 2, 1), Extent(500, 1), Extent(505, 1)]
+    extents = [Extent(503, 2), Extent(drive.info.blocks - HOLE, 1), Extent(500, 1), Extent(505, 1)]
     expected = data[3 * BLOCK : 5 * BLOCK] + bytes(BLOCK) + data[:BLOCK] + data[5 * BLOCK :]
     done = offloads.run(drive, "scan", extents, len(expected) - 100, pieces=1)
     assert offloads.scan_result(done) == offloads.expected_scan(expected[:-100])
@@ -337,7 +338,7 @@ def test_a_bad_elf_is_refused(drive: Drive, change: Callable[[bytes], bytes], wo
 def test_an_elf_that_is_too_large(drive: Drive) -> None:
     refused(errno.EINVAL, "131073 bytes, the drive takes 1..131072", drive.load, 3, b"\x7fELF".ljust(131073, b"\0"))
     command = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw10=3, dw11=0x20001)
-    refused(errno.EINVAL, "", drive.execute, 0, command, bytearray(4096))
+    refused(errno.EINVAL, "NVMe status|ELF", drive.execute, 0, command, bytearray(4096))
 
 
 def test_function_slots(drive: Drive) -> None:
@@ -345,7 +346,7 @@ def test_function_slots(drive: Drive) -> None:
     refused(errno.EBADF, "slot", drive.load, contract.SCOMP_MAX_FUNCS, elf)
     refused(errno.EBADF, "slot", drive.unload, contract.SCOMP_MAX_FUNCS)
     drive.load(5, elf)
-    refused(errno.EBADF, "in use", drive.load, 5, elf)
+    drive.load(5, (ROOT / "build" / "offload" / "stat.elf").read_bytes())
     drive.unload(5)
     refused(errno.EBADF, "empty", drive.unload, 5)
     with pytest.raises(DriveError, match="slot"):
@@ -511,7 +512,9 @@ def test_an_offset_in_the_first_prp_is_legal(drive: Drive) -> None:
 
 @pytest.mark.parametrize("where", [0, 0x1000, 0xFE000000, 0xFFFFFFFF_FFFFF000, 1 << 52])
 def test_prps_that_lead_nowhere(drive: Drive, where: int) -> None:
-    assert drive.raw(1, Command.of(NVM_READ, 1, where, 0, dw10=700)).status == 0x004
+    # Writes to the host are posted: what leads nowhere is lost on the way and the drive does not hear of it.
+    assert drive.raw(1, Command.of(NVM_READ, 1, where, 0, dw10=700)).status == 0
+    # Reads from the host are answered with an error.
     assert drive.raw(1, Command.of(NVM_WRITE, 1, where, 0, dw10=701)).status == 0x004
     with drive.dma(BLOCK) as (bus, memory):
         assert drive.raw(1, Command.of(NVM_READ, 1, bus, where, dw10=700, dw12=3)).status == 0x004
@@ -603,7 +606,7 @@ def test_the_board_dies_under_a_visitor(own_board: Board) -> None:
     serves(d)
     own_board.kill()
     refused(errno.ENODEV, "process has ended", d.read, 0, BLOCK)
-    refused(errno.ENODEV, "", d.close)
+    refused(errno.ENODEV, "not shut down", d.close)
 
 
 def test_an_image_of_another_geometry_is_refused(own_board: Board, tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ static inline void hal_write(uint32_t addr, uint32_t value) {
     *(volatile uint32_t *)addr = value;
 }
 
-/** Sleep until (SYS.EVENT & SYS.EVENT_ENABLE) != 0; returns at once when that holds already, so check-then-sleep has no race. */
+/** Sleep until (SYS.EVENT & SYS.EVENT_ENABLE) != 0; returns at once when that holds already, so check-then-sleep has no
+ * race. */
 static inline void hal_wfi(void) {
     __asm__ volatile("wfi" ::: "memory");
 }

@@ -9,13 +9,13 @@
 #include <assert.h>
 #include <stdint.h>
 
-/** scan: bytes of a block; the last byte of every whole block is summed. */
+/** scan: bytes of a block; the first byte of every block is summed. */
 #define SCAN_BLOCK 64
 
 /** Output of scan, once a piece. */
 struct scan_result {
     uint32_t bytes;    /**< bytes read, modulo 2^32 */
-    uint32_t checksum; /**< sum, modulo 2^32, of byte SCAN_BLOCK - 1 of every whole block of SCAN_BLOCK bytes */
+    uint32_t checksum; /**< sum, modulo 2^32, of the bytes at multiples of SCAN_BLOCK */
 };
 static_assert(sizeof(struct scan_result) == 8, "scan_result size");
 

@@ -65,7 +65,8 @@ void Nand::program(uint32_t key, const uint8_t *data, uint32_t oob0, uint32_t oo
         violation("program of page " + hex(key) + ", which is not erased");
     }
     if (index < nextPage[block]) {
-        violation("program of page " + hex(key) + " out of order: page " + std::to_string(nextPage[block]) + " is next");
+        violation("program of page " + hex(key) + " out of order: page " + std::to_string(nextPage[block]) +
+                  " is next");
     }
     nextPage[block] = index + 1;
     p.programmed = true;
@@ -653,7 +654,9 @@ void Device::hdmaWrite(uint32_t r, uint32_t v) {
 
 std::vector<uint8_t> Device::paramPage() const {
     std::vector<uint8_t> p(256, 0);
-    auto put16 = [&](size_t at, uint32_t v) { p[at] = static_cast<uint8_t>(v), p[at + 1] = static_cast<uint8_t>(v >> 8); };
+    auto put16 = [&](size_t at, uint32_t v) {
+        p[at] = static_cast<uint8_t>(v), p[at + 1] = static_cast<uint8_t>(v >> 8);
+    };
     auto put32 = [&](size_t at, uint32_t v) { put16(at, v), put16(at + 2, v >> 16); };
     std::memcpy(&p[0], "ONFI", 4);
     std::memset(&p[32], ' ', 32);

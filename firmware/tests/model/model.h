@@ -2,8 +2,8 @@
  * @file
  * Behavioural model of the drive's hardware at the level of the contract: registers, NAND array, cores, host memory.
  *
- * Time is a cycle count that register accesses and WFI move on. Everything illegal that firmware can do to the hardware (FIFO overflow,
- * program of a page not erased, a copy into a full ring...) throws Violation.
+ * Time is a cycle count that register accesses and WFI move on. Everything illegal that firmware can do to the hardware
+ * (FIFO overflow, program of a page not erased, a copy into a full ring...) throws Violation.
  */
 #pragma once
 
@@ -43,7 +43,8 @@ struct Page {
 /** The array: survives power cuts. */
 class Nand {
   public:
-    explicit Nand(const Geometry &g) : geo(g) {}
+    explicit Nand(const Geometry &g) : geo(g) {
+    }
     Geometry geo;
     std::unordered_map<uint32_t, Page> pages; /**< by channel << 28 | way << 24 | row */
     std::unordered_map<uint32_t, uint32_t> nextPage;
@@ -77,11 +78,12 @@ enum Kernel : uint32_t {
     kTrap,           /**< traps after 5,000 bytes */
     kExit7,          /**< exits with 7 at once */
     kHang,           /**< reads to the end, no epilogue */
-    kEcho,           /**< emits task block, arguments, 64 bytes at SCOMP_SPAD_DATA and 64 at the end of the scratchpad's first half */
-    kExpand,         /**< emits every byte eight times */
-    kSlow,           /**< kCount at 1/16 of the speed */
-    kStop,           /**< exits with 0 after 5,000 bytes */
-    kSkew,           /**< reads stream 0 to its end, then stream 1, ... */
+    kEcho,   /**< emits task block, arguments, 64 bytes at SCOMP_SPAD_DATA and 64 at the end of the scratchpad's first
+                half */
+    kExpand, /**< emits every byte eight times */
+    kSlow,   /**< kCount at 1/16 of the speed */
+    kStop,   /**< exits with 0 after 5,000 bytes */
+    kSkew,   /**< reads stream 0 to its end, then stream 1, ... */
 };
 
 struct Core {
@@ -93,7 +95,7 @@ struct Core {
         std::vector<bool> mark; /**< page slots that are full */
         uint32_t head = 0, tail = 0, end = 0;
         bool endValid = false;
-        uint64_t fullPages = 0; /**< pages delivered in order */
+        uint64_t fullPages = 0;               /**< pages delivered in order */
         std::map<uint32_t, uint32_t> lengths; /**< page number -> bytes, arrived and not in order yet */
     };
     struct Out {
@@ -128,7 +130,9 @@ class Device {
     uint32_t read(uint32_t addr);
     void write(uint32_t addr, uint32_t v);
     void wfi();
-    uint32_t cycle() const { return static_cast<uint32_t>(now); }
+    uint32_t cycle() const {
+        return static_cast<uint32_t>(now);
+    }
 
     /* the host's side */
     static constexpr uint64_t kHostBase = 0x100000000ull;
@@ -167,15 +171,21 @@ class Device {
     struct Event {
         uint64_t at, order;
         std::function<void()> run;
-        bool operator>(const Event &o) const { return at != o.at ? at > o.at : order > o.order; }
+        bool operator>(const Event &o) const {
+            return at != o.at ? at > o.at : order > o.order;
+        }
     };
     std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events;
     uint64_t order_ = 0;
-    void at(uint64_t delay, std::function<void()> f) { events.push({now + delay, order_++, std::move(f)}); }
+    void at(uint64_t delay, std::function<void()> f) {
+        events.push({now + delay, order_++, std::move(f)});
+    }
     void advance(uint64_t cycles);
     void runDue();
     uint32_t eventLevel() const;
-    uint32_t jitter(uint32_t base) { return base + static_cast<uint32_t>(rng() % (base / 4 + 1)); }
+    uint32_t jitter(uint32_t base) {
+        return base + static_cast<uint32_t>(rng() % (base / 4 + 1));
+    }
 
     /* DRAM: pages on demand */
     mutable std::unordered_map<uint32_t, std::vector<uint8_t>> dram;

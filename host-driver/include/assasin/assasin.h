@@ -227,6 +227,10 @@ struct assasin_input {
     uint64_t bytes;        /**< length of the stream: the first bytes of these extents */
 };
 
+/** Called about every 100 ms while a job runs; may send other commands. \return 0, or anything else to abort the job.
+ */
+typedef int (*assasin_tick_fn)(void *arg);
+
 /** A request: a function and, for each of its pieces, the input streams. */
 struct assasin_job {
     uint16_t slot;       /**< function */
@@ -241,6 +245,8 @@ struct assasin_job {
     uint32_t args_bytes;                  /**< at most 4096 */
     uint32_t max_cores;                   /**< cores to use at once, 0 = all */
     uint32_t watchdog_kcycles;            /**< limit of a piece in 1,000 cycles, 0 = the drive's default */
+    assasin_tick_fn tick;                 /**< may be NULL */
+    void *tick_arg;                       /**< handed to tick */
 };
 
 /** Counters of a finished piece; times are cycles of the drive's timebase. */

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +14,7 @@ import numpy as np
 from assasin import offloads, perf
 from assasin.board import Board
 from assasin.drive import Drive, Extent, Piece, Progress
-from assasin.perf import JobFigures
+from assasin.perf import JobFigures, Steady
 
 FILTER_ARGS = struct.pack("<5i", 8766, 9131, 5, 7, 2400)
 """struct filter_args of TPC-H Q6's validation values: 1994, 0.05..0.07, below 24."""
@@ -44,6 +45,7 @@ class OffloadFigures:
     bytes: int
     correct: bool
     job: JobFigures
+    steady: Steady | None
     bus_limit: float
     channel_utilisation: float
     firmware_cycles_per_page: float
@@ -52,14 +54,17 @@ class OffloadFigures:
     def json(self, context: Context) -> dict[str, Any]:
         """Everything, flat, with the throughput in the profile."""
         job = {k: v for k, v in asdict(self.job).items() if k != "cores"}
-        rest = {k: v for k, v in asdict(self).items() if k != "job"}
-        share = self.job.steady_bytes_per_cycle / self.bus_limit
+        rest = {k: v for k, v in asdict(self).items() if k not in ("job", "steady")}
+        steady = self.steady
         return (
             rest
             | job
             | {
-                "share_of_bus_limit": share,
-                "gb_per_s": perf.gb_per_s(self.job.steady_bytes_per_cycle, context.ns_per_cycle),
+                "gb_per_s": perf.gb_per_s(self.job.bytes_per_cycle, context.ns_per_cycle),
+                "steady_bytes_per_cycle": steady.bytes_per_cycle if steady else None,
+                "steady_share_of_bus_limit": steady.bytes_per_cycle / self.bus_limit if steady else None,
+                "steady_channel_utilisation": steady.channel_utilisation if steady else None,
+                "steady_cycles": steady.cycles if steady else None,
             }
         )
 
@@ -73,26 +78,29 @@ def measure(
     args: bytes = b"",
     cores: int = 0,
 ) -> tuple[OffloadFigures, list[Piece]]:
-    """Runs an offload between two looks at the drive's counters; `correct` judges its output."""
+    """Runs an offload, looking at the drive's counters before, meanwhile and after; `correct` judges its output."""
     before = drive.perf()
-    pieces = offloads.run(drive, name, extents, length, args=args, max_cores=cores)
+    looks: list[ctypes.Structure] = []
+    pieces = offloads.run(drive, name, extents, length, args=args, max_cores=cores, tick=lambda: looks.append(drive.perf()))
     window = perf.window(before, drive.perf())
-    job = perf.job_figures(pieces, window.page_bytes)
+    job = perf.job_figures(pieces)
     figures = OffloadFigures(
         name=name,
         cores=job.cores,
         bytes=length,
         correct=correct(pieces),
         job=job,
+        steady=perf.steady(pieces, looks),
         bus_limit=window.bus_limit,
         channel_utilisation=window.channel_utilisation(job.cycles),
         firmware_cycles_per_page=window.firmware_cycles_per_page,
-        pcie_bytes=window.pcie_bytes,
+        # Every look but the last one is itself among the bytes moved to the host.
+        pcie_bytes=window.pcie_bytes - (len(looks) + 1) * ctypes.sizeof(before),
     )
     return figures, pieces
 
 
-def test_data(length: int, seed: int = 1) -> bytes:
+def random_data(length: int, seed: int = 1) -> bytes:
     """Random bytes that every offload has something to do with."""
     return np.random.default_rng(seed).bytes(length)
 
@@ -111,7 +119,7 @@ def _correct(name: str, data: bytes) -> Callable[[list[Piece]], bool]:
 
 def bench_data(name: str, length: int) -> bytes:
     """The benchmark's input: random bytes; for filter the tuples' columns are drawn so that about 2 % of the rows qualify."""
-    data = test_data(length)
+    data = random_data(length)
     if name != "filter":
         return data
     rows = np.frombuffer(data, "<u4").reshape(-1, 8).copy()

@@ -173,7 +173,9 @@ def flash_virtual(config: str, profile: str, image: Path | None, format_: bool, 
         terminal.dump({"board": status, "drive": asdict(info)})
         return
     size = human_bytes(info.blocks * info.block_bytes)
-    terminal.out.print(f"{config} serves as '{name}': {size}, {info.cores} cores, {info.channels} channels; next: assasin info")
+    terminal.out.print(
+        f"{config} serves as '{name}': {size}, {info.cores} cores, {info.channels} channels; next: assasin info", soft_wrap=True
+    )
 
 
 @cli.command()
@@ -310,11 +312,9 @@ def run(
     board, drive = open_drive(name)
     with drive:
         inputs = _inputs(drive, extents, lba, length, record, pieces or cores or drive.info.cores)
-        before = drive.perf()
         with terminal.spinner(f"running {function} on {human_bytes(sum(i.bytes for i in inputs))}"), drive.function(elf) as slot:
             done = drive.run(slot, [[i] for i in inputs], outputs, args, cores, watchdog)
-        window = perf.window(before, drive.perf())
-    figures = perf.job_figures(done, window.page_bytes)
+    figures = perf.job_figures(done)
     for s in range(outputs):
         if out is not None:
             target = out if s == 0 else out.with_name(f"{out.name}.{s}")
@@ -396,7 +396,6 @@ def _bench_offload(
     if as_json:
         terminal.dump(asdict(context) | {"runs": [f.json(context) for f in figures]})
     else:
-        first = figures[0]
         terminal.table(
             _heading(what, context),
             [
@@ -404,34 +403,37 @@ def _bench_offload(
                 "bytes",
                 "cycles",
                 "B/cycle",
-                "GB/s",
-                "of bus limit",
                 "speed-up",
-                "channels",
                 "cores busy",
+                "steady B/cycle",
+                "GB/s",
+                "of limit",
+                "channels",
                 "fw cyc/page",
                 "result",
             ],
-            [
-                [
-                    str(f.cores),
-                    f"{f.bytes:,}",
-                    f"{f.job.cycles:,}",
-                    f"{f.job.steady_bytes_per_cycle:.3f}",
-                    f"{perf.gb_per_s(f.job.steady_bytes_per_cycle, context.ns_per_cycle):.2f}",
-                    percent(f.job.steady_bytes_per_cycle / f.bus_limit),
-                    f"{f.job.steady_bytes_per_cycle / first.job.steady_bytes_per_cycle:.2f}",
-                    percent(f.channel_utilisation),
-                    percent(f.job.core_utilisation),
-                    f"{f.firmware_cycles_per_page:.0f}",
-                    "correct" if f.correct else "WRONG",
-                ]
-                for f in figures
-            ],
-            f"steady state; the channels' limit is {first.bus_limit:.3f} bytes a cycle",
+            [_bench_row(f, figures[0], context) for f in figures],
+            f"left: the whole job; steady: while all cores are fed. The channels' limit is {figures[0].bus_limit:.3f} B/cycle",
         )
     if not all(f.correct for f in figures):
         raise OffloadError(f"{what} returned a wrong result")
+
+
+def _bench_row(f: benchmarks.OffloadFigures, first: benchmarks.OffloadFigures, context: benchmarks.Context) -> list[str]:
+    whole = [
+        str(f.cores),
+        f"{f.bytes:,}",
+        f"{f.job.cycles:,}",
+        f"{f.job.bytes_per_cycle:.3f}",
+        f"{f.job.bytes_per_cycle / first.job.bytes_per_cycle:.2f}",
+        percent(f.job.core_utilisation),
+    ]
+    steady = ["too short"] + ["-"] * 3
+    if f.steady:
+        rate = f.steady.bytes_per_cycle
+        gb = perf.gb_per_s(rate, context.ns_per_cycle)
+        steady = [f"{rate:.3f}", f"{gb:.2f}", percent(rate / f.bus_limit), percent(f.steady.channel_utilisation)]
+    return whole + steady + [f"{f.firmware_cycles_per_page:.0f}", "correct" if f.correct else "WRONG"]
 
 
 def _bench_transfer(drive: Drive, context: benchmarks.Context, what: str, data: bytes, lba: int, as_json: bool) -> None:
@@ -514,7 +516,7 @@ def _pump_console(s: socket.socket) -> None:
 
 
 @cli.command()
-@click.option("--sf", type=click.FloatRange(min=0, min_open=True), default=0.05, show_default=True, help="TPC-H scale factor.")
+@click.option("--sf", type=click.FloatRange(min=0, min_open=True), default=0.01, show_default=True, help="TPC-H scale factor.")
 @click.option("--config", type=click.Choice(CONFIGS), default=CONFIGS[0], show_default=True, help="Cores x channels.")
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth.")
 @click.option("--keep", is_flag=True, help="Leave the board running (name: demo).")

@@ -49,7 +49,7 @@ class Step:
 
 def _steps(lineitem: tpch.Lineitem, column: Table, tuples: Table) -> list[Step]:
     q6 = tpch.Q6()
-    scan = lineitem.column_scan()
+    scan = lineitem.tuples_scan()
     count, total, low, high = lineitem.column_stat()
     rows = lineitem.q6_rows(q6)
     revenue = lineitem.q6_revenue()
@@ -59,7 +59,7 @@ def _steps(lineitem: tpch.Lineitem, column: Table, tuples: Table) -> list[Step]:
         return np.array_equal(found, rows) and int((found[:, 0].astype(np.int64) * found[:, 1]).sum()) == revenue
 
     return [
-        Step("scan", column, b"", lambda p: offloads.scan_result(p) == offloads.ScanResult(*scan)),
+        Step("scan", tuples, b"", lambda p: offloads.scan_result(p) == offloads.ScanResult(*scan)),
         Step("stat", column, b"", lambda p: offloads.stat_result(p) == offloads.StatResult(count, total, low, high)),
         Step("filter", tuples, q6.args(), same_rows),
     ]
@@ -188,7 +188,7 @@ def _print(context: Context, result: dict[str, Any], figures: list[OffloadFigure
                 f"{f.job.cycles:,}",
                 f"{f.job.bytes_per_cycle:.2f}",
                 f"{perf.gb_per_s(f.job.bytes_per_cycle, context.ns_per_cycle):.2f}",
-                f"{f.job.steady_bytes_per_cycle:.2f}",
+                f"{f.steady.bytes_per_cycle:.2f}" if f.steady else "too short",
                 percent(f.channel_utilisation),
                 percent(f.job.core_utilisation),
                 "same" if f.correct else "DIFFERENT",

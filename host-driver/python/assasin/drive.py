@@ -101,6 +101,9 @@ class _Input(ctypes.Structure):
     _fields_: ClassVar = [("first_extent", c_uint32), ("extent_count", c_uint32), ("bytes", c_uint64)]
 
 
+_TickFn = ctypes.CFUNCTYPE(c_int, c_void_p)
+
+
 class _Job(ctypes.Structure):
     _fields_: ClassVar = [
         ("slot", c_uint16),
@@ -115,6 +118,8 @@ class _Job(ctypes.Structure):
         ("args_bytes", c_uint32),
         ("max_cores", c_uint32),
         ("watchdog_kcycles", c_uint32),
+        ("tick", _TickFn),
+        ("tick_arg", c_void_p),
     ]
 
 
@@ -284,6 +289,17 @@ def library() -> ctypes.CDLL:
     if _lib is None:
         _lib = _load_library()
     return _lib
+
+
+def _tick_function(tick: Callable[[], None], raised: list[BaseException]) -> ctypes._CFunctionType:
+    def call(_: object) -> int:
+        try:
+            tick()
+        except BaseException as e:
+            raised.append(e)
+        return int(bool(raised))
+
+    return _TickFn(call)
 
 
 def strerror(status: int) -> str:
@@ -475,10 +491,12 @@ class Drive:
         max_cores: int = 0,
         watchdog_kcycles: int = 0,
         s_log2: int = -1,
+        tick: Callable[[], None] | None = None,
     ) -> list[Piece]:
         """
         Runs function `slot` on pieces, each a list of input streams (as many for every piece), and returns them in order with their
-        output. Pieces that failed are there too: look at Piece.ok. Raises DriveError when the drive refuses the request.
+        output. Pieces that failed are there too: look at Piece.ok. `tick` is called about every 100 ms meanwhile and may use the
+        drive; an exception of its own aborts the job and is raised here. Raises DriveError when the drive refuses the request.
         """
         streams_in = len(pieces[0]) if pieces else 0
         flat = [s for piece in pieces for s in piece]
@@ -501,8 +519,14 @@ class Drive:
             max_cores=max_cores,
             watchdog_kcycles=watchdog_kcycles,
         )
+        raised: list[BaseException] = []
+        if tick is not None:
+            job.tick = _tick_function(tick, raised)
         result = c_void_p()
-        self._check(self._lib.assasin_run(self._handle, byref(job), byref(result)))
+        rc = self._lib.assasin_run(self._handle, byref(job), byref(result))
+        if raised:
+            raise raised[0]
+        self._check(rc)
         try:
             return [self._piece(result, i, streams_out) for i in range(len(pieces))]
         finally:

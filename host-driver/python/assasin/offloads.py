@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,17 +49,18 @@ def run(
     pieces: int = 0,
     max_cores: int = 0,
     record: int = 0,
+    tick: Callable[[], None] | None = None,
 ) -> list[Piece]:
     """
     Runs an offload over `length` bytes in `extents`, divided into pieces that cut no record.
 
-    `pieces`: 0 = one a core. `record`: bytes that must stay together, 0 = what the offload needs (1 for a file of your own). Raises
-    OffloadError when a piece failed, DriveError when the drive refuses.
+    `pieces`: 0 = one a core. `record`: bytes that must stay together, 0 = what the offload needs (1 for a file of your own).
+    `tick`: see Drive.run. Raises OffloadError when a piece failed, DriveError when the drive refuses.
     """
     record = record or RECORD_BYTES.get(Path(name).stem, 1)
     inputs = split(extents, length, record, drive.info.block_bytes, pieces or max_cores or drive.info.cores)
     with drive.function(elf_path(name).read_bytes()) as slot:
-        done = drive.run(slot, [[i] for i in inputs], args=args, max_cores=max_cores)
+        done = drive.run(slot, [[i] for i in inputs], args=args, max_cores=max_cores, tick=tick)
     failed = [(i, p) for i, p in enumerate(done) if not p.ok]
     if failed:
         i, p = failed[0]
@@ -69,7 +70,7 @@ def run(
 
 @dataclass(frozen=True)
 class ScanResult:
-    """Bytes read, and the sum modulo 2^32 of the last byte of every whole 64-byte block of each piece."""
+    """Bytes read, and the sum modulo 2^32 of the first byte of every 64-byte block of each piece."""
 
     bytes: int
     checksum: int
@@ -104,7 +105,7 @@ def filter_result(pieces: Sequence[Piece]) -> npt.NDArray[np.int32]:
 
 def expected_scan(data: bytes) -> ScanResult:
     """What scan returns for `data`, computed on the host."""
-    return ScanResult(len(data), int(np.frombuffer(data, "u1")[63::64].sum(dtype=np.uint64)) % 2**32)
+    return ScanResult(len(data), int(np.frombuffer(data, "u1")[::64].sum(dtype=np.uint64)) % 2**32)
 
 
 def expected_stat(data: bytes) -> StatResult:

@@ -74,28 +74,47 @@ class JobFigures:
     """From the start of the first core to the stop of the last."""
     bytes_per_cycle: float
     """bytes_in / cycles: ramp-up and tail included."""
-    steady_bytes_per_cycle: float
-    """Without ramp-up and end: see steady_rate()."""
     core_utilisation: float
     """Share of the cores' running cycles in which they did not wait for a stream."""
     cores: int
     """Cores that took part."""
 
 
-def steady_rate(pieces: Sequence[Piece], page_bytes: int) -> float:
-    """
-    Bytes a cycle between the first and the last page delivered to any core: the wait for the first array read and the cores'
-    start and end do not count, an uneven finish does. 0 when there were not two pages.
-    """
-    reports = [p.report for p in pieces if p.report.pages]
-    pages = sum(r.pages for r in reports)
-    if pages < 2:
-        return 0.0
-    span = max(r.t_last_page for r in reports) - min(r.t_first_page for r in reports)
-    return (pages - 1) * page_bytes / span if span > 0 else 0.0
+@dataclass(frozen=True)
+class Steady:
+    """Part of a job in which every core that takes part was being fed, between two looks at the drive's counters."""
+
+    cycles: int
+    bytes_per_cycle: float
+    """Page data over the channels' buses, all together."""
+    channel_utilisation: float
 
 
-def job_figures(pieces: Sequence[Piece], page_bytes: int) -> JobFigures:
+LEAST_STEADY_CYCLES = 20_000
+"""A shorter window is not worth a figure: a page takes some 4,600 cycles of a channel."""
+
+
+def steady(pieces: Sequence[Piece], looks: Sequence[ctypes.Structure]) -> Steady | None:
+    """
+    The steady state of a job: from the first to the last of `looks` (scomp_perf snapshots taken while it ran) between the time
+    when the last core got its first page and the time when the first core got its last one. None when that is not long enough.
+    """
+    by_core: dict[int, list[Piece]] = {}
+    for p in pieces:
+        if p.report.pages:
+            by_core.setdefault(p.report.core, []).append(p)
+    if not by_core:
+        return None
+    begin = max(min(p.report.t_first_page for p in group) for group in by_core.values())
+    end = min(max(p.report.t_last_page for p in group) for group in by_core.values())
+    inside = [x for x in looks if begin <= x.time <= end]
+    if len(inside) < 2 or inside[-1].time - inside[0].time < LEAST_STEADY_CYCLES:
+        return None
+    w = window(inside[0], inside[-1])
+    return Steady(w.cycles, sum(w.data_bytes) / w.cycles, w.channel_utilisation(w.cycles))
+
+
+def job_figures(pieces: Sequence[Piece]) -> JobFigures:
     """Figures of the job whose pieces these are."""
     reports = [p.report for p in pieces]
     cycles = max(r.t_end for r in reports) - min(r.t_start for r in reports)
@@ -107,7 +126,6 @@ def job_figures(pieces: Sequence[Piece], page_bytes: int) -> JobFigures:
         bytes_out=sum(r.bytes_out for r in reports),
         cycles=cycles,
         bytes_per_cycle=bytes_in / cycles if cycles else 0.0,
-        steady_bytes_per_cycle=steady_rate(pieces, page_bytes),
         core_utilisation=1 - waiting / running if running else 0.0,
         cores=len({r.core for r in reports}),
     )

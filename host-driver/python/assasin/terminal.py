@@ -31,7 +31,7 @@ def bytes_bar(text: str, total: int) -> Iterator[drive.Progress]:
     )
     with Progress(*columns, console=err) as bar:
         task = bar.add_task(text, total=total)
-        yield lambda done, _total: bar.update(task, completed=done)
+        yield lambda done, _padded: bar.update(task, completed=min(done, total))
 
 
 @contextmanager

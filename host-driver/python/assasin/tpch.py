@@ -92,7 +92,7 @@ class Lineitem:
         return out
 
     def column(self) -> npt.NDArray[np.int32]:
-        """l_extendedprice in hundredths as 32-bit integers, in table order: the input of scan and stat."""
+        """l_extendedprice in hundredths as 32-bit integers, in table order: the input of stat."""
         values = self.db.execute("SELECT CAST(l_extendedprice * 100 AS INTEGER) v FROM lineitem ORDER BY rowid").fetchnumpy()["v"]
         return values.astype("<i4")
 
@@ -103,16 +103,14 @@ class Lineitem:
                       CAST(min(l_extendedprice) * 100 AS INTEGER), CAST(max(l_extendedprice) * 100 AS INTEGER) FROM lineitem"""
         )
 
-    def column_scan(self, block: int = 64) -> tuple[int, int]:
+    def tuples_scan(self) -> tuple[int, int]:
         """
-        What scan returns for the column, computed by DuckDB from its table: bytes, and the sum modulo 2^32 of the last byte of
-        every whole block. That byte is the top byte of every (block / 4)-th value.
+        What scan returns for the tuples, computed by DuckDB from its table: bytes, and the sum modulo 2^32 of the first byte of
+        every 64-byte block, which is the low byte of every other row's order key.
         """
-        step = block // 4
         return self._one(
-            f"""WITH v AS (SELECT CAST(l_extendedprice * 100 AS BIGINT) c, row_number() OVER (ORDER BY rowid) - 1 i FROM lineitem)
-                SELECT count(*) * 4,
-                       coalesce(sum((c >> 24) & 255) FILTER (i % {step} = {step - 1}), 0)::BIGINT % 4294967296 FROM v"""
+            f"""WITH v AS (SELECT l_orderkey k, row_number() OVER (ORDER BY rowid) - 1 i FROM lineitem)
+                SELECT count(*) * {TUPLE.itemsize}, coalesce(sum(k & 255) FILTER (i % 2 = 0), 0)::BIGINT % 4294967296 FROM v"""
         )
 
     def q6_rows(self, q: Q6) -> npt.NDArray[np.int32]:

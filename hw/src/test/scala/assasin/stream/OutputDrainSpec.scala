@@ -15,20 +15,20 @@ class OutputDrainSpec extends AnyFunSpec with ChiselSim {
   describe("OutputDrain") {
     it("sends every length in whole packets, in order, under back-pressure") {
       val random = new Random(4)
-      val jobs   = (Seq(1, 7, 8, 9, 63, 64, 65, 129, 200)).zipWithIndex.map {
-        case (bytes, i) => (i % 8, i * 4096 + 8 * random.nextInt(64), 0x80000000L + i * 4096, bytes)
+      val jobs = (Seq(1, 7, 8, 9, 63, 64, 65, 129, 200)).zipWithIndex.map { case (bytes, i) =>
+        (i % 8, i * 4096 + 8 * random.nextInt(64), 0x80000000L + i * 4096, bytes)
       }
       simulate(new OutputDrain(dramDst)) { dut =>
         dut.reset.poke(true)
         dut.clock.step()
         dut.reset.poke(false)
         dut.io.cancel.poke(false)
-        var pushed, done                = 0
-        var packet                      = Seq.empty[Int]
-        var received                    = Map.empty[Long, Int]
-        var nextData: BigInt            = 0
-        var cycles                      = 0
-        var open                        = false
+        var pushed, done     = 0
+        var packet           = Seq.empty[Int]
+        var received         = Map.empty[Long, Int]
+        var nextData: BigInt = 0
+        var cycles           = 0
+        var open             = false
         while (done < jobs.size) {
           dut.io.job.valid.poke(pushed < jobs.size)
           if (pushed < jobs.size) {

@@ -30,7 +30,8 @@ class Memory : public ::testing::Test {
     UncoreBench bench;
 };
 
-// Bytes, halves and words anywhere in TCM and DRAM against a model; the XDMA reads and writes the same memory meanwhile.
+// Bytes, halves and words anywhere in TCM and DRAM against a model; the XDMA reads and writes the same memory
+// meanwhile.
 TEST_F(Memory, FirmwareAndXdmaShareTcmAndDram) {
     auto &rng = bench.rng;
     for (const uint32_t base : {0u, 0x20000u, DramModel::BASE + 0x1000}) {
@@ -93,14 +94,15 @@ TEST_F(Memory, InstructionPortReadsTcm) {
 }
 
 TEST_F(Memory, UnmappedAddressesFault) {
-    const uint32_t addresses[] = {0x00040000, 0x10000000, 0x1ffffffc, 0x20001000, 0x20040000, 0x20103000, 0x20204000,
-                                  0x30000000, 0x30000800, 0x40000000, 0x7ffffffc};
+    const uint32_t addresses[] = {0x00040000, 0x10000000, 0x1ffffffc, 0x20001000, 0x20040000, 0x20103000,
+                                  0x20204000, 0x30000000, 0x30000800, 0x40000000, 0x7ffffffc};
     for (const uint32_t a : addresses) {
         EXPECT_TRUE(bench.access(a, false, 0, 2).error) << std::hex << a;
         EXPECT_TRUE(bench.access(a, true, 0, 2).error) << std::hex << a;
     }
     // Registers: words only.
-    for (const uint32_t a : {ASSASIN_SYS_BASE, ASSASIN_NVME_BASE, ASSASIN_HDMA_BASE, 0x20030000u, 0x20100000u, 0x20200000u}) {
+    for (const uint32_t a :
+         {ASSASIN_SYS_BASE, ASSASIN_NVME_BASE, ASSASIN_HDMA_BASE, 0x20030000u, 0x20100000u, 0x20200000u}) {
         EXPECT_TRUE(bench.access(a, false, 0, 0).error) << std::hex << a;
         EXPECT_TRUE(bench.access(a + 2, true, 0, 1).error) << std::hex << a;
         EXPECT_FALSE(bench.access(a, false, 0, 2).error) << std::hex << a;

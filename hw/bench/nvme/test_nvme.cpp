@@ -24,8 +24,8 @@ struct HostQueue {
     unsigned cqHead = 0;
     bool phase = true;
     uint16_t nextCid = 0;
-    std::deque<std::vector<uint8_t>> sent;      ///< entries not seen by the firmware yet
-    std::map<uint16_t, uint32_t> outstanding;   ///< by cid: dword 0 that the completion must carry
+    std::deque<std::vector<uint8_t>> sent;    ///< entries not seen by the firmware yet
+    std::map<uint16_t, uint32_t> outstanding; ///< by cid: dword 0 that the completion must carry
 };
 
 class Nvme : public ::testing::Test {
@@ -227,14 +227,14 @@ TEST_F(Nvme, BadDoorbells) {
         fw(NVME_EVENT, 0xf);
         EXPECT_EQ(fw(NVME_EVENT), 0u);
     };
-    bad(DOORBELL, 1);              // no admin queue
-    bad(DOORBELL + 8 * 2, 1);      // no queue 2
-    bad(DOORBELL + 8 * 9, 1);      // beyond the last queue
-    bad(0x7ffc, 1);                //
-    bad(DOORBELL + 8, 4);          // beyond the size
-    bad(DOORBELL + 8, 0x10001);    // reserved bits
-    bad(DOORBELL + 8, 1, 0x1);     // half a register
-    bad(DOORBELL + 12, 1);         // head beyond tail: nothing was posted
+    bad(DOORBELL, 1);           // no admin queue
+    bad(DOORBELL + 8 * 2, 1);   // no queue 2
+    bad(DOORBELL + 8 * 9, 1);   // beyond the last queue
+    bad(0x7ffc, 1);             //
+    bad(DOORBELL + 8, 4);       // beyond the size
+    bad(DOORBELL + 8, 0x10001); // reserved bits
+    bad(DOORBELL + 8, 1, 0x1);  // half a register
+    bad(DOORBELL + 12, 1);      // head beyond tail: nothing was posted
     bad(DOORBELL + 12, 4);
     EXPECT_EQ(fw(NVME_SQE_STATUS), 0u);
     EXPECT_EQ(fw(NVME_SQ_STATE), 0u);
@@ -261,7 +261,8 @@ TEST_F(Nvme, QueueRegistersReadBack) {
     EXPECT_EQ(fw(NVME_SQ_CFG), 0x80030006u);
 }
 
-// Random queues, many laps: every entry arrives once, in order, unharmed; every completion reaches its queue with the right phase.
+// Random queues, many laps: every entry arrives once, in order, unharmed; every completion reaches its queue with the
+// right phase.
 TEST_F(Nvme, RandomCommands) {
     auto &rng = bench.rng;
     bench.xdma.hesitation = rng() % 70;
@@ -466,13 +467,15 @@ TEST_F(Nvme, DeletedQueueDropsWhatIsOnItsWay) {
         queues[1].sent.clear();
         bench.xdma.stalled = false;
         unsigned seen = 0;
-        bench.until([&] {
-            uint16_t cid;
-            const int q = take(cid);
-            EXPECT_NE(q, 1);
-            seen += q == 2;
-            return seen == 6 || HasFailure();
-        }, 3000);
+        bench.until(
+            [&] {
+                uint16_t cid;
+                const int q = take(cid);
+                EXPECT_NE(q, 1);
+                seen += q == 2;
+                return seen == 6 || HasFailure();
+            },
+            3000);
         ASSERT_EQ(seen, 6u);
         fw(NVME_QSEL, 1);
         EXPECT_EQ(fw(NVME_SQ_CFG) >> 31, 0u);
@@ -597,7 +600,8 @@ TEST_F(Nvme, HostDmaMovesAnything) {
         const unsigned count = 1 + rng() % 12;
         for (unsigned i = 0; i < count; i++) {
             const uint32_t bytes = 1 + rng() % 6000;
-            jobs.push_back({hostBase + 8192 * i + rng() % 64, devBase + 8192 * i + uint32_t(rng() % 64), bytes, rng() % 2 == 0});
+            jobs.push_back(
+                {hostBase + 8192 * i + rng() % 64, devBase + 8192 * i + uint32_t(rng() % 64), bytes, rng() % 2 == 0});
         }
         std::vector<std::vector<uint8_t>> data;
         for (const Job &j : jobs) {

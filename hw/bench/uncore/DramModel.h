@@ -10,8 +10,8 @@
 
 namespace uncorebench {
 
-/// DRAM behind the AXI4 port with random hesitation. Writes take effect only when their response is given, which is as late as AXI4
-/// allows: what reads before must not expect to see them.
+/// DRAM behind the AXI4 port with random hesitation. Writes take effect only when their response is given, which is as
+/// late as AXI4 allows: what reads before must not expect to see them.
 class DramModel {
   public:
     static constexpr uint32_t BASE = 0x80000000u;

@@ -24,8 +24,9 @@ namespace uncorebench {
     }
 
 UncoreBench::UncoreBench(uint32_t seed)
-    : rng(seed), dram(top, rng, taken), xdma(top, rng, taken),
-      pagePorts_{BEAT_PORT(io_channels_0_pages), BEAT_PORT(io_channels_1_pages), BEAT_PORT(io_channels_2_pages)},
+    : rng(seed), dram(top, rng, taken),
+      xdma(top, rng, taken), pagePorts_{BEAT_PORT(io_channels_0_pages), BEAT_PORT(io_channels_1_pages),
+                                        BEAT_PORT(io_channels_2_pages)},
       programPorts_{BEAT_PORT(io_channels_0_program), BEAT_PORT(io_channels_1_program),
                     BEAT_PORT(io_channels_2_program)},
       drainPorts_{BEAT_PORT(io_cores_0_drain), BEAT_PORT(io_cores_1_drain), BEAT_PORT(io_cores_2_drain),

@@ -10,8 +10,8 @@
 
 namespace uncorebench {
 
-/// XDMA with descriptor bypass, and the host's memory behind it. Bursts of random length, never across 4 KiB, unaligned at both ends.
-/// Also takes single AXI4 accesses of a test, between descriptors.
+/// XDMA with descriptor bypass, and the host's memory behind it. Bursts of random length, never across 4 KiB, unaligned
+/// at both ends. Also takes single AXI4 accesses of a test, between descriptors.
 class XdmaModel {
   public:
     static constexpr uint64_t HOST_BASE = 0x1'0000'0000ull;
@@ -23,7 +23,8 @@ class XdmaModel {
     void drive(uint64_t now);
     void sample(uint64_t now);
 
-    /// Writes `data` at device address `addr` as bursts; carried out in order. The response of the last burst is in `response`.
+    /// Writes `data` at device address `addr` as bursts; carried out in order. The response of the last burst is in
+    /// `response`.
     void write(uint32_t addr, const std::vector<uint8_t> &data);
 
     /// Reads; result in `readData` when `busy` has become false.

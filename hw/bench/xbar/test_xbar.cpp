@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Crossbar, DRAM reader and writer: random traffic against a scoreboard, fairness, throughput, resets in the middle of traffic.
+// Crossbar, DRAM reader and writer: random traffic against a scoreboard, fairness, throughput, resets in the middle of
+// traffic.
 #include "UncoreBench.h"
 #include "assasin_contract.h"
 
@@ -298,15 +299,16 @@ TEST_F(Xbar, ReadsSeeEarlierPackets) {
     }
 }
 
-// Firmware reset at any moment: what was under way ends somehow, afterwards everything works and DRAM saw whole bursts only.
+// Firmware reset at any moment: what was under way ends somehow, afterwards everything works and DRAM saw whole bursts
+// only.
 TEST_F(Xbar, SurvivesResetInTraffic) {
     for (unsigned round = 0; round < 30; round++) {
         check = false;
         for (unsigned n = 0; n < 30; n++) {
             for (unsigned i = 0; i < CHANNELS; i++) {
                 const bool dram = bench.rng() % 2;
-                send(bench.pages[i], make(i, dram ? DST_DRAM : bench.rng() % CORES,
-                                          DramModel::BASE + 64 * n, 1 + bench.rng() % 64, !dram));
+                send(bench.pages[i], make(i, dram ? DST_DRAM : bench.rng() % CORES, DramModel::BASE + 64 * n,
+                                          1 + bench.rng() % 64, !dram));
             }
             send(bench.drains[n % CORES], make(20, DST_DRAM, DramModel::BASE + 64 * n, 64, false));
         }

@@ -2,16 +2,26 @@ package assasin
 
 /** What one chip is elaborated with.
   *
-  * @param cores        ASSASIN cores, 1..16
-  * @param channels     flash channels, 1..16
-  * @param ways         chip enables a channel, 1..16
-  * @param phyBytes     bytes a channel's PHY moves a clock cycle: 1, 2 or 4
-  * @param pageLog2Max  largest flash page (main area) a channel can buffer, log2 bytes, 9..14
-  * @param tcmBytes     firmware memory, bytes
-  * @param imemBytes    instruction memory of an ASSASIN core, bytes
-  * @param spadBytes    scratchpad of an ASSASIN core, bytes
-  * @param streamBytes  input stream buffer, and again output stream buffer, of an ASSASIN core, bytes
-  * @param trace        adds the retired-instruction port to every core (co-simulation only)
+  * @param cores
+  *   ASSASIN cores, 1..16
+  * @param channels
+  *   flash channels, 1..16
+  * @param ways
+  *   chip enables a channel, 1..16
+  * @param phyBytes
+  *   bytes a channel's PHY moves a clock cycle: 1, 2 or 4
+  * @param pageLog2Max
+  *   largest flash page (main area) a channel can buffer, log2 bytes, 9..14
+  * @param tcmBytes
+  *   firmware memory, bytes
+  * @param imemBytes
+  *   instruction memory of an ASSASIN core, bytes
+  * @param spadBytes
+  *   scratchpad of an ASSASIN core, bytes
+  * @param streamBytes
+  *   input stream buffer, and again output stream buffer, of an ASSASIN core, bytes
+  * @param trace
+  *   adds the retired-instruction port to every core (co-simulation only)
   */
 case class SocParams(
     cores: Int = 8,

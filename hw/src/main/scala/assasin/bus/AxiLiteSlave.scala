@@ -21,7 +21,8 @@ class HostRegIO(addrBits: Int) extends Bundle {
   val resp = Flipped(Valid(UInt(32.W)))
 }
 
-/** Turns AXI4-Lite accesses into single register accesses, one at a time; a waiting write goes before a waiting read. */
+/** Turns AXI4-Lite accesses into single register accesses, one at a time; a waiting write goes before a waiting read.
+  */
 class AxiLiteSlave(addrBits: Int) extends Module {
   val io = IO(new Bundle {
     val axi  = Flipped(new AxiLiteIO(addrBits))

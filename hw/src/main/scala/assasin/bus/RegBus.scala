@@ -12,8 +12,8 @@ class RegReq(addrBits: Int) extends Bundle {
   val wdata = UInt(32.W)
 }
 
-/** Register bus, seen from the master. One access at a time: a request is taken when `req.fire`, and answered by exactly one
-  * `resp.valid` in a later cycle (reads and writes alike). Unknown offsets read 0 and ignore writes.
+/** Register bus, seen from the master. One access at a time: a request is taken when `req.fire`, and answered by
+  * exactly one `resp.valid` in a later cycle (reads and writes alike). Unknown offsets read 0 and ignore writes.
   */
 class RegBusIO(addrBits: Int = 12) extends Bundle {
   val req  = Decoupled(new RegReq(addrBits))

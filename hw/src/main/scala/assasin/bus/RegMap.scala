@@ -5,15 +5,24 @@ import chisel3.util.{MuxLookup, RegEnable}
 
 /** One register of a [[RegMap]].
   *
-  * @param offset  byte offset in the block
-  * @param read    value a read returns
-  * @param write   what a write does with the written word
-  * @param onRead  side effect of a read, in the cycle in which the value is taken
+  * @param offset
+  *   byte offset in the block
+  * @param read
+  *   value a read returns
+  * @param write
+  *   what a write does with the written word
+  * @param onRead
+  *   side effect of a read, in the cycle in which the value is taken
   */
-case class RegEntry(offset: Int, read: Option[UInt] = None, write: Option[UInt => Unit] = None, onRead: () => Unit = () => ())
+case class RegEntry(
+    offset: Int,
+    read: Option[UInt] = None,
+    write: Option[UInt => Unit] = None,
+    onRead: () => Unit = () => ()
+)
 
-/** Serves a register bus: every access is taken at once and answered in the next cycle. Offsets without an entry read 0 and ignore
-  * writes.
+/** Serves a register bus: every access is taken at once and answered in the next cycle. Offsets without an entry read 0
+  * and ignore writes.
   */
 object RegMap {
 
@@ -39,7 +48,7 @@ object RegMap {
   def apply(bus: RegBusIO)(entries: Seq[RegEntry]): Unit = {
     bus.req.ready  := true.B
     bus.resp.valid := RegNext(bus.req.fire, false.B)
-    bus.resp.bits := RegEnable(serve(bus.req.fire, bus.req.bits)(entries), bus.req.fire)
+    bus.resp.bits  := RegEnable(serve(bus.req.fire, bus.req.bits)(entries), bus.req.fire)
   }
 
   /** Does the accesses of `entries` in every cycle with `fire`, and returns the value read. */

@@ -7,8 +7,10 @@ object RoundRobin {
 
   /** The requester that follows `owner`, one-hot; 0 when `req` is 0.
     *
-    * @param req   requests
-    * @param owner one-hot: who was served last
+    * @param req
+    *   requests
+    * @param owner
+    *   one-hot: who was served last
     */
   def pick(req: UInt, owner: UInt): UInt = {
     require(req.getWidth == owner.getWidth, s"req has ${req.getWidth} bits, owner ${owner.getWidth}")

@@ -7,9 +7,10 @@ import assasin.xbar.{ReadBarrier, WriteOrder}
 import chisel3._
 import chisel3.util.{Enum, Queue, is, log2Ceil, switch}
 
-/** Device memory as the XDMA's AXI4 master sees it: TCM, STAGE and DRAM; anything else answers DECERR. Bursts (INCR, full width) of up to 256
-  * beats, unaligned first addresses, any strobes. Transactions in each direction are answered in order. STAGE: its submission half
-  * (0x000-0x3FF) takes writes, its completion half (0x800-0x87F) reads; the opposite accesses and the rest answer DECERR.
+/** Device memory as the XDMA's AXI4 master sees it: TCM, STAGE and DRAM; anything else answers DECERR. Bursts (INCR,
+  * full width) of up to 256 beats, unaligned first addresses, any strobes. Transactions in each direction are answered
+  * in order. STAGE: its submission half (0x000-0x3FF) takes writes, its completion half (0x800-0x87F) reads; the
+  * opposite accesses and the rest answer DECERR.
   */
 class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   private val words = p.tcmBytes / 8
@@ -42,11 +43,11 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   private val toTcm   = isTcm(wAddr.addr)
   private val toStage = inStage(wAddr.addr) && wAddr.addr(11, 10) === 0.U
 
-  io.axi.aw.ready           := wState === wIdle && Mux(isDram(io.axi.aw.bits.addr), wIds.io.enq.ready, !wIds.io.deq.valid)
-  wIds.io.enq.valid         := io.axi.aw.fire && isDram(io.axi.aw.bits.addr)
-  wIds.io.enq.bits          := io.axi.aw.bits.id
-  io.dramWrite.aw.valid     := wState === wDram && !wSent
-  io.dramWrite.aw.bits      := wAddr
+  io.axi.aw.ready       := wState === wIdle && Mux(isDram(io.axi.aw.bits.addr), wIds.io.enq.ready, !wIds.io.deq.valid)
+  wIds.io.enq.valid     := io.axi.aw.fire && isDram(io.axi.aw.bits.addr)
+  wIds.io.enq.bits      := io.axi.aw.bits.id
+  io.dramWrite.aw.valid := wState === wDram && !wSent
+  io.dramWrite.aw.bits  := wAddr
   io.dramWrite.aw.bits.size := Axi4.Size8
   io.dramWrite.w.valid      := wState === wDram && io.axi.w.valid
   io.dramWrite.w.bits       := io.axi.w.bits
@@ -102,13 +103,13 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   private val fromStage = inStage(rAddr.addr) && rAddr.addr(11, 7) === 16.U
   private val barrier   = Module(new ReadBarrier)
 
-  io.axi.ar.ready          := rState === rIdle && Mux(isDram(io.axi.ar.bits.addr), rIds.io.enq.ready, !rIds.io.deq.valid)
-  barrier.io.start         := io.axi.ar.fire
-  barrier.io.order         := io.order
-  rIds.io.enq.valid        := io.axi.ar.fire && isDram(io.axi.ar.bits.addr)
-  rIds.io.enq.bits         := io.axi.ar.bits.id
-  io.dramRead.ar.valid     := rState === rDram
-  io.dramRead.ar.bits      := rAddr
+  io.axi.ar.ready      := rState === rIdle && Mux(isDram(io.axi.ar.bits.addr), rIds.io.enq.ready, !rIds.io.deq.valid)
+  barrier.io.start     := io.axi.ar.fire
+  barrier.io.order     := io.order
+  rIds.io.enq.valid    := io.axi.ar.fire && isDram(io.axi.ar.bits.addr)
+  rIds.io.enq.bits     := io.axi.ar.bits.id
+  io.dramRead.ar.valid := rState === rDram
+  io.dramRead.ar.bits  := rAddr
   io.dramRead.ar.bits.size := Axi4.Size8
 
   io.stage.readEn   := rState === rAsk && fromStage

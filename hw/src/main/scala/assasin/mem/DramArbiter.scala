@@ -4,15 +4,21 @@ import assasin.bus.{Axi4Addr, Axi4IO, Axi4Params, Axi4ReadIO, Axi4WriteIO, Round
 import chisel3._
 import chisel3.util.{DecoupledIO, Mux1H, OHToUInt, Queue, UIntToOH}
 
-/** Brings the chip's read and write masters to one AXI4 port, round robin. A master's transactions stay in order: the id on the DRAM
-  * port is the master's number.
+/** Brings the chip's read and write masters to one AXI4 port, round robin. A master's transactions stay in order: the
+  * id on the DRAM port is the master's number.
   *
-  * @param axi     the DRAM port
-  * @param readers number of read masters
-  * @param writers number of write masters
+  * @param axi
+  *   the DRAM port
+  * @param readers
+  *   number of read masters
+  * @param writers
+  *   number of write masters
   */
 class DramArbiter(axi: Axi4Params, readers: Int, writers: Int) extends Module {
-  require(readers <= (1 << axi.idBits) && writers <= (1 << axi.idBits), s"$readers, $writers masters for ${axi.idBits} id bits")
+  require(
+    readers <= (1 << axi.idBits) && writers <= (1 << axi.idBits),
+    s"$readers, $writers masters for ${axi.idBits} id bits"
+  )
 
   val io = IO(new Bundle {
     val read  = Vec(readers, Flipped(new Axi4ReadIO(axi)))
@@ -52,7 +58,7 @@ class DramArbiter(axi: Axi4Params, readers: Int, writers: Int) extends Module {
   }
 
   choose(io.read.map(_.ar), io.dram.ar, true.B)
-  private val readSel   = UIntToOH(io.dram.r.bits.id, readers)
+  private val readSel = UIntToOH(io.dram.r.bits.id, readers)
   for ((m, i) <- io.read.zipWithIndex) {
     m.r.valid := io.dram.r.valid && readSel(i)
     m.r.bits  := io.dram.r.bits

@@ -8,11 +8,12 @@ import assasin.xbar.{ReadBarrier, WriteOrder}
 import chisel3._
 import chisel3.util.{Enum, Fill, is, log2Ceil, switch}
 
-/** Data side of the firmware processor: TCM in one cycle; register blocks and the XDMA's registers, words only; DRAM, uncached. Other
-  * addresses, and bytes or halves of registers, are access faults. Stores to registers and DRAM are answered at once; the next access
-  * outside TCM waits until they are done, so order is kept.
+/** Data side of the firmware processor: TCM in one cycle; register blocks and the XDMA's registers, words only; DRAM,
+  * uncached. Other addresses, and bytes or halves of registers, are access faults. Stores to registers and DRAM are
+  * answered at once; the next access outside TCM waits until they are done, so order is kept.
   *
-  * @param windows base addresses of the register blocks, 4 KiB each
+  * @param windows
+  *   base addresses of the register blocks, 4 KiB each
   */
 class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends Module {
   require(windows.forall(_ % 4096 == 0), "register windows are 4 KiB aligned")
@@ -121,13 +122,13 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
   private val xdmaErr  = Mux(req.write, io.xdma.bresp.bits, io.xdma.rdata.bits.resp) =/= Axi4.Okay
 
   // DRAM.
-  io.dramRead.ar.valid       := state === sDramAsk
-  io.dramRead.ar.bits.id     := 0.U
-  io.dramRead.ar.bits.addr   := req.addr(31, 3) ## 0.U(3.W)
-  io.dramRead.ar.bits.len    := 0.U
-  io.dramRead.ar.bits.size   := Axi4.Size8
-  io.dramRead.ar.bits.burst  := Axi4.Incr
-  io.dramRead.r.ready        := true.B
+  io.dramRead.ar.valid      := state === sDramAsk
+  io.dramRead.ar.bits.id    := 0.U
+  io.dramRead.ar.bits.addr  := req.addr(31, 3) ## 0.U(3.W)
+  io.dramRead.ar.bits.len   := 0.U
+  io.dramRead.ar.bits.size  := Axi4.Size8
+  io.dramRead.ar.bits.burst := Axi4.Incr
+  io.dramRead.r.ready       := true.B
   private val storeAddr = Reg(UInt(32.W))
   private val storeData = Reg(UInt(32.W))
   private val storeMask = Reg(UInt(8.W))

@@ -17,10 +17,11 @@ class TcmPortIO(words: Int) extends Bundle {
   val data = Input(UInt(64.W))
 }
 
-/** Firmware memory: one port for instruction fetch, one shared by the firmware's data and the AXI4 slave, which take turns when both
-  * want it.
+/** Firmware memory: one port for instruction fetch, one shared by the firmware's data and the AXI4 slave, which take
+  * turns when both want it.
   *
-  * @param bytes size, a power of two
+  * @param bytes
+  *   size, a power of two
   */
 class Tcm(bytes: Int) extends Module {
   require(bytes >= 4096 && (bytes & (bytes - 1)) == 0, s"TCM of $bytes bytes: choose a power of two, at least 4096")

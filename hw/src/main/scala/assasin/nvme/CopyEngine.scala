@@ -14,8 +14,8 @@ class CopyPush extends Bundle {
   val bytes = UInt(17.W)
 }
 
-/** Queue of copies from DRAM to the cores, carried out by the DRAM reader one after the other. A copy to a core that does not exist, or of
-  * nothing, ends at once.
+/** Queue of copies from DRAM to the cores, carried out by the DRAM reader one after the other. A copy to a core that
+  * does not exist, or of nothing, ends at once.
   */
 class CopyEngine(p: SocParams, depth: Int = 16) extends Module {
   val io = IO(new Bundle {

@@ -2,7 +2,7 @@ package assasin.nvme
 
 import assasin.bus.RoundRobin
 import chisel3._
-import chisel3.util.{Cat, Decoupled, Enum, OHToUInt, Queue, Valid, is, log2Ceil, switch}
+import chisel3.util.{Cat, Decoupled, Enum, OHToUInt, PopCount, Queue, Valid, is, log2Ceil, switch}
 
 /** A completion as the firmware pushes it. */
 class CqePush extends Bundle {
@@ -24,12 +24,14 @@ private class PostedCqe(slots: Int) extends Bundle {
   val vector = UInt(4.W)
 }
 
-/** Posts completions: takes a place in the completion queue, puts the entry into the staging memory, has it moved to the host and then
-  * raises the interrupt. Completions for a full queue wait without holding up those for others. A completion never overtakes the
-  * card-to-host transfers that the firmware pushed before it.
+/** Posts completions: takes a place in the completion queue, puts the entry into the staging memory, has it moved to
+  * the host and then raises the interrupt. Completions for a full queue wait without holding up those for others. A
+  * completion never overtakes the card-to-host transfers that the firmware pushed before it.
   *
-  * @param slots     completions staged at once
-  * @param stageBase device address of their staging memory
+  * @param slots
+  *   completions staged at once
+  * @param stageBase
+  *   device address of their staging memory
   */
 class CqPost(slots: Int, stageBase: BigInt) extends Module {
   require(slots >= 2 && (slots & (slots - 1)) == 0, s"slots = $slots: choose a power of two")
@@ -90,7 +92,7 @@ class CqPost(slots: Int, stageBase: BigInt) extends Module {
   private val free  = ~used
   private val fresh = RoundRobin.pick(free, 1.U(slots.W))
   private val taken = io.push.valid && free.orR
-  io.space := chisel3.util.PopCount(free)
+  io.space := PopCount(free)
 
   // Pick the next one that is not blocked, oldest first within a lap of the slots.
   private val ready = used & ~posted & ~blocked

@@ -3,11 +3,13 @@ package assasin.nvme
 import chisel3._
 import chisel3.util.{Decoupled, Queue, Valid}
 
-/** One direction of the host DMA: shares an XDMA descriptor bypass port between the firmware's transfers and those of the NVMe front end, and
-  * tells each of them when its descriptors are done (XDMA completes them in order).
+/** One direction of the host DMA: shares an XDMA descriptor bypass port between the firmware's transfers and those of
+  * the NVMe front end, and tells each of them when its descriptors are done (XDMA completes them in order).
   *
-  * @param depth       firmware transfers queued
-  * @param outstanding descriptors given to the XDMA and not completed
+  * @param depth
+  *   firmware transfers queued
+  * @param outstanding
+  *   descriptors given to the XDMA and not completed
   */
 class DmaChannel(depth: Int = 16, outstanding: Int = 32) extends Module {
   val io = IO(new Bundle {

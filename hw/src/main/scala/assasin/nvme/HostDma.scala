@@ -38,7 +38,8 @@ class HostDmaIO extends Bundle {
   val idle  = Output(Bool())
 }
 
-/** Data movement for the firmware: both directions of the XDMA's descriptor bypass, copies DRAM to core, fills of DRAM. */
+/** Data movement for the firmware: both directions of the XDMA's descriptor bypass, copies DRAM to core, fills of DRAM.
+  */
 class HostDma(p: SocParams) extends Module {
   val io = IO(new HostDmaIO)
 
@@ -67,7 +68,11 @@ class HostDma(p: SocParams) extends Module {
 
   private val event   = RegInit(0.U(4.W))
   private val cleared = WireDefault(0.U(4.W))
-  event    := Mux(io.flush, 0.U, (event & ~cleared) | Cat(h2c.io.error || c2h.io.error, copy.io.done, c2h.io.done, h2c.io.done))
+  event := Mux(
+    io.flush,
+    0.U,
+    (event & ~cleared) | Cat(h2c.io.error || c2h.io.error, copy.io.done, c2h.io.done, h2c.io.done)
+  )
   io.event := event =/= 0.U
 
   for (channel <- Seq(h2c, c2h)) {

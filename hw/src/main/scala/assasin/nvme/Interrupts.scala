@@ -3,8 +3,8 @@ package assasin.nvme
 import chisel3._
 import chisel3.util.Valid
 
-/** Drives the XDMA's user interrupts: a request is held until acknowledged; what is raised meanwhile interrupts once more. Vectors masked
-  * by INTMS wait.
+/** Drives the XDMA's user interrupts: a request is held until acknowledged; what is raised meanwhile interrupts once
+  * more. Vectors masked by INTMS wait.
   */
 class Interrupts extends Module {
   val io = IO(new Bundle {

@@ -39,10 +39,12 @@ class NvmeFrontEndIO extends Bundle {
   val idle = Output(Bool())
 }
 
-/** NVMe front end: the host's register file, submission fetch, completion post and interrupts, and the firmware's registers for them.
+/** NVMe front end: the host's register file, submission fetch, completion post and interrupts, and the firmware's
+  * registers for them.
   *
-  * When the host changes CC.EN from 1 to 0 all queues are deleted at once, what is staged is dropped, and transfers under way end without
-  * effect. CSTS.RDY then reads 0 and cannot be set until the firmware has cleared EVENT.CC, so it never shows an old answer.
+  * When the host changes CC.EN from 1 to 0 all queues are deleted at once, what is staged is dropped, and transfers
+  * under way end without effect. CSTS.RDY then reads 0 and cannot be set until the firmware has cleared EVENT.CC, so it
+  * never shows an old answer.
   */
 class NvmeFrontEnd extends Module {
   val io = IO(new NvmeFrontEndIO)

@@ -15,8 +15,9 @@ class ControllerState extends Bundle {
   val mask = UInt(32.W)
 }
 
-/** Register file that the host sees: NVM Express Base Specification 1.4, clause 3.1. Bytes can be written singly, 64-bit registers by
-  * halves. Doorbells go to the queue table; one that was not written whole is reported as bad. Everything else reads 0.
+/** Register file that the host sees: NVM Express Base Specification 1.4, clause 3.1. Bytes can be written singly,
+  * 64-bit registers by halves. Doorbells go to the queue table; one that was not written whole is reported as bad.
+  * Everything else reads 0.
   */
 class NvmeHostRegs extends Module {
   val io = IO(new Bundle {
@@ -54,12 +55,12 @@ class NvmeHostRegs extends Module {
   io.doorbell.bits.whole := req.bits.strb.andR
   req.ready              := !toDoorbell || io.doorbell.ready
 
-  private def low(reg: UInt): UInt                       = reg(31, 0)
-  private def high(reg: UInt): UInt                      = reg(63, 32)
-  private def setLow(reg: UInt, r: HostReq): Unit        = reg := Cat(high(reg), r.merge(low(reg))(31, 12), 0.U(12.W))
-  private def setHigh(reg: UInt, r: HostReq): Unit       = reg := Cat(r.merge(high(reg)), low(reg))
-  private def at(offset: Int): Bool                      = req.bits.addr === offset.U
-  private val write                                      = req.fire && req.bits.write
+  private def low(reg: UInt): UInt                 = reg(31, 0)
+  private def high(reg: UInt): UInt                = reg(63, 32)
+  private def setLow(reg: UInt, r: HostReq): Unit  = reg := Cat(high(reg), r.merge(low(reg))(31, 12), 0.U(12.W))
+  private def setHigh(reg: UInt, r: HostReq): Unit = reg := Cat(r.merge(high(reg)), low(reg))
+  private def at(offset: Int): Bool                = req.bits.addr === offset.U
+  private val write                                = req.fire && req.bits.write
 
   io.ccWritten := write && at(0x14)
   io.nssr      := write && at(0x20) && req.bits.merge(0.U(32.W)) === 0x4e564d65L.U

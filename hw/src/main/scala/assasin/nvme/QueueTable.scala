@@ -3,9 +3,11 @@ package assasin.nvme
 import assasin.bus.RoundRobin
 import assasin.contract.NvmeRegs
 import chisel3._
-import chisel3.util.{Cat, Enum, MuxLookup, OHToUInt, UIntToOH, is, switch}
+import chisel3.util.{Cat, Enum, MuxLookup, OHToUInt, PriorityMux, UIntToOH, is, switch}
 
-/** State of all queues, and every operation on it: one at a time, each read - change - write back on two small memories. */
+/** State of all queues, and every operation on it: one at a time, each read - change - write back on two small
+  * memories.
+  */
 class QueueTable extends Module {
   import QueueId.{IdBits, Pairs}
 
@@ -21,16 +23,16 @@ class QueueTable extends Module {
   private val pending   = RegInit(0.U(Pairs.W))
   private val lastFetch = RegInit(1.U(Pairs.W))
 
-  private val sIdle :: sApply :: sPost :: Nil                                = Enum(3)
+  private val sIdle :: sApply :: sPost :: Nil                               = Enum(3)
   private val opDoorbell :: opRegs :: opPost :: opFetched :: opFetch :: Nil = Enum(5)
 
-  private val state   = RegInit(sIdle)
-  private val op      = Reg(UInt(3.W))
-  private val queue   = Reg(UInt(IdBits.W))
-  private val bell    = Reg(new Doorbell)
-  private val regs    = Reg(new QueueRegReq)
-  private val legal   = Reg(Bool())
-  private val sqHead  = Reg(UInt(16.W))
+  private val state  = RegInit(sIdle)
+  private val op     = Reg(UInt(3.W))
+  private val queue  = Reg(UInt(IdBits.W))
+  private val bell   = Reg(new Doorbell)
+  private val regs   = Reg(new QueueRegReq)
+  private val legal  = Reg(Bool())
+  private val sqHead = Reg(UInt(16.W))
 
   // Choice of the next operation.
   private val fetchFrom = RoundRobin.pick(pending, lastFetch)
@@ -51,7 +53,7 @@ class QueueTable extends Module {
     io.fetched.bits.pad(8),
     OHToUInt(fetchFrom).pad(8)
   )
-  private val number = chisel3.util.PriorityMux(order.zip(numbers) :+ (true.B -> 0.U(8.W)))
+  private val number = PriorityMux(order.zip(numbers) :+ (true.B -> 0.U(8.W)))
 
   private val toCq   = state === sApply && op === opPost
   private val sq     = sqs.read(number(IdBits - 1, 0), start)
@@ -60,7 +62,7 @@ class QueueTable extends Module {
   cqRead := sq.cqid(IdBits - 1, 0)
 
   when(start) {
-    op    := chisel3.util.PriorityMux(order.zip(ops))
+    op    := PriorityMux(order.zip(ops))
     queue := number(IdBits - 1, 0)
     legal := number < Pairs.U
     bell  := io.doorbell.bits
@@ -85,16 +87,16 @@ class QueueTable extends Module {
   private def distance(from: UInt, to: UInt, size: UInt): UInt =
     Mux(to >= from, to - from, to +& size + 1.U - from)(15, 0)
 
-  io.bad.valid       := false.B
-  io.bad.bits        := bell
-  io.regsResp.valid  := false.B
-  io.regsResp.bits   := 0.U
-  io.fetch.valid     := false.B
+  io.bad.valid        := false.B
+  io.bad.bits         := bell
+  io.regsResp.valid   := false.B
+  io.regsResp.bits    := 0.U
+  io.fetch.valid      := false.B
   io.fetch.bits.queue := queue
-  io.fetch.bits.addr := sq.base + (sq.head << 6)
-  io.deleted.valid   := false.B
-  io.deleted.bits    := queue
-  io.roomMade        := false.B
+  io.fetch.bits.addr  := sq.base + (sq.head << 6)
+  io.deleted.valid    := false.B
+  io.deleted.bits     := queue
+  io.roomMade         := false.B
 
   io.postResp.valid       := false.B
   io.postResp.bits.absent := !(cqEnabled & UIntToOH(regs.queue(IdBits - 1, 0))(Pairs - 1, 0)).orR

@@ -57,7 +57,9 @@ class CqePlace extends Bundle {
   val ien    = Bool()
 }
 
-/** Ports of [[QueueTable]]. Every requester holds its request until it is taken and gets its answer, if any, within a few cycles. */
+/** Ports of [[QueueTable]]. Every requester holds its request until it is taken and gets its answer, if any, within a
+  * few cycles.
+  */
 class QueueTableIO extends Bundle {
   val doorbell = Flipped(Decoupled(new Doorbell))
 

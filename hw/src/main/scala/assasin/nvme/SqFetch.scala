@@ -17,11 +17,13 @@ class DmaDescriptor extends Bundle {
   val len = UInt(28.W)
 }
 
-/** Fetches submission entries into the staging memory: a ring of slots, filled and shown to the firmware in order. Entries whose
-  * queue is deleted or that a controller reset catches on their way are dropped when they arrive.
+/** Fetches submission entries into the staging memory: a ring of slots, filled and shown to the firmware in order.
+  * Entries whose queue is deleted or that a controller reset catches on their way are dropped when they arrive.
   *
-  * @param slots    entries staged at once, a power of two
-  * @param stageBase device address of the staging memory
+  * @param slots
+  *   entries staged at once, a power of two
+  * @param stageBase
+  *   device address of the staging memory
   */
 class SqFetch(slots: Int, stageBase: BigInt) extends Module {
   require(slots >= 2 && (slots & (slots - 1)) == 0, s"slots = $slots: choose a power of two")
@@ -106,10 +108,12 @@ class SqFetch(slots: Int, stageBase: BigInt) extends Module {
   when(drop) { head := head + 1.U }
 
   // Entries that are not shown yet die with their queue; a reset takes the shown ones as well.
-  private val hidden = VecInit.tabulate(slots) { i =>
-    val age = i.U(bits.W) - slot(head)
-    age >= (arrived - head) && age < (tail - head)
-  }.asUInt
+  private val hidden = VecInit
+    .tabulate(slots) { i =>
+      val age = i.U(bits.W) - slot(head)
+      age >= (arrived - head) && age < (tail - head)
+    }
+    .asUInt
   private val killed = WireDefault(0.U(slots.W))
   when(io.deleted.valid) { killed := hidden & VecInit(queues.map(_ === io.deleted.bits)).asUInt }
   when(io.flush) { killed := Fill(slots, 1.U) }

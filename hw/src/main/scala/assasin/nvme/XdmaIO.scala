@@ -2,9 +2,9 @@ package assasin.nvme
 
 import chisel3._
 
-/** One direction of the XDMA IP's descriptor bypass (PG195, descriptor bypass ports), seen from the user logic.
-  * A descriptor is taken in a cycle with load and ready. `sts` is the channel's status port; bit 3 pulses for each descriptor
-  * completed, bit 6 is the Run bit.
+/** One direction of the XDMA IP's descriptor bypass (PG195, descriptor bypass ports), seen from the user logic. A
+  * descriptor is taken in a cycle with load and ready. `sts` is the channel's status port; bit 3 pulses for each
+  * descriptor completed, bit 6 is the Run bit.
   */
 class XdmaBypassIO extends Bundle {
   val ready   = Input(Bool())

@@ -12,7 +12,8 @@ object Configs {
 
   /** The configuration called `name`.
     *
-    * @throws java.lang.IllegalArgumentException for a name that is none, or numbers out of range
+    * @throws java.lang.IllegalArgumentException
+    *   for a name that is none, or numbers out of range
     */
   def apply(name: String): SocParams = name match {
     case Name(cores, channels) if cores.length <= 3 && channels.length <= 3 => sized(cores.toInt, channels.toInt)

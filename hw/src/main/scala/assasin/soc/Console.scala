@@ -3,8 +3,8 @@ package assasin.soc
 import chisel3._
 import chisel3.util.{Queue, Valid}
 
-/** Console between firmware and host: 1 KiB towards the host, 16 bytes towards the firmware. Towards the host the oldest character is
-  * dropped when a new one finds the FIFO full, towards the firmware the new one.
+/** Console between firmware and host: 1 KiB towards the host, 16 bytes towards the firmware. Towards the host the
+  * oldest character is dropped when a new one finds the FIFO full, towards the firmware the new one.
   */
 class Console extends Module {
   val io = IO(new Bundle {

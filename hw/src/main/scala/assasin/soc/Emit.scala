@@ -11,7 +11,8 @@ import scala.jdk.CollectionConverters._
   *
   * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore]
   *
-  * `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for its bench.
+  * `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for
+  * its bench.
   */
 object Emit {
 
@@ -21,16 +22,18 @@ object Emit {
   private val Usage = "usage: Emit --config AssasinSb<cores>x<channels> --out DIR [--board] [--uncore]"
 
   private def parse(args: List[String], options: Options = Options()): Options = args match {
-    case "--config" :: name :: rest => parse(rest, options.copy(config = name))
-    case "--out" :: dir :: rest     => parse(rest, options.copy(out = dir))
-    case "--board" :: rest          => parse(rest, options.copy(board = true))
-    case "--uncore" :: rest         => parse(rest, options.copy(uncore = true))
+    case "--config" :: name :: rest                             => parse(rest, options.copy(config = name))
+    case "--out" :: dir :: rest                                 => parse(rest, options.copy(out = dir))
+    case "--board" :: rest                                      => parse(rest, options.copy(board = true))
+    case "--uncore" :: rest                                     => parse(rest, options.copy(uncore = true))
     case Nil if options.config.nonEmpty && options.out.nonEmpty => options
-    case Nil                                                     => throw new IllegalArgumentException(Usage)
+    case Nil                                                    => throw new IllegalArgumentException(Usage)
     case other :: _ => throw new IllegalArgumentException(s"argument '$other' is unknown; $Usage")
   }
 
-  /** firtool options: no simulation randomness, no debug comments; for boards also only what every synthesis tool reads. */
+  /** firtool options: no simulation randomness, no debug comments; for boards also only what every synthesis tool
+    * reads.
+    */
   private def firtool(board: Boolean): Array[String] = {
     val lowering = if (board) "disallowLocalVariables,disallowPackedArrays" else "disallowLocalVariables"
     Array("-disable-all-randomization", "-strip-debug-info", "--split-verilog", s"--lowering-options=$lowering")

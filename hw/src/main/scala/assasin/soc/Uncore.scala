@@ -9,7 +9,9 @@ import assasin.xbar.{Crossbar, DramReader, DramWriter}
 import chisel3._
 import chisel3.util.log2Ceil
 
-/** Everything of the chip but processors and flash channels: host interface, memories, crossbar, DRAM port, system registers. */
+/** Everything of the chip but processors and flash channels: host interface, memories, crossbar, DRAM port, system
+  * registers.
+  */
 class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   val io = IO(new UncoreIO(p, axi))
 
@@ -82,10 +84,15 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   hostDma.io.flush  := hold
 
   // Firmware's data side.
-  private def bases(first: BigInt, stride: Int, count: Int): Seq[BigInt] = Seq.tabulate(count)(first + BigInt(stride) * _)
+  private def bases(first: BigInt, stride: Int, count: Int): Seq[BigInt] =
+    Seq.tabulate(count)(first + BigInt(stride) * _)
 
   private val windows =
-    Seq(AddressMap.Sys.base -> system.io.regs, AddressMap.Nvme.base -> nvme.io.regs, AddressMap.Hdma.base -> hostDma.io.regs) ++
+    Seq(
+      AddressMap.Sys.base  -> system.io.regs,
+      AddressMap.Nvme.base -> nvme.io.regs,
+      AddressMap.Hdma.base -> hostDma.io.regs
+    ) ++
       bases(AddressMap.Flash.base, AddressMap.Flash.stride, p.channels).zip(io.channels.map(_.regs)) ++
       bases(AddressMap.Core.base, AddressMap.Core.stride, p.cores).zip(io.cores.map(_.regs))
   private val bus = Module(new FirmwareBus(p, axi, windows.map(_._1)))

@@ -2,7 +2,7 @@ package assasin.xbar
 
 import assasin.SocParams
 import chisel3._
-import chisel3.util.Decoupled
+import chisel3.util.{Decoupled, DecoupledIO}
 
 /** Ports of the crossbar. */
 class CrossbarIO(p: SocParams) extends Bundle {
@@ -25,10 +25,12 @@ class CrossbarIO(p: SocParams) extends Bundle {
   val flush = Input(Bool())
 }
 
-/** Packet crossbar between flash channels, cores and DRAM; see docs/architecture.md "Crossbar". Only the legal pairs are built:
-  * cores take from channels and DRAM reader, program buffers from the DRAM reader, DRAM from channels, drains and fill engine.
+/** Packet crossbar between flash channels, cores and DRAM; see docs/architecture.md "Crossbar". Only the legal pairs
+  * are built: cores take from channels and DRAM reader, program buffers from the DRAM reader, DRAM from channels,
+  * drains and fill engine.
   *
-  * @param coreToCore also lets drains send to other cores' input buffers (function pipelines)
+  * @param coreToCore
+  *   also lets drains send to other cores' input buffers (function pipelines)
   */
 class Crossbar(p: SocParams, coreToCore: Boolean = false) extends Module {
   val io = IO(new CrossbarIO(p))
@@ -40,7 +42,7 @@ class Crossbar(p: SocParams, coreToCore: Boolean = false) extends Module {
   /** Per source, whether each destination takes its beat. */
   private val takes = sources.map(s => s -> scala.collection.mutable.ArrayBuffer.empty[Bool])
 
-  private def destination(number: Int, from: Seq[chisel3.util.DecoupledIO[XbarBeat]], to: chisel3.util.DecoupledIO[XbarBeat]) = {
+  private def destination(number: Int, from: Seq[DecoupledIO[XbarBeat]], to: DecoupledIO[XbarBeat]) = {
     val d = Module(new XbarDestination(from.size)).suggestName(s"dst$number")
     d.io.request := VecInit(from.map(s => s.valid && s.bits.dst === number.U)).asUInt
     d.io.beat.zip(from).foreach { case (port, s) => port := s.bits }

@@ -35,8 +35,9 @@ private class PendingPacket extends Bundle {
   val copy = Bool()
 }
 
-/** Reads DRAM for the channels' program buffers and for the copy engine, in bursts of 64 bytes with up to `outstanding` under way, and
-  * sends each as a packet. Requests are served one after the other, round robin; `mark` is set on the last packet of a request.
+/** Reads DRAM for the channels' program buffers and for the copy engine, in bursts of 64 bytes with up to `outstanding`
+  * under way, and sends each as a packet. Requests are served one after the other, round robin; `mark` is set on the
+  * last packet of a request.
   */
 class DramReader(p: SocParams, axi: Axi4Params, outstanding: Int = 32) extends Module {
   val io = IO(new Bundle {

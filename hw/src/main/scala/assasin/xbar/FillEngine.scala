@@ -5,7 +5,8 @@ import chisel3.util.{Decoupled, Enum, Valid, is, switch}
 
 /** Fills DRAM with zeros, in packets of 64 bytes.
   *
-  * @param dramDst crossbar destination of the DRAM writer
+  * @param dramDst
+  *   crossbar destination of the DRAM writer
   */
 class FillEngine(dramDst: Int) extends Module {
   val io = IO(new Bundle {

@@ -2,8 +2,9 @@ package assasin.xbar
 
 import chisel3._
 
-/** How far packets have come on their way to DRAM: numbers of packets modulo 2^16. A read that must see every packet sent before it
-  * waits until `completed` has reached the value `accepted` had when the read was asked for, see [[ReadBarrier]].
+/** How far packets have come on their way to DRAM: numbers of packets modulo 2^16. A read that must see every packet
+  * sent before it waits until `completed` has reached the value `accepted` had when the read was asked for, see
+  * [[ReadBarrier]].
   */
 class WriteOrder extends Bundle {
 

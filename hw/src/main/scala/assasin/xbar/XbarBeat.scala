@@ -15,8 +15,8 @@ object XbarPort {
   def dram(cores: Int, channels: Int): Int = cores + channels
 }
 
-/** One 8-byte beat of a packet. A packet is 1 to 8 beats (64 bytes); all fields but `data` and `last` hold still over the packet,
-  * and a source offers a packet only once it holds all of it, so a granted packet always finishes.
+/** One 8-byte beat of a packet. A packet is 1 to 8 beats (64 bytes); all fields but `data` and `last` hold still over
+  * the packet, and a source offers a packet only once it holds all of it, so a granted packet always finishes.
   */
 class XbarBeat extends Bundle {
   val data = UInt(64.W)
@@ -27,8 +27,8 @@ class XbarBeat extends Bundle {
   /** Destination, see [[XbarPort]]. */
   val dst = UInt(6.W)
 
-  /** First byte of the packet: DRAM address (64-byte aligned), channel buffer offset, core offset (XB_* windows), or with
-    * `toStream` the stream position. 8-byte aligned.
+  /** First byte of the packet: DRAM address (64-byte aligned), channel buffer offset, core offset (XB_* windows), or
+    * with `toStream` the stream position. 8-byte aligned.
     */
   val addr = UInt(32.W)
 

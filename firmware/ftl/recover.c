@@ -258,9 +258,9 @@ struct roll {
 };
 
 /**
- * Read the pages of superblock `n` from `position` on. Every way programs in order, so one page of every way that is not
- * the log's proves the end, and any two rounds' worth of pages holds a whole round. Then false, else true: the log may
- * go on in the next superblock.
+ * Read the pages of superblock `n` from `position` on. Every way programs in order, so one page of every way that is
+ * not the log's proves the end, and any two rounds' worth of pages holds a whole round. Then false, else true: the log
+ * may go on in the next superblock.
  */
 static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     uint32_t width = nand_geo.channels * nand_geo.ways;

@@ -33,14 +33,14 @@ uint32_t superblock_pick(void) {
     return SB_NONE;
 }
 
-/** First way of the cursor's round: the round's number folded to four bits and reversed, so that near rounds start far
- * apart. */
+/**
+ * First way of the cursor's round. Two ways a round, one more every 8 and every 64 rounds: streams that start a power
+ * of two apart keep at least a way between them, found by simulating eight of them over all such distances.
+ */
 static uint8_t first_way(const struct sb_cursor *c) {
-    static const uint8_t reversed[16] = {0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15};
     uint32_t round = c->lun + nand_geo.luns * (c->plane + nand_geo.planes * c->page);
-    round ^= round >> 8;
-    round ^= round >> 4;
-    return (uint8_t)(reversed[round & 15] * nand_geo.ways >> 4);
+    uint32_t sixteenth = (2 * round + (round >> 3) + (round >> 6)) & 15;
+    return (uint8_t)(sixteenth * nand_geo.ways >> 4);
 }
 
 void cursor_open(struct sb_cursor *c, uint32_t n) {

@@ -155,13 +155,17 @@ static void load_all(struct core *c) {
     c->copies--;
 }
 
-bool core_available(void) {
+/** Share the ways among the cores that are busy. */
+static void window_update(void) {
+    uint32_t busy = 0;
     for (uint32_t i = 0; i < scomp_cores; i++) {
-        if (cores[i].phase == CORE_FREE) {
-            return true;
-        }
+        busy += cores[i].phase == CORE_LOADING || cores[i].phase == CORE_RUNNING;
     }
-    return false;
+    uint32_t share = nand_geo.channels * nand_geo.ways * 3 / 4;
+    share = busy > 0 ? share / busy : share;
+    stream_window = share < STREAM_WINDOW_MIN   ? STREAM_WINDOW_MIN
+                    : share > STREAM_WINDOW_MAX ? STREAM_WINDOW_MAX
+                                                : share;
 }
 
 bool core_start(struct request *r, uint32_t piece) {
@@ -191,6 +195,7 @@ bool core_start(struct request *r, uint32_t piece) {
     c->piece = piece;
     c->s_log2 = r->s_log2;
     r->running++;
+    window_update();
     hal_write(reg(c, CORE_CTRL), 0);
     hal_write(reg(c, CORE_PARTITION),
               PLACE(CORE_PARTITION, S_LOG2, c->s_log2) | PLACE(CORE_PARTITION, PAGE_LOG2, PAGE_LOG2));
@@ -378,6 +383,7 @@ static void end(struct core *c, uint32_t status) {
         hal_write(reg(c, CORE_CTRL), 0);
     }
     c->phase = CORE_ENDING;
+    window_update();
     c->status = status;
     c->t_end = time_now();
     bool flowing = false;

@@ -13,6 +13,7 @@
 struct stream streams[MAX_CORES * MAX_STREAMS];
 struct stream_counters stream_counters;
 bool stream_poll_wanted;
+uint32_t stream_window;
 
 static inline __attribute__((always_inline)) void page_done(struct stream *s, uint32_t status);
 
@@ -101,7 +102,7 @@ static void regate(struct stream *s) {
     uint32_t head = hal_read(s->ihead);
     if (s->mode == STREAM_START && head != 0) {
         s->mode = STREAM_RUN;
-        s->limit = s->delivered + STREAM_WINDOW;
+        s->limit = s->delivered + stream_window;
         return;
     }
     uint32_t held = (s->pushed - (head >> PAGE_LOG2)) & POSITION_PAGES;

@@ -15,13 +15,17 @@
 
 #define MAX_CORES   16u
 #define MAX_STREAMS 8u
-/** Pages of a single-stream piece in flight once its core consumes: the ring's and enough beyond to hide the array's
- * read time. */
-#define STREAM_WINDOW 24u
+/**
+ * Pages of a single-stream piece in flight once its core consumes. At least what hides the array's read time for a core
+ * at one byte a cycle; at most what the ring and the dies behind a few ways hold. In between the cores share three
+ * quarters of the ways: more pages in flight than that wait for each other at the heads of ways.
+ */
+#define STREAM_WINDOW_MIN 12u
+#define STREAM_WINDOW_MAX 24u
 
 /** How far a stream may push. */
 enum stream_mode {
-    STREAM_RUN, /**< STREAM_WINDOW pages beyond what was delivered: reads run ahead of the ring and wait in the dies */
+    STREAM_RUN, /**< stream_window pages beyond what was delivered: reads run ahead of the ring and wait in the dies */
     STREAM_START, /**< like GATED until the core has consumed something, then RUN */
     STREAM_GATED, /**< only pages that the ring has room for already: they never hold up a way for others */
 };
@@ -62,6 +66,9 @@ struct stream_counters {
     uint64_t cycles;      /**< processor cycles of iterations that delivered pages */
 };
 extern struct stream_counters stream_counters;
+
+/** Pages in flight for a stream that starts to run now. */
+extern uint32_t stream_window;
 
 /** Some stream waits for room that no completion will announce: poll it by the timer. */
 extern bool stream_poll_wanted;

@@ -134,7 +134,6 @@ void core_timer(void);
 uint64_t core_deadline(void);
 /** Start piece `piece` of `r` on a free core; false when none is free. */
 bool core_start(struct request *r, uint32_t piece);
-bool core_available(void);
 bool core_all_free(void);
 /** Stop the cores of `r`. */
 void core_abort(struct request *r);

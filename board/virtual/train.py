@@ -18,6 +18,7 @@ BYTES_A_CORE = 64 << 10
 
 
 def main() -> None:
+    """Writes to the drive behind the door given as argument, and runs two offloads over it."""
     with Drive(f"virtual:{sys.argv[1]}") as drive:
         size = min(BYTES_A_CORE * drive.info.cores, drive.info.blocks * drive.info.block_bytes // 2)
         drive.write(0, random.Random(1).randbytes(size))

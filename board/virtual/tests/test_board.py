@@ -218,21 +218,19 @@ def test_firmware_trap_is_in_the_status(folder: Path) -> None:
 
 
 def test_nand_violation_stops_the_run(folder: Path) -> None:
-    read_before_reset = assemble(
+    id_before_reset = assemble(
         folder,
         FLASH
         + """
-        li a0, 5
+        li a0, 1 # READ_ID
         sw a0, 0x00(s1)
         sw zero, 0x04(s1)
-        li a0, 0x80000000
-        sw a0, 0x08(s1)
-        li a0, 4096
+        li a0, 8
         sw a0, 0x0c(s1)
         1: j 1b
         """,
     )
-    result = run(folder, "--stats", folder / "stats", "--quit-after", "100000", firmware=read_before_reset)
+    result = run(folder, "--stats", folder / "stats", "--quit-after", "100000", firmware=id_before_reset)
     assert result.returncode == 3
     assert "NAND violation: channel 0 way 0" in result.stderr
     assert "before the first RESET" in result.stderr

@@ -211,18 +211,30 @@ TEST_F(XdmaTest, PulsesComeInOrderWithData) {
 TEST_F(XdmaTest, UnmappedHostMemory) {
     run(true);
     push(xdma.h2cBypass, 0x1000, 0x100, 64);
+    push(xdma.h2cBypass, HOST_BASE, 0x200, 64); // taken before the error: it still ends
+    bool stoppedBeforeDone = false;
+    for (int i = 0; i < 5000 && done[0] == 0; i++) {
+        cycle();
+        stoppedBeforeDone |= done[0] == 0 && (xdma.h2cBypass.sts & 0x40) == 0;
+    }
     drain();
-    EXPECT_EQ(done[0], 1u);
+    EXPECT_EQ(done[0], 2u);
     EXPECT_EQ(device.data()[0x100], 0xFF);
     EXPECT_EQ(device.data()[0x13F], 0xFF);
     EXPECT_EQ(xdma.readRegister(0x0040) & 0x3E00, 1u << 9);
+    EXPECT_EQ(xdma.readRegister(0x0004) & 1, 0u) << "an error stops the channel";
+    EXPECT_TRUE(stoppedBeforeDone);
+    xdma.drive();
+    EXPECT_FALSE(xdma.h2cBypass.ready);
+    EXPECT_TRUE(xdma.c2hBypass.ready);
     EXPECT_EQ(xdma.readRegister(0x0044) & 0x3E00, 1u << 9); // reads clear it
     EXPECT_EQ(xdma.readRegister(0x0044) & 0x3E00, 0u);
     push(xdma.c2hBypass, 0x100, 0x1000, 64);
     drain();
     EXPECT_EQ(done[1], 1u);
     EXPECT_EQ(host.faults(), 2u);
-    // and it goes on working
+    // and it goes on working when told to
+    run(true);
     memory.bytes()[0] = 0x5A;
     push(xdma.h2cBypass, HOST_BASE, 0x100, 1);
     drain();

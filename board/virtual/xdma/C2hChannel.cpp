@@ -71,7 +71,7 @@ void C2hChannel::sample(const Axi4Wires &wires, uint64_t now) {
         Burst &burst = bursts_.front();
         burst.data.push_back(wires.rData);
         if (wires.rResp != AXI_OKAY) {
-            flag(wires.rResp == AXI_DECERR ? STATUS_READ_DECODE : STATUS_READ_SLAVE);
+            halt(wires.rResp == AXI_DECERR ? STATUS_READ_DECODE : STATUS_READ_SLAVE);
         }
         const bool complete = burst.data.size() == burst.beats;
         if (wires.rLast != complete) {

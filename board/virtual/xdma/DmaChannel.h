@@ -89,6 +89,13 @@ class DmaChannel {
         status_ |= statusBits;
     }
 
+    /// An error: notes it and stops the channel (Run falls, as `sts` shows) until software sets Run again. Descriptors
+    /// taken before still end, each with its pulse, after that.
+    void halt(uint32_t statusBits) {
+        flag(statusBits);
+        control_ &= ~uint32_t(CONTROL_RUN);
+    }
+
     const PcieParams pcie_;
     HostMemory &host_;
     BandwidthMeter link_;

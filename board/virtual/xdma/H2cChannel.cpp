@@ -37,7 +37,7 @@ void H2cChannel::step(uint64_t now) {
         inFlight_ -= r.size;
         std::vector<uint8_t> data(r.size);
         if (!host_.read(r.host, data.data(), r.size)) {
-            flag(STATUS_READ_UR);
+            halt(STATUS_READ_UR);
         }
         bytes_ += r.size;
         writer_.push(r.device, data.data(), r.size, r.last);
@@ -46,7 +46,7 @@ void H2cChannel::step(uint64_t now) {
 
 void H2cChannel::written(const AxiWriteMaster::Done &done) {
     if (done.resp != AXI_OKAY) {
-        flag(done.resp == AXI_DECERR ? STATUS_WRITE_DECODE : STATUS_WRITE_SLAVE);
+        halt(done.resp == AXI_DECERR ? STATUS_WRITE_DECODE : STATUS_WRITE_SLAVE);
     }
     if (done.tag != 0) {
         finish();

@@ -197,7 +197,12 @@ void hdma_poll(void) {
     uint32_t event = hdma_read(HDMA_EVENT);
     /* Clear first: what finishes after this raises it again. */
     hdma_write(HDMA_EVENT, event);
+    uint32_t h2c_done = hdma_read(HDMA_H2C_DONE);
+    uint32_t c2h_done = hdma_read(HDMA_C2H_DONE);
+    /* A channel stops before it counts the transfer that failed, so an error of what is counted above shows by now. */
+    event |= hdma_read(HDMA_EVENT);
     if (FIELD(HDMA_EVENT, ERROR, event)) {
+        hdma_write(HDMA_EVENT, HDMA_EVENT_ERROR_MASK << HDMA_EVENT_ERROR_SHIFT);
         uint32_t h2c = hal_read(ASSASIN_XDMA_BASE + XDMA_H2C_STATUS_RC);
         uint32_t c2h = hal_read(ASSASIN_XDMA_BASE + XDMA_C2H_STATUS_RC);
         console_printf("hdma: XDMA error, status h2c %08x c2h %08x\n", h2c, c2h);
@@ -205,8 +210,8 @@ void hdma_poll(void) {
         mark_errors(&dirs[1]);
         hdma_start();
     }
-    collect(&dirs[0], hdma_read(HDMA_H2C_DONE));
-    collect(&dirs[1], hdma_read(HDMA_C2H_DONE));
+    collect(&dirs[0], h2c_done);
+    collect(&dirs[1], c2h_done);
     uint32_t done = hdma_read(HDMA_COPY_DONE);
     while (copies.done != done) {
         uint32_t i = copies.done++ % COPIES;

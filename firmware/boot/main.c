@@ -25,6 +25,7 @@ FIRMWARE_ENTRY void firmware_step(void);
 
 static uint64_t timer_at;
 static uint64_t poll_at;
+static uint32_t enabled;
 
 static void timer_set(uint64_t t) {
     if (t == timer_at) {
@@ -65,17 +66,53 @@ void firmware_boot(void) {
     features_init();
     io_init();
     scomp_init();
-    sys_write(SYS_EVENT_ENABLE, EVENTS_ALL);
+    enabled = EVENTS_ALL;
+    sys_write(SYS_EVENT_ENABLE, enabled);
     controller_init();
     console_printf("boot: %u cycles awake and asleep, %u of the processor's\n", (uint32_t)(time_now() - t_start),
                    hal_cycle() - start);
 }
 
+/** Everything that an event may have let go on. Each line costs a load and a branch when there is nothing to do. */
+static void go_on(uint32_t event) {
+    if (ftl_has_work()) {
+        ftl_work();
+    }
+    if (io_waits) {
+        io_pump();
+    }
+    if (admin_deleting != NULL) {
+        admin_poll();
+    }
+    if (controller == CTRL_RESETTING) {
+        controller_poll();
+    }
+    bool posting = nvme_posting != NULL && nvme_post();
+    if ((event & EVENT(SQE)) != 0 || nvme_fetch_blocked) {
+        nvme_fetch();
+        /* Entries that cannot be taken now must not keep the processor awake. */
+        uint32_t enable = nvme_fetch_blocked ? EVENTS_ALL & ~EVENT(SQE) : EVENTS_ALL;
+        if (enable != enabled) {
+            enabled = enable;
+            sys_write(SYS_EVENT_ENABLE, enabled);
+        }
+    }
+    bool poll = (stream_poll_wanted || posting) && poll_at == UINT64_MAX;
+    if (poll) {
+        poll_at = time_now() + (posting ? POLL_POST : POLL_STREAMS);
+    }
+    if (poll || core_deadline_changed || (event & EVENT(TIMER)) != 0) {
+        core_deadline_changed = false;
+        uint64_t next = core_deadline();
+        timer_set(poll_at < next ? poll_at : next);
+    }
+}
+
 /** One round: handle what is pending, or sleep until something is. */
 void firmware_step(void) {
-    uint32_t event = sys_read(SYS_EVENT) & EVENTS_ALL;
+    uint32_t event = sys_read(SYS_EVENT) & enabled;
     if (event == 0) {
-        if (!ftl_work()) {
+        if (!ftl_has_work() || !ftl_work()) {
             hal_wfi();
         }
         return;
@@ -87,7 +124,7 @@ void firmware_step(void) {
             stream_counters.cycles += hal_cycle() - start;
         }
         if (event == EVENT(FLASH) && !nand_attention && !stream_poll_wanted) {
-            /* Pages for streams only: nothing below has anything new to look at. */
+            /* Pages for streams only: nothing else has anything new to look at. */
             return;
         }
     }
@@ -109,18 +146,7 @@ void firmware_step(void) {
         /* No console commands: input is taken so that it does not keep the processor awake. */
         (void)sys_read(SYS_CONSOLE_RX);
     }
-    ftl_work();
-    io_pump();
-    nvme_fetch();
-    admin_poll();
-    controller_poll();
-    bool posting = nvme_post();
-
-    uint64_t next = core_deadline();
-    if ((stream_poll_wanted || posting) && poll_at == UINT64_MAX) {
-        poll_at = time_now() + (posting ? POLL_POST : POLL_STREAMS);
-    }
-    timer_set(poll_at < next ? poll_at : next);
+    go_on(event);
 }
 
 #ifndef ASSASIN_HOST_BUILD

@@ -433,6 +433,8 @@ void checkpoint_start(struct ftl_exclusive *x, bool clean) {
         /* Until the root is written this area is not to be trusted. */
         cp.suspect = true;
     }
+    /* Entries lose their mark one by one from here on. */
+    map.last_dirty = MAP_NO_PAGE;
     log_snapshot();
     table_refresh();
     step();

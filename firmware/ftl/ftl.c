@@ -272,8 +272,6 @@ void ftl_checkpoint(struct ftl_checkpoint *c) {
 
 /* ---- trim ---- */
 
-static struct ftl_trim *trim_waiting; /* waits for a page of the log */
-
 static void trim_program(struct ftl_trim *t);
 
 static void trim_next_range(struct ftl_trim *t) {
@@ -332,7 +330,7 @@ static void trim_program(struct ftl_trim *t) {
             t->x.queued = false;
             ftl_exclusive(&t->x);
         } else {
-            trim_waiting = t;
+            ftl.trim_waiting = t;
         }
         return;
     }
@@ -365,9 +363,9 @@ void ftl_trim(struct ftl_trim *t) {
 }
 
 bool ftl_work(void) {
-    if (trim_waiting != NULL) {
-        struct ftl_trim *t = trim_waiting;
-        trim_waiting = NULL;
+    if (ftl.trim_waiting != NULL) {
+        struct ftl_trim *t = ftl.trim_waiting;
+        ftl.trim_waiting = NULL;
         trim_program(t);
     }
     if (ftl.busy_slice == 0) {
@@ -429,7 +427,6 @@ void ftl_init(bool format) {
     memset(inflight, 0, sizeof inflight);
     wait_head = wait_tail = NULL;
     excl_head = excl_tail = excl_running = NULL;
-    trim_waiting = NULL;
     memset(&mark_dirty, 0, sizeof mark_dirty);
     memset(&reclaim_checkpoint, 0, sizeof reclaim_checkpoint);
     reclaim_checkpoint.x.done = reclaim_done;

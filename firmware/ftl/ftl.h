@@ -47,6 +47,8 @@ struct ftl_exclusive {
     bool queued;
 };
 
+struct ftl_trim;
+
 struct ftl_state {
     uint32_t lbas;     /**< capacity; 0: the medium is not usable */
     const char *fault; /**< why it is not usable */
@@ -54,13 +56,14 @@ struct ftl_state {
     uint32_t next;   /**< opened ahead, SB_NONE */
     bool next_ready; /**< its erase has ended */
     struct sb_erase erase;
-    uint32_t seq;        /**< of the next page allocated */
-    uint32_t in_flight;  /**< programs of user pages */
-    bool clean;          /**< the newest root says that nothing was written since */
-    bool changed;        /**< something was written since the last checkpoint */
-    bool reclaim;        /**< a checkpoint is on its way because no superblock is free */
-    bool retired;        /**< a superblock went bad: checkpoint before the log goes on */
-    uint32_t busy_slice; /**< a trim has work for ftl_work */
+    uint32_t seq;                  /**< of the next page allocated */
+    uint32_t in_flight;            /**< programs of user pages */
+    bool clean;                    /**< the newest root says that nothing was written since */
+    bool changed;                  /**< something was written since the last checkpoint */
+    bool reclaim;                  /**< a checkpoint is on its way because no superblock is free */
+    bool retired;                  /**< a superblock went bad: checkpoint before the log goes on */
+    uint32_t busy_slice;           /**< a trim has work for ftl_work */
+    struct ftl_trim *trim_waiting; /**< waits for a page of the log */
 };
 extern struct ftl_state ftl;
 
@@ -100,6 +103,10 @@ void ftl_checkpoint(struct ftl_checkpoint *c);
 
 /** A slice of long work; true while there is more. */
 bool ftl_work(void);
+/** Whether ftl_work has anything to do or to try again. */
+static inline bool ftl_has_work(void) {
+    return ftl.busy_slice != 0 || ftl.trim_waiting != NULL;
+}
 
 /* ---- between the FTL's own files ---- */
 

@@ -18,6 +18,8 @@ void dram_zero(uint32_t addr, uint32_t len) {
 
 void map_init(void) {
     memset(&map, 0, sizeof map);
+    map.last = MAP_NO_PAGE;
+    map.last_dirty = MAP_NO_PAGE;
 }
 
 /** Directory page of top entry `t`, made when absent. */
@@ -48,6 +50,10 @@ uint32_t map_make(uint32_t number, bool fresh) {
 }
 
 static void mark_dirty(uint32_t number) {
+    if (number == map.last_dirty) {
+        return;
+    }
+    map.last_dirty = number;
     uint32_t slot = map.top[number / MAP_ENTRIES].addr + (number % MAP_ENTRIES) * 4;
     uint32_t page = hal_read(slot);
     if ((page & MAP_ENTRY_DIRTY) == 0) {

@@ -25,6 +25,7 @@
 #define MAP_MAX_LBAS    (DRAM_MAP_SIZE / 4u)
 #define MAP_DIRTY_LIST  1024u
 #define MAP_ENTRY_DIRTY 1u
+#define MAP_NO_PAGE     0xffffffffu
 
 /** Top table entry. */
 struct map_dir {
@@ -41,6 +42,8 @@ struct map_state {
     uint32_t dirty_count;           /**< entries of `dirty`; beyond MAP_DIRTY_LIST the list is incomplete */
     uint32_t dirty[MAP_DIRTY_LIST]; /**< numbers (LBA / 1,024) of changed map pages */
     uint32_t mapped;                /**< LBAs mapped */
+    uint32_t last, last_page;       /**< map page looked up last: pages never move */
+    uint32_t last_dirty;            /**< map page marked dirty last; MAP_NO_PAGE after a checkpoint */
 };
 extern struct map_state map;
 
@@ -49,12 +52,21 @@ void map_init(void);
 /** DRAM address of the map page that covers `lba`; the zero page when there is none (all entries then read as never
  * written). */
 static inline uint32_t map_page(uint32_t lba) {
-    uint32_t dir = map.top[lba >> MAP_DIR_BITS].addr;
+    uint32_t number = lba / MAP_ENTRIES;
+    if (number == map.last) {
+        return map.last_page;
+    }
+    uint32_t dir = map.top[number / MAP_ENTRIES].addr;
     if (dir == 0) {
         return DRAM_ZERO;
     }
-    uint32_t page = hal_read(dir + ((lba >> 10) & (MAP_ENTRIES - 1)) * 4);
-    return page == 0 ? DRAM_ZERO : page & ~MAP_ENTRY_DIRTY;
+    uint32_t page = hal_read(dir + number % MAP_ENTRIES * 4);
+    if (page == 0) {
+        return DRAM_ZERO;
+    }
+    map.last = number;
+    map.last_page = page & ~MAP_ENTRY_DIRTY;
+    return map.last_page;
 }
 
 /** Physical address of `lba`, 0 when never written. */

@@ -23,7 +23,7 @@ static bool buffer_busy;
 static struct nvme_cmd *aer_head;
 static uint32_t aer_count;
 static uint32_t event_masked; /**< bit log: reported and not read yet */
-static struct nvme_cmd *deleting_head;
+struct nvme_cmd *admin_deleting;
 
 /** Events that found no AER command, oldest first. */
 static struct { uint32_t dw0; } event_queue[4];
@@ -35,7 +35,7 @@ void admin_init(void) {
     aer_count = 0;
     event_masked = 0;
     event_count = 0;
-    deleting_head = NULL;
+    admin_deleting = NULL;
 }
 
 bool admin_ready(void) {
@@ -131,8 +131,8 @@ static void delete_sq(struct nvme_cmd *cmd) {
     queue_sq_delete(qid);
     queues.deleting[qid] = true;
     scomp_queue_deleted(qid);
-    cmd->next = deleting_head;
-    deleting_head = cmd;
+    cmd->next = admin_deleting;
+    admin_deleting = cmd;
     admin_poll();
 }
 
@@ -153,7 +153,7 @@ static void delete_cq(struct nvme_cmd *cmd) {
 }
 
 void admin_poll(void) {
-    struct nvme_cmd **p = &deleting_head;
+    struct nvme_cmd **p = &admin_deleting;
     while (*p != NULL) {
         struct nvme_cmd *cmd = *p;
         uint32_t qid = cmd->sqe[10] & 0xffffu;
@@ -230,8 +230,8 @@ void admin_orphan(void) {
         list = cmd->next;
         nvme_complete(cmd, NVME_ABORTED);
     }
-    list = deleting_head;
-    deleting_head = NULL;
+    list = admin_deleting;
+    admin_deleting = NULL;
     while (list != NULL) {
         struct nvme_cmd *cmd = list;
         list = cmd->next;

@@ -11,7 +11,9 @@ static struct nvme_cmd commands[NVME_COMMANDS];
 static struct nvme_cmd *cmd_free;
 static uint32_t in_use[NVME_QUEUES];
 static uint32_t in_use_all;
-static struct nvme_cmd *post_head, *post_tail;
+struct nvme_cmd *nvme_posting;
+bool nvme_fetch_blocked;
+static struct nvme_cmd *post_tail;
 
 /* PRP lists; one entry more than a transfer needs, for the pointer to the next list page. */
 static uint64_t lists[LISTS][PRP_LIST_ENTRIES + 1];
@@ -33,7 +35,8 @@ void nvme_commands_init(void) {
         list_free[list_count++] = lists[i];
     }
     list_wait_head = list_wait_tail = NULL;
-    post_head = post_tail = NULL;
+    nvme_fetch_blocked = false;
+    nvme_posting = post_tail = NULL;
     memset(in_use, 0, sizeof in_use);
     in_use_all = 0;
 }
@@ -74,6 +77,7 @@ static void list_release(struct nvme_cmd *cmd) {
 }
 
 void nvme_fetch(void) {
+    nvme_fetch_blocked = false;
     for (;;) {
         uint32_t s = nvme_read(NVME_SQE_STATUS);
         if (!FIELD(NVME_SQE_STATUS, VALID, s)) {
@@ -85,6 +89,7 @@ void nvme_fetch(void) {
             continue;
         }
         if (cmd_free == NULL || (sqid == 0 && !admin_ready())) {
+            nvme_fetch_blocked = true;
             return;
         }
         struct nvme_cmd *cmd = cmd_free;
@@ -125,8 +130,8 @@ void nvme_complete(struct nvme_cmd *cmd, uint32_t status) {
         }
     }
     cmd->next = NULL;
-    if (post_head == NULL) {
-        post_head = cmd;
+    if (nvme_posting == NULL) {
+        nvme_posting = cmd;
     } else {
         post_tail->next = cmd;
     }
@@ -153,8 +158,8 @@ static uint32_t status_field(uint32_t status) {
 }
 
 bool nvme_post(void) {
-    while (post_head != NULL) {
-        struct nvme_cmd *cmd = post_head;
+    while (nvme_posting != NULL) {
+        struct nvme_cmd *cmd = nvme_posting;
         if (!cmd->orphan) {
             if (nvme_read(NVME_CQE_SPACE) == 0) {
                 return true;
@@ -164,7 +169,7 @@ bool nvme_post(void) {
             nvme_write(NVME_CQE_ID, PLACE(NVME_CQE_ID, CID, cmd_id(cmd)) | PLACE(NVME_CQE_ID, SQID, cmd->sqid));
             nvme_write(NVME_CQE_PUSH, status_field(cmd->status));
         }
-        post_head = cmd->next;
+        nvme_posting = cmd->next;
         cmd_release(cmd);
     }
     return false;

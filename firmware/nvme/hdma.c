@@ -193,6 +193,18 @@ void copy_submit(uint32_t src, uint32_t dst, uint32_t pos, uint32_t len, copy_do
     copy_push();
 }
 
+static void copies_collect(uint32_t done) {
+    if (copies.done == done) {
+        return;
+    }
+    while (copies.done != done) {
+        uint32_t i = copies.done++ % COPIES;
+        hdma_outstanding--;
+        copies.ring[i].done(copies.ring[i].arg);
+    }
+    copy_push();
+}
+
 void hdma_poll(void) {
     uint32_t event = hdma_read(HDMA_EVENT);
     /* Clear first: what finishes after this raises it again. */
@@ -210,13 +222,11 @@ void hdma_poll(void) {
         mark_errors(&dirs[1]);
         hdma_start();
     }
-    collect(&dirs[0], h2c_done);
-    collect(&dirs[1], c2h_done);
-    uint32_t done = hdma_read(HDMA_COPY_DONE);
-    while (copies.done != done) {
-        uint32_t i = copies.done++ % COPIES;
-        hdma_outstanding--;
-        copies.ring[i].done(copies.ring[i].arg);
+    if (dirs[0].done != h2c_done) {
+        collect(&dirs[0], h2c_done);
     }
-    copy_push();
+    if (dirs[1].done != c2h_done) {
+        collect(&dirs[1], c2h_done);
+    }
+    copies_collect(hdma_read(HDMA_COPY_DONE));
 }

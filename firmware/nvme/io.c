@@ -127,18 +127,22 @@ static void write_page(struct page_slot *slot) {
 
 static void dsm_start(struct nvme_cmd *cmd);
 
+bool io_waits;
+
 void io_pump(void) {
     while (buffer_wait != NULL && slot_free != NULL) {
         struct nvme_cmd *cmd = buffer_wait;
         buffer_wait = cmd->next;
         dsm_start(cmd);
     }
+    io_waits = buffer_wait != NULL;
     while (issue_head != NULL) {
         struct nvme_cmd *cmd = issue_head;
         bool write = cmd_opcode(cmd) == IO_WRITE;
         while (cmd->issued < cmd->pages) {
             struct page_slot *slot = slot_get();
             if (slot == NULL) {
+                io_waits = true;
                 return;
             }
             slot->cmd = cmd;
@@ -317,6 +321,7 @@ static void dsm_mapped(struct nvme_cmd *cmd) {
     } else {
         cmd->next = buffer_wait;
         buffer_wait = cmd;
+        io_waits = true;
     }
 }
 

@@ -107,6 +107,10 @@ extern struct nvme_counters nvme_counters;
 void nvme_commands_init(void);
 /** Fetched commands are taken from the front end and dispatched. */
 void nvme_fetch(void);
+/** A fetched command waits for something inside the firmware. */
+extern bool nvme_fetch_blocked;
+/** First of the commands that have ended and wait for room in the front end. */
+extern struct nvme_cmd *nvme_posting;
 /** Post finished commands. True while some wait for room in the front end. */
 bool nvme_post(void);
 /** End a command. Errors get DNR unless the status is one that a retry may cure. */
@@ -152,6 +156,7 @@ void admin_command(struct nvme_cmd *cmd);
 /** The admin data buffer is free: false holds further admin commands back. */
 bool admin_ready(void);
 /** Deletions that wait for their queue's commands. */
+extern struct nvme_cmd *admin_deleting;
 void admin_poll(void);
 /** Abort what admin.c keeps waiting (asynchronous event requests, deletions) without completions. */
 void admin_orphan(void);
@@ -192,6 +197,8 @@ void io_init(void);
 void io_command(struct nvme_cmd *cmd);
 /** Issue pages of commands that wait for buffers. */
 void io_pump(void);
+/** Some command waits for io_pump. */
+extern bool io_waits;
 /** Drop commands that have no page in flight yet and stop issuing for the others. */
 void io_orphan(void);
 struct page_slot *slot_get(void);

@@ -37,6 +37,7 @@ struct core {
 };
 
 uint32_t scomp_cores;
+bool core_deadline_changed;
 static struct core cores[MAX_CORES];
 
 static void end_check(struct core *c);
@@ -66,6 +67,7 @@ static void run(struct core *c) {
     c->phase = CORE_RUNNING;
     c->t_start = time_now();
     c->deadline = c->t_start + c->request->watchdog;
+    core_deadline_changed = true;
     hal_write(reg(c, CORE_ENTRY), c->request->function->entry);
     hal_write(reg(c, CORE_CTRL), PLACE(CORE_CTRL, RUN, 1));
 }
@@ -383,6 +385,7 @@ static void end(struct core *c, uint32_t status) {
         hal_write(reg(c, CORE_CTRL), 0);
     }
     c->phase = CORE_ENDING;
+    core_deadline_changed = true;
     window_update();
     c->status = status;
     c->t_end = time_now();

@@ -132,6 +132,8 @@ void core_event(uint32_t pending);
 void core_timer(void);
 /** Earliest time the timer is needed for the cores, all ones for never. */
 uint64_t core_deadline(void);
+/** core_deadline may answer something else now. */
+extern bool core_deadline_changed;
 /** Start piece `piece` of `r` on a free core; false when none is free. */
 bool core_start(struct request *r, uint32_t piece);
 bool core_all_free(void);

@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -51,13 +51,16 @@ def run(folder: Path, *options: str | Path, **files: Path) -> subprocess.Complet
 
 
 class Running:
-    """A board that serves."""
+    """A board that serves. What a failed test leaves running is ended by the `folder` fixture."""
+
+    started: ClassVar[list[subprocess.Popen[str]]] = []
 
     def __init__(self, folder: Path, *options: str | Path, **files: Path) -> None:
         self.door = folder / "door"
         self.process = subprocess.Popen(
             command(folder, "--socket", self.door, *options, **files), stderr=subprocess.PIPE, text=True
         )
+        self.started.append(self.process)
         self.wait_for(lambda status: status.get("state") == "serving")
 
     def status(self) -> dict[str, Any]:
@@ -81,6 +84,10 @@ class Running:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder whose path is short enough for sockets."""
     yield tmp_path_factory.mktemp("b")
+    while Running.started:
+        process = Running.started.pop()
+        process.kill()
+        process.wait()
 
 
 def test_stopping_the_clock_changes_nothing(folder: Path) -> None:

@@ -25,9 +25,9 @@ constexpr unsigned RESET_CYCLES = 8;
 constexpr uint64_t SERVE_EVERY = 32;      ///< cycles between looks at the sockets: about 0.3 ms of host time at 100 kHz
 constexpr uint64_t DRAIN_EVERY = 20000;   ///< cycles between looks at the console while awake
 constexpr uint64_t DRAIN_AT_SLEEP = 2000; ///< clocked cycles after which falling asleep is worth a look at the console
-constexpr uint64_t DRAIN_SLACK = 64;      ///< cycles the end of a drain itself takes
-constexpr unsigned SETTLE_CYCLES = 8;     ///< cycles a new input takes to show in the chip's sleep output
-constexpr uint64_t PUBLISH_EVERY = 4096;  ///< cycles between looks at the host's clock
+constexpr uint64_t DRAIN_SLACK = 24;  ///< cycles from the end of a drain to sleep; whoever prints is awake for longer
+constexpr unsigned SETTLE_CYCLES = 8; ///< cycles a new input takes to show in the chip's sleep output
+constexpr uint64_t PUBLISH_EVERY = 4096; ///< cycles between looks at the host's clock
 constexpr double PUBLISH_SECONDS = 2.0;
 constexpr uint64_t BOOT_LIMIT = 1000000; ///< cycles
 constexpr uint32_t HOST_CC = 0x14;       ///< CC in the NVMe register file
@@ -146,8 +146,9 @@ void Board::sleep() {
     const uint64_t nandEvent = nand_.nextEvent();
     const uint64_t timer = soc_.wakeAt();
     const uint64_t wake = std::min({nandEvent, timer, options_.quitAfter});
+    const bool nap = nandEvent != UINT64_MAX && wake == nandEvent; // soon over, and there are many of them
     const uint64_t sinceDrain = clocked_ - drainEnd_;
-    if (!console_->draining() && sinceDrain > (wake == nandEvent ? DRAIN_AT_SLEEP : DRAIN_SLACK)) {
+    if (!console_->draining() && sinceDrain > (nap ? DRAIN_AT_SLEEP : DRAIN_SLACK)) {
         console_->drain(now_);
         settleUntil_ = clocked_ + SETTLE_CYCLES;
         nextDrain_ = clocked_ + DRAIN_EVERY;
@@ -161,23 +162,20 @@ void Board::sleep() {
         settleUntil_ = clocked_ + SETTLE_CYCLES;
         return;
     }
-    if (wake == nandEvent || options_.race) {
-        if (wake == UINT64_MAX) {
-            wait(-1);
-            return;
-        }
-        now_ = wake;
-    } else if (wake == UINT64_MAX) {
+    if (wake == UINT64_MAX) {
         wait(-1);
         return;
+    }
+    if (nap || options_.race) {
+        now_ = wake;
     } else {
         // only a timer is due: simulated time keeps to real time, so that an idle drive leaves the host its processor
-        const double seconds = double(wake - now_) * profile_.nsPerCycle * 1e-9;
+        const uint64_t left = wake - now_;
+        const double seconds = double(left) * profile_.nsPerCycle * 1e-9;
         const double from = hostTime();
         wait(int(std::min(seconds * 1e3, 1e9)));
         const double passed = (hostTime() - from) * 1e9 / profile_.nsPerCycle;
-        const uint64_t left = wake - now_;
-        // less than a millisecond left is below poll's resolution
+        // less than a millisecond is below poll's resolution
         now_ = passed >= double(left) || seconds < 1e-3 ? wake : now_ + uint64_t(passed);
     }
     settleUntil_ = clocked_ + SETTLE_CYCLES;

@@ -2,7 +2,7 @@ package assasin.nvme
 
 import assasin.bus.RoundRobin
 import chisel3._
-import chisel3.util.{Cat, Decoupled, Enum, OHToUInt, Queue, Valid, is, log2Ceil, switch}
+import chisel3.util.{Cat, Decoupled, Enum, OHToUInt, PopCount, Queue, Valid, is, log2Ceil, switch}
 
 /** A completion as the firmware pushes it. */
 class CqePush extends Bundle {
@@ -92,7 +92,7 @@ class CqPost(slots: Int, stageBase: BigInt) extends Module {
   private val free  = ~used
   private val fresh = RoundRobin.pick(free, 1.U(slots.W))
   private val taken = io.push.valid && free.orR
-  io.space := chisel3.util.PopCount(free)
+  io.space := PopCount(free)
 
   // Pick the next one that is not blocked, oldest first within a lap of the slots.
   private val ready = used & ~posted & ~blocked

@@ -3,7 +3,7 @@ package assasin.nvme
 import assasin.bus.RoundRobin
 import assasin.contract.NvmeRegs
 import chisel3._
-import chisel3.util.{Cat, Enum, MuxLookup, OHToUInt, UIntToOH, is, switch}
+import chisel3.util.{Cat, Enum, MuxLookup, OHToUInt, PriorityMux, UIntToOH, is, switch}
 
 /** State of all queues, and every operation on it: one at a time, each read - change - write back on two small
   * memories.
@@ -53,7 +53,7 @@ class QueueTable extends Module {
     io.fetched.bits.pad(8),
     OHToUInt(fetchFrom).pad(8)
   )
-  private val number = chisel3.util.PriorityMux(order.zip(numbers) :+ (true.B -> 0.U(8.W)))
+  private val number = PriorityMux(order.zip(numbers) :+ (true.B -> 0.U(8.W)))
 
   private val toCq   = state === sApply && op === opPost
   private val sq     = sqs.read(number(IdBits - 1, 0), start)
@@ -62,7 +62,7 @@ class QueueTable extends Module {
   cqRead := sq.cqid(IdBits - 1, 0)
 
   when(start) {
-    op    := chisel3.util.PriorityMux(order.zip(ops))
+    op    := PriorityMux(order.zip(ops))
     queue := number(IdBits - 1, 0)
     legal := number < Pairs.U
     bell  := io.doorbell.bits

@@ -2,7 +2,7 @@ package assasin.xbar
 
 import assasin.SocParams
 import chisel3._
-import chisel3.util.Decoupled
+import chisel3.util.{Decoupled, DecoupledIO}
 
 /** Ports of the crossbar. */
 class CrossbarIO(p: SocParams) extends Bundle {
@@ -42,11 +42,7 @@ class Crossbar(p: SocParams, coreToCore: Boolean = false) extends Module {
   /** Per source, whether each destination takes its beat. */
   private val takes = sources.map(s => s -> scala.collection.mutable.ArrayBuffer.empty[Bool])
 
-  private def destination(
-      number: Int,
-      from: Seq[chisel3.util.DecoupledIO[XbarBeat]],
-      to: chisel3.util.DecoupledIO[XbarBeat]
-  ) = {
+  private def destination(number: Int, from: Seq[DecoupledIO[XbarBeat]], to: DecoupledIO[XbarBeat]) = {
     val d = Module(new XbarDestination(from.size)).suggestName(s"dst$number")
     d.io.request := VecInit(from.map(s => s.valid && s.bits.dst === number.U)).asUInt
     d.io.beat.zip(from).foreach { case (port, s) => port := s.bits }

@@ -28,7 +28,7 @@ class XbarDestination(sources: Int) extends Module {
   })
 
   /** One-hot: who owns the destination, or owned it last. */
-  private val owner = RegInit(1.U(sources.W))
+  private val owner = if (sources == 1) 1.U(1.W) else RegInit(1.U(sources.W))
 
   /** Within a packet. */
   private val busy = RegInit(false.B)
@@ -48,7 +48,7 @@ class XbarDestination(sources: Int) extends Module {
     full := false.B
   }
   // An owner that offers nothing between packets loses to anybody who does; an owner that ends a packet goes to the back of the queue.
-  when(others.orR && Mux(active, last, !busy)) { owner := RoundRobin.pick(others, owner) }
+  if (sources > 1) when(others.orR && Mux(active, last, !busy)) { owner := RoundRobin.pick(others, owner) }
 
   io.take      := Mux(take, owner, 0.U)
   io.taken     := last

@@ -8,7 +8,6 @@
 #define READ_MIN         8192u
 #define REQUEST_MAX      NVME_MDTS_BYTES
 #define STREAM_BYTES     ((uint32_t)sizeof(struct scomp_stream))
-#define EXTENT_BYTES     ((uint32_t)sizeof(struct scomp_extent))
 #define OFFSET(field)    ((uint32_t)offsetof(struct scomp_request, field))
 
 struct request requests[REQUESTS];
@@ -89,11 +88,6 @@ static uint64_t field64(uint32_t addr) {
     return hal_read(addr) | (uint64_t)hal_read(addr + 4) << 32;
 }
 
-/** Blocks of the extents before number `i`, kept behind the request's data. */
-static uint32_t prefix_at(const struct request *r, uint32_t i) {
-    return r->data + REQUEST_MAX + i * 8;
-}
-
 /**
  * Check everything in the request. Returns 0 or a status; `*where` is then the byte offset of the offending field.
  * Every extent and every stream is looked at once, whatever they say about each other.
@@ -127,7 +121,7 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
     REFUSE(w8 >> 24 != 0, OFFSET(reserved0));
     REFUSE(field(r, OFFSET(flags)) != 0, OFFSET(flags));
     REFUSE(r->pieces == 0 || r->pieces > SCOMP_MAX_PIECES, OFFSET(pieces));
-    REFUSE(extents == 0 || extents > REQUEST_MAX / EXTENT_BYTES, OFFSET(extents));
+    REFUSE(extents == 0 || extents > EXTENTS_MAX, OFFSET(extents));
     REFUSE(r->args_bytes > SCOMP_MAX_ARGS, OFFSET(args_bytes));
     for (uint32_t i = 0; i < 7; i++) {
         REFUSE(field(r, OFFSET(reserved1) + i * 4) != 0, OFFSET(reserved1) + i * 4);
@@ -143,23 +137,11 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
     r->stream_table = r->data + table;
     r->extent_table = r->stream_table + tables;
 
-    uint64_t blocks = 0;
-    for (uint32_t i = 0; i < extents; i++) {
-        uint32_t at = r->extent_table + i * EXTENT_BYTES;
-        uint64_t lba = field64(at);
-        uint32_t count = hal_read(at + 8);
-        if (count == 0 || lba >= ftl.lbas || count > ftl.lbas - lba) {
-            *where = at - r->data;
-            return count == 0 ? bad : NVME_LBA_RANGE;
-        }
-        REFUSE(hal_read(at + 12) != 0, at - r->data + 12);
-        hal_write(prefix_at(r, i), (uint32_t)blocks);
-        hal_write(prefix_at(r, i) + 4, (uint32_t)(blocks >> 32));
-        blocks += count;
+    uint32_t status = extent_check(r, extents, where);
+    if (status != 0) {
+        return status;
     }
-    hal_write(prefix_at(r, extents), (uint32_t)blocks);
-    hal_write(prefix_at(r, extents) + 4, (uint32_t)(blocks >> 32));
-
+    uint32_t sorted = 0;
     for (uint32_t i = 0; i < r->pieces * in; i++) {
         uint32_t at = r->stream_table + i * STREAM_BYTES;
         uint32_t first = hal_read(at);
@@ -167,10 +149,20 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
         uint64_t length = field64(at + 8);
         REFUSE(first >= extents, at - r->data);
         REFUSE(count == 0 || count > extents - first, at - r->data + 4);
-        uint64_t before = field64(prefix_at(r, first));
-        uint64_t most = field64(prefix_at(r, first + count)) - before;
-        uint64_t least = field64(prefix_at(r, first + count - 1)) - before;
+        uint64_t before = extent_blocks_before(r, first);
+        uint64_t most = extent_blocks_before(r, first + count) - before;
+        uint64_t least = extent_blocks_before(r, first + count - 1) - before;
         REFUSE(length > most << PAGE_LOG2 || length <= least << PAGE_LOG2 || most > UINT32_MAX / 2, at - r->data + 8);
+        /* Pieces often share a table: one look at it is enough. */
+        bool seen =
+            i >= in && hal_read(at - in * STREAM_BYTES) == first && hal_read(at - in * STREAM_BYTES + 4) == count;
+        if (!seen && !extent_in_order(r, first, count)) {
+            sorted += count;
+            REFUSE(sorted > EXTENTS_MAX, at - r->data + 4);
+            if (extent_overlap(r, first, count, where)) {
+                return VENDOR(NVME_VENDOR_STATUS_OVERLAP);
+            }
+        }
     }
 #undef REFUSE
     if (func >= SCOMP_MAX_FUNCS || !functions[func].valid || functions[func].loading) {

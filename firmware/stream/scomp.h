@@ -101,6 +101,23 @@ void request_count_piece(struct request *r, uint32_t status);
 /** A counted piece is done with. The request may be gone afterwards. */
 void request_piece_ended(struct request *r);
 
+/* ---- extent.c ---- */
+
+#define EXTENT_BYTES ((uint32_t)sizeof(struct scomp_extent))
+/** Extents of one request, at most: the table travels in one command. */
+#define EXTENTS_MAX (NVME_MDTS_BYTES / EXTENT_BYTES)
+
+/** Check the `count` extents of `r` one by one. Returns 0 or a status; `*where` is then the offset of the bad field. */
+uint32_t extent_check(struct request *r, uint32_t count, uint32_t *where);
+/** Blocks of the extents before number `i`; after extent_check. */
+uint64_t extent_blocks_before(const struct request *r, uint32_t i);
+/** Extents [first, first + count) lie one behind the other on the drive, so none overlaps another; after extent_check.
+ */
+bool extent_in_order(const struct request *r, uint32_t first, uint32_t count);
+/** Two of the extents [first, first + count) overlap: `*where` is the offset of the one with the higher block. Takes
+ * count * log2(count) steps. */
+bool extent_overlap(const struct request *r, uint32_t first, uint32_t count, uint32_t *where);
+
 /* ---- result.c ---- */
 
 void result_init(struct request *r, uint32_t index);

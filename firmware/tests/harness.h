@@ -61,6 +61,7 @@ enum : uint16_t {
     kBadFunction = 0x1c0,
     kBadElf = 0x1c1,
     kBadRequest = 0x1c2,
+    kOverlap = 0x1c5,
     kBadHandle = 0x1c3,
     kNoResources = 0x1c4,
     kWriteFault = 0x280,

@@ -1,6 +1,8 @@
 /* Stream functions: loading, running, results, errors. */
 #include "tests/harness.h"
 
+#include <algorithm>
+
 using namespace harness;
 using model::Geometry;
 using model::Nand;
@@ -743,6 +745,103 @@ TEST(scomp_bad_requests) {
     s[1] = 2;
     CHECK_EQ(d.exec(1, s).status, kInvalidNs);
     runJob(d, j);
+}
+
+TEST(scomp_overlapping_extents) {
+    Nand nand(Geometry{});
+    Drive d(nand, 1, seed);
+    d.start();
+    uint32_t cap = d.capacity();
+    CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
+    std::mt19937 rng(seed);
+    uint32_t refused = 0, accepted = 0;
+    for (uint32_t round = 0; round < 300; round++) {
+        Job j;
+        std::vector<Extent> all;
+        bool overlap = false;
+        /* Shuffled pieces of the drive; sometimes one extent reaches into its neighbour. */
+        std::vector<uint32_t> starts;
+        uint32_t n = 1 + rng() % 24;
+        for (uint32_t i = 0; i < n; i++) {
+            starts.push_back(i * 4);
+        }
+        if (round % 3 != 0) {
+            std::shuffle(starts.begin(), starts.end(), rng);
+        }
+        for (uint32_t p = 0; p < 1 + round % 2; p++) {
+            Stream s{{}, 0};
+            for (uint32_t start : starts) {
+                s.extents.push_back({start, static_cast<uint32_t>(1 + rng() % (rng() % 40 == 0 ? 6 : 4))});
+                s.bytes += s.extents.back().count * 4096ull;
+            }
+            for (size_t a = 0; a < s.extents.size(); a++) {
+                for (size_t b = a + 1; b < s.extents.size(); b++) {
+                    overlap |= s.extents[a].lba < s.extents[b].lba + s.extents[b].count &&
+                               s.extents[b].lba < s.extents[a].lba + s.extents[a].count;
+                }
+            }
+            /* The same blocks in another piece are no overlap. */
+            j.pieces.push_back({{s}});
+            all.insert(all.end(), s.extents.begin(), s.extents.end());
+        }
+        if (overlap) {
+            auto c = d.wait(1, submitExec(d, 1, encode(j)));
+            CHECK_EQ(c.status, kOverlap);
+            size_t table = 64 + 16 * j.pieces.size();
+            CHECK(c.dw0 >= table && (c.dw0 - table) % 16 == 0);
+            Extent bad = all.at((c.dw0 - table) / 16);
+            bool reached = false;
+            for (const Extent &e : all) {
+                reached |= e.lba < bad.lba && e.lba + e.count > bad.lba;
+            }
+            CHECK(reached);
+            refused++;
+        } else {
+            runJob(d, j);
+            accepted++;
+        }
+    }
+    CHECK(refused > 20 && accepted > 20);
+    /* The same extent twice, extents that reach the last block, a table of pieces that share one window. */
+    Job j;
+    j.pieces = {{{{{{5, 1}, {5, 1}}, 8192}}}};
+    auto c = d.wait(1, submitExec(d, 1, encode(j)));
+    CHECK_EQ(c.status, kOverlap);
+    j.pieces = {{{{{{cap - 1, 1}, {cap - 2, 1}}, 8192}}}};
+    runJob(d, j);
+    scomp_request r{};
+    r.magic = SCOMP_MAGIC;
+    r.version = SCOMP_VERSION;
+    r.streams_in = 1;
+    r.streams_out = 1;
+    r.s_log2 = 0xff;
+    for (bool alternate : {false, true}) {
+        /* 1,000 pieces that read all of a descending table are fine when it is the same table each time; a stranger
+         * pattern costs the drive too much to check. */
+        r.pieces = 1000;
+        r.extents = 64;
+        r.watchdog_kcycles = 5000;
+        std::vector<uint8_t> v(reinterpret_cast<uint8_t *>(&r), reinterpret_cast<uint8_t *>(&r) + sizeof r);
+        auto append = [&](auto x) {
+            v.insert(v.end(), reinterpret_cast<uint8_t *>(&x), reinterpret_cast<uint8_t *>(&x) + sizeof x);
+        };
+        for (uint32_t p = 0; p < r.pieces; p++) {
+            uint32_t count = alternate && p % 2 != 0 ? 63 : 64;
+            append(scomp_stream{0, count, count * 4096ull});
+        }
+        for (uint32_t i = 0; i < r.extents; i++) {
+            append(scomp_extent{64 - i, 1, 0});
+        }
+        uint16_t cid = submitExec(d, 1, v);
+        if (alternate) {
+            c = d.wait(1, cid);
+            CHECK_EQ(c.status, kBadRequest);
+            CHECK_EQ(c.dw0, 64u + 129 * 16 + 4);
+        } else {
+            CHECK_EQ(collect(d, 1).size(), 1000u);
+            CHECK_EQ(d.wait(1, cid).dw0, 0u);
+        }
+    }
 }
 
 TEST(scomp_request_fuzz) {

@@ -41,6 +41,7 @@ static const struct {
     {VENDOR(BAD_REQUEST), EINVAL, "malformed scomp request"},
     {VENDOR(BAD_HANDLE), EBADF, "bad handle: unknown, or already in use"},
     {VENDOR(NO_RESOURCES), EBUSY, "no resources: too many requests at once"},
+    {VENDOR(OVERLAP), EEXIST, "extents of one stream overlap"},
     {0x280, EIO, "write fault: the medium could not be written"},
     {0x281, EIO, "unrecovered read error"},
 };

@@ -439,6 +439,16 @@ def test_a_malformed_request_names_the_field(drive: Drive, field: str, value: in
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_BAD_REQUEST
 
 
+def test_the_drive_itself_refuses_overlapping_extents(drive: Drive) -> None:
+    elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
+    head = raw_request(extents=2)[:64]
+    data = head + bytes(contract.ScompStream(0, 2, 3 * BLOCK))
+    data += bytes(contract.ScompExtent(701, 2)) + bytes(contract.ScompExtent(700, 2))
+    with drive.function(elf):
+        e = refused(errno.EEXIST, "overlap", drive.execute, 1, Command.of(EXEC, 1, dw10=9, dw12=len(data)), data)
+    assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_OVERLAP
+
+
 @pytest.mark.parametrize("length", [0, 4, 63, 64, 128 * 1024 + 4])
 def test_a_request_of_the_wrong_length(drive: Drive, length: int) -> None:
     with pytest.raises(DriveError) as e:

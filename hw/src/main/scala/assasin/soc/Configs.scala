@@ -2,13 +2,13 @@ package assasin.soc
 
 import assasin.SocParams
 
-/** Named configurations: AssasinSb<cores>x<channels>. */
+/** Named configurations: <Arch><cores>x<channels>, Arch being AssasinSb or ChannelLocal. */
 object Configs {
 
   /** Those that are built and tested as a matter of course. */
   val named: Seq[SocParams] = Seq(sized(1, 1), sized(2, 2), sized(8, 8))
 
-  private val Name = "AssasinSb([0-9]+)x([0-9]+)".r
+  private val Name = "(AssasinSb|ChannelLocal)([0-9]+)x([0-9]+)".r
 
   /** The configuration called `name`.
     *
@@ -16,10 +16,11 @@ object Configs {
     *   for a name that is none, or numbers out of range
     */
   def apply(name: String): SocParams = name match {
-    case Name(cores, channels) if cores.length <= 3 && channels.length <= 3 => sized(cores.toInt, channels.toInt)
+    case Name(arch, cores, channels) if cores.length <= 3 && channels.length <= 3 =>
+      sized(cores.toInt, channels.toInt).copy(channelLocal = arch == "ChannelLocal")
     case _ =>
       throw new IllegalArgumentException(
-        s"configuration '$name' is unknown: choose AssasinSb<cores>x<channels>, such as ${named.map(_.name).mkString(", ")}"
+        s"configuration '$name' is unknown: choose <Arch><cores>x<channels>, Arch being AssasinSb or ChannelLocal, such as ${named.map(_.name).mkString(", ")}"
       )
   }
 

@@ -12,7 +12,7 @@ object ChipId {
   /** SYS.CONFIG. */
   def config(p: SocParams): BigInt = (BigInt(p.phyBytes) << 24) | (p.ways << 16) | (p.channels << 8) | p.cores
 
-  /** SYS.CONFIG2: page size limit, and variant 0 = AssasinSb. */
+  /** SYS.CONFIG2: page size limit, and who reaches whom. */
   def config2(p: SocParams): BigInt =
     BigInt(p.pageLog2Max) | (if (p.channelLocal) BigInt(1) << SysRegs.Config2.ChannelLocal.lsb else BigInt(0))
 }
@@ -112,6 +112,7 @@ class SystemRegs(p: SocParams) extends Module {
       RegMap.pop(SysRegs.SleepCyclesLo.offset, sleep(31, 0)) { sleepHigh := sleep(63, 32) },
       RegMap.ro(SysRegs.SleepCyclesHi.offset, sleepHigh),
       RegMap.ro(SysRegs.BootArg.offset, io.bootArg),
+      RegMap.ro(SysRegs.Arch.offset, p.arch.code.U(32.W)),
       RegMap.pop(SysRegs.DramReadLo.offset, io.dramRead(31, 0)) { readHigh := io.dramRead(63, 32) },
       RegMap.ro(SysRegs.DramReadHi.offset, readHigh),
       RegMap.pop(SysRegs.DramWriteLo.offset, io.dramWrite(31, 0)) { writeHigh := io.dramWrite(63, 32) },

@@ -1,6 +1,6 @@
 package assasin.flash
 
-import assasin.SocParams
+import assasin.{Architecture, SocParams}
 import circt.stage.ChiselStage
 
 /** Emits FlashChannels for hw/bench/flash. Arguments: output directory, then configurations WAYS-PHYBYTES-CORES, or
@@ -12,9 +12,10 @@ object EmitFlash extends App {
     val local                        = config.endsWith("-local")
     val Array(ways, phyBytes, cores) = config.stripSuffix("-local").split('-').map(_.toInt)
     val channels                     = if (local) cores else 1
+    val arch                         = if (local) Architecture.ChannelLocal else Architecture.AssasinSb
     ChiselStage.emitSystemVerilogFile(
       new FlashChannel(
-        SocParams(cores = cores, channels = channels, ways = ways, phyBytes = phyBytes, channelLocal = local)
+        SocParams(cores = cores, channels = channels, ways = ways, phyBytes = phyBytes, arch = arch)
       ),
       args = Array("--target-dir", s"${args.head}/$config"),
       firtoolOpts = Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")

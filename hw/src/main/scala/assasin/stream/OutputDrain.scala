@@ -38,6 +38,9 @@ class OutputDrainIO extends Bundle {
   /** Free places in the queue. */
   val space = Output(UInt(4.W))
   val busy  = Output(Bool())
+
+  /** No job is in hand; so for at least a cycle between two jobs. */
+  val between = Output(Bool())
 }
 
 /** Moves queued pieces of output streams to DRAM in packets of up to 64 bytes, eight bytes a cycle. A job is done when
@@ -109,7 +112,8 @@ class OutputDrain(dramDst: Int) extends Module {
     beat      := 0.U
   }
   when(io.cancel) { cancelled := true.B }
-  io.busy := active || jobs.io.deq.valid
+  io.busy    := active || jobs.io.deq.valid
+  io.between := !active
 
   private val lastOut = beats.io.deq.bits(64)
   io.out.valid         := packets.io.deq.valid

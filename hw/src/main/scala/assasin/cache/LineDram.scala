@@ -3,7 +3,7 @@ package assasin.cache
 import chisel3._
 import chisel3.util.{Decoupled, DecoupledIO, Queue, Valid, log2Ceil}
 
-import assasin.bus.{Axi4, Axi4Params, Axi4ReadIO, Axi4WriteIO}
+import assasin.bus.{Axi4, Axi4IO, Axi4Params}
 
 /** A burst to DRAM inside one line. */
 class LineWrite(lineBits: Int) extends Bundle {
@@ -43,10 +43,7 @@ class LineDramIO(lineBits: Int, axi: Axi4Params) extends Bundle {
   val probe   = Input(UInt(lineBits.W))
   val writing = Output(Bool())
 
-  val dram = new Bundle {
-    val read  = new Axi4ReadIO(axi)
-    val write = new Axi4WriteIO(axi)
-  }
+  val dram = new Axi4IO(axi)
 
   /** Nothing is under way; no write is. */
   val idle       = Output(Bool())
@@ -69,8 +66,8 @@ class LineDram(lineBits: Int, reads: Int, writes: Int, axi: Axi4Params = Axi4Par
   // ---- Reads ----------------------------------------------------------------------------------------------------------------
   private val asked    = Module(new Queue(UInt(lineBits.W), 2))
   private val reading  = RegInit(0.U(log2Ceil(reads + 1).W))
-  private val lineDone = io.dram.read.r.fire && io.dram.read.r.bits.last
-  private val ar       = io.dram.read.ar
+  private val lineDone = io.dram.r.fire && io.dram.r.bits.last
+  private val ar       = io.dram.ar
   io.read.ready        := asked.io.enq.ready && reading =/= reads.U
   asked.io.enq.valid   := io.read.fire
   asked.io.enq.bits    := io.read.bits
@@ -81,9 +78,9 @@ class LineDram(lineBits: Int, reads: Int, writes: Int, axi: Axi4Params = Axi4Par
   ar.bits.len          := 7.U
   ar.bits.size         := Axi4.Size8
   ar.bits.burst        := Axi4.Incr
-  io.dram.read.r.ready := true.B
-  io.beat.valid        := io.dram.read.r.valid
-  io.beat.bits         := io.dram.read.r.bits.data
+  io.dram.r.ready := true.B
+  io.beat.valid        := io.dram.r.valid
+  io.beat.bits         := io.dram.r.bits.data
   when(io.read.fire =/= lineDone) { reading := Mux(lineDone, reading - 1.U, reading + 1.U) }
 
   // ---- Writes: a ring of what is under way ------------------------------------------------------------------------------------
@@ -107,10 +104,10 @@ class LineDram(lineBits: Int, reads: Int, writes: Int, axi: Axi4Params = Axi4Par
   private val current    = ring(toSend)
   private val addrSent   = RegInit(false.B)
   private val beat       = RegInit(0.U(3.W))
-  private val aw         = io.dram.write.aw
-  private val w          = io.dram.write.w
+  private val aw         = io.dram.aw
+  private val w          = io.dram.w
   private val last       = beat === current.len
-  private val b          = io.dram.write.b
+  private val b          = io.dram.b
   private val fromSecond = current.source.asBool
   aw.valid      := unsent =/= 0.U && !addrSent
   aw.bits.id    := 0.U

@@ -3,7 +3,7 @@ package assasin.core
 import chisel3._
 import chisel3.util.{Cat, Decoupled, log2Ceil}
 
-import assasin.bus.{Axi4Params, Axi4ReadIO, Axi4WriteIO}
+import assasin.bus.{Axi4IO, Axi4Params}
 import assasin.contract.AddressMap
 import assasin.stream.{DrainReadIO, StreamPartition, StreamPointersIO}
 
@@ -30,12 +30,6 @@ class TileBeat extends Bundle {
 
   /** Which bytes of `data` are valid. */
   def mask: UInt = ((1.U(9.W) << bytes) - 1.U)(7, 0)
-}
-
-/** A tile's DRAM port. */
-class TileDramIO extends Bundle {
-  val read  = new Axi4ReadIO(Axi4Params())
-  val write = new Axi4WriteIO(Axi4Params())
 }
 
 /** Pulses and levels for the core's counters. */
@@ -82,7 +76,7 @@ class TileMemoryIO(p: StreamCoreParams) extends Bundle {
   val drain = Flipped(new DrainReadIO)
 
   val counts = Output(new TileCounts)
-  val dram   = if (p.soc.arch.dataCache) Some(new TileDramIO) else None
+  val dram   = if (p.soc.tileDram) Some(new Axi4IO(Axi4Params())) else None
 }
 
 /** The data memories of a tile and the streams in them: what tells the memory architectures apart. */

@@ -25,7 +25,7 @@ object EmitCosim {
     val firmware = CoreParams(imemBytes = 32 * 1024, imemBase = imemBase, trace = true)
     write(args(0), "native", "StreamCore", new StreamCore(native))
     write(args(0), "spike", "StreamCore", new StreamCore(spike))
-    for (arch <- Architecture.all if arch != Architecture.AssasinSb) {
+    for (arch <- Architecture.all if arch.code != Architecture.AssasinSb.code) {
       val tile = native.copy(soc = native.soc.copy(arch = arch))
       write(args(0), arch.name, "StreamCore", new StreamCore(tile))
     }

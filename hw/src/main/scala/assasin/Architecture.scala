@@ -45,7 +45,7 @@ object Architecture {
     Architecture("AssasinSp", CoreArch.Sp, streamInstructions = false, scratchpad = true, dataCache = false)
   val Baseline: Architecture =
     Architecture("Baseline", CoreArch.Baseline, streamInstructions = false, scratchpad = false, dataCache = true)
-  val Prefetch: Architecture = Baseline.copy(name = "Prefetch", code = CoreArch.Prefetch, prefetcher = true)
+  val Prefetch: Architecture     = Baseline.copy(name = "Prefetch", code = CoreArch.Prefetch, prefetcher = true)
   val ChannelLocal: Architecture = AssasinSb.copy(name = "ChannelLocal", channelLocal = true)
 
   /** All that [[assasin.soc.Configs]] knows. */

@@ -68,19 +68,19 @@ class LineDram(lineBits: Int, reads: Int, writes: Int, axi: Axi4Params = Axi4Par
   private val reading  = RegInit(0.U(log2Ceil(reads + 1).W))
   private val lineDone = io.dram.r.fire && io.dram.r.bits.last
   private val ar       = io.dram.ar
-  io.read.ready        := asked.io.enq.ready && reading =/= reads.U
-  asked.io.enq.valid   := io.read.fire
-  asked.io.enq.bits    := io.read.bits
-  ar.valid             := asked.io.deq.valid
-  asked.io.deq.ready   := ar.ready
-  ar.bits.id           := 0.U
-  ar.bits.addr         := address(asked.io.deq.bits, 0.U(3.W))
-  ar.bits.len          := 7.U
-  ar.bits.size         := Axi4.Size8
-  ar.bits.burst        := Axi4.Incr
-  io.dram.r.ready := true.B
-  io.beat.valid        := io.dram.r.valid
-  io.beat.bits         := io.dram.r.bits.data
+  io.read.ready      := asked.io.enq.ready && reading =/= reads.U
+  asked.io.enq.valid := io.read.fire
+  asked.io.enq.bits  := io.read.bits
+  ar.valid           := asked.io.deq.valid
+  asked.io.deq.ready := ar.ready
+  ar.bits.id         := 0.U
+  ar.bits.addr       := address(asked.io.deq.bits, 0.U(3.W))
+  ar.bits.len        := 7.U
+  ar.bits.size       := Axi4.Size8
+  ar.bits.burst      := Axi4.Incr
+  io.dram.r.ready    := true.B
+  io.beat.valid      := io.dram.r.valid
+  io.beat.bits       := io.dram.r.bits.data
   when(io.read.fire =/= lineDone) { reading := Mux(lineDone, reading - 1.U, reading + 1.U) }
 
   // ---- Writes: a ring of what is under way ------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ static void read_send(struct page_slot *slot, uint32_t dev) {
 static void read_done(struct nand_op *op, uint32_t status) {
     struct page_slot *slot = op->arg;
     /* The spare area names the page: anything else there is damage. */
-    if (status != FLASH_STATUS_OK || op->data0 != slot->cmd->lba + slot->index) {
+    if (status != FLASH_STATUS_OK || (op->data0 & ~OOB_LOOSE) != slot->cmd->lba + slot->index) {
         page_ended(slot, NVME_READ_ERROR);
     } else if (slot->cmd->orphan) {
         page_ended(slot, NVME_ABORTED);

@@ -335,7 +335,7 @@ void io_command(struct nvme_cmd *cmd) {
     uint8_t opcode = cmd_opcode(cmd);
     bool known = opcode == IO_FLUSH || opcode == IO_WRITE || opcode == IO_READ || opcode == IO_WRITE_ZEROES ||
                  opcode == IO_DSM || opcode == SCOMP_OPCODE_IO_ABORT || opcode == SCOMP_OPCODE_IO_EXEC ||
-                 opcode == SCOMP_OPCODE_IO_READ;
+                 opcode == SCOMP_OPCODE_IO_READ || opcode == SCOMP_OPCODE_IO_FEED;
     if (!known) {
         nvme_complete(cmd, NVME_INVALID_OPCODE);
         return;

@@ -111,7 +111,7 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
         return bad;                                                                                                    \
     }
     REFUSE(field(r, 0) != SCOMP_MAGIC, OFFSET(magic));
-    REFUSE((w4 & 0xffffu) != SCOMP_VERSION, OFFSET(version));
+    REFUSE((w4 & 0xffffu) == 0 || (w4 & 0xffffu) > SCOMP_VERSION, OFFSET(version));
     REFUSE(in == 0 || in > SCOMP_MAX_STREAMS, OFFSET(streams_in));
     REFUSE(out > SCOMP_MAX_STREAMS, OFFSET(streams_out));
     while ((1u << smallest) < in || (1u << smallest) < out) {
@@ -124,7 +124,7 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
     REFUSE(extents == 0 || extents > EXTENTS_MAX, OFFSET(extents));
     REFUSE(r->args_bytes > SCOMP_MAX_ARGS, OFFSET(args_bytes));
     for (uint32_t i = 0; i < 7; i++) {
-        REFUSE(field(r, OFFSET(reserved1) + i * 4) != 0, OFFSET(reserved1) + i * 4);
+        REFUSE(field(r, OFFSET(nodes) + i * 4) != 0, OFFSET(nodes) + i * 4);
     }
     uint32_t table = (uint32_t)sizeof(struct scomp_request) + ((r->args_bytes + 7) & ~7u);
     uint32_t tables = r->pieces * in * STREAM_BYTES;

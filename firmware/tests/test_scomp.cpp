@@ -694,7 +694,7 @@ TEST(scomp_bad_requests) {
     };
     const uint32_t streams = 64 + 24, extents = streams + 16;
     refuse(put(0, 0, 4), kBadRequest, 0);
-    refuse(put(4, 2, 2), kBadRequest, 4);
+    refuse(put(4, 3, 2), kBadRequest, 4);
     refuse(put(6, 1, 2), kBadFunction, 6);
     refuse(put(6, 16, 2), kBadFunction, 6);
     refuse(put(8, 0, 1), kBadRequest, 8);

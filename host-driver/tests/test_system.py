@@ -417,7 +417,7 @@ def raw_request(**changes: int) -> bytearray:
     ("field", "value"),
     [
         ("magic", 0),
-        ("version", 2),
+        ("version", 3),
         ("reserved0", 1),
         ("flags", 1),
         ("pieces", 0),

@@ -20,6 +20,8 @@ package assasin
   *   scratchpad of an ASSASIN core, bytes
   * @param streamBytes
   *   input stream buffer, and again output stream buffer, of an ASSASIN core, bytes
+  * @param arch
+  *   memory architecture of the ASSASIN cores
   * @param trace
   *   adds the retired-instruction port to every core (co-simulation only)
   */
@@ -33,6 +35,7 @@ case class SocParams(
     imemBytes: Int = 32 * 1024,
     spadBytes: Int = 64 * 1024,
     streamBytes: Int = 64 * 1024,
+    arch: Architecture = Architecture.AssasinSb,
     trace: Boolean = false
 ) {
   require(cores >= 1 && cores <= 16, s"cores = $cores: choose 1 to 16")
@@ -45,5 +48,5 @@ case class SocParams(
   val maxStreams: Int = 8
 
   /** Name used in file names and reports, e.g. AssasinSb8x8. */
-  def name: String = s"AssasinSb${cores}x$channels"
+  def name: String = s"${arch.name}${cores}x$channels"
 }

@@ -19,7 +19,7 @@ object Emit {
   /** What the command line asks for. */
   private case class Options(config: String = "", out: String = "", board: Boolean = false, uncore: Boolean = false)
 
-  private val Usage = "usage: Emit --config AssasinSb<cores>x<channels> --out DIR [--board] [--uncore]"
+  private val Usage = "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore]"
 
   private def parse(args: List[String], options: Options = Options()): Options = args match {
     case "--config" :: name :: rest                             => parse(rest, options.copy(config = name))
@@ -63,7 +63,7 @@ object Emit {
     write(dir.resolve("filelist.f"), listed(dir).map(_.getFileName.toString).mkString("", "\n", "\n"))
     write(
       dir.resolve("config.json"),
-      s"""{"name": "${p.name}", "cores": ${p.cores}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
+      s"""{"name": "${p.name}", "arch": "${p.arch.name}", "cores": ${p.cores}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
         s""""phyBytes": ${p.phyBytes}, "pageLog2Max": ${p.pageLog2Max}}\n"""
     )
   }

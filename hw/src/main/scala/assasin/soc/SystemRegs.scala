@@ -12,7 +12,7 @@ object ChipId {
   /** SYS.CONFIG. */
   def config(p: SocParams): BigInt = (BigInt(p.phyBytes) << 24) | (p.ways << 16) | (p.channels << 8) | p.cores
 
-  /** SYS.CONFIG2: page size limit, and variant 0 = AssasinSb. */
+  /** SYS.CONFIG2: page size limit. */
   def config2(p: SocParams): BigInt = BigInt(p.pageLog2Max)
 }
 
@@ -104,7 +104,8 @@ class SystemRegs(p: SocParams) extends Module {
       RegMap.pop(SysRegs.ConsoleRx.offset, io.get) { io.getTake := true.B },
       RegMap.pop(SysRegs.SleepCyclesLo.offset, sleep(31, 0)) { sleepHigh := sleep(63, 32) },
       RegMap.ro(SysRegs.SleepCyclesHi.offset, sleepHigh),
-      RegMap.ro(SysRegs.BootArg.offset, io.bootArg)
+      RegMap.ro(SysRegs.BootArg.offset, io.bootArg),
+      RegMap.ro(SysRegs.Arch.offset, p.arch.code.U(32.W))
     )
   )
 

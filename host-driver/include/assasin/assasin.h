@@ -394,7 +394,7 @@ int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, u
  * Divides text of records that end with a newline, in `extents`, over at most `pieces` pieces. A piece's own part
  * starts at a block; its stream goes on into the next part for up to `overlap` bytes, so that the record which its own
  * part cuts is whole in it: a function skips to behind the first newline (but for piece 0) and works on the records
- * that start in the first `bytes - overlap` bytes (in the last piece: in all of them). Parameters and results as
+ * that start at or before byte `bytes - overlap` (in the last piece: on all of them). Parameters and results as
  * assasin_split(), and: parts are at least `overlap` bytes long, a multiple of the block. \param overlap bytes, a
  * multiple of `block_bytes`, at least as long as the longest record.
  */

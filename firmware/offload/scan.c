@@ -15,6 +15,8 @@
 #define BLOCKS4 BLOCK BLOCK BLOCK BLOCK
 
 int compute(void) {
+    ASSASIN_IN(0);
+    ASSASIN_OUT(0);
     uint32_t checksum = 0;
     for (;;) {
         BLOCKS4 BLOCKS4
@@ -22,5 +24,5 @@ int compute(void) {
 end:
     ASSASIN_STORE_U32(0, ASSASIN_IN_HEAD(0));
     ASSASIN_STORE_U32(0, checksum);
-    return 0;
+    ASSASIN_RETURN(0);
 }

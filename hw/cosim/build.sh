@@ -9,7 +9,7 @@ mkdir -p "$out"
 digest() { cat "$@" | sha256sum | cut -c1-32; }
 
 # Chisel to SystemVerilog.
-mapfile -t scala < <(find hw/src/main/scala/assasin/{bus,core,stream,xbar} hw/src/main/scala/assasin/SocParams.scala \
+mapfile -t scala < <(find hw/src/main/scala/assasin/{bus,cache,core,stream,xbar} hw/src/main/scala/assasin/*.scala \
     hw/src/test/scala/assasin/core/EmitCosim.scala build/gen/scala hw/build.sbt -type f | sort)
 stamp=$(digest "${scala[@]}")
 if [ "$(cat "$out/emit.stamp" 2>/dev/null)" != "$stamp" ]; then

@@ -33,13 +33,17 @@ class DrainLines(bytes: Int) extends Module {
   private val line   = Reg(UInt((log2Ceil(bytes) - 6).W))
   private val fill   = RegInit(0.U(3.W))
 
-  io.line.valid := io.read.req.valid && !asked && !(have && line === wanted)
-  io.line.bits  := wanted
-  when(io.line.fire) {
-    asked := true.B
-    have  := false.B
-    line  := wanted
+  // Held until it is taken, even when the drain hesitates.
+  private val asking = RegInit(false.B)
+  io.line.valid := asking
+  io.line.bits  := line
+  when(io.read.req.valid && !asked && !(have && line === wanted)) {
+    asked  := true.B
+    asking := true.B
+    have   := false.B
+    line   := wanted
   }
+  when(io.line.fire) { asking := false.B }
   when(io.beat.valid) {
     buffer(fill) := io.beat.bits
     fill         := fill + 1.U

@@ -9,7 +9,7 @@ import assasin.SocParams
 
 /** Emits the designs under co-simulation into sub-folders of the folder given as argument: `native`, a StreamCore with
   * its trace port; `spike`, the same with its memories where the reference simulator can have memory too; `firmware`,
-  * the pipeline alone as the firmware processor has it.
+  * the pipeline alone as the firmware processor has it; `elf`, the same with instructions anywhere.
   */
 object EmitCosim {
   private val firtoolOptions =
@@ -22,9 +22,11 @@ object EmitCosim {
     val native   = StreamCoreParams(SocParams(trace = true), dramDst = 16)
     val spike    = native.copy(imemBase = imemBase, spadBase = spadBase)
     val firmware = CoreParams(imemBytes = 32 * 1024, imemBase = imemBase, trace = true)
+    val elf      = firmware.copy(imemBytes = BigInt(1) << 32, imemBase = 0)
     write(args(0), "native", "StreamCore", new StreamCore(native))
     write(args(0), "spike", "StreamCore", new StreamCore(spike))
     write(args(0), "firmware", "Core", new Core(firmware))
+    write(args(0), "elf", "Core", new Core(elf))
   }
 
   private def write(folder: String, variant: String, top: String, module: => RawModule): Unit = {

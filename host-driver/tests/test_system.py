@@ -633,7 +633,9 @@ def test_an_image_of_another_geometry_is_refused(own_board: Board, tmp_path: Pat
 
 
 def assasin(*args: object, ok: bool = True) -> str:
-    done = subprocess.run([ROOT / "scripts" / "assasin-run", *map(str, args)], capture_output=True, text=True, timeout=600)
+    """The command as a user types it: with the PATH of scripts/env.sh, in a folder of the user's."""
+    shell = ["bash", "-c", '. "$0/scripts/env.sh" && exec assasin "$@"', ROOT, *map(str, args)]
+    done = subprocess.run(shell, capture_output=True, text=True, timeout=600)
     assert (done.returncode == 0) == ok, done.stdout + done.stderr
     return done.stdout if ok else done.stderr
 

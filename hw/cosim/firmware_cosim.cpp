@@ -2,12 +2,11 @@
 // time and with interrupts, and directed tests of WFI and interrupts. Usage: firmware_cosim SEED PROGRAMS FOLDER
 #include <chrono>
 #include <cstring>
-#include <deque>
 #include <random>
 
-#include "VCore.h"
 #include "assasin_contract.h"
 #include "check.h"
+#include "core_bench.h"
 #include "isa_program.h"
 #include "lockstep.h"
 #include "rv_asm.h"
@@ -17,81 +16,45 @@ using namespace rv;
 
 namespace {
 
-class CoreBench {
+/// Instruction memory and data memory of the random programs; a store to kAcknowledge takes the interrupt away.
+class ProgramMemory : public CoreMemory {
   public:
-    CoreBench(uint64_t seed, const std::vector<uint32_t> &program)
-        : imem(kImemBytes / 4), dmem(kSpadBytes / 4), rng(seed) {
+    explicit ProgramMemory(const std::vector<uint32_t> &program) : imem(kImemBytes / 4), dmem(kSpadBytes / 4) {
         std::memcpy(imem.data(), program.data(), program.size() * 4);
-        top.reset = 1;
-        top.io_hartId = 0;
-        top.io_run = 1;
-        top.io_entry = kImemBase;
-        top.io_irqPending = 0;
-        top.io_dmem_resp_valid = 0;
-        for (int i = 0; i < 4; i++)
-            tick();
-        top.reset = 0;
+    }
+    uint32_t fetch(uint32_t addr) override {
+        return imem[(addr - kImemBase) / 4 % imem.size()];
+    }
+    bool read(uint32_t addr, uint32_t &word) override {
+        if (addr < kSpadBase || addr >= kSpadBase + kSpadBytes)
+            return false;
+        word = dmem[(addr - kSpadBase) / 4];
+        return true;
+    }
+    bool write(uint32_t addr, uint32_t data, unsigned lanes) override {
+        if (addr < kSpadBase || addr >= kSpadBase + kSpadBytes)
+            return false;
+        uint32_t &word = dmem[(addr - kSpadBase) / 4];
+        word = merge_lanes(word, data, lanes);
+        if (addr == kAcknowledge)
+            *irq = false;
+        return true;
     }
 
-    void tick() {
-        top.io_irqPending = irq;
-        top.io_imem_data = fetched;
-        // Answer of an access taken in an earlier cycle.
-        const bool answer = outstanding && (fast || rng() % 4 == 0);
-        top.io_dmem_resp_valid = answer;
-        top.io_dmem_resp_bits_rdata = answer ? rdata : static_cast<uint32_t>(rng());
-        top.io_dmem_resp_bits_err = answer ? err : rng() & 1;
-        top.io_dmem_req_ready = fast || rng() % 3 == 0;
-        top.clock = 0;
-        top.eval();
-        if (answer)
-            outstanding = false;
-        if (top.io_dmem_req_valid && top.io_dmem_req_ready)
-            take();
-        fetched = imem[(top.io_imem_addr - kImemBase) / 4 % imem.size()];
-        if (top.io_trace_valid)
-            commits.push_back({cycle, top.io_trace_pc, top.io_trace_insn, top.io_trace_wen != 0, top.io_trace_rd,
-                               top.io_trace_wdata, top.io_trace_trap != 0, top.io_trace_cause, top.io_trace_tval,
-                               top.io_trace_streamEnd != 0});
-        top.clock = 1;
-        top.eval();
-        cycle++;
-    }
-
-    VCore top;
-    std::vector<uint32_t> imem, dmem;
-    std::mt19937_64 rng;
-    std::deque<Commit> commits;
-    uint64_t cycle = 0;
-    bool irq = false;
-    bool fast = false; ///< memory always ready, answers in the next cycle
-    unsigned overlaps = 0;
+    bool *irq = nullptr;
 
   private:
-    void take() {
-        // One access at a time, never misaligned, lanes as the width says.
-        const uint32_t addr = top.io_dmem_req_bits_addr, size = top.io_dmem_req_bits_size;
-        const uint32_t lanes = (size == 2 ? 15u : size == 1 ? 3u : 1u) << (addr & 3);
-        if (outstanding || size > 2 || addr % (1u << size) || top.io_dmem_req_bits_mask != lanes)
-            overlaps++;
-        outstanding = true;
-        err = addr < kSpadBase || addr >= kSpadBase + kSpadBytes;
-        rdata = static_cast<uint32_t>(rng());
-        if (err)
-            return;
-        uint32_t &word = dmem[(addr - kSpadBase) / 4];
-        rdata = word;
-        if (!top.io_dmem_req_bits_write)
-            return;
-        for (unsigned i = 0; i < 4; i++)
-            if (lanes >> i & 1)
-                word = (word & ~(0xffu << 8 * i)) | (top.io_dmem_req_bits_wdata & 0xffu << 8 * i);
-        if (addr == kAcknowledge)
-            irq = false;
-    }
+    std::vector<uint32_t> imem, dmem;
+};
 
-    uint32_t fetched = 0, rdata = 0;
-    bool outstanding = false, err = false;
+/// The pipeline with those memories.
+class ProgramBench : private ProgramMemory, public CoreBench {
+  public:
+    ProgramBench(uint64_t seed, const std::vector<uint32_t> &program)
+        : ProgramMemory(program), CoreBench(seed, *this, kImemBase) {
+        ProgramMemory::irq = &(CoreBench::irq);
+    }
+    using CoreBench::irq;
 };
 
 Checks checks;
@@ -106,7 +69,7 @@ uint64_t run_program(uint64_t seed, const std::string &folder) {
     options.rounds = 4;
     const Program program = random_program(rng, options);
     Spike spike(folder, program.words);
-    CoreBench bench(seed, program.words);
+    ProgramBench bench(seed, program.words);
     bench.fast = seed % 4 == 3;
     uint64_t compared = 0, latest = 0;
     for (;;) {
@@ -157,7 +120,7 @@ unsigned until_sleeping(CoreBench &b) {
 void test_wfi() {
     checks.test = "WFI";
     // Interrupts off: an event only wakes.
-    CoreBench b(1, {addi(5, 0, 1), wfi, addi(5, 5, 1), wfi, addi(5, 5, 1), jal(0, 0)});
+    ProgramBench b(1, {addi(5, 0, 1), wfi, addi(5, 5, 1), wfi, addi(5, 5, 1), jal(0, 0)});
     b.fast = true;
     checks.is_true("sleeps", until_sleeping(b) < 100);
     b.tick(); // the trace port shows the instruction before WFI
@@ -202,7 +165,7 @@ void test_wfi() {
         sw(0, 14, -32),
         mret,
     };
-    CoreBench c(2, code);
+    ProgramBench c(2, code);
     checks.is_true("sleeps", until_sleeping(c) < 200);
     c.irq = true;
     for (int i = 0; i < 100; i++)
@@ -222,7 +185,7 @@ void test_wfi() {
     checks.equal("went on", x[10], 1);
 
     checks.test = "interrupt while mtvec is 0";
-    CoreBench d(3, {lui(6, 0x1000), addi(6, 6, -2048), csrw(kMie, 6), csr(6, 0, kMstatus, 8), nop, nop, jal(0, 0)});
+    ProgramBench d(3, {lui(6, 0x1000), addi(6, 6, -2048), csrw(kMie, 6), csr(6, 0, kMstatus, 8), nop, nop, jal(0, 0)});
     for (int i = 0; i < 100; i++)
         d.tick();
     d.irq = true;

@@ -91,25 +91,47 @@ std::string elf_image(const std::vector<uint32_t> &words) {
     return out;
 }
 
-} // namespace
-
-Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words) {
-    const std::string file = folder + "/program.elf";
+// Returns `file`.
+std::string write_elf(const std::string &file, const std::vector<uint32_t> &words) {
     std::ofstream stream(file, std::ios::binary);
     const std::string image = elf_image(words);
     stream.write(image.data(), static_cast<std::streamsize>(image.size()));
     stream.close();
     if (!stream)
         throw std::runtime_error("cannot write " + file);
-    char command[512];
-    std::snprintf(command, sizeof command,
-                  "exec timeout 300 spike --isa=rv32im_zicsr_zicntr_zifencei --priv=m -m0x%x:0x%x,0x%x:0x%x "
-                  "--log-commits --log=/dev/stdout "
-                  "%s </dev/null 2>%s/spike.err",
-                  kImemBase, kImemBytes, kSpadBase, kSpadBytes, file.c_str(), folder.c_str());
-    pipe = popen(command, "r");
+    return file;
+}
+
+// As one word of a shell command.
+std::string quoted(const std::string &text) {
+    std::string out = "'";
+    for (const char c : text)
+        out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
+} // namespace
+
+Spike::Spike(const SpikeOptions &options) : entry(options.entry) {
+    std::string memory;
+    for (const auto &[base, size] : options.memory) {
+        char range[32];
+        std::snprintf(range, sizeof range, "%s0x%x:0x%x", memory.empty() ? "" : ",", base, size);
+        memory += range;
+    }
+    const std::string command =
+        "exec timeout 300 spike --isa=rv32im_zicsr_zicntr_zifencei --priv=m --pmpregions=0 --triggers=0 -m" + memory +
+        " --log-commits --log=/dev/stdout " + quoted(options.elf) + " </dev/null 2>" + quoted(options.errors);
+    pipe = popen(command.c_str(), "r");
     if (!pipe)
         throw std::runtime_error("cannot start spike");
+}
+
+Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words)
+    : Spike(SpikeOptions{write_elf(folder + "/program.elf", words),
+                         folder + "/spike.err",
+                         kImemBase,
+                         {{kImemBase, kImemBytes}, {kSpadBase, kSpadBytes}}}) {
 }
 
 Spike::~Spike() {
@@ -135,7 +157,7 @@ bool Spike::next(SpikeCommit &commit) {
             commit.rd = static_cast<unsigned>(std::strtoul(end + 2, &end, 10));
             commit.wdata = static_cast<uint32_t>(std::strtoul(end, &end, 16));
         }
-        started |= commit.pc == kImemBase;
+        started |= commit.pc == entry;
         if (started)
             return true;
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cosim {
@@ -16,8 +17,17 @@ struct SpikeCommit {
     uint32_t wdata;
 };
 
+struct SpikeOptions {
+    std::string elf;                                   ///< program file
+    std::string errors;                                ///< file for what spike says
+    uint32_t entry;                                    ///< commits before this PC are the boot ROM's
+    std::vector<std::pair<uint32_t, uint32_t>> memory; ///< base and size, bytes
+};
+
 class Spike {
   public:
+    /// Starts spike. Throws std::runtime_error.
+    explicit Spike(const SpikeOptions &options);
     /// Writes an ELF image into `folder` and starts spike on it. Throws std::runtime_error.
     Spike(const std::string &folder, const std::vector<uint32_t> &words);
     ~Spike();
@@ -29,6 +39,7 @@ class Spike {
 
   private:
     FILE *pipe = nullptr;
+    uint32_t entry;
     bool started = false;
 };
 

@@ -5,7 +5,7 @@ import chisel3.util.isPow2
 /** What one pipeline is elaborated with.
   *
   * @param imemBytes
-  *   instruction memory, bytes, a power of two; a fetch outside `imemBase` .. `imemBase + imemBytes` faults
+  *   instruction memory, bytes, a power of two up to 2^32; a fetch outside `imemBase` .. `imemBase + imemBytes` faults
   * @param imemBase
   *   address of the instruction memory, a multiple of its size
   * @param streams
@@ -18,7 +18,7 @@ import chisel3.util.isPow2
   *   adds the retired-instruction port (co-simulation)
   */
 case class CoreParams(
-    imemBytes: Int,
+    imemBytes: BigInt,
     imemBase: BigInt = 0,
     streams: Boolean = false,
     pointers: Boolean = false,

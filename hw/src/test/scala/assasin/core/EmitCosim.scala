@@ -9,8 +9,9 @@ import assasin.{Architecture, SocParams}
 
 /** Emits the designs under co-simulation into sub-folders of the folder given as argument: `native`, a StreamCore with
   * its trace port; `spike`, the same with its memories where the reference simulator can have memory too; `firmware`,
-  * the pipeline alone as the firmware processor has it; and for each other memory architecture a StreamCore in a folder
-  * of its name, and for those without scratchpad the data memory alone, CachedMemory.
+  * the pipeline alone as the firmware processor has it; `elf`, the same with instructions anywhere; and for each other
+  * memory architecture a StreamCore in a folder of its name, and for those without scratchpad the data memory alone,
+  * CachedMemory.
   */
 object EmitCosim {
   private val firtoolOptions =
@@ -23,6 +24,7 @@ object EmitCosim {
     val native   = StreamCoreParams(SocParams(trace = true), dramDst = 16)
     val spike    = native.copy(imemBase = imemBase, spadBase = spadBase)
     val firmware = CoreParams(imemBytes = 32 * 1024, imemBase = imemBase, trace = true)
+    val elf      = firmware.copy(imemBytes = BigInt(1) << 32, imemBase = 0)
     write(args(0), "native", "StreamCore", new StreamCore(native))
     write(args(0), "spike", "StreamCore", new StreamCore(spike))
     for (arch <- Architecture.all if arch.code != Architecture.AssasinSb.code) {
@@ -31,6 +33,7 @@ object EmitCosim {
       if (!arch.scratchpad) write(args(0), arch.name, "CachedMemory", new CachedMemory(tile))
     }
     write(args(0), "firmware", "Core", new Core(firmware))
+    write(args(0), "elf", "Core", new Core(elf))
   }
 
   private def write(folder: String, variant: String, top: String, module: => RawModule): Unit = {

@@ -1,0 +1,44 @@
+# Sourced by the scripts of this folder, from the repository's root: generates the designs and builds benches, both only when a
+# source has changed.
+# shellcheck shell=bash
+scripts/contract
+root=$PWD
+out=$root/build/cosim
+mkdir -p "$out"
+
+digest() { cat "$@" | sha256sum | cut -c1-32; }
+
+# Chisel to SystemVerilog.
+mapfile -t scala < <(find hw/src/main/scala/assasin/{bus,cache,core,stream,xbar} hw/src/main/scala/assasin/*.scala \
+    hw/src/test/scala/assasin/core/EmitCosim.scala build/gen/scala hw/build.sbt -type f | sort)
+stamp=$(digest "${scala[@]}")
+if [ "$(cat "$out/emit.stamp" 2>/dev/null)" != "$stamp" ]; then
+    echo "cosim: generating the designs"
+    (cd hw && sbt "Test/runMain assasin.core.EmitCosim $out") >"$out/emit.log" 2>&1 || {
+        tail -40 "$out/emit.log" >&2
+        exit 1
+    }
+    echo "$stamp" >"$out/emit.stamp"
+fi
+
+# bench VARIANT TOP NAME SOURCE...: one executable around one design. $defines: more compiler options.
+defines=
+bench() {
+    local variant=$1 top=$2 name=$3 source
+    shift 3
+    local dir=$out/$variant sources=()
+    for source in "$@"; do sources+=("$root/hw/cosim/$source"); done
+    local want
+    want=$(digest "$dir/$top.sv" hw/cosim/*.h "${sources[@]}" build/gen/c/assasin_contract.h hw/cosim/build.sh)
+    [ "$(cat "$dir/$name.stamp" 2>/dev/null)" != "$want" ] || return 0
+    echo "cosim: building $name"
+    {
+        verilator --cc --exe --build -j 2 -O3 --x-assign fast --top-module "$top" --prefix "V$top" --Mdir "$dir/$name.obj" \
+            -Wno-fatal -CFLAGS "-std=c++17 -O2 -march=native -I$root/build/gen/c -I$root/hw/cosim $defines" \
+            -MAKEFLAGS OBJCACHE=ccache -o "$dir/$name" "$dir/$top.sv" "${sources[@]}"
+    } >"$dir/$name.log" 2>&1 || {
+        tail -40 "$dir/$name.log" >&2
+        exit 1
+    }
+    echo "$want" >"$dir/$name.stamp"
+}

@@ -343,10 +343,12 @@ bool piece_never_ran(struct request *r, uint32_t number) {
 /* ---- end ---- */
 
 void piece_node_failed(struct piece *p, struct core *c) {
-    if (p->status == SCOMP_STATUS_OK) {
-        p->status = c->status;
-        p->failed = c->node;
+    if (p->status != SCOMP_STATUS_OK) {
+        /* The others are being stopped already: by whom may look at them only until the last of them is quiet. */
+        return;
     }
+    p->status = c->status;
+    p->failed = c->node;
     for (uint32_t n = 0; n < p->nodes; n++) {
         struct core *other = &cores[p->core[n]];
         if (other == c) {

@@ -1079,9 +1079,10 @@ void Device::coreWrite(uint32_t c, uint32_t r, uint32_t v) {
         if (!toCore && ((k.drainDst & 63) != 0 || !(k.drainDst & kDramBit))) {
             violation("drain to a bad DRAM address " + hex(k.drainDst));
         }
-        if (toCore && (F(CORE_DRAIN_DST, STREAM, k.drainDst) == 0 ||
-                       F(CORE_DRAIN_DST, CORE, k.drainDst) >= cores.size() || F(CORE_DRAIN_DST, CORE, k.drainDst) == c ||
-                       len > 1u << k.pageLog2 || (k.drainDstPos & ((1u << k.pageLog2) - 1)) != 0)) {
+        if (toCore &&
+            (F(CORE_DRAIN_DST, STREAM, k.drainDst) == 0 || F(CORE_DRAIN_DST, CORE, k.drainDst) >= cores.size() ||
+             F(CORE_DRAIN_DST, CORE, k.drainDst) == c || len > 1u << k.pageLog2 ||
+             (k.drainDstPos & ((1u << k.pageLog2) - 1)) != 0)) {
             violation("bad drain to a core");
         }
         k.out[s].covered += len;
@@ -1408,7 +1409,7 @@ void model_write(uint32_t addr, uint32_t value) {
 void model_wfi() {
     model::current->wfi();
     if (model::current->idleWfi > 100) {
-        throw model::Violation("firmware sleeps for ever");
+        throw model::Violation("firmware sleeps for ever; console:\n" + model::current->console);
     }
 }
 uint32_t model_cycle() {

@@ -84,8 +84,8 @@ enum Kernel : uint32_t {
     kSlow,   /**< kCount at 1/16 of the speed */
     kStop,   /**< exits with 0 after 5,000 bytes */
     kSkew,   /**< reads stream 0 to its end, then stream 1, ... */
-    kWeave,  /**< takes a byte of every stream that has not ended in turn; the n-th goes to output n mod outputs, plus the
-                first byte of the arguments */
+    kWeave,  /**< takes a byte of every stream that has not ended in turn; the n-th goes to output n mod outputs, plus
+                the  first byte of the arguments */
     kFan,    /**< copies stream 0 to all outputs */
 };
 

@@ -42,7 +42,7 @@
 #define DRAM_FEEDS       (ASSASIN_DRAM_BASE + 0x09000000u)
 #define DRAM_FEED_STRIDE 0x00010000u
 /** Loose pages of the pieces that write to flash, by core. */
-#define DRAM_LOOSE_LISTS       (ASSASIN_DRAM_BASE + 0x60000000u)
+#define DRAM_LOOSE_LISTS       (ASSASIN_DRAM_BASE + 0x64000000u)
 #define DRAM_LOOSE_LIST_STRIDE 0x00800000u
 /** Pages by channel of CHANNEL_LOCAL requests. */
 #define DRAM_LOCAL      (ASSASIN_DRAM_BASE + 0x70000000u)

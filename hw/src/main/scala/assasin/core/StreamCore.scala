@@ -19,7 +19,7 @@ class StreamCore(val p: StreamCoreParams) extends Module {
   private val spad   = Module(new DualBankRam(p.soc.spadBytes, granuleBits = 8))
   private val input  = Module(new InputStreamBuffer(bytes))
   private val output = Module(new OutputStreamBuffer(bytes))
-  private val drain  = Module(new OutputDrain(p.dramDst))
+  private val drain  = Module(new OutputDrain(p.dramDst, p.soc.cores))
 
   core.io.hartId     := io.hartId
   core.io.run        := regs.io.run

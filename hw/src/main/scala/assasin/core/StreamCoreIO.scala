@@ -18,7 +18,7 @@ class StreamCoreIO(p: StreamCoreParams) extends Bundle {
   /** Packets to this core's memories and input streams; always ready. */
   val in = Flipped(Decoupled(new XbarBeat))
 
-  /** Drain packets to DRAM. */
+  /** Drain packets to DRAM and to cores. */
   val out = Decoupled(new XbarBeat)
 
   /** Input stream s: number (modulo 256) of the first page that may not be sent yet. */

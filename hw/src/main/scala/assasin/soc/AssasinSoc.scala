@@ -14,7 +14,7 @@ class AssasinSocIO(p: SocParams, axi: Axi4Params) extends BoardIO(axi) {
 
 /** The whole drive controller: what an FPGA holds between PCIe (XDMA), DRAM and flash PHYs. */
 class AssasinSoc(p: SocParams) extends Module {
-  private val axi = Axi4Params(addrBits = 32, dataBits = 64, idBits = 4)
+  private val axi = Axi4Params(addrBits = 32, dataBits = 64, idBits = if (p.tileDram && p.cores > 13) 5 else 4)
 
   val io = IO(new AssasinSocIO(p, axi))
 
@@ -56,12 +56,13 @@ class AssasinSoc(p: SocParams) extends Module {
   for ((port, i) <- uncore.io.channels.zipWithIndex) {
     val channel = withReset(partReset)(Module(new FlashChannel(p))).suggestName(s"channel$i")
     io.flash(i) <> channel.io.phy
+    channel.io.number := i.U
     channel.io.regs <> port.regs
     channel.io.in <> port.program
     port.pages <> channel.io.out
     port.fetch <> channel.io.fetch
     port.pending    := channel.io.pending
     port.asleep     := channel.io.asleep
-    channel.io.room := VecInit(cores.map(_.io.room))
+    channel.io.room := VecInit((if (p.channelLocal) Seq(cores(i)) else cores).map(_.io.room))
   }
 }

@@ -30,6 +30,7 @@ case class Architecture(
 ) {
   require(scratchpad || dataCache, s"$name has no data memory")
   require(scratchpad || !streamInstructions, s"$name: stream instructions need stream buffers on the chip")
+  require(!dataCache || streamInstructions || !scratchpad, s"$name: nothing ties a cache to a scratchpad and windows")
   require(!prefetcher || !scratchpad, s"$name: the prefetcher is part of L2")
 }
 
@@ -38,8 +39,15 @@ object Architecture {
   val AssasinSb: Architecture =
     Architecture("AssasinSb", CoreArch.Sb, streamInstructions = true, scratchpad = true, dataCache = false)
 
+  val AssasinSbCache: Architecture =
+    Architecture("AssasinSbCache", CoreArch.SbCache, streamInstructions = true, scratchpad = true, dataCache = true)
+  val AssasinSp: Architecture =
+    Architecture("AssasinSp", CoreArch.Sp, streamInstructions = false, scratchpad = true, dataCache = false)
+  val Baseline: Architecture =
+    Architecture("Baseline", CoreArch.Baseline, streamInstructions = false, scratchpad = false, dataCache = true)
+  val Prefetch: Architecture     = Baseline.copy(name = "Prefetch", code = CoreArch.Prefetch, prefetcher = true)
   val ChannelLocal: Architecture = AssasinSb.copy(name = "ChannelLocal", channelLocal = true)
 
   /** All that [[assasin.soc.Configs]] knows. */
-  val all: Seq[Architecture] = Seq(AssasinSb, ChannelLocal)
+  val all: Seq[Architecture] = Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal)
 }

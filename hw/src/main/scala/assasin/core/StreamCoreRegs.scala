@@ -13,6 +13,7 @@ class StreamCoreRegsIO(bytes: Int) extends Bundle {
   val run    = Output(Bool())
   val entry  = Output(UInt(32.W))
   val status = Input(new CoreStatusIO)
+  val counts = Input(new TileCounts)
   val event  = Output(Bool())
 
   val partition = Output(new StreamPartition(bytes))
@@ -165,7 +166,11 @@ class StreamCoreRegs(bytes: Int) extends Module {
     CoreRegs.CyclesLo.offset        -> isRunning,
     CoreRegs.InstretLo.offset       -> io.status.retire,
     CoreRegs.WaitInCyclesLo.offset  -> io.status.waitIn,
-    CoreRegs.WaitOutCyclesLo.offset -> io.status.waitOut
+    CoreRegs.WaitOutCyclesLo.offset -> io.status.waitOut,
+    CoreRegs.WaitMemCyclesLo.offset -> io.counts.waitMem,
+    CoreRegs.L1MissesLo.offset      -> io.counts.l1Miss,
+    CoreRegs.L2MissesLo.offset      -> io.counts.l2Miss,
+    CoreRegs.PrefetchesLo.offset    -> io.counts.prefetched
   ).flatMap { case (offset, increment) =>
     val counter = Module(new WideCounter)
     counter.io.clear     := clear

@@ -48,6 +48,14 @@ class AssasinSoc(p: SocParams) extends Module {
     core.io.regs <> port.regs
     core.io.in <> port.packets
     port.drain <> core.io.out
+    for ((uncoreSide, tile) <- port.dram.zip(core.io.dram)) {
+      // Ids differ in width and mean nothing here.
+      uncoreSide.ar <> tile.ar
+      uncoreSide.aw <> tile.aw
+      uncoreSide.w <> tile.w
+      tile.r <> uncoreSide.r
+      tile.b <> uncoreSide.b
+    }
     port.event   := core.io.event
     port.running := core.io.running
     core

@@ -51,6 +51,9 @@ class OutputDrainIO extends Bundle {
   /** Free places in the queue. */
   val space = Output(UInt(4.W))
   val busy  = Output(Bool())
+
+  /** No job is in hand; so for at least a cycle between two jobs. */
+  val between = Output(Bool())
 }
 
 /** Moves queued pieces of output streams to DRAM or to cores in packets of up to 64 bytes, eight bytes a cycle. A job
@@ -126,7 +129,8 @@ class OutputDrain(dramDst: Int, cores: Int) extends Module {
     beat      := 0.U
   }
   when(io.cancel) { cancelled := true.B }
-  io.busy := active || jobs.io.deq.valid
+  io.busy    := active || jobs.io.deq.valid
+  io.between := !active
 
   // The job holds still until its last packet has gone.
   private val nowhere = job.toCore && job.core >= cores.U

@@ -5,11 +5,12 @@ import java.nio.file.{Files, Path}
 import _root_.circt.stage.ChiselStage
 import chisel3.RawModule
 
-import assasin.SocParams
+import assasin.{Architecture, SocParams}
 
 /** Emits the designs under co-simulation into sub-folders of the folder given as argument: `native`, a StreamCore with
   * its trace port; `spike`, the same with its memories where the reference simulator can have memory too; `firmware`,
-  * the pipeline alone as the firmware processor has it.
+  * the pipeline alone as the firmware processor has it; and for each other memory architecture a StreamCore in a folder
+  * of its name, and for those without scratchpad the data memory alone, CachedMemory.
   */
 object EmitCosim {
   private val firtoolOptions =
@@ -24,6 +25,11 @@ object EmitCosim {
     val firmware = CoreParams(imemBytes = 32 * 1024, imemBase = imemBase, trace = true)
     write(args(0), "native", "StreamCore", new StreamCore(native))
     write(args(0), "spike", "StreamCore", new StreamCore(spike))
+    for (arch <- Architecture.all if arch.code != Architecture.AssasinSb.code) {
+      val tile = native.copy(soc = native.soc.copy(arch = arch))
+      write(args(0), arch.name, "StreamCore", new StreamCore(tile))
+      if (!arch.scratchpad) write(args(0), arch.name, "CachedMemory", new CachedMemory(tile))
+    }
     write(args(0), "firmware", "Core", new Core(firmware))
   }
 

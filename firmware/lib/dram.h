@@ -41,6 +41,7 @@
 /** Staging of host-fed streams, by core and stream. */
 #define DRAM_FEEDS       (ASSASIN_DRAM_BASE + 0x09000000u)
 #define DRAM_FEED_STRIDE 0x00010000u
+/* The hardware owns what lies at ASSASIN_DRAM_TILES_BASE. */
 /** Loose pages of the pieces that write to flash, by core. */
 #define DRAM_LOOSE_LISTS       (ASSASIN_DRAM_BASE + 0x64000000u)
 #define DRAM_LOOSE_LIST_STRIDE 0x00800000u

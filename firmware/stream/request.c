@@ -191,6 +191,7 @@ static uint32_t validate_inputs(struct request *r, uint32_t flags, uint32_t *whe
         uint64_t least = extent_blocks_before(r, first + count - 1) - before;
         REFUSE(length > most << PAGE_LOG2 || length <= least << PAGE_LOG2 || most > UINT32_MAX / 2, at - r->data + 8);
         /* Pieces often share a table: one look at it is enough. */
+        REFUSE(!local && FIELD(SYS_CONFIG2, CHANNEL_LOCAL, sys_read(SYS_CONFIG2)) != 0, OFFSET(flags));
         bool seen = i >= r->streams_in && same_extents(at, stride);
         REFUSE(local && i >= r->streams_in && !(seen && field64(at + 8) == field64(at - stride + 8)), at - r->data);
         if (!seen && !extent_in_order(r, first, count)) {

@@ -453,6 +453,10 @@ TEST(pieces_tree) {
         for (auto &n : r[p].nodes) {
             CHECK_EQ(n.first.status, SCOMP_STATUS_OK);
             cycles += n.second.cycles;
+            CHECK_EQ(n.second.wait_mem, n.second.cycles / 2);
+            CHECK_EQ(n.second.l1_misses, n.second.cycles / 3);
+            CHECK_EQ(n.second.l2_misses, n.second.cycles / 4);
+            CHECK_EQ(n.second.prefetches, n.second.cycles / 5);
         }
         CHECK_EQ(r[p].report.cycles, cycles);
     }
@@ -871,6 +875,7 @@ TEST(pieces_channel_local) {
     for (uint32_t channels : {1u, 2u, 4u}) {
         Nand nand(Geometry{channels, 2, 1, 1, 32, 32});
         Drive d(nand, channels, seed);
+        d.dev.channelLocal = channels != 2;
         d.start();
         std::mt19937 rng(seed);
         fill(d, 0, 160);
@@ -927,6 +932,15 @@ TEST(pieces_channel_local) {
             }
         }
         Job j;
+        j.pieces.push_back(Piece{{Stream{{{0, 4}}, 4 * 4096}}, {}});
+        if (d.dev.channelLocal) {
+            auto c = d.wait(1, submitExec(d, 9, encode(j)));
+            CHECK_EQ(c.status, kBadRequest);
+            CHECK_EQ(c.dw0, 12u);
+        } else {
+            runJob(d, j);
+        }
+        j.pieces.clear();
         j.flags = SCOMP_FLAG_CHANNEL_LOCAL;
         for (uint32_t p = 0; p < channels + 1; p++) {
             j.pieces.push_back(Piece{{Stream{{{0, 4}}, 4 * 4096}}, {}});

@@ -157,6 +157,7 @@ class Device {
     uint64_t now = 0;
     uint64_t cutAt = UINT64_MAX;
     uint32_t bootArg = 0;
+    bool channelLocal = false; /**< core i takes stream pages from channel i alone */
     std::string console;
     Faults faults;
     std::mt19937 rng;

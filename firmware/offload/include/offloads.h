@@ -59,4 +59,13 @@ struct filter_row {
 };
 static_assert(sizeof(struct filter_row) == 8, "filter_row size");
 
+/** Exit codes of raid4, raid5 and raid6. */
+enum raid_exit {
+    RAID_BAD_ARGUMENTS = 1, /**< arguments or numbers of streams are not those of the function */
+    RAID_UNEQUAL = 2,       /**< the input streams have different lengths */
+};
+
+/** Exit code of replicate: no output stream. */
+enum replicate_exit { REPLICATE_BAD_ARGUMENTS = 1 };
+
 #endif

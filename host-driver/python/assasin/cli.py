@@ -307,10 +307,10 @@ def run(
     as_json: bool,
 ) -> None:
     """Run FUNCTION, the name of an offload (scan, stat, filter, ...) or an ELF file, over blocks of the drive."""
-    elf = offloads.elf_path(function).read_bytes()
     record = record or offloads.RECORD_BYTES.get(Path(function).stem, 1)
     board, drive = open_drive(name)
     with drive:
+        elf = offloads.load(drive, function)
         inputs = _inputs(drive, extents, lba, length, record, pieces or cores or drive.info.cores)
         with terminal.spinner(f"running {function} on {human_bytes(sum(i.bytes for i in inputs))}"), drive.function(elf) as slot:
             done = drive.run(slot, [[i] for i in inputs], outputs, args, cores, watchdog)

@@ -31,6 +31,12 @@ struct OutPacket {
     uint32_t addr;
     std::vector<uint8_t> bytes;
     uint64_t cycle; ///< of its last beat
+    unsigned dst = kDram;
+    bool to_stream = false;
+    unsigned stream = 0;
+    bool mark = false;
+
+    static constexpr unsigned kDram = 16; ///< crossbar destination of the DRAM writer
 };
 
 class Bench {
@@ -128,6 +134,7 @@ class Bench {
     int in_percent = 100;     ///< chance that a beat is sent in a cycle
     int out_percent = 100;    ///< chance that `out` is ready
     std::vector<OutPacket> sent;
+    bool cores_listen = false;                        ///< drains may go to cores
     std::function<void(const Packet &)> on_delivered; ///< the last beat of a packet is on the port in this cycle
 
   private:
@@ -177,10 +184,17 @@ class Bench {
 
     void take_out() {
         if (!out_open) {
-            sent.push_back({top.io_out_bits_addr, {}, 0});
+            sent.push_back({top.io_out_bits_addr,
+                            {},
+                            0,
+                            top.io_out_bits_dst,
+                            top.io_out_bits_toStream != 0,
+                            top.io_out_bits_stream,
+                            top.io_out_bits_mark != 0});
             out_open = true;
-            if (top.io_out_bits_addr % 64 || top.io_out_bits_dst != 16 || top.io_out_bits_toStream ||
-                top.io_out_bits_bytes < 1 || top.io_out_bits_bytes > 64)
+            const bool to_dram = top.io_out_bits_dst == OutPacket::kDram;
+            if (top.io_out_bits_addr % (to_dram ? 64 : 8) || (to_dram && top.io_out_bits_toStream) ||
+                (!to_dram && !cores_listen) || top.io_out_bits_bytes < 1 || top.io_out_bits_bytes > 64)
                 fail("malformed drain packet");
         }
         OutPacket &p = sent.back();

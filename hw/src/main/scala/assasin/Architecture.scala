@@ -16,6 +16,8 @@ import assasin.contract.CoreArch
   *   there is a cached window onto DRAM, CORE_DATA
   * @param prefetcher
   *   L1 misses train a prefetcher into L2
+  * @param channelLocal
+  *   core i receives stream pages from channel i alone; needs as many cores as channels
   */
 case class Architecture(
     name: String,
@@ -23,10 +25,12 @@ case class Architecture(
     streamInstructions: Boolean,
     scratchpad: Boolean,
     dataCache: Boolean,
-    prefetcher: Boolean = false
+    prefetcher: Boolean = false,
+    channelLocal: Boolean = false
 ) {
   require(scratchpad || dataCache, s"$name has no data memory")
   require(scratchpad || !streamInstructions, s"$name: stream instructions need stream buffers on the chip")
+  require(!dataCache || streamInstructions || !scratchpad, s"$name: nothing ties a cache to a scratchpad and windows")
   require(!prefetcher || !scratchpad, s"$name: the prefetcher is part of L2")
 }
 
@@ -35,6 +39,15 @@ object Architecture {
   val AssasinSb: Architecture =
     Architecture("AssasinSb", CoreArch.Sb, streamInstructions = true, scratchpad = true, dataCache = false)
 
+  val AssasinSbCache: Architecture =
+    Architecture("AssasinSbCache", CoreArch.SbCache, streamInstructions = true, scratchpad = true, dataCache = true)
+  val AssasinSp: Architecture =
+    Architecture("AssasinSp", CoreArch.Sp, streamInstructions = false, scratchpad = true, dataCache = false)
+  val Baseline: Architecture =
+    Architecture("Baseline", CoreArch.Baseline, streamInstructions = false, scratchpad = false, dataCache = true)
+  val Prefetch: Architecture     = Baseline.copy(name = "Prefetch", code = CoreArch.Prefetch, prefetcher = true)
+  val ChannelLocal: Architecture = AssasinSb.copy(name = "ChannelLocal", channelLocal = true)
+
   /** All that [[assasin.soc.Configs]] knows. */
-  val all: Seq[Architecture] = Seq(AssasinSb)
+  val all: Seq[Architecture] = Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal)
 }

@@ -44,6 +44,19 @@ case class SocParams(
   require(Set(1, 2, 4).contains(phyBytes), s"phyBytes = $phyBytes: choose 1, 2 or 4")
   require(pageLog2Max >= 9 && pageLog2Max <= 14, s"pageLog2Max = $pageLog2Max: choose 9 to 14")
 
+  /** Core i receives stream pages from channel i alone. */
+  def channelLocal: Boolean = arch.channelLocal
+  require(
+    !channelLocal || cores == channels,
+    s"cores = $cores, channels = $channels: a channel-local chip needs as many cores as channels"
+  )
+
+  /** Every core has a port to DRAM. */
+  def tileDram: Boolean = arch.dataCache
+
+  /** Cores whose streams one channel reaches. */
+  def coresAChannel: Int = if (channelLocal) 1 else cores
+
   /** Streams a direction that a core can hold (S of the paper). */
   val maxStreams: Int = 8
 

@@ -80,10 +80,12 @@ class Core(val p: CoreParams) extends Module {
   private val streamStall = io.stream.map(_.stall).getOrElse(false.B)
   private val streamEnd   = io.stream.map(s => memOp.load && s.end).getOrElse(false.B)
   private val rangeError  = io.stream.map(s => (memOp.readI || memOp.readO) && s.rangeError).getOrElse(false.B)
+  private val csrStall    = io.pointers.map(_.stall && memCsr && csr.io.waits.get).getOrElse(false.B)
   private val memData     = memLoad || memStore
   private val memStream   = memOp.asUInt.orR
 
-  private val memWait = memData && !io.dmem.resp.valid || memStream && streamStall || memWfi && !io.irqPending
+  private val memWait = memData && !io.dmem.resp.valid || memStream && streamStall || memWfi && !io.irqPending ||
+    csrStall
   private val memDone = memValid && !memWait
   // Nothing in MEM after this cycle, so EX may move.
   private val memReady = !memWait || !memValid
@@ -332,6 +334,13 @@ class Core(val p: CoreParams) extends Module {
     csr.io.streamCfg.get := Cat(s.ringLog2, 0.U(4.W), (1.U(4.W) << s.sLog2)(3, 0))
   }
 
+  io.pointers.foreach { s =>
+    csr.io.peek.get <> s.peek
+    csr.io.streamCfg.get := Cat(s.ringLog2, 0.U(4.W), (1.U(4.W) << s.sLog2)(3, 0))
+    s.grain              := csr.io.grain.get
+    s.publish            := csr.io.publish.get
+  }
+
   // ---- Stopping and status --------------------------------------------------------------------------------------------------
   private val stopCause = RegInit(0.U(8.W))
   private val stopTval  = RegInit(0.U(32.W))
@@ -358,15 +367,16 @@ class Core(val p: CoreParams) extends Module {
     state := CoreState.Hung.U
   }
 
-  io.sleeping          := memValid && memWfi && !io.irqPending
-  io.status.state      := Mux(!io.run, CoreState.Idle.U, Mux(idle, CoreState.Running.U, state))
-  io.status.cause      := stopCause
-  io.status.tval       := stopTval
-  io.status.pc         := latestPc
-  io.status.exitCode   := a0
-  io.status.waitIn     := memValid && memOp.load && streamStall
-  io.status.waitOut    := memValid && memOp.store && streamStall
-  io.status.waitStream := memInsn(17, 15)
+  io.sleeping        := memValid && memWfi && !io.irqPending
+  io.status.state    := Mux(!io.run, CoreState.Idle.U, Mux(idle, CoreState.Running.U, state))
+  io.status.cause    := stopCause
+  io.status.tval     := stopTval
+  io.status.pc       := latestPc
+  io.status.exitCode := a0
+  // Bit 23 of the instruction tells OWAIT from IWAIT, bits 22:20 are the stream.
+  io.status.waitIn     := memValid && (memOp.load && streamStall || csrStall && !memInsn(23))
+  io.status.waitOut    := memValid && (memOp.store && streamStall || csrStall && memInsn(23))
+  io.status.waitStream := Mux(csrStall, memInsn(22, 20), memInsn(17, 15))
   io.status.retire     := memRetire
 
   io.trace.foreach { t =>

@@ -10,6 +10,8 @@ import chisel3.util.isPow2
   *   address of the instruction memory, a multiple of its size
   * @param streams
   *   adds the stream instructions and CSRs and the [[StreamPortIO]]
+  * @param pointers
+  *   adds the CSRs of stream pointers that the program keeps and the [[PointerPortIO]]; not together with `streams`
   * @param wfiSleeps
   *   WFI waits for `irqPending`; without it WFI does nothing, for a core that has no interrupt source
   * @param trace
@@ -19,6 +21,7 @@ case class CoreParams(
     imemBytes: BigInt,
     imemBase: BigInt = 0,
     streams: Boolean = false,
+    pointers: Boolean = false,
     wfiSleeps: Boolean = true,
     trace: Boolean = false
 ) {
@@ -27,5 +30,6 @@ case class CoreParams(
     imemBase >= 0 && imemBase % imemBytes == 0,
     s"imemBase = $imemBase: choose a multiple of imemBytes = $imemBytes"
   )
+  require(!(streams && pointers), "stream pointers are moved by instructions or by CSR writes, not by both")
   require(imemBase + imemBytes <= (BigInt(1) << 32), s"imemBase = $imemBase: the memory must end below 2^32")
 }

@@ -26,7 +26,8 @@ case class StreamCoreParams(
   val core: CoreParams = CoreParams(
     imemBytes = soc.imemBytes,
     imemBase = imemBase,
-    streams = true,
+    streams = soc.arch.streamInstructions,
+    pointers = !soc.arch.streamInstructions,
     wfiSleeps = false,
     trace = soc.trace
   )

@@ -12,7 +12,7 @@ import scala.jdk.CollectionConverters._
   * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore]
   *
   * `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for
-  * its bench.
+  * its bench, with a DRAM port for every core.
   */
 object Emit {
 
@@ -56,7 +56,7 @@ object Emit {
     val dir = Files.createDirectories(Paths.get(options.out))
     listed(dir).foreach(Files.delete)
     ChiselStage.emitSystemVerilogFile(
-      if (options.uncore) new Uncore(p, Axi4Params()) else new AssasinSoc(p),
+      if (options.uncore) new Uncore(p.copy(arch = p.arch.copy(dataCache = true)), Axi4Params()) else new AssasinSoc(p),
       Array("--target-dir", dir.toString),
       firtool(options.board) ++ Array("-o", dir.toString)
     )

@@ -43,6 +43,8 @@
  * - `ASSASIN_LOAD_U8(S, end)`, also S8, S16, S32: StreamLoad. The next byte, halfword or word, little-endian, any
  *   alignment (an offload for memory back ends is slow where words are misaligned), as uint32_t zero-extended or
  *   int32_t sign-extended; where the stream has fewer bytes left: goto end, nothing consumed.
+ * - `ASSASIN_TAKE_U8(S)`, `ASSASIN_TAKE_U32(S)`: the same where the stream is known to have as much, so that no label
+ * is needed: for the rest behind the end of the words.
  * - `ASSASIN_STORE_U8(S, V)`: StreamStore. Appends the low 8, 16 or 32 bits of V; waits while the stream is full.
  * - `ASSASIN_PEEK_IN_U8(S, D)`: ReadIStream. Reads D bytes before the input's Tail (what has been delivered), without
  *   consuming. D from the width to the ring's size and to Tail, else trap STREAM_RANGE (memory back ends: undefined).
@@ -50,6 +52,9 @@
  * alike.
  * - `ASSASIN_IN_HEAD(S)`, `ASSASIN_IN_TAIL(S)`: bytes consumed; bytes delivered, which changes by itself.
  *   `ASSASIN_OUT_HEAD(S)`: bytes stored. All modulo 2^32.
+ * - `ASSASIN_IN_END(S)`: where the stream ends, modulo 2^32; 0xFFFFFFFF until that is known. It is when a load has gone
+ * to its label. `ASSASIN_ENDS_AT(S, P)`: whether stream S, of which no more than P bytes are consumed, ends at P; waits
+ *   until that can be said.
  *
  * **Stream numbers** are part of the instruction: they must be integer constants, 0..7. A number at or above the number
  * of streams S of the core is an illegal instruction and ends the piece with a trap.
@@ -99,5 +104,14 @@ static inline const void *assasin_args(void) {
 #define ASSASIN_KEEP(variable) __asm__ volatile("" : "+r"(variable))
 
 #endif /* ASSASIN_NATIVE */
+
+#define ASSASIN_ENDS_AT(stream, position)                                                                              \
+    __extension__({                                                                                                    \
+        uint32_t assasin_end;                                                                                          \
+        do                                                                                                             \
+            assasin_end = ASSASIN_IN_END(stream);                                                                      \
+        while (assasin_end == UINT32_MAX && (int32_t)(ASSASIN_IN_TAIL(stream) - (position)) <= 0);                     \
+        assasin_end == (position);                                                                                     \
+    })
 
 #endif

@@ -162,12 +162,22 @@ static inline uint32_t assasin_ring_read(uintptr_t base, uintptr_t bytes, uintpt
     assasin_ring_read(assasin_out##stream##_base, (uintptr_t)1 << assasin_ring_log2(), assasin_out##stream, distance,  \
                       width)
 
-#define ASSASIN_LOAD_U8(stream, end)           ((uint32_t)ASSASIN_MEMORY_LOAD(stream, assasin_u8, _end8, end))
-#define ASSASIN_LOAD_S8(stream, end)           ((int32_t)(int8_t)ASSASIN_MEMORY_LOAD(stream, assasin_u8, _end8, end))
-#define ASSASIN_LOAD_U16(stream, end)          ((uint32_t)ASSASIN_MEMORY_LOAD(stream, assasin_u16, _end16, end))
-#define ASSASIN_LOAD_S16(stream, end)          ((int32_t)(int16_t)ASSASIN_MEMORY_LOAD(stream, assasin_u16, _end16, end))
-#define ASSASIN_LOAD_U32(stream, end)          ((uint32_t)ASSASIN_MEMORY_LOAD(stream, assasin_u32, _end32, end))
-#define ASSASIN_LOAD_S32(stream, end)          ((int32_t)ASSASIN_MEMORY_LOAD(stream, assasin_u32, _end32, end))
+#define ASSASIN_LOAD_U8(stream, end)  ((uint32_t)ASSASIN_MEMORY_LOAD(stream, assasin_u8, _end8, end))
+#define ASSASIN_LOAD_S8(stream, end)  ((int32_t)(int8_t)ASSASIN_MEMORY_LOAD(stream, assasin_u8, _end8, end))
+#define ASSASIN_LOAD_U16(stream, end) ((uint32_t)ASSASIN_MEMORY_LOAD(stream, assasin_u16, _end16, end))
+#define ASSASIN_LOAD_S16(stream, end) ((int32_t)(int16_t)ASSASIN_MEMORY_LOAD(stream, assasin_u16, _end16, end))
+#define ASSASIN_LOAD_U32(stream, end) ((uint32_t)ASSASIN_MEMORY_LOAD(stream, assasin_u32, _end32, end))
+#define ASSASIN_LOAD_S32(stream, end) ((int32_t)ASSASIN_MEMORY_LOAD(stream, assasin_u32, _end32, end))
+#define ASSASIN_MEMORY_TAKE(stream, load)                                                                              \
+    __extension__({                                                                                                    \
+        __label__ assasin_none;                                                                                        \
+        uint32_t assasin_taken = 0;                                                                                    \
+        assasin_taken = load(stream, assasin_none);                                                                    \
+    assasin_none:                                                                                                      \
+        assasin_taken;                                                                                                 \
+    })
+#define ASSASIN_TAKE_U8(stream)                ASSASIN_MEMORY_TAKE(stream, ASSASIN_LOAD_U8)
+#define ASSASIN_TAKE_U32(stream)               ASSASIN_MEMORY_TAKE(stream, ASSASIN_LOAD_U32)
 #define ASSASIN_STORE_U8(stream, value)        ASSASIN_MEMORY_STORE(stream, assasin_u8, _end8, value)
 #define ASSASIN_STORE_U16(stream, value)       ASSASIN_MEMORY_STORE(stream, assasin_u16, _end16, value)
 #define ASSASIN_STORE_U32(stream, value)       ASSASIN_MEMORY_STORE(stream, assasin_u32, _end32, value)
@@ -180,6 +190,7 @@ static inline uint32_t assasin_ring_read(uintptr_t base, uintptr_t bytes, uintpt
 
 #define ASSASIN_IN_HEAD(stream)  assasin_position(&assasin_in_state[stream], assasin_in##stream)
 #define ASSASIN_IN_TAIL(stream)  ASSASIN_CSR(ASSASIN_CSR_ITAIL + (stream))
+#define ASSASIN_IN_END(stream)   ASSASIN_CSR(ASSASIN_CSR_IEND + (stream))
 #define ASSASIN_OUT_HEAD(stream) assasin_position(&assasin_out_state[stream], assasin_out##stream)
 
 #endif

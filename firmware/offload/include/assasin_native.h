@@ -33,6 +33,7 @@ int assasin_native_run(struct assasin_native_piece *piece);
 
 /* What the macros below use. Width and sign come from the match constant's funct3, as on the core. */
 bool assasin_native_load(uint32_t match, unsigned stream, uint32_t *value);
+uint32_t assasin_native_take(uint32_t match, unsigned stream);
 void assasin_native_store(uint32_t match, unsigned stream, uint32_t value);
 uint32_t assasin_native_peek(uint32_t match, unsigned stream, uint32_t distance);
 uint32_t assasin_native_csr(uint32_t number);
@@ -58,6 +59,8 @@ const void *assasin_args(void);
 #define ASSASIN_LOAD_S16(stream, end)          ASSASIN_NATIVE_LOAD(ASSASIN_MATCH_STREAM_LH, int32_t, stream, end)
 #define ASSASIN_LOAD_U32(stream, end)          ASSASIN_NATIVE_LOAD(ASSASIN_MATCH_STREAM_LW, uint32_t, stream, end)
 #define ASSASIN_LOAD_S32(stream, end)          ASSASIN_NATIVE_LOAD(ASSASIN_MATCH_STREAM_LW, int32_t, stream, end)
+#define ASSASIN_TAKE_U8(stream)                assasin_native_take(ASSASIN_MATCH_STREAM_LBU, stream)
+#define ASSASIN_TAKE_U32(stream)               assasin_native_take(ASSASIN_MATCH_STREAM_LW, stream)
 #define ASSASIN_STORE_U8(stream, value)        assasin_native_store(ASSASIN_MATCH_STREAM_SB, stream, (uint32_t)(value))
 #define ASSASIN_STORE_U16(stream, value)       assasin_native_store(ASSASIN_MATCH_STREAM_SH, stream, (uint32_t)(value))
 #define ASSASIN_STORE_U32(stream, value)       assasin_native_store(ASSASIN_MATCH_STREAM_SW, stream, (uint32_t)(value))
@@ -69,6 +72,7 @@ const void *assasin_args(void);
 #define ASSASIN_PEEK_OUT_U32(stream, distance) assasin_native_peek(ASSASIN_MATCH_STREAM_READO_W, stream, distance)
 #define ASSASIN_IN_HEAD(stream)                assasin_native_csr(ASSASIN_CSR_IHEAD + (stream))
 #define ASSASIN_IN_TAIL(stream)                assasin_native_csr(ASSASIN_CSR_ITAIL + (stream))
+#define ASSASIN_IN_END(stream)                 assasin_native_csr(ASSASIN_CSR_IEND + (stream))
 #define ASSASIN_OUT_HEAD(stream)               assasin_native_csr(ASSASIN_CSR_OHEAD + (stream))
 #define ASSASIN_KEEP(variable)                 __asm__ volatile("" : "+r"(variable))
 

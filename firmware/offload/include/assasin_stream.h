@@ -38,6 +38,15 @@
         (type) assasin_value;                                                                                          \
     })
 
+#define ASSASIN_STREAM_TAKE(match, stream)                                                                             \
+    __extension__({                                                                                                    \
+        uint32_t assasin_value;                                                                                        \
+        __asm__ volatile(".insn r %[op], %[f3], %[f7], %[rd], x%[s], x0"                                               \
+                         : [rd] "=r"(assasin_value)                                                                    \
+                         : ASSASIN_INSN_FIELDS(match), [s] "i"(stream));                                               \
+        assasin_value;                                                                                                 \
+    })
+
 #define ASSASIN_STREAM_STORE(match, stream, value)                                                                     \
     __asm__ volatile(".insn r %[op], %[f3], %[f7], x0, x%[s], %[v]"                                                    \
                      :                                                                                                 \
@@ -58,6 +67,8 @@
 #define ASSASIN_LOAD_S16(stream, end)    ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LH, int32_t, stream, end)
 #define ASSASIN_LOAD_U32(stream, end)    ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LW, uint32_t, stream, end)
 #define ASSASIN_LOAD_S32(stream, end)    ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LW, int32_t, stream, end)
+#define ASSASIN_TAKE_U8(stream)          ASSASIN_STREAM_TAKE(ASSASIN_MATCH_STREAM_LBU, stream)
+#define ASSASIN_TAKE_U32(stream)         ASSASIN_STREAM_TAKE(ASSASIN_MATCH_STREAM_LW, stream)
 #define ASSASIN_STORE_U8(stream, value)  ASSASIN_STREAM_STORE(ASSASIN_MATCH_STREAM_SB, stream, value)
 #define ASSASIN_STORE_U16(stream, value) ASSASIN_STREAM_STORE(ASSASIN_MATCH_STREAM_SH, stream, value)
 #define ASSASIN_STORE_U32(stream, value) ASSASIN_STREAM_STORE(ASSASIN_MATCH_STREAM_SW, stream, value)
@@ -76,6 +87,7 @@
 
 #define ASSASIN_IN_HEAD(stream)  ASSASIN_CSR(ASSASIN_CSR_IHEAD + (stream))
 #define ASSASIN_IN_TAIL(stream)  ASSASIN_CSR(ASSASIN_CSR_ITAIL + (stream))
+#define ASSASIN_IN_END(stream)   ASSASIN_CSR(ASSASIN_CSR_IEND + (stream))
 #define ASSASIN_OUT_HEAD(stream) ASSASIN_CSR(ASSASIN_CSR_OHEAD + (stream))
 
 #endif

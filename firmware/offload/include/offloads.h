@@ -59,4 +59,26 @@ struct filter_row {
 };
 static_assert(sizeof(struct filter_row) == 8, "filter_row size");
 
+/** Exit codes of raid4, raid5 and raid6. */
+enum raid_exit {
+    RAID_BAD_ARGUMENTS = 1, /**< arguments or numbers of streams are not those of the function */
+    RAID_UNEQUAL = 2,       /**< the input streams have different lengths */
+};
+
+/** Arguments of raid5. */
+struct raid5_args {
+    uint32_t chunk; /**< bytes of a stream in a row, a multiple of 4; row r's parity is on member k - r mod (k + 1) */
+};
+static_assert(sizeof(struct raid5_args) == 4, "raid5_args size");
+
+/** Arguments of raid6. Inputs: the streams that are there, outputs: the lost ones, both in the order data, P, Q. */
+struct raid6_args {
+    uint32_t data; /**< data streams k of the whole, 2..7 */
+    uint32_t lost; /**< one or two bits: i < k data stream i, k P, k + 1 Q. 3 << k makes P and Q of the data */
+};
+static_assert(sizeof(struct raid6_args) == 8, "raid6_args size");
+
+/** Exit code of replicate: no output stream. */
+enum replicate_exit { REPLICATE_BAD_ARGUMENTS = 1 };
+
 #endif

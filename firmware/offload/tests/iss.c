@@ -100,9 +100,9 @@ static bool wait(struct core *c, unsigned s, bool output) {
 }
 
 static void consume(struct core *c, unsigned s, uint32_t head) {
-    /* Whole pages go back and may be overwritten at once. */
+    /* Whole pages go back and may be overwritten at once, but not those that nothing follows. */
     uint32_t from = c->ihead[s] / c->job->page * c->job->page, to = head / c->job->page * c->job->page;
-    for (uint32_t p = from; p != to && c->job->software; p++)
+    for (uint32_t p = from; p != to && c->job->software && head != c->job->in_bytes[s]; p++)
         c->isb[s * c->ring + p % c->ring] = POISON;
     c->ihead[s] = head;
 }

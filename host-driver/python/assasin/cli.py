@@ -10,7 +10,7 @@ import socket
 import sys
 import termios
 import tty
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,10 +19,12 @@ import click
 
 from assasin import bench as benchmarks
 from assasin import offloads, perf, terminal
-from assasin.board import CONFIGS, PROFILES, Board, BoardError
+from assasin import paper as paper_bench
+from assasin.board import DEFAULT_CONFIG, PROFILES, Board, BoardError
 from assasin.drive import Drive, DriveError, Extent, Input, Piece, split
 from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
+from assasin.tree import ROOT
 
 
 class Size(click.ParamType):
@@ -69,6 +71,37 @@ class Hex(click.ParamType):
             return bytes.fromhex(str(value))
         except ValueError:
             self.fail(f"'{value}' is not a string of hexadecimal bytes, for example 3e220000", param, ctx)
+
+
+class ConfigName(click.ParamType):
+    """<architecture><cores>x<channels>."""
+
+    name = "config"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """See click.ParamType."""
+        if not re.fullmatch(r"[A-Za-z]+[1-9]\d*x[1-9]\d*", str(value)):
+            self.fail(f"'{value}' is not <architecture><cores>x<channels>, for example {DEFAULT_CONFIG}", param, ctx)
+        return str(value)
+
+
+class Listed(click.ParamType):
+    """Comma-separated names out of a list."""
+
+    name = "name,name,..."
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """See click.ParamType."""
+        if isinstance(value, tuple):
+            return value
+        chosen = tuple(str(value).split(","))
+        for c in chosen:
+            if c not in self.names:
+                self.fail(f"there is no '{c}'; there are: {', '.join(self.names)}", param, ctx)
+        return chosen
 
 
 class CoreCounts(click.ParamType):
@@ -146,7 +179,13 @@ def flash() -> None:
 
 
 @flash.command("virtual")
-@click.option("--config", type=click.Choice(CONFIGS), default=CONFIGS[0], show_default=True, help="Cores x channels.")
+@click.option(
+    "--config",
+    type=ConfigName(),
+    default=DEFAULT_CONFIG,
+    show_default=True,
+    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}, AssasinSbX.",
+)
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth: board/virtual/profiles.")
 @click.option("--image", type=click.Path(path_type=Path), help="Folder of the NAND image; made when it is not there.")
 @click.option("--format", "format_", is_flag=True, help="Erase the NAND image.")
@@ -307,10 +346,10 @@ def run(
     as_json: bool,
 ) -> None:
     """Run FUNCTION, the name of an offload (scan, stat, filter, ...) or an ELF file, over blocks of the drive."""
-    elf = offloads.elf_path(function).read_bytes()
     record = record or offloads.RECORD_BYTES.get(Path(function).stem, 1)
     board, drive = open_drive(name)
     with drive:
+        elf = offloads.load(drive, function)
         inputs = _inputs(drive, extents, lba, length, record, pieces or cores or drive.info.cores)
         with terminal.spinner(f"running {function} on {human_bytes(sum(i.bytes for i in inputs))}"), drive.function(elf) as slot:
             done = drive.run(slot, [[i] for i in inputs], outputs, args, cores, watchdog)
@@ -359,24 +398,75 @@ def _print_run(function: str, done: list[Piece], figures: perf.JobFigures, ns: f
     )
 
 
-@cli.command()
-@click.argument("what", type=click.Choice([*offloads.BUILTIN, "read", "write"]))
-@click.option("--bytes", "length", type=Size(), default="4M", show_default=True, help="Data to work on; it is written first.")
-@click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
-@click.option("--cores", type=CoreCounts(), help="Core counts to measure, for example 1,2,4,8; default all cores.")
-@common
-def bench(what: str, length: int, lba: int, cores: tuple[int, ...] | None, name: str, as_json: bool) -> None:
-    """Measure an offload in steady state, or sequential reads or writes. Overwrites the blocks it works on."""
-    if length == 0 or length % 4096:
-        raise click.UsageError(f"--bytes {length}: use a multiple of 4096 that is not 0")
-    board, drive = open_drive(name)
-    context = benchmarks.Context.of(board)
-    data = benchmarks.bench_data(what, length)
-    with drive:
-        if what in offloads.BUILTIN:
-            _bench_offload(drive, context, what, data, lba, cores or (drive.info.cores,), as_json)
-        else:
-            _bench_transfer(drive, context, what, data, lba, as_json)
+@cli.group(cls=Group)
+def bench() -> None:
+    """Measure offloads in steady state, sequential reads and writes, or the figures of the ASSASIN paper."""
+
+
+def _bench_command(what: str, summary: str) -> None:
+    """Adds `assasin bench WHAT`."""
+
+    @bench.command(what, help=f"{summary} Overwrites the blocks it works on.")
+    @click.option("--bytes", "length", type=Size(), default="4M", show_default=True, help="Data to work on; it is written first.")
+    @click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
+    @click.option("--cores", type=CoreCounts(), help="Core counts to measure, for example 1,2,4,8; default all cores.")
+    @common
+    def run_bench(length: int, lba: int, cores: tuple[int, ...] | None, name: str, as_json: bool) -> None:
+        if length == 0 or length % 4096:
+            raise click.UsageError(f"--bytes {length}: use a multiple of 4096 that is not 0")
+        board, drive = open_drive(name)
+        context = benchmarks.Context.of(board)
+        data = benchmarks.bench_data(what, length)
+        with drive:
+            if what in offloads.BUILTIN:
+                _bench_offload(drive, context, what, data, lba, cores or (drive.info.cores,), as_json)
+            else:
+                _bench_transfer(drive, context, what, data, lba, as_json)
+
+
+for _name in offloads.BUILTIN:
+    _bench_command(_name, f"The offload {_name} in steady state.")
+for _name in ("read", "write"):
+    _bench_command(_name, f"Sequential {_name}s over NVMe.")
+
+
+@bench.command("paper")
+@click.option("--figure", "figures", type=Listed(paper_bench.FIGURES), help="Only these; default all.")
+@click.option("--configs", type=Listed(paper_bench.ARCHITECTURES), help="Only these architectures; default all.")
+@click.option("--quick", is_flag=True, help="2x2 boards, profile test, small inputs: minutes, for tests.")
+@click.option("--size", help="Cores x channels; default 8x8, with --quick 2x2.")
+@click.option("--profile", help="What a cycle is worth; default paper, with --quick test.")
+@click.option("--build/--no-build", "build_boards", default=True, show_default=True, help="Build each board first.")
+@json_option
+def paper_command(
+    figures: tuple[str, ...] | None,
+    configs: tuple[str, ...] | None,
+    quick: bool,
+    size: str | None,
+    profile: str | None,
+    build_boards: bool,
+    as_json: bool,
+) -> None:
+    """
+    The figures of the ASSASIN paper, ours beside the paper's stated values, one board for each memory architecture in turn.
+
+    Leaves build/bench/paper.json and a plot for each figure.
+    """
+    size = size or ("2x2" if quick else "8x8")
+    if not re.fullmatch(r"[1-9]\d*x[1-9]\d*", size):
+        raise click.UsageError(f"--size {size}: write for example 8x8")
+    boards = [f"{a}{size}" for a in configs or paper_bench.ARCHITECTURES]
+    profile = profile or ("test" if quick else "paper")
+    result = paper_bench.run(boards, figures or paper_bench.FIGURES, profile, quick, build_boards)
+    from assasin import paper_plots
+
+    note = f"{result['board']}, profile {profile}, {size}, commit {result['commit'][:12]}"
+    plots = paper_plots.plot(paper_bench.rows_of(result), paper_bench.BENCH_FOLDER, note)
+    if as_json:
+        terminal.dump(result)
+    else:
+        paper_bench.print_table(result)
+        terminal.out.print(f"{paper_bench.BENCH_FOLDER.relative_to(ROOT)}: paper.json, {', '.join(p.name for p in plots)}")
 
 
 def _heading(what: str, context: benchmarks.Context) -> str:
@@ -517,7 +607,13 @@ def _pump_console(s: socket.socket) -> None:
 
 @cli.command()
 @click.option("--sf", type=click.FloatRange(min=0, min_open=True), default=0.01, show_default=True, help="TPC-H scale factor.")
-@click.option("--config", type=click.Choice(CONFIGS), default=CONFIGS[0], show_default=True, help="Cores x channels.")
+@click.option(
+    "--config",
+    type=ConfigName(),
+    default=DEFAULT_CONFIG,
+    show_default=True,
+    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}, AssasinSbX.",
+)
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth.")
 @click.option("--keep", is_flag=True, help="Leave the board running (name: demo).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON too.")

@@ -76,6 +76,7 @@ class Drive:
         """Connects to `address` (virtual:PATH); the other parameters are struct assasin_options, 0 = default. Raises DriveError."""
         self._lib = library()
         self._handle: c_void_p | None = None
+        self._variant: str | None = None
         options = OptionsStruct(queue_depth, memory_bytes, int(stall_s * 1000), int(limit_s * 1000))
         handle, error = c_void_p(), ErrorStruct()
         rc = self._lib.assasin_open(address.encode(), byref(options), byref(handle), byref(error))
@@ -231,11 +232,14 @@ class Drive:
 
     def variant(self) -> str:
         """Which build of an offload the drive's cores run: "sb", "sp" or "mem"; see assasin_offload_variant()."""
+        if self._variant is not None:
+            return self._variant
         arch = self.arch()
         name = self._lib.assasin_offload_variant(arch)
         if name is None:
             raise DriveError(errno.ENOTSUP, f"the drive's cores have memory architecture {arch}, which this library does not know")
-        return name.decode()
+        self._variant = name.decode()
+        return self._variant
 
     def run(
         self,

@@ -41,8 +41,9 @@
 /** Staging of host-fed streams, by core and stream. */
 #define DRAM_FEEDS       (ASSASIN_DRAM_BASE + 0x09000000u)
 #define DRAM_FEED_STRIDE 0x00010000u
+/* The hardware owns what lies at ASSASIN_DRAM_TILES_BASE. */
 /** Loose pages of the pieces that write to flash, by core. */
-#define DRAM_LOOSE_LISTS       (ASSASIN_DRAM_BASE + 0x60000000u)
+#define DRAM_LOOSE_LISTS       (ASSASIN_DRAM_BASE + 0x64000000u)
 #define DRAM_LOOSE_LIST_STRIDE 0x00800000u
 /** Pages by channel of CHANNEL_LOCAL requests. */
 #define DRAM_LOCAL      (ASSASIN_DRAM_BASE + 0x70000000u)

@@ -111,6 +111,9 @@ static void put_perf(void) {
     p->bus_cycles_page = nand_geo.bus_cycles;
     p->host_read_bytes = hdma_counters.to_host;
     p->host_write_bytes = hdma_counters.from_host;
+    p->dram_read_bytes = counter_read(ASSASIN_SYS_BASE + SYS_DRAM_READ_LO);
+    p->dram_write_bytes = counter_read(ASSASIN_SYS_BASE + SYS_DRAM_WRITE_LO);
+    p->arch = sys_read(SYS_ARCH);
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         uint32_t base = ASSASIN_FLASH_BASE + ch * ASSASIN_FLASH_STRIDE;
         p->bus_busy[ch] = counter_read(base + FLASH_BUS_BUSY_LO);

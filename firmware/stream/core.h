@@ -83,12 +83,12 @@ struct piece {
     uint32_t number;
     uint32_t status;
     uint8_t nodes;
-    uint8_t failed;               /**< node that `status` is of */
-    uint8_t quiet;                /**< nodes that are */
-    bool settling;                /**< the map takes its pages, or they are dropped */
+    uint8_t failed; /**< node that `status` is of */
+    uint8_t quiet;  /**< nodes that are */
+    bool settling;  /**< the map takes its pages, or they are dropped */
     uint8_t core[SCOMP_MAX_NODES];
-    uint32_t writes;              /**< page programs in flight */
-    uint32_t list, pages;         /**< loose pages */
+    uint32_t writes;      /**< page programs in flight */
+    uint32_t list, pages; /**< loose pages */
     struct ftl_loose loose;
     struct stream *in[MAX_STREAMS]; /**< external inputs */
     struct flash_out flash[MAX_STREAMS];

@@ -1,5 +1,5 @@
-/* IO_FEED: input streams whose bytes the host gives. Each has 64 KiB of staging in DRAM, from which whole pages go on to
- * the core's ring. */
+/* IO_FEED: input streams whose bytes the host gives. Each has 64 KiB of staging in DRAM, from which whole pages go on
+ * to the core's ring. */
 #include "stream/core.h"
 
 #define VENDOR(s)   (0x100u | (s))
@@ -243,8 +243,7 @@ bool feed_abort(struct nvme_cmd *cmd) {
 /* ---- data ---- */
 
 void feed_open(struct stream *s, const struct request *r, uint32_t number, uint32_t ext) {
-    uint64_t bytes =
-        entry_read(request_input(r, number, ext) + 8) & ~((uint64_t)(STREAM_IS_FED | STREAM_ENDED) << 32);
+    uint64_t bytes = entry_read(request_input(r, number, ext) + 8) & ~((uint64_t)(STREAM_IS_FED | STREAM_ENDED) << 32);
     stream_open(s, bytes, 0, 0, false);
     s->mode = STREAM_FED;
     s->limit = 0;

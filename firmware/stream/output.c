@@ -94,8 +94,7 @@ static enum drained to_flash(struct core *c, const struct sink *k, uint32_t byte
 /* ---- drains ---- */
 
 static enum drained to_host(struct core *c, const struct sink *k, uint32_t s, struct drain *d, uint32_t *dst) {
-    struct scomp_chunk header = {
-        .piece = c->piece->number, .stream = k->ext, .bytes = d->bytes, .position = c->out[s]};
+    struct scomp_chunk header = {.piece = c->piece->number, .stream = k->ext, .bytes = d->bytes, .position = c->out[s]};
     uint32_t at = result_chunk(c->piece->request, &header, false, &d->chunk);
     if (at == 0) {
         c->results_full |= (uint8_t)(1u << s);
@@ -159,8 +158,7 @@ static enum drained drain(struct core *c, uint32_t s, uint32_t bytes) {
     if (d->kind == SINK_NODE) {
         hal_write(core_reg(c, CORE_DRAIN_DST_POS), (uint32_t)c->out[s]);
     }
-    hal_write(core_reg(c, CORE_DRAIN_PUSH), PLACE(CORE_DRAIN_PUSH, LEN, bytes) |
-                                                PLACE(CORE_DRAIN_PUSH, STREAM_ID, s) |
+    hal_write(core_reg(c, CORE_DRAIN_PUSH), PLACE(CORE_DRAIN_PUSH, LEN, bytes) | PLACE(CORE_DRAIN_PUSH, STREAM_ID, s) |
                                                 PLACE(CORE_DRAIN_PUSH, TO_CORE, d->kind == SINK_NODE));
     c->drains_pushed++;
     c->out[s] += bytes;

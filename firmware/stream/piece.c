@@ -247,6 +247,10 @@ static struct scomp_report core_report(const struct core *c) {
     rep.instret = counter_read(core_reg(c, CORE_INSTRET_LO));
     rep.wait_in = counter_read(core_reg(c, CORE_WAIT_IN_CYCLES_LO));
     rep.wait_out = counter_read(core_reg(c, CORE_WAIT_OUT_CYCLES_LO));
+    rep.wait_mem = counter_read(core_reg(c, CORE_WAIT_MEM_CYCLES_LO));
+    rep.l1_misses = counter_read(core_reg(c, CORE_L1_MISSES_LO));
+    rep.l2_misses = counter_read(core_reg(c, CORE_L2_MISSES_LO));
+    rep.prefetches = counter_read(core_reg(c, CORE_PREFETCHES_LO));
     rep.t_first_page = c->t_first;
     rep.t_last_page = c->t_last;
     return rep;
@@ -343,10 +347,12 @@ bool piece_never_ran(struct request *r, uint32_t number) {
 /* ---- end ---- */
 
 void piece_node_failed(struct piece *p, struct core *c) {
-    if (p->status == SCOMP_STATUS_OK) {
-        p->status = c->status;
-        p->failed = c->node;
+    if (p->status != SCOMP_STATUS_OK) {
+        /* The others are being stopped already: by whom may look at them only until the last of them is quiet. */
+        return;
     }
+    p->status = c->status;
+    p->failed = c->node;
     for (uint32_t n = 0; n < p->nodes; n++) {
         struct core *other = &cores[p->core[n]];
         if (other == c) {

@@ -10,7 +10,7 @@
 #define STREAM_BYTES     ((uint32_t)sizeof(struct scomp_stream))
 /** Extents that the inputs of a request with outputs under logical blocks may name. */
 #define INPUTS_BESIDE_OUTPUTS 65536u
-#define OFFSET(field)    ((uint32_t)offsetof(struct scomp_request, field))
+#define OFFSET(field)         ((uint32_t)offsetof(struct scomp_request, field))
 
 struct request requests[REQUESTS];
 
@@ -120,7 +120,8 @@ static uint32_t validate_head(struct request *r, uint32_t bytes, uint32_t *flags
     REFUSE(out > SCOMP_MAX_STREAMS, OFFSET(streams_out));
     REFUSE(s_log2 != 0xff && (nodes != 0 || s_log2 > 3 || s_log2 < request_s_log2(in, out)), OFFSET(s_log2));
     REFUSE(w8 >> 24 != 0, OFFSET(reserved0));
-    REFUSE((*flags & ~(uint32_t)(SCOMP_FLAG_OUT_TABLE | SCOMP_FLAG_CHANNEL_LOCAL)) != 0 || (version == 1 && *flags != 0),
+    REFUSE((*flags & ~(uint32_t)(SCOMP_FLAG_OUT_TABLE | SCOMP_FLAG_CHANNEL_LOCAL)) != 0 ||
+               (version == 1 && *flags != 0),
            OFFSET(flags));
     REFUSE(r->pieces == 0 || r->pieces > SCOMP_MAX_PIECES, OFFSET(pieces));
     REFUSE(extents > EXTENTS_MAX || (version == 1 && extents == 0), OFFSET(extents));
@@ -190,6 +191,7 @@ static uint32_t validate_inputs(struct request *r, uint32_t flags, uint32_t *whe
         uint64_t least = extent_blocks_before(r, first + count - 1) - before;
         REFUSE(length > most << PAGE_LOG2 || length <= least << PAGE_LOG2 || most > UINT32_MAX / 2, at - r->data + 8);
         /* Pieces often share a table: one look at it is enough. */
+        REFUSE(!local && FIELD(SYS_CONFIG2, CHANNEL_LOCAL, sys_read(SYS_CONFIG2)) != 0, OFFSET(flags));
         bool seen = i >= r->streams_in && same_extents(at, stride);
         REFUSE(local && i >= r->streams_in && !(seen && field64(at + 8) == field64(at - stride + 8)), at - r->data);
         if (!seen && !extent_in_order(r, first, count)) {
@@ -431,8 +433,8 @@ static void abort_handle(struct nvme_cmd *cmd) {
 void scomp_command(struct nvme_cmd *cmd) {
     uint8_t opcode = cmd_opcode(cmd);
     bool feed = opcode == SCOMP_OPCODE_IO_FEED;
-    bool reserved = (cmd->sqe[10] & 0xffff0000u) != 0 || (cmd->sqe[11] != 0 && !feed) || cmd->sqe[13] != 0 || cmd->sqe[14] != 0 ||
-                    cmd->sqe[15] != 0 || (opcode == SCOMP_OPCODE_IO_ABORT && cmd->sqe[12] != 0);
+    bool reserved = (cmd->sqe[10] & 0xffff0000u) != 0 || (cmd->sqe[11] != 0 && !feed) || cmd->sqe[13] != 0 ||
+                    cmd->sqe[14] != 0 || cmd->sqe[15] != 0 || (opcode == SCOMP_OPCODE_IO_ABORT && cmd->sqe[12] != 0);
     if (reserved) {
         nvme_complete(cmd, NVME_INVALID_FIELD);
     } else if (opcode == SCOMP_OPCODE_IO_EXEC) {

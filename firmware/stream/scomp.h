@@ -53,8 +53,8 @@ uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32
 #define CHUNK_DONE 1u
 /** scomp_stream.bytes of a validated input that the host feeds, high word: it is one; its piece has ended. Its first
  * two words then count the bytes of the feeds accepted. */
-#define STREAM_IS_FED  0x80000000u
-#define STREAM_ENDED   0x40000000u
+#define STREAM_IS_FED 0x80000000u
+#define STREAM_ENDED  0x40000000u
 
 enum request_state { REQUEST_FREE, REQUEST_FETCH, REQUEST_ACTIVE, REQUEST_ENDED };
 
@@ -66,22 +66,22 @@ struct request {
     bool throttled; /**< results fill up: cores' reads no longer run ahead of their rings */
     uint8_t sqid;   /**< queue of its IO_EXEC */
     struct nvme_cmd *exec;
-    bool tree;  /**< pieces have nodes and edges */
-    bool local; /**< CHANNEL_LOCAL */
-    uint8_t nodes, edges; /**< nodes a piece: at least 1 */
+    bool tree;                                  /**< pieces have nodes and edges */
+    bool local;                                 /**< CHANNEL_LOCAL */
+    uint8_t nodes, edges;                       /**< nodes a piece: at least 1 */
     struct function *function[SCOMP_MAX_NODES]; /**< of each node; NULL until the request is valid */
     uint32_t streams_in, streams_out, s_log2;
     uint32_t pieces, next_piece, ended, failed, running, max_cores;
     uint32_t args_bytes;
-    uint64_t watchdog; /**< cycles */
-    uint32_t data;     /**< DRAM address of the request */
+    uint64_t watchdog;                                                      /**< cycles */
+    uint32_t data;                                                          /**< DRAM address of the request */
     uint32_t node_table, edge_table, stream_table, out_table, extent_table; /**< DRAM; 0: absent */
     /* Result ring: counters that run modulo 2^32, offset = counter % DRAM_RESULT_STRIDE. */
     uint32_t ring;
-    uint32_t head;  /**< next chunk goes here */
-    uint32_t ready; /**< chunks before this are complete */
-    uint32_t sent;  /**< chunks before this were given to reads */
-    uint32_t freed; /**< chunks before this have left */
+    uint32_t head;                    /**< next chunk goes here */
+    uint32_t ready;                   /**< chunks before this are complete */
+    uint32_t sent;                    /**< chunks before this were given to reads */
+    uint32_t freed;                   /**< chunks before this have left */
     uint32_t pending[CHUNKS_PENDING]; /**< where each ends, and CHUNK_DONE */
     uint32_t pending_in, pending_out;
     struct nvme_cmd *readers_head, *readers_tail;

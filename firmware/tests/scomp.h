@@ -264,7 +264,7 @@ class Session {
     }
     std::map<uint32_t, PieceResult> results;
     model::Completion done{};
-    uint64_t fed = 0;    /**< bytes that the drive has taken */
+    uint64_t fed = 0; /**< bytes that the drive has taken */
     uint32_t maxFeed = 131072;
 
     /** True when all has ended. */

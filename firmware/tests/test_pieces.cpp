@@ -453,6 +453,10 @@ TEST(pieces_tree) {
         for (auto &n : r[p].nodes) {
             CHECK_EQ(n.first.status, SCOMP_STATUS_OK);
             cycles += n.second.cycles;
+            CHECK_EQ(n.second.wait_mem, n.second.cycles / 2);
+            CHECK_EQ(n.second.l1_misses, n.second.cycles / 3);
+            CHECK_EQ(n.second.l2_misses, n.second.cycles / 4);
+            CHECK_EQ(n.second.prefetches, n.second.cycles / 5);
         }
         CHECK_EQ(r[p].report.cycles, cycles);
     }
@@ -793,7 +797,6 @@ TEST(pieces_power_cut) {
         for (uint32_t life = 0; life < 25; life++) {
             std::optional<Drive> d;
             uint32_t slot = 0;
-            bool flying = false;
             try {
                 d.emplace(nand, 2, static_cast<uint32_t>(rng()));
                 d->start();
@@ -811,13 +814,10 @@ TEST(pieces_power_cut) {
                     version++;
                     if (rng() % 4 == 0) {
                         /* Host writes in between, which a checkpoint need not have seen. */
-                        may[slot].push_back(version);
-                        flying = true;
+                        may[slot] = {};
                         auto data = pattern(1000 + slot, version, kBlocks);
                         for (uint32_t b = 0; b < kBlocks; b += 20) {
                             std::vector<uint8_t> part(data.begin() + b * 4096, data.begin() + (b + 20) * 4096);
-                            flying = false;
-                            may[slot] = {};
                             CHECK_EQ(d->write(100 * slot + b, part).status, kOk);
                         }
                         may[slot] = {version};
@@ -827,7 +827,6 @@ TEST(pieces_power_cut) {
                     j.flags = SCOMP_FLAG_OUT_TABLE;
                     j.pieces = {Piece{{Stream{{}, kBlocks * 4096}}, {{{100 * slot, kBlocks}}}}};
                     may[slot].push_back(version);
-                    flying = true;
                     Feeds feeds;
                     feeds[{0, 0}] = pattern(1000 + slot, version, kBlocks);
                     Session session(*d, j, feeds);
@@ -847,7 +846,6 @@ TEST(pieces_power_cut) {
                     } else {
                         may[slot].pop_back();
                     }
-                    flying = false;
                 }
                 if (rng() % 2) {
                     d->shutdown();
@@ -855,6 +853,7 @@ TEST(pieces_power_cut) {
             } catch (const model::PowerCut &) {
                 d->dev.tearInFlight();
                 cuts++;
+                d.reset();
                 if (may[slot].empty()) {
                     /* Torn by the host's own two writes: written anew. */
                     Drive fresh(nand, 2, static_cast<uint32_t>(rng()));
@@ -867,7 +866,6 @@ TEST(pieces_power_cut) {
                     may[slot] = {version};
                 }
             }
-            (void)flying;
         }
         CHECK(cuts > 3 && completed > 10);
     }
@@ -877,6 +875,7 @@ TEST(pieces_channel_local) {
     for (uint32_t channels : {1u, 2u, 4u}) {
         Nand nand(Geometry{channels, 2, 1, 1, 32, 32});
         Drive d(nand, channels, seed);
+        d.dev.channelLocal = channels != 2;
         d.start();
         std::mt19937 rng(seed);
         fill(d, 0, 160);
@@ -933,6 +932,15 @@ TEST(pieces_channel_local) {
             }
         }
         Job j;
+        j.pieces.push_back(Piece{{Stream{{{0, 4}}, 4 * 4096}}, {}});
+        if (d.dev.channelLocal) {
+            auto c = d.wait(1, submitExec(d, 9, encode(j)));
+            CHECK_EQ(c.status, kBadRequest);
+            CHECK_EQ(c.dw0, 12u);
+        } else {
+            runJob(d, j);
+        }
+        j.pieces.clear();
         j.flags = SCOMP_FLAG_CHANNEL_LOCAL;
         for (uint32_t p = 0; p < channels + 1; p++) {
             j.pieces.push_back(Piece{{Stream{{{0, 4}}, 4 * 4096}}, {}});

@@ -507,7 +507,10 @@ TEST(scomp_bad_requests) {
     refuse(put(60, 1, 4), kBadRequest, 60);
     refuse(put(streams, 2, 4), kBadRequest, streams);
     refuse(put(streams, 0xffffffff, 4), kBadRequest, streams);
-    refuse(put(streams + 4, 0, 4), kBadRequest, streams + 4);
+    auto old = put(streams + 4, 0, 4);
+    old[4] = 1;
+    refuse(old, kBadRequest, streams + 4);
+    refuse(put(streams, 1, 8), kBadRequest, streams);
     refuse(put(streams + 4, 3, 4), kBadRequest, streams + 4);
     refuse(put(streams + 4, 0xffffffff, 4), kBadRequest, streams + 4);
     refuse(put(streams + 8, 0, 8), kBadRequest, streams + 8);

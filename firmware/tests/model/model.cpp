@@ -297,7 +297,9 @@ uint32_t Device::sysRead(uint32_t r) {
     case SYS_CONFIG:
         return static_cast<uint32_t>(cores.size()) | nand.geo.channels << 8 | nand.geo.ways << 16 | 1u << 24;
     case SYS_CONFIG2:
-        return 12;
+        return 12 | static_cast<uint32_t>(channelLocal) << SYS_CONFIG2_CHANNEL_LOCAL_SHIFT;
+    case SYS_ARCH:
+        return CORE_ARCH_SB;
     case SYS_MTIME_LO:
         mtimeHi = static_cast<uint32_t>(now >> 32);
         return static_cast<uint32_t>(now);
@@ -328,6 +330,10 @@ uint32_t Device::sysRead(uint32_t r) {
     case SYS_CONSOLE_RX:
     case SYS_SLEEP_CYCLES_LO:
     case SYS_SLEEP_CYCLES_HI:
+    case SYS_DRAM_READ_LO:
+    case SYS_DRAM_READ_HI:
+    case SYS_DRAM_WRITE_LO:
+    case SYS_DRAM_WRITE_HI:
         return 0;
     case SYS_BOOT_ARG:
         return bootArg;
@@ -876,6 +882,9 @@ void Device::wayData(uint32_t c, uint32_t w) {
     if (stream && F(FLASH_W0, CORE, d.w0) >= cores.size()) {
         violation("READ to absent core");
     }
+    if (stream && channelLocal && F(FLASH_W0, CORE, d.w0) != c) {
+        violation("READ of another channel's core");
+    }
     if (stream && !room(d, c)) {
         way.waitsRoom = true;
         streamPagesHeld++;
@@ -1005,7 +1014,20 @@ uint32_t Device::coreRead(uint32_t c, uint32_t r) {
     case CORE_WAIT_IN_CYCLES_HI:
     case CORE_WAIT_OUT_CYCLES_LO:
     case CORE_WAIT_OUT_CYCLES_HI:
+    case CORE_WAIT_MEM_CYCLES_HI:
+    case CORE_L1_MISSES_HI:
+    case CORE_L2_MISSES_HI:
+    case CORE_PREFETCHES_HI:
         return 0;
+    /* A counter that a report mixes up with another shows. */
+    case CORE_WAIT_MEM_CYCLES_LO:
+        return static_cast<uint32_t>(k.cycles) / 2;
+    case CORE_L1_MISSES_LO:
+        return static_cast<uint32_t>(k.cycles) / 3;
+    case CORE_L2_MISSES_LO:
+        return static_cast<uint32_t>(k.cycles) / 4;
+    case CORE_PREFETCHES_LO:
+        return static_cast<uint32_t>(k.cycles) / 5;
     default:
         violation("read of CORE+" + hex(r));
     }
@@ -1079,9 +1101,10 @@ void Device::coreWrite(uint32_t c, uint32_t r, uint32_t v) {
         if (!toCore && ((k.drainDst & 63) != 0 || !(k.drainDst & kDramBit))) {
             violation("drain to a bad DRAM address " + hex(k.drainDst));
         }
-        if (toCore && (F(CORE_DRAIN_DST, STREAM, k.drainDst) == 0 ||
-                       F(CORE_DRAIN_DST, CORE, k.drainDst) >= cores.size() || F(CORE_DRAIN_DST, CORE, k.drainDst) == c ||
-                       len > 1u << k.pageLog2 || (k.drainDstPos & ((1u << k.pageLog2) - 1)) != 0)) {
+        if (toCore &&
+            (F(CORE_DRAIN_DST, STREAM, k.drainDst) == 0 || F(CORE_DRAIN_DST, CORE, k.drainDst) >= cores.size() ||
+             F(CORE_DRAIN_DST, CORE, k.drainDst) == c || len > 1u << k.pageLog2 ||
+             (k.drainDstPos & ((1u << k.pageLog2) - 1)) != 0)) {
             violation("bad drain to a core");
         }
         k.out[s].covered += len;
@@ -1408,7 +1431,7 @@ void model_write(uint32_t addr, uint32_t value) {
 void model_wfi() {
     model::current->wfi();
     if (model::current->idleWfi > 100) {
-        throw model::Violation("firmware sleeps for ever");
+        throw model::Violation("firmware sleeps for ever; console:\n" + model::current->console);
     }
 }
 uint32_t model_cycle() {

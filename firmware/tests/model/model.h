@@ -84,8 +84,8 @@ enum Kernel : uint32_t {
     kSlow,   /**< kCount at 1/16 of the speed */
     kStop,   /**< exits with 0 after 5,000 bytes */
     kSkew,   /**< reads stream 0 to its end, then stream 1, ... */
-    kWeave,  /**< takes a byte of every stream that has not ended in turn; the n-th goes to output n mod outputs, plus the
-                first byte of the arguments */
+    kWeave,  /**< takes a byte of every stream that has not ended in turn; the n-th goes to output n mod outputs, plus
+                the  first byte of the arguments */
     kFan,    /**< copies stream 0 to all outputs */
 };
 
@@ -157,6 +157,7 @@ class Device {
     uint64_t now = 0;
     uint64_t cutAt = UINT64_MAX;
     uint32_t bootArg = 0;
+    bool channelLocal = false; /**< core i takes stream pages from channel i alone */
     std::string console;
     Faults faults;
     std::mt19937 rng;

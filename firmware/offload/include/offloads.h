@@ -78,6 +78,29 @@ struct raid6_args {
 };
 static_assert(sizeof(struct raid6_args) == 8, "raid6_args size");
 
+/** What aes does. */
+enum aes_mode {
+    AES_ECB_ENCRYPT = 0,
+    AES_ECB_DECRYPT = 1,
+    AES_CTR = 2, /**< encrypts or decrypts */
+};
+
+/** Arguments of aes. */
+struct aes_args {
+    uint32_t mode; /**< enum aes_mode */
+    uint32_t
+        piece_blocks; /**< CTR: the counter of piece i starts i times this later; 0: every piece starts at `counter` */
+    uint8_t key[16];  /**< AES-128 */
+    uint8_t counter[16]; /**< CTR: the first counter block, big-endian, incremented modulo 2^128 */
+};
+static_assert(sizeof(struct aes_args) == 40, "aes_args size");
+
+/** Exit codes of aes. */
+enum aes_exit {
+    AES_BAD_ARGUMENTS = 1, /**< not one struct aes_args, or no mode that exists */
+    AES_PARTIAL_BLOCK = 2, /**< ECB: the stream's length is no multiple of 16 */
+};
+
 /** Exit code of replicate: no output stream. */
 enum replicate_exit { REPLICATE_BAD_ARGUMENTS = 1 };
 

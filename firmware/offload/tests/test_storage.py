@@ -9,6 +9,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from iss import ROOT, Core
 from native import run
 
@@ -144,3 +145,53 @@ def test_raid5_refuses(count: int, outputs: int, args: bytes) -> None:
 
 def test_raid5_refuses_unequal_streams() -> None:
     assert run_all("raid5", [bytes(8), bytes(9)], struct.pack("<I", 4), outputs=3)[0] == RAID_UNEQUAL
+
+
+def aes(mode: int, data: bytes, key: bytes, counter: bytes = bytes(16)) -> bytes:
+    """What the cryptography package makes of it."""
+    way = modes.CTR(counter) if mode == 2 else modes.ECB()
+    cipher = Cipher(algorithms.AES128(key), way)
+    context = cipher.decryptor() if mode == 1 else cipher.encryptor()
+    return context.update(data) + context.finalize()
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("size", [0, 16, 48, 4096, 40_000])
+def test_aes_is_what_cryptography_computes(mode: int, size: int) -> None:
+    data, key, counter = random.Random(size).randbytes(size), random.Random(mode).randbytes(16), random.Random(7).randbytes(16)
+    args = struct.pack("<II16s16s", mode, 0, key, counter)
+    assert run_all("aes", [data], args) == (0, [aes(mode, data, key, counter)])
+
+
+def test_aes_example_of_fips_197() -> None:
+    args = struct.pack("<II16s16s", 0, 0, bytes(range(16)), bytes(16))
+    (out,) = run_all("aes", [bytes.fromhex("00112233445566778899aabbccddeeff")], args)[1]
+    assert out.hex() == "69c4e0d86a7b0430d8cdb78070b4c55a"
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 7, 8, 13, 15, 17, 31, 4099, 8191])
+@pytest.mark.parametrize(
+    "counter", [b"\xff" * 16, b"\xff" * 15 + b"\xfe", bytes(range(16)), b"\x01" + b"\xff" * 7 + b"\0" * 3 + b"\xff" * 5]
+)
+def test_aes_counter_carries_and_lengths(size: int, counter: bytes) -> None:
+    data = random.Random(size).randbytes(size)
+    args = struct.pack("<II16s16s", 2, 0, b"k" * 16, counter)
+    assert run_all("aes", [data], args) == (0, [aes(2, data, b"k" * 16, counter)])
+
+
+def test_aes_pieces_continue_the_counter() -> None:
+    data, counter = random.Random(1).randbytes(3 * 4096 + 100), b"\xff" * 14 + b"\xfe\x80"
+    args = struct.pack("<II16s16s", 2, 4096 // 16, b"q" * 16, counter)
+    out = [run_all("aes", [data[i * 4096 : (i + 1) * 4096]], args, piece=i, pieces=4)[1][0] for i in range(4)]
+    assert b"".join(out) == aes(2, data, b"q" * 16, counter)
+
+
+@pytest.mark.parametrize("mode", [0, 1])
+@pytest.mark.parametrize("size", [1, 4, 15, 17, 4100])
+def test_aes_ecb_needs_whole_blocks(mode: int, size: int) -> None:
+    assert run_all("aes", [bytes(size)], struct.pack("<II32x", mode, 0))[0] == 2
+
+
+@pytest.mark.parametrize("args", [b"", bytes(39), bytes(41), struct.pack("<II32x", 3, 0)])
+def test_aes_refuses_other_arguments(args: bytes) -> None:
+    assert run_all("aes", [bytes(16)], args) == (1, [b""])

@@ -105,27 +105,21 @@ int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, u
 
 int assasin_split_text(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t overlap,
                        uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs,
-                       struct assasin_extent *parts, uint32_t *part_count) {
+                       struct assasin_extent *parts, uint32_t *part_count, uint64_t *own_bytes) {
     int rc = check(extents, extent_count, bytes, overlap, block_bytes, pieces);
     if (rc)
         return rc;
     if (overlap % block_bytes)
         return -EINVAL;
-    uint64_t steps = (bytes + block_bytes - 1) / block_bytes, tail = overlap / block_bytes;
-    uint64_t missing = steps * block_bytes - bytes; /* in the last block */
-    uint32_t made = steps < pieces ? (uint32_t)steps : pieces;
-    /* The last part, which is the shortest, must hold what the stream before it takes of it. */
-    while (made > 1 && steps / made * block_bytes - missing < overlap)
-        made--;
-    uint32_t used = 0, room = parts ? *part_count : 0;
-    uint64_t done = 0;
+    uint64_t steps = (bytes + block_bytes - 1) / block_bytes, own = (steps + pieces - 1) / pieces;
+    uint32_t made = (uint32_t)((steps + own - 1) / own), used = 0, room = parts ? *part_count : 0;
     for (uint32_t i = 0; i < made; i++) {
-        uint64_t own = steps / made + (i < steps % made), length = (own + (i + 1 < made ? tail : 0)) * block_bytes;
-        if (length > bytes - done * block_bytes)
-            length = bytes - done * block_bytes;
+        uint64_t begin = i * own * block_bytes, length = own * block_bytes + overlap;
+        if (length > bytes - begin)
+            length = bytes - begin;
         /* Each stream is cut from the whole table: the parts overlap. */
         struct cutter skip = {.extents = extents, .count = extent_count};
-        cut(&skip, done);
+        cut(&skip, i * own);
         struct cutter c = {.extents = extents,
                            .at = skip.at,
                            .offset = skip.offset,
@@ -136,8 +130,8 @@ int assasin_split_text(const struct assasin_extent *extents, uint32_t extent_cou
         cut(&c, (length + block_bytes - 1) / block_bytes);
         inputs[i] = (struct assasin_input){.first_extent = used, .extent_count = c.used - used, .bytes = length};
         used = c.used;
-        done += own;
     }
     *part_count = used;
+    *own_bytes = own * block_bytes;
     return parts && used > room ? -ENOSPC : (int)made;
 }

@@ -69,15 +69,14 @@ def test_parts_of_text_hold_every_record_once(seed: int) -> None:
     extents = [Extent(10, cut), Extent(500, count - cut)] if 0 < cut < count else [Extent(10, count)]
     disk = {b: text[i * BLOCK : (i + 1) * BLOCK] for i, b in enumerate(blocks(extents))}
     asked, overlap = r.randint(1, 9), r.choice([BLOCK, 2 * BLOCK])
-    pieces = split_text(extents, len(text), overlap, BLOCK, asked)
+    pieces, own_bytes = split_text(extents, len(text), overlap, BLOCK, asked)
     assert 1 <= len(pieces) <= asked
     found = []
     for i, p in enumerate(pieces):
         stream = b"".join(disk[b] for b in blocks(p.extents))[: p.bytes]
         assert len(stream) == p.bytes
-        own = len(stream) if i == len(pieces) - 1 else len(stream) - overlap
-        at = 0 if i == 0 else stream.index(b"\n") + 1
-        while at < own or (at == own and i < len(pieces) - 1):
+        at = 0 if i == 0 else stream.find(b"\n") + 1 or len(stream)
+        while at <= own_bytes and at < len(stream):
             end = stream.index(b"\n", at) + 1
             found.append(stream[at:end])
             at = end

@@ -391,16 +391,16 @@ int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, u
                   uint32_t *part_count);
 
 /**
- * Divides text of records that end with a newline, in `extents`, over at most `pieces` pieces. A piece's own part
- * starts at a block; its stream goes on into the next part for up to `overlap` bytes, so that the record which its own
- * part cuts is whole in it: a function skips to behind the first newline (but for piece 0) and works on the records
- * that start at or before byte `bytes - overlap` (in the last piece: on all of them). Parameters and results as
- * assasin_split(), and: parts are at least `overlap` bytes long, a multiple of the block. \param overlap bytes, a
- * multiple of `block_bytes`, at least as long as the longest record.
+ * Divides text of records that end with a newline, in `extents`, over at most `pieces` pieces. Every piece but the last
+ * has `own_bytes` bytes of its own, from a block's start on; its stream goes on into the next piece's for up to
+ * `overlap` bytes, so that the record which the border cuts is whole in it: a function skips to behind the first
+ * newline (but for piece 0) and works on the records that start at or before byte `own_bytes` of its stream. Parameters
+ * and results as assasin_split(), and: \param overlap bytes, a multiple of `block_bytes`, at least as long as the
+ * longest record. \param own_bytes receives the bytes of a piece's own.
  */
 int assasin_split_text(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t overlap,
                        uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs,
-                       struct assasin_extent *parts, uint32_t *part_count);
+                       struct assasin_extent *parts, uint32_t *part_count, uint64_t *own_bytes);
 
 /** @} */
 

@@ -244,6 +244,7 @@ def _load_library() -> ctypes.CDLL:
                 POINTER(InputStruct),
                 POINTER(ExtentStruct),
                 POINTER(c_uint32),
+                POINTER(c_uint64),
             ],
         ),
     }

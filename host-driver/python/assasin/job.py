@@ -13,7 +13,7 @@ import dataclasses
 import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
-from ctypes import byref, c_uint32, c_void_p
+from ctypes import byref, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass, field
 
 from assasin.binding import (
@@ -264,16 +264,18 @@ def unpack_piece(p: PieceStruct, outputs: list[bytes], nodes: list[Piece]) -> Pi
 # ---- task decomposition ----
 
 
-def _divide(call: str, extents: Sequence[Extent], length: int, unit: int, block: int, pieces: int, what: str) -> list[Input]:
+def _divide(
+    call: Callable[..., int], extents: Sequence[Extent], length: int, unit: int, block: int, pieces: int, what: str
+) -> list[Input]:
+    """Calls assasin_split() or its kin with room for what it returns."""
     table = (ExtentStruct * max(1, len(extents)))(*[ExtentStruct(e.lba, e.count) for e in extents])
-    inputs = (InputStruct * pieces)()
+    inputs = (InputStruct * max(1, pieces))()
     room = c_uint32(2 * (len(extents) + pieces))
-    parts = (ExtentStruct * room.value)()
-    function = getattr(library(), call)
-    made = function(table, len(extents), length, unit, block, pieces, inputs, parts, byref(room))
-    if made == -errno.ENOSPC:
+    while True:
         parts = (ExtentStruct * room.value)()
-        made = function(table, len(extents), length, unit, block, pieces, inputs, parts, byref(room))
+        made = call(table, len(extents), length, unit, block, pieces, inputs, parts, byref(room))
+        if made != -errno.ENOSPC:
+            break
     if made == -errno.EEXIST:
         raise DriveError(-made, "extents overlap: " + ", ".join(f"{e.lba}:{e.count}" for e in extents))
     if made < 0:
@@ -290,9 +292,17 @@ def _divide(call: str, extents: Sequence[Extent], length: int, unit: int, block:
 
 def split(extents: Sequence[Extent], length: int, record: int, block: int, pieces: int) -> list[Input]:
     """Divides a table of `length` bytes in `extents` over at most `pieces` pieces; see assasin_split()."""
-    return _divide("assasin_split", extents, length, record, block, pieces, f"in records of {record}")
+    return _divide(library().assasin_split, extents, length, record, block, pieces, f"in records of {record}")
 
 
-def split_text(extents: Sequence[Extent], length: int, overlap: int, block: int, pieces: int) -> list[Input]:
-    """Divides text of records that end with a newline, each at most `overlap` bytes long; see assasin_split_text()."""
-    return _divide("assasin_split_text", extents, length, overlap, block, pieces, f"of text with an overlap of {overlap}")
+def split_text(extents: Sequence[Extent], length: int, overlap: int, block: int, pieces: int) -> tuple[list[Input], int]:
+    """
+    Divides text of records that end with a newline, each at most `overlap` bytes long; see assasin_split_text(). Returns the
+    pieces' streams and how many bytes of each, but the last, are its own.
+    """
+    own = c_uint64()
+
+    def call(*arguments: object) -> int:
+        return library().assasin_split_text(*arguments, byref(own))
+
+    return _divide(call, extents, length, overlap, block, pieces, f"of text with an overlap of {overlap}"), own.value

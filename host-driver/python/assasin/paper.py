@@ -154,9 +154,7 @@ class Machine:
         a_stream = length // self.page // w.streams_in
         starts = [a_stream * i // cores for i in range(cores + 1)]
         streams = [
-            [list(range(i * a_stream + a, i * a_stream + b)) for i in range(w.streams_in)]
-            for a, b in pairwise(starts)
-            if b > a
+            [list(range(i * a_stream + a, i * a_stream + b)) for i in range(w.streams_in)] for a, b in pairwise(starts) if b > a
         ]
         return self.run(w, streams, pages)
 

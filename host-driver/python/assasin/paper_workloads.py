@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -105,7 +106,9 @@ FILTER = Workload(
     shape=_filter_shape,
 )
 RAID4 = Workload("raid4", "raid4", 4 * MIB, 256 * KIB, _raid4_correct, streams_in=4, streams_out=1)
-RAID6 = Workload("raid6", "raid6", 2 * MIB, 128 * KIB, _raid6_correct, streams_in=4, streams_out=2)
+RAID6 = Workload(
+    "raid6", "raid6", 2 * MIB, 128 * KIB, _raid6_correct, streams_in=4, streams_out=2, args=struct.pack("<II", 4, 3 << 4)
+)
 
 FUNCTIONS = (STAT, RAID4, RAID6)
 """The standalone functions of Figure 13, the least compute-intensive first."""

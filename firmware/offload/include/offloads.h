@@ -101,6 +101,20 @@ enum aes_exit {
     AES_PARTIAL_BLOCK = 2, /**< ECB: the stream's length is no multiple of 16 */
 };
 
+/** lz4_compress: bytes of input in a block; the last block is shorter. */
+#define LZ4_BLOCK 24576
+
+/** Stream of the LZ4 functions: blocks, each behind a u32: its length in the stream, plus LZ4_STORED when it is not
+ * compressed. LZ4 blocks are independent of each other; what they decompress to may have any length. */
+#define LZ4_STORED 0x80000000u
+
+/** Exit codes of lz4_decompress. What was decompressed until then has gone to the output. */
+enum lz4_exit {
+    LZ4_CORRUPT = 1,   /**< no LZ4 block: a length or distance leads out of it */
+    LZ4_TRUNCATED = 2, /**< the stream ends inside a block or its length */
+    LZ4_NO_WINDOW = 3, /**< an output ring of less than 64 KiB cannot serve all distances: ask for one stream (S = 1) */
+};
+
 /** Exit code of replicate: no output stream. */
 enum replicate_exit { REPLICATE_BAD_ARGUMENTS = 1 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""psf and parse: the scans of all TPC-H queries against DuckDB on `.tbl` text that DuckDB wrote, cuts, and text that is no table."""
+"""psf and parse: the scans of all TPC-H queries against DuckDB on `.tbl` text that DuckDB wrote, cuts, text that is no table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs in every form on real boards: read path, write path, drive-internal, trees; and the storage functions, checked independently."""
+"""Jobs in every form on real boards: read path, write path, drive-internal, trees; and the storage functions against others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,7 +29,7 @@ SOURCES = {
     XOR: "int compute(void) { for (;;) ASSASIN_STORE_U8(0, ASSASIN_LOAD_U8(0, end) ^ 0x5Au); end: return 0; }",
     INC: "int compute(void) { for (;;) ASSASIN_STORE_U8(0, ASSASIN_LOAD_U8(0, end) + 1u); end: return 0; }",
     SUM: """int compute(void) { for (;;) { uint32_t a = ASSASIN_LOAD_U8(0, end), b = ASSASIN_LOAD_U8(1, end);
-            ASSASIN_STORE_U8(0, a + b); } end: return assasin_args()[0]; }""",
+            ASSASIN_STORE_U8(0, a + b); } end: return *(const int *)assasin_args(); }""",
 }
 
 
@@ -67,9 +66,10 @@ def any_drive(request: pytest.FixtureRequest) -> Iterator[Drive]:
     yield from start(request.param)
 
 
-@pytest.fixture
-def slots(drive: Drive, tmp_path: Path) -> Iterator[Drive]:
+@pytest.fixture(scope="module")
+def slots(drive: Drive, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drive]:
     """The drive with the functions above in their slots."""
+    tmp_path = tmp_path_factory.mktemp("functions")
     for slot, source in SOURCES.items():
         (tmp_path / f"f{slot}.c").write_text(f"#include <assasin.h>\n{source}\n")
         make = ["make", "-s", "-C", ROOT / "firmware/offload", "elf", f"SRC={tmp_path}/f{slot}.c", f"OUT={tmp_path}", "ARCHS=sb"]

@@ -3,9 +3,9 @@
 The storage functions of the ASSASIN paper's Table I, a call each: firmware/offload/README.md describes what runs on the cores.
 
 A source is bytes of the host's or a table in the drive; a result comes back as bytes, or is written under blocks of the drive
-(`to`), all or nothing a piece. Work is cut at object boundaries into `pieces` (0 = one a core) that are queued over all cores. Every
-function raises OffloadError when a piece fails, with what the function's own exit code means, DriveError when the drive refuses, and
-ValueError for arguments that make no sense.
+(`to`), all or nothing a piece. Work is cut at object boundaries into `pieces` (0 = one a core) that are queued over all cores.
+Every function raises OffloadError when a piece fails, with what the function's own exit code means, DriveError when the drive
+refuses, and ValueError for arguments that make no sense.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from assasin import offloads
 from assasin.drive import Drive
 from assasin.job import Extent, Input, Job, Output, Piece, split
 from assasin.offloads import OffloadError
+from assasin.tree import contract
 
 Bytes = bytes
 """The type, where a field has its name."""
@@ -32,6 +33,9 @@ class Table:
 
 
 Source = Bytes | Table
+SLOT = contract.SCOMP_MAX_FUNCS - 1
+"""The function slot that is used meanwhile."""
+
 Target = Sequence[Extent] | None
 """Blocks that a result is written under; None: it comes back."""
 
@@ -41,7 +45,7 @@ def _length(source: Source) -> int:
 
 
 def pieces_of(drive: Drive, source: Source, record: int, pieces: int = 0) -> list[Input]:
-    """Divides a source into at most `pieces` streams of equal length (but for the last), at multiples of `record` and of the block."""
+    """Divides a source into at most `pieces` streams of equal length, but for the last, at multiples of `record` and the block."""
     block = drive.info.block_bytes
     length = _length(source)
     if length == 0:
@@ -96,7 +100,7 @@ def execute(
     exits: Mapping[int, str] | None = None,
 ) -> list[Piece]:
     """Runs the offload `name`. `exits`: what its exit codes mean. Raises OffloadError."""
-    with drive.function(offloads.load(drive, name)) as slot:
+    with drive.function(offloads.load(drive, name), SLOT) as slot:
         pieces = drive.run_job(Job(slot, inputs, outputs, args=args))
     for i, p in enumerate(pieces):
         if exits and p.exit_code in exits:
@@ -117,7 +121,7 @@ AES_BLOCK = 16
 def aes(
     drive: Drive, source: Source, key: bytes, mode: str = "ctr", counter: bytes = bytes(16), to: Target = None, pieces: int = 0
 ) -> bytes:
-    """AES-128 of the source. `mode`: one of AES_MODES. `counter`: first counter block of CTR. Returns the result unless `to` is given."""
+    """AES-128 of the source. `mode`: one of AES_MODES. `counter`: first counter block of CTR. With `to` nothing is returned."""
     if mode not in AES_MODES:
         raise ValueError(f"mode '{mode}' is unknown; there are: {', '.join(AES_MODES)}")
     if len(key) != 16 or len(counter) != AES_BLOCK:

@@ -4,9 +4,12 @@ import java.nio.file.{Files, Path}
 
 import _root_.circt.stage.ChiselStage
 
-/** Writes the pipeline alone, as the firmware processor has it, for synthesis estimates.
+import assasin.CoreExtensions
+
+/** Writes the pipeline alone, as the firmware processor has it, for synthesis estimates; `corex` is the one with all
+  * extensions.
   *
-  * Usage: EmitCore FILE
+  * Usage: EmitCore core|corex FILE
   */
 object EmitCore {
   private val firtoolOptions = Array(
@@ -17,9 +20,10 @@ object EmitCore {
   )
 
   def main(args: Array[String]): Unit = {
-    require(args.length == 1, "usage: EmitCore FILE")
-    val p    = CoreParams(imemBytes = 256 * 1024)
-    val text = ChiselStage.emitSystemVerilog(new Core(p), firtoolOpts = firtoolOptions)
-    Files.writeString(Path.of(args(0)), text)
+    require(args.length == 2 && Set("core", "corex").contains(args(0)), "usage: EmitCore core|corex FILE")
+    val extensions = if (args(0) == "corex") CoreExtensions.all else CoreExtensions.none
+    val p          = CoreParams(imemBytes = 256 * 1024, extensions = extensions)
+    val text       = ChiselStage.emitSystemVerilog(new Core(p), firtoolOpts = firtoolOptions)
+    Files.writeString(Path.of(args(1)), text)
   }
 }

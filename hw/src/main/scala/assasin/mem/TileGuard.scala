@@ -7,7 +7,7 @@ import chisel3._
   * order. A write that is cut short ends with beats that write nothing, answers to what was asked before the reset are
   * dropped, and the tile gets through again when all have come.
   *
-  * The tile sends the data of one write before the address of the next.
+  * An address of a write waits for the data of the one before, so that it is known what is owed.
   */
 class TileGuard(axi: Axi4Params) extends Module {
   val io = IO(new Bundle {
@@ -32,15 +32,18 @@ class TileGuard(axi: Axi4Params) extends Module {
     cut := false.B
   }
 
+  private val lastGoes = io.write.w.fire && left === 0.U
+  private val next     = pass && (!open || lastGoes)
+
   io.read.ar.valid  := io.tile.ar.valid && pass
   io.read.ar.bits   := io.tile.ar.bits
   io.tile.ar.ready  := io.read.ar.ready && pass
-  io.write.aw.valid := io.tile.aw.valid && pass
+  io.write.aw.valid := io.tile.aw.valid && next
   io.write.aw.bits  := io.tile.aw.bits
-  io.tile.aw.ready  := io.write.aw.ready && pass
-  io.tile.w.ready   := io.write.w.ready && pass
+  io.tile.aw.ready  := io.write.aw.ready && next
+  io.tile.w.ready   := io.write.w.ready && pass && open
 
-  io.write.w.valid     := Mux(pass, io.tile.w.valid, open)
+  io.write.w.valid     := open && (!pass || io.tile.w.valid)
   io.write.w.bits.data := io.tile.w.bits.data
   io.write.w.bits.strb := Mux(pass, io.tile.w.bits.strb, 0.U)
   io.write.w.bits.last := left === 0.U
@@ -54,7 +57,7 @@ class TileGuard(axi: Axi4Params) extends Module {
 
   when(io.write.w.fire) {
     left := left - 1.U
-    when(left === 0.U) { open := false.B }
+    when(lastGoes) { open := false.B }
   }
   when(io.write.aw.fire) {
     open := true.B

@@ -12,7 +12,7 @@ object PseudoLru {
   def victim(state: UInt, ways: Int): UInt = {
     val levels = log2Ceil(ways)
     // `node` walks down the tree; what is below its leading one is the way.
-    (0 until levels).foldLeft(1.U(1.W): UInt) { (node, _) => Cat(node, (state << 1)(ways - 1, 0)(node)) }(levels - 1, 0)
+    (0 until levels).foldLeft(1.U(1.W): UInt) { (node, _) => Cat(node, ((state << 1) >> node)(0)) }(levels - 1, 0)
   }
 
   /** The state after an access to `way`. */

@@ -93,7 +93,7 @@ class StreamCore(val p: StreamCoreParams) extends Module {
   imem.io.write.mask    := memory.io.beat.bits.mask
 
   // ---- Data memories and streams ----------------------------------------------------------------------------------------------
-  memory.io.hartId    := io.hartId
+  memory.io.hartId    := io.hartId(3, 0)
   memory.io.partition := regs.io.partition
   memory.io.run       := regs.io.run
   memory.io.pc        := core.io.status.pc

@@ -4,6 +4,44 @@
 #include <analytics.h>
 #include <assasin.h>
 
+/* One loop for every number of dimensions, so that a point stays in registers. */
+#define EACH1(do)                                                                                                      \
+    do                                                                                                                 \
+    (0)
+#define EACH2(do) EACH1(do) do(1)
+#define EACH3(do) EACH2(do) do(2)
+#define EACH4(do) EACH3(do) do(3)
+#define EACH5(do) EACH4(do) do(4)
+#define EACH6(do) EACH5(do) do(5)
+#define EACH7(do) EACH6(do) do(6)
+#define EACH8(do) EACH7(do) do(7)
+#define GET(i)                                                                                                         \
+    uint32_t v##i = ASSASIN_LOAD_U32(0, end);                                                                          \
+    if (v##i + KMEANS_MAX_VALUE > 2 * KMEANS_MAX_VALUE)                                                                \
+        goto bad_value;
+#define SQUARE(i)                                                                                                      \
+    {                                                                                                                  \
+        uint32_t difference = v##i - (uint32_t)c[i];                                                                   \
+        distance += difference * difference;                                                                           \
+    }
+#define ADD(i) cluster[nearest].sum[i] += (int32_t)v##i;
+/* A distance is at most 8 x (2 x 8191)^2 < 2^31. */
+#define LOOP(n)                                                                                                        \
+    case n:                                                                                                            \
+        for (;;) {                                                                                                     \
+            EACH##n(GET) uint32_t least = UINT32_MAX, nearest = 0, k = 0;                                              \
+            for (const int32_t *c = args->centroid; c != behind; c += n, k++) {                                        \
+                uint32_t distance = 0;                                                                                 \
+                EACH##n(SQUARE) if (distance < least) {                                                                \
+                    least = distance;                                                                                  \
+                    nearest = k;                                                                                       \
+                }                                                                                                      \
+            }                                                                                                          \
+            cluster[nearest].count++;                                                                                  \
+            cluster[nearest].inertia += least;                                                                         \
+            EACH##n(ADD) if (task->streams_out == 2) ASSASIN_STORE_U8(1, nearest);                                     \
+        }
+
 static struct {
     uint32_t count;
     uint64_t inertia;
@@ -25,35 +63,19 @@ int compute(void) {
     for (const int32_t *c = args->centroid; c != behind; c++)
         if ((uint32_t)*c + KMEANS_MAX_VALUE > 2 * KMEANS_MAX_VALUE)
             ASSASIN_RETURN(ANALYTICS_BAD_ARGUMENTS);
-    int32_t point[KMEANS_MAX_DIMENSIONS];
-    for (;;) {
-        for (uint32_t i = 0; i < dimensions; i++) {
-            uint32_t v = ASSASIN_LOAD_U32(0, end);
-            if (v + KMEANS_MAX_VALUE > 2 * KMEANS_MAX_VALUE)
-                ASSASIN_RETURN(ANALYTICS_BAD_VALUE);
-            point[i] = (int32_t)v;
-        }
-        uint32_t least = UINT32_MAX, nearest = 0, k = 0;
-        for (const int32_t *c = args->centroid; c != behind; k++) {
-            uint32_t distance = 0; /* at most 8 x (2 x 8191)^2 < 2^31 */
-            const int32_t *p = point, *const stop = c + dimensions;
-            do {
-                int32_t difference = *p++ - *c++;
-                distance += (uint32_t)(difference * difference);
-            } while (c != stop);
-            if (distance < least) {
-                least = distance;
-                nearest = k;
-            }
-        }
-        cluster[nearest].count++;
-        cluster[nearest].inertia += least;
-        for (uint32_t i = 0; i < dimensions; i++)
-            cluster[nearest].sum[i] += point[i];
-        if (task->streams_out == 2)
-            ASSASIN_STORE_U8(1, nearest);
+    switch (dimensions) {
+        LOOP(1)
+        LOOP(2)
+        LOOP(3)
+        LOOP(4)
+        LOOP(5)
+        LOOP(6)
+        LOOP(7)
+        LOOP(8)
     }
 end:
+    /* Behind the end the compiler must not know which of the loops it was. */
+    ASSASIN_KEEP(args);
     if (ASSASIN_IN_END(0) % (4 * args->dimensions))
         ASSASIN_RETURN(ANALYTICS_TRUNCATED);
     for (uint32_t k = 0; k < args->clusters; k++) {
@@ -66,4 +88,6 @@ end:
         }
     }
     ASSASIN_RETURN(0);
+bad_value:
+    ASSASIN_RETURN(ANALYTICS_BAD_VALUE);
 }

@@ -20,7 +20,8 @@ from assasin.offloads import OffloadError
 from assasin.tree import ROOT, contract
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-CONFIGS = ("AssasinSb2x2", "AssasinSp2x2", "AssasinSbCache2x2", "Baseline2x2", "Prefetch2x2", "ChannelLocal2x2")
+CONFIGS = ("AssasinSb2x2", "AssasinSp2x2", "AssasinSbCache2x2", "Baseline2x2", "Prefetch2x2")
+CHANNEL_LOCAL = "ChannelLocal2x2"
 BLOCK = 4096
 XOR, INC, SUM = 0, 1, 2
 """Slots of the functions below."""
@@ -236,14 +237,29 @@ def test_scan_and_stat(any_drive: Drive) -> None:
     assert offloads.stat_result(offloads.run(any_drive, "stat", table.extents, len(data))) == offloads.expected_stat(data)
 
 
+@pytest.mark.skipif(not built(CHANNEL_LOCAL), reason=f"needs scripts/build-board {CHANNEL_LOCAL}")
+def test_a_channel_local_drive() -> None:
+    for drive in start(CHANNEL_LOCAL):
+        data = data_of(16 * BLOCK, 14)
+        table = Input(stored(drive, 600, data).extents, len(data))
+        with drive.function(offloads.load(drive, "scan")) as slot:
+            pieces = drive.run_job(Job(slot, [[table], [table]], channel_local=True))
+            with pytest.raises(DriveError, match="a channel-local chip takes no others"):
+                drive.run_job(Job(slot, [[table]]))
+        assert all(p.ok for p in pieces)
+        assert [p.report.core for p in pieces] == [0, 1]
+        assert [p.report.bytes_in for p in pieces] == [8 * BLOCK] * 2
+        assert offloads.scan_result(pieces) == offloads.expected_scan(data)
+
+
 def test_aes(any_drive: Drive) -> None:
     key, counter = data_of(16, 12), b"\xff" * 15 + b"\xfe"
-    plain = data_of(3 * 16 * 1024 + 32, 13)
+    plain = data_of(2 * BLOCK + 32, 13)
     ecb = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(plain)
     assert functions.aes(any_drive, stored(any_drive, 700, plain), key, "ecb-encrypt") == ecb
     assert functions.aes(any_drive, ecb, key, "ecb-decrypt") == plain
     ctr = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor().update(plain[:-5])
-    functions.aes(any_drive, plain[:-5], key, "ctr", counter, to=[Extent(800, 20)], pieces=3)
+    functions.aes(any_drive, plain[:-5], key, "ctr", counter, to=[Extent(800, 3)], pieces=3)
     assert any_drive.read(800, len(ctr)) == ctr
 
 

@@ -190,6 +190,7 @@ static inline uint32_t assasin_ring_read(uintptr_t base, uintptr_t bytes, uintpt
 
 #define ASSASIN_IN_HEAD(stream)  assasin_position(&assasin_in_state[stream], assasin_in##stream)
 #define ASSASIN_IN_TAIL(stream)  ASSASIN_CSR(ASSASIN_CSR_ITAIL + (stream))
+#define ASSASIN_RING_LOG2        assasin_ring_log2()
 #define ASSASIN_IN_END(stream)   ASSASIN_CSR(ASSASIN_CSR_IEND + (stream))
 #define ASSASIN_OUT_HEAD(stream) assasin_position(&assasin_out_state[stream], assasin_out##stream)
 

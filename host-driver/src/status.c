@@ -91,8 +91,8 @@ static const struct {
     {offsetof(struct scomp_request, streams_out), "number of output streams (0..8)"},
     {offsetof(struct scomp_request, s_log2), "s_log2: more streams than the buffers are divided into"},
     {offsetof(struct scomp_request, reserved0), "a reserved field"},
-    {offsetof(struct scomp_request, flags),
-     "flags: unknown bits, or channel-local with pieces that are not one a core on the same extents"},
+    {offsetof(struct scomp_request, flags), "flags: unknown bits; channel-local pieces must be one a core on the same "
+                                            "extents; a channel-local chip takes no others"},
     {offsetof(struct scomp_request, pieces), "number of pieces (1..1024)"},
     {offsetof(struct scomp_request, extents), "number of extents"},
     {offsetof(struct scomp_request, args_bytes), "bytes of arguments (0..4096)"},

@@ -6,12 +6,15 @@ from __future__ import annotations
 import errno
 import os
 import random
+import sqlite3
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
+import mmh3
 import numpy as np
 import pytest
-from assasin import functions, offloads
+from assasin import analytics, functions, offloads, tpch_scans
 from assasin.board import Board
 from assasin.drive import Drive, DriveError
 from assasin.functions import Table
@@ -20,7 +23,8 @@ from assasin.offloads import OffloadError
 from assasin.tree import ROOT, contract
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-CONFIGS = ("AssasinSb2x2", "AssasinSp2x2", "AssasinSbCache2x2", "Baseline2x2", "Prefetch2x2", "ChannelLocal2x2")
+CONFIGS = ("AssasinSb2x2", "AssasinSp2x2", "AssasinSbCache2x2", "Baseline2x2", "Prefetch2x2")
+CHANNEL_LOCAL = "ChannelLocal2x2"
 BLOCK = 4096
 XOR, INC, SUM = 0, 1, 2
 """Slots of the functions below."""
@@ -236,14 +240,29 @@ def test_scan_and_stat(any_drive: Drive) -> None:
     assert offloads.stat_result(offloads.run(any_drive, "stat", table.extents, len(data))) == offloads.expected_stat(data)
 
 
+@pytest.mark.skipif(not built(CHANNEL_LOCAL), reason=f"needs scripts/build-board {CHANNEL_LOCAL}")
+def test_a_channel_local_drive() -> None:
+    for drive in start(CHANNEL_LOCAL):
+        data = data_of(16 * BLOCK, 14)
+        table = Input(stored(drive, 600, data).extents, len(data))
+        with drive.function(offloads.load(drive, "scan")) as slot:
+            pieces = drive.run_job(Job(slot, [[table], [table]], channel_local=True))
+            with pytest.raises(DriveError, match="a channel-local chip takes no others"):
+                drive.run_job(Job(slot, [[table]]))
+        assert all(p.ok for p in pieces)
+        assert [p.report.core for p in pieces] == [0, 1]
+        assert [p.report.bytes_in for p in pieces] == [8 * BLOCK] * 2
+        assert offloads.scan_result(pieces) == offloads.expected_scan(data)
+
+
 def test_aes(any_drive: Drive) -> None:
     key, counter = data_of(16, 12), b"\xff" * 15 + b"\xfe"
-    plain = data_of(3 * 16 * 1024 + 32, 13)
+    plain = data_of(2 * BLOCK + 32, 13)
     ecb = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(plain)
     assert functions.aes(any_drive, stored(any_drive, 700, plain), key, "ecb-encrypt") == ecb
     assert functions.aes(any_drive, ecb, key, "ecb-decrypt") == plain
     ctr = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor().update(plain[:-5])
-    functions.aes(any_drive, plain[:-5], key, "ctr", counter, to=[Extent(800, 20)], pieces=3)
+    functions.aes(any_drive, plain[:-5], key, "ctr", counter, to=[Extent(800, 3)], pieces=3)
     assert any_drive.read(800, len(ctr)) == ctr
 
 
@@ -269,3 +288,113 @@ def test_streams_of_unequal_length_are_refused(drive: Drive) -> None:
     inputs = [[Input.of(b"abc"), Input.of(b"abcd")]]
     with pytest.raises(OffloadError, match="raid4: the streams have different lengths"):
         functions.execute(drive, "raid4", inputs, [[None]], exits=functions.RAID_EXITS)
+
+
+def ints(low: int, high: int, *shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(low, high, shape).astype("<i4")
+
+
+def test_lz4(any_drive: Drive) -> None:
+    text = b"".join(b"%d the quick brown fox %x\n" % (i % 50, i * i % 1000) for i in range(1500))
+    packed = functions.lz4_compress(any_drive, stored(any_drive, 1000, text))
+    assert len(packed) < len(text) // 2
+    assert functions.lz4_decompress(any_drive, packed) == text
+    with pytest.raises(OffloadError, match="lz4_decompress: the data ends inside a block"):
+        functions.lz4_decompress(any_drive, packed[:-3])
+    before = any_drive.read(1050, BLOCK)
+    with pytest.raises(OffloadError, match="corrupt|ends inside"):
+        functions.lz4_decompress(any_drive, b"\x08\0\0\0\x0fabcdefg", to=[Extent(1050, 1)])
+    assert any_drive.read(1050, BLOCK) == before
+
+
+def test_dedup(any_drive: Drive) -> None:
+    blocks = [data_of(BLOCK, s) for s in (1, 2, 1, 3, 2, 1)]
+    got = functions.dedup(any_drive, stored(any_drive, 1100, b"".join(blocks)), pieces=2)
+    assert got.first == [0, 1, 0, 3, 1, 0]
+    assert got.contents == [blocks[0], blocks[1], blocks[3]]
+    assert got.fingerprints[0] == mmh3.hash_bytes(blocks[0], 0, x64arch=False)
+
+
+def test_wal(drive: Drive, tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("PRAGMA wal_autocheckpoint=0")
+    db.execute("CREATE TABLE t (a, b)")
+    db.executemany("INSERT INTO t VALUES (?, ?)", [(i, "x" * (i % 70)) for i in range(60)])
+    base, log = path.read_bytes(), (tmp_path / "db-wal").read_bytes()
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    expected = path.read_bytes()
+    assert functions.wal_replay(drive, stored(drive, 1200, log), base) == expected
+    with pytest.raises(OffloadError, match="not the header"):
+        functions.wal_replay(drive, b"nonsense" * 8, base)
+    db.close()
+
+
+def test_tables(any_drive: Drive) -> None:
+    rows = ints(-1000, 1000, 3000, 4)
+    table = stored(any_drive, 1300, rows.tobytes())
+    assert analytics.column_sum(any_drive, table) == (rows.size, int(rows.sum(dtype=np.int64)) % 2**32)
+    assert analytics.statistics(any_drive, table) == offloads.expected_stat(rows.tobytes())
+    assert np.array_equal(analytics.select(any_drive, table, 4, [3, 1]), rows[:, [1, 3]])
+    for column, got in enumerate(analytics.transpose(any_drive, table, 4)):
+        assert np.array_equal(got, rows[:, column])
+
+
+def test_statistical_models(any_drive: Drive) -> None:
+    points = ints(-4000, 4000, 600, 3)
+    centroids = points[:4]
+    table = stored(any_drive, 1400, points.tobytes())
+    got = analytics.kmeans_step(any_drive, table, centroids)
+    distance = ((points[:, None].astype(np.int64) - centroids[None]) ** 2).sum(2)
+    nearest = distance.argmin(1)
+    assert got.counts.tolist() == np.bincount(nearest, minlength=4).tolist()
+    assert np.array_equal(got.sums, [points[nearest == c].sum(0, dtype=np.int64) for c in range(4)])
+    assert got.inertia.sum() == distance.min(1).sum()
+    rows = np.column_stack([points, 7 + 3 * points[:, 0] - 2 * points[:, 2]]).astype("<i4")
+    found = analytics.linear_regression(any_drive, stored(any_drive, 1410, rows.tobytes()), 4)
+    assert np.allclose(found, [7, 3, 0, -2], atol=1e-6)
+
+
+def test_pagerank(any_drive: Drive) -> None:
+    edges = ints(0, 500, 3000, 2).astype("<u4")
+    gives = ints(0, 1 << 20, 500, seed=1).astype("<u4")
+    expected = np.zeros(500, np.uint32)
+    np.add.at(expected, edges[:, 1], gives[edges[:, 0]])
+    assert np.array_equal(analytics.pagerank_step(any_drive, stored(any_drive, 1500, edges.tobytes()), gives), expected)
+
+
+def test_a_neural_network_is_a_tree(drive: Drive) -> None:
+    r = np.random.default_rng(5)
+    network = analytics.Network(
+        6, r.integers(-50, 50, 32), r.integers(-20, 20, (9, 32)), r.integers(-99, 99, 3), r.integers(-9, 9, (3, 5408))
+    )
+    images = r.integers(0, 256, (2, 28, 28)).astype(np.uint8)
+    windows = np.lib.stride_tricks.sliding_window_view(images, (3, 3), (1, 2)).reshape(2, 26, 26, 9).astype(np.int64)
+    layer = np.maximum(windows @ network.weight + network.bias, 0) >> network.shift
+    pooled = layer.reshape(2, 13, 2, 13, 2, 32).max((2, 4)).reshape(2, -1)
+    expected = pooled @ network.dense_weight.T + network.dense_bias
+    assert np.array_equal(analytics.infer(drive, images.tobytes(), network), expected)
+
+
+def test_parse_select_filter(any_drive: Drive) -> None:
+    scan = tpch_scans.Scan(
+        "orders",
+        ("o_orderkey", "o_totalprice", "o_orderpriority"),
+        tpch_scans.Test("o_orderstatus", "=", "F"),
+    )
+    lines, expected = [], []
+    for i in range(400):
+        status, cents, priority = "OFP"[i % 3], 100_000 + 37 * i, f"{i % 5 + 1}-PRIORITY"
+        text = (
+            f"{i}|{i * 7}|{status}|{cents // 100}.{cents % 100:02}|1995-0{i % 9 + 1}-11|{priority}|Clerk#{i:09}|0|{'comment ' * 4}|"
+        )
+        lines.append(text)
+        if status == "F":
+            expected.append((i, cents, priority))
+    text = ("\n".join(lines) + "\n").encode()
+    table = stored(any_drive, 1600, text)
+    got = analytics.psf(any_drive, table, scan, pieces=3)
+    assert list(zip(*(got[c].tolist() for c in scan.columns), strict=True)) == expected
+    with pytest.raises(OffloadError, match="the text ends inside a row"):
+        analytics.psf(any_drive, text[:-30], scan)

@@ -205,3 +205,96 @@ def raid6_rebuild(
 def replicate(drive: Drive, source: Source, copies: int, to: Sequence[Target] | None = None, pieces: int = 0) -> list[bytes]:
     """One to eight copies of the source."""
     return _raid(drive, "replicate", [source], copies, b"", to, 1, pieces)
+
+
+# ---- compression, deduplication ----
+
+LZ4_BLOCK = 24576
+"""Bytes of input in a block of compress()."""
+
+LZ4_STORED = 1 << 31
+LZ4_EXITS = {1: "the data is corrupt", 2: "the data ends inside a block", 3: "no window"}
+OUTPUT_ONE_RING = 0
+"""s_log2 with which an output ring is 64 KiB, as far as LZ4 may look back."""
+
+
+def lz4_frame(blocks: Sequence[tuple[bytes, bool]]) -> bytes:
+    """The stream of the LZ4 functions: blocks of LZ4's block format (or stored as they are: True), each behind its length."""
+    return b"".join(struct.pack("<I", len(b) | (LZ4_STORED if stored else 0)) + b for b, stored in blocks)
+
+
+def lz4_compress(drive: Drive, source: Source, to: Sequence[Extent] | None = None, pieces: int = 0) -> bytes:
+    """
+    LZ4 blocks of the source, in the stream that lz4_decompress() takes. With `to` one piece writes the stream there: its length is
+    what fits; a result that does not fit changes nothing.
+    """
+    streams = pieces_of(drive, source, LZ4_BLOCK, 1 if to is not None else pieces)
+    outputs: list[list[Output]] = [[to]] if to is not None else [[None] for _ in streams]
+    return _joined(execute(drive, "lz4_compress", [[s] for s in streams], outputs))
+
+
+def lz4_decompress(drive: Drive, source: Source, to: Sequence[Extent] | None = None) -> bytes:
+    """What LZ4 blocks decompress to. One piece, as blocks have any length."""
+    (stream,) = pieces_of(drive, source, 1, 1)
+    return _joined(execute(drive, "lz4_decompress", [[stream]], [[to]], exits=LZ4_EXITS))
+
+
+DEDUP_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Deduplicated:
+    """Blocks of the source. `first`: for every block the first one with its fingerprint; `contents`: of those that are first."""
+
+    fingerprints: list[bytes]
+    first: list[int]
+    contents: list[bytes]
+
+
+def dedup(drive: Drive, source: Source, pieces: int = 0) -> Deduplicated:
+    """
+    Finds equal blocks of 4 KiB by their MurmurHash3_x86_128. Cores look for equal blocks in their piece (2,048 different ones), the host
+    in what they found.
+    """
+    streams = pieces_of(drive, source, DEDUP_BLOCK, pieces)
+    done = execute(drive, "dedup", [[s] for s in streams], [[None, None] for _ in streams], exits={1: "bad arguments"})
+    fingerprints: list[bytes] = []
+    first: list[int] = []
+    contents: list[bytes] = []
+    known: dict[bytes, int] = {}
+    for p in done:
+        at = 0
+        for number, mine, fingerprint in struct.iter_unpack("<II16s", p.outputs[0]):
+            if number == mine:
+                content = p.outputs[1][at : at + DEDUP_BLOCK]
+                at += DEDUP_BLOCK
+                if fingerprint not in known:
+                    known[fingerprint] = len(first)
+                    contents.append(content)
+            first.append(known[fingerprint])
+            fingerprints.append(fingerprint)
+    return Deduplicated(fingerprints, first, contents)
+
+
+# ---- write-ahead log ----
+
+WAL_EXITS = {1: "bad arguments", 2: "this is not the header of an SQLite write-ahead log"}
+
+
+def wal_replay(drive: Drive, log: Source, database: bytes) -> bytes:
+    """
+    An SQLite database after its write-ahead log up to the last commit that recovery accepts. A log that is cut off or corrupt
+    behind its header is no error.
+    """
+    (stream,) = pieces_of(drive, log, 1, 1)
+    (piece,) = execute(drive, "wal", [[stream, stream]], [[None]], exits=WAL_EXITS)
+    out = piece.outputs[0]
+    page, frames, size, _ = struct.unpack_from("<4I", out)
+    result = bytearray(database)
+    for i in range(frames):
+        at = 16 + i * (4 + page)
+        (number,) = struct.unpack_from("<I", out, at)
+        end = number * page
+        result.extend(bytes(max(0, end - len(result))))
+        result[end - page : end] = out[at + 4 : at + 4 + page]
+    return bytes(result[: size * page] if frames else result)

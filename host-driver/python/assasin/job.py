@@ -154,13 +154,15 @@ class _Extents:
 
     def __init__(self) -> None:
         self.entries: list[ExtentStruct] = []
+        self._first: dict[tuple[Extent, ...], int] = {(): 0}
 
     def add(self, extents: Iterable[Extent]) -> tuple[int, int]:
-        """First index and number of the extents added; 0, 0 for none."""
-        new = [ExtentStruct(e.lba, e.count) for e in extents]
-        first = len(self.entries) if new else 0
-        self.entries += new
-        return first, len(new)
+        """First index and number of these extents; 0, 0 for none. Streams with the same extents share their entries."""
+        key = tuple(extents)
+        if key not in self._first:
+            self._first[key] = len(self.entries)
+            self.entries += [ExtentStruct(e.lba, e.count) for e in key]
+        return self._first[key], len(key)
 
 
 def _pad(args: bytes) -> bytes:

@@ -45,6 +45,7 @@ const void *assasin_args(void);
 #define ASSASIN_IN(stream)    ASSASIN_DECLARE(stream)
 #define ASSASIN_OUT(stream)   ASSASIN_DECLARE(stream)
 #define ASSASIN_RETURN(value) return (value)
+#define ASSASIN_ANY_ALIGNMENT 1
 
 #define ASSASIN_NATIVE_LOAD(match, type, stream, end)                                                                  \
     __extension__({                                                                                                    \
@@ -72,6 +73,7 @@ const void *assasin_args(void);
 #define ASSASIN_PEEK_OUT_U32(stream, distance) assasin_native_peek(ASSASIN_MATCH_STREAM_READO_W, stream, distance)
 #define ASSASIN_IN_HEAD(stream)                assasin_native_csr(ASSASIN_CSR_IHEAD + (stream))
 #define ASSASIN_IN_TAIL(stream)                assasin_native_csr(ASSASIN_CSR_ITAIL + (stream))
+#define ASSASIN_RING_LOG2                      16
 #define ASSASIN_IN_END(stream)                 assasin_native_csr(ASSASIN_CSR_IEND + (stream))
 #define ASSASIN_OUT_HEAD(stream)               assasin_native_csr(ASSASIN_CSR_OHEAD + (stream))
 #define ASSASIN_KEEP(variable)                 __asm__ volatile("" : "+r"(variable))

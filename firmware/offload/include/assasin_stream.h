@@ -13,6 +13,7 @@
 #define ASSASIN_IN(stream)    ASSASIN_DECLARE(stream)
 #define ASSASIN_OUT(stream)   ASSASIN_DECLARE(stream)
 #define ASSASIN_RETURN(value) return (value)
+#define ASSASIN_ANY_ALIGNMENT 1
 
 /* Fields of the R-type encoding, taken out of a match constant of the contract. */
 #define ASSASIN_INSN_FIELDS(match) [op] "i"((match)&0x7f), [f3] "i"((match) >> 12 & 7), [f7] "i"((match) >> 25 & 0x7f)
@@ -87,6 +88,7 @@
 
 #define ASSASIN_IN_HEAD(stream)  ASSASIN_CSR(ASSASIN_CSR_IHEAD + (stream))
 #define ASSASIN_IN_TAIL(stream)  ASSASIN_CSR(ASSASIN_CSR_ITAIL + (stream))
+#define ASSASIN_RING_LOG2        (ASSASIN_CSR(ASSASIN_CSR_STREAMCFG) >> 8 & 31)
 #define ASSASIN_IN_END(stream)   ASSASIN_CSR(ASSASIN_CSR_IEND + (stream))
 #define ASSASIN_OUT_HEAD(stream) ASSASIN_CSR(ASSASIN_CSR_OHEAD + (stream))
 

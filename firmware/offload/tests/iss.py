@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the machine code of an offload on the simulator of an ASSASIN core (iss.c, built by the Makefile as build/offload/iss.so)."""
+"""Runs the machine code of an offload on the simulator of an ASSASIN core (iss.c, built as build/offload/iss.so)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ def run(
     folder: Path = ROOT / "build" / "offload",
     room: int = 1 << 22,
 ) -> tuple[int, list[bytes]]:
-    """Runs offload `name` on the input streams. Returns compute's value and the output streams. Raises Fault. `room`: bytes an output may have."""
+    """Runs offload `name` on the input streams. Returns compute's value and the output streams. Raises Fault.
+    `room`: bytes an output may have."""
     # A copy of its own, so that every run starts with fresh static data, as on a core.
     with tempfile.NamedTemporaryFile(suffix=".so") as copy:
         shutil.copyfile(folder / "native" / f"{name}.so", copy.name)

@@ -18,7 +18,7 @@ from native import ROOT, run
 
 OFFLOAD = ROOT / "build" / "offload"
 NAMES = ["scan", "stat", "filter", "histogram"]
-ARCHS = ["sb", "sp", "mem"]
+ARCHS = ["sb", "sbx", "sp", "mem"]
 STREAM_OPS = {
     n.removeprefix("MATCH_"): (getattr(contract, n), getattr(contract, n.replace("MATCH", "MASK")))
     for n in dir(contract)
@@ -107,7 +107,7 @@ def test_machine_code_and_native_build_agree(name: str, size: int, arch: str) ->
     data, args = inputs(name, size)
     expected = run(name, [data], args)
     for seed in (0, 1, size + 2):
-        core = Core(OFFLOAD / arch / f"{name}.elf", [data], args, software=arch != "sb", seed=seed)
+        core = Core(OFFLOAD / arch / f"{name}.elf", [data], args, software=arch in ("sp", "mem"), seed=seed)
         value = core.run()
         assert (value, core.out) == expected
 
@@ -188,7 +188,7 @@ def test_all_widths_at_all_alignments_on_all_back_ends(mixed: Path, seed: int, p
     expected = mixed_in_python(kinds, data)
     assert run("mine", [kinds, data], outputs=2, folder=mixed) == expected
     for arch in ARCHS:
-        core = Core(mixed / arch / "mine.elf", [kinds, data], outputs=2, software=arch != "sb", seed=seed, page=page)
+        core = Core(mixed / arch / "mine.elf", [kinds, data], outputs=2, software=arch in ("sp", "mem"), seed=seed, page=page)
         value = core.run()
         assert (value, core.out) == expected, arch
 
@@ -204,14 +204,14 @@ def test_a_misaligned_stream_of_words(tmp_path: Path) -> None:
     assert build(tmp_path, source).returncode == 0
     data = random.Random(3).randbytes(140_003)
     for arch in ARCHS:
-        core = Core(tmp_path / "out" / arch / "mine.elf", [data], software=arch != "sb", seed=9)
+        core = Core(tmp_path / "out" / arch / "mine.elf", [data], software=arch in ("sp", "mem"), seed=9)
         assert core.run() == 0
         assert core.out == [data[: 1 + (len(data) - 1) // 4 * 4]]
 
 
 def test_filter_refuses_other_arguments_on_a_core() -> None:
     for arch in ARCHS:
-        assert Core(OFFLOAD / arch / "filter.elf", [b""], b"short", software=arch != "sb").run() == 1
+        assert Core(OFFLOAD / arch / "filter.elf", [b""], b"short", software=arch in ("sp", "mem")).run() == 1
 
 
 def build(tmp_path: Path, source: str, target: str = "elf") -> subprocess.CompletedProcess[str]:
@@ -228,7 +228,7 @@ def test_an_offload_of_your_own_builds(tmp_path: Path) -> None:
     done = build(tmp_path, source)
     assert done.returncode == 0, done.stderr
     for arch in ARCHS:
-        core = Core(tmp_path / "out" / arch / "mine.elf", [b"abca"], software=arch != "sb")
+        core = Core(tmp_path / "out" / arch / "mine.elf", [b"abca"], software=arch in ("sp", "mem"))
         assert core.run() == 0
         assert struct.unpack("<256I", core.out[0])[97:100] == (2, 1, 1)
 
@@ -284,7 +284,7 @@ def test_data_bss_and_library_calls_work_on_a_core(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     for arch in ARCHS:
-        core = Core(tmp_path / "out" / arch / "mine.elf", [b"xyz"], software=arch != "sb")
+        core = Core(tmp_path / "out" / arch / "mine.elf", [b"xyz"], software=arch in ("sp", "mem"))
         assert core.run() == 0
         first, low, high, again, last = struct.unpack("<5I", core.out[0])
         assert first == again == 0x01010101 + ord("3")

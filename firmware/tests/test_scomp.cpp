@@ -20,6 +20,10 @@ TEST(scomp_count) {
         j.pieces.push_back({{{{{p * 40, 17}, {p * 40 + 20, 20}}, 37 * 4096 - 1000 * p - 1}}});
     }
     uint32_t failed = 1;
+    j.version = 1;
+    runJob(d, j, &failed);
+    CHECK_EQ(failed, 0u);
+    j.version = 2;
     auto r = runJob(d, j, &failed);
     CHECK_EQ(failed, 0u);
     for (uint32_t p = 0; p < 5; p++) {

@@ -343,7 +343,8 @@ uint32_t Device::sysRead(uint32_t r) {
 }
 
 void Device::armTimer() {
-    if (mtimecmp != UINT64_MAX && mtimecmp > now) {
+    /* High half all ones: not armed, or the firmware is between its writes. */
+    if (mtimecmp >> 32 != UINT32_MAX && mtimecmp > now) {
         at(mtimecmp - now, [] {});
     }
 }

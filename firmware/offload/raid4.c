@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* raid4: the XOR of two to eight streams of equal length: parity of data streams, or a lost stream out of the others
- * and the parity. Two words of each stream at a time, so that no exclusive or uses what the load before it has read. */
+ * and the parity. Where a load is one instruction, two words of each stream at a
+ * time, so that no exclusive or uses what the load before it has read. */
 #include "raid.h"
 
+#ifdef ASSASIN_LITTLE_UNROLLING
+#define NEXT(stream) x ^= ASSASIN_LOAD_U32(stream, end);
+#define LOOP(streams, all)                                                                                             \
+    case streams:                                                                                                      \
+        for (;;) {                                                                                                     \
+            x = ASSASIN_LOAD_U32(0, end);                                                                              \
+            all ASSASIN_STORE_U32(0, x);                                                                               \
+        }
+#else
 #define NEXT(stream)                                                                                                   \
     {                                                                                                                  \
         uint32_t u = ASSASIN_LOAD_U32(stream, end), v = ASSASIN_LOAD_U32(stream, end);                                 \
@@ -19,6 +29,7 @@
             all ASSASIN_STORE_U32(0, x);                                                                               \
             ASSASIN_STORE_U32(0, y);                                                                                   \
         }
+#endif
 #define WORD(stream) x ^= ASSASIN_TAKE_U32(stream);
 #define BYTE(stream) x ^= ASSASIN_TAKE_U8(stream);
 

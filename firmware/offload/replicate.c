@@ -15,6 +15,16 @@
     ASSASIN_STORE_U32(stream, b);                                                                                      \
     ASSASIN_STORE_U32(stream, c);                                                                                      \
     ASSASIN_STORE_U32(stream, d);
+#ifdef ASSASIN_LITTLE_UNROLLING
+#undef FOUR
+#define FOUR(stream) ASSASIN_STORE_U32(stream, a);
+#define LOOP(streams, all)                                                                                             \
+    case streams:                                                                                                      \
+        for (;;) {                                                                                                     \
+            uint32_t a = ASSASIN_LOAD_U32(0, end);                                                                     \
+            all                                                                                                        \
+        }
+#else
 #define LOOP(streams, all)                                                                                             \
     case streams:                                                                                                      \
         ASSASIN_KEEP(n);                                                                                               \
@@ -23,6 +33,7 @@
             uint32_t c = ASSASIN_LOAD_U32(0, end), d = ASSASIN_LOAD_U32(0, end);                                       \
             all                                                                                                        \
         }
+#endif
 
 int compute(void) {
     ASSASIN_IN(0);

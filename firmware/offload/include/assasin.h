@@ -56,7 +56,8 @@
  * to its label. `ASSASIN_ENDS_AT(S, P)`: whether stream S, of which no more than P bytes are consumed, ends at P; waits
  *   until that can be said.
  * - `ASSASIN_RING_LOG2`: log2 of a ring in bytes, which is how far back ASSASIN_PEEK_... can look.
- * - `ASSASIN_ANY_ALIGNMENT` is defined where misaligned words of a stream cost no more than aligned ones.
+ * - `ASSASIN_ANY_ALIGNMENT` is defined where misaligned words of a stream cost no more than aligned ones,
+ *   `ASSASIN_LITTLE_UNROLLING` where a loop should not have more than about a hundred loads and stores.
  *
  * **Stream numbers** are part of the instruction: they must be integer constants, 0..7. A number at or above the number
  * of streams S of the core is an illegal instruction and ends the piece with a trap.

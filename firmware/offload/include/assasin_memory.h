@@ -55,6 +55,9 @@ static inline uint32_t assasin_position(const struct assasin_stream_state *state
     (void)assasin_out##stream##_end8, (void)assasin_out##stream##_end16, (void)assasin_out##stream##_end32,            \
         (void)assasin_out##stream##_base
 
+/* Branches reach 4 KiB: the cold paths of much unrolled code are too far away for one instruction. */
+#define ASSASIN_LITTLE_UNROLLING 1
+
 #define ASSASIN_RETURN(value) return (value)
 
 #define ASSASIN_FLUSH(stream)                                                                                          \
@@ -76,15 +79,16 @@ ASSASIN_FLUSH(6)
 ASSASIN_FLUSH(7)
 #undef ASSASIN_FLUSH
 
-/* The runtime's functions take their operands and return the new cursor and the window's end in a0 and a1; apart from
+/* The runtime's functions take their operands and return the new cursor and its limit in a0 and a1; apart from
  * these they change only what is listed here (the Makefile compiles them so). */
 #define ASSASIN_RUNTIME_CLOBBERS "ra", "t0", "t1", "t2", "a3", "a4", "a5", "memory"
 
-#define ASSASIN_WINDOW(name, cursor, end)                                                                              \
+/* `limit` is for the width that was asked for. The wider limits stay 0: the runtime finds out when it is asked. */
+#define ASSASIN_WINDOW(name, cursor, limit, width)                                                                     \
     name = (cursor);                                                                                                   \
-    name##_end8 = (end);                                                                                               \
-    name##_end16 = (cursor)&1 ? 0 : (end)-1;                                                                           \
-    name##_end32 = (cursor)&3 ? 0 : (end)-3
+    name##_end8 = (limit) + (width)-1;                                                                                 \
+    name##_end16 = (width) < 2 ? 0 : (limit) + (width)-2;                                                              \
+    name##_end32 = (width) < 4 ? 0 : (limit)
 
 /* Gets a window in which an element of `width` bytes can be loaded. */
 #define ASSASIN_REFILL(stream, width, label)                                                                           \
@@ -97,7 +101,7 @@ ASSASIN_FLUSH(7)
                          : "a2", ASSASIN_RUNTIME_CLOBBERS);                                                            \
         if (!assasin_a1)                                                                                               \
             goto label;                                                                                                \
-        ASSASIN_WINDOW(assasin_in##stream, assasin_a0, assasin_a1);                                                    \
+        ASSASIN_WINDOW(assasin_in##stream, assasin_a0, assasin_a1, width);                                             \
     }
 
 #define ASSASIN_MEMORY_LOAD(stream, type, limit, label)                                                                \
@@ -125,7 +129,7 @@ ASSASIN_FLUSH(7)
                              : "+r"(assasin_a0), "+r"(assasin_a1), "+r"(assasin_a2)                                    \
                              :                                                                                         \
                              : ASSASIN_RUNTIME_CLOBBERS);                                                              \
-            ASSASIN_WINDOW(assasin_out##stream, assasin_a0, assasin_a1);                                               \
+            ASSASIN_WINDOW(assasin_out##stream, assasin_a0, assasin_a1, sizeof(type));                                 \
         } else {                                                                                                       \
             *(type *)assasin_out##stream = (type)assasin_stored;                                                       \
             assasin_out##stream += sizeof(type);                                                                       \

@@ -7,10 +7,10 @@
  * to that. There is one for each stream because a CSR's number is part of its instruction. */
 #include <assasin.h>
 
-/** New cursor and end of the window, in a0 and a1. */
+/** New cursor, and the limit below which it allows accesses of the width asked for, in a0 and a1. */
 struct window {
     uintptr_t cursor;
-    uintptr_t end;
+    uintptr_t limit;
 };
 
 struct assasin_stream_state assasin_in_state[SCOMP_MAX_STREAMS], assasin_out_state[SCOMP_MAX_STREAMS];
@@ -49,7 +49,7 @@ INLINE int take(const unsigned stream, struct assasin_stream_state *state, uint3
     return more != 0;
 }
 
-/* A window whose first `width` bytes can be loaded at the cursor; end 0: fewer are left in the stream. */
+/* A window whose first `width` bytes can be loaded at the cursor; limit 0: fewer are left in the stream. */
 INLINE struct window refill(const unsigned stream, uintptr_t cursor, uint32_t width) {
     struct assasin_stream_state *state = &assasin_in_state[stream];
     uint32_t ring = 1u << assasin_ring_log2();
@@ -61,7 +61,7 @@ INLINE struct window refill(const unsigned stream, uintptr_t cursor, uint32_t wi
     if (state->granted - position >= width && !(position & (width - 1))) {
         state->position = position;
         state->start = base + (position & (ring - 1));
-        return (struct window){state->start, state->start + (state->granted - position)};
+        return (struct window){state->start, state->start + (state->granted - position) - (width - 1)};
     }
     /* Byte by byte; at the stream's end nothing has changed for the narrower loads that may follow. */
     uint32_t element = 0;
@@ -73,7 +73,7 @@ INLINE struct window refill(const unsigned stream, uintptr_t cursor, uint32_t wi
     state->element = element;
     state->position = position;
     state->start = (uintptr_t)&state->element;
-    return (struct window){state->start, state->start + width};
+    return (struct window){state->start, state->start + 1};
 }
 
 /* Stores the low `width` bytes of `value` at the cursor, waiting for room; then a window, possibly empty. */
@@ -93,7 +93,10 @@ INLINE struct window append(const unsigned stream, uintptr_t cursor, uint32_t va
     }
     state->position = position;
     state->start = base + (position & (ring - 1));
-    return (struct window){state->start, state->start + (state->granted - position)};
+    /* Where the next element would be misaligned: none but bytes without asking. */
+    if (position & (width - 1))
+        return (struct window){state->start, 0};
+    return (struct window){state->start, state->start + (state->granted - position) - (width - 1)};
 }
 
 #define STREAM(n)                                                                                                      \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-The analytic functions of the ASSASIN paper's Table I, a call each: firmware/offload/include/analytics.h and tbl.h have their limits.
+The analytic functions of the ASSASIN paper's Table I, a call each; firmware/offload/include/analytics.h and tbl.h have their
+limits.
 
 Sources, pieces and errors are those of assasin.functions. Values are 32-bit little-endian integers.
 """
@@ -93,7 +94,7 @@ def linear_regression(drive: Drive, source: Source, columns: int, pieces: int = 
     products = np.zeros((columns + 1, columns + 1))
     products[np.triu_indices(columns + 1)] = sums
     products += np.triu(products, 1).T
-    return np.linalg.solve(products[:-1, :-1], products[:-1, -1])
+    return np.linalg.solve(products[:-1, :-1], products[:-1, -1]).astype(np.float64)
 
 
 def pagerank_step(drive: Drive, edges: Source, gives: npt.NDArray[np.uint32], pieces: int = 0) -> npt.NDArray[np.uint32]:
@@ -102,7 +103,10 @@ def pagerank_step(drive: Drive, edges: Source, gives: npt.NDArray[np.uint32], pi
     state = Input.of(gives.astype("<u4").tobytes())
     args = struct.pack("<I", len(gives))
     done = execute(drive, "pagerank", [[s, state] for s in streams], [[None] for _ in streams], args, EXITS)
-    return np.sum([np.frombuffer(p.outputs[0], "<u4") for p in done], 0, dtype=np.uint32)
+    out = np.zeros(len(gives), np.uint32)
+    for p in done:
+        out += np.frombuffer(p.outputs[0], "<u4")
+    return out
 
 
 # ---- neural network ----

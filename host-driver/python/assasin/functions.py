@@ -253,8 +253,8 @@ class Deduplicated:
 
 def dedup(drive: Drive, source: Source, pieces: int = 0) -> Deduplicated:
     """
-    Finds equal blocks of 4 KiB by their MurmurHash3_x86_128. Cores look for equal blocks in their piece (2,048 different ones), the host
-    in what they found.
+    Finds equal blocks of 4 KiB by their MurmurHash3_x86_128. Cores look for equal blocks in their piece (2,048 different ones),
+    the host in what they found.
     """
     streams = pieces_of(drive, source, DEDUP_BLOCK, pieces)
     done = execute(drive, "dedup", [[s] for s in streams], [[None, None] for _ in streams], exits={1: "bad arguments"})

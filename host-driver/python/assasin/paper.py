@@ -19,11 +19,13 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from assasin import offloads, perf, terminal
+from assasin import offloads, perf, terminal, tpch_scans
 from assasin import paper_workloads as workloads
+from assasin.analytics import text_pieces
 from assasin.bench import random_data
 from assasin.board import Board
 from assasin.drive import Drive
+from assasin.functions import Table
 from assasin.job import Extent, Input, Job, Piece
 from assasin.offloads import OffloadError
 from assasin.paper_stated import stated
@@ -182,6 +184,34 @@ def functions(m: Machine, figures: Sequence[str]) -> Iterator[Row]:
             yield _row("dram", m.config, w.name, "dram_bytes_per_flash_byte", got.window.dram_per_flash, "B/B")
 
 
+def pipelines(m: Machine) -> Iterator[Row]:
+    """Figure 14: Parse-Select-Filter over the largest table of every query of TPC-H, with its predicate."""
+    texts = workloads.TpchText(24 * 1024 if m.quick else 256 * 1024)
+    written: dict[str, Table] = {}
+    for query in workloads.QUICK_QUERIES if m.quick else tpch_scans.QUERIES:
+        scan = workloads.largest_scan(query)
+        m.say(f"{m.config}: PSF of query {query}")
+        if scan.table not in written:
+            text = texts.text(scan.table)
+            pages = m.write(text + bytes(-len(text) % m.page))
+            written[scan.table] = Table([Extent(pages.lba, len(pages))], len(text))
+        table = written[scan.table]
+        inputs, own = text_pieces(m.drive, table)
+        args = tpch_scans.encode(scan, own)
+        with m.drive.function(offloads.load(m.drive, "psf")) as slot:
+            before = m.drive.perf()
+            pieces = offloads.check("psf", m.drive.run_job(Job(slot, [[i] for i in inputs], args=args)))
+            window = perf.window(before, m.drive.perf())
+        if not texts.correct(scan, pieces):
+            raise OffloadError(f"PSF of query {query} on {m.config} returned wrong rows")
+        name = f"Q{query} {scan.table}"
+        # The overlap between pieces is read twice but counts once.
+        rate = perf.stream_rate(pieces) * table.bytes / sum(p.report.bytes_in for p in pieces)
+        yield _row("fig14", m.config, name, "bytes_per_cycle", rate, "B/cycle")
+        yield _row("fig14", m.config, name, "share_memory", perf.decompose(pieces).memory, "1")
+        yield _row("fig14", m.config, name, "dram_bytes_per_flash_byte", window.dram_per_flash, "B/B")
+
+
 def scaling(m: Machine) -> Iterator[Row]:
     """Figures 16, 17 and 18: scan on 1 core to all of them, and what each channel carried for all of them."""
     cores, got = 1, None
@@ -192,7 +222,7 @@ def scaling(m: Machine) -> Iterator[Row]:
         utilisation = 1 - got.cycles.input - got.cycles.output
         yield _row("fig17", m.config, name, "utilisation", utilisation, "1")
         # What `cores` cores would do at most if their input were always there, and what the channels can give them.
-        ideal = min(1.0, got.window.bus_limit / (got.rate / utilisation))
+        ideal = min(1.0, got.window.bus_limit / (cores * perf.unstalled_rate(got.pieces)))
         yield _row("fig17", m.config, name, "normalised_utilisation", utilisation / ideal, "1")
         cores *= 2
     assert got is not None
@@ -347,6 +377,8 @@ def measure_config(m: Machine, figures: Sequence[str]) -> list[Row]:
         rows += filter_cycles(m)
     if {"fig13", "dram"} & set(figures):
         rows += functions(m, figures)
+    if "fig14" in figures:
+        rows += pipelines(m)
     if {"fig16", "fig17", "fig18"} & set(figures):
         rows += [r for r in scaling(m) if r.figure in figures]
     if "fig19" in figures:

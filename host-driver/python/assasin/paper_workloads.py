@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import struct
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from assasin import bench, offloads
+from assasin import bench, offloads, tpch, tpch_scans
 from assasin.drive import Piece
+from assasin.tpch_scans import Scan
 
 Streams = Sequence[bytes]
 """The input streams of one piece."""
@@ -71,6 +74,21 @@ def _raid6_correct(inputs: Sequence[Streams], pieces: list[Piece]) -> bool:
     )
 
 
+def _sum_correct(inputs: Sequence[Streams], pieces: list[Piece]) -> bool:
+    values = np.frombuffer(_single(inputs), "<u4")
+    found = np.frombuffer(_joined(pieces), "<u4").reshape(-1, 2).sum(0, dtype=np.uint64)
+    return int(found[0]) == len(values) and (int(found[1]) - int(values.sum(dtype=np.uint64))) % 2**32 == 0
+
+
+AES_KEY = bytes(range(16))
+
+
+def _aes_correct(inputs: Sequence[Streams], pieces: list[Piece]) -> bool:
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    return _joined(pieces) == Cipher(algorithms.AES(AES_KEY), modes.ECB()).encryptor().update(_single(inputs))
+
+
 def _filter_shape(data: bytes) -> bytes:
     """Lineitem tuples of which about 2 % satisfy Q6's predicate."""
     rows = np.frombuffer(data, "<u4").reshape(-1, 8).copy()
@@ -82,13 +100,8 @@ def _filter_shape(data: bytes) -> bytes:
 
 KIB, MIB = 1 << 10, 1 << 20
 
-STAT = Workload(
-    "stat",
-    "stat",
-    4 * MIB,
-    256 * KIB,
-    lambda inputs, pieces: offloads.stat_result(pieces) == offloads.expected_stat(_single(inputs)),
-)
+STAT = Workload("stat", "sum", 4 * MIB, 256 * KIB, _sum_correct)
+"""The paper's Stat sums a column."""
 SCAN = Workload(
     "scan",
     "scan",
@@ -109,9 +122,60 @@ RAID4 = Workload("raid4", "raid4", 4 * MIB, 256 * KIB, _raid4_correct, streams_i
 RAID6 = Workload(
     "raid6", "raid6", 2 * MIB, 128 * KIB, _raid6_correct, streams_in=4, streams_out=2, args=struct.pack("<II", 4, 3 << 4)
 )
+AES = Workload("aes", "aes", 512 * KIB, 32 * KIB, _aes_correct, args=struct.pack("<II", 0, 0) + AES_KEY + bytes(16))
 
-FUNCTIONS = (STAT, RAID4, RAID6)
+FUNCTIONS = (STAT, RAID4, RAID6, AES)
 """The standalone functions of Figure 13, the least compute-intensive first."""
 
-SKEWED = ((STAT, 512 * KIB), (RAID6, 256 * KIB))
+SKEWED = ((STAT, 512 * KIB), (RAID6, 256 * KIB), (AES, 64 * KIB))
 """The functions of Figure 19 and how much of the input they work on at every skew."""
+
+TABLES_BY_SIZE = ("lineitem", "orders", "partsupp", "customer", "part", "supplier", "nation", "region")
+"""Bytes of `.tbl` text, most first."""
+
+QUICK_QUERIES = (6, 13)
+"""A cheap and a dear scan, for tests."""
+
+SCALE_FACTOR = 0.01
+
+
+class TpchText:
+    """The first rows of TPC-H's tables as `.tbl` text, and DuckDB's answer to a scan of these rows."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.db = tpch.Lineitem(SCALE_FACTOR).db
+        self._texts: dict[str, bytes] = {}
+
+    def text(self, table: str) -> bytes:
+        """Whole rows of a table, at most `limit` bytes."""
+        if table not in self._texts:
+            with tempfile.NamedTemporaryFile(suffix=".tbl") as f:
+                columns = f"SELECT *, NULL FROM {table} ORDER BY rowid"
+                self.db.execute(f"COPY ({columns}) TO '{f.name}' (DELIMITER '|', HEADER false, QUOTE '', ESCAPE '')")
+                text = Path(f.name).read_bytes()[: self.limit]
+            self._texts[table] = text[: text.rindex(b"\n") + 1]
+        return self._texts[table]
+
+    def correct(self, scan: Scan, pieces: Sequence[Piece]) -> bool:
+        """Whether the pieces' output is what DuckDB finds."""
+        rows = self.text(scan.table).count(b"\n")
+        sql = f"SELECT {', '.join(scan.columns)} FROM {scan.table} WHERE rowid < {rows} AND ({scan.where.sql()}) ORDER BY rowid"
+        expected = self.db.execute(sql).fetchnumpy()
+        got = tpch_scans.decode(_joined(pieces), scan)
+        return all(np.array_equal(got[name], self._as_stored(name, expected[name])) for name in scan.columns)
+
+    @staticmethod
+    def _as_stored(name: str, values: npt.NDArray) -> npt.NDArray:
+        values = np.ma.getdata(values)
+        kind = tpch_scans.COLUMNS[name].kind
+        if kind == tpch_scans.DECIMAL:
+            return np.rint(values.astype(np.float64) * 100).astype("<i4")
+        if kind == tpch_scans.DATE:
+            return values.astype("datetime64[D]")
+        return values.astype(object if kind == tpch_scans.STRING else "<i4")
+
+
+def largest_scan(query: int) -> Scan:
+    """The scan of a query that reads most."""
+    return min(tpch_scans.QUERIES[query], key=lambda scan: TABLES_BY_SIZE.index(scan.table))

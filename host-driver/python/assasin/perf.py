@@ -173,6 +173,12 @@ def decompose(pieces: Sequence[Piece]) -> Cycles:
     return Cycles((running - memory - wait_in - wait_out) / running, memory / running, wait_in / running, wait_out / running)
 
 
+def unstalled_rate(pieces: Sequence[Piece]) -> float:
+    """Input bytes a cycle of one core whose streams never kept it waiting."""
+    busy = sum(p.report.cycles - p.report.wait_in - p.report.wait_out for p in pieces)
+    return sum(p.report.bytes_in for p in pieces) / busy if busy > 0 else 0.0
+
+
 def stream_rate(pieces: Sequence[Piece]) -> float:
     """Input bytes a cycle from the job's first page to the stop of its last core: without the first array read."""
     reports = [p.report for p in pieces if p.report.pages]

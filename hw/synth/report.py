@@ -43,7 +43,10 @@ def main() -> int:
     """Print the table; 2 if a module named is not there."""
     path, top, *names = sys.argv[1:]
     with open(path, encoding="utf-8") as file:
-        stat = json.load(file)["modules"]
+        text = file.read()
+    # Behind this object some versions of yosys write a tree that is no JSON.
+    start = text.index("{", text.index('"modules"'))
+    stat, _ = json.JSONDecoder().raw_decode(text, start)
     modules = {name.lstrip("\\"): Counter(module["num_cells_by_type"]) for name, module in stat.items()}
     wanted = names or [top] + [name for name in ("StreamCore", "Core") if name in modules and name != top]
     missing = [name for name in wanted if name not in modules]

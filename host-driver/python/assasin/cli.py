@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import select
@@ -22,6 +23,8 @@ from assasin import offloads, perf, terminal
 from assasin import paper as paper_bench
 from assasin.board import DEFAULT_CONFIG, PROFILES, Board, BoardError
 from assasin.drive import Drive, DriveError, Extent, Input, Piece, split
+from assasin.functions import Table, pieces_of
+from assasin.job import Job
 from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
 from assasin.tree import ROOT
@@ -301,20 +304,69 @@ def read(lba: int, length: int, file: Path, name: str, as_json: bool) -> None:
         terminal.out.print(f"{len(data):,} bytes from block {lba} on in {file}")
 
 
+@dataclasses.dataclass(frozen=True)
+class StreamOption:
+    """An input stream as it is named on the command line: blocks, or a file of the host's."""
+
+    table: Table | None
+    path: Path | None
+
+    def source(self) -> Table | bytes:
+        """The stream."""
+        if self.table is not None:
+            return self.table
+        assert self.path is not None
+        return self.path.read_bytes()
+
+
+class StreamType(click.ParamType):
+    """LBA:BYTES or a file."""
+
+    name = "lba:bytes|file"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> StreamOption:
+        """See click.ParamType."""
+        if isinstance(value, StreamOption):
+            return value
+        text = str(value)
+        match = re.fullmatch(r"(\d+|0x[0-9a-fA-F]+):(.+)", text)
+        if match and not Path(text).exists():
+            length = Size().convert(match[2], param, ctx)
+            return StreamOption(Table([Extent(int(match[1], 0), -(-length // 4096))], length), None)
+        if not Path(text).is_file():
+            self.fail(f"'{text}' is neither LBA:BYTES, for example 128:1M, nor a file", param, ctx)
+        return StreamOption(None, Path(text))
+
+
 def _inputs(
-    drive: Drive, extents: tuple[Extent, ...], lba: int | None, length: int | None, record: int, pieces: int
-) -> list[Input]:
+    drive: Drive,
+    streams: tuple[StreamOption, ...],
+    extents: tuple[Extent, ...],
+    lba: int | None,
+    length: int | None,
+    record: int,
+    pieces: int,
+) -> list[list[Input]]:
+    """The input streams of every piece."""
     block = drive.info.block_bytes
-    if lba is not None and length is not None and not extents:
+    if streams and lba is None and length is None and not extents:
+        cut = [pieces_of(drive, s.source(), record, pieces) for s in streams]
+        if len({len(c) for c in cut}) > 1:
+            raise click.UsageError("streams of different lengths make different numbers of pieces: add --pieces 1")
+        return [list(piece) for piece in zip(*cut, strict=True)]
+    if lba is not None and length is not None and not extents and not streams:
         extents = (Extent(lba, -(-length // block)),)
-    elif extents and lba is None:
+    elif extents and lba is None and not streams:
         length = length if length is not None else sum(e.count for e in extents) * block
     else:
-        raise click.UsageError("say what to run on: --lba LBA --bytes BYTES, or --extent LBA:COUNT once or more")
+        raise click.UsageError(
+            "say what to run on: --lba LBA --bytes BYTES, or --extent LBA:COUNT once or more, "
+            "or --stream LBA:BYTES (or --stream FILE) once or more"
+        )
     assert length is not None
     if length == 0:
         raise click.UsageError("--bytes 0: there is nothing to run on")
-    return split(extents, length, record, block, pieces)
+    return [[i] for i in split(extents, length, record, block, pieces)]
 
 
 @cli.command()
@@ -322,11 +374,21 @@ def _inputs(
 @click.option("--lba", type=LBA, help="First block of the input.")
 @click.option("--bytes", "length", type=Size(), help="Length of the input.")
 @click.option("--extent", "extents", type=ExtentType(), multiple=True, help="Blocks of the input; may be given many times.")
+@click.option(
+    "--stream", "streams", type=StreamType(), multiple=True, help="An input stream, blocks or a file; once for every stream."
+)
 @click.option("--pieces", type=click.IntRange(1, 1024), help="Pieces to divide the input into; default one a core.")
 @click.option("--cores", type=click.IntRange(min=0), default=0, help="Cores to use at once; 0 = all.")
 @click.option("--record", type=click.IntRange(min=1), help="Bytes that must not be cut between pieces.")
 @click.option("--args", type=Hex(), default=b"", help="Arguments as hexadecimal bytes.")
+@click.option("--args-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A file with the arguments' bytes.")
 @click.option("--outputs", type=click.IntRange(0, 8), default=1, show_default=True, help="Output streams of a piece.")
+@click.option(
+    "--to",
+    type=ExtentType(),
+    multiple=True,
+    help="Blocks that the output is written under, once for every output stream; needs one piece.",
+)
 @click.option("--watchdog", type=click.IntRange(min=0), default=0, help="Limit of a piece in 1,000 cycles; 0 = the drive's.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File for the output; stream N > 0 goes to FILE.N.")
 @common
@@ -335,26 +397,39 @@ def run(
     lba: int | None,
     length: int | None,
     extents: tuple[Extent, ...],
+    streams: tuple[StreamOption, ...],
     pieces: int | None,
     cores: int,
     record: int | None,
     args: bytes,
+    args_file: Path | None,
     outputs: int,
+    to: tuple[Extent, ...],
     watchdog: int,
     out: Path | None,
     name: str,
     as_json: bool,
 ) -> None:
-    """Run FUNCTION, the name of an offload (scan, stat, filter, ...) or an ELF file, over blocks of the drive."""
+    """
+    Run FUNCTION, the name of an offload (scan, stat, filter, aes, raid6, ...) or an ELF file, over blocks of the drive or files.
+
+    Arguments and outputs are the offload's own: firmware/offload/README.md. From Python there is a call for each function.
+    """
     record = record or offloads.RECORD_BYTES.get(Path(function).stem, 1)
+    args = args_file.read_bytes() if args_file is not None else args
     board, drive = open_drive(name)
     with drive:
         elf = offloads.load(drive, function)
-        inputs = _inputs(drive, extents, lba, length, record, pieces or cores or drive.info.cores)
-        with terminal.spinner(f"running {function} on {human_bytes(sum(i.bytes for i in inputs))}"), drive.function(elf) as slot:
-            done = drive.run(slot, [[i] for i in inputs], outputs, args, cores, watchdog)
+        wanted = 1 if to and pieces is None else pieces or cores or drive.info.cores
+        inputs = _inputs(drive, streams, extents, lba, length, record, wanted)
+        if to and len(inputs) != 1:
+            raise click.UsageError(f"--to writes the output of one piece, this job has {len(inputs)}: add --pieces 1")
+        job = Job(0, inputs, [[[e] for e in to]] if to else None, outputs, args, cores, watchdog)
+        total = sum(i.bytes for piece in inputs for i in piece)
+        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(elf):
+            done = drive.run_job(job)
     figures = perf.job_figures(done)
-    for s in range(outputs):
+    for s in range(job.streams_out):
         if out is not None:
             target = out if s == 0 else out.with_name(f"{out.name}.{s}")
             target.write_bytes(b"".join(p.outputs[s] for p in done))

@@ -250,7 +250,7 @@ def skew(m: Machine) -> Iterator[Row]:
         even = 0.0
         count = max(length // (8 if m.quick else 1) // m.page // w.streams_in // channels, 1) * channels
         pages = m.pages(w, count * w.streams_in * m.page * channels)
-        on_channel = _by_channel(m, w, pages)
+        on_channel = _by_channel(m, pages)
         for s in skews:
             counts = skewed_counts(s, count, channels)
             chosen = [[on_channel[c][i * counts[c] : (i + 1) * counts[c]] for c in range(channels)] for i in range(w.streams_in)]
@@ -268,12 +268,11 @@ def skew(m: Machine) -> Iterator[Row]:
             yield _row("fig19", m.config, name, "normalised_throughput", got.rate / even, "1")
 
 
-def _by_channel(m: Machine, w: Workload, pages: Pages) -> list[list[int]]:
+def _by_channel(m: Machine, pages: Pages) -> list[list[int]]:
     """The pages of each channel. The drive fills channel after channel in the order of writing; the first one is asked for."""
-    with m.drive.function(offloads.load(m.drive, "scan")) as slot:
-        before = m.drive.perf()
-        m.drive.run(slot, [[pages.input([0])]])
-        first = perf.window(before, m.drive.perf()).data_bytes
+    before = m.drive.perf()
+    m.drive.read(pages.lba, m.page)
+    first = perf.window(before, m.drive.perf()).data_bytes
     offset = max(range(len(first)), key=first.__getitem__)
     n = m.drive.info.channels
     return [list(range((c - offset) % n, len(pages), n)) for c in range(n)]

@@ -76,20 +76,34 @@ static __attribute__((noinline)) bool holds(const struct tbl_test *t) {
     }
 }
 
-/* Days from 1970-01-01 to day `d` of month `m` of year `y` (0..9999); INT32_MIN when there is no such day. */
-static inline int32_t days_of(uint32_t y, uint32_t m, uint32_t d) {
+/* Months that have been seen, by the last digit of the year and the digits of the month. */
+static struct month {
+    uint32_t year, rest; /* the text: digits 2 to 4 of the year and '-'; digit 1 and the month and '-' */
+    int32_t before;      /* days from 1970-01-01 to the day before the month */
+    uint32_t days;
+} months[512];
+
+/* Fills in the month of the date whose first character is `c`, then the words `a` and `b`. Returns false when it is
+ * none. */
+static __attribute__((noinline)) bool learn(struct month *month, uint32_t c, uint32_t a, uint32_t b) {
     static const uint16_t before[12] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
     static const uint8_t length[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    if (m - 1 > 11 || d - 1 >= (uint32_t)length[m - 1]) {
-        bool leap = y % 4 == 0 && (y % 100 || y % 400 == 0);
-        if (m != 2 || d != 29 || !leap)
-            return INT32_MIN;
-    }
-    uint32_t closed = y - (m <= 2), centuries = closed * 5243 >> 19; /* closed / 100, exact for 4 digits */
-    /* Year 0 is a leap year: January and February of it lie before its leap day. */
-    if (y == 0 && m <= 2)
-        return (int32_t)(before[m - 1] + d) - 719529;
-    return (int32_t)(365 * y + closed / 4 - centuries + centuries / 4 + before[m - 1] + d) - 719528;
+    const uint32_t digits[6] = {c - '0',         (a & 255) - '0',     (a >> 8 & 255) - '0', (a >> 16 & 255) - '0',
+                                (b & 255) - '0', (b >> 8 & 255) - '0'};
+    for (unsigned i = 0; i < 6; i++)
+        if (digits[i] > 9)
+            return false;
+    uint32_t y = digits[0] * 1000 + digits[1] * 100 + digits[2] * 10 + digits[3], m = digits[4] * 10 + digits[5] - 1;
+    if (a >> 24 != '-' || (b >> 16 & 255) != '-' || m > 11)
+        return false;
+    bool leap = y % 4 == 0 && (y % 100 || y % 400 == 0);
+    /* Leap years from year 0, which is one, to the one before y. */
+    uint32_t leaps = y ? (y - 1) / 4 - (y - 1) / 100 + (y - 1) / 400 + 1 : 0;
+    month->year = a;
+    month->rest = b << 8 | c;
+    month->before = (int32_t)(365 * y + leaps + before[m] + (leap && m > 1)) - 719529;
+    month->days = length[m] + (leap && m == 1);
+    return true;
 }
 
 #define UNLIKELY(condition) __builtin_expect_with_probability(condition, 0, 1.0)
@@ -114,24 +128,29 @@ static inline int32_t days_of(uint32_t y, uint32_t m, uint32_t d) {
 #define BY_WORDS 1
 #endif
 
-/* Adds the separators among four characters to `found`, by lanes: 4 more than '|' sets a byte's highest bit. */
-#define COUNT_WORD                                                                                                     \
+/* Adds the separators among the characters of a word to `found`, by lanes: 4 more than '|' sets a byte's highest bit.
+ */
+#define COUNT(w) found += ((w + 0x04040404) & 0x80808080) >> 7;
+#define COUNT2                                                                                                         \
     {                                                                                                                  \
-        uint32_t w = LOAD32();                                                                                         \
-        found += ((w + 0x04040404) & 0x80808080) >> 7;                                                                 \
+        uint32_t w0 = LOAD32(), w1 = LOAD32();                                                                         \
+        COUNT(w0) COUNT(w1)                                                                                            \
     }
+#define COUNT4                                                                                                         \
+    {                                                                                                                  \
+        uint32_t w0 = LOAD32(), w1 = LOAD32(), w2 = LOAD32(), w3 = LOAD32();                                           \
+        COUNT(w0) COUNT(w1) COUNT(w2) COUNT(w3)                                                                        \
+    }
+/* The multiplication lies between the load and the use of what it gives. */
 #define DIGIT(done)                                                                                                    \
     {                                                                                                                  \
         c = NEXT();                                                                                                    \
-        uint32_t more = v * ten, t = c - '0';                                                                          \
-        if (t > 9)                                                                                                     \
+        uint32_t more = v * ten;                                                                                       \
+        ASSASIN_KEEP(more);                                                                                            \
+        uint32_t t = c - '0';                                                                                          \
+        if (UNLIKELY(t > 9))                                                                                           \
             goto done;                                                                                                 \
         v = more + t;                                                                                                  \
-    }
-#define FAIL(reason)                                                                                                   \
-    {                                                                                                                  \
-        why = reason;                                                                                                  \
-        goto fail;                                                                                                     \
     }
 #define GO goto * s->code
 #define NEXT_STEP                                                                                                      \
@@ -139,12 +158,13 @@ static inline int32_t days_of(uint32_t y, uint32_t m, uint32_t d) {
         s++;                                                                                                           \
         GO;                                                                                                            \
     }
-#define REJECT                                                                                                         \
-    {                                                                                                                  \
-        s = s->reject;                                                                                                 \
-        GO;                                                                                                            \
-    }
 
+/* Code stays in the order in which it is written, and equal ends of different steps stay apart: forward branches that
+ * are rarely taken and backward branches that often are cost the least. Not for memory back ends, whose calls of the
+ * runtime the compiler must move out of the way. */
+#if BY_WORDS
+__attribute__((optimize("no-reorder-blocks", "no-crossjumping")))
+#endif
 int compute(void) {
     ASSASIN_IN(0);
     TBL_OUTPUTS
@@ -242,26 +262,32 @@ skip : {
         uint32_t found = 0;
         n -= c == '|';
         for (; words >= 4; words -= 4) {
-            COUNT_WORD COUNT_WORD COUNT_WORD COUNT_WORD
+            COUNT4
         }
         if (words & 2) {
-            COUNT_WORD COUNT_WORD
+            COUNT2
         }
         n -= found * 0x01010101 >> 24;
         if ((int32_t)n < 1)
-            FAIL(TBL_BAD_ROW)
+            goto bad_row;
         c = NEXT();
     }
-    for (;;) {
-        uint32_t d = NEXT();
-        if (UNLIKELY(c == '|') && !--n) {
-            c = d;
-            break;
-        }
-        c = NEXT();
-        if (UNLIKELY(d == '|') && !--n)
-            break;
-    }
+    uint32_t d;
+skip_even:
+    d = NEXT();
+    if (UNLIKELY(c == '|'))
+        goto skip_separator;
+skip_odd:
+    c = NEXT();
+    if (d != '|')
+        goto skip_even;
+    if (--n)
+        goto skip_even;
+    NEXT_STEP
+skip_separator:
+    if (--n)
+        goto skip_odd;
+    c = d;
     NEXT_STEP
 }
 
@@ -273,7 +299,7 @@ skip_dates : {
         uint32_t last = LOAD16();
         c = NEXT();
         if (last >> 8 != '|')
-            FAIL(TBL_BAD_ROW)
+            goto bad_row;
     } while (--n);
     NEXT_STEP
 }
@@ -287,7 +313,7 @@ integer : {
     }
     v = c - '0';
     if (v > 9)
-        FAIL(TBL_BAD_VALUE)
+        goto bad_value;
     DIGIT(integer_done)
     DIGIT(integer_done)
     DIGIT(integer_done)
@@ -300,13 +326,13 @@ integer : {
     uint32_t t = c - '0';
     if (t <= 9) {
         if (v > INT32_MAX / 10 || (v == INT32_MAX / 10 && t > INT32_MAX % 10))
-            FAIL(TBL_BAD_VALUE)
+            goto bad_value;
         v = v * 10 + t;
         c = NEXT();
     }
 integer_done:
     if (c != '|')
-        FAIL(TBL_BAD_VALUE)
+        goto bad_value;
     v = (v ^ sign) - sign;
     c = NEXT();
     goto number;
@@ -320,7 +346,7 @@ decimal : {
     }
     v = c - '0';
     if (v > 9)
-        FAIL(TBL_BAD_VALUE)
+        goto bad_value;
     DIGIT(decimal_done)
     DIGIT(decimal_done)
     DIGIT(decimal_done)
@@ -329,14 +355,14 @@ decimal : {
     DIGIT(decimal_done)
     DIGIT(decimal_done)
     if (v > INT32_MAX / 100 - 1)
-        FAIL(TBL_BAD_VALUE)
+        goto bad_value;
     c = NEXT();
 decimal_done:
     if (c == '.') {
         c = NEXT();
         uint32_t t = c - '0';
         if (t > 9)
-            FAIL(TBL_BAD_VALUE)
+            goto bad_value;
         v = v * ten + t;
         c = NEXT();
         t = c - '0';
@@ -349,32 +375,36 @@ decimal_done:
         v *= 100;
     }
     if (c != '|')
-        FAIL(TBL_BAD_VALUE)
+        goto bad_value;
     v = (v ^ sign) - sign;
     c = NEXT();
 }
 number:
-    if (v - s->low > s->width)
-        REJECT
+    if (UNLIKELY(v - s->low > s->width))
+        goto reject;
     *s->slot = v;
-    if (s->test && !holds(s->test))
-        REJECT
+    if (UNLIKELY(s->test != NULL))
+        goto test;
     NEXT_STEP
+test:
+    if (holds(s->test))
+        NEXT_STEP
+reject:
+    s = s->reject;
+    GO;
 
 date : {
     uint32_t a = LOAD32(), b = LOAD32(), e = LOAD16(); /* "YYY-", "MM-D", "D|" behind the first digit in c */
-    /* High nibbles of digits are 3, and stay so when 6 is added; what is not a digit must be as it is. */
-    uint32_t wrong = ((a ^ 0x2D303030) | ((a + 0x00060606) ^ 0x2D303030)) & 0xFFF0F0F0;
-    wrong |= ((b ^ 0x302D3030) | ((b + 0x06000606) ^ 0x302D3030)) & 0xF0FFF0F0;
-    wrong |= ((e ^ 0x7C30) | ((e + 0x0006) ^ 0x7C30)) & 0xFFF0;
-    v = c - '0';
-    if (wrong || v > 9)
-        FAIL(TBL_BAD_VALUE)
-    v = v * 1000 + (a & 15) * 100 + (a >> 8 & 15) * 10 + (a >> 16 & 15);
-    v = (uint32_t)days_of(v, (b & 15) * 10 + (b >> 8 & 15), (b >> 24 & 15) * 10 + (e & 15));
-    if (v == (uint32_t)INT32_MIN)
-        FAIL(TBL_BAD_VALUE)
+    struct month *month = months + ((a >> 16 & 15) << 5 | (b & 1) << 4 | (b >> 8 & 15));
+    uint32_t rest = b << 8 | c, day = (b >> 24) - '0', units = (e & 255) - '0';
     c = NEXT();
+    if (UNLIKELY(month->year != a || month->rest != rest) && !learn(month, rest & 255, a, b))
+        goto bad_value;
+    day = day * 10 + units;
+    /* Up to the month's days, so the tens are a digit when the units are. */
+    if (UNLIKELY(e >> 8 != '|') || UNLIKELY(units > 9) || UNLIKELY(day - 1 >= month->days))
+        goto bad_value;
+    v = (uint32_t)month->before + day;
     goto number;
 }
 
@@ -396,29 +426,29 @@ string : {
         p[1] = (uint8_t)d;
         p += 2;
         if (UNLIKELY(p > text + TBL_MAX_TEXT))
-            FAIL(TBL_LONG_TEXT)
+            goto long_text;
     }
     uint32_t length = (uint32_t)(p - text);
     if (UNLIKELY(length > TBL_MAX_TEXT))
-        FAIL(TBL_LONG_TEXT)
+        goto long_text;
     *s->slot = length;
     if (!s->text) {
         p[0] = p[1] = p[2] = 0;
         heap += (length + 3) / 4;
     }
-    if (s->test && !holds(s->test))
-        REJECT
+    if (s->test)
+        goto test;
     NEXT_STEP
 }
 
 rejected:
     if (c != '\n')
-        FAIL(TBL_BAD_ROW)
+        goto bad_row;
     goto next_row;
 
 qualified:
     if (c != '\n')
-        FAIL(TBL_BAD_ROW)
+        goto bad_row;
     TBL_EMIT
     goto next_row;
 
@@ -426,6 +456,15 @@ end:
     if (start == UINT32_MAX || ASSASIN_IN_HEAD(0) == start)
         ASSASIN_RETURN(0);
     why = TBL_TRUNCATED;
+    goto fail;
+bad_value:
+    why = TBL_BAD_VALUE;
+    goto fail;
+bad_row:
+    why = TBL_BAD_ROW;
+    goto fail;
+long_text:
+    why = TBL_LONG_TEXT;
 fail:
     ASSASIN_RETURN((int)(why | (start & ~7u)));
 }

@@ -362,7 +362,7 @@ def test_parse_refuses_more_columns_than_streams() -> None:
     assert run("parse", [ROW], encode(KEYS), outputs=2)[0] == 1
 
 
-CYCLES_PER_BYTE = {1: 6.5, 6: 3.0}
+CYCLES_PER_BYTE = {1: 6.0, 6: 3.7}
 
 
 @pytest.mark.parametrize(("query", "limit"), CYCLES_PER_BYTE.items())

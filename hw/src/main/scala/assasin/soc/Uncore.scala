@@ -3,7 +3,7 @@ package assasin.soc
 import assasin.SocParams
 import assasin.bus.{Axi4Params, AxiLiteSlave}
 import assasin.contract.{AddressMap, CoreState}
-import assasin.mem.{AxiSlave, DramArbiter, FirmwareBus, Tcm}
+import assasin.mem.{AxiSlave, DramArbiter, FirmwareBus, Tcm, TileGuard}
 import assasin.nvme.{HostDma, NvmeFrontEnd}
 import assasin.xbar.{Crossbar, DramReader, DramWriter}
 import chisel3._
@@ -118,11 +118,11 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   arbiter.io.write(1) <> writer.io.dram
   arbiter.io.write(2) <> bus.io.dramWrite
   for ((tile, i) <- tiles.zipWithIndex) {
-    arbiter.io.read(3 + i).ar <> tile.ar
-    tile.r <> arbiter.io.read(3 + i).r
-    arbiter.io.write(3 + i).aw <> tile.aw
-    arbiter.io.write(3 + i).w <> tile.w
-    tile.b <> arbiter.io.write(3 + i).b
+    val guard = Module(new TileGuard(axi))
+    guard.io.tile <> tile
+    guard.io.hold := hold
+    arbiter.io.read(3 + i) <> guard.io.read
+    arbiter.io.write(3 + i) <> guard.io.write
   }
   io.board.dram <> arbiter.io.dram
 

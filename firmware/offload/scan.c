@@ -12,21 +12,15 @@
 #define BLOCK                                                                                                          \
     checksum += ASSASIN_LOAD_U8(0, end);                                                                               \
     SKIP63
-#ifdef ASSASIN_LITTLE_UNROLLING
-#define BLOCKS BLOCK
-#else
-#define BLOCKS BLOCK BLOCK BLOCK BLOCK BLOCK BLOCK BLOCK BLOCK
-#endif
+#define BLOCKS4 BLOCK BLOCK BLOCK BLOCK
 
 int compute(void) {
-    ASSASIN_IN(0);
-    ASSASIN_OUT(0);
     uint32_t checksum = 0;
     for (;;) {
-        BLOCKS
+        BLOCKS4 BLOCKS4
     }
 end:
     ASSASIN_STORE_U32(0, ASSASIN_IN_HEAD(0));
     ASSASIN_STORE_U32(0, checksum);
-    ASSASIN_RETURN(0);
+    return 0;
 }

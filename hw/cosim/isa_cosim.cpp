@@ -15,14 +15,12 @@ namespace {
 // Returns the instructions compared, 0 on a mismatch.
 uint64_t run_program(uint64_t seed, const std::string &folder) {
     std::mt19937_64 rng(seed);
-    ProgramOptions options;
-    options.extensions = true;
-    const Program program = random_program(rng, options);
+    const Program program = random_program(rng, ProgramOptions{});
     if (program.words.size() * 4 > kImemBytes) {
         std::printf("seed %" PRIu64 ": program of %zu words does not fit\n", seed, program.words.size());
         return 0;
     }
-    Spike spike(folder, program.words, kExtendedIsa);
+    Spike spike(folder, program.words);
     Bench bench(seed);
     const std::vector<uint8_t> zeros(kSpadBytes);
     bench.load(ASSASIN_XB_SPAD_BASE, zeros.data(), zeros.size());

@@ -75,9 +75,6 @@ class Board : private BarTarget {
     void sleep();
     void wait(int milliseconds);
     void serve();
-
-    /// Somebody waits at a socket.
-    bool called();
     void trace();
 
     const BoardOptions options_;

@@ -84,9 +84,6 @@ enum Kernel : uint32_t {
     kSlow,   /**< kCount at 1/16 of the speed */
     kStop,   /**< exits with 0 after 5,000 bytes */
     kSkew,   /**< reads stream 0 to its end, then stream 1, ... */
-    kWeave,  /**< takes a byte of every stream that has not ended in turn; the n-th goes to output n mod outputs, plus
-                the  first byte of the arguments */
-    kFan,    /**< copies stream 0 to all outputs */
 };
 
 struct Core {
@@ -107,10 +104,9 @@ struct Core {
     };
     std::array<In, 8> in;
     std::array<Out, 8> out;
-    uint32_t drainPos = 0, drainDst = 0, drainDstPos = 0;
+    uint32_t drainPos = 0, drainDst = 0;
     struct Drain {
-        uint32_t pos, dst, dstPos, len, stream;
-        bool toCore;
+        uint32_t pos, dst, len, stream;
     };
     std::deque<Drain> drains;
     uint32_t drainsDone = 0;
@@ -157,7 +153,6 @@ class Device {
     uint64_t now = 0;
     uint64_t cutAt = UINT64_MAX;
     uint32_t bootArg = 0;
-    bool channelLocal = false; /**< core i takes stream pages from channel i alone */
     std::string console;
     Faults faults;
     std::mt19937 rng;

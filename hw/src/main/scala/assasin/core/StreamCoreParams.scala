@@ -26,10 +26,8 @@ case class StreamCoreParams(
   val core: CoreParams = CoreParams(
     imemBytes = soc.imemBytes,
     imemBase = imemBase,
-    streams = soc.arch.streamInstructions,
-    pointers = !soc.arch.streamInstructions,
+    streams = true,
     wfiSleeps = false,
-    extensions = soc.arch.extensions,
     trace = soc.trace
   )
 }

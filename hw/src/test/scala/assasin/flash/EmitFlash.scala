@@ -1,22 +1,15 @@
 package assasin.flash
 
-import assasin.{Architecture, SocParams}
+import assasin.SocParams
 import circt.stage.ChiselStage
 
-/** Emits FlashChannels for hw/bench/flash. Arguments: output directory, then configurations WAYS-PHYBYTES-CORES, or
-  * WAYS-PHYBYTES-CORES-local for a channel-local chip with as many channels as cores.
-  */
+/** Emits FlashChannels for hw/bench/flash. Arguments: output directory, then configurations WAYS-PHYBYTES-CORES. */
 object EmitFlash extends App {
-  require(args.length >= 2, "usage: EmitFlash OUTDIR WAYS-PHYBYTES-CORES[-local]...")
+  require(args.length >= 2, "usage: EmitFlash OUTDIR WAYS-PHYBYTES-CORES...")
   for (config <- args.tail) {
-    val local                        = config.endsWith("-local")
-    val Array(ways, phyBytes, cores) = config.stripSuffix("-local").split('-').map(_.toInt)
-    val channels                     = if (local) cores else 1
-    val arch                         = if (local) Architecture.ChannelLocal else Architecture.AssasinSb
+    val Array(ways, phyBytes, cores) = config.split('-').map(_.toInt)
     ChiselStage.emitSystemVerilogFile(
-      new FlashChannel(
-        SocParams(cores = cores, channels = channels, ways = ways, phyBytes = phyBytes, arch = arch)
-      ),
+      new FlashChannel(SocParams(cores = cores, channels = 1, ways = ways, phyBytes = phyBytes)),
       args = Array("--target-dir", s"${args.head}/$config"),
       firtoolOpts = Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
     )

@@ -1,10 +1,11 @@
 # Sourced by the other scripts: versions, cache folders and PATH. The cache is shared by all clones of one user.
 # shellcheck shell=bash
 SBT_VERSION=1.11.7
+LLVM_VERSION=19
 ASSASIN_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 ASSASIN_CACHE=${ASSASIN_CACHE:-$HOME/.cache/assasin}
 ASSASIN_VENV=$ASSASIN_CACHE/venv-$(sha256sum "$ASSASIN_ROOT/scripts/requirements.txt" | cut -c1-12)
 ASSASIN_TOOLS=$ASSASIN_CACHE/tools-$SBT_VERSION-$(sha256sum "$ASSASIN_ROOT/scripts/requirements.txt" | cut -c1-12)
-export SBT_VERSION ASSASIN_ROOT ASSASIN_CACHE ASSASIN_VENV ASSASIN_TOOLS
+export SBT_VERSION LLVM_VERSION ASSASIN_ROOT ASSASIN_CACHE ASSASIN_VENV ASSASIN_TOOLS
 export PATH="$ASSASIN_ROOT/scripts/bin:$ASSASIN_TOOLS/bin:$ASSASIN_VENV/bin:$PATH"
 export CCACHE_DIR=${CCACHE_DIR:-$ASSASIN_CACHE/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-4G}

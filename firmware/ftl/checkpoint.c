@@ -50,7 +50,6 @@ void checkpoint_layout(void) {
     sb.rotor = checkpoint_meta_superblocks();
     memset(sb.changed, 0, sizeof sb.changed);
     sb.used = 0;
-    dram_zero(DRAM_TABLE, (sb.count * 8 + 63) & ~63u);
     cp.suspect = true;
 }
 
@@ -187,8 +186,10 @@ static void table_refresh(void) {
         if (sb.changed[i >> 3] == 0) {
             i |= 7;
         } else if (sb.changed[i >> 3] >> (i & 7) & 1) {
+            uint32_t erases = hal_read(DRAM_TABLE + i * 8 + 4) & SB_TABLE_ERASES;
+            uint32_t loose = superblock_loose(i) != 0 ? SB_TABLE_LOOSE : 0;
             hal_write(DRAM_TABLE + i * 8, sb.valid[i]);
-            hal_write(DRAM_TABLE + i * 8 + 4, sb.erases[i] | (uint32_t)sb.state[i] << 16);
+            hal_write(DRAM_TABLE + i * 8 + 4, erases | (uint32_t)sb.state[i] << 16 | loose);
         }
     }
     memset(sb.changed, 0, sizeof sb.changed);

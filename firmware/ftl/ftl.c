@@ -51,7 +51,7 @@ static bool open_next(void) {
 
 static bool reclaimable(void) {
     for (uint32_t i = 0; i < sb.count; i++) {
-        if (sb.state[i] == SB_CLOSED && sb.valid[i] == 0) {
+        if (superblock_reclaimable(i)) {
             return true;
         }
     }
@@ -60,7 +60,7 @@ static bool reclaimable(void) {
 
 void ftl_reclaim(void) {
     for (uint32_t i = 0; i < sb.count; i++) {
-        if (sb.state[i] == SB_CLOSED && sb.valid[i] == 0) {
+        if (superblock_reclaimable(i)) {
             superblock_set_state(i, SB_FREE);
         }
     }
@@ -134,7 +134,9 @@ static void leave(struct ftl_write *w) {
 }
 
 static void finish(struct ftl_write *w, enum ftl_status status) {
-    leave(w);
+    if (!w->loose) {
+        leave(w);
+    }
     w->done(w, status);
 }
 
@@ -142,7 +144,11 @@ static void programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
     ftl.in_flight--;
     if (status == FLASH_STATUS_OK) {
-        map_set(w->lba, w->ppa);
+        if (w->loose) {
+            superblock_loose_add(ppa_block(w->ppa), 1);
+        } else {
+            map_set(w->lba, w->ppa);
+        }
         finish(w, FTL_OK);
     } else if (++w->tries < MAX_TRIES) {
         start(w);
@@ -187,7 +193,7 @@ static void start(struct ftl_write *w) {
     op->row = ppa_row(ppa);
     op->w2 = w->buffer;
     op->bytes = PAGE_SIZE;
-    op->data0 = w->lba;
+    op->data0 = w->loose ? w->lba | OOB_LOOSE : w->lba;
     op->data1 = seq;
     nand_submit(op);
 }
@@ -198,6 +204,7 @@ void ftl_write(struct ftl_write *w) {
     w->tries = 0;
     w->chain = NULL;
     w->blocked = 0;
+    w->loose = 0;
     struct ftl_write **p = &inflight[w->lba % HASH];
     while (*p != NULL) {
         w->blocked |= (*p)->lba == w->lba;
@@ -207,6 +214,13 @@ void ftl_write(struct ftl_write *w) {
     if (!w->blocked) {
         start(w);
     }
+}
+
+void ftl_write_loose(struct ftl_write *w) {
+    w->tries = 0;
+    w->blocked = 0;
+    w->loose = 1;
+    start(w);
 }
 
 void ftl_kick(void) {
@@ -226,8 +240,9 @@ static void exclusive_next(void) {
     if (excl_running != NULL || excl_head == NULL || ftl.in_flight > 0) {
         return;
     }
-    if (ftl.clean && excl_head->run == trim_run) {
-        /* A trim writes to the log, so the clean root has to go first. */
+    if (ftl.clean && (excl_head->run == trim_run || excl_head->run == loose_map_run)) {
+        /* A trim writes to the log, so the clean root has to go first. And a checkpoint that is cut short may leave
+         * pages behind the root's. */
         excl_running = &mark_dirty;
         mark_dirty.queued = true;
         mark_dirty.run = checkpoint_mark_dirty_run;
@@ -265,6 +280,19 @@ void ftl_exclusive_end(struct ftl_exclusive *x, enum ftl_status status) {
     }
 }
 
+struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x)) {
+    struct ftl_exclusive *x = excl_head;
+    if (x == NULL || x->run != run) {
+        return NULL;
+    }
+    excl_head = x->next;
+    return x;
+}
+
+void ftl_exclusive_resume(struct ftl_exclusive *x) {
+    excl_running = x;
+}
+
 void ftl_checkpoint(struct ftl_checkpoint *c) {
     c->x.run = checkpoint_run;
     ftl_exclusive(&c->x);
@@ -273,6 +301,7 @@ void ftl_checkpoint(struct ftl_checkpoint *c) {
 /* ---- trim ---- */
 
 static void trim_program(struct ftl_trim *t);
+static void trim_slice(void);
 
 static void trim_next_range(struct ftl_trim *t) {
     while (t->left == 0 && t->range < t->count) {
@@ -287,7 +316,7 @@ static void trim_apply(struct ftl_trim *t) {
     t->range = 0;
     t->left = 0;
     trim_next_range(t);
-    ftl.busy_slice = 1;
+    ftl.slice = trim_slice;
 }
 
 static void trim_programmed(struct nand_op *op, uint32_t status) {
@@ -362,15 +391,7 @@ void ftl_trim(struct ftl_trim *t) {
     ftl_exclusive(&t->x);
 }
 
-bool ftl_work(void) {
-    if (ftl.trim_waiting != NULL) {
-        struct ftl_trim *t = ftl.trim_waiting;
-        ftl.trim_waiting = NULL;
-        trim_program(t);
-    }
-    if (ftl.busy_slice == 0) {
-        return false;
-    }
+static void trim_slice(void) {
     struct ftl_trim *t = (struct ftl_trim *)excl_running;
     uint32_t budget = 256;
     while (budget > 0 && t->left > 0) {
@@ -391,7 +412,7 @@ bool ftl_work(void) {
         budget--;
     }
     if (t->left == 0) {
-        ftl.busy_slice = 0;
+        ftl.slice = NULL;
         if (t->unlogged) {
             ftl.changed = true;
             checkpoint_start(&t->x, false);
@@ -399,6 +420,18 @@ bool ftl_work(void) {
             ftl_exclusive_end(&t->x, FTL_OK);
         }
     }
+}
+
+bool ftl_work(void) {
+    if (ftl.trim_waiting != NULL) {
+        struct ftl_trim *t = ftl.trim_waiting;
+        ftl.trim_waiting = NULL;
+        trim_program(t);
+    }
+    if (ftl.slice == NULL) {
+        return false;
+    }
+    ftl.slice();
     return true;
 }
 

@@ -22,6 +22,8 @@
 #define OOB_META  0xf0000000u /**< | number of the map page */
 #define OOB_DIR   0xe0000000u /**< | number of the directory page */
 #define OOB_BLANK 0xffffffffu
+/** | LPA: user data that the map took, or will take, by a checkpoint: recovery skips it. LPAs have 28 bits. */
+#define OOB_LOOSE 0x40000000u
 
 /** Results of FTL operations. */
 enum ftl_status { FTL_OK = 0, FTL_MEDIA, FTL_FULL };
@@ -36,6 +38,7 @@ struct ftl_write {
     uint32_t ppa;
     uint8_t tries;
     uint8_t blocked; /**< an older write to the same LBA is in flight */
+    uint8_t loose;   /**< the page stays out of the map */
     void (*done)(struct ftl_write *w, enum ftl_status status);
 };
 
@@ -62,7 +65,7 @@ struct ftl_state {
     bool changed;                  /**< something was written since the last checkpoint */
     bool reclaim;                  /**< a checkpoint is on its way because no superblock is free */
     bool retired;                  /**< a superblock went bad: checkpoint before the log goes on */
-    uint32_t busy_slice;           /**< a trim has work for ftl_work */
+    void (*slice)(void);           /**< the running exclusive operation has work for ftl_work */
     struct ftl_trim *trim_waiting; /**< waits for a page of the log */
 };
 extern struct ftl_state ftl;
@@ -72,6 +75,12 @@ void ftl_init(bool format);
 
 /** Start a write; `done` runs once the page is on the medium and mapped. */
 void ftl_write(struct ftl_write *w);
+
+/**
+ * Start a write of a loose page: it is programmed and kept, as w->ppa then, but mapped only by ftl_loose. Order among
+ * writes to one LBA does not matter.
+ */
+void ftl_write_loose(struct ftl_write *w);
 
 /** Queue an exclusive operation. */
 void ftl_exclusive(struct ftl_exclusive *x);
@@ -94,6 +103,20 @@ struct ftl_trim {
 #define FTL_TRIM_RANGES 256u
 void ftl_trim(struct ftl_trim *t);
 
+/**
+ * Map loose pages, all or none of them also after a power loss, or give them up. The list in DRAM has `count` entries
+ * of two words: LBA, and page (0: none). Done with FTL_OK when it is durable; else the map is as it was.
+ */
+struct ftl_loose {
+    struct ftl_exclusive x;
+    struct ftl_loose *batch; /**< shares this one's checkpoint */
+    uint32_t list;
+    uint32_t count;
+    uint32_t at; /**< progress */
+};
+void ftl_loose_map(struct ftl_loose *l);
+void ftl_loose_drop(struct ftl_loose *l);
+
 /** Checkpoint the map. `clean` also marks the medium cleanly shut down. */
 struct ftl_checkpoint {
     struct ftl_exclusive x;
@@ -105,7 +128,7 @@ void ftl_checkpoint(struct ftl_checkpoint *c);
 bool ftl_work(void);
 /** Whether ftl_work has anything to do or to try again. */
 static inline bool ftl_has_work(void) {
-    return ftl.busy_slice != 0 || ftl.trim_waiting != NULL;
+    return ftl.slice != NULL || ftl.trim_waiting != NULL;
 }
 
 /* ---- between the FTL's own files ---- */
@@ -114,6 +137,11 @@ static inline bool ftl_has_work(void) {
 uint32_t ftl_alloc(uint32_t *seq, bool *full);
 /** Start writes that waited. */
 void ftl_kick(void);
+/** Take the next exclusive operation from the queue when it is one of `run`'s; else NULL. */
+struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x));
+/** From the `done` of what checkpoint_start was given: `x` runs on. */
+void ftl_exclusive_resume(struct ftl_exclusive *x);
+void loose_map_run(struct ftl_exclusive *x);
 /** Root blocks and areas. */
 void checkpoint_layout(void);
 uint32_t checkpoint_meta_superblocks(void);

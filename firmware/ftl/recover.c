@@ -200,8 +200,10 @@ static const char *root_load(bool *clean) {
         }
         sb.valid[i] = hal_read(DRAM_TABLE + i * 8);
         uint32_t w = hal_read(DRAM_TABLE + i * 8 + 4);
-        sb.erases[i] = (uint16_t)w;
         superblock_set_state(i, (enum sb_state)(w >> 16 & 0xff));
+        if (w & SB_TABLE_LOOSE) {
+            superblock_loose_add(i, 1);
+        }
         map.mapped += sb.valid[i];
     }
     for (uint32_t t = 0; t < dirs; t++) {
@@ -277,13 +279,14 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
         nand_wait_idle();
         for (uint32_t i = 0; i < batch; i++, cursor_next(&at), r->seq++) {
             const struct scan_page *p = &pages[i];
-            if (!p->bad && p->oob1 == r->seq && (p->oob0 < ftl.lbas || p->oob0 == OOB_TRIM)) {
+            bool loose = (p->oob0 ^ OOB_LOOSE) < ftl.lbas;
+            if (!p->bad && p->oob1 == r->seq && (p->oob0 < ftl.lbas || loose || p->oob0 == OOB_TRIM)) {
                 r->ragged |= r->misses > 0;
                 r->misses = 0;
                 r->applied++;
                 if (p->oob0 == OOB_TRIM) {
                     trim_apply(p->ppa);
-                } else {
+                } else if (!loose) {
                     map_set(p->oob0, p->ppa);
                 }
                 continue;
@@ -330,7 +333,7 @@ static bool roll_forward(uint32_t *applied) {
         }
         n = candidate;
         superblock_set_state(n, SB_OPEN);
-        sb.erases[n]++;
+        superblock_erased(n);
     }
     *applied = r.applied;
     ftl.cur = (struct sb_cursor){.sb = n};
@@ -346,6 +349,19 @@ static bool roll_forward(uint32_t *applied) {
     return true;
 }
 
+/**
+ * Loose pages belonged to something that has not ended. Only now: which superblocks are in line has to be the same as
+ * after the checkpoint itself.
+ */
+static void loose_forget(void) {
+    for (uint32_t i = 0; i < sb.count; i++) {
+        uint32_t pages = superblock_loose(i);
+        if (pages != 0) {
+            superblock_loose_add(i, -(int32_t)pages);
+        }
+    }
+}
+
 static bool boot_checkpoint_busy;
 
 static void boot_checkpoint_done(struct ftl_exclusive *x, enum ftl_status status) {
@@ -359,6 +375,7 @@ static void boot_checkpoint_done(struct ftl_exclusive *x, enum ftl_status status
 static const char *recover_roll(void) {
     uint32_t applied;
     bool smooth = roll_forward(&applied);
+    loose_forget();
     ftl.changed = applied > 0;
     console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped%s\n", applied, map.mapped,
                    smooth ? "" : "; the log's end is ragged");
@@ -407,6 +424,7 @@ const char *recover_mount(bool *is_blank) {
     if (!clean) {
         return recover_roll();
     }
+    loose_forget();
     ftl.seq = cp.log.seq;
     if (cp.log.sb != SB_NONE) {
         cursor_seek(&ftl.cur, cp.log.sb, sb.pages - cp.log.left);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ftl/map.h"
+
 struct sb_table sb;
 
 void superblock_init(void) {
@@ -9,6 +11,8 @@ void superblock_init(void) {
     sb.count = nand_geo.blocks < SB_MAX ? nand_geo.blocks : SB_MAX;
     sb.pages = nand_geo.channels * nand_geo.ways * nand_geo.luns * nand_geo.planes * nand_geo.pages;
     sb.free = sb.count;
+    dram_zero(DRAM_TABLE, (sb.count * 8 + 63) & ~63u);
+    dram_zero(DRAM_LOOSE, (sb.count * 4 + 63) & ~63u);
 }
 
 void superblock_set_state(uint32_t n, enum sb_state state) {
@@ -16,6 +20,27 @@ void superblock_set_state(uint32_t n, enum sb_state state) {
     sb.free += state == SB_FREE;
     sb.state[n] = (uint8_t)state;
     sb_changed(n);
+}
+
+void superblock_erased(uint32_t n) {
+    uint32_t w = hal_read(DRAM_TABLE + n * 8 + 4);
+    if ((w & SB_TABLE_ERASES) != SB_TABLE_ERASES) {
+        hal_write(DRAM_TABLE + n * 8 + 4, w + 1);
+    }
+    sb_changed(n);
+}
+
+uint32_t superblock_loose(uint32_t n) {
+    return hal_read(DRAM_LOOSE + n * 4);
+}
+
+void superblock_loose_add(uint32_t n, int32_t pages) {
+    hal_write(DRAM_LOOSE + n * 4, hal_read(DRAM_LOOSE + n * 4) + (uint32_t)pages);
+    sb_changed(n);
+}
+
+bool superblock_reclaimable(uint32_t n) {
+    return sb.state[n] == SB_CLOSED && sb.valid[n] == 0 && superblock_loose(n) == 0;
 }
 
 uint32_t superblock_pick(void) {
@@ -125,10 +150,7 @@ static void erase_pump(struct sb_erase *e) {
     }
     if (e->in_flight == 0 && e->active) {
         e->active = false;
-        if (sb.erases[e->sb] < UINT16_MAX) {
-            sb.erases[e->sb]++;
-        }
-        sb_changed(e->sb);
+        superblock_erased(e->sb);
         e->done(e, !e->failed);
     }
 }

@@ -35,10 +35,12 @@ struct sb_cursor {
     uint8_t first_way; /**< way that the round starts at */
 };
 
-/** Table of all superblocks; valid and erase counts are what garbage collection and wear levelling will choose by. */
+/**
+ * Table of all superblocks; valid and erase counts are what garbage collection and wear levelling will choose by. Erase
+ * counts live in DRAM_TABLE, counts of loose pages in DRAM_LOOSE.
+ */
 struct sb_table {
     uint32_t valid[SB_MAX];
-    uint16_t erases[SB_MAX];
     uint8_t state[SB_MAX];
     uint8_t changed[SB_MAX / 8]; /**< differs from the checkpointed table */
     uint32_t count;              /**< superblocks in use by this geometry */
@@ -66,6 +68,17 @@ static inline void superblock_unref(uint32_t n) {
     sb_changed(n);
 }
 void superblock_set_state(uint32_t n, enum sb_state state);
+/** Count an erase of superblock `n`. */
+void superblock_erased(uint32_t n);
+/** Loose pages: written, and kept although the map does not know them (yet). */
+uint32_t superblock_loose(uint32_t n);
+void superblock_loose_add(uint32_t n, int32_t pages);
+/** Superblock `n` is full and holds nothing: it can be used again after a checkpoint. */
+bool superblock_reclaimable(uint32_t n);
+
+/** Entry of DRAM_TABLE: valid pages; erases, state << 16, and whether there are loose pages. */
+#define SB_TABLE_ERASES 0xffffu
+#define SB_TABLE_LOOSE  (1u << 24)
 
 /**
  * The next superblock to open: the first free one from the rotor on. Recovery follows the same order, so a policy that

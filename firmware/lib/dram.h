@@ -23,6 +23,10 @@
 #define DRAM_TASK (ASSASIN_DRAM_BASE + 0x00014000u)
 /** Superblock table as checkpointed, 8 bytes an entry, 32 KiB. */
 #define DRAM_TABLE (ASSASIN_DRAM_BASE + 0x00018000u)
+/** Loose pages of every superblock, 4 bytes an entry, 16 KiB. */
+#define DRAM_LOOSE (ASSASIN_DRAM_BASE + 0x00020000u)
+/** Where output that nobody wants is drained to, 4 KiB. */
+#define DRAM_DROP (ASSASIN_DRAM_BASE + 0x00013000u)
 /** Page buffers of the host I/O path. */
 #define DRAM_BUFFERS (ASSASIN_DRAM_BASE + 0x00100000u)
 /** Function slots: ELF file, then realigned segments. */
@@ -34,6 +38,16 @@
 /** Result rings of scomp requests. */
 #define DRAM_RESULTS       (ASSASIN_DRAM_BASE + 0x01000000u)
 #define DRAM_RESULT_STRIDE 0x00800000u
+/** Staging of host-fed streams, by core and stream. */
+#define DRAM_FEEDS       (ASSASIN_DRAM_BASE + 0x09000000u)
+#define DRAM_FEED_STRIDE 0x00010000u
+/* The hardware owns what lies at ASSASIN_DRAM_TILES_BASE. */
+/** Loose pages of the pieces that write to flash, by core. */
+#define DRAM_LOOSE_LISTS       (ASSASIN_DRAM_BASE + 0x64000000u)
+#define DRAM_LOOSE_LIST_STRIDE 0x00800000u
+/** Pages by channel of CHANNEL_LOCAL requests. */
+#define DRAM_LOCAL      (ASSASIN_DRAM_BASE + 0x70000000u)
+#define DRAM_LOCAL_SIZE 0x08000000u
 /** Directory pages: 8 KiB each, see ftl/map.h. */
 #define DRAM_DIRECTORY (ASSASIN_DRAM_BASE + 0x10000000u)
 /** Map pages, 4 KiB each, given out in order. */

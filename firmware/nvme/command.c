@@ -107,6 +107,7 @@ void nvme_fetch(void) {
         cmd->prp.list = NULL;
         cmd->slot = NULL;
         cmd->context = NULL;
+        cmd->unmapped = NULL;
         in_use[sqid]++;
         in_use_all++;
         /* Fused operations and SGLs are not offered. */
@@ -177,10 +178,19 @@ bool nvme_post(void) {
 
 /* ---- PRPs ---- */
 
+static void map_failed(struct nvme_cmd *cmd, uint32_t status) {
+    if (cmd->unmapped != NULL) {
+        cmd->status = (uint16_t)status;
+        cmd->unmapped(cmd);
+    } else {
+        nvme_complete(cmd, status);
+    }
+}
+
 static void list_fetched(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
     if (cmd->orphan || job->error) {
-        nvme_complete(cmd, NVME_DATA_TRANSFER);
+        map_failed(cmd, NVME_DATA_TRANSFER);
         return;
     }
     /* `fetched` counts what this fetch brings too; a pointer to the next list page comes last when more is wanted. */
@@ -188,7 +198,7 @@ static void list_fetched(struct dma_job *job) {
         cmd->fetched--;
         uint64_t next = cmd->prp.list[cmd->fetched];
         if ((next & (PRP_PAGE - 1)) != 0) {
-            nvme_complete(cmd, NVME_PRP_OFFSET);
+            map_failed(cmd, NVME_PRP_OFFSET);
             return;
         }
         job->host = next;
@@ -197,7 +207,7 @@ static void list_fetched(struct dma_job *job) {
     }
     for (uint32_t i = 0; i < cmd->wanted; i++) {
         if ((cmd->prp.list[i] & (PRP_PAGE - 1)) != 0) {
-            nvme_complete(cmd, NVME_PRP_OFFSET);
+            map_failed(cmd, NVME_PRP_OFFSET);
             return;
         }
     }
@@ -228,7 +238,7 @@ void nvme_map(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn ready) {
     uint64_t prp2 = cmd->sqe[8] | (uint64_t)cmd->sqe[9] << 32;
     cmd->ready = ready;
     if ((prp1 & 3) != 0) {
-        nvme_complete(cmd, NVME_PRP_OFFSET);
+        map_failed(cmd, NVME_PRP_OFFSET);
         return;
     }
     cmd->prp.first = prp1;
@@ -240,7 +250,7 @@ void nvme_map(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn ready) {
     }
     uint32_t more = (bytes - cmd->prp.first_bytes + PRP_PAGE - 1) / PRP_PAGE;
     if ((prp2 & (more == 1 ? PRP_PAGE - 1 : 7)) != 0) {
-        nvme_complete(cmd, NVME_PRP_OFFSET);
+        map_failed(cmd, NVME_PRP_OFFSET);
         return;
     }
     if (more == 1) {
@@ -280,7 +290,7 @@ void nvme_orphan(uint32_t sqid) {
         list_wait_head = NULL;
         while (cmd != NULL) {
             struct nvme_cmd *next = cmd->next;
-            nvme_complete(cmd, NVME_ABORTED);
+            map_failed(cmd, NVME_ABORTED);
             cmd = next;
         }
     }

@@ -73,7 +73,7 @@ static void read_send(struct page_slot *slot, uint32_t dev) {
 static void read_done(struct nand_op *op, uint32_t status) {
     struct page_slot *slot = op->arg;
     /* The spare area names the page: anything else there is damage. */
-    if (status != FLASH_STATUS_OK || op->data0 != slot->cmd->lba + slot->index) {
+    if (status != FLASH_STATUS_OK || (op->data0 & ~OOB_LOOSE) != slot->cmd->lba + slot->index) {
         page_ended(slot, NVME_READ_ERROR);
     } else if (slot->cmd->orphan) {
         page_ended(slot, NVME_ABORTED);
@@ -335,7 +335,7 @@ void io_command(struct nvme_cmd *cmd) {
     uint8_t opcode = cmd_opcode(cmd);
     bool known = opcode == IO_FLUSH || opcode == IO_WRITE || opcode == IO_READ || opcode == IO_WRITE_ZEROES ||
                  opcode == IO_DSM || opcode == SCOMP_OPCODE_IO_ABORT || opcode == SCOMP_OPCODE_IO_EXEC ||
-                 opcode == SCOMP_OPCODE_IO_READ;
+                 opcode == SCOMP_OPCODE_IO_READ || opcode == SCOMP_OPCODE_IO_FEED;
     if (!known) {
         nvme_complete(cmd, NVME_INVALID_OPCODE);
         return;

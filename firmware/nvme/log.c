@@ -84,8 +84,8 @@ static void put_smart(void) {
 
 static void put_effects(void) {
     static const uint8_t admin[] = {0x00, 0x01, 0x02, 0x04, 0x05, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0xc0, 0xc1};
-    static const uint8_t io[] = {0x00, 0x02, 0xc0, 0xc1, 0xc2};
-    static const uint8_t io_changes[] = {0x01, 0x08, 0x09};
+    static const uint8_t io[] = {0x00, 0x02, 0xc0, 0xc2, 0xc5};
+    static const uint8_t io_changes[] = {0x01, 0x08, 0x09, 0xc1};
     for (uint32_t i = 0; i < sizeof admin; i++) {
         admin_buffer[admin[i]] = EFFECT_CSUPP;
     }
@@ -111,6 +111,9 @@ static void put_perf(void) {
     p->bus_cycles_page = nand_geo.bus_cycles;
     p->host_read_bytes = hdma_counters.to_host;
     p->host_write_bytes = hdma_counters.from_host;
+    p->dram_read_bytes = counter_read(ASSASIN_SYS_BASE + SYS_DRAM_READ_LO);
+    p->dram_write_bytes = counter_read(ASSASIN_SYS_BASE + SYS_DRAM_WRITE_LO);
+    p->arch = sys_read(SYS_ARCH);
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         uint32_t base = ASSASIN_FLASH_BASE + ch * ASSASIN_FLASH_STRIDE;
         p->bus_busy[ch] = counter_read(base + FLASH_BUS_BUSY_LO);

@@ -69,6 +69,7 @@ struct nvme_cmd {
     uint32_t dw0;
     struct prp prp;
     nvme_cmd_fn ready;        /**< runs when the PRPs are known */
+    nvme_cmd_fn unmapped;     /**< runs when they cannot be, with `status` set; NULL: the command completes so */
     uint32_t fetched, wanted; /**< PRP list entries */
     /** Reads and writes. */
     uint32_t lba, pages, issued, ended;
@@ -183,8 +184,11 @@ void log_error(const struct nvme_cmd *cmd, uint32_t status);
 /** A page buffer with what it takes to move a page between host, DRAM and flash. */
 struct page_slot {
     struct page_slot *next;
-    struct nvme_cmd *cmd;
-    uint32_t index; /**< page of the command */
+    union {
+        struct nvme_cmd *cmd;
+        struct piece *piece; /**< whose output it is */
+    };
+    uint32_t index; /**< page of the command; of the piece: see output.c */
     uint32_t buffer;
     struct nand_op *op;
     union {

@@ -9,8 +9,10 @@
 #define BAD_ARGUMENTS 1
 
 int compute(void) {
+    ASSASIN_IN(0);
+    ASSASIN_OUT(0);
     if (assasin_task()->args_bytes != sizeof(struct filter_args))
-        return BAD_ARGUMENTS;
+        ASSASIN_RETURN(BAD_ARGUMENTS);
     const struct filter_args *args = assasin_args();
     /* One unsigned comparison tests a range: x - low < width. */
     uint32_t date = (uint32_t)args->shipdate_from, dates = (uint32_t)args->shipdate_to - date;
@@ -34,5 +36,5 @@ int compute(void) {
         }
     }
 end:
-    return 0;
+    ASSASIN_RETURN(0);
 }

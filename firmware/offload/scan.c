@@ -12,15 +12,21 @@
 #define BLOCK                                                                                                          \
     checksum += ASSASIN_LOAD_U8(0, end);                                                                               \
     SKIP63
-#define BLOCKS4 BLOCK BLOCK BLOCK BLOCK
+#ifdef ASSASIN_LITTLE_UNROLLING
+#define BLOCKS BLOCK
+#else
+#define BLOCKS BLOCK BLOCK BLOCK BLOCK BLOCK BLOCK BLOCK BLOCK
+#endif
 
 int compute(void) {
+    ASSASIN_IN(0);
+    ASSASIN_OUT(0);
     uint32_t checksum = 0;
     for (;;) {
-        BLOCKS4 BLOCKS4
+        BLOCKS
     }
 end:
     ASSASIN_STORE_U32(0, ASSASIN_IN_HEAD(0));
     ASSASIN_STORE_U32(0, checksum);
-    return 0;
+    ASSASIN_RETURN(0);
 }

@@ -26,6 +26,8 @@
 #define ELEMENTS4 ELEMENT ELEMENT ELEMENT ELEMENT
 
 int compute(void) {
+    ASSASIN_IN(0);
+    ASSASIN_OUT(0);
     uint32_t low = 0, high = 0, min = UINT32_MAX, max = 0;
     for (;;) {
         ELEMENTS4 ELEMENTS4
@@ -39,5 +41,5 @@ end:;
     ASSASIN_STORE_U32(0, 0);
     ASSASIN_STORE_U32(0, sum);
     ASSASIN_STORE_U32(0, sum >> 32);
-    return 0;
+    ASSASIN_RETURN(0);
 }

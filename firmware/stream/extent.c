@@ -88,30 +88,76 @@ static void sift(const struct request *r, uint32_t root, uint32_t count) {
     hal_write(sort_at(r, root) + 4, number);
 }
 
-bool extent_overlap(const struct request *r, uint32_t first, uint32_t count, uint32_t *where) {
-    /* Blocks are numbered in 32 bits (ftl.lbas); an entry is the first block and the extent's number. */
+/* An entry of the list is the extent's first block (blocks are numbered in 32 bits: ftl.lbas), and its number with the
+ * piece's. */
+#define LIST_NUMBER 0xffffu
+#define LIST_PIECE  16u
+_Static_assert(EXTENTS_MAX <= LIST_NUMBER && SCOMP_MAX_PIECES <= LIST_NUMBER, "entry of a list of extents");
+
+void extent_list_add(const struct request *r, uint32_t at, uint32_t first, uint32_t count, uint32_t piece) {
     for (uint32_t i = 0; i < count; i++) {
-        hal_write(sort_at(r, i), hal_read(extent_at(r, first + i)));
-        hal_write(sort_at(r, i) + 4, first + i);
+        hal_write(sort_at(r, at + i), hal_read(extent_at(r, first + i)));
+        hal_write(sort_at(r, at + i) + 4, (first + i) | piece << LIST_PIECE);
     }
+}
+
+/** Blocks of the extent that entry `i` is of. */
+static uint32_t list_blocks(const struct request *r, uint32_t i) {
+    return hal_read(extent_at(r, hal_read(sort_at(r, i) + 4) & LIST_NUMBER) + 8);
+}
+
+bool extent_list_sort(const struct request *r, uint32_t count, uint32_t *where) {
     for (uint32_t i = count / 2; i > 0; i--) {
         sift(r, i - 1, count);
     }
-    /* The highest extent leaves the heap first. */
-    uint32_t above = UINT32_MAX;
-    uint32_t above_number = 0;
+    /* The highest extent leaves the heap first, for the place that the heap gives up. */
     for (uint32_t left = count; left > 0; left--) {
         uint32_t start = hal_read(sort_at(r, 0));
         uint32_t number = hal_read(sort_at(r, 0) + 4);
-        if (above - start < hal_read(extent_at(r, number) + 8)) {
-            *where = extent_at(r, above_number) - r->data;
-            return true;
-        }
-        above = start;
-        above_number = number;
         hal_write(sort_at(r, 0), hal_read(sort_at(r, left - 1)));
         hal_write(sort_at(r, 0) + 4, hal_read(sort_at(r, left - 1) + 4));
+        hal_write(sort_at(r, left - 1), start);
+        hal_write(sort_at(r, left - 1) + 4, number);
         sift(r, 0, left - 1);
+        if (left < count && hal_read(sort_at(r, left)) - start < list_blocks(r, left - 1)) {
+            *where = extent_at(r, hal_read(sort_at(r, left) + 4) & LIST_NUMBER) - r->data;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool extent_overlap(const struct request *r, uint32_t first, uint32_t count, uint32_t *where) {
+    extent_list_add(r, 0, first, count, 0);
+    return extent_list_sort(r, count, where);
+}
+
+bool extent_list_hits(const struct request *r, uint32_t count, uint32_t number, uint32_t piece, bool *any) {
+    uint32_t start = hal_read(extent_at(r, number));
+    uint32_t blocks = hal_read(extent_at(r, number) + 8);
+    /* The first entry that ends behind `start`: entries do not overlap, so their ends ascend too. */
+    uint32_t lo = 0;
+    uint32_t hi = count;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        uint32_t from = hal_read(sort_at(r, mid));
+        if (from <= start && start - from >= list_blocks(r, mid)) {
+            lo = mid + 1;
+        } else if (from > start) {
+            hi = mid;
+        } else {
+            lo = hi = mid;
+        }
+    }
+    for (; lo < count; lo++) {
+        uint32_t from = hal_read(sort_at(r, lo));
+        if (from > start && from - start >= blocks) {
+            return false;
+        }
+        *any = true;
+        if (hal_read(sort_at(r, lo) + 4) >> LIST_PIECE != piece) {
+            return true;
+        }
     }
     return false;
 }

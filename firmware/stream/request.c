@@ -8,7 +8,9 @@
 #define READ_MIN         8192u
 #define REQUEST_MAX      NVME_MDTS_BYTES
 #define STREAM_BYTES     ((uint32_t)sizeof(struct scomp_stream))
-#define OFFSET(field)    ((uint32_t)offsetof(struct scomp_request, field))
+/** Extents that the inputs of a request with outputs under logical blocks may name. */
+#define INPUTS_BESIDE_OUTPUTS 65536u
+#define OFFSET(field)         ((uint32_t)offsetof(struct scomp_request, field))
 
 struct request requests[REQUESTS];
 
@@ -23,7 +25,7 @@ void scomp_init(void) {
     core_init();
 }
 
-static struct request *find(uint32_t handle) {
+struct request *request_find(uint32_t handle) {
     for (uint32_t i = 0; i < REQUESTS; i++) {
         if (requests[i].state != REQUEST_FREE && !requests[i].detached && requests[i].handle == handle) {
             return &requests[i];
@@ -34,9 +36,11 @@ static struct request *find(uint32_t handle) {
 
 void request_free(struct request *r) {
     result_flush_readers(r, NVME_QUEUES, VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE));
-    if (r->function != NULL) {
-        r->function->users--;
+    for (uint32_t n = 0; n < SCOMP_MAX_NODES && r->function[n] != NULL; n++) {
+        r->function[n]->users--;
+        r->function[n] = NULL;
     }
+    local_release(r);
     uint32_t index = (uint32_t)(r - requests);
     for (uint32_t i = 0; i < order_count; i++) {
         if (order[i] == index) {
@@ -45,7 +49,6 @@ void request_free(struct request *r) {
             break;
         }
     }
-    r->function = NULL;
     r->state = REQUEST_FREE;
 }
 
@@ -88,65 +91,99 @@ static uint64_t field64(uint32_t addr) {
     return hal_read(addr) | (uint64_t)hal_read(addr + 4) << 32;
 }
 
-/**
- * Check everything in the request. Returns 0 or a status; `*where` is then the byte offset of the offending field.
- * Every extent and every stream is looked at once, whatever they say about each other.
- */
-static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
-    uint32_t bad = VENDOR(NVME_VENDOR_STATUS_BAD_REQUEST);
-    uint32_t w4 = field(r, 4);
-    uint32_t w8 = field(r, 8);
-    uint32_t func = w4 >> 16;
-    uint32_t in = w8 & 0xffu;
-    uint32_t out = w8 >> 8 & 0xffu;
-    uint32_t s_log2 = w8 >> 16 & 0xffu;
-    uint32_t extents = field(r, OFFSET(extents));
-    uint32_t smallest = 0;
-    r->pieces = field(r, OFFSET(pieces));
-    r->args_bytes = field(r, OFFSET(args_bytes));
-    r->max_cores = field(r, OFFSET(max_cores));
+#define BAD VENDOR(NVME_VENDOR_STATUS_BAD_REQUEST)
 #define REFUSE(condition, at)                                                                                          \
     if (condition) {                                                                                                   \
         *where = (at);                                                                                                 \
-        return bad;                                                                                                    \
+        return BAD;                                                                                                    \
     }
+
+/** Check the head of the request and find its parts. */
+static uint32_t validate_head(struct request *r, uint32_t bytes, uint32_t *flags, uint32_t *where) {
+    uint32_t w4 = field(r, 4);
+    uint32_t w8 = field(r, 8);
+    uint32_t version = w4 & 0xffffu;
+    uint32_t in = w8 & 0xffu;
+    uint32_t out = w8 >> 8 & 0xffu;
+    uint32_t s_log2 = w8 >> 16 & 0xffu;
+    uint32_t w36 = field(r, OFFSET(nodes));
+    uint32_t nodes = w36 & 0xffu;
+    uint32_t edges = w36 >> 8 & 0xffu;
+    uint32_t extents = field(r, OFFSET(extents));
+    r->pieces = field(r, OFFSET(pieces));
+    r->args_bytes = field(r, OFFSET(args_bytes));
+    r->max_cores = field(r, OFFSET(max_cores));
+    *flags = field(r, OFFSET(flags));
     REFUSE(field(r, 0) != SCOMP_MAGIC, OFFSET(magic));
-    REFUSE((w4 & 0xffffu) != SCOMP_VERSION, OFFSET(version));
+    REFUSE(version == 0 || version > SCOMP_VERSION, OFFSET(version));
     REFUSE(in == 0 || in > SCOMP_MAX_STREAMS, OFFSET(streams_in));
     REFUSE(out > SCOMP_MAX_STREAMS, OFFSET(streams_out));
-    while ((1u << smallest) < in || (1u << smallest) < out) {
-        smallest++;
-    }
-    REFUSE(s_log2 != 0xff && (s_log2 > 3 || s_log2 < smallest), OFFSET(s_log2));
+    REFUSE(s_log2 != 0xff && (nodes != 0 || s_log2 > 3 || s_log2 < request_s_log2(in, out)), OFFSET(s_log2));
     REFUSE(w8 >> 24 != 0, OFFSET(reserved0));
-    REFUSE(field(r, OFFSET(flags)) != 0, OFFSET(flags));
+    REFUSE((*flags & ~(uint32_t)(SCOMP_FLAG_OUT_TABLE | SCOMP_FLAG_CHANNEL_LOCAL)) != 0 ||
+               (version == 1 && *flags != 0),
+           OFFSET(flags));
     REFUSE(r->pieces == 0 || r->pieces > SCOMP_MAX_PIECES, OFFSET(pieces));
-    REFUSE(extents == 0 || extents > EXTENTS_MAX, OFFSET(extents));
+    REFUSE(extents > EXTENTS_MAX || (version == 1 && extents == 0), OFFSET(extents));
     REFUSE(r->args_bytes > SCOMP_MAX_ARGS, OFFSET(args_bytes));
-    for (uint32_t i = 0; i < 7; i++) {
+    REFUSE(nodes > SCOMP_MAX_NODES || nodes > scomp_cores || (version == 1 && nodes != 0), OFFSET(nodes));
+    REFUSE((edges != 0) != (nodes != 0), OFFSET(edges));
+    REFUSE(r->max_cores != 0 && r->max_cores < nodes, OFFSET(max_cores));
+    REFUSE(w36 >> 16 != 0, OFFSET(reserved2));
+    for (uint32_t i = 0; i < 6; i++) {
         REFUSE(field(r, OFFSET(reserved1) + i * 4) != 0, OFFSET(reserved1) + i * 4);
     }
-    uint32_t table = (uint32_t)sizeof(struct scomp_request) + ((r->args_bytes + 7) & ~7u);
-    uint32_t tables = r->pieces * in * STREAM_BYTES;
-    /* All three parts are bounded above, so none of these overflow. */
-    REFUSE(table + tables > bytes, OFFSET(pieces));
-    REFUSE(table + tables + extents * EXTENT_BYTES != bytes, OFFSET(extents));
+    REFUSE(nodes != 0 && w4 >> 16 != 0, OFFSET(func));
+    bool local = (*flags & SCOMP_FLAG_CHANNEL_LOCAL) != 0;
+    REFUSE(local && (nodes != 0 || scomp_cores != nand_geo.channels), OFFSET(flags));
+    REFUSE(local && r->pieces != scomp_cores, OFFSET(pieces));
+
+    /* All parts are bounded above, so none of these sums overflow. */
+    uint32_t at = (uint32_t)sizeof(struct scomp_request) + ((r->args_bytes + 7) & ~7u);
+    r->node_table = r->data + at;
+    at += nodes * (uint32_t)sizeof(struct scomp_node);
+    r->edge_table = r->data + at;
+    at += (edges * (uint32_t)sizeof(struct scomp_edge) + 7) & ~7u;
+    REFUSE(at > bytes, OFFSET(edges));
+    r->stream_table = r->data + at;
+    at += r->pieces * in * STREAM_BYTES;
+    r->out_table = (*flags & SCOMP_FLAG_OUT_TABLE) != 0 ? r->data + at : 0;
+    at += r->out_table != 0 ? r->pieces * out * STREAM_BYTES : 0;
+    REFUSE(at > bytes, OFFSET(pieces));
+    r->extent_table = r->data + at;
+    REFUSE(at + extents * EXTENT_BYTES != bytes, OFFSET(extents));
     r->streams_in = in;
     r->streams_out = out;
-    r->s_log2 = s_log2 == 0xff ? smallest : s_log2;
-    r->stream_table = r->data + table;
-    r->extent_table = r->stream_table + tables;
+    r->s_log2 = s_log2 == 0xff ? request_s_log2(in, out) : s_log2;
+    r->tree = nodes != 0;
+    r->nodes = (uint8_t)(nodes != 0 ? nodes : 1);
+    r->edges = (uint8_t)edges;
+    return 0;
+}
 
-    uint32_t status = extent_check(r, extents, where);
-    if (status != 0) {
-        return status;
-    }
+/** Whether the stream entry at `at` names the same extents as the one `before` bytes earlier. */
+static bool same_extents(uint32_t at, uint32_t before) {
+    return hal_read(at - before) == hal_read(at) && hal_read(at - before + 4) == hal_read(at + 4);
+}
+
+/** Check the input streams. Every extent and every stream is looked at once, whatever they say about each other. */
+static uint32_t validate_inputs(struct request *r, uint32_t flags, uint32_t *where) {
+    uint32_t extents = field(r, OFFSET(extents));
+    bool fed = field(r, 4) << 16 != 1u << 16;
+    bool local = (flags & SCOMP_FLAG_CHANNEL_LOCAL) != 0;
+    uint32_t stride = r->streams_in * STREAM_BYTES;
     uint32_t sorted = 0;
-    for (uint32_t i = 0; i < r->pieces * in; i++) {
+    for (uint32_t i = 0; i < r->pieces * r->streams_in; i++) {
         uint32_t at = r->stream_table + i * STREAM_BYTES;
         uint32_t first = hal_read(at);
         uint32_t count = hal_read(at + 4);
         uint64_t length = field64(at + 8);
+        if (count == 0 && fed && !local) {
+            REFUSE(first != 0, at - r->data);
+            REFUSE(length >> PAGE_LOG2 > UINT32_MAX / 2, at - r->data + 8);
+            hal_write(at + 12, (uint32_t)(length >> 32) | STREAM_IS_FED);
+            continue;
+        }
         REFUSE(first >= extents, at - r->data);
         REFUSE(count == 0 || count > extents - first, at - r->data + 4);
         uint64_t before = extent_blocks_before(r, first);
@@ -154,8 +191,9 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
         uint64_t least = extent_blocks_before(r, first + count - 1) - before;
         REFUSE(length > most << PAGE_LOG2 || length <= least << PAGE_LOG2 || most > UINT32_MAX / 2, at - r->data + 8);
         /* Pieces often share a table: one look at it is enough. */
-        bool seen =
-            i >= in && hal_read(at - in * STREAM_BYTES) == first && hal_read(at - in * STREAM_BYTES + 4) == count;
+        REFUSE(!local && FIELD(SYS_CONFIG2, CHANNEL_LOCAL, sys_read(SYS_CONFIG2)) != 0, OFFSET(flags));
+        bool seen = i >= r->streams_in && same_extents(at, stride);
+        REFUSE(local && i >= r->streams_in && !(seen && field64(at + 8) == field64(at - stride + 8)), at - r->data);
         if (!seen && !extent_in_order(r, first, count)) {
             sorted += count;
             REFUSE(sorted > EXTENTS_MAX, at - r->data + 4);
@@ -164,23 +202,123 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
             }
         }
     }
-#undef REFUSE
-    if (func >= SCOMP_MAX_FUNCS || !functions[func].valid || functions[func].loading) {
+    return 0;
+}
+
+/** The outputs of `r` under logical blocks, `outputs` extents listed and sorted, and its inputs: only a piece's own may
+ * overlap. */
+static uint32_t validate_overlap(const struct request *r, uint32_t outputs, uint32_t *where) {
+    uint32_t looked = 0;
+    bool any[SCOMP_MAX_STREAMS] = {false};
+    for (uint32_t i = 0; i < r->pieces * r->streams_in; i++) {
+        uint32_t s = i % r->streams_in;
+        uint32_t at = r->stream_table + i * STREAM_BYTES;
+        uint32_t first = hal_read(at);
+        uint32_t count = hal_read(at + 4);
+        bool is_fed = (hal_read(at + 12) & STREAM_IS_FED) != 0;
+        if (is_fed || (i >= r->streams_in && !any[s] && same_extents(at, r->streams_in * STREAM_BYTES))) {
+            continue;
+        }
+        any[s] = false;
+        looked += count;
+        REFUSE(looked > INPUTS_BESIDE_OUTPUTS, at - r->data + 4);
+        for (uint32_t n = first; n < first + count; n++) {
+            if (extent_list_hits(r, outputs, n, i / r->streams_in, &any[s])) {
+                *where = r->extent_table + n * EXTENT_BYTES - r->data;
+                return VENDOR(NVME_VENDOR_STATUS_OVERLAP);
+            }
+        }
+    }
+    return 0;
+}
+
+/** Check the output streams. */
+static uint32_t validate_outputs(const struct request *r, uint32_t *where) {
+    uint32_t extents = field(r, OFFSET(extents));
+    uint32_t listed = 0;
+    uint64_t blocks = 0;
+    for (uint32_t i = 0; r->out_table != 0 && i < r->pieces * r->streams_out; i++) {
+        uint32_t at = r->out_table + i * STREAM_BYTES;
+        uint32_t first = hal_read(at);
+        uint32_t count = hal_read(at + 4);
+        REFUSE(field64(at + 8) != 0, at - r->data + 8);
+        REFUSE(count == 0 ? first != 0 : first >= extents, at - r->data);
+        blocks = i % r->streams_out == 0 ? 0 : blocks;
+        if (count == 0) {
+            continue;
+        }
+        REFUSE(count > extents - first, at - r->data + 4);
+        blocks += extent_blocks_before(r, first + count) - extent_blocks_before(r, first);
+        REFUSE(blocks > SCOMP_MAX_OUT_BLOCKS, at - r->data + 4);
+        if (count > extents - listed) {
+            /* More extents than there are: some are named twice. */
+            *where = r->extent_table + first * EXTENT_BYTES - r->data;
+            return VENDOR(NVME_VENDOR_STATUS_OVERLAP);
+        }
+        extent_list_add(r, listed, first, count, i / r->streams_out);
+        listed += count;
+    }
+    if (listed == 0) {
+        return 0;
+    }
+    if (extent_list_sort(r, listed, where)) {
+        return VENDOR(NVME_VENDOR_STATUS_OVERLAP);
+    }
+    return validate_overlap(r, listed, where);
+}
+
+/**
+ * Check everything in the request. Returns 0 or a status; `*where` is then the byte offset of the offending field.
+ */
+static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
+    uint32_t flags = 0;
+    uint32_t status = validate_head(r, bytes, &flags, where);
+    if (status == 0 && r->tree) {
+        status = tree_check(r, where);
+    }
+    if (status == 0) {
+        status = extent_check(r, field(r, OFFSET(extents)), where);
+    }
+    if (status == 0) {
+        status = validate_inputs(r, flags, where);
+    }
+    if (status == 0) {
+        status = validate_outputs(r, where);
+    }
+    if (status != 0) {
+        return status;
+    }
+    uint32_t func = field(r, 4) >> 16;
+    if (!r->tree && (func >= SCOMP_MAX_FUNCS || !functions[func].valid || functions[func].loading)) {
         *where = OFFSET(func);
         return VENDOR(NVME_VENDOR_STATUS_BAD_FUNCTION);
     }
-    r->function = &functions[func];
-    r->function->users++;
+    if ((flags & SCOMP_FLAG_CHANNEL_LOCAL) != 0) {
+        status = local_prepare(r, where);
+        if (status != 0) {
+            return status;
+        }
+    }
+    for (uint32_t n = 0; n < r->nodes; n++) {
+        if (r->tree) {
+            func = hal_read(r->node_table + n * (uint32_t)sizeof(struct scomp_node)) & 0xffffu;
+        }
+        r->function[n] = &functions[func];
+        r->function[n]->users++;
+    }
     uint32_t kcycles = field(r, OFFSET(watchdog_kcycles));
     r->watchdog = (uint64_t)(kcycles != 0 ? kcycles : WATCHDOG_DEFAULT) * 1000u;
     return 0;
 }
+#undef REFUSE
+#undef BAD
 
 /* ---- IO_EXEC ---- */
 
 static void exec_refuse(struct request *r, uint32_t status, uint32_t where) {
     struct nvme_cmd *cmd = r->exec;
     r->exec = NULL;
+    feed_request_valid(r, false);
     request_free(r);
     cmd->dw0 = where;
     nvme_complete(cmd, status);
@@ -201,13 +339,28 @@ static void exec_fetched(struct dma_job *job) {
     }
     r->state = REQUEST_ACTIVE;
     order[order_count++] = (uint32_t)(r - requests);
+    feed_request_valid(r, true);
     scomp_schedule();
 }
 
 static void exec_mapped(struct nvme_cmd *cmd) {
+    struct request *r = cmd->context;
+    nvme_transfer(cmd, r->data, cmd->bytes, false, exec_fetched);
+}
+
+static void exec_unmapped(struct nvme_cmd *cmd) {
+    exec_refuse(cmd->context, cmd->status, 0);
+}
+
+static void exec(struct nvme_cmd *cmd) {
     struct request *r = NULL;
+    cmd->bytes = cmd->sqe[12];
+    if (cmd->bytes < sizeof(struct scomp_request) + STREAM_BYTES || cmd->bytes > REQUEST_MAX) {
+        nvme_complete(cmd, NVME_INVALID_FIELD);
+        return;
+    }
     uint32_t handle = cmd->sqe[10] & 0xffffu;
-    if (find(handle) != NULL) {
+    if (request_find(handle) != NULL) {
         nvme_complete(cmd, VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE));
         return;
     }
@@ -225,23 +378,16 @@ static void exec_mapped(struct nvme_cmd *cmd) {
     r->exec = cmd;
     r->data = DRAM_REQUESTS + (uint32_t)(r - requests) * DRAM_REQUEST_STRIDE;
     result_init(r, (uint32_t)(r - requests));
+    /* The request is there before its PRPs are known: feeds that follow at once find it. */
     cmd->context = r;
-    nvme_transfer(cmd, r->data, cmd->bytes, false, exec_fetched);
-}
-
-static void exec(struct nvme_cmd *cmd) {
-    cmd->bytes = cmd->sqe[12];
-    if (cmd->bytes < sizeof(struct scomp_request) + STREAM_BYTES + EXTENT_BYTES || cmd->bytes > REQUEST_MAX) {
-        nvme_complete(cmd, NVME_INVALID_FIELD);
-        return;
-    }
+    cmd->unmapped = exec_unmapped;
     nvme_map(cmd, cmd->bytes, exec_mapped);
 }
 
 /* ---- IO_READ, IO_ABORT ---- */
 
 static void read_mapped(struct nvme_cmd *cmd) {
-    struct request *r = find(cmd->sqe[10] & 0xffffu);
+    struct request *r = request_find(cmd->sqe[10] & 0xffffu);
     if (r == NULL || queues.deleting[cmd->sqid]) {
         nvme_complete(cmd, r == NULL ? VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE) : NVME_SQ_DELETED);
         return;
@@ -267,7 +413,7 @@ static void abort_request(struct request *r, bool detach) {
         result_flush_readers(r, NVME_QUEUES, NVME_ABORTED);
     }
     if (r->state == REQUEST_ACTIVE) {
-        core_abort(r);
+        piece_abort(r);
         scomp_schedule();
     } else {
         settle(r);
@@ -275,7 +421,7 @@ static void abort_request(struct request *r, bool detach) {
 }
 
 static void abort_handle(struct nvme_cmd *cmd) {
-    struct request *r = find(cmd->sqe[10] & 0xffffu);
+    struct request *r = request_find(cmd->sqe[10] & 0xffffu);
     if (r == NULL) {
         nvme_complete(cmd, VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE));
         return;
@@ -286,14 +432,17 @@ static void abort_handle(struct nvme_cmd *cmd) {
 
 void scomp_command(struct nvme_cmd *cmd) {
     uint8_t opcode = cmd_opcode(cmd);
-    bool reserved = (cmd->sqe[10] & 0xffff0000u) != 0 || cmd->sqe[11] != 0 || cmd->sqe[13] != 0 || cmd->sqe[14] != 0 ||
-                    cmd->sqe[15] != 0 || (opcode == SCOMP_OPCODE_IO_ABORT && cmd->sqe[12] != 0);
+    bool feed = opcode == SCOMP_OPCODE_IO_FEED;
+    bool reserved = (cmd->sqe[10] & 0xffff0000u) != 0 || (cmd->sqe[11] != 0 && !feed) || cmd->sqe[13] != 0 ||
+                    cmd->sqe[14] != 0 || cmd->sqe[15] != 0 || (opcode == SCOMP_OPCODE_IO_ABORT && cmd->sqe[12] != 0);
     if (reserved) {
         nvme_complete(cmd, NVME_INVALID_FIELD);
     } else if (opcode == SCOMP_OPCODE_IO_EXEC) {
         exec(cmd);
     } else if (opcode == SCOMP_OPCODE_IO_READ) {
         read_results(cmd);
+    } else if (feed) {
+        feed_command(cmd);
     } else {
         abort_handle(cmd);
     }
@@ -301,45 +450,21 @@ void scomp_command(struct nvme_cmd *cmd) {
 
 /* ---- scheduling ---- */
 
-/** A piece of an aborted request that never ran: only its report. */
-static bool report_aborted(struct request *r, uint32_t piece) {
-    struct scomp_chunk header = {
-        .piece = piece, .flags = 1, .status = SCOMP_STATUS_ABORTED, .bytes = sizeof(struct scomp_report)};
-    if (!r->detached) {
-        uint32_t id;
-        if (!result_room(r)) {
-            return false;
-        }
-        uint32_t at = result_chunk(r, &header, true, &id);
-        if (at == 0) {
-            return false;
-        }
-        for (uint32_t i = 0; i < sizeof(struct scomp_report); i += 4) {
-            hal_write(at + sizeof header + i, 0);
-        }
-        request_count_piece(r, SCOMP_STATUS_ABORTED);
-        result_ready(r, id);
-    } else {
-        request_count_piece(r, SCOMP_STATUS_ABORTED);
-    }
-    return true;
-}
-
 /** Start pieces of `r`. False when no core is left. */
 static bool schedule_request(struct request *r) {
     while (r->state == REQUEST_ACTIVE && r->next_piece < r->pieces) {
         if (r->aborted) {
-            if (!report_aborted(r, r->next_piece)) {
+            if (!piece_never_ran(r, r->next_piece)) {
                 return true;
             }
             r->next_piece++;
             request_piece_ended(r);
             continue;
         }
-        if ((r->max_cores != 0 && r->running >= r->max_cores) || !result_room(r)) {
+        if ((r->max_cores != 0 && r->running + r->nodes > r->max_cores) || !result_room(r)) {
             return true;
         }
-        if (!core_start(r, r->next_piece)) {
+        if (!piece_start(r, r->next_piece)) {
             return false;
         }
         r->next_piece++;
@@ -382,6 +507,7 @@ void scomp_orphan(void) {
 }
 
 void scomp_queue_deleted(uint32_t sqid) {
+    feed_queue_deleted(sqid);
     for (uint32_t i = 0; i < REQUESTS; i++) {
         struct request *r = &requests[i];
         if (r->state == REQUEST_FREE) {
@@ -395,6 +521,9 @@ void scomp_queue_deleted(uint32_t sqid) {
 }
 
 bool scomp_abort_waiter(struct nvme_cmd *cmd) {
+    if (feed_abort(cmd)) {
+        return true;
+    }
     for (uint32_t i = 0; i < REQUESTS; i++) {
         for (struct nvme_cmd **p = &requests[i].readers_head; *p != NULL; p = &(*p)->next) {
             if (*p == cmd) {

@@ -6,8 +6,10 @@
 #define RING         DRAM_RESULT_STRIDE
 #define HEADER       ((uint32_t)sizeof(struct scomp_chunk))
 #define REPORT_CHUNK (HEADER + (uint32_t)sizeof(struct scomp_report))
-/** Kept for the reports of all cores, and what a chunk may lose at the ring's end. */
-#define RESERVE      (MAX_CORES * REPORT_CHUNK + 2 * REPORT_CHUNK)
+/** Reports: one of every core, and one more of every piece. */
+#define REPORTS (2 * MAX_CORES)
+/** Kept for the reports, and what a chunk may lose at the ring's end. */
+#define RESERVE      (REPORTS * REPORT_CHUNK + 2 * REPORT_CHUNK)
 #define SKIP_MAGIC   0x50494b53u /* "SKIP": the ring goes on at its start */
 #define THROTTLE_ON  (RING / 2)
 #define THROTTLE_OFF (RING / 4)
@@ -28,7 +30,7 @@ void result_init(struct request *r, uint32_t index) {
 }
 
 bool result_room(const struct request *r) {
-    return RING - used(r) >= RESERVE && CHUNKS_PENDING - (r->pending_in - r->pending_out) > MAX_CORES;
+    return RING - used(r) >= RESERVE && CHUNKS_PENDING - (r->pending_in - r->pending_out) > REPORTS;
 }
 
 uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool report, uint32_t *id) {
@@ -36,7 +38,7 @@ uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool 
     uint32_t offset = r->head % RING;
     uint32_t skip = RING - offset < need ? RING - offset : 0;
     uint32_t keep = report ? 0 : RESERVE;
-    uint32_t keep_pending = report ? 0 : MAX_CORES;
+    uint32_t keep_pending = report ? 0 : REPORTS;
     if (RING - used(r) < need + skip + keep || CHUNKS_PENDING - (r->pending_in - r->pending_out) <= keep_pending) {
         return 0;
     }
@@ -47,8 +49,7 @@ uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool 
     }
     r->head += need;
     *id = r->pending_in++ % CHUNKS_PENDING;
-    r->pending[*id].end = r->head;
-    r->pending[*id].done = false;
+    r->pending[*id] = r->head;
     uint32_t words[sizeof(struct scomp_chunk) / 4];
     memcpy(words, header, sizeof words);
     words[0] = SCOMP_CHUNK_MAGIC;
@@ -64,9 +65,9 @@ uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool 
 }
 
 void result_ready(struct request *r, uint32_t id) {
-    r->pending[id].done = true;
-    while (r->pending_out != r->pending_in && r->pending[r->pending_out % CHUNKS_PENDING].done) {
-        r->ready = r->pending[r->pending_out % CHUNKS_PENDING].end;
+    r->pending[id] |= CHUNK_DONE;
+    while (r->pending_out != r->pending_in && (r->pending[r->pending_out % CHUNKS_PENDING] & CHUNK_DONE) != 0) {
+        r->ready = r->pending[r->pending_out % CHUNKS_PENDING] & ~CHUNK_DONE;
         r->pending_out++;
     }
     result_serve(r);

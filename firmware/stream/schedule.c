@@ -5,8 +5,6 @@
 #include "stream/scomp.h"
 
 #define POSITION_PAGES ((1u << (32 - PAGE_LOG2)) - 1) /* page numbers of 32-bit positions */
-/** Streams longer than this get their end marked late: positions compare as signed differences. */
-#define END_PAGES (1u << (30 - PAGE_LOG2))
 /** Completions taken of a channel before the main loop looks at anything else. */
 #define PASSES 8u
 
@@ -17,8 +15,18 @@ uint32_t stream_window;
 
 static inline __attribute__((always_inline)) void page_done(struct stream *s, uint32_t status);
 
+/* Out of line: what is rare must not cost the page loop registers. */
+#define RARE __attribute__((noinline))
+
 /** Next run of map entries: the rest of the extent or of the map page, whichever is shorter. */
-static void next_run(struct stream *s) {
+static RARE void next_run(struct stream *s) {
+    if (!s->end_set && s->total - s->pushed <= STREAM_END_PAGES) {
+        stream_mark_end(s);
+    }
+    if (s->extent == 0) {
+        s->run = STREAM_END_PAGES / 2;
+        return;
+    }
     if (s->lba_left == 0) {
         s->lba = hal_read(s->extent);
         s->lba_left = hal_read(s->extent + 8);
@@ -32,9 +40,27 @@ static void next_run(struct stream *s) {
     s->run = n;
     s->lba += n;
     s->lba_left -= n;
-    if (!s->end_set && s->total - s->pushed <= END_PAGES) {
+}
+
+void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent, bool gated) {
+    s->map = map;
+    s->extent = extent;
+    s->limit = s->ring_pages;
+    s->total = (uint32_t)((bytes + PAGE_SIZE - 1) >> PAGE_LOG2);
+    s->last_bytes = (uint16_t)((((uint32_t)bytes - 1) & (PAGE_SIZE - 1)) + 1);
+    s->end = (uint32_t)bytes;
+    s->mode = gated ? STREAM_GATED : STREAM_START;
+    s->w0 = PLACE(FLASH_W0, OP, FLASH_OP_READ) | PLACE(FLASH_W0, STREAM, 1) | PLACE(FLASH_W0, CORE, s->core) |
+            PLACE(FLASH_W0, STREAM_ID, s->id) | PLACE(FLASH_W0, TAIL, 1) |
+            PLACE(FLASH_W0, TAG, NAND_TAG_STREAM + (uint32_t)(s - streams));
+    if (s->total == 0) {
         stream_mark_end(s);
     }
+}
+
+RARE uint32_t stream_room(const struct stream *s) {
+    uint32_t held = (s->pushed - (hal_read(s->ihead) >> PAGE_LOG2)) & POSITION_PAGES;
+    return held < s->ring_pages ? s->ring_pages - held : 0;
 }
 
 static void zero_copied(uint32_t arg) {
@@ -43,9 +69,8 @@ static void zero_copied(uint32_t arg) {
 }
 
 /** A page never written: zeros from DRAM. The copy engine does not wait for room, so there has to be some. */
-static bool push_zero(struct stream *s, uint32_t bytes) {
-    uint32_t held = (s->pushed - (hal_read(s->ihead) >> PAGE_LOG2)) & POSITION_PAGES;
-    if (held >= s->ring_pages || copy_space() == 0) {
+static RARE bool push_zero(struct stream *s, uint32_t bytes) {
+    if (stream_room(s) == 0 || copy_space() == 0) {
         stream_poll_wanted = true;
         return false;
     }
@@ -56,7 +81,7 @@ static bool push_zero(struct stream *s, uint32_t bytes) {
     return true;
 }
 
-static void wait_for(struct stream *s, struct nand_way *way) {
+static RARE void wait_for(struct stream *s, struct nand_way *way) {
     s->waiting = 1;
     s->way = way;
     s->wait_next = NULL;
@@ -117,7 +142,11 @@ void stream_pump(struct stream *s) {
 }
 
 void stream_poll(struct stream *s) {
-    if (s->pushed == s->total) {
+    if (s->mode == STREAM_FED) {
+        feed_go(s);
+        return;
+    }
+    if (s->pushed == s->total || s->mode == STREAM_EDGE) {
         return;
     }
     if (s->mode != STREAM_RUN) {

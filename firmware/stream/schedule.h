@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/dram.h"
 #include "nand/nand.h"
 
 #define MAX_CORES   16u
@@ -28,6 +29,8 @@ enum stream_mode {
     STREAM_RUN, /**< stream_window pages beyond what was delivered: reads run ahead of the ring and wait in the dies */
     STREAM_START, /**< like GATED until the core has consumed something, then RUN */
     STREAM_GATED, /**< only pages that the ring has room for already: they never hold up a way for others */
+    STREAM_FED,   /**< the host's bytes, copied from their staging (feed.c) */
+    STREAM_EDGE,  /**< another core's output (output.c) */
 };
 
 /** One input stream of a core; 64 bytes on the drive, so that a tag becomes an address by a shift. */
@@ -49,11 +52,21 @@ struct stream {
     uint8_t end_set; /**< the core knows `end` */
     struct stream *wait_next;
     struct nand_way *way;
-    /* Slow path: where the stream goes on when `run` is used up. */
-    uint32_t extent; /**< DRAM address of the next extent */
-    uint32_t lba;
-    uint32_t lba_left; /**< blocks of the current extent from `lba` on */
-    uint32_t end;      /**< stream position of its end */
+    union {
+        /* Slow path: where the stream goes on when `run` is used up. */
+        struct {
+            uint32_t extent; /**< DRAM address of the next extent; 0: `map` goes on to the end */
+            uint32_t lba;
+            uint32_t lba_left; /**< blocks of the current extent from `lba` on */
+        };
+        /* STREAM_FED */
+        struct {
+            uint32_t received; /**< bytes that the staging has got */
+            uint8_t input;     /**< external input of the piece */
+            bool feeding;      /**< a transfer from the host is under way */
+        };
+    };
+    uint32_t end; /**< stream position of its end */
 };
 #ifdef __riscv
 static_assert(sizeof(struct stream) == 64, "struct stream size");
@@ -73,8 +86,18 @@ extern uint32_t stream_window;
 /** Some stream waits for room that no completion will announce: poll it by the timer. */
 extern bool stream_poll_wanted;
 
+/** Set up a stream from flash of `bytes` bytes: the map entries run on from `map` for all pages, or, with map 0, follow
+ * the extents at DRAM `extent`. `gated`: never run ahead of the ring. */
+void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent, bool gated);
+/** Pages of the ring that hold none, or are not on their way. */
+uint32_t stream_room(const struct stream *s);
+/** Streams longer than this get their end marked late: positions compare as signed differences. */
+#define STREAM_END_PAGES (1u << (30 - PAGE_LOG2))
+
 /** Send for as many pages as the limit and the ways allow. */
 void stream_pump(struct stream *s);
+/** Go on with a fed stream (feed.c). */
+void feed_go(struct stream *s);
 /** Look at the core's Head again and pump. */
 void stream_poll(struct stream *s);
 /** The first stream that waits for `way` goes on. */

@@ -48,7 +48,13 @@ uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32
 
 #define REQUESTS 16u
 /** Chunks under way of one request: drains of all cores and their reports. */
-#define CHUNKS_PENDING 96u
+#define CHUNKS_PENDING 128u
+/** request.pending: the chunk is complete. Chunks end at multiples of 64. */
+#define CHUNK_DONE 1u
+/** scomp_stream.bytes of a validated input that the host feeds, high word: it is one; its piece has ended. Its first
+ * two words then count the bytes of the feeds accepted. */
+#define STREAM_IS_FED 0x80000000u
+#define STREAM_ENDED  0x40000000u
 
 enum request_state { REQUEST_FREE, REQUEST_FETCH, REQUEST_ACTIVE, REQUEST_ENDED };
 
@@ -60,23 +66,23 @@ struct request {
     bool throttled; /**< results fill up: cores' reads no longer run ahead of their rings */
     uint8_t sqid;   /**< queue of its IO_EXEC */
     struct nvme_cmd *exec;
-    struct function *function;
+    bool tree;                                  /**< pieces have nodes and edges */
+    bool local;                                 /**< CHANNEL_LOCAL */
+    uint8_t nodes, edges;                       /**< nodes a piece: at least 1 */
+    struct function *function[SCOMP_MAX_NODES]; /**< of each node; NULL until the request is valid */
     uint32_t streams_in, streams_out, s_log2;
     uint32_t pieces, next_piece, ended, failed, running, max_cores;
     uint32_t args_bytes;
-    uint64_t watchdog; /**< cycles */
-    uint32_t data;     /**< DRAM address of the request */
-    uint32_t stream_table, extent_table;
+    uint64_t watchdog;                                                      /**< cycles */
+    uint32_t data;                                                          /**< DRAM address of the request */
+    uint32_t node_table, edge_table, stream_table, out_table, extent_table; /**< DRAM; 0: absent */
     /* Result ring: counters that run modulo 2^32, offset = counter % DRAM_RESULT_STRIDE. */
     uint32_t ring;
-    uint32_t head;  /**< next chunk goes here */
-    uint32_t ready; /**< chunks before this are complete */
-    uint32_t sent;  /**< chunks before this were given to reads */
-    uint32_t freed; /**< chunks before this have left */
-    struct {
-        uint32_t end;
-        bool done;
-    } pending[CHUNKS_PENDING];
+    uint32_t head;                    /**< next chunk goes here */
+    uint32_t ready;                   /**< chunks before this are complete */
+    uint32_t sent;                    /**< chunks before this were given to reads */
+    uint32_t freed;                   /**< chunks before this have left */
+    uint32_t pending[CHUNKS_PENDING]; /**< where each ends, and CHUNK_DONE */
     uint32_t pending_in, pending_out;
     struct nvme_cmd *readers_head, *readers_tail;
     uint32_t reads_in_flight;
@@ -98,6 +104,23 @@ void scomp_schedule(void);
 /** Count a piece that ended with `status`: before its report becomes readable, so that the read that takes the last
  * report knows. */
 void request_count_piece(struct request *r, uint32_t status);
+/** The request that the host knows as `handle`, or NULL. */
+struct request *request_find(uint32_t handle);
+/** DRAM address of the entry of input stream `s` of piece `piece`. */
+static inline uint32_t request_input(const struct request *r, uint32_t piece, uint32_t s) {
+    return r->stream_table + (piece * r->streams_in + s) * (uint32_t)sizeof(struct scomp_stream);
+}
+static inline uint32_t request_output(const struct request *r, uint32_t piece, uint32_t s) {
+    return r->out_table + (piece * r->streams_out + s) * (uint32_t)sizeof(struct scomp_stream);
+}
+/** log2 of the smallest number of streams that holds both. */
+static inline uint32_t request_s_log2(uint32_t in, uint32_t out) {
+    uint32_t n = 0;
+    while ((1u << n) < in || (1u << n) < out) {
+        n++;
+    }
+    return n;
+}
 /** A counted piece is done with. The request may be gone afterwards. */
 void request_piece_ended(struct request *r);
 
@@ -117,6 +140,36 @@ bool extent_in_order(const struct request *r, uint32_t first, uint32_t count);
 /** Two of the extents [first, first + count) overlap: `*where` is the offset of the one with the higher block. Takes
  * count * log2(count) steps. */
 bool extent_overlap(const struct request *r, uint32_t first, uint32_t count, uint32_t *where);
+/** A list of extents in scratch memory, at most as many as the request has: add those of one stream of `piece` behind
+ * the first `at`. */
+void extent_list_add(const struct request *r, uint32_t at, uint32_t first, uint32_t count, uint32_t piece);
+/** Sort the list's `count` extents. True when two overlap: `*where` is the offset of the one with the higher block. */
+bool extent_list_sort(const struct request *r, uint32_t count, uint32_t *where);
+/** Whether extent `number` overlaps one of another piece than `piece` in the sorted list of `count`; `*any`: of any. */
+bool extent_list_hits(const struct request *r, uint32_t count, uint32_t number, uint32_t piece, bool *any);
+
+/* ---- tree.c ---- */
+
+/** Check nodes and edges of `r`; r->node_table and edge_table are set. Returns 0 or a status; `*where` is the offset of
+ * the bad field. */
+uint32_t tree_check(const struct request *r, uint32_t *where);
+
+/* ---- local.c ---- */
+
+/** Sort the pages of a CHANNEL_LOCAL request by channel: the entries of its streams then hold the list's DRAM address
+ * and the length. Returns 0 or a status. */
+uint32_t local_prepare(struct request *r, uint32_t *where);
+void local_release(struct request *r);
+
+/* ---- feed.c ---- */
+
+void feed_command(struct nvme_cmd *cmd);
+/** The request's tables are valid: feeds that came early are looked at. Else they are refused. */
+void feed_request_valid(struct request *r, bool valid);
+/** Commands of a deleted queue end. */
+void feed_queue_deleted(uint32_t sqid);
+/** Abort `cmd` when it is a feed that waits. */
+bool feed_abort(struct nvme_cmd *cmd);
 
 /* ---- result.c ---- */
 
@@ -151,11 +204,7 @@ void core_timer(void);
 uint64_t core_deadline(void);
 /** core_deadline may answer something else now. */
 extern bool core_deadline_changed;
-/** Start piece `piece` of `r` on a free core; false when none is free. */
-bool core_start(struct request *r, uint32_t piece);
 bool core_all_free(void);
-/** Stop the cores of `r`. */
-void core_abort(struct request *r);
 /** Results of `r` have room again: blocked cores go on. */
 void core_unblock(struct request *r);
 /** Stop or start running ahead for cores of `r`. */
@@ -164,5 +213,15 @@ void core_throttle(struct request *r, bool on);
 void core_page(struct stream *s, uint32_t status);
 /** Tell the core where the stream ends. */
 void stream_mark_end(struct stream *s);
+
+/* ---- piece.c ---- */
+
+void piece_init(void);
+/** Start piece `number` of `r` on free cores; false when there are too few. */
+bool piece_start(struct request *r, uint32_t number);
+/** Stop the pieces of `r`. */
+void piece_abort(struct request *r);
+/** A piece of `r` that never ran ends as aborted. False while there is no room for its report. */
+bool piece_never_ran(struct request *r, uint32_t number);
 
 #endif

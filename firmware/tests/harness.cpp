@@ -59,6 +59,10 @@ void Drive::run(const std::function<bool()> &cond, uint64_t limit) {
             if (cond()) {
                 return;
             }
+            if (!dev.quiet()) {
+                /* It has just submitted something. */
+                continue;
+            }
             throw Failure("nothing more happens; console:\n" + dev.console);
         }
     }

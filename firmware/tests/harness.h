@@ -62,6 +62,7 @@ enum : uint16_t {
     kBadElf = 0x1c1,
     kBadRequest = 0x1c2,
     kOverlap = 0x1c5,
+    kBadFeed = 0x1c6,
     kBadHandle = 0x1c3,
     kNoResources = 0x1c4,
     kWriteFault = 0x280,

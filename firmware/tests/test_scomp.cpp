@@ -1,224 +1,12 @@
 /* Stream functions: loading, running, results, errors. */
-#include "tests/harness.h"
+#include "tests/scomp.h"
 
 #include <algorithm>
 
 using namespace harness;
+using namespace scomp;
 using model::Geometry;
 using model::Nand;
-
-namespace {
-
-struct Segment {
-    uint32_t vaddr;
-    std::vector<uint8_t> data;
-    uint32_t memsz;
-};
-
-/** An ELF32 file; `align` of segment data in the file. */
-std::vector<uint8_t> elf(const std::vector<Segment> &segments, uint32_t entry = 0, uint32_t align = 64) {
-    std::vector<uint8_t> f(52 + 32 * segments.size());
-    auto put = [&](size_t at, uint32_t v, int n) {
-        for (int i = 0; i < n; i++) {
-            f[at + i] = static_cast<uint8_t>(v >> (8 * i));
-        }
-    };
-    put(0, 0x464c457f, 4);
-    put(4, 0x00010101, 4);
-    put(16, 2, 2);
-    put(18, 243, 2);
-    put(20, 1, 4);
-    put(24, entry, 4);
-    put(28, 52, 4);
-    put(40, 52, 2);
-    put(42, 32, 2);
-    put(44, static_cast<uint32_t>(segments.size()), 2);
-    for (size_t i = 0; i < segments.size(); i++) {
-        while (f.size() % 64 != align % 64) {
-            f.push_back(0xcc);
-        }
-        size_t p = 52 + 32 * i;
-        put(p, 1, 4);
-        put(p + 4, static_cast<uint32_t>(f.size()), 4);
-        put(p + 8, segments[i].vaddr, 4);
-        put(p + 16, static_cast<uint32_t>(segments[i].data.size()), 4);
-        put(p + 20, segments[i].memsz, 4);
-        f.insert(f.end(), segments[i].data.begin(), segments[i].data.end());
-    }
-    return f;
-}
-
-std::vector<uint8_t> kernelElf(uint32_t kernel, uint32_t align = 64) {
-    std::vector<uint8_t> code(32, 0x13);
-    std::memcpy(code.data(), &kernel, 4);
-    std::vector<uint8_t> data(45);
-    for (size_t i = 0; i < data.size(); i++) {
-        data[i] = static_cast<uint8_t>(i + 1);
-    }
-    return elf({{0, code, 32}, {ASSASIN_CORE_SPAD_BASE + SCOMP_SPAD_DATA, data, 0x7000}}, 0, align);
-}
-
-model::Completion load(Drive &d, uint32_t slot, const std::vector<uint8_t> &file) {
-    Buffer b = d.buffer(static_cast<uint32_t>(file.size()), 0, true);
-    d.put(b, file.data());
-    Sqe s = Drive::sqe(0xc1);
-    Drive::setPrp(s, b);
-    s[10] = slot;
-    s[11] = static_cast<uint32_t>(file.size());
-    return d.exec(0, s);
-}
-
-struct Extent {
-    uint64_t lba;
-    uint32_t count;
-};
-struct Stream {
-    std::vector<Extent> extents;
-    uint64_t bytes;
-};
-struct Piece {
-    std::vector<Stream> streams;
-};
-
-struct Job {
-    uint16_t func = 0;
-    uint8_t out = 1;
-    uint8_t sLog2 = 0xff;
-    std::vector<uint8_t> args;
-    uint32_t maxCores = 0, watchdog = 0;
-    std::vector<Piece> pieces;
-};
-
-std::vector<uint8_t> encode(const Job &j) {
-    scomp_request r{};
-    r.magic = SCOMP_MAGIC;
-    r.version = SCOMP_VERSION;
-    r.func = j.func;
-    r.streams_in = static_cast<uint8_t>(j.pieces[0].streams.size());
-    r.streams_out = j.out;
-    r.s_log2 = j.sLog2;
-    r.pieces = static_cast<uint32_t>(j.pieces.size());
-    r.args_bytes = static_cast<uint32_t>(j.args.size());
-    r.max_cores = j.maxCores;
-    r.watchdog_kcycles = j.watchdog;
-    std::vector<scomp_stream> streams;
-    std::vector<scomp_extent> extents;
-    for (const Piece &p : j.pieces) {
-        for (const Stream &s : p.streams) {
-            streams.push_back(
-                {static_cast<uint32_t>(extents.size()), static_cast<uint32_t>(s.extents.size()), s.bytes});
-            for (const Extent &e : s.extents) {
-                extents.push_back({e.lba, e.count, 0});
-            }
-        }
-    }
-    r.extents = static_cast<uint32_t>(extents.size());
-    std::vector<uint8_t> v(reinterpret_cast<uint8_t *>(&r), reinterpret_cast<uint8_t *>(&r) + sizeof r);
-    v.insert(v.end(), j.args.begin(), j.args.end());
-    while (v.size() % 8 != 0) {
-        v.push_back(0);
-    }
-    v.insert(v.end(), reinterpret_cast<uint8_t *>(streams.data()),
-             reinterpret_cast<uint8_t *>(streams.data() + streams.size()));
-    v.insert(v.end(), reinterpret_cast<uint8_t *>(extents.data()),
-             reinterpret_cast<uint8_t *>(extents.data() + extents.size()));
-    return v;
-}
-
-uint16_t submitExec(Drive &d, uint16_t handle, const std::vector<uint8_t> &request, uint32_t q = 1) {
-    Buffer b = d.buffer(static_cast<uint32_t>(request.size()));
-    d.put(b, request.data());
-    Sqe s = Drive::sqe(0xc1, 1);
-    Drive::setPrp(s, b);
-    s[10] = handle;
-    s[12] = static_cast<uint32_t>(request.size());
-    return d.submit(q, s);
-}
-
-struct PieceResult {
-    std::map<uint32_t, std::vector<uint8_t>> out;
-    bool ended = false;
-    scomp_chunk last{};
-    scomp_report report{};
-};
-
-/** Read results until the last chunk. */
-std::map<uint32_t, PieceResult> collect(Drive &d, uint16_t handle, uint32_t bytes = 65536, uint32_t q = 2) {
-    std::map<uint32_t, PieceResult> results;
-    for (bool more = true; more;) {
-        Buffer b = d.buffer(bytes);
-        Sqe s = Drive::sqe(0xc2, 1);
-        Drive::setPrp(s, b);
-        s[10] = handle;
-        s[12] = bytes;
-        auto c = d.exec(q, s);
-        CHECK_EQ(c.status, kOk);
-        more = (c.dw0 >> 31) == 0;
-        auto data = d.get(b);
-        uint32_t n = c.dw0 & 0x7fffffff;
-        CHECK(n <= bytes && n > 0);
-        for (uint32_t at = 0; at < n;) {
-            scomp_chunk h;
-            std::memcpy(&h, &data[at], sizeof h);
-            CHECK_EQ(h.magic, SCOMP_CHUNK_MAGIC);
-            CHECK(at + sizeof h + h.bytes <= n);
-            PieceResult &r = results[h.piece];
-            CHECK(!r.ended);
-            if (h.flags & 1) {
-                CHECK_EQ(h.bytes, sizeof(scomp_report));
-                std::memcpy(&r.report, &data[at + sizeof h], sizeof r.report);
-                r.ended = true;
-                r.last = h;
-            } else {
-                auto &o = r.out[h.stream];
-                CHECK_EQ(h.position, o.size());
-                o.insert(o.end(), &data[at + sizeof h], &data[at + sizeof h] + h.bytes);
-            }
-            at += static_cast<uint32_t>(sizeof h) + (h.bytes + 63) / 64 * 64;
-        }
-    }
-    return results;
-}
-
-void fill(Drive &d, uint32_t lba, uint32_t blocks) {
-    for (uint32_t i = 0; i < blocks; i += 32) {
-        uint32_t n = std::min(32u, blocks - i);
-        CHECK_EQ(d.write(lba + i, pattern(lba + i, 1, n)).status, kOk);
-    }
-}
-
-std::pair<uint32_t, uint32_t> countSum(const std::vector<uint8_t> &v, size_t n) {
-    uint32_t sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += v[i];
-    }
-    return {static_cast<uint32_t>(n), sum};
-}
-
-uint32_t word(const std::vector<uint8_t> &v, size_t at) {
-    CHECK(v.size() >= at + 4);
-    uint32_t w;
-    std::memcpy(&w, &v[at], 4);
-    return w;
-}
-
-/** Run a job and return its results and number of failed pieces. */
-std::map<uint32_t, PieceResult> runJob(Drive &d, const Job &j, uint32_t *failed = nullptr, uint16_t handle = 9) {
-    uint16_t cid = submitExec(d, handle, encode(j));
-    auto r = collect(d, handle);
-    auto c = d.wait(1, cid);
-    CHECK_EQ(c.status, kOk);
-    if (failed != nullptr) {
-        *failed = c.dw0;
-    }
-    CHECK_EQ(r.size(), j.pieces.size());
-    for (auto &[piece, result] : r) {
-        CHECK(result.ended);
-    }
-    return r;
-}
-
-} // namespace
 
 TEST(scomp_count) {
     Nand nand(Geometry{});
@@ -232,6 +20,10 @@ TEST(scomp_count) {
         j.pieces.push_back({{{{{p * 40, 17}, {p * 40 + 20, 20}}, 37 * 4096 - 1000 * p - 1}}});
     }
     uint32_t failed = 1;
+    j.version = 1;
+    runJob(d, j, &failed);
+    CHECK_EQ(failed, 0u);
+    j.version = 2;
     auto r = runJob(d, j, &failed);
     CHECK_EQ(failed, 0u);
     for (uint32_t p = 0; p < 5; p++) {
@@ -694,7 +486,7 @@ TEST(scomp_bad_requests) {
     };
     const uint32_t streams = 64 + 24, extents = streams + 16;
     refuse(put(0, 0, 4), kBadRequest, 0);
-    refuse(put(4, 2, 2), kBadRequest, 4);
+    refuse(put(4, 3, 2), kBadRequest, 4);
     refuse(put(6, 1, 2), kBadFunction, 6);
     refuse(put(6, 16, 2), kBadFunction, 6);
     refuse(put(8, 0, 1), kBadRequest, 8);
@@ -703,7 +495,7 @@ TEST(scomp_bad_requests) {
     refuse(put(10, 4, 1), kBadRequest, 10);
     refuse(put(9, 2, 2), kBadRequest, 10);
     refuse(put(11, 1, 1), kBadRequest, 11);
-    refuse(put(12, 1, 4), kBadRequest, 12);
+    refuse(put(12, 4, 4), kBadRequest, 12);
     refuse(put(16, 0, 4), kBadRequest, 16);
     refuse(put(16, 1025, 4), kBadRequest, 16);
     refuse(put(16, 1024, 4), kBadRequest, 16);
@@ -711,11 +503,18 @@ TEST(scomp_bad_requests) {
     refuse(put(20, 0xffffffff, 4), kBadRequest, 20);
     refuse(put(20, 3, 4), kBadRequest, 20);
     refuse(put(24, 4097, 4), kBadRequest, 24);
-    refuse(put(36, 1, 1), kBadRequest, 36);
+    refuse(put(36, 1, 1), kBadRequest, 37);
+    refuse(put(36, 2, 1), kBadRequest, 36);
+    refuse(put(37, 1, 1), kBadRequest, 37);
+    refuse(put(38, 1, 2), kBadRequest, 38);
+    refuse(put(40, 1, 4), kBadRequest, 40);
     refuse(put(60, 1, 4), kBadRequest, 60);
     refuse(put(streams, 2, 4), kBadRequest, streams);
     refuse(put(streams, 0xffffffff, 4), kBadRequest, streams);
-    refuse(put(streams + 4, 0, 4), kBadRequest, streams + 4);
+    auto old = put(streams + 4, 0, 4);
+    old[4] = 1;
+    refuse(old, kBadRequest, streams + 4);
+    refuse(put(streams, 1, 8), kBadRequest, streams);
     refuse(put(streams + 4, 3, 4), kBadRequest, streams + 4);
     refuse(put(streams + 4, 0xffffffff, 4), kBadRequest, streams + 4);
     refuse(put(streams + 8, 0, 8), kBadRequest, streams + 8);

@@ -1,6 +1,6 @@
 /* Random load against an oracle: many commands in flight, clean shutdowns, kills at idle, power cuts, failing programs
  * and erases. */
-#include "tests/harness.h"
+#include "tests/scomp.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -88,6 +88,7 @@ class Load {
         }
     }
     uint64_t full = 0, ended = 0;
+    std::function<void()> beside = [] {}; /**< what else goes on */
 
     /** Keep `depth` commands in flight until `total` were submitted, then wait for all; leave at time `stop` whatever
      * is in flight. */
@@ -198,6 +199,7 @@ class Load {
     }
 
     void poll() {
+        beside();
         for (auto it = flying.begin(); it != flying.end();) {
             auto done = d.take(it->first.first, it->first.second);
             if (!done) {
@@ -425,4 +427,87 @@ TEST(torture_reset) {
     d.start();
     Load load(d, oracle, version, rng, {.lbas = 300});
     load.verify();
+}
+
+TEST(torture_pieces) {
+    /* Pieces that write to flash beside host I/O, on a medium that superblocks have to come back on. */
+    using namespace scomp;
+    Nand nand(Geometry{2, 2, 1, 1, 64, 16});
+    std::mt19937 rng(seed);
+    uint32_t version = 0, mark = 0, mapped = 0, cuts = 0;
+    std::optional<Oracle> oracle;
+    constexpr uint32_t kBase = 400, kBlocks = 70;
+    std::vector<uint32_t> may = {0};
+    for (uint32_t life = 0; life < 14; life++) {
+        std::optional<Drive> d;
+        std::optional<Load> load;
+        try {
+            d.emplace(nand, 2, static_cast<uint32_t>(rng()));
+            d->start();
+            if (!oracle) {
+                oracle.emplace(300);
+            }
+            load.emplace(*d, *oracle, version, rng, Options{.lbas = 300, .depth = 16});
+            load->verify();
+            std::vector<uint8_t> now;
+            for (uint32_t i = 0; i < kBlocks; i += 10) {
+                std::vector<uint8_t> part;
+                CHECK_EQ(d->read(kBase + i, 10, &part).status, kOk);
+                now.insert(now.end(), part.begin(), part.end());
+            }
+            std::erase_if(may, [&](uint32_t v) { return now != pattern(kBase, v, kBlocks); });
+            CHECK_EQ(may.size(), 1u);
+            CHECK_EQ(scomp::load(*d, 0, kernelElf(model::kCopy)).status, kOk);
+            std::optional<Session> session;
+            uint64_t abortAt = 0;
+            load->beside = [&] {
+                if (!session) {
+                    Job j;
+                    j.flags = SCOMP_FLAG_OUT_TABLE;
+                    j.pieces = {Piece{{Stream{{}, kBlocks * 4096}}, {{{kBase + 30, kBlocks - 30}, {kBase, 30}}}}};
+                    Feeds feeds;
+                    auto data = pattern(kBase, ++mark, kBlocks);
+                    std::rotate(data.begin(), data.begin() + 30 * 4096, data.end());
+                    feeds[{0, 0}] = data;
+                    may.push_back(mark);
+                    session.emplace(*d, j, feeds);
+                    abortAt = rng() % 4 == 0 ? d->dev.now + rng() % 300'000 : UINT64_MAX;
+                }
+                if (d->dev.now >= abortAt) {
+                    d->submit(2, abortSqe(9));
+                    abortAt = UINT64_MAX;
+                }
+                if (session->poll()) {
+                    uint32_t status = session->results[0].last.status;
+                    CHECK(status == SCOMP_STATUS_OK || status == SCOMP_STATUS_ABORTED ||
+                          status == SCOMP_STATUS_CAPACITY);
+                    if (status == SCOMP_STATUS_OK) {
+                        may = {mark};
+                        mapped++;
+                    } else {
+                        may.pop_back();
+                    }
+                    session.reset();
+                }
+            };
+            if (rng() % 3 != 0) {
+                d->dev.cutAt = d->dev.now + rng() % 3'000'000;
+            }
+            load->run(700);
+            if (session) {
+                d->run([&] {
+                    load->beside();
+                    return !session || session->results[0].ended;
+                });
+            }
+            if (rng() % 2) {
+                d->shutdown();
+            }
+        } catch (const model::PowerCut &) {
+            cuts++;
+            d->dev.tearInFlight();
+            lost(*load, *oracle);
+        }
+    }
+    CHECK(cuts > 2 && mapped > 20);
 }

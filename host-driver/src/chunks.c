@@ -6,13 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAST_CHUNK 1u
-#define ALIGN      64u
+#define ALIGN 64u
 
-int chunks_init(struct chunks *c, uint32_t pieces, uint32_t streams, const struct assasin_sink *sink, void *arg) {
-    *c = (struct chunks){.pieces = pieces, .streams = streams, .sink = sink, .arg = arg};
-    c->position = calloc((size_t)pieces * (streams ? streams : 1), sizeof(*c->position));
-    c->ended = calloc(pieces, sizeof(*c->ended));
+int chunks_init(struct chunks *c, const struct assasin_job *job, const struct assasin_sink *sink, void *arg) {
+    uint32_t streams = job->streams_out;
+    *c = (struct chunks){.pieces = job->pieces,
+                         .streams = streams,
+                         .nodes = job->node_count,
+                         .all_here = true,
+                         .sink = sink,
+                         .arg = arg};
+    for (size_t i = 0; job->outputs && i < (size_t)job->pieces * streams; i++)
+        c->all_here = c->all_here && job->outputs[i].extent_count == 0;
+    c->position = calloc((size_t)job->pieces * (streams ? streams : 1), sizeof(*c->position));
+    c->ended = calloc(job->pieces, sizeof(*c->ended));
     if (c->position && c->ended)
         return 0;
     chunks_destroy(c);
@@ -25,23 +32,21 @@ void chunks_destroy(struct chunks *c) {
     *c = (struct chunks){0};
 }
 
-static int end_of_piece(struct chunks *c, const struct scomp_chunk *head, const void *data,
-                        struct assasin_error *error) {
+static int unpack_report(const struct scomp_chunk *head, const void *data, struct assasin_piece *piece,
+                         struct assasin_error *error) {
     struct scomp_report r;
     if (head->bytes != sizeof(r))
         return error_set(error, EPROTO, "the drive sent a report of %u bytes for piece %u, not %zu", head->bytes,
                          head->piece, sizeof(r));
     memcpy(&r, data, sizeof(r));
-    c->ended[head->piece] = true;
-    c->ends++;
-    c->failed += head->status != SCOMP_STATUS_OK;
-    struct assasin_piece piece = {
+    *piece = (struct assasin_piece){
         .status = head->status,
         .cause = head->cause,
         .pc = head->pc,
         .tval = head->tval,
         .exit_code = head->exit_code,
         .report = {.core = r.core,
+                   .node = r.node,
                    .bytes_in = r.bytes_in,
                    .bytes_out = r.bytes_out,
                    .t_start = r.t_start,
@@ -52,14 +57,42 @@ static int end_of_piece(struct chunks *c, const struct scomp_chunk *head, const 
                    .wait_out = r.wait_out,
                    .t_first_page = r.t_first_page,
                    .t_last_page = r.t_last_page,
-                   .pages = r.pages},
+                   .pages = r.pages,
+                   .wait_mem = r.wait_mem,
+                   .l1_misses = r.l1_misses,
+                   .l2_misses = r.l2_misses,
+                   .prefetches = r.prefetches},
     };
+    return 0;
+}
+
+static int end_of_node(struct chunks *c, const struct scomp_chunk *head, const void *data,
+                       struct assasin_error *error) {
+    struct assasin_piece node;
+    int rc = unpack_report(head, data, &node, error);
+    if (rc)
+        return rc;
+    if (node.report.node >= c->nodes)
+        return error_set(error, EPROTO, "the drive sent a report of node %u of a job whose pieces have %u",
+                         node.report.node, c->nodes);
+    return c->sink && c->sink->node ? c->sink->node(c->arg, head->piece, (uint8_t)node.report.node, &node) : 0;
+}
+
+static int end_of_piece(struct chunks *c, const struct scomp_chunk *head, const void *data,
+                        struct assasin_error *error) {
+    struct assasin_piece piece;
+    int rc = unpack_report(head, data, &piece, error);
+    if (rc)
+        return rc;
+    c->ended[head->piece] = true;
+    c->ends++;
+    c->failed += head->status != SCOMP_STATUS_OK;
     uint64_t got = 0;
     for (uint32_t s = 0; s < c->streams; s++)
         got += c->position[(size_t)head->piece * c->streams + s];
-    if (head->status == SCOMP_STATUS_OK && got != r.bytes_out)
+    if (head->status == SCOMP_STATUS_OK && (c->all_here ? got != piece.report.bytes_out : got > piece.report.bytes_out))
         return error_set(error, EPROTO, "piece %u produced %llu bytes, but %llu arrived", head->piece,
-                         (unsigned long long)r.bytes_out, (unsigned long long)got);
+                         (unsigned long long)piece.report.bytes_out, (unsigned long long)got);
     return c->sink && c->sink->end ? c->sink->end(c->arg, head->piece, &piece) : 0;
 }
 
@@ -69,8 +102,10 @@ static int one_chunk(struct chunks *c, const struct scomp_chunk *head, const voi
                          c->pieces);
     if (c->ended[head->piece])
         return error_set(error, EPROTO, "the drive sent a chunk of piece %u after its end", head->piece);
-    if (head->flags & LAST_CHUNK)
+    if (head->flags & SCOMP_CHUNK_FLAG_LAST)
         return end_of_piece(c, head, data, error);
+    if (head->flags & SCOMP_CHUNK_FLAG_NODE)
+        return end_of_node(c, head, data, error);
     if (head->stream >= c->streams)
         return error_set(error, EPROTO, "the drive sent output stream %u of a job that has %u", head->stream,
                          c->streams);

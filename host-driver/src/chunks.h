@@ -10,6 +10,8 @@
 struct chunks {
     uint32_t pieces;
     uint32_t streams;
+    uint32_t nodes;
+    bool all_here; /**< every output stream goes to the host */
     const struct assasin_sink *sink;
     void *arg;
     uint64_t *position; /**< next byte expected, pieces x streams */
@@ -19,7 +21,7 @@ struct chunks {
 };
 
 /** \return 0 or -ENOMEM. */
-int chunks_init(struct chunks *c, uint32_t pieces, uint32_t streams, const struct assasin_sink *sink, void *arg);
+int chunks_init(struct chunks *c, const struct assasin_job *job, const struct assasin_sink *sink, void *arg);
 void chunks_destroy(struct chunks *c);
 
 /**

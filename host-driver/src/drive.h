@@ -28,6 +28,10 @@ int drive_fail(struct assasin_drive *drive, int code, const char *format, ...) _
  * negative errno. */
 int drive_check(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion);
 
+/** drive_check() for an answer to IO_EXEC. \param where says what lies at the offset that DW0 is with some statuses. */
+int drive_check_at(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion,
+                   const char *where);
+
 /** Milliseconds of wall time from some point on. */
 uint64_t drive_now_ms(void);
 

@@ -52,6 +52,9 @@
 #define NVME_IDNS_FLBAS     26u
 #define NVME_IDNS_LBAF      128u /* 4 bytes each; byte 2 = LBADS */
 
+/* Status (SCT << 8 | SC). */
+#define NVME_STATUS_LBA_OUT_OF_RANGE 0x080u
+
 /** Completion queue entry. */
 struct nvme_cqe {
     uint32_t dw0;

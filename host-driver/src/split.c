@@ -63,10 +63,10 @@ static void cut(struct cutter *c, uint64_t blocks) {
     }
 }
 
-int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t record_bytes,
-                  uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs, struct assasin_extent *parts,
-                  uint32_t *part_count) {
-    if (bytes == 0 || record_bytes == 0 || block_bytes == 0 || pieces == 0)
+/* Checks the arguments of both kinds. \return 0 or what assasin_split() says. */
+static int check(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t unit,
+                 uint32_t block_bytes, uint32_t pieces) {
+    if (bytes == 0 || unit == 0 || block_bytes == 0 || pieces == 0)
         return -EINVAL;
     uint64_t held = 0;
     for (uint32_t i = 0; i < extent_count; i++)
@@ -74,7 +74,13 @@ int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, u
     if (held < bytes)
         return -ERANGE;
     uint64_t overlap;
-    int rc = extents_overlap(extents, extent_count, &overlap);
+    return extents_overlap(extents, extent_count, &overlap);
+}
+
+int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t record_bytes,
+                  uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs, struct assasin_extent *parts,
+                  uint32_t *part_count) {
+    int rc = check(extents, extent_count, bytes, record_bytes, block_bytes, pieces);
     if (rc)
         return rc;
     /* A piece is a whole number of steps: the least length that ends at a record and a block at once. */
@@ -95,4 +101,37 @@ int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, u
     }
     *part_count = c.used;
     return parts && c.used > c.room ? -ENOSPC : (int)made;
+}
+
+int assasin_split_text(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t overlap,
+                       uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs,
+                       struct assasin_extent *parts, uint32_t *part_count, uint64_t *own_bytes) {
+    int rc = check(extents, extent_count, bytes, overlap, block_bytes, pieces);
+    if (rc)
+        return rc;
+    if (overlap % block_bytes)
+        return -EINVAL;
+    uint64_t steps = (bytes + block_bytes - 1) / block_bytes, own = (steps + pieces - 1) / pieces;
+    uint32_t made = (uint32_t)((steps + own - 1) / own), used = 0, room = parts ? *part_count : 0;
+    for (uint32_t i = 0; i < made; i++) {
+        uint64_t begin = i * own * block_bytes, length = own * block_bytes + overlap;
+        if (length > bytes - begin)
+            length = bytes - begin;
+        /* Each stream is cut from the whole table: the parts overlap. */
+        struct cutter skip = {.extents = extents, .count = extent_count};
+        cut(&skip, i * own);
+        struct cutter c = {.extents = extents,
+                           .at = skip.at,
+                           .offset = skip.offset,
+                           .count = extent_count,
+                           .parts = parts,
+                           .room = room,
+                           .used = used};
+        cut(&c, (length + block_bytes - 1) / block_bytes);
+        inputs[i] = (struct assasin_input){.first_extent = used, .extent_count = c.used - used, .bytes = length};
+        used = c.used;
+    }
+    *part_count = used;
+    *own_bytes = own * block_bytes;
+    return parts && used > room ? -ENOSPC : (int)made;
 }

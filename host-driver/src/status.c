@@ -41,7 +41,8 @@ static const struct {
     {VENDOR(BAD_REQUEST), EINVAL, "malformed scomp request"},
     {VENDOR(BAD_HANDLE), EBADF, "bad handle: unknown, or already in use"},
     {VENDOR(NO_RESOURCES), EBUSY, "no resources: too many requests at once"},
-    {VENDOR(OVERLAP), EEXIST, "extents of one stream overlap"},
+    {VENDOR(OVERLAP), EEXIST, "extents overlap: of one stream, or those of an output with another stream's"},
+    {VENDOR(BAD_FEED), EINVAL, "input from the host does not fit the job"},
     {0x280, EIO, "write fault: the medium could not be written"},
     {0x281, EIO, "unrecovered read error"},
 };
@@ -90,12 +91,17 @@ static const struct {
     {offsetof(struct scomp_request, streams_out), "number of output streams (0..8)"},
     {offsetof(struct scomp_request, s_log2), "s_log2: more streams than the buffers are divided into"},
     {offsetof(struct scomp_request, reserved0), "a reserved field"},
-    {offsetof(struct scomp_request, flags), "flags (must be 0)"},
+    {offsetof(struct scomp_request, flags), "flags: unknown bits; channel-local pieces must be one a core on the same "
+                                            "extents; a channel-local chip takes no others"},
     {offsetof(struct scomp_request, pieces), "number of pieces (1..1024)"},
     {offsetof(struct scomp_request, extents), "number of extents"},
     {offsetof(struct scomp_request, args_bytes), "bytes of arguments (0..4096)"},
     {offsetof(struct scomp_request, max_cores), "number of cores"},
     {offsetof(struct scomp_request, watchdog_kcycles), "watchdog limit"},
+    {offsetof(struct scomp_request, nodes), "number of nodes (0..8, at most the drive's cores)"},
+    {offsetof(struct scomp_request, edges),
+     "number of edges: an input or output of a node or of the tree is unconnected"},
+    {offsetof(struct scomp_request, reserved2), "a reserved field"},
     {offsetof(struct scomp_request, reserved1), "a reserved field"},
 };
 
@@ -110,7 +116,29 @@ const char *assasin_request_strerror(uint32_t offset) {
     return "unknown field";
 }
 
-int drive_check(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion) {
+const char *assasin_feed_strerror(uint32_t reason) {
+    switch (reason) {
+    case SCOMP_FEED_ERROR_PIECE:
+        return "the job has no such piece";
+    case SCOMP_FEED_ERROR_STREAM:
+        return "the piece has no such input stream, or it comes from the drive";
+    case SCOMP_FEED_ERROR_LENGTH:
+        return "more bytes than the stream still takes";
+    default:
+        return "unknown reason";
+    }
+}
+
+/* Statuses whose DW0 is an offset into the request of IO_EXEC. */
+static bool names_a_place(const struct assasin_completion *completion) {
+    uint16_t status = completion->status;
+    return status == VENDOR(BAD_REQUEST) ||
+           (completion->dw0 &&
+            (status == VENDOR(BAD_FUNCTION) || status == VENDOR(OVERLAP) || status == NVME_STATUS_LBA_OUT_OF_RANGE));
+}
+
+int drive_check_at(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion,
+                   const char *where) {
     uint16_t status = completion->status;
     if (status == 0)
         return 0;
@@ -118,14 +146,20 @@ int drive_check(struct assasin_drive *drive, const char *what, const struct assa
     const char *text = assasin_strerror(status);
     if (status == VENDOR(BAD_ELF))
         rc = drive_fail(drive, EINVAL, "%s: %s: %s", what, text, assasin_elf_strerror(completion->dw0));
-    else if (status == VENDOR(BAD_REQUEST))
-        rc = drive_fail(drive, EINVAL, "%s: %s, byte %u: %s", what, text, completion->dw0,
-                        assasin_request_strerror(completion->dw0));
+    else if (status == VENDOR(BAD_FEED))
+        rc = drive_fail(drive, EINVAL, "%s: %s: %s", what, text, assasin_feed_strerror(completion->dw0));
+    else if (where && names_a_place(completion))
+        rc = drive_fail(drive, status_errno(status), "%s: %s, byte %u: %s", what, text, completion->dw0, where);
     else
         rc = drive_fail(drive, status_errno(status), "%s: %s (NVMe status %x.%02xh)", what, text, status >> 8,
                         status & 0xFF);
     drive->status = status;
     return rc;
+}
+
+int drive_check(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion) {
+    return drive_check_at(drive, what, completion,
+                          completion->status == VENDOR(BAD_REQUEST) ? assasin_request_strerror(completion->dw0) : NULL);
 }
 
 const char *assasin_piece_strerror(const struct assasin_piece *piece, struct assasin_error *text) {
@@ -155,7 +189,13 @@ const char *assasin_piece_strerror(const struct assasin_piece *piece, struct ass
         error_set(text, 0, "aborted");
         break;
     case SCOMP_STATUS_MEDIA:
-        error_set(text, 0, "a page of its input could not be read");
+        error_set(text, 0, "a page of its input could not be read, or of its output not be written");
+        break;
+    case SCOMP_STATUS_NO_ROOM:
+        error_set(text, 0, "its output does not fit the extents it was to be written under; they keep what they held");
+        break;
+    case SCOMP_STATUS_CAPACITY:
+        error_set(text, 0, "the drive has no free pages for its output; its extents keep what they held");
         break;
     default:
         error_set(text, 0, "unknown status %u", piece->status);

@@ -64,15 +64,24 @@ class FakeBoard:
     def store(self, address: int, data: bytes) -> None:
         self._ram[address - self._gpa : address - self._gpa + len(data)] = data
 
+    def _prp_parts(self, dw: tuple[int, ...], length: int) -> list[tuple[int, int]]:
+        """Addresses and lengths of a command's data."""
+        first, second = dw[6] | dw[7] << 32, dw[8] | dw[9] << 32
+        room = min(length, 4096 - first % 4096)
+        count = -(-(length - room) // 4096)
+        pages = [second] if count == 1 else struct.unpack(f"<{count}Q", self.memory(second, 8 * count)) if count else []
+        return [(first, room), *((page, min(4096, length - room - 4096 * i)) for i, page in enumerate(pages))]
+
     def prp_store(self, dw: tuple[int, ...], data: bytes) -> None:
         """Writes the data of a command through its PRPs."""
-        first, second = dw[6] | dw[7] << 32, dw[8] | dw[9] << 32
-        room = 4096 - first % 4096
-        self.store(first, data[:room])
-        rest = [data[i : i + 4096] for i in range(room, len(data), 4096)]
-        pages = [second] if len(rest) == 1 else struct.unpack(f"<{len(rest)}Q", self.memory(second, 8 * len(rest))) if rest else []
-        for page, part in zip(pages, rest, strict=True):
-            self.store(page, part)
+        at = 0
+        for address, length in self._prp_parts(dw, len(data)):
+            self.store(address, data[at : at + length])
+            at += length
+
+    def prp_load(self, dw: tuple[int, ...], length: int) -> bytes:
+        """Reads the data of a command through its PRPs."""
+        return b"".join(self.memory(address, n) for address, n in self._prp_parts(dw, length))
 
     def complete(self, qid: int, cid: int, status: int, dw0: int = 0) -> None:
         """Posts a completion."""

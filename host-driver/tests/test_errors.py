@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from assasin.drive import Command, Drive, DriveError, Extent, Input
+from assasin.job import Job, Node, chain
 from assasin.tree import contract
 from fake_board import FakeBoard, Reply
 
@@ -275,6 +276,121 @@ def test_a_request_that_one_command_cannot_carry(board: FakeBoard) -> None:
     refused(errno.EMSGSIZE, "fewer pieces or extents", drive.run, 0, [[Input(extents, 9000 * 4096)]])
     refused(errno.EINVAL, "1..1024 pieces, not 1025", drive.run, 0, JOB * 1025)
     refused(errno.EINVAL, "1..1024 pieces, not 0", drive.run, 0, [])
+
+
+class Feeding:
+    """A drive that takes fed streams: it keeps at most one feed a stream, knows the job only after a few tries, and ends."""
+
+    def __init__(self, board: FakeBoard, lengths: list[int], tries: int = 2) -> None:
+        self.board, self.lengths, self.tries = board, lengths, tries
+        self.taken = [b"" for _ in lengths]
+        self.most_waiting = 0
+        self.waiting: list[tuple[int, ...]] = []
+        self.reads: list[int] = []
+        self.exec = -1
+        self.stop_at = -1
+        board.on_command = self.answer
+
+    def answer(self, qid: int, dw: tuple[int, ...]) -> Reply | None:
+        opcode = dw[0] & 0xFF
+        if opcode == contract.SCOMP_OPCODE_IO_EXEC:
+            self.exec = dw[0] >> 16
+            return None
+        if opcode == contract.SCOMP_OPCODE_IO_READ:
+            if self.exec < 0:
+                return 0x1C3, 0
+            self.reads.append(dw[0] >> 16)
+            self.read = dw
+            return None
+        assert opcode == contract.SCOMP_OPCODE_IO_FEED
+        self.tries -= 1
+        if self.tries >= 0:
+            return 0x1C3, 0
+        self.waiting.append(dw)
+        self.most_waiting = max(self.most_waiting, len(self.waiting))
+        stream = dw[11] >> 16
+        data = self.board.prp_load(dw, dw[12])
+        if stream == self.stop_at:
+            self.board.complete(1, dw[0] >> 16, 0, 0)
+        else:
+            self.taken[stream] += data
+            self.board.complete(1, dw[0] >> 16, 0, dw[12])
+        if all(i == self.stop_at or len(t) == n for i, (t, n) in enumerate(zip(self.taken, self.lengths, strict=True))):
+            report = chunk(0, struct.pack("<II15Q", 0, 0, sum(self.lengths), 0, *([0] * 13)), last=True)
+            self.board.prp_store(self.read, report)
+            self.board.complete(1, self.read[0] >> 16, 0, len(report) | 1 << 31)
+            for cid in self.reads[:-1]:
+                self.board.complete(1, cid, 0x1C3)
+            self.board.complete(1, self.exec, 0, 0)
+        return None
+
+
+def test_streams_from_the_host_arrive_whole_and_in_order(board: FakeBoard) -> None:
+    drive = connect(board)
+    data = [bytes(range(256)) * 1000 + b"end", b"", b"x" * 32768, b"y" * 5]
+    feeding = Feeding(board, [len(d) for d in data])
+    (piece,) = drive.run(0, [[Input.of(d) for d in data]])
+    assert piece.ok
+    assert feeding.taken == data
+
+
+def test_a_piece_that_ends_early_takes_no_more_input(board: FakeBoard) -> None:
+    drive = connect(board)
+    feeding = Feeding(board, [1 << 20, 300], tries=0)
+    feeding.stop_at = 0
+    (piece,) = drive.run(0, [[Input.of(bytes(1 << 20)), Input.of(bytes(300))]])
+    assert piece.ok
+    assert feeding.taken == [b"", bytes(300)]
+
+
+def test_a_refused_feed_says_why(board: FakeBoard) -> None:
+    drive = connect(board)
+    waiting: list[int] = []
+
+    def answer(qid: int, dw: tuple[int, ...]) -> Reply | None:
+        if dw[0] & 0xFF == contract.SCOMP_OPCODE_IO_FEED:
+            return 0x1C6, contract.SCOMP_FEED_ERROR_LENGTH
+        if dw[0] & 0xFF == contract.SCOMP_OPCODE_IO_ABORT:
+            for cid in waiting:
+                board.complete(1, cid, 0x007)
+            return 0, 0
+        waiting.append(dw[0] >> 16)
+        return None
+
+    board.on_command = answer
+    e = refused(errno.EINVAL, "does not fit the job: more bytes than the stream still takes", drive.run, 0, [[Input.of(b"abc")]])
+    assert e.status == 0x1C6
+
+
+def test_a_refusal_names_the_place_in_the_request(board: FakeBoard) -> None:
+    drive = connect(board)
+    at = 64 + 16 + 8
+
+    def refuse(status: int, where: int) -> None:
+        board.on_command = lambda qid, dw: ((status, where) if dw[0] & 0xFF == contract.SCOMP_OPCODE_IO_EXEC else (0x1C3, 0))
+
+    job = Job(chain(Node(0)), JOB)
+    refuse(0x1C0, 64)
+    refused(errno.EBADF, "byte 64: node 0: its function slot", drive.run_job, job)
+    refuse(0x1C2, at - 4)
+    refused(errno.EINVAL, "edge 1: it names a stream", drive.run_job, job)
+    refuse(0x080, at + 16)
+    refused(errno.ERANGE, "LBA out of range, byte 104: extent 0", drive.run_job, job)
+
+
+def test_jobs_that_make_no_sense_are_refused_before_they_are_sent(board: FakeBoard) -> None:
+    drive = connect(board)
+    sent = len(board.commands)
+    refused(errno.EINVAL, "3 nodes needs as many cores, this drive has 2", drive.run_job, Job(chain(*[Node(0)] * 3), JOB))
+    refused(errno.EINVAL, "at most 8 nodes, not 9", drive.run_job, Job(chain(*[Node(0)] * 9), JOB))
+    refused(errno.EINVAL, "3 bytes, but neither extents nor data", drive.run, 0, [[Input([], 3)]])
+    twice = [[[Extent(7, 2), Extent(8, 1)]]]
+    refused(errno.EEXIST, "output stream 0 of piece 0 overlap at block 8", drive.run_job, Job(0, JOB, twice))
+    with pytest.raises(ValueError, match="piece 1 has 2 input streams, piece 0 has 1"):
+        Job(0, [JOB[0], JOB[0] * 2])
+    with pytest.raises(ValueError, match="inputs of 1 pieces, but outputs of 2"):
+        Job(0, JOB, [[None], [None]])
+    assert len(board.commands) == sent
 
 
 def test_closing_shuts_the_controller_down(board: FakeBoard) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from assasin.drive import DriveError, Extent, split
+from assasin.drive import DriveError, Extent, split, split_text
 
 BLOCK = 4096
 
@@ -56,3 +56,28 @@ def test_overlapping_extents_are_refused(extents: list[tuple[int, int]]) -> None
 def test_nothing_to_divide(length: int, record: int) -> None:
     with pytest.raises(DriveError, match="cannot divide"):
         split([Extent(0, 1)], length, record, BLOCK, 2)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_parts_of_text_hold_every_record_once(seed: int) -> None:
+    """Every record that starts in a piece's own part, found as a function finds it, is whole in the piece's stream."""
+    r = random.Random(seed)
+    lines = [bytes(r.choices(b"abc|", k=r.randint(0, r.choice([10, 100, 4000])))) + b"\n" for _ in range(r.randint(1, 300))]
+    text = b"".join(lines)
+    count = -(-len(text) // BLOCK)
+    cut = r.randint(0, count)
+    extents = [Extent(10, cut), Extent(500, count - cut)] if 0 < cut < count else [Extent(10, count)]
+    disk = {b: text[i * BLOCK : (i + 1) * BLOCK] for i, b in enumerate(blocks(extents))}
+    asked, overlap = r.randint(1, 9), r.choice([BLOCK, 2 * BLOCK])
+    pieces, own_bytes = split_text(extents, len(text), overlap, BLOCK, asked)
+    assert 1 <= len(pieces) <= asked
+    found = []
+    for i, p in enumerate(pieces):
+        stream = b"".join(disk[b] for b in blocks(p.extents))[: p.bytes]
+        assert len(stream) == p.bytes
+        at = 0 if i == 0 else stream.find(b"\n") + 1 or len(stream)
+        while at <= own_bytes and at < len(stream):
+            end = stream.index(b"\n", at) + 1
+            found.append(stream[at:end])
+            at = end
+    assert found == lines

@@ -231,7 +231,7 @@ def build(tmp_path: Path, body: str) -> bytes:
     source = tmp_path / "mine.c"
     source.write_text(f"#include <assasin.h>\n{body}\n")
     out = tmp_path / "out"
-    make = ["make", "-s", "-C", ROOT / "firmware" / "offload", "elf", f"SRC={source}", f"OUT={out}"]
+    make = ["make", "-s", "-C", ROOT / "firmware" / "offload", "elf", f"SRC={source}", f"OUT={out}", "ARCHS=sb"]
     subprocess.run(make, check=True, env={**os.environ, "MAKEFLAGS": ""})
     return (out / "mine.elf").read_bytes()
 
@@ -417,7 +417,7 @@ def raw_request(**changes: int) -> bytearray:
     ("field", "value"),
     [
         ("magic", 0),
-        ("version", 2),
+        ("version", 3),
         ("reserved0", 1),
         ("flags", 1),
         ("pieces", 0),
@@ -660,6 +660,17 @@ def test_the_command_line(own_board: Board, tmp_path: Path) -> None:
     assert (sum(parts[::2]), sum(parts[1::2])) == (len(data), offloads.expected_scan(data).checksum)
     assert "ok" in assasin("run", ROOT / "build/offload/stat.elf", "--extent", "3:2", "--extent", "9:1", *name)
     assert "LBA out of range" in assasin("read", 1 << 40, 4096, tmp_path / "out", *name, ok=False)
+    whole = data[: len(data) // 16 * 16]
+    (tmp_path / "whole").write_bytes(whole)
+    raid = ("run", "raid4", "--stream", f"3:{len(whole)}", "--stream", tmp_path / "whole", "--record", 4)
+    assasin(*raid, "--out", tmp_path / "parity", *name)
+    assert (tmp_path / "parity").read_bytes() == bytes(len(whole)), "the xor of a file and its copy in the drive"
+    copied = json.loads(assasin("run", "replicate", "--stream", tmp_path / "whole", "--to", "40:11", *name, "--json"))
+    assert copied["pieces"][0]["report"]["bytes_out"] == len(whole)
+    assasin("read", 40, len(whole), tmp_path / "out", *name)
+    assert (tmp_path / "out").read_bytes() == whole
+    assert "--pieces 1" in assasin("run", "replicate", "--lba", 3, "--bytes", 8192, "--pieces", 2, "--to", "40:11", *name, ok=False)
+    assert "neither LBA:BYTES" in assasin("run", "raid4", "--stream", "nowhere", *name, ok=False)
     figures = json.loads(assasin("bench", "scan", "--bytes", "64K", "--cores", "1,2", *name, "--json"))
     assert [r["cores"] for r in figures["runs"]] == [1, 2]
     assert all(r["correct"] for r in figures["runs"])

@@ -14,6 +14,9 @@
 #include "VStreamCore.h"
 #include "assasin_contract.h"
 #include "commit.h"
+#ifdef TILE_DRAM
+#include "tile_dram.h"
+#endif
 
 namespace cosim {
 
@@ -31,6 +34,12 @@ struct OutPacket {
     uint32_t addr;
     std::vector<uint8_t> bytes;
     uint64_t cycle; ///< of its last beat
+    unsigned dst = kDram;
+    bool to_stream = false;
+    unsigned stream = 0;
+    bool mark = false;
+
+    static constexpr unsigned kDram = 16; ///< crossbar destination of the DRAM writer
 };
 
 class Bench {
@@ -53,10 +62,16 @@ class Bench {
     /// One clock cycle.
     void tick() {
         drive_in();
+#ifdef TILE_DRAM
+        dram.drive(cycle);
+#endif
         top.io_out_ready = out_percent >= 100 || static_cast<int>(rng() % 100) < out_percent;
         top.clock = 0;
         top.eval();
         sample();
+#ifdef TILE_DRAM
+        dram.sample(cycle);
+#endif
         top.clock = 1;
         top.eval();
         cycle++;
@@ -121,6 +136,12 @@ class Bench {
 
     VStreamCore top;
     std::mt19937_64 rng;
+#ifdef TILE_DRAM
+    static constexpr bool kMayWait = true; ///< the crossbar input, on DRAM
+    TileDram<VStreamCore> dram{top, rng};
+#else
+    static constexpr bool kMayWait = false;
+#endif
     uint64_t cycle = 0;
     std::deque<Commit> commits;
     bool keep_commits = true;
@@ -128,15 +149,16 @@ class Bench {
     int in_percent = 100;     ///< chance that a beat is sent in a cycle
     int out_percent = 100;    ///< chance that `out` is ready
     std::vector<OutPacket> sent;
+    bool cores_listen = false;                        ///< drains may go to cores
     std::function<void(const Packet &)> on_delivered; ///< the last beat of a packet is on the port in this cycle
 
   private:
     void drive_in() {
-        if (queue.empty() || (in_percent < 100 && static_cast<int>(rng() % 100) >= in_percent)) {
+        if (queue.empty() || (!in_waits && in_percent < 100 && static_cast<int>(rng() % 100) >= in_percent)) {
             top.io_in_valid = 0;
             return;
         }
-        Packet &p = queue.front();
+        const Packet &p = queue.front();
         const size_t beats = (p.bytes.size() + 7) / 8;
         uint64_t data = 0;
         for (size_t i = 0; i < 8; i++) {
@@ -154,7 +176,17 @@ class Bench {
         top.io_in_bits_toStream = p.to_stream;
         top.io_in_bits_stream = static_cast<uint8_t>(p.stream);
         top.io_in_bits_mark = p.mark;
-        if (++in_beat == beats) {
+    }
+
+    // A beat that is not taken stays.
+    void take_in() {
+        in_waits = top.io_in_valid && !top.io_in_ready;
+        if (in_waits && !kMayWait)
+            fail("crossbar input not ready");
+        if (!top.io_in_valid || in_waits)
+            return;
+        const Packet &p = queue.front();
+        if (++in_beat == (p.bytes.size() + 7) / 8) {
             in_beat = 0;
             if (on_delivered)
                 on_delivered(p);
@@ -163,8 +195,7 @@ class Bench {
     }
 
     void sample() {
-        if (!top.io_in_ready)
-            fail("crossbar input not ready");
+        take_in();
         if (top.io_trace_valid && keep_commits)
             commits.push_back({cycle, top.io_trace_pc, top.io_trace_insn, top.io_trace_wen != 0, top.io_trace_rd,
                                top.io_trace_wdata, top.io_trace_trap != 0, top.io_trace_cause, top.io_trace_tval,
@@ -177,10 +208,17 @@ class Bench {
 
     void take_out() {
         if (!out_open) {
-            sent.push_back({top.io_out_bits_addr, {}, 0});
+            sent.push_back({top.io_out_bits_addr,
+                            {},
+                            0,
+                            top.io_out_bits_dst,
+                            top.io_out_bits_toStream != 0,
+                            top.io_out_bits_stream,
+                            top.io_out_bits_mark != 0});
             out_open = true;
-            if (top.io_out_bits_addr % 64 || top.io_out_bits_dst != 16 || top.io_out_bits_toStream ||
-                top.io_out_bits_bytes < 1 || top.io_out_bits_bytes > 64)
+            const bool to_dram = top.io_out_bits_dst == OutPacket::kDram;
+            if (top.io_out_bits_addr % (to_dram ? 64 : 8) || (to_dram && top.io_out_bits_toStream) ||
+                (!to_dram && !cores_listen) || top.io_out_bits_bytes < 1 || top.io_out_bits_bytes > 64)
                 fail("malformed drain packet");
         }
         OutPacket &p = sent.back();
@@ -221,6 +259,7 @@ class Bench {
     }
 
     size_t in_beat = 0;
+    bool in_waits = false;
     bool out_open = false;
 };
 

@@ -9,7 +9,7 @@ mkdir -p "$out"
 digest() { cat "$@" | sha256sum | cut -c1-32; }
 
 # Chisel to SystemVerilog.
-mapfile -t scala < <(find hw/src/main/scala/assasin/{bus,core,stream,xbar} hw/src/main/scala/assasin/SocParams.scala \
+mapfile -t scala < <(find hw/src/main/scala/assasin/{bus,cache,core,stream,xbar} hw/src/main/scala/assasin/*.scala \
     hw/src/test/scala/assasin/core/EmitCosim.scala build/gen/scala hw/build.sbt -type f | sort)
 stamp=$(digest "${scala[@]}")
 if [ "$(cat "$out/emit.stamp" 2>/dev/null)" != "$stamp" ]; then
@@ -21,7 +21,8 @@ if [ "$(cat "$out/emit.stamp" 2>/dev/null)" != "$stamp" ]; then
     echo "$stamp" >"$out/emit.stamp"
 fi
 
-# bench VARIANT TOP NAME SOURCE...: one executable around one design. Benches of one design share the Verilated library.
+# bench VARIANT TOP NAME SOURCE...: one executable around one design. $defines: more compiler options.
+defines=
 bench() {
     local variant=$1 top=$2 name=$3 source
     shift 3
@@ -33,7 +34,7 @@ bench() {
     echo "cosim: building $name"
     {
         verilator --cc --exe --build -j 2 -O3 --x-assign fast --top-module "$top" --prefix "V$top" --Mdir "$dir/$name.obj" \
-            -Wno-fatal -CFLAGS "-std=c++17 -O2 -march=native -I$root/build/gen/c -I$root/hw/cosim" \
+            -Wno-fatal -CFLAGS "-std=c++17 -O2 -march=native -I$root/build/gen/c -I$root/hw/cosim $defines" \
             -MAKEFLAGS OBJCACHE=ccache -o "$dir/$name" "$dir/$top.sv" "${sources[@]}"
     } >"$dir/$name.log" 2>&1 || {
         tail -40 "$dir/$name.log" >&2

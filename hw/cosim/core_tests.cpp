@@ -403,6 +403,80 @@ void test_drain() {
     checks.equal("OTAIL", b.read(CORE_OTAIL), 32768);
 }
 
+void test_drain_to_core() {
+    checks.test = "drain to a core";
+    Bench b(9);
+    b.cores_listen = true;
+    b.out_percent = 70;
+    b.partition(1, 10);
+    // Two and a half pages of counting words to output stream 1, then the sum of what comes on input stream 1.
+    constexpr unsigned words = 640;
+    std::vector<Word> code;
+    li(code, 6, words);
+    code.insert(code.end(), {stream_store(2, 5, 1), addi(5, 5, 1), bne(5, 6, -8)});
+    code.insert(code.end(), {stream_load(2, 8, 1), add(10, 10, 8), addi(5, 5, -1), bne(5, 0, -12), ecall});
+    b.load_program(code);
+    b.start(0);
+    unsigned done = 0;
+    const auto push = [&](uint32_t pos, uint32_t dst, uint32_t at, uint32_t bytes) {
+        b.write(CORE_DRAIN_POS, pos);
+        b.write(CORE_DRAIN_DST, dst);
+        b.write(CORE_DRAIN_DST_POS, at);
+        b.write(CORE_DRAIN_PUSH, 1u << CORE_DRAIN_PUSH_STREAM_ID_SHIFT | bytes | 1u << CORE_DRAIN_PUSH_TO_CORE_SHIFT);
+        done++;
+    };
+    const auto wait = [&] {
+        while ((b.read(CORE_DRAIN_STATE) >> 16) != done)
+            b.run(1);
+    };
+    b.run(4000);
+    checks.equal("OHEAD", b.read(CORE_OHEAD + 4), 4 * words);
+    const uint32_t to_stream =
+        1u << CORE_DRAIN_DST_STREAM_SHIFT | 3u << CORE_DRAIN_DST_CORE_SHIFT | 1u << CORE_DRAIN_DST_STREAM_ID_SHIFT;
+    push(0, to_stream, 0xFFFFFC00, 1024); // positions wrap
+    push(1024, to_stream, 0, 1024);
+    push(2048, to_stream, 1024, 512);
+    wait();
+    uint32_t next = 0xFFFFFC00;
+    unsigned wrong = 0, marks = 0;
+    for (const OutPacket &p : b.sent) {
+        wrong += p.dst != 3 || !p.to_stream || p.stream != 1 || p.addr != next || p.bytes.size() != 64;
+        next += static_cast<uint32_t>(p.bytes.size());
+        marks += p.mark;
+        wrong += p.mark != (next % 1024 == 0 || next == 1024 + 512);
+    }
+    checks.equal("wrong packets", wrong, 0);
+    checks.equal("marks", marks, 3);
+    checks.equal("bytes", b.sent.size() * 64, 4 * words);
+    checks.equal("OTAIL", b.read(CORE_OTAIL + 4), 32768 + 4 * words);
+
+    // What came out is taken as input, the way another core's crossbar port would see it.
+    for (const OutPacket &p : b.sent)
+        b.queue.push_back({p.addr + 1024, p.bytes, p.to_stream, p.stream, p.mark});
+    b.flush();
+    b.write(CORE_IEND + 4, 4 * words);
+    b.write(CORE_IEND_VALID, 2);
+    checks.is_true("the core ends", b.wait_stop(10000));
+    checks.equal("sum", b.read(CORE_EXIT_CODE), words * (words - 1) / 2);
+
+    checks.test = "drain to a core's memory";
+    b.sent.clear();
+    push(8, 2u << CORE_DRAIN_DST_CORE_SHIFT | 0x10018, 0, 100);
+    wait();
+    checks.equal("packets", b.sent.size(), 2);
+    checks.is_true("first", b.sent[0].dst == 2 && !b.sent[0].to_stream && !b.sent[0].mark &&
+                                b.sent[0].addr == 0x10018 && b.sent[0].bytes.size() == 64 && b.sent[0].bytes[0] == 2);
+    checks.is_true("last",
+                   b.sent[1].dst == 2 && !b.sent[1].mark && b.sent[1].addr == 0x10058 && b.sent[1].bytes.size() == 36);
+
+    checks.test = "drain to a core that does not exist";
+    b.sent.clear();
+    push(8, 1u << CORE_DRAIN_DST_STREAM_SHIFT | 9u << CORE_DRAIN_DST_CORE_SHIFT, 0, 1000);
+    wait();
+    checks.equal("packets", b.sent.size(), 0);
+    checks.equal("OTAIL", b.read(CORE_OTAIL + 4), 32768 + 4 * words + 1100);
+}
+
 void test_registers() {
     checks.test = "registers";
     Bench b(8);
@@ -582,6 +656,7 @@ int main() {
     test_marks();
     test_end_of_stream();
     test_drain();
+    test_drain_to_core();
     test_registers();
     test_costs();
     report_speed();

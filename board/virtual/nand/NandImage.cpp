@@ -38,7 +38,7 @@ std::string board(unsigned channels, unsigned ways, const NandGeometry &g, const
 } // namespace
 
 NandImage::NandImage(const std::string &path, const PartFile &part, unsigned channels, unsigned ways)
-    : geometry_(part.geometry), channels_(channels), ways_(ways), path_(path) {
+    : geometry_(part.geometry), ways_(ways), path_(path) {
     const NandGeometry &g = geometry_;
     auto fail = [&](const std::string &why) { throw std::runtime_error("NAND image " + path + ": " + why); };
     auto failErrno = [&](const std::string &what) { fail(what + ": " + std::strerror(errno)); };

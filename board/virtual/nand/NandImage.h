@@ -57,7 +57,7 @@ class NandImage {
     void growTo(uint64_t bytes);
 
     NandGeometry geometry_;
-    unsigned channels_, ways_;
+    unsigned ways_;
     uint64_t segmentBytes_ = 0;
     uint64_t dataOffset_ = 0;
     uint64_t mappedBytes_ = 0;

@@ -117,11 +117,23 @@ bool Board::quiet() const {
            xdma_.idle() && !(server_ && server_->busy());
 }
 
-void Board::serve() {
+bool Board::called() {
+    fds_.clear();
     if (server_) {
-        server_->poll();
+        server_->waitOn(fds_);
     }
-    console_->poll(now_);
+    console_->waitOn(fds_);
+    return !fds_.empty() && ::poll(fds_.data(), nfds_t(fds_.size()), 0) != 0;
+}
+
+void Board::serve() {
+    // One look at all sockets instead of several calls for each: mostly there is nothing.
+    if (called() || console_->inputWaits()) {
+        if (server_) {
+            server_->poll();
+        }
+        console_->poll(now_);
+    }
     if (!bar0_.idle()) {
         settleUntil_ = clocked_ + SETTLE_CYCLES;
     }

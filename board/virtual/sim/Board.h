@@ -75,6 +75,9 @@ class Board : private BarTarget {
     void sleep();
     void wait(int milliseconds);
     void serve();
+
+    /// Somebody waits at a socket.
+    bool called();
     void trace();
 
     const BoardOptions options_;

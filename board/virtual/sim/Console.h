@@ -41,6 +41,11 @@ class Console {
     /// Admits and serves socket clients without blocking; input starts register writes.
     void poll(uint64_t now);
 
+    /// Characters for the firmware that it has not taken yet: poll() goes on with them.
+    bool inputWaits() const {
+        return !input_.empty();
+    }
+
     void waitOn(std::vector<pollfd> &fds) const;
 
     /// FW_STATE as of the last drain: [0] asleep, [1] stopped on a trap, [15:8] cause.

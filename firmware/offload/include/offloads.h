@@ -59,4 +59,101 @@ struct filter_row {
 };
 static_assert(sizeof(struct filter_row) == 8, "filter_row size");
 
+/** Exit codes of raid4, raid5 and raid6. */
+enum raid_exit {
+    RAID_BAD_ARGUMENTS = 1, /**< arguments or numbers of streams are not those of the function */
+    RAID_UNEQUAL = 2,       /**< the input streams have different lengths */
+};
+
+/** Arguments of raid5. */
+struct raid5_args {
+    uint32_t chunk; /**< bytes of a stream in a row, a multiple of 4; row r's parity is on member k - r mod (k + 1) */
+};
+static_assert(sizeof(struct raid5_args) == 4, "raid5_args size");
+
+/** Arguments of raid6. Inputs: the streams that are there, outputs: the lost ones, both in the order data, P, Q. */
+struct raid6_args {
+    uint32_t data; /**< data streams k of the whole, 2..7 */
+    uint32_t lost; /**< one or two bits: i < k data stream i, k P, k + 1 Q. 3 << k makes P and Q of the data */
+};
+static_assert(sizeof(struct raid6_args) == 8, "raid6_args size");
+
+/** What aes does. */
+enum aes_mode {
+    AES_ECB_ENCRYPT = 0,
+    AES_ECB_DECRYPT = 1,
+    AES_CTR = 2, /**< encrypts or decrypts */
+};
+
+/** Arguments of aes. */
+struct aes_args {
+    uint32_t mode; /**< enum aes_mode */
+    uint32_t
+        piece_blocks; /**< CTR: the counter of piece i starts i times this later; 0: every piece starts at `counter` */
+    uint8_t key[16];  /**< AES-128 */
+    uint8_t counter[16]; /**< CTR: the first counter block, big-endian, incremented modulo 2^128 */
+};
+static_assert(sizeof(struct aes_args) == 40, "aes_args size");
+
+/** Exit codes of aes. */
+enum aes_exit {
+    AES_BAD_ARGUMENTS = 1, /**< not one struct aes_args, or no mode that exists */
+    AES_PARTIAL_BLOCK = 2, /**< ECB: the stream's length is no multiple of 16 */
+};
+
+/** lz4_compress: bytes of input in a block; the last block is shorter. */
+#define LZ4_BLOCK 24576
+
+/** Stream of the LZ4 functions: blocks, each behind a u32: its length in the stream, plus LZ4_STORED when it is not
+ * compressed. LZ4 blocks are independent of each other; what they decompress to may have any length. */
+#define LZ4_STORED 0x80000000u
+
+/** Exit codes of lz4_decompress. What was decompressed until then has gone to the output. */
+enum lz4_exit {
+    LZ4_CORRUPT = 1,   /**< no LZ4 block: a length or distance leads out of it */
+    LZ4_TRUNCATED = 2, /**< the stream ends inside a block or its length */
+    LZ4_NO_WINDOW = 3, /**< an output ring of less than 64 KiB cannot serve all distances: ask for one stream (S = 1) */
+};
+
+/** Beginning of wal's output. */
+struct wal_result {
+    uint32_t page_bytes; /**< bytes of a page; 0: the log is shorter than its header */
+    uint32_t frames;     /**< frames up to the last valid commit: so many struct wal_page, each with its page, follow */
+    uint32_t database_pages; /**< size of the database after it; pages behind that are to be cut off */
+    uint32_t zero;           /**< 0 */
+};
+static_assert(sizeof(struct wal_result) == 16, "wal_result size");
+
+/** Before each page of wal's output. Of several with the same number the last one counts. */
+struct wal_page {
+    uint32_t number; /**< from 1: the page is at (number - 1) * page_bytes of the database */
+};
+static_assert(sizeof(struct wal_page) == 4, "wal_page size");
+
+/** Exit codes of wal. A log that is cut off or corrupt behind its header is no error: it counts up to the last commit.
+ */
+enum wal_exit {
+    WAL_BAD_ARGUMENTS = 1, /**< not two input streams of the same length */
+    WAL_NO_HEADER = 2,     /**< magic, version, page size or checksum of the header are not those of a log */
+};
+
+/** dedup: bytes of a block; the last one may be shorter. */
+#define DEDUP_BLOCK 4096
+/** dedup: new blocks that a piece remembers; those behind are reported as new and not found again. */
+#define DEDUP_UNIQUE 2048
+
+/** Output 0 of dedup: one for each block. */
+struct dedup_record {
+    uint32_t block;          /**< number of the block in the piece, from 0 */
+    uint32_t first;          /**< first block with the same fingerprint; itself: new, its content is in output 1 */
+    uint8_t fingerprint[16]; /**< MurmurHash3_x86_128 of the block, seed 0 */
+};
+static_assert(sizeof(struct dedup_record) == 24, "dedup_record size");
+
+/** Exit code of dedup: not one or two output streams. */
+enum dedup_exit { DEDUP_BAD_ARGUMENTS = 1 };
+
+/** Exit code of replicate: no output stream. */
+enum replicate_exit { REPLICATE_BAD_ARGUMENTS = 1 };
+
 #endif

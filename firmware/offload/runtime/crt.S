@@ -19,9 +19,20 @@ _start:
     sw      zero, 0(t0)
     addi    t0, t0, 4
     j       1b
-2:  lui     t0, %hi(assasin_landing)
+2:
+#if !defined(ASSASIN_SP) && !defined(ASSASIN_MEM)
+    lui     t0, %hi(assasin_landing)
     addi    t0, t0, %lo(assasin_landing)
     csrw    ASSASIN_CSR_SEPILOGUE, t0
+#endif
+#ifdef ASSASIN_SP                   /* ping-pong: waits are for half a ring */
+    csrr    t0, ASSASIN_CSR_STREAMCFG
+    srli    t0, t0, 8
+    li      t1, 1
+    sll     t1, t1, t0
+    srli    t1, t1, 1
+    csrw    ASSASIN_CSR_SGRAIN, t1
+#endif
     call    compute
     ecall                           /* ends the piece, a0 = exit code */
 3:  j       3b

@@ -49,6 +49,13 @@ bool assasin_native_load(uint32_t match, unsigned stream, uint32_t *value) {
     return true;
 }
 
+uint32_t assasin_native_take(uint32_t match, unsigned stream) {
+    uint32_t value;
+    if (!assasin_native_load(match, stream, &value))
+        fault("took what the stream does not have");
+    return value;
+}
+
 void assasin_native_store(uint32_t match, unsigned stream, uint32_t value) {
     if (stream >= piece->task.streams_out)
         fault("store to a stream that the request does not have");
@@ -72,10 +79,13 @@ uint32_t assasin_native_peek(uint32_t match, unsigned stream, uint32_t distance)
 
 uint32_t assasin_native_csr(uint32_t number) {
     uint32_t stream = number & 7;
+    if (stream >= ((number & ~7u) == ASSASIN_CSR_OHEAD ? piece->task.streams_out : piece->task.streams_in))
+        fault("asked for a pointer of a stream that the request does not have");
     switch (number & ~7u) {
     case ASSASIN_CSR_IHEAD:
         return (uint32_t)piece->in[stream].position;
     case ASSASIN_CSR_ITAIL:
+    case ASSASIN_CSR_IEND:
         return (uint32_t)piece->in[stream].bytes;
     case ASSASIN_CSR_OHEAD:
         return (uint32_t)piece->out[stream].position;

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""
-A small instruction-set simulator of an ASSASIN core, for the machine code of offloads: RV32IM as the unprivileged specification has
-it, the stream instructions as docs/architecture.md has them. Inputs count as delivered in full; output streams never fill.
-"""
+"""Runs the machine code of an offload on the simulator of an ASSASIN core (iss.c, built as build/offload/iss.so)."""
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import assasin_contract as contract
 
-MASK = 0xFFFFFFFF
+ROOT = Path(__file__).resolve().parents[3]
+STREAMS = contract.SCOMP_MAX_STREAMS
+EXITED, TRAPPED, HUNG, TIMEOUT, OUTPUT_FULL = range(5)
 
 
 class Trap(Exception):
@@ -23,12 +24,21 @@ class Trap(Exception):
         self.cause, self.pc = cause, pc
 
 
-def signed(v: int) -> int:
-    return v - (1 << 32) if v >> 31 else v
-
-
-def sext(v: int, bits: int) -> int:
-    return (v & ((1 << bits) - 1)) - ((v >> (bits - 1) & 1) << bits)
+class _Job(ctypes.Structure):
+    _fields_: ClassVar = [
+        ("imem", ctypes.c_void_p),
+        ("spad", ctypes.c_void_p),
+        ("inp", ctypes.c_void_p * STREAMS),
+        ("out", ctypes.c_void_p * STREAMS),
+        ("in_bytes", ctypes.c_uint32 * STREAMS),
+        ("out_bytes", ctypes.c_uint32 * STREAMS),
+        *((n, ctypes.c_uint32) for n in ("s_log2", "page", "entry", "seed", "software")),
+        ("limit", ctypes.c_uint64),
+        *((n, ctypes.c_uint32) for n in ("status", "exit_code", "cause", "pc", "tval", "sepilogue")),
+        ("in_head", ctypes.c_uint32 * STREAMS),
+        ("instructions", ctypes.c_uint64),
+        ("cycles", ctypes.c_uint64),
+    ]
 
 
 def segments(elf: bytes) -> list[tuple[int, bytes, int]]:
@@ -51,154 +61,57 @@ class Core:
     inputs: list[bytes]
     args: bytes = b""
     outputs: int = 1
-    imem: bytearray = field(default_factory=lambda: bytearray(contract.CORE_IMEM_SIZE))
-    spad: bytearray = field(default_factory=lambda: bytearray(b"\xa5" * contract.CORE_SPAD_SIZE))
+    software: bool = False
+    """The ELF file is one for software stream pointers (sp, mem)."""
+    seed: int = 0
+    """0: pages come and go as early as they can; else when the core waits and at random times."""
+    page: int = 4096
+    room: int = 1 << 22
+    """Bytes that an output stream may have."""
+    piece: int = 0
+    pieces: int = 1
+    out: list[bytes] = field(default_factory=list)
     instructions: int = 0
+    cycles: int = 0
+    sepilogue: int = 0
 
-    def __post_init__(self) -> None:
+    def run(self, limit: int = 200_000_000) -> int | None:
+        lib = ctypes.CDLL(str(ROOT / "build" / "offload" / "iss.so"))
         elf = self.path.read_bytes()
+        imem = ctypes.create_string_buffer(contract.CORE_IMEM_SIZE)
+        spad = ctypes.create_string_buffer(b"\xa5" * contract.CORE_SPAD_SIZE, contract.CORE_SPAD_SIZE)
+
+        def put(target: ctypes.Array[ctypes.c_char], at: int, data: bytes) -> None:
+            assert at + len(data) <= len(target)
+            ctypes.memmove(ctypes.byref(target, at), data, len(data))
+
         for address, data, size in segments(elf):
             if address < contract.CORE_SPAD_BASE:
-                self.imem[address : address + size] = data.ljust(size, b"\0")
+                put(imem, address, data.ljust(size, b"\0"))
             else:
-                at = address - contract.CORE_SPAD_BASE
-                self.spad[at : at + len(data)] = data
-        self.pc = struct.unpack_from("<I", elf, 24)[0]
-        task = contract.ScompTask(0, 1, len(self.args), len(self.inputs), self.outputs)
+                put(spad, address - contract.CORE_SPAD_BASE, data)
+        task = contract.ScompTask(self.piece, self.pieces, len(self.args), len(self.inputs), self.outputs)
         for i, data in enumerate(self.inputs):
             task.bytes[i] = len(data)
-        self.spad[: len(bytes(task))] = bytes(task)
-        self.spad[contract.SCOMP_SPAD_ARGS : contract.SCOMP_SPAD_ARGS + len(self.args)] = self.args
-        self.x = [0] * 32
-        self.heads = [0] * len(self.inputs)
-        self.out = [bytearray() for _ in range(self.outputs)]
-        self.sepilogue = 0
+        put(spad, 0, bytes(task))
+        put(spad, contract.SCOMP_SPAD_ARGS, self.args)
 
-    def run(self, limit: int = 10_000_000) -> int | None:
-        while self.instructions < limit:
-            if self.pc & 3 or self.pc >= len(self.imem):
-                raise Trap(1, self.pc)
-            word = struct.unpack_from("<I", self.imem, self.pc)[0]
-            if word == 0x00000073:
-                return self.x[10]
-            if not self._step(word):
-                return None
-            self.x[0] = 0
-            self.instructions += 1
-        raise TimeoutError(f"still running after {limit} instructions, at {self.pc:#x}")
-
-    def _memory(self, address: int, width: int, cause: int) -> int:
-        at = (address & MASK) - contract.CORE_SPAD_BASE
-        if address % width:
-            raise Trap(cause - 1, self.pc)
-        if not 0 <= at <= len(self.spad) - width:
-            raise Trap(cause, self.pc)
-        return at
-
-    def _step(self, w: int) -> bool:
-        op, rd, f3, rs1, rs2, f7 = w & 0x7F, w >> 7 & 31, w >> 12 & 7, w >> 15 & 31, w >> 20 & 31, w >> 25
-        a, b, next_pc = self.x[rs1], self.x[rs2], self.pc + 4
-        imm = sext(w >> 20, 12)
-        if op == 0x37:
-            value = w & 0xFFFFF000
-        elif op == 0x17:
-            value = self.pc + (w & 0xFFFFF000)
-        elif op == 0x6F:
-            value = next_pc
-            offset = (w >> 31) << 20 | (w >> 12 & 0xFF) << 12 | (w >> 20 & 1) << 11 | (w >> 21 & 0x3FF) << 1
-            next_pc = self.pc + sext(offset, 21)
-        elif op == 0x67:
-            value, next_pc = next_pc, (a + imm) & ~1
-        elif op == 0x63:
-            offset = (w >> 31) << 12 | (w >> 7 & 1) << 11 | (w >> 25 & 0x3F) << 5 | (w >> 8 & 15) << 1
-            if f3 in (2, 3):
-                raise Trap(2, self.pc)
-            taken = (a == b, signed(a) < signed(b), a < b)[(f3 >> 1) - (f3 >= 4)] ^ (f3 & 1)
-            if taken:
-                next_pc = self.pc + sext(offset, 13)
-            value, rd = 0, 0
-        elif op == 0x03:
-            width = 1 << (f3 & 3)
-            at = self._memory(a + imm, width, 5)
-            value = self._extend(f3, self.spad[at : at + width])
-        elif op == 0x23:
-            width = 1 << f3
-            at = self._memory(a + sext(f7 << 5 | rd, 12), width, 7)
-            self.spad[at : at + width] = (b & ((1 << 8 * width) - 1)).to_bytes(width, "little")
-            value, rd = 0, 0
-        elif op == 0x13:
-            value = self._alu(f3, f7 if f3 in (1, 5) else 0, a, imm & MASK)
-        elif op == 0x33:
-            value = self._muldiv(f3, a, b) if f7 == 1 else self._alu(f3, f7, a, b)
-        elif op == 0x73:
-            value = self._csr(w >> 20, f3, a)
-        elif op == 0x0B:
-            stream = rs1
-            if f7 > 3 or stream >= (len(self.inputs) if f7 in (0, 2) else self.outputs):
-                raise Trap(2, self.pc)
-            return self._stream(f3, f7, rd, stream, b)
-        else:
-            raise Trap(2, self.pc)
-        self.x[rd] = value & MASK
-        self.pc = next_pc & MASK
-        return True
-
-    @staticmethod
-    def _extend(f3: int, data: bytes | bytearray) -> int:
-        return int.from_bytes(data, "little", signed=not f3 >> 2) & MASK
-
-    def _stream(self, f3: int, f7: int, rd: int, stream: int, b: int) -> bool:
-        width = 1 << (f3 & 3)
-        if f7 == 0:
-            data, head = self.inputs[stream], self.heads[stream]
-            if len(data) - head < width:
-                self.pc = self.sepilogue
-                return self.sepilogue != 0
-            self.x[rd] = self._extend(f3, data[head : head + width])
-            self.heads[stream] += width
-        elif f7 == 1:
-            self.out[stream] += (b & ((1 << 8 * width) - 1)).to_bytes(width, "little")
-        else:
-            data = self.inputs[stream] if f7 == 2 else self.out[stream]
-            if not width <= b <= len(data):
-                raise Trap(contract.CAUSE_STREAM_RANGE, self.pc)
-            at = len(data) - b
-            self.x[rd] = self._extend(f3, data[at : at + width])
-        self.pc += 4
-        return True
-
-    def _csr(self, number: int, f3: int, a: int) -> int:
-        base, stream = number & ~7, number & 7
-        if number == contract.CSR_SEPILOGUE:
-            old = self.sepilogue
-            if f3 == 1:
-                self.sepilogue = a
-            return old
-        if base == contract.CSR_IHEAD:
-            return self.heads[stream]
-        if base in (contract.CSR_ITAIL, contract.CSR_IEND):
-            return len(self.inputs[stream])
-        if base == contract.CSR_OHEAD:
-            return len(self.out[stream])
-        raise Trap(2, self.pc)
-
-    @staticmethod
-    def _alu(f3: int, f7: int, a: int, b: int) -> int:
-        shift = b & 31
-        if f3 == 0:
-            return a - b if f7 == 0x20 else a + b
-        if f3 == 5:
-            return signed(a) >> shift if f7 == 0x20 else a >> shift
-        return {1: a << shift, 2: int(signed(a) < signed(b)), 3: int(a < b), 4: a ^ b, 6: a | b, 7: a & b}[f3]
-
-    @staticmethod
-    def _muldiv(f3: int, a: int, b: int) -> int:
-        sa, sb = signed(a), signed(b)
-        if f3 < 4:
-            return (a * b, sa * sb >> 32, sa * b >> 32, a * b >> 32)[f3]
-        if b == 0:
-            return MASK if f3 < 6 else a
-        if f3 & 1:
-            return a // b if f3 == 5 else a % b
-        quotient = abs(sa) // abs(sb) * (1 if (sa < 0) == (sb < 0) else -1)
-        return quotient if f3 == 4 else sa - quotient * sb
+        streams = max(len(self.inputs), self.outputs, 1)
+        job = _Job(s_log2=(streams - 1).bit_length(), page=self.page, seed=self.seed, software=self.software, limit=limit)
+        job.entry = struct.unpack_from("<I", elf, 24)[0]
+        job.imem, job.spad = ctypes.addressof(imem), ctypes.addressof(spad)
+        keep = [ctypes.create_string_buffer(data, len(data) or 1) for data in self.inputs]
+        drained = [ctypes.create_string_buffer(self.room) for _ in range(self.outputs)]
+        for i, buffer in enumerate(keep):
+            job.inp[i], job.in_bytes[i] = ctypes.addressof(buffer), len(self.inputs[i])
+        for i, buffer in enumerate(drained):
+            job.out[i], job.out_bytes[i] = ctypes.addressof(buffer), self.room
+        lib.iss_run(ctypes.byref(job))
+        self.out = [ctypes.string_at(drained[i], job.out_bytes[i]) for i in range(self.outputs)]
+        self.instructions, self.cycles, self.sepilogue = job.instructions, job.cycles, job.sepilogue
+        if job.status == TRAPPED:
+            raise Trap(job.cause, job.pc)
+        if job.status == TIMEOUT:
+            raise TimeoutError(f"still running after {limit} instructions, at {job.pc:#x}")
+        assert job.status != OUTPUT_FULL, "the output is larger than `room`"
+        return int(job.exit_code) if job.status == EXITED else None

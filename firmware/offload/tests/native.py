@@ -33,12 +33,20 @@ class Fault(Exception):
 
 
 def run(
-    name: str, inputs: list[bytes], args: bytes = b"", outputs: int = 1, piece: int = 0, pieces: int = 1
+    name: str,
+    inputs: list[bytes],
+    args: bytes = b"",
+    outputs: int = 1,
+    piece: int = 0,
+    pieces: int = 1,
+    folder: Path = ROOT / "build" / "offload",
+    room: int = 1 << 22,
 ) -> tuple[int, list[bytes]]:
-    """Runs offload `name` on the input streams. Returns compute's value and the output streams. Raises Fault."""
+    """Runs offload `name` on the input streams. Returns compute's value and the output streams. Raises Fault.
+    `room`: bytes an output may have."""
     # A copy of its own, so that every run starts with fresh static data, as on a core.
     with tempfile.NamedTemporaryFile(suffix=".so") as copy:
-        shutil.copyfile(ROOT / "build" / "offload" / "native" / f"{name}.so", copy.name)
+        shutil.copyfile(folder / "native" / f"{name}.so", copy.name)
         lib = ctypes.CDLL(copy.name)
     p = _Piece()
     p.task.piece, p.task.pieces, p.task.args_bytes = piece, pieces, len(args)
@@ -51,7 +59,6 @@ def run(
         return ctypes.addressof(b)
 
     p.args = buffer(args)
-    room = 2 * sum(map(len, inputs)) + 4096
     for i, data in enumerate(inputs):
         p.task.bytes[i] = len(data)
         p.inp[i] = _Stream(buffer(data), len(data), 0)

@@ -297,7 +297,9 @@ uint32_t Device::sysRead(uint32_t r) {
     case SYS_CONFIG:
         return static_cast<uint32_t>(cores.size()) | nand.geo.channels << 8 | nand.geo.ways << 16 | 1u << 24;
     case SYS_CONFIG2:
-        return 12;
+        return 12 | static_cast<uint32_t>(channelLocal) << SYS_CONFIG2_CHANNEL_LOCAL_SHIFT;
+    case SYS_ARCH:
+        return CORE_ARCH_SB;
     case SYS_MTIME_LO:
         mtimeHi = static_cast<uint32_t>(now >> 32);
         return static_cast<uint32_t>(now);
@@ -328,6 +330,10 @@ uint32_t Device::sysRead(uint32_t r) {
     case SYS_CONSOLE_RX:
     case SYS_SLEEP_CYCLES_LO:
     case SYS_SLEEP_CYCLES_HI:
+    case SYS_DRAM_READ_LO:
+    case SYS_DRAM_READ_HI:
+    case SYS_DRAM_WRITE_LO:
+    case SYS_DRAM_WRITE_HI:
         return 0;
     case SYS_BOOT_ARG:
         return bootArg;
@@ -337,7 +343,8 @@ uint32_t Device::sysRead(uint32_t r) {
 }
 
 void Device::armTimer() {
-    if (mtimecmp != UINT64_MAX && mtimecmp > now) {
+    /* High half all ones: not armed, or the firmware is between its writes. */
+    if (mtimecmp >> 32 != UINT32_MAX && mtimecmp > now) {
         at(mtimecmp - now, [] {});
     }
 }
@@ -876,6 +883,9 @@ void Device::wayData(uint32_t c, uint32_t w) {
     if (stream && F(FLASH_W0, CORE, d.w0) >= cores.size()) {
         violation("READ to absent core");
     }
+    if (stream && channelLocal && F(FLASH_W0, CORE, d.w0) != c) {
+        violation("READ of another channel's core");
+    }
     if (stream && !room(d, c)) {
         way.waitsRoom = true;
         streamPagesHeld++;
@@ -1005,7 +1015,20 @@ uint32_t Device::coreRead(uint32_t c, uint32_t r) {
     case CORE_WAIT_IN_CYCLES_HI:
     case CORE_WAIT_OUT_CYCLES_LO:
     case CORE_WAIT_OUT_CYCLES_HI:
+    case CORE_WAIT_MEM_CYCLES_HI:
+    case CORE_L1_MISSES_HI:
+    case CORE_L2_MISSES_HI:
+    case CORE_PREFETCHES_HI:
         return 0;
+    /* A counter that a report mixes up with another shows. */
+    case CORE_WAIT_MEM_CYCLES_LO:
+        return static_cast<uint32_t>(k.cycles) / 2;
+    case CORE_L1_MISSES_LO:
+        return static_cast<uint32_t>(k.cycles) / 3;
+    case CORE_L2_MISSES_LO:
+        return static_cast<uint32_t>(k.cycles) / 4;
+    case CORE_PREFETCHES_LO:
+        return static_cast<uint32_t>(k.cycles) / 5;
     default:
         violation("read of CORE+" + hex(r));
     }
@@ -1065,15 +1088,28 @@ void Device::coreWrite(uint32_t c, uint32_t r, uint32_t v) {
     case CORE_DRAIN_DST:
         k.drainDst = v;
         break;
+    case CORE_DRAIN_DST_POS:
+        k.drainDstPos = v;
+        break;
     case CORE_DRAIN_PUSH: {
         uint32_t len = F(CORE_DRAIN_PUSH, LEN, v);
         uint32_t s = F(CORE_DRAIN_PUSH, STREAM_ID, v);
-        if (k.drains.size() == 4 || len == 0 || (k.drainPos & 7) != 0 || (k.drainDst & 63) != 0 ||
-            k.drainPos != k.out[s].covered || k.out[s].head - k.drainPos < len) {
+        bool toCore = F(CORE_DRAIN_PUSH, TO_CORE, v);
+        if (k.drains.size() == 4 || len == 0 || (k.drainPos & 7) != 0 || k.drainPos != k.out[s].covered ||
+            k.out[s].head - k.drainPos < len) {
             violation("bad drain");
         }
+        if (!toCore && ((k.drainDst & 63) != 0 || !(k.drainDst & kDramBit))) {
+            violation("drain to a bad DRAM address " + hex(k.drainDst));
+        }
+        if (toCore &&
+            (F(CORE_DRAIN_DST, STREAM, k.drainDst) == 0 || F(CORE_DRAIN_DST, CORE, k.drainDst) >= cores.size() ||
+             F(CORE_DRAIN_DST, CORE, k.drainDst) == c || len > 1u << k.pageLog2 ||
+             (k.drainDstPos & ((1u << k.pageLog2) - 1)) != 0)) {
+            violation("bad drain to a core");
+        }
         k.out[s].covered += len;
-        k.drains.push_back({k.drainPos, k.drainDst, len, s});
+        k.drains.push_back({k.drainPos, k.drainDst, k.drainDstPos, len, s, toCore});
         if (k.drains.size() == 1) {
             drainStart(c);
         }
@@ -1101,8 +1137,16 @@ void Device::drainStart(uint32_t c) {
         Core::Drain d = core.drains.front();
         core.drains.pop_front();
         auto &o = core.out[d.stream];
-        for (uint32_t i = 0; i < d.len; i++) {
-            dramCopyIn(d.dst + i, &o.ring[(d.pos + i) % o.ring.size()], 1);
+        std::vector<uint8_t> data((d.len + 7) / 8 * 8);
+        for (uint32_t i = 0; i < data.size(); i++) {
+            data[i] = o.ring[(d.pos + i) % o.ring.size()];
+        }
+        if (d.toCore) {
+            deliver(F(CORE_DRAIN_DST, CORE, d.dst), F(CORE_DRAIN_DST, STREAM_ID, d.dst), d.dstPos, data.data(), d.len,
+                    true);
+        } else {
+            /* Whole beats: what lies behind the bytes asked for comes along. */
+            dramCopyIn(d.dst, data.data(), static_cast<uint32_t>(data.size()));
         }
         o.tail += d.len;
         core.drainsDone = (core.drainsDone + 1) & 0xffff;
@@ -1265,6 +1309,50 @@ void Device::coreStep(uint32_t c) {
             }
         }
         break;
+    case kWeave: {
+        uint32_t outs = std::max(task.streams_out, 1u);
+        while (work < kQuantum) {
+            uint32_t ended = 0;
+            while (ended < streams && atEnd(k.turn % streams)) {
+                k.turn++;
+                ended++;
+            }
+            if (ended == streams) {
+                done = true;
+                break;
+            }
+            uint32_t in = k.turn % streams;
+            uint32_t to = static_cast<uint32_t>(k.consumed % outs);
+            if (available(in) == 0 || (task.streams_out > 0 && outRoom(to) == 0)) {
+                break;
+            }
+            if (task.streams_out > 0) {
+                store(to, static_cast<uint8_t>(byte(in) + (task.args_bytes > 0 ? k.spad[SCOMP_SPAD_ARGS] : 0)));
+            }
+            k.in[in].head++;
+            k.turn++;
+            k.consumed++;
+            work++;
+        }
+        break;
+    }
+    case kFan:
+        while (work < kQuantum) {
+            bool room = true;
+            for (uint32_t s = 0; s < task.streams_out; s++) {
+                room &= outRoom(s) > 0;
+            }
+            if (!room || available(0) == 0) {
+                done = atEnd(0);
+                break;
+            }
+            for (uint32_t s = 0; s < task.streams_out; s++) {
+                store(s, byte(0));
+            }
+            k.in[0].head++;
+            work++;
+        }
+        break;
     case kLoop:
         k.pc = k.entry + 4;
         break;
@@ -1344,7 +1432,7 @@ void model_write(uint32_t addr, uint32_t value) {
 void model_wfi() {
     model::current->wfi();
     if (model::current->idleWfi > 100) {
-        throw model::Violation("firmware sleeps for ever");
+        throw model::Violation("firmware sleeps for ever; console:\n" + model::current->console);
     }
 }
 uint32_t model_cycle() {

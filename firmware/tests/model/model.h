@@ -84,6 +84,9 @@ enum Kernel : uint32_t {
     kSlow,   /**< kCount at 1/16 of the speed */
     kStop,   /**< exits with 0 after 5,000 bytes */
     kSkew,   /**< reads stream 0 to its end, then stream 1, ... */
+    kWeave,  /**< takes a byte of every stream that has not ended in turn; the n-th goes to output n mod outputs, plus
+                the  first byte of the arguments */
+    kFan,    /**< copies stream 0 to all outputs */
 };
 
 struct Core {
@@ -104,9 +107,10 @@ struct Core {
     };
     std::array<In, 8> in;
     std::array<Out, 8> out;
-    uint32_t drainPos = 0, drainDst = 0;
+    uint32_t drainPos = 0, drainDst = 0, drainDstPos = 0;
     struct Drain {
-        uint32_t pos, dst, len, stream;
+        uint32_t pos, dst, dstPos, len, stream;
+        bool toCore;
     };
     std::deque<Drain> drains;
     uint32_t drainsDone = 0;
@@ -153,6 +157,7 @@ class Device {
     uint64_t now = 0;
     uint64_t cutAt = UINT64_MAX;
     uint32_t bootArg = 0;
+    bool channelLocal = false; /**< core i takes stream pages from channel i alone */
     std::string console;
     Faults faults;
     std::mt19937 rng;

@@ -175,6 +175,9 @@ const char *assasin_elf_strerror(uint32_t reason);
 /** Which field was wrong: words for DW0 of a completion with status BAD_REQUEST. \return as above. */
 const char *assasin_request_strerror(uint32_t offset);
 
+/** Why input from the host was refused: words for DW0 of a completion with status BAD_FEED. \return as above. */
+const char *assasin_feed_strerror(uint32_t reason);
+
 /** @} */
 /** \defgroup blocks Blocks
  * @{ */
@@ -211,6 +214,13 @@ int assasin_log_page(struct assasin_drive *drive, uint8_t page, void *data, uint
  * use. */
 int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes);
 
+/** Memory architecture of the drive's cores (a CORE_ARCH_* of the contract). \return 0 or an error. */
+int assasin_core_arch(struct assasin_drive *drive, uint32_t *arch);
+
+/** Which build of an offload runs on cores of an architecture. \return "sb" (stream instructions), "sp" (stream buffers
+ * as memory), "mem" (cached memory): build/offload/VARIANT/NAME.elf; NULL for an unknown architecture. */
+const char *assasin_offload_variant(uint32_t arch);
+
 /** Empties a function slot. \return 0; -EBADF empty or out of range. */
 int assasin_function_unload(struct assasin_drive *drive, uint16_t slot);
 
@@ -220,27 +230,64 @@ struct assasin_extent {
     uint32_t count; /**< blocks */
 };
 
-/** One input stream of one piece. */
+/** One input stream of one piece: blocks of the drive, or bytes of the host's. */
 struct assasin_input {
     uint32_t first_extent; /**< index into assasin_job.extents */
-    uint32_t extent_count; /**< consecutive extents */
-    uint64_t bytes;        /**< length of the stream: the first bytes of these extents */
+    uint32_t extent_count; /**< consecutive extents; 0: the stream is `data` */
+    uint64_t bytes;        /**< length of the stream: the first bytes of these extents, or of `data` */
+    const void *data;      /**< any memory of the host's, used until the job ends; NULL with extents or with no bytes */
+};
+
+/** One output stream of one piece: it goes to the job's sink, or under blocks of the drive. What is written there takes
+ * effect when the piece has ended with status OK, all its streams together, the last block padded with zeros; blocks
+ * that are not reached keep what they hold. */
+struct assasin_output {
+    uint32_t first_extent; /**< index into assasin_job.extents */
+    uint32_t extent_count; /**< consecutive extents; 0: to the sink */
+};
+
+/** Instead of a node: the streams of the piece itself. */
+#define ASSASIN_OUTSIDE 0xFF
+
+/** A function of a tree; it runs on a core of its own. */
+struct assasin_node {
+    uint16_t slot;        /**< function */
+    uint8_t streams_in;   /**< input streams, 1..8 */
+    uint8_t streams_out;  /**< output streams, 0..8 */
+    int8_t s_log2;        /**< as in struct assasin_job */
+    uint32_t args_offset; /**< of its arguments in the job's, a multiple of 64 */
+    uint32_t args_bytes;  /**< of its arguments */
+};
+
+/** A stream of a tree: from a node's output, or from input stream `from_stream` of the piece (from_node =
+ * ASSASIN_OUTSIDE), to a node's input, or to output stream `to_stream` of the piece. */
+struct assasin_edge {
+    uint8_t from_node;
+    uint8_t from_stream;
+    uint8_t to_node;
+    uint8_t to_stream;
 };
 
 /** Called about every 100 ms while a job runs; may send other commands. \return 0, or anything else to abort the job.
  */
 typedef int (*assasin_tick_fn)(void *arg);
 
-/** A request: a function and, for each of its pieces, the input streams. */
+/** A request: a function or a tree of functions and, for each of its pieces, where its streams come from and go. */
 struct assasin_job {
-    uint16_t slot;       /**< function */
+    uint16_t slot;       /**< function; 0 with nodes */
     uint8_t streams_in;  /**< input streams a piece, 1..8 */
     uint8_t streams_out; /**< output streams a piece, 0..8 */
-    int8_t s_log2;       /**< log2 of the streams that the buffers are divided into; -1 = smallest that fits */
-    uint32_t pieces;     /**< 1..1024 */
+    int8_t s_log2; /**< log2 of the streams that the buffers are divided into; -1 = smallest that fits; with nodes -1 */
+    bool channel_local; /**< one piece a core, all on the same extents: each gets the pages that lie on its channel */
+    uint32_t pieces;    /**< 1..1024 */
     const struct assasin_input *inputs;   /**< pieces x streams_in, a piece's streams together */
+    const struct assasin_output *outputs; /**< pieces x streams_out; NULL: all output goes to the sink */
     const struct assasin_extent *extents; /**< extent table */
     uint32_t extent_count;                /**< entries of the extent table */
+    const struct assasin_node *nodes;     /**< tree that every piece runs; NULL: one function */
+    uint8_t node_count;                   /**< 0..8 */
+    const struct assasin_edge *edges;     /**< its streams */
+    uint8_t edge_count;                   /**< at most 255 */
     const void *args;                     /**< arguments, put in every core's scratchpad; may be NULL */
     uint32_t args_bytes;                  /**< at most 4096 */
     uint32_t max_cores;                   /**< cores to use at once, 0 = all */
@@ -249,9 +296,11 @@ struct assasin_job {
     void *tick_arg;                       /**< handed to tick */
 };
 
-/** Counters of a finished piece; times are cycles of the drive's timebase. */
+/** Counters of a finished piece; times are cycles of the drive's timebase. Of a tree: bytes and pages of the piece's
+ * own streams, the other counters summed over its nodes. */
 struct assasin_report {
     uint32_t core;         /**< core it ran on */
+    uint32_t node;         /**< node that the status is of */
     uint64_t bytes_in;     /**< input bytes consumed */
     uint64_t bytes_out;    /**< output bytes */
     uint64_t t_start;      /**< the core was started */
@@ -263,11 +312,16 @@ struct assasin_report {
     uint64_t t_first_page; /**< first input page delivered */
     uint64_t t_last_page;  /**< last input page delivered */
     uint64_t pages;        /**< input pages delivered */
+    uint64_t wait_mem;     /**< cycles it waited for its data cache */
+    uint64_t l1_misses;    /**< misses of the first-level data cache */
+    uint64_t l2_misses;    /**< of these, misses of the second level too */
+    uint64_t prefetches;   /**< lines the prefetcher asked for */
 };
 
-/** How a piece ended. `status` is a SCOMP_STATUS_* of the contract. */
+/** How a piece, or a node of one, ended. `status` is a SCOMP_STATUS_* of the contract. */
 struct assasin_piece {
-    uint16_t status;    /**< 0 ok, 1 exit code, 2 trap, 3 watchdog, 4 aborted, 5 media error */
+    uint16_t status;    /**< 0 ok, 1 exit code, 2 trap, 3 watchdog, 4 aborted, 5 media error, 6 output does not fit its
+                           extents, 7 drive full */
     uint32_t cause;     /**< mcause (trap) */
     uint32_t pc;        /**< program counter (trap, watchdog) */
     uint32_t tval;      /**< mtval (trap) */
@@ -275,20 +329,24 @@ struct assasin_piece {
     struct assasin_report report;
 };
 
-/** Receives the output of a running job. Both may be NULL; a result other than 0 aborts the job, and assasin_exec()
+/** Receives the output of a running job. All may be NULL; a result other than 0 aborts the job, and assasin_exec()
  * returns it. */
 struct assasin_sink {
     /** Bytes of output stream `stream` of piece `piece`; those of one stream come in order, pieces interleave. */
     int (*data)(void *arg, uint32_t piece, uint8_t stream, uint64_t position, const void *data, uint32_t bytes);
     /** A piece has ended; nothing more comes from it. */
     int (*end)(void *arg, uint32_t piece, const struct assasin_piece *how);
+    /** How node `node` of a piece that is a tree ended; comes before the piece's end. */
+    int (*node)(void *arg, uint32_t piece, uint8_t node, const struct assasin_piece *how);
 };
 
 /**
- * Runs a job and hands its output to `sink` while it runs.
- * \param failed receives the number of pieces whose status is not 0; may be NULL.
- * \return 0 when the drive has run all pieces, even failed ones; -EINVAL malformed (which field: assasin_last_error());
- * -EEXIST the extents of one stream overlap; others as above.
+ * Runs a job and hands its output to `sink` while it runs. Input from the host is sent meanwhile, several feeds in
+ * flight; the drive takes them as its cores consume them. Jobs with more than 3 streams from the host a piece use fewer
+ * cores at once, so that feeds that wait for room never keep out the one a core waits for. \param failed receives the
+ * number of pieces whose status is not 0; may be NULL. \return 0 when the drive has run all pieces, even failed ones;
+ * -EINVAL malformed (which field: assasin_last_error()); -EEXIST the extents of one stream overlap, or an output's with
+ * another stream's; -ERANGE an extent ends past the drive's end; others as above.
  */
 int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
                  uint32_t *failed);
@@ -305,8 +363,11 @@ uint32_t assasin_result_failed(const struct assasin_result *result);
 /** How piece `piece` ended. \return NULL when there is no such piece. */
 const struct assasin_piece *assasin_result_piece(const struct assasin_result *result, uint32_t piece);
 
-/** Output stream `stream` of piece `piece`. \param bytes receives its length. \return the bytes, NULL when there are
- * none. */
+/** How node `node` of piece `piece` ended. \return NULL when the job had no such node. */
+const struct assasin_piece *assasin_result_node(const struct assasin_result *result, uint32_t piece, uint8_t node);
+
+/** Output stream `stream` of piece `piece`, when it goes to the host. \param bytes receives its length. \return the
+ * bytes, NULL when there are none. */
 const void *assasin_result_data(const struct assasin_result *result, uint32_t piece, uint8_t stream, size_t *bytes);
 
 /** Frees a result; NULL is allowed. */
@@ -328,6 +389,18 @@ const char *assasin_piece_strerror(const struct assasin_piece *piece, struct ass
 int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t record_bytes,
                   uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs, struct assasin_extent *parts,
                   uint32_t *part_count);
+
+/**
+ * Divides text of records that end with a newline, in `extents`, over at most `pieces` pieces. Every piece but the last
+ * has `own_bytes` bytes of its own, from a block's start on; its stream goes on into the next piece's for up to
+ * `overlap` bytes, so that the record which the border cuts is whole in it: a function skips to behind the first
+ * newline (but for piece 0) and works on the records that start at or before byte `own_bytes` of its stream. Parameters
+ * and results as assasin_split(), and: \param overlap bytes, a multiple of `block_bytes`, at least as long as the
+ * longest record. \param own_bytes receives the bytes of a piece's own.
+ */
+int assasin_split_text(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t overlap,
+                       uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs,
+                       struct assasin_extent *parts, uint32_t *part_count, uint64_t *own_bytes);
 
 /** @} */
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from assasin import offloads, perf
 from assasin.board import Board
@@ -105,15 +106,20 @@ def random_data(length: int, seed: int = 1) -> bytes:
     return np.random.default_rng(seed).bytes(length)
 
 
+def expected_filter(data: bytes) -> npt.NDArray[np.int32]:
+    """What filter returns for `data` with FILTER_ARGS, computed on the host."""
+    low, high, discount_low, discount_high, quantity = struct.unpack("<5i", FILTER_ARGS)
+    rows = np.frombuffer(data[: len(data) // 32 * 32], "<i4").reshape(-1, 8)
+    keep = (rows[:, 3] >= low) & (rows[:, 3] < high) & (rows[:, 6] >= discount_low) & (rows[:, 6] <= discount_high)
+    return rows[keep & (rows[:, 4] < quantity)][:, [5, 6]]
+
+
 def _correct(name: str, data: bytes) -> Callable[[list[Piece]], bool]:
     if name == "scan":
         return lambda pieces: offloads.scan_result(pieces) == offloads.expected_scan(data)
     if name == "stat":
         return lambda pieces: offloads.stat_result(pieces) == offloads.expected_stat(data)
-    low, high, discount_low, discount_high, quantity = struct.unpack("<5i", FILTER_ARGS)
-    rows = np.frombuffer(data[: len(data) // 32 * 32], "<i4").reshape(-1, 8)
-    keep = (rows[:, 3] >= low) & (rows[:, 3] < high) & (rows[:, 6] >= discount_low) & (rows[:, 6] <= discount_high)
-    expected = rows[keep & (rows[:, 4] < quantity)][:, [5, 6]]
+    expected = expected_filter(data)
     return lambda pieces: bool(np.array_equal(offloads.filter_result(pieces), expected))
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from assasin.tree import BUILD, ROOT
 
-CONFIGS = ("AssasinSb8x8", "AssasinSb2x2", "AssasinSb1x1")
-"""Named hardware configurations: cores x channels."""
+DEFAULT_CONFIG = "AssasinSb8x8"
+"""Named hardware configurations are <architecture><cores>x<channels>; hw/src/main/scala/assasin/soc/Configs.scala makes them."""
 
 PROFILES = ("paper", "test")
 """What a cycle is worth and the models' timing: board/virtual/profiles/NAME.toml."""
@@ -143,7 +143,7 @@ class Board:
 
     def start(
         self,
-        config: str = CONFIGS[0],
+        config: str = DEFAULT_CONFIG,
         profile: str = PROFILES[0],
         image: Path | None = None,
         format: bool = False,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import select
@@ -10,7 +11,7 @@ import socket
 import sys
 import termios
 import tty
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,10 +20,14 @@ import click
 
 from assasin import bench as benchmarks
 from assasin import offloads, perf, terminal
-from assasin.board import CONFIGS, PROFILES, Board, BoardError
+from assasin import paper as paper_bench
+from assasin.board import DEFAULT_CONFIG, PROFILES, Board, BoardError
 from assasin.drive import Drive, DriveError, Extent, Input, Piece, split
+from assasin.functions import Table, pieces_of
+from assasin.job import Job
 from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
+from assasin.tree import ROOT
 
 
 class Size(click.ParamType):
@@ -69,6 +74,37 @@ class Hex(click.ParamType):
             return bytes.fromhex(str(value))
         except ValueError:
             self.fail(f"'{value}' is not a string of hexadecimal bytes, for example 3e220000", param, ctx)
+
+
+class ConfigName(click.ParamType):
+    """<architecture><cores>x<channels>."""
+
+    name = "config"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """See click.ParamType."""
+        if not re.fullmatch(r"[A-Za-z]+[1-9]\d*x[1-9]\d*", str(value)):
+            self.fail(f"'{value}' is not <architecture><cores>x<channels>, for example {DEFAULT_CONFIG}", param, ctx)
+        return str(value)
+
+
+class Listed(click.ParamType):
+    """Comma-separated names out of a list."""
+
+    name = "name,name,..."
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """See click.ParamType."""
+        if isinstance(value, tuple):
+            return value
+        chosen = tuple(str(value).split(","))
+        for c in chosen:
+            if c not in self.names:
+                self.fail(f"there is no '{c}'; there are: {', '.join(self.names)}", param, ctx)
+        return chosen
 
 
 class CoreCounts(click.ParamType):
@@ -146,7 +182,13 @@ def flash() -> None:
 
 
 @flash.command("virtual")
-@click.option("--config", type=click.Choice(CONFIGS), default=CONFIGS[0], show_default=True, help="Cores x channels.")
+@click.option(
+    "--config",
+    type=ConfigName(),
+    default=DEFAULT_CONFIG,
+    show_default=True,
+    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}, AssasinSbX.",
+)
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth: board/virtual/profiles.")
 @click.option("--image", type=click.Path(path_type=Path), help="Folder of the NAND image; made when it is not there.")
 @click.option("--format", "format_", is_flag=True, help="Erase the NAND image.")
@@ -262,20 +304,69 @@ def read(lba: int, length: int, file: Path, name: str, as_json: bool) -> None:
         terminal.out.print(f"{len(data):,} bytes from block {lba} on in {file}")
 
 
+@dataclasses.dataclass(frozen=True)
+class StreamOption:
+    """An input stream as it is named on the command line: blocks, or a file of the host's."""
+
+    table: Table | None
+    path: Path | None
+
+    def source(self) -> Table | bytes:
+        """The stream."""
+        if self.table is not None:
+            return self.table
+        assert self.path is not None
+        return self.path.read_bytes()
+
+
+class StreamType(click.ParamType):
+    """LBA:BYTES or a file."""
+
+    name = "lba:bytes|file"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> StreamOption:
+        """See click.ParamType."""
+        if isinstance(value, StreamOption):
+            return value
+        text = str(value)
+        match = re.fullmatch(r"(\d+|0x[0-9a-fA-F]+):(.+)", text)
+        if match and not Path(text).exists():
+            length = Size().convert(match[2], param, ctx)
+            return StreamOption(Table([Extent(int(match[1], 0), -(-length // 4096))], length), None)
+        if not Path(text).is_file():
+            self.fail(f"'{text}' is neither LBA:BYTES, for example 128:1M, nor a file", param, ctx)
+        return StreamOption(None, Path(text))
+
+
 def _inputs(
-    drive: Drive, extents: tuple[Extent, ...], lba: int | None, length: int | None, record: int, pieces: int
-) -> list[Input]:
+    drive: Drive,
+    streams: tuple[StreamOption, ...],
+    extents: tuple[Extent, ...],
+    lba: int | None,
+    length: int | None,
+    record: int,
+    pieces: int,
+) -> list[list[Input]]:
+    """The input streams of every piece."""
     block = drive.info.block_bytes
-    if lba is not None and length is not None and not extents:
+    if streams and lba is None and length is None and not extents:
+        cut = [pieces_of(drive, s.source(), record, pieces) for s in streams]
+        if len({len(c) for c in cut}) > 1:
+            raise click.UsageError("streams of different lengths make different numbers of pieces: add --pieces 1")
+        return [list(piece) for piece in zip(*cut, strict=True)]
+    if lba is not None and length is not None and not extents and not streams:
         extents = (Extent(lba, -(-length // block)),)
-    elif extents and lba is None:
+    elif extents and lba is None and not streams:
         length = length if length is not None else sum(e.count for e in extents) * block
     else:
-        raise click.UsageError("say what to run on: --lba LBA --bytes BYTES, or --extent LBA:COUNT once or more")
+        raise click.UsageError(
+            "say what to run on: --lba LBA --bytes BYTES, or --extent LBA:COUNT once or more, "
+            "or --stream LBA:BYTES (or --stream FILE) once or more"
+        )
     assert length is not None
     if length == 0:
         raise click.UsageError("--bytes 0: there is nothing to run on")
-    return split(extents, length, record, block, pieces)
+    return [[i] for i in split(extents, length, record, block, pieces)]
 
 
 @cli.command()
@@ -283,11 +374,21 @@ def _inputs(
 @click.option("--lba", type=LBA, help="First block of the input.")
 @click.option("--bytes", "length", type=Size(), help="Length of the input.")
 @click.option("--extent", "extents", type=ExtentType(), multiple=True, help="Blocks of the input; may be given many times.")
+@click.option(
+    "--stream", "streams", type=StreamType(), multiple=True, help="An input stream, blocks or a file; once for every stream."
+)
 @click.option("--pieces", type=click.IntRange(1, 1024), help="Pieces to divide the input into; default one a core.")
 @click.option("--cores", type=click.IntRange(min=0), default=0, help="Cores to use at once; 0 = all.")
 @click.option("--record", type=click.IntRange(min=1), help="Bytes that must not be cut between pieces.")
 @click.option("--args", type=Hex(), default=b"", help="Arguments as hexadecimal bytes.")
+@click.option("--args-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A file with the arguments' bytes.")
 @click.option("--outputs", type=click.IntRange(0, 8), default=1, show_default=True, help="Output streams of a piece.")
+@click.option(
+    "--to",
+    type=ExtentType(),
+    multiple=True,
+    help="Blocks that the output is written under, once for every output stream; needs one piece.",
+)
 @click.option("--watchdog", type=click.IntRange(min=0), default=0, help="Limit of a piece in 1,000 cycles; 0 = the drive's.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File for the output; stream N > 0 goes to FILE.N.")
 @common
@@ -296,26 +397,39 @@ def run(
     lba: int | None,
     length: int | None,
     extents: tuple[Extent, ...],
+    streams: tuple[StreamOption, ...],
     pieces: int | None,
     cores: int,
     record: int | None,
     args: bytes,
+    args_file: Path | None,
     outputs: int,
+    to: tuple[Extent, ...],
     watchdog: int,
     out: Path | None,
     name: str,
     as_json: bool,
 ) -> None:
-    """Run FUNCTION, the name of an offload (scan, stat, filter, ...) or an ELF file, over blocks of the drive."""
-    elf = offloads.elf_path(function).read_bytes()
+    """
+    Run FUNCTION, the name of an offload (scan, stat, filter, aes, raid6, ...) or an ELF file, over blocks of the drive or files.
+
+    Arguments and outputs are the offload's own: firmware/offload/README.md. From Python there is a call for each function.
+    """
     record = record or offloads.RECORD_BYTES.get(Path(function).stem, 1)
+    args = args_file.read_bytes() if args_file is not None else args
     board, drive = open_drive(name)
     with drive:
-        inputs = _inputs(drive, extents, lba, length, record, pieces or cores or drive.info.cores)
-        with terminal.spinner(f"running {function} on {human_bytes(sum(i.bytes for i in inputs))}"), drive.function(elf) as slot:
-            done = drive.run(slot, [[i] for i in inputs], outputs, args, cores, watchdog)
+        elf = offloads.load(drive, function)
+        wanted = 1 if to and pieces is None else pieces or cores or drive.info.cores
+        inputs = _inputs(drive, streams, extents, lba, length, record, wanted)
+        if to and len(inputs) != 1:
+            raise click.UsageError(f"--to writes the output of one piece, this job has {len(inputs)}: add --pieces 1")
+        job = Job(0, inputs, [[[e] for e in to]] if to else None, outputs, args, cores, watchdog)
+        total = sum(i.bytes for piece in inputs for i in piece)
+        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(elf):
+            done = drive.run_job(job)
     figures = perf.job_figures(done)
-    for s in range(outputs):
+    for s in range(job.streams_out):
         if out is not None:
             target = out if s == 0 else out.with_name(f"{out.name}.{s}")
             target.write_bytes(b"".join(p.outputs[s] for p in done))
@@ -359,24 +473,75 @@ def _print_run(function: str, done: list[Piece], figures: perf.JobFigures, ns: f
     )
 
 
-@cli.command()
-@click.argument("what", type=click.Choice([*offloads.BUILTIN, "read", "write"]))
-@click.option("--bytes", "length", type=Size(), default="4M", show_default=True, help="Data to work on; it is written first.")
-@click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
-@click.option("--cores", type=CoreCounts(), help="Core counts to measure, for example 1,2,4,8; default all cores.")
-@common
-def bench(what: str, length: int, lba: int, cores: tuple[int, ...] | None, name: str, as_json: bool) -> None:
-    """Measure an offload in steady state, or sequential reads or writes. Overwrites the blocks it works on."""
-    if length == 0 or length % 4096:
-        raise click.UsageError(f"--bytes {length}: use a multiple of 4096 that is not 0")
-    board, drive = open_drive(name)
-    context = benchmarks.Context.of(board)
-    data = benchmarks.bench_data(what, length)
-    with drive:
-        if what in offloads.BUILTIN:
-            _bench_offload(drive, context, what, data, lba, cores or (drive.info.cores,), as_json)
-        else:
-            _bench_transfer(drive, context, what, data, lba, as_json)
+@cli.group(cls=Group)
+def bench() -> None:
+    """Measure offloads in steady state, sequential reads and writes, or the figures of the ASSASIN paper."""
+
+
+def _bench_command(what: str, summary: str) -> None:
+    """Adds `assasin bench WHAT`."""
+
+    @bench.command(what, help=f"{summary} Overwrites the blocks it works on.")
+    @click.option("--bytes", "length", type=Size(), default="4M", show_default=True, help="Data to work on; it is written first.")
+    @click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
+    @click.option("--cores", type=CoreCounts(), help="Core counts to measure, for example 1,2,4,8; default all cores.")
+    @common
+    def run_bench(length: int, lba: int, cores: tuple[int, ...] | None, name: str, as_json: bool) -> None:
+        if length == 0 or length % 4096:
+            raise click.UsageError(f"--bytes {length}: use a multiple of 4096 that is not 0")
+        board, drive = open_drive(name)
+        context = benchmarks.Context.of(board)
+        data = benchmarks.bench_data(what, length)
+        with drive:
+            if what in offloads.BUILTIN:
+                _bench_offload(drive, context, what, data, lba, cores or (drive.info.cores,), as_json)
+            else:
+                _bench_transfer(drive, context, what, data, lba, as_json)
+
+
+for _name in offloads.BUILTIN:
+    _bench_command(_name, f"The offload {_name} in steady state.")
+for _name in ("read", "write"):
+    _bench_command(_name, f"Sequential {_name}s over NVMe.")
+
+
+@bench.command("paper")
+@click.option("--figure", "figures", type=Listed(paper_bench.FIGURES), help="Only these; default all.")
+@click.option("--configs", type=Listed(paper_bench.ARCHITECTURES), help="Only these architectures; default all.")
+@click.option("--quick", is_flag=True, help="2x2 boards, profile test, small inputs: minutes, for tests.")
+@click.option("--size", help="Cores x channels; default 8x8, with --quick 2x2.")
+@click.option("--profile", help="What a cycle is worth; default paper, with --quick test.")
+@click.option("--build/--no-build", "build_boards", default=True, show_default=True, help="Build each board first.")
+@json_option
+def paper_command(
+    figures: tuple[str, ...] | None,
+    configs: tuple[str, ...] | None,
+    quick: bool,
+    size: str | None,
+    profile: str | None,
+    build_boards: bool,
+    as_json: bool,
+) -> None:
+    """
+    The figures of the ASSASIN paper, ours beside the paper's stated values, one board for each memory architecture in turn.
+
+    Leaves build/bench/paper.json and a plot for each figure.
+    """
+    size = size or ("2x2" if quick else "8x8")
+    if not re.fullmatch(r"[1-9]\d*x[1-9]\d*", size):
+        raise click.UsageError(f"--size {size}: write for example 8x8")
+    boards = [f"{a}{size}" for a in configs or paper_bench.ARCHITECTURES]
+    profile = profile or ("test" if quick else "paper")
+    result = paper_bench.run(boards, figures or paper_bench.FIGURES, profile, quick, build_boards)
+    from assasin import paper_plots
+
+    note = f"{result['board']}, profile {profile}, {size}, commit {result['commit'][:12]}"
+    plots = paper_plots.plot(paper_bench.rows_of(result), paper_bench.BENCH_FOLDER, note)
+    if as_json:
+        terminal.dump(result)
+    else:
+        paper_bench.print_table(result)
+        terminal.out.print(f"{paper_bench.BENCH_FOLDER.relative_to(ROOT)}: paper.json, {', '.join(p.name for p in plots)}")
 
 
 def _heading(what: str, context: benchmarks.Context) -> str:
@@ -517,7 +682,13 @@ def _pump_console(s: socket.socket) -> None:
 
 @cli.command()
 @click.option("--sf", type=click.FloatRange(min=0, min_open=True), default=0.01, show_default=True, help="TPC-H scale factor.")
-@click.option("--config", type=click.Choice(CONFIGS), default=CONFIGS[0], show_default=True, help="Cores x channels.")
+@click.option(
+    "--config",
+    type=ConfigName(),
+    default=DEFAULT_CONFIG,
+    show_default=True,
+    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}, AssasinSbX.",
+)
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth.")
 @click.option("--keep", is_flag=True, help="Leave the board running (name: demo).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON too.")

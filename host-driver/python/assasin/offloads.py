@@ -25,19 +25,36 @@ class OffloadError(Exception):
     """An offload is not there, or some of its pieces failed."""
 
 
-def elf_path(name: str) -> Path:
-    """File of an offload: a path as it is, or the name of one that has been built. Raises OffloadError."""
+def elf_path(name: str, variant: str = "sb") -> Path:
+    """
+    File of an offload: a path as it is, or the build for cores of kind `variant` (see Drive.variant) of the offload called `name`.
+    Raises OffloadError.
+    """
     path = Path(name)
     if path.suffix == ".elf" or "/" in name:
         if not path.exists():
             raise OffloadError(f"there is no file {name}")
         return path
-    path = BUILD / "offload" / f"{name}.elf"
+    path = BUILD / "offload" / variant / f"{name}.elf"
     if not path.exists():
         built = sorted(p.stem for p in path.parent.glob("*.elf"))
-        hint = f"; built are: {', '.join(built)}" if built else ""
+        hint = f"; built for '{variant}' are: {', '.join(built)}" if built else ""
         raise OffloadError(f"no offload '{name}' has been built{hint} (make -C {(ROOT / 'firmware/offload').relative_to(ROOT)})")
     return path
+
+
+def load(drive: Drive, name: str) -> bytes:
+    """The ELF file of an offload, built for the drive's cores. Raises OffloadError."""
+    return elf_path(name, drive.variant()).read_bytes()
+
+
+def check(name: str, pieces: list[Piece]) -> list[Piece]:
+    """The pieces, when all of them ended well. Raises OffloadError."""
+    failed = [(i, p) for i, p in enumerate(pieces) if not p.ok]
+    if failed:
+        i, p = failed[0]
+        raise OffloadError(f"{len(failed)} of {len(pieces)} pieces of {name} failed; piece {i}: {p.text}")
+    return pieces
 
 
 def run(
@@ -59,13 +76,9 @@ def run(
     """
     record = record or RECORD_BYTES.get(Path(name).stem, 1)
     inputs = split(extents, length, record, drive.info.block_bytes, pieces or max_cores or drive.info.cores)
-    with drive.function(elf_path(name).read_bytes()) as slot:
+    with drive.function(load(drive, name)) as slot:
         done = drive.run(slot, [[i] for i in inputs], args=args, max_cores=max_cores, tick=tick)
-    failed = [(i, p) for i, p in enumerate(done) if not p.ok]
-    if failed:
-        i, p = failed[0]
-        raise OffloadError(f"{len(failed)} of {len(done)} pieces of {name} failed; piece {i}: {p.text}")
-    return done
+    return check(name, done)
 
 
 @dataclass(frozen=True)

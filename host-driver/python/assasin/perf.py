@@ -25,6 +25,14 @@ class Window:
     channels: int
     page_bytes: int
     bus_cycles_page: int
+    dram_read: int
+    dram_write: int
+
+    @property
+    def dram_per_flash(self) -> float:
+        """Bytes over the DRAM's interface for each byte of page data that the channels moved; 0 when they moved none."""
+        flash = sum(self.data_bytes)
+        return (self.dram_read + self.dram_write) / flash if flash else 0.0
 
     @property
     def firmware_cycles_per_page(self) -> float:
@@ -61,6 +69,8 @@ def window(before: ctypes.Structure, after: ctypes.Structure) -> Window:
         channels=n,
         page_bytes=after.page_bytes,
         bus_cycles_page=after.bus_cycles_page,
+        dram_read=after.dram_read_bytes - before.dram_read_bytes,
+        dram_write=after.dram_write_bytes - before.dram_write_bytes,
     )
 
 
@@ -129,6 +139,53 @@ def job_figures(pieces: Sequence[Piece]) -> JobFigures:
         core_utilisation=1 - waiting / running if running else 0.0,
         cores=len({r.core for r in reports}),
     )
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """What the cores of a job did with their cycles from their first page on, shares of 1 that add up to 1."""
+
+    computing: float
+    """Retiring instructions, and stalls within the pipeline."""
+    memory: float
+    """Waiting for the data cache."""
+    input: float
+    """Waiting for an input stream."""
+    output: float
+    """Waiting for room in an output stream."""
+
+
+def decompose(pieces: Sequence[Piece]) -> Cycles:
+    """
+    Where the cores' cycles went. The wait for a piece's first page is left out: it is an array read that a longer piece has once
+    too, and of a job's first pieces nothing else can hide it.
+    """
+    running = memory = wait_in = wait_out = 0
+    for p in pieces:
+        r = p.report
+        first = max(0, min(r.t_first_page - r.t_start, r.wait_in)) if r.pages else 0
+        running += r.cycles - first
+        memory += r.wait_mem
+        wait_in += r.wait_in - first
+        wait_out += r.wait_out
+    if running <= 0:
+        return Cycles(0.0, 0.0, 0.0, 0.0)
+    return Cycles((running - memory - wait_in - wait_out) / running, memory / running, wait_in / running, wait_out / running)
+
+
+def unstalled_rate(pieces: Sequence[Piece]) -> float:
+    """Input bytes a cycle of one core whose streams never kept it waiting."""
+    busy = sum(p.report.cycles - p.report.wait_in - p.report.wait_out for p in pieces)
+    return sum(p.report.bytes_in for p in pieces) / busy if busy > 0 else 0.0
+
+
+def stream_rate(pieces: Sequence[Piece]) -> float:
+    """Input bytes a cycle from the job's first page to the stop of its last core: without the first array read."""
+    reports = [p.report for p in pieces if p.report.pages]
+    if not reports:
+        return 0.0
+    cycles = max(r.t_end for r in reports) - min(r.t_first_page for r in reports)
+    return sum(r.bytes_in for r in reports) / cycles if cycles > 0 else 0.0
 
 
 def gb_per_s(bytes_per_cycle: float, ns_per_cycle: float) -> float:

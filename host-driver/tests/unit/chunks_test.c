@@ -72,7 +72,7 @@ static size_t next_chunk(uint8_t *to, struct seen *sent, uint32_t random) {
     struct scomp_report report = {.core = piece, .bytes_out = STREAMS * LENGTH, .t_last_page = 99};
     struct scomp_chunk head = {.magic = SCOMP_CHUNK_MAGIC,
                                .piece = piece,
-                               .flags = 1,
+                               .flags = SCOMP_CHUNK_FLAG_LAST,
                                .status = piece == 2 ? SCOMP_STATUS_TRAP : SCOMP_STATUS_OK,
                                .bytes = sizeof(report),
                                .pc = piece * 4};
@@ -80,13 +80,14 @@ static size_t next_chunk(uint8_t *to, struct seen *sent, uint32_t random) {
 }
 
 static void interleaved_streams(void) {
-    static const struct assasin_sink sink = {on_data, on_end};
+    static const struct assasin_sink sink = {on_data, on_end, NULL};
+    static const struct assasin_job job = {.pieces = PIECES, .streams_out = STREAMS};
     for (uint32_t seed = 1; seed <= 50; seed++) {
         struct seen seen = {0}, sent = {0};
         struct chunks c;
         struct assasin_error error;
         uint32_t random = seed;
-        CHECK(chunks_init(&c, PIECES, STREAMS, &sink, &seen) == 0);
+        CHECK(chunks_init(&c, &job, &sink, &seen) == 0);
         while (c.ends < PIECES) {
             uint8_t buffer[8192];
             size_t used = 0;
@@ -107,17 +108,54 @@ static int stop(void *arg, uint32_t piece, uint8_t stream, uint64_t position, co
 }
 
 static void the_sink_can_stop(void) {
-    static const struct assasin_sink sink = {stop, NULL};
+    static const struct assasin_sink sink = {stop, NULL, NULL};
+    static const struct assasin_job job = {.pieces = 1, .streams_out = 1};
     struct chunks c;
     struct assasin_error error;
     uint8_t buffer[128] = {0};
     put(buffer, (struct scomp_chunk){.magic = SCOMP_CHUNK_MAGIC, .bytes = 3}, "abc");
-    CHECK(chunks_init(&c, 1, 1, &sink, NULL) == 0);
+    CHECK(chunks_init(&c, &job, &sink, NULL) == 0);
     CHECK(chunks_feed(&c, buffer, sizeof(buffer), &error) == -EINTR);
     chunks_destroy(&c);
 }
 
+static int on_node(void *arg, uint32_t piece, uint8_t node, const struct assasin_piece *how) {
+    CHECK(piece == 0 && how->report.node == node);
+    ((uint64_t *)arg)[node] = how->report.wait_mem;
+    return 0;
+}
+
+/* Output under blocks of the drive counts in a report but does not arrive, and every node has a report of its own. */
+static void reports_of_a_tree_that_writes_blocks(void) {
+    static const struct assasin_sink sink = {NULL, NULL, on_node};
+    static const struct assasin_output outputs[] = {{0, 2}, {0, 0}};
+    static const struct assasin_job job = {.pieces = 1, .streams_out = 2, .outputs = outputs, .node_count = 2};
+    struct chunks c;
+    struct assasin_error error;
+    uint8_t buffer[1024] = {0};
+    uint64_t wait_mem[2] = {0};
+    struct scomp_chunk data = {.magic = SCOMP_CHUNK_MAGIC, .stream = 1, .bytes = 3};
+    struct scomp_chunk head = {.magic = SCOMP_CHUNK_MAGIC, .bytes = sizeof(struct scomp_report)};
+    size_t used = put(buffer, data, "abc");
+    head.flags = SCOMP_CHUNK_FLAG_NODE;
+    for (uint32_t n = 0; n < 2; n++)
+        used += put(buffer + used, head, &(struct scomp_report){.node = n, .wait_mem = 40 + n});
+    head.flags = SCOMP_CHUNK_FLAG_LAST;
+    used += put(buffer + used, head, &(struct scomp_report){.bytes_out = 5000});
+    CHECK(chunks_init(&c, &job, &sink, wait_mem) == 0);
+    CHECK(chunks_feed(&c, buffer, used, &error) == 0);
+    CHECK(c.ends == 1 && wait_mem[0] == 40 && wait_mem[1] == 41);
+    chunks_destroy(&c);
+
+    CHECK(chunks_init(&c, &job, &sink, wait_mem) == 0);
+    head.flags = SCOMP_CHUNK_FLAG_NODE;
+    used = put(buffer, head, &(struct scomp_report){.node = 2});
+    CHECK(chunks_feed(&c, buffer, used, &error) == -EPROTO);
+    chunks_destroy(&c);
+}
+
 int main(void) {
+    RUN(reports_of_a_tree_that_writes_blocks);
     RUN(interleaved_streams);
     RUN(the_sink_can_stop);
     return 0;

@@ -38,6 +38,7 @@ FlashBench::FlashBench(const assasin::PartFile &partFile, uint64_t seed, double 
 
 void FlashBench::restart() {
     now = 0;
+    top->io_number = kNumber;
     top->reset = 1;
     top->clock = 0;
     for (int i = 0; i < 4; i++)
@@ -55,6 +56,7 @@ void FlashBench::Pins::drive(VFlashChannel &channel) const {
     channel.io_phy_dqInValid = dqInValidBefore;
     channel.io_phy_dqIn = dqInBefore;
     channel.io_phy_rbN = rbNBefore;
+    channel.io_number = kNumber;
     channel.io_out_ready = 1;
     channel.io_fetch_ready = 1;
 }
@@ -67,8 +69,14 @@ void FlashBench::showRoom() {
     };
 #define ROOM(c, s) top->io_room_##c##_##s = show(c, s);
 #define ROOMS(c)   ROOM(c, 0) ROOM(c, 1) ROOM(c, 2) ROOM(c, 3) ROOM(c, 4) ROOM(c, 5) ROOM(c, 6) ROOM(c, 7)
+#if FLASH_LOCAL
+#undef ROOM
+#define ROOM(c, s) top->io_room_##c##_##s = show(kNumber, s);
+    ROOMS(0)
+#else
     ROOMS(0)
     ROOMS(1)
+#endif
 #if FLASH_CORES == 8
     ROOMS(2) ROOMS(3) ROOMS(4) ROOMS(5) ROOMS(6) ROOMS(7)
 #elif FLASH_CORES != 2

@@ -17,7 +17,7 @@
 
 // What the channel under test was elaborated with (set by `run`).
 #ifndef FLASH_WAYS
-#error "build with -DFLASH_WAYS, -DFLASH_PHY_BYTES and -DFLASH_CORES"
+#error "build with -DFLASH_WAYS, -DFLASH_PHY_BYTES, -DFLASH_CORES and -DFLASH_LOCAL"
 #endif
 
 namespace flashbench {
@@ -26,7 +26,9 @@ constexpr unsigned kWays = FLASH_WAYS;
 constexpr unsigned kPhyBytes = FLASH_PHY_BYTES;
 constexpr unsigned kCores = FLASH_CORES;
 constexpr unsigned kStreams = 8;
-constexpr unsigned kDramPort = kCores + 1; // one channel
+constexpr bool kLocal = FLASH_LOCAL; ///< channel-local: as many channels as cores, core kNumber is the only one reached
+constexpr unsigned kNumber = kLocal ? 1 : 0; ///< of the channel
+constexpr unsigned kDramPort = kCores + (kLocal ? kCores : 1);
 constexpr uint32_t kDramBase = 0x80000000u;
 
 /** The channel did something its surroundings would not survive. */

@@ -23,6 +23,14 @@ namespace uncorebench {
         &top.p##_ready, &top.p##_valid, &top.p##_bits_addr, &top.p##_bits_bytes                                        \
     }
 
+#define TILE_PORT(p)                                                                                                   \
+    TilePort {                                                                                                         \
+        &top.p##_aw_ready, &top.p##_aw_valid, &top.p##_aw_bits_addr, &top.p##_aw_bits_len, &top.p##_w_ready,           \
+            &top.p##_w_valid, &top.p##_w_bits_data, &top.p##_w_bits_strb, &top.p##_w_bits_last, &top.p##_b_ready,      \
+            &top.p##_b_valid, &top.p##_ar_ready, &top.p##_ar_valid, &top.p##_ar_bits_addr, &top.p##_ar_bits_len,       \
+            &top.p##_r_ready, &top.p##_r_valid, &top.p##_r_bits_data, &top.p##_r_bits_last                             \
+    }
+
 UncoreBench::UncoreBench(uint32_t seed)
     : rng(seed), dram(top, rng, taken),
       xdma(top, rng, taken), pagePorts_{BEAT_PORT(io_channels_0_pages), BEAT_PORT(io_channels_1_pages),
@@ -37,6 +45,11 @@ UncoreBench::UncoreBench(uint32_t seed)
                 REG_PORT(io_cores_0_regs),    REG_PORT(io_cores_1_regs),    REG_PORT(io_cores_2_regs),
                 REG_PORT(io_cores_3_regs)},
       fetchPorts_{FETCH_PORT(io_channels_0_fetch), FETCH_PORT(io_channels_1_fetch), FETCH_PORT(io_channels_2_fetch)} {
+    const TilePort tilePorts[CORES] = {TILE_PORT(io_cores_0_dram), TILE_PORT(io_cores_1_dram),
+                                       TILE_PORT(io_cores_2_dram), TILE_PORT(io_cores_3_dram)};
+    for (unsigned i = 0; i < CORES; i++) {
+        tiles[i].connect(tilePorts[i]);
+    }
     top.io_channels_0_asleep = top.io_channels_1_asleep = top.io_channels_2_asleep = 1;
     top.io_firmware_status_state = 1;
     top.reset = 1;
@@ -74,6 +87,9 @@ void UncoreBench::tick(const std::function<void()> &look) {
             *fetchPorts_[i].bytes = fetches[i].front().second;
         }
     }
+    for (TileModel &tile : tiles) {
+        tile.drive(rng);
+    }
     driveRegs();
     driveXdmaRegs();
     top.io_board_irq_ack = irqAck_;
@@ -106,6 +122,9 @@ void UncoreBench::tick(const std::function<void()> &look) {
         if (*fetchPorts_[i].valid && *fetchPorts_[i].ready) {
             fetches[i].pop_front();
         }
+    }
+    for (TileModel &tile : tiles) {
+        tile.sample();
     }
     sampleRegs();
     sampleXdmaRegs();

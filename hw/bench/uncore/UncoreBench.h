@@ -3,6 +3,7 @@
 
 #include "DramModel.h"
 #include "Ports.h"
+#include "TileModel.h"
 #include "VUncore.h"
 #include "XdmaModel.h"
 
@@ -90,6 +91,9 @@ class UncoreBench {
 
     std::array<Source, CHANNELS> pages;
     std::array<Source, CORES> drains;
+
+    /// The tiles' DRAM ports.
+    std::array<TileModel, CORES> tiles;
 
     /// Called with every beat that reaches a core (number) or channel (CORES + number).
     std::function<void(unsigned, const Beat &)> arrived;

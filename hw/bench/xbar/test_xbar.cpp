@@ -170,7 +170,15 @@ TEST_F(Xbar, RandomTraffic) {
         for (unsigned i = 0; i < CORES; i++) {
             bench.drains[i].hesitation = rng() % 80;
             for (unsigned n = rng() % 12; n > 0; n--) {
-                dramPacket(16 + i, bench.drains[i]);
+                if (rng() % 3 == 0) {
+                    dramPacket(16 + i, bench.drains[i]);
+                } else {
+                    // To any core, itself included: the hardware does not care which trees the firmware builds.
+                    const unsigned core = rng() % CORES;
+                    const Packet p = make(16 + i, static_cast<uint8_t>(core), rng() & ~7u, 1 + rng() % 64, rng() % 2);
+                    expected[{core, 16 + i}].push_back(p);
+                    send(bench.drains[i], p);
+                }
             }
         }
         const uint32_t space = bench.load(ASSASIN_HDMA_BASE + HDMA_SPACE) >> HDMA_SPACE_COPY_SHIFT;
@@ -210,6 +218,60 @@ TEST_F(Xbar, SharesADestinationFairly) {
     const auto [least, most] = std::minmax({served[{1, 0}], served[{1, 1}], served[{1, 2}]});
     EXPECT_GT(least, 50u);
     EXPECT_LE(most - least, 1u);
+}
+
+// Drains to a core get their turns like channels and copies.
+TEST_F(Xbar, SharesACoreAmongDrainsAndChannelsFairly) {
+    check = false;
+    for (unsigned n = 0; n < 400; n++) {
+        for (unsigned i = 0; i < CHANNELS; i++) {
+            send(bench.pages[i], make(i, 2, 64 * n, 64, true));
+        }
+        for (unsigned i = 0; i < CORES; i++) {
+            send(bench.drains[i], make(16 + i, 2, 64 * n, i == 1 ? 16 : 64, true));
+        }
+    }
+    bench.ticks(4000);
+    std::vector<uint64_t> turns;
+    for (const auto &[key, n] : served) {
+        if (key.first == 2) {
+            turns.push_back(n);
+        }
+    }
+    ASSERT_EQ(turns.size(), CHANNELS + CORES);
+    const auto [least, most] = std::minmax_element(turns.begin(), turns.end());
+    EXPECT_GT(*least, 60u);
+    EXPECT_LE(*most - *least, 1u);
+}
+
+// A ring of cores that all send to their neighbours: each link moves a beat every cycle, and none waits for another.
+TEST_F(Xbar, RingOfCoresMovesABeatACycle) {
+    check = false;
+    for (unsigned n = 0; n < 200; n++) {
+        for (unsigned i = 0; i < CORES; i++) {
+            send(bench.drains[i], make(16 + i, static_cast<uint8_t>((i + 1) % CORES), 64 * n, 64, true));
+        }
+    }
+    bench.ticks(20);
+    const auto before = beats;
+    bench.ticks(1000);
+    for (unsigned i = 0; i < CORES; i++) {
+        EXPECT_GE(beats[i] - before.at(i), 990u);
+    }
+}
+
+// What cores that do not take anything hold up is only what goes to them.
+TEST_F(Xbar, DrainsToDramPassCoresThatWait) {
+    check = false;
+    bench.dram.hesitation = 0;
+    bench.sinkHesitation = 100;
+    for (unsigned n = 0; n < 100; n++) {
+        send(bench.drains[0], make(16, 1, 64 * n, 64, true));
+        send(bench.drains[1], make(17, DST_DRAM, DramModel::BASE + 64 * n, 64, false));
+        send(bench.pages[0], make(0, DST_DRAM, DramModel::BASE + 65536 + 64 * n, 64, false));
+    }
+    ASSERT_TRUE(bench.until([&] { return bench.drains[1].beats.empty() && bench.pages[0].beats.empty(); }, 3000));
+    EXPECT_FALSE(bench.drains[0].beats.empty());
 }
 
 TEST_F(Xbar, SharesDramFairly) {
@@ -310,7 +372,9 @@ TEST_F(Xbar, SurvivesResetInTraffic) {
                 send(bench.pages[i], make(i, dram ? DST_DRAM : bench.rng() % CORES, DramModel::BASE + 64 * n,
                                           1 + bench.rng() % 64, !dram));
             }
-            send(bench.drains[n % CORES], make(20, DST_DRAM, DramModel::BASE + 64 * n, 64, false));
+            const bool dram = bench.rng() % 2;
+            send(bench.drains[n % CORES], make(20, dram ? DST_DRAM : bench.rng() % CORES, DramModel::BASE + 64 * n,
+                                               1 + bench.rng() % 64, !dram));
         }
         bench.fetch(round % CHANNELS, DramModel::BASE, 4096);
         bench.ticks(bench.rng() % 300);

@@ -20,6 +20,8 @@ package assasin
   *   scratchpad of an ASSASIN core, bytes
   * @param streamBytes
   *   input stream buffer, and again output stream buffer, of an ASSASIN core, bytes
+  * @param arch
+  *   memory architecture of the ASSASIN cores
   * @param trace
   *   adds the retired-instruction port to every core (co-simulation only)
   */
@@ -33,6 +35,7 @@ case class SocParams(
     imemBytes: Int = 32 * 1024,
     spadBytes: Int = 64 * 1024,
     streamBytes: Int = 64 * 1024,
+    arch: Architecture = Architecture.AssasinSb,
     trace: Boolean = false
 ) {
   require(cores >= 1 && cores <= 16, s"cores = $cores: choose 1 to 16")
@@ -41,9 +44,22 @@ case class SocParams(
   require(Set(1, 2, 4).contains(phyBytes), s"phyBytes = $phyBytes: choose 1, 2 or 4")
   require(pageLog2Max >= 9 && pageLog2Max <= 14, s"pageLog2Max = $pageLog2Max: choose 9 to 14")
 
+  /** Core i receives stream pages from channel i alone. */
+  def channelLocal: Boolean = arch.channelLocal
+  require(
+    !channelLocal || cores == channels,
+    s"cores = $cores, channels = $channels: a channel-local chip needs as many cores as channels"
+  )
+
+  /** Every core has a port to DRAM. */
+  def tileDram: Boolean = arch.dataCache
+
+  /** Cores whose streams one channel reaches. */
+  def coresAChannel: Int = if (channelLocal) 1 else cores
+
   /** Streams a direction that a core can hold (S of the paper). */
   val maxStreams: Int = 8
 
   /** Name used in file names and reports, e.g. AssasinSb8x8. */
-  def name: String = s"AssasinSb${cores}x$channels"
+  def name: String = s"${arch.name}${cores}x$channels"
 }

@@ -5,7 +5,7 @@ import chisel3.util.{Cat, Fill, MuxCase, log2Ceil}
 
 import assasin.contract.{Cause, CoreState}
 
-/** In-order five-stage RV32IM + Zicsr pipeline.
+/** In-order five-stage RV32IM + Zicsr pipeline, with the extensions that [[CoreParams]] names.
   *
   * {{{
   * IF   next PC to instruction memory
@@ -80,10 +80,12 @@ class Core(val p: CoreParams) extends Module {
   private val streamStall = io.stream.map(_.stall).getOrElse(false.B)
   private val streamEnd   = io.stream.map(s => memOp.load && s.end).getOrElse(false.B)
   private val rangeError  = io.stream.map(s => (memOp.readI || memOp.readO) && s.rangeError).getOrElse(false.B)
+  private val csrStall    = io.pointers.map(_.stall && memCsr && csr.io.waits.get).getOrElse(false.B)
   private val memData     = memLoad || memStore
   private val memStream   = memOp.asUInt.orR
 
-  private val memWait = memData && !io.dmem.resp.valid || memStream && streamStall || memWfi && !io.irqPending
+  private val memWait = memData && !io.dmem.resp.valid || memStream && streamStall || memWfi && !io.irqPending ||
+    csrStall
   private val memDone = memValid && !memWait
   // Nothing in MEM after this cycle, so EX may move.
   private val memReady = !memWait || !memValid
@@ -134,6 +136,25 @@ class Core(val p: CoreParams) extends Module {
   alu.io.unsignedLess := Mux(ex.branch, exFn(1), exFn(0))
   alu.io.a            := exA
   alu.io.b            := exB
+  alu.io.invertB      := ex.invertB
+
+  private val extensions = p.extensions
+  private val bits       = Option.when(extensions.zba || extensions.zbb)(Module(new BitUnit(extensions)))
+  bits.foreach { unit =>
+    unit.io.op   := ex.bit
+    unit.io.fn   := exFn
+    unit.io.a    := exA
+    unit.io.b    := exB
+    unit.io.less := alu.io.less
+  }
+  private val aes = Option.when(extensions.zkne || extensions.zknd)(Module(new AesUnit(extensions)))
+  aes.foreach { unit =>
+    unit.io.byte    := exInsn(31, 30)
+    unit.io.decrypt := exInsn(27)
+    unit.io.mix     := exInsn(26)
+    unit.io.a       := exA
+    unit.io.b       := exB
+  }
 
   // An interrupt takes the place of the instruction in EX, unless MEM is about to change whether it is enabled.
   private val exIrq = exValid && csr.io.interrupt && !(memValid && (memCsr || memMret))
@@ -174,7 +195,12 @@ class Core(val p: CoreParams) extends Module {
   private val exReady = memReady && exDone
   // The redirect below: decided here, effective only if MEM lets EX move.
   private val exRedirect = exValid && exReady && !exSpoilt && (ex.jalr || exMispredict)
-  private val exResult   = Mux(ex.jalr, exOther, alu.io.out)
+  private val exResult = MuxCase(
+    alu.io.out,
+    Seq(ex.jalr -> exOther) ++ bits.map(unit => (ex.bit =/= BitOp.None) -> unit.io.out) ++ aes.map(unit =>
+      ex.aes -> unit.io.out
+    )
+  )
 
   divider.io.valid := exValid && ex.div && !exSpoilt && !memKill && running
   divider.io.fn    := exFn(1, 0)
@@ -332,6 +358,13 @@ class Core(val p: CoreParams) extends Module {
     csr.io.streamCfg.get := Cat(s.ringLog2, 0.U(4.W), (1.U(4.W) << s.sLog2)(3, 0))
   }
 
+  io.pointers.foreach { s =>
+    csr.io.peek.get <> s.peek
+    csr.io.streamCfg.get := Cat(s.ringLog2, 0.U(4.W), (1.U(4.W) << s.sLog2)(3, 0))
+    s.grain              := csr.io.grain.get
+    s.publish            := csr.io.publish.get
+  }
+
   // ---- Stopping and status --------------------------------------------------------------------------------------------------
   private val stopCause = RegInit(0.U(8.W))
   private val stopTval  = RegInit(0.U(32.W))
@@ -358,15 +391,16 @@ class Core(val p: CoreParams) extends Module {
     state := CoreState.Hung.U
   }
 
-  io.sleeping          := memValid && memWfi && !io.irqPending
-  io.status.state      := Mux(!io.run, CoreState.Idle.U, Mux(idle, CoreState.Running.U, state))
-  io.status.cause      := stopCause
-  io.status.tval       := stopTval
-  io.status.pc         := latestPc
-  io.status.exitCode   := a0
-  io.status.waitIn     := memValid && memOp.load && streamStall
-  io.status.waitOut    := memValid && memOp.store && streamStall
-  io.status.waitStream := memInsn(17, 15)
+  io.sleeping        := memValid && memWfi && !io.irqPending
+  io.status.state    := Mux(!io.run, CoreState.Idle.U, Mux(idle, CoreState.Running.U, state))
+  io.status.cause    := stopCause
+  io.status.tval     := stopTval
+  io.status.pc       := latestPc
+  io.status.exitCode := a0
+  // Bit 23 of the instruction tells OWAIT from IWAIT, bits 22:20 are the stream.
+  io.status.waitIn     := memValid && (memOp.load && streamStall || csrStall && !memInsn(23))
+  io.status.waitOut    := memValid && (memOp.store && streamStall || csrStall && memInsn(23))
+  io.status.waitStream := Mux(csrStall, memInsn(22, 20), memInsn(17, 15))
   io.status.retire     := memRetire
 
   io.trace.foreach { t =>

@@ -18,7 +18,8 @@ class CoreStatusIO extends Bundle {
   /** a0 as of the latest instruction, the exit code after ECALL. */
   val exitCode = UInt(32.W)
 
-  /** Stalled on an empty input stream / a full output stream, namely `waitStream`. */
+  /** Stalled on an empty input stream / a full output stream (stream instruction or waiting CSR), namely `waitStream`.
+    */
   val waitIn     = Bool()
   val waitOut    = Bool()
   val waitStream = UInt(3.W)
@@ -64,9 +65,10 @@ class CoreIO(p: CoreParams) extends Bundle {
   /** In WFI with no interrupt pending and no access outstanding: nothing changes until `irqPending`. */
   val sleeping = Output(Bool())
 
-  val imem   = new ImemIO
-  val dmem   = new DmemIO
-  val status = Output(new CoreStatusIO)
-  val stream = if (p.streams) Some(new StreamPortIO) else None
-  val trace  = if (p.trace) Some(Output(new CoreTraceIO)) else None
+  val imem     = new ImemIO
+  val dmem     = new DmemIO
+  val status   = Output(new CoreStatusIO)
+  val stream   = if (p.streams) Some(new StreamPortIO) else None
+  val pointers = if (p.pointers) Some(new PointerPortIO) else None
+  val trace    = if (p.trace) Some(Output(new CoreTraceIO)) else None
 }

@@ -2,6 +2,8 @@ package assasin.core
 
 import chisel3.util.isPow2
 
+import assasin.CoreExtensions
+
 /** What one pipeline is elaborated with.
   *
   * @param imemBytes
@@ -10,8 +12,12 @@ import chisel3.util.isPow2
   *   address of the instruction memory, a multiple of its size
   * @param streams
   *   adds the stream instructions and CSRs and the [[StreamPortIO]]
+  * @param pointers
+  *   adds the CSRs of stream pointers that the program keeps and the [[PointerPortIO]]; not together with `streams`
   * @param wfiSleeps
   *   WFI waits for `irqPending`; without it WFI does nothing, for a core that has no interrupt source
+  * @param extensions
+  *   standard extensions beyond RV32IM and Zicsr
   * @param trace
   *   adds the retired-instruction port (co-simulation)
   */
@@ -19,7 +25,9 @@ case class CoreParams(
     imemBytes: BigInt,
     imemBase: BigInt = 0,
     streams: Boolean = false,
+    pointers: Boolean = false,
     wfiSleeps: Boolean = true,
+    extensions: CoreExtensions = CoreExtensions.none,
     trace: Boolean = false
 ) {
   require(isPow2(imemBytes) && imemBytes >= 1024, s"imemBytes = $imemBytes: choose a power of two of at least 1024")
@@ -27,5 +35,6 @@ case class CoreParams(
     imemBase >= 0 && imemBase % imemBytes == 0,
     s"imemBase = $imemBase: choose a multiple of imemBytes = $imemBytes"
   )
+  require(!(streams && pointers), "stream pointers are moved by instructions or by CSR writes, not by both")
   require(imemBase + imemBytes <= (BigInt(1) << 32), s"imemBase = $imemBase: the memory must end below 2^32")
 }

@@ -44,8 +44,13 @@ class CsrFileIO(p: CoreParams) extends Bundle {
   /** An enabled interrupt is pending. */
   val interrupt = Output(Bool())
 
-  val peek      = if (p.streams) Some(new StreamPeekIO) else None
-  val streamCfg = if (p.streams) Some(Input(UInt(32.W))) else None
+  val peek      = if (p.streams || p.pointers) Some(new StreamPeekIO) else None
+  val streamCfg = if (p.streams || p.pointers) Some(Input(UInt(32.W))) else None
+
+  /** Software stream pointers: `addr` is IWAIT or OWAIT, and what a write does. */
+  val waits   = if (p.pointers) Some(Output(Bool())) else None
+  val grain   = if (p.pointers) Some(Output(UInt(17.W))) else None
+  val publish = if (p.pointers) Some(Valid(new PointerPublish)) else None
 }
 
 /** Machine-mode CSRs of the privileged specification and the stream CSRs.
@@ -67,18 +72,31 @@ class CsrFile(p: CoreParams) extends Module {
   private val mcycle    = RegInit(0.U(64.W))
   private val minstret  = RegInit(0.U(64.W))
   private val sepilogue = RegInit(0.U(30.W))
+  private val grain     = RegInit(1.U(17.W))
 
   private def in(addr: UInt, first: Int, last: Int): Bool = addr >= first.U && addr <= last.U
 
   // Existence.
   private val a       = io.checkAddr
   private val counter = a(4, 0) =/= 1.U
+  // Software pointers: stream numbers at or above S are illegal, like those of stream instructions.
+  private val pointerExists = if (p.pointers) {
+    require(
+      StreamCsr.Ihead % 64 == 0 && StreamCsr.Iwait == StreamCsr.Ihead + 48 && StreamCsr.Owait == StreamCsr.Ihead + 56
+    )
+    require(StreamCsr.Iheadw % 16 == 0 && StreamCsr.Oheadw == StreamCsr.Iheadw + 8)
+    val ofStream = a(11, 6) === (StreamCsr.Ihead >> 6).U && a(5, 3) =/= 5.U || a(11, 4) === (StreamCsr.Iheadw >> 4).U
+    a === StreamCsr.Sgrain.U || a === StreamCsr.Streamcfg.U || ofStream && a(2, 0) < io.streamCfg.get(3, 0)
+  } else {
+    false.B
+  }
   private val exists = in(a, 0x300, 0x301) || in(a, 0x304, 0x305) || a === 0x310.U || in(a, 0x340, 0x344) ||
     a(11, 5) === (0x320 >> 5).U && (a(4, 0) === 0.U || a(4, 0) > 2.U) ||
     in(a, 0x7a0, 0x7a3) ||
     a(11, 5) === (0xb00 >> 5).U && counter || a(11, 5) === (0xb80 >> 5).U && counter ||
     a === 0xc00.U || a === 0xc02.U || a === 0xc80.U || a === 0xc82.U || in(a, 0xf11, 0xf15) ||
-    p.streams.B && (a === StreamCsr.Sepilogue.U || in(a, StreamCsr.Ihead, StreamCsr.Streamcfg))
+    p.streams.B && (a === StreamCsr.Sepilogue.U || in(a, StreamCsr.Ihead, StreamCsr.Streamcfg)) ||
+    pointerExists
   io.checkIllegal := !exists || io.checkWrite && a(11, 10) === 3.U
 
   // Read.
@@ -108,18 +126,27 @@ class CsrFile(p: CoreParams) extends Module {
   )
   private val standard = MuxLookup(io.addr, 0.U(32.W))(table.map { case (n, v) => n.U -> v })
   io.peek.foreach { peek =>
-    // Six groups of eight from IHEAD on.
+    // Groups of eight from IHEAD on.
     require(StreamCsr.Ihead % 64 == 0 && StreamCsr.Streamcfg - StreamCsr.Ihead == 5 * 8)
     val pointer = Mux(io.addr(5, 3) === 5.U, io.streamCfg.get, peek.data)
-    peek.group  := io.addr(5, 3)
+    val inGroup = io.addr(11, 6) === (StreamCsr.Ihead >> 6).U
     peek.stream := io.addr(2, 0)
-    io.rdata := Mux(
-      io.addr(11, 6) === (StreamCsr.Ihead >> 6).U,
-      pointer,
-      Mux(io.addr === StreamCsr.Sepilogue.U, io.sepilogue, standard)
-    )
+    if (p.streams) {
+      peek.group := io.addr(5, 3)
+      io.rdata   := Mux(inGroup, pointer, Mux(io.addr === StreamCsr.Sepilogue.U, io.sepilogue, standard))
+    } else {
+      // IHEADW and OHEADW read as IHEAD and OHEAD, groups 0 and 2.
+      val published = io.addr(11, 4) === (StreamCsr.Iheadw >> 4).U
+      peek.group := Mux(published, Cat(io.addr(3), 0.U(1.W)), io.addr(5, 3))
+      io.rdata := Mux(
+        inGroup,
+        pointer,
+        Mux(published, peek.data, Mux(io.addr === StreamCsr.Sgrain.U, grain, standard))
+      )
+      io.waits.get := inGroup && io.addr(5, 4) === 3.U
+    }
   }
-  if (!p.streams) io.rdata := standard
+  if (io.peek.isEmpty) io.rdata := standard
 
   // Write.
   private val old                  = io.rdata
@@ -144,6 +171,14 @@ class CsrFile(p: CoreParams) extends Module {
   when(writes(0xb02)) { minstret := Cat(minstret(63, 32), value) }
   when(writes(0xb82)) { minstret := Cat(value, minstret(31, 0)) }
   if (p.streams) when(writes(StreamCsr.Sepilogue)) { sepilogue := value(31, 2) }
+  if (p.pointers) when(writes(StreamCsr.Sgrain)) { grain := value(16, 0) }
+  io.publish.foreach { publish =>
+    publish.valid       := io.write && io.addr(11, 4) === (StreamCsr.Iheadw >> 4).U
+    publish.bits.out    := io.addr(3)
+    publish.bits.stream := io.addr(2, 0)
+    publish.bits.value  := value
+  }
+  io.grain.foreach(_ := grain)
 
   when(io.mret) {
     statusIe  := statusPie
@@ -168,6 +203,7 @@ class CsrFile(p: CoreParams) extends Module {
     mcycle    := 0.U
     minstret  := 0.U
     sepilogue := 0.U
+    grain     := 1.U
   }
 
   io.mtvec     := Cat(mtvec, 0.U(2.W))

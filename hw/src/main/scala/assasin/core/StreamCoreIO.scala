@@ -3,7 +3,7 @@ package assasin.core
 import chisel3._
 import chisel3.util.Decoupled
 
-import assasin.bus.RegBusIO
+import assasin.bus.{Axi4IO, Axi4Params, RegBusIO}
 import assasin.xbar.XbarBeat
 
 /** Ports of [[StreamCore]]. */
@@ -15,10 +15,10 @@ class StreamCoreIO(p: StreamCoreParams) extends Bundle {
   /** Register block CORE. */
   val regs = Flipped(new RegBusIO)
 
-  /** Packets to this core's memories and input streams; always ready. */
+  /** Packets to this core's memories and input streams; always ready unless they go to DRAM, and never for long. */
   val in = Flipped(Decoupled(new XbarBeat))
 
-  /** Drain packets to DRAM. */
+  /** Drain packets to DRAM and to cores. */
   val out = Decoupled(new XbarBeat)
 
   /** Input stream s: number (modulo 256) of the first page that may not be sent yet. */
@@ -27,8 +27,11 @@ class StreamCoreIO(p: StreamCoreParams) extends Bundle {
   /** An enabled event waits (SYS.CORE_PENDING). */
   val event = Output(Bool())
 
-  /** State RUNNING, or a drain under way: the clock must not stop. */
+  /** State RUNNING, a drain or an access to DRAM under way: the clock must not stop. */
   val running = Output(Bool())
+
+  /** The tile's part of DRAM, behind its caches; id 0, answers in order. */
+  val dram = if (p.soc.tileDram) Some(new Axi4IO(Axi4Params())) else None
 
   val trace = if (p.soc.trace) Some(Output(new CoreTraceIO)) else None
 }

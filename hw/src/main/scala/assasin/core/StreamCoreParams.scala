@@ -26,8 +26,10 @@ case class StreamCoreParams(
   val core: CoreParams = CoreParams(
     imemBytes = soc.imemBytes,
     imemBase = imemBase,
-    streams = true,
+    streams = soc.arch.streamInstructions,
+    pointers = !soc.arch.streamInstructions,
     wfiSleeps = false,
+    extensions = soc.arch.extensions,
     trace = soc.trace
   )
 }

@@ -13,6 +13,7 @@ class StreamCoreRegsIO(bytes: Int) extends Bundle {
   val run    = Output(Bool())
   val entry  = Output(UInt(32.W))
   val status = Input(new CoreStatusIO)
+  val counts = Input(new TileCounts)
   val event  = Output(Bool())
 
   val partition = Output(new StreamPartition(bytes))
@@ -114,19 +115,32 @@ class StreamCoreRegs(bytes: Int) extends Module {
   private val isPointer = addr(11, 5) >= (CoreRegs.Ihead.offset >> 5).U && addr(11, 5) <= (CoreRegs.Iend.offset >> 5).U
 
   // ---- Drains ---------------------------------------------------------------------------------------------------------------
-  private val drainPos = RegInit(0.U(32.W))
-  private val drainDst = RegInit(0.U(32.W))
-  private val drains   = RegInit(0.U(16.W))
+  private val drainPos   = RegInit(0.U(32.W))
+  private val drainDst   = RegInit(0.U(32.W))
+  private val drainDstAt = RegInit(0.U(32.W))
+  private val drains     = RegInit(0.U(16.W))
   when(writes(CoreRegs.DrainPos.offset)) { drainPos := data }
   when(writes(CoreRegs.DrainDst.offset)) { drainDst := data }
+  when(writes(CoreRegs.DrainDstPos.offset)) { drainDstAt := data }
   when(io.drainDone) { drains := drains + 1.U }
   when(clear) { drains := 0.U }
   private val drainBytes = data(CoreRegs.DrainPush.Len.width - 1, 0)
   io.drain.valid       := writes(CoreRegs.DrainPush.offset) && drainBytes =/= 0.U
   io.drain.bits.stream := data(CoreRegs.DrainPush.StreamId.lsb + 2, CoreRegs.DrainPush.StreamId.lsb)
   io.drain.bits.pos    := Cat(drainPos(31, 3), 0.U(3.W))
-  io.drain.bits.dst    := Cat(drainDst(31, 6), 0.U(6.W))
   io.drain.bits.bytes  := drainBytes
+  private val toCore   = data(CoreRegs.DrainPush.ToCore.lsb)
+  private val toStream = drainDst(CoreRegs.DrainDst.Stream.lsb)
+  private val offset   = drainDst(CoreRegs.DrainDst.Offset.width - 1, 3)
+  io.drain.bits.toCore   := toCore
+  io.drain.bits.core     := drainDst(CoreRegs.DrainDst.Core.lsb + 3, CoreRegs.DrainDst.Core.lsb)
+  io.drain.bits.toStream := toStream
+  io.drain.bits.toId     := drainDst(CoreRegs.DrainDst.StreamId.lsb + 2, CoreRegs.DrainDst.StreamId.lsb)
+  io.drain.bits.addr := Mux(
+    toCore,
+    Cat(Mux(toStream, drainDstAt(31, 3), offset), 0.U(3.W)),
+    Cat(drainDst(31, 6), 0.U(6.W))
+  )
   io.cover.valid       := io.drain.fire
   io.cover.bits.stream := io.drain.bits.stream
   io.cover.bits.bytes  := drainBytes
@@ -152,7 +166,11 @@ class StreamCoreRegs(bytes: Int) extends Module {
     CoreRegs.CyclesLo.offset        -> isRunning,
     CoreRegs.InstretLo.offset       -> io.status.retire,
     CoreRegs.WaitInCyclesLo.offset  -> io.status.waitIn,
-    CoreRegs.WaitOutCyclesLo.offset -> io.status.waitOut
+    CoreRegs.WaitOutCyclesLo.offset -> io.status.waitOut,
+    CoreRegs.WaitMemCyclesLo.offset -> io.counts.waitMem,
+    CoreRegs.L1MissesLo.offset      -> io.counts.l1Miss,
+    CoreRegs.L2MissesLo.offset      -> io.counts.l2Miss,
+    CoreRegs.PrefetchesLo.offset    -> io.counts.prefetched
   ).flatMap { case (offset, increment) =>
     val counter = Module(new WideCounter)
     counter.io.clear     := clear
@@ -182,6 +200,7 @@ class StreamCoreRegs(bytes: Int) extends Module {
     CoreRegs.OutReady.offset    -> io.outReady,
     CoreRegs.DrainPos.offset    -> drainPos,
     CoreRegs.DrainDst.offset    -> drainDst,
+    CoreRegs.DrainDstPos.offset -> drainDstAt,
     CoreRegs.DrainState.offset  -> Cat(drains, 0.U(12.W), io.drainSpace),
     CoreRegs.IendValid.offset   -> io.endValid
   ) ++ counted

@@ -24,6 +24,7 @@ class FlashChannel(p: SocParams) extends Module {
   private val completions = Module(new CompletionQueue(p))
   private val config      = registers.io.config
 
+  registers.io.number := io.number
   registers.io.regs <> io.regs
   registers.io.space      := queues.io.space
   registers.io.completion := completions.io.head

@@ -20,8 +20,11 @@ class FlashFetch extends Bundle {
 
 /** Ports of one flash channel. */
 class FlashChannelIO(p: SocParams) extends Bundle {
-  val regs = Flipped(new RegBusIO(12))
-  val phy  = new FlashPhyIO(p.ways, p.phyBytes)
+
+  /** Number of this channel. */
+  val number = Input(UInt(4.W))
+  val regs   = Flipped(new RegBusIO(12))
+  val phy    = new FlashPhyIO(p.ways, p.phyBytes)
 
   /** Page data to core streams or DRAM; a packet is offered only once all of it is here. */
   val out = Decoupled(new XbarBeat)
@@ -30,8 +33,9 @@ class FlashChannelIO(p: SocParams) extends Bundle {
   val in    = Flipped(Decoupled(new XbarBeat))
   val fetch = Decoupled(new FlashFetch)
 
-  /** roomPage of every core's every stream, see docs/architecture.md "Stream buffers". */
-  val room = Input(Vec(p.cores, Vec(p.maxStreams, UInt(8.W))))
+  /** roomPage of every stream of every core that this channel can send to, see docs/architecture.md "Stream buffers".
+    */
+  val room = Input(Vec(p.coresAChannel, Vec(p.maxStreams, UInt(8.W))))
 
   /** A completion waits (level). */
   val pending = Output(Bool())

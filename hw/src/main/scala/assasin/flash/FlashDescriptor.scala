@@ -35,6 +35,8 @@ object FlashDescriptor {
 
   /** The rules of FlashStatus.BAD_DESC, on the register words as they are pushed.
     *
+    * @param channel
+    *   number of the channel, which in a channel-local chip is the only core it reaches
     * @param w0
     *   descriptor word 0
     * @param w1
@@ -46,7 +48,7 @@ object FlashDescriptor {
     * @param pageLog2
     *   GEOMETRY.PAGE_LOG2
     */
-  def isBad(p: SocParams, w0: UInt, w1: UInt, w2: UInt, bytes: UInt, pageLog2: UInt): Bool = {
+  def isBad(p: SocParams, channel: UInt, w0: UInt, w1: UInt, w2: UInt, bytes: UInt, pageLog2: UInt): Bool = {
     val page       = (1.U << pageLog2)(p.pageLog2Max, 0)
     val pageOk     = pageLog2 >= 9.U && pageLog2 <= p.pageLog2Max.U
     val toStream   = w0(8)
@@ -55,7 +57,9 @@ object FlashDescriptor {
     val posAligned = (w2 & (page - 1.U)) === 0.U
     val rowOk      = w1(31, 24) === 0.U
     val byteOk     = w1(31, 8) === 0.U
-    val streamOk   = w0(15, 12) < p.cores.U && posAligned
+    val core       = w0(15, 12)
+    val reachable  = if (p.channelLocal) core === channel else core < p.cores.U
+    val streamOk   = reachable && posAligned
     val opOk = MuxLookup(w0(3, 0), false.B)(
       Seq(
         FlashOp.Reset.U      -> true.B,

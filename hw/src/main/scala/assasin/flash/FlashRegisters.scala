@@ -34,6 +34,9 @@ class FlashCompletion extends Bundle {
 }
 
 class FlashRegistersIO(p: SocParams) extends Bundle {
+
+  /** Number of this channel. */
+  val number = Input(UInt(4.W))
   val regs   = Flipped(new RegBusIO(12))
   val config = Output(new FlashConfig)
 
@@ -153,7 +156,7 @@ class FlashRegisters(p: SocParams) extends Module {
   io.push.bits.arg      := w2
   io.push.bits.bytes    := w3(15, 0)
   io.push.bits.oob      := Cat(oob1, oob0)
-  io.push.bits.bad      := FlashDescriptor.isBad(p, w0, w1, w2, w3, geometry(4, 0))
+  io.push.bits.bad      := FlashDescriptor.isBad(p, io.number, w0, w1, w2, w3, geometry(4, 0))
 
   io.spaceWay := w0(7, 4)
   io.pop      := write && at(FlashRegs.CplPop.offset)

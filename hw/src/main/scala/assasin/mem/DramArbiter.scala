@@ -25,6 +25,10 @@ class DramArbiter(axi: Axi4Params, readers: Int, writers: Int) extends Module {
     val write = Vec(writers, Flipped(new Axi4WriteIO(axi)))
     val dram  = new Axi4IO(axi)
 
+    /** Bytes moved since reset, eight a beat. */
+    val readBytes  = Output(UInt(64.W))
+    val writeBytes = Output(UInt(64.W))
+
     /** No transaction is under way. */
     val idle = Output(Bool())
   })
@@ -81,6 +85,14 @@ class DramArbiter(axi: Axi4Params, readers: Int, writers: Int) extends Module {
     m.b.bits  := io.dram.b.bits
   }
   io.dram.b.ready := (respSel & VecInit(io.write.map(_.b.ready)).asUInt).orR
+
+  private def count(beat: Bool): UInt = {
+    val beats = RegInit(0.U(61.W))
+    when(beat) { beats := beats + 1.U }
+    beats ## 0.U(3.W)
+  }
+  io.readBytes  := count(io.dram.r.fire)
+  io.writeBytes := count(io.dram.w.fire)
 
   io.idle := !io.dram.ar.valid && !io.dram.aw.valid && quiet(io.dram.ar.fire, io.dram.r.fire && io.dram.r.bits.last) &&
     quiet(io.dram.aw.fire, io.dram.b.fire)

@@ -14,7 +14,7 @@ class AssasinSocIO(p: SocParams, axi: Axi4Params) extends BoardIO(axi) {
 
 /** The whole drive controller: what an FPGA holds between PCIe (XDMA), DRAM and flash PHYs. */
 class AssasinSoc(p: SocParams) extends Module {
-  private val axi = Axi4Params(addrBits = 32, dataBits = 64, idBits = 4)
+  private val axi = Axi4Params(addrBits = 32, dataBits = 64, idBits = if (p.tileDram && p.cores > 13) 5 else 4)
 
   val io = IO(new AssasinSocIO(p, axi))
 
@@ -48,6 +48,14 @@ class AssasinSoc(p: SocParams) extends Module {
     core.io.regs <> port.regs
     core.io.in <> port.packets
     port.drain <> core.io.out
+    for ((uncoreSide, tile) <- port.dram.zip(core.io.dram)) {
+      // Ids differ in width and mean nothing here.
+      uncoreSide.ar <> tile.ar
+      uncoreSide.aw <> tile.aw
+      uncoreSide.w <> tile.w
+      tile.r <> uncoreSide.r
+      tile.b <> uncoreSide.b
+    }
     port.event   := core.io.event
     port.running := core.io.running
     core
@@ -56,12 +64,13 @@ class AssasinSoc(p: SocParams) extends Module {
   for ((port, i) <- uncore.io.channels.zipWithIndex) {
     val channel = withReset(partReset)(Module(new FlashChannel(p))).suggestName(s"channel$i")
     io.flash(i) <> channel.io.phy
+    channel.io.number := i.U
     channel.io.regs <> port.regs
     channel.io.in <> port.program
     port.pages <> channel.io.out
     port.fetch <> channel.io.fetch
     port.pending    := channel.io.pending
     port.asleep     := channel.io.asleep
-    channel.io.room := VecInit(cores.map(_.io.room))
+    channel.io.room := VecInit((if (p.channelLocal) Seq(cores(i)) else cores).map(_.io.room))
   }
 }

@@ -12,14 +12,14 @@ import scala.jdk.CollectionConverters._
   * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore]
   *
   * `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for
-  * its bench.
+  * its bench, with a DRAM port for every core.
   */
 object Emit {
 
   /** What the command line asks for. */
   private case class Options(config: String = "", out: String = "", board: Boolean = false, uncore: Boolean = false)
 
-  private val Usage = "usage: Emit --config AssasinSb<cores>x<channels> --out DIR [--board] [--uncore]"
+  private val Usage = "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore]"
 
   private def parse(args: List[String], options: Options = Options()): Options = args match {
     case "--config" :: name :: rest                             => parse(rest, options.copy(config = name))
@@ -56,14 +56,14 @@ object Emit {
     val dir = Files.createDirectories(Paths.get(options.out))
     listed(dir).foreach(Files.delete)
     ChiselStage.emitSystemVerilogFile(
-      if (options.uncore) new Uncore(p, Axi4Params()) else new AssasinSoc(p),
+      if (options.uncore) new Uncore(p.copy(arch = p.arch.copy(dataCache = true)), Axi4Params()) else new AssasinSoc(p),
       Array("--target-dir", dir.toString),
       firtool(options.board) ++ Array("-o", dir.toString)
     )
     write(dir.resolve("filelist.f"), listed(dir).map(_.getFileName.toString).mkString("", "\n", "\n"))
     write(
       dir.resolve("config.json"),
-      s"""{"name": "${p.name}", "cores": ${p.cores}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
+      s"""{"name": "${p.name}", "arch": "${p.arch.name}", "cores": ${p.cores}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
         s""""phyBytes": ${p.phyBytes}, "pageLog2Max": ${p.pageLog2Max}}\n"""
     )
   }

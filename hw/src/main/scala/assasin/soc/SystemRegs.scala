@@ -12,8 +12,9 @@ object ChipId {
   /** SYS.CONFIG. */
   def config(p: SocParams): BigInt = (BigInt(p.phyBytes) << 24) | (p.ways << 16) | (p.channels << 8) | p.cores
 
-  /** SYS.CONFIG2: page size limit, and variant 0 = AssasinSb. */
-  def config2(p: SocParams): BigInt = BigInt(p.pageLog2Max)
+  /** SYS.CONFIG2: page size limit, and who reaches whom. */
+  def config2(p: SocParams): BigInt =
+    BigInt(p.pageLog2Max) | (if (p.channelLocal) BigInt(1) << SysRegs.Config2.ChannelLocal.lsb else BigInt(0))
 }
 
 /** Ports of [[SystemRegs]]. */
@@ -39,6 +40,10 @@ class SystemRegsIO(p: SocParams) extends Bundle {
 
   val bootArg = Input(UInt(32.W))
 
+  /** Bytes moved on the AXI4 to DRAM. */
+  val dramRead  = Input(UInt(64.W))
+  val dramWrite = Input(UInt(64.W))
+
   /** The firmware processor sleeps. */
   val sleeping = Input(Bool())
 
@@ -55,6 +60,8 @@ class SystemRegs(p: SocParams) extends Module {
 
   private val mtimeHigh = RegInit(0.U(32.W))
   private val sleepHigh = RegInit(0.U(32.W))
+  private val readHigh  = RegInit(0.U(32.W))
+  private val writeHigh = RegInit(0.U(32.W))
   private val compare   = RegInit(SysRegs.MtimecmpHi.reset.U(32.W) ## SysRegs.MtimecmpLo.reset.U(32.W))
   private val enable    = RegInit(0.U(7.W))
 
@@ -104,7 +111,12 @@ class SystemRegs(p: SocParams) extends Module {
       RegMap.pop(SysRegs.ConsoleRx.offset, io.get) { io.getTake := true.B },
       RegMap.pop(SysRegs.SleepCyclesLo.offset, sleep(31, 0)) { sleepHigh := sleep(63, 32) },
       RegMap.ro(SysRegs.SleepCyclesHi.offset, sleepHigh),
-      RegMap.ro(SysRegs.BootArg.offset, io.bootArg)
+      RegMap.ro(SysRegs.BootArg.offset, io.bootArg),
+      RegMap.ro(SysRegs.Arch.offset, p.arch.code.U(32.W)),
+      RegMap.pop(SysRegs.DramReadLo.offset, io.dramRead(31, 0)) { readHigh := io.dramRead(63, 32) },
+      RegMap.ro(SysRegs.DramReadHi.offset, readHigh),
+      RegMap.pop(SysRegs.DramWriteLo.offset, io.dramWrite(31, 0)) { writeHigh := io.dramWrite(63, 32) },
+      RegMap.ro(SysRegs.DramWriteHi.offset, writeHigh)
     )
   )
 

@@ -3,7 +3,7 @@ package assasin.soc
 import assasin.SocParams
 import assasin.bus.{Axi4Params, AxiLiteSlave}
 import assasin.contract.{AddressMap, CoreState}
-import assasin.mem.{AxiSlave, DramArbiter, FirmwareBus, Tcm}
+import assasin.mem.{AxiSlave, DramArbiter, FirmwareBus, Tcm, TileGuard}
 import assasin.nvme.{HostDma, NvmeFrontEnd}
 import assasin.xbar.{Crossbar, DramReader, DramWriter}
 import chisel3._
@@ -104,8 +104,9 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   tcm.io.firmware <> bus.io.tcm
 
   // Device memory as the XDMA sees it, and the DRAM port.
+  private val tiles   = io.cores.flatMap(_.dram)
   private val slave   = Module(new AxiSlave(p, axi))
-  private val arbiter = Module(new DramArbiter(axi, readers = 3, writers = 3))
+  private val arbiter = Module(new DramArbiter(axi, readers = 3 + tiles.size, writers = 3 + tiles.size))
   slave.io.axi <> io.board.xdma
   slave.io.order := writer.io.order
   tcm.io.dma <> slave.io.tcm
@@ -116,6 +117,13 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   arbiter.io.write(0) <> slave.io.dramWrite
   arbiter.io.write(1) <> writer.io.dram
   arbiter.io.write(2) <> bus.io.dramWrite
+  for ((tile, i) <- tiles.zipWithIndex) {
+    val guard = Module(new TileGuard(axi))
+    guard.io.tile <> tile
+    guard.io.hold := hold
+    arbiter.io.read(3 + i) <> guard.io.read
+    arbiter.io.write(3 + i) <> guard.io.write
+  }
   io.board.dram <> arbiter.io.dram
 
   // Host DMA, completions, interrupts.
@@ -131,19 +139,21 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   io.board.irq <> nvme.io.irq
 
   // Events, console, time.
-  system.io.timebase := io.board.timebase
-  system.io.sqe      := nvme.io.sqe
-  system.io.ctrl     := nvme.io.event
-  system.io.hdma     := hostDma.io.event
-  system.io.flash    := VecInit(io.channels.map(_.pending)).asUInt
-  system.io.core     := VecInit(io.cores.map(_.event)).asUInt
-  system.io.bootArg  := control.io.bootArg
-  system.io.sleeping := io.firmware.sleeping
-  system.io.space    := console.io.space
-  system.io.get      := console.io.get
-  system.io.waiting  := console.io.waiting
-  console.io.put     := system.io.put
-  console.io.getTake := system.io.getTake
+  system.io.timebase  := io.board.timebase
+  system.io.sqe       := nvme.io.sqe
+  system.io.ctrl      := nvme.io.event
+  system.io.hdma      := hostDma.io.event
+  system.io.flash     := VecInit(io.channels.map(_.pending)).asUInt
+  system.io.core      := VecInit(io.cores.map(_.event)).asUInt
+  system.io.bootArg   := control.io.bootArg
+  system.io.dramRead  := arbiter.io.readBytes
+  system.io.dramWrite := arbiter.io.writeBytes
+  system.io.sleeping  := io.firmware.sleeping
+  system.io.space     := console.io.space
+  system.io.get       := console.io.get
+  system.io.waiting   := console.io.waiting
+  console.io.put      := system.io.put
+  console.io.getTake  := system.io.getTake
 
   private val quiet = Seq(
     hold || (io.firmware.sleeping && !system.io.irq) || control.io.trapped,

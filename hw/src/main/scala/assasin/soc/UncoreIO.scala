@@ -38,10 +38,14 @@ class FirmwarePortIO extends Bundle {
 }
 
 /** One ASSASIN core, seen from the uncore. */
-class CorePortIO extends Bundle {
+class CorePortIO(p: SocParams, axi: Axi4Params) extends Bundle {
   val regs    = new RegBusIO(12)
   val packets = Decoupled(new XbarBeat)
   val drain   = Flipped(Decoupled(new XbarBeat))
+
+  /** The tile's port to DRAM; its ids are not looked at, and everything it is answered comes in order. */
+  val dram = if (p.tileDram) Some(Flipped(new Axi4IO(axi))) else None
+
   val event   = Input(Bool())
   val running = Input(Bool())
 }
@@ -60,7 +64,7 @@ class ChannelPortIO extends Bundle {
 class UncoreIO(p: SocParams, axi: Axi4Params) extends Bundle {
   val board    = new BoardIO(axi)
   val firmware = new FirmwarePortIO
-  val cores    = Vec(p.cores, new CorePortIO)
+  val cores    = Vec(p.cores, new CorePortIO(p, axi))
   val channels = Vec(p.channels, new ChannelPortIO)
 
   /** Firmware processor, cores and channels are held in reset. */

@@ -33,16 +33,6 @@ class InputStreamOpIO extends Bundle {
   val rdata      = Input(UInt(32.W))
 }
 
-/** IHEAD, ITAIL and IEND of one stream, same cycle. */
-class InputPeekIO extends Bundle {
-  val stream = Output(UInt(3.W))
-  val head   = Input(UInt(32.W))
-
-  /** Never past a known end. */
-  val tail = Input(UInt(32.W))
-  val end  = Input(UInt(32.W))
-}
-
 /** Ports of [[InputStreamBuffer]]. */
 class InputStreamBufferIO(bytes: Int) extends Bundle {
   val partition = Input(new StreamPartition(bytes))
@@ -70,60 +60,48 @@ class InputStreamBufferIO(bytes: Int) extends Bundle {
 class InputStreamBuffer(bytes: Int) extends Module {
   val io = IO(new InputStreamBufferIO(bytes))
 
-  private val part    = io.partition
-  private val rowBits = part.offsetBits - 3
-  private val ram     = Module(new DualBankRam(bytes, granuleBits = 32))
-  private val heads   = Module(new PointerFile(3))
-  private val ends    = Module(new PointerFile(3))
-  private val tails   = Module(new InputTails(bytes, 3))
-
-  private val endValid = RegInit(0.U(8.W))
-  when(io.writeEndValid.valid) { endValid := io.writeEndValid.bits }
-  when(io.clear) { endValid := 0.U }
-  io.endValid := endValid
-
-  heads.io.clear     := io.clear
-  heads.io.initial   := 0.U
-  ends.io.clear      := io.clear
-  ends.io.initial    := 0.U
-  ends.io.write      := io.writeEnd
-  tails.io.partition := part
-  tails.io.clear     := io.clear
-  tails.io.write     := io.writeTail
-
-  private def clip(tail: UInt, end: UInt, known: Bool): UInt = Mux(known && (tail - end).asSInt > 0.S, end, tail)
+  private val part     = io.partition
+  private val rowBits  = part.offsetBits - 3
+  private val ram      = Module(new DualBankRam(bytes, granuleBits = 32))
+  private val pointers = Module(new InputPointers(bytes))
+  pointers.io.partition     := part
+  pointers.io.clear         := io.clear
+  pointers.io.writeTail     := io.writeTail
+  pointers.io.writeEnd      := io.writeEnd
+  pointers.io.writeEndValid := io.writeEndValid
+  pointers.io.peek <> io.peek
+  io.endValid := pointers.io.endValid
+  io.room     := pointers.io.room
 
   // ---- StreamLoad -----------------------------------------------------------------------------------------------------------
   private val width = (1.U(3.W) << io.op.size)(2, 0)
   // Position of the StreamLoad in MEM, or of the bytes ReadIStream wants.
   private val pos   = Reg(UInt(32.W))
   private val past  = pos + width
-  private val ends0 = ends.io.value(0)
-  private val known = endValid(io.op.stream)
-  private val tail  = tails.io.value(0)
-  ends.io.stream(0)  := io.op.stream
-  tails.io.stream(0) := io.op.stream
+  private val at    = pointers.io.at
+  private val known = at.known
+  at.stream := io.op.stream
 
-  private val atEnd   = known && (ends0 - pos).asSInt < width.zext
-  private val present = (tail - pos).asSInt >= width.zext
+  private val atEnd   = known && (at.end - pos).asSInt < width.zext
+  private val present = (at.tail - pos).asSInt >= width.zext
   private val loaded  = io.op.load && !atEnd && present
 
-  heads.io.write.valid       := loaded
-  heads.io.write.bits.stream := io.op.stream
-  heads.io.write.bits.value  := past
+  pointers.io.move.valid       := loaded
+  pointers.io.move.bits.stream := io.op.stream
+  pointers.io.move.bits.value  := past
 
-  heads.io.stream(0) := io.op.exStream
-  private val exPos = Mux(io.op.load && io.op.stream === io.op.exStream, past, heads.io.value(0))
+  pointers.io.headStream := io.op.exStream
+  private val exPos = Mux(io.op.load && io.op.stream === io.op.exStream, past, pointers.io.head)
 
   // ---- ReadIStream: position and range, memory, data --------------------------------------------------------------------------
   private val phase    = RegInit(0.U(2.W))
   private val badRange = Reg(Bool())
   private val readDone = phase === 2.U || phase === 1.U && badRange
-  private val limit    = clip(tail, ends0, known)
+  private val limit    = InputPointers.clip(at.tail, at.end, known)
   phase := Mux(!io.op.read || readDone, 0.U, phase + 1.U)
   when(io.op.read && phase === 0.U) {
     badRange := io.op.distance < width || io.op.distance > part.ring ||
-      !tails.io.far(io.op.stream) && io.op.distance > limit
+      !at.far && io.op.distance > limit
   }
 
   when(io.op.advance) {
@@ -153,26 +131,6 @@ class InputStreamBuffer(bytes: Int) extends Module {
   ram.io.write.data    := beat.data
   ram.io.write.mask    := "hff".U
 
-  tails.io.mark.valid := io.deliver.valid && beat.mark && !beat.raw
-  tails.io.mark.bits  := (beatOffset >> part.pageLog2)(6, 0)
-
-  // ---- Room, one cycle after the Head -----------------------------------------------------------------------------------------
-  private val room       = Reg(Vec(8, UInt(8.W)))
-  private val moved      = RegNext(loaded, false.B)
-  private val movedTo    = RegNext(past)
-  private val movedIn    = RegNext(io.op.stream)
-  private val wasCleared = RegNext(io.clear, true.B)
-  when(moved) { room(movedIn) := (movedTo >> part.pageLog2)(7, 0) + part.pages }
-  when(wasCleared) { room.foreach(_ := part.pages) }
-  io.room := room
-
-  // ---- Peek -----------------------------------------------------------------------------------------------------------------
-  for (i <- 0 until 2) {
-    heads.io.stream(1 + i) := io.peek(i).stream
-    tails.io.stream(1 + i) := io.peek(i).stream
-    ends.io.stream(1 + i)  := io.peek(i).stream
-    io.peek(i).head        := heads.io.value(1 + i)
-    io.peek(i).tail        := clip(tails.io.value(1 + i), ends.io.value(1 + i), endValid(io.peek(i).stream))
-    io.peek(i).end         := ends.io.value(1 + i)
-  }
+  pointers.io.mark.valid := io.deliver.valid && beat.mark && !beat.raw
+  pointers.io.mark.bits  := (beatOffset >> part.pageLog2)(6, 0)
 }

@@ -3,26 +3,39 @@ package assasin.stream
 import chisel3._
 import chisel3.util.{Cat, Decoupled, Queue}
 
-import assasin.xbar.XbarBeat
+import assasin.xbar.{XbarBeat, XbarPort}
 
-/** A piece of an output stream to move to DRAM. */
+/** A piece of an output stream to move to DRAM or to a core. */
 class DrainJob extends Bundle {
   val stream = UInt(3.W)
 
   /** Stream position, 8-byte aligned. */
   val pos = UInt(32.W)
 
-  /** DRAM address, 64-byte aligned. */
-  val dst = UInt(32.W)
-
   /** 1..65536. */
   val bytes = UInt(17.W)
+
+  /** DRAM address, 64-byte aligned; with `toCore` the offset in the core, or with `toStream` the position in its input
+    * stream, 8-byte aligned.
+    */
+  val addr = UInt(32.W)
+
+  /** To core `core` instead of DRAM. */
+  val toCore = Bool()
+  val core   = UInt(4.W)
+
+  /** To input stream `toId` of that core. */
+  val toStream = Bool()
+  val toId     = UInt(3.W)
 }
 
 /** First byte and length of a packet that is complete. */
 class DrainPacket extends Bundle {
   val addr  = UInt(32.W)
   val bytes = UInt(7.W)
+
+  /** The job's last. */
+  val end = Bool()
 }
 
 /** Ports of [[OutputDrain]]. */
@@ -38,17 +51,23 @@ class OutputDrainIO extends Bundle {
   /** Free places in the queue. */
   val space = Output(UInt(4.W))
   val busy  = Output(Bool())
+
+  /** No job is in hand; so for at least a cycle between two jobs. */
+  val between = Output(Bool())
 }
 
-/** Moves queued pieces of output streams to DRAM in packets of up to 64 bytes, eight bytes a cycle. A job is done when
-  * the crossbar has taken its last beat.
+/** Moves queued pieces of output streams to DRAM or to cores in packets of up to 64 bytes, eight bytes a cycle. A job
+  * is done when the crossbar has taken its last beat. `mark` is set on the last packet of a job to an input stream. A
+  * job to a core that does not exist goes nowhere.
   *
   * `cancel` drops queued jobs and ends the running one at the next packet without reporting it.
   *
   * @param dramDst
   *   crossbar destination of the DRAM writer
+  * @param cores
+  *   number of cores
   */
-class OutputDrain(dramDst: Int) extends Module {
+class OutputDrain(dramDst: Int, cores: Int) extends Module {
   private val depth = 4
 
   val io = IO(new OutputDrainIO)
@@ -88,9 +107,10 @@ class OutputDrain(dramDst: Int) extends Module {
     job.pos              := job.pos + 8.U
     beat                 := Mux(lastBeat, 0.U, beat + 1.U)
     left                 := Mux(lastBeat && (cancelled || left <= 8.U), 0.U, left - 8.U)
-    arrivingPacket.addr  := job.dst
+    arrivingPacket.addr  := job.addr
     arrivingPacket.bytes := Cat(0.U(1.W), beat, 0.U(3.W)) + Mux(left < 8.U, left(3, 0), 8.U)
-    when(lastBeat) { job.dst := job.dst + 64.U }
+    arrivingPacket.end   := left <= 8.U
+    when(lastBeat) { job.addr := job.addr + 64.U }
   }.elsewhen(cancelled && beat === 0.U) {
     left := 0.U
   }
@@ -109,18 +129,22 @@ class OutputDrain(dramDst: Int) extends Module {
     beat      := 0.U
   }
   when(io.cancel) { cancelled := true.B }
-  io.busy := active || jobs.io.deq.valid
+  io.busy    := active || jobs.io.deq.valid
+  io.between := !active
 
+  // The job holds still until its last packet has gone.
+  private val nowhere = job.toCore && job.core >= cores.U
   private val lastOut = beats.io.deq.bits(64)
-  io.out.valid         := packets.io.deq.valid
+  private val takes   = packets.io.deq.valid && (io.out.ready || nowhere)
+  io.out.valid         := packets.io.deq.valid && !nowhere
   io.out.bits.data     := beats.io.deq.bits(63, 0)
   io.out.bits.last     := lastOut
-  io.out.bits.dst      := dramDst.U
+  io.out.bits.dst      := Mux(job.toCore, XbarPort.core(0).U + job.core, dramDst.U)
   io.out.bits.addr     := packets.io.deq.bits.addr
   io.out.bits.bytes    := packets.io.deq.bits.bytes
-  io.out.bits.toStream := false.B
-  io.out.bits.stream   := 0.U
-  io.out.bits.mark     := false.B
-  beats.io.deq.ready   := io.out.fire
-  packets.io.deq.ready := io.out.fire && lastOut
+  io.out.bits.toStream := job.toCore && job.toStream
+  io.out.bits.stream   := job.toId
+  io.out.bits.mark     := job.toCore && job.toStream && packets.io.deq.bits.end
+  beats.io.deq.ready   := takes
+  packets.io.deq.ready := takes && lastOut
 }

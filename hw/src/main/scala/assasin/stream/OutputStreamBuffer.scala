@@ -19,13 +19,6 @@ class OutputStreamOpIO extends Bundle {
   val rdata      = Input(UInt(32.W))
 }
 
-/** OHEAD and OTAIL of one stream, same cycle. */
-class OutputPeekIO extends Bundle {
-  val stream = Output(UInt(3.W))
-  val head   = Input(UInt(32.W))
-  val tail   = Input(UInt(32.W))
-}
-
 /** Read port for the drain: eight bytes, in the cycle after `req.fire`. */
 class DrainReadIO extends Bundle {
   val req  = Decoupled(new DrainReadReq)
@@ -36,12 +29,6 @@ class DrainReadIO extends Bundle {
 class DrainReadReq extends Bundle {
   val stream = UInt(3.W)
   val pos    = UInt(32.W)
-}
-
-/** `bytes` of an output stream. */
-class StreamSpan extends Bundle {
-  val stream = UInt(3.W)
-  val bytes  = UInt(17.W)
 }
 
 /** Ports of [[OutputStreamBuffer]]. */
@@ -71,31 +58,27 @@ class OutputStreamBufferIO(bytes: Int) extends Bundle {
 class OutputStreamBuffer(bytes: Int) extends Module {
   val io = IO(new OutputStreamBufferIO(bytes))
 
-  private val part  = io.partition
-  private val ram   = Module(new DualBankRam(bytes, granuleBits = 8))
-  private val heads = Module(new PointerFile(4))
-  private val tails = Module(new PointerFile(4))
-  // Position up to which drains are queued.
-  private val covered = Module(new PointerFile(2))
-
-  heads.io.clear     := io.clear
-  heads.io.initial   := 0.U
-  tails.io.clear     := io.clear
-  tails.io.initial   := part.ring
-  covered.io.clear   := io.clear
-  covered.io.initial := 0.U
+  private val part     = io.partition
+  private val ram      = Module(new DualBankRam(bytes, granuleBits = 8))
+  private val pointers = Module(new OutputPointers(bytes))
+  pointers.io.partition := part
+  pointers.io.clear     := io.clear
+  pointers.io.cover     := io.cover
+  pointers.io.writeTail := io.writeTail
+  pointers.io.free <> io.free
+  pointers.io.peek <> io.peek
+  io.ready := pointers.io.ready
 
   // ---- StreamStore ----------------------------------------------------------------------------------------------------------
   private val width = (1.U(3.W) << io.op.size)(2, 0)
-  private val pos   = heads.io.value(0)
-  heads.io.stream(0) := io.op.stream
-  tails.io.stream(0) := io.op.stream
-  private val fits   = (tails.io.value(0) - pos).asSInt >= width.zext
+  private val pos   = pointers.io.head
+  pointers.io.stream := io.op.stream
+  private val fits   = (pointers.io.tail - pos).asSInt >= width.zext
   private val stored = io.op.store && fits
   private val past   = pos + width
-  heads.io.write.valid       := stored
-  heads.io.write.bits.stream := io.op.stream
-  heads.io.write.bits.value  := past
+  pointers.io.move.valid       := stored
+  pointers.io.move.bits.stream := io.op.stream
+  pointers.io.move.bits.value  := past
 
   // Eight lanes from the word that holds `pos`; if that is an odd word the halves change places and the even one is a row on.
   private val lanes    = (io.op.operand << Cat(pos(1, 0), 0.U(3.W))).pad(64)
@@ -133,46 +116,4 @@ class OutputStreamBuffer(bytes: Int) extends Module {
   io.drain.data       := Cat(ram.io.read.odd, ram.io.read.even)
   private val words = Mux(readPos(2), Cat(ram.io.read.even, ram.io.read.odd), io.drain.data)
   io.op.rdata := (words >> Cat(readPos(1, 0), 0.U(3.W)))(31, 0)
-
-  // ---- OTAIL ----------------------------------------------------------------------------------------------------------------
-  tails.io.stream(3)         := io.free.bits.stream
-  io.free.ready              := !io.writeTail.valid
-  tails.io.write.valid       := io.writeTail.valid || io.free.valid
-  tails.io.write.bits.stream := Mux(io.writeTail.valid, io.writeTail.bits.stream, io.free.bits.stream)
-  tails.io.write.bits.value := Mux(
-    io.writeTail.valid,
-    io.writeTail.bits.value,
-    tails.io.value(3) + io.free.bits.bytes
-  )
-
-  // ---- Pages for the firmware -------------------------------------------------------------------------------------------------
-  private val ready = RegInit(0.U(8.W))
-  private val scan  = RegInit(0.U(3.W))
-  heads.io.stream(3)   := scan
-  covered.io.stream(0) := scan
-  covered.io.stream(1) := io.cover.bits.stream
-  private val behind = heads.io.value(3) - covered.io.value(0)
-  private val holds  = behind.asSInt > part.pageMask.zext
-  scan  := scan + 1.U
-  ready := Mux(holds, ready | UIntToOH(scan, 8), ready & ~UIntToOH(scan, 8))
-
-  covered.io.write.valid       := io.cover.valid || io.writeTail.valid
-  covered.io.write.bits.stream := Mux(io.cover.valid, io.cover.bits.stream, io.writeTail.bits.stream)
-  covered.io.write.bits.value := Mux(
-    io.cover.valid,
-    covered.io.value(1) + io.cover.bits.bytes,
-    io.writeTail.bits.value - part.ring
-  )
-  // The firmware must not see a page that its drain has just covered: not ready until looked at again.
-  when(covered.io.write.valid) { ready := ready & ~UIntToOH(covered.io.write.bits.stream, 8) }
-  when(io.clear) { ready := 0.U }
-  io.ready := ready
-
-  // ---- Peek -----------------------------------------------------------------------------------------------------------------
-  for (i <- 0 until 2) {
-    heads.io.stream(1 + i) := io.peek(i).stream
-    tails.io.stream(1 + i) := io.peek(i).stream
-    io.peek(i).head        := heads.io.value(1 + i)
-    io.peek(i).tail        := tails.io.value(1 + i)
-  }
 }

@@ -26,13 +26,10 @@ class CrossbarIO(p: SocParams) extends Bundle {
 }
 
 /** Packet crossbar between flash channels, cores and DRAM; see docs/architecture.md "Crossbar". Only the legal pairs
-  * are built: cores take from channels and DRAM reader, program buffers from the DRAM reader, DRAM from channels,
-  * drains and fill engine.
-  *
-  * @param coreToCore
-  *   also lets drains send to other cores' input buffers (function pipelines)
+  * are built: cores take from channels (with `channelLocal` core i from channel i), DRAM reader and drains, program
+  * buffers from the DRAM reader, DRAM from channels, drains and fill engine.
   */
-class Crossbar(p: SocParams, coreToCore: Boolean = false) extends Module {
+class Crossbar(p: SocParams) extends Module {
   val io = IO(new CrossbarIO(p))
 
   private val pages   = io.channels.toSeq
@@ -52,8 +49,8 @@ class Crossbar(p: SocParams, coreToCore: Boolean = false) extends Module {
   }
 
   for (i <- 0 until p.cores) {
-    val others = if (coreToCore) drains.patch(i, Nil, 1) else Nil
-    destination(XbarPort.core(i), (pages :+ io.reader) ++ others, io.toCores(i))
+    val mine = if (p.channelLocal) Seq(pages(i)) else pages
+    destination(XbarPort.core(i), (mine :+ io.reader) ++ drains, io.toCores(i))
   }
   for (i <- 0 until p.channels) destination(XbarPort.channel(p.cores, i), Seq(io.reader), io.toChannels(i))
   private val dram = destination(XbarPort.dram(p.cores, p.channels), pages ++ drains :+ io.fill, io.toDram)

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+The analytic functions of the ASSASIN paper's Table I, a call each; firmware/offload/include/analytics.h and tbl.h have their
+limits.
+
+Sources, pieces and errors are those of assasin.functions. Values are 32-bit little-endian integers.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assasin import offloads, tpch_scans
+from assasin.drive import Drive
+from assasin.functions import Source, Table, execute, pieces_of
+from assasin.job import OUTSIDE, Edge, Input, Job, Node, Tree, split_text
+from assasin.offloads import OffloadError
+from assasin.tpch_scans import Scan
+
+EXITS = {1: "bad arguments", 2: "the data ends inside a record", 3: "a value outside its range"}
+Ints = npt.NDArray[np.int32]
+
+
+def column_sum(drive: Drive, source: Source, pieces: int = 0) -> tuple[int, int]:
+    """Number of a column's values, and their sum modulo 2^32."""
+    streams = pieces_of(drive, source, 4, pieces)
+    done = execute(drive, "sum", [[s] for s in streams], [[None] for _ in streams])
+    parts = [struct.unpack("<II", p.outputs[0]) for p in done]
+    return sum(c for c, _ in parts), sum(s for _, s in parts) % 2**32
+
+
+def statistics(drive: Drive, source: Source, pieces: int = 0) -> offloads.StatResult:
+    """Count, sum, least and greatest of a column."""
+    streams = pieces_of(drive, source, 4, pieces)
+    return offloads.stat_result(execute(drive, "stat", [[s] for s in streams], [[None] for _ in streams]))
+
+
+def select(drive: Drive, source: Source, words: int, wanted: Sequence[int], pieces: int = 0) -> Ints:
+    """The words `wanted` of tuples of `words` words, in the tuple's order; shape (tuples, wanted)."""
+    mask = sum(1 << w for w in set(wanted))
+    if not 1 <= words <= 32 or not 0 < mask < 1 << words:
+        raise ValueError(f"words {sorted(set(wanted))} of tuples of {words} (1..32) words: name some that are there")
+    streams = pieces_of(drive, source, 4 * words, pieces)
+    done = execute(drive, "select", [[s] for s in streams], [[None] for _ in streams], struct.pack("<II", words, mask), EXITS)
+    return np.frombuffer(b"".join(p.outputs[0] for p in done), "<i4").reshape(-1, mask.bit_count())
+
+
+def transpose(drive: Drive, source: Source, words: int, pieces: int = 0) -> list[Ints]:
+    """The columns of tuples of one to eight words."""
+    streams = pieces_of(drive, source, 4 * words, pieces)
+    done = execute(drive, "transpose", [[s] for s in streams], [[None] * words for _ in streams], exits=EXITS)
+    return [np.frombuffer(b"".join(p.outputs[w] for p in done), "<i4") for w in range(words)]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """A k-means step: points, sums of coordinates and of squared distances of every cluster."""
+
+    counts: npt.NDArray[np.int64]
+    sums: npt.NDArray[np.int64]
+    inertia: npt.NDArray[np.int64]
+
+    def centroids(self, old: Ints) -> Ints:
+        """The next step's centroids: means, rounded down; a cluster without points keeps its own."""
+        means = self.sums // np.maximum(self.counts, 1)[:, None]
+        return np.where(self.counts[:, None] > 0, means, old).astype("<i4")
+
+
+def kmeans_step(drive: Drive, source: Source, centroids: Ints, pieces: int = 0) -> Clusters:
+    """One step of k-means: points of as many coordinates as the centroids have, all within +-8191."""
+    clusters, dimensions = centroids.shape
+    streams = pieces_of(drive, source, 4 * dimensions, pieces)
+    args = struct.pack("<II", clusters, dimensions) + centroids.astype("<i4").tobytes()
+    done = execute(drive, "kmeans", [[s] for s in streams], [[None] for _ in streams], args, EXITS)
+    record = np.dtype([("count", "<u4"), ("inertia", "<u8"), ("sum", "<i8", (dimensions,))])
+    parts = [np.frombuffer(p.outputs[0], record) for p in done]
+    return Clusters(
+        np.sum([p["count"].astype(np.int64) for p in parts], 0),
+        np.sum([p["sum"] for p in parts], 0),
+        np.sum([p["inertia"].astype(np.int64) for p in parts], 0),
+    )
+
+
+def linear_regression(drive: Drive, source: Source, columns: int, pieces: int = 0) -> npt.NDArray[np.float64]:
+    """Least-squares coefficients of the last of `columns` columns over a constant and the others, from sums of products."""
+    streams = pieces_of(drive, source, 4 * columns, pieces)
+    done = execute(drive, "linreg", [[s] for s in streams], [[None] for _ in streams], struct.pack("<I", columns), EXITS)
+    sums = np.sum([np.frombuffer(p.outputs[0], "<i8") for p in done], 0)
+    products = np.zeros((columns + 1, columns + 1))
+    products[np.triu_indices(columns + 1)] = sums
+    products += np.triu(products, 1).T
+    return np.linalg.solve(products[:-1, :-1], products[:-1, -1]).astype(np.float64)
+
+
+def pagerank_step(drive: Drive, edges: Source, gives: npt.NDArray[np.uint32], pieces: int = 0) -> npt.NDArray[np.uint32]:
+    """For every vertex the sum of what its incoming edges carry. `edges`: pairs of u32, from and to. `gives`: along each edge."""
+    streams = pieces_of(drive, edges, 8, pieces)
+    state = Input.of(gives.astype("<u4").tobytes())
+    args = struct.pack("<I", len(gives))
+    done = execute(drive, "pagerank", [[s, state] for s in streams], [[None] for _ in streams], args, EXITS)
+    out = np.zeros(len(gives), np.uint32)
+    for p in done:
+        out += np.frombuffer(p.outputs[0], "<u4")
+    return out
+
+
+# ---- neural network ----
+
+
+@dataclass(frozen=True)
+class Network:
+    """The CNN of the dissertation's Table 8.2, quantised to 32 bits; see struct nn_conv_args and nn_fc_args."""
+
+    shift: int
+    bias: Ints
+    """32 filters."""
+    weight: Ints
+    """9 pixels x 32 filters."""
+    dense_bias: Ints
+    """A class."""
+    dense_weight: Ints
+    """Classes x 5408."""
+
+
+def infer(drive: Drive, images: Source, network: Network) -> Ints:
+    """
+    Scores of every class for images of 28 x 28 bytes, shape (images, classes). One core convolves and feeds as many others as the
+    drive has, each with two classes of the dense layer: a tree; classes that do not fit take further passes.
+    """
+    conv_args = struct.pack("<I", network.shift) + network.bias.astype("<i4").tobytes() + network.weight.astype("<i4").tobytes()
+    groups = [list(range(c, min(c + 2, len(network.dense_bias)))) for c in range(0, len(network.dense_bias), 2)]
+    at_once = min(drive.info.cores, 8) - 1
+    if at_once < 1:
+        raise ValueError("the network takes two cores at least: one convolves, one has a dense layer")
+    (stream,) = pieces_of(drive, images, 1, 1)
+    scores = []
+    with drive.function(offloads.load(drive, "nn_conv"), 14), drive.function(offloads.load(drive, "nn_fc"), 15):
+        for first in range(0, len(groups), at_once):
+            scores += _pass(drive, stream, conv_args, network, groups[first : first + at_once])
+    return np.concatenate(scores, axis=1)
+
+
+def _pass(drive: Drive, stream: Input, conv_args: bytes, network: Network, groups: Sequence[Sequence[int]]) -> list[Ints]:
+    nodes = [Node(14, 1, len(groups), conv_args)]
+    edges = [Edge(OUTSIDE, 0, 0, 0)]
+    inputs = [stream]
+    for i, group in enumerate(groups):
+        nodes.append(Node(15, 2, 1, struct.pack("<I", len(group))))
+        edges += [Edge(0, i, i + 1, 0), Edge(OUTSIDE, i + 1, i + 1, 1), Edge(i + 1, 0, OUTSIDE, i)]
+        layer = [np.concatenate([[network.dense_bias[c]], network.dense_weight[c]]).astype("<i4").tobytes() for c in group]
+        inputs.append(Input.of(b"".join(layer)))
+    (piece,) = offloads.check("the network", drive.run_job(Job(Tree(nodes, edges), [inputs], streams_out=len(groups))))
+    return [np.frombuffer(o, "<i4").reshape(-1, len(g)) for o, g in zip(piece.outputs, groups, strict=True)]
+
+
+# ---- Hamming(3,2) before AES: the tree of the dissertation's Figure 7.8 ----
+
+
+def hamming_aes(drive: Drive, a: Source, b: Source, key: bytes) -> tuple[bytes, bytes]:
+    """
+    Pages of `a` and `b` with a code page (a xor b) for every two, code pages in turn behind a's and b's, encrypted by two cores
+    with AES-128 in ECB mode.
+    """
+    args = struct.pack("<II", 0, 0) + key + bytes(16)
+    nodes = [Node(14, 2, 2), Node(15, 1, 1, args), Node(15, 1, 1, args)]
+    edges = [Edge(OUTSIDE, 0, 0, 0), Edge(OUTSIDE, 1, 0, 1), Edge(0, 0, 1, 0), Edge(0, 1, 2, 0)]
+    edges += [Edge(1, 0, OUTSIDE, 0), Edge(2, 0, OUTSIDE, 1)]
+    inputs = [pieces_of(drive, s, 1, 1)[0] for s in (a, b)]
+    with drive.function(offloads.load(drive, "hamming"), 14), drive.function(offloads.load(drive, "aes"), 15):
+        (piece,) = offloads.check("hamming and aes", drive.run_job(Job(Tree(nodes, edges), [inputs], streams_out=2)))
+    return piece.outputs[0], piece.outputs[1]
+
+
+# ---- Parse, Select, Filter ----
+
+
+def text_pieces(drive: Drive, source: Source, pieces: int = 0) -> tuple[list[Input], int]:
+    """Streams of `.tbl` text for the cores, and the bytes of a piece's own (0: there is one piece)."""
+    if not isinstance(source, Table):
+        return [Input.of(source)], 0
+    inputs, own = split_text(source.extents, source.bytes, tpch_scans.OVERLAP, drive.info.block_bytes, pieces or drive.info.cores)
+    return inputs, own if len(inputs) > 1 else 0
+
+
+def psf(drive: Drive, source: Source, scan: Scan, pieces: int = 0) -> dict[str, np.ndarray]:
+    """Parses `.tbl` text, filters its rows and selects columns, all in one pass; columns as tpch_scans.decode() makes them."""
+    inputs, own = text_pieces(drive, source, pieces)
+    args = tpch_scans.encode(scan, own)
+    with drive.function(offloads.load(drive, "psf"), 15) as slot:
+        done = drive.run_job(Job(slot, [[i] for i in inputs], args=args))
+    for i, p in enumerate(done):
+        if p.exit_code:
+            raise OffloadError(f"psf over {scan.table}: {tpch_scans.explain(p.exit_code)} (piece {i} of {len(done)})")
+    return tpch_scans.decode(b"".join(p.outputs[0] for p in offloads.check("psf", done)), scan)
+
+
+def parse(drive: Drive, source: Source, scan: Scan, pieces: int = 0) -> list[bytes]:
+    """Parses the scan's columns (at most eight) out of `.tbl` text, a result a column, as struct tbl_args describes them."""
+    inputs, own = text_pieces(drive, source, pieces)
+    args = tpch_scans.encode(scan, own)
+    with drive.function(offloads.load(drive, "parse"), 15) as slot:
+        done = drive.run_job(Job(slot, [[i] for i in inputs], streams_out=len(scan.columns), args=args))
+    for i, p in enumerate(done):
+        if p.exit_code:
+            raise OffloadError(f"parse over {scan.table}: {tpch_scans.explain(p.exit_code)} (piece {i} of {len(done)})")
+    offloads.check("parse", done)
+    return [b"".join(p.outputs[c] for p in done) for c in range(len(scan.columns))]

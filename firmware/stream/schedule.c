@@ -15,8 +15,11 @@ uint32_t stream_window;
 
 static inline __attribute__((always_inline)) void page_done(struct stream *s, uint32_t status);
 
+/* Out of line: what is rare must not cost the page loop registers. */
+#define RARE __attribute__((noinline))
+
 /** Next run of map entries: the rest of the extent or of the map page, whichever is shorter. */
-static void next_run(struct stream *s) {
+static RARE void next_run(struct stream *s) {
     if (!s->end_set && s->total - s->pushed <= STREAM_END_PAGES) {
         stream_mark_end(s);
     }
@@ -55,7 +58,7 @@ void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent
     }
 }
 
-uint32_t stream_room(const struct stream *s) {
+RARE uint32_t stream_room(const struct stream *s) {
     uint32_t held = (s->pushed - (hal_read(s->ihead) >> PAGE_LOG2)) & POSITION_PAGES;
     return held < s->ring_pages ? s->ring_pages - held : 0;
 }
@@ -66,7 +69,7 @@ static void zero_copied(uint32_t arg) {
 }
 
 /** A page never written: zeros from DRAM. The copy engine does not wait for room, so there has to be some. */
-static bool push_zero(struct stream *s, uint32_t bytes) {
+static RARE bool push_zero(struct stream *s, uint32_t bytes) {
     if (stream_room(s) == 0 || copy_space() == 0) {
         stream_poll_wanted = true;
         return false;
@@ -78,7 +81,7 @@ static bool push_zero(struct stream *s, uint32_t bytes) {
     return true;
 }
 
-static void wait_for(struct stream *s, struct nand_way *way) {
+static RARE void wait_for(struct stream *s, struct nand_way *way) {
     s->waiting = 1;
     s->way = way;
     s->wait_next = NULL;

@@ -68,7 +68,7 @@ uint64_t run_program(uint64_t seed, const std::string &folder) {
     options.body = 6500;
     options.rounds = 4;
     const Program program = random_program(rng, options);
-    Spike spike(folder, program.words);
+    Spike spike(folder, program.words, kBaseIsa);
     ProgramBench bench(seed, program.words);
     bench.fast = seed % 4 == 3;
     uint64_t compared = 0, latest = 0;

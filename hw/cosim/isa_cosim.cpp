@@ -15,12 +15,14 @@ namespace {
 // Returns the instructions compared, 0 on a mismatch.
 uint64_t run_program(uint64_t seed, const std::string &folder) {
     std::mt19937_64 rng(seed);
-    const Program program = random_program(rng, ProgramOptions{});
+    ProgramOptions options;
+    options.extensions = true;
+    const Program program = random_program(rng, options);
     if (program.words.size() * 4 > kImemBytes) {
         std::printf("seed %" PRIu64 ": program of %zu words does not fit\n", seed, program.words.size());
         return 0;
     }
-    Spike spike(folder, program.words);
+    Spike spike(folder, program.words, kExtendedIsa);
     Bench bench(seed);
     const std::vector<uint8_t> zeros(kSpadBytes);
     bench.load(ASSASIN_XB_SPAD_BASE, zeros.data(), zeros.size());

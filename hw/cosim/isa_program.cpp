@@ -172,6 +172,40 @@ class Generator {
         }
     }
 
+    // Zba, Zbb, Zkne, Zknd.
+    void extension() {
+        const unsigned rd = near(), a = near(), b = near();
+        switch (rnd(6)) {
+        case 0:
+            emit(op(2 + 2 * rnd(3), 0x10, rd, a, b)); // sh1add, sh2add, sh3add
+            break;
+        case 1: {
+            static const unsigned fn[] = {4, 6, 7}; // xnor, orn, andn
+            emit(op(fn[rnd(3)], 0x20, rd, a, b));
+            break;
+        }
+        case 2:
+            emit(op(4 + rnd(4), 0x05, rd, a, b)); // min, minu, max, maxu
+            break;
+        case 3: // rol, ror, rori
+            if (chance(60))
+                emit(op(chance(50) ? 1 : 5, 0x30, rd, a, b));
+            else
+                emit(op_imm(5, rd, a, 0x600 | static_cast<int32_t>(rnd(32))));
+            break;
+        case 4: {
+            // clz, ctz, cpop, sext.b, sext.h, orc.b, rev8, zext.h
+            static const Word codes[] = {0x60001013, 0x60101013, 0x60201013, 0x60401013,
+                                         0x60501013, 0x28705013, 0x69805013, 0x08004033};
+            emit(codes[rnd(8)] | rd << 7 | a << 15);
+            break;
+        }
+        default: // aes32esi, aes32esmi, aes32dsi, aes32dsmi
+            emit(op(0, 0x11 + 2 * rnd(4) + 0x20 * rnd(4), rd, a, b));
+            break;
+        }
+    }
+
     void edge_value() {
         li(near(), value());
     }
@@ -267,7 +301,16 @@ class Generator {
             break;
         }
         case 3: { // unused function codes of used opcodes
-            switch (rnd(9)) {
+            switch (rnd(12)) {
+            case 9: // unary codes that nothing has
+                emit(op_imm(1, near(), near(), 0x600 | static_cast<int32_t>(rnd(32))));
+                break;
+            case 10:
+                emit(op_imm(5, near(), near(), static_cast<int32_t>(rnd(4096))));
+                break;
+            case 11:
+                extension();
+                break;
             case 0:
                 emit(load(rnd(2) ? 3 : 6 + rnd(2), near(), kPointer, 0));
                 break;
@@ -358,7 +401,10 @@ class Generator {
     void random_item(bool top, unsigned depth = 0) {
         const unsigned pick = rnd(100);
         if (pick < 45) {
-            alu();
+            if (options.extensions && chance(40))
+                extension();
+            else
+                alu();
         } else if (pick < 50) {
             edge_value();
         } else if (pick < 72) {

@@ -1,4 +1,5 @@
-// Random RV32IM + Zicsr programs that end by themselves, for co-simulation against spike.
+// Random programs of RV32IM + Zicsr, and the extensions if asked, that end by themselves, for co-simulation against
+// spike.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct ProgramOptions {
     unsigned body = 7000;    ///< random instructions a round, about
     unsigned rounds = 12;    ///< times the body runs
     bool traps = true;       ///< traps, and accesses to the CSRs that a trap changes
+    bool extensions = false; ///< instructions of Zba, Zbb, Zkne and Zknd among the others; without it only as traps
     bool interrupts = false; ///< enables the external interrupt; its handler leaves no trace in what the rest can see.
                              ///< Without `traps`.
 };

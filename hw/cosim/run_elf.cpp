@@ -1,5 +1,5 @@
 // Runs a bare-metal rv32 program on the pipeline. See README.md; started by hw/cosim/run-elf.
-// Usage: run_elf FILE FOLDER [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED]
+// Usage: run_elf FILE FOLDER [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED] [--extensions]
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,7 @@ enum Exit { kPass = 0, kFail = 1, kUsage = 2, kMismatch = 3, kTimeout = 4 };
 struct Options {
     std::string file, folder, signature;
     uint64_t max_cycles = 100000000;
-    bool lockstep = false, slow = false;
+    bool lockstep = false, slow = false, extensions = false;
     uint64_t seed = 1;
 };
 
@@ -125,6 +125,7 @@ void write_signature(const std::string &path, const ElfFile &elf, const Host &ho
 
 SpikeOptions reference(const Options &options, const ElfFile &elf, const Host &host) {
     SpikeOptions spike;
+    spike.isa = options.extensions ? kExtendedIsa : kBaseIsa;
     spike.elf = options.file;
     spike.entry = elf.entry;
     spike.errors = options.folder + "/run_elf.spike";
@@ -228,6 +229,8 @@ Options parse(int argc, char **argv) {
         const char *next = i + 1 < argc ? argv[i + 1] : nullptr;
         if (word == "--lockstep") {
             options.lockstep = true;
+        } else if (word == "--extensions") {
+            options.extensions = true;
         } else if (word == "--signature") {
             if (!next)
                 throw std::invalid_argument("--signature needs a file name");
@@ -260,7 +263,8 @@ int main(int argc, char **argv) {
         return run(parse(argc, argv));
     } catch (const std::invalid_argument &e) {
         std::fprintf(stderr,
-                     "run-elf: %s\nusage: run-elf FILE [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED]\n",
+                     "run-elf: %s\nusage: run-elf FILE [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED] "
+                     "[--extensions]\n",
                      e.what());
     } catch (const std::exception &e) {
         std::fprintf(stderr, "run-elf: %s\n", e.what());

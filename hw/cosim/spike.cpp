@@ -120,15 +120,16 @@ Spike::Spike(const SpikeOptions &options) : entry(options.entry) {
         memory += range;
     }
     const std::string command =
-        "exec timeout 300 spike --isa=rv32im_zicsr_zicntr_zifencei --priv=m --pmpregions=0 --triggers=0 -m" + memory +
+        "exec timeout 300 spike --isa=" + options.isa + " --priv=m --pmpregions=0 --triggers=0 -m" + memory +
         " --log-commits --log=/dev/stdout " + quoted(options.elf) + " </dev/null 2>" + quoted(options.errors);
     pipe = popen(command.c_str(), "r");
     if (!pipe)
         throw std::runtime_error("cannot start spike");
 }
 
-Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words)
-    : Spike(SpikeOptions{write_elf(folder + "/program.elf", words),
+Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words, const std::string &isa)
+    : Spike(SpikeOptions{isa,
+                         write_elf(folder + "/program.elf", words),
                          folder + "/spike.err",
                          kImemBase,
                          {{kImemBase, kImemBytes}, {kSpadBase, kSpadBytes}}}) {

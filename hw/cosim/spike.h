@@ -17,7 +17,11 @@ struct SpikeCommit {
     uint32_t wdata;
 };
 
+constexpr char kBaseIsa[] = "rv32im_zicsr_zicntr_zifencei";
+constexpr char kExtendedIsa[] = "rv32im_zicsr_zicntr_zifencei_zba_zbb_zkne_zknd";
+
 struct SpikeOptions {
+    std::string isa;                                   ///< kBaseIsa or kExtendedIsa
     std::string elf;                                   ///< program file
     std::string errors;                                ///< file for what spike says
     uint32_t entry;                                    ///< commits before this PC are the boot ROM's
@@ -29,7 +33,7 @@ class Spike {
     /// Starts spike. Throws std::runtime_error.
     explicit Spike(const SpikeOptions &options);
     /// Writes an ELF image into `folder` and starts spike on it. Throws std::runtime_error.
-    Spike(const std::string &folder, const std::vector<uint32_t> &words);
+    Spike(const std::string &folder, const std::vector<uint32_t> &words, const std::string &isa);
     ~Spike();
     Spike(const Spike &) = delete;
     Spike &operator=(const Spike &) = delete;

@@ -18,6 +18,8 @@ import assasin.contract.CoreArch
   *   L1 misses train a prefetcher into L2
   * @param channelLocal
   *   core i receives stream pages from channel i alone; needs as many cores as channels
+  * @param extensions
+  *   standard RISC-V extensions of the cores
   */
 case class Architecture(
     name: String,
@@ -26,7 +28,8 @@ case class Architecture(
     scratchpad: Boolean,
     dataCache: Boolean,
     prefetcher: Boolean = false,
-    channelLocal: Boolean = false
+    channelLocal: Boolean = false,
+    extensions: CoreExtensions = CoreExtensions.none
 ) {
   require(scratchpad || dataCache, s"$name has no data memory")
   require(scratchpad || !streamInstructions, s"$name: stream instructions need stream buffers on the chip")
@@ -34,7 +37,7 @@ case class Architecture(
   require(!prefetcher || !scratchpad, s"$name: the prefetcher is part of L2")
 }
 
-/** The architectures of the paper's Table IV. */
+/** The architectures of the paper's Table IV, and AssasinSbX, which goes past it. */
 object Architecture {
   val AssasinSb: Architecture =
     Architecture("AssasinSb", CoreArch.Sb, streamInstructions = true, scratchpad = true, dataCache = false)
@@ -47,7 +50,8 @@ object Architecture {
     Architecture("Baseline", CoreArch.Baseline, streamInstructions = false, scratchpad = false, dataCache = true)
   val Prefetch: Architecture     = Baseline.copy(name = "Prefetch", code = CoreArch.Prefetch, prefetcher = true)
   val ChannelLocal: Architecture = AssasinSb.copy(name = "ChannelLocal", channelLocal = true)
+  val AssasinSbX: Architecture   = AssasinSb.copy(name = "AssasinSbX", extensions = CoreExtensions.all)
 
   /** All that [[assasin.soc.Configs]] knows. */
-  val all: Seq[Architecture] = Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal)
+  val all: Seq[Architecture] = Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal, AssasinSbX)
 }

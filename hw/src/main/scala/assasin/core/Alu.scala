@@ -1,16 +1,19 @@
 package assasin.core
 
 import chisel3._
-import chisel3.util.{Cat, MuxLookup}
+import chisel3.util.{Cat, Fill, MuxLookup}
 
 /** Ports of [[Alu]]. */
 class AluIO extends Bundle {
   val fn           = Input(UInt(3.W))
   val alt          = Input(Bool())
   val unsignedLess = Input(Bool())
-  val a            = Input(UInt(32.W))
-  val b            = Input(UInt(32.W))
-  val out          = Output(UInt(32.W))
+
+  /** XOR, OR and AND take the complement of `b`. */
+  val invertB = Input(Bool())
+  val a       = Input(UInt(32.W))
+  val b       = Input(UInt(32.W))
+  val out     = Output(UInt(32.W))
 
   /** a + b, whatever `fn`. */
   val sum   = Output(UInt(32.W))
@@ -31,16 +34,18 @@ class Alu extends Module {
   private val flip = !io.unsignedLess
   io.less := Cat(io.a(31) ^ flip, io.a(30, 0)) < Cat(io.b(31) ^ flip, io.b(30, 0))
 
+  private val logicB = io.b ^ Fill(32, io.invertB)
+
   io.out := MuxLookup(io.fn, io.sum)(
     Seq(
       0.U -> Mux(io.alt, io.a - io.b, io.sum),
       1.U -> (io.a << shift)(31, 0),
       2.U -> io.less.asUInt,
       3.U -> io.less.asUInt,
-      4.U -> (io.a ^ io.b),
+      4.U -> (io.a ^ logicB),
       5.U -> Mux(io.alt, (io.a.asSInt >> shift).asUInt, io.a >> shift),
-      6.U -> (io.a | io.b),
-      7.U -> (io.a & io.b)
+      6.U -> (io.a | logicB),
+      7.U -> (io.a & logicB)
     )
   )
 }

@@ -5,7 +5,7 @@ import chisel3.util.{Cat, Fill, MuxCase, log2Ceil}
 
 import assasin.contract.{Cause, CoreState}
 
-/** In-order five-stage RV32IM + Zicsr pipeline.
+/** In-order five-stage RV32IM + Zicsr pipeline, with the extensions that [[CoreParams]] names.
   *
   * {{{
   * IF   next PC to instruction memory
@@ -136,6 +136,25 @@ class Core(val p: CoreParams) extends Module {
   alu.io.unsignedLess := Mux(ex.branch, exFn(1), exFn(0))
   alu.io.a            := exA
   alu.io.b            := exB
+  alu.io.invertB      := ex.invertB
+
+  private val extensions = p.extensions
+  private val bits       = Option.when(extensions.zba || extensions.zbb)(Module(new BitUnit(extensions)))
+  bits.foreach { unit =>
+    unit.io.op   := ex.bit
+    unit.io.fn   := exFn
+    unit.io.a    := exA
+    unit.io.b    := exB
+    unit.io.less := alu.io.less
+  }
+  private val aes = Option.when(extensions.zkne || extensions.zknd)(Module(new AesUnit(extensions)))
+  aes.foreach { unit =>
+    unit.io.byte    := exInsn(31, 30)
+    unit.io.decrypt := exInsn(27)
+    unit.io.mix     := exInsn(26)
+    unit.io.a       := exA
+    unit.io.b       := exB
+  }
 
   // An interrupt takes the place of the instruction in EX, unless MEM is about to change whether it is enabled.
   private val exIrq = exValid && csr.io.interrupt && !(memValid && (memCsr || memMret))
@@ -176,7 +195,12 @@ class Core(val p: CoreParams) extends Module {
   private val exReady = memReady && exDone
   // The redirect below: decided here, effective only if MEM lets EX move.
   private val exRedirect = exValid && exReady && !exSpoilt && (ex.jalr || exMispredict)
-  private val exResult   = Mux(ex.jalr, exOther, alu.io.out)
+  private val exResult = MuxCase(
+    alu.io.out,
+    Seq(ex.jalr -> exOther) ++ bits.map(unit => (ex.bit =/= BitOp.None) -> unit.io.out) ++ aes.map(unit =>
+      ex.aes -> unit.io.out
+    )
+  )
 
   divider.io.valid := exValid && ex.div && !exSpoilt && !memKill && running
   divider.io.fn    := exFn(1, 0)

@@ -2,6 +2,8 @@ package assasin.core
 
 import chisel3.util.isPow2
 
+import assasin.CoreExtensions
+
 /** What one pipeline is elaborated with.
   *
   * @param imemBytes
@@ -14,6 +16,8 @@ import chisel3.util.isPow2
   *   adds the CSRs of stream pointers that the program keeps and the [[PointerPortIO]]; not together with `streams`
   * @param wfiSleeps
   *   WFI waits for `irqPending`; without it WFI does nothing, for a core that has no interrupt source
+  * @param extensions
+  *   standard extensions beyond RV32IM and Zicsr
   * @param trace
   *   adds the retired-instruction port (co-simulation)
   */
@@ -23,6 +27,7 @@ case class CoreParams(
     streams: Boolean = false,
     pointers: Boolean = false,
     wfiSleeps: Boolean = true,
+    extensions: CoreExtensions = CoreExtensions.none,
     trace: Boolean = false
 ) {
   require(isPow2(imemBytes) && imemBytes >= 1024, s"imemBytes = $imemBytes: choose a power of two of at least 1024")

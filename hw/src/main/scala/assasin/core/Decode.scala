@@ -26,6 +26,13 @@ class Controls extends Bundle {
   val aluFn  = UInt(3.W)
   val aluAlt = Bool()
 
+  /** ALU complements its second operand (ANDN, ORN, XNOR). */
+  val invertB = Bool()
+
+  /** Unit that makes the result instead of the ALU: [[BitUnit]] with this [[BitOp]], or [[AesUnit]]. */
+  val bit = UInt(BitOp.Width.W)
+  val aes = Bool()
+
   val branch = Bool()
   val jal    = Bool()
   val jalr   = Bool()
@@ -76,6 +83,42 @@ class Decode(p: CoreParams) extends Module {
   private val isOpImm  = opcode === "h13".U && (!isShift || baseFn || altFn && funct3(2))
   private val isOp     = opcode === "h33".U && (baseFn || altFn && (funct3 === 0.U || funct3 === 5.U))
   private val isM      = opcode === "h33".U && funct7 === 1.U
+
+  // Extensions. All their instructions have the opcodes OP and OP-IMM.
+  private val isOpImmCode = opcode === "h13".U
+  private val isOpCode    = opcode === "h33".U
+  private val funct12     = insn(31, 20)
+  private val zba         = p.extensions.zba.B
+  private val zbb         = p.extensions.zbb.B
+  // Bits 31:30 choose a byte.
+  private val isAes = isOpCode && funct3 === 0.U && insn(29, 28) === 2.U && insn(25) &&
+    Mux(insn(27), p.extensions.zknd.B, p.extensions.zkne.B)
+  private val isInverted =
+    zbb && isOpCode && altFn && (funct3 === 4.U || funct3 === 6.U || funct3 === 7.U)
+  private def unary(fn: Int, code: Int): Bool = zbb && isOpImmCode && funct3 === fn.U && funct12 === code.U
+  private def binary(code: Int): Bool         = zbb && isOpCode && funct7 === code.U
+  private val zextH                           = binary(0x04) && funct3 === 4.U && insn(24, 20) === 0.U
+  private val bitImm = Seq(
+    unary(1, 0x600)                                             -> BitOp.Clz,
+    unary(1, 0x601)                                             -> BitOp.Ctz,
+    unary(1, 0x602)                                             -> BitOp.Cpop,
+    unary(1, 0x604)                                             -> BitOp.SextB,
+    unary(1, 0x605)                                             -> BitOp.SextH,
+    unary(5, 0x287)                                             -> BitOp.OrcB,
+    unary(5, 0x698)                                             -> BitOp.Rev8,
+    (zbb && isOpImmCode && funct3 === 5.U && funct7 === 0x30.U) -> BitOp.RotateRight
+  )
+  private val bitOp = Seq(
+    (zba && isOpCode && funct7 === 0x10.U && !funct3(0) && funct3 =/= 0.U) -> BitOp.ShiftAdd,
+    (binary(0x05) && funct3(2))                                            -> BitOp.MinMax,
+    (binary(0x30) && funct3 === 1.U)                                       -> BitOp.RotateLeft,
+    (binary(0x30) && funct3 === 5.U)                                       -> BitOp.RotateRight,
+    zextH                                                                  -> BitOp.ZextH
+  )
+  private val isBitImm = bitImm.map(_._1).reduce(_ || _)
+  private val isBitOp  = bitOp.map(_._1).reduce(_ || _)
+  private val isExtOp  = isAes || isInverted || isBitOp
+
   private val isFence  = opcode === "h0f".U && funct3 < 2.U
   private val isSystem = opcode === "h73".U
   private val isCsr    = isSystem && funct3(1, 0) =/= 0.U
@@ -116,34 +159,38 @@ class Decode(p: CoreParams) extends Module {
 
   private val c = io.out
   c.illegal := !(isLoad || isStore || isBranch || isJal || isJalr || isLui || isAuipc || isOpImm || isOp || isM || isFence ||
-    isCsr || isEcall || isEbreak || isMret || isWfi || isStream.asUInt.orR)
-  c.usesRs1 := isLoad || isStore || isBranch || isJalr || isOpImm || isOp || isM || isCsr && !funct3(2)
-  c.usesRs2 := isStore || isBranch || isOp || isM || isStream.store || isStream.readI || isStream.readO
+    isCsr || isEcall || isEbreak || isMret || isWfi || isExtOp || isBitImm || isStream.asUInt.orR)
+  c.usesRs1 := isLoad || isStore || isBranch || isJalr || isOpImm || isOp || isM || isExtOp || isBitImm ||
+    isCsr && !funct3(2)
+  c.usesRs2 := isStore || isBranch || isOp || isM || isExtOp || isStream.store || isStream.readI || isStream.readO
   c.wen := rd =/= 0.U &&
-    (isLoad || isJal || isJalr || isLui || isAuipc || isOpImm || isOp || isM || isCsr || streamReads)
+    (isLoad || isJal || isJalr || isLui || isAuipc || isOpImm || isOp || isM || isExtOp || isBitImm || isCsr || streamReads)
   c.aPc   := isAuipc || isJal
   c.aZero := isLui || isCsr && funct3(2)
-  c.bImm  := !(isOp || isM || isBranch)
+  c.bImm  := !(isOp || isM || isExtOp || isBranch)
   c.imm := MuxCase(
     immI,
     Seq(isStore -> immS, (isLui || isAuipc) -> immU, isCsr -> immCsr, isJal -> 4.U)
   )
-  c.aluFn  := Mux(isOp || isOpImm || isM, funct3, 0.U)
-  c.aluAlt := isOp && altFn || isOpImm && isShift && altFn
-  c.branch := isBranch
-  c.jal    := isJal
-  c.jalr   := isJalr
-  c.load   := isLoad
-  c.store  := isStore
-  c.mul    := isM && !funct3(2)
-  c.div    := isM && funct3(2)
-  c.csr    := isCsr
-  c.ecall  := isEcall
-  c.ebreak := isEbreak
-  c.mret   := isMret
-  c.wfi    := isWfi
-  c.fenceI := isFence && funct3(0)
-  c.stream := isStream
+  c.aluFn   := Mux(isOp || isOpImm || isM || isInverted, funct3, 0.U)
+  c.aluAlt  := isOp && altFn || isOpImm && isShift && altFn
+  c.invertB := isInverted
+  c.bit     := MuxCase(BitOp.None, bitImm ++ bitOp)
+  c.aes     := isAes
+  c.branch  := isBranch
+  c.jal     := isJal
+  c.jalr    := isJalr
+  c.load    := isLoad
+  c.store   := isStore
+  c.mul     := isM && !funct3(2)
+  c.div     := isM && funct3(2)
+  c.csr     := isCsr
+  c.ecall   := isEcall
+  c.ebreak  := isEbreak
+  c.mret    := isMret
+  c.wfi     := isWfi
+  c.fenceI  := isFence && funct3(0)
+  c.stream  := isStream
 
   io.jumpImm := Mux(insn(2), immJ, immB)
 }

@@ -29,6 +29,7 @@ case class StreamCoreParams(
     streams = soc.arch.streamInstructions,
     pointers = !soc.arch.streamInstructions,
     wfiSleeps = false,
+    extensions = soc.arch.extensions,
     trace = soc.trace
   )
 }

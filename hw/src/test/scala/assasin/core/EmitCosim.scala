@@ -5,13 +5,13 @@ import java.nio.file.{Files, Path}
 import _root_.circt.stage.ChiselStage
 import chisel3.RawModule
 
-import assasin.{Architecture, SocParams}
+import assasin.{Architecture, CoreExtensions, SocParams}
 
 /** Emits the designs under co-simulation into sub-folders of the folder given as argument: `native`, a StreamCore with
-  * its trace port; `spike`, the same with its memories where the reference simulator can have memory too; `firmware`,
-  * the pipeline alone as the firmware processor has it; `elf`, the same with instructions anywhere; and for each other
-  * memory architecture a StreamCore in a folder of its name, and for those without scratchpad the data memory alone,
-  * CachedMemory.
+  * its trace port; `spike`, one with extensions and its memories where the reference simulator can have memory too;
+  * `firmware`, the pipeline alone as the firmware processor has it; `elf` and, with extensions, `elfx`, the same with
+  * instructions anywhere; and for each other memory architecture a StreamCore in a folder of its name, and for those
+  * without scratchpad the data memory alone, CachedMemory.
   */
 object EmitCosim {
   private val firtoolOptions =
@@ -22,7 +22,8 @@ object EmitCosim {
   def main(args: Array[String]): Unit = {
     require(args.length == 1, "usage: EmitCosim FOLDER")
     val native   = StreamCoreParams(SocParams(trace = true), dramDst = 16)
-    val spike    = native.copy(imemBase = imemBase, spadBase = spadBase)
+    val extended = native.copy(soc = native.soc.copy(arch = Architecture.AssasinSbX))
+    val spike    = extended.copy(imemBase = imemBase, spadBase = spadBase)
     val firmware = CoreParams(imemBytes = 32 * 1024, imemBase = imemBase, trace = true)
     val elf      = firmware.copy(imemBytes = BigInt(1) << 32, imemBase = 0)
     write(args(0), "native", "StreamCore", new StreamCore(native))
@@ -34,6 +35,7 @@ object EmitCosim {
     }
     write(args(0), "firmware", "Core", new Core(firmware))
     write(args(0), "elf", "Core", new Core(elf))
+    write(args(0), "elfx", "Core", new Core(elf.copy(extensions = CoreExtensions.all)))
   }
 
   private def write(folder: String, variant: String, top: String, module: => RawModule): Unit = {

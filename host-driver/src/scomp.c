@@ -41,6 +41,8 @@ const char *assasin_offload_variant(uint32_t arch) {
     case CORE_ARCH_SB:
     case CORE_ARCH_SB_CACHE:
         return "sb";
+    case CORE_ARCH_SB_X:
+        return "sbx";
     case CORE_ARCH_SP:
         return "sp";
     case CORE_ARCH_BASELINE:

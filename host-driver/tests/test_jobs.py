@@ -23,7 +23,7 @@ from assasin.offloads import OffloadError
 from assasin.tree import ROOT, contract
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-CONFIGS = ("AssasinSb2x2", "AssasinSp2x2", "AssasinSbCache2x2", "Baseline2x2", "Prefetch2x2")
+CONFIGS = ("AssasinSb2x2", "AssasinSbX2x2", "AssasinSp2x2", "AssasinSbCache2x2", "Baseline2x2", "Prefetch2x2")
 CHANNEL_LOCAL = "ChannelLocal2x2"
 BLOCK = 4096
 XOR, INC, SUM = 0, 1, 2

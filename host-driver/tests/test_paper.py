@@ -56,6 +56,7 @@ def test_streams_beat_caches(value: dict[tuple[str, str, str, str], float]) -> N
         assert value["fig13", "AssasinSb", workload, "speedup_over_sp"] > 1.05, workload
         assert value["fig13", "AssasinSbCache", workload, "speedup_over_sb"] == pytest.approx(1, abs=0.05), workload
     assert value["fig14", "AssasinSb", "psf", "speedup_over_baseline"] > 1.3
+    assert value["fig13", "AssasinSbX", "aes", "speedup_over_sb"] > 2
     assert value["fig5", "Baseline", "filter", "share_memory"] > 0.2
     assert value["fig13", "Prefetch", "stat", "share_memory"] < value["fig13", "Baseline", "stat", "share_memory"]
 

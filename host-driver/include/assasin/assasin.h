@@ -217,8 +217,9 @@ int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void
 /** Memory architecture of the drive's cores (a CORE_ARCH_* of the contract). \return 0 or an error. */
 int assasin_core_arch(struct assasin_drive *drive, uint32_t *arch);
 
-/** Which build of an offload runs on cores of an architecture. \return "sb" (stream instructions), "sp" (stream buffers
- * as memory), "mem" (cached memory): build/offload/VARIANT/NAME.elf; NULL for an unknown architecture. */
+/** Which build of an offload runs on cores of an architecture. \return "sb" (stream instructions), "sbx" (these, and
+ * Zba, Zbb, Zkne, Zknd), "sp" (stream buffers as memory), "mem" (cached memory): build/offload/VARIANT/NAME.elf; NULL
+ * for an unknown architecture. */
 const char *assasin_offload_variant(uint32_t arch);
 
 /** Empties a function slot. \return 0; -EBADF empty or out of range. */

@@ -187,7 +187,7 @@ def flash() -> None:
     type=ConfigName(),
     default=DEFAULT_CONFIG,
     show_default=True,
-    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}, AssasinSbX.",
+    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}.",
 )
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth: board/virtual/profiles.")
 @click.option("--image", type=click.Path(path_type=Path), help="Folder of the NAND image; made when it is not there.")
@@ -687,7 +687,7 @@ def _pump_console(s: socket.socket) -> None:
     type=ConfigName(),
     default=DEFAULT_CONFIG,
     show_default=True,
-    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}, AssasinSbX.",
+    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}.",
 )
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth.")
 @click.option("--keep", is_flag=True, help="Leave the board running (name: demo).")

@@ -231,7 +231,7 @@ class Drive:
         return value.value
 
     def variant(self) -> str:
-        """Which build of an offload the drive's cores run: "sb", "sp" or "mem"; see assasin_offload_variant()."""
+        """Which build of an offload the drive's cores run: "sb", "sbx", "sp" or "mem"; see assasin_offload_variant()."""
         if self._variant is not None:
             return self._variant
         arch = self.arch()

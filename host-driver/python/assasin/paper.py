@@ -32,8 +32,8 @@ from assasin.paper_stated import stated
 from assasin.paper_workloads import Workload
 from assasin.tree import BUILD, ROOT
 
-ARCHITECTURES = ("Baseline", "Prefetch", "AssasinSp", "AssasinSb", "AssasinSbCache", "ChannelLocal")
-"""In the order of the paper's Table IV; ChannelLocal is the alternative of its Figure 7."""
+ARCHITECTURES = ("Baseline", "Prefetch", "AssasinSp", "AssasinSb", "AssasinSbCache", "AssasinSbX", "ChannelLocal")
+"""In the order of the paper's Table IV; AssasinSbX goes past it, ChannelLocal is the alternative of its Figure 7."""
 
 FIGURES = ("fig5", "fig13", "fig14", "fig16", "fig17", "fig18", "fig19", "dram")
 """The paper's numbers; `dram`: DRAM bytes a flash byte, which the paper describes in words."""
@@ -116,6 +116,7 @@ class Machine:
         """At least `length` bytes of the workload's kind of input, written when they are not there yet."""
         have = self._tables.get(w.shape)
         if have is None or len(have.data) < length:
+            length = max(length, *(self.size(other) for other in workloads.ALL if other.shape is w.shape))
             self.say(f"{self.config}: writing {terminal.human_bytes(length)}")
             have = self.write(w.shape(random_data(length)))
             self._tables[w.shape] = have
@@ -149,15 +150,17 @@ class Machine:
         return Measurement(self.config, w.name, perf.stream_rate(pieces), perf.decompose(pieces), window, pieces)
 
     def measure(self, w: Workload, cores: int = 0, length: int = 0) -> Measurement:
-        """Runs a workload over `length` bytes (0 = its size) on `cores` cores (0 = all), its streams beside each other."""
+        """
+        Runs a workload over `length` bytes (0 = its size) on `cores` cores (0 = all). Several streams are tables one behind the
+        other, which begin on different channels, as tables do that were written at different times.
+        """
         length = length or self.size(w)
         cores = cores or self.drive.info.cores
-        pages = self.pages(w, length)
         a_stream = length // self.page // w.streams_in
+        apart = a_stream + max(1, self.drive.info.channels // w.streams_in) * (w.streams_in > 1)
+        pages = self.pages(w, (apart * (w.streams_in - 1) + a_stream) * self.page)
         starts = [a_stream * i // cores for i in range(cores + 1)]
-        streams = [
-            [list(range(i * a_stream + a, i * a_stream + b)) for i in range(w.streams_in)] for a, b in pairwise(starts) if b > a
-        ]
+        streams = [[list(range(i * apart + a, i * apart + b)) for i in range(w.streams_in)] for a, b in pairwise(starts) if b > a]
         return self.run(w, streams, pages)
 
 
@@ -216,7 +219,7 @@ def scaling(m: Machine) -> Iterator[Row]:
     """Figures 16, 17 and 18: scan on 1 core to all of them, and what each channel carried for all of them."""
     cores, got = 1, None
     while cores <= m.drive.info.cores:
-        got = m.measure(workloads.SCAN, cores)
+        got = m.measure(workloads.SCAN, cores, m.size(workloads.SCAN) * cores // m.drive.info.cores)
         name = f"scan x {cores}"
         yield _row("fig16", m.config, name, "bytes_per_cycle", got.rate, "B/cycle")
         utilisation = 1 - got.cycles.input - got.cycles.output
@@ -317,7 +320,7 @@ def comparisons(rows: Sequence[Row]) -> list[Row]:
     config = {architecture(r.config): r.config for r in rows}
     for base, metric in RATIOS:
         for arch in config:
-            if arch == base or (base != "Baseline" and arch not in ("AssasinSb", "AssasinSbCache")):
+            if arch == base or (base != "Baseline" and arch not in ("AssasinSb", "AssasinSbCache", "AssasinSbX")):
                 continue
             for figure in ("fig13", "fig14"):
                 names = [w for f, a, w in rate if f == figure and a == arch and (f, base, w) in rate]

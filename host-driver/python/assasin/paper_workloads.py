@@ -32,7 +32,7 @@ class Workload:
     streams_in: int = 1
     streams_out: int = 1
     args: bytes = b""
-    shape: Callable[[bytes], bytes] = lambda data: data
+    shape: Callable[[bytes], bytes] = bytes
     """Makes the input out of random bytes; must work page by page."""
 
 
@@ -100,34 +100,36 @@ def _filter_shape(data: bytes) -> bytes:
 
 KIB, MIB = 1 << 10, 1 << 20
 
-STAT = Workload("stat", "sum", 4 * MIB, 256 * KIB, _sum_correct)
+STAT = Workload("stat", "sum", 8 * MIB, 256 * KIB, _sum_correct)
 """The paper's Stat sums a column."""
 SCAN = Workload(
     "scan",
     "scan",
-    2 * MIB,
+    8 * MIB,
     128 * KIB,
     lambda inputs, pieces: offloads.scan_result(pieces) == offloads.expected_scan(_single(inputs)),
 )
 FILTER = Workload(
     "filter",
     "filter",
-    2 * MIB,
+    4 * MIB,
     128 * KIB,
     lambda inputs, pieces: bool(np.array_equal(offloads.filter_result(pieces), bench.expected_filter(_single(inputs)))),
     args=bench.FILTER_ARGS,
     shape=_filter_shape,
 )
-RAID4 = Workload("raid4", "raid4", 4 * MIB, 256 * KIB, _raid4_correct, streams_in=4, streams_out=1)
+RAID4 = Workload("raid4", "raid4", 8 * MIB - 64 * KIB, 256 * KIB, _raid4_correct, streams_in=4, streams_out=1)
 RAID6 = Workload(
-    "raid6", "raid6", 2 * MIB, 128 * KIB, _raid6_correct, streams_in=4, streams_out=2, args=struct.pack("<II", 4, 3 << 4)
+    "raid6", "raid6", 4 * MIB, 128 * KIB, _raid6_correct, streams_in=4, streams_out=2, args=struct.pack("<II", 4, 3 << 4)
 )
 AES = Workload("aes", "aes", 512 * KIB, 32 * KIB, _aes_correct, args=struct.pack("<II", 0, 0) + AES_KEY + bytes(16))
 
 FUNCTIONS = (STAT, RAID4, RAID6, AES)
 """The standalone functions of Figure 13, the least compute-intensive first."""
 
-SKEWED = ((STAT, 512 * KIB), (RAID6, 256 * KIB), (AES, 64 * KIB))
+ALL = (STAT, SCAN, FILTER, RAID4, RAID6, AES)
+
+SKEWED = ((STAT, 512 * KIB), (RAID6, 512 * KIB), (AES, 64 * KIB))
 """The functions of Figure 19 and how much of the input they work on at every skew."""
 
 TABLES_BY_SIZE = ("lineitem", "orders", "partsupp", "customer", "part", "supplier", "nation", "region")

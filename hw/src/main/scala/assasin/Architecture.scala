@@ -50,7 +50,8 @@ object Architecture {
     Architecture("Baseline", CoreArch.Baseline, streamInstructions = false, scratchpad = false, dataCache = true)
   val Prefetch: Architecture     = Baseline.copy(name = "Prefetch", code = CoreArch.Prefetch, prefetcher = true)
   val ChannelLocal: Architecture = AssasinSb.copy(name = "ChannelLocal", channelLocal = true)
-  val AssasinSbX: Architecture   = AssasinSb.copy(name = "AssasinSbX", extensions = CoreExtensions.all)
+  val AssasinSbX: Architecture =
+    AssasinSb.copy(name = "AssasinSbX", code = CoreArch.SbX, extensions = CoreExtensions.all)
 
   /** All that [[assasin.soc.Configs]] knows. */
   val all: Seq[Architecture] = Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal, AssasinSbX)

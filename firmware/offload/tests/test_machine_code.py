@@ -71,7 +71,7 @@ def test_software_pointers_cost_a_comparison_and_an_addition(arch: str) -> None:
     data = random.Random(5).randbytes(1 << 18)
     spent = {}
     for a in ("sb", arch):
-        core = Core(OFFLOAD / a / "stat.elf", [data], software=a != "sb")
+        core = Core(OFFLOAD / a / "sum.elf", [data], software=a != "sb")
         assert core.run() == 0
         spent[a] = core.instructions
     extra = (spent[arch] - spent["sb"]) / (len(data) // 4)

@@ -49,6 +49,21 @@ def test_stat_at_the_edges_of_32_bits(values: list[int]) -> None:
     assert (low, high) == ((min(values), max(values)) if values else (2**31 - 1, -(2**31)))
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_stat_of_columns_that_change_their_range(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    parts = []
+    for _ in range(rng.integers(1, 6)):
+        bound = int(2 ** rng.integers(1, 32))
+        parts.append(rng.integers(-bound, bound, rng.integers(0, 3000)))
+    values = np.concatenate(parts).clip(-(2**31), 2**31 - 1).astype("<i4")
+    _, (out,) = run("stat", [values.tobytes()])
+    count, low, high, _, total = struct.unpack("<IiiIq", out)
+    assert (count, total) == (len(values), int(values.sum(dtype=np.int64)))
+    if count:
+        assert (low, high) == (values.min(), values.max())
+
+
 def test_stat_ignores_a_cut_off_value() -> None:
     _, (out,) = run("stat", [struct.pack("<ii", 10, 20) + b"\xff\xff\xff"])
     assert struct.unpack("<IiiIq", out) == (2, 10, 20, 0, 30)

@@ -406,6 +406,7 @@ def run(configs: Sequence[str], figures: Sequence[str], profile: str, quick: boo
     """Runs the bench, prints its table, and writes build/bench/paper.json, which it returns, and the plots."""
     rows: list[Row] = []
     geometry: dict[str, int] = {}
+    result = _result(rows, geometry, profile, quick)
     for config in configs:
         todo = needed(config, figures)
         if not todo:
@@ -424,20 +425,27 @@ def run(configs: Sequence[str], figures: Sequence[str], profile: str, quick: boo
                     "page_bytes": p.page_bytes,
                     "spare_bytes": p.spare_bytes,
                 }
-    rows += comparisons(rows)
-    rows = [r if r.ours is None else replace(r, ours=float(r.ours)) for r in rows]
-    result = {
+        # After every configuration: the whole bench takes long, and what has been measured is kept when it is stopped.
+        result = _result(rows, geometry, profile, quick)
+        BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
+        path = BENCH_FOLDER / "paper.json"
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps(result, indent=2) + "\n")
+        part.rename(path)
+    return result
+
+
+def _result(rows: Sequence[Row], geometry: dict[str, int], profile: str, quick: bool) -> dict[str, Any]:
+    """The bench's result of what has been measured, with the comparisons that it allows."""
+    complete = [*rows, *comparisons(rows)]
+    return {
         "board": "virtual (simulated)",
         "profile": profile,
         "quick": quick,
         "geometry": geometry,
         "commit": commit(),
-        "rows": [asdict(r) for r in rows],
+        "rows": [asdict(r if r.ours is None else replace(r, ours=float(r.ours))) for r in complete],
     }
-    BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
-    path = BENCH_FOLDER / "paper.json"
-    path.write_text(json.dumps(result, indent=2) + "\n")
-    return result
 
 
 def rows_of(result: dict[str, Any]) -> list[Row]:

@@ -166,7 +166,8 @@ void core_end_check(struct core *c) {
 
 void core_end(struct core *c, uint32_t status) {
     if (c->phase == CORE_LOADING || status == SCOMP_STATUS_WATCHDOG || status == SCOMP_STATUS_ABORTED ||
-        status == SCOMP_STATUS_MEDIA || status == SCOMP_STATUS_NO_ROOM || status == SCOMP_STATUS_CAPACITY) {
+        status == SCOMP_STATUS_MEDIA || status == SCOMP_STATUS_NO_ROOM || status == SCOMP_STATUS_CAPACITY ||
+        status == SCOMP_STATUS_DEADLOCK) {
         hal_write(core_reg(c, CORE_CTRL), 0);
     }
     c->phase = CORE_ENDING;
@@ -273,6 +274,10 @@ void core_timer(void) {
         }
         if (c->blocked != 0) {
             output_retry(c, false);
+        }
+        /* Once a piece, after the last of its cores has been looked at or before the first: it takes two looks anyway. */
+        if (c->phase != CORE_FREE && c->node == 0 && c->piece->nodes > 1) {
+            deadlock_check(c->piece);
         }
     }
 }

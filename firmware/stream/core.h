@@ -86,6 +86,8 @@ struct piece {
     uint8_t failed; /**< node that `status` is of */
     uint8_t quiet;  /**< nodes that are */
     bool settling;  /**< the map takes its pages, or they are dropped */
+    bool waited;    /**< at the last look every node waited for another; `retired`: their instructions then */
+    uint32_t retired;
     uint8_t core[SCOMP_MAX_NODES];
     uint32_t writes;      /**< page programs in flight */
     uint32_t list, pages; /**< loose pages */
@@ -137,6 +139,11 @@ void output_retry(struct core *c, bool results);
 void feed_open(struct stream *s, const struct request *r, uint32_t number, uint32_t ext);
 /** A piece has ended, or will never run: its feeds complete. */
 void feed_piece_ended(struct request *r, uint32_t number);
+
+/* ---- deadlock.c ---- */
+
+/** End the piece when its nodes wait for each other, and did at the last call. Call when the cores are polled. */
+void deadlock_check(struct piece *p);
 
 /* ---- piece.c ---- */
 

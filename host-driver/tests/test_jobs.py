@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 CONFIGS = ("AssasinSb2x2", "AssasinSbX2x2", "AssasinSp2x2", "AssasinSbCache2x2", "Baseline2x2", "Prefetch2x2")
 CHANNEL_LOCAL = "ChannelLocal2x2"
 BLOCK = 4096
-XOR, INC, SUM = 0, 1, 2
+XOR, INC, SUM, SPLIT, HOLD = 0, 1, 2, 3, 4
 """Slots of the functions below."""
 
 SOURCES = {
@@ -34,6 +34,12 @@ SOURCES = {
     INC: "int compute(void) { for (;;) ASSASIN_STORE_U8(0, ASSASIN_LOAD_U8(0, end) + 1u); end: return 0; }",
     SUM: """int compute(void) { for (;;) { uint32_t a = ASSASIN_LOAD_U8(0, end), b = ASSASIN_LOAD_U8(1, end);
             ASSASIN_STORE_U8(0, a + b); } end: return *(const int *)assasin_args(); }""",
+    # Every byte on both ways.
+    SPLIT: """int compute(void) { for (;;) { uint32_t a = ASSASIN_LOAD_U8(0, end);
+            ASSASIN_STORE_U8(0, a); ASSASIN_STORE_U8(1, a); } end: return 0; }""",
+    # Lets nothing of stream 0 on to stream 1 before its end.
+    HOLD: """int compute(void) { for (;;) ASSASIN_STORE_U8(0, ASSASIN_LOAD_U8(0, end));
+            end: for (int i = 0; i < 10; i++) ASSASIN_STORE_U8(1, i); return 0; }""",
 }
 
 
@@ -188,6 +194,37 @@ def test_a_tree_with_two_inputs_and_arguments(slots: Drive) -> None:
     (piece,) = slots.run_job(Job(tree, [[Input.of(a), Input.of(b)]]))
     assert piece.ok
     assert piece.outputs == [added(xored(a), b)]
+
+
+TWO_WAYS = [Edge(OUTSIDE, 0, 0, 0), Edge(0, 0, 1, 0), Edge(0, 1, 1, 1), Edge(1, 0, OUTSIDE, 0)]
+
+
+def test_two_ways_that_meet_again(slots: Drive) -> None:
+    data = data_of(200_000, 11)
+    tree = Tree([Node(SPLIT, streams_out=2), Node(SUM, streams_in=2, args=bytes(4))], TWO_WAYS)
+    (piece,) = slots.run_job(Job(tree, [[Input.of(data)]]))
+    assert piece.ok
+    assert piece.outputs == [added(data, data)]
+
+
+@pytest.mark.parametrize("length", [10_000, 200_000])
+def test_a_tree_that_waits_for_itself_ends(slots: Drive, length: int) -> None:
+    """Node 1 wants both ways alike; node 0 fills one before it begins with the other, which works while the rings hold it."""
+    data = data_of(length, 12)
+    slots.write(600, data + bytes(-length % BLOCK))
+    tree = Tree([Node(HOLD, streams_out=2), Node(SUM, streams_in=2, args=bytes(4))], TWO_WAYS)
+    source = Input([Extent(600, -(-length // BLOCK))], length)
+    (piece,) = slots.run_job(Job(tree, [[source]]))
+    if length < 20_000:
+        assert piece.ok
+        assert piece.outputs == [added(data[:10], bytes(range(10)))]
+        return
+    assert piece.status == contract.SCOMP_STATUS_DEADLOCK
+    assert piece.report.cycles < 3_000_000
+    with pytest.raises(OffloadError, match="node 0 has output"):
+        offloads.check("a tree", [piece])
+    (again,) = slots.run_job(Job(chain(Node(XOR), Node(INC)), [[source]]))
+    assert again.outputs == [incremented(xored(data))]
 
 
 def bad_trees() -> dict[str, tuple[list[Node], list[Edge], int, str]]:

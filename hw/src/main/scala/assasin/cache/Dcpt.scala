@@ -59,6 +59,9 @@ class Dcpt(lineBits: Int, entries: Int = 64, deltas: Int = 16, deltaBits: Int = 
 
   val io = IO(new DcptIO(lineBits))
 
+  // Unrolled loops have loads a power of two apart, which must not share an entry.
+  private def indexOf(pc: UInt): UInt = (pc >> 2)(indexBits - 1, 0) ^ (pc >> (2 + indexBits))(indexBits - 1, 0)
+
   private val sIdle :: sRead :: sUpdate :: sScan :: sWrite :: sFlush :: Nil = Enum(6)
 
   private val state   = RegInit(sIdle)
@@ -70,7 +73,7 @@ class Dcpt(lineBits: Int, entries: Int = 64, deltas: Int = 16, deltaBits: Int = 
   misses.io.enq.bits  := io.train.bits
 
   private val miss    = Reg(new PrefetchTraining(lineBits))
-  private val index   = (miss.pc >> 2)(indexBits - 1, 0)
+  private val index   = indexOf(miss.pc)
   private val tag     = (miss.pc >> (2 + indexBits))(tagBits - 1, 0)
   private val entry   = Reg(new DcptEntry(lineBits, tagBits, countBits, deltaBits))
   private val walk    = RegInit(0.U(indexBits.W))
@@ -106,7 +109,7 @@ class Dcpt(lineBits: Int, entries: Int = 64, deltas: Int = 16, deltaBits: Int = 
   private val held   = Mux(entry.count === deltas.U, deltas.U, entry.count + 1.U)
   private val oldest = (entry.next - entry.count)(countBits - 2, 0)
 
-  private val entryOut = table.read((misses.io.deq.bits.pc >> 2)(indexBits - 1, 0), state === sIdle)
+  private val entryOut = table.read(indexOf(misses.io.deq.bits.pc), state === sIdle)
   misses.io.deq.ready := state === sIdle && !(io.flush && !flushed)
 
   private val tableSet = WireDefault(false.B)

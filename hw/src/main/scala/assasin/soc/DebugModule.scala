@@ -64,11 +64,15 @@ class DebugModule(p: SocParams) extends Module {
   private val error      = RegInit(false.B)
   private val result     = Reg(UInt(32.W))
 
-  private val req = io.host.req
-  req.ready := true.B
+  private val req                  = io.host.req
   private val addr                 = req.bits.addr
   private val data                 = req.bits.wdata
   private def writes(n: Int): Bool = req.fire && req.bits.write && addr === n.U
+
+  // INSN, FETCH and RESULT wait for the instruction under way, but not for ever: PCIe has its time-outs.
+  private val patience = RegInit(0.U(10.W))
+  patience  := Mux(busy, patience + !patience.andR, 0.U)
+  req.ready := !busy || patience.andR || addr(11, 4) =/= (DebugRegs.Insn.offset >> 4).U
 
   private val halted   = ofHarts(io.harts.map(_.debug.halted))
   private val selected = UIntToOH(select)(bits - 1, 0) & exists

@@ -34,7 +34,7 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
     block.req.bits.wdata := bar0.io.regs.req.bits.wdata
     block.req.bits.strb  := bar0.io.regs.req.bits.strb
   }
-  bar0.io.regs.req.ready  := !toNvme || nvme.io.host.req.ready // the others always are
+  bar0.io.regs.req.ready  := Mux(toNvme, nvme.io.host.req.ready, toControl || debug.io.host.req.ready)
   bar0.io.regs.resp.valid := nvme.io.host.resp.valid || control.io.host.resp.valid || debug.io.host.resp.valid
   bar0.io.regs.resp.bits := Mux(
     toNvme,

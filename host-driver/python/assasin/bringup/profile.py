@@ -20,7 +20,7 @@ class Profile:
     """
     Samples of one hart.
 
-    `asleep`: not running, or in WFI; `waiting_in`, `waiting_out`: for a stream, and where in `waiting_at`; the rest by PC in `busy`.
+    `asleep`: not running, or in WFI; `waiting_in`, `waiting_out`: for a stream, `waiting_at` a PC; `busy`: the rest, by PC.
     """
 
     hart: str

@@ -33,7 +33,7 @@ bench() {
     [ "$(cat "$dir/$name.stamp" 2>/dev/null)" != "$want" ] || return 0
     echo "cosim: building $name"
     {
-        verilator --cc --exe --build -j 2 -O3 --x-assign fast --top-module "$top" --prefix "V$top" --Mdir "$dir/$name.obj" \
+        verilator --cc --exe --build -j "${ASSASIN_JOBS:-2}" -O3 --x-assign fast --top-module "$top" --prefix "V$top" --Mdir "$dir/$name.obj" \
             -Wno-fatal -CFLAGS "-std=c++17 -O2 -march=native -I$root/build/gen/c -I$root/hw/cosim $defines" \
             -MAKEFLAGS OBJCACHE=ccache -o "$dir/$name" "$dir/$top.sv" "${sources[@]}"
     } >"$dir/$name.log" 2>&1 || {

@@ -1,61 +1,19 @@
 // The pipeline alone, as the firmware processor has it: co-simulation against spike with a data memory that takes its
 // time and with interrupts, and directed tests of WFI and interrupts. Usage: firmware_cosim SEED PROGRAMS FOLDER
 #include <chrono>
-#include <cstring>
 #include <random>
 
 #include "assasin_contract.h"
 #include "check.h"
-#include "core_bench.h"
 #include "isa_program.h"
 #include "lockstep.h"
+#include "program_bench.h"
 #include "rv_asm.h"
 
 using namespace cosim;
 using namespace rv;
 
 namespace {
-
-/// Instruction memory and data memory of the random programs; a store to kAcknowledge takes the interrupt away.
-class ProgramMemory : public CoreMemory {
-  public:
-    explicit ProgramMemory(const std::vector<uint32_t> &program) : imem(kImemBytes / 4), dmem(kSpadBytes / 4) {
-        std::memcpy(imem.data(), program.data(), program.size() * 4);
-    }
-    uint32_t fetch(uint32_t addr) override {
-        return imem[(addr - kImemBase) / 4 % imem.size()];
-    }
-    bool read(uint32_t addr, uint32_t &word) override {
-        if (addr < kSpadBase || addr >= kSpadBase + kSpadBytes)
-            return false;
-        word = dmem[(addr - kSpadBase) / 4];
-        return true;
-    }
-    bool write(uint32_t addr, uint32_t data, unsigned lanes) override {
-        if (addr < kSpadBase || addr >= kSpadBase + kSpadBytes)
-            return false;
-        uint32_t &word = dmem[(addr - kSpadBase) / 4];
-        word = merge_lanes(word, data, lanes);
-        if (addr == kAcknowledge)
-            *irq = false;
-        return true;
-    }
-
-    bool *irq = nullptr;
-
-  private:
-    std::vector<uint32_t> imem, dmem;
-};
-
-/// The pipeline with those memories.
-class ProgramBench : private ProgramMemory, public CoreBench {
-  public:
-    ProgramBench(uint64_t seed, const std::vector<uint32_t> &program)
-        : ProgramMemory(program), CoreBench(seed, *this, kImemBase) {
-        ProgramMemory::irq = &(CoreBench::irq);
-    }
-    using CoreBench::irq;
-};
 
 Checks checks;
 uint64_t total_interrupts = 0;

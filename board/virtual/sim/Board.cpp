@@ -121,6 +121,7 @@ bool Board::called() {
     fds_.clear();
     if (server_) {
         server_->waitOn(fds_);
+        bars_->waitOn(fds_);
     }
     console_->waitOn(fds_);
     return !fds_.empty() && ::poll(fds_.data(), nfds_t(fds_.size()), 0) != 0;
@@ -131,6 +132,7 @@ void Board::serve() {
     if (called() || console_->inputWaits()) {
         if (server_) {
             server_->poll();
+            bars_->poll();
         }
         console_->poll(now_);
     }
@@ -143,6 +145,7 @@ void Board::wait(int milliseconds) {
     fds_.clear();
     if (server_) {
         server_->waitOn(fds_);
+        bars_->waitOn(fds_);
     }
     console_->waitOn(fds_);
     fds_.push_back({stopFd_, POLLIN, 0});
@@ -214,6 +217,7 @@ void Board::run(const Stop &stop) {
     if (!options_.socket.empty()) {
         BarTarget &target = *this;
         server_ = std::make_unique<Server>(options_.socket, function_, host_, target);
+        bars_ = std::make_unique<BarServer>(options_.socket + ".bars", target);
     }
     publish("serving", "");
     while (!stop.requested.load(std::memory_order_relaxed) && now_ < options_.quitAfter) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dram/Dram.h"
+#include "pciproxy/BarServer.h"
 #include "pciproxy/HostMemory.h"
 #include "pciproxy/PciFunction.h"
 #include "pciproxy/Server.h"
@@ -91,6 +92,7 @@ class Board : private BarTarget {
     NandArray nand_;
     std::unique_ptr<Console> console_;
     std::unique_ptr<Server> server_;
+    std::unique_ptr<BarServer> bars_; ///< as long as there is a server_
     std::vector<pollfd> fds_;
     int stopFd_ = -1;
 

@@ -705,4 +705,9 @@ def demo(sf: float, config: str, profile: str, keep: bool, as_json: bool) -> Non
 
 def main() -> None:
     """Entry point."""
+    # These commands are made of what is above.
+    from assasin.bringup.commands import bringup, gdb
+
+    cli.add_command(bringup)
+    cli.add_command(gdb)
     cli(prog_name="assasin")

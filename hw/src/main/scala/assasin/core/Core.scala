@@ -27,11 +27,15 @@ class Core(val p: CoreParams) extends Module {
   // ---- State ----------------------------------------------------------------------------------------------------------------
   private val state   = RegInit(CoreState.Idle.U(3.W))
   private val running = state === CoreState.Running.U && io.run
-  // While idle the register file is cleared, one register a cycle.
+  // While idle the register file is cleared, one register a cycle; when the debugger may use it, only before a start.
   private val clearIndex = RegInit(0.U(6.W))
   private val cleared    = clearIndex(5)
   private val idle       = state === CoreState.Idle.U
-  when(!idle) {
+  private val halt       = io.debug.halt
+  private val clearing   = idle && (!halt || io.run)
+  // The pipeline works; for a hart that does not run, only on what the debugger gives it.
+  private val enabled = running || halt && !clearing
+  when(!clearing) {
     clearIndex := 0.U
   }.elsewhen(!cleared) {
     clearIndex := clearIndex + 1.U
@@ -72,6 +76,10 @@ class Core(val p: CoreParams) extends Module {
   // Stream operand (and store data for the trace).
   private val memOperand = Reg(UInt(32.W))
 
+  // Debug: the next instruction is to be taken in spite of `halt`; the instruction under way was issued by the debugger.
+  private val stepping = RegInit(false.B)
+  private val debugOp  = RegInit(false.B)
+
   private val wbWen  = RegInit(false.B)
   private val wbRd   = Reg(UInt(5.W))
   private val wbData = Reg(UInt(32.W))
@@ -84,8 +92,8 @@ class Core(val p: CoreParams) extends Module {
   private val memData     = memLoad || memStore
   private val memStream   = memOp.asUInt.orR
 
-  private val memWait = memData && !io.dmem.resp.valid || memStream && streamStall || memWfi && !io.irqPending ||
-    csrStall
+  private val memWait = memData && !io.dmem.resp.valid || memStream && streamStall ||
+    memWfi && !io.irqPending && !halt || csrStall
   private val memDone = memValid && !memWait
   // Nothing in MEM after this cycle, so EX may move.
   private val memReady = !memWait || !memValid
@@ -94,9 +102,14 @@ class Core(val p: CoreParams) extends Module {
   private val memTrap     = memDone && (memExc || accessFault || rangeError)
   private val memEnd      = memDone && streamEnd
   private val memRetire   = memDone && !memTrap
-  private val memKill     = memTrap || memEnd || memDone && (memMret || memFence)
-  private val stopTrap    = memTrap && csr.io.mtvec === 0.U
-  private val stopEnd     = memEnd && csr.io.sepilogue === 0.U
+  // A wait for a stream does not outlast a halt. ReadIStream and ReadOStream end by themselves.
+  private val memGiveUp = memValid && halt && ((memOp.load || memOp.store) && streamStall || csrStall)
+  private val memCatch  = memTrap && memCause === 3.U && memExc && io.debug.ebreak && !debugOp
+  private val memKill   = memTrap || memEnd || memDone && (memMret || memFence) || memGiveUp
+  // Traps that the program sees.
+  private val takeTrap = memTrap && !memCatch && !debugOp
+  private val stopTrap = takeTrap && csr.io.mtvec === 0.U
+  private val stopEnd  = memEnd && csr.io.sepilogue === 0.U
   private val trapCause = MuxCase(
     Cat(memIrq, 0.U(27.W), memCause),
     Seq(accessFault -> Mux(memStore, 7.U, 5.U), rangeError -> Cause.StreamRange.U)
@@ -104,7 +117,12 @@ class Core(val p: CoreParams) extends Module {
   private val trapTval = Mux(rangeError, memOperand, memResult)
   private val memTarget = MuxCase(
     memPc + 4.U,
-    Seq(memTrap -> csr.io.mtvec, memEnd -> csr.io.sepilogue, memMret -> csr.io.mepc)
+    Seq(
+      (memGiveUp || memTrap && !takeTrap || stopTrap || stopEnd) -> memPc,
+      memTrap                                                    -> csr.io.mtvec,
+      memEnd                                                     -> csr.io.sepilogue,
+      memMret                                                    -> csr.io.mepc
+    )
   )
 
   // Loaded bytes to the low lanes, then sign extension for both memories.
@@ -157,7 +175,7 @@ class Core(val p: CoreParams) extends Module {
   }
 
   // An interrupt takes the place of the instruction in EX, unless MEM is about to change whether it is enabled.
-  private val exIrq = exValid && csr.io.interrupt && !(memValid && (memCsr || memMret))
+  private val exIrq = exValid && csr.io.interrupt && !(memValid && (memCsr || memMret)) && !halt
 
   private val exTaken      = alu.io.less =/= exFn(0) && exFn(2) || alu.io.equal =/= exFn(0) && !exFn(2)
   private val exMispredict = ex.branch && exTaken =/= exPredicted
@@ -202,7 +220,7 @@ class Core(val p: CoreParams) extends Module {
     )
   )
 
-  divider.io.valid := exValid && ex.div && !exSpoilt && !memKill && running
+  divider.io.valid := exValid && ex.div && !exSpoilt && !memKill && enabled
   divider.io.fn    := exFn(1, 0)
   divider.io.a     := exA
   divider.io.b     := exB
@@ -230,10 +248,12 @@ class Core(val p: CoreParams) extends Module {
   )
 
   // ---- ID -------------------------------------------------------------------------------------------------------------------
-  private val decode = Module(new Decode(p))
-  private val regs   = Module(new RegFile)
-  private val insn   = io.imem.data
-  private val id     = decode.io.out
+  private val decode    = Module(new Decode(p))
+  private val regs      = Module(new RegFile)
+  private val issue     = io.debug.issue
+  private val issueInsn = issue && !io.debug.fetch
+  private val insn      = Mux(issueInsn, io.debug.insn, io.imem.data)
+  private val id        = decode.io.out
   decode.io.insn  := insn
   decode.io.sLog2 := io.stream.map(_.sLog2).getOrElse(0.U)
 
@@ -259,6 +279,8 @@ class Core(val p: CoreParams) extends Module {
   private val rs2 = insn(24, 20)
   regs.io.rs1 := rs1
   regs.io.rs2 := rs2
+  // The word that FETCH asks for becomes the tval of an illegal instruction.
+  private val peek   = issue && io.debug.fetch
   private val hazard = !idFault && (id.usesRs1 && lateFor(rs1) || id.usesRs2 && lateFor(rs2))
   private val value1 = operand(rs1, regs.io.data1)
   private val value2 = operand(rs2, regs.io.data2)
@@ -267,17 +289,25 @@ class Core(val p: CoreParams) extends Module {
   private val idNext   = idPc + 4.U
   // Backward branches are guessed taken.
   private val idJump = !idFault && (id.jal || id.branch && insn(31)) && !idTarget(1)
-  private val idFire = running && exReady && !hazard && !exRedirect && !memKill
+  // An instruction on a breakpoint waits until what is before it is done, for that may jump away.
+  private val pcBits = log2Ceil(p.imemBytes) - 2
+  private val onBreak = io.debug.breakEnable
+    .zip(io.debug.breakAddr)
+    .map { case (enable, addr) => enable && addr(pcBits - 1, 0) === idPc(pcBits + 1, 2) }
+    .reduce(_ || _)
+  private val idGo     = running && Mux(halt, stepping, !onBreak)
+  private val idFire   = (idGo || issue) && exReady && !hazard && !exRedirect && !memKill
+  private val pipeIdle = !exValid && !memValid
 
   // ---- IF -------------------------------------------------------------------------------------------------------------------
   private val nextPc = MuxCase(
     idNext,
     Seq(
-      !running   -> Cat(io.entry(31, 2), 0.U(2.W)),
-      memKill    -> memTarget,
-      exRedirect -> exTarget,
-      !idFire    -> idPc,
-      idJump     -> idTarget
+      clearing           -> Cat(io.entry(31, 2), 0.U(2.W)),
+      memKill            -> memTarget,
+      exRedirect         -> exTarget,
+      (!idFire || issue) -> idPc,
+      idJump             -> idTarget
     )
   )
   io.imem.addr := nextPc
@@ -288,14 +318,15 @@ class Core(val p: CoreParams) extends Module {
     exValid      := idFire
     exPc         := idPc
     exInsn       := insn
-    exFetchFault := idFault
+    exFetchFault := idFault && !issue
     ex           := id
     exA          := Mux(id.aPc, idPc, Mux(id.aZero, 0.U, value1))
     exB          := Mux(id.bImm, id.imm, value2)
     exRs2        := value2
     exOther      := Mux(idJump || id.jalr || !(id.jal || id.branch), idNext, idTarget)
     exPredicted  := idJump
-    when(idFault) { ex := 0.U.asTypeOf(ex) }
+    when(idFault && !issue || peek) { ex := 0.U.asTypeOf(ex) }
+    when(peek) { ex.illegal := true.B }
   }
 
   when(memReady) {
@@ -322,13 +353,13 @@ class Core(val p: CoreParams) extends Module {
   wbRd   := memRd
   wbData := Mux(memCsr, csr.io.rdata, memFinal)
 
-  when(memKill || !running) { exValid := false.B }
-  when(memKill || !running) { memValid := false.B }
-  when(!running) { wbWen := false.B }
+  when(memKill || !enabled) { exValid := false.B }
+  when(memKill || !enabled) { memValid := false.B }
+  when(!enabled) { wbWen := false.B }
 
-  regs.io.wen   := wbWen || idle
-  regs.io.rd    := Mux(idle, clearIndex(4, 0), wbRd)
-  regs.io.wdata := Mux(idle, 0.U, wbData)
+  regs.io.wen   := wbWen || clearing
+  regs.io.rd    := Mux(clearing, clearIndex(4, 0), wbRd)
+  regs.io.wdata := Mux(clearing, 0.U, wbData)
 
   // ---- CSRs -----------------------------------------------------------------------------------------------------------------
   csr.io.hartId          := io.hartId
@@ -338,13 +369,13 @@ class Core(val p: CoreParams) extends Module {
   csr.io.fn              := memInsn(13, 12)
   csr.io.src             := memResult
   csr.io.write           := memDone && memCsr && (memInsn(13, 12) === 1.U || memInsn(19, 15) =/= 0.U)
-  csr.io.trap.valid      := memTrap
+  csr.io.trap.valid      := takeTrap
   csr.io.trap.bits.pc    := memPc
   csr.io.trap.bits.cause := trapCause
   csr.io.trap.bits.tval  := trapTval
   csr.io.mret            := memDone && memMret
-  csr.io.retire          := memRetire
-  csr.io.count           := running
+  csr.io.retire          := memRetire && !debugOp
+  csr.io.count           := running && !halt
 
   // ---- Streams --------------------------------------------------------------------------------------------------------------
   io.stream.foreach { s =>
@@ -391,7 +422,7 @@ class Core(val p: CoreParams) extends Module {
     state := CoreState.Hung.U
   }
 
-  io.sleeping        := memValid && memWfi && !io.irqPending
+  io.sleeping        := memValid && memWfi && !io.irqPending && !halt
   io.status.state    := Mux(!io.run, CoreState.Idle.U, Mux(idle, CoreState.Running.U, state))
   io.status.cause    := stopCause
   io.status.tval     := stopTval
@@ -401,10 +432,20 @@ class Core(val p: CoreParams) extends Module {
   io.status.waitIn     := memValid && (memOp.load && streamStall || csrStall && !memInsn(23))
   io.status.waitOut    := memValid && (memOp.store && streamStall || csrStall && memInsn(23))
   io.status.waitStream := Mux(csrStall, memInsn(22, 20), memInsn(17, 15))
-  io.status.retire     := memRetire
+  io.status.retire     := memRetire && !debugOp
+
+  // ---- Debug ----------------------------------------------------------------------------------------------------------------
+  private val debugDone = memValid && debugOp && (!memWait || memGiveUp)
+  when(issue) { debugOp := true.B }.elsewhen(debugDone || !enabled) { debugOp := false.B }
+  when(idFire || !running || !halt) { stepping := false.B }.elsewhen(io.debug.step) { stepping := true.B }
+  io.debug.halted := halt && pipeIdle && !stepping && !clearing
+  io.debug.caught := running && !halt && (onBreak && pipeIdle) || memCatch
+  io.debug.done   := RegNext(debugDone, false.B)
+  io.debug.error  := RegNext(memTrap || memGiveUp)
+  io.debug.result := wbData
 
   io.trace.foreach { t =>
-    t.valid     := RegNext(memDone, false.B)
+    t.valid     := RegNext(memDone && !debugOp && !memCatch, false.B)
     t.pc        := RegNext(memPc)
     t.insn      := RegNext(memInsn)
     t.wen       := wbWen

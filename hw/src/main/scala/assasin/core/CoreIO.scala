@@ -68,6 +68,7 @@ class CoreIO(p: CoreParams) extends Bundle {
   val imem     = new ImemIO
   val dmem     = new DmemIO
   val status   = Output(new CoreStatusIO)
+  val debug    = new CoreDebugIO(p.breakpoints)
   val stream   = if (p.streams) Some(new StreamPortIO) else None
   val pointers = if (p.pointers) Some(new PointerPortIO) else None
   val trace    = if (p.trace) Some(Output(new CoreTraceIO)) else None

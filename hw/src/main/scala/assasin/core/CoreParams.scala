@@ -3,6 +3,7 @@ package assasin.core
 import chisel3.util.isPow2
 
 import assasin.CoreExtensions
+import assasin.contract.DebugRegs
 
 /** What one pipeline is elaborated with.
   *
@@ -18,6 +19,8 @@ import assasin.CoreExtensions
   *   WFI waits for `irqPending`; without it WFI does nothing, for a core that has no interrupt source
   * @param extensions
   *   standard extensions beyond RV32IM and Zicsr
+  * @param breakpoints
+  *   comparators of the debug port, at least 1
   * @param trace
   *   adds the retired-instruction port (co-simulation)
   */
@@ -28,6 +31,7 @@ case class CoreParams(
     pointers: Boolean = false,
     wfiSleeps: Boolean = true,
     extensions: CoreExtensions = CoreExtensions.none,
+    breakpoints: Int = DebugRegs.BreakAddr.count,
     trace: Boolean = false
 ) {
   require(isPow2(imemBytes) && imemBytes >= 1024, s"imemBytes = $imemBytes: choose a power of two of at least 1024")
@@ -35,6 +39,7 @@ case class CoreParams(
     imemBase >= 0 && imemBase % imemBytes == 0,
     s"imemBase = $imemBase: choose a multiple of imemBytes = $imemBytes"
   )
+  require(breakpoints >= 1, s"breakpoints = $breakpoints: choose at least 1")
   require(!(streams && pointers), "stream pointers are moved by instructions or by CSR writes, not by both")
   require(imemBase + imemBytes <= (BigInt(1) << 32), s"imemBase = $imemBase: the memory must end below 2^32")
 }

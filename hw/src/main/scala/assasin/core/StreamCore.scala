@@ -42,8 +42,11 @@ class StreamCore(val p: StreamCoreParams) extends Module {
   regs.io.bus <> io.regs
   regs.io.status := core.io.status
   when(regs.io.run && !run) { regs.io.status.state := CoreState.Running.U }
-  io.event                      := regs.io.event
-  io.running                    := regs.io.status.state === CoreState.Running.U || drain.io.busy || memory.io.busy
+  io.event := regs.io.event
+  core.io.debug <> io.debug
+  io.status := regs.io.status
+  io.running := regs.io.status.state === CoreState.Running.U && !core.io.debug.halted || drain.io.busy ||
+    memory.io.busy
   if (p.soc.trace) io.trace.get := core.io.trace.get
 
   // ---- Packets from the crossbar, one cycle later at the memories -----------------------------------------------------------

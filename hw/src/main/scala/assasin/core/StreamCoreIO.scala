@@ -27,7 +27,10 @@ class StreamCoreIO(p: StreamCoreParams) extends Bundle {
   /** An enabled event waits (SYS.CORE_PENDING). */
   val event = Output(Bool())
 
-  /** State RUNNING, a drain or an access to DRAM under way: the clock must not stop. */
+  val status = Output(new CoreStatusIO)
+  val debug  = new CoreDebugIO(p.core.breakpoints)
+
+  /** State RUNNING and not halted, a drain or an access to DRAM under way: the clock must not stop. */
   val running = Output(Bool())
 
   /** The tile's part of DRAM, behind its caches; id 0, answers in order. */

@@ -40,6 +40,7 @@ class AssasinSoc(p: SocParams) extends Module {
   uncore.io.firmware.dmem <> firmware.io.dmem
   uncore.io.firmware.sleeping := firmware.io.sleeping
   uncore.io.firmware.status   := firmware.io.status
+  uncore.io.firmware.debug <> firmware.io.debug
 
   private val coreParams = StreamCoreParams(p, XbarPort.dram(p.cores, p.channels))
   private val cores = uncore.io.cores.zipWithIndex.map { case (port, i) =>
@@ -58,6 +59,8 @@ class AssasinSoc(p: SocParams) extends Module {
     }
     port.event   := core.io.event
     port.running := core.io.running
+    port.status  := core.io.status
+    port.debug <> core.io.debug
     core
   }
 

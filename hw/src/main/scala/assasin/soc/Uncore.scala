@@ -15,24 +15,32 @@ import chisel3.util.log2Ceil
 class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   val io = IO(new UncoreIO(p, axi))
 
-  // Host registers: NVMe below 0x8000, board control above.
+  // Host registers: NVMe below 0x8000, board control and debug block above, 4 KiB each.
   private val bar0    = Module(new AxiLiteSlave(16))
   private val nvme    = Module(new NvmeFrontEnd)
   private val control = Module(new ControlRegs(p))
+  private val debug   = Module(new DebugModule(p))
   private val console = Module(new Console)
 
   bar0.io.axi <> io.board.bar0
-  private val toControl = bar0.io.regs.req.bits.addr(15)
-  for ((block, mine) <- Seq(nvme.io.host -> !toControl, control.io.host -> toControl)) {
+  private val hostAddr  = bar0.io.regs.req.bits.addr
+  private val toDebug   = hostAddr(15, 12) === (DebugModule.Base >> 12).U
+  private val toControl = hostAddr(15) && !toDebug
+  private val toNvme    = !hostAddr(15)
+  for ((block, mine) <- Seq(nvme.io.host -> toNvme, control.io.host -> toControl, debug.io.host -> toDebug)) {
     block.req.valid      := bar0.io.regs.req.valid && mine
-    block.req.bits.addr  := bar0.io.regs.req.bits.addr(14, 0)
+    block.req.bits.addr  := hostAddr
     block.req.bits.write := bar0.io.regs.req.bits.write
     block.req.bits.wdata := bar0.io.regs.req.bits.wdata
     block.req.bits.strb  := bar0.io.regs.req.bits.strb
   }
-  bar0.io.regs.req.ready  := Mux(toControl, control.io.host.req.ready, nvme.io.host.req.ready)
-  bar0.io.regs.resp.valid := nvme.io.host.resp.valid || control.io.host.resp.valid
-  bar0.io.regs.resp.bits  := Mux(toControl, control.io.host.resp.bits, nvme.io.host.resp.bits)
+  bar0.io.regs.req.ready  := Mux(toNvme, nvme.io.host.req.ready, toControl || debug.io.host.req.ready)
+  bar0.io.regs.resp.valid := nvme.io.host.resp.valid || control.io.host.resp.valid || debug.io.host.resp.valid
+  bar0.io.regs.resp.bits := Mux(
+    toNvme,
+    nvme.io.host.resp.bits,
+    Mux(toDebug, debug.io.host.resp.bits, control.io.host.resp.bits)
+  )
 
   private val hold      = control.io.hold
   private val partReset = reset.asBool || hold
@@ -56,6 +64,16 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   control.io.trapped    := io.firmware.status.state =/= CoreState.Running.U && !hold
   control.io.cause      := io.firmware.status.cause
   control.io.pc         := io.firmware.status.pc
+
+  // Debug: cores, then the firmware processor.
+  for (
+    (hart, port) <- debug.io.harts.zip(
+      io.cores.map(c => (c.debug, c.status)) :+ (io.firmware.debug, io.firmware.status)
+    )
+  ) {
+    port._1 <> hart.debug
+    hart.status := port._2
+  }
 
   // Crossbar between cores, channels and DRAM.
   private val crossbar = withReset(partReset)(Module(new Crossbar(p)))
@@ -156,7 +174,8 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   console.io.getTake  := system.io.getTake
 
   private val quiet = Seq(
-    hold || (io.firmware.sleeping && !system.io.irq) || control.io.trapped,
+    hold || (io.firmware.sleeping && !system.io.irq) || control.io.trapped || io.firmware.debug.halted,
+    debug.io.idle,
     hold || !io.cores.map(_.running).reduce(_ || _),
     hold || io.channels.map(_.asleep).reduce(_ && _),
     bar0.io.idle,

@@ -2,7 +2,8 @@ package assasin.soc
 
 import assasin.SocParams
 import assasin.bus.{Axi4IO, Axi4Params, AxiLiteIO, RegBusIO}
-import assasin.core.{CoreStatusIO, DmemIO, ImemIO}
+import assasin.contract.DebugRegs
+import assasin.core.{CoreDebugIO, CoreStatusIO, DmemIO, ImemIO}
 import assasin.flash.FlashFetch
 import assasin.nvme.{XdmaBypassIO, XdmaIrqIO}
 import assasin.xbar.XbarBeat
@@ -35,6 +36,7 @@ class FirmwarePortIO extends Bundle {
   val irq      = Output(Bool())
   val sleeping = Input(Bool())
   val status   = Input(new CoreStatusIO)
+  val debug    = Flipped(new CoreDebugIO(DebugRegs.BreakAddr.count))
 }
 
 /** One ASSASIN core, seen from the uncore. */
@@ -48,6 +50,8 @@ class CorePortIO(p: SocParams, axi: Axi4Params) extends Bundle {
 
   val event   = Input(Bool())
   val running = Input(Bool())
+  val status  = Input(new CoreStatusIO)
+  val debug   = Flipped(new CoreDebugIO(DebugRegs.BreakAddr.count))
 }
 
 /** One flash channel, seen from the uncore. */

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`assasin bringup ...` and `assasin gdb`: loader, debugger and profiler."""
+
+from __future__ import annotations
+
+import functools
+import select
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assasin import terminal
+from assasin.bringup import dump as dumps
+from assasin.bringup import gdbserver, loader, rv32
+from assasin.bringup import profile as profiles
+from assasin.bringup.elf import Elf
+from assasin.bringup.hart import FIRMWARE, DebugBlock, Hart
+from assasin.bringup.link import BringupError, open_link
+from assasin.cli import Command, Group, Size
+from assasin.terminal import percent
+from assasin.tree import BUILD, contract
+
+FIRMWARE_ELF = BUILD / "firmware" / "assasin-fw.elf"
+_CONSOLE_TX = contract.CTRL_BASE + contract.CTRL_CONSOLE_TX
+_CONSOLE_RX = contract.CTRL_BASE + contract.CTRL_CONSOLE_RX
+_CONSOLE_FLAG = 1 << 31  # TX: a character is there; RX: no room
+_WIDTH = 16  # bytes in a line of a hexadecimal dump
+
+
+class Word(click.ParamType):
+    """A 32-bit number."""
+
+    name = "number"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """See click.ParamType."""
+        if isinstance(value, int):
+            return value
+        try:
+            number = int(str(value), 0)
+        except ValueError:
+            self.fail(f"'{value}' is not a number: write for example 0x80000000", param, ctx)
+        if not 0 <= number < 1 << 32:
+            self.fail(f"{value} does not fit 32 bits", param, ctx)
+        return number
+
+
+def common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the board's options; the command gets its debug block instead."""
+
+    @functools.wraps(command)
+    def wrapper(name: str, via: str | None, **rest: Any) -> Any:  # noqa: ANN401
+        with open_link(via or f"virtual:{name}") as link:
+            return command(block=DebugBlock(link), **rest)
+
+    wrapper = click.option("--via", help="Another way than a virtual board: pci:0000:01:00.0 (BAR0 as root), xdma:/dev/xdma0.")(
+        wrapper
+    )
+    return click.option("--name", default="virtual", show_default=True, envvar="ASSASIN_BOARD", help="Which virtual board.")(
+        wrapper
+    )
+
+
+def one_hart(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds --core; the command gets the hart: that core, or the firmware processor."""
+
+    @functools.wraps(command)
+    def wrapper(block: DebugBlock, core: int | None, **rest: Any) -> Any:  # noqa: ANN401
+        return command(hart=block.hart(FIRMWARE if core is None else core), **rest)
+
+    return click.option("--core", type=int, help="ASSASIN core. Without it: the firmware processor.")(wrapper)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
+
+
+@click.group(cls=Group)
+def bringup() -> None:
+    """Load, look into and debug a board from outside, whatever its firmware does."""
+
+
+@bringup.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--boot-arg", type=Word(), help="CTRL.BOOT_ARG: [0] format, [31:16] clock in MHz. Without it: as it is.")
+@click.option("--halted", is_flag=True, help="Leave the firmware processor halted before its first instruction.")
+@common
+def load(block: DebugBlock, file: Path, boot_arg: int | None, halted: bool) -> None:
+    """Reset the board and start the firmware FILE (flat binary or ELF). Whoever uses the drive loses it."""
+    image = loader.firmware_image(file)
+    with terminal.spinner(f"loading {len(image)} bytes"):
+        loader.load_firmware(block, image, boot_arg, halted)
+    terminal.out.print(f"{file.name}: {len(image)} bytes, {'halted before its first instruction' if halted else 'started'}")
+
+
+@bringup.command()
+@click.argument("address", type=Word())
+@click.argument("count", type=Size())
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--core", type=int, help="As this ASSASIN core sees it (instructions, scratchpad). Without it: as the firmware does.")
+@common
+def read(block: DebugBlock, address: int, count: int, file: Path | None, core: int | None) -> None:
+    """Read COUNT bytes of device memory or registers from ADDRESS on, into FILE or as text."""
+    if address + count > 1 << 32:
+        raise BringupError(f"{address:#x} and {count} bytes: addresses have 32 bits")
+    if core is None:
+        data = loader.memory_for(block, address, count).read(address, count)
+    else:
+        hart = block.hart(core)
+        with hart.stopped():
+            data = hart.read_memory(address, count)
+    if file:
+        file.write_bytes(data)
+        return
+    for at in range(0, len(data), _WIDTH):
+        line = data[at : at + _WIDTH]
+        text = "".join(chr(c) if 32 <= c < 127 else "." for c in line)
+        words = " ".join(line[i : i + 4][::-1].hex() if len(line) >= i + 4 else line[i:].hex(" ") for i in range(0, len(line), 4))
+        click.echo(f"{address + at:08x}  {words:<{9 * _WIDTH // 4}} {text}")
+
+
+@bringup.command()
+@click.argument("address", type=Word())
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--word", "words", type=Word(), multiple=True, help="Instead of FILE; may be repeated.")
+@click.option("--core", type=int, help="As this ASSASIN core sees it. Without it: as the firmware does.")
+@common
+def write(block: DebugBlock, address: int, file: Path | None, words: tuple[int, ...], core: int | None) -> None:
+    """Write FILE or words to device memory or registers from ADDRESS on."""
+    if (file is None) == (not words):
+        raise click.UsageError("give either FILE or --word")
+    data = file.read_bytes() if file else b"".join(w.to_bytes(4, "little") for w in words)
+    if core is None:
+        loader.memory_for(block, address, len(data)).write(address, data)
+    else:
+        hart = block.hart(core)
+        with hart.stopped():
+            hart.write_memory(address, data)
+
+
+@bringup.command()
+@click.option("--seconds", type=float, help="End after this time. Without it: at Ctrl-C or the end of the input.")
+@common
+def console(block: DebugBlock, seconds: float | None) -> None:
+    """The firmware's console through the registers. (A virtual board reads them itself: there, use assasin console.)"""
+    link = block.link
+    deadline = None if seconds is None else time.monotonic() + seconds
+    listening = True
+    try:
+        while deadline is None or time.monotonic() < deadline:
+            said = [word & 0xFF for word in link.access([(_CONSOLE_TX, None)] * 64) if word & _CONSOLE_FLAG]
+            sys.stdout.buffer.write(bytes(said))
+            sys.stdout.buffer.flush()
+            if listening and select.select([sys.stdin], [], [], 0 if said else 0.02)[0]:
+                typed = sys.stdin.readline().encode()
+                listening = bool(typed)
+                for c in typed:
+                    while link.read(_CONSOLE_RX) & _CONSOLE_FLAG:
+                        time.sleep(0.01)
+                    link.write(_CONSOLE_RX, c)
+            elif not listening:
+                if deadline is None and not said:
+                    return
+                time.sleep(0.02)
+    except KeyboardInterrupt:
+        return
+
+
+@bringup.command()
+@click.option("--block", "wanted", multiple=True, help="Only this register block, such as SYS or CORE1; may be repeated.")
+@json_option
+@common
+def dump(block: DebugBlock, wanted: tuple[str, ...], as_json: bool) -> None:
+    """All registers, decoded, and all processors; each is halted while it is looked at."""
+    problem = None
+    try:
+        values = dumps.registers(block)
+    except BringupError as e:
+        problem = str(e)
+        values = dumps.host_registers(block)
+    blocks = list(dict.fromkeys(v.block for v in values))
+    for w in wanted:
+        if w not in blocks:
+            raise click.UsageError(f"--block {w}: there are {', '.join(blocks)}")
+    values = [v for v in values if not wanted or v.block in wanted]
+    harts = [] if wanted else dumps.harts(block)
+    if as_json:
+        terminal.dump({"registers": [asdict(v) for v in values], "harts": harts, "problem": problem})
+        return
+    for v in values:
+        click.echo(str(v))
+    for h in harts:
+        _print_hart(h)
+    if block.held:
+        click.echo("The chip is held in reset: nothing else can be read.")
+    if problem:
+        click.echo(f"Registers beyond BAR0 are missing: {problem}")
+
+
+def _print_hart(h: dict[str, Any]) -> None:
+    click.echo(f"\n{h['name']}: {h['state']}, pc {h['pc']:08x}")
+    if "error" in h:
+        click.echo(f"  {h['error']}")
+        return
+    for table, wide in ((h["registers"], 8), (h["csrs"], 6)):
+        items = list(table.items())
+        for i in range(0, len(items), wide):
+            click.echo("  " + "  ".join(f"{name:>{4 if wide == 8 else 9}} {value:08x}" for name, value in items[i : i + wide]))
+
+
+@bringup.command()
+@click.option(
+    "--set", "assignments", multiple=True, metavar="REGISTER=VALUE", help="Write pc, a register or a CSR first; may be repeated."
+)
+@json_option
+@common
+@one_hart
+def regs(hart: Hart, assignments: tuple[str, ...], as_json: bool) -> None:
+    """Registers of one processor; it is halted meanwhile, and stays so if it was."""
+    with hart.stopped():
+        for assignment in assignments:
+            _assign(hart, assignment)
+        found = dumps.hart(hart)
+    if as_json:
+        terminal.dump(found)
+    else:
+        _print_hart(found)
+
+
+def _assign(hart: Hart, assignment: str) -> None:
+    name, _, text = assignment.partition("=")
+    try:
+        value = int(text, 0) & 0xFFFFFFFF
+    except ValueError:
+        raise click.UsageError(f"--set {assignment}: write for example a0=0x10") from None
+    if name == "pc":
+        hart.set_pc(value)
+    elif name in rv32.GPR_NAMES:
+        hart.set_register(rv32.GPR_NAMES.index(name), value)
+    elif name in hart.csrs:
+        hart.set_csr(hart.csrs[name], value)
+    else:
+        raise click.UsageError(f"--set {assignment}: {hart.name} has pc, {', '.join(rv32.GPR_NAMES)}, {', '.join(hart.csrs)}")
+
+
+@bringup.command()
+@common
+@one_hart
+def halt(hart: Hart) -> None:
+    """Halt one processor until `resume`."""
+    hart.halt()
+    click.echo(f"{hart.name}: {hart.status()}, halted at {hart.pc:08x}")
+
+
+@bringup.command()
+@common
+@one_hart
+def resume(hart: Hart) -> None:
+    """Let a halted processor run."""
+    hart.resume()
+    click.echo(f"{hart.name}: {hart.status()}")
+
+
+@bringup.command()
+@click.option("-n", "--count", type=click.IntRange(min=1), default=1, show_default=True, help="Instructions.")
+@click.option("--elf", "elf_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="For the names of functions.")
+@common
+@one_hart
+def step(hart: Hart, count: int, elf_file: Path | None) -> None:
+    """Halt one processor, or keep it halted, and let it execute instructions one by one."""
+    elf = _elf(hart, elf_file)
+    hart.halt()
+    registers = hart.registers()
+    for _ in range(count):
+        pc = hart.pc
+        word = hart.read_memory(pc, 4)[::-1].hex() if pc < contract.TCM_SIZE else "-" * 8
+        done = hart.step()
+        now = hart.registers()
+        changes = " ".join(
+            f"{rv32.GPR_NAMES[n]}={new:08x}" for n, (old, new) in enumerate(zip(registers, now, strict=True)) if old != new
+        )
+        registers = now
+        click.echo(f"{pc:08x}  {word}  {elf.describe(pc) if elf else '':<24} {changes}")
+        if not done:
+            status = hart.status()
+            click.echo(f"not executed: {'it would wait for a stream' if status.running else f'{hart.name} has {status}'}")
+            return
+
+
+def _elf(hart: Hart, given: Path | None) -> Elf | None:
+    if given:
+        return Elf(given)
+    return Elf(FIRMWARE_ELF) if hart.is_firmware and FIRMWARE_ELF.exists() else None
+
+
+@bringup.command()
+@click.option(
+    "--seconds", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True, help="Of this machine's time."
+)
+@click.option("--core", "cores", type=int, multiple=True, help="These cores; may be repeated. Without it: all processors.")
+@click.option("--elf", "elf_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="What the cores run.")
+@click.option("--top", type=click.IntRange(min=1), default=12, show_default=True, help="Functions to show of each processor.")
+@json_option
+@common
+def profile(block: DebugBlock, seconds: float, cores: tuple[int, ...], elf_file: Path | None, top: int, as_json: bool) -> None:
+    """Where processors spend their time, by sampling their PCs from outside; they run at full speed."""
+    harts = [block.hart(c) for c in cores] or block.harts
+    with terminal.spinner("sampling"):
+        found, cycles = profiles.sample(block, harts, seconds)
+    core_elf = Elf(elf_file) if elf_file else None
+    functions = [p.functions(_elf(hart, None) if hart.is_firmware else core_elf) for hart, p in zip(harts, found, strict=True)]
+    if as_json:
+        report = [
+            {
+                "hart": p.hart,
+                "samples": p.samples,
+                "asleep": p.asleep,
+                "waiting_in": p.waiting_in,
+                "waiting_out": p.waiting_out,
+                "functions": [{"name": name, "busy": busy, "waiting": waiting} for name, busy, waiting in rows],
+            }
+            for p, rows in zip(found, functions, strict=True)
+        ]
+        terminal.dump({"cycles": cycles, "profiles": report})
+        return
+    for p, rows in zip(found, functions, strict=True):
+        total = max(p.samples, 1)
+        waits = f"waiting for input {percent(p.waiting_in / total)}, for room {percent(p.waiting_out / total)}"
+        terminal.table(
+            f"{p.hart}: {p.samples} samples, asleep {percent(p.asleep / total)}, {waits}",
+            ["function", "busy", "waiting"],
+            [[name, percent(busy / total), percent(waiting / total)] for name, busy, waiting in rows[:top]],
+        )
+    click.echo(f"{cycles:,} cycles passed")
+
+
+@click.command(cls=Command)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=3333, show_default=True, help="TCP port on this machine; 0: any free one."
+)
+@click.option("--stdio", is_flag=True, help='Serve standard input and output: gdb -ex "target remote | assasin gdb --stdio".')
+@click.option("--once", is_flag=True, help="End with the first session.")
+@common
+@one_hart
+def gdb(hart: Hart, port: int, stdio: bool, once: bool) -> None:
+    """Serve GDB's remote protocol for one processor: halted while GDB has it, let go when GDB leaves."""
+    if stdio:
+        gdbserver.GdbServer(hart, sys.stdin.fileno(), sys.stdout.fileno()).serve()
+        return
+    with _listening(port) as listener:
+        click.echo(f"{hart.name}: gdb-multiarch FILE.elf -ex 'target remote :{listener.getsockname()[1]}'")
+        sys.stdout.flush()
+        while True:
+            connection, _ = listener.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with connection:
+                gdbserver.GdbServer(hart, connection.fileno(), connection.fileno()).serve()
+            if once:
+                return
+
+
+@contextmanager
+def _listening(port: int) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError as e:
+            raise BringupError(f"port {port}: {e.strerror}; choose another with --port") from e
+        listener.listen(1)
+        yield listener

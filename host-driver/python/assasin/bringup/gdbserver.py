@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""GDB's remote serial protocol for one hart: `target remote` for a core or the firmware processor."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Callable
+from dataclasses import dataclass
+from xml.sax.saxutils import quoteattr
+
+from assasin.bringup import rv32
+from assasin.bringup.hart import Hart, Status
+from assasin.bringup.link import BringupError
+from assasin.tree import contract
+
+_GPRS_AND_PC = 33
+_PC = 32
+_CSR0 = 65
+"""GDB's number of CSR 0."""
+
+_PACKET = 0x2000
+_POLL_SECONDS = 0.01
+_SIGINT, _SIGILL, _SIGTRAP, _SIGSEGV, _SIGBUS = 2, 4, 5, 11, 7
+_SIGNALS = {2: _SIGILL, 1: _SIGSEGV, 5: _SIGSEGV, 7: _SIGSEGV, 0: _SIGBUS, 4: _SIGBUS, 6: _SIGBUS}
+_DAMAGED = b"-"
+
+
+class Disconnected(Exception):
+    """GDB has gone."""
+
+
+@dataclass
+class _Wire:
+    """Packets over a pair of file descriptors."""
+
+    source: int
+    sink: int
+    acknowledge: bool = True
+
+    def __post_init__(self) -> None:
+        self._buffer = bytearray()
+
+    def waiting(self, seconds: float) -> bool:
+        """Something has arrived, or does within `seconds`."""
+        return bool(self._buffer) or bool(select.select([self.source], [], [], seconds)[0])
+
+    def _byte(self) -> int:
+        if not self._buffer:
+            try:
+                data = os.read(self.source, 4096)
+            except OSError as e:
+                raise Disconnected from e
+            if not data:
+                raise Disconnected
+            self._buffer += data
+        return self._buffer.pop(0)
+
+    def receive(self) -> bytes:
+        """The next packet's contents; b"\\x03" is GDB's interrupt."""
+        while True:
+            c = self._byte()
+            if c == 3:
+                return b"\x03"
+            if c != ord("$"):
+                continue
+            body = bytearray()
+            while (c := self._byte()) != ord("#"):
+                body.append(c)
+            checksum = bytes([self._byte(), self._byte()])
+            good = checksum == f"{sum(body) & 0xFF:02x}".encode()
+            if self.acknowledge:
+                self._write(b"+" if good else _DAMAGED)
+            if good:
+                return _unescape(body)
+
+    def interrupted(self) -> bool:
+        """GDB asks for a stop; anything else it must not send while the hart runs."""
+        return self.waiting(0) and self._byte() == 3
+
+    def send(self, body: str | bytes) -> None:
+        """A packet."""
+        data = body.encode() if isinstance(body, str) else body
+        self._write(b"$" + data + b"#" + f"{sum(data) & 0xFF:02x}".encode())
+
+    def _write(self, data: bytes) -> None:
+        try:
+            while data:
+                data = data[os.write(self.sink, data) :]
+        except OSError as e:
+            raise Disconnected from e
+
+
+def _unescape(body: bytearray) -> bytes:
+    out = bytearray()
+    escaped = False
+    for c in body:
+        if escaped:
+            out.append(c ^ 0x20)
+        elif c == ord("}"):
+            escaped = True
+            continue
+        else:
+            out.append(c)
+        escaped = False
+    return bytes(out)
+
+
+def _word(value: int) -> str:
+    return value.to_bytes(4, "little").hex()
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(bytes.fromhex(text), "little")
+
+
+def target_description(csrs: dict[str, int]) -> str:
+    """GDB's XML of a hart with these CSRs."""
+    pointers = ("sp", "gp", "tp", "fp")
+    registers = "".join(
+        f"<reg name={quoteattr(name)} bitsize='32' type='{'data_ptr' if name in pointers else 'int'}' regnum='{n}'/>"
+        for n, name in enumerate(rv32.GPR_NAMES)
+    )
+    registers += f"<reg name='pc' bitsize='32' type='code_ptr' regnum='{_PC}'/>"
+    control = "".join(
+        f"<reg name={quoteattr(name)} bitsize='32' type='int' regnum='{_CSR0 + address}'/>" for name, address in csrs.items()
+    )
+    return (
+        "<?xml version='1.0'?><!DOCTYPE target SYSTEM 'gdb-target.dtd'><target version='1.0'>"
+        "<architecture>riscv:rv32</architecture>"
+        f"<feature name='org.gnu.gdb.riscv.cpu'>{registers}</feature>"
+        f"<feature name='org.gnu.gdb.riscv.csr'>{control}</feature></target>"
+    )
+
+
+class GdbServer:
+    """One session of GDB with one hart. The hart is halted when it begins and let go when it ends."""
+
+    def __init__(self, hart: Hart, source: int, sink: int) -> None:
+        self.hart = hart
+        self._wire = _Wire(source, sink)
+        self._planted: dict[int, bytes] = {}  # EBREAKs in memory, and what was there
+        self._report_exits = False
+        self._signal = _SIGTRAP
+        self._stopped_state: Status | None = None
+
+    def serve(self) -> None:
+        """Until GDB detaches or goes. Raises BringupError when the hart cannot be halted."""
+        hart = self.hart
+        hart.halt()
+        hart.catch_ebreak(True)
+        self._stopped_state = hart.status()
+        try:
+            while self._handle(self._wire.receive()):
+                pass
+        except Disconnected:
+            pass
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        hart = self.hart
+        if hart.block.held:
+            hart.clear_breakpoint()
+            hart.catch_ebreak(False)
+            return
+        hart.halt()
+        for address in list(self._planted):
+            self._remove(address)
+        hart.clear_breakpoint()
+        hart.catch_ebreak(False)
+        hart.resume()
+
+    # ---- Packets ---------------------------------------------------------------------------------------------------------------
+
+    def _handle(self, packet: bytes) -> bool:
+        """Answers one packet; False ends the session."""
+        kind, rest = packet[:1].decode("latin-1"), packet[1:]
+        if packet == b"\x03":  # the hart has stopped meanwhile
+            return True
+        if kind in ("D", "k"):
+            if kind == "D":
+                self._wire.send("OK")
+            return False
+        handlers: dict[str, Callable[[bytes], str | bytes]] = {
+            "?": lambda _: self._stop_reply(),
+            "g": lambda _: "".join(_word(v) for v in [*self.hart.registers(), self.hart.pc]),
+            "G": self._write_all,
+            "p": self._read_one,
+            "P": self._write_one,
+            "m": self._read_memory,
+            "M": self._write_hex,
+            "X": self._write_binary,
+            "Z": lambda r: self._breakpoint(r, True),
+            "z": lambda r: self._breakpoint(r, False),
+            "c": lambda r: self._go(r, self._continue),
+            "s": lambda r: self._go(r, self._step),
+            "v": self._verbose,
+            "q": self._query,
+            "Q": self._set,
+            "H": lambda _: "OK",
+            "T": lambda _: "OK",
+        }
+        handler = handlers.get(kind)
+        try:
+            answer = handler(rest) if handler else ""
+        except (ValueError, IndexError, UnicodeDecodeError):
+            answer = "E16"  # EINVAL: what GDB sent is not as the protocol has it
+        except BringupError as e:
+            if kind not in "mMXpP":  # GDB probes memory and registers
+                self._say(f"{e}\n")
+            answer = "E0e"  # EFAULT
+        self._wire.send(answer)
+        if packet == b"QStartNoAckMode":
+            self._wire.acknowledge = False
+        return True
+
+    def _say(self, text: str) -> None:
+        self._wire.send("O" + text.encode().hex())
+
+    def _query(self, rest: bytes) -> str | bytes:
+        text = rest.decode()
+        if text.startswith("Supported"):
+            return f"PacketSize={_PACKET:x};qXfer:features:read+;QStartNoAckMode+;vContSupported+"
+        if text.startswith("Xfer:features:read:target.xml:"):
+            offset, length = (int(x, 16) for x in text.rpartition(":")[2].split(","))
+            xml = target_description(self.hart.csrs).encode()
+            part = xml[offset : offset + length]
+            return (b"l" if offset + length >= len(xml) else b"m") + part
+        fixed = {"Attached": "1", "C": "QC1", "fThreadInfo": "m1", "sThreadInfo": "l", "Offsets": "", "Symbol::": "OK"}
+        if text.startswith("Rcmd,"):
+            return self._monitor(bytes.fromhex(text[5:]).decode())
+        if text.startswith("ThreadExtraInfo"):
+            return f"{self.hart.name}: {self.hart.status()}".encode().hex()
+        return fixed.get(text, "")
+
+    def _set(self, rest: bytes) -> str:
+        return "OK" if rest == b"StartNoAckMode" else ""
+
+    def _verbose(self, rest: bytes) -> str:
+        text = rest.decode()
+        if text == "Cont?":
+            return "vCont;c;C;s;S"
+        if text.startswith("Cont;"):
+            action = text[5:6]
+            if action in ("c", "C"):
+                return self._go(b"", self._continue)
+            if action in ("s", "S"):
+                return self._go(b"", self._step)
+        return ""
+
+    def _monitor(self, text: str) -> str:
+        words = text.split()
+        if words == ["status"]:
+            self._say(f"{self.hart.name}: {self.hart.status()}\n")
+        elif len(words) == 2 and words[0] == "exits" and words[1] in ("on", "off"):
+            self._report_exits = words[1] == "on"
+        else:
+            self._say("monitor status: how the hart stands\nmonitor exits on|off: stop when a core's function ends (ECALL)\n")
+        return "OK"
+
+    # ---- Registers and memory --------------------------------------------------------------------------------------------------
+
+    def _write_all(self, rest: bytes) -> str:
+        text = rest.decode()
+        values = [_number(text[8 * i : 8 * i + 8]) for i in range(min(len(text) // 8, _GPRS_AND_PC))]
+        for n, value in enumerate(values[:32]):
+            self.hart.set_register(n, value)
+        if len(values) > _PC:
+            self.hart.set_pc(values[_PC])
+        return "OK"
+
+    def _csr(self, number: int) -> int:
+        if number - _CSR0 not in self.hart.csrs.values():
+            raise BringupError(f"{self.hart.name} has no register {number}")
+        return number - _CSR0
+
+    def _read_one(self, rest: bytes) -> str:
+        n = int(rest, 16)
+        if n < _PC:
+            return _word(self.hart.register(n))
+        return _word(self.hart.pc if n == _PC else self.hart.csr(self._csr(n)))
+
+    def _write_one(self, rest: bytes) -> str:
+        number, _, text = rest.decode().partition("=")
+        n, value = int(number, 16), _number(text)
+        if n < _PC:
+            self.hart.set_register(n, value)
+        elif n == _PC:
+            self.hart.set_pc(value)
+        else:
+            self.hart.set_csr(self._csr(n), value)
+        return "OK"
+
+    def _read_memory(self, rest: bytes) -> str:
+        address, count = (int(x, 16) for x in rest.split(b","))
+        data = bytearray(self.hart.read_memory(address, min(count, _PACKET // 2 - 8)))
+        for at, original in self._planted.items():
+            for i, byte in enumerate(original):
+                if 0 <= at + i - address < len(data):
+                    data[at + i - address] = byte
+        return data.hex()
+
+    def _write_hex(self, rest: bytes) -> str:
+        head, _, data = rest.partition(b":")
+        return self._write_memory(head, bytes.fromhex(data.decode()))
+
+    def _write_binary(self, rest: bytes) -> str:
+        head, _, data = rest.partition(b":")
+        return self._write_memory(head, data)
+
+    def _write_memory(self, head: bytes, data: bytes) -> str:
+        address, count = (int(x, 16) for x in head.split(b","))
+        if len(data) != count:
+            raise ValueError
+        for at in [a for a in self._planted if a < address + count and address < a + 4]:
+            self._remove(at)  # GDB writes code over a breakpoint of its own: what it writes is what shall be there
+        self.hart.write_memory(address, data)
+        return "OK"
+
+    # ---- Breakpoints -----------------------------------------------------------------------------------------------------------
+
+    def _breakpoint(self, rest: bytes, insert: bool) -> str:
+        kind, at, _ = rest.decode().split(";")[0].split(",")
+        address = int(at, 16)
+        if kind not in ("0", "1") or address % 4:
+            return "" if kind not in ("0", "1") else "E16"
+        # A core's instruction memory takes no stores while the core runs, so its breakpoints are all registers.
+        plant = kind == "0" and self.hart.is_firmware
+        if not plant:
+            if insert:
+                self.hart.set_breakpoint(address)
+            else:
+                self.hart.clear_breakpoint(address)
+        elif insert and address not in self._planted:
+            original = self.hart.read_memory(address, 4)
+            self.hart.write_memory(address, rv32.EBREAK.to_bytes(4, "little"))
+            self._planted[address] = original
+        elif not insert and address in self._planted:
+            self._remove(address)
+        return "OK"
+
+    def _remove(self, address: int) -> None:
+        self.hart.write_memory(address, self._planted.pop(address))
+
+    # ---- Running ---------------------------------------------------------------------------------------------------------------
+
+    def _stop_reply(self) -> str:
+        return f"T{self._signal:02x}thread:1;"
+
+    def _go(self, rest: bytes, how: Callable[[], int]) -> str:
+        if rest:
+            self.hart.set_pc(int(rest, 16))
+        self._signal = how()
+        self._stopped_state = self.hart.status()
+        return self._stop_reply()
+
+    def _step(self) -> int:
+        """An instruction that waits for a stream is tried until it can be done."""
+        while not self.hart.step():
+            status = self.hart.status()
+            if not status.running:
+                self._say(f"{self.hart.name} has {status}: it executes nothing until it is started again\n")
+                return self._signal_of(status)
+            if self._wire.waiting(_POLL_SECONDS) and self._wire.interrupted():
+                return _SIGINT
+        status = self.hart.status()
+        return _SIGTRAP if status.running else self._signal_of(status)
+
+    def _continue(self) -> int:
+        hart = self.hart
+        before = self._stopped_state
+        if hart.is_firmware and before is not None and not before.running:
+            self._say(f"{hart.name} has {before}: only a reset starts it again (assasin bringup load)\n")
+            return self._signal_of(before)
+        hart.resume()
+        ended = before is not None and not before.running
+        while True:
+            if hart.halted:
+                return _SIGTRAP
+            status = hart.status()
+            if status.running or status.state == contract.CORE_STATE_IDLE:
+                ended = False
+            elif not ended and (self._report_exits or status.state != contract.CORE_STATE_EXITED):
+                hart.halt()
+                self._say(f"{hart.name}: {status}\n")
+                return self._signal_of(status)
+            if self._wire.waiting(_POLL_SECONDS) and self._wire.interrupted():
+                hart.halt()
+                return _SIGINT
+
+    @staticmethod
+    def _signal_of(status: Status) -> int:
+        return _SIGNALS.get(status.cause, _SIGTRAP) if status.state == contract.CORE_STATE_TRAPPED else _SIGTRAP

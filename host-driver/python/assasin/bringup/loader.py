@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Device memory, and a new firmware in it: by the XDMA driver's DMA devices, or by the firmware processor under the debugger."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+from assasin.bringup.elf import Elf
+from assasin.bringup.hart import DebugBlock
+from assasin.bringup.link import BringupError, XdmaLink
+from assasin.tree import contract
+
+_RESET = contract.CTRL_BASE + contract.CTRL_RESET
+_BOOT_ARG = contract.CTRL_BASE + contract.CTRL_BOOT_ARG
+
+
+class Memory(Protocol):
+    """Device memory by physical address."""
+
+    def read(self, address: int, count: int) -> bytes:
+        """Raises BringupError."""
+
+    def write(self, address: int, data: bytes) -> None:
+        """Raises BringupError."""
+
+
+class DebugMemory:
+    """All that the firmware processor can address, registers too, by loads and stores that it executes for the debugger."""
+
+    def __init__(self, block: DebugBlock) -> None:
+        self._firmware = block.firmware
+
+    def read(self, address: int, count: int) -> bytes:
+        """See Memory."""
+        with self._firmware.stopped():
+            return self._firmware.read_memory(address, count)
+
+    def write(self, address: int, data: bytes) -> None:
+        """See Memory."""
+        with self._firmware.stopped():
+            self._firmware.write_memory(address, data)
+
+
+class XdmaMemory:
+    """TCM and DRAM through the XDMA driver's DMA devices."""
+
+    def __init__(self, link: XdmaLink) -> None:
+        self._link = link
+
+    def read(self, address: int, count: int) -> bytes:
+        """See Memory."""
+        return bytes(self._move("c2h_0", address, count, None))
+
+    def write(self, address: int, data: bytes) -> None:
+        """See Memory."""
+        self._move("h2c_0", address, len(data), data)
+
+    def _move(self, part: str, address: int, count: int, data: bytes | None) -> bytearray:
+        got = bytearray()
+        done = 0
+        fd = self._link.open(part)
+        try:
+            while done < count:
+                if data is None:
+                    piece = os.pread(fd, count - done, address + done)
+                    got += piece
+                    moved = len(piece)
+                else:
+                    moved = os.pwrite(fd, data[done:], address + done)
+                if moved == 0:
+                    raise BringupError(f"{self._link.prefix}_{part}: nothing moves at {address + done:#x}")
+                done += moved
+        except OSError as e:
+            raise BringupError(f"{self._link.prefix}_{part} at {address + done:#x}: {e.strerror}") from e
+        finally:
+            os.close(fd)
+        return got
+
+
+def _by_dma(address: int, count: int) -> bool:
+    tcm = address + count <= contract.TCM_BASE + contract.TCM_SIZE
+    dram = address >= contract.DRAM_BASE and address + count <= contract.DRAM_BASE + contract.DRAM_SIZE
+    return tcm or dram
+
+
+def memory_for(block: DebugBlock, address: int, count: int) -> Memory:
+    """The best way to those bytes: DMA where the link has it and the address is memory, else the debug block."""
+    if isinstance(block.link, XdmaLink) and _by_dma(address, count):
+        return XdmaMemory(block.link)
+    return DebugMemory(block)
+
+
+def firmware_image(path: Path) -> bytes:
+    """The firmware memory's contents from a flat binary or an ELF file. Raises BringupError."""
+    data = path.read_bytes()
+    if data[:4] == b"\x7fELF":
+        elf = Elf(path)
+        end = max((address + len(part) for address, part in elf.segments), default=0)
+        if elf.entry != contract.TCM_BASE or end > contract.TCM_SIZE:
+            raise BringupError(
+                f"{path} is no firmware: entry {elf.entry:#x}, end {end:#x}; it starts at 0 and fits {contract.TCM_SIZE:#x} bytes"
+            )
+        image = bytearray(end)
+        for address, part in elf.segments:
+            image[address : address + len(part)] = part
+        data = bytes(image)
+    if not 0 < len(data) <= contract.TCM_SIZE:
+        raise BringupError(f"{path} has {len(data)} bytes; 1 to {contract.TCM_SIZE} fit the firmware memory")
+    return data
+
+
+def load_firmware(block: DebugBlock, image: bytes, boot_arg: int | None = None, halted: bool = False) -> None:
+    """
+    Resets firmware processor, cores and channels, writes the firmware memory, compares it, and starts at address 0.
+
+    `boot_arg`: for CTRL.BOOT_ARG; as it is without. `halted`: leaves the firmware processor before its first instruction. Raises
+    BringupError.
+    """
+    link, firmware = block.link, block.firmware
+    link.write(_RESET, 1)
+    if boot_arg is not None:
+        link.write(_BOOT_ARG, boot_arg)
+    firmware.clear_breakpoint()
+    firmware.catch_ebreak(False)
+    block.write(contract.DEBUG_HALT, firmware.bit)
+    # Out of reset the processor stands halted at address 0, which is enough to reach memory through it.
+    link.write(_RESET, 0)
+    firmware.halt()
+    memory = memory_for(block, contract.TCM_BASE, len(image))
+    memory.write(contract.TCM_BASE, image)
+    if memory.read(contract.TCM_BASE, len(image)) != image:
+        raise BringupError("the firmware memory does not hold what was written to it")
+    # Registers were borrowed: a second reset gives the firmware clean ones.
+    link.write(_RESET, 1)
+    link.write(_RESET, 0)
+    if not halted:
+        firmware.resume()

@@ -1,0 +1,42 @@
+package assasin.core
+
+import chisel3._
+
+/** Debug port of a [[Core]], seen from the core; registers DEBUG in hw/regs/debug.toml say what it does.
+  *
+  * @param breakpoints
+  *   number of breakpoint registers
+  */
+class CoreDebugIO(breakpoints: Int) extends Bundle {
+
+  /** Level: finish what is in the pipeline and take no further instruction. */
+  val halt = Input(Bool())
+
+  /** Pulse: take one. */
+  val step = Input(Bool())
+
+  /** EBREAK is `caught` instead of trapping. */
+  val ebreak = Input(Bool())
+
+  /** Addresses of instructions before which this hart is `caught`. */
+  val breakEnable = Input(Vec(breakpoints, Bool()))
+  val breakAddr   = Input(Vec(breakpoints, UInt(30.W)))
+
+  /** Pulse, only while `halted`: execute `insn`, or with `fetch` take the word at PC as the result. */
+  val issue = Input(Bool())
+  val fetch = Input(Bool())
+  val insn  = Input(UInt(32.W))
+
+  /** No instruction is under way, and none will be. */
+  val halted = Output(Bool())
+
+  /** The hart stands before a breakpoint or an EBREAK: `halt` is to be raised. Repeated until it is. */
+  val caught = Output(Bool())
+
+  /** In one cycle: the issued instruction is done, `result` is what it computed; with `error` it trapped or was given
+    * up.
+    */
+  val done   = Output(Bool())
+  val error  = Output(Bool())
+  val result = Output(UInt(32.W))
+}

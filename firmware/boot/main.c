@@ -64,8 +64,13 @@ void firmware_boot(void) {
     nvme_commands_init();
     admin_init();
     features_init();
+    log_init();
+    health_init();
     io_init();
+    manage_init();
+    memory_init();
     scomp_init();
+    program_init();
     enabled = EVENTS_ALL;
     sys_write(SYS_EVENT_ENABLE, enabled);
     controller_init();
@@ -80,6 +85,12 @@ static void go_on(uint32_t event) {
     }
     if (io_waits) {
         io_pump();
+    }
+    if (manage_waits) {
+        manage_pump();
+    }
+    if (memory_busy) {
+        memory_work();
     }
     if (admin_deleting != NULL) {
         admin_poll();
@@ -112,7 +123,9 @@ static void go_on(uint32_t event) {
 void firmware_step(void) {
     uint32_t event = sys_read(SYS_EVENT) & enabled;
     if (event == 0) {
-        if (!ftl_has_work() || !ftl_work()) {
+        if (memory_busy) {
+            memory_work();
+        } else if (!ftl_has_work() || !ftl_work()) {
             hal_wfi();
         }
         return;

@@ -164,7 +164,7 @@ static void table_written(struct nand_op *op, uint32_t status) {
 /** Number of the next changed map page, or SB_NONE. */
 static uint32_t next_dirty_map(void) {
     if (map.dirty_count <= MAP_DIRTY_LIST) {
-        return run.index < map.dirty_count ? map.dirty[run.index++] : SB_NONE;
+        return run.index < map.dirty_count ? hal_read(DRAM_DIRTY + run.index++ * 4) : SB_NONE;
     }
     while (run.scan_top < MAP_TOP) {
         const struct map_dir *d = &map.top[run.scan_top];
@@ -215,7 +215,7 @@ static void root_build(void) {
     }
     root_word_at = 8;
     root_crc = 0;
-    root_put((ROOT_WORDS + 2 * dirs) * 4);
+    root_put((ROOT_WORDS + 2 * dirs) * 4 + FTL_KEPT_BYTES);
     root_put(cp.root_seq + 1);
     root_put(run.clean ? ROOT_CLEAN : 0);
     root_put(nand_geo.channels | nand_geo.ways << 8 | nand_geo.luns << 16 | nand_geo.planes << 24);
@@ -238,6 +238,12 @@ static void root_build(void) {
     for (uint32_t t = 0; t < dirs; t++) {
         root_put(map.top[t].ppa);
         root_put(map.top[t].count);
+    }
+    if (ftl_keep != NULL) {
+        ftl_keep();
+    }
+    for (uint32_t i = 0; i < FTL_KEPT_BYTES / 4; i++) {
+        root_put(ftl_kept[i]);
     }
     hal_write(DRAM_ROOT, ROOT_MAGIC);
     hal_write(DRAM_ROOT + 4, root_crc);
@@ -311,6 +317,7 @@ static void finish(void) {
     if (ok) {
         ftl.clean = run.clean;
         ftl.changed = false;
+        ftl.kept_changed = false;
         cp.suspect = false;
         ftl_reclaim();
     }
@@ -408,7 +415,7 @@ void checkpoint_run(struct ftl_exclusive *x) {
 }
 
 void checkpoint_start(struct ftl_exclusive *x, bool clean) {
-    bool nothing_new = !ftl.changed && !ftl.retired && !cp.suspect && ftl.clean == clean;
+    bool nothing_new = !ftl.changed && !ftl.kept_changed && !ftl.retired && !cp.suspect && ftl.clean == clean;
     if (nothing_new) {
         ftl_exclusive_end(x, FTL_OK);
         return;

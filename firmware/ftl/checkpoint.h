@@ -11,7 +11,8 @@
 #include "ftl/superblock.h"
 
 /** Root record: words magic, CRC-32C of the rest, bytes, sequence, flags, geometry (3), capacity, log (5), area, used,
- * table entries, epoch, directories, table pages, then per directory page its address and entry count. */
+ * table entries, epoch, directories, table pages, then per directory page its address and entry count, then ftl_kept
+ * (records without it were made before there was one). */
 #define ROOT_MAGIC       0x31545253u /* "SRT1" */
 #define ROOT_CLEAN       1u
 #define ROOT_TABLE_PAGES (SB_MAX * 8u / 4096u)

@@ -5,6 +5,8 @@
 #include "lib/console.h"
 
 struct ftl_state ftl;
+uint32_t ftl_kept[FTL_KEPT_BYTES / 4];
+void (*ftl_keep)(void);
 
 #define HASH      256u
 #define MAX_TRIES 3u
@@ -457,6 +459,8 @@ static void reclaim_done(struct ftl_exclusive *x, enum ftl_status status) {
 
 void ftl_init(bool format) {
     memset(&ftl, 0, sizeof ftl);
+    memset(ftl_kept, 0, sizeof ftl_kept);
+    ftl_keep = NULL;
     memset(inflight, 0, sizeof inflight);
     wait_head = wait_tail = NULL;
     excl_head = excl_tail = excl_running = NULL;

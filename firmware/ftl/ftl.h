@@ -25,6 +25,12 @@
 /** | LPA: user data that the map took, or will take, by a checkpoint: recovery skips it. LPAs have 28 bits. */
 #define OOB_LOOSE 0x40000000u
 
+/** Bytes of the owner's that every root record carries: as mounted, zeros on a fresh medium. */
+#define FTL_KEPT_BYTES 96u
+extern uint32_t ftl_kept[FTL_KEPT_BYTES / 4];
+/** Brings ftl_kept up to date before a root record is made; NULL: nobody does. */
+extern void (*ftl_keep)(void);
+
 /** Results of FTL operations. */
 enum ftl_status { FTL_OK = 0, FTL_MEDIA, FTL_FULL };
 
@@ -63,6 +69,8 @@ struct ftl_state {
     uint32_t in_flight;            /**< programs of user pages */
     bool clean;                    /**< the newest root says that nothing was written since */
     bool changed;                  /**< something was written since the last checkpoint */
+    bool unclean;                  /**< the medium was not shut down cleanly before this power-on */
+    bool kept_changed;             /**< ftl_kept is worth a root record of its own */
     bool reclaim;                  /**< a checkpoint is on its way because no superblock is free */
     bool retired;                  /**< a superblock went bad: checkpoint before the log goes on */
     void (*slice)(void);           /**< the running exclusive operation has work for ftl_work */

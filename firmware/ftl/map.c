@@ -59,7 +59,7 @@ static void mark_dirty(uint32_t number) {
     if ((page & MAP_ENTRY_DIRTY) == 0) {
         hal_write(slot, page | MAP_ENTRY_DIRTY);
         if (map.dirty_count < MAP_DIRTY_LIST) {
-            map.dirty[map.dirty_count] = number;
+            hal_write(DRAM_DIRTY + map.dirty_count * 4, number);
         }
         map.dirty_count++;
     }

@@ -37,13 +37,12 @@ struct map_dir {
 
 struct map_state {
     struct map_dir top[MAP_TOP];
-    uint32_t pages;                 /**< map pages given out */
-    uint32_t dirs;                  /**< directory pages given out */
-    uint32_t dirty_count;           /**< entries of `dirty`; beyond MAP_DIRTY_LIST the list is incomplete */
-    uint32_t dirty[MAP_DIRTY_LIST]; /**< numbers (LBA / 1,024) of changed map pages */
-    uint32_t mapped;                /**< LBAs mapped */
-    uint32_t last, last_page;       /**< map page looked up last: pages never move */
-    uint32_t last_dirty;            /**< map page marked dirty last; MAP_NO_PAGE after a checkpoint */
+    uint32_t pages;           /**< map pages given out */
+    uint32_t dirs;            /**< directory pages given out */
+    uint32_t dirty_count;     /**< entries of DRAM_DIRTY; beyond MAP_DIRTY_LIST the list is incomplete */
+    uint32_t mapped;          /**< LBAs mapped */
+    uint32_t last, last_page; /**< map page looked up last: pages never move */
+    uint32_t last_dirty;      /**< map page marked dirty last; MAP_NO_PAGE after a checkpoint */
 };
 extern struct map_state map;
 

@@ -193,6 +193,9 @@ static const char *root_load(bool *clean) {
             load(d->ppa, d->addr + MAP_DIR_FLASH, OOB_DIR | t);
         }
     }
+    for (uint32_t i = 0; i < FTL_KEPT_BYTES / 4 && root_at < hal_read(DRAM_ROOT + 8); i++) {
+        ftl_kept[i] = root_get();
+    }
     nand_wait_idle();
     for (uint32_t i = checkpoint_meta_superblocks(); i < cp.log.used; i++) {
         if (cp.table[i / (PAGE_SIZE / 8)] == 0) {
@@ -414,6 +417,7 @@ const char *recover_mount(bool *is_blank) {
     ftl_reclaim();
     cp.suspect = !clean;
     ftl.clean = clean;
+    ftl.unclean = !clean;
     checkpoint_meta_seek();
     /* A superblock opened ahead goes back in line: whether its erase had ended is not known. */
     sb.rotor = cp.log.rotor;

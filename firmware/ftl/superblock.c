@@ -30,6 +30,10 @@ void superblock_erased(uint32_t n) {
     sb_changed(n);
 }
 
+uint32_t superblock_erases(uint32_t n) {
+    return hal_read(DRAM_TABLE + n * 8 + 4) & SB_TABLE_ERASES;
+}
+
 uint32_t superblock_loose(uint32_t n) {
     return hal_read(DRAM_LOOSE + n * 4);
 }

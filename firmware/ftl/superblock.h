@@ -70,6 +70,8 @@ static inline void superblock_unref(uint32_t n) {
 void superblock_set_state(uint32_t n, enum sb_state state);
 /** Count an erase of superblock `n`. */
 void superblock_erased(uint32_t n);
+/** Erases of superblock `n` so far, at most SB_TABLE_ERASES. */
+uint32_t superblock_erases(uint32_t n);
 /** Loose pages: written, and kept although the map does not know them (yet). */
 uint32_t superblock_loose(uint32_t n);
 void superblock_loose_add(uint32_t n, int32_t pages);

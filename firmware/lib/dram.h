@@ -21,6 +21,12 @@
 #define DRAM_TRIM (ASSASIN_DRAM_BASE + 0x00012000u)
 /** Task blocks, one of 64 bytes a core. */
 #define DRAM_TASK (ASSASIN_DRAM_BASE + 0x00014000u)
+/** Numbers (LBA / 1,024) of the map pages changed since the checkpoint, 4 KiB. */
+#define DRAM_DIRTY (ASSASIN_DRAM_BASE + 0x00015000u)
+/** Error log, 64 bytes an entry, 1 KiB. */
+#define DRAM_ERRORS (ASSASIN_DRAM_BASE + 0x00016000u)
+/** Memory range sets of programs, 2 KiB. */
+#define DRAM_RANGES (ASSASIN_DRAM_BASE + 0x00016800u)
 /** Superblock table as checkpointed, 8 bytes an entry, 32 KiB. */
 #define DRAM_TABLE (ASSASIN_DRAM_BASE + 0x00018000u)
 /** Loose pages of every superblock, 4 bytes an entry, 16 KiB. */
@@ -41,6 +47,9 @@
 /** Staging of host-fed streams, by core and stream. */
 #define DRAM_FEEDS       (ASSASIN_DRAM_BASE + 0x09000000u)
 #define DRAM_FEED_STRIDE 0x00010000u
+/** Subsystem Local Memory. */
+#define DRAM_MEMORY      (ASSASIN_DRAM_BASE + 0x14000000u)
+#define DRAM_MEMORY_SIZE 0x04000000u
 /* The hardware owns what lies at ASSASIN_DRAM_TILES_BASE. */
 /** Loose pages of the pieces that write to flash, by core. */
 #define DRAM_LOOSE_LISTS       (ASSASIN_DRAM_BASE + 0x64000000u)

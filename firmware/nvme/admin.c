@@ -1,4 +1,4 @@
-/* Admin commands: dispatch, queues, abort, asynchronous events. */
+/* Admin commands: dispatch, data, queues, abort. */
 #include <string.h>
 
 #include "nvme/nvme.h"
@@ -15,26 +15,20 @@ enum {
     ADMIN_SET_FEATURES = 0x09,
     ADMIN_GET_FEATURES = 0x0a,
     ADMIN_AER = 0x0c,
+    ADMIN_FORMAT = 0x80,
+    ADMIN_PROGRAM_LOAD = 0x85,
+    ADMIN_PROGRAM_ACTIVATION = 0x88,
+    ADMIN_PROGRAM_RANGES = 0x89,
 };
 
 uint32_t admin_buffer[1024];
 
 static bool buffer_busy;
-static struct nvme_cmd *aer_head;
-static uint32_t aer_count;
-static uint32_t event_masked; /**< bit log: reported and not read yet */
+static nvme_cmd_fn buffer_take;
 struct nvme_cmd *admin_deleting;
-
-/** Events that found no AER command, oldest first. */
-static struct { uint32_t dw0; } event_queue[4];
-static uint32_t event_count;
 
 void admin_init(void) {
     buffer_busy = false;
-    aer_head = NULL;
-    aer_count = 0;
-    event_masked = 0;
-    event_count = 0;
     admin_deleting = NULL;
 }
 
@@ -42,23 +36,68 @@ bool admin_ready(void) {
     return !buffer_busy;
 }
 
+/* ---- data ---- */
+
+void put8(uint32_t at, uint32_t v) {
+    ((uint8_t *)admin_buffer)[at] = (uint8_t)v;
+}
+
+void put16(uint32_t at, uint32_t v) {
+    put8(at, v);
+    put8(at + 1, v >> 8);
+}
+
+void put32(uint32_t at, uint32_t v) {
+    put16(at, v);
+    put16(at + 2, v >> 16);
+}
+
+void put64(uint32_t at, uint64_t v) {
+    put32(at, (uint32_t)v);
+    put32(at + 4, (uint32_t)(v >> 32));
+}
+
 static void buffer_sent(struct dma_job *job) {
     buffer_busy = false;
     nvme_complete(job->arg, job->error ? NVME_DATA_TRANSFER : NVME_OK);
 }
 
-static void buffer_mapped(struct nvme_cmd *cmd) {
+static void send_mapped(struct nvme_cmd *cmd) {
     nvme_transfer(cmd, hal_dma_addr(admin_buffer), cmd->bytes, true, buffer_sent);
 }
 
-void admin_send(struct nvme_cmd *cmd, uint32_t bytes) {
-    /* nvme_map completes the command itself when the PRPs are bad: the buffer is then free again. */
-    cmd->bytes = bytes;
-    buffer_busy = true;
-    nvme_map(cmd, bytes, buffer_mapped);
-    if (cmd->status != NVME_OK) {
-        buffer_busy = false;
+static void buffer_fetched(struct dma_job *job) {
+    struct nvme_cmd *cmd = job->arg;
+    buffer_busy = false;
+    if (job->error || cmd->orphan) {
+        nvme_complete(cmd, NVME_DATA_TRANSFER);
+    } else {
+        buffer_take(cmd);
     }
+}
+
+static void receive_mapped(struct nvme_cmd *cmd) {
+    nvme_transfer(cmd, hal_dma_addr(admin_buffer), cmd->bytes, false, buffer_fetched);
+}
+
+static void buffer_unmapped(struct nvme_cmd *cmd) {
+    buffer_busy = false;
+    nvme_complete(cmd, cmd->status);
+}
+
+void admin_send(struct nvme_cmd *cmd, uint32_t bytes) {
+    cmd->bytes = bytes;
+    cmd->unmapped = buffer_unmapped;
+    buffer_busy = true;
+    nvme_map(cmd, bytes, send_mapped);
+}
+
+void admin_receive(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn take) {
+    cmd->bytes = bytes;
+    cmd->unmapped = buffer_unmapped;
+    buffer_busy = true;
+    buffer_take = take;
+    nvme_map(cmd, bytes, receive_mapped);
 }
 
 /* ---- queues ---- */
@@ -69,16 +108,16 @@ static void create_cq(struct nvme_cmd *cmd) {
     uint32_t flags = cmd->sqe[11];
     uint32_t vector = flags >> 16;
     if (qid == 0 || qid > NVME_IO_QUEUES || queues.cq[qid]) {
-        nvme_complete(cmd, NVME_QID_INVALID);
+        nvme_refuse(cmd, NVME_QID_INVALID, 10);
     } else if (size == 0 || size > NVME_MQES) {
-        nvme_complete(cmd, NVME_QUEUE_SIZE);
+        nvme_refuse(cmd, NVME_QUEUE_SIZE, 10);
     } else if ((flags & 1) == 0 || (flags & 0xfffcu) != 0) {
         /* CAP.CQR: contiguous queues only. */
-        nvme_complete(cmd, NVME_INVALID_FIELD);
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 11);
     } else if ((cmd->sqe[6] & (PRP_PAGE - 1)) != 0) {
-        nvme_complete(cmd, NVME_PRP_OFFSET);
+        nvme_refuse(cmd, NVME_PRP_OFFSET, 6);
     } else if (vector > 15) {
-        nvme_complete(cmd, NVME_VECTOR_INVALID);
+        nvme_refuse(cmd, NVME_VECTOR_INVALID, 11);
     } else {
         nvme_write(NVME_QSEL, qid);
         nvme_write(NVME_CQ_BASE_LO, cmd->sqe[6]);
@@ -97,17 +136,17 @@ static void create_sq(struct nvme_cmd *cmd) {
     uint32_t flags = cmd->sqe[11];
     uint32_t cqid = flags >> 16;
     if (qid == 0 || qid > NVME_IO_QUEUES || queues.sq[qid] || queues.deleting[qid]) {
-        nvme_complete(cmd, NVME_QID_INVALID);
+        nvme_refuse(cmd, NVME_QID_INVALID, 10);
     } else if (size == 0 || size > NVME_MQES) {
-        nvme_complete(cmd, NVME_QUEUE_SIZE);
+        nvme_refuse(cmd, NVME_QUEUE_SIZE, 10);
     } else if ((flags & 1) == 0 || (flags & 0xfff8u) != 0) {
-        nvme_complete(cmd, NVME_INVALID_FIELD);
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 11);
     } else if ((cmd->sqe[6] & (PRP_PAGE - 1)) != 0) {
-        nvme_complete(cmd, NVME_PRP_OFFSET);
+        nvme_refuse(cmd, NVME_PRP_OFFSET, 6);
     } else if (cqid == 0 || cqid > NVME_IO_QUEUES) {
-        nvme_complete(cmd, NVME_QID_INVALID);
+        nvme_refuse(cmd, NVME_QID_INVALID, 11);
     } else if (!queues.cq[cqid]) {
-        nvme_complete(cmd, NVME_CQ_INVALID);
+        nvme_refuse(cmd, NVME_CQ_INVALID, 11);
     } else {
         nvme_write(NVME_QSEL, qid);
         nvme_write(NVME_SQ_BASE_LO, cmd->sqe[6]);
@@ -124,7 +163,7 @@ static void create_sq(struct nvme_cmd *cmd) {
 static void delete_sq(struct nvme_cmd *cmd) {
     uint32_t qid = cmd->sqe[10] & 0xffffu;
     if (qid == 0 || qid > NVME_IO_QUEUES || !queues.sq[qid]) {
-        nvme_complete(cmd, NVME_QID_INVALID);
+        nvme_refuse(cmd, NVME_QID_INVALID, 10);
         return;
     }
     /* No fetch from here on; the deletion ends when no command of the queue touches host memory any more. */
@@ -139,7 +178,7 @@ static void delete_sq(struct nvme_cmd *cmd) {
 static void delete_cq(struct nvme_cmd *cmd) {
     uint32_t qid = cmd->sqe[10] & 0xffffu;
     if (qid == 0 || qid > NVME_IO_QUEUES || !queues.cq[qid]) {
-        nvme_complete(cmd, NVME_QID_INVALID);
+        nvme_refuse(cmd, NVME_QID_INVALID, 10);
         return;
     }
     for (uint32_t q = 1; q < NVME_QUEUES; q++) {
@@ -167,70 +206,23 @@ void admin_poll(void) {
     }
 }
 
-/* ---- abort and events ---- */
+/* ---- abort ---- */
 
 static void abort_command(struct nvme_cmd *cmd) {
     struct nvme_cmd *victim = nvme_find(cmd->sqe[10] & 0xffffu, cmd->sqe[10] >> 16);
     bool stopped = false;
     if (victim != NULL && victim != cmd) {
-        stopped = admin_abort(victim) || scomp_abort_waiter(victim);
+        stopped = event_abort(victim) || scomp_abort_waiter(victim) || nvme_abort_waiter(victim) || io_abort(victim) ||
+                  manage_drop(victim) || memory_drop(victim);
     }
-    /* Bit 0 set: not aborted. Reads and writes end by themselves sooner than they could be stopped. */
+    /* Bit 0 set: not aborted. What has begun ends by itself sooner than it could be stopped. */
     cmd->dw0 = stopped ? 0 : 1;
     nvme_complete(cmd, NVME_OK);
 }
 
-bool admin_abort(struct nvme_cmd *victim) {
-    for (struct nvme_cmd **p = &aer_head; *p != NULL; p = &(*p)->next) {
-        if (*p == victim) {
-            *p = victim->next;
-            aer_count--;
-            nvme_complete(victim, NVME_ABORTED);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void event_deliver(void) {
-    while (aer_head != NULL && event_count > 0) {
-        struct nvme_cmd *cmd = aer_head;
-        aer_head = cmd->next;
-        aer_count--;
-        cmd->dw0 = event_queue[0].dw0;
-        event_count--;
-        memmove(event_queue, event_queue + 1, event_count * sizeof event_queue[0]);
-        nvme_complete(cmd, NVME_OK);
-    }
-}
-
-void async_event(uint32_t type, uint32_t info, uint32_t log) {
-    /* An event type stays quiet until its log page was read. */
-    if ((event_masked >> type & 1) != 0 || event_count == sizeof event_queue / sizeof event_queue[0]) {
-        return;
-    }
-    event_masked |= 1u << type;
-    event_queue[event_count++].dw0 = type | info << 8 | log << 16;
-    event_deliver();
-}
-
-void async_event_unmask(uint32_t log) {
-    /* Type 0 reports by the error log (01h), type 1 by the health log (02h). */
-    if (log == 1 || log == 2) {
-        event_masked &= ~(1u << (log - 1));
-    }
-}
-
 void admin_orphan(void) {
-    struct nvme_cmd *list = aer_head;
-    aer_head = NULL;
-    aer_count = 0;
-    while (list != NULL) {
-        struct nvme_cmd *cmd = list;
-        list = cmd->next;
-        nvme_complete(cmd, NVME_ABORTED);
-    }
-    list = admin_deleting;
+    event_orphan();
+    struct nvme_cmd *list = admin_deleting;
     admin_deleting = NULL;
     while (list != NULL) {
         struct nvme_cmd *cmd = list;
@@ -238,23 +230,6 @@ void admin_orphan(void) {
         nvme_complete(cmd, NVME_ABORTED);
     }
     memset(queues.deleting, 0, sizeof queues.deleting);
-    event_count = 0;
-    event_masked = 0;
-}
-
-static void aer(struct nvme_cmd *cmd) {
-    if (aer_count > NVME_AERL) {
-        nvme_complete(cmd, NVME_AER_LIMIT);
-        return;
-    }
-    struct nvme_cmd **p = &aer_head;
-    while (*p != NULL) {
-        p = &(*p)->next;
-    }
-    cmd->next = NULL;
-    *p = cmd;
-    aer_count++;
-    event_deliver();
 }
 
 void admin_command(struct nvme_cmd *cmd) {
@@ -287,7 +262,19 @@ void admin_command(struct nvme_cmd *cmd) {
         features_get(cmd);
         break;
     case ADMIN_AER:
-        aer(cmd);
+        event_request(cmd);
+        break;
+    case ADMIN_FORMAT:
+        format_command(cmd);
+        break;
+    case ADMIN_PROGRAM_LOAD:
+        program_load(cmd);
+        break;
+    case ADMIN_PROGRAM_ACTIVATION:
+        program_activation(cmd);
+        break;
+    case ADMIN_PROGRAM_RANGES:
+        program_ranges(cmd);
         break;
     case SCOMP_OPCODE_ADMIN_FUNC_LOAD:
         function_load(cmd);
@@ -296,7 +283,7 @@ void admin_command(struct nvme_cmd *cmd) {
         function_unload(cmd);
         break;
     default:
-        nvme_complete(cmd, NVME_INVALID_OPCODE);
+        nvme_refuse(cmd, NVME_INVALID_OPCODE, 0);
         break;
     }
 }

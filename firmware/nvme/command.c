@@ -3,7 +3,8 @@
 #include "nvme/nvme.h"
 #include "stream/scomp.h"
 
-#define LISTS 64u
+/** More than the page buffers can keep busy with the longest transfers. */
+#define LISTS 32u
 
 struct nvme_counters nvme_counters;
 
@@ -14,6 +15,8 @@ static uint32_t in_use_all;
 struct nvme_cmd *nvme_posting;
 bool nvme_fetch_blocked;
 static struct nvme_cmd *post_tail;
+/** What the front end is known to hold: places that are free at least, and the completion's first dwords. */
+static uint32_t post_space, post_dw0, post_dw1;
 
 /* PRP lists; one entry more than a transfer needs, for the pointer to the next list page. */
 static uint64_t lists[LISTS][PRP_LIST_ENTRIES + 1];
@@ -39,6 +42,10 @@ void nvme_commands_init(void) {
     nvme_posting = post_tail = NULL;
     memset(in_use, 0, sizeof in_use);
     in_use_all = 0;
+    post_space = 0;
+    post_dw0 = post_dw1 = 0;
+    nvme_write(NVME_CQE_DW0, 0);
+    nvme_write(NVME_CQE_DW1, 0);
 }
 
 uint32_t nvme_in_use(uint32_t sqid) {
@@ -58,14 +65,14 @@ static void cmd_release(struct nvme_cmd *cmd) {
     cmd->used = false;
     in_use[cmd->sqid]--;
     in_use_all--;
+    if (cmd->sqid != 0 && in_use_all == in_use[0]) {
+        health.kept.busy_cycles += time_now() - health.busy_since;
+    }
     cmd->next = cmd_free;
     cmd_free = cmd;
 }
 
 static void list_release(struct nvme_cmd *cmd) {
-    if (!cmd->list_held) {
-        return;
-    }
     cmd->list_held = false;
     list_free[list_count++] = cmd->prp.list;
     cmd->prp.list = NULL;
@@ -74,6 +81,12 @@ static void list_release(struct nvme_cmd *cmd) {
         list_wait_head = waiter->next;
         list_fetch(waiter);
     }
+}
+
+/** Reads and writes of the drive: the last dwords of theirs say nothing that is looked at. */
+static inline bool short_entry(uint32_t dw0) {
+    uint32_t opcode = dw0 & 0xffu;
+    return opcode == 1 || opcode == 2;
 }
 
 void nvme_fetch(void) {
@@ -88,22 +101,42 @@ void nvme_fetch(void) {
             nvme_write(NVME_SQE_POP, 1);
             continue;
         }
-        if (cmd_free == NULL || (sqid == 0 && !admin_ready())) {
+        struct nvme_cmd *cmd = cmd_free;
+        if (cmd == NULL || (sqid == 0 && !admin_ready())) {
             nvme_fetch_blocked = true;
             return;
         }
-        struct nvme_cmd *cmd = cmd_free;
         cmd_free = cmd->next;
-        for (uint32_t i = 0; i < 16; i++) {
-            cmd->sqe[i] = nvme_read(NVME_SQE + i * 4);
+        cmd->stamp = sys_read(SYS_MTIME_LO);
+        uint32_t *e = cmd->sqe;
+        uint32_t dw0 = nvme_read(NVME_SQE);
+        e[0] = dw0;
+        e[1] = nvme_read(NVME_SQE + 4);
+        e[6] = nvme_read(NVME_SQE + 24);
+        e[7] = nvme_read(NVME_SQE + 28);
+        e[8] = nvme_read(NVME_SQE + 32);
+        e[9] = nvme_read(NVME_SQE + 36);
+        e[10] = nvme_read(NVME_SQE + 40);
+        e[11] = nvme_read(NVME_SQE + 44);
+        e[12] = nvme_read(NVME_SQE + 48);
+        if (sqid == 0 || e[1] != NSID_DRIVE || !short_entry(dw0)) {
+            for (uint32_t i = 2; i < 6; i++) {
+                e[i] = nvme_read(NVME_SQE + i * 4);
+            }
+            for (uint32_t i = 13; i < 16; i++) {
+                e[i] = nvme_read(NVME_SQE + i * 4);
+            }
         }
         nvme_write(NVME_SQE_POP, 1);
         cmd->sqid = (uint8_t)sqid;
         cmd->used = true;
         cmd->orphan = false;
         cmd->list_held = false;
+        cmd->timed = false;
         cmd->status = NVME_OK;
+        cmd->location = LOCATION_NONE;
         cmd->dw0 = 0;
+        cmd->dw1 = 0;
         cmd->prp.list = NULL;
         cmd->slot = NULL;
         cmd->context = NULL;
@@ -111,22 +144,56 @@ void nvme_fetch(void) {
         in_use[sqid]++;
         in_use_all++;
         /* Fused operations and SGLs are not offered. */
-        if ((cmd->sqe[0] & 0xc300u) != 0) {
-            nvme_complete(cmd, NVME_INVALID_FIELD);
+        if ((dw0 & 0xc300u) != 0) {
+            nvme_refuse(cmd, NVME_INVALID_FIELD, 0);
         } else if (sqid == 0) {
             admin_command(cmd);
         } else {
+            if (in_use_all - in_use[0] == 1) {
+                health.busy_since = time_now();
+            }
             io_command(cmd);
         }
     }
 }
 
+/** Whether an error has an entry in the error log: not what the host asked for. */
+static bool logged(uint32_t status) {
+    return status != NVME_ABORTED && status != NVME_SQ_DELETED;
+}
+
+/** Status as the completion carries it. */
+static uint32_t status_field(uint32_t status) {
+    switch (status) {
+    case NVME_OK:
+    case NVME_ABORTED:
+    case NVME_SQ_DELETED:
+        return status;
+    case NVME_DATA_TRANSFER:
+    case NVME_INTERNAL:
+    case NVME_NS_NOT_READY:
+    case NVME_FORMAT_IN_PROGRESS:
+    case NVME_AER_LIMIT:
+    case 0x100 | NVME_VENDOR_STATUS_NO_RESOURCES:
+        return status | NVME_MORE;
+    default:
+        return status | NVME_MORE | NVME_DNR;
+    }
+}
+
+void nvme_refuse(struct nvme_cmd *cmd, uint32_t status, uint32_t dword) {
+    cmd->location = (uint16_t)(dword * 4);
+    nvme_complete(cmd, status);
+}
+
 void nvme_complete(struct nvme_cmd *cmd, uint32_t status) {
-    list_release(cmd);
+    if (cmd->list_held) {
+        list_release(cmd);
+    }
     nvme_counters.commands++;
     if (status != NVME_OK) {
         cmd->status = (uint16_t)status;
-        if (!cmd->orphan) {
+        if (!cmd->orphan && logged(status)) {
             log_error(cmd, status);
         }
     }
@@ -140,33 +207,25 @@ void nvme_complete(struct nvme_cmd *cmd, uint32_t status) {
     nvme_post();
 }
 
-/** Status as the completion carries it. */
-static uint32_t status_field(uint32_t status) {
-    switch (status) {
-    case NVME_OK:
-        return 0;
-    case NVME_DATA_TRANSFER:
-    case NVME_INTERNAL:
-    case NVME_ABORTED:
-    case NVME_SQ_DELETED:
-    case NVME_NS_NOT_READY:
-    case NVME_AER_LIMIT:
-    case 0x100 | NVME_VENDOR_STATUS_NO_RESOURCES:
-        return status;
-    default:
-        return status | NVME_DNR;
-    }
-}
-
 bool nvme_post(void) {
     while (nvme_posting != NULL) {
         struct nvme_cmd *cmd = nvme_posting;
         if (!cmd->orphan) {
-            if (nvme_read(NVME_CQE_SPACE) == 0) {
-                return true;
+            if (post_space == 0) {
+                post_space = nvme_read(NVME_CQE_SPACE);
+                if (post_space == 0) {
+                    return true;
+                }
             }
-            nvme_write(NVME_CQE_DW0, cmd->dw0);
-            nvme_write(NVME_CQE_DW1, 0);
+            post_space--;
+            if (cmd->dw0 != post_dw0) {
+                post_dw0 = cmd->dw0;
+                nvme_write(NVME_CQE_DW0, post_dw0);
+            }
+            if (cmd->dw1 != post_dw1) {
+                post_dw1 = cmd->dw1;
+                nvme_write(NVME_CQE_DW1, post_dw1);
+            }
             nvme_write(NVME_CQE_ID, PLACE(NVME_CQE_ID, CID, cmd_id(cmd)) | PLACE(NVME_CQE_ID, SQID, cmd->sqid));
             nvme_write(NVME_CQE_PUSH, status_field(cmd->status));
         }
@@ -277,6 +336,26 @@ void nvme_transfer(struct nvme_cmd *cmd, uint32_t dev, uint32_t bytes, bool to_h
     cmd->job = (struct dma_job){
         .prp = &cmd->prp, .off = 0, .dev = dev, .left = bytes, .to_host = to_host, .done = done, .arg = cmd};
     hdma_submit(&cmd->job);
+}
+
+bool nvme_abort_waiter(struct nvme_cmd *cmd) {
+    struct nvme_cmd *before = NULL;
+    for (struct nvme_cmd *c = list_wait_head; c != NULL; before = c, c = c->next) {
+        if (c != cmd) {
+            continue;
+        }
+        if (before == NULL) {
+            list_wait_head = c->next;
+        } else {
+            before->next = c->next;
+        }
+        if (list_wait_tail == c) {
+            list_wait_tail = before;
+        }
+        map_failed(c, NVME_ABORTED);
+        return true;
+    }
+    return false;
 }
 
 void nvme_orphan(uint32_t sqid) {

@@ -6,21 +6,27 @@
 #include "stream/scomp.h"
 
 enum controller_state controller;
+bool controller_all_sets;
 struct nvme_queues queues;
 
-#define CC_EN         0x1u
-#define CC_SHN(cc)    (((cc) >> 14) & 3u)
-#define CC_CSS(cc)    (((cc) >> 4) & 7u)
-#define CC_MPS(cc)    (((cc) >> 7) & 15u)
-#define CC_AMS(cc)    (((cc) >> 11) & 7u)
-#define CSTS_RDY      0x1u
-#define CSTS_CFS      0x2u
-#define CSTS_SHST(x)  ((uint32_t)(x) << 2)
-#define CAP_LO        (NVME_MQES | 1u << 16 | 20u << 24) /* CQR; TO 10 s */
-#define CAP_HI_NVM    (1u << 5)                          /* CSS: NVM command set; DSTRD 0; MPSMIN = MPSMAX = 4 KiB */
-#define EVENT_ERROR   0u
+#define CC_EN        0x1u
+#define CC_SHN(cc)   (((cc) >> 14) & 3u)
+#define CC_CSS(cc)   (((cc) >> 4) & 7u)
+#define CC_MPS(cc)   (((cc) >> 7) & 15u)
+#define CC_AMS(cc)   (((cc) >> 11) & 7u)
+#define CSTS_RDY     0x1u
+#define CSTS_CFS     0x2u
+#define CSTS_SHST(x) ((uint32_t)(x) << 2)
+#define CAP_LO       (NVME_MQES | 1u << 16 | 20u << 24) /* CQR; TO 10 s */
+/* NSSRS; CSS: NVM command set, all command sets; DSTRD 0; MPSMIN = MPSMAX = 4 KiB */
+#define CAP_HI        (1u << 4 | 1u << 5 | 1u << 11)
+#define CSS_NVM       0u
+#define CSS_ALL       6u
+#define ERROR_LOG     1u
 #define INFO_DB_REG   0u
 #define INFO_DB_VALUE 1u
+/** Invalid Field: what a bad doorbell has in the error log. */
+#define DOORBELL_STATUS NVME_INVALID_FIELD
 
 /** Shutdown in progress, or reported done. */
 static enum { SHUT_NONE, SHUT_RUNNING, SHUT_DONE } shutdown_state;
@@ -28,6 +34,7 @@ static struct ftl_checkpoint shutdown_checkpoint;
 
 static void csts_update(void) {
     uint32_t v = controller == CTRL_READY ? CSTS_RDY : 0;
+    v |= controller == CTRL_FATAL ? CSTS_RDY | CSTS_CFS : 0;
     v |= CSTS_SHST(shutdown_state == SHUT_DONE ? 2 : shutdown_state == SHUT_RUNNING ? 1 : 0);
     nvme_write(NVME_CSTS, v);
 }
@@ -50,19 +57,21 @@ static void enable(uint32_t cc) {
     uint32_t acq = nvme_read(NVME_ACQ_LO);
     uint32_t sq_size = aqa & 0xfffu;
     uint32_t cq_size = aqa >> 16 & 0xfffu;
-    if (CC_CSS(cc) != 0 || CC_MPS(cc) != 0 || CC_AMS(cc) != 0 || sq_size == 0 || cq_size == 0 || sq_size > NVME_MQES ||
-        cq_size > NVME_MQES || ((asq | acq) & (PRP_PAGE - 1)) != 0) {
-        console_printf(
-            "nvme: cannot enable: CC %08x AQA %08x ASQ %08x ACQ %08x; 4 KiB pages, NVM command set and up to %u "
-            "entries are supported\n",
-            cc, aqa, asq, acq, NVME_MQES + 1);
+    if ((CC_CSS(cc) != CSS_NVM && CC_CSS(cc) != CSS_ALL) || CC_MPS(cc) != 0 || CC_AMS(cc) != 0 || sq_size == 0 ||
+        cq_size == 0 || sq_size > NVME_MQES || cq_size > NVME_MQES || ((asq | acq) & (PRP_PAGE - 1)) != 0) {
+        console_printf("nvme: cannot enable: CC %08x AQA %08x ASQ %08x ACQ %08x; 4 KiB pages, NVM or all command sets "
+                       "and up to %u "
+                       "entries are supported\n",
+                       cc, aqa, asq, acq, NVME_MQES + 1);
         nvme_write(NVME_CSTS, CSTS_CFS);
         return;
     }
     /* A bus reset may have cleared the DMA engine's Run bits. */
     hdma_start();
     memset(&queues, 0, sizeof queues);
+    controller_all_sets = CC_CSS(cc) == CSS_ALL;
     features_init();
+    health_reset();
     nvme_write(NVME_QSEL, 0);
     nvme_write(NVME_CQ_BASE_LO, acq);
     nvme_write(NVME_CQ_BASE_HI, nvme_read(NVME_ACQ_HI));
@@ -91,7 +100,10 @@ static void reset_start(void) {
     nvme_orphan(NVME_QUEUES);
     admin_orphan();
     scomp_orphan();
+    program_reset();
     io_orphan();
+    manage_drop(NULL);
+    memory_drop(NULL);
     hdma_cancel();
     nvme_post();
 }
@@ -99,7 +111,18 @@ static void reset_start(void) {
 static void shutdown_done(struct ftl_exclusive *x, enum ftl_status status) {
     (void)x;
     console_printf("nvme: shut down%s\n", status == FTL_OK ? "" : "; checkpoint failed");
-    shutdown_state = SHUT_DONE;
+    if (shutdown_state == SHUT_RUNNING) {
+        shutdown_state = SHUT_DONE;
+        csts_update();
+    }
+}
+
+void controller_fatal(void) {
+    if (controller != CTRL_READY) {
+        return;
+    }
+    console_printf("nvme: queue memory cannot be read or written: fatal until the next reset\n");
+    controller = CTRL_FATAL;
     csts_update();
 }
 
@@ -121,8 +144,9 @@ void controller_poll(void) {
 static void cc_changed(void) {
     uint32_t cc = nvme_read(NVME_CC);
     /* RDY reads 0 although the controller was ready: the host cleared EN, perhaps set it again already. */
-    bool was_cleared = controller == CTRL_READY && (nvme_read(NVME_CSTS) & CSTS_RDY) == 0;
-    if (controller == CTRL_READY && (was_cleared || !(cc & CC_EN))) {
+    bool up = controller == CTRL_READY || controller == CTRL_FATAL;
+    bool was_cleared = up && (nvme_read(NVME_CSTS) & CSTS_RDY) == 0;
+    if (up && (was_cleared || !(cc & CC_EN))) {
         reset_start();
     } else if (controller == CTRL_DISABLED && (cc & CC_EN)) {
         enable(cc);
@@ -135,6 +159,7 @@ static void cc_changed(void) {
         if (ftl.lbas == 0) {
             shutdown_done(&shutdown_checkpoint.x, FTL_OK);
         } else {
+            ftl.kept_changed = true;
             shutdown_checkpoint.clean = true;
             shutdown_checkpoint.x.done = shutdown_done;
             ftl_checkpoint(&shutdown_checkpoint);
@@ -150,19 +175,21 @@ void controller_event(void) {
         uint32_t bad = nvme_read(NVME_BAD_DB);
         uint32_t qid = (bad & 0xffffu) >> 1;
         bool exists = qid < NVME_QUEUES && ((bad & 1) ? queues.cq[qid] : queues.sq[qid]);
-        async_event(EVENT_ERROR, exists ? INFO_DB_VALUE : INFO_DB_REG, 1);
+        log_error(NULL, DOORBELL_STATUS);
+        event_report(EVENT_ERROR, exists ? INFO_DB_VALUE : INFO_DB_REG, ERROR_LOG);
     }
-    if (FIELD(NVME_EVENT, CC, event)) {
+    if (FIELD(NVME_EVENT, CC, event) || FIELD(NVME_EVENT, NSSR, event)) {
         cc_changed();
     }
 }
 
 void controller_init(void) {
     controller = CTRL_DISABLED;
+    controller_all_sets = false;
     shutdown_state = SHUT_NONE;
     memset(&queues, 0, sizeof queues);
     nvme_write(NVME_CAP_LO, CAP_LO);
-    nvme_write(NVME_CAP_HI, CAP_HI_NVM);
+    nvme_write(NVME_CAP_HI, CAP_HI);
     csts_update();
     /* The host may have enabled the controller while the firmware booted. The event has to be taken too: until then RDY
      * stays 0. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/console.h"
+#include "nvme/nvme.h"
 
 #define DEPTH  16u
 #define COPIES 256u
@@ -37,6 +38,8 @@ static struct {
 #define XDMA_RUN           1u
 #define XDMA_H2C_STATUS_RC 0x0044u
 #define XDMA_C2H_STATUS_RC 0x1044u
+/** Channel status: errors of alignment, descriptors, reads and writes. */
+#define XDMA_STATUS_ERRORS 0x00fffe38u
 #define XDMA_USER_ENABLE   0x2004u
 #define XDMA_USER_VECTOR   0x2080u
 
@@ -205,22 +208,32 @@ static void copies_collect(uint32_t done) {
     copy_push();
 }
 
+/** A channel has stopped for an error. */
+static void failed(void) {
+    hdma_write(HDMA_EVENT, HDMA_EVENT_ERROR_MASK << HDMA_EVENT_ERROR_SHIFT);
+    uint32_t h2c = hal_read(ASSASIN_XDMA_BASE + XDMA_H2C_STATUS_RC);
+    uint32_t c2h = hal_read(ASSASIN_XDMA_BASE + XDMA_C2H_STATUS_RC);
+    console_printf("hdma: XDMA error, status h2c %08x c2h %08x\n", h2c, c2h);
+    /* With no transfer of the firmware under way it was the front end's: a queue entry did not get through. */
+    bool fetch = (h2c & XDMA_STATUS_ERRORS) != 0 && dirs[0].pushed == dirs[0].done;
+    bool post = (c2h & XDMA_STATUS_ERRORS) != 0 && dirs[1].pushed == dirs[1].done;
+    mark_errors(&dirs[0]);
+    mark_errors(&dirs[1]);
+    hdma_start();
+    if (fetch || post) {
+        controller_fatal();
+    }
+}
+
 void hdma_poll(void) {
     uint32_t event = hdma_read(HDMA_EVENT);
     /* Clear first: what finishes after this raises it again. */
     hdma_write(HDMA_EVENT, event);
-    uint32_t h2c_done = hdma_read(HDMA_H2C_DONE);
-    uint32_t c2h_done = hdma_read(HDMA_C2H_DONE);
+    uint32_t h2c_done = FIELD(HDMA_EVENT, H2C, event) ? hdma_read(HDMA_H2C_DONE) : dirs[0].done;
+    uint32_t c2h_done = FIELD(HDMA_EVENT, C2H, event) ? hdma_read(HDMA_C2H_DONE) : dirs[1].done;
     /* A channel stops before it counts the transfer that failed, so an error of what is counted above shows by now. */
-    event |= hdma_read(HDMA_EVENT);
-    if (FIELD(HDMA_EVENT, ERROR, event)) {
-        hdma_write(HDMA_EVENT, HDMA_EVENT_ERROR_MASK << HDMA_EVENT_ERROR_SHIFT);
-        uint32_t h2c = hal_read(ASSASIN_XDMA_BASE + XDMA_H2C_STATUS_RC);
-        uint32_t c2h = hal_read(ASSASIN_XDMA_BASE + XDMA_C2H_STATUS_RC);
-        console_printf("hdma: XDMA error, status h2c %08x c2h %08x\n", h2c, c2h);
-        mark_errors(&dirs[0]);
-        mark_errors(&dirs[1]);
-        hdma_start();
+    if (FIELD(HDMA_EVENT, ERROR, event | hdma_read(HDMA_EVENT))) {
+        failed();
     }
     if (dirs[0].done != h2c_done) {
         collect(&dirs[0], h2c_done);
@@ -228,5 +241,7 @@ void hdma_poll(void) {
     if (dirs[1].done != c2h_done) {
         collect(&dirs[1], c2h_done);
     }
-    copies_collect(hdma_read(HDMA_COPY_DONE));
+    if (FIELD(HDMA_EVENT, COPY, event)) {
+        copies_collect(hdma_read(HDMA_COPY_DONE));
+    }
 }

@@ -1,31 +1,29 @@
 /* Identify data. Offsets are those of the NVM Express Base Specification 1.4, figures 245 (namespace) and 247
- * (controller). */
+ * (controller), and of the Base Specification 2.0 for what belongs to command sets. */
 #include <string.h>
 
 #include "nvme/nvme.h"
 
-enum { CNS_NAMESPACE = 0x00, CNS_CONTROLLER = 0x01, CNS_ACTIVE_LIST = 0x02, CNS_DESCRIPTORS = 0x03 };
+enum {
+    CNS_NAMESPACE = 0x00,
+    CNS_CONTROLLER = 0x01,
+    CNS_ACTIVE_LIST = 0x02,
+    CNS_DESCRIPTORS = 0x03,
+    CNS_SET_NAMESPACE = 0x05,
+    CNS_SET_CONTROLLER = 0x06,
+    CNS_SET_ACTIVE_LIST = 0x07,
+    CNS_ANY_NAMESPACE = 0x08,
+    CNS_SETS = 0x1c,
+};
 
-#define NSID_ALL 0xffffffffu
-#define VER_1_4  0x00010400u
-
-static uint8_t *bytes(void) {
-    return (uint8_t *)admin_buffer;
-}
-
-static void put16(uint32_t at, uint32_t v) {
-    bytes()[at] = (uint8_t)v;
-    bytes()[at + 1] = (uint8_t)(v >> 8);
-}
-
-static void put32(uint32_t at, uint32_t v) {
-    put16(at, v);
-    put16(at + 2, v >> 16);
-}
+#define CONTROLLER_ID 1u
+#define VER_1_4       0x00010400u
+/** Worst case of an orderly shutdown, microseconds: a full checkpoint, and simulated drives take their time. */
+#define SHUTDOWN_US 30000000u
 
 static void put_text(uint32_t at, uint32_t width, const char *text) {
     for (uint32_t i = 0; i < width; i++) {
-        bytes()[at + i] = (uint8_t)(*text != 0 ? *text++ : ' ');
+        put8(at + i, (uint32_t)(*text != 0 ? *text++ : ' '));
     }
 }
 
@@ -35,60 +33,119 @@ static void identify_controller(void) {
     put_text(4, 20, "ASSASIN00000001");
     put_text(24, 40, "ASSASIN computational SSD");
     put_text(64, 8, FW_VERSION);
-    bytes()[72] = 0;          /* RAB */
-    bytes()[77] = 5;          /* MDTS: 2^5 pages of 4 KiB */
-    put16(78, 1);             /* CNTLID */
+    put8(77, 5);              /* MDTS: 2^5 pages of 4 KiB */
+    put16(78, CONTROLLER_ID); /* CNTLID */
     put32(80, VER_1_4);       /* VER */
-    put32(92, 0);             /* OAES: none optional */
-    put32(96, 0);             /* CTRATT */
-    bytes()[111] = 1;         /* CNTRLTYPE: I/O controller */
-    put16(256, 0);            /* OACS: none */
-    bytes()[258] = 3;         /* ACL, 0-based */
-    bytes()[259] = NVME_AERL; /* AERL */
-    bytes()[260] = 0x03;      /* FRMW: one slot, read only */
-    bytes()[261] = 0x06;      /* LPA: effects log, extended data */
-    bytes()[262] = NVME_ELPE; /* ELPE */
-    bytes()[263] = 0;         /* NPSS */
+    put32(88, SHUTDOWN_US);   /* RTD3E */
+    put32(92, 1u << 8);       /* OAES: namespace attributes */
+    put8(111, 1);             /* CNTRLTYPE: I/O controller */
+    put16(256, 1u << 1);      /* OACS: format */
+    put8(258, 3);             /* ACL, 0-based */
+    put8(259, NVME_AERL);     /* AERL */
+    put8(260, 0x03);          /* FRMW: one slot, read only */
+    put8(261, 0x07);          /* LPA: health log of a namespace, effects log, extended data */
+    put8(262, NVME_ELPE);     /* ELPE */
     put16(266, 343);          /* WCTEMP, CCTEMP: kelvin */
     put16(268, 353);
-    bytes()[512] = 0x66;            /* SQES */
-    bytes()[513] = 0x44;            /* CQES */
-    put16(514, NVME_COMMANDS - 32); /* MAXCMD */
-    put32(516, 1);                  /* NN */
-    put16(520, 0x1c);               /* ONCS: data set management, write zeroes, save/select */
-    bytes()[525] = 0;               /* VWC: none */
-    put16(526, 0);                  /* AWUN, AWUPF: one block */
-    put32(536, 0);                  /* SGLS: none */
+    put64(280, (uint64_t)ftl.lbas * PAGE_SIZE); /* TNVMCAP */
+    put8(512, 0x66);                            /* SQES */
+    put8(513, 0x44);                            /* CQES */
+    put16(514, NVME_COMMANDS - 32);             /* MAXCMD */
+    put32(516, namespace_count());              /* NN */
+    put16(520, 0xdd);                           /* ONCS: compare, data set management, write zeroes, save/select,
+                                                   timestamp, verify */
+    put8(525, 0x06);                            /* VWC: none; Flush takes NSID FFFFFFFFh */
     static const char nqn[] = "nqn.2024-01.org.assasin:ASSASIN00000001";
-    memcpy(bytes() + 768, nqn, sizeof nqn);
+    memcpy((uint8_t *)admin_buffer + 768, nqn, sizeof nqn);
     put16(2048, 2500); /* PSD0: 25 W maximum, the slot's */
 }
 
+static void put_eui64(uint32_t at, uint32_t nsid) {
+    put8(at, 0x02); /* locally administered */
+    put8(at + 1, 'A');
+    put8(at + 2, 'S');
+    put8(at + 7, nsid);
+}
+
 static void identify_namespace(void) {
-    put32(0, ftl.lbas);      /* NSZE */
-    put32(8, ftl.lbas);      /* NCAP */
-    put32(16, ftl.lbas);     /* NUSE: thin provisioning is not reported, so this equals NCAP */
-    bytes()[25] = 0;         /* NLBAF, 0-based */
-    bytes()[26] = 0;         /* FLBAS */
-    bytes()[33] = 0x09;      /* DLFEAT: deallocated blocks read zeros; write zeroes may deallocate */
-    bytes()[120 + 0] = 0x02; /* EUI64, locally administered */
-    bytes()[120 + 1] = 'A';
-    bytes()[120 + 2] = 'S';
-    bytes()[120 + 7] = 1;
+    put64(0, ftl.lbas);                        /* NSZE */
+    put64(8, ftl.lbas);                        /* NCAP */
+    put64(16, ftl.lbas);                       /* NUSE: thin provisioning is not reported, so this equals NCAP */
+    put8(33, 0x09);                            /* DLFEAT: deallocated blocks read zeros; write zeroes may deallocate */
+    put64(48, (uint64_t)ftl.lbas * PAGE_SIZE); /* NVMCAP */
+    put_eui64(120, NSID_DRIVE);
     put32(128, PAGE_LOG2 << 16); /* LBAF0: no metadata, 4 KiB */
 }
 
-static void identify_descriptors(void) {
-    bytes()[0] = 1; /* EUI64 */
-    bytes()[1] = 8;
-    bytes()[4] = 0x02;
-    bytes()[5] = 'A';
-    bytes()[6] = 'S';
-    bytes()[11] = 1;
+static void identify_descriptors(uint32_t nsid) {
+    put8(0, 1); /* EUI64 */
+    put8(1, 8);
+    put_eui64(4, nsid);
+    put8(12, 4); /* CSI */
+    put8(13, 1);
+    put8(16, namespace_csi(nsid));
+}
+
+/** List of active namespaces beyond `nsid`, of command set `csi`, or of any with -1. */
+static void identify_list(uint32_t nsid, int csi) {
+    uint32_t n = 0;
+    for (uint32_t i = nsid + 1; i <= namespace_count(); i++) {
+        if (namespace_active(i) && (csi < 0 || (int)namespace_csi(i) == csi)) {
+            admin_buffer[n++] = i;
+        }
+    }
+}
+
+static bool set_known(uint32_t csi) {
+    return csi == CSI_NVM || (controller_all_sets && (csi == CSI_MEMORY || csi == CSI_COMPUTE));
+}
+
+/** Data of one command set about namespace `nsid`. */
+static void identify_set_namespace(uint32_t csi) {
+    if (csi == CSI_MEMORY) {
+        put64(0, DRAM_MEMORY_SIZE); /* size, capacity: bytes */
+        put64(8, DRAM_MEMORY_SIZE);
+    } else if (csi == CSI_COMPUTE) {
+        put16(0, SCOMP_MAX_FUNCS);                       /* MAXACT */
+        put16(2, PROGRAM_SETS);                          /* MAXMEMRS */
+        put16(4, RANGE_ALIGN);                           /* MRSG */
+        put8(6, PROGRAM_RANGES);                         /* MAXMEMR */
+        put64(8, SCOMP_MAX_FUNCS * SCOMP_MAX_ELF >> 20); /* MAXPB, MiB */
+    }
+}
+
+static void identify_set_controller(uint32_t csi) {
+    if (csi == CSI_NVM) {
+        put8(2, 0);  /* WUSL */
+        put8(3, 0);  /* DMRL: no limit below 256 ranges */
+        put32(4, 0); /* DMRSL */
+    }
+}
+
+/** What a namespace of any command set has. */
+static void identify_any(void) {
+    put8(1, 0);  /* NMIC: one controller */
+    put8(14, 1); /* NSTAT: ready */
+}
+
+/** Refuse the command unless its NSID may be asked about; `inactive`: one that is not active reads as zeros. */
+static bool bad_nsid(struct nvme_cmd *cmd, bool inactive) {
+    uint32_t status = namespace_check(cmd_nsid(cmd));
+    if (status == NVME_OK) {
+        return false;
+    }
+    if (inactive && status == NVME_INVALID_FIELD && cmd_nsid(cmd) != NSID_ALL) {
+        admin_send(cmd, sizeof admin_buffer);
+    } else {
+        nvme_refuse(cmd, NVME_INVALID_NS, 1);
+    }
+    return true;
 }
 
 void identify_command(struct nvme_cmd *cmd) {
     uint32_t cns = cmd->sqe[10] & 0xffu;
+    uint32_t controller_id = cmd->sqe[10] >> 16;
+    uint32_t csi = cmd->sqe[11] >> 24;
     uint32_t nsid = cmd_nsid(cmd);
     memset(admin_buffer, 0, sizeof admin_buffer);
     switch (cns) {
@@ -96,31 +153,66 @@ void identify_command(struct nvme_cmd *cmd) {
         identify_controller();
         break;
     case CNS_NAMESPACE:
-        /* All namespaces: what they have in common, which with one namespace is the same data. */
-        if (nsid != 1 && nsid != NSID_ALL) {
-            nvme_complete(cmd, NVME_INVALID_NS);
+        /* All namespaces: what they have in common, which with one namespace of blocks is the same data. */
+        if (nsid != NSID_ALL && bad_nsid(cmd, true)) {
+            return;
+        }
+        if (nsid != NSID_ALL && namespace_csi(nsid) != CSI_NVM) {
+            nvme_refuse(cmd, NVME_COMMAND_SET, 1);
             return;
         }
         identify_namespace();
         break;
     case CNS_ACTIVE_LIST:
+    case CNS_SET_ACTIVE_LIST:
         if (nsid >= 0xfffffffeu) {
-            nvme_complete(cmd, NVME_INVALID_NS);
+            nvme_refuse(cmd, NVME_INVALID_NS, 1);
             return;
         }
-        if (nsid == 0 && ftl.lbas > 0) {
-            admin_buffer[0] = 1;
+        if (cns == CNS_SET_ACTIVE_LIST && !set_known(csi)) {
+            nvme_refuse(cmd, NVME_INVALID_FIELD, 11);
+            return;
         }
+        identify_list(nsid, cns == CNS_ACTIVE_LIST ? -1 : (int)csi);
         break;
     case CNS_DESCRIPTORS:
-        if (nsid != 1) {
-            nvme_complete(cmd, NVME_INVALID_NS);
+        if (bad_nsid(cmd, false)) {
             return;
         }
-        identify_descriptors();
+        identify_descriptors(nsid);
+        break;
+    case CNS_SET_NAMESPACE:
+        if (bad_nsid(cmd, true)) {
+            return;
+        }
+        if (!set_known(csi) || namespace_csi(nsid) != csi) {
+            nvme_refuse(cmd, set_known(csi) ? NVME_COMMAND_SET : NVME_INVALID_FIELD, 11);
+            return;
+        }
+        identify_set_namespace(csi);
+        break;
+    case CNS_SET_CONTROLLER:
+        if (!set_known(csi)) {
+            nvme_refuse(cmd, NVME_INVALID_FIELD, 11);
+            return;
+        }
+        identify_set_controller(csi);
+        break;
+    case CNS_ANY_NAMESPACE:
+        if (bad_nsid(cmd, true)) {
+            return;
+        }
+        identify_any();
+        break;
+    case CNS_SETS:
+        if (!controller_all_sets || (controller_id != 0xffffu && controller_id != CONTROLLER_ID)) {
+            nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
+            return;
+        }
+        admin_buffer[0] = 1u << CSI_NVM | 1u << CSI_MEMORY | 1u << CSI_COMPUTE;
         break;
     default:
-        nvme_complete(cmd, NVME_INVALID_FIELD);
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
         return;
     }
     admin_send(cmd, sizeof admin_buffer);

@@ -1,20 +1,23 @@
-/* I/O commands of the NVM command set. */
-#include <string.h>
-
+/* I/O commands: dispatch, and reads and writes of the drive's blocks. */
 #include "lib/dram.h"
 #include "nvme/nvme.h"
 #include "stream/scomp.h"
 
-enum { IO_FLUSH = 0x00, IO_WRITE = 0x01, IO_READ = 0x02, IO_WRITE_ZEROES = 0x08, IO_DSM = 0x09 };
+enum {
+    IO_FLUSH = 0x00,
+    IO_WRITE = 0x01,
+    IO_READ = 0x02,
+    IO_COMPARE = 0x05,
+    IO_WRITE_ZEROES = 0x08,
+    IO_DSM = 0x09,
+    IO_VERIFY = 0x0c,
+};
 
-#define SLOTS          384u
-#define DSM_DEALLOCATE 4u
-#define NSID_ALL       0xffffffffu
+#define SLOTS 384u
 
 static struct page_slot slots[SLOTS];
 static struct page_slot *slot_free;
 static struct nvme_cmd *issue_head, *issue_tail;
-static struct nvme_cmd *buffer_wait; /**< data set management commands that wait for a buffer */
 
 void io_init(void) {
     slot_free = NULL;
@@ -25,7 +28,7 @@ void io_init(void) {
         slot_free = &slots[i];
     }
     issue_head = issue_tail = NULL;
-    buffer_wait = NULL;
+    io_waits = false;
 }
 
 struct page_slot *slot_get(void) {
@@ -52,39 +55,65 @@ static void page_ended(struct page_slot *slot, uint32_t status) {
     }
     if (++cmd->ended == cmd->pages) {
         nvme_complete(cmd, cmd->status);
+        if (cmd->timed) {
+            /* The command may have been given to another use, but not within this function. */
+            stage_end(cmd, STAGE_COMPLETE);
+            stage_reads++;
+        }
     }
 }
 
 static void read_sent(struct dma_job *job) {
-    page_ended(job->arg, job->error ? NVME_DATA_TRANSFER : NVME_OK);
+    struct page_slot *slot = job->arg;
+    if (slot->cmd->timed) {
+        stage_end(slot->cmd, STAGE_DMA);
+    }
+    page_ended(slot, job->error ? NVME_DATA_TRANSFER : NVME_OK);
 }
 
+/** The data of a page is at `dev`. */
 static void read_send(struct page_slot *slot, uint32_t dev) {
-    slot->job = (struct dma_job){.prp = &slot->cmd->prp,
-                                 .off = slot->index * PAGE_SIZE,
-                                 .dev = dev,
-                                 .left = PAGE_SIZE,
-                                 .to_host = true,
-                                 .done = read_sent,
-                                 .arg = slot};
-    hdma_submit(&slot->job);
+    struct nvme_cmd *cmd = slot->cmd;
+    if (cmd->orphan) {
+        page_ended(slot, NVME_ABORTED);
+        return;
+    }
+    if (cmd_opcode(cmd) == IO_VERIFY) {
+        page_ended(slot, NVME_OK);
+        return;
+    }
+    struct dma_job *job = &slot->job;
+    job->prp = &cmd->prp;
+    job->off = slot->index * PAGE_SIZE;
+    job->dev = dev;
+    job->left = PAGE_SIZE;
+    job->to_host = true;
+    job->done = read_sent;
+    job->arg = slot;
+    hdma_submit(job);
 }
 
 static void read_done(struct nand_op *op, uint32_t status) {
     struct page_slot *slot = op->arg;
+    struct nvme_cmd *cmd = slot->cmd;
+    if (cmd->timed) {
+        stage_end(cmd, STAGE_FLASH);
+    }
     /* The spare area names the page: anything else there is damage. */
-    if (status != FLASH_STATUS_OK || (op->data0 & ~OOB_LOOSE) != slot->cmd->lba + slot->index) {
+    if (status != FLASH_STATUS_OK || (op->data0 & ~OOB_LOOSE) != cmd->lba + slot->index) {
         page_ended(slot, NVME_READ_ERROR);
-    } else if (slot->cmd->orphan) {
-        page_ended(slot, NVME_ABORTED);
     } else {
         read_send(slot, slot->buffer);
     }
 }
 
 static void read_page(struct page_slot *slot) {
-    uint32_t ppa = map_get(slot->cmd->lba + slot->index);
+    struct nvme_cmd *cmd = slot->cmd;
+    uint32_t ppa = map_get(cmd->lba + slot->index);
     if (ppa == 0) {
+        if (cmd->timed) {
+            stage_end(cmd, STAGE_MAP);
+        }
         read_send(slot, DRAM_ZERO);
         return;
     }
@@ -97,6 +126,9 @@ static void read_page(struct page_slot *slot) {
     op->w2 = slot->buffer;
     op->bytes = PAGE_SIZE;
     nand_submit(op);
+    if (cmd->timed) {
+        stage_end(cmd, STAGE_MAP);
+    }
 }
 
 static void write_done(struct ftl_write *w, enum ftl_status status) {
@@ -125,17 +157,10 @@ static void write_page(struct page_slot *slot) {
     hdma_submit(&slot->job);
 }
 
-static void dsm_start(struct nvme_cmd *cmd);
-
 bool io_waits;
 
 void io_pump(void) {
-    while (buffer_wait != NULL && slot_free != NULL) {
-        struct nvme_cmd *cmd = buffer_wait;
-        buffer_wait = cmd->next;
-        dsm_start(cmd);
-    }
-    io_waits = buffer_wait != NULL;
+    io_waits = false;
     while (issue_head != NULL) {
         struct nvme_cmd *cmd = issue_head;
         bool write = cmd_opcode(cmd) == IO_WRITE;
@@ -164,7 +189,9 @@ void io_pump(void) {
     }
 }
 
-static void issue(struct nvme_cmd *cmd) {
+void io_issue(struct nvme_cmd *cmd) {
+    cmd->issued = 0;
+    cmd->ended = 0;
     cmd->next = NULL;
     if (issue_head == NULL) {
         issue_head = cmd;
@@ -173,6 +200,41 @@ static void issue(struct nvme_cmd *cmd) {
     }
     issue_tail = cmd;
     io_pump();
+}
+
+/** A read of one block goes past the list when nobody waits there. */
+static void issue_timed(struct nvme_cmd *cmd) {
+    stage_end(cmd, STAGE_PRP);
+    struct page_slot *slot = issue_head == NULL ? slot_get() : NULL;
+    if (slot == NULL) {
+        io_issue(cmd);
+        return;
+    }
+    cmd->issued = 1;
+    cmd->ended = 0;
+    slot->cmd = cmd;
+    slot->index = 0;
+    read_page(slot);
+}
+
+bool io_abort(struct nvme_cmd *cmd) {
+    struct nvme_cmd *before = NULL;
+    for (struct nvme_cmd *c = issue_head; c != NULL; before = c, c = c->next) {
+        if (c != cmd || c->issued > 0) {
+            continue;
+        }
+        if (before == NULL) {
+            issue_head = c->next;
+        } else {
+            before->next = c->next;
+        }
+        if (issue_tail == c) {
+            issue_tail = before;
+        }
+        nvme_complete(c, NVME_ABORTED);
+        return true;
+    }
+    return false;
 }
 
 void io_orphan(void) {
@@ -186,184 +248,129 @@ void io_orphan(void) {
             nvme_complete(cmd, NVME_ABORTED);
         }
     }
-    list = buffer_wait;
-    buffer_wait = NULL;
-    while (list != NULL) {
-        struct nvme_cmd *cmd = list;
-        list = cmd->next;
-        nvme_complete(cmd, NVME_ABORTED);
-    }
 }
 
-/** Whether [lba, lba + count) lies in the namespace. */
-static bool in_range(uint64_t lba, uint32_t count) {
+bool io_in_range(uint64_t lba, uint32_t count) {
     return lba < ftl.lbas && count <= ftl.lbas - lba;
 }
 
 static void read_write(struct nvme_cmd *cmd) {
-    uint64_t lba = cmd->sqe[10] | (uint64_t)cmd->sqe[11] << 32;
-    uint32_t count = (cmd->sqe[12] & 0xffffu) + 1;
-    bool write = cmd_opcode(cmd) == IO_WRITE;
+    uint32_t lba = cmd->sqe[10];
+    uint32_t cdw12 = cmd->sqe[12];
+    uint32_t count = (cdw12 & 0xffffu) + 1;
     /* No protection information and no directives are offered: their bits, and the reserved ones, must be 0. */
-    if ((cmd->sqe[12] & 0x3fff0000u) != 0 || count > NVME_MDTS_BYTES / PAGE_SIZE) {
-        nvme_complete(cmd, NVME_INVALID_FIELD);
+    if ((cdw12 & 0x3fff0000u) != 0 || count > NVME_MDTS_BYTES / PAGE_SIZE) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 12);
         return;
     }
-    if (!in_range(lba, count)) {
-        nvme_complete(cmd, NVME_LBA_RANGE);
+    if (cmd->sqe[11] != 0 || lba >= ftl.lbas || count > ftl.lbas - lba) {
+        nvme_refuse(cmd, NVME_LBA_RANGE, 10);
         return;
     }
-    if (write) {
-        nvme_counters.writes++;
-        nvme_counters.blocks_written += count;
+    cmd->lba = lba;
+    cmd->pages = count;
+    if (cmd_opcode(cmd) == IO_WRITE) {
+        health.kept.writes++;
+        health.kept.blocks_written += count;
     } else {
-        nvme_counters.reads++;
-        nvme_counters.blocks_read += count;
-    }
-    cmd->lba = (uint32_t)lba;
-    cmd->pages = count;
-    cmd->issued = 0;
-    cmd->ended = 0;
-    nvme_map(cmd, count * PAGE_SIZE, issue);
-}
-
-/* ---- flush, write zeroes, data set management ---- */
-
-static struct nvme_cmd *cmd_of(struct ftl_exclusive *x, size_t offset) {
-    return (struct nvme_cmd *)((uint8_t *)x - offset);
-}
-
-static void flushed(struct ftl_exclusive *x, enum ftl_status status) {
-    nvme_complete(cmd_of(x, offsetof(struct nvme_cmd, checkpoint)), status == FTL_OK ? NVME_OK : NVME_WRITE_FAULT);
-}
-
-static void flush(struct nvme_cmd *cmd) {
-    memset(&cmd->checkpoint, 0, sizeof cmd->checkpoint);
-    cmd->checkpoint.clean = ftl.clean;
-    cmd->checkpoint.x.done = flushed;
-    ftl_checkpoint(&cmd->checkpoint);
-}
-
-static void trimmed(struct ftl_exclusive *x, enum ftl_status status) {
-    struct nvme_cmd *cmd = cmd_of(x, offsetof(struct nvme_cmd, trim));
-    if (cmd->slot != NULL) {
-        slot_put(cmd->slot);
-    }
-    nvme_complete(cmd, status == FTL_OK ? NVME_OK : status == FTL_FULL ? NVME_CAPACITY : NVME_WRITE_FAULT);
-}
-
-static void zeroes_prepare(struct ftl_trim *t) {
-    struct nvme_cmd *cmd = cmd_of(&t->x, offsetof(struct nvme_cmd, trim));
-    t->count = 1;
-    hal_write(DRAM_TRIM + 8, cmd->lba);
-    hal_write(DRAM_TRIM + 12, cmd->pages);
-}
-
-static void write_zeroes(struct nvme_cmd *cmd) {
-    uint64_t lba = cmd->sqe[10] | (uint64_t)cmd->sqe[11] << 32;
-    uint32_t count = (cmd->sqe[12] & 0xffffu) + 1;
-    /* Bit 25 (deallocate) asks for what happens anyway. */
-    if ((cmd->sqe[12] & 0x3dff0000u) != 0) {
-        nvme_complete(cmd, NVME_INVALID_FIELD);
-        return;
-    }
-    if (!in_range(lba, count)) {
-        nvme_complete(cmd, NVME_LBA_RANGE);
-        return;
-    }
-    cmd->lba = (uint32_t)lba;
-    cmd->pages = count;
-    memset(&cmd->trim, 0, sizeof cmd->trim);
-    cmd->trim.prepare = zeroes_prepare;
-    cmd->trim.x.done = trimmed;
-    ftl_trim(&cmd->trim);
-}
-
-static void dsm_prepare(struct ftl_trim *t) {
-    struct nvme_cmd *cmd = cmd_of(&t->x, offsetof(struct nvme_cmd, trim));
-    t->count = cmd->pages;
-    for (uint32_t i = 0; i < cmd->pages; i++) {
-        hal_write(DRAM_TRIM + 8 + i * 8, hal_read(cmd->slot->buffer + i * 16 + 8));
-        hal_write(DRAM_TRIM + 12 + i * 8, hal_read(cmd->slot->buffer + i * 16 + 4));
-    }
-}
-
-static void dsm_fetched(struct dma_job *job) {
-    struct nvme_cmd *cmd = job->arg;
-    uint32_t status = job->error || cmd->orphan ? NVME_DATA_TRANSFER : NVME_OK;
-    for (uint32_t i = 0; i < cmd->pages && status == NVME_OK; i++) {
-        uint32_t at = cmd->slot->buffer + i * 16;
-        uint32_t count = hal_read(at + 4);
-        uint64_t lba = hal_read(at + 8) | (uint64_t)hal_read(at + 12) << 32;
-        if (count > 0 && !in_range(lba, count)) {
-            status = NVME_LBA_RANGE;
+        health.kept.reads++;
+        health.kept.blocks_read += count;
+        if (count == 1) {
+            cmd->timed = true;
+            stage_end(cmd, STAGE_DECODE);
+            nvme_map(cmd, PAGE_SIZE, issue_timed);
+            return;
         }
     }
-    if (status != NVME_OK || (cmd->sqe[11] & DSM_DEALLOCATE) == 0) {
-        slot_put(cmd->slot);
-        nvme_complete(cmd, status);
-        return;
-    }
-    memset(&cmd->trim, 0, sizeof cmd->trim);
-    cmd->trim.prepare = dsm_prepare;
-    cmd->trim.x.done = trimmed;
-    ftl_trim(&cmd->trim);
+    nvme_map(cmd, count * PAGE_SIZE, io_issue);
 }
 
-static void dsm_start(struct nvme_cmd *cmd) {
-    cmd->slot = slot_get();
-    nvme_transfer(cmd, cmd->slot->buffer, cmd->pages * 16, false, dsm_fetched);
-}
-
-static void dsm_mapped(struct nvme_cmd *cmd) {
-    if (slot_free != NULL) {
-        dsm_start(cmd);
-    } else {
-        cmd->next = buffer_wait;
-        buffer_wait = cmd;
-        io_waits = true;
-    }
-}
-
-static void dsm(struct nvme_cmd *cmd) {
-    cmd->pages = (cmd->sqe[10] & 0xffu) + 1;
-    nvme_map(cmd, cmd->pages * 16, dsm_mapped);
-}
-
-void io_command(struct nvme_cmd *cmd) {
-    uint32_t nsid = cmd_nsid(cmd);
-    uint8_t opcode = cmd_opcode(cmd);
-    bool known = opcode == IO_FLUSH || opcode == IO_WRITE || opcode == IO_READ || opcode == IO_WRITE_ZEROES ||
-                 opcode == IO_DSM || opcode == SCOMP_OPCODE_IO_ABORT || opcode == SCOMP_OPCODE_IO_EXEC ||
-                 opcode == SCOMP_OPCODE_IO_READ || opcode == SCOMP_OPCODE_IO_FEED;
-    if (!known) {
-        nvme_complete(cmd, NVME_INVALID_OPCODE);
-        return;
-    }
-    if (nsid != 1 && !(opcode == IO_FLUSH && nsid == NSID_ALL)) {
-        nvme_complete(cmd, NVME_INVALID_NS);
-        return;
-    }
-    if (ftl.lbas == 0) {
-        nvme_complete(cmd, NVME_NS_NOT_READY);
-        return;
-    }
-    switch (opcode) {
+/** Commands of the drive's namespace but for reads and writes. */
+static void drive_command(struct nvme_cmd *cmd) {
+    switch (cmd_opcode(cmd)) {
     case IO_FLUSH:
-        flush(cmd);
+        manage_flush(cmd);
         break;
-    case IO_WRITE:
-    case IO_READ:
-        read_write(cmd);
+    case IO_COMPARE:
+        manage_compare(cmd);
         break;
     case IO_WRITE_ZEROES:
-        write_zeroes(cmd);
+        manage_write_zeroes(cmd);
         break;
     case IO_DSM:
-        dsm(cmd);
+        manage_dsm(cmd);
+        break;
+    case IO_VERIFY:
+        manage_verify(cmd);
         break;
     default:
         scomp_command(cmd);
         break;
+    }
+}
+
+/** Whether the NVM command set, with the vendor's commands, has `opcode`. */
+static bool drive_opcode(uint8_t opcode) {
+    switch (opcode) {
+    case IO_FLUSH:
+    case IO_WRITE:
+    case IO_READ:
+    case IO_COMPARE:
+    case IO_WRITE_ZEROES:
+    case IO_DSM:
+    case IO_VERIFY:
+    case SCOMP_OPCODE_IO_ABORT:
+    case SCOMP_OPCODE_IO_EXEC:
+    case SCOMP_OPCODE_IO_READ:
+    case SCOMP_OPCODE_IO_FEED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/** Everything but plain reads and writes. */
+static void other_command(struct nvme_cmd *cmd) {
+    uint32_t nsid = cmd_nsid(cmd);
+    uint8_t opcode = cmd_opcode(cmd);
+    enum nvme_csi csi = namespace_check(nsid) == NVME_OK ? namespace_csi(nsid) : CSI_NVM;
+    if (csi == CSI_MEMORY) {
+        memory_command(cmd);
+        return;
+    }
+    if (csi == CSI_COMPUTE) {
+        program_command(cmd);
+        return;
+    }
+    if (!drive_opcode(opcode)) {
+        nvme_refuse(cmd, NVME_INVALID_OPCODE, 0);
+        return;
+    }
+    bool all = opcode == IO_FLUSH && nsid == NSID_ALL;
+    if (nsid == NSID_DRIVE ? ftl.lbas == 0 : all && ftl.lbas == 0) {
+        nvme_complete(cmd, NVME_NS_NOT_READY);
+        return;
+    }
+    if (!all && namespace_check(nsid) != NVME_OK) {
+        nvme_refuse(cmd, namespace_check(nsid), 1);
+        return;
+    }
+    if (format_running) {
+        nvme_complete(cmd, NVME_FORMAT_IN_PROGRESS);
+        return;
+    }
+    if (opcode == IO_READ || opcode == IO_WRITE) {
+        read_write(cmd);
+    } else {
+        drive_command(cmd);
+    }
+}
+
+void io_command(struct nvme_cmd *cmd) {
+    uint8_t opcode = cmd_opcode(cmd);
+    if ((opcode == IO_READ || opcode == IO_WRITE) && cmd_nsid(cmd) == NSID_DRIVE && ftl.lbas != 0 && !format_running) {
+        read_write(cmd);
+    } else {
+        other_command(cmd);
     }
 }

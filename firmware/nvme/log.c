@@ -1,16 +1,28 @@
-/* Log pages: error information, health, firmware slot, command effects, and the vendor's performance counters. */
+/* Log pages: error information, health, firmware slot, changed namespaces, command effects, programs, and the vendor's
+ * counters. */
 #include <string.h>
 
 #include "nvme/nvme.h"
 #include "stream/scomp.h"
 
-enum { LOG_ERROR = 0x01, LOG_SMART = 0x02, LOG_FIRMWARE = 0x03, LOG_EFFECTS = 0x05 };
+enum {
+    LOG_ERROR = 0x01,
+    LOG_HEALTH = 0x02,
+    LOG_FIRMWARE = 0x03,
+    LOG_NAMESPACES = 0x04,
+    LOG_EFFECTS = 0x05,
+    LOG_PROGRAMS = 0x82,
+    LOG_PROGRAM_TYPES = 0x83,
+    LOG_RANGE_SETS = 0x84,
+};
 
 #define ERROR_ENTRIES (NVME_ELPE + 1u)
 #define ERROR_BYTES   64u
-#define EFFECT_CSUPP  1u
-#define EFFECT_LBCC   2u
-#define TEMPERATURE_K 313u
+/* Command effects: supported; changes blocks; changes namespace capabilities; no other command to the namespace. */
+#define CSUPP 0x1u
+#define LBCC  0x2u
+#define NCC   0x4u
+#define CSE   0x10000u
 
 /** One entry of the error log, as on the wire. */
 struct error_entry {
@@ -29,75 +41,100 @@ struct error_entry {
 };
 static_assert(sizeof(struct error_entry) == ERROR_BYTES, "error log entry size");
 
-/** Newest entry is errors[(error_count - 1) % ERROR_ENTRIES]; kept over controller resets. */
-static struct error_entry errors[ERROR_ENTRIES];
+/** Entries since power-on: the newest is entry (errors - 1) % ERROR_ENTRIES of DRAM_ERRORS. */
+static uint32_t errors;
+
+void log_init(void) {
+    errors = 0;
+}
 
 void log_error(const struct nvme_cmd *cmd, uint32_t status) {
-    struct error_entry *e = &errors[nvme_counters.error_entries % ERROR_ENTRIES];
-    memset(e, 0, sizeof *e);
-    e->count = ++nvme_counters.error_entries;
-    e->sqid = cmd->sqid;
-    e->cid = cmd_id(cmd);
-    e->status = (uint16_t)(status << 1);
-    e->location = 0xffffu; /* the parameter in error is not tracked */
-    e->nsid = cmd_nsid(cmd);
-    if (cmd->sqid > 0) {
-        e->lba = cmd->sqe[10] | (uint64_t)cmd->sqe[11] << 32;
+    struct error_entry e = {.count = ++health.kept.errors,
+                            .sqid = 0xffff,
+                            .cid = 0xffff,
+                            .status = (uint16_t)(status << 1),
+                            .location = LOCATION_NONE};
+    if (cmd != NULL) {
+        e.sqid = cmd->sqid;
+        e.cid = cmd_id(cmd);
+        e.location = cmd->location;
+        e.nsid = cmd_nsid(cmd);
+        if (cmd->sqid > 0 && e.nsid == NSID_DRIVE) {
+            e.lba = cmd->sqe[10] | (uint64_t)cmd->sqe[11] << 32;
+        }
+    }
+    uint32_t words[ERROR_BYTES / 4];
+    memcpy(words, &e, sizeof words);
+    uint32_t at = DRAM_ERRORS + errors++ % ERROR_ENTRIES * ERROR_BYTES;
+    for (uint32_t i = 0; i < ERROR_BYTES / 4; i++) {
+        hal_write(at + i * 4, words[i]);
     }
     if (status == NVME_READ_ERROR || status == NVME_WRITE_FAULT) {
-        nvme_counters.media_errors++;
+        health.kept.media_errors++;
     }
 }
 
-static void put_error(void) {
-    struct error_entry *out = (struct error_entry *)admin_buffer;
-    uint64_t n = nvme_counters.error_entries;
-    for (uint32_t i = 0; i < ERROR_ENTRIES && i < n; i++) {
-        out[i] = errors[(n - 1 - i) % ERROR_ENTRIES];
+static void error_log(void) {
+    for (uint32_t n = 0; n < ERROR_ENTRIES && n < errors; n++) {
+        uint32_t at = DRAM_ERRORS + (errors - 1 - n) % ERROR_ENTRIES * ERROR_BYTES;
+        for (uint32_t i = 0; i < ERROR_BYTES / 4; i++) {
+            admin_buffer[n * (ERROR_BYTES / 4) + i] = hal_read(at + i * 4);
+        }
     }
 }
 
-static void put64(uint32_t at, uint64_t v) {
-    admin_buffer[at / 4] = (uint32_t)v;
-    admin_buffer[at / 4 + 1] = (uint32_t)(v >> 32);
-}
+/** Opcodes with their effects; an entry of 0 ends a list. */
+struct effect {
+    uint8_t opcode;
+    uint32_t effects;
+};
 
-/** Data units of the health log: thousands of 512 bytes, rounded up. */
-static uint64_t data_units(uint64_t blocks) {
-    return (blocks * (PAGE_SIZE / 512) + 999) / 1000;
-}
-
-static void put_smart(void) {
-    uint8_t *b = (uint8_t *)admin_buffer;
-    b[0] = ftl.lbas == 0 ? 0x08 : 0; /* critical warning: media read only or absent */
-    b[1] = (uint8_t)TEMPERATURE_K;
-    b[2] = (uint8_t)(TEMPERATURE_K >> 8);
-    b[3] = 100; /* available spare, per cent */
-    b[4] = 10;  /* its threshold */
-    put64(32, data_units(nvme_counters.blocks_read));
-    put64(48, data_units(nvme_counters.blocks_written));
-    put64(64, nvme_counters.reads);
-    put64(80, nvme_counters.writes);
-    put64(160, nvme_counters.media_errors);
-    put64(176, nvme_counters.error_entries);
-}
-
-static void put_effects(void) {
-    static const uint8_t admin[] = {0x00, 0x01, 0x02, 0x04, 0x05, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0xc0, 0xc1};
-    static const uint8_t io[] = {0x00, 0x02, 0xc0, 0xc2, 0xc5};
-    static const uint8_t io_changes[] = {0x01, 0x08, 0x09, 0xc1};
-    for (uint32_t i = 0; i < sizeof admin; i++) {
-        admin_buffer[admin[i]] = EFFECT_CSUPP;
-    }
-    for (uint32_t i = 0; i < sizeof io; i++) {
-        admin_buffer[256 + io[i]] = EFFECT_CSUPP;
-    }
-    for (uint32_t i = 0; i < sizeof io_changes; i++) {
-        admin_buffer[256 + io_changes[i]] = EFFECT_CSUPP | EFFECT_LBCC;
+static void effects_put(uint32_t base, const struct effect *list) {
+    for (; list->effects != 0; list++) {
+        admin_buffer[base + list->opcode] = list->effects;
     }
 }
 
-static void put_perf(void) {
+/** Commands of the admin queue, and of I/O queues for command set `csi`. */
+static void effects_log(uint32_t csi) {
+    static const struct effect admin[] = {{0x00, CSUPP},
+                                          {0x01, CSUPP},
+                                          {0x02, CSUPP},
+                                          {0x04, CSUPP},
+                                          {0x05, CSUPP},
+                                          {0x06, CSUPP},
+                                          {0x08, CSUPP},
+                                          {0x09, CSUPP},
+                                          {0x0a, CSUPP},
+                                          {0x0c, CSUPP},
+                                          {0x80, CSUPP | LBCC | NCC | CSE},
+                                          {SCOMP_OPCODE_ADMIN_FUNC_UNLOAD, CSUPP},
+                                          {SCOMP_OPCODE_ADMIN_FUNC_LOAD, CSUPP},
+                                          {0, 0}};
+    static const struct effect admin_programs[] = {{0x85, CSUPP}, {0x88, CSUPP}, {0x89, CSUPP}, {0, 0}};
+    static const struct effect nvm[] = {{0x00, CSUPP},
+                                        {0x01, CSUPP | LBCC},
+                                        {0x02, CSUPP},
+                                        {0x05, CSUPP},
+                                        {0x08, CSUPP | LBCC},
+                                        {0x09, CSUPP | LBCC},
+                                        {0x0c, CSUPP},
+                                        {SCOMP_OPCODE_IO_ABORT, CSUPP},
+                                        {SCOMP_OPCODE_IO_EXEC, CSUPP | LBCC},
+                                        {SCOMP_OPCODE_IO_READ, CSUPP},
+                                        {SCOMP_OPCODE_IO_FEED, CSUPP},
+                                        {0, 0}};
+    static const struct effect memory[] = {
+        {0x01, CSUPP | LBCC}, {0x02, CSUPP}, {0x04, CSUPP | LBCC}, {0x05, CSUPP | LBCC}, {0, 0}};
+    static const struct effect compute[] = {{0x01, CSUPP | LBCC}, {0, 0}};
+    effects_put(0, admin);
+    if (controller_all_sets) {
+        effects_put(0, admin_programs);
+    }
+    effects_put(256, csi == CSI_NVM ? nvm : csi == CSI_MEMORY ? memory : compute);
+}
+
+static void perf_log(void) {
     struct scomp_perf *p = (struct scomp_perf *)admin_buffer;
     p->time = time_now();
     p->fw_sleep = counter_read(ASSASIN_SYS_BASE + SYS_SLEEP_CYCLES_LO);
@@ -125,44 +162,83 @@ static void put_perf(void) {
     p->nvme_commands = nvme_counters.commands;
 }
 
+static void stages_log(void) {
+    struct scomp_stages *s = (struct scomp_stages *)admin_buffer;
+    s->time = time_now();
+    s->fw_sleep = counter_read(ASSASIN_SYS_BASE + SYS_SLEEP_CYCLES_LO);
+    s->reads = stage_reads;
+    s->commands = nvme_counters.commands;
+    s->fetch = counter_read(ASSASIN_NVME_BASE + NVME_FETCH_TIME_LO);
+    s->decode = stage_cycles[STAGE_DECODE];
+    s->prp = stage_cycles[STAGE_PRP];
+    s->map = stage_cycles[STAGE_MAP];
+    s->flash = stage_cycles[STAGE_FLASH];
+    s->dma = stage_cycles[STAGE_DMA];
+    s->complete = stage_cycles[STAGE_COMPLETE];
+    s->post = counter_read(ASSASIN_NVME_BASE + NVME_POST_TIME_LO);
+}
+
+/** Fill admin_buffer with log page `lid`. Returns its bytes, 0 when there is no such page. */
+static uint32_t fill(uint32_t lid, uint32_t csi) {
+    switch (lid) {
+    case LOG_ERROR:
+        error_log();
+        return ERROR_ENTRIES * ERROR_BYTES;
+    case LOG_HEALTH:
+        health_log();
+        return 512;
+    case LOG_FIRMWARE:
+        put8(0, 1);
+        memcpy((uint8_t *)admin_buffer + 8, FW_VERSION "        ", 8);
+        return 512;
+    case LOG_NAMESPACES:
+        /* Namespaces neither come nor go nor change while the controller is enabled. */
+        return 4096;
+    case LOG_EFFECTS:
+        effects_log(csi);
+        return 4096;
+    case LOG_PROGRAMS:
+    case LOG_PROGRAM_TYPES:
+    case LOG_RANGE_SETS:
+        return controller_all_sets ? program_log(lid) : 0;
+    case SCOMP_LOG_PERF:
+        perf_log();
+        return sizeof(struct scomp_perf);
+    case SCOMP_LOG_STAGES:
+        stages_log();
+        return sizeof(struct scomp_stages);
+    default:
+        return 0;
+    }
+}
+
 void log_command(struct nvme_cmd *cmd) {
     uint32_t lid = cmd->sqe[10] & 0xffu;
     uint64_t dwords = (cmd->sqe[10] >> 16 | (uint64_t)(cmd->sqe[11] & 0xffffu) << 16) + 1;
     uint64_t offset = cmd->sqe[12] | (uint64_t)cmd->sqe[13] << 32;
-    uint32_t size;
+    uint32_t csi = cmd->sqe[14] >> 24;
+    uint32_t nsid = cmd_nsid(cmd);
+    bool csi_ok = csi == CSI_NVM || (controller_all_sets && (csi == CSI_MEMORY || csi == CSI_COMPUTE));
+    if (lid == LOG_EFFECTS && !csi_ok) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 14);
+        return;
+    }
+    if (nsid != 0 && nsid != NSID_ALL && namespace_check(nsid) != NVME_OK) {
+        nvme_refuse(cmd, namespace_check(nsid), 1);
+        return;
+    }
     memset(admin_buffer, 0, sizeof admin_buffer);
-    switch (lid) {
-    case LOG_ERROR:
-        put_error();
-        size = ERROR_ENTRIES * ERROR_BYTES;
-        break;
-    case LOG_SMART:
-        put_smart();
-        size = 512;
-        break;
-    case LOG_FIRMWARE:
-        ((uint8_t *)admin_buffer)[0] = 1;
-        memcpy((uint8_t *)admin_buffer + 8, FW_VERSION "        ", 8);
-        size = 512;
-        break;
-    case LOG_EFFECTS:
-        put_effects();
-        size = 4096;
-        break;
-    case SCOMP_LOG_PERF:
-        put_perf();
-        size = sizeof(struct scomp_perf);
-        break;
-    default:
-        nvme_complete(cmd, NVME_LOG_INVALID);
+    uint32_t size = fill(lid, csi);
+    if (size == 0) {
+        nvme_refuse(cmd, NVME_LOG_INVALID, 10);
         return;
     }
     if ((offset & 3) != 0 || offset >= size) {
-        nvme_complete(cmd, NVME_INVALID_FIELD);
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 12);
         return;
     }
     if ((cmd->sqe[10] >> 15 & 1) == 0) {
-        async_event_unmask(lid);
+        event_acknowledge(lid);
     }
     /* What lies behind the page's end is not sent. */
     uint64_t bytes = dwords * 4;

@@ -36,9 +36,11 @@ enum nvme_status {
     NVME_INVALID_NS = 0x00b,
     NVME_SEQUENCE = 0x00c,
     NVME_PRP_OFFSET = 0x013,
+    NVME_COMMAND_SET = 0x02c,
     NVME_LBA_RANGE = 0x080,
     NVME_CAPACITY = 0x081,
     NVME_NS_NOT_READY = 0x082,
+    NVME_FORMAT_IN_PROGRESS = 0x084,
     NVME_CQ_INVALID = 0x100,
     NVME_QID_INVALID = 0x101,
     NVME_QUEUE_SIZE = 0x102,
@@ -48,11 +50,41 @@ enum nvme_status {
     NVME_FORMAT_INVALID = 0x10a,
     NVME_QUEUE_DELETION = 0x10c,
     NVME_NOT_SAVEABLE = 0x10d,
+    NVME_NOT_CHANGEABLE = 0x10e,
+    NVME_NOT_NAMESPACE = 0x10f,
+    NVME_COMBINATION = 0x12b,
+    NVME_PROGRAM_RESOURCES = 0x18a,
+    NVME_MEMORY_NS = 0x18b,
+    NVME_RANGE_SET = 0x18c,
+    NVME_RANGE_SET_ID = 0x18d,
+    NVME_PROGRAM_DATA = 0x18e,
+    NVME_PROGRAM_INDEX = 0x18f,
+    NVME_PROGRAM_TYPE = 0x190,
+    NVME_MAX_RANGES = 0x191,
+    NVME_MAX_RANGE_SETS = 0x192,
+    NVME_RANGE_SET_IN_USE = 0x195,
+    NVME_NO_PROGRAM = 0x196,
+    NVME_RANGES_OVERLAP = 0x197,
+    NVME_NOT_ACTIVATED = 0x198,
+    NVME_PROGRAM_IN_USE = 0x199,
+    NVME_PROGRAM_TOO_BIG = 0x19b,
+    NVME_PROGRAM_FAILED = 0x100 | NVME_VENDOR_STATUS_PROGRAM_FAILED,
     NVME_WRITE_FAULT = 0x280,
     NVME_READ_ERROR = 0x281,
+    NVME_COMPARE_FAILURE = 0x285,
 };
-/** Do Not Retry, in the position of CQE_PUSH. */
-#define NVME_DNR 0x4000u
+/** Do Not Retry, and More, in the position of CQE_PUSH. */
+#define NVME_DNR  0x4000u
+#define NVME_MORE 0x2000u
+
+/** Namespaces; the second and third are there while CC.CSS selects all command sets. */
+#define NSID_DRIVE   1u
+#define NSID_MEMORY  2u /**< Subsystem Local Memory: a part of the SSD DRAM */
+#define NSID_COMPUTE 3u /**< programs on the ASSASIN cores */
+#define NSID_ALL     0xffffffffu
+
+/** Command set identifiers. */
+enum nvme_csi { CSI_NVM = 0, CSI_MEMORY = 3, CSI_COMPUTE = 4 };
 
 struct nvme_cmd;
 typedef void (*nvme_cmd_fn)(struct nvme_cmd *cmd);
@@ -63,10 +95,12 @@ struct nvme_cmd {
     uint32_t sqe[16];
     uint8_t sqid;
     bool used;
-    bool orphan;     /**< its completion is not wanted any more: reset, or its queue went */
-    bool list_held;  /**< prp.list is from the pool */
-    uint16_t status; /**< first error */
-    uint32_t dw0;
+    bool orphan;       /**< its completion is not wanted any more: reset, or its queue went */
+    bool list_held;    /**< prp.list is from the pool */
+    bool timed;        /**< a read of one block: its stages are timed */
+    uint16_t status;   /**< first error */
+    uint16_t location; /**< offset of the parameter in error, for the error log; LOCATION_NONE */
+    uint32_t dw0, dw1;
     struct prp prp;
     nvme_cmd_fn ready;        /**< runs when the PRPs are known */
     nvme_cmd_fn unmapped;     /**< runs when they cannot be, with `status` set; NULL: the command completes so */
@@ -75,7 +109,8 @@ struct nvme_cmd {
     uint32_t lba, pages, issued, ended;
     struct page_slot *slot; /**< buffer of commands that need one */
     void *context;          /**< scomp: the request */
-    uint32_t bytes;         /**< scomp: of the transfer */
+    uint32_t bytes;         /**< of the transfer */
+    uint32_t stamp;         /**< stages.c: when the stage under way began */
     union {
         struct dma_job job;
         struct ftl_trim trim;
@@ -93,15 +128,9 @@ static inline uint32_t cmd_nsid(const struct nvme_cmd *cmd) {
     return cmd->sqe[1];
 }
 
-/** SMART and scomp_perf counters of the controller. */
-struct nvme_counters {
-    uint64_t commands;
-    uint64_t reads, writes; /**< host commands */
-    uint64_t blocks_read, blocks_written;
-    uint64_t media_errors;
-    uint64_t error_entries;
-};
-extern struct nvme_counters nvme_counters;
+#define LOCATION_NONE 0xffffu
+
+extern struct nvme_counters { uint64_t commands; /**< since power-on */ } nvme_counters;
 
 /* ---- command.c: life of a command ---- */
 
@@ -114,6 +143,8 @@ extern bool nvme_fetch_blocked;
 extern struct nvme_cmd *nvme_posting;
 /** Post finished commands. True while some wait for room in the front end. */
 bool nvme_post(void);
+/** End a command for a parameter that is not legal. @param dword of the submission entry */
+void nvme_refuse(struct nvme_cmd *cmd, uint32_t status, uint32_t dword);
 /** End a command. Errors get DNR unless the status is one that a retry may cure. */
 void nvme_complete(struct nvme_cmd *cmd, uint32_t status);
 /** Read the command's PRPs for `bytes` of data (1..MDTS), then run `ready`. */
@@ -126,11 +157,20 @@ uint32_t nvme_in_use(uint32_t sqid);
 void nvme_orphan(uint32_t sqid);
 /** Find a command in use. */
 struct nvme_cmd *nvme_find(uint32_t sqid, uint32_t cid);
+/** Abort `cmd` when it waits for a PRP list. */
+bool nvme_abort_waiter(struct nvme_cmd *cmd);
 
 /* ---- controller.c: registers, queues, reset ---- */
 
-enum controller_state { CTRL_DISABLED, CTRL_READY, CTRL_RESETTING };
+enum controller_state {
+    CTRL_DISABLED,
+    CTRL_READY,
+    CTRL_FATAL, /**< CSTS.CFS is set: until the reset no command is taken */
+    CTRL_RESETTING,
+};
 extern enum controller_state controller;
+/** CC.CSS selects all command sets: their namespaces are active. */
+extern bool controller_all_sets;
 
 struct nvme_queues {
     bool sq[NVME_QUEUES];       /**< submission queue exists */
@@ -146,11 +186,13 @@ void controller_init(void);
 void controller_event(void);
 /** Go on with a reset or shutdown that waits. */
 void controller_poll(void);
+/** Memory that the controller itself needs cannot be reached: CSTS.CFS. */
+void controller_fatal(void);
 /** Tear down a submission queue in hardware. */
 void queue_sq_delete(uint32_t qid);
 void queue_cq_delete(uint32_t qid);
 
-/* ---- admin.c, identify.c, features.c, log.c ---- */
+/* ---- admin.c ---- */
 
 void admin_init(void);
 void admin_command(struct nvme_cmd *cmd);
@@ -159,25 +201,106 @@ bool admin_ready(void);
 /** Deletions that wait for their queue's commands. */
 extern struct nvme_cmd *admin_deleting;
 void admin_poll(void);
-/** Abort what admin.c keeps waiting (asynchronous event requests, deletions) without completions. */
+/** Abort what admin.c keeps waiting without completions. */
 void admin_orphan(void);
-bool admin_abort(struct nvme_cmd *cmd);
 /** Buffer of one page for admin data, in TCM. */
 extern uint32_t admin_buffer[1024];
 /** Send `bytes` of admin_buffer and complete. */
 void admin_send(struct nvme_cmd *cmd, uint32_t bytes);
-/** Report an event by AER. */
-void async_event(uint32_t type, uint32_t info, uint32_t log);
-void async_event_unmask(uint32_t log);
+/** Fetch `bytes` of the command's data into admin_buffer, then run `take`; the buffer is free again when that returns.
+ */
+void admin_receive(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn take);
+/** Little-endian fields of admin_buffer, which may be at any offset. */
+void put8(uint32_t at, uint32_t v);
+void put16(uint32_t at, uint32_t v);
+void put32(uint32_t at, uint32_t v);
+void put64(uint32_t at, uint64_t v);
+
+/* ---- namespace.c ---- */
+
+/** Namespaces that can exist: Identify Controller's NN. */
+uint32_t namespace_count(void);
+bool namespace_active(uint32_t nsid);
+enum nvme_csi namespace_csi(uint32_t nsid);
+/** What a command that does not take NSID_ALL has to be refused with for its NSID: NVME_OK, NVME_INVALID_NS,
+ * NVME_INVALID_FIELD for one that is not active. */
+uint32_t namespace_check(uint32_t nsid);
+
+/* ---- event.c ---- */
+
+/** Types of asynchronous events. */
+enum event_type { EVENT_ERROR = 0, EVENT_HEALTH = 1, EVENT_NOTICE = 2 };
+
+/** A command waits for an event. */
+void event_request(struct nvme_cmd *cmd);
+/** Report an event by AER; of one type only one at a time until log page `log` was read. */
+void event_report(enum event_type type, uint32_t info, uint32_t log);
+/** Log page `log` was read. */
+void event_acknowledge(uint32_t log);
+/** Complete all waiting requests without telling the host, and forget what was to be reported. */
+void event_orphan(void);
+/** Abort `cmd` when it waits for an event. */
+bool event_abort(struct nvme_cmd *cmd);
+
+/* ---- identify.c, features.c, log.c, health.c, format.c ---- */
 
 void identify_command(struct nvme_cmd *cmd);
 void features_init(void);
 void features_get(struct nvme_cmd *cmd);
 void features_set(struct nvme_cmd *cmd);
 uint32_t features_event_config(void);
+/** Thresholds of the composite temperature, kelvin. */
+void features_temperature(uint32_t *over, uint32_t *under);
+void log_init(void);
 void log_command(struct nvme_cmd *cmd);
-/** Keep an entry of the error log. */
+/** Keep an entry of the error log. @param cmd NULL for an error that is no command's */
 void log_error(const struct nvme_cmd *cmd, uint32_t status);
+void format_command(struct nvme_cmd *cmd);
+/** The drive's namespace is being formatted. */
+extern bool format_running;
+
+/** Composite temperature, kelvin: the drive has no sensor, so this is what it is rated for in use. */
+#define HEALTH_KELVIN 313u
+
+/** Counters of the health log. Those of `kept` are saved with every checkpoint. */
+struct health {
+    struct health_kept {
+        uint64_t blocks_read, blocks_written;
+        uint64_t reads, writes; /**< host commands */
+        uint64_t busy_cycles;   /**< with commands outstanding */
+        uint64_t on_cycles;     /**< powered */
+        uint64_t media_errors;
+        uint32_t power_cycles;
+        uint32_t unsafe_shutdowns;
+        uint64_t errors; /**< entries of the error log */
+    } kept;
+    uint64_t on_since, busy_since; /**< timebase */
+};
+extern struct health health;
+/** The critical warning byte of the health log. */
+uint32_t health_warning(void);
+/** Fill admin_buffer with the health log. */
+void health_log(void);
+/** Conditions may have changed: report those that are new. */
+void health_check(void);
+/** A controller reset: conditions that hold are reported again. */
+void health_reset(void);
+/** Count the power cycle; after the mount. */
+void health_init(void);
+
+/* ---- stages.c ---- */
+
+/** Stages of a read of one block, as the log page SCOMP_LOG_STAGES has them. */
+enum stage { STAGE_DECODE, STAGE_PRP, STAGE_MAP, STAGE_FLASH, STAGE_DMA, STAGE_COMPLETE, STAGES };
+extern uint64_t stage_cycles[STAGES];
+extern uint64_t stage_reads;
+
+/** Stage `n` of `cmd` has ended now. */
+static inline void stage_end(struct nvme_cmd *cmd, enum stage n) {
+    uint32_t now = sys_read(SYS_MTIME_LO);
+    stage_cycles[n] += now - cmd->stamp;
+    cmd->stamp = now;
+}
 
 /* ---- io.c ---- */
 
@@ -199,6 +322,12 @@ struct page_slot {
 
 void io_init(void);
 void io_command(struct nvme_cmd *cmd);
+/** Read, write or verify [lba, lba + pages): cmd->lba and pages are set, and the PRPs are known. */
+void io_issue(struct nvme_cmd *cmd);
+/** Whether [lba, lba + count) lies in the drive's namespace. */
+bool io_in_range(uint64_t lba, uint32_t count);
+/** Abort `cmd` when nothing of it has begun. */
+bool io_abort(struct nvme_cmd *cmd);
 /** Issue pages of commands that wait for buffers. */
 void io_pump(void);
 /** Some command waits for io_pump. */
@@ -207,5 +336,44 @@ extern bool io_waits;
 void io_orphan(void);
 struct page_slot *slot_get(void);
 void slot_put(struct page_slot *slot);
+
+/* ---- manage.c: Flush, Write Zeroes, Dataset Management, Compare, Verify ---- */
+
+void manage_init(void);
+void manage_flush(struct nvme_cmd *cmd);
+void manage_write_zeroes(struct nvme_cmd *cmd);
+void manage_dsm(struct nvme_cmd *cmd);
+void manage_compare(struct nvme_cmd *cmd);
+void manage_verify(struct nvme_cmd *cmd);
+/** Start what waits for page buffers. */
+void manage_pump(void);
+extern bool manage_waits;
+/** Drop what waits for page buffers; with `cmd`, only that. True when something was dropped. */
+bool manage_drop(struct nvme_cmd *cmd);
+
+/* ---- memory.c: Subsystem Local Memory; program.c: Computational Programs ---- */
+
+/** Memory range sets, and ranges of one. */
+#define PROGRAM_SETS   16u
+#define PROGRAM_RANGES 16u
+/** Ranges start at multiples of this, and those written end there. */
+#define RANGE_ALIGN 64u
+void memory_init(void);
+void memory_command(struct nvme_cmd *cmd);
+/** Something of memory_work can go on. */
+extern bool memory_busy;
+/** A slice of fills and copies. */
+void memory_work(void);
+/** Drop what waits; with `cmd`, only that. True when something was dropped. */
+bool memory_drop(struct nvme_cmd *cmd);
+void program_init(void);
+/** Program indexes, memory range sets and what they name go with a reset. */
+void program_reset(void);
+void program_load(struct nvme_cmd *cmd);
+void program_activation(struct nvme_cmd *cmd);
+void program_ranges(struct nvme_cmd *cmd);
+void program_command(struct nvme_cmd *cmd);
+/** Fill admin_buffer with log page `lid` (82h to 84h) and return its bytes. */
+uint32_t program_log(uint32_t lid);
 
 #endif

@@ -23,10 +23,11 @@ enum core_phase {
 };
 
 enum sink_kind {
-    SINK_DROP,  /**< nobody wants it */
-    SINK_HOST,  /**< chunks of external output `ext` */
-    SINK_FLASH, /**< pages under the blocks of external output `ext` */
-    SINK_NODE,  /**< input stream `to` of another core */
+    SINK_DROP,   /**< nobody wants it */
+    SINK_HOST,   /**< chunks of external output `ext` */
+    SINK_FLASH,  /**< pages under the blocks of external output `ext` */
+    SINK_MEMORY, /**< DRAM, for external output `ext` */
+    SINK_NODE,   /**< input stream `to` of another core */
 };
 
 struct sink {
@@ -70,7 +71,7 @@ struct core {
 };
 extern struct core cores[MAX_CORES];
 
-/** Where the next page of an output under logical blocks goes. */
+/** Where the next page of an output under logical blocks goes; of one in DRAM: `lba` is the address, `left` bytes. */
 struct flash_out {
     uint32_t extent; /**< DRAM address of the next extent */
     uint32_t extents;

@@ -243,11 +243,15 @@ bool feed_abort(struct nvme_cmd *cmd) {
 /* ---- data ---- */
 
 void feed_open(struct stream *s, const struct request *r, uint32_t number, uint32_t ext) {
-    uint64_t bytes = entry_read(request_input(r, number, ext) + 8) & ~((uint64_t)(STREAM_IS_FED | STREAM_ENDED) << 32);
+    uint32_t entry = request_input(r, number, ext);
+    uint64_t bytes = entry_read(entry + 8);
+    bool in_memory = bytes >> 32 & STREAM_IN_MEMORY;
+    bytes &= ~((uint64_t)(STREAM_IS_FED | STREAM_ENDED | STREAM_IN_MEMORY) << 32);
     stream_open(s, bytes, 0, 0, false);
     s->mode = STREAM_FED;
     s->limit = 0;
-    s->received = 0;
+    s->received = in_memory ? (uint32_t)bytes : 0;
+    s->memory = in_memory ? hal_read(entry) : 0;
     s->input = (uint8_t)ext;
     s->feeding = false;
     if (!s->end_set && s->total <= STREAM_END_PAGES) {
@@ -257,6 +261,11 @@ void feed_open(struct stream *s, const struct request *r, uint32_t number, uint3
 
 static uint32_t staging(const struct stream *s) {
     return DRAM_FEEDS + (uint32_t)(s - streams) * STAGING;
+}
+
+/** DRAM address of stream position `at`, a page's start. */
+static uint32_t source(const struct stream *s, uint32_t at) {
+    return s->memory != 0 ? s->memory + at : staging(s) + at % STAGING;
 }
 
 static void copied(uint32_t arg) {
@@ -309,7 +318,7 @@ static void push_pages(struct stream *s) {
         if (!s->end_set && s->total - s->pushed <= STREAM_END_PAGES) {
             stream_mark_end(s);
         }
-        copy_submit(staging(s) + at % STAGING,
+        copy_submit(source(s, at),
                     PLACE(HDMA_COPY_DST, CORE, s->core) | PLACE(HDMA_COPY_DST, STREAM_ID, s->id) |
                         PLACE(HDMA_COPY_DST, STREAM, 1),
                     at, bytes, copied, (uint32_t)(s - streams));

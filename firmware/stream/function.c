@@ -25,7 +25,7 @@ void function_init(void) {
     memset(functions, 0, sizeof functions);
 }
 
-static uint32_t slot_dram(const struct function *f) {
+uint32_t function_memory(const struct function *f) {
     return DRAM_FUNCS + (uint32_t)(f - functions) * DRAM_FUNC_STRIDE;
 }
 
@@ -170,6 +170,16 @@ uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32
     return entry_ok ? 0 : SCOMP_ELF_ERROR_NO_ENTRY;
 }
 
+uint32_t function_finish(struct function *f, uint32_t bytes) {
+    uint32_t elf = function_memory(f);
+    uint32_t error = function_parse(f, elf, bytes, elf + LOAD_MAX);
+    if (error == 0) {
+        f->generation = ++generation;
+        f->valid = true;
+    }
+    return error;
+}
+
 static void loaded(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
     struct function *f = cmd->context;
@@ -178,15 +188,12 @@ static void loaded(struct dma_job *job) {
         nvme_complete(cmd, NVME_DATA_TRANSFER);
         return;
     }
-    uint32_t elf = slot_dram(f);
-    uint32_t error = function_parse(f, elf, cmd->bytes, elf + LOAD_MAX);
+    uint32_t error = function_finish(f, cmd->bytes);
     if (error != 0) {
         cmd->dw0 = error;
         nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_ELF);
         return;
     }
-    f->generation = ++generation;
-    f->valid = true;
     nvme_complete(cmd, NVME_OK);
 }
 
@@ -198,7 +205,7 @@ static void mapped(struct nvme_cmd *cmd) {
     }
     f->valid = false;
     f->loading = true;
-    nvme_transfer(cmd, slot_dram(f), cmd->bytes, false, loaded);
+    nvme_transfer(cmd, function_memory(f), cmd->bytes, false, loaded);
 }
 
 /** Dwords that the vendor commands do not use must be 0. */

@@ -93,6 +93,17 @@ static enum drained to_flash(struct core *c, const struct sink *k, uint32_t byte
 
 /* ---- drains ---- */
 
+static enum drained to_memory(struct core *c, const struct sink *k, uint32_t bytes, uint32_t *dst) {
+    struct flash_out *f = &c->piece->flash[k->ext];
+    if (f->left < bytes) {
+        return NO_ROOM;
+    }
+    *dst = f->lba;
+    f->lba += bytes;
+    f->left -= bytes;
+    return PUSHED;
+}
+
 static enum drained to_host(struct core *c, const struct sink *k, uint32_t s, struct drain *d, uint32_t *dst) {
     struct scomp_chunk header = {.piece = c->piece->number, .stream = k->ext, .bytes = d->bytes, .position = c->out[s]};
     uint32_t at = result_chunk(c->piece->request, &header, false, &d->chunk);
@@ -130,7 +141,8 @@ static enum drained drain(struct core *c, uint32_t s, uint32_t bytes) {
     /* To a host that has gone, to a node that has ended, or to flash for a piece that has failed: nobody wants it. */
     if ((k->kind == SINK_HOST && c->piece->request->detached) ||
         (k->kind == SINK_NODE && !core_active(&cores[k->to->core])) ||
-        (k->kind == SINK_FLASH && (c->piece->status != SCOMP_STATUS_OK || c->status != SCOMP_STATUS_OK))) {
+        ((k->kind == SINK_FLASH || k->kind == SINK_MEMORY) &&
+         (c->piece->status != SCOMP_STATUS_OK || c->status != SCOMP_STATUS_OK))) {
         d->kind = SINK_DROP;
     }
     switch (d->kind) {
@@ -139,6 +151,9 @@ static enum drained drain(struct core *c, uint32_t s, uint32_t bytes) {
         break;
     case SINK_FLASH:
         result = to_flash(c, k, bytes, d, &dst);
+        break;
+    case SINK_MEMORY:
+        result = to_memory(c, k, bytes, &dst);
         break;
     case SINK_NODE:
         result = to_node(c, s, d, &dst);

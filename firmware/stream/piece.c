@@ -21,7 +21,7 @@ struct node_spec {
 
 static struct node_spec node_spec(const struct request *r, uint32_t n) {
     struct node_spec spec = {.function = r->function[n]};
-    uint32_t args = r->data + (uint32_t)sizeof(struct scomp_request);
+    uint32_t args = r->args;
     if (!r->tree) {
         spec.streams_in = r->streams_in;
         spec.streams_out = r->streams_out;
@@ -133,7 +133,10 @@ static void connect_output(struct piece *p, uint32_t n, uint32_t i, uint32_t ext
     }
     uint32_t entry = request_output(r, p->number, ext);
     uint32_t count = hal_read(entry + 4);
-    if (count != 0) {
+    if (r->program) {
+        k->kind = SINK_MEMORY;
+        p->flash[ext] = (struct flash_out){.lba = hal_read(entry), .left = count};
+    } else if (count != 0) {
         k->kind = SINK_FLASH;
         p->flash[ext] = (struct flash_out){
             .extent = r->extent_table + hal_read(entry) * (uint32_t)sizeof(struct scomp_extent), .extents = count};
@@ -370,6 +373,14 @@ static void settled(struct piece *p, enum ftl_status status) {
     struct request *r = p->request;
     if (status != FTL_OK && p->status == SCOMP_STATUS_OK) {
         p->status = SCOMP_STATUS_MEDIA;
+    }
+    if (r->program) {
+        const struct core *c = &cores[p->core[0]];
+        r->outcome = p->status;
+        r->detail = p->status == SCOMP_STATUS_EXIT_CODE ? c->exit_code : c->cause;
+        for (uint32_t s = 0; s < c->streams_out; s++) {
+            r->written += c->out[s];
+        }
     }
     if (r->detached) {
         request_count_piece(r, p->status);

@@ -27,7 +27,8 @@ void scomp_init(void) {
 
 struct request *request_find(uint32_t handle) {
     for (uint32_t i = 0; i < REQUESTS; i++) {
-        if (requests[i].state != REQUEST_FREE && !requests[i].detached && requests[i].handle == handle) {
+        if (requests[i].state != REQUEST_FREE && !requests[i].detached && !requests[i].hidden &&
+            requests[i].handle == handle) {
             return &requests[i];
         }
     }
@@ -63,7 +64,9 @@ static void ended(struct request *r) {
     r->state = REQUEST_ENDED;
     struct nvme_cmd *exec = r->exec;
     r->exec = NULL;
-    if (exec != NULL) {
+    if (exec != NULL && r->program) {
+        program_ended(exec, r);
+    } else if (exec != NULL) {
         exec->dw0 = r->failed;
         nvme_complete(exec, NVME_OK);
     }
@@ -337,10 +340,7 @@ static void exec_fetched(struct dma_job *job) {
         exec_refuse(r, status, where);
         return;
     }
-    r->state = REQUEST_ACTIVE;
-    order[order_count++] = (uint32_t)(r - requests);
-    feed_request_valid(r, true);
-    scomp_schedule();
+    request_start(r);
 }
 
 static void exec_mapped(struct nvme_cmd *cmd) {
@@ -352,8 +352,33 @@ static void exec_unmapped(struct nvme_cmd *cmd) {
     exec_refuse(cmd->context, cmd->status, 0);
 }
 
-static void exec(struct nvme_cmd *cmd) {
+struct request *request_new(struct nvme_cmd *cmd, uint32_t handle) {
     struct request *r = NULL;
+    for (uint32_t i = 0; i < REQUESTS && r == NULL; i++) {
+        r = requests[i].state == REQUEST_FREE ? &requests[i] : NULL;
+    }
+    if (r == NULL || queues.deleting[cmd->sqid]) {
+        return NULL;
+    }
+    memset(r, 0, sizeof *r);
+    r->state = REQUEST_FETCH;
+    r->handle = (uint16_t)handle;
+    r->sqid = cmd->sqid;
+    r->exec = cmd;
+    r->data = DRAM_REQUESTS + (uint32_t)(r - requests) * DRAM_REQUEST_STRIDE;
+    r->args = r->data + (uint32_t)sizeof(struct scomp_request);
+    result_init(r, (uint32_t)(r - requests));
+    return r;
+}
+
+void request_start(struct request *r) {
+    r->state = REQUEST_ACTIVE;
+    order[order_count++] = (uint32_t)(r - requests);
+    feed_request_valid(r, true);
+    scomp_schedule();
+}
+
+static void exec(struct nvme_cmd *cmd) {
     cmd->bytes = cmd->sqe[12];
     if (cmd->bytes < sizeof(struct scomp_request) + STREAM_BYTES || cmd->bytes > REQUEST_MAX) {
         nvme_complete(cmd, NVME_INVALID_FIELD);
@@ -364,20 +389,11 @@ static void exec(struct nvme_cmd *cmd) {
         nvme_complete(cmd, VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE));
         return;
     }
-    for (uint32_t i = 0; i < REQUESTS && r == NULL; i++) {
-        r = requests[i].state == REQUEST_FREE ? &requests[i] : NULL;
-    }
-    if (r == NULL || queues.deleting[cmd->sqid]) {
+    struct request *r = request_new(cmd, handle);
+    if (r == NULL) {
         nvme_complete(cmd, VENDOR(NVME_VENDOR_STATUS_NO_RESOURCES));
         return;
     }
-    memset(r, 0, sizeof *r);
-    r->state = REQUEST_FETCH;
-    r->handle = (uint16_t)handle;
-    r->sqid = cmd->sqid;
-    r->exec = cmd;
-    r->data = DRAM_REQUESTS + (uint32_t)(r - requests) * DRAM_REQUEST_STRIDE;
-    result_init(r, (uint32_t)(r - requests));
     /* The request is there before its PRPs are known: feeds that follow at once find it. */
     cmd->context = r;
     cmd->unmapped = exec_unmapped;

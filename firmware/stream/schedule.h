@@ -62,6 +62,7 @@ struct stream {
         /* STREAM_FED */
         struct {
             uint32_t received; /**< bytes that the staging has got */
+            uint32_t memory;   /**< DRAM address of all of it; 0: it comes through the staging */
             uint8_t input;     /**< external input of the piece */
             bool feeding;      /**< a transfer from the host is under way */
         };

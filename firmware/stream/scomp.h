@@ -39,6 +39,10 @@ extern struct function functions[SCOMP_MAX_FUNCS];
 void function_init(void);
 void function_load(struct nvme_cmd *cmd);
 void function_unload(struct nvme_cmd *cmd);
+/** DRAM that the ELF of `f` is loaded to, SCOMP_MAX_ELF bytes. */
+uint32_t function_memory(const struct function *f);
+/** The ELF is there, `bytes` of it: make `f` valid. Returns 0 or a SCOMP_ELF_ERROR_*. */
+uint32_t function_finish(struct function *f, uint32_t bytes);
 
 /** Check the ELF of `bytes` bytes at DRAM `elf` and fill in `f`; FUNCTION_SCRATCH bytes at DRAM `scratch` (64-byte
  * aligned) become the function's too. Returns 0 or a SCOMP_ELF_ERROR_*. */
@@ -55,6 +59,8 @@ uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32
  * two words then count the bytes of the feeds accepted. */
 #define STREAM_IS_FED 0x80000000u
 #define STREAM_ENDED  0x40000000u
+/** With STREAM_IS_FED: all of it is in DRAM already, at the address in the entry's first word. */
+#define STREAM_IN_MEMORY 0x20000000u
 
 enum request_state { REQUEST_FREE, REQUEST_FETCH, REQUEST_ACTIVE, REQUEST_ENDED };
 
@@ -68,13 +74,18 @@ struct request {
     struct nvme_cmd *exec;
     bool tree;                                  /**< pieces have nodes and edges */
     bool local;                                 /**< CHANNEL_LOCAL */
+    bool program;                               /**< an Execute Program: streams in DRAM, no results for IO_READ */
+    bool hidden;                                /**< no handle names it */
+    uint8_t range_set;                          /**< program: its memory range set + 1, or 0 */
     uint8_t nodes, edges;                       /**< nodes a piece: at least 1 */
     struct function *function[SCOMP_MAX_NODES]; /**< of each node; NULL until the request is valid */
     uint32_t streams_in, streams_out, s_log2;
     uint32_t pieces, next_piece, ended, failed, running, max_cores;
-    uint32_t args_bytes;
-    uint64_t watchdog;                                                      /**< cycles */
-    uint32_t data;                                                          /**< DRAM address of the request */
+    uint32_t args, args_bytes; /**< args: DRAM */
+    uint32_t outcome, detail;  /**< program: ScompStatus; exit code, mcause */
+    uint64_t written;          /**< program: bytes of its outputs */
+    uint64_t watchdog;         /**< cycles */
+    uint32_t data;             /**< DRAM address of the request */
     uint32_t node_table, edge_table, stream_table, out_table, extent_table; /**< DRAM; 0: absent */
     /* Result ring: counters that run modulo 2^32, offset = counter % DRAM_RESULT_STRIDE. */
     uint32_t ring;
@@ -123,6 +134,13 @@ static inline uint32_t request_s_log2(uint32_t in, uint32_t out) {
 }
 /** A counted piece is done with. The request may be gone afterwards. */
 void request_piece_ended(struct request *r);
+
+/** A free request of `cmd`, for `handle`, in state REQUEST_FETCH; NULL when there is none. */
+struct request *request_new(struct nvme_cmd *cmd, uint32_t handle);
+/** program.c: the piece of an Execute Program has ended. */
+void program_ended(struct nvme_cmd *cmd, const struct request *r);
+/** The tables of `r` are valid: its pieces may run. */
+void request_start(struct request *r);
 
 /* ---- extent.c ---- */
 

@@ -80,9 +80,9 @@ void Drive::settle() {
     throw Failure("does not settle");
 }
 
-void Drive::enable() {
+void Drive::enable(uint32_t css) {
     dev.hostWriteAdmin(model::Device::kHostBase, model::Device::kHostBase + 4096, 31 | 31 << 16);
-    dev.hostWriteCc(0x00460001);
+    dev.hostWriteCc(0x00460001 | css << 4);
     run([&] { return (dev.hostCsts() & 1) != 0; });
 }
 
@@ -107,8 +107,8 @@ void Drive::createQueues(uint32_t n, uint32_t entries) {
     }
 }
 
-void Drive::start(uint32_t queues) {
-    enable();
+void Drive::start(uint32_t queues, uint32_t css) {
+    enable(css);
     createQueues(queues);
 }
 

@@ -46,6 +46,14 @@ enum : uint16_t {
     kAborted = 7,
     kSqDeleted = 8,
     kInvalidNs = 0xb,
+    kCommandSet = 0x2c,
+    kFormatInvalid = 0x10a,
+    kNotNamespace = 0x10f,
+    kNoProgram = 0x196,
+    kNotActivated = 0x198,
+    kProgramInUse = 0x199,
+    kProgramFailed = 0x1c7,
+    kCompareFailure = 0x285,
     kSequence = 0xc,
     kPrpOffset = 0x13,
     kLbaRange = 0x80,
@@ -116,10 +124,11 @@ class Drive {
     /** Run until nothing happens without the host. */
     void settle();
 
-    void enable();
+    /** @param css CC.CSS: 0 the NVM command set, 6 all of them */
+    void enable(uint32_t css = 0);
     void disable();
     void createQueues(uint32_t n, uint32_t entries = 64);
-    void start(uint32_t queues = 2);
+    void start(uint32_t queues = 2, uint32_t css = 0);
     void shutdown();
 
     uint16_t submit(uint32_t sqid, Sqe sqe);

@@ -55,7 +55,7 @@ TEST(identify) {
     CHECK_EQ(c[512], 0x66);
     CHECK_EQ(c[513], 0x44);
     CHECK_EQ(c[516], 1);
-    CHECK_EQ(c[525], 0);
+    CHECK_EQ(c[525], 6);
     auto n = identify(0, 1);
     CHECK(get64(n, 0) > 0 && get64(n, 0) == get64(n, 8));
     CHECK_EQ(n[130], 12);
@@ -66,7 +66,7 @@ TEST(identify) {
     identify(2, 0xffffffff, kInvalidNs);
     CHECK_EQ(identify(3, 1)[1], 8);
     identify(3, 2, kInvalidNs);
-    for (uint32_t cns : {0x04u, 0x05u, 0x06u, 0x08u, 0x10u, 0x1cu, 0xffu}) {
+    for (uint32_t cns : {0x04u, 0x10u, 0x1cu, 0xffu}) {
         identify(cns, 1, kInvalidField);
     }
 }
@@ -173,7 +173,7 @@ TEST(features) {
     CHECK_EQ(d.exec(0, feature(true, 9, 3 | 1 << 16)).status, kOk);
     CHECK_EQ(d.exec(0, feature(false, 9, 3)).dw0, 0x10003u);
     CHECK_EQ(d.exec(0, feature(false, 9, 16)).status, kInvalidField);
-    for (uint32_t id : {0x00u, 0x0cu, 0x0du, 0x0eu, 0x0fu, 0x10u, 0x80u, 0xc0u}) {
+    for (uint32_t id : {0x00u, 0x0cu, 0x0du, 0x0fu, 0x10u, 0x19u, 0x80u, 0xc0u}) {
         CHECK_EQ(d.exec(0, feature(false, id)).status, kInvalidField);
         CHECK_EQ(d.exec(0, feature(true, id)).status, kInvalidField);
     }
@@ -259,7 +259,7 @@ TEST(bad_io_commands) {
     Drive d(nand);
     d.start();
     for (uint32_t op = 0; op < 256; op++) {
-        static const uint8_t known[] = {0x00, 0x01, 0x02, 0x08, 0x09, 0xc0, 0xc1, 0xc2, 0xc5};
+        static const uint8_t known[] = {0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x0c, 0xc0, 0xc1, 0xc2, 0xc5};
         if (!std::count(std::begin(known), std::end(known), op)) {
             auto c = d.exec(1, Drive::sqe(static_cast<uint8_t>(op), 1));
             CHECK_EQ(c.status, kInvalidOpcode);
@@ -268,7 +268,7 @@ TEST(bad_io_commands) {
             CHECK_EQ(d.exec(1, Drive::sqe(static_cast<uint8_t>(op), 2)).status, kInvalidNs);
             CHECK_EQ(d.exec(1, Drive::sqe(static_cast<uint8_t>(op), 0)).status, kInvalidNs);
         }
-        static const uint8_t admin[] = {0x00, 0x01, 0x02, 0x04, 0x05, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0xc0, 0xc1};
+        static const uint8_t admin[] = {0x00, 0x01, 0x02, 0x04, 0x05, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x80, 0xc0, 0xc1};
         if (!std::count(std::begin(admin), std::end(admin), op)) {
             CHECK_EQ(d.exec(0, Drive::sqe(static_cast<uint8_t>(op))).status, kInvalidOpcode);
         }

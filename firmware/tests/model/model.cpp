@@ -246,7 +246,10 @@ uint32_t Device::read(uint32_t addr) {
         break;
     }
     if (addr >= ASSASIN_XDMA_BASE && addr < ASSASIN_XDMA_BASE + ASSASIN_XDMA_SIZE) {
-        return 0;
+        /* Only the status of the host-to-card channel that reading clears: an address that nobody answers at. */
+        bool status = addr - ASSASIN_XDMA_BASE == 0x44 && fetchFailed;
+        fetchFailed = fetchFailed && !status;
+        return status ? 1u << 9 : 0;
     }
     violation("read of unmapped " + hex(addr));
 }
@@ -408,6 +411,18 @@ uint32_t Device::hostCsts() const {
     return cc & 1 ? csts : csts & ~1u;
 }
 
+void Device::queueGone() {
+    fetchFailed = true;
+    hdmaEvent |= HDMA_EVENT_ERROR_MASK << HDMA_EVENT_ERROR_SHIFT;
+}
+
+void Device::hostNssr() {
+    hostWriteCc(0);
+    nvEvent &= ~(NVME_EVENT_CC_MASK << NVME_EVENT_CC_SHIFT);
+    asq = acq = aqa = 0;
+    nvEvent |= NVME_EVENT_NSSR_MASK << NVME_EVENT_NSSR_SHIFT;
+}
+
 void Device::badDoorbell(uint32_t v) {
     badDb = v;
     nvEvent |= NVME_EVENT_BAD_DOORBELL_MASK << NVME_EVENT_BAD_DOORBELL_SHIFT;
@@ -441,6 +456,11 @@ uint32_t Device::nvmeRead(uint32_t r) {
         return badDb;
     case NVME_SQE_STATUS:
         return staged.empty() ? 0 : 1u << 31 | static_cast<uint32_t>(staged.size()) << 8 | staged.front().first;
+    case NVME_FETCH_TIME_LO:
+    case NVME_FETCH_TIME_HI:
+    case NVME_POST_TIME_LO:
+    case NVME_POST_TIME_HI:
+        return 0;
     case NVME_CQE_SPACE:
         if (cqeStall > 0) {
             cqeStall--;
@@ -495,6 +515,7 @@ void Device::nvmeWrite(uint32_t r, uint32_t v) {
         dw0 = v;
         break;
     case NVME_CQE_DW1:
+        dw1 = v;
         break;
     case NVME_CQE_ID:
         cqeId = v;
@@ -506,7 +527,7 @@ void Device::nvmeWrite(uint32_t r, uint32_t v) {
         cqeUsed++;
         uint32_t sqid = F(NVME_CQE_ID, SQID, cqeId);
         Completion c{static_cast<uint16_t>(cqeId), static_cast<uint16_t>(sqid), static_cast<uint16_t>(v & 0x7ff),
-                     (v & 0x4000) != 0, dw0};
+                     (v & 0x4000) != 0, dw0, dw1, (v & 0x2000) != 0};
         bool drop = sqid > 8 || !q[q[sqid].cqid].cq;
         at(jitter(200), [this, c, drop] {
             cqeUsed--;

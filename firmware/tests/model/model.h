@@ -61,7 +61,8 @@ struct Completion {
     uint16_t cid, sqid;
     uint16_t status; /**< SCT and SC */
     bool dnr;
-    uint32_t dw0;
+    uint32_t dw0, dw1;
+    bool more;
 };
 
 /** Probabilities of injected faults, per operation. */
@@ -143,6 +144,10 @@ class Device {
     std::vector<uint8_t> host;
     void hostWriteCc(uint32_t cc);
     void hostWriteAdmin(uint64_t asq, uint64_t acq, uint32_t aqa);
+    /** A submission entry cannot be fetched: XDMA reports an error while the firmware moves nothing. */
+    void queueGone();
+    /** The magic to NSSR. */
+    void hostNssr();
     uint32_t hostCsts() const;
     /** A submission entry, fetched when its queue exists. */
     void submit(uint32_t sqid, const std::array<uint32_t, 16> &sqe);
@@ -215,7 +220,7 @@ class Device {
     };
     std::array<Queue, 9> q;
     std::deque<std::pair<uint32_t, std::array<uint32_t, 16>>> staged;
-    uint32_t nvEvent = 0, cc = 0, csts = 0, aqa = 0, badDb = 0, qsel = 0, dw0 = 0, cqeId = 0;
+    uint32_t nvEvent = 0, cc = 0, csts = 0, aqa = 0, badDb = 0, qsel = 0, dw0 = 0, dw1 = 0, cqeId = 0;
     uint64_t asq = 0, acq = 0;
     uint32_t cqeUsed = 0;
     void fetch();
@@ -223,6 +228,7 @@ class Device {
     void nvmeWrite(uint32_t r, uint32_t v);
 
     /* HDMA */
+    bool fetchFailed = false;
     uint32_t hostLo = 0, hostHi = 0, dev = 0, hdmaEvent = 0, h2cDone = 0, c2hDone = 0, copyDone = 0;
     uint32_t h2cQueued = 0, c2hQueued = 0, copyQueued = 0;
     uint64_t h2cFree = 0, c2hFree = 0, copyFree = 0, fillUntil = 0;

@@ -40,6 +40,9 @@ class CqPost(slots: Int, stageBase: BigInt) extends Module {
     val push  = Flipped(Valid(new CqePush))
     val space = Output(UInt(4.W))
 
+    /** Completions pushed and not with the host yet. */
+    val leaving = Output(UInt(4.W))
+
     /** Firmware's card-to-host transfers handed to the DMA so far, modulo 256. */
     val handed = Input(UInt(8.W))
 
@@ -92,7 +95,8 @@ class CqPost(slots: Int, stageBase: BigInt) extends Module {
   private val free  = ~used
   private val fresh = RoundRobin.pick(free, 1.U(slots.W))
   private val taken = io.push.valid && free.orR
-  io.space := PopCount(free)
+  io.space   := PopCount(free)
+  io.leaving := PopCount(used)
 
   // Pick the next one that is not blocked, oldest first within a lap of the slots.
   private val ready = used & ~posted & ~blocked

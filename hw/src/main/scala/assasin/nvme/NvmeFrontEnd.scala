@@ -112,6 +112,13 @@ class NvmeFrontEnd extends Module {
   irqs.io.flush := flush
   io.irq <> irqs.io.irq
 
+  // Sums over all cycles of what is on its way: their growth over a number of commands is the time these spent there.
+  private val fetchTime = RegInit(0.U(64.W))
+  private val postTime  = RegInit(0.U(64.W))
+  private val timeHigh  = Reg(UInt(32.W))
+  fetchTime := fetchTime + fetch.io.coming
+  postTime  := postTime + post.io.leaving
+
   // Firmware registers: those of a queue are operations of the table, submission entries are read from the staging memory.
   private val req     = io.regs.req
   private val isQueue = req.bits.addr >= NvmeRegs.SqBaseLo.offset.U && req.bits.addr <= NvmeRegs.CqState.offset.U
@@ -169,9 +176,16 @@ class NvmeFrontEnd extends Module {
       RegMap.rw(NvmeRegs.CqeDw1.offset, dw1),
       RegMap.rw(NvmeRegs.CqeId.offset, cqeId),
       RegMap.wo(NvmeRegs.CqePush.offset)(_ => post.io.push.valid := true.B),
-      RegMap.ro(NvmeRegs.CqeSpace.offset, post.io.space)
+      RegMap.ro(NvmeRegs.CqeSpace.offset, post.io.space),
+      RegMap.ro(NvmeRegs.FetchTimeLo.offset, fetchTime(31, 0)),
+      RegMap.ro(NvmeRegs.FetchTimeHi.offset, timeHigh),
+      RegMap.ro(NvmeRegs.PostTimeLo.offset, postTime(31, 0)),
+      RegMap.ro(NvmeRegs.PostTimeHi.offset, timeHigh)
     )
   )
+  private def readAt(offset: Int): Bool = req.fire && !req.bits.write && req.bits.addr === offset.U
+  when(readAt(NvmeRegs.FetchTimeLo.offset)) { timeHigh := fetchTime(63, 32) }
+  when(readAt(NvmeRegs.PostTimeLo.offset)) { timeHigh := postTime(63, 32) }
   private val entryRead = RegNext(req.fire && isEntry, false.B)
   io.regs.resp.valid := RegNext(req.fire && !isQueue, false.B) || table.io.regsResp.valid
   io.regs.resp.bits := Mux(

@@ -24,7 +24,7 @@ class NvmeHostRegs extends Module {
     val host  = Flipped(new HostRegIO(15))
     val state = Output(new ControllerState)
 
-    /** CAP and CSTS as the host reads them. */
+    /** CAP and CSTS as the host reads them; CSTS.NSSRO is kept here. */
     val cap  = Input(UInt(64.W))
     val csts = Input(UInt(32.W))
 
@@ -44,6 +44,9 @@ class NvmeHostRegs extends Module {
   private val asq  = RegInit(0.U(64.W))
   private val acq  = RegInit(0.U(64.W))
   private val mask = RegInit(0.U(32.W))
+
+  /** CSTS.NSSRO. */
+  private val resetOccurred = RegInit(false.B)
 
   private val req        = io.host.req
   private val isDoorbell = req.bits.addr(14, 12) =/= 0.U
@@ -65,7 +68,7 @@ class NvmeHostRegs extends Module {
   io.ccWritten := write && at(0x14)
   io.nssr      := write && at(0x20) && req.bits.merge(0.U(32.W)) === 0x4e564d65L.U
   private val ccNew = req.bits.merge(cc)
-  io.disabled := io.ccWritten && cc(0) && !ccNew(0)
+  io.disabled := cc(0) && (io.nssr || (io.ccWritten && !ccNew(0)))
   when(write) {
     when(at(0x0c)) { mask := mask | req.bits.merge(0.U(32.W)) }
     when(at(0x10)) { mask := mask & ~req.bits.merge(0.U(32.W)) }
@@ -75,6 +78,16 @@ class NvmeHostRegs extends Module {
     when(at(0x2c)) { setHigh(asq, req.bits) }
     when(at(0x30)) { setLow(acq, req.bits) }
     when(at(0x34)) { setHigh(acq, req.bits) }
+    when(at(0x1c) && req.bits.merge(0.U(32.W))(4)) { resetOccurred := false.B }
+  }
+  // A subsystem reset is a controller reset that also clears every register of the controller.
+  when(io.nssr) {
+    cc            := 0.U
+    aqa           := 0.U
+    asq           := 0.U
+    acq           := 0.U
+    mask          := 0.U
+    resetOccurred := true.B
   }
 
   private val value = MuxLookup(req.bits.addr, 0.U(32.W))(
@@ -85,7 +98,7 @@ class NvmeHostRegs extends Module {
       0x0c -> mask,
       0x10 -> mask,
       0x14 -> cc,
-      0x1c -> io.csts,
+      0x1c -> (io.csts | (resetOccurred << 4)),
       0x24 -> aqa,
       0x28 -> low(asq),
       0x2c -> high(asq),

@@ -52,6 +52,9 @@ class SqFetch(slots: Int, stageBase: BigInt) extends Module {
     val count = Output(UInt(8.W))
     val pop   = Input(Bool())
 
+    /** Entries asked for and not shown yet. */
+    val coming = Output(UInt((bits + 1).W))
+
     /** Dword of the oldest entry, shown in the cycle after `readEn`. */
     val readEn   = Input(Bool())
     val readWord = Input(UInt(4.W))
@@ -119,9 +122,10 @@ class SqFetch(slots: Int, stageBase: BigInt) extends Module {
   when(io.flush) { killed := Fill(slots, 1.U) }
   dead := (dead & ~Mux(io.fetch.valid, bit(tail), 0.U)) | killed
 
-  io.valid := shown && !headDead
-  io.queue := queues(slot(head))
-  io.count := arrived - head
+  io.valid  := shown && !headDead
+  io.queue  := queues(slot(head))
+  io.count  := arrived - head
+  io.coming := tail - arrived
 
   private val half = RegNext(io.readWord(0))
   private val line = mem.read(slot(head) ## io.readWord(3, 1), io.readEn).asUInt

@@ -1,0 +1,100 @@
+/* Asynchronous events: requests that wait, events that wait, and what is not reported again yet. */
+#include <string.h>
+
+#include "nvme/nvme.h"
+
+/** Events that wait for a request, at most; further ones are lost. */
+#define QUEUED 8u
+
+static struct nvme_cmd *head;
+static uint32_t waiting; /**< requests on the list */
+static uint32_t masked;  /**< bit type: reported, its log page not read since */
+
+/** DW0 of events that found no request, oldest first. */
+static uint32_t queue[QUEUED];
+static uint32_t queued;
+
+/** Complete requests with events that may go. */
+static void deliver(void) {
+    for (uint32_t i = 0; i < queued && head != NULL;) {
+        uint32_t type = queue[i] & 7u;
+        if (masked >> type & 1) {
+            i++;
+            continue;
+        }
+        struct nvme_cmd *cmd = head;
+        head = cmd->next;
+        waiting--;
+        masked |= 1u << type;
+        cmd->dw0 = queue[i];
+        queued--;
+        memmove(&queue[i], &queue[i + 1], (queued - i) * sizeof queue[0]);
+        nvme_complete(cmd, NVME_OK);
+    }
+}
+
+void event_report(enum event_type type, uint32_t info, uint32_t log) {
+    uint32_t dw0 = type | info << 8 | log << 16;
+    if ((masked >> type & 1) != 0 || queued == QUEUED) {
+        return;
+    }
+    for (uint32_t i = 0; i < queued; i++) {
+        if (queue[i] == dw0) {
+            return;
+        }
+    }
+    queue[queued++] = dw0;
+    deliver();
+}
+
+void event_acknowledge(uint32_t log) {
+    static const struct {
+        uint8_t log, type;
+    } pages[] = {{0x01, EVENT_ERROR}, {0x02, EVENT_HEALTH}, {0x04, EVENT_NOTICE}};
+    for (uint32_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        if (pages[i].log == log) {
+            masked &= ~(1u << pages[i].type);
+        }
+    }
+    deliver();
+}
+
+void event_request(struct nvme_cmd *cmd) {
+    if (waiting > NVME_AERL) {
+        nvme_complete(cmd, NVME_AER_LIMIT);
+        return;
+    }
+    struct nvme_cmd **p = &head;
+    while (*p != NULL) {
+        p = &(*p)->next;
+    }
+    cmd->next = NULL;
+    *p = cmd;
+    waiting++;
+    deliver();
+}
+
+bool event_abort(struct nvme_cmd *cmd) {
+    for (struct nvme_cmd **p = &head; *p != NULL; p = &(*p)->next) {
+        if (*p == cmd) {
+            *p = cmd->next;
+            waiting--;
+            nvme_complete(cmd, NVME_ABORTED);
+            return true;
+        }
+    }
+    return false;
+}
+
+void event_orphan(void) {
+    struct nvme_cmd *list = head;
+    head = NULL;
+    waiting = 0;
+    while (list != NULL) {
+        struct nvme_cmd *cmd = list;
+        list = cmd->next;
+        nvme_complete(cmd, NVME_ABORTED);
+    }
+    queued = 0;
+    masked = 0;
+}

@@ -1,0 +1,55 @@
+/* Format NVM: every block of the drive's namespace is deallocated, durably. */
+#include <string.h>
+
+#include "lib/console.h"
+#include "nvme/nvme.h"
+
+#define SES_NONE      0u
+#define SES_USER_DATA 1u
+
+bool format_running;
+
+static struct nvme_cmd *command;
+static struct ftl_trim trim;
+
+static void trimmed(struct ftl_exclusive *x, enum ftl_status status) {
+    (void)x;
+    struct nvme_cmd *cmd = command;
+    command = NULL;
+    format_running = false;
+    console_printf("nvme: formatted%s\n", status == FTL_OK ? "" : ": failed");
+    nvme_complete(cmd, status == FTL_OK ? NVME_OK : NVME_INTERNAL);
+}
+
+static void prepare(struct ftl_trim *t) {
+    t->count = 1;
+    hal_write(DRAM_TRIM + 8, 0);
+    hal_write(DRAM_TRIM + 12, ftl.lbas);
+}
+
+void format_command(struct nvme_cmd *cmd) {
+    uint32_t v = cmd->sqe[10];
+    uint32_t nsid = cmd_nsid(cmd);
+    uint32_t status = nsid == NSID_ALL ? NVME_OK : namespace_check(nsid);
+    if (status != NVME_OK) {
+        nvme_refuse(cmd, status, 1);
+    } else if (nsid != NSID_ALL && namespace_csi(nsid) != CSI_NVM) {
+        nvme_refuse(cmd, NVME_COMMAND_SET, 1);
+    } else if ((v & 0x1ffu) != 0) {
+        /* One format: no metadata, no protection information. */
+        nvme_refuse(cmd, NVME_FORMAT_INVALID, 10);
+    } else if ((v >> 9 & 7u) > SES_USER_DATA) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
+    } else if (ftl.lbas == 0) {
+        nvme_complete(cmd, NVME_NS_NOT_READY);
+    } else if (format_running) {
+        nvme_complete(cmd, NVME_FORMAT_IN_PROGRESS);
+    } else {
+        command = cmd;
+        format_running = true;
+        memset(&trim, 0, sizeof trim);
+        trim.prepare = prepare;
+        trim.x.done = trimmed;
+        ftl_trim(&trim);
+    }
+}

@@ -1,0 +1,124 @@
+/* The health log (SMART): what is counted, what is kept over power cycles, and the warnings made of it. */
+#include <string.h>
+
+#include "nvme/nvme.h"
+
+#define WARN_SPARE       0x01u
+#define WARN_TEMPERATURE 0x02u
+#define WARN_READ_ONLY   0x08u
+/** Per cent of spare superblocks below which WARN_SPARE is set. */
+#define SPARE_THRESHOLD 10u
+/** Erases that a block is good for, when nothing else is known: SLC and MLC parts' data sheets state as much or more.
+ */
+#define ENDURANCE 3000u
+
+#define INFO_RELIABILITY 0u
+#define INFO_TEMPERATURE 1u
+#define INFO_SPARE       2u
+#define HEALTH_LOG       2u
+
+struct health health;
+static uint32_t reported; /**< warnings that hold and were reported */
+
+_Static_assert(sizeof(struct health_kept) <= FTL_KEPT_BYTES, "counters kept by the FTL");
+
+/** Minutes, or hours, of `cycles`. */
+static uint64_t minutes(uint64_t cycles) {
+    return cycles / ((uint64_t)nand_geo.clock_mhz * 1000000u * 60u);
+}
+
+static void keep(void) {
+    uint64_t now = time_now();
+    health.kept.on_cycles += now - health.on_since;
+    health.on_since = now;
+    memcpy(ftl_kept, &health.kept, sizeof health.kept);
+}
+
+void health_init(void) {
+    memset(&health, 0, sizeof health);
+    memcpy(&health.kept, ftl_kept, sizeof health.kept);
+    health.kept.power_cycles++;
+    health.kept.unsafe_shutdowns += ftl.unclean;
+    health.on_since = time_now();
+    ftl_keep = keep;
+    reported = 0;
+}
+
+/** Superblocks that can be lost before the drive has none over, and how many of them are left, as per cent. */
+static uint32_t spare_left(void) {
+    uint32_t bad = 0;
+    for (uint32_t i = 0; i < sb.count; i++) {
+        bad += sb.state[i] == SB_BAD;
+    }
+    uint32_t needed = sb.pages != 0 ? ftl.lbas / sb.pages + 1 : 0;
+    uint32_t spare = sb.count > needed ? sb.count - needed : 0;
+    return bad == 0 ? 100u : bad >= spare ? 0 : 100u * (spare - bad) / spare;
+}
+
+static uint32_t percentage_used(void) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < sb.used; i++) {
+        sum += superblock_erases(i);
+    }
+    uint32_t used = sb.count == 0 ? 0 : sum / sb.count * 100u / ENDURANCE;
+    return used < 255 ? used : 255;
+}
+
+uint32_t health_warning(void) {
+    uint32_t over, under;
+    features_temperature(&over, &under);
+    uint32_t warning = ftl.lbas == 0 ? WARN_READ_ONLY : 0;
+    if (HEALTH_KELVIN >= over || HEALTH_KELVIN <= under) {
+        warning |= WARN_TEMPERATURE;
+    }
+    if (ftl.lbas > 0 && spare_left() < SPARE_THRESHOLD) {
+        warning |= WARN_SPARE;
+    }
+    return warning;
+}
+
+void health_check(void) {
+    uint32_t warning = health_warning();
+    uint32_t fresh = warning & ~reported & features_event_config();
+    /* What ceased may be reported again when it comes back. */
+    reported = (reported & warning) | fresh;
+    if (fresh & WARN_TEMPERATURE) {
+        event_report(EVENT_HEALTH, INFO_TEMPERATURE, HEALTH_LOG);
+    }
+    if (fresh & WARN_SPARE) {
+        event_report(EVENT_HEALTH, INFO_SPARE, HEALTH_LOG);
+    }
+    if (fresh & WARN_READ_ONLY) {
+        event_report(EVENT_HEALTH, INFO_RELIABILITY, HEALTH_LOG);
+    }
+}
+
+void health_reset(void) {
+    reported = 0;
+}
+
+/** Data units: thousands of 512 bytes, rounded up. */
+static uint64_t data_units(uint64_t blocks) {
+    return (blocks * (PAGE_SIZE / 512) + 999) / 1000;
+}
+
+void health_log(void) {
+    keep();
+    const struct health_kept *k = &health.kept;
+    put8(0, health_warning());
+    put16(1, HEALTH_KELVIN);
+    put8(3, ftl.lbas > 0 ? spare_left() : 0);
+    put8(4, SPARE_THRESHOLD);
+    put8(5, percentage_used());
+    put64(32, data_units(k->blocks_read));
+    put64(48, data_units(k->blocks_written));
+    put64(64, k->reads);
+    put64(80, k->writes);
+    put64(96, minutes(k->busy_cycles));
+    put64(112, k->power_cycles);
+    put64(128, minutes(k->on_cycles) / 60u);
+    put64(144, k->unsafe_shutdowns);
+    put64(160, k->media_errors);
+    put64(176, k->errors);
+    put16(200, HEALTH_KELVIN); /* temperature sensor 1: the composite one */
+}

@@ -1,0 +1,469 @@
+/*
+ * Computational Programs. A program index is a function slot of scomp: what one loads the other can name. A program
+ * runs as a request of one piece, on the same cores: the first ranges of its memory range set are its input streams,
+ * the ranges behind them take its output streams.
+ */
+#include <string.h>
+
+#include "lib/dram.h"
+#include "nvme/nvme.h"
+#include "stream/scomp.h"
+
+#define EXECUTE     0x01u
+#define RANGE_BYTES 32u /**< of a range as the host describes it */
+/** Program types that are ours: an ELF for the ASSASIN cores. */
+#define TYPE_FIRST 0xc0u
+/** Execute: what a request's memory holds behind its head. Ranges the host describes end where the arguments start. */
+#define ARGS_AT    4096u
+#define TABLES_AT  16384u
+#define DATA_MOST  (PROGRAM_RANGES * RANGE_BYTES + SCOMP_MAX_ARGS)
+#define DESCRIPTOR 64u
+
+enum { LOG_PROGRAMS = 0x82, LOG_TYPES = 0x83, LOG_SETS = 0x84 };
+
+static struct {
+    uint64_t pid;
+    uint32_t loaded; /**< bytes of a load that is not complete */
+    uint8_t type, pit;
+    bool active;
+} programs[SCOMP_MAX_FUNCS];
+
+/** Ranges are in DRAM: address and length, PROGRAM_RANGES for each set. */
+static struct {
+    uint8_t ranges; /**< 0: unused */
+    uint8_t users;
+} sets[PROGRAM_SETS];
+
+struct range {
+    uint32_t at, bytes; /**< DRAM */
+};
+
+void program_init(void) {
+    program_reset();
+}
+
+void program_reset(void) {
+    memset(programs, 0, sizeof programs);
+    for (uint32_t i = 0; i < PROGRAM_SETS; i++) {
+        sets[i].ranges = 0;
+    }
+}
+
+/** Commands of programs are there with their command set, for their namespace or for none. */
+static bool absent(struct nvme_cmd *cmd) {
+    if (!controller_all_sets) {
+        nvme_refuse(cmd, NVME_INVALID_OPCODE, 0);
+        return true;
+    }
+    uint32_t nsid = cmd_nsid(cmd);
+    if (nsid != 0 && nsid != NSID_ALL && nsid != NSID_COMPUTE) {
+        nvme_refuse(cmd, namespace_check(nsid) == NVME_OK ? NVME_COMMAND_SET : namespace_check(nsid), 1);
+        return true;
+    }
+    return false;
+}
+
+/** The function of the program index in dword `dword`, NULL when there is none. */
+static struct function *index_of(struct nvme_cmd *cmd, uint32_t dword) {
+    uint32_t pind = cmd->sqe[dword] & 0xffffu;
+    if (pind < SCOMP_MAX_FUNCS) {
+        return &functions[pind];
+    }
+    nvme_refuse(cmd, NVME_PROGRAM_INDEX, dword);
+    return NULL;
+}
+
+/* ---- load, activation ---- */
+
+static void loaded(struct dma_job *job) {
+    struct nvme_cmd *cmd = job->arg;
+    struct function *f = cmd->context;
+    uint32_t pind = (uint32_t)(f - functions);
+    uint32_t size = cmd->sqe[11];
+    f->loading = false;
+    if (job->error || cmd->orphan) {
+        nvme_complete(cmd, NVME_DATA_TRANSFER);
+        return;
+    }
+    programs[pind].loaded += cmd->bytes;
+    if (programs[pind].loaded < size) {
+        nvme_complete(cmd, NVME_OK);
+        return;
+    }
+    uint32_t error = function_finish(f, size);
+    programs[pind].loaded = 0;
+    programs[pind].type = (uint8_t)(cmd->sqe[10] >> 16);
+    programs[pind].pit = (uint8_t)(cmd->sqe[10] >> 25 & 7u);
+    programs[pind].pid = cmd->sqe[12] | (uint64_t)cmd->sqe[13] << 32;
+    cmd->dw0 = error;
+    nvme_complete(cmd, error == 0 ? NVME_OK : NVME_PROGRAM_DATA);
+}
+
+static void load_mapped(struct nvme_cmd *cmd) {
+    struct function *f = cmd->context;
+    if (f->users > 0 || f->loading) {
+        nvme_refuse(cmd, NVME_PROGRAM_IN_USE, 10);
+        return;
+    }
+    f->valid = false;
+    f->loading = true;
+    nvme_transfer(cmd, function_memory(f) + cmd->sqe[15], cmd->bytes, false, loaded);
+}
+
+void program_load(struct nvme_cmd *cmd) {
+    if (absent(cmd)) {
+        return;
+    }
+    struct function *f = index_of(cmd, 10);
+    if (f == NULL) {
+        return;
+    }
+    uint32_t pind = (uint32_t)(f - functions);
+    uint32_t size = cmd->sqe[11];
+    uint32_t bytes = cmd->sqe[14];
+    uint32_t offset = cmd->sqe[15];
+    if (programs[pind].active || f->users > 0 || f->loading) {
+        nvme_refuse(cmd, NVME_PROGRAM_IN_USE, 10);
+        return;
+    }
+    if (cmd->sqe[10] >> 24 & 1) {
+        uint32_t status = f->valid ? NVME_OK : NVME_NO_PROGRAM;
+        f->valid = false;
+        memset(&programs[pind], 0, sizeof programs[pind]);
+        nvme_complete(cmd, status);
+        return;
+    }
+    if (offset == 0) {
+        programs[pind].loaded = 0;
+    }
+    if ((cmd->sqe[10] >> 16 & 0xffu) < TYPE_FIRST) {
+        nvme_refuse(cmd, NVME_PROGRAM_TYPE, 10);
+    } else if (size > SCOMP_MAX_ELF) {
+        nvme_refuse(cmd, NVME_PROGRAM_TOO_BIG, 11);
+    } else if (bytes == 0 || bytes > NVME_MDTS_BYTES || bytes > size) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 14);
+    } else if (offset != programs[pind].loaded || offset > size - bytes || (offset & 3) != 0) {
+        /* The parts come in order. */
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 15);
+    } else {
+        cmd->context = f;
+        cmd->bytes = bytes;
+        nvme_map(cmd, bytes, load_mapped);
+    }
+}
+
+void program_activation(struct nvme_cmd *cmd) {
+    if (absent(cmd)) {
+        return;
+    }
+    const struct function *f = index_of(cmd, 10);
+    uint32_t select = cmd->sqe[10] >> 16 & 15u;
+    if (f == NULL) {
+        return;
+    }
+    uint32_t pind = (uint32_t)(f - functions);
+    if (select > 1) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
+    } else if (!f->valid || f->loading) {
+        nvme_refuse(cmd, NVME_NO_PROGRAM, 10);
+    } else if (select == 0 && f->users > 0) {
+        nvme_refuse(cmd, NVME_PROGRAM_IN_USE, 10);
+    } else {
+        programs[pind].active = select == 1;
+        nvme_complete(cmd, NVME_OK);
+    }
+}
+
+/* ---- memory range sets ---- */
+
+static uint32_t set_range(uint32_t set, uint32_t n) {
+    return DRAM_RANGES + (set * PROGRAM_RANGES + n) * 8u;
+}
+
+/** A range as the host describes it: four words of it. Returns a status. */
+static uint32_t range_check(const uint32_t words[4], struct range *range) {
+    uint64_t start = words[2] | (uint64_t)words[3] << 32;
+    if (words[0] != NSID_MEMORY) {
+        return NVME_MEMORY_NS;
+    }
+    if (words[1] == 0 || (start & (RANGE_ALIGN - 1)) != 0 || start > DRAM_MEMORY_SIZE ||
+        words[1] > DRAM_MEMORY_SIZE - start) {
+        return NVME_RANGE_SET;
+    }
+    *range = (struct range){.at = DRAM_MEMORY + (uint32_t)start, .bytes = words[1]};
+    return NVME_OK;
+}
+
+/** Whether range `r` overlaps one of the first `n` of `ranges`. */
+static bool overlaps(const struct range *ranges, uint32_t n, const struct range *r) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (r->at < ranges[i].at + ranges[i].bytes && ranges[i].at < r->at + r->bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set_create(struct nvme_cmd *cmd) {
+    struct range ranges[PROGRAM_RANGES];
+    uint32_t n = cmd->sqe[11] & 0xffu;
+    uint32_t status = NVME_OK;
+    for (uint32_t i = 0; i < n && status == NVME_OK; i++) {
+        status = range_check(&admin_buffer[i * (RANGE_BYTES / 4)], &ranges[i]);
+        if (status == NVME_OK && overlaps(ranges, i, &ranges[i])) {
+            status = NVME_RANGES_OVERLAP;
+        }
+    }
+    uint32_t set = 0;
+    while (set < PROGRAM_SETS && sets[set].ranges != 0) {
+        set++;
+    }
+    if (status == NVME_OK && set == PROGRAM_SETS) {
+        status = NVME_MAX_RANGE_SETS;
+    }
+    if (status != NVME_OK) {
+        nvme_complete(cmd, status);
+        return;
+    }
+    sets[set].ranges = (uint8_t)n;
+    for (uint32_t i = 0; i < n; i++) {
+        hal_write(set_range(set, i), ranges[i].at);
+        hal_write(set_range(set, i) + 4, ranges[i].bytes);
+    }
+    cmd->dw0 = set + 1;
+    nvme_complete(cmd, NVME_OK);
+}
+
+void program_ranges(struct nvme_cmd *cmd) {
+    if (absent(cmd)) {
+        return;
+    }
+    uint32_t select = cmd->sqe[10] & 15u;
+    uint32_t id = cmd->sqe[10] >> 16;
+    uint32_t n = cmd->sqe[11] & 0xffu;
+    if (select > 1) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
+    } else if (select == 1) {
+        if (id == 0 || id > PROGRAM_SETS || sets[id - 1].ranges == 0) {
+            nvme_refuse(cmd, NVME_RANGE_SET_ID, 10);
+        } else if (sets[id - 1].users > 0) {
+            nvme_refuse(cmd, NVME_RANGE_SET_IN_USE, 10);
+        } else {
+            sets[id - 1].ranges = 0;
+            nvme_complete(cmd, NVME_OK);
+        }
+    } else if (n == 0) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 11);
+    } else if (n > PROGRAM_RANGES) {
+        nvme_refuse(cmd, NVME_MAX_RANGES, 11);
+    } else {
+        admin_receive(cmd, n * RANGE_BYTES, set_create);
+    }
+}
+
+/* ---- execute ---- */
+
+static void refuse(struct request *r, uint32_t status) {
+    struct nvme_cmd *cmd = r->exec;
+    r->exec = NULL;
+    if (r->range_set != 0) {
+        sets[r->range_set - 1].users--;
+    }
+    request_free(r);
+    nvme_complete(cmd, status);
+}
+
+/** Make the tables of `r` from `n` ranges. CPARAM1: inputs in byte 0, outputs in byte 1, watchdog in the high dword. */
+static uint32_t tables(struct request *r, const struct range *ranges, uint32_t n) {
+    const struct nvme_cmd *cmd = r->exec;
+    uint32_t in = cmd->sqe[10] & 0xffu;
+    uint32_t out = cmd->sqe[10] >> 8 & 0xffu;
+    if (cmd->sqe[10] == 0) {
+        in = 1;
+        out = n > 9 ? 8 : n - 1;
+    }
+    if (in == 0 || in > SCOMP_MAX_STREAMS || out > SCOMP_MAX_STREAMS || in + out > n || cmd->sqe[10] >> 16 != 0) {
+        return NVME_INVALID_FIELD;
+    }
+    r->stream_table = r->data + TABLES_AT;
+    r->out_table = r->stream_table + SCOMP_MAX_STREAMS * (uint32_t)sizeof(struct scomp_stream);
+    r->streams_in = in;
+    r->streams_out = out;
+    for (uint32_t i = 0; i < in + out; i++) {
+        bool input = i < in;
+        uint32_t at = input ? request_input(r, 0, i) : request_output(r, 0, i - in);
+        if (!input && (ranges[i].bytes & (RANGE_ALIGN - 1)) != 0) {
+            return NVME_RANGE_SET;
+        }
+        hal_write(at, ranges[i].at);
+        hal_write(at + 4, input ? 0 : ranges[i].bytes);
+        hal_write(at + 8, ranges[i].bytes);
+        hal_write(at + 12, input ? STREAM_IS_FED | STREAM_IN_MEMORY : 0);
+    }
+    r->s_log2 = request_s_log2(in, out);
+    r->nodes = 1;
+    r->pieces = 1;
+    r->watchdog = (uint64_t)(cmd->sqe[11] != 0 ? cmd->sqe[11] : 1000000u) * 1000u;
+    return NVME_OK;
+}
+
+/** The data of the command, if any, is there: `r->bytes` of it. */
+static void start(struct request *r) {
+    const struct nvme_cmd *cmd = r->exec;
+    struct function *f = &functions[cmd->sqe[2] & 0xffffu];
+    struct range ranges[PROGRAM_RANGES];
+    uint32_t n;
+    uint32_t status = NVME_OK;
+    if (r->range_set != 0) {
+        n = sets[r->range_set - 1].ranges;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t at = set_range(r->range_set - 1u, i);
+            ranges[i] = (struct range){.at = hal_read(at), .bytes = hal_read(at + 4)};
+        }
+    } else {
+        n = cmd->sqe[3];
+        for (uint32_t i = 0; i < n && status == NVME_OK; i++) {
+            uint32_t words[4];
+            for (uint32_t w = 0; w < 4; w++) {
+                words[w] = hal_read(r->args - (n - i) * RANGE_BYTES + w * 4);
+            }
+            status = range_check(words, &ranges[i]);
+            if (status == NVME_OK && overlaps(ranges, i, &ranges[i])) {
+                status = NVME_RANGES_OVERLAP;
+            }
+        }
+    }
+    if (status == NVME_OK) {
+        status = tables(r, ranges, n);
+    }
+    if (status == NVME_OK && (!f->valid || f->loading)) {
+        status = NVME_NO_PROGRAM;
+    }
+    if (status != NVME_OK) {
+        refuse(r, status);
+        return;
+    }
+    r->program = true;
+    r->detached = true;
+    r->outcome = SCOMP_STATUS_ABORTED;
+    r->function[0] = f;
+    f->users++;
+    request_start(r);
+}
+
+static void fetched(struct dma_job *job) {
+    struct nvme_cmd *cmd = job->arg;
+    struct request *r = cmd->context;
+    if (job->error || cmd->orphan || r->detached) {
+        refuse(r, job->error ? NVME_DATA_TRANSFER : NVME_ABORTED);
+    } else {
+        start(r);
+    }
+}
+
+static void mapped(struct nvme_cmd *cmd) {
+    struct request *r = cmd->context;
+    uint32_t described = r->range_set != 0 ? 0 : cmd->sqe[3] * RANGE_BYTES;
+    nvme_transfer(cmd, r->args - described, cmd->bytes, false, fetched);
+}
+
+static void unmapped(struct nvme_cmd *cmd) {
+    refuse(cmd->context, cmd->status);
+}
+
+void program_command(struct nvme_cmd *cmd) {
+    if (cmd_opcode(cmd) != EXECUTE) {
+        nvme_refuse(cmd, NVME_INVALID_OPCODE, 0);
+        return;
+    }
+    const struct function *f = index_of(cmd, 2);
+    if (f == NULL) {
+        return;
+    }
+    uint32_t id = cmd->sqe[2] >> 16;
+    uint32_t described = id != 0 ? 0 : cmd->sqe[3];
+    /* A kernel may have cleared CDW4: then the ranges count themselves and CPARAM2 says how long the arguments are. */
+    uint32_t bytes = cmd->sqe[4] != 0 ? cmd->sqe[4] : described * RANGE_BYTES + cmd->sqe[12];
+    if (!f->valid) {
+        nvme_refuse(cmd, NVME_NO_PROGRAM, 2);
+    } else if (!programs[f - functions].active) {
+        nvme_refuse(cmd, NVME_NOT_ACTIVATED, 2);
+    } else if (id != 0 && (id > PROGRAM_SETS || sets[id - 1].ranges == 0)) {
+        nvme_refuse(cmd, NVME_RANGE_SET_ID, 2);
+    } else if (id == 0 && described > PROGRAM_RANGES) {
+        nvme_refuse(cmd, NVME_MAX_RANGES, 3);
+    } else if (id == 0 && described == 0) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 3);
+    } else if (bytes > DATA_MOST || bytes < described * RANGE_BYTES ||
+               bytes - described * RANGE_BYTES > SCOMP_MAX_ARGS) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 4);
+    } else {
+        struct request *r = request_new(cmd, 0);
+        if (r == NULL) {
+            nvme_complete(cmd, NVME_PROGRAM_RESOURCES);
+            return;
+        }
+        /* No IO_READ and no IO_FEED finds it by a handle. */
+        r->hidden = true;
+        r->args = r->data + ARGS_AT;
+        r->args_bytes = bytes - described * RANGE_BYTES;
+        r->range_set = (uint8_t)id;
+        if (id != 0) {
+            sets[id - 1].users++;
+        }
+        cmd->context = r;
+        cmd->bytes = bytes;
+        if (bytes == 0) {
+            start(r);
+            return;
+        }
+        cmd->unmapped = unmapped;
+        nvme_map(cmd, bytes, mapped);
+    }
+}
+
+void program_ended(struct nvme_cmd *cmd, const struct request *r) {
+    if (r->range_set != 0) {
+        sets[r->range_set - 1].users--;
+    }
+    if (r->outcome == SCOMP_STATUS_OK) {
+        cmd->dw0 = (uint32_t)r->written;
+        cmd->dw1 = (uint32_t)(r->written >> 32);
+        nvme_complete(cmd, NVME_OK);
+    } else if (r->outcome == SCOMP_STATUS_ABORTED) {
+        nvme_complete(cmd, NVME_ABORTED);
+    } else {
+        cmd->dw0 = r->outcome;
+        cmd->dw1 = r->detail;
+        nvme_complete(cmd, NVME_PROGRAM_FAILED);
+    }
+}
+
+/* ---- log pages ---- */
+
+uint32_t program_log(uint32_t lid) {
+    if (lid == LOG_TYPES) {
+        /* One entry: its type. */
+        put8(0, TYPE_FIRST);
+        return DESCRIPTOR;
+    }
+    if (lid == LOG_SETS) {
+        /* An entry for each set that exists: its identifier, and its ranges. */
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < PROGRAM_SETS; i++) {
+            if (sets[i].ranges != 0) {
+                put16(n * 4, i + 1);
+                put16(n * 4 + 2, sets[i].ranges);
+                n++;
+            }
+        }
+        return PROGRAM_SETS * 4u;
+    }
+    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS; i++) {
+        uint32_t at = i * DESCRIPTOR;
+        put8(at, (functions[i].valid ? 1u : 0) | (programs[i].active ? 4u : 0) | (uint32_t)programs[i].pit << 3);
+        put8(at + 1, functions[i].valid && programs[i].type == 0 ? TYPE_FIRST : programs[i].type);
+        put64(at + 8, programs[i].pid);
+    }
+    return SCOMP_MAX_FUNCS * DESCRIPTOR;
+}

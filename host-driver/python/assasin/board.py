@@ -69,7 +69,7 @@ class Paths:
         return self.folder / "console.log"
 
 
-def _shortest(path: Path) -> str:
+def shortest(path: Path) -> str:
     """The path in the form that fits a unix socket address best."""
     return min(str(path), os.path.relpath(path), key=len)
 
@@ -84,7 +84,7 @@ class Board:
     @property
     def address(self) -> str:
         """What assasin_open() takes."""
-        return f"virtual:{_shortest(self.paths.door)}"
+        return f"virtual:{shortest(self.paths.door)}"
 
     def status(self) -> dict[str, Any]:
         """The board's latest status; empty when there is none."""
@@ -164,7 +164,7 @@ class Board:
         command = [str(binary), "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
         command += [
             "--socket",
-            _shortest(self.paths.door),
+            shortest(self.paths.door),
             "--status",
             str(self.paths.status),
             "--console",
@@ -221,7 +221,7 @@ class Board:
         self.require()
         s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            s.connect(_shortest(self.paths.console))
+            s.connect(shortest(self.paths.console))
         except OSError as e:
             s.close()
             raise BoardError(f"the console at {self.paths.console} does not answer: {e.strerror}") from e

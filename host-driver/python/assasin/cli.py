@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import click
 
 from assasin import bench as benchmarks
-from assasin import offloads, perf, terminal
+from assasin import offloads, perf, terminal, vm_suite
 from assasin import paper as paper_bench
 from assasin.board import DEFAULT_CONFIG, PROFILES, Board, BoardError
 from assasin.drive import Drive, DriveError, Extent, Input, Piece, split
@@ -28,6 +28,8 @@ from assasin.job import Job
 from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
 from assasin.tree import ROOT
+from assasin.vm import Guest, GuestError
+from assasin.vm_image import ImageError, image
 
 
 class Size(click.ParamType):
@@ -160,7 +162,7 @@ class Command(click.Command):
         """See click.Command."""
         try:
             return super().invoke(ctx)
-        except (BoardError, DriveError, OffloadError, FileNotFoundError) as e:
+        except (BoardError, DriveError, GuestError, ImageError, OffloadError, FileNotFoundError) as e:
             fail(e, bool(ctx.params.get("as_json")))
 
 
@@ -678,6 +680,65 @@ def _pump_console(s: socket.socket) -> None:
                 s.sendall(typed)
             else:
                 sources = [s]
+
+
+@cli.group(cls=Group, invoke_without_command=True)
+@click.option(
+    "--share", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder that the guest sees as /share."
+)
+@click.option(
+    "--config", type=ConfigName(), default=DEFAULT_CONFIG, show_default=True, help="Board to start when none of this name runs."
+)
+@click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth on it.")
+@click.option("--kernel-option", "kernel_options", multiple=True, help="Appended to the kernel's command line.")
+@name_option
+@click.pass_context
+def vm(context: click.Context, share: Path | None, config: str, profile: str, kernel_options: tuple[str, ...], name: str) -> None:
+    """
+    A Linux guest with the drive as its PCIe device: Debian's kernel, its nvme driver, nvme-cli, fio, ext4, and a shell.
+
+    Leaving the shell (or `poweroff`) ends it, Ctrl-A X at once. A board that was started for it is stopped with it.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    board = Board(name)
+    with terminal.spinner("making the guest") as say:
+        image(say)
+        started = board.pid() is None
+        if started:
+            say(f"starting {config}")
+            board.start(config, profile)
+    try:
+        with Guest(board, share, terminal=True, kernel_options=" ".join(kernel_options)) as guest:
+            code = guest.wait()
+    finally:
+        if started:
+            board.stop()
+    sys.exit(code)
+
+
+@vm.command("test")
+@click.option("--config", type=ConfigName(), default="AssasinSb2x2", show_default=True, help="Board to test.")
+@click.option("--profile", default="test", show_default=True, help="What a cycle is worth.")
+@click.option("--quick", is_flag=True, help="A part of the list, for scripts/test.")
+@click.option("--step", "steps", type=Listed([name for name, _, _ in vm_suite.STEPS]), help="Only these steps.")
+@click.option("--name", default="vmtest", show_default=True, help="Name of the board, which is formatted.")
+@json_option
+def vm_test(config: str, profile: str, quick: bool, steps: tuple[str, ...] | None, name: str, as_json: bool) -> None:
+    """What an unmodified Linux does with the drive, step by step; leaves build/vm/result.json."""
+    with terminal.spinner("guest tests") as say:
+        results, figures = vm_suite.run(config, profile, name, quick, steps or (), say)
+    if as_json:
+        terminal.dump({"steps": [asdict(r) for r in results], "figures": figures})
+    else:
+        rows = [[r.step, "passed" if r.passed else "FAILED", f"{r.seconds:.1f}", r.message] for r in results]
+        terminal.table(f"Linux guest on {config}, profile {profile}", ["step", "", "seconds", ""], rows)
+        for row in figures.get("random_4k_reads", []) + figures.get("sequential_128k", []):
+            terminal.out.print("  ".join(f"{k} {v}" for k, v in row.items()), soft_wrap=True)
+    failed = sum(not r.passed for r in results)
+    terminal.out.print(f"{len(results) - failed} passed, {failed} failed")
+    if failed:
+        sys.exit(1)
 
 
 @cli.command()

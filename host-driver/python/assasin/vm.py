@@ -187,7 +187,8 @@ class Guest:
             time.sleep(0.02)
 
     def _command(self, image: vm_image.Image, door: int) -> list[str]:
-        options = ["console=ttyS0", "quiet", "panic=-1", self._kernel_options]
+        # nvme-cli maps registers of the drive, which kernels refuse while a driver has them, unless told.
+        options = ["console=ttyS0", "quiet", "panic=-1", "iomem=relaxed", self._kernel_options]
         if not self._terminal:
             options.append("assasin.agent")
         command = [QEMU, "-nodefaults", "-no-user-config", "-display", "none"]
@@ -206,7 +207,14 @@ class Guest:
         if self.share is not None:
             command += ["-chardev", f"socket,id=share,path={shortest(self.folder / 'share')}"]
             command += ["-device", "vhost-user-fs-pci,chardev=share,tag=share"]
-        command += ["-kernel", str(image.kernel), "-initrd", str(self.folder / "initrd"), "-append", " ".join(filter(None, options))]
+        command += [
+            "-kernel",
+            str(image.kernel),
+            "-initrd",
+            str(self.folder / "initrd"),
+            "-append",
+            " ".join(filter(None, options)),
+        ]
         return command
 
     @property

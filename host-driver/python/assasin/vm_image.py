@@ -2,8 +2,9 @@
 """
 The guest's kernel and initial file system, made of Debian's own packages.
 
-apt resolves the packages as if for an empty machine and fetches them; they are unpacked into a folder, never installed. From there come
-the kernel, a few of its modules, the programs and just the libraries these ask for. The result is kept in the cache of all clones.
+apt resolves the packages as if for an empty machine and fetches them; they are unpacked into a folder, never installed. From there
+come the kernel, a few of its modules, the programs and just the libraries these ask for. The result is kept in the cache of all
+clones.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ DATA = ("etc/mke2fs.conf", "usr/share/misc/pci.ids")
 """Files without which the programs miss something."""
 
 MODULES = ("virtio_pci", "virtiofs", "vfio-pci", "vfio_iommu_type1")
-"""Modules of the kernel that the guest loads or may load, after the modules these depend on. Everything else it needs is built in."""
+"""Modules of the kernel that the guest loads or may load, after the modules these depend on. The rest it needs is built in."""
 
 LOADED_AT_BOOT = ("virtio_pci", "virtiofs")
 """Of these, what the guest loads at once."""
@@ -156,7 +157,9 @@ def _fetch(work: Path) -> list[Path]:
     try:
         _call([*command, "install", *PACKAGES], "fetching the guest's packages")
     except ImageError as e:
-        raise ImageError(f"{e}\nThe guest is made of Debian bookworm's packages: `apt-get update` may help, see scripts/setup") from e
+        raise ImageError(
+            f"{e}\nThe guest is made of Debian bookworm's packages: `apt-get update` may help, see scripts/setup"
+        ) from e
     return sorted(archives.glob("*.deb"))
 
 
@@ -298,11 +301,11 @@ class Archive:
             target = os.path.normpath(os.path.join(os.path.dirname(name), os.readlink(source)))
             self.copy(system, target)
             return
-        target = source.resolve()
-        if not target.is_relative_to(system.resolve()):
+        file = source.resolve()
+        if not file.is_relative_to(system.resolve()):
             # An absolute link means a path in the guest.
-            target = system / os.readlink(source).lstrip("/")
-        self.file(name, target.read_bytes(), executable=bool(target.stat().st_mode & 0o100))
+            file = system / os.readlink(source).lstrip("/")
+        self.file(name, file.read_bytes(), executable=bool(file.stat().st_mode & 0o100))
 
     def finish(self) -> bytes:
         """The whole archive, padded so that another one may follow."""

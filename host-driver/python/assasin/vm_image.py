@@ -22,6 +22,9 @@ from pathlib import Path
 
 from assasin.tree import ROOT
 
+RECIPE = 1
+"""To be raised when guests are made in another way."""
+
 PACKAGES = ("linux-image-cloud-amd64", "busybox-static", "nvme-cli", "fio", "e2fsprogs", "util-linux", "pciutils")
 """Debian packages the guest is made of; their dependencies come with them."""
 
@@ -94,7 +97,8 @@ def cache_folder() -> Path:
 
 def _key() -> str:
     """Guests of the same recipe are the same guest; Debian's updates come in with a new recipe, or with an empty cache."""
-    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
+    recipe = (RECIPE, PACKAGES, PROGRAMS, LINKS, DATA, MODULES, LOADED_AT_BOOT)
+    return hashlib.sha256(repr(recipe).encode()).hexdigest()[:16]
 
 
 def image(tell: Callable[[str], None] = lambda _: None) -> Image:
@@ -110,7 +114,7 @@ def image(tell: Callable[[str], None] = lambda _: None) -> Image:
         tell("unpacking the guest's packages")
         system = work / "system"
         for package in packages:
-            _call(["dpkg-deb", "-x", str(package), str(system)], "unpacking")
+            call(["dpkg-deb", "-x", str(package), str(system)], "unpacking")
         result = work / "image"
         result.mkdir()
         tell("packing the guest")
@@ -127,45 +131,47 @@ def image(tell: Callable[[str], None] = lambda _: None) -> Image:
     return made
 
 
-def _call(command: list[str], what: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True)
+def call(command: list[str], what: str, cwd: Path | None = None) -> str:
+    """Runs a program and returns what it printed. Raises ImageError, with `what` it was for."""
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
     if done.returncode:
         raise ImageError(f"{what} failed: {' '.join(command[:4])} ...: {done.stderr.strip()[-400:]}")
     return done.stdout
 
 
-def _fetch(work: Path) -> list[Path]:
-    """The packages and all they depend on, as files."""
+def apt_options(work: Path) -> list[str]:
+    """Options with which apt works for an empty machine, in the folder `work`, and leaves this one alone."""
     status, archives = work / "status", work / "archives"
     status.touch()
-    (archives / "partial").mkdir(parents=True)
-    # apt drops its rights for downloads; its user must reach the folder.
-    for folder in (work, archives, archives / "partial"):
-        folder.chmod(0o755)
+    (archives / "partial").mkdir(parents=True, exist_ok=True)
     options = {
         "Dir::State::status": status,
         "Dir::Cache::archives": archives,
         "Dir::Cache::pkgcache": "",
         "Dir::Cache::srcpkgcache": "",
         "Debug::NoLocking": 1,
+        # Its own user could not write here.
         "APT::Sandbox::User": "root",
         "APT::Install-Recommends": "false",
     }
-    command = ["apt-get", "-qq", "-y", "--download-only"]
-    for name, value in options.items():
-        command += ["-o", f"{name}={value}"]
+    return [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+
+
+def _fetch(work: Path) -> list[Path]:
+    """The packages and all they depend on, as files."""
+    command = ["apt-get", "-qq", "-y", "--download-only", *apt_options(work), "install", *PACKAGES]
     try:
-        _call([*command, "install", *PACKAGES], "fetching the guest's packages")
+        call(command, "fetching the guest's packages")
     except ImageError as e:
         raise ImageError(
             f"{e}\nThe guest is made of Debian bookworm's packages: `apt-get update` may help, see scripts/setup"
         ) from e
-    return sorted(archives.glob("*.deb"))
+    return sorted((work / "archives").glob("*.deb"))
 
 
 def _needed(file: Path) -> list[str]:
     """Libraries that an ELF file links against."""
-    listing = _call(["readelf", "-d", str(file)], "looking for libraries")
+    listing = call(["readelf", "-d", str(file)], "looking for libraries")
     return re.findall(r"\(NEEDED\).*\[(.*)\]", listing)
 
 
@@ -224,7 +230,7 @@ def _pack(system: Path) -> bytes:
         archive.copy(system, file, real=True)
     for name, target in LINKS.items():
         archive.link(name, target)
-    applets = _call([str(system / "bin/busybox"), "--list-full"], "asking busybox for its applets").split()
+    applets = call([str(system / "bin/busybox"), "--list-full"], "asking busybox for its applets").split()
     have = {*PROGRAMS, *LINKS}
     names = {Path(p).name for p in have}
     for applet in applets:

@@ -9,6 +9,7 @@ import json
 import random
 import re
 import shutil
+import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,8 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from assasin import vm_image
+import numpy as np
+
+from assasin import offloads, vm_image, vm_vfio
 from assasin.board import Board, BoardError
+from assasin.drive import Extent, split
 from assasin.tree import BUILD, contract
 from assasin.vm import PCI_ADDRESS, Guest, GuestError
 
@@ -93,10 +97,10 @@ class Suite:
         """Starts the board, or starts it again."""
         self.board.start(self.config, self.profile, format=format)
 
-    def boot(self, kernel_options: str = "") -> Guest:
+    def boot(self, kernel_options: str = "", modules: dict[str, Path] | None = None) -> Guest:
         """A new guest that takes commands."""
         self.end_guest()
-        guest = Guest(self.board, self.share, kernel_options=kernel_options)
+        guest = Guest(self.board, self.share, kernel_options=kernel_options, modules=modules)
         self._guest = guest
         guest.start()
         guest.wait_ready()
@@ -314,6 +318,98 @@ def queue_depths(s: Suite) -> None:
     check(last < first, f"a read takes {last} device cycles at depth {rows[-1]['depth']}, {first} at depth 1")
 
 
+def _scan_of(s: Suite, data: bytes) -> bytes:
+    """What the offload scan gives for `data`, cut as the tool in the guest cuts it: nearly equal pieces of whole blocks."""
+    cores = int(re.sub(r"\D*(\d+)x\d+", r"\1", s.config))
+    pieces = split([Extent(0, -(-len(data) // BLOCK))], len(data), offloads.RECORD_BYTES["scan"], BLOCK, cores)
+    out, at = b"", 0
+    for piece in pieces:
+        result = offloads.expected_scan(data[at : at + piece.bytes])
+        out += struct.pack("<II", result.bytes, result.checksum)
+        at += piece.bytes
+    return out
+
+
+def _offload(s: Suite, words: str, seconds: float = 300.0) -> tuple[bytes, str]:
+    """Runs assasin-offload in the guest. Returns its output and what it said."""
+    said = s.sh(f"assasin-offload {words} --out /share/out", seconds)
+    return (s.share / "out").read_bytes(), said
+
+
+def vfio(s: Suite) -> None:
+    """vfio-pci in no-IOMMU mode: the library is the drive's driver in the guest, and the kernel's driver sees what it wrote."""
+    module = vm_vfio.module(vm_image.image())
+    s.power_off()
+    s.boot(modules={"vfio.ko": module})
+    data = random.Random(5).randbytes(40 * BLOCK + 1000)
+    (s.share / "blocks").write_bytes(data)
+    for line in s.sh("cat /lib/modules/vfio").split():
+        s.sh(f"insmod /lib/modules/{line}" + (" enable_unsafe_noiommu_mode=1" if line == "vfio.ko" else ""))
+    device, drivers = f"/sys/bus/pci/devices/{PCI_ADDRESS}", "/sys/bus/pci/drivers"
+    s.sh("echo 34 >/proc/sys/vm/nr_hugepages")
+    s.sh(f"echo {PCI_ADDRESS} >{drivers}/nvme/unbind && echo vfio-pci >{device}/driver_override")
+    s.sh(f"echo {PCI_ADDRESS} >/sys/bus/pci/drivers_probe && ls /dev/vfio/noiommu-0")
+    s.keep("vfio.txt", s.sh(f"assasin-offload --drive vfio:{PCI_ADDRESS}"))
+    out, _ = _offload(s, f"scan --drive vfio:{PCI_ADDRESS} --write /share/blocks --lba 3 --bytes {len(data)}")
+    check(out == _scan_of(s, data), "the scan through vfio gives other sums than the data has")
+    s.sh(f"echo {PCI_ADDRESS} >{drivers}/vfio-pci/unbind && echo nvme >{device}/driver_override")
+    s.sh(f"echo {PCI_ADDRESS} >/sys/bus/pci/drivers_probe")
+    s.sh(f"for i in $(seq 300); do [ ! -b {DEVICE} ] || break; usleep 100000; done; test -b {DEVICE}")
+    got = s.sh(f"dd if={DEVICE} bs={BLOCK} skip=3 count=41 iflag=direct 2>/dev/null | head -c {len(data)} | sha256sum").split()[0]
+    check(got == hashlib.sha256(data).hexdigest(), "the kernel reads other bytes than the library wrote")
+
+
+def offload(s: Suite) -> None:
+    """A function over a file of the file system, through the kernel by io_uring and by ioctls; the host's answer is the same."""
+    s.mounted()
+    data = (s.share / "files" / "large").read_bytes()
+    wanted = _scan_of(s, data)
+    log = []
+    for way in ("", " --ioctl"):
+        with s.measured() as passed:
+            out, said = _offload(s, f"scan --file /mnt/files/large --in-drive{way}")
+        check(out == wanted, f"scan{way} gives other sums than the file has")
+        check("read inside the drive" in said, f"scan{way} says: {said}")
+        check(passed["media_reads"] >= len(data) // BLOCK, "the file's pages were not read from flash")
+        log.append(said)
+    # Fresh bytes in the page cache get onto the drive first; the last block counts to the file's end only.
+    s.sh("head -c 123457 /dev/urandom >/mnt/fresh && cp /mnt/fresh /share/fresh")
+    out, said = _offload(s, "scan --file /mnt/fresh")
+    check(out == _scan_of(s, (s.share / "fresh").read_bytes()), "scan of a file just written gives other sums")
+    s.keep("offload.txt", "".join([*log, said]))
+
+
+def offload_files(s: Suite) -> None:
+    """Files whose bytes are not all in blocks of their own, and files that cannot be held."""
+    s.mounted()
+    make = {
+        "hole": "truncate -s 100000 /mnt/hole && dd if=/share/files/odd of=/mnt/hole bs=4k count=2 seek=5 conv=notrunc",
+        "unwritten": "fallocate -l 90000 /mnt/unwritten && dd if=/share/files/odd of=/mnt/unwritten bs=4k count=3 conv=notrunc",
+        "past-end": "fallocate --keep-size -l 200000 /mnt/past-end && dd if=/share/files/odd of=/mnt/past-end bs=5000 conv=notrunc",
+    }
+    for name, command in make.items():
+        s.sh(f"rm -f /mnt/{name}; {command} 2>/dev/null && cp /mnt/{name} /share/{name}")
+        data = (s.share / name).read_bytes()
+        out, said = _offload(s, f"sum --pieces 1 --file /mnt/{name}")
+        value = int(np.frombuffer(data[: len(data) // 4 * 4], "<u4").sum(dtype=np.uint64)) % 2**32
+        check(out[4:8] == value.to_bytes(4, "little"), f"the sum of /mnt/{name} is wrong: {out[:8].hex()}")
+        fed = name != "past-end"
+        check(("the host fed the file" in said) == fed, f"/mnt/{name}: {said}")
+        if fed:
+            refused = s.guest.run(f"assasin-offload sum --in-drive --file /mnt/{name}")
+            check(refused.code == 1 and "cannot be read inside the drive" in refused.text, f"--in-drive: {refused.text}")
+    s.sh("touch /mnt/empty; (exec sleep 30) >/dev/null 2>&1 3>>/mnt/odd &")
+    refusals = {"/mnt/empty": "is empty", "/mnt/odd": "open for writing", "/mnt": "not a regular file", "/init": "not on one block"}
+    for path, why in refusals.items():
+        refused = s.guest.run(f"assasin-offload scan --file {path}")
+        check(refused.code == 1 and why in refused.text, f"{path}: {refused.text}")
+    # A writer that comes during a run waits, and the run is not counted.
+    s.sh("(sleep 1; echo >>/mnt/files/large) >/dev/null 2>&1 &")
+    changed = s.guest.run("assasin-offload scan --file /mnt/files/large --pieces 1 --out /tmp/out")
+    check(changed.code == 1 and "run again" in changed.text, f"with a writer: {changed.text}")
+    s.sh("sleep 1; cp /share/files/large /mnt/files/large && sync")
+
+
 def mkfs(s: Suite) -> None:
     """mkfs.ext4."""
     s.guest.run("umount /mnt 2>/dev/null")
@@ -409,8 +505,11 @@ STEPS: tuple[tuple[str, Step, bool], ...] = (
     ("fio-verify", fio_verify, True),
     ("sequential", sequential, True),
     ("queue-depths", queue_depths, True),
+    ("vfio", vfio, False),
     ("mkfs", mkfs, True),
     ("copy", copy, True),
+    ("offload", offload, True),
+    ("offload-files", offload_files, True),
     ("fsck", fsck, True),
     ("reboot", reboot, True),
     ("power-cycle", power_cycle, False),

@@ -197,7 +197,8 @@ static int hold(struct assasin_file *f, bool in_drive, struct assasin_error *err
         return rc;
     if (fsync(f->fd))
         return error_set(error, errno, "%s: its dirty data cannot be written: %s", f->path, strerror(errno));
-    /* Where the journal has the data (data=journal), asking for a block makes it go where it belongs; only root may ask. */
+    /* Where the journal has the data (data=journal), asking for a block makes it go where it belongs; only root may
+     * ask. */
     int block = 0;
     (void)ioctl(f->fd, FIBMAP, &block);
     /* From the lease on it does not change. */

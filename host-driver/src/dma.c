@@ -2,6 +2,7 @@
 #include "dma.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,19 @@ int dma_init(struct dma *dma, void *memory, size_t bytes, uint64_t bus) {
     *dma = (struct dma){.memory = memory, .bus = bus, .pages = (uint32_t)(bytes / DMA_PAGE)};
     dma->run = calloc(dma->pages, sizeof(*dma->run));
     return dma->run ? 0 : -ENOMEM;
+}
+
+void dma_runs(struct dma *dma, size_t bytes, const uint64_t *bus) {
+    dma->bus_pages = (uint32_t)(bytes / DMA_PAGE);
+    dma->bus_run = bus;
+}
+
+/* Whether page i begins a run of addresses that does not follow the one before it. */
+static bool broken(const struct dma *dma, uint32_t i) {
+    if (!dma->bus_pages || i % dma->bus_pages || i == 0)
+        return false;
+    const uint64_t *run = dma->bus_run + i / dma->bus_pages;
+    return run[0] != run[-1] + (uint64_t)dma->bus_pages * DMA_PAGE;
 }
 
 void dma_destroy(struct dma *dma) {
@@ -29,6 +43,8 @@ void *dma_alloc(struct dma *dma, size_t bytes) {
             free_pages = 0;
             continue;
         }
+        if (broken(dma, i))
+            free_pages = 0;
         i++;
         if (++free_pages < need)
             continue;
@@ -53,5 +69,8 @@ uint64_t dma_address(const struct dma *dma, const void *memory, size_t bytes) {
     uintptr_t base = (uintptr_t)dma->memory, at = (uintptr_t)memory, size = (uintptr_t)dma->pages * DMA_PAGE;
     if (at < base || at - base >= size || bytes > size - (at - base))
         return UINT64_MAX;
-    return dma->bus + (at - base);
+    if (!dma->bus_pages)
+        return dma->bus + (at - base);
+    uintptr_t run_bytes = (uintptr_t)dma->bus_pages * DMA_PAGE;
+    return dma->bus_run[(at - base) / run_bytes] + (at - base) % run_bytes;
 }

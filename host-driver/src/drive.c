@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, closing and waiting: the NVMe controller's life as the NVM Express Base Specification lays it down. */
+/* Opening, closing, waiting, and single commands. */
 #define _POSIX_C_SOURCE 200809L
 #include "drive.h"
 
-#include <assasin_contract.h>
+#include "dma.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,16 +12,13 @@
 #include <string.h>
 #include <time.h>
 
-#define ADMIN_ENTRIES    32u
 #define DEFAULT_DEPTH    128u
 #define DEFAULT_MEMORY   (64u << 20)
 #define DEFAULT_STALL_MS 30000u
 #define DEFAULT_LIMIT_MS 1800000u
 #define PROBE_MS         1000u
-/* A look at the clock costs the drive some cycles of bus traffic itself; more than this means that it works. */
-#define CLOCK_MOVES     2000u
-#define NAP_SHORTEST_US 50u
-#define NAP_LONGEST_US  1000u
+#define NAP_SHORTEST_US  50u
+#define NAP_LONGEST_US   1000u
 
 uint64_t drive_now_ms(void) {
     struct timespec t;
@@ -37,8 +35,7 @@ int drive_fail(struct assasin_drive *drive, int code, const char *format, ...) {
     return -code;
 }
 
-/* After an error of the connection commands may still own memory, so nothing more can be done with the drive. */
-static int give_up(struct assasin_drive *drive, int rc) {
+int drive_give_up(struct assasin_drive *drive, int rc) {
     if (rc) {
         drive->dead = drive->dead ? drive->dead : rc;
         drive->status = 0;
@@ -46,35 +43,32 @@ static int give_up(struct assasin_drive *drive, int rc) {
     return rc;
 }
 
-static int read32(struct assasin_drive *drive, uint32_t offset, uint32_t *value) {
-    return drive->dead ? drive->dead : give_up(drive, drive->transport->ops->read32(drive->transport, offset, value));
-}
-
-static int write32(struct assasin_drive *drive, uint32_t offset, uint32_t value) {
-    return drive->dead ? drive->dead : give_up(drive, drive->transport->ops->write32(drive->transport, offset, value));
-}
-
-static int write64(struct assasin_drive *drive, uint32_t offset, uint64_t value) {
-    int rc = write32(drive, offset, (uint32_t)value);
-    return rc ? rc : write32(drive, offset + 4, (uint32_t)(value >> 32));
+static int no_registers(struct assasin_drive *drive) {
+    return drive_fail(drive, ENOTSUP, "the kernel owns the drive's registers: use virtual: or vfio: to reach them");
 }
 
 int assasin_register_read(struct assasin_drive *drive, uint32_t offset, uint32_t *value) {
-    return read32(drive, offset, value);
+    return drive->link->ops->read32 ? drive->link->ops->read32(drive->link, offset, value) : no_registers(drive);
 }
 
 int assasin_register_write(struct assasin_drive *drive, uint32_t offset, uint32_t value) {
-    return write32(drive, offset, value);
+    return drive->link->ops->write32 ? drive->link->ops->write32(drive->link, offset, value) : no_registers(drive);
 }
 
 int assasin_clock(struct assasin_drive *drive, uint64_t *cycles) {
-    uint32_t low, high;
-    int rc = read32(drive, ASSASIN_CTRL_BASE + CTRL_CYCLES_LO, &low);
+    struct link_state state;
+    int rc = drive->dead ? drive->dead : drive->link->ops->look(drive->link, &state);
     if (!rc)
-        rc = read32(drive, ASSASIN_CTRL_BASE + CTRL_CYCLES_HI, &high);
-    if (!rc)
-        *cycles = (uint64_t)high << 32 | low;
+        *cycles = state.clock;
     return rc;
+}
+
+void *drive_alloc(struct assasin_drive *drive, size_t bytes) {
+    return drive->link->ops->alloc(drive->link, bytes);
+}
+
+void drive_free(struct assasin_drive *drive, void *memory) {
+    drive->link->ops->free(drive->link, memory);
 }
 
 struct wait drive_wait_begin(struct assasin_drive *drive, const char *what) {
@@ -93,101 +87,63 @@ void drive_wait_progress(struct wait *w) {
 }
 
 static int probe(struct assasin_drive *drive, struct wait *w, uint64_t now) {
-    uint64_t clock;
-    uint32_t state;
-    int rc = assasin_clock(drive, &clock);
-    if (!rc)
-        rc = read32(drive, ASSASIN_CTRL_BASE + CTRL_FW_STATE, &state);
+    struct link_state state;
+    int rc = drive->link->ops->look(drive->link, &state);
     if (rc)
         return rc;
-    if (state >> 1 & 1) {
-        uint32_t pc = 0;
-        rc = read32(drive, ASSASIN_CTRL_BASE + CTRL_FW_PC, &pc);
-        return rc ? rc
-                  : give_up(drive,
-                            drive_fail(drive, EIO, "%s: the drive's firmware stopped on a trap, cause %u at PC 0x%x",
-                                       w->what, state >> 8 & 0xFF, pc));
-    }
-    if (clock - w->clock > CLOCK_MOVES)
+    if (state.trapped)
+        return drive_give_up(drive,
+                             drive_fail(drive, EIO, "%s: the drive's firmware stopped on a trap, cause %u at PC 0x%x",
+                                        w->what, state.cause, state.pc));
+    if (state.clock - w->clock > drive->link->looking_costs)
         w->moved_ms = now;
-    w->clock = clock;
+    w->clock = state.clock;
     w->probed_ms = drive_now_ms();
     if (now - w->moved_ms > drive->options.stall_ms)
-        return give_up(
+        return drive_give_up(
             drive,
             drive_fail(
                 drive, ETIMEDOUT,
                 "%s: no answer, and the drive does nothing any more (its clock has stood still for %u s at %llu)",
-                w->what, drive->options.stall_ms / 1000, (unsigned long long)clock));
+                w->what, drive->options.stall_ms / 1000, (unsigned long long)state.clock));
     return 0;
 }
 
 int drive_wait_nap(struct assasin_drive *drive, struct wait *w) {
     if (drive->dead)
         return drive->dead;
-    int rc = give_up(drive, drive->transport->ops->sleep(drive->transport, w->sleep_us));
+    int rc = drive_give_up(drive, drive->link->ops->sleep(drive->link, w->sleep_us));
     if (rc)
         return rc;
     if (w->sleep_us < NAP_LONGEST_US)
         w->sleep_us += w->sleep_us / 2;
     uint64_t now = drive_now_ms();
     if (now - w->start_ms > w->limit_ms)
-        return give_up(drive, drive_fail(drive, ETIMEDOUT, "%s: not done after %u s although the drive's clock runs",
-                                         w->what, w->limit_ms / 1000));
+        return drive_give_up(drive,
+                             drive_fail(drive, ETIMEDOUT, "%s: not done after %u s although the drive's clock runs",
+                                        w->what, w->limit_ms / 1000));
     return now - w->probed_ms >= PROBE_MS ? probe(drive, w, now) : 0;
-}
-
-static int ring(struct assasin_drive *drive, uint32_t index, uint32_t value) {
-    return write32(drive, NVME_REG_DOORBELL + index * drive->doorbell_stride, value);
-}
-
-static int ring_doorbells(struct assasin_drive *drive) {
-    int rc = 0;
-    for (unsigned i = 0; i < DRIVE_QUEUES && !rc; i++) {
-        struct queue *q = &drive->queues[i];
-        if (q->cq_rung != q->cq_head) {
-            rc = ring(drive, 2 * i + 1, q->cq_head);
-            q->cq_rung = q->cq_head;
-        }
-        if (!rc && q->sq_rung != q->sq_tail) {
-            rc = ring(drive, 2 * i, q->sq_tail);
-            q->sq_rung = q->sq_tail;
-        }
-    }
-    return rc;
 }
 
 int assasin_submit(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data,
                    size_t bytes, assasin_done_fn done, void *arg) {
     if (drive->dead)
         return drive->dead;
-    if (queue >= DRIVE_QUEUES || !drive->queues[queue].entries)
-        return drive_fail(drive, EINVAL, "there is no queue %u", queue);
     if (data && drive->info.transfer_bytes && bytes > drive->info.transfer_bytes)
         return drive_fail(drive, EMSGSIZE, "%zu bytes in one command; the drive takes at most %u", bytes,
                           drive->info.transfer_bytes);
-    int rc = queue_submit(&drive->queues[queue], command, data, bytes, done, arg);
-    if (rc == -EFAULT)
-        return drive_fail(drive, EFAULT, "the data is not in DMA memory of this drive (assasin_dma_alloc)");
-    return rc;
+    return drive->link->ops->submit(drive->link, queue, command, data, bytes, done, arg);
 }
 
 int assasin_poll(struct assasin_drive *drive) {
-    int rc = drive->dead ? drive->dead : ring_doorbells(drive);
-    if (rc)
-        return rc;
-    int reaped = 0;
-    for (unsigned i = 0; i < DRIVE_QUEUES; i++)
-        if (drive->queues[i].entries)
-            reaped += queue_reap(&drive->queues[i]);
-    if (!reaped)
-        return 0;
-    rc = ring_doorbells(drive);
-    return rc ? rc : reaped;
+    if (drive->dead)
+        return drive->dead;
+    int reaped = drive->link->ops->poll(drive->link);
+    return reaped < 0 ? drive_give_up(drive, reaped) : reaped;
 }
 
 unsigned assasin_in_flight(const struct assasin_drive *drive) {
-    return drive->queues[ASSASIN_ADMIN].in_flight + drive->queues[ASSASIN_IO].in_flight;
+    return drive->link->in_flight;
 }
 
 int assasin_wait(struct assasin_drive *drive) {
@@ -242,7 +198,7 @@ int drive_execute(struct assasin_drive *drive, unsigned queue, const struct assa
                   size_t bytes, const char *what, struct assasin_completion *completion) {
     struct assasin_completion local;
     void *bounce = NULL;
-    if (bytes && !(bounce = dma_alloc(&drive->dma, bytes)))
+    if (bytes && !(bounce = drive_alloc(drive, bytes)))
         return drive_fail(drive, ENOMEM, "%s: no DMA memory for %zu bytes is left", what, bytes);
     unsigned direction = command->dw[0] & 3u;
     if (bytes && direction & 1)
@@ -250,7 +206,7 @@ int drive_execute(struct assasin_drive *drive, unsigned queue, const struct assa
     int rc = drive_roundtrip(drive, queue, command, bounce, bytes, what, &local);
     if (rc) {
         if (!drive->dead)
-            dma_free(&drive->dma, bounce);
+            drive_free(drive, bounce);
         return rc;
     }
     if (completion)
@@ -258,7 +214,7 @@ int drive_execute(struct assasin_drive *drive, unsigned queue, const struct assa
     rc = drive_check(drive, what, &local);
     if (!rc && bytes && direction & 2)
         memcpy(data, bounce, bytes);
-    dma_free(&drive->dma, bounce);
+    drive_free(drive, bounce);
     return rc;
 }
 
@@ -271,19 +227,21 @@ int assasin_execute(struct assasin_drive *drive, unsigned queue, const struct as
 
 int assasin_raw_command(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command,
                         struct assasin_completion *completion) {
+    if (!drive->link->raw)
+        return drive_fail(drive, ENOTSUP, "the kernel makes the PRPs itself: use virtual: or vfio: to send your own");
     return assasin_execute(drive, queue, command, NULL, 0, completion);
 }
 
 void *assasin_dma_alloc(struct assasin_drive *drive, size_t bytes) {
-    return dma_alloc(&drive->dma, bytes);
+    return drive_alloc(drive, bytes);
 }
 
 void assasin_dma_free(struct assasin_drive *drive, void *memory) {
-    dma_free(&drive->dma, memory);
+    drive_free(drive, memory);
 }
 
 uint64_t assasin_dma_address(const struct assasin_drive *drive, const void *memory) {
-    return dma_address(&drive->dma, memory, 0);
+    return drive->link->ops->address(drive->link, memory);
 }
 
 const char *assasin_last_error(const struct assasin_drive *drive) {
@@ -298,58 +256,11 @@ void assasin_get_info(const struct assasin_drive *drive, struct assasin_info *in
     *info = drive->info;
 }
 
-/* Waits until (CSTS & mask) == value. */
-static int await_status(struct assasin_drive *drive, uint32_t mask, uint32_t value, const char *what) {
-    struct wait w = drive_wait_begin(drive, what);
-    for (;;) {
-        uint32_t csts;
-        int rc = read32(drive, NVME_REG_CSTS, &csts);
-        if (rc)
-            return rc;
-        if (csts & NVME_CSTS_CFS)
-            return give_up(
-                drive, drive_fail(drive, EIO, "%s: the controller reports a fatal error (CSTS = 0x%x)", what, csts));
-        if ((csts & mask) == value)
-            return 0;
-        rc = drive_wait_nap(drive, &w);
-        if (rc)
-            return rc;
-    }
-}
-
 static void copy_text(char *to, const uint8_t *from, size_t length) {
     while (length && from[length - 1] == ' ')
         length--;
     memcpy(to, from, length);
     to[length] = 0;
-}
-
-static int enable(struct assasin_drive *drive, uint64_t *cap) {
-    uint32_t low, high, cc;
-    int rc;
-    if ((rc = read32(drive, NVME_REG_CAP, &low)) || (rc = read32(drive, NVME_REG_CAP + 4, &high)) ||
-        (rc = read32(drive, NVME_REG_CC, &cc)))
-        return rc;
-    *cap = (uint64_t)high << 32 | low;
-    if (*cap == UINT64_MAX)
-        return give_up(drive, drive_fail(drive, ENXIO, "the drive's registers do not answer (CAP reads all ones)"));
-    drive->doorbell_stride = 4u << (high & 0xF);
-    /* CAP.TO is the drive's promise in its own time; a simulated drive's second lasts longer than ours, so the limits
-     * of struct wait rule. */
-    if (cc & NVME_CC_EN && (rc = write32(drive, NVME_REG_CC, 0)))
-        return rc;
-    if ((rc = await_status(drive, NVME_CSTS_RDY, 0, "waiting for the controller to become disabled (CSTS.RDY = 0)")))
-        return rc;
-    struct queue *q = &drive->queues[ASSASIN_ADMIN];
-    if (queue_init(q, &drive->dma, ADMIN_ENTRIES))
-        return drive_fail(drive, ENOMEM, "no memory for the admin queue");
-    if ((rc = write32(drive, NVME_REG_AQA, (ADMIN_ENTRIES - 1) << 16 | (ADMIN_ENTRIES - 1))) ||
-        (rc = write64(drive, NVME_REG_ASQ, dma_address(&drive->dma, q->sq, 0))) ||
-        (rc = write64(drive, NVME_REG_ACQ, dma_address(&drive->dma, q->cq, 0))) ||
-        (rc = write32(drive, NVME_REG_CC, NVME_CC_QUEUE_ENTRIES | NVME_CC_EN)))
-        return rc;
-    return await_status(drive, NVME_CSTS_RDY, NVME_CSTS_RDY,
-                        "waiting for the controller to become ready (CSTS.RDY = 1)");
 }
 
 static int learn(struct assasin_drive *drive) {
@@ -364,62 +275,27 @@ static int learn(struct assasin_drive *drive) {
     /* Without a limit of the drive's, one page of PRP list is the library's. */
     info->transfer_bytes =
         data[NVME_ID_MDTS] && data[NVME_ID_MDTS] < 9 ? DMA_PAGE << data[NVME_ID_MDTS] : DMA_PAGE << 9;
-    if ((rc = assasin_identify(drive, NVME_CNS_NAMESPACE, 1, data)))
+    if ((rc = assasin_identify(drive, NVME_CNS_NAMESPACE, drive->link->namespace_id, data)))
         return rc;
     memcpy(&info->blocks, data + NVME_IDNS_NSZE, sizeof(info->blocks));
     unsigned shift = data[NVME_IDNS_LBAF + 4 * (data[NVME_IDNS_FLBAS] & 0xF) + 2];
     if (info->blocks == 0 || shift < 9 || shift > 16)
-        return drive_fail(drive, EPROTO, "namespace 1 makes no sense: %llu blocks of 2^%u bytes",
-                          (unsigned long long)info->blocks, shift);
+        return drive_fail(drive, EPROTO, "namespace %u makes no sense: %llu blocks of 2^%u bytes",
+                          drive->link->namespace_id, (unsigned long long)info->blocks, shift);
     info->block_bytes = 1u << shift;
-    uint32_t config;
-    if ((rc = read32(drive, ASSASIN_CTRL_BASE + CTRL_CONFIG, &config)))
-        return rc;
-    info->cores = config >> SYS_CONFIG_CORES_SHIFT & SYS_CONFIG_CORES_MASK;
-    info->channels = config >> SYS_CONFIG_CHANNELS_SHIFT & SYS_CONFIG_CHANNELS_MASK;
-    info->ways = config >> SYS_CONFIG_WAYS_SHIFT & SYS_CONFIG_WAYS_MASK;
-    return 0;
-}
-
-static int create_io_queue(struct assasin_drive *drive, uint64_t cap) {
-    uint32_t most = (uint32_t)(cap & 0xFFFF) + 1,
-             entries = drive->options.queue_depth < most ? drive->options.queue_depth : most;
-    struct queue *q = &drive->queues[ASSASIN_IO];
-    int rc = queue_init(q, &drive->dma, entries);
-    if (rc)
-        return drive_fail(drive, ENOMEM, "no memory for an I/O queue of %u entries", entries);
-    struct assasin_command features = {.dw = {NVME_ADMIN_SET_FEATURES, [10] = NVME_FEATURE_QUEUES}};
-    struct assasin_command cq = {.dw = {NVME_ADMIN_CREATE_CQ, [10] = (entries - 1) << 16 | ASSASIN_IO, [11] = 1}};
-    struct assasin_command sq = {
-        .dw = {NVME_ADMIN_CREATE_SQ, [10] = (entries - 1) << 16 | ASSASIN_IO, [11] = ASSASIN_IO << 16 | 1}};
-    uint64_t at = dma_address(&drive->dma, q->cq, 0);
-    cq.dw[6] = (uint32_t)at;
-    cq.dw[7] = (uint32_t)(at >> 32);
-    at = dma_address(&drive->dma, q->sq, 0);
-    sq.dw[6] = (uint32_t)at;
-    sq.dw[7] = (uint32_t)(at >> 32);
-    if (!(rc = drive_execute(drive, ASSASIN_ADMIN, &features, NULL, 0, "Set Features (number of queues)", NULL)) &&
-        !(rc = drive_execute(drive, ASSASIN_ADMIN, &cq, NULL, 0, "Create I/O Completion Queue", NULL)))
-        rc = drive_execute(drive, ASSASIN_ADMIN, &sq, NULL, 0, "Create I/O Submission Queue", NULL);
-    drive->info.queue_depth = entries - 1;
-    return rc;
+    return drive->link->ops->geometry(drive->link, info);
 }
 
 static int bring_up(struct assasin_drive *drive) {
-    uint64_t cap;
-    int rc = enable(drive, &cap);
+    int rc = drive->link->ops->start(drive->link);
     if (!rc)
         rc = learn(drive);
-    return rc ? rc : create_io_queue(drive, cap);
+    return rc ? rc : drive->link->ops->start_io(drive->link);
 }
 
 static void destroy(struct assasin_drive *drive) {
-    for (unsigned i = 0; i < DRIVE_QUEUES; i++)
-        if (drive->queues[i].entries)
-            queue_destroy(&drive->queues[i]);
-    dma_destroy(&drive->dma);
-    if (drive->transport)
-        drive->transport->ops->close(drive->transport);
+    if (drive->link)
+        drive->link->ops->close(drive->link);
     free(drive);
 }
 
@@ -430,20 +306,49 @@ static void set_defaults(struct assasin_options *o) {
     o->limit_ms = o->limit_ms ? o->limit_ms : DEFAULT_LIMIT_MS;
 }
 
-static const char *door_path(const char *address) {
-    static const char scheme[] = "virtual:";
-    if (!strncmp(address, scheme, sizeof(scheme) - 1))
-        return address + sizeof(scheme) - 1;
-    return strchr(address, '/') || !strchr(address, ':') ? address : NULL;
+enum scheme { SCHEME_VIRTUAL, SCHEME_VFIO, SCHEME_KERNEL, SCHEME_IOCTL, SCHEME_UNKNOWN };
+
+/* What `address` names, and where the rest of it begins. A plain path is a virtual board's socket. */
+static enum scheme scheme_of(const char *address, const char **rest) {
+    static const char *const names[] = {"virtual:", "vfio:", "kernel:", "ioctl:"};
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t length = strlen(names[i]);
+        if (!strncmp(address, names[i], length)) {
+            *rest = address + length;
+            return **rest ? (enum scheme)i : SCHEME_UNKNOWN;
+        }
+    }
+    *rest = address;
+    return *address && (strchr(address, '/') || !strchr(address, ':')) ? SCHEME_VIRTUAL : SCHEME_UNKNOWN;
+}
+
+static int connect_link(struct assasin_drive *drive, enum scheme scheme, const char *rest) {
+    struct transport *transport = NULL;
+    const struct assasin_options *o = &drive->options;
+    int rc;
+    switch (scheme) {
+    case SCHEME_KERNEL:
+    case SCHEME_IOCTL:
+        return kernel_open(drive, rest, scheme == SCHEME_KERNEL ? KERNEL_URING : KERNEL_IOCTL, &drive->link);
+    case SCHEME_VFIO:
+        rc = vfio_open(rest, o->memory_bytes, &drive->error, &transport);
+        break;
+    default:
+        rc = door_open(rest, o->memory_bytes, o->stall_ms, &drive->error, &transport);
+    }
+    return rc ? rc : controller_open(drive, transport, &drive->link);
 }
 
 int assasin_open(const char *address, const struct assasin_options *options, struct assasin_drive **out,
                  struct assasin_error *error) {
-    const char *path = door_path(address);
+    const char *rest;
+    enum scheme scheme = scheme_of(address, &rest);
     struct assasin_options o = options ? *options : (struct assasin_options){0};
     set_defaults(&o);
-    if (!path || !*path)
-        return error_set(error, EINVAL, "`%s` names no drive: use virtual:PATH with the socket of a virtual board",
+    if (scheme == SCHEME_UNKNOWN)
+        return error_set(error, EINVAL,
+                         "`%s` names no drive: use virtual:PATH with the socket of a virtual board, "
+                         "kernel:/dev/nvme0n1, or vfio:0000:00:05.0",
                          address);
     if (o.queue_depth < 2 || o.queue_depth > 65536 || o.memory_bytes % DMA_PAGE || o.memory_bytes < (1u << 20) ||
         o.memory_bytes > 1ull << 31)
@@ -455,12 +360,11 @@ int assasin_open(const char *address, const struct assasin_options *options, str
     if (!drive)
         return error_set(error, ENOMEM, "out of memory");
     drive->options = o;
-    int rc = door_open(path, o.memory_bytes, o.stall_ms, &drive->error, &drive->transport);
-    if (!rc &&
-        dma_init(&drive->dma, drive->transport->memory, drive->transport->memory_bytes, drive->transport->memory_bus))
-        rc = drive_fail(drive, ENOMEM, "out of memory");
-    if (!rc)
+    int rc = connect_link(drive, scheme, rest);
+    if (!rc) {
+        drive->next_handle = drive->link->first_handle;
         rc = bring_up(drive);
+    }
     if (rc) {
         if (error)
             *error = drive->error;
@@ -474,13 +378,7 @@ int assasin_open(const char *address, const struct assasin_options *options, str
 int assasin_close(struct assasin_drive *drive) {
     if (!drive)
         return 0;
-    uint32_t cc;
-    int rc = read32(drive, NVME_REG_CC, &cc);
-    if (!rc)
-        rc = write32(drive, NVME_REG_CC, cc | NVME_CC_SHN_NORMAL);
-    if (!rc)
-        rc = await_status(drive, 3u << 2, NVME_SHST_COMPLETE << 2,
-                          "waiting for the drive to save its map (CSTS.SHST = 2)");
+    int rc = drive->dead ? drive->dead : drive->link->ops->shutdown(drive->link);
     destroy(drive);
     return rc;
 }

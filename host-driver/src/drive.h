@@ -3,18 +3,13 @@
 #ifndef ASSASIN_SRC_DRIVE_H
 #define ASSASIN_SRC_DRIVE_H
 
-#include "queue.h"
-#include "transport.h"
-
-#define DRIVE_QUEUES 2
+#include "link.h"
+#include "nvme_spec.h"
 
 struct assasin_drive {
-    struct transport *transport;
-    struct dma dma;
-    struct queue queues[DRIVE_QUEUES]; /**< ASSASIN_ADMIN, ASSASIN_IO; entries = 0 while it does not exist */
+    struct link *link;
     struct assasin_info info;
     struct assasin_options options;
-    uint32_t doorbell_stride;
     int dead; /**< negative errno after which the connection is given up */
     uint16_t next_handle;
     uint16_t status; /**< of the latest failed call */
@@ -24,6 +19,10 @@ struct assasin_drive {
 /** Remembers that the latest call failed. \return -code. */
 int drive_fail(struct assasin_drive *drive, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/** After an error of the connection commands may still own memory, so nothing more can be done with the drive.
+ * \return rc. */
+int drive_give_up(struct assasin_drive *drive, int rc);
+
 /** Turns an unsuccessful completion into an error: message "`what`: status, details". \return 0 for success, else a
  * negative errno. */
 int drive_check(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion);
@@ -31,6 +30,11 @@ int drive_check(struct assasin_drive *drive, const char *what, const struct assa
 /** drive_check() for an answer to IO_EXEC. \param where says what lies at the offset that DW0 is with some statuses. */
 int drive_check_at(struct assasin_drive *drive, const char *what, const struct assasin_completion *completion,
                    const char *where);
+
+/** Zeroed pages for the data of commands. \return NULL when there are none left. */
+void *drive_alloc(struct assasin_drive *drive, size_t bytes);
+/** Frees them; NULL is allowed. */
+void drive_free(struct assasin_drive *drive, void *memory);
 
 /** Milliseconds of wall time from some point on. */
 uint64_t drive_now_ms(void);

@@ -73,7 +73,8 @@ static void read_done(void *arg, const struct assasin_completion *completion) {
 }
 
 static int submit_read(struct exec *e, struct read_slot *r) {
-    struct assasin_command command = {.dw = {SCOMP_OPCODE_IO_READ, 1, [10] = e->handle, [12] = READ_BYTES}};
+    struct assasin_command command = {
+        .dw = {SCOMP_OPCODE_IO_READ, e->drive->link->namespace_id, [10] = e->handle, [12] = READ_BYTES}};
     int rc = assasin_submit(e->drive, ASSASIN_IO, &command, r->buffer, READ_BYTES, read_done, r);
     if (rc)
         return rc;
@@ -118,7 +119,7 @@ static unsigned busy(const struct exec *e) {
 
 /* Stops the request, so that everything of it that is in flight completes. */
 static void abort_job(struct exec *e) {
-    struct assasin_command command = {.dw = {SCOMP_OPCODE_IO_ABORT, 1, [10] = e->handle}};
+    struct assasin_command command = {.dw = {SCOMP_OPCODE_IO_ABORT, e->drive->link->namespace_id, [10] = e->handle}};
     struct assasin_completion completion;
     if (assasin_submit(e->drive, ASSASIN_IO, &command, NULL, 0, NULL, NULL) == 0)
         return;
@@ -206,17 +207,18 @@ static int prepare(struct exec *e, const struct assasin_job *job, const struct a
         return drive_fail(drive, ENOMEM, "out of memory");
     e->sent = *job;
     e->sent.max_cores = feeder_max_cores(drive, job);
-    e->request = dma_alloc(&drive->dma, bytes);
+    e->request = drive_alloc(drive, bytes);
     bool room = feeder_init(&e->feeder, drive, job, e->sent.max_cores) == 0 && e->request;
     for (unsigned i = 0; i < READS; i++) {
-        e->reads[i] = (struct read_slot){.exec = e, .buffer = dma_alloc(&drive->dma, READ_BYTES)};
+        e->reads[i] = (struct read_slot){.exec = e, .buffer = drive_alloc(drive, READ_BYTES)};
         room = room && e->reads[i].buffer;
     }
     if (!room)
         return drive_fail(drive, ENOMEM, "no DMA memory for a job is left");
     request_write(&e->sent, e->request);
     e->handle = e->feeder.handle = drive->next_handle++;
-    struct assasin_command command = {.dw = {SCOMP_OPCODE_IO_EXEC, 1, [10] = e->handle, [12] = (uint32_t)bytes}};
+    struct assasin_command command = {
+        .dw = {SCOMP_OPCODE_IO_EXEC, drive->link->namespace_id, [10] = e->handle, [12] = (uint32_t)bytes}};
     int rc;
     struct wait w = drive_wait_begin(drive, "submitting a job");
     while ((rc = assasin_submit(drive, ASSASIN_IO, &command, e->request, bytes, exec_done, e)) == -EAGAIN) {
@@ -231,8 +233,8 @@ static void release(struct exec *e) {
     chunks_destroy(&e->chunks);
     feeder_destroy(&e->feeder);
     for (unsigned i = 0; i < READS; i++)
-        dma_free(&e->drive->dma, e->reads[i].buffer);
-    dma_free(&e->drive->dma, e->request);
+        drive_free(e->drive, e->reads[i].buffer);
+    drive_free(e->drive, e->request);
     free(e);
 }
 

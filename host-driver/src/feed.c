@@ -40,7 +40,7 @@ int feeder_init(struct feeder *f, struct assasin_drive *drive, const struct assa
     f->slots = calloc(SCOMP_MAX_FEEDS, sizeof(*f->slots));
     bool room = f->streams && f->slots;
     for (uint32_t i = 0; i < SCOMP_MAX_FEEDS && room; i++) {
-        f->slots[i] = (struct feed_slot){.feeder = f, .buffer = dma_alloc(&drive->dma, FEED_BYTES)};
+        f->slots[i] = (struct feed_slot){.feeder = f, .buffer = drive_alloc(drive, FEED_BYTES)};
         room = f->slots[i].buffer;
     }
     return room ? 0 : -ENOMEM;
@@ -48,7 +48,7 @@ int feeder_init(struct feeder *f, struct assasin_drive *drive, const struct assa
 
 void feeder_destroy(struct feeder *f) {
     for (uint32_t i = 0; f->slots && i < SCOMP_MAX_FEEDS; i++)
-        dma_free(&f->drive->dma, f->slots[i].buffer);
+        drive_free(f->drive, f->slots[i].buffer);
     free(f->slots);
     free(f->streams);
     f->slots = NULL;
@@ -99,7 +99,7 @@ static int feed(struct feeder *f, uint32_t index, uint32_t depth) {
     slot->bytes = left < FEED_BYTES ? (uint32_t)left : FEED_BYTES;
     memcpy(slot->buffer, (const uint8_t *)in->data + stream->given, slot->bytes);
     struct assasin_command command = {
-        .dw = {SCOMP_OPCODE_IO_FEED, 1, [10] = f->handle,
+        .dw = {SCOMP_OPCODE_IO_FEED, f->drive->link->namespace_id, [10] = f->handle,
                [11] = index / f->job->streams_in | index % f->job->streams_in << 16, [12] = slot->bytes}};
     int rc = assasin_submit(f->drive, ASSASIN_IO, &command, slot->buffer, slot->bytes, fed_done, slot);
     if (rc)
@@ -135,8 +135,8 @@ int feeder_pump(struct feeder *f, const bool *ended) {
                     return 0;
             }
         }
-        /* More than one a stream only where every running piece keeps its places. */
-        if (f->piece_window * f->fed * (depth + 1) > SCOMP_MAX_FEEDS)
+        /* More than one a stream only where they cannot pass each other and every running piece keeps its places. */
+        if (!f->drive->link->ordered || f->piece_window * f->fed * (depth + 1) > SCOMP_MAX_FEEDS)
             return 0;
     }
     return 0;

@@ -57,15 +57,15 @@ static int start(struct transfer *t, struct transfer_slot *slot) {
     uint32_t most = t->drive->info.transfer_bytes < COMMAND_BYTES ? t->drive->info.transfer_bytes : COMMAND_BYTES;
     uint64_t left = t->total - t->next, lba = t->lba + t->next / block;
     uint32_t bytes = left < most ? (uint32_t)left : most;
-    if (!slot->buffer && !(slot->buffer = dma_alloc(&t->drive->dma, most)))
+    if (!slot->buffer && !(slot->buffer = drive_alloc(t->drive, most)))
         return t->in_flight ? -EAGAIN : drive_fail(t->drive, ENOMEM, "no DMA memory for %u bytes is left", most);
     if (t->write)
         memcpy(slot->buffer, t->data + t->next, bytes);
     *slot =
         (struct transfer_slot){.transfer = t, .buffer = slot->buffer, .offset = t->next, .bytes = bytes, .busy = true};
-    struct assasin_command command = {
-        .dw = {t->write ? NVME_WRITE : NVME_READ,
-               1, [10] = (uint32_t)lba, [11] = (uint32_t)(lba >> 32), [12] = bytes / block - 1}};
+    struct assasin_command command = {.dw = {t->write ? NVME_WRITE : NVME_READ,
+                                             t->drive->link->namespace_id, [10] = (uint32_t)lba,
+                                             [11] = (uint32_t)(lba >> 32), [12] = bytes / block - 1}};
     int rc = assasin_submit(t->drive, ASSASIN_IO, &command, slot->buffer, bytes, slot_done, slot);
     if (rc) {
         slot->busy = false;
@@ -128,7 +128,7 @@ static int transfer(struct assasin_drive *drive, bool write, uint64_t lba, void 
     /* Commands that never completed still point at the slots and their buffers: both stay until the process ends. */
     if (t->in_flight == 0) {
         for (unsigned i = 0; i < TRANSFER_DEPTH; i++)
-            dma_free(&drive->dma, t->slots[i].buffer);
+            drive_free(drive, t->slots[i].buffer);
         free(t);
     }
     return rc;
@@ -145,7 +145,7 @@ int assasin_write(struct assasin_drive *drive, uint64_t lba, const void *data, u
 }
 
 int assasin_flush(struct assasin_drive *drive) {
-    struct assasin_command command = {.dw = {NVME_FLUSH, 1}};
+    struct assasin_command command = {.dw = {NVME_FLUSH, drive->link->namespace_id}};
     return drive_execute(drive, ASSASIN_IO, &command, NULL, 0, "flush", NULL);
 }
 

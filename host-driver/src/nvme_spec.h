@@ -32,6 +32,7 @@
 #define NVME_ADMIN_CREATE_CQ    0x05u
 #define NVME_ADMIN_IDENTIFY     0x06u
 #define NVME_ADMIN_SET_FEATURES 0x09u
+#define NVME_ADMIN_ASYNC_EVENT  0x0Cu
 
 /* NVM opcodes. */
 #define NVME_FLUSH 0x00u

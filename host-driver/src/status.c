@@ -45,6 +45,8 @@ static const struct {
     {VENDOR(BAD_FEED), EINVAL, "input from the host does not fit the job"},
     {0x280, EIO, "write fault: the medium could not be written"},
     {0x281, EIO, "unrecovered read error"},
+    {0x370, EIO, "the host gave the command up: the path to the drive failed"},
+    {0x371, ECANCELED, "the host gave the command up: the drive did not answer in time or was reset"},
 };
 
 const char *assasin_strerror(uint16_t status) {

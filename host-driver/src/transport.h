@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * \file
- * The way to a drive's registers and the memory it can reach. One implementation is the virtual board's door (door.c);
- * one over vfio-pci fits the same interface. (The kernel's NVMe passthrough has no registers: it replaces queue.c's
- * users, not this.)
+ * The way to a drive's registers and the memory it can reach: the virtual board's door (door.c) or the kernel's
+ * vfio-pci (vfio.c).
  */
 #ifndef ASSASIN_SRC_TRANSPORT_H
 #define ASSASIN_SRC_TRANSPORT_H
@@ -16,7 +15,7 @@ struct transport;
 struct transport_ops {
     int (*read32)(struct transport *t, uint32_t offset, uint32_t *value); /**< BAR0 register */
     int (*write32)(struct transport *t, uint32_t offset,
-                   uint32_t value);                           /**< BAR0 register; has reached the drive on return */
+                   uint32_t value);                           /**< BAR0 register; a later read finds it done */
     int (*sleep)(struct transport *t, unsigned microseconds); /**< sleeps; -ENODEV as soon as the drive is gone */
     void (*close)(struct transport *t);                       /**< frees the transport */
 };
@@ -26,7 +25,9 @@ struct transport {
     const struct transport_ops *ops;
     void *memory;                /**< memory that both sides see */
     size_t memory_bytes;         /**< its size, multiple of 4096 */
-    uint64_t memory_bus;         /**< its address as the drive sees it */
+    uint64_t memory_bus;         /**< its address as the drive sees it, when it is one run of addresses */
+    size_t run_bytes;            /**< else: `run_bus` names an address for each so many bytes; 0 */
+    const uint64_t *run_bus;     /**< the addresses, or NULL */
     struct assasin_error *error; /**< where messages go */
 };
 
@@ -36,5 +37,8 @@ struct transport {
  */
 int door_open(const char *path, size_t memory_bytes, uint32_t stall_ms, struct assasin_error *error,
               struct transport **out);
+
+/** Opens the PCI function at `address` (such as 0000:00:05.0), which the driver vfio-pci must have. */
+int vfio_open(const char *address, size_t memory_bytes, struct assasin_error *error, struct transport **out);
 
 #endif

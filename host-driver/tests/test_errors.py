@@ -43,9 +43,16 @@ def test_a_socket_path_that_is_too_long(tmp_path: Path) -> None:
     refused(errno.EINVAL, "characters", Drive, f"virtual:{tmp_path}/{'x' * 120}")
 
 
-@pytest.mark.parametrize("address", ["vfio:0000:01:00.0", "", "virtual:"])
+@pytest.mark.parametrize("address", ["usb:1", "", "virtual:", "kernel:", "ioctl:", "vfio:"])
 def test_an_address_that_names_no_drive(address: str) -> None:
     refused(errno.EINVAL, "virtual:PATH", Drive, address)
+
+
+def test_devices_that_are_no_drive(tmp_path: Path) -> None:
+    refused(errno.ENOENT, "no PCI function", Drive, "vfio:0000:ff:1f.7")
+    for scheme in ("kernel", "ioctl"):
+        refused(errno.ENOENT, "nothing", Drive, f"{scheme}:{tmp_path}/nothing")
+        refused(errno.EINVAL, "not a namespace", Drive, f"{scheme}:/dev/null")
 
 
 @pytest.mark.parametrize("options", [{"queue_depth": 1}, {"memory_bytes": 5000}, {"memory_bytes": 4096}])

@@ -58,7 +58,14 @@ struct assasin_info {
 
 /**
  * Connects to a drive, brings its NVMe controller up and creates an I/O queue pair.
- * \param address `virtual:PATH` or a plain path: the socket of a virtual board.
+ * \param address one of
+ *   - `virtual:PATH` or a plain path: the socket of a virtual board;
+ *   - `vfio:0000:00:05.0`: a PCI function that the kernel's vfio-pci driver has (-ENODEV also when it has not);
+ *   - `kernel:/dev/nvme0n1`: a namespace of a drive that the kernel's nvme driver has, beside file systems and others
+ *     who use it, by io_uring, or by ioctls where there is none; `ioctl:/dev/nvme0n1`: by ioctls.
+ *   With the first two the library is the drive's driver and alone with it. Through the kernel there is no reset and no
+ *   shutdown; registers, bus addresses and assasin_raw_command() are out of reach (-ENOTSUP, UINT64_MAX); memory of
+ *   assasin_dma_alloc() is not limited; function slots and handles of jobs are shared with whoever else uses them.
  * \param options NULL for the defaults.
  * \param drive receives the drive.
  * \param error receives the message on failure; may be NULL.
@@ -83,10 +90,11 @@ uint16_t assasin_last_status(const struct assasin_drive *drive);
 /** Fills `info`; no command is sent. */
 void assasin_get_info(const struct assasin_drive *drive, struct assasin_info *info);
 
-/** Reads the register at byte `offset` of BAR0 (multiple of 4). \return 0 or a connection error. */
+/** Reads the register at byte `offset` of BAR0 (multiple of 4). \return 0, a connection error, or -ENOTSUP through the
+ * kernel. */
 int assasin_register_read(struct assasin_drive *drive, uint32_t offset, uint32_t *value);
 
-/** Writes the register at byte `offset` of BAR0 (multiple of 4). \return 0 or a connection error. */
+/** Writes the register at byte `offset` of BAR0 (multiple of 4). \return as assasin_register_read(). */
 int assasin_register_write(struct assasin_drive *drive, uint32_t offset, uint32_t value);
 
 /** The drive's clock: cycles of its timebase. \return 0 or a connection error. */
@@ -159,7 +167,8 @@ unsigned assasin_in_flight(const struct assasin_drive *drive);
 int assasin_execute(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data,
                     size_t bytes, struct assasin_completion *completion);
 
-/** Sends one command exactly as it is, PRPs included, and waits for it: for tests of the drive. Parameters as above. */
+/** Sends one command exactly as it is, PRPs included, and waits for it: for tests of the drive. Parameters as above.
+ * \return -ENOTSUP through the kernel. */
 int assasin_raw_command(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command,
                         struct assasin_completion *completion);
 
@@ -402,6 +411,44 @@ int assasin_split(const struct assasin_extent *extents, uint32_t extent_count, u
 int assasin_split_text(const struct assasin_extent *extents, uint32_t extent_count, uint64_t bytes, uint32_t overlap,
                        uint32_t block_bytes, uint32_t pieces, struct assasin_input *inputs,
                        struct assasin_extent *parts, uint32_t *part_count, uint64_t *own_bytes);
+
+/** @} */
+/** \defgroup files Files
+ * @{ */
+
+/** A file in a file system on a drive, held so that its bytes stay in the blocks where they are. */
+struct assasin_file;
+
+/** Where a held file's bytes are. */
+struct assasin_layout {
+    char device[64];                      /**< the namespace's block device: kernel:DEVICE opens its drive */
+    const struct assasin_extent *extents; /**< blocks of the namespace, in the file's order; NULL when `data` is used */
+    uint32_t extent_count;                /**< how many */
+    uint64_t bytes;                       /**< length of the file; its last block may be used in part */
+    const void *data;   /**< the file's bytes in the host's memory, when not all of them are in blocks of their own */
+    const char *reason; /**< then why: the file has holes, ... ; else NULL */
+};
+
+/**
+ * Holds a file for a function that reads it inside the drive: takes a read lease, so that nobody opens the file for
+ * writing meanwhile, writes dirty data back (fsync), and asks the file system for its blocks (FIEMAP).
+ * Blocks shared with other files are read where they are. A file with holes, with space that was never written, with
+ * bytes inline in its inode, compressed or encrypted, is handed out as memory instead: the host feeds it to the
+ * function, which is as right and saves nothing. \param in_drive refuse such files with -EOPNOTSUPP instead. \return 0;
+ * -ENOENT, -EACCES; -EBUSY somebody has it open for writing; -EINVAL not a regular file, or empty; -ENODEV it is not on
+ * a namespace of an NVMe drive, or on one of several devices; -EOPNOTSUPP the file system has no leases or no FIEMAP.
+ */
+int assasin_file_hold(const char *path, bool in_drive, struct assasin_file **file, struct assasin_error *error);
+
+/** Where its bytes are. Valid until assasin_file_release(). */
+const struct assasin_layout *assasin_file_layout(const struct assasin_file *file);
+
+/** Whether the file has stayed as it was: to be asked after a run and before its results are used. \return 0; -ESTALE
+ * somebody has changed it, wants to, or the file system has moved it. */
+int assasin_file_check(struct assasin_file *file, struct assasin_error *error);
+
+/** Lets go of it; NULL is allowed. */
+void assasin_file_release(struct assasin_file *file);
 
 /** @} */
 

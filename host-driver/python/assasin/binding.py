@@ -181,6 +181,19 @@ class PieceStruct(ctypes.Structure):
     ]
 
 
+class LayoutStruct(ctypes.Structure):
+    """struct assasin_layout."""
+
+    _fields_: ClassVar = [
+        ("device", c_char * 64),
+        ("extents", POINTER(ExtentStruct)),
+        ("extent_count", c_uint32),
+        ("bytes", c_uint64),
+        ("data", c_void_p),
+        ("reason", c_char_p),
+    ]
+
+
 def _load_library() -> ctypes.CDLL:
     path = BUILD / "host" / "libassasin.so"
     if not path.exists():
@@ -218,6 +231,10 @@ def _load_library() -> ctypes.CDLL:
         "assasin_result_data": (c_void_p, [p, c_uint32, c_uint8, POINTER(c_size_t)]),
         "assasin_result_free": (None, [p]),
         "assasin_piece_strerror": (c_char_p, [POINTER(PieceStruct), POINTER(ErrorStruct)]),
+        "assasin_file_hold": (c_int, [c_char_p, c_bool, POINTER(p), POINTER(ErrorStruct)]),
+        "assasin_file_layout": (POINTER(LayoutStruct), [p]),
+        "assasin_file_check": (c_int, [p, POINTER(ErrorStruct)]),
+        "assasin_file_release": (None, [p]),
         "assasin_split": (
             c_int,
             [

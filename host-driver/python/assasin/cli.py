@@ -7,6 +7,7 @@ import dataclasses
 import os
 import re
 import select
+import signal
 import socket
 import sys
 import termios
@@ -17,9 +18,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+import numpy as np
 
 from assasin import bench as benchmarks
-from assasin import offloads, perf, terminal
+from assasin import files, offloads, perf, terminal, vm_suite
 from assasin import paper as paper_bench
 from assasin.board import DEFAULT_CONFIG, PROFILES, Board, BoardError
 from assasin.drive import Drive, DriveError, Extent, Input, Piece, split
@@ -28,6 +30,8 @@ from assasin.job import Job
 from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
 from assasin.tree import ROOT
+from assasin.vm import Guest, GuestError
+from assasin.vm_image import ImageError, image
 
 
 class Size(click.ParamType):
@@ -160,7 +164,7 @@ class Command(click.Command):
         """See click.Command."""
         try:
             return super().invoke(ctx)
-        except (BoardError, DriveError, OffloadError, FileNotFoundError) as e:
+        except (BoardError, DriveError, GuestError, ImageError, OffloadError, FileNotFoundError) as e:
             fail(e, bool(ctx.params.get("as_json")))
 
 
@@ -377,6 +381,13 @@ def _inputs(
 @click.option(
     "--stream", "streams", type=StreamType(), multiple=True, help="An input stream, blocks or a file; once for every stream."
 )
+@click.option(
+    "--file",
+    "held",
+    type=click.Path(path_type=Path),
+    help="A file in a file system on the drive, which the kernel's nvme driver has: read inside the drive, at its blocks.",
+)
+@click.option("--in-drive", is_flag=True, help="With --file: refuse a file that the host would have to feed (holes, inline, ...).")
 @click.option("--pieces", type=click.IntRange(1, 1024), help="Pieces to divide the input into; default one a core.")
 @click.option("--cores", type=click.IntRange(min=0), default=0, help="Cores to use at once; 0 = all.")
 @click.option("--record", type=click.IntRange(min=1), help="Bytes that must not be cut between pieces.")
@@ -390,7 +401,10 @@ def _inputs(
     help="Blocks that the output is written under, once for every output stream; needs one piece.",
 )
 @click.option("--watchdog", type=click.IntRange(min=0), default=0, help="Limit of a piece in 1,000 cycles; 0 = the drive's.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File for the output; stream N > 0 goes to FILE.N.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File for the output, - for stdout; stream N > 0 goes to FILE.N."
+)
+@click.option("--dtype", help="The output is an array of this numpy type, for example <i4: --out FILE.npy gets it as such.")
 @common
 def run(
     function: str,
@@ -398,6 +412,8 @@ def run(
     length: int | None,
     extents: tuple[Extent, ...],
     streams: tuple[StreamOption, ...],
+    held: Path | None,
+    in_drive: bool,
     pieces: int | None,
     cores: int,
     record: int | None,
@@ -407,6 +423,7 @@ def run(
     to: tuple[Extent, ...],
     watchdog: int,
     out: Path | None,
+    dtype: str | None,
     name: str,
     as_json: bool,
 ) -> None:
@@ -417,6 +434,12 @@ def run(
     """
     record = record or offloads.RECORD_BYTES.get(Path(function).stem, 1)
     args = args_file.read_bytes() if args_file is not None else args
+    _check_dtype(dtype, out)
+    if held is not None:
+        if lba is not None or length is not None or extents or streams or to:
+            raise click.UsageError("--file is the whole input: leave out --lba, --bytes, --extent, --stream and --to")
+        _run_file(function, held, in_drive, args, outputs, pieces or 0, record, cores, watchdog, out, dtype, as_json)
+        return
     board, drive = open_drive(name)
     with drive:
         elf = offloads.load(drive, function)
@@ -429,23 +452,82 @@ def run(
         with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(elf):
             done = drive.run_job(job)
     figures = perf.job_figures(done)
-    for s in range(job.streams_out):
-        if out is not None:
-            target = out if s == 0 else out.with_name(f"{out.name}.{s}")
-            target.write_bytes(b"".join(p.outputs[s] for p in done))
+    _write_output(done, job.streams_out, out, dtype)
     if as_json:
         terminal.dump({"figures": asdict(figures), "pieces": [_piece_json(p) for p in done]})
     else:
-        _print_run(function, done, figures, board.status()["ns_per_cycle"])
+        _print_run(function, done, figures, board.status()["ns_per_cycle"], out)
     if not all(p.ok for p in done):
         raise OffloadError(f"{sum(not p.ok for p in done)} of {len(done)} pieces failed")
+
+
+def _check_dtype(dtype: str | None, out: Path | None) -> None:
+    """Refuses what numpy does not know before anything runs."""
+    if dtype is None:
+        return
+    if out is None or out.suffix != ".npy":
+        raise click.UsageError("--dtype makes an array file: say --out FILE.npy too")
+    try:
+        np.dtype(dtype)
+    except TypeError as e:
+        raise click.UsageError(f"--dtype {dtype}: numpy knows no such type") from e
+
+
+def _write_output(done: list[Piece], streams: int, out: Path | None, dtype: str | None) -> None:
+    """Puts the output streams where the user wants them, each piece after piece."""
+    for s in range(streams if out is not None else 0):
+        assert out is not None
+        data = b"".join(p.outputs[s] for p in done)
+        target = out if s == 0 else out.with_name(f"{out.name}.{s}")
+        if str(out) == "-":
+            sys.stdout.buffer.write(data)
+        elif dtype is not None:
+            if len(data) % np.dtype(dtype).itemsize:
+                raise OffloadError(f"{len(data)} bytes of output are no array of {dtype}")
+            with target.open("wb") as f:
+                np.save(f, np.frombuffer(data, dtype))
+        else:
+            target.write_bytes(data)
+    sys.stdout.flush()
+
+
+def _run_file(
+    function: str,
+    path: Path,
+    in_drive: bool,
+    args: bytes,
+    outputs: int,
+    pieces: int,
+    record: int,
+    cores: int,
+    watchdog: int,
+    out: Path | None,
+    dtype: str | None,
+    as_json: bool,
+) -> None:
+    """`assasin run --file`."""
+    with files.HeldFile(path, in_drive) as file, terminal.spinner(f"running {function} on {path}"):
+        done = files.run(function, file, args, outputs, pieces, record, cores, watchdog)
+    figures = perf.job_figures(done.pieces)
+    _write_output(done.pieces, outputs, out, dtype)
+    how = f"the host fed it: {done.reason}" if done.reason else "read inside the drive"
+    if as_json:
+        terminal.dump(
+            {"figures": asdict(figures), "in_drive": not done.reason, "how": how, "pieces": [_piece_json(p) for p in done.pieces]}
+        )
+    else:
+        _print_run(function, done.pieces, figures, None, out)
+        terminal.err.print(f"{path} on {file.device}: {how}", soft_wrap=True)
 
 
 def _piece_json(p: Piece) -> dict[str, Any]:
     return {"status": p.status, "text": p.text, "report": asdict(p.report), "outputs": [o.hex() for o in p.outputs]}
 
 
-def _print_run(function: str, done: list[Piece], figures: perf.JobFigures, ns: float) -> None:
+def _print_run(function: str, done: list[Piece], figures: perf.JobFigures, ns: float | None, out: Path | None) -> None:
+    """A line for each piece; none when stdout has the output. `ns`: length of a cycle, when it is known."""
+    if out is not None and str(out) == "-":
+        return
     rows = []
     for i, p in enumerate(done):
         r = p.report
@@ -469,7 +551,7 @@ def _print_run(function: str, done: list[Piece], figures: perf.JobFigures, ns: f
         ["piece", "core", "bytes in", "bytes out", "cycles", "instructions", "busy", "end", "output"],
         rows,
         f"{figures.bytes_in:,} bytes in {figures.cycles:,} cycles = {figures.bytes_per_cycle:.2f} bytes a cycle"
-        f" = {perf.gb_per_s(figures.bytes_per_cycle, ns):.2f} GB/s in the profile",
+        + (f" = {perf.gb_per_s(figures.bytes_per_cycle, ns):.2f} GB/s in the profile" if ns else ""),
     )
 
 
@@ -678,6 +760,67 @@ def _pump_console(s: socket.socket) -> None:
                 s.sendall(typed)
             else:
                 sources = [s]
+
+
+@cli.group(cls=Group, invoke_without_command=True)
+@click.option(
+    "--share", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder that the guest sees as /share."
+)
+@click.option(
+    "--config", type=ConfigName(), default=DEFAULT_CONFIG, show_default=True, help="Board to start when none of this name runs."
+)
+@click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth on it.")
+@click.option("--kernel-option", "kernel_options", multiple=True, help="Appended to the kernel's command line.")
+@name_option
+@click.pass_context
+def vm(context: click.Context, share: Path | None, config: str, profile: str, kernel_options: tuple[str, ...], name: str) -> None:
+    """
+    A Linux guest with the drive as its PCIe device: Debian's kernel, its nvme driver, nvme-cli, fio, ext4, and a shell.
+
+    Leaving the shell (or `poweroff`) ends it, Ctrl-A X at once. A board that was started for it is stopped with it.
+    """
+    # Ended from outside, it still takes the guest and the board along.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    if context.invoked_subcommand is not None:
+        return
+    board = Board(name)
+    with terminal.spinner("making the guest") as say:
+        image(say)
+        started = board.pid() is None
+        if started:
+            say(f"starting {config}")
+            board.start(config, profile)
+    try:
+        with Guest(board, share, terminal=True, kernel_options=" ".join(kernel_options)) as guest:
+            code = guest.wait()
+    finally:
+        if started:
+            board.stop()
+    sys.exit(code)
+
+
+@vm.command("test")
+@click.option("--config", type=ConfigName(), default="AssasinSb2x2", show_default=True, help="Board to test.")
+@click.option("--profile", default="test", show_default=True, help="What a cycle is worth.")
+@click.option("--quick", is_flag=True, help="A part of the list, for scripts/test.")
+@click.option("--step", "steps", type=Listed([name for name, _, _ in vm_suite.STEPS]), help="Only these steps.")
+@click.option("--name", default="vmtest", show_default=True, help="Name of the board, which is formatted.")
+@json_option
+def vm_test(config: str, profile: str, quick: bool, steps: tuple[str, ...] | None, name: str, as_json: bool) -> None:
+    """What an unmodified Linux does with the drive, step by step; leaves build/vm/result.json."""
+    with terminal.spinner("guest tests") as say:
+        results, figures = vm_suite.run(config, profile, name, quick, steps or (), say)
+    if as_json:
+        terminal.dump({"steps": [asdict(r) for r in results], "figures": figures})
+    else:
+        rows = [[r.step, "passed" if r.passed else "FAILED", f"{r.seconds:.1f}", r.message] for r in results]
+        terminal.table(f"Linux guest on {config}, profile {profile}", ["step", "", "seconds", ""], rows)
+        for row in figures.get("random_4k_reads", []) + figures.get("sequential_128k", []):
+            terminal.out.print("  ".join(f"{k} {v}" for k, v in row.items()), soft_wrap=True)
+    failed = sum(not r.passed for r in results)
+    terminal.out.print(f"{len(results) - failed} passed, {failed} failed")
+    if failed:
+        sys.exit(1)
 
 
 @cli.command()

@@ -8,7 +8,7 @@ import dataclasses
 import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ctypes import byref, c_char, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +32,9 @@ __all__ = [
     "split_text",
     "strerror",
 ]
+
+SLOTS = 16
+"""Function slots of a drive (contract: ADMIN_FUNC_LOAD)."""
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all."""
@@ -73,7 +76,7 @@ class Drive:
     """An open drive. Also a context manager that closes it."""
 
     def __init__(self, address: str, queue_depth: int = 0, memory_bytes: int = 0, stall_s: float = 0, limit_s: float = 0) -> None:
-        """Connects to `address` (virtual:PATH); the other parameters are struct assasin_options, 0 = default. Raises DriveError."""
+        """Connects to `address` (see assasin_open()); the others are struct assasin_options, 0 = default. Raises DriveError."""
         self._lib = library()
         self._handle: c_void_p | None = None
         self._variant: str | None = None
@@ -223,6 +226,23 @@ class Drive:
                 # A dead connection has already been reported by what was done in the block.
                 if e.status:
                     raise
+
+    @contextmanager
+    def any_slot(self, elf: bytes) -> Iterator[int]:
+        """An offload in the first slot that is free: through the kernel others may have loaded functions too."""
+        for slot in range(SLOTS):
+            try:
+                self.load(slot, elf)
+            except DriveError as e:
+                if e.code != errno.EBADF or slot == SLOTS - 1:
+                    raise
+                continue
+            try:
+                yield slot
+            finally:
+                with suppress(DriveError):
+                    self.unload(slot)
+            return
 
     def arch(self) -> int:
         """Memory architecture of the drive's cores: a contract.CORE_ARCH_*."""

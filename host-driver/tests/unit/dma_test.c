@@ -68,8 +68,28 @@ static void addresses_outside(void) {
     dma_destroy(&dma);
 }
 
+/* Four runs of 16 pages; the third follows the second, the others lie apart. */
+static void runs_of_addresses(void) {
+    static const uint64_t runs[] = {0x700000, 0x100000, 0x110000, 0x900000};
+    struct dma dma;
+    CHECK(dma_init(&dma, memory, sizeof(memory), 0) == 0);
+    dma_runs(&dma, 16 * DMA_PAGE, runs);
+    uint8_t *p = dma_alloc(&dma, 10 * DMA_PAGE), *q = dma_alloc(&dma, 10 * DMA_PAGE);
+    CHECK(p == memory && dma_address(&dma, p, 10 * DMA_PAGE) == 0x700000);
+    CHECK(q == memory + 16 * DMA_PAGE && dma_address(&dma, q, 1) == 0x100000);
+    uint8_t *across = dma_alloc(&dma, 20 * DMA_PAGE);
+    CHECK(across == memory + 26 * DMA_PAGE && dma_address(&dma, across, 20 * DMA_PAGE) == 0x10A000);
+    CHECK(dma_address(&dma, across + 19 * DMA_PAGE, DMA_PAGE) == 0x11D000);
+    uint8_t *rest = dma_alloc(&dma, 16 * DMA_PAGE);
+    CHECK(rest == memory + 48 * DMA_PAGE && dma_address(&dma, rest, 1) == 0x900000);
+    CHECK(dma_alloc(&dma, 7 * DMA_PAGE) == NULL);
+    CHECK(dma_alloc(&dma, 6 * DMA_PAGE) == memory + 10 * DMA_PAGE);
+    dma_destroy(&dma);
+}
+
 int main(void) {
     RUN(random_load);
     RUN(addresses_outside);
+    RUN(runs_of_addresses);
     return 0;
 }

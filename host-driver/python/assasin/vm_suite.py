@@ -1,0 +1,566 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`assasin vm test`: what an unmodified Linux does with the drive, step by step."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import random
+import re
+import shutil
+import struct
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assasin import offloads, vm_image, vm_vfio
+from assasin.board import Board, BoardError
+from assasin.drive import Extent, split
+from assasin.tree import BUILD, contract
+from assasin.vm import PCI_ADDRESS, Guest, GuestError
+
+FOLDER = BUILD / "vm"
+"""Where the results go: result.json, figures.json and what the tools in the guest printed."""
+
+BOOT_SECONDS = 60.0
+"""Longest cold start, board and guest, that passes."""
+
+DEVICE = "/dev/nvme0n1"
+BLOCK = 4096
+AREA = 2 << 20
+"""Bytes at the drive's start that the transfers work on."""
+
+FILES = {"small": 1, "one-block": BLOCK, "odd": 100_003, "large": 1_500_000}
+"""Files that are copied onto the drive: name and bytes."""
+
+DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+QUICK_DEPTHS = (1, 8, 64)
+READS = 192
+"""4 KiB reads at each queue depth."""
+
+FULL_TIMEOUT = 30
+"""Seconds after which the guest's kernel gives a command up, as it is delivered."""
+
+VANISH_TIMEOUT = 5
+"""The same for the step that takes the board away, which waits for it."""
+
+
+COUNTERS = ("time", "media_reads", "nvme_commands")
+"""Fields of the performance log page that are looked at: the drive's clock, pages read from flash, commands."""
+
+
+class StepError(Exception):
+    """What a step saw is not what it should have seen."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a step went."""
+
+    step: str
+    passed: bool
+    seconds: float
+    message: str = ""
+
+
+Step = Callable[["Suite"], None]
+
+
+def check(condition: bool, message: str) -> None:
+    """Raises StepError(message) unless `condition`."""
+    if not condition:
+        raise StepError(message)
+
+
+class Suite:
+    """A board, the guest on it, and what has been measured."""
+
+    def __init__(self, config: str, profile: str, name: str, quick: bool) -> None:
+        self.config = config
+        self.profile = profile
+        self.quick = quick
+        self.board = Board(name)
+        self.share = FOLDER / "share"
+        self.figures: dict[str, Any] = {"config": config, "profile": profile}
+        self.sums: dict[str, str] = {}
+        self._guest: Guest | None = None
+
+    # -- the guest's life
+
+    def start_board(self, format: bool = False) -> None:
+        """Starts the board, or starts it again."""
+        self.board.start(self.config, self.profile, format=format)
+
+    def boot(self, kernel_options: str = "", modules: dict[str, Path] | None = None) -> Guest:
+        """A new guest that takes commands."""
+        self.end_guest()
+        guest = Guest(self.board, self.share, kernel_options=kernel_options, modules=modules)
+        self._guest = guest
+        guest.start()
+        guest.wait_ready()
+        return guest
+
+    @property
+    def guest(self) -> Guest:
+        """The guest that runs; a new one when a step before has lost it."""
+        if self._guest is None or not self._guest.running:
+            if self.board.pid() is None:
+                self.start_board()
+            return self.boot()
+        return self._guest
+
+    def end_guest(self) -> None:
+        """Ends the guest at once."""
+        if self._guest is not None:
+            self._guest.stop()
+            self._guest = None
+
+    def power_off(self) -> None:
+        """Lets the guest power off."""
+        self.guest.power_off()
+        self._guest = None
+
+    def sh(self, command: str, seconds: float = 300.0, what: str = "") -> str:
+        """Runs a command in the guest that must succeed. Returns what it printed."""
+        return self.guest.run(command, seconds).require(what or command)
+
+    def keep(self, name: str, text: str) -> str:
+        """Keeps what a tool printed under build/vm."""
+        (FOLDER / name).write_text(text)
+        return text
+
+    def mounted(self) -> None:
+        """Mounts the file system."""
+        if "/mnt" not in self.sh("cat /proc/mounts"):
+            self.sh(f"mount {DEVICE} /mnt")
+
+    def counters(self) -> dict[str, int]:
+        """Counters of the drive's performance log page, read by nvme-cli."""
+        command = f"nvme get-log /dev/nvme0 --log-id={contract.SCOMP_LOG_PERF} --log-len={ctypes.sizeof(contract.ScompPerf)}"
+        text = self.sh(f"{command} --raw-binary | hexdump -v -e '/1 \"%02x\"'")
+        page = contract.ScompPerf.from_buffer_copy(bytes.fromhex(text.strip()))
+        return {field: getattr(page, field) for field in COUNTERS}
+
+    def fio(self, **options: object) -> dict[str, Any]:
+        """Runs fio on the drive and returns its report on the one job."""
+        words = {"name": "job", "filename": DEVICE, "direct": 1, "output-format": "json", **options}
+        command = "fio " + " ".join(f"--{k.replace('_', '-') if k == 'output_format' else k}={v}" for k, v in words.items())
+        text = self.sh(command, what=f"fio {options.get('rw')}")
+        return json.loads(text[text.index("{") :])["jobs"][0]
+
+    @contextmanager
+    def measured(self) -> Iterator[dict[str, int]]:
+        """Device cycles and counters that pass in a `with` block, in the dictionary it yields."""
+        passed: dict[str, int] = {}
+        before = self.counters()
+        yield passed
+        after = self.counters()
+        passed.update({field: after[field] - before[field] for field in COUNTERS})
+
+
+# -- steps
+
+
+def boot(s: Suite) -> None:
+    """Cold start: board, guest, drive enumerated."""
+    start = time.monotonic()
+    s.start_board(format=True)
+    guest = s.boot()
+    seconds = time.monotonic() - start
+    devices = s.sh("ls /dev/nvme0 /dev/nvme0n1 /dev/ng0n1").split()
+    check(len(devices) == 3, f"devices: {devices}")
+    s.figures["boot_seconds"] = round(seconds, 1)
+    s.figures["kernel"] = s.sh("uname -r").strip()
+    check(seconds <= BOOT_SECONDS, f"the guest was ready after {seconds:.0f} s, more than {BOOT_SECONDS:.0f}")
+    s.keep("console.txt", guest.console_log.read_text(errors="replace"))
+
+
+def probe(s: Suite) -> None:
+    """The stock driver has bound the drive, with MSI-X, and complained of nothing."""
+    log = s.keep("dmesg.txt", s.sh("dmesg"))
+    s.keep("probe.txt", "".join(line + "\n" for line in log.splitlines() if "nvme" in line or PCI_ADDRESS in line))
+    check(f"nvme nvme0: pci function {PCI_ADDRESS}" in log, "the kernel log has no probe of the drive")
+    bad = [line for line in log.splitlines() if re.search(r"nvme.*(timeout|fail|error|reset|not ready|invalid|abort)", line, re.I)]
+    check(not bad, f"the driver complains: {bad[:3]}")
+    pci = s.keep("lspci.txt", s.sh(f"lspci -vvv -s {PCI_ADDRESS} 2>/dev/null"))
+    check("Kernel driver in use: nvme" in pci, "lspci sees no nvme driver on the drive")
+    check("MSI-X: Enable+" in pci, "the driver does not use MSI-X")
+    interrupts = [line for line in s.sh("cat /proc/interrupts").splitlines() if "nvme" in line]
+    check(len(interrupts) >= 2, f"the driver has {len(interrupts)} interrupts, expected the admin queue's and one more")
+    check(sum(int(n) for line in interrupts for n in line.split()[1:2]) > 0, "no interrupt has arrived")
+
+
+def identify(s: Suite) -> None:
+    """nvme-cli reads what the drive is."""
+    s.keep("id-ctrl.txt", s.sh("nvme id-ctrl -H /dev/nvme0"))
+    controller = json.loads(s.sh("nvme id-ctrl -o json /dev/nvme0"))
+    check(controller["mn"].startswith("ASSASIN"), f"model {controller['mn']!r}")
+    check(controller["sqes"] == 0x66 and controller["cqes"] == 0x44, "queue entry sizes are not 64 and 16 bytes")
+    s.keep("id-ns.txt", s.sh(f"nvme id-ns -H {DEVICE}"))
+    namespace = json.loads(s.sh(f"nvme id-ns -o json {DEVICE}"))
+    shift = namespace["lbafs"][namespace["flbas"] & 0xF]["ds"]
+    size = int(s.sh(f"blockdev --getsize64 {DEVICE}"))
+    check(size == namespace["nsze"] << shift, f"{size} bytes in the kernel, {namespace['nsze']} blocks of 2^{shift} in Identify")
+    s.sh("nvme list-ns /dev/nvme0")
+
+
+def _smart(s: Suite) -> dict[str, int]:
+    """The numbers of the SMART log page; nvme-cli puts the long ones in strings."""
+    page = json.loads(s.sh("nvme smart-log -o json /dev/nvme0"))
+    return {k: int(v) for k, v in page.items() if isinstance(v, int) or str(v).isdigit()}
+
+
+def smart(s: Suite) -> None:
+    """The SMART log page counts."""
+
+    before = _smart(s)
+    s.sh(f"dd if={DEVICE} of=/dev/null bs=64k count=16 iflag=direct 2>/dev/null")
+    after = _smart(s)
+    s.keep("smart.txt", s.sh("nvme smart-log /dev/nvme0"))
+    check(after["critical_warning"] == 0, f"critical warning {after['critical_warning']}")
+    check(after["host_read_commands"] >= before["host_read_commands"] + 8, "1 MiB was read, the read commands do not show it")
+    check(after["data_units_read"] > before["data_units_read"], "1 MiB was read, the data units do not show it")
+
+
+def error_log(s: Suite) -> None:
+    """A bad command is refused with the right status, and the error log says so."""
+    before = _smart(s)["num_err_log_entries"]
+    blocks = int(s.sh(f"blockdev --getsize64 {DEVICE}")) // BLOCK
+    out = s.guest.run(f"nvme read {DEVICE} --start-block={blocks} --data-size={BLOCK} --data=/dev/null")
+    check(out.code != 0 and "LBA Out of Range" in out.text, f"a read past the end: {out.text.strip()}")
+    out = s.guest.run("nvme admin-passthru /dev/nvme0 --opcode=0x77")
+    check(out.code != 0 and "Invalid Command Opcode" in out.text, f"opcode 77h: {out.text.strip()}")
+    s.keep("error-log.txt", s.sh("nvme error-log /dev/nvme0 --log-entries=4"))
+    entries = json.loads(s.sh("nvme error-log -o json /dev/nvme0 --log-entries=4"))["errors"]
+    after = _smart(s)["num_err_log_entries"]
+    check(after >= before + 2, f"{after - before} more errors in the SMART log after two bad commands")
+    codes = [e["status_field"] & 0x7FF for e in entries[:2]]
+    check(codes == [0x01, 0x80], f"the latest errors are {[hex(c) for c in codes]}, expected 0x1, then 0x80")
+    check(entries[1]["sqid"] != 0 and entries[1]["lba"] == blocks, f"the read's entry: {entries[1]}")
+
+
+def effects(s: Suite) -> None:
+    """The effects log names the commands that the drive takes."""
+    text = s.keep("effects.txt", s.sh("nvme effects-log /dev/nvme0"))
+    have = set(re.findall(r"^((?:A|IO)CS\d+)", text, re.M))
+    # Queues, log pages, Identify, Abort, features, events; Flush, Write, Read.
+    wanted = {f"ACS{n}" for n in (0, 1, 2, 4, 5, 6, 8, 9, 10, 12)} | {f"IOCS{n}" for n in (0, 1, 2)}
+    wanted |= {f"ACS{contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD}", f"IOCS{contract.SCOMP_OPCODE_IO_EXEC}"}
+    check(wanted <= have, f"the effects log lacks {sorted(wanted - have)}")
+
+
+def fio_verify(s: Suite) -> None:
+    """Random reads and writes of many sizes, verified."""
+    job = s.fio(
+        rw="randrw",
+        bsrange="4k-64k",
+        blockalign=BLOCK,
+        size=AREA // 2 if s.quick else AREA,
+        ioengine="io_uring",
+        iodepth=16,
+        verify="crc32c",
+        verify_fatal=1,
+        do_verify=1,
+        randseed=4,
+    )
+    check(job["error"] == 0, f"fio ended with error {job['error']}")
+    check(job["write"]["total_ios"] > 0 and job["read"]["total_ios"] > 0, "fio has moved nothing")
+
+
+def sequential(s: Suite) -> None:
+    """128 KiB transfers in a row: device cycles and guest time."""
+    rows = []
+    for direction in ("write", "read"):
+        with s.measured() as passed:
+            job = s.fio(rw=direction, bs="128k", size=AREA, ioengine="io_uring", iodepth=4)
+        side = job[direction]
+        check(side["io_bytes"] == AREA, f"fio moved {side['io_bytes']} bytes")
+        rows.append(
+            {
+                "direction": direction,
+                "bytes": AREA,
+                "device_cycles": passed["time"],
+                "bytes_per_cycle": round(AREA / passed["time"], 3),
+                "guest_seconds": round(side["runtime"] / 1000, 2),
+            }
+        )
+    s.figures["sequential_128k"] = rows
+
+
+def queue_depths(s: Suite) -> None:
+    """4 KiB random reads at queue depths from 1 on: device cycles a read fall as the depth grows."""
+    rows = []
+    for depth in QUICK_DEPTHS if s.quick else DEPTHS:
+        with s.measured() as passed:
+            job = s.fio(
+                rw="randread", bs=BLOCK, size=AREA, io_size=READS * BLOCK, ioengine="io_uring", iodepth=depth, randseed=depth
+            )
+        reads = job["read"]["total_ios"]
+        check(reads == READS, f"fio did {reads} reads, expected {READS}")
+        check(passed["media_reads"] >= READS, f"{passed['media_reads']} pages came from flash for {READS} reads")
+        latency = job["read"]["clat_ns"]
+        rows.append(
+            {
+                "depth": depth,
+                "device_cycles_a_read": round(passed["time"] / READS),
+                "guest_iops": round(job["read"]["iops"], 1),
+                "guest_latency_ms": round(latency["mean"] / 1e6, 2),
+            }
+        )
+    s.figures["random_4k_reads"] = rows
+    first, last = rows[0]["device_cycles_a_read"], rows[-1]["device_cycles_a_read"]
+    check(last < first, f"a read takes {last} device cycles at depth {rows[-1]['depth']}, {first} at depth 1")
+
+
+def _scan_of(s: Suite, data: bytes) -> bytes:
+    """What the offload scan gives for `data`, cut as the tool in the guest cuts it: nearly equal pieces of whole blocks."""
+    cores = int(re.sub(r"\D*(\d+)x\d+", r"\1", s.config))
+    pieces = split([Extent(0, -(-len(data) // BLOCK))], len(data), offloads.RECORD_BYTES["scan"], BLOCK, cores)
+    out, at = b"", 0
+    for piece in pieces:
+        result = offloads.expected_scan(data[at : at + piece.bytes])
+        out += struct.pack("<II", result.bytes, result.checksum)
+        at += piece.bytes
+    return out
+
+
+def _offload(s: Suite, words: str, seconds: float = 300.0) -> tuple[bytes, str]:
+    """Runs assasin-offload in the guest. Returns its output and what it said."""
+    said = s.sh(f"assasin-offload {words} --out /share/out", seconds)
+    return (s.share / "out").read_bytes(), said
+
+
+def vfio(s: Suite) -> None:
+    """vfio-pci in no-IOMMU mode: the library is the drive's driver in the guest, and the kernel's driver sees what it wrote."""
+    module = vm_vfio.module(vm_image.image())
+    s.power_off()
+    s.boot(modules={"vfio.ko": module})
+    data = random.Random(5).randbytes(40 * BLOCK + 1000)
+    (s.share / "blocks").write_bytes(data)
+    for line in s.sh("cat /lib/modules/vfio").split():
+        s.sh(f"insmod /lib/modules/{line}" + (" enable_unsafe_noiommu_mode=1" if line == "vfio.ko" else ""))
+    device, drivers = f"/sys/bus/pci/devices/{PCI_ADDRESS}", "/sys/bus/pci/drivers"
+    s.sh("echo 34 >/proc/sys/vm/nr_hugepages")
+    s.sh(f"echo {PCI_ADDRESS} >{drivers}/nvme/unbind && echo vfio-pci >{device}/driver_override")
+    s.sh(f"echo {PCI_ADDRESS} >/sys/bus/pci/drivers_probe && ls /dev/vfio/noiommu-0")
+    s.keep("vfio.txt", s.sh(f"assasin-offload --drive vfio:{PCI_ADDRESS}"))
+    out, _ = _offload(s, f"scan --drive vfio:{PCI_ADDRESS} --write /share/blocks --lba 3 --bytes {len(data)}")
+    check(out == _scan_of(s, data), "the scan through vfio gives other sums than the data has")
+    s.sh(f"echo {PCI_ADDRESS} >{drivers}/vfio-pci/unbind && echo nvme >{device}/driver_override")
+    s.sh(f"echo {PCI_ADDRESS} >/sys/bus/pci/drivers_probe")
+    s.sh(f"for i in $(seq 300); do [ ! -b {DEVICE} ] || break; usleep 100000; done; test -b {DEVICE}")
+    got = s.sh(f"dd if={DEVICE} bs={BLOCK} skip=3 count=41 iflag=direct 2>/dev/null | head -c {len(data)} | sha256sum").split()[0]
+    check(got == hashlib.sha256(data).hexdigest(), "the kernel reads other bytes than the library wrote")
+
+
+def offload(s: Suite) -> None:
+    """A function over a file of the file system, through the kernel by io_uring and by ioctls; the host's answer is the same."""
+    s.mounted()
+    data = (s.share / "files" / "large").read_bytes()
+    wanted = _scan_of(s, data)
+    log = []
+    for way in ("", " --ioctl"):
+        with s.measured() as passed:
+            out, said = _offload(s, f"scan --file /mnt/files/large --in-drive{way}")
+        check(out == wanted, f"scan{way} gives other sums than the file has")
+        check("read inside the drive" in said, f"scan{way} says: {said}")
+        check(passed["media_reads"] >= len(data) // BLOCK, "the file's pages were not read from flash")
+        log.append(said)
+    # Fresh bytes in the page cache get onto the drive first; the last block counts to the file's end only.
+    s.sh("head -c 123457 /dev/urandom >/mnt/fresh && cp /mnt/fresh /share/fresh")
+    out, said = _offload(s, "scan --file /mnt/fresh")
+    check(out == _scan_of(s, (s.share / "fresh").read_bytes()), "scan of a file just written gives other sums")
+    s.keep("offload.txt", "".join([*log, said]))
+
+
+def offload_files(s: Suite) -> None:
+    """Files whose bytes are not all in blocks of their own, and files that cannot be held."""
+    s.mounted()
+    make = {
+        "hole": "truncate -s 100000 /mnt/hole && dd if=/share/files/odd of=/mnt/hole bs=4k count=2 seek=5 conv=notrunc",
+        "unwritten": "fallocate -l 90000 /mnt/unwritten && dd if=/share/files/odd of=/mnt/unwritten bs=4k count=3 conv=notrunc",
+        "past-end": "fallocate --keep-size -l 200000 /mnt/past-end && dd if=/share/files/odd of=/mnt/past-end bs=5000 conv=notrunc",
+    }
+    for name, command in make.items():
+        s.sh(f"rm -f /mnt/{name}; {command} 2>/dev/null && cp /mnt/{name} /share/{name}")
+        data = (s.share / name).read_bytes()
+        out, said = _offload(s, f"sum --pieces 1 --file /mnt/{name}")
+        value = int(np.frombuffer(data[: len(data) // 4 * 4], "<u4").sum(dtype=np.uint64)) % 2**32
+        check(out[4:8] == value.to_bytes(4, "little"), f"the sum of /mnt/{name} is wrong: {out[:8].hex()}")
+        fed = name != "past-end"
+        check(("the host fed the file" in said) == fed, f"/mnt/{name}: {said}")
+        if fed:
+            refused = s.guest.run(f"assasin-offload sum --in-drive --file /mnt/{name}")
+            check(refused.code == 1 and "cannot be read inside the drive" in refused.text, f"--in-drive: {refused.text}")
+    s.sh("touch /mnt/empty; (exec sleep 30) >/dev/null 2>&1 3>>/mnt/odd &")
+    refusals = {"/mnt/empty": "is empty", "/mnt/odd": "open for writing", "/mnt": "not a regular file", "/init": "not on one block"}
+    for path, why in refusals.items():
+        refused = s.guest.run(f"assasin-offload scan --file {path}")
+        check(refused.code == 1 and why in refused.text, f"{path}: {refused.text}")
+    # A writer that comes during a run waits, and the run is not counted.
+    s.sh("(sleep 1; echo >>/mnt/files/large) >/dev/null 2>&1 &")
+    changed = s.guest.run("assasin-offload scan --file /mnt/files/large --pieces 1 --out /tmp/out")
+    check(changed.code == 1 and "run again" in changed.text, f"with a writer: {changed.text}")
+    s.sh("sleep 1; cp /share/files/large /mnt/files/large && sync")
+
+
+def mkfs(s: Suite) -> None:
+    """mkfs.ext4."""
+    s.guest.run("umount /mnt 2>/dev/null")
+    s.keep("mkfs.txt", s.sh(f"mkfs.ext4 -F {DEVICE}"))
+    s.sh(f"e2fsck -fn {DEVICE}")
+
+
+def copy(s: Suite) -> None:
+    """Files from the shared folder onto the drive, and the same bytes back after the page cache was dropped."""
+    s.mounted()
+    source = s.share / "files"
+    source.mkdir(exist_ok=True)
+    for i, (name, size) in enumerate(FILES.items()):
+        data = random.Random(i).randbytes(size)
+        (source / name).write_bytes(data)
+        s.sums[name] = hashlib.sha256(data).hexdigest()
+    s.sh("cp -r /share/files /mnt/ && sync && echo 3 >/proc/sys/vm/drop_caches")
+    _compare(s)
+
+
+def _compare(s: Suite) -> None:
+    for name, wanted in s.sums.items():
+        got = s.sh(f"sha256sum /mnt/files/{name}").split()[0]
+        check(got == wanted, f"/mnt/files/{name} has other bytes than were written")
+
+
+def fsck(s: Suite) -> None:
+    """e2fsck finds nothing to mend."""
+    s.guest.run("umount /mnt")
+    s.keep("fsck.txt", s.sh(f"e2fsck -fn {DEVICE}"))
+
+
+def reboot(s: Suite) -> None:
+    """The guest powers off and another one boots on the same board: the files are there."""
+    s.mounted()
+    s.power_off()
+    s.boot()
+    s.mounted()
+    _compare(s)
+
+
+def power_cycle(s: Suite) -> None:
+    """The board is switched off and on too: the files are there."""
+    s.power_off()
+    s.board.stop()
+    s.start_board()
+    s.boot()
+    s.mounted()
+    _compare(s)
+
+
+def guest_crash(s: Suite) -> None:
+    """QEMU is killed while it writes: the next guest finds a working drive and a file system that its journal mends."""
+    s.mounted()
+    s.sh("rm -f /mnt/noise; dd if=/dev/urandom of=/mnt/noise bs=64k count=16 oflag=direct >/dev/null 2>&1 & sleep 0.7")
+    s.guest.kill()
+    s.boot()
+    s.sh(f"e2fsck -fp {DEVICE}; test $? -le 1")
+    s.mounted()
+    _compare(s)
+
+
+def vanish(s: Suite) -> None:
+    """The board is killed under I/O: the guest sees errors, no hang; the next guest finds all as it was."""
+    s.power_off()
+    s.boot(f"nvme_core.io_timeout={VANISH_TIMEOUT} nvme_core.admin_timeout={VANISH_TIMEOUT}")
+    read = f"dd if={DEVICE} of=/dev/null bs=4k count=2000 iflag=direct"
+    s.sh(f"({read} >/tmp/dd 2>&1; echo $? >/tmp/code) & sleep 1")
+    s.board.kill()
+    start = time.monotonic()
+    s.sh(
+        "for i in $(seq 60); do [ ! -e /tmp/code ] || break; sleep 1; done; test -e /tmp/code", what="waiting for the reader to end"
+    )
+    s.figures["vanish_seconds"] = round(time.monotonic() - start, 1)
+    check(s.sh("cat /tmp/code").strip() != "0", "reading went on without a board")
+    check("error" in s.sh("cat /tmp/dd").lower(), f"the reader says: {s.sh('cat /tmp/dd').strip()}")
+    s.keep("vanish.txt", s.sh("dmesg | tail -n 20"))
+    s.end_guest()
+    s.start_board()
+    s.boot()
+    s.sh(f"e2fsck -fp {DEVICE}; test $? -le 1")
+    s.mounted()
+    _compare(s)
+
+
+STEPS: tuple[tuple[str, Step, bool], ...] = (
+    ("boot", boot, True),
+    ("probe", probe, True),
+    ("identify", identify, True),
+    ("smart", smart, True),
+    ("error-log", error_log, True),
+    ("effects", effects, True),
+    ("fio-verify", fio_verify, True),
+    ("sequential", sequential, True),
+    ("queue-depths", queue_depths, True),
+    ("vfio", vfio, False),
+    ("mkfs", mkfs, True),
+    ("copy", copy, True),
+    ("offload", offload, True),
+    ("offload-files", offload_files, True),
+    ("fsck", fsck, True),
+    ("reboot", reboot, True),
+    ("power-cycle", power_cycle, False),
+    ("guest-crash", guest_crash, False),
+    ("vanish", vanish, False),
+)
+"""Name, function, and whether the quick list has it. Later steps use what earlier ones left."""
+
+
+def run(
+    config: str, profile: str, name: str, quick: bool, steps: Sequence[str], tell: Callable[[str], None]
+) -> tuple[list[Result], dict[str, Any]]:
+    """
+    Runs the list, or only `steps` of it, on a board of its own, and writes build/vm/result.json and figures.json.
+
+    `tell` hears each step's name before and result after it. A step that fails does not keep the next from being tried.
+    """
+    vm_image.image(tell)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    suite = Suite(config, profile, name, quick)
+    suite.share.mkdir()
+    results: list[Result] = []
+    chosen = [(n, f) for n, f, in_quick in STEPS if (n in steps if steps else in_quick or not quick)]
+    try:
+        for step, function in chosen:
+            tell(step)
+            start = time.monotonic()
+            message = ""
+            try:
+                function(suite)
+            except (StepError, GuestError, BoardError) as e:
+                message = str(e)
+            except Exception as e:
+                # Tools that print something else than they used to; the list goes on.
+                message = f"{type(e).__name__}: {e}"
+            results.append(Result(step, not message, round(time.monotonic() - start, 1), message))
+            tell(f"{step}: {message or 'passed'}")
+            _write(results, suite.figures)
+    finally:
+        suite.end_guest()
+        suite.board.stop()
+    return results, suite.figures
+
+
+def _write(results: list[Result], figures: dict[str, Any]) -> None:
+    rows = [{k: v for k, v in asdict(r).items() if k != "message" or v} for r in results]
+    (FOLDER / "result.json").write_text(json.dumps(rows, indent=2) + "\n")
+    (FOLDER / "figures.json").write_text(json.dumps(figures, indent=2) + "\n")
+
+
+def result_file() -> Path:
+    """Where the results are."""
+    return FOLDER / "result.json"

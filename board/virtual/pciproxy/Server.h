@@ -64,6 +64,7 @@ class Server {
     void leave(const char *why);
     void admit();
     void signal();
+    void resetFunction();
     void access(const pci_proxy_bar &bar, bool write);
 
     UnixListener listener_;

@@ -97,11 +97,11 @@ void Board::boot() {
     }
     soc_.setReset(false);
     bool released = false;
-    xdma_.writer().push(ASSASIN_TCM_BASE, firmware.data(), firmware.size(), 0);
+    xdma_.load(ASSASIN_TCM_BASE, firmware.data(), firmware.size());
     const uint64_t limit = now_ + BOOT_LIMIT;
     while (!released) {
         cycle();
-        if (xdma_.writer().idle() && bar0_.idle()) {
+        if (xdma_.loaded() && bar0_.idle()) {
             bar0_.write(ASSASIN_CTRL_BASE + CTRL_BOOT_ARG, bootArg(), 0xF);
             bar0_.write(ASSASIN_CTRL_BASE + CTRL_RESET, 0, 0xF, [&released](uint32_t) { released = true; });
         }
@@ -267,8 +267,8 @@ Status Board::status() const {
     s.visited = server_ && server_->visited();
     s.visits = server_ ? server_->visits() : 0;
     s.dmaFaults = host_.faults();
-    s.h2cBytes = xdma_.h2c().bytes();
-    s.c2hBytes = xdma_.c2h().bytes();
+    s.h2cBytes = xdma_.h2cBytes();
+    s.c2hBytes = xdma_.c2hBytes();
     s.dramReadBytes = dram_.bytesRead();
     s.dramWriteBytes = dram_.bytesWritten();
     s.interrupts = function_.messages();
@@ -343,6 +343,7 @@ void Board::barWrite(int bar, uint32_t offset, uint64_t value, unsigned size, st
 
 void Board::functionReset(std::function<void()> done) {
     settleUntil_ = clocked_ + SETTLE_CYCLES;
+    xdma_.reset();
     bar0_.write(HOST_CC, 0, 0xF, [done = std::move(done)](uint32_t) { done(); });
 }
 

@@ -66,9 +66,15 @@ void XdmaInterrupts::write(uint32_t offset, uint32_t value) {
     }
 }
 
+void XdmaInterrupts::reset() {
+    channelEnable_ = 0;
+    channelVector_.fill(0);
+}
+
 void XdmaInterrupts::sample(uint16_t userRequest, uint32_t channelRequest) {
     userRequest_ = userRequest;
     channelRequest_ = channelRequest;
+    acked_ = ack_ != 0;
     const uint16_t active = uint16_t(userRequest & userEnable_);
     const uint32_t channelActive = channelRequest & channelEnable_;
     if (active == taken_ && channelActive == channelTaken_) {

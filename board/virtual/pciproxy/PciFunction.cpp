@@ -43,8 +43,8 @@ PciFunction::PciFunction() {
     writable<uint16_t>(BOARD_CFG_COMMAND, 0x0546); // memory, master, parity, SERR, INTx disable
     put<uint32_t>(0x08, BOARD_PCI_CLASS << 8);
     mask_[0x0C] = 0xFF; // cache line size
-    writable<uint32_t>(BOARD_CFG_BAR0, ~(BOARD_BAR_SIZE - 1));
-    writable<uint32_t>(BOARD_CFG_BAR1, ~(BOARD_BAR_SIZE - 1));
+    writable<uint32_t>(BOARD_CFG_BAR0, ~(BOARD_BAR0_SIZE - 1));
+    writable<uint32_t>(BOARD_CFG_BAR1, ~(BOARD_BAR1_SIZE - 1));
     put<uint16_t>(0x2C, BOARD_PCI_VENDOR);
     put<uint16_t>(0x2E, 0x0007);
     mask_[0x3C] = 0xFF; // interrupt line
@@ -130,9 +130,9 @@ int PciFunction::decode(uint64_t address, uint32_t &offset) const {
     if ((word(BOARD_CFG_COMMAND) & COMMAND_MEMORY) == 0 || poweredDown()) {
         return -1;
     }
-    for (int bar = 0; bar < 2; bar++) {
+    for (const int bar : {1, 0}) { // should they overlap, the smaller one is seen
         const uint64_t base = configRead(BOARD_CFG_BAR0 + 4 * uint32_t(bar), 4) & ~0xFu;
-        if (address >= base && address - base < BOARD_BAR_SIZE) {
+        if (address >= base && address - base < (bar == 0 ? BOARD_BAR0_SIZE : BOARD_BAR1_SIZE)) {
             offset = uint32_t(address - base);
             return bar;
         }

@@ -31,6 +31,7 @@ constexpr uint64_t PUBLISH_EVERY = 4096; ///< cycles between looks at the host's
 constexpr double PUBLISH_SECONDS = 2.0;
 constexpr uint64_t BOOT_LIMIT = 1000000; ///< cycles
 constexpr uint32_t HOST_CC = 0x14;       ///< CC in the NVMe register file
+constexpr uint32_t HOST_CMBMSC = 0x50;   ///< and CMBMSC
 
 double hostTime() {
     timespec t;
@@ -134,9 +135,11 @@ void Board::serve() {
         }
         console_->poll(now_);
     }
-    if (!bar0_.idle()) {
+    const bool msix = function_.msixEnabled();
+    if (!bar0_.idle() || msix != msix_) {
         settleUntil_ = clocked_ + SETTLE_CYCLES;
     }
+    msix_ = msix;
 }
 
 void Board::wait(int milliseconds) {
@@ -344,6 +347,8 @@ void Board::barWrite(int bar, uint32_t offset, uint64_t value, unsigned size, st
 void Board::functionReset(std::function<void()> done) {
     settleUntil_ = clocked_ + SETTLE_CYCLES;
     xdma_.reset();
+    bar0_.write(HOST_CMBMSC, 0, 0xF);
+    bar0_.write(HOST_CMBMSC + 4, 0, 0xF);
     bar0_.write(HOST_CC, 0, 0xF, [done = std::move(done)](uint32_t) { done(); });
 }
 

@@ -110,7 +110,7 @@ void Xdma::writeCommon(uint32_t offset, uint32_t value) {
 }
 
 uint32_t Xdma::readRegister(uint32_t offset) {
-    offset &= BOARD_BAR_SIZE - 4;
+    offset &= BOARD_BAR1_SIZE - 4;
     if (PciFunction::ownsBar1(offset)) {
         return function_.msixRead(offset);
     }
@@ -140,7 +140,7 @@ uint32_t Xdma::readRegister(uint32_t offset) {
 }
 
 void Xdma::writeRegister(uint32_t offset, uint32_t value) {
-    offset &= BOARD_BAR_SIZE - 4;
+    offset &= BOARD_BAR1_SIZE - 4;
     if (PciFunction::ownsBar1(offset)) {
         function_.msixWrite(offset, value);
         return;
@@ -203,6 +203,7 @@ void Xdma::drive() {
     h2c_[BYPASS].driveBypass(h2cBypass);
     c2h_[BYPASS].driveBypass(c2hBypass);
     irq.ack = interrupts_.ack();
+    irq.msix = function_.msixEnabled();
     regs.awReady = !haveAddress_;
     regs.wReady = !haveData_;
     regs.bValid = answerWrite_;

@@ -21,6 +21,7 @@ namespace assasin {
 struct IrqWires {
     uint16_t req = 0;
     uint16_t ack = 0;
+    bool msix = false; ///< MSI-X is enabled
 };
 
 /// The XDMA IP with two H2C and two C2H memory-mapped channels: channel 0 of each direction takes descriptor lists from

@@ -65,6 +65,11 @@ class PciFunction {
     /// What the device wants INTA to be; COMMAND's INTx disable bit gates it.
     void setIntx(bool level);
 
+    /// INTA is asserted.
+    bool intxAsserted() const {
+        return intxLevel_;
+    }
+
     uint64_t messages() const {
         return messages_;
     }

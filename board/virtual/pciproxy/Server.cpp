@@ -296,17 +296,22 @@ void Server::access(const pci_proxy_bar &bar, bool write) {
     if (write) {
         target_.barWrite(index, offset, bar.val, bar.size, [this] {
             busy_ = false;
-            if (intxFell_) {
-                intxFell_ = false;
-                qtest_.settle(SETTLE_MS);
-            }
+            settle();
             reply(0);
         });
     } else {
         target_.barRead(index, offset, bar.size, [this](uint64_t value) {
             busy_ = false;
+            settle();
             reply(value);
         });
+    }
+}
+
+void Server::settle() {
+    if (intxFell_) {
+        intxFell_ = false;
+        qtest_.settle(SETTLE_MS);
     }
 }
 

@@ -30,8 +30,9 @@ constexpr unsigned SETTLE_CYCLES = 8; ///< cycles a new input takes to show in t
 constexpr uint64_t PUBLISH_EVERY = 4096; ///< cycles between looks at the host's clock
 constexpr double PUBLISH_SECONDS = 2.0;
 constexpr uint64_t BOOT_LIMIT = 1000000; ///< cycles
-constexpr uint32_t HOST_CC = 0x14;       ///< CC in the NVMe register file
-constexpr uint32_t HOST_CMBMSC = 0x50;   ///< and CMBMSC
+constexpr uint32_t HOST_VS = 0x08;       ///< VS in the NVMe register file
+constexpr uint32_t HOST_CC = 0x14;       ///< CC
+constexpr uint32_t HOST_CMBMSC = 0x50;   ///< CMBMSC
 
 double hostTime() {
     timespec t;
@@ -336,11 +337,19 @@ void Board::barWrite(int bar, uint32_t offset, uint64_t value, unsigned size, st
     settleUntil_ = clocked_ + SETTLE_CYCLES;
     const unsigned bytes = std::min(size, 4u);
     const uint8_t strobe = uint8_t(((1u << bytes) - 1) << lane);
+    const auto written = [this, done = std::move(done)](uint32_t) {
+        if (function_.intxAsserted()) {
+            // the write may take INTA back, some cycles later: the host that goes on finds it low
+            bar0_.read(HOST_VS, [done](uint32_t) { done(); });
+        } else {
+            done();
+        }
+    };
     if (size == 8) {
         bar0_.write(word, uint32_t(value), 0xF);
-        bar0_.write(word + 4, uint32_t(value >> 32), 0xF, [done = std::move(done)](uint32_t) { done(); });
+        bar0_.write(word + 4, uint32_t(value >> 32), 0xF, written);
     } else {
-        bar0_.write(word, uint32_t(value) << (8 * lane), strobe, [done = std::move(done)](uint32_t) { done(); });
+        bar0_.write(word, uint32_t(value) << (8 * lane), strobe, written);
     }
 }
 

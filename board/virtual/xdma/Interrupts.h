@@ -30,12 +30,16 @@ class XdmaInterrupts {
         return ack_;
     }
 
-    /// Takes this cycle's user requests and channel interrupt lines (bit i: engine i).
+    /// Takes the channels' interrupt lines (bit i: engine i), in every cycle and after register accesses: with INTx a
+    /// host that has masked or cleared the cause finds the line low.
+    void sampleChannels(uint32_t channelRequest);
+
+    /// Takes this cycle's user requests.
     ///
     /// With MSI-X a request that rises while enabled sends one message and is acknowledged in the next cycle. With INTx
     /// the line follows the requests; a bit is acknowledged after it rose and again after it fell. A request that is
     /// not enabled waits.
-    void sample(uint16_t userRequest, uint32_t channelRequest);
+    void sample(uint16_t userRequest);
 
     /// No acknowledge is on its way, and the request lines have been looked at since the latest one.
     bool idle() const {

@@ -121,7 +121,9 @@ uint32_t Xdma::readRegister(uint32_t offset) {
     case 0:
     case 1: {
         DmaChannel *const c = channel(target, number);
-        return c != nullptr ? c->read(reg) : 0;
+        const uint32_t value = c != nullptr ? c->read(reg) : 0;
+        sampleEngines();
+        return value;
     }
     case 2:
         return number == 0 ? interrupts_.read(reg) : 0;
@@ -179,6 +181,12 @@ void Xdma::writeRegister(uint32_t offset, uint32_t value) {
     default:
         break;
     }
+    sampleEngines();
+}
+
+void Xdma::sampleEngines() {
+    interrupts_.sampleChannels(uint32_t(h2c_[0].interrupt()) | uint32_t(h2c_[1].interrupt()) << 1 |
+                               uint32_t(c2h_[0].interrupt()) << 2 | uint32_t(c2h_[1].interrupt()) << 3);
 }
 
 void Xdma::reset() {
@@ -228,8 +236,8 @@ void Xdma::sample(uint64_t now) {
     // the chip's transfers have the first place in each cycle
     c2h_[BYPASS].step(now);
     c2h_[LIST].step(now);
-    interrupts_.sample(irq.req, uint32_t(h2c_[0].interrupt()) | uint32_t(h2c_[1].interrupt()) << 1 |
-                                    uint32_t(c2h_[0].interrupt()) << 2 | uint32_t(c2h_[1].interrupt()) << 3);
+    sampleEngines();
+    interrupts_.sample(irq.req);
     h2c_[BYPASS].step(now);
     h2c_[LIST].step(now);
     sampleRegs();

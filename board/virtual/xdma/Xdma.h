@@ -81,6 +81,7 @@ class Xdma {
     uint32_t readCommon(uint32_t offset) const;
     void writeCommon(uint32_t offset, uint32_t value);
     void sampleRegs();
+    void sampleEngines();
 
     PciFunction &function_;
     PcieLink link_;

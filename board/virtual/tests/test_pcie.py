@@ -66,6 +66,7 @@ def start_list(v: Visitor, to_host: bool, items: list[tuple[int, int, int]], con
     v.write(base + 0x4080, MEMORY_BUS + at & 0xFFFFFFFF)
     v.write(base + 0x4084, MEMORY_BUS >> 32)
     v.write(base + 0x4088, len(items) - 1)
+    v.write(base + 0x0004, 0)  # a stop descriptor leaves Run set; only its rise starts a list
     v.write(base + 0x0004, control)
 
 

@@ -32,20 +32,25 @@ static struct {
     uint32_t queued, pushed, done;
 } copies;
 
-/* XDMA registers (PG195): channel control, status (read clears), interrupt vectors and enable. */
-#define XDMA_H2C_CONTROL   0x0004u
-#define XDMA_C2H_CONTROL   0x1004u
+/*
+ * XDMA registers (PG195): control and status (read clears) of the channels that take descriptors from the bypass ports,
+ * which are those with number 1; interrupt vectors and enable. An error is logged and stops a channel only where the
+ * control register says so.
+ */
+#define XDMA_H2C_CONTROL   0x0104u
+#define XDMA_C2H_CONTROL   0x1104u
 #define XDMA_RUN           1u
-#define XDMA_H2C_STATUS_RC 0x0044u
-#define XDMA_C2H_STATUS_RC 0x1044u
+#define XDMA_LOG_ERRORS    (0x1fu << 9 | 0x1fu << 14)
+#define XDMA_H2C_STATUS_RC 0x0144u
+#define XDMA_C2H_STATUS_RC 0x1144u
 /** Channel status: errors of alignment, descriptors, reads and writes. */
 #define XDMA_STATUS_ERRORS 0x00fffe38u
 #define XDMA_USER_ENABLE   0x2004u
 #define XDMA_USER_VECTOR   0x2080u
 
 void hdma_start(void) {
-    hal_write(ASSASIN_XDMA_BASE + XDMA_H2C_CONTROL, XDMA_RUN);
-    hal_write(ASSASIN_XDMA_BASE + XDMA_C2H_CONTROL, XDMA_RUN);
+    hal_write(ASSASIN_XDMA_BASE + XDMA_H2C_CONTROL, XDMA_RUN | XDMA_LOG_ERRORS);
+    hal_write(ASSASIN_XDMA_BASE + XDMA_C2H_CONTROL, XDMA_RUN | XDMA_LOG_ERRORS);
     /* User interrupt n goes out as vector n; four vectors a register. */
     for (uint32_t i = 0; i < 4; i++) {
         hal_write(ASSASIN_XDMA_BASE + XDMA_USER_VECTOR + i * 4, 0x03020100u + i * 0x04040404u);

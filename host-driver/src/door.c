@@ -18,7 +18,7 @@
 /* Above 4 GiB, so that every access proves the upper half of an address. */
 #define MEMORY_BUS                0x100000000ull
 #define BAR0_BUS                  0xFE000000u
-#define BAR1_BUS                  0xFE010000u
+#define BAR1_BUS                  0xFE400000u
 #define COMMAND_MEMORY_AND_MASTER 0x6u
 
 struct door {

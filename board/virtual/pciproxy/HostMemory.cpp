@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pciproxy/GuardedCopy.h"
+
 namespace assasin {
 
 namespace {
@@ -131,11 +133,14 @@ bool HostMemory::read(uint64_t addr, void *data, size_t size) {
     bool ok = true;
     while (size > 0) {
         uint64_t n;
+        bool there = false;
         if (const Region *const r = find(addr)) {
             n = std::min<uint64_t>(size, r->size - (addr - r->gpa));
-            std::memcpy(to, r->bytes + (addr - r->gpa), n);
+            there = guardedCopy(to, r->bytes + (addr - r->gpa), n);
         } else {
             n = std::min<uint64_t>(size, distanceToNext(addr));
+        }
+        if (!there) {
             std::memset(to, 0xFF, n);
             fault(addr, n, "read");
             ok = false;
@@ -154,7 +159,10 @@ bool HostMemory::write(uint64_t addr, const void *data, size_t size) {
         uint64_t n;
         if (Region *const r = find(addr)) {
             n = std::min<uint64_t>(size, r->size - (addr - r->gpa));
-            std::memcpy(r->bytes + (addr - r->gpa), from, n);
+            if (!guardedCopy(r->bytes + (addr - r->gpa), from, n)) {
+                fault(addr, n, "write");
+                ok = false;
+            }
         } else {
             n = std::min<uint64_t>(size, distanceToNext(addr));
             fault(addr, n, "write");
@@ -172,8 +180,7 @@ bool HostMemory::storeWord(uint64_t addr, uint32_t value) {
     if (r == nullptr || addr % 4 != 0 || r->size - (addr - r->gpa) < 4) {
         return false;
     }
-    __atomic_store_n(reinterpret_cast<uint32_t *>(r->bytes + (addr - r->gpa)), value, __ATOMIC_RELEASE);
-    return true;
+    return guardedStore(reinterpret_cast<uint32_t *>(r->bytes + (addr - r->gpa)), value);
 }
 
 } // namespace assasin

@@ -32,8 +32,8 @@ class HostMemory {
         enabled_ = enabled;
     }
 
-    /// Copies `size` bytes from bus address `addr`. Bytes that lie in no region read as ones. Returns false when there
-    /// was any.
+    /// Copies `size` bytes from bus address `addr`. Bytes that lie in no region, or in a file that the visitor has cut
+    /// short, read as ones. Returns false when there was any.
     bool read(uint64_t addr, void *data, size_t size);
 
     /// Copies `size` bytes to bus address `addr`. Bytes that lie in no region are dropped. Returns false when there was

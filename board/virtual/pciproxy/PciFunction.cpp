@@ -8,6 +8,10 @@ namespace assasin {
 namespace {
 
 constexpr uint32_t CFG_STATUS = 0x06;
+constexpr uint32_t CFG_PM_CONTROL = BOARD_CFG_CAP_PM + 0x04;
+constexpr uint32_t CFG_PCIE_CONTROL = BOARD_CFG_CAP_PCIE + 0x08;
+constexpr uint16_t POWER_STATE = 3; ///< D0 is 0, D3hot is 3
+constexpr uint16_t PCIE_FUNCTION_RESET = 1u << 15;
 constexpr uint16_t COMMAND_MEMORY = 1u << 1;
 constexpr uint16_t COMMAND_MASTER = 1u << 2;
 constexpr uint16_t COMMAND_INTX_DISABLE = 1u << 10;
@@ -39,8 +43,8 @@ PciFunction::PciFunction() {
     writable<uint16_t>(BOARD_CFG_COMMAND, 0x0546); // memory, master, parity, SERR, INTx disable
     put<uint32_t>(0x08, BOARD_PCI_CLASS << 8);
     mask_[0x0C] = 0xFF; // cache line size
-    writable<uint32_t>(BOARD_CFG_BAR0, ~(BOARD_BAR_SIZE - 1));
-    writable<uint32_t>(BOARD_CFG_BAR1, ~(BOARD_BAR_SIZE - 1));
+    writable<uint32_t>(BOARD_CFG_BAR0, ~(BOARD_BAR0_SIZE - 1));
+    writable<uint32_t>(BOARD_CFG_BAR1, ~(BOARD_BAR1_SIZE - 1));
     put<uint16_t>(0x2C, BOARD_PCI_VENDOR);
     put<uint16_t>(0x2E, 0x0007);
     mask_[0x3C] = 0xFF; // interrupt line
@@ -60,11 +64,16 @@ PciFunction::PciFunction() {
 
     const uint8_t pcie = addCapability(0x10, BOARD_CFG_CAP_PCIE);
     put<uint16_t>(pcie + 0x02, 0x0002);      // version 2, endpoint
-    put<uint32_t>(pcie + 0x04, 0x00008021);  // maximum payload 256, extended tags, role-based error reporting
+    // maximum payload 256, extended tags, role-based error reporting, function level reset
+    put<uint32_t>(pcie + 0x04, 0x10008021);
     put<uint16_t>(pcie + 0x08, 0x2810);      // maximum read request 512
-    writable<uint16_t>(pcie + 0x08, 0x7EFF); // no function level reset
-    put<uint32_t>(pcie + 0x0C, 0x00000044);  // x4, 16 GT/s
-    put<uint16_t>(pcie + 0x12, 0x0044);
+    writable<uint16_t>(pcie + 0x08, 0x7FFF); // the reset bit reads 0
+    put<uint32_t>(pcie + 0x0C, 0x00400044);  // x4, 16 GT/s, no ASPM
+    writable<uint16_t>(pcie + 0x10, 0x00CB); // ASPM (no effect), read completion boundary, clock, extended synch
+    put<uint16_t>(pcie + 0x12, 0x1044);      // x4, 16 GT/s, slot clock
+    put<uint32_t>(pcie + 0x2C, 0x0000001E);  // 2.5 to 16 GT/s
+    put<uint16_t>(pcie + 0x30, 0x0004);      // target speed
+    writable<uint16_t>(pcie + 0x30, 0x000F);
     powerOn_ = config_;
 }
 
@@ -78,13 +87,37 @@ uint32_t PciFunction::configRead(uint32_t offset, unsigned size) const {
 }
 
 void PciFunction::configWrite(uint32_t offset, uint32_t value, unsigned size) {
+    const uint8_t power = config_[CFG_PM_CONTROL] & POWER_STATE;
     for (unsigned i = 0; i < size && i < 4; i++) {
         const uint32_t at = offset + i;
         if (at < config_.size()) {
-            config_[at] = uint8_t((config_[at] & ~mask_[at]) | (value >> (8 * i) & mask_[at]));
+            const uint8_t byte = uint8_t(value >> (8 * i));
+            config_[at] = uint8_t((config_[at] & ~mask_[at]) | (byte & mask_[at]));
+            resetAsked_ |= at == CFG_PCIE_CONTROL + 1 && (byte & PCIE_FUNCTION_RESET >> 8) != 0;
         }
     }
+    if (poweredDown() && (config_[CFG_PM_CONTROL] & POWER_STATE) != POWER_STATE) {
+        config_[CFG_PM_CONTROL] = uint8_t((config_[CFG_PM_CONTROL] & ~POWER_STATE) | power); // there is no D1 nor D2
+    }
     update();
+}
+
+bool PciFunction::poweredDown() const {
+    return (config_[CFG_PM_CONTROL] & POWER_STATE) != 0;
+}
+
+bool PciFunction::takeResetRequest() {
+    const bool asked = resetAsked_;
+    resetAsked_ = false;
+    return asked;
+}
+
+uint32_t PciFunction::maxPayload() const {
+    return word(CFG_PCIE_CONTROL) >> 5 & 7;
+}
+
+uint32_t PciFunction::maxReadRequest() const {
+    return word(CFG_PCIE_CONTROL) >> 12 & 7;
 }
 
 void PciFunction::reset() {
@@ -94,12 +127,12 @@ void PciFunction::reset() {
 }
 
 int PciFunction::decode(uint64_t address, uint32_t &offset) const {
-    if ((word(BOARD_CFG_COMMAND) & COMMAND_MEMORY) == 0) {
+    if ((word(BOARD_CFG_COMMAND) & COMMAND_MEMORY) == 0 || poweredDown()) {
         return -1;
     }
-    for (int bar = 0; bar < 2; bar++) {
+    for (const int bar : {1, 0}) { // should they overlap, the smaller one is seen
         const uint64_t base = configRead(BOARD_CFG_BAR0 + 4 * uint32_t(bar), 4) & ~0xFu;
-        if (address >= base && address - base < BOARD_BAR_SIZE) {
+        if (address >= base && address - base < (bar == 0 ? BOARD_BAR0_SIZE : BOARD_BAR1_SIZE)) {
             offset = uint32_t(address - base);
             return bar;
         }
@@ -150,7 +183,7 @@ void PciFunction::setIntx(bool level) {
 
 void PciFunction::update() {
     const uint16_t command = word(BOARD_CFG_COMMAND);
-    const bool master = (command & COMMAND_MASTER) != 0;
+    const bool master = (command & COMMAND_MASTER) != 0 && !poweredDown();
     if (master != busMaster_) {
         busMaster_ = master;
         if (onBusMaster) {
@@ -169,7 +202,7 @@ void PciFunction::update() {
             }
         }
     }
-    const bool wanted = intxWanted_ && intxEnabled();
+    const bool wanted = intxWanted_ && intxEnabled() && !poweredDown();
     config_[CFG_STATUS] = uint8_t((config_[CFG_STATUS] & ~STATUS_INTERRUPT) | (wanted ? STATUS_INTERRUPT : 0));
     const bool level = wanted && (command & COMMAND_INTX_DISABLE) == 0;
     if (level != intxLevel_) {

@@ -32,7 +32,15 @@ class PciFunction {
     /// Back to the power-on state: COMMAND 0, BARs 0, MSI-X disabled, every vector masked, nothing pending.
     void reset();
 
-    /// Which BAR decodes bus address `address`, and the offset inside; -1 when none does or memory space is disabled.
+    /// A function level reset was asked for since the last call. The caller resets function and device.
+    bool takeResetRequest();
+
+    /// Device Control's maximum payload and maximum read request, 128 << n bytes.
+    uint32_t maxPayload() const;
+    uint32_t maxReadRequest() const;
+
+    /// Which BAR decodes bus address `address`, and the offset inside; -1 when none does, memory space is disabled, or
+    /// the function is in D3hot.
     int decode(uint64_t address, uint32_t &offset) const;
 
     /// True when `offset` of BAR1 belongs to the MSI-X table or PBA.
@@ -57,6 +65,11 @@ class PciFunction {
     /// What the device wants INTA to be; COMMAND's INTx disable bit gates it.
     void setIntx(bool level);
 
+    /// INTA is asserted.
+    bool intxAsserted() const {
+        return intxLevel_;
+    }
+
     uint64_t messages() const {
         return messages_;
     }
@@ -74,6 +87,7 @@ class PciFunction {
     }
     uint8_t addCapability(uint8_t id, uint8_t offset);
     void update();
+    bool poweredDown() const;
 
     std::array<uint8_t, 256> config_{};
     std::array<uint8_t, 256> mask_{};
@@ -83,6 +97,7 @@ class PciFunction {
     bool intxWanted_ = false;
     bool intxLevel_ = false;
     bool busMaster_ = false;
+    bool resetAsked_ = false;
     uint64_t messages_ = 0;
 };
 

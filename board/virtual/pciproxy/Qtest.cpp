@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 namespace assasin {
@@ -24,6 +25,9 @@ void Qtest::poll() {
     if (next >= 0) {
         drop();
         fd_ = next;
+        // QEMU while it is stopped reads nothing: interrupts are lost then, the board is not
+        const timeval limit{1, 0};
+        setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     }
     while (fd_ >= 0) {
         char buffer[512];

@@ -254,7 +254,11 @@ bool Server::serveOne() {
             reply(function_.configRead(cfg.addr, unsigned(cfg.len)));
         } else {
             function_.configWrite(cfg.addr, cfg.val, unsigned(cfg.len));
-            reply(0);
+            if (function_.takeResetRequest()) {
+                resetFunction();
+            } else {
+                reply(0);
+            }
         }
         break;
     }
@@ -263,17 +267,21 @@ bool Server::serveOne() {
         access(payload.bar, header.cmd == PCI_PROXY_BAR_WRITE);
         break;
     case PCI_PROXY_DEVICE_RESET:
-        function_.reset();
-        busy_ = true;
-        target_.functionReset([this] {
-            busy_ = false;
-            reply(0);
-        });
+        resetFunction();
         break;
     default:
         break;
     }
     return true;
+}
+
+void Server::resetFunction() {
+    function_.reset();
+    busy_ = true;
+    target_.functionReset([this] {
+        busy_ = false;
+        reply(0);
+    });
 }
 
 void Server::access(const pci_proxy_bar &bar, bool write) {
@@ -288,17 +296,22 @@ void Server::access(const pci_proxy_bar &bar, bool write) {
     if (write) {
         target_.barWrite(index, offset, bar.val, bar.size, [this] {
             busy_ = false;
-            if (intxFell_) {
-                intxFell_ = false;
-                qtest_.settle(SETTLE_MS);
-            }
+            settle();
             reply(0);
         });
     } else {
         target_.barRead(index, offset, bar.size, [this](uint64_t value) {
             busy_ = false;
+            settle();
             reply(value);
         });
+    }
+}
+
+void Server::settle() {
+    if (intxFell_) {
+        intxFell_ = false;
+        qtest_.settle(SETTLE_MS);
     }
 }
 

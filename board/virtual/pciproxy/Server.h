@@ -64,6 +64,9 @@ class Server {
     void leave(const char *why);
     void admit();
     void signal();
+    void resetFunction();
+    /// Lets QEMU know INTA's fall before it goes on.
+    void settle();
     void access(const pci_proxy_bar &bar, bool write);
 
     UnixListener listener_;

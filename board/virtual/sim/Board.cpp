@@ -30,7 +30,9 @@ constexpr unsigned SETTLE_CYCLES = 8; ///< cycles a new input takes to show in t
 constexpr uint64_t PUBLISH_EVERY = 4096; ///< cycles between looks at the host's clock
 constexpr double PUBLISH_SECONDS = 2.0;
 constexpr uint64_t BOOT_LIMIT = 1000000; ///< cycles
-constexpr uint32_t HOST_CC = 0x14;       ///< CC in the NVMe register file
+constexpr uint32_t HOST_VS = 0x08;       ///< VS in the NVMe register file
+constexpr uint32_t HOST_CC = 0x14;       ///< CC
+constexpr uint32_t HOST_CMBMSC = 0x50;   ///< CMBMSC
 
 double hostTime() {
     timespec t;
@@ -97,11 +99,11 @@ void Board::boot() {
     }
     soc_.setReset(false);
     bool released = false;
-    xdma_.writer().push(ASSASIN_TCM_BASE, firmware.data(), firmware.size(), 0);
+    xdma_.load(ASSASIN_TCM_BASE, firmware.data(), firmware.size());
     const uint64_t limit = now_ + BOOT_LIMIT;
     while (!released) {
         cycle();
-        if (xdma_.writer().idle() && bar0_.idle()) {
+        if (xdma_.loaded() && bar0_.idle()) {
             bar0_.write(ASSASIN_CTRL_BASE + CTRL_BOOT_ARG, bootArg(), 0xF);
             bar0_.write(ASSASIN_CTRL_BASE + CTRL_RESET, 0, 0xF, [&released](uint32_t) { released = true; });
         }
@@ -136,9 +138,11 @@ void Board::serve() {
         }
         console_->poll(now_);
     }
-    if (!bar0_.idle()) {
+    const bool msix = function_.msixEnabled();
+    if (!bar0_.idle() || msix != msix_) {
         settleUntil_ = clocked_ + SETTLE_CYCLES;
     }
+    msix_ = msix;
 }
 
 void Board::wait(int milliseconds) {
@@ -271,8 +275,8 @@ Status Board::status() const {
     s.visited = server_ && server_->visited();
     s.visits = server_ ? server_->visits() : 0;
     s.dmaFaults = host_.faults();
-    s.h2cBytes = xdma_.h2c().bytes();
-    s.c2hBytes = xdma_.c2h().bytes();
+    s.h2cBytes = xdma_.h2cBytes();
+    s.c2hBytes = xdma_.c2hBytes();
     s.dramReadBytes = dram_.bytesRead();
     s.dramWriteBytes = dram_.bytesWritten();
     s.interrupts = function_.messages();
@@ -337,16 +341,27 @@ void Board::barWrite(int bar, uint32_t offset, uint64_t value, unsigned size, st
     settleUntil_ = clocked_ + SETTLE_CYCLES;
     const unsigned bytes = std::min(size, 4u);
     const uint8_t strobe = uint8_t(((1u << bytes) - 1) << lane);
+    const auto written = [this, done = std::move(done)](uint32_t) {
+        if (function_.intxAsserted()) {
+            // the write may take INTA back, some cycles later: the host that goes on finds it low
+            bar0_.read(HOST_VS, [done](uint32_t) { done(); });
+        } else {
+            done();
+        }
+    };
     if (size == 8) {
         bar0_.write(word, uint32_t(value), 0xF);
-        bar0_.write(word + 4, uint32_t(value >> 32), 0xF, [done = std::move(done)](uint32_t) { done(); });
+        bar0_.write(word + 4, uint32_t(value >> 32), 0xF, written);
     } else {
-        bar0_.write(word, uint32_t(value) << (8 * lane), strobe, [done = std::move(done)](uint32_t) { done(); });
+        bar0_.write(word, uint32_t(value) << (8 * lane), strobe, written);
     }
 }
 
 void Board::functionReset(std::function<void()> done) {
     settleUntil_ = clocked_ + SETTLE_CYCLES;
+    xdma_.reset();
+    bar0_.write(HOST_CMBMSC, 0, 0xF);
+    bar0_.write(HOST_CMBMSC + 4, 0, 0xF);
     bar0_.write(HOST_CC, 0, 0xF, [done = std::move(done)](uint32_t) { done(); });
 }
 

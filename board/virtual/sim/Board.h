@@ -105,6 +105,7 @@ class Board : private BarTarget {
     double started_ = 0;       ///< host time
     double nextPublish_ = 0;   ///< host time
     bool tracing_ = false;
+    bool msix_ = false; ///< MSI-X as the chip has last been shown it
     std::string state_ = "booting";
     std::string message_;
 };

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "dram/Dram.h"
-#include "xdma/DmaChannel.h"
+#include "xdma/PcieParams.h"
 
 namespace assasin {
 

@@ -143,13 +143,13 @@ void Soc::settle(uint64_t timebase, Xdma &xdma) {
     t.io_xdmaRegs_rdata_bits_resp = regs.rResp;
 
     t.io_bar0_awaddr_valid = bar0.awValid;
-    t.io_bar0_awaddr_bits = uint16_t(bar0.awAddr);
+    t.io_bar0_awaddr_bits = bar0.awAddr;
     t.io_bar0_wdata_valid = bar0.wValid;
     t.io_bar0_wdata_bits_data = bar0.wData;
     t.io_bar0_wdata_bits_strb = bar0.wStrb;
     t.io_bar0_bresp_ready = bar0.bReady;
     t.io_bar0_araddr_valid = bar0.arValid;
-    t.io_bar0_araddr_bits = uint16_t(bar0.arAddr);
+    t.io_bar0_araddr_bits = bar0.arAddr;
     t.io_bar0_rdata_ready = bar0.rReady;
 
     t.io_h2c_ready = xdma.h2cBypass.ready;
@@ -157,6 +157,7 @@ void Soc::settle(uint64_t timebase, Xdma &xdma) {
     t.io_c2h_ready = xdma.c2hBypass.ready;
     t.io_c2h_sts = xdma.c2hBypass.sts;
     t.io_irq_ack = xdma.irq.ack;
+    t.io_irq_msix = xdma.irq.msix;
 
     t.eval();
 

@@ -7,7 +7,6 @@
 
 #include "nand/NandChannel.h"
 #include "sim/Axi.h"
-#include "xdma/DmaChannel.h"
 #include "xdma/Xdma.h"
 
 class VAssasinSoc;

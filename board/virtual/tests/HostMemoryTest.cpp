@@ -88,4 +88,24 @@ TEST(HostMemory, StoreWordNeedsAlignmentAndRoom) {
     EXPECT_FALSE(host.storeWord(0x11000, 0));
 }
 
+TEST(HostMemory, SurvivesAFileCutShortBehindItsBack) {
+    test::MemFd a(8192);
+    HostMemory host;
+    pci_proxy_sysmem layout{};
+    layout.gpa[0] = 0x10000;
+    layout.size[0] = 8192;
+    const int fds[] = {a.dupFd()};
+    host.map(layout, fds, 1);
+    host.setEnabled(true);
+    ASSERT_EQ(ftruncate(a.fd(), 4096), 0);
+    uint8_t data[16] = {};
+    EXPECT_FALSE(host.read(0x11000, data, 16));
+    EXPECT_EQ(data[15], 0xFF);
+    EXPECT_FALSE(host.write(0x11000, data, 16));
+    EXPECT_FALSE(host.storeWord(0x11000, 1));
+    EXPECT_TRUE(host.read(0x10000, data, 16));
+    EXPECT_EQ(data[15], 0x00);
+    EXPECT_EQ(host.faults(), 2u);
+}
+
 } // namespace

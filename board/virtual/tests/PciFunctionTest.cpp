@@ -37,7 +37,7 @@ TEST_F(PciFunctionTest, IdentityAndSizing) {
     EXPECT_EQ(f.configRead(8, 4) >> 8, BOARD_PCI_CLASS);
     for (const uint32_t bar : {BOARD_CFG_BAR0, BOARD_CFG_BAR1}) {
         f.configWrite(bar, 0xFFFFFFFF, 4);
-        EXPECT_EQ(f.configRead(bar, 4), ~(BOARD_BAR_SIZE - 1));
+        EXPECT_EQ(f.configRead(bar, 4), ~((bar == BOARD_CFG_BAR0 ? BOARD_BAR0_SIZE : BOARD_BAR1_SIZE) - 1));
     }
     for (uint32_t offset = 0x18; offset <= 0x28; offset += 4) {
         f.configWrite(offset, 0xFFFFFFFF, 4);
@@ -63,14 +63,14 @@ TEST_F(PciFunctionTest, CapabilityChain) {
 TEST_F(PciFunctionTest, DecodesOnlyWithMemorySpace) {
     uint32_t offset = 0;
     f.configWrite(BOARD_CFG_BAR0, 0xFE000000, 4);
-    f.configWrite(BOARD_CFG_BAR1, 0xFE010000, 4);
+    f.configWrite(BOARD_CFG_BAR1, 0xFE400000, 4);
     EXPECT_EQ(f.decode(0xFE000014, offset), -1);
     f.configWrite(BOARD_CFG_COMMAND, 2, 2);
     EXPECT_EQ(f.decode(0xFE000014, offset), 0);
     EXPECT_EQ(offset, 0x14u);
-    EXPECT_EQ(f.decode(0xFE01FFFC, offset), 1);
+    EXPECT_EQ(f.decode(0xFE40FFFC, offset), 1);
     EXPECT_EQ(offset, 0xFFFCu);
-    EXPECT_EQ(f.decode(0xFE020000, offset), -1);
+    EXPECT_EQ(f.decode(0xFE410000, offset), -1);
 }
 
 TEST_F(PciFunctionTest, MsixSendsWhenUnmasked) {
@@ -137,6 +137,47 @@ TEST_F(PciFunctionTest, ResetRestoresPowerOn) {
     EXPECT_EQ(f.configRead(BOARD_CFG_COMMAND, 2), 0u);
     EXPECT_EQ(f.msixRead(BOARD_MSIX_PBA), 0u);
     EXPECT_EQ(f.msixRead(BOARD_MSIX_TABLE + 16 + 12), 1u);
+}
+
+TEST_F(PciFunctionTest, PoweredDownItAnswersConfigurationOnly) {
+    uint32_t offset = 0;
+    bool master = false;
+    f.onBusMaster = [&](bool on) { master = on; };
+    f.configWrite(BOARD_CFG_BAR0, 0xFE000000, 4);
+    f.configWrite(BOARD_CFG_COMMAND, 6, 2);
+    EXPECT_TRUE(master);
+    f.configWrite(BOARD_CFG_CAP_PM + 4, 1, 2);
+    EXPECT_EQ(f.configRead(BOARD_CFG_CAP_PM + 4, 2) & 3, 0u) << "there is no D1";
+    f.configWrite(BOARD_CFG_CAP_PM + 4, 3, 2);
+    EXPECT_EQ(f.configRead(BOARD_CFG_CAP_PM + 4, 2) & 3, 3u);
+    EXPECT_EQ(f.decode(0xFE000014, offset), -1);
+    EXPECT_FALSE(master);
+    f.configWrite(BOARD_CFG_CAP_PM + 4, 2, 2);
+    EXPECT_EQ(f.configRead(BOARD_CFG_CAP_PM + 4, 2) & 3, 3u);
+    f.configWrite(BOARD_CFG_CAP_PM + 4, 0, 2);
+    EXPECT_EQ(f.decode(0xFE000014, offset), 0) << "no soft reset: the BARs are kept";
+    EXPECT_TRUE(master);
+}
+
+TEST_F(PciFunctionTest, FunctionLevelResetIsAskedForOnce) {
+    EXPECT_NE(f.configRead(BOARD_CFG_CAP_PCIE + 4, 4) & 1u << 28, 0u);
+    EXPECT_FALSE(f.takeResetRequest());
+    f.configWrite(BOARD_CFG_CAP_PCIE + 8, 0xA810, 2);
+    EXPECT_EQ(f.configRead(BOARD_CFG_CAP_PCIE + 8, 2), 0x2810u);
+    EXPECT_TRUE(f.takeResetRequest());
+    EXPECT_FALSE(f.takeResetRequest());
+    EXPECT_EQ(f.maxReadRequest(), 2u);
+}
+
+TEST_F(PciFunctionTest, SmallerBarIsSeenInsideTheLargerOne) {
+    uint32_t offset = 0;
+    f.configWrite(BOARD_CFG_BAR0, 0xFE000000, 4);
+    f.configWrite(BOARD_CFG_BAR1, 0xFE010000, 4);
+    f.configWrite(BOARD_CFG_COMMAND, 2, 2);
+    EXPECT_EQ(f.decode(0xFE012000, offset), 1);
+    EXPECT_EQ(offset, 0x2000u);
+    EXPECT_EQ(f.decode(0xFE3FFFFC, offset), 0);
+    EXPECT_EQ(offset, BOARD_BAR0_SIZE - 4);
 }
 
 } // namespace

@@ -150,7 +150,7 @@ struct Bench : testing::Test {
     }
     void bringUp() {
         configWrite(BOARD_CFG_BAR0, 0xFE000000, 4);
-        configWrite(BOARD_CFG_BAR1, 0xFE010000, 4);
+        configWrite(BOARD_CFG_BAR1, 0xFE400000, 4);
         configWrite(BOARD_CFG_COMMAND, 6, 2);
     }
     bool closedByServer() {
@@ -168,9 +168,9 @@ TEST_F(ServerTest, ConfigurationAndBars) {
     barWrite(0xFE000014, 0x460001, 4);
     EXPECT_EQ((registers.words[{0, 0x14}]), 0x460001u);
     registers.words[{1, 0x2000}] = 0x1FC20006;
-    EXPECT_EQ(barRead(0xFE012000, 4), 0x1FC20006u);
+    EXPECT_EQ(barRead(0xFE402000, 4), 0x1FC20006u);
     EXPECT_EQ(barRead(0xFE000001, 4), UINT64_MAX) << "misaligned";
-    EXPECT_EQ(barRead(0xFE020000, 4), UINT64_MAX) << "outside";
+    EXPECT_EQ(barRead(0xFE410000, 4), UINT64_MAX) << "outside";
 }
 
 TEST_F(ServerTest, AnswersWhenTheBoardHas) {
@@ -318,6 +318,45 @@ TEST_F(ServerTest, MalformedMessagesEndTheVisit) {
     pci_proxy_sysmem tooLarge{};
     tooLarge.size[0] = 8192;
     EXPECT_TRUE(refused(PCI_PROXY_SYNC_SYSMEM, &tooLarge, sizeof tooLarge, {memory.fd()}));
+    EXPECT_EQ(configRead(0, 2), BOARD_PCI_VENDOR);
+}
+
+TEST_F(ServerTest, FunctionLevelResetAnswersAfterTheController) {
+    bringUp();
+    registers.hold = true;
+    const pci_proxy_cfg c{BOARD_CFG_CAP_PCIE + 8, 0xA810, 2};
+    post(PCI_PROXY_CFG_WRITE, &c, sizeof c);
+    server->poll();
+    EXPECT_TRUE(server->busy());
+    EXPECT_EQ(registers.resets, 1u);
+    registers.hold = false;
+    registers.release();
+    uint64_t value;
+    EXPECT_TRUE(answer(value));
+    EXPECT_EQ(configRead(BOARD_CFG_COMMAND, 2), 0u);
+}
+
+TEST_F(ServerTest, AVisitorThatDiesInTheMiddleOfAnythingIsReplaced) {
+    const pci_proxy_header header{PCI_PROXY_BAR_WRITE, 0, sizeof(pci_proxy_bar)};
+    for (size_t sent = 0; sent <= sizeof header; sent += 4) {
+        bringUp();
+        if (sent > 0) {
+            ASSERT_EQ(send(visitor, &header, sent, 0), ssize_t(sent));
+        }
+        close(visitor);
+        visitor = connectTo(path);
+        EXPECT_EQ(configRead(BOARD_CFG_COMMAND, 2), 0u);
+    }
+    // while its access is being answered
+    bringUp();
+    registers.hold = true;
+    const pci_proxy_bar b{0xFE000000, 0, 4, 1, {}};
+    post(PCI_PROXY_BAR_READ, &b, sizeof b);
+    server->poll();
+    close(visitor);
+    registers.hold = false;
+    registers.release();
+    visitor = connectTo(path);
     EXPECT_EQ(configRead(0, 2), BOARD_PCI_VENDOR);
 }
 

@@ -17,7 +17,7 @@ class AxiWriteMaster {
     /// What became of one pushed range.
     struct Done {
         uint8_t resp; ///< worst response of its bursts
-        uint32_t tag; ///< as pushed
+        uint32_t tag; ///< as pushed: whose it is
     };
 
     /// Queues `size` (at least 1) bytes for device address `addr`.

@@ -7,21 +7,23 @@
 namespace assasin {
 
 void H2cChannel::step(uint64_t now) {
+    advance(now);
     if (!queue_.empty()) {
-        const Descriptor &d = queue_.front();
+        const DmaDescriptor &d = queue_.front();
         if (d.len == 0) {
-            if (requests_.empty() && writer_.idle()) { // pulses come in order
+            if (!moving()) { // pulses come in order
                 queue_.pop_front();
-                finish();
+                pieceDone(true, 0, run());
             }
         } else {
             const uint64_t from = d.src + offset_;
-            const uint32_t size =
-                uint32_t(std::min<uint64_t>(d.len - offset_, pcie_.maxReadRequest - from % pcie_.maxReadRequest));
+            const uint64_t device = deviceAddress(d.dst);
+            const uint32_t maximum = link_.params.maxReadRequest;
+            const uint32_t size = std::min({d.len - offset_, uint32_t(maximum - from % maximum), pieceLimit(device)});
             if (inFlight_ + writer_.backlog() + size <= MAX_IN_FLIGHT) {
                 const bool last = offset_ + size == d.len;
-                requests_.push_back(
-                    {from, uint32_t(d.dst + offset_), size, link_.charge(now + pcie_.readLatency, size), last});
+                const uint64_t arrival = link_.fromHost.charge(now + link_.params.readLatency, size);
+                requests_.push_back({from, uint32_t(device), size, arrival, last, 0, run()});
                 inFlight_ += size;
                 offset_ += size;
                 if (last) {
@@ -32,25 +34,31 @@ void H2cChannel::step(uint64_t now) {
         }
     }
     if (!requests_.empty() && requests_.front().arrival <= now) {
-        const Request r = requests_.front();
+        Piece piece = requests_.front();
         requests_.pop_front();
-        inFlight_ -= r.size;
-        std::vector<uint8_t> data(r.size);
-        if (!host_.read(r.host, data.data(), r.size)) {
-            halt(STATUS_READ_UR);
+        inFlight_ -= piece.size;
+        if (piece.run != run()) {
+            return;
         }
-        bytes_ += r.size;
-        writer_.push(r.device, data.data(), r.size, r.last);
+        std::vector<uint8_t> data(piece.size);
+        if (!host_.read(piece.host, data.data(), piece.size)) {
+            piece.error = STATUS_READ_UR;
+            notice(piece.error);
+        }
+        moved(piece.size);
+        writer_.push(piece.device, data.data(), piece.size, tag_);
+        writes_.push_back(piece);
     }
 }
 
-void H2cChannel::written(const AxiWriteMaster::Done &done) {
-    if (done.resp != AXI_OKAY) {
-        halt(done.resp == AXI_DECERR ? STATUS_WRITE_DECODE : STATUS_WRITE_SLAVE);
+void H2cChannel::written(uint8_t resp) {
+    Piece piece = writes_.front();
+    writes_.pop_front();
+    if (resp != AXI_OKAY) {
+        piece.error |= resp == AXI_DECERR ? STATUS_WRITE_DECODE : STATUS_WRITE_SLAVE;
+        notice(piece.error);
     }
-    if (done.tag != 0) {
-        finish();
-    }
+    pieceDone(piece.last, piece.error, piece.run);
 }
 
 } // namespace assasin

@@ -66,12 +66,34 @@ void XdmaInterrupts::write(uint32_t offset, uint32_t value) {
     }
 }
 
-void XdmaInterrupts::sample(uint16_t userRequest, uint32_t channelRequest) {
-    userRequest_ = userRequest;
+void XdmaInterrupts::reset() {
+    channelEnable_ = 0;
+    channelVector_.fill(0);
+}
+
+void XdmaInterrupts::sampleChannels(uint32_t channelRequest) {
     channelRequest_ = channelRequest;
+    const uint32_t active = channelRequest & channelEnable_;
+    if (active == channelTaken_) {
+        return;
+    }
+    if (function_.msixEnabled()) {
+        for (unsigned i = 0; i < CHANNELS; i++) {
+            if ((active & ~channelTaken_) >> i & 1) {
+                function_.raise(vectorOf(channelVector_, i));
+            }
+        }
+    } else {
+        function_.setIntx(taken_ != 0 || active != 0);
+    }
+    channelTaken_ = active;
+}
+
+void XdmaInterrupts::sample(uint16_t userRequest) {
+    userRequest_ = userRequest;
+    acked_ = ack_ != 0;
     const uint16_t active = uint16_t(userRequest & userEnable_);
-    const uint32_t channelActive = channelRequest & channelEnable_;
-    if (active == taken_ && channelActive == channelTaken_) {
+    if (active == taken_) {
         ack_ = 0;
         return;
     }
@@ -83,17 +105,11 @@ void XdmaInterrupts::sample(uint16_t userRequest, uint32_t channelRequest) {
                 ack = uint16_t(ack | 1u << i);
             }
         }
-        for (unsigned i = 0; i < CHANNELS; i++) {
-            if ((channelActive & ~channelTaken_) >> i & 1) {
-                function_.raise(vectorOf(channelVector_, i));
-            }
-        }
     } else {
         ack = active ^ taken_;
-        function_.setIntx(active != 0 || channelActive != 0);
+        function_.setIntx(active != 0 || channelTaken_ != 0);
     }
     taken_ = active;
-    channelTaken_ = channelActive;
     ack_ = ack;
 }
 

@@ -162,7 +162,7 @@ TEST_F(Nvme, HostRegisters) {
     fw(NVME_CAP_LO, 0x11223344);
     fw(NVME_CAP_HI, 0x55667788);
     EXPECT_EQ(bench.hostRead(0x00), 0x11223344u);
-    EXPECT_EQ(bench.hostRead(0x04), 0x55667788u);
+    EXPECT_EQ(bench.hostRead(0x04), 0x55667788u | 1u << 25) << "CMBS is the hardware's";
     bench.hostWrite(AQA, 0x00ff001f);
     bench.hostWrite(ASQ, 0x12345fff);
     bench.hostWrite(ASQ + 4, 0x9abcdef0);
@@ -430,6 +430,140 @@ TEST_F(Nvme, AnInterruptIsHeldUntilAcknowledged) {
     ASSERT_TRUE(bench.until([&] { return bench.interrupts[1] == 2; }, 200));
     bench.ticks(200);
     EXPECT_EQ(bench.interrupts[1], 2u);
+}
+
+// Without MSI-X, INTA is high while a queue that interrupts holds what the host has not taken.
+TEST_F(Nvme, IntxIsALevel) {
+    bench.msix = false;
+    create(1, 8, 8);
+    create(2, 8, 8, false);
+    const auto deliver = [&](unsigned q) {
+        submit(q);
+        ring(q);
+        uint16_t cid = 0;
+        ASSERT_TRUE(bench.until([&] { return take(cid) >= 0; }, 2000));
+        complete(q, cid, q);
+    };
+    deliver(1);
+    deliver(1);
+    ASSERT_TRUE(bench.until([&] { return bench.intx() == 1; }, 2000));
+    ASSERT_TRUE(bench.until([&] { return reap(1); }, 2000));
+    ringCq(1);
+    ASSERT_TRUE(bench.until([&] { return reap(1); }, 2000));
+    bench.ticks(100);
+    EXPECT_EQ(bench.intx(), 1) << "one entry is not taken yet";
+    bench.hostWrite(0x0c, 1);
+    ASSERT_TRUE(bench.until([&] { return bench.intx() == 0; }, 200)) << "INTMS masks it";
+    bench.hostWrite(0x10, 1);
+    ASSERT_TRUE(bench.until([&] { return bench.intx() == 1; }, 200));
+    ringCq(1);
+    ASSERT_TRUE(bench.until([&] { return bench.intx() == 0; }, 200));
+    deliver(2);
+    ASSERT_TRUE(bench.until([&] { return reap(2); }, 2000));
+    bench.ticks(100);
+    EXPECT_EQ(bench.intx(), 0) << "its interrupts are off";
+    const unsigned before = bench.interrupts[0];
+    deliver(1);
+    ASSERT_TRUE(bench.until([&] { return bench.intx() == 1; }, 2000));
+    EXPECT_EQ(bench.interrupts[0], before + 1);
+    // A controller reset takes it back.
+    bench.hostWrite(CC, 1);
+    bench.hostWrite(CC, 0);
+    ASSERT_TRUE(bench.until([&] { return bench.intx() == 0; }, 200));
+    bench.msix = true;
+    ASSERT_TRUE(bench.until([&] { return bench.top.io_board_asleep != 0; }, 2000)
+                    || bench.top.io_board_irq_req == 0);
+    EXPECT_EQ(bench.top.io_board_irq_req, 0);
+}
+
+constexpr uint32_t CMBLOC = 0x38, CMBSZ = 0x3c, CMBMSC = 0x50, CMBSTS = 0x58, CMB = 0x200000;
+
+TEST_F(Nvme, ControllerMemoryBufferIsMemory) {
+    EXPECT_EQ(bench.hostRead(0x04) >> 25 & 1, 1u) << "CAP.CMBS";
+    EXPECT_EQ(bench.hostRead(CMBLOC), 0u);
+    EXPECT_EQ(bench.hostRead(CMBSZ), 0u);
+    bench.hostWrite(CMBMSC, 1);
+    EXPECT_EQ(bench.hostRead(CMBLOC), 0x200000u) << "BAR0, page 512";
+    EXPECT_EQ(bench.hostRead(CMBSZ), 512u << 12 | 1) << "2 MiB, submission queues";
+    bench.hostWrite(CMBMSC + 4, 0xFFFFFFFF);
+    bench.hostWrite(CMBMSC, 0xFFE00003);
+    EXPECT_EQ(bench.hostRead(CMBSTS), 0u);
+    bench.hostWrite(CMBMSC, 0xFFE01FFF);
+    EXPECT_EQ(bench.hostRead(CMBMSC), 0xFFE01003u);
+    EXPECT_EQ(bench.hostRead(CMBSTS), 1u) << "past the end of the address space";
+
+    std::vector<uint32_t> model(64);
+    const std::vector<uint32_t> bases = {0, ASSASIN_DRAM_CMB_SIZE - 256};
+    for (const uint32_t base : bases) {
+        for (unsigned i = 0; i < 64; i++) {
+            model[i] = bench.rng();
+            bench.hostWrite(CMB + base + 4 * i, model[i]);
+        }
+        for (unsigned n = 0; n < 100; n++) {
+            const unsigned i = bench.rng() % 64, strb = bench.rng() % 16;
+            const uint32_t value = bench.rng();
+            bench.hostWrite(CMB + base + 4 * i, value, static_cast<uint8_t>(strb));
+            for (unsigned b = 0; b < 4; b++) {
+                if (strb >> b & 1) {
+                    model[i] = (model[i] & ~(0xFFu << 8 * b)) | (value & 0xFFu << 8 * b);
+                }
+            }
+            const unsigned j = bench.rng() % 64;
+            EXPECT_EQ(bench.hostRead(CMB + base + 4 * j), model[j]);
+        }
+        const std::vector<uint8_t> there = bench.deviceRead(ASSASIN_DRAM_CMB_BASE + base, 256);
+        EXPECT_EQ(std::memcmp(there.data(), model.data(), 256), 0);
+    }
+    // between registers and buffer there is nothing
+    bench.hostWrite(0x10014, 1);
+    EXPECT_EQ(bench.hostRead(0x10014), 0u);
+    EXPECT_EQ(bench.hostRead(CC), 0u);
+}
+
+// Queue 1 has its submission queue in the buffer, queue 2 in host memory; entries come in whatever order they are rung.
+TEST_F(Nvme, EntriesFromTheControllerMemoryBuffer) {
+    const uint64_t bus = 0x7A5500000ull;
+    bench.hostWrite(CMBMSC, 1);
+    bench.hostWrite(CMBMSC + 4, static_cast<uint32_t>(bus >> 32));
+    bench.hostWrite(CMBMSC, static_cast<uint32_t>(bus) | 3);
+    create(1, 16, 16);
+    create(2, 16, 16);
+    const uint32_t place = ASSASIN_DRAM_CMB_SIZE - 1024; // up to the last entry
+    fw(NVME_QSEL, 1);
+    fw(NVME_SQ_BASE_LO, static_cast<uint32_t>(bus + place));
+    fw(NVME_SQ_BASE_HI, static_cast<uint32_t>((bus + place) >> 32));
+    fw(NVME_SQ_CFG, 1u << NVME_SQ_CFG_EN_SHIFT | 1u << NVME_SQ_CFG_CQID_SHIFT | 15);
+    unsigned done = 0, sent = 0;
+    while (done < 200) {
+        for (const unsigned q : {1u, 2u}) {
+            for (unsigned n = bench.rng() % 4; n > 0 && sent < 200 && !sqFull(queues[q]); n--) {
+                const unsigned slot = queues[q].sqTail;
+                submit(q);
+                sent++;
+                if (q == 1) {
+                    for (unsigned i = 0; i < 16; i++) {
+                        uint32_t word;
+                        std::memcpy(&word, &queues[1].sent.back()[4 * i], 4);
+                        bench.hostWrite(CMB + place + 64 * slot + 4 * i, word);
+                    }
+                    // what lies in host memory is not looked at
+                    std::memset(bench.xdma.at(queues[1].sqBase + 64 * slot), 0xEE, 64);
+                }
+            }
+            ring(q);
+        }
+        uint16_t cid = 0;
+        for (int q; (q = take(cid)) >= 0;) {
+            complete(static_cast<unsigned>(q), cid, done++);
+            bench.until([&] { return fw(NVME_CQE_SPACE) > 0; }, 2000);
+        }
+        for (const unsigned q : {1u, 2u}) {
+            while (reap(q)) {
+            }
+            ringCq(q);
+        }
+    }
+    EXPECT_EQ(done, 200u);
 }
 
 TEST_F(Nvme, CompletionForAbsentQueueIsDropped) {

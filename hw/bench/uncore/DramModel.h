@@ -2,6 +2,7 @@
 #pragma once
 
 #include "VUncore.h"
+#include "assasin_contract.h"
 
 #include <cstdint>
 #include <deque>
@@ -16,9 +17,12 @@ class DramModel {
   public:
     static constexpr uint32_t BASE = 0x80000000u;
     static constexpr uint32_t SIZE = 8u << 20;
+    /// The controller memory buffer, far behind the rest.
+    static constexpr uint32_t CMB_BASE = ASSASIN_DRAM_CMB_BASE;
+    static constexpr uint32_t CMB_SIZE = ASSASIN_DRAM_CMB_SIZE;
 
     DramModel(VUncore &top, std::mt19937 &rng, std::vector<uint8_t *> &taken)
-        : top_(top), rng_(rng), taken_(taken), memory_(SIZE) {
+        : top_(top), rng_(rng), taken_(taken), memory_(SIZE + CMB_SIZE) {
     }
 
     /// Chance in percent that a channel hesitates in a cycle, and latency in cycles.
@@ -30,7 +34,8 @@ class DramModel {
     void sample(uint64_t now);
 
     uint8_t *at(uint32_t address) {
-        return &memory_.at(address - BASE);
+        const bool buffer = address >= CMB_BASE && address - CMB_BASE < CMB_SIZE;
+        return &memory_.at(buffer ? SIZE + (address - CMB_BASE) : address - BASE);
     }
     bool idle() const {
         return reads_.empty() && writes_.empty() && done_.empty();

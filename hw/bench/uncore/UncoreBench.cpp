@@ -93,6 +93,7 @@ void UncoreBench::tick(const std::function<void()> &look) {
     driveRegs();
     driveXdmaRegs();
     top.io_board_irq_ack = irqAck_;
+    top.io_board_irq_msix = msix;
     top.eval();
 
     if (look) {
@@ -134,9 +135,13 @@ void UncoreBench::tick(const std::function<void()> &look) {
         if ((request & ~irqSeen_) >> v & 1 && onInterrupt) {
             onInterrupt(v);
         }
-        if (request >> v & 1 && !(top.io_board_irq_ack >> v & 1) && ackInterrupts && rng() % 4 == 0) {
+        // Without MSI-X both edges are acknowledged.
+        const bool wants = msix ? request >> v & 1 && !(top.io_board_irq_ack >> v & 1)
+                                : ((request ^ intx_) >> v & 1) != 0;
+        if (wants && ackInterrupts && rng() % 4 == 0) {
             irqAck_ = static_cast<uint16_t>(irqAck_ | 1u << v);
-            interrupts[v]++;
+            interrupts[v] += request >> v & 1;
+            intx_ = static_cast<uint16_t>(msix ? 0 : intx_ ^ 1u << v);
         }
     }
     irqSeen_ = request;
@@ -226,7 +231,7 @@ void UncoreBench::sampleXdmaRegs() {
 
 uint32_t UncoreBench::hostRead(uint32_t addr) {
     top.io_board_bar0_araddr_valid = 1;
-    top.io_board_bar0_araddr_bits = static_cast<uint16_t>(addr);
+    top.io_board_bar0_araddr_bits = addr;
     top.io_board_bar0_rdata_ready = 1;
     bool asked = false;
     for (unsigned i = 0; i < 10000; i++) {
@@ -250,7 +255,7 @@ uint32_t UncoreBench::hostRead(uint32_t addr) {
 }
 
 void UncoreBench::hostWrite(uint32_t addr, uint32_t data, uint8_t strb) {
-    top.io_board_bar0_awaddr_bits = static_cast<uint16_t>(addr);
+    top.io_board_bar0_awaddr_bits = addr;
     top.io_board_bar0_wdata_bits_data = data;
     top.io_board_bar0_wdata_bits_strb = strb;
     top.io_board_bar0_bresp_ready = 1;

@@ -111,6 +111,14 @@ class UncoreBench {
     std::function<void(unsigned)> onInterrupt;
     bool ackInterrupts = true;
 
+    /// The host has enabled MSI-X.
+    bool msix = true;
+
+    /// Levels of legacy interrupts as the host has been told them.
+    uint16_t intx() const {
+        return intx_;
+    }
+
     /// The XDMA's registers as the bench plays them: 64 words from 0; beyond answers SLVERR.
     std::array<uint32_t, 64> xdmaRegs{};
 
@@ -126,7 +134,7 @@ class UncoreBench {
     std::array<FetchPort, CHANNELS> fetchPorts_;
     std::array<bool, CHANNELS + CORES> regAnswer_{};
     std::array<uint32_t, CHANNELS + CORES> regData_{};
-    uint16_t irqSeen_ = 0, irqAck_ = 0;
+    uint16_t irqSeen_ = 0, irqAck_ = 0, intx_ = 0;
     bool axlAddr_ = false, axlData_ = false, axlRead_ = false;
     uint32_t axlAddrValue_ = 0, axlDataValue_ = 0;
 };

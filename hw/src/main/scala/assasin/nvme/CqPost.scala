@@ -19,9 +19,16 @@ class CqePush extends Bundle {
 }
 
 /** Interrupt of a posted completion. */
-private class PostedCqe(slots: Int) extends Bundle {
-  val slot   = UInt(log2Ceil(slots).W)
+class RaisedCqe extends Bundle {
   val vector = UInt(4.W)
+
+  /** Its completion queue. */
+  val queue = UInt(QueueId.IdBits.W)
+}
+
+private class PostedCqe(slots: Int) extends Bundle {
+  val slot  = UInt(log2Ceil(slots).W)
+  val raise = new RaisedCqe
 }
 
 /** Posts completions: takes a place in the completion queue, puts the entry into the staging memory, has it moved to
@@ -61,8 +68,8 @@ class CqPost(slots: Int, stageBase: BigInt) extends Module {
     val stageWord = Input(UInt(4.W))
     val stageData = Output(UInt(64.W))
 
-    /** Vector to interrupt. */
-    val raise = Valid(UInt(4.W))
+    /** A completion that interrupts is in the host's memory. */
+    val raise = Valid(new RaisedCqe)
 
     /** Pulse: a completion had no queue. */
     val dropped = Output(Bool())
@@ -177,11 +184,12 @@ class CqPost(slots: Int, stageBase: BigInt) extends Module {
   private val flying = Module(new Queue(new PostedCqe(slots), slots))
   flying.io.enq.valid       := io.dma.fire
   flying.io.enq.bits.slot   := slot
-  flying.io.enq.bits.vector := place.vector
+  flying.io.enq.bits.raise.vector := place.vector
+  flying.io.enq.bits.raise.queue  := place.queue
   flying.io.deq.ready       := io.done
   private val landed = Mux(io.done, (1.U(slots.W) << flying.io.deq.bits.slot)(slots - 1, 0), 0.U)
   io.raise.valid := (landed & irqOn).orR && !io.flush
-  io.raise.bits  := flying.io.deq.bits.vector
+  io.raise.bits  := flying.io.deq.bits.raise
 
   private val sent = Mux(io.dma.fire, chosen, 0.U)
   posted  := (posted | sent) & ~landed

@@ -1,13 +1,13 @@
 package assasin.nvme
 
-import assasin.bus.{HostRegIO, RegBusIO, RegEntry, RegMap}
+import assasin.bus.{Axi4Params, Axi4ReadIO, Axi4WriteIO, HostRegIO, RegBusIO, RegEntry, RegMap}
 import assasin.contract.{AddressMap, NvmeRegs}
 import assasin.mem.StageIO
 import chisel3._
 import chisel3.util.{Cat, Decoupled, RegEnable}
 
 /** Ports of [[NvmeFrontEnd]]. */
-class NvmeFrontEndIO extends Bundle {
+class NvmeFrontEndIO(axi: Axi4Params) extends Bundle {
 
   /** Host registers: BAR0, offsets below 0x8000. */
   val host = Flipped(new HostRegIO(15))
@@ -17,6 +17,11 @@ class NvmeFrontEndIO extends Bundle {
 
   /** Staging memory, from the AXI4 slave. */
   val stage = Flipped(new StageIO)
+
+  /** Controller memory buffer: BAR0, offsets from [[ControllerMemory.BarOffset]], and its DRAM. */
+  val memory      = Flipped(new HostRegIO(ControllerMemory.AddrBits))
+  val memoryRead  = new Axi4ReadIO(axi)
+  val memoryWrite = new Axi4WriteIO(axi)
 
   /** Transfers, and pulses when the oldest is done. */
   val fetch     = Decoupled(new DmaDescriptor)
@@ -46,8 +51,8 @@ class NvmeFrontEndIO extends Bundle {
   * under way end without effect. CSTS.RDY then reads 0 and cannot be set until the firmware has cleared EVENT.CC, so it
   * never shows an old answer.
   */
-class NvmeFrontEnd extends Module {
-  val io = IO(new NvmeFrontEndIO)
+class NvmeFrontEnd(axi: Axi4Params) extends Module {
+  val io = IO(new NvmeFrontEndIO(axi))
 
   private val SqeSlots = 16
   private val CqeSlots = 8
@@ -57,6 +62,7 @@ class NvmeFrontEnd extends Module {
   private val fetch = Module(new SqFetch(SqeSlots, AddressMap.Stage.base))
   private val post  = Module(new CqPost(CqeSlots, AddressMap.Stage.base + 0x800))
   private val irqs  = Module(new Interrupts)
+  private val buffer = Module(new ControllerMemory(axi))
 
   private val flush = RegNext(host.io.disabled || (io.hold && !RegNext(io.hold, false.B)), false.B)
 
@@ -90,10 +96,16 @@ class NvmeFrontEnd extends Module {
   fetch.io.deleted     := table.io.deleted
   fetch.io.flush       := flush
   fetch.io.done        := io.fetchDone
-  fetch.io.stage       := io.stage.write
+  fetch.io.stage       := Mux(buffer.io.stage.valid, buffer.io.stage, io.stage.write)
+  fetch.io.window      := host.io.state.window
+  fetch.io.localDone   := buffer.io.fetched
   fetch.io.pop         := false.B
   table.io.fetched <> fetch.io.fetched
   io.fetch <> fetch.io.dma
+  buffer.io.fetch <> fetch.io.local
+  buffer.io.host <> io.memory
+  io.memoryRead <> buffer.io.read
+  io.memoryWrite <> buffer.io.write
 
   post.io.push.valid := false.B
   post.io.handed     := io.c2hHanded
@@ -107,7 +119,8 @@ class NvmeFrontEnd extends Module {
   table.io.post <> post.io.post
   io.post <> post.io.dma
 
-  irqs.io.raise := post.io.raise
+  irqs.io.raise  := post.io.raise
+  irqs.io.unread := table.io.unread
   irqs.io.mask  := host.io.state.mask(15, 0)
   irqs.io.flush := flush
   io.irq <> irqs.io.irq
@@ -198,5 +211,5 @@ class NvmeFrontEnd extends Module {
 
   io.sqe   := fetch.io.valid
   io.event := event =/= 0.U
-  io.idle  := host.io.idle && table.io.idle && !flush && fetch.io.idle && post.io.idle && irqs.io.idle && !asking
+  io.idle  := host.io.idle && table.io.idle && !flush && fetch.io.idle && post.io.idle && irqs.io.idle && buffer.io.idle && !asking
 }

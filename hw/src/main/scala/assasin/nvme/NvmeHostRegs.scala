@@ -1,6 +1,6 @@
 package assasin.nvme
 
-import assasin.bus.{HostRegIO, HostReq}
+import assasin.bus.{HostRegIO, HostReq, RegMap}
 import chisel3._
 import chisel3.util.{Cat, Decoupled, MuxLookup, RegEnable}
 
@@ -13,6 +13,22 @@ class ControllerState extends Bundle {
 
   /** Masked interrupt vectors (INTMS, INTMC). */
   val mask = UInt(32.W)
+
+  /** Controller memory buffer as the host has placed it. */
+  val window = new ControllerMemoryWindow
+}
+
+/** What the register file says of the controller memory buffer. */
+object NvmeHostRegs {
+
+  /** Bit of CAP: a controller memory buffer is supported. */
+  val CapCmbs: Int = 57
+
+  /** BAR0, offset in units of CMBSZ.SZU. */
+  val Cmbloc: BigInt = ControllerMemory.BarOffset / 4096 << 12
+
+  /** Submission queues; units of 4 KiB. */
+  val Cmbsz: BigInt = ControllerMemory.Bytes / 4096 << 12 | 1
 }
 
 /** Register file that the host sees: NVM Express Base Specification 1.4, clause 3.1. Bytes can be written singly,
@@ -47,6 +63,14 @@ class NvmeHostRegs extends Module {
 
   /** CSTS.NSSRO. */
   private val resetOccurred = RegInit(false.B)
+  // CMBMSC: CRE shows CMBLOC and CMBSZ, CMSE places the buffer at CBA.
+  private val cre  = RegInit(false.B)
+  private val cmse = RegInit(false.B)
+  private val cba  = RegInit(0.U(64.W))
+
+  /** The buffer would pass the end of the address space. */
+  private val cbai   = cmse && cba(63, ControllerMemory.AddrBits).andR && cba(ControllerMemory.AddrBits - 1, 0) =/= 0.U
+  private val cmbmsc = cba(31, 12) ## 0.U(10.W) ## cmse ## cre
 
   private val req        = io.host.req
   private val isDoorbell = req.bits.addr(14, 12) =/= 0.U
@@ -78,6 +102,13 @@ class NvmeHostRegs extends Module {
     when(at(0x2c)) { setHigh(asq, req.bits) }
     when(at(0x30)) { setLow(acq, req.bits) }
     when(at(0x34)) { setHigh(acq, req.bits) }
+    when(at(0x50)) {
+      val value = req.bits.merge(cmbmsc)
+      cre  := value(0)
+      cmse := value(1)
+      setLow(cba, req.bits)
+    }
+    when(at(0x54)) { setHigh(cba, req.bits) }
     when(at(0x1c) && req.bits.merge(0.U(32.W))(4)) { resetOccurred := false.B }
   }
   // A subsystem reset is a controller reset that also clears every register of the controller.
@@ -87,13 +118,16 @@ class NvmeHostRegs extends Module {
     asq           := 0.U
     acq           := 0.U
     mask          := 0.U
+    cre           := false.B
+    cmse          := false.B
+    cba           := 0.U
     resetOccurred := true.B
   }
 
   private val value = MuxLookup(req.bits.addr, 0.U(32.W))(
     Seq(
       0x00 -> low(io.cap),
-      0x04 -> high(io.cap),
+      0x04 -> (high(io.cap) | (1 << (NvmeHostRegs.CapCmbs - 32)).U),
       0x08 -> 0x00010400.U(32.W),
       0x0c -> mask,
       0x10 -> mask,
@@ -103,7 +137,12 @@ class NvmeHostRegs extends Module {
       0x28 -> low(asq),
       0x2c -> high(asq),
       0x30 -> low(acq),
-      0x34 -> high(acq)
+      0x34 -> high(acq),
+      0x38 -> Mux(cre, NvmeHostRegs.Cmbloc.U(32.W), 0.U),
+      0x3c -> Mux(cre, NvmeHostRegs.Cmbsz.U(32.W), 0.U),
+      0x50 -> cmbmsc,
+      0x54 -> high(cba),
+      0x58 -> RegMap.word(cbai)
     ).map { case (offset, v) => offset.U -> v }
   )
   io.host.resp.valid := RegNext(req.fire, false.B)
@@ -115,4 +154,7 @@ class NvmeHostRegs extends Module {
   io.state.acq  := acq
   io.state.mask := mask
   io.idle       := !req.valid
+
+  io.state.window.enable := cmse && !cbai
+  io.state.window.base   := cba
 }

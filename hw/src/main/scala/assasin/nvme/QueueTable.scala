@@ -23,6 +23,10 @@ class QueueTable extends Module {
   private val pending   = RegInit(0.U(Pairs.W))
   private val lastFetch = RegInit(1.U(Pairs.W))
 
+  /** Completion queues whose head is not at their tail. */
+  private val unread = RegInit(0.U(Pairs.W))
+  io.unread := unread
+
   private val sIdle :: sApply :: sPost :: Nil                               = Enum(3)
   private val opDoorbell :: opRegs :: opPost :: opFetched :: opFetch :: Nil = Enum(5)
 
@@ -106,6 +110,7 @@ class QueueTable extends Module {
   io.postResp.bits.sqHead := sqHead
   io.postResp.bits.vector := cq.vector
   io.postResp.bits.ien    := cq.ien
+  io.postResp.bits.queue  := cqQueue
 
   private val sqExists = legal && (sqEnabled & self).orR
   private val cqExists = legal && (cqEnabled & self).orR
@@ -127,6 +132,7 @@ class QueueTable extends Module {
             cqWrite     := true.B
             cqNew.head  := value
             io.roomMade := true.B
+            when(value === cq.tail) { unread := unread & ~self }
           }.otherwise {
             sqWrite    := true.B
             sqNew.tail := value
@@ -187,6 +193,7 @@ class QueueTable extends Module {
                 cqNew.tail   := 0.U
                 cqNew.phase  := true.B
                 cqEnabled    := Mux(regs.data(31), cqEnabled | self, cqEnabled & ~self)
+                unread       := unread & ~self
                 io.roomMade  := true.B
               }
             }
@@ -221,6 +228,7 @@ class QueueTable extends Module {
       when(!io.postResp.bits.absent && !io.postResp.bits.full) {
         cqWrite    := true.B
         cqNew.tail := next(cq.tail, cq.size)
+        unread     := unread | UIntToOH(cqQueue)(Pairs - 1, 0)
         when(cq.tail === cq.size) { cqNew.phase := !cq.phase }
       }
     }
@@ -230,6 +238,7 @@ class QueueTable extends Module {
     sqEnabled := 0.U
     cqEnabled := 0.U
     pending   := 0.U
+    unread    := 0.U
   }
   io.idle := state === sIdle && !order.reduce(_ || _)
 }

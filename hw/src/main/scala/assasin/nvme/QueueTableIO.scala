@@ -55,6 +55,9 @@ class CqePlace extends Bundle {
   val sqHead = UInt(16.W)
   val vector = UInt(4.W)
   val ien    = Bool()
+
+  /** The completion queue. */
+  val queue = UInt(QueueId.IdBits.W)
 }
 
 /** Ports of [[QueueTable]]. Every requester holds its request until it is taken and gets its answer, if any, within a
@@ -85,6 +88,9 @@ class QueueTableIO extends Bundle {
 
   /** A completion queue may have room again. */
   val roomMade = Output(Bool())
+
+  /** Completion queues with entries that the host has not taken. */
+  val unread = Output(UInt(QueueId.Pairs.W))
 
   /** Controller reset: deletes all queues. */
   val flush = Input(Bool())

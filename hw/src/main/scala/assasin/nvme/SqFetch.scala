@@ -26,7 +26,7 @@ class DmaDescriptor extends Bundle {
   *   device address of the staging memory
   */
 class SqFetch(slots: Int, stageBase: BigInt) extends Module {
-  require(slots >= 2 && (slots & (slots - 1)) == 0, s"slots = $slots: choose a power of two")
+  require(slots >= 2 && slots <= 16 && (slots & (slots - 1)) == 0, s"slots = $slots: choose a power of two up to 16")
   private val bits = log2Ceil(slots)
 
   val io = IO(new Bundle {
@@ -40,6 +40,11 @@ class SqFetch(slots: Int, stageBase: BigInt) extends Module {
 
     /** Pulse: the oldest descriptor has been carried out. */
     val done = Input(Bool())
+
+    /** Entries that lie in the controller memory buffer come from there. */
+    val window      = Input(new ControllerMemoryWindow)
+    val local       = Decoupled(new ControllerMemoryFetch)
+    val localDone   = Input(Bool())
 
     /** Entry data from the AXI4 slave. */
     val stage = Flipped(Valid(new StageWrite))
@@ -79,6 +84,11 @@ class SqFetch(slots: Int, stageBase: BigInt) extends Module {
   private val dead    = RegInit(0.U(slots.W))
   private val addr    = Reg(UInt(64.W))
 
+  /** Offset in the controller memory buffer, and that it lies there. */
+  private val offset = io.fetch.bits.addr - io.window.base
+  private val entry  = Reg(UInt((ControllerMemory.AddrBits - 6).W))
+  private val local  = RegInit(false.B)
+
   private def slot(pointer: UInt): UInt = pointer(bits - 1, 0)
   private def bit(pointer: UInt): UInt  = (1.U(slots.W) << slot(pointer))(slots - 1, 0)
 
@@ -87,15 +97,24 @@ class SqFetch(slots: Int, stageBase: BigInt) extends Module {
   when(io.fetch.valid) {
     queues(slot(tail)) := io.fetch.bits.queue
     addr               := io.fetch.bits.addr
+    entry              := offset(ControllerMemory.AddrBits - 1, 6)
+    local              := io.window.enable && offset(63, ControllerMemory.AddrBits) === 0.U
     tail               := tail + 1.U
   }
 
-  io.dma.valid     := tail =/= issued
+  // The two ways take turns, so that entries land in order.
+  private val localFlying = RegInit(false.B)
+  io.local.valid      := tail =/= issued && local && issued === landed
+  io.local.bits.entry := entry
+  io.local.bits.slot  := slot(issued)
+  when(io.local.fire) { localFlying := true.B }.elsewhen(io.localDone) { localFlying := false.B }
+
+  io.dma.valid     := tail =/= issued && !local && !localFlying
   io.dma.bits.host := addr
   io.dma.bits.dev  := stageBase.U | (slot(issued) << 6)
   io.dma.bits.len  := 64.U
-  when(io.dma.fire) { issued := issued + 1.U }
-  when(io.done) { landed := landed + 1.U }
+  when(io.dma.fire || io.local.fire) { issued := issued + 1.U }
+  when(io.done || io.localDone) { landed := landed + 1.U }
 
   // An entry that has landed is counted into its queue's head before the firmware sees it.
   private val arriving   = arrived =/= landed

@@ -18,8 +18,13 @@ class XdmaBypassIO extends Bundle {
   val sts = Input(UInt(8.W))
 }
 
-/** XDMA user interrupts: a request is held until acknowledged. */
+/** XDMA user interrupts: a request is held until acknowledged. With legacy interrupts a request is a level, and both
+  * its edges are acknowledged.
+  */
 class XdmaIrqIO extends Bundle {
   val req = Output(UInt(16.W))
   val ack = Input(UInt(16.W))
+
+  /** The host has enabled MSI-X. */
+  val msix = Input(Bool())
 }

@@ -4,10 +4,10 @@ import assasin.SocParams
 import assasin.bus.{Axi4Params, AxiLiteSlave}
 import assasin.contract.{AddressMap, CoreState}
 import assasin.mem.{AxiSlave, DramArbiter, FirmwareBus, Tcm, TileGuard}
-import assasin.nvme.{HostDma, NvmeFrontEnd}
+import assasin.nvme.{ControllerMemory, HostDma, NvmeFrontEnd}
 import assasin.xbar.{Crossbar, DramReader, DramWriter}
 import chisel3._
-import chisel3.util.log2Ceil
+import chisel3.util.{Mux1H, log2Ceil}
 
 /** Everything of the chip but processors and flash channels: host interface, memories, crossbar, DRAM port, system
   * registers.
@@ -15,32 +15,39 @@ import chisel3.util.log2Ceil
 class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   val io = IO(new UncoreIO(p, axi))
 
-  // Host registers: NVMe below 0x8000, board control and debug block above, 4 KiB each.
-  private val bar0    = Module(new AxiLiteSlave(16))
-  private val nvme    = Module(new NvmeFrontEnd)
+  // BAR0: NVMe registers below 0x8000, board control and debug block (4 KiB each) from there, the controller memory buffer in
+  // the upper half.
+  private val bar0    = Module(new AxiLiteSlave(BoardIO.Bar0Bits))
+  private val nvme    = Module(new NvmeFrontEnd(axi))
   private val control = Module(new ControlRegs(p))
   private val debug   = Module(new DebugModule(p))
   private val console = Module(new Console)
 
   bar0.io.axi <> io.board.bar0
-  private val hostAddr  = bar0.io.regs.req.bits.addr
-  private val toDebug   = hostAddr(15, 12) === (DebugModule.Base >> 12).U
-  private val toControl = hostAddr(15) && !toDebug
-  private val toNvme    = !hostAddr(15)
-  for ((block, mine) <- Seq(nvme.io.host -> toNvme, control.io.host -> toControl, debug.io.host -> toDebug)) {
-    block.req.valid      := bar0.io.regs.req.valid && mine
-    block.req.bits.addr  := hostAddr
-    block.req.bits.write := bar0.io.regs.req.bits.write
-    block.req.bits.wdata := bar0.io.regs.req.bits.wdata
-    block.req.bits.strb  := bar0.io.regs.req.bits.strb
-  }
-  bar0.io.regs.req.ready  := Mux(toNvme, nvme.io.host.req.ready, toControl || debug.io.host.req.ready)
-  bar0.io.regs.resp.valid := nvme.io.host.resp.valid || control.io.host.resp.valid || debug.io.host.resp.valid
-  bar0.io.regs.resp.bits := Mux(
-    toNvme,
-    nvme.io.host.resp.bits,
-    Mux(toDebug, debug.io.host.resp.bits, control.io.host.resp.bits)
+  private val hostReq  = bar0.io.regs.req
+  private val toMemory = hostReq.bits.addr(ControllerMemory.AddrBits)
+  private val toNothing = !toMemory && hostReq.bits.addr(ControllerMemory.AddrBits - 1, 16).orR
+  private val inBlocks  = !toMemory && !toNothing
+  private val toDebug   = inBlocks && hostReq.bits.addr(15, 12) === (DebugModule.Base >> 12).U
+  private val toControl = inBlocks && hostReq.bits.addr(15) && !toDebug
+  private val toNvme    = inBlocks && !hostReq.bits.addr(15)
+  private val blocks = Seq(
+    nvme.io.host    -> toNvme,
+    control.io.host -> toControl,
+    debug.io.host   -> toDebug,
+    nvme.io.memory  -> toMemory
   )
+  for ((block, mine) <- blocks) {
+    block.req.valid      := hostReq.valid && mine
+    block.req.bits.addr  := hostReq.bits.addr
+    block.req.bits.write := hostReq.bits.write
+    block.req.bits.wdata := hostReq.bits.wdata
+    block.req.bits.strb  := hostReq.bits.strb
+  }
+  private val toNobody = RegNext(hostReq.valid && toNothing, false.B)
+  hostReq.ready           := toNothing || blocks.map { case (block, mine) => mine && block.req.ready }.reduce(_ || _)
+  bar0.io.regs.resp.valid := toNobody || blocks.map(_._1.resp.valid).reduce(_ || _)
+  bar0.io.regs.resp.bits  := Mux1H(blocks.map { case (block, mine) => mine -> block.resp.bits })
 
   private val hold      = control.io.hold
   private val partReset = reset.asBool || hold
@@ -124,7 +131,7 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   // Device memory as the XDMA sees it, and the DRAM port.
   private val tiles   = io.cores.flatMap(_.dram)
   private val slave   = Module(new AxiSlave(p, axi))
-  private val arbiter = Module(new DramArbiter(axi, readers = 3 + tiles.size, writers = 3 + tiles.size))
+  private val arbiter = Module(new DramArbiter(axi, readers = BoardIO.DramMasters + tiles.size, writers = BoardIO.DramMasters + tiles.size))
   slave.io.axi <> io.board.xdma
   slave.io.order := writer.io.order
   tcm.io.dma <> slave.io.tcm
@@ -135,12 +142,14 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   arbiter.io.write(0) <> slave.io.dramWrite
   arbiter.io.write(1) <> writer.io.dram
   arbiter.io.write(2) <> bus.io.dramWrite
+  arbiter.io.read(3) <> nvme.io.memoryRead
+  arbiter.io.write(3) <> nvme.io.memoryWrite
   for ((tile, i) <- tiles.zipWithIndex) {
     val guard = Module(new TileGuard(axi))
     guard.io.tile <> tile
     guard.io.hold := hold
-    arbiter.io.read(3 + i) <> guard.io.read
-    arbiter.io.write(3 + i) <> guard.io.write
+    arbiter.io.read(BoardIO.DramMasters + i) <> guard.io.read
+    arbiter.io.write(BoardIO.DramMasters + i) <> guard.io.write
   }
   io.board.dram <> arbiter.io.dram
 

@@ -5,10 +5,20 @@ import assasin.bus.{Axi4IO, Axi4Params, AxiLiteIO, RegBusIO}
 import assasin.contract.DebugRegs
 import assasin.core.{CoreDebugIO, CoreStatusIO, DmemIO, ImemIO}
 import assasin.flash.FlashFetch
-import assasin.nvme.{XdmaBypassIO, XdmaIrqIO}
+import assasin.nvme.{ControllerMemory, XdmaBypassIO, XdmaIrqIO}
 import assasin.xbar.XbarBeat
 import chisel3._
 import chisel3.util.Decoupled
+
+/** Numbers of the chip's ports. */
+object BoardIO {
+
+  /** Address bits of BAR0: registers, and the controller memory buffer in the upper half. */
+  val Bar0Bits: Int = ControllerMemory.AddrBits + 1
+
+  /** Masters of the DRAM port beside the tiles. */
+  val DramMasters: Int = 4
+}
 
 /** The ports of the chip towards PCIe, DRAM and clock, see docs/architecture.md "Top-level ports". */
 class BoardIO(axi: Axi4Params) extends Bundle {
@@ -22,7 +32,7 @@ class BoardIO(axi: Axi4Params) extends Bundle {
 
   val dram     = new Axi4IO(axi)
   val xdma     = Flipped(new Axi4IO(axi))
-  val bar0     = Flipped(new AxiLiteIO(16))
+  val bar0     = Flipped(new AxiLiteIO(BoardIO.Bar0Bits))
   val xdmaRegs = new AxiLiteIO(16)
   val h2c      = new XdmaBypassIO
   val c2h      = new XdmaBypassIO

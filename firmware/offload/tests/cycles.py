@@ -22,7 +22,8 @@ def main() -> None:
         log = wal_case(Path(folder), 4096, 12)[1]
     cases: list[tuple[str, str, list[bytes], bytes, int]] = [
         ("scan", "", [noise], b"", 1),
-        ("stat", "", [noise], b"", 1),
+        ("stat, values below 2^24", "stat", [bytes(b if i % 4 < 3 else 0 for i, b in enumerate(noise))], b"", 1),
+        ("stat, any values", "stat", [noise], b"", 1),
         *(
             (f"aes {mode}", "aes", [noise], struct.pack("<II32x", i, 0), 1)
             for i, mode in enumerate(("ECB encrypt", "ECB decrypt", "CTR"))

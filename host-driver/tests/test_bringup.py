@@ -248,7 +248,7 @@ class TestBoard:
                     "stepi",
                     "stepi",
                     "print/x $pc",
-                    "print/x *(unsigned char *)$sp",
+                    "print/x *(unsigned char *)($sp - 16)",
                     "print $streamcfg",
                     "delete",
                     "monitor exits on",
@@ -293,7 +293,7 @@ class TestBoard:
         with block.firmware.stopped():
             assert block.firmware.read_memory(0, len(before)) == before
         assert all(block.read(contract.DEBUG_BREAK_HARTS + 4 * k) == 0 for k in range(block.breakpoints))
-        assert block.read(contract.DEBUG_EBREAK) == 0
+        assert block.read(contract.DEBUG_EBREAK) == block.read(contract.DEBUG_STOPS) == 0
         assert block.read(contract.DEBUG_HALT) == 0
         serves(board)
 

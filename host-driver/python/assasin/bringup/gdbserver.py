@@ -380,7 +380,7 @@ class GdbServer:
         return self._why()
 
     def _why(self) -> int:
-        """The signal for a hart that has come to a halt. Of a core that stopped the firmware may have cleared RUN: the CSRs tell."""
+        """The signal for a hart that has come to a halt. When the firmware has cleared RUN the CSRs tell."""
         hart = self.hart
         status = hart.status()
         if status.state == contract.CORE_STATE_IDLE:

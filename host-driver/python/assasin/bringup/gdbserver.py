@@ -143,6 +143,7 @@ class GdbServer:
         self._planted: dict[int, bytes] = {}  # EBREAKs in memory, and what was there
         self._signal = _SIGTRAP
         self._stopped_state: Status | None = None
+        self._gone = False
 
     def serve(self) -> None:
         """Until GDB detaches or goes. Raises BringupError when the hart cannot be halted."""
@@ -159,6 +160,9 @@ class GdbServer:
             self._let_go()
 
     def _let_go(self) -> None:
+        if self._gone:
+            return
+        self._gone = True
         hart = self.hart
         if hart.block.held:
             hart.clear_breakpoint()
@@ -179,6 +183,7 @@ class GdbServer:
         if packet == b"\x03":  # the hart has stopped meanwhile
             return True
         if kind in ("D", "k"):
+            self._let_go()
             if kind == "D":
                 self._wire.send("OK")
             return False

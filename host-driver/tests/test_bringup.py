@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def serves(board: Board) -> None:
 
 
 class Job(threading.Thread):
-    """`stat` over a few blocks again and again, in the background, until told to end; `wrong` counts results that are not right."""
+    """`scan` over a few blocks again and again, in the background, until told to end; `wrong` counts results that are not right."""
 
     def __init__(self, board: Board) -> None:
         super().__init__()
@@ -223,7 +224,7 @@ class TestBoard:
     def test_profile(self, board: Board, block: DebugBlock) -> None:
         with Job(board) as job:
             while job.is_alive() and job.runs < 1:
-                pass
+                time.sleep(0.05)
             found, cycles = profile.sample(block, block.harts, 3)
         assert cycles > 0
         cores, firmware = found[:2], found[2]
@@ -248,7 +249,7 @@ class TestBoard:
                     "stepi",
                     "stepi",
                     "print/x $pc",
-                    "print/x *(unsigned char *)$sp",
+                    "print/x *(unsigned char *)($sp - 16)",
                     "print $streamcfg",
                     "delete",
                     "monitor exits on",
@@ -290,10 +291,13 @@ class TestBoard:
         """GDB that goes away with breakpoints set and the hart halted."""
         before = loader.firmware_image(FIRMWARE)[:0x4000]
         gdb(board, FIRMWARE, [], ["break nvme_complete", "hbreak firmware_step", "continue", "kill"])
+        deadline = time.monotonic() + 60  # GDB does not wait for the server's end
+        while block.read(contract.DEBUG_HALT) and time.monotonic() < deadline:
+            time.sleep(0.05)
         with block.firmware.stopped():
             assert block.firmware.read_memory(0, len(before)) == before
         assert all(block.read(contract.DEBUG_BREAK_HARTS + 4 * k) == 0 for k in range(block.breakpoints))
-        assert block.read(contract.DEBUG_EBREAK) == 0
+        assert block.read(contract.DEBUG_EBREAK) == block.read(contract.DEBUG_STOPS) == 0
         assert block.read(contract.DEBUG_HALT) == 0
         serves(board)
 

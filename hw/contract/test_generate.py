@@ -82,6 +82,10 @@ def test_c_and_python_and_scala_agree(contract, python_half):
     defines = dict(re.findall(r"^#define (\w+) (0x[0-9a-f]+|\d+)u?\b", header, re.M))
     for name, block in contract.blocks.items():
         scala = generate.scala(contract)[f"{generate.camel(name)}Regs.scala"]
+        listed = python_half.BLOCKS[name].registers
+        assert [(r.name, r.offset, r.takes) for r in listed] == [
+            (reg["name"], reg["offset"], reg.get("takes", False)) for reg in block["reg"]
+        ]
         for reg in block["reg"]:
             stem = f"{name}_{reg['name']}"
             assert int(defines[stem], 0) == reg["offset"] == getattr(python_half, stem)

@@ -16,6 +16,7 @@ template <class Bench> class DebugPort {
         b.top.io_debug_halt = 0;
         b.top.io_debug_step = 0;
         b.top.io_debug_ebreak = 0;
+        catch_stops(false, false);
         b.top.io_debug_issue = 0;
         for (unsigned k = 0; k < kBreakpoints; k++)
             breakpoint(k, false, 0);
@@ -121,6 +122,10 @@ template <class Bench> class DebugPort {
                                    &b.top.io_debug_breakAddr_2, &b.top.io_debug_breakAddr_3};
         *enables[k] = enable;
         *addrs[k] = addr >> 2;
+    }
+    void catch_stops(bool stops, bool exits) {
+        b.top.io_debug_stops = stops;
+        b.top.io_debug_exits = exits;
     }
     void catch_ebreak(bool enable) {
         b.top.io_debug_ebreak = enable;

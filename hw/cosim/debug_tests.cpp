@@ -202,11 +202,57 @@ void test_memories() {
     checks.equal("exit code of an undisturbed start", b.read(CORE_EXIT_CODE), 0xabcd + 1);
 }
 
+// What stops is kept for the debugger, also when the firmware takes it away.
+void test_stops() {
+    checks.test = "stops";
+    struct Case {
+        const char *name;
+        std::vector<Word> code;
+        uint32_t state, pc, mcause;
+    };
+    const std::vector<Case> cases = {
+        {"trap", {addi(10, 0, 5), lui(5, kSpad), lw(6, 5, 1), addi(10, 0, 6)}, CORE_STATE_TRAPPED, 8, 4},
+        {"hang", {addi(10, 0, 5), stream_load(4, 6, 0), addi(10, 0, 6)}, CORE_STATE_HUNG, 4, 0},
+        {"exit", {addi(10, 0, 5), nop, ecall, addi(10, 0, 6)}, CORE_STATE_EXITED, 8, 11},
+    };
+    for (const Case &c : cases) {
+        for (unsigned which = 0; which < 4; which++) {
+            const bool stops = which & 1, exits = which & 2;
+            const bool kept = c.state == CORE_STATE_EXITED ? exits : stops;
+            Bench b(4);
+            DebugPort<Bench> debug(b);
+            b.partition(0, 9);
+            b.write(CORE_IEND_VALID, 1);
+            b.load_program(c.code);
+            debug.catch_stops(stops, exits);
+            b.write(CORE_CTRL, 1);
+            for (unsigned i = 0; i < 100; i++)
+                debug.tick();
+            checks.equal(c.name, b.state(), c.state);
+            checks.equal("caught", debug.halted(), kept);
+            b.write(CORE_CTRL, 0);
+            b.run(100);
+            checks.equal("the firmware has taken it away", b.state(), CORE_STATE_IDLE);
+            checks.is_true("halts", debug.halt());
+            checks.equal("PC", debug.pc(), kept ? c.pc : 0);
+            checks.equal("a0", debug.reg(10), kept ? 5 : 0);
+            checks.equal("mcause", debug.csr(kMcause), kept ? c.mcause : 0);
+            debug.catch_stops(false, false);
+            debug.resume();
+            b.load_program({addi(10, 10, 1), csrr(6, kMcause), add(10, 10, 6), ecall});
+            b.write(CORE_CTRL, 1);
+            b.run(100);
+            checks.equal("the next start is fresh", b.read(CORE_EXIT_CODE), 1);
+        }
+    }
+}
+
 } // namespace
 
 int main() {
     test_waiting();
     test_halts_anywhere();
     test_memories();
+    test_stops();
     return checks.report("debug_tests");
 }

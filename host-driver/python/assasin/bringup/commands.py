@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import select
+import signal
 import socket
 import sys
 import time
@@ -351,6 +352,8 @@ def profile(block: DebugBlock, seconds: float, cores: tuple[int, ...], elf_file:
 def gdb(hart: Hart, port: int, stdio: bool, once: bool) -> None:
     """Serve GDB's remote protocol for one processor: halted while GDB has it, let go when GDB leaves."""
     if stdio:
+        # GDB gives what it closes five seconds, then SIGTERM; the end of the input comes first and is enough.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         gdbserver.GdbServer(hart, sys.stdin.fileno(), sys.stdout.fileno()).serve()
         return
     with _listening(port) as listener:

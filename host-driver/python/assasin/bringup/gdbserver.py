@@ -23,6 +23,7 @@ _PACKET = 0x2000
 _POLL_SECONDS = 0.01
 _SIGINT, _SIGILL, _SIGTRAP, _SIGSEGV, _SIGBUS = 2, 4, 5, 11, 7
 _SIGNALS = {2: _SIGILL, 1: _SIGSEGV, 5: _SIGSEGV, 7: _SIGSEGV, 0: _SIGBUS, 4: _SIGBUS, 6: _SIGBUS}
+_ECALL = 11
 _DAMAGED = b"-"
 
 
@@ -140,15 +141,15 @@ class GdbServer:
         self.hart = hart
         self._wire = _Wire(source, sink)
         self._planted: dict[int, bytes] = {}  # EBREAKs in memory, and what was there
-        self._report_exits = False
         self._signal = _SIGTRAP
         self._stopped_state: Status | None = None
+        self._gone = False
 
     def serve(self) -> None:
         """Until GDB detaches or goes. Raises BringupError when the hart cannot be halted."""
         hart = self.hart
         hart.halt()
-        hart.catch_ebreak(True)
+        hart.catch(ebreak=True, stops=True)
         self._stopped_state = hart.status()
         try:
             while self._handle(self._wire.receive()):
@@ -159,16 +160,19 @@ class GdbServer:
             self._let_go()
 
     def _let_go(self) -> None:
+        if self._gone:
+            return
+        self._gone = True
         hart = self.hart
         if hart.block.held:
             hart.clear_breakpoint()
-            hart.catch_ebreak(False)
+            hart.catch()
             return
         hart.halt()
         for address in list(self._planted):
             self._remove(address)
         hart.clear_breakpoint()
-        hart.catch_ebreak(False)
+        hart.catch()
         hart.resume()
 
     # ---- Packets ---------------------------------------------------------------------------------------------------------------
@@ -179,6 +183,7 @@ class GdbServer:
         if packet == b"\x03":  # the hart has stopped meanwhile
             return True
         if kind in ("D", "k"):
+            self._let_go()
             if kind == "D":
                 self._wire.send("OK")
             return False
@@ -254,7 +259,7 @@ class GdbServer:
         if words == ["status"]:
             self._say(f"{self.hart.name}: {self.hart.status()}\n")
         elif len(words) == 2 and words[0] == "exits" and words[1] in ("on", "off"):
-            self._report_exits = words[1] == "on"
+            self.hart.catch(ebreak=True, stops=True, exits=words[1] == "on")
         else:
             self._say("monitor status: how the hart stands\nmonitor exits on|off: stop when a core's function ends (ECALL)\n")
         return "OK"
@@ -368,26 +373,28 @@ class GdbServer:
         return _SIGTRAP if status.running else self._signal_of(status)
 
     def _continue(self) -> int:
-        hart = self.hart
-        before = self._stopped_state
+        hart, before = self.hart, self._stopped_state
         if hart.is_firmware and before is not None and not before.running:
             self._say(f"{hart.name} has {before}: only a reset starts it again (assasin bringup load)\n")
             return self._signal_of(before)
         hart.resume()
-        ended = before is not None and not before.running
-        while True:
-            if hart.halted:
-                return _SIGTRAP
-            status = hart.status()
-            if status.running or status.state == contract.CORE_STATE_IDLE:
-                ended = False
-            elif not ended and (self._report_exits or status.state != contract.CORE_STATE_EXITED):
-                hart.halt()
-                self._say(f"{hart.name}: {status}\n")
-                return self._signal_of(status)
+        while not hart.halted:
             if self._wire.waiting(_POLL_SECONDS) and self._wire.interrupted():
                 hart.halt()
                 return _SIGINT
+        return self._why()
+
+    def _why(self) -> int:
+        """The signal for a hart that has come to a halt. When the firmware has cleared RUN the CSRs tell."""
+        hart = self.hart
+        status = hart.status()
+        if status.state == contract.CORE_STATE_IDLE:
+            cause = hart.csr(rv32.STANDARD_CSRS["mcause"])
+            state = contract.CORE_STATE_HUNG if cause == 0 else contract.CORE_STATE_TRAPPED
+            status = Status(contract.CORE_STATE_EXITED if cause == _ECALL else state, cause, None)
+        if not status.running:
+            self._say(f"{hart.name}: {status}\n")
+        return _SIGTRAP if status.running else self._signal_of(status)
 
     @staticmethod
     def _signal_of(status: Status) -> int:

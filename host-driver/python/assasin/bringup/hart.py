@@ -395,11 +395,16 @@ class Hart:
                 if harts & self.bit and address in (None, at):
                     self.block.write(contract.DEBUG_BREAK_HARTS + 4 * k, harts & ~self.bit)
 
-    def catch_ebreak(self, on: bool) -> None:
-        """Whether EBREAK halts it instead of trapping."""
+    def catch(self, ebreak: bool = False, stops: bool = False, exits: bool = False) -> None:
+        """What halts it besides: EBREAK, instead of trapping; stopping on a trap or hanging; exiting."""
         with self.link.locked():
-            harts = self.block.read(contract.DEBUG_EBREAK)
-            self.block.write(contract.DEBUG_EBREAK, harts | self.bit if on else harts & ~self.bit)
+            for register, on in (
+                (contract.DEBUG_EBREAK, ebreak),
+                (contract.DEBUG_STOPS, stops),
+                (contract.DEBUG_EXITS, exits),
+            ):
+                harts = self.block.read(register)
+                self.block.write(register, harts | self.bit if on else harts & ~self.bit)
 
 
 def _check_range(address: int, count: int) -> None:

@@ -123,7 +123,7 @@ def load_firmware(block: DebugBlock, image: bytes, boot_arg: int | None = None, 
     if boot_arg is not None:
         link.write(_BOOT_ARG, boot_arg)
     firmware.clear_breakpoint()
-    firmware.catch_ebreak(False)
+    firmware.catch()
     block.write(contract.DEBUG_HALT, firmware.bit)
     # Out of reset the processor stands halted at address 0, which is enough to reach memory through it.
     link.write(_RESET, 0)

@@ -364,7 +364,7 @@ class Core(val p: CoreParams) extends Module {
   // ---- CSRs -----------------------------------------------------------------------------------------------------------------
   csr.io.hartId          := io.hartId
   csr.io.irqPending      := io.irqPending
-  csr.io.clear           := idle
+  csr.io.clear           := clearing
   csr.io.addr            := memInsn(31, 20)
   csr.io.fn              := memInsn(13, 12)
   csr.io.src             := memResult
@@ -439,7 +439,11 @@ class Core(val p: CoreParams) extends Module {
   when(issue) { debugOp := true.B }.elsewhen(debugDone || !enabled) { debugOp := false.B }
   when(idFire || !running || !halt) { stepping := false.B }.elsewhen(io.debug.step) { stepping := true.B }
   io.debug.halted := halt && pipeIdle && !stepping && !clearing
-  io.debug.caught := running && !halt && (onBreak && pipeIdle) || memCatch
+  io.debug.caught := running && !halt && (onBreak && pipeIdle) || memCatch || running && Mux(
+    stopTrap && trapCause === 11.U,
+    io.debug.exits,
+    (stopTrap || stopEnd) && io.debug.stops
+  )
   io.debug.done   := RegNext(debugDone, false.B)
   io.debug.error  := RegNext(memTrap || memGiveUp)
   io.debug.result := wbData

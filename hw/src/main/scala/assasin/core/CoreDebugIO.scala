@@ -18,6 +18,10 @@ class CoreDebugIO(breakpoints: Int) extends Bundle {
   /** EBREAK is `caught` instead of trapping. */
   val ebreak = Input(Bool())
 
+  /** The hart is `caught` when it stops on a trap or hangs, and when it exits. */
+  val stops = Input(Bool())
+  val exits = Input(Bool())
+
   /** Addresses of instructions before which this hart is `caught`. */
   val breakEnable = Input(Vec(breakpoints, Bool()))
   val breakAddr   = Input(Vec(breakpoints, UInt(30.W)))
@@ -30,7 +34,9 @@ class CoreDebugIO(breakpoints: Int) extends Bundle {
   /** No instruction is under way, and none will be. */
   val halted = Output(Bool())
 
-  /** The hart stands before a breakpoint or an EBREAK: `halt` is to be raised. Repeated until it is. */
+  /** `halt` is to be raised: the hart stands before a breakpoint or an EBREAK, which is repeated until it is, or stops
+    * in this cycle.
+    */
   val caught = Output(Bool())
 
   /** In one cycle: the issued instruction is done, `result` is what it computed; with `error` it trapped or was given

@@ -55,6 +55,8 @@ class DebugModule(p: SocParams) extends Module {
 
   private val halt       = RegInit(0.U(bits.W))
   private val ebreak     = RegInit(0.U(bits.W))
+  private val stops      = RegInit(0.U(bits.W))
+  private val exits      = RegInit(0.U(bits.W))
   private val select     = RegInit(0.U(5.W))
   private val breakAddr  = Reg(Vec(count, UInt(30.W)))
   private val breakHarts = RegInit(VecInit.fill(count)(0.U(bits.W)))
@@ -85,7 +87,14 @@ class DebugModule(p: SocParams) extends Module {
   private val caught                = ofHarts(io.harts.map(_.debug.caught))
   halt := (halt | written(DebugRegs.Halt.offset)) & ~written(DebugRegs.Resume.offset) | caught
   private val step = RegNext(written(DebugRegs.Step.offset), 0.U(bits.W))
-  when(writes(DebugRegs.Ebreak.offset)) { ebreak := data(bits - 1, 0) & exists }
+  for (
+    (offset, register) <- Seq(
+      DebugRegs.Ebreak.offset -> ebreak,
+      DebugRegs.Stops.offset  -> stops,
+      DebugRegs.Exits.offset  -> exits
+    )
+  )
+    when(writes(offset)) { register := data(bits - 1, 0) & exists }
   for (k <- 0 until count) {
     when(writes(DebugRegs.BreakAddr.offset + 4 * k)) { breakAddr(k) := data(31, 2) }
     when(writes(DebugRegs.BreakHarts.offset + 4 * k)) { breakHarts(k) := data(bits - 1, 0) & exists }
@@ -117,6 +126,8 @@ class DebugModule(p: SocParams) extends Module {
     hart.debug.halt        := halt(n)
     hart.debug.step        := step(n)
     hart.debug.ebreak      := ebreak(n)
+    hart.debug.stops       := stops(n)
+    hart.debug.exits       := exits(n)
     hart.debug.breakEnable := breakHarts.map(_(n))
     hart.debug.breakAddr   := breakAddr
     hart.debug.issue       := issue && selected(n) && hart.debug.halted
@@ -136,6 +147,8 @@ class DebugModule(p: SocParams) extends Module {
     DebugRegs.Halt.offset   -> halt,
     DebugRegs.Halted.offset -> halted,
     DebugRegs.Ebreak.offset -> ebreak,
+    DebugRegs.Stops.offset  -> stops,
+    DebugRegs.Exits.offset  -> exits,
     DebugRegs.Select.offset -> select,
     DebugRegs.Status.offset -> Cat(status, error, busy),
     DebugRegs.Result.offset -> result

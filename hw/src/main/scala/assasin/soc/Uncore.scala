@@ -7,7 +7,11 @@ import assasin.mem.{AxiSlave, DramArbiter, FirmwareBus, Tcm, TileGuard}
 import assasin.nvme.{ControllerMemory, HostDma, NvmeFrontEnd}
 import assasin.xbar.{Crossbar, DramReader, DramWriter}
 import chisel3._
+<<<<<<< HEAD
 import chisel3.util.{Mux1H, log2Ceil}
+=======
+import chisel3.util.{Fill, log2Ceil}
+>>>>>>> bringup
 
 /** Everything of the chip but processors and flash channels: host interface, memories, crossbar, DRAM port, system
   * registers.
@@ -202,5 +206,6 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   private val rest = RegInit(0.U(3.W))
   when(!quiet) { rest := 0.U }.elsewhen(!rest.andR) { rest := rest + 1.U }
   io.board.asleep := quiet && rest.andR
-  io.board.wakeAt := system.io.wakeAt
+  // A halted firmware processor does not see its timer.
+  io.board.wakeAt := Mux(io.firmware.debug.halted, Fill(64, 1.U), system.io.wakeAt)
 }

@@ -289,6 +289,14 @@ class Guest:
             raise GuestError(f"the guest did not power off within {seconds:.0f} s: see {self.console_log}") from e
         self.stop()
 
+    def reboot(self, seconds: float = READY_SECONDS) -> None:
+        """Lets the guest reboot, its devices with it, and waits until it takes commands again. Raises GuestError."""
+        if self._agent is None:
+            self.wait_ready()
+        assert self._agent is not None
+        self._agent.sendall(b"sync; reboot -f\n")
+        self._receive(rb"\x01ready\x01\n", time.monotonic() + seconds, "rebooting")
+
     def wait(self) -> int:
         """Waits until the guest ends by itself. Returns QEMU's exit code."""
         assert self._qemu is not None

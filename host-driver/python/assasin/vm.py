@@ -222,6 +222,11 @@ class Guest:
         """Whether QEMU runs."""
         return self._qemu is not None and self._qemu.poll() is None
 
+    @property
+    def pid(self) -> int | None:
+        """QEMU's process."""
+        return self._qemu.pid if self._qemu is not None else None
+
     def _ended(self) -> GuestError:
         """What to say when QEMU has ended unasked."""
         with contextlib.suppress(FileNotFoundError):

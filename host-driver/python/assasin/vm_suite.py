@@ -174,17 +174,25 @@ class Suite:
 # -- steps
 
 
+def _kept_waiting(pid: int | None) -> float:
+    """Seconds that a process's busiest thread was ready to run and others had the processors (/proc/PID/task/*/schedstat)."""
+    delays = [int(f.read_text().split()[1]) for f in Path(f"/proc/{pid}/task").glob("*/schedstat")]
+    return max(delays, default=0) / 1e9
+
+
 def boot(s: Suite) -> None:
-    """Cold start: board, guest, drive enumerated."""
+    """Cold start: board, guest, drive enumerated. Time in which other programs had the processors does not count."""
     start = time.monotonic()
     s.start_board(format=True)
     guest = s.boot()
     seconds = time.monotonic() - start
+    waited = max(_kept_waiting(s.board.pid()), _kept_waiting(guest.pid))
     devices = s.sh("ls /dev/nvme0 /dev/nvme0n1 /dev/ng0n1").split()
     check(len(devices) == 3, f"devices: {devices}")
     s.figures["boot_seconds"] = round(seconds, 1)
     s.figures["kernel"] = s.sh("uname -r").strip()
-    check(seconds <= BOOT_SECONDS, f"the guest was ready after {seconds:.0f} s, more than {BOOT_SECONDS:.0f}")
+    s.figures["boot_seconds_kept_waiting"] = round(waited, 1)
+    check(seconds - waited <= BOOT_SECONDS, f"the guest was ready after {seconds:.0f} s, more than {BOOT_SECONDS:.0f}")
     s.keep("console.txt", guest.console_log.read_text(errors="replace"))
 
 
@@ -460,8 +468,8 @@ def offload_files(s: Suite) -> None:
         if fed:
             refused = s.guest.run(f"assasin-offload sum --in-drive --file /mnt/{name}")
             check(refused.code == 1 and "cannot be read inside the drive" in refused.text, f"--in-drive: {refused.text}")
-    s.sh("touch /mnt/empty; (exec sleep 30) >/dev/null 2>&1 3>>/mnt/odd &")
-    refusals = {"/mnt/empty": "is empty", "/mnt/odd": "open for writing", "/mnt": "not a regular file", "/init": "not on one block"}
+    s.sh("touch /mnt/empty; (exec sleep 30) >/dev/null 2>&1 3>>/mnt/hole &")
+    refusals = {"/mnt/empty": "is empty", "/mnt/hole": "open for writing", "/mnt": "not a regular file", "/init": "not on one block"}
     for path, why in refusals.items():
         refused = s.guest.run(f"assasin-offload scan --file {path}")
         check(refused.code == 1 and why in refused.text, f"{path}: {refused.text}")

@@ -222,6 +222,11 @@ class Guest:
         """Whether QEMU runs."""
         return self._qemu is not None and self._qemu.poll() is None
 
+    @property
+    def pid(self) -> int | None:
+        """QEMU's process."""
+        return self._qemu.pid if self._qemu is not None else None
+
     def _ended(self) -> GuestError:
         """What to say when QEMU has ended unasked."""
         with contextlib.suppress(FileNotFoundError):
@@ -288,6 +293,14 @@ class Guest:
         except subprocess.TimeoutExpired as e:
             raise GuestError(f"the guest did not power off within {seconds:.0f} s: see {self.console_log}") from e
         self.stop()
+
+    def reboot(self, seconds: float = READY_SECONDS) -> None:
+        """Lets the guest reboot, its devices with it, and waits until it takes commands again. Raises GuestError."""
+        if self._agent is None:
+            self.wait_ready()
+        assert self._agent is not None
+        self._agent.sendall(b"sync; reboot -f\n")
+        self._receive(rb"\x01ready\x01\n", time.monotonic() + seconds, "rebooting")
 
     def wait(self) -> int:
         """Waits until the guest ends by itself. Returns QEMU's exit code."""

@@ -7,11 +7,7 @@ import assasin.mem.{AxiSlave, DramArbiter, FirmwareBus, Tcm, TileGuard}
 import assasin.nvme.{ControllerMemory, HostDma, NvmeFrontEnd}
 import assasin.xbar.{Crossbar, DramReader, DramWriter}
 import chisel3._
-<<<<<<< HEAD
-import chisel3.util.{Mux1H, log2Ceil}
-=======
-import chisel3.util.{Fill, log2Ceil}
->>>>>>> bringup
+import chisel3.util.{Fill, Mux1H, log2Ceil}
 
 /** Everything of the chip but processors and flash channels: host interface, memories, crossbar, DRAM port, system
   * registers.

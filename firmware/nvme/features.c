@@ -68,9 +68,10 @@ void features_temperature(uint32_t *over, uint32_t *under) {
 
 /** Whether the feature exists. There is no volatile write cache, so that feature is not offered. */
 static bool known(uint32_t id) {
-    const uint32_t ids = 1u << FEAT_ARBITRATION | 1u << FEAT_POWER | 1u << FEAT_TEMPERATURE | 1u << FEAT_ERROR_RECOVERY |
-                         1u << FEAT_QUEUES | 1u << FEAT_COALESCING | 1u << FEAT_VECTOR | 1u << FEAT_ATOMICITY |
-                         1u << FEAT_EVENTS | 1u << FEAT_TIMESTAMP | (controller_all_sets ? 1u << FEAT_PROFILE : 0);
+    const uint32_t ids = 1u << FEAT_ARBITRATION | 1u << FEAT_POWER | 1u << FEAT_TEMPERATURE |
+                         1u << FEAT_ERROR_RECOVERY | 1u << FEAT_QUEUES | 1u << FEAT_COALESCING | 1u << FEAT_VECTOR |
+                         1u << FEAT_ATOMICITY | 1u << FEAT_EVENTS | 1u << FEAT_TIMESTAMP |
+                         (controller_all_sets ? 1u << FEAT_PROFILE : 0);
     return id < FEAT_COUNT && (ids >> id & 1) != 0;
 }
 

@@ -205,7 +205,9 @@ void identify_command(struct nvme_cmd *cmd) {
         identify_any();
         break;
     case CNS_SETS:
-        if (!controller_all_sets || (controller_id != 0xffffu && controller_id != CONTROLLER_ID)) {
+        /* FFFFh: this one; 0: a host that does not say. */
+        if (!controller_all_sets ||
+            (controller_id != 0 && controller_id != 0xffffu && controller_id != CONTROLLER_ID)) {
             nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
             return;
         }

@@ -1,5 +1,5 @@
-/* What test_nvme.cpp leaves: health over power cycles, events of every kind, Format, Compare, Verify, subsystem reset, local memory,
- * programs, and submission entries of any content. */
+/* What test_nvme.cpp leaves: health over power cycles, events of every kind, Format, Compare, Verify, subsystem reset,
+ * local memory, programs, and submission entries of any content. */
 #include "tests/scomp.h"
 
 #include <algorithm>
@@ -116,7 +116,7 @@ TEST(health_survives_power_cycles) {
         Drive d(nand);
         d.start();
         auto before = logPage(d, 2, 512);
-        CHECK_EQ(get64(before, 64), cycle * 2);
+        CHECK_EQ(get64(before, 64), cycle);
         CHECK_EQ(get64(before, 80), cycle);
         CHECK_EQ(get64(before, 112), cycle + 1u);
         CHECK_EQ(get64(before, 176), cycle);
@@ -343,10 +343,10 @@ TEST(aborts_what_waits) {
         cids.push_back(d.submit(1, blocks(0x0c, 0, 256)));
     }
     Sqe abort = Drive::sqe(0x08);
-    abort[10] = 1 | static_cast<uint32_t>(cids[19]) << 16;
+    abort[10] = 1 | static_cast<uint32_t>(cids[14]) << 16;
     CHECK_EQ(d.exec(0, abort).dw0, 0u);
     for (uint16_t cid : cids) {
-        CHECK_EQ(d.wait(1, cid).status, cid == cids[19] ? kAborted : kOk);
+        CHECK_EQ(d.wait(1, cid).status, cid == cids[14] ? kAborted : kOk);
     }
 }
 
@@ -437,7 +437,8 @@ TEST(local_memory) {
     CHECK(memoryRead(d, 0x10000, 131072) == data);
     std::vector<uint8_t> part(data.begin() + 1001, data.begin() + 1001 + 5);
     CHECK(memoryRead(d, 0x10000 + 1001, 5) == part);
-    for (auto [at, bytes, value] : {std::array<uint32_t, 3>{0x10001, 3000, 0xa5}, {0x11000, 70000, 0}, {0x1f003, 9, 1}}) {
+    for (auto [at, bytes, value] :
+         {std::array<uint32_t, 3>{0x10001, 3000, 0xa5}, {0x11000, 70000, 0}, {0x1f003, 9, 1}}) {
         Sqe s = bytesAt(0x04, at, bytes);
         s[13] = value;
         CHECK_EQ(d.exec(1, s).status, kOk);
@@ -587,7 +588,8 @@ TEST(programs) {
     CHECK_EQ(loadProgram(d, 2, scomp::kernelElf(model::kLoop), 4096).status, kOk);
     CHECK_EQ(activate(d, 2, true), kOk);
     d.submit(1, execute);
-    for (uint32_t i = 0; i < 300; i++) {
+    /* Not much longer than it takes to start: with nothing else to come, time goes on to the watchdog. */
+    for (uint32_t i = 0; i < 300 && d.dev.cores[0].state != CORE_STATE_RUNNING; i++) {
         d.step();
     }
     Sqe remove = Drive::sqe(0x89, kCompute);
@@ -600,8 +602,8 @@ TEST(programs) {
     CHECK_EQ(activate(d, 2, true), kNoProgram);
 }
 
-/** Entries of any content on all queues, with resets among them: no violation of the hardware, nothing hangs, and the drive serves
- * afterwards. */
+/** Entries of any content on all queues, with resets among them: no violation of the hardware, nothing hangs, and the
+ * drive serves afterwards. */
 TEST(entry_fuzz) {
     printf("entry_fuzz seed %u\n", seed);
     Nand nand(Geometry{});

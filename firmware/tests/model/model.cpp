@@ -526,8 +526,13 @@ void Device::nvmeWrite(uint32_t r, uint32_t v) {
         }
         cqeUsed++;
         uint32_t sqid = F(NVME_CQE_ID, SQID, cqeId);
-        Completion c{static_cast<uint16_t>(cqeId), static_cast<uint16_t>(sqid), static_cast<uint16_t>(v & 0x7ff),
-                     (v & 0x4000) != 0, dw0, dw1, (v & 0x2000) != 0};
+        Completion c{static_cast<uint16_t>(cqeId),
+                     static_cast<uint16_t>(sqid),
+                     static_cast<uint16_t>(v & 0x7ff),
+                     (v & 0x4000) != 0,
+                     dw0,
+                     dw1,
+                     (v & 0x2000) != 0};
         bool drop = sqid > 8 || !q[q[sqid].cqid].cq;
         at(jitter(200), [this, c, drop] {
             cqeUsed--;

@@ -63,7 +63,7 @@ PciFunction::PciFunction() {
     put<uint32_t>(msix + 8, BOARD_MSIX_PBA | BOARD_BAR_XDMA);
 
     const uint8_t pcie = addCapability(0x10, BOARD_CFG_CAP_PCIE);
-    put<uint16_t>(pcie + 0x02, 0x0002);      // version 2, endpoint
+    put<uint16_t>(pcie + 0x02, 0x0002); // version 2, endpoint
     // maximum payload 256, extended tags, role-based error reporting, function level reset
     put<uint32_t>(pcie + 0x04, 0x10008021);
     put<uint16_t>(pcie + 0x08, 0x2810);      // maximum read request 512

@@ -85,8 +85,8 @@ PCI_PROXY_ASSERT(offsetof(struct pci_proxy_bar, memory) == 20);
 #define BOARD_PCI_CLASS    0x010802u /**< NVM Express I/O controller */
 #define BOARD_BAR0_SIZE    0x400000u
 #define BOARD_BAR1_SIZE    0x10000u
-#define BOARD_BAR_NVME     0         /**< BAR0: NVMe registers at 0, CTRL at 0x8000, controller memory at 0x200000 */
-#define BOARD_BAR_XDMA     1         /**< BAR1: XDMA registers, MSI-X table and PBA */
+#define BOARD_BAR_NVME     0 /**< BAR0: NVMe registers at 0, CTRL at 0x8000, controller memory at 0x200000 */
+#define BOARD_BAR_XDMA     1 /**< BAR1: XDMA registers, MSI-X table and PBA */
 #define BOARD_MSIX_VECTORS 32u
 #define BOARD_MSIX_TABLE   0x8000u /**< offset in BAR1 */
 #define BOARD_MSIX_PBA     0x8FE0u /**< offset in BAR1 */

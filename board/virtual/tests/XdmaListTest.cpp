@@ -41,8 +41,14 @@ struct XdmaListTest : XdmaBench {
                     uint32_t magic = 0xAD4B) {
         const uint64_t src = c2h ? item.device : HOST_BASE + item.host;
         const uint64_t dst = c2h ? HOST_BASE + item.host : item.device;
-        const uint32_t words[8] = {magic << 16 | adjacent << 8 | control, item.len, uint32_t(src), uint32_t(src >> 32),
-                                   uint32_t(dst), uint32_t(dst >> 32), uint32_t(next), uint32_t(next >> 32)};
+        const uint32_t words[8] = {magic << 16 | adjacent << 8 | control,
+                                   item.len,
+                                   uint32_t(src),
+                                   uint32_t(src >> 32),
+                                   uint32_t(dst),
+                                   uint32_t(dst >> 32),
+                                   uint32_t(next),
+                                   uint32_t(next >> 32)};
         std::memcpy(memory.bytes() + at, words, sizeof words);
     }
 
@@ -269,7 +275,8 @@ TEST_F(XdmaListTest, ErrorsStopAtTheFaultyDescriptor) {
     expect(H2C, 1u << 15, 0);
     start(H2C, LISTS, list(LISTS, H2C, {{0, 0, 8}, {128, 0, 8}}), DRIVER);
     drain();
-    EXPECT_EQ(status(H2C), IE_STOPPED | IE_COMPLETED) << "an error that is not enabled is neither logged nor does it stop";
+    EXPECT_EQ(status(H2C), IE_STOPPED | IE_COMPLETED)
+        << "an error that is not enabled is neither logged nor does it stop";
 }
 
 TEST_F(XdmaListTest, ClearingRunFinishesTheDescriptorInWork) {

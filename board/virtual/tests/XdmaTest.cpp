@@ -15,7 +15,6 @@ namespace {
 using namespace test;
 using XdmaTest = XdmaBench;
 
-
 TEST_F(XdmaTest, TakesDescriptorsOnlyWhileRunning) {
     xdma.drive();
     EXPECT_FALSE(xdma.h2cBypass.ready);

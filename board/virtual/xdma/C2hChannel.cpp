@@ -19,8 +19,8 @@ void C2hChannel::plan() {
     const uint64_t device = deviceAddress(d.src);
     // one burst a payload-sized piece of host memory, cut at the chip's 4 KiB boundaries
     const uint32_t payload = link_.params.maxPayload;
-    const uint32_t size = std::min({d.len - offset_, uint32_t(payload - host % payload), uint32_t(4096 - device % 4096),
-                                    pieceLimit(device)});
+    const uint32_t size = std::min(
+        {d.len - offset_, uint32_t(payload - host % payload), uint32_t(4096 - device % 4096), pieceLimit(device)});
     if (requested_ + size > MAX_REQUESTED || requested_ + landing_ + size > MAX_REQUESTED + MAX_LANDING) {
         return;
     }

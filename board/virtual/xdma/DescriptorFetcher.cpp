@@ -109,7 +109,8 @@ void DescriptorFetcher::step(uint64_t now) {
             fetched_.push_back(raw);
         }
     } else if (fetched_.empty() && mayRead()) {
-        readCount_ = std::max(1u, std::min(nextAdjacent_ + 1, uint32_t(BOUNDARY - next_ % BOUNDARY) / DESCRIPTOR_BYTES));
+        readCount_ =
+            std::max(1u, std::min(nextAdjacent_ + 1, uint32_t(BOUNDARY - next_ % BOUNDARY) / DESCRIPTOR_BYTES));
         if (creditMode_) {
             readCount_ = std::min(readCount_, credits_);
             credits_ -= readCount_;

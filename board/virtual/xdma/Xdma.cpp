@@ -5,8 +5,8 @@ namespace assasin {
 
 namespace {
 
-constexpr unsigned LIST = 0;   ///< number of the channels that fetch descriptor lists
-constexpr unsigned BYPASS = 1; ///< number of the channels whose descriptors come from the chip
+constexpr unsigned LIST = 0;                ///< number of the channels that fetch descriptor lists
+constexpr unsigned BYPASS = 1;              ///< number of the channels whose descriptors come from the chip
 constexpr uint32_t LOADER = Xdma::CHANNELS; ///< tag of the loader's writes
 
 constexpr uint32_t COMMON_MASK = 0x000F000F; ///< a bit a channel

@@ -471,8 +471,7 @@ TEST_F(Nvme, IntxIsALevel) {
     bench.hostWrite(CC, 0);
     ASSERT_TRUE(bench.until([&] { return bench.intx() == 0; }, 200));
     bench.msix = true;
-    ASSERT_TRUE(bench.until([&] { return bench.top.io_board_asleep != 0; }, 2000)
-                    || bench.top.io_board_irq_req == 0);
+    ASSERT_TRUE(bench.until([&] { return bench.top.io_board_asleep != 0; }, 2000) || bench.top.io_board_irq_req == 0);
     EXPECT_EQ(bench.top.io_board_irq_req, 0);
 }
 

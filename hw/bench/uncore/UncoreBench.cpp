@@ -136,8 +136,8 @@ void UncoreBench::tick(const std::function<void()> &look) {
             onInterrupt(v);
         }
         // Without MSI-X both edges are acknowledged.
-        const bool wants = msix ? request >> v & 1 && !(top.io_board_irq_ack >> v & 1)
-                                : ((request ^ intx_) >> v & 1) != 0;
+        const bool wants =
+            msix ? request >> v & 1 && !(top.io_board_irq_ack >> v & 1) : ((request ^ intx_) >> v & 1) != 0;
         if (wants && ackInterrupts && rng() % 4 == 0) {
             irqAck_ = static_cast<uint16_t>(irqAck_ | 1u << v);
             interrupts[v] += request >> v & 1;

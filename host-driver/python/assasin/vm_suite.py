@@ -469,7 +469,12 @@ def offload_files(s: Suite) -> None:
             refused = s.guest.run(f"assasin-offload sum --in-drive --file /mnt/{name}")
             check(refused.code == 1 and "cannot be read inside the drive" in refused.text, f"--in-drive: {refused.text}")
     s.sh("touch /mnt/empty; (exec sleep 30) >/dev/null 2>&1 3>>/mnt/hole &")
-    refusals = {"/mnt/empty": "is empty", "/mnt/hole": "open for writing", "/mnt": "not a regular file", "/init": "not on one block"}
+    refusals = {
+        "/mnt/empty": "is empty",
+        "/mnt/hole": "open for writing",
+        "/mnt": "not a regular file",
+        "/init": "not on one block",
+    }
     for path, why in refusals.items():
         refused = s.guest.run(f"assasin-offload scan --file {path}")
         check(refused.code == 1 and why in refused.text, f"{path}: {refused.text}")
@@ -495,12 +500,14 @@ def python_file(s: Suite) -> None:
         inside = f"cd / && {tell} {shlex.quote(str(ROOT))}/scripts/bin/assasin {words}"
         return f"chroot /share /bin/sh -c {shlex.quote(inside)}"
 
-    s.sh(assasin("run scan --in-drive --file /mnt/files/large --out -") + " >/tmp/out 2>/tmp/said || { cat /tmp/said; false; }")
+    s.sh(
+        assasin("run scan --in-drive --file /mnt/files/large --out -") + " >/tmp/out 2>/tmp/said || { cat /tmp/said; false; }", 900
+    )
     pairs = np.frombuffer(bytes.fromhex(s.sh("hexdump -v -e '/1 \"%02x\"' /tmp/out")), "<u4").reshape(-1, 2)
     expected = offloads.expected_scan(data)
     got = (int(pairs[:, 0].sum()), int(pairs[:, 1].sum(dtype=np.uint64)) % 2**32)
     check(got == (expected.bytes, expected.checksum), f"the scan gives {got}, expected {expected}")
-    s.sh(assasin("run sum --file /mnt/hole --pieces 1 --out /mnt/sum.npy --dtype '<u4' --json") + " >/tmp/json 2>/tmp/said")
+    s.sh(assasin("run sum --file /mnt/hole --pieces 1 --out /mnt/sum.npy --dtype '<u4' --json") + " >/tmp/json 2>/tmp/said", 900)
     report = json.loads(s.sh("cat /tmp/json"))
     check(report["in_drive"] is False and "holes" in report["how"], f"a file with holes: {report['how']}")
     array = np.load(io.BytesIO(bytes.fromhex(s.sh("hexdump -v -e '/1 \"%02x\"' /share/mnt/sum.npy"))))

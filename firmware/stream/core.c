@@ -265,6 +265,12 @@ void core_timer(void) {
     uint64_t now = time_now();
     for (uint32_t i = 0; i < scomp_cores; i++) {
         struct core *c = &cores[i];
+        if (c->phase == CORE_RUNNING && now >= c->deadline &&
+            FIELD(CORE_STATUS, HALTED, hal_read(core_reg(c, CORE_STATUS)))) {
+            // A debugger takes its time: the limit begins anew.
+            c->deadline = now + c->piece->request->watchdog;
+            core_deadline_changed = true;
+        }
         if (c->phase == CORE_RUNNING && now >= c->deadline) {
             c->pc = hal_read(core_reg(c, CORE_PC));
             core_end(c, SCOMP_STATUS_WATCHDOG);

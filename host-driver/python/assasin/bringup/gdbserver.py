@@ -129,6 +129,8 @@ def target_description(csrs: dict[str, int]) -> str:
     return (
         "<?xml version='1.0'?><!DOCTYPE target SYSTEM 'gdb-target.dtd'><target version='1.0'>"
         "<architecture>riscv:rv32</architecture>"
+        # Bare metal: GDB steps by the hart's own single step, not by breakpoints where it thinks that the hart goes.
+        "<osabi>none</osabi>"
         f"<feature name='org.gnu.gdb.riscv.cpu'>{registers}</feature>"
         f"<feature name='org.gnu.gdb.riscv.csr'>{control}</feature></target>"
     )

@@ -41,6 +41,7 @@ class StreamCore(val p: StreamCoreParams) extends Module {
 
   regs.io.bus <> io.regs
   regs.io.status := core.io.status
+  regs.io.halted := core.io.debug.halted
   when(regs.io.run && !run) { regs.io.status.state := CoreState.Running.U }
   io.event := regs.io.event
   core.io.debug <> io.debug

@@ -13,6 +13,9 @@ class StreamCoreRegsIO(bytes: Int) extends Bundle {
   val run    = Output(Bool())
   val entry  = Output(UInt(32.W))
   val status = Input(new CoreStatusIO)
+
+  /** By a debugger. */
+  val halted = Input(Bool())
   val counts = Input(new TileCounts)
   val event  = Output(Bool())
 
@@ -181,6 +184,7 @@ class StreamCoreRegs(bytes: Int) extends Module {
 
   // ---- Reads ----------------------------------------------------------------------------------------------------------------
   private val status = Cat(
+    io.halted,
     io.status.cause,
     io.status.waitStream & VecInit.fill(3)(io.status.waitIn || io.status.waitOut).asUInt,
     io.status.waitOut,

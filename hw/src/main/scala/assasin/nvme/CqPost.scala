@@ -182,11 +182,11 @@ class CqPost(slots: Int, stageBase: BigInt) extends Module {
 
   // Carried out, in order.
   private val flying = Module(new Queue(new PostedCqe(slots), slots))
-  flying.io.enq.valid       := io.dma.fire
-  flying.io.enq.bits.slot   := slot
+  flying.io.enq.valid             := io.dma.fire
+  flying.io.enq.bits.slot         := slot
   flying.io.enq.bits.raise.vector := place.vector
   flying.io.enq.bits.raise.queue  := place.queue
-  flying.io.deq.ready       := io.done
+  flying.io.deq.ready             := io.done
   private val landed = Mux(io.done, (1.U(slots.W) << flying.io.deq.bits.slot)(slots - 1, 0), 0.U)
   io.raise.valid := (landed & irqOn).orR && !io.flush
   io.raise.bits  := flying.io.deq.bits.raise

@@ -57,11 +57,11 @@ class NvmeFrontEnd(axi: Axi4Params) extends Module {
   private val SqeSlots = 16
   private val CqeSlots = 8
 
-  private val host  = Module(new NvmeHostRegs)
-  private val table = Module(new QueueTable)
-  private val fetch = Module(new SqFetch(SqeSlots, AddressMap.Stage.base))
-  private val post  = Module(new CqPost(CqeSlots, AddressMap.Stage.base + 0x800))
-  private val irqs  = Module(new Interrupts)
+  private val host   = Module(new NvmeHostRegs)
+  private val table  = Module(new QueueTable)
+  private val fetch  = Module(new SqFetch(SqeSlots, AddressMap.Stage.base))
+  private val post   = Module(new CqPost(CqeSlots, AddressMap.Stage.base + 0x800))
+  private val irqs   = Module(new Interrupts)
   private val buffer = Module(new ControllerMemory(axi))
 
   private val flush = RegNext(host.io.disabled || (io.hold && !RegNext(io.hold, false.B)), false.B)
@@ -121,8 +121,8 @@ class NvmeFrontEnd(axi: Axi4Params) extends Module {
 
   irqs.io.raise  := post.io.raise
   irqs.io.unread := table.io.unread
-  irqs.io.mask  := host.io.state.mask(15, 0)
-  irqs.io.flush := flush
+  irqs.io.mask   := host.io.state.mask(15, 0)
+  irqs.io.flush  := flush
   io.irq <> irqs.io.irq
 
   // Sums over all cycles of what is on its way: their growth over a number of commands is the time these spent there.
@@ -211,5 +211,5 @@ class NvmeFrontEnd(axi: Axi4Params) extends Module {
 
   io.sqe   := fetch.io.valid
   io.event := event =/= 0.U
-  io.idle  := host.io.idle && table.io.idle && !flush && fetch.io.idle && post.io.idle && irqs.io.idle && buffer.io.idle && !asking
+  io.idle := host.io.idle && table.io.idle && !flush && fetch.io.idle && post.io.idle && irqs.io.idle && buffer.io.idle && !asking
 }

@@ -42,9 +42,9 @@ class SqFetch(slots: Int, stageBase: BigInt) extends Module {
     val done = Input(Bool())
 
     /** Entries that lie in the controller memory buffer come from there. */
-    val window      = Input(new ControllerMemoryWindow)
-    val local       = Decoupled(new ControllerMemoryFetch)
-    val localDone   = Input(Bool())
+    val window    = Input(new ControllerMemoryWindow)
+    val local     = Decoupled(new ControllerMemoryFetch)
+    val localDone = Input(Bool())
 
     /** Entry data from the AXI4 slave. */
     val stage = Flipped(Valid(new StageWrite))

@@ -14,7 +14,8 @@ class AssasinSocIO(p: SocParams, axi: Axi4Params) extends BoardIO(axi) {
 
 /** The whole drive controller: what an FPGA holds between PCIe (XDMA), DRAM and flash PHYs. */
 class AssasinSoc(p: SocParams) extends Module {
-  private val axi = Axi4Params(addrBits = 32, dataBits = 64, idBits = if (p.tileDram && p.cores + BoardIO.DramMasters > 16) 5 else 4)
+  private val axi =
+    Axi4Params(addrBits = 32, dataBits = 64, idBits = if (p.tileDram && p.cores + BoardIO.DramMasters > 16) 5 else 4)
 
   val io = IO(new AssasinSocIO(p, axi))
 

@@ -24,8 +24,8 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   private val console = Module(new Console)
 
   bar0.io.axi <> io.board.bar0
-  private val hostReq  = bar0.io.regs.req
-  private val toMemory = hostReq.bits.addr(ControllerMemory.AddrBits)
+  private val hostReq   = bar0.io.regs.req
+  private val toMemory  = hostReq.bits.addr(ControllerMemory.AddrBits)
   private val toNothing = !toMemory && hostReq.bits.addr(ControllerMemory.AddrBits - 1, 16).orR
   private val inBlocks  = !toMemory && !toNothing
   private val toDebug   = inBlocks && hostReq.bits.addr(15, 12) === (DebugModule.Base >> 12).U
@@ -129,9 +129,11 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   tcm.io.firmware <> bus.io.tcm
 
   // Device memory as the XDMA sees it, and the DRAM port.
-  private val tiles   = io.cores.flatMap(_.dram)
-  private val slave   = Module(new AxiSlave(p, axi))
-  private val arbiter = Module(new DramArbiter(axi, readers = BoardIO.DramMasters + tiles.size, writers = BoardIO.DramMasters + tiles.size))
+  private val tiles = io.cores.flatMap(_.dram)
+  private val slave = Module(new AxiSlave(p, axi))
+  private val arbiter = Module(
+    new DramArbiter(axi, readers = BoardIO.DramMasters + tiles.size, writers = BoardIO.DramMasters + tiles.size)
+  )
   slave.io.axi <> io.board.xdma
   slave.io.order := writer.io.order
   tcm.io.dma <> slave.io.tcm

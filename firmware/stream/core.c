@@ -281,7 +281,8 @@ void core_timer(void) {
         if (c->blocked != 0) {
             output_retry(c, false);
         }
-        /* Once a piece, after the last of its cores has been looked at or before the first: it takes two looks anyway. */
+        /* Once a piece, after the last of its cores has been looked at or before the first: it takes two looks anyway.
+         */
         if (c->phase != CORE_FREE && c->node == 0 && c->piece->nodes > 1) {
             deadlock_check(c->piece);
         }

@@ -1,9 +1,10 @@
-/* Trees whose functions wait for each other: where two ways through a tree meet again, one way's buffers can fill up while the
- * function at the end waits for the other way. Nothing outside can help then, so the piece ends with a status that says so
- * instead of holding its cores until the watchdog. */
+/* Trees whose functions wait for each other: where two ways through a tree meet again, one way's buffers can fill up
+ * while the function at the end waits for the other way. Nothing outside can help then, so the piece ends with a status
+ * that says so instead of holding its cores until the watchdog. */
 #include "stream/core.h"
 
-/** Whether only another node of the piece can let this one go on. `full`: it has output that another has no room for. */
+/** Whether only another node of the piece can let this one go on. `full`: it has output that another has no room for.
+ */
 static bool waits_for_node(const struct core *c, bool *full) {
     if (c->phase == CORE_QUIET) {
         return true;
@@ -46,8 +47,8 @@ void deadlock_check(struct piece *p) {
         full = is_full ? c : full;
         retired += hal_read(core_reg(c, CORE_INSTRET_LO));
     }
-    /* The nodes are looked at one after the other; that none has retired an instruction since the last look shows that they all
-     * wait at once. */
+    /* The nodes are looked at one after the other; that none has retired an instruction since the last look shows that
+     * they all wait at once. */
     bool same = p->waited && p->retired == retired;
     p->waited = true;
     p->retired = retired;

@@ -201,7 +201,8 @@ const char *assasin_piece_strerror(const struct assasin_piece *piece, struct ass
         break;
     case SCOMP_STATUS_DEADLOCK:
         error_set(text, 0,
-                  "the functions of the tree wait for each other: node %u has output that another node has no room for, while "
+                  "the functions of the tree wait for each other: node %u has output that another node has no room "
+                  "for, while "
                   "that one waits for input along another way; let no way through the tree hold back more than a ring "
                   "(64 KiB / streams) of what another way delivers",
                   piece->report.node);

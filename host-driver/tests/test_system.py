@@ -478,7 +478,7 @@ def test_more_than_mdts(drive: Drive) -> None:
     assert done.status == 0x002
 
 
-@pytest.mark.parametrize("opcode", [0x7F, 0x80, 0xC3, 0xC4, 0xFE, 0xFF])
+@pytest.mark.parametrize("opcode", [0x7F, 0x83, 0xC3, 0xC4, 0xFE, 0xFF])
 def test_unknown_opcodes(drive: Drive, opcode: int) -> None:
     assert drive.raw(1, Command.of(opcode, 1)).status == 0x001
     assert drive.raw(0, Command.of(opcode)).status == 0x001

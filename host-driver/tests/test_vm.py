@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from assasin.board import Board
 from assasin.drive import DriveError
 from assasin.files import HeldFile
-from assasin.tree import BUILD
+from assasin.tree import BUILD, ROOT
 from assasin.vm import Guest
 from assasin.vm_image import Archive, ImageError
 
@@ -82,7 +83,8 @@ def test_a_run_over_a_file_says_what_is_wrong(tmp_path: Path) -> None:
         (["--lba", "0"], "--file is the whole input"),
         (["--dtype", "<i4"], "npy"),
     ):
-        done = subprocess.run([*command, *words], capture_output=True, text=True)
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "host-driver" / "python")}
+        done = subprocess.run([*command, *words], capture_output=True, text=True, env=environment)
         assert done.returncode != 0
         assert any(w in done.stderr for w in wanted.split("|")), done.stderr
 

@@ -247,7 +247,7 @@ uint32_t Device::read(uint32_t addr) {
     }
     if (addr >= ASSASIN_XDMA_BASE && addr < ASSASIN_XDMA_BASE + ASSASIN_XDMA_SIZE) {
         /* Only the status of the host-to-card channel that reading clears: an address that nobody answers at. */
-        bool status = addr - ASSASIN_XDMA_BASE == 0x44 && fetchFailed;
+        bool status = addr - ASSASIN_XDMA_BASE == 0x144 && fetchFailed;
         fetchFailed = fetchFailed && !status;
         return status ? 1u << 9 : 0;
     }

@@ -131,7 +131,9 @@ static void effects_log(uint32_t csi) {
     if (controller_all_sets) {
         effects_put(0, admin_programs);
     }
-    effects_put(256, csi == CSI_NVM ? nvm : csi == CSI_MEMORY ? memory : compute);
+    if (csi == CSI_NVM || csi == CSI_MEMORY || csi == CSI_COMPUTE) {
+        effects_put(256, csi == CSI_NVM ? nvm : csi == CSI_MEMORY ? memory : compute);
+    }
 }
 
 static void perf_log(void) {
@@ -218,7 +220,9 @@ void log_command(struct nvme_cmd *cmd) {
     uint64_t offset = cmd->sqe[12] | (uint64_t)cmd->sqe[13] << 32;
     uint32_t csi = cmd->sqe[14] >> 24;
     uint32_t nsid = cmd_nsid(cmd);
-    bool csi_ok = csi == CSI_NVM || (controller_all_sets && (csi == CSI_MEMORY || csi == CSI_COMPUTE));
+    /* Of a set that is defined but not offered no command is supported, which is what the page then says: nvme-cli asks
+     * for zoned namespaces whenever there is more than one set. */
+    bool csi_ok = csi == CSI_NVM || (controller_all_sets && csi <= CSI_COMPUTE);
     if (lid == LOG_EFFECTS && !csi_ok) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 14);
         return;

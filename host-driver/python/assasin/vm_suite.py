@@ -201,7 +201,13 @@ def probe(s: Suite) -> None:
     log = s.keep("dmesg.txt", s.sh("dmesg"))
     s.keep("probe.txt", "".join(line + "\n" for line in log.splitlines() if "nvme" in line or PCI_ADDRESS in line))
     check(f"nvme nvme0: pci function {PCI_ADDRESS}" in log, "the kernel log has no probe of the drive")
-    bad = [line for line in log.splitlines() if re.search(r"nvme.*(timeout|fail|error|reset|not ready|invalid|abort)", line, re.I)]
+    # The driver announces the drive's shutdown time, and Debian's cloud kernels have no PCI_P2PDMA, which buffers in a BAR need.
+    fine = ("Shutdown timeout set to", "failed to register the CMB")
+    bad = [
+        line
+        for line in log.splitlines()
+        if re.search(r"nvme.*(timeout|fail|error|reset|not ready|invalid|abort)", line, re.I) and not any(f in line for f in fine)
+    ]
     check(not bad, f"the driver complains: {bad[:3]}")
     pci = s.keep("lspci.txt", s.sh(f"lspci -vvv -s {PCI_ADDRESS} 2>/dev/null"))
     check("Kernel driver in use: nvme" in pci, "lspci sees no nvme driver on the drive")

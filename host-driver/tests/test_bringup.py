@@ -284,7 +284,7 @@ class TestBoard:
             )
         assert said.count("Breakpoint 1, nvme_complete") == 2
         assert "firmware_step" in said
-        assert "blocks_written" in said
+        assert "{commands = " in said
         serves(board)
 
     def test_gdb_leaves_no_trace(self, board: Board, block: DebugBlock) -> None:

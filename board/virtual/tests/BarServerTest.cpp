@@ -125,7 +125,7 @@ TEST_F(BarServerTest, ReadsAndWritesBothBars) {
 
 TEST_F(BarServerTest, ReadsAllOnesOutside) {
     const int fd = connectOne();
-    post(fd, PCI_PROXY_BAR_READ, 0x10000);
+    post(fd, PCI_PROXY_BAR_READ, BOARD_BAR0_SIZE);
     post(fd, PCI_PROXY_BAR_READ, 2 * BAR1);
     post(fd, PCI_PROXY_BAR_READ, 0x9002);
     post(fd, PCI_PROXY_BAR_READ, 0x9000, 0, 3);

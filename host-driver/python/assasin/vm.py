@@ -188,7 +188,7 @@ class Guest:
 
     def _command(self, image: vm_image.Image, door: int) -> list[str]:
         # nvme-cli maps registers of the drive, which kernels refuse while a driver has them, unless told.
-        options = ["console=ttyS0", "quiet", "panic=-1", "iomem=relaxed", self._kernel_options]
+        options = ["console=ttyS0", "quiet", "panic=-1", "iomem=relaxed", "no_timer_check", self._kernel_options]
         if not self._terminal:
             options.append("assasin.agent")
         command = [QEMU, "-nodefaults", "-no-user-config", "-display", "none"]

@@ -29,7 +29,7 @@ RECIPE = 1
 PACKAGES = ("linux-image-cloud-amd64", "busybox-static", "nvme-cli", "fio", "e2fsprogs", "util-linux", "pciutils")
 """Debian packages the guest is made of; their dependencies come with them."""
 
-UNPACKED = ("lib", "pci.ids", "linux-image-", "busybox-", "nvme-cli", "fio", "e2fsprogs", "util-linux", "pciutils")
+UNPACKED = ("lib", "zlib", "pci.ids", "linux-image-", "busybox-", "nvme-cli", "fio", "e2fsprogs", "util-linux", "pciutils")
 SKIPPED = ("libperl", "libpython")
 """How names begin of packages that are unpacked, and that are not: most dependencies are other programs."""
 

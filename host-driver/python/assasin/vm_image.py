@@ -102,7 +102,7 @@ def cache_folder() -> Path:
 
 def _key() -> str:
     """Guests of the same recipe are the same guest; Debian's updates come in with a new recipe, or with an empty cache."""
-    recipe = (RECIPE, PACKAGES, PROGRAMS, LINKS, DATA, MODULES, LOADED_AT_BOOT)
+    recipe = (UNPACKED, SKIPPED, RECIPE, PACKAGES, PROGRAMS, LINKS, DATA, MODULES, LOADED_AT_BOOT)
     return hashlib.sha256(repr(recipe).encode()).hexdigest()[:16]
 
 

@@ -419,7 +419,12 @@ TEST(command_sets) {
     Drive::setPrp(effects, b);
     CHECK_EQ(d.exec(0, effects).status, kOk);
     CHECK_EQ(d.get(b)[1024 + 4], 3);
+    /* Zoned namespaces are defined, but not offered: none of their commands is supported. */
     effects[14] = 2u << 24;
+    CHECK_EQ(d.exec(0, effects).status, kOk);
+    auto none = d.get(b);
+    CHECK(std::all_of(none.begin() + 1024, none.begin() + 2048, [](uint8_t byte) { return byte == 0; }));
+    effects[14] = 5u << 24;
     CHECK_EQ(d.exec(0, effects).status, kInvalidField);
 }
 

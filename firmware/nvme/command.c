@@ -52,6 +52,21 @@ uint32_t nvme_in_use(uint32_t sqid) {
     return sqid == NVME_QUEUES ? in_use_all : in_use[sqid];
 }
 
+bool nvme_drop(struct nvme_cmd **p, const struct nvme_cmd *cmd) {
+    bool any = false;
+    while (*p != NULL) {
+        struct nvme_cmd *c = *p;
+        if (cmd != NULL && c != cmd) {
+            p = &c->next;
+            continue;
+        }
+        *p = c->next;
+        any = true;
+        nvme_complete(c, NVME_ABORTED);
+    }
+    return any;
+}
+
 struct nvme_cmd *nvme_find(uint32_t sqid, uint32_t cid) {
     for (uint32_t i = 0; i < NVME_COMMANDS; i++) {
         if (commands[i].used && commands[i].sqid == sqid && cmd_id(&commands[i]) == cid) {

@@ -253,23 +253,7 @@ void manage_pump(void) {
     manage_waits = dsm_wait != NULL || (compare_head != NULL && !compare.busy);
 }
 
-/** Take `cmd`, or all without it, off the list at `p`. */
-static bool drop(struct nvme_cmd **p, const struct nvme_cmd *cmd) {
-    bool any = false;
-    while (*p != NULL) {
-        struct nvme_cmd *c = *p;
-        if (cmd != NULL && c != cmd) {
-            p = &c->next;
-            continue;
-        }
-        *p = c->next;
-        any = true;
-        nvme_complete(c, NVME_ABORTED);
-    }
-    return any;
-}
-
 bool manage_drop(struct nvme_cmd *cmd) {
-    bool any = drop(&dsm_wait, cmd);
-    return drop(compare.busy ? &compare_head->next : &compare_head, cmd) || any;
+    bool any = nvme_drop(&dsm_wait, cmd);
+    return nvme_drop(compare.busy ? &compare_head->next : &compare_head, cmd) || any;
 }

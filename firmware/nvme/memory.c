@@ -277,18 +277,7 @@ static void enqueue(struct nvme_cmd *cmd) {
 }
 
 bool memory_drop(struct nvme_cmd *cmd) {
-    bool any = false;
-    for (struct nvme_cmd **p = &head; *p != NULL;) {
-        struct nvme_cmd *c = *p;
-        if (cmd != NULL && c != cmd) {
-            p = &c->next;
-            continue;
-        }
-        *p = c->next;
-        any = true;
-        nvme_complete(c, NVME_ABORTED);
-    }
-    return any;
+    return nvme_drop(&head, cmd);
 }
 
 void memory_command(struct nvme_cmd *cmd) {

@@ -155,6 +155,8 @@ void nvme_transfer(struct nvme_cmd *cmd, uint32_t dev, uint32_t bytes, bool to_h
 uint32_t nvme_in_use(uint32_t sqid);
 /** Forget the completions of all commands of `sqid` (all with NVME_QUEUES) and stop what waits. */
 void nvme_orphan(uint32_t sqid);
+/** Abort `cmd`, or with NULL all, of the list that begins at `p`. True when something was. */
+bool nvme_drop(struct nvme_cmd **p, const struct nvme_cmd *cmd);
 /** Find a command in use. */
 struct nvme_cmd *nvme_find(uint32_t sqid, uint32_t cid);
 /** Abort `cmd` when it waits for a PRP list. */

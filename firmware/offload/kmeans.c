@@ -3,18 +3,8 @@
  */
 #include <analytics.h>
 #include <assasin.h>
+#include <repeat.h>
 
-/* One loop for every number of dimensions, so that a point stays in registers. */
-#define EACH1(do)                                                                                                      \
-    do                                                                                                                 \
-    (0)
-#define EACH2(do) EACH1(do) do(1)
-#define EACH3(do) EACH2(do) do(2)
-#define EACH4(do) EACH3(do) do(3)
-#define EACH5(do) EACH4(do) do(4)
-#define EACH6(do) EACH5(do) do(5)
-#define EACH7(do) EACH6(do) do(6)
-#define EACH8(do) EACH7(do) do(7)
 #define GET(i)                                                                                                         \
     uint32_t v##i = ASSASIN_LOAD_U32(0, end);                                                                          \
     if (v##i + KMEANS_MAX_VALUE > 2 * KMEANS_MAX_VALUE)                                                                \

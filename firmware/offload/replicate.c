@@ -37,14 +37,7 @@
 
 int compute(void) {
     ASSASIN_IN(0);
-    ASSASIN_OUT(0);
-    ASSASIN_OUT(1);
-    ASSASIN_OUT(2);
-    ASSASIN_OUT(3);
-    ASSASIN_OUT(4);
-    ASSASIN_OUT(5);
-    ASSASIN_OUT(6);
-    ASSASIN_OUT(7);
+    ASSASIN_OUT_ALL;
     uint32_t n = assasin_task()->streams_out;
     switch (n) {
         LOOP(1, FOUR(0))

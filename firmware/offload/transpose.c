@@ -3,19 +3,10 @@
  * is stored, so that all columns stay equally long and no store waits for its load. */
 #include <analytics.h>
 #include <assasin.h>
+#include <repeat.h>
 
 #define GET(k) uint32_t v##k = ASSASIN_LOAD_U32(0, end);
 #define PUT(k) ASSASIN_STORE_U32(k, v##k);
-#define EACH1(do)                                                                                                      \
-    do                                                                                                                 \
-    (0)
-#define EACH2(do) EACH1(do) do(1)
-#define EACH3(do) EACH2(do) do(2)
-#define EACH4(do) EACH3(do) do(3)
-#define EACH5(do) EACH4(do) do(4)
-#define EACH6(do) EACH5(do) do(5)
-#define EACH7(do) EACH6(do) do(6)
-#define EACH8(do) EACH7(do) do(7)
 #define TUPLE(each)                                                                                                    \
     { each(GET) each(PUT) }
 #define LOOP(n)                                                                                                        \
@@ -26,14 +17,7 @@
 
 int compute(void) {
     ASSASIN_IN(0);
-    ASSASIN_OUT(0);
-    ASSASIN_OUT(1);
-    ASSASIN_OUT(2);
-    ASSASIN_OUT(3);
-    ASSASIN_OUT(4);
-    ASSASIN_OUT(5);
-    ASSASIN_OUT(6);
-    ASSASIN_OUT(7);
+    ASSASIN_OUT_ALL;
     uint32_t words = assasin_task()->streams_out;
     ASSASIN_KEEP(words);
     switch (words) {

@@ -108,6 +108,17 @@ static inline const void *assasin_args(void) {
 
 #endif /* ASSASIN_NATIVE */
 
+/** Declares output streams 0 to 7, for functions whose task says how many there are. */
+#define ASSASIN_OUT_ALL                                                                                                \
+    ASSASIN_OUT(0);                                                                                                    \
+    ASSASIN_OUT(1);                                                                                                    \
+    ASSASIN_OUT(2);                                                                                                    \
+    ASSASIN_OUT(3);                                                                                                    \
+    ASSASIN_OUT(4);                                                                                                    \
+    ASSASIN_OUT(5);                                                                                                    \
+    ASSASIN_OUT(6);                                                                                                    \
+    ASSASIN_OUT(7)
+
 #define ASSASIN_ENDS_AT(stream, position)                                                                              \
     __extension__({                                                                                                    \
         uint32_t assasin_end;                                                                                          \

@@ -57,9 +57,10 @@ class Running:
 
     def __init__(self, folder: Path, *options: str | Path, **files: Path) -> None:
         self.door = folder / "door"
-        self.process = subprocess.Popen(
-            command(folder, "--socket", self.door, *options, **files), stderr=subprocess.PIPE, text=True
-        )
+        self.log = folder / "log"
+        # a file, not a pipe: nobody reads while the test runs, and a board that cannot print waits
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(command(folder, "--socket", self.door, *options, **files), stderr=log, text=True)
         self.started.append(self.process)
         self.wait_for(lambda status: status.get("state") == "serving")
 
@@ -70,7 +71,7 @@ class Running:
     def wait_for(self, condition: Any, seconds: float = 30) -> dict[str, Any]:
         deadline = time.monotonic() + seconds
         while not condition(status := self.status()):
-            assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
+            assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, status
             time.sleep(0.02)
         return status

@@ -11,8 +11,8 @@
 
 /// A beat of a slot's stream: eight bytes, the stream's next byte in the low bits of `data`. `keep` is all ones but in
 /// the beat with `last`, where it has as many ones from bit 0 on as bytes are left; an empty stream is one beat with
-/// `last` and no `keep`. No TSTRB, TUSER, TID, TDEST.
-typedef hls::axis<ap_uint<64>, 0, 0, 0, (AXIS_ENABLE_KEEP | AXIS_ENABLE_LAST), true> beat_t;
+/// `last` and no `keep`. `strb` goes with `keep`.
+typedef ap_axiu<64, 0, 0, 0> beat_t;
 
 /// Bytes in a whole beat.
 static const unsigned BEAT_BYTES = 8;
@@ -23,6 +23,7 @@ inline beat_t make_beat(ap_uint<64> data, unsigned bytes, bool last) {
     beat_t beat;
     beat.data = data;
     beat.keep = ap_uint<8>((1u << bytes) - 1);
+    beat.strb = beat.keep;
     beat.last = last;
     return beat;
 }

@@ -26,6 +26,7 @@ class Source : public Endpoint<beat_t> {
         beat_t beat;
         beat.data = raw.data;
         beat.keep = raw.keep;
+        beat.strb = raw.keep;
         beat.last = raw.last;
         return beat;
     }

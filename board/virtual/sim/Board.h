@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dram/Dram.h"
+#include "hls/KernelSlot.h"
 #include "pciproxy/BarServer.h"
 #include "pciproxy/HostMemory.h"
 #include "pciproxy/PciFunction.h"
@@ -32,6 +34,7 @@ struct BoardOptions {
     std::string status;     ///< status file kept up to date; empty: none
     std::string stats;      ///< written once at the end; empty: none
     std::string trace;      ///< FST file; empty: none
+    std::map<unsigned, std::string> kernels; ///< shared objects by slot
     uint64_t traceFrom = 0; ///< timebase
     uint64_t traceTo = UINT64_MAX;
     bool format = false;             ///< erase the medium first
@@ -90,6 +93,7 @@ class Board : private BarTarget {
     Xdma xdma_;
     Bar0Master bar0_;
     NandArray nand_;
+    std::vector<std::unique_ptr<KernelSlot>> slots_;
     std::unique_ptr<Console> console_;
     std::unique_ptr<Server> server_;
     std::unique_ptr<BarServer> bars_; ///< as long as there is a server_

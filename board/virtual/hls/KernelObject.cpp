@@ -55,9 +55,7 @@ std::string KernelObject::title() const {
 }
 
 void KernelObject::check(const std::string &path) const {
-    const auto refuse = [&path](const std::string &why) {
-        throw std::runtime_error("kernel '" + path + "': " + why);
-    };
+    const auto refuse = [&path](const std::string &why) { throw std::runtime_error("kernel '" + path + "': " + why); };
     if (kernel_ == nullptr) {
         refuse("exports no 'assasin_kernel'; build it with 'assasin hls build'");
     }

@@ -152,8 +152,7 @@ void KernelSlot::work() {
 
 bool KernelSlot::accepts(unsigned input) const {
     const assasin_kernel &k = object_->kernel();
-    return started_ && input < k.inputs && in_[input].size() < depth_ &&
-           nextAccept_[input] < (cycle_ + 1) * k.ii_den;
+    return started_ && input < k.inputs && in_[input].size() < depth_ && nextAccept_[input] < (cycle_ + 1) * k.ii_den;
 }
 
 void KernelSlot::drive(SlotWires &wires) {

@@ -26,16 +26,16 @@ namespace assasin {
 
 /// What the command line asks for.
 struct BoardOptions {
-    std::string image;      ///< directory of the NAND image
-    std::string profile;    ///< profile file
-    std::string firmware;   ///< flat binary for the TCM
-    std::string socket;     ///< the door; empty: none
-    std::string console;    ///< console log; empty: none
-    std::string status;     ///< status file kept up to date; empty: none
-    std::string stats;      ///< written once at the end; empty: none
-    std::string trace;      ///< FST file; empty: none
+    std::string image;                       ///< directory of the NAND image
+    std::string profile;                     ///< profile file
+    std::string firmware;                    ///< flat binary for the TCM
+    std::string socket;                      ///< the door; empty: none
+    std::string console;                     ///< console log; empty: none
+    std::string status;                      ///< status file kept up to date; empty: none
+    std::string stats;                       ///< written once at the end; empty: none
+    std::string trace;                       ///< FST file; empty: none
     std::map<unsigned, std::string> kernels; ///< shared objects by slot
-    uint64_t traceFrom = 0; ///< timebase
+    uint64_t traceFrom = 0;                  ///< timebase
     uint64_t traceTo = UINT64_MAX;
     bool format = false;             ///< erase the medium first
     uint64_t quitAfter = UINT64_MAX; ///< timebase at which the run ends

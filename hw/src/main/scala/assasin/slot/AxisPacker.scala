@@ -13,8 +13,8 @@ class PackedWord extends Bundle {
   val last  = Bool()
 }
 
-/** Closes the gaps of a stream: transfers that keep fewer than eight bytes come out as whole words, but for the last.
-  * A transfer a cycle; the last one may take a second.
+/** Closes the gaps of a stream: transfers that keep fewer than eight bytes come out as whole words, but for the last. A
+  * transfer a cycle; the last one may take a second.
   */
 class AxisPacker extends Module {
   val io = IO(new Bundle {

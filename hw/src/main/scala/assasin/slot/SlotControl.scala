@@ -32,18 +32,18 @@ class SlotControl extends Module {
   private val dead     = RegInit(false.B)
   private val asks     = state === sAsk && !io.held && io.run && !dead
 
-  io.regs.req.ready       := state === sIdle
-  io.regs.resp.valid      := state === sDone
-  io.regs.resp.bits       := data
-  io.axi.awaddr.valid     := asks && req.write && !addrSent
-  io.axi.awaddr.bits      := req.addr
-  io.axi.wdata.valid      := asks && req.write && !dataSent
-  io.axi.wdata.bits.data  := req.wdata
-  io.axi.wdata.bits.strb  := 0xf.U
-  io.axi.araddr.valid     := asks && !req.write && !addrSent
-  io.axi.araddr.bits      := req.addr
-  io.axi.bresp.ready      := state === sWait && req.write
-  io.axi.rdata.ready      := state === sWait && !req.write
+  io.regs.req.ready      := state === sIdle
+  io.regs.resp.valid     := state === sDone
+  io.regs.resp.bits      := data
+  io.axi.awaddr.valid    := asks && req.write && !addrSent
+  io.axi.awaddr.bits     := req.addr
+  io.axi.wdata.valid     := asks && req.write && !dataSent
+  io.axi.wdata.bits.data := req.wdata
+  io.axi.wdata.bits.strb := 0xf.U
+  io.axi.araddr.valid    := asks && !req.write && !addrSent
+  io.axi.araddr.bits     := req.addr
+  io.axi.bresp.ready     := state === sWait && req.write
+  io.axi.rdata.ready     := state === sWait && !req.write
   private val addrGone = addrSent || io.axi.awaddr.fire || io.axi.araddr.fire
   private val dataGone = dataSent || io.axi.wdata.fire || !req.write
 

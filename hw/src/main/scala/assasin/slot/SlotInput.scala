@@ -53,11 +53,11 @@ class SlotInput(bytes: Int) extends Module {
   private val tails = RegInit(VecInit.fill(inputs)(0.U(32.W))) // never past a known end
   private val ends  = Reg(Vec(inputs, UInt(32.W)))
   private val known = RegInit(VecInit.fill(inputs)(false.B))
-  look                        := look + 1.U
-  pointers.io.peek(0).stream  := look
-  tails(look)                 := pointers.io.peek(0).tail
-  ends(look)                  := pointers.io.peek(0).end
-  known(look)                 := pointers.io.endValid(look)
+  look                       := look + 1.U
+  pointers.io.peek(0).stream := look
+  tails(look)                := pointers.io.peek(0).tail
+  ends(look)                 := pointers.io.peek(0).end
+  known(look)                := pointers.io.endValid(look)
   when(io.clear) {
     tails.foreach(_ := 0.U)
     known.foreach(_ := false.B)

@@ -108,10 +108,10 @@ class SlotTile(p: SocParams, dramDst: Int) extends Module {
   io.event          := regs.io.event
   io.running        := running || drain.io.busy
 
-  regs.io.endValid       := input.io.endValid
-  regs.io.outReady       := output.io.ready
-  input.io.peek.stream   := regs.io.peek.stream
-  output.io.peek.stream  := regs.io.peek.stream
+  regs.io.endValid      := input.io.endValid
+  regs.io.outReady      := output.io.ready
+  input.io.peek.stream  := regs.io.peek.stream
+  output.io.peek.stream := regs.io.peek.stream
   regs.io.peek.data := MuxLookup(regs.io.peek.group, input.io.peek.end)(
     Seq(
       0.U -> input.io.peek.head,

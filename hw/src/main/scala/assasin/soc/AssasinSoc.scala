@@ -89,8 +89,10 @@ class AssasinSoc(p: SocParams) extends Module {
     channel.io.in <> port.program
     port.pages <> channel.io.out
     port.fetch <> channel.io.fetch
-    port.pending    := channel.io.pending
-    port.asleep     := channel.io.asleep
-    channel.io.room := VecInit(if (p.channelLocal) Seq(cores(i).io.room) else cores.map(_.io.room) ++ slots.map(_.io.room))
+    port.pending := channel.io.pending
+    port.asleep  := channel.io.asleep
+    channel.io.room := VecInit(
+      if (p.channelLocal) Seq(cores(i).io.room) else cores.map(_.io.room) ++ slots.map(_.io.room)
+    )
   }
 }

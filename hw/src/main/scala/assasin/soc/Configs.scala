@@ -2,7 +2,9 @@ package assasin.soc
 
 import assasin.{Architecture, SocParams}
 
-/** Named configurations: <Architecture><cores>x<channels>, or with slots for accelerators <Architecture>Hls<cores>x<channels>. */
+/** Named configurations: <Architecture><cores>x<channels>, or with slots for accelerators
+  * <Architecture>Hls<cores>x<channels>.
+  */
 object Configs {
 
   /** Those that are built and tested as a matter of course. */

@@ -14,7 +14,11 @@ object ChipId {
 
   /** SYS.CONFIG2: page size limit, who reaches whom, slots. */
   def config2(p: SocParams): BigInt =
-    BigInt(p.pageLog2Max) | (BigInt(p.slots) << SysRegs.Config2.Slots.lsb) | (if (p.channelLocal) BigInt(1) << SysRegs.Config2.ChannelLocal.lsb else BigInt(0))
+    BigInt(p.pageLog2Max) | (BigInt(p.slots) << SysRegs.Config2.Slots.lsb) | (if (p.channelLocal)
+                                                                                BigInt(
+                                                                                  1
+                                                                                ) << SysRegs.Config2.ChannelLocal.lsb
+                                                                              else BigInt(0))
 }
 
 /** Ports of [[SystemRegs]]. */

@@ -174,12 +174,12 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   io.board.irq <> nvme.io.irq
 
   // Events, console, time.
-  system.io.timebase  := io.board.timebase
-  system.io.sqe       := nvme.io.sqe
-  system.io.ctrl      := nvme.io.event
-  system.io.hdma      := hostDma.io.event
-  system.io.flash     := VecInit(io.channels.map(_.pending)).asUInt
-  system.io.core      := VecInit(io.cores.map(_.event) ++ io.slots.map(_.event)).asUInt
+  system.io.timebase := io.board.timebase
+  system.io.sqe      := nvme.io.sqe
+  system.io.ctrl     := nvme.io.event
+  system.io.hdma     := hostDma.io.event
+  system.io.flash    := VecInit(io.channels.map(_.pending)).asUInt
+  system.io.core     := VecInit(io.cores.map(_.event) ++ io.slots.map(_.event)).asUInt
   system.io.slotId.zip(io.slots).foreach { case (id, slot) => id := slot.id }
   system.io.bootArg   := control.io.bootArg
   system.io.dramRead  := arbiter.io.readBytes

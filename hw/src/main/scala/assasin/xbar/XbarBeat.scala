@@ -2,7 +2,8 @@ package assasin.xbar
 
 import chisel3._
 
-/** Ports of the crossbar's destination side: tiles first (cores, then slots), then channels (program data), then DRAM. */
+/** Ports of the crossbar's destination side: tiles first (cores, then slots), then channels (program data), then DRAM.
+  */
 object XbarPort {
 
   /** Destination number of tile `i`: a core, or behind the last core a slot. */

@@ -11,7 +11,7 @@
 struct stream streams[MAX_CORES * MAX_STREAMS];
 struct stream_counters stream_counters;
 bool stream_poll_wanted;
-uint32_t stream_window;
+uint32_t stream_window, slot_window;
 
 static inline __attribute__((always_inline)) void page_done(struct stream *s, uint32_t status);
 
@@ -127,7 +127,7 @@ static void regate(struct stream *s) {
     uint32_t head = hal_read(s->ihead);
     if (s->mode == STREAM_START && head != 0) {
         s->mode = STREAM_RUN;
-        s->limit = s->delivered + stream_window;
+        s->limit = s->delivered + (s->core < scomp_cores ? stream_window : slot_window);
         return;
     }
     uint32_t held = (s->pushed - (head >> PAGE_LOG2)) & POSITION_PAGES;

@@ -2,13 +2,13 @@
 #include "addword.h"
 
 void addword(hls::stream<beat_t> &data_in, hls::stream<beat_t> &data_out, ap_uint<32> addend) {
-#pragma HLS INTERFACE mode=axis port=data_in
-#pragma HLS INTERFACE mode=axis port=data_out
-#pragma HLS INTERFACE mode=s_axilite port=addend
-#pragma HLS INTERFACE mode=s_axilite port=return
+#pragma HLS INTERFACE mode = axis port = data_in
+#pragma HLS INTERFACE mode = axis port = data_out
+#pragma HLS INTERFACE mode = s_axilite port = addend
+#pragma HLS INTERFACE mode = s_axilite port = return
     bool last;
     do {
-#pragma HLS PIPELINE II=1
+#pragma HLS PIPELINE II = 1
         beat_t beat = data_in.read();
         for (int word = 0; word < 2; word++) {
 #pragma HLS UNROLL

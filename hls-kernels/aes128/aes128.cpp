@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All ten rounds are unrolled; a block is two beats, so each round's S-boxes serve two cycles. Byte i of a block is bits
-// 8 i + 7 to 8 i, row i mod 4 and column i / 4 of FIPS 197's state.
+// All ten rounds are unrolled; a block is two beats, so each round's S-boxes serve two cycles. Byte i of a block is
+// bits 8 i + 7 to 8 i, row i mod 4 and column i / 4 of FIPS 197's state.
 #include "aes128.h"
 #include "sbox.h"
 
@@ -49,7 +49,7 @@ static block_t encrypt(block_t block, const block_t round_keys[ROUNDS + 1]) {
         for (int column = 0; column < 4; column++) {
 #pragma HLS UNROLL
             ap_uint<8> s[4]; // SubBytes and ShiftRows
-#pragma HLS ARRAY_PARTITION variable=s complete
+#pragma HLS ARRAY_PARTITION variable = s complete
             for (int row = 0; row < 4; row++) {
 #pragma HLS UNROLL
                 s[row] = SBOX[byte_of(state, (4 * column + 5 * row) % 16)];
@@ -80,24 +80,24 @@ static block_t reversed(block_t block) {
 void aes128(hls::stream<beat_t> &data_in, hls::stream<beat_t> &data_out, ap_uint<32> key_0, ap_uint<32> key_1,
             ap_uint<32> key_2, ap_uint<32> key_3, ap_uint<32> counter_0, ap_uint<32> counter_1, ap_uint<32> counter_2,
             ap_uint<32> counter_3) {
-#pragma HLS INTERFACE mode=axis port=data_in
-#pragma HLS INTERFACE mode=axis port=data_out
-#pragma HLS INTERFACE mode=s_axilite port=key_0
-#pragma HLS INTERFACE mode=s_axilite port=key_1
-#pragma HLS INTERFACE mode=s_axilite port=key_2
-#pragma HLS INTERFACE mode=s_axilite port=key_3
-#pragma HLS INTERFACE mode=s_axilite port=counter_0
-#pragma HLS INTERFACE mode=s_axilite port=counter_1
-#pragma HLS INTERFACE mode=s_axilite port=counter_2
-#pragma HLS INTERFACE mode=s_axilite port=counter_3
-#pragma HLS INTERFACE mode=s_axilite port=return
+#pragma HLS INTERFACE mode = axis port = data_in
+#pragma HLS INTERFACE mode = axis port = data_out
+#pragma HLS INTERFACE mode = s_axilite port = key_0
+#pragma HLS INTERFACE mode = s_axilite port = key_1
+#pragma HLS INTERFACE mode = s_axilite port = key_2
+#pragma HLS INTERFACE mode = s_axilite port = key_3
+#pragma HLS INTERFACE mode = s_axilite port = counter_0
+#pragma HLS INTERFACE mode = s_axilite port = counter_1
+#pragma HLS INTERFACE mode = s_axilite port = counter_2
+#pragma HLS INTERFACE mode = s_axilite port = counter_3
+#pragma HLS INTERFACE mode = s_axilite port = return
     block_t round_keys[ROUNDS + 1];
-#pragma HLS ARRAY_PARTITION variable=round_keys complete
+#pragma HLS ARRAY_PARTITION variable = round_keys complete
     expand_key((key_3, key_2, key_1, key_0), round_keys);
     block_t counter = reversed((counter_3, counter_2, counter_1, counter_0)); // as a number
     bool last;
     do {
-#pragma HLS PIPELINE II=2
+#pragma HLS PIPELINE II = 2
         const block_t stream = encrypt(reversed(counter), round_keys);
         counter++;
         beat_t beat = data_in.read();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Against the test vectors of SP 800-38A (F.5.1) and FIPS 197 (C.1), and against a cipher that works byte by byte with an
-// S-box made by its definition.
+// Against the test vectors of SP 800-38A (F.5.1) and FIPS 197 (C.1), and against a cipher that works byte by byte with
+// an S-box made by its definition.
 #include "aes128.h"
 #include "assasin_testbench.h"
 #include <cstring>
@@ -52,8 +52,8 @@ static void cipher(const bytes_t &key, uint8_t state[16]) {
         for (int column = 0; column < 4; column++) {
             const uint8_t *s = next + 4 * column;
             for (int row = 0; row < 4; row++) {
-                const uint8_t mixed = uint8_t(multiply(s[row], 2) ^ multiply(s[(row + 1) % 4], 3) ^ s[(row + 2) % 4] ^
-                                              s[(row + 3) % 4]);
+                const uint8_t mixed =
+                    uint8_t(multiply(s[row], 2) ^ multiply(s[(row + 1) % 4], 3) ^ s[(row + 2) % 4] ^ s[(row + 3) % 4]);
                 state[4 * column + row] = (round == 10 ? s[row] : mixed) ^ w[16 * round + 4 * column + row];
             }
         }
@@ -102,8 +102,8 @@ int main() {
     Checks::check(run(key, counter, plain) == secret, "SP 800-38A, F.5.1");
     Checks::check(run(key, counter, secret) == plain, "SP 800-38A, F.5.2");
     // The block cipher itself: zeros encrypted in counter mode are the encrypted counter.
-    Checks::check(run(hex("000102030405060708090a0b0c0d0e0f"), hex("00112233445566778899aabbccddeeff"), bytes_t(16, 0)) ==
-                      hex("69c4e0d86a7b0430d8cdb78070b4c55a"),
+    Checks::check(run(hex("000102030405060708090a0b0c0d0e0f"), hex("00112233445566778899aabbccddeeff"),
+                      bytes_t(16, 0)) == hex("69c4e0d86a7b0430d8cdb78070b4c55a"),
                   "FIPS 197, C.1");
     Random random(4);
     for (unsigned size = 0; size < 70; size++) {
@@ -115,7 +115,8 @@ int main() {
         for (int i = 16 - ones; i < 16; i++)
             c[i] = 0xff;
         const bytes_t text = random.bytes(48);
-        Checks::check(run(key, c, text) == counter_mode(key, c, text), "a carry through " + std::to_string(ones) + " bytes");
+        Checks::check(run(key, c, text) == counter_mode(key, c, text),
+                      "a carry through " + std::to_string(ones) + " bytes");
     }
     const bytes_t text = random.bytes(8192);
     Checks::check(run(key, counter, text) == counter_mode(key, counter, text), "8,192 bytes");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Radix 2, decimation in time. Each pass over a row is a process of its own between two buffers, so that as many rows as
-// there are passes are under way at the same time (DATAFLOW); a pass does a butterfly a cycle.
+// Radix 2, decimation in time. Each pass over a row is a process of its own between two buffers, so that as many rows
+// as there are passes are under way at the same time (DATAFLOW); a pass does a butterfly a cycle.
 #include "fft1d.h"
 #include <cmath>
 
@@ -38,7 +38,7 @@ void twiddles(complex_t table[N / 2]) {
 
 void drop_rest(hls::stream<beat_t> &in, bool ended) {
     while (!ended) {
-#pragma HLS PIPELINE II=1
+#pragma HLS PIPELINE II = 1
         ended = in.read().last;
     }
 }
@@ -48,7 +48,7 @@ void read_row(hls::stream<beat_t> &in, complex_t row[N], bool first, bool last) 
     if (first)
         ended = false;
     for (int i = 0; i < N; i++) {
-#pragma HLS PIPELINE II=1
+#pragma HLS PIPELINE II = 1
         word_t re, im;
         re.bits = im.bits = 0;
         if (!ended) {
@@ -71,7 +71,7 @@ template <int PASS> void butterflies(const complex_t in[N], complex_t out[N]) {
     complex_t table[N / 2];
     twiddles(table);
     for (int k = 0; k < N / 2; k++) {
-#pragma HLS PIPELINE II=1
+#pragma HLS PIPELINE II = 1
         const int distance = 1 << (PASS - 1);
         const int low = k & (distance - 1);
         const int i = (k - low) << 1 | low;
@@ -86,7 +86,7 @@ template <int PASS> void butterflies(const complex_t in[N], complex_t out[N]) {
 
 void write_row(const complex_t row[N], hls::stream<beat_t> &out, bool last) {
     for (int i = 0; i < N; i++) {
-#pragma HLS PIPELINE II=1
+#pragma HLS PIPELINE II = 1
         word_t re, im;
         re.value = row[i].re;
         im.value = row[i].im;
@@ -116,10 +116,10 @@ void transform(hls::stream<beat_t> &in, hls::stream<beat_t> &out, ap_uint<32> ro
 } // namespace
 
 void fft1d(hls::stream<beat_t> &rows_in, hls::stream<beat_t> &rows_out, ap_uint<32> rows) {
-#pragma HLS INTERFACE mode=axis port=rows_in
-#pragma HLS INTERFACE mode=axis port=rows_out
-#pragma HLS INTERFACE mode=s_axilite port=rows
-#pragma HLS INTERFACE mode=s_axilite port=return
+#pragma HLS INTERFACE mode = axis port = rows_in
+#pragma HLS INTERFACE mode = axis port = rows_out
+#pragma HLS INTERFACE mode = s_axilite port = rows
+#pragma HLS INTERFACE mode = s_axilite port = return
     if (rows == 0) {
         drop_rest(rows_in, false);
         rows_out.write(make_beat(0, 0, true));

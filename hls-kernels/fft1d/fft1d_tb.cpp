@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Against the transform's definition in double precision, and against transforms that are known in closed form.
-#include "fft1d.h"
 #include "assasin_testbench.h"
+#include "fft1d.h"
 #include <cmath>
 #include <complex>
 #include <cstring>

@@ -3,17 +3,17 @@
 #include "fgrep8.h"
 
 void fgrep8(hls::stream<beat_t> &data_in, hls::stream<beat_t> &count_out, ap_uint<32> key_low, ap_uint<32> key_high) {
-#pragma HLS INTERFACE mode=axis port=data_in
-#pragma HLS INTERFACE mode=axis port=count_out
-#pragma HLS INTERFACE mode=s_axilite port=key_low
-#pragma HLS INTERFACE mode=s_axilite port=key_high
-#pragma HLS INTERFACE mode=s_axilite port=return
+#pragma HLS INTERFACE mode = axis port = data_in
+#pragma HLS INTERFACE mode = axis port = count_out
+#pragma HLS INTERFACE mode = s_axilite port = key_low
+#pragma HLS INTERFACE mode = s_axilite port = key_high
+#pragma HLS INTERFACE mode = s_axilite port = return
     const ap_uint<64> key = (key_high, key_low);
     ap_uint<64> count = 0;
     ap_uint<56> before = 0; // the seven bytes before the beat
     bool first = true, last;
     do {
-#pragma HLS PIPELINE II=1
+#pragma HLS PIPELINE II = 1
         const beat_t beat = data_in.read();
         const ap_uint<120> window = (beat.data, before);
         ap_uint<4> found = 0;

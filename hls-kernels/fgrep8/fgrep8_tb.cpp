@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Against a search of the bytes: no beats, windows or bits.
-#include "fgrep8.h"
 #include "assasin_testbench.h"
+#include "fgrep8.h"
 #include <algorithm>
 
 static uint64_t places(const bytes_t &text, const bytes_t &key) {

@@ -38,15 +38,15 @@ struct assasin_kernel_port {
 
 /** What the shared object exports under the name `assasin_kernel`. */
 struct assasin_kernel {
-    uint32_t abi;          /**< ASSASIN_KERNEL_ABI */
-    uint32_t id;           /**< CRC-32 (zlib's) of "<name>/<version>"; io_slot_<n>_id */
-    const char *name;      /**< of the kernel */
-    const char *version;   /**< of the kernel */
-    uint32_t inputs;       /**< input streams, 1 or 2 */
-    uint32_t scalars;      /**< arguments of 32 bits, 0 to 8; the i-th is at 0x10 + 8 * i of the control registers */
-    uint32_t ii_num;       /**< initiation interval: ii_num / ii_den cycles from a beat of an input to the next, */
-    uint32_t ii_den;       /**< at least 1 */
-    uint32_t latency;      /**< cycles from a beat in to the beat out that needed it */
+    uint32_t abi;        /**< ASSASIN_KERNEL_ABI */
+    uint32_t id;         /**< CRC-32 (zlib's) of "<name>/<version>"; io_slot_<n>_id */
+    const char *name;    /**< of the kernel */
+    const char *version; /**< of the kernel */
+    uint32_t inputs;     /**< input streams, 1 or 2 */
+    uint32_t scalars;    /**< arguments of 32 bits, 0 to 8; the i-th is at 0x10 + 8 * i of the control registers */
+    uint32_t ii_num;     /**< initiation interval: ii_num / ii_den cycles from a beat of an input to the next, */
+    uint32_t ii_den;     /**< at least 1 */
+    uint32_t latency;    /**< cycles from a beat in to the beat out that needed it */
     /** Does the work of one ap_start: reads every input to its end, and writes the output up to a beat with `last`. */
     void (*run)(const struct assasin_kernel_port *port, const uint32_t *scalars);
 };

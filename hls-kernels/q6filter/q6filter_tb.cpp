@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Against the predicate over tuples that lie in memory as structures.
-#include "q6filter.h"
 #include "assasin_testbench.h"
+#include "q6filter.h"
 #include <cstring>
 
 struct tuple_t {

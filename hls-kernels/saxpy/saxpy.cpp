@@ -23,14 +23,14 @@ static ap_uint<32> to_bits(float value) {
 }
 
 void saxpy(hls::stream<beat_t> &b_in, hls::stream<beat_t> &c_in, hls::stream<beat_t> &a_out, float alpha) {
-#pragma HLS INTERFACE mode=axis port=b_in
-#pragma HLS INTERFACE mode=axis port=c_in
-#pragma HLS INTERFACE mode=axis port=a_out
-#pragma HLS INTERFACE mode=s_axilite port=alpha
-#pragma HLS INTERFACE mode=s_axilite port=return
+#pragma HLS INTERFACE mode = axis port = b_in
+#pragma HLS INTERFACE mode = axis port = c_in
+#pragma HLS INTERFACE mode = axis port = a_out
+#pragma HLS INTERFACE mode = s_axilite port = alpha
+#pragma HLS INTERFACE mode = s_axilite port = return
     bool b_last, c_last;
     do {
-#pragma HLS PIPELINE II=1
+#pragma HLS PIPELINE II = 1
         const beat_t b = b_in.read();
         const beat_t c = c_in.read();
         const ap_uint<32> low = to_bits(alpha * to_float(b.data.range(31, 0)) + to_float(c.data.range(31, 0)));
@@ -42,11 +42,11 @@ void saxpy(hls::stream<beat_t> &b_in, hls::stream<beat_t> &c_in, hls::stream<bea
     } while (!b_last && !c_last);
     // What the longer vector has left.
     while (!b_last) {
-#pragma HLS PIPELINE II=1
+#pragma HLS PIPELINE II = 1
         b_last = b_in.read().last;
     }
     while (!c_last) {
-#pragma HLS PIPELINE II=1
+#pragma HLS PIPELINE II = 1
         c_last = c_in.read().last;
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Against the same arithmetic in double precision, rounded: a product of two floats is exact there, and so is all but
-// the last bit of a sum whose rounding can matter to a float (2 * 24 + 2 <= 53), so one rounding each is the float's own.
-#include "saxpy.h"
+// the last bit of a sum whose rounding can matter to a float (2 * 24 + 2 <= 53), so one rounding each is the float's
+// own.
 #include "assasin_testbench.h"
+#include "saxpy.h"
 #include <cmath>
 #include <cstring>
 
@@ -54,7 +55,8 @@ static bytes_t vector_of(Random &random, unsigned count) {
 int main() {
     Random random(2);
     for (unsigned count = 0; count < 20; count++)
-        compare(vector_of(random, count), vector_of(random, count), value_of(number(random)), std::to_string(count) + " values");
+        compare(vector_of(random, count), vector_of(random, count), value_of(number(random)),
+                std::to_string(count) + " values");
     for (unsigned b = 0; b < 5; b++)
         for (unsigned c = 0; c < 5; c++)
             compare(vector_of(random, 3 * b), vector_of(random, 2 * c), 3.5f, "vectors of different lengths");

@@ -67,6 +67,18 @@ Board::Board(const BoardOptions &options)
       nand_(profile_, options.image, Soc::CHANNELS, Soc::WAYS, Soc::PHY_BYTES, options.format) {
     console_ =
         std::make_unique<Console>(bar0_, options.console, options.socket.empty() ? "" : options.socket + ".console");
+    for (unsigned i = 0; i < Soc::SLOTS; i++) {
+        slots_.push_back(std::make_unique<KernelSlot>(i));
+    }
+    for (const auto &[slot, path] : options.kernels) {
+        if (slot >= Soc::SLOTS) {
+            throw std::runtime_error("--kernel " + std::to_string(slot) + "=" + path + ": " + Soc::CONFIG + " has " +
+                                     (Soc::SLOTS == 0 ? std::string("no slots; take a configuration such as "
+                                                                    "AssasinSbHls2x2")
+                                                      : "slots 0 to " + std::to_string(Soc::SLOTS - 1)));
+        }
+        slots_[slot]->insert(path);
+    }
     started_ = hostTime();
 }
 
@@ -76,10 +88,16 @@ void Board::cycle() {
     dram_.drive(soc_.dram, now_);
     xdma_.drive();
     bar0_.drive(soc_.bar0);
+    for (size_t i = 0; i < slots_.size(); i++) {
+        slots_[i]->drive(soc_.slots[i]);
+    }
     soc_.settle(now_, xdma_);
     dram_.sample(soc_.dram, now_);
     xdma_.sample(now_);
     bar0_.sample(soc_.bar0);
+    for (size_t i = 0; i < slots_.size(); i++) {
+        slots_[i]->sample(soc_.slots[i]);
+    }
     nand_.cycle(now_, soc_.flash);
     soc_.edge();
     now_++;
@@ -283,6 +301,9 @@ Status Board::status() const {
     s.firmwareTrapped = (console_->firmwareState() & 2) != 0;
     s.firmwareCause = console_->firmwareState() >> 8 & 0xFF;
     s.firmwarePc = console_->firmwarePc();
+    for (const auto &slot : slots_) {
+        s.slots.push_back(slot->title());
+    }
     s.violations = state_ == "violation" ? 1 : 0;
     return s;
 }

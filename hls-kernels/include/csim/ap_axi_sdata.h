@@ -13,23 +13,15 @@ namespace hls {
 namespace axis_detail {
 
 /// A side channel of WIDTH bits; one without bits is no member that could be used.
-template <std::size_t WIDTH> struct channel {
-    typedef ap_uint<int(WIDTH)> type;
-};
+template <std::size_t WIDTH> struct channel { typedef ap_uint<int(WIDTH)> type; };
 template <> struct channel<0> {
     typedef struct {
     } type;
 };
 
-template <typename T> struct bits {
-    static const std::size_t value = 8 * sizeof(T);
-};
-template <int WIDTH> struct bits<ap_uint<WIDTH>> {
-    static const std::size_t value = WIDTH;
-};
-template <int WIDTH> struct bits<ap_int<WIDTH>> {
-    static const std::size_t value = WIDTH;
-};
+template <typename T> struct bits { static const std::size_t value = 8 * sizeof(T); };
+template <int WIDTH> struct bits<ap_uint<WIDTH>> { static const std::size_t value = WIDTH; };
+template <int WIDTH> struct bits<ap_int<WIDTH>> { static const std::size_t value = WIDTH; };
 
 } // namespace axis_detail
 

@@ -84,8 +84,8 @@ template <> inline float scalar<float>(uint32_t word) {
     return value;
 }
 
-/// Runs `body`, a call of the top function, with `sink` as its output. What hardware could not do is said on stderr (the
-/// board's log) and leaves the stream without its end, as it would in hardware: the drive's watchdog ends it.
+/// Runs `body`, a call of the top function, with `sink` as its output. What hardware could not do is said on stderr
+/// (the board's log) and leaves the stream without its end, as it would in hardware: the drive's watchdog ends it.
 template <typename Body> void run(const char *kernel, const Sink &sink, Body body) {
     try {
         body();

@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -152,12 +152,14 @@ class Board:
         profile: str = PROFILES[0],
         image: Path | None = None,
         format: bool = False,
+        kernels: Mapping[int, Path] | None = None,
         tick: Callable[[str], None] | None = None,
     ) -> dict[str, Any]:
         """
         Starts the board (a running one of this name is stopped first) and waits until it serves.
 
         `image`: folder of the NAND image, by default one a configuration and profile under the board's folder. `format`: erase it.
+        `kernels`: shared objects (assasin hls build) for the chip's slots.
         `tick`: called with the board's state while waiting. Returns the board's status. Raises BoardError.
         """
         binary, firmware, settings = self._built(config, profile)
@@ -177,6 +179,8 @@ class Board:
         ]
         if format:
             command.append("--format")
+        for slot, path in (kernels or {}).items():
+            command += ["--kernel", f"{slot}={path}"]
         with self.paths.log.open("ab") as log:
             start = log.tell()
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)

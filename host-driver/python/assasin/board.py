@@ -176,11 +176,8 @@ class Board:
         `tick`: called with the board's state while waiting. Returns the board's status. Raises BoardError.
         """
         binary, firmware, settings = self._built(config, profile)
-        self.stop()
-        self.paths.folder.mkdir(parents=True, exist_ok=True)
+        slots = [word for slot, path in (kernels or {}).items() for word in ("--kernel", f"{slot}={path}")]
         image = image or self.paths.folder / f"image-{config}-{profile}"
-        for old in (self.paths.status, self.paths.door):
-            old.unlink(missing_ok=True)
         command = [str(binary), "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
         command += [
             "--socket",
@@ -192,8 +189,16 @@ class Board:
         ]
         if format:
             command.append("--format")
-        for slot, path in (kernels or {}).items():
-            command += ["--kernel", f"{slot}={path}"]
+        command += slots
+        if slots:
+            # A kernel that does not fit must not cost the board that runs.
+            looked = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
+            if looked.returncode:
+                raise BoardError(looked.stderr.strip() or f"assasin-board --check ended with exit code {looked.returncode}")
+        self.stop()
+        self.paths.folder.mkdir(parents=True, exist_ok=True)
+        for old in (self.paths.status, self.paths.door):
+            old.unlink(missing_ok=True)
         with self.paths.log.open("ab") as log:
             start = log.tell()
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)

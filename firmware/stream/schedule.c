@@ -50,6 +50,11 @@ void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent
     s->last_bytes = (uint16_t)((((uint32_t)bytes - 1) & (PAGE_SIZE - 1)) + 1);
     s->end = (uint32_t)bytes;
     s->mode = gated ? STREAM_GATED : STREAM_START;
+    if (!gated && s->core >= scomp_cores) {
+        /* A kernel consumes from the first page on. */
+        s->mode = STREAM_RUN;
+        s->limit = slot_window;
+    }
     s->w0 = PLACE(FLASH_W0, OP, FLASH_OP_READ) | PLACE(FLASH_W0, STREAM, 1) | PLACE(FLASH_W0, CORE, s->core) |
             PLACE(FLASH_W0, STREAM_ID, s->id) | PLACE(FLASH_W0, TAIL, 1) |
             PLACE(FLASH_W0, TAG, NAND_TAG_STREAM + (uint32_t)(s - streams));

@@ -64,11 +64,18 @@ std::vector<uint8_t> loadFirmware(const std::string &path) {
 Board::Board(const BoardOptions &options)
     : options_(options), profile_(loadProfile(options.profile)), dram_(profile_.dram),
       xdma_(profile_.pcie, host_, function_),
-      nand_(profile_, options.image, Soc::CHANNELS, Soc::WAYS, Soc::PHY_BYTES, options.format) {
+      nand_(profile_, options.image, Soc::CHANNELS, Soc::WAYS, Soc::PHY_BYTES, options.format), slots_(slots(options)) {
     console_ =
         std::make_unique<Console>(bar0_, options.console, options.socket.empty() ? "" : options.socket + ".console");
+    started_ = hostTime();
+}
+
+Board::~Board() = default;
+
+std::vector<std::unique_ptr<KernelSlot>> Board::slots(const BoardOptions &options) {
+    std::vector<std::unique_ptr<KernelSlot>> slots;
     for (unsigned i = 0; i < Soc::SLOTS; i++) {
-        slots_.push_back(std::make_unique<KernelSlot>(i));
+        slots.push_back(std::make_unique<KernelSlot>(i));
     }
     for (const auto &[slot, path] : options.kernels) {
         if (slot >= Soc::SLOTS) {
@@ -77,12 +84,10 @@ Board::Board(const BoardOptions &options)
                                                                     "AssasinSbHls2x2")
                                                       : "slots 0 to " + std::to_string(Soc::SLOTS - 1)));
         }
-        slots_[slot]->insert(path);
+        slots[slot]->insert(path);
     }
-    started_ = hostTime();
+    return slots;
 }
-
-Board::~Board() = default;
 
 void Board::cycle() {
     dram_.drive(soc_.dram, now_);

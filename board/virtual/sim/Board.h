@@ -37,6 +37,7 @@ struct BoardOptions {
     std::map<unsigned, std::string> kernels; ///< shared objects by slot
     uint64_t traceFrom = 0;                  ///< timebase
     uint64_t traceTo = UINT64_MAX;
+    bool check = false;              ///< only look at the kernels
     bool format = false;             ///< erase the medium first
     uint64_t quitAfter = UINT64_MAX; ///< timebase at which the run ends
     bool neverSleep = false;         ///< clock the chip while it sleeps too: the same results, slowly
@@ -54,6 +55,9 @@ class Board : private BarTarget {
   public:
     explicit Board(const BoardOptions &options);
     ~Board() override;
+
+    /// The chip's slots with the kernels that `options` names. Throws std::runtime_error when one does not fit.
+    static std::vector<std::unique_ptr<KernelSlot>> slots(const BoardOptions &options);
 
     /// Boots the firmware, serves, and returns when `stop` is requested or options.quitAfter is reached. Throws
     /// NandViolation when the chip breaks a rule of the flash packages, std::runtime_error on a protocol error on a

@@ -41,6 +41,7 @@ const char USAGE[] =
     "  --status FILE        JSON kept up to date (default PATH.status)\n"
     "  --stats FILE         the same JSON, written once at the end\n"
     "  --kernel SLOT=FILE   put the kernel of a shared object (assasin hls build) into a slot; repeatable\n"
+    "  --check              look at the kernels, start nothing\n"
     "  --format             erase the medium, and tell the firmware to start with an empty map\n"
     "  --never-sleep        clock the chip while it sleeps too (to check that stopping changes nothing)\n"
     "  --race               do not hold idle simulated time back to real time\n"
@@ -77,7 +78,7 @@ void addKernel(assasin::BoardOptions &o, const std::string &text) {
 }
 
 assasin::BoardOptions parse(int argc, char **argv) {
-    enum { FORMAT = 256, RACE, NEVER_SLEEP };
+    enum { FORMAT = 256, RACE, NEVER_SLEEP, CHECK };
     static const option options[] = {
         {"image", required_argument, nullptr, 'i'},
         {"profile", required_argument, nullptr, 'p'},
@@ -91,6 +92,7 @@ assasin::BoardOptions parse(int argc, char **argv) {
         {"trace-to", required_argument, nullptr, 'z'},
         {"quit-after", required_argument, nullptr, 'q'},
         {"kernel", required_argument, nullptr, 'k'},
+        {"check", no_argument, nullptr, CHECK},
         {"format", no_argument, nullptr, FORMAT},
         {"race", no_argument, nullptr, RACE},
         {"never-sleep", no_argument, nullptr, NEVER_SLEEP},
@@ -135,6 +137,9 @@ assasin::BoardOptions parse(int argc, char **argv) {
             break;
         case 'k':
             addKernel(o, optarg);
+            break;
+        case CHECK:
+            o.check = true;
             break;
         case FORMAT:
             o.format = true;
@@ -190,6 +195,10 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     std::unique_ptr<assasin::Board> board;
     try {
+        if (options.check) {
+            assasin::Board::slots(options);
+            return EXIT_OK;
+        }
         board = std::make_unique<assasin::Board>(options);
         board->run(stop);
     } catch (const assasin::NandViolation &e) {

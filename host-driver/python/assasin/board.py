@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import time
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,11 @@ def shortest(path: Path) -> str:
     return min(str(path), os.path.relpath(path), key=len)
 
 
+def profile_file(name: str) -> Path:
+    """Where the profile called `name` would be."""
+    return ROOT / "board" / "virtual" / "profiles" / f"{name}.toml"
+
+
 class Board:
     """The virtual board called `name`, running or not."""
 
@@ -96,6 +102,13 @@ class Board:
         with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
             return json.loads(self.paths.status.read_text())
         return {}
+
+    def pcie_latency(self) -> int | None:
+        """Cycles that the running board's profile takes from the drive to host memory, one way; None when it does not say."""
+        settings = profile_file(str(self.status().get("profile")))
+        if not settings.exists():
+            return None
+        return tomllib.loads(settings.read_text()).get("pcie", {}).get("latency_cycles")
 
     def pid(self) -> int | None:
         """Process id when the board runs."""
@@ -163,11 +176,8 @@ class Board:
         `tick`: called with the board's state while waiting. Returns the board's status. Raises BoardError.
         """
         binary, firmware, settings = self._built(config, profile)
-        self.stop()
-        self.paths.folder.mkdir(parents=True, exist_ok=True)
+        slots = [word for slot, path in (kernels or {}).items() for word in ("--kernel", f"{slot}={path}")]
         image = image or self.paths.folder / f"image-{config}-{profile}"
-        for old in (self.paths.status, self.paths.door):
-            old.unlink(missing_ok=True)
         command = [str(binary), "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
         command += [
             "--socket",
@@ -179,8 +189,16 @@ class Board:
         ]
         if format:
             command.append("--format")
-        for slot, path in (kernels or {}).items():
-            command += ["--kernel", f"{slot}={path}"]
+        command += slots
+        if slots:
+            # A kernel that does not fit must not cost the board that runs.
+            looked = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
+            if looked.returncode:
+                raise BoardError(looked.stderr.strip() or f"assasin-board --check ended with exit code {looked.returncode}")
+        self.stop()
+        self.paths.folder.mkdir(parents=True, exist_ok=True)
+        for old in (self.paths.status, self.paths.door):
+            old.unlink(missing_ok=True)
         with self.paths.log.open("ab") as log:
             start = log.tell()
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
@@ -215,7 +233,7 @@ class Board:
     def _built(config: str, profile: str) -> tuple[Path, Path, Path]:
         binary = BUILD / "board" / config / "assasin-board"
         firmware = BUILD / "firmware" / "assasin-fw.bin"
-        settings = ROOT / "board" / "virtual" / "profiles" / f"{profile}.toml"
+        settings = profile_file(profile)
         if not binary.exists():
             raise BoardError(f"{binary.relative_to(ROOT)} is not there: build it with scripts/build {config}")
         if not firmware.exists():

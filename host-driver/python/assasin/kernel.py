@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +59,14 @@ class Kernel:
             raise KernelError(f"{path} says nothing about {e}") from e
         except (tomllib.TOMLDecodeError, ValueError, TypeError) as e:
             raise KernelError(f"{path}: {e}") from e
+
+
+def title(ident: int, titles: Mapping[int, str] | None = None) -> str:
+    """What a slot with the id `ident` holds, in words. `titles`: what somebody who knows better says."""
+    if ident == 0:
+        return "empty"
+    kernel = known().get(ident)
+    return (titles or {}).get(ident) or (kernel.title if kernel else f"unknown kernel 0x{ident:08x}")
 
 
 def known() -> dict[int, Kernel]:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A kernel that behaves as its first scalar says, well or badly: for the tests of slots. Compiled with -DABI=, -DID= and
- * others it also says wrong things about itself. */
+/* A kernel that behaves as its first scalar says, well or badly: for the tests of slots. Compiled with -DABI=, -DID=
+ * and others it also says wrong things about itself. */
 #include <assasin_kernel.h>
 #include <string.h>
 

@@ -922,7 +922,9 @@ def main() -> None:
     """Entry point."""
     # These commands are made of what is above.
     from assasin.bringup.commands import bringup, gdb
+    from assasin.hls.commands import hls
 
     cli.add_command(bringup)
     cli.add_command(gdb)
+    cli.add_command(hls)
     cli(prog_name="assasin")

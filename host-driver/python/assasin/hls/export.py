@@ -37,6 +37,22 @@ class Target:
     clock_ns: float
 
 
+def target_of(board: str, part: str | None = None, clock_ns: float | None = None) -> Target:
+    """The part and the core clock of a board, but for what is given. Raises KernelError."""
+    if part is None or clock_ns is None:
+        from assasin.boards import Board, BoardFileError
+
+        try:
+            wanted = Board.load(board)
+        except BoardFileError as e:
+            raise KernelError(str(e)) from e
+        if wanted.kind == "virtual":
+            raise KernelError("board 'virtual' has no part to make an IP for: name a real board, or --part and --clock-ns")
+        part = part or wanted.part.name
+        clock_ns = clock_ns or 1000 / wanted.clock.core_mhz
+    return Target(part, clock_ns)
+
+
 def control_bits(kernel: Kernel) -> int:
     """Address bits of the control registers, which end with the last scalar's second word."""
     return max(4, (SCALAR_BASE + SCALAR_STEP * len(kernel.scalars) - 1).bit_length())

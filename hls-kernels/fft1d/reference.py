@@ -21,7 +21,8 @@ def example(size: int, seed: int) -> tuple[list[bytes], dict[str, float]]:
 def expected(inputs: Sequence[bytes], scalars: Mapping[str, float]) -> bytes:
     """The transform of every row, rounded to single precision."""
     length = int(scalars["rows"]) * POINTS * 8
-    data = inputs[0][:length].ljust(length, b"\0")
+    whole = min(length, len(inputs[0]) // 4 * 4)
+    data = inputs[0][:whole].ljust(length, b"\0")
     rows = np.frombuffer(data, "<c8").reshape(-1, POINTS)
     return np.fft.fft(rows.astype(np.complex128)).astype("<c8").tobytes()
 

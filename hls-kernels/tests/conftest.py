@@ -21,8 +21,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def edited(tmp_path: Path) -> Callable[..., Path]:
-    """edited("fgrep8", "kernel.toml", old, new, ...): a copy of a kernel's folder with a text replaced, once each."""
+def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """edited("fgrep8", "kernel.toml", old, new, ...): a copy of a kernel's folder with a text replaced, once each; built elsewhere."""
+    monkeypatch.setattr("assasin.hls.kernel.OUT", tmp_path / "build")
 
     def copy(name: str, *edits: str) -> Path:
         folder = tmp_path / name

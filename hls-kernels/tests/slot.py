@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +54,10 @@ class Slot:
     """A model in a slot."""
 
     def __init__(self, path: Path) -> None:
-        self._library = ctypes.CDLL(str(path))
+        # A copy, as a library that was loaded under a path before is not loaded again.
+        with tempfile.NamedTemporaryFile(suffix=".so") as copy:
+            shutil.copyfile(path, copy.name)
+            self._library = ctypes.CDLL(copy.name)
         self.kernel = _Kernel.in_dll(self._library, "assasin_kernel")
         assert self.kernel.abi == ABI
 

@@ -23,12 +23,11 @@ from typing import Any
 
 from assasin import offloads, perf, terminal
 from assasin.bench import Context
-from assasin.drive import Drive, Extent, Job, Piece
-from assasin.functions import targets_of
+from assasin.drive import Drive, Extent, Piece
 from assasin.hls import kernel as kernels
 from assasin.hls import model, reference
 from assasin.hls.kernel import OUT, Kernel
-from assasin.hls.run import SLOTS, Placed, Say, arguments, board_with, cut, execute, place
+from assasin.hls.run import SLOTS, Placed, Say, board_with, check, function_of, job, place
 from assasin.hls.stated import SPEEDUP_OVER_IO
 from assasin.tree import ROOT
 
@@ -97,17 +96,28 @@ class Bench:
         return self.judge.equal(got, self.wanted)
 
     def measure(self, form: str) -> Row:
-        """Runs one form."""
+        """Runs one form; the function has been loaded before."""
         self._wipe()
         self.say(f"{self.kernel.name}: {form}")
+        if form == "io":
+            return self._timed(form, lambda _: ([], [self._by_host()]))
+        function = offloads.load(self.drive, self.kernel.name) if form == "core" else function_of(self.kernel)
+        pieces = self.drive.info.cores if form == "core" else SLOTS
+
+        def work(tick: Callable[[], None]) -> tuple[list[Piece], list[bytes]]:
+            # The offload's argument structures are the kernel's scalars in their order.
+            work = job(self.drive, self.kernel, slot, self.placed, self.scalars, pieces, self._to, tick)
+            done = check(self.kernel, self.drive.run_job(work))
+            return done, [p.outputs[0] for p in done if not self.stored]
+
+        with self.drive.function(function) as slot:
+            return self._timed(form, work)
+
+    def _timed(self, form: str, work: Callable[[Callable[[], None]], tuple[list[Piece], list[bytes]]]) -> Row:
         looks: list[ctypes.Structure] = []
         before = self.drive.perf()
         start = self.drive.clock()
-        if form == "io":
-            pieces, outputs = [], [self._by_host()]
-        else:
-            pieces = (self._on_cores if form == "core" else self._in_slots)(lambda: looks.append(self.drive.perf()))
-            outputs = [] if self.stored else [p.outputs[0] for p in pieces]
+        pieces, outputs = work(lambda: looks.append(self.drive.perf()))
         if self.stored:
             self.drive.flush()
         cycles = self.drive.clock() - start
@@ -137,19 +147,6 @@ class Bench:
         if self.stored:
             self.drive.write(self.target.lba, result)
         return result
-
-    def _on_cores(self, tick: Callable[[], None]) -> list[Piece]:
-        inputs = cut(self.kernel, self.placed, self.drive.info.cores, self.drive.info.block_bytes)
-        outputs = None
-        if self._to is not None:
-            outputs = [[o] for o in targets_of(self.drive, self._to, [p[0].bytes for p in inputs])]
-        with self.drive.function(offloads.load(self.drive, self.kernel.name)) as slot:
-            # The offload's argument structures are the scalars in their order.
-            job = Job(slot, inputs, outputs, args=arguments(self.kernel, self.scalars), tick=tick)
-            return offloads.check(self.kernel.name, self.drive.run_job(job))
-
-    def _in_slots(self, tick: Callable[[], None]) -> list[Piece]:
-        return execute(self.drive, self.kernel, self.placed, self.scalars, SLOTS, self._to, tick)
 
 
 def compared(rows: Sequence[Row]) -> list[Row]:

@@ -122,27 +122,29 @@ def board_with(
             board.stop()
 
 
-def execute(
+def job(
     drive: Drive,
     kernel: Kernel,
+    slot: int,
     streams: Sequence[Placed],
     scalars: Mapping[str, float],
     pieces: int,
     to: Sequence[Extent] | None = None,
     tick: Callable[[], None] | None = None,
-    watchdog_kcycles: int = 0,
-) -> list[Piece]:
+) -> Job:
     """
-    One job of the kernel's. `to`: blocks that the output goes to, as long as the first stream; else it comes back. Raises KernelError
-    with the drive's words when a piece failed.
+    The kernel's job, or that of an offload with the same arguments. `slot`: the drive's function slot. `to`: blocks that the output goes
+    to, as long as the first stream; else it comes back. Raises KernelError.
     """
     inputs = cut(kernel, streams, pieces, drive.info.block_bytes)
     outputs = None
     if to is not None:
         outputs = [[o] for o in targets_of(drive, to, [p[0].bytes for p in inputs])]
-    with drive.function(function_of(kernel)) as slot:
-        job = Job(slot, inputs, outputs, args=arguments(kernel, scalars), tick=tick, watchdog_kcycles=watchdog_kcycles)
-        done = drive.run_job(job)
+    return Job(slot, inputs, outputs, args=arguments(kernel, scalars), tick=tick)
+
+
+def check(kernel: Kernel, done: list[Piece]) -> list[Piece]:
+    """The pieces, when all of them ended well. Raises KernelError with the drive's words."""
     failed = [(i, p) for i, p in enumerate(done) if not p.ok]
     if failed:
         i, p = failed[0]
@@ -219,7 +221,8 @@ def run(
         placed = place(drive, streams)
         say(f"running {kernel.name}")
         before = drive.perf()
-        done = execute(drive, kernel, placed, scalars, count)
+        with drive.function(function_of(kernel)) as slot:
+            done = check(kernel, drive.run_job(job(drive, kernel, slot, placed, scalars, count)))
         window = perf.window(before, drive.perf())
         status = board.status()
     output = judge.merge([p.outputs[0] for p in done])

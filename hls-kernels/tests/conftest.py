@@ -22,7 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """edited("fgrep8", "kernel.toml", old, new, ...): a copy of a kernel's folder with a text replaced, once each; built elsewhere."""
+    """edited("fgrep8", "kernel.toml", old, new, ...): a copy of a kernel's folder texts replaced once each; built elsewhere."""
     monkeypatch.setattr("assasin.hls.kernel.OUT", tmp_path / "build")
 
     def copy(name: str, *edits: str) -> Path:

@@ -13,7 +13,7 @@ from assasin.hls import kernel as kernels
 from assasin.hls import new
 from assasin.hls.commands import hls
 from assasin.hls.kernel import KernelError
-from assasin.hls.run import Placed, cut, pieces_for, scalars_of
+from assasin.hls.run import Placed, cut, pieces_for, scalars_of, slots_for
 from click.testing import CliRunner, Result
 
 Edited = Callable[..., Path]
@@ -21,7 +21,7 @@ BLOCK = 4096
 
 
 def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(hls, list(arguments))
+    return CliRunner(mix_stderr=False).invoke(hls, list(arguments))
 
 
 def test_list() -> None:
@@ -132,9 +132,15 @@ def test_streams_of_different_lengths_in_one_piece_only() -> None:
 
 
 def test_default_pieces() -> None:
-    assert pieces_for(kernels.load("fgrep8"), 0, 2) == 2
-    assert pieces_for(kernels.load("aes128"), 0, 2) == 1
-    assert pieces_for(kernels.load("fgrep8"), 5, 2) == 5
+    assert pieces_for(kernels.load("fgrep8"), 0) == 1
+    assert pieces_for(kernels.load("fgrep8"), 5) == 5
+    with pytest.raises(KernelError, match="at most 1"):
+        pieces_for(kernels.load("aes128"), 2)
+
+
+@pytest.mark.parametrize(("name", "limit", "slots"), [("fgrep8", 7.1, 1), ("fgrep8", 8.0, 1), ("fgrep8", 8.1, 2), ("saxpy", 16, 1)])
+def test_slots_that_the_channels_can_feed(name: str, limit: float, slots: int) -> None:
+    assert slots_for(kernels.load(name), limit) == slots
 
 
 def test_scalars_of_the_example_can_be_replaced() -> None:

@@ -50,8 +50,16 @@ def test_test_benches_notice(edited: Edited, name: str, old: str, new: str) -> N
     ("old", "new", "message"),
     [
         ("last = beat.last;", "last = false;", "reads a stream that is empty"),
-        ("bool last;", "bool last;\n    int table[2] = {1, 2}, at = addend.to_int() | 2;\n    last = table[at] > 0;", "AddressSanitizer|runtime error"),
-        ("bool last;", "bool last;\n    int big = 2147483647;\n    last = big + int(addend.to_int() | 1) > 0;", "signed integer overflow"),
+        (
+            "bool last;",
+            "bool last;\n    int table[2] = {1, 2}, at = addend.to_int() | 2;\n    last = table[at] > 0;",
+            "AddressSanitizer|runtime error",
+        ),
+        (
+            "bool last;",
+            "bool last;\n    int big = 2147483647;\n    last = big + int(addend.to_int() | 1) > 0;",
+            "signed integer overflow",
+        ),
         ("bool last;", "bool last;\n    while (addend.to_uint() != addend.to_uint() + 1) {\n    }", "has not ended within"),
     ],
 )
@@ -62,7 +70,7 @@ def test_what_sanitizers_and_streams_say(edited: Edited, old: str, new: str, mes
 
 
 def test_input_that_is_left(edited: Edited) -> None:
-    bench = ("addword_tb.cpp", "Checks::check(in.empty(), what + \": input is left\");", "in.write(make_beat(0, 8, false));")
+    bench = ("addword_tb.cpp", 'Checks::check(in.empty(), what + ": input is left");', "in.write(make_beat(0, 8, false));")
     result = csim.simulate(kernels.load(edited("addword", *bench)))
     assert not result.ok
     assert "beats left that nobody read" in " ".join(result.messages)

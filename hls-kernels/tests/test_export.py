@@ -155,7 +155,7 @@ def test_a_kernel_that_disagrees_is_not_exported(edited: Edited, tmp_path: Path)
 
 def test_no_vitis(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(KernelError, match="source the settings64.sh"):
+    with pytest.raises(KernelError, match=r"source the settings64\.sh"):
         exports.find_tool()
 
 

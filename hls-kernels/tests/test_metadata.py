@@ -69,7 +69,7 @@ def test_ii_may_be_a_fraction() -> None:
 )
 def test_a_mistake_is_named(edited: Edited, old: str, new: str, message: str) -> None:
     folder = edited("fgrep8", "kernel.toml", old, new)
-    with pytest.raises(KernelError, match="fgrep8/kernel.toml") as e:
+    with pytest.raises(KernelError, match=r"fgrep8/kernel\.toml") as e:
         kernels.load(folder)
     assert message in str(e.value)
 
@@ -127,7 +127,7 @@ def test_scalars_become_words(kind: str, value: float, word: int) -> None:
 
 @pytest.mark.parametrize(("kind", "value"), [("u32", 2**32), ("u32", -1), ("i32", 2**31), ("f32", 1e39)])
 def test_scalars_that_do_not_fit(kind: str, value: float) -> None:
-    with pytest.raises(KernelError, match="scalar x = .* does not fit: it takes"):
+    with pytest.raises(KernelError, match=r"scalar x = .* does not fit: it takes"):
         Scalar("x", kind).word(value)
 
 

@@ -4,10 +4,10 @@
 
 - io: the host reads the data over NVMe, computes (at no cost in cycles) and, for saxpy, writes the result.
 - core: an offload on all ASSASIN cores (RPC in the dissertation).
-- slot: the kernel's model in the chip's HLS slots at its stated initiation interval (HW).
+- slot: the kernel's model in HLS slots at its stated initiation interval (HW), as many as the channels can feed.
 
-saxpy's result goes to flash in every form, and a flush ends it. Cycles are the drive's, from before the first command to behind the last
-completion; figures from the first page on leave the first array read out. Every result is compared with the kernel's reference.
+saxpy's result goes to flash in every form, and a flush ends it. Cycles are the drive's, from before the first command to behind
+the last completion; figures from the first page on leave the first array read out. Every result is compared with the reference.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assasin.drive import Drive, Extent, Piece
 from assasin.hls import kernel as kernels
 from assasin.hls import model, reference
 from assasin.hls.kernel import OUT, Kernel
-from assasin.hls.run import SLOTS, Placed, Say, board_with, check, function_of, job, place
+from assasin.hls.run import Placed, Say, board_with, check, function_of, job, place, slots_for
 from assasin.hls.stated import SPEEDUP_OVER_IO
 from assasin.tree import ROOT
 
@@ -36,7 +36,7 @@ FORMS = ("io", "core", "slot")
 RESULT = OUT / "result.json"
 SCHEMA = 1
 
-BYTES = {"fgrep8": 8 << 20, "saxpy": 1 << 20}
+BYTES = {"fgrep8": 8 << 20, "saxpy": 2 << 20}
 """Input of all streams together. A core takes saxpy slowly, so it gets less."""
 QUICK_BYTES = {"fgrep8": 256 << 10, "saxpy": 32 << 10}
 
@@ -102,7 +102,9 @@ class Bench:
         if form == "io":
             return self._timed(form, lambda _: ([], [self._by_host()]))
         function = offloads.load(self.drive, self.kernel.name) if form == "core" else function_of(self.kernel)
-        pieces = self.drive.info.cores if form == "core" else SLOTS
+        counters = self.drive.perf()
+        limit = counters.channels * counters.page_bytes / counters.bus_cycles_page
+        pieces = self.drive.info.cores if form == "core" else slots_for(self.kernel, limit)
 
         def work(tick: Callable[[], None]) -> tuple[list[Piece], list[bytes]]:
             # The offload's argument structures are the kernel's scalars in their order.
@@ -198,7 +200,21 @@ def print_table(result: dict[str, Any]) -> None:
 
     terminal.table(
         f"XSSD's three forms on {result['board']}, {result['config']}, profile {result['profile']}",
-        ["kernel", "form", "on", "bytes", "cycles", "B/cycle", "from first page", "steady", "of limit", "over PCIe", "over io", "dissertation", "result"],
+        [
+            "kernel",
+            "form",
+            "on",
+            "bytes",
+            "cycles",
+            "B/cycle",
+            "from first page",
+            "steady",
+            "of limit",
+            "over PCIe",
+            "over io",
+            "dissertation",
+            "result",
+        ],
         [
             [
                 r["kernel"],

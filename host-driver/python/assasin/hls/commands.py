@@ -124,7 +124,9 @@ def new_command(name: str, template: str, as_json: bool) -> None:
 
 @hls.command("csim")
 @click.argument("wanted", metavar="KERNEL...", nargs=-1, required=True, type=KernelName())
-@click.option("--limit", type=click.FloatRange(min=1), default=simulation.LIMIT_SECONDS, show_default=True, help="Seconds a test may take.")
+@click.option(
+    "--limit", type=click.FloatRange(min=1), default=simulation.LIMIT_SECONDS, show_default=True, help="Seconds a test may take."
+)
 @json_option
 def csim_command(wanted: tuple[Kernel, ...], limit: float, as_json: bool) -> None:
     """Compile KERNEL with the open headers and run its test bench under the address and undefined-behaviour sanitizers."""
@@ -142,7 +144,9 @@ def csim_command(wanted: tuple[Kernel, ...], limit: float, as_json: bool) -> Non
         )
     bad = [r for r in results if not r.ok]
     if bad:
-        raise KernelError("\n".join([f"C simulation of {', '.join(r.kernel for r in bad)} failed", *(m for r in bad for m in r.messages)]))
+        raise KernelError(
+            "\n".join([f"C simulation of {', '.join(r.kernel for r in bad)} failed", *(m for r in bad for m in r.messages)])
+        )
 
 
 @hls.command("check")
@@ -188,7 +192,7 @@ def build_command(wanted: tuple[Kernel, ...], as_json: bool) -> None:
     help="Use a file instead of the example; once for each input stream.",
 )
 @click.option("--scalar", "scalars", metavar="NAME=VALUE", multiple=True, help="Value of a scalar argument.")
-@click.option("--pieces", type=click.IntRange(1, 1024), default=None, help="Pieces of the job; default one a slot, if the kernel allows.")
+@click.option("--pieces", type=click.IntRange(1, 1024), default=None, help="Pieces of the job; default 1.")
 @click.option("--config", type=ConfigName(), default=runs.DEFAULT_CONFIG, show_default=True, help="A configuration with slots.")
 @profile_option
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File for the output.")
@@ -261,7 +265,15 @@ def export_command(
         with terminal.spinner(f"Vitis HLS: {kernel.name}"):
             exports.synthesise(folder)
     if as_json:
-        terminal.dump({"kernel": kernel.name, "folder": _shown(folder), "part": target.part, "clock_ns": target.clock_ns, "synthesised": synthesise})
+        terminal.dump(
+            {
+                "kernel": kernel.name,
+                "folder": _shown(folder),
+                "part": target.part,
+                "clock_ns": target.clock_ns,
+                "synthesised": synthesise,
+            }
+        )
     else:
         terminal.out.print(f"{_shown(folder)} for {target.part} at {target.clock_ns:g} ns", soft_wrap=True)
 
@@ -298,5 +310,3 @@ def bench_command(
 def _wrong(result: dict[str, list[dict[str, str]]]) -> NoReturn:
     bad = ", ".join(f"{r['kernel']} ({r['form']})" for r in result["rows"] if not r["correct"])
     raise KernelError(f"wrong result: {bad}")
-
-

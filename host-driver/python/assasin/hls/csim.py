@@ -67,7 +67,7 @@ def _execute(program: Path, limit: float) -> tuple[int | None, str]:
     out = bytearray()
     ended = False
     try:
-        while chunk := process.stdout.read1(1 << 16):
+        while chunk := os.read(process.stdout.fileno(), 1 << 16):
             out += chunk[: max(0, OUTPUT_LIMIT - len(out))]
             if not ended and (_EMPTY.encode() in out or len(out) >= OUTPUT_LIMIT):
                 ended = True
@@ -93,7 +93,8 @@ def simulate(kernel: Kernel, limit: float = LIMIT_SECONDS) -> Result:
     messages = [line for line in out.splitlines() if line.startswith("FAILED: ")][:20]
     if _EMPTY in out:
         messages.append(
-            "the kernel reads a stream that is empty and would stay so in hardware: read each input up to the beat with last, not further"
+            "the kernel reads a stream that is empty and would stay so in hardware: "
+            "read each input up to the beat with last, not further"
         )
     elif _LEFT in out:
         messages.append("a stream has beats left that nobody read: in hardware whoever writes to it would wait")

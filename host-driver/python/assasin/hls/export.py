@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-A kernel as a Vitis HLS project: sources, test bench, a Tcl script for csynth, cosim and IP export, and kernel.json for the board build.
+A kernel as a Vitis HLS project: sources, test bench, a Tcl script for csynth, cosim and IP export; kernel.json for the board build.
 
 Nobody has run this in Vitis HLS yet; names of ports and files below are those that AMD documents (UG1399).
 """
@@ -104,12 +104,12 @@ def script(kernel: Kernel, target: Target) -> str:
             f"# {kernel.name} {kernel.version}: C simulation, synthesis, co-simulation, IP. Run it in this folder:",
             "#   vitis_hls -f run_hls.tcl          (before 2024.2)",
             "#   vitis-run --mode hls --tcl run_hls.tcl",
-            "# Steps can be chosen by the environment: HLS_STEPS=\"csim csynth cosim export\".",
+            '# Steps can be chosen by the environment: HLS_STEPS="csim csynth cosim export".',
             "set steps {csim csynth cosim export}",
             "if {[info exists ::env(HLS_STEPS)]} { set steps $::env(HLS_STEPS) }",
             "foreach step $steps {",
             "    if {$step ni {csim csynth cosim export}} {",
-            '        puts stderr "run_hls.tcl: HLS_STEPS has \'$step\': there are csim, csynth, cosim, export"',
+            "        puts stderr \"run_hls.tcl: HLS_STEPS has '$step': there are csim, csynth, cosim, export\"",
             "        exit 1",
             "    }",
             "}",
@@ -122,10 +122,10 @@ def script(kernel: Kernel, target: Target) -> str:
             f"create_clock -period {target.clock_ns:g} -name default",
             "# Active-low and synchronous: the slot's reset, inverted. State is cleared by it.",
             "config_rtl -reset state -reset_level low",
-            "if {\"csim\" in $steps} { csim_design -clean }",
-            "if {\"csynth\" in $steps} { csynth_design }",
-            "if {\"cosim\" in $steps} { cosim_design -rtl verilog -trace_level none }",
-            "if {\"export\" in $steps} {",
+            'if {"csim" in $steps} { csim_design -clean }',
+            'if {"csynth" in $steps} { csynth_design }',
+            'if {"cosim" in $steps} { cosim_design -rtl verilog -trace_level none }',
+            'if {"export" in $steps} {',
             f"    export_design -format ip_catalog -rtl verilog -vendor {VENDOR} -library {LIBRARY} -ipname {kernel.name} "
             f"-version {_ip_version(kernel)} -display_name {kernel.name}",
             "}",

@@ -28,11 +28,15 @@ SCALAR_TYPES: Mapping[str, str] = {"u32": "I", "i32": "i", "f32": "f"}
 """Types of a scalar argument, and their struct code."""
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
-RESERVED = frozenset(
-    "in out input output inout signal wire reg module port entity is begin end process if else for while case clock reset "
-    "bit type range register buffer signed unsigned int float return".split()
+_HDL = (
+    "in out input output inout signal wire reg module port entity is begin end process clock reset bit type range register buffer"
 )
+_C = "if else for while case signed unsigned int float return"
+RESERVED = frozenset(f"{_HDL} {_C}".split())
 """Words of VHDL, Verilog or C that the HLS tool would rename, and with them the port."""
+
+
+TOP_KEYS = ["name", "version", "title", "top", "header", "sources", "testbench", "interface", "timing", "limits"]
 
 
 class KernelError(Exception):
@@ -144,9 +148,8 @@ class _Reader:
 
     def kernel(self) -> Kernel:
         top = self.table
-        self._only(
-            "", top, "name version title top header sources testbench interface timing limits".split()
-        )  # a key with a typing error must not count as left out
+        # A key with a typing error must not count as left out.
+        self._only("", top, TOP_KEYS)
         interface, timing = self._table("interface"), self._table("timing")
         limits = self._table("limits") if "limits" in top else {}
         self._only("interface.", interface, ["inputs", "output", "scalars"])

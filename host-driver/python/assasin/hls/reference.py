@@ -2,8 +2,8 @@
 """
 What a kernel's result should be: hls-kernels/NAME/reference.py, a computation on the host that shares no code with the kernel.
 
-It has `example(size, seed)`: input streams of about `size` bytes together and scalar arguments by name; `expected(inputs, scalars)`: the
-output; and, where that is more than one run of bytes or not exact, `merge(outputs)`: the output of pieces, and `equal(result, expected)`.
+It has `example(size, seed)`: streams of about `size` bytes together and scalar arguments by name; `expected(inputs, scalars)`:
+the output; and, where pieces' outputs are not just joined, `merge(outputs)`, and where it is not exact, `equal(result, expected)`.
 """
 
 from __future__ import annotations
@@ -39,8 +39,6 @@ def load(kernel: Kernel) -> Reference:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-        return Reference(
-            module.example, module.expected, getattr(module, "merge", b"".join), getattr(module, "equal", operator.eq)
-        )
+        return Reference(module.example, module.expected, getattr(module, "merge", b"".join), getattr(module, "equal", operator.eq))
     except (AttributeError, ImportError, SyntaxError) as e:
         raise KernelError(f"{kernel.folder.name}/reference.py: {e}") from e

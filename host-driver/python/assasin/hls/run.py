@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A kernel's model in the slots of the virtual board: input through NVMe into flash, a job of the firmware's, the result checked."""
+"""A kernel's model in the slots of the virtual board: input through NVMe into flash, a job, the result checked."""
 
 from __future__ import annotations
 
+import math
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,11 +55,19 @@ def scalars_of(kernel: Kernel, texts: Sequence[str], example: Mapping[str, float
     return values
 
 
-def pieces_for(kernel: Kernel, wanted: int, slots: int) -> int:
-    """Pieces of a job: `wanted`, or (0) one a slot when the kernel allows it. Raises KernelError."""
+def pieces_for(kernel: Kernel, wanted: int) -> int:
+    """Pieces of a job: `wanted`, or (0) one. Raises KernelError."""
     if kernel.pieces and wanted > kernel.pieces:
         raise KernelError(f"--pieces {wanted}: {kernel.name} takes at most {kernel.pieces} (limits.pieces in its kernel.toml)")
-    return wanted or min(slots, kernel.pieces or slots)
+    return wanted or 1
+
+
+def slots_for(kernel: Kernel, channel_limit: float) -> int:
+    """
+    Slots that take what the channels deliver (`channel_limit` bytes a cycle), at most those that there are: where one is enough, a
+    second one's pages only get into its way.
+    """
+    return min(SLOTS, math.ceil(channel_limit / (kernel.bytes_per_cycle * len(kernel.inputs))))
 
 
 @dataclass(frozen=True)
@@ -133,8 +142,8 @@ def job(
     tick: Callable[[], None] | None = None,
 ) -> Job:
     """
-    The kernel's job, or that of an offload with the same arguments. `slot`: the drive's function slot. `to`: blocks that the output goes
-    to, as long as the first stream; else it comes back. Raises KernelError.
+    The kernel's job, or that of an offload with the same arguments. `slot`: the drive's function slot. `to`: blocks that the output
+    goes to, as long as the first stream; else it comes back. Raises KernelError.
     """
     inputs = cut(kernel, streams, pieces, drive.info.block_bytes)
     outputs = None
@@ -212,7 +221,7 @@ def run(
     if len(streams) != len(kernel.inputs):
         raise KernelError(f"{kernel.name} has {len(kernel.inputs)} input streams ({', '.join(kernel.inputs)}), not {len(streams)}")
     scalars = scalars_of(kernel, scalar_texts, example[1] if example else None)
-    count = pieces_for(kernel, pieces, SLOTS)
+    count = pieces_for(kernel, pieces)
     shared_object = model.build(kernel)
     built = time.monotonic()
     with board_with([shared_object], name, config, profile, say, keep) as (board, drive):

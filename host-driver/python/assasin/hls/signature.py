@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-What a kernel's C++ says of its ports (parameters and INTERFACE pragmas of the top function), and whether its metadata says the same.
+What a kernel's C++ says of its ports (the top function's parameters and INTERFACE pragmas), and whether its metadata says the same.
 
 Types are compared once more by the compiler, exactly, when the model is built (see model.py).
 """

@@ -2,8 +2,8 @@
 """
 Compilers and headers of kernels' C++ on this machine.
 
-ap_int.h and its kin are the open ones that come with hls4ml (Apache-2.0; scripts/setup installs them), ap_axi_sdata.h and the models'
-hls_stream.h are in hls-kernels/include. The headers are compiled once, ahead, and every object is kept under a hash of its inputs.
+ap_int.h and its kin are the open ones that come with hls4ml (Apache-2.0; scripts/setup installs them); ap_axi_sdata.h and the
+models' hls_stream.h are in hls-kernels/include. Headers are compiled ahead; every object is kept under a hash of its inputs.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def compiled_ahead(target: Target) -> tuple[list[str], str]:
 
 def compile_object(target: Target, source: Path, folder: Path, includes: Sequence[Path]) -> Path:
     """
-    The object of a source file, in `folder`; compiled when a hash of the source, of the headers next to it and in `includes` or of the
-    compiler's flags has changed. Raises KernelError.
+    The object of a source file, in `folder`; compiled when a hash of the source, of the headers in `includes` or of the compiler's
+    flags has changed. Raises KernelError.
     """
     ahead, key = compiled_ahead(target)
     headers = b"".join(_headers(i) for i in includes)

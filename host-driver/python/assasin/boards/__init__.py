@@ -2,7 +2,7 @@
 """Boards as data: board/NAME/board.toml and pins.csv, and what is generated from them."""
 
 from assasin.boards.board import Board
-from assasin.boards.model import Chip, Clock, Dram, DramWindow, Nand, Part, Pcie, Program, Sensor
+from assasin.boards.model import Chip, Clock, Dram, DramWindow, Nand, Part, Pcie, Program, Ps, Sensor
 from assasin.boards.pins import Pin
 from assasin.boards.record import BoardFileError
 
@@ -18,5 +18,6 @@ __all__ = [
     "Pcie",
     "Pin",
     "Program",
+    "Ps",
     "Sensor",
 ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from assasin.boards.model import KINDS, Chip, Clock, Dram, Nand, Part, Pcie, Program, Sensor
+from assasin.boards.model import KINDS, Chip, Clock, Dram, Nand, Part, Pcie, Program, Ps, Sensor
 from assasin.boards.pins import Pin, read_pins
 from assasin.boards.record import BoardFileError, read
 from assasin.tree import ROOT
@@ -18,7 +18,7 @@ from assasin.tree import ROOT
 BOARDS = ROOT / "board"
 """One folder a board."""
 
-_TABLES = ("part", "pcie", "clock", "dram", "nand", "chip", "sensors", "program")
+_TABLES = ("part", "pcie", "clock", "dram", "nand", "chip", "ps", "sensors", "program")
 _CHIP_WINDOW = 0x80000000
 _WINDOW_STEP = 16 << 20
 """board/common/dram compares the upper eight address bits."""
@@ -43,6 +43,8 @@ class Board:
     chip: Chip
     sensors: tuple[Sensor, ...]
     program: Program
+    ps: Ps | None
+    """None for the virtual board."""
     pins: tuple[Pin, ...]
     """Pins of the top level; empty for the virtual board."""
 
@@ -112,6 +114,7 @@ def _build(data: Mapping[str, object], folder: Path, label: str) -> Board:
         chip=read(Chip, table("chip"), f"{label} [chip]"),
         sensors=tuple(read(Sensor, s, f"{label} [[sensors]] {i}") for i, s in enumerate(sensors)),
         program=read(Program, table("program"), f"{label} [program]"),
+        ps=None if kind == "virtual" and "ps" not in data else read(Ps, table("ps"), f"{label} [ps]"),
         pins=read_pins(pins, f"{label.rpartition('/')[0]}/pins.csv") if kind != "virtual" else (),
     )
 
@@ -142,8 +145,12 @@ def _checked(board: Board, label: str) -> Board:
     if board.nand.emulated:
         if board.nand.store_base is None or board.nand.store_bytes is None:
             raise BoardFileError(f"{label} [nand]: emulated NAND needs store_base and store_bytes")
-    elif board.nand.phy is None or board.clock.nand_mhz is None or board.clock.reference_mhz is None:
-        raise BoardFileError(f"{label}: NAND that is not emulated needs [nand] phy, [clock] nand_mhz and reference_mhz")
+    elif board.nand.phy is None or board.clock.phy_mhz is None or board.nand.vccio_mv is None:
+        raise BoardFileError(f"{label}: NAND that is not emulated needs [nand] phy and vccio_mv, and [clock] phy_mhz")
+    elif board.clock.phy_mhz not in (2 * board.clock.core_mhz, 4 * board.clock.core_mhz):
+        raise BoardFileError(
+            f"{label} [clock] phy_mhz: is {board.clock.phy_mhz}, must be 2 or 4 times core_mhz, {board.clock.core_mhz}"
+        )
     return board
 
 

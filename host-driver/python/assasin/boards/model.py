@@ -54,10 +54,10 @@ class Clock:
 
     core_mhz: Annotated[int, Range(1, 2000)]
     """The chip's one clock."""
-    nand_mhz: Annotated[int | None, Range(1, 800)] = None
-    """The NAND bus's data strobe; two bytes a period. Absent where NAND is emulated."""
-    reference_mhz: Annotated[int | None, Range(190, 800)] = None
-    """Reference of the delay elements in the NAND PHY."""
+    phy_mhz: Annotated[int | None, Range(100, 800)] = None
+    """Clock of the NAND PHY's serialisers: 2 or 4 times core_mhz; two samples a period. Absent where NAND is emulated."""
+    ps_mhz: Annotated[int, Range(10, 300)] = 100
+    """Clock that the processing system gives the fabric, from which the others are made."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,20 @@ class Dram:
     linux_bytes: Annotated[int, Range(0, 1 << 40)] = 0
     """What Linux on the board may use, from the start of memory."""
     windows: Annotated[tuple[DramWindow, ...], Tables("window")] = ()
+
+
+@dataclass(frozen=True)
+class Ps:
+    """[ps]: the processing system, which runs Linux and the board agent."""
+
+    regs_base: Annotated[int, Range(0, 0xFFFFFFFFFF)]
+    """Where Linux on the board sees BAR0: 4 MiB."""
+    memory_base: Annotated[int, Range(0, 0xFFFFFFFFFF)]
+    """Where it sees the chip's address 0 (firmware memory): 1 MiB."""
+    board_part: str = ""
+    """Vivado's board part, which brings the settings of DRAM and pins with it."""
+    config: tuple[str, ...] = ()
+    """Settings of the processing system's IP, NAME=VALUE, where no board part has them."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assasin.boards.record import BoardFileError
 
-COLUMNS = ("signal", "pin", "iostandard", "attrs")
+COLUMNS = ("signal", "pin", "bank", "iostandard", "attrs")
 
 _SIGNAL = re.compile(r"[a-z][a-z0-9_]*(\[\d+\])?")
 _PIN = re.compile(r"[A-Z]{1,2}\d{1,2}")
@@ -25,6 +25,8 @@ class Pin:
     """Port of the top level, with index where it is a vector: nand0_dq[3]."""
     pin: str
     """Package pin: AJ25. Empty for one half of a differential pair whose place the other half fixes."""
+    bank: int | None
+    """I/O bank, where it is known."""
     iostandard: str
     """I/O standard; empty for transceiver pins, which have none."""
     attrs: tuple[tuple[str, str], ...]
@@ -71,15 +73,17 @@ def read_pins(path: Path, label: str) -> tuple[Pin, ...]:
 def _pin(row: list[str], where: str) -> Pin:
     if len(row) != len(COLUMNS):
         raise BoardFileError(f"{where}: {len(row)} columns, {len(COLUMNS)} belong there")
-    signal, pin, standard, attributes = row
+    signal, pin, bank, standard, attributes = row
     if not _SIGNAL.fullmatch(signal):
         raise BoardFileError(f"{where}: signal '{signal}' is not a port name such as nand0_dq[3]")
     if pin and not _PIN.fullmatch(pin):
         raise BoardFileError(f"{where}: pin '{pin}' is not a package pin such as AJ25")
+    if not re.fullmatch(r"\d{0,3}", bank):
+        raise BoardFileError(f"{where}: bank '{bank}' is not a number")
     attrs = []
     for attribute in filter(None, attributes.split(";")):
         if not _ATTRIBUTE.fullmatch(attribute):
             raise BoardFileError(f"{where}: attribute '{attribute}' is not NAME=VALUE")
         name, _, value = attribute.partition("=")
         attrs.append((name, value))
-    return Pin(signal, pin, standard, tuple(attrs))
+    return Pin(signal, pin, int(bank) if bank else None, standard, tuple(attrs))

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define WORDS 6
+#define PAGES 32 /* PMBus PAGE is 0 to 31 */
 
 int config_path(const struct config *config, char path[PATH_MAX], const char *format, ...) {
     size_t start = strlen(config->root);
@@ -96,7 +97,7 @@ static int sensor_item(struct config *config, char *words[WORDS], int count) {
     if (strcmp(words[3], "pmbus") == 0 && count == 5) {
         char *end;
         unsigned long pages = strtoul(words[4], &end, 10);
-        if (*end != '\0' || pages < 1 || pages > 256) {
+        if (*end != '\0' || pages < 1 || pages > PAGES) {
             return -1;
         }
         s->driver = SENSOR_PMBUS;
@@ -139,10 +140,11 @@ int config_read(struct config *config, const char *path, struct problem *problem
     }
     fclose(f);
     if (failed != 0) {
-        return problem_set(problem,
-                           "%s:%d: '%.200s' is not board NAME, window none|uio NAME|mem ADDRESS|proxy PATH, or "
-                           "sensor NAME RAIL ina226|ams|pmbus PAGES (at most %d sensors, names below %d characters)",
-                           path, number, whole, AGENT_SENSORS, AGENT_NAME_BYTES);
+        return problem_set(
+            problem,
+            "%s:%d: '%.200s' is not board NAME, window none|uio NAME|mem ADDRESS|proxy PATH, or "
+            "sensor NAME RAIL ina226|ams|pmbus PAGES (at most %d sensors, names below %d characters, pages 1 to %d)",
+            path, number, whole, AGENT_SENSORS, AGENT_NAME_BYTES, PAGES);
     }
     if (config->board[0] == '\0') {
         return problem_set(problem, "%s: there is no line 'board NAME'", path);

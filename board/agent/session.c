@@ -183,6 +183,15 @@ static int console(struct session *s) {
     return -1;
 }
 
+/* Lets the client read what was said before the connection closes: bytes that are not taken would have it reset. */
+static void give_up(struct session *s) {
+    struct timeval patience = {.tv_sec = 1};
+    setsockopt(s->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    shutdown(s->fd, SHUT_WR);
+    for (int i = 0; i < 64 && recv(s->fd, s->buffer, sizeof s->buffer, 0) > 0; i++) {
+    }
+}
+
 static int serve(struct session *s, char *line) {
     struct problem problem;
     size_t verb = strcspn(line, " ");
@@ -236,6 +245,7 @@ void session_run(struct config *config, int fd) {
         if (s.have == sizeof s.buffer) {
             problem_set(&problem, "a line has at most %d bytes", LINE_BYTES - 1);
             refuse(&s, &problem);
+            give_up(&s);
             break;
         }
         ssize_t got = recv(fd, s.buffer + s.have, sizeof s.buffer - s.have, 0);

@@ -117,7 +117,15 @@ int fabric_lock(const struct config *config, bool exclusive, struct problem *pro
 struct window;
 struct window *window_open(const struct config *config, struct problem *problem);
 void window_close(struct window *window);
-/** One register at byte `offset` of BAR0. */
+/** One access of a register. */
+struct access {
+    bool write;
+    uint32_t offset; /**< bytes from the start of BAR0 */
+    uint32_t value;  /**< to write, or what was read */
+};
+
+/** Does the accesses in order. */
+int window_access(struct window *window, struct access *accesses, size_t count, struct problem *problem);
 int window_read(struct window *window, uint32_t offset, uint32_t *value, struct problem *problem);
 int window_write(struct window *window, uint32_t offset, uint32_t value, struct problem *problem);
 

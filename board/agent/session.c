@@ -126,40 +126,48 @@ static int reset(struct session *s, const char *arguments) {
 }
 
 /* rOFFSET or wOFFSET=VALUE, hexadecimal. */
-static int access_one(struct window *w, const char *word, struct text *t, struct problem *problem) {
-    unsigned offset, value;
+static int access_parse(const char *word, struct access *a, struct problem *problem) {
+    unsigned offset, value = 0;
     int end = 0;
     if (sscanf(word, "r%8x%n", &offset, &end) == 1 && word[end] == '\0') {
-        if (window_read(w, offset, &value, problem) != 0) {
-            return -1;
-        }
-        text_add(t, "%s%u", t->data[t->length - 1] == '[' ? "" : ", ", value);
+        *a = (struct access){false, offset, 0};
         return 0;
     }
     if (sscanf(word, "w%8x=%8x%n", &offset, &value, &end) == 2 && word[end] == '\0') {
-        return window_write(w, offset, value, problem);
+        *a = (struct access){true, offset, value};
+        return 0;
     }
     return problem_set(problem, "access '%.40s': write rOFFSET or wOFFSET=VALUE, hexadecimal", word);
 }
 
 static int access_all(struct session *s, char *arguments) {
+    /* The shortest has three bytes with its blank. */
+    struct access accesses[LINE_BYTES / 3];
     struct problem problem;
+    size_t count = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(arguments, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        if (access_parse(word, &accesses[count++], &problem) != 0) {
+            return refuse(s, &problem);
+        }
+    }
     struct window *w = window_open(s->config, &problem);
     if (w == NULL) {
         return refuse(s, &problem);
     }
-    struct text t = {0};
-    int failed = 0;
-    char *rest = NULL;
-    text_add(&t, "{\"values\": [");
-    for (char *word = strtok_r(arguments, " ", &rest); word != NULL && failed == 0 && !t.failed;
-         word = strtok_r(NULL, " ", &rest)) {
-        failed = access_one(w, word, &t, &problem);
-    }
+    int failed = window_access(w, accesses, count, &problem);
     window_close(w);
     if (failed != 0) {
-        text_free(&t);
         return refuse(s, &problem);
+    }
+    struct text t = {0};
+    const char *between = "";
+    text_add(&t, "{\"values\": [");
+    for (size_t i = 0; i < count; i++) {
+        if (!accesses[i].write) {
+            text_add(&t, "%s%u", between, (unsigned)accesses[i].value);
+            between = ", ";
+        }
     }
     text_add(&t, "]}");
     return answer(s, &t);

@@ -18,6 +18,7 @@
 
 #define WINDOW_BYTES 0x10000u /* NVMe registers, CTRL and DEBUG */
 #define STATE_BYTES  64
+#define PROXY_AHEAD  96
 
 struct window {
     int fd, lock;
@@ -138,53 +139,68 @@ void window_close(struct window *w) {
     free(w);
 }
 
-/* One access through the virtual board's side entrance. */
-static int proxy_access(struct window *w, bool write, uint32_t offset, uint32_t *value, struct problem *problem) {
+/* Accesses through the virtual board's side entrance, at most PROXY_AHEAD: their answers fit a socket's buffer. */
+static int proxy_access(struct window *w, struct access *accesses, size_t count, struct problem *problem) {
     struct {
         struct pci_proxy_header header;
         struct pci_proxy_bar bar;
-    } request = {{write ? PCI_PROXY_BAR_WRITE : PCI_PROXY_BAR_READ, 0, sizeof(struct pci_proxy_bar)},
-                 {offset, write ? *value : 0, 4, 1, {0}}};
+    } requests[PROXY_AHEAD];
     struct {
         struct pci_proxy_header header;
         uint64_t value;
-    } answer;
-    if (send_all(w->fd, &request, sizeof request) != 0 ||
-        recv(w->fd, &answer, sizeof answer, MSG_WAITALL) != (ssize_t)sizeof answer ||
-        answer.header.cmd != PCI_PROXY_RET) {
+    } answers[PROXY_AHEAD];
+    for (size_t i = 0; i < count; i++) {
+        const struct access *a = &accesses[i];
+        requests[i].header = (struct pci_proxy_header){a->write ? PCI_PROXY_BAR_WRITE : PCI_PROXY_BAR_READ, 0,
+                                                       sizeof(struct pci_proxy_bar)};
+        requests[i].bar = (struct pci_proxy_bar){a->offset, a->write ? a->value : 0, 4, 1, {0}};
+    }
+    size_t bytes = count * sizeof answers[0];
+    if (send_all(w->fd, requests, count * sizeof requests[0]) != 0 ||
+        recv(w->fd, answers, bytes, MSG_WAITALL) != (ssize_t)bytes) {
         return problem_set(problem, "the virtual board is gone: start it again");
     }
-    if (!write) {
-        *value = (uint32_t)answer.value;
+    for (size_t i = 0; i < count; i++) {
+        if (answers[i].header.cmd != PCI_PROXY_RET) {
+            return problem_set(problem, "what answers is no virtual board");
+        }
+        if (!accesses[i].write) {
+            accesses[i].value = (uint32_t)answers[i].value;
+        }
     }
     return 0;
 }
 
-static int in_window(uint32_t offset, struct problem *problem) {
-    if (offset % 4 == 0 && offset < WINDOW_BYTES) {
-        return 0;
+int window_access(struct window *w, struct access *accesses, size_t count, struct problem *problem) {
+    for (size_t i = 0; i < count; i++) {
+        if (accesses[i].offset % 4 != 0 || accesses[i].offset >= WINDOW_BYTES) {
+            return problem_set(problem, "register %#x: offsets are multiples of 4 below %#x", accesses[i].offset,
+                               WINDOW_BYTES);
+        }
     }
-    return problem_set(problem, "register %#x: offsets are multiples of 4 below %#x", offset, WINDOW_BYTES);
+    for (size_t i = 0; w->words == NULL && i < count; i += PROXY_AHEAD) {
+        size_t part = count - i < PROXY_AHEAD ? count - i : PROXY_AHEAD;
+        if (proxy_access(w, accesses + i, part, problem) != 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; w->words != NULL && i < count; i++) {
+        if (accesses[i].write) {
+            w->words[accesses[i].offset / 4] = accesses[i].value;
+        } else {
+            accesses[i].value = w->words[accesses[i].offset / 4];
+        }
+    }
+    return 0;
 }
 
 int window_read(struct window *w, uint32_t offset, uint32_t *value, struct problem *problem) {
-    if (in_window(offset, problem) != 0) {
-        return -1;
-    }
-    if (w->words == NULL) {
-        return proxy_access(w, false, offset, value, problem);
-    }
-    *value = w->words[offset / 4];
-    return 0;
+    struct access a = {.offset = offset};
+    int failed = window_access(w, &a, 1, problem);
+    *value = a.value;
+    return failed;
 }
 
 int window_write(struct window *w, uint32_t offset, uint32_t value, struct problem *problem) {
-    if (in_window(offset, problem) != 0) {
-        return -1;
-    }
-    if (w->words == NULL) {
-        return proxy_access(w, true, offset, &value, problem);
-    }
-    w->words[offset / 4] = value;
-    return 0;
+    return window_access(w, &(struct access){true, offset, value}, 1, problem);
 }

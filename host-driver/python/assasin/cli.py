@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 import click
 import numpy as np
+from rich.markup import escape
 
 from assasin import bench as benchmarks
 from assasin import files, offloads, perf, terminal, vm_suite
@@ -153,7 +154,7 @@ def fail(e: Exception, as_json: bool) -> NoReturn:
         if isinstance(e, DriveError):
             report |= {"errno": e.name, "nvme_status": e.status}
         terminal.dump(report)
-    terminal.err.print(f"[bold red]assasin:[/] {e}", highlight=False, soft_wrap=True)
+    terminal.err.print(f"[bold red]assasin:[/] {escape(str(e))}", highlight=False, soft_wrap=True)
     sys.exit(1)
 
 
@@ -877,8 +878,9 @@ def main() -> None:
     from assasin.bitstreams.commands import bitstream, flash_command
     from assasin.boards import Board as BoardFile
     from assasin.bringup.commands import bringup, gdb
+    from assasin.petalinux.commands import petalinux
 
-    for command in (agent, bitstream, bringup, gdb):
+    for command in (agent, bitstream, bringup, gdb, petalinux):
         cli.add_command(command)
     for name in BoardFile.names():
         if name != "virtual":

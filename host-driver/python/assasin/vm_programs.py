@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-Computational Programs from the guest, by nvme-cli alone: blocks copied to the local memory, a program loaded, activated and executed there.
+Computational Programs from the guest, by nvme-cli alone: blocks copied to the local memory, a program loaded and executed there.
 
 The stock driver passes commands of namespaces it does not know through their generic character devices. It clears command dwords 4
 and 5, which Execute Program does not depend on here.
@@ -30,6 +30,7 @@ class Passthrough:
     def __init__(self, sh: Shell, share: Path) -> None:
         self._sh = sh
         self._share = share
+        self._commands = 0
 
     def admin(self, opcode: int, data: bytes = b"", **dwords: int) -> str:
         """An admin command of the program namespace. Returns what nvme-cli says."""
@@ -47,8 +48,11 @@ class Passthrough:
     def _pass(self, verb: str, device: str, opcode: int, data: bytes, options: dict[str, int]) -> str:
         words = [f"nvme {verb} {device} --opcode={opcode}", *(f"--{name}={value}" for name, value in options.items())]
         if data:
-            (self._share / "command-data").write_bytes(data)
-            words += [f"--data-len={len(data)}", "--write", "--input-file=/share/command-data"]
+            # A name of its own: the guest may still have what another file of this name held.
+            self._commands += 1
+            name = f"command-{self._commands}"
+            (self._share / name).write_bytes(data)
+            words += [f"--data-len={len(data)}", "--write", f"--input-file=/share/{name}"]
         return self._sh(" ".join(words) + " 2>&1")
 
 

@@ -24,6 +24,11 @@ _HEADER = "/* SPDX-License-Identifier: BSD-3-Clause */\n/* Of board/{board}/boar
 _COMPATIBLE = {"ina226": "ti,ina226", "pmbus": "ti,ucd90120"}
 _MONITOR = {"zynq7": "adc", "zynqmp": "xilinx_ams"}
 _MONITOR_PARTS = {"zynq7": (), "zynqmp": ("ams_ps", "ams_pl")}
+# zynq7: bindings/clock/zynq-7000.txt; zynqmp: the vendor kernel's clock enabler on pl0_ref (clock 71 of bindings/clock/xlnx,zynqmp-clk)
+_FABRIC_CLOCK = {
+    "zynq7": "&clkc {\n\tfclk-enable = <0x1>;\n};\n",
+    "zynqmp": '/ {\n\tfabric-clock {\n\t\tcompatible = "xlnx,fclk";\n\t\tclocks = <&zynqmp_clk 71>;\n\t};\n};\n',
+}
 _CELLS = {"zynq7": 1, "zynqmp": 2}
 
 
@@ -68,8 +73,6 @@ def system(board: Board) -> str:
     reserved = "".join(
         f"\t\tdrive@{r.base:x} {{\n\t\t\treg = {_reg(board, r.base, r.bytes)};\n\t\t\tno-map;\n\t\t}};\n" for r in drive_memory(board)
     )
-    # zynq7: Documentation/devicetree/bindings/clock/zynq-7000.txt; zynqmp: the vendor kernel's "xlnx,fclk"
-    clocks = "&clkc {\n\tfclk-enable = <0x1>;\n};" if board.kind == "zynq7" else '&fclk0 {\n\tstatus = "okay";\n};'
     return (
         _HEADER.format(board=board.name)
         + f"""
@@ -88,8 +91,7 @@ def system(board: Board) -> str:
 	}};
 }};
 
-{clocks}
-"""
+{_FABRIC_CLOCK[board.kind]}"""
     )
 
 

@@ -47,6 +47,9 @@ def make_layer(board: Board, out: Path | None = None) -> Path:
     new = out.with_name(out.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     shutil.copytree(_COMMON, new)
+    # As Yocto's machine overrides call the processing systems.
+    for append in new.rglob("*.bbappend"):
+        append.write_text(append.read_text().replace("@SOC@", board.kind))
     _fill_recipe(board, new / "recipes-apps" / "assasin-agent", header)
     tree = new / "recipes-bsp" / "device-tree" / "files"
     tree.mkdir()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 SUMMARY = "Board agent of the ASSASIN computational SSD"
 DESCRIPTION = "Programs the fabric, resets the chip, and serves sensors, registers and console to the host over TCP."
-HOMEPAGE = "https://dl.acm.org/doi/10.1109/MICRO56248.2022.00029"
 SECTION = "utils"
 LICENSE = "BSD-3-Clause"
 LIC_FILES_CHKSUM = "file://LICENSE;md5=@LICENSE_MD5@"
+
+DEPENDS += "dtc-native"
 
 SRC_URI = "\
     file://agent \
@@ -19,8 +20,6 @@ SRC_URI = "\
 S = "${WORKDIR}/agent"
 
 inherit systemd update-rc.d
-
-DEPENDS += "dtc-native"
 
 SYSTEMD_SERVICE:${PN} = "assasin-agent.service"
 INITSCRIPT_NAME = "assasin-agent"
@@ -48,5 +47,7 @@ do_install() {
 }
 
 FILES:${PN} += "${nonarch_base_libdir}/firmware/assasin.dtbo"
+
+RRECOMMENDS:${PN} += "kernel-module-uio-pdrv-genirq"
 
 CONFFILES:${PN} = "${sysconfdir}/assasin-agent.conf ${sysconfdir}/default/assasin-agent"

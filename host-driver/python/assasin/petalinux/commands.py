@@ -20,10 +20,11 @@ from assasin.petalinux.layer import LayerError, make_layer
 def petalinux(board: str, out: Path | None, as_json: bool) -> None:
     """Write the PetaLinux layer of BOARD: the agent's recipe, kernel options, device tree."""
     try:
-        layer = make_layer(Board.load(board), out)
+        loaded = Board.load(board)
+        layer = make_layer(loaded, out)
     except BoardFileError as e:
         raise LayerError(str(e)) from e
     if as_json:
-        terminal.dump({"board": board, "layer": str(layer)})
+        terminal.dump({"board": board, "kind": loaded.kind, "layer": str(layer)})
     else:
         terminal.out.print(f"{layer}: next: board/common/petalinux/build {board} FILE.xsa", soft_wrap=True)

@@ -13,6 +13,7 @@ SRC_URI = "\
     file://assasin-agent.conf \
     file://assasin-agent.default \
     file://assasin-agent.init \
+    file://assasin-agent.modprobe \
     file://assasin-agent.service \
     file://assasin.dts \
 "
@@ -42,6 +43,7 @@ do_install() {
     install -D -m 0644 ${B}/assasin.dtbo ${D}${nonarch_base_libdir}/firmware/assasin.dtbo
     install -D -m 0644 ${WORKDIR}/assasin-agent.conf ${D}${sysconfdir}/assasin-agent.conf
     install -D -m 0644 ${WORKDIR}/assasin-agent.default ${D}${sysconfdir}/default/assasin-agent
+    install -D -m 0644 ${WORKDIR}/assasin-agent.modprobe ${D}${sysconfdir}/modprobe.d/assasin-agent.conf
     install -D -m 0755 ${WORKDIR}/assasin-agent.init ${D}${sysconfdir}/init.d/assasin-agent
     install -D -m 0644 ${WORKDIR}/assasin-agent.service ${D}${systemd_system_unitdir}/assasin-agent.service
 }

@@ -24,7 +24,14 @@ class Tree:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        for folder in ("sys/class/hwmon", "sys/class/uio", "sys/bus/iio/devices", "sys/class/fpga_manager/fpga0", "lib/firmware", "dev"):
+        for folder in (
+            "sys/class/hwmon",
+            "sys/class/uio",
+            "sys/bus/iio/devices",
+            "sys/class/fpga_manager/fpga0",
+            "lib/firmware",
+            "dev",
+        ):
             (root / folder).mkdir(parents=True)
         self.state("operating")
 
@@ -57,8 +64,8 @@ class Tree:
 
 class FpgaManager(threading.Thread):
     """
-    The kernel behind fpga0/firmware, a FIFO here: takes the name that is written, looks at the file under /lib/firmware as the Zynq's
-    driver does (sync word, whole words) and sets the state.
+    The kernel behind fpga0/firmware, a FIFO here: takes the name that is written, looks at the file under /lib/firmware as the
+    Zynq's driver does (sync word, whole words) and sets the state.
     """
 
     def __init__(self, tree: Tree, outcome: str | None = None) -> None:
@@ -83,7 +90,7 @@ class FpgaManager(threading.Thread):
 
 
 class Overlay(threading.Thread):
-    """The kernel behind one overlay of configfs (tests/configfs.c makes its attributes): programs what the overlay is known to name."""
+    """The kernel behind one overlay of configfs (configfs.c makes its attributes): programs what the overlay is known to name."""
 
     def __init__(self, tree: Tree, overlay: Path, outcome: str = "operating") -> None:
         super().__init__(daemon=True)
@@ -106,7 +113,7 @@ class Overlay(threading.Thread):
 
 class Chip(threading.Thread):
     """
-    The side entrance of a board (the wire of board/virtual/pciproxy/protocol.h) over a chip that is its console alone: a queue of what the
+    The side entrance of a board (board/virtual/pciproxy/protocol.h) over a chip that is its console alone: a queue of what the
     firmware says, and the upper-casing echo of what it hears. CTRL.RESET is kept.
     """
 

@@ -211,8 +211,8 @@ def flash_virtual(
     """
     Start the virtual board, in the background; a running one of this name is stopped first.
 
-    IMAGE: a packaged simulator, a name in bitstreams/ or a folder. Without it the one that scripts/build has built, which is packaged if
-    it is not yet. Either is verified against its manifest.
+    IMAGE: a packaged simulator, a name in bitstreams/ or a folder. Without it the one that scripts/build has built, which is
+    packaged if it is not yet. Either is verified against its manifest.
     """
     from assasin.bitstreams.commands import checked
 

@@ -73,7 +73,10 @@ def test_linux_keeps_off_the_drive(tree: tuple[Board, Path]) -> None:
     found = nodes(blob, "/reserved-memory")
     assert found == [f"drive@{r.base:x}" for r in drive_memory(board)]
     for name in found:
-        assert "no-map" in subprocess.run(["fdtget", "-p", blob, f"/reserved-memory/{name}"], capture_output=True, text=True, check=True).stdout
+        assert (
+            "no-map"
+            in subprocess.run(["fdtget", "-p", blob, f"/reserved-memory/{name}"], capture_output=True, text=True, check=True).stdout
+        )
     covered = sum(r.bytes for r in drive_memory(board))
     assert covered == sum(w.bytes for w in board.dram.windows) + (board.nand.store_bytes or 0)
     assert all(r.base >= board.dram.linux_bytes for r in drive_memory(board))
@@ -135,7 +138,9 @@ def test_the_agent_builds_out_of_the_layer_alone(layer: tuple[Board, Path], tmp_
     words = variables[1].replace("${B}", str(source)).replace("${S}", str(source)).split()
     subprocess.run(["make", "-s", "-C", source, *words, "install", f"DESTDIR={tmp_path / 'image'}"], check=True)
     agent = tmp_path / "image/usr/bin/assasin-agent"
-    process = subprocess.Popen([agent, "--config", folder / FILES / "assasin-agent.conf", "--port", "0"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [agent, "--config", folder / FILES / "assasin-agent.conf", "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("assasin-agent: listening at 127.0.0.1:")
@@ -216,7 +221,11 @@ def test_the_build_script(petalinux: Path, tmp_path: Path) -> None:
     assert petalinux.read_text().splitlines() == ["create --type project --template zynqMP --name linux", *once, *once]
     config = (project / "project-spec/configs/config").read_text().splitlines()
     layer = ROOT / "build/petalinux/zcu106/meta-assasin"
-    assert sorted(config) == ["CONFIG_SUBSYSTEM_FPGA_MANAGER=y", "CONFIG_SUBSYSTEM_REMOVE_PL_DTB=y", f'CONFIG_USER_LAYER_0="{layer}"']
+    assert sorted(config) == [
+        "CONFIG_SUBSYSTEM_FPGA_MANAGER=y",
+        "CONFIG_SUBSYSTEM_REMOVE_PL_DTB=y",
+        f'CONFIG_USER_LAYER_0="{layer}"',
+    ]
     assert (project / "project-spec/configs/rootfs_config").read_text() == "CONFIG_assasin-agent=y\n"
     assert (project / "project-spec/meta-user/conf/user-rootfsconfig").read_text() == "CONFIG_assasin-agent\n"
 

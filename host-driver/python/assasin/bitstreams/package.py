@@ -31,7 +31,7 @@ class Facts:
     """What the flow that made an image knows of it."""
 
     tool: dict[str, str]
-    timing: Timing = Timing()
+    timing: Timing = field(default_factory=Timing)
     utilisation: Utilisation | None = None
     kernels: tuple[Kernel, ...] = ()
     rtl_hash: str | None = None
@@ -84,9 +84,7 @@ class Package:
         return Package(folder, manifest, image)
 
 
-def make(
-    board: str, config: str, image: Path, facts: Facts, firmware: Path = FIRMWARE_BUILT, parent: Path = BITSTREAMS
-) -> Package:
+def make(board: str, config: str, image: Path, facts: Facts, firmware: Path = FIRMWARE_BUILT, parent: Path = BITSTREAMS) -> Package:
     """
     Copies image and firmware into PARENT/<board>-<config> and writes the manifest; a package that was there is replaced.
 
@@ -141,7 +139,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 def find(image: str, board: str) -> Path:
     """
-    The folder of the package that `image` means: a folder, its manifest or a file in it, a name in bitstreams/, or a configuration's name.
+    The folder of the package that `image` means: a folder, its manifest or image, a name in bitstreams/, or a configuration.
 
     Raises BitstreamError.
     """
@@ -149,7 +147,9 @@ def find(image: str, board: str) -> Path:
     if path.exists():
         folder = path if path.is_dir() else path.parent
         if not (folder / NAME).exists():
-            raise BitstreamError(f"{image} has no {NAME} beside it: package it with: assasin bitstream package {board} CONFIG {image}")
+            raise BitstreamError(
+                f"{image} has no {NAME} beside it: package it with: assasin bitstream package {board} CONFIG {image}"
+            )
         if path.is_file() and path.name not in (NAME, Manifest.read(folder / NAME).image.file):
             raise BitstreamError(f"{image} is not the image of {folder / NAME}: give the folder, or package the file")
         return folder

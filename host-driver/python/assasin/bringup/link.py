@@ -236,8 +236,8 @@ def open_link(address: str) -> Link:
     """
     The board at `address`. Raises BringupError.
 
-    virtual:NAME: a running virtual board; pci:0000:01:00.0: a PCI function; xdma:/dev/xdma0: the XDMA driver's devices; agent:HOST:PORT:
-    the agent on a board's Linux.
+    virtual:NAME: a running virtual board; pci:0000:01:00.0: a PCI function; xdma:/dev/xdma0: the XDMA driver's devices;
+    agent:HOST:PORT: the agent on a board's Linux.
     """
     kind, _, rest = address.partition(":")
     if kind == "virtual" and rest:

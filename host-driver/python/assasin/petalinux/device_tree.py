@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Device tree fragments that are data of the board file: the drive's memory, the window onto the chip, sensors, the FPGA's overlay."""
+"""Device tree fragments that are data of the board file: the drive's memory, the window onto the chip, sensors, overlay."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HEADER = "/* SPDX-License-Identifier: BSD-3-Clause */\n/* Of board/{board}/boar
 _COMPATIBLE = {"ina226": "ti,ina226", "pmbus": "ti,ucd90120"}
 _MONITOR = {"zynq7": "adc", "zynqmp": "xilinx_ams"}
 _MONITOR_PARTS = {"zynq7": (), "zynqmp": ("ams_ps", "ams_pl")}
-# zynq7: bindings/clock/zynq-7000.txt; zynqmp: the vendor kernel's clock enabler on pl0_ref (clock 71 of bindings/clock/xlnx,zynqmp-clk)
+# zynq7: bindings/clock/zynq-7000.txt; zynqmp: the vendor kernel's clock enabler on pl0_ref, clock 71 of xlnx,zynqmp-clk
 _FABRIC_CLOCK = {
     "zynq7": "&clkc {\n\tfclk-enable = <0x1>;\n};\n",
     "zynqmp": '/ {\n\tfabric-clock {\n\t\tcompatible = "xlnx,fclk";\n\t\tclocks = <&zynqmp_clk 71>;\n\t};\n};\n',
@@ -71,7 +71,8 @@ def system(board: Board) -> str:
     assert board.ps is not None
     n = _CELLS[board.kind]
     reserved = "".join(
-        f"\t\tdrive@{r.base:x} {{\n\t\t\treg = {_reg(board, r.base, r.bytes)};\n\t\t\tno-map;\n\t\t}};\n" for r in drive_memory(board)
+        f"\t\tdrive@{r.base:x} {{\n\t\t\treg = {_reg(board, r.base, r.bytes)};\n\t\t\tno-map;\n\t\t}};\n"
+        for r in drive_memory(board)
     )
     return (
         _HEADER.format(board=board.name)
@@ -132,11 +133,7 @@ def _nodes(found: Iterable[Sensor], depth: int) -> str:
 
 def overlay(board: Board) -> str:
     """assasin.dts: has the kernel program the FPGA when it is applied."""
-    return (
-        "/dts-v1/;\n/plugin/;\n"
-        + _HEADER.format(board=board.name)
-        + f'\n&fpga_full {{\n\tfirmware-name = "{IMAGE}";\n}};\n'
-    )
+    return "/dts-v1/;\n/plugin/;\n" + _HEADER.format(board=board.name) + f'\n&fpga_full {{\n\tfirmware-name = "{IMAGE}";\n}};\n'
 
 
 def agent_config(board: Board) -> str:

@@ -65,7 +65,7 @@ class Device:
 
 
 class Fabric(Device):
-    """A 7-series or UltraScale+ configuration TAP (UG470, chapter 10): JPROGRAM clears, CFG_IN takes the bitstream, JSTART starts."""
+    """A 7-series or UltraScale+ configuration TAP (UG470, ch. 10): JPROGRAM clears, CFG_IN takes the bitstream, JSTART starts."""
 
     IDCODE, JPROGRAM, CFG_IN, JSTART = 0x09, 0x0B, 0x05, 0x0C
 

@@ -79,7 +79,7 @@ def test_tampering_is_refused_wherever_it_happens(build: Path) -> None:
     virtual.package(CONFIG)
     with (build / "board" / CONFIG / "assasin-board").open("ab") as f:
         f.write(b"\0")
-    with pytest.raises(BitstreamError, match=r"it has been changed\. Remove build/board/AssasinSb2x2"):
+    with pytest.raises(BitstreamError, match=r"it was changed\. Remove build/board/AssasinSb2x2"):
         virtual.ready(CONFIG)
     virtual.package(CONFIG)
     virtual.ready(CONFIG)

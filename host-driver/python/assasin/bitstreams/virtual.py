@@ -51,7 +51,7 @@ def ready(config: str) -> Package:
         return package(config)
     if packaged.image.sha256 != file_hash(binary):
         raise BitstreamError(
-            f"{binary.relative_to(ROOT)} is not what was packaged from this build: it has been changed. Remove build/board/{config} "
+            f"{binary.relative_to(ROOT)} is not what was packaged from this build: it was changed. Remove build/board/{config} "
             f"and run scripts/build {config}; if the change is yours, package it with: assasin bitstream package virtual {config}"
         )
     if packaged.firmware_hash != file_hash(FIRMWARE_BUILT):

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "hls/KernelSlot.h"
 #include "nand/NandChannel.h"
 #include "sim/Axi.h"
 #include "xdma/Xdma.h"
@@ -25,6 +26,9 @@ class Soc {
     /// Name of the configuration, e.g. AssasinSb8x8.
     static const char *const CONFIG;
     static constexpr unsigned MAX_CHANNELS = 16;
+    /// Slots for kernels.
+    static const unsigned SLOTS;
+    static constexpr unsigned MAX_SLOTS = 8;
 
     Soc();
     ~Soc();
@@ -40,6 +44,7 @@ class Soc {
     Axi4Wires dram;
     AxiLiteWires bar0;
     PhyPort flash[MAX_CHANNELS];
+    SlotWires slots[MAX_SLOTS];
 
     /// First half of a cycle: applies the models' halves (all but the flash pins) and `timebase` at clock low, settles,
     /// and shows the chip's halves.

@@ -87,7 +87,7 @@ void ActivityServer::follow() {
     following_ = true;
 }
 
-std::string ActivityServer::json() {
+std::string ActivityServer::json(bool asked) {
     follow();
     const Activity &a = latest_;
     ChipCounters chip = a.chip;
@@ -107,6 +107,7 @@ std::string ActivityServer::json() {
     add(text, "array_programs", a.nand.programs);
     add(text, "array_erases", a.nand.erases);
     add(text, "firmware_sleep", a.chip.firmwareSleep);
+    add(text, "asked", asked);
     add(text, "cores", chip.core, Soc::CORES);
     add(text, "channels", chip.channel, Soc::CHANNELS);
     return text + "}\n";
@@ -125,8 +126,8 @@ void ActivityServer::flush(Client &client) {
     client.lost |= client.out.size() > MAX_OUT;
 }
 
-void ActivityServer::give(Client &client, uint64_t now) {
-    client.out += json();
+void ActivityServer::give(Client &client, uint64_t now, bool asked) {
+    client.out += json(asked);
     client.due = now > UINT64_MAX - client.every ? UINT64_MAX : now + client.every;
     flush(client);
 }
@@ -168,7 +169,7 @@ void ActivityServer::obey(Client &client, const std::string &line, uint64_t now)
             return;
         }
     } else if (client.every != 0 && line == "now") {
-        give(client, now);
+        give(client, now, true);
         return;
     }
     client.lost = true;

@@ -44,7 +44,7 @@ struct ActivityScale {
 /// changes anything in the chip. Any number of clients.
 ///
 /// A client sends lines. `every N` (first): a sample whenever N cycles of the timebase have passed, 1 and up. `now`: one
-/// more at once. The answers are JSON objects, one a line: first the board's scale and the names of the counters, then a
+/// more at once, whose `asked` is 1. The answers are JSON objects, one a line: first the board's scale and the names of the counters, then a
 /// sample, then samples as asked for. Time that the chip sleeps through is one step: samples stand at both its ends.
 class ActivityServer {
   public:
@@ -84,10 +84,10 @@ class ActivityServer {
 
     void receive(Client &client, uint64_t now);
     void obey(Client &client, const std::string &line, uint64_t now);
-    void give(Client &client, uint64_t now);
+    void give(Client &client, uint64_t now, bool asked = false);
     static void flush(Client &client);
     void schedule();
-    std::string json();
+    std::string json(bool asked);
 
     UnixListener listener_;
     const ActivityScale scale_;

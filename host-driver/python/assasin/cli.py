@@ -850,7 +850,9 @@ def main() -> None:
     """Entry point."""
     # These commands are made of what is above.
     from assasin.bringup.commands import bringup, gdb
+    from assasin.power.commands import power
 
     cli.add_command(bringup)
     cli.add_command(gdb)
+    cli.add_command(power)
     cli(prog_name="assasin")

@@ -60,6 +60,8 @@ class ActivityLog:
 
     def __init__(self, heading: dict[str, Any], samples: Sequence[dict[str, Any]]) -> None:
         """Of the lines that the board sent. Raises PowerError when they are not what they should be."""
+        self._heading = heading
+        self._last = samples[-1]
         try:
             self.scale = Scale(**{name: heading[name] for name in Scale.__dataclass_fields__})
             self._sums: dict[str, Ints] = {name: np.array([s[name] for s in samples], np.int64) for name in _SUMS}
@@ -75,7 +77,12 @@ class ActivityLog:
     @property
     def edges(self) -> npt.NDArray[np.float64]:
         """Times of the samples in seconds of the board's own time since its power-on."""
-        return self._sums["timebase"] * self.scale.ns_per_cycle * 1e-9
+        return np.asarray(self._sums["timebase"] * self.scale.ns_per_cycle * 1e-9, np.float64)
+
+    def asleep(self, cycles: int = 1_000_000) -> ActivityLog:
+        """One interval from the end of this log on, in which the board does nothing."""
+        later = {name: self._last[name] + cycles for name in ("timebase", "firmware_sleep")}
+        return ActivityLog(self._heading, [self._last, self._last | later])
 
     @property
     def cycles(self) -> Ints:
@@ -166,7 +173,9 @@ class Recorder:
             if not self._failure:
                 self._send("now\n")
                 if not self._answered.wait(ANSWER_SECONDS):
-                    raise PowerError(f"virtual board '{self._name}' has not answered for {ANSWER_SECONDS:.0f} s: see {self._log_file}")
+                    raise PowerError(
+                        f"virtual board '{self._name}' has not answered for {ANSWER_SECONDS:.0f} s: see {self._log_file}"
+                    )
         finally:
             self._socket.close()
         if self._failure:

@@ -3,7 +3,8 @@
 A board's sensors through the agent on its Linux (board/agent): TCP, one line a request, one JSON object a line back.
 
 Request `sensors`: {"t_ns": the board's clock, "sensors": [{"name", "rail", "mv", "ma", "uw", "error"}]}, null for what is not
-measured. The board's clock is brought to this machine's by the middle between request and answer, with the quickest exchange so far.
+measured. The board's clock is brought to this machine's by the middle between request and answer, with the quickest exchange so
+far.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class AgentReader(Reader):
                 else:
                     values[name] = _value(s)
         except (KeyError, TypeError, ValueError) as e:
-            raise PowerError(f"{self.title} sent '{str(answer)[:100]}' instead of readings: do agent and assasin have the same version?") from e
+            raise PowerError(
+                f"{self.title} sent '{str(answer)[:100]}' instead of readings: do agent and assasin have the same version?"
+            ) from e
         return Reading(there + self._offset(sent, received, there), values, missing)
 
     def _ask(self) -> dict[str, Any]:

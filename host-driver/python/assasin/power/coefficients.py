@@ -2,7 +2,8 @@
 """
 What the papers say a part draws. Every number here is theirs; which of them are used where is said in models.py.
 
-Sources: ASSASIN paper, Table V (dissertation: Table 7.4): 14 nm SAED library, Design Compiler and CACTI. XSSD dissertation, Table 2.1
+Sources: ASSASIN paper, Table V (dissertation: Table 7.4): 14 nm SAED library, Design Compiler and CACTI. XSSD dissertation,
+Table 2.1
 (memory technologies) and Table 3.2 (power model: 45 nm TSMC and data sheets).
 """
 

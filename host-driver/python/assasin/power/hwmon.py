@@ -2,7 +2,8 @@
 """
 INA226 current and voltage sensors through Linux's hwmon class (driver ina2xx).
 
-Files of a device: in1_input (bus voltage, mV), curr1_input (mA), power1_input (uW), shunt_resistor (uOhm). Numbers of hwmon devices
+Files of a device: in1_input (bus voltage, mV), curr1_input (mA), power1_input (uW), shunt_resistor (uOhm). Numbers of hwmon
+devices
 change from boot to boot: a device is found by its label, its name, or its place on the I2C bus.
 """
 
@@ -46,7 +47,8 @@ class HwmonReader(Reader):
         found = ", ".join(f"{f.name} ({_text(f / 'name') or 'no name'})" for f in folders) or "none"
         raise PowerError(
             f"sensor {sensor.name}: no hwmon device under {root} has this label or name, or is at I2C address "
-            f"{sensor.address or 0:#x} behind port {sensor.mux_port} of mux {sensor.mux or 0:#x}; there are: {found}. Load its driver "
+            f"{sensor.address or 0:#x} behind port {sensor.mux_port} of mux {sensor.mux or 0:#x}; there are: {found}. Load "
+            "its driver "
             "(modprobe ina2xx) and look at the device tree"
         )
 
@@ -68,7 +70,8 @@ class HwmonReader(Reader):
             value = _number(sensor.name, folder / "shunt_resistor")
             if value != sensor.shunt_uohm:
                 raise PowerError(
-                    f"sensor {sensor.name}: its driver reckons with a shunt of {value} uOhm, the board has {sensor.shunt_uohm} uOhm, so "
+                    f"sensor {sensor.name}: its driver reckons with a shunt of {value} uOhm, the board has "
+                    f"{sensor.shunt_uohm} uOhm, so "
                     f"every current would be wrong: echo {sensor.shunt_uohm} > {folder / 'shunt_resistor'}"
                 )
 
@@ -101,7 +104,9 @@ def _number(sensor: str, path: Path) -> int:
     try:
         value = int(text)
     except ValueError:
-        raise PowerError(f"sensor {sensor}: {path} holds {text[:40]!r}, which is no number: is the right driver bound to it?") from None
+        raise PowerError(
+            f"sensor {sensor}: {path} holds {text[:40]!r}, which is no number: is the right driver bound to it?"
+        ) from None
     if abs(value) > _MOST:
         raise PowerError(f"sensor {sensor}: {path} holds {value}, which is no measurement: is the right driver bound to it?")
     return value

@@ -21,7 +21,8 @@ class I2cBus(Protocol):
 
     def transfer(self, address: int, write: bytes, read: int) -> bytes:
         """
-        Writes bytes, then (with a repeated start) reads `read` bytes, either of which may be none. Raises OSError: ENXIO or EREMOTEIO
+        Writes bytes, then (with a repeated start) reads `read` bytes, either of which may be none. Raises OSError: ENXIO or
+        EREMOTEIO
         when nobody answers at the address.
         """
 
@@ -48,7 +49,9 @@ class I2cDev:
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except OSError as e:
-            raise PowerError(f"{path}: {e.strerror}; load the driver (modprobe i2c-dev) and run as root on the board's own Linux") from e
+            raise PowerError(
+                f"{path}: {e.strerror}; load the driver (modprobe i2c-dev) and run as root on the board's own Linux"
+            ) from e
 
     def transfer(self, address: int, write: bytes, read: int) -> bytes:
         """See I2cBus."""

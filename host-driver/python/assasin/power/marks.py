@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Marks that libassasin leaves when ASSASIN_MARKS names a file: when a program did what with the drive (host-driver/src/marks.h)."""
+"""Marks that libassasin leaves when ASSASIN_MARKS names a file: when a program did what with the drive
+(host-driver/src/marks.h)."""
 
 from __future__ import annotations
 
@@ -53,5 +54,7 @@ def load(path: Path) -> list[Operation]:
                 )
             )
         except (ValueError, KeyError, TypeError) as e:
-            raise PowerError(f"{path}, line {number}: '{line[:80]}' is no mark of libassasin ({e}): did something else write there?") from e
+            raise PowerError(
+                f"{path}, line {number}: '{line[:80]}' is no mark of libassasin ({e}): did something else write there?"
+            ) from e
     return sorted(done, key=lambda o: o.begin_s)

@@ -2,8 +2,10 @@
 """
 The log of an external power meter: a CSV file with a heading line.
 
-Columns, by name and unit, in any order, letter case and spaces ignored: a time (`time_s`, `timestamp`, `time`: seconds, or ISO 8601 with
-a zone or in local time) and a power (`power_w`, `power_mw`, also `W`, `mW`), or a voltage and a current (`voltage_v`, `voltage_mv`,
+Columns, by name and unit, in any order, letter case and spaces ignored: a time (`time_s`, `timestamp`, `time`: seconds, or ISO
+8601 with
+a zone or in local time) and a power (`power_w`, `power_mw`, also `W`, `mW`), or a voltage and a current (`voltage_v`,
+`voltage_mv`,
 `current_a`, `current_ma`). Other columns are left alone. Separators: comma, semicolon, tabulator.
 """
 
@@ -51,7 +53,8 @@ def _columns(heading: Sequence[str], path: Path) -> tuple[int, dict[str, tuple[i
     if "voltage" in found and "current" in found:
         return time, {k: found[k] for k in ("voltage", "current")}
     raise PowerError(
-        f"{path}: neither a power nor a voltage and a current in '{','.join(heading)}': name the columns power_w, or voltage_v and current_a"
+        f"{path}: neither a power nor a voltage and a current in '{','.join(heading)}': name the columns power_w, or "
+        "voltage_v and current_a"
     )
 
 
@@ -87,11 +90,18 @@ def load(path: Path) -> tuple[Floats, Floats]:
             if rows.line_num == len(lines):
                 # The meter is still writing this line.
                 break
-            raise PowerError(f"{path}, line {rows.line_num}: '{lines[rows.line_num - 1]}' is no reading ({e}): correct or remove it") from e
+            raise PowerError(
+                f"{path}, line {rows.line_num}: '{lines[rows.line_num - 1]}' is no reading ({e}): correct or remove it"
+            ) from e
         if not np.isfinite(t) or not np.isfinite(value):
-            raise PowerError(f"{path}, line {rows.line_num}: '{lines[rows.line_num - 1]}' has no finite value: correct or remove it")
+            raise PowerError(
+                f"{path}, line {rows.line_num}: '{lines[rows.line_num - 1]}' has no finite value: correct or remove it"
+            )
         if times and t < times[-1]:
-            raise PowerError(f"{path}, line {rows.line_num}: time goes back from {times[-1]:.6f} to {t:.6f}: was the meter's clock set meanwhile?")
+            raise PowerError(
+                f"{path}, line {rows.line_num}: time goes back from {times[-1]:.6f} to {t:.6f}: was the meter's clock set "
+                "meanwhile?"
+            )
         if times and t == times[-1]:
             continue
         times.append(t)
@@ -105,7 +115,8 @@ def trace(path: Path, begin: float, end: float, offset: float | None, longest_ga
     """
     Power of a log in this machine's time, and the offset used.
 
-    `begin`, `end`: of the command, seconds of CLOCK_REALTIME. `offset`: what to add to the meter's times; None: found by the step of
+    `begin`, `end`: of the command, seconds of CLOCK_REALTIME. `offset`: what to add to the meter's times; None: found by the
+    step of
     power at the command's begin and end. `longest_gap`: seconds between readings that are still no gap; None: five usual
     intervals. Raises PowerError for a gap within the command, and for a log that does not cover it.
     """
@@ -118,13 +129,15 @@ def trace(path: Path, begin: float, end: float, offset: float | None, longest_ga
     result = of_readings(times, {"meter": watts}, longest)
     if times[0] > begin or times[-1] < end:
         raise PowerError(
-            f"{path} covers {_clock(times[0])} to {_clock(times[-1])} (offset {offset:+.3f} s), but the command ran from {_clock(begin)} "
+            f"{path} covers {_clock(times[0])} to {_clock(times[-1])} (offset {offset:+.3f} s), but the command ran from "
+            f"{_clock(begin)} "
             f"to {_clock(end)}: start the log earlier, end it later, or correct its clock with --meter-offset"
         )
     for a, b in result.gaps:
         if a < end and b > begin:
             raise PowerError(
-                f"{path} has a gap of {b - a:.3f} s at {_clock(a)}, {a - begin:.3f} s into the command (readings usually every {usual:.4g} s): "
+                f"{path} has a gap of {b - a:.3f} s at {_clock(a)}, {a - begin:.3f} s into the command (readings usually "
+                f"every {usual:.4g} s): "
                 f"measure again, or accept it with --max-gap {b - a:.3g}"
             )
     return result, offset
@@ -152,7 +165,8 @@ def find_offset(times: Floats, watts: Floats, begin: float, end: float) -> float
     error = noise / np.sqrt(max(1, min(int(within.sum()), int((~within).sum()))))
     if contrast[best] <= _LEAST_CONTRAST * error or contrast[best] == 0:
         raise PowerError(
-            f"the log's power does not change enough with the command to find it ({contrast[best]:.3g} W against a noise of {error:.3g} W): "
+            f"the log's power does not change enough with the command to find it ({contrast[best]:.3g} W against a noise of "
+            f"{error:.3g} W): "
             "set the meter's clock and give --meter-offset SECONDS"
         )
     return begin - start

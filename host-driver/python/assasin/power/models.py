@@ -2,8 +2,10 @@
 """
 Power models over the virtual board's counters. Both give estimates for comparing runs and configurations, not a device's power.
 
-`activity`: the drive alone. Cores, caches, stream buffers, scratchpads and crossbar have the powers of the ASSASIN paper's Table V,
-scaled by how much each was used; what Table V leaves out has the figures of the XSSD dissertation: flash array and DRAM energy a bit
+`activity`: the drive alone. Cores, caches, stream buffers, scratchpads and crossbar have the powers of the ASSASIN paper's Table
+V,
+scaled by how much each was used; what Table V leaves out has the figures of the XSSD dissertation: flash array and DRAM energy a
+bit
 (Table 2.1), flash channels, PCIe and DRAM background (Table 3.2).
 
 `xssd`: the XSSD dissertation's power model (section 3.8, Table 3.2), each component between its idle and its active power by the
@@ -13,8 +15,10 @@ utilisation that the counters show; memory energy a bit of the chosen technology
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from assasin.power import coefficients as c
 from assasin.power.activity import ActivityLog
@@ -59,7 +63,7 @@ class _Use:
         self.dram = self._share(self.dram_bytes / s.dram_bytes_per_cycle, 1)
         self.page_bits = 8 * s.raw_page_bytes
 
-    def _share(self, busy: Floats, parts: int) -> Floats:
+    def _share(self, busy: npt.NDArray[Any], parts: int) -> Floats:
         return np.clip(busy / (self.cycles * parts), 0.0, 1.0)
 
     def array_watts(self, medium: c.Medium) -> Floats:
@@ -90,7 +94,8 @@ class _Parts:
 
 def _table_v(milliwatts: float, ns_per_cycle: float, utilisation: Floats) -> Floats:
     """
-    A part of Table V: its figure when it is used every cycle of the table's clock; what switches scales with the clock, and the idle
+    A part of Table V: its figure when it is used every cycle of the table's clock; what switches scales with the clock, and the
+    idle
     share (a processor's in Table 3.2, Table V has none) does not.
     """
     clock = 1 / ns_per_cycle / c.TABLE_V_GHZ
@@ -149,3 +154,25 @@ def xssd_model(log: ActivityLog, options: ModelOptions) -> Trace:
         add("host processor", HOST, np.full_like(u.cycles, c.HOST.watts(options.host_utilisation)))
         add("host DIMM", HOST, np.full_like(u.cycles, c.DIMM.watts(options.host_utilisation)))
     return p.trace()
+
+
+MODELS = {"activity": activity_model, "xssd": xssd_model}
+
+METHODS = {
+    "activity": "modelled from the board's counters: ASSASIN Table V (cores, caches, SRAM, crossbar; 14 nm), XSSD Tables 2.1 "
+    "(250 pJ a bit of "
+    "flash array, 2.4 pJ a bit of DRAM) and 3.2 (channels, PCIe, DRAM background, idle share of a processor); erases and "
+    "leakage not modelled",
+    "xssd": "modelled from the board's counters: XSSD section 3.8 and Table 3.2, medium {medium} ({source}), host {host}",
+}
+
+
+def method(model: str, options: ModelOptions) -> str:
+    """What a model does, in words, with its options."""
+    host = "left out" if options.host_utilisation is None else f"at a stated utilisation of {options.host_utilisation:g}"
+    return METHODS[model].format(medium=options.medium, source=c.MEDIA[options.medium].source, host=host)
+
+
+def idle_watts(model: str, log: ActivityLog, options: ModelOptions) -> float:
+    """What the model says of a drive that sleeps."""
+    return float(MODELS[model](log.asleep(), options).total[0])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,7 +32,8 @@ class Span:
 
 def of_operations(operations: Sequence[Operation], ns_per_cycle: float | None) -> list[Span]:
     """
-    Operations in the trace's time: the drive's, when `ns_per_cycle` is given (operations without its clock are left out), else the
+    Operations in the trace's time: the drive's, when `ns_per_cycle` is given (operations without its clock are left out), else
+    the
     host's.
     """
     spans = []
@@ -75,7 +77,7 @@ def flatten(spans: Sequence[Span], begin: float, end: float) -> list[Span]:
     """The time from `begin` to `end` as a row of spans without overlap, ORDER deciding, OTHER between. Bytes are left out."""
     cuts = sorted({begin, end, *(t for s in spans for t in (s.begin, s.end) if begin < t < end)})
     row: list[Span] = []
-    for a, b in zip(cuts, cuts[1:], strict=False):
+    for a, b in itertools.pairwise(cuts):
         active = {s.what for s in spans if s.begin < b and s.end > a}
         what = next((w for w in ORDER if w in active), OTHER)
         if row and row[-1].what == what:

@@ -2,7 +2,8 @@
 """
 Rails of a PMBus device: a page each, with voltage (LINEAR16) and current (LINEAR11). PMBus specification 1.2, part II.
 
-A UCD90120A has twelve monitor inputs, and its configuration says which of them measure currents (MONITOR_CONFIG, UCD90xxx manual): a
+A UCD90120A has twelve monitor inputs, and its configuration says which of them measure currents (MONITOR_CONFIG, UCD90xxx
+manual): a
 rail whose current is not wired up has a voltage alone.
 """
 
@@ -70,11 +71,14 @@ class PmbusReader(Reader):
             ]
         except OSError as e:
             raise PowerError(
-                f"{self.title} does not answer ({os.strerror(e.errno or 0)}): check bus, multiplexer port and address in the board file, "
+                f"{self.title} does not answer ({os.strerror(e.errno or 0)}): check bus, multiplexer port and address in the "
+                "board file, "
                 "and that no kernel driver owns it"
             ) from e
         if not self._rails:
-            raise PowerError(f"{self.title}: its configuration monitors no voltage on pages 0 to {pages - 1}: it has lost it, or is another part")
+            raise PowerError(
+                f"{self.title}: its configuration monitors no voltage on pages 0 to {pages - 1}: it has lost it, or is another part"
+            )
 
     def _select(self, page: int) -> None:
         self._bus.transfer(self._address, bytes([PAGE, page]), 0)

@@ -63,7 +63,8 @@ def plausible(sensor: str, value: Value) -> Value:
     for what, number, most in (("W", value.watts, MOST_WATTS), ("V", value.volts, MOST_VOLTS)):
         if number is not None and not -most <= number <= most:
             raise PowerError(
-                f"sensor {sensor} says {number:g} {what}, but no rail has more than {most:g} {what}: check its shunt and scale in the "
+                f"sensor {sensor} says {number:g} {what}, but no rail has more than {most:g} {what}: check its shunt and "
+                "scale in the "
                 "board file and in its driver"
             )
     return value
@@ -84,7 +85,8 @@ class Sampler:
         self._names = [n for n, v in first.values.items() if v.watts is not None]
         if not self._names:
             raise PowerError(
-                f"{reader.title} measures voltages only: wire a current sensor (see the board's page), or log an external meter and use "
+                f"{reader.title} measures voltages only: wire a current sensor (see the board's page), or log an external "
+                "meter and use "
                 "--source meter:FILE"
             )
         for name in self._names:
@@ -128,7 +130,8 @@ class Sampler:
         if self._missed[name] >= LEAST_MISSES and silent > VANISHED_SECONDS:
             why = reading.missing.get(name, "it is not among the sensors any more")
             raise PowerError(
-                f"sensor {name} ({self._rails[name]}) of {self._reader.title} has vanished, no reading for {silent:.1f} s: {why}; check its "
+                f"sensor {name} ({self._rails[name]}) of {self._reader.title} has vanished, no reading for {silent:.1f} s: "
+                f"{why}; check its "
                 "driver and the I2C bus, then measure again"
             )
 

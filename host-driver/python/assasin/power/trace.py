@@ -17,7 +17,8 @@ class Trace:
     """
     Power of rails (or modelled components) over time.
 
-    `edges`: n + 1 times in seconds, not decreasing. `watts`: rail -> n mean powers, of the intervals between edges. `groups`: rail
+    `edges`: n + 1 times in seconds, not decreasing. `watts`: rail -> n mean powers, of the intervals between edges. `groups`:
+    rail
     -> what it belongs to, for subtotals; rails without one are their own. `gaps`: times without readings, over which power is
     """
 
@@ -44,7 +45,7 @@ class Trace:
     @property
     def total(self) -> Floats:
         """Power of all rails together, for each interval."""
-        return np.sum(list(self.watts.values()), axis=0, dtype=np.float64)
+        return np.asarray(np.sum(list(self.watts.values()), axis=0), np.float64)
 
     def joules(self, begin: float, end: float, rail: str | None = None) -> float:
         """Energy from `begin` to `end` (seconds), of one rail or of all. Time outside the trace has none."""
@@ -66,7 +67,8 @@ class Trace:
 
 def of_readings(times: Floats, watts: Mapping[str, Floats], longest: float) -> Trace:
     """
-    The trace of momentary readings: between two of them power is taken to change linearly. Intervals longer than `longest` seconds
+    The trace of momentary readings: between two of them power is taken to change linearly. Intervals longer than `longest`
+    seconds
     are gaps.
     """
     between = np.diff(times)

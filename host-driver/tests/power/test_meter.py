@@ -109,7 +109,7 @@ def test_a_log_that_does_not_cover_the_command(tmp_path: Path) -> None:
     file = log(tmp_path, "time_s,power_w", *square())
     with pytest.raises(PowerError, match=r"covers .* \(offset \+0.000 s\), but the command ran from .*--meter-offset"):
         meter.trace(file, 1025, 1035, 0.0, None)
-    with pytest.raises(PowerError, match="the log lasts 29.900 s, the command 40.000 s"):
+    with pytest.raises(PowerError, match=r"the log lasts 29.900 s, the command 40.000 s"):
         meter.trace(file, 1000, 1040, None, None)
 
 

@@ -62,13 +62,13 @@ def run_scan(board: Board) -> list[Any]:
 
 
 def test_counters_are_what_the_firmware_reports(board: Board) -> None:
-    recorder = Recorder(board, every=5000)
     with Drive(board.address) as drive:
+        recorder = Recorder(board, every=5000)
         before = drive.perf()
         pieces = offloads.run(drive, "scan", [Extent(0, BYTES // 4096)], BYTES)
         pieces += offloads.run(drive, "stat", [Extent(0, BYTES // 4096)], BYTES)
         after = drive.perf()
-    log = recorder.stop()
+        log = recorder.stop()
     reports = [p.report for p in pieces]
     for core in range(2):
         for name in ("cycles", "instret", "wait_in", "wait_out", "wait_mem", "l1_misses", "l2_misses", "prefetches"):

@@ -113,6 +113,7 @@ class EdgeStruct(ctypes.Structure):
 
 
 TickFn = ctypes.CFUNCTYPE(c_int, c_void_p)
+DoneFn = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Completion))
 ProgressFn = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)
 
 
@@ -213,6 +214,8 @@ def _load_library() -> ctypes.CDLL:
         "assasin_dma_free": (None, [d, p]),
         "assasin_dma_address": (c_uint64, [d, p]),
         "assasin_execute": (c_int, [d, ctypes.c_uint, POINTER(Command), p, c_size_t, POINTER(Completion)]),
+        "assasin_submit": (c_int, [d, ctypes.c_uint, POINTER(Command), p, c_size_t, DoneFn, p]),
+        "assasin_wait": (c_int, [d]),
         "assasin_raw_command": (c_int, [d, ctypes.c_uint, POINTER(Command), POINTER(Completion)]),
         "assasin_strerror": (c_char_p, [c_uint16]),
         "assasin_read": (c_int, [d, c_uint64, p, c_uint64, ProgressFn, p]),

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import time
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,11 @@ def shortest(path: Path) -> str:
     return min(str(path), os.path.relpath(path), key=len)
 
 
+def profile_file(name: str) -> Path:
+    """Where the profile called `name` would be."""
+    return ROOT / "board" / "virtual" / "profiles" / f"{name}.toml"
+
+
 class Board:
     """The virtual board called `name`, running or not."""
 
@@ -96,6 +102,13 @@ class Board:
         with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
             return json.loads(self.paths.status.read_text())
         return {}
+
+    def pcie_latency(self) -> int | None:
+        """Cycles that the running board's profile takes from the drive to host memory, one way; None when it does not say."""
+        settings = profile_file(str(self.status().get("profile")))
+        if not settings.exists():
+            return None
+        return tomllib.loads(settings.read_text()).get("pcie", {}).get("latency_cycles")
 
     def pid(self) -> int | None:
         """Process id when the board runs."""
@@ -211,7 +224,7 @@ class Board:
     def _built(config: str, profile: str) -> tuple[Path, Path, Path]:
         binary = BUILD / "board" / config / "assasin-board"
         firmware = BUILD / "firmware" / "assasin-fw.bin"
-        settings = ROOT / "board" / "virtual" / "profiles" / f"{profile}.toml"
+        settings = profile_file(profile)
         if not binary.exists():
             raise BoardError(f"{binary.relative_to(ROOT)} is not there: build it with scripts/build {config}")
         if not firmware.exists():

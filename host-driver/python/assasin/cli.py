@@ -21,7 +21,7 @@ import click
 import numpy as np
 
 from assasin import bench as benchmarks
-from assasin import files, offloads, perf, terminal, vm_suite
+from assasin import files, offloads, perf, random_reads, terminal, vm_suite
 from assasin import paper as paper_bench
 from assasin.board import DEFAULT_CONFIG, PROFILES, Board, BoardError
 from assasin.drive import Drive, DriveError, Extent, Input, Piece, split
@@ -111,7 +111,7 @@ class Listed(click.ParamType):
         return chosen
 
 
-class CoreCounts(click.ParamType):
+class Counts(click.ParamType):
     """Comma-separated numbers."""
 
     name = "n,n,..."
@@ -123,9 +123,9 @@ class CoreCounts(click.ParamType):
         try:
             counts = tuple(int(x) for x in str(value).split(","))
         except ValueError:
-            self.fail(f"'{value}' is not a list of core counts, for example 1,2,4,8", param, ctx)
+            self.fail(f"'{value}' is not a list of numbers, for example 1,2,4,8", param, ctx)
         if any(c < 1 for c in counts):
-            self.fail("a job needs at least one core", param, ctx)
+            self.fail(f"'{value}': 1 is the least", param, ctx)
         return counts
 
 
@@ -566,7 +566,7 @@ def _bench_command(what: str, summary: str) -> None:
     @bench.command(what, help=f"{summary} Overwrites the blocks it works on.")
     @click.option("--bytes", "length", type=Size(), default="4M", show_default=True, help="Data to work on; it is written first.")
     @click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
-    @click.option("--cores", type=CoreCounts(), help="Core counts to measure, for example 1,2,4,8; default all cores.")
+    @click.option("--cores", type=Counts(), help="Core counts to measure, for example 1,2,4,8; default all cores.")
     @common
     def run_bench(length: int, lba: int, cores: tuple[int, ...] | None, name: str, as_json: bool) -> None:
         if length == 0 or length % 4096:
@@ -585,6 +585,39 @@ for _name in offloads.BUILTIN:
     _bench_command(_name, f"The offload {_name} in steady state.")
 for _name in ("read", "write"):
     _bench_command(_name, f"Sequential {_name}s over NVMe.")
+
+
+@bench.command("random")
+@click.option("--depth", "depths", type=Counts(), default="1,2,4,8,16,32,64", show_default=True, help="Queue depths.")
+@click.option("--reads", type=click.IntRange(1), default=256, show_default=True, help="Reads at each depth.")
+@click.option("--bytes", "length", type=Size(), default="1M", show_default=True, help="Range to read from; it is written first.")
+@click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Which blocks are read.")
+@common
+def random_command(depths: tuple[int, ...], reads: int, length: int, lba: int, seed: int, name: str, as_json: bool) -> None:
+    """Random reads of one block, in device cycles by stage. Overwrites the blocks it works on."""
+    if length == 0 or length % 4096:
+        raise click.UsageError(f"--bytes {length}: use a multiple of 4096 that is not 0")
+    board, drive = open_drive(name)
+    context = benchmarks.Context.of(board)
+    data = benchmarks.random_data(length)
+    with drive, terminal.spinner("writing") as say:
+        drive.write(lba, data)
+        figures = random_reads.measure(
+            drive, data, lba, reads, depths, board.pcie_latency(), seed, lambda d: say(f"{reads} reads at depth {d}")
+        )
+    if as_json:
+        terminal.dump(asdict(context) | {"depths": [asdict(f) for f in figures]})
+        return
+    terminal.table(
+        _heading("random reads of 4 KiB, device cycles a read", context),
+        ["depth", "cycles", "firmware", "handling", *random_reads.STAGES],
+        [
+            [str(f.depth), *("-" if x is None else f"{x:,.0f}" for x in (f.cycles, f.firmware, f.handling, *f.stages.values()))]
+            for f in figures
+        ],
+        "firmware: its processor awake; handling: that, fetch and post without PCIe; flash and dma include array, bus and PCIe",
+    )
 
 
 @bench.command("paper")

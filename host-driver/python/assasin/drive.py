@@ -33,6 +33,8 @@ __all__ = [
     "strerror",
 ]
 
+IO_QUEUE = 1
+"""ASSASIN_IO: queue number of the I/O queue."""
 SLOTS = 16
 """Function slots of a drive (contract: ADMIN_FUNC_LOAD)."""
 
@@ -151,6 +153,14 @@ class Drive:
             self._lib.assasin_execute(self._handle, queue, byref(command), buffer, len(data) if data else 0, byref(completion))
         )
         return completion
+
+    def submit(self, command: Command, data: int, length: int, done: ctypes._CFunctionType, arg: int) -> None:
+        """assasin_submit() on the I/O queue with DMA memory at address `data`; `done`, a DoneFn, is kept by the caller."""
+        self._check(self._lib.assasin_submit(self._handle, IO_QUEUE, byref(command), data, length, done, arg))
+
+    def wait(self) -> int:
+        """assasin_wait(): handles completions, at least one; returns how many."""
+        return self._check(self._lib.assasin_wait(self._handle))
 
     def raw(self, queue: int, command: Command) -> Completion:
         """Sends one command exactly as it is. Raises DriveError only for the connection: look at the completion's status."""

@@ -260,9 +260,15 @@ static int check(struct assasin_drive *drive, const struct assasin_job *job) {
     if (job->node_count > SCOMP_MAX_NODES || (job->node_count == 0 && job->edge_count))
         return drive_fail(drive, EINVAL, "a tree has at most %u nodes, not %u, and edges only with nodes",
                           SCOMP_MAX_NODES, job->node_count);
-    if (job->node_count > drive->info.cores)
-        return drive_fail(drive, EINVAL, "a tree of %u nodes needs as many cores, this drive has %u", job->node_count,
-                          drive->info.cores);
+    if (job->node_count > drive->info.cores) {
+        uint32_t ids[ASSASIN_SLOTS], slots;
+        int rc = assasin_slots(drive, ids, &slots);
+        if (rc)
+            return rc;
+        if (job->node_count > drive->info.cores + slots)
+            return drive_fail(drive, EINVAL, "a tree of %u nodes needs as many cores, this drive has %u%s",
+                              job->node_count, drive->info.cores + slots, slots ? ", slots included" : "");
+    }
     size_t bytes = request_bytes(job);
     if (bytes > drive->info.transfer_bytes)
         return drive_fail(drive, EMSGSIZE,

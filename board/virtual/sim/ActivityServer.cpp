@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t MAX_OUT = size_t(64) << 20; ///< bytes kept for a client that does not read
 constexpr size_t MAX_LINE = 64;
+const unsigned TILES = Soc::CORES + Soc::SLOTS;
 
 void add(std::string &text, uint64_t value) {
     text += std::to_string(value);
@@ -48,12 +49,12 @@ std::string heading(const ActivityScale &s) {
     char text[1024];
     std::snprintf(text, sizeof text,
                   "{\"config\": \"%s\", \"ns_per_cycle\": %.6f, \"pcie_bytes_per_cycle\": %.3f, "
-                  "\"dram_bytes_per_cycle\": %.3f, \"dram_bytes\": %" PRIu64 ", \"channels\": %u, \"cores\": %u, "
+                  "\"dram_bytes_per_cycle\": %.3f, \"dram_bytes\": %" PRIu64 ", \"channels\": %u, \"cores\": %u, \"slots\": %u, "
                   "\"dies\": %u, \"phy_bytes\": %u, \"raw_page_bytes\": %u, "
                   "\"core_counters\": [\"cycles\", \"instret\", \"wait_in\", \"wait_out\", \"wait_mem\", "
                   "\"l1_misses\", \"l2_misses\", \"prefetches\"], \"channel_counters\": [\"bus_busy\", \"data_bytes\"]}\n",
                   Soc::CONFIG, s.nsPerCycle, s.pcieBytesPerCycle, s.dramBytesPerCycle, s.dramBytes, s.channels,
-                  Soc::CORES, s.dies, s.phyBytes, s.rawPageBytes);
+                  Soc::CORES, Soc::SLOTS, s.dies, s.phyBytes, s.rawPageBytes);
     return text;
 }
 
@@ -76,11 +77,11 @@ void ActivityServer::follow() {
     }
     const ChipCounters last = latest_.chip;
     look_(latest_);
-    for (unsigned i = 0; following_ && i < Soc::CORES; i++) {
-        // CLEAR zeroes all of a core's counters at once, so the cycles tell.
-        if (latest_.chip.core[i][ChipCounters::CYCLES] < last.core[i][ChipCounters::CYCLES]) {
-            for (unsigned k = 0; k < ChipCounters::CORE_COUNTERS; k++) {
-                before_[i][k] += last.core[i][k];
+    for (unsigned i = 0; following_ && i < TILES; i++) {
+        // CLEAR zeroes all of a tile's counters at once, so the cycles tell.
+        if (latest_.chip.tile[i][ChipCounters::CYCLES] < last.tile[i][ChipCounters::CYCLES]) {
+            for (unsigned k = 0; k < ChipCounters::TILE_COUNTERS; k++) {
+                before_[i][k] += last.tile[i][k];
             }
         }
     }
@@ -91,9 +92,9 @@ std::string ActivityServer::json(bool asked) {
     follow();
     const Activity &a = latest_;
     ChipCounters chip = a.chip;
-    for (unsigned i = 0; i < Soc::CORES; i++) {
-        for (unsigned k = 0; k < ChipCounters::CORE_COUNTERS; k++) {
-            chip.core[i][k] += before_[i][k];
+    for (unsigned i = 0; i < TILES; i++) {
+        for (unsigned k = 0; k < ChipCounters::TILE_COUNTERS; k++) {
+            chip.tile[i][k] += before_[i][k];
         }
     }
     std::string text = "{";
@@ -108,7 +109,8 @@ std::string ActivityServer::json(bool asked) {
     add(text, "array_erases", a.nand.erases);
     add(text, "firmware_sleep", a.chip.firmwareSleep);
     add(text, "asked", asked);
-    add(text, "cores", chip.core, Soc::CORES);
+    add(text, "cores", chip.tile, Soc::CORES);
+    add(text, "slots", chip.tile + Soc::CORES, Soc::SLOTS);
     add(text, "channels", chip.channel, Soc::CHANNELS);
     return text + "}\n";
 }

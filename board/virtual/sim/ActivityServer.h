@@ -96,7 +96,7 @@ class ActivityServer {
     uint64_t due_ = UINT64_MAX;
     bool following_ = false;
     Activity latest_; ///< of the latest follow(), cores as in the chip
-    uint64_t before_[ChipCounters::MAX_TILES][ChipCounters::CORE_COUNTERS] = {}; ///< sum over ended runs, modulo 2^64
+    uint64_t before_[ChipCounters::MAX_TILES][ChipCounters::TILE_COUNTERS] = {}; ///< sum over ended runs, modulo 2^64
 };
 
 } // namespace assasin

@@ -64,7 +64,7 @@ std::vector<uint8_t> loadFirmware(const std::string &path) {
 Board::Board(const BoardOptions &options)
     : options_(options), profile_(loadProfile(options.profile)), dram_(profile_.dram),
       xdma_(profile_.pcie, host_, function_),
-      nand_(profile_, options.image, Soc::CHANNELS, Soc::WAYS, Soc::PHY_BYTES, options.format) {
+      nand_(profile_, options.image, Soc::CHANNELS, Soc::WAYS, Soc::PHY_BYTES, options.format), slots_(slots(options)) {
     console_ =
         std::make_unique<Console>(bar0_, options.console, options.socket.empty() ? "" : options.socket + ".console");
     started_ = hostTime();
@@ -72,14 +72,37 @@ Board::Board(const BoardOptions &options)
 
 Board::~Board() = default;
 
+std::vector<std::unique_ptr<KernelSlot>> Board::slots(const BoardOptions &options) {
+    std::vector<std::unique_ptr<KernelSlot>> slots;
+    for (unsigned i = 0; i < Soc::SLOTS; i++) {
+        slots.push_back(std::make_unique<KernelSlot>(i));
+    }
+    for (const auto &[slot, path] : options.kernels) {
+        if (slot >= Soc::SLOTS) {
+            throw std::runtime_error("--kernel " + std::to_string(slot) + "=" + path + ": " + Soc::CONFIG + " has " +
+                                     (Soc::SLOTS == 0 ? std::string("no slots; take a configuration such as "
+                                                                    "AssasinSbHls2x2")
+                                                      : "slots 0 to " + std::to_string(Soc::SLOTS - 1)));
+        }
+        slots[slot]->insert(path);
+    }
+    return slots;
+}
+
 void Board::cycle() {
     dram_.drive(soc_.dram, now_);
     xdma_.drive();
     bar0_.drive(soc_.bar0);
+    for (size_t i = 0; i < slots_.size(); i++) {
+        slots_[i]->drive(soc_.slots[i]);
+    }
     soc_.settle(now_, xdma_);
     dram_.sample(soc_.dram, now_);
     xdma_.sample(now_);
     bar0_.sample(soc_.bar0);
+    for (size_t i = 0; i < slots_.size(); i++) {
+        slots_[i]->sample(soc_.slots[i]);
+    }
     nand_.cycle(now_, soc_.flash);
     soc_.edge();
     now_++;
@@ -323,6 +346,9 @@ Status Board::status() const {
     s.firmwareTrapped = (console_->firmwareState() & 2) != 0;
     s.firmwareCause = console_->firmwareState() >> 8 & 0xFF;
     s.firmwarePc = console_->firmwarePc();
+    for (const auto &slot : slots_) {
+        s.slots.push_back(slot->title());
+    }
     s.violations = state_ == "violation" ? 1 : 0;
     return s;
 }

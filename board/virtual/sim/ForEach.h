@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Applies M to the number of every core and of every flash channel: a Verilated model has a name for each. The ASSASIN_ numbers come
+// Applies M to the number of every core, flash channel and slot: a Verilated model has a name for each. The ASSASIN_ numbers come
 // from config.json by the build (scripts/build-board).
+#define REPEAT_0(M)
 #define REPEAT_1(M)        M(0)
 #define REPEAT_2(M)        REPEAT_1(M) M(1)
 #define REPEAT_3(M)        REPEAT_2(M) M(2)
@@ -23,3 +24,4 @@
 #define REPEAT_N(N, M)      PASTE(REPEAT_, N)(M)
 #define FOR_EACH_CORE(M)    REPEAT_N(ASSASIN_CORES, M)
 #define FOR_EACH_CHANNEL(M) REPEAT_N(ASSASIN_CHANNELS, M)
+#define FOR_EACH_SLOT(M)    REPEAT_N(ASSASIN_SLOTS, M)

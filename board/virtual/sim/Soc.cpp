@@ -25,6 +25,7 @@ const unsigned Soc::CORES = ASSASIN_CORES;
 const unsigned Soc::CHANNELS = ASSASIN_CHANNELS;
 const unsigned Soc::WAYS = ASSASIN_WAYS;
 const unsigned Soc::PHY_BYTES = ASSASIN_PHY_BYTES;
+const unsigned Soc::SLOTS = ASSASIN_SLOTS;
 const char *const Soc::CONFIG = ASSASIN_CONFIG;
 
 Soc::Soc() : context_(std::make_unique<VerilatedContext>()) {
@@ -140,6 +141,26 @@ void Soc::settle(uint64_t timebase, Xdma &xdma) {
     t.io_irq_ack = xdma.irq.ack;
     t.io_irq_msix = xdma.irq.msix;
 
+#define DRIVE_SLOT(N)                                                                                                  \
+    t.io_slot_##N##_in_0_tready = slots[N].in[0].ready;                                                                \
+    t.io_slot_##N##_in_1_tready = slots[N].in[1].ready;                                                                \
+    t.io_slot_##N##_out_tvalid = slots[N].out.valid;                                                                   \
+    t.io_slot_##N##_out_tdata = slots[N].out.data;                                                                     \
+    t.io_slot_##N##_out_tkeep = slots[N].out.keep;                                                                     \
+    t.io_slot_##N##_out_tlast = slots[N].out.last;                                                                     \
+    t.io_slot_##N##_ctrl_awaddr_ready = slots[N].ctrl.awReady;                                                         \
+    t.io_slot_##N##_ctrl_wdata_ready = slots[N].ctrl.wReady;                                                           \
+    t.io_slot_##N##_ctrl_bresp_valid = slots[N].ctrl.bValid;                                                           \
+    t.io_slot_##N##_ctrl_bresp_bits = slots[N].ctrl.bResp;                                                             \
+    t.io_slot_##N##_ctrl_araddr_ready = slots[N].ctrl.arReady;                                                         \
+    t.io_slot_##N##_ctrl_rdata_valid = slots[N].ctrl.rValid;                                                           \
+    t.io_slot_##N##_ctrl_rdata_bits_data = slots[N].ctrl.rData;                                                        \
+    t.io_slot_##N##_ctrl_rdata_bits_resp = slots[N].ctrl.rResp;                                                        \
+    t.io_slot_##N##_interrupt = slots[N].interrupt;                                                                    \
+    t.io_slot_##N##_id = slots[N].id;
+    FOR_EACH_SLOT(DRIVE_SLOT)
+#undef DRIVE_SLOT
+
     t.eval();
 
     dram.awValid = t.io_dram_aw_valid;
@@ -211,6 +232,29 @@ void Soc::settle(uint64_t timebase, Xdma &xdma) {
     flash[N].wpN = t.io_flash_##N##_wpN;
     FOR_EACH_CHANNEL(SAMPLE_FLASH)
 #undef SAMPLE_FLASH
+
+#define SAMPLE_STREAM(N, K)                                                                                            \
+    slots[N].in[K].valid = t.io_slot_##N##_in_##K##_tvalid;                                                            \
+    slots[N].in[K].data = t.io_slot_##N##_in_##K##_tdata;                                                              \
+    slots[N].in[K].keep = t.io_slot_##N##_in_##K##_tkeep;                                                              \
+    slots[N].in[K].last = t.io_slot_##N##_in_##K##_tlast;
+#define SAMPLE_SLOT(N)                                                                                                 \
+    SAMPLE_STREAM(N, 0)                                                                                                \
+    SAMPLE_STREAM(N, 1)                                                                                                \
+    slots[N].out.ready = t.io_slot_##N##_out_tready;                                                                   \
+    slots[N].ctrl.awValid = t.io_slot_##N##_ctrl_awaddr_valid;                                                         \
+    slots[N].ctrl.awAddr = t.io_slot_##N##_ctrl_awaddr_bits;                                                           \
+    slots[N].ctrl.wValid = t.io_slot_##N##_ctrl_wdata_valid;                                                           \
+    slots[N].ctrl.wData = t.io_slot_##N##_ctrl_wdata_bits_data;                                                        \
+    slots[N].ctrl.wStrb = t.io_slot_##N##_ctrl_wdata_bits_strb;                                                        \
+    slots[N].ctrl.bReady = t.io_slot_##N##_ctrl_bresp_ready;                                                           \
+    slots[N].ctrl.arValid = t.io_slot_##N##_ctrl_araddr_valid;                                                         \
+    slots[N].ctrl.arAddr = t.io_slot_##N##_ctrl_araddr_bits;                                                           \
+    slots[N].ctrl.rReady = t.io_slot_##N##_ctrl_rdata_ready;                                                           \
+    slots[N].reset = t.io_slot_##N##_reset;
+    FOR_EACH_SLOT(SAMPLE_SLOT)
+#undef SAMPLE_SLOT
+#undef SAMPLE_STREAM
 
 #if VM_TRACE
     if (trace_) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "hls/KernelSlot.h"
 #include "nand/NandChannel.h"
 #include "sim/Axi.h"
 #include "xdma/Xdma.h"
@@ -17,16 +18,17 @@ namespace assasin {
 
 /// The chip's own counters (hw/regs: CORE, FLASH, SYS), read without an access: nothing in the chip changes.
 struct ChipCounters {
-    static constexpr unsigned MAX_TILES = 16;
+    static constexpr unsigned MAX_TILES = 24; ///< cores and slots
+    static constexpr unsigned MAX_CHANNELS = 16;
 
-    /// Counters of a core, in the order of their registers from CORE.CYCLES on; since the core's latest CLEAR.
-    enum Core { CYCLES, INSTRET, WAIT_IN, WAIT_OUT, WAIT_MEM, L1_MISSES, L2_MISSES, PREFETCHES, CORE_COUNTERS };
+    /// Counters of a core or slot, in the order of their registers from CORE.CYCLES on; since its latest CLEAR.
+    enum Tile { CYCLES, INSTRET, WAIT_IN, WAIT_OUT, WAIT_MEM, L1_MISSES, L2_MISSES, PREFETCHES, TILE_COUNTERS };
     /// Counters of a channel, since reset.
     enum Channel { BUS_BUSY, DATA_BYTES, CHANNEL_COUNTERS };
 
     uint64_t firmwareSleep = 0; ///< SYS.SLEEP_CYCLES
-    uint64_t core[MAX_TILES][CORE_COUNTERS] = {};
-    uint64_t channel[MAX_TILES][CHANNEL_COUNTERS] = {};
+    uint64_t tile[MAX_TILES][TILE_COUNTERS] = {}; ///< the cores, then the slots
+    uint64_t channel[MAX_CHANNELS][CHANNEL_COUNTERS] = {};
 };
 
 /// The Verilated chip: copies its ports from and to the models' wires and gives it clock edges.
@@ -40,6 +42,9 @@ class Soc {
     /// Name of the configuration, e.g. AssasinSb8x8.
     static const char *const CONFIG;
     static constexpr unsigned MAX_CHANNELS = 16;
+    /// Slots for kernels.
+    static const unsigned SLOTS;
+    static constexpr unsigned MAX_SLOTS = 8;
 
     Soc();
     ~Soc();
@@ -55,6 +60,7 @@ class Soc {
     Axi4Wires dram;
     AxiLiteWires bar0;
     PhyPort flash[MAX_CHANNELS];
+    SlotWires slots[MAX_SLOTS];
 
     /// First half of a cycle: applies the models' halves (all but the flash pins) and `timebase` at clock low, settles,
     /// and shows the chip's halves.

@@ -11,7 +11,7 @@ namespace assasin {
 
 namespace {
 
-// StreamCoreRegs makes a WideCounter for each register in the order of ChipCounters::Core; Chisel names the first one without a
+// StreamCoreRegs makes a WideCounter for each register in the order of ChipCounters::Tile; Chisel names the first one without a
 // number. scripts/test power compares all of them with what the firmware reads.
 template <typename First, typename... Rest> void copy(uint64_t *to, First first, Rest... rest) {
     *to = first;
@@ -25,11 +25,15 @@ template <typename First, typename... Rest> void copy(uint64_t *to, First first,
 void Soc::read(ChipCounters &counters) const {
     const VAssasinSoc___024root &r = *top_->rootp;
     counters.firmwareSleep = r.AssasinSoc__DOT__uncore__DOT__system__DOT__sleep;
-#define CORE_COUNTER(N, K) r.AssasinSoc__DOT__core##N##__DOT__regs__DOT__counted_counter##K##__DOT__count
-#define READ_CORE(N)                                                                                                   \
-    copy(counters.core[N], CORE_COUNTER(N, ), CORE_COUNTER(N, _1), CORE_COUNTER(N, _2), CORE_COUNTER(N, _3),           \
-         CORE_COUNTER(N, _4), CORE_COUNTER(N, _5), CORE_COUNTER(N, _6), CORE_COUNTER(N, _7));
+#define TILE_COUNTER(TILE, K) r.AssasinSoc__DOT__##TILE##__DOT__regs__DOT__counted_counter##K##__DOT__count
+#define READ_TILE(TO, TILE)                                                                                            \
+    copy(counters.tile[TO], TILE_COUNTER(TILE, ), TILE_COUNTER(TILE, _1), TILE_COUNTER(TILE, _2),                      \
+         TILE_COUNTER(TILE, _3), TILE_COUNTER(TILE, _4), TILE_COUNTER(TILE, _5), TILE_COUNTER(TILE, _6),               \
+         TILE_COUNTER(TILE, _7));
+#define READ_CORE(N) READ_TILE(N, core##N)
     FOR_EACH_CORE(READ_CORE)
+#define READ_SLOT(N) READ_TILE(CORES + N, slot##N)
+    FOR_EACH_SLOT(READ_SLOT)
 #define READ_CHANNEL(N)                                                                                                \
     copy(counters.channel[N], r.AssasinSoc__DOT__channel##N##__DOT__registers__DOT__busy,                              \
          r.AssasinSoc__DOT__channel##N##__DOT__registers__DOT__data);

@@ -16,7 +16,14 @@ CYCLES = 1_000_000
 FLASH = ModelOptions()
 
 
-def log(config: str = "AssasinSb8x8", ns_per_cycle: float = 1.0, cores: int = 8, channels: int = 8, **grown: Any) -> ActivityLog:
+def log(
+    config: str = "AssasinSb8x8",
+    ns_per_cycle: float = 1.0,
+    cores: int = 8,
+    channels: int = 8,
+    kernels: tuple[str, ...] = (),
+    **grown: Any,
+) -> ActivityLog:
     """One interval of CYCLES in which the board has done what `grown` says; per-core and per-channel counters are the same for
     all."""
     heading = {
@@ -27,6 +34,7 @@ def log(config: str = "AssasinSb8x8", ns_per_cycle: float = 1.0, cores: int = 8,
         "dram_bytes": 2 << 30,
         "channels": channels,
         "cores": cores,
+        "slots": len(kernels),
         "dies": 256,
         "phy_bytes": 1,
         "raw_page_bytes": 4320,
@@ -36,11 +44,12 @@ def log(config: str = "AssasinSb8x8", ns_per_cycle: float = 1.0, cores: int = 8,
     sums = ("clocked", "h2c_bytes", "c2h_bytes", "dram_read_bytes", "dram_write_bytes")
     sums += ("array_reads", "array_programs", "array_erases", "firmware_sleep")
     first: dict[str, Any] = {"timebase": 77, **dict.fromkeys(sums, 5)}
-    first |= {"cores": [[3] * 8] * cores, "channels": [[9] * 2] * channels}
+    first |= {"cores": [[3] * 8] * cores, "channels": [[9] * 2] * channels, "slots": [[4] * 8] * len(kernels)}
     second = {"timebase": 77 + CYCLES, **{name: 5 + grown.get(name, 0) for name in sums}}
     second["cores"] = [[3 + grown.get(name, 0) for name in heading["core_counters"]]] * cores
     second["channels"] = [[9 + grown.get(name, 0) for name in heading["channel_counters"]]] * channels
-    return ActivityLog(heading, [first, second])
+    second["slots"] = [[4 + grown.get(name, 0) for name in heading["core_counters"]]] * len(kernels)
+    return ActivityLog(heading, [first, second], kernels)
 
 
 ASLEEP = {"firmware_sleep": CYCLES}
@@ -147,9 +156,21 @@ def test_utilisation_never_passes_one() -> None:
     assert float(trace.watts["PCIe"][0]) == pytest.approx(c.PCIE.active)
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_kernels_that_the_dissertation_has_figures_for(model: str) -> None:
+    kernels = ("fgrep8/1.0", "", "saxpy/2.1", "fft1d/1", "aes128/1")
+    busy = log("AssasinSbHls8x8", kernels=kernels, cycles=CYCLES, wait_in=CYCLES // 2)
+    watts = MODELS[model](busy, FLASH).watts
+    expected = {"slot 0, fgrep8/1.0": (0.013, 0.12), "slot 2, saxpy/2.1": (0.06, 0.3), "slot 3, fft1d/1": (0.029, 0.274)}
+    assert {r for r in watts if r.startswith("slot ")} == set(expected)
+    for rail, (idle, active) in expected.items():
+        assert float(watts[rail][0]) == pytest.approx((idle + active) / 2)
+    assert "no figure for the logic of aes128/1" in method(model, busy, FLASH)
+
+
 def test_methods_name_their_tables() -> None:
-    assert "Table V" in method("activity", FLASH)
-    assert "medium pcm (XSSD Table 3.2), host at a stated utilisation of 0.5" in method("xssd", ModelOptions("pcm", 0.5))
+    assert "Table V" in method("activity", log(), FLASH)
+    assert "medium pcm (XSSD Table 3.2), host at a stated utilisation of 0.5" in method("xssd", log(), ModelOptions("pcm", 0.5))
 
 
 def test_phases_by_what_the_drive_did() -> None:

@@ -48,6 +48,7 @@ class Scale:
     dram_bytes: int
     channels: int
     cores: int
+    slots: int
     dies: int
     phy_bytes: int
     """Bytes of a data beat of a channel."""
@@ -58,20 +59,27 @@ class Scale:
 class ActivityLog:
     """Counters at n + 1 moments, as sums since power-on; what happened in the n intervals between is their difference."""
 
-    def __init__(self, heading: dict[str, Any], samples: Sequence[dict[str, Any]]) -> None:
-        """Of the lines that the board sent. Raises PowerError when they are not what they should be."""
+    def __init__(self, heading: dict[str, Any], samples: Sequence[dict[str, Any]], kernels: Sequence[str] = ()) -> None:
+        """
+        Of the lines that the board sent, and the kernels in its slots, "name/version" or empty. Raises PowerError when the lines
+        are not what they should be.
+        """
         self._heading = heading
+        self.kernels = tuple(kernels)
         self._last = samples[-1]
         try:
             self.scale = Scale(**{name: heading[name] for name in Scale.__dataclass_fields__})
             self._sums: dict[str, Ints] = {name: np.array([s[name] for s in samples], np.int64) for name in _SUMS}
             shape = (len(samples), self.scale.cores, len(heading["core_counters"]))
             cores = np.array([s["cores"] for s in samples], np.int64).reshape(shape)
+            shape = (len(samples), self.scale.slots, len(heading["core_counters"]))
+            slots = np.array([s["slots"] for s in samples], np.int64).reshape(shape)
             shape = (len(samples), self.scale.channels, len(heading["channel_counters"]))
             channels = np.array([s["channels"] for s in samples], np.int64).reshape(shape)
         except (KeyError, TypeError, ValueError) as e:
             raise PowerError(f"the board's counters are not as this version of assasin knows them ({e}): build both anew") from e
         self._cores = {str(name): cores[:, :, i] for i, name in enumerate(heading["core_counters"])}
+        self._slots = {str(name): slots[:, :, i] for i, name in enumerate(heading["core_counters"])}
         self._channels = {str(name): channels[:, :, i] for i, name in enumerate(heading["channel_counters"])}
 
     @property
@@ -82,7 +90,7 @@ class ActivityLog:
     def asleep(self, cycles: int = 1_000_000) -> ActivityLog:
         """One interval from the end of this log on, in which the board does nothing."""
         later = {name: self._last[name] + cycles for name in ("timebase", "firmware_sleep")}
-        return ActivityLog(self._heading, [self._last, self._last | later])
+        return ActivityLog(self._heading, [self._last, self._last | later], self.kernels)
 
     @property
     def cycles(self) -> Ints:
@@ -97,6 +105,10 @@ class ActivityLog:
         """Intervals x cores: what a core counter grew by."""
         return np.diff(self._cores[name], axis=0)
 
+    def slots(self, name: str) -> Ints:
+        """Intervals x slots: what a counter of a slot's tile grew by; the same counters as a core's."""
+        return np.diff(self._slots[name], axis=0)
+
     def channels(self, name: str) -> Ints:
         """Intervals x channels: what a channel counter grew by."""
         return np.diff(self._channels[name], axis=0)
@@ -107,7 +119,7 @@ class Recorder:
 
     def __init__(self, board: Board, every: int = DEFAULT_EVERY) -> None:
         """Connects; the first sample is taken now. Raises PowerError."""
-        board.require()
+        self._kernels = board.require().status().get("slots", ())
         self._name = board.name
         self._log_file = board.paths.log
         path = board.paths.folder / "door.activity"
@@ -180,4 +192,4 @@ class Recorder:
             self._socket.close()
         if self._failure:
             raise self._failure
-        return ActivityLog(self._heading, self._samples)
+        return ActivityLog(self._heading, self._samples, self._kernels)

@@ -55,6 +55,12 @@ SCHEDULER = Component(0.3, 1.3)
 NETWORK = Component(0.03, 0.06)
 MIPS = Component(0.078, 0.37)
 DMA = Component(0.01, 0.09)
+ACCELERATORS = {
+    "fgrep": Component(0.013, 0.12),
+    "saxpy": Component(0.06, 0.3),
+    "fft": Component(0.029, 0.274),
+}
+"""By what the names of kernels begin with. The table has no others."""
 MEDIUM_CONTROLLER = Component(0.24, 0.34)
 """PCM controller, one a channel."""
 PCM_BACKGROUND_W = 264e-6

@@ -42,6 +42,10 @@ class ModelOptions:
     """Of the host's processor, 0..1. None: the host is left out (model xssd)."""
 
 
+def _accelerator(kernel: str) -> c.Component | None:
+    return next((a for name, a in c.ACCELERATORS.items() if kernel.startswith(name)), None)
+
+
 class _Use:
     """Utilisations, 0..1, of what the counters tell, for each interval."""
 
@@ -52,6 +56,8 @@ class _Use:
         self.seconds = self.cycles * s.ns_per_cycle * 1e-9
         waits = log.cores("wait_in") + log.cores("wait_out") + log.cores("wait_mem")
         self.core = self._share((log.cores("cycles") - waits).sum(axis=1), s.cores)
+        waits = log.slots("wait_in") + log.slots("wait_out")
+        self.slots = np.clip((log.slots("cycles") - waits) / self.cycles[:, np.newaxis], 0.0, 1.0)
         flash_bytes = log.channels("data_bytes").sum(axis=1)
         self.channel = self._share(log.channels("bus_busy").sum(axis=1), s.channels)
         self.crossbar = self._share(flash_bytes / 8, s.channels)
@@ -86,6 +92,13 @@ class _Parts:
         """One more component."""
         self._watts[name] = watts
         self._groups[name] = group
+
+    def add_kernels(self) -> None:
+        """The kernels in the slots that Table 3.2 has a figure for."""
+        for slot, kernel in enumerate(self.use.log.kernels):
+            known = _accelerator(kernel)
+            if known:
+                self.add(f"slot {slot}, {kernel}", COMPUTE, known.watts(self.use.slots[:, slot]))
 
     def trace(self) -> Trace:
         """All of them."""
@@ -124,6 +137,9 @@ def activity_model(log: ActivityLog, _: ModelOptions) -> Trace:
         part("stream buffers", s.cores * 2 * c.SRAM_64K_MW, u.core)
     if arch == "AssasinSbCache":
         part("L1 caches", s.cores * c.L1_MW, u.core)
+    if s.slots:
+        part("slots' stream buffers", s.slots * 2 * c.SRAM_64K_MW, u.slots.mean(axis=1))
+        p.add_kernels()
     part("crossbar", c.CROSSBAR_MW, u.crossbar)
     part("firmware processor and its memory", c.IBEX_MW + 4 * c.SRAM_64K_MW, u.firmware)
     p.add("flash channels", DEVICE, s.channels * c.MEDIUM_CONTROLLER.watts(u.channel))
@@ -140,6 +156,7 @@ def xssd_model(log: ActivityLog, options: ModelOptions) -> Trace:
     u = p.use
     add = p.add
     add("MIPS (cores)", COMPUTE, s.cores * c.MIPS.watts(u.core))
+    p.add_kernels()
     # Every byte that a core gets is moved by its SPU's DMA controller, 8 bytes a cycle.
     moved = u.log.channels("data_bytes").sum(axis=1) / 8 / (u.cycles * s.cores)
     add("DMA controllers", COMPUTE, s.cores * c.DMA.watts(np.clip(moved, 0, 1)))
@@ -160,17 +177,18 @@ MODELS = {"activity": activity_model, "xssd": xssd_model}
 
 METHODS = {
     "activity": "modelled from the board's counters: ASSASIN Table V (cores, caches, SRAM, crossbar; 14 nm), XSSD Tables 2.1 "
-    "(250 pJ a bit of "
-    "flash array, 2.4 pJ a bit of DRAM) and 3.2 (channels, PCIe, DRAM background, idle share of a processor); erases and "
-    "leakage not modelled",
+    "(250 pJ a bit of flash array, 2.4 pJ a bit of DRAM) and 3.2 (channels, PCIe, DRAM background, idle share of a processor, "
+    "accelerators); erases not modelled",
     "xssd": "modelled from the board's counters: XSSD section 3.8 and Table 3.2, medium {medium} ({source}), host {host}",
 }
 
 
-def method(model: str, options: ModelOptions) -> str:
-    """What a model does, in words, with its options."""
+def method(model: str, log: ActivityLog, options: ModelOptions) -> str:
+    """What a model does, in words, with its options and what it has no figures for."""
+    unknown = [k for k in log.kernels if k and not _accelerator(k)]
+    note = f"; no figure for the logic of {', '.join(unknown)}" if unknown else ""
     host = "left out" if options.host_utilisation is None else f"at a stated utilisation of {options.host_utilisation:g}"
-    return METHODS[model].format(medium=options.medium, source=c.MEDIA[options.medium].source, host=host)
+    return METHODS[model].format(medium=options.medium, source=c.MEDIA[options.medium].source, host=host) + note
 
 
 def idle_watts(model: str, log: ActivityLog, options: ModelOptions) -> float:

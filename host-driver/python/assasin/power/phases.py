@@ -49,9 +49,9 @@ def of_operations(operations: Sequence[Operation], ns_per_cycle: float | None) -
 def of_activity(log: ActivityLog) -> list[Span]:
     """
     Phases by what the drive did, interval by interval, for programs that leave no marks (a guest's, another driver's): offload
-    while a core runs, else write or read by the side that PCIe moved more to.
+    while a core or kernel runs, else write or read by the side that PCIe moved more to.
     """
-    cores = log.cores("cycles").sum(axis=1)
+    cores = log.cores("cycles").sum(axis=1) + log.slots("cycles").sum(axis=1)
     pages = log.channels("data_bytes").sum(axis=1)
     inward, outward = log.grown("h2c_bytes"), log.grown("c2h_bytes")
     edges = log.edges

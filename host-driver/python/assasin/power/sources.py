@@ -108,7 +108,7 @@ class CounterSource(Source):
                 source=name,
                 kind="modelled",
                 time="simulated",
-                method=models.method(name, option),
+                method=models.method(name, log, option),
                 on_hardware=False,
                 trace=models.MODELS[name](log, option),
                 begin=begin,

@@ -166,7 +166,7 @@ def test_a_command_that_does_not_touch_the_board(board: Board, tmp_path: Path) -
         (("--board", "daisyplus", "--source", "meter:gone.csv", "--", "true"), "meter log gone.csv is not there"),
         (("--board", "daisyplus", "--source", "pmbus", "--", "true"), "has no sensor of driver pmbus"),
         (("--board", "cosmosplus", "--source", "pmbus:/dev/i2c-none", "--", "true"), "/dev/i2c-none: No such file"),
-        (("--board", "zcu106", "--source", "agent:", "--", "true"), "name the board's address"),
+        (("--board", "zcu106", "--source", "agent:", "--", "true"), "'' is not HOST or HOST:PORT"),
     ],
 )
 def test_bad_input(board: Board, tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:

@@ -1,81 +1,50 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-A board's sensors through the agent on its Linux (board/agent): TCP, one line a request, one JSON object a line back.
+A board's sensors through the agent on its Linux (board/agent).
 
-Request `sensors`: {"t_ns": the board's clock, "sensors": [{"name", "rail", "mv", "ma", "uw", "error"}]}, null for what is not
-measured. The board's clock is brought to this machine's by the middle between request and answer, with the quickest exchange so
-far.
+The board's clock is brought to this machine's by the middle between request and answer, with the quickest exchange so far.
 """
 
 from __future__ import annotations
 
-import json
-import socket
 import time
-from typing import Any
+from collections.abc import Collection
 
+from assasin import agent
 from assasin.power.errors import PowerError
 from assasin.power.sampler import Reader, Reading, Value
 
-DEFAULT_PORT = 7090
-PATIENCE_SECONDS = 5.0
 DRIFT = 1e-4
 """How far the board's clock may run from this machine's, a second a second: an old exchange loses its weight."""
 
 
 class AgentReader(Reader):
-    """The sensors that the agent at `host` serves."""
+    """
+    The sensors that the agent at HOST or HOST:PORT serves. `essential`: names of those that must be there; of the others, what the
+    agent cannot read is left out.
+    """
 
-    def __init__(self, host: str, port: int = DEFAULT_PORT) -> None:
+    def __init__(self, address: str, essential: Collection[str] = ()) -> None:
         """Connects. Raises PowerError."""
-        self.title = f"board agent at {host}:{port}"
-        try:
-            self._socket = socket.create_connection((host, port), PATIENCE_SECONDS)
-        except OSError as e:
-            raise PowerError(
-                f"{self.title} does not answer ({e.strerror or e}): is assasin-agent running on the board, and its address right?"
-            ) from e
-        self._file = self._socket.makefile("rb")
+        self._essential = essential
         self._best: tuple[int, int, int] | None = None
+        try:
+            self._agent = agent.Agent(*agent.parse_address(address))
+        except agent.AgentError as e:
+            raise PowerError(str(e)) from e
+        self.title = f"board agent at {self._agent.name}"
 
     def read(self) -> Reading:
         """See Reader."""
         sent = time.time_ns()
-        answer = self._ask()
+        try:
+            there, readings = self._agent.sensors()
+        except agent.AgentError as e:
+            raise PowerError(str(e)) from e
         received = time.time_ns()
-        if "error" in answer:
-            raise PowerError(f"{self.title}: {answer['error']}")
-        try:
-            there = int(answer["t_ns"])
-            values: dict[str, Value] = {}
-            missing: dict[str, str] = {}
-            for s in answer["sensors"]:
-                name = str(s["name"])
-                if s.get("error"):
-                    missing[name] = str(s["error"])
-                else:
-                    values[name] = _value(s)
-        except (KeyError, TypeError, ValueError) as e:
-            raise PowerError(
-                f"{self.title} sent '{str(answer)[:100]}' instead of readings: do agent and assasin have the same version?"
-            ) from e
+        missing = {r.name: r.error for r in readings if r.error and r.name in self._essential}
+        values = {r.name: _value(r) for r in readings if not r.error}
         return Reading(there + self._offset(sent, received, there), values, missing)
-
-    def _ask(self) -> dict[str, Any]:
-        try:
-            self._socket.sendall(b"sensors\n")
-            line = self._file.readline(1 << 20)
-        except OSError as e:
-            raise PowerError(f"{self.title} does not answer any more: {e.strerror or e}") from e
-        if not line.endswith(b"\n"):
-            raise PowerError(f"{self.title} has closed the connection: it or the board has stopped")
-        try:
-            answer = json.loads(line)
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            raise PowerError(f"{self.title} sent {line[:80]!r} instead of readings: does another service listen there?")
-        return answer
 
     def _offset(self, sent: int, received: int, there: int) -> int:
         """Nanoseconds from the board's clock to this machine's."""
@@ -87,14 +56,13 @@ class AgentReader(Reader):
 
     def close(self) -> None:
         """See Reader."""
-        self._file.close()
-        self._socket.close()
+        self._agent.close()
 
 
-def _value(s: dict[str, Any]) -> Value:
-    volts = None if s["mv"] is None else int(s["mv"]) / 1e3
-    amperes = None if s["ma"] is None else int(s["ma"]) / 1e3
-    watts = None if s["uw"] is None else int(s["uw"]) / 1e6
+def _value(r: agent.Reading) -> Value:
+    volts = None if r.mv is None else r.mv / 1e3
+    amperes = None if r.ma is None else r.ma / 1e3
+    watts = None if r.uw is None else r.uw / 1e6
     if watts is None and volts is not None and amperes is not None:
         watts = volts * amperes
-    return Value(str(s["rail"]), watts, volts, amperes)
+    return Value(r.rail, watts, volts, amperes)

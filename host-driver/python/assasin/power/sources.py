@@ -13,7 +13,7 @@ from assasin import board as virtual
 from assasin.boards import Board, Sensor
 from assasin.power import meter, models
 from assasin.power.activity import Recorder
-from assasin.power.agent import DEFAULT_PORT, AgentReader
+from assasin.power.agent import AgentReader
 from assasin.power.errors import PowerError
 from assasin.power.hwmon import HwmonReader
 from assasin.power.i2c import I2cBus, I2cDev, Pca9548
@@ -254,12 +254,5 @@ def _sensor_source(board: Board, kind: str, rest: str, options: Options) -> Sour
     if kind == "pmbus":
         sensor = _sensors(board, "pmbus")[0]
         return SensorSource(kind, pmbus_reader(sensor, I2cDev(rest) if rest else None), options)
-    host, _, port = rest.rpartition(":") if re_port(rest) else (rest, "", str(DEFAULT_PORT))
-    if not host:
-        raise PowerError("--source agent: name the board's address, for example agent:192.168.1.20")
-    return SensorSource(kind, AgentReader(host, int(port)), options)
-
-
-def re_port(text: str) -> bool:
-    """Whether HOST:PORT has a port."""
-    return text.rpartition(":")[2].isdigit() and ":" in text
+    essential = {s.name for s in board.sensors if s.driver == "ina226"}
+    return SensorSource(kind, AgentReader(rest, essential), options)

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -21,8 +22,11 @@ from assasin import offloads
 from assasin.bench import random_data
 from assasin.board import Board, shortest
 from assasin.drive import Drive, Extent
+from assasin.job import Input
+from assasin.kernel import Kernel
 from assasin.power.activity import Recorder
 from assasin.power.errors import PowerError
+from assasin.power.phases import of_activity
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = "AssasinSb2x2"
@@ -86,6 +90,33 @@ def test_counters_are_what_the_firmware_reports(board: Board) -> None:
     assert log.edges[-1] >= after.time * 1e-9
 
 
+def test_kernels_in_slots_are_counted_as_the_firmware_does(tmp_path: Path) -> None:
+    config = "AssasinSbHls2x2"
+    if not (ROOT / "build" / "board" / config / "assasin-board").exists():
+        pytest.skip(f"needs scripts/build {config}")
+    so = tmp_path / "probe.so"
+    source = ROOT / "board" / "virtual" / "tests" / "kernels" / "probe.c"
+    subprocess.run(["gcc", "-shared", "-fPIC", f"-I{ROOT}/hls-kernels/include", source, "-o", so], check=True)
+    b = Board(f"{NAME}3")
+    b.start(config, "test", format=True, kernels={1: so})
+    try:
+        with Drive(b.address) as drive:
+            drive.write(0, random_data(BYTES))
+            recorder = Recorder(b, every=5000)
+            with drive.function(Kernel("probe", "1", 1, 2)) as slot:
+                pieces = drive.run(slot, [[Input([Extent(0, BYTES // 4096)], BYTES)]], args=struct.pack("<2I", 0, 1))
+            log = recorder.stop()
+    finally:
+        b.stop()
+        b.erase()
+    assert pieces[0].ok, pieces[0].text
+    assert log.kernels == ("", "probe/1")
+    for name in ("cycles", "wait_in", "wait_out"):
+        assert list(log.slots(name).sum(axis=0)) == [0, getattr(pieces[0].report, name)]
+    assert log.cores("cycles").sum() == 0
+    assert {s.what for s in of_activity(log)} == {"offload"}
+
+
 def test_samples_stand_at_the_asked_interval_while_the_clock_runs(board: Board) -> None:
     recorder = Recorder(board, every=1000)
     run_scan(board)
@@ -126,6 +157,7 @@ def test_the_command(board: Board, tmp_path: Path) -> None:
         assert sum(r["joules"] for r in s["rails"]) == pytest.approx(s["joules"])
         assert sum(g["joules"] for g in s["groups"]) == pytest.approx(s["joules"])
         assert s["mean_w"] > s["idle_w"] > 0
+        assert all(sum(p["groups"].values()) == pytest.approx(p["joules"]) for p in s["phases"])
         assert len(s["offloads"]) == 1
         assert s["offloads"][0]["bytes"] == BYTES
         assert s["missing_seconds"] == 0
@@ -136,6 +168,10 @@ def test_the_command(board: Board, tmp_path: Path) -> None:
     pages = BYTES // 4096 * 4320 * 8 * 250e-12
     assert pages < offload["joules"] < 10 * activity["mean_w"] * offload["seconds"]
     assert any(r["rail"] == "host processor" for r in xssd["rails"])
+
+
+def test_no_command(tmp_path: Path) -> None:
+    assert "write the command after --" in assasin("power", "--out", tmp_path, code=2).stderr
 
 
 def test_a_table_and_the_exit_code(board: Board, tmp_path: Path) -> None:
@@ -159,6 +195,7 @@ def test_a_command_that_does_not_touch_the_board(board: Board, tmp_path: Path) -
         (("--name", NAME, "--", "no-such-command"), "'no-such-command' cannot be started: No such file"),
         (("--board", "toaster", "--", "true"), "there is no board 'toaster'; there are:"),
         (("--source", "hwmon", "--", "true"), "the virtual board has nothing to measure"),
+        (("--list",), "--list reads sensors"),
         (("--source", "magic", "--", "true"), "--source magic: give activity or xssd"),
         (("--board", "zcu106", "--source", "activity", "--", "true"), "zcu106 has sensors: --source hwmon"),
         (("--board", "zcu106", "--source", "hwmon:/nowhere", "--", "true"), "no hwmon device under /nowhere/class/hwmon"),
@@ -186,7 +223,10 @@ def test_sensors_of_a_real_board_from_files(tmp_path: Path) -> None:
         for file, value in (files | {"shunt_resistor": s.shunt_uohm}).items():
             (folder / file).write_text(f"{value}\n")
     rails = i + 1
-    options = ("--board", "zcu106", "--source", f"hwmon:{tmp_path / 'sys'}", "--idle", "0.1", "--out", tmp_path / "out", "--json")
+    where = ("--board", "zcu106", "--source", f"hwmon:{tmp_path / 'sys'}")
+    listed = json.loads(assasin("power", *where, "--list", "--json").stdout)
+    assert [(r["volts"], r["amperes"], r["watts"], r["error"]) for r in listed] == [(1.0, 0.1, 0.1, None)] * rails
+    options = (*where, "--idle", "0.1", "--out", tmp_path / "out", "--json")
     report = json.loads(assasin("power", *options, "--", "sleep", "0.3").stdout)
     source = report["sources"][0]
     assert source["mean_w"] == pytest.approx(0.1 * rails, rel=1e-3)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,11 @@ from assasin.power.activity import DEFAULT_EVERY
 from assasin.power.errors import PowerError
 from assasin.power.models import ModelOptions
 from assasin.power.plot import plot
-from assasin.power.sources import Options, default, make
+from assasin.power.sources import Options, SensorSource, Source, default, make
 from assasin.tree import BUILD, ROOT
 
 FOLDER = BUILD / "power"
+_OFFLOADS_SHOWN = 10
 
 
 class Offset(click.ParamType):
@@ -85,8 +88,9 @@ class Offset(click.ParamType):
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), default=FOLDER, help="Folder for result.json and power.png."
 )
+@click.option("--list", "listing", is_flag=True, help="Only read the sensors of the board, or of --source, once.")
 @json_option
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def power(
     board_name: str,
     name: str,
@@ -99,6 +103,7 @@ def power(
     medium: str,
     host_utilisation: float | None,
     out: Path,
+    listing: bool,
     as_json: bool,
     command: tuple[str, ...],
 ) -> None:
@@ -122,7 +127,13 @@ def power(
         max_gap=max_gap,
         model=ModelOptions(medium, host_utilisation),
     )
-    report, watched = measure.run(board, make(board, texts or (default(board),), options), command, quiet=as_json)
+    sources = make(board, texts or (default(board),), options)
+    if listing:
+        _list(sources, as_json)
+        return
+    if not command:
+        raise click.UsageError("write the command after --, for example: assasin power -- assasin bench scan")
+    report, watched = measure.run(board, sources, command, quiet=as_json)
     measure.save(report, out / "result.json")
     plot(watched, out / "power.png", f"{shlex.join(command)}\n{board.title}, commit {report['commit'][:12]}")
     if as_json:
@@ -136,48 +147,70 @@ def power(
         sys.exit(report["exit_code"] if report["exit_code"] > 0 else 128 - report["exit_code"])
 
 
+def _list(sources: Sequence[Source], as_json: bool) -> None:
+    found = []
+    for source in sources:
+        reader = source.reader if isinstance(source, SensorSource) else None
+        if reader is None:
+            raise PowerError("--list reads sensors: name a source that has them, hwmon, pmbus or agent:HOST")
+        reading = reader.read()
+        found += [asdict(v) | {"sensor": n, "error": None} for n, v in reading.values.items()]
+        found += [{"sensor": n, "error": why} for n, why in reading.missing.items()]
+        reader.close()
+    if as_json:
+        terminal.dump(found)
+        return
+    rows = [
+        [f["sensor"], f.get("rail", "-"), *(f"{f[k]:.4g}" if f.get(k) is not None else "-" for k in ("volts", "amperes", "watts"))]
+        + [f["error"] or ""]
+        for f in found
+    ]
+    terminal.table("Sensors", ["", "rail", "V", "A", "W", ""], rows)
+
+
 def _print(board: Board, f: dict[str, Any]) -> None:
     unit = "simulated s" if f["time"] == "simulated" else "s"
     where = f"{board.name}, {f['config']}, profile {f['profile']}" if "config" in f else board.title
-    rows = [_row(s["phase"], s, f["joules"]) for s in f["phases"]]
-    rows.append(_row("all", f | {"bytes": 0, "nj_per_byte": None}, f["joules"]))
+    groups = [g["group"] for g in f["groups"]]
+    columns = ["", unit, "J", "share", "mean W", "bytes", "nJ/byte", *(f"J, {g}" for g in groups)]
+    whole = f | {"bytes": 0, "nj_per_byte": None, "groups": {g["group"]: g["joules"] for g in f["groups"]}}
+    rows = [_row(s["phase"], s, f["joules"], groups) for s in f["phases"]]
+    by = "" if f["phases_by"] == "marks" else "; phases by what the drive did"
     terminal.table(
         f"Energy by phase: {f['source']} ({f['kind']}) on {where}",
-        ["phase", unit, "J", "share", "mean W", "bytes", "nJ/byte"],
-        rows,
-        f["method"] + ("" if f["phases_by"] == "marks" else "; phases by what the drive did"),
+        columns,
+        [*rows, _row("all", whole, f["joules"], groups)],
+        f["method"] + by,
     )
     if f["offloads"]:
-        shown = f["offloads"][:10]
+        shown = f["offloads"][:_OFFLOADS_SHOWN]
         more = f", the first {len(shown)} of {len(f['offloads'])}" if len(shown) < len(f["offloads"]) else ""
-        terminal.table(
-            f"Offloads{more}",
-            ["", unit, "J", "share", "mean W", "bytes", "nJ/byte"],
-            [_row(f"{i}", s, f["joules"]) for i, s in enumerate(shown)],
-        )
-    rails = [
-        [r["rail"], f"{r['joules']:.4g}", terminal.percent(r["joules"] / f["joules"]), f"{r['mean_w']:.4g}"] for r in f["rails"]
-    ]
-    rails += [
-        [f"= {g['group']}", f"{g['joules']:.4g}", terminal.percent(g["joules"] / f["joules"]), f"{g['mean_w']:.4g}"]
-        for g in f["groups"]
-    ]
+        rows = [_row(str(i), s, f["joules"], groups) for i, s in enumerate(shown)]
+        terminal.table(f"Energy by offload: {f['source']}{more}", columns, rows)
+    rows = [[r["rail"], *_parts(r, f["joules"])] for r in f["rails"]]
+    rows += [[f"= {g['group']}", *_parts(g, f["joules"])] for g in f["groups"]]
     idle = "" if f["idle_w"] is None else f"idle {f['idle_w']:.4g} W; {f['joules_above_idle']:.4g} J above idle"
-    terminal.table("Where it goes", ["", "J", "share", "mean W"], rails, idle)
+    terminal.table(f"Where it goes: {f['source']}", ["", "J", "share", "mean W"], rows, idle)
     if f["missing_seconds"] > 0:
         terminal.out.print(f"{f['missing_seconds']:.3g} s have no reading; power was interpolated over gaps", highlight=False)
 
 
-def _row(what: str, s: dict[str, Any], joules: float) -> list[str]:
+def _parts(r: dict[str, Any], joules: float) -> list[str]:
+    return [f"{r['joules']:.4g}", terminal.percent(r["joules"] / joules if joules else 0), f"{r['mean_w']:.4g}"]
+
+
+def _row(what: str, s: dict[str, Any], joules: float, groups: list[str]) -> list[str]:
     per_byte = "-" if s["nj_per_byte"] is None else f"{s['nj_per_byte']:.4g}"
     mean = "-" if s["mean_w"] is None else f"{s['mean_w']:.4g}"
     size = f"{s['bytes']:,}" if s["bytes"] else "-"
+    share = terminal.percent(s["joules"] / joules if joules else 0)
     return [
         what,
         f"{s['seconds']:.6g}",
         f"{s['joules']:.4g}",
-        terminal.percent(s["joules"] / joules if joules else 0),
+        share,
         mean,
         size,
         per_byte,
+        *(f"{s['groups'][g]:.4g}" for g in groups),
     ]

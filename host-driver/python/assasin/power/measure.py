@@ -75,13 +75,9 @@ def figures(w: Watched) -> dict[str, Any]:
     seconds = w.end - w.begin
     joules = t.joules(w.begin, w.end)
     offloads = by_offload(t, w.spans, w.begin, w.end)
-    groups: dict[str, float] = {}
-    rails = []
-    for rail in t.watts:
-        own = t.joules(w.begin, w.end, rail)
-        group = t.groups.get(rail, rail)
-        groups[group] = groups.get(group, 0.0) + own
-        rails.append({"rail": rail, "group": group, "joules": own, "mean_w": own / seconds})
+    own = {rail: t.joules(w.begin, w.end, rail) for rail in t.watts}
+    rails = [{"rail": r, "group": t.groups.get(r, r), "joules": j, "mean_w": j / seconds} for r, j in own.items()]
+    groups = {group: sum(own[rail] for rail in members) for group, members in t.by_group().items()}
     return {
         "source": w.source,
         "kind": w.kind,
@@ -97,7 +93,7 @@ def figures(w: Watched) -> dict[str, Any]:
         "joules_above_idle": None if w.idle_w is None else joules - w.idle_w * seconds,
         "missing_seconds": t.missing(w.begin, w.end),
         "gaps": [[a - w.begin, b - w.begin] for a, b in t.gaps if a < w.end and b > w.begin],
-        "groups": [{"group": g, "joules": j, "mean_w": j / seconds} for g, j in groups.items()] if t.groups else [],
+        "groups": [{"group": g, "joules": j, "mean_w": j / seconds} for g, j in groups.items()],
         "rails": rails,
         "phases_by": w.phases_by,
         "phases": [asdict(s) for s in by_phase(t, w.spans, w.begin, w.end)],

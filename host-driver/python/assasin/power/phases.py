@@ -100,6 +100,8 @@ class Share:
     """Nanojoules a byte."""
     begin_s: float
     """From the begin of the command."""
+    groups: dict[str, float]
+    """Joules of each group of rails."""
 
 
 def _share(phase: str, row: Sequence[Span], count: int, trace: Trace, begin: float) -> Share:
@@ -113,6 +115,10 @@ def _share(phase: str, row: Sequence[Span], count: int, trace: Trace, begin: flo
         count,
         joules / count * 1e9 if count else None,
         (row[0].begin - begin) if row else 0.0,
+        {
+            group: sum(trace.joules(s.begin, s.end, rail) for s in row for rail in rails)
+            for group, rails in trace.by_group().items()
+        },
     )
 
 

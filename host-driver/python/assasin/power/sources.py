@@ -146,19 +146,19 @@ class SensorSource(Source):
 
     def __init__(self, name: str, reader: Reader, options: Options, on_hardware: bool = True) -> None:
         self._name = name
-        self._reader = reader
+        self.reader = reader
         self._options = options
         self._on_hardware = on_hardware
 
     def start(self) -> None:
         """See Source."""
-        self._sampler = Sampler(self._reader, self._options.period)
+        self._sampler = Sampler(self.reader, self._options.period)
         time.sleep(self._options.idle)
 
     def finish(self, begin_s: float, end_s: float, operations: Sequence[Operation]) -> list[Watched]:
         """See Source."""
         trace = self._sampler.stop()
-        method = f"{self._reader.title}, every {self._options.period * 1e3:g} ms"
+        method = f"{self.reader.title}, every {self._options.period * 1e3:g} ms"
         return [_real(self._name, "measured", method, self._on_hardware, trace, begin_s, end_s, operations)]
 
 

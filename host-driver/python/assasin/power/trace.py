@@ -47,6 +47,13 @@ class Trace:
         """Power of all rails together, for each interval."""
         return np.asarray(np.sum(list(self.watts.values()), axis=0), np.float64)
 
+    def by_group(self) -> dict[str, list[str]]:
+        """Rails of each group; nothing when there are no groups."""
+        groups: dict[str, list[str]] = {}
+        for rail, group in self.groups.items():
+            groups.setdefault(group, []).append(rail)
+        return groups
+
     def joules(self, begin: float, end: float, rail: str | None = None) -> float:
         """Energy from `begin` to `end` (seconds), of one rail or of all. Time outside the trace has none."""
         overlap = np.minimum(self.edges[1:], end) - np.maximum(self.edges[:-1], begin)

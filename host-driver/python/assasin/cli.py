@@ -941,11 +941,12 @@ def main() -> None:
     from assasin.agent.commands import agent
     from assasin.bitstreams.commands import bitstream, flash_command
     from assasin.boards import Board as BoardFile
+    from assasin.boards.commands import boards, build
     from assasin.bringup.commands import bringup, gdb
     from assasin.petalinux.commands import petalinux
     from assasin.power.commands import power
 
-    for command in (agent, bitstream, bringup, gdb, petalinux, power):
+    for command in (agent, bitstream, boards, bringup, build, gdb, petalinux, power):
         cli.add_command(command)
     for name in BoardFile.names():
         if name != "virtual":

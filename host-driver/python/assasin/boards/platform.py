@@ -27,8 +27,7 @@ class Interface:
     def ports(self) -> list[Port]:
         """Its ports, as the wrapper of the block design has them."""
         return [
-            Port(f"{self.name}_{s.bd}", "output" if s.from_master == self.master else "input", s.width)
-            for s in self.axi.signals()
+            Port(f"{self.name}_{s.bd}", "output" if s.from_master == self.master else "input", s.width) for s in self.axi.signals()
         ]
 
 
@@ -50,9 +49,7 @@ def interfaces(board: Board, dram_id_bits: int) -> list[Interface]:
         Interface("M_AXIL_XDMA", Axi(True, 32, 32), True, "xdma_clk"),
     ]
     if board.nand.emulated:
-        out += [
-            Interface(f"S_AXI_STORE{n}", Axi(False, bits, 64), False, "core_clk") for n in range(board.nand.channels)
-        ]
+        out += [Interface(f"S_AXI_STORE{n}", Axi(False, bits, 64), False, "core_clk") for n in range(board.nand.channels)]
     return out
 
 

@@ -36,6 +36,7 @@ _FLASH = (
     ("rb_n", "rbN"),
 )
 
+
 class TopError(Exception):
     """Chip and board do not fit together; the message says why."""
 
@@ -99,7 +100,9 @@ class _Top:
             raise TopError(f"the chip has {self.channels} flash channels, {board.name} has 1 to {board.nand.channels}")
         ways = chip["io_flash_0_ceN"].width
         if ways != board.nand.ways:
-            raise TopError(f"the chip has {ways} ways a channel, {board.name} has {board.nand.ways}: emit it with --ways {board.nand.ways}")
+            raise TopError(
+                f"the chip has {ways} ways a channel, {board.name} has {board.nand.ways}: emit it with --ways {board.nand.ways}"
+            )
         if chip["io_flash_0_dqOut"].width != 8:
             raise TopError(f"the chip moves {chip['io_flash_0_dqOut'].width // 8} bytes a cycle on a channel; the PHYs here move 1")
         ids = chip["io_dram_aw_bits_id"].width
@@ -153,7 +156,9 @@ class _Top:
             if have > signal.width:
                 raise TopError(f"port {name} of the chip has {have} bits, {interface.name} {signal.width}")
             wire = self.chip_wire(name)
-            self.platform[f"{interface.name}_{signal.bd}"] = wire if have == signal.width else f"{{{signal.width - have}'d0, {wire}}}"
+            self.platform[f"{interface.name}_{signal.bd}"] = (
+                wire if have == signal.width else f"{{{signal.width - have}'d0, {wire}}}"
+            )
         # Ids that the interconnect does not carry.
         for channel in ("aw", "b", "ar", "r"):
             name = f"{prefix}_{channel}_bits_id"
@@ -199,7 +204,9 @@ class _Top:
         self.wire("pcie_perst_buffered_n")
         self.say("    IBUF perst_buffer (.I(pcie_perst_n), .O(pcie_perst_buffered_n));")
         if self.board.kind == "zynq7":
-            self.say("    IBUFDS_GTE2 refclk_buffer (.I(pcie_refclk_p), .IB(pcie_refclk_n), .CEB(1'b0), .O(pcie_refclk), .ODIV2());")
+            self.say(
+                "    IBUFDS_GTE2 refclk_buffer (.I(pcie_refclk_p), .IB(pcie_refclk_n), .CEB(1'b0), .O(pcie_refclk), .ODIV2());"
+            )
             self.xdma["sys_clk"] = "pcie_refclk"
         else:
             self.wire("pcie_refclk_gt")
@@ -248,9 +255,20 @@ class _Top:
 
     def bypass(self) -> None:
         """Descriptor bypass of channel 1."""
-        fields = ("src_addr", "srcAddr", 64), ("dst_addr", "dstAddr", 64), ("len", "len", 28), ("ctl", "ctl", 16), ("load", "load", 1)
+        fields = (
+            ("src_addr", "srcAddr", 64),
+            ("dst_addr", "dstAddr", 64),
+            ("len", "len", 28),
+            ("ctl", "ctl", 16),
+            ("load", "load", 1),
+        )
         for way in ("h2c", "c2h"):
-            pins = {"clk": "core_clk", "reset": "core_reset || link_down", "xdma_clk": "xdma_clk", "xdma_reset": "!xdma_resetn || chip_down"}
+            pins = {
+                "clk": "core_clk",
+                "reset": "core_reset || link_down",
+                "xdma_clk": "xdma_clk",
+                "xdma_reset": "!xdma_resetn || chip_down",
+            }
             for name, port, width in fields:
                 pins[name] = self.chip_wire(f"io_{way}_{port}")
                 pins[f"xdma_{name}"] = self.xdma[f"{way}_dsc_byp_{name}_1"] = self.wire(f"{way}_dsc_byp_{name}", width)
@@ -266,7 +284,12 @@ class _Top:
         for name in ("usr_irq_req", "usr_irq_ack"):
             self.xdma[name] = self.wire(name, 16)
         self.xdma["msix_enable"] = self.wire("msix_enable")
-        pins = {"clk": "core_clk", "reset": "core_reset || link_down", "xdma_clk": "xdma_clk", "xdma_reset": "!xdma_resetn || chip_down"}
+        pins = {
+            "clk": "core_clk",
+            "reset": "core_reset || link_down",
+            "xdma_clk": "xdma_clk",
+            "xdma_reset": "!xdma_resetn || chip_down",
+        }
         pins |= {"req": self.chip_wire("io_irq_req"), "ack": self.chip_wire("io_irq_ack"), "msix": self.chip_wire("io_irq_msix")}
         pins |= {"xdma_req": "usr_irq_req", "xdma_ack": "usr_irq_ack", "xdma_msix": "msix_enable"}
         self.instance("irq_cdc", "interrupts", pins)
@@ -311,7 +334,10 @@ class _Top:
             share = nand.store_bytes // nand.channels
             base = nand.store_base + channel * share
             self.instance(
-                "nand_emulator", f"nand{channel}", pins, {"WAYS": str(nand.ways), "BASE": f"40'h{base:X}", "MHZ": str(clock.core_mhz)}
+                "nand_emulator",
+                f"nand{channel}",
+                pins,
+                {"WAYS": str(nand.ways), "BASE": f"40'h{base:X}", "MHZ": str(clock.core_mhz)},
             )
             return
         assert clock.phy_mhz is not None
@@ -395,7 +421,11 @@ class _Top:
         self.instance("platform_wrapper", "platform", self.platform)
         ports = ",\n".join(f"    {p.direction} {p.range}{p.name}" for p in self.ports)
         head = f"// Top level of {self.board.title}. Generated from its board file and the chip's ports: do not edit.\n"
-        return f"{head}`default_nettype none\nmodule {TOP} (\n{ports}\n);\n" + "\n".join(self.body) + "\nendmodule\n`default_nettype wire\n"
+        return (
+            f"{head}`default_nettype none\nmodule {TOP} (\n{ports}\n);\n"
+            + "\n".join(self.body)
+            + "\nendmodule\n`default_nettype wire\n"
+        )
 
 
 def nand_pins(ways: int) -> tuple[tuple[str, str, int], ...]:

@@ -72,7 +72,9 @@ def _check_banks(board: Board) -> None:
                 raise PinError(f"{board.name}: {pin.signal} has no I/O standard")
             continue
         if pin.iostandard not in VCCO_MV:
-            raise PinError(f"{board.name}: {pin.signal}: I/O standard {pin.iostandard} is not known; there are: {', '.join(VCCO_MV)}")
+            raise PinError(
+                f"{board.name}: {pin.signal}: I/O standard {pin.iostandard} is not known; there are: {', '.join(VCCO_MV)}"
+            )
         supply = VCCO_MV[pin.iostandard]
         if pin.signal.startswith("nand") and supply != board.nand.vccio_mv:
             raise PinError(

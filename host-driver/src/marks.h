@@ -5,15 +5,18 @@
 
 #include "drive.h"
 
-/** Name of the environment variable that names the file of marks. Without it nothing is written and nothing is asked of the drive. */
+/** Name of the environment variable that names the file of marks. Without it nothing is written and nothing is asked of
+ * the drive. */
 #define MARKS_VARIABLE "ASSASIN_MARKS"
 
 /**
- * An operation begins, or has ended: appends a JSON line to the file of marks, which must exist. An error of that file is not the
- * caller's: then there are no marks.
+ * An operation begins, or has ended: appends a JSON line to the file of marks, which must exist. An error of that file
+ * is not the caller's: then there are no marks.
  *
- * Keys: t_ns (CLOCK_REALTIME), clock (the drive's timebase in cycles; not over the kernel's driver, which does not reach it), edge
- * ("begin", "end"), what, bytes, rc (at the end: 0 or negative errno), process, drive (tells drives of one process apart).
+ * Keys: t_ns (CLOCK_REALTIME), clock (the drive's timebase in cycles; not over the kernel's driver, which does not
+ * reach it), edge
+ * ("begin", "end"), what, bytes, rc (at the end: 0 or negative errno), process, drive (tells drives of one process
+ * apart).
  *
  * \param what  "offload", "read" or "write"
  * \param bytes input of the job, or length of the transfer

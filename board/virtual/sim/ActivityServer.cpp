@@ -47,20 +47,22 @@ template <typename Row> void add(std::string &text, const char *name, const Row 
 
 std::string heading(const ActivityScale &s) {
     char text[1024];
-    std::snprintf(text, sizeof text,
-                  "{\"config\": \"%s\", \"ns_per_cycle\": %.6f, \"pcie_bytes_per_cycle\": %.3f, "
-                  "\"dram_bytes_per_cycle\": %.3f, \"dram_bytes\": %" PRIu64 ", \"channels\": %u, \"cores\": %u, \"slots\": %u, "
-                  "\"dies\": %u, \"phy_bytes\": %u, \"raw_page_bytes\": %u, "
-                  "\"core_counters\": [\"cycles\", \"instret\", \"wait_in\", \"wait_out\", \"wait_mem\", "
-                  "\"l1_misses\", \"l2_misses\", \"prefetches\"], \"channel_counters\": [\"bus_busy\", \"data_bytes\"]}\n",
-                  Soc::CONFIG, s.nsPerCycle, s.pcieBytesPerCycle, s.dramBytesPerCycle, s.dramBytes, s.channels,
-                  Soc::CORES, Soc::SLOTS, s.dies, s.phyBytes, s.rawPageBytes);
+    std::snprintf(
+        text, sizeof text,
+        "{\"config\": \"%s\", \"ns_per_cycle\": %.6f, \"pcie_bytes_per_cycle\": %.3f, "
+        "\"dram_bytes_per_cycle\": %.3f, \"dram_bytes\": %" PRIu64 ", \"channels\": %u, \"cores\": %u, \"slots\": %u, "
+        "\"dies\": %u, \"phy_bytes\": %u, \"raw_page_bytes\": %u, "
+        "\"core_counters\": [\"cycles\", \"instret\", \"wait_in\", \"wait_out\", \"wait_mem\", "
+        "\"l1_misses\", \"l2_misses\", \"prefetches\"], \"channel_counters\": [\"bus_busy\", \"data_bytes\"]}\n",
+        Soc::CONFIG, s.nsPerCycle, s.pcieBytesPerCycle, s.dramBytesPerCycle, s.dramBytes, s.channels, Soc::CORES,
+        Soc::SLOTS, s.dies, s.phyBytes, s.rawPageBytes);
     return text;
 }
 
 } // namespace
 
-ActivityServer::ActivityServer(const std::string &path, const ActivityScale &scale, std::function<void(Activity &)> look)
+ActivityServer::ActivityServer(const std::string &path, const ActivityScale &scale,
+                               std::function<void(Activity &)> look)
     : listener_(path), scale_(scale), look_(std::move(look)) {
 }
 

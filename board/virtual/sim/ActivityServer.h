@@ -43,9 +43,10 @@ struct ActivityScale {
 /// Lets tools look at the board's counters while a visitor uses the drive: nothing that they do costs simulated time or
 /// changes anything in the chip. Any number of clients.
 ///
-/// A client sends lines. `every N` (first): a sample whenever N cycles of the timebase have passed, 1 and up. `now`: one
-/// more at once, whose `asked` is 1. The answers are JSON objects, one a line: first the board's scale and the names of the counters, then a
-/// sample, then samples as asked for. Time that the chip sleeps through is one step: samples stand at both its ends.
+/// A client sends lines. `every N` (first): a sample whenever N cycles of the timebase have passed, 1 and up. `now`:
+/// one more at once, whose `asked` is 1. The answers are JSON objects, one a line: first the board's scale and the
+/// names of the counters, then a sample, then samples as asked for. Time that the chip sleeps through is one step:
+/// samples stand at both its ends.
 class ActivityServer {
   public:
     /// Listens on `path`. `look` gives the sums as they are, the cores' since their latest CLEAR.

@@ -26,7 +26,7 @@ struct ChipCounters {
     /// Counters of a channel, since reset.
     enum Channel { BUS_BUSY, DATA_BYTES, CHANNEL_COUNTERS };
 
-    uint64_t firmwareSleep = 0; ///< SYS.SLEEP_CYCLES
+    uint64_t firmwareSleep = 0;                   ///< SYS.SLEEP_CYCLES
     uint64_t tile[MAX_TILES][TILE_COUNTERS] = {}; ///< the cores, then the slots
     uint64_t channel[MAX_CHANNELS][CHANNEL_COUNTERS] = {};
 };

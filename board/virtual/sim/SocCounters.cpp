@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chip's counters as they are in the model. Their registers are out of a host's reach: the firmware alone has the register bus.
+// The chip's counters as they are in the model. Their registers are out of a host's reach: the firmware alone has the
+// register bus.
 
 #include "VAssasinSoc.h"
 #include "VAssasinSoc___024root.h"
@@ -11,8 +12,8 @@ namespace assasin {
 
 namespace {
 
-// StreamCoreRegs makes a WideCounter for each register in the order of ChipCounters::Tile; Chisel names the first one without a
-// number. scripts/test power compares all of them with what the firmware reads.
+// StreamCoreRegs makes a WideCounter for each register in the order of ChipCounters::Tile; Chisel names the first one
+// without a number. scripts/test power compares all of them with what the firmware reads.
 template <typename First, typename... Rest> void copy(uint64_t *to, First first, Rest... rest) {
     *to = first;
     if constexpr (sizeof...(rest) != 0) {

@@ -25,7 +25,13 @@ def bit(part: str, words: int = 512) -> bytes:
     """A .bit file of the known layout, for this part, that configures nothing."""
     fields = zip("abcd", ("top;UserID=0XFFFFFFFF;Version=2024.1", part, "2026/11/21", "13:00:00"), strict=True)
     header = b"".join(k.encode() + (len(v) + 1).to_bytes(2, "big") + v.encode() + b"\0" for k, v in fields)
-    data = b"\xff" * 32 + bytes.fromhex("000000bb11220044") + b"\xff" * 8 + bytes.fromhex("aa995566") + bytes(range(256)) * (words // 64)
+    data = (
+        b"\xff" * 32
+        + bytes.fromhex("000000bb11220044")
+        + b"\xff" * 8
+        + bytes.fromhex("aa995566")
+        + bytes(range(256)) * (words // 64)
+    )
     return bytes.fromhex("00090ff00ff00ff00ff0000001") + header + b"e" + len(data).to_bytes(4, "big") + data
 
 

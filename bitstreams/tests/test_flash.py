@@ -12,15 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import CONFIG, FACTS, ROOT, Run
-from jtag import ARM_7Z, IDCODE_7Z045, IDCODE_ZU7EV, Cable, Device, Fabric
-
 from assasin.bitstreams import Timing, pci
 from assasin.bitstreams.package import Facts, Package
 from assasin.bitstreams.xilinx import read_bit
+from conftest import CONFIG, FACTS, ROOT, Run
+from jtag import ARM_7Z, IDCODE_7Z045, IDCODE_ZU7EV, Cable, Device, Fabric
 
 sys.path.append(str(ROOT / "board" / "agent" / "tests"))
-from fakes import FpgaManager, Tree  # noqa: E402
+from fakes import FpgaManager, Tree
 
 Make = Callable[..., Package]
 Assasin = Callable[..., Run]

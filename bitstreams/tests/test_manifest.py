@@ -12,11 +12,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from conftest import CONFIG, ROOT
-
 from assasin.bitstreams import BitstreamError, Manifest, manifest
 from assasin.bitstreams.hashes import rtl_hash
 from assasin.bitstreams.package import Package
+from conftest import CONFIG, ROOT
 
 Make = Callable[..., Package]
 

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import CONFIG, FACTS, PARTS, Run, bit
-
 from assasin.bitstreams import BitstreamError, package
 from assasin.bitstreams.package import Facts, Package
 from assasin.bitstreams.xilinx import read_bit
+from conftest import CONFIG, FACTS, PARTS, Run, bit
 
 Make = Callable[..., Package]
 Assasin = Callable[..., Run]

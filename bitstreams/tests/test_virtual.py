@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Run
-
 from assasin.bitstreams import BitstreamError, package, virtual
 from assasin.bitstreams.package import Package
 from assasin.board import Board
+from conftest import ROOT, Run
 
 CONFIG = "AssasinSb2x2"
 BOARD = ROOT / "build" / "board" / CONFIG / "assasin-board"
@@ -87,7 +86,9 @@ def test_tampering_is_refused_wherever_it_happens(build: Path) -> None:
 
 
 def test_what_is_not_built(build: Path) -> None:
-    with pytest.raises(BitstreamError, match="build/board/AssasinSb3x3/assasin-board is not there: build it with scripts/build AssasinSb3x3"):
+    with pytest.raises(
+        BitstreamError, match="build/board/AssasinSb3x3/assasin-board is not there: build it with scripts/build AssasinSb3x3"
+    ):
         virtual.ready("AssasinSb3x3")
     (build / "firmware" / "assasin-fw.bin").unlink()
     with pytest.raises(BitstreamError, match="build it with make -C firmware"):

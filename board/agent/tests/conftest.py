@@ -15,9 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "host-driver" / "python"), str(Path(__file__).parent)]
 
-from fakes import Tree  # noqa: E402
-
 from assasin.agent import Agent  # noqa: E402
+from fakes import Tree  # noqa: E402
 
 OUT = ROOT / "build" / "agent-sanitized"
 

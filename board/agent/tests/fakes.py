@@ -24,7 +24,14 @@ class Tree:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        for folder in ("sys/class/hwmon", "sys/class/uio", "sys/bus/iio/devices", "sys/class/fpga_manager/fpga0", "lib/firmware", "dev"):
+        for folder in (
+            "sys/class/hwmon",
+            "sys/class/uio",
+            "sys/bus/iio/devices",
+            "sys/class/fpga_manager/fpga0",
+            "lib/firmware",
+            "dev",
+        ):
             (root / folder).mkdir(parents=True)
         self.state("operating")
 

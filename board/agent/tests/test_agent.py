@@ -12,12 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import CONFIG, Start
-from fakes import SYNC, Chip, FpgaManager, Overlay, Tree, bitstream
-
 from assasin.agent import Agent, AgentError
 from assasin.agent.client import parse_address
 from assasin.bringup.link import open_link
+from conftest import CONFIG, Start
+from fakes import SYNC, Chip, FpgaManager, Overlay, Tree, bitstream
 
 
 def raw(address: tuple[str, int]) -> socket.socket:
@@ -96,7 +95,13 @@ def test_refuses_what_did_not_arrive_as_announced(start: Start, tree: Tree) -> N
         answer = ask(s, data[5:-1] + bytes([data[-1] ^ 1]) + b"status\n")
         assert "announced was" in str(answer["error"])
         assert json.loads(s.makefile("rb", 0).readline())["fpga"] == "operating"
-        for line in (b"program\n", b"program 8\n", b"program 8 zz\n", b"program 8 " + b"a" * 65 + b"\n", b"program 8 " + b"A" * 64 + b"\n"):
+        for line in (
+            b"program\n",
+            b"program 8\n",
+            b"program 8 zz\n",
+            b"program 8 " + b"a" * 65 + b"\n",
+            b"program 8 " + b"A" * 64 + b"\n",
+        ):
             assert "error" in ask(s, line)
     assert not (tree.root / "lib/firmware/assasin.bin").exists()
 
@@ -255,7 +260,9 @@ def test_options_that_are_wrong(binary: Path, tmp_path: Path) -> None:
         run = subprocess.run([binary, *options], capture_output=True, text=True, timeout=10, check=False)
         assert run.returncode == code and message in run.stderr
     empty.write_text("board b\n")
-    run = subprocess.run([binary, "--config", empty, "--listen", "everywhere"], capture_output=True, text=True, timeout=10, check=False)
+    run = subprocess.run(
+        [binary, "--config", empty, "--listen", "everywhere"], capture_output=True, text=True, timeout=10, check=False
+    )
     assert run.returncode == 1 and "not an IPv4 address" in run.stderr
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import shutil
 
+from assasin.agent import Agent, Reading
 from conftest import Start
 from fakes import Tree
-
-from assasin.agent import Agent, Reading
 
 
 def test_all_kinds(agent: Agent, tree: Tree) -> None:

@@ -944,8 +944,9 @@ def main() -> None:
     from assasin.boards.commands import boards, build
     from assasin.bringup.commands import bringup, gdb
     from assasin.petalinux.commands import petalinux
+    from assasin.power.commands import power
 
-    for command in (agent, bitstream, boards, bringup, build, gdb, petalinux):
+    for command in (agent, bitstream, boards, bringup, build, gdb, petalinux, power):
         cli.add_command(command)
     for name in BoardFile.names():
         if name != "virtual":

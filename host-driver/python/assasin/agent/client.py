@@ -77,7 +77,9 @@ class Agent:
         hello = self._answer()
         if hello.get("agent") != "assasin" or hello.get("protocol") != PROTOCOL:
             self.close()
-            raise AgentError(f"what answers at {self.name} is not an agent of protocol {PROTOCOL}: update the board's assasin-agent")
+            raise AgentError(
+                f"what answers at {self.name} is not an agent of protocol {PROTOCOL}: update the board's assasin-agent"
+            )
 
     def status(self) -> Status:
         """How the board stands. Raises AgentError, as all of these do."""

@@ -93,12 +93,12 @@ def verify(image: tuple[str, ...], as_json: bool) -> None:
 @click.argument("config", type=ConfigName())
 @click.argument("image", type=click.Path(path_type=Path), required=False)
 @click.option("--facts", type=click.Path(path_type=Path), help="JSON: tool, timing, utilisation, kernels, as in the manifest.")
-@click.option("--firmware", type=click.Path(path_type=Path), default=packages.FIRMWARE_BUILT, help="Flat binary for the firmware memory.")
+@click.option(
+    "--firmware", type=click.Path(path_type=Path), default=packages.FIRMWARE_BUILT, help="Flat binary for the firmware memory."
+)
 @click.option("--out", type=click.Path(path_type=Path), default=BITSTREAMS, help="Folder that gets BOARD-CONFIG.")
 @json_option
-def package_(
-    board: str, config: str, image: Path | None, facts: Path | None, firmware: Path, out: Path, as_json: bool
-) -> None:
+def package_(board: str, config: str, image: Path | None, facts: Path | None, firmware: Path, out: Path, as_json: bool) -> None:
     """Put IMAGE (a .bit file), the firmware and their manifest together. `virtual` takes what scripts/build CONFIG has built."""
     if board == "virtual":
         if image or facts:
@@ -117,14 +117,18 @@ def package_(
 def flash_command(name: str) -> click.Command:
     """`assasin flash NAME` for the board of that name."""
 
-    @click.command(name, cls=Command, help=f"Verify IMAGE, a name in bitstreams/ or a folder, and program the board {name} with it.")
+    @click.command(
+        name, cls=Command, help=f"Verify IMAGE, a name in bitstreams/ or a folder, and program the board {name} with it."
+    )
     @click.argument("image")
     @click.option("--via", type=click.Choice(TOOLS), help="Tool; without it what the board file names.")
     @click.option("--cable", help="JTAG cable, as openFPGALoader --list-cables names it.")
     @click.option("--xvc", metavar="HOST[:PORT]", help="Xilinx Virtual Cable server in place of a cable, for openFPGALoader.")
     @click.option("--server", default="localhost:3121", show_default=True, help="Vivado's hardware server.")
     @click.option("--agent", metavar="HOST[:PORT]", help="The board agent on the board's Linux (implies --via agent).")
-    @click.option("--replug", is_flag=True, help="Take the board off this machine's PCIe bus first and look for it afterwards (root).")
+    @click.option(
+        "--replug", is_flag=True, help="Take the board off this machine's PCIe bus first and look for it afterwards (root)."
+    )
     @click.option("--accept-timing", is_flag=True, help="Program an image that has not met its timing.")
     @click.option("--dry-run", is_flag=True, help="Only verify.")
     @json_option
@@ -176,9 +180,7 @@ def checked(image: str, board: str, accept_timing: bool = False) -> Package:
     return package
 
 
-def _programmer(
-    board: Board, via: str | None, cable: str | None, xvc: str | None, server: str, agent: str | None
-) -> Programmer:
+def _programmer(board: Board, via: str | None, cable: str | None, xvc: str | None, server: str, agent: str | None) -> Programmer:
     via = via or ("agent" if agent else "openfpgaloader" if xvc else board.program.tool)
     if via == "agent":
         if agent is None:

@@ -84,9 +84,7 @@ class Package:
         return Package(folder, manifest, image)
 
 
-def make(
-    board: str, config: str, image: Path, facts: Facts, firmware: Path = FIRMWARE_BUILT, parent: Path = BITSTREAMS
-) -> Package:
+def make(board: str, config: str, image: Path, facts: Facts, firmware: Path = FIRMWARE_BUILT, parent: Path = BITSTREAMS) -> Package:
     """
     Copies image and firmware into PARENT/<board>-<config> and writes the manifest; a package that was there is replaced.
 
@@ -149,7 +147,9 @@ def find(image: str, board: str) -> Path:
     if path.exists():
         folder = path if path.is_dir() else path.parent
         if not (folder / NAME).exists():
-            raise BitstreamError(f"{image} has no {NAME} beside it: package it with: assasin bitstream package {board} CONFIG {image}")
+            raise BitstreamError(
+                f"{image} has no {NAME} beside it: package it with: assasin bitstream package {board} CONFIG {image}"
+            )
         if path.is_file() and path.name not in (NAME, Manifest.read(folder / NAME).image.file):
             raise BitstreamError(f"{image} is not the image of {folder / NAME}: give the folder, or package the file")
         return folder

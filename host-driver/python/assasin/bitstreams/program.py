@@ -8,7 +8,6 @@ import shutil
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from assasin.agent import Agent
 from assasin.bitstreams.errors import BitstreamError
@@ -83,7 +82,9 @@ class OpenFpgaLoader(Programmer):
             return
         cable = cable or board.program.cable
         if not cable:
-            raise BitstreamError(f"board/{board.name}/board.toml names no cable: give one with --cable (openFPGALoader --list-cables)")
+            raise BitstreamError(
+                f"board/{board.name}/board.toml names no cable: give one with --cable (openFPGALoader --list-cables)"
+            )
         self._cable = ["--cable", cable]
 
     def program(self, package: Package, say: Say) -> None:
@@ -117,7 +118,9 @@ class Vivado(Programmer):
         """See Programmer."""
         say(f"programming {_device(self.board)} through {self._url}")
         command = [self._tool, "-mode", "batch", "-nojournal", "-nolog", "-notrace", "-source", str(VIVADO_SCRIPT), "-tclargs"]
-        self._run([*command, self._url, package.manifest.part, str(package.image.resolve())], _PROGRAM_SECONDS, "programming failed")
+        self._run(
+            [*command, self._url, package.manifest.part, str(package.image.resolve())], _PROGRAM_SECONDS, "programming failed"
+        )
 
 
 class OverAgent(Programmer):
@@ -132,7 +135,9 @@ class OverAgent(Programmer):
         with Agent(*self._at) as agent:
             name = agent.status().board
             if name != self.board.name:
-                raise BitstreamError(f"the agent at {agent.name} serves the board {name}, not {self.board.name}: give its own address")
+                raise BitstreamError(
+                    f"the agent at {agent.name} serves the board {name}, not {self.board.name}: give its own address"
+                )
             data = read_bit(package.image).for_fpga_manager()
             say(f"sending {len(data):,} bytes to {agent.name}")
             agent.program(data)

@@ -49,7 +49,9 @@ def read_bit(path: Path) -> BitFile:
     """Raises BitstreamError when the file is no .bit, or not whole."""
     raw = path.read_bytes()
     if not raw.startswith(_PREAMBLE):
-        raise BitstreamError(f"{path} is not a .bit file: its first bytes are {raw[:13].hex() or 'missing'}; give what Vivado wrote")
+        raise BitstreamError(
+            f"{path} is not a .bit file: its first bytes are {raw[:13].hex() or 'missing'}; give what Vivado wrote"
+        )
     at = len(_PREAMBLE)
     fields = {}
     for key in "abcd":
@@ -61,7 +63,9 @@ def read_bit(path: Path) -> BitFile:
     length = int.from_bytes(raw[at + 1 : at + 5], "big")
     data = raw[at + 5 :]
     if raw[at : at + 1] != b"e" or length != len(data) or length % 4:
-        raise BitstreamError(f"{path}: the header says {length:,} bytes of configuration, the file has {len(data):,}; build it again")
+        raise BitstreamError(
+            f"{path}: the header says {length:,} bytes of configuration, the file has {len(data):,}; build it again"
+        )
     if data.find(SYNC, 0, _SYNC_WITHIN) < 0:
         raise BitstreamError(f"{path} has no sync word ({SYNC.hex()}) where the configuration begins; build it again")
     return BitFile(fields["a"], fields["b"], fields["c"], fields["d"], data)

@@ -71,7 +71,8 @@ def system(board: Board) -> str:
     assert board.ps is not None
     n = _CELLS[board.kind]
     reserved = "".join(
-        f"\t\tdrive@{r.base:x} {{\n\t\t\treg = {_reg(board, r.base, r.bytes)};\n\t\t\tno-map;\n\t\t}};\n" for r in drive_memory(board)
+        f"\t\tdrive@{r.base:x} {{\n\t\t\treg = {_reg(board, r.base, r.bytes)};\n\t\t\tno-map;\n\t\t}};\n"
+        for r in drive_memory(board)
     )
     return (
         _HEADER.format(board=board.name)
@@ -132,11 +133,7 @@ def _nodes(found: Iterable[Sensor], depth: int) -> str:
 
 def overlay(board: Board) -> str:
     """assasin.dts: has the kernel program the FPGA when it is applied."""
-    return (
-        "/dts-v1/;\n/plugin/;\n"
-        + _HEADER.format(board=board.name)
-        + f'\n&fpga_full {{\n\tfirmware-name = "{IMAGE}";\n}};\n'
-    )
+    return "/dts-v1/;\n/plugin/;\n" + _HEADER.format(board=board.name) + f'\n&fpga_full {{\n\tfirmware-name = "{IMAGE}";\n}};\n'
 
 
 def agent_config(board: Board) -> str:

@@ -35,9 +35,13 @@ def make_layer(board: Board, out: Path | None = None) -> Path:
     """
     own = board.folder / "petalinux" / "board.dtsi"
     if board.ps is None:
-        raise LayerError(f"the board {board.name} has no processing system ([ps] in board/{board.name}/board.toml): nothing runs Linux there")
+        raise LayerError(
+            f"the board {board.name} has no processing system ([ps] in board/{board.name}/board.toml): nothing runs Linux there"
+        )
     if not own.exists():
-        raise LayerError(f"{own.relative_to(ROOT)} is missing: it describes the board's I2C multiplexers (board/common/petalinux/README.md)")
+        raise LayerError(
+            f"{own.relative_to(ROOT)} is missing: it describes the board's I2C multiplexers (board/common/petalinux/README.md)"
+        )
     header = BUILD / "gen" / "c" / "assasin_contract.h"
     if not header.exists():
         raise LayerError(f"{header.relative_to(ROOT)} is not there: run scripts/contract")

@@ -101,6 +101,11 @@ const char *assasin_elf_strerror(uint32_t reason) {
                "(link with offload.ld)";
     case SCOMP_ELF_ERROR_NO_ENTRY:
         return "its entry point is misaligned or outside the loaded instructions (link with the offload runtime)";
+    case SCOMP_ELF_ERROR_BAD_KERNEL:
+        return "a kernel has 1 or 2 inputs, at most 8 scalars, and an id other than 0";
+    case SCOMP_ELF_ERROR_NO_KERNEL:
+        return "no slot of this drive holds the kernel (assasin info lists what they hold; a virtual board gets one by "
+               "assasin flash virtual --kernel SLOT=FILE.so)";
     default:
         return "unknown reason";
     }
@@ -113,7 +118,8 @@ static const struct {
     {offsetof(struct scomp_request, magic), "magic"},
     {offsetof(struct scomp_request, version), "version"},
     {offsetof(struct scomp_request, func), "function slot"},
-    {offsetof(struct scomp_request, streams_in), "number of input streams (1..8)"},
+    {offsetof(struct scomp_request, streams_in),
+     "number of input streams (1..8, of a kernel as many as it has, and at most one output stream)"},
     {offsetof(struct scomp_request, streams_out), "number of output streams (0..8)"},
     {offsetof(struct scomp_request, s_log2), "s_log2: more streams than the buffers are divided into"},
     {offsetof(struct scomp_request, reserved0), "a reserved field"},
@@ -121,10 +127,11 @@ static const struct {
                                             "extents; a channel-local chip takes no others"},
     {offsetof(struct scomp_request, pieces), "number of pieces (1..1024)"},
     {offsetof(struct scomp_request, extents), "number of extents"},
-    {offsetof(struct scomp_request, args_bytes), "bytes of arguments (0..4096)"},
+    {offsetof(struct scomp_request, args_bytes), "bytes of arguments (0..4096, of a kernel 4 for each of its scalars)"},
     {offsetof(struct scomp_request, max_cores), "number of cores"},
     {offsetof(struct scomp_request, watchdog_kcycles), "watchdog limit"},
-    {offsetof(struct scomp_request, nodes), "number of nodes (0..8, at most the drive's cores)"},
+    {offsetof(struct scomp_request, nodes),
+     "number of nodes (0..8, at most the drive's cores and slots), or more calls of a kernel than slots hold it"},
     {offsetof(struct scomp_request, edges),
      "number of edges: an input or output of a node or of the tree is unconnected"},
     {offsetof(struct scomp_request, reserved2), "a reserved field"},
@@ -194,6 +201,10 @@ const char *assasin_piece_strerror(const struct assasin_piece *piece, struct ass
                                          [4] = "misaligned load",     [5] = "load outside the scratchpad",
                                          [6] = "misaligned store",    [7] = "store outside the scratchpad"};
     const char *cause = piece->cause < sizeof(causes) / sizeof(causes[0]) ? causes[piece->cause] : NULL;
+    if (piece->cause == SLOT_TRAP_NO_END)
+        cause = "the kernel is done, but has not ended its result: the last beat that it writes must have TLAST set";
+    if (piece->cause == SLOT_TRAP_NO_ANSWER)
+        cause = "the kernel's AXI4-Lite port does not answer";
     if (piece->cause == ASSASIN_CAUSE_STREAM_RANGE)
         cause = "stream read out of range";
     switch (piece->status) {

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -168,6 +168,7 @@ class Board:
         profile: str = PROFILES[0],
         image: Path | None = None,
         format: bool = False,
+        kernels: Mapping[int, Path] | None = None,
         tick: Callable[[str], None] | None = None,
         package: Package | None = None,
     ) -> dict[str, Any]:
@@ -175,17 +176,14 @@ class Board:
         Starts the board (a running one of this name is stopped first) and waits until it serves.
 
         `image`: folder of the NAND image, by default one a configuration and profile under the board's folder. `format`: erase it.
-        `tick`: called with the board's state while waiting. `package`: simulator and firmware; without it those that are built.
-        Returns the board's status. Raises BoardError.
+        `kernels`: shared objects (assasin hls build) for the chip's slots. `package`: simulator and firmware; without it those that are
+        built. `tick`: called with the board's state while waiting. Returns the board's status. Raises BoardError.
         """
         settings = self._settings(profile)
         package = package or self._built(config)
         binary, firmware = package.image, package.firmware
-        self.stop()
-        self.paths.folder.mkdir(parents=True, exist_ok=True)
+        slots = [word for slot, path in (kernels or {}).items() for word in ("--kernel", f"{slot}={path}")]
         image = image or self.paths.folder / f"image-{config}-{profile}"
-        for old in (self.paths.status, self.paths.door):
-            old.unlink(missing_ok=True)
         command = [str(binary), "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
         command += [
             "--socket",
@@ -197,6 +195,16 @@ class Board:
         ]
         if format:
             command.append("--format")
+        command += slots
+        if slots:
+            # A kernel that does not fit must not cost the board that runs.
+            looked = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
+            if looked.returncode:
+                raise BoardError(looked.stderr.strip() or f"assasin-board --check ended with exit code {looked.returncode}")
+        self.stop()
+        self.paths.folder.mkdir(parents=True, exist_ok=True)
+        for old in (self.paths.status, self.paths.door):
+            old.unlink(missing_ok=True)
         with self.paths.log.open("ab") as log:
             start = log.tell()
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)

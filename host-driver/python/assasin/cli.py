@@ -22,7 +22,7 @@ import numpy as np
 from rich.markup import escape
 
 from assasin import bench as benchmarks
-from assasin import files, offloads, perf, random_reads, terminal, vm_suite
+from assasin import files, kernel, offloads, perf, random_reads, terminal, vm_suite
 from assasin import paper as paper_bench
 from assasin.board import DEFAULT_CONFIG, PROFILES, Board, BoardError
 from assasin.drive import Drive, DriveError, Extent, Input, Piece, split
@@ -91,6 +91,23 @@ class ConfigName(click.ParamType):
         if not re.fullmatch(r"[A-Za-z]+[1-9]\d*x[1-9]\d*", str(value)):
             self.fail(f"'{value}' is not <architecture><cores>x<channels>, for example {DEFAULT_CONFIG}", param, ctx)
         return str(value)
+
+
+class KernelType(click.ParamType):
+    """SLOT=FILE."""
+
+    name = "slot=file"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, Path]:
+        """See click.ParamType."""
+        if isinstance(value, tuple):
+            return value
+        slot, sign, path = str(value).partition("=")
+        if not sign or not slot.isdecimal() or not path:
+            self.fail(f"'{value}' is not SLOT=FILE, for example 0=build/hls/fgrep8/fgrep8.so", param, ctx)
+        if not Path(path).is_file():
+            self.fail(f"there is no file {path}; assasin hls build makes a kernel's shared object", param, ctx)
+        return int(slot), Path(path)
 
 
 class Listed(click.ParamType):
@@ -196,6 +213,9 @@ def flash() -> None:
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth: board/virtual/profiles.")
 @click.option("--image", type=click.Path(path_type=Path), help="Folder of the NAND's contents; made when it is not there.")
 @click.option("--format", "format_", is_flag=True, help="Erase the NAND image.")
+@click.option(
+    "--kernel", "kernels", type=KernelType(), multiple=True, help="Put a kernel's shared object (assasin hls build) into a slot."
+)
 @click.option("--stop", is_flag=True, help="Only stop the board that runs.")
 @common
 def flash_virtual(
@@ -204,6 +224,7 @@ def flash_virtual(
     profile: str,
     image: Path | None,
     format_: bool,
+    kernels: tuple[tuple[int, Path], ...],
     stop: bool,
     name: str,
     as_json: bool,
@@ -216,6 +237,8 @@ def flash_virtual(
     """
     from assasin.bitstreams.commands import checked
 
+    if len(dict(kernels)) != len(kernels):
+        raise click.UsageError("--kernel: a slot is named twice")
     board = Board(name)
     if stop:
         with terminal.spinner(f"stopping {name}"):
@@ -230,7 +253,7 @@ def flash_virtual(
         raise click.UsageError(f"--config {config}: {package} is {verified.manifest.config}; leave --config out")
     config = verified.manifest.config if verified else config or DEFAULT_CONFIG
     with terminal.spinner("starting") as say:
-        board.start(config, profile, image, format_, tick=say, package=verified)
+        board.start(config, profile, image, format_, dict(kernels), tick=say, package=verified)
         say("waiting for the firmware")
         with Drive(board.address) as drive:
             info = drive.info
@@ -252,7 +275,10 @@ def info(name: str, as_json: bool) -> None:
     with drive:
         counters = drive.perf()
         i = drive.info
+        slots = drive.slots()
     status = board.status()
+    titles = {ident: title for ident, title in zip(slots, status.get("slots", []), strict=False) if title}
+    kernels = [kernel.title(ident, titles) for ident in slots]
     values = {
         "media_reads": counters.media_reads,
         "media_programs": counters.media_programs,
@@ -262,7 +288,8 @@ def info(name: str, as_json: bool) -> None:
         "clock": counters.time,
     }
     if as_json:
-        terminal.dump({"board": status, "drive": asdict(i), "counters": values})
+        held = [{"slot": n, "id": ident, "kernel": kernels[n] if ident else None} for n, ident in enumerate(slots)]
+        terminal.dump({"board": status, "drive": asdict(i), "slots": held, "counters": values})
         return
     limit = counters.channels * counters.page_bytes / counters.bus_cycles_page
     terminal.pairs(
@@ -276,6 +303,7 @@ def info(name: str, as_json: bool) -> None:
             ("serial, firmware", f"{i.serial}, {i.firmware}"),
             ("capacity", f"{human_bytes(i.blocks * i.block_bytes)} = {i.blocks:,} blocks of {i.block_bytes} bytes"),
             ("cores", f"{i.cores} ASSASIN cores"),
+            ("slots", ", ".join(f"{n}: {held}" for n, held in enumerate(kernels)) or "none in this configuration"),
             ("flash", f"{i.channels} channels x {i.ways} ways, pages of {counters.page_bytes} + {counters.spare_bytes} bytes"),
             ("channels' limit", f"{limit:.2f} bytes a cycle ({counters.bus_cycles_page} bus cycles a page)"),
             ("transfers", f"at most {human_bytes(i.transfer_bytes)} a command, {i.queue_depth} commands in flight"),
@@ -408,7 +436,9 @@ def _inputs(
     help="A file in a file system on the drive, which the kernel's nvme driver has: read inside the drive, at its blocks.",
 )
 @click.option("--in-drive", is_flag=True, help="With --file: refuse a file that the host would have to feed (holes, inline, ...).")
-@click.option("--pieces", type=click.IntRange(1, 1024), help="Pieces to divide the input into; default one a core.")
+@click.option(
+    "--pieces", type=click.IntRange(1, 1024), help="Pieces to divide the input into; default one a core, of a kernel one."
+)
 @click.option("--cores", type=click.IntRange(min=0), default=0, help="Cores to use at once; 0 = all.")
 @click.option("--record", type=click.IntRange(min=1), help="Bytes that must not be cut between pieces.")
 @click.option("--args", type=Hex(), default=b"", help="Arguments as hexadecimal bytes.")
@@ -448,7 +478,8 @@ def run(
     as_json: bool,
 ) -> None:
     """
-    Run FUNCTION, the name of an offload (scan, stat, filter, aes, raid6, ...) or an ELF file, over blocks of the drive or files.
+    Run FUNCTION, the name of an offload (scan, stat, filter, aes, raid6, ...), an ELF file, or the kernel.toml of a kernel that is
+    in a slot, over blocks of the drive or files.
 
     Arguments and outputs are the offload's own: firmware/offload/README.md. From Python there is a call for each function.
     """
@@ -462,14 +493,14 @@ def run(
         return
     board, drive = open_drive(name)
     with drive:
-        elf = offloads.load(drive, function)
-        wanted = 1 if to and pieces is None else pieces or cores or drive.info.cores
+        loaded = offloads.load(drive, function)
+        wanted = 1 if to and pieces is None else pieces or cores or offloads.default_pieces(drive, loaded)
         inputs = _inputs(drive, streams, extents, lba, length, record, wanted)
         if to and len(inputs) != 1:
             raise click.UsageError(f"--to writes the output of one piece, this job has {len(inputs)}: add --pieces 1")
         job = Job(0, inputs, [[[e] for e in to]] if to else None, outputs, args, cores, watchdog)
         total = sum(i.bytes for piece in inputs for i in piece)
-        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(elf):
+        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(loaded):
             done = drive.run_job(job)
     figures = perf.job_figures(done)
     _write_output(done, job.streams_out, out, dtype)
@@ -910,10 +941,12 @@ def main() -> None:
     from assasin.agent.commands import agent
     from assasin.bitstreams.commands import bitstream, flash_command
     from assasin.boards import Board as BoardFile
+    from assasin.boards.commands import boards, build
     from assasin.bringup.commands import bringup, gdb
     from assasin.petalinux.commands import petalinux
+    from assasin.power.commands import power
 
-    for command in (agent, bitstream, bringup, gdb, petalinux):
+    for command in (agent, bitstream, boards, bringup, build, gdb, petalinux, power):
         cli.add_command(command)
     for name in BoardFile.names():
         if name != "virtual":

@@ -176,7 +176,7 @@ class Board:
         Starts the board (a running one of this name is stopped first) and waits until it serves.
 
         `image`: folder of the NAND image, by default one a configuration and profile under the board's folder. `format`: erase it.
-        `kernels`: shared objects (assasin hls build) for the chip's slots. `package`: simulator and firmware; without it those that are
+        `kernels`: shared objects (assasin hls build) for the chip's slots. `package`: simulator and firmware; without it what is
         built. `tick`: called with the board's state while waiting. Returns the board's status. Raises BoardError.
         """
         settings = self._settings(profile)

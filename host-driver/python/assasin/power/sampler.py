@@ -110,6 +110,9 @@ class Sampler:
             except PowerError as e:
                 self._failure = e
                 return
+            except OSError as e:
+                self._failure = PowerError(f"{self._reader.title} cannot be read any more: {e}")
+                return
 
     def _take(self, reading: Reading) -> None:
         for name in self._names:

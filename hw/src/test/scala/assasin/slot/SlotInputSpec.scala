@@ -88,7 +88,14 @@ class SlotInputSpec extends AnyFunSpec with ChiselSim {
         // Two streams, taken at random; partial and empty last beats, and ends that are known only when all is there, which are
         // at the end of a page: a shorter page is sent with its end known.
         val random = new Random(3)
-        for ((lengths, late) <- Seq(Seq(1500, 3) -> false, Seq(0, 1024) -> true, Seq(512, 509) -> false, Seq(2048, 512) -> true)) {
+        for (
+          (lengths, late) <- Seq(
+            Seq(1500, 3)   -> false,
+            Seq(0, 1024)   -> true,
+            Seq(512, 509)  -> false,
+            Seq(2048, 512) -> true
+          )
+        ) {
           prepare(dut, 1)
           dut.io.open.poke(true)
           if (!late) for (s <- 0 to 1) end(dut, s, lengths(s), (1 << (s + 1)) - 1)

@@ -850,7 +850,9 @@ def main() -> None:
     """Entry point."""
     # These commands are made of what is above.
     from assasin.bringup.commands import bringup, gdb
+    from assasin.synth.commands import synth
 
     cli.add_command(bringup)
     cli.add_command(gdb)
+    cli.add_command(synth)
     cli(prog_name="assasin")

@@ -849,9 +849,12 @@ def demo(sf: float, config: str, profile: str, keep: bool, as_json: bool) -> Non
 def main() -> None:
     """Entry point."""
     # These commands are made of what is above.
+    from assasin.boards.commands import boards, build
     from assasin.bringup.commands import bringup, gdb
     from assasin.synth.commands import synth
 
+    cli.add_command(boards)
+    cli.add_command(build)
     cli.add_command(bringup)
     cli.add_command(gdb)
     cli.add_command(synth)

@@ -851,11 +851,12 @@ def main() -> None:
     # These commands are made of what is above.
     from assasin.boards.commands import boards, build
     from assasin.bringup.commands import bringup, gdb
-    from assasin.synth.commands import synth
+    from assasin.synth.commands import efficiency, synth
 
     cli.add_command(boards)
     cli.add_command(build)
     cli.add_command(bringup)
     cli.add_command(gdb)
     cli.add_command(synth)
+    bench.add_command(efficiency)
     cli(prog_name="assasin")

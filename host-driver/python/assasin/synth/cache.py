@@ -26,20 +26,21 @@ def digest(*parts: str) -> str:
     return h.hexdigest()[:16]
 
 
-def load(kind: str, key: str) -> Any:
-    """The JSON value kept under this key, or None. One that cannot be read counts as not there."""
+def load(kind: str, key: str) -> dict[str, Any] | None:
+    """The JSON object kept under this key, or None. One that cannot be read counts as not there."""
     try:
-        return json.loads((folder() / kind / f"{key}.json").read_text())
+        value = json.loads((folder() / kind / f"{key}.json").read_text())
     except (FileNotFoundError, json.JSONDecodeError):
         return None
+    return value if isinstance(value, dict) else None
 
 
-def store(kind: str, key: str, value: Any) -> None:
-    """Keeps a JSON value under this key."""
+def store(kind: str, key: str, value: dict[str, Any]) -> None:
+    """Keeps a JSON object under this key."""
     write_json(folder() / kind / f"{key}.json", value)
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Writes a JSON file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)

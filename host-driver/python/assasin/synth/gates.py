@@ -54,12 +54,6 @@ class Power:
         return self.internal + self.switching + self.leakage
 
 
-def memory_bits(rtl: Rtl, module: str) -> int:
-    """Bits of a module that is an array, 0 for any other."""
-    match = re.search(r"^  reg (?:\[(\d+):0\] +)?Memory\[0:(\d+)\];", rtl.texts[module], re.MULTILINE)
-    return (int(match[1] or 0) + 1) * (int(match[2]) + 1) if match else 0
-
-
 def _liberty() -> Path:
     if not LIBERTY.exists():
         raise SynthError(f"{LIBERTY} is missing: run scripts/setup, which installs the Debian package qflow-tech-osu018")
@@ -67,7 +61,7 @@ def _liberty() -> Path:
 
 
 def _script(rtl: Rtl, unit: str, netlist: Path, stat: Path) -> str:
-    inside = sorted(rtl.closure(unit, lambda m: is_unit(m) or memory_bits(rtl, m) >= SRAM_BITS))
+    inside = sorted(rtl.closure(unit, lambda m: is_unit(m) or rtl.memory_bits(m) >= SRAM_BITS))
     below = sorted({child for module in inside for child in rtl.instances[module] if child not in inside})
     lines = [f"read_verilog -sv -lib {rtl.folder / (module + '.sv')}" for module in below]
     lines += [f"read_verilog -sv {rtl.folder / (module + '.sv')}" for module in inside]
@@ -114,7 +108,7 @@ def _result(rtl: Rtl, unit: str, stat: Path, key: str) -> Gates:
     text = stat.read_text()
     module: dict[str, Any] = json.loads(text[text.index("{") :])["modules"]["\\" + unit]
     cells = module["num_cells_by_type"]
-    bits = sum(memory_bits(rtl, cell) * n for cell, n in cells.items() if cell in rtl.texts)
+    bits = sum(rtl.memory_bits(cell) * n for cell, n in cells.items() if cell in rtl.texts)
     flops = sum(n for cell, n in cells.items() if cell.startswith(("DFF", "LATCH")))
     mapped = sum(n for cell, n in cells.items() if cell not in rtl.texts and not cell.startswith("$"))
     return Gates(mapped, flops, float(module["area"]), bits, key)
@@ -145,10 +139,27 @@ def power(found: Gates, unit: str, activity: float) -> Power:
     netlist = cache.folder() / "gates" / f"{found.netlist}.v"
     script.write_text(_TCL.format(library=_liberty(), netlist=netlist, top=unit, period=CLOCK_NS, activity=activity))
     done = subprocess.run(
-        ["nice", "-n", "15", "sta", "-no_splash", "-exit", script], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        ["nice", "-n", "15", "sta", "-no_splash", "-exit", script],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
     )
     match = re.search(r"^Total\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", done.stdout, re.MULTILINE)
     if not match:
         lines = (done.stdout + done.stderr).strip().splitlines()
-        raise SynthError(f"OpenSTA reports no power for {unit}: {lines[-1] if lines else 'it printed nothing'}; its script is {script}")
+        raise SynthError(
+            f"OpenSTA reports no power for {unit}: {lines[-1] if lines else 'it printed nothing'}; its script is {script}"
+        )
     return Power(float(match[1]), float(match[2]), float(match[3]))
+
+
+def power_model(found: Gates, unit: str) -> tuple[float, float]:
+    """(watts without toggles, watts per toggle a net and cycle): the library's power is linear in the activity. From the cache."""
+    key = cache.digest(found.netlist, str(CLOCK_NS), "power 1")
+    kept = cache.load("power", key)
+    if kept is None:
+        none, some = power(found, unit, 0.0).total, power(found, unit, 0.1).total
+        kept = {"idle": none, "per_activity": (some - none) / 0.1}
+        cache.store("power", key, kept)
+    return kept["idle"], kept["per_activity"]

@@ -10,17 +10,17 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from assasin.synth import SynthError, cache
 from assasin.tree import ROOT
 
 TOP = "AssasinSoc"
 _CONFIG = re.compile(r"([A-Za-z]+)([1-9]\d*)x([1-9]\d*)")
-_INSTANCE = re.compile(r"^  ([A-Za-z_]\w*) (?:\\?[A-Za-z_]\S*) \($", re.MULTILINE)
-_NO_INSTANCE = {"module", "if", "else", "always", "assign", "for", "case"}
+_INSTANCE = re.compile(r"^  ([A-Za-z_]\w*) ([A-Za-z_]\w*) \($", re.MULTILINE)
 
 
 def parse(config: str) -> tuple[str, int, int]:
@@ -29,6 +29,13 @@ def parse(config: str) -> tuple[str, int, int]:
     if not match:
         raise SynthError(f"configuration '{config}' is not <architecture><cores>x<channels>, for example AssasinSb4x8")
     return match[1], int(match[2]), int(match[3])
+
+
+class Chip(NamedTuple):
+    """What is emitted: a configuration, and the chip enables a channel that the board has (None: as many as the configuration)."""
+
+    config: str
+    ways: int | None = None
 
 
 class Rtl:
@@ -43,14 +50,19 @@ class Rtl:
     @cached_property
     def instances(self) -> dict[str, Counter[str]]:
         """How often each module instantiates which others, directly."""
-        return {
-            name: Counter(m for m in _INSTANCE.findall(text) if m in self.texts and m not in _NO_INSTANCE)
-            for name, text in self.texts.items()
-        }
+        return {name: Counter(m for m, _ in _INSTANCE.findall(text) if m in self.texts) for name, text in self.texts.items()}
 
-    def is_memory(self, module: str) -> bool:
-        """An array of registers with ports, as firtool emits memories."""
-        return "] Memory[0:" in self.texts[module]
+    def memory_bits(self, module: str) -> int:
+        """Bits of a module that is an array with ports, as firtool emits memories; 0 for any other."""
+        match = re.search(r"^  reg +(?:\[(\d+):0\] +)?Memory\[0:(\d+)\];", self.texts[module], re.MULTILINE)
+        return (int(match[1] or 0) + 1) * (int(match[2]) + 1) if match else 0
+
+    def paths(self, module: str, at: str = "") -> Iterator[tuple[str, str]]:
+        """Every instance below a module and the module it is of; names joined by dots, `at` in front. The module itself first."""
+        yield at, module
+        for child, name in _INSTANCE.findall(self.texts[module]):
+            if child in self.texts:
+                yield from self.paths(child, f"{at}.{name}" if at else name)
 
     def closure(self, module: str, stop: Callable[[str], bool] = lambda _: False) -> set[str]:
         """The module and all below it; those for which `stop` holds are left out, with what is below them."""
@@ -70,8 +82,8 @@ class Rtl:
 
     def hash(self, module: str, stop: Callable[[str], bool] = lambda _: False) -> str:
         """
-        Hash of a module with all below it; of those for which `stop` holds, only the ports. Names of modules do not count, as firtool
-        numbers them differently in every configuration.
+        Hash of a module with all below it; of those for which `stop` holds, only the ports. Names of modules do not count, as
+        firtool numbers them differently in every configuration.
         """
         text = self.texts[module]
         for child in self.instances[module]:
@@ -88,31 +100,30 @@ class Rtl:
         return total
 
 
-def sources_hash(config: str) -> str:
-    """Hash of what the Verilog of a configuration is generated from: the one in manifests of bitstreams, too."""
-    contract = sorted(p for p in (ROOT / "hw" / "regs").glob("*.toml") if p.name != "scomp.toml")
-    folders = [ROOT / "hw" / "src" / "main", ROOT / "hw" / "isa", ROOT / "hw" / "contract"]
+def sources_hash(chip: Chip) -> str:
+    """Hash of what the Verilog of a chip is generated from."""
+    contract = [p for p in (ROOT / "hw" / "regs").glob("*.toml") if p.name != "scomp.toml"]
     files = [ROOT / "hw" / "build.sbt", ROOT / "hw" / "project" / "build.properties", ROOT / "hw" / "project" / "plugins.sbt"]
-    files += contract
-    for folder in folders:
+    for folder in (ROOT / "hw" / "src" / "main", ROOT / "hw" / "isa", ROOT / "hw" / "contract"):
         files += [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-    lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(ROOT)}\n" for p in sorted(files)]
-    return cache.digest(config, *lines)
+    lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(ROOT)}\n" for p in sorted(files + contract)]
+    return cache.digest(chip.config, str(chip.ways), *lines)
 
 
-def load(configs: Sequence[str], say: Callable[[str], None] = lambda _: None) -> dict[str, Rtl]:
-    """The Verilog of these configurations; what is not in the cache is emitted, all in one run of the generator."""
-    for config in configs:
-        parse(config)
-    where = {config: cache.folder() / "rtl" / sources_hash(config) for config in configs}
-    missing = [config for config in where if not (where[config] / f"{TOP}.sv").exists()]
+def load(chips: Iterable[Chip], say: Callable[[str], None] = lambda _: None) -> dict[Chip, Rtl]:
+    """The Verilog of these chips; what is not in the cache is emitted, all in one run of the generator. Raises SynthError."""
+    chips = list(dict.fromkeys(chips))
+    for chip in chips:
+        parse(chip.config)
+    where = {chip: cache.folder() / "rtl" / sources_hash(chip) for chip in chips}
+    missing = {chip: path for chip, path in where.items() if not (path / f"{TOP}.sv").exists()}
     if missing:
-        say(f"emitting {', '.join(missing)}")
-        _emit({config: where[config] for config in missing})
-    return {config: Rtl(path) for config, path in where.items()}
+        say(f"emitting {', '.join(chip.config for chip in missing)}")
+        _emit(missing)
+    return {chip: Rtl(path) for chip, path in where.items()}
 
 
-def _emit(where: dict[str, Path]) -> None:
+def _emit(where: Mapping[Chip, Path]) -> None:
     """Runs the generator."""
     if shutil.which("sbt") is None:
         raise SynthError("sbt is missing: run scripts/setup, then `. scripts/env.sh`")
@@ -121,17 +132,23 @@ def _emit(where: dict[str, Path]) -> None:
     (cache.folder() / "rtl").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache.folder() / "rtl") as work, open(log, "w", encoding="utf-8") as out:
         subprocess.run([ROOT / "scripts" / "contract"], stdout=out, stderr=subprocess.STDOUT, check=False)
-        commands = [f"runMain assasin.soc.Emit --config {config} --board --out {work}/{config}" for config in where]
+        made = {chip: Path(work) / f"{chip.config}-{chip.ways}" for chip in where}
+        commands = [
+            f"runMain assasin.soc.Emit --config {chip.config} --board --out {folder}"
+            + (f" --ways {chip.ways}" if chip.ways is not None else "")
+            for chip, folder in made.items()
+        ]
         subprocess.run(["nice", "-n", "15", "sbt", *commands], cwd=ROOT / "hw", stdout=out, stderr=subprocess.STDOUT, check=False)
-        for config, target in where.items():
-            made = Path(work) / config
-            if not (made / f"{TOP}.sv").exists():
-                raise SynthError(f"the generator does not emit {config}: {_reason(log)}; its log is {log}")
+        for chip, target in where.items():
+            if not (made[chip] / f"{TOP}.sv").exists():
+                raise SynthError(f"the generator does not emit {chip.config}: {_reason(log)}; its log is {log}")
             if not target.exists():
-                os.replace(made, target)
+                os.replace(made[chip], target)
 
 
 def _reason(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
-    telling: Iterable[str] = (line for line in lines if re.search(r"configuration '|choose|needs|requirement failed|\[error\]", line))
+    telling: Iterable[str] = (
+        line for line in lines if re.search(r"configuration '|choose|needs|requirement failed|\[error\]", line)
+    )
     return next(iter(telling), lines[-1] if lines else "it printed nothing")

@@ -110,7 +110,9 @@ def netlist(rtl: Rtl, unit: str, family: str, say: Callable[[str], None] = lambd
 
 def _memories(log: Path) -> list[str]:
     """`array: primitive` for each memory, as yosys tells in its log."""
-    found = re.findall(r"^(?:mapping memory|using FF mapping for memory) (\S+)(?: via (\S+))?", log.read_text(errors="replace"), re.MULTILINE)
+    found = re.findall(
+        r"^(?:mapping memory|using FF mapping for memory) (\S+)(?: via (\S+))?", log.read_text(errors="replace"), re.MULTILINE
+    )
     return [f"{name.rsplit('.', 2)[-2] if name.count('.') > 1 else name}: {how or 'flip-flops'}" for name, how in found]
 
 

@@ -12,7 +12,7 @@ from assasin.boards import Board, Part
 from assasin.paper import ARCHITECTURES
 from assasin.synth import SynthError, cache, resources, units
 from assasin.synth.resources import Resources
-from assasin.synth.rtl import Rtl, load, parse
+from assasin.synth.rtl import Chip, Rtl, load, parse
 from assasin.tree import BUILD
 
 FILE = BUILD / "synth" / "utilisation.json"
@@ -67,6 +67,11 @@ def part_of(board: Board) -> Part:
     return board.part
 
 
+def chip_of(board: Board, config: str) -> Chip:
+    """The configuration with the board's number of ways."""
+    return Chip(config, board.nand.ways)
+
+
 def real_boards() -> list[str]:
     """The boards that have an FPGA."""
     return [name for name in Board.names() if Board.load(name).part is not None]
@@ -104,7 +109,10 @@ def _judge(part: Part, sum_: Resources, rows: Sequence[UnitRow]) -> tuple[bool, 
         "dsp": (part.dsp, 1.0),
     }
     names = {"lut": "LUTs", "bram36": "BRAM36", "ff": "flip-flops", "uram": "UltraRAMs", "dsp": "DSP slices"}
-    load_of = {key: getattr(sum_, key) / (most * share) if most else float(bool(getattr(sum_, key))) * 2 for key, (most, share) in limits.items()}
+    load_of = {
+        key: getattr(sum_, key) / (most * share) if most else float(bool(getattr(sum_, key))) * 2
+        for key, (most, share) in limits.items()
+    }
     key = max(load_of, key=load_of.__getitem__)
     used, most = getattr(sum_, key), limits[key][0]
     left = 1 - used / most if most else -1.0
@@ -123,12 +131,12 @@ def estimate(
     for board in chosen:
         part_of(board)
     wanted = {board.name: list(configs) or default_configs(board) for board in chosen}
-    rtl = load(list(dict.fromkeys(c for names in wanted.values() for c in names)), say)
+    rtl = load((chip_of(board, config) for board in chosen for config in wanted[board.name]), say)
     rows = []
     for board in chosen:
         for config in wanted[board.name]:
             say(f"{config} for {board.name}")
-            rows.append(row(board, config, unit_rows(rtl[config], part_of(board).family, say)))
+            rows.append(row(board, config, unit_rows(rtl[chip_of(board, config)], part_of(board).family, say)))
             # What has been estimated is kept when a long run is stopped.
             cache.write_json(file, [asdict(r) for r in rows])
     return rows

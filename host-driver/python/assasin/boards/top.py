@@ -347,8 +347,9 @@ class _Top:
             pins[f"nand_{name}"] = port.name
         pins["phy_clk"] = "phy_clk"
         samples = 2 * clock.phy_mhz // clock.core_mhz
-        parameters = {"WAYS": str(nand.ways), "SAMPLES": str(samples), "BYTE_SAMPLES": str(2 * clock.phy_mhz // nand.mts)}
-        self.instance(f"nand_phy_{nand.phy}", f"nand{channel}", pins, parameters)
+        family = str(int(nand.phy == "ultrascale"))
+        parameters = {"ULTRASCALE": family, "WAYS": str(nand.ways), "SAMPLES": str(samples), "BYTE_SAMPLES": str(2 * clock.phy_mhz // nand.mts)}
+        self.instance("nand_phy", f"nand{channel}", pins, parameters)
 
     def unused_channel(self, channel: int) -> None:
         """A channel of the board that the chip has none for: packages deselected and protected."""

@@ -945,10 +945,12 @@ def main() -> None:
     from assasin.bringup.commands import bringup, gdb
     from assasin.petalinux.commands import petalinux
     from assasin.power.commands import power
+    from assasin.synth.commands import efficiency, synth
 
-    for command in (agent, bitstream, boards, bringup, build, gdb, petalinux, power):
+    for command in (agent, bitstream, boards, bringup, build, gdb, petalinux, power, synth):
         cli.add_command(command)
     for name in BoardFile.names():
         if name != "virtual":
             flash.add_command(flash_command(name))
+    bench.add_command(efficiency)
     cli(prog_name="assasin")

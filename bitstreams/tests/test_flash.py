@@ -15,8 +15,8 @@ import pytest
 from assasin.bitstreams import Timing, pci
 from assasin.bitstreams.package import Facts, Package
 from assasin.bitstreams.xilinx import read_bit
-from conftest import CONFIG, FACTS, ROOT, Run
 from jtag import ARM_7Z, IDCODE_7Z045, IDCODE_ZU7EV, Cable, Device, Fabric
+from samples import CONFIG, FACTS, ROOT, Run
 
 sys.path.append(str(ROOT / "board" / "agent" / "tests"))
 from fakes import FpgaManager, Tree

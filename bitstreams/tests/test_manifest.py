@@ -15,7 +15,7 @@ import pytest
 from assasin.bitstreams import BitstreamError, Manifest, manifest
 from assasin.bitstreams.hashes import rtl_hash
 from assasin.bitstreams.package import Package
-from conftest import CONFIG, ROOT
+from samples import CONFIG, ROOT
 
 Make = Callable[..., Package]
 

@@ -11,7 +11,7 @@ import pytest
 from assasin.bitstreams import BitstreamError, package
 from assasin.bitstreams.package import Facts, Package
 from assasin.bitstreams.xilinx import read_bit
-from conftest import CONFIG, FACTS, PARTS, Run, bit
+from samples import CONFIG, FACTS, PARTS, Run, bit
 
 Make = Callable[..., Package]
 Assasin = Callable[..., Run]

@@ -13,7 +13,7 @@ import pytest
 from assasin.bitstreams import BitstreamError, package, virtual
 from assasin.bitstreams.package import Package
 from assasin.board import Board
-from conftest import ROOT, Run
+from samples import ROOT, Run
 
 CONFIG = "AssasinSb2x2"
 BOARD = ROOT / "build" / "board" / CONFIG / "assasin-board"

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,17 +16,9 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "host-driver" / "python"), str(Path(__file__).parent)]
 
 from assasin.agent import Agent  # noqa: E402
-from fakes import Tree  # noqa: E402
+from fakes import CONFIG, Start, Tree  # noqa: E402
 
 OUT = ROOT / "build" / "agent-sanitized"
-
-CONFIG = """\
-board zcu106
-window uio assasin
-sensor vccint VCCINT ina226
-sensor ucd90120a "all monitored rails" pmbus 3
-sensor ams die ams
-"""
 
 
 @pytest.fixture(scope="session")
@@ -48,9 +40,6 @@ def configfs(binary: Path) -> Path:
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path / "root")
-
-
-Start = Callable[..., tuple[str, int]]
 
 
 @pytest.fixture

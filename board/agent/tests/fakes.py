@@ -9,7 +9,19 @@ import struct
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
+
+Start = Callable[..., tuple[str, int]]
+"""Starts the agent with a configuration; gives its address."""
+
+CONFIG = """\
+board zcu106
+window uio assasin
+sensor vccint VCCINT ina226
+sensor ucd90120a "all monitored rails" pmbus 3
+sensor ams die ams
+"""
 
 SYNC = bytes.fromhex("665599aa")
 

@@ -15,8 +15,7 @@ import pytest
 from assasin.agent import Agent, AgentError
 from assasin.agent.client import parse_address
 from assasin.bringup.link import open_link
-from conftest import CONFIG, Start
-from fakes import SYNC, Chip, FpgaManager, Overlay, Tree, bitstream
+from fakes import CONFIG, SYNC, Chip, FpgaManager, Overlay, Start, Tree, bitstream
 
 
 def raw(address: tuple[str, int]) -> socket.socket:

@@ -6,8 +6,7 @@ from __future__ import annotations
 import shutil
 
 from assasin.agent import Agent, Reading
-from conftest import Start
-from fakes import Tree
+from fakes import Start, Tree
 
 
 def test_all_kinds(agent: Agent, tree: Tree) -> None:

@@ -38,6 +38,7 @@ class Status:
     window: str
     """How the agent reaches the chip's registers; none."""
     uptime_s: float
+    """Of its Linux."""
 
 
 @dataclass(frozen=True)

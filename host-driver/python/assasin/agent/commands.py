@@ -38,7 +38,7 @@ def status(address: tuple[str, int], as_json: bool) -> None:
     if as_json:
         terminal.dump(vars(found))
         return
-    rows = [("board", found.board), ("FPGA", found.fpga), ("registers", found.window), ("agent runs", f"{found.uptime_s:.0f} s")]
+    rows = [("board", found.board), ("FPGA", found.fpga), ("registers", found.window), ("Linux is up", f"{found.uptime_s:.0f} s")]
     terminal.pairs(f"{address[0]}:{address[1]}", rows)
 
 

@@ -144,7 +144,7 @@ def flash_command(name: str) -> click.Command:
         dry_run: bool,
         as_json: bool,
     ) -> None:
-        board = Board.load(name)
+        board = packages.board_file(name)
         package = checked(image, board.name, accept_timing)
         programmer = None if dry_run else _programmer(board, via, cable, xvc, server, agent)
         if programmer is not None:

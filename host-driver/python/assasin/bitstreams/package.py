@@ -170,11 +170,16 @@ def folders() -> list[Path]:
 
 def part_of(board: str) -> str:
     """The part's name in the board file; the virtual board, which has none, is its own. Raises BitstreamError."""
+    part = board_file(board).part
+    return part.name if part else board
+
+
+def board_file(name: str) -> Board:
+    """The board of that name. Raises BitstreamError."""
     try:
-        part = Board.load(board).part
+        return Board.load(name)
     except BoardFileError as e:
         raise BitstreamError(str(e)) from e
-    return part.name if part else board
 
 
 def _fits(manifest: Manifest, image: Path) -> None:

@@ -67,7 +67,9 @@ def test_activity_of_a_tile() -> None:
     assert run.of(["drain"]) < 0.01 * run.of(["core"])
 
 
-def _use(unit: str, area: float, idle: float, per_activity: float, sram_bits: int = 0, instances: tuple[str, ...] = ("core",)) -> UnitUse:
+def _use(
+    unit: str, area: float, idle: float, per_activity: float, sram_bits: int = 0, instances: tuple[str, ...] = ("core",)
+) -> UnitUse:
     return UnitUse(unit, Gates(1, 1, area, sram_bits, "key"), idle, per_activity, instances)
 
 

@@ -30,7 +30,9 @@ def test_instances(small_chip: Path) -> None:
 
 def test_hash_is_of_the_content(small_chip: Path, tmp_path: Path) -> None:
     before = Rtl(small_chip)
-    renamed = {n: t.replace("Counter ", "Counter_3 ").replace("module Counter(", "module Counter_3(") for n, t in SMALL_CHIP.items()}
+    renamed = {
+        n: t.replace("Counter ", "Counter_3 ").replace("module Counter(", "module Counter_3(") for n, t in SMALL_CHIP.items()
+    }
     renamed["Counter_3"] = renamed.pop("Counter")
     after = Rtl(write_chip(tmp_path / "renamed", renamed))
     assert after.hash("AssasinSoc") == before.hash("AssasinSoc")

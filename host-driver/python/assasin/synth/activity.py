@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from assasin.paper_workloads import Workload
-from assasin.synth import SynthError, cache
+from assasin.synth import SynthError, cache, polite
 from assasin.tree import BUILD, ROOT
 
 SIZES = {"stat": 64 << 10, "raid4": 64 << 10, "raid6": 128 << 10, "aes": 8 << 10}
@@ -162,7 +161,7 @@ def _run(architecture: str, workload: Workload, elf: Path) -> dict[str, Any]:
 
 
 def _call(command: list[str], what: str, cwd: Path) -> str:
-    done = subprocess.run(["nice", "-n", "15", *command], cwd=cwd, capture_output=True, text=True, check=False)
+    done = polite.run(command, cwd)
     if done.returncode:
         lines = (done.stdout + done.stderr).strip().splitlines()
         raise SynthError(f"{what} failed: " + ("\n".join(lines[-5:]) or "it printed nothing"))

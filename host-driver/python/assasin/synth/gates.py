@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from assasin.synth import SynthError, cache, yosys
+from assasin.synth import SynthError, cache, polite, yosys
 from assasin.synth.rtl import Rtl
 from assasin.synth.units import is_unit
 from assasin.tree import BUILD
@@ -138,13 +137,7 @@ def power(found: Gates, unit: str, activity: float) -> Power:
     script.parent.mkdir(parents=True, exist_ok=True)
     netlist = cache.folder() / "gates" / f"{found.netlist}.v"
     script.write_text(_TCL.format(library=_liberty(), netlist=netlist, top=unit, period=CLOCK_NS, activity=activity))
-    done = subprocess.run(
-        ["nice", "-n", "15", "sta", "-no_splash", "-exit", script],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
+    done = polite.run(["sta", "-no_splash", "-exit", script])
     match = re.search(r"^Total\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", done.stdout, re.MULTILINE)
     if not match:
         lines = (done.stdout + done.stderr).strip().splitlines()

@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from assasin.synth import SynthError, cache
+from assasin.synth import SynthError, cache, polite
 from assasin.tree import ROOT
 
 TOP = "AssasinSoc"
@@ -131,14 +130,14 @@ def _emit(where: Mapping[Chip, Path]) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     (cache.folder() / "rtl").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache.folder() / "rtl") as work, open(log, "w", encoding="utf-8") as out:
-        subprocess.run([ROOT / "scripts" / "contract"], stdout=out, stderr=subprocess.STDOUT, check=False)
+        polite.run([ROOT / "scripts" / "contract"], log=out)
         made = {chip: Path(work) / f"{chip.config}-{chip.ways}" for chip in where}
         commands = [
             f"runMain assasin.soc.Emit --config {chip.config} --board --out {folder}"
             + (f" --ways {chip.ways}" if chip.ways is not None else "")
             for chip, folder in made.items()
         ]
-        subprocess.run(["nice", "-n", "15", "sbt", *commands], cwd=ROOT / "hw", stdout=out, stderr=subprocess.STDOUT, check=False)
+        polite.run(["sbt", *commands], ROOT / "hw", out)
         for chip, target in where.items():
             if not (made[chip] / f"{TOP}.sv").exists():
                 raise SynthError(f"the generator does not emit {chip.config}: {_reason(log)}; its log is {log}")

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from assasin.synth import SynthError
+from assasin.synth import SynthError, polite
 
 # Run in a process of its own: yosys keeps its memory, and ends the process when a script is wrong.
 _RUNNER = "import sys; from pyosys import libyosys; libyosys.run_pass('script ' + sys.argv[1], libyosys.Design())"
@@ -39,12 +38,7 @@ def run(script: str, log: Path) -> None:
     with tempfile.NamedTemporaryFile("w", suffix=".ys") as file, open(log, "w", encoding="utf-8") as out:
         file.write(script)
         file.flush()
-        done = subprocess.run(
-            ["nice", "-n", "15", sys.executable, "-c", _RUNNER, file.name],
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+        done = polite.run([sys.executable, "-c", _RUNNER, file.name], log=out)
     if done.returncode:
         lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
         errors = [line for line in lines if "ERROR" in line] or lines or ["it printed nothing"]

@@ -3,7 +3,7 @@
 
 proc make_project {} {
     global settings
-    create_project -force $settings(name) project -part $settings(part)
+    create_project $settings(name) project -part $settings(part) -force
     if {$settings(board_part) ne ""} {
         set_property board_part $settings(board_part) [current_project]
     }

@@ -75,22 +75,7 @@ class Project:
 
     def emit(self) -> None:
         """Elaborates the chip into rtl/, unless its sources are those of the last time. Raises ProjectError."""
-        stamp = self.rtl / "stamp"
-        digest = _digest(_files(_CHIP_SOURCES), f"{self.config} {self.board.nand.ways}")
-        if stamp.exists() and stamp.read_text() == digest:
-            return
-        self.rtl.mkdir(parents=True, exist_ok=True)
-        stamp.unlink(missing_ok=True)
-        arguments = f"--config {self.config} --out {os.path.relpath(self.rtl, ROOT / 'hw')} --board --ways {self.board.nand.ways}"
-        log = self.folder / "emit.log"
-        with log.open("w") as out:
-            code = subprocess.call(
-                ["sbt", "-error", f"runMain assasin.soc.Emit {arguments}"], cwd=ROOT / "hw", stdout=out, stderr=subprocess.STDOUT
-            )
-        if code:
-            lines = [line for line in log.read_text().splitlines() if line.strip()]
-            raise ProjectError("\n".join([*lines[-3:], f"the chip does not elaborate: see {log}"]))
-        stamp.write_text(digest)
+        emit([self])
 
     def chip(self) -> dict[str, Port]:
         """Ports of the emitted chip."""
@@ -189,6 +174,29 @@ class Project:
         ]
         lines += [f"    {name} {_word(value)}" for name, value in values.items()]
         return "\n".join([*lines, "}", ""])
+
+
+def emit(projects: Sequence[Project]) -> None:
+    """Elaborates the chips of several projects at once, those whose sources are not those of the last time. Raises ProjectError."""
+    sources = _digest(_files(_CHIP_SOURCES), "")
+    stamps = {p.rtl / "stamp": (p, f"{sources} {p.config} {p.board.nand.ways}\n") for p in projects}
+    stale = {stamp: entry for stamp, entry in stamps.items() if not stamp.exists() or stamp.read_text() != entry[1]}
+    if not stale:
+        return
+    commands = []
+    for stamp, (project, _) in stale.items():
+        project.rtl.mkdir(parents=True, exist_ok=True)
+        stamp.unlink(missing_ok=True)
+        out = os.path.relpath(project.rtl, ROOT / "hw")
+        commands.append(f"runMain assasin.soc.Emit --config {project.config} --out {out} --board --ways {project.board.nand.ways}")
+    log = BUILD / "fpga" / "emit.log"
+    with log.open("w") as out_file:
+        code = subprocess.call(["sbt", "-error", *commands], cwd=ROOT / "hw", stdout=out_file, stderr=subprocess.STDOUT)
+    if code:
+        lines = [line for line in log.read_text().splitlines() if line.strip()]
+        raise ProjectError("\n".join([*lines[-3:], f"the chip does not elaborate: see {log}"]))
+    for stamp, (_, digest) in stale.items():
+        stamp.write_text(digest)
 
 
 def _axi_clocks(seven: bool, stores: bool) -> list[str]:

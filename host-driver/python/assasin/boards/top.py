@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assasin.boards import emulated
 from assasin.boards.board import Board
 from assasin.boards.platform import Interface, clock_ports, fixed_ports, interfaces
 from assasin.boards.ports import Port
@@ -331,14 +332,14 @@ class _Top:
                 self.platform[port.name] = self.wire(port.name, port.width)
                 wide = signal.field == "addr" and port.width == 32
                 pins[f"m_{signal.bd}"] = f"{{8'd0, {port.name}}}" if wide else port.name
-            share = nand.store_bytes // nand.channels
-            base = nand.store_base + channel * share
-            self.instance(
-                "nand_emulator",
-                f"nand{channel}",
-                pins,
-                {"WAYS": str(nand.ways), "BASE": f"40'h{base:X}", "MHZ": str(clock.core_mhz)},
-            )
+            part = emulated.load_part(self.board.folder / f"{nand.module}.toml")
+            share = emulated.store_bytes(part, 1, nand.ways)
+            if share * nand.channels > nand.store_bytes:
+                raise TopError(
+                    f"{self.board.name}: [nand] store_bytes is 0x{nand.store_bytes:X}, {nand.module}.toml needs 0x{share * nand.channels:X}"
+                )
+            parameters = {"WAYS": str(nand.ways), "BASE": f"40'h{nand.store_base + channel * share:X}"}
+            self.instance("nand_emulator", f"nand{channel}", pins, parameters | emulated.parameters(part, clock.core_mhz))
             return
         assert clock.phy_mhz is not None
         for name, direction, width in nand_pins(nand.ways):

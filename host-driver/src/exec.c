@@ -3,6 +3,7 @@
 #include "chunks.h"
 #include "drive.h"
 #include "feed.h"
+#include "marks.h"
 #include "request.h"
 #include "split.h"
 
@@ -287,6 +288,13 @@ static int check(struct assasin_drive *drive, const struct assasin_job *job) {
     return rc;
 }
 
+static uint64_t input_bytes(const struct assasin_job *job) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < (size_t)job->pieces * job->streams_in; i++)
+        sum += job->inputs[i].bytes;
+    return sum;
+}
+
 int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
                  uint32_t *failed) {
     if (drive->dead)
@@ -300,11 +308,13 @@ int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, con
     e->drive = drive;
     e->job = job;
     e->ticked_ms = drive_now_ms();
+    marks_begin(drive, "offload", input_bytes(job));
     rc = prepare(e, job, sink, arg, request_bytes(job));
     if (!rc)
         rc = pump(e);
     if (!rc)
         rc = finish(e, failed);
+    marks_end(drive, "offload", input_bytes(job), rc);
     /* With a dead connection commands may still point here. */
     if (!drive->dead)
         release(e);

@@ -142,13 +142,18 @@ bool Board::quiet() const {
            xdma_.idle() && !(server_ && server_->busy());
 }
 
-bool Board::called() {
-    fds_.clear();
+void Board::waitOnServers() {
     if (server_) {
         server_->waitOn(fds_);
         bars_->waitOn(fds_);
+        activity_->waitOn(fds_);
     }
     console_->waitOn(fds_);
+}
+
+bool Board::called() {
+    fds_.clear();
+    waitOnServers();
     return !fds_.empty() && ::poll(fds_.data(), nfds_t(fds_.size()), 0) != 0;
 }
 
@@ -158,8 +163,12 @@ void Board::serve() {
         if (server_) {
             server_->poll();
             bars_->poll();
+            activity_->poll(now_);
         }
         console_->poll(now_);
+    }
+    if (activity_) {
+        activity_->follow();
     }
     const bool msix = function_.msixEnabled();
     if (!bar0_.idle() || msix != msix_) {
@@ -170,11 +179,7 @@ void Board::serve() {
 
 void Board::wait(int milliseconds) {
     fds_.clear();
-    if (server_) {
-        server_->waitOn(fds_);
-        bars_->waitOn(fds_);
-    }
-    console_->waitOn(fds_);
+    waitOnServers();
     fds_.push_back({stopFd_, POLLIN, 0});
     const double from = hostTime();
     if (milliseconds < 0 || milliseconds > 500) {
@@ -209,7 +214,7 @@ void Board::sleep() {
         return;
     }
     if (nap || options_.race) {
-        now_ = wake;
+        jump(wake);
     } else {
         // only a timer is due: simulated time keeps to real time, so that an idle drive leaves the host its processor
         const uint64_t left = wake - now_;
@@ -218,9 +223,43 @@ void Board::sleep() {
         wait(int(std::min(seconds * 1e3, 1e9)));
         const double passed = (hostTime() - from) * 1e9 / profile_.nsPerCycle;
         // less than a millisecond is below poll's resolution
-        now_ = passed >= double(left) || seconds < 1e-3 ? wake : now_ + uint64_t(passed);
+        jump(passed >= double(left) || seconds < 1e-3 ? wake : now_ + uint64_t(passed));
     }
     settleUntil_ = clocked_ + SETTLE_CYCLES;
+}
+
+void Board::jump(uint64_t to) {
+    if (activity_ && to >= activity_->due()) {
+        activity_->beforeJump(now_, to);
+    }
+    now_ = to;
+}
+
+void Board::look(Activity &activity) const {
+    activity.timebase = now_;
+    activity.clocked = clocked_;
+    activity.h2cBytes = xdma_.h2cBytes();
+    activity.c2hBytes = xdma_.c2hBytes();
+    activity.dramReadBytes = dram_.bytesRead();
+    activity.dramWriteBytes = dram_.bytesWritten();
+    activity.nand = nand_.counts();
+    soc_.read(activity.chip);
+}
+
+void Board::listen(const std::string &path) {
+    BarTarget &target = *this;
+    server_ = std::make_unique<Server>(path, function_, host_, target);
+    bars_ = std::make_unique<BarServer>(path + ".bars", target);
+    const NandGeometry &g = nand_.geometry();
+    const ActivityScale scale{profile_.nsPerCycle,
+                              profile_.pcie.bytesPerCycle,
+                              profile_.dram.bytesPerCycle,
+                              profile_.dram.size,
+                              Soc::CHANNELS,
+                              Soc::CHANNELS * Soc::WAYS * g.luns,
+                              Soc::PHY_BYTES,
+                              g.rawPageBytes()};
+    activity_ = std::make_unique<ActivityServer>(path + ".activity", scale, [this](Activity &a) { look(a); });
 }
 
 void Board::trace() {
@@ -242,12 +281,13 @@ void Board::run(const Stop &stop) {
     publish("booting", "");
     boot();
     if (!options_.socket.empty()) {
-        BarTarget &target = *this;
-        server_ = std::make_unique<Server>(options_.socket, function_, host_, target);
-        bars_ = std::make_unique<BarServer>(options_.socket + ".bars", target);
+        listen(options_.socket);
     }
     publish("serving", "");
     while (!stop.requested.load(std::memory_order_relaxed) && now_ < options_.quitAfter) {
+        if (activity_ && now_ >= activity_->due()) {
+            activity_->sample(now_);
+        }
         if (quiet()) {
             sleep();
             trace();

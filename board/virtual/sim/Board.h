@@ -13,6 +13,7 @@
 #include "pciproxy/HostMemory.h"
 #include "pciproxy/PciFunction.h"
 #include "pciproxy/Server.h"
+#include "sim/ActivityServer.h"
 #include "sim/Bar0Master.h"
 #include "sim/Console.h"
 #include "sim/NandArray.h"
@@ -84,6 +85,18 @@ class Board : private BarTarget {
     void wait(int milliseconds);
     void serve();
 
+    /// Opens the sockets that stand beside `path`.
+    void listen(const std::string &path);
+
+    /// Moves the timebase on while the clock stands still.
+    void jump(uint64_t to);
+
+    /// Counters of chip and models as they are.
+    void look(Activity &activity) const;
+
+    /// Adds what every server waits for to fds_.
+    void waitOnServers();
+
     /// Somebody waits at a socket.
     bool called();
     void trace();
@@ -100,7 +113,8 @@ class Board : private BarTarget {
     std::vector<std::unique_ptr<KernelSlot>> slots_;
     std::unique_ptr<Console> console_;
     std::unique_ptr<Server> server_;
-    std::unique_ptr<BarServer> bars_; ///< as long as there is a server_
+    std::unique_ptr<BarServer> bars_; ///< as long as there is a server_, like the next
+    std::unique_ptr<ActivityServer> activity_;
     std::vector<pollfd> fds_;
     int stopFd_ = -1;
 

@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "sim/ForEach.h"
+
 #include "VAssasinSoc.h"
 #include "verilated.h"
 #if VM_TRACE
@@ -10,41 +12,6 @@
 #else
 class VerilatedFstC {}; // complete, so that the pointer to it can be destroyed
 #endif
-
-// Applies M to the number of every flash channel; the ASSASIN_ numbers come from config.json by the build
-// (scripts/build-board).
-#define CHANNELS_1(M)       M(0)
-#define CHANNELS_2(M)       CHANNELS_1(M) M(1)
-#define CHANNELS_3(M)       CHANNELS_2(M) M(2)
-#define CHANNELS_4(M)       CHANNELS_3(M) M(3)
-#define CHANNELS_5(M)       CHANNELS_4(M) M(4)
-#define CHANNELS_6(M)       CHANNELS_5(M) M(5)
-#define CHANNELS_7(M)       CHANNELS_6(M) M(6)
-#define CHANNELS_8(M)       CHANNELS_7(M) M(7)
-#define CHANNELS_9(M)       CHANNELS_8(M) M(8)
-#define CHANNELS_10(M)      CHANNELS_9(M) M(9)
-#define CHANNELS_11(M)      CHANNELS_10(M) M(10)
-#define CHANNELS_12(M)      CHANNELS_11(M) M(11)
-#define CHANNELS_13(M)      CHANNELS_12(M) M(12)
-#define CHANNELS_14(M)      CHANNELS_13(M) M(13)
-#define CHANNELS_15(M)      CHANNELS_14(M) M(14)
-#define CHANNELS_16(M)      CHANNELS_15(M) M(15)
-#define PASTE(A, B)         A##B
-#define CHANNELS_N(N, M)    PASTE(CHANNELS_, N)(M)
-#define FOR_EACH_CHANNEL(M) CHANNELS_N(ASSASIN_CHANNELS, M)
-
-// Likewise for slots.
-#define SLOTS_0(M)
-#define SLOTS_1(M)       M(0)
-#define SLOTS_2(M)       SLOTS_1(M) M(1)
-#define SLOTS_3(M)       SLOTS_2(M) M(2)
-#define SLOTS_4(M)       SLOTS_3(M) M(3)
-#define SLOTS_5(M)       SLOTS_4(M) M(4)
-#define SLOTS_6(M)       SLOTS_5(M) M(5)
-#define SLOTS_7(M)       SLOTS_6(M) M(6)
-#define SLOTS_8(M)       SLOTS_7(M) M(7)
-#define SLOTS_N(N, M)    PASTE(SLOTS_, N)(M)
-#define FOR_EACH_SLOT(M) SLOTS_N(ASSASIN_SLOTS, M)
 
 namespace assasin {
 
@@ -54,6 +21,7 @@ constexpr uint32_t WAY_MASK = (1u << ASSASIN_WAYS) - 1;
 
 } // namespace
 
+const unsigned Soc::CORES = ASSASIN_CORES;
 const unsigned Soc::CHANNELS = ASSASIN_CHANNELS;
 const unsigned Soc::WAYS = ASSASIN_WAYS;
 const unsigned Soc::PHY_BYTES = ASSASIN_PHY_BYTES;

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 import click
 import numpy as np
+from rich.markup import escape
 
 from assasin import bench as benchmarks
 from assasin import files, kernel, offloads, perf, random_reads, terminal, vm_suite
@@ -170,7 +171,7 @@ def fail(e: Exception, as_json: bool) -> NoReturn:
         if isinstance(e, DriveError):
             report |= {"errno": e.name, "nvme_status": e.status}
         terminal.dump(report)
-    terminal.err.print(f"[bold red]assasin:[/] {e}", highlight=False, soft_wrap=True)
+    terminal.err.print(f"[bold red]assasin:[/] {escape(str(e))}", highlight=False, soft_wrap=True)
     sys.exit(1)
 
 
@@ -203,15 +204,14 @@ def flash() -> None:
 
 
 @flash.command("virtual")
+@click.argument("package", metavar="[IMAGE]", required=False)
 @click.option(
     "--config",
     type=ConfigName(),
-    default=DEFAULT_CONFIG,
-    show_default=True,
-    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}.",
+    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}. Default: IMAGE's, or {DEFAULT_CONFIG}.",
 )
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth: board/virtual/profiles.")
-@click.option("--image", type=click.Path(path_type=Path), help="Folder of the NAND image; made when it is not there.")
+@click.option("--image", type=click.Path(path_type=Path), help="Folder of the NAND's contents; made when it is not there.")
 @click.option("--format", "format_", is_flag=True, help="Erase the NAND image.")
 @click.option(
     "--kernel", "kernels", type=KernelType(), multiple=True, help="Put a kernel's shared object (assasin hls build) into a slot."
@@ -219,7 +219,8 @@ def flash() -> None:
 @click.option("--stop", is_flag=True, help="Only stop the board that runs.")
 @common
 def flash_virtual(
-    config: str,
+    package: str | None,
+    config: str | None,
     profile: str,
     image: Path | None,
     format_: bool,
@@ -228,7 +229,14 @@ def flash_virtual(
     name: str,
     as_json: bool,
 ) -> None:
-    """Start the virtual board, in the background; a running one of this name is stopped first."""
+    """
+    Start the virtual board, in the background; a running one of this name is stopped first.
+
+    IMAGE: a packaged simulator, a name in bitstreams/ or a folder. Without it the one that scripts/build has built, which is
+    packaged if it is not yet. Either is verified against its manifest.
+    """
+    from assasin.bitstreams.commands import checked
+
     if len(dict(kernels)) != len(kernels):
         raise click.UsageError("--kernel: a slot is named twice")
     board = Board(name)
@@ -240,8 +248,12 @@ def flash_virtual(
         else:
             terminal.out.print(f"stopped {name}" if stopped else f"no board was running under the name '{name}'")
         return
+    verified = checked(package, "virtual") if package else None
+    if verified and config not in (None, verified.manifest.config):
+        raise click.UsageError(f"--config {config}: {package} is {verified.manifest.config}; leave --config out")
+    config = verified.manifest.config if verified else config or DEFAULT_CONFIG
     with terminal.spinner("starting") as say:
-        board.start(config, profile, image, format_, dict(kernels), tick=say)
+        board.start(config, profile, image, format_, dict(kernels), tick=say, package=verified)
         say("waiting for the firmware")
         with Drive(board.address) as drive:
             info = drive.info
@@ -800,19 +812,24 @@ def console(log: bool, name: str, as_json: bool) -> None:
             sys.stdout.write(text)
         return
     with board.connect_console() as s:
-        terminal.err.print(f"console of {name}; Ctrl-] leaves")
-        interactive = sys.stdin.isatty()
-        saved = termios.tcgetattr(sys.stdin) if interactive else None
-        try:
-            if interactive:
-                tty.setcbreak(sys.stdin)
-            _pump_console(s)
-        finally:
-            if saved is not None:
-                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, saved)
+        pump_console(s, name)
 
 
-def _pump_console(s: socket.socket) -> None:
+def pump_console(s: socket.socket, name: str) -> None:
+    """Connects this terminal with a console until Ctrl-]. Raises BoardError when the other side ends."""
+    terminal.err.print(f"console of {name}; Ctrl-] leaves")
+    interactive = sys.stdin.isatty()
+    saved = termios.tcgetattr(sys.stdin) if interactive else None
+    try:
+        if interactive:
+            tty.setcbreak(sys.stdin)
+        _pump(s)
+    finally:
+        if saved is not None:
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, saved)
+
+
+def _pump(s: socket.socket) -> None:
     leave = b"\x1d"
     keyboard = sys.stdin.fileno()
     sources: list[socket.socket | int] = [s, keyboard]
@@ -921,10 +938,20 @@ def demo(sf: float, config: str, profile: str, keep: bool, as_json: bool) -> Non
 def main() -> None:
     """Entry point."""
     # These commands are made of what is above.
+    from assasin.agent.commands import agent
+    from assasin.bitstreams.commands import bitstream, flash_command
+    from assasin.boards import Board as BoardFile
+    from assasin.boards.commands import boards, build
     from assasin.bringup.commands import bringup, gdb
     from assasin.hls.commands import hls
+    from assasin.petalinux.commands import petalinux
+    from assasin.power.commands import power
+    from assasin.synth.commands import efficiency, synth
 
-    cli.add_command(bringup)
-    cli.add_command(gdb)
-    cli.add_command(hls)
+    for command in (agent, bitstream, boards, bringup, build, gdb, hls, petalinux, power, synth):
+        cli.add_command(command)
+    for name in BoardFile.names():
+        if name != "virtual":
+            flash.add_command(flash_command(name))
+    bench.add_command(efficiency)
     cli(prog_name="assasin")

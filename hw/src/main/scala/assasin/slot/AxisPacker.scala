@@ -25,7 +25,7 @@ class AxisPacker extends Module {
     val out   = Decoupled(new PackedWord)
   })
 
-  private val held     = Reg(UInt(56.W))
+  private val held     = RegInit(0.U(56.W))
   private val count    = RegInit(0.U(3.W)) // bytes held
   private val flushing = RegInit(false.B)  // what is held is the end
 
@@ -47,12 +47,8 @@ class AxisPacker extends Module {
     held     := Mux(full, rest, joined(55, 0))
     count    := total(2, 0)
     flushing := last && total > 8.U
-  }.elsewhen(flushing && io.out.ready) {
-    held     := 0.U
-    count    := 0.U
-    flushing := false.B
   }
-  when(io.clear) {
+  when(io.clear || io.out.fire && io.out.bits.last) {
     held     := 0.U
     count    := 0.U
     flushing := false.B

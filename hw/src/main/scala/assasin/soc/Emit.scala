@@ -9,25 +9,33 @@ import scala.jdk.CollectionConverters._
 
 /** Writes a configuration as SystemVerilog: one file a module, `filelist.f` that names them, and `config.json`.
   *
-  * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore]
+  * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore] [--ways N]
   *
-  * `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for
-  * its bench, with a DRAM port for every core.
+  * `--ways`: chip enables a channel, where a board has another number than the configuration. `--board` keeps to the
+  * SystemVerilog that every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for its bench, with a DRAM
+  * port for every core.
   */
 object Emit {
 
   /** What the command line asks for. */
-  private case class Options(config: String = "", out: String = "", board: Boolean = false, uncore: Boolean = false)
+  private case class Options(
+      config: String = "",
+      out: String = "",
+      board: Boolean = false,
+      uncore: Boolean = false,
+      ways: Option[Int] = None
+  )
 
-  private val Usage = "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore]"
+  private val Usage = "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore] [--ways N]"
 
   private def parse(args: List[String], options: Options = Options()): Options = args match {
-    case "--config" :: name :: rest                             => parse(rest, options.copy(config = name))
-    case "--out" :: dir :: rest                                 => parse(rest, options.copy(out = dir))
-    case "--board" :: rest                                      => parse(rest, options.copy(board = true))
-    case "--uncore" :: rest                                     => parse(rest, options.copy(uncore = true))
-    case Nil if options.config.nonEmpty && options.out.nonEmpty => options
-    case Nil                                                    => throw new IllegalArgumentException(Usage)
+    case "--config" :: name :: rest                               => parse(rest, options.copy(config = name))
+    case "--out" :: dir :: rest                                   => parse(rest, options.copy(out = dir))
+    case "--ways" :: count :: rest if count.toIntOption.isDefined => parse(rest, options.copy(ways = count.toIntOption))
+    case "--board" :: rest                                        => parse(rest, options.copy(board = true))
+    case "--uncore" :: rest                                       => parse(rest, options.copy(uncore = true))
+    case Nil if options.config.nonEmpty && options.out.nonEmpty   => options
+    case Nil                                                      => throw new IllegalArgumentException(Usage)
     case other :: _ => throw new IllegalArgumentException(s"argument '$other' is unknown; $Usage")
   }
 
@@ -43,7 +51,8 @@ object Emit {
     val (options, p) =
       try {
         val options = parse(args.toList)
-        (options, Configs(options.config))
+        val config  = Configs(options.config)
+        (options, options.ways.fold(config)(ways => config.copy(ways = ways)))
       } catch {
         case e: IllegalArgumentException =>
           System.err.println(e.getMessage)

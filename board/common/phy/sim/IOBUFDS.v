@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Behaviour of IOBUFDS (UG974, UG953).
+module IOBUFDS (
+    input I, T,
+    output O, inout IO, IOB
+);
+    assign IO = T ? 1'bz : I;
+    assign IOB = T ? 1'bz : !I;
+    assign O = IO;
+endmodule

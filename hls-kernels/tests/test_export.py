@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from assasin.boards import kernels as board_kernels
 from assasin.hls import export as exports
 from assasin.hls import kernel as kernels
 from assasin.hls import toolchain
@@ -124,6 +125,20 @@ def test_kernel_json(tmp_path: Path) -> None:
     assert d["scalars"] == [{"name": "alpha", "type": "f32", "offset": 0x10}]
     assert d["stated"] == {"ii": "1", "latency": 20}
     assert d["measured_on_hardware"] is False
+
+
+@pytest.mark.parametrize("name", ["fgrep8", "saxpy"])
+def test_the_board_build_finds_it(name: str, tmp_path: Path) -> None:
+    k = kernels.load(name)
+    folder = exports.export(k, TARGET, tmp_path / name)
+    with pytest.raises(board_kernels.KernelExportError, match="run Vitis HLS"):
+        board_kernels.load(1, name, tmp_path)
+    ip = folder / "vitis" / "solution" / "impl" / "ip"  # where the tool leaves it
+    ip.mkdir(parents=True)
+    (ip / "component.xml").write_text("<component/>")
+    found = board_kernels.load(1, name, tmp_path)
+    assert (found.id, found.inputs, found.output) == (k.id, k.inputs, k.output)
+    assert found.repository == ip
 
 
 @pytest.mark.parametrize(("name", "bits"), [("addword", 5), ("fgrep8", 5), ("q6filter", 6), ("aes128", 7)])

@@ -78,7 +78,7 @@ def description(kernel: Kernel, target: Target) -> dict[str, Any]:
             {"name": s.name, "type": s.type, "offset": SCALAR_BASE + SCALAR_STEP * i} for i, s in enumerate(kernel.scalars)
         ],
         "stated": {"ii": str(kernel.ii), "latency": kernel.latency},
-        "ip_repository": "vitis/solution/impl/ip",
+        "repository": "vitis/solution/impl/ip",
         "verilog": "vitis/solution/syn/verilog",
         "sources": [f"src/{p.name}" for p in kernel.files()],
         "testbench": [f"tb/{t}" for t in kernel.testbench],

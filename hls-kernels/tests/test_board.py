@@ -45,7 +45,7 @@ def test_two_kernels_side_by_side(pair: tuple[str, str]) -> None:
 
 
 def test_a_kernel_that_never_finishes_costs_its_job_only(edited: Edited) -> None:
-    endless = kernels.load(edited("addword", "addword.cpp", "last = beat.last;", "last = false;"))
+    endless = kernels.load(edited("addword", "addword.cpp", "last = beat.last;", "last = false;\n        beat.last = 0;"))
     good = kernels.load("fgrep8")
     judge = reference.load(good)
     with board_with([model.build(endless), model.build(good)], BOARD, DEFAULT_CONFIG, "test", quiet) as (_, drive):

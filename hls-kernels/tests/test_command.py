@@ -59,6 +59,8 @@ def test_csim_that_passes_and_csim_that_fails(edited: Edited) -> None:
         (("run", "saxpy", "--input", __file__, "--scalar", "alpha=1"), "has 2 input streams (b_in, c_in), not 1"),
         (("run", "aes128", "--pieces", "2"), "takes at most 1"),
         (("run", "fgrep8", "--config", "2x2"), "is not <architecture>"),
+        (("export", "fgrep8", "--board", "virtual"), "has no part"),
+        (("export", "fgrep8", "--board", "nothing"), "nothing"),
         (("export", "fgrep8", "--part", "xc7z045ffg900-3", "--clock-ns", "10", "--run"), "source the settings64.sh"),
     ],
 )

@@ -46,8 +46,8 @@ def target_of(board: str, part: str | None = None, clock_ns: float | None = None
             wanted = Board.load(board)
         except BoardFileError as e:
             raise KernelError(str(e)) from e
-        if wanted.kind == "virtual":
-            raise KernelError("board 'virtual' has no part to make an IP for: name a real board, or --part and --clock-ns")
+        if wanted.part is None:
+            raise KernelError(f"board '{board}' has no part to make an IP for: name a real board, or --part and --clock-ns")
         part = part or wanted.part.name
         clock_ns = clock_ns or 1000 / wanted.clock.core_mhz
     return Target(part, clock_ns)

@@ -349,7 +349,12 @@ class _Top:
         pins["phy_clk"] = "phy_clk"
         samples = 2 * clock.phy_mhz // clock.core_mhz
         family = str(int(nand.phy == "ultrascale"))
-        parameters = {"ULTRASCALE": family, "WAYS": str(nand.ways), "SAMPLES": str(samples), "BYTE_SAMPLES": str(2 * clock.phy_mhz // nand.mts)}
+        parameters = {
+            "ULTRASCALE": family,
+            "WAYS": str(nand.ways),
+            "SAMPLES": str(samples),
+            "BYTE_SAMPLES": str(2 * clock.phy_mhz // nand.mts),
+        }
         self.instance("nand_phy", f"nand{channel}", pins, parameters)
 
     def unused_channel(self, channel: int) -> None:

@@ -199,7 +199,7 @@ def test_stages_hand_over_by_checkpoints(project):
 def test_bitstream_needs_timing(project, monkeypatch):
     (project.folder / "route.dcp").touch()
     monkeypatch.setattr(recording, "environment", lambda folder, **more: _slack(folder, "-0.2"))
-    with pytest.raises(recording.TclFailed, match="timing is not met: worst setup slack -0.2 ns"):
+    with pytest.raises(recording.TclFailed, match=r"timing is not met: worst setup slack -0\.2 ns"):
         recording.stage(project.folder, "bitstream")
 
 

@@ -8,6 +8,7 @@
 #define EVENT(name) (SYS_EVENT_##name##_MASK << SYS_EVENT_##name##_SHIFT)
 #define EVENTS_ALL                                                                                                     \
     (EVENT(TIMER) | EVENT(SQE) | EVENT(CTRL) | EVENT(HDMA) | EVENT(CONSOLE_RX) | EVENT(FLASH) | EVENT(CORE))
+#define EVENTS_RARE (EVENT(TIMER) | EVENT(CTRL) | EVENT(CONSOLE_RX) | EVENT(CORE))
 /** How soon to look again at streams that wait for room, and at a full completion path. */
 #define POLL_STREAMS 2048u
 #define POLL_POST    1024u
@@ -83,20 +84,8 @@ static void go_on(uint32_t event) {
     if (ftl_has_work()) {
         ftl_work();
     }
-    if (io_waits) {
-        io_pump();
-    }
-    if (manage_waits) {
-        manage_pump();
-    }
-    if (memory_busy) {
-        memory_work();
-    }
-    if (admin_deleting != NULL) {
-        admin_poll();
-    }
-    if (controller == CTRL_RESETTING) {
-        controller_poll();
+    if (nvme_waits.any != 0) {
+        nvme_go_on();
     }
     bool posting = nvme_posting != NULL && nvme_post();
     if ((event & EVENT(SQE)) != 0 || nvme_fetch_blocked) {
@@ -119,11 +108,30 @@ static void go_on(uint32_t event) {
     }
 }
 
+/** Events that no plain read or write brings. */
+static void handle_rare(uint32_t event) {
+    if (event & EVENT(CORE)) {
+        core_event(sys_read(SYS_CORE_PENDING));
+    }
+    if (event & EVENT(CTRL)) {
+        controller_event();
+    }
+    if (event & EVENT(TIMER)) {
+        poll_at = UINT64_MAX;
+        stream_poll_wanted = false;
+        core_timer();
+    }
+    if (event & EVENT(CONSOLE_RX)) {
+        /* No console commands: input is taken so that it does not keep the processor awake. */
+        (void)sys_read(SYS_CONSOLE_RX);
+    }
+}
+
 /** One round: handle what is pending, or sleep until something is. */
 void firmware_step(void) {
     uint32_t event = sys_read(SYS_EVENT) & enabled;
     if (event == 0) {
-        if (memory_busy) {
+        if (nvme_waits.memory) {
             memory_work();
         } else if (!ftl_has_work() || !ftl_work()) {
             hal_wfi();
@@ -144,20 +152,8 @@ void firmware_step(void) {
     if (event & EVENT(HDMA)) {
         hdma_poll();
     }
-    if (event & EVENT(CORE)) {
-        core_event(sys_read(SYS_CORE_PENDING));
-    }
-    if (event & EVENT(CTRL)) {
-        controller_event();
-    }
-    if (event & EVENT(TIMER)) {
-        poll_at = UINT64_MAX;
-        stream_poll_wanted = false;
-        core_timer();
-    }
-    if (event & EVENT(CONSOLE_RX)) {
-        /* No console commands: input is taken so that it does not keep the processor awake. */
-        (void)sys_read(SYS_CONSOLE_RX);
+    if (event & EVENTS_RARE) {
+        handle_rare(event);
     }
     go_on(event);
 }

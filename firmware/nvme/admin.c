@@ -172,6 +172,7 @@ static void delete_sq(struct nvme_cmd *cmd) {
     scomp_queue_deleted(qid);
     cmd->next = admin_deleting;
     admin_deleting = cmd;
+    nvme_waits.drain = true;
     admin_poll();
 }
 

@@ -14,7 +14,10 @@ static uint32_t in_use[NVME_QUEUES];
 static uint32_t in_use_all;
 struct nvme_cmd *nvme_posting;
 bool nvme_fetch_blocked;
+union nvme_waits nvme_waits;
 static struct nvme_cmd *post_tail;
+/** Counts commands, for the choice of those that are timed. */
+static uint32_t turn;
 /** What the front end is known to hold: places that are free at least, and the completion's first dwords. */
 static uint32_t post_space, post_dw0, post_dw1;
 
@@ -46,6 +49,25 @@ void nvme_commands_init(void) {
     post_dw0 = post_dw1 = 0;
     nvme_write(NVME_CQE_DW0, 0);
     nvme_write(NVME_CQE_DW1, 0);
+}
+
+void nvme_go_on(void) {
+    if (nvme_waits.io) {
+        io_pump();
+    }
+    if (nvme_waits.manage) {
+        manage_pump();
+    }
+    if (nvme_waits.memory) {
+        memory_work();
+    }
+    if (admin_deleting != NULL) {
+        admin_poll();
+    }
+    if (controller == CTRL_RESETTING) {
+        controller_poll();
+    }
+    nvme_waits.drain = admin_deleting != NULL || controller == CTRL_RESETTING;
 }
 
 uint32_t nvme_in_use(uint32_t sqid) {
@@ -106,11 +128,13 @@ static inline bool short_entry(uint32_t dw0) {
 
 void nvme_fetch(void) {
     nvme_fetch_blocked = false;
-    for (;;) {
+    uint32_t waiting;
+    do {
         uint32_t s = nvme_read(NVME_SQE_STATUS);
         if (!FIELD(NVME_SQE_STATUS, VALID, s)) {
             return;
         }
+        waiting = FIELD(NVME_SQE_STATUS, COUNT, s);
         uint32_t sqid = FIELD(NVME_SQE_STATUS, SQID, s);
         if (controller != CTRL_READY || sqid >= NVME_QUEUES || !queues.sq[sqid]) {
             nvme_write(NVME_SQE_POP, 1);
@@ -122,7 +146,10 @@ void nvme_fetch(void) {
             return;
         }
         cmd_free = cmd->next;
-        cmd->stamp = sys_read(SYS_MTIME_LO);
+        cmd->sampled = ++turn % STAGE_TURNS == 0;
+        if (cmd->sampled) {
+            cmd->stamp = sys_read(SYS_MTIME_LO);
+        }
         uint32_t *e = cmd->sqe;
         uint32_t dw0 = nvme_read(NVME_SQE);
         e[0] = dw0;
@@ -169,7 +196,8 @@ void nvme_fetch(void) {
             }
             io_command(cmd);
         }
-    }
+        /* What came after the last look raises the event again. */
+    } while (waiting > 1);
 }
 
 /** Whether an error has an entry in the error log: not what the host asked for. */

@@ -91,6 +91,7 @@ static void enable(uint32_t cc) {
 /** Start a reset: nothing new begins, nothing old is reported. controller_poll finishes it. */
 static void reset_start(void) {
     controller = CTRL_RESETTING;
+    nvme_waits.drain = true;
     for (uint32_t q = NVME_QUEUES; q-- > 0;) {
         queue_sq_delete(q);
         queue_cq_delete(q);

@@ -28,7 +28,7 @@ void io_init(void) {
         slot_free = &slots[i];
     }
     issue_head = issue_tail = NULL;
-    io_waits = false;
+    nvme_waits.io = false;
 }
 
 struct page_slot *slot_get(void) {
@@ -157,17 +157,15 @@ static void write_page(struct page_slot *slot) {
     hdma_submit(&slot->job);
 }
 
-bool io_waits;
-
 void io_pump(void) {
-    io_waits = false;
+    nvme_waits.io = false;
     while (issue_head != NULL) {
         struct nvme_cmd *cmd = issue_head;
         bool write = cmd_opcode(cmd) == IO_WRITE;
         while (cmd->issued < cmd->pages) {
             struct page_slot *slot = slot_get();
             if (slot == NULL) {
-                io_waits = true;
+                nvme_waits.io = true;
                 return;
             }
             slot->cmd = cmd;
@@ -203,8 +201,10 @@ void io_issue(struct nvme_cmd *cmd) {
 }
 
 /** A read of one block goes past the list when nobody waits there. */
-static void issue_timed(struct nvme_cmd *cmd) {
-    stage_end(cmd, STAGE_PRP);
+static void issue_one(struct nvme_cmd *cmd) {
+    if (cmd->timed) {
+        stage_end(cmd, STAGE_PRP);
+    }
     struct page_slot *slot = issue_head == NULL ? slot_get() : NULL;
     if (slot == NULL) {
         io_issue(cmd);
@@ -276,9 +276,11 @@ static void read_write(struct nvme_cmd *cmd) {
         health.kept.reads++;
         health.kept.blocks_read += count;
         if (count == 1) {
-            cmd->timed = true;
-            stage_end(cmd, STAGE_DECODE);
-            nvme_map(cmd, PAGE_SIZE, issue_timed);
+            cmd->timed = cmd->sampled;
+            if (cmd->timed) {
+                stage_end(cmd, STAGE_DECODE);
+            }
+            nvme_map(cmd, PAGE_SIZE, issue_one);
             return;
         }
     }

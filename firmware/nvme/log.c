@@ -153,6 +153,10 @@ static void perf_log(void) {
     p->dram_read_bytes = counter_read(ASSASIN_SYS_BASE + SYS_DRAM_READ_LO);
     p->dram_write_bytes = counter_read(ASSASIN_SYS_BASE + SYS_DRAM_WRITE_LO);
     p->arch = sys_read(SYS_ARCH);
+    p->slots = scomp_tiles - scomp_cores;
+    for (uint32_t i = 0; i < p->slots; i++) {
+        p->slot_id[i] = sys_read(SYS_SLOT_ID + i * 4);
+    }
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         uint32_t base = ASSASIN_FLASH_BASE + ch * ASSASIN_FLASH_STRIDE;
         p->bus_busy[ch] = counter_read(base + FLASH_BUS_BUSY_LO);

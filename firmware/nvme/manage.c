@@ -8,7 +8,6 @@
 #define DSM_DEALLOCATE 4u
 #define DSM_RANGE      16u
 
-bool manage_waits;
 /** Data set management commands that wait for a page buffer. */
 static struct nvme_cmd *dsm_wait;
 /** Compare commands with their PRPs known; the first one is under way while `compare.busy`. */
@@ -17,7 +16,7 @@ static struct nvme_cmd *compare_head;
 void manage_init(void) {
     dsm_wait = NULL;
     compare_head = NULL;
-    manage_waits = false;
+    nvme_waits.manage = false;
 }
 
 static struct nvme_cmd *cmd_of(struct ftl_exclusive *x, size_t offset) {
@@ -250,7 +249,7 @@ void manage_pump(void) {
             slot_put(compare.medium);
         }
     }
-    manage_waits = dsm_wait != NULL || (compare_head != NULL && !compare.busy);
+    nvme_waits.manage = dsm_wait != NULL || (compare_head != NULL && !compare.busy);
 }
 
 bool manage_drop(struct nvme_cmd *cmd) {

@@ -16,8 +16,6 @@ enum { SOURCE_BLOCKS = 2, SOURCE_BYTES = 4 };
 /** Pages of a copy that are read at once. */
 #define READS 16u
 
-bool memory_busy;
-
 /** Fills and copies, the first of which is under way while `work.cmd` is set. */
 static struct nvme_cmd *head;
 static struct {
@@ -36,7 +34,7 @@ static struct {
 void memory_init(void) {
     head = NULL;
     memset(&work, 0, sizeof work);
-    memory_busy = false;
+    nvme_waits.memory = false;
 }
 
 /** DRAM address of the command's range of bytes, 0 when it is not in the namespace. */
@@ -132,7 +130,7 @@ static void page_read(struct nand_op *op, uint32_t status) {
     }
     slot_put(slot);
     work.in_flight--;
-    memory_busy = true;
+    nvme_waits.memory = true;
 }
 
 /** Read blocks into the memory as far as buffers' descriptors allow. False when none was free. */
@@ -196,7 +194,7 @@ static uint32_t copy_range(void) {
 }
 
 void memory_work(void) {
-    memory_busy = false;
+    nvme_waits.memory = false;
     if (work.cmd == NULL) {
         next();
         return;
@@ -227,13 +225,13 @@ void memory_work(void) {
         /* page_read goes on. */
         return;
     }
-    memory_busy = true;
+    nvme_waits.memory = true;
 }
 
 static void ranges_fetched(struct dma_job *job) {
     work.fetching = false;
     work.status = job->error ? NVME_DATA_TRANSFER : NVME_OK;
-    memory_busy = true;
+    nvme_waits.memory = true;
 }
 
 /** Begin the first command of the list. */
@@ -245,7 +243,7 @@ static void next(void) {
     bool copy = cmd_opcode(cmd) == MEMORY_COPY;
     struct page_slot *slot = copy ? slot_get() : NULL;
     if (copy && slot == NULL) {
-        memory_busy = true;
+        nvme_waits.memory = true;
         return;
     }
     head = cmd->next;
@@ -260,7 +258,7 @@ static void next(void) {
         nvme_transfer(cmd, slot->buffer, work.count * SOURCE_RANGE, false, ranges_fetched);
     } else {
         work.left = cmd->sqe[12];
-        memory_busy = true;
+        nvme_waits.memory = true;
     }
 }
 
@@ -272,7 +270,7 @@ static void enqueue(struct nvme_cmd *cmd) {
     cmd->next = NULL;
     *p = cmd;
     if (work.cmd == NULL) {
-        memory_busy = true;
+        nvme_waits.memory = true;
     }
 }
 

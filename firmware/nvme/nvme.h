@@ -97,7 +97,8 @@ struct nvme_cmd {
     bool used;
     bool orphan;       /**< its completion is not wanted any more: reset, or its queue went */
     bool list_held;    /**< prp.list is from the pool */
-    bool timed;        /**< a read of one block: its stages are timed */
+    bool sampled;      /**< its turn to be timed, should it be a read of one block */
+    bool timed;        /**< its stages are timed */
     uint16_t status;   /**< first error */
     uint16_t location; /**< offset of the parameter in error, for the error log; LOCATION_NONE */
     uint32_t dw0, dw1;
@@ -161,6 +162,22 @@ bool nvme_drop(struct nvme_cmd **p, const struct nvme_cmd *cmd);
 struct nvme_cmd *nvme_find(uint32_t sqid, uint32_t cid);
 /** Abort `cmd` when it waits for a PRP list. */
 bool nvme_abort_waiter(struct nvme_cmd *cmd);
+
+/* ---- command.c: what waits ---- */
+
+/** What the main loop has to go on with, a byte each: one load tells that there is nothing. */
+union nvme_waits {
+    struct {
+        bool io;     /**< a command waits for io_pump */
+        bool manage; /**< likewise for manage_pump */
+        bool memory; /**< something of memory_work can go on */
+        bool drain;  /**< the deletion of a queue, or a reset, waits for commands to end */
+    };
+    uint32_t any;
+};
+extern union nvme_waits nvme_waits;
+/** Go on with what of nvme_waits can. */
+void nvme_go_on(void);
 
 /* ---- controller.c: registers, queues, reset ---- */
 
@@ -296,6 +313,9 @@ void health_init(void);
 enum stage { STAGE_DECODE, STAGE_PRP, STAGE_MAP, STAGE_FLASH, STAGE_DMA, STAGE_COMPLETE, STAGES };
 extern uint64_t stage_cycles[STAGES];
 extern uint64_t stage_reads;
+/** One command in so many is timed, when it is a read of one block: the clock is a register, and slow to read. A power
+ * of two. */
+#define STAGE_TURNS 8u
 
 /** Stage `n` of `cmd` has ended now. */
 static inline void stage_end(struct nvme_cmd *cmd, enum stage n) {
@@ -332,8 +352,6 @@ bool io_in_range(uint64_t lba, uint32_t count);
 bool io_abort(struct nvme_cmd *cmd);
 /** Issue pages of commands that wait for buffers. */
 void io_pump(void);
-/** Some command waits for io_pump. */
-extern bool io_waits;
 /** Drop commands that have no page in flight yet and stop issuing for the others. */
 void io_orphan(void);
 struct page_slot *slot_get(void);
@@ -349,7 +367,6 @@ void manage_compare(struct nvme_cmd *cmd);
 void manage_verify(struct nvme_cmd *cmd);
 /** Start what waits for page buffers. */
 void manage_pump(void);
-extern bool manage_waits;
 /** Drop what waits for page buffers; with `cmd`, only that. True when something was dropped. */
 bool manage_drop(struct nvme_cmd *cmd);
 
@@ -362,8 +379,6 @@ bool manage_drop(struct nvme_cmd *cmd);
 #define RANGE_ALIGN 64u
 void memory_init(void);
 void memory_command(struct nvme_cmd *cmd);
-/** Something of memory_work can go on. */
-extern bool memory_busy;
 /** A slice of fills and copies. */
 void memory_work(void);
 /** Drop what waits; with `cmd`, only that. True when something was dropped. */

@@ -339,6 +339,9 @@ static void start(struct request *r) {
     if (status == NVME_OK && (!f->valid || f->loading)) {
         status = NVME_NO_PROGRAM;
     }
+    if (status == NVME_OK && function_mismatch(f, r->streams_in, r->streams_out, r->args_bytes)) {
+        status = NVME_INVALID_FIELD;
+    }
     if (status != NVME_OK) {
         refuse(r, status);
         return;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-uint32_t scomp_cores;
+uint32_t scomp_cores, scomp_tiles;
 bool core_deadline_changed;
 struct core cores[MAX_CORES];
 
@@ -11,7 +11,8 @@ void core_init(void) {
     memset(cores, 0, sizeof cores);
     memset(streams, 0, sizeof streams);
     scomp_cores = FIELD(SYS_CONFIG, CORES, sys_read(SYS_CONFIG));
-    for (uint32_t i = 0; i < scomp_cores; i++) {
+    scomp_tiles = scomp_cores + FIELD(SYS_CONFIG2, SLOTS, sys_read(SYS_CONFIG2));
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
         cores[i].index = i;
         core_write(i, CORE_CTRL, 0);
         core_write(i, CORE_EVENT_ENABLE, 0);
@@ -28,6 +29,18 @@ static void run(struct core *c) {
     core_deadline_changed = true;
     hal_write(core_reg(c, CORE_ENTRY), c->function->entry);
     hal_write(core_reg(c, CORE_CTRL), PLACE(CORE_CTRL, RUN, 1));
+}
+
+/** Start the kernel of slot `c` with the scalars at DRAM `args`. */
+static void run_kernel(struct core *c, uint32_t args) {
+    run(c);
+    uint32_t base = ASSASIN_SLOT_BASE + (c->index - scomp_cores) * ASSASIN_SLOT_STRIDE;
+    for (uint32_t i = 0; i < c->function->scalars; i++) {
+        hal_write(base + KERNEL_SCALAR + i * 8, hal_read(args + i * 4));
+    }
+    hal_write(base + KERNEL_GIE, 1);
+    hal_write(base + KERNEL_IER, 1);
+    hal_write(base + KERNEL_CTRL, PLACE(KERNEL_CTRL, AP_START, 1));
 }
 
 static void copied(uint32_t index) {
@@ -58,6 +71,10 @@ void stream_mark_end(struct stream *s) {
 void core_load(struct core *c, uint32_t args, uint32_t args_bytes) {
     const struct request *r = c->piece->request;
     const struct function *f = c->function;
+    if (f->kernel != 0) {
+        run_kernel(c, args);
+        return;
+    }
     struct scomp_task task = {.piece = c->piece->number,
                               .pieces = r->pieces,
                               .args_bytes = args_bytes,
@@ -90,18 +107,18 @@ void core_load(struct core *c, uint32_t args, uint32_t args_bytes) {
 
 void core_window_update(void) {
     uint32_t busy = 0;
-    for (uint32_t i = 0; i < scomp_cores; i++) {
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
         busy += core_active(&cores[i]);
     }
     uint32_t share = nand_geo.channels * nand_geo.ways * 3 / 4;
     share = busy > 0 ? share / busy : share;
-    stream_window = share < STREAM_WINDOW_MIN   ? STREAM_WINDOW_MIN
-                    : share > STREAM_WINDOW_MAX ? STREAM_WINDOW_MAX
-                                                : share;
+    share = share < STREAM_WINDOW_MIN ? STREAM_WINDOW_MIN : share;
+    slot_window = share > SLOT_WINDOW_MAX ? SLOT_WINDOW_MAX : share;
+    stream_window = share > STREAM_WINDOW_MAX ? STREAM_WINDOW_MAX : share;
 }
 
 void core_unblock(struct request *r) {
-    for (uint32_t i = 0; i < scomp_cores; i++) {
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
         struct core *c = &cores[i];
         if (c->phase != CORE_FREE && c->piece->request == r && c->results_full != 0) {
             output_retry(c, true);
@@ -110,7 +127,7 @@ void core_unblock(struct request *r) {
 }
 
 void core_throttle(struct request *r, bool on) {
-    for (uint32_t i = 0; i < scomp_cores; i++) {
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
         struct core *c = &cores[i];
         if (c->phase == CORE_FREE || c->piece->request != r || r->streams_in > 1 || r->tree || r->out_table != 0) {
             continue;
@@ -263,7 +280,7 @@ void core_event(uint32_t pending) {
 
 void core_timer(void) {
     uint64_t now = time_now();
-    for (uint32_t i = 0; i < scomp_cores; i++) {
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
         struct core *c = &cores[i];
         if (c->phase == CORE_RUNNING && now >= c->deadline &&
             FIELD(CORE_STATUS, HALTED, hal_read(core_reg(c, CORE_STATUS)))) {
@@ -291,7 +308,7 @@ void core_timer(void) {
 
 uint64_t core_deadline(void) {
     uint64_t first = UINT64_MAX;
-    for (uint32_t i = 0; i < scomp_cores; i++) {
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
         if (cores[i].phase == CORE_RUNNING && cores[i].deadline < first) {
             first = cores[i].deadline;
         }
@@ -300,7 +317,7 @@ uint64_t core_deadline(void) {
 }
 
 bool core_all_free(void) {
-    for (uint32_t i = 0; i < scomp_cores; i++) {
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
         if (cores[i].phase != CORE_FREE) {
             return false;
         }

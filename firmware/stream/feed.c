@@ -92,7 +92,7 @@ static bool accept(struct feed *f) {
 
 /** The stream that `f` goes to, when its piece runs. */
 static struct stream *target(const struct feed *f) {
-    for (uint32_t i = 0; i < scomp_cores; i++) {
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
         const struct piece *p = cores[i].piece;
         if (cores[i].phase != CORE_FREE && p->request == f->request && p->number == f->piece) {
             struct stream *s = p->in[f->stream];

@@ -1,4 +1,4 @@
-/* Function slots: ELF files checked and turned into lists of copies. */
+/* Function slots: ELF files checked and turned into lists of copies; and names of kernels. */
 #include <string.h>
 
 #include "stream/scomp.h"
@@ -105,10 +105,46 @@ static bool inside(uint32_t start, uint32_t n, uint32_t lo, uint32_t hi) {
     return start >= lo && start <= hi && n <= hi - start;
 }
 
+uint32_t function_tiles(const struct function *f) {
+    if (f->kernel == 0) {
+        return (1u << scomp_cores) - 1;
+    }
+    uint32_t tiles = 0;
+    for (uint32_t i = scomp_cores; i < scomp_tiles; i++) {
+        tiles |= (uint32_t)(sys_read(SYS_SLOT_ID + (i - scomp_cores) * 4) == f->kernel) << i;
+    }
+    return tiles;
+}
+
+bool function_mismatch(const struct function *f, uint32_t in, uint32_t out, uint32_t args_bytes) {
+    return f->kernel != 0 && (in != f->inputs || out > 1 || args_bytes != f->scalars * 4u);
+}
+
+/** struct scomp_kernel */
+static uint32_t kernel_parse(struct function *f, uint32_t at, uint32_t bytes) {
+    uint32_t counts = hal_read(at + 4);
+    uint32_t reserved = 0;
+    for (uint32_t i = 12; i < sizeof(struct scomp_kernel); i += 4) {
+        reserved |= hal_read(at + i);
+    }
+    f->inputs = (uint8_t)(counts >> 16);
+    f->scalars = (uint8_t)(counts >> 24);
+    f->kernel = hal_read(at + 8);
+    if (bytes != sizeof(struct scomp_kernel) || (counts & 0xffffu) != 1 || f->inputs == 0 ||
+        f->inputs > KERNEL_MAX_INPUTS || f->scalars > KERNEL_MAX_SCALARS || f->kernel == 0 || reserved != 0) {
+        return SCOMP_ELF_ERROR_BAD_KERNEL;
+    }
+    return function_tiles(f) != 0 ? 0 : SCOMP_ELF_ERROR_NO_KERNEL;
+}
+
 uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32_t scratch) {
     struct spare spare = {.at = scratch, .end = scratch + FUNCTION_SCRATCH};
     f->copies_count = 0;
     f->code_copies = 0;
+    f->kernel = 0;
+    if (hal_read(elf) == SCOMP_KERNEL_MAGIC) {
+        return kernel_parse(f, elf, bytes);
+    }
     if (bytes < EHDR_BYTES || hal_read(elf) != ELF_MAGIC) {
         return SCOMP_ELF_ERROR_NOT_ELF;
     }

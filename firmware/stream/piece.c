@@ -43,13 +43,13 @@ static struct node_spec node_spec(const struct request *r, uint32_t n) {
     return spec;
 }
 
-/** Free cores for all nodes, none twice. False when there are too few. */
-static bool choose(const struct request *r, uint32_t number, uint8_t chosen[SCOMP_MAX_NODES]) {
-    uint32_t taken = 0;
+/** Tiles of the `free` ones for all nodes, none twice. False when there are too few. */
+static bool choose(const struct request *r, uint32_t number, uint32_t free, uint8_t chosen[SCOMP_MAX_NODES]) {
     for (uint32_t n = 0; n < r->nodes; n++) {
         uint32_t best = MAX_CORES;
-        for (uint32_t i = 0; i < scomp_cores; i++) {
-            if (cores[i].phase != CORE_FREE || (taken >> i & 1) != 0 || (r->local && i != number)) {
+        uint32_t fit = free & function_tiles(r->function[n]);
+        for (uint32_t i = 0; i < scomp_tiles; i++) {
+            if ((fit >> i & 1) == 0 || (r->local && i != number)) {
                 continue;
             }
             /* A core that holds the code already starts sooner. */
@@ -64,10 +64,23 @@ static bool choose(const struct request *r, uint32_t number, uint8_t chosen[SCOM
         if (best == MAX_CORES) {
             return false;
         }
-        taken |= 1u << best;
+        free &= ~(1u << best);
         chosen[n] = (uint8_t)best;
     }
     return true;
+}
+
+uint32_t piece_tiles(const struct request *r) {
+    uint32_t tiles = 0;
+    for (uint32_t n = 0; n < r->nodes; n++) {
+        tiles |= function_tiles(r->function[n]);
+    }
+    return tiles;
+}
+
+bool piece_impossible(const struct request *r) {
+    uint8_t chosen[SCOMP_MAX_NODES];
+    return !choose(r, 0, UINT32_MAX, chosen);
 }
 
 static void core_set_up(struct piece *p, uint32_t n, const struct node_spec *spec) {
@@ -173,7 +186,11 @@ static void connect(struct piece *p) {
 
 bool piece_start(struct request *r, uint32_t number) {
     uint8_t chosen[SCOMP_MAX_NODES];
-    if (!choose(r, number, chosen) || copy_space() < r->nodes * (FUNCTION_COPIES + 2)) {
+    uint32_t free = 0;
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
+        free |= (uint32_t)(cores[i].phase == CORE_FREE) << i;
+    }
+    if (!choose(r, number, free, chosen) || copy_space() < r->nodes * (FUNCTION_COPIES + 2)) {
         return false;
     }
     /* A core has one piece, so its number names a piece too. */
@@ -421,7 +438,7 @@ void piece_check(struct piece *p) {
 }
 
 void piece_abort(struct request *r) {
-    for (uint32_t i = 0; i < scomp_cores; i++) {
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
         struct core *c = &cores[i];
         if (c->phase == CORE_FREE || c->piece->request != r) {
             continue;

@@ -129,7 +129,7 @@ static uint32_t validate_head(struct request *r, uint32_t bytes, uint32_t *flags
     REFUSE(r->pieces == 0 || r->pieces > SCOMP_MAX_PIECES, OFFSET(pieces));
     REFUSE(extents > EXTENTS_MAX || (version == 1 && extents == 0), OFFSET(extents));
     REFUSE(r->args_bytes > SCOMP_MAX_ARGS, OFFSET(args_bytes));
-    REFUSE(nodes > SCOMP_MAX_NODES || nodes > scomp_cores || (version == 1 && nodes != 0), OFFSET(nodes));
+    REFUSE(nodes > SCOMP_MAX_NODES || nodes > scomp_tiles || (version == 1 && nodes != 0), OFFSET(nodes));
     REFUSE((edges != 0) != (nodes != 0), OFFSET(edges));
     REFUSE(r->max_cores != 0 && r->max_cores < nodes, OFFSET(max_cores));
     REFUSE(w36 >> 16 != 0, OFFSET(reserved2));
@@ -302,12 +302,32 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
             return status;
         }
     }
+    bool mismatch = false;
     for (uint32_t n = 0; n < r->nodes; n++) {
+        uint32_t in = r->streams_in, out = r->streams_out, args_bytes = r->args_bytes;
         if (r->tree) {
-            func = hal_read(r->node_table + n * (uint32_t)sizeof(struct scomp_node)) & 0xffffu;
+            uint32_t at = r->node_table + n * (uint32_t)sizeof(struct scomp_node);
+            uint32_t w = hal_read(at);
+            func = w & 0xffffu;
+            in = w >> 16 & 0xffu;
+            out = w >> 24;
+            args_bytes = hal_read(at + 12);
         }
         r->function[n] = &functions[func];
         r->function[n]->users++;
+        if (!mismatch && function_mismatch(r->function[n], in, out, args_bytes)) {
+            mismatch = true;
+            *where = r->tree ? r->node_table + n * (uint32_t)sizeof(struct scomp_node) - r->data
+                     : args_bytes != r->function[n]->scalars * 4u ? OFFSET(args_bytes)
+                                                                  : OFFSET(streams_in);
+        }
+    }
+    if (mismatch) {
+        return VENDOR(NVME_VENDOR_STATUS_BAD_REQUEST);
+    }
+    if (piece_impossible(r)) {
+        *where = OFFSET(nodes);
+        return VENDOR(NVME_VENDOR_STATUS_BAD_REQUEST);
     }
     uint32_t kcycles = field(r, OFFSET(watchdog_kcycles));
     r->watchdog = (uint64_t)(kcycles != 0 ? kcycles : WATCHDOG_DEFAULT) * 1000u;
@@ -494,12 +514,13 @@ void scomp_schedule(void) {
         return;
     }
     busy = true;
-    /* A request may end and leave the order while it is looked at. */
+    /* Who waits for tiles is not overtaken on them. A request may end and leave the order while it is looked at. */
+    uint32_t waited_for = 0;
     for (uint32_t i = 0; i < order_count;) {
         uint32_t index = order[i];
-        bool more = schedule_request(&requests[index]);
-        if (!more) {
-            break;
+        uint32_t tiles = piece_tiles(&requests[index]);
+        if ((tiles & waited_for) != 0 || !schedule_request(&requests[index])) {
+            waited_for |= tiles;
         }
         if (i < order_count && order[i] == index) {
             i++;

@@ -11,7 +11,7 @@
 struct stream streams[MAX_CORES * MAX_STREAMS];
 struct stream_counters stream_counters;
 bool stream_poll_wanted;
-uint32_t stream_window;
+uint32_t stream_window, slot_window;
 
 static inline __attribute__((always_inline)) void page_done(struct stream *s, uint32_t status);
 
@@ -50,6 +50,11 @@ void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent
     s->last_bytes = (uint16_t)((((uint32_t)bytes - 1) & (PAGE_SIZE - 1)) + 1);
     s->end = (uint32_t)bytes;
     s->mode = gated ? STREAM_GATED : STREAM_START;
+    if (!gated && s->core >= scomp_cores) {
+        /* A kernel consumes from the first page on. */
+        s->mode = STREAM_RUN;
+        s->limit = slot_window;
+    }
     s->w0 = PLACE(FLASH_W0, OP, FLASH_OP_READ) | PLACE(FLASH_W0, STREAM, 1) | PLACE(FLASH_W0, CORE, s->core) |
             PLACE(FLASH_W0, STREAM_ID, s->id) | PLACE(FLASH_W0, TAIL, 1) |
             PLACE(FLASH_W0, TAG, NAND_TAG_STREAM + (uint32_t)(s - streams));
@@ -127,7 +132,7 @@ static void regate(struct stream *s) {
     uint32_t head = hal_read(s->ihead);
     if (s->mode == STREAM_START && head != 0) {
         s->mode = STREAM_RUN;
-        s->limit = s->delivered + stream_window;
+        s->limit = s->delivered + (s->core < scomp_cores ? stream_window : slot_window);
         return;
     }
     uint32_t held = (s->pushed - (head >> PAGE_LOG2)) & POSITION_PAGES;

@@ -23,6 +23,8 @@
  */
 #define STREAM_WINDOW_MIN 12u
 #define STREAM_WINDOW_MAX 24u
+/** Likewise of a slot, which takes in as fast as all channels deliver. */
+#define SLOT_WINDOW_MAX 96u
 
 /** How far a stream may push. */
 enum stream_mode {
@@ -81,8 +83,8 @@ struct stream_counters {
 };
 extern struct stream_counters stream_counters;
 
-/** Pages in flight for a stream that starts to run now. */
-extern uint32_t stream_window;
+/** Pages in flight for a stream of a core, and of a slot, that starts to run now. */
+extern uint32_t stream_window, slot_window;
 
 /** Some stream waits for room that no completion will announce: poll it by the timer. */
 extern bool stream_poll_wanted;

@@ -27,8 +27,10 @@ struct function_copy {
 struct function {
     bool valid;
     bool loading;
-    uint32_t users;      /**< requests that name it */
-    uint32_t generation; /**< differs for every loaded function */
+    uint32_t users;          /**< requests that name it */
+    uint32_t generation;     /**< differs for every loaded function */
+    uint32_t kernel;         /**< id of a kernel, which runs in a slot; 0: a program, which runs on a core */
+    uint8_t inputs, scalars; /**< of a kernel */
     uint32_t entry;
     uint32_t code_copies; /**< copies[0..code_copies) go to instruction memory, the others to the scratchpad */
     uint32_t copies_count;
@@ -41,6 +43,10 @@ void function_load(struct nvme_cmd *cmd);
 void function_unload(struct nvme_cmd *cmd);
 /** DRAM that the ELF of `f` is loaded to, SCOMP_MAX_ELF bytes. */
 uint32_t function_memory(const struct function *f);
+/** Tiles that `f` can run on: bit i is cores[i]. */
+uint32_t function_tiles(const struct function *f);
+/** `f` cannot be called with so many streams and bytes of arguments. */
+bool function_mismatch(const struct function *f, uint32_t in, uint32_t out, uint32_t args_bytes);
 /** The ELF is there, `bytes` of it: make `f` valid. Returns 0 or a SCOMP_ELF_ERROR_*. */
 uint32_t function_finish(struct function *f, uint32_t bytes);
 
@@ -110,7 +116,7 @@ void scomp_queue_deleted(uint32_t sqid);
 bool scomp_abort_waiter(struct nvme_cmd *cmd);
 /** Nothing of scomp is going on. */
 bool scomp_idle(void);
-/** Give free cores pieces. */
+/** Give free cores and slots pieces. */
 void scomp_schedule(void);
 /** Count a piece that ended with `status`: before its report becomes readable, so that the read that takes the last
  * report knows. */
@@ -212,6 +218,8 @@ void request_free(struct request *r);
 /* ---- core.c ---- */
 
 extern uint32_t scomp_cores;
+/** Cores and, behind them, slots. */
+extern uint32_t scomp_tiles;
 
 void core_init(void);
 /** Handle the events of cores in `pending`. */
@@ -237,6 +245,10 @@ void stream_mark_end(struct stream *s);
 void piece_init(void);
 /** Start piece `number` of `r` on free cores; false when there are too few. */
 bool piece_start(struct request *r, uint32_t number);
+/** Tiles that nodes of `r` can run on. */
+uint32_t piece_tiles(const struct request *r);
+/** `r` asks for more than there is even when nothing else runs. */
+bool piece_impossible(const struct request *r);
 /** Stop the pieces of `r`. */
 void piece_abort(struct request *r);
 /** A piece of `r` that never ran ends as aborted. False while there is no room for its report. */

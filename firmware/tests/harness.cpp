@@ -12,7 +12,11 @@ std::vector<Test> &tests() {
     return all;
 }
 
-Drive::Drive(model::Nand &nand, uint32_t cores, uint32_t seed, uint32_t bootArg) : dev(nand, cores, seed) {
+Drive::Drive(model::Nand &nand, uint32_t cores, uint32_t seed, uint32_t bootArg, const std::vector<model::Slot> &slots)
+    : dev(nand, cores, seed) {
+    for (const model::Slot &s : slots) {
+        dev.addSlot(s);
+    }
     const char *path = getenv("ASSASIN_FW_SO");
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {

@@ -104,7 +104,8 @@ struct Buffer {
 /** A powered drive with a host. */
 class Drive {
   public:
-    Drive(model::Nand &nand, uint32_t cores = 2, uint32_t seed = 1, uint32_t bootArg = 0);
+    Drive(model::Nand &nand, uint32_t cores = 2, uint32_t seed = 1, uint32_t bootArg = 0,
+          const std::vector<model::Slot> &slots = {});
     ~Drive();
     Drive(const Drive &) = delete;
 

@@ -3,6 +3,7 @@
 #include "chunks.h"
 #include "drive.h"
 #include "feed.h"
+#include "marks.h"
 #include "request.h"
 #include "split.h"
 
@@ -259,9 +260,15 @@ static int check(struct assasin_drive *drive, const struct assasin_job *job) {
     if (job->node_count > SCOMP_MAX_NODES || (job->node_count == 0 && job->edge_count))
         return drive_fail(drive, EINVAL, "a tree has at most %u nodes, not %u, and edges only with nodes",
                           SCOMP_MAX_NODES, job->node_count);
-    if (job->node_count > drive->info.cores)
-        return drive_fail(drive, EINVAL, "a tree of %u nodes needs as many cores, this drive has %u", job->node_count,
-                          drive->info.cores);
+    if (job->node_count > drive->info.cores) {
+        uint32_t ids[ASSASIN_SLOTS], slots;
+        int rc = assasin_slots(drive, ids, &slots);
+        if (rc)
+            return rc;
+        if (job->node_count > drive->info.cores + slots)
+            return drive_fail(drive, EINVAL, "a tree of %u nodes needs as many cores, this drive has %u%s",
+                              job->node_count, drive->info.cores + slots, slots ? ", slots included" : "");
+    }
     size_t bytes = request_bytes(job);
     if (bytes > drive->info.transfer_bytes)
         return drive_fail(drive, EMSGSIZE,
@@ -281,6 +288,13 @@ static int check(struct assasin_drive *drive, const struct assasin_job *job) {
     return rc;
 }
 
+static uint64_t input_bytes(const struct assasin_job *job) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < (size_t)job->pieces * job->streams_in; i++)
+        sum += job->inputs[i].bytes;
+    return sum;
+}
+
 int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
                  uint32_t *failed) {
     if (drive->dead)
@@ -294,11 +308,13 @@ int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, con
     e->drive = drive;
     e->job = job;
     e->ticked_ms = drive_now_ms();
+    marks_begin(drive, "offload", input_bytes(job));
     rc = prepare(e, job, sink, arg, request_bytes(job));
     if (!rc)
         rc = pump(e);
     if (!rc)
         rc = finish(e, failed);
+    marks_end(drive, "offload", input_bytes(job), rc);
     /* With a dead connection commands may still point here. */
     if (!drive->dead)
         release(e);

@@ -2,6 +2,8 @@
 /* Blocks in and out, many commands in flight; identify and log pages. */
 #include "drive.h"
 
+#include "marks.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,7 +126,9 @@ static int transfer(struct assasin_drive *drive, bool write, uint64_t lba, void 
     t->lba = lba;
     t->data = data;
     t->total = bytes;
+    marks_begin(drive, write ? "write" : "read", bytes);
     int rc = run(t, progress, arg);
+    marks_end(drive, write ? "write" : "read", bytes, rc);
     /* Commands that never completed still point at the slots and their buffers: both stay until the process ends. */
     if (t->in_flight == 0) {
         for (unsigned i = 0; i < TRANSFER_DEPTH; i++)

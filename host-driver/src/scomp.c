@@ -3,7 +3,9 @@
 #include "drive.h"
 
 #include <assasin_contract.h>
+#include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,39 @@ int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void
     int rc = drive_execute(drive, ASSASIN_ADMIN, &command, copy, padded, "loading a function", NULL);
     free(copy);
     return rc;
+}
+
+int assasin_slots(struct assasin_drive *drive, uint32_t ids[ASSASIN_SLOTS], uint32_t *count) {
+    struct scomp_perf perf;
+    static_assert(sizeof(perf.slot_id) == ASSASIN_SLOTS * sizeof(ids[0]), "slots of a drive");
+    int rc = assasin_log_page(drive, SCOMP_LOG_PERF, &perf, sizeof(perf));
+    if (rc)
+        return rc;
+    memcpy(ids, perf.slot_id, sizeof(perf.slot_id));
+    *count = perf.slots;
+    return 0;
+}
+
+static uint32_t crc32(uint32_t crc, const char *text) {
+    for (; *text; text++) {
+        crc ^= (uint8_t)*text;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320u : 0);
+    }
+    return crc;
+}
+
+uint32_t assasin_kernel_id(const char *name, const char *version) {
+    return ~crc32(crc32(crc32(UINT32_MAX, name), "/"), version);
+}
+
+int assasin_kernel_load(struct assasin_drive *drive, uint16_t slot, uint32_t id, uint8_t inputs, uint8_t scalars) {
+    struct scomp_kernel kernel = {
+        .magic = SCOMP_KERNEL_MAGIC, .version = 1, .inputs = inputs, .scalars = scalars, .id = id};
+    struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_LOAD, [10] = slot, [11] = sizeof(kernel)}};
+    char what[64];
+    snprintf(what, sizeof(what), "loading kernel 0x%08x", (unsigned)id);
+    return drive_execute(drive, ASSASIN_ADMIN, &command, &kernel, sizeof(kernel), what, NULL);
 }
 
 int assasin_function_unload(struct assasin_drive *drive, uint16_t slot) {

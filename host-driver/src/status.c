@@ -25,9 +25,11 @@ static const struct {
     {0x00B, EINVAL, "invalid namespace or format"},
     {0x00C, EINVAL, "command sequence error"},
     {0x013, EINVAL, "PRP offset invalid: a PRP is not aligned as it must be"},
+    {0x02C, EINVAL, "the I/O command set is not supported or not enabled"},
     {0x080, ERANGE, "LBA out of range"},
     {0x081, ENOSPC, "capacity exceeded: the drive is full"},
     {0x082, EIO, "namespace not ready"},
+    {0x084, EBUSY, "a format is under way"},
     {0x100, EINVAL, "completion queue invalid"},
     {0x101, EINVAL, "invalid queue identifier"},
     {0x102, EINVAL, "invalid queue size"},
@@ -35,7 +37,27 @@ static const struct {
     {0x105, EIO, "asynchronous event request limit exceeded"},
     {0x108, EINVAL, "invalid interrupt vector"},
     {0x109, EINVAL, "invalid log page"},
+    {0x10A, EINVAL, "invalid format"},
     {0x10C, EINVAL, "invalid queue deletion"},
+    {0x10D, EINVAL, "the feature cannot be saved"},
+    {0x10E, EPERM, "the feature cannot be changed"},
+    {0x10F, EINVAL, "the feature does not belong to a namespace"},
+    {0x12B, EINVAL, "the combination of I/O command sets was rejected"},
+    {0x18A, ENOSPC, "no resources are left for programs"},
+    {0x18B, EINVAL, "invalid memory namespace"},
+    {0x18C, EINVAL, "invalid memory range set"},
+    {0x18D, EINVAL, "invalid memory range set identifier"},
+    {0x18E, EINVAL, "invalid program data"},
+    {0x18F, EINVAL, "invalid program index"},
+    {0x190, EINVAL, "invalid program type"},
+    {0x191, EINVAL, "too many memory ranges"},
+    {0x192, ENOSPC, "too many memory range sets"},
+    {0x195, EBUSY, "the memory range set is in use"},
+    {0x196, ENOENT, "there is no such program"},
+    {0x197, EINVAL, "memory ranges overlap"},
+    {0x198, EINVAL, "the program is not activated"},
+    {0x199, EBUSY, "the program is in use"},
+    {0x19B, EFBIG, "the program is too large"},
     {VENDOR(BAD_FUNCTION), EBADF, "bad function: slot out of range, empty, or in use"},
     {VENDOR(BAD_ELF), EINVAL, "the drive refuses the ELF file"},
     {VENDOR(BAD_REQUEST), EINVAL, "malformed scomp request"},
@@ -43,8 +65,10 @@ static const struct {
     {VENDOR(NO_RESOURCES), EBUSY, "no resources: too many requests at once"},
     {VENDOR(OVERLAP), EEXIST, "extents overlap: of one stream, or those of an output with another stream's"},
     {VENDOR(BAD_FEED), EINVAL, "input from the host does not fit the job"},
+    {VENDOR(PROGRAM_FAILED), EIO, "the program ended with something else than success"},
     {0x280, EIO, "write fault: the medium could not be written"},
     {0x281, EIO, "unrecovered read error"},
+    {0x285, EIO, "compare failure: the medium holds something else"},
     {0x370, EIO, "the host gave the command up: the path to the drive failed"},
     {0x371, ECANCELED, "the host gave the command up: the drive did not answer in time or was reset"},
 };
@@ -77,6 +101,11 @@ const char *assasin_elf_strerror(uint32_t reason) {
                "(link with offload.ld)";
     case SCOMP_ELF_ERROR_NO_ENTRY:
         return "its entry point is misaligned or outside the loaded instructions (link with the offload runtime)";
+    case SCOMP_ELF_ERROR_BAD_KERNEL:
+        return "a kernel has 1 or 2 inputs, at most 8 scalars, and an id other than 0";
+    case SCOMP_ELF_ERROR_NO_KERNEL:
+        return "no slot of this drive holds the kernel (assasin info lists what they hold; a virtual board gets one by "
+               "assasin flash virtual --kernel SLOT=FILE.so)";
     default:
         return "unknown reason";
     }
@@ -89,7 +118,8 @@ static const struct {
     {offsetof(struct scomp_request, magic), "magic"},
     {offsetof(struct scomp_request, version), "version"},
     {offsetof(struct scomp_request, func), "function slot"},
-    {offsetof(struct scomp_request, streams_in), "number of input streams (1..8)"},
+    {offsetof(struct scomp_request, streams_in),
+     "number of input streams (1..8, of a kernel as many as it has, and at most one output stream)"},
     {offsetof(struct scomp_request, streams_out), "number of output streams (0..8)"},
     {offsetof(struct scomp_request, s_log2), "s_log2: more streams than the buffers are divided into"},
     {offsetof(struct scomp_request, reserved0), "a reserved field"},
@@ -97,10 +127,11 @@ static const struct {
                                             "extents; a channel-local chip takes no others"},
     {offsetof(struct scomp_request, pieces), "number of pieces (1..1024)"},
     {offsetof(struct scomp_request, extents), "number of extents"},
-    {offsetof(struct scomp_request, args_bytes), "bytes of arguments (0..4096)"},
+    {offsetof(struct scomp_request, args_bytes), "bytes of arguments (0..4096, of a kernel 4 for each of its scalars)"},
     {offsetof(struct scomp_request, max_cores), "number of cores"},
     {offsetof(struct scomp_request, watchdog_kcycles), "watchdog limit"},
-    {offsetof(struct scomp_request, nodes), "number of nodes (0..8, at most the drive's cores)"},
+    {offsetof(struct scomp_request, nodes),
+     "number of nodes (0..8, at most the drive's cores and slots), or more calls of a kernel than slots hold it"},
     {offsetof(struct scomp_request, edges),
      "number of edges: an input or output of a node or of the tree is unconnected"},
     {offsetof(struct scomp_request, reserved2), "a reserved field"},
@@ -170,6 +201,10 @@ const char *assasin_piece_strerror(const struct assasin_piece *piece, struct ass
                                          [4] = "misaligned load",     [5] = "load outside the scratchpad",
                                          [6] = "misaligned store",    [7] = "store outside the scratchpad"};
     const char *cause = piece->cause < sizeof(causes) / sizeof(causes[0]) ? causes[piece->cause] : NULL;
+    if (piece->cause == SLOT_TRAP_NO_END)
+        cause = "the kernel is done, but has not ended its result: the last beat that it writes must have TLAST set";
+    if (piece->cause == SLOT_TRAP_NO_ANSWER)
+        cause = "the kernel's AXI4-Lite port does not answer";
     if (piece->cause == ASSASIN_CAUSE_STREAM_RANGE)
         cause = "stream read out of range";
     switch (piece->status) {

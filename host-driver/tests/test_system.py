@@ -675,5 +675,11 @@ def test_the_command_line(own_board: Board, tmp_path: Path) -> None:
     assert [r["cores"] for r in figures["runs"]] == [1, 2]
     assert all(r["correct"] for r in figures["runs"])
     assert json.loads(assasin("bench", "read", "--bytes", "64K", *name, "--json"))["correct"]
+    depths = json.loads(assasin("bench", "random", "--bytes", "64K", "--depth", "1,8", "--reads", 64, *name, "--json"))["depths"]
+    assert [d["depth"] for d in depths] == [1, 8]
+    assert depths[1]["cycles"] < depths[0]["cycles"]
+    assert all(0 < s < d["cycles"] * d["depth"] * 2 for d in depths for s in d["stages"].values())
+    assert depths[0]["handling"] <= 1500, "device cycles in command handling of a 4 KiB read"
+    assert "holds 1 to" in assasin("bench", "random", "--depth", 4096, *name, ok=False)
     assert assasin("console", "--log", *name)
     assert json.loads(assasin("flash", "virtual", "--stop", *name, "--json"))["stopped"]

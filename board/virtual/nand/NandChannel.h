@@ -49,6 +49,15 @@ class NandChannel {
         return wake_;
     }
 
+    /** Adds what all packages have done since power-on. */
+    void addCounts(NandCounts &sum) const {
+        for (const NandTarget &target : targets_) {
+            sum.reads += target.counts().reads;
+            sum.programs += target.counts().programs;
+            sum.erases += target.counts().erases;
+        }
+    }
+
     /**
      * The SoC is being reset: its outputs drop to idle wherever they were, which no timing rule judges. Call it before
      * the first cycle() that shows the reset outputs. Array operations go on.

@@ -507,6 +507,7 @@ void NandTarget::finish(Lun &lun, unsigned index) {
         NandImage::BlockId block{channel_, way_, index, where.block};
         std::vector<uint8_t> &reg = pageRegister(lun, planeOf(row));
         if (operation == Array::Read) {
+            counts_.reads++;
             const uint8_t *raw = setup_.image.page(block, where.page);
             if (raw)
                 std::memcpy(reg.data(), raw, g.rawPageBytes());
@@ -514,11 +515,13 @@ void NandTarget::finish(Lun &lun, unsigned index) {
                 std::fill(reg.begin(), reg.end(), 0xFF);
             setup_.faults.onRead(where, reg.data(), g.rawPageBytes());
         } else if (operation == Array::Program) {
+            counts_.programs++;
             if (setup_.faults.programFails(where))
                 lun.fail = true;
             else
                 setup_.image.program(block, where.page, reg.data());
         } else if (operation == Array::Erase) {
+            counts_.erases++;
             if (setup_.faults.eraseFails(where))
                 lun.fail = true;
             else

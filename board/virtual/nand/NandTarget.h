@@ -15,6 +15,11 @@ namespace assasin {
 
 constexpr uint64_t kNoEvent = std::numeric_limits<uint64_t>::max();
 
+/** Array operations completed; one a page, and for erases one a block, of a multi-plane operation. */
+struct NandCounts {
+    uint64_t reads = 0, programs = 0, erases = 0;
+};
+
 /** What all targets of a board share. */
 struct NandSetup {
     const PartFile &part;
@@ -52,6 +57,11 @@ class NandTarget {
 
     /** Cycle of the next change of R/B after `now`, or kNoEvent. */
     uint64_t nextEvent(uint64_t now) const;
+
+    /** Since power-on. */
+    const NandCounts &counts() const {
+        return counts_;
+    }
 
   private:
     enum class Output { None, Data, Status, Id, Parameter, Feature };
@@ -111,6 +121,7 @@ class NandTarget {
     }
 
     NandSetup setup_;
+    NandCounts counts_;
     unsigned channel_, way_;
     std::vector<Lun> luns_;
     NandCycles times_; // of the data interface in use

@@ -80,6 +80,7 @@ class Server {
     bool busy_ = false;
     bool intxFell_ = false; ///< INTA was lowered and QEMU may not know yet
     uint64_t visits_ = 0;
+    unsigned complaints_ = 0;
 };
 
 } // namespace assasin

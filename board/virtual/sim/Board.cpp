@@ -64,7 +64,7 @@ std::vector<uint8_t> loadFirmware(const std::string &path) {
 Board::Board(const BoardOptions &options)
     : options_(options), profile_(loadProfile(options.profile)), dram_(profile_.dram),
       xdma_(profile_.pcie, host_, function_),
-      nand_(profile_, options.image, Soc::CHANNELS, Soc::WAYS, Soc::PHY_BYTES, options.format) {
+      nand_(profile_, options.image, Soc::CHANNELS, Soc::WAYS, Soc::PHY_BYTES, options.format), slots_(slots(options)) {
     console_ =
         std::make_unique<Console>(bar0_, options.console, options.socket.empty() ? "" : options.socket + ".console");
     started_ = hostTime();
@@ -72,14 +72,37 @@ Board::Board(const BoardOptions &options)
 
 Board::~Board() = default;
 
+std::vector<std::unique_ptr<KernelSlot>> Board::slots(const BoardOptions &options) {
+    std::vector<std::unique_ptr<KernelSlot>> slots;
+    for (unsigned i = 0; i < Soc::SLOTS; i++) {
+        slots.push_back(std::make_unique<KernelSlot>(i));
+    }
+    for (const auto &[slot, path] : options.kernels) {
+        if (slot >= Soc::SLOTS) {
+            throw std::runtime_error("--kernel " + std::to_string(slot) + "=" + path + ": " + Soc::CONFIG + " has " +
+                                     (Soc::SLOTS == 0 ? std::string("no slots; take a configuration such as "
+                                                                    "AssasinSbHls2x2")
+                                                      : "slots 0 to " + std::to_string(Soc::SLOTS - 1)));
+        }
+        slots[slot]->insert(path);
+    }
+    return slots;
+}
+
 void Board::cycle() {
     dram_.drive(soc_.dram, now_);
     xdma_.drive();
     bar0_.drive(soc_.bar0);
+    for (size_t i = 0; i < slots_.size(); i++) {
+        slots_[i]->drive(soc_.slots[i]);
+    }
     soc_.settle(now_, xdma_);
     dram_.sample(soc_.dram, now_);
     xdma_.sample(now_);
     bar0_.sample(soc_.bar0);
+    for (size_t i = 0; i < slots_.size(); i++) {
+        slots_[i]->sample(soc_.slots[i]);
+    }
     nand_.cycle(now_, soc_.flash);
     soc_.edge();
     now_++;
@@ -119,13 +142,18 @@ bool Board::quiet() const {
            xdma_.idle() && !(server_ && server_->busy());
 }
 
-bool Board::called() {
-    fds_.clear();
+void Board::waitOnServers() {
     if (server_) {
         server_->waitOn(fds_);
         bars_->waitOn(fds_);
+        activity_->waitOn(fds_);
     }
     console_->waitOn(fds_);
+}
+
+bool Board::called() {
+    fds_.clear();
+    waitOnServers();
     return !fds_.empty() && ::poll(fds_.data(), nfds_t(fds_.size()), 0) != 0;
 }
 
@@ -135,8 +163,12 @@ void Board::serve() {
         if (server_) {
             server_->poll();
             bars_->poll();
+            activity_->poll(now_);
         }
         console_->poll(now_);
+    }
+    if (activity_) {
+        activity_->follow();
     }
     const bool msix = function_.msixEnabled();
     if (!bar0_.idle() || msix != msix_) {
@@ -147,11 +179,7 @@ void Board::serve() {
 
 void Board::wait(int milliseconds) {
     fds_.clear();
-    if (server_) {
-        server_->waitOn(fds_);
-        bars_->waitOn(fds_);
-    }
-    console_->waitOn(fds_);
+    waitOnServers();
     fds_.push_back({stopFd_, POLLIN, 0});
     const double from = hostTime();
     if (milliseconds < 0 || milliseconds > 500) {
@@ -186,7 +214,7 @@ void Board::sleep() {
         return;
     }
     if (nap || options_.race) {
-        now_ = wake;
+        jump(wake);
     } else {
         // only a timer is due: simulated time keeps to real time, so that an idle drive leaves the host its processor
         const uint64_t left = wake - now_;
@@ -195,9 +223,43 @@ void Board::sleep() {
         wait(int(std::min(seconds * 1e3, 1e9)));
         const double passed = (hostTime() - from) * 1e9 / profile_.nsPerCycle;
         // less than a millisecond is below poll's resolution
-        now_ = passed >= double(left) || seconds < 1e-3 ? wake : now_ + uint64_t(passed);
+        jump(passed >= double(left) || seconds < 1e-3 ? wake : now_ + uint64_t(passed));
     }
     settleUntil_ = clocked_ + SETTLE_CYCLES;
+}
+
+void Board::jump(uint64_t to) {
+    if (activity_ && to >= activity_->due()) {
+        activity_->beforeJump(now_, to);
+    }
+    now_ = to;
+}
+
+void Board::look(Activity &activity) const {
+    activity.timebase = now_;
+    activity.clocked = clocked_;
+    activity.h2cBytes = xdma_.h2cBytes();
+    activity.c2hBytes = xdma_.c2hBytes();
+    activity.dramReadBytes = dram_.bytesRead();
+    activity.dramWriteBytes = dram_.bytesWritten();
+    activity.nand = nand_.counts();
+    soc_.read(activity.chip);
+}
+
+void Board::listen(const std::string &path) {
+    BarTarget &target = *this;
+    server_ = std::make_unique<Server>(path, function_, host_, target);
+    bars_ = std::make_unique<BarServer>(path + ".bars", target);
+    const NandGeometry &g = nand_.geometry();
+    const ActivityScale scale{profile_.nsPerCycle,
+                              profile_.pcie.bytesPerCycle,
+                              profile_.dram.bytesPerCycle,
+                              profile_.dram.size,
+                              Soc::CHANNELS,
+                              Soc::CHANNELS * Soc::WAYS * g.luns,
+                              Soc::PHY_BYTES,
+                              g.rawPageBytes()};
+    activity_ = std::make_unique<ActivityServer>(path + ".activity", scale, [this](Activity &a) { look(a); });
 }
 
 void Board::trace() {
@@ -219,12 +281,13 @@ void Board::run(const Stop &stop) {
     publish("booting", "");
     boot();
     if (!options_.socket.empty()) {
-        BarTarget &target = *this;
-        server_ = std::make_unique<Server>(options_.socket, function_, host_, target);
-        bars_ = std::make_unique<BarServer>(options_.socket + ".bars", target);
+        listen(options_.socket);
     }
     publish("serving", "");
     while (!stop.requested.load(std::memory_order_relaxed) && now_ < options_.quitAfter) {
+        if (activity_ && now_ >= activity_->due()) {
+            activity_->sample(now_);
+        }
         if (quiet()) {
             sleep();
             trace();
@@ -283,6 +346,9 @@ Status Board::status() const {
     s.firmwareTrapped = (console_->firmwareState() & 2) != 0;
     s.firmwareCause = console_->firmwareState() >> 8 & 0xFF;
     s.firmwarePc = console_->firmwarePc();
+    for (const auto &slot : slots_) {
+        s.slots.push_back(slot->title());
+    }
     s.violations = state_ == "violation" ? 1 : 0;
     return s;
 }

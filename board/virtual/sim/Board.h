@@ -2,15 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dram/Dram.h"
+#include "hls/KernelSlot.h"
 #include "pciproxy/BarServer.h"
 #include "pciproxy/HostMemory.h"
 #include "pciproxy/PciFunction.h"
 #include "pciproxy/Server.h"
+#include "sim/ActivityServer.h"
 #include "sim/Bar0Master.h"
 #include "sim/Console.h"
 #include "sim/NandArray.h"
@@ -24,16 +27,18 @@ namespace assasin {
 
 /// What the command line asks for.
 struct BoardOptions {
-    std::string image;      ///< directory of the NAND image
-    std::string profile;    ///< profile file
-    std::string firmware;   ///< flat binary for the TCM
-    std::string socket;     ///< the door; empty: none
-    std::string console;    ///< console log; empty: none
-    std::string status;     ///< status file kept up to date; empty: none
-    std::string stats;      ///< written once at the end; empty: none
-    std::string trace;      ///< FST file; empty: none
-    uint64_t traceFrom = 0; ///< timebase
+    std::string image;                       ///< directory of the NAND image
+    std::string profile;                     ///< profile file
+    std::string firmware;                    ///< flat binary for the TCM
+    std::string socket;                      ///< the door; empty: none
+    std::string console;                     ///< console log; empty: none
+    std::string status;                      ///< status file kept up to date; empty: none
+    std::string stats;                       ///< written once at the end; empty: none
+    std::string trace;                       ///< FST file; empty: none
+    std::map<unsigned, std::string> kernels; ///< shared objects by slot
+    uint64_t traceFrom = 0;                  ///< timebase
     uint64_t traceTo = UINT64_MAX;
+    bool check = false;              ///< only look at the kernels
     bool format = false;             ///< erase the medium first
     uint64_t quitAfter = UINT64_MAX; ///< timebase at which the run ends
     bool neverSleep = false;         ///< clock the chip while it sleeps too: the same results, slowly
@@ -51,6 +56,9 @@ class Board : private BarTarget {
   public:
     explicit Board(const BoardOptions &options);
     ~Board() override;
+
+    /// The chip's slots with the kernels that `options` names. Throws std::runtime_error when one does not fit.
+    static std::vector<std::unique_ptr<KernelSlot>> slots(const BoardOptions &options);
 
     /// Boots the firmware, serves, and returns when `stop` is requested or options.quitAfter is reached. Throws
     /// NandViolation when the chip breaks a rule of the flash packages, std::runtime_error on a protocol error on a
@@ -77,6 +85,18 @@ class Board : private BarTarget {
     void wait(int milliseconds);
     void serve();
 
+    /// Opens the sockets that stand beside `path`.
+    void listen(const std::string &path);
+
+    /// Moves the timebase on while the clock stands still.
+    void jump(uint64_t to);
+
+    /// Counters of chip and models as they are.
+    void look(Activity &activity) const;
+
+    /// Adds what every server waits for to fds_.
+    void waitOnServers();
+
     /// Somebody waits at a socket.
     bool called();
     void trace();
@@ -90,9 +110,11 @@ class Board : private BarTarget {
     Xdma xdma_;
     Bar0Master bar0_;
     NandArray nand_;
+    std::vector<std::unique_ptr<KernelSlot>> slots_;
     std::unique_ptr<Console> console_;
     std::unique_ptr<Server> server_;
-    std::unique_ptr<BarServer> bars_; ///< as long as there is a server_
+    std::unique_ptr<BarServer> bars_; ///< as long as there is a server_, like the next
+    std::unique_ptr<ActivityServer> activity_;
     std::vector<pollfd> fds_;
     int stopFd_ = -1;
 

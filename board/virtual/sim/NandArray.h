@@ -43,6 +43,19 @@ class NandArray {
         return next;
     }
 
+    /// Array operations completed since power-on.
+    NandCounts counts() const {
+        NandCounts sum;
+        for (const NandChannel &channel : channels_) {
+            channel.addCounts(sum);
+        }
+        return sum;
+    }
+
+    const NandGeometry &geometry() const {
+        return part_.geometry;
+    }
+
     const std::string &partName() const {
         return part_.name;
     }

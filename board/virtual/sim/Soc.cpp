@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "sim/ForEach.h"
+
 #include "VAssasinSoc.h"
 #include "verilated.h"
 #if VM_TRACE
@@ -10,28 +12,6 @@
 #else
 class VerilatedFstC {}; // complete, so that the pointer to it can be destroyed
 #endif
-
-// Applies M to the number of every flash channel; the ASSASIN_ numbers come from config.json by the build
-// (scripts/build-board).
-#define CHANNELS_1(M)       M(0)
-#define CHANNELS_2(M)       CHANNELS_1(M) M(1)
-#define CHANNELS_3(M)       CHANNELS_2(M) M(2)
-#define CHANNELS_4(M)       CHANNELS_3(M) M(3)
-#define CHANNELS_5(M)       CHANNELS_4(M) M(4)
-#define CHANNELS_6(M)       CHANNELS_5(M) M(5)
-#define CHANNELS_7(M)       CHANNELS_6(M) M(6)
-#define CHANNELS_8(M)       CHANNELS_7(M) M(7)
-#define CHANNELS_9(M)       CHANNELS_8(M) M(8)
-#define CHANNELS_10(M)      CHANNELS_9(M) M(9)
-#define CHANNELS_11(M)      CHANNELS_10(M) M(10)
-#define CHANNELS_12(M)      CHANNELS_11(M) M(11)
-#define CHANNELS_13(M)      CHANNELS_12(M) M(12)
-#define CHANNELS_14(M)      CHANNELS_13(M) M(13)
-#define CHANNELS_15(M)      CHANNELS_14(M) M(14)
-#define CHANNELS_16(M)      CHANNELS_15(M) M(15)
-#define PASTE(A, B)         A##B
-#define CHANNELS_N(N, M)    PASTE(CHANNELS_, N)(M)
-#define FOR_EACH_CHANNEL(M) CHANNELS_N(ASSASIN_CHANNELS, M)
 
 namespace assasin {
 
@@ -41,9 +21,11 @@ constexpr uint32_t WAY_MASK = (1u << ASSASIN_WAYS) - 1;
 
 } // namespace
 
+const unsigned Soc::CORES = ASSASIN_CORES;
 const unsigned Soc::CHANNELS = ASSASIN_CHANNELS;
 const unsigned Soc::WAYS = ASSASIN_WAYS;
 const unsigned Soc::PHY_BYTES = ASSASIN_PHY_BYTES;
+const unsigned Soc::SLOTS = ASSASIN_SLOTS;
 const char *const Soc::CONFIG = ASSASIN_CONFIG;
 
 Soc::Soc() : context_(std::make_unique<VerilatedContext>()) {
@@ -159,6 +141,26 @@ void Soc::settle(uint64_t timebase, Xdma &xdma) {
     t.io_irq_ack = xdma.irq.ack;
     t.io_irq_msix = xdma.irq.msix;
 
+#define DRIVE_SLOT(N)                                                                                                  \
+    t.io_slot_##N##_in_0_tready = slots[N].in[0].ready;                                                                \
+    t.io_slot_##N##_in_1_tready = slots[N].in[1].ready;                                                                \
+    t.io_slot_##N##_out_tvalid = slots[N].out.valid;                                                                   \
+    t.io_slot_##N##_out_tdata = slots[N].out.data;                                                                     \
+    t.io_slot_##N##_out_tkeep = slots[N].out.keep;                                                                     \
+    t.io_slot_##N##_out_tlast = slots[N].out.last;                                                                     \
+    t.io_slot_##N##_ctrl_awaddr_ready = slots[N].ctrl.awReady;                                                         \
+    t.io_slot_##N##_ctrl_wdata_ready = slots[N].ctrl.wReady;                                                           \
+    t.io_slot_##N##_ctrl_bresp_valid = slots[N].ctrl.bValid;                                                           \
+    t.io_slot_##N##_ctrl_bresp_bits = slots[N].ctrl.bResp;                                                             \
+    t.io_slot_##N##_ctrl_araddr_ready = slots[N].ctrl.arReady;                                                         \
+    t.io_slot_##N##_ctrl_rdata_valid = slots[N].ctrl.rValid;                                                           \
+    t.io_slot_##N##_ctrl_rdata_bits_data = slots[N].ctrl.rData;                                                        \
+    t.io_slot_##N##_ctrl_rdata_bits_resp = slots[N].ctrl.rResp;                                                        \
+    t.io_slot_##N##_interrupt = slots[N].interrupt;                                                                    \
+    t.io_slot_##N##_id = slots[N].id;
+    FOR_EACH_SLOT(DRIVE_SLOT)
+#undef DRIVE_SLOT
+
     t.eval();
 
     dram.awValid = t.io_dram_aw_valid;
@@ -230,6 +232,29 @@ void Soc::settle(uint64_t timebase, Xdma &xdma) {
     flash[N].wpN = t.io_flash_##N##_wpN;
     FOR_EACH_CHANNEL(SAMPLE_FLASH)
 #undef SAMPLE_FLASH
+
+#define SAMPLE_STREAM(N, K)                                                                                            \
+    slots[N].in[K].valid = t.io_slot_##N##_in_##K##_tvalid;                                                            \
+    slots[N].in[K].data = t.io_slot_##N##_in_##K##_tdata;                                                              \
+    slots[N].in[K].keep = t.io_slot_##N##_in_##K##_tkeep;                                                              \
+    slots[N].in[K].last = t.io_slot_##N##_in_##K##_tlast;
+#define SAMPLE_SLOT(N)                                                                                                 \
+    SAMPLE_STREAM(N, 0)                                                                                                \
+    SAMPLE_STREAM(N, 1)                                                                                                \
+    slots[N].out.ready = t.io_slot_##N##_out_tready;                                                                   \
+    slots[N].ctrl.awValid = t.io_slot_##N##_ctrl_awaddr_valid;                                                         \
+    slots[N].ctrl.awAddr = t.io_slot_##N##_ctrl_awaddr_bits;                                                           \
+    slots[N].ctrl.wValid = t.io_slot_##N##_ctrl_wdata_valid;                                                           \
+    slots[N].ctrl.wData = t.io_slot_##N##_ctrl_wdata_bits_data;                                                        \
+    slots[N].ctrl.wStrb = t.io_slot_##N##_ctrl_wdata_bits_strb;                                                        \
+    slots[N].ctrl.bReady = t.io_slot_##N##_ctrl_bresp_ready;                                                           \
+    slots[N].ctrl.arValid = t.io_slot_##N##_ctrl_araddr_valid;                                                         \
+    slots[N].ctrl.arAddr = t.io_slot_##N##_ctrl_araddr_bits;                                                           \
+    slots[N].ctrl.rReady = t.io_slot_##N##_ctrl_rdata_ready;                                                           \
+    slots[N].reset = t.io_slot_##N##_reset;
+    FOR_EACH_SLOT(SAMPLE_SLOT)
+#undef SAMPLE_SLOT
+#undef SAMPLE_STREAM
 
 #if VM_TRACE
     if (trace_) {

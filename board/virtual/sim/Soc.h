@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "hls/KernelSlot.h"
 #include "nand/NandChannel.h"
 #include "sim/Axi.h"
 #include "xdma/Xdma.h"
@@ -15,16 +16,35 @@ class VerilatedFstC;
 
 namespace assasin {
 
+/// The chip's own counters (hw/regs: CORE, FLASH, SYS), read without an access: nothing in the chip changes.
+struct ChipCounters {
+    static constexpr unsigned MAX_TILES = 24; ///< cores and slots
+    static constexpr unsigned MAX_CHANNELS = 16;
+
+    /// Counters of a core or slot, in the order of their registers from CORE.CYCLES on; since its latest CLEAR.
+    enum Tile { CYCLES, INSTRET, WAIT_IN, WAIT_OUT, WAIT_MEM, L1_MISSES, L2_MISSES, PREFETCHES, TILE_COUNTERS };
+    /// Counters of a channel, since reset.
+    enum Channel { BUS_BUSY, DATA_BYTES, CHANNEL_COUNTERS };
+
+    uint64_t firmwareSleep = 0;                   ///< SYS.SLEEP_CYCLES
+    uint64_t tile[MAX_TILES][TILE_COUNTERS] = {}; ///< the cores, then the slots
+    uint64_t channel[MAX_CHANNELS][CHANNEL_COUNTERS] = {};
+};
+
 /// The Verilated chip: copies its ports from and to the models' wires and gives it clock edges.
 class Soc {
   public:
-    /// What was elaborated: flash channels, chip enables a channel, bytes of a PHY data beat.
+    /// What was elaborated: cores, flash channels, chip enables a channel, bytes of a PHY data beat.
+    static const unsigned CORES;
     static const unsigned CHANNELS;
     static const unsigned WAYS;
     static const unsigned PHY_BYTES;
     /// Name of the configuration, e.g. AssasinSb8x8.
     static const char *const CONFIG;
     static constexpr unsigned MAX_CHANNELS = 16;
+    /// Slots for kernels.
+    static const unsigned SLOTS;
+    static constexpr unsigned MAX_SLOTS = 8;
 
     Soc();
     ~Soc();
@@ -40,6 +60,7 @@ class Soc {
     Axi4Wires dram;
     AxiLiteWires bar0;
     PhyPort flash[MAX_CHANNELS];
+    SlotWires slots[MAX_SLOTS];
 
     /// First half of a cycle: applies the models' halves (all but the flash pins) and `timebase` at clock low, settles,
     /// and shows the chip's halves.
@@ -53,6 +74,9 @@ class Soc {
     /// The chip's sleep outputs as of the latest edge.
     bool asleep() const;
     uint64_t wakeAt() const;
+
+    /// The counters as of the latest edge (SocCounters.cpp).
+    void read(ChipCounters &counters) const;
 
   private:
     std::unique_ptr<VerilatedContext> context_;

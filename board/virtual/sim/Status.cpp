@@ -44,6 +44,13 @@ class Object {
         std::snprintf(text, sizeof text, "%.3f", value);
         raw(key, text);
     }
+    void add(const char *key, const std::vector<std::string> &values) {
+        std::string list;
+        for (const std::string &value : values) {
+            list += (list.empty() ? "" : ", ") + quoted(value);
+        }
+        raw(key, "[" + list + "]");
+    }
     std::string text() const {
         return "{\n" + body_ + "\n}\n";
     }
@@ -90,6 +97,7 @@ std::string Status::json() const {
     o.add("firmware_cause", uint64_t(firmwareCause));
     o.add("firmware_pc", uint64_t(firmwarePc));
     o.add("violations", uint64_t(violations));
+    o.add("slots", slots);
     return o.text();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace assasin {
 
@@ -39,6 +40,7 @@ struct Status {
     uint32_t firmwareCause = 0;
     uint32_t firmwarePc = 0;
     unsigned violations = 0;
+    std::vector<std::string> slots; ///< "name/version" of the kernel in each slot; empty: none
 
     std::string json() const;
 };

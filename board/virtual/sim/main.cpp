@@ -36,10 +36,13 @@ const char USAGE[] =
     "  --image DIR          NAND image; made when it is not there\n"
     "  --profile FILE       board/virtual/profiles/*.toml\n"
     "  --firmware FILE      flat binary for the firmware memory\n"
-    "  --socket PATH        the door (remote PCI); also PATH.qt (QEMU's qtest) and PATH.console\n"
+    "  --socket PATH        the door (remote PCI); also PATH.qt (QEMU's qtest), PATH.console,\n"
+    "                       PATH.bars (registers) and PATH.activity (counters)\n"
     "  --console FILE       console log, appended to\n"
     "  --status FILE        JSON kept up to date (default PATH.status)\n"
     "  --stats FILE         the same JSON, written once at the end\n"
+    "  --kernel SLOT=FILE   put the kernel of a shared object (assasin hls build) into a slot; repeatable\n"
+    "  --check              look at the kernels, start nothing\n"
     "  --format             erase the medium, and tell the firmware to start with an empty map\n"
     "  --never-sleep        clock the chip while it sleeps too (to check that stopping changes nothing)\n"
     "  --race               do not hold idle simulated time back to real time\n"
@@ -62,8 +65,21 @@ uint64_t number(const char *option, const char *text) {
     return value;
 }
 
+/// SLOT=FILE
+void addKernel(assasin::BoardOptions &o, const std::string &text) {
+    const size_t sign = text.find('=');
+    const std::string slot = text.substr(0, sign);
+    if (sign == std::string::npos || sign + 1 == text.size() || slot.empty() || slot.size() > 2 ||
+        slot.find_first_not_of("0123456789") != std::string::npos) {
+        usage("--kernel " + text + ": give SLOT=FILE, such as 0=build/hls/fgrep8/fgrep8.so");
+    }
+    if (!o.kernels.emplace(unsigned(std::stoul(slot)), text.substr(sign + 1)).second) {
+        usage("--kernel " + text + ": slot " + slot + " has a kernel already");
+    }
+}
+
 assasin::BoardOptions parse(int argc, char **argv) {
-    enum { FORMAT = 256, RACE, NEVER_SLEEP };
+    enum { FORMAT = 256, RACE, NEVER_SLEEP, CHECK };
     static const option options[] = {
         {"image", required_argument, nullptr, 'i'},
         {"profile", required_argument, nullptr, 'p'},
@@ -76,6 +92,8 @@ assasin::BoardOptions parse(int argc, char **argv) {
         {"trace-from", required_argument, nullptr, 'a'},
         {"trace-to", required_argument, nullptr, 'z'},
         {"quit-after", required_argument, nullptr, 'q'},
+        {"kernel", required_argument, nullptr, 'k'},
+        {"check", no_argument, nullptr, CHECK},
         {"format", no_argument, nullptr, FORMAT},
         {"race", no_argument, nullptr, RACE},
         {"never-sleep", no_argument, nullptr, NEVER_SLEEP},
@@ -117,6 +135,12 @@ assasin::BoardOptions parse(int argc, char **argv) {
             break;
         case 'q':
             o.quitAfter = number("quit-after", optarg);
+            break;
+        case 'k':
+            addKernel(o, optarg);
+            break;
+        case CHECK:
+            o.check = true;
             break;
         case FORMAT:
             o.format = true;
@@ -172,6 +196,10 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     std::unique_ptr<assasin::Board> board;
     try {
+        if (options.check) {
+            assasin::Board::slots(options);
+            return EXIT_OK;
+        }
         board = std::make_unique<assasin::Board>(options);
         board->run(stop);
     } catch (const assasin::NandViolation &e) {

@@ -98,6 +98,16 @@ Device::Device(Nand &n, uint32_t coreCount, uint32_t seed) : host(96u << 20), rn
     }
 }
 
+void Device::addSlot(const Slot &slot) {
+    slots++;
+    cores.emplace_back();
+    Core &k = cores.back();
+    k.kernelId = slot.id;
+    k.function = slot.function;
+    k.inputs = slot.inputs;
+    coreClear(k);
+}
+
 std::vector<uint8_t> &Device::dramPage(uint32_t addr) const {
     auto &p = dram[addr >> 12];
     if (p.empty()) {
@@ -272,6 +282,10 @@ void Device::write(uint32_t addr, uint32_t v) {
         flashWrite((addr - ASSASIN_FLASH_BASE) / ASSASIN_FLASH_STRIDE, addr % ASSASIN_FLASH_STRIDE, v);
         return;
     }
+    if (addr >= ASSASIN_SLOT_BASE && addr < ASSASIN_SLOT_BASE + slots * ASSASIN_SLOT_STRIDE) {
+        slotWrite((addr - ASSASIN_SLOT_BASE) / ASSASIN_SLOT_STRIDE, addr % ASSASIN_SLOT_STRIDE, v);
+        return;
+    }
     switch (addr & ~0xfffu) {
     case ASSASIN_SYS_BASE:
         sysWrite(addr & 0xfff, v);
@@ -294,13 +308,17 @@ void Device::write(uint32_t addr, uint32_t v) {
 /* ---- SYS ---- */
 
 uint32_t Device::sysRead(uint32_t r) {
+    if (r >= SYS_SLOT_ID && r < SYS_SLOT_ID + slots * 4) {
+        return cores[cores.size() - slots + (r - SYS_SLOT_ID) / 4].kernelId;
+    }
     switch (r) {
     case SYS_ID:
         return 0x31535341;
     case SYS_CONFIG:
-        return static_cast<uint32_t>(cores.size()) | nand.geo.channels << 8 | nand.geo.ways << 16 | 1u << 24;
+        return (static_cast<uint32_t>(cores.size()) - slots) | nand.geo.channels << 8 | nand.geo.ways << 16 | 1u << 24;
     case SYS_CONFIG2:
-        return 12 | static_cast<uint32_t>(channelLocal) << SYS_CONFIG2_CHANNEL_LOCAL_SHIFT;
+        return 12 | static_cast<uint32_t>(channelLocal) << SYS_CONFIG2_CHANNEL_LOCAL_SHIFT |
+               slots << SYS_CONFIG2_SLOTS_SHIFT;
     case SYS_ARCH:
         return CORE_ARCH_SB;
     case SYS_MTIME_LO:
@@ -618,8 +636,8 @@ void Device::copy(uint32_t src, uint32_t dst, uint32_t pos, uint32_t len) {
             deliver(core, F(HDMA_COPY_DST, STREAM_ID, dst), pos, data.data(), len, true);
         } else {
             uint32_t off = F(HDMA_COPY_DST, OFFSET, dst);
-            if ((off & 7) != 0 || (k.ctrl & 1)) {
-                violation("copy to a running core or misaligned");
+            if ((off & 7) != 0 || (k.ctrl & 1) || k.function != 0) {
+                violation("copy to a running core, to a slot or misaligned");
             }
             if (off >= ASSASIN_XB_SPAD_BASE && off + len <= ASSASIN_XB_SPAD_BASE + 0x10000) {
                 std::memcpy(&k.spad[off - ASSASIN_XB_SPAD_BASE], data.data(), len);
@@ -1077,10 +1095,14 @@ void Device::coreWrite(uint32_t c, uint32_t r, uint32_t v) {
             k.epilogue = false;
             k.emit.clear();
             k.ctrl = 1;
-            coreSchedule(c, 10);
+            if (k.function == 0) {
+                coreSchedule(c, 10);
+            }
         } else if (!(v & 1)) {
             k.state = CORE_STATE_IDLE;
             k.ctrl = 0;
+            k.kernelRegs.fill(0);
+            k.scalars.fill(0);
         }
         if (v & 2) {
             coreClear(k);
@@ -1214,9 +1236,36 @@ void Device::deliver(uint32_t c, uint32_t s, uint32_t pos, const uint8_t *data, 
     coreSchedule(c, 1);
 }
 
+void Device::slotWrite(uint32_t n, uint32_t r, uint32_t v) {
+    uint32_t c = static_cast<uint32_t>(cores.size()) - slots + n;
+    Core &k = cores[c];
+    if (k.kernelId == 0 || (k.ctrl & 1) == 0) {
+        violation("access to a kernel in reset, or to none");
+    }
+    if (r < KERNEL_SCALAR) {
+        k.kernelRegs[r / 4] = v;
+    } else if ((r - KERNEL_SCALAR) % 8 == 0 && (r - KERNEL_SCALAR) / 8 < k.scalars.size()) {
+        k.scalars[(r - KERNEL_SCALAR) / 8] = v;
+    } else {
+        violation("write of a kernel's register " + hex(r));
+    }
+    if (r == KERNEL_CTRL && (v & 1)) {
+        if (k.kernelRegs[KERNEL_GIE / 4] != 1 || k.kernelRegs[KERNEL_IER / 4] != 1) {
+            violation("kernel started without its interrupt");
+        }
+        scomp_task task{};
+        task.streams_in = k.inputs;
+        task.streams_out = 1;
+        task.args_bytes = KERNEL_MAX_SCALARS * 4;
+        std::memcpy(k.spad.data(), &task, sizeof task);
+        std::memcpy(&k.spad[SCOMP_SPAD_ARGS], k.scalars.data(), sizeof k.scalars);
+        coreSchedule(c, 10);
+    }
+}
+
 void Device::coreSchedule(uint32_t c, uint32_t delay) {
     Core &k = cores[c];
-    if (k.scheduled || k.state != CORE_STATE_RUNNING) {
+    if (k.scheduled || k.state != CORE_STATE_RUNNING || (k.function != 0 && (k.kernelRegs[0] & 1) == 0)) {
         return;
     }
     k.scheduled = true;
@@ -1236,7 +1285,11 @@ void Device::coreStop(uint32_t c, uint32_t state) {
 void Device::coreStep(uint32_t c) {
     Core &k = cores[c];
     uint32_t kernel;
-    std::memcpy(&kernel, &k.imem[k.entry], 4);
+    if (k.function != 0) {
+        kernel = k.function;
+    } else {
+        std::memcpy(&kernel, &k.imem[k.entry], 4);
+    }
     scomp_task task;
     std::memcpy(&task, k.spad.data(), sizeof task);
     uint32_t streams = task.streams_in;

@@ -126,6 +126,19 @@ struct Core {
     std::deque<uint8_t> emit;
     bool scheduled = false;
     uint32_t generation = 0;
+    /* a slot */
+    uint32_t kernelId = 0;                /**< 0: empty */
+    uint32_t function = 0;                /**< what the kernel does, one of Kernel; 0: this is a core */
+    uint32_t inputs = 0;                  /**< of the kernel */
+    std::array<uint32_t, 4> kernelRegs{}; /**< KERNEL_CTRL to KERNEL_ISR */
+    std::array<uint32_t, KERNEL_MAX_SCALARS> scalars{};
+};
+
+/** What is in a slot: kernel `id` with `inputs` inputs, which does `function` with its scalars as arguments. */
+struct Slot {
+    uint32_t id;
+    Kernel function;
+    uint32_t inputs;
 };
 
 class Device {
@@ -162,6 +175,8 @@ class Device {
     uint64_t now = 0;
     uint64_t cutAt = UINT64_MAX;
     uint32_t bootArg = 0;
+    /** Adds a slot behind the cores and slots that there are. Before boot. */
+    void addSlot(const Slot &slot);
     bool channelLocal = false; /**< core i takes stream pages from channel i alone */
     std::string console;
     Faults faults;
@@ -272,12 +287,14 @@ class Device {
 
   public:
     void tearInFlight();
-    std::vector<Core> cores;
+    std::vector<Core> cores; /**< and behind them the slots */
+    uint32_t slots = 0;
 
   private:
     uint32_t coreRead(uint32_t c, uint32_t r);
     void coreWrite(uint32_t c, uint32_t r, uint32_t v);
     void coreClear(Core &k);
+    void slotWrite(uint32_t n, uint32_t r, uint32_t v);
     void coreStep(uint32_t c);
     void coreSchedule(uint32_t c, uint32_t delay);
     void coreStop(uint32_t c, uint32_t state);

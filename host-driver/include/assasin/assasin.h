@@ -231,6 +231,24 @@ int assasin_core_arch(struct assasin_drive *drive, uint32_t *arch);
  * for an unknown architecture. */
 const char *assasin_offload_variant(uint32_t arch);
 
+/** Most slots for kernels that a drive has. */
+#define ASSASIN_SLOTS 8
+
+/** The kernels in the drive's slots. \param ids receives their ids, 0 for an empty slot. \param count receives the
+ * number of slots, 0 for a drive that has none. \return 0 or an error. */
+int assasin_slots(struct assasin_drive *drive, uint32_t ids[ASSASIN_SLOTS], uint32_t *count);
+
+/** Id of a kernel: CRC-32 of "NAME/VERSION". */
+uint32_t assasin_kernel_id(const char *name, const char *version);
+
+/**
+ * Makes the kernel of a slot a function, which jobs and trees name like any other: its calls run in slots that hold the
+ * kernel, have `inputs` input streams and at most one output stream, and their arguments are its scalars, 4 bytes each.
+ * \param slot function slot (0..15). \param inputs input streams, 1 or 2. \param scalars 32-bit arguments, 0..8.
+ * \return 0; -EINVAL no slot of the drive holds the kernel, or a number is out of range; -EBADF function slot in use.
+ */
+int assasin_kernel_load(struct assasin_drive *drive, uint16_t slot, uint32_t id, uint8_t inputs, uint8_t scalars);
+
 /** Empties a function slot. \return 0; -EBADF empty or out of range. */
 int assasin_function_unload(struct assasin_drive *drive, uint16_t slot);
 
@@ -259,7 +277,7 @@ struct assasin_output {
 /** Instead of a node: the streams of the piece itself. */
 #define ASSASIN_OUTSIDE 0xFF
 
-/** A function of a tree; it runs on a core of its own. */
+/** A function of a tree; it runs on a core of its own, a kernel in a slot. */
 struct assasin_node {
     uint16_t slot;        /**< function */
     uint8_t streams_in;   /**< input streams, 1..8 */
@@ -309,7 +327,7 @@ struct assasin_job {
 /** Counters of a finished piece; times are cycles of the drive's timebase. Of a tree: bytes and pages of the piece's
  * own streams, the other counters summed over its nodes. */
 struct assasin_report {
-    uint32_t core;         /**< core it ran on */
+    uint32_t core;         /**< core it ran on; the first slot follows the last core */
     uint32_t node;         /**< node that the status is of */
     uint64_t bytes_in;     /**< input bytes consumed */
     uint64_t bytes_out;    /**< output bytes */
@@ -332,7 +350,7 @@ struct assasin_report {
 struct assasin_piece {
     uint16_t status;    /**< 0 ok, 1 exit code, 2 trap, 3 watchdog, 4 aborted, 5 media error, 6 output does not fit its
                            extents, 7 drive full */
-    uint32_t cause;     /**< mcause (trap) */
+    uint32_t cause;     /**< mcause, of a kernel a SLOT_TRAP_* of the contract (trap) */
     uint32_t pc;        /**< program counter (trap, watchdog) */
     uint32_t tval;      /**< mtval (trap) */
     uint32_t exit_code; /**< what compute returned (exit code) */

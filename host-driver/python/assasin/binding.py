@@ -113,6 +113,7 @@ class EdgeStruct(ctypes.Structure):
 
 
 TickFn = ctypes.CFUNCTYPE(c_int, c_void_p)
+DoneFn = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Completion))
 ProgressFn = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)
 
 
@@ -213,6 +214,8 @@ def _load_library() -> ctypes.CDLL:
         "assasin_dma_free": (None, [d, p]),
         "assasin_dma_address": (c_uint64, [d, p]),
         "assasin_execute": (c_int, [d, ctypes.c_uint, POINTER(Command), p, c_size_t, POINTER(Completion)]),
+        "assasin_submit": (c_int, [d, ctypes.c_uint, POINTER(Command), p, c_size_t, DoneFn, p]),
+        "assasin_wait": (c_int, [d]),
         "assasin_raw_command": (c_int, [d, ctypes.c_uint, POINTER(Command), POINTER(Completion)]),
         "assasin_strerror": (c_char_p, [c_uint16]),
         "assasin_read": (c_int, [d, c_uint64, p, c_uint64, ProgressFn, p]),
@@ -222,6 +225,9 @@ def _load_library() -> ctypes.CDLL:
         "assasin_log_page": (c_int, [d, c_uint8, p, c_uint32]),
         "assasin_function_load": (c_int, [d, c_uint16, c_char_p, c_size_t]),
         "assasin_function_unload": (c_int, [d, c_uint16]),
+        "assasin_slots": (c_int, [d, POINTER(c_uint32), POINTER(c_uint32)]),
+        "assasin_kernel_id": (c_uint32, [c_char_p, c_char_p]),
+        "assasin_kernel_load": (c_int, [d, c_uint16, c_uint32, c_uint8, c_uint8]),
         "assasin_run": (c_int, [d, POINTER(JobStruct), POINTER(c_void_p)]),
         "assasin_result_failed": (c_uint32, [p]),
         "assasin_result_piece": (POINTER(PieceStruct), [p, c_uint32]),

@@ -11,12 +11,16 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assasin.tree import BUILD, ROOT
+
+if TYPE_CHECKING:
+    from assasin.bitstreams.package import Package
 
 DEFAULT_CONFIG = "AssasinSb8x8"
 """Named hardware configurations are <architecture><cores>x<channels>; hw/src/main/scala/assasin/soc/Configs.scala makes them."""
@@ -79,6 +83,11 @@ def shortest(path: Path) -> str:
     return min(str(path), os.path.relpath(path), key=len)
 
 
+def profile_file(name: str) -> Path:
+    """Where the profile called `name` would be."""
+    return ROOT / "board" / "virtual" / "profiles" / f"{name}.toml"
+
+
 class Board:
     """The virtual board called `name`, running or not."""
 
@@ -96,6 +105,13 @@ class Board:
         with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
             return json.loads(self.paths.status.read_text())
         return {}
+
+    def pcie_latency(self) -> int | None:
+        """Cycles that the running board's profile takes from the drive to host memory, one way; None when it does not say."""
+        settings = profile_file(str(self.status().get("profile")))
+        if not settings.exists():
+            return None
+        return tomllib.loads(settings.read_text()).get("pcie", {}).get("latency_cycles")
 
     def pid(self) -> int | None:
         """Process id when the board runs."""
@@ -152,20 +168,22 @@ class Board:
         profile: str = PROFILES[0],
         image: Path | None = None,
         format: bool = False,
+        kernels: Mapping[int, Path] | None = None,
         tick: Callable[[str], None] | None = None,
+        package: Package | None = None,
     ) -> dict[str, Any]:
         """
         Starts the board (a running one of this name is stopped first) and waits until it serves.
 
         `image`: folder of the NAND image, by default one a configuration and profile under the board's folder. `format`: erase it.
-        `tick`: called with the board's state while waiting. Returns the board's status. Raises BoardError.
+        `kernels`: shared objects (assasin hls build) for the chip's slots. `package`: simulator and firmware; without it what is
+        built. `tick`: called with the board's state while waiting. Returns the board's status. Raises BoardError.
         """
-        binary, firmware, settings = self._built(config, profile)
-        self.stop()
-        self.paths.folder.mkdir(parents=True, exist_ok=True)
+        settings = self._settings(profile)
+        package = package or self._built(config)
+        binary, firmware = package.image, package.firmware
+        slots = [word for slot, path in (kernels or {}).items() for word in ("--kernel", f"{slot}={path}")]
         image = image or self.paths.folder / f"image-{config}-{profile}"
-        for old in (self.paths.status, self.paths.door):
-            old.unlink(missing_ok=True)
         command = [str(binary), "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
         command += [
             "--socket",
@@ -177,14 +195,24 @@ class Board:
         ]
         if format:
             command.append("--format")
+        command += slots
+        if slots:
+            # A kernel that does not fit must not cost the board that runs.
+            looked = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
+            if looked.returncode:
+                raise BoardError(looked.stderr.strip() or f"assasin-board --check ended with exit code {looked.returncode}")
+        self.stop()
+        self.paths.folder.mkdir(parents=True, exist_ok=True)
+        for old in (self.paths.status, self.paths.door):
+            old.unlink(missing_ok=True)
         with self.paths.log.open("ab") as log:
             start = log.tell()
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         self.paths.pid.write_text(f"{process.pid}\n")
-        return self._await_serving(process, start, tick)
+        return self._await_serving(process, start, config, tick)
 
     def _await_serving(
-        self, process: subprocess.Popen[bytes], log_start: int, tick: Callable[[str], None] | None
+        self, process: subprocess.Popen[bytes], log_start: int, config: str, tick: Callable[[str], None] | None
     ) -> dict[str, Any]:
         deadline = time.monotonic() + BOOT_SECONDS
         while True:
@@ -199,6 +227,7 @@ class Board:
                     "\n".join(lines[-4:]) or f"the board ended with exit code {process.returncode}: see {self.paths.log}"
                 )
             if state == "serving" and self.paths.door.exists():
+                self._require_config(status, config)
                 return status
             if time.monotonic() > deadline:
                 self.stop()
@@ -207,19 +236,30 @@ class Board:
                 tick(state)
             time.sleep(0.1)
 
+    def _require_config(self, status: dict[str, Any], config: str) -> None:
+        """Raises BoardError when the simulator that has come up is of another configuration than its manifest says."""
+        if status.get("config") != config:
+            self.stop()
+            raise BoardError(
+                f"the image is a simulator of {status.get('config')}, its manifest says {config}: package it again with "
+                f"assasin bitstream package virtual {config}"
+            )
+
     @staticmethod
-    def _built(config: str, profile: str) -> tuple[Path, Path, Path]:
-        binary = BUILD / "board" / config / "assasin-board"
-        firmware = BUILD / "firmware" / "assasin-fw.bin"
-        settings = ROOT / "board" / "virtual" / "profiles" / f"{profile}.toml"
-        if not binary.exists():
-            raise BoardError(f"{binary.relative_to(ROOT)} is not there: build it with scripts/build {config}")
-        if not firmware.exists():
-            raise BoardError(f"{firmware.relative_to(ROOT)} is not there: build it with make -C firmware")
+    def _built(config: str) -> Package:
+        """The simulator and firmware in build/, packaged and verified."""
+        # A package's own module needs this one.
+        from assasin.bitstreams import virtual
+
+        return virtual.ready(config)
+
+    @staticmethod
+    def _settings(profile: str) -> Path:
+        settings = profile_file(profile)
         if not settings.exists():
             known = sorted(p.stem for p in settings.parent.glob("*.toml"))
             raise BoardError(f"there is no profile '{profile}'; there are: {', '.join(known)}")
-        return binary, firmware, settings
+        return settings
 
     def connect_console(self) -> socket.socket:
         """A connection to the firmware's console. Raises BoardError."""

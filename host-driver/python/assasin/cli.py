@@ -19,9 +19,10 @@ from typing import Any, NoReturn
 
 import click
 import numpy as np
+from rich.markup import escape
 
 from assasin import bench as benchmarks
-from assasin import files, offloads, perf, terminal, vm_suite
+from assasin import files, kernel, offloads, perf, random_reads, terminal, vm_suite
 from assasin import paper as paper_bench
 from assasin.board import DEFAULT_CONFIG, PROFILES, Board, BoardError
 from assasin.drive import Drive, DriveError, Extent, Input, Piece, split
@@ -92,6 +93,23 @@ class ConfigName(click.ParamType):
         return str(value)
 
 
+class KernelType(click.ParamType):
+    """SLOT=FILE."""
+
+    name = "slot=file"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, Path]:
+        """See click.ParamType."""
+        if isinstance(value, tuple):
+            return value
+        slot, sign, path = str(value).partition("=")
+        if not sign or not slot.isdecimal() or not path:
+            self.fail(f"'{value}' is not SLOT=FILE, for example 0=build/hls/fgrep8/fgrep8.so", param, ctx)
+        if not Path(path).is_file():
+            self.fail(f"there is no file {path}; assasin hls build makes a kernel's shared object", param, ctx)
+        return int(slot), Path(path)
+
+
 class Listed(click.ParamType):
     """Comma-separated names out of a list."""
 
@@ -111,7 +129,7 @@ class Listed(click.ParamType):
         return chosen
 
 
-class CoreCounts(click.ParamType):
+class Counts(click.ParamType):
     """Comma-separated numbers."""
 
     name = "n,n,..."
@@ -123,9 +141,9 @@ class CoreCounts(click.ParamType):
         try:
             counts = tuple(int(x) for x in str(value).split(","))
         except ValueError:
-            self.fail(f"'{value}' is not a list of core counts, for example 1,2,4,8", param, ctx)
+            self.fail(f"'{value}' is not a list of numbers, for example 1,2,4,8", param, ctx)
         if any(c < 1 for c in counts):
-            self.fail("a job needs at least one core", param, ctx)
+            self.fail(f"'{value}': 1 is the least", param, ctx)
         return counts
 
 
@@ -153,7 +171,7 @@ def fail(e: Exception, as_json: bool) -> NoReturn:
         if isinstance(e, DriveError):
             report |= {"errno": e.name, "nvme_status": e.status}
         terminal.dump(report)
-    terminal.err.print(f"[bold red]assasin:[/] {e}", highlight=False, soft_wrap=True)
+    terminal.err.print(f"[bold red]assasin:[/] {escape(str(e))}", highlight=False, soft_wrap=True)
     sys.exit(1)
 
 
@@ -186,20 +204,41 @@ def flash() -> None:
 
 
 @flash.command("virtual")
+@click.argument("package", metavar="[IMAGE]", required=False)
 @click.option(
     "--config",
     type=ConfigName(),
-    default=DEFAULT_CONFIG,
-    show_default=True,
-    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}.",
+    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}. Default: IMAGE's, or {DEFAULT_CONFIG}.",
 )
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth: board/virtual/profiles.")
-@click.option("--image", type=click.Path(path_type=Path), help="Folder of the NAND image; made when it is not there.")
+@click.option("--image", type=click.Path(path_type=Path), help="Folder of the NAND's contents; made when it is not there.")
 @click.option("--format", "format_", is_flag=True, help="Erase the NAND image.")
+@click.option(
+    "--kernel", "kernels", type=KernelType(), multiple=True, help="Put a kernel's shared object (assasin hls build) into a slot."
+)
 @click.option("--stop", is_flag=True, help="Only stop the board that runs.")
 @common
-def flash_virtual(config: str, profile: str, image: Path | None, format_: bool, stop: bool, name: str, as_json: bool) -> None:
-    """Start the virtual board, in the background; a running one of this name is stopped first."""
+def flash_virtual(
+    package: str | None,
+    config: str | None,
+    profile: str,
+    image: Path | None,
+    format_: bool,
+    kernels: tuple[tuple[int, Path], ...],
+    stop: bool,
+    name: str,
+    as_json: bool,
+) -> None:
+    """
+    Start the virtual board, in the background; a running one of this name is stopped first.
+
+    IMAGE: a packaged simulator, a name in bitstreams/ or a folder. Without it the one that scripts/build has built, which is
+    packaged if it is not yet. Either is verified against its manifest.
+    """
+    from assasin.bitstreams.commands import checked
+
+    if len(dict(kernels)) != len(kernels):
+        raise click.UsageError("--kernel: a slot is named twice")
     board = Board(name)
     if stop:
         with terminal.spinner(f"stopping {name}"):
@@ -209,8 +248,12 @@ def flash_virtual(config: str, profile: str, image: Path | None, format_: bool, 
         else:
             terminal.out.print(f"stopped {name}" if stopped else f"no board was running under the name '{name}'")
         return
+    verified = checked(package, "virtual") if package else None
+    if verified and config not in (None, verified.manifest.config):
+        raise click.UsageError(f"--config {config}: {package} is {verified.manifest.config}; leave --config out")
+    config = verified.manifest.config if verified else config or DEFAULT_CONFIG
     with terminal.spinner("starting") as say:
-        board.start(config, profile, image, format_, tick=say)
+        board.start(config, profile, image, format_, dict(kernels), tick=say, package=verified)
         say("waiting for the firmware")
         with Drive(board.address) as drive:
             info = drive.info
@@ -232,7 +275,10 @@ def info(name: str, as_json: bool) -> None:
     with drive:
         counters = drive.perf()
         i = drive.info
+        slots = drive.slots()
     status = board.status()
+    titles = {ident: title for ident, title in zip(slots, status.get("slots", []), strict=False) if title}
+    kernels = [kernel.title(ident, titles) for ident in slots]
     values = {
         "media_reads": counters.media_reads,
         "media_programs": counters.media_programs,
@@ -242,7 +288,8 @@ def info(name: str, as_json: bool) -> None:
         "clock": counters.time,
     }
     if as_json:
-        terminal.dump({"board": status, "drive": asdict(i), "counters": values})
+        held = [{"slot": n, "id": ident, "kernel": kernels[n] if ident else None} for n, ident in enumerate(slots)]
+        terminal.dump({"board": status, "drive": asdict(i), "slots": held, "counters": values})
         return
     limit = counters.channels * counters.page_bytes / counters.bus_cycles_page
     terminal.pairs(
@@ -256,6 +303,7 @@ def info(name: str, as_json: bool) -> None:
             ("serial, firmware", f"{i.serial}, {i.firmware}"),
             ("capacity", f"{human_bytes(i.blocks * i.block_bytes)} = {i.blocks:,} blocks of {i.block_bytes} bytes"),
             ("cores", f"{i.cores} ASSASIN cores"),
+            ("slots", ", ".join(f"{n}: {held}" for n, held in enumerate(kernels)) or "none in this configuration"),
             ("flash", f"{i.channels} channels x {i.ways} ways, pages of {counters.page_bytes} + {counters.spare_bytes} bytes"),
             ("channels' limit", f"{limit:.2f} bytes a cycle ({counters.bus_cycles_page} bus cycles a page)"),
             ("transfers", f"at most {human_bytes(i.transfer_bytes)} a command, {i.queue_depth} commands in flight"),
@@ -388,7 +436,9 @@ def _inputs(
     help="A file in a file system on the drive, which the kernel's nvme driver has: read inside the drive, at its blocks.",
 )
 @click.option("--in-drive", is_flag=True, help="With --file: refuse a file that the host would have to feed (holes, inline, ...).")
-@click.option("--pieces", type=click.IntRange(1, 1024), help="Pieces to divide the input into; default one a core.")
+@click.option(
+    "--pieces", type=click.IntRange(1, 1024), help="Pieces to divide the input into; default one a core, of a kernel one."
+)
 @click.option("--cores", type=click.IntRange(min=0), default=0, help="Cores to use at once; 0 = all.")
 @click.option("--record", type=click.IntRange(min=1), help="Bytes that must not be cut between pieces.")
 @click.option("--args", type=Hex(), default=b"", help="Arguments as hexadecimal bytes.")
@@ -428,7 +478,8 @@ def run(
     as_json: bool,
 ) -> None:
     """
-    Run FUNCTION, the name of an offload (scan, stat, filter, aes, raid6, ...) or an ELF file, over blocks of the drive or files.
+    Run FUNCTION, the name of an offload (scan, stat, filter, aes, raid6, ...), an ELF file, or the kernel.toml of a kernel that is
+    in a slot, over blocks of the drive or files.
 
     Arguments and outputs are the offload's own: firmware/offload/README.md. From Python there is a call for each function.
     """
@@ -442,14 +493,14 @@ def run(
         return
     board, drive = open_drive(name)
     with drive:
-        elf = offloads.load(drive, function)
-        wanted = 1 if to and pieces is None else pieces or cores or drive.info.cores
+        loaded = offloads.load(drive, function)
+        wanted = 1 if to and pieces is None else pieces or cores or offloads.default_pieces(drive, loaded)
         inputs = _inputs(drive, streams, extents, lba, length, record, wanted)
         if to and len(inputs) != 1:
             raise click.UsageError(f"--to writes the output of one piece, this job has {len(inputs)}: add --pieces 1")
         job = Job(0, inputs, [[[e] for e in to]] if to else None, outputs, args, cores, watchdog)
         total = sum(i.bytes for piece in inputs for i in piece)
-        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(elf):
+        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(loaded):
             done = drive.run_job(job)
     figures = perf.job_figures(done)
     _write_output(done, job.streams_out, out, dtype)
@@ -566,7 +617,7 @@ def _bench_command(what: str, summary: str) -> None:
     @bench.command(what, help=f"{summary} Overwrites the blocks it works on.")
     @click.option("--bytes", "length", type=Size(), default="4M", show_default=True, help="Data to work on; it is written first.")
     @click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
-    @click.option("--cores", type=CoreCounts(), help="Core counts to measure, for example 1,2,4,8; default all cores.")
+    @click.option("--cores", type=Counts(), help="Core counts to measure, for example 1,2,4,8; default all cores.")
     @common
     def run_bench(length: int, lba: int, cores: tuple[int, ...] | None, name: str, as_json: bool) -> None:
         if length == 0 or length % 4096:
@@ -585,6 +636,39 @@ for _name in offloads.BUILTIN:
     _bench_command(_name, f"The offload {_name} in steady state.")
 for _name in ("read", "write"):
     _bench_command(_name, f"Sequential {_name}s over NVMe.")
+
+
+@bench.command("random")
+@click.option("--depth", "depths", type=Counts(), default="1,2,4,8,16,32,64", show_default=True, help="Queue depths.")
+@click.option("--reads", type=click.IntRange(1), default=256, show_default=True, help="Reads at each depth.")
+@click.option("--bytes", "length", type=Size(), default="1M", show_default=True, help="Range to read from; it is written first.")
+@click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Which blocks are read.")
+@common
+def random_command(depths: tuple[int, ...], reads: int, length: int, lba: int, seed: int, name: str, as_json: bool) -> None:
+    """Random reads of one block, in device cycles by stage. Overwrites the blocks it works on."""
+    if length == 0 or length % 4096:
+        raise click.UsageError(f"--bytes {length}: use a multiple of 4096 that is not 0")
+    board, drive = open_drive(name)
+    context = benchmarks.Context.of(board)
+    data = benchmarks.random_data(length)
+    with drive, terminal.spinner("writing") as say:
+        drive.write(lba, data)
+        figures = random_reads.measure(
+            drive, data, lba, reads, depths, board.pcie_latency(), seed, lambda d: say(f"{reads} reads at depth {d}")
+        )
+    if as_json:
+        terminal.dump(asdict(context) | {"depths": [asdict(f) for f in figures]})
+        return
+    terminal.table(
+        _heading("random reads of 4 KiB, device cycles a read", context),
+        ["depth", "cycles", "firmware", "handling", *random_reads.STAGES],
+        [
+            [str(f.depth), *("-" if x is None else f"{x:,.0f}" for x in (f.cycles, f.firmware, f.handling, *f.stages.values()))]
+            for f in figures
+        ],
+        "firmware: its processor awake; handling: that, fetch and post without PCIe; flash and dma include array, bus and PCIe",
+    )
 
 
 @bench.command("paper")
@@ -728,19 +812,24 @@ def console(log: bool, name: str, as_json: bool) -> None:
             sys.stdout.write(text)
         return
     with board.connect_console() as s:
-        terminal.err.print(f"console of {name}; Ctrl-] leaves")
-        interactive = sys.stdin.isatty()
-        saved = termios.tcgetattr(sys.stdin) if interactive else None
-        try:
-            if interactive:
-                tty.setcbreak(sys.stdin)
-            _pump_console(s)
-        finally:
-            if saved is not None:
-                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, saved)
+        pump_console(s, name)
 
 
-def _pump_console(s: socket.socket) -> None:
+def pump_console(s: socket.socket, name: str) -> None:
+    """Connects this terminal with a console until Ctrl-]. Raises BoardError when the other side ends."""
+    terminal.err.print(f"console of {name}; Ctrl-] leaves")
+    interactive = sys.stdin.isatty()
+    saved = termios.tcgetattr(sys.stdin) if interactive else None
+    try:
+        if interactive:
+            tty.setcbreak(sys.stdin)
+        _pump(s)
+    finally:
+        if saved is not None:
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, saved)
+
+
+def _pump(s: socket.socket) -> None:
     leave = b"\x1d"
     keyboard = sys.stdin.fileno()
     sources: list[socket.socket | int] = [s, keyboard]
@@ -849,11 +938,19 @@ def demo(sf: float, config: str, profile: str, keep: bool, as_json: bool) -> Non
 def main() -> None:
     """Entry point."""
     # These commands are made of what is above.
+    from assasin.agent.commands import agent
+    from assasin.bitstreams.commands import bitstream, flash_command
+    from assasin.boards import Board as BoardFile
     from assasin.boards.commands import boards, build
     from assasin.bringup.commands import bringup, gdb
+    from assasin.petalinux.commands import petalinux
+    from assasin.power.commands import power
+    from assasin.synth.commands import efficiency, synth
 
-    cli.add_command(boards)
-    cli.add_command(build)
-    cli.add_command(bringup)
-    cli.add_command(gdb)
+    for command in (agent, bitstream, boards, bringup, build, gdb, petalinux, power, synth):
+        cli.add_command(command)
+    for name in BoardFile.names():
+        if name != "virtual":
+            flash.add_command(flash_command(name))
+    bench.add_command(efficiency)
     cli(prog_name="assasin")

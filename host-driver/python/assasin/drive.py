@@ -15,6 +15,7 @@ from typing import Any
 
 from assasin.binding import Command, Completion, ErrorStruct, InfoStruct, OptionsStruct, ProgressFn, TickFn, library
 from assasin.job import DriveError, Extent, Input, Job, Piece, pack, split, split_text, unpack_piece
+from assasin.kernel import Kernel
 from assasin.tree import contract
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Info",
     "Input",
     "Job",
+    "Kernel",
     "Piece",
     "Progress",
     "split",
@@ -33,8 +35,13 @@ __all__ = [
     "strerror",
 ]
 
+IO_QUEUE = 1
+"""ASSASIN_IO: queue number of the I/O queue."""
 SLOTS = 16
 """Function slots of a drive (contract: ADMIN_FUNC_LOAD)."""
+
+KERNEL_SLOTS = 8
+"""Most slots for kernels (ASSASIN_SLOTS)."""
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all."""
@@ -152,6 +159,14 @@ class Drive:
         )
         return completion
 
+    def submit(self, command: Command, data: int, length: int, done: ctypes._CFunctionType, arg: int) -> None:
+        """assasin_submit() on the I/O queue with DMA memory at address `data`; `done`, a DoneFn, is kept by the caller."""
+        self._check(self._lib.assasin_submit(self._handle, IO_QUEUE, byref(command), data, length, done, arg))
+
+    def wait(self) -> int:
+        """assasin_wait(): handles completions, at least one; returns how many."""
+        return self._check(self._lib.assasin_wait(self._handle))
+
     def raw(self, queue: int, command: Command) -> Completion:
         """Sends one command exactly as it is. Raises DriveError only for the connection: look at the completion's status."""
         completion = Completion()
@@ -205,8 +220,18 @@ class Drive:
         """The performance counters: contract.ScompPerf."""
         return contract.ScompPerf.from_buffer_copy(self.log_page(contract.SCOMP_LOG_PERF, ctypes.sizeof(contract.ScompPerf)))
 
-    def load(self, slot: int, elf: bytes) -> None:
-        """Loads an offload into a function slot."""
+    def slots(self) -> list[int]:
+        """Ids of the kernels in the drive's slots, 0 for an empty one; none for a drive without slots."""
+        ids, count = (c_uint32 * KERNEL_SLOTS)(), c_uint32()
+        self._check(self._lib.assasin_slots(self._handle, ids, byref(count)))
+        return list(ids[: count.value])
+
+    def load(self, slot: int, function: bytes | Kernel) -> None:
+        """Makes an offload's ELF or a kernel in a slot of the chip the function of a function slot."""
+        if isinstance(function, Kernel):
+            self._check(self._lib.assasin_kernel_load(self._handle, slot, function.id, function.inputs, function.scalars))
+            return
+        elf = function
         self._check(self._lib.assasin_function_load(self._handle, slot, elf, len(elf)))
 
     def unload(self, slot: int) -> None:
@@ -214,9 +239,9 @@ class Drive:
         self._check(self._lib.assasin_function_unload(self._handle, slot))
 
     @contextmanager
-    def function(self, elf: bytes, slot: int = 0) -> Iterator[int]:
-        """An offload loaded into a slot for the time of a `with` block."""
-        self.load(slot, elf)
+    def function(self, function: bytes | Kernel, slot: int = 0) -> Iterator[int]:
+        """An offload or kernel loaded into a function slot for the time of a `with` block."""
+        self.load(slot, function)
         try:
             yield slot
         finally:
@@ -228,11 +253,11 @@ class Drive:
                     raise
 
     @contextmanager
-    def any_slot(self, elf: bytes) -> Iterator[int]:
-        """An offload in the first slot that is free: through the kernel others may have loaded functions too."""
+    def any_slot(self, function: bytes | Kernel) -> Iterator[int]:
+        """An offload or kernel in the first slot that is free: through the kernel others may have loaded functions too."""
         for slot in range(SLOTS):
             try:
-                self.load(slot, elf)
+                self.load(slot, function)
             except DriveError as e:
                 if e.code != errno.EBADF or slot == SLOTS - 1:
                     raise

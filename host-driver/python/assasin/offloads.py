@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from assasin.drive import Drive, Extent, Piece, split
+from assasin.drive import Drive, Extent, Kernel, Piece, split
+from assasin.kernel import KernelError
 from assasin.tree import BUILD, ROOT
 
 BUILTIN = ("scan", "stat", "filter")
@@ -19,6 +20,10 @@ BUILTIN = ("scan", "stat", "filter")
 
 RECORD_BYTES = {"scan": 64, "stat": 4, "filter": 32}
 """Bytes that must not be cut between pieces: scan's block, stat's value, filter's tuple."""
+
+
+KERNEL_FILE = "kernel.toml"
+"""Name of the file that describes a kernel (hls-kernels/README.md)."""
 
 
 class OffloadError(Exception):
@@ -43,9 +48,22 @@ def elf_path(name: str, variant: str = "sb") -> Path:
     return path
 
 
-def load(drive: Drive, name: str) -> bytes:
-    """The ELF file of an offload, built for the drive's cores. Raises OffloadError."""
+def load(drive: Drive, name: str) -> bytes | Kernel:
+    """
+    The ELF file of an offload, built for the drive's cores; or, when `name` is the path of a kernel.toml, the kernel that it
+    describes. Raises OffloadError.
+    """
+    if Path(name).name == KERNEL_FILE:
+        try:
+            return Kernel.described(Path(name))
+        except KernelError as e:
+            raise OffloadError(str(e)) from e
     return elf_path(name, drive.variant()).read_bytes()
+
+
+def default_pieces(drive: Drive, function: bytes | Kernel) -> int:
+    """Pieces when nobody says how many: one a core; one of a kernel, which may keep a state over its whole input."""
+    return 1 if isinstance(function, Kernel) else drive.info.cores
 
 
 def check(name: str, pieces: list[Piece]) -> list[Piece]:
@@ -71,12 +89,13 @@ def run(
     """
     Runs an offload over `length` bytes in `extents`, divided into pieces that cut no record.
 
-    `pieces`: 0 = one a core. `record`: bytes that must stay together, 0 = what the offload needs (1 for a file of your own).
+    `pieces`: 0 = default_pieces(). `record`: bytes that must stay together, 0 = what the offload needs (1 for a file of your own).
     `tick`: see Drive.run. Raises OffloadError when a piece failed, DriveError when the drive refuses.
     """
     record = record or RECORD_BYTES.get(Path(name).stem, 1)
-    inputs = split(extents, length, record, drive.info.block_bytes, pieces or max_cores or drive.info.cores)
-    with drive.function(load(drive, name)) as slot:
+    function = load(drive, name)
+    inputs = split(extents, length, record, drive.info.block_bytes, pieces or max_cores or default_pieces(drive, function))
+    with drive.function(function) as slot:
         done = drive.run(slot, [[i] for i in inputs], args=args, max_cores=max_cores, tick=tick)
     return check(name, done)
 

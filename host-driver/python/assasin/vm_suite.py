@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from assasin import offloads, vm_image, vm_vfio
+from assasin import offloads, vm_image, vm_programs, vm_vfio
 from assasin.board import Board, BoardError
 from assasin.drive import Extent, split
 from assasin.tree import BUILD, ROOT, contract
@@ -522,6 +522,27 @@ def python_file(s: Suite) -> None:
     s.power_off()
 
 
+def programs(s: Suite) -> None:
+    """Computational Programs by nvme-cli: blocks go to the local memory, and a program scans them there."""
+    s.sh(f"ls {vm_programs.MEMORY} {vm_programs.PROGRAMS}")
+    p = vm_programs.Passthrough(s.sh, s.share)
+    count, length = 8, 8 * BLOCK - 100
+    data = random.Random(7).randbytes(count * BLOCK)
+    (s.share / "blocks").write_bytes(data)
+    s.sh(f"dd if=/share/blocks of={DEVICE} bs={BLOCK} seek=64 oflag=direct conv=notrunc 2>/dev/null")
+    vm_programs.copy_blocks(p, 64, count, 0)
+    check(p.read_memory(0, count * BLOCK) == data, "the local memory has not what the blocks hold")
+    vm_programs.load(p, 3, offloads.elf_path("scan").read_bytes(), 0x1234)
+    ranges = vm_programs.make_ranges(p, [(0, length), (1 << 20, BLOCK)])
+    written = vm_programs.execute(p, 3, ranges)
+    expected = offloads.expected_scan(data[:length])
+    got = struct.unpack("<2I", p.read_memory(1 << 20, 8))
+    check((written, *got) == (8, expected.bytes, expected.checksum), f"{written} bytes of output, {got}; expected 8, {expected}")
+    refused = s.guest.run(f"nvme io-passthru {vm_programs.PROGRAMS} --opcode=1 --namespace-id=3 --cdw2={5 | ranges << 16} 2>&1")
+    check(refused.code != 0 and "196" in refused.text, f"a program that is not there: {refused.text}")
+    vm_programs.remove(p, 3, ranges)
+
+
 def mkfs(s: Suite) -> None:
     """mkfs.ext4."""
     s.guest.run("umount /mnt 2>/dev/null")
@@ -630,6 +651,7 @@ STEPS: tuple[tuple[str, Step, bool], ...] = (
     ("intx", intx, False),
     ("polling", polling, False),
     ("vfio", vfio, False),
+    ("programs", programs, True),
     ("mkfs", mkfs, True),
     ("copy", copy, True),
     ("offload", offload, True),

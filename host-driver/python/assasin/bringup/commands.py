@@ -61,9 +61,9 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
         with open_link(via or f"virtual:{name}") as link:
             return command(block=DebugBlock(link), **rest)
 
-    wrapper = click.option("--via", help="Another way than a virtual board: pci:0000:01:00.0 (BAR0 as root), xdma:/dev/xdma0.")(
-        wrapper
-    )
+    wrapper = click.option(
+        "--via", help="Another way than a virtual board: pci:0000:01:00.0 (BAR0 as root), xdma:/dev/xdma0, agent:HOST."
+    )(wrapper)
     return click.option("--name", default="virtual", show_default=True, envvar="ASSASIN_BOARD", help="Which virtual board.")(
         wrapper
     )

@@ -11,11 +11,13 @@ import os
 import re
 import socket
 import struct
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from assasin.agent.client import Agent, parse_address
 from assasin.board import Board, BoardError, shortest
 
 BAR0_BYTES = 0x10000
@@ -214,11 +216,28 @@ class XdmaLink(Link):
         os.close(self._fd)
 
 
+class AgentLink(Link):
+    """BAR0 as the processing system of a Zynq board sees it, through the agent there."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._agent = Agent(host, port)
+        super().__init__(f"agent at {self._agent.name}", Path(tempfile.gettempdir()) / f"assasin-agent-{host}-{port}.lock")
+
+    def access(self, operations: Sequence[Operation]) -> list[int]:
+        """See Link. Raises AgentError."""
+        return self._agent.access(operations)
+
+    def close(self) -> None:
+        """See Link."""
+        self._agent.close()
+
+
 def open_link(address: str) -> Link:
     """
     The board at `address`. Raises BringupError.
 
-    virtual:NAME: a running virtual board; pci:0000:01:00.0: a PCI function; xdma:/dev/xdma0: the XDMA driver's devices.
+    virtual:NAME: a running virtual board; pci:0000:01:00.0: a PCI function; xdma:/dev/xdma0: the XDMA driver's devices;
+    agent:HOST:PORT: the agent on a board's Linux.
     """
     kind, _, rest = address.partition(":")
     if kind == "virtual" and rest:
@@ -227,4 +246,6 @@ def open_link(address: str) -> Link:
         return ResourceLink(rest)
     if kind == "xdma" and rest:
         return XdmaLink(rest)
-    raise BringupError(f"address '{address}': give virtual:NAME, pci:0000:01:00.0 or xdma:/dev/xdma0")
+    if kind == "agent" and rest:
+        return AgentLink(*parse_address(rest))
+    raise BringupError(f"address '{address}': give virtual:NAME, pci:0000:01:00.0, xdma:/dev/xdma0 or agent:HOST[:PORT]")

@@ -4,6 +4,8 @@ package assasin
   *
   * @param cores
   *   ASSASIN cores, 1..16
+  * @param slots
+  *   places for accelerators behind the last core, 0..8; they count as tiles, of which there are at most 16
   * @param channels
   *   flash channels, 1..16
   * @param ways
@@ -27,6 +29,7 @@ package assasin
   */
 case class SocParams(
     cores: Int = 8,
+    slots: Int = 0,
     channels: Int = 8,
     ways: Int = 16,
     phyBytes: Int = 1,
@@ -39,6 +42,8 @@ case class SocParams(
     trace: Boolean = false
 ) {
   require(cores >= 1 && cores <= 16, s"cores = $cores: choose 1 to 16")
+  require(slots >= 0 && slots <= 8, s"slots = $slots: choose 0 to 8")
+  require(cores + slots <= 16, s"cores = $cores, slots = $slots: together at most 16")
   require(channels >= 1 && channels <= 16, s"channels = $channels: choose 1 to 16")
   require(ways >= 1 && ways <= 16, s"ways = $ways: choose 1 to 16")
   require(Set(1, 2, 4).contains(phyBytes), s"phyBytes = $phyBytes: choose 1, 2 or 4")
@@ -51,15 +56,20 @@ case class SocParams(
     s"cores = $cores, channels = $channels: a channel-local chip needs as many cores as channels"
   )
 
+  require(!channelLocal || slots == 0, s"slots = $slots: a channel-local chip has none")
+
+  /** What the crossbar sees: cores, then slots. */
+  def tiles: Int = cores + slots
+
   /** Every core has a port to DRAM. */
   def tileDram: Boolean = arch.dataCache
 
-  /** Cores whose streams one channel reaches. */
-  def coresAChannel: Int = if (channelLocal) 1 else cores
+  /** Tiles whose streams one channel reaches. */
+  def tilesAChannel: Int = if (channelLocal) 1 else tiles
 
   /** Streams a direction that a core can hold (S of the paper). */
   val maxStreams: Int = 8
 
-  /** Name used in file names and reports, e.g. AssasinSb8x8. */
-  def name: String = s"${arch.name}${cores}x$channels"
+  /** Name used in file names and reports, e.g. AssasinSb8x8; with slots e.g. AssasinSbHls8x8. */
+  def name: String = s"${arch.name}${if (slots > 0) "Hls" else ""}${cores}x$channels"
 }

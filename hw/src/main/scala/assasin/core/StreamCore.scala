@@ -17,7 +17,7 @@ class StreamCore(val p: StreamCoreParams) extends Module {
   private val core  = Module(new Core(p.core))
   private val regs  = Module(new StreamCoreRegs(p.soc.streamBytes))
   private val imem  = Module(new DualBankRam(p.soc.imemBytes, granuleBits = 32))
-  private val drain = Module(new OutputDrain(p.dramDst, p.soc.cores))
+  private val drain = Module(new OutputDrain(p.dramDst, p.soc.tiles))
   private val memory: TileMemory =
     if (arch.streamInstructions) Module(new StreamMemory(p))
     else if (arch.scratchpad) Module(new WindowMemory(p))

@@ -35,7 +35,7 @@ class FlashChannelIO(p: SocParams) extends Bundle {
 
   /** roomPage of every stream of every core that this channel can send to, see docs/architecture.md "Stream buffers".
     */
-  val room = Input(Vec(p.coresAChannel, Vec(p.maxStreams, UInt(8.W))))
+  val room = Input(Vec(p.tilesAChannel, Vec(p.maxStreams, UInt(8.W))))
 
   /** A completion waits (level). */
   val pending = Output(Bool())

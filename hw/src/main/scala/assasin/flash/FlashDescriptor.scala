@@ -58,7 +58,7 @@ object FlashDescriptor {
     val rowOk      = w1(31, 24) === 0.U
     val byteOk     = w1(31, 8) === 0.U
     val core       = w0(15, 12)
-    val reachable  = if (p.channelLocal) core === channel else core < p.cores.U
+    val reachable  = if (p.channelLocal) core === channel else core < p.tiles.U
     val streamOk   = reachable && posAligned
     val opOk = MuxLookup(w0(3, 0), false.B)(
       Seq(

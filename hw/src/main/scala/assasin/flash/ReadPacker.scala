@@ -63,7 +63,7 @@ class ReadPacker(p: SocParams) extends Module {
   private val ringWords    = 32
   private val maxTransfers = 4
   private val beatBits     = 8 * p.phyBytes
-  private val dram         = XbarPort.dram(p.cores, p.channels).U(6.W)
+  private val dram         = XbarPort.dram(p.tiles, p.channels).U(6.W)
 
   // Transfers from the start of their bus phase until their completion is handed over.
   private val transfers   = Module(new Queue(new Transfer, maxTransfers))

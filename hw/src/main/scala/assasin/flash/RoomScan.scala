@@ -14,7 +14,7 @@ class RoomKey extends Bundle {
 }
 
 class RoomScanIO(p: SocParams) extends Bundle {
-  val room    = Input(Vec(p.coresAChannel, Vec(p.maxStreams, UInt(8.W))))
+  val room    = Input(Vec(p.tilesAChannel, Vec(p.maxStreams, UInt(8.W))))
   val discard = Input(UInt(16.W))
 
   /** Remembers what a way will wait for. */
@@ -56,7 +56,7 @@ class RoomScan(p: SocParams) extends Module {
   }.elsewhen(step === 1.U) {
     // A branch a core instead of one wide selector: only the chosen row is looked at.
     if (p.channelLocal) row := io.room(0).asUInt
-    else for (c <- 0 until p.cores) when(key.core === c.U) { row := io.room(c).asUInt }
+    else for (c <- 0 until p.tiles) when(key.core === c.U) { row := io.room(c).asUInt }
     page := key.page
     sel  := key.stream
     drop := io.discard(key.core)

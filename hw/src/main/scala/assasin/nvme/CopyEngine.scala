@@ -42,7 +42,7 @@ class CopyEngine(p: SocParams, depth: Int = 16) extends Module {
   private val busy = RegInit(false.B)
   private val head = queue.io.deq.bits
   private val core = field(head.dst, HdmaRegs.CopyDst.Core.lsb, HdmaRegs.CopyDst.Core.width)
-  private val void = core >= p.cores.U || head.bytes === 0.U
+  private val void = core >= p.tiles.U || head.bytes === 0.U
   private val skip = queue.io.deq.valid && !busy && void
 
   io.reader.valid                := queue.io.deq.valid && !busy && !void && !io.flush

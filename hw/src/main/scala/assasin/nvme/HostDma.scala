@@ -46,7 +46,7 @@ class HostDma(p: SocParams) extends Module {
   private val h2c  = Module(new DmaChannel)
   private val c2h  = Module(new DmaChannel)
   private val copy = Module(new CopyEngine(p))
-  private val fill = Module(new FillEngine(XbarPort.dram(p.cores, p.channels)))
+  private val fill = Module(new FillEngine(XbarPort.dram(p.tiles, p.channels)))
 
   private val hostLo  = RegInit(0.U(32.W))
   private val hostHi  = RegInit(0.U(32.W))

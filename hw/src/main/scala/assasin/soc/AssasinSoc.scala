@@ -4,12 +4,14 @@ import assasin.SocParams
 import assasin.bus.Axi4Params
 import assasin.core.{Core, CoreParams, StreamCore, StreamCoreParams}
 import assasin.flash.{FlashChannel, FlashPhyIO}
+import assasin.slot.{KernelSlotIO, SlotTile}
 import assasin.xbar.XbarPort
 import chisel3._
 
 /** Ports of the chip, see docs/architecture.md "Top-level ports". */
 class AssasinSocIO(p: SocParams, axi: Axi4Params) extends BoardIO(axi) {
   val flash = Vec(p.channels, new FlashPhyIO(p.ways, p.phyBytes))
+  val slot  = Vec(p.slots, new KernelSlotIO)
 }
 
 /** The whole drive controller: what an FPGA holds between PCIe (XDMA), DRAM and flash PHYs. */
@@ -43,7 +45,8 @@ class AssasinSoc(p: SocParams) extends Module {
   uncore.io.firmware.status   := firmware.io.status
   uncore.io.firmware.debug <> firmware.io.debug
 
-  private val coreParams = StreamCoreParams(p, XbarPort.dram(p.cores, p.channels))
+  private val dramDst    = XbarPort.dram(p.tiles, p.channels)
+  private val coreParams = StreamCoreParams(p, dramDst)
   private val cores = uncore.io.cores.zipWithIndex.map { case (port, i) =>
     val core = withReset(partReset)(Module(new StreamCore(coreParams))).suggestName(s"core$i")
     core.io.hartId := i.U
@@ -65,6 +68,19 @@ class AssasinSoc(p: SocParams) extends Module {
     core
   }
 
+  private val slots = uncore.io.slots.zipWithIndex.map { case (port, i) =>
+    val slot = withReset(partReset)(Module(new SlotTile(p, dramDst))).suggestName(s"slot$i")
+    slot.io.regs <> port.regs
+    slot.io.ctrl <> port.ctrl
+    slot.io.in <> port.packets
+    port.drain <> slot.io.out
+    port.event   := slot.io.event
+    port.running := slot.io.running
+    port.id      := io.slot(i).id
+    io.slot(i) <> slot.io.kernel
+    slot
+  }
+
   for ((port, i) <- uncore.io.channels.zipWithIndex) {
     val channel = withReset(partReset)(Module(new FlashChannel(p))).suggestName(s"channel$i")
     io.flash(i) <> channel.io.phy
@@ -73,8 +89,10 @@ class AssasinSoc(p: SocParams) extends Module {
     channel.io.in <> port.program
     port.pages <> channel.io.out
     port.fetch <> channel.io.fetch
-    port.pending    := channel.io.pending
-    port.asleep     := channel.io.asleep
-    channel.io.room := VecInit((if (p.channelLocal) Seq(cores(i)) else cores).map(_.io.room))
+    port.pending := channel.io.pending
+    port.asleep  := channel.io.asleep
+    channel.io.room := VecInit(
+      if (p.channelLocal) Seq(cores(i).io.room) else cores.map(_.io.room) ++ slots.map(_.io.room)
+    )
   }
 }

@@ -72,7 +72,7 @@ object Emit {
     write(dir.resolve("filelist.f"), listed(dir).map(_.getFileName.toString).mkString("", "\n", "\n"))
     write(
       dir.resolve("config.json"),
-      s"""{"name": "${p.name}", "arch": "${p.arch.name}", "cores": ${p.cores}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
+      s"""{"name": "${p.name}", "arch": "${p.arch.name}", "cores": ${p.cores}, "slots": ${p.slots}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
         s""""phyBytes": ${p.phyBytes}, "pageLog2Max": ${p.pageLog2Max}}\n"""
     )
   }

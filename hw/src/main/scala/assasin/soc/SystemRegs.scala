@@ -12,9 +12,13 @@ object ChipId {
   /** SYS.CONFIG. */
   def config(p: SocParams): BigInt = (BigInt(p.phyBytes) << 24) | (p.ways << 16) | (p.channels << 8) | p.cores
 
-  /** SYS.CONFIG2: page size limit, and who reaches whom. */
+  /** SYS.CONFIG2: page size limit, who reaches whom, slots. */
   def config2(p: SocParams): BigInt =
-    BigInt(p.pageLog2Max) | (if (p.channelLocal) BigInt(1) << SysRegs.Config2.ChannelLocal.lsb else BigInt(0))
+    BigInt(p.pageLog2Max) | (BigInt(p.slots) << SysRegs.Config2.Slots.lsb) | (if (p.channelLocal)
+                                                                                BigInt(
+                                                                                  1
+                                                                                ) << SysRegs.Config2.ChannelLocal.lsb
+                                                                              else BigInt(0))
 }
 
 /** Ports of [[SystemRegs]]. */
@@ -29,7 +33,10 @@ class SystemRegsIO(p: SocParams) extends Bundle {
   val ctrl  = Input(Bool())
   val hdma  = Input(Bool())
   val flash = Input(UInt(p.channels.W))
-  val core  = Input(UInt(p.cores.W))
+  val core  = Input(UInt(p.tiles.W))
+
+  /** Which kernel is in slot n. */
+  val slotId = Input(Vec(p.slots, UInt(32.W)))
 
   /** Console, see [[Console]]. */
   val put     = Valid(UInt(8.W))
@@ -117,7 +124,7 @@ class SystemRegs(p: SocParams) extends Module {
       RegMap.ro(SysRegs.DramReadHi.offset, readHigh),
       RegMap.pop(SysRegs.DramWriteLo.offset, io.dramWrite(31, 0)) { writeHigh := io.dramWrite(63, 32) },
       RegMap.ro(SysRegs.DramWriteHi.offset, writeHigh)
-    )
+    ) ++ io.slotId.zipWithIndex.map { case (id, i) => RegMap.ro(SysRegs.SlotId.offset + 4 * i, id) }
   )
 
 }

@@ -91,6 +91,10 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
     crossbar.io.drains(i) <> core.drain
     core.packets <> crossbar.io.toCores(i)
   }
+  for ((slot, i) <- io.slots.zipWithIndex) {
+    crossbar.io.drains(p.cores + i) <> slot.drain
+    slot.packets <> crossbar.io.toCores(p.cores + i)
+  }
   for ((channel, i) <- io.channels.zipWithIndex) {
     crossbar.io.channels(i) <> channel.pages
     channel.program <> crossbar.io.toChannels(i)
@@ -119,7 +123,9 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
       AddressMap.Hdma.base -> hostDma.io.regs
     ) ++
       bases(AddressMap.Flash.base, AddressMap.Flash.stride, p.channels).zip(io.channels.map(_.regs)) ++
-      bases(AddressMap.Core.base, AddressMap.Core.stride, p.cores).zip(io.cores.map(_.regs))
+      bases(AddressMap.Core.base, AddressMap.Core.stride, p.tiles)
+        .zip(io.cores.map(_.regs) ++ io.slots.map(_.regs)) ++
+      bases(AddressMap.Slot.base, AddressMap.Slot.stride, p.slots).zip(io.slots.map(_.ctrl))
   private val bus = Module(new FirmwareBus(p, axi, windows.map(_._1)))
   bus.io.dmem <> io.firmware.dmem
   bus.io.regs.zip(windows).foreach { case (port, (_, block)) => block <> port }
@@ -168,12 +174,13 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   io.board.irq <> nvme.io.irq
 
   // Events, console, time.
-  system.io.timebase  := io.board.timebase
-  system.io.sqe       := nvme.io.sqe
-  system.io.ctrl      := nvme.io.event
-  system.io.hdma      := hostDma.io.event
-  system.io.flash     := VecInit(io.channels.map(_.pending)).asUInt
-  system.io.core      := VecInit(io.cores.map(_.event)).asUInt
+  system.io.timebase := io.board.timebase
+  system.io.sqe      := nvme.io.sqe
+  system.io.ctrl     := nvme.io.event
+  system.io.hdma     := hostDma.io.event
+  system.io.flash    := VecInit(io.channels.map(_.pending)).asUInt
+  system.io.core     := VecInit(io.cores.map(_.event) ++ io.slots.map(_.event)).asUInt
+  system.io.slotId.zip(io.slots).foreach { case (id, slot) => id := slot.id }
   system.io.bootArg   := control.io.bootArg
   system.io.dramRead  := arbiter.io.readBytes
   system.io.dramWrite := arbiter.io.writeBytes
@@ -187,7 +194,7 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   private val quiet = Seq(
     hold || (io.firmware.sleeping && !system.io.irq) || control.io.trapped || io.firmware.debug.halted,
     debug.io.idle,
-    hold || !io.cores.map(_.running).reduce(_ || _),
+    hold || !(io.cores.map(_.running) ++ io.slots.map(_.running)).reduce(_ || _),
     hold || io.channels.map(_.asleep).reduce(_ && _),
     bar0.io.idle,
     nvme.io.idle,

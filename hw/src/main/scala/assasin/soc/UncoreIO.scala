@@ -64,6 +64,21 @@ class CorePortIO(p: SocParams, axi: Axi4Params) extends Bundle {
   val debug   = Flipped(new CoreDebugIO(DebugRegs.BreakAddr.count))
 }
 
+/** One slot, seen from the uncore. */
+class SlotPortIO extends Bundle {
+  val regs = new RegBusIO(12)
+
+  /** Registers of the kernel. */
+  val ctrl    = new RegBusIO(12)
+  val packets = Decoupled(new XbarBeat)
+  val drain   = Flipped(Decoupled(new XbarBeat))
+  val event   = Input(Bool())
+  val running = Input(Bool())
+
+  /** Which kernel is in it. */
+  val id = Input(UInt(32.W))
+}
+
 /** One flash channel, seen from the uncore. */
 class ChannelPortIO extends Bundle {
   val regs    = new RegBusIO(12)
@@ -79,6 +94,7 @@ class UncoreIO(p: SocParams, axi: Axi4Params) extends Bundle {
   val board    = new BoardIO(axi)
   val firmware = new FirmwarePortIO
   val cores    = Vec(p.cores, new CorePortIO(p, axi))
+  val slots    = Vec(p.slots, new SlotPortIO)
   val channels = Vec(p.channels, new ChannelPortIO)
 
   /** Firmware processor, cores and channels are held in reset. */

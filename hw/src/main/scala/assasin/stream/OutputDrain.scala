@@ -64,10 +64,10 @@ class OutputDrainIO extends Bundle {
   *
   * @param dramDst
   *   crossbar destination of the DRAM writer
-  * @param cores
-  *   number of cores
+  * @param tiles
+  *   number of cores and slots
   */
-class OutputDrain(dramDst: Int, cores: Int) extends Module {
+class OutputDrain(dramDst: Int, tiles: Int) extends Module {
   private val depth = 4
 
   val io = IO(new OutputDrainIO)
@@ -133,7 +133,7 @@ class OutputDrain(dramDst: Int, cores: Int) extends Module {
   io.between := !active
 
   // The job holds still until its last packet has gone.
-  private val nowhere = job.toCore && job.core >= cores.U
+  private val nowhere = job.toCore && job.core >= tiles.U
   private val lastOut = beats.io.deq.bits(64)
   private val takes   = packets.io.deq.valid && (io.out.ready || nowhere)
   io.out.valid         := packets.io.deq.valid && !nowhere

@@ -7,14 +7,14 @@ import chisel3.util.{Decoupled, DecoupledIO}
 /** Ports of the crossbar. */
 class CrossbarIO(p: SocParams) extends Bundle {
 
-  /** Sources: page data of the channels, output drains of the cores, DRAM reader, fill engine. */
+  /** Sources: page data of the channels, output drains of cores and slots, DRAM reader, fill engine. */
   val channels = Vec(p.channels, Flipped(Decoupled(new XbarBeat)))
-  val drains   = Vec(p.cores, Flipped(Decoupled(new XbarBeat)))
+  val drains   = Vec(p.tiles, Flipped(Decoupled(new XbarBeat)))
   val reader   = Flipped(Decoupled(new XbarBeat))
   val fill     = Flipped(Decoupled(new XbarBeat))
 
-  /** Destinations: cores, program buffers of the channels, DRAM writer. */
-  val toCores    = Vec(p.cores, Decoupled(new XbarBeat))
+  /** Destinations: cores and then slots, program buffers of the channels, DRAM writer. */
+  val toCores    = Vec(p.tiles, Decoupled(new XbarBeat))
   val toChannels = Vec(p.channels, Decoupled(new XbarBeat))
   val toDram     = Decoupled(new XbarBeat)
 
@@ -48,12 +48,12 @@ class Crossbar(p: SocParams) extends Module {
     d
   }
 
-  for (i <- 0 until p.cores) {
+  for (i <- 0 until p.tiles) {
     val mine = if (p.channelLocal) Seq(pages(i)) else pages
     destination(XbarPort.core(i), (mine :+ io.reader) ++ drains, io.toCores(i))
   }
-  for (i <- 0 until p.channels) destination(XbarPort.channel(p.cores, i), Seq(io.reader), io.toChannels(i))
-  private val dram = destination(XbarPort.dram(p.cores, p.channels), pages ++ drains :+ io.fill, io.toDram)
+  for (i <- 0 until p.channels) destination(XbarPort.channel(p.tiles, i), Seq(io.reader), io.toChannels(i))
+  private val dram = destination(XbarPort.dram(p.tiles, p.channels), pages ++ drains :+ io.fill, io.toDram)
   io.dramAccepted := dram.io.taken
 
   for ((s, taken) <- takes) s.ready := taken.reduce(_ || _)

@@ -2,17 +2,18 @@ package assasin.xbar
 
 import chisel3._
 
-/** Ports of the crossbar's destination side: cores first, then channels (program data), then DRAM. */
+/** Ports of the crossbar's destination side: tiles first (cores, then slots), then channels (program data), then DRAM.
+  */
 object XbarPort {
 
-  /** Destination number of core `i`. */
+  /** Destination number of tile `i`: a core, or behind the last core a slot. */
   def core(i: Int): Int = i
 
   /** Destination number of channel `i`'s program buffer. */
-  def channel(cores: Int, i: Int): Int = cores + i
+  def channel(tiles: Int, i: Int): Int = tiles + i
 
   /** Destination number of the DRAM writer. */
-  def dram(cores: Int, channels: Int): Int = cores + channels
+  def dram(tiles: Int, channels: Int): Int = tiles + channels
 }
 
 /** One 8-byte beat of a packet. A packet is 1 to 8 beats (64 bytes); all fields but `data` and `last` hold still over

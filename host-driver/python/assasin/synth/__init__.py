@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Estimates from synthesis with open tools: utilisation, timing, gate-level power and efficiency. See hw/synth/README.md."""
+
+
+class SynthError(Exception):
+    """What is asked for cannot be estimated; the message says why and what to do."""

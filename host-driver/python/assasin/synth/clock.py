@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+The clock study (Figures 20 and 21): what a tile's memory stage costs in time with stream buffers, scratchpad or cache, and what
+clock the whole tile would have. Delays of 7-series logic and memories without wires: only ratios mean something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+from assasin.synth import SynthError, cache, sta, yosys
+from assasin.synth.rtl import Rtl
+from assasin.synth.units import base_name
+from assasin.tree import BUILD
+
+TILE = "StreamCore"
+_COMMAND = f"synth_xilinx -family xc7 -flatten -noiopad -noclkbuf -abc9 -top {TILE}"
+
+STRUCTURES = {
+    "InputStreamBuffer": "stream buffer",
+    "OutputStreamBuffer": "stream buffer",
+    "Scratchpad": "scratchpad",
+    "L1Cache": "L1 cache",
+    "L2Cache": "L2 cache",
+}
+"""Modules whose memories the memory stage reads and writes. A DualBankRam that a tile's memory holds directly is a window of
+AssasinSp: a scratchpad too."""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Slowest paths of one structure, ps: `into` its memories (address, data, enables), and `out_of` them into any register or
+    memory."""
+
+    into: int
+    out_of: int
+
+    @property
+    def slowest(self) -> int:
+        """The one that limits the clock."""
+        return max(self.into, self.out_of)
+
+
+@dataclass(frozen=True)
+class TileTiming:
+    """One architecture's tile, ps. `period`: its slowest path; `fetch`: the slowest through the instruction memory; `rest`: the
+    slowest that touches no data memory."""
+
+    period: int
+    period_from: str
+    period_to: str
+    fetch: int
+    rest: int
+    structures: dict[str, Delay]
+
+
+def timing(rtl: Rtl, say: Callable[[str], None] = lambda _: None) -> TileTiming:
+    """Timing of the chip's tile; from the cache when its content has been analysed before. Raises SynthError."""
+    key = cache.digest(rtl.hash(TILE), _COMMAND, "paths 1", yosys.version())
+    kept = cache.load("timing", key)
+    if kept is None:
+        say(f"timing of {rtl.folder.name}")
+        kept = asdict(_analyse(rtl))
+        cache.store("timing", key, kept)
+    return TileTiming(**(kept | {"structures": {name: Delay(**d) for name, d in kept["structures"].items()}}))
+
+
+def groups(rtl: Rtl) -> dict[str, str]:
+    """Instance paths of the tile's data memories to the structure they are part of."""
+    found = {}
+    for path, module in rtl.paths(TILE):
+        name = base_name(module)
+        if name in STRUCTURES:
+            found[path] = STRUCTURES[name]
+        elif name == "DualBankRam" and path.startswith("memory.") and path.count(".") == 1:
+            found[path] = "scratchpad"
+    return found
+
+
+def _analyse(rtl: Rtl) -> TileTiming:
+    work = BUILD / "synth" / "logs" / f"tile-{rtl.hash(TILE)}"
+    work.parent.mkdir(parents=True, exist_ok=True)
+    netlist = work.with_suffix(".json")
+    lines = [f"read_verilog -sv {rtl.folder / (module + '.sv')}" for module in sorted(rtl.closure(TILE))]
+    lines += [f"hierarchy -check -top {TILE}", _COMMAND, f"write_json {netlist}"]
+    yosys.run("\n".join(lines) + "\n", work.with_suffix(".log"))
+    graph = sta.Timing.of_file(netlist, TILE)
+    netlist.unlink()
+    return paths(graph, groups(rtl))
+
+
+def _slowest(graph: sta.Timing, start: sta.Select = sta.anything, end: sta.Select = sta.anything) -> sta.SlowPath:
+    path = graph.slowest(start, end)
+    if path is None:
+        raise SynthError("the netlist has no path between the cells asked for")
+    return path
+
+
+def paths(graph: sta.Timing, memories: dict[str, str]) -> TileTiming:
+    """The study's paths in a tile's graph. `memories`: as `groups` gives them."""
+
+    def within(prefixes: Sequence[str]) -> sta.Select:
+        return lambda name, kind: kind.startswith("RAM") and any(name.startswith(f"{p}.") for p in prefixes)
+
+    def outside(name: str, kind: str) -> bool:
+        return not within(list(memories))(name, kind)
+
+    structures = {}
+    for structure in dict.fromkeys(memories.values()):
+        inside = within([path for path, s in memories.items() if s == structure])
+        structures[structure] = Delay(_slowest(graph, end=inside).ps, _slowest(graph, start=inside).ps)
+    worst = _slowest(graph)
+    fetch = within(["imem"])
+    return TileTiming(
+        worst.ps,
+        worst.start,
+        worst.end,
+        max(_slowest(graph, start=fetch).ps, _slowest(graph, end=fetch).ps),
+        _slowest(graph, outside, outside).ps,
+        structures,
+    )

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernels in the slots of a virtual board: what they compute, how fast they are fed, and how badly they may behave."""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from assasin.board import Board, BoardError
+from assasin.drive import Drive, DriveError
+from assasin.job import OUTSIDE, Edge, Extent, Input, Job, Node, Piece, Tree, chain
+from assasin.kernel import Kernel, KernelError
+from assasin.tree import ROOT, contract
+
+CONFIG = "AssasinSbHls2x2"
+BLOCK = 4096
+BYTES = 300_001
+CHANNELS = 2
+SOURCE = ROOT / "board" / "virtual" / "tests" / "kernels" / "probe.c"
+XOR, COUNT, NEVER, NO_LAST, EARLY, NARROW, EMPTY, SPIN, MANY = range(9)
+"""Modes of the kernel: its first scalar."""
+
+PROBE = Kernel("probe", "1", 1, 2)
+PAIR = Kernel("pair", "1", 2, 2)
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "build" / "board" / CONFIG / "assasin-board").exists(), reason=f"needs scripts/build {CONFIG} --quick"
+)
+
+
+def compile_kernel(path: Path, **defines: object) -> Path:
+    """The probe as a shared object at `path`, with macros of its source defined."""
+    macros = [f"-D{k}={v}" for k, v in defines.items()]
+    command = ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/hls-kernels/include", *macros]
+    subprocess.run([*command, str(SOURCE), "-o", str(path)], check=True)
+    return path
+
+
+def pair(path: Path, **defines: object) -> Path:
+    return compile_kernel(path, INPUTS=2, NAME='"pair"', ID=f"{PAIR.id}u", **defines)
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    folder = tmp_path_factory.mktemp("kernels")
+    board = Board(f"pytest-slots-{os.getpid()}")
+    kernels = {0: compile_kernel(folder / "probe.so"), 1: pair(folder / "pair.so")}
+    board.start(CONFIG, "test", format=True, kernels=kernels)
+    try:
+        yield board
+    finally:
+        board.stop()
+        board.erase()
+
+
+@pytest.fixture(scope="module")
+def drive(board: Board) -> Iterator[Drive]:
+    with Drive(board.address) as drive:
+        drive.write(0, DATA)
+        yield drive
+
+
+DATA = random.Random(7).randbytes(BYTES)
+
+
+def table(length: int = BYTES, lba: int = 0) -> Input:
+    """The first bytes of DATA, in the drive."""
+    return Input([Extent(lba, -(-length // BLOCK))], length)
+
+
+def call(drive: Drive, kernel: Kernel, mode: int, value: int, *inputs: Input, **job: int) -> Piece:
+    """One call of a kernel."""
+    with drive.function(kernel) as slot:
+        (piece,) = drive.run(slot, [list(inputs)], args=struct.pack("<2I", mode, value), **job)
+    return piece
+
+
+def xored(data: bytes, value: int) -> bytes:
+    padded = np.frombuffer(data + bytes(-len(data) % 4), "<u4") ^ np.uint32(value)
+    return padded.tobytes()[: len(data)]
+
+
+# ---- what there is ----
+
+
+def test_identity(drive: Drive, board: Board) -> None:
+    """The slots' kernels by their ids, which are what zlib computes."""
+    assert PROBE.id == zlib.crc32(b"probe/1")
+    assert drive.slots() == [PROBE.id, PAIR.id]
+    assert board.status()["slots"] == ["probe/1", "pair/1"]
+    assert drive.info.cores == 2
+
+
+# ---- streams ----
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 4095, 4096, 4097, 65536, BYTES])
+def test_every_byte_once(drive: Drive, length: int) -> None:
+    piece = call(drive, PROBE, XOR, 0xA5C3_0F96, table(length))
+    assert piece.ok, piece.text
+    assert piece.outputs[0] == xored(DATA[:length], 0xA5C3_0F96)
+    assert piece.report.core == 2
+    assert (piece.report.bytes_in, piece.report.bytes_out) == (length, length)
+
+
+def test_input_of_the_host(drive: Drive) -> None:
+    """Also no byte, and pieces one behind the other in the same slot."""
+    parts = [DATA, b"", DATA[:1], DATA[:4096]]
+    with drive.function(PROBE) as slot:
+        pieces = drive.run(slot, [[Input.of(p)] for p in parts], args=struct.pack("<2I", XOR, 0))
+    assert [p.outputs[0] for p in pieces] == parts
+    counts = [call(drive, PROBE, COUNT, 99, Input.of(p)) for p in (b"", DATA[:17])]
+    assert [struct.unpack("<3Q", p.outputs[0]) for p in counts] == [(0, 1, 99), (17, 3, 99)]
+
+
+def test_two_inputs(drive: Drive) -> None:
+    length = 200_000
+    other = random.Random(8).randbytes(length)
+    piece = call(drive, PAIR, XOR, 0, table(length), Input.of(other))
+    assert piece.ok, piece.text
+    expected = np.frombuffer(DATA[:length], "<u8") + np.frombuffer(other, "<u8")
+    assert piece.outputs[0] == expected.tobytes()
+    assert piece.report.core == 3
+
+
+def test_beats_with_few_bytes_are_packed(drive: Drive) -> None:
+    piece = call(drive, PROBE, NARROW, 0, table(50_000))
+    assert piece.outputs[0] == b"".join(DATA[i : i + 3] for i in range(0, 50_000, 8))
+
+
+def test_more_output_than_input(drive: Drive) -> None:
+    """A result far larger than the buffers, so that the kernel has to wait for room."""
+    beats, each = 1000, 64
+    piece = call(drive, PROBE, MANY, each, table(beats * 8))
+    assert piece.ok, piece.text
+    expected = [(b << 32) | i for b in range(1, beats + 1) for i in range(each)]
+    assert np.array_equal(np.frombuffer(piece.outputs[0], "<u8"), np.array(expected, dtype="<u8"))
+    assert piece.report.wait_out > 0
+
+
+def test_early_end_and_no_result(drive: Drive) -> None:
+    piece = call(drive, PROBE, EARLY, 0, table())
+    assert piece.ok, piece.text
+    assert piece.outputs[0] == DATA[:8]
+    assert piece.report.bytes_in < BYTES
+    piece = call(drive, PROBE, EMPTY, 0, table())
+    assert piece.ok, piece.text
+    assert piece.outputs[0] == b""
+    assert piece.report.bytes_in == BYTES
+
+
+def test_result_to_blocks(drive: Drive) -> None:
+    target = Extent(1000, 25)
+    with drive.function(PROBE) as slot:
+        job = Job(slot, [[table(100_000)]], [[[target]]], args=struct.pack("<2I", XOR, 0x11223344))
+        assert all(p.ok for p in drive.run_job(job))
+    assert drive.read(target.lba, 100_000) == xored(DATA[:100_000], 0x11223344)
+
+
+# ---- kernels and programs ----
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Adds 1 to every byte, on a core."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "inc.c").write_text(
+        "#include <assasin.h>\nint compute(void) { for (;;) ASSASIN_STORE_U8(0, ASSASIN_LOAD_U8(0, end) + 1u); end: return 0; }\n"
+    )
+    make = ["make", "-s", "-C", ROOT / "firmware/offload", "elf", f"SRC={folder}/inc.c", f"OUT={folder}", "ARCHS=sb"]
+    subprocess.run(make, check=True, env={**os.environ, "MAKEFLAGS": ""})
+    return (folder / "inc.elf").read_bytes()
+
+
+def test_program_and_kernel(drive: Drive, program: bytes) -> None:
+    """Either behind the other, and both orders at once as pieces."""
+    args = struct.pack("<2I", XOR, 0xFFFFFFFF)
+    up = (np.frombuffer(DATA[:50_000], "u1") + np.uint8(1)).tobytes()
+    with drive.function(program, 0) as inc, drive.function(PROBE, 1) as inv:
+        (piece,) = drive.run_job(Job(chain(Node(inc), Node(inv, args=args)), [[table(50_000)]]))
+        assert piece.ok, piece.text
+        assert piece.outputs[0] == xored(up, 0xFFFFFFFF)
+        pieces = drive.run_job(Job(chain(Node(inv, args=args), Node(inc)), [[table(50_000)], [Input.of(DATA[:999])]]))
+    down = [(np.frombuffer(xored(d, 0xFFFFFFFF), "u1") + np.uint8(1)).tobytes() for d in (DATA[:50_000], DATA[:999])]
+    assert [p.outputs[0] for p in pieces] == down
+    assert all(p.nodes[0].report.core == 2 for p in pieces)
+
+
+def test_trees(drive: Drive) -> None:
+    """Kernel behind kernel, more nodes than cores: each in its own slot."""
+    args = struct.pack("<2I", XOR, 5)
+    with drive.function(PROBE, 0) as first, drive.function(PAIR, 1) as second:
+        tree = Tree(
+            [Node(first, args=args), Node(second, streams_in=2, args=struct.pack("<2I", XOR, 0))],
+            [Edge(OUTSIDE, 0, 0, 0), Edge(0, 0, 1, 0), Edge(OUTSIDE, 1, 1, 1), Edge(1, 0, OUTSIDE, 0)],
+        )
+        length = 80_000
+        (piece,) = drive.run_job(Job(tree, [[table(length), Input.of(DATA[:length])]]))
+    assert piece.ok, piece.text
+    expected = np.frombuffer(xored(DATA[:length], 5), "<u8") + np.frombuffer(DATA[:length], "<u8")
+    assert piece.outputs[0] == expected.tobytes()
+    assert sorted(n.report.core for n in piece.nodes) == [2, 3]
+
+
+# ---- what does not fit ----
+
+
+def test_kernel_that_is_not_there(drive: Drive) -> None:
+    with pytest.raises(DriveError, match="no slot of this drive holds the kernel") as e:
+        drive.load(0, Kernel("probe", "2", 1, 2))
+    assert e.value.name == "EINVAL"
+    with pytest.raises(DriveError, match="an id other than 0"):
+        drive.load(0, struct.pack("<IHBBI52x", contract.SCOMP_KERNEL_MAGIC, 1, 1, 0, 0))
+    with pytest.raises(DriveError, match="an id other than 0"):
+        drive.load(0, struct.pack("<IHBBI51xB", contract.SCOMP_KERNEL_MAGIC, 1, 1, 0, PROBE.id, 1))
+
+
+def test_call_that_does_not_fit(drive: Drive) -> None:
+    with pytest.raises(DriveError, match="number of input streams"):
+        call(drive, PROBE, XOR, 0, table(), table())
+    with pytest.raises(DriveError, match="number of input streams"):
+        call(drive, PROBE, XOR, 0, table(), streams_out=2)
+    with drive.function(PROBE) as slot, pytest.raises(DriveError, match="bytes of arguments"):
+        drive.run(slot, [[table()]], args=bytes(12))
+    with drive.function(PROBE) as slot, pytest.raises(DriveError, match="more calls of a kernel than slots hold it"):
+        drive.run_job(Job(chain(Node(slot, args=bytes(8)), Node(slot, args=bytes(8))), [[table()]]))
+
+
+# ---- kernels that misbehave ----
+
+
+def works(drive: Drive) -> None:
+    """The drive and both slots go on as ever."""
+    for kernel, inputs in ((PROBE, 1), (PAIR, 2)):
+        piece = call(drive, kernel, COUNT, 1, *[table(10_000)] * inputs)
+        assert piece.ok, piece.text
+    assert drive.read(0, 10_000) == DATA[:10_000]
+
+
+def test_kernel_that_never_finishes(drive: Drive) -> None:
+    piece = call(drive, PROBE, NEVER, 0, table(), watchdog_kcycles=500)
+    assert piece.status == contract.SCOMP_STATUS_WATCHDOG
+    assert piece.report.cycles >= 500_000
+    works(drive)
+
+
+def test_kernel_without_an_end_of_its_result(drive: Drive) -> None:
+    piece = call(drive, PROBE, NO_LAST, 0, table(10_000))
+    assert (piece.status, piece.cause) == (contract.SCOMP_STATUS_TRAP, contract.SLOT_TRAP_NO_END)
+    assert "TLAST" in piece.text
+    works(drive)
+
+
+def test_abort_during_a_kernel(drive: Drive) -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), drive.function(PROBE) as slot:
+        drive.run(slot, [[table()]], args=struct.pack("<2I", NEVER, 0), tick=stop)
+    works(drive)
+
+
+VISITOR = """
+import os, struct, sys
+sys.path.insert(0, sys.argv[1])
+from assasin.drive import Drive, Extent, Input, Kernel
+drive = Drive(sys.argv[2])
+drive.load(0, Kernel("probe", "1", 1, 2))
+drive.run(0, [[Input([Extent(0, 8)], 32768)]], args=struct.pack("<2I", 2, 0), tick=lambda: os._exit(7))
+"""
+"""Leaves in the middle of a kernel that never finishes."""
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    """A second board, for what needs a connection of its own."""
+    folder = tmp_path_factory.mktemp("others")
+    board = Board(f"pytest-slots-other-{os.getpid()}")
+    kernels = {0: compile_kernel(folder / "probe.so"), 1: pair(folder / "pair.so")}
+    board.start(CONFIG, "test", format=True, kernels=kernels)
+    try:
+        with Drive(board.address) as drive:
+            drive.write(0, DATA)
+        yield board
+    finally:
+        board.stop()
+        board.erase()
+
+
+def test_reset_during_a_kernel(other: Board) -> None:
+    """The next visitor resets the controller: the kernel goes with it."""
+    python = str(ROOT / "host-driver" / "python")
+    left = subprocess.run([sys.executable, "-c", VISITOR, python, other.address], timeout=60, check=False)
+    assert left.returncode == 7
+    with Drive(other.address) as drive:
+        works(drive)
+
+
+def test_kernel_that_computes_for_ever(other: Board) -> None:
+    """Its thread is left behind: the slot is of no use any more, all else is."""
+    with Drive(other.address) as drive:
+        for _ in range(2):
+            piece = call(drive, PROBE, SPIN, 0, table(), watchdog_kcycles=100)
+            assert piece.status == contract.SCOMP_STATUS_WATCHDOG
+        assert call(drive, PAIR, COUNT, 1, table(10_000), table(10_000)).ok
+    assert "has computed for 5 s without reading or writing" in other.paths.log.read_text()
+
+
+# ---- shared objects that are none ----
+
+
+@pytest.mark.parametrize(
+    ("defines", "why"),
+    [
+        ({"ABI": 2}, "is built for ABI 2, this board speaks 1"),
+        ({"ID": "0x12345678u"}, "id 0x12345678 is not 0xb07d4d17, the CRC-32 of 'probe/1'"),
+        ({"INPUTS": 3}, "3 inputs; a slot has 1 to 2"),
+        ({"II_NUM": 1, "II_DEN": 2}, "initiation interval 1/2 cycles"),
+    ],
+)
+def test_wrong_kernels(board: Board, tmp_path: Path, defines: dict[str, object], why: str) -> None:
+    """Each is refused with what is wrong, and a board that serves goes on."""
+    path = compile_kernel(tmp_path / "wrong.so", **defines)
+    with pytest.raises(BoardError) as e:
+        board.start(CONFIG, "test", kernels={0: path})
+    assert why in str(e.value)
+    assert board.pid() is not None
+
+
+def test_wrong_files_and_slots(board: Board, tmp_path: Path) -> None:
+    text = tmp_path / "text.so"
+    text.write_text("not a shared object")
+    good = compile_kernel(tmp_path / "probe.so")
+    for kernels, why in (
+        ({0: text}, "cannot be loaded"),
+        ({2: good}, f"{CONFIG} has slots 0 to 1"),
+        ({0: Path("/lib/x86_64-linux-gnu/libc.so.6")}, "exports no 'assasin_kernel'"),
+    ):
+        with pytest.raises(BoardError, match=why):
+            board.start(CONFIG, "test", kernels=kernels)
+    assert board.pid() is not None
+
+
+def test_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.toml"
+    path.write_text('name = "probe"\nversion = "1"\n[interface]\ninputs = ["in"]\nscalars = [{name = "a"}, {name = "b"}]\n')
+    assert Kernel.described(path) == PROBE
+    for text, why in (
+        ('name = "probe"\nversion = "1"\n', "says nothing about 'interface'"),
+        ('name = "p"\nversion = "1"\n[interface]\ninputs = []\n', "0 inputs; a slot takes 1 to 2"),
+        ("name =", "kernel.toml: Invalid"),
+    ):
+        path.write_text(text)
+        with pytest.raises(KernelError, match=why):
+            Kernel.described(path)
+    with pytest.raises(KernelError, match="there is no kernel metadata"):
+        Kernel.described(tmp_path / "no.toml")

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of configurations and parts, and the project's targets for AssasinSb."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from assasin.boards import Board
+from assasin.synth import SynthError, utilisation
+from assasin.synth.resources import Resources
+from assasin.synth.utilisation import UnitRow
+
+
+def _units(lut: int, bram36: float, ff: int = 0, uram: int = 0) -> list[UnitRow]:
+    return [
+        UnitRow("StreamCore", 4, Resources(lut=lut // 5, bram36=bram36 / 5), []),
+        UnitRow("Uncore", 1, Resources(lut=lut // 5, bram36=bram36 / 5, ff=ff, uram=uram), []),
+    ]
+
+
+def test_fits_with_a_reserve() -> None:
+    board = Board.load("cosmosplus")
+    assert board.part
+    luts, blocks = board.part.luts, board.part.bram36
+    row = utilisation.row(board, "AssasinSb4x8", _units(int(luts * 0.84), blocks * 0.5))
+    assert row.fits
+    assert "LUTs are the tightest" in row.why
+    assert "4 x StreamCore" in row.why
+    assert (row.board, row.cores, row.channels) == ("cosmosplus", 4, 8)
+    assert not utilisation.row(board, "AssasinSb4x8", _units(int(luts * 0.86), 0)).fits
+    row = utilisation.row(board, "AssasinSb4x8", _units(1000, blocks * 0.9))
+    assert not row.fits
+    assert "too many BRAM36" in row.why
+    # The part has no UltraRAM, and flip-flops may all be used.
+    assert "UltraRAM" in utilisation.row(board, "AssasinSb4x8", _units(1000, 1, uram=1)).why
+    assert utilisation.row(board, "AssasinSb4x8", _units(1000, 1, ff=board.part.ffs)).fits
+
+
+def test_channels_of_the_board() -> None:
+    board = Board.load("daisyplus")
+    row = utilisation.row(board, f"AssasinSb4x{board.nand.channels + 1}", _units(1000, 1))
+    assert not row.fits
+    assert f"the board has {board.nand.channels} flash channels" in row.why
+
+
+def test_every_architecture_is_in_a_boards_table() -> None:
+    for name in utilisation.real_boards():
+        board = Board.load(name)
+        configs = utilisation.default_configs(board)
+        assert configs[0] == board.chip.config
+        assert f"ChannelLocal{board.nand.channels}x{board.nand.channels}" in configs
+        assert f"Prefetch8x{board.nand.channels}" in configs
+        assert len(set(configs)) == len(configs)
+
+
+def test_boards_without_fpga() -> None:
+    with pytest.raises(SynthError, match="'virtual' has no FPGA; there are: .*cosmosplus"):
+        utilisation.part_of(Board.load("virtual"))
+    assert "virtual" not in utilisation.real_boards()
+
+
+@pytest.mark.parametrize(("name", "config"), [("cosmosplus", "AssasinSb4x8"), ("daisyplus", "AssasinSb8x4")])
+def test_targets(name: str, config: str, tmp_path: Path) -> None:
+    """AssasinSb on the boards, out of the real RTL, with 15 % of LUTs and block RAM left."""
+    board = Board.load(name)
+    part = utilisation.part_of(board)
+    file = tmp_path / "utilisation.json"
+    (row,) = utilisation.estimate([name], [config], file=file)
+    assert row.fits, row.why
+    assert row.lut <= 0.85 * part.luts
+    assert row.bram36 <= 0.85 * part.bram36
+    # Firmware memory, and per tile scratchpad, two stream buffers and instruction memory, are in block RAM of 4 KiB.
+    blocks = (256 + row.cores * (3 * 64 + 32)) / 4
+    assert blocks <= row.bram36 <= 1.15 * blocks
+    assert row.dsp == 4 * (row.cores + 1)
+    (written,) = json.loads(file.read_text())
+    assert written == {**written, "board": name, "config": config, "lut": row.lut, "fits": True}
+    assert replace(row, **written) == row

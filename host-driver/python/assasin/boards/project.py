@@ -190,8 +190,11 @@ def emit(projects: Sequence[Project]) -> None:
         out = os.path.relpath(project.rtl, ROOT / "hw")
         commands.append(f"runMain assasin.soc.Emit --config {project.config} --out {out} --board --ways {project.board.nand.ways}")
     log = BUILD / "fpga" / "emit.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as out_file:
-        code = subprocess.call(["sbt", "-error", *commands], cwd=ROOT / "hw", stdout=out_file, stderr=subprocess.STDOUT)
+        code = subprocess.call([ROOT / "scripts" / "contract"], stdout=out_file, stderr=subprocess.STDOUT)
+        if not code:
+            code = subprocess.call(["sbt", "-error", *commands], cwd=ROOT / "hw", stdout=out_file, stderr=subprocess.STDOUT)
     if code:
         lines = [line for line in log.read_text().splitlines() if line.strip()]
         raise ProjectError("\n".join([*lines[-3:], f"the chip does not elaborate: see {log}"]))

@@ -12,7 +12,7 @@ from assasin.boards import build as flow
 from assasin.boards import kernels, top
 from assasin.boards.board import Board
 from assasin.boards.ports import Port
-from assasin.boards.project import Project, ProjectError
+from assasin.boards.project import ProjectError
 
 STAND_IN = """#!/bin/sh
 # vivado -version, or vivado -mode batch -nojournal -log LOG -source SCRIPT -tclargs STAGE
@@ -85,7 +85,7 @@ def test_facts_for_the_manifest(vivado, copy):
 
 def test_without_vivado(copy, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(ProjectError, match="vivado is not on PATH: source its settings64.sh"):
+    with pytest.raises(ProjectError, match="vivado is not on PATH: source its settings64"):
         flow.run(copy, "synth", lambda _: None)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""HLS kernels for a board's slots, as `assasin hls export` leaves them: build/hls/export/NAME/kernel.json beside the packaged IP."""
+"""HLS kernels for a board's slots, as `assasin hls export` leaves them in build/hls/export/NAME: kernel.json beside the IP."""
 
 from __future__ import annotations
 

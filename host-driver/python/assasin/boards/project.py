@@ -2,8 +2,8 @@
 """
 The folder that a board's FPGA is built in: build/fpga/BOARD-CONFIG.
 
-It holds the chip's SystemVerilog (rtl/), the generated top level and constraints, and settings.tcl for board/common/tcl. All paths in
-it are relative to itself.
+It holds the chip's SystemVerilog (rtl/), the generated top level and constraints, and settings.tcl for board/common/tcl. All paths
+in it are relative to itself.
 """
 
 from __future__ import annotations

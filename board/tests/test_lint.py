@@ -16,7 +16,8 @@ XDMA_INPUTS = """
     sys_clk sys_rst_n pci_exp_rxp:{l} pci_exp_rxn:{l} usr_irq_req:16
     m_axi_awready m_axi_wready m_axi_bid:4 m_axi_bresp:2 m_axi_bvalid m_axi_arready m_axi_rid:4 m_axi_rdata:{n} m_axi_rresp:2
     m_axi_rlast m_axi_rvalid m_axil_awready m_axil_wready m_axil_bvalid m_axil_bresp:2 m_axil_arready m_axil_rdata:32 m_axil_rresp:2
-    m_axil_rvalid s_axil_awaddr:32 s_axil_awprot:3 s_axil_awvalid s_axil_wdata:32 s_axil_wstrb:4 s_axil_wvalid s_axil_bready s_axil_araddr:32
+    m_axil_rvalid s_axil_awaddr:32 s_axil_awprot:3 s_axil_awvalid s_axil_wdata:32 s_axil_wstrb:4 s_axil_wvalid s_axil_bready
+    s_axil_araddr:32
     s_axil_arprot:3 s_axil_arvalid s_axil_rready
     h2c_dsc_byp_src_addr_1:64 h2c_dsc_byp_dst_addr_1:64 h2c_dsc_byp_len_1:28 h2c_dsc_byp_ctl_1:16 h2c_dsc_byp_load_1
     c2h_dsc_byp_src_addr_1:64 c2h_dsc_byp_dst_addr_1:64 c2h_dsc_byp_len_1:28 c2h_dsc_byp_ctl_1:16 c2h_dsc_byp_load_1
@@ -24,7 +25,8 @@ XDMA_INPUTS = """
 XDMA_OUTPUTS = """
     pci_exp_txp:{l} pci_exp_txn:{l} axi_aclk axi_aresetn user_lnk_up usr_irq_ack:16 msi_enable msix_enable msi_vector_width:3
     m_axi_awid:4 m_axi_awaddr:64 m_axi_awlen:8 m_axi_awsize:3 m_axi_awburst:2 m_axi_awprot:3 m_axi_awvalid m_axi_awlock
-    m_axi_awcache:4 m_axi_wdata:{n} m_axi_wstrb:{s} m_axi_wlast m_axi_wvalid m_axi_bready m_axi_arid:4 m_axi_araddr:64 m_axi_arlen:8 m_axi_arsize:3
+    m_axi_awcache:4 m_axi_wdata:{n} m_axi_wstrb:{s} m_axi_wlast m_axi_wvalid m_axi_bready m_axi_arid:4 m_axi_araddr:64 m_axi_arlen:8
+    m_axi_arsize:3
     m_axi_arburst:2 m_axi_arprot:3 m_axi_arvalid m_axi_arlock m_axi_arcache:4 m_axi_rready
     m_axil_awaddr:32 m_axil_awprot:3 m_axil_awvalid m_axil_wdata:32 m_axil_wstrb:4 m_axil_wvalid m_axil_bready m_axil_araddr:32
     m_axil_arprot:3 m_axil_arvalid m_axil_rready

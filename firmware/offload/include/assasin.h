@@ -43,6 +43,8 @@
  * - `ASSASIN_LOAD_U8(S, end)`, also S8, S16, S32: StreamLoad. The next byte, halfword or word, little-endian, any
  *   alignment (an offload for memory back ends is slow where words are misaligned), as uint32_t zero-extended or
  *   int32_t sign-extended; where the stream has fewer bytes left: goto end, nothing consumed.
+ * - `ASSASIN_LOAD_INTO_U32(S, variable, end)`: the next word into a variable that the code behind the label uses too,
+ * where it has its old value then: saves a copy, and the check of landing places complaints about it.
  * - `ASSASIN_TAKE_U8(S)`, `ASSASIN_TAKE_U32(S)`: the same where the stream is known to have as much, so that no label
  * is needed: for the rest behind the end of the words.
  * - `ASSASIN_STORE_U8(S, V)`: StreamStore. Appends the low 8, 16 or 32 bits of V; waits while the stream is full.

@@ -39,6 +39,19 @@
         (type) assasin_value;                                                                                          \
     })
 
+/* The same into a variable that keeps its value on the way to `end`, where rd is not written. */
+#define ASSASIN_STREAM_LOAD_INTO(match, stream, variable, end)                                                         \
+    __asm__ volatile goto(".insn r %[op], %[f3], %[f7], %[rd], x%[s], x0\n\t"                                          \
+                          ".pushsection .assasin.landing, \"\", @progbits\n\t"                                         \
+                          ".word %l[" #end "]\n\t"                                                                     \
+                          ".popsection\n\t"                                                                            \
+                          ".globl assasin_landing\n\t"                                                                 \
+                          ".set assasin_landing, %l[" #end "]"                                                         \
+                          : [rd] "+r"(variable)                                                                        \
+                          : ASSASIN_INSN_FIELDS(match), [s] "i"(stream)                                                \
+                          :                                                                                            \
+                          : end)
+
 #define ASSASIN_STREAM_TAKE(match, stream)                                                                             \
     __extension__({                                                                                                    \
         uint32_t assasin_value;                                                                                        \
@@ -62,12 +75,14 @@
         (type) assasin_value;                                                                                          \
     })
 
-#define ASSASIN_LOAD_U8(stream, end)     ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LBU, uint32_t, stream, end)
-#define ASSASIN_LOAD_S8(stream, end)     ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LB, int32_t, stream, end)
-#define ASSASIN_LOAD_U16(stream, end)    ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LHU, uint32_t, stream, end)
-#define ASSASIN_LOAD_S16(stream, end)    ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LH, int32_t, stream, end)
-#define ASSASIN_LOAD_U32(stream, end)    ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LW, uint32_t, stream, end)
-#define ASSASIN_LOAD_S32(stream, end)    ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LW, int32_t, stream, end)
+#define ASSASIN_LOAD_U8(stream, end)  ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LBU, uint32_t, stream, end)
+#define ASSASIN_LOAD_S8(stream, end)  ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LB, int32_t, stream, end)
+#define ASSASIN_LOAD_U16(stream, end) ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LHU, uint32_t, stream, end)
+#define ASSASIN_LOAD_S16(stream, end) ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LH, int32_t, stream, end)
+#define ASSASIN_LOAD_U32(stream, end) ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LW, uint32_t, stream, end)
+#define ASSASIN_LOAD_S32(stream, end) ASSASIN_STREAM_LOAD(ASSASIN_MATCH_STREAM_LW, int32_t, stream, end)
+#define ASSASIN_LOAD_INTO_U32(stream, variable, end)                                                                   \
+    ASSASIN_STREAM_LOAD_INTO(ASSASIN_MATCH_STREAM_LW, stream, variable, end)
 #define ASSASIN_TAKE_U8(stream)          ASSASIN_STREAM_TAKE(ASSASIN_MATCH_STREAM_LBU, stream)
 #define ASSASIN_TAKE_U32(stream)         ASSASIN_STREAM_TAKE(ASSASIN_MATCH_STREAM_LW, stream)
 #define ASSASIN_STORE_U8(stream, value)  ASSASIN_STREAM_STORE(ASSASIN_MATCH_STREAM_SB, stream, value)

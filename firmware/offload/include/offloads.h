@@ -59,6 +59,31 @@ struct filter_row {
 };
 static_assert(sizeof(struct filter_row) == 8, "filter_row size");
 
+/** Arguments of fgrep8. */
+struct fgrep8_args {
+    uint8_t key[8]; /**< the pattern */
+};
+static_assert(sizeof(struct fgrep8_args) == 8, "fgrep8_args size");
+
+/** Output of fgrep8, once a piece. A place that begins in one piece ends up to 7 bytes into the next one. */
+struct fgrep8_result {
+    uint32_t count; /**< places of the pattern, modulo 2^32 */
+    uint32_t zero;  /**< 0 */
+};
+static_assert(sizeof(struct fgrep8_result) == 8, "fgrep8_result size");
+
+/** Exit code of fgrep8: not one struct fgrep8_args. */
+enum fgrep8_exit { FGREP8_BAD_ARGUMENTS = 1 };
+
+/** Arguments of saxpy. */
+struct saxpy_args {
+    float alpha; /**< the factor, IEEE 754 single precision */
+};
+static_assert(sizeof(struct saxpy_args) == 4, "saxpy_args size");
+
+/** Exit code of saxpy: not one struct saxpy_args, or not two input streams. */
+enum saxpy_exit { SAXPY_BAD_ARGUMENTS = 1 };
+
 /** Exit codes of raid4, raid5 and raid6. */
 enum raid_exit {
     RAID_BAD_ARGUMENTS = 1, /**< arguments or numbers of streams are not those of the function */

@@ -18,6 +18,8 @@ from test_storage import ARCHS, OFFLOAD, lz4_pack, text, wal_case
 def main() -> None:
     noise = random.Random(1).randbytes(1 << 18)
     words = text(200_000)
+    rng = random.Random(2)
+    vector = b"".join(struct.pack("<f", rng.uniform(-1, 1)) for _ in range(1 << 14))
     with tempfile.TemporaryDirectory() as folder:
         log = wal_case(Path(folder), 4096, 12)[1]
     cases: list[tuple[str, str, list[bytes], bytes, int]] = [
@@ -38,6 +40,9 @@ def main() -> None:
         *((f"raid6, {n} + 2", "raid6", [noise] * n, struct.pack("<II", n, 3 << n), 2) for n in (4, 6)),
         ("raid6, two of 4 + 2 lost", "raid6", [noise] * 4, struct.pack("<II", 4, 3), 2),
         ("replicate to 2", "replicate", [noise], b"", 2),
+        ("fgrep8, noise", "fgrep8", [noise], b"ASSASIN!", 1),
+        ("fgrep8, text", "fgrep8", [words], words[1000:1008], 1),
+        ("saxpy, both streams counted", "saxpy", [vector, vector], struct.pack("<f", 1.5), 1),
         ("wal, both streams counted", "wal", [log, log], b"", 1),
     ]
     print("| function | lines | " + " | ".join(ARCHS) + " |\n|---|---|" + "---|" * len(ARCHS))

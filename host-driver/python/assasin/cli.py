@@ -943,11 +943,12 @@ def main() -> None:
     from assasin.boards import Board as BoardFile
     from assasin.boards.commands import boards, build
     from assasin.bringup.commands import bringup, gdb
+    from assasin.hls.commands import hls
     from assasin.petalinux.commands import petalinux
     from assasin.power.commands import power
     from assasin.synth.commands import efficiency, synth
 
-    for command in (agent, bitstream, boards, bringup, build, gdb, petalinux, power, synth):
+    for command in (agent, bitstream, boards, bringup, build, gdb, hls, petalinux, power, synth):
         cli.add_command(command)
     for name in BoardFile.names():
         if name != "virtual":

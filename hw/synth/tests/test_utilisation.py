@@ -57,7 +57,7 @@ def test_every_architecture_is_in_a_boards_table() -> None:
 
 
 def test_boards_without_fpga() -> None:
-    with pytest.raises(SynthError, match="'virtual' has no FPGA; there are: .*cosmosplus"):
+    with pytest.raises(SynthError, match=r"'virtual' has no FPGA; there are: .*cosmosplus"):
         utilisation.part_of(Board.load("virtual"))
     assert "virtual" not in utilisation.real_boards()
 

@@ -208,8 +208,8 @@ int main(int argc, char **argv) {
         b.top.stop();
         if (!ended)
             throw std::runtime_error("the program has not exited by itself after " + std::to_string(cycles) +
-                                     " cycles; status " + std::to_string(b.read(CORE_STATUS)) + ", PC " +
-                                     std::to_string(b.read(CORE_PC)) + ", TVAL " + std::to_string(b.read(CORE_TVAL)));
+                                     " cycles: status " + std::to_string(b.read(CORE_STATUS)) + ", PC " +
+                                     std::to_string(b.read(CORE_PC)));
         if (const uint32_t code = b.read(CORE_EXIT_CODE))
             throw std::runtime_error("the program ended with exit code " + std::to_string(code));
         uint64_t bytes_out = 0;

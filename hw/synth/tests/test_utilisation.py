@@ -16,8 +16,8 @@ from assasin.synth.utilisation import UnitRow
 
 def _units(lut: int, bram36: float, ff: int = 0, uram: int = 0) -> list[UnitRow]:
     return [
-        UnitRow("StreamCore", 4, Resources(lut=lut // 5, bram36=bram36 / 5), []),
-        UnitRow("Uncore", 1, Resources(lut=lut // 5, bram36=bram36 / 5, ff=ff, uram=uram), []),
+        UnitRow("StreamCore", 4, Resources(lut=lut // 5, bram36=bram36 / 5), {}),
+        UnitRow("Uncore", 1, Resources(lut=lut // 5, bram36=bram36 / 5, ff=ff, uram=uram), {}),
     ]
 
 

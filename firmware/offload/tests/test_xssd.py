@@ -88,6 +88,26 @@ def test_saxpy(alpha: float, count: int) -> None:
     assert out == expected.astype("<f4").tobytes()
 
 
+@pytest.mark.parametrize("alpha", [1.0, -1.0, 0.5, 1.0000001, -3.3333333])
+@pytest.mark.parametrize("spread", [0, 1, 2, 5, 23, 24, 25, 26, 31, 40])
+def test_saxpy_rounds_like_ieee_754(alpha: float, spread: int) -> None:
+    """Numbers whose exponents differ by up to `spread`, with few bits at the ends: ties, sticky bits and cancellation."""
+    rng = np.random.default_rng(spread)
+    count = 4000
+
+    def numbers() -> np.ndarray:
+        exponents = 127 + rng.integers(-spread, spread + 1, count)
+        masks = rng.choice([0x7FFFFF, 0x7FFFFE, 0x400001, 0x000003, 0x700000, 0], count)
+        bits = rng.integers(0, 2, count) << 31 | exponents << 23 | (rng.integers(0, 1 << 23, count) & masks)
+        return bits.astype("<u4").view("<f4")
+
+    b, c = numbers(), numbers()
+    expected = (np.float32(alpha) * b).astype("<f4") + c
+    value, (out,) = run_all("saxpy", [b.tobytes(), c.tobytes()], struct.pack("<f", alpha))
+    assert value == 0
+    assert out == expected.astype("<f4").tobytes()
+
+
 @pytest.mark.parametrize(("b", "c"), [(8, 4), (4, 8), (0, 12), (12, 0), (7, 9), (9, 7)])
 def test_saxpy_ends_with_the_shorter_vector(b: int, c: int) -> None:
     data = np.arange(1, 5, dtype="<f4").tobytes()

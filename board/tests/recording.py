@@ -31,7 +31,9 @@ class Call:
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """Environment of the stand-in."""
-    return os.environ | {"VIVADO_RECORDING": str(folder / "recording"), "VIVADO_REPORTS": str(REPORTS), "VIVADO_SLACK": "0.1"} | more
+    return (
+        os.environ | {"VIVADO_RECORDING": str(folder / "recording"), "VIVADO_REPORTS": str(REPORTS), "VIVADO_SLACK": "0.1"} | more
+    )
 
 
 def run(folder: Path, script: str) -> list[Call]:

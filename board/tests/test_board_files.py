@@ -7,7 +7,7 @@ import shutil
 import pytest
 from assasin.boards import Board, BoardFileError
 from assasin.boards.board import BOARDS
-from assasin.boards.xdc import PinError, VCCO_MV
+from assasin.boards.xdc import VCCO_MV, PinError
 
 
 def test_all_boards_load():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`assasin build` with a vivado that runs the real scripts in tclsh against the stand-ins."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from assasin.boards import build as flow
 from assasin.boards import kernels, top
 from assasin.boards.board import Board
 from assasin.boards.ports import Port
-from assasin.boards.project import Project, ProjectError
+from assasin.boards.project import ProjectError
 
 STAND_IN = """#!/bin/sh
 # vivado -version, or vivado -mode batch -nojournal -log LOG -source SCRIPT -tclargs STAGE
@@ -85,7 +86,7 @@ def test_facts_for_the_manifest(vivado, copy):
 
 def test_without_vivado(copy, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(ProjectError, match="vivado is not on PATH: source its settings64.sh"):
+    with pytest.raises(ProjectError, match="vivado is not on PATH: source its settings64"):
         flow.run(copy, "synth", lambda _: None)
 
 
@@ -127,10 +128,18 @@ def test_exported_kernels(tmp_path):
     description.write_text("{}")
     with pytest.raises(kernels.KernelExportError, match="is not what assasin hls export writes"):
         kernels.load(0, "k", tmp_path)
-    description.write_text(
-        '{"name": "k", "version": "1.0", "vlnv": "xilinx.com:hls:k:1.0", "repository": "ip", "inputs": ["in0"], "output": "out"}'
-    )
+    exported = {
+        "name": "k",
+        "version": "1.0",
+        "vlnv": "xilinx.com:hls:k:1.0",
+        "repository": "ip",
+        "inputs": ["in0"],
+        "output": "out",
+    }
+    description.write_text(json.dumps(exported | {"control": "s_axi_control", "control_bits": 5}))
     with pytest.raises(kernels.KernelExportError, match="holds no IP"):
         kernels.load(0, "k", tmp_path)
     (tmp_path / "k" / "ip" / "component.xml").touch()
-    assert kernels.load(1, "k", tmp_path).slot_kernel() == top.SlotKernel(1, "k", 0xD8E6B80E, "slot1_k", ("in0",), "out")
+    assert kernels.load(1, "k", tmp_path).slot_kernel() == top.SlotKernel(
+        1, "k", 0xD8E6B80E, "slot1_k", ("in0",), "out", "s_axi_control", 5
+    )

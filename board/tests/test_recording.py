@@ -35,7 +35,10 @@ def test_platform_has_the_ports_that_the_top_level_uses(calls, project):
             name = call.args[-1]
             config = properties(calls, f"get_bd_intf_ports {name}")
             axi = Axi(
-                config["PROTOCOL"] == "AXI4LITE", int(config["ADDR_WIDTH"]), int(config["DATA_WIDTH"]), int(config.get("ID_WIDTH", 0))
+                config["PROTOCOL"] == "AXI4LITE",
+                int(config["ADDR_WIDTH"]),
+                int(config["DATA_WIDTH"]),
+                int(config.get("ID_WIDTH", 0)),
             )
             master = call.option("-mode") == "Master"
             for signal in axi.signals():
@@ -67,7 +70,9 @@ def test_every_interface_and_clock_is_connected_once(calls):
 
 
 def test_interconnects_have_all_their_ports_connected(calls):
-    pins = {end.split()[1] for c in calls if c.name == "connect_bd_intf_net" for end in c.args if end.startswith("get_bd_intf_pins")}
+    pins = {
+        end.split()[1] for c in calls if c.name == "connect_bd_intf_net" for end in c.args if end.startswith("get_bd_intf_pins")
+    }
     cells = [c.args[-1] for c in calls if c.name == "create_bd_cell" and "smartconnect" in c.option("-vlnv")]
     assert cells
     for cell in cells:
@@ -194,7 +199,7 @@ def test_stages_hand_over_by_checkpoints(project):
 def test_bitstream_needs_timing(project, monkeypatch):
     (project.folder / "route.dcp").touch()
     monkeypatch.setattr(recording, "environment", lambda folder, **more: _slack(folder, "-0.2"))
-    with pytest.raises(recording.TclFailed, match="timing is not met: worst setup slack -0.2 ns"):
+    with pytest.raises(recording.TclFailed, match=r"timing is not met: worst setup slack -0\.2 ns"):
         recording.stage(project.folder, "bitstream")
 
 

@@ -88,15 +88,13 @@ TEST(kernel_trees) {
     CHECK_EQ(load(d, 0, kernelElf(model::kCopy)).status, kOk);
     CHECK_EQ(load(d, 3, named(kAdd)).status, kOk);
     CHECK_EQ(load(d, 4, named(kZip, 2)).status, kOk);
-    auto node = [](uint16_t func, uint8_t in, uint32_t args) {
-        return scomp_node{func, in, 1, 0xff, {}, 0, args};
-    };
+    auto node = [](uint16_t func, uint8_t in, uint32_t args) { return scomp_node{func, in, 1, 0xff, {}, 0, args}; };
     auto edge = [](uint8_t f, uint8_t fs, uint8_t t, uint8_t ts) { return scomp_edge{f, fs, t, ts}; };
     /* Core, kernel and kernel: more nodes than cores. */
     Job j = call(0, 9, 2);
     j.nodes = {node(0, 1, 0), node(3, 1, 4), node(4, 2, 4), node(0, 1, 0)};
-    j.edges = {edge(SCOMP_OUTSIDE, 0, 0, 0), edge(0, 0, 1, 0), edge(1, 0, 2, 0), edge(SCOMP_OUTSIDE, 1, 2, 1),
-               edge(2, 0, 3, 0), edge(3, 0, SCOMP_OUTSIDE, 0)};
+    j.edges = {edge(SCOMP_OUTSIDE, 0, 0, 0), edge(0, 0, 1, 0), edge(1, 0, 2, 0),
+               edge(SCOMP_OUTSIDE, 1, 2, 1), edge(2, 0, 3, 0), edge(3, 0, SCOMP_OUTSIDE, 0)};
     auto r = runJob(d, j);
     CHECK_EQ(r[0].last.status, SCOMP_STATUS_OK);
     auto a = stored(0, 30000, 9 + 9), b = stored(16, 30000, 9);

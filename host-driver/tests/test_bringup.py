@@ -380,7 +380,7 @@ def test_xdma_devices(devices: Callable[[str], Path]) -> None:
 
 
 def test_addresses_of_boards() -> None:
-    with pytest.raises(BringupError, match="or xdma:"):
+    with pytest.raises(BringupError, match="or agent:"):
         open_link("usb:1")
     with pytest.raises(BringupError, match="lspci"):
         open_link("pci:ffff:ff:1f.7")

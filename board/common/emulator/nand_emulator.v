@@ -67,6 +67,7 @@ module nand_emulator #(
     localparam WAY_BITS = WAYS > 8 ? 4 : WAYS > 4 ? 3 : WAYS > 2 ? 2 : 1;
     localparam TIMER = 24;
 
+    localparam [63:0] ONFI = 64'h49464E4F;
     localparam OUT_DATA = 3'd0, OUT_STATUS = 3'd1, OUT_ID = 3'd2, OUT_PARAMETERS = 3'd3, OUT_FEATURE = 3'd4;
     localparam OP_READ = 2'd0, OP_PROGRAM = 2'd1, OP_ERASE = 2'd2;
 
@@ -232,7 +233,7 @@ module nand_emulator #(
         bus_valid <= re && !reset;
         case (out[way])
             OUT_STATUS: bus_small <= {wp_n, ready_now, ready_now, 4'b0, failed[way]};
-            OUT_ID: bus_small <= id_onfi[way] ? (32'h49464E4F >> {position[way][1:0], 3'b0}) & {8{position[way] < 13'd4}} : ID[8*position[way][2:0]+:8];
+            OUT_ID: bus_small <= id_onfi[way] ? ONFI[8*position[way][2:0]+:8] : ID[8*position[way][2:0]+:8];
             OUT_PARAMETERS: bus_small <= PARAMETERS[8*position[way][7:0]+:8];
             OUT_FEATURE: bus_small <= feature_at[way] == 8'h01 ? mode[way][8*position[way][1:0]+:8]
                 : feature_at[way] == other_at[way] ? other[way][8*position[way][1:0]+:8] : 8'h00;
@@ -273,16 +274,18 @@ module nand_emulator #(
         else if (fetched) engine_word <= pages[{at, fetch}];
     end
 
-    integer k;
+    integer k, turn;
     reg [WAY_BITS-1:0] next;
     reg any;
     always @* begin
         next = at;
         any  = 1'b0;
+        turn = 0;
         // The first way after the last one that has something to do.
         for (k = WAYS; k > 0; k = k - 1)
             if (pending[(at+k)%WAYS]) begin
-                next = (at + k) % WAYS;
+                turn = (at + k) % WAYS;
+                next = turn[WAY_BITS-1:0];
                 any  = 1'b1;
             end
     end

@@ -171,5 +171,5 @@ proc make_platform {} {
     save_bd_design
     set design [get_files platform.bd]
     generate_target all $design
-    add_files -norecurse -fileset sources_1 [make_wrapper -files $design -top]
+    add_files -norecurse -fileset sources_1 [make_wrapper -top $design]
 }

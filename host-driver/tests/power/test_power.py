@@ -114,7 +114,9 @@ def test_kernels_in_slots_are_counted_as_the_firmware_does(tmp_path: Path) -> No
     for name in ("cycles", "wait_in", "wait_out"):
         assert list(log.slots(name).sum(axis=0)) == [0, getattr(pieces[0].report, name)]
     assert log.cores("cycles").sum() == 0
-    assert {s.what for s in of_activity(log)} == {"offload"}
+    # The kernel's output goes on to the host when it has ended.
+    assert of_activity(log)[0].what == "offload"
+    assert {s.what for s in of_activity(log)} <= {"offload", "read"}
 
 
 def test_samples_stand_at_the_asked_interval_while_the_clock_runs(board: Board) -> None:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs an offload on one tile, its input streams fed as fast as it takes them, and counts how often every signal toggles
-// while the program runs.  Usage: tile_activity ELF ARGUMENTS_HEX|- OUTPUT_STREAMS SAIF INPUT...
-// Prints {"cycles": N, "bytes_in": N, "bytes_out": N}. Exit code 1: the program does not end, or not by itself.
+// Runs an offload on one tile, its input streams fed as fast as it takes them, and counts how often every signal
+// toggles while the program runs.  Usage: tile_activity ELF ARGUMENTS_HEX|- OUTPUT_STREAMS SAIF INPUT... Prints
+// {"cycles": N, "bytes_in": N, "bytes_out": N}. Exit code 1: the program does not end, or not by itself.
 #include <algorithm>
 #include <cinttypes>
 #include <fstream>
@@ -110,7 +110,8 @@ void load_piece(Bench &b, const ElfFile &elf, std::vector<uint8_t> arguments, co
 class Piece {
   public:
     Piece(Bench &bench, const Streams &data, unsigned output_streams)
-        : b(bench), inputs(data), begun(data.size()), drained(output_streams) {}
+        : b(bench), inputs(data), begun(data.size()), drained(output_streams) {
+    }
 
     /// Feeds and drains until the program stops; whether it did so by itself.
     bool run() {
@@ -207,8 +208,8 @@ int main(int argc, char **argv) {
         b.top.stop();
         if (!ended)
             throw std::runtime_error("the program has not exited by itself after " + std::to_string(cycles) +
-                                     " cycles; status " + std::to_string(b.read(CORE_STATUS)) + ", PC " + std::to_string(b.read(CORE_PC)) + ", TVAL " +
-                                     std::to_string(b.read(CORE_TVAL)));
+                                     " cycles: status " + std::to_string(b.read(CORE_STATUS)) + ", PC " +
+                                     std::to_string(b.read(CORE_PC)));
         if (const uint32_t code = b.read(CORE_EXIT_CODE))
             throw std::runtime_error("the program ended with exit code " + std::to_string(code));
         uint64_t bytes_out = 0;

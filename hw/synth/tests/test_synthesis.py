@@ -32,6 +32,7 @@ def test_units_of_a_chip(small_chip: Path, own_cache: Path, family: str, monkeyp
     # Two blocks hold 2048 x 32; the counter has 11 flip-flops; 16 x 8 is distributed memory.
     assert (core.bram36, core.ff, core.uram, core.dsp) == (2, 11, 0, 0)
     assert 0 < core.lut_memory < core.lut
+    assert found["Core"][1].memories == {"big_ext": "block RAM", "small_ext": "LUT RAM"}
     assert len(said) == 2
     # The second time everything comes from the cache.
     monkeypatch.setattr(yosys, "run", lambda *_: pytest.fail("yosys was run again"))

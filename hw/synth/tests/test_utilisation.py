@@ -16,8 +16,8 @@ from assasin.synth.utilisation import UnitRow
 
 def _units(lut: int, bram36: float, ff: int = 0, uram: int = 0) -> list[UnitRow]:
     return [
-        UnitRow("StreamCore", 4, Resources(lut=lut // 5, bram36=bram36 / 5), []),
-        UnitRow("Uncore", 1, Resources(lut=lut // 5, bram36=bram36 / 5, ff=ff, uram=uram), []),
+        UnitRow("StreamCore", 4, Resources(lut=lut // 5, bram36=bram36 / 5), {}),
+        UnitRow("Uncore", 1, Resources(lut=lut // 5, bram36=bram36 / 5, ff=ff, uram=uram), {}),
     ]
 
 
@@ -57,7 +57,7 @@ def test_every_architecture_is_in_a_boards_table() -> None:
 
 
 def test_boards_without_fpga() -> None:
-    with pytest.raises(SynthError, match="'virtual' has no FPGA; there are: .*cosmosplus"):
+    with pytest.raises(SynthError, match=r"'virtual' has no FPGA; there are: .*cosmosplus"):
         utilisation.part_of(Board.load("virtual"))
     assert "virtual" not in utilisation.real_boards()
 

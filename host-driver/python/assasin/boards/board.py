@@ -143,6 +143,8 @@ def _checked(board: Board, label: str) -> Board:
     if not board.pcie.block:
         raise BoardFileError(f"{label} [pcie]: block is missing")
     if board.nand.emulated:
+        if board.kind != "zynqmp":
+            raise BoardFileError(f"{label} [nand] emulated: its store needs the 40-bit addresses of a board of kind zynqmp")
         if board.nand.store_base is None or board.nand.store_bytes is None:
             raise BoardFileError(f"{label} [nand]: emulated NAND needs store_base and store_bytes")
     elif board.nand.phy is None or board.clock.phy_mhz is None or board.nand.vccio_mv is None:

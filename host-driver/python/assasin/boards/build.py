@@ -32,7 +32,7 @@ def find_vivado() -> str:
     vivado = shutil.which("vivado")
     if vivado is None:
         raise ProjectError(
-            "vivado is not on PATH: source its settings64.sh first. Without Vivado, --stage sources writes everything that it would read"
+            "vivado is not on PATH: source its settings64.sh first. Without it, --stage sources writes all that it would read"
         )
     return vivado
 
@@ -109,7 +109,7 @@ def facts(project: Project) -> dict[str, object]:
 
 
 def package(project: Project) -> dict[str, object]:
-    """Puts the bitstream into bitstreams/ with its manifest, by `assasin bitstream package`. Returns what that prints. Raises ProjectError."""
+    """Puts the bitstream into bitstreams/ by `assasin bitstream package`; returns the manifest. Raises ProjectError."""
     path = project.folder / "facts.json"
     write_json(path, facts(project))
     command = [str(ROOT / "scripts" / "bin" / "assasin"), "bitstream", "package", project.board.name, project.config]

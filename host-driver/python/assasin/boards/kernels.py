@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""HLS kernels for a board's slots, as `assasin hls export` leaves them: build/hls/export/NAME/kernel.json beside the packaged IP."""
+"""HLS kernels for a board's slots, as `assasin hls export` leaves them in build/hls/export/NAME: kernel.json beside the IP."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ class ExportedKernel:
     inputs: tuple[str, ...]
     """Stream inputs: names of the ports."""
     output: str
+    control: str
+    """Name of the control interface."""
+    control_bits: int
+    """Its address width."""
 
     @property
     def id(self) -> int:
@@ -50,7 +54,7 @@ class ExportedKernel:
 
     def slot_kernel(self) -> SlotKernel:
         """As the top level needs it."""
-        return SlotKernel(self.slot, self.name, self.id, self.module, self.inputs, self.output)
+        return SlotKernel(self.slot, self.name, self.id, self.module, self.inputs, self.output, self.control, self.control_bits)
 
 
 def load(slot: int, name: str, exports: Path = EXPORTS) -> ExportedKernel:
@@ -62,7 +66,15 @@ def load(slot: int, name: str, exports: Path = EXPORTS) -> ExportedKernel:
         data = json.loads(path.read_text(encoding="utf-8"))
         repository = path.parent / data["repository"]
         kernel = ExportedKernel(
-            slot, data["name"], data["version"], data["vlnv"], repository, tuple(data["inputs"]), data["output"]
+            slot,
+            data["name"],
+            data["version"],
+            data["vlnv"],
+            repository,
+            tuple(data["inputs"]),
+            data["output"],
+            data["control"],
+            int(data["control_bits"]),
         )
     except (ValueError, KeyError, TypeError) as e:
         raise KernelExportError(f"{path} is not what assasin hls export writes ({e}): export the kernel again") from e

@@ -2,8 +2,8 @@
 """
 The folder that a board's FPGA is built in: build/fpga/BOARD-CONFIG.
 
-It holds the chip's SystemVerilog (rtl/), the generated top level and constraints, and settings.tcl for board/common/tcl. All paths in
-it are relative to itself.
+It holds the chip's SystemVerilog (rtl/), the generated top level and constraints, and settings.tcl for board/common/tcl. All paths
+in it are relative to itself.
 """
 
 from __future__ import annotations
@@ -190,8 +190,11 @@ def emit(projects: Sequence[Project]) -> None:
         out = os.path.relpath(project.rtl, ROOT / "hw")
         commands.append(f"runMain assasin.soc.Emit --config {project.config} --out {out} --board --ways {project.board.nand.ways}")
     log = BUILD / "fpga" / "emit.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as out_file:
-        code = subprocess.call(["sbt", "-error", *commands], cwd=ROOT / "hw", stdout=out_file, stderr=subprocess.STDOUT)
+        code = subprocess.call([ROOT / "scripts" / "contract"], stdout=out_file, stderr=subprocess.STDOUT)
+        if not code:
+            code = subprocess.call(["sbt", "-error", *commands], cwd=ROOT / "hw", stdout=out_file, stderr=subprocess.STDOUT)
     if code:
         lines = [line for line in log.read_text().splitlines() if line.strip()]
         raise ProjectError("\n".join([*lines[-3:], f"the chip does not elaborate: see {log}"]))

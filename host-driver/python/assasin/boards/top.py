@@ -212,7 +212,8 @@ class _Top:
         else:
             self.wire("pcie_refclk_gt")
             self.say(
-                "    IBUFDS_GTE4 refclk_buffer (.I(pcie_refclk_p), .IB(pcie_refclk_n), .CEB(1'b0), .O(pcie_refclk_gt), .ODIV2(pcie_refclk));"
+                "    IBUFDS_GTE4 refclk_buffer (.I(pcie_refclk_p), .IB(pcie_refclk_n), .CEB(1'b0), .O(pcie_refclk_gt),\n"
+                "        .ODIV2(pcie_refclk));"
             )
             self.xdma.update(sys_clk="pcie_refclk", sys_clk_gt="pcie_refclk_gt")
         self.xdma.update(
@@ -330,13 +331,13 @@ class _Top:
             interface = self.interfaces[f"S_AXI_STORE{channel}"]
             for port, signal in zip(interface.ports(), interface.axi.signals(), strict=True):
                 self.platform[port.name] = self.wire(port.name, port.width)
-                wide = signal.field == "addr" and port.width == 32
-                pins[f"m_{signal.bd}"] = f"{{8'd0, {port.name}}}" if wide else port.name
+                pins[f"m_{signal.bd}"] = port.name
             part = emulated.load_part(self.board.folder / f"{nand.module}.toml")
             share = emulated.store_bytes(part, 1, nand.ways)
             if share * nand.channels > nand.store_bytes:
+                needed = share * nand.channels
                 raise TopError(
-                    f"{self.board.name}: [nand] store_bytes is 0x{nand.store_bytes:X}, {nand.module}.toml needs 0x{share * nand.channels:X}"
+                    f"{self.board.name}: [nand] store_bytes is 0x{nand.store_bytes:X}, {nand.module}.toml needs 0x{needed:X}"
                 )
             parameters = {"WAYS": str(nand.ways), "BASE": f"40'h{nand.store_base + channel * share:X}"}
             self.instance("nand_emulator", f"nand{channel}", pins, parameters | emulated.parameters(part, clock.core_mhz))

@@ -78,14 +78,14 @@ def _check_banks(board: Board) -> None:
         supply = VCCO_MV[pin.iostandard]
         if pin.signal.startswith("nand") and supply != board.nand.vccio_mv:
             raise PinError(
-                f"{board.name}: {pin.signal} has {pin.iostandard}, which needs {supply} mV; [nand] vccio_mv is {board.nand.vccio_mv}"
+                f"{board.name}: {pin.signal} has {pin.iostandard}, which needs {supply} mV; [nand] vccio_mv: {board.nand.vccio_mv}"
             )
         if pin.bank is not None:
             other = supplies.setdefault(pin.bank, pin)
             if VCCO_MV[other.iostandard] != supply:
                 raise PinError(
-                    f"{board.name}: bank {pin.bank} has {other.signal} with {other.iostandard} and {pin.signal} with {pin.iostandard}, "
-                    f"which need different supplies"
+                    f"{board.name}: bank {pin.bank} has {other.signal} with {other.iostandard} "
+                    f"and {pin.signal} with {pin.iostandard}, which need different supplies"
                 )
         differential = pin.iostandard.startswith("DIFF_")
         if differential != (pin.partner is not None):

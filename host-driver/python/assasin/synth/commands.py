@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
@@ -56,6 +57,13 @@ def synth(boards: tuple[str, ...], configs: tuple[str, ...], units: bool, as_jso
     terminal.table("Utilisation of the boards' FPGAs", columns, lines, caption)
 
 
+def _summary(memories: dict[str, str]) -> str:
+    """How many arrays became what; those of flip-flops by name."""
+    count = Counter(how for how in memories.values() if how != "flip-flops")
+    names = [f"flip-flops: {path}" for path, how in memories.items() if how == "flip-flops"]
+    return ", ".join([*(f"{n} {how}" for how, n in sorted(count.items())), *names])
+
+
 def _show_units(boards: tuple[str, ...], configs: tuple[str, ...], as_json: bool) -> None:
     if len(boards) != 1:
         raise click.UsageError("--units shows one board: add --board NAME")
@@ -73,7 +81,7 @@ def _show_units(boards: tuple[str, ...], configs: tuple[str, ...], as_json: bool
     for config, rows in result.items():
         lines = [
             [r.unit, str(r.count), f"{r.each.lut:,}", f"{r.each.lut_memory:,}", f"{r.each.ff:,}", f"{r.each.bram36:g}"]
-            + [str(r.each.uram), str(r.each.dsp), ", ".join(r.memories)]
+            + [str(r.each.uram), str(r.each.dsp), _summary(r.memories)]
             for r in rows
         ]
         all_ = utilisation.total(rows)

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache as memoise
 from pathlib import Path
-from typing import Any
 
 from assasin.synth import cache, yosys
 from assasin.synth.rtl import TOP, Rtl
@@ -64,10 +63,10 @@ def is_unit(module: str) -> bool:
 
 @dataclass(frozen=True)
 class Netlist:
-    """What synthesis makes of one unit: cells by type without those of units below; `memories`: what its arrays became."""
+    """What synthesis makes of one unit: cells by type without those of units below; `memories`: what each of its arrays became."""
 
     cells: dict[str, int]
-    memories: list[str]
+    memories: dict[str, str]
 
 
 @memoise
@@ -93,7 +92,7 @@ def _read_stat(path: Path, unit: str) -> dict[str, int]:
 
 def netlist(rtl: Rtl, unit: str, family: str, say: Callable[[str], None] = lambda _: None) -> Netlist:
     """The netlist of one unit, from the cache when its content has been synthesised before. Raises SynthError."""
-    key = cache.digest(rtl.hash(unit, is_unit), _script_template(family), yosys.version())
+    key = cache.digest(rtl.hash(unit, is_unit), _script_template(family), "memories 2", yosys.version())
     kept = cache.load("netlist", key)
     if kept is None:
         say(f"synthesising {unit} for {family}")
@@ -108,20 +107,20 @@ def netlist(rtl: Rtl, unit: str, family: str, say: Callable[[str], None] = lambd
     return Netlist(kept["cells"], kept["memories"])
 
 
-def _memories(log: Path) -> list[str]:
-    """`array: primitive` for each memory, as yosys tells in its log."""
-    found = re.findall(
-        r"^(?:mapping memory|using FF mapping for memory) (\S+)(?: via (\S+))?", log.read_text(errors="replace"), re.MULTILINE
+_KINDS = {"BLOCKRAM": "block RAM", "LUTRAM": "LUT RAM", "URAM": "UltraRAM", "": "flip-flops"}
+
+
+def _memories(log: Path) -> dict[str, str]:
+    """What each memory, by the path of its instance, became, as yosys tells in its log."""
+    said = re.findall(
+        r"^(?:mapping memory|using FF mapping for memory) [^\s.]+\.(\S+)\.Memory\b(?: via \$__XILINX_([A-Z]+)_\S*)?",
+        log.read_text(errors="replace"),
+        re.MULTILINE,
     )
-    return [f"{name.rsplit('.', 2)[-2] if name.count('.') > 1 else name}: {how or 'flip-flops'}" for name, how in found]
+    return {path: _KINDS.get(how, how) for path, how in said}
 
 
 def netlists(rtl: Rtl, family: str, say: Callable[[str], None] = lambda _: None) -> dict[str, tuple[int, Netlist]]:
     """How often each unit is in the chip, and its netlist."""
     counts: Counter[str] = rtl.counts()
     return {unit: (n, netlist(rtl, unit, family, say)) for unit, n in sorted(counts.items()) if is_unit(unit)}
-
-
-def to_dict(n: Netlist) -> dict[str, Any]:
-    """For JSON."""
-    return {"cells": n.cells, "memories": n.memories}

@@ -47,7 +47,7 @@ class UnitRow:
     unit: str
     count: int
     each: Resources
-    memories: list[str]
+    memories: dict[str, str]
 
 
 def default_configs(board: Board) -> list[str]:

@@ -110,7 +110,7 @@ def _result(rtl: Rtl, unit: str, stat: Path, key: str) -> Gates:
     bits = sum(rtl.memory_bits(cell) * n for cell, n in cells.items() if cell in rtl.texts)
     flops = sum(n for cell, n in cells.items() if cell.startswith(("DFF", "LATCH")))
     mapped = sum(n for cell, n in cells.items() if cell not in rtl.texts and not cell.startswith("$"))
-    return Gates(mapped, flops, float(module["area"]), bits, key)
+    return Gates(mapped, flops, float(module["area"]) if mapped else 0.0, bits, key)
 
 
 _TCL = """

@@ -91,7 +91,7 @@ def gates(rtl: Rtl, unit: str, say: Callable[[str], None] = lambda _: None) -> G
     target = cache.folder() / "gates" / f"{key}.v"
     if kept is None or not target.exists():
         say(f"mapping {unit} to gates")
-        work = BUILD / "synth" / "logs" / f"{unit}-gates"
+        work = BUILD / "synth" / "logs" / f"{unit}-gates-{key}"
         work.parent.mkdir(parents=True, exist_ok=True)
         netlist, stat = work.with_suffix(".v"), work.with_suffix(".json")
         yosys.run(_script(rtl, unit, netlist, stat), work.with_suffix(".log"))
@@ -110,7 +110,7 @@ def _result(rtl: Rtl, unit: str, stat: Path, key: str) -> Gates:
     bits = sum(rtl.memory_bits(cell) * n for cell, n in cells.items() if cell in rtl.texts)
     flops = sum(n for cell, n in cells.items() if cell.startswith(("DFF", "LATCH")))
     mapped = sum(n for cell, n in cells.items() if cell not in rtl.texts and not cell.startswith("$"))
-    return Gates(mapped, flops, float(module["area"]), bits, key)
+    return Gates(mapped, flops, float(module["area"]) if mapped else 0.0, bits, key)
 
 
 _TCL = """
@@ -133,7 +133,7 @@ def power(found: Gates, unit: str, activity: float) -> Power:
         return Power(0, 0, 0)
     if shutil.which("sta") is None:
         raise SynthError("OpenSTA (sta) is missing: run scripts/setup, which installs the Debian package opensta")
-    script = BUILD / "synth" / "logs" / f"{unit}-power.tcl"
+    script = BUILD / "synth" / "logs" / f"{unit}-power-{found.netlist}.tcl"
     script.parent.mkdir(parents=True, exist_ok=True)
     netlist = cache.folder() / "gates" / f"{found.netlist}.v"
     script.write_text(_TCL.format(library=_liberty(), netlist=netlist, top=unit, period=CLOCK_NS, activity=activity))

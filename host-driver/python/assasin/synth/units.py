@@ -96,8 +96,8 @@ def netlist(rtl: Rtl, unit: str, family: str, say: Callable[[str], None] = lambd
     kept = cache.load("netlist", key)
     if kept is None:
         say(f"synthesising {unit} for {family}")
-        work = BUILD / "synth" / "logs" / f"{unit}-{family}"
-        stat, log = work.with_suffix(".json"), work.with_suffix(".log")
+        work = BUILD / "synth" / "logs"
+        stat, log = work / f"{unit}-{family}-{key}.json", work / f"{unit}-{family}-{key}.log"
         stat.parent.mkdir(parents=True, exist_ok=True)
         yosys.run(_script(rtl, unit, family, stat), log)
         cells = _read_stat(stat, unit)

@@ -145,7 +145,9 @@ static int pump(struct exec *e) {
         if (e->over && busy(e) == 0 && !e->last && !refused && !e->failed)
             e->failed =
                 drive_fail(e->drive, EPROTO, "the drive ended a job without saying which of its output was the last");
-        for (unsigned i = 0; i < READS && !e->last && !refused && !e->failed && !e->too_early; i++) {
+        /* Where commands may overtake each other on their way, the second read could get what comes first. */
+        unsigned reads = e->drive->link->ordered ? READS : 1;
+        for (unsigned i = 0; i < reads && !e->last && !refused && !e->failed && !e->too_early; i++) {
             int rc = e->reads[i].busy || e->reads[i].full ? 0 : submit_read(e, &e->reads[i]);
             if (rc && rc != -EAGAIN)
                 return rc;

@@ -118,7 +118,7 @@ def test_finding(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(BitstreamError, match=f"no image 'AssasinSb8x8'; of cosmosplus there are: cosmosplus-{CONFIG}"):
         package.find("AssasinSb8x8", "cosmosplus")
     with pytest.raises(BitstreamError, match="of zcu106 there are: none"):
-        package.find("../x", "zcu106")
+        package.find("../no/such/image", "zcu106")
     with pytest.raises(BitstreamError, match=r"no manifest\.json beside it"):
         package.find(str(tmp_path / "cosmosplus.bit"), "cosmosplus")
     (made.folder / "other.bit").write_bytes(b"")

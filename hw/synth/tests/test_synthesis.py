@@ -29,7 +29,7 @@ def test_units_of_a_chip(small_chip: Path, own_cache: Path, family: str, monkeyp
     assert {unit: n for unit, (n, _) in found.items()} == {"AssasinSoc": 1, "Core": 2}
     assert resources.of_cells(found["AssasinSoc"][1].cells) == Resources()
     core = resources.of_cells(found["Core"][1].cells)
-    # Two blocks hold 2048 x 32; the counter has 11 flip-flops, and yosys adds 32 + 1 for a read of the row that is written, which in
+    # Two blocks hold 2048 x 32; the counter has 11 flip-flops, and yosys adds 32 + 1 for a read of a row that is written, which in
     # Verilog sees the new value; 16 x 8 is distributed memory.
     assert (core.bram36, core.ff, core.uram, core.dsp) == (2, 11 + 33, 0, 0)
     assert 0 < core.lut_memory < core.lut

@@ -73,7 +73,7 @@ def _script(rtl: Rtl, unit: str, netlist: Path, stat: Path) -> str:
         "opt_clean -purge",
         "setundef -zero",
         "opt_clean -purge",
-        f"write_verilog -noattr -noexpr -nohex -nodec {netlist}",
+        f"write_verilog -noattr -noexpr -nohex -nodec -simple-lhs {netlist}",
         f"tee -o {stat} stat -json -liberty {library}",
     ]
     return "\n".join(lines) + "\n"

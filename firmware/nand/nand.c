@@ -202,31 +202,53 @@ static uint32_t cycles(uint32_t ns) {
     return c > 0 ? c : 1;
 }
 
-static void set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
+/** Cycles of `ns` and `margin` more, for a timing field whose largest value is `most`; `*fits` becomes false beyond it. */
+static uint32_t timing(uint32_t ns, uint32_t margin, uint32_t most, bool *fits) {
+    uint32_t c = cycles(ns) + margin;
+    if (c > most) {
+        console_printf("nand: a time of %u ns is %u cycles; the channel counts to %u\n", ns, c, most);
+        *fits = false;
+    }
+    return c;
+}
+
+static const char *set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
     /* beat_ps * MHz / 10^6 cycles a byte. */
     uint32_t rate = (p->beat_ps * phy_bytes * nand_geo.clock_mhz + 999999u) / 1000000u;
     if (rate == 0) {
         rate = 1;
     }
-    uint32_t pre = cycles(p->t_rpre);
+    /* All channels have the same PHY. */
+    uint32_t margin = flash_read(0, FLASH_PHY_MARGIN);
+    bool fits = true;
+    uint32_t wc = timing(p->t_wc, 0, FLASH_TIMING0_TWC_MASK, &fits);
+    uint32_t cs = timing(p->t_cs, FIELD(FLASH_PHY_MARGIN, TCS, margin), FLASH_TIMING0_TCS_MASK, &fits);
+    uint32_t pre = timing(p->t_rpre, 0, FLASH_TIMING0_TRPRE_MASK, &fits);
+    uint32_t pst = timing(p->t_pst, FIELD(FLASH_PHY_MARGIN, TPST, margin), FLASH_TIMING0_TPST_MASK, &fits);
+    uint32_t wb = timing(p->t_wb, FIELD(FLASH_PHY_MARGIN, TWB, margin), FLASH_TIMING1_TWB_MASK, &fits);
+    uint32_t rr = timing(p->t_rr, 0, FLASH_TIMING1_TRR_MASK, &fits);
+    uint32_t whr = timing(p->t_whr, 0, FLASH_TIMING1_TWHR_MASK, &fits);
+    uint32_t adl = timing(p->t_adl, 0, FLASH_TIMING2_TADL_MASK, &fits);
+    uint32_t ccs = timing(p->t_ccs, 0, FLASH_TIMING2_TCCS_MASK, &fits);
+    if (!fits) {
+        return "timing not supported";
+    }
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         flash_write(ch, FLASH_GEOMETRY,
                     PLACE(FLASH_GEOMETRY, PAGE_LOG2, PAGE_LOG2) | PLACE(FLASH_GEOMETRY, SPARE, nand_geo.spare) |
                         PLACE(FLASH_GEOMETRY, LUN_SHIFT, nand_geo.lun_shift) |
                         PLACE(FLASH_GEOMETRY, LUN_BITS, (uint32_t)log2_exact(nand_geo.luns)));
         flash_write(ch, FLASH_TIMING0,
-                    PLACE(FLASH_TIMING0, TWC, cycles(p->t_wc)) | PLACE(FLASH_TIMING0, TCS, cycles(p->t_cs)) |
-                        PLACE(FLASH_TIMING0, TRPRE, pre) | PLACE(FLASH_TIMING0, TPST, cycles(p->t_pst)));
+                    PLACE(FLASH_TIMING0, TWC, wc) | PLACE(FLASH_TIMING0, TCS, cs) | PLACE(FLASH_TIMING0, TRPRE, pre) |
+                        PLACE(FLASH_TIMING0, TPST, pst));
         flash_write(ch, FLASH_TIMING1,
-                    PLACE(FLASH_TIMING1, TWB, cycles(p->t_wb)) | PLACE(FLASH_TIMING1, TRR, cycles(p->t_rr)) |
-                        PLACE(FLASH_TIMING1, TWHR, cycles(p->t_whr)));
-        flash_write(ch, FLASH_TIMING2,
-                    PLACE(FLASH_TIMING2, TADL, cycles(p->t_adl)) | PLACE(FLASH_TIMING2, TCCS, cycles(p->t_ccs)));
+                    PLACE(FLASH_TIMING1, TWB, wb) | PLACE(FLASH_TIMING1, TRR, rr) | PLACE(FLASH_TIMING1, TWHR, whr));
+        flash_write(ch, FLASH_TIMING2, PLACE(FLASH_TIMING2, TADL, adl) | PLACE(FLASH_TIMING2, TCCS, ccs));
         flash_write(ch, FLASH_DATA_RATE, rate);
     }
     uint32_t wire = PAGE_SIZE + nand_geo.spare;
-    nand_geo.bus_cycles = cycles(p->t_cs) + 7 * cycles(p->t_wc) + cycles(p->t_cs) + pre +
-                          (wire * rate + phy_bytes - 1) / phy_bytes + cycles(p->t_pst);
+    nand_geo.bus_cycles = cs + 7 * wc + cs + pre + (wire * rate + phy_bytes - 1) / phy_bytes + pst;
+    return NULL;
 }
 
 static const char *set_geometry(const struct onfi_param *p) {
@@ -293,7 +315,10 @@ const char *nand_init(void) {
         console_printf("nand: SET FEATURES failed on channel %u way %u\n", r.bad_way >> 4, r.bad_way & 15);
         return "data interface not accepted";
     }
-    set_timing(&param, FIELD(SYS_CONFIG, PHY_BYTES, config));
+    wrong = set_timing(&param, FIELD(SYS_CONFIG, PHY_BYTES, config));
+    if (wrong != NULL) {
+        return wrong;
+    }
     console_printf("nand: %s, %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages x %u+%u B\n",
                    param.model, nand_geo.channels, nand_geo.ways, nand_geo.luns, nand_geo.planes, nand_geo.blocks,
                    nand_geo.pages, PAGE_SIZE, nand_geo.spare);

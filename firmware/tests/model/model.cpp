@@ -740,6 +740,8 @@ uint32_t Device::flashRead(uint32_t c, uint32_t r) {
         return k.cpl.empty() ? 0 : k.cpl.front().d1;
     case FLASH_DISCARD:
         return k.discard;
+    case FLASH_PHY_MARGIN:
+        return nand.phyMargin;
     case FLASH_BUS_BUSY_LO:
         return static_cast<uint32_t>(k.busBusy);
     case FLASH_DATA_BYTES_LO:
@@ -793,8 +795,14 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
         k.geometry = v;
         break;
     case FLASH_TIMING0:
+        k.timing[0] = v;
+        break;
     case FLASH_TIMING1:
+        k.timing[1] = v;
+        break;
     case FLASH_TIMING2:
+        k.timing[2] = v;
+        break;
     case FLASH_DATA_RATE:
         break;
     case FLASH_DISCARD:

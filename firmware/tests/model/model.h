@@ -49,6 +49,7 @@ class Nand {
     std::unordered_map<uint32_t, Page> pages; /**< by channel << 28 | way << 24 | row */
     std::unordered_map<uint32_t, uint32_t> nextPage;
     uint64_t programs = 0, erases = 0;
+    uint32_t phyMargin = 0; /**< FLASH.PHY_MARGIN of the PHYs in front of the packages */
 
     uint32_t pageBits() const;
     uint32_t lunShift() const;
@@ -175,6 +176,10 @@ class Device {
     uint64_t now = 0;
     uint64_t cutAt = UINT64_MAX;
     uint32_t bootArg = 0;
+    /** FLASH.TIMING0, 1 and 2 of a channel as they were written last. */
+    const std::array<uint32_t, 3> &timing(uint32_t channel) const {
+        return ch[channel].timing;
+    }
     /** Adds a slot behind the cores and slots that there are. Before boot. */
     void addSlot(const Slot &slot);
     bool channelLocal = false; /**< core i takes stream pages from channel i alone */
@@ -268,6 +273,7 @@ class Device {
     };
     struct Channel {
         uint32_t w0 = 0, w1 = 0, w2 = 0, oob0 = 0, oob1 = 0, geometry = 0, discard = 0;
+        std::array<uint32_t, 3> timing{}; /**< TIMING0, 1, 2 */
         std::array<Way, 16> ways;
         struct Cpl {
             uint32_t tag, status, way, d0, d1;

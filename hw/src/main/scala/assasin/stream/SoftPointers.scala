@@ -93,7 +93,11 @@ class SoftPointers(bytes: Int) extends Module {
   )
   private val atEnd   = known && in.tail === in.end
   private val missing = Mux(core.peek.group(0), out.tail - out.head, in.tail - in.head).asSInt < core.grain.zext
-  core.stall    := missing && (core.peek.group(0) || !atEnd)
+  // The comparison has a cycle of its own: as part of the stall it would be the tile's slowest path.
+  private val lacking  = RegNext(missing && (core.peek.group(0) || !atEnd))
+  private val compared = RegInit(false.B)
+  compared      := core.waits && core.stall
+  core.stall    := !compared || lacking
   core.sLog2    := io.partition.sLog2
   core.ringLog2 := io.partition.offsetBits.U(5.W) - io.partition.sLog2
 }

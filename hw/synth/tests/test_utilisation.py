@@ -53,6 +53,7 @@ def test_every_architecture_is_in_a_boards_table() -> None:
         assert configs[0] == board.chip.config
         assert f"ChannelLocal{board.nand.channels}x{board.nand.channels}" in configs
         assert f"Prefetch8x{board.nand.channels}" in configs
+        assert f"AssasinSbHls4x{board.nand.channels}" in configs
         assert len(set(configs)) == len(configs)
 
 

@@ -47,6 +47,7 @@ UNITS = (
     "L2Cache",
     "Dcpt",
     "Stager",
+    "SlotTile",
 )
 """Modules that are units, by the name in the sources; firtool numbers variants of one."""
 

@@ -251,29 +251,59 @@ static const char *set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
     return NULL;
 }
 
+/** Smallest number of bits that tell `n` things from each other. */
+static uint32_t bits_for(uint32_t n) {
+    uint32_t bits = 0;
+    while (bits < 32 && (n - 1) >> bits != 0) {
+        bits++;
+    }
+    return bits;
+}
+
+static const char *refuse(const char *what, uint32_t value, const char *need, uint32_t limit) {
+    console_printf("nand: %s: %u; %s %u\n", what, value, need, limit);
+    return "geometry not supported";
+}
+
+/** Take the part's geometry, or say on the console what of it does not fit and return that it does not. */
 static const char *set_geometry(const struct onfi_param *p) {
+    if (p->page_bytes < PAGE_SIZE) {
+        return refuse("bytes a page", p->page_bytes, "this firmware needs at least", PAGE_SIZE);
+    }
+    if (p->page_bytes - PAGE_SIZE + p->spare_bytes < NAND_SPARE) {
+        return refuse("bytes of a page and its spare area", p->page_bytes + p->spare_bytes,
+                      "this firmware needs at least", PAGE_SIZE + NAND_SPARE);
+    }
     int pages = log2_exact(p->pages_block);
     int luns = log2_exact(p->luns);
-    int lun_blocks = log2_exact(p->blocks_lun);
-    if (p->page_bytes != PAGE_SIZE) {
-        console_printf("nand: page of %u bytes; this firmware needs %u\n", p->page_bytes, PAGE_SIZE);
-        return "page size not supported";
+    if (pages < 0 || p->pages_block > NAND_MAX_PAGES) {
+        return refuse("pages a block", p->pages_block, "this firmware takes powers of two up to", NAND_MAX_PAGES);
     }
-    if (pages < 0 || luns < 0 || luns > 3 || lun_blocks < 0 || p->plane_bits > (uint32_t)lun_blocks ||
-        pages + lun_blocks + luns > 24) {
-        console_printf(
-            "nand: %u pages/block, %u blocks/LUN, %u LUNs, %u plane bits: powers of two within 24 row bits needed\n",
-            p->pages_block, p->blocks_lun, p->luns, p->plane_bits);
-        return "geometry not supported";
+    if (luns < 0 || (uint32_t)luns > FLASH_GEOMETRY_LUN_BITS_MASK) {
+        return refuse("LUNs a chip enable", p->luns, "the channel takes powers of two up to",
+                      1u << FLASH_GEOMETRY_LUN_BITS_MASK);
+    }
+    if (p->plane_bits > NAND_MAX_PLANE_BITS) {
+        return refuse("plane address bits", p->plane_bits, "this firmware takes up to", NAND_MAX_PLANE_BITS);
+    }
+    if (p->blocks_lun >> p->plane_bits == 0) {
+        return refuse("blocks a LUN", p->blocks_lun, "there has to be one a plane, so at least", 1u << p->plane_bits);
+    }
+    /* Blocks need not be a power of two: the LUN's bits then begin above the highest bit a block number has. */
+    uint32_t lun_shift = (uint32_t)pages + bits_for(p->blocks_lun);
+    if (lun_shift + (uint32_t)luns > NAND_ROW_BITS) {
+        console_printf("nand: %u LUNs x %u blocks x %u pages\n", p->luns, p->blocks_lun, p->pages_block);
+        return refuse("bits of a row address", lun_shift + (uint32_t)luns, "three address cycles carry", NAND_ROW_BITS);
     }
     nand_geo.luns = p->luns;
     nand_geo.planes = 1u << p->plane_bits;
     nand_geo.blocks = p->blocks_lun >> p->plane_bits;
     nand_geo.pages = p->pages_block;
-    nand_geo.spare = p->spare_bytes;
+    nand_geo.spare = p->page_bytes == PAGE_SIZE ? p->spare_bytes : NAND_SPARE;
     nand_geo.plane_shift = (uint32_t)pages;
     nand_geo.block_shift = (uint32_t)pages + p->plane_bits;
-    nand_geo.lun_shift = (uint32_t)(pages + lun_blocks);
+    nand_geo.block_mask = (1u << (lun_shift - nand_geo.block_shift)) - 1;
+    nand_geo.lun_shift = lun_shift;
     nand_geo.signature = p->crc;
     return NULL;
 }
@@ -310,6 +340,10 @@ const char *nand_init(void) {
     if (wrong != NULL) {
         return wrong;
     }
+    if (param.timing_mode == ONFI_NO_MODE) {
+        console_printf("nand: %s offers no NV-DDR2 timing mode\n", param.model);
+        return "data interface not supported";
+    }
     boot_all(&r, FLASH_OP_SET_FEATURE, FEATURE_TIMING, FEATURE_NVDDR2 | param.timing_mode, 0);
     if (r.bad > 0) {
         console_printf("nand: SET FEATURES failed on channel %u way %u\n", r.bad_way >> 4, r.bad_way & 15);
@@ -322,5 +356,9 @@ const char *nand_init(void) {
     console_printf("nand: %s, %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages x %u+%u B\n",
                    param.model, nand_geo.channels, nand_geo.ways, nand_geo.luns, nand_geo.planes, nand_geo.blocks,
                    nand_geo.pages, PAGE_SIZE, nand_geo.spare);
+    if (param.page_bytes > PAGE_SIZE) {
+        console_printf("nand: of every page of %u B the first %u B are used: 1/%u of the part's capacity\n",
+                       param.page_bytes, PAGE_SIZE, param.page_bytes / PAGE_SIZE);
+    }
     return NULL;
 }

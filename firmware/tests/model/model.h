@@ -32,10 +32,12 @@ struct PowerCut {};
 
 struct Geometry {
     uint32_t channels = 2, ways = 2, luns = 1, planes = 1, blocks = 16, pages = 32, pageBytes = 4096, spare = 224;
+    bool timingBlock = true; /**< the parameter page has this project's block of times */
+    uint32_t modes = 0x1ff;  /**< NV-DDR2 modes offered, a bit each */
 };
 
 struct Page {
-    std::vector<uint8_t> data; /**< empty: erased */
+    std::vector<uint8_t> data; /**< what was sent before the OOB words; the rest of the page is FFh. Empty: erased */
     uint32_t oob0 = 0xffffffff, oob1 = 0xffffffff;
     bool programmed = false;
 };
@@ -54,7 +56,9 @@ class Nand {
     uint32_t pageBits() const;
     uint32_t lunShift() const;
     uint32_t rowBits() const;
-    void program(uint32_t key, const uint8_t *data, uint32_t oob0, uint32_t oob1, bool torn);
+    /** Whether the package has a page there. */
+    bool has(uint32_t row) const;
+    void program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0, uint32_t oob1, bool torn);
     void erase(uint32_t key);
 };
 
@@ -287,6 +291,8 @@ class Device {
     void wayStart(uint32_t c, uint32_t w);
     void wayData(uint32_t c, uint32_t w);
     void wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32_t d1);
+    /** Main-area bytes that the channel moves a page. */
+    uint32_t pageBytes(uint32_t c) const;
     bool room(const Desc &d, uint32_t c) const;
     void retryRoom();
     std::vector<uint8_t> paramPage() const;

@@ -452,6 +452,68 @@ def test_kernel_that_computes_for_ever(other: Board) -> None:
     assert "has computed for 5 s without reading or writing" in other.paths.log.read_text()
 
 
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drive]:
+    """A board on which the first slot's IP has no clock."""
+    folder = tmp_path_factory.mktemp("broken")
+    board = Board(f"pytest-slots-broken-{os.getpid()}")
+    kernels = {0: compile_kernel(folder / "probe.so"), 1: pair(folder / "pair.so")}
+    board.start(CONFIG, "test", format=True, kernels=kernels, kernel_faults={0: "no-answer"})
+    try:
+        with Drive(board.address) as drive:
+            drive.write(0, DATA)
+            yield drive
+    finally:
+        board.stop()
+        board.erase()
+
+
+def test_kernel_whose_port_does_not_answer(broken: Drive, program: bytes) -> None:
+    """The job ends soon, with what to look at; again and again; other slots, cores and blocks are as ever."""
+    for _ in range(2):
+        piece = call(broken, PROBE, XOR, 1, table(10_000))
+        assert (piece.status, piece.cause) == (contract.SCOMP_STATUS_TRAP, contract.SLOT_TRAP_NO_ANSWER)
+        assert "AXI4-Lite port does not answer: check that the IP's ap_clk, ap_rst_n" in piece.text
+        assert piece.report.cycles < 100_000
+        good = call(broken, PAIR, COUNT, 1, table(10_000), table(10_000))
+        assert good.ok, good.text
+        assert struct.unpack("<3Q", good.outputs[0])[0] == 10_000
+    with broken.function(program) as inc:
+        (piece,) = broken.run(inc, [[table(10_000)]])
+    assert piece.outputs[0] == (np.frombuffer(DATA[:10_000], "u1") + np.uint8(1)).tobytes()
+    assert broken.read(0, BYTES) == DATA
+    broken.write(1000, DATA[:BLOCK])
+    assert broken.read(1000, BLOCK) == DATA[:BLOCK]
+
+
+def test_program_whose_port_does_not_answer(broken: Drive) -> None:
+    with active_program(broken, PROBE), range_set(broken, (0, 4096), (1 << 20, 4096)) as ranges:
+        done = execute(broken, ranges, 1, 1, struct.pack("<2I", XOR, 0))
+    assert (done.status, done.dw0, done.dw1) == (PROGRAM_FAILED, contract.SCOMP_STATUS_TRAP, contract.SLOT_TRAP_NO_ANSWER)
+    with active_program(broken, PAIR), range_set(broken, (0, 4096), (4096, 4096), (1 << 20, 4096)) as ranges:
+        assert execute(broken, ranges, 2, 1, struct.pack("<2I", XOR, 0)).dw0 == 4096
+
+
+def test_a_tree_with_a_broken_kernel(broken: Drive, program: bytes) -> None:
+    """The node that is broken is named, and the others stop."""
+    args = struct.pack("<2I", XOR, 0)
+    with broken.function(program, 0) as inc, broken.function(PROBE, 1) as bad:
+        (piece,) = broken.run_job(Job(chain(Node(inc), Node(bad, args=args)), [[table(50_000)]]))
+    assert (piece.status, piece.cause) == (contract.SCOMP_STATUS_TRAP, contract.SLOT_TRAP_NO_ANSWER)
+    assert piece.report.node == 1
+
+
+def test_faults_that_are_none(board: Board, tmp_path: Path) -> None:
+    good = compile_kernel(tmp_path / "probe.so")
+    for faults, why in (
+        ({0: "no-idea"}, "there is no fault 'no-idea'"),
+        ({1: "no-answer"}, "the slot is empty"),
+    ):
+        with pytest.raises(BoardError, match=why):
+            board.start(CONFIG, "test", kernels={0: good}, kernel_faults=faults)
+    assert board.pid() is not None
+
+
 # ---- shared objects that are none ----
 
 

@@ -80,7 +80,7 @@ enum nvme_status {
 /** Namespaces; the second and third are there while CC.CSS selects all command sets. */
 #define NSID_DRIVE   1u
 #define NSID_MEMORY  2u /**< Subsystem Local Memory: a part of the SSD DRAM */
-#define NSID_COMPUTE 3u /**< programs on the ASSASIN cores */
+#define NSID_COMPUTE 3u /**< programs on the ASSASIN cores, kernels in slots */
 #define NSID_ALL     0xffffffffu
 
 /** Command set identifiers. */

@@ -1,7 +1,7 @@
 /*
  * Computational Programs. A program index is a function slot of scomp: what one loads the other can name. A program
- * runs as a request of one piece, on the same cores: the first ranges of its memory range set are its input streams,
- * the ranges behind them take its output streams.
+ * runs as a request of one piece, on the same cores and slots: the first ranges of its memory range set are its input
+ * streams, the ranges behind them take its output streams.
  */
 #include <string.h>
 
@@ -11,8 +11,10 @@
 
 #define EXECUTE     0x01u
 #define RANGE_BYTES 32u /**< of a range as the host describes it */
-/** Program types that are ours: an ELF for the ASSASIN cores. */
-#define TYPE_FIRST 0xc0u
+/** Program types, of the vendor's range: an ELF for the ASSASIN cores; a struct scomp_kernel, which names a kernel in a
+ * slot. */
+#define TYPE_ELF    0xc0u
+#define TYPE_KERNEL 0xc1u
 /** Execute: what a request's memory holds behind its head. Ranges the host describes end where the arguments start. */
 #define ARGS_AT    4096u
 #define TABLES_AT  16384u
@@ -75,6 +77,11 @@ static struct function *index_of(struct nvme_cmd *cmd, uint32_t dword) {
 
 /* ---- load, activation ---- */
 
+/** Program type of a function that is valid, whoever has loaded it. */
+static uint8_t type_of(const struct function *f) {
+    return f->kernel != 0 ? TYPE_KERNEL : TYPE_ELF;
+}
+
 static void loaded(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
     struct function *f = cmd->context;
@@ -93,6 +100,10 @@ static void loaded(struct dma_job *job) {
     uint32_t error = function_finish(f, size);
     programs[pind].loaded = 0;
     programs[pind].type = (uint8_t)(cmd->sqe[10] >> 16);
+    if (error == 0 && programs[pind].type != type_of(f)) {
+        f->valid = false;
+        error = f->kernel != 0 ? SCOMP_ELF_ERROR_NOT_ELF : SCOMP_ELF_ERROR_BAD_KERNEL;
+    }
     programs[pind].pit = (uint8_t)(cmd->sqe[10] >> 25 & 7u);
     programs[pind].pid = cmd->sqe[12] | (uint64_t)cmd->sqe[13] << 32;
     cmd->dw0 = error;
@@ -136,7 +147,8 @@ void program_load(struct nvme_cmd *cmd) {
     if (offset == 0) {
         programs[pind].loaded = 0;
     }
-    if ((cmd->sqe[10] >> 16 & 0xffu) < TYPE_FIRST) {
+    uint32_t type = cmd->sqe[10] >> 16 & 0xffu;
+    if (type != TYPE_ELF && type != TYPE_KERNEL) {
         nvme_refuse(cmd, NVME_PROGRAM_TYPE, 10);
     } else if (size > SCOMP_MAX_ELF) {
         nvme_refuse(cmd, NVME_PROGRAM_TOO_BIG, 11);
@@ -446,9 +458,9 @@ void program_ended(struct nvme_cmd *cmd, const struct request *r) {
 
 uint32_t program_log(uint32_t lid) {
     if (lid == LOG_TYPES) {
-        /* One entry: its type. */
-        put8(0, TYPE_FIRST);
-        return DESCRIPTOR;
+        put8(0, TYPE_ELF);
+        put8(DESCRIPTOR, TYPE_KERNEL);
+        return 2 * DESCRIPTOR;
     }
     if (lid == LOG_SETS) {
         /* An entry for each set that exists: its identifier, and its ranges. */
@@ -465,7 +477,7 @@ uint32_t program_log(uint32_t lid) {
     for (uint32_t i = 0; i < SCOMP_MAX_FUNCS; i++) {
         uint32_t at = i * DESCRIPTOR;
         put8(at, (functions[i].valid ? 1u : 0) | (programs[i].active ? 4u : 0) | (uint32_t)programs[i].pit << 3);
-        put8(at + 1, functions[i].valid && programs[i].type == 0 ? TYPE_FIRST : programs[i].type);
+        put8(at + 1, functions[i].valid ? type_of(&functions[i]) : programs[i].type);
         put64(at + 8, programs[i].pid);
     }
     return SCOMP_MAX_FUNCS * DESCRIPTOR;

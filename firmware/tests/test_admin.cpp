@@ -586,7 +586,8 @@ TEST(programs) {
     CHECK_EQ(programs[2 * 64], 5);
     CHECK_EQ(programs[2 * 64 + 1], 0xc0);
     CHECK_EQ(get64(programs, 2 * 64 + 8), 0x1234u);
-    CHECK_EQ(logPage(d, 0x83, 64)[0], 0xc0);
+    auto types = logPage(d, 0x83, 128);
+    CHECK(types[0] == 0xc0 && types[64] == 0xc1);
     CHECK_EQ(logPage(d, 0x84, 64)[2], 2);
     /* A program that never ends: the set is in use; a reset ends it, and everything of programs. */
     CHECK_EQ(activate(d, 2, false), kOk);

@@ -211,3 +211,93 @@ TEST(kernel_waits_alone) {
     CHECK_EQ(load(d, 3, named(kAdd)).status, kOk);
     CHECK(runJob(d, call(3, 5))[0].out[0] == stored(0, 30000, 5));
 }
+
+TEST(kernel_programs) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed, 0, slots);
+    d.start(2, 6);
+    constexpr uint32_t memory = 2, compute = 3, types[] = {0xc0, 0xc1};
+    auto give = [&](uint32_t queue, Sqe s, const std::vector<uint8_t> &data) {
+        Buffer b = d.buffer(static_cast<uint32_t>(data.size()), 0, true);
+        d.put(b, data.data());
+        Drive::setPrp(s, b);
+        return d.exec(queue, s);
+    };
+    auto loadAs = [&](uint32_t type, const std::vector<uint8_t> &file) {
+        Sqe s = Drive::sqe(0x85, compute);
+        s[10] = 1 | type << 16;
+        s[11] = s[14] = static_cast<uint32_t>(file.size());
+        return give(0, s, file);
+    };
+    auto activate = [&](bool on) {
+        Sqe s = Drive::sqe(0x88, compute);
+        s[10] = 1 | (on ? 1u : 0) << 16;
+        return d.exec(0, s).status;
+    };
+    /* The data is what the type says, and there are two types. */
+    auto elf = kernelElf(model::kCopy);
+    CHECK_EQ(loadAs(0xc2, elf).status, 0x190);
+    CHECK_EQ(loadAs(0xbf, elf).status, 0x190);
+    auto refused = [&](uint32_t type, const std::vector<uint8_t> &file) {
+        auto c = loadAs(type, file);
+        CHECK_EQ(c.status, 0x18e);
+        CHECK_EQ(activate(true), kNoProgram);
+        return c.dw0;
+    };
+    CHECK_EQ(refused(types[0], named(kAdd)), SCOMP_ELF_ERROR_NOT_ELF);
+    CHECK_EQ(refused(types[1], elf), SCOMP_ELF_ERROR_BAD_KERNEL);
+    CHECK_EQ(refused(types[1], named(0x4444)), SCOMP_ELF_ERROR_NO_KERNEL);
+
+    CHECK_EQ(loadAs(types[1], named(kZip, 2)).status, kOk);
+    CHECK_EQ(activate(true), kOk);
+    struct Range {
+        uint32_t nsid, bytes;
+        uint64_t at, reserved[2];
+    } ranges[] = {{memory, 5000, 0x1000, {}}, {memory, 5000, 0x4000, {}}, {memory, 16384, 0x8000, {}}};
+    std::vector<uint8_t> a = pattern(1, 1, 2), b = pattern(9, 1, 2), data(sizeof ranges + 4);
+    Sqe write = Drive::sqe(0x05, memory);
+    write[12] = 8192;
+    write[10] = 0x1000;
+    CHECK_EQ(give(1, write, a).status, kOk);
+    write[10] = 0x4000;
+    CHECK_EQ(give(1, write, b).status, kOk);
+    /* Two ranges of input, one of output, then the scalar. */
+    std::memcpy(data.data(), ranges, sizeof ranges);
+    data[sizeof ranges] = 7;
+    Sqe execute = Drive::sqe(0x01, compute);
+    execute[2] = 1;
+    execute[3] = 3;
+    execute[4] = static_cast<uint32_t>(data.size());
+    execute[10] = 2 | 1 << 8;
+    auto c = give(1, execute, data);
+    CHECK_EQ(c.status, kOk);
+    CHECK_EQ(c.dw0, 10000u);
+    Buffer got = d.buffer(10000);
+    Sqe read = Drive::sqe(0x02, memory);
+    read[10] = 0x8000;
+    read[12] = 10000;
+    Drive::setPrp(read, got);
+    CHECK_EQ(d.exec(1, read).status, kOk);
+    auto out = d.get(got);
+    for (size_t i = 0; i < 5000; i++) {
+        CHECK(out[2 * i] == static_cast<uint8_t>(a[i] + 7) && out[2 * i + 1] == static_cast<uint8_t>(b[i] + 7));
+    }
+    /* Streams and scalars are the kernel's. */
+    execute[10] = 3;
+    CHECK_EQ(give(1, execute, data).status, kInvalidField);
+    execute[10] = 2 | 1 << 8;
+    execute[4] = sizeof ranges;
+    CHECK_EQ(give(1, execute, data).status, kInvalidField);
+    /* A kernel that never ends. */
+    CHECK_EQ(activate(false), kOk);
+    CHECK_EQ(loadAs(types[1], named(kStuck)).status, kOk);
+    CHECK_EQ(activate(true), kOk);
+    execute[3] = 2;
+    execute[4] = 2 * sizeof(Range) + 4;
+    execute[10] = 1 | 1 << 8;
+    execute[11] = 50;
+    std::memcpy(&data[sizeof(Range)], &ranges[2], sizeof(Range));
+    c = give(1, execute, data);
+    CHECK_EQ(c.status, kProgramFailed);
+    CHECK_EQ(c.dw0, static_cast<uint32_t>(SCOMP_STATUS_WATCHDOG));
+}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from assasin.hls import bench as benches
 from assasin.hls import kernel as kernels
 from assasin.hls import new
 from assasin.hls.commands import hls
@@ -51,7 +52,11 @@ def test_csim_that_passes_and_csim_that_fails(edited: Edited) -> None:
     [
         (("csim", "nothing"), "there is no kernel 'nothing'"),
         (("new", "Bad-Name"), "cannot be a kernel's name"),
-        (("new", "fgrep8"), "is there already"),
+        (("new", "fgrep8"), "hls-kernels/fgrep8 is there already"),
+        (("new", "double"), "a word of C++, VHDL or Verilog"),
+        (("new", "main"), "call it main_0"),
+        (("run", "fgrep8", "--config", "AssasinSb2x2"), "has no slots for kernels: take a configuration such as"),
+        (("bench", "--config", "AssasinSb2x2", "--no-build"), "has no slots for kernels"),
         (("new", "mine", "--from", "nothing"), "there is no kernel 'nothing'"),
         (("run", "fgrep8", "--scalar", "key=1"), "fgrep8 has key_low, key_high"),
         (("run", "fgrep8", "--scalar", "key_low=hello"), "is not an integer"),
@@ -150,3 +155,45 @@ def test_scalars_of_the_example_can_be_replaced() -> None:
     values = scalars_of(k, ["discount_low=-3"], dict.fromkeys((s.name for s in k.scalars), 1.0))
     assert values["discount_low"] == -3
     assert values["discount_high"] == 1
+
+
+# ---- result.json ----
+
+
+def measured(kernel: str, commit: str = "abc", **others: object) -> dict[str, object]:
+    """A result of one kernel, as far as merged() looks at it."""
+    same = {"schema": 1, "board": "b", "config": "c", "profile": "p", "ns_per_cycle": 1.0, "quick": False}
+    rows = [{"kernel": kernel, "form": form, "cycles": len(commit)} for form in benches.FORMS]
+    return {**same, "commit": commit, "kernels": [{"name": kernel}], "rows": rows, **others}
+
+
+def held(result: dict[str, object]) -> list[str]:
+    rows = result["rows"]
+    assert isinstance(rows, list)
+    return [r["kernel"] for r in rows]
+
+
+def test_a_result_keeps_the_other_kernel() -> None:
+    first = benches.merged({}, measured("saxpy"))
+    assert held(first) == ["saxpy"] * 3
+    assert first["missing"] == ["fgrep8"]
+    both = benches.merged(first, measured("fgrep8"))
+    assert held(both) == ["fgrep8"] * 3 + ["saxpy"] * 3
+    assert [k["name"] for k in both["kernels"]] == ["fgrep8", "saxpy"]
+    assert both["missing"] == []
+    again = benches.merged(both, measured("saxpy"))
+    assert held(again) == held(both)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"commit": "def"}, {"commit": "abc-dirty"}, {"commit": ""}, {"config": "d"}, {"profile": "q"}, {"quick": True}, {"schema": 2}],
+)
+def test_a_result_drops_what_was_measured_otherwise(other: dict[str, object]) -> None:
+    old = benches.merged({}, measured("saxpy", **other))
+    new = benches.merged(old, measured("fgrep8"))
+    assert held(new) == ["fgrep8"] * 3
+    assert new["missing"] == ["saxpy"]
+    # Nobody knows what a changed tree was.
+    if str(other.get("commit", "x")) in ("abc-dirty", ""):
+        assert held(benches.merged(old, measured("fgrep8", **other))) == ["fgrep8"] * 3

@@ -61,12 +61,21 @@ def test_test_benches_notice(edited: Edited, name: str, old: str, new: str) -> N
             "signed integer overflow",
         ),
         ("bool last;", "bool last;\n    while (addend.to_uint() != addend.to_uint() + 1) {\n    }", "has not ended within"),
+        ("bool last;", "bool last;\n    if (addend == addend)\n        throw 42;", "throws an exception that nobody catches"),
+        ("bool last;", "bool last;\n    *(volatile int *)8 = 1;", "SEGV on unknown address 0x000000000008"),
     ],
 )
 def test_what_sanitizers_and_streams_say(edited: Edited, old: str, new: str, message: str) -> None:
     result = csim.simulate(kernels.load(edited("addword", "addword.cpp", old, new)), limit=3)
     assert not result.ok
     assert any(any(part in m for part in message.split("|")) for m in result.messages), result.messages
+
+
+def test_a_crash_is_placed(edited: Edited) -> None:
+    """The line in the kernel, not the sanitizer's own."""
+    folder = edited("addword", "addword.cpp", "bool last;", "bool last;\n    *(volatile int *)8 = 1;")
+    line = (folder / "addword.cpp").read_text().splitlines().index("    *(volatile int *)8 = 1;") + 1
+    assert any(f"in addword() at addword/addword.cpp:{line}" in m for m in csim.simulate(kernels.load(folder)).messages)
 
 
 def test_input_that_is_left(edited: Edited) -> None:

@@ -54,7 +54,7 @@ def test_ii_may_be_a_fraction() -> None:
         ('testbench = ["fgrep8_tb.cpp"]', "testbench = []", "at least one file"),
         ('inputs = ["data_in"]', 'inputs = ["a", "b", "c"]', "a slot has 1 or 2"),
         ('inputs = ["data_in"]', "inputs = []", "a slot has 1 or 2"),
-        ('inputs = ["data_in"]', 'inputs = ["in"]', "would rename it"),
+        ('inputs = ["data_in"]', 'inputs = ["in"]', "would rename"),
         ('inputs = ["data_in"]', 'inputs = ["count_out"]', "same name"),
         ('type = "u32"', 'type = "u64"', "type u32 or i32 or f32"),
         ('ii = "1"', "ii = 1", "write cycles a beat"),
@@ -64,6 +64,14 @@ def test_ii_may_be_a_fraction() -> None:
         ("overlap = 7", "overlap = -1", "from 0 to"),
         ("overlap = 7", "record = 8\noverlap = 7", "one of them"),
         ("[timing]", "[timings]", "timings is unknown"),
+        ("[timing]", "", "the section [timing] is missing"),
+        ("[interface]", "", "the section [interface] is missing: write a line [interface]"),
+        ('ii = "1"', "", "timing.ii is missing"),
+        ("latency = 5", "", "timing.latency is missing"),
+        ('top = "fgrep8"', "", 'top is missing: write top = "..."'),
+        ('top = "fgrep8"', 'top = "main"', "top 'main': a word of C++"),
+        ('output = "count_out"', "", "interface.output is missing"),
+        ('inputs = ["data_in"]', 'inputs = ["beat_t"]', "a name that is taken"),
         ("[timing]", "[timing", "kernel.toml: "),
     ],
 )
@@ -108,6 +116,15 @@ def test_metadata_that_disagrees_with_the_ports(edited: Edited, edits: tuple[str
     with pytest.raises(KernelError) as e:
         signature.check(k)
     assert message in str(e.value)
+
+
+@pytest.mark.parametrize("port", ["sink", "source_0", "scalars", "run", "top"])
+def test_ports_are_called_what_they_like(edited: Edited, port: str) -> None:
+    """The wrapper's own names are none that a port can have."""
+    folder = edited("addword")
+    for path in folder.iterdir():
+        path.write_text(path.read_text().replace("data_in", port))
+    assert model.build(kernels.load(folder)).exists()
 
 
 def test_the_compiler_has_the_last_word(edited: Edited) -> None:

@@ -144,33 +144,57 @@ static int await_status(struct link *l, uint32_t mask, uint32_t value, const cha
     }
 }
 
-static int controller_start(struct link *l) {
+static int read_capabilities(struct link *l) {
     struct controller *c = controller_of(l);
-    uint32_t low, high, cc;
+    uint32_t low, high;
     int rc;
-    if ((rc = controller_read32(l, NVME_REG_CAP, &low)) || (rc = controller_read32(l, NVME_REG_CAP + 4, &high)) ||
-        (rc = controller_read32(l, NVME_REG_CC, &cc)))
+    if ((rc = controller_read32(l, NVME_REG_CAP, &low)) || (rc = controller_read32(l, NVME_REG_CAP + 4, &high)))
         return rc;
     c->cap = (uint64_t)high << 32 | low;
+    c->doorbell_stride = 4u << (high & 0xF);
     if (c->cap == UINT64_MAX)
         return drive_give_up(l->drive,
                              drive_fail(l->drive, ENXIO, "the drive's registers do not answer (CAP reads all ones)"));
-    c->doorbell_stride = 4u << (high & 0xF);
+    return 0;
+}
+
+static int disable(struct link *l) {
+    uint32_t cc;
+    int rc = controller_read32(l, NVME_REG_CC, &cc);
+    if (!rc && cc & NVME_CC_EN)
+        rc = controller_write32(l, NVME_REG_CC, 0);
+    return rc ? rc : await_status(l, NVME_CSTS_RDY, 0, "waiting for the controller to become disabled (CSTS.RDY = 0)");
+}
+
+static int enable(struct link *l, uint32_t cc) {
+    int rc = controller_write32(l, NVME_REG_CC, cc | NVME_CC_EN);
+    return rc ? rc
+              : await_status(l, NVME_CSTS_RDY, NVME_CSTS_RDY,
+                             "waiting for the controller to become ready (CSTS.RDY = 1)");
+}
+
+static int controller_start(struct link *l) {
+    struct controller *c = controller_of(l);
+    int rc;
     /* CAP.TO is the drive's promise in its own time; a simulated drive's second lasts longer than ours, so the limits
      * of struct wait rule. */
-    if (cc & NVME_CC_EN && (rc = controller_write32(l, NVME_REG_CC, 0)))
-        return rc;
-    if ((rc = await_status(l, NVME_CSTS_RDY, 0, "waiting for the controller to become disabled (CSTS.RDY = 0)")))
+    if ((rc = read_capabilities(l)) || (rc = disable(l)))
         return rc;
     struct queue *q = &c->queues[ASSASIN_ADMIN];
     if (queue_init(q, &c->dma, ADMIN_ENTRIES))
         return drive_fail(l->drive, ENOMEM, "no memory for the admin queue");
     if ((rc = controller_write32(l, NVME_REG_AQA, (ADMIN_ENTRIES - 1) << 16 | (ADMIN_ENTRIES - 1))) ||
         (rc = write64(l, NVME_REG_ASQ, dma_address(&c->dma, q->sq, 0))) ||
-        (rc = write64(l, NVME_REG_ACQ, dma_address(&c->dma, q->cq, 0))) ||
-        (rc = controller_write32(l, NVME_REG_CC, NVME_CC_QUEUE_ENTRIES | NVME_CC_EN)))
+        (rc = write64(l, NVME_REG_ACQ, dma_address(&c->dma, q->cq, 0))))
         return rc;
-    return await_status(l, NVME_CSTS_RDY, NVME_CSTS_RDY, "waiting for the controller to become ready (CSTS.RDY = 1)");
+    /* All command sets, as the Linux driver has it: then there are the namespaces of memory and of programs. A drive
+     * whose firmware still boots offers them once it is ready. */
+    uint32_t cc = NVME_CC_QUEUE_ENTRIES | (c->cap & NVME_CAP_ALL_SETS ? NVME_CC_ALL_SETS : 0);
+    if ((rc = enable(l, cc)) || (rc = read_capabilities(l)))
+        return rc;
+    if (!(cc & NVME_CC_ALL_SETS) && c->cap & NVME_CAP_ALL_SETS && !(rc = disable(l)))
+        rc = enable(l, cc | NVME_CC_ALL_SETS);
+    return rc;
 }
 
 static int controller_geometry(struct link *l, struct assasin_info *info) {

@@ -20,7 +20,9 @@
 #define NVME_CC_EN         1u
 #define NVME_CC_SHN_NORMAL (1u << 14)
 #define NVME_CC_QUEUE_ENTRIES                                                                                          \
-    (6u << 16 | 4u << 20) /* 64-byte submission, 16-byte completion entries; MPS 0, NVM command set */
+    (6u << 16 | 4u << 20)                 /* 64-byte submission, 16-byte completion entries; MPS 0, NVM command set */
+#define NVME_CC_ALL_SETS     (6u << 4)    /* CSS: all I/O command sets, where */
+#define NVME_CAP_ALL_SETS    (1ull << 43) /* CSS bit 6 offers it */
 #define NVME_CSTS_RDY        1u
 #define NVME_CSTS_CFS        2u
 #define NVME_CSTS_SHST(csts) ((csts) >> 2 & 3u)

@@ -204,7 +204,8 @@ const char *assasin_piece_strerror(const struct assasin_piece *piece, struct ass
     if (piece->cause == SLOT_TRAP_NO_END)
         cause = "the kernel is done, but has not ended its result: the last beat that it writes must have TLAST set";
     if (piece->cause == SLOT_TRAP_NO_ANSWER)
-        cause = "the kernel's AXI4-Lite port does not answer";
+        cause = "the kernel's AXI4-Lite port does not answer: check that the IP's ap_clk, ap_rst_n (the slot's reset, "
+                "inverted) and s_axi_control are connected";
     if (piece->cause == ASSASIN_CAUSE_STREAM_RANGE)
         cause = "stream read out of range";
     switch (piece->status) {

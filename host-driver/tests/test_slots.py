@@ -10,10 +10,12 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from assasin.binding import Command, Completion
 from assasin.board import Board, BoardError
 from assasin.drive import Drive, DriveError
 from assasin.job import OUTSIDE, Edge, Extent, Input, Job, Node, Piece, Tree, chain
@@ -210,6 +212,142 @@ def test_trees(drive: Drive) -> None:
     assert sorted(n.report.core for n in piece.nodes) == [2, 3]
 
 
+# ---- kernels as NVMe Computational Programs ----
+
+ADMIN, IO = 0, 1
+MEMORY_NS, PROGRAM_NS = 2, 3
+LOAD_PROGRAM, ACTIVATE, RANGE_SETS = 0x85, 0x88, 0x89
+EXECUTE, READ_MEMORY, COPY = 0x01, 0x02, 0x01
+ELF_TYPE, KERNEL_TYPE = 0xC0, 0xC1
+INVALID_FIELD, PROGRAM_DATA, PROGRAM_TYPE, NO_PROGRAM = 0x002, 0x18E, 0x190, 0x196
+PROGRAM_FAILED = 0x100 | contract.NVME_VENDOR_STATUS_PROGRAM_FAILED
+
+
+def command(drive: Drive, queue: int, opcode: int, nsid: int, data: bytes = b"", **dwords: int) -> Completion:
+    """The completion of a command that the drive may refuse; at most a block of data travels to it."""
+    with drive.dma(BLOCK) as (bus, memory):
+        memory[: len(data)] = data
+        return drive.raw(queue, Command.of(opcode, nsid, prp1=bus if data else 0, **dwords))
+
+
+def described(kernel: Kernel) -> bytes:
+    """struct scomp_kernel."""
+    return struct.pack("<IHBBI52x", contract.SCOMP_KERNEL_MAGIC, 1, kernel.inputs, kernel.scalars, kernel.id)
+
+
+def load_program(drive: Drive, data: bytes, kind: int) -> Completion:
+    size = len(data)
+    return command(drive, ADMIN, LOAD_PROGRAM, PROGRAM_NS, data, dw10=kind << 16, dw11=size, dw12=77, dw14=size)
+
+
+def activate(drive: Drive, on: bool) -> int:
+    return command(drive, ADMIN, ACTIVATE, PROGRAM_NS, dw10=on << 16).status
+
+
+@contextmanager
+def active_program(drive: Drive, kernel: Kernel) -> Iterator[None]:
+    """A kernel as program 0."""
+    assert load_program(drive, described(kernel), KERNEL_TYPE).status == 0
+    assert activate(drive, True) == 0
+    try:
+        yield
+    finally:
+        assert activate(drive, False) == 0
+        assert command(drive, ADMIN, LOAD_PROGRAM, PROGRAM_NS, dw10=1 << 24).status == 0
+
+
+@contextmanager
+def range_set(drive: Drive, *ranges: tuple[int, int]) -> Iterator[int]:
+    """The id of a memory range set of (start, bytes) each."""
+    data = b"".join(struct.pack("<IIQ16x", MEMORY_NS, length, at) for at, length in ranges)
+    made = command(drive, ADMIN, RANGE_SETS, PROGRAM_NS, data, dw11=len(ranges))
+    assert made.status == 0
+    try:
+        yield made.dw0
+    finally:
+        assert command(drive, ADMIN, RANGE_SETS, PROGRAM_NS, dw10=1 | made.dw0 << 16).status == 0
+
+
+def execute(drive: Drive, ranges: int, inputs: int, outputs: int, args: bytes, kcycles: int = 0) -> Completion:
+    words = {"dw2": ranges << 16, "dw4": len(args), "dw10": inputs | outputs << 8, "dw11": kcycles}
+    return command(drive, IO, EXECUTE, PROGRAM_NS, args, **words)
+
+
+def memory(drive: Drive, at: int, length: int) -> bytes:
+    """Bytes of the local memory."""
+    data = bytearray(length)
+    drive.execute(IO, Command.of(READ_MEMORY, MEMORY_NS, dw10=at, dw12=length), data)
+    return bytes(data)
+
+
+@pytest.fixture(scope="module")
+def local(drive: Drive) -> Drive:
+    """The drive with the first 64 KiB of DATA in its local memory, from 0 on."""
+    source = struct.pack("<IIQIIQ", 1, 0, 0, 15, 0, 0)
+    assert command(drive, IO, COPY, MEMORY_NS, source, dw10=0, dw12=2 << 8).status == 0
+    return drive
+
+
+def test_program_of_a_kernel(local: Drive) -> None:
+    """Load, activate, a range set of inputs and output, execute: what comes out is what a job of the kernel gives."""
+    mask, length, to = 0x1234_5678, 50_001, 1 << 20
+    with active_program(local, PROBE), range_set(local, (0, length), (to, 65536)) as ranges:
+        done = execute(local, ranges, 1, 1, struct.pack("<2I", XOR, mask))
+        assert (done.status, done.dw0, done.dw1) == (0, length, 0)
+        assert memory(local, to, length) == xored(DATA[:length], mask)
+        log = local.log_page(0x82, 64)
+        assert (log[0] & 7, log[1], struct.unpack_from("<Q", log, 8)[0]) == (5, KERNEL_TYPE, 77)
+        assert [local.log_page(0x83, 128)[i] for i in (0, 64)] == [ELF_TYPE, KERNEL_TYPE]
+    with active_program(local, PAIR), range_set(local, (0, 8192), (16384, 8192), (to, 8192)) as ranges:
+        assert execute(local, ranges, 2, 1, struct.pack("<2I", XOR, 0)).dw0 == 8192
+    expected = np.frombuffer(DATA[:8192], "<u8") + np.frombuffer(DATA[16384 : 16384 + 8192], "<u8")
+    assert memory(local, to, 8192) == expected.tobytes()
+    works(local)
+
+
+def test_program_and_job_share_the_slot(local: Drive) -> None:
+    """The one waits for the other: neither is refused nor lost."""
+    args = struct.pack("<2I", COUNT, 5)
+    with active_program(local, PROBE), range_set(local, (0, 65536), (1 << 20, 4096)) as ranges:
+        completions: list[Completion] = []
+
+        def tick() -> None:
+            completions.append(execute(local, ranges, 1, 1, args))
+
+        pieces = local.run_job(Job(0, [[table()]] * 3, args=args, tick=tick))
+    assert all(p.ok for p in pieces)
+    assert completions
+    assert all((c.status, c.dw0) == (0, 24) for c in completions)
+
+
+def test_programs_that_are_refused(local: Drive) -> None:
+    """Data of the other type, kernels that no slot holds, calls that do not fit, a kernel that never ends."""
+    for data, kind, reason in (
+        (described(Kernel("probe", "2", 1, 2)), KERNEL_TYPE, contract.SCOMP_ELF_ERROR_NO_KERNEL),
+        (described(PROBE) + bytes(4), KERNEL_TYPE, contract.SCOMP_ELF_ERROR_BAD_KERNEL),
+        (bytes(64), KERNEL_TYPE, contract.SCOMP_ELF_ERROR_NOT_ELF),
+        (described(PROBE), ELF_TYPE, contract.SCOMP_ELF_ERROR_NOT_ELF),
+    ):
+        refused = load_program(local, data, kind)
+        assert (refused.status, refused.dw0) == (PROGRAM_DATA, reason)
+        assert activate(local, True) == NO_PROGRAM
+    assert load_program(local, described(PROBE), 0xC2).status == PROGRAM_TYPE
+    with active_program(local, PROBE), range_set(local, (0, 65536), (1 << 20, 65536), (2 << 20, 65536)) as ranges:
+        args = struct.pack("<2I", XOR, 0)
+        assert execute(local, ranges, 2, 1, args).status == INVALID_FIELD
+        assert execute(local, ranges, 1, 2, args).status == INVALID_FIELD
+        assert execute(local, ranges, 1, 1, args[:4]).status == INVALID_FIELD
+        stuck = execute(local, ranges, 1, 1, struct.pack("<2I", NEVER, 0), kcycles=300)
+        assert (stuck.status, stuck.dw0) == (PROGRAM_FAILED, contract.SCOMP_STATUS_WATCHDOG)
+        endless = execute(local, ranges, 1, 1, struct.pack("<2I", NO_LAST, 0))
+        assert (endless.status, endless.dw0, endless.dw1) == (
+            PROGRAM_FAILED,
+            contract.SCOMP_STATUS_TRAP,
+            contract.SLOT_TRAP_NO_END,
+        )
+    works(local)
+
+
 # ---- what does not fit ----
 
 
@@ -312,6 +450,68 @@ def test_kernel_that_computes_for_ever(other: Board) -> None:
             assert piece.status == contract.SCOMP_STATUS_WATCHDOG
         assert call(drive, PAIR, COUNT, 1, table(10_000), table(10_000)).ok
     assert "has computed for 5 s without reading or writing" in other.paths.log.read_text()
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drive]:
+    """A board on which the first slot's IP has no clock."""
+    folder = tmp_path_factory.mktemp("broken")
+    board = Board(f"pytest-slots-broken-{os.getpid()}")
+    kernels = {0: compile_kernel(folder / "probe.so"), 1: pair(folder / "pair.so")}
+    board.start(CONFIG, "test", format=True, kernels=kernels, kernel_faults={0: "no-answer"})
+    try:
+        with Drive(board.address) as drive:
+            drive.write(0, DATA)
+            yield drive
+    finally:
+        board.stop()
+        board.erase()
+
+
+def test_kernel_whose_port_does_not_answer(broken: Drive, program: bytes) -> None:
+    """The job ends soon, with what to look at; again and again; other slots, cores and blocks are as ever."""
+    for _ in range(2):
+        piece = call(broken, PROBE, XOR, 1, table(10_000))
+        assert (piece.status, piece.cause) == (contract.SCOMP_STATUS_TRAP, contract.SLOT_TRAP_NO_ANSWER)
+        assert "AXI4-Lite port does not answer: check that the IP's ap_clk, ap_rst_n" in piece.text
+        assert piece.report.cycles < 100_000
+        good = call(broken, PAIR, COUNT, 1, table(10_000), table(10_000))
+        assert good.ok, good.text
+        assert struct.unpack("<3Q", good.outputs[0])[0] == 10_000
+    with broken.function(program) as inc:
+        (piece,) = broken.run(inc, [[table(10_000)]])
+    assert piece.outputs[0] == (np.frombuffer(DATA[:10_000], "u1") + np.uint8(1)).tobytes()
+    assert broken.read(0, BYTES) == DATA
+    broken.write(1000, DATA[:BLOCK])
+    assert broken.read(1000, BLOCK) == DATA[:BLOCK]
+
+
+def test_program_whose_port_does_not_answer(broken: Drive) -> None:
+    with active_program(broken, PROBE), range_set(broken, (0, 4096), (1 << 20, 4096)) as ranges:
+        done = execute(broken, ranges, 1, 1, struct.pack("<2I", XOR, 0))
+    assert (done.status, done.dw0, done.dw1) == (PROGRAM_FAILED, contract.SCOMP_STATUS_TRAP, contract.SLOT_TRAP_NO_ANSWER)
+    with active_program(broken, PAIR), range_set(broken, (0, 4096), (4096, 4096), (1 << 20, 4096)) as ranges:
+        assert execute(broken, ranges, 2, 1, struct.pack("<2I", XOR, 0)).dw0 == 4096
+
+
+def test_a_tree_with_a_broken_kernel(broken: Drive, program: bytes) -> None:
+    """The node that is broken is named, and the others stop."""
+    args = struct.pack("<2I", XOR, 0)
+    with broken.function(program, 0) as inc, broken.function(PROBE, 1) as bad:
+        (piece,) = broken.run_job(Job(chain(Node(inc), Node(bad, args=args)), [[table(50_000)]]))
+    assert (piece.status, piece.cause) == (contract.SCOMP_STATUS_TRAP, contract.SLOT_TRAP_NO_ANSWER)
+    assert piece.report.node == 1
+
+
+def test_faults_that_are_none(board: Board, tmp_path: Path) -> None:
+    good = compile_kernel(tmp_path / "probe.so")
+    for faults, why in (
+        ({0: "no-idea"}, "there is no fault 'no-idea'"),
+        ({1: "no-answer"}, "the slot is empty"),
+    ):
+        with pytest.raises(BoardError, match=why):
+            board.start(CONFIG, "test", kernels={0: good}, kernel_faults=faults)
+    assert board.pid() is not None
 
 
 # ---- shared objects that are none ----

@@ -493,7 +493,7 @@ def test_reserved_bits_in_a_vendor_command(drive: Drive, opcode: int, dword: dic
 
 
 def test_wrong_namespace(drive: Drive) -> None:
-    for nsid in (0, 2, 0xFFFFFFFE):
+    for nsid in (0, 4, 0xFFFFFFFE):
         assert drive.raw(1, Command.of(NVM_READ, nsid)).status == 0x00B
 
 

@@ -104,7 +104,10 @@ void KernelSlot::start() {
         try {
             object_->kernel().run(&port, scalars.data());
         } catch (const std::exception &e) {
-            std::fprintf(stderr, "assasin-board: slot %u: kernel threw an exception: %s\n", number_, e.what());
+            std::fprintf(stderr, "assasin-board: slot %u: kernel %s threw an exception: %s\n", number_, title().c_str(),
+                         e.what());
+        } catch (...) {
+            std::fprintf(stderr, "assasin-board: slot %u: kernel %s threw an exception\n", number_, title().c_str());
         }
     });
 }
@@ -171,6 +174,9 @@ void KernelSlot::drive(SlotWires &wires) {
         wires.out.data = out_.front().beat.data;
         wires.out.keep = out_.front().beat.keep;
         wires.out.last = out_.front().beat.last != 0;
+    }
+    if (fault_ == SlotFault::NO_ANSWER) {
+        return; // its half of the port stays low
     }
     wires.ctrl.awReady = wires.ctrl.wReady = wires.ctrl.awValid && wires.ctrl.wValid && !answer_.bValid;
     wires.ctrl.arReady = !answer_.rValid;

@@ -32,6 +32,12 @@ struct SlotWires {
     bool reset = false;
 };
 
+/// What may be wrong with the IP in a slot, so that no model can show it.
+enum class SlotFault {
+    NONE,
+    NO_ANSWER, ///< its AXI4-Lite port takes and answers nothing: no clock, or held in reset
+};
+
 /// What is in a slot of the chip: nothing, or a kernel's C model with the pins and the timing that the IP would have.
 ///
 /// The model computes; when what it makes is seen follows from when its input was taken: an input takes a beat every
@@ -50,6 +56,11 @@ class KernelSlot {
     /// Puts the kernel of a shared object into the slot; before the first cycle. Throws std::runtime_error when it is
     /// none.
     void insert(const std::string &path);
+
+    /// Breaks the kernel that is there; before the first cycle.
+    void breakWith(SlotFault fault) {
+        fault_ = fault;
+    }
 
     /// "name/version" of the kernel, empty without.
     std::string title() const;
@@ -82,6 +93,7 @@ class KernelSlot {
 
     const unsigned number_;
     std::unique_ptr<KernelObject> object_;
+    SlotFault fault_ = SlotFault::NONE;
     uint64_t cycle_ = 0;
     size_t depth_ = 0; ///< beats that the pipeline holds
 

@@ -86,6 +86,14 @@ std::vector<std::unique_ptr<KernelSlot>> Board::slots(const BoardOptions &option
         }
         slots[slot]->insert(path);
     }
+    for (const auto &[slot, fault] : options.faults) {
+        if (options.kernels.count(slot) == 0) {
+            throw std::runtime_error("--kernel-fault " + std::to_string(slot) +
+                                     "=...: the slot is empty; put a kernel into it with --kernel " +
+                                     std::to_string(slot) + "=FILE");
+        }
+        slots[slot]->breakWith(fault);
+    }
     return slots;
 }
 

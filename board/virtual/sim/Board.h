@@ -36,6 +36,7 @@ struct BoardOptions {
     std::string stats;                       ///< written once at the end; empty: none
     std::string trace;                       ///< FST file; empty: none
     std::map<unsigned, std::string> kernels; ///< shared objects by slot
+    std::map<unsigned, SlotFault> faults;    ///< of those kernels
     uint64_t traceFrom = 0;                  ///< timebase
     uint64_t traceTo = UINT64_MAX;
     bool check = false;              ///< only look at the kernels

@@ -9,6 +9,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <getopt.h>
 #include <sys/eventfd.h>
@@ -42,6 +43,7 @@ const char USAGE[] =
     "  --status FILE        JSON kept up to date (default PATH.status)\n"
     "  --stats FILE         the same JSON, written once at the end\n"
     "  --kernel SLOT=FILE   put the kernel of a shared object (assasin hls build) into a slot; repeatable\n"
+    "  --kernel-fault SLOT=no-answer   break that kernel's IP: its AXI4-Lite port answers nothing\n"
     "  --check              look at the kernels, start nothing\n"
     "  --format             erase the medium, and tell the firmware to start with an empty map\n"
     "  --never-sleep        clock the chip while it sleeps too (to check that stopping changes nothing)\n"
@@ -65,17 +67,31 @@ uint64_t number(const char *option, const char *text) {
     return value;
 }
 
-/// SLOT=FILE
-void addKernel(assasin::BoardOptions &o, const std::string &text) {
+/// SLOT=VALUE, or a usage error that shows the example.
+std::pair<unsigned, std::string> forSlot(const char *option, const std::string &text, const char *example) {
     const size_t sign = text.find('=');
     const std::string slot = text.substr(0, sign);
     if (sign == std::string::npos || sign + 1 == text.size() || slot.empty() || slot.size() > 2 ||
         slot.find_first_not_of("0123456789") != std::string::npos) {
-        usage("--kernel " + text + ": give SLOT=FILE, such as 0=build/hls/fgrep8/fgrep8.so");
+        usage(std::string(option) + " " + text + ": give " + example);
     }
-    if (!o.kernels.emplace(unsigned(std::stoul(slot)), text.substr(sign + 1)).second) {
-        usage("--kernel " + text + ": slot " + slot + " has a kernel already");
+    return {unsigned(std::stoul(slot)), text.substr(sign + 1)};
+}
+
+void addKernel(assasin::BoardOptions &o, const std::string &text) {
+    const auto [slot, file] = forSlot("--kernel", text, "SLOT=FILE, such as 0=build/hls/fgrep8/fgrep8.so");
+    if (!o.kernels.emplace(slot, file).second) {
+        usage("--kernel " + text + ": slot " + std::to_string(slot) + " has a kernel already");
     }
+}
+
+void addFault(assasin::BoardOptions &o, const std::string &text) {
+    const auto [slot, fault] = forSlot("--kernel-fault", text, "SLOT=no-answer");
+    if (fault != "no-answer") {
+        usage("--kernel-fault " + text + ": there is no fault '" + fault + "'; give " + std::to_string(slot) +
+              "=no-answer");
+    }
+    o.faults[slot] = assasin::SlotFault::NO_ANSWER;
 }
 
 assasin::BoardOptions parse(int argc, char **argv) {
@@ -93,6 +109,7 @@ assasin::BoardOptions parse(int argc, char **argv) {
         {"trace-to", required_argument, nullptr, 'z'},
         {"quit-after", required_argument, nullptr, 'q'},
         {"kernel", required_argument, nullptr, 'k'},
+        {"kernel-fault", required_argument, nullptr, 'K'},
         {"check", no_argument, nullptr, CHECK},
         {"format", no_argument, nullptr, FORMAT},
         {"race", no_argument, nullptr, RACE},
@@ -138,6 +155,9 @@ assasin::BoardOptions parse(int argc, char **argv) {
             break;
         case 'k':
             addKernel(o, optarg);
+            break;
+        case 'K':
+            addFault(o, optarg);
             break;
         case CHECK:
             o.check = true;

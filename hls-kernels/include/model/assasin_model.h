@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <type_traits>
 
 namespace assasin {
@@ -94,6 +95,10 @@ template <typename Body> void run(const char *kernel, const Sink &sink, Body bod
     } catch (const Stop &) {
     } catch (const Fault &fault) {
         std::fprintf(stderr, "kernel %s: %s\n", kernel, fault.text.c_str());
+    } catch (const std::exception &e) {
+        std::fprintf(stderr, "kernel %s: throws an exception, which hardware has not: %s\n", kernel, e.what());
+    } catch (...) {
+        std::fprintf(stderr, "kernel %s: throws an exception, which hardware has not\n", kernel);
     }
 }
 

@@ -171,18 +171,21 @@ class Board:
         kernels: Mapping[int, Path] | None = None,
         tick: Callable[[str], None] | None = None,
         package: Package | None = None,
+        kernel_faults: Mapping[int, str] | None = None,
     ) -> dict[str, Any]:
         """
         Starts the board (a running one of this name is stopped first) and waits until it serves.
 
         `image`: folder of the NAND image, by default one a configuration and profile under the board's folder. `format`: erase it.
         `kernels`: shared objects (assasin hls build) for the chip's slots. `package`: simulator and firmware; without it what is
-        built. `tick`: called with the board's state while waiting. Returns the board's status. Raises BoardError.
+        built. `tick`: called with the board's state while waiting. `kernel_faults`: what is wrong with kernels, for tests
+        (assasin-board --kernel-fault). Returns the board's status. Raises BoardError.
         """
         settings = self._settings(profile)
         package = package or self._built(config)
         binary, firmware = package.image, package.firmware
         slots = [word for slot, path in (kernels or {}).items() for word in ("--kernel", f"{slot}={path}")]
+        slots += [word for slot, fault in (kernel_faults or {}).items() for word in ("--kernel-fault", f"{slot}={fault}")]
         image = image or self.paths.folder / f"image-{config}-{profile}"
         command = [str(binary), "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
         command += [

@@ -17,7 +17,7 @@ import ctypes
 import json
 import os
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from assasin.drive import Drive, Extent, Piece
 from assasin.hls import kernel as kernels
 from assasin.hls import model, reference
 from assasin.hls.kernel import OUT, Kernel
-from assasin.hls.run import SLOTS, Placed, Say, board_with, check, function_of, job, place, slots_for
+from assasin.hls.run import SLOTS, Placed, Say, board_with, check, function_of, job, place, slots_for, with_slots
 from assasin.hls.stated import SPEEDUP_OVER_IO
 from assasin.tree import ROOT
 
@@ -161,31 +161,75 @@ def compared(rows: Sequence[Row]) -> list[Row]:
 
 
 def run(wanted: Sequence[str], config: str, profile: str, quick: bool, build_board: bool, name: str, say: Say) -> dict[str, Any]:
-    """Measures all forms of the kernels, one board for both, and leaves build/hls/result.json. Returns what is in it."""
+    """
+    Measures all forms of the kernels and leaves build/hls/result.json, complete after every kernel. What it holds of other kernels
+    stays there when it was measured in the same way, at the same commit. Returns what is in it.
+    """
+    with_slots(config)
     if build_board:
         say(f"building {config}")
         subprocess.run([ROOT / "scripts" / "build", config, *(["--quick"] if quick else [])], check=True, stdout=subprocess.DEVNULL)
-    loaded = [kernels.load(w) for w in wanted]
-    rows: list[Row] = []
-    context: Context | None = None
-    for k in loaded:
+    commit = _commit()
+    result: dict[str, Any] = {}
+    for k in [kernels.load(w) for w in wanted]:
         shared_object = model.build(k)
         with board_with([shared_object], name, config, profile, say) as (board, drive):
             context = Context.of(board)
             bench = Bench(drive, k, (QUICK_BYTES if quick else BYTES)[k.name], say)
-            rows += [bench.measure(form) for form in FORMS]
-    assert context is not None
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
-    result = {
-        "schema": SCHEMA,
-        **asdict(context),
-        "commit": commit,
-        "measured_on_hardware": False,
-        "kernels": [{"name": k.name, "version": k.version, "ii": str(k.ii), "latency": k.latency} for k in loaded],
-        "rows": [asdict(r) for r in compared(rows)],
-    }
-    _write(RESULT, json.dumps(result, indent=2) + "\n")
+            rows = [bench.measure(form) for form in FORMS]
+        measured = {
+            "schema": SCHEMA,
+            **asdict(context),
+            "quick": quick,
+            "commit": commit,
+            "measured_on_hardware": False,
+            "kernels": [{"name": k.name, "version": k.version, "ii": str(k.ii), "latency": k.latency}],
+            "rows": [asdict(r) for r in compared(rows)],
+        }
+        result = merged(_previous(RESULT), measured)
+        _write(RESULT, json.dumps(result, indent=2) + "\n")
     return result
+
+
+def _commit() -> str:
+    """The tree's commit, with "-dirty" behind it when files have been changed since; empty where there is none."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+    commit = git("rev-parse", "HEAD")
+    return commit + ("-dirty" if commit and git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def _previous(path: Path) -> dict[str, Any]:
+    try:
+        old = json.loads(path.read_text())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return old if isinstance(old, dict) else {}
+
+
+SAME = ("schema", "board", "config", "profile", "ns_per_cycle", "quick", "commit")
+"""Results that agree in these can stand in one table."""
+
+
+def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    `new` with the kernels that only `old` has, when both were measured in the same way at the same commit of an unchanged tree.
+    "missing": the kernels that nobody has measured so.
+    """
+    have = {k["name"] for k in new["kernels"]}
+    clean = bool(new["commit"]) and not new["commit"].endswith("-dirty")
+    parts = [old, new] if clean and all(old.get(key) == new[key] for key in SAME) else [new]
+    entries = [k for p in parts for k in p["kernels"] if p is new or k["name"] not in have]
+    rows = [r for p in parts for r in p["rows"] if p is new or r["kernel"] not in have]
+    order = {name: i for i, name in enumerate(KERNELS)}
+    return {
+        **new,
+        "kernels": sorted(entries, key=lambda k: order.get(k["name"], len(order))),
+        "missing": [name for name in KERNELS if name not in {r["kernel"] for r in rows}],
+        "rows": sorted(rows, key=lambda r: order.get(r["kernel"], len(order))),
+    }
 
 
 def _write(path: Path, text: str) -> None:
@@ -236,5 +280,6 @@ def print_table(result: dict[str, Any]) -> None:
             ]
             for r in result["rows"]
         ],
-        "B/cycle: the whole job; the host computes at no cost. Simulated: slots at the initiation interval that kernel.toml states",
+        "B/cycle: the whole job; the host computes at no cost. Simulated: slots at the initiation interval that kernel.toml states"
+        + (f". Not measured at this commit: {', '.join(result['missing'])}" if result["missing"] else ""),
     )

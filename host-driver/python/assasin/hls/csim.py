@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -20,6 +21,7 @@ OUTPUT_LIMIT = 1 << 20
 """Bytes of a test bench's output that are kept."""
 
 _COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
+_REPORT = re.compile(r"^(?:==\d+==)?(.*(?:ERROR: AddressSanitizer|runtime error):? .*)$", re.MULTILINE)
 _EMPTY = "read while empty"
 _LEFT = "contains leftover data"
 
@@ -81,6 +83,12 @@ def _execute(program: Path, limit: float) -> tuple[int | None, str]:
     return (None if ended else code), out.decode(errors="replace")
 
 
+def _place(kernel: Kernel, stack: str) -> str:
+    """Where it happened, out of a sanitizer's stack: the innermost frame in the kernel's folder."""
+    frame = re.search(rf"^ *#\d+ .* in ([\w:~]+).*?{re.escape(str(kernel.folder))}/(\S+)$", stack, re.MULTILINE)
+    return f", in {frame[1]}() at {kernel.folder.name}/{frame[2]}" if frame else ""
+
+
 def simulate(kernel: Kernel, limit: float = LIMIT_SECONDS) -> Result:
     """Builds and runs the kernel's test bench; `limit`: seconds it may take. Raises KernelError when there is nothing to run."""
     start = time.monotonic()
@@ -100,9 +108,15 @@ def simulate(kernel: Kernel, limit: float = LIMIT_SECONDS) -> Result:
         messages.append("a stream has beats left that nobody read: in hardware whoever writes to it would wait")
     elif code is None:
         messages.append(f"the test bench has not ended within {limit:g} s, or printed without end: does a loop wait for last?")
-    report = re.search(r"^.*(?:ERROR: AddressSanitizer|runtime error):? .*$", out, re.MULTILINE)
+    report = _REPORT.search(out)
     if report:
-        messages.append(report[0].strip())
+        messages.append(report[1].strip() + _place(kernel, out[report.end() :]))
+    elif "terminate called" in out or "terminating" in out:
+        messages.append(
+            "the kernel or its test bench throws an exception that nobody catches; a kernel may not throw: hardware cannot"
+        )
+    elif code is not None and code < 0:
+        messages.append(f"the test bench was ended by signal {-code} ({signal.strsignal(-code)})")
     elif code not in (None, 0) and not failed:
         messages.append(f"the test bench ended with exit code {code}" + ("" if counts else " and no line 'N passed, N failed'"))
     if code == 0 and not counts:

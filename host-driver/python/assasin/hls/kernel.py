@@ -31,10 +31,19 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _HDL = (
     "in out input output inout signal wire reg module port entity is begin end process clock reset bit type range register buffer"
 )
-_C = "if else for while case signed unsigned int float return"
-RESERVED = frozenset(f"{_HDL} {_C}".split())
-"""Words of VHDL, Verilog or C that the HLS tool would rename, and with them the port."""
+_CPP = (
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr const_cast "
+    "continue decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto "
+    "if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public "
+    "register reinterpret_cast return short signed sizeof static static_assert static_cast struct switch template this "
+    "throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq"
+)
+_TAKEN = "main std hls assasin beat_t"
+"""What headers and test benches call something else by."""
+RESERVED = frozenset(f"{_HDL} {_CPP} {_TAKEN}".split())
+"""Words of VHDL, Verilog or C++ that the HLS tool would rename, and with them the port; and names that are taken."""
 
+WHY_RESERVED = "a word of C++, VHDL or Verilog, which the tools would rename, or a name that is taken"
 
 TOP_KEYS = ["name", "version", "title", "top", "header", "sources", "testbench", "interface", "timing", "limits"]
 
@@ -132,11 +141,12 @@ def load(name: str | Path) -> Kernel:
     try:
         table = tomllib.loads(path.read_text())
     except tomllib.TOMLDecodeError as e:
-        raise KernelError(f"{_short(path)}: {e}") from e
+        raise KernelError(f"{shown(path)}: {e}") from e
     return _Reader(path, table).kernel()
 
 
-def _short(path: Path) -> str:
+def shown(path: Path) -> str:
+    """The path as messages have it: from the tree's root on, if it is in there."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
@@ -148,9 +158,10 @@ class _Reader:
 
     def kernel(self) -> Kernel:
         top = self.table
-        # A key with a typing error must not count as left out.
-        self._only("", top, TOP_KEYS)
+        # A key with a typing error must not count as left out; but a key whose section's head is gone not as wrong.
+        self._only("", {key: value for key, value in top.items() if isinstance(value, dict)}, TOP_KEYS)
         interface, timing = self._table("interface"), self._table("timing")
+        self._only("", top, TOP_KEYS)
         limits = self._table("limits") if "limits" in top else {}
         self._only("interface.", interface, ["inputs", "output", "scalars"])
         self._only("timing.", timing, ["ii", "latency"])
@@ -177,6 +188,9 @@ class _Reader:
         return kernel
 
     def _consistent(self, k: Kernel) -> None:
+        for key, word in (("name", k.name), ("top", k.top)):
+            if word in RESERVED:
+                self._fail(f"{key} '{word}': {WHY_RESERVED}; call it {word}_0 or the like")
         if k.name != k.folder.name:
             self._fail(f"name is '{k.name}', but the folder is called {k.folder.name}: they must be the same")
         if not re.fullmatch(r"\d+(\.\d+)*", k.version):
@@ -191,17 +205,17 @@ class _Reader:
         for p in ports:
             self._identifier("interface", p)
             if p in RESERVED or p == k.top:
-                self._fail(f"port '{p}': the HLS tool would rename it (a word of VHDL, Verilog or C); call it {p}_0 or the like")
+                self._fail(f"port '{p}': {WHY_RESERVED}; call it {p}_0 or the like")
         if len(set(ports)) != len(ports):
             self._fail("two ports have the same name")
         for f in [k.header, *k.sources, *k.testbench]:
             if "/" in f or not (k.folder / f).is_file():
-                self._fail(f"there is no file '{f}' in {_short(k.folder)}")
+                self._fail(f"there is no file '{f}' in {shown(k.folder)}")
         if not k.sources or not k.testbench:
             self._fail("sources and testbench name at least one file each")
 
     def _fail(self, text: str) -> None:
-        raise KernelError(f"{_short(self.path)}: {text}")
+        raise KernelError(f"{shown(self.path)}: {text}")
 
     def _only(self, where: str, table: Mapping[str, object], known: list[str]) -> None:
         for key in table:
@@ -211,7 +225,7 @@ class _Reader:
     def _table(self, key: str) -> dict[str, Any]:
         value = self.table.get(key)
         if not isinstance(value, dict):
-            self._fail(f"the section [{key}] is missing")
+            self._fail(f"the section [{key}] is missing: write a line [{key}] above its keys")
         assert isinstance(value, dict)
         return value
 
@@ -235,6 +249,8 @@ class _Reader:
 
     def _number(self, where: str, table: Mapping[str, object], key: str, low: int, high: int, default: int | None = None) -> int:
         value = table.get(key, default)
+        if value is None:
+            self._fail(f"{where}{key} is missing: write {key} = a number from {low} to {high}")
         if type(value) is not int or not low <= value <= high:
             self._fail(f"{where}{key} = {value!r}: write a number from {low} to {high}")
         assert isinstance(value, int)
@@ -242,6 +258,8 @@ class _Reader:
 
     def _ii(self, timing: Mapping[str, object]) -> Fraction:
         value = timing.get("ii")
+        if value is None:
+            self._fail('timing.ii is missing: write ii = "1", cycles a beat, or for example "129/128"')
         if not isinstance(value, str) or not re.fullmatch(r"[1-9]\d{0,8}(/[1-9]\d{0,8})?", value):
             self._fail(f'timing.ii = {value!r}: write cycles a beat as "1" or "129/128"')
         ii = Fraction(str(value))

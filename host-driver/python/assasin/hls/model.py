@@ -19,13 +19,14 @@ def wrapper(kernel: Kernel) -> str:
     The C++ that connects the slot to the top function. Raises KernelError when metadata and source disagree.
 
     That the declaration in the header has exactly these types is left to the compiler: the function is assigned to a pointer.
+    The wrapper's own names have a capital letter, which ports cannot have.
     """
     parameters = signature.check(kernel).parameters
     types = ", ".join(p.cpp for p in parameters)
     scalars = {s.name: i for i, s in enumerate(kernel.scalars)}
-    arguments = [f"assasin::scalar<{p.cpp}>(scalars[{scalars[p.name]}])" if p.name in scalars else p.name for p in parameters]
-    streams = [f"    hls::stream<beat_t> {n}(source_{i});" for i, n in enumerate(kernel.inputs)]
-    sources = [f"    assasin::Source source_{i}(*port, {i});" for i in range(len(kernel.inputs))]
+    arguments = [f"assasin::scalar<{p.cpp}>(theScalars[{scalars[p.name]}])" if p.name in scalars else p.name for p in parameters]
+    streams = [f"    hls::stream<beat_t> {n}(theSource{i});" for i, n in enumerate(kernel.inputs)]
+    sources = [f"    assasin::Source theSource{i}(*thePort, {i});" for i in range(len(kernel.inputs))]
     return "\n".join(
         [
             "// SPDX-License-Identifier: BSD-3-Clause",
@@ -33,20 +34,20 @@ def wrapper(kernel: Kernel) -> str:
             f'#include "{kernel.header}"',
             '#include "assasin_model.h"',
             "",
-            f"static void (*const top)({types}) = {kernel.top};",
+            f"static void (*const theTop)({types}) = {kernel.top};",
             "",
-            "static void run(const assasin_kernel_port *port, const uint32_t *scalars) {",
-            "    (void)scalars;",
+            "static void theRun(const assasin_kernel_port *thePort, const uint32_t *theScalars) {",
+            "    (void)theScalars;",
             *sources,
-            "    assasin::Sink sink(*port);",
+            "    assasin::Sink theSink(*thePort);",
             *streams,
-            f"    hls::stream<beat_t> {kernel.output}(sink);",
-            f'    assasin::run("{kernel.name}/{kernel.version}", sink, [&] {{ top({", ".join(arguments)}); }});',
+            f"    hls::stream<beat_t> {kernel.output}(theSink);",
+            f'    assasin::run("{kernel.name}/{kernel.version}", theSink, [&] {{ theTop({", ".join(arguments)}); }});',
             "}",
             "",
             'extern "C" __attribute__((visibility("default"))) const struct assasin_kernel assasin_kernel = {',
             f'    ASSASIN_KERNEL_ABI, 0x{kernel.id:08x}u, "{kernel.name}", "{kernel.version}", {len(kernel.inputs)}, '
-            f"{len(kernel.scalars)}, {kernel.ii.numerator}, {kernel.ii.denominator}, {kernel.latency}, run,",
+            f"{len(kernel.scalars)}, {kernel.ii.numerator}, {kernel.ii.denominator}, {kernel.latency}, theRun,",
             "};",
             "",
         ]

@@ -16,11 +16,13 @@ TEMPLATE = "addword"
 
 def create(name: str, template: str = TEMPLATE, folder: Path = kernels.KERNELS) -> Kernel:
     """Makes the kernel `name` in `folder` out of `template`. Raises KernelError; then nothing was made."""
-    if not kernels.NAME.fullmatch(name) or name in kernels.RESERVED:
+    if not kernels.NAME.fullmatch(name):
         raise KernelError(f"'{name}' cannot be a kernel's name: use lower-case letters, digits and _, at most 31, a letter first")
+    if name in kernels.RESERVED:
+        raise KernelError(f"'{name}' cannot be a kernel's name: {kernels.WHY_RESERVED}; call it {name}_0 or the like")
     target = folder / name
     if target.exists():
-        raise KernelError(f"{target} is there already: choose another name or remove it")
+        raise KernelError(f"{kernels.shown(target)} is there already: choose another name or remove it")
     old = kernels.load(template)
     fresh = target.with_name(f".{name}.new")
     shutil.rmtree(fresh, ignore_errors=True)

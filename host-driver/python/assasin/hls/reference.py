@@ -8,10 +8,14 @@ the output; and, where pieces' outputs are not just joined, `merge(outputs)`, an
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import operator
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from assasin.hls.kernel import Kernel, KernelError
 
@@ -28,6 +32,26 @@ class Reference:
     equal: Callable[[bytes, bytes], bool]
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _guarded(kernel: Kernel, function: Callable[P, R]) -> Callable[P, R]:
+    """The function of a reference.py, whose exceptions are the user's: they become a KernelError with the line."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as e:
+            frames = [f for f in traceback.extract_tb(e.__traceback__) if Path(f.filename).parent == kernel.folder]
+            line = f", line {frames[-1].lineno}" if frames else ""
+            what = f"{function.__name__}() raises {type(e).__name__}: {e}"
+            raise KernelError(f"{kernel.folder.name}/reference.py{line}: {what}") from e
+
+    return call
+
+
 def load(kernel: Kernel) -> Reference:
     """The kernel's reference. Raises KernelError."""
     path = kernel.folder / "reference.py"
@@ -39,6 +63,7 @@ def load(kernel: Kernel) -> Reference:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-        return Reference(module.example, module.expected, getattr(module, "merge", b"".join), getattr(module, "equal", operator.eq))
-    except (AttributeError, ImportError, SyntaxError) as e:
-        raise KernelError(f"{kernel.folder.name}/reference.py: {e}") from e
+        own = [module.example, module.expected, getattr(module, "merge", b"".join), getattr(module, "equal", operator.eq)]
+    except Exception as e:
+        raise KernelError(f"{kernel.folder.name}/reference.py: {type(e).__name__}: {e}") from e
+    return Reference(*(_guarded(kernel, f) for f in own))

@@ -14,11 +14,12 @@ from typing import Any
 
 from assasin import perf
 from assasin.board import Board
-from assasin.drive import Drive, Extent, Input, Job, Piece
+from assasin.drive import Drive, DriveError, Extent, Input, Job, Piece
 from assasin.functions import targets_of
 from assasin.hls import model, reference
 from assasin.hls.kernel import Kernel, KernelError
 from assasin.kernel import Kernel as Function
+from assasin.tree import contract
 
 DEFAULT_CONFIG = "AssasinSbHls2x2"
 SLOTS = 2
@@ -53,6 +54,22 @@ def scalars_of(kernel: Kernel, texts: Sequence[str], example: Mapping[str, float
     if missing:
         raise KernelError(f"{kernel.name}: scalar {', '.join(missing)} has no value: add --scalar {missing[0]}=...")
     return values
+
+
+def with_slots(config: str) -> str:
+    """`config`, when it has slots. Raises KernelError."""
+    if "Hls" not in config:
+        raise KernelError(f"{config} has no slots for kernels: take a configuration such as {DEFAULT_CONFIG}")
+    return config
+
+
+def kcycles_for(kernel: Kernel, size: int) -> int:
+    """
+    How long a piece of `size` bytes in and out may take, 1,000 cycles: some times what it does take where channels or kernel are
+    slow, so that a kernel that never finishes is found soon.
+    """
+    beats = -(-size // 8)
+    return 2000 + int(4 * size + 2 * kernel.ii * beats + kernel.latency) // 1000
 
 
 def pieces_for(kernel: Kernel, wanted: int) -> int:
@@ -140,6 +157,7 @@ def job(
     pieces: int,
     to: Sequence[Extent] | None = None,
     tick: Callable[[], None] | None = None,
+    watchdog_kcycles: int = 0,
 ) -> Job:
     """
     The kernel's job, or that of an offload with the same arguments. `slot`: the drive's function slot. `to`: blocks that the output
@@ -149,7 +167,7 @@ def job(
     outputs = None
     if to is not None:
         outputs = [[o] for o in targets_of(drive, to, [p[0].bytes for p in inputs])]
-    return Job(slot, inputs, outputs, args=arguments(kernel, scalars), tick=tick)
+    return Job(slot, inputs, outputs, args=arguments(kernel, scalars), tick=tick, watchdog_kcycles=watchdog_kcycles)
 
 
 def check(kernel: Kernel, done: list[Piece]) -> list[Piece]:
@@ -157,8 +175,36 @@ def check(kernel: Kernel, done: list[Piece]) -> list[Piece]:
     failed = [(i, p) for i, p in enumerate(done) if not p.ok]
     if failed:
         i, p = failed[0]
-        raise KernelError(f"{len(failed)} of {len(done)} pieces of {kernel.name} failed; piece {i}: {p.text}")
+        hint = ""
+        if p.status == contract.SCOMP_STATUS_WATCHDOG:
+            hint = (
+                ": the kernel has not finished. Does it read on behind the beat with last, or loop for ever? "
+                "A kernel that only needs longer: --limit-kcycles"
+            )
+        raise KernelError(f"{len(failed)} of {len(done)} pieces of {kernel.name} failed; piece {i}: {p.text}{hint}")
     return done
+
+
+@contextmanager
+def explained(board: Board, kernel: Kernel) -> Iterator[None]:
+    """Errors come out with what the board's log says of the kernel meanwhile, or with that the board has not survived it."""
+    before = board.paths.log.stat().st_size
+    try:
+        yield
+    except (KernelError, DriveError) as e:
+        with board.paths.log.open("rb") as log:
+            log.seek(before)
+            lines = log.read().decode(errors="replace").splitlines()
+        said = list(dict.fromkeys(line for line in lines if f"kernel {kernel.name}/" in line))
+        until = time.monotonic() + 2
+        while board.pid() is not None and isinstance(e, DriveError) and not e.status and time.monotonic() < until:
+            time.sleep(0.05)
+        if board.pid() is None:
+            said.append(
+                f"the board's process ended while it ran {kernel.name}: a model that reads or writes outside its memory does that; "
+                f"assasin hls csim {kernel.name} shows where (the board's log: {board.paths.log})"
+            )
+        raise KernelError("\n".join([str(e), *said])) from e
 
 
 @dataclass(frozen=True)
@@ -207,12 +253,15 @@ def run(
     profile: str,
     keep: bool,
     say: Say,
+    limit_kcycles: int = 0,
 ) -> tuple[Result, bytes]:
     """
     Builds the model, starts the board with it, writes the input, runs the kernel, compares with the reference on the host.
 
-    `inputs`: streams; None: the reference's example of `size` bytes. Returns the figures and the output. Raises KernelError.
+    `inputs`: streams; None: the reference's example of `size` bytes. `limit_kcycles`: 1,000 cycles that a piece may take; 0: by the
+    amount of data. Returns the figures and the output. Raises KernelError.
     """
+    with_slots(config)
     start = time.monotonic()
     say(f"compiling {kernel.name}")
     judge = reference.load(kernel)
@@ -222,6 +271,8 @@ def run(
         raise KernelError(f"{kernel.name} has {len(kernel.inputs)} input streams ({', '.join(kernel.inputs)}), not {len(streams)}")
     scalars = scalars_of(kernel, scalar_texts, example[1] if example else None)
     count = pieces_for(kernel, pieces)
+    wanted = judge.expected(streams, scalars)
+    limit = limit_kcycles or kcycles_for(kernel, sum(map(len, streams)) + len(wanted))
     shared_object = model.build(kernel)
     built = time.monotonic()
     with board_with([shared_object], name, config, profile, say, keep) as (board, drive):
@@ -230,8 +281,8 @@ def run(
         placed = place(drive, streams)
         say(f"running {kernel.name}")
         before = drive.perf()
-        with drive.function(function_of(kernel)) as slot:
-            done = check(kernel, drive.run_job(job(drive, kernel, slot, placed, scalars, count)))
+        with explained(board, kernel), drive.function(function_of(kernel)) as slot:
+            done = check(kernel, drive.run_job(job(drive, kernel, slot, placed, scalars, count, watchdog_kcycles=limit)))
         window = perf.window(before, drive.perf())
         status = board.status()
     output = judge.merge([p.outputs[0] for p in done])
@@ -253,7 +304,7 @@ def run(
             steady_bytes_per_cycle=perf.stream_rate(done),
             stated_bytes_per_cycle=kernel.bytes_per_cycle * len(kernel.inputs) * slots,
             channel_limit=window.bus_limit,
-            correct=judge.equal(output, judge.expected(streams, scalars)),
+            correct=judge.equal(output, wanted),
             build_seconds=built - start,
             boot_seconds=booted - built,
             run_seconds=time.monotonic() - booted,

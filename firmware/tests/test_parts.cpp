@@ -1,5 +1,6 @@
-/* NAND parts that the drive was not made for: pages larger than a block of the drive, numbers of blocks that are no power
- * of two, parameter pages without the block of times; and those it has to refuse. */
+// SPDX-License-Identifier: BSD-3-Clause
+/* NAND parts that the drive was not made for: pages larger than a block of the drive, numbers of blocks that are no
+ * power of two, parameter pages without the block of times; and those it has to refuse. */
 #include "tests/scomp.h"
 
 #include <algorithm>
@@ -117,7 +118,8 @@ TEST(parts_of_real_modules) {
     };
     const Module modules[] = {
         /* 7 per cent of all pages are kept back. */
-        {kL05b, 1096u * 8 * 2 * 2 * 512 / 100 * 93, "8 channels x 2 ways x 1 LUNs x 2 planes x 1096 blocks x 512 pages"},
+        {kL05b, 1096u * 8 * 2 * 2 * 512 / 100 * 93,
+         "8 channels x 2 ways x 1 LUNs x 2 planes x 1096 blocks x 512 pages"},
         /* 64 chip enables of two LUNs. */
         {{8, 8, 2, 2, 1096, 512, 16384, 2208, false, 0x1f}, 1096u * 64 * 2 * 2 * 512 / 100 * 93, "x 4096+8 B"},
         /* More blocks a plane than superblocks. */

@@ -122,8 +122,8 @@ void NandTarget::checkRow(uint64_t now, uint32_t row) {
                 "row address " + std::to_string(row) + " is past the last LUN (" + g.text() + ")");
     if (blockOf(row) >= g.blocksPerLun())
         violate(now, "address range",
-                "row address " + std::to_string(row) + " is block " + std::to_string(blockOf(row)) +
-                    ", the LUN has " + std::to_string(g.blocksPerLun()) + " (" + g.text() + ")");
+                "row address " + std::to_string(row) + " is block " + std::to_string(blockOf(row)) + ", the LUN has " +
+                    std::to_string(g.blocksPerLun()) + " (" + g.text() + ")");
     lun_ = lun;
     row_ = row;
     // A sequence that was given up leaves no planes behind.

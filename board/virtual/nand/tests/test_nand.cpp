@@ -322,8 +322,9 @@ TEST(Part, ErrorsNameFileItemAndRange) {
     write("[part]\nname = \"x\"\nmanufacturer = \"y\"\nid = [1,2,3,4,5,6,7,8]\n[geometry]\nluns = 3\n");
     EXPECT_NE(errorOf([&] { PartFile::load(file.path); }).find("geometry.luns: is 3, choose a power of two"),
               std::string::npos);
-    const std::string good = "[part]\nname = \"x\"\nmanufacturer = \"y\"\nid = [1,2,3,4,5,6,7,8]\n[geometry]\nluns = 2\nplanes = 2\n"
-                             "pages_per_block = 512\nspare_bytes = 2208\n";
+    const std::string good =
+        "[part]\nname = \"x\"\nmanufacturer = \"y\"\nid = [1,2,3,4,5,6,7,8]\n[geometry]\nluns = 2\nplanes = 2\n"
+        "pages_per_block = 512\nspare_bytes = 2208\n";
     write(good + "blocks_per_plane = 0\n");
     EXPECT_NE(errorOf([&] { PartFile::load(file.path); }).find("geometry.blocks_per_plane: is 0, choose 1 to 65536"),
               std::string::npos);

@@ -202,7 +202,8 @@ static uint32_t cycles(uint32_t ns) {
     return c > 0 ? c : 1;
 }
 
-/** Cycles of `ns` and `margin` more, for a timing field whose largest value is `most`; `*fits` becomes false beyond it. */
+/** Cycles of `ns` and `margin` more, for a timing field whose largest value is `most`; `*fits` becomes false beyond it.
+ */
 static uint32_t timing(uint32_t ns, uint32_t margin, uint32_t most, bool *fits) {
     uint32_t c = cycles(ns) + margin;
     if (c > most) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The whole drive at 2x2 on packages of the shape of real modules': pages of 16 KiB, blocks that are no power of two, no exact
-times in the parameter page (board/virtual/parts/tiny-16k.toml). The board ends the run when the firmware is too fast for the part."""
+times in the parameter page (board/virtual/parts/tiny-16k.toml). The board ends the run when the firmware is too fast for it."""
 
 from __future__ import annotations
 

@@ -112,6 +112,8 @@ const char *nand_init(void);
 
 /** Take a descriptor from the common pool (housekeeping), NULL when none is free. Page slots own theirs for good. */
 struct nand_op *nand_op_get(void);
+/** Empty the queues and make every operation free: at boot, before any other function but nand_init, which calls it. */
+void nand_queues_init(void);
 void nand_op_put(struct nand_op *op);
 
 /** Queue a descriptor; `done` runs from nand_complete. */

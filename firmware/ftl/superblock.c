@@ -3,12 +3,17 @@
 #include <string.h>
 
 #include "ftl/map.h"
+#include "lib/console.h"
 
 struct sb_table sb;
 
 void superblock_init(void) {
     memset(&sb, 0, sizeof sb);
-    sb.count = nand_geo.blocks < SB_MAX ? nand_geo.blocks : SB_MAX;
+    sb.count = nand_geo.blocks;
+    if (sb.count > SB_MAX) {
+        console_printf("ftl: %u blocks a plane; the first %u are used\n", sb.count, SB_MAX);
+        sb.count = SB_MAX;
+    }
     sb.pages = nand_geo.channels * nand_geo.ways * nand_geo.luns * nand_geo.planes * nand_geo.pages;
     sb.free = sb.count;
     dram_zero(DRAM_TABLE, (sb.count * 8 + 63) & ~63u);

@@ -1,8 +1,5 @@
 #include "nand/nand.h"
 
-#include "lib/console.h"
-#include "lib/dram.h"
-#include "nand/onfi.h"
 #include "stream/schedule.h"
 
 struct nand_geometry nand_geo;
@@ -14,11 +11,15 @@ bool nand_attention;
 
 static struct nand_op *op_free;
 
-/** Read ID address of the ONFI signature. */
-#define READ_ID_ONFI 0x20u
-/** SET FEATURES: timing mode; data interface NV-DDR2 in the upper half of P1. */
-#define FEATURE_TIMING 0x01u
-#define FEATURE_NVDDR2 0x20u
+void nand_queues_init(void) {
+    op_free = NULL;
+    for (uint32_t i = NAND_OPS; i-- > 0;) {
+        nand_op_put(&nand_ops[i]);
+    }
+    for (uint32_t i = 0; i < NAND_MAX_CHANNELS * NAND_MAX_WAYS; i++) {
+        nand_ways[i] = (struct nand_way){.credit = NAND_WAY_DEPTH};
+    }
+}
 
 struct nand_op *nand_op_get(void) {
     struct nand_op *op = op_free;
@@ -123,179 +124,4 @@ void nand_discard(uint32_t core, bool on) {
         uint32_t v = flash_read(ch, FLASH_DISCARD);
         flash_write(ch, FLASH_DISCARD, on ? v | 1u << core : v & ~(1u << core));
     }
-}
-
-/* ---- bring-up ---- */
-
-struct boot_result {
-    uint32_t bad;       /**< descriptors that failed */
-    uint32_t bad_way;   /**< the last of them */
-    uint32_t id_wrong;  /**< ways that did not say "ONFI" */
-    uint32_t wrong_way; /**< the last of them */
-};
-
-static void boot_done(struct nand_op *op, uint32_t status) {
-    struct boot_result *r = op->arg;
-    if (status != FLASH_STATUS_OK) {
-        r->bad++;
-        r->bad_way = op->way;
-    } else if (op->op == FLASH_OP_READ_ID && op->data0 != ONFI_SIGNATURE) {
-        r->id_wrong++;
-        r->wrong_way = op->way;
-    }
-    nand_op_put(op);
-}
-
-static void boot_op(struct boot_result *r, uint32_t way, uint32_t opcode, uint32_t row, uint32_t w2, uint32_t bytes) {
-    struct nand_op *op;
-    while ((op = nand_op_get()) == NULL) {
-        hal_wfi();
-        nand_poll();
-    }
-    *op = (struct nand_op){.done = boot_done, .arg = r, .way = way, .op = opcode, .row = row, .w2 = w2, .bytes = bytes};
-    nand_submit(op);
-}
-
-/** Send one operation to every way and wait for all. */
-static void boot_all(struct boot_result *r, uint32_t opcode, uint32_t row, uint32_t w2, uint32_t bytes) {
-    for (uint32_t w = 0; w < nand_geo.ways; w++) {
-        for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
-            boot_op(r, ch << 4 | w, opcode, row, w2, bytes);
-        }
-    }
-    nand_wait_idle();
-}
-
-/** Read `copies` parameter pages of the first package and take the first good one. */
-static bool read_param(struct boot_result *r, uint32_t copies, struct onfi_param *param) {
-    boot_op(r, 0, FLASH_OP_PARAM_PAGE, 0, DRAM_PARAM, copies * ONFI_PARAM_BYTES);
-    nand_wait_idle();
-    for (uint32_t c = 0; c < copies; c++) {
-        uint8_t copy[ONFI_PARAM_BYTES];
-        for (uint32_t i = 0; i < ONFI_PARAM_BYTES; i += 4) {
-            uint32_t w = hal_read(DRAM_PARAM + c * ONFI_PARAM_BYTES + i);
-            copy[i] = (uint8_t)w;
-            copy[i + 1] = (uint8_t)(w >> 8);
-            copy[i + 2] = (uint8_t)(w >> 16);
-            copy[i + 3] = (uint8_t)(w >> 24);
-        }
-        if (onfi_parse(copy, param)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/** Log2 of a power of two, or -1. */
-static int log2_exact(uint32_t v) {
-    for (int i = 0; i < 32; i++) {
-        if (v == 1u << i) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/** Cycles of `ns`, rounded up, at least 1. */
-static uint32_t cycles(uint32_t ns) {
-    uint32_t c = (ns * nand_geo.clock_mhz + 999) / 1000;
-    return c > 0 ? c : 1;
-}
-
-static void set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
-    /* beat_ps * MHz / 10^6 cycles a byte. */
-    uint32_t rate = (p->beat_ps * phy_bytes * nand_geo.clock_mhz + 999999u) / 1000000u;
-    if (rate == 0) {
-        rate = 1;
-    }
-    uint32_t pre = cycles(p->t_rpre);
-    for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
-        flash_write(ch, FLASH_GEOMETRY,
-                    PLACE(FLASH_GEOMETRY, PAGE_LOG2, PAGE_LOG2) | PLACE(FLASH_GEOMETRY, SPARE, nand_geo.spare) |
-                        PLACE(FLASH_GEOMETRY, LUN_SHIFT, nand_geo.lun_shift) |
-                        PLACE(FLASH_GEOMETRY, LUN_BITS, (uint32_t)log2_exact(nand_geo.luns)));
-        flash_write(ch, FLASH_TIMING0,
-                    PLACE(FLASH_TIMING0, TWC, cycles(p->t_wc)) | PLACE(FLASH_TIMING0, TCS, cycles(p->t_cs)) |
-                        PLACE(FLASH_TIMING0, TRPRE, pre) | PLACE(FLASH_TIMING0, TPST, cycles(p->t_pst)));
-        flash_write(ch, FLASH_TIMING1,
-                    PLACE(FLASH_TIMING1, TWB, cycles(p->t_wb)) | PLACE(FLASH_TIMING1, TRR, cycles(p->t_rr)) |
-                        PLACE(FLASH_TIMING1, TWHR, cycles(p->t_whr)));
-        flash_write(ch, FLASH_TIMING2,
-                    PLACE(FLASH_TIMING2, TADL, cycles(p->t_adl)) | PLACE(FLASH_TIMING2, TCCS, cycles(p->t_ccs)));
-        flash_write(ch, FLASH_DATA_RATE, rate);
-    }
-    uint32_t wire = PAGE_SIZE + nand_geo.spare;
-    nand_geo.bus_cycles = cycles(p->t_cs) + 7 * cycles(p->t_wc) + cycles(p->t_cs) + pre +
-                          (wire * rate + phy_bytes - 1) / phy_bytes + cycles(p->t_pst);
-}
-
-static const char *set_geometry(const struct onfi_param *p) {
-    int pages = log2_exact(p->pages_block);
-    int luns = log2_exact(p->luns);
-    int lun_blocks = log2_exact(p->blocks_lun);
-    if (p->page_bytes != PAGE_SIZE) {
-        console_printf("nand: page of %u bytes; this firmware needs %u\n", p->page_bytes, PAGE_SIZE);
-        return "page size not supported";
-    }
-    if (pages < 0 || luns < 0 || luns > 3 || lun_blocks < 0 || p->plane_bits > (uint32_t)lun_blocks ||
-        pages + lun_blocks + luns > 24) {
-        console_printf(
-            "nand: %u pages/block, %u blocks/LUN, %u LUNs, %u plane bits: powers of two within 24 row bits needed\n",
-            p->pages_block, p->blocks_lun, p->luns, p->plane_bits);
-        return "geometry not supported";
-    }
-    nand_geo.luns = p->luns;
-    nand_geo.planes = 1u << p->plane_bits;
-    nand_geo.blocks = p->blocks_lun >> p->plane_bits;
-    nand_geo.pages = p->pages_block;
-    nand_geo.spare = p->spare_bytes;
-    nand_geo.plane_shift = (uint32_t)pages;
-    nand_geo.block_shift = (uint32_t)pages + p->plane_bits;
-    nand_geo.lun_shift = (uint32_t)(pages + lun_blocks);
-    nand_geo.signature = p->crc;
-    return NULL;
-}
-
-const char *nand_init(void) {
-    uint32_t config = sys_read(SYS_CONFIG);
-    nand_geo.channels = FIELD(SYS_CONFIG, CHANNELS, config);
-    nand_geo.ways = FIELD(SYS_CONFIG, WAYS, config);
-    uint32_t mhz = FIELD(SYS_BOOT_ARG, CLOCK_MHZ, sys_read(SYS_BOOT_ARG));
-    nand_geo.clock_mhz = mhz != 0 ? mhz : 1000;
-    op_free = NULL;
-    for (uint32_t i = NAND_OPS; i-- > 0;) {
-        nand_op_put(&nand_ops[i]);
-    }
-    for (uint32_t i = 0; i < NAND_MAX_CHANNELS * NAND_MAX_WAYS; i++) {
-        nand_ways[i] = (struct nand_way){.credit = NAND_WAY_DEPTH};
-    }
-
-    struct boot_result r = {0};
-    boot_all(&r, FLASH_OP_RESET, 0, 0, 0);
-    boot_all(&r, FLASH_OP_READ_ID, READ_ID_ONFI, 0, 0);
-    if (r.bad > 0 || r.id_wrong > 0) {
-        uint32_t way = r.bad > 0 ? r.bad_way : r.wrong_way;
-        console_printf("nand: %u ways failed, %u without ONFI; last: channel %u way %u\n", r.bad, r.id_wrong, way >> 4,
-                       way & 15);
-        return "a package does not answer";
-    }
-    struct onfi_param param;
-    if (!read_param(&r, 1, &param) && !read_param(&r, ONFI_PARAM_COPIES, &param)) {
-        console_printf("nand: no parameter page copy has a good CRC\n");
-        return "parameter page damaged";
-    }
-    const char *wrong = set_geometry(&param);
-    if (wrong != NULL) {
-        return wrong;
-    }
-    boot_all(&r, FLASH_OP_SET_FEATURE, FEATURE_TIMING, FEATURE_NVDDR2 | param.timing_mode, 0);
-    if (r.bad > 0) {
-        console_printf("nand: SET FEATURES failed on channel %u way %u\n", r.bad_way >> 4, r.bad_way & 15);
-        return "data interface not accepted";
-    }
-    set_timing(&param, FIELD(SYS_CONFIG, PHY_BYTES, config));
-    console_printf("nand: %s, %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages x %u+%u B\n",
-                   param.model, nand_geo.channels, nand_geo.ways, nand_geo.luns, nand_geo.planes, nand_geo.blocks,
-                   nand_geo.pages, PAGE_SIZE, nand_geo.spare);
-    return NULL;
 }

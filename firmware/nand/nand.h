@@ -19,10 +19,21 @@
 #define NAND_WAY_DEPTH 8u
 /** Descriptors of the host path and of housekeeping that can be in flight. */
 #define NAND_OPS 512u
+/** Largest plane address, bits, that the FTL's cursors and records hold. */
+#define NAND_MAX_PLANE_BITS 4u
+/** Most pages a block: page numbers in a block have 16 bits. */
+#define NAND_MAX_PAGES 32768u
+/** Most bits of a row address: three cycles, and what a physical page address leaves beside channel and way. */
+#define NAND_ROW_BITS 24u
+/** Bytes moved behind the drive page where a page of the part is larger than one: the OOB words. */
+#define NAND_SPARE 8u
 /** Tags at and above this belong to the stream scheduler. */
 #define NAND_TAG_STREAM 0x800u
 
-/** Where everything is: read from the parameter page at boot. */
+/**
+ * Where everything is: read from the parameter page at boot. A page of the part takes one drive page (PAGE_SIZE), at
+ * its start, and the spare bytes right behind; what is left of a larger page stays FFh.
+ */
 struct nand_geometry {
     uint32_t channels;
     uint32_t ways;
@@ -33,6 +44,7 @@ struct nand_geometry {
     uint32_t spare;       /**< spare bytes a page on the wire */
     uint32_t plane_shift; /**< row address: first plane bit */
     uint32_t block_shift; /**< row address: first block bit */
+    uint32_t block_mask;  /**< row address, shifted by block_shift: the block's bits */
     uint32_t lun_shift;   /**< row address: first LUN bit */
     uint32_t bus_cycles;  /**< bus cycles of one page read */
     uint32_t clock_mhz;   /**< what the timing was worked out for */
@@ -100,6 +112,8 @@ const char *nand_init(void);
 
 /** Take a descriptor from the common pool (housekeeping), NULL when none is free. Page slots own theirs for good. */
 struct nand_op *nand_op_get(void);
+/** Empty the queues and make every operation free: at boot, before any other function but nand_init, which calls it. */
+void nand_queues_init(void);
 void nand_op_put(struct nand_op *op);
 
 /** Queue a descriptor; `done` runs from nand_complete. */
@@ -127,7 +141,7 @@ static inline uint32_t ppa_row(uint32_t ppa) {
     return ppa & 0xffffffu;
 }
 static inline uint32_t ppa_block(uint32_t ppa) {
-    return (ppa_row(ppa) >> nand_geo.block_shift) & (nand_geo.blocks - 1);
+    return (ppa_row(ppa) >> nand_geo.block_shift) & nand_geo.block_mask;
 }
 
 #endif

@@ -10,6 +10,43 @@ static uint32_t le32(const uint8_t *p) {
     return le16(p) | le16(p + 2) << 16;
 }
 
+/** Shortest RE and DQS cycle, two bytes, of NV-DDR2 modes 0 to 10, picoseconds (tRC, tDSC). */
+static const uint16_t cycle_ps[] = {30000, 25000, 15000, 12000, 10000, 7500, 6000, 5000, 3750, 3000, 2500};
+
+/** Fastest NV-DDR2 mode that the parameter page offers: byte 142 has modes 0 to 7, byte 162 those from 8 on. */
+static uint32_t fastest_mode(const uint8_t *p) {
+    uint32_t offered = p[142] | (uint32_t)p[162] << 8;
+    for (uint32_t mode = sizeof cycle_ps / sizeof cycle_ps[0]; mode-- > 0;) {
+        if (offered >> mode & 1) {
+            return mode;
+        }
+    }
+    return ONFI_NO_MODE;
+}
+
+/** Nanoseconds between `least` and what any channel clock's registers hold. */
+static uint32_t at_least(uint32_t ns, uint32_t least) {
+    const uint32_t most = 4000;
+    return ns < least ? least : ns > most ? most : ns;
+}
+
+/** Timing of a part that says no more than ONFI asks it to. */
+static void default_timing(const uint8_t *p, struct onfi_param *out) {
+    out->timing_mode = fastest_mode(p);
+    uint32_t cycle = out->timing_mode == ONFI_NO_MODE ? cycle_ps[0] : cycle_ps[out->timing_mode];
+    out->t_wc = 25;
+    out->t_cs = 100; /* tCD: chip enable to data after a long rest; commands need 20, data after a short one 30 or 40 */
+    out->t_wb = 100;
+    out->t_rr = 20;
+    out->t_rpre = 25 + 25; /* tRPRE2 + tDQSRE */
+    /* Reads need tRPST (tDQSRE + tRC / 2) + tRPSTH, writes tWPST + tWPSTH, which is less. */
+    out->t_pst = 25 + (cycle / 2 + 999) / 1000 + 15;
+    out->t_whr = 80;
+    out->t_adl = at_least(le16(p + 154), 400);
+    out->t_ccs = at_least(le16(p + 139), 300);
+    out->beat_ps = cycle / 2;
+}
+
 bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
     if (le32(p) != ONFI_SIGNATURE || crc16_onfi(p, 254) != le16(p + 254)) {
         return false;
@@ -42,18 +79,7 @@ bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
         out->beat_ps = le16(p + 184);
         out->timing_mode = p[186];
     } else {
-        /* No vendor block: NV-DDR2 mode 0 of the ONFI tables, which every NV-DDR2 part must keep. */
-        out->t_wc = 25;
-        out->t_cs = 20;
-        out->t_wb = 100;
-        out->t_rr = 20;
-        out->t_rpre = 40;
-        out->t_pst = 30;
-        out->t_whr = 80;
-        out->t_adl = le16(p + 154) > 150 ? le16(p + 154) : 150;
-        out->t_ccs = le16(p + 139) > 300 ? le16(p + 139) : 300;
-        out->beat_ps = 15000;
-        out->timing_mode = 0;
+        default_timing(p, out);
     }
     return true;
 }

@@ -12,8 +12,13 @@
 #define ONFI_PARAM_COPIES 3u
 #define ONFI_SIGNATURE    0x49464e4fu /* "ONFI" */
 #define ONFI_VENDOR_BLOCK 0xa551u     /* vendor revision that marks the timing block */
+#define ONFI_NO_MODE      0xffu       /* the part has no NV-DDR2 */
 
-/** What the firmware takes from the parameter page. Times in ns. */
+/**
+ * What the firmware takes from the parameter page. Times in ns. Those of a part without the timing block are what every
+ * part has to keep in its fastest NV-DDR2 mode (ONFI 4.0, NV-DDR2 timing), the longest where that depends on what is
+ * connected; tADL and tCCS are longer where the parameter page asks for more.
+ */
 struct onfi_param {
     char model[21];
     uint32_t page_bytes;
@@ -24,7 +29,7 @@ struct onfi_param {
     uint32_t plane_bits;
     uint32_t t_wc, t_cs, t_wb, t_rr, t_rpre, t_pst, t_whr, t_adl, t_ccs;
     uint32_t beat_ps;     /**< one data byte, picoseconds */
-    uint32_t timing_mode; /**< fastest NV-DDR2 mode */
+    uint32_t timing_mode; /**< fastest NV-DDR2 mode, ONFI_NO_MODE: none */
     uint16_t crc;
 };
 

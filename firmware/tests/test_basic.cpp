@@ -112,15 +112,6 @@ TEST(other_geometry_is_refused) {
     CHECK_EQ(d.capacity(), 0u);
 }
 
-TEST(page_size_is_refused) {
-    Geometry g;
-    g.pageBytes = 8192;
-    Nand nand(g);
-    Drive d(nand);
-    CHECK(d.dev.console.find("page of 8192 bytes") != std::string::npos);
-    d.enable();
-}
-
 TEST(geometries) {
     for (Geometry g : {Geometry{1, 1, 1, 1, 32, 32}, Geometry{1, 2, 1, 1, 16, 16}, Geometry{3, 3, 2, 2, 16, 8},
                        Geometry{8, 4, 2, 2, 32, 16}, Geometry{16, 16, 1, 1, 16, 4}}) {

@@ -260,33 +260,11 @@ void lost(Load &load, Oracle &oracle) {
 }
 
 const Geometry kSmall{2, 2, 1, 1, 16, 32, 4096, 224};
+/** Pages larger than the drive's, blocks that are no power of two, no block of times: what real modules are like. */
+const Geometry kLarge{2, 2, 2, 2, 11, 16, 16384, 2208, false, 0x1f};
 
-} // namespace
-
-TEST(torture_shutdown_and_kill) {
-    Nand nand(kSmall);
-    std::mt19937 rng(seed);
-    uint32_t version = 0;
-    std::optional<Oracle> oracle;
-    for (uint32_t life = 0; life < 12; life++) {
-        Drive d(nand, 1, static_cast<uint32_t>(rng()));
-        d.start();
-        if (!oracle) {
-            oracle.emplace(d.capacity());
-        }
-        Load load(d, *oracle, version, rng, {.lbas = 400});
-        load.verify();
-        load.run(static_cast<uint32_t>(rng() % 400));
-        load.verify();
-        if (rng() % 2) {
-            d.shutdown();
-            CHECK(d.dev.console.find("failed") == std::string::npos);
-        }
-    }
-}
-
-TEST(torture_full) {
-    Nand nand(kSmall);
+void full(const Geometry &geometry, uint32_t seed) {
+    Nand nand(geometry);
     std::mt19937 rng(seed);
     uint32_t version = 0;
     std::optional<Oracle> oracle;
@@ -319,6 +297,65 @@ TEST(torture_full) {
     CHECK(got == pattern(0, 0, 32));
 }
 
+void powerCuts(const Geometry &geometry, uint32_t variants, uint32_t seed) {
+    for (uint32_t variant = 0; variant < variants; variant++) {
+        Nand nand(geometry);
+        std::mt19937 rng(seed * 3 + variant);
+        uint32_t version = 0;
+        std::optional<Oracle> oracle;
+        for (uint32_t life = 0; life < 15; life++) {
+            std::optional<Drive> d;
+            std::optional<Load> load;
+            try {
+                d.emplace(nand, 1, static_cast<uint32_t>(rng()));
+                d->start();
+                if (!oracle) {
+                    oracle.emplace(d->capacity());
+                }
+                load.emplace(*d, *oracle, version, rng, Options{.lbas = 300, .depth = 16});
+                load->verify();
+                d->dev.cutAt = d->dev.now + rng() % 2'000'000;
+                load->run(5000);
+            } catch (const model::PowerCut &) {
+                d->dev.tearInFlight();
+                lost(*load, *oracle);
+            }
+        }
+    }
+}
+
+} // namespace
+
+TEST(torture_shutdown_and_kill) {
+    Nand nand(kSmall);
+    std::mt19937 rng(seed);
+    uint32_t version = 0;
+    std::optional<Oracle> oracle;
+    for (uint32_t life = 0; life < 12; life++) {
+        Drive d(nand, 1, static_cast<uint32_t>(rng()));
+        d.start();
+        if (!oracle) {
+            oracle.emplace(d.capacity());
+        }
+        Load load(d, *oracle, version, rng, {.lbas = 400});
+        load.verify();
+        load.run(static_cast<uint32_t>(rng() % 400));
+        load.verify();
+        if (rng() % 2) {
+            d.shutdown();
+            CHECK(d.dev.console.find("failed") == std::string::npos);
+        }
+    }
+}
+
+TEST(torture_full) {
+    full(kSmall, seed);
+}
+
+TEST(torture_full_large_pages) {
+    full(kLarge, seed);
+}
+
 TEST(torture_overwrite_reclaims) {
     /* Far more written than the medium holds, always the same blocks: superblocks that hold nothing come back. */
     Nand nand(kSmall);
@@ -348,30 +385,11 @@ TEST(torture_deep_queue) {
 }
 
 TEST(torture_power_cut) {
-    for (uint32_t variant = 0; variant < 3; variant++) {
-        Nand nand(kSmall);
-        std::mt19937 rng(seed * 3 + variant);
-        uint32_t version = 0;
-        std::optional<Oracle> oracle;
-        for (uint32_t life = 0; life < 15; life++) {
-            std::optional<Drive> d;
-            std::optional<Load> load;
-            try {
-                d.emplace(nand, 1, static_cast<uint32_t>(rng()));
-                d->start();
-                if (!oracle) {
-                    oracle.emplace(d->capacity());
-                }
-                load.emplace(*d, *oracle, version, rng, Options{.lbas = 300, .depth = 16});
-                load->verify();
-                d->dev.cutAt = d->dev.now + rng() % 2'000'000;
-                load->run(5000);
-            } catch (const model::PowerCut &) {
-                d->dev.tearInFlight();
-                lost(*load, *oracle);
-            }
-        }
-    }
+    powerCuts(kSmall, 3, seed);
+}
+
+TEST(torture_power_cut_large_pages) {
+    powerCuts(kLarge, 2, seed);
 }
 
 TEST(torture_faults) {

@@ -21,6 +21,7 @@ struct PhyPort {
     bool dqInValid = false;
     uint32_t dqIn = 0;
     uint32_t rbN = ~0u;
+    uint32_t margin = 0; // the model keeps the part's figures exactly
 };
 
 /** All packages behind one channel, and the PHY's latency. */

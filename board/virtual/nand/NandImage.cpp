@@ -1,5 +1,6 @@
 #include "NandImage.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -25,6 +26,7 @@ namespace {
 constexpr char kMagic[8] = {'A', 'S', 'S', 'A', 'N', 'A', 'N', 'D'};
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kFilePage = 4096;
+constexpr unsigned kGrain = 64; // of the length stored of a block's pages
 
 uint64_t alignUp(uint64_t bytes) {
     return (bytes + kFilePage - 1) / kFilePage * kFilePage;
@@ -142,11 +144,19 @@ uint8_t *NandImage::segmentData(uint32_t segment) const {
     return map_ + dataOffset_ + (segment - 1) * segmentBytes_;
 }
 
-const uint8_t *NandImage::page(const BlockId &id, unsigned page) const {
+void NandImage::reserve(const uint8_t *place, unsigned bytes) {
+    if (!path_.empty() && fallocate(fd_, 0, place - map_, bytes) && errno != EOPNOTSUPP)
+        throw std::runtime_error("NAND image " + path_ + ": no space for a page: " + std::strerror(errno));
+}
+
+bool NandImage::read(const BlockId &id, unsigned page, uint8_t *raw) const {
     const Entry &e = entry(id);
-    if (page >= e.nextPage)
-        return nullptr;
-    return segmentData(e.segment) + uint64_t(page) * geometry_.rawPageBytes();
+    const bool written = page < e.nextPage;
+    const unsigned stored = written ? storedBytes(e) : 0;
+    if (written)
+        std::memcpy(raw, segmentData(e.segment) + uint64_t(page) * geometry_.rawPageBytes(), stored);
+    std::memset(raw + stored, 0xFF, geometry_.rawPageBytes() - stored);
+    return written;
 }
 
 void NandImage::program(const BlockId &id, unsigned page, const uint8_t *raw) {
@@ -154,6 +164,7 @@ void NandImage::program(const BlockId &id, unsigned page, const uint8_t *raw) {
     if (page != e.nextPage)
         throw std::logic_error("NandImage::program: page " + std::to_string(page) + ", next is " +
                                std::to_string(e.nextPage));
+    const unsigned rawBytes = geometry_.rawPageBytes();
     if (e.segment == 0) {
         Header *header = reinterpret_cast<Header *>(map_);
         uint32_t segment = header->segments + 1;
@@ -162,11 +173,25 @@ void NandImage::program(const BlockId &id, unsigned page, const uint8_t *raw) {
         header->segments = segment;
         e.segment = segment;
     }
-    uint8_t *place = segmentData(e.segment) + uint64_t(page) * geometry_.rawPageBytes();
-    // Ask for the space first: a full disk would otherwise kill the process inside memcpy.
-    if (!path_.empty() && fallocate(fd_, 0, place - map_, geometry_.rawPageBytes()) && errno != EOPNOTSUPP)
-        throw std::runtime_error("NAND image " + path_ + ": no space for a page: " + std::strerror(errno));
-    std::memcpy(place, raw, geometry_.rawPageBytes());
+    unsigned bytes = rawBytes;
+    while (bytes > 1 && raw[bytes - 1] == 0xFF)
+        bytes--;
+    bytes = std::min((bytes + kGrain - 1) / kGrain * kGrain, rawBytes);
+    if (page == 0) {
+        e.stored = bytes;
+    } else if (bytes > storedBytes(e)) {
+        // Pages before this one end earlier. Their ends count only when the new length does, whenever the process dies.
+        const unsigned stored = storedBytes(e);
+        for (unsigned before = 0; before < page; before++) {
+            uint8_t *end = segmentData(e.segment) + uint64_t(before) * rawBytes + stored;
+            reserve(end, bytes - stored);
+            std::memset(end, 0xFF, bytes - stored);
+        }
+        e.stored = bytes;
+    }
+    uint8_t *place = segmentData(e.segment) + uint64_t(page) * rawBytes;
+    reserve(place, storedBytes(e));
+    std::memcpy(place, raw, storedBytes(e));
     e.nextPage = page + 1;
 }
 

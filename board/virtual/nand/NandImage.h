@@ -9,7 +9,8 @@ namespace assasin {
 
 /**
  * The contents of every NAND package of a board in one sparse file, mapped shared: what was programmed survives the
- * death of the process. A block takes file space from its first program on. One process at a time may hold an image.
+ * death of the process. A block takes file space from its first program on; of each page the part up to the last byte
+ * that is not FFh on any page of the block. One process at a time may hold an image.
  */
 class NandImage {
   public:
@@ -35,8 +36,8 @@ class NandImage {
         return entry(id).eraseCount;
     }
 
-    /** Main and spare area of a page; nullptr when it is erased (all FFh). */
-    const uint8_t *page(const BlockId &id, unsigned page) const;
+    /** Main and spare area of a page. Returns false when it is erased: all FFh. */
+    bool read(const BlockId &id, unsigned page, uint8_t *raw) const;
 
     /** Stores the next page of a block. `page` must be nextPage(id). */
     void program(const BlockId &id, unsigned page, const uint8_t *raw);
@@ -48,12 +49,17 @@ class NandImage {
         uint32_t segment; // place of the block's pages in the file, plus one; 0 = none yet
         uint32_t eraseCount;
         uint32_t nextPage;
-        uint32_t reserved;
+        uint32_t stored; // bytes of each page in the file, the rest is FFh; 0 = all
     };
     static_assert(sizeof(Entry) == 16, "the image's block table is a file format");
 
     Entry &entry(const BlockId &id) const;
     uint8_t *segmentData(uint32_t segment) const;
+    unsigned storedBytes(const Entry &e) const {
+        return e.stored ? e.stored : geometry_.rawPageBytes();
+    }
+    /** Makes `bytes` of file space at `place` certain: a full disk would kill the process at the first write there. */
+    void reserve(const uint8_t *place, unsigned bytes);
     void growTo(uint64_t bytes);
 
     NandGeometry geometry_;

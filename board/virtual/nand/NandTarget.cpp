@@ -44,7 +44,8 @@ void NandTarget::require(uint64_t now, const char *rule, uint64_t from, uint64_t
 }
 
 unsigned NandTarget::blockOf(uint32_t row) const {
-    return row >> setup_.part.geometry.pageBits() & (setup_.part.geometry.blocksPerLun() - 1);
+    const NandGeometry &g = setup_.part.geometry;
+    return (row & ((1u << g.lunShift()) - 1)) >> g.pageBits();
 }
 
 uint32_t NandTarget::rowOfAddress(unsigned first) const {
@@ -119,6 +120,10 @@ void NandTarget::checkRow(uint64_t now, uint32_t row) {
     if (lun >= g.luns)
         violate(now, "address range",
                 "row address " + std::to_string(row) + " is past the last LUN (" + g.text() + ")");
+    if (blockOf(row) >= g.blocksPerLun())
+        violate(now, "address range",
+                "row address " + std::to_string(row) + " is block " + std::to_string(blockOf(row)) + ", the LUN has " +
+                    std::to_string(g.blocksPerLun()) + " (" + g.text() + ")");
     lun_ = lun;
     row_ = row;
     // A sequence that was given up leaves no planes behind.
@@ -508,11 +513,7 @@ void NandTarget::finish(Lun &lun, unsigned index) {
         std::vector<uint8_t> &reg = pageRegister(lun, planeOf(row));
         if (operation == Array::Read) {
             counts_.reads++;
-            const uint8_t *raw = setup_.image.page(block, where.page);
-            if (raw)
-                std::memcpy(reg.data(), raw, g.rawPageBytes());
-            else
-                std::fill(reg.begin(), reg.end(), 0xFF);
+            setup_.image.read(block, where.page, reg.data());
             setup_.faults.onRead(where, reg.data(), g.rawPageBytes());
         } else if (operation == Array::Program) {
             counts_.programs++;

@@ -46,6 +46,16 @@ class Items {
         return static_cast<unsigned>(value);
     }
 
+    bool boolean(const char *section, const char *key, bool otherwise) const {
+        auto node = root_[section][key];
+        if (!node)
+            return otherwise;
+        auto value = node.value_exact<bool>();
+        if (!value)
+            fail(label(section, key), "choose true or false");
+        return *value;
+    }
+
     std::vector<uint8_t> bytes(const char *section, const char *key, size_t count) const {
         const toml::array *list = root_[section][key].as_array();
         if (!list || list->size() != count)
@@ -69,9 +79,10 @@ class Items {
     const std::string &path_;
 };
 
-unsigned log2of(unsigned powerOfTwo) {
+/** Bits that tell `count` things apart: the logarithm of a power of two. */
+unsigned log2of(unsigned count) {
     unsigned bits = 0;
-    while ((1u << bits) < powerOfTwo)
+    while ((1u << bits) < count)
         bits++;
     return bits;
 }
@@ -116,7 +127,7 @@ PartFile PartFile::load(const std::string &path) {
     NandGeometry &g = part.geometry;
     g.luns = items.powerOfTwo("geometry", "luns", 1, 8);
     g.planes = items.powerOfTwo("geometry", "planes", 1, 8);
-    g.blocksPerPlane = items.powerOfTwo("geometry", "blocks_per_plane", 1, 65536);
+    g.blocksPerPlane = static_cast<unsigned>(items.number("geometry", "blocks_per_plane", 1, 65536));
     g.pagesPerBlock = items.powerOfTwo("geometry", "pages_per_block", 1, 4096);
     g.pageBytes = items.powerOfTwo("geometry", "page_bytes", 512, 16384);
     g.spareBytes = static_cast<unsigned>(items.number("geometry", "spare_bytes", 8, 8192));
@@ -136,6 +147,7 @@ PartFile PartFile::load(const std::string &path) {
 
     auto nanoseconds = [&](const char *key) { return static_cast<unsigned>(items.number("nvddr2", key, 1, 4095)); };
     part.timingMode = static_cast<unsigned>(items.number("nvddr2", "timing_mode", 0, 8));
+    part.timingBlock = items.boolean("nvddr2", "timing_block", true);
     part.nvddr2.beatPs = static_cast<unsigned>(items.number("nvddr2", "beat_ps", 500, 65535));
     part.nvddr2.tWC = nanoseconds("tWC");
     part.nvddr2.tCS = nanoseconds("tCS");
@@ -194,19 +206,21 @@ std::array<uint8_t, PartFile::kParameterPageBytes> PartFile::parameterPage() con
     put(139, 2, nvddr2.tCCS);
     put(142, 1, (2u << std::min(timingMode, 7u)) - 1);
     put(154, 2, nvddr2.tADL);
-    put(161, 1, timingMode >= 8 ? 1 : 0);
-    put(164, 2, 0xA551);
-    put(166, 2, nvddr2.tWC);
-    put(168, 2, nvddr2.tCS);
-    put(170, 2, nvddr2.tWB);
-    put(172, 2, nvddr2.tRR);
-    put(174, 2, nvddr2.tRPRE);
-    put(176, 2, nvddr2.tPST);
-    put(178, 2, nvddr2.tWHR);
-    put(180, 2, nvddr2.tADL);
-    put(182, 2, nvddr2.tCCS);
-    put(184, 2, nvddr2.beatPs);
-    put(186, 1, timingMode);
+    put(162, 1, timingMode >= 8 ? 1 : 0);
+    if (timingBlock) {
+        put(164, 2, 0xA551);
+        put(166, 2, nvddr2.tWC);
+        put(168, 2, nvddr2.tCS);
+        put(170, 2, nvddr2.tWB);
+        put(172, 2, nvddr2.tRR);
+        put(174, 2, nvddr2.tRPRE);
+        put(176, 2, nvddr2.tPST);
+        put(178, 2, nvddr2.tWHR);
+        put(180, 2, nvddr2.tADL);
+        put(182, 2, nvddr2.tCCS);
+        put(184, 2, nvddr2.beatPs);
+        put(186, 1, timingMode);
+    }
     put(254, 2, crc16(page.data(), 254));
     return page;
 }

@@ -7,7 +7,7 @@
 
 namespace assasin {
 
-/** Sizes of one chip enable. Counts are powers of two. */
+/** Sizes of one chip enable. Counts are powers of two, but for blocks. */
 struct NandGeometry {
     unsigned luns = 0;
     unsigned planes = 0;
@@ -24,7 +24,7 @@ struct NandGeometry {
     }
     unsigned pageBits() const;  ///< PB of the row address
     unsigned planeBits() const; ///< PL of the row address
-    unsigned lunShift() const;  ///< lowest LUN bit of the row address
+    unsigned lunShift() const;  ///< lowest LUN bit of the row address: above what the highest block number needs
     bool operator==(const NandGeometry &other) const;
     std::string text() const;
 };
@@ -62,6 +62,7 @@ struct PartFile {
     NandArrayTimes array;
     NandBusTimes nvddr2;
     unsigned timingMode = 0; ///< fastest NV-DDR2 mode
+    bool timingBlock = true; ///< the parameter page has the vendor block of exact times
 
     static constexpr unsigned kParameterPageBytes = 256;
     static constexpr unsigned kParameterPageCopies = 3;

@@ -268,7 +268,8 @@ void Soc::edge() {
 #define DRIVE_FLASH(N)                                                                                                 \
     t.io_flash_##N##_dqInValid = flash[N].dqInValid;                                                                   \
     t.io_flash_##N##_dqIn = static_cast<decltype(t.io_flash_##N##_dqIn + 0)>(flash[N].dqIn);                           \
-    t.io_flash_##N##_rbN = static_cast<decltype(t.io_flash_##N##_rbN + 0)>(flash[N].rbN & WAY_MASK);
+    t.io_flash_##N##_rbN = static_cast<decltype(t.io_flash_##N##_rbN + 0)>(flash[N].rbN & WAY_MASK);                   \
+    t.io_flash_##N##_margin = flash[N].margin;
     FOR_EACH_CHANNEL(DRIVE_FLASH)
 #undef DRIVE_FLASH
     t.clock = 1;

@@ -51,13 +51,18 @@ uint32_t Nand::pageBits() const {
     return log2of(geo.pages);
 }
 uint32_t Nand::lunShift() const {
-    return log2of(geo.pages) + log2of(geo.planes) + log2of(geo.blocks);
+    return log2of(geo.pages) + log2of(geo.planes * geo.blocks);
 }
 uint32_t Nand::rowBits() const {
     return lunShift() + log2of(geo.luns);
 }
 
-void Nand::program(uint32_t key, const uint8_t *data, uint32_t oob0, uint32_t oob1, bool torn) {
+bool Nand::has(uint32_t row) const {
+    uint32_t block = (row & ((1u << lunShift()) - 1)) >> pageBits();
+    return row >> rowBits() == 0 && block < geo.blocks * geo.planes;
+}
+
+void Nand::program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0, uint32_t oob1, bool torn) {
     Page &p = pages[key];
     uint32_t block = key >> pageBits();
     uint32_t index = key & (geo.pages - 1);
@@ -70,7 +75,7 @@ void Nand::program(uint32_t key, const uint8_t *data, uint32_t oob0, uint32_t oo
     }
     nextPage[block] = index + 1;
     p.programmed = true;
-    p.data.assign(data, data + geo.pageBytes);
+    p.data = data;
     p.oob0 = oob0;
     p.oob1 = oob1;
     if (torn) {
@@ -719,12 +724,16 @@ std::vector<uint8_t> Device::paramPage() const {
     p[100] = static_cast<uint8_t>(nand.geo.luns);
     p[101] = 0x23;
     p[113] = static_cast<uint8_t>(log2of(nand.geo.planes));
-    put16(164, 0xa551);
-    const uint16_t times[] = {25, 20, 100, 20, 30, 21, 80, 70, 300, 977};
-    for (size_t i = 0; i < 10; i++) {
-        put16(166 + 2 * i, times[i]);
+    p[142] = static_cast<uint8_t>(nand.geo.modes);
+    p[162] = static_cast<uint8_t>(nand.geo.modes >> 8);
+    if (nand.geo.timingBlock) {
+        put16(164, 0xa551);
+        const uint16_t times[] = {25, 20, 100, 20, 30, 21, 80, 70, 300, 977};
+        for (size_t i = 0; i < 10; i++) {
+            put16(166 + 2 * i, times[i]);
+        }
+        p[186] = static_cast<uint8_t>(log2of(nand.geo.modes + 1) - 1);
     }
-    p[186] = 8;
     put16(254, crc16(p.data(), 254));
     return p;
 }
@@ -740,6 +749,8 @@ uint32_t Device::flashRead(uint32_t c, uint32_t r) {
         return k.cpl.empty() ? 0 : k.cpl.front().d1;
     case FLASH_DISCARD:
         return k.discard;
+    case FLASH_PHY_MARGIN:
+        return nand.phyMargin;
     case FLASH_BUS_BUSY_LO:
         return static_cast<uint32_t>(k.busBusy);
     case FLASH_DATA_BYTES_LO:
@@ -789,12 +800,27 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
         }
         k.cpl.pop_front();
         break;
-    case FLASH_GEOMETRY:
+    case FLASH_GEOMETRY: {
+        const Geometry &g = nand.geo;
+        uint32_t page = 1u << F(FLASH_GEOMETRY, PAGE_LOG2, v), spare = F(FLASH_GEOMETRY, SPARE, v);
+        if (page + spare > g.pageBytes + g.spare || spare < 8 || (page == g.pageBytes && spare != g.spare)) {
+            violation("GEOMETRY: pages of " + std::to_string(page) + "+" + std::to_string(spare) + " bytes");
+        }
+        if (F(FLASH_GEOMETRY, LUN_SHIFT, v) != nand.lunShift() || F(FLASH_GEOMETRY, LUN_BITS, v) != log2of(g.luns)) {
+            violation("GEOMETRY: LUN bits of " + hex(v));
+        }
         k.geometry = v;
         break;
+    }
     case FLASH_TIMING0:
+        k.timing[0] = v;
+        break;
     case FLASH_TIMING1:
+        k.timing[1] = v;
+        break;
     case FLASH_TIMING2:
+        k.timing[2] = v;
+        break;
     case FLASH_DATA_RATE:
         break;
     case FLASH_DISCARD:
@@ -829,7 +855,7 @@ void Device::wayStart(uint32_t c, uint32_t w) {
         if (!way.fast || ch[c].geometry == 0) {
             violation("data operation before the data interface and the geometry are set");
         }
-        if (d.w1 >> nand.rowBits() != 0) {
+        if (!nand.has(d.w1)) {
             violation("row " + hex(d.w1) + " beyond the package");
         }
     }
@@ -842,6 +868,9 @@ void Device::wayStart(uint32_t c, uint32_t w) {
         at(jitter(kShortTime), [=, this] { wayEnd(c, w, 0, d.w1 == 0x20 ? 0x49464e4f : 0x3264a42c, 0); });
         break;
     case FLASH_OP_SET_FEATURE:
+        if (d.w1 == 1 && (d.w2 & 0x30) == 0x20 && !(nand.geo.modes >> (d.w2 & 15) & 1)) {
+            violation("NV-DDR2 mode " + std::to_string(d.w2 & 15) + ", which the part does not offer");
+        }
         way.fast = d.w1 == 1 && (d.w2 & 0x20);
         at(jitter(kShortTime), [=, this] { wayEnd(c, w, 0, 0, 0); });
         break;
@@ -856,24 +885,24 @@ void Device::wayStart(uint32_t c, uint32_t w) {
         break;
     case FLASH_OP_READ: {
         bool stream = F(FLASH_W0, STREAM, d.w0);
-        if (d.w3 == 0 || d.w3 > nand.geo.pageBytes || (!stream && ((d.w2 & 63) != 0 || !(d.w2 & kDramBit))) ||
-            (stream && (d.w2 % nand.geo.pageBytes) != 0)) {
+        if (d.w3 == 0 || d.w3 > pageBytes(c) || (!stream && ((d.w2 & 63) != 0 || !(d.w2 & kDramBit))) ||
+            (stream && (d.w2 % pageBytes(c)) != 0)) {
             violation("bad READ descriptor: " + hex(d.w2) + " length " + std::to_string(d.w3));
         }
         at(jitter(kReadTime), [=, this] { wayData(c, w); });
         break;
     }
     case FLASH_OP_PROGRAM: {
-        if ((d.w2 & 63) != 0 || !(d.w2 & kDramBit) || d.w3 != nand.geo.pageBytes) {
+        if ((d.w2 & 63) != 0 || !(d.w2 & kDramBit) || d.w3 != pageBytes(c)) {
             violation("bad PROGRAM descriptor");
         }
         way.torn = true;
         way.tornKey = key;
         at(jitter(kProgramTime), [=, this] {
-            std::vector<uint8_t> bytes(nand.geo.pageBytes);
-            dramCopyOut(d.w2, bytes.data(), nand.geo.pageBytes);
+            std::vector<uint8_t> bytes(pageBytes(c));
+            dramCopyOut(d.w2, bytes.data(), pageBytes(c));
             bool fail = std::uniform_real_distribution<double>(0, 1)(rng) < faults.program;
-            nand.program(key, bytes.data(), d.oob0, d.oob1, fail);
+            nand.program(key, bytes, d.oob0, d.oob1, fail);
             ch[c].ways[w].torn = false;
             wayEnd(c, w, fail ? FLASH_STATUS_FAIL : 0, fail ? 0xe1 : 0xe0, 0);
         });
@@ -894,6 +923,10 @@ void Device::wayStart(uint32_t c, uint32_t w) {
     default:
         violation("flash operation " + std::to_string(op));
     }
+}
+
+uint32_t Device::pageBytes(uint32_t c) const {
+    return 1u << F(FLASH_GEOMETRY, PAGE_LOG2, ch[c].geometry);
 }
 
 bool Device::room(const Desc &d, uint32_t c) const {
@@ -938,11 +971,11 @@ void Device::wayData(uint32_t c, uint32_t w) {
     Channel &k = ch[c];
     k.busFree = std::max(k.busFree, now) + kBusTime;
     k.busBusy += kBusTime;
-    k.dataBytes += nand.geo.pageBytes;
+    k.dataBytes += pageBytes(c);
     at(k.busFree - now, [=, this] {
         uint32_t key = c << 28 | w << 24 | (d.w1 & 0xffffff);
         auto it = nand.pages.find(key);
-        std::vector<uint8_t> data(nand.geo.pageBytes, 0xff);
+        std::vector<uint8_t> data(pageBytes(c), 0xff);
         uint32_t oob0 = 0xffffffff, oob1 = 0xffffffff;
         if (it != nand.pages.end() && it->second.programmed) {
             data = it->second.data;
@@ -968,14 +1001,14 @@ void Device::tearInFlight() {
             Way &way = ch[c].ways[w];
             if (way.torn) {
                 Desc d = way.fifo.front();
-                std::vector<uint8_t> bytes(nand.geo.pageBytes);
-                dramCopyOut(d.w2, bytes.data(), nand.geo.pageBytes);
+                std::vector<uint8_t> bytes(pageBytes(c));
+                dramCopyOut(d.w2, bytes.data(), pageBytes(c));
                 switch (rng() % 3) {
                 case 0:
-                    nand.program(way.tornKey, bytes.data(), d.oob0, d.oob1, false);
+                    nand.program(way.tornKey, bytes, d.oob0, d.oob1, false);
                     break;
                 case 1:
-                    nand.program(way.tornKey, bytes.data(), d.oob0, d.oob1, true);
+                    nand.program(way.tornKey, bytes, d.oob0, d.oob1, true);
                     break;
                 default:
                     break;

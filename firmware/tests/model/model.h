@@ -32,10 +32,12 @@ struct PowerCut {};
 
 struct Geometry {
     uint32_t channels = 2, ways = 2, luns = 1, planes = 1, blocks = 16, pages = 32, pageBytes = 4096, spare = 224;
+    bool timingBlock = true; /**< the parameter page has this project's block of times */
+    uint32_t modes = 0x1ff;  /**< NV-DDR2 modes offered, a bit each */
 };
 
 struct Page {
-    std::vector<uint8_t> data; /**< empty: erased */
+    std::vector<uint8_t> data; /**< what was sent before the OOB words; the rest of the page is FFh. Empty: erased */
     uint32_t oob0 = 0xffffffff, oob1 = 0xffffffff;
     bool programmed = false;
 };
@@ -49,11 +51,14 @@ class Nand {
     std::unordered_map<uint32_t, Page> pages; /**< by channel << 28 | way << 24 | row */
     std::unordered_map<uint32_t, uint32_t> nextPage;
     uint64_t programs = 0, erases = 0;
+    uint32_t phyMargin = 0; /**< FLASH.PHY_MARGIN of the PHYs in front of the packages */
 
     uint32_t pageBits() const;
     uint32_t lunShift() const;
     uint32_t rowBits() const;
-    void program(uint32_t key, const uint8_t *data, uint32_t oob0, uint32_t oob1, bool torn);
+    /** Whether the package has a page there. */
+    bool has(uint32_t row) const;
+    void program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0, uint32_t oob1, bool torn);
     void erase(uint32_t key);
 };
 
@@ -175,6 +180,10 @@ class Device {
     uint64_t now = 0;
     uint64_t cutAt = UINT64_MAX;
     uint32_t bootArg = 0;
+    /** FLASH.TIMING0, 1 and 2 of a channel as they were written last. */
+    const std::array<uint32_t, 3> &timing(uint32_t channel) const {
+        return ch[channel].timing;
+    }
     /** Adds a slot behind the cores and slots that there are. Before boot. */
     void addSlot(const Slot &slot);
     bool channelLocal = false; /**< core i takes stream pages from channel i alone */
@@ -268,6 +277,7 @@ class Device {
     };
     struct Channel {
         uint32_t w0 = 0, w1 = 0, w2 = 0, oob0 = 0, oob1 = 0, geometry = 0, discard = 0;
+        std::array<uint32_t, 3> timing{}; /**< TIMING0, 1, 2 */
         std::array<Way, 16> ways;
         struct Cpl {
             uint32_t tag, status, way, d0, d1;
@@ -281,6 +291,8 @@ class Device {
     void wayStart(uint32_t c, uint32_t w);
     void wayData(uint32_t c, uint32_t w);
     void wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32_t d1);
+    /** Main-area bytes that the channel moves a page. */
+    uint32_t pageBytes(uint32_t c) const;
     bool room(const Desc &d, uint32_t c) const;
     void retryRoom();
     std::vector<uint8_t> paramPage() const;

@@ -137,6 +137,7 @@ void FlashBench::tick() {
     // Between beats the bus carries whatever it likes.
     top->io_phy_dqIn = phy.dqInValid ? phy.dqIn : 0xA5;
     top->io_phy_rbN = phy.rbN;
+    top->io_phy_margin = phy.margin;
     if (recorder) {
         pins.phy = phy;
         recorder->push_back(pins);

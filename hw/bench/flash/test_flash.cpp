@@ -705,6 +705,25 @@ TEST(Timing, Edges) {
 
 /** tWB and tRR guard a pin that the channel synchronises first: the largest value that fails must be close below the
  * part's. */
+TEST(Timing, MarginOfThePhyIsShownAndNotAdded) {
+    FlashBench b(testPart(), seed());
+    b.boot();
+    EXPECT_EQ(b.readReg(FLASH_PHY_MARGIN), 0u);
+    auto readTime = [&] {
+        uint64_t start = b.now;
+        b.execute(make(FLASH_OP_READ, 0, 0, kDramBase, b.part.geometry.pageBytes));
+        return b.now - start;
+    };
+    readTime();
+    uint64_t before = readTime();
+    b.phy.margin = 0x0F0601;
+    b.tick();
+    EXPECT_EQ(b.readReg(FLASH_PHY_MARGIN), 0x0F0601u);
+    b.writeReg(FLASH_PHY_MARGIN, 0);
+    EXPECT_EQ(b.readReg(FLASH_PHY_MARGIN), 0x0F0601u);
+    EXPECT_EQ(readTime(), before);
+}
+
 TEST(Timing, EdgesOfReadyBusy) {
     PartFile part = testPart();
     part.nvddr2.tRR = 90;

@@ -53,6 +53,7 @@ def test_every_architecture_is_in_a_boards_table() -> None:
         assert configs[0] == board.chip.config
         assert f"ChannelLocal{board.nand.channels}x{board.nand.channels}" in configs
         assert f"Prefetch8x{board.nand.channels}" in configs
+        assert f"AssasinSbHls4x{board.nand.channels}" in configs
         assert len(set(configs)) == len(configs)
 
 
@@ -79,3 +80,21 @@ def test_targets(name: str, config: str, tmp_path: Path) -> None:
     (written,) = json.loads(file.read_text())
     assert written == {**written, "board": name, "config": config, "lut": row.lut, "fits": True}
     assert replace(row, **written) == row
+
+
+def test_every_architecture_is_synthesised(tmp_path: Path) -> None:
+    """All architectures on four tiles, and what tells them apart; their units make up the larger configurations too."""
+    configs = [config for config in utilisation.default_configs(Board.load("cosmosplus")) if config.endswith("4x8")]
+    rows = {row.config: row for row in utilisation.estimate(["cosmosplus"], configs, file=tmp_path / "utilisation.json")}
+    assert list(rows) == configs
+    assert all(row.fits for row in rows.values()), [row.why for row in rows.values() if not row.fits]
+    sb, cache, baseline = rows["AssasinSb4x8"], rows["AssasinSbCache4x8"], rows["Baseline4x8"]
+    # L1 of 32 KiB and its tags, and L2 of 256 KiB, in blocks of 4 KiB.
+    assert sb.bram36 + 4 * 8 <= cache.bram36 <= sb.bram36 + 4 * 10
+    assert baseline.bram36 >= 4 * (64 + 256 + 32) / 4
+    assert sb.lut < cache.lut < baseline.lut < rows["Prefetch4x8"].lut
+    assert sb.lut < rows["AssasinSbX4x8"].lut
+    # Two slots are two tiles without a processor.
+    slots = rows["AssasinSbHls4x8"]
+    assert 0 < slots.lut - sb.lut < sb.lut / 2
+    assert slots.dsp == sb.dsp

@@ -49,6 +49,7 @@ void NandChannel::cycle(uint64_t, PhyPort &port) {
     port.dqInValid = phy_->dq_in_valid;
     port.dqIn = phy_->dq_in;
     port.rbN = phy_->rb_n;
+    port.margin = phy_->margin;
     if (port.dqInValid) {
         if (asked_.empty())
             throw PinViolation("the PHY gives a byte that nobody asked for");

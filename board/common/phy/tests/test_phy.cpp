@@ -20,12 +20,13 @@ class Phy : public ::testing::Test {
     Phy() : bench(assasin::PartFile::load(PHY_PART), 1, kClockNs) {
     }
 
-    /** The part's timing with what the PHY takes of it, see nand_phy_core.v. */
+    /** The part's timing with what the PHY asks for on top of it, as the firmware works it out. */
     assasin::NandCycles timing() {
         assasin::NandCycles t = bench.timing.nvddr2();
-        t.tPST++;
-        t.tCS += 24 / PHY_SAMPLES;
-        t.tWB += 40 / PHY_SAMPLES + 5;
+        uint32_t margin = bench.readReg(FLASH_PHY_MARGIN);
+        t.tPST += margin >> FLASH_PHY_MARGIN_TPST_SHIFT & FLASH_PHY_MARGIN_TPST_MASK;
+        t.tCS += margin >> FLASH_PHY_MARGIN_TCS_SHIFT & FLASH_PHY_MARGIN_TCS_MASK;
+        t.tWB += margin >> FLASH_PHY_MARGIN_TWB_SHIFT & FLASH_PHY_MARGIN_TWB_MASK;
         return t;
     }
 

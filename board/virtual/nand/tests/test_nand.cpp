@@ -192,6 +192,17 @@ struct Host {
     uint64_t now = 0;
 };
 
+std::vector<uint8_t> pageOf(const NandImage &image, const PartFile &part, const NandImage::BlockId &id, unsigned page) {
+    std::vector<uint8_t> raw(part.geometry.rawPageBytes());
+    image.read(id, page, raw.data());
+    return raw;
+}
+
+bool erased(const NandImage &image, const PartFile &part, const NandImage::BlockId &id, unsigned page) {
+    std::vector<uint8_t> raw(part.geometry.rawPageBytes());
+    return !image.read(id, page, raw.data()) && std::count(raw.begin(), raw.end(), 0xFF) == std::ptrdiff_t(raw.size());
+}
+
 /** The rule that `body` breaks, "" when none. */
 template <typename Body> std::string broken(Body body) {
     try {
@@ -214,7 +225,7 @@ template <typename Body> std::string errorOf(Body body) {
 } // namespace
 
 TEST(Part, FilesOfTheBoardLoad) {
-    for (const char *name : {"paper-mlc", "tiny"}) {
+    for (const char *name : {"paper-mlc", "tiny", "tiny-16k", "micron-l05b"}) {
         PartFile part = PartFile::load(std::string(NAND_PARTS) + "/" + name + ".toml");
         auto page = part.parameterPage();
         EXPECT_EQ(PartFile::crc16(page.data(), 254), page[254] | page[255] << 8);
@@ -232,6 +243,57 @@ TEST(Part, FilesOfTheBoardLoad) {
     EXPECT_EQ(page[164] | page[165] << 8, 0xA551);
     EXPECT_EQ(page[174], 30);
     EXPECT_EQ(paper.geometry.lunShift(), 21u);
+}
+
+TEST(Part, ThatSaysNoMoreThanOnfiAsks) {
+    PartFile part = PartFile::load(std::string(NAND_PARTS) + "/micron-l05b.toml");
+    auto page = part.parameterPage();
+    EXPECT_EQ(page[80] | page[81] << 8, 16384);
+    EXPECT_EQ(page[84] | page[85] << 8, 2208);
+    EXPECT_EQ(page[96] | page[97] << 8, 2048 + 144);
+    EXPECT_EQ(page[142], 0x1F); // modes 0 to 4
+    EXPECT_EQ(page[162], 0);
+    for (unsigned byte = 164; byte < 254; byte++)
+        EXPECT_EQ(page[byte], 0) << byte;
+    EXPECT_EQ(part.geometry.lunShift(), 9u + 12u);
+    part.timingMode = 8;
+    page = part.parameterPage();
+    EXPECT_EQ(page[142] | page[162] << 8, 0x1FF);
+}
+
+TEST(Part, BlocksNeedNotBeAPowerOfTwo) {
+    PartFile part = smallPart();
+    part.geometry.blocksPerPlane = 5; // ten a LUN: four bits
+    Host h(part);
+    h.boot(1);
+    EXPECT_EQ(part.geometry.lunShift(), 3u + 4u);
+    auto data = pageData(part, 5), other = pageData(part, 6);
+    EXPECT_EQ(h.program(1, h.row(1, 9, 0), data), 0xE0);
+    EXPECT_EQ(h.program(1, h.row(0, 9, 0), other), 0xE0);
+    EXPECT_EQ(h.read(1, h.row(1, 9, 0), data.size()), data);
+    EXPECT_EQ(h.read(1, h.row(0, 9, 0), data.size()), other);
+    EXPECT_EQ(broken([&] { h.erase(1, h.row(0, 10, 0)); }), "address range");
+    Host again(part);
+    again.boot(1);
+    EXPECT_EQ(broken([&] { again.read(1, again.row(1, 15, 7), 4); }), "address range");
+}
+
+TEST(Part, ShortProgramLeavesTheRestOfALargePageErased) {
+    PartFile part = smallPart();
+    part.geometry.pageBytes = 16384;
+    part.geometry.spareBytes = 2208;
+    Host h(part);
+    h.boot(0);
+    std::vector<uint8_t> data(4104);
+    for (unsigned i = 0; i < data.size(); i++)
+        data[i] = static_cast<uint8_t>(i * 7 + (i >> 8));
+    // The register of the page held another, whole one before.
+    h.program(0, h.row(0, 2, 0), pageData(part, 1));
+    EXPECT_EQ(h.program(0, h.row(0, 4, 0), data), 0xE0);
+    EXPECT_EQ(h.read(0, h.row(0, 4, 0), 4104), data);
+    auto whole = h.read(0, h.row(0, 4, 0), part.geometry.rawPageBytes());
+    EXPECT_TRUE(std::equal(data.begin(), data.end(), whole.begin()));
+    EXPECT_EQ(std::count(whole.begin() + 4104, whole.end(), 0xFF), 16384 + 2208 - 4104);
 }
 
 TEST(Part, CrcOfTheOnfiSpecification) {
@@ -260,6 +322,17 @@ TEST(Part, ErrorsNameFileItemAndRange) {
     write("[part]\nname = \"x\"\nmanufacturer = \"y\"\nid = [1,2,3,4,5,6,7,8]\n[geometry]\nluns = 3\n");
     EXPECT_NE(errorOf([&] { PartFile::load(file.path); }).find("geometry.luns: is 3, choose a power of two"),
               std::string::npos);
+    const std::string good =
+        "[part]\nname = \"x\"\nmanufacturer = \"y\"\nid = [1,2,3,4,5,6,7,8]\n[geometry]\nluns = 2\nplanes = 2\n"
+        "pages_per_block = 512\nspare_bytes = 2208\n";
+    write(good + "blocks_per_plane = 0\n");
+    EXPECT_NE(errorOf([&] { PartFile::load(file.path); }).find("geometry.blocks_per_plane: is 0, choose 1 to 65536"),
+              std::string::npos);
+    write(good + "blocks_per_plane = 8193\npage_bytes = 16384\n");
+    EXPECT_NE(errorOf([&] { PartFile::load(file.path); }).find("needs 25 row address bits"), std::string::npos);
+    write(good + "blocks_per_plane = 11\npage_bytes = 20000\n");
+    EXPECT_NE(errorOf([&] { PartFile::load(file.path); }).find("geometry.page_bytes: is 20000, choose 512 to 16384"),
+              std::string::npos);
     write("[part\n");
     EXPECT_NE(errorOf([&] { PartFile::load(file.path); }).find("line 1"), std::string::npos);
 }
@@ -283,7 +356,7 @@ TEST(Image, KeepsContentsAndCounts) {
     NandImage::BlockId block{1, 0, 1, 5}, other{0, 1, 0, 0};
     {
         NandImage image(file.path, part, 2, 2);
-        EXPECT_EQ(image.page(block, 0), nullptr);
+        EXPECT_TRUE(erased(image, part, block, 0));
         image.erase(block);
         image.program(block, 0, pageData(part, 1).data());
         image.program(block, 1, pageData(part, 2).data());
@@ -292,18 +365,14 @@ TEST(Image, KeepsContentsAndCounts) {
     NandImage image(file.path, part, 2, 2);
     EXPECT_EQ(image.nextPage(block), 2u);
     EXPECT_EQ(image.eraseCount(block), 1u);
-    auto same = [&](const uint8_t *raw, uint64_t key) {
-        auto expected = pageData(part, key);
-        return raw && std::equal(expected.begin(), expected.end(), raw);
-    };
-    EXPECT_TRUE(same(image.page(block, 0), 1));
-    EXPECT_TRUE(same(image.page(block, 1), 2));
-    EXPECT_TRUE(same(image.page(other, 0), 3));
+    EXPECT_EQ(pageOf(image, part, block, 0), pageData(part, 1));
+    EXPECT_EQ(pageOf(image, part, block, 1), pageData(part, 2));
+    EXPECT_EQ(pageOf(image, part, other, 0), pageData(part, 3));
     image.erase(block);
-    EXPECT_EQ(image.page(block, 0), nullptr);
+    EXPECT_TRUE(erased(image, part, block, 0));
     image.program(block, 0, pageData(part, 4).data());
-    EXPECT_TRUE(same(image.page(block, 0), 4));
-    EXPECT_TRUE(same(image.page(other, 0), 3));
+    EXPECT_EQ(pageOf(image, part, block, 0), pageData(part, 4));
+    EXPECT_EQ(pageOf(image, part, other, 0), pageData(part, 3));
 }
 
 TEST(Image, SurvivesAKilledProcess) {
@@ -319,9 +388,7 @@ TEST(Image, SurvivesAKilledProcess) {
     waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status));
     NandImage image(file.path, part, 1, 1);
-    auto expected = pageData(part, 9);
-    ASSERT_NE(image.page({0, 0, 0, 2}, 0), nullptr);
-    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), image.page({0, 0, 0, 2}, 0)));
+    EXPECT_EQ(pageOf(image, part, {0, 0, 0, 2}, 0), pageData(part, 9));
 }
 
 TEST(Image, PaperGeometryIsSparse) {
@@ -330,10 +397,62 @@ TEST(Image, PaperGeometryIsSparse) {
     NandImage image(file.path, part, 8, 16);
     std::vector<uint8_t> raw(part.geometry.rawPageBytes(), 0x5A);
     image.program({7, 15, 1, 4095}, 0, raw.data());
-    EXPECT_EQ(image.page({7, 15, 1, 4095}, 0)[17], 0x5A);
-    EXPECT_EQ(image.page({0, 0, 0, 0}, 0), nullptr);
+    EXPECT_EQ(pageOf(image, part, {7, 15, 1, 4095}, 0), raw);
+    EXPECT_TRUE(erased(image, part, {0, 0, 0, 0}, 0));
     auto bytes = std::filesystem::file_size(file.path);
     EXPECT_LT(bytes, 64u << 20);
+}
+
+TEST(Image, TakesNoSpaceForWhatIsLeftOutOfPages) {
+    TempFile file;
+    PartFile part = PartFile::load(std::string(NAND_PARTS) + "/micron-l05b.toml");
+    NandImage image(file.path, part, 8, 2);
+    NandImage::BlockId block{7, 1, 0, 2191};
+    std::vector<uint8_t> raw(part.geometry.rawPageBytes(), 0xFF);
+    std::fill(raw.begin(), raw.begin() + 4104, 0x5A);
+    const unsigned pages = part.geometry.pagesPerBlock;
+    for (unsigned page = 0; page < pages; page++)
+        image.program(block, page, raw.data());
+    EXPECT_EQ(pageOf(image, part, block, 0), raw);
+    EXPECT_EQ(pageOf(image, part, block, pages - 1), raw);
+    struct stat info;
+    ASSERT_EQ(stat(file.path.c_str(), &info), 0);
+    // A page's bytes lie on at most three pages of the file system.
+    EXPECT_LT(info.st_blocks * 512, (pages + 64) * 3 * 4096);
+}
+
+TEST(Image, PagesOfABlockMayEndAnywhere) {
+    TempFile file;
+    PartFile part = smallPart();
+    NandImage::BlockId block{0, 0, 0, 1};
+    std::vector<std::vector<uint8_t>> pages;
+    {
+        NandImage image(file.path, part, 1, 1);
+        // The block held longer pages before.
+        image.program(block, 0, pageData(part, 1).data());
+        image.erase(block);
+        for (unsigned bytes : {100u, 10u, 300u, 0u, 528u, 50u}) {
+            auto page = pageData(part, bytes);
+            std::fill(page.begin() + bytes, page.end(), 0xFF);
+            image.program(block, static_cast<unsigned>(pages.size()), page.data());
+            pages.push_back(page);
+            for (unsigned i = 0; i < pages.size(); i++)
+                EXPECT_EQ(pageOf(image, part, block, i), pages[i]) << i << " of " << pages.size();
+        }
+    }
+    // A length of 0 says that whole pages are in the file.
+    FILE *f = std::fopen(file.path.c_str(), "r+");
+    const uint32_t whole = 0;
+    std::fseek(f, 4096 + 1 * 16 + 12, SEEK_SET);
+    std::fwrite(&whole, 4, 1, f);
+    std::fclose(f);
+    NandImage image(file.path, part, 1, 1);
+    std::vector<uint8_t> shortPage(part.geometry.rawPageBytes(), 0xFF);
+    shortPage[0] = 1;
+    image.program(block, 6, shortPage.data());
+    pages.push_back(shortPage);
+    for (unsigned i = 0; i < pages.size(); i++)
+        EXPECT_EQ(pageOf(image, part, block, i), pages[i]) << i;
 }
 
 TEST(Image, RefusesOtherGeometrySecondProcessAndOtherFiles) {

@@ -92,7 +92,7 @@ def parameter_page(part: Mapping[str, Any]) -> bytes:
     put(139, 2, bus["tCCS"])
     put(142, 1, (2 << min(mode, 7)) - 1)
     put(154, 2, bus["tADL"])
-    put(161, 1, int(mode >= 8))
+    put(162, 1, int(mode >= 8))
     put(164, 2, 0xA551)
     for at, name in (
         (166, "tWC"),

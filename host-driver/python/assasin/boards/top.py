@@ -35,6 +35,7 @@ _FLASH = (
     ("dq_in_valid", "dqInValid"),
     ("dq_in", "dqIn"),
     ("rb_n", "rbN"),
+    ("margin", "margin"),
 )
 
 

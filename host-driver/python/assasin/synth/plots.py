@@ -67,7 +67,7 @@ def _bars(axis: Any, rows: Sequence[Row], by_metric: bool) -> None:  # noqa: ANN
         axis.bar(at, [r.ours for r in mine], width, label=config)
         stated = [(x, r.paper) for x, r in zip(at, mine, strict=True) if r.paper is not None]
         if stated:
-            axis.plot(*zip(*stated, strict=True), "k_", markersize=12, markeredgewidth=2)
+            axis.plot(*zip(*stated, strict=True), "k_", markersize=12, markeredgewidth=2, label=f"{config}, paper")
     axis.set_xticks(range(len(groups)), groups, fontsize=8)
-    axis.set_ylabel(rows[0].unit)
+    axis.set_ylabel("over Baseline" if rows[0].unit == "1" else rows[0].unit)
     axis.legend(fontsize=7)

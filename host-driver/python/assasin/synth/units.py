@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache as memoise
 from pathlib import Path
@@ -47,6 +48,7 @@ UNITS = (
     "L2Cache",
     "Dcpt",
     "Stager",
+    "SlotTile",
 )
 """Modules that are units, by the name in the sources; firtool numbers variants of one."""
 
@@ -123,4 +125,7 @@ def _memories(log: Path) -> dict[str, str]:
 def netlists(rtl: Rtl, family: str, say: Callable[[str], None] = lambda _: None) -> dict[str, tuple[int, Netlist]]:
     """How often each unit is in the chip, and its netlist."""
     counts: Counter[str] = rtl.counts()
-    return {unit: (n, netlist(rtl, unit, family, say)) for unit, n in sorted(counts.items()) if is_unit(unit)}
+    found = sorted(unit for unit in counts if is_unit(unit))
+    with ThreadPoolExecutor(yosys.jobs()) as pool:
+        made = pool.map(lambda unit: netlist(rtl, unit, family, say), found)
+        return {unit: (counts[unit], one) for unit, one in zip(found, made, strict=True)}

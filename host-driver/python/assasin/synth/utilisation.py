@@ -19,6 +19,8 @@ FILE = BUILD / "synth" / "utilisation.json"
 RESERVE = 0.15
 """Share of LUTs and of block RAM that a configuration must leave: for XDMA, flash PHYs and DRAM path, which are not in it, and
 for placement."""
+SLOTS = "AssasinSbHls"
+"""AssasinSb with slots for HLS kernels; the kernels themselves are not in the figures."""
 TILES = (4, 8)
 """Cores of the configurations that a board's table has."""
 
@@ -54,7 +56,7 @@ def default_configs(board: Board) -> list[str]:
     """Every architecture on 4 and 8 cores and the board's channels, the board's own configuration first."""
     channels = board.nand.channels
     names = [board.chip.config]
-    for architecture in ARCHITECTURES:
+    for architecture in (*ARCHITECTURES, SLOTS):
         sizes = [channels] if architecture == "ChannelLocal" else TILES
         names += [f"{architecture}{cores}x{channels}" for cores in sizes]
     return list(dict.fromkeys(names))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs yosys scripts, one at a time and at low priority, out of the Python package `pyosys`."""
+"""Runs yosys scripts at low priority, out of the Python package `pyosys`."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +22,11 @@ def version() -> str:
         return importlib.metadata.version("pyosys")
     except importlib.metadata.PackageNotFoundError:
         raise SynthError("yosys is missing: run scripts/setup, which installs the Python package pyosys") from None
+
+
+def jobs() -> int:
+    """How many scripts to run at a time: one a processor, but no more than memory lets be; a large unit takes 1 to 2 GB."""
+    return max(1, min(len(os.sched_getaffinity(0)), 4))
 
 
 def share() -> Path:

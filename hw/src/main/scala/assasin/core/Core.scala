@@ -88,7 +88,7 @@ class Core(val p: CoreParams) extends Module {
   private val streamStall = io.stream.map(_.stall).getOrElse(false.B)
   private val streamEnd   = io.stream.map(s => memOp.load && s.end).getOrElse(false.B)
   private val rangeError  = io.stream.map(s => (memOp.readI || memOp.readO) && s.rangeError).getOrElse(false.B)
-  private val csrStall    = io.pointers.map(_.stall && memCsr && csr.io.waits.get).getOrElse(false.B)
+  private val csrStall    = io.pointers.map(s => s.stall && s.waits).getOrElse(false.B)
   private val memData     = memLoad || memStore
   private val memStream   = memOp.asUInt.orR
 
@@ -392,6 +392,7 @@ class Core(val p: CoreParams) extends Module {
   io.pointers.foreach { s =>
     csr.io.peek.get <> s.peek
     csr.io.streamCfg.get := Cat(s.ringLog2, 0.U(4.W), (1.U(4.W) << s.sLog2)(3, 0))
+    s.waits              := memValid && memCsr && csr.io.waits.get
     s.grain              := csr.io.grain.get
     s.publish            := csr.io.publish.get
   }

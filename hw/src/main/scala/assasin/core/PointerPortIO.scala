@@ -18,7 +18,10 @@ class PointerPortIO extends Bundle {
   /** Groups as in [[StreamPeekIO]], and 6 IWAIT, 7 OWAIT. */
   val peek = new StreamPeekIO
 
-  /** What `peek` asks for (group 6 or 7) is not there yet: the read waits. Same cycle. */
+  /** The instruction in MEM is a read that waits (group 6 or 7); it stays there until `stall` is 0. */
+  val waits = Output(Bool())
+
+  /** What `peek` asks for was not there in the cycle before, or this is the first cycle of `waits`. */
   val stall = Input(Bool())
 
   /** SGRAIN, bytes. */

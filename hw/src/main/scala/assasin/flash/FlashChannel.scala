@@ -28,6 +28,7 @@ class FlashChannel(p: SocParams) extends Module {
   registers.io.regs <> io.regs
   registers.io.space      := queues.io.space
   registers.io.completion := completions.io.head
+  registers.io.margin     := io.phy.margin
   registers.io.busBusy    := sequencer.io.working
   registers.io.readPage   := sequencer.io.readPage
 

@@ -51,6 +51,9 @@ class FlashRegistersIO(p: SocParams) extends Bundle {
   val completion = Flipped(Valid(new FlashCompletion))
   val pop        = Output(Bool())
 
+  /** What the PHY needs beyond the part's figures, see FlashPhyIO. */
+  val margin = Input(UInt(FlashPhyIO.MarginBits.W))
+
   /** The bus works in this cycle. */
   val busBusy = Input(Bool())
 
@@ -113,7 +116,8 @@ class FlashRegisters(p: SocParams) extends Module {
     FlashRegs.BusBusyLo.offset   -> busy(31, 0),
     FlashRegs.BusBusyHi.offset   -> high,
     FlashRegs.DataBytesLo.offset -> data(31, 0),
-    FlashRegs.DataBytesHi.offset -> high
+    FlashRegs.DataBytesHi.offset -> high,
+    FlashRegs.PhyMargin.offset   -> io.margin
   )
   private val answer = RegInit(0.U(32.W))
   when(read) {

@@ -91,9 +91,12 @@ class SoftPointers(bytes: Int) extends Module {
       6.U -> in.tail
     )
   )
-  private val atEnd   = known && in.tail === in.end
-  private val missing = Mux(core.peek.group(0), out.tail - out.head, in.tail - in.head).asSInt < core.grain.zext
-  core.stall    := missing && (core.peek.group(0) || !atEnd)
+  // What is there is found out in a cycle of its own: as part of the stall it would be the tile's slowest path.
+  private val atEnd  = RegNext(!core.peek.group(0) && known && in.tail === in.end)
+  private val there  = RegNext(Mux(core.peek.group(0), out.tail - out.head, in.tail - in.head))
+  private val looked = RegInit(false.B)
+  looked        := core.waits && core.stall
+  core.stall    := !looked || there.asSInt < core.grain.zext && !atEnd
   core.sLog2    := io.partition.sLog2
   core.ringLog2 := io.partition.offsetBits.U(5.W) - io.partition.sLog2
 }

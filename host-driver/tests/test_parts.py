@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The whole drive at 2x2 on packages of the shape of real modules': pages of 16 KiB, blocks that are no power of two, no exact
+times in the parameter page (board/virtual/parts/tiny-16k.toml). The board ends the run when the firmware is too fast for it."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from assasin import offloads
+from assasin.board import Board
+from assasin.drive import Drive, DriveError, Extent
+from assasin.tree import ROOT
+
+CONFIG = "AssasinSb2x2"
+PROFILE = "test-16k"
+BLOCK = 4096
+CHUNK = 16 * BLOCK
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(
+        not (ROOT / "build" / "board" / CONFIG / "assasin-board").exists(),
+        reason=f"needs scripts/build {CONFIG}: build/board is empty",
+    ),
+]
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    b = Board(f"pytest-parts-{os.getpid()}")
+    yield b
+    b.stop()
+    b.erase()
+
+
+def image(board: Board) -> Path:
+    return board.paths.folder / f"image-{CONFIG}-{PROFILE}" / "nand.img"
+
+
+def test_write_read_offload_restart(board: Board) -> None:
+    data = random.Random(16).randbytes(12 * CHUNK)
+    board.start(CONFIG, PROFILE, format=True)
+    with Drive(board.address) as drive:
+        console = board.paths.console_log.read_text()
+        assert "2 planes x 11 blocks x 32 pages x 4096+8 B" in console
+        assert "of every page of 16384 B the first 4096 B are used: 1/4 of the part's capacity" in console
+        # From one end of the drive to the other.
+        places = [i * (drive.info.blocks - CHUNK // BLOCK) // 11 for i in range(12)]
+        for i, lba in enumerate(places):
+            drive.write(lba, data[i * CHUNK :][:CHUNK])
+        extents = [Extent(lba, CHUNK // BLOCK) for lba in places]
+
+        def check() -> None:
+            for i, lba in enumerate(places):
+                assert drive.read(lba, CHUNK) == data[i * CHUNK :][:CHUNK]
+            pieces = offloads.run(drive, "scan", extents, len(data))
+            assert offloads.scan_result(pieces) == offloads.expected_scan(data)
+
+        check()
+        drive.flush()
+    written = image(board).stat().st_blocks * 512
+    assert written < 4 * len(data), "the image holds what the drive leaves out of the pages"
+    board.stop()
+
+    board.start(CONFIG, PROFILE)
+    drive = Drive(board.address)
+    check()
+    # Power fails with the last writes in the log alone.
+    random.Random(17).shuffle(places)
+    for i, lba in enumerate(places):
+        drive.write(lba, data[i * CHUNK :][:CHUNK])
+    extents = [Extent(lba, CHUNK // BLOCK) for lba in places]
+    board.kill()
+    with pytest.raises(DriveError, match="not shut down"):
+        drive.close()
+
+    board.start(CONFIG, PROFILE)
+    with Drive(board.address) as drive:
+        assert "recovered 192 pages" in board.paths.console_log.read_text()
+        check()

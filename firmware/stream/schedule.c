@@ -210,6 +210,14 @@ uint32_t nand_poll(void) {
         }
         uint32_t base = ASSASIN_FLASH_BASE;
         struct nand_way *ways = nand_ways;
+        /* The channel of a lone completion is found in two looks and a step, not in as many steps as its number. */
+        for (uint32_t skip = 4; skip >= 2; skip -= 2) {
+            if ((pending & ((1u << skip) - 1)) == 0) {
+                pending >>= skip;
+                base += skip * ASSASIN_FLASH_STRIDE;
+                ways += skip * NAND_MAX_WAYS;
+            }
+        }
         for (; pending != 0; pending >>= 1, base += ASSASIN_FLASH_STRIDE, ways += NAND_MAX_WAYS) {
             if ((pending & 1) == 0) {
                 continue;

@@ -14,8 +14,17 @@ sys.path.insert(0, str(ROOT / "host-driver" / "python"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "system: needs a built virtual board (scripts/build AssasinSb2x2)")
+    config.addinivalue_line("markers", "system(config): needs that configuration of the virtual board built")
     if not (ROOT / "build" / "gen" / "python" / "assasin_contract.py").exists():
         subprocess.run([ROOT / "scripts" / "contract"], check=True)
     subprocess.run(["make", "-s", "-C", ROOT / "host-driver"], check=True)
     subprocess.run(["make", "-s", "-C", ROOT / "firmware" / "offload"], check=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leaves out what needs a board that is not built; scripts/test, which builds it, counts it as failed when that fails."""
+    for mark in item.iter_markers("system"):
+        for config in mark.args:
+            if not (ROOT / "build" / "board" / config / "assasin-board").exists():
+                pytest.skip(f"needs scripts/build {config}: build/board is empty")

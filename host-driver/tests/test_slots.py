@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,9 +33,7 @@ XOR, COUNT, NEVER, NO_LAST, EARLY, NARROW, EMPTY, SPIN, MANY = range(9)
 PROBE = Kernel("probe", "1", 1, 2)
 PAIR = Kernel("pair", "1", 2, 2)
 
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "build" / "board" / CONFIG / "assasin-board").exists(), reason=f"needs scripts/build {CONFIG} --quick"
-)
+pytestmark = pytest.mark.system(CONFIG)
 
 
 def compile_kernel(path: Path, **defines: object) -> Path:
@@ -417,13 +415,12 @@ drive.run(0, [[Input([Extent(0, 8)], 32768)]], args=struct.pack("<2I", 2, 0), ti
 """Leaves in the middle of a kernel that never finishes."""
 
 
-@pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
-    """A second board, for what needs a connection of its own."""
-    folder = tmp_path_factory.mktemp("others")
-    board = Board(f"pytest-slots-other-{os.getpid()}")
+@contextmanager
+def started(name: str, folder: Path, faults: Mapping[int, str] | None = None) -> Iterator[Board]:
+    """A board of its own with both kernels; on its first blocks is DATA."""
+    board = Board(f"pytest-slots-{name}-{os.getpid()}")
     kernels = {0: compile_kernel(folder / "probe.so"), 1: pair(folder / "pair.so")}
-    board.start(CONFIG, "test", format=True, kernels=kernels)
+    board.start(CONFIG, "test", format=True, kernels=kernels, kernel_faults=faults)
     try:
         with Drive(board.address) as drive:
             drive.write(0, DATA)
@@ -431,6 +428,13 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     finally:
         board.stop()
         board.erase()
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    """A second board, for what needs a connection of its own."""
+    with started("other", tmp_path_factory.mktemp("others")) as board:
+        yield board
 
 
 def test_reset_during_a_kernel(other: Board) -> None:
@@ -455,17 +459,8 @@ def test_kernel_that_computes_for_ever(other: Board) -> None:
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drive]:
     """A board on which the first slot's IP has no clock."""
-    folder = tmp_path_factory.mktemp("broken")
-    board = Board(f"pytest-slots-broken-{os.getpid()}")
-    kernels = {0: compile_kernel(folder / "probe.so"), 1: pair(folder / "pair.so")}
-    board.start(CONFIG, "test", format=True, kernels=kernels, kernel_faults={0: "no-answer"})
-    try:
-        with Drive(board.address) as drive:
-            drive.write(0, DATA)
-            yield drive
-    finally:
-        board.stop()
-        board.erase()
+    with started("broken", tmp_path_factory.mktemp("broken"), {0: "no-answer"}) as board, Drive(board.address) as drive:
+        yield drive
 
 
 def test_kernel_whose_port_does_not_answer(broken: Drive, program: bytes) -> None:

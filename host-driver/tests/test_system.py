@@ -28,13 +28,7 @@ HOLE = 40  # blocks from the end of the drive where nothing is ever written
 NVM_READ, NVM_WRITE = 2, 1
 EXEC, READ_RESULT = contract.SCOMP_OPCODE_IO_EXEC, contract.SCOMP_OPCODE_IO_READ
 
-pytestmark = [
-    pytest.mark.system,
-    pytest.mark.skipif(
-        not (ROOT / "build" / "board" / CONFIG / "assasin-board").exists(),
-        reason=f"needs scripts/build {CONFIG}: build/board is empty",
-    ),
-]
+pytestmark = pytest.mark.system(CONFIG)
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,10 @@ static void timer_set(uint64_t t) {
 void firmware_boot(void) {
     uint32_t start = hal_cycle();
     uint64_t t_start = time_now();
+    /* Before anything else: a host program that writes device address 0 must not reach this code. */
+    uint32_t dma = hal_dma_addr(&nvme_dma);
+    sys_write(SYS_TCM_WRITE_FIRST, dma);
+    sys_write(SYS_TCM_WRITE_END, dma + sizeof nvme_dma);
     console_printf("ASSASIN firmware " FW_VERSION "\n");
     timer_at = 0;
     timer_set(UINT64_MAX);

@@ -21,8 +21,6 @@ enum {
     ADMIN_PROGRAM_RANGES = 0x89,
 };
 
-uint32_t admin_buffer[1024];
-
 static bool buffer_busy;
 static nvme_cmd_fn buffer_take;
 struct nvme_cmd *admin_deleting;

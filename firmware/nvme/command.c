@@ -3,9 +3,6 @@
 #include "nvme/nvme.h"
 #include "stream/scomp.h"
 
-/** More than the page buffers can keep busy with the longest transfers. */
-#define LISTS 32u
-
 struct nvme_counters nvme_counters;
 
 static struct nvme_cmd commands[NVME_COMMANDS];
@@ -21,9 +18,9 @@ static uint32_t turn;
 /** What the front end is known to hold: places that are free at least, and the completion's first dwords. */
 static uint32_t post_space, post_dw0, post_dw1;
 
-/* PRP lists; one entry more than a transfer needs, for the pointer to the next list page. */
-static uint64_t lists[LISTS][PRP_LIST_ENTRIES + 1];
-static uint64_t *list_free[LISTS];
+_Alignas(8) struct nvme_dma nvme_dma;
+static_assert(sizeof(struct nvme_dma) % 8 == 0, "the AXI4 slave's limits are multiples of 8");
+static uint64_t *list_free[NVME_LISTS];
 static uint32_t list_count;
 static struct nvme_cmd *list_wait_head, *list_wait_tail;
 
@@ -37,8 +34,8 @@ void nvme_commands_init(void) {
         cmd_free = &commands[i];
     }
     list_count = 0;
-    for (uint32_t i = 0; i < LISTS; i++) {
-        list_free[list_count++] = lists[i];
+    for (uint32_t i = 0; i < NVME_LISTS; i++) {
+        list_free[list_count++] = nvme_dma.lists[i];
     }
     list_wait_head = list_wait_tail = NULL;
     nvme_fetch_blocked = false;

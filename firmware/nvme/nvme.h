@@ -135,6 +135,17 @@ extern struct nvme_counters { uint64_t commands; /**< since power-on */ } nvme_c
 
 /* ---- command.c: life of a command ---- */
 
+/** PRP lists at once: more than the page buffers can keep busy with the longest transfers. */
+#define NVME_LISTS 32u
+/** All of TCM that host DMA writes: nothing else of it is open to the AXI4 slave once the firmware runs
+ * (SYS.TCM_WRITE_FIRST). */
+struct nvme_dma {
+    /** PRP lists; one entry more than a transfer needs, for the pointer to the next list page. */
+    uint64_t lists[NVME_LISTS][PRP_LIST_ENTRIES + 1];
+    uint32_t admin[1024]; /**< see admin_buffer */
+};
+extern struct nvme_dma nvme_dma;
+
 void nvme_commands_init(void);
 /** Fetched commands are taken from the front end and dispatched. */
 void nvme_fetch(void);
@@ -223,7 +234,7 @@ void admin_poll(void);
 /** Abort what admin.c keeps waiting without completions. */
 void admin_orphan(void);
 /** Buffer of one page for admin data, in TCM. */
-extern uint32_t admin_buffer[1024];
+#define admin_buffer nvme_dma.admin
 /** Send `bytes` of admin_buffer and complete. */
 void admin_send(struct nvme_cmd *cmd, uint32_t bytes);
 /** Fetch `bytes` of the command's data into admin_buffer, then run `take`; the buffer is free again when that returns.

@@ -159,6 +159,8 @@ void Device::devRead(uint32_t addr, uint8_t *dst, uint32_t n) {
 void Device::devWrite(uint32_t addr, const uint8_t *src, uint32_t n) {
     if (addr & kDramBit) {
         dramCopyIn(addr, src, n);
+    } else if (addr < tcmFirst || addr + n > tcmEnd) {
+        violation("DMA to TCM " + hex(addr) + ", which SYS.TCM_WRITE_FIRST and SYS.TCM_WRITE_END close");
     } else {
         std::memcpy(reinterpret_cast<void *>(tcmBase + addr), src, n);
     }
@@ -387,6 +389,12 @@ void Device::sysWrite(uint32_t r, uint32_t v) {
         break;
     case SYS_EVENT_ENABLE:
         eventEnable = v;
+        break;
+    case SYS_TCM_WRITE_FIRST:
+        tcmFirst = v;
+        break;
+    case SYS_TCM_WRITE_END:
+        tcmEnd = v;
         break;
     case SYS_CONSOLE_TX:
         console.push_back(static_cast<char>(v));

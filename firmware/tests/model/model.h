@@ -231,7 +231,7 @@ class Device {
 
     /* SYS */
     uint64_t mtimecmp = UINT64_MAX;
-    uint32_t eventEnable = 0, mtimeHi = 0;
+    uint32_t eventEnable = 0, mtimeHi = 0, tcmFirst = 0, tcmEnd = UINT32_MAX;
     uint32_t sysRead(uint32_t r);
     void sysWrite(uint32_t r, uint32_t v);
     void armTimer();

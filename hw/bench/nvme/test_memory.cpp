@@ -34,7 +34,7 @@ class Memory : public ::testing::Test {
 // meanwhile.
 TEST_F(Memory, FirmwareAndXdmaShareTcmAndDram) {
     auto &rng = bench.rng;
-    for (const uint32_t base : {0u, 0x20000u, DramModel::BASE + 0x1000}) {
+    for (const uint32_t base : {0u, 0x20000u, ASSASIN_TCM_SIZE - 4096, DramModel::BASE + 0x1000}) {
         const unsigned size = 4096;
         std::vector<uint8_t> model = random(size);
         bench.deviceWrite(base, model);
@@ -94,8 +94,8 @@ TEST_F(Memory, InstructionPortReadsTcm) {
 }
 
 TEST_F(Memory, UnmappedAddressesFault) {
-    const uint32_t addresses[] = {0x00040000, 0x10000000, 0x1ffffffc, 0x20001000, 0x20040000, 0x20103000,
-                                  0x20204000, 0x30000000, 0x30000800, 0x40000000, 0x7ffffffc};
+    const uint32_t addresses[] = {ASSASIN_TCM_SIZE, 0x10000000, 0x1ffffffc, 0x20001000, 0x20040000, 0x20103000,
+                                  0x20204000,       0x30000000, 0x30000800, 0x40000000, 0x7ffffffc};
     for (const uint32_t a : addresses) {
         EXPECT_TRUE(bench.access(a, false, 0, 2).error) << std::hex << a;
         EXPECT_TRUE(bench.access(a, true, 0, 2).error) << std::hex << a;
@@ -110,7 +110,7 @@ TEST_F(Memory, UnmappedAddressesFault) {
 }
 
 TEST_F(Memory, SlaveRefusesWhatIsNotThere) {
-    for (const uint32_t a : {0x00040000u, 0x20000000u, 0x30000400u, 0x30000880u, 0x30001000u, 0x7ffff000u}) {
+    for (const uint32_t a : {ASSASIN_TCM_SIZE, 0x20000000u, 0x30000400u, 0x30000880u, 0x30001000u, 0x7ffff000u}) {
         bench.deviceWrite(a, random(100));
         EXPECT_EQ(bench.xdma.response, 3) << std::hex << a;
         bench.deviceRead(a, 100);
@@ -122,6 +122,42 @@ TEST_F(Memory, SlaveRefusesWhatIsNotThere) {
     EXPECT_EQ(bench.xdma.response, 3);
     bench.deviceWrite(0x0, random(8));
     EXPECT_EQ(bench.xdma.response, 0);
+}
+
+// What SYS.TCM_WRITE_FIRST and SYS.TCM_WRITE_END close answers SLVERR and does not change, beat by beat.
+TEST_F(Memory, TcmIsWrittenOnlyWhereItIsOpen) {
+    const unsigned size = 2048;
+    for (unsigned n = 0; n < 60; n++) {
+        const uint32_t base = bench.rng() % 2 ? 0 : ASSASIN_TCM_SIZE - size;
+        bench.store(ASSASIN_SYS_BASE + SYS_TCM_WRITE_FIRST, 0);
+        bench.store(ASSASIN_SYS_BASE + SYS_TCM_WRITE_END, 0xfffffff8);
+        std::vector<uint8_t> model = random(size);
+        bench.deviceWrite(base, model);
+        ASSERT_EQ(bench.xdma.response, 0);
+        const uint32_t first = bench.rng() % size & ~7u, end = first + (bench.rng() % (size - first) & ~7u);
+        bench.store(ASSASIN_SYS_BASE + SYS_TCM_WRITE_FIRST, base + first);
+        bench.store(ASSASIN_SYS_BASE + SYS_TCM_WRITE_END, base + end);
+        ASSERT_EQ(bench.load(ASSASIN_SYS_BASE + SYS_TCM_WRITE_FIRST), base + first);
+        ASSERT_EQ(bench.load(ASSASIN_SYS_BASE + SYS_TCM_WRITE_END), base + end);
+        for (unsigned k = 0; k < 8; k++) {
+            const unsigned at = bench.rng() % size, bytes = 1 + bench.rng() % std::min(300u, size - at);
+            const auto data = random(bytes);
+            bool closed = false;
+            for (unsigned i = 0; i < bytes; i++) {
+                const bool open = at + i >= first && at + i < end;
+                closed |= !open;
+                if (open) {
+                    model[at + i] = data[i];
+                }
+            }
+            bench.deviceWrite(base + at, data);
+            ASSERT_EQ(bench.xdma.response, closed ? 2 : 0)
+                << at << " + " << bytes << ", open " << first << " to " << end;
+        }
+        const auto got = bench.deviceRead(base, size);
+        ASSERT_EQ(std::memcmp(got.data(), model.data(), size), 0);
+        ASSERT_EQ(bench.xdma.response, 0);
+    }
 }
 
 TEST_F(Memory, RegisterWindowsReachTheirBlocks) {

@@ -8,6 +8,7 @@
 namespace uncorebench {
 
 void XdmaModel::write(uint32_t addr, const std::vector<uint8_t> &data) {
+    response = 0;
     Transfer t;
     t.addr = addr;
     t.data = data;
@@ -17,6 +18,7 @@ void XdmaModel::write(uint32_t addr, const std::vector<uint8_t> &data) {
 }
 
 void XdmaModel::read(uint32_t addr, unsigned bytes) {
+    response = 0;
     Transfer t;
     t.addr = addr;
     t.bytes = bytes;
@@ -133,7 +135,7 @@ void XdmaModel::sample(uint64_t) {
         if (!inBurst_ || wBeats_ != wBurst_ || top_.io_board_xdma_b_bits_id != 5) {
             throw std::runtime_error("AXI slave: response without its burst");
         }
-        response = top_.io_board_xdma_b_bits_resp;
+        response = std::max<uint8_t>(response, top_.io_board_xdma_b_bits_resp);
         inBurst_ = false;
         if (w_.done == w_.bytes) {
             writing_ = false;
@@ -153,7 +155,7 @@ void XdmaModel::sample(uint64_t) {
         if (!arSent_ || top_.io_board_xdma_r_bits_id != 9) {
             throw std::runtime_error("AXI slave: data nobody asked for");
         }
-        response = top_.io_board_xdma_r_bits_resp;
+        response = std::max<uint8_t>(response, top_.io_board_xdma_r_bits_resp);
         const uint64_t data = top_.io_board_xdma_r_bits_data;
         for (unsigned i = (r_.addr + r_.done) % 8; i < 8 && r_.done < r_.bytes; i++) {
             r_.data.push_back(static_cast<uint8_t>(data >> (8 * i)));

@@ -23,7 +23,7 @@ class XdmaModel {
     void drive(uint64_t now);
     void sample(uint64_t now);
 
-    /// Writes `data` at device address `addr` as bursts; carried out in order. The response of the last burst is in
+    /// Writes `data` at device address `addr` as bursts; carried out in order. The worst of their responses is in
     /// `response`.
     void write(uint32_t addr, const std::vector<uint8_t> &data);
 

@@ -138,7 +138,7 @@ def write(block: DebugBlock, address: int, file: Path | None, words: tuple[int, 
         raise click.UsageError("give either FILE or --word")
     data = file.read_bytes() if file else b"".join(w.to_bytes(4, "little") for w in words)
     if core is None:
-        loader.memory_for(block, address, len(data)).write(address, data)
+        loader.memory_for(block, address, len(data), write=True).write(address, data)
     else:
         hart = block.hart(core)
         with hart.stopped():

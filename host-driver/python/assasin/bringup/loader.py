@@ -79,15 +79,20 @@ class XdmaMemory:
         return got
 
 
-def _by_dma(address: int, count: int) -> bool:
+def _by_dma(address: int, count: int, write: bool) -> bool:
     tcm = address + count <= contract.TCM_BASE + contract.TCM_SIZE
     dram = address >= contract.DRAM_BASE and address + count <= contract.DRAM_BASE + contract.DRAM_SIZE
-    return tcm or dram
+    return (tcm and not write) or dram
 
 
-def memory_for(block: DebugBlock, address: int, count: int) -> Memory:
-    """The best way to those bytes: DMA where the link has it and the address is memory, else the debug block."""
-    if isinstance(block.link, XdmaLink) and _by_dma(address, count):
+def memory_for(block: DebugBlock, address: int, count: int, write: bool = False) -> Memory:
+    """
+    The best way to those bytes: DMA where the link has it and the address is memory, else the debug block.
+
+    A firmware that runs lets DMA write nothing of its memory but its buffers (SYS.TCM_WRITE_FIRST), so those writes go by the debug
+    block.
+    """
+    if isinstance(block.link, XdmaLink) and _by_dma(address, count, write):
         return XdmaMemory(block.link)
     return DebugMemory(block)
 
@@ -128,7 +133,8 @@ def load_firmware(block: DebugBlock, image: bytes, boot_arg: int | None = None, 
     # Out of reset the processor stands halted at address 0, which is enough to reach memory through it.
     link.write(_RESET, 0)
     firmware.halt()
-    memory = memory_for(block, contract.TCM_BASE, len(image))
+    # The reset has opened all of the firmware memory to DMA.
+    memory: Memory = XdmaMemory(link) if isinstance(link, XdmaLink) else DebugMemory(block)
     memory.write(contract.TCM_BASE, image)
     if memory.read(contract.TCM_BASE, len(image)) != image:
         raise BringupError("the firmware memory does not hold what was written to it")

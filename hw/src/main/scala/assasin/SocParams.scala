@@ -15,7 +15,7 @@ package assasin
   * @param pageLog2Max
   *   largest flash page (main area) a channel can buffer, log2 bytes, 9..14
   * @param tcmBytes
-  *   firmware memory, bytes
+  *   firmware memory, bytes, a multiple of 4096; the contract's window TCM is as large
   * @param imemBytes
   *   instruction memory of an ASSASIN core, bytes
   * @param spadBytes
@@ -34,7 +34,7 @@ case class SocParams(
     ways: Int = 16,
     phyBytes: Int = 1,
     pageLog2Max: Int = 12,
-    tcmBytes: Int = 256 * 1024,
+    tcmBytes: Int = 320 * 1024,
     imemBytes: Int = 32 * 1024,
     spadBytes: Int = 64 * 1024,
     streamBytes: Int = 64 * 1024,

@@ -257,7 +257,8 @@ class Core(val p: CoreParams) extends Module {
   decode.io.insn  := insn
   decode.io.sLog2 := io.stream.map(_.sLog2).getOrElse(0.U)
 
-  private val idFault = ((idPc ^ p.imemBase.U(32.W)) >> log2Ceil(p.imemBytes)) =/= 0.U
+  private val idOffset = idPc ^ p.imemBase.U(32.W)
+  private val idFault  = if (p.imemBytes == BigInt(1) << 32) false.B else idOffset >= p.imemBytes.U
 
   private val exRd      = exInsn(11, 7)
   private val memRd     = memInsn(11, 7)

@@ -1,6 +1,6 @@
 package assasin.core
 
-import chisel3.util.isPow2
+import chisel3.util.log2Ceil
 
 import assasin.CoreExtensions
 import assasin.contract.DebugRegs
@@ -8,9 +8,9 @@ import assasin.contract.DebugRegs
 /** What one pipeline is elaborated with.
   *
   * @param imemBytes
-  *   instruction memory, bytes, a power of two up to 2^32; a fetch outside `imemBase` .. `imemBase + imemBytes` faults
+  *   instruction memory, bytes, a multiple of 1024 up to 2^32; a fetch outside `imemBase` .. `imemBase + imemBytes` faults
   * @param imemBase
-  *   address of the instruction memory, a multiple of its size
+  *   address of the instruction memory, a multiple of its size rounded up to a power of two
   * @param streams
   *   adds the stream instructions and CSRs and the [[StreamPortIO]]
   * @param pointers
@@ -34,10 +34,10 @@ case class CoreParams(
     breakpoints: Int = DebugRegs.BreakAddr.count,
     trace: Boolean = false
 ) {
-  require(isPow2(imemBytes) && imemBytes >= 1024, s"imemBytes = $imemBytes: choose a power of two of at least 1024")
+  require(imemBytes >= 1024 && imemBytes % 1024 == 0, s"imemBytes = $imemBytes: choose a multiple of 1024")
   require(
-    imemBase >= 0 && imemBase % imemBytes == 0,
-    s"imemBase = $imemBase: choose a multiple of imemBytes = $imemBytes"
+    imemBase >= 0 && imemBase % (BigInt(1) << log2Ceil(imemBytes)) == 0,
+    s"imemBase = $imemBase: choose a multiple of imemBytes = $imemBytes rounded up to a power of two"
   )
   require(breakpoints >= 1, s"breakpoints = $breakpoints: choose at least 1")
   require(!(streams && pointers), "stream pointers are moved by instructions or by CSR writes, not by both")

@@ -10,7 +10,8 @@ import chisel3.util.{Enum, Queue, is, log2Ceil, switch}
 /** Device memory as the XDMA's AXI4 master sees it: TCM, STAGE and DRAM; anything else answers DECERR. Bursts (INCR,
   * full width) of up to 256 beats, unaligned first addresses, any strobes. Transactions in each direction are answered
   * in order. STAGE: its submission half (0x000-0x3FF) takes writes, its completion half (0x800-0x87F) reads; the
-  * opposite accesses and the rest answer DECERR.
+  * opposite accesses and the rest answer DECERR. Writes to TCM outside `tcmFirst` .. `tcmEnd` change nothing and answer
+  * SLVERR: once the firmware runs, only its DMA buffers are open.
   */
 class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   private val words = p.tcmBytes / 8
@@ -24,6 +25,10 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
 
     /** Reads of DRAM wait for the packets accepted before them. */
     val order = Input(new WriteOrder)
+
+    /** The bytes of TCM that may be written: addresses from the first to below the end, multiples of 8. */
+    val tcmFirst = Input(UInt(32.W))
+    val tcmEnd   = Input(UInt(32.W))
 
     /** No transaction is under way. */
     val idle = Output(Bool())
@@ -42,6 +47,7 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   private val wIds    = Module(new Queue(UInt(port.idBits.W), 8))
   private val toTcm   = isTcm(wAddr.addr)
   private val toStage = inStage(wAddr.addr) && wAddr.addr(11, 10) === 0.U
+  private val tcmOpen = toTcm && wAddr.addr(31, 3) >= io.tcmFirst(31, 3) && wAddr.addr(31, 3) < io.tcmEnd(31, 3)
 
   io.axi.aw.ready       := wState === wIdle && Mux(isDram(io.axi.aw.bits.addr), wIds.io.enq.ready, !wIds.io.deq.valid)
   wIds.io.enq.valid     := io.axi.aw.fire && isDram(io.axi.aw.bits.addr)
@@ -52,8 +58,8 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   io.dramWrite.w.valid      := wState === wDram && io.axi.w.valid
   io.dramWrite.w.bits       := io.axi.w.bits
 
-  private val tcmWrite = wState === wLocal && toTcm && io.axi.w.valid
-  io.axi.w.ready := (wState === wDram && io.dramWrite.w.ready) || (wState === wLocal && (!toTcm || (tcmWrite && io.tcm.req.ready)))
+  private val tcmWrite = wState === wLocal && tcmOpen && io.axi.w.valid
+  io.axi.w.ready := (wState === wDram && io.dramWrite.w.ready) || (wState === wLocal && (!tcmOpen || (tcmWrite && io.tcm.req.ready)))
 
   io.stage.write.valid     := wState === wLocal && toStage && io.axi.w.valid
   io.stage.write.bits.word := wAddr.addr(9, 3)
@@ -82,13 +88,25 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
     }
     is(wResp) { when(io.axi.b.fire) { wState := wIdle } }
   }
-  private val wError = Reg(Bool())
-  when(io.axi.w.fire) { wError := !toTcm && !toStage }
+  // The worst of a burst's beats answers for all.
+  private val wClosed  = Reg(Bool())
+  private val wMissing = Reg(Bool())
+  when(io.axi.aw.fire) {
+    wClosed  := false.B
+    wMissing := false.B
+  }.elsewhen(io.axi.w.fire) {
+    wClosed  := wClosed || toTcm && !tcmOpen
+    wMissing := wMissing || !toTcm && !toStage
+  }
 
   private val localB = wState === wResp
   io.axi.b.valid       := localB || io.dramWrite.b.valid
   io.axi.b.bits.id     := Mux(localB, wAddr.id, wIds.io.deq.bits)
-  io.axi.b.bits.resp   := Mux(localB, Mux(wError, Axi4.Decerr, Axi4.Okay), io.dramWrite.b.bits.resp)
+  io.axi.b.bits.resp   := Mux(
+    localB,
+    Mux(wMissing, Axi4.Decerr, Mux(wClosed, Axi4.Slverr, Axi4.Okay)),
+    io.dramWrite.b.bits.resp
+  )
   io.dramWrite.b.ready := !localB && io.axi.b.ready
   wIds.io.deq.ready    := io.dramWrite.b.fire
 

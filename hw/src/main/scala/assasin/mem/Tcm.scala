@@ -21,10 +21,10 @@ class TcmPortIO(words: Int) extends Bundle {
   * turns when both want it.
   *
   * @param bytes
-  *   size, a power of two
+  *   size, a multiple of 4096
   */
 class Tcm(bytes: Int) extends Module {
-  require(bytes >= 4096 && (bytes & (bytes - 1)) == 0, s"TCM of $bytes bytes: choose a power of two, at least 4096")
+  require(bytes >= 4096 && bytes % 4096 == 0, s"TCM of $bytes bytes: choose a multiple of 4096")
   private val words = bytes / 8
 
   val io = IO(new Bundle {

@@ -47,6 +47,10 @@ class SystemRegsIO(p: SocParams) extends Bundle {
 
   val bootArg = Input(UInt(32.W))
 
+  /** The bytes of TCM that the AXI4 slave may write. */
+  val tcmFirst = Output(UInt(32.W))
+  val tcmEnd   = Output(UInt(32.W))
+
   /** Bytes moved on the AXI4 to DRAM. */
   val dramRead  = Input(UInt(64.W))
   val dramWrite = Input(UInt(64.W))
@@ -71,6 +75,10 @@ class SystemRegs(p: SocParams) extends Module {
   private val writeHigh = RegInit(0.U(32.W))
   private val compare   = RegInit(SysRegs.MtimecmpHi.reset.U(32.W) ## SysRegs.MtimecmpLo.reset.U(32.W))
   private val enable    = RegInit(0.U(7.W))
+  private val tcmFirst  = RegInit(SysRegs.TcmWriteFirst.reset.U(32.W))
+  private val tcmEnd    = RegInit(SysRegs.TcmWriteEnd.reset.U(32.W))
+  io.tcmFirst := tcmFirst
+  io.tcmEnd   := tcmEnd
 
   private val events = Cat(
     io.core.orR,
@@ -120,6 +128,8 @@ class SystemRegs(p: SocParams) extends Module {
       RegMap.ro(SysRegs.SleepCyclesHi.offset, sleepHigh),
       RegMap.ro(SysRegs.BootArg.offset, io.bootArg),
       RegMap.ro(SysRegs.Arch.offset, p.arch.code.U(32.W)),
+      RegMap.rw(SysRegs.TcmWriteFirst.offset, tcmFirst),
+      RegMap.rw(SysRegs.TcmWriteEnd.offset, tcmEnd),
       RegMap.pop(SysRegs.DramReadLo.offset, io.dramRead(31, 0)) { readHigh := io.dramRead(63, 32) },
       RegMap.ro(SysRegs.DramReadHi.offset, readHigh),
       RegMap.pop(SysRegs.DramWriteLo.offset, io.dramWrite(31, 0)) { writeHigh := io.dramWrite(63, 32) },

@@ -141,7 +141,9 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
     new DramArbiter(axi, readers = BoardIO.DramMasters + tiles.size, writers = BoardIO.DramMasters + tiles.size)
   )
   slave.io.axi <> io.board.xdma
-  slave.io.order := writer.io.order
+  slave.io.order    := writer.io.order
+  slave.io.tcmFirst := system.io.tcmFirst
+  slave.io.tcmEnd   := system.io.tcmEnd
   tcm.io.dma <> slave.io.tcm
   nvme.io.stage <> slave.io.stage
   arbiter.io.read(0) <> slave.io.dramRead

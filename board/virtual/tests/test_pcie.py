@@ -39,7 +39,9 @@ pytestmark = pytest.mark.skipif(not BOARD.exists(), reason="needs scripts/build 
 RUN, STOPPED, COMPLETED, MAGIC, READ, LIST = 1, 1 << 1, 1 << 2, 1 << 4, 0x1F << 9, 0x1F << 19
 DRIVER = RUN | STOPPED | COMPLETED | MAGIC | READ | LIST
 WRITEBACK = 1 << 26
+WRITE_ERRORS = 0x1F << 14
 SPARE_DRAM = 0xF0000000  # nobody else's
+TCM_SIZE = 0x50000
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +97,25 @@ def test_lists_reach_device_memory_at_any_alignment(board: Running) -> None:
         v.wait(BAR1 + 0x1040, 1, 0)
         assert v.read(BAR1 + 0x1044) == 1 << 9
         assert v.read(BAR1 + 0x1048) == 1
+
+
+def test_lists_do_not_reach_the_firmware(board: Running) -> None:
+    """The XDMA driver's own test writes from device address 0 on, which is the firmware's code."""
+    with Visitor(board.door) as v:
+        start_list(v, True, [(0x100000, 0, TCM_SIZE)])
+        v.wait(BAR1 + 0x1040, 1, 0)
+        code = v.memory[0x100000 : 0x100000 + 0x10000]
+        v.memory[0x200000 : 0x200000 + TCM_SIZE] = random.Random(12).randbytes(TCM_SIZE)
+        for device, size in [(0, 0x10000), (0, 1), (0x1001, 4096), (TCM_SIZE - 4096, 4096)]:
+            start_list(v, False, [(0x200000, device, size)])
+            v.wait(BAR1 + 0x40, 1, 0)
+            assert v.read(BAR1 + 0x44) & WRITE_ERRORS
+        start_list(v, True, [(0x100000, 0, 0x10000)])
+        v.wait(BAR1 + 0x1040, 1, 0)
+        assert v.memory[0x100000 : 0x100000 + 0x10000] == code
+        nvme = Nvme(v)
+        assert nvme.admin(6, 0, MEMORY_BUS + 0x40000, (1,))[1] == 0
+        assert any(v.memory[0x40000:0x41000])
 
 
 def test_list_channels_signal_by_message_and_write_back(board: Running) -> None:

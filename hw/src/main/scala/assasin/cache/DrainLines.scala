@@ -1,7 +1,7 @@
 package assasin.cache
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, Valid, log2Ceil}
+import chisel3.util.{Decoupled, Valid, log2Ceil}
 
 import assasin.stream.{DrainReadIO, StreamPartition}
 

@@ -1,20 +1,7 @@
 package assasin.cache
 
 import chisel3._
-import chisel3.util.{
-  Cat,
-  Decoupled,
-  Enum,
-  Fill,
-  Mux1H,
-  OHToUInt,
-  PriorityEncoder,
-  UIntToOH,
-  Valid,
-  is,
-  log2Ceil,
-  switch
-}
+import chisel3.util.{Cat, Decoupled, Enum, Mux1H, OHToUInt, PriorityEncoder, UIntToOH, Valid, is, log2Ceil, switch}
 
 import assasin.core.DmemReq
 

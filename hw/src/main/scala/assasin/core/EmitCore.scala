@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path}
 
 import _root_.circt.stage.ChiselStage
 
-import assasin.CoreExtensions
+import assasin.{CoreExtensions, Emission}
 
 /** Writes the pipeline alone, as the firmware processor has it, for synthesis estimates; `corex` is the one with all
   * extensions.
@@ -23,7 +23,7 @@ object EmitCore {
     require(args.length == 2 && Set("core", "corex").contains(args(0)), "usage: EmitCore core|corex FILE")
     val extensions = if (args(0) == "corex") CoreExtensions.all else CoreExtensions.none
     val p          = CoreParams(imemBytes = 256 * 1024, extensions = extensions)
-    val text       = ChiselStage.emitSystemVerilog(new Core(p), firtoolOpts = firtoolOptions)
+    val text       = Emission.strict(ChiselStage.emitSystemVerilog(new Core(p), _, firtoolOptions))
     Files.writeString(Path.of(args(1)), text)
   }
 }

@@ -1,7 +1,7 @@
 package assasin.core
 
 import chisel3._
-import chisel3.util.{MuxLookup, Valid, log2Ceil}
+import chisel3.util.{MuxLookup, log2Ceil}
 
 import assasin.cache.CacheParams
 import assasin.cache.{L1Cache, LineDram, UnsharedLines}

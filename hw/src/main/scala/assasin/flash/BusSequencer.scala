@@ -220,9 +220,10 @@ class BusSequencer(p: SocParams) extends Module {
   private val shift     = p.phyBytes match { case 1 => 0; case 2 => 1; case 4 => 2 }
   private val isRead    = desc.is(FlashOp.Read)
   private val isParam   = desc.is(FlashOp.ParamPage)
-  private val mainNow   = Mux(isParam, (desc.bytes +& 7.U)(15, 3) ## 0.U(3.W), pageBytes >> shift)
-  private val allNow    = ((pageBytes +& cfg.spare) >> shift)(14, 0)
-  private val fewNow    = WireDefault(1.U(4.W))
+  // 15 bits hold every beat count: a parameter page, too, is no longer than the largest page, 16 KiB (FlashDescriptor).
+  private val mainNow = Mux(isParam, (desc.bytes +& 7.U)(14, 3) ## 0.U(3.W), pageBytes >> shift)
+  private val allNow  = ((pageBytes +& cfg.spare) >> shift)(14, 0)
+  private val fewNow  = WireDefault(1.U(4.W))
   when(desc.is(FlashOp.ReadId)) { fewNow := 8.U }
   when(desc.is(FlashOp.GetFeature)) { fewNow := 4.U }
   private val outBeats = Mux(next.data && isRead, allNow, Mux(next.data && isParam, mainNow, fewNow))

@@ -101,7 +101,7 @@ class FlashRegisters(p: SocParams) extends Module {
     FlashRegs.Discard.offset  -> discard
   )
   when(write) {
-    for ((offset, reg) <- storage) when(at(offset)) { reg := value }
+    for ((offset, reg) <- storage) when(at(offset)) { reg := value(reg.getWidth - 1, 0) }
   }
 
   when(io.busBusy) { busy := busy + 1.U }

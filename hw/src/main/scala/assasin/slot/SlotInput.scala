@@ -57,7 +57,7 @@ class SlotInput(bytes: Int) extends Module {
   pointers.io.peek(0).stream := look
   tails(look)                := pointers.io.peek(0).tail
   ends(look)                 := pointers.io.peek(0).end
-  known(look)                := pointers.io.endValid(look)
+  known(look)                := pointers.io.endValid(inputs - 1, 0)(look)
   when(io.clear) {
     tails.foreach(_ := 0.U)
     known.foreach(_ := false.B)

@@ -1,7 +1,7 @@
 package assasin.soc
 
 import _root_.circt.stage.ChiselStage
-import assasin.SocParams
+import assasin.{Emission, SocParams}
 import assasin.bus.Axi4Params
 import java.nio.charset.StandardCharsets
 import java.nio.file.{Files, Path, Paths}
@@ -64,11 +64,14 @@ object Emit {
   private def emit(p: SocParams, options: Options): Unit = {
     val dir = Files.createDirectories(Paths.get(options.out))
     listed(dir).foreach(Files.delete)
-    ChiselStage.emitSystemVerilogFile(
-      if (options.uncore) new Uncore(p.copy(arch = p.arch.copy(dataCache = true)), Axi4Params()) else new AssasinSoc(p),
-      Array("--target-dir", dir.toString),
-      firtool(options.board) ++ Array("-o", dir.toString)
-    )
+    Emission.strict { strictly =>
+      ChiselStage.emitSystemVerilogFile(
+        if (options.uncore) new Uncore(p.copy(arch = p.arch.copy(dataCache = true)), Axi4Params())
+        else new AssasinSoc(p),
+        Array("--target-dir", dir.toString) ++ strictly,
+        firtool(options.board) ++ Array("-o", dir.toString)
+      )
+    }
     write(dir.resolve("filelist.f"), listed(dir).map(_.getFileName.toString).mkString("", "\n", "\n"))
     write(
       dir.resolve("config.json"),

@@ -39,7 +39,7 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   )
   for ((block, mine) <- blocks) {
     block.req.valid      := hostReq.valid && mine
-    block.req.bits.addr  := hostReq.bits.addr
+    block.req.bits.addr  := hostReq.bits.addr(block.req.bits.addr.getWidth - 1, 0)
     block.req.bits.write := hostReq.bits.write
     block.req.bits.wdata := hostReq.bits.wdata
     block.req.bits.strb  := hostReq.bits.strb

@@ -3,7 +3,7 @@ package assasin.stream
 import chisel3._
 import chisel3.util.{Cat, Valid}
 
-import assasin.core.{DualBankReadIO, DualBankRam}
+import assasin.core.DualBankRam
 
 /** Eight bytes for the input buffer. */
 class InputBeat extends Bundle {

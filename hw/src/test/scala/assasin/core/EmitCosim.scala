@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path}
 import _root_.circt.stage.ChiselStage
 import chisel3.RawModule
 
-import assasin.{Architecture, CoreExtensions, SocParams}
+import assasin.{Architecture, CoreExtensions, Emission, SocParams}
 
 /** Emits the designs under co-simulation into sub-folders of the folder given as argument: `native`, a StreamCore with
   * its trace port; `spike`, one with extensions and its memories where the reference simulator can have memory too;
@@ -39,7 +39,7 @@ object EmitCosim {
   }
 
   private def write(folder: String, variant: String, top: String, module: => RawModule): Unit = {
-    val text = ChiselStage.emitSystemVerilog(module, firtoolOpts = firtoolOptions)
+    val text = Emission.strict(ChiselStage.emitSystemVerilog(module, _, firtoolOptions))
     val file = Path.of(folder, variant, s"$top.sv")
     Files.createDirectories(file.getParent)
     Files.writeString(file, text)

@@ -1,6 +1,6 @@
 package assasin.flash
 
-import assasin.{Architecture, SocParams}
+import assasin.{Architecture, Emission, SocParams}
 import circt.stage.ChiselStage
 
 /** Emits FlashChannels for hw/bench/flash. Arguments: output directory, then configurations WAYS-PHYBYTES-CORES, or
@@ -13,12 +13,14 @@ object EmitFlash extends App {
     val Array(ways, phyBytes, cores) = config.stripSuffix("-local").split('-').map(_.toInt)
     val channels                     = if (local) cores else 1
     val arch                         = if (local) Architecture.ChannelLocal else Architecture.AssasinSb
-    ChiselStage.emitSystemVerilogFile(
-      new FlashChannel(
-        SocParams(cores = cores, channels = channels, ways = ways, phyBytes = phyBytes, arch = arch)
-      ),
-      args = Array("--target-dir", s"${args.head}/$config"),
-      firtoolOpts = Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
-    )
+    Emission.strict { strictly =>
+      ChiselStage.emitSystemVerilogFile(
+        new FlashChannel(
+          SocParams(cores = cores, channels = channels, ways = ways, phyBytes = phyBytes, arch = arch)
+        ),
+        Array("--target-dir", s"${args.head}/$config") ++ strictly,
+        Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
+      )
+    }
   }
 }

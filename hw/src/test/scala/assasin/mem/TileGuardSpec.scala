@@ -1,6 +1,5 @@
 package assasin.mem
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 

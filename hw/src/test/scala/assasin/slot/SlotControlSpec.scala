@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package assasin.slot
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 

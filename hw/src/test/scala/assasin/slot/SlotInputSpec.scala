@@ -3,7 +3,6 @@ package assasin.slot
 
 import scala.util.Random
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 

@@ -2,7 +2,6 @@ package assasin.stream
 
 import scala.util.Random
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 

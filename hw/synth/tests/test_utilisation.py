@@ -12,6 +12,7 @@ from assasin.boards import Board
 from assasin.synth import SynthError, utilisation
 from assasin.synth.resources import Resources
 from assasin.synth.utilisation import UnitRow
+from assasin.tree import contract
 
 
 def _units(lut: int, bram36: float, ff: int = 0, uram: int = 0) -> list[UnitRow]:
@@ -74,7 +75,7 @@ def test_targets(name: str, config: str, tmp_path: Path) -> None:
     assert row.lut <= 0.85 * part.luts
     assert row.bram36 <= 0.85 * part.bram36
     # Firmware memory, and per tile scratchpad, two stream buffers and instruction memory, are in block RAM of 4 KiB.
-    blocks = (256 + row.cores * (3 * 64 + 32)) / 4
+    blocks = (contract.TCM_SIZE // 1024 + row.cores * (3 * 64 + 32)) / 4
     assert blocks <= row.bram36 <= 1.15 * blocks
     assert row.dsp == 4 * (row.cores + 1)
     (written,) = json.loads(file.read_text())

@@ -61,10 +61,10 @@ void nvme_go_on(void) {
     if (admin_deleting != NULL) {
         admin_poll();
     }
-    if (controller == CTRL_RESETTING) {
+    if (controller_waits()) {
         controller_poll();
     }
-    nvme_waits.drain = admin_deleting != NULL || controller == CTRL_RESETTING;
+    nvme_waits.drain = admin_deleting != NULL || controller_waits();
 }
 
 uint32_t nvme_in_use(uint32_t sqid) {

@@ -28,14 +28,21 @@ struct nvme_queues queues;
 /** Invalid Field: what a bad doorbell has in the error log. */
 #define DOORBELL_STATUS NVME_INVALID_FIELD
 
-/** Shutdown in progress, or reported done. */
-static enum { SHUT_NONE, SHUT_RUNNING, SHUT_DONE } shutdown_state;
+/** Shutdown: commands come to their ends, then a checkpoint is written, then it is reported done. */
+static enum { SHUT_NONE, SHUT_DRAINING, SHUT_SAVING, SHUT_DONE } shutdown_state;
 static struct ftl_checkpoint shutdown_checkpoint;
+/** The checkpoint is under way, also when the host has no use for the answer any more. */
+static bool saving;
+
+/** A session lasts: the host has enabled the controller and not disabled it. */
+static bool controller_up(void) {
+    return controller == CTRL_READY || controller == CTRL_FATAL || controller == CTRL_SHUTDOWN;
+}
 
 static void csts_update(void) {
-    uint32_t v = controller == CTRL_READY ? CSTS_RDY : 0;
-    v |= controller == CTRL_FATAL ? CSTS_RDY | CSTS_CFS : 0;
-    v |= CSTS_SHST(shutdown_state == SHUT_DONE ? 2 : shutdown_state == SHUT_RUNNING ? 1 : 0);
+    uint32_t v = controller_up() ? CSTS_RDY : 0;
+    v |= controller == CTRL_FATAL ? CSTS_CFS : 0;
+    v |= CSTS_SHST(shutdown_state == SHUT_DONE ? 2 : shutdown_state != SHUT_NONE ? 1 : 0);
     nvme_write(NVME_CSTS, v);
 }
 
@@ -98,6 +105,8 @@ static void reset_start(void) {
     }
     memset(&queues, 0, sizeof queues);
     csts_update();
+    /* Transfers under way have to end, also when a bus reset has cleared the DMA engine's Run bits. */
+    hdma_start();
     nvme_orphan(NVME_QUEUES);
     admin_orphan();
     scomp_orphan();
@@ -112,10 +121,44 @@ static void reset_start(void) {
 static void shutdown_done(struct ftl_exclusive *x, enum ftl_status status) {
     (void)x;
     console_printf("nvme: shut down%s\n", status == FTL_OK ? "" : "; checkpoint failed");
-    if (shutdown_state == SHUT_RUNNING) {
+    saving = false;
+    if (shutdown_state == SHUT_SAVING) {
         shutdown_state = SHUT_DONE;
         csts_update();
     }
+}
+
+/** Nothing moves data to or from the host, and no command that waits will: only requests for events may wait. */
+static bool quiet(void) {
+    return nvme_in_use(NVME_QUEUES) == event_waiting() && scomp_idle();
+}
+
+/** The host asks for a shutdown: commands under way end, offloads are stopped, no command is taken any more. */
+static void shutdown_start(void) {
+    shutdown_state = SHUT_DRAINING;
+    nvme_waits.drain = true;
+    csts_update();
+    if (controller == CTRL_READY) {
+        controller = CTRL_SHUTDOWN;
+        scomp_orphan();
+    }
+    controller_poll();
+}
+
+static void shutdown_poll(void) {
+    if (shutdown_state != SHUT_DRAINING || saving || !quiet()) {
+        return;
+    }
+    shutdown_state = SHUT_SAVING;
+    saving = true;
+    if (ftl.lbas == 0) {
+        shutdown_done(&shutdown_checkpoint.x, FTL_OK);
+        return;
+    }
+    ftl.kept_changed = true;
+    shutdown_checkpoint.clean = true;
+    shutdown_checkpoint.x.done = shutdown_done;
+    ftl_checkpoint(&shutdown_checkpoint);
 }
 
 void controller_fatal(void) {
@@ -127,10 +170,17 @@ void controller_fatal(void) {
     csts_update();
 }
 
+bool controller_waits(void) {
+    return controller == CTRL_RESETTING || shutdown_state == SHUT_DRAINING;
+}
+
 void controller_poll(void) {
-    if (controller != CTRL_RESETTING || nvme_in_use(NVME_QUEUES) > 0 || !scomp_idle()) {
+    shutdown_poll();
+    if (controller != CTRL_RESETTING || !quiet()) {
         return;
     }
+    /* Every transfer belongs to a command, and none is left. */
+    nvme_write(NVME_RESET_DONE, 1);
     controller = CTRL_DISABLED;
     if (shutdown_state == SHUT_DONE) {
         shutdown_state = SHUT_NONE;
@@ -145,7 +195,7 @@ void controller_poll(void) {
 static void cc_changed(void) {
     uint32_t cc = nvme_read(NVME_CC);
     /* RDY reads 0 although the controller was ready: the host cleared EN, perhaps set it again already. */
-    bool up = controller == CTRL_READY || controller == CTRL_FATAL;
+    bool up = controller_up();
     bool was_cleared = up && (nvme_read(NVME_CSTS) & CSTS_RDY) == 0;
     if (up && (was_cleared || !(cc & CC_EN))) {
         reset_start();
@@ -155,16 +205,7 @@ static void cc_changed(void) {
         csts_update();
     }
     if (CC_SHN(cc) != 0 && shutdown_state == SHUT_NONE) {
-        shutdown_state = SHUT_RUNNING;
-        csts_update();
-        if (ftl.lbas == 0) {
-            shutdown_done(&shutdown_checkpoint.x, FTL_OK);
-        } else {
-            ftl.kept_changed = true;
-            shutdown_checkpoint.clean = true;
-            shutdown_checkpoint.x.done = shutdown_done;
-            ftl_checkpoint(&shutdown_checkpoint);
-        }
+        shutdown_start();
     }
 }
 
@@ -188,6 +229,7 @@ void controller_init(void) {
     controller = CTRL_DISABLED;
     controller_all_sets = false;
     shutdown_state = SHUT_NONE;
+    saving = false;
     memset(&queues, 0, sizeof queues);
     nvme_write(NVME_CAP_LO, CAP_LO);
     nvme_write(NVME_CAP_HI, CAP_HI);

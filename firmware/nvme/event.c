@@ -59,6 +59,10 @@ void event_acknowledge(uint32_t log) {
     deliver();
 }
 
+uint32_t event_waiting(void) {
+    return waiting;
+}
+
 void event_request(struct nvme_cmd *cmd) {
     if (waiting > NVME_AERL) {
         nvme_complete(cmd, NVME_AER_LIMIT);

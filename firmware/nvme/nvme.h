@@ -182,7 +182,7 @@ union nvme_waits {
         bool io;     /**< a command waits for io_pump */
         bool manage; /**< likewise for manage_pump */
         bool memory; /**< something of memory_work can go on */
-        bool drain;  /**< the deletion of a queue, or a reset, waits for commands to end */
+        bool drain;  /**< the deletion of a queue, a reset or a shutdown waits for commands to end */
     };
     uint32_t any;
 };
@@ -195,7 +195,8 @@ void nvme_go_on(void);
 enum controller_state {
     CTRL_DISABLED,
     CTRL_READY,
-    CTRL_FATAL, /**< CSTS.CFS is set: until the reset no command is taken */
+    CTRL_FATAL,    /**< CSTS.CFS is set: until the reset no command is taken */
+    CTRL_SHUTDOWN, /**< the host has asked for a shutdown: likewise */
     CTRL_RESETTING,
 };
 extern enum controller_state controller;
@@ -216,6 +217,8 @@ void controller_init(void);
 void controller_event(void);
 /** Go on with a reset or shutdown that waits. */
 void controller_poll(void);
+/** A reset or shutdown waits for commands to end. */
+bool controller_waits(void);
 /** Memory that the controller itself needs cannot be reached: CSTS.CFS. */
 void controller_fatal(void);
 /** Tear down a submission queue in hardware. */
@@ -261,6 +264,8 @@ uint32_t namespace_check(uint32_t nsid);
 /** Types of asynchronous events. */
 enum event_type { EVENT_ERROR = 0, EVENT_HEALTH = 1, EVENT_NOTICE = 2 };
 
+/** Commands that wait for an event. */
+uint32_t event_waiting(void);
 /** A command waits for an event. */
 void event_request(struct nvme_cmd *cmd);
 /** Report an event by AER; of one type only one at a time until log page `log` was read. */

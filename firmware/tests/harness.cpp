@@ -93,6 +93,7 @@ void Drive::enable(uint32_t css) {
 void Drive::disable() {
     dev.hostWriteCc(0);
     settle();
+    CHECK_EQ(dev.hostCsts() & 1, 0u);
     done.clear();
 }
 

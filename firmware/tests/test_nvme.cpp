@@ -1,5 +1,5 @@
 /* Admin commands, queues, features, log pages, PRPs, hostile commands. */
-#include "tests/harness.h"
+#include "tests/scomp.h"
 
 #include <algorithm>
 
@@ -413,4 +413,136 @@ TEST(command_fuzz) {
     d.start();
     std::vector<uint8_t> got;
     CHECK_EQ(d.read(100, 1, &got).status, kOk);
+}
+
+/** Reads, writes and an offload under way; the DMA that a session's end has to wait for. */
+static std::vector<uint16_t> busySession(Drive &d) {
+    CHECK_EQ(scomp::load(d, 0, scomp::kernelElf(model::kCopy)).status, kOk);
+    scomp::Job j;
+    j.pieces = {scomp::Piece{{scomp::Stream{{{0, 256}}, 256 * 4096}}}};
+    scomp::submitExec(d, 3, scomp::encode(j));
+    d.submit(2, scomp::readSqe(d.buffer(65536), 3));
+    d.submit(0, Drive::sqe(0x0c));
+    std::vector<uint16_t> cids;
+    for (uint32_t i = 0; i < 8; i++) {
+        Buffer b = d.buffer(32 * 4096);
+        Sqe s = Drive::sqe(i % 4 == 3 ? 0x01 : 0x02, 1);
+        Drive::setPrp(s, b);
+        s[10] = i * 32;
+        s[12] = 31;
+        cids.push_back(d.submit(1, s));
+    }
+    return cids;
+}
+
+/** Steps until about `cycles` have passed. */
+static void pass(Drive &d, uint64_t cycles) {
+    uint64_t until = d.dev.now + cycles;
+    do {
+        d.step();
+    } while (d.dev.now < until && !d.asleep());
+}
+
+/** Whenever the host clears CC.EN: RDY falls, and the drive leaves host memory alone from then on (the model ends the
+ * test otherwise). */
+TEST(ready_falls_when_transfers_have_ended) {
+    uint32_t late = 0;
+    for (uint32_t wait = 0; wait < 40000; wait += 800 + seed % 7) {
+        Nand nand(Geometry{});
+        Drive d(nand, 2, seed);
+        d.start();
+        for (uint32_t i = 0; i < 256; i += 32) {
+            CHECK_EQ(d.write(i, pattern(i, 1, 32)).status, kOk);
+        }
+        busySession(d);
+        pass(d, wait);
+        d.dev.hostWriteCc(0);
+        late += d.dev.hostCsts() & 1;
+        d.run([&] { return (d.dev.hostCsts() & 1) == 0; });
+        d.settle();
+        d.start();
+    }
+    CHECK(late > 20);
+}
+
+/** A quick reset: RDY does not read 1 in the new session before the old one has ended. */
+TEST(quick_reset) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    for (uint32_t round = 0; round < 10; round++) {
+        d.start();
+        for (uint32_t i = 0; i < 256; i += 32) {
+            CHECK_EQ(d.write(i, pattern(i, 1, 32)).status, kOk);
+        }
+        busySession(d);
+        pass(d, round * 900);
+        d.dev.hostWriteCc(0);
+        CHECK_EQ(d.dev.hostCsts() & 1, 1u);
+        d.dev.hostWriteCc(0x00460001);
+        CHECK_EQ(d.dev.hostCsts() & 1, 0u);
+        d.run([&] { return (d.dev.hostCsts() & 1) != 0; });
+        d.disable();
+    }
+}
+
+/** A shutdown is reported done when commands have ended: offloads are stopped, what was written before is there. */
+TEST(shutdown_ends_commands) {
+    for (uint32_t wait = 0; wait < 20000; wait += 1100) {
+        Nand nand(Geometry{});
+        {
+            Drive d(nand, 2, seed);
+            d.start();
+            for (uint32_t i = 0; i < 256; i += 32) {
+                CHECK_EQ(d.write(i, pattern(i, 1, 32)).status, kOk);
+            }
+            auto cids = busySession(d);
+            pass(d, wait);
+            d.shutdown();
+            uint32_t ended = 0;
+            for (uint16_t cid : cids) {
+                auto c = d.take(1, cid);
+                CHECK(!c || c->status == kOk);
+                ended += c.has_value();
+            }
+            CHECK(ended == cids.size() || wait < 5000);
+            d.submit(1, Drive::sqe(0x02, 1));
+            d.settle();
+            d.disable();
+        }
+        Drive d(nand, 2, seed);
+        d.start();
+        std::vector<uint8_t> got;
+        CHECK_EQ(d.read(0, 32, &got).status, kOk);
+        CHECK(got == pattern(0, 1, 32));
+    }
+}
+
+/** Deleting a submission queue completes when no command of it moves data any more. */
+TEST(queue_deletion_waits_for_transfers) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    for (uint32_t i = 0; i < 256; i += 32) {
+        CHECK_EQ(d.write(i, pattern(i, 1, 32)).status, kOk);
+    }
+    for (uint32_t wait = 0; wait < 12000; wait += 700) {
+        bool deleted = false;
+        d.dev.onDma = [&](uint64_t addr, uint32_t, bool) {
+            if (deleted && addr >= model::Device::kHostBase + 16 * 4096) {
+                throw Failure("transfer after the queues were deleted");
+            }
+        };
+        busySession(d);
+        pass(d, wait);
+        for (uint32_t q = 1; q <= 2; q++) {
+            Sqe del = Drive::sqe(0x00);
+            del[10] = q;
+            CHECK_EQ(d.exec(0, del).status, kOk);
+        }
+        deleted = true;
+        d.settle();
+        d.dev.onDma = nullptr;
+        d.disable();
+        d.start();
+    }
 }

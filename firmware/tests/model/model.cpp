@@ -422,6 +422,10 @@ void Device::submit(uint32_t sqid, const std::array<uint32_t, 16> &sqe) {
 
 void Device::hostWriteCc(uint32_t v) {
     if ((cc & 1) && !(v & 1)) {
+        if (csts & 1) {
+            ending = true;
+            resetDone = false;
+        }
         csts &= ~1u;
         for (Queue &k : q) {
             k.sq = k.cq = false;
@@ -439,7 +443,17 @@ void Device::hostWriteAdmin(uint64_t sqBase, uint64_t cqBase, uint32_t sizes) {
 }
 
 uint32_t Device::hostCsts() const {
-    return cc & 1 ? csts : csts & ~1u;
+    return cc & 1 ? csts : (csts & ~1u) | static_cast<uint32_t>(ending);
+}
+
+/** Host memory is read or written: not while the host may take it that the drive leaves it alone. */
+void Device::hostTouched(const char *how) {
+    if ((hostCsts() & 1) == 0 && !(cc & 1)) {
+        violation(std::string(how) + " with CC.EN and CSTS.RDY 0");
+    }
+    if ((csts >> 2 & 3) == 2) {
+        violation(std::string(how) + " after the end of a shutdown was reported");
+    }
 }
 
 void Device::queueGone() {
@@ -511,6 +525,13 @@ void Device::nvmeWrite(uint32_t r, uint32_t v) {
     case NVME_CSTS:
         csts = v;
         break;
+    case NVME_RESET_DONE:
+        if (h2cQueued + c2hQueued > 0) {
+            violation("RESET_DONE with transfers under way");
+        }
+        resetDone = true;
+        ending = ending && cqeUsed > 0;
+        break;
     case NVME_CAP_LO:
     case NVME_CAP_HI:
     case NVME_SQ_BASE_LO:
@@ -566,7 +587,11 @@ void Device::nvmeWrite(uint32_t r, uint32_t v) {
                      (v & 0x2000) != 0};
         bool drop = sqid > 8 || !q[q[sqid].cqid].cq;
         at(jitter(200), [this, c, drop] {
+            if (!drop) {
+                hostTouched("completion");
+            }
             cqeUsed--;
+            ending = ending && (!resetDone || cqeUsed > 0);
             if (drop) {
                 nvEvent |= NVME_EVENT_DROPPED_CQE_MASK << NVME_EVENT_DROPPED_CQE_SHIFT;
             } else {
@@ -610,6 +635,7 @@ void Device::transfer(bool toHost, uint32_t len) {
     uint64_t &free = toHost ? c2hFree : h2cFree;
     free = std::max(now + 100, free) + len / 8 + rng() % 64;
     at(free - now, [this, toHost, addr, device, len] {
+        hostTouched(toHost ? "transfer to the host" : "transfer from the host");
         if (onDma) {
             onDma(addr, len, toHost);
         }

@@ -247,6 +247,9 @@ class Device {
     uint32_t nvEvent = 0, cc = 0, csts = 0, aqa = 0, badDb = 0, qsel = 0, dw0 = 0, dw1 = 0, cqeId = 0;
     uint64_t asq = 0, acq = 0;
     uint32_t cqeUsed = 0;
+    bool ending = false;     /**< the host reads RDY as 1 with CC.EN = 0 */
+    bool resetDone = false;  /**< the firmware's transfers of the session before have ended */
+    void hostTouched(const char *how);
     void fetch();
     uint32_t nvmeRead(uint32_t r);
     void nvmeWrite(uint32_t r, uint32_t v);

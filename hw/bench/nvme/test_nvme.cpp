@@ -212,6 +212,23 @@ TEST_F(Nvme, EnableAndReset) {
     EXPECT_EQ(bench.hostRead(CSTS), 1u);
     fw(NVME_CSTS, 0x9);
     EXPECT_EQ(bench.hostRead(CSTS), 9u);
+    // RDY falls with the firmware's word, not with CC.EN.
+    bench.hostWrite(CC, 0x00460000);
+    EXPECT_EQ(bench.hostRead(CSTS), 9u);
+    EXPECT_EQ(fw(NVME_CSTS), 8u);
+    fw(NVME_EVENT, 1);
+    fw(NVME_CSTS, 0);
+    EXPECT_EQ(bench.hostRead(CSTS), 1u);
+    fw(NVME_RESET_DONE, 1);
+    EXPECT_EQ(bench.hostRead(CSTS), 0u);
+    // A session that never was ready has nothing to end.
+    bench.hostWrite(CC, 0x00460001);
+    EXPECT_EQ(bench.hostRead(CSTS), 0u);
+    bench.hostWrite(CC, 0x00460000);
+    EXPECT_EQ(bench.hostRead(CSTS), 0u);
+    fw(NVME_EVENT, 1);
+    bench.hostWrite(CC, 0x00460001);
+    fw(NVME_EVENT, 1);
     bench.hostWrite(0x20, 0x4e564d64);
     EXPECT_EQ(fw(NVME_EVENT), 0u);
     bench.hostWrite(0x20, 0x4e564d65);
@@ -653,11 +670,19 @@ TEST_F(Nvme, ControllerResetInFlight) {
         bench.xdma.stalled = bench.rng() % 2;
         bench.ticks(bench.rng() % 60);
         bench.hostWrite(CC, 0x00460000);
-        ASSERT_EQ(bench.hostRead(CSTS), 0u);
+        ASSERT_EQ(bench.hostRead(CSTS), 1u);
         bench.ticks(bench.rng() % 4);
         ASSERT_EQ(fw(NVME_SQE_STATUS) >> 31, 0u) << "an old entry shows";
         fw(NVME_SQE_POP, 1);
+        fw(NVME_RESET_DONE, 1);
+        if (bench.xdma.stalled && !bench.xdma.idle()) {
+            ASSERT_EQ(bench.hostRead(CSTS), 1u) << "RDY is 0 with entries or completions under way";
+        }
         bench.xdma.stalled = false;
+        if (bench.rng() % 2) {
+            ASSERT_TRUE(bench.until([&] { return bench.hostRead(CSTS) == 0; }, 2000)) << "RDY stays 1";
+            ASSERT_TRUE(bench.xdma.idle()) << "RDY is 0 with transfers under way";
+        }
         const auto before = bench.interrupts;
         fw(NVME_EVENT, 0xf);
         // New queues at once, while old transfers are still under way.

@@ -48,8 +48,9 @@ class NvmeFrontEndIO(axi: Axi4Params) extends Bundle {
   * registers for them.
   *
   * When the host changes CC.EN from 1 to 0 all queues are deleted at once, what is staged is dropped, and transfers
-  * under way end without effect. CSTS.RDY then reads 0 and cannot be set until the firmware has cleared EVENT.CC, so it
-  * never shows an old answer.
+  * under way end without effect. CSTS.RDY, when it was 1, reads 1 until these transfers and the firmware's have ended:
+  * a host that waits for 0 may then use the memory for something else. In the next session RDY cannot be set until the
+  * firmware has cleared EVENT.CC, so it never shows an old answer.
   */
 class NvmeFrontEnd(axi: Axi4Params) extends Module {
   val io = IO(new NvmeFrontEndIO(axi))
@@ -73,11 +74,15 @@ class NvmeFrontEnd(axi: Axi4Params) extends Module {
   private val event    = RegInit(0.U(4.W))
   private val cleared  = WireDefault(0.U(4.W))
   private val badIndex = Reg(UInt(16.W))
+
+  /** CC.EN is 0, or was: transfers of the session before may be under way; of them, the firmware's have ended. */
+  private val ending  = RegInit(false.B)
+  private val fwEnded = RegInit(false.B)
   private val badValue = Reg(UInt(16.W))
 
   host.io.host <> io.host
   host.io.cap  := cap
-  host.io.csts := csts(31, 1) ## (csts(0) && host.io.state.cc(0))
+  host.io.csts := csts(31, 1) ## Mux(host.io.state.cc(0), csts(0), ending)
   table.io.doorbell <> host.io.doorbell
   when(table.io.bad.valid) {
     badIndex := table.io.bad.bits.index
@@ -182,6 +187,7 @@ class NvmeFrontEnd(axi: Axi4Params) extends Module {
       RegEntry(NvmeRegs.CapLo.offset, Some(cap(31, 0)), Some(data => cap := cap(63, 32) ## data)),
       RegEntry(NvmeRegs.CapHi.offset, Some(cap(63, 32)), Some(data => cap := data ## cap(31, 0))),
       RegMap.ro(NvmeRegs.BadDb.offset, badValue ## badIndex),
+      RegMap.wo(NvmeRegs.ResetDone.offset)(_ => fwEnded := true.B),
       RegMap.rw(NvmeRegs.Qsel.offset, qsel),
       RegMap.ro(NvmeRegs.SqeStatus.offset, Cat(fetch.io.valid, 0.U(15.W), fetch.io.count, fetch.io.queue.pad(8))),
       RegMap.wo(NvmeRegs.SqePop.offset)(_ => fetch.io.pop := fetch.io.valid),
@@ -208,6 +214,12 @@ class NvmeFrontEnd(axi: Axi4Params) extends Module {
   )
   when(flush) { csts := csts(31, 1) ## false.B }
   when(io.hold) { csts := 0.U }
+  when(io.hold) { ending := false.B }
+    .elsewhen(host.io.disabled && csts(0)) {
+      ending  := true.B
+      fwEnded := false.B
+    }
+    .elsewhen(fwEnded && fetch.io.idle && post.io.idle) { ending := false.B }
 
   io.sqe   := fetch.io.valid
   io.event := event =/= 0.U

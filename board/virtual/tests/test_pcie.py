@@ -107,7 +107,7 @@ def test_lists_do_not_reach_the_firmware(board: Running) -> None:
         code = v.memory[0x100000 : 0x100000 + 0x10000]
         v.memory[0x200000 : 0x200000 + TCM_SIZE] = random.Random(12).randbytes(TCM_SIZE)
         for device, size in [(0, 0x10000), (0, 1), (0x1001, 4096), (TCM_SIZE - 4096, 4096)]:
-            start_list(v, False, [(0x200000, device, size)])
+            start_list(v, False, [(0x200000, device, size)], DRIVER | WRITE_ERRORS)
             v.wait(BAR1 + 0x40, 1, 0)
             assert v.read(BAR1 + 0x44) & WRITE_ERRORS
         start_list(v, True, [(0x100000, 0, 0x10000)])

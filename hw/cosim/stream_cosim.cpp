@@ -184,6 +184,8 @@ std::vector<Word> Run::make_program() {
             }
         }
     }
+    // The last branch may skip one instruction, which must not be the closing jump.
+    emit(addi(0, 0, 0));
     // A stream that does not exist traps and is skipped.
     if (streams < 8)
         emit(stream_load(4, 1, streams));

@@ -1,5 +1,5 @@
 // Runs a bare-metal rv32 program on the pipeline. See README.md; started by hw/cosim/run-elf.
-// Usage: run_elf FILE FOLDER [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED] [--extensions]
+// Usage: run_elf FILE FOLDER [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED] [--extensions] [--falsify N]
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +22,7 @@ struct Options {
     std::string file, folder, signature;
     uint64_t max_cycles = 100000000;
     bool lockstep = false, slow = false, extensions = false;
+    uint64_t falsify = ~uint64_t{0}; ///< instruction that is compared with one bit wrong
     uint64_t seed = 1;
 };
 
@@ -158,9 +159,11 @@ int run(const Options &options) {
         host.tick();
         bool same_as_reference = true;
         for (; !bench.commits.empty(); bench.commits.pop_front()) {
-            const Commit &ours = bench.commits.front();
+            Commit ours = bench.commits.front();
             if (ours.trap)
                 continue;
+            if (retired == options.falsify)
+                ours.insn ^= 1u << 31;
             SpikeCommit theirs{};
             if (spike && !spike->next(theirs)) {
                 std::printf("reference ended after %" PRIu64 " instructions, before pc %08x\n", retired, ours.pc);
@@ -239,6 +242,9 @@ Options parse(int argc, char **argv) {
         } else if (word == "--max-cycles") {
             options.max_cycles = number("--max-cycles", next);
             i++;
+        } else if (word == "--falsify") {
+            options.falsify = number("--falsify", next);
+            i++;
         } else if (word == "--slow") {
             options.slow = true;
             options.seed = number("--slow", next);
@@ -264,7 +270,7 @@ int main(int argc, char **argv) {
     } catch (const std::invalid_argument &e) {
         std::fprintf(stderr,
                      "run-elf: %s\nusage: run-elf FILE [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED] "
-                     "[--extensions]\n",
+                     "[--extensions] [--falsify N]\n",
                      e.what());
     } catch (const std::exception &e) {
         std::fprintf(stderr, "run-elf: %s\n", e.what());

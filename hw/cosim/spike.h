@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace cosim {
 
 /// One retired instruction of the reference. Traps do not appear; their effects show in the handler's CSR reads.
@@ -42,7 +44,9 @@ class Spike {
     bool next(SpikeCommit &commit);
 
   private:
-    FILE *pipe = nullptr;
+    FILE *commits = nullptr; ///< what spike prints
+    pid_t process = -1;
+    std::string errors;
     uint32_t entry;
     bool started = false;
 };

@@ -1,5 +1,5 @@
 /* Checks itself in the manner of riscv-tests: gp holds the number of the test under way, `tohost` gets 1 for success or number * 2 + 1.
- * With -DINTERRUPT also takes the external interrupt; with -DBREAK=n test n fails on purpose. */
+ * With -DINTERRUPT also takes the external interrupt; with -DBREAK=n test n fails on purpose; with -DENDLESS it never ends. */
 
 #ifndef BREAK
 #define BREAK 0
@@ -91,6 +91,9 @@ patched:
     sw      t1, 0(t0)
     sw      s11, 4(t0)
 
+#ifdef ENDLESS
+1:  j       1b
+#endif
     li      gp, 0
 finish:
     slli    gp, gp, 1

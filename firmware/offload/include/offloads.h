@@ -112,11 +112,11 @@ enum aes_mode {
 
 /** Arguments of aes. */
 struct aes_args {
-    uint32_t mode; /**< enum aes_mode */
-    uint32_t
-        piece_blocks; /**< CTR: the counter of piece i starts i times this later; 0: every piece starts at `counter` */
-    uint8_t key[16];  /**< AES-128 */
-    uint8_t counter[16]; /**< CTR: the first counter block, big-endian, incremented modulo 2^128 */
+    uint32_t mode;         /**< enum aes_mode */
+    uint32_t piece_blocks; /**< CTR in several pieces: blocks of each but the last, so that piece i counts on from i
+                              times it */
+    uint8_t key[16];       /**< AES-128 */
+    uint8_t counter[16];   /**< CTR: the first counter block, big-endian, incremented modulo 2^128 */
 };
 static_assert(sizeof(struct aes_args) == 40, "aes_args size");
 
@@ -124,6 +124,7 @@ static_assert(sizeof(struct aes_args) == 40, "aes_args size");
 enum aes_exit {
     AES_BAD_ARGUMENTS = 1, /**< not one struct aes_args, or no mode that exists */
     AES_PARTIAL_BLOCK = 2, /**< ECB: the stream's length is no multiple of 16 */
+    AES_BAD_PIECES = 3, /**< CTR in several pieces: piece_blocks is not the piece's length, so counters would repeat */
 };
 
 /** lz4_compress: bytes of input in a block; the last block is shorter. */

@@ -199,6 +199,15 @@ def test_aes_pieces_continue_the_counter() -> None:
     assert b"".join(out) == aes(2, data, b"q" * 16, counter)
 
 
+@pytest.mark.parametrize(
+    ("piece_blocks", "piece", "pieces", "size", "end"),
+    [(0, 0, 1, 64, 0), (4, 0, 3, 64, 0), (4, 2, 3, 5, 0), (0, 0, 2, 64, 3), (0, 1, 2, 64, 3), (3, 0, 2, 64, 3), (5, 0, 2, 64, 3)],
+)
+def test_aes_refuses_pieces_whose_counters_would_repeat(piece_blocks: int, piece: int, pieces: int, size: int, end: int) -> None:
+    args = struct.pack("<II32x", 2, piece_blocks)
+    assert run_all("aes", [bytes(size)], args, piece=piece, pieces=pieces)[0] == end
+
+
 @pytest.mark.parametrize("mode", [0, 1])
 @pytest.mark.parametrize("size", [1, 4, 15, 17, 4100])
 def test_aes_ecb_needs_whole_blocks(mode: int, size: int) -> None:

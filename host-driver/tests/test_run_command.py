@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from assasin import offloads
+from assasin import bench as benchmarks
+from assasin import free_blocks, offloads
 from assasin.board import Board
 from assasin.drive import Drive
 from assasin.tree import ROOT
@@ -109,3 +110,44 @@ def test_any_name_takes_an_array(board: Board, tmp_path: Path) -> None:
 )
 def test_what_makes_no_sense_is_refused_in_words(board: Board, words: str, args: tuple[object, ...]) -> None:
     refused(words, *args)
+
+
+BENCHES = [
+    ("bench", "scan", "--bytes", "64K"),
+    ("bench", "read", "--bytes", "64K"),
+    ("bench", "random", "--reads", 8, "--depth", 1),
+]
+
+
+@pytest.mark.parametrize("command", BENCHES)
+def test_a_benchmark_leaves_what_is_on_the_drive_alone(board: Board, command: tuple[object, ...]) -> None:
+    data = random.Random(7).randbytes(64 << 10)
+    with Drive(board.address) as drive:
+        drive.write(0, data)
+        last = drive.info.blocks - 1
+    for _ in range(2):
+        done = invoke(*command, "--json")
+        assert done.returncode == 0, done.stderr
+    with Drive(board.address) as drive:
+        assert drive.read(0, len(data)) == data
+        assert not any(drive.read(last - 15, 64 << 10)), "what it wrote is free again"
+        drive.write(last, b"mine")
+    done = invoke(*command)
+    assert done.returncode == 2
+    assert f"the drive's last blocks, {last - 15}..{last}, hold data" in " ".join(done.stderr.replace("│", " ").split())
+    with Drive(board.address) as drive:
+        assert drive.read(last, 4) == b"mine"
+        free_blocks.deallocate(drive, last, 1)
+        assert drive.read(last, 4) == bytes(4)
+
+
+def test_a_benchmark_overwrites_what_it_is_told_to(board: Board) -> None:
+    with Drive(board.address) as drive:
+        last = drive.info.blocks - 1
+        drive.write(last, b"mine")
+    assert invoke("bench", "write", "--bytes", "16K", "--yes").returncode == 0
+    assert invoke("bench", "write", "--bytes", "16K", "--lba", 0).returncode == 0
+    with Drive(board.address) as drive:
+        assert drive.read(last, 4) != b"mine"
+        assert drive.read(0, 4096) == benchmarks.bench_data("write", 16 << 10)[:4096]
+    assert "are more than the drive has" in invoke("bench", "write", "--bytes", "100G").stderr

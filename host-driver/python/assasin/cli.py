@@ -23,7 +23,7 @@ import numpy as np
 from rich.markup import escape
 
 from assasin import bench as benchmarks
-from assasin import files, kernel, offloads, perf, random_reads, result_table, terminal, vm_suite
+from assasin import files, free_blocks, kernel, offloads, perf, random_reads, result_table, terminal, vm_suite
 from assasin import paper as paper_bench
 from assasin.board import DEFAULT_CONFIG, PROFILES, Board, BoardError
 from assasin.cut import Plan, Source, Table, length_of, plan
@@ -640,25 +640,51 @@ def bench() -> None:
     """Measure offloads in steady state, sequential reads and writes, or the figures of the ASSASIN paper."""
 
 
+OVERWRITES = "the drive's last ones, which it deallocates afterwards, when they are free; else it asks."
+
+
+def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where a benchmark writes its data."""
+    lba = click.option("--lba", type=LBA, help="First block to overwrite, whatever it holds; default: the drive's last blocks.")
+    yes = click.option("--yes", is_flag=True, help="Overwrite the drive's last blocks without asking when they hold data.")
+    return lba(yes(command))
+
+
+def _place(drive: Drive, length: int, lba: int | None, yes: bool) -> free_blocks.Range:
+    """The blocks that a benchmark works on."""
+    if lba is not None:
+        return free_blocks.at(drive, lba, length)
+    with terminal.bytes_bar("looking for free blocks", length) as progress:
+        place = free_blocks.at_the_end(drive, length, progress)
+    if place.free or yes:
+        return place
+    if not sys.stdin.isatty():
+        raise click.UsageError(
+            f"the drive's last blocks, {place}, hold data: say --yes to overwrite them, or --lba LBA for other blocks"
+        )
+    click.confirm(f"The drive's last blocks, {place}, hold data. Overwrite them?", abort=True, err=True)
+    return place
+
+
 def _bench_command(what: str, summary: str) -> None:
     """Adds `assasin bench WHAT`."""
 
-    @bench.command(what, help=f"{summary} Overwrites the blocks it works on.")
+    @bench.command(what, help=f"{summary} Overwrites blocks: {OVERWRITES}")
     @click.option("--bytes", "length", type=Size(), default="4M", show_default=True, help="Data to work on; it is written first.")
-    @click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
+    @place_options
     @click.option("--cores", type=Counts(), help="Core counts to measure, for example 1,2,4,8; default all cores.")
     @common
-    def run_bench(length: int, lba: int, cores: tuple[int, ...] | None, name: str, as_json: bool) -> None:
+    def run_bench(length: int, lba: int | None, yes: bool, cores: tuple[int, ...] | None, name: str, as_json: bool) -> None:
         if length == 0 or length % 4096:
             raise click.UsageError(f"--bytes {length}: use a multiple of 4096 that is not 0")
         board, drive = open_drive(name)
         context = benchmarks.Context.of(board)
-        data = benchmarks.bench_data(what, length)
-        with drive:
+        with drive, free_blocks.borrowed(drive, _place(drive, length, lba, yes)) as first:
+            data = benchmarks.bench_data(what, length)
             if what in offloads.BUILTIN:
-                _bench_offload(drive, context, what, data, lba, cores or (drive.info.cores,), as_json)
+                _bench_offload(drive, context, what, data, first, cores or (drive.info.cores,), as_json)
             else:
-                _bench_transfer(drive, context, what, data, lba, as_json)
+                _bench_transfer(drive, context, what, data, first, as_json)
 
 
 for _name in offloads.BUILTIN:
@@ -671,20 +697,22 @@ for _name in ("read", "write"):
 @click.option("--depth", "depths", type=Counts(), default="1,2,4,8,16,32,64", show_default=True, help="Queue depths.")
 @click.option("--reads", type=click.IntRange(1), default=256, show_default=True, help="Reads at each depth.")
 @click.option("--bytes", "length", type=Size(), default="1M", show_default=True, help="Range to read from; it is written first.")
-@click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
+@place_options
 @click.option("--seed", type=int, default=1, show_default=True, help="Which blocks are read.")
 @common
-def random_command(depths: tuple[int, ...], reads: int, length: int, lba: int, seed: int, name: str, as_json: bool) -> None:
-    """Random reads of one block, in device cycles by stage. Overwrites the blocks it works on."""
+def random_command(
+    depths: tuple[int, ...], reads: int, length: int, lba: int | None, yes: bool, seed: int, name: str, as_json: bool
+) -> None:
+    """Random reads of one block, in device cycles by stage."""
     if length == 0 or length % 4096:
         raise click.UsageError(f"--bytes {length}: use a multiple of 4096 that is not 0")
     board, drive = open_drive(name)
     context = benchmarks.Context.of(board)
-    data = benchmarks.random_data(length)
-    with drive, terminal.spinner("writing") as say:
-        drive.write(lba, data)
+    with drive, free_blocks.borrowed(drive, _place(drive, length, lba, yes)) as first, terminal.spinner("writing") as say:
+        data = benchmarks.random_data(length)
+        drive.write(first, data)
         figures = random_reads.measure(
-            drive, data, lba, reads, depths, board.pcie_latency(), seed, lambda d: say(f"{reads} reads at depth {d}")
+            drive, data, first, reads, depths, board.pcie_latency(), seed, lambda d: say(f"{reads} reads at depth {d}")
         )
     if as_json:
         terminal.dump(asdict(context) | {"depths": [asdict(f) for f in figures]})

@@ -10,12 +10,12 @@ import random
 import re
 import sqlite3
 import struct
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import native
 import numpy as np
 import pytest
 from assasin import offloads, tpch_scans
@@ -24,10 +24,6 @@ from assasin.descriptions import FUNCTIONS, OffloadError, explain, listed, resul
 from assasin.job import Extent, Input
 from assasin.tree import ROOT
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-
-sys.path[:0] = [str(ROOT / "build" / "gen" / "python"), str(ROOT / "firmware" / "offload" / "tests")]
-
-import native  # noqa: E402
 
 BLOCK = 4096
 SEED = random.randrange(1 << 30)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import lz4_frames
 import numpy as np
 import pytest
 from assasin import bench as benchmarks
@@ -115,7 +116,7 @@ def test_what_makes_no_sense_is_refused_in_words(board: Board, words: str, args:
 BENCHES = [
     ("bench", "scan", "--bytes", "64K"),
     ("bench", "read", "--bytes", "64K"),
-    ("bench", "random", "--reads", 8, "--depth", 1),
+    ("bench", "random", "--bytes", "64K", "--reads", 8, "--depth", 1),
 ]
 
 
@@ -151,3 +152,18 @@ def test_a_benchmark_overwrites_what_it_is_told_to(board: Board) -> None:
         assert drive.read(last, 4) != b"mine"
         assert drive.read(0, 4096) == benchmarks.bench_data("write", 16 << 10)[:4096]
     assert "are more than the drive has" in invoke("bench", "write", "--bytes", "100G").stderr
+
+
+def test_lz4_files_go_to_other_programs_and_come_from_them(board: Board, tmp_path: Path) -> None:
+    data = b"".join(b"%d the quick brown fox %x\n" % (i % 50, i * i % 1000) for i in range(1500))
+    run("lz4_compress", *store(board, 400, data), "--out", tmp_path / "x.lz4")
+    run("lz4_compress", *store(board, 400, data), "--out", tmp_path / "raw")
+    assert lz4_frames.decompress((tmp_path / "x.lz4").read_bytes(), len(data)) == data
+    assert (tmp_path / "x.lz4").read_bytes()[15:-4] == (tmp_path / "raw").read_bytes()
+    theirs = lz4_frames.compress(data, alone=1, checksum=1, block_size=7)
+    run("lz4_decompress", *store(board, 450, theirs), "--out", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == data
+    (tmp_path / "spoilt").write_bytes(theirs[:-1] + bytes([theirs[-1] ^ 1]))
+    refused("checksum was made of", "lz4_decompress", "--stream", tmp_path / "spoilt")
+    (tmp_path / "sums").write_bytes(lz4_frames.compress(data, block_checksums=1))
+    refused("the frame has checksums of blocks", "lz4_decompress", "--stream", tmp_path / "sums")

@@ -134,11 +134,16 @@ enum aes_exit {
  * compressed. LZ4 blocks are independent of each other; what they decompress to may have any length. */
 #define LZ4_STORED 0x80000000u
 
+/** First word of an LZ4 frame (lz4_Frame_format.md), which lz4_decompress takes as well: blocks as above between a
+ * descriptor and an end mark. Blocks of a frame may depend on those before. */
+#define LZ4_FRAME_MAGIC 0x184D2204u
+
 /** Exit codes of lz4_decompress. What was decompressed until then has gone to the output. */
 enum lz4_exit {
     LZ4_CORRUPT = 1,   /**< no LZ4 block: a length or distance leads out of it */
     LZ4_TRUNCATED = 2, /**< the stream ends inside a block or its length */
     LZ4_NO_WINDOW = 3, /**< an output ring of less than 64 KiB cannot serve all distances: ask for one stream (S = 1) */
+    LZ4_OTHER_FRAME = 4, /**< a frame with checksums of blocks, a dictionary, another version, or something behind it */
 };
 
 /** Beginning of wal's output. */

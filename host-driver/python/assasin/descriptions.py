@@ -268,7 +268,12 @@ FUNCTIONS: dict[str, Description] = {
     "lz4_decompress": Description(
         record=None,
         whole="its blocks have any length",
-        exits={1: "the data is corrupt", 2: "the data ends inside a block", 3: "no window"}.get,
+        exits={
+            1: "the data is corrupt",
+            2: "the data ends inside a block",
+            3: "no window",
+            4: "the frame has checksums of blocks, a dictionary, another version than 1, or something behind it",
+        }.get,
     ),
     "dedup": Description(
         record=None,

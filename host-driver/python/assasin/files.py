@@ -22,6 +22,7 @@ from assasin import offloads
 from assasin.binding import ErrorStruct, library
 from assasin.cut import Plan, Table, plan
 from assasin.drive import Drive
+from assasin.functions import lz4_check
 from assasin.job import DriveError, Extent, Job, Piece
 
 
@@ -117,5 +118,8 @@ def run(
         planned = plan(function, [file.source], drive.info.block_bytes, usual, args, outputs, pieces or None, record or None)
         with drive.any_slot(elf) as slot:
             done = drive.run_job(Job(slot, planned.inputs, None, planned.call.outputs, planned.args, cores, watchdog, tick=tick))
+        offloads.check(function, done)
+        if planned.call.name == "lz4_decompress":
+            lz4_check(drive, file.source, done[0].outputs[0])
     file.check()
-    return FileRun(offloads.check(function, done), planned, file.reason)
+    return FileRun(done, planned, file.reason)

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assasin import offloads
+from assasin import lz4_frame, offloads
 from assasin.cut import Plan, Source, Table, cut, length_of, plan, whole
 from assasin.drive import Drive
 from assasin.job import Extent, Input, Job, Output, Piece
@@ -28,6 +28,7 @@ __all__ = [
     "call",
     "dedup",
     "execute",
+    "lz4_check",
     "lz4_compress",
     "lz4_decompress",
     "pieces_of",
@@ -210,8 +211,31 @@ def lz4_compress(drive: Drive, source: Source, to: Sequence[Extent] | None = Non
 
 
 def lz4_decompress(drive: Drive, source: Source, to: Sequence[Extent] | None = None) -> bytes:
-    """What LZ4 blocks decompress to. One piece, as blocks have any length."""
-    return _joined(execute(drive, "lz4_decompress", [[whole(source, drive.info.block_bytes)]], [[to]]))
+    """
+    What LZ4 blocks, or a frame of them (lz4_frame), decompress to. One piece, as blocks have any length. With `to` nobody looks at
+    the checksum of a frame's content.
+    """
+    out = _joined(execute(drive, "lz4_decompress", [[whole(source, drive.info.block_bytes)]], [[to]]))
+    if to is None:
+        lz4_check(drive, source, out)
+    return out
+
+
+def lz4_check(drive: Drive, source: Source, content: bytes) -> None:
+    """Compares what lz4_decompress made of a source with the checksum of a frame that has one. Raises OffloadError."""
+    if lz4_frame.has_checksum(_bytes_of(drive, source, 0, 5)):
+        lz4_frame.check(_bytes_of(drive, source, length_of(source) - 4, 4), content)
+
+
+def _bytes_of(drive: Drive, source: Source, start: int, count: int) -> bytes:
+    """A few bytes of a source."""
+    if not isinstance(source, Table):
+        return source[start : start + count]
+    block = drive.info.block_bytes
+    blocks = [e.lba + i for e in source.extents for i in range(e.count)]
+    end = min(start + count, source.bytes)
+    found = b"".join(drive.read(lba, block) for lba in blocks[start // block : -(-end // block)])
+    return found[start % block : start % block + end - start]
 
 
 DEDUP_BLOCK = 4096

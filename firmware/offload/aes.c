@@ -76,6 +76,15 @@ static void count_from(uint32_t counter[4], const struct aes_args *args, uint64_
     }
 }
 
+/* Whether the counters of this piece, of so many bytes, are its own: those of one key must never repeat. */
+static int counters_fit(const struct aes_args *args, uint32_t bytes) {
+    const struct scomp_task *task = assasin_task();
+    uint32_t piece_bytes = args->piece_blocks * 16;
+    if (args->mode != AES_CTR || task->pieces < 2)
+        return 1;
+    return task->piece + 1 == task->pieces ? args->piece_blocks && bytes <= piece_bytes : bytes == piece_bytes;
+}
+
 int compute(void) {
     ASSASIN_IN(0);
     ASSASIN_OUT(0);
@@ -84,6 +93,9 @@ int compute(void) {
     const struct aes_args *args = assasin_args();
     if (args->mode > AES_CTR)
         ASSASIN_RETURN(AES_BAD_ARGUMENTS);
+    /* How long a stream is that another node feeds is known at its end. */
+    if (assasin_task()->bytes[0] != UINT32_MAX && !counters_fit(args, assasin_task()->bytes[0]))
+        ASSASIN_RETURN(AES_BAD_PIECES);
     first = (uint64_t)assasin_task()->piece * args->piece_blocks;
     mode = args->mode;
     aes_expand_key(args->key, mode == AES_ECB_DECRYPT);
@@ -121,6 +133,8 @@ end:;
     if (mode != AES_CTR)
         ASSASIN_RETURN(length % 16 ? AES_PARTIAL_BLOCK : 0);
     args = assasin_args();
+    if (!counters_fit(args, length))
+        ASSASIN_RETURN(AES_BAD_PIECES);
     if (done != length) { /* the last bytes, with the key stream's word for them once more */
         uint32_t last[4];
         count_from(last, args, first + done / 16);

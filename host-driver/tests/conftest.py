@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "host-driver" / "python"))
+sys.path[:0] = [str(ROOT / f) for f in ("host-driver/python", "build/gen/python", "firmware/offload/tests")]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -27,7 +27,8 @@ static const char usage[] =
     "  --in-drive       refuse a file that the host would have to feed (holes, inline, ...)\n"
     "  --args HEX       arguments of the function\n"
     "  --record BYTES   bytes that must not be cut between pieces\n"
-    "  --pieces N       pieces to divide the input into; default one a core\n"
+    "  --pieces N       pieces to divide the input into; default one a core for scan, stat, filter, an ELF file, and\n"
+    "                   where --record is given; else 1\n"
     "  --out FILE       where the output goes; default stdout; pieces one after the other\n"
     "  --write FILE     with --lba: first write FILE's bytes there, padded to whole blocks\n";
 
@@ -162,7 +163,12 @@ static void *read_file(const char *path, size_t most, size_t *bytes) {
     return data;
 }
 
-/* Functions that ship with the project know what must not be cut. */
+static bool is_file(const char *function) {
+    return strchr(function, '/') || strstr(function, ".elf");
+}
+
+/* What must not be cut of the input of functions that come with the project; 0: it is better not cut at all, since what
+ * the pieces of the other ones put out would have to be merged, or their arguments would have to know of the pieces. */
 static uint32_t record_of(const char *function) {
     static const struct {
         const char *name;
@@ -171,13 +177,13 @@ static uint32_t record_of(const char *function) {
     for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++)
         if (!strcmp(records[i].name, function))
             return records[i].bytes;
-    return 1;
+    return is_file(function) ? 1 : 0;
 }
 
 static int load(struct assasin_drive *drive, const char *function, uint16_t *slot) {
     char path[512];
     uint32_t arch;
-    if (strchr(function, '/') || strstr(function, ".elf")) {
+    if (is_file(function)) {
         snprintf(path, sizeof(path), "%s", function);
     } else {
         if (assasin_core_arch(drive, &arch))
@@ -245,9 +251,10 @@ static int divide(struct assasin_drive *drive, const struct request *r, const st
                   struct input *in) {
     struct assasin_info info;
     assasin_get_info(drive, &info);
-    uint32_t record = r->record ? r->record : record_of(r->function), pieces = r->pieces                  ? r->pieces
-                                                                               : info.cores < MOST_PIECES ? info.cores
-                                                                                                          : MOST_PIECES;
+    uint32_t record = r->record ? r->record : record_of(r->function), pieces = r->pieces;
+    if (!pieces)
+        pieces = !record ? 1 : info.cores < MOST_PIECES ? info.cores : MOST_PIECES;
+    record = record ? record : 1;
     if (layout && layout->data) {
         /* Memory is cut at records. */
         uint64_t each = (layout->bytes / pieces + record - 1) / record * record, at = 0;

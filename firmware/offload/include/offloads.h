@@ -112,11 +112,11 @@ enum aes_mode {
 
 /** Arguments of aes. */
 struct aes_args {
-    uint32_t mode; /**< enum aes_mode */
-    uint32_t
-        piece_blocks; /**< CTR: the counter of piece i starts i times this later; 0: every piece starts at `counter` */
-    uint8_t key[16];  /**< AES-128 */
-    uint8_t counter[16]; /**< CTR: the first counter block, big-endian, incremented modulo 2^128 */
+    uint32_t mode;         /**< enum aes_mode */
+    uint32_t piece_blocks; /**< CTR in several pieces: blocks of each but the last, so that piece i counts on from i
+                              times it */
+    uint8_t key[16];       /**< AES-128 */
+    uint8_t counter[16];   /**< CTR: the first counter block, big-endian, incremented modulo 2^128 */
 };
 static_assert(sizeof(struct aes_args) == 40, "aes_args size");
 
@@ -124,6 +124,7 @@ static_assert(sizeof(struct aes_args) == 40, "aes_args size");
 enum aes_exit {
     AES_BAD_ARGUMENTS = 1, /**< not one struct aes_args, or no mode that exists */
     AES_PARTIAL_BLOCK = 2, /**< ECB: the stream's length is no multiple of 16 */
+    AES_BAD_PIECES = 3, /**< CTR in several pieces: piece_blocks is not the piece's length, so counters would repeat */
 };
 
 /** lz4_compress: bytes of input in a block; the last block is shorter. */
@@ -133,11 +134,16 @@ enum aes_exit {
  * compressed. LZ4 blocks are independent of each other; what they decompress to may have any length. */
 #define LZ4_STORED 0x80000000u
 
+/** First word of an LZ4 frame (lz4_Frame_format.md), which lz4_decompress takes as well: blocks as above between a
+ * descriptor and an end mark. Blocks of a frame may depend on those before. */
+#define LZ4_FRAME_MAGIC 0x184D2204u
+
 /** Exit codes of lz4_decompress. What was decompressed until then has gone to the output. */
 enum lz4_exit {
     LZ4_CORRUPT = 1,   /**< no LZ4 block: a length or distance leads out of it */
     LZ4_TRUNCATED = 2, /**< the stream ends inside a block or its length */
     LZ4_NO_WINDOW = 3, /**< an output ring of less than 64 KiB cannot serve all distances: ask for one stream (S = 1) */
+    LZ4_OTHER_FRAME = 4, /**< a frame with checksums of blocks, a dictionary, another version, or something behind it */
 };
 
 /** Beginning of wal's output. */

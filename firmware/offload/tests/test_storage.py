@@ -12,6 +12,7 @@ import struct
 from functools import reduce
 from pathlib import Path
 
+import lz4_frames
 import mmh3
 import numpy as np
 import pytest
@@ -199,6 +200,15 @@ def test_aes_pieces_continue_the_counter() -> None:
     assert b"".join(out) == aes(2, data, b"q" * 16, counter)
 
 
+@pytest.mark.parametrize(
+    ("piece_blocks", "piece", "pieces", "size", "end"),
+    [(0, 0, 1, 64, 0), (4, 0, 3, 64, 0), (4, 2, 3, 5, 0), (0, 0, 2, 64, 3), (0, 1, 2, 64, 3), (3, 0, 2, 64, 3), (5, 0, 2, 64, 3)],
+)
+def test_aes_refuses_pieces_whose_counters_would_repeat(piece_blocks: int, piece: int, pieces: int, size: int, end: int) -> None:
+    args = struct.pack("<II32x", 2, piece_blocks)
+    assert run_all("aes", [bytes(size)], args, piece=piece, pieces=pieces)[0] == end
+
+
 @pytest.mark.parametrize("mode", [0, 1])
 @pytest.mark.parametrize("size", [1, 4, 15, 17, 4100])
 def test_aes_ecb_needs_whole_blocks(mode: int, size: int) -> None:
@@ -319,6 +329,42 @@ def test_noise_as_lz4_never_leaves_the_window() -> None:
         for _ in range(rng.randrange(1, 5)):
             noise[rng.randrange(4, len(noise))] = rng.randrange(256)
         run_all("lz4_decompress", [bytes(noise)], partial=True)
+
+
+FRAMES: dict[str, dict[str, int]] = {
+    "linked": {},
+    "alone": {"alone": 1, "block_size": lz4_frames.BLOCK_64K, "size": 1},
+    "as-the-command-makes-it": {"alone": 1, "block_size": 7, "checksum": 1},
+    "all": {"checksum": 1, "size": 1, "level": 9},
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_frames_of_the_lz4_library(name: str, kind: str) -> None:
+    data = SAMPLES[name]
+    assert run_all("lz4_decompress", [lz4_frames.compress(data, **FRAMES[kind])]) == (0, [data])
+
+
+@pytest.mark.parametrize("cut", [1, 4, 5, 9, 300])
+def test_a_frame_without_its_end(cut: int) -> None:
+    frame = lz4_frames.compress(SAMPLES["text"], checksum=1)
+    assert run_all("lz4_decompress", [frame[:-cut]], partial=True)[0] == 2
+
+
+def test_frames_that_are_refused() -> None:
+    data = SAMPLES["mixed"][:5000]
+    frame = bytearray(lz4_frames.compress(data, size=1))
+    other = [lz4_frames.compress(data, block_checksums=1), bytes(frame) * 2, bytes(frame) + bytes(4)]
+    assert [run_all("lz4_decompress", [f], partial=True)[0] for f in other] == [4] * 3
+    for at in (5, 6, 14):  # block size, content size, checksum: what the descriptor's checksum covers
+        spoilt = frame.copy()
+        spoilt[at] ^= 0x10
+        assert run_all("lz4_decompress", [bytes(spoilt)], partial=True)[0] == 1
+    longer = lz4_frames.compress(data + b"x", size=1)
+    assert longer[:6] == frame[:6]
+    wrong = longer[:15] + frame[15:]
+    assert run_all("lz4_decompress", [wrong], partial=True)[0] == 1, "the descriptor promises a byte more"
 
 
 def test_lz4_needs_the_window() -> None:

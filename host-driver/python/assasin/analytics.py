@@ -16,28 +16,29 @@ import numpy as np
 import numpy.typing as npt
 
 from assasin import offloads, tpch_scans
+from assasin.cut import cut, whole
+from assasin.descriptions import kmeans_record
 from assasin.drive import Drive
-from assasin.functions import Source, Table, execute, pieces_of
-from assasin.job import OUTSIDE, Edge, Input, Job, Node, Tree, split_text
+from assasin.functions import Source, Table, call
+from assasin.job import OUTSIDE, Edge, Input, Job, Node, Tree
 from assasin.offloads import OffloadError
 from assasin.tpch_scans import Scan
 
-EXITS = {1: "bad arguments", 2: "the data ends inside a record", 3: "a value outside its range"}
 Ints = npt.NDArray[np.int32]
 
 
 def column_sum(drive: Drive, source: Source, pieces: int = 0) -> tuple[int, int]:
     """Number of a column's values, and their sum modulo 2^32."""
-    streams = pieces_of(drive, source, 4, pieces)
-    done = execute(drive, "sum", [[s] for s in streams], [[None] for _ in streams])
-    parts = [struct.unpack("<II", p.outputs[0]) for p in done]
-    return sum(c for c, _ in parts), sum(s for _, s in parts) % 2**32
+    (out,) = call(drive, "sum", [source], pieces=pieces)
+    count, total = struct.unpack("<II", out)
+    return count, total
 
 
 def statistics(drive: Drive, source: Source, pieces: int = 0) -> offloads.StatResult:
     """Count, sum, least and greatest of a column."""
-    streams = pieces_of(drive, source, 4, pieces)
-    return offloads.stat_result(execute(drive, "stat", [[s] for s in streams], [[None] for _ in streams]))
+    (out,) = call(drive, "stat", [source], pieces=pieces)
+    count, least, greatest, _, total = struct.unpack("<IiiIq", out)
+    return offloads.StatResult(count, total, least, greatest)
 
 
 def select(drive: Drive, source: Source, words: int, wanted: Sequence[int], pieces: int = 0) -> Ints:
@@ -45,16 +46,13 @@ def select(drive: Drive, source: Source, words: int, wanted: Sequence[int], piec
     mask = sum(1 << w for w in set(wanted))
     if not 1 <= words <= 32 or not 0 < mask < 1 << words:
         raise ValueError(f"words {sorted(set(wanted))} of tuples of {words} (1..32) words: name some that are there")
-    streams = pieces_of(drive, source, 4 * words, pieces)
-    done = execute(drive, "select", [[s] for s in streams], [[None] for _ in streams], struct.pack("<II", words, mask), EXITS)
-    return np.frombuffer(b"".join(p.outputs[0] for p in done), "<i4").reshape(-1, mask.bit_count())
+    (out,) = call(drive, "select", [source], struct.pack("<II", words, mask), pieces=pieces)
+    return np.frombuffer(out, "<i4").reshape(-1, mask.bit_count())
 
 
 def transpose(drive: Drive, source: Source, words: int, pieces: int = 0) -> list[Ints]:
     """The columns of tuples of one to eight words."""
-    streams = pieces_of(drive, source, 4 * words, pieces)
-    done = execute(drive, "transpose", [[s] for s in streams], [[None] * words for _ in streams], exits=EXITS)
-    return [np.frombuffer(b"".join(p.outputs[w] for p in done), "<i4") for w in range(words)]
+    return [np.frombuffer(out, "<i4") for out in call(drive, "transpose", [source], outputs=words, pieces=pieces)]
 
 
 @dataclass(frozen=True)
@@ -74,39 +72,25 @@ class Clusters:
 def kmeans_step(drive: Drive, source: Source, centroids: Ints, pieces: int = 0) -> Clusters:
     """One step of k-means: points of as many coordinates as the centroids have, all within +-8191."""
     clusters, dimensions = centroids.shape
-    streams = pieces_of(drive, source, 4 * dimensions, pieces)
     args = struct.pack("<II", clusters, dimensions) + centroids.astype("<i4").tobytes()
-    done = execute(drive, "kmeans", [[s] for s in streams], [[None] for _ in streams], args, EXITS)
-    record = np.dtype([("count", "<u4"), ("inertia", "<u8"), ("sum", "<i8", (dimensions,))])
-    parts = [np.frombuffer(p.outputs[0], record) for p in done]
-    return Clusters(
-        np.sum([p["count"].astype(np.int64) for p in parts], 0),
-        np.sum([p["sum"] for p in parts], 0),
-        np.sum([p["inertia"].astype(np.int64) for p in parts], 0),
-    )
+    (out,) = call(drive, "kmeans", [source], args, pieces=pieces)
+    sums = np.frombuffer(out, kmeans_record(dimensions))
+    return Clusters(sums["count"].astype(np.int64), sums["sum"].copy(), sums["inertia"].astype(np.int64))
 
 
 def linear_regression(drive: Drive, source: Source, columns: int, pieces: int = 0) -> npt.NDArray[np.float64]:
     """Least-squares coefficients of the last of `columns` columns over a constant and the others, from sums of products."""
-    streams = pieces_of(drive, source, 4 * columns, pieces)
-    done = execute(drive, "linreg", [[s] for s in streams], [[None] for _ in streams], struct.pack("<I", columns), EXITS)
-    sums = np.sum([np.frombuffer(p.outputs[0], "<i8") for p in done], 0)
+    (out,) = call(drive, "linreg", [source], struct.pack("<I", columns), pieces=pieces)
     products = np.zeros((columns + 1, columns + 1))
-    products[np.triu_indices(columns + 1)] = sums
+    products[np.triu_indices(columns + 1)] = np.frombuffer(out, "<i8")
     products += np.triu(products, 1).T
     return np.linalg.solve(products[:-1, :-1], products[:-1, -1]).astype(np.float64)
 
 
 def pagerank_step(drive: Drive, edges: Source, gives: npt.NDArray[np.uint32], pieces: int = 0) -> npt.NDArray[np.uint32]:
     """For every vertex the sum of what its incoming edges carry. `edges`: pairs of u32, from and to. `gives`: along each edge."""
-    streams = pieces_of(drive, edges, 8, pieces)
-    state = Input.of(gives.astype("<u4").tobytes())
-    args = struct.pack("<I", len(gives))
-    done = execute(drive, "pagerank", [[s, state] for s in streams], [[None] for _ in streams], args, EXITS)
-    out = np.zeros(len(gives), np.uint32)
-    for p in done:
-        out += np.frombuffer(p.outputs[0], "<u4")
-    return out
+    (out,) = call(drive, "pagerank", [edges, gives.astype("<u4").tobytes()], struct.pack("<I", len(gives)), pieces=pieces)
+    return np.frombuffer(out, "<u4").copy()
 
 
 # ---- neural network ----
@@ -137,7 +121,7 @@ def infer(drive: Drive, images: Source, network: Network) -> Ints:
     at_once = min(drive.info.cores, 8) - 1
     if at_once < 1:
         raise ValueError("the network takes two cores at least: one convolves, one has a dense layer")
-    (stream,) = pieces_of(drive, images, 1, 1)
+    stream = whole(images, drive.info.block_bytes)
     scores = []
     with drive.function(offloads.load(drive, "nn_conv"), 14), drive.function(offloads.load(drive, "nn_fc"), 15):
         for first in range(0, len(groups), at_once):
@@ -170,7 +154,7 @@ def hamming_aes(drive: Drive, a: Source, b: Source, key: bytes) -> tuple[bytes, 
     nodes = [Node(14, 2, 2), Node(15, 1, 1, args), Node(15, 1, 1, args)]
     edges = [Edge(OUTSIDE, 0, 0, 0), Edge(OUTSIDE, 1, 0, 1), Edge(0, 0, 1, 0), Edge(0, 1, 2, 0)]
     edges += [Edge(1, 0, OUTSIDE, 0), Edge(2, 0, OUTSIDE, 1)]
-    inputs = [pieces_of(drive, s, 1, 1)[0] for s in (a, b)]
+    inputs = [whole(s, drive.info.block_bytes) for s in (a, b)]
     with drive.function(offloads.load(drive, "hamming"), 14), drive.function(offloads.load(drive, "aes"), 15):
         (piece,) = offloads.check("hamming and aes", drive.run_job(Job(Tree(nodes, edges), [inputs], streams_out=2)))
     return piece.outputs[0], piece.outputs[1]
@@ -183,7 +167,7 @@ def text_pieces(drive: Drive, source: Source, pieces: int = 0) -> tuple[list[Inp
     """Streams of `.tbl` text for the cores, and the bytes of a piece's own (0: there is one piece)."""
     if not isinstance(source, Table):
         return [Input.of(source)], 0
-    inputs, own = split_text(source.extents, source.bytes, tpch_scans.OVERLAP, drive.info.block_bytes, pieces or drive.info.cores)
+    inputs, own = cut(source, 1, drive.info.block_bytes, pieces or drive.info.cores, tpch_scans.OVERLAP)
     return inputs, own if len(inputs) > 1 else 0
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
 import re
 import select
@@ -22,11 +23,12 @@ import numpy as np
 from rich.markup import escape
 
 from assasin import bench as benchmarks
-from assasin import files, kernel, offloads, perf, random_reads, terminal, vm_suite
+from assasin import files, free_blocks, functions, kernel, lz4_frame, offloads, perf, random_reads, result_table, terminal, vm_suite
 from assasin import paper as paper_bench
 from assasin.board import DEFAULT_CONFIG, PROFILES, Board, BoardError
-from assasin.drive import Drive, DriveError, Extent, Input, Piece, split
-from assasin.functions import Table, pieces_of
+from assasin.cut import Plan, Source, Table, length_of, plan
+from assasin.descriptions import Results, joined, results_of
+from assasin.drive import Drive, DriveError, Extent, Piece
 from assasin.job import Job
 from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
@@ -390,22 +392,13 @@ class StreamType(click.ParamType):
         return StreamOption(None, Path(text))
 
 
-def _inputs(
-    drive: Drive,
-    streams: tuple[StreamOption, ...],
-    extents: tuple[Extent, ...],
-    lba: int | None,
-    length: int | None,
-    record: int,
-    pieces: int,
-) -> list[list[Input]]:
-    """The input streams of every piece."""
+def _sources(
+    drive: Drive, streams: tuple[StreamOption, ...], extents: tuple[Extent, ...], lba: int | None, length: int | None
+) -> list[Source]:
+    """The input streams."""
     block = drive.info.block_bytes
     if streams and lba is None and length is None and not extents:
-        cut = [pieces_of(drive, s.source(), record, pieces) for s in streams]
-        if len({len(c) for c in cut}) > 1:
-            raise click.UsageError("streams of different lengths make different numbers of pieces: add --pieces 1")
-        return [list(piece) for piece in zip(*cut, strict=True)]
+        return [s.source() for s in streams]
     if lba is not None and length is not None and not extents and not streams:
         extents = (Extent(lba, -(-length // block)),)
     elif extents and lba is None and not streams:
@@ -418,7 +411,7 @@ def _inputs(
     assert length is not None
     if length == 0:
         raise click.UsageError("--bytes 0: there is nothing to run on")
-    return [[i] for i in split(extents, length, record, block, pieces)]
+    return [Table(extents, length)]
 
 
 @cli.command()
@@ -437,13 +430,17 @@ def _inputs(
 )
 @click.option("--in-drive", is_flag=True, help="With --file: refuse a file that the host would have to feed (holes, inline, ...).")
 @click.option(
-    "--pieces", type=click.IntRange(1, 1024), help="Pieces to divide the input into; default one a core, of a kernel one."
+    "--pieces",
+    type=click.IntRange(1, 1024),
+    help="Pieces to divide the input into; default one a core where the function's input can be cut, of a kernel one.",
 )
 @click.option("--cores", type=click.IntRange(min=0), default=0, help="Cores to use at once; 0 = all.")
-@click.option("--record", type=click.IntRange(min=1), help="Bytes that must not be cut between pieces.")
+@click.option(
+    "--record", type=click.IntRange(min=1), help="Bytes that must not be cut between pieces, besides what the function needs."
+)
 @click.option("--args", type=Hex(), default=b"", help="Arguments as hexadecimal bytes.")
 @click.option("--args-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A file with the arguments' bytes.")
-@click.option("--outputs", type=click.IntRange(0, 8), default=1, show_default=True, help="Output streams of a piece.")
+@click.option("--outputs", type=click.IntRange(0, 8), help="Output streams of a piece; default what the function has, else 1.")
 @click.option(
     "--to",
     type=ExtentType(),
@@ -454,7 +451,7 @@ def _inputs(
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="File for the output, - for stdout; stream N > 0 goes to FILE.N."
 )
-@click.option("--dtype", help="The output is an array of this numpy type, for example <i4: --out FILE.npy gets it as such.")
+@click.option("--dtype", help="The output is an array of this numpy type, for example <i4: --out FILE gets it as a .npy file.")
 @common
 def run(
     function: str,
@@ -469,7 +466,7 @@ def run(
     record: int | None,
     args: bytes,
     args_file: Path | None,
-    outputs: int,
+    outputs: int | None,
     to: tuple[Extent, ...],
     watchdog: int,
     out: Path | None,
@@ -483,60 +480,85 @@ def run(
 
     Arguments and outputs are the offload's own: firmware/offload/README.md. From Python there is a call for each function.
     """
-    record = record or offloads.RECORD_BYTES.get(Path(function).stem, 1)
     args = args_file.read_bytes() if args_file is not None else args
     _check_dtype(dtype, out)
     if held is not None:
         if lba is not None or length is not None or extents or streams or to:
             raise click.UsageError("--file is the whole input: leave out --lba, --bytes, --extent, --stream and --to")
-        _run_file(function, held, in_drive, args, outputs, pieces or 0, record, cores, watchdog, out, dtype, as_json)
+        _run_file(function, held, in_drive, args, outputs, pieces or 0, record or 0, cores, watchdog, out, dtype, as_json)
         return
     board, drive = open_drive(name)
     with drive:
         loaded = offloads.load(drive, function)
-        wanted = 1 if to and pieces is None else pieces or cores or offloads.default_pieces(drive, loaded)
-        inputs = _inputs(drive, streams, extents, lba, length, record, wanted)
+        _check_cores(drive, cores)
+        sources = _sources(drive, streams, extents, lba, length)
+        usual = 1 if to else cores or offloads.default_pieces(drive, loaded)
+        planned = plan(function, sources, drive.info.block_bytes, usual, args, len(to) if to else outputs, pieces, record)
+        inputs = planned.inputs
         if to and len(inputs) != 1:
             raise click.UsageError(f"--to writes the output of one piece, this job has {len(inputs)}: add --pieces 1")
-        job = Job(0, inputs, [[[e] for e in to]] if to else None, outputs, args, cores, watchdog)
-        total = sum(i.bytes for piece in inputs for i in piece)
+        job = Job(0, inputs, [[[e] for e in to]] if to else None, planned.call.outputs, planned.args, cores, watchdog)
+        total = sum(map(length_of, sources))
         with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(loaded):
             done = drive.run_job(job)
+        if planned.call.name == "lz4_decompress" and not to and all(p.ok for p in done):
+            functions.lz4_check(drive, sources[0], done[0].outputs[0])
     figures = perf.job_figures(done)
-    _write_output(done, job.streams_out, out, dtype)
+    results = _finish(planned, done, out, dtype, bool(to))
     if as_json:
-        terminal.dump({"figures": asdict(figures), "pieces": [_piece_json(p) for p in done]})
+        terminal.dump({"figures": asdict(figures), "pieces": [_piece_json(function, p) for p in done]} | _result_json(results))
     else:
-        _print_run(function, done, figures, board.status()["ns_per_cycle"], out)
-    if not all(p.ok for p in done):
-        raise OffloadError(f"{sum(not p.ok for p in done)} of {len(done)} pieces failed")
+        _print_run(function, done, figures, board.status()["ns_per_cycle"], out, results)
+    offloads.check(function, done)
+
+
+def _check_cores(drive: Drive, cores: int) -> None:
+    if cores > drive.info.cores:
+        raise click.UsageError(f"--cores {cores}: this drive has {drive.info.cores} cores")
+
+
+def _finish(planned: Plan, done: list[Piece], out: Path | None, dtype: str | None, stored: bool) -> Results | None:
+    """Merges the pieces' outputs, puts them where the user wants them, and names what is in them. `stored`: the drive has them."""
+    pieces = [p.outputs for p in done]
+    ended_well = all(p.ok for p in done)
+    if stored:
+        return None
+    outputs = planned.merged(pieces) if ended_well else joined(planned.call, pieces)
+    if ended_well and planned.call.name == "lz4_compress" and out is not None and out.suffix == lz4_frame.SUFFIX:
+        outputs = [lz4_frame.wrap(outputs[0], sum(p.report.bytes_in for p in done))]
+    _write_output(outputs, out, dtype)
+    return results_of(planned.function, planned.call, outputs) if ended_well else None
+
+
+def _result_json(results: Results | None) -> dict[str, Any]:
+    return {} if results is None else {"result": results.json()}
 
 
 def _check_dtype(dtype: str | None, out: Path | None) -> None:
     """Refuses what numpy does not know before anything runs."""
     if dtype is None:
         return
-    if out is None or out.suffix != ".npy":
-        raise click.UsageError("--dtype makes an array file: say --out FILE.npy too")
+    if out is None:
+        raise click.UsageError("--dtype says how --out is written: add --out FILE")
     try:
         np.dtype(dtype)
     except TypeError as e:
         raise click.UsageError(f"--dtype {dtype}: numpy knows no such type") from e
 
 
-def _write_output(done: list[Piece], streams: int, out: Path | None, dtype: str | None) -> None:
-    """Puts the output streams where the user wants them, each piece after piece."""
-    for s in range(streams if out is not None else 0):
+def _write_output(outputs: list[bytes], out: Path | None, dtype: str | None) -> None:
+    """Puts the output streams where the user wants them."""
+    for s, data in enumerate(outputs if out is not None else []):
         assert out is not None
-        data = b"".join(p.outputs[s] for p in done)
         target = out if s == 0 else out.with_name(f"{out.name}.{s}")
-        if str(out) == "-":
-            sys.stdout.buffer.write(data)
-        elif dtype is not None:
+        if dtype is not None:
             if len(data) % np.dtype(dtype).itemsize:
                 raise OffloadError(f"{len(data)} bytes of output are no array of {dtype}")
-            with target.open("wb") as f:
-                np.save(f, np.frombuffer(data, dtype))
+            array = io.BytesIO()
+            np.save(array, np.frombuffer(data, dtype))
+            data = array.getvalue()
+        if str(out) == "-":
+            sys.stdout.buffer.write(data)
         else:
             target.write_bytes(data)
     sys.stdout.flush()
@@ -547,7 +569,7 @@ def _run_file(
     path: Path,
     in_drive: bool,
     args: bytes,
-    outputs: int,
+    outputs: int | None,
     pieces: int,
     record: int,
     cores: int,
@@ -560,23 +582,32 @@ def _run_file(
     with files.HeldFile(path, in_drive) as file, terminal.spinner(f"running {function} on {path}"):
         done = files.run(function, file, args, outputs, pieces, record, cores, watchdog)
     figures = perf.job_figures(done.pieces)
-    _write_output(done.pieces, outputs, out, dtype)
+    results = _finish(done.plan, done.pieces, out, dtype, False)
     how = f"the host fed it: {done.reason}" if done.reason else "read inside the drive"
     if as_json:
         terminal.dump(
-            {"figures": asdict(figures), "in_drive": not done.reason, "how": how, "pieces": [_piece_json(p) for p in done.pieces]}
+            {"figures": asdict(figures), "in_drive": not done.reason, "how": how}
+            | {"pieces": [_piece_json(function, p) for p in done.pieces]}
+            | _result_json(results)
         )
     else:
-        _print_run(function, done.pieces, figures, None, out)
+        _print_run(function, done.pieces, figures, None, out, results)
         terminal.err.print(f"{path} on {file.device}: {how}", soft_wrap=True)
 
 
-def _piece_json(p: Piece) -> dict[str, Any]:
-    return {"status": p.status, "text": p.text, "report": asdict(p.report), "outputs": [o.hex() for o in p.outputs]}
+def _piece_json(function: str, p: Piece) -> dict[str, Any]:
+    return {
+        "status": p.status,
+        "text": offloads.reason(function, p),
+        "report": asdict(p.report),
+        "outputs": [o.hex() for o in p.outputs],
+    }
 
 
-def _print_run(function: str, done: list[Piece], figures: perf.JobFigures, ns: float | None, out: Path | None) -> None:
-    """A line for each piece; none when stdout has the output. `ns`: length of a cycle, when it is known."""
+def _print_run(
+    function: str, done: list[Piece], figures: perf.JobFigures, ns: float | None, out: Path | None, results: Results | None
+) -> None:
+    """A line for each piece, and the results by name; none when stdout has the output. `ns`: length of a cycle, when known."""
     if out is not None and str(out) == "-":
         return
     rows = []
@@ -593,7 +624,7 @@ def _print_run(function: str, done: list[Piece], figures: perf.JobFigures, ns: f
                 f"{r.cycles:,}",
                 f"{r.instret:,}",
                 percent(1 - wait),
-                p.text,
+                offloads.reason(function, p),
                 shown,
             ]
         )
@@ -604,6 +635,8 @@ def _print_run(function: str, done: list[Piece], figures: perf.JobFigures, ns: f
         f"{figures.bytes_in:,} bytes in {figures.cycles:,} cycles = {figures.bytes_per_cycle:.2f} bytes a cycle"
         + (f" = {perf.gb_per_s(figures.bytes_per_cycle, ns):.2f} GB/s in the profile" if ns else ""),
     )
+    if results is not None and (results.single or out is None):
+        result_table.show(function, results)
 
 
 @cli.group(cls=Group)
@@ -611,25 +644,51 @@ def bench() -> None:
     """Measure offloads in steady state, sequential reads and writes, or the figures of the ASSASIN paper."""
 
 
+OVERWRITES = "the drive's last ones, which it deallocates afterwards, when they are free; else it asks."
+
+
+def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where a benchmark writes its data."""
+    lba = click.option("--lba", type=LBA, help="First block to overwrite, whatever it holds; default: the drive's last blocks.")
+    yes = click.option("--yes", is_flag=True, help="Overwrite the drive's last blocks without asking when they hold data.")
+    return lba(yes(command))
+
+
+def _place(drive: Drive, length: int, lba: int | None, yes: bool) -> free_blocks.Range:
+    """The blocks that a benchmark works on."""
+    if lba is not None:
+        return free_blocks.at(drive, lba, length)
+    with terminal.bytes_bar("looking for free blocks", length) as progress:
+        place = free_blocks.at_the_end(drive, length, progress)
+    if place.free or yes:
+        return place
+    if not sys.stdin.isatty():
+        raise click.UsageError(
+            f"the drive's last blocks, {place}, hold data: say --yes to overwrite them, or --lba LBA for other blocks"
+        )
+    click.confirm(f"The drive's last blocks, {place}, hold data. Overwrite them?", abort=True, err=True)
+    return place
+
+
 def _bench_command(what: str, summary: str) -> None:
     """Adds `assasin bench WHAT`."""
 
-    @bench.command(what, help=f"{summary} Overwrites the blocks it works on.")
+    @bench.command(what, help=f"{summary} Overwrites blocks: {OVERWRITES}")
     @click.option("--bytes", "length", type=Size(), default="4M", show_default=True, help="Data to work on; it is written first.")
-    @click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
+    @place_options
     @click.option("--cores", type=Counts(), help="Core counts to measure, for example 1,2,4,8; default all cores.")
     @common
-    def run_bench(length: int, lba: int, cores: tuple[int, ...] | None, name: str, as_json: bool) -> None:
+    def run_bench(length: int, lba: int | None, yes: bool, cores: tuple[int, ...] | None, name: str, as_json: bool) -> None:
         if length == 0 or length % 4096:
             raise click.UsageError(f"--bytes {length}: use a multiple of 4096 that is not 0")
         board, drive = open_drive(name)
         context = benchmarks.Context.of(board)
-        data = benchmarks.bench_data(what, length)
-        with drive:
+        with drive, free_blocks.borrowed(drive, _place(drive, length, lba, yes)) as first:
+            data = benchmarks.bench_data(what, length)
             if what in offloads.BUILTIN:
-                _bench_offload(drive, context, what, data, lba, cores or (drive.info.cores,), as_json)
+                _bench_offload(drive, context, what, data, first, cores or (drive.info.cores,), as_json)
             else:
-                _bench_transfer(drive, context, what, data, lba, as_json)
+                _bench_transfer(drive, context, what, data, first, as_json)
 
 
 for _name in offloads.BUILTIN:
@@ -642,20 +701,22 @@ for _name in ("read", "write"):
 @click.option("--depth", "depths", type=Counts(), default="1,2,4,8,16,32,64", show_default=True, help="Queue depths.")
 @click.option("--reads", type=click.IntRange(1), default=256, show_default=True, help="Reads at each depth.")
 @click.option("--bytes", "length", type=Size(), default="1M", show_default=True, help="Range to read from; it is written first.")
-@click.option("--lba", type=LBA, default=0, show_default=True, help="Where it is written.")
+@place_options
 @click.option("--seed", type=int, default=1, show_default=True, help="Which blocks are read.")
 @common
-def random_command(depths: tuple[int, ...], reads: int, length: int, lba: int, seed: int, name: str, as_json: bool) -> None:
-    """Random reads of one block, in device cycles by stage. Overwrites the blocks it works on."""
+def random_command(
+    depths: tuple[int, ...], reads: int, length: int, lba: int | None, yes: bool, seed: int, name: str, as_json: bool
+) -> None:
+    """Random reads of one block, in device cycles by stage."""
     if length == 0 or length % 4096:
         raise click.UsageError(f"--bytes {length}: use a multiple of 4096 that is not 0")
     board, drive = open_drive(name)
     context = benchmarks.Context.of(board)
-    data = benchmarks.random_data(length)
-    with drive, terminal.spinner("writing") as say:
-        drive.write(lba, data)
+    with drive, free_blocks.borrowed(drive, _place(drive, length, lba, yes)) as first, terminal.spinner("writing") as say:
+        data = benchmarks.random_data(length)
+        drive.write(first, data)
         figures = random_reads.measure(
-            drive, data, lba, reads, depths, board.pcie_latency(), seed, lambda d: say(f"{reads} reads at depth {d}")
+            drive, data, first, reads, depths, board.pcie_latency(), seed, lambda d: say(f"{reads} reads at depth {d}")
         )
     if as_json:
         terminal.dump(asdict(context) | {"depths": [asdict(f) for f in figures]})

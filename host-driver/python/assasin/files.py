@@ -20,8 +20,9 @@ import numpy.typing as npt
 
 from assasin import offloads
 from assasin.binding import ErrorStruct, library
+from assasin.cut import Plan, Table, plan
 from assasin.drive import Drive
-from assasin.functions import Table, pieces_of
+from assasin.functions import lz4_check
 from assasin.job import DriveError, Extent, Job, Piece
 
 
@@ -80,12 +81,13 @@ class FileRun:
     """What a function made of a file."""
 
     pieces: list[Piece]
+    plan: Plan
     reason: str | None
     """Why the host fed the file to the function; None when the drive read it itself."""
 
     def output(self, stream: int = 0) -> bytes:
-        """Output stream `stream`, piece after piece."""
-        return b"".join(p.outputs[stream] for p in self.pieces)
+        """Output stream `stream`, merged as the function's description says: piece after piece, or one result of all."""
+        return self.plan.merged([p.outputs for p in self.pieces])[stream]
 
     def numpy(self, dtype: npt.DTypeLike, stream: int = 0) -> npt.NDArray[np.generic]:
         """Output stream `stream` as an array."""
@@ -96,7 +98,7 @@ def run(
     function: str,
     file: HeldFile,
     args: bytes = b"",
-    outputs: int = 1,
+    outputs: int | None = None,
     pieces: int = 0,
     record: int = 0,
     cores: int = 0,
@@ -107,14 +109,17 @@ def run(
     """
     Runs an offload (a name, or an ELF file) over a held file, and makes sure that the file was the same at the end.
 
-    `pieces`: 0 = one a core. `record`: bytes that must stay together, 0 = what the offload needs. Raises DriveError; OffloadError
-    when a piece failed.
+    `outputs`: output streams; None: the offload's. `pieces`: 0 = one a core. `record`: bytes that must stay together besides what
+    the offload needs. Raises DriveError; OffloadError when a piece failed.
     """
     with file.open_drive(ioctl) as drive:
         elf = offloads.load(drive, function)
-        record = record or offloads.RECORD_BYTES.get(Path(function).stem, 1)
-        cut = pieces_of(drive, file.source, record, pieces or cores or drive.info.cores)
+        usual = cores or offloads.default_pieces(drive, elf)
+        planned = plan(function, [file.source], drive.info.block_bytes, usual, args, outputs, pieces or None, record or None)
         with drive.any_slot(elf) as slot:
-            done = drive.run_job(Job(slot, [[i] for i in cut], None, outputs, args, cores, watchdog, tick=tick))
+            done = drive.run_job(Job(slot, planned.inputs, None, planned.call.outputs, planned.args, cores, watchdog, tick=tick))
+        offloads.check(function, done)
+        if planned.call.name == "lz4_decompress":
+            lz4_check(drive, file.source, done[0].outputs[0])
     file.check()
-    return FileRun(offloads.check(function, done), file.reason)
+    return FileRun(done, planned, file.reason)

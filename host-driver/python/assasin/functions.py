@@ -11,28 +11,40 @@ refuses, and ValueError for arguments that make no sense.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assasin import offloads
+from assasin import lz4_frame, offloads
+from assasin.cut import Plan, Source, Table, cut, length_of, plan, whole
 from assasin.drive import Drive
-from assasin.job import Extent, Input, Job, Output, Piece, split
-from assasin.offloads import OffloadError
+from assasin.job import Extent, Input, Job, Output, Piece
 from assasin.tree import contract
+
+__all__ = [
+    "Deduplicated",
+    "Source",
+    "Table",
+    "aes",
+    "call",
+    "dedup",
+    "execute",
+    "lz4_check",
+    "lz4_compress",
+    "lz4_decompress",
+    "pieces_of",
+    "planned",
+    "raid4",
+    "raid5",
+    "raid6",
+    "raid6_rebuild",
+    "replicate",
+    "targets_of",
+    "wal_replay",
+]
 
 Bytes = bytes
 """The type, where a field has its name."""
 
-
-@dataclass(frozen=True)
-class Table:
-    """Bytes in the drive: the first `bytes` bytes of `extents`."""
-
-    extents: Sequence[Extent]
-    bytes: int
-
-
-Source = Bytes | Table
 SLOT = contract.SCOMP_MAX_FUNCS - 1
 """The function slot that is used meanwhile."""
 
@@ -40,28 +52,16 @@ Target = Sequence[Extent] | None
 """Blocks that a result is written under; None: it comes back."""
 
 
-def _length(source: Source) -> int:
-    return source.bytes if isinstance(source, Table) else len(source)
-
-
 def pieces_of(drive: Drive, source: Source, record: int, pieces: int = 0) -> list[Input]:
     """Divides a source into at most `pieces` streams of equal length, but for the last, at multiples of `record` and the block."""
-    block = drive.info.block_bytes
-    length = _length(source)
-    if length == 0:
-        return [Input.of(b"")]
-    step = record * block // _gcd(record, block)
-    each = -(-length // (step * (pieces or drive.info.cores))) * step
-    count = -(-length // each)
-    if isinstance(source, Table):
-        return split(source.extents, length, each, block, count)
-    return [Input.of(source[i : i + each]) for i in range(0, length, each)]
+    return cut(source, record, drive.info.block_bytes, pieces or drive.info.cores)[0]
 
 
-def _gcd(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a
+def planned(
+    drive: Drive, name: str, sources: Sequence[Source], args: bytes = b"", outputs: int | None = None, pieces: int = 0
+) -> Plan:
+    """The call of a function that comes with the project, divided into `pieces` (0 = one a core) where it can be cut."""
+    return plan(name, sources, drive.info.block_bytes, drive.info.cores, args, outputs, pieces or None)
 
 
 def targets_of(drive: Drive, to: Target, lengths: Sequence[int]) -> list[Output]:
@@ -97,15 +97,20 @@ def execute(
     inputs: Sequence[Sequence[Input]],
     outputs: Sequence[Sequence[Output]],
     args: bytes = b"",
-    exits: Mapping[int, str] | None = None,
 ) -> list[Piece]:
-    """Runs the offload `name`. `exits`: what its exit codes mean. Raises OffloadError."""
+    """Runs the offload `name`. Raises OffloadError."""
     with drive.function(offloads.load(drive, name), SLOT) as slot:
         pieces = drive.run_job(Job(slot, inputs, outputs, args=args))
-    for i, p in enumerate(pieces):
-        if exits and p.exit_code in exits:
-            raise OffloadError(f"{name}: {exits[p.exit_code]} (piece {i} of {len(pieces)})")
     return offloads.check(name, pieces)
+
+
+def call(
+    drive: Drive, name: str, sources: Sequence[Source], args: bytes = b"", outputs: int | None = None, pieces: int = 0
+) -> list[Bytes]:
+    """The output streams of a function that comes with the project, as one piece would make them."""
+    job = planned(drive, name, sources, args, outputs, pieces)
+    done = execute(drive, name, job.inputs, [[None] * job.call.outputs for _ in job.inputs], job.args)
+    return job.merged([p.outputs for p in done])
 
 
 def _joined(pieces: Sequence[Piece], stream: int = 0) -> Bytes:
@@ -126,46 +131,33 @@ def aes(
         raise ValueError(f"mode '{mode}' is unknown; there are: {', '.join(AES_MODES)}")
     if len(key) != 16 or len(counter) != AES_BLOCK:
         raise ValueError(f"AES-128 takes a key and a counter of 16 bytes, not {len(key)} and {len(counter)}")
-    if mode != "ctr" and _length(source) % AES_BLOCK:
-        raise ValueError(f"ECB works on whole blocks of {AES_BLOCK} bytes; the source has {_length(source)} bytes")
-    streams = pieces_of(drive, source, AES_BLOCK, pieces)
-    args = struct.pack("<II", AES_MODES[mode], streams[0].bytes // AES_BLOCK if len(streams) > 1 else 0) + key + counter
-    outputs = targets_of(drive, to, [s.bytes for s in streams])
-    done = execute(drive, "aes", [[s] for s in streams], [[o] for o in outputs], args, {1: "bad arguments", 2: "a partial block"})
-    return _joined(done)
+    if mode != "ctr" and length_of(source) % AES_BLOCK:
+        raise ValueError(f"ECB works on whole blocks of {AES_BLOCK} bytes; the source has {length_of(source)} bytes")
+    job = planned(drive, "aes", [source], struct.pack("<II", AES_MODES[mode], 0) + key + counter, pieces=pieces)
+    outputs = targets_of(drive, to, [s.bytes for (s,) in job.inputs])
+    return _joined(execute(drive, "aes", job.inputs, [[o] for o in outputs], job.args))
 
 
 # ---- erasure coding and replication ----
 
-RAID_EXITS = {1: "bad arguments", 2: "the streams have different lengths"}
-
 
 def _raid(
-    drive: Drive,
-    name: str,
-    sources: Sequence[Source],
-    outputs: int,
-    args: bytes,
-    to: Sequence[Target] | None,
-    record: int,
-    pieces: int,
+    drive: Drive, name: str, sources: Sequence[Source], outputs: int, args: bytes, to: Sequence[Target] | None, pieces: int
 ) -> list[bytes]:
-    lengths = {_length(s) for s in sources}
+    lengths = {length_of(s) for s in sources}
     if len(lengths) != 1:
         raise ValueError(f"the streams must be of one length, not of {', '.join(str(n) for n in sorted(lengths))} bytes")
     if to is not None and len(to) != outputs:
         raise ValueError(f"{name} has {outputs} results here, but there are targets for {len(to)}")
-    streams = [pieces_of(drive, s, record, pieces) for s in sources]
-    cut = [s.bytes for s in streams[0]]
-    targets = [targets_of(drive, t, cut) for t in (to or [None] * outputs)]
-    inputs = [list(piece) for piece in zip(*streams, strict=True)]
-    done = execute(drive, name, inputs, [list(piece) for piece in zip(*targets, strict=True)], args, RAID_EXITS)
+    job = planned(drive, name, sources, args, outputs, pieces)
+    targets = [targets_of(drive, t, [piece[0].bytes for piece in job.inputs]) for t in (to or [None] * outputs)]
+    done = execute(drive, name, job.inputs, [list(piece) for piece in zip(*targets, strict=True)], job.args)
     return [_joined(done, i) for i in range(outputs)]
 
 
 def raid4(drive: Drive, data: Sequence[Source], to: Target = None, pieces: int = 0) -> bytes:
     """Parity of two to eight streams of one length; also a lost stream out of the others and the parity."""
-    return _raid(drive, "raid4", data, 1, b"", None if to is None else [to], 4, pieces)[0]
+    return _raid(drive, "raid4", data, 1, b"", None if to is None else [to], pieces)[0]
 
 
 def raid5(drive: Drive, data: Sequence[Source], chunk: int = 4096, to: Sequence[Target] | None = None) -> list[bytes]:
@@ -175,15 +167,13 @@ def raid5(drive: Drive, data: Sequence[Source], chunk: int = 4096, to: Sequence[
     """
     if chunk <= 0 or chunk % 4:
         raise ValueError(f"a chunk of {chunk} bytes: use a multiple of 4")
-    # Rows of one rotation stay together, so that every piece starts with the parity on the last member.
-    rotation = chunk * (len(data) + 1)
-    return _raid(drive, "raid5", data, len(data) + 1, struct.pack("<I", chunk), to, rotation, 0)
+    return _raid(drive, "raid5", data, len(data) + 1, struct.pack("<I", chunk), to, 0)
 
 
 def raid6(drive: Drive, data: Sequence[Source], to: Sequence[Target] | None = None, pieces: int = 0) -> tuple[bytes, bytes]:
     """P and Q of two to seven streams of one length, over GF(256) with the polynomial 0x11D as Linux has it."""
     k = len(data)
-    p, q = _raid(drive, "raid6", data, 2, struct.pack("<II", k, 3 << k), to, 4, pieces)
+    p, q = _raid(drive, "raid6", data, 2, struct.pack("<II", k, 3 << k), to, pieces)
     return p, q
 
 
@@ -199,28 +189,15 @@ def raid6_rebuild(
         raise ValueError(f"RAID 6 rebuilds one or two lost members, not {len(lost)}")
     there = [m for m in members if m is not None]
     args = struct.pack("<II", len(members) - 2, sum(1 << i for i in lost))
-    return _raid(drive, "raid6", there, len(lost), args, to, 4, pieces)
+    return _raid(drive, "raid6", there, len(lost), args, to, pieces)
 
 
 def replicate(drive: Drive, source: Source, copies: int, to: Sequence[Target] | None = None, pieces: int = 0) -> list[bytes]:
     """One to eight copies of the source."""
-    return _raid(drive, "replicate", [source], copies, b"", to, 1, pieces)
+    return _raid(drive, "replicate", [source], copies, b"", to, pieces)
 
 
 # ---- compression, deduplication ----
-
-LZ4_BLOCK = 24576
-"""Bytes of input in a block of compress()."""
-
-LZ4_STORED = 1 << 31
-LZ4_EXITS = {1: "the data is corrupt", 2: "the data ends inside a block", 3: "no window"}
-OUTPUT_ONE_RING = 0
-"""s_log2 with which an output ring is 64 KiB, as far as LZ4 may look back."""
-
-
-def lz4_frame(blocks: Sequence[tuple[bytes, bool]]) -> bytes:
-    """The stream of the LZ4 functions: blocks of LZ4's block format (or stored as they are: True), each behind its length."""
-    return b"".join(struct.pack("<I", len(b) | (LZ4_STORED if stored else 0)) + b for b, stored in blocks)
 
 
 def lz4_compress(drive: Drive, source: Source, to: Sequence[Extent] | None = None, pieces: int = 0) -> bytes:
@@ -228,15 +205,37 @@ def lz4_compress(drive: Drive, source: Source, to: Sequence[Extent] | None = Non
     LZ4 blocks of the source, in the stream that lz4_decompress() takes. With `to` one piece writes the stream there: its length is
     what fits; a result that does not fit changes nothing.
     """
-    streams = pieces_of(drive, source, LZ4_BLOCK, 1 if to is not None else pieces)
-    outputs: list[list[Output]] = [[to]] if to is not None else [[None] for _ in streams]
-    return _joined(execute(drive, "lz4_compress", [[s] for s in streams], outputs))
+    job = planned(drive, "lz4_compress", [source], pieces=1 if to is not None else pieces)
+    outputs: list[list[Output]] = [[to]] if to is not None else [[None] for _ in job.inputs]
+    return _joined(execute(drive, "lz4_compress", job.inputs, outputs))
 
 
 def lz4_decompress(drive: Drive, source: Source, to: Sequence[Extent] | None = None) -> bytes:
-    """What LZ4 blocks decompress to. One piece, as blocks have any length."""
-    (stream,) = pieces_of(drive, source, 1, 1)
-    return _joined(execute(drive, "lz4_decompress", [[stream]], [[to]], exits=LZ4_EXITS))
+    """
+    What LZ4 blocks, or a frame of them (lz4_frame), decompress to. One piece, as blocks have any length. With `to` nobody looks at
+    the checksum of a frame's content.
+    """
+    out = _joined(execute(drive, "lz4_decompress", [[whole(source, drive.info.block_bytes)]], [[to]]))
+    if to is None:
+        lz4_check(drive, source, out)
+    return out
+
+
+def lz4_check(drive: Drive, source: Source, content: bytes) -> None:
+    """Compares what lz4_decompress made of a source with the checksum of a frame that has one. Raises OffloadError."""
+    if lz4_frame.has_checksum(_bytes_of(drive, source, 0, 5)):
+        lz4_frame.check(_bytes_of(drive, source, length_of(source) - 4, 4), content)
+
+
+def _bytes_of(drive: Drive, source: Source, start: int, count: int) -> bytes:
+    """A few bytes of a source."""
+    if not isinstance(source, Table):
+        return source[start : start + count]
+    block = drive.info.block_bytes
+    blocks = [e.lba + i for e in source.extents for i in range(e.count)]
+    end = min(start + count, source.bytes)
+    found = b"".join(drive.read(lba, block) for lba in blocks[start // block : -(-end // block)])
+    return found[start % block : start % block + end - start]
 
 
 DEDUP_BLOCK = 4096
@@ -257,7 +256,7 @@ def dedup(drive: Drive, source: Source, pieces: int = 0) -> Deduplicated:
     the host in what they found.
     """
     streams = pieces_of(drive, source, DEDUP_BLOCK, pieces)
-    done = execute(drive, "dedup", [[s] for s in streams], [[None, None] for _ in streams], exits={1: "bad arguments"})
+    done = execute(drive, "dedup", [[s] for s in streams], [[None, None] for _ in streams])
     fingerprints: list[bytes] = []
     first: list[int] = []
     contents: list[bytes] = []
@@ -278,16 +277,14 @@ def dedup(drive: Drive, source: Source, pieces: int = 0) -> Deduplicated:
 
 # ---- write-ahead log ----
 
-WAL_EXITS = {1: "bad arguments", 2: "this is not the header of an SQLite write-ahead log"}
-
 
 def wal_replay(drive: Drive, log: Source, database: bytes) -> bytes:
     """
     An SQLite database after its write-ahead log up to the last commit that recovery accepts. A log that is cut off or corrupt
     behind its header is no error.
     """
-    (stream,) = pieces_of(drive, log, 1, 1)
-    (piece,) = execute(drive, "wal", [[stream, stream]], [[None]], exits=WAL_EXITS)
+    stream = whole(log, drive.info.block_bytes)
+    (piece,) = execute(drive, "wal", [[stream, stream]], [[None]])
     out = piece.outputs[0]
     page, frames, size, _ = struct.unpack_from("<4I", out)
     result = bytearray(database)

@@ -11,23 +11,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from assasin.drive import Drive, Extent, Kernel, Piece, split
+from assasin.cut import Table, plan
+from assasin.descriptions import OffloadError, explain
+from assasin.drive import Drive, Extent, Kernel, Piece
 from assasin.kernel import KernelError
 from assasin.tree import BUILD, ROOT
 
 BUILTIN = ("scan", "stat", "filter")
 """Names of the offloads in firmware/offload."""
 
-RECORD_BYTES = {"scan": 64, "stat": 4, "filter": 32}
-"""Bytes that must not be cut between pieces: scan's block, stat's value, filter's tuple."""
-
 
 KERNEL_FILE = "kernel.toml"
 """Name of the file that describes a kernel (hls-kernels/README.md)."""
-
-
-class OffloadError(Exception):
-    """An offload is not there, or some of its pieces failed."""
 
 
 def elf_path(name: str, variant: str = "sb") -> Path:
@@ -66,12 +61,18 @@ def default_pieces(drive: Drive, function: bytes | Kernel) -> int:
     return 1 if isinstance(function, Kernel) else drive.info.cores
 
 
+def reason(name: str, piece: Piece) -> str:
+    """How a piece of an offload ended, in words."""
+    meaning = explain(name, piece.exit_code) if piece.exit_code else None
+    return f"{meaning} (exit code {piece.exit_code})" if meaning else piece.text
+
+
 def check(name: str, pieces: list[Piece]) -> list[Piece]:
     """The pieces, when all of them ended well. Raises OffloadError."""
     failed = [(i, p) for i, p in enumerate(pieces) if not p.ok]
     if failed:
         i, p = failed[0]
-        raise OffloadError(f"{len(failed)} of {len(pieces)} pieces of {name} failed; piece {i}: {p.text}")
+        raise OffloadError(f"{name}: {reason(name, p)}; {len(failed)} of {len(pieces)} pieces failed, the first is piece {i}")
     return pieces
 
 
@@ -87,16 +88,16 @@ def run(
     tick: Callable[[], None] | None = None,
 ) -> list[Piece]:
     """
-    Runs an offload over `length` bytes in `extents`, divided into pieces that cut no record.
+    Runs an offload over `length` bytes in `extents`, divided into pieces where the offload can be cut (cut.plan()).
 
-    `pieces`: 0 = default_pieces(). `record`: bytes that must stay together, 0 = what the offload needs (1 for a file of your own).
-    `tick`: see Drive.run. Raises OffloadError when a piece failed, DriveError when the drive refuses.
+    `pieces`: 0 = default_pieces(). `record`: bytes that must stay together besides. `tick`: see Drive.run. Raises OffloadError when
+    a piece failed, DriveError when the drive refuses.
     """
-    record = record or RECORD_BYTES.get(Path(name).stem, 1)
     function = load(drive, name)
-    inputs = split(extents, length, record, drive.info.block_bytes, pieces or max_cores or default_pieces(drive, function))
+    usual = max_cores or default_pieces(drive, function)
+    planned = plan(name, [Table(extents, length)], drive.info.block_bytes, usual, args, None, pieces or None, record or None)
     with drive.function(function) as slot:
-        done = drive.run(slot, [[i] for i in inputs], args=args, max_cores=max_cores, tick=tick)
+        done = drive.run(slot, planned.inputs, planned.call.outputs, planned.args, max_cores, tick=tick)
     return check(name, done)
 
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from assasin import offloads, vm_image, vm_programs, vm_vfio
 from assasin.board import Board, BoardError
+from assasin.descriptions import SCAN_BLOCK
 from assasin.drive import Extent, split
 from assasin.tree import BUILD, ROOT, contract
 from assasin.vm import PCI_ADDRESS, Guest, GuestError
@@ -342,7 +343,7 @@ def queue_depths(s: Suite) -> None:
 def _scan_of(s: Suite, data: bytes) -> bytes:
     """What the offload scan gives for `data`, cut as the tool in the guest cuts it: nearly equal pieces of whole blocks."""
     cores = int(re.sub(r"\D*(\d+)x\d+", r"\1", s.config))
-    pieces = split([Extent(0, -(-len(data) // BLOCK))], len(data), offloads.RECORD_BYTES["scan"], BLOCK, cores)
+    pieces = split([Extent(0, -(-len(data) // BLOCK))], len(data), SCAN_BLOCK, BLOCK, cores)
     out, at = b"", 0
     for piece in pieces:
         result = offloads.expected_scan(data[at : at + piece.bytes])

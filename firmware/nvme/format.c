@@ -34,7 +34,7 @@ void format_command(struct nvme_cmd *cmd) {
     if (status != NVME_OK) {
         nvme_refuse(cmd, status, 1);
     } else if (nsid != NSID_ALL && namespace_csi(nsid) != CSI_NVM) {
-        nvme_refuse(cmd, NVME_COMMAND_SET, 1);
+        nvme_refuse(cmd, NVME_INVALID_NS, 1);
     } else if ((v & 0x1ffu) != 0) {
         /* One format: no metadata, no protection information. */
         nvme_refuse(cmd, NVME_FORMAT_INVALID, 10);

@@ -108,9 +108,10 @@ static void identify_set_namespace(uint32_t csi) {
     } else if (csi == CSI_COMPUTE) {
         put16(0, SCOMP_MAX_FUNCS);                       /* MAXACT */
         put16(2, PROGRAM_SETS);                          /* MAXMEMRS */
-        put16(4, RANGE_ALIGN);                           /* MRSG */
+        put16(4, RANGE_ALIGN_LOG2);                      /* MRSG: a power of two */
         put8(6, PROGRAM_RANGES);                         /* MAXMEMR */
         put64(8, SCOMP_MAX_FUNCS * SCOMP_MAX_ELF >> 20); /* MAXPB, MiB */
+        put8(16, 0);                                     /* LPG: parts of any length, 2^0 */
     }
 }
 

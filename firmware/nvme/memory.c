@@ -1,5 +1,8 @@
-/* Subsystem Local Memory: a namespace of bytes in the SSD DRAM. Reads and writes are one transfer each; fills and
- * copies are done a slice at a time, one command after the other. */
+/*
+ * Subsystem Local Memory: a namespace of bytes in the SSD DRAM. Reads and writes are one transfer each; fills and
+ * copies are done a slice at a time, one command after the other. Addresses and lengths count bytes and are multiples
+ * of four. docs/programs.md says which texts and implementations the statuses follow.
+ */
 #include <string.h>
 
 #include "lib/dram.h"
@@ -10,6 +13,8 @@ enum { MEMORY_COPY = 0x01, MEMORY_READ = 0x02, MEMORY_FILL = 0x04, MEMORY_WRITE 
 /** Source range formats of a copy: blocks of a namespace; bytes of this one. */
 enum { SOURCE_BLOCKS = 2, SOURCE_BYTES = 4 };
 #define SOURCE_RANGE 32u /**< bytes of an entry */
+/** The flash channels write DRAM in packets of so many bytes, to multiples of that. */
+#define FLASH_PACKET 64u
 
 /** Bytes that a slice of a fill, or of a copy in memory, changes. */
 #define SLICE 1024u
@@ -21,13 +26,15 @@ static struct nvme_cmd *head;
 static struct {
     struct nvme_cmd *cmd;
     struct page_slot *ranges; /**< copy: its source ranges */
+    struct page_slot *page;   /**< copy: holds a block on its way to where the flash channels cannot write it */
+    uint32_t checked;         /**< copy: ranges that were found good, before the first byte is copied */
     uint32_t range, count;
-    uint32_t to;         /**< DRAM address that is written next */
-    uint32_t from, left; /**< copy: next block, or DRAM address, and blocks or bytes from there on; fill: bytes */
-    uint32_t end;        /**< end of the namespace, DRAM address */
+    uint64_t length;        /**< copy: bytes of the ranges checked */
+    uint32_t to;            /**< DRAM address that is written next */
+    uint32_t block, blocks; /**< copy: next block, and blocks from there on */
+    uint32_t from, bytes;   /**< copy: DRAM address that is read next, and bytes from there on; fill: bytes */
     uint32_t in_flight;
     uint32_t status;
-    bool blocks;   /**< the range is of blocks */
     bool fetching; /**< the ranges are on their way */
 } work;
 
@@ -37,10 +44,24 @@ void memory_init(void) {
     nvme_waits.memory = false;
 }
 
-/** DRAM address of the command's range of bytes, 0 when it is not in the namespace. */
-static uint32_t place(const struct nvme_cmd *cmd, uint32_t bytes) {
+/** Whether [at, at + bytes) lies in the namespace, on multiples of four. */
+static bool inside(uint64_t at, uint64_t bytes) {
+    return ((at | bytes) & 3) == 0 && at <= DRAM_MEMORY_SIZE && bytes <= DRAM_MEMORY_SIZE - at;
+}
+
+/** DRAM address of the command's range of bytes, 0 when that is not one of the namespace. */
+static uint32_t place(const struct nvme_cmd *cmd, uint64_t bytes) {
     uint64_t at = cmd->sqe[10] | (uint64_t)cmd->sqe[11] << 32;
-    return at <= DRAM_MEMORY_SIZE && bytes <= DRAM_MEMORY_SIZE - at ? DRAM_MEMORY + (uint32_t)at : 0;
+    return inside(at, bytes) ? DRAM_MEMORY + (uint32_t)at : 0;
+}
+
+/** Length of a copy: the sum of its ranges, as the host has it. */
+static uint64_t copy_length(const struct nvme_cmd *cmd) {
+    return cmd->sqe[2] | (uint64_t)cmd->sqe[3] << 32;
+}
+
+static uint32_t copy_format(const struct nvme_cmd *cmd) {
+    return cmd->sqe[12] >> 8 & 15u;
 }
 
 /* ---- read and write ---- */
@@ -55,10 +76,10 @@ static void mapped(struct nvme_cmd *cmd) {
 
 static void move(struct nvme_cmd *cmd) {
     cmd->bytes = cmd->sqe[12];
-    if (cmd->bytes > NVME_MDTS_BYTES) {
+    if (cmd->bytes > NVME_MDTS_BYTES || (cmd->bytes & 3) != 0) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 12);
     } else if (place(cmd, cmd->bytes) == 0) {
-        nvme_refuse(cmd, NVME_LBA_RANGE, 10);
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
     } else if (cmd->bytes == 0) {
         nvme_complete(cmd, NVME_OK);
     } else {
@@ -75,52 +96,43 @@ static void end(uint32_t status) {
     if (work.ranges != NULL) {
         slot_put(work.ranges);
     }
+    if (work.page != NULL) {
+        slot_put(work.page);
+    }
     memset(&work, 0, sizeof work);
     nvme_complete(cmd, status);
     next();
 }
 
-/** Byte `value` to [work.to, work.to + work.left). */
+/** Byte `value` to [work.to, work.to + work.bytes). */
 static void fill_slice(void) {
     uint32_t word = (work.cmd->sqe[13] & 0xffu) * 0x01010101u;
-    uint32_t n = work.left < SLICE ? work.left : SLICE;
-    if (word == 0 && (work.to & 63) == 0 && work.left >= 64) {
-        n = work.left < DRAM_ZERO_SIZE ? work.left & ~63u : DRAM_ZERO_SIZE;
+    uint32_t n = work.bytes < SLICE ? work.bytes : SLICE;
+    if (word == 0 && (work.to & 63) == 0 && work.bytes >= 64) {
+        n = work.bytes < DRAM_ZERO_SIZE ? work.bytes & ~63u : DRAM_ZERO_SIZE;
         dram_zero(work.to, n);
     } else {
-        uint32_t stop = work.to + n;
-        for (uint32_t at = work.to; at < stop;) {
-            uint32_t skip = at & 3;
-            uint32_t take = stop - at < 4 - skip ? stop - at : 4 - skip;
-            uint32_t mask = (take == 4 ? UINT32_MAX : (1u << (take * 8)) - 1) << (skip * 8);
-            uint32_t old = mask == UINT32_MAX ? 0 : hal_read(at & ~3u);
-            hal_write(at & ~3u, (old & ~mask) | (word & mask));
-            at += take;
+        for (uint32_t i = 0; i < n; i += 4) {
+            hal_write(work.to + i, word);
         }
     }
     work.to += n;
-    work.left -= n;
+    work.bytes -= n;
 }
 
-/** A slice of bytes inside the memory, any alignment. */
+/** A slice of the bytes at work.from. */
 static void copy_slice(void) {
-    uint32_t n = work.left < SLICE ? work.left : SLICE;
-    if (((work.to | work.from | n) & 3) == 0) {
-        for (uint32_t i = 0; i < n; i += 4) {
-            hal_write(work.to + i, hal_read(work.from + i));
-        }
-    } else {
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t from = work.from + i;
-            uint32_t to = work.to + i;
-            uint32_t byte = hal_read(from & ~3u) >> ((from & 3) * 8) & 0xffu;
-            uint32_t shift = (to & 3) * 8;
-            hal_write(to & ~3u, (hal_read(to & ~3u) & ~(0xffu << shift)) | byte << shift);
-        }
+    uint32_t n = work.bytes < SLICE ? work.bytes : SLICE;
+    for (uint32_t i = 0; i < n; i += 4) {
+        hal_write(work.to + i, hal_read(work.from + i));
     }
     work.to += n;
     work.from += n;
-    work.left -= n;
+    work.bytes -= n;
+    if (work.bytes == 0 && work.page != NULL) {
+        slot_put(work.page);
+        work.page = NULL;
+    }
 }
 
 static void page_read(struct nand_op *op, uint32_t status) {
@@ -128,69 +140,119 @@ static void page_read(struct nand_op *op, uint32_t status) {
     if (status != FLASH_STATUS_OK || (op->data0 & ~OOB_LOOSE) != slot->index) {
         work.status = NVME_READ_ERROR;
     }
-    slot_put(slot);
+    if (slot == work.page) {
+        work.from = slot->buffer;
+        work.bytes = PAGE_SIZE;
+    } else {
+        slot_put(slot);
+    }
     work.in_flight--;
     nvme_waits.memory = true;
 }
 
-/** Read blocks into the memory as far as buffers' descriptors allow. False when none was free. */
-static bool copy_blocks(void) {
-    while (work.left > 0 && work.in_flight < READS) {
-        uint32_t ppa = map_get(work.from);
-        if (ppa == 0) {
-            dram_zero(work.to, PAGE_SIZE);
-        } else {
-            struct page_slot *slot = slot_get();
-            if (slot == NULL) {
-                return work.in_flight > 0;
-            }
-            slot->index = work.from;
-            struct nand_op *op = slot->op;
-            op->done = page_read;
-            op->arg = slot;
-            op->way = ppa_way(ppa);
-            op->op = FLASH_OP_READ;
-            op->row = ppa_row(ppa);
-            op->w2 = work.to;
-            op->bytes = PAGE_SIZE;
-            work.in_flight++;
-            nand_submit(op);
-        }
-        work.to += PAGE_SIZE;
-        work.from++;
-        work.left--;
+/** Read page `ppa`, which holds work.block, to DRAM address `to`, or with 0 into work.page. False without a buffer. */
+static bool read_block(uint32_t ppa, uint32_t to) {
+    struct page_slot *slot = slot_get();
+    if (slot == NULL) {
+        return false;
     }
+    if (to == 0) {
+        work.page = slot;
+        to = slot->buffer;
+    }
+    slot->index = work.block;
+    struct nand_op *op = slot->op;
+    op->done = page_read;
+    op->arg = slot;
+    op->way = ppa_way(ppa);
+    op->op = FLASH_OP_READ;
+    op->row = ppa_row(ppa);
+    op->w2 = to;
+    op->bytes = PAGE_SIZE;
+    work.in_flight++;
+    nand_submit(op);
     return true;
 }
 
-/** Take the next source range. */
-static uint32_t copy_range(void) {
-    uint32_t at = work.ranges->buffer + work.range++ * SOURCE_RANGE;
-    uint32_t nsid = hal_read(at);
-    uint64_t start = hal_read(at + 8) | (uint64_t)hal_read(at + 12) << 32;
-    uint32_t format = work.cmd->sqe[12] >> 8 & 15u;
-    uint32_t length = hal_read(at + 16);
-    uint32_t room = work.end - work.to;
-    work.blocks = format == SOURCE_BLOCKS;
-    if (work.blocks) {
-        work.left = (length & 0xffffu) + 1;
-        work.from = (uint32_t)start;
-        if (nsid != NSID_DRIVE) {
-            return namespace_check(nsid) == NVME_OK ? NVME_COMMAND_SET : NVME_INVALID_NS;
+/** Go on with the blocks of a range, as far as reads may be in flight. */
+static void copy_blocks(void) {
+    while (work.blocks > 0 && work.in_flight < READS) {
+        uint32_t ppa = map_get(work.block);
+        bool packets = (work.to & (FLASH_PACKET - 1)) == 0;
+        if (ppa != 0 && !read_block(ppa, packets ? work.to : 0)) {
+            break;
         }
-        if (!io_in_range(start, work.left) || work.left > room >> PAGE_LOG2) {
+        work.block++;
+        work.blocks--;
+        if (packets) {
+            if (ppa == 0) {
+                dram_zero(work.to, PAGE_SIZE);
+            }
+            work.to += PAGE_SIZE;
+        } else {
+            if (ppa == 0) {
+                work.from = DRAM_ZERO;
+                work.bytes = PAGE_SIZE;
+            }
+            break;
+        }
+    }
+}
+
+/** Status for the namespace that a source range names: NVM Command Set Specification 1.1, 3.3.2, of such ranges. */
+static uint32_t source_namespace(uint32_t nsid, bool blocks) {
+    uint32_t status = nsid == NSID_ALL ? NVME_INVALID_NS : namespace_check(nsid);
+    if (status != NVME_OK || nsid == (blocks ? NSID_DRIVE : NSID_MEMORY)) {
+        return status;
+    }
+    return blocks && nsid == NSID_MEMORY ? NVME_INCOMPATIBLE_NS : NVME_INVALID_NS;
+}
+
+/** Look at the next range that was not looked at. With the last one: whether they are as long as the command says. */
+static uint32_t check_range(void) {
+    uint32_t at = work.ranges->buffer + work.checked++ * SOURCE_RANGE;
+    uint64_t start = hal_read(at + 8) | (uint64_t)hal_read(at + 12) << 32;
+    uint32_t length = hal_read(at + 16);
+    bool blocks = copy_format(work.cmd) == SOURCE_BLOCKS;
+    uint32_t status = source_namespace(hal_read(at), blocks);
+    if (status != NVME_OK) {
+        return status;
+    }
+    if (blocks) {
+        uint32_t count = (length & 0xffffu) + 1;
+        if (!io_in_range(start, count)) {
             return NVME_LBA_RANGE;
         }
-        /* The flash channels write DRAM in 64-byte packets. */
-        return (work.to & 63) == 0 ? NVME_OK : NVME_INVALID_FIELD;
+        work.length += (uint64_t)count << PAGE_LOG2;
+    } else {
+        if (!inside(start, length)) {
+            return NVME_INVALID_FIELD;
+        }
+        uint64_t to = work.to - DRAM_MEMORY;
+        if (length > 0 && start < to + copy_length(work.cmd) && to < start + length) {
+            return NVME_OVERLAPPING_IO;
+        }
+        work.length += length;
     }
-    work.left = length;
-    work.from = DRAM_MEMORY + (uint32_t)start;
-    if (nsid != NSID_MEMORY) {
-        return namespace_check(nsid) == NVME_OK ? NVME_COMMAND_SET : NVME_INVALID_NS;
+    if (work.checked == work.count && work.length != copy_length(work.cmd)) {
+        work.cmd->location = 2 * 4;
+        return NVME_INVALID_FIELD;
     }
-    bool inside = start <= DRAM_MEMORY_SIZE && length <= DRAM_MEMORY_SIZE - start && length <= room;
-    return inside ? NVME_OK : NVME_LBA_RANGE;
+    return NVME_OK;
+}
+
+/** Take the next source range. */
+static void take_range(void) {
+    uint32_t at = work.ranges->buffer + work.range++ * SOURCE_RANGE;
+    uint32_t start = hal_read(at + 8);
+    uint32_t length = hal_read(at + 16);
+    if (copy_format(work.cmd) == SOURCE_BLOCKS) {
+        work.block = start;
+        work.blocks = (length & 0xffffu) + 1;
+    } else {
+        work.from = DRAM_MEMORY + start;
+        work.bytes = length;
+    }
 }
 
 void memory_work(void) {
@@ -208,21 +270,28 @@ void memory_work(void) {
         }
         return;
     }
-    if (work.left == 0) {
+    if (work.bytes > 0) {
+        if (work.count == 0) {
+            fill_slice();
+        } else {
+            copy_slice();
+        }
+    } else if (work.checked < work.count) {
+        work.status = check_range();
+    } else if (work.blocks > 0) {
+        if (work.page == NULL) {
+            copy_blocks();
+        }
         if (work.in_flight > 0) {
+            /* page_read goes on. */
             return;
         }
-        if (work.range == work.count) {
-            end(NVME_OK);
-            return;
-        }
-        work.status = copy_range();
-    } else if (work.count == 0) {
-        fill_slice();
-    } else if (!work.blocks) {
-        copy_slice();
-    } else if (copy_blocks() && work.in_flight > 0) {
-        /* page_read goes on. */
+    } else if (work.in_flight > 0) {
+        return;
+    } else if (work.range < work.count) {
+        take_range();
+    } else {
+        end(NVME_OK);
         return;
     }
     nvme_waits.memory = true;
@@ -250,14 +319,13 @@ static void next(void) {
     memset(&work, 0, sizeof work);
     work.cmd = cmd;
     work.to = place(cmd, 0);
-    work.end = DRAM_MEMORY + DRAM_MEMORY_SIZE;
     if (copy) {
         work.ranges = slot;
         work.count = (cmd->sqe[12] & 0xffu) + 1;
         work.fetching = true;
         nvme_transfer(cmd, slot->buffer, work.count * SOURCE_RANGE, false, ranges_fetched);
     } else {
-        work.left = cmd->sqe[12];
+        work.bytes = cmd->sqe[12];
         nvme_waits.memory = true;
     }
 }
@@ -286,18 +354,20 @@ void memory_command(struct nvme_cmd *cmd) {
         break;
     case MEMORY_FILL:
         if (place(cmd, cmd->sqe[12]) == 0) {
-            nvme_refuse(cmd, NVME_LBA_RANGE, 10);
+            nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
         } else {
             enqueue(cmd);
         }
         break;
     case MEMORY_COPY: {
-        uint32_t format = cmd->sqe[12] >> 8 & 15u;
+        uint32_t format = copy_format(cmd);
         uint32_t bytes = ((cmd->sqe[12] & 0xffu) + 1) * SOURCE_RANGE;
-        if ((format != SOURCE_BLOCKS && format != SOURCE_BYTES) || bytes > PAGE_SIZE) {
+        if (format != SOURCE_BLOCKS && format != SOURCE_BYTES) {
             nvme_refuse(cmd, NVME_INVALID_FIELD, 12);
-        } else if (place(cmd, 0) == 0) {
-            nvme_refuse(cmd, NVME_LBA_RANGE, 10);
+        } else if (bytes > PAGE_SIZE) {
+            nvme_refuse(cmd, NVME_SIZE_LIMIT, 12);
+        } else if (place(cmd, copy_length(cmd)) == 0) {
+            nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
         } else if (format == SOURCE_BLOCKS && ftl.lbas == 0) {
             nvme_complete(cmd, NVME_NS_NOT_READY);
         } else {

@@ -36,7 +36,6 @@ enum nvme_status {
     NVME_INVALID_NS = 0x00b,
     NVME_SEQUENCE = 0x00c,
     NVME_PRP_OFFSET = 0x013,
-    NVME_COMMAND_SET = 0x02c,
     NVME_LBA_RANGE = 0x080,
     NVME_CAPACITY = 0x081,
     NVME_NS_NOT_READY = 0x082,
@@ -53,6 +52,10 @@ enum nvme_status {
     NVME_NOT_CHANGEABLE = 0x10e,
     NVME_NOT_NAMESPACE = 0x10f,
     NVME_COMBINATION = 0x12b,
+    NVME_COMMAND_SET = 0x12c, /**< Identify alone */
+    NVME_SIZE_LIMIT = 0x183,
+    NVME_INCOMPATIBLE_NS = 0x185,
+    NVME_OVERLAPPING_IO = 0x187,
     NVME_PROGRAM_RESOURCES = 0x18a,
     NVME_MEMORY_NS = 0x18b,
     NVME_RANGE_SET = 0x18c,
@@ -392,7 +395,8 @@ bool manage_drop(struct nvme_cmd *cmd);
 #define PROGRAM_SETS   16u
 #define PROGRAM_RANGES 16u
 /** Ranges start at multiples of this, and those written end there. */
-#define RANGE_ALIGN 64u
+#define RANGE_ALIGN_LOG2 6u
+#define RANGE_ALIGN      (1u << RANGE_ALIGN_LOG2)
 void memory_init(void);
 void memory_command(struct nvme_cmd *cmd);
 /** A slice of fills and copies. */

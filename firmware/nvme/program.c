@@ -16,10 +16,12 @@
 #define TYPE_ELF    0xc0u
 #define TYPE_KERNEL 0xc1u
 /** Execute: what a request's memory holds behind its head. Ranges the host describes end where the arguments start. */
-#define ARGS_AT    4096u
-#define TABLES_AT  16384u
-#define DATA_MOST  (PROGRAM_RANGES * RANGE_BYTES + SCOMP_MAX_ARGS)
+#define ARGS_AT   4096u
+#define TABLES_AT 16384u
+#define DATA_MOST (PROGRAM_RANGES * RANGE_BYTES + SCOMP_MAX_ARGS)
+/** Entries of the program list, and of the other two lists of log pages. */
 #define DESCRIPTOR 64u
+#define LIST_ENTRY 32u
 
 enum { LOG_PROGRAMS = 0x82, LOG_TYPES = 0x83, LOG_SETS = 0x84 };
 
@@ -59,7 +61,7 @@ static bool absent(struct nvme_cmd *cmd) {
     }
     uint32_t nsid = cmd_nsid(cmd);
     if (nsid != 0 && nsid != NSID_ALL && nsid != NSID_COMPUTE) {
-        nvme_refuse(cmd, namespace_check(nsid) == NVME_OK ? NVME_COMMAND_SET : namespace_check(nsid), 1);
+        nvme_refuse(cmd, namespace_check(nsid) == NVME_OK ? NVME_INVALID_NS : namespace_check(nsid), 1);
         return true;
     }
     return false;
@@ -138,7 +140,8 @@ void program_load(struct nvme_cmd *cmd) {
         return;
     }
     if (cmd->sqe[10] >> 24 & 1) {
-        uint32_t status = f->valid ? NVME_OK : NVME_NO_PROGRAM;
+        /* The parts of a program that is not complete are unloaded too. */
+        uint32_t status = f->valid || programs[pind].loaded > 0 ? NVME_OK : NVME_NO_PROGRAM;
         f->valid = false;
         memset(&programs[pind], 0, sizeof programs[pind]);
         nvme_complete(cmd, status);
@@ -154,7 +157,7 @@ void program_load(struct nvme_cmd *cmd) {
         nvme_refuse(cmd, NVME_PROGRAM_TOO_BIG, 11);
     } else if (bytes == 0 || bytes > NVME_MDTS_BYTES || bytes > size) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 14);
-    } else if (offset != programs[pind].loaded || offset > size - bytes || (offset & 3) != 0) {
+    } else if (offset != programs[pind].loaded || offset > size - bytes) {
         /* The parts come in order. */
         nvme_refuse(cmd, NVME_INVALID_FIELD, 15);
     } else {
@@ -457,28 +460,30 @@ void program_ended(struct nvme_cmd *cmd, const struct request *r) {
 /* ---- log pages ---- */
 
 uint32_t program_log(uint32_t lid) {
+    uint32_t entry = lid == LOG_PROGRAMS ? DESCRIPTOR : LIST_ENTRY;
+    /* The header is as long as an entry, and begins with the number of them. */
+    uint32_t at = entry;
     if (lid == LOG_TYPES) {
-        put8(0, TYPE_ELF);
-        put8(DESCRIPTOR, TYPE_KERNEL);
-        return 2 * DESCRIPTOR;
-    }
-    if (lid == LOG_SETS) {
+        put8(at, TYPE_ELF);
+        put8(at + entry, TYPE_KERNEL);
+        at += 2 * entry;
+    } else if (lid == LOG_SETS) {
         /* An entry for each set that exists: its identifier, and its ranges. */
-        uint32_t n = 0;
         for (uint32_t i = 0; i < PROGRAM_SETS; i++) {
             if (sets[i].ranges != 0) {
-                put16(n * 4, i + 1);
-                put16(n * 4 + 2, sets[i].ranges);
-                n++;
+                put16(at, i + 1);
+                put16(at + 2, sets[i].ranges);
+                at += entry;
             }
         }
-        return PROGRAM_SETS * 4u;
+    } else {
+        for (uint32_t i = 0; i < SCOMP_MAX_FUNCS; i++) {
+            put8(at, (functions[i].valid ? 1u : 0) | (programs[i].active ? 4u : 0) | (uint32_t)programs[i].pit << 3);
+            put8(at + 1, functions[i].valid ? type_of(&functions[i]) : programs[i].type);
+            put64(at + 8, programs[i].pid);
+            at += entry;
+        }
     }
-    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS; i++) {
-        uint32_t at = i * DESCRIPTOR;
-        put8(at, (functions[i].valid ? 1u : 0) | (programs[i].active ? 4u : 0) | (uint32_t)programs[i].pit << 3);
-        put8(at + 1, functions[i].valid ? type_of(&functions[i]) : programs[i].type);
-        put64(at + 8, programs[i].pid);
-    }
-    return SCOMP_MAX_FUNCS * DESCRIPTOR;
+    put16(0, at / entry - 1);
+    return at;
 }

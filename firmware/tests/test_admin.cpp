@@ -1,42 +1,17 @@
 /* What test_nvme.cpp leaves: health over power cycles, events of every kind, Format, Compare, Verify, subsystem reset,
- * local memory, programs, and submission entries of any content. */
+ * command sets, and submission entries of any content. */
+#include "tests/admin.h"
 #include "tests/scomp.h"
 
 #include <algorithm>
 #include <cstdio>
 
 using namespace harness;
+using namespace admin;
 using model::Geometry;
 using model::Nand;
 
 namespace {
-
-constexpr uint32_t kMemory = 2, kCompute = 3, kAll = 0xffffffff;
-
-uint64_t get64(const std::vector<uint8_t> &v, size_t at) {
-    uint64_t x;
-    std::memcpy(&x, &v[at], 8);
-    return x;
-}
-
-std::vector<uint8_t> logPage(Drive &d, uint32_t lid, uint32_t bytes, bool retain = false, uint32_t nsid = kAll) {
-    Sqe s = Drive::sqe(0x02, nsid);
-    s[10] = lid | (bytes / 4 - 1) << 16 | (retain ? 1u << 15 : 0);
-    Buffer b = d.buffer(bytes);
-    Drive::setPrp(s, b);
-    CHECK_EQ(d.exec(0, s).status, kOk);
-    return d.get(b);
-}
-
-std::vector<uint8_t> identify(Drive &d, uint32_t cns, uint32_t nsid, uint32_t csi = 0, uint16_t status = kOk) {
-    Sqe s = Drive::sqe(0x06, nsid);
-    s[10] = cns;
-    s[11] = csi << 24;
-    Buffer b = d.buffer(4096);
-    Drive::setPrp(s, b);
-    CHECK_EQ(d.exec(0, s).status, status);
-    return d.get(b);
-}
 
 uint16_t setFeature(Drive &d, uint32_t id, uint32_t v, uint32_t nsid = 0) {
     Sqe s = Drive::sqe(0x09, nsid);
@@ -45,67 +20,11 @@ uint16_t setFeature(Drive &d, uint32_t id, uint32_t v, uint32_t nsid = 0) {
     return d.exec(0, s).status;
 }
 
-/** A command with data to the drive. */
-model::Completion give(Drive &d, uint32_t queue, Sqe s, const std::vector<uint8_t> &data, uint32_t offset = 0) {
-    Buffer b = d.buffer(static_cast<uint32_t>(data.size()), offset, true);
-    d.put(b, data.data());
-    Drive::setPrp(s, b);
-    return d.exec(queue, s);
-}
-
 Sqe blocks(uint8_t opcode, uint32_t lba, uint32_t count) {
     Sqe s = Drive::sqe(opcode, 1);
     s[10] = lba;
     s[12] = count - 1;
     return s;
-}
-
-Sqe bytesAt(uint8_t opcode, uint32_t at, uint32_t bytes) {
-    Sqe s = Drive::sqe(opcode, kMemory);
-    s[10] = at;
-    s[12] = bytes;
-    return s;
-}
-
-std::vector<uint8_t> memoryRead(Drive &d, uint32_t at, uint32_t bytes) {
-    Buffer b = d.buffer(bytes);
-    Sqe s = bytesAt(0x02, at, bytes);
-    Drive::setPrp(s, b);
-    CHECK_EQ(d.exec(1, s).status, kOk);
-    return d.get(b);
-}
-
-struct Range {
-    uint32_t nsid, bytes;
-    uint64_t at, reserved[2];
-};
-static_assert(sizeof(Range) == 32);
-
-std::vector<uint8_t> encoded(const std::vector<Range> &ranges) {
-    std::vector<uint8_t> v(ranges.size() * sizeof(Range));
-    std::memcpy(v.data(), ranges.data(), v.size());
-    return v;
-}
-
-model::Completion loadProgram(Drive &d, uint32_t pind, const std::vector<uint8_t> &file, uint32_t part) {
-    model::Completion c{};
-    for (uint32_t at = 0; at < file.size() && c.status == kOk; at += part) {
-        uint32_t n = std::min<uint32_t>(part, static_cast<uint32_t>(file.size()) - at);
-        Sqe s = Drive::sqe(0x85, kCompute);
-        s[10] = pind | 0xc0u << 16;
-        s[11] = static_cast<uint32_t>(file.size());
-        s[12] = 0x1234;
-        s[14] = n;
-        s[15] = at;
-        c = give(d, 0, s, std::vector<uint8_t>(file.begin() + at, file.begin() + at + n));
-    }
-    return c;
-}
-
-uint16_t activate(Drive &d, uint32_t pind, bool on) {
-    Sqe s = Drive::sqe(0x88, kCompute);
-    s[10] = pind | (on ? 1u : 0) << 16;
-    return d.exec(0, s).status;
 }
 
 } // namespace
@@ -425,186 +344,6 @@ TEST(command_sets) {
     CHECK(std::all_of(none.begin() + 1024, none.begin() + 2048, [](uint8_t byte) { return byte == 0; }));
     effects[14] = 5u << 24;
     CHECK_EQ(d.exec(0, effects).status, kInvalidField);
-}
-
-TEST(local_memory) {
-    Nand nand(Geometry{});
-    Drive d(nand, 2, seed);
-    d.start(2, 6);
-    auto data = pattern(1, 7, 32);
-    CHECK_EQ(give(d, 1, bytesAt(0x05, 0x10000, 131072), data).status, kOk);
-    CHECK(memoryRead(d, 0x10000, 131072) == data);
-    /* Any address and length. */
-    std::vector<uint8_t> odd(data.begin(), data.begin() + 777);
-    CHECK_EQ(give(d, 1, bytesAt(0x05, 0x20003, 777), odd).status, kOk);
-    std::copy(odd.begin(), odd.end(), data.begin() + 0x10003);
-    CHECK(memoryRead(d, 0x10000, 131072) == data);
-    std::vector<uint8_t> part(data.begin() + 1001, data.begin() + 1001 + 5);
-    CHECK(memoryRead(d, 0x10000 + 1001, 5) == part);
-    for (auto [at, bytes, value] :
-         {std::array<uint32_t, 3>{0x10001, 3000, 0xa5}, {0x11000, 70000, 0}, {0x1f003, 9, 1}}) {
-        Sqe s = bytesAt(0x04, at, bytes);
-        s[13] = value;
-        CHECK_EQ(d.exec(1, s).status, kOk);
-        std::fill_n(data.begin() + at - 0x10000, bytes, static_cast<uint8_t>(value));
-    }
-    CHECK(memoryRead(d, 0x10000, 131072) == data);
-    CHECK_EQ(d.exec(1, bytesAt(0x02, 0x3ffffff, 2)).status, kLbaRange);
-    Sqe far = bytesAt(0x05, 0, 4);
-    far[11] = 1;
-    CHECK_EQ(d.exec(1, far).status, kLbaRange);
-    CHECK_EQ(d.exec(1, bytesAt(0x02, 0, 131073)).status, kInvalidField);
-    CHECK_EQ(d.exec(1, bytesAt(0x02, 0, 0)).status, kOk);
-    CHECK_EQ(d.exec(1, bytesAt(0x03, 0, 4)).status, kInvalidOpcode);
-
-    /* Copies: blocks of the drive, holes among them, and bytes of the memory itself. */
-    CHECK_EQ(d.write(100, pattern(100, 3, 20)).status, kOk);
-    std::vector<uint8_t> ranges(64);
-    uint32_t first[] = {1, 0, 100, 0, 19}, second[] = {1, 0, 150, 0, 1};
-    std::memcpy(&ranges[0], first, sizeof first);
-    std::memcpy(&ranges[32], second, sizeof second);
-    Sqe copy = Drive::sqe(0x01, kMemory);
-    copy[10] = 0x40000;
-    copy[12] = 1 | 2 << 8;
-    CHECK_EQ(give(d, 1, copy, ranges).status, kOk);
-    CHECK(memoryRead(d, 0x40000, 20 * 4096) == pattern(100, 3, 20));
-    CHECK(memoryRead(d, 0x40000 + 20 * 4096, 2 * 4096) == pattern(0, 0, 2));
-    uint32_t bytes[] = {2, 0, 0x40000 + 333, 0, 5000};
-    std::memcpy(&ranges[0], bytes, sizeof bytes);
-    ranges.resize(32);
-    copy[10] = 0x80001;
-    copy[12] = 0 | 4 << 8;
-    CHECK_EQ(give(d, 1, copy, ranges).status, kOk);
-    auto expected = pattern(100, 3, 20);
-    CHECK(memoryRead(d, 0x80001, 5000) == std::vector<uint8_t>(expected.begin() + 333, expected.begin() + 5333));
-    bytes[4] = 0x4000000;
-    std::memcpy(&ranges[0], bytes, sizeof bytes);
-    CHECK_EQ(give(d, 1, copy, ranges).status, kLbaRange);
-    bytes[0] = 1;
-    std::memcpy(&ranges[0], bytes, sizeof bytes);
-    CHECK_EQ(give(d, 1, copy, ranges).status, kCommandSet);
-    copy[12] = 3 << 8;
-    CHECK_EQ(give(d, 1, copy, ranges).status, kInvalidField);
-    /* Reset while one is under way. */
-    d.submit(1, bytesAt(0x04, 0, 0x100000));
-    Sqe fill = bytesAt(0x04, 0, 0x100000);
-    fill[13] = 1;
-    d.submit(1, fill);
-    for (uint32_t i = 0; i < 20; i++) {
-        d.step();
-    }
-    d.disable();
-    d.start(2, 6);
-    CHECK_EQ(d.exec(1, bytesAt(0x04, 0, 64)).status, kOk);
-}
-
-TEST(programs) {
-    Nand nand(Geometry{});
-    Drive d(nand, 2, seed);
-    d.start(2, 6);
-    auto file = scomp::kernelElf(model::kCopy);
-    CHECK_EQ(activate(d, 2, true), kNoProgram);
-    CHECK_EQ(activate(d, 16, true), 0x18f);
-    CHECK_EQ(loadProgram(d, 2, file, 64).status, kOk);
-    CHECK_EQ(loadProgram(d, 3, std::vector<uint8_t>(100, 1), 100).status, 0x18e);
-    auto data = pattern(3, 1, 5);
-    CHECK_EQ(give(d, 1, bytesAt(0x05, 0x1000, static_cast<uint32_t>(data.size())), data).status, kOk);
-
-    Sqe create = Drive::sqe(0x89, kCompute);
-    create[11] = 2;
-    std::vector<Range> ranges = {{kMemory, 18000, 0x1000, {}}, {kMemory, 32768, 0x100000, {}}};
-    auto set = give(d, 0, create, encoded(ranges));
-    CHECK_EQ(set.status, kOk);
-    CHECK(set.dw0 != 0);
-    auto wrong = ranges;
-    wrong[1].nsid = 1;
-    CHECK_EQ(give(d, 0, create, encoded(wrong)).status, 0x18b);
-    wrong = ranges;
-    wrong[1].at = 0x1040;
-    CHECK_EQ(give(d, 0, create, encoded(wrong)).status, 0x197);
-    wrong[1].at = 0x4000000;
-    CHECK_EQ(give(d, 0, create, encoded(wrong)).status, 0x18c);
-    create[11] = 17;
-    CHECK_EQ(give(d, 0, create, encoded(ranges)).status, 0x191);
-
-    Sqe execute = Drive::sqe(0x01, kCompute);
-    execute[2] = 2 | set.dw0 << 16;
-    CHECK_EQ(d.exec(1, execute).status, kNotActivated);
-    CHECK_EQ(activate(d, 2, true), kOk);
-    CHECK_EQ(loadProgram(d, 2, file, 64).status, kProgramInUse);
-    auto c = d.exec(1, execute);
-    CHECK_EQ(c.status, kOk);
-    CHECK_EQ(c.dw0, 18000u);
-    CHECK_EQ(c.dw1, 0u);
-    CHECK(memoryRead(d, 0x100000, 18000) == std::vector<uint8_t>(data.begin(), data.begin() + 18000));
-
-    /* Ranges in the command's data, with and without its length in CDW4. */
-    for (uint32_t dlen : {64u, 0u}) {
-        Sqe s = Drive::sqe(0x01, kCompute);
-        s[2] = 2;
-        s[3] = 2;
-        s[4] = dlen;
-        std::vector<Range> own = {{kMemory, 5000, 0x1040, {}}, {kMemory, 8192, 0x200000 + dlen * 4096, {}}};
-        c = give(d, 1, s, encoded(own));
-        CHECK_EQ(c.status, kOk);
-        CHECK_EQ(c.dw0, 5000u);
-        CHECK(memoryRead(d, 0x200000 + dlen * 4096, 5000) ==
-              std::vector<uint8_t>(data.begin() + 64, data.begin() + 5064));
-    }
-    /* An output that does not fit, and a range set that nobody made. */
-    std::vector<Range> tight = {{kMemory, 5000, 0x1040, {}}, {kMemory, 4096, 0x200000, {}}};
-    Sqe s = Drive::sqe(0x01, kCompute);
-    s[2] = 2;
-    s[3] = 2;
-    c = give(d, 1, s, encoded(tight));
-    CHECK_EQ(c.status, kProgramFailed);
-    CHECK_EQ(c.dw0, static_cast<uint32_t>(SCOMP_STATUS_NO_ROOM));
-    s[2] = 2 | 9 << 16;
-    CHECK_EQ(d.exec(1, s).status, 0x18d);
-    s[2] = 16;
-    CHECK_EQ(d.exec(1, s).status, 0x18f);
-
-    /* Arguments, with their length in CPARAM2 as on a kernel that clears CDW4. */
-    CHECK_EQ(activate(d, 2, false), kOk);
-    Sqe unload = Drive::sqe(0x85, kCompute);
-    unload[10] = 2 | 1u << 24;
-    CHECK_EQ(d.exec(0, unload).status, kOk);
-    CHECK_EQ(d.exec(0, unload).status, kNoProgram);
-    CHECK_EQ(loadProgram(d, 2, scomp::kernelElf(model::kWeave), 4096).status, kOk);
-    CHECK_EQ(activate(d, 2, true), kOk);
-    s = execute;
-    s[10] = 1 | 1 << 8;
-    s[12] = 64;
-    c = give(d, 1, s, std::vector<uint8_t>(64, 3));
-    CHECK_EQ(c.status, kOk);
-    auto got = memoryRead(d, 0x100000, 18000);
-    for (uint32_t i = 0; i < got.size(); i++) {
-        CHECK_EQ(got[i], static_cast<uint8_t>(data[i] + 3));
-    }
-    auto programs = logPage(d, 0x82, 1024);
-    CHECK_EQ(programs[2 * 64], 5);
-    CHECK_EQ(programs[2 * 64 + 1], 0xc0);
-    CHECK_EQ(get64(programs, 2 * 64 + 8), 0x1234u);
-    auto types = logPage(d, 0x83, 128);
-    CHECK(types[0] == 0xc0 && types[64] == 0xc1);
-    CHECK_EQ(logPage(d, 0x84, 64)[2], 2);
-    /* A program that never ends: the set is in use; a reset ends it, and everything of programs. */
-    CHECK_EQ(activate(d, 2, false), kOk);
-    CHECK_EQ(loadProgram(d, 2, scomp::kernelElf(model::kLoop), 4096).status, kOk);
-    CHECK_EQ(activate(d, 2, true), kOk);
-    d.submit(1, execute);
-    /* Not much longer than it takes to start: with nothing else to come, time goes on to the watchdog. */
-    for (uint32_t i = 0; i < 300 && d.dev.cores[0].state != CORE_STATE_RUNNING; i++) {
-        d.step();
-    }
-    Sqe remove = Drive::sqe(0x89, kCompute);
-    remove[10] = 1 | set.dw0 << 16;
-    CHECK_EQ(d.exec(0, remove).status, 0x195);
-    CHECK_EQ(activate(d, 2, false), kProgramInUse);
-    d.disable();
-    d.start(2, 6);
-    CHECK_EQ(d.exec(0, remove).status, 0x18d);
-    CHECK_EQ(activate(d, 2, true), kNoProgram);
 }
 
 /** Entries of any content on all queues, with resets among them: no violation of the hardware, nothing hangs, and the

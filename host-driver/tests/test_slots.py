@@ -272,17 +272,17 @@ def execute(drive: Drive, ranges: int, inputs: int, outputs: int, args: bytes, k
 
 
 def memory(drive: Drive, at: int, length: int) -> bytes:
-    """Bytes of the local memory."""
-    data = bytearray(length)
-    drive.execute(IO, Command.of(READ_MEMORY, MEMORY_NS, dw10=at, dw12=length), data)
-    return bytes(data)
+    """Bytes of the local memory, which is read in multiples of four."""
+    data = bytearray((length + 3) // 4 * 4)
+    drive.execute(IO, Command.of(READ_MEMORY, MEMORY_NS, dw10=at, dw12=len(data)), data)
+    return bytes(data[:length])
 
 
 @pytest.fixture(scope="module")
 def local(drive: Drive) -> Drive:
     """The drive with the first 64 KiB of DATA in its local memory, from 0 on."""
     source = struct.pack("<IIQIIQ", 1, 0, 0, 15, 0, 0)
-    assert command(drive, IO, COPY, MEMORY_NS, source, dw10=0, dw12=2 << 8).status == 0
+    assert command(drive, IO, COPY, MEMORY_NS, source, dw2=16 * BLOCK, dw10=0, dw12=2 << 8).status == 0
     return drive
 
 
@@ -293,9 +293,9 @@ def test_program_of_a_kernel(local: Drive) -> None:
         done = execute(local, ranges, 1, 1, struct.pack("<2I", XOR, mask))
         assert (done.status, done.dw0, done.dw1) == (0, length, 0)
         assert memory(local, to, length) == xored(DATA[:length], mask)
-        log = local.log_page(0x82, 64)
-        assert (log[0] & 7, log[1], struct.unpack_from("<Q", log, 8)[0]) == (5, KERNEL_TYPE, 77)
-        assert [local.log_page(0x83, 128)[i] for i in (0, 64)] == [ELF_TYPE, KERNEL_TYPE]
+        log = local.log_page(0x82, 128)
+        assert (log[0], log[64] & 7, log[65], struct.unpack_from("<Q", log, 72)[0]) == (16, 5, KERNEL_TYPE, 77)
+        assert [local.log_page(0x83, 96)[i] for i in (0, 32, 64)] == [2, ELF_TYPE, KERNEL_TYPE]
     with active_program(local, PAIR), range_set(local, (0, 8192), (16384, 8192), (to, 8192)) as ranges:
         assert execute(local, ranges, 2, 1, struct.pack("<2I", XOR, 0)).dw0 == 8192
     expected = np.frombuffer(DATA[:8192], "<u8") + np.frombuffer(DATA[16384 : 16384 + 8192], "<u8")

@@ -18,6 +18,7 @@ LOAD, ACTIVATE, RANGE_SETS = 0x85, 0x88, 0x89
 COPY, READ, FILL, WRITE = 0x01, 0x02, 0x04, 0x05
 EXECUTE = 0x01
 ELF_TYPE = 0xC0
+BLOCK = 4096
 PART = 65536
 """Bytes of a transfer: the kernel's limit for passthrough may be lower than the drive's."""
 
@@ -81,7 +82,8 @@ def load(p: Passthrough, index: int, elf: bytes, identifier: int) -> None:
 def copy_blocks(p: Passthrough, lba: int, count: int, to: int) -> None:
     """Copies blocks of namespace 1 to byte `to` of the local memory."""
     source = struct.pack("<IIQIIQ", 1, 0, lba, count - 1, 0, 0)
-    p.io(MEMORY, COPY, source, cdw10=to, cdw12=2 << 8)
+    length = count * BLOCK
+    p.io(MEMORY, COPY, source, cdw2=length & 0xFFFFFFFF, cdw3=length >> 32, cdw10=to, cdw12=2 << 8)
 
 
 def make_ranges(p: Passthrough, ranges: list[tuple[int, int]]) -> int:

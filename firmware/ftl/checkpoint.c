@@ -1,8 +1,8 @@
 /*
  * Checkpoints. Superblock 0 holds two root blocks that take root records in turn; then come two areas of superblocks in
  * which the changed map pages, directory pages and the superblock table are appended. When an area cannot take the next
- * checkpoint, or may hold pages of an interrupted one, everything goes to the other area, erased first. The root record
- * is written last.
+ * checkpoint, or a checkpoint failed, everything goes to the area that the newest root record does not name, erased
+ * first. The root record is written last, and never in place of the newest one.
  */
 #include "ftl/checkpoint.h"
 
@@ -53,13 +53,27 @@ void checkpoint_layout(void) {
     cp.suspect = true;
 }
 
-/** Superblock `i` of area `area`. */
-static uint32_t area_sb(uint32_t area, uint32_t i) {
-    return cp.first + area * cp.area_sbs + i;
+uint32_t checkpoint_area_sb(uint32_t area) {
+    return cp.first + area * cp.area_sbs;
 }
 
 void checkpoint_meta_seek(void) {
-    cursor_seek(&cp.at, area_sb(cp.area, cp.used / sb.pages), cp.used % sb.pages);
+    cursor_seek(&cp.at, checkpoint_area_sb(cp.area) + cp.used / sb.pages, cp.used % sb.pages);
+}
+
+uint32_t checkpoint_crc(uint32_t tag, uint32_t data) {
+    uint32_t words;
+    if (tag == OOB_TABLE) {
+        uint32_t left = cp.log.used - (data - DRAM_TABLE) / 8;
+        words = 2 * (left < TABLE_PER_PAGE ? left : TABLE_PER_PAGE);
+    } else {
+        words = map.top[tag & ~OOB_DIR].count;
+    }
+    uint32_t crc = 0;
+    for (uint32_t i = 0; i < words; i++) {
+        crc = crc32c_word(crc, hal_read(data + i * 4));
+    }
+    return crc;
 }
 
 static uint32_t meta_alloc(void) {
@@ -80,9 +94,13 @@ static struct {
     struct ftl_exclusive *owner;
     enum step step;
     bool clean;
+    bool root_only; /**< nothing but the root record is new */
     bool failed;
     bool stepping;     /**< step() is on the stack */
     bool root_pending; /**< the root record or its block's erase is in flight */
+    bool root_moved;   /**< it goes to the other block because of failures */
+    uint32_t root_tries;
+    uint32_t tries;    /**< programs that failed and were repeated on another page */
     uint32_t erase_sb; /**< next superblock of the area to erase, counted from its start */
     uint32_t in_flight;
     uint32_t index;    /**< progress inside the step */
@@ -103,7 +121,7 @@ static uint32_t dir_slot(uint32_t number) {
     return map.top[number / MAP_ENTRIES].addr + (number % MAP_ENTRIES) * 4;
 }
 
-static void meta_submit(struct nand_op *op, uint32_t data, uint32_t oob0) {
+static void meta_submit(struct nand_op *op, uint32_t data, uint32_t oob0, uint32_t oob1) {
     uint32_t ppa = meta_alloc();
     op->way = ppa_way(ppa);
     op->op = FLASH_OP_PROGRAM;
@@ -111,7 +129,7 @@ static void meta_submit(struct nand_op *op, uint32_t data, uint32_t oob0) {
     op->w2 = data;
     op->bytes = PAGE_SIZE;
     op->data0 = oob0;
-    op->data1 = cp.root_seq + 1;
+    op->data1 = oob1;
     run.in_flight++;
     nand_submit(op);
 }
@@ -121,21 +139,36 @@ static uint32_t op_ppa(const struct nand_op *op) {
     return op->way << 24 | op->row;
 }
 
-static bool meta_ended(struct nand_op *op, uint32_t status) {
+/** Pages of the area that may turn out bad in one checkpoint before it fails. */
+#define META_TRIES 8u
+
+/** What a page's program left to be done. */
+enum outcome { WRITTEN, AGAIN, GIVEN_UP };
+
+static enum outcome meta_ended(uint32_t status) {
     run.in_flight--;
-    if (status != FLASH_STATUS_OK) {
-        /* The area has a bad page: the next checkpoint goes to the other one, this one fails. */
-        run.failed = true;
-        cp.suspect = true;
+    if (status == FLASH_STATUS_OK) {
+        return WRITTEN;
     }
-    nand_op_put(op);
-    return status == FLASH_STATUS_OK;
+    if (!run.failed && run.tries++ < META_TRIES && cp.used < cp.area_sbs * sb.pages) {
+        return AGAIN;
+    }
+    /* Marks of what was changed are gone: the next checkpoint writes everything. */
+    run.failed = true;
+    cp.suspect = true;
+    return GIVEN_UP;
 }
 
 static void map_written(struct nand_op *op, uint32_t status) {
     uint32_t number = (uint32_t)(uintptr_t)op->arg;
     uint32_t ppa = op_ppa(op);
-    if (meta_ended(op, status)) {
+    enum outcome outcome = meta_ended(status);
+    if (outcome == AGAIN) {
+        meta_submit(op, op->w2, OOB_META | number, cp.root_seq + 1);
+        return;
+    }
+    nand_op_put(op);
+    if (outcome == WRITTEN) {
         hal_write(dir_slot(number) + MAP_DIR_FLASH, ppa);
         map.top[number / MAP_ENTRIES].dirty = 1;
     }
@@ -145,7 +178,14 @@ static void map_written(struct nand_op *op, uint32_t status) {
 static void dir_written(struct nand_op *op, uint32_t status) {
     struct map_dir *d = op->arg;
     uint32_t ppa = op_ppa(op);
-    if (meta_ended(op, status)) {
+    enum outcome outcome = meta_ended(status);
+    if (outcome == AGAIN) {
+        uint32_t tag = OOB_DIR | (uint32_t)(d - map.top);
+        meta_submit(op, op->w2, tag, checkpoint_crc(tag, op->w2));
+        return;
+    }
+    nand_op_put(op);
+    if (outcome == WRITTEN) {
         d->ppa = ppa;
         d->dirty = 0;
     }
@@ -155,7 +195,13 @@ static void dir_written(struct nand_op *op, uint32_t status) {
 static void table_written(struct nand_op *op, uint32_t status) {
     uint32_t ppa = op_ppa(op);
     uint32_t page = (uint32_t)(uintptr_t)op->arg;
-    if (meta_ended(op, status)) {
+    enum outcome outcome = meta_ended(status);
+    if (outcome == AGAIN) {
+        meta_submit(op, op->w2, OOB_TABLE, checkpoint_crc(OOB_TABLE, op->w2));
+        return;
+    }
+    nand_op_put(op);
+    if (outcome == WRITTEN) {
         cp.table[page] = ppa;
     }
     step();
@@ -187,9 +233,8 @@ static void table_refresh(void) {
             i |= 7;
         } else if (sb.changed[i >> 3] >> (i & 7) & 1) {
             uint32_t erases = hal_read(DRAM_TABLE + i * 8 + 4) & SB_TABLE_ERASES;
-            uint32_t loose = superblock_loose(i) != 0 ? SB_TABLE_LOOSE : 0;
             hal_write(DRAM_TABLE + i * 8, sb.valid[i]);
-            hal_write(DRAM_TABLE + i * 8 + 4, erases | (uint32_t)sb.state[i] << 16 | loose);
+            hal_write(DRAM_TABLE + i * 8 + 4, erases | (uint32_t)sb.state[i] << 16);
         }
     }
     memset(sb.changed, 0, sizeof sb.changed);
@@ -249,33 +294,41 @@ static void root_build(void) {
     hal_write(DRAM_ROOT + 4, root_crc);
 }
 
-static void root_program(void);
+static void root_place(void);
 
-static void root_written(struct nand_op *op, uint32_t status) {
-    nand_op_put(op);
+static void root_end(bool ok) {
     run.root_pending = false;
-    if (status != FLASH_STATUS_OK) {
-        run.failed = true;
-        cp.root_page++;
-        console_printf("ftl: root record not written\n");
-    } else {
-        cp.root_page++;
-        cp.root_seq++;
+    run.failed |= !ok;
+    if (!ok && run.root_tries > 0) {
+        /* A page whose program failed may yet read as a good root record. Whichever a mount finds, nothing that it
+         * names may change from here on. */
+        cp.root_lost = true;
+        console_printf("ftl: no root record can be written: read only until the next power-on\n");
     }
     run.step = STEP_DONE;
     step();
 }
 
-static void root_block_erased(struct nand_op *op, uint32_t status) {
+static void root_written(struct nand_op *op, uint32_t status) {
     nand_op_put(op);
-    if (status != FLASH_STATUS_OK) {
-        run.root_pending = false;
-        run.failed = true;
-        run.step = STEP_DONE;
-        step();
+    cp.root_page++;
+    if (status == FLASH_STATUS_OK) {
+        cp.root_seq++;
+        cp.root_newest = cp.root_which;
+        cp.root_area = cp.area;
+        root_end(true);
         return;
     }
-    root_program();
+    console_printf("ftl: root record not written to page %u of root block %u\n", cp.root_page - 1, cp.root_which);
+    if (++run.root_tries % ROOT_TRIES == 0) {
+        cp.root_page = nand_geo.pages;
+        if (run.root_moved) {
+            root_end(false);
+            return;
+        }
+        run.root_moved = true;
+    }
+    root_place();
 }
 
 static void root_program(void) {
@@ -292,34 +345,59 @@ static void root_program(void) {
     nand_submit(op);
 }
 
-/** Write the root record, in the other root block when this one is full. */
-static void root_start(void) {
-    run.root_pending = true;
-    root_build();
+static void root_block_erased(struct nand_op *op, uint32_t status) {
+    nand_op_put(op);
+    if (status != FLASH_STATUS_OK) {
+        console_printf("ftl: root block %u not erased\n", cp.root_newest ^ 1);
+        root_end(false);
+        return;
+    }
+    cp.root_which = cp.root_newest ^ 1;
+    cp.root_page = 0;
+    root_program();
+}
+
+/** Write the root record, to the block that does not hold the newest one when the other takes no more. */
+static void root_place(void) {
     if (cp.root_page < nand_geo.pages) {
         root_program();
         return;
     }
-    cp.root_which ^= 1;
-    cp.root_page = 0;
-    uint32_t ppa = cp.root_block[cp.root_which];
+    uint32_t ppa = cp.root_block[cp.root_newest ^ 1];
     struct nand_op *op = nand_op_get();
     *op = (struct nand_op){.done = root_block_erased, .way = ppa_way(ppa), .op = FLASH_OP_ERASE, .row = ppa_row(ppa)};
     nand_submit(op);
 }
 
+static void root_start(void) {
+    run.root_pending = true;
+    root_build();
+    root_place();
+}
+
 /* ---- run ---- */
+
+/** Checkpoints that fail in a row before the drive takes no more writes: the log could not be kept short. */
+#define MAX_FAILURES 3u
 
 static void finish(void) {
     bool ok = !run.failed;
     struct ftl_exclusive *owner = run.owner;
     run.owner = NULL;
+    superblock_emptied(ok ? SB_FREE : SB_CLOSED);
     if (ok) {
         ftl.clean = run.clean;
-        ftl.changed = false;
         ftl.kept_changed = false;
-        cp.suspect = false;
-        ftl_reclaim();
+        ftl.failures = 0;
+        ftl.read_only = false;
+        if (!run.root_only) {
+            ftl.changed = false;
+            ftl.retired = false;
+            cp.suspect = false;
+            ftl_log_restart();
+        }
+    } else if (++ftl.failures >= MAX_FAILURES || cp.root_lost) {
+        ftl.read_only = true;
     }
     ftl_exclusive_end(owner, ok ? FTL_OK : FTL_MEDIA);
 }
@@ -332,7 +410,7 @@ static void step(void) {
     run.stepping = true;
     if (run.erase_sb < cp.area_sbs && !run.failed) {
         if (!area_erase.active) {
-            superblock_erase(&area_erase, area_sb(cp.area, run.erase_sb), area_erased);
+            superblock_erase(&area_erase, checkpoint_area_sb(cp.area) + run.erase_sb, area_erased);
         }
         run.stepping = false;
         /* An erase never ends inside superblock_erase: flash completions come from nand_poll only. */
@@ -353,7 +431,7 @@ static void step(void) {
                 hal_write(dir_slot(number), page);
                 op->done = map_written;
                 op->arg = (void *)(uintptr_t)number;
-                meta_submit(op, page, OOB_META | number);
+                meta_submit(op, page, OOB_META | number, cp.root_seq + 1);
                 continue;
             }
         } else if (run.step == STEP_DIR) {
@@ -363,17 +441,21 @@ static void step(void) {
             if (run.index < MAP_TOP) {
                 op->done = dir_written;
                 op->arg = &map.top[run.index];
-                meta_submit(op, map.top[run.index].addr + MAP_DIR_FLASH, OOB_DIR | run.index);
+                uint32_t page = map.top[run.index].addr + MAP_DIR_FLASH;
+                uint32_t tag = OOB_DIR | run.index;
+                meta_submit(op, page, tag, checkpoint_crc(tag, page));
                 run.index++;
-                continue;
+                /* A checksum takes long: let others have a turn. The program's end leads back here. */
+                break;
             }
         } else {
             if (run.index * TABLE_PER_PAGE < cp.log.used) {
                 op->done = table_written;
                 op->arg = (void *)(uintptr_t)run.index;
-                meta_submit(op, DRAM_TABLE + run.index * PAGE_SIZE, OOB_TABLE);
+                uint32_t page = DRAM_TABLE + run.index * PAGE_SIZE;
+                meta_submit(op, page, OOB_TABLE, checkpoint_crc(OOB_TABLE, page));
                 run.index++;
-                continue;
+                break;
             }
         }
         nand_op_put(op);
@@ -384,12 +466,11 @@ static void step(void) {
         run.step++;
     }
     if (run.failed && run.in_flight == 0 && !run.root_pending && run.step < STEP_DONE) {
-        /* What was marked clean above may not be on the medium: write all of it next time. */
         cp.suspect = true;
         run.step = STEP_DONE;
     }
     if (run.step == STEP_ROOT && !run.root_pending) {
-        if (!run.failed) {
+        if (!run.root_only) {
             map.dirty_count = 0;
         }
         root_start();
@@ -414,9 +495,18 @@ void checkpoint_run(struct ftl_exclusive *x) {
     checkpoint_start(x, ((const struct ftl_checkpoint *)x)->clean);
 }
 
+bool checkpoint_writes_pages(void) {
+    return ftl.changed || ftl.retired || cp.suspect;
+}
+
 void checkpoint_start(struct ftl_exclusive *x, bool clean) {
-    bool nothing_new = !ftl.changed && !ftl.kept_changed && !ftl.retired && !cp.suspect && ftl.clean == clean;
-    if (nothing_new) {
+    bool pages = checkpoint_writes_pages();
+    if (cp.root_lost || (pages && ftl.clean)) {
+        /* Pages may only follow a root record that does not say "clean". */
+        ftl_exclusive_end(x, FTL_MEDIA);
+        return;
+    }
+    if (!pages && !ftl.kept_changed && ftl.clean == clean) {
         ftl_exclusive_end(x, FTL_OK);
         return;
     }
@@ -424,13 +514,20 @@ void checkpoint_start(struct ftl_exclusive *x, bool clean) {
     run.owner = x;
     run.clean = clean;
     run.erase_sb = cp.area_sbs;
+    if (!pages) {
+        run.root_only = true;
+        run.step = STEP_ROOT;
+        step();
+        return;
+    }
     uint32_t dirty = map.dirty_count <= MAP_DIRTY_LIST ? map.dirty_count : map.pages;
     uint32_t need = dirty + MAP_TOP + ROOT_TABLE_PAGES;
     if (need > cp.full_pages) {
         need = cp.full_pages;
     }
+    need += META_TRIES;
     if (cp.suspect || cp.used + need > cp.area_sbs * sb.pages) {
-        cp.area ^= 1;
+        cp.area = cp.root_area ^ 1;
         cp.used = 0;
         run.erase_sb = 0;
         map_dirty_all();
@@ -443,6 +540,7 @@ void checkpoint_start(struct ftl_exclusive *x, bool clean) {
     }
     /* Entries lose their mark one by one from here on. */
     map.last_dirty = MAP_NO_PAGE;
+    superblock_empty();
     log_snapshot();
     table_refresh();
     step();
@@ -451,6 +549,7 @@ void checkpoint_start(struct ftl_exclusive *x, bool clean) {
 void checkpoint_mark_dirty_run(struct ftl_exclusive *x) {
     memset(&run, 0, sizeof run);
     run.owner = x;
+    run.root_only = true;
     run.erase_sb = cp.area_sbs;
     run.step = STEP_ROOT;
     step();
@@ -490,6 +589,7 @@ const char *checkpoint_format(void) {
         return "a root block cannot be erased";
     }
     cp.root_which = 0;
+    cp.root_newest = 0;
     cp.root_page = 0;
     cp.root_seq = 0;
     cp.suspect = true;

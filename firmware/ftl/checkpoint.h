@@ -11,14 +11,21 @@
 #include "ftl/superblock.h"
 
 /** Root record: words magic, CRC-32C of the rest, bytes, sequence, flags, geometry (3), capacity, log (5), area, used,
- * table entries, epoch, directories, table pages, then per directory page its address and entry count, then ftl_kept
- * (records without it were made before there was one). */
-#define ROOT_MAGIC       0x31545253u /* "SRT1" */
+ * table entries, epoch, directories, table pages, then per directory page its address and entry count, then ftl_kept.
+ *
+ * Pages that a root record names carry a tag as OOB word 0. OOB word 1 of directory and table pages is the CRC-32C of
+ * what is used of them; that of map pages is the sequence number of the root record that they were written for. */
+#define ROOT_MAGIC       0x32545253u /* "SRT2" */
+#define ROOT_MAGIC_OLD   0x31545253u /* "SRT1": without checksums of directory and table pages */
 #define ROOT_CLEAN       1u
 #define ROOT_TABLE_PAGES (SB_MAX * 8u / 4096u)
 #define ROOT_FIXED_WORDS 19u
 #define ROOT_EPOCH_AT    (17u * 4u)
 #define ROOT_WORDS       (ROOT_FIXED_WORDS + ROOT_TABLE_PAGES)
+/** Pages of a root block that are tried, one after the other, before its partner takes over. */
+#define ROOT_TRIES 2u
+/** Pages that may read blank between two root records: the ones that were tried, and the one that a mount leaves. */
+#define ROOT_GAP ROOT_TRIES
 
 /** Where the log of user pages stood at the checkpoint. */
 struct log_position {
@@ -34,14 +41,17 @@ struct checkpoint_state {
     uint32_t area_sbs;      /**< superblocks an area */
     uint32_t full_pages;    /**< pages of the largest checkpoint */
     uint32_t root_block[2]; /**< first page of the root blocks */
-    uint32_t root_which;    /**< root block in use */
-    uint32_t root_page;     /**< next page in it */
+    uint32_t root_which;    /**< root block that the next root record goes to */
+    uint32_t root_page;     /**< its page there; nand_geo.pages: to the other block, once that is erased */
+    uint32_t root_newest;   /**< root block that holds the newest root record: never erased */
+    uint32_t root_area;     /**< area that the newest root record names: never erased */
     uint32_t root_seq;      /**< of the newest root */
+    bool root_lost;         /**< no root record can be written: the medium stays as it is until the next power-on */
     uint32_t epoch;         /**< formats so far: sequence numbers of different epochs do not meet */
     uint32_t area;          /**< 0, 1 */
     uint32_t used;          /**< pages of the area written */
     struct sb_cursor at;    /**< next page of the area */
-    bool suspect;           /**< the area may hold pages beyond `used` */
+    bool suspect;           /**< the area may not be continued: the next checkpoint writes everything to another one */
     uint32_t table[ROOT_TABLE_PAGES];
     struct log_position log;
 };
@@ -49,5 +59,9 @@ extern struct checkpoint_state cp;
 
 /** Put cp.at on page cp.used of area cp.area. */
 void checkpoint_meta_seek(void);
+/** Superblocks an area has, from this one on. */
+uint32_t checkpoint_area_sb(uint32_t area);
+/** CRC-32C of what is used of the directory or table page with OOB word 0 `tag` at DRAM address `data`. */
+uint32_t checkpoint_crc(uint32_t tag, uint32_t data);
 
 #endif

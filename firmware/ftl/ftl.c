@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "ftl/checkpoint.h"
 #include "lib/console.h"
+#include "lib/crc.h"
 
 struct ftl_state ftl;
 uint32_t ftl_kept[FTL_KEPT_BYTES / 4];
@@ -13,13 +15,38 @@ void (*ftl_keep)(void);
 
 static struct ftl_write *inflight[HASH];
 static struct ftl_write *wait_head, *wait_tail;
+/** Writes to be started: whatever ends one may let another go, which may end at once, and so on. */
+static struct ftl_write *ready_head, *ready_tail;
+static bool starting;
 static struct ftl_exclusive *excl_head, *excl_tail, *excl_running;
-static struct ftl_checkpoint reclaim_checkpoint;
+static bool exclusive_starting;
+static struct ftl_checkpoint reclaim_checkpoint, log_checkpoint;
 static struct ftl_exclusive mark_dirty;
 
 static void exclusive_next(void);
 static void trim_run(struct ftl_exclusive *x);
 static void start(struct ftl_write *w);
+
+/* ---- length of the log ---- */
+
+/** Pages between two looks. */
+#define LOG_LOOK 64u
+
+void ftl_log_restart(void) {
+    ftl.log_start = cp.log.seq;
+    ftl.log_due = ftl.log_start + FTL_LOG_LEAST;
+    ftl.log_trims = 0;
+}
+
+/** Whether what recovery would have to go through calls for a checkpoint. */
+static bool log_long(void) {
+    uint32_t pages = ftl.seq - ftl.log_start + ftl.log_trims;
+    if (pages >= ftl_bounds.log_most || (pages >= FTL_LOG_LEAST && pages >= FTL_LOG_PER_MAP * map.dirty_count)) {
+        return true;
+    }
+    ftl.log_due = ftl.seq + LOG_LOOK;
+    return false;
+}
 
 /* ---- superblocks in line ---- */
 
@@ -60,17 +87,9 @@ static bool reclaimable(void) {
     return false;
 }
 
-void ftl_reclaim(void) {
-    for (uint32_t i = 0; i < sb.count; i++) {
-        if (superblock_reclaimable(i)) {
-            superblock_set_state(i, SB_FREE);
-        }
-    }
-}
-
 uint32_t ftl_alloc(uint32_t *seq, bool *full) {
-    *full = false;
-    if (ftl.retired) {
+    *full = ftl.read_only;
+    if (ftl.retired || ftl.read_only) {
         return 0;
     }
     if (ftl.cur.left <= sb.pages / 4 && ftl.next == SB_NONE && !open_next() && ftl.cur.left == 0) {
@@ -162,15 +181,24 @@ static void programmed(struct nand_op *op, uint32_t status) {
     }
 }
 
-static void start(struct ftl_write *w) {
+static void start_now(struct ftl_write *w) {
     if (held()) {
         wait_push(w);
+        return;
+    }
+    if (ftl.read_only) {
+        finish(w, FTL_MEDIA);
         return;
     }
     if (ftl.clean) {
         /* The root on the medium says "nothing written since": withdraw that first. */
         mark_dirty.run = checkpoint_mark_dirty_run;
         ftl_exclusive(&mark_dirty);
+        wait_push(w);
+        return;
+    }
+    if ((int32_t)(ftl.seq - ftl.log_due) >= 0 && log_long()) {
+        ftl_checkpoint(&log_checkpoint);
         wait_push(w);
         return;
     }
@@ -198,6 +226,27 @@ static void start(struct ftl_write *w) {
     op->data0 = w->loose ? w->lba | OOB_LOOSE : w->lba;
     op->data1 = seq;
     nand_submit(op);
+}
+
+static void start(struct ftl_write *w) {
+    if (starting) {
+        w->next = NULL;
+        if (ready_head == NULL) {
+            ready_head = w;
+        } else {
+            ready_tail->next = w;
+        }
+        ready_tail = w;
+        return;
+    }
+    starting = true;
+    start_now(w);
+    while (ready_head != NULL) {
+        struct ftl_write *next = ready_head;
+        ready_head = next->next;
+        start_now(next);
+    }
+    starting = false;
 }
 
 void ftl_write(struct ftl_write *w) {
@@ -238,21 +287,29 @@ void ftl_kick(void) {
 
 /* ---- exclusive operations ---- */
 
+/** Whether `x` writes pages, so that a root record that says "clean" has to go first. */
+static bool writes_pages(const struct ftl_exclusive *x) {
+    return x->run == trim_run || x->run == loose_map_run || (x->run == checkpoint_run && checkpoint_writes_pages());
+}
+
 static void exclusive_next(void) {
-    if (excl_running != NULL || excl_head == NULL || ftl.in_flight > 0) {
+    if (exclusive_starting) {
+        /* Below on the stack: it goes on there. */
         return;
     }
-    if (ftl.clean && (excl_head->run == trim_run || excl_head->run == loose_map_run)) {
-        /* A trim writes to the log, so the clean root has to go first. And a checkpoint that is cut short may leave
-         * pages behind the root's. */
-        excl_running = &mark_dirty;
-        mark_dirty.queued = true;
-        mark_dirty.run = checkpoint_mark_dirty_run;
-    } else {
-        excl_running = excl_head;
-        excl_head = excl_head->next;
+    exclusive_starting = true;
+    while (excl_running == NULL && excl_head != NULL && ftl.in_flight == 0) {
+        if (ftl.clean && !ftl.read_only && writes_pages(excl_head)) {
+            excl_running = &mark_dirty;
+            mark_dirty.queued = true;
+            mark_dirty.run = checkpoint_mark_dirty_run;
+        } else {
+            excl_running = excl_head;
+            excl_head = excl_head->next;
+        }
+        excl_running->run(excl_running);
     }
-    excl_running->run(excl_running);
+    exclusive_starting = false;
 }
 
 void ftl_exclusive(struct ftl_exclusive *x) {
@@ -305,6 +362,15 @@ void ftl_checkpoint(struct ftl_checkpoint *c) {
 static void trim_program(struct ftl_trim *t);
 static void trim_slice(void);
 
+uint32_t ftl_trim_crc(void) {
+    uint32_t count = hal_read(DRAM_TRIM + 4);
+    uint32_t crc = 0;
+    for (uint32_t at = 4; at < 8 + count * 8; at += 4) {
+        crc = crc32c_word(crc, hal_read(DRAM_TRIM + at));
+    }
+    return crc;
+}
+
 static void trim_next_range(struct ftl_trim *t) {
     while (t->left == 0 && t->range < t->count) {
         t->lba = hal_read(DRAM_TRIM + 8 + t->range * 8);
@@ -352,8 +418,8 @@ static void trim_program(struct ftl_trim *t) {
             nand_op_put(t->op);
             t->unlogged = true;
             trim_apply(t);
-        } else if (ftl.reclaim || ftl.retired) {
-            /* A checkpoint is queued that must run first: line up behind it. */
+        } else if (reclaim_checkpoint.x.queued) {
+            /* A checkpoint must run first: line up behind it. */
             if (t->op != NULL) {
                 nand_op_put(t->op);
             }
@@ -379,12 +445,25 @@ static void trim_program(struct ftl_trim *t) {
 
 static void trim_run(struct ftl_exclusive *x) {
     struct ftl_trim *t = (struct ftl_trim *)x;
+    if (ftl.read_only) {
+        ftl_exclusive_end(x, FTL_MEDIA);
+        return;
+    }
     t->prepare(t);
-    hal_write(DRAM_TRIM, OOB_TRIM);
-    hal_write(DRAM_TRIM + 4, t->count);
+    uint64_t blocks = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        blocks += hal_read(DRAM_TRIM + 12 + i * 8);
+    }
     t->op = NULL;
     t->tries = 0;
-    t->unlogged = false;
+    t->unlogged = blocks > FTL_TRIM_LOGGED;
+    if (t->unlogged) {
+        trim_apply(t);
+        return;
+    }
+    hal_write(DRAM_TRIM, OOB_TRIM);
+    hal_write(DRAM_TRIM + 4, t->count);
+    hal_write(DRAM_TRIM + FTL_TRIM_CRC_AT, ftl_trim_crc());
     trim_program(t);
 }
 
@@ -413,12 +492,16 @@ static void trim_slice(void) {
         trim_next_range(t);
         budget--;
     }
+    ftl.log_trims += (256 - budget) / FTL_TRIM_PER_PAGE;
     if (t->left == 0) {
         ftl.slice = NULL;
         if (t->unlogged) {
             ftl.changed = true;
             checkpoint_start(&t->x, false);
         } else {
+            if (log_long()) {
+                ftl_checkpoint(&log_checkpoint);
+            }
             ftl_exclusive_end(&t->x, FTL_OK);
         }
     }
@@ -448,12 +531,14 @@ void ftl_boot_wait(const volatile bool *flag) {
     }
 }
 
-static void reclaim_done(struct ftl_exclusive *x, enum ftl_status status) {
-    (void)x;
+/** A checkpoint that the FTL asked for has ended. */
+static void own_done(struct ftl_exclusive *x, enum ftl_status status) {
     ftl.reclaim = false;
-    ftl.retired = false;
     if (status != FTL_OK) {
-        console_printf("ftl: checkpoint failed\n");
+        console_printf("ftl: checkpoint failed%s\n", ftl.read_only ? ": nothing more is written" : "");
+        if (!ftl.read_only) {
+            ftl_checkpoint((struct ftl_checkpoint *)x);
+        }
     }
 }
 
@@ -466,13 +551,18 @@ void ftl_init(bool format) {
     excl_head = excl_tail = excl_running = NULL;
     memset(&mark_dirty, 0, sizeof mark_dirty);
     memset(&reclaim_checkpoint, 0, sizeof reclaim_checkpoint);
-    reclaim_checkpoint.x.done = reclaim_done;
+    reclaim_checkpoint.x.done = own_done;
+    log_checkpoint = reclaim_checkpoint;
+    ready_head = ready_tail = NULL;
+    starting = false;
+    exclusive_starting = false;
     ftl.next = SB_NONE;
     ftl.cur.sb = SB_NONE;
     ftl.seq = 1;
     map_init();
     superblock_init();
     checkpoint_layout();
+    ftl_log_restart();
 
     uint32_t meta = checkpoint_meta_superblocks();
     if (sb.count < meta + 4) {
@@ -488,6 +578,7 @@ void ftl_init(bool format) {
         lbas = MAP_MAX_LBAS;
     }
     ftl.lbas = (uint32_t)lbas;
+    bounds_init();
 
     bool blank = false;
     if (!format) {

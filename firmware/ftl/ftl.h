@@ -73,10 +73,34 @@ struct ftl_state {
     bool kept_changed;             /**< ftl_kept is worth a root record of its own */
     bool reclaim;                  /**< a checkpoint is on its way because no superblock is free */
     bool retired;                  /**< a superblock went bad: checkpoint before the log goes on */
+    uint32_t failures;             /**< checkpoints that failed in a row */
+    bool read_only;                /**< checkpoints fail: nothing is written until one succeeds */
+    uint32_t log_start;            /**< sequence number that recovery would read on from */
+    uint32_t log_due;              /**< sequence number at which to see whether a checkpoint is due */
+    uint32_t log_trims;            /**< what recovery would do for trims since then, in pages */
     void (*slice)(void);           /**< the running exclusive operation has work for ftl_work */
     struct ftl_trim *trim_waiting; /**< waits for a page of the log */
 };
 extern struct ftl_state ftl;
+
+/** Fewest pages of log between two checkpoints that nobody asked for, and pages of log for each page of the map that
+ * the checkpoint writes: its programs are at most an eighth of the log's, and few more. */
+#define FTL_LOG_LEAST   1024u
+#define FTL_LOG_PER_MAP 8u
+/** Most blocks that a record trims: recovery has to do it all again. Beyond, a checkpoint takes the record's place. */
+#define FTL_TRIM_LOGGED 65536u
+/** Blocks that recovery trims in the time that it takes for a page of the log. */
+#define FTL_TRIM_PER_PAGE 32u
+/** How far the log may go beyond where a checkpoint is due: the last trim, and what was in flight. */
+#define FTL_LOG_BEYOND (FTL_TRIM_LOGGED / FTL_TRIM_PER_PAGE + 1024u)
+
+/** What a mount and a shutdown take at most, from the medium's size, its times and the clock (ftl/bounds.c). */
+struct ftl_bounds {
+    uint32_t log_most;    /**< pages of log at which a checkpoint is due, whatever it costs */
+    uint32_t mount_ms;    /**< from power-on to ready */
+    uint32_t shutdown_ms; /**< a checkpoint of everything */
+};
+extern struct ftl_bounds ftl_bounds;
 
 /** Mount or format the medium (boot only). On return ftl.lbas or ftl.fault says how it went. */
 void ftl_init(bool format);
@@ -150,6 +174,7 @@ struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x));
 /** From the `done` of what checkpoint_start was given: `x` runs on. */
 void ftl_exclusive_resume(struct ftl_exclusive *x);
 void loose_map_run(struct ftl_exclusive *x);
+void bounds_init(void);
 /** Root blocks and areas. */
 void checkpoint_layout(void);
 uint32_t checkpoint_meta_superblocks(void);
@@ -157,10 +182,15 @@ void checkpoint_run(struct ftl_exclusive *x);
 /** Checkpoint on behalf of the running exclusive operation `x`, which ends with it. */
 void checkpoint_start(struct ftl_exclusive *x, bool clean);
 void checkpoint_mark_dirty_run(struct ftl_exclusive *x);
-/** Free closed superblocks that hold nothing; right after a checkpoint. */
-void ftl_reclaim(void);
+/** Whether the next checkpoint writes more than a root record. */
+bool checkpoint_writes_pages(void);
+/** A checkpoint is durable: recovery starts there. */
+void ftl_log_restart(void);
 /** Wait (boot only) until `*flag` is false, handling flash completions. */
 void ftl_boot_wait(const volatile bool *flag);
+/** CRC-32C of the ranges of the trim record in DRAM_TRIM, and where the record has it. */
+uint32_t ftl_trim_crc(void);
+#define FTL_TRIM_CRC_AT (PAGE_SIZE - 4u)
 /** Load the newest root and roll forward. NULL, or what is wrong. `*blank` when there is no root and the root blocks
  * are erased. */
 const char *recover_mount(bool *blank);

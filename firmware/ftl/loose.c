@@ -15,6 +15,7 @@ static struct {
     struct ftl_loose *now;   /**< whose list is gone through */
     struct ftl_exclusive checkpoint;
     bool undo;
+    enum ftl_status status; /**< that dropping them ends with */
 } run;
 
 static void end(enum ftl_status status) {
@@ -83,12 +84,15 @@ static void checkpointed(struct ftl_exclusive *x, enum ftl_status status) {
     ftl.slice = swap_slice;
 }
 
+static void drop_slice(void);
+
 void loose_map_run(struct ftl_exclusive *x) {
     run.first = run.last = run.now = (struct ftl_loose *)x;
     run.first->at = 0;
     run.first->batch = NULL;
     run.undo = false;
-    ftl.slice = swap_slice;
+    run.status = FTL_MEDIA;
+    ftl.slice = ftl.read_only ? drop_slice : swap_slice;
 }
 
 void ftl_loose_map(struct ftl_loose *l) {
@@ -107,13 +111,14 @@ static void drop_slice(void) {
         }
     }
     if (l->at == l->count) {
-        end(FTL_OK);
+        end(run.status);
     }
 }
 
 static void loose_drop_run(struct ftl_exclusive *x) {
     run.first = run.last = (struct ftl_loose *)x;
     run.first->at = 0;
+    run.status = FTL_OK;
     ftl.slice = drop_slice;
 }
 

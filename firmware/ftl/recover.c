@@ -17,7 +17,13 @@ static struct scan_page {
     bool bad;
 } pages[SCAN_MAX];
 
+/** Reads of a page before it counts as unreadable. */
+#define READ_TRIES 3u
+/** Reads of metadata that are repeated in all. */
+#define LOAD_RETRIES 64u
+
 static uint32_t load_errors;
+static uint32_t load_retries;
 
 static void scan_done(struct nand_op *op, uint32_t status) {
     struct scan_page *p = op->arg;
@@ -56,12 +62,31 @@ static bool blank(const struct scan_page *p) {
     return p->oob0 == OOB_BLANK && p->oob1 == OOB_BLANK;
 }
 
+/** Wait for the reads of pages[0] to pages[n - 1], whose 64 bytes each go to SCAN_BUFFER, and repeat those that failed.
+ */
+static void scan_wait(uint32_t n) {
+    nand_wait_idle();
+    for (uint32_t try = 1; try < READ_TRIES; try++) {
+        for (uint32_t i = 0; i < n; i++) {
+            if (pages[i].bad) {
+                scan_read(&pages[i], pages[i].ppa, SCAN_BUFFER + i * 64, 64);
+            }
+        }
+        nand_wait_idle();
+    }
+}
+
 /* ---- root ---- */
 
 /** Read page `n` of root block `which` into DRAM_ROOT. */
-static struct scan_page *root_read(uint32_t which, uint32_t n) {
-    scan_read(&pages[0], cp.root_block[which] + n, DRAM_ROOT, PAGE_SIZE);
-    nand_wait_idle();
+static const struct scan_page *root_read(uint32_t which, uint32_t n) {
+    for (uint32_t try = 0; try < READ_TRIES; try++) {
+        scan_read(&pages[0], cp.root_block[which] + n, DRAM_ROOT, PAGE_SIZE);
+        nand_wait_idle();
+        if (!pages[0].bad) {
+            break;
+        }
+    }
     return &pages[0];
 }
 
@@ -78,19 +103,39 @@ static bool root_good(void) {
     return crc == hal_read(DRAM_ROOT + 4);
 }
 
-/** Pages of root block `which` that are not blank: they are written in order, so doubling and then halving find the
- * border. */
+/** Whether `n` pages of root block `which` from `first` on are blank; those beyond its end are. */
+static bool root_blank(uint32_t which, uint32_t first, uint32_t n) {
+    n = first + n <= nand_geo.pages ? n : nand_geo.pages - first;
+    for (uint32_t i = 0; i < n; i++) {
+        scan_read(&pages[i], cp.root_block[which] + first + i, SCAN_BUFFER + i * 64, 64);
+    }
+    scan_wait(n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (pages[i].bad || !blank(&pages[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** Whether root block `which` ends before page `n`: a single blank page may have root records behind it. */
+static bool root_ends(uint32_t which, uint32_t n) {
+    return root_blank(which, n, 1) && root_blank(which, n + 1, ROOT_GAP);
+}
+
+/** First page of root block `which` behind all that are not blank: they are written in order, so doubling and then
+ * halving find it. */
 static uint32_t root_count(uint32_t which) {
     uint32_t lo = 0;
     uint32_t hi = 1;
-    while (hi <= nand_geo.pages && !blank(root_read(which, hi - 1))) {
+    while (hi <= nand_geo.pages && !root_ends(which, hi - 1)) {
         lo = hi;
         hi *= 2;
     }
     hi = hi <= nand_geo.pages ? hi - 1 : nand_geo.pages;
     while (lo < hi) {
         uint32_t mid = (lo + hi) / 2;
-        if (blank(root_read(which, mid))) {
+        if (root_ends(which, mid)) {
             hi = mid;
         } else {
             lo = mid + 1;
@@ -99,39 +144,103 @@ static uint32_t root_count(uint32_t which) {
     return lo;
 }
 
-/** Newest good root of block `which`: its page, or SB_NONE; `*seq` its sequence number. */
-static uint32_t root_newest(uint32_t which, uint32_t count, uint32_t *seq) {
-    while (count > 0) {
-        count--;
-        root_read(which, count);
-        if (root_good()) {
-            *seq = hal_read(DRAM_ROOT + 12);
-            return count;
+/** What is found of root block `which`. */
+static struct root_block {
+    uint32_t count; /**< pages up to the last one that is not blank */
+    uint32_t page;  /**< of the newest good root record, SB_NONE: none */
+    uint32_t seq;   /**< its sequence number */
+    bool doubt;     /**< behind it is a page that cannot be read; a torn one can */
+    bool old;       /**< there is a root record of an older firmware */
+} roots[2];
+
+static void root_find(uint32_t which) {
+    struct root_block *b = &roots[which];
+    *b = (struct root_block){.count = root_count(which), .page = SB_NONE};
+    for (uint32_t n = b->count; n-- > 0;) {
+        const struct scan_page *p = root_read(which, n);
+        if (p->bad) {
+            b->doubt = true;
+        } else if (root_good()) {
+            b->page = n;
+            b->seq = hal_read(DRAM_ROOT + 12);
+            return;
+        } else {
+            b->old |= hal_read(DRAM_ROOT) == ROOT_MAGIC_OLD;
         }
     }
-    return SB_NONE;
 }
 
 /* ---- map ---- */
 
 static void load_done(struct nand_op *op, uint32_t status) {
-    uint32_t expected = (uint32_t)(uintptr_t)op->arg;
-    if (status != FLASH_STATUS_OK || op->data0 != expected) {
-        load_errors++;
+    uint32_t tag = (uint32_t)(uintptr_t)op->arg;
+    if (status != FLASH_STATUS_OK && load_retries > 0) {
+        load_retries--;
+        nand_submit(op);
+        return;
     }
+    bool good = status == FLASH_STATUS_OK && op->data0 == tag;
+    if (good && tag != OOB_TABLE && (tag & OOB_META) == OOB_META) {
+        /* Not one of a later checkpoint than the root record. */
+        good = (int32_t)(cp.root_seq - op->data1) >= 0;
+    } else if (good) {
+        good = op->data1 == checkpoint_crc(tag, op->w2);
+    }
+    load_errors += !good;
     nand_op_put(op);
 }
 
-static void load(uint32_t ppa, uint32_t dst, uint32_t oob0) {
+static void load(uint32_t ppa, uint32_t dst, uint32_t tag) {
+    if (!superblock_has(ppa)) {
+        load_errors++;
+        return;
+    }
     struct nand_op *op = op_wait();
     *op = (struct nand_op){.done = load_done,
-                           .arg = (void *)(uintptr_t)oob0,
+                           .arg = (void *)(uintptr_t)tag,
                            .way = ppa_way(ppa),
                            .op = FLASH_OP_READ,
                            .row = ppa_row(ppa),
                            .w2 = dst,
                            .bytes = PAGE_SIZE};
     nand_submit(op);
+}
+
+static const char unreadable[] = "metadata that the newest root record names cannot be read: nothing is used of it";
+
+/** Take the superblock table. False when it says what cannot be. */
+static bool table_load(void) {
+    for (uint32_t i = checkpoint_meta_superblocks(); i < cp.log.used; i++) {
+        if (cp.table[i / (PAGE_SIZE / 8)] == 0) {
+            continue;
+        }
+        sb.valid[i] = hal_read(DRAM_TABLE + i * 8);
+        uint32_t state = hal_read(DRAM_TABLE + i * 8 + 4) >> 16;
+        if (sb.valid[i] > sb.pages || state > SB_EMPTIED) {
+            return false;
+        }
+        superblock_set_state(i, (enum sb_state)state);
+        map.mapped += sb.valid[i];
+    }
+    superblock_emptied(SB_FREE);
+    return true;
+}
+
+/** Load the map pages of `dirs` directory pages. */
+static const char *map_load(uint32_t dirs) {
+    for (uint32_t t = 0; t < dirs; t++) {
+        const struct map_dir *d = &map.top[t];
+        for (uint32_t i = 0; d->addr != 0 && i < d->count; i++) {
+            uint32_t ppa = hal_read(d->addr + MAP_DIR_FLASH + i * 4);
+            if (ppa != 0) {
+                uint32_t number = t * MAP_ENTRIES + i;
+                load(ppa, map_make(number, false), OOB_META | number);
+            }
+        }
+    }
+    nand_wait_idle();
+    memset(sb.changed, 0, sizeof sb.changed);
+    return load_errors > 0 ? unreadable : NULL;
 }
 
 static uint32_t root_at;
@@ -172,7 +281,10 @@ static const char *root_load(bool *clean) {
     cp.log.used = root_get();
     cp.epoch = root_get();
     uint32_t dirs = root_get();
-    if (dirs > MAP_TOP || cp.log.used > sb.count || cp.used > cp.area_sbs * sb.pages || cp.area > 1) {
+    if (dirs > MAP_TOP || (ROOT_WORDS + 2 * dirs) * 4 + FTL_KEPT_BYTES != hal_read(DRAM_ROOT + 8) ||
+        cp.log.used > sb.count || cp.used > cp.area_sbs * sb.pages || cp.area > 1 ||
+        (cp.log.sb != SB_NONE && cp.log.sb >= sb.count) || cp.log.left > sb.pages || cp.log.rotor > sb.count ||
+        (cp.log.next != SB_NONE && cp.log.next >= sb.count)) {
         return "root record out of range";
     }
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
@@ -187,53 +299,38 @@ static const char *root_load(bool *clean) {
         struct map_dir *d = &map.top[t];
         d->ppa = root_get();
         d->count = (uint16_t)root_get();
-        if (d->ppa != 0) {
-            d->addr = DRAM_DIRECTORY + map.dirs++ * MAP_DIR_STRIDE;
-            dram_zero(d->addr, MAP_DIR_STRIDE);
-            load(d->ppa, d->addr + MAP_DIR_FLASH, OOB_DIR | t);
+        if (d->ppa == 0) {
+            continue;
         }
+        if (d->count > MAP_ENTRIES || t * MAP_ENTRIES + d->count > (ftl.lbas + MAP_ENTRIES - 1) / MAP_ENTRIES) {
+            return "root record out of range";
+        }
+        d->addr = DRAM_DIRECTORY + map.dirs++ * MAP_DIR_STRIDE;
+        dram_zero(d->addr, MAP_DIR_STRIDE);
+        load(d->ppa, d->addr + MAP_DIR_FLASH, OOB_DIR | t);
     }
-    for (uint32_t i = 0; i < FTL_KEPT_BYTES / 4 && root_at < hal_read(DRAM_ROOT + 8); i++) {
+    for (uint32_t i = 0; i < FTL_KEPT_BYTES / 4; i++) {
         ftl_kept[i] = root_get();
     }
     nand_wait_idle();
-    for (uint32_t i = checkpoint_meta_superblocks(); i < cp.log.used; i++) {
-        if (cp.table[i / (PAGE_SIZE / 8)] == 0) {
-            continue;
-        }
-        sb.valid[i] = hal_read(DRAM_TABLE + i * 8);
-        uint32_t w = hal_read(DRAM_TABLE + i * 8 + 4);
-        superblock_set_state(i, (enum sb_state)(w >> 16 & 0xff));
-        if (w & SB_TABLE_LOOSE) {
-            superblock_loose_add(i, 1);
-        }
-        map.mapped += sb.valid[i];
-    }
-    for (uint32_t t = 0; t < dirs; t++) {
-        const struct map_dir *d = &map.top[t];
-        for (uint32_t i = 0; d->addr != 0 && i < d->count; i++) {
-            uint32_t ppa = hal_read(d->addr + MAP_DIR_FLASH + i * 4);
-            if (ppa != 0) {
-                uint32_t number = t * MAP_ENTRIES + i;
-                load(ppa, map_make(number, false), OOB_META | number);
-            }
-        }
-    }
-    nand_wait_idle();
-    memset(sb.changed, 0, sizeof sb.changed);
-    return load_errors > 0 ? "a checkpoint page cannot be read" : NULL;
+    /* Only what was read well says where to read on. */
+    return load_errors > 0 ? unreadable : table_load() ? map_load(dirs) : "superblock table out of range";
 }
 
 /* ---- roll forward ---- */
 
 /** Apply the trim record at `ppa`. */
 static void trim_apply(uint32_t ppa) {
-    struct scan_page p;
-    scan_read(&p, ppa, DRAM_TRIM, PAGE_SIZE);
-    nand_wait_idle();
+    struct scan_page p = {.bad = true};
+    for (uint32_t try = 0; try < READ_TRIES && p.bad; try++) {
+        scan_read(&p, ppa, DRAM_TRIM, PAGE_SIZE);
+        nand_wait_idle();
+    }
     uint32_t count = hal_read(DRAM_TRIM + 4);
-    if (p.bad || hal_read(DRAM_TRIM) != OOB_TRIM || count > FTL_TRIM_RANGES) {
-        console_printf("ftl: trim record at %08x damaged\n", ppa);
+    if (p.bad || hal_read(DRAM_TRIM) != OOB_TRIM || count > FTL_TRIM_RANGES ||
+        hal_read(DRAM_TRIM + FTL_TRIM_CRC_AT) != ftl_trim_crc()) {
+        /* Of one that was in flight when power went, whose command never ended. */
+        console_printf("ftl: trim record at %08x is not whole: left out\n", ppa);
         return;
     }
     for (uint32_t r = 0; r < count; r++) {
@@ -257,9 +354,7 @@ struct roll {
     uint32_t seq;          /**< expected next */
     uint32_t applied;      /**< pages of the log found */
     uint32_t misses;       /**< pages in a row that are not the log's */
-    bool ragged;           /**< a page of the log behind one that is not, or one that is neither blank nor the log's */
-    struct sb_cursor tail; /**< first page of the latest row of misses */
-    uint32_t tail_seq;
+    struct sb_cursor tail; /**< first of them */
 };
 
 /**
@@ -279,12 +374,11 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
             cursor_next(&ahead);
             batch++;
         }
-        nand_wait_idle();
+        scan_wait(batch);
         for (uint32_t i = 0; i < batch; i++, cursor_next(&at), r->seq++) {
             const struct scan_page *p = &pages[i];
             bool loose = (p->oob0 ^ OOB_LOOSE) < ftl.lbas;
             if (!p->bad && p->oob1 == r->seq && (p->oob0 < ftl.lbas || loose || p->oob0 == OOB_TRIM)) {
-                r->ragged |= r->misses > 0;
                 r->misses = 0;
                 r->applied++;
                 if (p->oob0 == OOB_TRIM) {
@@ -296,9 +390,7 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
             }
             if (r->misses == 0) {
                 r->tail = at;
-                r->tail_seq = r->seq;
             }
-            r->ragged |= !blank(p);
             r->misses++;
         }
         if (r->misses >= 2 * width) {
@@ -308,9 +400,28 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     return true;
 }
 
-/** Follow the log from the checkpoint on and leave ftl.cur and ftl.seq where it ends. Returns false when its end is
- * ragged. */
-static bool roll_forward(uint32_t *applied) {
+/**
+ * Move the cursor behind the next two rounds of blank pages. Every way programs in order, so nothing but blank pages
+ * lies behind them. They stay unused: one page of every way may have been in programming when power went, and reads
+ * blank.
+ */
+static void skip_blank(struct sb_cursor *c) {
+    uint32_t width = nand_geo.channels * nand_geo.ways;
+    uint32_t blanks = 0;
+    while (c->left > 0 && blanks < 2 * width) {
+        uint32_t n = 0;
+        for (; n < width && c->left > 0; n++, cursor_next(c)) {
+            scan_read(&pages[n], cursor_ppa(c), SCAN_BUFFER + n * 64, 64);
+        }
+        scan_wait(n);
+        for (uint32_t i = 0; i < n; i++) {
+            blanks = !pages[i].bad && blank(&pages[i]) ? blanks + 1 : 0;
+        }
+    }
+}
+
+/** Follow the log from the checkpoint on and leave ftl.cur and ftl.seq where it goes on. Returns the pages found. */
+static uint32_t roll_forward(void) {
     struct roll r = {.seq = cp.log.seq};
     bool more = true;
     uint32_t n = cp.log.sb;
@@ -338,84 +449,93 @@ static bool roll_forward(uint32_t *applied) {
         superblock_set_state(n, SB_OPEN);
         superblock_erased(n);
     }
-    *applied = r.applied;
     ftl.cur = (struct sb_cursor){.sb = n};
-    if (r.ragged) {
-        /* Far from any sequence number that a lost page may carry. */
-        ftl.seq = r.seq + sb.pages;
-        return false;
-    }
     if (r.misses > 0 && r.tail.sb == n) {
         ftl.cur = r.tail;
+        skip_blank(&ftl.cur);
     }
-    ftl.seq = r.misses > 0 ? r.tail_seq : r.seq;
-    return true;
+    /* Far from any sequence number that a lost page may carry. */
+    ftl.seq = r.seq + sb.pages;
+    return r.applied;
 }
 
-/**
- * Loose pages belonged to something that has not ended. Only now: which superblocks are in line has to be the same as
- * after the checkpoint itself.
- */
-static void loose_forget(void) {
-    for (uint32_t i = 0; i < sb.count; i++) {
-        uint32_t pages = superblock_loose(i);
-        if (pages != 0) {
-            superblock_loose_add(i, -(int32_t)pages);
+/** Find where the area of the newest root can be continued: a checkpoint may have been under way. */
+static void area_resume(void) {
+    /* Right after formatting nobody knows what is in it. */
+    cp.suspect = cp.used == 0;
+    while (!cp.suspect && cp.used < cp.area_sbs * sb.pages) {
+        checkpoint_meta_seek();
+        struct sb_cursor c = cp.at;
+        skip_blank(&c);
+        cp.used += cp.at.left - c.left;
+        if (c.left > 0) {
+            break;
         }
+    }
+    if (!cp.suspect) {
+        checkpoint_meta_seek();
     }
 }
 
 static bool boot_checkpoint_busy;
 
 static void boot_checkpoint_done(struct ftl_exclusive *x, enum ftl_status status) {
-    (void)x;
+    if (status != FTL_OK && !ftl.read_only) {
+        ftl_checkpoint((struct ftl_checkpoint *)x);
+        return;
+    }
     boot_checkpoint_busy = false;
-    if (status != FTL_OK) {
-        ftl.fault = "the checkpoint after recovery failed";
+}
+
+/** Roll forward and end with a checkpoint: the next boot starts there, and nobody reads past this log's end again. */
+static void recover_roll(void) {
+    static struct ftl_checkpoint c;
+    uint32_t applied = roll_forward();
+    console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped\n", applied, map.mapped);
+    area_resume();
+    c = (struct ftl_checkpoint){.x.done = boot_checkpoint_done};
+    ftl.changed = true;
+    boot_checkpoint_busy = true;
+    ftl_checkpoint(&c);
+    ftl_boot_wait(&boot_checkpoint_busy);
+    if (ftl.read_only) {
+        console_printf("ftl: the checkpoint after recovery failed: the drive is read only\n");
     }
 }
 
-static const char *recover_roll(void) {
-    uint32_t applied;
-    bool smooth = roll_forward(&applied);
-    loose_forget();
-    ftl.changed = applied > 0;
-    console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped%s\n", applied, map.mapped,
-                   smooth ? "" : "; the log's end is ragged");
-    if (!smooth) {
-        /* Go on in a fresh superblock, from a checkpoint, so that nobody has to read past the ragged end again. */
-        static struct ftl_checkpoint c;
-        c = (struct ftl_checkpoint){.x.done = boot_checkpoint_done};
-        ftl.changed = true;
-        boot_checkpoint_busy = true;
-        ftl_checkpoint(&c);
-        ftl_boot_wait(&boot_checkpoint_busy);
-    }
-    return ftl.fault;
+static const char *no_root(bool *is_blank) {
+    *is_blank = roots[0].count == 0 && roots[1].count == 0;
+    return *is_blank                      ? NULL
+           : roots[0].old || roots[1].old ? "medium of an older firmware: format it"
+                                          : "no root record is readable: format the medium";
 }
 
 const char *recover_mount(bool *is_blank) {
-    uint32_t count[2], page[2], seq[2] = {0, 0};
     load_errors = 0;
-    for (uint32_t i = 0; i < 2; i++) {
-        count[i] = root_count(i);
-        page[i] = root_newest(i, count[i], &seq[i]);
+    load_retries = LOAD_RETRIES;
+    root_find(0);
+    root_find(1);
+    if (roots[0].page == SB_NONE && roots[1].page == SB_NONE) {
+        return no_root(is_blank);
     }
-    if (page[0] == SB_NONE && page[1] == SB_NONE) {
-        *is_blank = count[0] == 0 && count[1] == 0;
-        return *is_blank ? NULL : "no root record is readable: format the medium";
+    uint32_t which = roots[1].page != SB_NONE && (roots[0].page == SB_NONE || roots[1].seq > roots[0].seq);
+    /* An older record may name what was erased and written again since: only a torn one, whose checkpoint never ended,
+     * is as if it were not there. */
+    if (roots[which].doubt || (roots[which ^ 1].page == SB_NONE && roots[which ^ 1].doubt)) {
+        return "the newest root record cannot be read: an older one is not safe to use";
     }
-    uint32_t which = page[1] != SB_NONE && (page[0] == SB_NONE || seq[1] > seq[0]);
     cp.root_which = which;
-    cp.root_page = count[which];
-    root_read(which, page[which]);
+    cp.root_newest = which;
+    /* One that was in programming when power went may read blank. */
+    cp.root_page = roots[which].count < nand_geo.pages ? roots[which].count + 1 : nand_geo.pages;
+    root_read(which, roots[which].page);
     bool clean;
     const char *wrong = root_load(&clean);
     if (wrong != NULL) {
         return wrong;
     }
-    ftl_reclaim();
-    cp.suspect = !clean;
+    cp.root_area = cp.area;
+    cp.suspect = false;
     ftl.clean = clean;
     ftl.unclean = !clean;
     checkpoint_meta_seek();
@@ -425,10 +545,11 @@ const char *recover_mount(bool *is_blank) {
         superblock_set_state(cp.log.next, SB_FREE);
         sb.rotor = cp.log.next;
     }
+    ftl_log_restart();
     if (!clean) {
-        return recover_roll();
+        recover_roll();
+        return NULL;
     }
-    loose_forget();
     ftl.seq = cp.log.seq;
     if (cp.log.sb != SB_NONE) {
         cursor_seek(&ftl.cur, cp.log.sb, sb.pages - cp.log.left);
@@ -441,14 +562,13 @@ uint32_t recover_epoch(void) {
     uint32_t newest = 0;
     uint32_t epoch = 0;
     for (uint32_t i = 0; i < 2; i++) {
-        uint32_t count = root_count(i);
-        uint32_t seq;
-        if (root_newest(i, count, &seq) != SB_NONE) {
-            if (seq >= newest) {
-                newest = seq;
+        root_find(i);
+        if (roots[i].page != SB_NONE) {
+            if (roots[i].seq >= newest) {
+                newest = roots[i].seq;
                 epoch = hal_read(DRAM_ROOT + ROOT_EPOCH_AT);
             }
-        } else if (count > 0 && newest == 0) {
+        } else if (roots[i].count > 0 && newest == 0) {
             epoch = (uint32_t)time_now() | 1u;
         }
     }

@@ -52,6 +52,27 @@ bool superblock_reclaimable(uint32_t n) {
     return sb.state[n] == SB_CLOSED && sb.valid[n] == 0 && superblock_loose(n) == 0;
 }
 
+void superblock_empty(void) {
+    for (uint32_t i = 0; i < sb.count; i++) {
+        if (superblock_reclaimable(i)) {
+            superblock_set_state(i, SB_EMPTIED);
+        }
+    }
+}
+
+void superblock_emptied(enum sb_state state) {
+    for (uint32_t i = 0; i < sb.count; i++) {
+        if (sb.state[i] == SB_EMPTIED) {
+            superblock_set_state(i, state);
+        }
+    }
+}
+
+bool superblock_has(uint32_t ppa) {
+    return ppa >> 28 < nand_geo.channels && (ppa_way(ppa) & 15) < nand_geo.ways &&
+           ppa_row(ppa) >> nand_geo.lun_shift < nand_geo.luns && ppa_block(ppa) < sb.count;
+}
+
 uint32_t superblock_pick(void) {
     uint32_t n = sb.rotor;
     for (uint32_t i = 0; i < sb.count; i++) {

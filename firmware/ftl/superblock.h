@@ -20,6 +20,7 @@ enum sb_state {
     SB_CLOSED,   /**< full */
     SB_META,     /**< root blocks and checkpoint areas */
     SB_BAD,      /**< an erase failed */
+    SB_EMPTIED,  /**< full, and held nothing when a checkpoint began: free once its root record is there */
 };
 
 /**
@@ -77,10 +78,16 @@ uint32_t superblock_loose(uint32_t n);
 void superblock_loose_add(uint32_t n, int32_t pages);
 /** Superblock `n` is full and holds nothing: it can be used again after a checkpoint. */
 bool superblock_reclaimable(uint32_t n);
+/** A checkpoint begins: those that are reclaimable become SB_EMPTIED. The table that it writes says so, and recovery
+ * frees the same ones, whatever happens to them meanwhile. */
+void superblock_empty(void);
+/** It has ended: those become `state`. */
+void superblock_emptied(enum sb_state state);
+/** Whether the medium has page `ppa`, in a superblock in use. */
+bool superblock_has(uint32_t ppa);
 
-/** Entry of DRAM_TABLE: valid pages; erases, state << 16, and whether there are loose pages. */
+/** Entry of DRAM_TABLE: valid pages; erases, state << 16. */
 #define SB_TABLE_ERASES 0xffffu
-#define SB_TABLE_LOOSE  (1u << 24)
 
 /**
  * The next superblock to open: the first free one from the rotor on. Recovery follows the same order, so a policy that

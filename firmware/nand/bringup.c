@@ -188,6 +188,8 @@ static const char *set_geometry(const struct onfi_param *p) {
     nand_geo.block_shift = (uint32_t)pages + p->plane_bits;
     nand_geo.block_mask = (1u << (lun_shift - nand_geo.block_shift)) - 1;
     nand_geo.lun_shift = lun_shift;
+    nand_geo.program_us = p->program_us;
+    nand_geo.erase_us = p->erase_us;
     nand_geo.signature = p->crc;
     return NULL;
 }

@@ -47,6 +47,8 @@ struct nand_geometry {
     uint32_t block_mask;  /**< row address, shifted by block_shift: the block's bits */
     uint32_t lun_shift;   /**< row address: first LUN bit */
     uint32_t bus_cycles;  /**< bus cycles of one page read */
+    uint32_t program_us;  /**< longest page program */
+    uint32_t erase_us;    /**< longest block erase */
     uint32_t clock_mhz;   /**< what the timing was worked out for */
     uint32_t signature;   /**< CRC-16 of the parameter page, for messages */
 };

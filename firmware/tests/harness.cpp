@@ -12,8 +12,12 @@ std::vector<Test> &tests() {
     return all;
 }
 
-Drive::Drive(model::Nand &nand, uint32_t cores, uint32_t seed, uint32_t bootArg, const std::vector<model::Slot> &slots)
+Drive::Drive(model::Nand &nand, uint32_t cores, uint32_t seed, uint32_t bootArg, const std::vector<model::Slot> &slots,
+             const model::Times &times, const model::Faults &faults, uint64_t cutAt)
     : dev(nand, cores, seed) {
+    dev.times = times;
+    dev.faults = faults;
+    dev.cutAt = cutAt;
     for (const model::Slot &s : slots) {
         dev.addSlot(s);
     }
@@ -28,6 +32,10 @@ Drive::Drive(model::Nand &nand, uint32_t cores, uint32_t seed, uint32_t bootArg,
     model::current = &dev;
     try {
         fwBoot();
+    } catch (const model::PowerCut &) {
+        dev.tearInFlight();
+        dlclose(handle);
+        throw;
     } catch (...) {
         dlclose(handle);
         throw;

@@ -108,7 +108,8 @@ struct Buffer {
 class Drive {
   public:
     Drive(model::Nand &nand, uint32_t cores = 2, uint32_t seed = 1, uint32_t bootArg = 0,
-          const std::vector<model::Slot> &slots = {});
+          const std::vector<model::Slot> &slots = {}, const model::Times &times = {}, const model::Faults &faults = {},
+          uint64_t cutAt = UINT64_MAX);
     ~Drive();
     Drive(const Drive &) = delete;
 
@@ -119,6 +120,7 @@ class Drive {
     void step() {
         /* Sleeping is only suspicious where nobody outside can end it: in the boot code. */
         dev.idleWfi = 0;
+        dev.stackTop = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
         fwStep();
     }
     /** The last step went to sleep with nothing to come. */

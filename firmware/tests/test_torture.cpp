@@ -78,6 +78,17 @@ struct Options {
 bool isZero(uint32_t version) {
     return version % 1000 == 0;
 }
+/** | version: what a power cut left of a write that was in flight, its beginning. */
+constexpr uint32_t kTorn = 0x80000000u;
+
+bool matches(const std::vector<uint8_t> &page, uint32_t lba, uint32_t version) {
+    if ((version & kTorn) == 0) {
+        return page == pattern(lba, isZero(version) ? 0 : version);
+    }
+    auto whole = pattern(lba, version & ~kTorn);
+    auto differs = std::mismatch(page.begin(), page.end(), whole.begin()).first;
+    return std::all_of(differs, page.end(), [](uint8_t b) { return b == model::kTornByte; });
+}
 
 class Load {
   public:
@@ -224,7 +235,7 @@ class Load {
                 std::vector<uint8_t> page(got.begin() + i * 4096, got.begin() + (i + 1) * 4096);
                 bool ok = false;
                 for (uint32_t v : c.allowed[i]) {
-                    if (page == pattern(c.lba + i, isZero(v) ? 0 : v)) {
+                    if (matches(page, c.lba + i, v)) {
                         ok = true;
                         if (c.calm[i] && !oracle.inFlight(c.lba + i)) {
                             oracle.settle(c.lba + i, v);
@@ -248,12 +259,16 @@ class Load {
     }
 };
 
-/** What was in flight when power went stays possible. */
-void lost(Load &load, Oracle &oracle) {
+/** What was in flight stays possible; of writes, when power was cut, also their beginning. */
+void lost(Load &load, Oracle &oracle, bool cut) {
     for (auto &[id, c] : load.flying) {
         if (c.version != 0) {
             for (uint32_t i = 0; i < c.blocks; i++) {
                 oracle.complete(c.lba + i, c.version, 0, false);
+                if (cut && c.kind == Command::Write) {
+                    oracle.submit(c.lba + i, c.version | kTorn, 0);
+                    oracle.complete(c.lba + i, c.version | kTorn, 0, false);
+                }
             }
         }
     }
@@ -318,7 +333,7 @@ void powerCuts(const Geometry &geometry, uint32_t variants, uint32_t seed) {
                 load->run(5000);
             } catch (const model::PowerCut &) {
                 d->dev.tearInFlight();
-                lost(*load, *oracle);
+                lost(*load, *oracle, true);
             }
         }
     }
@@ -431,7 +446,7 @@ TEST(torture_reset) {
         load.run(static_cast<uint32_t>(rng() % 60));
         /* A reset with commands in flight. */
         load.run(200, d.dev.now + rng() % 60'000);
-        lost(load, oracle);
+        lost(load, oracle, false);
         d.dev.hostWriteCc(0);
         if (round % 3 == 0) {
             /* Enabled again before the firmware looked. */
@@ -524,7 +539,7 @@ TEST(torture_pieces) {
         } catch (const model::PowerCut &) {
             cuts++;
             d->dev.tearInFlight();
-            lost(*load, *oracle);
+            lost(*load, *oracle, true);
         }
     }
     CHECK(cuts > 2 && mapped > 20);

@@ -12,7 +12,7 @@ namespace {
 #define F(reg, f, v) (((v) >> reg##_##f##_SHIFT) & reg##_##f##_MASK)
 
 constexpr uint32_t kDramBit = 0x80000000u;
-constexpr uint32_t kReadTime = 1500, kProgramTime = 3000, kEraseTime = 6000, kBusTime = 250, kShortTime = 200;
+constexpr uint32_t kShortTime = 200;
 
 uint32_t log2of(uint32_t v) {
     uint32_t n = 0;
@@ -62,11 +62,12 @@ bool Nand::has(uint32_t row) const {
     return row >> rowBits() == 0 && block < geo.blocks * geo.planes;
 }
 
-void Nand::program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0, uint32_t oob1, bool torn) {
+void Nand::program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0, uint32_t oob1, Tear tear,
+                   std::mt19937 &rng) {
     Page &p = pages[key];
     uint32_t block = key >> pageBits();
     uint32_t index = key & (geo.pages - 1);
-    if (p.programmed) {
+    if (p.programmed || halfErased.count(block)) {
         violation("program of page " + hex(key) + ", which is not erased");
     }
     if (index < nextPage[block]) {
@@ -78,10 +79,17 @@ void Nand::program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0
     p.data = data;
     p.oob0 = oob0;
     p.oob1 = oob1;
-    if (torn) {
+    if (tear == Tear::Both || tear == Tear::Oob) {
         p.oob0 ^= 0x5a5a5a5a;
         p.oob1 ^= 0x00ff00ff;
-        std::fill(p.data.begin(), p.data.end(), 0xee);
+    }
+    if (tear == Tear::Both || tear == Tear::Data) {
+        std::fill(p.data.begin() + static_cast<long>(tear == Tear::Both ? 0 : rng() % p.data.size()), p.data.end(),
+                  kTornByte);
+    }
+    if (tear == Tear::Blank) {
+        p.oob0 = p.oob1 = 0xffffffff;
+        std::fill(p.data.begin(), p.data.end(), 0xff);
     }
     programs++;
 }
@@ -92,7 +100,18 @@ void Nand::erase(uint32_t key) {
         pages.erase(block << pageBits() | i);
     }
     nextPage.erase(block);
+    halfErased.erase(block);
     erases++;
+}
+
+void Nand::eraseHalf(uint32_t key, std::mt19937 &rng) {
+    uint32_t block = key >> pageBits();
+    for (uint32_t i = 0; i < geo.pages; i++) {
+        if (rng() % 2) {
+            pages.erase(block << pageBits() | i);
+        }
+    }
+    halfErased.insert(block);
 }
 
 /* ---- device ---- */
@@ -238,6 +257,7 @@ bool Device::quiet() const {
 }
 
 uint32_t Device::read(uint32_t addr) {
+    noteStack();
     if ((addr & 3) != 0) {
         violation("misaligned read of " + hex(addr));
     }
@@ -272,6 +292,7 @@ uint32_t Device::read(uint32_t addr) {
 }
 
 void Device::write(uint32_t addr, uint32_t v) {
+    noteStack();
     if ((addr & 3) != 0) {
         violation("misaligned write of " + hex(addr));
     }
@@ -758,6 +779,11 @@ std::vector<uint8_t> Device::paramPage() const {
     p[100] = static_cast<uint8_t>(nand.geo.luns);
     p[101] = 0x23;
     p[113] = static_cast<uint8_t>(log2of(nand.geo.planes));
+    /* tPROG, tBERS: microseconds, of a clock of 1 GHz unless BOOT_ARG says otherwise. */
+    uint32_t mhz = F(SYS_BOOT_ARG, CLOCK_MHZ, bootArg) ? F(SYS_BOOT_ARG, CLOCK_MHZ, bootArg) : 1000;
+    put16(133, (times.program + mhz - 1) / mhz);
+    put16(135, (times.erase + mhz - 1) / mhz);
+    put16(137, (times.read + mhz - 1) / mhz);
     p[142] = static_cast<uint8_t>(nand.geo.modes);
     p[162] = static_cast<uint8_t>(nand.geo.modes >> 8);
     if (nand.geo.timingBlock) {
@@ -883,7 +909,6 @@ void Device::wayStart(uint32_t c, uint32_t w) {
     Desc d = way.fifo.front();
     uint32_t key = c << 28 | w << 24 | (d.w1 & 0xffffff);
     uint32_t op = F(FLASH_W0, OP, d.w0);
-    std::uniform_real_distribution<double> chance(0, 1);
     bool data = op == FLASH_OP_READ || op == FLASH_OP_PROGRAM || op == FLASH_OP_ERASE;
     if (data) {
         if (!way.fast || ch[c].geometry == 0) {
@@ -923,7 +948,7 @@ void Device::wayStart(uint32_t c, uint32_t w) {
             (stream && (d.w2 % pageBytes(c)) != 0)) {
             violation("bad READ descriptor: " + hex(d.w2) + " length " + std::to_string(d.w3));
         }
-        at(jitter(kReadTime), [=, this] { wayData(c, w); });
+        at(jitter(times.read), [=, this] { wayData(c, w); });
         break;
     }
     case FLASH_OP_PROGRAM: {
@@ -932,11 +957,11 @@ void Device::wayStart(uint32_t c, uint32_t w) {
         }
         way.torn = true;
         way.tornKey = key;
-        at(jitter(kProgramTime), [=, this] {
+        at(jitter(times.program), [=, this] {
             std::vector<uint8_t> bytes(pageBytes(c));
             dramCopyOut(d.w2, bytes.data(), pageBytes(c));
-            bool fail = std::uniform_real_distribution<double>(0, 1)(rng) < faults.program;
-            nand.program(key, bytes, d.oob0, d.oob1, fail);
+            bool fail = chance(faults.program) || (faults.programOf && faults.programOf(key, d.oob0));
+            nand.program(key, bytes, d.oob0, d.oob1, !fail ? Tear::None : rng() % 2 ? Tear::Both : Tear::Blank, rng);
             ch[c].ways[w].torn = false;
             wayEnd(c, w, fail ? FLASH_STATUS_FAIL : 0, fail ? 0xe1 : 0xe0, 0);
         });
@@ -945,10 +970,12 @@ void Device::wayStart(uint32_t c, uint32_t w) {
     case FLASH_OP_ERASE:
         way.tornErase = true;
         way.tornKey = key;
-        at(jitter(kEraseTime), [=, this] {
-            bool fail = std::uniform_real_distribution<double>(0, 1)(rng) < faults.erase;
+        at(jitter(times.erase), [=, this] {
+            bool fail = chance(faults.erase) || (faults.eraseOf && faults.eraseOf(key));
             if (!fail) {
                 nand.erase(key);
+            } else if (rng() % 2) {
+                nand.eraseHalf(key, rng);
             }
             ch[c].ways[w].tornErase = false;
             wayEnd(c, w, fail ? FLASH_STATUS_FAIL : 0, fail ? 0xe1 : 0xe0, 0);
@@ -1003,8 +1030,8 @@ void Device::wayData(uint32_t c, uint32_t w) {
         return;
     }
     Channel &k = ch[c];
-    k.busFree = std::max(k.busFree, now) + kBusTime;
-    k.busBusy += kBusTime;
+    k.busFree = std::max(k.busFree, now) + times.bus;
+    k.busBusy += times.bus;
     k.dataBytes += pageBytes(c);
     at(k.busFree - now, [=, this] {
         uint32_t key = c << 28 | w << 24 | (d.w1 & 0xffffff);
@@ -1016,7 +1043,11 @@ void Device::wayData(uint32_t c, uint32_t w) {
             oob0 = it->second.oob0;
             oob1 = it->second.oob1;
         }
-        bool fail = std::uniform_real_distribution<double>(0, 1)(rng) < faults.read;
+        bool fail = chance(faults.read) || (faults.readOf && faults.readOf(key));
+        if (fail) {
+            std::fill(data.begin(), data.end(), 0xff);
+            oob0 = oob1 = 0xffffffff;
+        }
         if (stream) {
             uint32_t core = F(FLASH_W0, CORE, d.w0);
             if (!(ch[c].discard >> core & 1)) {
@@ -1037,18 +1068,23 @@ void Device::tearInFlight() {
                 Desc d = way.fifo.front();
                 std::vector<uint8_t> bytes(pageBytes(c));
                 dramCopyOut(d.w2, bytes.data(), pageBytes(c));
+                static const Tear kinds[] = {Tear::None, Tear::Both, Tear::Data, Tear::Oob, Tear::Blank};
+                /* Or power went before the array had begun. */
+                uint32_t kind = static_cast<uint32_t>(rng() % 6);
+                if (tearAs || kind < 5) {
+                    nand.program(way.tornKey, bytes, d.oob0, d.oob1, tearAs.value_or(kinds[kind % 5]), rng);
+                }
+            } else if (way.tornErase) {
                 switch (rng() % 3) {
                 case 0:
-                    nand.program(way.tornKey, bytes, d.oob0, d.oob1, false);
+                    nand.erase(way.tornKey);
                     break;
                 case 1:
-                    nand.program(way.tornKey, bytes, d.oob0, d.oob1, true);
+                    nand.eraseHalf(way.tornKey, rng);
                     break;
                 default:
                     break;
                 }
-            } else if (way.tornErase && rng() % 2) {
-                nand.erase(way.tornKey);
             }
         }
     }

@@ -7,17 +7,20 @@
  */
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "assasin_contract.h"
@@ -42,6 +45,18 @@ struct Page {
     bool programmed = false;
 };
 
+/** What a program that failed, or that a power cut stopped, leaves of its page. Data and OOB words are different cells
+ * of the page. */
+enum class Tear {
+    None,  /**< all of it is there */
+    Both,  /**< neither is what was sent */
+    Data,  /**< the OOB words are whole, of the data only the beginning is */
+    Oob,   /**< the data are whole, the OOB words are not */
+    Blank, /**< reads like an erased page, and cannot be programmed */
+};
+/** What fills the rest of torn data. */
+constexpr uint8_t kTornByte = 0xee;
+
 /** The array: survives power cuts. */
 class Nand {
   public:
@@ -50,6 +65,8 @@ class Nand {
     Geometry geo;
     std::unordered_map<uint32_t, Page> pages; /**< by channel << 28 | way << 24 | row */
     std::unordered_map<uint32_t, uint32_t> nextPage;
+    std::unordered_set<uint32_t>
+        halfErased; /**< blocks whose erase failed or was stopped: none of their pages can be programmed */
     uint64_t programs = 0, erases = 0;
     uint32_t phyMargin = 0; /**< FLASH.PHY_MARGIN of the PHYs in front of the packages */
 
@@ -58,8 +75,11 @@ class Nand {
     uint32_t rowBits() const;
     /** Whether the package has a page there. */
     bool has(uint32_t row) const;
-    void program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0, uint32_t oob1, bool torn);
+    void program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0, uint32_t oob1, Tear tear,
+                 std::mt19937 &rng);
     void erase(uint32_t key);
+    /** The erase did not get through: some pages read erased, the others as before. */
+    void eraseHalf(uint32_t key, std::mt19937 &rng);
 };
 
 struct Completion {
@@ -73,6 +93,14 @@ struct Completion {
 /** Probabilities of injected faults, per operation. */
 struct Faults {
     double program = 0, erase = 0, read = 0;
+    /** Operations that fail for certain: by the page's or block's key, a program also by its first OOB word. */
+    std::function<bool(uint32_t key, uint32_t oob0)> programOf;
+    std::function<bool(uint32_t key)> eraseOf, readOf;
+};
+
+/** How long the packages take, cycles. */
+struct Times {
+    uint32_t read = 1500, program = 3000, erase = 6000, bus = 250;
 };
 
 /** What a function does on a model core; chosen by the first word of its code. */
@@ -189,8 +217,12 @@ class Device {
     bool channelLocal = false; /**< core i takes stream pages from channel i alone */
     std::string console;
     Faults faults;
+    Times times;
+    std::optional<Tear> tearAs; /**< what tearInFlight does to programs; at random without */
     std::mt19937 rng;
     Nand &nand;
+    /** Deepest stack that the firmware used since the last reset of this value, bytes below stackTop. */
+    uintptr_t stackTop = 0, stackDepth = 0;
     uint32_t idleWfi = 0; /**< WFIs in a row with nothing to come */
     uint64_t dmaErrors = 0;
     uint32_t cqeStall = 0; /**< reads of CQE_SPACE that still answer 0 */
@@ -217,6 +249,13 @@ class Device {
     void advance(uint64_t cycles);
     void runDue();
     uint32_t eventLevel() const;
+    void noteStack() {
+        uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+        stackDepth = std::max(stackDepth, stackTop > here ? stackTop - here : 0);
+    }
+    bool chance(double probability) {
+        return std::uniform_real_distribution<double>(0, 1)(rng) < probability;
+    }
     uint32_t jitter(uint32_t base) {
         return base + static_cast<uint32_t>(rng() % (base / 4 + 1));
     }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * How long a mount and a shutdown take at most. Cycles of the processor were measured on the virtual board
+ * (board/virtual), and are taken twice as many; times of the medium are those of its parameter page.
+ */
+#include "ftl/checkpoint.h"
+#include "ftl/ftl.h"
+
+/** Cycles of the processor: a page of the log that is read and mapped again; a map page that is loaded, written; a word
+ * of a checksum; a superblock in the table. */
+#define CYCLES_ROLL  6400u
+#define CYCLES_LOAD  3000u
+#define CYCLES_STORE 5000u
+#define CYCLES_WORD  200u
+#define CYCLES_SB    600u
+/** Most milliseconds of a mount that the log may take. */
+#define LOG_MS 30000u
+/** Pages that a checkpoint has in flight. */
+#define IN_FLIGHT 64u
+
+struct ftl_bounds ftl_bounds;
+
+void bounds_init(void) {
+    uint32_t width = nand_geo.channels * nand_geo.ways;
+    uint32_t dies = width < IN_FLIGHT ? width : IN_FLIGHT;
+    uint64_t khz = nand_geo.clock_mhz * 1000u;
+    uint64_t maps = ftl.lbas / MAP_ENTRIES + 1;
+    uint64_t dirs = (ftl.lbas >> MAP_DIR_BITS) + 1;
+    uint64_t pages = maps + dirs + ROOT_TABLE_PAGES;
+    uint64_t checksums = (dirs * MAP_ENTRIES + 2 * sb.count) * CYCLES_WORD;
+
+    uint64_t log = LOG_MS * khz / CYCLES_ROLL - FTL_LOG_BEYOND;
+    uint64_t wear = FTL_LOG_PER_MAP * maps > FTL_LOG_LEAST ? FTL_LOG_PER_MAP * maps : FTL_LOG_LEAST;
+    log = log < wear ? log : wear;
+    ftl_bounds.log_most = (uint32_t)log;
+    /* A checkpoint of everything: the area erased, every page and a root record written. */
+    uint64_t store = pages * CYCLES_STORE + checksums;
+    uint64_t blocks = (uint64_t)cp.area_sbs * nand_geo.luns * nand_geo.planes + 1;
+    uint64_t media_us = (pages / dies + dirs + ROOT_TABLE_PAGES + 2) * nand_geo.program_us + blocks * nand_geo.erase_us;
+    uint64_t store_ms = store / khz + media_us / 1000 + 1;
+    uint64_t load = pages * CYCLES_LOAD + checksums + (uint64_t)sb.count * CYCLES_SB;
+    uint64_t mount_ms = (log + FTL_LOG_BEYOND) * CYCLES_ROLL / khz + load / khz + 1 + store_ms;
+    ftl_bounds.mount_ms = mount_ms < UINT32_MAX ? (uint32_t)mount_ms : UINT32_MAX;
+    ftl_bounds.shutdown_ms = store_ms < UINT32_MAX / 1000 ? (uint32_t)store_ms : UINT32_MAX / 1000;
+}

@@ -28,3 +28,24 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         for config in mark.args:
             if not (ROOT / "build" / "board" / config / "assasin-board").exists():
                 pytest.skip(f"needs scripts/build {config}: build/board is empty")
+
+
+SLOW_IMPORTS = """
+import runpy, sys, time
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "assasin.cli":
+            time.sleep(20)
+
+sys.meta_path.insert(0, Slow())
+runpy.run_module("assasin", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.fixture
+def slow_assasin(tmp_path: Path) -> list[str]:
+    """The `assasin` command as on a machine so busy that its imports take twenty seconds."""
+    script = tmp_path / "slow_assasin.py"
+    script.write_text(SLOW_IMPORTS)
+    return [sys.executable, str(script)]

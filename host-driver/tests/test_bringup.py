@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,7 @@ STAT = BUILD / "offload" / "stat.elf"
 DRAM = contract.DRAM_BASE + contract.DRAM_SIZE // 2 + 0x10000
 SCRATCHPAD = contract.CORE_SPAD_BASE
 GDB = "gdb-multiarch"
+ASSASIN = (sys.executable, "-m", "assasin")
 GDB_SECONDS = 600
 
 on_board = pytest.mark.system(CONFIG)
@@ -108,14 +109,13 @@ class Job(threading.Thread):
         assert self.runs > 0
 
 
-def gdb(board: Board, elf: Path, hart: list[str], commands: list[str]) -> str:
+def gdb(board: Board, elf: Path, hart: list[str], commands: list[str], assasin: Sequence[str] = ASSASIN) -> str:
     if shutil.which(GDB) is None:
         pytest.fail(f"{GDB} is missing: scripts/setup installs it")
-    server = f"{sys.executable} -m assasin gdb --stdio --name {board.name} {' '.join(hart)}"
+    server = f"{' '.join(assasin)} gdb --stdio --name {board.name} {' '.join(hart)}"
     script = [
         "set confirm off",
         "set pagination off",
-        "set remotetimeout 300",
         "set sysroot",
         f"target remote | {server}",
         *commands,
@@ -258,6 +258,19 @@ class TestBoard:
         assert "compute" in said
         assert "exited" in said
         assert "ecall" in said
+
+    def test_gdb_waits_for_a_server_that_starts_slowly(self, board: Board, slow_assasin: list[str]) -> None:
+        """With GDB's own time limit of two seconds, on a machine with nothing to spare."""
+        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+        try:
+            said = gdb(board, FIRMWARE, [], ["backtrace", "print nvme_counters", "detach"], slow_assasin)
+        finally:
+            for process in busy:
+                process.kill()
+                process.wait()
+        assert "{commands = " in said
+        assert "Ignoring packet error" not in said
+        serves(board)
 
     def test_gdb_on_the_firmware(self, board: Board) -> None:
         with Job(board):

@@ -19,7 +19,7 @@ import click
 
 from assasin import terminal
 from assasin.bringup import dump as dumps
-from assasin.bringup import gdbserver, loader, rv32
+from assasin.bringup import gdbserver, loader, rv32, wire
 from assasin.bringup import profile as profiles
 from assasin.bringup.elf import Elf
 from assasin.bringup.hart import FIRMWARE, DebugBlock, Hart
@@ -354,7 +354,7 @@ def gdb(hart: Hart, port: int, stdio: bool, once: bool) -> None:
     if stdio:
         # GDB gives what it closes five seconds, then SIGTERM; the end of the input comes first and is enough.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        gdbserver.GdbServer(hart, sys.stdin.fileno(), sys.stdout.fileno()).serve()
+        gdbserver.GdbServer(hart, wire.stdio()).serve()
         return
     with _listening(port) as listener:
         click.echo(f"{hart.name}: gdb-multiarch FILE.elf -ex 'target remote :{listener.getsockname()[1]}'")
@@ -363,7 +363,7 @@ def gdb(hart: Hart, port: int, stdio: bool, once: bool) -> None:
             connection, _ = listener.accept()
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with connection:
-                gdbserver.GdbServer(hart, connection.fileno(), connection.fileno()).serve()
+                gdbserver.GdbServer(hart, wire.Wire(connection.fileno(), connection.fileno())).serve()
             if once:
                 return
 

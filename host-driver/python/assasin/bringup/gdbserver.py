@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import os
-import select
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import nullcontext
 from xml.sax.saxutils import quoteattr
 
 from assasin.bringup import rv32
 from assasin.bringup.hart import Hart, Status
 from assasin.bringup.link import BringupError
+from assasin.bringup.wire import Disconnected, Wire
 from assasin.tree import contract
 
 _GPRS_AND_PC = 33
@@ -24,87 +23,6 @@ _POLL_SECONDS = 0.01
 _SIGINT, _SIGILL, _SIGTRAP, _SIGSEGV, _SIGBUS = 2, 4, 5, 11, 7
 _SIGNALS = {2: _SIGILL, 1: _SIGSEGV, 5: _SIGSEGV, 7: _SIGSEGV, 0: _SIGBUS, 4: _SIGBUS, 6: _SIGBUS}
 _ECALL = 11
-_DAMAGED = b"-"
-
-
-class Disconnected(Exception):
-    """GDB has gone."""
-
-
-@dataclass
-class _Wire:
-    """Packets over a pair of file descriptors."""
-
-    source: int
-    sink: int
-    acknowledge: bool = True
-
-    def __post_init__(self) -> None:
-        self._buffer = bytearray()
-
-    def waiting(self, seconds: float) -> bool:
-        """Something has arrived, or does within `seconds`."""
-        return bool(self._buffer) or bool(select.select([self.source], [], [], seconds)[0])
-
-    def _byte(self) -> int:
-        if not self._buffer:
-            try:
-                data = os.read(self.source, 4096)
-            except OSError as e:
-                raise Disconnected from e
-            if not data:
-                raise Disconnected
-            self._buffer += data
-        return self._buffer.pop(0)
-
-    def receive(self) -> bytes:
-        """The next packet's contents; b"\\x03" is GDB's interrupt."""
-        while True:
-            c = self._byte()
-            if c == 3:
-                return b"\x03"
-            if c != ord("$"):
-                continue
-            body = bytearray()
-            while (c := self._byte()) != ord("#"):
-                body.append(c)
-            checksum = bytes([self._byte(), self._byte()])
-            good = checksum == f"{sum(body) & 0xFF:02x}".encode()
-            if self.acknowledge:
-                self._write(b"+" if good else _DAMAGED)
-            if good:
-                return _unescape(body)
-
-    def interrupted(self) -> bool:
-        """GDB asks for a stop; anything else it must not send while the hart runs."""
-        return self.waiting(0) and self._byte() == 3
-
-    def send(self, body: str | bytes) -> None:
-        """A packet."""
-        data = body.encode() if isinstance(body, str) else body
-        self._write(b"$" + data + b"#" + f"{sum(data) & 0xFF:02x}".encode())
-
-    def _write(self, data: bytes) -> None:
-        try:
-            while data:
-                data = data[os.write(self.sink, data) :]
-        except OSError as e:
-            raise Disconnected from e
-
-
-def _unescape(body: bytearray) -> bytes:
-    out = bytearray()
-    escaped = False
-    for c in body:
-        if escaped:
-            out.append(c ^ 0x20)
-        elif c == ord("}"):
-            escaped = True
-            continue
-        else:
-            out.append(c)
-        escaped = False
-    return bytes(out)
 
 
 def _word(value: int) -> str:
@@ -139,9 +57,9 @@ def target_description(csrs: dict[str, int]) -> str:
 class GdbServer:
     """One session of GDB with one hart. The hart is halted when it begins and let go when it ends."""
 
-    def __init__(self, hart: Hart, source: int, sink: int) -> None:
+    def __init__(self, hart: Hart, wire: Wire) -> None:
         self.hart = hart
-        self._wire = _Wire(source, sink)
+        self._wire = wire
         self._planted: dict[int, bytes] = {}  # EBREAKs in memory, and what was there
         self._signal = _SIGTRAP
         self._stopped_state: Status | None = None
@@ -150,9 +68,10 @@ class GdbServer:
     def serve(self) -> None:
         """Until GDB detaches or goes. Raises BringupError when the hart cannot be halted."""
         hart = self.hart
-        hart.halt()
-        hart.catch(ebreak=True, stops=True)
-        self._stopped_state = hart.status()
+        with self._wire.working():
+            hart.halt()
+            hart.catch(ebreak=True, stops=True)
+            self._stopped_state = hart.status()
         try:
             while self._handle(self._wire.receive()):
                 pass
@@ -209,8 +128,11 @@ class GdbServer:
             "T": lambda _: "OK",
         }
         handler = handlers.get(kind)
+        # GDB waits for a hart that runs as long as it runs.
+        running = kind in ("c", "s") or packet.startswith(b"vCont;")
         try:
-            answer = handler(rest) if handler else ""
+            with nullcontext() if running else self._wire.working():
+                answer = handler(rest) if handler else ""
         except (ValueError, IndexError, UnicodeDecodeError):
             answer = "E16"  # EINVAL: what GDB sent is not as the protocol has it
         except BringupError as e:

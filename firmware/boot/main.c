@@ -76,6 +76,7 @@ void firmware_boot(void) {
     memory_init();
     scomp_init();
     program_init();
+    identity_init();
     enabled = EVENTS_ALL;
     sys_write(SYS_EVENT_ENABLE, enabled);
     controller_init();

@@ -20,7 +20,7 @@
 struct health health;
 static uint32_t reported; /**< warnings that hold and were reported */
 
-_Static_assert(sizeof(struct health_kept) <= FTL_KEPT_BYTES, "counters kept by the FTL");
+_Static_assert(sizeof(struct health_kept) <= KEPT_IDENTITY, "counters kept by the FTL");
 
 /** Minutes, or hours, of `cycles`. */
 static uint64_t minutes(uint64_t cycles) {

@@ -30,7 +30,9 @@ static void put_text(uint32_t at, uint32_t width, const char *text) {
 static void identify_controller(void) {
     put16(0, 0x10ee); /* VID, SSVID: the XDMA IP's */
     put16(2, 0x10ee);
-    put_text(4, 20, "ASSASIN00000001");
+    char serial[SERIAL_BYTES];
+    identity_serial(serial);
+    memcpy((uint8_t *)admin_buffer + 4, serial, sizeof serial);
     put_text(24, 40, "ASSASIN computational SSD");
     put_text(64, 8, FW_VERSION);
     put8(77, 5);              /* MDTS: 2^5 pages of 4 KiB */
@@ -55,15 +57,17 @@ static void identify_controller(void) {
     put16(520, 0xdd);                           /* ONCS: compare, data set management, write zeroes, save/select,
                                                    timestamp, verify */
     put8(525, 0x06);                            /* VWC: none; Flush takes NSID FFFFFFFFh */
-    static const char nqn[] = "nqn.2024-01.org.assasin:ASSASIN00000001";
-    memcpy((uint8_t *)admin_buffer + 768, nqn, sizeof nqn);
+    static const char nqn[] = "nqn.2024-01.org.assasin:";
+    memcpy((uint8_t *)admin_buffer + 768, nqn, sizeof nqn - 1);
+    memcpy((uint8_t *)admin_buffer + 768 + sizeof nqn - 1, serial, sizeof serial);
     put16(2048, 2500); /* PSD0: 25 W maximum, the slot's */
 }
 
 static void put_eui64(uint32_t at, uint32_t nsid) {
     put8(at, 0x02); /* locally administered */
-    put8(at + 1, 'A');
-    put8(at + 2, 'S');
+    for (uint32_t i = 0; i < IDENTITY_BITS / 8; i++) {
+        put8(at + 1 + i, (uint32_t)(drive_identity >> (IDENTITY_BITS - 8 - 8 * i)));
+    }
     put8(at + 7, nsid);
 }
 

@@ -280,6 +280,18 @@ void event_orphan(void);
 /** Abort `cmd` when it waits for an event. */
 bool event_abort(struct nvme_cmd *cmd);
 
+/* ---- identity.c ---- */
+
+/** ftl_kept: the health log's counters, and from this byte on the identity, 8 bytes. */
+#define KEPT_IDENTITY (FTL_KEPT_BYTES - 8u)
+/** What tells this drive from others, IDENTITY_BITS wide. */
+extern uint64_t drive_identity;
+#define SERIAL_BYTES 20u
+/** Find the identity, and store it when it is new; at the end of the boot. */
+void identity_init(void);
+/** The serial number, without a 0 behind it. */
+void identity_serial(char serial[SERIAL_BYTES]);
+
 /* ---- identify.c, features.c, log.c, health.c, format.c ---- */
 
 void identify_command(struct nvme_cmd *cmd);

@@ -13,7 +13,7 @@ std::vector<Test> &tests() {
 }
 
 Drive::Drive(model::Nand &nand, uint32_t cores, uint32_t seed, uint32_t bootArg, const std::vector<model::Slot> &slots,
-             const model::Times &times, const model::Faults &faults, uint64_t cutAt)
+             const model::Times &times, const model::Faults &faults, uint64_t cutAt, Loaded loaded)
     : dev(nand, cores, seed) {
     dev.times = times;
     dev.faults = faults;
@@ -28,6 +28,9 @@ Drive::Drive(model::Nand &nand, uint32_t cores, uint32_t seed, uint32_t bootArg,
     }
     fwBoot = reinterpret_cast<void (*)()>(dlsym(handle, "firmware_boot"));
     fwStep = reinterpret_cast<void (*)()>(dlsym(handle, "firmware_step"));
+    auto *identity = static_cast<drive_identity *>(dlsym(handle, "loader_identity"));
+    identity->id = loaded.id;
+    identity->flags = loaded.flags;
     dev.bootArg = bootArg;
     model::current = &dev;
     try {

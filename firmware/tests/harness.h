@@ -104,12 +104,18 @@ struct Buffer {
     std::vector<uint64_t> segments; /**< bus address of every host page's part */
 };
 
+/** What the loader writes into struct drive_identity. */
+struct Loaded {
+    uint64_t id = 0;
+    uint32_t flags = 0;
+};
+
 /** A powered drive with a host. */
 class Drive {
   public:
     Drive(model::Nand &nand, uint32_t cores = 2, uint32_t seed = 1, uint32_t bootArg = 0,
           const std::vector<model::Slot> &slots = {}, const model::Times &times = {}, const model::Faults &faults = {},
-          uint64_t cutAt = UINT64_MAX);
+          uint64_t cutAt = UINT64_MAX, Loaded loaded = {});
     ~Drive();
     Drive(const Drive &) = delete;
 

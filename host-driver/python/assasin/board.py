@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assasin import identity
 from assasin.tree import BUILD, ROOT
 
 if TYPE_CHECKING:
@@ -71,6 +72,11 @@ class Paths:
     def log(self) -> Path:
         """What the board's process printed."""
         return self.folder / "board.log"
+
+    @property
+    def firmware(self) -> Path:
+        """The firmware with this board's identity."""
+        return self.folder / "firmware.bin"
 
     @property
     def console_log(self) -> Path:
@@ -172,6 +178,7 @@ class Board:
         tick: Callable[[str], None] | None = None,
         package: Package | None = None,
         kernel_faults: Mapping[int, str] | None = None,
+        serial: str | None = None,
     ) -> dict[str, Any]:
         """
         Starts the board (a running one of this name is stopped first) and waits until it serves.
@@ -179,14 +186,16 @@ class Board:
         `image`: folder of the NAND image, by default one a configuration and profile under the board's folder. `format`: erase it.
         `kernels`: shared objects (assasin hls build) for the chip's slots. `package`: simulator and firmware; without it what is
         built. `tick`: called with the board's state while waiting. `kernel_faults`: what is wrong with kernels, for tests
-        (assasin-board --kernel-fault). Returns the board's status. Raises BoardError.
+        (assasin-board --kernel-fault). `serial`: the drive's serial number from now on; without it the one beside the image, at
+        first a new one. Returns the board's status. Raises BoardError.
         """
         settings = self._settings(profile)
         package = package or self._built(config)
-        binary, firmware = package.image, package.firmware
+        binary = package.image
         slots = [word for slot, path in (kernels or {}).items() for word in ("--kernel", f"{slot}={path}")]
         slots += [word for slot, fault in (kernel_faults or {}).items() for word in ("--kernel-fault", f"{slot}={fault}")]
         image = image or self.paths.folder / f"image-{config}-{profile}"
+        firmware = self._personalised(package.firmware, image, serial)
         command = [str(binary), "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
         command += [
             "--socket",
@@ -213,6 +222,16 @@ class Board:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         self.paths.pid.write_text(f"{process.pid}\n")
         return self._await_serving(process, start, config, tick)
+
+    def _personalised(self, firmware: Path, image: Path, serial: str | None) -> Path:
+        """The firmware with the identity of the drive whose NAND image is in `image`."""
+        try:
+            own = identity.of_image(image, serial)
+        except identity.IdentityError as e:
+            raise BoardError(str(e)) from e
+        self.paths.folder.mkdir(parents=True, exist_ok=True)
+        self.paths.firmware.write_bytes(identity.personalised(firmware.read_bytes(), own, override=True))
+        return self.paths.firmware
 
     def _await_serving(
         self, process: subprocess.Popen[bytes], log_start: int, config: str, tick: Callable[[str], None] | None

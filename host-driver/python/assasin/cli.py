@@ -215,6 +215,7 @@ def flash() -> None:
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth: board/virtual/profiles.")
 @click.option("--image", type=click.Path(path_type=Path), help="Folder of the NAND's contents; made when it is not there.")
 @click.option("--format", "format_", is_flag=True, help="Erase the NAND image.")
+@click.option("--serial", metavar="SERIAL", help="Serial number of the drive from now on: twelve hexadecimal digits.")
 @click.option(
     "--kernel", "kernels", type=KernelType(), multiple=True, help="Put a kernel's shared object (assasin hls build) into a slot."
 )
@@ -226,6 +227,7 @@ def flash_virtual(
     profile: str,
     image: Path | None,
     format_: bool,
+    serial: str | None,
     kernels: tuple[tuple[int, Path], ...],
     stop: bool,
     name: str,
@@ -255,7 +257,7 @@ def flash_virtual(
         raise click.UsageError(f"--config {config}: {package} is {verified.manifest.config}; leave --config out")
     config = verified.manifest.config if verified else config or DEFAULT_CONFIG
     with terminal.spinner("starting") as say:
-        board.start(config, profile, image, format_, dict(kernels), tick=say, package=verified)
+        board.start(config, profile, image, format_, dict(kernels), tick=say, package=verified, serial=serial)
         say("waiting for the firmware")
         with Drive(board.address) as drive:
             info = drive.info

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from assasin import terminal
+from assasin import identity, terminal
 from assasin.bringup import dump as dumps
 from assasin.bringup import gdbserver, loader, rv32, wire
 from assasin.bringup import profile as profiles
@@ -90,11 +90,20 @@ def bringup() -> None:
 @bringup.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--boot-arg", type=Word(), help="CTRL.BOOT_ARG: [0] format, [31:16] clock in MHz. Without it: as it is.")
+@click.option(
+    "--serial",
+    metavar="SERIAL",
+    help="Serial number of the drive from now on: twelve hexadecimal digits. Without it: the medium's, at first a new one.",
+)
 @click.option("--halted", is_flag=True, help="Leave the firmware processor halted before its first instruction.")
 @common
-def load(block: DebugBlock, file: Path, boot_arg: int | None, halted: bool) -> None:
+def load(block: DebugBlock, file: Path, boot_arg: int | None, serial: str | None, halted: bool) -> None:
     """Reset the board and start the firmware FILE (flat binary or ELF). Whoever uses the drive loses it."""
-    image = loader.firmware_image(file)
+    try:
+        own = identity.fresh() if serial is None else identity.parse(serial)
+    except identity.IdentityError as e:
+        raise BringupError(str(e)) from e
+    image = identity.personalised(loader.firmware_image(file), own, override=serial is not None)
     with terminal.spinner(f"loading {len(image)} bytes"):
         loader.load_firmware(block, image, boot_arg, halted)
     terminal.out.print(f"{file.name}: {len(image)} bytes, {'halted before its first instruction' if halted else 'started'}")

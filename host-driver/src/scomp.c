@@ -10,18 +10,22 @@
 #include <string.h>
 
 int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes) {
-    if (bytes == 0 || bytes > SCOMP_MAX_ELF)
-        return drive_fail(drive, EINVAL, "loading a function: the ELF file has %zu bytes, the drive takes 1..%u", bytes,
-                          SCOMP_MAX_ELF);
-    struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_LOAD, [10] = slot, [11] = (uint32_t)bytes}};
     /* Whole dwords travel. */
-    size_t padded = (bytes + 3) / 4 * 4;
-    uint8_t *copy = calloc(1, padded);
-    if (!copy)
+    uint8_t *image = calloc(bytes / 4 + 1, 4);
+    if (!image)
         return drive_fail(drive, ENOMEM, "out of memory");
-    memcpy(copy, elf, bytes);
-    int rc = drive_execute(drive, ASSASIN_ADMIN, &command, copy, padded, "loading a function", NULL);
-    free(copy);
+    size_t size = assasin_function_image(elf, bytes, image);
+    int rc;
+    if (size == 0 || size > SCOMP_MAX_ELF) {
+        rc = drive_fail(
+            drive, EINVAL,
+            "loading a function: the ELF file has %zu bytes without its debug information, the drive takes 1..%u", size,
+            SCOMP_MAX_ELF);
+    } else {
+        struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_LOAD, [10] = slot, [11] = (uint32_t)size}};
+        rc = drive_execute(drive, ASSASIN_ADMIN, &command, image, (size + 3) / 4 * 4, "loading a function", NULL);
+    }
+    free(image);
     return rc;
 }
 

@@ -21,7 +21,7 @@ from assasin.bringup import dump, loader, profile, rv32
 from assasin.bringup.elf import Elf
 from assasin.bringup.hart import AccessError, DebugBlock, Hart
 from assasin.bringup.link import BringupError, XdmaLink, open_link
-from assasin.drive import Drive, Extent
+from assasin.drive import Drive, Extent, function_image
 from assasin.tree import BUILD, ROOT, contract
 
 CONFIG = "AssasinSb2x2"
@@ -239,6 +239,8 @@ class TestBoard:
                 [
                     "break *compute",
                     "continue",
+                    "list compute",
+                    "backtrace",
                     "info registers pc sp",
                     "x/2i $pc",
                     "stepi",
@@ -254,10 +256,22 @@ class TestBoard:
                     "detach",
                 ],
             )
-        assert "Breakpoint 1, 0x" in said
-        assert "compute" in said
+        assert "Breakpoint 1, compute () at scan.c:" in said
+        assert "int compute(void) {" in said
         assert "exited" in said
         assert "ecall" in said
+
+    def test_debug_information_stays_on_the_host(self, board: Board, tmp_path: Path) -> None:
+        """An ELF file larger than a function slot, most of it what a debugger wants to know."""
+        elf = (BUILD / "offload" / "sb" / "scan.elf").read_bytes()
+        assert len(function_image(elf)) < 4096 < len(elf)
+        large = tmp_path / "large.elf"
+        large.write_bytes(elf.ljust(contract.SCOMP_MAX_ELF + 1, b"\0"))
+        data = random.Random(5).randbytes(BLOCK)
+        with Drive(board.address) as drive:
+            drive.write(0, data)
+            pieces = offloads.run(drive, str(large), [Extent(0, 1)], BLOCK, pieces=1)
+        assert offloads.scan_result(pieces) == offloads.expected_scan(data)
 
     def test_gdb_waits_for_a_server_that_starts_slowly(self, board: Board, slow_assasin: list[str]) -> None:
         """With GDB's own time limit of two seconds, on a machine with nothing to spare."""

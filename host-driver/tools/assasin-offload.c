@@ -14,7 +14,7 @@
 #define SLOTS          16u
 #define MOST_PIECES    64u
 #define MOST_ARGUMENTS 4096u
-#define MOST_ELF       (128u << 10)
+#define MOST_ELF       (16u << 20) /* with debug information */
 
 static const char usage[] =
     "usage: assasin-offload FUNCTION --file PATH [OPTION...]\n"

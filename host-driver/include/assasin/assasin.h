@@ -219,8 +219,13 @@ int assasin_log_page(struct assasin_drive *drive, uint8_t page, void *data, uint
 /** \defgroup scomp Offloads
  * @{ */
 
-/** Loads the rv32 ELF file image into function slot `slot` (0..15). \return 0; -EINVAL with the reason; -EBADF slot in
- * use. */
+/** What a drive needs of an rv32 ELF file: headers and segments, without symbols and debug information.
+ * \param image room for `bytes` bytes; may be `elf`.
+ * \return size of the image; of a file that is not understood all of it. */
+size_t assasin_function_image(const void *elf, size_t bytes, void *image);
+
+/** Loads the rv32 ELF file, as assasin_function_image() leaves it, into function slot `slot` (0..15).
+ * \return 0; -EINVAL with the reason; -EBADF slot in use. */
 int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes);
 
 /** Memory architecture of the drive's cores (a CORE_ARCH_* of the contract). \return 0 or an error. */

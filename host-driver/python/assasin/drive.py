@@ -79,6 +79,12 @@ def strerror(status: int) -> str:
     return library().assasin_strerror(status).decode()
 
 
+def function_image(elf: bytes) -> bytes:
+    """What a drive needs of an offload's ELF file: all but symbols and debug information. Drive.load() does this itself."""
+    image = ctypes.create_string_buffer(len(elf))
+    return image.raw[: library().assasin_function_image(elf, len(elf), image)]
+
+
 class Drive:
     """An open drive. Also a context manager that closes it."""
 

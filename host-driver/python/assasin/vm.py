@@ -18,6 +18,7 @@ from types import TracebackType
 
 from assasin import vm_image
 from assasin.board import Board, BoardError, shortest
+from assasin.drive import function_image
 from assasin.tree import BUILD
 
 QEMU = "qemu-system-x86_64"
@@ -161,7 +162,7 @@ class Guest:
         if tool.exists():
             own.file("usr/bin/assasin-offload", tool.read_bytes(), executable=True)
         for elf in sorted((BUILD / "offload").glob("*/*.elf")):
-            own.file(f"usr/lib/assasin/{elf.parent.name}/{elf.name}", elf.read_bytes())
+            own.file(f"usr/lib/assasin/{elf.parent.name}/{elf.name}", function_image(elf.read_bytes()))
         for name, file in self._modules.items():
             own.file(f"lib/modules/{name}", file.read_bytes())
         with (self.folder / "initrd").open("wb") as f:

@@ -136,7 +136,7 @@ class Hart:
             if time.monotonic() > deadline:
                 raise BringupError(
                     f"{self.name} did not {what} within {HALT_SECONDS:.0f} s, at PC {self.pc_sample():08x}: "
-                    "an access to memory of it is not answered"
+                    "it waits for a memory access which nothing answers"
                 )
 
     def resume(self) -> None:
@@ -213,11 +213,13 @@ class Hart:
                 time.sleep(0.1)
                 status = self.block.read(contract.DEBUG_STATUS)
         if status >> contract.DEBUG_STATUS_BUSY_SHIFT & 1:
-            raise BringupError(f"{self.name} does not finish what it was given: an access to memory of it is not answered")
+            raise BringupError(
+                f"{self.name} waits for a memory access which nothing answers, and executes nothing for the debugger"
+            )
         if status >> contract.DEBUG_STATUS_ERROR_SHIFT & 1:
             if not self.halted:
                 raise BringupError(f"{self.name} is not halted")
-            raise AccessError(f"{self.name} could not do what it was given: nothing answers at that address or register")
+            raise AccessError(f"{self.name}: nothing answers at that address, or it has no such register")
         return results
 
     # ---- Registers -------------------------------------------------------------------------------------------------------------
@@ -373,7 +375,7 @@ class Hart:
         try:
             yield
         except AccessError as e:
-            raise AccessError(f"{self.name}: nothing answers at all or some of {address:#x} to {address + count - 1:#x}") from e
+            raise AccessError(f"{self.name}: at some address from {address:#x} to {address + count - 1:#x} nothing answers") from e
 
     # ---- Breakpoints -----------------------------------------------------------------------------------------------------------
 

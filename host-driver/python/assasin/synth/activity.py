@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from assasin.bringup.elf import Elf
 from assasin.paper_workloads import Workload
 from assasin.synth import SynthError, cache, polite
 from assasin.tree import BUILD, ROOT
@@ -96,7 +97,9 @@ def measure(architecture: str, workload: Workload, say: Callable[[str], None] = 
     _emit()
     elf = _offload(_TILES[architecture][1], workload.offload)
     sources = [_model(architecture), _HARNESS, *sorted(_COSIM.glob("*.h"))]
-    key = cache.digest(*(p.read_text() for p in sources), elf.read_bytes().hex(), workload.args.hex(), str(SIZES[workload.name]))
+    # Not the whole file: debug information names folders of this machine.
+    program = [f"{address:x} {data.hex()}" for address, data in Elf(elf).segments]
+    key = cache.digest(*(p.read_text() for p in sources), *program, workload.args.hex(), str(SIZES[workload.name]))
     kept = cache.load("activity", key)
     if kept is None:
         say(f"activity of {workload.name} on a tile of {architecture}")

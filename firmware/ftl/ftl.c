@@ -461,7 +461,7 @@ static void trim_run(struct ftl_exclusive *x) {
     }
     t->op = NULL;
     t->tries = 0;
-    t->unlogged = blocks > FTL_TRIM_LOGGED;
+    t->unlogged = t->erase || blocks > FTL_TRIM_LOGGED;
     if (t->unlogged) {
         trim_apply(t);
         return;
@@ -500,7 +500,9 @@ static void trim_slice(void) {
     ftl.log_trims += (256 - budget) / FTL_TRIM_PER_PAGE;
     if (t->left == 0) {
         ftl.slice = NULL;
-        if (t->unlogged) {
+        if (t->erase) {
+            erase_start(&t->x);
+        } else if (t->unlogged) {
             ftl.changed = true;
             checkpoint_start(&t->x, false);
         } else {

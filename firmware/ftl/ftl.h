@@ -137,6 +137,7 @@ struct ftl_trim {
     struct nand_op *op;
     uint32_t tries;
     bool unlogged; /**< no record was written: a checkpoint follows */
+    bool erase;    /**< erase all blocks that may hold user data: the ranges are the whole drive */
 };
 #define FTL_TRIM_RANGES 256u
 void ftl_trim(struct ftl_trim *t);
@@ -199,6 +200,8 @@ struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x));
 /** From the `done` of what checkpoint_start was given: `x` runs on. */
 void ftl_exclusive_resume(struct ftl_exclusive *x);
 void loose_map_run(struct ftl_exclusive *x);
+/** On behalf of the running exclusive operation `x`, which has emptied the map and ends with it: erase everything. */
+void erase_start(struct ftl_exclusive *x);
 void bounds_init(void);
 /** Root blocks and areas. */
 void checkpoint_layout(void);

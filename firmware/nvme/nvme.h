@@ -306,6 +306,8 @@ void log_command(struct nvme_cmd *cmd);
 /** Keep an entry of the error log. @param cmd NULL for an error that is no command's */
 void log_error(const struct nvme_cmd *cmd, uint32_t status);
 void format_command(struct nvme_cmd *cmd);
+/** A reset: formatting goes on without its command. */
+void format_orphan(void);
 /** The drive's namespace is being formatted. */
 extern bool format_running;
 

@@ -80,6 +80,9 @@ uint32_t health_warning(void) {
 }
 
 void health_check(void) {
+    if (controller != CTRL_READY) {
+        return;
+    }
     uint32_t warning = health_warning();
     uint32_t fresh = warning & ~reported & features_event_config();
     /* What ceased may be reported again when it comes back. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A drive whose superblocks do not come back: it says so early, becomes read-only, stays readable, and lends its
  * reserve. */
 #include "tests/admin.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What the health log counts over power cycles, and events about superblocks that go bad. */
 #include "tests/admin.h"
 

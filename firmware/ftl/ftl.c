@@ -9,6 +9,7 @@
 struct ftl_state ftl;
 uint32_t ftl_kept[FTL_KEPT_BYTES / 4];
 void (*ftl_keep)(void);
+void (*ftl_spare_fell)(void);
 
 #define HASH      256u
 #define MAX_TRIES 3u
@@ -60,31 +61,25 @@ static void next_erased(struct sb_erase *e, bool ok) {
         /* Recovery would look for the log in the retired superblock: a checkpoint moves the start of the log behind it.
          */
         ftl.retired = true;
+        ftl.look = ROOM_LOOK;
         ftl_checkpoint(&reclaim_checkpoint);
+        if (ftl_spare_fell != NULL) {
+            ftl_spare_fell();
+        }
     }
     ftl_kick();
 }
 
-/** Open the superblock after the current one. False when none is free. */
-static bool open_next(void) {
+/** Open the superblock after the current one, if one is free. */
+static void open_next(void) {
     uint32_t n = superblock_pick();
     if (n == SB_NONE) {
-        return false;
+        return;
     }
     superblock_set_state(n, SB_OPEN);
     ftl.next = n;
     ftl.next_ready = false;
     superblock_erase(&ftl.erase, n, next_erased);
-    return true;
-}
-
-static bool reclaimable(void) {
-    for (uint32_t i = 0; i < sb.count; i++) {
-        if (superblock_reclaimable(i)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 uint32_t ftl_alloc(uint32_t *seq, bool *full) {
@@ -92,17 +87,22 @@ uint32_t ftl_alloc(uint32_t *seq, bool *full) {
     if (ftl.retired || ftl.read_only) {
         return 0;
     }
-    if (ftl.cur.left <= sb.pages / 4 && ftl.next == SB_NONE && !open_next() && ftl.cur.left == 0) {
-        /* Superblocks whose pages are all stale come back through a checkpoint: until then recovery may need them. */
-        if (!ftl.reclaim && !reclaimable()) {
+    if (ftl.cur.left <= ftl.look && !room_look()) {
+        /* Superblocks whose pages are all stale come back through a checkpoint: until then recovery may need them. A
+         * write in flight may yet make the last page of one stale. */
+        if (ftl.reclaim || ftl.in_flight > 0) {
+            return 0;
+        }
+        if (!room_reclaimable()) {
             *full = true;
             return 0;
         }
-        if (!ftl.reclaim) {
-            ftl.reclaim = true;
-            ftl_checkpoint(&reclaim_checkpoint);
-        }
+        ftl.reclaim = true;
+        ftl_checkpoint(&reclaim_checkpoint);
         return 0;
+    }
+    if (ftl.cur.left <= sb.pages / 4 && ftl.next == SB_NONE) {
+        open_next();
     }
     if (ftl.cur.left == 0) {
         if (!ftl.next_ready) {
@@ -114,6 +114,7 @@ uint32_t ftl_alloc(uint32_t *seq, bool *full) {
         cursor_open(&ftl.cur, ftl.next);
         ftl.next = SB_NONE;
         ftl.next_ready = false;
+        ftl.look = ROOM_LOOK;
     }
     uint32_t ppa = cursor_ppa(&ftl.cur);
     cursor_next(&ftl.cur);
@@ -178,6 +179,10 @@ static void programmed(struct nand_op *op, uint32_t status) {
     }
     if (ftl.in_flight == 0) {
         exclusive_next();
+        if (wait_head != NULL && !held()) {
+            /* They waited for room that writes in flight might make. */
+            ftl_kick();
+        }
     }
 }
 
@@ -207,7 +212,7 @@ static void start_now(struct ftl_write *w) {
     uint32_t ppa = ftl_alloc(&seq, &full);
     if (ppa == 0) {
         if (full) {
-            finish(w, FTL_FULL);
+            finish(w, FTL_READ_ONLY);
         } else {
             wait_push(w);
         }
@@ -456,7 +461,7 @@ static void trim_run(struct ftl_exclusive *x) {
     }
     t->op = NULL;
     t->tries = 0;
-    t->unlogged = blocks > FTL_TRIM_LOGGED;
+    t->unlogged = t->erase || blocks > FTL_TRIM_LOGGED;
     if (t->unlogged) {
         trim_apply(t);
         return;
@@ -495,7 +500,9 @@ static void trim_slice(void) {
     ftl.log_trims += (256 - budget) / FTL_TRIM_PER_PAGE;
     if (t->left == 0) {
         ftl.slice = NULL;
-        if (t->unlogged) {
+        if (t->erase) {
+            erase_start(&t->x);
+        } else if (t->unlogged) {
             ftl.changed = true;
             checkpoint_start(&t->x, false);
         } else {
@@ -546,6 +553,7 @@ void ftl_init(bool format) {
     memset(&ftl, 0, sizeof ftl);
     memset(ftl_kept, 0, sizeof ftl_kept);
     ftl_keep = NULL;
+    ftl_spare_fell = NULL;
     memset(inflight, 0, sizeof inflight);
     wait_head = wait_tail = NULL;
     excl_head = excl_tail = excl_running = NULL;
@@ -570,8 +578,8 @@ void ftl_init(bool format) {
         console_printf("ftl: %u superblocks; at least %u needed\n", sb.count, meta + 4);
         return;
     }
-    /* 7 % over-provisioning, and two superblocks for the log's head. */
-    uint64_t data = (uint64_t)(sb.count - meta - 2) * sb.pages;
+    /* 7 % over-provisioning, but at least two superblocks for the log's head, and the reserve. */
+    uint64_t data = (uint64_t)(sb.count - meta - 2 - room_reserve_superblocks()) * sb.pages;
     uint64_t provisioned = (uint64_t)sb.count * sb.pages * 93 / 100;
     uint64_t lbas = data < provisioned ? data : provisioned;
     if (lbas > MAP_MAX_LBAS) {
@@ -591,4 +599,5 @@ void ftl_init(bool format) {
     if (ftl.fault != NULL) {
         ftl.lbas = 0;
     }
+    room_init();
 }

@@ -31,8 +31,11 @@ extern uint32_t ftl_kept[FTL_KEPT_BYTES / 4];
 /** Brings ftl_kept up to date before a root record is made; NULL: nobody does. */
 extern void (*ftl_keep)(void);
 
-/** Results of FTL operations. */
-enum ftl_status { FTL_OK = 0, FTL_MEDIA, FTL_FULL };
+/** Runs when the spare superblocks may have become fewer, and when the drive becomes read-only; NULL: nobody's. */
+extern void (*ftl_spare_fell)(void);
+
+/** Results of FTL operations. FTL_READ_ONLY: the log has no room for it. */
+enum ftl_status { FTL_OK = 0, FTL_MEDIA, FTL_READ_ONLY };
 
 /** One page to be written. */
 struct ftl_write {
@@ -66,6 +69,9 @@ struct ftl_state {
     bool next_ready; /**< its erase has ended */
     struct sb_erase erase;
     uint32_t seq;                  /**< of the next page allocated */
+    uint32_t reserve;              /**< pages of the log that are left over when the drive becomes read-only */
+    uint32_t floor;                /**< pages that writes leave over: the reserve, or less while it is lent */
+    uint32_t look;                 /**< pages left in the open superblock at which the room is looked at again */
     uint32_t in_flight;            /**< programs of user pages */
     bool clean;                    /**< the newest root says that nothing was written since */
     bool changed;                  /**< something was written since the last checkpoint */
@@ -131,6 +137,7 @@ struct ftl_trim {
     struct nand_op *op;
     uint32_t tries;
     bool unlogged; /**< no record was written: a checkpoint follows */
+    bool erase;    /**< erase all blocks that may hold user data: the ranges are the whole drive */
 };
 #define FTL_TRIM_RANGES 256u
 void ftl_trim(struct ftl_trim *t);
@@ -156,6 +163,15 @@ struct ftl_checkpoint {
 };
 void ftl_checkpoint(struct ftl_checkpoint *c);
 
+/** Per cent of the spare room below which it is said to be short. */
+#define FTL_SPARE_THRESHOLD 25u
+/** Spare room for writes, per cent of what a new drive has beyond its capacity and the reserve. */
+uint32_t ftl_spare(void);
+/** Writes are refused until superblocks have been emptied or the reserve is lent. */
+bool ftl_read_only(void);
+/** When the drive is read-only: let writes take half of what is left of the log. */
+void ftl_lend(void);
+
 /** A slice of long work; true while there is more. */
 bool ftl_work(void);
 /** Whether ftl_work has anything to do or to try again. */
@@ -167,6 +183,16 @@ static inline bool ftl_has_work(void) {
 
 /** Take the next page of the log. Returns 0 when that must wait or fails; `*full` tells which. */
 uint32_t ftl_alloc(uint32_t *seq, bool *full);
+/** Value of ftl.look that makes the next write look. */
+#define ROOM_LOOK UINT32_MAX
+/** Superblocks of the reserve on a drive of this many. */
+uint32_t room_reserve_superblocks(void);
+/** After the mount. */
+void room_init(void);
+/** Whether the log can take a page and leave what it must over; sets ftl.look. */
+bool room_look(void);
+/** Some superblock is full and holds nothing: a checkpoint makes room. */
+bool room_reclaimable(void);
 /** Start writes that waited. */
 void ftl_kick(void);
 /** Take the next exclusive operation from the queue when it is one of `run`'s; else NULL. */
@@ -174,6 +200,8 @@ struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x));
 /** From the `done` of what checkpoint_start was given: `x` runs on. */
 void ftl_exclusive_resume(struct ftl_exclusive *x);
 void loose_map_run(struct ftl_exclusive *x);
+/** On behalf of the running exclusive operation `x`, which has emptied the map and ends with it: erase everything. */
+void erase_start(struct ftl_exclusive *x);
 void bounds_init(void);
 /** Root blocks and areas. */
 void checkpoint_layout(void);

@@ -221,6 +221,7 @@ static void abort_command(struct nvme_cmd *cmd) {
 
 void admin_orphan(void) {
     event_orphan();
+    format_orphan();
     struct nvme_cmd *list = admin_deleting;
     admin_deleting = NULL;
     while (list != NULL) {

@@ -78,7 +78,7 @@ static void enable(uint32_t cc) {
     memset(&queues, 0, sizeof queues);
     controller_all_sets = CC_CSS(cc) == CSS_ALL;
     features_init();
-    health_reset();
+    health_enable();
     nvme_write(NVME_QSEL, 0);
     nvme_write(NVME_CQ_BASE_LO, acq);
     nvme_write(NVME_CQ_BASE_HI, nvme_read(NVME_ACQ_HI));
@@ -155,7 +155,7 @@ static void shutdown_poll(void) {
         shutdown_done(&shutdown_checkpoint.x, FTL_OK);
         return;
     }
-    ftl.kept_changed = true;
+    health_shutdown();
     shutdown_checkpoint.clean = true;
     shutdown_checkpoint.x.done = shutdown_done;
     ftl_checkpoint(&shutdown_checkpoint);

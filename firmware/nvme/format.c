@@ -1,14 +1,17 @@
-/* Format NVM: every block of the drive's namespace is deallocated, durably. */
+/* Format NVM: every block of the drive's namespace is deallocated, durably; with a user data erase the medium is erased
+ * too before the command completes. */
 #include <string.h>
 
 #include "lib/console.h"
 #include "nvme/nvme.h"
+#include "stream/scomp.h"
 
 #define SES_NONE      0u
 #define SES_USER_DATA 1u
 
 bool format_running;
 
+/** NULL: the host has reset the controller since. */
 static struct nvme_cmd *command;
 static struct ftl_trim trim;
 
@@ -18,7 +21,17 @@ static void trimmed(struct ftl_exclusive *x, enum ftl_status status) {
     command = NULL;
     format_running = false;
     console_printf("nvme: formatted%s\n", status == FTL_OK ? "" : ": failed");
-    nvme_complete(cmd, status == FTL_OK ? NVME_OK : NVME_INTERNAL);
+    if (cmd != NULL) {
+        nvme_complete(cmd, status == FTL_OK ? NVME_OK : NVME_INTERNAL);
+    }
+}
+
+void format_orphan(void) {
+    if (command != NULL) {
+        struct nvme_cmd *cmd = command;
+        command = NULL;
+        nvme_complete(cmd, NVME_ABORTED);
+    }
 }
 
 static void prepare(struct ftl_trim *t) {
@@ -39,16 +52,21 @@ void format_command(struct nvme_cmd *cmd) {
         /* One format: no metadata, no protection information. */
         nvme_refuse(cmd, NVME_FORMAT_INVALID, 10);
     } else if ((v >> 9 & 7u) > SES_USER_DATA) {
+        /* Nothing on the medium is encrypted, so there is no key to throw away: FNA bit 2 is 0. */
         nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
     } else if (ftl.lbas == 0) {
         nvme_complete(cmd, NVME_NS_NOT_READY);
     } else if (format_running) {
         nvme_complete(cmd, NVME_FORMAT_IN_PROGRESS);
+    } else if ((v >> 9 & 7u) == SES_USER_DATA && !scomp_idle()) {
+        /* Requests of functions hold pages that the map does not know yet. */
+        nvme_refuse(cmd, NVME_SEQUENCE, 10);
     } else {
         command = cmd;
         format_running = true;
         memset(&trim, 0, sizeof trim);
         trim.prepare = prepare;
+        trim.erase = (v >> 9 & 7u) == SES_USER_DATA;
         trim.x.done = trimmed;
         ftl_trim(&trim);
     }

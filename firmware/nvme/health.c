@@ -6,8 +6,6 @@
 #define WARN_SPARE       0x01u
 #define WARN_TEMPERATURE 0x02u
 #define WARN_READ_ONLY   0x08u
-/** Per cent of spare superblocks below which WARN_SPARE is set. */
-#define SPARE_THRESHOLD 10u
 /** Erases that a block is good for, when nothing else is known: SLC and MLC parts' data sheets state as much or more.
  */
 #define ENDURANCE 3000u
@@ -19,6 +17,7 @@
 
 struct health health;
 static uint32_t reported; /**< warnings that hold and were reported */
+static struct ftl_checkpoint power_record;
 
 _Static_assert(sizeof(struct health_kept) <= KEPT_IDENTITY, "counters kept by the FTL");
 
@@ -34,25 +33,28 @@ static void keep(void) {
     memcpy(ftl_kept, &health.kept, sizeof health.kept);
 }
 
+/** Have the medium say that the drive is in use: unless a shutdown follows, the loss of power is an unsafe one. */
+static void record_power_on(void) {
+    health.kept.powered = 1;
+    if (ftl.lbas > 0) {
+        ftl.kept_changed = true;
+        power_record.clean = ftl.clean;
+        ftl_checkpoint(&power_record);
+    }
+}
+
 void health_init(void) {
     memset(&health, 0, sizeof health);
     memcpy(&health.kept, ftl_kept, sizeof health.kept);
     health.kept.power_cycles++;
-    health.kept.unsafe_shutdowns += ftl.unclean;
+    /* Records of a firmware that did not keep `powered` tell of a shutdown by the FTL alone. */
+    health.kept.unsafe_shutdowns += ftl.unclean || health.kept.powered != 0;
     health.on_since = time_now();
     ftl_keep = keep;
+    ftl_spare_fell = health_check;
     reported = 0;
-}
-
-/** Superblocks that can be lost before the drive has none over, and how many of them are left, as per cent. */
-static uint32_t spare_left(void) {
-    uint32_t bad = 0;
-    for (uint32_t i = 0; i < sb.count; i++) {
-        bad += sb.state[i] == SB_BAD;
-    }
-    uint32_t needed = sb.pages != 0 ? ftl.lbas / sb.pages + 1 : 0;
-    uint32_t spare = sb.count > needed ? sb.count - needed : 0;
-    return bad == 0 ? 100u : bad >= spare ? 0 : 100u * (spare - bad) / spare;
+    memset(&power_record, 0, sizeof power_record);
+    record_power_on();
 }
 
 static uint32_t percentage_used(void) {
@@ -67,17 +69,20 @@ static uint32_t percentage_used(void) {
 uint32_t health_warning(void) {
     uint32_t over, under;
     features_temperature(&over, &under);
-    uint32_t warning = ftl.lbas == 0 ? WARN_READ_ONLY : 0;
+    uint32_t warning = ftl.lbas == 0 || ftl_read_only() ? WARN_READ_ONLY : 0;
     if (HEALTH_KELVIN >= over || HEALTH_KELVIN <= under) {
         warning |= WARN_TEMPERATURE;
     }
-    if (ftl.lbas > 0 && spare_left() < SPARE_THRESHOLD) {
+    if (ftl.lbas > 0 && ftl_spare() < FTL_SPARE_THRESHOLD) {
         warning |= WARN_SPARE;
     }
     return warning;
 }
 
 void health_check(void) {
+    if (controller != CTRL_READY) {
+        return;
+    }
     uint32_t warning = health_warning();
     uint32_t fresh = warning & ~reported & features_event_config();
     /* What ceased may be reported again when it comes back. */
@@ -93,8 +98,17 @@ void health_check(void) {
     }
 }
 
-void health_reset(void) {
+void health_enable(void) {
     reported = 0;
+    ftl_lend();
+    if (health.kept.powered == 0) {
+        record_power_on();
+    }
+}
+
+void health_shutdown(void) {
+    health.kept.powered = 0;
+    ftl.kept_changed = true;
 }
 
 /** Data units: thousands of 512 bytes, rounded up. */
@@ -107,8 +121,8 @@ void health_log(void) {
     const struct health_kept *k = &health.kept;
     put8(0, health_warning());
     put16(1, HEALTH_KELVIN);
-    put8(3, ftl.lbas > 0 ? spare_left() : 0);
-    put8(4, SPARE_THRESHOLD);
+    put8(3, ftl.lbas > 0 ? ftl_spare() : 0);
+    put8(4, FTL_SPARE_THRESHOLD);
     put8(5, percentage_used());
     put64(32, data_units(k->blocks_read));
     put64(48, data_units(k->blocks_written));

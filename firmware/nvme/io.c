@@ -133,7 +133,7 @@ static void read_page(struct page_slot *slot) {
 
 static void write_done(struct ftl_write *w, enum ftl_status status) {
     struct page_slot *slot = (struct page_slot *)((uint8_t *)w - offsetof(struct page_slot, write));
-    page_ended(slot, status == FTL_OK ? NVME_OK : status == FTL_FULL ? NVME_CAPACITY : NVME_WRITE_FAULT);
+    page_ended(slot, status == FTL_OK ? NVME_OK : status == FTL_READ_ONLY ? NVME_READ_ONLY : NVME_WRITE_FAULT);
 }
 
 static void write_fetched(struct dma_job *job) {

@@ -69,7 +69,7 @@ static void trimmed(struct ftl_exclusive *x, enum ftl_status status) {
     if (cmd->slot != NULL) {
         slot_put(cmd->slot);
     }
-    nvme_complete(cmd, status == FTL_OK ? NVME_OK : status == FTL_FULL ? NVME_CAPACITY : NVME_WRITE_FAULT);
+    nvme_complete(cmd, status == FTL_OK ? NVME_OK : status == FTL_READ_ONLY ? NVME_READ_ONLY : NVME_WRITE_FAULT);
 }
 
 static void zeroes_prepare(struct ftl_trim *t) {

@@ -37,7 +37,6 @@ enum nvme_status {
     NVME_SEQUENCE = 0x00c,
     NVME_PRP_OFFSET = 0x013,
     NVME_LBA_RANGE = 0x080,
-    NVME_CAPACITY = 0x081,
     NVME_NS_NOT_READY = 0x082,
     NVME_FORMAT_IN_PROGRESS = 0x084,
     NVME_CQ_INVALID = 0x100,
@@ -53,6 +52,7 @@ enum nvme_status {
     NVME_NOT_NAMESPACE = 0x10f,
     NVME_COMBINATION = 0x12b,
     NVME_COMMAND_SET = 0x12c, /**< Identify alone */
+    NVME_READ_ONLY = 0x182,
     NVME_SIZE_LIMIT = 0x183,
     NVME_INCOMPATIBLE_NS = 0x185,
     NVME_OVERLAPPING_IO = 0x187,
@@ -306,6 +306,8 @@ void log_command(struct nvme_cmd *cmd);
 /** Keep an entry of the error log. @param cmd NULL for an error that is no command's */
 void log_error(const struct nvme_cmd *cmd, uint32_t status);
 void format_command(struct nvme_cmd *cmd);
+/** A reset: formatting goes on without its command. */
+void format_orphan(void);
 /** The drive's namespace is being formatted. */
 extern bool format_running;
 
@@ -322,7 +324,8 @@ struct health {
         uint64_t media_errors;
         uint32_t power_cycles;
         uint32_t unsafe_shutdowns;
-        uint64_t errors; /**< entries of the error log */
+        uint64_t errors;  /**< entries of the error log */
+        uint32_t powered; /**< no shutdown since */
     } kept;
     uint64_t on_since, busy_since; /**< timebase */
 };
@@ -333,9 +336,12 @@ uint32_t health_warning(void);
 void health_log(void);
 /** Conditions may have changed: report those that are new. */
 void health_check(void);
-/** A controller reset: conditions that hold are reported again. */
-void health_reset(void);
-/** Count the power cycle; after the mount. */
+/** The controller is enabled: conditions that hold are reported again, and a drive that is read-only lends of its
+ * reserve. */
+void health_enable(void);
+/** The host announces that power will go; before the checkpoint. */
+void health_shutdown(void);
+/** Count the power cycle, durably; after the mount. */
 void health_init(void);
 
 /* ---- stages.c ---- */

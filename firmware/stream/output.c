@@ -27,7 +27,7 @@ static void page_written(struct ftl_write *w, enum ftl_status status) {
     }
     slot_put(slot);
     if (status != FTL_OK) {
-        uint32_t why = status == FTL_FULL ? SCOMP_STATUS_CAPACITY : SCOMP_STATUS_MEDIA;
+        uint32_t why = status == FTL_READ_ONLY ? SCOMP_STATUS_CAPACITY : SCOMP_STATUS_MEDIA;
         if (core_active(c)) {
             core_end(c, why);
         } else if (c->status == SCOMP_STATUS_OK) {

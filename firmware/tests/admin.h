@@ -27,6 +27,13 @@ inline std::vector<uint8_t> logPage(Drive &d, uint32_t lid, uint32_t bytes, bool
     return d.get(b);
 }
 
+inline uint16_t setFeature(Drive &d, uint32_t id, uint32_t v, uint32_t nsid = 0) {
+    Sqe s = Drive::sqe(0x09, nsid);
+    s[10] = id;
+    s[11] = v;
+    return d.exec(0, s).status;
+}
+
 inline std::vector<uint8_t> identify(Drive &d, uint32_t cns, uint32_t nsid, uint32_t csi = 0, uint16_t status = kOk) {
     Sqe s = Drive::sqe(0x06, nsid);
     s[10] = cns;

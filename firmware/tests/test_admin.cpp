@@ -13,13 +13,6 @@ using model::Nand;
 
 namespace {
 
-uint16_t setFeature(Drive &d, uint32_t id, uint32_t v, uint32_t nsid = 0) {
-    Sqe s = Drive::sqe(0x09, nsid);
-    s[10] = id;
-    s[11] = v;
-    return d.exec(0, s).status;
-}
-
 Sqe blocks(uint8_t opcode, uint32_t lba, uint32_t count) {
     Sqe s = Drive::sqe(opcode, 1);
     s[10] = lba;

@@ -18,9 +18,15 @@ uint32_t margin(uint32_t pst, uint32_t cs, uint32_t wb) {
 TEST(phy_margin_is_added) {
     Nand plain(Geometry{}), slow(Geometry{});
     slow.phyMargin = margin(1, 6, 15);
-    Drive before(plain), after(slow);
+    /* One after the other: they are the same firmware. */
+    std::array<std::array<uint32_t, 3>, 2> without;
+    {
+        Drive before(plain);
+        without = {before.dev.timing(0), before.dev.timing(1)};
+    }
+    Drive after(slow);
     for (uint32_t ch = 0; ch < 2; ch++) {
-        const auto &a = before.dev.timing(ch), &b = after.dev.timing(ch);
+        const auto &a = without[ch], &b = after.dev.timing(ch);
         CHECK_EQ(FIELD_OF(FLASH_TIMING0, TPST, b[0]), FIELD_OF(FLASH_TIMING0, TPST, a[0]) + 1);
         CHECK_EQ(FIELD_OF(FLASH_TIMING0, TCS, b[0]), FIELD_OF(FLASH_TIMING0, TCS, a[0]) + 6);
         CHECK_EQ(FIELD_OF(FLASH_TIMING1, TWB, b[1]), FIELD_OF(FLASH_TIMING1, TWB, a[1]) + 15);

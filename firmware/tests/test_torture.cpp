@@ -251,8 +251,8 @@ class Load {
             return;
         }
         bool ok = done.status == kOk;
-        full += done.status == kCapacity;
-        CHECK(ok || done.status == kCapacity || (d.dev.faults.program > 0 && done.status == kWriteFault));
+        full += done.status == kReadOnly;
+        CHECK(ok || done.status == kReadOnly || (d.dev.faults.program > 0 && done.status == kWriteFault));
         for (uint32_t i = 0; i < c.blocks; i++) {
             oracle.complete(c.lba + i, c.version, d.dev.now, ok);
         }

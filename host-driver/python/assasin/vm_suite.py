@@ -59,6 +59,10 @@ IDLE_SECONDS = 4.0
 IDLE_SHARE = 0.05
 """How long the idle board is watched, and how much of a processor it may use."""
 
+WEAR_BYTES = 3 << 20
+WEAR_ROUNDS = 20
+"""File of the small drive that is written over at random until the drive refuses, and how often at most."""
+
 COUNTERS = ("time", "media_reads", "nvme_commands")
 """Fields of the performance log page that are looked at: the drive's clock, pages read from flash, commands."""
 
@@ -637,6 +641,51 @@ def vanish(s: Suite) -> None:
     _compare(s)
 
 
+def full(s: Suite) -> None:
+    """
+    Random writes to a file system that is half full use the drive's log up: it says so, becomes read-only, and stays readable.
+
+    After a reset the journal is replayed and e2fsck mends what there is to mend; a format makes the drive as new.
+    """
+    s.guest.run("umount /mnt 2>/dev/null")
+    s.sh(f"nvme format --force --ses=1 {DEVICE}", 900)
+    check(_smart(s)["avail_spare"] == 100, "a drive just erased has not all of its spare room")
+    s.sh(f"mkfs.ext4 -F {DEVICE} 2>&1")
+    s.mounted()
+    s.sh("cp -r /share/files /mnt/ && sync")
+    wear = f"fio --name=wear --filename=/mnt/wear --rw=randwrite --bs=4k --size={WEAR_BYTES} --fsync=32 --ioengine=psync"
+    rows = []
+    code = 0
+    while code == 0 and len(rows) < WEAR_ROUNDS:
+        code = s.guest.run(f"{wear} --randseed={len(rows)} >/tmp/fio 2>&1", 900).code
+        health = _smart(s)
+        rows.append({"code": code, **{k: health[k] for k in ("critical_warning", "avail_spare")}})
+    s.figures["full_rounds"] = rows
+    s.keep("full.txt", s.sh("cat /tmp/fio; nvme smart-log /dev/nvme0; dmesg | tail -n 20"))
+    check(code != 0, f"{WEAR_ROUNDS} rounds of random writes, and the drive takes more: {rows}")
+    check(rows[-1] == {"code": code, "critical_warning": 9, "avail_spare": 0}, f"the health log of a read-only drive: {rows}")
+    s.sh("echo 3 >/proc/sys/vm/drop_caches")
+    _compare(s)
+
+    # The reset lends half of the reserve.
+    s.sh("umount /mnt && nvme reset /dev/nvme0 && sleep 1")
+    s.sh(f"mount -o ro {DEVICE} /mnt")
+    _compare(s)
+    s.sh("cat /mnt/wear >/dev/null && umount /mnt")
+    s.keep("full-fsck.txt", s.sh(f"e2fsck -fy {DEVICE}; test $? -le 1"))
+    s.sh(f"e2fsck -fn {DEVICE}")
+    s.mounted()
+    _compare(s)
+    s.sh("umount /mnt")
+    s.sh(f"nvme format --force --ses=1 {DEVICE}", 900)
+    health = _smart(s)
+    check(health["avail_spare"] == 100 and health["critical_warning"] == 0, f"after a format: {health}")
+    s.sh(f"mkfs.ext4 -F {DEVICE} 2>&1")
+    s.mounted()
+    s.sh("cp -r /share/files /mnt/ && sync && echo 3 >/proc/sys/vm/drop_caches")
+    _compare(s)
+
+
 STEPS: tuple[tuple[str, Step, bool], ...] = (
     ("boot", boot, True),
     ("probe", probe, True),
@@ -664,6 +713,7 @@ STEPS: tuple[tuple[str, Step, bool], ...] = (
     ("power-cycle", power_cycle, False),
     ("guest-crash", guest_crash, False),
     ("vanish", vanish, False),
+    ("full", full, False),
 )
 """Name, function, and whether the quick list has it. Later steps use what earlier ones left."""
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Erasing all user data, the second half of a trim that asks for it. The map is empty by now; a checkpoint makes that
+ * durable and moves the start of the log behind everything written. From there on a power loss leaves an empty drive,
+ * whichever blocks have been erased.
+ */
+#include "ftl/ftl.h"
+#include "lib/console.h"
+
+static struct {
+    struct ftl_exclusive *owner;
+    struct ftl_exclusive checkpoint;
+    struct sb_erase erase;
+    uint32_t sb; /**< superblock that is being erased */
+    bool failed; /**< some block may hold data yet */
+} run;
+
+static void ended(struct ftl_exclusive *x, enum ftl_status status) {
+    (void)x;
+    ftl_exclusive_resume(run.owner);
+    ftl_exclusive_end(run.owner, run.failed ? FTL_MEDIA : status);
+}
+
+/** Superblocks retired here have to be on the medium before the log goes on; the erase counts go with them. */
+static void finish(void) {
+    if (ftl.erase.active) {
+        /* The one opened ahead. */
+        return;
+    }
+    run.failed |= ftl.retired;
+    ftl.slice = NULL;
+    ftl.changed = true;
+    run.checkpoint = (struct ftl_exclusive){.done = ended};
+    checkpoint_start(&run.checkpoint, false);
+}
+
+static void erase_next(void);
+
+static void erased(struct sb_erase *e, bool ok) {
+    if (!ok) {
+        console_printf("ftl: superblock %u retired: erase failed; it may hold old data\n", e->sb);
+        superblock_set_state(e->sb, SB_BAD);
+        run.failed = true;
+    }
+    run.sb++;
+    erase_next();
+}
+
+static void erase_next(void) {
+    while (run.sb < sb.count && sb.state[run.sb] != SB_FREE) {
+        run.sb++;
+    }
+    if (run.sb < sb.count) {
+        superblock_erase(&run.erase, run.sb, erased);
+    } else {
+        ftl.slice = finish;
+    }
+}
+
+static void emptied(struct ftl_exclusive *x, enum ftl_status status) {
+    (void)x;
+    ftl_exclusive_resume(run.owner);
+    if (status != FTL_OK) {
+        ftl_exclusive_end(run.owner, status);
+        return;
+    }
+    run.sb = checkpoint_meta_superblocks();
+    erase_next();
+}
+
+void erase_start(struct ftl_exclusive *x) {
+    run.owner = x;
+    run.failed = false;
+    if (ftl.cur.sb != SB_NONE) {
+        superblock_set_state(ftl.cur.sb, SB_CLOSED);
+    }
+    ftl.cur = (struct sb_cursor){.sb = SB_NONE};
+    ftl.look = ROOM_LOOK;
+    ftl.changed = true;
+    run.checkpoint = (struct ftl_exclusive){.done = emptied};
+    checkpoint_start(&run.checkpoint, false);
+}

@@ -22,7 +22,7 @@ LOADER_DATA volatile struct drive_identity loader_identity = {.magic = {IDENTITY
 
 uint64_t drive_identity;
 
-static volatile bool storing;
+static bool storing;
 
 static void stored(struct ftl_exclusive *x, enum ftl_status status) {
     (void)x;
@@ -39,12 +39,7 @@ static void store(void) {
     ftl.kept_changed = true;
     storing = true;
     ftl_checkpoint(&checkpoint);
-    while (storing) {
-        if (!ftl_work() && sys_read(SYS_FLASH_PENDING) == 0) {
-            hal_wfi();
-        }
-        nand_poll();
-    }
+    ftl_boot_wait(&storing);
 }
 
 void identity_init(void) {

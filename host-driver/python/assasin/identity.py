@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-What tells one drive from another in a host: serial number, NQN and EUI64s are made of one identifier (hw/regs/identity.toml).
+What tells one drive from another in a host: serial number, NQN and EUI64s are made of one identifier (hw/regs/scomp.toml).
 
 Whoever loads the firmware writes an identifier into its image. The medium keeps the first one that it is given. A virtual board has
 its own beside the NAND image, so that the drive stays the same when it is formatted.

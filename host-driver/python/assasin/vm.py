@@ -12,11 +12,12 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from assasin import vm_image
+from assasin import vm_image, vm_qtest
 from assasin.board import Board, BoardError, shortest
 from assasin.drive import function_image
 from assasin.tree import BUILD
@@ -30,7 +31,7 @@ SLOT = 5
 """PCI slot of the drive. Its INTA is pin 21 of q35's I/O APIC, which is where the board sends INTx."""
 
 PCI_ADDRESS = f"0000:00:{SLOT:02x}.0"
-"""The drive's address in the guest."""
+"""The drive's address in the guest. Further drives have the slots behind it."""
 
 READY_SECONDS = 300.0
 DOOR_SECONDS = 5.0
@@ -81,13 +82,19 @@ def _knock(door: Path) -> socket.socket:
             )
 
 
+def _qtest(board: Board) -> Path:
+    """Where a board listens for QEMU's qtest connection."""
+    return board.paths.door.with_name(board.paths.door.name + ".qt")
+
+
 class Guest:
     """
     A guest on the board `board`, which must run. In a `with` block it runs from the beginning; leaving the block ends it.
 
     `share`: folder of the host's that the guest sees as /share. `terminal`: the guest's console is this process's terminal, else it
     goes to console.log and run() sends commands. `modules`: replacements of kernel modules in the guest, name to file.
-    `kernel_options`: appended to the kernel's command line. Files are under build/run/NAME/vm.
+    `kernel_options`: appended to the kernel's command line. `others`: boards of further drives, which interrupt by MSI-X alone.
+    Files are under build/run/NAME/vm.
     """
 
     def __init__(
@@ -97,8 +104,11 @@ class Guest:
         terminal: bool = False,
         kernel_options: str = "",
         modules: dict[str, Path] | None = None,
+        others: Sequence[Board] = (),
     ) -> None:
         self.board = board.require()
+        self._others = [other.require() for other in others]
+        self._interrupts: vm_qtest.Interrupts | None = None
         self.folder = board.paths.folder / "vm"
         self.share = share
         self._terminal = terminal
@@ -134,17 +144,20 @@ class Guest:
         for old in ("agent", "share", "console.log"):
             (self.folder / old).unlink(missing_ok=True)
         self._write_initrd(image)
-        door = _knock(self.board.paths.door)
+        doors: list[socket.socket] = []
         try:
+            doors += [_knock(board.paths.door) for board in (self.board, *self._others)]
+            if self._others:
+                self._interrupts = vm_qtest.Interrupts(self._qtest, [_qtest(board) for board in (self.board, *self._others)])
             if self.share is not None:
                 self._start_sharing(self.share)
             with self.qemu_log.open("wb") as log:
                 self._qemu = subprocess.Popen(
-                    self._command(image, door.fileno()),
+                    self._command(image, [door.fileno() for door in doors]),
                     stdin=None if self._terminal else subprocess.DEVNULL,
                     stdout=None if self._terminal else log,
                     stderr=None if self._terminal else log,
-                    pass_fds=[door.fileno()],
+                    pass_fds=[door.fileno() for door in doors],
                     # Control-C at the terminal is the guest's.
                     start_new_session=not self._terminal,
                 )
@@ -152,7 +165,8 @@ class Guest:
             self.stop()
             raise
         finally:
-            door.close()
+            for door in doors:
+                door.close()
 
     def _write_initrd(self, image: vm_image.Image) -> None:
         own = vm_image.Archive()
@@ -187,7 +201,12 @@ class Guest:
                 raise GuestError(f"the folder cannot be shared: see {self.folder / 'share.log'}")
             time.sleep(0.02)
 
-    def _command(self, image: vm_image.Image, door: int) -> list[str]:
+    @property
+    def _qtest(self) -> Path:
+        """Where QEMU finds who interrupts it."""
+        return self.folder / "interrupts" if self._others else _qtest(self.board)
+
+    def _command(self, image: vm_image.Image, doors: Sequence[int]) -> list[str]:
         # nvme-cli maps registers of the drive, which kernels refuse while a driver has them, unless told.
         options = ["console=ttyS0", "quiet", "panic=-1", "iomem=relaxed", "no_timer_check", self._kernel_options]
         if not self._terminal:
@@ -196,9 +215,10 @@ class Guest:
         # One processor: with several, QEMU 7.2's proxy device loses writes that two of them make at once.
         command += ["-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", f"{MEMORY_MIB}M"]
         command += ["-object", f"memory-backend-memfd,id=ram,size={MEMORY_MIB}M,share=on", "-machine", "q35,memory-backend=ram"]
-        command += ["-chardev", f"socket,id=qt,path={shortest(self.board.paths.door)}.qt"]
+        command += ["-chardev", f"socket,id=qt,path={shortest(self._qtest)}"]
         command += ["-object", "qtest,id=qtest0,chardev=qt,log=/dev/null"]
-        command += ["-device", f"x-pci-proxy-dev,id=csd,fd={door},addr={SLOT}"]
+        for n, door in enumerate(doors):
+            command += ["-device", f"x-pci-proxy-dev,id=csd{n},fd={door},addr={SLOT + n}"]
         if self._terminal:
             command += ["-serial", "mon:stdio"]
         else:
@@ -334,6 +354,9 @@ class Guest:
                 process.kill()
                 process.wait()
         self._qemu = self._sharer = None
+        if self._interrupts is not None:
+            self._interrupts.stop()
+            self._interrupts = None
         (self.folder / "initrd").unlink(missing_ok=True)
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from assasin import offloads, vm_image, vm_programs, vm_vfio
+from assasin import identity, offloads, vm_image, vm_programs, vm_vfio
 from assasin.board import Board, BoardError
 from assasin.descriptions import SCAN_BLOCK
 from assasin.drive import Extent, split
@@ -109,10 +109,16 @@ class Suite:
         """Starts the board, or starts it again."""
         self.board.start(self.config, self.profile, format=format)
 
-    def boot(self, kernel_options: str = "", modules: dict[str, Path] | None = None, share: Path | None = None) -> Guest:
+    def boot(
+        self,
+        kernel_options: str = "",
+        modules: dict[str, Path] | None = None,
+        share: Path | None = None,
+        others: Sequence[Board] = (),
+    ) -> Guest:
         """A new guest that takes commands."""
         self.end_guest()
-        guest = Guest(self.board, share or self.share, kernel_options=kernel_options, modules=modules)
+        guest = Guest(self.board, share or self.share, kernel_options=kernel_options, modules=modules, others=others)
         self._guest = guest
         guest.start()
         guest.wait_ready()
@@ -686,6 +692,41 @@ def full(s: Suite) -> None:
     _compare(s)
 
 
+def two_drives(s: Suite) -> None:
+    """Two drives in one guest: both are there, under serial numbers of their own, and keep what each of them was given."""
+    s.end_guest()
+    if s.board.pid() is None:
+        s.start_board()
+    other = Board(f"{s.board.name}-other")
+    other.start(s.config, s.profile, format=True)
+    try:
+        s.boot(others=[other])
+        s.sh("for i in $(seq 100); do [ -b /dev/nvme0n1 ] && [ -b /dev/nvme1n1 ] && break; sleep 0.2; done; ls /dev/nvme[01]n1")
+        found = {s.sh(f"cat /sys/class/nvme/nvme{n}/address").strip(): n for n in (0, 1)}
+        numbers = [found[PCI_ADDRESS], 1 - found[PCI_ADDRESS]]
+        serials = [s.sh(f"cat /sys/class/nvme/nvme{n}/serial").strip() for n in numbers]
+        wanted = [identity.serial(identity.of_image(Path(board.status()["image"]))) for board in (s.board, other)]
+        check(serials == wanted and len(set(serials)) == 2, f"serial numbers {serials}, expected {wanted}")
+        names = [s.sh(f"cat /sys/block/nvme{n}n1/wwid").strip() for n in numbers]
+        check(len(set(names)) == 2, f"both namespaces are {names[0]}")
+        s.keep("two-drives.txt", s.sh("dmesg | grep -i nvme"))
+        refused = s.guest.run("dmesg | grep -i 'duplicate\\|rejecting'")
+        check(refused.code != 0, f"the driver complains: {refused.text.strip()}")
+        size = 64 * BLOCK
+        data = [random.Random(n).randbytes(size) for n in (101, 102)]
+        for n, own in zip(numbers, data, strict=True):
+            (s.share / f"drive-{n}").write_bytes(own)
+        copy_in = "dd if=/share/drive-{n} of=/dev/nvme{n}n1 bs=16k oflag=direct conv=notrunc 2>/dev/null"
+        s.sh("{ " + " & ".join(copy_in.format(n=n) for n in (0, 1)) + " & wait; }")
+        for n in (0, 1):
+            s.sh(f"dd if=/dev/nvme{n}n1 of=/tmp/back bs=16k count={size >> 14} iflag=direct 2>/dev/null")
+            s.sh(f"cmp /tmp/back /share/drive-{n}", what=f"reading drive {n} back")
+    finally:
+        s.end_guest()
+        other.stop()
+        other.erase()
+
+
 STEPS: tuple[tuple[str, Step, bool], ...] = (
     ("boot", boot, True),
     ("probe", probe, True),
@@ -714,6 +755,7 @@ STEPS: tuple[tuple[str, Step, bool], ...] = (
     ("guest-crash", guest_crash, False),
     ("vanish", vanish, False),
     ("full", full, False),
+    ("two-drives", two_drives, True),
 )
 """Name, function, and whether the quick list has it. Later steps use what earlier ones left."""
 

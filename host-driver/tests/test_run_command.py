@@ -19,6 +19,8 @@ from assasin import bench as benchmarks
 from assasin import free_blocks, offloads
 from assasin.board import Board
 from assasin.drive import Drive
+from assasin.hls.kernel import KernelError
+from assasin.hls.run import board_with
 from assasin.tree import ROOT
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
@@ -167,3 +169,11 @@ def test_lz4_files_go_to_other_programs_and_come_from_them(board: Board, tmp_pat
     refused("checksum was made of", "lz4_decompress", "--stream", tmp_path / "spoilt")
     (tmp_path / "sums").write_bytes(lz4_frames.compress(data, block_checksums=1))
     refused("the frame has checksums of blocks", "lz4_decompress", "--stream", tmp_path / "sums")
+
+
+def test_a_kernel_does_not_replace_a_board_of_the_users(board: Board) -> None:
+    before = board.pid()
+    words = f"a board that `assasin hls` did not start runs under the name '{NAME}'"
+    with pytest.raises(KernelError, match=words), board_with([], NAME, CONFIG, "test", lambda _: None):
+        pass
+    assert board.pid() == before

@@ -12,6 +12,10 @@
 #define EF_FLOAT       6u
 #define EF_RVE         8u
 #define PT_LOAD        1u
+#define PT_NOTE        4u
+#define NOTE_BYTES     24u /* of a note with a name of 8 bytes and a word of description */
+#define NOTE_ASSA      0x41535341u
+#define NOTE_SIN       0x004e4953u
 #define EHDR_BYTES     52u
 #define PHDR_BYTES     32u
 #define MAX_PHDRS      64u
@@ -137,6 +141,28 @@ static uint32_t kernel_parse(struct function *f, uint32_t at, uint32_t bytes) {
     return function_tiles(f) != 0 ? 0 : SCOMP_ELF_ERROR_NO_KERNEL;
 }
 
+/** Whether the drive's cores run what is built for `variant`, a ScompVariant. */
+static bool cores_run(uint32_t variant) {
+    switch (sys_read(SYS_ARCH)) {
+    case CORE_ARCH_SB:
+    case CORE_ARCH_SB_CACHE:
+        return variant == SCOMP_VARIANT_SB;
+    case CORE_ARCH_SB_X:
+        return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_SBX;
+    case CORE_ARCH_SP:
+        return variant == SCOMP_VARIANT_SP;
+    default:
+        return variant == SCOMP_VARIANT_MEM;
+    }
+}
+
+/** Whether a segment of notes begins with one that names cores which this drive does not have. */
+static bool for_other_cores(uint32_t note, uint32_t bytes) {
+    return bytes >= NOTE_BYTES && word_at(note) == 8 && word_at(note + 4) == 4 &&
+           word_at(note + 8) == SCOMP_NOTE_VARIANT && word_at(note + 12) == NOTE_ASSA &&
+           word_at(note + 16) == NOTE_SIN && !cores_run(word_at(note + 20));
+}
+
 uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32_t scratch) {
     struct spare spare = {.at = scratch, .end = scratch + FUNCTION_SCRATCH};
     f->copies_count = 0;
@@ -170,6 +196,10 @@ uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32
             uint32_t vaddr = word_at(p + 8);
             uint32_t filesz = word_at(p + 16);
             uint32_t memsz = word_at(p + 20);
+            if (word_at(p) == PT_NOTE && offset <= bytes && filesz <= bytes - offset &&
+                for_other_cores(elf + offset, filesz)) {
+                return SCOMP_ELF_ERROR_OTHER_CORES;
+            }
             if (word_at(p) != PT_LOAD || memsz == 0) {
                 continue;
             }

@@ -418,6 +418,23 @@ TEST(scomp_bad_elf) {
     auto f = good;
     f[52 + 4] = 0xff, f[52 + 5] = 0xff, f[52 + 6] = 0xff, f[52 + 7] = 0xff;
     refuse(f, SCOMP_ELF_ERROR_BAD_SEGMENT);
+    /* Built for other cores: the model's are SB. A note that is cut off, or somebody else's, says nothing. */
+    auto noted = [&](uint32_t variant, uint32_t type = SCOMP_NOTE_VARIANT, uint32_t size = 24) {
+        const uint32_t words[] = {8, 4, type, 0x41535341, 0x004e4953, variant};
+        std::vector<uint8_t> note(size);
+        std::memcpy(note.data(), words, size);
+        auto file = elf({{0, std::vector<uint8_t>(64, 0x13), 64}, {64, note, size}});
+        file[52 + 32] = 4;
+        return file;
+    };
+    for (uint32_t variant : {SCOMP_VARIANT_SBX, SCOMP_VARIANT_SP, SCOMP_VARIANT_MEM, 0u, 9u}) {
+        refuse(noted(variant), SCOMP_ELF_ERROR_OTHER_CORES);
+    }
+    CHECK_EQ(load(d, 0, noted(SCOMP_VARIANT_SB)).status, kOk);
+    CHECK_EQ(load(d, 0, noted(SCOMP_VARIANT_MEM, 77)).status, kOk);
+    CHECK_EQ(load(d, 0, noted(SCOMP_VARIANT_MEM, SCOMP_NOTE_VARIANT, 20)).status, kOk);
+    Sqe u = Drive::sqe(0xc0);
+    CHECK_EQ(d.exec(0, u).status, kOk);
     Sqe s = Drive::sqe(0xc1);
     s[10] = 16;
     s[11] = 1000;

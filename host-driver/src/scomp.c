@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions: loading them, and which build of one a drive's cores run. */
 #include "drive.h"
+#include "elf.h"
 
 #include <assasin_contract.h>
 #include <assert.h>
@@ -9,7 +10,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Refuses what the drive's cores cannot run, by name: they would only trap. */
+static int check_cores(struct assasin_drive *drive, const void *elf, size_t bytes) {
+    const char *machine = elf_foreign_machine(elf, bytes);
+    if (machine)
+        return drive_fail(drive, EINVAL,
+                          "loading a function: the ELF file is for %s, the drive's cores are 32-bit RISC-V; build an "
+                          "offload with: make -C firmware/offload SRC=FILE.c",
+                          machine);
+    uint32_t variant = elf_variant(elf, bytes), arch;
+    if (!variant)
+        return 0;
+    int rc = assasin_core_arch(drive, &arch);
+    uint32_t mine = arch_variant(rc ? 0 : arch);
+    if (rc || !mine || variant == mine || (variant == SCOMP_VARIANT_SB && mine == SCOMP_VARIANT_SBX))
+        return rc;
+    return drive_fail(drive, EINVAL,
+                      "loading a function: the ELF file was built for '%s' cores (%s), this drive has '%s' cores (%s): "
+                      "take build/offload/%s/NAME.elf, which make -C firmware/offload SRC=NAME.c builds too",
+                      variant_name(variant), variant_configs(variant), variant_name(mine), variant_configs(mine),
+                      variant_name(mine));
+}
+
 int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes) {
+    int unfit = check_cores(drive, elf, bytes);
+    if (unfit)
+        return unfit;
     /* Whole dwords travel. */
     uint8_t *image = calloc(bytes / 4 + 1, 4);
     if (!image)
@@ -76,18 +102,6 @@ int assasin_core_arch(struct assasin_drive *drive, uint32_t *arch) {
 }
 
 const char *assasin_offload_variant(uint32_t arch) {
-    switch (arch) {
-    case CORE_ARCH_SB:
-    case CORE_ARCH_SB_CACHE:
-        return "sb";
-    case CORE_ARCH_SB_X:
-        return "sbx";
-    case CORE_ARCH_SP:
-        return "sp";
-    case CORE_ARCH_BASELINE:
-    case CORE_ARCH_PREFETCH:
-        return "mem";
-    default:
-        return NULL;
-    }
+    uint32_t variant = arch_variant(arch);
+    return variant ? variant_name(variant) : NULL;
 }

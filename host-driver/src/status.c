@@ -109,6 +109,9 @@ const char *assasin_elf_strerror(uint32_t reason) {
     case SCOMP_ELF_ERROR_NO_KERNEL:
         return "no slot of this drive holds the kernel (assasin info lists what they hold; a virtual board gets one by "
                "assasin flash virtual --kernel SLOT=FILE.so)";
+    case SCOMP_ELF_ERROR_OTHER_CORES:
+        return "it was built for cores of another kind than the drive's (make -C firmware/offload builds for all "
+               "kinds)";
     default:
         return "unknown reason";
     }

@@ -21,7 +21,7 @@ import pytest
 from assasin import offloads, tpch_scans
 from assasin.cut import Plan, Source, Table, plan
 from assasin.descriptions import FUNCTIONS, OffloadError, explain, listed, results_of
-from assasin.job import Extent, Input
+from assasin.job import Extent, Input, Job, pack
 from assasin.tree import ROOT
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
@@ -254,3 +254,14 @@ def test_results_by_name() -> None:
     expected = offloads.expected_stat(data)
     assert shown is not None
     assert shown.json() == {"count": expected.count, "min": -7, "max": 100, "sum": expected.sum}
+
+
+def test_arrays_are_bytes() -> None:
+    values = np.arange(12_000, dtype="<i4").reshape(2, -1)
+    planned = plan("sum", [values[:, ::2]], BLOCK, 2)
+    assert b"".join(s.data or b"" for (s,) in planned.inputs) == values[:, ::2].tobytes()
+    keys = np.frombuffer(b"patternp", "u1")
+    assert plan("fgrep8", [bytearray(BLOCK)], BLOCK, 1, keys).args == b"patternp"
+    packed, alive = pack(Job(0, [[Input.of(values)]], args=keys))
+    assert (packed.inputs[0].bytes, packed.args_bytes) == (48_000, 8)
+    del alive

@@ -18,8 +18,10 @@ import pytest
 from assasin import bench as benchmarks
 from assasin import free_blocks, offloads
 from assasin.board import Board
-from assasin.drive import Drive
-from assasin.tree import ROOT
+from assasin.drive import Command, Drive, DriveError
+from assasin.hls.kernel import KernelError
+from assasin.hls.run import board_with
+from assasin.tree import ROOT, contract
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 CONFIG = "AssasinSb2x2"
@@ -167,3 +169,28 @@ def test_lz4_files_go_to_other_programs_and_come_from_them(board: Board, tmp_pat
     refused("checksum was made of", "lz4_decompress", "--stream", tmp_path / "spoilt")
     (tmp_path / "sums").write_bytes(lz4_frames.compress(data, block_checksums=1))
     refused("the frame has checksums of blocks", "lz4_decompress", "--stream", tmp_path / "sums")
+
+
+def test_programs_for_other_cores_are_refused_by_name(board: Board, tmp_path: Path) -> None:
+    where = ("--lba", 0, "--bytes", "8K")
+    refused("the ELF file is for x86-64, the drive's cores are 32-bit RISC-V", "/bin/ls", *where)
+    elf = bytearray((ROOT / "build/offload/sb/stat.elf").read_bytes())
+    elf[4] = 2
+    (tmp_path / "rv64.elf").write_bytes(elf)
+    refused("the ELF file is for 64-bit RISC-V", tmp_path / "rv64.elf", *where)
+    for variant, configs in (("mem", "Baseline, Prefetch"), ("sp", "AssasinSp"), ("sbx", "AssasinSbX")):
+        built_for = f"built for '{variant}' cores ({configs}), this drive has 'sb' cores (AssasinSb, AssasinSbCache, ChannelLocal)"
+        refused(built_for, ROOT / f"build/offload/{variant}/scan.elf", *where)
+    refused("take build/offload/sb/NAME.elf, which make -C firmware/offload", ROOT / "build/offload/mem/scan.elf", *where)
+    # The firmware refuses it as well: other hosts may not look.
+    with Drive(board.address) as drive, pytest.raises(DriveError, match="cores of another kind"):
+        data = bytearray((ROOT / "build/offload/mem/stat.elf").read_bytes().ljust(8192, b"\0"))
+        drive.execute(0, Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw10=0, dw11=len(data)), data)
+
+
+def test_a_kernel_does_not_replace_a_board_of_the_users(board: Board) -> None:
+    before = board.pid()
+    words = f"a board that `assasin hls` did not start runs under the name '{NAME}'"
+    with pytest.raises(KernelError, match=words), board_with([], NAME, CONFIG, "test", lambda _: None):
+        pass
+    assert board.pid() == before

@@ -37,3 +37,19 @@ _start:
     ecall                           /* ends the piece, a0 = exit code */
 3:  j       3b
     .size _start, . - _start
+
+/* Which cores this is built for: the drive refuses others' (enum ScompVariant of the contract). */
+#if defined(ASSASIN_SP)
+#define VARIANT SCOMP_VARIANT_SP
+#elif defined(ASSASIN_MEM)
+#define VARIANT SCOMP_VARIANT_MEM
+#elif defined(ASSASIN_ZK)
+#define VARIANT SCOMP_VARIANT_SBX
+#else
+#define VARIANT SCOMP_VARIANT_SB
+#endif
+    .section .note.assasin, "a", @note
+    .balign 4
+    .word   8, 4, SCOMP_NOTE_VARIANT
+    .string "ASSASIN"
+    .word   VARIANT

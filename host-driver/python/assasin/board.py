@@ -26,6 +26,18 @@ if TYPE_CHECKING:
 DEFAULT_CONFIG = "AssasinSb8x8"
 """Named hardware configurations are <architecture><cores>x<channels>; hw/src/main/scala/assasin/soc/Configs.scala makes them."""
 
+ARCHITECTURES = (
+    "Baseline",
+    "Prefetch",
+    "AssasinSp",
+    "AssasinSb",
+    "AssasinSbCache",
+    "AssasinSbX",
+    "ChannelLocal",
+    "AssasinSbHls",
+)
+"""What a configuration's name may begin with. AssasinSbHls: with slots for kernels."""
+
 PROFILES = ("paper", "test")
 """What a cycle is worth and the models' timing: board/virtual/profiles/NAME.toml."""
 

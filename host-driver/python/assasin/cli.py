@@ -25,10 +25,11 @@ from rich.markup import escape
 from assasin import bench as benchmarks
 from assasin import files, free_blocks, functions, kernel, lz4_frame, offloads, perf, random_reads, result_table, terminal, vm_suite
 from assasin import paper as paper_bench
-from assasin.board import DEFAULT_CONFIG, PROFILES, Board, BoardError
+from assasin.board import ARCHITECTURES, DEFAULT_CONFIG, PROFILES, Board, BoardError
 from assasin.cut import Plan, Source, Table, length_of, plan
 from assasin.descriptions import Results, joined, results_of
 from assasin.drive import Drive, DriveError, Extent, Piece
+from assasin.helpful import HelpfulGroup, print_version
 from assasin.job import Job
 from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
@@ -38,7 +39,7 @@ from assasin.vm_image import ImageError, image
 
 
 class Size(click.ParamType):
-    """Bytes: a number, hexadecimal too, with an optional unit K, M, G (binary)."""
+    """Bytes: a number, hexadecimal too, with an optional unit K, M, G, T (binary)."""
 
     name = "bytes"
 
@@ -46,10 +47,10 @@ class Size(click.ParamType):
         """See click.ParamType."""
         if isinstance(value, int):
             return value
-        match = re.fullmatch(r"(0x[0-9a-fA-F]+|\d+)\s*([kKmMgG]?)(i?[bB])?", str(value))
+        match = re.fullmatch(r"(0x[0-9a-fA-F]+|\d+)\s*([kKmMgGtT]?)(i?[bB])?", str(value))
         if not match:
             self.fail(f"'{value}' is not a number of bytes: write for example 4096, 0x1000, 64K or 4M", param, ctx)
-        return int(match[1], 0) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2].lower()]
+        return int(match[1], 0) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[match[2].lower()]
 
 
 class ExtentType(click.ParamType):
@@ -90,8 +91,12 @@ class ConfigName(click.ParamType):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """See click.ParamType."""
-        if not re.fullmatch(r"[A-Za-z]+[1-9]\d*x[1-9]\d*", str(value)):
+        match = re.fullmatch(r"([A-Za-z]+)[1-9]\d*x[1-9]\d*", str(value))
+        if not match:
             self.fail(f"'{value}' is not <architecture><cores>x<channels>, for example {DEFAULT_CONFIG}", param, ctx)
+        if match[1] not in ARCHITECTURES:
+            there_are = ", ".join(ARCHITECTURES)
+            self.fail(f"'{value}': there is no architecture '{match[1]}'; there are: {there_are}", param, ctx)
         return str(value)
 
 
@@ -150,7 +155,10 @@ class Counts(click.ParamType):
 
 
 LBA = click.IntRange(min=0)
-name_option = click.option("--name", default="virtual", show_default=True, envvar="ASSASIN_BOARD", help="Which board.")
+DEFAULT_NAME = "virtual"
+name_option = click.option(
+    "--name", default=DEFAULT_NAME, show_default=True, envvar="ASSASIN_BOARD", show_envvar=True, help="Which board."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
@@ -188,7 +196,7 @@ class Command(click.Command):
             fail(e, bool(ctx.params.get("as_json")))
 
 
-class Group(click.Group):
+class Group(HelpfulGroup):
     """A group of such commands."""
 
     command_class = Command
@@ -196,6 +204,9 @@ class Group(click.Group):
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="Print version and commit, and end."
+)
 def cli() -> None:
     """Flash, use and measure ASSASIN computational SSDs."""
 
@@ -210,11 +221,14 @@ def flash() -> None:
 @click.option(
     "--config",
     type=ConfigName(),
-    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}. Default: IMAGE's, or {DEFAULT_CONFIG}.",
+    help=f"Architecture, cores x channels: {', '.join(ARCHITECTURES)}. Default: IMAGE's, or {DEFAULT_CONFIG}.",
 )
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth: board/virtual/profiles.")
-@click.option("--image", type=click.Path(path_type=Path), help="Folder of the NAND's contents; made when it is not there.")
-@click.option("--format", "format_", is_flag=True, help="Erase the NAND image.")
+@click.option(
+    "--nand", type=click.Path(path_type=Path, file_okay=False), help="Folder of the NAND's contents; made when it is not there."
+)
+@click.option("--image", "old_nand", type=click.Path(path_type=Path, file_okay=False), hidden=True)
+@click.option("--format", "format_", is_flag=True, help="Erase the NAND's contents.")
 @click.option("--serial", metavar="SERIAL", help="Serial number of the drive from now on: twelve hexadecimal digits.")
 @click.option(
     "--kernel", "kernels", type=KernelType(), multiple=True, help="Put a kernel's shared object (assasin hls build) into a slot."
@@ -225,7 +239,8 @@ def flash_virtual(
     package: str | None,
     config: str | None,
     profile: str,
-    image: Path | None,
+    nand: Path | None,
+    old_nand: Path | None,
     format_: bool,
     serial: str | None,
     kernels: tuple[tuple[int, Path], ...],
@@ -243,6 +258,11 @@ def flash_virtual(
 
     if len(dict(kernels)) != len(kernels):
         raise click.UsageError("--kernel: a slot is named twice")
+    if old_nand is not None:
+        if nand is not None:
+            raise click.UsageError("--image is an old name of --nand: leave it out")
+        terminal.err.print("assasin: --image is an old name of --nand: use --nand", style="yellow")
+        nand = old_nand
     board = Board(name)
     if stop:
         with terminal.spinner(f"stopping {name}"):
@@ -257,7 +277,7 @@ def flash_virtual(
         raise click.UsageError(f"--config {config}: {package} is {verified.manifest.config}; leave --config out")
     config = verified.manifest.config if verified else config or DEFAULT_CONFIG
     with terminal.spinner("starting") as say:
-        board.start(config, profile, image, format_, dict(kernels), tick=say, package=verified, serial=serial)
+        board.start(config, profile, nand, format_, dict(kernels), tick=say, package=verified, serial=serial)
         say("waiting for the firmware")
         with Drive(board.address) as drive:
             info = drive.info
@@ -266,8 +286,10 @@ def flash_virtual(
         terminal.dump({"board": status, "drive": asdict(info)})
         return
     size = human_bytes(info.blocks * info.block_bytes)
+    option = "" if name == DEFAULT_NAME else f" --name {name}"
     terminal.out.print(
-        f"{config} serves as '{name}': {size}, {info.cores} cores, {info.channels} channels; next: assasin info", soft_wrap=True
+        f"{config} serves as '{name}': {size}, {info.cores} cores, {info.channels} channels; next: assasin info{option}",
+        soft_wrap=True,
     )
 
 
@@ -982,7 +1004,7 @@ def vm_test(config: str, profile: str, quick: bool, steps: tuple[str, ...] | Non
     type=ConfigName(),
     default=DEFAULT_CONFIG,
     show_default=True,
-    help=f"Architecture, cores x channels: {', '.join(paper_bench.ARCHITECTURES)}.",
+    help=f"Architecture, cores x channels: {', '.join(ARCHITECTURES)}.",
 )
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth.")
 @click.option("--keep", is_flag=True, help="Leave the board running (name: demo).")
@@ -998,9 +1020,8 @@ def demo(sf: float, config: str, profile: str, keep: bool, as_json: bool) -> Non
         raise OffloadError("an offload's result differs from DuckDB's")
 
 
-def main() -> None:
-    """Entry point."""
-    # These commands are made of what is above.
+def complete() -> None:
+    """Adds the commands of other modules, which are made of what is above."""
     from assasin.agent.commands import agent
     from assasin.bitstreams.commands import bitstream, flash_command
     from assasin.boards import Board as BoardFile
@@ -1017,4 +1038,9 @@ def main() -> None:
         if name != "virtual":
             flash.add_command(flash_command(name))
     bench.add_command(efficiency)
+
+
+def main() -> None:
+    """Entry point."""
+    complete()
     cli(prog_name="assasin")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from assasin.descriptions import OWN, Call, OffloadError, call_of, listed, record_of
-from assasin.job import Extent, Input, split
+from assasin.job import Data, Extent, Input, as_bytes, split
 
 Bytes = bytes
 """The type, where a field has its name."""
@@ -23,12 +23,17 @@ class Table:
     bytes: int
 
 
-Source = Bytes | Table
+Source = Data | Table
+
+
+def held(source: Source) -> Bytes | Table:
+    """A source with the host's bytes as such."""
+    return source if isinstance(source, Table) else as_bytes(source)
 
 
 def length_of(source: Source) -> int:
     """Bytes of a source."""
-    return source.bytes if isinstance(source, Table) else len(source)
+    return source.bytes if isinstance(source, Table) else len(as_bytes(source))
 
 
 def whole(source: Source, block: int) -> Input:
@@ -44,6 +49,7 @@ def cut(source: Source, record: int, block: int, pieces: int, overlap: int = 0, 
     length of the first. `alike`: all but the last have that length; else lengths differ by one such multiple at most, which keeps
     more cores busy. Each but the last also has the `overlap` bytes behind it.
     """
+    source = held(source)
     length = length_of(source)
     step = math.lcm(record, block)
     steps = max(1, -(-length // step))
@@ -99,7 +105,7 @@ def plan(
     sources: Sequence[Source],
     block: int,
     usual: int,
-    args: bytes = b"",
+    args: Data = b"",
     outputs: int | None = None,
     pieces: int | None = None,
     record: int | None = None,
@@ -110,6 +116,8 @@ def plan(
     `block`: bytes of the drive's block. `usual`: pieces when `pieces` does not say how many. `outputs`: output streams; None: the
     function's. `record`: bytes that must stay together besides. Raises OffloadError for what cannot be done, with what to do.
     """
+    sources = [held(s) for s in sources]
+    args = as_bytes(args)
     call = call_of(function, args, len(sources), outputs)
     found = listed(function)
     together = record_of(call, found)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assasin.binding import Command, Completion, ErrorStruct, InfoStruct, OptionsStruct, ProgressFn, TickFn, library
-from assasin.job import DriveError, Extent, Input, Job, Piece, pack, split, split_text, unpack_piece
+from assasin.job import Data, DriveError, Extent, Input, Job, Piece, as_bytes, pack, split, split_text, unpack_piece
 from assasin.kernel import Kernel
 from assasin.tree import contract
 
@@ -199,10 +199,11 @@ class Drive:
         self._check(self._lib.assasin_read(self._handle, lba, buffer, padded, self._progress(progress), None))
         return buffer.raw[:length]
 
-    def write(self, lba: int, data: bytes, progress: Progress | None = None) -> int:
+    def write(self, lba: int, data: Data, progress: Progress | None = None) -> int:
         """Writes `data`, padded with zeros to whole blocks, from block `lba` on. Returns the blocks written."""
         block = self.info.block_bytes
-        padded = data + bytes(-len(data) % block)
+        padded = as_bytes(data)
+        padded += bytes(-len(padded) % block)
         self._check(self._lib.assasin_write(self._handle, lba, padded, len(padded), self._progress(progress), None))
         return len(padded) // block
 
@@ -297,7 +298,7 @@ class Drive:
         slot: int,
         pieces: Sequence[Sequence[Input]],
         streams_out: int = 1,
-        args: bytes = b"",
+        args: Data = b"",
         max_cores: int = 0,
         watchdog_kcycles: int = 0,
         s_log2: int = -1,

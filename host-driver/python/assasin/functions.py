@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from assasin import lz4_frame, offloads
 from assasin.cut import Plan, Source, Table, cut, length_of, plan, whole
 from assasin.drive import Drive
-from assasin.job import Extent, Input, Job, Output, Piece
+from assasin.job import Data, Extent, Input, Job, Output, Piece, as_bytes
 from assasin.tree import contract
 
 __all__ = [
@@ -58,7 +58,7 @@ def pieces_of(drive: Drive, source: Source, record: int, pieces: int = 0) -> lis
 
 
 def planned(
-    drive: Drive, name: str, sources: Sequence[Source], args: bytes = b"", outputs: int | None = None, pieces: int = 0
+    drive: Drive, name: str, sources: Sequence[Source], args: Data = b"", outputs: int | None = None, pieces: int = 0
 ) -> Plan:
     """The call of a function that comes with the project, divided into `pieces` (0 = one a core) where it can be cut."""
     return plan(name, sources, drive.info.block_bytes, drive.info.cores, args, outputs, pieces or None)
@@ -96,7 +96,7 @@ def execute(
     name: str,
     inputs: Sequence[Sequence[Input]],
     outputs: Sequence[Sequence[Output]],
-    args: bytes = b"",
+    args: Data = b"",
 ) -> list[Piece]:
     """Runs the offload `name`. Raises OffloadError."""
     with drive.function(offloads.load(drive, name), SLOT) as slot:
@@ -105,7 +105,7 @@ def execute(
 
 
 def call(
-    drive: Drive, name: str, sources: Sequence[Source], args: bytes = b"", outputs: int | None = None, pieces: int = 0
+    drive: Drive, name: str, sources: Sequence[Source], args: Data = b"", outputs: int | None = None, pieces: int = 0
 ) -> list[Bytes]:
     """The output streams of a function that comes with the project, as one piece would make them."""
     job = planned(drive, name, sources, args, outputs, pieces)
@@ -230,7 +230,7 @@ def lz4_check(drive: Drive, source: Source, content: bytes) -> None:
 def _bytes_of(drive: Drive, source: Source, start: int, count: int) -> bytes:
     """A few bytes of a source."""
     if not isinstance(source, Table):
-        return source[start : start + count]
+        return as_bytes(source)[start : start + count]
     block = drive.info.block_bytes
     blocks = [e.lba + i for e in source.extents for i in range(e.count)]
     end = min(start + count, source.bytes)

@@ -15,6 +15,9 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from ctypes import byref, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy.typing as npt
 
 from assasin.binding import (
     EdgeStruct,
@@ -34,6 +37,17 @@ OUTSIDE: int = contract.SCOMP_OUTSIDE
 
 Bytes = bytes
 """The type, where a field has its name."""
+
+Data = Bytes | bytearray | memoryview | npt.NDArray[Any]
+"""What calls take where they want bytes."""
+
+
+def as_bytes(data: Data) -> Bytes:
+    """The bytes of an array or buffer, in its order."""
+    if isinstance(data, Bytes):
+        return data
+    return Bytes(data) if isinstance(data, bytearray) else data.tobytes()
+
 
 ARGS_ALIGN = 64
 """Each node's arguments start at a multiple of this among the job's."""
@@ -70,9 +84,10 @@ class Input:
     data: Bytes | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, data: Bytes) -> Input:
+    def of(cls, data: Data) -> Input:
         """A stream of the host's bytes."""
-        return cls((), len(data), data)
+        held = as_bytes(data)
+        return cls((), len(held), held)
 
 
 Output = Sequence[Extent] | None
@@ -86,7 +101,7 @@ class Node:
     slot: int
     streams_in: int = 1
     streams_out: int = 1
-    args: bytes = b""
+    args: Data = b""
     s_log2: int = -1
 
 
@@ -128,7 +143,7 @@ class Job:
     inputs: Sequence[Sequence[Input]]
     outputs: Sequence[Sequence[Output]] | None = None
     streams_out: int = 1
-    args: bytes = b""
+    args: Data = b""
     max_cores: int = 0
     watchdog_kcycles: int = 0
     s_log2: int = -1
@@ -180,12 +195,13 @@ def pack(job: Job) -> tuple[JobStruct, list[object]]:
     outputs = [OutputStruct(*table.add(o or ())) for piece in job.outputs or () for o in piece]
     nodes: list[NodeStruct] = []
     edges: list[EdgeStruct] = []
-    args = job.args
+    args = as_bytes(job.args)
     if isinstance(job.function, Tree):
         args = b""
         for n in job.function.nodes:
-            nodes.append(NodeStruct(n.slot, n.streams_in, n.streams_out, n.s_log2, len(args) if n.args else 0, len(n.args)))
-            args += _pad(n.args)
+            own = as_bytes(n.args)
+            nodes.append(NodeStruct(n.slot, n.streams_in, n.streams_out, n.s_log2, len(args) if own else 0, len(own)))
+            args += _pad(own)
         edges = [EdgeStruct(*dataclasses.astuple(e)) for e in job.function.edges]
     packed = JobStruct(
         slot=job.function if isinstance(job.function, int) else 0,

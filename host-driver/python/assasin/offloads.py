@@ -14,6 +14,8 @@ import numpy.typing as npt
 from assasin.cut import Table, plan
 from assasin.descriptions import OffloadError, explain
 from assasin.drive import Drive, Extent, Kernel, Piece
+from assasin.helpful import guess
+from assasin.job import Data
 from assasin.kernel import KernelError
 from assasin.tree import BUILD, ROOT
 
@@ -38,7 +40,7 @@ def elf_path(name: str, variant: str = "sb") -> Path:
     path = BUILD / "offload" / variant / f"{name}.elf"
     if not path.exists():
         built = sorted(p.stem for p in path.parent.glob("*.elf"))
-        hint = f"; built for '{variant}' are: {', '.join(built)}" if built else ""
+        hint = f"; built for '{variant}' are: {', '.join(built)}.{guess(name, built)}" if built else ""
         raise OffloadError(f"no offload '{name}' has been built{hint} (make -C {(ROOT / 'firmware/offload').relative_to(ROOT)})")
     return path
 
@@ -81,7 +83,7 @@ def run(
     name: str,
     extents: Sequence[Extent],
     length: int,
-    args: bytes = b"",
+    args: Data = b"",
     pieces: int = 0,
     max_cores: int = 0,
     record: int = 0,

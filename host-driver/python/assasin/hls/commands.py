@@ -53,7 +53,12 @@ class KernelName(click.ParamType):
             self.fail(str(e), param, ctx)
 
 
-name_option = click.option("--name", default="hls", show_default=True, help="Name of the board, which is started anew.")
+name_option = click.option(
+    "--name",
+    default=runs.OWN_BOARD,
+    show_default=True,
+    help="Name of the board, which is started anew; a running one that `assasin hls` did not start is left alone.",
+)
 profile_option = click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth.")
 
 

@@ -22,6 +22,8 @@ from assasin.kernel import Kernel as Function
 from assasin.tree import contract
 
 DEFAULT_CONFIG = "AssasinSbHls2x2"
+OWN_BOARD = "assasin-hls"
+"""Name of the board, when nobody gives one."""
 SLOTS = 2
 """Slots of the configurations AssasinSbHls<cores>x<channels>."""
 
@@ -136,10 +138,20 @@ def board_with(
 ) -> Iterator[tuple[Board, Drive]]:
     """
     A virtual board with models in its slots, in turn, and a connection to it. It is stopped in the end unless it is to be kept.
+    Raises KernelError when a board of that name runs that was not started here.
     """
     board = Board(name)
+    owned = board.paths.folder / "hls.pid"
+    running = board.pid()
+    if running is not None and (not owned.exists() or owned.read_text() != str(running)):
+        option = "" if name == "virtual" else f" --name {name}"
+        raise KernelError(
+            f"a board that `assasin hls` did not start runs under the name '{name}': give another --name, or stop it with "
+            f"assasin flash virtual --stop{option}"
+        )
     say(f"starting {config}")
     board.start(config, profile, kernels={n: kernels[n % len(kernels)] for n in range(SLOTS)}, tick=say)
+    owned.write_text(str(board.pid()))
     try:
         with Drive(board.address) as drive:
             yield board, drive

@@ -26,6 +26,7 @@ from assasin import offloads, vm_image, vm_programs, vm_vfio
 from assasin.board import Board, BoardError
 from assasin.descriptions import SCAN_BLOCK
 from assasin.drive import Extent, split
+from assasin.errors import AssasinError
 from assasin.tree import BUILD, ROOT, contract
 from assasin.vm import PCI_ADDRESS, Guest, GuestError
 
@@ -63,7 +64,7 @@ COUNTERS = ("time", "media_reads", "nvme_commands")
 """Fields of the performance log page that are looked at: the drive's clock, pages read from flash, commands."""
 
 
-class StepError(Exception):
+class StepError(AssasinError):
     """What a step saw is not what it should have seen."""
 
 

@@ -318,7 +318,7 @@ static uint32_t tables(struct request *r, const struct range *ranges, uint32_t n
     r->s_log2 = request_s_log2(in, out);
     r->nodes = 1;
     r->pieces = 1;
-    r->watchdog = (uint64_t)(cmd->sqe[11] != 0 ? cmd->sqe[11] : 1000000u) * 1000u;
+    r->watchdog = (uint64_t)(cmd->sqe[11] != 0 ? cmd->sqe[11] : SCOMP_WATCHDOG_KCYCLES) * 1000u;
     return NVME_OK;
 }
 

@@ -3,11 +3,10 @@
 
 #include "stream/scomp.h"
 
-#define VENDOR(s)        (0x100u | (s))
-#define WATCHDOG_DEFAULT 1000000u /* kilocycles */
-#define READ_MIN         8192u
-#define REQUEST_MAX      NVME_MDTS_BYTES
-#define STREAM_BYTES     ((uint32_t)sizeof(struct scomp_stream))
+#define VENDOR(s)    (0x100u | (s))
+#define READ_MIN     8192u
+#define REQUEST_MAX  NVME_MDTS_BYTES
+#define STREAM_BYTES ((uint32_t)sizeof(struct scomp_stream))
 /** Extents that the inputs of a request with outputs under logical blocks may name. */
 #define INPUTS_BESIDE_OUTPUTS 65536u
 #define OFFSET(field)         ((uint32_t)offsetof(struct scomp_request, field))
@@ -330,7 +329,7 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
         return VENDOR(NVME_VENDOR_STATUS_BAD_REQUEST);
     }
     uint32_t kcycles = field(r, OFFSET(watchdog_kcycles));
-    r->watchdog = (uint64_t)(kcycles != 0 ? kcycles : WATCHDOG_DEFAULT) * 1000u;
+    r->watchdog = (uint64_t)(kcycles != 0 ? kcycles : SCOMP_WATCHDOG_KCYCLES) * 1000u;
     return 0;
 }
 #undef REFUSE

@@ -220,6 +220,23 @@ TEST(scomp_media_error) {
     }
 }
 
+TEST(scomp_default_watchdog) {
+    Nand nand(Geometry{});
+    Drive d(nand, 1, seed);
+    d.start();
+    fill(d, 0, 4);
+    CHECK_EQ(load(d, 0, kernelElf(model::kLoop)).status, kOk);
+    Job j;
+    j.watchdog = 0;
+    j.pieces = {{{{{{0, 4}}, 4 * 4096}}}};
+    auto r = runJob(d, j);
+    CHECK_EQ(r[0].last.status, SCOMP_STATUS_WATCHDOG);
+    uint64_t limit = SCOMP_WATCHDOG_KCYCLES * 1000ull;
+    CHECK_EQ(limit, 100'000'000u);
+    uint64_t ran = r[0].report.t_end - r[0].report.t_start;
+    CHECK(ran >= limit && ran < limit + limit / 100);
+}
+
 TEST(scomp_back_pressure) {
     Nand nand(Geometry{});
     Drive d(nand, 2, seed);

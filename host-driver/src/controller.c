@@ -268,6 +268,7 @@ static const struct link_ops controller_ops = {
     .read32 = controller_read32,
     .write32 = controller_write32,
     .shutdown = controller_shutdown,
+    .leave = disable,
     .close = controller_close,
 };
 

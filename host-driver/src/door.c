@@ -20,12 +20,16 @@
 #define BAR0_BUS                  0xFE000000u
 #define BAR1_BUS                  0xFE400000u
 #define COMMAND_MEMORY_AND_MASTER 0x6u
+#define TICK_MS                   100u
+/* An access that is under way may end within so many ticks after the caller has ended the wait. */
+#define GRACE_TICKS 3u
 
 struct door {
     struct transport base;
     int fd;
-    uint32_t stall_ms;
+    const struct assasin_options *options;
     bool admitted; /* the board has answered once: it serves this visitor */
+    bool cut;      /* a reply is still to come that nobody waits for: nothing can be asked any more */
 };
 
 static struct door *door_of(struct transport *t) {
@@ -83,14 +87,25 @@ static int send_message(struct door *d, int32_t cmd, const void *payload, uint64
 
 static int receive(struct door *d, void *to, size_t bytes, const char *what) {
     char *p = to;
+    const struct assasin_options *o = d->options;
+    uint32_t waited = 0, ended = 0;
     while (bytes) {
         struct pollfd waiting = {.fd = d->fd, .events = POLLIN};
-        int ready = poll(&waiting, 1, (int)d->stall_ms);
+        int ready = poll(&waiting, 1, TICK_MS);
         if (ready < 0 && errno == EINTR)
             continue;
-        if (ready == 0)
-            return error_set(d->base.error, ETIMEDOUT, "the board did not answer %s within %u s", what,
-                             d->stall_ms / 1000);
+        if (ready == 0) {
+            waited += TICK_MS;
+            d->cut = true;
+            if (o->tick && o->tick(o->tick_arg) && ++ended > GRACE_TICKS)
+                return error_set(d->base.error, EINTR, "interrupted in %s", what);
+            if (waited >= o->stall_ms)
+                return error_set(d->base.error, ETIMEDOUT, "the board did not answer %s within %u s", what,
+                                 o->stall_ms / 1000);
+            d->cut = false;
+            continue;
+        }
+        waited = 0;
         ssize_t got = recv(d->fd, p, bytes, 0);
         if (got < 0 && errno == EINTR)
             continue;
@@ -128,6 +143,8 @@ static int config(struct door *d, int32_t cmd, uint32_t address, uint32_t value,
 }
 
 static int bar(struct door *d, int32_t cmd, uint32_t offset, uint32_t value, uint64_t *reply) {
+    if (d->cut)
+        return error_set(d->base.error, EINTR, "an earlier access to the board was interrupted");
     struct pci_proxy_bar payload = {.addr = BAR0_BUS + (uint64_t)offset, .val = value, .size = 4, .memory = 1};
     int rc = send_message(d, cmd, &payload, sizeof(payload), -1);
     return rc ? rc : await_reply(d, cmd == PCI_PROXY_BAR_READ ? "a register read" : "a register write", reply);
@@ -221,7 +238,7 @@ static int enable(struct door *d) {
     return rc;
 }
 
-int door_open(const char *path, size_t memory_bytes, uint32_t stall_ms, struct assasin_error *error,
+int door_open(const char *path, const struct assasin_options *options, struct assasin_error *error,
               struct transport **out) {
     struct door *d = calloc(1, sizeof(*d));
     if (!d)
@@ -229,9 +246,9 @@ int door_open(const char *path, size_t memory_bytes, uint32_t stall_ms, struct a
     d->base.ops = &door_ops;
     d->base.error = error;
     d->fd = -1;
-    d->stall_ms = stall_ms;
+    d->options = options;
     int rc;
-    if ((rc = connect_to(d, path)) || (rc = share_memory(d, memory_bytes)) || (rc = enable(d))) {
+    if ((rc = connect_to(d, path)) || (rc = share_memory(d, options->memory_bytes)) || (rc = enable(d))) {
         door_close(&d->base);
         return rc;
     }

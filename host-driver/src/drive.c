@@ -19,6 +19,11 @@
 #define PROBE_MS         1000u
 #define NAP_SHORTEST_US  50u
 #define NAP_LONGEST_US   1000u
+#define TICK_MS          100u
+/* What is in flight may complete within this time after the caller has ended a wait. */
+#define GRACE_MS 300u
+/* A controller that is reset before it is left has this long. */
+#define LEAVE_MS 200u
 
 uint64_t drive_now_ms(void) {
     struct timespec t;
@@ -81,9 +86,18 @@ struct wait drive_wait_begin(struct assasin_drive *drive, const char *what) {
                          .limit_ms = drive->options.limit_ms};
 }
 
-void drive_wait_progress(struct wait *w) {
+static void ask(struct assasin_drive *drive, struct wait *w, uint64_t now) {
+    if (!drive->options.tick || now - drive->ticked_ms < TICK_MS)
+        return;
+    drive->ticked_ms = now;
+    if (drive->options.tick(drive->options.tick_arg) && !w->ended_ms)
+        w->ended_ms = now;
+}
+
+void drive_wait_progress(struct assasin_drive *drive, struct wait *w) {
     w->start_ms = w->moved_ms = w->probed_ms = drive_now_ms();
     w->sleep_us = NAP_SHORTEST_US;
+    ask(drive, w, w->start_ms);
 }
 
 static int probe(struct assasin_drive *drive, struct wait *w, uint64_t now) {
@@ -118,6 +132,10 @@ int drive_wait_nap(struct assasin_drive *drive, struct wait *w) {
     if (w->sleep_us < NAP_LONGEST_US)
         w->sleep_us += w->sleep_us / 2;
     uint64_t now = drive_now_ms();
+    ask(drive, w, now);
+    if (w->ended_ms && now - w->ended_ms > GRACE_MS)
+        return drive_give_up(drive,
+                             drive_fail(drive, EINTR, "%s: interrupted, and nothing completed in time", w->what));
     if (now - w->start_ms > w->limit_ms)
         return drive_give_up(drive,
                              drive_fail(drive, ETIMEDOUT, "%s: not done after %u s although the drive's clock runs",
@@ -186,7 +204,7 @@ int drive_roundtrip(struct assasin_drive *drive, unsigned queue, const struct as
         if (reaped < 0)
             return reaped;
         if (reaped)
-            drive_wait_progress(&w);
+            drive_wait_progress(drive, &w);
         else if ((rc = drive_wait_nap(drive, &w)))
             return rc;
     }
@@ -334,7 +352,7 @@ static int connect_link(struct assasin_drive *drive, enum scheme scheme, const c
         rc = vfio_open(rest, o->memory_bytes, &drive->error, &transport);
         break;
     default:
-        rc = door_open(rest, o->memory_bytes, o->stall_ms, &drive->error, &transport);
+        rc = door_open(rest, o, &drive->error, &transport);
     }
     return rc ? rc : controller_open(drive, transport, &drive->link);
 }
@@ -381,4 +399,17 @@ int assasin_close(struct assasin_drive *drive) {
     int rc = drive->dead ? drive->dead : drive->link->ops->shutdown(drive->link);
     destroy(drive);
     return rc;
+}
+
+void assasin_abandon(struct assasin_drive *drive) {
+    if (!drive)
+        return;
+    if (drive->dead == -EINTR)
+        drive->dead = 0;
+    if (!drive->dead && drive->link->ops->leave) {
+        drive->options.tick = NULL;
+        drive->options.limit_ms = LEAVE_MS;
+        (void)drive->link->ops->leave(drive->link);
+    }
+    destroy(drive);
 }

@@ -12,7 +12,8 @@ struct assasin_drive {
     struct assasin_options options;
     int dead; /**< negative errno after which the connection is given up */
     uint16_t next_handle;
-    uint16_t status; /**< of the latest failed call */
+    uint16_t status;    /**< of the latest failed call */
+    uint64_t ticked_ms; /**< when options.tick was last asked */
     struct assasin_error error;
 };
 
@@ -48,13 +49,15 @@ struct wait {
     uint64_t clock;     /**< clock at that look */
     unsigned sleep_us;  /**< current length of a nap */
     uint32_t limit_ms;  /**< gives up this long after start_ms */
+    uint64_t ended_ms;  /**< when options.tick ended the wait; 0: it did not */
 };
 
 /** Begins a wait. */
 struct wait drive_wait_begin(struct assasin_drive *drive, const char *what);
 /** Tells the wait that something happened. */
-void drive_wait_progress(struct wait *w);
-/** Takes a nap. \return 0, or the connection error that ends the wait: gone, stalled, too long, firmware stopped. */
+void drive_wait_progress(struct assasin_drive *drive, struct wait *w);
+/** Takes a nap. \return 0, or the connection error that ends the wait: gone, stalled, too long, firmware stopped, or
+ * some time after options.tick has ended it: who waits sees wait.ended_ms first, and stops what it does. */
 int drive_wait_nap(struct assasin_drive *drive, struct wait *w);
 
 /** Sends a command with data in DMA memory (or none) and waits; no look at the status. \return 0 or a connection error.

@@ -171,16 +171,14 @@ static int pump(struct exec *e) {
             e->drive->error = keep;
             aborted = true;
         }
-        if (reaped) {
-            drive_wait_progress(&w);
-            continue;
-        }
-        rc = drive_wait_nap(e->drive, &w);
-        if (!rc)
-            rc = tick(e);
-        if (rc)
+        if (reaped)
+            drive_wait_progress(e->drive, &w);
+        else if ((rc = drive_wait_nap(e->drive, &w)) || (rc = tick(e)))
             return rc;
-        e->too_early = e->feeder.too_early = false;
+        if (w.ended_ms && !e->failed)
+            e->failed = drive_fail(e->drive, EINTR, "interrupted while running a job, which is aborted");
+        if (!reaped)
+            e->too_early = e->feeder.too_early = false;
     }
     return 0;
 }

@@ -89,8 +89,29 @@ static int fill(struct transfer *t) {
     return 0;
 }
 
+/* What a transfer that was stopped has done: commands may complete in any order. */
+static int stopped(struct transfer *t, int code) {
+    uint64_t first = t->next, block = t->drive->info.block_bytes, lba = t->lba;
+    if (!t->write)
+        return drive_fail(t->drive, code, "interrupted while reading, after %llu of %llu bytes",
+                          (unsigned long long)t->done, (unsigned long long)t->total);
+    for (unsigned i = 0; i < TRANSFER_DEPTH; i++)
+        if (t->slots[i].busy && t->slots[i].offset < first)
+            first = t->slots[i].offset;
+    char certain[64] = "no block is certain to be written", maybe[64] = "";
+    if (first)
+        snprintf(certain, sizeof(certain), "blocks %llu..%llu are written", (unsigned long long)lba,
+                 (unsigned long long)(lba + first / block - 1));
+    if (first < t->next)
+        snprintf(maybe, sizeof(maybe), ", blocks %llu..%llu may be", (unsigned long long)(lba + first / block),
+                 (unsigned long long)(lba + t->next / block - 1));
+    return drive_fail(t->drive, code, "interrupted while writing: %s%s, the others hold what they held", certain,
+                      maybe);
+}
+
 static int run(struct transfer *t, assasin_progress_fn progress, void *arg) {
     struct wait w = drive_wait_begin(t->drive, t->write ? "writing" : "reading");
+    int stop = 0; /* why the caller ended it */
     while (t->in_flight || (t->next < t->total && !t->failed)) {
         int rc = t->failed ? 0 : fill(t);
         if (rc && !t->failed)
@@ -98,17 +119,16 @@ static int run(struct transfer *t, assasin_progress_fn progress, void *arg) {
         int reaped = assasin_poll(t->drive);
         if (reaped < 0)
             return reaped;
-        if (reaped == 0) {
-            if ((rc = drive_wait_nap(t->drive, &w)))
-                return rc;
-            continue;
-        }
-        drive_wait_progress(&w);
-        if (progress && !t->failed && progress(arg, t->done, t->total))
-            t->failed =
-                drive_fail(t->drive, ECANCELED, "canceled by the caller after %llu bytes", (unsigned long long)t->done);
+        if (reaped)
+            drive_wait_progress(t->drive, &w);
+        else if ((rc = drive_wait_nap(t->drive, &w)))
+            return rc == -EINTR ? stopped(t, EINTR) : rc;
+        if (w.ended_ms && !t->failed)
+            t->failed = stop = -EINTR;
+        else if (reaped && progress && !t->failed && progress(arg, t->done, t->total))
+            t->failed = stop = -ECANCELED;
     }
-    return t->failed;
+    return stop ? stopped(t, -stop) : t->failed;
 }
 
 static int transfer(struct assasin_drive *drive, bool write, uint64_t lba, void *data, uint64_t bytes,

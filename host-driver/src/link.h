@@ -39,6 +39,7 @@ struct link_ops {
     int (*read32)(struct link *l, uint32_t offset, uint32_t *value); /**< BAR0; NULL when registers are out of reach */
     int (*write32)(struct link *l, uint32_t offset, uint32_t value); /**< likewise */
     int (*shutdown)(struct link *l);                                 /**< ends the use of the drive in good order */
+    int (*leave)(struct link *l);                                    /**< stops what is in flight; NULL: cannot */
     void (*close)(struct link *l);                                   /**< frees the link, in any state */
 };
 

@@ -9,6 +9,8 @@
 
 #include "error.h"
 
+#include <assasin/assasin.h>
+
 struct transport;
 
 /** What a transport does. All return 0 or a negative errno with the message in transport.error. */
@@ -33,9 +35,9 @@ struct transport {
 
 /**
  * Connects to the virtual board behind the socket at `path`.
- * \param stall_ms how long a register access may take.
+ * \param options stall_ms is how long a register access may take; tick may end one. They outlive the transport.
  */
-int door_open(const char *path, size_t memory_bytes, uint32_t stall_ms, struct assasin_error *error,
+int door_open(const char *path, const struct assasin_options *options, struct assasin_error *error,
               struct transport **out);
 
 /** Opens the PCI function at `address` (such as 0000:00:05.0), which the driver vfio-pci must have. */

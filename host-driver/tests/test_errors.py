@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import errno
+import os
+import signal
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -453,4 +455,102 @@ def test_an_exception_while_a_job_runs_aborts_it(board: FakeBoard) -> None:
     board.on_command = answer
     with pytest.raises(KeyboardInterrupt):
         drive.run(0, JOB, tick=interrupt)
+    drive.flush()
+
+
+# ---- interrupts ----
+
+
+def interrupted(words: str, call: Callable[..., object], *args: object, after: float | None = 0.3) -> None:
+    """Ctrl-C (None: `call` causes it itself) while `call` waits in C for what does not come: it ends soon, and says so."""
+    if after is not None:
+        threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt) as e:
+        call(*args)
+    assert time.monotonic() - start < 3
+    assert words in "; ".join(getattr(e.value, "__notes__", [])), e.value
+
+
+def test_ctrl_c_while_a_command_is_lost(board: FakeBoard) -> None:
+    drive = connect(board)
+    board.on_command = lambda qid, dw: None
+    interrupted("flush: interrupted", drive.flush)
+    refused(errno.EINTR, "interrupted", drive.flush)
+    drive.abandon()
+    assert board._regs[0x14] & 1 == 0, "the controller is reset"
+
+
+def test_ctrl_c_while_connecting(board: FakeBoard) -> None:
+    board.never_ready = True
+    interrupted("", connect, board)
+    board.never_ready = False
+    connect(board).close()
+
+
+def test_ctrl_c_while_a_register_access_is_not_answered(board: FakeBoard) -> None:
+    drive = connect(board)
+    board.mute = True
+    interrupted("interrupted in a register", drive.flush)
+    drive.abandon()
+
+
+def test_ctrl_c_stops_a_write_and_says_what_is_written(board: FakeBoard) -> None:
+    drive = connect(board)
+    board.on_command = lambda qid, dw: (0, 0) if dw[10] < 24 else None
+    interrupted("blocks 0..23 are written, blocks 24..535 may be", drive.write, 0, bytes(4096 * 4096))
+    drive.abandon()
+
+
+def test_ctrl_c_when_nothing_is_left_in_flight_keeps_the_drive(board: FakeBoard) -> None:
+    drive = connect(board)
+
+    def answer(qid: int, dw: tuple[int, ...]) -> Reply | None:
+        if dw[10] == 8:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.3)
+        return 0, 0
+
+    board.on_command = answer
+    interrupted("are written, the others hold what they held", drive.write, 0, bytes(4096 * 4096), after=None)
+    drive.flush()
+    drive.close()
+
+
+def test_ctrl_c_aborts_a_job(board: FakeBoard) -> None:
+    drive = connect(board)
+    execs: list[int] = []
+
+    def answer(qid: int, dw: tuple[int, ...]) -> Reply | None:
+        opcode = dw[0] & 0xFF
+        if opcode == contract.SCOMP_OPCODE_IO_ABORT:
+            for cid in execs:
+                board.complete(1, cid, 0x007)
+            execs.clear()
+            return 0, 0
+        if opcode in (contract.SCOMP_OPCODE_IO_EXEC, contract.SCOMP_OPCODE_IO_READ):
+            execs.append(dw[0] >> 16)
+            return None
+        return 0, 0
+
+    board.on_command = answer
+    interrupted("running a job, which is aborted", drive.run, 0, JOB)
+    assert not execs
+    drive.flush()
+    drive.close()
+
+
+def test_what_progress_raises_stops_a_transfer(board: FakeBoard) -> None:
+    class Enough(Exception):
+        pass
+
+    def progress(done: int, total: int) -> None:
+        raise Enough
+
+    drive = connect(board)
+    for call in (lambda: drive.read(0, 1 << 24, progress), lambda: drive.write(0, bytes(1 << 24), progress)):
+        board.commands.clear()
+        with pytest.raises(Enough):
+            call()
+        assert len(board.commands) <= 64
     drive.flush()

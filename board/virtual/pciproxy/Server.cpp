@@ -114,6 +114,9 @@ void Server::admit() {
         const timeval limit{2, 0};
         setsockopt(visitor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
         setsockopt(visitor_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+        ucred peer{};
+        socklen_t size = sizeof peer;
+        visitorPid_ = getsockopt(visitor_, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? int(peer.pid) : 0;
         visits_++;
     }
 }
@@ -127,6 +130,7 @@ void Server::leave(const char *why) {
     closeIf(visitor_);
     closeIf(irqfd_);
     closeIf(resamplefd_);
+    visitorPid_ = 0;
     function_.reset();
     host_.clear();
     busy_ = true;

@@ -53,6 +53,10 @@ class Server {
     bool visited() const {
         return visitor_ >= 0;
     }
+    /// Process that connected; 0: nobody is connected, or the kernel does not say.
+    int visitorPid() const {
+        return visitorPid_;
+    }
     uint64_t visits() const {
         return visits_;
     }
@@ -75,6 +79,7 @@ class Server {
     HostMemory &host_;
     BarTarget &target_;
     int visitor_ = -1;
+    int visitorPid_ = 0;
     int irqfd_ = -1;
     int resamplefd_ = -1;
     bool busy_ = false;

@@ -86,10 +86,13 @@ std::string Status::json() const {
     o.add("wait_seconds", waitSeconds);
     o.add("khz", khz);
     o.add("visited", visited);
+    o.add("visitor_pid", uint64_t(visitorPid));
     o.add("visits", visits);
     o.add("dma_faults", dmaFaults);
     o.add("h2c_bytes", h2cBytes);
     o.add("c2h_bytes", c2hBytes);
+    o.add("flash_read_bytes", flashReadBytes);
+    o.add("flash_program_bytes", flashProgramBytes);
     o.add("dram_read_bytes", dramReadBytes);
     o.add("dram_write_bytes", dramWriteBytes);
     o.add("interrupts", interrupts);

@@ -29,10 +29,13 @@ struct Status {
     double waitSeconds = 0;    ///< waiting for the visitor or a timer
     double khz = 0;            ///< cycles simulated a host millisecond, waiting excluded
     bool visited = false;
+    int visitorPid = 0; ///< process that is connected to the door; 0: none
     uint64_t visits = 0;
     uint64_t dmaFaults = 0;
     uint64_t h2cBytes = 0;
     uint64_t c2hBytes = 0;
+    uint64_t flashReadBytes = 0;    ///< page data read in the arrays, spare bytes excluded
+    uint64_t flashProgramBytes = 0; ///< likewise programmed
     uint64_t dramReadBytes = 0;
     uint64_t dramWriteBytes = 0;
     uint64_t interrupts = 0;

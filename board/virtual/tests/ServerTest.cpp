@@ -272,6 +272,15 @@ TEST_F(ServerTest, SecondVisitorIsTurnedAwayAndComesBackLater) {
     EXPECT_EQ(server->visits(), 2u);
 }
 
+TEST_F(ServerTest, SaysWhichProcessIsConnected) {
+    EXPECT_EQ(configRead(0, 2), BOARD_PCI_VENDOR);
+    EXPECT_EQ(server->visitorPid(), int(getpid()));
+    close(visitor);
+    visitor = -1;
+    server->poll();
+    EXPECT_EQ(server->visitorPid(), 0);
+}
+
 TEST_F(ServerTest, LeavingResetsBeforeTheNextIsServed) {
     bringUp();
     test::MemFd memory(4096);

@@ -6,9 +6,9 @@
  * Functions return 0 or a negative errno; assasin_last_error() then says what happened in words and
  * assasin_last_status() what the drive answered, if it did. Errors of the connection: -ENODEV the drive is gone (the
  * board process ended), -ETIMEDOUT it did not answer; after either, every further call fails the same way and only
- * assasin_close() is left. NVMe errors: -ERANGE for LBA Out of Range, -ENOSPC for Capacity Exceeded, -EINVAL for
- * invalid fields, opcodes, requests and ELF files, -EBADF for an unknown function or handle, -EBUSY for no resources,
- * -ECANCELED for aborted commands, -EIO for everything else.
+ * assasin_close() is left. -EINTR: ended by assasin_options.tick. NVMe errors: -ERANGE for LBA Out of Range, -ENOSPC
+ * for Capacity Exceeded, -EINVAL for invalid fields, opcodes, requests and ELF files, -EBADF for an unknown function or
+ * handle, -EBUSY for no resources, -ECANCELED for aborted commands, -EIO for everything else.
  *
  * A drive belongs to one thread at a time. The library has no global state.
  */
@@ -34,12 +34,21 @@ struct assasin_error {
     char text[384]; /**< one line, NUL-terminated */
 };
 
+/** Called about every 100 ms while a call waits for the drive. \return 0 to go on, or anything else to end the wait. */
+typedef int (*assasin_tick_fn)(void *arg);
+
 /** How to open a drive; zero means the default. */
 struct assasin_options {
     uint32_t queue_depth;  /**< entries of the I/O queues, 2..65536; default 128, at most what the drive offers */
     uint64_t memory_bytes; /**< size of the memory that the drive can reach, multiple of 4096; default 64 MiB */
     uint32_t stall_ms;     /**< give up when drive and clock stand still this long, ms of wall time; default 30,000 */
     uint32_t limit_ms; /**< give up when no command completes this long although the clock runs; default 1,800,000 */
+    /** Asked in every wait of every call, also of assasin_open() and assasin_close(); may be NULL, and must not use the
+     * drive. When it ends the wait, a job is aborted, a transfer sends no more commands, and what is in flight has a
+     * third of a second to complete; then the connection is given up and only assasin_abandon() is left. The call returns
+     * -EINTR, or what it would have returned when it was done within that time. */
+    assasin_tick_fn tick;
+    void *tick_arg; /**< handed to tick */
 };
 
 /** What a drive is. */
@@ -80,6 +89,13 @@ int assasin_open(const char *address, const struct assasin_options *options, str
  * included. \return 0, or the error of the shutdown; the drive is gone in any case. \param drive may be NULL.
  */
 int assasin_close(struct assasin_drive *drive);
+
+/**
+ * Leaves a drive at once, for one who was interrupted: resets the controller, which aborts its commands and jobs, waits
+ * a fifth of a second at most, and frees everything. Written data stays; the map is saved by the next orderly close.
+ * \param drive may be NULL.
+ */
+void assasin_abandon(struct assasin_drive *drive);
 
 /** Why the latest call on this drive failed. \return a line of text, owned by the drive, valid until the next call. */
 const char *assasin_last_error(const struct assasin_drive *drive);
@@ -301,10 +317,6 @@ struct assasin_edge {
     uint8_t to_stream;
 };
 
-/** Called about every 100 ms while a job runs; may send other commands. \return 0, or anything else to abort the job.
- */
-typedef int (*assasin_tick_fn)(void *arg);
-
 /** A request: a function or a tree of functions and, for each of its pieces, where its streams come from and go. */
 struct assasin_job {
     uint16_t slot;       /**< function; 0 with nodes */
@@ -324,9 +336,9 @@ struct assasin_job {
     const void *args;                     /**< arguments, put in every core's scratchpad; may be NULL */
     uint32_t args_bytes;                  /**< at most 4096 */
     uint32_t max_cores;                   /**< cores to use at once, 0 = all */
-    uint32_t watchdog_kcycles;            /**< limit of a piece in 1,000 cycles, 0 = the drive's default */
-    assasin_tick_fn tick;                 /**< may be NULL */
-    void *tick_arg;                       /**< handed to tick */
+    uint32_t watchdog_kcycles; /**< limit of a piece in 1,000 cycles, 0 = SCOMP_WATCHDOG_KCYCLES: 10^8 cycles */
+    assasin_tick_fn tick;      /**< may be NULL, and may send other commands; ending the wait aborts the job */
+    void *tick_arg;            /**< handed to tick */
 };
 
 /** Counters of a finished piece; times are cycles of the drive's timebase. Of a tree: bytes and pages of the piece's

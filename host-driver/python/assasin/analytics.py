@@ -20,7 +20,7 @@ from assasin.cut import cut, whole
 from assasin.descriptions import kmeans_record
 from assasin.drive import Drive
 from assasin.functions import Source, Table, call
-from assasin.job import OUTSIDE, Edge, Input, Job, Node, Tree
+from assasin.job import OUTSIDE, Edge, Input, Job, Node, Tree, enough_kcycles
 from assasin.offloads import OffloadError
 from assasin.tpch_scans import Scan
 
@@ -138,7 +138,8 @@ def _pass(drive: Drive, stream: Input, conv_args: bytes, network: Network, group
         edges += [Edge(0, i, i + 1, 0), Edge(OUTSIDE, i + 1, i + 1, 1), Edge(i + 1, 0, OUTSIDE, i)]
         layer = [np.concatenate([[network.dense_bias[c]], network.dense_weight[c]]).astype("<i4").tobytes() for c in group]
         inputs.append(Input.of(b"".join(layer)))
-    (piece,) = offloads.check("the network", drive.run_job(Job(Tree(nodes, edges), [inputs], streams_out=len(groups))))
+    job = Job(Tree(nodes, edges), [inputs], streams_out=len(groups), watchdog_kcycles=enough_kcycles([inputs]))
+    (piece,) = offloads.check("the network", drive.run_job(job))
     return [np.frombuffer(o, "<i4").reshape(-1, len(g)) for o, g in zip(piece.outputs, groups, strict=True)]
 
 
@@ -156,7 +157,8 @@ def hamming_aes(drive: Drive, a: Source, b: Source, key: bytes) -> tuple[bytes, 
     edges += [Edge(1, 0, OUTSIDE, 0), Edge(2, 0, OUTSIDE, 1)]
     inputs = [whole(s, drive.info.block_bytes) for s in (a, b)]
     with drive.function(offloads.load(drive, "hamming"), 14), drive.function(offloads.load(drive, "aes"), 15):
-        (piece,) = offloads.check("hamming and aes", drive.run_job(Job(Tree(nodes, edges), [inputs], streams_out=2)))
+        job = Job(Tree(nodes, edges), [inputs], streams_out=2, watchdog_kcycles=enough_kcycles([inputs]))
+        (piece,) = offloads.check("hamming and aes", drive.run_job(job))
     return piece.outputs[0], piece.outputs[1]
 
 
@@ -176,7 +178,8 @@ def psf(drive: Drive, source: Source, scan: Scan, pieces: int = 0) -> dict[str, 
     inputs, own = text_pieces(drive, source, pieces)
     args = tpch_scans.encode(scan, own)
     with drive.function(offloads.load(drive, "psf"), 15) as slot:
-        done = drive.run_job(Job(slot, [[i] for i in inputs], args=args))
+        streams = [[i] for i in inputs]
+        done = drive.run_job(Job(slot, streams, args=args, watchdog_kcycles=enough_kcycles(streams)))
     for i, p in enumerate(done):
         if p.exit_code:
             raise OffloadError(f"psf over {scan.table}: {tpch_scans.explain(p.exit_code)} (piece {i} of {len(done)})")
@@ -188,7 +191,9 @@ def parse(drive: Drive, source: Source, scan: Scan, pieces: int = 0) -> list[byt
     inputs, own = text_pieces(drive, source, pieces)
     args = tpch_scans.encode(scan, own)
     with drive.function(offloads.load(drive, "parse"), 15) as slot:
-        done = drive.run_job(Job(slot, [[i] for i in inputs], streams_out=len(scan.columns), args=args))
+        streams = [[i] for i in inputs]
+        job = Job(slot, streams, streams_out=len(scan.columns), args=args, watchdog_kcycles=enough_kcycles(streams))
+        done = drive.run_job(job)
     for i, p in enumerate(done):
         if p.exit_code:
             raise OffloadError(f"parse over {scan.table}: {tpch_scans.explain(p.exit_code)} (piece {i} of {len(done)})")

@@ -22,6 +22,8 @@ from typing import Any, ClassVar
 
 from assasin.tree import BUILD, ROOT
 
+TickFn = ctypes.CFUNCTYPE(c_int, c_void_p)
+
 
 class ErrorStruct(ctypes.Structure):
     """struct assasin_error."""
@@ -32,7 +34,14 @@ class ErrorStruct(ctypes.Structure):
 class OptionsStruct(ctypes.Structure):
     """struct assasin_options."""
 
-    _fields_: ClassVar = [("queue_depth", c_uint32), ("memory_bytes", c_uint64), ("stall_ms", c_uint32), ("limit_ms", c_uint32)]
+    _fields_: ClassVar = [
+        ("queue_depth", c_uint32),
+        ("memory_bytes", c_uint64),
+        ("stall_ms", c_uint32),
+        ("limit_ms", c_uint32),
+        ("tick", TickFn),
+        ("tick_arg", c_void_p),
+    ]
 
 
 class InfoStruct(ctypes.Structure):
@@ -112,7 +121,6 @@ class EdgeStruct(ctypes.Structure):
     _fields_: ClassVar = [("from_node", c_uint8), ("from_stream", c_uint8), ("to_node", c_uint8), ("to_stream", c_uint8)]
 
 
-TickFn = ctypes.CFUNCTYPE(c_int, c_void_p)
 DoneFn = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Completion))
 ProgressFn = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)
 
@@ -204,6 +212,7 @@ def _load_library() -> ctypes.CDLL:
     signatures: dict[str, tuple[Any, list[Any]]] = {
         "assasin_open": (c_int, [c_char_p, POINTER(OptionsStruct), POINTER(d), POINTER(ErrorStruct)]),
         "assasin_close": (c_int, [d]),
+        "assasin_abandon": (None, [d]),
         "assasin_last_error": (c_char_p, [d]),
         "assasin_last_status": (c_uint16, [d]),
         "assasin_get_info": (None, [d, POINTER(InfoStruct)]),

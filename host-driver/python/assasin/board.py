@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -15,9 +16,10 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from assasin import identity
+from assasin.errors import AssasinError
 from assasin.tree import BUILD, ROOT
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ STOP_SECONDS = 60.0
 BOOT_SECONDS = 300.0
 
 
-class BoardError(Exception):
+class BoardError(AssasinError):
     """A board cannot be started, is not there, or has failed; the message says what to do."""
 
 
@@ -106,8 +108,40 @@ def profile_file(name: str) -> Path:
     return ROOT / "board" / "virtual" / "profiles" / f"{name}.toml"
 
 
+class Status(dict[str, Any]):
+    """What a board's status file says. What it should say and does not is a BoardError; get() does not mind."""
+
+    def __init__(self, path: Path, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self._path = path
+
+    def __missing__(self, key: str) -> NoReturn:
+        raise BoardError(f"{self._path} does not say '{key}': it is damaged, or the board is still starting; start the board anew")
+
+
+def read_status(path: Path) -> Status:
+    """What the status file says; empty when there is none, or it makes no sense."""
+    values = None
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        values = json.loads(path.read_text())
+    return Status(path, values if isinstance(values, dict) else {})
+
+
+def last_words(address: str) -> str:
+    """What a virtual board that is gone has left: why it ended, if it said so, and where its log is. Empty for other drives."""
+    folder = Path(address.removeprefix("virtual:")).parent
+    log = folder / "board.log"
+    if not log.exists():
+        return ""
+    message = read_status(folder / "status.json").get("message")
+    return f". {'The board said: ' + str(message) + '. ' if message else ''}Its log: {log}"
+
+
 class Board:
     """The virtual board called `name`, running or not."""
+
+    in_use: ClassVar[Board | None] = None
+    """The one that this process has started or asked for last."""
 
     def __init__(self, name: str = "virtual") -> None:
         self.name = name
@@ -118,11 +152,21 @@ class Board:
         """What assasin_open() takes."""
         return f"virtual:{shortest(self.paths.door)}"
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Status:
         """The board's latest status; empty when there is none."""
-        with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
-            return json.loads(self.paths.status.read_text())
-        return {}
+        return read_status(self.paths.status)
+
+    def visitor(self) -> str | None:
+        """Who is connected to the running board's drive, in words; None when nobody is, or the board does not say."""
+        pid = self.status().get("visitor_pid")
+        if not pid:
+            return None
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").decode(errors="replace").split("\0")
+        except OSError:
+            words = []
+        command = re.sub(r"^\S*python\S* -m assasin", "assasin", " ".join(words))
+        return f"process {pid}" + (f" ({command[:80]})" if command else "")
 
     def pcie_latency(self) -> int | None:
         """Cycles that the running board's profile takes from the drive to host memory, one way; None when it does not say."""
@@ -150,6 +194,7 @@ class Board:
             raise BoardError(
                 f"no virtual board is running under the name '{self.name}'{why}; start one with: assasin flash virtual{option}"
             )
+        Board.in_use = self
         return self
 
     def stop(self) -> bool:
@@ -191,7 +236,7 @@ class Board:
         package: Package | None = None,
         kernel_faults: Mapping[int, str] | None = None,
         serial: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> Status:
         """
         Starts the board (a running one of this name is stopped first) and waits until it serves.
 
@@ -226,14 +271,22 @@ class Board:
             if looked.returncode:
                 raise BoardError(looked.stderr.strip() or f"assasin-board --check ended with exit code {looked.returncode}")
         self.stop()
+        Board.in_use = self
         self.paths.folder.mkdir(parents=True, exist_ok=True)
         for old in (self.paths.status, self.paths.door):
             old.unlink(missing_ok=True)
         with self.paths.log.open("ab") as log:
             start = log.tell()
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-        self.paths.pid.write_text(f"{process.pid}\n")
-        return self._await_serving(process, start, config, tick)
+        try:
+            self.paths.pid.write_text(f"{process.pid}\n")
+            return self._await_serving(process, start, config, tick)
+        except BaseException:
+            # One who was interrupted, or cannot write down who it is, leaves no board behind.
+            process.terminate()
+            process.wait()
+            self.paths.pid.unlink(missing_ok=True)
+            raise
 
     def _personalised(self, firmware: Path, image: Path, serial: str | None) -> Path:
         """The firmware with the identity of the drive whose NAND image is in `image`."""
@@ -247,7 +300,7 @@ class Board:
 
     def _await_serving(
         self, process: subprocess.Popen[bytes], log_start: int, config: str, tick: Callable[[str], None] | None
-    ) -> dict[str, Any]:
+    ) -> Status:
         deadline = time.monotonic() + BOOT_SECONDS
         while True:
             status = self.status()
@@ -270,7 +323,7 @@ class Board:
                 tick(state)
             time.sleep(0.1)
 
-    def _require_config(self, status: dict[str, Any], config: str) -> None:
+    def _require_config(self, status: Status, config: str) -> None:
         """Raises BoardError when the simulator that has come up is of another configuration than its manifest says."""
         if status.get("config") != config:
             self.stop()

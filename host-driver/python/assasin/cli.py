@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import io
 import os
 import re
 import select
-import signal
 import socket
 import sys
 import termios
@@ -16,14 +16,27 @@ import tty
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 import numpy as np
-from rich.markup import escape
 
 from assasin import bench as benchmarks
-from assasin import files, free_blocks, functions, kernel, lz4_frame, offloads, perf, random_reads, result_table, terminal, vm_suite
+from assasin import (
+    failures,
+    files,
+    free_blocks,
+    functions,
+    kernel,
+    lz4_frame,
+    offloads,
+    outfile,
+    perf,
+    random_reads,
+    result_table,
+    terminal,
+    vm_suite,
+)
 from assasin import paper as paper_bench
 from assasin.board import ARCHITECTURES, DEFAULT_CONFIG, PROFILES, Board, BoardError
 from assasin.cut import Plan, Source, Table, length_of, plan
@@ -33,9 +46,9 @@ from assasin.helpful import HelpfulGroup, print_version
 from assasin.job import Job
 from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
-from assasin.tree import ROOT
-from assasin.vm import Guest, GuestError
-from assasin.vm_image import ImageError, image
+from assasin.tree import ROOT, contract
+from assasin.vm import Guest
+from assasin.vm_image import image
 
 
 class Size(click.ParamType):
@@ -171,29 +184,27 @@ def open_drive(name: str) -> tuple[Board, Drive]:
     """Connects to a running board's drive."""
     board = Board(name).require()
     with terminal.spinner(f"connecting to {name}"):
-        return board, Drive(board.address)
-
-
-def fail(e: Exception, as_json: bool) -> NoReturn:
-    """Reports an error and ends the command with exit code 1."""
-    if as_json:
-        report: dict[str, Any] = {"error": str(e)}
-        if isinstance(e, DriveError):
-            report |= {"errno": e.name, "nvme_status": e.status}
-        terminal.dump(report)
-    terminal.err.print(f"[bold red]assasin:[/] {escape(str(e))}", highlight=False, soft_wrap=True)
-    sys.exit(1)
+        try:
+            return board, Drive(board.address)
+        except DriveError as e:
+            visitor = board.visitor()
+            if e.code != errno.EBUSY or visitor is None:
+                raise
+            raise DriveError(
+                e.code, f"{visitor} uses the drive of '{name}', which has one user at a time: wait for it or end it"
+            ) from e
 
 
 class Command(click.Command):
-    """A command whose expected errors become a message and exit code 1."""
+    """A command whose errors become a message and an exit code; with --json they are JSON too, and waits print no lines."""
 
     def invoke(self, ctx: click.Context) -> object:
         """See click.Command."""
-        try:
+        as_json = bool(ctx.params.get("as_json"))
+        terminal.lines = not as_json
+        with failures.reported(as_json):
             return super().invoke(ctx)
-        except (BoardError, DriveError, GuestError, ImageError, OffloadError, FileNotFoundError) as e:
-            fail(e, bool(ctx.params.get("as_json")))
+        return None
 
 
 class Group(HelpfulGroup):
@@ -297,7 +308,13 @@ def flash_virtual(
 @common
 def info(name: str, as_json: bool) -> None:
     """What the drive is and what it has done."""
-    board, drive = open_drive(name)
+    try:
+        board, drive = open_drive(name)
+    except DriveError as e:
+        if e.code != errno.EBUSY:
+            raise
+        _print_busy(Board(name), as_json)
+        return
     with drive:
         counters = drive.perf()
         i = drive.info
@@ -343,6 +360,28 @@ def info(name: str, as_json: bool) -> None:
     )
 
 
+def _print_busy(board: Board, as_json: bool) -> None:
+    """What the board itself says while somebody else uses the drive."""
+    status = board.status()
+    visitor = board.visitor() or "another process"
+    if as_json:
+        terminal.dump({"board": status, "busy": visitor})
+        return
+    values = [
+        ("drive", f"busy: {visitor} uses it"),
+        ("board", f"virtual (simulated), {status['config']}, profile {status['profile']} ({status['ns_per_cycle']:g} ns a cycle)"),
+        ("simulation speed", f"{status['khz']:.0f} kHz since start"),
+        ("clock", f"{status['timebase']:,} cycles"),
+    ]
+    for what, key in (("flash, read", "flash_read_bytes"), ("flash, written", "flash_program_bytes")):
+        if key in status:
+            values.append((what, f"{human_bytes(status[key])} since start"))
+    values.append(("PCIe", f"{human_bytes(status['h2c_bytes'])} to the drive, {human_bytes(status['c2h_bytes'])} to the host"))
+    if status["firmware_trapped"]:
+        values.append(("firmware", f"stopped on a trap, cause {status['firmware_cause']} at PC {status['firmware_pc']:#x}"))
+    terminal.pairs(f"board '{board.name}'", values)
+
+
 @cli.command()
 @click.argument("lba", type=LBA)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -372,10 +411,14 @@ def read(lba: int, length: int, file: Path, name: str, as_json: bool) -> None:
     """Read BYTES from block LBA on into FILE."""
     if length == 0:
         raise click.UsageError("BYTES is 0: there is nothing to read")
+    outfile.require(file)
     _, drive = open_drive(name)
-    with drive, terminal.bytes_bar(f"reading into {file.name}", length) as progress:
-        data = drive.read(lba, length, progress)
-    file.write_bytes(data)
+    with drive:
+        inside = lba * drive.info.block_bytes + length <= drive.info.blocks * drive.info.block_bytes
+        with outfile.whole(file, length if inside else 0) as target:
+            with terminal.bytes_bar(f"reading into {file.name}", length) as progress:
+                data = drive.read(lba, length, progress)
+            target.write(data)
     if as_json:
         terminal.dump({"lba": lba, "bytes": len(data), "file": str(file)})
     else:
@@ -471,7 +514,14 @@ def _sources(
     multiple=True,
     help="Blocks that the output is written under, once for every output stream; needs one piece.",
 )
-@click.option("--watchdog", type=click.IntRange(min=0), default=0, help="Limit of a piece in 1,000 cycles; 0 = the drive's.")
+@click.option(
+    "--limit-kcycles",
+    "watchdog",
+    type=click.IntRange(1, 0xFFFFFFFF),
+    default=contract.SCOMP_WATCHDOG_KCYCLES,
+    show_default=True,
+    help="1,000 cycles that a piece may run before it is stopped.",
+)
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="File for the output, - for stdout; stream N > 0 goes to FILE.N."
 )
@@ -506,6 +556,8 @@ def run(
     """
     args = args_file.read_bytes() if args_file is not None else args
     _check_dtype(dtype, out)
+    if out is not None and str(out) != "-":
+        outfile.require(out)
     if held is not None:
         if lba is not None or length is not None or extents or streams or to:
             raise click.UsageError("--file is the whole input: leave out --lba, --bytes, --extent, --stream and --to")
@@ -533,7 +585,18 @@ def run(
         terminal.dump({"figures": asdict(figures), "pieces": [_piece_json(function, p) for p in done]} | _result_json(results))
     else:
         _print_run(function, done, figures, board.status()["ns_per_cycle"], out, results)
-    offloads.check(function, done)
+    _check(function, done, watchdog)
+
+
+def _check(function: str, done: list[Piece], watchdog: int) -> None:
+    """Raises OffloadError when a piece failed; when it took too long, with the limit it had."""
+    try:
+        offloads.check(function, done)
+    except OffloadError as e:
+        if not any(p.status == contract.SCOMP_STATUS_WATCHDOG for p in done):
+            raise
+        limit = f"a piece may run {watchdog:,},000 cycles; if it does not loop for ever, raise --limit-kcycles"
+        raise OffloadError(f"{e}; {limit}") from e
 
 
 def _check_cores(drive: Drive, cores: int) -> None:
@@ -584,7 +647,8 @@ def _write_output(outputs: list[bytes], out: Path | None, dtype: str | None) -> 
         if str(out) == "-":
             sys.stdout.buffer.write(data)
         else:
-            target.write_bytes(data)
+            with outfile.whole(target) as f:
+                f.write(data)
     sys.stdout.flush()
 
 
@@ -953,8 +1017,6 @@ def vm(context: click.Context, share: Path | None, config: str, profile: str, ke
 
     Leaving the shell (or `poweroff`) ends it, Ctrl-A X at once. A board that was started for it is stopped with it.
     """
-    # Ended from outside, it still takes the guest and the board along.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if context.invoked_subcommand is not None:
         return
     board = Board(name)
@@ -1040,7 +1102,7 @@ def complete() -> None:
     bench.add_command(efficiency)
 
 
-def main() -> None:
-    """Entry point."""
+def main() -> object:
+    """Runs the command line as entry.py and failures.py want it: what is raised is theirs."""
     complete()
-    cli(prog_name="assasin")
+    return cli.main(prog_name="assasin", standalone_mode=False)

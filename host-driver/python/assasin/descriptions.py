@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from assasin import tpch_scans
+from assasin.errors import AssasinError
 from assasin.tree import BUILD
 
 
-class OffloadError(Exception):
+class OffloadError(AssasinError):
     """An offload is not there, is called with what it does not take, or some of its pieces failed."""
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assasin.binding import Command, Completion, ErrorStruct, InfoStruct, OptionsStruct, ProgressFn, TickFn, library
+from assasin.board import last_words
+from assasin.interrupts import Held
 from assasin.job import Data, DriveError, Extent, Input, Job, Piece, as_bytes, pack, split, split_text, unpack_piece
 from assasin.kernel import Kernel
 from assasin.tree import contract
@@ -74,6 +76,20 @@ def _tick_function(tick: Callable[[], None], raised: list[BaseException]) -> cty
     return TickFn(call)
 
 
+def _progress_function(progress: Progress | None, raised: list[BaseException]) -> ctypes._CFunctionType:
+    if progress is None:
+        return ProgressFn()
+
+    def call(_: object, done: int, total: int) -> int:
+        try:
+            progress(done, total)
+        except BaseException as e:
+            raised.append(e)
+        return int(bool(raised))
+
+    return ProgressFn(call)
+
+
 def strerror(status: int) -> str:
     """Words for an NVMe status."""
     return library().assasin_strerror(status).decode()
@@ -86,18 +102,31 @@ def function_image(elf: bytes) -> bytes:
 
 
 class Drive:
-    """An open drive. Also a context manager that closes it."""
+    """
+    An open drive. Also a context manager that closes it.
+
+    Every call can be interrupted by Ctrl-C: a job is aborted, a transfer stops, and what is raised (KeyboardInterrupt) has a note
+    that says how far it came.
+    """
 
     def __init__(self, address: str, queue_depth: int = 0, memory_bytes: int = 0, stall_s: float = 0, limit_s: float = 0) -> None:
         """Connects to `address` (see assasin_open()); the others are struct assasin_options, 0 = default. Raises DriveError."""
         self._lib = library()
         self._handle: c_void_p | None = None
         self._variant: str | None = None
-        options = OptionsStruct(queue_depth, memory_bytes, int(stall_s * 1000), int(limit_s * 1000))
+        self._address = address
+        self._held: Held | None = None
+        # Called from C: to enter Python lets it note signals.
+        self._tick = TickFn(lambda _: int(self._held is not None and bool(self._held.arrived)))
+        options = OptionsStruct(queue_depth, memory_bytes, int(stall_s * 1000), int(limit_s * 1000), self._tick, None)
         handle, error = c_void_p(), ErrorStruct()
-        rc = self._lib.assasin_open(address.encode(), byref(options), byref(handle), byref(error))
+        try:
+            rc = self._call(self._lib.assasin_open, address.encode(), byref(options), byref(handle), byref(error))
+        except BaseException:
+            self._lib.assasin_abandon(handle)
+            raise
         if rc:
-            raise DriveError(-rc, error.text.decode())
+            raise DriveError(-rc, self._explained(rc, error.text.decode()))
         self._handle = handle
         info = InfoStruct()
         self._lib.assasin_get_info(handle, byref(info))
@@ -108,25 +137,54 @@ class Drive:
     def __enter__(self) -> Drive:
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self.abandon()
+            return
         try:
             self.close()
         except DriveError:
             if kind is None:
                 raise
 
+    def _call(self, function: Callable[..., int], *args: object) -> int:
+        """
+        A call into C that may wait. A signal ends its wait and is handled after it, with what the library says of how far it came.
+        """
+        with Held() as held:
+            outer, self._held = self._held, held
+            try:
+                rc = function(*args)
+            finally:
+                self._held = outer
+            if rc < 0 and held.arrived and self._handle is not None:
+                held.note = self._lib.assasin_last_error(self._handle).decode()
+        return rc
+
+    def abandon(self) -> None:
+        """Leaves the drive at once; see assasin_abandon()."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._lib.assasin_abandon(handle)
+
     def close(self) -> None:
         """Clean shutdown; see assasin_close()."""
         handle, self._handle = self._handle, None
         if handle is not None:
-            rc = self._lib.assasin_close(handle)
+            rc = self._call(self._lib.assasin_close, handle)
             if rc:
                 raise DriveError(-rc, f"the drive was not shut down cleanly: {os.strerror(-rc)}")
 
     def _check(self, rc: int) -> int:
         if rc < 0:
-            raise DriveError(-rc, self._lib.assasin_last_error(self._handle).decode(), self._lib.assasin_last_status(self._handle))
+            text = self._explained(rc, self._lib.assasin_last_error(self._handle).decode())
+            raise DriveError(-rc, text, self._lib.assasin_last_status(self._handle))
         return rc
+
+    def _explained(self, rc: int, text: str) -> str:
+        """The library's message, with what a board that is gone has left behind."""
+        words = last_words(self._address) if rc == -errno.ENODEV else ""
+        return text.removesuffix(" (see its log)") + words if words else text
 
     def register(self, offset: int) -> int:
         """Reads a BAR0 register."""
@@ -160,9 +218,8 @@ class Drive:
         """Sends one command with `data` (replaced when the command reads) and waits. Raises DriveError when it fails."""
         completion = Completion()
         buffer = (c_char * len(data)).from_buffer(data) if data else None
-        self._check(
-            self._lib.assasin_execute(self._handle, queue, byref(command), buffer, len(data) if data else 0, byref(completion))
-        )
+        length = len(data) if data else 0
+        self._check(self._call(self._lib.assasin_execute, self._handle, queue, byref(command), buffer, length, byref(completion)))
         return completion
 
     def submit(self, command: Command, data: int, length: int, done: ctypes._CFunctionType, arg: int) -> None:
@@ -171,56 +228,56 @@ class Drive:
 
     def wait(self) -> int:
         """assasin_wait(): handles completions, at least one; returns how many."""
-        return self._check(self._lib.assasin_wait(self._handle))
+        return self._check(self._call(self._lib.assasin_wait, self._handle))
 
     def raw(self, queue: int, command: Command) -> Completion:
         """Sends one command exactly as it is. Raises DriveError only for the connection: look at the completion's status."""
         completion = Completion()
-        rc = self._lib.assasin_raw_command(self._handle, queue, byref(command), byref(completion))
+        rc = self._call(self._lib.assasin_raw_command, self._handle, queue, byref(command), byref(completion))
         if rc < 0 and not self._lib.assasin_last_status(self._handle):
             self._check(rc)
         return completion
 
-    def _progress(self, progress: Progress | None) -> ctypes._CFunctionType:
-        if progress is None:
-            return ProgressFn()
-
-        def call(_: object, done: int, total: int) -> int:
-            progress(done, total)
-            return 0
-
-        return ProgressFn(call)
+    def _transfer(self, function: Callable[..., int], lba: int, data: object, length: int, progress: Progress | None) -> None:
+        raised: list[BaseException] = []
+        rc = self._call(function, self._handle, lba, data, length, _progress_function(progress, raised), None)
+        if raised:
+            raise raised[0]
+        self._check(rc)
 
     def read(self, lba: int, length: int, progress: Progress | None = None) -> bytes:
-        """Reads `length` bytes from block `lba` on; the last block may be used in part."""
+        """Reads `length` bytes from block `lba` on; the last block may be used in part. What `progress` raises stops it."""
         block = self.info.block_bytes
         padded = -(-length // block) * block
         buffer = ctypes.create_string_buffer(max(1, padded))
-        self._check(self._lib.assasin_read(self._handle, lba, buffer, padded, self._progress(progress), None))
+        self._transfer(self._lib.assasin_read, lba, buffer, padded, progress)
         return buffer.raw[:length]
 
     def write(self, lba: int, data: Data, progress: Progress | None = None) -> int:
-        """Writes `data`, padded with zeros to whole blocks, from block `lba` on. Returns the blocks written."""
+        """
+        Writes `data`, padded with zeros to whole blocks, from block `lba` on. Returns the blocks written. What `progress` raises
+        stops it.
+        """
         block = self.info.block_bytes
         padded = as_bytes(data)
         padded += bytes(-len(padded) % block)
-        self._check(self._lib.assasin_write(self._handle, lba, padded, len(padded), self._progress(progress), None))
+        self._transfer(self._lib.assasin_write, lba, padded, len(padded), progress)
         return len(padded) // block
 
     def flush(self) -> None:
         """NVMe Flush."""
-        self._check(self._lib.assasin_flush(self._handle))
+        self._check(self._call(self._lib.assasin_flush, self._handle))
 
     def identify(self, cns: int, nsid: int = 0) -> bytes:
         """An Identify data structure."""
         data = ctypes.create_string_buffer(4096)
-        self._check(self._lib.assasin_identify(self._handle, cns, nsid, data))
+        self._check(self._call(self._lib.assasin_identify, self._handle, cns, nsid, data))
         return data.raw
 
     def log_page(self, page: int, length: int) -> bytes:
         """The first `length` bytes of a log page."""
         data = ctypes.create_string_buffer(length)
-        self._check(self._lib.assasin_log_page(self._handle, page, data, length))
+        self._check(self._call(self._lib.assasin_log_page, self._handle, page, data, length))
         return data.raw
 
     def perf(self) -> ctypes.Structure:
@@ -230,20 +287,22 @@ class Drive:
     def slots(self) -> list[int]:
         """Ids of the kernels in the drive's slots, 0 for an empty one; none for a drive without slots."""
         ids, count = (c_uint32 * KERNEL_SLOTS)(), c_uint32()
-        self._check(self._lib.assasin_slots(self._handle, ids, byref(count)))
+        self._check(self._call(self._lib.assasin_slots, self._handle, ids, byref(count)))
         return list(ids[: count.value])
 
     def load(self, slot: int, function: bytes | Kernel) -> None:
         """Makes an offload's ELF or a kernel in a slot of the chip the function of a function slot."""
         if isinstance(function, Kernel):
-            self._check(self._lib.assasin_kernel_load(self._handle, slot, function.id, function.inputs, function.scalars))
+            self._check(
+                self._call(self._lib.assasin_kernel_load, self._handle, slot, function.id, function.inputs, function.scalars)
+            )
             return
         elf = function
-        self._check(self._lib.assasin_function_load(self._handle, slot, elf, len(elf)))
+        self._check(self._call(self._lib.assasin_function_load, self._handle, slot, elf, len(elf)))
 
     def unload(self, slot: int) -> None:
         """Empties a function slot."""
-        self._check(self._lib.assasin_function_unload(self._handle, slot))
+        self._check(self._call(self._lib.assasin_function_unload, self._handle, slot))
 
     @contextmanager
     def function(self, function: bytes | Kernel, slot: int = 0) -> Iterator[int]:
@@ -279,7 +338,7 @@ class Drive:
     def arch(self) -> int:
         """Memory architecture of the drive's cores: a contract.CORE_ARCH_*."""
         value = c_uint32()
-        self._check(self._lib.assasin_core_arch(self._handle, byref(value)))
+        self._check(self._call(self._lib.assasin_core_arch, self._handle, byref(value)))
         return value.value
 
     def variant(self) -> str:
@@ -318,7 +377,7 @@ class Drive:
         if job.tick is not None:
             packed.tick = _tick_function(job.tick, raised)
         result = c_void_p()
-        rc = self._lib.assasin_run(self._handle, byref(packed), byref(result))
+        rc = self._call(self._lib.assasin_run, self._handle, byref(packed), byref(result))
         del alive
         if raised:
             raise raised[0]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from assasin import lz4_frame, offloads
 from assasin.cut import Plan, Source, Table, cut, length_of, plan, whole
 from assasin.drive import Drive
-from assasin.job import Data, Extent, Input, Job, Output, Piece, as_bytes
+from assasin.job import Data, Extent, Input, Job, Output, Piece, as_bytes, enough_kcycles
 from assasin.tree import contract
 
 __all__ = [
@@ -100,7 +100,7 @@ def execute(
 ) -> list[Piece]:
     """Runs the offload `name`. Raises OffloadError."""
     with drive.function(offloads.load(drive, name), SLOT) as slot:
-        pieces = drive.run_job(Job(slot, inputs, outputs, args=args))
+        pieces = drive.run_job(Job(slot, inputs, outputs, args=args, watchdog_kcycles=enough_kcycles(inputs)))
     return offloads.check(name, pieces)
 
 

@@ -30,6 +30,7 @@ from assasin.binding import (
     PieceStruct,
     library,
 )
+from assasin.errors import AssasinError
 from assasin.tree import contract
 
 OUTSIDE: int = contract.SCOMP_OUTSIDE
@@ -53,7 +54,7 @@ ARGS_ALIGN = 64
 """Each node's arguments start at a multiple of this among the job's."""
 
 
-class DriveError(Exception):
+class DriveError(AssasinError):
     """A call of libassasin failed. `code` is the errno, `status` the NVMe status (SCT << 8 | SC) or 0."""
 
     def __init__(self, code: int, message: str, status: int = 0) -> None:
@@ -137,6 +138,7 @@ class Job:
 
     `function`: slot of a loaded function, or a tree. `inputs`: a piece's input streams, for each piece. `outputs`: where a piece's
     output streams go, for each piece; None: `streams_out` streams to the host. `args`: of a function; nodes have their own.
+    `watchdog_kcycles`: limit of a piece in 1,000 cycles, 0 = the contract's SCOMP_WATCHDOG_KCYCLES, 10^8 cycles.
     """
 
     function: int | Tree
@@ -162,6 +164,16 @@ class Job:
                     raise ValueError(f"piece {i} has {len(piece)} {what} streams, piece 0 has {streams}: they must agree")
         if self.outputs is not None and len(self.outputs) != len(self.inputs):
             raise ValueError(f"inputs of {len(self.inputs)} pieces, but outputs of {len(self.outputs)}")
+
+
+CYCLES_A_BYTE = 2000
+"""More than any of the project's own functions takes for a byte of its input."""
+
+
+def enough_kcycles(inputs: Sequence[Sequence[Input]]) -> int:
+    """A limit, in 1,000 cycles, within which each of these pieces ends when a function of the project works on it."""
+    longest = max((sum(s.bytes for s in piece) for piece in inputs), default=0)
+    return min(0xFFFFFFFF, max(contract.SCOMP_WATCHDOG_KCYCLES, longest * CYCLES_A_BYTE // 1000))
 
 
 class _Extents:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assasin.binding import library
+from assasin.errors import AssasinError
 from assasin.tree import ROOT, contract
 
 
-class KernelError(Exception):
+class KernelError(AssasinError):
     """A kernel's metadata is not there or makes no sense; the message names the file and what to do."""
 
 

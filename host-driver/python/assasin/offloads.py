@@ -15,7 +15,7 @@ from assasin.cut import Table, plan
 from assasin.descriptions import OffloadError, explain
 from assasin.drive import Drive, Extent, Kernel, Piece
 from assasin.helpful import guess
-from assasin.job import Data
+from assasin.job import Data, enough_kcycles
 from assasin.kernel import KernelError
 from assasin.tree import BUILD, ROOT
 
@@ -99,7 +99,8 @@ def run(
     usual = max_cores or default_pieces(drive, function)
     planned = plan(name, [Table(extents, length)], drive.info.block_bytes, usual, args, None, pieces or None, record or None)
     with drive.function(function) as slot:
-        done = drive.run(slot, planned.inputs, planned.call.outputs, planned.args, max_cores, tick=tick)
+        limit = enough_kcycles(planned.inputs) if name in BUILTIN else 0
+        done = drive.run(slot, planned.inputs, planned.call.outputs, planned.args, max_cores, limit, tick=tick)
     return check(name, done)
 
 

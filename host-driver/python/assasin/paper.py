@@ -19,14 +19,14 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from assasin import offloads, perf, terminal, tpch_scans
+from assasin import offloads, perf, programs, terminal, tpch_scans
 from assasin import paper_workloads as workloads
 from assasin.analytics import text_pieces
 from assasin.bench import random_data
 from assasin.board import Board
 from assasin.drive import Drive
 from assasin.functions import Table
-from assasin.job import Extent, Input, Job, Piece
+from assasin.job import Extent, Input, Job, Piece, enough_kcycles
 from assasin.offloads import OffloadError
 from assasin.paper_stated import stated
 from assasin.paper_workloads import Workload
@@ -142,7 +142,15 @@ class Machine:
             inputs = [[pages.input(s) for s in everything] for _ in streams]
         with self.drive.function(offloads.load(self.drive, w.offload)) as slot:
             before = self.drive.perf()
-            job = Job(slot, inputs, streams_out=w.streams_out, args=w.args, max_cores=len(streams), channel_local=channel_local)
+            job = Job(
+                slot,
+                inputs,
+                streams_out=w.streams_out,
+                args=w.args,
+                max_cores=len(streams),
+                channel_local=channel_local,
+                watchdog_kcycles=enough_kcycles(inputs),
+            )
             pieces = offloads.check(w.name, self.drive.run_job(job))
             window = perf.window(before, self.drive.perf())
         if not w.correct([[pages.bytes_of(s) for s in piece] for piece in streams], pieces):
@@ -203,7 +211,9 @@ def pipelines(m: Machine) -> Iterator[Row]:
         args = tpch_scans.encode(scan, own)
         with m.drive.function(offloads.load(m.drive, "psf")) as slot:
             before = m.drive.perf()
-            pieces = offloads.check("psf", m.drive.run_job(Job(slot, [[i] for i in inputs], args=args)))
+            streams = [[i] for i in inputs]
+            job = Job(slot, streams, args=args, watchdog_kcycles=enough_kcycles(streams))
+            pieces = offloads.check("psf", m.drive.run_job(job))
             window = perf.window(before, m.drive.perf())
         if not texts.correct(scan, pieces):
             raise OffloadError(f"PSF of query {query} on {m.config} returned wrong rows")
@@ -396,7 +406,7 @@ def commit() -> str:
 
 def build(config: str) -> None:
     """Builds a configuration's board unless it is up to date. Raises OffloadError."""
-    done = subprocess.run([ROOT / "scripts" / "build", config], capture_output=True, text=True)
+    done = programs.run([ROOT / "scripts" / "build", config], capture_output=True, text=True)
     if done.returncode:
         lines = (done.stdout + done.stderr).strip().splitlines()
         raise OffloadError(f"scripts/build {config} failed: " + "\n".join(lines[-5:]))

@@ -10,36 +10,32 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TransferSpeedColumn
 from rich.table import Table
 
 from assasin import drive
+from assasin.progress import Line, human_bytes
+
+__all__ = ["bytes_bar", "dump", "err", "human_bytes", "lines", "out", "pairs", "percent", "spinner", "table"]
 
 out = Console()
 err = Console(stderr=True)
+
+lines = True
+"""Whether waits print lines on stderr where that is no terminal."""
 
 
 @contextmanager
 def bytes_bar(text: str, total: int) -> Iterator[drive.Progress]:
     """A progress bar over bytes; yields the function that moves it."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(binary_units=True),
-        TransferSpeedColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=err) as bar:
-        task = bar.add_task(text, total=total)
-        yield lambda done, _padded: bar.update(task, completed=min(done, total))
+    with Line(err, text, total, lines) as line:
+        yield line.advance
 
 
 @contextmanager
 def spinner(text: str) -> Iterator[Any]:
     """A spinner with a clock for something of unknown length; yields a function that changes its text."""
-    with Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=err) as bar:
-        task = bar.add_task(text, total=None)
-        yield lambda new: bar.update(task, description=new)
+    with Line(err, text, lines=lines) as line:
+        yield line.say
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str | None = None) -> None:
@@ -68,15 +64,6 @@ def dump(value: object) -> None:
     """Prints JSON."""
     json.dump(value, sys.stdout, indent=2)
     sys.stdout.write("\n")
-
-
-def human_bytes(n: float) -> str:
-    """Bytes with a binary unit."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(n) < 1024 or unit == "GiB":
-            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
-        n /= 1024
-    raise AssertionError
 
 
 def percent(share: float) -> str:

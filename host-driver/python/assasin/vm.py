@@ -20,6 +20,7 @@ from types import TracebackType
 from assasin import vm_image, vm_qtest
 from assasin.board import Board, BoardError, shortest
 from assasin.drive import function_image
+from assasin.errors import AssasinError
 from assasin.tree import BUILD
 
 QEMU = "qemu-system-x86_64"
@@ -38,7 +39,7 @@ DOOR_SECONDS = 5.0
 STOP_SECONDS = 20.0
 
 
-class GuestError(Exception):
+class GuestError(AssasinError):
     """The guest cannot be started, has ended or does not answer; the message says what to do."""
 
 

@@ -14,13 +14,14 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from assasin import programs
+from assasin.errors import AssasinError
 from assasin.tree import ROOT
 
 RECIPE = 1
@@ -69,7 +70,7 @@ GUEST = ROOT / "host-driver" / "vm"
 """Sources of what runs in the guest."""
 
 
-class ImageError(Exception):
+class ImageError(AssasinError):
     """The guest cannot be made; the message says why and what to do."""
 
 
@@ -140,7 +141,7 @@ def image(tell: Callable[[str], None] = lambda _: None) -> Image:
 
 def call(command: list[str], what: str, cwd: Path | None = None) -> str:
     """Runs a program and returns what it printed. Raises ImageError, with `what` it was for."""
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+    done = programs.run(command, capture_output=True, text=True, cwd=cwd)
     if done.returncode:
         raise ImageError(f"{what} failed: {' '.join(command[:4])} ...: {done.stderr.strip()[-400:]}")
     return done.stdout

@@ -26,6 +26,7 @@ from assasin import identity, offloads, vm_image, vm_programs, vm_vfio
 from assasin.board import Board, BoardError
 from assasin.descriptions import SCAN_BLOCK
 from assasin.drive import Extent, split
+from assasin.errors import AssasinError
 from assasin.tree import BUILD, ROOT, contract
 from assasin.vm import PCI_ADDRESS, Guest, GuestError
 
@@ -67,7 +68,7 @@ COUNTERS = ("time", "media_reads", "nvme_commands")
 """Fields of the performance log page that are looked at: the drive's clock, pages read from flash, commands."""
 
 
-class StepError(Exception):
+class StepError(AssasinError):
     """What a step saw is not what it should have seen."""
 
 
@@ -660,7 +661,7 @@ def full(s: Suite) -> None:
     s.mounted()
     s.sh("cp -r /share/files /mnt/ && sync")
     wear = f"fio --name=wear --filename=/mnt/wear --rw=randwrite --bs=4k --size={WEAR_BYTES} --fsync=32 --ioengine=psync"
-    rows = []
+    rows: list[dict[str, int]] = []
     code = 0
     while code == 0 and len(rows) < WEAR_ROUNDS:
         code = s.guest.run(f"{wear} --randseed={len(rows)} >/tmp/fio 2>&1", 900).code

@@ -9,6 +9,7 @@ import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
+from assasin import programs
 from assasin.agent import Agent
 from assasin.bitstreams.errors import BitstreamError
 from assasin.bitstreams.package import Package
@@ -46,9 +47,7 @@ class Programmer(ABC):
         LOGS.mkdir(parents=True, exist_ok=True)
         log = LOGS / f"{self.board.name}.log"
         try:
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, check=False
-            )
+            done = programs.run(command, seconds, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             text = done.stdout.decode(errors="replace")
         except subprocess.TimeoutExpired as e:
             text = (e.stdout or b"").decode(errors="replace")

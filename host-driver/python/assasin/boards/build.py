@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from assasin import programs
 from assasin.boards import reports
 from assasin.boards.project import Project, ProjectError, write_json
 from assasin.tree import ROOT
@@ -76,7 +77,7 @@ def run(project: Project, last: str, say: Callable[[str], None]) -> list[str]:
         log = f"{stage}.log"
         command = [vivado, "-mode", "batch", "-nojournal", "-log", log, "-source", script, "-tclargs", stage]
         with (project.folder / f"{stage}.out").open("w") as out:
-            code = subprocess.call(command, cwd=project.folder, stdout=out, stderr=subprocess.STDOUT)
+            code = programs.run(command, cwd=project.folder, stdout=out, stderr=subprocess.STDOUT).returncode
         if code:
             raise ProjectError(f"Vivado fails in stage {stage}:\n{_errors(project.folder, log, f'{stage}.out')}")
         if not (project.folder / _RESULTS[stage].format(board=project.board.name)).exists():
@@ -114,7 +115,7 @@ def package(project: Project) -> dict[str, object]:
     write_json(path, facts(project))
     command = [str(ROOT / "scripts" / "bin" / "assasin"), "bitstream", "package", project.board.name, project.config]
     command += [str(project.bitstream), "--facts", str(path), "--json"]
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = programs.run(command, capture_output=True, text=True)
     if result.returncode:
         raise ProjectError(f"the bitstream cannot be packaged: {result.stderr.strip() or result.stdout.strip()}")
     return json.loads(result.stdout)

@@ -11,27 +11,8 @@ from assasin import terminal
 from assasin.boards import build as flow
 from assasin.boards import kernels as exported
 from assasin.boards.board import Board
-from assasin.boards.kernels import KernelExportError
-from assasin.boards.ports import PortError
 from assasin.boards.project import Project, ProjectError
-from assasin.boards.record import BoardFileError
-from assasin.boards.reports import ReportError
-from assasin.boards.top import TopError
-from assasin.boards.xdc import PinError
-from assasin.cli import ConfigName, fail, json_option
-
-_ERRORS = (BoardFileError, KernelExportError, PinError, PortError, ProjectError, ReportError, TopError)
-
-
-class Command(click.Command):
-    """A command whose expected errors become a message and exit code 1."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        """See click.Command."""
-        try:
-            return super().invoke(ctx)
-        except _ERRORS as e:
-            fail(e, bool(ctx.params.get("as_json")))
+from assasin.cli import Command, ConfigName, json_option
 
 
 class KernelChoice(click.ParamType):

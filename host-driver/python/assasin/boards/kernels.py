@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assasin.boards.top import SlotKernel
+from assasin.errors import AssasinError
 from assasin.tree import BUILD
 
 EXPORTS = BUILD / "hls" / "export"
 
 
-class KernelExportError(Exception):
+class KernelExportError(AssasinError):
     """A kernel is not exported, or its description is wrong; the message says what to do."""
 
 

@@ -7,10 +7,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from assasin.errors import AssasinError
+
 _PORT = re.compile(r"^\s*(?:(input|output|inout)\b)?\s*(?:wire|reg)?\s*(?:\[(\d+):0\])?\s*([A-Za-z_]\w*),?\s*$")
 
 
-class PortError(Exception):
+class PortError(AssasinError):
     """A module header cannot be read."""
 
 

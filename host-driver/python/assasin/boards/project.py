@@ -17,11 +17,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assasin import programs
 from assasin.boards import top, xdc
 from assasin.boards.board import Board
 from assasin.boards.kernels import ExportedKernel
 from assasin.boards.platform import address_bits
 from assasin.boards.ports import Port, read_ports
+from assasin.errors import AssasinError
 from assasin.tree import BUILD, ROOT
 
 COMMON = ROOT / "board" / "common"
@@ -37,7 +39,7 @@ _CHIP_SOURCES = (
 _HIGH_DRAM = 0x800000000
 
 
-class ProjectError(Exception):
+class ProjectError(AssasinError):
     """A project cannot be made; the message says what to do."""
 
 
@@ -192,9 +194,10 @@ def emit(projects: Sequence[Project]) -> None:
     log = BUILD / "fpga" / "emit.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as out_file:
-        code = subprocess.call([ROOT / "scripts" / "contract"], stdout=out_file, stderr=subprocess.STDOUT)
+        code = programs.run([ROOT / "scripts" / "contract"], stdout=out_file, stderr=subprocess.STDOUT).returncode
         if not code:
-            code = subprocess.call(["sbt", "-error", *commands], cwd=ROOT / "hw", stdout=out_file, stderr=subprocess.STDOUT)
+            sbt = ["sbt", "-error", *commands]
+            code = programs.run(sbt, cwd=ROOT / "hw", stdout=out_file, stderr=subprocess.STDOUT).returncode
     if code:
         lines = [line for line in log.read_text().splitlines() if line.strip()]
         raise ProjectError("\n".join([*lines[-3:], f"the chip does not elaborate: see {log}"]))

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from assasin.errors import AssasinError
+
 Record = TypeVar("Record")
 
 
-class BoardFileError(Exception):
+class BoardFileError(AssasinError):
     """A board file is missing or wrong; the message names file, item, value and what is legal."""
 
 

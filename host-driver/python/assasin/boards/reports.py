@@ -7,8 +7,10 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from assasin.errors import AssasinError
 
-class ReportError(Exception):
+
+class ReportError(AssasinError):
     """A report is missing or not what its name says."""
 
 

@@ -16,6 +16,7 @@ from assasin.boards import emulated
 from assasin.boards.board import Board
 from assasin.boards.platform import Interface, clock_ports, fixed_ports, interfaces
 from assasin.boards.ports import Port
+from assasin.errors import AssasinError
 
 TOP = "assasin_top"
 """Name of the module."""
@@ -39,7 +40,7 @@ _FLASH = (
 )
 
 
-class TopError(Exception):
+class TopError(AssasinError):
     """Chip and board do not fit together; the message says why."""
 
 

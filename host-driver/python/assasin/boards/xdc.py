@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from assasin.boards.board import Board
 from assasin.boards.pins import Pin
 from assasin.boards.ports import Port
+from assasin.errors import AssasinError
 
 PCIE_REFCLK_NS = 10.0
 """PCIe's reference clock: 100 MHz."""
@@ -28,7 +29,7 @@ VCCO_MV = {
 _OUTPUT_ONLY = ("SLEW", "DRIVE")
 
 
-class PinError(Exception):
+class PinError(AssasinError):
     """Pins and ports of a board do not fit together; the message names them."""
 
 

@@ -363,6 +363,8 @@ def gdb(hart: Hart, port: int, stdio: bool, once: bool) -> None:
     if stdio:
         # GDB gives what it closes five seconds, then SIGTERM; the end of the input comes first and is enough.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        # Ctrl-C is GDB's, which sends a byte for it.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         gdbserver.GdbServer(hart, wire.stdio()).serve()
         return
     with _listening(port) as listener:

@@ -22,12 +22,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from assasin import offloads, perf, terminal
+from assasin import offloads, perf, programs, terminal
 from assasin.bench import Context
 from assasin.drive import Drive, Extent, Piece
 from assasin.hls import kernel as kernels
 from assasin.hls import model, reference
-from assasin.hls.kernel import OUT, Kernel
+from assasin.hls.kernel import OUT, Kernel, KernelError
 from assasin.hls.run import SLOTS, Placed, Say, board_with, check, function_of, job, place, slots_for, with_slots
 from assasin.hls.stated import SPEEDUP_OVER_IO
 from assasin.tree import ROOT
@@ -168,7 +168,10 @@ def run(wanted: Sequence[str], config: str, profile: str, quick: bool, build_boa
     with_slots(config)
     if build_board:
         say(f"building {config}")
-        subprocess.run([ROOT / "scripts" / "build", config, *(["--quick"] if quick else [])], check=True, stdout=subprocess.DEVNULL)
+        command: list[str | Path] = [ROOT / "scripts" / "build", config, *(["--quick"] if quick else [])]
+        built = programs.run(command, capture_output=True, text=True)
+        if built.returncode:
+            raise KernelError("\n".join([f"scripts/build {config} failed:", *built.stderr.strip().splitlines()[-5:]]))
     commit = _commit()
     result: dict[str, Any] = {}
     for k in [kernels.load(w) for w in wanted]:

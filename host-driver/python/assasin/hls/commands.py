@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from assasin import terminal
+from assasin import outfile, terminal
 from assasin.board import PROFILES
-from assasin.cli import Command, ConfigName, Group, Size, fail, json_option
+from assasin.cli import ConfigName, Group, Size, json_option
 from assasin.hls import bench as benches
 from assasin.hls import csim as simulation
 from assasin.hls import export as exports
@@ -19,23 +18,6 @@ from assasin.hls import kernel as kernels
 from assasin.hls import model, new, signature
 from assasin.hls import run as runs
 from assasin.hls.kernel import Kernel, KernelError
-
-
-class HlsCommand(Command):
-    """A command whose expected errors, kernels' included, become a message and exit code 1."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        """See click.Command."""
-        try:
-            return super().invoke(ctx)
-        except KernelError as e:
-            fail(e, bool(ctx.params.get("as_json")))
-
-
-class HlsGroup(Group):
-    """A group of such commands."""
-
-    command_class = HlsCommand
 
 
 class KernelName(click.ParamType):
@@ -62,7 +44,7 @@ name_option = click.option(
 profile_option = click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth.")
 
 
-@click.group("hls", cls=HlsGroup)
+@click.group("hls", cls=Group)
 def hls() -> None:
     """Kernels for the HLS slots: Vitis C++, simulated in C, run on the virtual board, exported to Vitis (hls-kernels/README.md)."""
 
@@ -228,15 +210,16 @@ def run_command(
 
     The result is compared with the kernel's reference on the host. The chip is not built anew.
     """
+    if out is not None:
+        outfile.require(out)
     inputs = [f.read_bytes() for f in files] if files else None
     with terminal.spinner(f"compiling {kernel.name}") as say:
         result, output = runs.run(
             kernel, inputs, scalars, size, seed, pieces or 0, name, config, profile, keep, say, limit_kcycles or 0
         )
     if out is not None:
-        fresh = out.with_name(f".{out.name}.{os.getpid()}")
-        fresh.write_bytes(output)
-        fresh.rename(out)
+        with outfile.whole(out) as f:
+            f.write(output)
     if as_json:
         terminal.dump(result.json())
     else:

@@ -79,6 +79,7 @@ def _execute(program: Path, limit: float) -> tuple[int | None, str]:
     finally:
         late.cancel()
         process.stdout.close()
+        process.kill()
         process.wait()
     return (None if ended else code), out.decode(errors="replace")
 

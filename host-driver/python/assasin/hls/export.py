@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assasin import programs
 from assasin.hls import signature
 from assasin.hls.kernel import OUT, SCALAR_BASE, SCALAR_STEP, Kernel, KernelError
 from assasin.hls.toolchain import INCLUDE
@@ -183,7 +184,7 @@ def synthesise(folder: Path) -> None:
     how = ["-f", "run_hls.tcl"] if Path(tool).name == "vitis_hls" else ["--mode", "hls", "--tcl", "run_hls.tcl"]
     log = folder / "run_hls.log"
     with log.open("wb") as out:
-        code = subprocess.run([tool, *how], cwd=folder, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL).returncode
+        code = programs.run([tool, *how], cwd=folder, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL).returncode
     if code:
         shown = log.relative_to(ROOT) if log.is_relative_to(ROOT) else log
         raise KernelError(f"{Path(tool).name} ended with exit code {code}: see {shown}")

@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from assasin.errors import AssasinError
 from assasin.tree import BUILD, ROOT
 
 KERNELS = ROOT / "hls-kernels"
@@ -48,7 +49,7 @@ WHY_RESERVED = "a word of C++, VHDL or Verilog, which the tools would rename, or
 TOP_KEYS = ["name", "version", "title", "top", "header", "sources", "testbench", "interface", "timing", "limits"]
 
 
-class KernelError(Exception):
+class KernelError(AssasinError):
     """A kernel cannot be used; the message names the file, what is wrong, and what would be right."""
 
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assasin import programs
 from assasin.hls.kernel import KERNELS, OUT, KernelError
 
 INCLUDE = KERNELS / "include"
@@ -113,7 +114,7 @@ def _headers(folder: Path) -> bytes:
 def run(command: Sequence[str], what: str) -> None:
     """Runs a compiler. Raises KernelError with what it said."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS)
+        done = programs.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS)
     except subprocess.TimeoutExpired as e:
         raise KernelError(f"{what} has not been compiled within {COMPILE_SECONDS:.0f} s") from e
     if done.returncode:

@@ -13,8 +13,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from assasin import interrupts
 from assasin.boards import Board
 from assasin.paper import commit
 from assasin.power import marks
@@ -32,17 +34,25 @@ def execute(command: Sequence[str], marks_file: Path, quiet: bool) -> tuple[int,
     """
     environment = os.environ | {marks.VARIABLE: str(marks_file)}
     begin = time.time()
-    # Ctrl-C is the command's: it ends, and what was measured until then is reported.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    # Signals are the command's: it ends, and what was measured until then is reported.
+    running: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(signum: int, _frame: FrameType | None) -> None:
+        interrupts.noticed()
+        for process in running:
+            process.send_signal(signum)
+
+    before = {signum: signal.signal(signum, pass_on) for signum in interrupts.SIGNALS}
     try:
-        process = subprocess.Popen(command, env=environment, stdout=sys.stderr if quiet else None)
-        code = process.wait()
+        running.append(subprocess.Popen(command, env=environment, stdout=sys.stderr if quiet else None))
+        code = running[0].wait()
     except OSError as e:
         raise PowerError(
             f"'{command[0]}' cannot be started: {e.strerror}; write the command as you would in a shell, after --"
         ) from e
     finally:
-        signal.signal(signal.SIGINT, before)
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
     return code, begin, time.time()
 
 

@@ -6,34 +6,18 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
 from assasin import terminal
-from assasin.boards import Board, BoardFileError
-from assasin.cli import Command, ConfigName, Listed, fail, json_option
+from assasin.boards import Board
+from assasin.cli import Command, ConfigName, Listed, json_option
 from assasin.paper import ARCHITECTURES, BENCH_FOLDER
-from assasin.synth import SynthError, rtl, utilisation
+from assasin.synth import rtl, utilisation
 from assasin.tree import ROOT
 
 
-class SynthCommand(Command):
-    """A command whose expected errors become a message and exit code 1."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        """See click.Command."""
-        try:
-            return super().invoke(ctx)
-        except (SynthError, BoardFileError) as e:
-            _fail(e, ctx)
-
-
-def _fail(e: Exception, ctx: click.Context) -> NoReturn:
-    fail(e, bool(ctx.params.get("as_json")))
-
-
-@click.command(cls=SynthCommand)
+@click.command(cls=Command)
 @click.option("--board", "boards", multiple=True, help="A board with an FPGA; may be given many times. Default: all.")
 @click.option("--config", "configs", type=ConfigName(), multiple=True, help="May be given many times. Default: the board's table.")
 @click.option("--units", is_flag=True, help="Show what each unit of the configuration takes, and what its memories became.")
@@ -90,7 +74,7 @@ def _show_units(boards: tuple[str, ...], configs: tuple[str, ...], as_json: bool
         terminal.table(f"{config} for {board.name}: one of each unit", columns, lines, "estimates of synthesis with yosys")
 
 
-@click.command("efficiency", cls=SynthCommand)
+@click.command("efficiency", cls=Command)
 @click.option("--configs", type=Listed(ARCHITECTURES), help="Only these architectures and Baseline; default all that have rates.")
 @click.option(
     "--paper",

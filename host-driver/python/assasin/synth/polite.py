@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from assasin import programs
+
 NICE = 15
 
 
@@ -16,6 +18,4 @@ def run(command: Sequence[str | Path], cwd: Path | None = None, log: IO[str] | N
     """Runs a command at niceness NICE. What it prints goes to `log`, errors too, or into the result."""
     prefix = ["nice", "-n", str(max(0, NICE - os.nice(0)))]
     pipes = (subprocess.PIPE, subprocess.PIPE) if log is None else (log, subprocess.STDOUT)
-    return subprocess.run(
-        [*prefix, *command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=pipes[0], stderr=pipes[1], text=True, check=False
-    )
+    return programs.run([*prefix, *command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=pipes[0], stderr=pipes[1], text=True)

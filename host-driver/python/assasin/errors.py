@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The base of all errors whose message is for the user."""
+
+from __future__ import annotations
+
+
+class AssasinError(Exception):
+    """Something that can happen to a correct program; the message says what it was and what to do."""

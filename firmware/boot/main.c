@@ -12,6 +12,8 @@
 /** How soon to look again at streams that wait for room, and at a full completion path. */
 #define POLL_STREAMS 2048u
 #define POLL_POST    1024u
+/** How soon to look at streams whose reads run ahead, while others use the flash. */
+#define POLL_AHEAD 16384u
 
 #ifdef ASSASIN_HOST_BUILD
 #define FIRMWARE_ENTRY __attribute__((visibility("default")))
@@ -102,9 +104,10 @@ static void go_on(uint32_t event) {
             sys_write(SYS_EVENT_ENABLE, enabled);
         }
     }
-    bool poll = (stream_poll_wanted || posting) && poll_at == UINT64_MAX;
+    bool ahead = stream_ahead && nand_outstanding > 0;
+    bool poll = (stream_poll_wanted || posting || ahead) && poll_at == UINT64_MAX;
     if (poll) {
-        poll_at = time_now() + (posting ? POLL_POST : POLL_STREAMS);
+        poll_at = time_now() + (posting ? POLL_POST : stream_poll_wanted ? POLL_STREAMS : POLL_AHEAD);
     }
     if (poll || core_deadline_changed || (event & EVENT(TIMER)) != 0) {
         core_deadline_changed = false;

@@ -33,6 +33,9 @@
 #define DRAM_LOOSE (ASSASIN_DRAM_BASE + 0x00020000u)
 /** Where output that nobody wants is drained to, 4 KiB. */
 #define DRAM_DROP (ASSASIN_DRAM_BASE + 0x00013000u)
+/** Pages that were recalled, by core: 1 KiB each. */
+#define DRAM_RECALL        (ASSASIN_DRAM_BASE + 0x00040000u)
+#define DRAM_RECALL_STRIDE 0x400u
 /** Page buffers of the host I/O path. */
 #define DRAM_BUFFERS (ASSASIN_DRAM_BASE + 0x00100000u)
 /** Function slots: ELF file, then realigned segments. */
@@ -56,7 +59,7 @@
 #define DRAM_LOOSE_LIST_STRIDE 0x00800000u
 /** Pages by channel of CHANNEL_LOCAL requests. */
 #define DRAM_LOCAL      (ASSASIN_DRAM_BASE + 0x70000000u)
-#define DRAM_LOCAL_SIZE 0x08000000u
+#define DRAM_LOCAL_SIZE 0x04000000u
 /** Directory pages: 8 KiB each, see ftl/map.h. */
 #define DRAM_DIRECTORY (ASSASIN_DRAM_BASE + 0x10000000u)
 /** Map pages, 4 KiB each, given out in order. */

@@ -120,6 +120,7 @@ static void load_mapped(struct nvme_cmd *cmd) {
     }
     f->valid = false;
     f->loading = true;
+    f->fixed = true;
     nvme_transfer(cmd, function_memory(f) + cmd->sqe[15], cmd->bytes, false, loaded);
 }
 
@@ -143,6 +144,7 @@ void program_load(struct nvme_cmd *cmd) {
         /* The parts of a program that is not complete are unloaded too. */
         uint32_t status = f->valid || programs[pind].loaded > 0 ? NVME_OK : NVME_NO_PROGRAM;
         f->valid = false;
+        f->fixed = false;
         memset(&programs[pind], 0, sizeof programs[pind]);
         nvme_complete(cmd, status);
         return;

@@ -43,6 +43,17 @@ static void run_kernel(struct core *c, uint32_t args) {
     hal_write(base + KERNEL_CTRL, PLACE(KERNEL_CTRL, AP_START, 1));
 }
 
+void core_pump(struct core *c) {
+    for (uint32_t i = 0; i < c->streams_in && core_active(c); i++) {
+        struct stream *s = core_stream(c, i);
+        if (s->mode == STREAM_FED) {
+            feed_go(s);
+        } else if (s->mode != STREAM_EDGE) {
+            stream_pump(s);
+        }
+    }
+}
+
 static void copied(uint32_t index) {
     struct core *c = &cores[index];
     if (--c->copies > 0) {
@@ -50,12 +61,16 @@ static void copied(uint32_t index) {
     }
     if (c->phase == CORE_LOADING) {
         run(c);
+        if (c->wiping) {
+            c->wiping = false;
+            core_pump(c);
+        }
     } else {
         core_end_check(c);
     }
 }
 
-static void load(struct core *c, uint32_t src, uint32_t offset, uint32_t bytes) {
+void core_copy(struct core *c, uint32_t src, uint32_t offset, uint32_t bytes) {
     c->copies++;
     copy_submit(src, PLACE(HDMA_COPY_DST, OFFSET, offset) | PLACE(HDMA_COPY_DST, CORE, c->index), 0, bytes, copied,
                 c->index);
@@ -94,14 +109,17 @@ void core_load(struct core *c, uint32_t args, uint32_t args_bytes) {
     /* One more than there are copies until all are queued. */
     c->copies = 1;
     bool same = c->generation == f->generation;
+    if (!same) {
+        core_wipe(c);
+    }
     for (uint32_t i = same ? f->code_copies : 0; i < f->copies_count; i++) {
-        load(c, f->copies[i].src, f->copies[i].offset, f->copies[i].bytes);
+        core_copy(c, f->copies[i].src, f->copies[i].offset, f->copies[i].bytes);
     }
     c->generation = f->generation;
     if (args_bytes > 0) {
-        load(c, args, ASSASIN_XB_SPAD_BASE + SCOMP_SPAD_ARGS, args_bytes);
+        core_copy(c, args, ASSASIN_XB_SPAD_BASE + SCOMP_SPAD_ARGS, args_bytes);
     }
-    load(c, at, ASSASIN_XB_SPAD_BASE, sizeof task);
+    core_copy(c, at, ASSASIN_XB_SPAD_BASE, sizeof task);
     c->copies--;
 }
 
@@ -133,7 +151,7 @@ void core_throttle(struct request *r, bool on) {
             continue;
         }
         struct stream *s = core_stream(c, 0);
-        if (s->mode != STREAM_FED) {
+        if (s->mode != STREAM_FED && s->mode != STREAM_HELD) {
             s->mode = on ? STREAM_GATED : STREAM_START;
             stream_poll_wanted = true;
         }
@@ -187,6 +205,7 @@ void core_end(struct core *c, uint32_t status) {
         status == SCOMP_STATUS_DEADLOCK) {
         hal_write(core_reg(c, CORE_CTRL), 0);
     }
+    recall_end(c);
     c->phase = CORE_ENDING;
     core_deadline_changed = true;
     core_window_update();
@@ -233,7 +252,7 @@ static void stopped(struct core *c) {
     core_end(c, status);
 }
 
-void core_page(struct stream *s, uint32_t status) {
+void core_page(struct stream *s, uint32_t status, uint32_t lba) {
     struct core *c = &cores[s->core];
     if (c->phase == CORE_ENDING) {
         nand_attention = true;
@@ -243,9 +262,12 @@ void core_page(struct stream *s, uint32_t status) {
     if (status != FLASH_STATUS_OK) {
         nand_attention = true;
         nand_counters.read_errors++;
+        c->cause = status;
+        c->tval = lba;
         core_end(c, SCOMP_STATUS_MEDIA);
         return;
     }
+    recall_check(c);
     uint64_t now = time_now();
     if (c->t_first == 0) {
         c->t_first = now;
@@ -280,6 +302,7 @@ void core_event(uint32_t pending) {
 
 void core_timer(void) {
     uint64_t now = time_now();
+    bool ahead = false;
     for (uint32_t i = 0; i < scomp_tiles; i++) {
         struct core *c = &cores[i];
         if (c->phase == CORE_RUNNING && now >= c->deadline &&
@@ -292,8 +315,11 @@ void core_timer(void) {
             c->pc = hal_read(core_reg(c, CORE_PC));
             core_end(c, SCOMP_STATUS_WATCHDOG);
         }
-        for (uint32_t s = 0; core_active(c) && s < c->streams_in; s++) {
+        for (uint32_t s = 0; core_active(c) && !c->wiping && s < c->streams_in; s++) {
             stream_poll(core_stream(c, s));
+        }
+        if (stream_ahead && core_active(c)) {
+            ahead |= recall_look(c);
         }
         if (c->blocked != 0) {
             output_retry(c, false);
@@ -304,6 +330,7 @@ void core_timer(void) {
             deadlock_check(c->piece);
         }
     }
+    stream_ahead = ahead;
 }
 
 uint64_t core_deadline(void) {

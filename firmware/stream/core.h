@@ -58,12 +58,16 @@ struct core {
     uint8_t blocked;      /**< output streams that wait for room: OUT_PAGE is masked then */
     uint8_t results_full; /**< of them: those that wait for room in the results */
     bool discarding;
+    bool wiping;         /**< zeros are on their way to memories that pages go to: no page is sent for */
     uint32_t generation; /**< function in instruction memory, 0: none */
     uint32_t copies;     /**< copies under way */
     uint32_t drains_pushed, drains_done;
     struct drain drains[DRAINS];
     struct sink sinks[MAX_STREAMS];
     uint64_t out[MAX_STREAMS]; /**< output bytes given to drains */
+    uint32_t head, head_since; /**< recall.c: Head's page while the ring is full, and since when, cycles */
+    uint32_t dropped;          /**< pages in flight that a recall has brought back */
+    bool recalling;            /**< pages in flight are dropped */
     uint32_t status;           /**< SCOMP_STATUS_* once it ends */
     uint32_t cause, pc, tval, exit_code;
     uint64_t deadline;
@@ -120,6 +124,8 @@ void core_load(struct core *c, uint32_t args, uint32_t args_bytes);
 void core_end(struct core *c, uint32_t status);
 /** Go on with a core that ends. */
 void core_end_check(struct core *c);
+/** Send for the first pages of the core's streams from outside. */
+void core_pump(struct core *c);
 /** Share the ways among the cores that are busy. */
 void core_window_update(void);
 
@@ -140,6 +146,25 @@ void output_retry(struct core *c, bool results);
 void feed_open(struct stream *s, const struct request *r, uint32_t number, uint32_t ext);
 /** A piece has ended, or will never run: its feeds complete. */
 void feed_piece_ended(struct request *r, uint32_t number);
+
+/* ---- wipe.c ---- */
+
+/** Queue zeros for all memories of `c` that a program can read: another program's data must not be there. */
+void core_wipe(struct core *c);
+/** Queue a copy to offset `offset` in `c`, which starts when all its copies are done. */
+void core_copy(struct core *c, uint32_t src, uint32_t offset, uint32_t bytes);
+
+/* ---- recall.c ---- */
+
+/** Look whether `c` holds up ways that others wait for, and go on with what was recalled. Returns whether its reads run
+ * ahead. */
+bool recall_look(struct core *c);
+/** Page `page` of `s`, block `lba`, has been dropped. False when it is not wanted again. */
+bool recall_dropped(struct stream *s, uint32_t page, uint32_t lba);
+/** A page of a stream that is being recalled has arrived. */
+void recall_check(struct core *c);
+/** The core ends: what was dropped is not wanted any more. */
+void recall_end(struct core *c);
 
 /* ---- deadlock.c ---- */
 

@@ -128,7 +128,7 @@ static void unmapped(struct nvme_cmd *cmd) {
 }
 
 void feed_command(struct nvme_cmd *cmd) {
-    struct request *r = request_find(cmd->sqe[10] & 0xffffu);
+    struct request *r = request_find(cmd->sqe[10]);
     cmd->bytes = cmd->sqe[12];
     if (cmd->bytes == 0 || cmd->bytes > NVME_MDTS_BYTES || (cmd->sqe[11] >> 24) != 0) {
         nvme_complete(cmd, NVME_INVALID_FIELD);
@@ -271,7 +271,7 @@ static uint32_t source(const struct stream *s, uint32_t at) {
 static void copied(uint32_t arg) {
     struct stream *s = &streams[arg];
     s->delivered++;
-    core_page(s, FLASH_STATUS_OK);
+    core_page(s, FLASH_STATUS_OK, 0);
     if (core_active(&cores[s->core])) {
         feed_go(s);
     }

@@ -24,9 +24,60 @@
 
 struct function functions[SCOMP_MAX_FUNCS];
 static uint32_t generation;
+static uint32_t uses;
+
+/* A function's name: slot and tag. */
+#define NAME_SLOT 15u
+#define NAME_TAG  4u
+#define TAGS      0xfffu
+_Static_assert(SCOMP_MAX_FUNCS == NAME_SLOT + 1, "slots in a function's name");
 
 void function_init(void) {
     memset(functions, 0, sizeof functions);
+}
+
+static uint32_t tag(const struct function *f) {
+    return f->generation % TAGS + 1;
+}
+
+uint32_t function_find(uint32_t name, struct function **f) {
+    *f = &functions[name & NAME_SLOT];
+    uint32_t wanted = name >> NAME_TAG;
+    if (!(*f)->valid || (*f)->loading) {
+        return 0x100u | (wanted != 0 ? NVME_VENDOR_STATUS_REPLACED : NVME_VENDOR_STATUS_BAD_FUNCTION);
+    }
+    if (wanted != 0 && wanted != tag(*f)) {
+        return 0x100u | NVME_VENDOR_STATUS_REPLACED;
+    }
+    (*f)->used = ++uses;
+    return 0;
+}
+
+void function_reset(void) {
+    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS; i++) {
+        functions[i].valid = false;
+        functions[i].fixed = false;
+    }
+}
+
+/** The slot for a function whose host does not choose: empty, or not used for the longest time; NULL when there is
+ * none.
+ */
+static struct function *any_slot(void) {
+    struct function *oldest = NULL;
+    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS; i++) {
+        struct function *f = &functions[i];
+        if (f->fixed || f->loading || f->users > 0) {
+            continue;
+        }
+        if (!f->valid) {
+            return f;
+        }
+        if (oldest == NULL || (int32_t)(f->used - oldest->used) < 0) {
+            oldest = f;
+        }
+    }
+    return oldest;
 }
 
 uint32_t function_memory(const struct function *f) {
@@ -251,20 +302,30 @@ static void loaded(struct dma_job *job) {
     struct function *f = cmd->context;
     f->loading = false;
     if (job->error || cmd->orphan) {
+        f->fixed = false;
         nvme_complete(cmd, NVME_DATA_TRANSFER);
         return;
     }
     uint32_t error = function_finish(f, cmd->bytes);
+    f->fixed = error == 0 && (cmd->sqe[10] & 0xffffu) != SCOMP_ANY_SLOT;
+    f->used = ++uses;
     if (error != 0) {
         cmd->dw0 = error;
         nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_ELF);
         return;
     }
+    cmd->dw0 = (uint32_t)(f - functions) | tag(f) << NAME_TAG;
     nvme_complete(cmd, NVME_OK);
 }
 
 static void mapped(struct nvme_cmd *cmd) {
-    struct function *f = cmd->context;
+    uint32_t slot = cmd->sqe[10] & 0xffffu;
+    struct function *f = slot == SCOMP_ANY_SLOT ? any_slot() : &functions[slot];
+    cmd->context = f;
+    if (f == NULL) {
+        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_NO_RESOURCES);
+        return;
+    }
     if (f->users > 0 || f->loading) {
         nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_FUNCTION);
         return;
@@ -284,21 +345,15 @@ static bool reserved_zero(const struct nvme_cmd *cmd, uint32_t from) {
     return (cmd->sqe[10] & 0xffff0000u) == 0;
 }
 
-static bool bad_slot(struct nvme_cmd *cmd) {
-    if ((cmd->sqe[10] & 0xffffu) < SCOMP_MAX_FUNCS) {
-        return false;
-    }
-    nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_FUNCTION);
-    return true;
-}
-
 void function_load(struct nvme_cmd *cmd) {
     uint32_t bytes = cmd->sqe[11];
     if (!reserved_zero(cmd, 12)) {
         nvme_complete(cmd, NVME_INVALID_FIELD);
         return;
     }
-    if (bad_slot(cmd)) {
+    uint32_t slot = cmd->sqe[10] & 0xffffu;
+    if (slot >= SCOMP_MAX_FUNCS && slot != SCOMP_ANY_SLOT) {
+        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_FUNCTION);
         return;
     }
     if (bytes > SCOMP_MAX_ELF || bytes < EHDR_BYTES) {
@@ -306,7 +361,6 @@ void function_load(struct nvme_cmd *cmd) {
         nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_ELF);
         return;
     }
-    cmd->context = &functions[cmd->sqe[10] & 0xffffu];
     cmd->bytes = bytes;
     nvme_map(cmd, bytes, mapped);
 }
@@ -316,14 +370,14 @@ void function_unload(struct nvme_cmd *cmd) {
         nvme_complete(cmd, NVME_INVALID_FIELD);
         return;
     }
-    if (bad_slot(cmd)) {
-        return;
+    struct function *f;
+    uint32_t status = function_find(cmd->sqe[10] & 0xffffu, &f);
+    if (status == 0 && f->users > 0) {
+        status = 0x100 | NVME_VENDOR_STATUS_BAD_FUNCTION;
     }
-    struct function *f = &functions[cmd->sqe[10] & 0xffffu];
-    if (!f->valid || f->users > 0 || f->loading) {
-        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_FUNCTION);
-        return;
+    if (status == 0) {
+        f->valid = false;
+        f->fixed = false;
     }
-    f->valid = false;
-    nvme_complete(cmd, NVME_OK);
+    nvme_complete(cmd, status);
 }

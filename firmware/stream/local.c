@@ -4,10 +4,11 @@
  */
 #include "stream/scomp.h"
 
-/* Half of the memory is for the lists of pages, half for the superblocks that are kept: one page of each names it. */
+/* A quarter of the memory is for the lists of pages, a quarter for their blocks, half for the superblocks that are
+ * kept: one page of each names it. */
 #define LISTS     DRAM_LOCAL
-#define LISTS_END (DRAM_LOCAL + DRAM_LOCAL_SIZE / 2)
-#define KEPT      LISTS_END
+#define LISTS_END (DRAM_LOCAL + LOCAL_NAMES)
+#define KEPT      (DRAM_LOCAL + DRAM_LOCAL_SIZE / 2)
 #define KEPT_MAX  (DRAM_LOCAL_SIZE / 2 / 8)
 
 static struct {
@@ -53,7 +54,9 @@ static bool sort(const struct request *r, uint32_t s, uint32_t lists, uint32_t r
         if (count[last] == room) {
             return false;
         }
-        hal_write(lists + (last * room + count[last]++) * 4, ppa);
+        uint32_t entry = lists + (last * room + count[last]++) * 4;
+        hal_write(entry, ppa);
+        hal_write(entry + LOCAL_NAMES, lba);
         if (ppa != 0) {
             keep(ppa);
         }

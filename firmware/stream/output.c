@@ -117,7 +117,7 @@ static enum drained to_host(struct core *c, const struct sink *k, uint32_t s, st
 
 static enum drained to_node(const struct core *c, uint32_t s, struct drain *d, uint32_t *dst) {
     struct stream *to = c->sinks[s].to;
-    if (stream_room(to) == 0) {
+    if (stream_room(to) == 0 || cores[to->core].wiping) {
         return BLOCKED;
     }
     to->pushed++;
@@ -240,6 +240,9 @@ void output_drained(struct core *c) {
         struct drain d = c->drains[c->drains_done++ % DRAINS];
         switch (d.kind) {
         case SINK_HOST:
+            if ((d.bytes & 63) != 0) {
+                result_pad(c->piece->request, d.chunk, d.bytes);
+            }
             result_ready(c->piece->request, d.chunk);
             break;
         case SINK_FLASH:
@@ -247,7 +250,7 @@ void output_drained(struct core *c) {
             break;
         case SINK_NODE:
             d.to->delivered++;
-            core_page(d.to, FLASH_STATUS_OK);
+            core_page(d.to, FLASH_STATUS_OK, 0);
             break;
         default:
             break;

@@ -190,7 +190,7 @@ bool piece_start(struct request *r, uint32_t number) {
     for (uint32_t i = 0; i < scomp_tiles; i++) {
         free |= (uint32_t)(cores[i].phase == CORE_FREE) << i;
     }
-    if (!choose(r, number, free, chosen) || copy_space() < r->nodes * (FUNCTION_COPIES + 2)) {
+    if (!choose(r, number, free, chosen) || copy_space() < r->nodes * (WIPE_COPIES + FUNCTION_COPIES + 2)) {
         return false;
     }
     /* A core has one piece, so its number names a piece too. */
@@ -212,11 +212,9 @@ bool piece_start(struct request *r, uint32_t number) {
         struct node_spec spec = node_spec(r, n);
         core_load(&cores[p->core[n]], spec.args, spec.args_bytes);
     }
-    for (uint32_t i = 0; i < r->streams_in; i++) {
-        if (p->in[i]->mode == STREAM_FED) {
-            feed_go(p->in[i]);
-        } else {
-            stream_pump(p->in[i]);
+    for (uint32_t n = 0; n < p->nodes; n++) {
+        if (!cores[p->core[n]].wiping) {
+            core_pump(&cores[p->core[n]]);
         }
     }
     return true;

@@ -291,9 +291,11 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
         return status;
     }
     uint32_t func = field(r, 4) >> 16;
-    if (!r->tree && (func >= SCOMP_MAX_FUNCS || !functions[func].valid || functions[func].loading)) {
+    struct function *f;
+    status = r->tree ? 0 : function_find(func, &f);
+    if (status != 0) {
         *where = OFFSET(func);
-        return VENDOR(NVME_VENDOR_STATUS_BAD_FUNCTION);
+        return status;
     }
     if ((flags & SCOMP_FLAG_CHANNEL_LOCAL) != 0) {
         status = local_prepare(r, where);
@@ -312,8 +314,10 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
             out = w >> 24;
             args_bytes = hal_read(at + 12);
         }
-        r->function[n] = &functions[func];
-        r->function[n]->users++;
+        /* Nothing was loaded since it was found. */
+        function_find(func, &f);
+        r->function[n] = f;
+        f->users++;
         if (!mismatch && function_mismatch(r->function[n], in, out, args_bytes)) {
             mismatch = true;
             *where = r->tree ? r->node_table + n * (uint32_t)sizeof(struct scomp_node) - r->data
@@ -381,7 +385,7 @@ struct request *request_new(struct nvme_cmd *cmd, uint32_t handle) {
     }
     memset(r, 0, sizeof *r);
     r->state = REQUEST_FETCH;
-    r->handle = (uint16_t)handle;
+    r->handle = handle;
     r->sqid = cmd->sqid;
     r->exec = cmd;
     r->data = DRAM_REQUESTS + (uint32_t)(r - requests) * DRAM_REQUEST_STRIDE;
@@ -403,7 +407,7 @@ static void exec(struct nvme_cmd *cmd) {
         nvme_complete(cmd, NVME_INVALID_FIELD);
         return;
     }
-    uint32_t handle = cmd->sqe[10] & 0xffffu;
+    uint32_t handle = cmd->sqe[10];
     if (request_find(handle) != NULL) {
         nvme_complete(cmd, VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE));
         return;
@@ -422,7 +426,7 @@ static void exec(struct nvme_cmd *cmd) {
 /* ---- IO_READ, IO_ABORT ---- */
 
 static void read_mapped(struct nvme_cmd *cmd) {
-    struct request *r = request_find(cmd->sqe[10] & 0xffffu);
+    struct request *r = request_find(cmd->sqe[10]);
     if (r == NULL || queues.deleting[cmd->sqid]) {
         nvme_complete(cmd, r == NULL ? VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE) : NVME_SQ_DELETED);
         return;
@@ -456,7 +460,7 @@ static void abort_request(struct request *r, bool detach) {
 }
 
 static void abort_handle(struct nvme_cmd *cmd) {
-    struct request *r = request_find(cmd->sqe[10] & 0xffffu);
+    struct request *r = request_find(cmd->sqe[10]);
     if (r == NULL) {
         nvme_complete(cmd, VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE));
         return;
@@ -468,8 +472,8 @@ static void abort_handle(struct nvme_cmd *cmd) {
 void scomp_command(struct nvme_cmd *cmd) {
     uint8_t opcode = cmd_opcode(cmd);
     bool feed = opcode == SCOMP_OPCODE_IO_FEED;
-    bool reserved = (cmd->sqe[10] & 0xffff0000u) != 0 || (cmd->sqe[11] != 0 && !feed) || cmd->sqe[13] != 0 ||
-                    cmd->sqe[14] != 0 || cmd->sqe[15] != 0 || (opcode == SCOMP_OPCODE_IO_ABORT && cmd->sqe[12] != 0);
+    bool reserved = (cmd->sqe[11] != 0 && !feed) || cmd->sqe[13] != 0 || cmd->sqe[14] != 0 || cmd->sqe[15] != 0 ||
+                    (opcode == SCOMP_OPCODE_IO_ABORT && cmd->sqe[12] != 0);
     if (reserved) {
         nvme_complete(cmd, NVME_INVALID_FIELD);
     } else if (opcode == SCOMP_OPCODE_IO_EXEC) {
@@ -537,9 +541,7 @@ void scomp_orphan(void) {
             abort_request(&requests[i], true);
         }
     }
-    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS; i++) {
-        functions[i].valid = false;
-    }
+    function_reset();
 }
 
 void scomp_queue_deleted(uint32_t sqid) {

@@ -64,6 +64,14 @@ uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool 
     return at;
 }
 
+void result_pad(const struct request *r, uint32_t id, uint32_t bytes) {
+    uint32_t end = r->ring + (r->pending[id] - 1) % RING + 1;
+    for (uint32_t at = end - padded(bytes) + (bytes & ~3u); at < end; at += 4) {
+        uint32_t keep = at - (end - padded(bytes)) < bytes ? bytes & 3 : 0;
+        hal_write(at, keep > 0 ? hal_read(at) & ((1u << (keep * 8)) - 1) : 0);
+    }
+}
+
 void result_ready(struct request *r, uint32_t id) {
     r->pending[id] |= CHUNK_DONE;
     while (r->pending_out != r->pending_in && (r->pending[r->pending_out % CHUNKS_PENDING] & CHUNK_DONE) != 0) {

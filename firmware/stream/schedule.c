@@ -2,18 +2,18 @@
 
 #include "ftl/map.h"
 #include "nvme/hdma.h"
-#include "stream/scomp.h"
+#include "stream/core.h"
 
-#define POSITION_PAGES ((1u << (32 - PAGE_LOG2)) - 1) /* page numbers of 32-bit positions */
+_Static_assert(OOB_LOOSE == 1u << 30, "FLASH.W0.CHECK leaves this bit out");
 /** Completions taken of a channel before the main loop looks at anything else. */
 #define PASSES 8u
 
 struct stream streams[MAX_CORES * MAX_STREAMS];
 struct stream_counters stream_counters;
-bool stream_poll_wanted;
+bool stream_poll_wanted, stream_ahead;
 uint32_t stream_window, slot_window;
 
-static inline __attribute__((always_inline)) void page_done(struct stream *s, uint32_t status);
+static inline __attribute__((always_inline)) void page_done(struct stream *s);
 
 /* Out of line: what is rare must not cost the page loop registers. */
 #define RARE __attribute__((noinline))
@@ -54,9 +54,10 @@ void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent
         /* A kernel consumes from the first page on. */
         s->mode = STREAM_RUN;
         s->limit = slot_window;
+        stream_ahead = true;
     }
-    s->w0 = PLACE(FLASH_W0, OP, FLASH_OP_READ) | PLACE(FLASH_W0, STREAM, 1) | PLACE(FLASH_W0, CORE, s->core) |
-            PLACE(FLASH_W0, STREAM_ID, s->id) | PLACE(FLASH_W0, TAIL, 1) |
+    s->w0 = PLACE(FLASH_W0, OP, FLASH_OP_READ) | PLACE(FLASH_W0, STREAM, 1) | PLACE(FLASH_W0, CHECK, 1) |
+            PLACE(FLASH_W0, CORE, s->core) | PLACE(FLASH_W0, STREAM_ID, s->id) | PLACE(FLASH_W0, TAIL, 1) |
             PLACE(FLASH_W0, TAG, NAND_TAG_STREAM + (uint32_t)(s - streams));
     if (s->total == 0) {
         stream_mark_end(s);
@@ -70,19 +71,19 @@ RARE uint32_t stream_room(const struct stream *s) {
 
 static void zero_copied(uint32_t arg) {
     stream_counters.pages++;
-    page_done(&streams[arg], FLASH_STATUS_OK);
+    page_done(&streams[arg]);
 }
 
 /** A page never written: zeros from DRAM. The copy engine does not wait for room, so there has to be some. */
-static RARE bool push_zero(struct stream *s, uint32_t bytes) {
-    if (stream_room(s) == 0 || copy_space() == 0) {
+static RARE bool push_zero(struct stream *s, uint32_t page, uint32_t bytes) {
+    if (copy_space() == 0) {
         stream_poll_wanted = true;
         return false;
     }
     copy_submit(DRAM_ZERO,
                 PLACE(HDMA_COPY_DST, CORE, s->core) | PLACE(HDMA_COPY_DST, STREAM_ID, s->id) |
                     PLACE(HDMA_COPY_DST, STREAM, 1),
-                s->pushed << PAGE_LOG2, bytes, zero_copied, (uint32_t)(s - streams));
+                page << PAGE_LOG2, bytes, zero_copied, (uint32_t)(s - streams));
     return true;
 }
 
@@ -99,6 +100,23 @@ static RARE void wait_for(struct stream *s, struct nand_way *way) {
     way->waiting = 1;
 }
 
+/** Block of the stream's next page. */
+static inline uint32_t next_lba(const struct stream *s) {
+    return s->extent != 0 ? s->lba - s->run : hal_read(s->map + LOCAL_NAMES);
+}
+
+/** Send for page `page`, which lies at `ppa` and is block `lba`. The way has a place. */
+static inline __attribute__((always_inline)) void push_page(const struct stream *s, uint32_t ppa, uint32_t lba,
+                                                            uint32_t page, uint32_t bytes) {
+    nand_ways[ppa >> 24].credit--;
+    uint32_t base = ASSASIN_FLASH_BASE + (ppa >> 28) * ASSASIN_FLASH_STRIDE;
+    hal_write(base + FLASH_W0, s->w0 | (ppa >> 24 & 15u) << FLASH_W0_WAY_SHIFT);
+    hal_write(base + FLASH_W1, ppa_row(ppa));
+    hal_write(base + FLASH_W2, page << PAGE_LOG2);
+    hal_write(base + FLASH_OOB0, lba);
+    hal_write(base + FLASH_W3, bytes);
+}
+
 static inline __attribute__((always_inline)) void pump(struct stream *s) {
     while (s->pushed != s->total && (int32_t)(s->limit - s->pushed) > 0) {
         if (s->run == 0) {
@@ -112,13 +130,11 @@ static inline __attribute__((always_inline)) void pump(struct stream *s) {
                 wait_for(s, way);
                 return;
             }
-            way->credit--;
-            uint32_t base = ASSASIN_FLASH_BASE + (ppa >> 28) * ASSASIN_FLASH_STRIDE;
-            hal_write(base + FLASH_W0, s->w0 | (ppa >> 24 & 15u) << FLASH_W0_WAY_SHIFT);
-            hal_write(base + FLASH_W1, ppa_row(ppa));
-            hal_write(base + FLASH_W2, s->pushed << PAGE_LOG2);
-            hal_write(base + FLASH_W3, bytes);
-        } else if (!push_zero(s, bytes)) {
+            push_page(s, ppa, next_lba(s), s->pushed, bytes);
+        } else if (stream_room(s) == 0) {
+            stream_poll_wanted = true;
+            return;
+        } else if (!push_zero(s, s->pushed, bytes)) {
             return;
         }
         s->map += 4;
@@ -127,11 +143,25 @@ static inline __attribute__((always_inline)) void pump(struct stream *s) {
     }
 }
 
+bool stream_again(struct stream *s, uint32_t page, uint32_t lba) {
+    uint32_t ppa = s->extent != 0 ? map_get(lba) : hal_read(s->map - (s->pushed - page) * 4);
+    uint32_t bytes = page + 1 == s->total ? s->last_bytes : PAGE_SIZE;
+    if (ppa == 0) {
+        return push_zero(s, page, bytes);
+    }
+    if (nand_ways[ppa >> 24].credit == 0) {
+        return false;
+    }
+    push_page(s, ppa, lba, page, bytes);
+    return true;
+}
+
 /** Set the limit of a stream that is not in RUN mode from the core's Head. */
 static void regate(struct stream *s) {
     uint32_t head = hal_read(s->ihead);
     if (s->mode == STREAM_START && head != 0) {
         s->mode = STREAM_RUN;
+        stream_ahead = true;
         s->limit = s->delivered + (s->core < scomp_cores ? stream_window : slot_window);
         return;
     }
@@ -151,7 +181,7 @@ void stream_poll(struct stream *s) {
         feed_go(s);
         return;
     }
-    if (s->pushed == s->total || s->mode == STREAM_EDGE) {
+    if (s->pushed == s->total || s->mode == STREAM_EDGE || s->mode == STREAM_HELD) {
         return;
     }
     if (s->mode != STREAM_RUN) {
@@ -186,19 +216,30 @@ void stream_resume(struct nand_way *way) {
     pump(s);
 }
 
-static inline __attribute__((always_inline)) void page_done(struct stream *s, uint32_t status) {
+static inline __attribute__((always_inline)) void page_done(struct stream *s) {
     s->delivered++;
     if (s->mode == STREAM_RUN) {
         s->limit++;
-    } else if (s->pushed != s->total) {
+    } else if (s->pushed != s->total && s->mode != STREAM_HELD) {
         regate(s);
     }
     if (!s->waiting) {
         pump(s);
     }
-    if (status != FLASH_STATUS_OK || s->delivered == 1 || s->delivered == s->total) {
-        core_page(s, status);
+    if (s->delivered == 1 || s->delivered == s->total || s->mode == STREAM_HELD) {
+        core_page(s, FLASH_STATUS_OK, 0);
     }
+}
+
+/** The read of a page of `s` has ended with `status`, the oldest completion of the channel at `base`. */
+static RARE void page_failed(struct stream *s, uint32_t status, uint32_t base) {
+    uint32_t position = hal_read(base + FLASH_CPL_DATA);
+    uint32_t lba = hal_read(base + FLASH_CPL_DATA1);
+    if (status == FLASH_STATUS_DROPPED && recall_dropped(s, position >> PAGE_LOG2, lba)) {
+        return;
+    }
+    s->delivered++;
+    core_page(s, status, lba);
 }
 
 uint32_t nand_poll(void) {
@@ -230,13 +271,19 @@ uint32_t nand_poll(void) {
             uint32_t tag = FIELD(FLASH_CPL, TAG, cpl);
             uint32_t status = FIELD(FLASH_CPL, STATUS, cpl);
             way->credit++;
-            if (tag >= NAND_TAG_STREAM) {
+            if (tag >= NAND_TAG_STREAM && status == FLASH_STATUS_OK) {
                 hal_write(base + FLASH_CPL_POP, 1);
                 if (way->waiting) {
                     nand_way_refill(way);
                 }
                 pages++;
-                page_done(&streams[tag - NAND_TAG_STREAM], status);
+                page_done(&streams[tag - NAND_TAG_STREAM]);
+            } else if (tag >= NAND_TAG_STREAM) {
+                page_failed(&streams[tag - NAND_TAG_STREAM], status, base);
+                hal_write(base + FLASH_CPL_POP, 1);
+                if (way->waiting) {
+                    nand_way_refill(way);
+                }
             } else {
                 uint32_t data0 = hal_read(base + FLASH_CPL_DATA);
                 uint32_t data1 = hal_read(base + FLASH_CPL_DATA1);

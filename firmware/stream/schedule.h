@@ -33,6 +33,7 @@ enum stream_mode {
     STREAM_GATED, /**< only pages that the ring has room for already: they never hold up a way for others */
     STREAM_FED,   /**< the host's bytes, copied from their staging (feed.c) */
     STREAM_EDGE,  /**< another core's output (output.c) */
+    STREAM_HELD,  /**< pages in flight are being recalled (recall.c): none is sent for */
 };
 
 /** One input stream of a core; 64 bytes on the drive, so that a tag becomes an address by a shift. */
@@ -89,6 +90,13 @@ extern uint32_t stream_window, slot_window;
 /** Some stream waits for room that no completion will announce: poll it by the timer. */
 extern bool stream_poll_wanted;
 
+/** Some stream's reads may have run ahead of its ring: a core that does not take them holds up ways. */
+extern bool stream_ahead;
+/** Page numbers of 32-bit positions. */
+#define POSITION_PAGES ((1u << (32 - PAGE_LOG2)) - 1)
+/** CHANNEL_LOCAL: from a page's place in the list of pages to its block's in the list of blocks. */
+#define LOCAL_NAMES (DRAM_LOCAL_SIZE / 4)
+
 /** Set up a stream from flash of `bytes` bytes: the map entries run on from `map` for all pages, or, with map 0, follow
  * the extents at DRAM `extent`. `gated`: never run ahead of the ring. */
 void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent, bool gated);
@@ -103,6 +111,9 @@ void stream_pump(struct stream *s);
 void feed_go(struct stream *s);
 /** Look at the core's Head again and pump. */
 void stream_poll(struct stream *s);
+/** Send again for page `page`, block `lba`, that was dropped; its place in the ring is free. False when it has to wait.
+ */
+bool stream_again(struct stream *s, uint32_t page, uint32_t lba);
 /** The first stream that waits for `way` goes on. */
 void stream_resume(struct nand_way *way);
 /** Take the stream off its way's list. */

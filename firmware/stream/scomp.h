@@ -15,6 +15,7 @@
 /* ---- function.c ---- */
 
 #define FUNCTION_COPIES  12u      /**< copies that bring a function into a core, at most */
+#define WIPE_COPIES      3u       /**< copies of zeros that go before them, at most */
 #define FUNCTION_SCRATCH 0x20000u /**< scratch DRAM that function_parse may use, bytes */
 
 /** One copy that brings a part of a function into a core. */
@@ -27,6 +28,8 @@ struct function_copy {
 struct function {
     bool valid;
     bool loading;
+    bool fixed;              /**< who loaded it chose the slot: SCOMP_ANY_SLOT leaves it alone */
+    uint32_t used;           /**< grows with every use */
     uint32_t users;          /**< requests that name it */
     uint32_t generation;     /**< differs for every loaded function */
     uint32_t kernel;         /**< id of a kernel, which runs in a slot; 0: a program, which runs on a core */
@@ -39,6 +42,10 @@ struct function {
 extern struct function functions[SCOMP_MAX_FUNCS];
 
 void function_init(void);
+/** The function that the host names `name` (slot and tag). Returns 0 or a status. */
+uint32_t function_find(uint32_t name, struct function **f);
+/** Forget all functions. */
+void function_reset(void);
 void function_load(struct nvme_cmd *cmd);
 void function_unload(struct nvme_cmd *cmd);
 /** DRAM that the ELF of `f` is loaded to, SCOMP_MAX_ELF bytes. */
@@ -72,7 +79,7 @@ enum request_state { REQUEST_FREE, REQUEST_FETCH, REQUEST_ACTIVE, REQUEST_ENDED 
 
 struct request {
     enum request_state state;
-    uint16_t handle;
+    uint32_t handle;
     bool aborted;   /**< no further piece runs */
     bool detached;  /**< nobody will read the results */
     bool throttled; /**< results fill up: cores' reads no longer run ahead of their rings */
@@ -205,6 +212,8 @@ bool result_room(const struct request *r);
  * names it to result_ready. `report`: may use the room kept for reports.
  */
 uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool report, uint32_t *id);
+/** Zero what lies behind the `bytes` bytes of data of chunk `id`, up to the chunk's end: it is somebody else's. */
+void result_pad(const struct request *r, uint32_t id, uint32_t bytes);
 /** The data of chunk `id` is in DRAM. */
 void result_ready(struct request *r, uint32_t id);
 /** Send ready chunks to waiting reads. */
@@ -235,8 +244,8 @@ bool core_all_free(void);
 void core_unblock(struct request *r);
 /** Stop or start running ahead for cores of `r`. */
 void core_throttle(struct request *r, bool on);
-/** First or last page of a stream arrived, or a bad one. */
-void core_page(struct stream *s, uint32_t status);
+/** First or last page of a stream arrived, or one of a recall, or a bad one: then of block `lba`. */
+void core_page(struct stream *s, uint32_t status, uint32_t lba);
 /** Tell the core where the stream ends. */
 void stream_mark_end(struct stream *s);
 

@@ -36,9 +36,11 @@ static uint32_t node_check(const struct request *r, uint32_t at, struct ends *en
     REFUSE((args_offset & 63) != 0 || args_offset > r->args_bytes, args_offset);
     REFUSE(args_bytes > r->args_bytes - args_offset, args_bytes);
 #undef REFUSE
-    if (func >= SCOMP_MAX_FUNCS || !functions[func].valid || functions[func].loading) {
+    struct function *f;
+    uint32_t status = function_find(func, &f);
+    if (status != 0) {
         *where = offset + NODE(func);
-        return 0x100u | NVME_VENDOR_STATUS_BAD_FUNCTION;
+        return status;
     }
     ends->in[n] = (uint8_t)in;
     ends->out[n] = (uint8_t)out;

@@ -76,6 +76,7 @@ enum : uint16_t {
     kBadFeed = 0x1c6,
     kBadHandle = 0x1c3,
     kNoResources = 0x1c4,
+    kReplaced = 0x1c8,
     kWriteFault = 0x280,
     kReadError = 0x281,
 };

@@ -155,7 +155,7 @@ inline std::vector<uint8_t> encode(const Job &j) {
     return v;
 }
 
-inline uint16_t submitExec(Drive &d, uint16_t handle, const std::vector<uint8_t> &request, uint32_t q = 1) {
+inline uint16_t submitExec(Drive &d, uint32_t handle, const std::vector<uint8_t> &request, uint32_t q = 1) {
     Buffer b = d.buffer(static_cast<uint32_t>(request.size()));
     d.put(b, request.data());
     Sqe s = Drive::sqe(0xc1, 1);
@@ -205,7 +205,7 @@ inline void parse(const std::vector<uint8_t> &data, uint32_t n, std::map<uint32_
     }
 }
 
-inline Sqe readSqe(const Buffer &b, uint16_t handle) {
+inline Sqe readSqe(const Buffer &b, uint32_t handle) {
     Sqe s = Drive::sqe(0xc2, 1);
     Drive::setPrp(s, b);
     s[10] = handle;
@@ -214,7 +214,7 @@ inline Sqe readSqe(const Buffer &b, uint16_t handle) {
 }
 
 /** Read results until the last chunk. */
-inline std::map<uint32_t, PieceResult> collect(Drive &d, uint16_t handle, uint32_t bytes = 65536, uint32_t q = 2) {
+inline std::map<uint32_t, PieceResult> collect(Drive &d, uint32_t handle, uint32_t bytes = 65536, uint32_t q = 2) {
     std::map<uint32_t, PieceResult> results;
     for (bool more = true; more;) {
         Buffer b = d.buffer(bytes);
@@ -237,7 +237,7 @@ inline Sqe feedSqe(const Buffer &b, uint16_t handle, uint32_t piece, uint32_t st
     return s;
 }
 
-inline Sqe abortSqe(uint16_t handle) {
+inline Sqe abortSqe(uint32_t handle) {
     Sqe s = Drive::sqe(0xc0, 1);
     s[10] = handle;
     return s;

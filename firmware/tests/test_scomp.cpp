@@ -522,7 +522,7 @@ TEST(scomp_bad_requests) {
     refuse(put(0, 0, 4), kBadRequest, 0);
     refuse(put(4, 3, 2), kBadRequest, 4);
     refuse(put(6, 1, 2), kBadFunction, 6);
-    refuse(put(6, 16, 2), kBadFunction, 6);
+    refuse(put(6, 16, 2), kReplaced, 6);
     refuse(put(8, 0, 1), kBadRequest, 8);
     refuse(put(8, 9, 1), kBadRequest, 8);
     refuse(put(9, 9, 1), kBadRequest, 9);

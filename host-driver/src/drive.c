@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #define DEFAULT_DEPTH    128u
@@ -380,8 +381,11 @@ int assasin_open(const char *address, const struct assasin_options *options, str
     drive->options = o;
     int rc = connect_link(drive, scheme, rest);
     if (!rc) {
-        drive->next_handle = drive->link->first_handle;
-        rc = bring_up(drive);
+        /* Others may use the drive too: a handle in use is refused, and nobody else's is met by chance. */
+        if (getrandom(&drive->next_handle, sizeof(drive->next_handle), 0) < 0)
+            rc = drive_fail(drive, errno, "no random numbers: %s", strerror(errno));
+        else
+            rc = bring_up(drive);
     }
     if (rc) {
         if (error)

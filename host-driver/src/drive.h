@@ -11,7 +11,7 @@ struct assasin_drive {
     struct assasin_info info;
     struct assasin_options options;
     int dead; /**< negative errno after which the connection is given up */
-    uint16_t next_handle;
+    uint32_t next_handle;
     uint16_t status;    /**< of the latest failed call */
     uint64_t ticked_ms; /**< when options.tick was last asked */
     struct assasin_error error;

@@ -30,7 +30,7 @@ struct exec {
     struct assasin_drive *drive;
     const struct assasin_job *job;
     uint64_t ticked_ms;
-    uint16_t handle;
+    uint32_t handle;
     struct chunks chunks;
     struct feeder feeder;
     struct assasin_job sent; /* the job with the cores that it may use */

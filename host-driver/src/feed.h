@@ -28,7 +28,7 @@ struct fed_stream {
 struct feeder {
     struct assasin_drive *drive;
     const struct assasin_job *job;
-    uint16_t handle;
+    uint32_t handle;
     uint32_t fed;          /**< most streams of one piece that come from the host */
     uint32_t piece_window; /**< pieces that run at once */
     uint32_t first;        /**< first piece that has not ended */

@@ -309,10 +309,7 @@ int kernel_open(struct assasin_drive *drive, const char *path, enum kernel_way w
     struct kernel *k = calloc(1, sizeof(*k));
     if (!k)
         return drive_fail(drive, ENOMEM, "out of memory");
-    k->base = (struct link){.ops = &kernel_ops,
-                            .drive = drive,
-                            .looking_costs = LOOK_CYCLES,
-                            .first_handle = (uint16_t)((unsigned)getpid() * 64u)};
+    k->base = (struct link){.ops = &kernel_ops, .drive = drive, .looking_costs = LOOK_CYCLES};
     k->fd = -1;
     int rc = open_namespace(k, path);
     if (!rc)

@@ -50,7 +50,6 @@ struct link {
     uint32_t in_flight;     /**< commands submitted and not completed */
     uint32_t namespace_id;  /**< namespace that I/O goes to */
     uint32_t looking_costs; /**< cycles that a look at the clock may itself make pass */
-    uint16_t first_handle;  /**< where to begin with handles of jobs: others may use the drive too */
     bool ordered;           /**< I/O commands reach the drive in the order of their submission */
     bool raw;               /**< the caller's own PRPs are possible */
 };

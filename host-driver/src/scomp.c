@@ -10,6 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static_assert(ASSASIN_ANY_SLOT == SCOMP_ANY_SLOT, "the drive's choice of a slot");
+
+/* Loads `bytes` bytes of a function. Returns the function's name when the drive chooses the slot, else 0. */
+static int load(struct assasin_drive *drive, uint16_t slot, void *data, size_t bytes, size_t padded, const char *what) {
+    struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_LOAD, [10] = slot, [11] = (uint32_t)bytes}};
+    struct assasin_completion completion;
+    int rc = drive_execute(drive, ASSASIN_ADMIN, &command, data, padded, what, &completion);
+    return rc || slot != ASSASIN_ANY_SLOT ? rc : (int)(completion.dw0 & 0xFFFF);
+}
+
 /* Refuses what the drive's cores cannot run, by name: they would only trap. */
 static int check_cores(struct assasin_drive *drive, const void *elf, size_t bytes) {
     const char *machine = elf_foreign_machine(elf, bytes);
@@ -48,8 +58,7 @@ int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void
             "loading a function: the ELF file has %zu bytes without its debug information, the drive takes 1..%u", size,
             SCOMP_MAX_ELF);
     } else {
-        struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_LOAD, [10] = slot, [11] = (uint32_t)size}};
-        rc = drive_execute(drive, ASSASIN_ADMIN, &command, image, (size + 3) / 4 * 4, "loading a function", NULL);
+        rc = load(drive, slot, image, size, (size + 3) / 4 * 4, "loading a function");
     }
     free(image);
     return rc;
@@ -82,10 +91,9 @@ uint32_t assasin_kernel_id(const char *name, const char *version) {
 int assasin_kernel_load(struct assasin_drive *drive, uint16_t slot, uint32_t id, uint8_t inputs, uint8_t scalars) {
     struct scomp_kernel kernel = {
         .magic = SCOMP_KERNEL_MAGIC, .version = 1, .inputs = inputs, .scalars = scalars, .id = id};
-    struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_LOAD, [10] = slot, [11] = sizeof(kernel)}};
     char what[64];
     snprintf(what, sizeof(what), "loading kernel 0x%08x", (unsigned)id);
-    return drive_execute(drive, ASSASIN_ADMIN, &command, &kernel, sizeof(kernel), what, NULL);
+    return load(drive, slot, &kernel, sizeof(kernel), sizeof(kernel), what);
 }
 
 int assasin_function_unload(struct assasin_drive *drive, uint16_t slot) {

@@ -62,10 +62,11 @@ static const struct {
     {0x199, EBUSY, "the program is in use"},
     {0x19B, EFBIG, "the program is too large"},
     {VENDOR(BAD_FUNCTION), EBADF, "bad function: slot out of range, empty, or in use"},
+    {VENDOR(REPLACED), ESTALE, "the function has left its slot for another one: load it again"},
     {VENDOR(BAD_ELF), EINVAL, "the drive refuses the ELF file"},
     {VENDOR(BAD_REQUEST), EINVAL, "malformed scomp request"},
     {VENDOR(BAD_HANDLE), EBADF, "bad handle: unknown, or already in use"},
-    {VENDOR(NO_RESOURCES), EBUSY, "no resources: too many requests at once"},
+    {VENDOR(NO_RESOURCES), EBUSY, "no resources: too many requests at once, or all function slots in use"},
     {VENDOR(OVERLAP), EEXIST, "extents overlap: of one stream, or those of an output with another stream's"},
     {VENDOR(BAD_FEED), EINVAL, "input from the host does not fit the job"},
     {VENDOR(PROGRAM_FAILED), EIO, "the program ended with something else than success"},
@@ -233,7 +234,13 @@ const char *assasin_piece_strerror(const struct assasin_piece *piece, struct ass
         error_set(text, 0, "aborted");
         break;
     case SCOMP_STATUS_MEDIA:
-        error_set(text, 0, "a page of its input could not be read, or of its output not be written");
+        if (!piece->cause)
+            error_set(text, 0, "a page of its output could not be written");
+        else if (piece->cause == FLASH_STATUS_MISDIRECTED)
+            error_set(text, 0, "block %u of its input could not be read: the medium holds another block in its place",
+                      piece->tval);
+        else
+            error_set(text, 0, "block %u of its input could not be read", piece->tval);
         break;
     case SCOMP_STATUS_NO_ROOM:
         error_set(text, 0, "its output does not fit the extents it was to be written under; they keep what they held");

@@ -10,6 +10,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,47 @@ def test_replies_in_single_bytes(board: FakeBoard) -> None:
     drive = connect(board)
     assert drive.register(0x801C) == 0x02040202
     drive.close()
+
+
+def test_a_closed_drive_says_so(board: FakeBoard) -> None:
+    drive = connect(board)
+    drive.close()
+    drive.close()
+    drive.abandon()
+    arguments: dict[str, tuple[object, ...]] = {
+        "register": (0,),
+        "set_register": (0, 0),
+        "clock": (),
+        "dma": (4096,),
+        "execute": (0, Command.of(6)),
+        "submit": (Command.of(6), 0, 0, None, 0),
+        "wait": (),
+        "raw": (0, Command.of(6)),
+        "read": (0, 4096),
+        "write": (0, b"x"),
+        "flush": (),
+        "identify": (1,),
+        "log_page": (2, 512),
+        "perf": (),
+        "slots": (),
+        "load": (0, b"x"),
+        "unload": (0,),
+        "function": (b"x",),
+        "arch": (),
+        "variant": (),
+        "run": (0, [[Input([Extent(0, 1)], 1)]]),
+        "run_job": (Job(0, [[Input([Extent(0, 1)], 1)]]),),
+    }
+    methods = {n for n in vars(Drive) if not n.startswith("_")} - {"close", "abandon"}
+    assert methods == set(arguments), "a method that this test does not call"
+    for name, values in arguments.items():
+
+        def call(name: str = name, values: tuple[object, ...] = values) -> None:
+            result = getattr(drive, name)(*values)
+            with result if hasattr(result, "__enter__") else nullcontext():
+                pass
+
+        refused(errno.EBADF, "the drive is closed", call)
 
 
 def test_a_server_that_says_nothing(board: FakeBoard) -> None:

@@ -187,6 +187,20 @@ def test_output_longer_than_the_stream_buffer(drive: Drive, tmp_path: Path) -> N
     assert b"".join(p.outputs[0] for p in done) == bytes(b ^ 0x5A for b in data)
 
 
+def test_a_function_that_others_have_taken_the_slot_of_is_refused(drive: Drive) -> None:
+    elf = offloads.load(drive, "scan")
+    drive.write(600, data_of(BLOCK, 3))
+    job = [[Input([Extent(600, 1)], BLOCK)]]
+    first = drive.load(contract.SCOMP_ANY_SLOT, elf)
+    others = [drive.load(contract.SCOMP_ANY_SLOT, elf) for _ in range(contract.SCOMP_MAX_FUNCS)]
+    e = refused(errno.ESTALE, "load it again", drive.run, first, job)
+    assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_REPLACED
+    refused(errno.ESTALE, "load it again", drive.unload, first)
+    assert all(p.ok for p in drive.run(others[-1], job))
+    for name in others:
+        drive.unload(name)
+
+
 def test_two_streams_in_and_two_out(drive: Drive, tmp_path: Path) -> None:
     elf = build(
         tmp_path,

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS          16u
 #define MOST_PIECES    64u
 #define MOST_ARGUMENTS 4096u
 #define MOST_ELF       (16u << 20) /* with debug information */
@@ -199,11 +198,12 @@ static int load(struct assasin_drive *drive, const char *function, uint16_t *slo
         return 1;
     }
     /* Others may have functions in the drive too. */
-    int rc = -EBADF;
-    for (*slot = 0; *slot < SLOTS && (rc = assasin_function_load(drive, *slot, elf, bytes)) == -EBADF; ++*slot) {
-    }
+    int rc = assasin_function_load(drive, ASSASIN_ANY_SLOT, elf, bytes);
     free(elf);
-    return rc ? failed(drive) : 0;
+    if (rc < 0)
+        return failed(drive);
+    *slot = (uint16_t)rc;
+    return 0;
 }
 
 static int write_output(const struct request *r, const struct assasin_result *result, uint32_t pieces) {

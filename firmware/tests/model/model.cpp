@@ -348,7 +348,7 @@ uint32_t Device::sysRead(uint32_t r) {
         return 12 | static_cast<uint32_t>(channelLocal) << SYS_CONFIG2_CHANNEL_LOCAL_SHIFT |
                slots << SYS_CONFIG2_SLOTS_SHIFT;
     case SYS_ARCH:
-        return CORE_ARCH_SB;
+        return arch;
     case SYS_MTIME_LO:
         mtimeHi = static_cast<uint32_t>(now >> 32);
         return static_cast<uint32_t>(now);
@@ -703,6 +703,13 @@ void Device::copy(uint32_t src, uint32_t dst, uint32_t pos, uint32_t len) {
                 std::memcpy(&k.spad[off - ASSASIN_XB_SPAD_BASE], data.data(), len);
             } else if (off >= ASSASIN_XB_IMEM_BASE && off + len <= ASSASIN_XB_IMEM_BASE + 0x8000) {
                 std::memcpy(&k.imem[off - ASSASIN_XB_IMEM_BASE], data.data(), len);
+            } else if (off + len <= ASSASIN_XB_ISB_BASE + ASSASIN_XB_ISB_SIZE) {
+                for (auto &in : k.in) {
+                    if (in.tail != 0 || !in.lengths.empty()) {
+                        violation("copy over pages that were delivered");
+                    }
+                    std::fill(in.ring.begin(), in.ring.end(), 0);
+                }
             } else {
                 violation("copy outside the core's memories");
             }
@@ -1030,12 +1037,13 @@ void Device::wayData(uint32_t c, uint32_t w) {
         return;
     }
     Channel &k = ch[c];
+    bool drop = stream && (k.discard >> F(FLASH_W0, CORE, d.w0) & 1);
     k.busFree = std::max(k.busFree, now) + times.bus;
     k.busBusy += times.bus;
     k.dataBytes += pageBytes(c);
     at(k.busFree - now, [=, this] {
         uint32_t key = c << 28 | w << 24 | (d.w1 & 0xffffff);
-        auto it = nand.pages.find(key);
+        auto it = nand.pages.find(misdirected.count(key) ? misdirected.at(key) : key);
         std::vector<uint8_t> data(pageBytes(c), 0xff);
         uint32_t oob0 = 0xffffffff, oob1 = 0xffffffff;
         if (it != nand.pages.end() && it->second.programmed) {
@@ -1050,13 +1058,21 @@ void Device::wayData(uint32_t c, uint32_t w) {
         }
         if (stream) {
             uint32_t core = F(FLASH_W0, CORE, d.w0);
-            if (!(ch[c].discard >> core & 1)) {
+            if (!drop) {
                 deliver(core, F(FLASH_W0, STREAM_ID, d.w0), d.w2, data.data(), d.w3, true);
             }
         } else {
             dramCopyIn(d.w2, data.data(), d.w3);
         }
-        wayEnd(c, w, fail ? FLASH_STATUS_TIMEOUT : 0, oob0, oob1);
+        bool other = F(FLASH_W0, CHECK, d.w0) && ((oob0 ^ d.oob0) & ~0x40000000u) != 0;
+        if (drop) {
+            streamPagesDropped++;
+            wayEnd(c, w, FLASH_STATUS_DROPPED, d.w2, d.oob0);
+        } else if (fail) {
+            wayEnd(c, w, FLASH_STATUS_TIMEOUT, 0, d.oob0);
+        } else {
+            wayEnd(c, w, other ? FLASH_STATUS_MISDIRECTED : FLASH_STATUS_OK, oob0, other ? d.oob0 : oob1);
+        }
     });
 }
 
@@ -1538,7 +1554,16 @@ void Device::coreStep(uint32_t c) {
     case kLoop:
         k.pc = k.entry + 4;
         break;
+    case kDump:
+        if (!k.epilogue) {
+            k.epilogue = true;
+            k.emit.assign(k.spad.begin(), k.spad.end());
+            std::fill(k.spad.begin() + SCOMP_SPAD_ARGS, k.spad.end(), 0x5e);
+        }
+        done = flushEmit();
+        break;
     case kTrap:
+    case kStall:
     case kStop:
         while (available(0) > 0 && k.consumed < 5000) {
             k.in[0].head++;
@@ -1547,7 +1572,7 @@ void Device::coreStep(uint32_t c) {
         }
         if (k.consumed == 5000 && kernel == kStop) {
             done = true;
-        } else if (k.consumed == 5000) {
+        } else if (k.consumed == 5000 && kernel == kTrap) {
             k.cause = ASSASIN_CAUSE_ILLEGAL_INSTRUCTION;
             k.pc = k.entry + 8;
             k.tval = 0xdeadbeef;

@@ -121,6 +121,8 @@ enum Kernel : uint32_t {
     kWeave,  /**< takes a byte of every stream that has not ended in turn; the n-th goes to output n mod outputs, plus
                 the  first byte of the arguments */
     kFan,    /**< copies stream 0 to all outputs */
+    kStall,  /**< takes 5,000 bytes and then never ends */
+    kDump,   /**< emits the whole scratchpad, and fills it with 5Eh */
 };
 
 struct Core {
@@ -148,7 +150,8 @@ struct Core {
     };
     std::deque<Drain> drains;
     uint32_t drainsDone = 0;
-    std::vector<uint8_t> imem = std::vector<uint8_t>(0x8000), spad = std::vector<uint8_t>(0x10000);
+    /* Power-on contents are arbitrary. */
+    std::vector<uint8_t> imem = std::vector<uint8_t>(0x8000, 0xa5), spad = std::vector<uint8_t>(0x10000, 0xa5);
     uint64_t cycles = 0, instret = 0, waitIn = 0, waitOut = 0;
     /* native function */
     uint64_t consumed = 0;
@@ -214,6 +217,7 @@ class Device {
     }
     /** Adds a slot behind the cores and slots that there are. Before boot. */
     void addSlot(const Slot &slot);
+    uint32_t arch = CORE_ARCH_SB;
     bool channelLocal = false; /**< core i takes stream pages from channel i alone */
     std::string console;
     Faults faults;
@@ -227,7 +231,9 @@ class Device {
     uint64_t dmaErrors = 0;
     uint32_t cqeStall = 0; /**< reads of CQE_SPACE that still answer 0 */
     uintptr_t tcmBase = 0; /**< what TCM addresses count from */
-    uint64_t streamPagesHeld = 0;
+    uint64_t streamPagesHeld = 0, streamPagesDropped = 0;
+    std::map<uint32_t, uint32_t>
+        misdirected; /**< reads of a page that bring another one, by channel << 28 | way << 24 | row */
 
     uint32_t dramRead(uint32_t addr) const;
     void dramWrite(uint32_t addr, uint32_t v);
@@ -286,8 +292,8 @@ class Device {
     uint32_t nvEvent = 0, cc = 0, csts = 0, aqa = 0, badDb = 0, qsel = 0, dw0 = 0, dw1 = 0, cqeId = 0;
     uint64_t asq = 0, acq = 0;
     uint32_t cqeUsed = 0;
-    bool ending = false;     /**< the host reads RDY as 1 with CC.EN = 0 */
-    bool resetDone = false;  /**< the firmware's transfers of the session before have ended */
+    bool ending = false;    /**< the host reads RDY as 1 with CC.EN = 0 */
+    bool resetDone = false; /**< the firmware's transfers of the session before have ended */
     void hostTouched(const char *how);
     void fetch();
     uint32_t nvmeRead(uint32_t r);

@@ -45,8 +45,8 @@ struct assasin_options {
     uint32_t limit_ms; /**< give up when no command completes this long although the clock runs; default 1,800,000 */
     /** Asked in every wait of every call, also of assasin_open() and assasin_close(); may be NULL, and must not use the
      * drive. When it ends the wait, a job is aborted, a transfer sends no more commands, and what is in flight has a
-     * third of a second to complete; then the connection is given up and only assasin_abandon() is left. The call returns
-     * -EINTR, or what it would have returned when it was done within that time. */
+     * third of a second to complete; then the connection is given up and only assasin_abandon() is left. The call
+     * returns -EINTR, or what it would have returned when it was done within that time. */
     assasin_tick_fn tick;
     void *tick_arg; /**< handed to tick */
 };
@@ -240,8 +240,17 @@ int assasin_log_page(struct assasin_drive *drive, uint8_t page, void *data, uint
  * \return size of the image; of a file that is not understood all of it. */
 size_t assasin_function_image(const void *elf, size_t bytes, void *image);
 
-/** Loads the rv32 ELF file, as assasin_function_image() leaves it, into function slot `slot` (0..15).
- * \return 0; -EINVAL with the reason; -EBADF slot in use. */
+/** Instead of a function slot: one that the drive chooses, an empty one, or else the one that has not been used for the
+ * longest time of those that were loaded so. */
+#define ASSASIN_ANY_SLOT 0xFFFF
+
+/**
+ * Loads the rv32 ELF file, as assasin_function_image() leaves it, into function slot `slot` (0..15), or with
+ * ASSASIN_ANY_SLOT into one of the drive's choice: what others have loaded stays apart from it. \return 0, or with
+ * ASSASIN_ANY_SLOT the function's name, which jobs and assasin_function_unload() take as the slot, and which means this
+ * function and no other: should another take the slot, they fail with -ESTALE, and the function has to be loaded again.
+ * -EINVAL with the reason; -EBADF slot in use; -EBUSY no slot that the drive may choose.
+ */
 int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes);
 
 /** Memory architecture of the drive's cores (a CORE_ARCH_* of the contract). \return 0 or an error. */
@@ -265,12 +274,13 @@ uint32_t assasin_kernel_id(const char *name, const char *version);
 /**
  * Makes the kernel of a slot a function, which jobs and trees name like any other: its calls run in slots that hold the
  * kernel, have `inputs` input streams and at most one output stream, and their arguments are its scalars, 4 bytes each.
- * \param slot function slot (0..15). \param inputs input streams, 1 or 2. \param scalars 32-bit arguments, 0..8.
- * \return 0; -EINVAL no slot of the drive holds the kernel, or a number is out of range; -EBADF function slot in use.
+ * \param slot function slot (0..15) or ASSASIN_ANY_SLOT. \param inputs input streams, 1 or 2. \param scalars 32-bit
+ * arguments, 0..8. \return as assasin_function_load(); -EINVAL no slot of the drive holds the kernel, or a number is
+ * out of range; -EBADF function slot in use.
  */
 int assasin_kernel_load(struct assasin_drive *drive, uint16_t slot, uint32_t id, uint8_t inputs, uint8_t scalars);
 
-/** Empties a function slot. \return 0; -EBADF empty or out of range. */
+/** Empties a function slot. \return 0; -EBADF empty or in use; -ESTALE the function named is not there any more. */
 int assasin_function_unload(struct assasin_drive *drive, uint16_t slot);
 
 /** A run of logical blocks. */
@@ -300,7 +310,7 @@ struct assasin_output {
 
 /** A function of a tree; it runs on a core of its own, a kernel in a slot. */
 struct assasin_node {
-    uint16_t slot;        /**< function */
+    uint16_t slot;        /**< function: a slot or a name */
     uint8_t streams_in;   /**< input streams, 1..8 */
     uint8_t streams_out;  /**< output streams, 0..8 */
     int8_t s_log2;        /**< as in struct assasin_job */

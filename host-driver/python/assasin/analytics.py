@@ -123,18 +123,20 @@ def infer(drive: Drive, images: Source, network: Network) -> Ints:
         raise ValueError("the network takes two cores at least: one convolves, one has a dense layer")
     stream = whole(images, drive.info.block_bytes)
     scores = []
-    with drive.function(offloads.load(drive, "nn_conv"), 14), drive.function(offloads.load(drive, "nn_fc"), 15):
+    with drive.function(offloads.load(drive, "nn_conv")) as conv, drive.function(offloads.load(drive, "nn_fc")) as fc:
         for first in range(0, len(groups), at_once):
-            scores += _pass(drive, stream, conv_args, network, groups[first : first + at_once])
+            nodes = [Node(conv, 1, len(groups[first : first + at_once]), conv_args)]
+            scores += _pass(drive, stream, nodes, fc, network, groups[first : first + at_once])
     return np.concatenate(scores, axis=1)
 
 
-def _pass(drive: Drive, stream: Input, conv_args: bytes, network: Network, groups: Sequence[Sequence[int]]) -> list[Ints]:
-    nodes = [Node(14, 1, len(groups), conv_args)]
+def _pass(
+    drive: Drive, stream: Input, nodes: list[Node], dense: int, network: Network, groups: Sequence[Sequence[int]]
+) -> list[Ints]:
     edges = [Edge(OUTSIDE, 0, 0, 0)]
     inputs = [stream]
     for i, group in enumerate(groups):
-        nodes.append(Node(15, 2, 1, struct.pack("<I", len(group))))
+        nodes.append(Node(dense, 2, 1, struct.pack("<I", len(group))))
         edges += [Edge(0, i, i + 1, 0), Edge(OUTSIDE, i + 1, i + 1, 1), Edge(i + 1, 0, OUTSIDE, i)]
         layer = [np.concatenate([[network.dense_bias[c]], network.dense_weight[c]]).astype("<i4").tobytes() for c in group]
         inputs.append(Input.of(b"".join(layer)))
@@ -152,11 +154,11 @@ def hamming_aes(drive: Drive, a: Source, b: Source, key: bytes) -> tuple[bytes, 
     with AES-128 in ECB mode.
     """
     args = struct.pack("<II", 0, 0) + key + bytes(16)
-    nodes = [Node(14, 2, 2), Node(15, 1, 1, args), Node(15, 1, 1, args)]
     edges = [Edge(OUTSIDE, 0, 0, 0), Edge(OUTSIDE, 1, 0, 1), Edge(0, 0, 1, 0), Edge(0, 1, 2, 0)]
     edges += [Edge(1, 0, OUTSIDE, 0), Edge(2, 0, OUTSIDE, 1)]
     inputs = [whole(s, drive.info.block_bytes) for s in (a, b)]
-    with drive.function(offloads.load(drive, "hamming"), 14), drive.function(offloads.load(drive, "aes"), 15):
+    with drive.function(offloads.load(drive, "hamming")) as code, drive.function(offloads.load(drive, "aes")) as aes:
+        nodes = [Node(code, 2, 2), Node(aes, 1, 1, args), Node(aes, 1, 1, args)]
         job = Job(Tree(nodes, edges), [inputs], streams_out=2, watchdog_kcycles=enough_kcycles([inputs]))
         (piece,) = offloads.check("hamming and aes", drive.run_job(job))
     return piece.outputs[0], piece.outputs[1]
@@ -177,7 +179,7 @@ def psf(drive: Drive, source: Source, scan: Scan, pieces: int = 0) -> dict[str, 
     """Parses `.tbl` text, filters its rows and selects columns, all in one pass; columns as tpch_scans.decode() makes them."""
     inputs, own = text_pieces(drive, source, pieces)
     args = tpch_scans.encode(scan, own)
-    with drive.function(offloads.load(drive, "psf"), 15) as slot:
+    with drive.function(offloads.load(drive, "psf")) as slot:
         streams = [[i] for i in inputs]
         done = drive.run_job(Job(slot, streams, args=args, watchdog_kcycles=enough_kcycles(streams)))
     for i, p in enumerate(done):
@@ -190,7 +192,7 @@ def parse(drive: Drive, source: Source, scan: Scan, pieces: int = 0) -> list[byt
     """Parses the scan's columns (at most eight) out of `.tbl` text, a result a column, as struct tbl_args describes them."""
     inputs, own = text_pieces(drive, source, pieces)
     args = tpch_scans.encode(scan, own)
-    with drive.function(offloads.load(drive, "parse"), 15) as slot:
+    with drive.function(offloads.load(drive, "parse")) as slot:
         streams = [[i] for i in inputs]
         job = Job(slot, streams, streams_out=len(scan.columns), args=args, watchdog_kcycles=enough_kcycles(streams))
         done = drive.run_job(job)

@@ -8,7 +8,7 @@ import dataclasses
 import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from ctypes import byref, c_char, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from typing import Any
@@ -39,8 +39,9 @@ __all__ = [
 
 IO_QUEUE = 1
 """ASSASIN_IO: queue number of the I/O queue."""
-SLOTS = 16
-"""Function slots of a drive (contract: ADMIN_FUNC_LOAD)."""
+
+ANY_SLOT = contract.SCOMP_ANY_SLOT
+"""Instead of a function slot: one that the drive chooses."""
 
 KERNEL_SLOTS = 8
 """Most slots for kernels (ASSASIN_SLOTS)."""
@@ -112,7 +113,7 @@ class Drive:
     def __init__(self, address: str, queue_depth: int = 0, memory_bytes: int = 0, stall_s: float = 0, limit_s: float = 0) -> None:
         """Connects to `address` (see assasin_open()); the others are struct assasin_options, 0 = default. Raises DriveError."""
         self._lib = library()
-        self._handle: c_void_p | None = None
+        self._open: c_void_p | None = None
         self._variant: str | None = None
         self._address = address
         self._held: Held | None = None
@@ -127,7 +128,7 @@ class Drive:
             raise
         if rc:
             raise DriveError(-rc, self._explained(rc, error.text.decode()))
-        self._handle = handle
+        self._open = handle
         info = InfoStruct()
         self._lib.assasin_get_info(handle, byref(info))
         values: dict[str, Any] = {f.name: getattr(info, f.name) for f in dataclasses.fields(Info)}
@@ -157,23 +158,29 @@ class Drive:
                 rc = function(*args)
             finally:
                 self._held = outer
-            if rc < 0 and held.arrived and self._handle is not None:
-                held.note = self._lib.assasin_last_error(self._handle).decode()
+            if rc < 0 and held.arrived and self._open is not None:
+                held.note = self._lib.assasin_last_error(self._open).decode()
         return rc
 
     def abandon(self) -> None:
         """Leaves the drive at once; see assasin_abandon()."""
-        handle, self._handle = self._handle, None
+        handle, self._open = self._open, None
         if handle is not None:
             self._lib.assasin_abandon(handle)
 
     def close(self) -> None:
         """Clean shutdown; see assasin_close()."""
-        handle, self._handle = self._handle, None
+        handle, self._open = self._open, None
         if handle is not None:
             rc = self._call(self._lib.assasin_close, handle)
             if rc:
                 raise DriveError(-rc, f"the drive was not shut down cleanly: {os.strerror(-rc)}")
+
+    @property
+    def _handle(self) -> c_void_p:
+        if self._open is None:
+            raise DriveError(errno.EBADF, "the drive is closed: connect to it again")
+        return self._open
 
     def _check(self, rc: int) -> int:
         if rc < 0:
@@ -211,8 +218,8 @@ class Drive:
         try:
             yield self._lib.assasin_dma_address(self._handle, memory), (c_char * length).from_address(memory)
         finally:
-            if self._handle is not None:
-                self._lib.assasin_dma_free(self._handle, memory)
+            if self._open is not None:
+                self._lib.assasin_dma_free(self._open, memory)
 
     def execute(self, queue: int, command: Command, data: bytearray | None = None) -> Completion:
         """Sends one command with `data` (replaced when the command reads) and waits. Raises DriveError when it fails."""
@@ -290,50 +297,36 @@ class Drive:
         self._check(self._call(self._lib.assasin_slots, self._handle, ids, byref(count)))
         return list(ids[: count.value])
 
-    def load(self, slot: int, function: bytes | Kernel) -> None:
-        """Makes an offload's ELF or a kernel in a slot of the chip the function of a function slot."""
+    def load(self, slot: int, function: bytes | Kernel) -> int:
+        """
+        Makes an offload's ELF or a kernel in a slot of the chip the function of a function slot, and returns the slot. With
+        ANY_SLOT the drive chooses one, and what is returned names the function: a job that runs it fails when another has taken
+        the slot, and the function has to be loaded again.
+        """
         if isinstance(function, Kernel):
-            self._check(
-                self._call(self._lib.assasin_kernel_load, self._handle, slot, function.id, function.inputs, function.scalars)
-            )
-            return
-        elf = function
-        self._check(self._call(self._lib.assasin_function_load, self._handle, slot, elf, len(elf)))
+            rc = self._call(self._lib.assasin_kernel_load, self._handle, slot, function.id, function.inputs, function.scalars)
+        else:
+            rc = self._call(self._lib.assasin_function_load, self._handle, slot, function, len(function))
+        name = self._check(rc)
+        return name if slot == ANY_SLOT else slot
 
     def unload(self, slot: int) -> None:
         """Empties a function slot."""
         self._check(self._call(self._lib.assasin_function_unload, self._handle, slot))
 
     @contextmanager
-    def function(self, function: bytes | Kernel, slot: int = 0) -> Iterator[int]:
-        """An offload or kernel loaded into a function slot for the time of a `with` block."""
-        self.load(slot, function)
+    def function(self, function: bytes | Kernel, slot: int = ANY_SLOT) -> Iterator[int]:
+        """An offload or kernel loaded for the time of a `with` block, whose value names it to jobs. See load()."""
+        name = self.load(slot, function)
         try:
-            yield slot
+            yield name
         finally:
             try:
-                self.unload(slot)
+                self.unload(name)
             except DriveError as e:
-                # A dead connection has already been reported by what was done in the block.
-                if e.status:
+                # A dead connection has already been reported by what was done in the block; others may have taken the slot.
+                if e.status and e.code != errno.ESTALE:
                     raise
-
-    @contextmanager
-    def any_slot(self, function: bytes | Kernel) -> Iterator[int]:
-        """An offload or kernel in the first slot that is free: through the kernel others may have loaded functions too."""
-        for slot in range(SLOTS):
-            try:
-                self.load(slot, function)
-            except DriveError as e:
-                if e.code != errno.EBADF or slot == SLOTS - 1:
-                    raise
-                continue
-            try:
-                yield slot
-            finally:
-                with suppress(DriveError):
-                    self.unload(slot)
-            return
 
     def arch(self) -> int:
         """Memory architecture of the drive's cores: a contract.CORE_ARCH_*."""

@@ -18,7 +18,6 @@ from assasin import lz4_frame, offloads
 from assasin.cut import Plan, Source, Table, cut, length_of, plan, whole
 from assasin.drive import Drive
 from assasin.job import Data, Extent, Input, Job, Output, Piece, as_bytes, enough_kcycles
-from assasin.tree import contract
 
 __all__ = [
     "Deduplicated",
@@ -44,9 +43,6 @@ __all__ = [
 
 Bytes = bytes
 """The type, where a field has its name."""
-
-SLOT = contract.SCOMP_MAX_FUNCS - 1
-"""The function slot that is used meanwhile."""
 
 Target = Sequence[Extent] | None
 """Blocks that a result is written under; None: it comes back."""
@@ -99,7 +95,7 @@ def execute(
     args: Data = b"",
 ) -> list[Piece]:
     """Runs the offload `name`. Raises OffloadError."""
-    with drive.function(offloads.load(drive, name), SLOT) as slot:
+    with drive.function(offloads.load(drive, name)) as slot:
         pieces = drive.run_job(Job(slot, inputs, outputs, args=args, watchdog_kcycles=enough_kcycles(inputs)))
     return offloads.check(name, pieces)
 

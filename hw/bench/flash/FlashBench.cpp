@@ -260,12 +260,12 @@ unsigned FlashBench::space(unsigned way) {
 
 void FlashBench::push(const Descriptor &d) {
     writeReg(FLASH_W0, d.op << FLASH_W0_OP_SHIFT | d.way << FLASH_W0_WAY_SHIFT |
-                           unsigned(d.stream) << FLASH_W0_STREAM_SHIFT | d.core << FLASH_W0_CORE_SHIFT |
-                           d.streamId << FLASH_W0_STREAM_ID_SHIFT | unsigned(d.tail) << FLASH_W0_TAIL_SHIFT |
-                           d.tag << FLASH_W0_TAG_SHIFT);
+                           unsigned(d.stream) << FLASH_W0_STREAM_SHIFT | unsigned(d.check) << FLASH_W0_CHECK_SHIFT |
+                           d.core << FLASH_W0_CORE_SHIFT | d.streamId << FLASH_W0_STREAM_ID_SHIFT |
+                           unsigned(d.tail) << FLASH_W0_TAIL_SHIFT | d.tag << FLASH_W0_TAG_SHIFT);
     writeReg(FLASH_W1, d.w1);
     writeReg(FLASH_W2, d.w2);
-    if (d.op == FLASH_OP_PROGRAM) {
+    if (d.op == FLASH_OP_PROGRAM || d.check) {
         writeReg(FLASH_OOB0, d.oob0);
         writeReg(FLASH_OOB1, d.oob1);
     }

@@ -39,6 +39,7 @@ struct BenchError : std::runtime_error {
 struct Descriptor {
     unsigned op = 0, way = 0;
     bool stream = false;
+    bool check = false;
     unsigned core = 0, streamId = 0;
     bool tail = true;
     unsigned tag = 0;

@@ -144,6 +144,17 @@ TEST(Operations, ProgramReadErase) {
         EXPECT_EQ(c.data1, 0x33334444u);
         EXPECT_EQ(b.dram(kDramBase + 0x10000, page), data);
     }
+    // A read that names its page finds another one there; bit 30 is no part of the name.
+    for (uint32_t name : {0x11112222u, 0x51112222u, 0x11112223u, 0x91112222u}) {
+        Descriptor d = make(FLASH_OP_READ, 1, b.row(1, 3, 0), kDramBase + 0x20000, page);
+        d.check = true;
+        d.oob0 = name;
+        Completion c = b.execute(d);
+        const bool right = (name & ~0x40000000u) == 0x11112222u;
+        EXPECT_EQ(c.status, right ? FLASH_STATUS_OK : FLASH_STATUS_MISDIRECTED) << std::hex << name;
+        EXPECT_EQ(c.data0, 0x11112222u);
+        EXPECT_EQ(c.data1, right ? 0x33334444u : name);
+    }
     // The other LUN's page is untouched by an erase.
     ASSERT_EQ(erase(b, 1, b.row(0, 3, 0)), FLASH_STATUS_OK);
     b.execute(make(FLASH_OP_READ, 1, b.row(0, 3, 0), kDramBase, page));
@@ -403,14 +414,18 @@ TEST(Streams, DiscardGetsRidOfReadAhead) {
     b.boot();
     const unsigned page = b.part.geometry.pageBytes;
     Descriptor d = make(FLASH_OP_READ, 0, 0, 100 * page, page); // far beyond the ring
-    d.stream = true;
+    d.stream = d.check = true;
+    d.oob0 = 0x123;
     d.core = 1;
     b.push(d);
     b.ticks(20000);
     EXPECT_FALSE(b.top->io_pending);
     uint64_t packets = b.packets;
     b.writeReg(FLASH_DISCARD, 1 << 1);
-    EXPECT_EQ(b.wait(20000).status, FLASH_STATUS_OK);
+    Completion c = b.wait(20000);
+    EXPECT_EQ(c.status, FLASH_STATUS_DROPPED);
+    EXPECT_EQ(c.data0, 100 * page);
+    EXPECT_EQ(c.data1, 0x123u);
     EXPECT_EQ(b.packets, packets);
     b.writeReg(FLASH_DISCARD, 0);
     EXPECT_EQ(b.execute(make(FLASH_OP_READ, 0, 0, kDramBase, page)).status, FLASH_STATUS_OK);
@@ -518,6 +533,8 @@ class Traffic {
             open.key = open.erased ? 0 : blk.keys[page];
             open.expected = open.erased ? std::vector<uint8_t>(g.pageBytes, 0xFF) : pattern(open.key, g.pageBytes);
             open.expected.resize(open.d.bytes);
+            open.d.check = b.chance(50);
+            open.d.oob0 = open.erased ? UINT32_MAX : static_cast<uint32_t>(open.key);
             if (b.chance(50)) {
                 open.stream = open.d.stream = true;
                 open.core = open.d.core = anyCore(b.below(kCores));

@@ -327,6 +327,8 @@ class BusSequencer(p: SocParams) extends Module {
   io.transfer.bits.toStream := isRead && desc.toStream
   io.transfer.bits.drop     := isRead && desc.toStream && cfg.discard(desc.core)
   io.transfer.bits.addr     := desc.arg
+  io.transfer.bits.verify   := isRead && desc.check
+  io.transfer.bits.expected := desc.oob(31, 0)
 
   io.working  := !idle && !paused
   io.readPage := begin && next.data && isRead

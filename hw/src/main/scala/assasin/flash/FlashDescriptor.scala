@@ -10,6 +10,9 @@ class FlashDescriptor extends Bundle {
   val op       = UInt(4.W)
   val way      = UInt(4.W)
   val toStream = Bool()
+
+  /** READ: OOB word 0 must be the descriptor's. */
+  val check    = Bool()
   val core     = UInt(4.W)
   val stream   = UInt(3.W)
   val tail     = Bool()

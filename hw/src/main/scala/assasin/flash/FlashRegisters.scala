@@ -152,6 +152,7 @@ class FlashRegisters(p: SocParams) extends Module {
   io.push.bits.op       := w0(3, 0)
   io.push.bits.way      := w0(7, 4)
   io.push.bits.toStream := w0(8)
+  io.push.bits.check    := w0(9)
   io.push.bits.core     := w0(15, 12)
   io.push.bits.stream   := w0(18, 16)
   io.push.bits.tail     := w0(19)

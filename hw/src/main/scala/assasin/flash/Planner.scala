@@ -154,6 +154,7 @@ class Planner(p: SocParams) extends Module {
   io.completion.bits.way    := desc.way
   io.completion.bits.data   := 0.U
   io.completion.bits.status := FlashStatus.Ok.U
+  when(errand === Errand.load.U || timedOut) { io.completion.bits.data := desc.oob(31, 0) ## 0.U(32.W) }
   when(errand === Errand.load.U) {
     io.completion.bits.status := Mux(desc.bad, FlashStatus.BadDesc.U, FlashStatus.Timeout.U)
   }.elsewhen(timedOut) {

@@ -32,6 +32,16 @@ class Transfer extends Bundle {
   /** The destination has been given up. */
   val drop = Bool()
   val addr = UInt(32.W)
+
+  /** OOB word 0 must be `expected`. */
+  val verify   = Bool()
+  val expected = UInt(32.W)
+}
+
+object Transfer {
+
+  /** Bit of OOB word 0 that is the firmware's mark, not part of the page's name. */
+  val MarkBit: Int = 30
 }
 
 class ReadPackerIO(p: SocParams) extends Bundle {
@@ -169,13 +179,23 @@ class ReadPacker(p: SocParams) extends Module {
   ending.completion.way    := now.way
   ending.completion.tag    := now.tag
   ending.completion.status := FlashStatus.Ok.U
-  when(now.check && !status(7)) {
+  private val differs     = oob(31, 0) ^ now.expected
+  private val misdirected = now.verify && Cat(differs(31, Transfer.MarkBit + 1), differs(Transfer.MarkBit - 1, 0)).orR
+  when(now.drop) {
+    ending.completion.status := FlashStatus.Dropped.U
+  }.elsewhen(misdirected) {
+    ending.completion.status := FlashStatus.Misdirected.U
+  }.elsewhen(now.check && !status(7)) {
     ending.completion.status := FlashStatus.Protected.U
   }.elsewhen(now.check && status(0)) {
     ending.completion.status := FlashStatus.Fail.U
   }
   when(now.main) {
-    ending.completion.data := Mux(now.narrow, 0.U, oob)
+    ending.completion.data := Mux(
+      now.narrow,
+      0.U,
+      Mux(now.drop || misdirected, now.expected, oob(63, 32)) ## Mux(now.drop, now.addr, oob(31, 0))
+    )
   }.elsewhen(now.beats === 1.U) {
     ending.completion.data := shift >> 56
   }.elsewhen(now.beats === 4.U) {

@@ -1,0 +1,374 @@
+/* What offloads may do to others: how long one holds up host reads, what it finds of another's data, whose pages it
+ * gets. */
+#include "tests/scomp.h"
+
+#include <algorithm>
+
+using namespace harness;
+using namespace scomp;
+using model::Geometry;
+using model::Nand;
+
+namespace {
+
+/** Cycles that a host read waits, at most, for an offload that does not take its pages. */
+constexpr uint64_t kHeldUp = 65536;
+
+/** Where block `lba` lies, as a key of Nand::pages. */
+uint32_t place(const Nand &nand, uint32_t lba) {
+    for (const auto &[key, page] : nand.pages) {
+        if (page.programmed && page.oob0 == lba) {
+            return key;
+        }
+    }
+    throw Failure("block " + std::to_string(lba) + " is not on the medium");
+}
+
+Job reader(uint32_t blocks, uint32_t pieces = 1) {
+    Job j;
+    for (uint32_t p = 0; p < pieces; p++) {
+        j.pieces.push_back(Piece{{Stream{{{0, blocks}}, blocks * 4096}}, {}});
+    }
+    return j;
+}
+
+/** CHANNEL_LOCAL: all pieces name the same extents. */
+std::vector<uint8_t> local(Job j) {
+    j.flags = SCOMP_FLAG_CHANNEL_LOCAL;
+    auto request = encode(j);
+    auto *streams = reinterpret_cast<scomp_stream *>(&request[sizeof(scomp_request) + j.args.size()]);
+    for (uint32_t p = 1; p < j.pieces.size(); p++) {
+        streams[p].first_extent = 0;
+    }
+    return request;
+}
+
+std::vector<uint8_t> kernel(uint32_t id) {
+    scomp_kernel k{};
+    k.magic = SCOMP_KERNEL_MAGIC;
+    k.version = 1;
+    k.inputs = 1;
+    k.id = id;
+    std::vector<uint8_t> v(sizeof k);
+    std::memcpy(v.data(), &k, sizeof k);
+    return v;
+}
+
+/** 64 reads of one block at once; the longest time one took. */
+uint64_t longestRead(Drive &d) {
+    uint64_t begin = d.dev.now, longest = 0;
+    std::vector<uint16_t> cids;
+    for (uint32_t i = 0; i < 64; i++) {
+        Sqe s = Drive::sqe(0x02, 1);
+        Drive::setPrp(s, d.buffer(4096));
+        s[10] = 256 + i;
+        cids.push_back(d.submit(2, s));
+    }
+    d.run([&] {
+        std::erase_if(cids, [&](uint16_t cid) {
+            auto c = d.take(2, cid);
+            if (c) {
+                CHECK_EQ(c->status, kOk);
+                longest = std::max(longest, d.dev.now - begin);
+            }
+            return c.has_value();
+        });
+        return cids.empty();
+    });
+    return longest;
+}
+
+void stallBeside(Drive &d, const std::vector<uint8_t> &function, const std::vector<uint8_t> &request) {
+    d.start();
+    fill(d, 0, 512);
+    CHECK_EQ(load(d, 0, function).status, kOk);
+    uint64_t alone = longestRead(d);
+    submitExec(d, 9, request);
+    d.run([&] { return d.dev.streamPagesHeld >= 3; });
+    for (uint32_t round = 0; round < 3; round++) {
+        CHECK(longestRead(d) < alone + kHeldUp);
+    }
+    d.disable();
+}
+
+} // namespace
+
+TEST(neighbours_stalled_offload) {
+    Nand nand(Geometry{4, 4, 1, 1, 16, 32});
+    for (uint32_t cores : {1u, 4u}) {
+        Drive d(nand, cores, seed);
+        Job j = reader(512, cores);
+        j.watchdog = 1'000'000;
+        stallBeside(d, kernelElf(model::kStall), encode(j));
+    }
+}
+
+TEST(neighbours_stalled_local_offload) {
+    Nand nand(Geometry{4, 4, 1, 1, 16, 32});
+    Drive d(nand, 4, seed);
+    d.dev.channelLocal = true;
+    Job j = reader(512, 4);
+    j.watchdog = 1'000'000;
+    stallBeside(d, kernelElf(model::kStall), local(j));
+}
+
+TEST(neighbours_stalled_kernel) {
+    Nand nand(Geometry{4, 4, 1, 1, 16, 32});
+    Drive d(nand, 1, seed, 0, {{7, model::kStall, 1}});
+    Job j = reader(512);
+    j.watchdog = 1'000'000;
+    stallBeside(d, kernel(7), encode(j));
+}
+
+/** Nobody reads the results of a function that runs ahead of its ring. */
+TEST(neighbours_unread_results) {
+    Nand nand(Geometry{4, 4, 1, 1, 16, 32});
+    Drive d(nand, 1, seed);
+    Job j = reader(512);
+    j.watchdog = 100'000'000;
+    stallBeside(d, kernelElf(model::kExpand), encode(j));
+}
+
+/** A function that is slower than what is read ahead gets every page once, whatever was recalled and written since. */
+TEST(neighbours_recalled_pages) {
+    Nand nand(Geometry{4, 4, 1, 1, 16, 32});
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        Drive d(nand, 4, seed);
+        d.dev.channelLocal = kind == 1;
+        d.start();
+        fill(d, 0, 512);
+        CHECK_EQ(load(d, 0, kernelElf(model::kSlow)).status, kOk);
+        Job j = reader(64 * 4 - 1, kind == 1 ? 4 : 1);
+        uint16_t cid = submitExec(d, 9, kind == 1 ? local(j) : encode(j));
+        while (!d.take(1, cid)) {
+            longestRead(d);
+        }
+        CHECK(d.dev.streamPagesDropped > 0);
+        auto r = collect(d, 9);
+        uint32_t bytes = 0, sum = 0;
+        for (auto &[p, piece] : r) {
+            CHECK_EQ(piece.last.status, SCOMP_STATUS_OK);
+            bytes += word(piece.out[0], 0);
+            sum += word(piece.out[0], 4);
+        }
+        auto in = pattern(0, 1, 255);
+        auto [n, expected] = countSum(in, in.size());
+        CHECK_EQ(bytes, n);
+        CHECK_EQ(sum, expected);
+    }
+}
+
+TEST(neighbours_misdirected_page) {
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        Nand nand(Geometry{4, 4, 1, 1, 16, 32});
+        Drive d(nand, 4, seed);
+        d.dev.channelLocal = kind == 1;
+        d.start();
+        fill(d, 0, 64);
+        CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
+        auto run = [&](Job j) {
+            uint16_t cid = submitExec(d, 9, kind == 1 ? local(j) : encode(j));
+            auto r = collect(d, 9);
+            CHECK_EQ(d.wait(1, cid).status, kOk);
+            return r;
+        };
+        uint32_t pieces = kind == 1 ? 4 : 1;
+        for (auto &[p, piece] : run(reader(64, pieces))) {
+            CHECK_EQ(piece.last.status, SCOMP_STATUS_OK);
+        }
+        /* Two pages of the stream change places: the map and the sum of all bytes would not tell. */
+        uint32_t a = place(nand, 10), b = place(nand, 37);
+        d.dev.misdirected = {{a, b}, {b, a}};
+        uint32_t failed = 0;
+        for (auto &[p, piece] : run(reader(64, pieces))) {
+            if (piece.last.status != SCOMP_STATUS_OK) {
+                CHECK_EQ(piece.last.status, SCOMP_STATUS_MEDIA);
+                CHECK_EQ(piece.last.cause, FLASH_STATUS_MISDIRECTED);
+                CHECK(piece.last.tval == 10 || piece.last.tval == 37);
+                failed++;
+            }
+        }
+        CHECK(failed > 0);
+        d.dev.misdirected.clear();
+        for (auto &[p, piece] : run(reader(64, pieces))) {
+            CHECK_EQ(piece.last.status, SCOMP_STATUS_OK);
+        }
+        d.disable();
+    }
+}
+
+/** Another function finds zeros wherever it has put nothing, on every memory architecture. */
+TEST(neighbours_memories_are_wiped) {
+    for (uint32_t arch : {CORE_ARCH_SB, CORE_ARCH_SP, CORE_ARCH_BASELINE, CORE_ARCH_PREFETCH, CORE_ARCH_SB_CACHE}) {
+        Nand nand(Geometry{});
+        Drive d(nand, 2, seed);
+        d.dev.arch = arch;
+        d.start();
+        fill(d, 0, 64);
+        /* The long code of one function, and the input rings, hold what the next must not see. */
+        std::vector<uint8_t> code(0x4000, 0x77);
+        uint32_t first = model::kDump;
+        std::memcpy(code.data(), &first, 4);
+        CHECK_EQ(load(d, 0, elf({{0, code, 0x4000}})).status, kOk);
+        Job j = reader(32, 2);
+        j.args.assign(4096, 0x5e);
+        runJob(d, j);
+        for (uint32_t c = 0; c < 2; c++) {
+            d.dev.dramWrite(ASSASIN_DRAM_TILES_BASE + c * ASSASIN_DRAM_TILES_STRIDE + 0x28000, 0x5e5e5e5e);
+            d.dev.dramWrite(ASSASIN_DRAM_TILES_BASE + (c + 1) * ASSASIN_DRAM_TILES_STRIDE - 4, 0x5e5e5e5e);
+        }
+        CHECK_EQ(load(d, 1, kernelElf(model::kDump)).status, kOk);
+        j = reader(1, 2);
+        j.func = 1;
+        auto r = runJob(d, j);
+        bool in_dram = arch == CORE_ARCH_BASELINE || arch == CORE_ARCH_PREFETCH;
+        for (uint32_t c = 0; c < 2; c++) {
+            auto &dump = r[c].out[0];
+            CHECK_EQ(dump.size(), 0x10000u);
+            /* Behind the task: nothing but the function's own 45 bytes. The model's scratchpad is not in DRAM. */
+            for (size_t i = SCOMP_SPAD_ARGS; i < dump.size() && !in_dram; i++) {
+                size_t own = i - SCOMP_SPAD_DATA;
+                CHECK_EQ(static_cast<uint32_t>(dump[i]), own < 45 ? own + 1 : 0);
+            }
+            auto &core = d.dev.cores[c];
+            CHECK(std::all_of(core.imem.begin() + 32, core.imem.end(), [](uint8_t b) { return b == 0; }));
+            if (arch == CORE_ARCH_SP) {
+                auto &ring = core.in[0].ring;
+                CHECK(std::all_of(ring.begin() + 4096, ring.end(), [](uint8_t b) { return b == 0; }));
+            }
+            if (in_dram || arch == CORE_ARCH_SB_CACHE) {
+                uint32_t tile = ASSASIN_DRAM_TILES_BASE + c * ASSASIN_DRAM_TILES_STRIDE;
+                CHECK_EQ(d.dev.dramRead(tile + 0x28000), 0u);
+                CHECK_EQ(d.dev.dramRead(tile + ASSASIN_DRAM_TILES_STRIDE - 4), 0u);
+            }
+        }
+    }
+}
+
+/** What lies between the end of a chunk's data and the next chunk is zeros, not what somebody's results were. */
+TEST(neighbours_padding_of_results) {
+    Nand nand(Geometry{});
+    Drive d(nand, 1, seed);
+    d.start();
+    fill(d, 0, 64);
+    CHECK_EQ(load(d, 0, kernelElf(model::kCopy)).status, kOk);
+    for (uint32_t bytes = 1; bytes < 200; bytes += 3) {
+        Job j;
+        j.pieces = {{{{{{bytes % 60, 1}}, bytes}}}};
+        uint16_t cid = submitExec(d, 9, encode(j));
+        CHECK_EQ(d.wait(1, cid).status, kOk);
+        Buffer b = d.buffer(8192);
+        CHECK_EQ(d.exec(2, readSqe(b, 9)).status, kOk);
+        auto got = d.get(b);
+        for (uint32_t i = bytes; i < (bytes + 63) / 64 * 64; i++) {
+            CHECK_EQ(static_cast<uint32_t>(got[sizeof(scomp_chunk) + i]), 0u);
+        }
+    }
+}
+
+namespace {
+
+/** Load a function that tells whose it is into a slot of the drive's choice. */
+uint16_t loadAny(Drive &d, model::Kernel kernel, uint16_t status = kOk) {
+    auto c = load(d, SCOMP_ANY_SLOT, kernelElf(kernel));
+    CHECK_EQ(c.status, status);
+    return static_cast<uint16_t>(c.dw0);
+}
+
+uint16_t unload(Drive &d, uint16_t function) {
+    Sqe s = Drive::sqe(0xc0);
+    s[10] = function;
+    return d.exec(0, s).status;
+}
+
+uint16_t execStatus(Drive &d, uint32_t handle, uint16_t function) {
+    Job j = reader(1);
+    j.func = function;
+    auto c = d.wait(1, submitExec(d, handle, encode(j)));
+    if (c.status == kOk) {
+        collect(d, handle);
+    }
+    return c.status;
+}
+
+} // namespace
+
+/** Clients that know nothing of each other load functions: nobody's call runs another's code. */
+TEST(neighbours_share_function_slots) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 64);
+    /* One that chooses its slot keeps it. */
+    CHECK_EQ(load(d, 3, kernelElf(model::kCount)).status, kOk);
+    std::vector<uint16_t> names;
+    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS - 1; i++) {
+        names.push_back(loadAny(d, model::kCopy));
+        CHECK((names.back() & 15) != 3 && names.back() >> 4 != 0);
+        for (uint32_t k = 0; k < i; k++) {
+            CHECK((names[k] & 15) != (names[i] & 15));
+        }
+    }
+    CHECK_EQ(execStatus(d, 1, names[0]), kOk);
+    /* The next one takes the slot that nobody has used for the longest time. */
+    uint16_t other = loadAny(d, model::kExit7);
+    CHECK_EQ(other & 15, names[1] & 15);
+    CHECK(other != names[1]);
+    CHECK_EQ(execStatus(d, 1, names[1]), kReplaced);
+    CHECK_EQ(unload(d, names[1]), kReplaced);
+    CHECK_EQ(execStatus(d, 1, other), kOk);
+    /* In a tree too. */
+    Job tree = reader(1);
+    tree.nodes = {{names[1], 1, 1, 0xff, {}, 0, 0}};
+    tree.edges = {{SCOMP_OUTSIDE, 0, 0, 0}, {0, 0, SCOMP_OUTSIDE, 0}};
+    CHECK_EQ(d.wait(1, submitExec(d, 1, encode(tree))).status, kReplaced);
+    /* Without a tag whatever is there runs. */
+    CHECK_EQ(execStatus(d, 1, 3), kOk);
+    /* Functions in use stay. */
+    std::vector<uint16_t> busy, cids;
+    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS - 1; i++) {
+        busy.push_back(loadAny(d, model::kLoop));
+        Job j = reader(1);
+        j.func = busy.back();
+        cids.push_back(submitExec(d, 100 + i, encode(j)));
+        /* Time passes, but not until the watchdog. */
+        std::vector<uint8_t> got;
+        CHECK_EQ(d.read(0, 1, &got).status, kOk);
+    }
+    loadAny(d, model::kCopy, kNoResources);
+    CHECK_EQ(unload(d, busy[0]), kBadFunction);
+    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS - 1; i++) {
+        CHECK_EQ(d.exec(1, abortSqe(100 + i)).status, kOk);
+    }
+    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS - 1; i++) {
+        CHECK_EQ(d.wait(1, cids[i]).status, kOk);
+        collect(d, 100 + i);
+    }
+    CHECK_EQ(unload(d, busy[0]), kOk);
+    CHECK_EQ(unload(d, busy[0]), kReplaced);
+    CHECK_EQ(execStatus(d, 1, busy[0]), kReplaced);
+    /* Nobody who has gone keeps a slot for good. */
+    for (uint32_t i = 0; i < 50; i++) {
+        CHECK_EQ(execStatus(d, 1, loadAny(d, model::kCopy)), kOk);
+    }
+}
+
+/** Handles have 32 bits; one in use is refused, and nobody reads by one that is not known. */
+TEST(neighbours_handles) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 64);
+    CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
+    Job a = reader(3), b = reader(5);
+    uint16_t first = submitExec(d, 0x10007, encode(a));
+    uint16_t second = submitExec(d, 0x20007, encode(b));
+    CHECK_EQ(d.wait(1, submitExec(d, 0x20007, encode(a))).status, kBadHandle);
+    CHECK_EQ(d.exec(2, readSqe(d.buffer(8192), 7)).status, kBadHandle);
+    CHECK_EQ(d.exec(2, abortSqe(7)).status, kBadHandle);
+    CHECK_EQ(d.exec(2, feedSqe(d.buffer(64), 7, 0, 0)).status, kBadHandle);
+    CHECK_EQ(d.wait(1, first).status, kOk);
+    CHECK_EQ(d.wait(1, second).status, kOk);
+    CHECK_EQ(word(collect(d, 0x10007)[0].out[0], 0), 3u * 4096);
+    CHECK_EQ(word(collect(d, 0x20007)[0].out[0], 0), 5u * 4096);
+}

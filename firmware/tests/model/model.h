@@ -43,6 +43,7 @@ struct Page {
     std::vector<uint8_t> data; /**< what was sent before the OOB words; the rest of the page is FFh. Empty: erased */
     uint32_t oob0 = 0xffffffff, oob1 = 0xffffffff;
     bool programmed = false;
+    bool weak = false; /**< a program was stopped so early that the page reads blank */
 };
 
 /** What a program that failed, or that a power cut stopped, leaves of its page. Data and OOB words are different cells
@@ -195,6 +196,7 @@ class Device {
     /** The magic to NSSR. */
     void hostNssr();
     uint32_t hostCsts() const;
+    uint32_t capLo = 0; /**< NVME.CAP_LO as the firmware wrote it */
     /** A submission entry, fetched when its queue exists. */
     void submit(uint32_t sqid, const std::array<uint32_t, 16> &sqe);
     std::deque<Completion> completions;
@@ -286,8 +288,8 @@ class Device {
     uint32_t nvEvent = 0, cc = 0, csts = 0, aqa = 0, badDb = 0, qsel = 0, dw0 = 0, dw1 = 0, cqeId = 0;
     uint64_t asq = 0, acq = 0;
     uint32_t cqeUsed = 0;
-    bool ending = false;     /**< the host reads RDY as 1 with CC.EN = 0 */
-    bool resetDone = false;  /**< the firmware's transfers of the session before have ended */
+    bool ending = false;    /**< the host reads RDY as 1 with CC.EN = 0 */
+    bool resetDone = false; /**< the firmware's transfers of the session before have ended */
     void hostTouched(const char *how);
     void fetch();
     uint32_t nvmeRead(uint32_t r);

@@ -5,6 +5,7 @@
  */
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
+#include "lib/console.h"
 
 /** Cycles of the processor: a page of the log that is read and mapped again; a map page that is loaded, written; a word
  * of a checksum; a superblock in the table. */
@@ -42,4 +43,6 @@ void bounds_init(void) {
     uint64_t mount_ms = (log + FTL_LOG_BEYOND) * CYCLES_ROLL / khz + load / khz + 1 + store_ms;
     ftl_bounds.mount_ms = mount_ms < UINT32_MAX ? (uint32_t)mount_ms : UINT32_MAX;
     ftl_bounds.shutdown_ms = store_ms < UINT32_MAX / 1000 ? (uint32_t)store_ms : UINT32_MAX / 1000;
+    console_printf("ftl: up to %u pages of log; a mount takes up to %u ms, a shutdown %u ms\n", ftl_bounds.log_most,
+                   ftl_bounds.mount_ms, ftl_bounds.shutdown_ms);
 }

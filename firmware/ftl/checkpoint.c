@@ -251,6 +251,18 @@ static void root_put(uint32_t v) {
     root_word_at += 4;
 }
 
+bool checkpoint_root_good(void) {
+    uint32_t bytes = hal_read(DRAM_ROOT + 8);
+    if (hal_read(DRAM_ROOT) != ROOT_MAGIC || bytes < ROOT_WORDS * 4 || bytes > PAGE_SIZE || (bytes & 3) != 0) {
+        return false;
+    }
+    uint32_t crc = 0;
+    for (uint32_t i = 8; i < bytes; i += 4) {
+        crc = crc32c_word(crc, hal_read(DRAM_ROOT + i));
+    }
+    return crc == hal_read(DRAM_ROOT + 4);
+}
+
 static void root_build(void) {
     uint32_t dirs = 0;
     for (uint32_t t = 0; t < MAP_TOP; t++) {
@@ -309,16 +321,8 @@ static void root_end(bool ok) {
     step();
 }
 
-static void root_written(struct nand_op *op, uint32_t status) {
-    nand_op_put(op);
-    cp.root_page++;
-    if (status == FLASH_STATUS_OK) {
-        cp.root_seq++;
-        cp.root_newest = cp.root_which;
-        cp.root_area = cp.area;
-        root_end(true);
-        return;
-    }
+/** The page did not take the record: another one. */
+static void root_missed(void) {
     console_printf("ftl: root record not written to page %u of root block %u\n", cp.root_page - 1, cp.root_which);
     if (++run.root_tries % ROOT_TRIES == 0) {
         cp.root_page = nand_geo.pages;
@@ -328,7 +332,33 @@ static void root_written(struct nand_op *op, uint32_t status) {
         }
         run.root_moved = true;
     }
+    root_build();
     root_place();
+}
+
+static void root_read_back(struct nand_op *op, uint32_t status) {
+    nand_op_put(op);
+    if (status != FLASH_STATUS_OK || !checkpoint_root_good()) {
+        root_missed();
+        return;
+    }
+    cp.root_seq++;
+    cp.root_newest = cp.root_which;
+    cp.root_area = cp.area;
+    root_end(true);
+}
+
+static void root_written(struct nand_op *op, uint32_t status) {
+    cp.root_page++;
+    if (status != FLASH_STATUS_OK) {
+        nand_op_put(op);
+        root_missed();
+        return;
+    }
+    /* A page that a power cut left half programmed may have read blank: see that it has taken the record. */
+    op->done = root_read_back;
+    op->op = FLASH_OP_READ;
+    nand_submit(op);
 }
 
 static void root_program(void) {
@@ -384,6 +414,7 @@ static void finish(void) {
     bool ok = !run.failed;
     struct ftl_exclusive *owner = run.owner;
     run.owner = NULL;
+    superblock_table_hold(false);
     superblock_emptied(ok ? SB_FREE : SB_CLOSED);
     if (ok) {
         ftl.clean = run.clean;
@@ -464,6 +495,9 @@ static void step(void) {
         }
         run.index = 0;
         run.step++;
+        if (run.step == STEP_TABLE) {
+            superblock_table_hold(true);
+        }
     }
     if (run.failed && run.in_flight == 0 && !run.root_pending && run.step < STEP_DONE) {
         cp.suspect = true;

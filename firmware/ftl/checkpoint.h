@@ -61,6 +61,8 @@ extern struct checkpoint_state cp;
 void checkpoint_meta_seek(void);
 /** Superblocks an area has, from this one on. */
 uint32_t checkpoint_area_sb(uint32_t area);
+/** Whether DRAM_ROOT holds a good root record. */
+bool checkpoint_root_good(void);
 /** CRC-32C of what is used of the directory or table page with OOB word 0 `tag` at DRAM address `data`. */
 uint32_t checkpoint_crc(uint32_t tag, uint32_t data);
 

@@ -90,19 +90,6 @@ static const struct scan_page *root_read(uint32_t which, uint32_t n) {
     return &pages[0];
 }
 
-/** Whether DRAM_ROOT holds a good root record. */
-static bool root_good(void) {
-    uint32_t bytes = hal_read(DRAM_ROOT + 8);
-    if (hal_read(DRAM_ROOT) != ROOT_MAGIC || bytes < ROOT_WORDS * 4 || bytes > PAGE_SIZE || (bytes & 3) != 0) {
-        return false;
-    }
-    uint32_t crc = 0;
-    for (uint32_t i = 8; i < bytes; i += 4) {
-        crc = crc32c_word(crc, hal_read(DRAM_ROOT + i));
-    }
-    return crc == hal_read(DRAM_ROOT + 4);
-}
-
 /** Whether `n` pages of root block `which` from `first` on are blank; those beyond its end are. */
 static bool root_blank(uint32_t which, uint32_t first, uint32_t n) {
     n = first + n <= nand_geo.pages ? n : nand_geo.pages - first;
@@ -160,7 +147,7 @@ static void root_find(uint32_t which) {
         const struct scan_page *p = root_read(which, n);
         if (p->bad) {
             b->doubt = true;
-        } else if (root_good()) {
+        } else if (checkpoint_root_good()) {
             b->page = n;
             b->seq = hal_read(DRAM_ROOT + 12);
             return;
@@ -472,32 +459,41 @@ static void area_resume(void) {
             break;
         }
     }
-    if (!cp.suspect) {
-        checkpoint_meta_seek();
-    }
+    checkpoint_meta_seek();
 }
 
 static bool boot_checkpoint_busy;
 
 static void boot_checkpoint_done(struct ftl_exclusive *x, enum ftl_status status) {
     if (status != FTL_OK && !ftl.read_only) {
-        ftl_checkpoint((struct ftl_checkpoint *)x);
+        ftl_exclusive(x);
         return;
     }
     boot_checkpoint_busy = false;
 }
 
+static void boot_exclusive(void (*run)(struct ftl_exclusive *x)) {
+    static struct ftl_checkpoint c;
+    c = (struct ftl_checkpoint){.x = {.run = run, .done = boot_checkpoint_done}};
+    boot_checkpoint_busy = true;
+    ftl_exclusive(&c.x);
+    ftl_boot_wait(&boot_checkpoint_busy);
+}
+
 /** Roll forward and end with a checkpoint: the next boot starts there, and nobody reads past this log's end again. */
 static void recover_roll(void) {
-    static struct ftl_checkpoint c;
+    area_resume();
+    if (!cp.suspect) {
+        /* Note from where on the area is used, before it is: this boot may be cut short as well, and what it leaves may
+         * read blank. */
+        boot_exclusive(checkpoint_mark_dirty_run);
+    }
     uint32_t applied = roll_forward();
     console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped\n", applied, map.mapped);
-    area_resume();
-    c = (struct ftl_checkpoint){.x.done = boot_checkpoint_done};
     ftl.changed = true;
-    boot_checkpoint_busy = true;
-    ftl_checkpoint(&c);
-    ftl_boot_wait(&boot_checkpoint_busy);
+    if (!ftl.read_only) {
+        boot_exclusive(checkpoint_run);
+    }
     if (ftl.read_only) {
         console_printf("ftl: the checkpoint after recovery failed: the drive is read only\n");
     }

@@ -9,6 +9,7 @@ struct sb_table sb;
 
 void superblock_init(void) {
     memset(&sb, 0, sizeof sb);
+    sb.late = SB_NONE;
     sb.count = nand_geo.blocks;
     if (sb.count > SB_MAX) {
         console_printf("ftl: %u blocks a plane; the first %u are used\n", sb.count, SB_MAX);
@@ -28,11 +29,25 @@ void superblock_set_state(uint32_t n, enum sb_state state) {
 }
 
 void superblock_erased(uint32_t n) {
+    if (sb.hold) {
+        sb.late = n;
+        return;
+    }
     uint32_t w = hal_read(DRAM_TABLE + n * 8 + 4);
     if ((w & SB_TABLE_ERASES) != SB_TABLE_ERASES) {
         hal_write(DRAM_TABLE + n * 8 + 4, w + 1);
     }
     sb_changed(n);
+}
+
+void superblock_table_hold(bool hold) {
+    sb.hold = hold;
+    if (hold) {
+        sb.late = SB_NONE;
+    } else if (sb.late != SB_NONE) {
+        superblock_erased(sb.late);
+        sb.late = SB_NONE;
+    }
 }
 
 uint32_t superblock_erases(uint32_t n) {

@@ -48,6 +48,8 @@ struct sb_table {
     uint32_t pages;              /**< pages of one */
     uint32_t used;               /**< entries [0, used) may differ from a fresh drive's */
     uint32_t free;
+    bool hold;      /**< DRAM_TABLE stays as it is */
+    uint32_t late;  /**< erased meanwhile, SB_NONE */
     uint32_t rotor; /**< where the search for a free one goes on */
 };
 extern struct sb_table sb;
@@ -71,6 +73,9 @@ static inline void superblock_unref(uint32_t n) {
 void superblock_set_state(uint32_t n, enum sb_state state);
 /** Count an erase of superblock `n`. */
 void superblock_erased(uint32_t n);
+/** While the table in DRAM is being written, with checksums made before, it stays as it is: an erase that ends
+ * meanwhile, of the superblock opened ahead, is counted afterwards. */
+void superblock_table_hold(bool hold);
 /** Erases of superblock `n` so far, at most SB_TABLE_ERASES. */
 uint32_t superblock_erases(uint32_t n);
 /** Loose pages: written, and kept although the map does not know them (yet). */

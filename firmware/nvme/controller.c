@@ -17,9 +17,12 @@ struct nvme_queues queues;
 #define CSTS_RDY     0x1u
 #define CSTS_CFS     0x2u
 #define CSTS_SHST(x) ((uint32_t)(x) << 2)
-#define CAP_LO       (NVME_MQES | 1u << 16 | 20u << 24) /* CQR; TO 10 s */
+#define CAP_LO       (NVME_MQES | 1u << 16) /* CQR; TO is added */
 /* NSSRS; CSS: NVM command set, all command sets; DSTRD 0; MPSMIN = MPSMAX = 4 KiB */
-#define CAP_HI        (1u << 4 | 1u << 5 | 1u << 11)
+#define CAP_HI (1u << 4 | 1u << 5 | 1u << 11)
+/** Least that hosts are told to wait for a mount or a shutdown: the clock of a simulated drive runs slower than theirs.
+ */
+#define PATIENCE_MS   60000u
 #define CSS_NVM       0u
 #define CSS_ALL       6u
 #define ERROR_LOG     1u
@@ -225,13 +228,19 @@ void controller_event(void) {
     }
 }
 
+uint32_t controller_patience(uint32_t ms) {
+    return ms > PATIENCE_MS ? ms : PATIENCE_MS;
+}
+
 void controller_init(void) {
     controller = CTRL_DISABLED;
     controller_all_sets = false;
     shutdown_state = SHUT_NONE;
     saving = false;
     memset(&queues, 0, sizeof queues);
-    nvme_write(NVME_CAP_LO, CAP_LO);
+    /* TO: the longest mount, half seconds. */
+    uint32_t timeout = (controller_patience(ftl_bounds.mount_ms) + 499) / 500;
+    nvme_write(NVME_CAP_LO, CAP_LO | (timeout < 255 ? timeout : 255u) << 24);
     nvme_write(NVME_CAP_HI, CAP_HI);
     csts_update();
     /* The host may have enabled the controller while the firmware booted. The event has to be taken too: until then RDY

@@ -18,9 +18,6 @@ enum {
 
 #define CONTROLLER_ID 1u
 #define VER_1_4       0x00010400u
-/** Worst case of an orderly shutdown, microseconds: a full checkpoint, and simulated drives take their time. */
-#define SHUTDOWN_US 30000000u
-
 static void put_text(uint32_t at, uint32_t width, const char *text) {
     for (uint32_t i = 0; i < width; i++) {
         put8(at + i, (uint32_t)(*text != 0 ? *text++ : ' '));
@@ -35,19 +32,19 @@ static void identify_controller(void) {
     memcpy((uint8_t *)admin_buffer + 4, serial, sizeof serial);
     put_text(24, 40, "ASSASIN computational SSD");
     put_text(64, 8, FW_VERSION);
-    put8(77, 5);              /* MDTS: 2^5 pages of 4 KiB */
-    put16(78, CONTROLLER_ID); /* CNTLID */
-    put32(80, VER_1_4);       /* VER */
-    put32(88, SHUTDOWN_US);   /* RTD3E */
-    put32(92, 1u << 8);       /* OAES: namespace attributes */
-    put8(111, 1);             /* CNTRLTYPE: I/O controller */
-    put16(256, 1u << 1);      /* OACS: format */
-    put8(258, 3);             /* ACL, 0-based */
-    put8(259, NVME_AERL);     /* AERL */
-    put8(260, 0x03);          /* FRMW: one slot, read only */
-    put8(261, 0x07);          /* LPA: health log of a namespace, effects log, extended data */
-    put8(262, NVME_ELPE);     /* ELPE */
-    put16(266, 343);          /* WCTEMP, CCTEMP: kelvin */
+    put8(77, 5);                                                   /* MDTS: 2^5 pages of 4 KiB */
+    put16(78, CONTROLLER_ID);                                      /* CNTLID */
+    put32(80, VER_1_4);                                            /* VER */
+    put32(88, controller_patience(ftl_bounds.shutdown_ms) * 1000); /* RTD3E: a checkpoint of everything, microseconds */
+    put32(92, 1u << 8);                                            /* OAES: namespace attributes */
+    put8(111, 1);                                                  /* CNTRLTYPE: I/O controller */
+    put16(256, 1u << 1);                                           /* OACS: format */
+    put8(258, 3);                                                  /* ACL, 0-based */
+    put8(259, NVME_AERL);                                          /* AERL */
+    put8(260, 0x03);                                               /* FRMW: one slot, read only */
+    put8(261, 0x07);      /* LPA: health log of a namespace, effects log, extended data */
+    put8(262, NVME_ELPE); /* ELPE */
+    put16(266, 343);      /* WCTEMP, CCTEMP: kelvin */
     put16(268, 353);
     put64(280, (uint64_t)ftl.lbas * PAGE_SIZE); /* TNVMCAP */
     put8(512, 0x66);                            /* SQES */

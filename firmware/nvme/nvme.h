@@ -216,6 +216,8 @@ struct nvme_queues {
 extern struct nvme_queues queues;
 
 void controller_init(void);
+/** What the host is told about something that takes `ms` at most. */
+uint32_t controller_patience(uint32_t ms);
 /** Handle NVME.EVENT. */
 void controller_event(void);
 /** Go on with a reset or shutdown that waits. */

@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint32_t kDramBit = 0x80000000u;
 constexpr uint32_t kShortTime = 200;
+constexpr uint32_t kRootTag = 0xfffffffd; /* OOB word 0 of the FTL's root records */
 
 uint32_t log2of(uint32_t v) {
     uint32_t n = 0;
@@ -67,7 +68,16 @@ void Nand::program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0
     Page &p = pages[key];
     uint32_t block = key >> pageBits();
     uint32_t index = key & (geo.pages - 1);
-    if (p.programmed || halfErased.count(block)) {
+    /* Root records are read back, so they may try a page that looks blank: whether it takes them is a matter of luck.
+     */
+    bool weak = p.programmed && oob0 == kRootTag;
+    for (uint32_t i = index; weak && i < nextPage[block]; i++) {
+        weak = pages[block << pageBits() | i].weak;
+    }
+    if (weak) {
+        nextPage[block] = index;
+        tear = rng() % 2 ? tear : Tear::Both;
+    } else if (p.programmed || halfErased.count(block)) {
         violation("program of page " + hex(key) + ", which is not erased");
     }
     if (index < nextPage[block]) {
@@ -76,6 +86,7 @@ void Nand::program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0
     }
     nextPage[block] = index + 1;
     p.programmed = true;
+    p.weak = tear == Tear::Blank;
     p.data = data;
     p.oob0 = oob0;
     p.oob1 = oob1;
@@ -554,6 +565,8 @@ void Device::nvmeWrite(uint32_t r, uint32_t v) {
         ending = ending && cqeUsed > 0;
         break;
     case NVME_CAP_LO:
+        capLo = v;
+        break;
     case NVME_CAP_HI:
     case NVME_SQ_BASE_LO:
     case NVME_SQ_BASE_HI:

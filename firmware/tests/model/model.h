@@ -43,6 +43,7 @@ struct Page {
     std::vector<uint8_t> data; /**< what was sent before the OOB words; the rest of the page is FFh. Empty: erased */
     uint32_t oob0 = 0xffffffff, oob1 = 0xffffffff;
     bool programmed = false;
+    bool weak = false; /**< a program was stopped so early that the page reads blank */
 };
 
 /** What a program that failed, or that a power cut stopped, leaves of its page. Data and OOB words are different cells
@@ -198,6 +199,7 @@ class Device {
     /** The magic to NSSR. */
     void hostNssr();
     uint32_t hostCsts() const;
+    uint32_t capLo = 0; /**< NVME.CAP_LO as the firmware wrote it */
     /** A submission entry, fetched when its queue exists. */
     void submit(uint32_t sqid, const std::array<uint32_t, 16> &sqe);
     std::deque<Completion> completions;

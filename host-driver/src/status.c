@@ -43,6 +43,9 @@ static const struct {
     {0x10F, EINVAL, "the feature does not belong to a namespace"},
     {0x12B, EINVAL, "the combination of I/O command sets was rejected"},
     {0x12C, EINVAL, "the namespace belongs to another I/O command set"},
+    {0x182, EROFS,
+     "the drive is read-only: its flash has no room left for writes; copy the data away and format it (docs/vm.md, "
+     "\"A full drive\")"},
     {0x183, EINVAL, "the command has more ranges, or is longer, than the drive takes"},
     {0x185, EINVAL, "the namespace does not fit the format of the source ranges"},
     {0x187, EINVAL, "source and destination overlap"},

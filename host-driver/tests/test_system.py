@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -616,6 +617,28 @@ def test_power_is_lost_while_idle_and_the_data_stays(own_board: Board) -> None:
     with Drive(own_board.address) as d:
         assert d.read(10, 3 * BLOCK) == data[: 2 * BLOCK] + data[:BLOCK]
         serves(d)
+
+
+def test_every_drive_has_a_serial_number_of_its_own(own_board: Board, drive: Drive) -> None:
+    """It stays through a loss of power and a format, until another is asked for."""
+
+    def serial(**options: Any) -> str:
+        own_board.start(CONFIG, PROFILE, **options)
+        with Drive(own_board.address) as d:
+            return d.info.serial
+
+    first = serial()
+    assert first.startswith("ASSASIN-")
+    assert first != drive.info.serial
+    own_board.kill()
+    assert serial() == first
+    assert serial(format=True) == first
+    assert serial(serial="00000000BEEF") == "ASSASIN-00000000BEEF"
+    own_board.kill()
+    assert serial() == "ASSASIN-00000000BEEF"
+    with pytest.raises(BoardError, match="'beef' is no serial number"):
+        serial(serial="beef")
+    own_board.require()
 
 
 def test_the_board_dies_under_a_visitor(own_board: Board) -> None:

@@ -194,3 +194,15 @@ def test_a_kernel_does_not_replace_a_board_of_the_users(board: Board) -> None:
     with pytest.raises(KernelError, match=words), board_with([], NAME, CONFIG, "test", lambda _: None):
         pass
     assert board.pid() == before
+
+
+def test_the_example_in_c(board: Board, tmp_path: Path) -> None:
+    host = ROOT / "host-driver"
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{host}/include"]
+    files = [host / "examples" / "stat.c", ROOT / "build/host/libassasin.a"]
+    subprocess.run(["cc", *flags, *files, "-lpthread", "-o", tmp_path / "stat"], check=True)
+    data = np.arange(-1000, 9000, dtype="<i4").tobytes()
+    store(board, 500, data)
+    words = [tmp_path / "stat", board.address, ROOT / "build/offload/stat.elf", "500", str(len(data))]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == f"count 10000, min -1000, max 8999, sum {offloads.expected_stat(data).sum}\n"

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "host-driver" / "python"), str(Path(__file__).parent)]
 
-from assasin import cli  # noqa: E402
+from assasin import cli, failures  # noqa: E402
 from assasin.bitstreams import package  # noqa: E402
 from assasin.bitstreams.package import Facts, Package  # noqa: E402
 from samples import CONFIG, FACTS, PARTS, Run, bit  # noqa: E402
@@ -38,7 +38,7 @@ def assasin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     def run(*arguments: str | Path) -> Run:
         monkeypatch.setattr(sys, "argv", ["assasin", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:
-            cli.main()
+            sys.exit(failures.run(cli.main))
         captured = capsys.readouterr()
         code = end.value.code
         return Run(code if isinstance(code, int) else 0 if code is None else 1, captured.out, " ".join(captured.err.split()))

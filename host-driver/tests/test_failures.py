@@ -138,6 +138,7 @@ def test_a_configuration_that_is_not_built() -> None:
     assert "scripts/build AssasinSb7x7" in run("flash", "virtual", "--config", "AssasinSb7x7", "--name", "there-is-none")
 
 
+@needs_board
 def test_a_read_only_checkout() -> None:
     script = f"mount --bind {ROOT} {ROOT} && mount -o remount,bind,ro {ROOT}"
     text = run(program=mounted(script, "flash", "virtual", "--config", CONFIG, "--name", "read-only"))

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from assasin import terminal
+from assasin import interrupts, terminal
 from assasin.boards import Board, BoardFileError
 from assasin.cli import Command, json_option
 from assasin.power import coefficients, measure
@@ -25,6 +25,8 @@ from assasin.tree import BUILD, ROOT
 
 FOLDER = BUILD / "power"
 _OFFLOADS_SHOWN = 10
+_INTERRUPTED = {code for signum in interrupts.SIGNALS for code in (-signum, 128 + signum)}
+"""Exit codes of a command that a signal has ended."""
 
 
 class Offset(click.ParamType):
@@ -135,13 +137,17 @@ def power(
         raise click.UsageError("write the command after --, for example: assasin power -- assasin bench scan")
     report, watched = measure.run(board, sources, command, quiet=as_json)
     measure.save(report, out / "result.json")
-    plot(watched, out / "power.png", f"{shlex.join(command)}\n{board.title}, commit {report['commit'][:12]}")
+    left = ["result.json"]
+    # Who interrupts the command does not wait for a picture of it.
+    if report["exit_code"] not in _INTERRUPTED:
+        plot(watched, out / "power.png", f"{shlex.join(command)}\n{board.title}, commit {report['commit'][:12]}")
+        left.append("power.png")
     if as_json:
         terminal.dump(report)
     else:
         for figures in report["sources"]:
             _print(board, figures)
-        terminal.out.print(f"{out.relative_to(ROOT) if out.is_relative_to(ROOT) else out}: result.json, power.png")
+        terminal.out.print(f"{out.relative_to(ROOT) if out.is_relative_to(ROOT) else out}: {', '.join(left)}")
     if report["exit_code"]:
         terminal.err.print(f"[bold red]assasin:[/] the command ended with exit code {report['exit_code']}", highlight=False)
         sys.exit(report["exit_code"] if report["exit_code"] > 0 else 128 - report["exit_code"])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions: loading them, and which build of one a drive's cores run. */
+#include "built_for.h"
 #include "drive.h"
-#include "elf.h"
 
 #include <assasin_contract.h>
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an ELF file is built for, as far as a drive's function must be told apart from other programs. */
-#ifndef ASSASIN_ELF_H
-#define ASSASIN_ELF_H
+#ifndef ASSASIN_SRC_BUILT_FOR_H
+#define ASSASIN_SRC_BUILT_FOR_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "elf.h"
+#include "built_for.h"
 
 #include <assasin_contract.h>
 #include <elf.h>

@@ -487,6 +487,7 @@ static void recover_roll(void) {
         /* Note from where on the area is used, before it is: this boot may be cut short as well, and what it leaves may
          * read blank. */
         boot_exclusive(checkpoint_mark_dirty_run);
+        cp.suspect = ftl.read_only;
     }
     uint32_t applied = roll_forward();
     console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped\n", applied, map.mapped);

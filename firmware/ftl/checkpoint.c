@@ -296,6 +296,8 @@ static void root_build(void) {
         root_put(map.top[t].ppa);
         root_put(map.top[t].count);
     }
+    /* What changes from here on is not in this record, though it is still to be written. */
+    ftl.kept_changed = false;
     if (ftl_keep != NULL) {
         ftl_keep();
     }
@@ -418,7 +420,6 @@ static void finish(void) {
     superblock_emptied(ok ? SB_FREE : SB_CLOSED);
     if (ok) {
         ftl.clean = run.clean;
-        ftl.kept_changed = false;
         ftl.failures = 0;
         ftl.read_only = false;
         if (!run.root_only) {
@@ -427,8 +428,9 @@ static void finish(void) {
             cp.suspect = false;
             ftl_log_restart();
         }
-    } else if (++ftl.failures >= MAX_FAILURES || cp.root_lost) {
-        ftl.read_only = true;
+    } else {
+        ftl.kept_changed = true;
+        ftl.read_only |= ++ftl.failures >= MAX_FAILURES || cp.root_lost;
     }
     ftl_exclusive_end(owner, ok ? FTL_OK : FTL_MEDIA);
 }

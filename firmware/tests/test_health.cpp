@@ -45,6 +45,19 @@ TEST(health_counts_cuts_without_writes) {
     }
 }
 
+TEST(health_counts_a_shutdown_right_after_power_on) {
+    /* The record of the power-on is being written when the host announces that power will go. */
+    Nand nand(Geometry{});
+    for (uint32_t cycle = 0; cycle < 3; cycle++) {
+        Drive d(nand, 1, seed + cycle);
+        d.dev.hostWriteAdmin(model::Device::kHostBase, model::Device::kHostBase + 4096, 31 | 31 << 16);
+        d.shutdown();
+    }
+    Drive d(nand, 1, seed);
+    d.enable();
+    CHECK(counts(d) == (Counts{4, 0}));
+}
+
 TEST(health_counts_cuts_after_writes) {
     Nand nand(Geometry{});
     for (uint32_t cycle = 0; cycle < 5; cycle++) {

@@ -72,13 +72,14 @@ void firmware_boot(void) {
     admin_init();
     features_init();
     log_init();
+    /* Before the record of the power-on: a checkpoint under way would not take the identity along. */
+    identity_init();
     health_init();
     io_init();
     manage_init();
     memory_init();
     scomp_init();
     program_init();
-    identity_init();
     enabled = EVENTS_ALL;
     sys_write(SYS_EVENT_ENABLE, enabled);
     controller_init();

@@ -289,7 +289,7 @@ bool event_abort(struct nvme_cmd *cmd);
 /** What tells this drive from others, IDENTITY_BITS wide. */
 extern uint64_t drive_identity;
 #define SERIAL_BYTES 20u
-/** Find the identity, and store it when it is new; at the end of the boot. */
+/** Find the identity, and store it when it is new; while no checkpoint is under way. */
 void identity_init(void);
 /** The serial number, without a 0 behind it. */
 void identity_serial(char serial[SERIAL_BYTES]);

@@ -523,9 +523,8 @@ const char *recover_mount(bool *is_blank) {
     }
     cp.root_which = which;
     cp.root_newest = which;
-    /* A page that was in programming when power went may read blank, and a block takes its pages in order without
-     * gaps: the next record begins the other block. */
-    cp.root_page = nand_geo.pages;
+    /* One that was in programming when power went may read blank. */
+    cp.root_page = roots[which].count < nand_geo.pages ? roots[which].count + 1 : nand_geo.pages;
     root_read(which, roots[which].page);
     bool clean;
     const char *wrong = root_load(&clean);

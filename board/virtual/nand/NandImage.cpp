@@ -161,9 +161,9 @@ bool NandImage::read(const BlockId &id, unsigned page, uint8_t *raw) const {
 
 void NandImage::program(const BlockId &id, unsigned page, const uint8_t *raw) {
     Entry &e = entry(id);
-    if (page != e.nextPage)
-        throw std::logic_error("NandImage::program: page " + std::to_string(page) + ", next is " +
-                               std::to_string(e.nextPage));
+    if (page < e.nextPage)
+        throw std::logic_error("NandImage::program: page " + std::to_string(page) + " behind page " +
+                               std::to_string(e.nextPage - 1));
     const unsigned rawBytes = geometry_.rawPageBytes();
     if (e.segment == 0) {
         Header *header = reinterpret_cast<Header *>(map_);
@@ -177,17 +177,22 @@ void NandImage::program(const BlockId &id, unsigned page, const uint8_t *raw) {
     while (bytes > 1 && raw[bytes - 1] == 0xFF)
         bytes--;
     bytes = std::min((bytes + kGrain - 1) / kGrain * kGrain, rawBytes);
-    if (page == 0) {
+    if (e.nextPage == 0) {
         e.stored = bytes;
     } else if (bytes > storedBytes(e)) {
         // Pages before this one end earlier. Their ends count only when the new length does, whenever the process dies.
         const unsigned stored = storedBytes(e);
-        for (unsigned before = 0; before < page; before++) {
+        for (unsigned before = 0; before < e.nextPage; before++) {
             uint8_t *end = segmentData(e.segment) + uint64_t(before) * rawBytes + stored;
             reserve(end, bytes - stored);
             std::memset(end, 0xFF, bytes - stored);
         }
         e.stored = bytes;
+    }
+    for (unsigned out = e.nextPage; out < page; out++) {
+        uint8_t *erased = segmentData(e.segment) + uint64_t(out) * rawBytes;
+        reserve(erased, storedBytes(e));
+        std::memset(erased, 0xFF, storedBytes(e));
     }
     uint8_t *place = segmentData(e.segment) + uint64_t(page) * rawBytes;
     reserve(place, storedBytes(e));

@@ -28,7 +28,7 @@ class NandImage {
         unsigned channel, way, lun, block;
     };
 
-    /** First page of the block that is still erased. */
+    /** The page behind the last one that was programmed since the block's erase; 0 without one. */
     unsigned nextPage(const BlockId &id) const {
         return entry(id).nextPage;
     }
@@ -39,7 +39,10 @@ class NandImage {
     /** Main and spare area of a page. Returns false when it is erased: all FFh. */
     bool read(const BlockId &id, unsigned page, uint8_t *raw) const;
 
-    /** Stores the next page of a block. `page` must be nextPage(id). */
+    /**
+     * Stores a page of a block, at or behind nextPage(id): parts take pages in ascending order, and may leave some out,
+     * as a block of a multi-level part does that is used through its LSB pages alone. Those stay erased.
+     */
     void program(const BlockId &id, unsigned page, const uint8_t *raw);
     void erase(const BlockId &id);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 namespace assasin {
 
@@ -132,12 +133,17 @@ void NandTarget::checkRow(uint64_t now, uint32_t row) {
 }
 
 void NandTarget::checkProgram(uint64_t now, uint32_t row) const {
-    unsigned next = setup_.image.nextPage(blockId(row));
-    std::string what = "program of block " + std::to_string(blockOf(row)) + " page " + std::to_string(pageOf(row));
-    if (pageOf(row) < next)
-        violate(now, "page not erased", what + ", which is programmed already");
-    if (pageOf(row) > next)
-        violate(now, "page order", what + ", the next page of the block is " + std::to_string(next));
+    const unsigned next = setup_.image.nextPage(blockId(row));
+    if (pageOf(row) >= next)
+        return;
+    std::vector<uint8_t> raw(setup_.part.geometry.rawPageBytes());
+    setup_.image.read(blockId(row), pageOf(row), raw.data());
+    const bool erased = std::all_of(raw.begin(), raw.end(), [](uint8_t b) { return b == 0xFF; });
+    const std::string what =
+        "program of block " + std::to_string(blockOf(row)) + " page " + std::to_string(pageOf(row));
+    if (erased)
+        violate(now, "page order", what + " behind page " + std::to_string(next - 1) + " of the block");
+    violate(now, "page not erased", what + ", which is programmed already");
 }
 
 // ---------------------------------------------------------------- commands

@@ -350,6 +350,28 @@ TEST(Timing, CyclesRoundUp) {
     EXPECT_EQ(slow.sdr(5).tWC, 2u);
 }
 
+TEST(Image, PagesMayBeLeftOut) {
+    TempFile file;
+    PartFile part = smallPart();
+    NandImage::BlockId block{0, 0, 0, 3};
+    {
+        NandImage image(file.path, part, 1, 1);
+        for (unsigned page = 0; page < 3; page++)
+            image.program(block, page, pageData(part, 4 + page).data());
+        image.erase(block);
+        image.program(block, 1, pageData(part, 1).data());
+        image.program(block, 3, pageData(part, 2).data());
+        EXPECT_THROW(image.program(block, 2, pageData(part, 3).data()), std::logic_error);
+    }
+    NandImage image(file.path, part, 1, 1);
+    EXPECT_EQ(image.nextPage(block), 4u);
+    EXPECT_EQ(pageOf(image, part, block, 1), pageData(part, 1));
+    EXPECT_EQ(pageOf(image, part, block, 3), pageData(part, 2));
+    const std::vector<uint8_t> blank(part.geometry.rawPageBytes(), 0xFF);
+    EXPECT_EQ(pageOf(image, part, block, 0), blank);
+    EXPECT_EQ(pageOf(image, part, block, 2), blank);
+}
+
 TEST(Image, KeepsContentsAndCounts) {
     TempFile file;
     PartFile part = smallPart();
@@ -725,104 +747,124 @@ TEST_P(Rules, Stop) {
 
 INSTANTIATE_TEST_SUITE_P(
     Nand, Rules,
-    ::testing::Values(
-        Rule{"page not erased", [](Host &h) {
-                 h.program(0, 0, {1});
-                 h.program(0, 0, {1});
-             }},
-        Rule{"page order", [](Host &h) { h.program(0, 1, {1}); }},
-        Rule{"address range/row", [](Host &h) { h.read(0, 1u << 20, 1); }},
-        Rule{"address range/column", [](Host &h) {
-                 h.select(0);
-                 h.command(0x00);
-                 h.fullAddress(528, 0);
-             }},
-        Rule{"data out/end", [](Host &h) { h.read(0, 0, 529); }},
-        Rule{"data in/end", [](Host &h) { h.program(0, 0, std::vector<uint8_t>(529)); }},
-        Rule{"data out/phase", [](Host &h) {
-                 h.select(0);
-                 h.command(0x60);
-                 h.out(1);
-             }},
-        Rule{"data in/phase", [](Host &h) {
-                 h.select(0);
-                 h.in({1});
-             }},
-        Rule{"address cycles/few", [](Host &h) {
-                 h.select(0);
-                 h.command(0x60);
-                 h.addresses({0, 0});
-                 h.command(0xD0);
-             }},
-        Rule{"address cycles/many", [](Host &h) {
-                 h.select(0);
-                 h.command(0x60);
-                 h.addresses({0, 0, 0, 0});
-             }},
-        Rule{"command order/confirm", [](Host &h) {
-                 h.select(0);
-                 h.command(0x30);
-             }},
-        Rule{"command order/in program", [](Host &h) {
-                 h.select(0);
-                 h.command(0x80);
-                 h.fullAddress(0, 0);
-                 h.command(0xD0);
-             }},
-        Rule{"command", [](Host &h) {
-                 h.select(0);
-                 h.command(0x42);
-             }},
-        Rule{"busy", [](Host &h) {
-                 h.select(0);
-                 h.command(0x60);
-                 h.rowAddress(0);
-                 h.command(0xD0);
-                 h.idle(h.t.tWB);
-                 h.command(0x60);
-                 h.rowAddress(0);
-             }},
-        Rule{"tWB", [](Host &h) {
-                 h.select(0);
-                 h.command(0x60);
-                 h.rowAddress(0);
-                 h.command(0xD0);
-                 h.command(0xEE);
-             }},
-        Rule{"chip enable", [](Host &h) {
-                 h.pins.ceN = ~3u;
-                 h.tick();
-                 h.idle(100);
-                 h.command(0x70);
-             }},
-        Rule{"chip enable/none", [](Host &h) { h.command(0x70); }},
-        Rule{"timing mode", [](Host &h) {
-                 h.select(0);
-                 h.command(0xEF);
-                 h.addresses({1});
-                 h.in({0x29, 0, 0, 0});
-                 h.waitReady(0);
-                 h.command(0x70);
-             }},
-        Rule{"tCCS", [](Host &h) {
-                 h.read(0, 0, 1);
-                 h.select(0);
-                 h.command(0x05);
-                 h.addresses({0, 0});
-                 h.command(0xE0);
-                 h.t.tCCS -= 1 + h.t.tWHR + h.t.tWC;
-                 h.out(1);
-             }},
-        Rule{"data rate", [](Host &h) {
-                 h.t = h.timing.sdr(0);
-                 h.select(0);
-                 h.command(0xFF);
-                 h.waitReady(0);
-                 h.command(0x90);
-                 h.addresses({0});
-                 h.t.beat -= 1;
-                 h.out(2);
-             }}),
+    ::
+        testing::Values(Rule{"page not erased",
+                             [](Host &h) {
+                                 h.program(0, 0, {1});
+                                 h.program(0, 0, {1});
+                             }},
+                        Rule{"page order",
+                             [](Host &h) {
+                                 h.program(0, 2, {1});
+                                 h.program(0, 1, {1});
+                             }},
+                        Rule{"address range/row", [](Host &h) { h.read(0, 1u << 20, 1); }},
+                        Rule{"address range/column",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x00);
+                                 h.fullAddress(528, 0);
+                             }},
+                        Rule{"data out/end", [](Host &h) { h.read(0, 0, 529); }},
+                        Rule{"data in/end", [](Host &h) { h.program(0, 0, std::vector<uint8_t>(529)); }},
+                        Rule{"data out/phase",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x60);
+                                 h.out(1);
+                             }},
+                        Rule{"data in/phase",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.in({1});
+                             }},
+                        Rule{"address cycles/few",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x60);
+                                 h.addresses({0, 0});
+                                 h.command(0xD0);
+                             }},
+                        Rule{"address cycles/many",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x60);
+                                 h.addresses({0, 0, 0, 0});
+                             }},
+                        Rule{"command order/confirm",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x30);
+                             }},
+                        Rule{"command order/in program",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x80);
+                                 h.fullAddress(0, 0);
+                                 h.command(0xD0);
+                             }},
+                        Rule{"command",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x42);
+                             }},
+                        Rule{"busy",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x60);
+                                 h.rowAddress(0);
+                                 h.command(0xD0);
+                                 h.idle(h.t.tWB);
+                                 h.command(0x60);
+                                 h.rowAddress(0);
+                             }},
+                        Rule{"tWB",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x60);
+                                 h.rowAddress(0);
+                                 h.command(0xD0);
+                                 h.command(0xEE);
+                             }},
+                        Rule{"chip enable",
+                             [](Host &h) {
+                                 h.pins.ceN = ~3u;
+                                 h.tick();
+                                 h.idle(100);
+                                 h.command(0x70);
+                             }},
+                        Rule{"chip enable/none", [](Host &h) { h.command(0x70); }},
+                        Rule{"timing mode",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0xEF);
+                                 h.addresses({1});
+                                 h.in({0x29, 0, 0, 0});
+                                 h.waitReady(0);
+                                 h.command(0x70);
+                             }},
+                        Rule{"tCCS",
+                             [](Host &h) {
+                                 h.read(0, 0, 1);
+                                 h.select(0);
+                                 h.command(0x05);
+                                 h.addresses({0, 0});
+                                 h.command(0xE0);
+                                 h.t.tCCS -= 1 + h.t.tWHR + h.t.tWC;
+                                 h.out(1);
+                             }},
+                        Rule{
+                            "data rate",
+                            [](Host &h) {
+                                h.t = h.timing.sdr(0);
+                                h.select(0);
+                                h.command(0xFF);
+                                h.waitReady(0);
+                                h.command(0x90);
+                                h.addresses({0});
+                                h.t.beat -= 1;
+                                h.out(2);
+                            }}),
     [](const ::testing::TestParamInfo<Rule> &info) {
         std::string name(info.param.name);
         for (char &c : name)

@@ -8,7 +8,8 @@ import assasin.contract.DebugRegs
 /** What one pipeline is elaborated with.
   *
   * @param imemBytes
-  *   instruction memory, bytes, a multiple of 1024 up to 2^32; a fetch outside `imemBase` .. `imemBase + imemBytes` faults
+  *   instruction memory, bytes, a multiple of 1024 up to 2^32; a fetch outside `imemBase` .. `imemBase + imemBytes`
+  *   faults
   * @param imemBase
   *   address of the instruction memory, a multiple of its size rounded up to a power of two
   * @param streams

@@ -12,11 +12,11 @@ class FlashDescriptor extends Bundle {
   val toStream = Bool()
 
   /** READ: OOB word 0 must be the descriptor's. */
-  val check    = Bool()
-  val core     = UInt(4.W)
-  val stream   = UInt(3.W)
-  val tail     = Bool()
-  val tag      = UInt(12.W)
+  val check  = Bool()
+  val core   = UInt(4.W)
+  val stream = UInt(3.W)
+  val tail   = Bool()
+  val tag    = UInt(12.W)
 
   /** W1: row address, feature address or id address. */
   val row = UInt(24.W)

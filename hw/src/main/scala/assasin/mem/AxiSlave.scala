@@ -100,9 +100,9 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   }
 
   private val localB = wState === wResp
-  io.axi.b.valid       := localB || io.dramWrite.b.valid
-  io.axi.b.bits.id     := Mux(localB, wAddr.id, wIds.io.deq.bits)
-  io.axi.b.bits.resp   := Mux(
+  io.axi.b.valid   := localB || io.dramWrite.b.valid
+  io.axi.b.bits.id := Mux(localB, wAddr.id, wIds.io.deq.bits)
+  io.axi.b.bits.resp := Mux(
     localB,
     Mux(wMissing, Axi4.Decerr, Mux(wClosed, Axi4.Slverr, Axi4.Okay)),
     io.dramWrite.b.bits.resp

@@ -76,8 +76,8 @@ class NvmeFrontEnd(axi: Axi4Params) extends Module {
   private val badIndex = Reg(UInt(16.W))
 
   /** CC.EN is 0, or was: transfers of the session before may be under way; of them, the firmware's have ended. */
-  private val ending  = RegInit(false.B)
-  private val fwEnded = RegInit(false.B)
+  private val ending   = RegInit(false.B)
+  private val fwEnded  = RegInit(false.B)
   private val badValue = Reg(UInt(16.W))
 
   host.io.host <> io.host

@@ -142,7 +142,16 @@ void firmware_step(void) {
     if (event == 0) {
         if (nvme_waits.memory) {
             memory_work();
-        } else if (!ftl_has_work() || !ftl_work()) {
+            return;
+        }
+        if (ftl_has_work() && ftl_work()) {
+            return;
+        }
+        if (nvme_waits.drain) {
+            /* The work that has just ended may be the last that a reset waits for; no event tells. */
+            nvme_go_on();
+        }
+        if (ftl.slice == NULL && !nvme_waits.memory) {
             hal_wfi();
         }
         return;

@@ -81,7 +81,7 @@ def test_a_run_over_a_file_says_what_is_wrong(tmp_path: Path) -> None:
     for words, wanted in (
         ([], "block device|namespace"),
         (["--lba", "0"], "--file is the whole input"),
-        (["--dtype", "<i4"], "npy"),
+        (["--dtype", "<i4"], "add --out FILE"),
     ):
         environment = os.environ | {"PYTHONPATH": str(ROOT / "host-driver" / "python")}
         done = subprocess.run([*command, *words], capture_output=True, text=True, env=environment)

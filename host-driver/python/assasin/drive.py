@@ -99,7 +99,8 @@ def strerror(status: int) -> str:
 def function_image(elf: bytes) -> bytes:
     """What a drive needs of an offload's ELF file: all but symbols and debug information. Drive.load() does this itself."""
     image = ctypes.create_string_buffer(len(elf))
-    return image.raw[: library().assasin_function_image(elf, len(elf), image)]
+    size = library().assasin_function_image(elf, len(elf), image)
+    return image.raw[:size]
 
 
 class Drive:

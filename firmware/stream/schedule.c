@@ -108,7 +108,6 @@ static inline uint32_t next_lba(const struct stream *s) {
 /** Send for page `page`, which lies at `ppa` and is block `lba`. The way has a place. */
 static inline __attribute__((always_inline)) void push_page(const struct stream *s, uint32_t ppa, uint32_t lba,
                                                             uint32_t page, uint32_t bytes) {
-    nand_ways[ppa >> 24].credit--;
     uint32_t base = ASSASIN_FLASH_BASE + (ppa >> 28) * ASSASIN_FLASH_STRIDE;
     hal_write(base + FLASH_W0, s->w0 | (ppa >> 24 & 15u) << FLASH_W0_WAY_SHIFT);
     hal_write(base + FLASH_W1, ppa_row(ppa));
@@ -130,6 +129,7 @@ static inline __attribute__((always_inline)) void pump(struct stream *s) {
                 wait_for(s, way);
                 return;
             }
+            way->credit--;
             push_page(s, ppa, next_lba(s), s->pushed, bytes);
         } else if (stream_room(s) == 0) {
             stream_poll_wanted = true;
@@ -152,6 +152,7 @@ bool stream_again(struct stream *s, uint32_t page, uint32_t lba) {
     if (nand_ways[ppa >> 24].credit == 0) {
         return false;
     }
+    nand_ways[ppa >> 24].credit--;
     push_page(s, ppa, lba, page, bytes);
     return true;
 }
@@ -220,13 +221,16 @@ static inline __attribute__((always_inline)) void page_done(struct stream *s) {
     s->delivered++;
     if (s->mode == STREAM_RUN) {
         s->limit++;
-    } else if (s->pushed != s->total && s->mode != STREAM_HELD) {
+    } else if (s->mode == STREAM_HELD) {
+        core_page(s, FLASH_STATUS_OK, 0);
+        return;
+    } else if (s->pushed != s->total) {
         regate(s);
     }
     if (!s->waiting) {
         pump(s);
     }
-    if (s->delivered == 1 || s->delivered == s->total || s->mode == STREAM_HELD) {
+    if (s->delivered == 1 || s->delivered == s->total) {
         core_page(s, FLASH_STATUS_OK, 0);
     }
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * What tells this drive from others in a host: serial number, NQN and EUI64s are made of one identifier. The medium
  * keeps it; one that has none takes what the loader gives.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Reads that run ahead of a ring wait at the heads of ways until the core takes what is in the ring. A core that does
  * not must not hold up the others: its pages in flight are recalled, that is dropped, and sent for again when the ring
  * has room for them. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What a program leaves in a core's memories is not for the next one: before another function is loaded, everything
  * that it can read is zeros. Stream instructions read nothing but what was delivered or stored since the pointers were
  * cleared, so the stream buffers are left alone where only they reach them. The output buffer of AssasinSp, which a

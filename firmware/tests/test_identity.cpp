@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What tells one drive from another: serial number, NQN, EUI64. */
 #include "tests/admin.h"
 

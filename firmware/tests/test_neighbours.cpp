@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What offloads may do to others: how long one holds up host reads, what it finds of another's data, whose pages it
  * gets. */
 #include "tests/scomp.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Subsystem Local Memory and Computational Programs. */
 #include "tests/admin.h"
 #include "tests/scomp.h"

@@ -210,8 +210,7 @@ def test_the_demo(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [("vm",), ("vm", "test", "--quick")], ids=["vm", "vm-test"])
 def test_a_guest(words: tuple[str, ...]) -> None:
     """QEMU and the board that was started for it end with the command."""
-    if shutil.which(QEMU) is None:
-        pytest.skip(f"needs {QEMU}: scripts/setup")
+    assert shutil.which(QEMU), f"{QEMU} is not there: scripts/setup installs it"
     b = Board(f"pytest-vm-{os.getpid()}")
     try:
         command = Running([*words, "--name", b.name, "--config", CONFIG, "--profile", PROFILE])

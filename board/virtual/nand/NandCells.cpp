@@ -177,7 +177,7 @@ uint64_t NandCells::flip(uint8_t *raw, uint64_t count, uint64_t sequence) {
     return count;
 }
 
-void NandCells::read(const NandAddress &at, uint8_t *raw, unsigned retryLevel) {
+uint64_t NandCells::read(const NandAddress &at, uint8_t *raw, unsigned retryLevel) {
     const unsigned bytes = geometry_.rawPageBytes();
     const std::optional<DeadDie> death = dead(at.channel, at.way, at.lun);
     image_.die(at.channel, at.way, at.lun).operations++;
@@ -186,21 +186,22 @@ void NandCells::read(const NandAddress &at, uint8_t *raw, unsigned retryLevel) {
         if (*death == DeadDie::Fail)
             for (unsigned i = 0; i < bytes; i++)
                 raw[i] = static_cast<uint8_t>(random_());
-        return;
+        return 8 * uint64_t(bytes);
     }
     const NandImage::BlockId id = blockOf(at);
     image_.read(id, at.page, raw);
     if (factoryBad(at)) {
         if (at.page == 0 || at.page == geometry_.pagesPerBlock - 1)
             raw[0] = raw[geometry_.pageBytes] = 0;
-        return;
+        return 0;
     }
+    uint64_t errors = 0;
     const double rate = errorRate(at, retryLevel);
     if (rate > 0) {
         // Positions follow from the place and from how often the block was erased: a re-read meets the same weak cells.
         const uint64_t cells = mix(fixed(at, 6) ^ image_.eraseCount(id));
         const double expected = rate * 8 * bytes;
-        uint64_t errors = flip(raw, poisson(expected * (1 - reliability_.randomShare), mix(cells)), cells);
+        errors = flip(raw, poisson(expected * (1 - reliability_.randomShare), mix(cells)), cells);
         errors += flip(raw, poisson(expected * reliability_.randomShare, random_()), random_());
         damage_.bitErrors += errors;
     }
@@ -208,6 +209,7 @@ void NandCells::read(const NandAddress &at, uint8_t *raw, unsigned retryLevel) {
     if (block.nextPage)
         block.reads++;
     faults_.onRead(at, raw, bytes);
+    return errors;
 }
 
 // ---------------------------------------------------------------- programs and erases

@@ -218,7 +218,7 @@ std::array<uint8_t, PartFile::kParameterPageBytes> PartFile::parameterPage() con
     put(4, 2, 0x03FE); // ONFI 1.0 to 4.0
     put(6, 2,
         0x0400 | (geometry.planes > 1 ? 0x48 : 0) | (geometry.luns > 1 ? 2 : 0)); // NV-DDR2, multi-plane, multi-LUN
-    put(8, 2, 0x0034); // get/set features, status enhanced, change column enhanced
+    put(8, 2, 0x004F); // cache program and read, get/set features, status enhanced, change column enhanced
     put(14, 1, kParameterPageCopies);
     text(32, 12, manufacturer);
     text(44, 20, name);

@@ -45,8 +45,8 @@ struct TempFile {
 
 /** A host that drives the pins beat by beat, with the timing of `t`; tests change `t` or leave steps out. */
 struct Host {
-    explicit Host(const PartFile &part, unsigned ways = 2)
-        : part(part), timing(part, 1.0), image("", part, 1, ways), cells(image, part, faults),
+    explicit Host(const PartFile &part, unsigned ways = 2, NandFaults *failures = nullptr)
+        : part(part), timing(part, 1.0), image("", part, 1, ways), cells(image, part, failures ? *failures : faults),
           nand({this->part, timing, cells}, 0, ways, 3), t(timing.sdr(0)) {
     }
 
@@ -622,6 +622,178 @@ TEST(Commands, MultiPlane) {
                   h.command(0xD0);
               }),
               "multi-plane");
+}
+
+TEST(Commands, SectorsOfAPageWithTheBusGivenAwayBetween) {
+    Host h(smallPart());
+    h.boot(0);
+    h.boot(1);
+    const std::vector<uint8_t> data = pageData(h.part, 5), other = pageData(h.part, 6);
+    auto piece = [&](unsigned from, unsigned to) {
+        return std::vector<uint8_t>(data.begin() + from, data.begin() + to);
+    };
+    EXPECT_EQ(h.program(1, h.row(0, 0, 0), other), 0xE0);
+    h.select(0);
+    h.command(0x80);
+    h.fullAddress(0, h.row(1, 2, 0));
+    h.in(piece(0, 128));
+    h.deselect();
+    EXPECT_EQ(h.read(1, h.row(0, 0, 0), 8), std::vector<uint8_t>(other.begin(), other.begin() + 8));
+    h.select(0);
+    h.in(piece(128, 300));
+    h.deselect();
+    h.idle(50);
+    h.select(0);
+    h.in(piece(300, 400));
+    h.command(0x10);
+    h.waitReady(0);
+    EXPECT_EQ(h.status(), 0xE0);
+    h.deselect();
+    std::vector<uint8_t> sent = data;
+    std::fill(sent.begin() + 400, sent.end(), 0xFF);
+    EXPECT_EQ(pageOf(h.image, h.part, {0, 0, 1, 2}, 0), sent);
+
+    // Reading: the second piece follows the first behind other traffic, the third after a gap.
+    EXPECT_EQ(h.read(0, h.row(1, 2, 0), 128), piece(0, 128));
+    EXPECT_EQ(h.read(1, h.row(0, 0, 0), 8), std::vector<uint8_t>(other.begin(), other.begin() + 8));
+    h.select(0);
+    EXPECT_EQ(h.out(100), piece(128, 228));
+    h.deselect();
+    h.select(0);
+    h.command(0x05);
+    h.addresses({300 & 0xFF, 300 >> 8});
+    h.command(0xE0);
+    EXPECT_EQ(h.out(100), piece(300, 400));
+    h.deselect();
+}
+
+TEST(Commands, CacheProgram) {
+    Host h(smallPart());
+    h.boot(0);
+    h.select(0);
+    const uint64_t began = h.now;
+    auto ready = [&] { return h.pins.rbN & 1; };
+    for (unsigned page = 0; page < 4; page++) {
+        h.command(0x80);
+        h.fullAddress(0, h.row(0, 1, page));
+        h.in(pageData(h.part, 20 + page));
+        h.command(page < 3 ? 0x15 : 0x10);
+        h.waitReady(0);
+        EXPECT_TRUE(ready());
+        const uint8_t status = h.status();
+        EXPECT_EQ(status, page < 3 ? 0xC0 : 0xE0) << "the array is ready only after the last";
+    }
+    h.deselect();
+    EXPECT_LT(h.now - began, 4 * h.part.array.tPROG + 4 * 2500) << "data went in while the array worked";
+    EXPECT_GT(h.now - began, 4 * h.part.array.tPROG);
+    for (unsigned page = 0; page < 4; page++)
+        EXPECT_EQ(pageOf(h.image, h.part, {0, 0, 0, 1}, page), pageData(h.part, 20 + page));
+}
+
+TEST(Commands, CacheProgramReportsTheFailureOfThePageBefore) {
+    struct Second : NandFaults {
+        bool programFails(const NandAddress &a) override {
+            return a.page == 1;
+        }
+    } faults;
+    Host h(smallPart(), 2, &faults);
+    h.boot(0);
+    h.select(0);
+    std::vector<uint8_t> statuses;
+    for (unsigned page = 0; page < 3; page++) {
+        h.command(0x80);
+        h.fullAddress(0, h.row(0, 1, page));
+        h.in(pageData(h.part, page));
+        h.command(page < 2 ? 0x15 : 0x10);
+        h.waitReady(0);
+        statuses.push_back(h.status() & 0x43);
+    }
+    EXPECT_EQ(statuses, (std::vector<uint8_t>{0x40, 0x40, 0x42}));
+}
+
+TEST(Commands, CacheRead) {
+    Host h(smallPart());
+    h.boot(0);
+    for (unsigned page = 0; page < 8; page++)
+        h.program(0, h.row(0, 1, page), pageData(h.part, 30 + page));
+    const unsigned bytes = h.part.geometry.rawPageBytes();
+    h.select(0);
+    h.command(0x00);
+    h.fullAddress(0, h.row(0, 1, 2));
+    h.command(0x30);
+    h.waitReady(0);
+    for (unsigned page = 2; page < 5; page++) {
+        h.command(0x31);
+        h.waitReady(0);
+        EXPECT_EQ(h.out(bytes), pageData(h.part, 30 + page));
+    }
+    // Page 5 is behind the register; page 7 is asked for next.
+    h.command(0x00);
+    h.fullAddress(0, h.row(0, 1, 7));
+    h.command(0x31);
+    h.waitReady(0);
+    EXPECT_EQ(h.out(bytes), pageData(h.part, 35));
+    h.command(0x3F);
+    h.waitReady(0);
+    EXPECT_EQ(h.out(bytes), pageData(h.part, 37));
+    EXPECT_EQ(h.status(), 0xE0);
+    h.deselect();
+    EXPECT_EQ(h.read(0, h.row(0, 1, 0), bytes), pageData(h.part, 30));
+}
+
+TEST(Commands, ReadLevelIsAFeature) {
+    PartFile part = smallPart();
+    part.reliability.setAll("rber=0.02,retry-levels=4,retry-gain=0,random-share=0");
+    Host h(part);
+    h.boot(0);
+    const unsigned bytes = part.geometry.rawPageBytes();
+    const std::vector<uint8_t> data = pageData(part, 1);
+    h.program(0, h.row(0, 1, 0), data);
+    EXPECT_NE(h.read(0, h.row(0, 1, 0), bytes), data);
+    auto level = [&](unsigned n) {
+        h.select(0);
+        h.command(0xEF);
+        h.addresses({0x89});
+        h.in({static_cast<uint8_t>(n), 0, 0, 0});
+        h.waitReady(0);
+        h.deselect();
+    };
+    unsigned right = 0;
+    for (unsigned n = 1; n < 4; n++) {
+        level(n);
+        right += h.read(0, h.row(0, 1, 0), bytes) == data;
+    }
+    EXPECT_EQ(right, 1u);
+    h.boot(0); // RESET brings level 0 back
+    EXPECT_NE(h.read(0, h.row(0, 1, 0), bytes), data);
+}
+
+TEST(Commands, ADeadDieStaysBusyOrAnswersOnes) {
+    PartFile part = smallPart();
+    part.reliability.setAll("dead-die=0.1.1,dead-how=busy");
+    Host busy(part);
+    busy.boot(0);
+    busy.boot(1);
+    busy.select(1);
+    busy.command(0x60);
+    busy.rowAddress(busy.row(1, 0, 0));
+    busy.command(0xD0);
+    busy.idle(20 * part.array.tBERS);
+    EXPECT_EQ(busy.pins.rbN & 2, 0u);
+    EXPECT_EQ(busy.status() & 0x40, 0);
+    EXPECT_EQ(busy.nand.nextEvent(), kNoEvent);
+    busy.command(0xFF);
+    busy.idle(20 * part.array.tBERS);
+    EXPECT_EQ(busy.pins.rbN & 2, 0u) << "a RESET does not bring it back";
+    busy.deselect();
+    EXPECT_EQ(busy.erase(0, busy.row(1, 0, 0)), 0xE0);
+
+    part.reliability.setAll("dead-how=ones");
+    Host ones(part);
+    ones.boot(1);
+    EXPECT_EQ(ones.erase(1, ones.row(1, 0, 0)), 0xFF);
+    EXPECT_EQ(ones.read(1, ones.row(1, 0, 0), 4), std::vector<uint8_t>(4, 0xFF));
+    EXPECT_EQ(ones.erase(1, ones.row(0, 0, 0)), 0xE0);
 }
 
 TEST(Commands, LunsWorkAtTheSameTime) {

@@ -227,6 +227,8 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
     }
 
     // Commands that confirm
+    if ((byte == 0x15 || byte == 0x31 || byte == 0x3F) && !setup_.part.cacheCommands)
+        violate(now, "command", "command " + hex(byte) + ": this part has no cache commands");
     Lun &lun = luns_[lun_];
     switch (byte) {
     case 0x30:
@@ -666,6 +668,11 @@ void NandTarget::applyFeature(uint64_t now) {
         sdr_ = true;
         times_ = setup_.timing.sdr(mode);
     } else if (interface == 2 && mode <= setup_.part.timingMode) {
+        for (const auto &[address, value] : setup_.part.features)
+            if (features_[address * 4u] != value)
+                violate(now, "features",
+                        "NV-DDR2 with feature " + hex(address) + " = " + hex(features_[address * 4u]) +
+                            ": the part needs " + hex(value) + " there before");
         sdr_ = false;
         times_ = setup_.timing.nvddr2();
     } else {

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <random>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@ PartFile smallPart() {
     part.array = {2000, 5000, 8000, 3000, 1000};
     part.nvddr2 = {25, 20, 100, 20, 30, 21, 80, 70, 300, 977};
     part.timingMode = 8;
+    part.cacheCommands = true;
     return part;
 }
 
@@ -226,7 +228,7 @@ template <typename Body> std::string errorOf(Body body) {
 } // namespace
 
 TEST(Part, FilesOfTheBoardLoad) {
-    for (const char *name : {"paper-mlc", "tiny", "tiny-16k", "micron-l05b"}) {
+    for (const char *name : {"paper-mlc", "tiny", "tiny-16k", "micron-l05b", "hynix-h27q1t8yeb9r"}) {
         PartFile part = PartFile::load(std::string(NAND_PARTS) + "/" + name + ".toml");
         auto page = part.parameterPage();
         EXPECT_EQ(PartFile::crc16(page.data(), 254), page[254] | page[255] << 8);
@@ -254,6 +256,8 @@ TEST(Part, ThatSaysNoMoreThanOnfiAsks) {
     EXPECT_EQ(page[96] | page[97] << 8, 2048 + 144);
     EXPECT_EQ(page[142], 0x1F); // modes 0 to 4
     EXPECT_EQ(page[162], 0);
+    part.reliability.retryLevels = 0; // whose number is in the vendor's bytes
+    page = part.parameterPage();
     for (unsigned byte = 164; byte < 254; byte++)
         EXPECT_EQ(page[byte], 0) << byte;
     EXPECT_EQ(part.geometry.lunShift(), 9u + 12u);
@@ -277,6 +281,60 @@ TEST(Part, BlocksNeedNotBeAPowerOfTwo) {
     Host again(part);
     again.boot(1);
     EXPECT_EQ(broken([&] { again.read(1, again.row(1, 15, 7), 4); }), "address range");
+}
+
+TEST(Part, ReliabilityOfAPartFile) {
+    for (const char *name : {"paper-mlc", "tiny", "tiny-16k"}) {
+        const Reliability r = PartFile::load(std::string(NAND_PARTS) + "/" + name + ".toml").reliability;
+        EXPECT_EQ(r.rber + r.wearRber + r.retentionRber + r.disturbRber + r.programFail + r.eraseFail + r.life, 0)
+            << name;
+        EXPECT_EQ(r.factoryBad, 0) << name;
+        EXPECT_FALSE(r.tearing) << name;
+    }
+    const Reliability r = PartFile::load(std::string(NAND_PARTS) + "/micron-l05b.toml").reliability;
+    EXPECT_EQ(r.rber, 2e-5);
+    EXPECT_EQ(r.retryLevels, 8u);
+    EXPECT_TRUE(r.tearing);
+    EXPECT_EQ(r.pairing, NandPairing::Dist3);
+    TempFile file;
+    std::filesystem::copy_file(std::string(NAND_PARTS) + "/tiny.toml", file.path);
+    std::ofstream(file.path, std::ios::app) << "\n[reliability]\nrbre = 1e-5\n";
+    const std::string why = errorOf([&] { PartFile::load(file.path); });
+    EXPECT_NE(why.find("[reliability] there is no 'rbre': choose from rber"), std::string::npos) << why;
+}
+
+TEST(Part, RetryLevelsAreInTheParameterPage) {
+    PartFile part = PartFile::load(std::string(NAND_PARTS) + "/micron-l05b.toml");
+    EXPECT_EQ(part.parameterPage()[164], 1);
+    EXPECT_EQ(part.parameterPage()[180], 8);
+    part = PartFile::load(std::string(NAND_PARTS) + "/tiny.toml");
+    EXPECT_EQ(part.parameterPage()[187], 0);
+    part.reliability.set("retry-levels", "5");
+    EXPECT_EQ(part.parameterPage()[187], 5);
+}
+
+TEST(Part, HynixNeedsItsFeaturesAfterReset) {
+    PartFile part = PartFile::load(std::string(NAND_PARTS) + "/hynix-h27q1t8yeb9r.toml");
+    part.geometry.blocksPerPlane = 4;
+    EXPECT_EQ(part.geometry.rawPageBytes(), 18048u);
+    auto boot = [&](std::initializer_list<std::pair<unsigned, uint8_t>> features) {
+        Host h(part, 1);
+        h.select(0);
+        h.command(0xFF);
+        h.waitReady(0);
+        for (const auto &[address, value] : features) {
+            h.command(0xEF);
+            h.addresses({address});
+            h.in({value, 0, 0, 0});
+            h.waitReady(0);
+            h.idle(h.t.tWC);
+        }
+        h.deselect();
+    };
+    EXPECT_EQ(errorOf([&] { boot({{0x02, 0x06}, {0x10, 0x08}, {0x01, 0x24}}); }), "");
+    const std::string why = errorOf([&] { boot({{0x02, 0x06}, {0x01, 0x24}}); });
+    EXPECT_NE(why.find("features: NV-DDR2 with feature 10h = 00h: the part needs 08h there before"), std::string::npos)
+        << why;
 }
 
 TEST(Part, ShortProgramLeavesTheRestOfALargePageErased) {

@@ -799,6 +799,48 @@ TEST(Commands, CacheRead) {
     EXPECT_EQ(h.read(0, h.row(0, 1, 0), bytes), pageData(h.part, 30));
 }
 
+TEST(Commands, APartWithoutCacheCommandsRefusesThem) {
+    PartFile part = smallPart();
+    EXPECT_EQ(part.parameterPage()[8], 0x4F);
+    part.cacheCommands = false;
+    EXPECT_EQ(part.parameterPage()[8], 0x4C);
+    Host h(part);
+    h.boot(0);
+    h.read(0, 0, 1);
+    h.select(0);
+    EXPECT_NE(errorOf([&] { h.command(0x31); }).find("this part has no cache commands"), std::string::npos);
+}
+
+TEST(Power, LossTearsWhatIsUnderWay) {
+    PartFile part = smallPart();
+    part.reliability.tearing = true;
+    Host h(part);
+    h.boot(0);
+    h.cells.cutAs = NandCut::Half;
+    auto begin = [&](unsigned page) {
+        h.select(0);
+        h.command(0x80);
+        h.fullAddress(0, h.row(1, 2, page));
+        h.in(pageData(h.part, page));
+        h.command(0x10);
+        h.idle(h.part.array.tPROG / 2);
+    };
+    begin(0);
+    h.nand.powerOff(h.now);
+    h.pins = PhyPort{};
+    EXPECT_NE(pageOf(h.image, h.part, {0, 0, 1, 2}, 0), pageData(h.part, 0));
+    EXPECT_EQ(h.cells.cuts.size(), 1u);
+    // A RESET is no better.
+    h.boot(0);
+    begin(1);
+    h.command(0xFF);
+    h.t = h.timing.sdr(0);
+    h.waitReady(0);
+    h.deselect();
+    EXPECT_NE(pageOf(h.image, h.part, {0, 0, 1, 2}, 1), pageData(h.part, 1));
+    EXPECT_EQ(h.cells.cuts.size(), 2u);
+}
+
 TEST(Commands, ReadLevelIsAFeature) {
     PartFile part = smallPart();
     part.reliability.setAll("rber=0.02,retry-levels=4,retry-gain=0,random-share=0");
@@ -988,6 +1030,56 @@ INSTANTIATE_TEST_SUITE_P(
                              [](Host &h) {
                                  h.program(0, 2, {1});
                                  h.program(0, 1, {1});
+                             }},
+                        Rule{"page order/cache",
+                             [](Host &h) {
+                                 h.select(0);
+                                 for (uint32_t page : {3u, 3u}) {
+                                     h.command(0x80);
+                                     h.fullAddress(0, page);
+                                     h.in({1});
+                                     h.command(0x15);
+                                     h.waitReady(0);
+                                 }
+                             }},
+                        Rule{"busy/cache program",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x80);
+                                 h.fullAddress(0, 0);
+                                 h.in({1});
+                                 h.command(0x15);
+                                 h.waitReady(0);
+                                 h.command(0x60);
+                                 h.rowAddress(8);
+                                 h.command(0xD0);
+                             }},
+                        Rule{"busy/cache read",
+                             [](Host &h) {
+                                 h.read(0, 0, 1);
+                                 h.select(0);
+                                 h.command(0x31);
+                                 h.waitReady(0);
+                                 h.command(0x00);
+                                 h.fullAddress(0, 4);
+                                 h.command(0x30);
+                             }},
+                        Rule{"command order/31h",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x31);
+                             }},
+                        Rule{"command order/3Fh",
+                             [](Host &h) {
+                                 h.read(0, 0, 1);
+                                 h.select(0);
+                                 h.command(0x3F);
+                             }},
+                        Rule{"address range/31h",
+                             [](Host &h) {
+                                 h.read(0, 7, 1);
+                                 h.select(0);
+                                 h.command(0x31);
                              }},
                         Rule{"address range/row", [](Host &h) { h.read(0, 1u << 20, 1); }},
                         Rule{"address range/column",

@@ -119,7 +119,9 @@ static const char *set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
     }
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         flash_write(ch, FLASH_GEOMETRY,
-                    PLACE(FLASH_GEOMETRY, PAGE_LOG2, PAGE_LOG2) | PLACE(FLASH_GEOMETRY, SPARE, nand_geo.spare) |
+                    PLACE(FLASH_GEOMETRY, PAGE_LOG2, PAGE_LOG2 + nand_geo.sector_log2) |
+                        PLACE(FLASH_GEOMETRY, SECTOR_LOG2, nand_geo.sector_log2) |
+                        PLACE(FLASH_GEOMETRY, SPARE, nand_geo.spare) |
                         PLACE(FLASH_GEOMETRY, LUN_SHIFT, nand_geo.lun_shift) |
                         PLACE(FLASH_GEOMETRY, LUN_BITS, (uint32_t)log2_exact(nand_geo.luns)));
         flash_write(ch, FLASH_TIMING0,
@@ -158,9 +160,10 @@ static const char *set_geometry(const struct onfi_param *p) {
         return refuse("bytes of a page and its spare area", p->page_bytes + p->spare_bytes,
                       "this firmware needs at least", PAGE_SIZE + NAND_SPARE);
     }
-    int pages = log2_exact(p->pages_block);
+    uint32_t sector_log2 = p->page_bytes >= 4 * PAGE_SIZE ? 2 : p->page_bytes >= 2 * PAGE_SIZE ? 1 : 0;
+    int pages = log2_exact(p->pages_block << sector_log2);
     int luns = log2_exact(p->luns);
-    if (pages < 0 || p->pages_block > NAND_MAX_PAGES) {
+    if (pages < 0 || p->pages_block << sector_log2 > NAND_MAX_PAGES) {
         return refuse("pages a block", p->pages_block, "this firmware takes powers of two up to", NAND_MAX_PAGES);
     }
     if (luns < 0 || (uint32_t)luns > FLASH_GEOMETRY_LUN_BITS_MASK) {
@@ -182,7 +185,9 @@ static const char *set_geometry(const struct onfi_param *p) {
     nand_geo.luns = p->luns;
     nand_geo.planes = 1u << p->plane_bits;
     nand_geo.blocks = p->blocks_lun >> p->plane_bits;
-    nand_geo.pages = p->pages_block;
+    nand_geo.sector_log2 = sector_log2;
+    nand_geo.sectors = 1u << sector_log2;
+    nand_geo.pages = p->pages_block << sector_log2;
     nand_geo.spare = p->page_bytes == PAGE_SIZE ? p->spare_bytes : NAND_SPARE;
     nand_geo.plane_shift = (uint32_t)pages;
     nand_geo.block_shift = (uint32_t)pages + p->plane_bits;

@@ -39,8 +39,10 @@ struct nand_geometry {
     uint32_t ways;
     uint32_t luns;
     uint32_t planes;
-    uint32_t blocks;      /**< blocks a plane */
-    uint32_t pages;       /**< pages a block */
+    uint32_t blocks;  /**< blocks a plane */
+    uint32_t sectors; /**< sectors a page: 1, 2 or 4 */
+    uint32_t sector_log2;
+    uint32_t pages;       /**< sectors a block */
     uint32_t spare;       /**< spare bytes a page on the wire */
     uint32_t plane_shift; /**< row address: first plane bit */
     uint32_t block_shift; /**< row address: first block bit */
@@ -62,14 +64,15 @@ typedef void (*nand_done_fn)(struct nand_op *op, uint32_t status);
 struct nand_op {
     struct nand_op *next;
     nand_done_fn done;
-    void *arg;      /**< the owner's */
-    uint32_t way;   /**< channel * 16 + way */
-    uint32_t op;    /**< FLASH_OP_* */
-    uint32_t row;   /**< W1 */
-    uint32_t w2;    /**< W2 */
-    uint32_t bytes; /**< W3 */
-    uint32_t data0; /**< PROGRAM: OOB word 0; back: CPL_DATA */
-    uint32_t data1; /**< PROGRAM: OOB word 1; back: CPL_DATA1 */
+    void *arg;        /**< the owner's */
+    uint32_t way;     /**< channel * 16 + way */
+    uint32_t op;      /**< FLASH_OP_* */
+    uint32_t row;     /**< W1 */
+    uint32_t w2;      /**< W2 */
+    uint32_t bytes;   /**< W3 */
+    uint32_t data0;   /**< PROGRAM: OOB word 0; back: CPL_DATA */
+    uint32_t data1;   /**< PROGRAM: OOB word 1; back: CPL_DATA1 */
+    uint32_t confirm; /**< FLASH_CONFIRM_*, how the command ends */
 };
 extern struct nand_op nand_ops[NAND_OPS];
 
@@ -81,7 +84,7 @@ struct nand_way {
     uint8_t credit;  /**< free places */
     uint8_t turn;    /**< who goes first when both lists wait */
     uint8_t waiting; /**< some list below is not empty */
-    uint8_t pad;
+    uint8_t open;    /**< a page is on its way that takes further sectors: nothing but these may be pushed */
     struct nand_op *head;
     struct nand_op *tail;
     struct stream *stream_head;
@@ -118,7 +121,8 @@ struct nand_op *nand_op_get(void);
 void nand_queues_init(void);
 void nand_op_put(struct nand_op *op);
 
-/** Queue a descriptor; `done` runs from nand_complete. */
+/** Queue a descriptor; `done` runs from nand_complete. Behind a program with FLASH_CONFIRM_MORE the page's next sector
+ * is submitted at once. */
 void nand_submit(struct nand_op *op);
 
 /** Finish descriptor `tag` (not a stream's). */

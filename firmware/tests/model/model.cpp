@@ -49,10 +49,10 @@ std::string hex(uint32_t v) {
 /* ---- NAND array ---- */
 
 uint32_t Nand::pageBits() const {
-    return log2of(geo.pages);
+    return log2of(geo.pages * sectors());
 }
 uint32_t Nand::lunShift() const {
-    return log2of(geo.pages) + log2of(geo.planes * geo.blocks);
+    return pageBits() + log2of(geo.planes * geo.blocks);
 }
 uint32_t Nand::rowBits() const {
     return lunShift() + log2of(geo.luns);
@@ -63,51 +63,43 @@ bool Nand::has(uint32_t row) const {
     return row >> rowBits() == 0 && block < geo.blocks * geo.planes;
 }
 
-void Nand::program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0, uint32_t oob1, Tear tear,
-                   std::mt19937 &rng) {
-    Page &p = pages[key];
+void Nand::program(uint32_t key, const std::vector<Sector> &sent, Tear tear, std::mt19937 &rng) {
     uint32_t block = key >> pageBits();
-    uint32_t index = key & (geo.pages - 1);
+    uint32_t first = key & ((1u << pageBits()) - 1);
     /* Root records are read back, so they may try a page that looks blank: whether it takes them is a matter of luck.
      */
-    bool weak = p.programmed && oob0 == kRootTag;
-    for (uint32_t i = index; weak && i < nextPage[block]; i++) {
+    bool weak = pages[key].programmed && sent[0].oob0 == kRootTag;
+    for (uint32_t i = first; weak && i < nextPage[block]; i += sectors()) {
         weak = pages[block << pageBits() | i].weak;
     }
     if (weak) {
-        nextPage[block] = index;
+        nextPage[block] = first;
         tear = rng() % 2 ? tear : Tear::Both;
-    } else if (p.programmed || halfErased.count(block)) {
+    } else if (pages[key].programmed || halfErased.count(block)) {
         violation("program of page " + hex(key) + ", which is not erased");
     }
-    if (index < nextPage[block]) {
-        violation("program of page " + hex(key) + " out of order: page " + std::to_string(nextPage[block]) +
+    if (first % sectors() != 0 || first < nextPage[block]) {
+        violation("program of page " + hex(key) + " out of order: sector " + std::to_string(nextPage[block]) +
                   " is next");
     }
-    nextPage[block] = index + 1;
-    p.programmed = true;
-    p.weak = tear == Tear::Blank;
-    p.data = data;
-    p.oob0 = oob0;
-    p.oob1 = oob1;
-    if (tear == Tear::Both || tear == Tear::Oob) {
-        p.oob0 ^= 0x5a5a5a5a;
-        p.oob1 ^= 0x00ff00ff;
-    }
-    if (tear == Tear::Both || tear == Tear::Data) {
-        std::fill(p.data.begin() + static_cast<long>(tear == Tear::Both ? 0 : rng() % p.data.size()), p.data.end(),
-                  kTornByte);
-    }
-    if (tear == Tear::Blank) {
-        p.oob0 = p.oob1 = 0xffffffff;
-        std::fill(p.data.begin(), p.data.end(), 0xff);
+    nextPage[block] = first + sectors();
+    for (uint32_t i = 0; i < sent.size(); i++) {
+        Page &p = pages[key + i];
+        /* A cut leaves some sectors of a page whole. */
+        bool whole = sent.size() > 1 && tear != Tear::Blank && rng() % 2;
+        p.programmed = true;
+        p.weak = tear == Tear::Blank;
+        p.torn = tear != Tear::None && tear != Tear::Blank && !whole;
+        p.data = sent[i].data;
+        p.oob0 = sent[i].oob0;
+        p.oob1 = sent[i].oob1;
     }
     programs++;
 }
 
 void Nand::erase(uint32_t key) {
     uint32_t block = key >> pageBits();
-    for (uint32_t i = 0; i < geo.pages; i++) {
+    for (uint32_t i = 0; i < geo.pages * sectors(); i++) {
         pages.erase(block << pageBits() | i);
     }
     nextPage.erase(block);
@@ -117,7 +109,7 @@ void Nand::erase(uint32_t key) {
 
 void Nand::eraseHalf(uint32_t key, std::mt19937 &rng) {
     uint32_t block = key >> pageBits();
-    for (uint32_t i = 0; i < geo.pages; i++) {
+    for (uint32_t i = 0; i < geo.pages * sectors(); i++) {
         if (rng() % 2) {
             pages.erase(block << pageBits() | i);
         }
@@ -882,9 +874,8 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
         break;
     case FLASH_GEOMETRY: {
         const Geometry &g = nand.geo;
-        uint32_t page = 1u << F(FLASH_GEOMETRY, PAGE_LOG2, v), spare = F(FLASH_GEOMETRY, SPARE, v);
-        if (page + spare > g.pageBytes + g.spare || spare < 8 || (page == g.pageBytes && spare != g.spare)) {
-            violation("GEOMETRY: pages of " + std::to_string(page) + "+" + std::to_string(spare) + " bytes");
+        if (1u << F(FLASH_GEOMETRY, SECTOR_LOG2, v) != nand.sectors()) {
+            violation("GEOMETRY: " + std::to_string(1u << F(FLASH_GEOMETRY, SECTOR_LOG2, v)) + " sectors a page");
         }
         if (F(FLASH_GEOMETRY, LUN_SHIFT, v) != nand.lunShift() || F(FLASH_GEOMETRY, LUN_BITS, v) != log2of(g.luns)) {
             violation("GEOMETRY: LUN bits of " + hex(v));
@@ -930,6 +921,9 @@ void Device::wayStart(uint32_t c, uint32_t w) {
     uint32_t key = c << 28 | w << 24 | (d.w1 & 0xffffff);
     uint32_t op = F(FLASH_W0, OP, d.w0);
     bool data = op == FLASH_OP_READ || op == FLASH_OP_PROGRAM || op == FLASH_OP_ERASE;
+    if (!way.sectors.empty() && op != FLASH_OP_PROGRAM) {
+        violation("operation " + std::to_string(op) + " between two sectors of page " + hex(way.tornKey));
+    }
     if (data) {
         if (!way.fast || ch[c].geometry == 0) {
             violation("data operation before the data interface and the geometry are set");
@@ -972,17 +966,35 @@ void Device::wayStart(uint32_t c, uint32_t w) {
         break;
     }
     case FLASH_OP_PROGRAM: {
-        if ((d.w2 & 63) != 0 || !(d.w2 & kDramBit) || d.w3 != pageBytes(c)) {
+        bool more = F(FLASH_W3, CONFIRM, d.w3) == FLASH_CONFIRM_MORE;
+        if ((d.w2 & 63) != 0 || !(d.w2 & kDramBit) || F(FLASH_W3, BYTES, d.w3) != pageBytes(c)) {
             violation("bad PROGRAM descriptor");
         }
+        if (key % nand.sectors() != way.sectors.size() ||
+            (!way.sectors.empty() && key != way.tornKey + way.sectors.size())) {
+            violation("PROGRAM of sector " + hex(key) + ", which does not follow what is in the page register");
+        }
+        Nand::Sector sector{std::vector<uint8_t>(pageBytes(c)), d.oob0, d.oob1};
+        dramCopyOut(d.w2, sector.data.data(), pageBytes(c));
+        way.tornKey = key - static_cast<uint32_t>(way.sectors.size());
+        way.sectors.push_back(std::move(sector));
+        if (more) {
+            if (way.sectors.size() == nand.sectors()) {
+                violation("PROGRAM: the last sector of the page " + hex(key) + " does not confirm");
+            }
+            at(jitter(times.bus), [=, this] { wayEnd(c, w, 0, 0xe0, 0); });
+            break;
+        }
         way.torn = true;
-        way.tornKey = key;
         at(jitter(times.program), [=, this] {
-            std::vector<uint8_t> bytes(pageBytes(c));
-            dramCopyOut(d.w2, bytes.data(), pageBytes(c));
-            bool fail = chance(faults.program) || (faults.programOf && faults.programOf(key, d.oob0));
-            nand.program(key, bytes, d.oob0, d.oob1, !fail ? Tear::None : rng() % 2 ? Tear::Both : Tear::Blank, rng);
-            ch[c].ways[w].torn = false;
+            Way &way = ch[c].ways[w];
+            bool fail = chance(faults.program);
+            for (uint32_t i = 0; i < way.sectors.size(); i++) {
+                fail |= faults.programOf && faults.programOf(way.tornKey + i, way.sectors[i].oob0);
+            }
+            nand.program(way.tornKey, way.sectors, !fail ? Tear::None : rng() % 2 ? Tear::Both : Tear::Blank, rng);
+            way.torn = false;
+            way.sectors.clear();
             wayEnd(c, w, fail ? FLASH_STATUS_FAIL : 0, fail ? 0xe1 : 0xe0, 0);
         });
         break;
@@ -1007,7 +1019,8 @@ void Device::wayStart(uint32_t c, uint32_t w) {
 }
 
 uint32_t Device::pageBytes(uint32_t c) const {
-    return 1u << F(FLASH_GEOMETRY, PAGE_LOG2, ch[c].geometry);
+    (void)c;
+    return 4096;
 }
 
 bool Device::room(const Desc &d, uint32_t c) const {
@@ -1059,7 +1072,9 @@ void Device::wayData(uint32_t c, uint32_t w) {
         auto it = nand.pages.find(misdirected.count(key) ? misdirected.at(key) : key);
         std::vector<uint8_t> data(pageBytes(c), 0xff);
         uint32_t oob0 = 0xffffffff, oob1 = 0xffffffff;
-        if (it != nand.pages.end() && it->second.programmed) {
+        bool erased = it == nand.pages.end() || !it->second.programmed || it->second.weak;
+        bool torn = !erased && it->second.torn;
+        if (!erased) {
             data = it->second.data;
             oob0 = it->second.oob0;
             oob1 = it->second.oob1;
@@ -1074,7 +1089,7 @@ void Device::wayData(uint32_t c, uint32_t w) {
             if (!drop) {
                 deliver(core, F(FLASH_W0, STREAM_ID, d.w0), d.w2, data.data(), d.w3, true);
             }
-        } else {
+        } else if (!fail && !torn && !erased) {
             dramCopyIn(d.w2, data.data(), d.w3);
         }
         bool other = F(FLASH_W0, CHECK, d.w0) && ((oob0 ^ d.oob0) & ~0x40000000u) != 0;
@@ -1083,6 +1098,10 @@ void Device::wayData(uint32_t c, uint32_t w) {
             wayEnd(c, w, FLASH_STATUS_DROPPED, d.w2, d.oob0);
         } else if (fail) {
             wayEnd(c, w, FLASH_STATUS_TIMEOUT, 0, d.oob0);
+        } else if (erased) {
+            wayEnd(c, w, FLASH_STATUS_ERASED, oob0, d.oob0);
+        } else if (torn) {
+            wayEnd(c, w, FLASH_STATUS_UNCORRECTABLE, oob0, d.oob0);
         } else {
             wayEnd(c, w, other ? FLASH_STATUS_MISDIRECTED : FLASH_STATUS_OK, oob0, other ? d.oob0 : oob1);
         }
@@ -1094,14 +1113,11 @@ void Device::tearInFlight() {
         for (uint32_t w = 0; w < nand.geo.ways; w++) {
             Way &way = ch[c].ways[w];
             if (way.torn) {
-                Desc d = way.fifo.front();
-                std::vector<uint8_t> bytes(pageBytes(c));
-                dramCopyOut(d.w2, bytes.data(), pageBytes(c));
                 static const Tear kinds[] = {Tear::None, Tear::Both, Tear::Data, Tear::Oob, Tear::Blank};
                 /* Or power went before the array had begun. */
                 uint32_t kind = static_cast<uint32_t>(rng() % 6);
                 if (tearAs || kind < 5) {
-                    nand.program(way.tornKey, bytes, d.oob0, d.oob1, tearAs.value_or(kinds[kind % 5]), rng);
+                    nand.program(way.tornKey, way.sectors, tearAs.value_or(kinds[kind % 5]), rng);
                 }
             } else if (way.tornErase) {
                 switch (rng() % 3) {

@@ -44,6 +44,7 @@ struct Page {
     uint32_t oob0 = 0xffffffff, oob1 = 0xffffffff;
     bool programmed = false;
     bool weak = false; /**< a program was stopped so early that the page reads blank */
+    bool torn = false; /**< the channel refuses it */
 };
 
 /** What a program that failed, or that a power cut stopped, leaves of its page. Data and OOB words are different cells
@@ -64,20 +65,28 @@ class Nand {
     explicit Nand(const Geometry &g) : geo(g) {
     }
     Geometry geo;
-    std::unordered_map<uint32_t, Page> pages; /**< by channel << 28 | way << 24 | row */
+    std::unordered_map<uint32_t, Page> pages; /**< sectors, by channel << 28 | way << 24 | sector address */
     std::unordered_map<uint32_t, uint32_t> nextPage;
     std::unordered_set<uint32_t>
         halfErased; /**< blocks whose erase failed or was stopped: none of their pages can be programmed */
     uint64_t programs = 0, erases = 0;
     uint32_t phyMargin = 0; /**< FLASH.PHY_MARGIN of the PHYs in front of the packages */
 
+    /** Sectors of a page. */
+    uint32_t sectors() const {
+        return geo.pageBytes >= 16384 ? 4 : geo.pageBytes >= 8192 ? 2 : 1;
+    }
+    struct Sector {
+        std::vector<uint8_t> data;
+        uint32_t oob0, oob1;
+    };
     uint32_t pageBits() const;
     uint32_t lunShift() const;
     uint32_t rowBits() const;
     /** Whether the package has a page there. */
     bool has(uint32_t row) const;
-    void program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0, uint32_t oob1, Tear tear,
-                 std::mt19937 &rng);
+    /** Program a page with its first sectors; key: of the first. */
+    void program(uint32_t key, const std::vector<Sector> &sectors, Tear tear, std::mt19937 &rng);
     void erase(uint32_t key);
     /** The erase did not get through: some pages read erased, the others as before. */
     void eraseHalf(uint32_t key, std::mt19937 &rng);
@@ -324,6 +333,7 @@ class Device {
         bool torn = false; /**< a program is under way: a power cut tears it */
         uint32_t tornKey = 0;
         bool tornErase = false;
+        std::vector<Nand::Sector> sectors; /**< in the page register, of the page at tornKey */
     };
     struct Channel {
         uint32_t w0 = 0, w1 = 0, w2 = 0, oob0 = 0, oob1 = 0, geometry = 0, discard = 0;

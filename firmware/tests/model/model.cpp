@@ -48,8 +48,11 @@ std::string hex(uint32_t v) {
 
 /* ---- NAND array ---- */
 
+uint32_t Nand::sectorBits() const {
+    return geo.pageBytes >= 16384 ? 2 : geo.pageBytes >= 8192 ? 1 : 0;
+}
 uint32_t Nand::pageBits() const {
-    return log2of(geo.pages * sectors());
+    return log2of(geo.pages) + sectorBits();
 }
 uint32_t Nand::lunShift() const {
     return pageBits() + log2of(geo.planes * geo.blocks);
@@ -99,7 +102,7 @@ void Nand::program(uint32_t key, const std::vector<Sector> &sent, Tear tear, std
 
 void Nand::erase(uint32_t key) {
     uint32_t block = key >> pageBits();
-    for (uint32_t i = 0; i < geo.pages * sectors(); i++) {
+    for (uint32_t i = 0; i < 1u << pageBits(); i++) {
         pages.erase(block << pageBits() | i);
     }
     nextPage.erase(block);
@@ -109,7 +112,7 @@ void Nand::erase(uint32_t key) {
 
 void Nand::eraseHalf(uint32_t key, std::mt19937 &rng) {
     uint32_t block = key >> pageBits();
-    for (uint32_t i = 0; i < geo.pages * sectors(); i++) {
+    for (uint32_t i = 0; i < 1u << pageBits(); i++) {
         if (rng() % 2) {
             pages.erase(block << pageBits() | i);
         }
@@ -830,6 +833,13 @@ uint32_t Device::flashRead(uint32_t c, uint32_t r) {
     case FLASH_BUS_BUSY_HI:
     case FLASH_DATA_BYTES_HI:
         return 0;
+    case FLASH_CODE:
+        return 0;
+    case FLASH_CODE_INFO ... FLASH_CODE_INFO + 28: {
+        /* No code, and those of the chip. */
+        static const uint32_t info[8] = {0, 42u << 8 | 24, 70u << 8 | 40, 97u << 8 | 55, 122u << 8 | 70};
+        return info[(r - FLASH_CODE_INFO) / 4];
+    }
     default:
         violation("read of FLASH+" + hex(r));
     }
@@ -877,7 +887,9 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
         if (1u << F(FLASH_GEOMETRY, SECTOR_LOG2, v) != nand.sectors()) {
             violation("GEOMETRY: " + std::to_string(1u << F(FLASH_GEOMETRY, SECTOR_LOG2, v)) + " sectors a page");
         }
-        if (F(FLASH_GEOMETRY, LUN_SHIFT, v) != nand.lunShift() || F(FLASH_GEOMETRY, LUN_BITS, v) != log2of(g.luns)) {
+        if (F(FLASH_GEOMETRY, SECTOR_LOG2, v) != nand.sectorBits() ||
+            F(FLASH_GEOMETRY, LUN_SHIFT, v) + nand.sectorBits() != nand.lunShift() ||
+            F(FLASH_GEOMETRY, LUN_BITS, v) != log2of(g.luns)) {
             violation("GEOMETRY: LUN bits of " + hex(v));
         }
         k.geometry = v;
@@ -893,6 +905,10 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
         k.timing[2] = v;
         break;
     case FLASH_DATA_RATE:
+    case FLASH_CODE:
+    case FLASH_LAYOUT:
+    case FLASH_SEED:
+    case FLASH_ERASED_LIMIT:
         break;
     case FLASH_DISCARD:
         k.discard = v;
@@ -958,8 +974,8 @@ void Device::wayStart(uint32_t c, uint32_t w) {
         break;
     case FLASH_OP_READ: {
         bool stream = F(FLASH_W0, STREAM, d.w0);
-        if (d.w3 == 0 || d.w3 > pageBytes(c) || (!stream && ((d.w2 & 63) != 0 || !(d.w2 & kDramBit))) ||
-            (stream && (d.w2 % pageBytes(c)) != 0)) {
+        if ((d.w3 & 0xffff) == 0 || (d.w3 & 0xffff) > pageBytes(c) ||
+            (!stream && ((d.w2 & 63) != 0 || !(d.w2 & kDramBit))) || (stream && (d.w2 % pageBytes(c)) != 0)) {
             violation("bad READ descriptor: " + hex(d.w2) + " length " + std::to_string(d.w3));
         }
         at(jitter(times.read), [=, this] { wayData(c, w); });
@@ -1018,8 +1034,7 @@ void Device::wayStart(uint32_t c, uint32_t w) {
     }
 }
 
-uint32_t Device::pageBytes(uint32_t c) const {
-    (void)c;
+uint32_t Device::pageBytes(uint32_t) const {
     return 4096;
 }
 

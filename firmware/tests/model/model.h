@@ -80,6 +80,7 @@ class Nand {
         std::vector<uint8_t> data;
         uint32_t oob0, oob1;
     };
+    uint32_t sectorBits() const;
     uint32_t pageBits() const;
     uint32_t lunShift() const;
     uint32_t rowBits() const;

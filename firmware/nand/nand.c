@@ -46,6 +46,8 @@ static __attribute__((noinline)) uint32_t repetition(const struct nand_op *op, u
 }
 
 static void push(struct nand_way *way, const struct nand_op *op) {
+    way->credit--;
+    way->open = op->op == FLASH_OP_PROGRAM && (op->confirm == FLASH_CONFIRM_MORE || op->confirm == FLASH_CONFIRM_PLANE);
     uint32_t base = ASSASIN_FLASH_BASE + (op->way >> 4) * ASSASIN_FLASH_STRIDE;
     uint32_t w0 = PLACE(FLASH_W0, OP, op->op);
     uint32_t row = op->row;
@@ -58,7 +60,6 @@ static void push(struct nand_way *way, const struct nand_op *op) {
         }
     } else if (op->op == FLASH_OP_PROGRAM) {
         hal_write(base + FLASH_OOB1, op->data1);
-        way->more = op->confirm == FLASH_CONFIRM_MORE || op->confirm == FLASH_CONFIRM_PLANE;
     }
     hal_write(base + FLASH_W0, w0 | PLACE(FLASH_W0, WAY, op->way) | PLACE(FLASH_W0, TAG, (uint32_t)(op - nand_ops)));
     hal_write(base + FLASH_W1, row);
@@ -71,7 +72,6 @@ void nand_submit(struct nand_op *op) {
     nand_outstanding++;
     op->next = NULL;
     if (way->credit > 0 && way->head == NULL) {
-        way->credit--;
         push(way, op);
         return;
     }
@@ -92,12 +92,10 @@ void nand_way_refill(struct nand_way *way) {
             way->waiting = 0;
             return;
         }
-        /* Both wait: take turns, so that neither host I/O nor streams starve; but no read comes between the sectors of
-         * a page that is being programmed, which were submitted together. */
-        if (host && (way->more || !streams || (way->turn ^= 1) != 0)) {
+        /* Both wait: take turns, so that neither host I/O nor streams starve. */
+        if (host && (!streams || way->open != 0 || (way->turn ^= 1) != 0)) {
             struct nand_op *op = way->head;
             way->head = op->next;
-            way->credit--;
             push(way, op);
         } else {
             stream_resume(way);

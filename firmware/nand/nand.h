@@ -121,14 +121,14 @@ struct nand_way {
     uint8_t credit;  /**< free places */
     uint8_t turn;    /**< who goes first when both lists wait */
     uint8_t waiting; /**< some list below is not empty */
-    uint8_t level;   /**< read level at which a repeated read went well last; 0: none has */
+    uint8_t open;    /**< a page is on its way that takes further sectors: nothing but these may be pushed */
     struct nand_op *head;
     struct nand_op *tail;
     struct stream *stream_head;
     struct stream *stream_tail;
     struct nand_op *retry_head; /**< reads that are repeated, one at a time */
     struct nand_op *retry_tail;
-    bool more;      /**< the descriptor pushed last begins a program that the next one goes on with */
+    uint8_t level;  /**< read level at which a repeated read went well last; 0: none has */
     uint8_t pad[3]; /**< an entry's address is a shift */
 };
 #ifdef __riscv
@@ -170,7 +170,8 @@ struct nand_op *nand_op_get(void);
 void nand_queues_init(void);
 void nand_op_put(struct nand_op *op);
 
-/** Queue a descriptor; `done` runs from nand_complete. */
+/** Queue a descriptor; `done` runs from nand_complete. Behind a program with FLASH_CONFIRM_MORE the page's next sector
+ * is submitted at once. */
 void nand_submit(struct nand_op *op);
 
 /** Make `op` the read of block `lba`'s page `ppa` to DRAM `to`; but for `done` and `arg`. */

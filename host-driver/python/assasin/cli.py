@@ -43,8 +43,8 @@ from assasin.cut import Plan, Source, Table, length_of, plan
 from assasin.descriptions import Results, joined, results_of
 from assasin.drive import Drive, DriveError, Extent, Piece
 from assasin.helpful import HelpfulGroup, print_version
-from assasin.media import Media
 from assasin.job import Job
+from assasin.media import Media
 from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
 from assasin.tree import ROOT, contract

@@ -216,7 +216,7 @@ class BusSequencer(p: SocParams) extends Module {
   private val begin = free && io.phase.valid && (!out || io.transferReady)
   io.phase.ready := free && (!out || io.transferReady)
 
-  private val pageBytes = (1.U << cfg.pageLog2)(p.pageLog2Max, 0)
+  private val pageBytes = (1.U << cfg.pageLog2)(14, 0)
   private val shift     = p.phyBytes match { case 1 => 0; case 2 => 1; case 4 => 2 }
   private val isRead    = desc.is(FlashOp.Read)
   private val isParam   = desc.is(FlashOp.ParamPage)
@@ -258,10 +258,10 @@ class BusSequencer(p: SocParams) extends Module {
     when(next.status) {
       lastLatch := Mux(cfg.tWHR > cfg.tWC, cfg.tWHR, cfg.tWC)
       when(desc.is(FlashOp.ReadId)) {
-        bytes := Cat(desc.row(7, 0), 0x90.U(8.W))
+        bytes := Cat(desc.address(7, 0), 0x90.U(8.W))
         left  := 2.U
       }.elsewhen(cfg.multiLun && !desc.is(FlashOp.ReadStatus)) {
-        bytes := Cat(desc.row, 0x78.U(8.W))
+        bytes := Cat(desc.row(cfg), 0x78.U(8.W))
         left  := 4.U
       }.otherwise {
         bytes := 0x70.U
@@ -278,11 +278,11 @@ class BusSequencer(p: SocParams) extends Module {
           left  := 2.U
         }
         is(FlashOp.GetFeature.U) {
-          bytes := Cat(desc.row(7, 0), 0xee.U(8.W))
+          bytes := Cat(desc.address(7, 0), 0xee.U(8.W))
           left  := 2.U
         }
         is(FlashOp.SetFeature.U) {
-          bytes     := Cat(desc.row(7, 0), 0xef.U(8.W))
+          bytes     := Cat(desc.address(7, 0), 0xef.U(8.W))
           left      := 2.U
           hasIn     := true.B
           narrowIn  := true.B
@@ -291,12 +291,12 @@ class BusSequencer(p: SocParams) extends Module {
           lastLatch := Mux(cfg.tADL > cfg.tWC, cfg.tADL, cfg.tWC)
         }
         is(FlashOp.Read.U) {
-          bytes   := Cat(0x30.U(8.W), desc.row, 0.U(24.W))
+          bytes   := Cat(0x30.U(8.W), desc.row(cfg), 0.U(24.W))
           command := "b1000001".U
           left    := 7.U
         }
         is(FlashOp.Program.U) {
-          bytes     := Cat(0x10.U(8.W), desc.row, 0x000080.U(24.W))
+          bytes     := Cat(0x10.U(8.W), desc.row(cfg), 0x000080.U(24.W))
           command   := "b1000001".U
           left      := 6.U
           hasIn     := true.B
@@ -305,7 +305,7 @@ class BusSequencer(p: SocParams) extends Module {
           lastLatch := Mux(cfg.tADL > cfg.tWC, cfg.tADL, cfg.tWC)
         }
         is(FlashOp.Erase.U) {
-          bytes   := Cat(0xd0.U(8.W), desc.row, 0x60.U(8.W))
+          bytes   := Cat(0xd0.U(8.W), desc.row(cfg), 0x60.U(8.W))
           command := "b10001".U
           left    := 5.U
         }
@@ -319,6 +319,8 @@ class BusSequencer(p: SocParams) extends Module {
   io.transfer.bits.narrow   := !(next.data && isRead)
   io.transfer.bits.check    := next.status && (desc.is(FlashOp.Program) || desc.is(FlashOp.Erase))
   io.transfer.bits.beats    := outBeats
+  io.transfer.bits.sector   := false.B
+  io.transfer.bits.address  := desc.address
   io.transfer.bits.words    := Mux(isParam, (desc.bytes +& 7.U)(15, 3), pageBytes >> 3)
   io.transfer.bits.bytes    := desc.bytes
   io.transfer.bits.stream   := desc.stream

@@ -31,6 +31,8 @@ class FlashChannel(p: SocParams) extends Module {
   registers.io.margin     := io.phy.margin
   registers.io.busBusy    := sequencer.io.working
   registers.io.readPage   := sequencer.io.readPage
+  registers.io.building   := false.B
+  registers.io.completed  := completions.io.push
 
   queues.io.push     := registers.io.push
   queues.io.spaceWay := registers.io.spaceWay

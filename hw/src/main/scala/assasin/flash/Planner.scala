@@ -153,6 +153,10 @@ class Planner(p: SocParams) extends Module {
   io.completion.bits.tag    := desc.tag
   io.completion.bits.way    := desc.way
   io.completion.bits.data   := 0.U
+  io.completion.bits.sector := false.B
+  io.completion.bits.errors := 0.U
+  io.completion.bits.bits   := 0.U
+  io.completion.bits.failed := 0.U
   io.completion.bits.status := FlashStatus.Ok.U
   when(errand === Errand.load.U || timedOut) { io.completion.bits.data := desc.oob(31, 0) ## 0.U(32.W) }
   when(errand === Errand.load.U) {

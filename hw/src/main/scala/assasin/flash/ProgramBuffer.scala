@@ -31,7 +31,7 @@ class ProgramBufferIO(p: SocParams) extends Bundle {
 class ProgramBuffer(p: SocParams) extends Module {
   val io = IO(new ProgramBufferIO(p))
 
-  private val wordBits = p.pageLog2Max - 3
+  private val wordBits = FlashDescriptor.SectorLog2 - 3
   private val memory   = SyncReadMem(1 << wordBits, UInt(64.W))
 
   private val taken     = RegInit(false.B)
@@ -76,7 +76,7 @@ class ProgramBuffer(p: SocParams) extends Module {
   private val index    = RegNext(io.index)
   private val data     = memory.read(io.index(wordBits - 1, 0))
   private val valid    = bytes.zext - (index ## 0.U(3.W)).zext
-  private val pageWord = (1.U << io.pageLog2)(p.pageLog2Max, 0) >> 3
+  private val pageWord = (1.U << io.pageLog2)(FlashDescriptor.SectorLog2, 0) >> 3
   private val filler   = Fill(64, 1.U(1.W))
   when(index === pageWord) {
     io.word := oob

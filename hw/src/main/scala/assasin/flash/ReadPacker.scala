@@ -6,44 +6,6 @@ import assasin.xbar.{XbarBeat, XbarPort}
 import chisel3._
 import chisel3.util.{Cat, Decoupled, Queue, UIntToOH, Valid}
 
-/** What happens to the beats of one data-out phase. */
-class Transfer extends Bundle {
-  val way = UInt(4.W)
-  val tag = UInt(12.W)
-
-  /** The first `words` words are main area: they go to the crossbar. Otherwise all beats go into the completion. */
-  val main = Bool()
-
-  /** A beat carries one byte (status, id, features, parameter page), whatever the width of the PHY. */
-  val narrow = Bool()
-
-  /** The byte is an ONFI status that decides the completion's status. */
-  val check = Bool()
-  val beats = UInt(15.W)
-  val words = UInt(13.W)
-
-  /** Bytes of the main area to deliver. */
-  val bytes    = UInt(16.W)
-  val core     = UInt(4.W)
-  val stream   = UInt(3.W)
-  val tail     = Bool()
-  val toStream = Bool()
-
-  /** The destination has been given up. */
-  val drop = Bool()
-  val addr = UInt(32.W)
-
-  /** OOB word 0 must be `expected`. */
-  val verify   = Bool()
-  val expected = UInt(32.W)
-}
-
-object Transfer {
-
-  /** Bit of OOB word 0 that is the firmware's mark, not part of the page's name. */
-  val MarkBit: Int = 30
-}
-
 class ReadPackerIO(p: SocParams) extends Bundle {
   val transfer      = Flipped(Valid(new Transfer))
   val transferReady = Output(Bool())
@@ -179,6 +141,10 @@ class ReadPacker(p: SocParams) extends Module {
   ending.completion.way    := now.way
   ending.completion.tag    := now.tag
   ending.completion.status := FlashStatus.Ok.U
+  ending.completion.sector := false.B
+  ending.completion.errors := 0.U
+  ending.completion.bits   := 0.U
+  ending.completion.failed := 0.U
   private val differs     = oob(31, 0) ^ now.expected
   private val misdirected = now.verify && Cat(differs(31, Transfer.MarkBit + 1), differs(Transfer.MarkBit - 1, 0)).orR
   when(now.drop) {

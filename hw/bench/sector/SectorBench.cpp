@@ -10,8 +10,9 @@ using assasin::SectorStatus;
 
 std::string text(const Completion &c) {
     char line[160];
-    std::snprintf(line, sizeof line, "tag %u status %u way %u data %016llx sector %d errors %u bits %u failed %x", c.tag,
-                  c.status, c.way, static_cast<unsigned long long>(c.data), c.sector, c.errors, c.bits, c.failed);
+    std::snprintf(line, sizeof line, "tag %u status %u way %u data %016llx sector %d errors %u bits %u failed %x",
+                  c.tag, c.status, c.way, static_cast<unsigned long long>(c.data), c.sector, c.errors, c.bits,
+                  c.failed);
     return line;
 }
 

@@ -8,7 +8,7 @@ import chisel3.util.{Decoupled, Valid, log2Ceil}
 
 class CodewordGateIO(p: SocParams) extends Bundle {
   private val code = CodeParams(p.ecc, p.phyBytes)
-  val config = Input(new FlashConfig)
+  val config       = Input(new FlashConfig)
 
   /** A data-out phase begins, whether it is a sector's; a beat of it is being asked for. */
   val begins = Input(Bool())
@@ -60,7 +60,7 @@ class CodewordGate(p: SocParams) extends Module {
 
   // Beats up to the next end of a codeword, less one; and that there is a codeword whose end has been asked for and that
   // is neither right nor in the decoder.
-  private val beats  = (io.config.parityBytes +& SectorFormat.MessageBytes.U) >> log2Ceil(p.phyBytes)
+  private val beats  = ((io.config.parityBytes +& SectorFormat.MessageBytes.U)(10, 0) >> log2Ceil(p.phyBytes)).asUInt
   private val left   = RegInit(0.U(11.W))
   private val coming = RegInit(false.B)
   private val sector = RegInit(false.B)

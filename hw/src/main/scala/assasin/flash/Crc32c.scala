@@ -3,8 +3,8 @@ package assasin.flash
 
 import chisel3._
 
-/** CRC-32C (Castagnoli), reflected, as combinational steps. A CRC begins with [[Initial]]; its value is the complement of
-  * the last step's result.
+/** CRC-32C (Castagnoli), reflected, as combinational steps. A CRC begins with [[Initial]]; its value is the complement
+  * of the last step's result.
   */
 object Crc32c {
   val Initial: UInt = "hFFFFFFFF".U(32.W)
@@ -27,9 +27,11 @@ object Crc32c {
   private def step(crc: UInt, data: UInt, bits: Int): UInt = {
     val mixed  = data ^ crc.pad(bits)
     val traces = Seq.tabulate(bits)(trace(_, bits))
-    VecInit.tabulate(32) { j =>
-      val mask = traces.zipWithIndex.map { case (t, i) => if (t.testBit(j)) BigInt(1) << i else BigInt(0) }.sum
-      (mixed & mask.U(bits.W)).xorR
-    }.asUInt
+    VecInit
+      .tabulate(32) { j =>
+        val mask = traces.zipWithIndex.map { case (t, i) => if (t.testBit(j)) BigInt(1) << i else BigInt(0) }.sum
+        (mixed & mask.U(bits.W)).xorR
+      }
+      .asUInt
   }
 }

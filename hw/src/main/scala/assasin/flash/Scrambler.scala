@@ -18,8 +18,8 @@ class ScramblerIO extends Bundle {
   val step  = Input(Bool())
 }
 
-/** The pseudo-random words that data and metadata of a sector are mixed with, see docs/medium.md "Scrambler". Ready three
-  * cycles after `start`.
+/** The pseudo-random words that data and metadata of a sector are mixed with, see docs/medium.md "Scrambler". Ready
+  * three cycles after `start`.
   */
 class Scrambler extends Module {
   val io = IO(new ScramblerIO)

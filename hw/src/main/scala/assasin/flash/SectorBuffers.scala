@@ -44,8 +44,8 @@ class SectorBuffersIO extends Bundle {
   val words  = Output(Vec(SectorFormat.Codewords, UInt(32.W)))
 }
 
-/** Four sectors that have been read and not yet been delivered. Words come in through one port of the memory, which they
-  * leave to the inversion of wrong bits most of the time; the other port reads.
+/** Four sectors that have been read and not yet been delivered. Words come in through one port of the memory, which
+  * they leave to the inversion of wrong bits most of the time; the other port reads.
   */
 class SectorBuffers(p: SocParams) extends Module {
   val io = IO(new SectorBuffersIO)

@@ -110,8 +110,8 @@ class SectorEncoder(p: SocParams) extends Module {
       parities := (io.config.parityBytes >> log2Ceil(p.phyBytes)) - 1.U
     }
   }
-  io.primed := primed
-  io.beat   := Mux(inParity, io.parity, word(beatBits - 1, 0))
+  io.primed       := primed
+  io.beat         := Mux(inParity, io.parity, word(beatBits - 1, 0))
   io.step.clear   := first
   io.step.message := io.take && !inParity
   io.step.parity  := io.take && inParity

@@ -76,11 +76,11 @@ class SectorFiller extends Module {
     index   := 0.U
   }
   io.read     := passing && !index(9)
-  io.readWord := index
+  io.readWord := index(8, 0)
   shown       := io.read && io.granted
   when(io.read && io.granted) {
     index := index + 1.U
-    word  := index
+    word  := index(8, 0)
   }
   // Valid bytes from this word on.
   private val valid  = bytes.zext - (word ## 0.U(3.W)).zext
@@ -121,8 +121,8 @@ class SectorFiller extends Module {
     asking         := true.B
     filling        := true.B
     addr           := io.start.bits.arg
-    bytes          := io.start.bits.bytes
-    wordsLeft      := (io.start.bits.bytes +& 7.U) >> 3
+    bytes          := io.start.bits.bytes(12, 0)
+    wordsLeft      := (io.start.bits.bytes(12, 0) +& 7.U)(12, 3)
     sector.way     := io.start.bits.way
     sector.address := io.start.bits.address
     sector.oob     := io.start.bits.oob

@@ -5,7 +5,7 @@ import assasin.SocParams
 import assasin.codec.{CodeParams, DecoderIO}
 import assasin.xbar.XbarBeat
 import chisel3._
-import chisel3.util.{Decoupled, Queue, UIntToOH, Valid}
+import chisel3.util.{Decoupled, Queue, UIntToOH, Valid, log2Ceil}
 
 /** What reading needs of the code: the remainder, and the decoder. */
 class ReaderCodeIO(p: CodeParams) extends Bundle {
@@ -102,11 +102,12 @@ class SectorReader(p: SocParams) extends Module {
   assert(!starts || io.transferReady, "a data-out phase begins without a place for it")
 
   // Transfers of each way.
-  private val ofWay      = RegInit(VecInit.fill(p.ways)(0.U(4.W)))
-  private val unfinished = RegInit(0.U(p.ways.W))
-  private val startWay   = io.transfer.bits.way
-  private val endWay     = io.completion.bits.way
-  private val ends       = io.completion.fire
+  private val ofWay                   = RegInit(VecInit.fill(p.ways)(0.U(4.W)))
+  private val unfinished              = RegInit(0.U(p.ways.W))
+  private def number(way: UInt): UInt = if (p.ways == 1) 0.U else way(log2Ceil(p.ways) - 1, 0)
+  private val startWay                = number(io.transfer.bits.way)
+  private val endWay                  = number(io.completion.bits.way)
+  private val ends                    = io.completion.fire
   when(ends && !(starts && startWay === endWay)) {
     ofWay(endWay) := ofWay(endWay) - 1.U
     when(ofWay(endWay) === 1.U) { unfinished := unfinished & ~UIntToOH(endWay, p.ways) }

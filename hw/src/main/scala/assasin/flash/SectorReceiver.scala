@@ -123,20 +123,20 @@ class SectorReceiver(p: SocParams) extends Module {
     }
   }
   when(dataWord) { index := index + 1.U }
-  io.word.valid              := dataWord
-  io.word.bits.index         := buffer ## index
-  io.word.bits.data          := Mux(now.sector, shifted ^ scrambler.io.word, shifted)
-  io.metadata.valid          := metaWord
-  io.metadata.bits.index     := buffer ## codeword
-  io.metadata.bits.data      := shifted(63, 32) ^ scrambler.io.word(31, 0)
-  scrambler.io.step          := dataWord && now.sector || metaWord
-  io.codeword.valid          := RegNext(codeEnd, false.B)
-  io.codeword.bits           := RegNext(buffer ## codeword)
-  io.code.clear              := first
-  io.code.message            := beatValid && now.sector && !inParity
-  io.code.parity             := beatValid && inParity
-  io.code.data               := beat
-  io.receiving               := transfers.io.deq.valid || beatValid || ended
+  io.word.valid          := dataWord
+  io.word.bits.index     := buffer ## index
+  io.word.bits.data      := Mux(now.sector, shifted ^ scrambler.io.word, shifted)
+  io.metadata.valid      := metaWord
+  io.metadata.bits.index := buffer ## codeword
+  io.metadata.bits.data  := shifted(63, 32) ^ scrambler.io.word(31, 0)
+  scrambler.io.step      := dataWord && now.sector || metaWord
+  io.codeword.valid      := RegNext(codeEnd, false.B)
+  io.codeword.bits       := RegNext(buffer ## codeword)
+  io.code.clear          := first
+  io.code.message        := beatValid && now.sector && !inParity
+  io.code.parity         := beatValid && inParity
+  io.code.data           := beat
+  io.receiving           := transfers.io.deq.valid || beatValid || ended
 
   // Zero bits are counted until there are more than an erased sector has.
   private val zeros  = RegInit(0.U(16.W))
@@ -184,9 +184,9 @@ object SectorReceiver {
 
   /** Number of zero bits, as a sum of fields that grow: it costs less in simulation than a sum of single bits. */
   def zeros(x: UInt, bits: Int): UInt = {
-    def field(ones: Int, of: Int): UInt            = Cat(Seq.fill(bits / of)(((1 << ones) - 1).U(of.W)))
-    def sum(v: UInt, ones: Int, wide: Int): UInt   = (v & field(ones, wide)) + ((v >> ones).asUInt & field(ones, wide))
-    val bytes                                      = Seq(1 -> 2, 2 -> 4, 4 -> 8).foldLeft(~x) { case (v, (n, w)) => sum(v, n, w) }
+    def field(ones: Int, of: Int): UInt          = Cat(Seq.fill(bits / of)(((1 << ones) - 1).U(of.W)))
+    def sum(v: UInt, ones: Int, wide: Int): UInt = (v & field(ones, wide)) + ((v >> ones).asUInt & field(ones, wide))
+    val bytes = Seq(1 -> 2, 2 -> 4, 4 -> 8).foldLeft(~x) { case (v, (n, w)) => sum(v, n, w) }
     (0 until bits by 8).map(i => bytes(i + 3, i)).reduce(_ +& _)
   }
 }

@@ -35,8 +35,8 @@ class SectorWriterIO(p: SocParams) extends Bundle {
   val quiet  = Output(Bool())
 }
 
-/** Sectors that are being programmed: two buffers, of which [[SectorFiller]] fills one while [[SectorEncoder]] sends the
-  * other.
+/** Sectors that are being programmed: two buffers, of which [[SectorFiller]] fills one while [[SectorEncoder]] sends
+  * the other.
   */
 class SectorWriter(p: SocParams) extends Module {
   val io = IO(new SectorWriterIO(p))
@@ -53,16 +53,16 @@ class SectorWriter(p: SocParams) extends Module {
   private val filled = RegInit(0.U(1.W))
   private val sent   = RegInit(0.U(1.W))
   private val target = taken(0)
-  io.free                := !taken.andR && filler.io.free
-  filler.io.config       := io.config
-  filler.io.start.valid  := io.start.valid
-  filler.io.start.bits   := io.start.bits
+  io.free               := !taken.andR && filler.io.free
+  filler.io.config      := io.config
+  filler.io.start.valid := io.start.valid
+  filler.io.start.bits  := io.start.bits
   io.fetch <> filler.io.fetch
   filler.io.in <> io.in
 
   // One sector of a way is here at a time, or two in order: the older one goes first.
-  private val fits     = VecInit(sectors.zipWithIndex.map { case (s, i) => ready(i) && s.way === io.send.bits })
-  private val chosen   = Mux(fits.asUInt.andR, ~filled, fits(1))
+  private val fits   = VecInit(sectors.zipWithIndex.map { case (s, i) => ready(i) && s.way === io.send.bits })
+  private val chosen = Mux(fits.asUInt.andR, ~filled, fits(1))
   encoder.io.config      := io.config
   encoder.io.start.valid := io.send.valid
   encoder.io.start.bits  := sectors(chosen)

@@ -15,7 +15,7 @@ object EmitSector extends App {
     Emission.strict { strictly =>
       ChiselStage.emitSystemVerilogFile(
         new SectorPath(SocParams(cores = 2, channels = 1, ways = 4, phyBytes = phyBytes.toInt, ecc = ecc)),
-        Array("--target-dir", s"${args.head}/$config") ++ strictly,
+        Array("--throw-on-first-error", "--target-dir", s"${args.head}/$config") ++ strictly,
         Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
       )
     }

@@ -16,6 +16,7 @@ std::string hex(unsigned value) {
 }
 
 constexpr uint64_t kDummyBusyNs = 500; // tDBSY between the planes of a multi-plane operation
+constexpr unsigned kReadLevel = 0x89;  // feature address of the read level
 
 } // namespace
 
@@ -27,6 +28,9 @@ NandTarget::NandTarget(const NandSetup &setup, unsigned channel, unsigned way)
     auto page = setup.part.parameterPage();
     for (unsigned copy = 0; copy < PartFile::kParameterPageCopies; copy++)
         parameters_.insert(parameters_.end(), page.begin(), page.end());
+    // Power has come: it was lost before, with whatever was under way.
+    for (unsigned lun = 0; lun < luns_.size(); lun++)
+        setup.cells.cut(channel, way, lun);
 }
 
 std::string NandTarget::place() const {
@@ -133,16 +137,16 @@ void NandTarget::checkRow(uint64_t now, uint32_t row) {
 }
 
 void NandTarget::checkProgram(uint64_t now, uint32_t row) const {
-    const unsigned next = setup_.image.nextPage(blockId(row));
-    if (pageOf(row) >= next)
+    const NandAddress at = addressOf(lun_, row);
+    const NandCells::Obstacle obstacle = setup_.cells.obstacle(at);
+    if (obstacle == NandCells::Obstacle::None || obstacle == NandCells::Obstacle::Damaged)
         return;
-    std::vector<uint8_t> raw(setup_.part.geometry.rawPageBytes());
-    setup_.image.read(blockId(row), pageOf(row), raw.data());
-    const bool erased = std::all_of(raw.begin(), raw.end(), [](uint8_t b) { return b == 0xFF; });
-    const std::string what =
-        "program of block " + std::to_string(blockOf(row)) + " page " + std::to_string(pageOf(row));
-    if (erased)
-        violate(now, "page order", what + " behind page " + std::to_string(next - 1) + " of the block");
+    const std::string what = "program of block " + std::to_string(at.block) + " page " + std::to_string(at.page);
+    if (obstacle == NandCells::Obstacle::Order)
+        violate(now, "page order",
+                what + " behind page " +
+                    std::to_string(setup_.cells.image().nextPage({channel_, way_, lun_, at.block}) - 1) +
+                    " of the block");
     violate(now, "page not erased", what + ", which is programmed already");
 }
 
@@ -478,6 +482,8 @@ uint32_t NandTarget::dataOut(uint64_t now) {
 
 uint8_t NandTarget::statusByte(uint64_t now) const {
     const Lun &lun = luns_[lun_];
+    if (setup_.cells.dead(channel_, way_, lun_) == DeadDie::Ones)
+        return 0xFF;
     uint8_t status = 0;
     if (!busy(lun, now))
         status |= 0x60;
@@ -496,11 +502,22 @@ void NandTarget::start(uint64_t now, Lun &lun, Array operation, uint64_t ns) {
     needReady(now, "array operation");
     lun.operation = operation;
     lun.lowAt = now + times_.tWB;
-    lun.readyAt = lun.lowAt + setup_.timing.cycles(ns) + setup_.faults.extraBusy(channel_, way_);
-    busyTail_ = std::max(busyTail_, lun.readyAt);
+    lun.readyAt = lun.lowAt + setup_.timing.cycles(ns) + setup_.cells.faults().extraBusy(channel_, way_);
+    const unsigned index = static_cast<unsigned>(&lun - luns_.data());
+    if (setup_.cells.dead(channel_, way_, index) == DeadDie::Busy)
+        lun.readyAt = kNoEvent;
+    else
+        busyTail_ = std::max(busyTail_, lun.readyAt);
     if (operation == Array::Program || operation == Array::Erase) {
         lun.failBefore = lun.fail;
         lun.fail = false;
+        for (uint32_t row : lun.rows) {
+            const NandAddress at = addressOf(index, row);
+            if (operation == Array::Erase)
+                setup_.cells.beginErase(at);
+            else
+                setup_.cells.beginProgram(at, pageRegister(lun, planeOf(row)).data());
+        }
     }
 }
 
@@ -512,27 +529,17 @@ void NandTarget::startTarget(uint64_t now, uint64_t ns) {
 void NandTarget::finish(Lun &lun, unsigned index) {
     Array operation = lun.operation;
     lun.operation = Array::None;
-    const NandGeometry &g = setup_.part.geometry;
     for (uint32_t row : lun.rows) {
-        NandAddress where{channel_, way_, index, blockOf(row), pageOf(row)};
-        NandImage::BlockId block{channel_, way_, index, where.block};
-        std::vector<uint8_t> &reg = pageRegister(lun, planeOf(row));
+        const NandAddress at = addressOf(index, row);
         if (operation == Array::Read) {
             counts_.reads++;
-            setup_.image.read(block, where.page, reg.data());
-            setup_.faults.onRead(where, reg.data(), g.rawPageBytes());
+            setup_.cells.read(at, pageRegister(lun, planeOf(row)).data(), features_[kReadLevel * 4]);
         } else if (operation == Array::Program) {
             counts_.programs++;
-            if (setup_.faults.programFails(where))
-                lun.fail = true;
-            else
-                setup_.image.program(block, where.page, reg.data());
+            lun.fail |= !setup_.cells.endProgram(at);
         } else if (operation == Array::Erase) {
             counts_.erases++;
-            if (setup_.faults.eraseFails(where))
-                lun.fail = true;
-            else
-                setup_.image.erase(block);
+            lun.fail |= !setup_.cells.endErase(at);
         }
     }
     lun.rows.clear();
@@ -569,8 +576,11 @@ void NandTarget::applyFeature(uint64_t now) {
 }
 
 void NandTarget::reset(uint64_t now) {
-    for (Lun &lun : luns_) {
-        lun.operation = Array::None;
+    for (unsigned i = 0; i < luns_.size(); i++) {
+        Lun &lun = luns_[i];
+        setup_.cells.cut(channel_, way_, i);
+        if (lun.readyAt != kNoEvent)
+            lun.operation = Array::None;
         lun.rows.clear();
         lun.queued.clear();
         lun.morePlanes = false;
@@ -584,7 +594,8 @@ void NandTarget::reset(uint64_t now) {
     lun_ = 0;
     std::fill(features_.begin(), features_.end(), 0);
     // tWB still runs in the timing the host used for the command.
-    start(now, luns_[0], Array::Other, setup_.part.array.tRST);
+    if (luns_[0].operation == Array::None)
+        start(now, luns_[0], Array::Other, setup_.part.array.tRST);
     sdr_ = true;
     times_ = setup_.timing.sdr(0);
 }

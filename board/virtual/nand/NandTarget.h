@@ -1,7 +1,6 @@
 #pragma once
 
-#include "NandFaults.h"
-#include "NandImage.h"
+#include "NandCells.h"
 #include "NandTiming.h"
 #include "NandViolation.h"
 #include "PartFile.h"
@@ -24,8 +23,7 @@ struct NandCounts {
 struct NandSetup {
     const PartFile &part;
     const NandTiming &timing;
-    NandImage &image;
-    NandFaults &faults;
+    NandCells &cells;
 };
 
 /** One chip enable: ONFI command decoder, its LUNs, array times, and the rules a host must keep. Cycles are the SoC's
@@ -98,11 +96,8 @@ class NandTarget {
     unsigned planeOf(uint32_t row) const {
         return blockOf(row) & (setup_.part.geometry.planes - 1);
     }
-    NandAddress addressOf(uint32_t row) const {
-        return {channel_, way_, lun_, blockOf(row), pageOf(row)};
-    }
-    NandImage::BlockId blockId(uint32_t row) const {
-        return {channel_, way_, lun_, blockOf(row)};
+    NandAddress addressOf(unsigned lun, uint32_t row) const {
+        return {channel_, way_, lun, blockOf(row), pageOf(row)};
     }
     std::vector<uint8_t> &pageRegister(Lun &lun, unsigned plane);
     void needReady(uint64_t now, const char *what) const;

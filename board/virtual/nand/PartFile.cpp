@@ -1,7 +1,9 @@
 #include "PartFile.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 #include <toml++/toml.h>
 
@@ -27,6 +29,29 @@ class Items {
             fail(label(section, key),
                  "has " + std::to_string(value->size()) + " characters, choose 1 to " + std::to_string(maxChars));
         return *value;
+    }
+
+    /** Hands every key of an optional section to `set` as text, which throws for what is wrong. */
+    void each(const char *section, const std::function<void(const std::string &, const std::string &)> &set) const {
+        const toml::table *table = root_[section].as_table();
+        if (!table)
+            return;
+        for (const auto &[key, node] : *table) {
+            std::string value;
+            if (auto flag = node.value_exact<bool>())
+                value = *flag ? "true" : "false";
+            else if (auto whole = node.value_exact<int64_t>())
+                value = std::to_string(*whole);
+            else if (auto number = node.value_exact<double>())
+                value = toText(*number);
+            else if (auto string = node.value_exact<std::string>())
+                value = *string;
+            try {
+                set(std::string(key.str()), value);
+            } catch (const std::runtime_error &error) {
+                throw std::runtime_error("part file " + path_ + ": [" + section + "] " + error.what());
+            }
+        }
     }
 
     uint64_t number(const char *section, const char *key, uint64_t low, uint64_t high) const {
@@ -71,6 +96,11 @@ class Items {
     }
 
   private:
+    static std::string toText(double value) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.17g", value);
+        return text;
+    }
     static std::string label(const char *section, const char *key) {
         return std::string(section) + "." + key;
     }
@@ -158,6 +188,9 @@ PartFile PartFile::load(const std::string &path) {
     part.nvddr2.tWHR = nanoseconds("tWHR");
     part.nvddr2.tADL = nanoseconds("tADL");
     part.nvddr2.tCCS = nanoseconds("tCCS");
+
+    items.each("reliability",
+               [&](const std::string &key, const std::string &value) { part.reliability.set(key, value); });
     return part;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Reliability.h"
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -63,6 +65,7 @@ struct PartFile {
     NandBusTimes nvddr2;
     unsigned timingMode = 0; ///< fastest NV-DDR2 mode
     bool timingBlock = true; ///< the parameter page has the vendor block of exact times
+    Reliability reliability; ///< a perfect medium where the file says nothing
 
     static constexpr unsigned kParameterPageBytes = 256;
     static constexpr unsigned kParameterPageCopies = 3;

@@ -54,8 +54,9 @@ std::string prepare(const std::string &directory, bool format) {
 NandArray::NandArray(const Profile &profile, const std::string &directory, unsigned channels, unsigned ways,
                      unsigned phyBytes, bool format)
     : part_(PartFile::load(profile.partFile)), timing_(part_, profile.nsPerCycle, phyBytes),
-      image_(std::make_unique<NandImage>(prepare(directory, format), part_, channels, ways)) {
-    const NandSetup setup{part_, timing_, *image_, faults_};
+      image_(std::make_unique<NandImage>(prepare(directory, format), part_, channels, ways)),
+      cells_(std::make_unique<NandCells>(*image_, part_, faults_)) {
+    const NandSetup setup{part_, timing_, *cells_};
     channels_.reserve(channels);
     for (unsigned i = 0; i < channels; i++) {
         channels_.emplace_back(setup, i, ways);

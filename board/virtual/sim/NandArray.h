@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "nand/NandCells.h"
 #include "nand/NandChannel.h"
 #include "nand/NandFaults.h"
 #include "nand/NandImage.h"
@@ -65,6 +66,7 @@ class NandArray {
     NandTiming timing_;
     NandFaults faults_;
     std::unique_ptr<NandImage> image_;
+    std::unique_ptr<NandCells> cells_;
     std::vector<NandChannel> channels_;
 };
 

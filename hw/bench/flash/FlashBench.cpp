@@ -31,8 +31,8 @@ FlashBench::FlashBench(const assasin::PartFile &partFile, uint64_t seed, double 
     : rings(kCores, std::vector<StreamRing>(kStreams)), part(partFile), timing(part, nsPerCycle, kPhyBytes),
       image(std::make_unique<assasin::NandImage>(imagePath, part, 1, kWays)), top(std::make_unique<VFlashChannel>()),
       random(seed), forward_(std::make_unique<Forward>(*this)), dram_(16u << 20) {
-    nand = std::make_unique<assasin::NandChannel>(assasin::NandSetup{part, timing, *image, *forward_}, 0, kWays,
-                                                  phyLatency);
+    cells = std::make_unique<assasin::NandCells>(*image, part, *forward_);
+    nand = std::make_unique<assasin::NandChannel>(assasin::NandSetup{part, timing, *cells}, 0, kWays, phyLatency);
     restart();
 }
 

@@ -125,6 +125,7 @@ class FlashBench {
     assasin::NandFaults noFaults;
     assasin::NandFaults *faults = &noFaults;
     std::unique_ptr<assasin::NandImage> image;
+    std::unique_ptr<assasin::NandCells> cells;
     std::unique_ptr<assasin::NandChannel> nand;
     assasin::PhyPort phy;
     std::unique_ptr<VFlashChannel> top;

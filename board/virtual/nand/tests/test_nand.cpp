@@ -46,8 +46,8 @@ struct TempFile {
 /** A host that drives the pins beat by beat, with the timing of `t`; tests change `t` or leave steps out. */
 struct Host {
     explicit Host(const PartFile &part, unsigned ways = 2)
-        : part(part), timing(part, 1.0), image("", part, 1, ways),
-          nand({this->part, timing, image, faults}, 0, ways, 3), t(timing.sdr(0)) {
+        : part(part), timing(part, 1.0), image("", part, 1, ways), cells(image, part, faults),
+          nand({this->part, timing, cells}, 0, ways, 3), t(timing.sdr(0)) {
     }
 
     void tick() {
@@ -186,6 +186,7 @@ struct Host {
     NandTiming timing;
     NandImage image;
     NandFaults faults;
+    NandCells cells;
     NandChannel nand;
     NandCycles t;
     PhyPort pins;

@@ -10,6 +10,10 @@
 #define FEATURE_TIMING 0x01u
 #define FEATURE_NVDDR2 0x20u
 
+/** An erased sector may have as many zero bits as its code would correct in all codewords, without a code as many as
+ * one with this t. One that is programmed has some 16,000, because it is scrambled. */
+#define ERASED_T_NO_CODE 16u
+
 struct boot_result {
     uint32_t bad;       /**< descriptors that failed */
     uint32_t bad_way;   /**< the last of them */
@@ -119,8 +123,10 @@ static const char *set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
     }
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         flash_write(ch, FLASH_GEOMETRY,
-                    PLACE(FLASH_GEOMETRY, PAGE_LOG2, PAGE_LOG2) | PLACE(FLASH_GEOMETRY, SPARE, nand_geo.spare) |
-                        PLACE(FLASH_GEOMETRY, LUN_SHIFT, nand_geo.lun_shift) |
+                    PLACE(FLASH_GEOMETRY, PAGE_LOG2, PAGE_LOG2 + nand_geo.sector_log2) |
+                        PLACE(FLASH_GEOMETRY, SECTOR_LOG2, nand_geo.sector_log2) |
+                        PLACE(FLASH_GEOMETRY, SPARE, nand_geo.spare) |
+                        PLACE(FLASH_GEOMETRY, LUN_SHIFT, nand_geo.lun_shift - nand_geo.sector_log2) |
                         PLACE(FLASH_GEOMETRY, LUN_BITS, (uint32_t)log2_exact(nand_geo.luns)));
         flash_write(ch, FLASH_TIMING0,
                     PLACE(FLASH_TIMING0, TWC, wc) | PLACE(FLASH_TIMING0, TCS, cs) | PLACE(FLASH_TIMING0, TRPRE, pre) |
@@ -130,8 +136,7 @@ static const char *set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
         flash_write(ch, FLASH_TIMING2, PLACE(FLASH_TIMING2, TADL, adl) | PLACE(FLASH_TIMING2, TCCS, ccs));
         flash_write(ch, FLASH_DATA_RATE, rate);
     }
-    uint32_t wire = PAGE_SIZE + nand_geo.spare;
-    nand_geo.bus_cycles = cs + 7 * wc + cs + pre + (wire * rate + phy_bytes - 1) / phy_bytes + pst;
+    nand_geo.bus_cycles = cs + 7 * wc + cs + pre + (nand_geo.sector_bytes * rate + phy_bytes - 1) / phy_bytes + pst;
     return NULL;
 }
 
@@ -149,19 +154,75 @@ static const char *refuse(const char *what, uint32_t value, const char *need, ui
     return "geometry not supported";
 }
 
+/** Bytes of a sector on the bus with so many parity bytes a codeword. */
+static uint32_t sector_bytes(uint32_t parity) {
+    return NAND_CODEWORDS * (NAND_MESSAGE_BYTES + parity);
+}
+
+/** Choose the strongest code whose sectors fit into a page of the part. All channels have the same codes. */
+static const char *set_code(const struct onfi_param *p) {
+    uint32_t there = p->page_bytes + p->spare_bytes;
+    uint32_t weakest = flash_read(0, FLASH_CODE_INFO + 4);
+    bool codes = weakest != 0;
+    uint32_t least = nand_geo.sectors * sector_bytes(FIELD(FLASH_CODE_INFO, PARITY, weakest));
+    if (there < least) {
+        console_printf("nand: pages of %u + %u B, but %u sectors of %u B need %u B", p->page_bytes, p->spare_bytes,
+                       nand_geo.sectors, least / nand_geo.sectors, least);
+        if (codes) {
+            console_printf(" with the weakest code (%u bits a codeword)", FIELD(FLASH_CODE_INFO, T, weakest));
+        }
+        console_printf("\n");
+        return "spare area too small for the code";
+    }
+    nand_geo.strength = 0;
+    for (uint32_t n = 1; n < FLASH_CODE_STRENGTH_MASK + 1; n++) {
+        uint32_t info = flash_read(0, FLASH_CODE_INFO + n * 4);
+        if (info != 0 && nand_geo.sectors * sector_bytes(FIELD(FLASH_CODE_INFO, PARITY, info)) <= there) {
+            nand_geo.strength = n;
+        }
+    }
+    uint32_t info = flash_read(0, FLASH_CODE_INFO + nand_geo.strength * 4);
+    nand_geo.code_t = FIELD(FLASH_CODE_INFO, T, info);
+    nand_geo.code_parity = FIELD(FLASH_CODE_INFO, PARITY, info);
+    nand_geo.sector_bytes = sector_bytes(nand_geo.code_parity);
+    return NULL;
+}
+
+/** Give every channel the code and what else it writes into sectors or judges them by. */
+static void load_code(void) {
+    uint32_t t = nand_geo.code_t != 0 ? nand_geo.code_t : ERASED_T_NO_CODE;
+    for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
+        flash_write(ch, FLASH_CODE, PLACE(FLASH_CODE, STRENGTH, nand_geo.strength));
+        flash_write(ch, FLASH_LAYOUT, NAND_LAYOUT_VERSION);
+        flash_write(ch, FLASH_SEED, NAND_SEED);
+        flash_write(ch, FLASH_ERASED_LIMIT, NAND_CODEWORDS * t);
+    }
+    for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
+        while (FIELD(FLASH_CODE, BUSY, flash_read(ch, FLASH_CODE))) {
+        }
+    }
+}
+
 /** Take the part's geometry, or say on the console what of it does not fit and return that it does not. */
 static const char *set_geometry(const struct onfi_param *p) {
     if (p->page_bytes < PAGE_SIZE) {
         return refuse("bytes a page", p->page_bytes, "this firmware needs at least", PAGE_SIZE);
     }
-    if (p->page_bytes - PAGE_SIZE + p->spare_bytes < NAND_SPARE) {
-        return refuse("bytes of a page and its spare area", p->page_bytes + p->spare_bytes,
-                      "this firmware needs at least", PAGE_SIZE + NAND_SPARE);
+    uint32_t sector_log2 = 0;
+    while (sector_log2 < NAND_MAX_SECTOR_LOG2 && p->page_bytes >> (sector_log2 + 1) >= PAGE_SIZE) {
+        sector_log2++;
+    }
+    nand_geo.sector_log2 = sector_log2;
+    nand_geo.sectors = 1u << sector_log2;
+    const char *wrong = set_code(p);
+    if (wrong != NULL) {
+        return wrong;
     }
     int pages = log2_exact(p->pages_block);
     int luns = log2_exact(p->luns);
-    if (pages < 0 || p->pages_block > NAND_MAX_PAGES) {
-        return refuse("pages a block", p->pages_block, "this firmware takes powers of two up to", NAND_MAX_PAGES);
+    if (pages < 0 || p->pages_block > NAND_MAX_PAGES >> sector_log2) {
+        return refuse("pages a block", p->pages_block, "this firmware takes powers of two up to",
+                      NAND_MAX_PAGES >> sector_log2);
     }
     if (luns < 0 || (uint32_t)luns > FLASH_GEOMETRY_LUN_BITS_MASK) {
         return refuse("LUNs a chip enable", p->luns, "the channel takes powers of two up to",
@@ -174,18 +235,22 @@ static const char *set_geometry(const struct onfi_param *p) {
         return refuse("blocks a LUN", p->blocks_lun, "there has to be one a plane, so at least", 1u << p->plane_bits);
     }
     /* Blocks need not be a power of two: the LUN's bits then begin above the highest bit a block number has. */
-    uint32_t lun_shift = (uint32_t)pages + bits_for(p->blocks_lun);
+    uint32_t plane_shift = (uint32_t)pages + sector_log2;
+    uint32_t lun_shift = plane_shift + bits_for(p->blocks_lun);
     if (lun_shift + (uint32_t)luns > NAND_ROW_BITS) {
-        console_printf("nand: %u LUNs x %u blocks x %u pages\n", p->luns, p->blocks_lun, p->pages_block);
-        return refuse("bits of a row address", lun_shift + (uint32_t)luns, "three address cycles carry", NAND_ROW_BITS);
+        console_printf("nand: %u LUNs x %u blocks x %u pages x %u sectors\n", p->luns, p->blocks_lun, p->pages_block,
+                       nand_geo.sectors);
+        return refuse("bits of a sector address", lun_shift + (uint32_t)luns, "a physical page address holds",
+                      NAND_ROW_BITS);
     }
     nand_geo.luns = p->luns;
     nand_geo.planes = 1u << p->plane_bits;
     nand_geo.blocks = p->blocks_lun >> p->plane_bits;
-    nand_geo.pages = p->pages_block;
-    nand_geo.spare = p->page_bytes == PAGE_SIZE ? p->spare_bytes : NAND_SPARE;
-    nand_geo.plane_shift = (uint32_t)pages;
-    nand_geo.block_shift = (uint32_t)pages + p->plane_bits;
+    nand_geo.pages = p->pages_block << sector_log2;
+    nand_geo.page_bytes = p->page_bytes;
+    nand_geo.spare = p->spare_bytes;
+    nand_geo.plane_shift = plane_shift;
+    nand_geo.block_shift = plane_shift + p->plane_bits;
     nand_geo.block_mask = (1u << (lun_shift - nand_geo.block_shift)) - 1;
     nand_geo.lun_shift = lun_shift;
     nand_geo.program_us = p->program_us;
@@ -233,12 +298,19 @@ const char *nand_init(void) {
     if (wrong != NULL) {
         return wrong;
     }
+    load_code();
     console_printf("nand: %s, %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages x %u+%u B\n",
                    param.model, nand_geo.channels, nand_geo.ways, nand_geo.luns, nand_geo.planes, nand_geo.blocks,
-                   nand_geo.pages, PAGE_SIZE, nand_geo.spare);
-    if (param.page_bytes > PAGE_SIZE) {
-        console_printf("nand: of every page of %u B the first %u B are used: 1/%u of the part's capacity\n",
-                       param.page_bytes, PAGE_SIZE, param.page_bytes / PAGE_SIZE);
+                   param.pages_block, param.page_bytes, nand_geo.spare);
+    if (param.page_bytes > nand_geo.sectors * PAGE_SIZE) {
+        console_printf("nand: of every page of %u B the first %u B are used\n", param.page_bytes,
+                       nand_geo.sectors * PAGE_SIZE);
+    }
+    if (nand_geo.strength == 0) {
+        console_printf("nand: no code in this chip: sectors are protected by their CRC only\n");
+    } else {
+        console_printf("nand: %u sectors a page, each of 4 codewords of which %u bits can be corrected, %u B\n",
+                       nand_geo.sectors, nand_geo.code_t, nand_geo.sector_bytes);
     }
     return NULL;
 }

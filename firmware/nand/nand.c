@@ -44,7 +44,7 @@ static void push(const struct nand_op *op) {
                                    PLACE(FLASH_W0, TAG, (uint32_t)(op - nand_ops)));
     hal_write(base + FLASH_W1, op->row);
     hal_write(base + FLASH_W2, op->w2);
-    hal_write(base + FLASH_W3, op->bytes);
+    hal_write(base + FLASH_W3, PLACE(FLASH_W3, BYTES, op->bytes) | PLACE(FLASH_W3, CONFIRM, op->confirm));
 }
 
 void nand_submit(struct nand_op *op) {

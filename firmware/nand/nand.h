@@ -21,36 +21,51 @@
 #define NAND_OPS 512u
 /** Largest plane address, bits, that the FTL's cursors and records hold. */
 #define NAND_MAX_PLANE_BITS 4u
-/** Most pages a block: page numbers in a block have 16 bits. */
+/** Most sectors a block: sector numbers in a block have 16 bits. */
 #define NAND_MAX_PAGES 32768u
-/** Most bits of a row address: three cycles, and what a physical page address leaves beside channel and way. */
+/** Most sectors of a page that the channel addresses, log2. */
+#define NAND_MAX_SECTOR_LOG2 2u
+/** Most bits of a sector address: what a physical page address leaves beside channel and way. */
 #define NAND_ROW_BITS 24u
-/** Bytes moved behind the drive page where a page of the part is larger than one: the OOB words. */
-#define NAND_SPARE 8u
+/** Version of what the drive puts on the medium, FLASH.LAYOUT[7:0]; a sector of another one is not read. */
+#define NAND_LAYOUT_VERSION 1u
+/** Seed of the scrambler, the same on all drives: a medium may move to another board. */
+#define NAND_SEED 0x41535344u
+/** Data and metadata bytes of a codeword, and codewords of a sector (docs/medium.md). */
+#define NAND_MESSAGE_BYTES 1028u
+#define NAND_CODEWORDS     4u
 /** Tags at and above this belong to the stream scheduler. */
 #define NAND_TAG_STREAM 0x800u
 
 /**
- * Where everything is: read from the parameter page at boot. A page of the part takes one drive page (PAGE_SIZE), at
- * its start, and the spare bytes right behind; what is left of a larger page stays FFh.
+ * Where everything is: read from the parameter page at boot. What the firmware calls a page is a sector: one block of
+ * the drive with its metadata and parity (docs/medium.md), of which a page of the part holds 1, 2 or 4. Its address is
+ * row << sector_log2 | sector.
  */
 struct nand_geometry {
     uint32_t channels;
     uint32_t ways;
     uint32_t luns;
     uint32_t planes;
-    uint32_t blocks;      /**< blocks a plane */
-    uint32_t pages;       /**< pages a block */
-    uint32_t spare;       /**< spare bytes a page on the wire */
-    uint32_t plane_shift; /**< row address: first plane bit */
-    uint32_t block_shift; /**< row address: first block bit */
-    uint32_t block_mask;  /**< row address, shifted by block_shift: the block's bits */
-    uint32_t lun_shift;   /**< row address: first LUN bit */
-    uint32_t bus_cycles;  /**< bus cycles of one page read */
-    uint32_t program_us;  /**< longest page program */
-    uint32_t erase_us;    /**< longest block erase */
-    uint32_t clock_mhz;   /**< what the timing was worked out for */
-    uint32_t signature;   /**< CRC-16 of the parameter page, for messages */
+    uint32_t blocks;       /**< blocks a plane */
+    uint32_t pages;        /**< sectors a block */
+    uint32_t sectors;      /**< sectors a page of the part */
+    uint32_t sector_log2;  /**< log2 of it */
+    uint32_t sector_bytes; /**< bytes of a sector on the bus */
+    uint32_t page_bytes;   /**< main area of a page of the part */
+    uint32_t spare;        /**< spare bytes of a page of the part */
+    uint32_t plane_shift;  /**< sector address: first plane bit */
+    uint32_t block_shift;  /**< sector address: first block bit */
+    uint32_t block_mask;   /**< sector address, shifted by block_shift: the block's bits */
+    uint32_t lun_shift;    /**< sector address: first LUN bit */
+    uint32_t strength;     /**< code in use: which of FLASH.CODE_INFO */
+    uint32_t code_t;       /**< bits that it corrects a codeword; 0: none */
+    uint32_t code_parity;  /**< parity bytes a codeword */
+    uint32_t bus_cycles;   /**< bus cycles of the read of a page that is one sector */
+    uint32_t program_us;   /**< longest page program */
+    uint32_t erase_us;     /**< longest block erase */
+    uint32_t clock_mhz;    /**< what the timing was worked out for */
+    uint32_t signature;    /**< CRC-16 of the parameter page, for messages */
 };
 extern struct nand_geometry nand_geo;
 
@@ -62,14 +77,15 @@ typedef void (*nand_done_fn)(struct nand_op *op, uint32_t status);
 struct nand_op {
     struct nand_op *next;
     nand_done_fn done;
-    void *arg;      /**< the owner's */
-    uint32_t way;   /**< channel * 16 + way */
-    uint32_t op;    /**< FLASH_OP_* */
-    uint32_t row;   /**< W1 */
-    uint32_t w2;    /**< W2 */
-    uint32_t bytes; /**< W3 */
-    uint32_t data0; /**< PROGRAM: OOB word 0; back: CPL_DATA */
-    uint32_t data1; /**< PROGRAM: OOB word 1; back: CPL_DATA1 */
+    void *arg;       /**< the owner's */
+    uint32_t way;    /**< channel * 16 + way */
+    uint32_t op;     /**< FLASH_OP_* */
+    uint32_t row;    /**< W1: sector address */
+    uint32_t w2;     /**< W2 */
+    uint16_t bytes;  /**< W3.BYTES */
+    uint8_t confirm; /**< W3.CONFIRM: FLASH_CONFIRM_* */
+    uint32_t data0;  /**< PROGRAM: OOB word 0; back: CPL_DATA */
+    uint32_t data1;  /**< PROGRAM: OOB word 1; back: CPL_DATA1 */
 };
 extern struct nand_op nand_ops[NAND_OPS];
 

@@ -48,11 +48,14 @@ std::string hex(uint32_t v) {
 
 /* ---- NAND array ---- */
 
+uint32_t Nand::sectorBits() const {
+    return geo.pageBytes >= 16384 ? 2 : geo.pageBytes >= 8192 ? 1 : 0;
+}
 uint32_t Nand::pageBits() const {
-    return log2of(geo.pages);
+    return log2of(geo.pages) + sectorBits();
 }
 uint32_t Nand::lunShift() const {
-    return log2of(geo.pages) + log2of(geo.planes * geo.blocks);
+    return pageBits() + log2of(geo.planes * geo.blocks);
 }
 uint32_t Nand::rowBits() const {
     return lunShift() + log2of(geo.luns);
@@ -67,7 +70,7 @@ void Nand::program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0
                    std::mt19937 &rng) {
     Page &p = pages[key];
     uint32_t block = key >> pageBits();
-    uint32_t index = key & (geo.pages - 1);
+    uint32_t index = key & ((1u << pageBits()) - 1);
     /* Root records are read back, so they may try a page that looks blank: whether it takes them is a matter of luck.
      */
     bool weak = p.programmed && oob0 == kRootTag;
@@ -107,7 +110,7 @@ void Nand::program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0
 
 void Nand::erase(uint32_t key) {
     uint32_t block = key >> pageBits();
-    for (uint32_t i = 0; i < geo.pages; i++) {
+    for (uint32_t i = 0; i < 1u << pageBits(); i++) {
         pages.erase(block << pageBits() | i);
     }
     nextPage.erase(block);
@@ -117,7 +120,7 @@ void Nand::erase(uint32_t key) {
 
 void Nand::eraseHalf(uint32_t key, std::mt19937 &rng) {
     uint32_t block = key >> pageBits();
-    for (uint32_t i = 0; i < geo.pages; i++) {
+    for (uint32_t i = 0; i < 1u << pageBits(); i++) {
         if (rng() % 2) {
             pages.erase(block << pageBits() | i);
         }
@@ -838,6 +841,13 @@ uint32_t Device::flashRead(uint32_t c, uint32_t r) {
     case FLASH_BUS_BUSY_HI:
     case FLASH_DATA_BYTES_HI:
         return 0;
+    case FLASH_CODE:
+        return 0;
+    case FLASH_CODE_INFO ... FLASH_CODE_INFO + 28: {
+        /* No code, and those of the chip. */
+        static const uint32_t info[8] = {0, 42u << 8 | 24, 70u << 8 | 40, 97u << 8 | 55, 122u << 8 | 70};
+        return info[(r - FLASH_CODE_INFO) / 4];
+    }
     default:
         violation("read of FLASH+" + hex(r));
     }
@@ -886,7 +896,9 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
         if (page + spare > g.pageBytes + g.spare || spare < 8 || (page == g.pageBytes && spare != g.spare)) {
             violation("GEOMETRY: pages of " + std::to_string(page) + "+" + std::to_string(spare) + " bytes");
         }
-        if (F(FLASH_GEOMETRY, LUN_SHIFT, v) != nand.lunShift() || F(FLASH_GEOMETRY, LUN_BITS, v) != log2of(g.luns)) {
+        if (F(FLASH_GEOMETRY, SECTOR_LOG2, v) != nand.sectorBits() ||
+            F(FLASH_GEOMETRY, LUN_SHIFT, v) + nand.sectorBits() != nand.lunShift() ||
+            F(FLASH_GEOMETRY, LUN_BITS, v) != log2of(g.luns)) {
             violation("GEOMETRY: LUN bits of " + hex(v));
         }
         k.geometry = v;
@@ -902,6 +914,10 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
         k.timing[2] = v;
         break;
     case FLASH_DATA_RATE:
+    case FLASH_CODE:
+    case FLASH_LAYOUT:
+    case FLASH_SEED:
+    case FLASH_ERASED_LIMIT:
         break;
     case FLASH_DISCARD:
         k.discard = v;
@@ -964,15 +980,15 @@ void Device::wayStart(uint32_t c, uint32_t w) {
         break;
     case FLASH_OP_READ: {
         bool stream = F(FLASH_W0, STREAM, d.w0);
-        if (d.w3 == 0 || d.w3 > pageBytes(c) || (!stream && ((d.w2 & 63) != 0 || !(d.w2 & kDramBit))) ||
-            (stream && (d.w2 % pageBytes(c)) != 0)) {
+        if ((d.w3 & 0xffff) == 0 || (d.w3 & 0xffff) > pageBytes(c) ||
+            (!stream && ((d.w2 & 63) != 0 || !(d.w2 & kDramBit))) || (stream && (d.w2 % pageBytes(c)) != 0)) {
             violation("bad READ descriptor: " + hex(d.w2) + " length " + std::to_string(d.w3));
         }
         at(jitter(times.read), [=, this] { wayData(c, w); });
         break;
     }
     case FLASH_OP_PROGRAM: {
-        if ((d.w2 & 63) != 0 || !(d.w2 & kDramBit) || d.w3 != pageBytes(c)) {
+        if ((d.w2 & 63) != 0 || !(d.w2 & kDramBit) || (d.w3 & 0xffff) != pageBytes(c)) {
             violation("bad PROGRAM descriptor");
         }
         way.torn = true;
@@ -1006,8 +1022,8 @@ void Device::wayStart(uint32_t c, uint32_t w) {
     }
 }
 
-uint32_t Device::pageBytes(uint32_t c) const {
-    return 1u << F(FLASH_GEOMETRY, PAGE_LOG2, ch[c].geometry);
+uint32_t Device::pageBytes(uint32_t) const {
+    return 4096;
 }
 
 bool Device::room(const Desc &d, uint32_t c) const {

@@ -71,6 +71,7 @@ class Nand {
     uint64_t programs = 0, erases = 0;
     uint32_t phyMargin = 0; /**< FLASH.PHY_MARGIN of the PHYs in front of the packages */
 
+    uint32_t sectorBits() const;
     uint32_t pageBits() const;
     uint32_t lunShift() const;
     uint32_t rowBits() const;

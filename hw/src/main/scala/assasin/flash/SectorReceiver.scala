@@ -165,7 +165,7 @@ class SectorReceiver(p: SocParams) extends Module {
   io.answer.bits.status := FlashStatus.Ok.U
   when(now.check && !status(7)) {
     io.answer.bits.status := FlashStatus.Protected.U
-  }.elsewhen(now.check && status(0)) {
+  }.elsewhen(now.check && (status(1, 0) & now.failMask).orR) {
     io.answer.bits.status := FlashStatus.Fail.U
   }
   when(now.beats === 1.U) {

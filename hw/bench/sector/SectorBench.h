@@ -107,6 +107,9 @@ class SectorBench {
     /** All the bytes of the sectors programmed, in order. */
     std::deque<Bytes> programmed;
 
+    /** Endless reads of one clean sector with next to no work for the bench; in place of `tick`. */
+    void bareBeat();
+
     /** Encoded by the codec in software. */
     Bytes encode(uint32_t address, const Bytes &data, uint32_t oob0, uint32_t oob1) const;
     Bytes randomBytes(unsigned n);
@@ -173,6 +176,8 @@ class SectorBench {
     std::deque<Feed> feeds_;
     unsigned feedBeat_ = 0;
     Bytes sent_;
+    Bytes bare_;
+    unsigned bareAt_ = 0;
 };
 
 } // namespace sectorbench

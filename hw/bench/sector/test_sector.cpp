@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -353,4 +354,26 @@ TEST(Speed, ThroughputByErrorRate) {
                         b.now / seconds / 1000);
         }
     }
+}
+
+TEST(Speed, Simulation) {
+    // The model alone: idle, and with the beats of clean sectors, one a cycle.
+    SectorBench b(seed(), codes().size() > 1 ? 1 : 0);
+    auto rate = [&](bool beats) {
+        const unsigned cycles = 400'000;
+        const std::clock_t begin = std::clock();
+        for (unsigned i = 0; i < cycles; i++) {
+            b.top->clock = 0;
+            b.top->eval();
+            if (beats)
+                b.bareBeat();
+            b.top->clock = 1;
+            b.top->eval();
+        }
+        return cycles / (double(std::clock() - begin) / CLOCKS_PER_SEC) / 1000;
+    };
+    // (The stub decoder is never quiet.)
+    const double idle = rate(false), busy = rate(true);
+    std::printf("t = %u: model alone %.0f kHz idle (%.0f ns), %.0f kHz reading clean sectors (%.0f ns)\n", b.t(), idle,
+                1e6 / idle, busy, 1e6 / busy);
 }

@@ -26,17 +26,14 @@ class Scrambler extends Module {
 
   private val state  = RegInit(1.U(64.W))
   private val warmUp = RegInit(0.U(2.W))
-  private val next   = Scrambler.next(state)
 
   when(io.start.valid) {
-    state  := Scrambler.initial(io.seed, io.start.bits)
+    state  := Scrambler.next(Scrambler.next(Scrambler.initial(io.seed, io.start.bits)))
     warmUp := 2.U
-  }.elsewhen(warmUp =/= 0.U) {
-    state  := Scrambler.next(next)
-    warmUp := warmUp - 1.U
-  }.elsewhen(io.step) {
-    state := next
+  }.elsewhen(warmUp =/= 0.U || io.step) {
+    state := Scrambler.next(state)
   }
+  when(!io.start.valid && warmUp =/= 0.U) { warmUp := warmUp - 1.U }
   io.ready := warmUp === 0.U
   io.word  := state
 }

@@ -39,9 +39,9 @@ class SectorBuffersIO extends Bundle {
   val index = Input(UInt(11.W))
   val data  = Output(UInt(64.W))
 
-  /** The metadata words of one buffer. */
-  val buffer = Input(UInt(2.W))
-  val words  = Output(Vec(SectorFormat.Codewords, UInt(32.W)))
+  /** A metadata word: buffer, codeword. */
+  val metadataIndex = Input(UInt(4.W))
+  val metadataWord  = Output(UInt(32.W))
 }
 
 /** Four sectors that have been read and not yet been delivered. Words come in through one port of the memory, which
@@ -51,20 +51,13 @@ class SectorBuffers(p: SocParams) extends Module {
   val io = IO(new SectorBuffersIO)
 
   private val memory   = SyncReadMem(SectorBuffers.Count * SectorFormat.Words, UInt(64.W))
-  private val metadata = Mem(SectorBuffers.Count, Vec(SectorFormat.Codewords, UInt(32.W)))
-  io.data  := memory.read(io.index, io.read)
-  io.words := metadata.read(io.buffer)
-
-  private def writeMetadata(index: UInt, data: UInt): Unit =
-    metadata.write(
-      index(3, 2),
-      VecInit.fill(SectorFormat.Codewords)(data),
-      Seq.tabulate(SectorFormat.Codewords)(index(1, 0) === _.U)
-    )
+  private val metadata = Mem(SectorBuffers.Count * SectorFormat.Codewords, UInt(32.W))
+  io.data         := memory.read(io.index, io.read)
+  io.metadataWord := metadata.read(io.metadataIndex)
 
   if (p.ecc.isEmpty) {
     when(io.word.valid) { memory.write(io.word.bits.index, io.word.bits.data) }
-    when(io.metadata.valid) { writeMetadata(io.metadata.bits.index, io.metadata.bits.data) }
+    when(io.metadata.valid) { metadata.write(io.metadata.bits.index, io.metadata.bits.data) }
     io.error.ready := false.B
   } else {
     // A wrong data bit: the word is read, inverted, written; metadata words are inverted in one cycle.
@@ -87,9 +80,9 @@ class SectorBuffers(p: SocParams) extends Module {
     when(store) { inverted := false.B }
 
     val fixWord = io.error.valid && !inWords && !io.metadata.valid
-    val oldWord = metadata.read(error.index(3, 2))(error.index(1, 0))
+    val oldWord = metadata.read(error.index)
     when(io.metadata.valid || fixWord) {
-      writeMetadata(
+      metadata.write(
         Mux(io.metadata.valid, io.metadata.bits.index, error.index),
         Mux(io.metadata.valid, io.metadata.bits.data, oldWord ^ (1.U(32.W) << bit(4, 0))(31, 0))
       )

@@ -76,7 +76,10 @@ class SectorEncoder(p: SocParams) extends Module {
 
   io.read  := request && !isMetadata
   io.index := codeword(1, 0) ## place(6, 0)
-  fetches  := request
+  when(active) {
+    fetches   := request
+    nextValid := Mux(consume, nextValid && fetches, nextValid || fetches)
+  }
   when(request) {
     fetchMeta := isMetadata
     place     := Mux(isMetadata, 0.U, place + 1.U)
@@ -89,26 +92,26 @@ class SectorEncoder(p: SocParams) extends Module {
     next     := fetched
     nextMeta := fetchMeta
   }
-  nextValid := Mux(consume, nextValid && fetches, nextValid || fetches)
 
-  when(io.take && !inParity) { word := word >> beatBits }
-  when(io.take) { left := left - 1.U }
-  when(consume) {
-    word     := Mux(nextValid, next, fetched)
-    wordMeta := Mux(nextValid, nextMeta, fetchMeta)
-    left     := Mux(Mux(nextValid, nextMeta, fetchMeta), (metadataBeats - 1).U, (wordBeats - 1).U)
-    primed   := true.B
-  }
   when(io.take) {
     first := Mux(hasCode, inParity && parities === 0.U, wordEnd && wordMeta)
     when(inParity) {
-      left     := left
       parities := parities - 1.U
       when(parities === 0.U) { inParity := false.B }
-    }.elsewhen(wordEnd && wordMeta && hasCode) {
-      inParity := true.B
-      parities := (io.config.parityBytes >> log2Ceil(p.phyBytes)) - 1.U
+    }.otherwise {
+      word := word >> beatBits
+      left := left - 1.U
+      when(wordEnd && wordMeta && hasCode) {
+        inParity := true.B
+        parities := (io.config.parityBytes >> log2Ceil(p.phyBytes)) - 1.U
+      }
     }
+  }
+  when(consume) {
+    primed   := true.B
+    word     := Mux(nextValid, next, fetched)
+    wordMeta := Mux(nextValid, nextMeta, fetchMeta)
+    left     := Mux(Mux(nextValid, nextMeta, fetchMeta), (metadataBeats - 1).U, (wordBeats - 1).U)
   }
   io.primed       := primed
   io.beat         := Mux(inParity, io.parity, word(beatBits - 1, 0))
@@ -128,5 +131,8 @@ class SectorEncoder(p: SocParams) extends Module {
     inParity  := false.B
     first     := true.B
   }
-  when(io.sent) { active := false.B }
+  when(io.sent) {
+    active := false.B
+    primed := false.B
+  }
 }

@@ -62,59 +62,61 @@ class SectorFiller extends Module {
     wordsLeft := wordsLeft - 1.U
   }
 
-  // The pass: `index` is read, the word before it is there.
+  // The pass, a word a cycle in three stages: it is read; filled up; summed, and written if it was filled up. Then the other
+  // words that the CRC is over.
   private val passing = RegInit(false.B)
   private val index   = RegInit(0.U(10.W))
   private val shown   = RegInit(false.B)
-  private val word    = RegInit(0.U(9.W))
-  private val sumsOob = RegInit(false.B)
-  private val sumsEnd = RegInit(false.B)
-  private val done    = RegInit(false.B)
+  private val word    = Reg(UInt(9.W))
+  private val full    = RegInit(false.B)
+  private val place   = Reg(UInt(9.W))
+  private val whole   = Reg(UInt(64.W))
+  private val changed = RegInit(false.B)
+  private val rest    = RegInit(0.U(4.W))
+  io.read     := passing
+  io.readWord := index(8, 0)
+  io.write     := io.in.fire || changed
+  io.writeWord := Mux(changed, place, io.in.bits.addr(11, 3) + beat)
+  io.writeData := Mux(changed, whole, io.in.bits.data)
   when(filling && wordsLeft === 0.U) {
     filling := false.B
     passing := true.B
     index   := 0.U
   }
-  io.read     := passing && !index(9)
-  io.readWord := index(8, 0)
-  shown       := io.read && io.granted
-  when(io.read && io.granted) {
+  when(busy) {
+    shown   := passing && io.granted
+    full    := shown
+    changed := false.B
+    rest    := rest(2, 0) ## 0.U(1.W)
+  }
+  when(passing && io.granted) {
     index := index + 1.U
     word  := index(8, 0)
+    when(index === (SectorFormat.Words - 1).U) { passing := false.B }
   }
-  // Valid bytes from this word on.
-  private val valid  = bytes.zext - (word ## 0.U(3.W)).zext
-  private val filler = Fill(64, 1.U(1.W))
-  private val whole = Mux(
-    valid >= 8.S,
-    io.data,
-    Mux(valid <= 0.S, filler, io.data | (filler << Cat(valid(2, 0), 0.U(3.W)))(63, 0))
-  )
-  io.write     := io.in.fire || shown && valid < 8.S
-  io.writeWord := Mux(shown, word, (io.in.bits.addr >> 3)(8, 0) + beat)
-  io.writeData := Mux(shown, whole, io.in.bits.data)
-
-  when(shown) { sector.crc := Crc32c.doubleWord(sector.crc, whole) }
-  when(passing && index(9) && !shown) {
-    passing := false.B
-    sumsOob := true.B
+  when(shown) {
+    place := word
+    whole := io.data
+    when(word === bytes(12, 3)) {
+      whole   := io.data | (Fill(64, 1.U(1.W)) << Cat(bytes(2, 0), 0.U(3.W)))(63, 0)
+      changed := true.B
+    }.elsewhen(word > bytes(12, 3)) {
+      whole   := Fill(64, 1.U(1.W))
+      changed := true.B
+    }
+    when(word === (SectorFormat.Words - 1).U) { rest := 1.U }
   }
-  when(sumsOob) {
-    sector.crc := Crc32c.doubleWord(sector.crc, sector.oob)
-    sumsOob    := false.B
-    sumsEnd    := true.B
+  when(full) { sector.crc := Crc32c.doubleWord(sector.crc, whole) }
+  when(rest(3, 1).orR) {
+    val next = Mux(rest(1), sector.oob(31, 0), Mux(rest(2), sector.oob(63, 32), io.config.layout))
+    sector.crc := Crc32c.word(sector.crc, next)
   }
-  when(sumsEnd) {
-    sector.crc := ~Crc32c.word(sector.crc, io.config.layout)
-    sumsEnd    := false.B
-    done       := true.B
-  }
-  when(done) {
-    done := false.B
-    busy := false.B
-  }
-  io.done.valid := done
-  io.done.bits  := sector
+  private val done = RegInit(false.B)
+  done := rest(3)
+  when(done) { busy := false.B }
+  io.done.valid    := done
+  io.done.bits     := sector
+  io.done.bits.crc := ~sector.crc
 
   when(io.start.valid) {
     busy           := true.B

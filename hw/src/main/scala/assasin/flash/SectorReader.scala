@@ -53,7 +53,7 @@ class SectorReader(p: SocParams) extends Module {
   private val buffers  = Module(new SectorBuffers(p))
   private val sender   = Module(new SectorSender(p))
   private val buffered = Module(new Queue(new BufferedTransfer, SectorBuffers.Count))
-  private val answers  = Module(new Queue(new FlashCompletion, SectorReceiver.Transfers))
+  private val answers  = Module(new Queue(new ShortAnswer, SectorReceiver.Transfers))
 
   receiver.io.config         := io.config
   receiver.io.transfer.valid := io.transfer.valid
@@ -67,7 +67,7 @@ class SectorReader(p: SocParams) extends Module {
   buffers.io.metadata := receiver.io.metadata
   buffers.io.read     := sender.io.read
   buffers.io.index    := sender.io.index
-  buffers.io.buffer   := sender.io.buffer
+  buffers.io.metadataIndex := sender.io.metadataIndex
 
   buffered.io.enq.valid := receiver.io.buffered.valid
   buffered.io.enq.bits  := receiver.io.buffered.bits
@@ -76,15 +76,28 @@ class SectorReader(p: SocParams) extends Module {
 
   sender.io.config   := io.config
   sender.io.data     := buffers.io.data
-  sender.io.metadata := buffers.io.words
+  sender.io.metadataWord := buffers.io.metadataWord
   sender.io.buffered <> buffered.io.deq
   io.out <> sender.io.out
 
   // Answers first: nothing that fills a buffer holds them up.
-  io.completion.valid        := answers.io.deq.valid || sender.io.completion.valid
-  io.completion.bits         := Mux(answers.io.deq.valid, answers.io.deq.bits, sender.io.completion.bits)
-  answers.io.deq.ready       := io.completion.ready
-  sender.io.completion.ready := io.completion.ready && !answers.io.deq.valid
+  private val done      = Reg(new FlashCompletion)
+  private val doneValid = RegInit(false.B)
+  private val doneFree  = !doneValid || io.completion.ready
+  private val answer    = answers.io.deq.bits
+  answers.io.deq.ready       := doneFree
+  sender.io.completion.ready := doneFree && !answers.io.deq.valid
+  when(doneFree) { doneValid := answers.io.deq.valid || sender.io.completion.valid }
+  when(answers.io.deq.fire) {
+    done        := 0.U.asTypeOf(done)
+    done.tag    := answer.tag
+    done.way    := answer.way
+    done.status := answer.status
+    done.data   := answer.data
+  }
+  when(sender.io.completion.fire) { done := sender.io.completion.bits }
+  io.completion.valid := doneValid
+  io.completion.bits  := done
 
   // Places: a buffer for each transfer with data, and one in `answers` for each without.
   private val starts     = io.transfer.valid
@@ -118,7 +131,7 @@ class SectorReader(p: SocParams) extends Module {
       UIntToOH(startWay, p.ways)
   }
   io.unfinished := unfinished
-  io.quiet      := inBuffers === 0.U && inAnswers === 0.U
+  io.quiet      := inBuffers === 0.U && inAnswers === 0.U && !doneValid
 
   // What is known of the sectors in the buffers: codewords that are right or given up, and what was found.
   private val resolved  = RegInit(0.U((SectorBuffers.Count * SectorFormat.Codewords).W))

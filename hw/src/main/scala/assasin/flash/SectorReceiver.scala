@@ -14,6 +14,14 @@ class CodeStep(p: SocParams) extends Bundle {
   val data    = UInt((8 * p.phyBytes).W)
 }
 
+/** What a status, id or feature phase brought. */
+class ShortAnswer extends Bundle {
+  val tag    = UInt(12.W)
+  val way    = UInt(4.W)
+  val status = UInt(4.W)
+  val data   = UInt(64.W)
+}
+
 /** A transfer whose data is in a buffer. */
 class BufferedTransfer extends Bundle {
   val transfer = new Transfer
@@ -40,7 +48,7 @@ class SectorReceiverIO(p: SocParams) extends Bundle {
 
   /** All beats of the transfer are here; one with data is in the next buffer, in order. */
   val buffered = Valid(new BufferedTransfer)
-  val answer   = Valid(new FlashCompletion)
+  val answer   = Valid(new ShortAnswer)
 
   /** Beats may be on their way. */
   val receiving = Output(Bool())
@@ -55,22 +63,26 @@ class SectorReceiver(p: SocParams) extends Module {
   private val beatBits  = 8 * p.phyBytes
   private val shiftBits = log2Ceil(p.phyBytes)
 
-  private val transfers = Module(new Queue(new Transfer, SectorReceiver.Transfers))
-  transfers.io.enq <> io.transfer
-  private val now = transfers.io.deq.bits
-
   private val beatValid = RegNext(io.dqInValid, false.B)
   private val beat      = RegNext(io.dqIn)
   private val ended     = RegInit(false.B)
 
-  // The scrambler starts as soon as the transfer is the oldest one.
+  // The transfer whose beats come, and those behind it. The scrambler starts when a transfer's turn comes.
+  private val transfers = Module(new Queue(new Transfer, SectorReceiver.Transfers))
+  private val now       = Reg(new Transfer)
+  private val busy      = RegInit(false.B)
   private val scrambler = Module(new Scrambler)
-  private val fresh     = RegInit(true.B)
-  private val begins    = fresh && transfers.io.deq.valid
-  scrambler.io.seed        := io.config.seed
-  scrambler.io.start.valid := begins
-  scrambler.io.start.bits  := now.address
-  when(begins) { fresh := false.B }
+  transfers.io.enq <> io.transfer
+  transfers.io.deq.ready     := ended || !busy
+  scrambler.io.seed          := io.config.seed
+  scrambler.io.start.valid   := transfers.io.deq.fire
+  scrambler.io.start.bits    := transfers.io.deq.bits.address
+  when(transfers.io.deq.fire) {
+    now  := transfers.io.deq.bits
+    busy := true.B
+  }.elsewhen(ended) {
+    busy := false.B
+  }
 
   // Where the beat stands: in the transfer, in its word, and in which part of the codeword.
   private val beats      = RegInit(0.U(15.W))
@@ -136,16 +148,14 @@ class SectorReceiver(p: SocParams) extends Module {
   io.code.message        := beatValid && now.sector && !inParity
   io.code.parity         := beatValid && inParity
   io.code.data           := beat
-  io.receiving           := transfers.io.deq.valid || beatValid || ended
+  io.receiving           := busy || transfers.io.deq.valid
 
   // Zero bits are counted until there are more than an erased sector has.
   private val zeros  = RegInit(0.U(16.W))
   private val erased = zeros <= io.config.erasedLimit
   when(beatValid && now.sector && erased) { zeros := zeros + SectorReceiver.zeros(beat, beatBits) }
 
-  transfers.io.deq.ready := ended
   when(ended) {
-    fresh := true.B
     index := 0.U
     zeros := 0.U
     when(now.main) { buffer := buffer + 1.U }
@@ -158,23 +168,13 @@ class SectorReceiver(p: SocParams) extends Module {
   io.answer.valid       := ended && !now.main
   io.answer.bits.way    := now.way
   io.answer.bits.tag    := now.tag
-  io.answer.bits.sector := false.B
-  io.answer.bits.errors := 0.U
-  io.answer.bits.bits   := 0.U
-  io.answer.bits.failed := 0.U
   io.answer.bits.status := FlashStatus.Ok.U
   when(now.check && !status(7)) {
     io.answer.bits.status := FlashStatus.Protected.U
   }.elsewhen(now.check && (status(1, 0) & now.failMask).orR) {
     io.answer.bits.status := FlashStatus.Fail.U
   }
-  when(now.beats === 1.U) {
-    io.answer.bits.data := shift >> 56
-  }.elsewhen(now.beats === 4.U) {
-    io.answer.bits.data := shift >> 32
-  }.otherwise {
-    io.answer.bits.data := shift
-  }
+  io.answer.bits.data := Mux(now.beats === 1.U, shift >> 56, Mux(now.beats === 4.U, shift >> 32, shift))
 }
 
 object SectorReceiver {

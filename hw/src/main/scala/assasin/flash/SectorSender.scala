@@ -5,7 +5,7 @@ import assasin.SocParams
 import assasin.contract.FlashStatus
 import assasin.xbar.{XbarBeat, XbarPort}
 import chisel3._
-import chisel3.util.{Cat, Decoupled, Enum}
+import chisel3.util.{Cat, Decoupled}
 
 /** What the code found in a sector. */
 class SectorFindings extends Bundle {
@@ -19,19 +19,20 @@ class SectorFindings extends Bundle {
 class SectorSenderIO(p: SocParams) extends Bundle {
   val config = Input(new FlashConfig)
 
-  /** Transfers in buffers, in order; taken when the buffer is no longer needed. */
+  /** Transfers in buffers, in order. Their buffers are no longer needed when they complete. */
   val buffered = Flipped(Decoupled(new BufferedTransfer))
 
-  /** The oldest one's buffer, whether all its codewords are right or given up, and what was found. */
+  /** The buffer being looked at, whether all its codewords are right or given up, and what was found. */
   val buffer   = Output(UInt(2.W))
   val resolved = Input(Bool())
   val findings = Input(new SectorFindings)
 
   /** The buffers, see [[SectorBuffers]]. */
-  val read     = Output(Bool())
-  val index    = Output(UInt(11.W))
-  val data     = Input(UInt(64.W))
-  val metadata = Input(Vec(SectorFormat.Codewords, UInt(32.W)))
+  val read          = Output(Bool())
+  val index         = Output(UInt(11.W))
+  val data          = Input(UInt(64.W))
+  val metadataIndex = Output(UInt(4.W))
+  val metadataWord  = Input(UInt(32.W))
 
   val out        = Decoupled(new XbarBeat)
   val completion = Decoupled(new FlashCompletion)
@@ -44,113 +45,141 @@ class SectorSender(p: SocParams) extends Module {
   val io = IO(new SectorSenderIO(p))
 
   private val dram = XbarPort.dram(p.tiles, p.channels).U(6.W)
-  private val now  = io.buffered.bits.transfer
 
-  private val waits :: starts :: sums :: sumsOob :: sumsLayout :: judges :: delivers :: completes :: Nil = Enum(8)
+  private object State {
+    val idle      = 1.U(8.W)
+    val waits     = 2.U(8.W)
+    val starts    = 4.U(8.W)
+    val sums      = 8.U(8.W)
+    val sumsWords = 16.U(8.W)
+    val judges    = 32.U(8.W)
+    val delivers  = 64.U(8.W)
+    val completes = 128.U(8.W)
+  }
+  private val state                = RegInit(State.idle)
+  private def in(other: UInt): Bool = state(other.litValue.bitLength - 1)
 
-  private val state   = RegInit(waits)
-  private val buffer  = RegInit(0.U(2.W))
-  private val index   = RegInit(0.U(9.W))
-  private val summed  = RegInit(false.B)
-  private val crc     = Reg(UInt(32.W))
-  private val status  = Reg(UInt(4.W))
-  private val advance = state === sums || io.out.fire
+  private val now      = Reg(new Transfer)
+  private val erased   = Reg(Bool())
+  private val findings = Reg(new SectorFindings)
+  private val buffer   = RegInit(0.U(2.W))
+  private val index    = RegInit(0.U(9.W))
+  private val summed   = Reg(Bool())
+  private val crc      = Reg(UInt(32.W))
+  private val status   = Reg(UInt(4.W))
+
+  // The metadata words, of LAYOUT the version.
+  private val oob0    = Reg(UInt(32.W))
+  private val oob1    = Reg(UInt(32.W))
+  private val stored  = Reg(UInt(32.W))
+  private val version = Reg(UInt(8.W))
+
+  // Last word to deliver; packets.
+  private val end       = Reg(UInt(9.W))
+  private val endBytes  = Reg(UInt(7.W))
+  private val address   = Reg(UInt(32.W))
+  private val endPacket = index(8, 3) === end(8, 3)
+  private val lastWord  = index === end
+  private val last      = lastWord || index(2, 0) === 7.U
 
   // The word `index` is shown while the CRC is summed and while it is sent.
-  private val indexNext = Mux(advance, index + 1.U, index)
-  index     := indexNext
-  io.buffer := buffer
-  io.index  := buffer ## indexNext
-  io.read   := state === starts || state === sums || state === delivers
+  private val indexNext = Mux(in(State.sums) || io.out.fire, index + 1.U, index)
+  io.buffer        := buffer
+  io.index         := buffer ## indexNext
+  io.read          := in(State.starts) || in(State.sums) || in(State.delivers)
+  io.metadataIndex := buffer ## index(1, 0)
 
-  private val differs  = io.metadata(0) ^ now.expected
-  private val wrongOob = now.verify && Cat(differs(31, Transfer.MarkBit + 1), differs(Transfer.MarkBit - 1, 0)).orR
-  private val lastWord = index === (now.bytes - 1.U)(11, 3)
-  private val address  = Reg(UInt(32.W))
-  private val last     = lastWord || index(2, 0) === 7.U
-
-  when(state === waits) {
-    index   := 0.U
-    summed  := false.B
-    crc     := Crc32c.Initial
-    status  := FlashStatus.Ok.U
-    address := now.addr
-    when(io.buffered.valid && (io.resolved || !now.sector)) {
-      state := starts
-      when(now.drop) {
-        status := FlashStatus.Dropped.U
-        state  := completes
-      }.elsewhen(io.buffered.bits.erased) {
-        status := FlashStatus.Erased.U
-        state  := completes
-      }.elsewhen(now.sector && io.findings.failed =/= 0.U) {
-        status := FlashStatus.Uncorrectable.U
-        state  := completes
-      }
+  io.buffered.ready := in(State.idle)
+  when(io.buffered.fire) {
+    now      := io.buffered.bits.transfer
+    erased   := io.buffered.bits.erased
+    index    := 0.U
+    summed   := !io.buffered.bits.transfer.sector
+    crc      := Crc32c.Initial
+    status   := FlashStatus.Ok.U
+    end      := (io.buffered.bits.transfer.bytes - 1.U)(11, 3)
+    endBytes := (io.buffered.bits.transfer.bytes - 1.U)(5, 0) +& 1.U
+    address  := io.buffered.bits.transfer.addr
+    state    := State.waits
+  }
+  when(in(State.waits) && (io.resolved || !now.sector)) {
+    findings := io.findings
+    state    := State.starts
+    when(now.drop) {
+      status := FlashStatus.Dropped.U
+      state  := State.completes
+    }.elsewhen(erased) {
+      status := FlashStatus.Erased.U
+      state  := State.completes
     }
   }
-  when(state === starts) { state := Mux(now.sector && !summed, sums, delivers) }
-  when(state === sums) {
-    crc := Crc32c.doubleWord(crc, io.data)
-    when(index === (SectorFormat.Words - 1).U) { state := sumsOob }
+  when(in(State.starts)) { state := Mux(summed, State.delivers, State.sums) }
+  when(in(State.sums)) {
+    crc   := Crc32c.doubleWord(crc, io.data)
+    index := indexNext
+    when(index === (SectorFormat.Words - 1).U) { state := State.sumsWords }
   }
-  when(state === sumsOob) {
-    crc   := Crc32c.doubleWord(crc, io.metadata(1) ## io.metadata(0))
-    state := sumsLayout
+  when(in(State.sumsWords)) {
+    when(index === 2.U) { stored := io.metadataWord }.otherwise { crc := Crc32c.word(crc, io.metadataWord) }
+    when(index === 0.U) { oob0 := io.metadataWord }
+    when(index === 1.U) { oob1 := io.metadataWord }
+    when(index === 3.U) {
+      version := io.metadataWord(7, 0)
+      state   := State.judges
+    }
+    index := index + 1.U
   }
-  when(state === sumsLayout) {
-    crc    := Crc32c.word(crc, io.metadata(3))
+  when(in(State.judges)) {
+    val differs = oob0 ^ now.expected
+    index  := 0.U
     summed := true.B
-    state  := judges
-  }
-  when(state === judges) {
-    state := completes
-    when(~crc =/= io.metadata(2)) {
+    state  := State.completes
+    when(findings.failed =/= 0.U) {
+      status := FlashStatus.Uncorrectable.U
+    }.elsewhen(~crc =/= stored) {
       status := FlashStatus.Mismatch.U
-    }.elsewhen(io.metadata(3)(7, 0) =/= io.config.layout(7, 0)) {
+    }.elsewhen(version =/= io.config.layout(7, 0)) {
       status := FlashStatus.Foreign.U
-    }.elsewhen(wrongOob) {
+    }.elsewhen(now.verify && Cat(differs(31, Transfer.MarkBit + 1), differs(Transfer.MarkBit - 1, 0)).orR) {
       status := FlashStatus.Misdirected.U
     }.otherwise {
-      state := starts
+      state := State.starts
     }
   }
   when(io.out.fire) {
+    index := indexNext
     when(last) { address := address + 64.U }
-    when(lastWord) { state := completes }
+    when(lastWord) { state := State.completes }
   }
   when(io.completion.fire) {
-    state  := waits
+    state  := State.idle
     buffer := buffer + 1.U
   }
 
-  io.out.valid         := state === delivers
+  io.out.valid         := in(State.delivers)
   io.out.bits.data     := io.data
   io.out.bits.last     := last
   io.out.bits.dst      := Mux(now.toStream, now.core, dram)
   io.out.bits.addr     := address
-  io.out.bits.bytes    := Mux(index(8, 3) === (now.bytes - 1.U)(11, 6), (now.bytes - 1.U)(5, 0) +& 1.U, 64.U)
+  io.out.bits.bytes    := Mux(endPacket, endBytes, 64.U)
   io.out.bits.toStream := now.toStream
   io.out.bits.stream   := now.stream
-  io.out.bits.mark     := now.toStream && now.tail && index(8, 3) === (now.bytes - 1.U)(11, 6)
+  io.out.bits.mark     := now.toStream && now.tail && endPacket
 
   private val ok      = status === FlashStatus.Ok.U
   private val dropped = status === FlashStatus.Dropped.U
-  private val erased  = status === FlashStatus.Erased.U
   private val found   = now.sector && !dropped && !erased
-  io.completion.valid       := state === completes
+  io.completion.valid       := in(State.completes)
   io.completion.bits.way    := now.way
   io.completion.bits.tag    := now.tag
   io.completion.bits.status := status
   io.completion.bits.sector := now.sector
-  io.completion.bits.errors := Mux(found, io.findings.most, 0.U)
-  io.completion.bits.bits   := Mux(found, io.findings.bits, 0.U)
-  io.completion.bits.failed := Mux(found, io.findings.failed, 0.U)
-  when(!now.sector) {
-    io.completion.bits.data := 0.U
-  }.otherwise {
-    io.completion.bits.data := Mux(ok, io.metadata(1), now.expected) ##
-      Mux(dropped, now.addr, Mux(erased, "hFFFFFFFF".U, io.metadata(0)))
-  }
-  io.buffered.ready := io.completion.fire
+  io.completion.bits.errors := Mux(found, findings.most, 0.U)
+  io.completion.bits.bits   := Mux(found, findings.bits, 0.U)
+  io.completion.bits.failed := Mux(found, findings.failed, 0.U)
+  io.completion.bits.data := Mux(
+    now.sector,
+    Mux(ok, oob1, now.expected) ## Mux(dropped, now.addr, Mux(erased, "hFFFFFFFF".U, oob0)),
+    0.U
+  )
 }

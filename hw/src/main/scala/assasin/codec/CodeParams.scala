@@ -9,7 +9,7 @@ package assasin.codec
   * @param beatBytes
   *   bytes a beat of the bus carries: 1, 2 or 4
   * @param lanes
-  *   terms of the error locator that the search evaluates at a time: a multiple of 4
+  *   terms of the error locator that the search evaluates at a time: 4, 8, 16 or 32
   * @param messageBytes
   *   bytes of a codeword that the code protects
   */
@@ -17,7 +17,7 @@ case class CodeParams(strengths: Seq[Int], beatBytes: Int, lanes: Int = 16, mess
   require(strengths.size <= 7, s"strengths = $strengths: at most 7, the entries of CODE_INFO beside entry 0")
   require(strengths == strengths.distinct.sorted, s"strengths = $strengths: give each once, in ascending order")
   require(Set(1, 2, 4).contains(beatBytes), s"beatBytes = $beatBytes: choose 1, 2 or 4")
-  require(lanes >= 4 && lanes % 4 == 0, s"lanes = $lanes: choose a multiple of 4")
+  require(Set(4, 8, 16, 32).contains(lanes), s"lanes = $lanes: choose 4, 8, 16 or 32")
   require(
     messageBytes > 0 && messageBytes <= 1028 && messageBytes % beatBytes == 0,
     s"messageBytes = $messageBytes: choose whole beats of $beatBytes bytes, at most 1028 bytes"

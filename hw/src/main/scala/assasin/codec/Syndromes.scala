@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.codec
+
+import chisel3._
+import chisel3.util.{Cat, Decoupled, Enum, MuxLookup}
+
+class SyndromesIO(p: CodeParams) extends Bundle {
+  val strength = Input(UInt(3.W))
+  val in       = Flipped(Decoupled(new CodecWork(p)))
+
+  /** A codeword whose syndromes follow. */
+  val codeword = Decoupled(UInt(8.W))
+
+  /** Its S(1), S(3), S(5), ... as many as are taken. */
+  val syndrome = Decoupled(FieldLogic())
+
+  /** No more of them are needed. */
+  val finished = Input(Bool())
+  val idle     = Output(Bool())
+}
+
+/** Odd syndromes of a remainder. It is divided by the minimal polynomial of each odd power of alpha at once, 2 bits a
+  * cycle for each byte of a beat. Then the dividers are one shift register, which gives what is left, highest power
+  * first, to a single evaluator.
+  *
+  * A beat of zeros is appended to the remainder: its errors are at one beat more than their positions.
+  */
+class Syndromes(p: CodeParams) extends Module {
+  val io = IO(new SyndromesIO(p))
+  import FieldLogic.{select, times}
+  import GaloisField.bits
+
+  private val perCycle = 2 * p.beatBytes // of a division
+  private val perShift = 2
+  private val phases   = bits / perShift
+
+  private def ofStrength(of: BchCode => BigInt, bits: Int): UInt =
+    MuxLookup(io.strength, 0.U(bits.W))(p.codes.zipWithIndex.map { case (code, k) => (k + 1).U -> of(code).U(bits.W) })
+
+  private val sIdle :: sDivide :: sOffer :: sServe :: Nil = Enum(4)
+  private val state                                       = RegInit(sIdle)
+  private val full                                        = RegInit(false.B)
+  private val left                                        = Reg(UInt(p.width.W))
+  private val nextId                                      = Reg(UInt(8.W))
+  private val id                                          = Reg(UInt(8.W))
+  private val steps                                       = Reg(UInt(10.W))
+
+  io.in.ready := !full
+  private val unused = ofStrength(c => (BigInt(1) << c.padding(p.beatBytes)) - 1, p.beatBits)
+  when(io.in.fire) {
+    full   := true.B
+    left   := Cat(io.in.bits.remainder(p.width - 1, p.beatBits), io.in.bits.remainder(p.beatBits - 1, 0) & ~unused)
+    nextId := io.in.bits.id
+  }
+
+  // The remainder is right aligned: where it begins depends on the strength.
+  private val next = MuxLookup(io.strength, 0.U(perCycle.W))(p.codes.zipWithIndex.map { case (code, k) =>
+    val end = 8 * code.parityBytes(p.beatBytes)
+    (k + 1).U -> left(end - 1, end - perCycle)
+  })
+  private val shift    = Wire(Bool())
+  private val start    = state === sIdle && full
+  private val dividers = Seq.fill(p.most)(Reg(FieldLogic()))
+  for ((divider, k) <- dividers.zipWithIndex) {
+    val minimal = GaloisField.minimalPolynomial(2 * k + 1)
+    // Any multiple of the minimal polynomial serves: all dividers have the same length.
+    val modulus =
+      Seq.fill(bits / BinaryPolynomial.degree(minimal))(minimal).foldLeft(BigInt(1))(BinaryPolynomial.multiply)
+    val carried = (0 until perCycle).map { b =>
+      val rest = BinaryPolynomial.remainder(BigInt(1) << (bits + b), modulus)
+      Mux(divider(bits - perCycle + b), rest.U(bits.W), 0.U)
+    }
+    val behind = if (k + 1 < p.most) dividers(k + 1)(bits - 1, bits - perShift) else 0.U(perShift.W)
+    when(io.strength > p.strengths.indexWhere(_ > k).U) {
+      when(start) {
+        divider := 0.U
+      }.elsewhen(state === sDivide) {
+        divider := Cat(divider(bits - perCycle - 1, 0), next) ^ carried.reduce(_ ^ _)
+      }.elsewhen(shift) {
+        divider := Cat(divider(bits - perShift - 1, 0), behind)
+      }
+    }
+  }
+
+  // S(j) by Horner's rule, two bits a cycle: S := S * alpha^2j^ + bit * alpha^j^ + bit.
+  private val phase     = Reg(UInt(3.W))
+  private val ready     = RegInit(false.B)
+  private val syndrome  = Reg(FieldLogic())
+  private val root      = Reg(FieldLogic())                 // alpha^j
+  private val multiples = Seq.fill(bits)(Reg(FieldLogic())) // alpha^(2j + k)
+  private val pair      = dividers.head(bits - 1, bits - perShift)
+  io.syndrome.valid := ready
+  io.syndrome.bits  := syndrome
+  shift             := state === sServe && (!ready || io.syndrome.ready)
+  when(shift) {
+    syndrome := Mux(phase === 0.U, 0.U, select(syndrome.asBools, multiples)) ^ Mux(pair(1), root, 0.U) ^ pair(0)
+    phase    := phase + 1.U
+    ready    := false.B
+    when(phase === (phases - 1).U) {
+      phase := 0.U
+      ready := true.B
+      root  := times(root, 2)
+      for ((m, k) <- multiples.zipWithIndex) m := (if (k + 4 < bits) multiples(k + 4) else times(m, 4))
+    }
+  }
+
+  io.codeword.valid := state === sOffer
+  io.codeword.bits  := id
+  when(state === sIdle) {
+    when(full) {
+      state := sDivide
+      id    := nextId
+      steps := ofStrength(c => BigInt((c.parityBytes(p.beatBytes) + p.beatBytes) * 8 / perCycle - 1), 10)
+      phase := 0.U
+      ready := false.B
+      root  := GaloisField.alpha(1).U
+      for ((m, k) <- multiples.zipWithIndex) m := GaloisField.alpha(2 + k).U
+    }
+  }.elsewhen(state === sDivide) {
+    left  := (left << perCycle)(p.width - 1, 0)
+    steps := steps - 1.U
+    when(steps === 0.U) {
+      state := sOffer
+      full  := false.B
+    }
+  }.elsewhen(state === sOffer) {
+    when(io.codeword.ready) { state := sServe }
+  }.otherwise {
+    when(io.finished) { state := sIdle }
+  }
+  io.idle := state === sIdle && !full
+}

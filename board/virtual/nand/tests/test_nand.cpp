@@ -561,6 +561,20 @@ TEST(Image, RefusesOtherGeometrySecondProcessAndOtherFiles) {
     EXPECT_NE(why.find("is not a NAND image"), std::string::npos) << why;
 }
 
+TEST(Image, RefusesTheFormatBefore) {
+    const PartFile part = smallPart();
+    TempFile file;
+    { NandImage image(file.path, part, 1, 1); }
+    std::fstream raw(file.path, std::ios::in | std::ios::out | std::ios::binary);
+    raw.seekp(8);
+    raw.put(1);
+    raw.close();
+    const std::string why = errorOf([&] { NandImage image(file.path, part, 1, 1); });
+    EXPECT_NE(why.find("has format version 1, this program reads version 2; use the program that wrote it, or remove"),
+              std::string::npos)
+        << why;
+}
+
 TEST(Commands, ProgramReadErase) {
     Host h(smallPart());
     h.boot(1);

@@ -34,7 +34,9 @@ void nand_op_put(struct nand_op *op) {
     op_free = op;
 }
 
-static void push(const struct nand_op *op) {
+static void push(struct nand_way *way, const struct nand_op *op) {
+    way->credit--;
+    way->open = op->op == FLASH_OP_PROGRAM && op->confirm == FLASH_CONFIRM_MORE;
     uint32_t base = ASSASIN_FLASH_BASE + (op->way >> 4) * ASSASIN_FLASH_STRIDE;
     if (op->op == FLASH_OP_PROGRAM) {
         hal_write(base + FLASH_OOB0, op->data0);
@@ -52,8 +54,7 @@ void nand_submit(struct nand_op *op) {
     nand_outstanding++;
     op->next = NULL;
     if (way->credit > 0 && way->head == NULL) {
-        way->credit--;
-        push(op);
+        push(way, op);
         return;
     }
     if (way->head == NULL) {
@@ -74,11 +75,10 @@ void nand_way_refill(struct nand_way *way) {
             return;
         }
         /* Both wait: take turns, so that neither host I/O nor streams starve. */
-        if (host && (!streams || (way->turn ^= 1) != 0)) {
+        if (host && (!streams || way->open != 0 || (way->turn ^= 1) != 0)) {
             struct nand_op *op = way->head;
             way->head = op->next;
-            way->credit--;
-            push(op);
+            push(way, op);
         } else {
             stream_resume(way);
         }

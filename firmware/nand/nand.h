@@ -97,7 +97,7 @@ struct nand_way {
     uint8_t credit;  /**< free places */
     uint8_t turn;    /**< who goes first when both lists wait */
     uint8_t waiting; /**< some list below is not empty */
-    uint8_t pad;
+    uint8_t open;    /**< a page is on its way that takes further sectors: nothing but these may be pushed */
     struct nand_op *head;
     struct nand_op *tail;
     struct stream *stream_head;
@@ -134,7 +134,8 @@ struct nand_op *nand_op_get(void);
 void nand_queues_init(void);
 void nand_op_put(struct nand_op *op);
 
-/** Queue a descriptor; `done` runs from nand_complete. */
+/** Queue a descriptor; `done` runs from nand_complete. Behind a program with FLASH_CONFIRM_MORE the page's next sector
+ * is submitted at once. */
 void nand_submit(struct nand_op *op);
 
 /** Finish descriptor `tag` (not a stream's). */

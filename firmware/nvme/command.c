@@ -172,6 +172,7 @@ void nvme_fetch(void) {
         cmd->orphan = false;
         cmd->list_held = false;
         cmd->timed = false;
+        cmd->drained = false;
         cmd->status = NVME_OK;
         cmd->location = LOCATION_NONE;
         cmd->dw0 = 0;

@@ -370,6 +370,8 @@ void memory_command(struct nvme_cmd *cmd) {
             nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
         } else if (format == SOURCE_BLOCKS && ftl.lbas == 0) {
             nvme_complete(cmd, NVME_NS_NOT_READY);
+        } else if (format == SOURCE_BLOCKS && ftl.cached > 0 && !cmd->drained) {
+            io_drain(cmd, memory_command);
         } else {
             nvme_map(cmd, bytes, enqueue);
         }

@@ -102,6 +102,7 @@ struct nvme_cmd {
     bool list_held;    /**< prp.list is from the pool */
     bool sampled;      /**< its turn to be timed, should it be a read of one block */
     bool timed;        /**< its stages are timed */
+    bool drained;      /**< what the write cache held when it began is on the medium */
     uint16_t status;   /**< first error */
     uint16_t location; /**< offset of the parameter in error, for the error log; LOCATION_NONE */
     uint32_t dw0, dw1;
@@ -119,6 +120,7 @@ struct nvme_cmd {
         struct dma_job job;
         struct ftl_trim trim;
         struct ftl_checkpoint checkpoint;
+        struct ftl_drain drain;
     };
 };
 
@@ -365,6 +367,8 @@ static inline void stage_end(struct nvme_cmd *cmd, enum stage n) {
 
 /* ---- io.c ---- */
 
+#define SLOT_ENDED 0x80000000u
+
 /** A page buffer with what it takes to move a page between host, DRAM and flash. */
 struct page_slot {
     struct page_slot *next;
@@ -374,6 +378,8 @@ struct page_slot {
     };
     uint32_t index; /**< page of the command; of the piece: see output.c */
     uint32_t buffer;
+    uint32_t readers;         /**< reads that send the host this buffer, and SLOT_ENDED: the write that filled it has */
+    struct page_slot *source; /**< a read of a block in the write cache: whose buffer is sent */
     struct nand_op *op;
     union {
         struct dma_job job;
@@ -383,6 +389,8 @@ struct page_slot {
 
 void io_init(void);
 void io_command(struct nvme_cmd *cmd);
+/** Run `go` when what the write cache holds is on the medium; the command fails when that cannot be. */
+void io_drain(struct nvme_cmd *cmd, nvme_cmd_fn go);
 /** Read, write or verify [lba, lba + pages): cmd->lba and pages are set, and the PRPs are known. */
 void io_issue(struct nvme_cmd *cmd);
 /** Whether [lba, lba + count) lies in the drive's namespace. */

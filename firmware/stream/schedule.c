@@ -283,11 +283,12 @@ uint32_t nand_poll(void) {
                 pages++;
                 page_done(&streams[tag - NAND_TAG_STREAM]);
             } else if (tag >= NAND_TAG_STREAM) {
-                page_failed(&streams[tag - NAND_TAG_STREAM], status, base);
-                hal_write(base + FLASH_CPL_POP, 1);
+                /* First whoever waits: the next sector of a page goes before any read. */
                 if (way->waiting) {
                     nand_way_refill(way);
                 }
+                page_failed(&streams[tag - NAND_TAG_STREAM], status, base);
+                hal_write(base + FLASH_CPL_POP, 1);
             } else {
                 uint32_t data0 = hal_read(base + FLASH_CPL_DATA);
                 uint32_t data1 = hal_read(base + FLASH_CPL_DATA1);

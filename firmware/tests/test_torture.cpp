@@ -78,16 +78,8 @@ struct Options {
 bool isZero(uint32_t version) {
     return version % 1000 == 0;
 }
-/** | version: what a power cut left of a write that was in flight, its beginning. */
-constexpr uint32_t kTorn = 0x80000000u;
-
 bool matches(const std::vector<uint8_t> &page, uint32_t lba, uint32_t version) {
-    if ((version & kTorn) == 0) {
-        return page == pattern(lba, isZero(version) ? 0 : version);
-    }
-    auto whole = pattern(lba, version & ~kTorn);
-    auto differs = std::mismatch(page.begin(), page.end(), whole.begin()).first;
-    return std::all_of(differs, page.end(), [](uint8_t b) { return b == model::kTornByte; });
+    return page == pattern(lba, isZero(version) ? 0 : version);
 }
 
 class Load {
@@ -259,16 +251,12 @@ class Load {
     }
 };
 
-/** What was in flight stays possible; of writes, when power was cut, also their beginning. */
-void lost(Load &load, Oracle &oracle, bool cut) {
+/** What was in flight stays possible, whole or not at all. */
+void lost(Load &load, Oracle &oracle) {
     for (auto &[id, c] : load.flying) {
         if (c.version != 0) {
             for (uint32_t i = 0; i < c.blocks; i++) {
                 oracle.complete(c.lba + i, c.version, 0, false);
-                if (cut && c.kind == Command::Write) {
-                    oracle.submit(c.lba + i, c.version | kTorn, 0);
-                    oracle.complete(c.lba + i, c.version | kTorn, 0, false);
-                }
             }
         }
     }
@@ -333,7 +321,7 @@ void powerCuts(const Geometry &geometry, uint32_t variants, uint32_t seed) {
                 load->run(5000);
             } catch (const model::PowerCut &) {
                 d->dev.tearInFlight();
-                lost(*load, *oracle, true);
+                lost(*load, *oracle);
             }
         }
     }
@@ -446,7 +434,7 @@ TEST(torture_reset) {
         load.run(static_cast<uint32_t>(rng() % 60));
         /* A reset with commands in flight. */
         load.run(200, d.dev.now + rng() % 60'000);
-        lost(load, oracle, false);
+        lost(load, oracle);
         d.dev.hostWriteCc(0);
         if (round % 3 == 0) {
             /* Enabled again before the firmware looked. */
@@ -539,7 +527,7 @@ TEST(torture_pieces) {
         } catch (const model::PowerCut &) {
             cuts++;
             d->dev.tearInFlight();
-            lost(*load, *oracle, true);
+            lost(*load, *oracle);
         }
     }
     CHECK(cuts > 2 && mapped > 20);

@@ -34,8 +34,10 @@ class RootSearch(p: CodeParams) extends Module {
   private val wordsABank   = lanes / 4
   private val banks        = p.most / lanes + 1
   private val messageBeats = p.messageBytes / p.beatBytes
-  private def beatIndex    = UInt(log2Ceil(p.messageBytes + 256).W)
-  private def bankIndex    = UInt(math.max(1, log2Ceil(banks)).W)
+  private val beats =
+    messageBeats + p.codes.map(_.parityBytes(p.beatBytes)).max / p.beatBytes // of the longest codeword
+  private def beatIndex = UInt(log2Ceil(beats).W)
+  private def bankIndex = UInt(math.max(1, log2Ceil(banks)).W)
 
   private def ofStrength(of: BchCode => BigInt, bits: Int): UInt =
     MuxLookup(io.strength, 0.U(bits.W))(p.codes.zipWithIndex.map { case (code, k) => (k + 1).U -> of(code).U(bits.W) })
@@ -140,7 +142,7 @@ class RootSearch(p: CodeParams) extends Module {
   }
 
   // Roots
-  private val codewordEnd = messageBeats.U(beatIndex.getWidth.W) + parityBeats - 1.U
+  private val codewordEnd = (messageBeats.U +& parityBeats - 1.U)(log2Ceil(beats) - 1, 0)
   private val roots       = RegInit(0.U(positions.W))
   private val rootsValid  = RegInit(false.B)
   private val rootsBeat   = Reg(beatIndex)

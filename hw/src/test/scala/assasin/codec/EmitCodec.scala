@@ -5,8 +5,9 @@ import assasin.Emission
 import chisel3.RawModule
 import circt.stage.ChiselStage
 
-/** Emits a unit of the page codec. Arguments: output directory, unit (CodecBench, BchRemainder or BchDecoder), then
-  * configurations BEATBYTES-MESSAGEBYTES-T-T..., each of which gets a folder of its name.
+/** Emits a unit of the page codec, with its assertions only in CodecBench. Arguments: output directory, unit
+  * (CodecBench, BchRemainder or BchDecoder), then configurations BEATBYTES-MESSAGEBYTES-T-T..., each of which gets a
+  * folder of its name.
   */
 object EmitCodec extends App {
   require(args.length >= 3, "usage: EmitCodec OUTDIR UNIT BEATBYTES-MESSAGEBYTES-T[-T...]...")
@@ -23,7 +24,12 @@ object EmitCodec extends App {
       ChiselStage.emitSystemVerilogFile(
         unit,
         Array("--target-dir", s"${args.head}/$config") ++ strictly,
-        Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
+        Array(
+          "-disable-all-randomization",
+          "-strip-debug-info",
+          s"-default-layer-specialization=${if (args(1) == "CodecBench") "enable" else "disable"}",
+          "--lowering-options=disallowLocalVariables,disallowPackedArrays"
+        )
       )
     }
   }

@@ -171,7 +171,7 @@ class SectorReceiver(p: SocParams) extends Module {
   io.answer.bits.status := FlashStatus.Ok.U
   when(now.check && !status(7)) {
     io.answer.bits.status := FlashStatus.Protected.U
-  }.elsewhen(now.check && status(0)) {
+  }.elsewhen(now.check && (status(1, 0) & now.failMask).orR) {
     io.answer.bits.status := FlashStatus.Fail.U
   }
   io.answer.bits.data := Mux(now.beats === 1.U, shift >> 56, Mux(now.beats === 4.U, shift >> 32, shift))

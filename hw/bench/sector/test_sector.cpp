@@ -226,15 +226,16 @@ TEST(Reading, RawDataAndAnswers) {
     for (unsigned bytes : {1u, 8u, 64u, 65u, 768u, 1000u, 4096u}) {
         for (bool wide : {false, true})
             b.readRaw(b.below(kWays), b.randomBytes(bytes), 0x80000000u | b.below(1u << 20) << 6, wide);
-        for (uint8_t status : {0xE0, 0xE1, 0x60, 0x61, 0x80})
-            b.answer(b.below(kWays), {status}, true);
+        for (uint8_t status : {0xE0, 0xE1, 0xE2, 0xE3, 0x60, 0x61, 0x80})
+            for (unsigned mask : {1u, 2u, 3u})
+                b.answer(b.below(kWays), {status}, true, mask);
         b.answer(b.below(kWays), {0x61}, false);
         b.answer(b.below(kWays), b.randomBytes(4), false);
         b.answer(b.below(kWays), b.randomBytes(8), false);
         b.read(whole(b, 0));
     }
     b.drain();
-    EXPECT_EQ(b.completions, 7u * 11);
+    EXPECT_EQ(b.completions, 7u * (2 + 7 * 3 + 3 + 1));
 }
 
 TEST(Programming, BeatsAreThoseOfTheCodecInSoftware) {
@@ -284,7 +285,7 @@ TEST(Mixed, RandomTrafficOfAllKinds) {
                 break;
             }
             case 1:
-                b.answer(way, {static_cast<uint8_t>(b.random())}, b.chance(70));
+                b.answer(way, {static_cast<uint8_t>(b.random())}, b.chance(70), 1 + b.below(3));
                 break;
             case 2:
                 b.readRaw(way, b.randomBytes(1 + b.below(b.chance(20) ? kSector : 300)),
@@ -372,7 +373,7 @@ TEST(Speed, Simulation) {
         }
         return cycles / (double(std::clock() - begin) / CLOCKS_PER_SEC) / 1000;
     };
-    // (The stub decoder is never quiet.)
+    b.drain();
     const double idle = rate(false), busy = rate(true);
     std::printf("t = %u: model alone %.0f kHz idle (%.0f ns), %.0f kHz reading clean sectors (%.0f ns)\n", b.t(), idle,
                 1e6 / idle, busy, 1e6 / busy);

@@ -68,11 +68,14 @@ object FlashDescriptor {
     // A page of 4, 8 or 16 KiB has at most 1, 2 or 4 sectors.
     val pageOk =
       config.pageLog2 <= 14.U && config.pageLog2 >= config.sectorLog2 +& SectorLog2.U && config.sectorLog2 =/= 3.U
-    val toStream   = w0(8)
-    val bytes      = w3(15, 0)
-    val confirm    = w3(17, 16)
-    val lengthOk   = bytes =/= 0.U && bytes <= SectorBytes.U && w3(31, 18) === 0.U
-    val wholePage  = lengthOk && confirm === FlashConfirm.Page.U
+    val toStream  = w0(8)
+    val bytes     = w3(15, 0)
+    val confirm   = w3(17, 16)
+    val lengthOk  = bytes =/= 0.U && bytes <= SectorBytes.U && w3(31, 18) === 0.U
+    val wholePage = lengthOk && confirm === FlashConfirm.Page.U
+    // MORE of a page's last sector: there is no further one.
+    val inPage     = (1.U << config.sectorLog2)(2, 0) - 1.U
+    val moreOk     = confirm =/= FlashConfirm.More.U || (w1(1, 0) & inPage(1, 0)) =/= inPage(1, 0)
     val aligned    = w2(5, 0) === 0.U
     val posAligned = w2(SectorLog2 - 1, 0) === 0.U
     val rowOk      = w1(31, 24) === 0.U
@@ -88,7 +91,7 @@ object FlashDescriptor {
         FlashOp.GetFeature.U -> byteOk,
         FlashOp.SetFeature.U -> byteOk,
         FlashOp.Read.U       -> (pageOk && wholePage && rowOk && Mux(toStream, streamOk, aligned)),
-        FlashOp.Program.U    -> (pageOk && lengthOk && rowOk && !toStream && aligned),
+        FlashOp.Program.U    -> (pageOk && lengthOk && rowOk && !toStream && aligned && moreOk),
         FlashOp.Erase.U      -> rowOk,
         FlashOp.ReadStatus.U -> true.B,
         FlashOp.ReadRaw.U    -> (pageOk && wholePage && rowOk && !toStream && aligned)

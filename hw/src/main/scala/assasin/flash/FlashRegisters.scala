@@ -2,6 +2,7 @@ package assasin.flash
 
 import assasin.SocParams
 import assasin.bus.RegBusIO
+import assasin.codec.CodeParams
 import assasin.contract.{FlashRegs, FlashStatus}
 import chisel3._
 import chisel3.util.{Cat, Valid}
@@ -83,7 +84,10 @@ class FlashRegistersIO(p: SocParams) extends Bundle {
   val busBusy = Input(Bool())
 
   /** A READ's data phase begins. */
-  val readPage = Input(Bool())
+  val readSector = Input(Bool())
+
+  /** The firmware writes command steps. */
+  val steps = Output(new StepWrite)
 
   /** CODE was written: the table is to be built; it is being built. */
   val code     = Output(Bool())
@@ -144,17 +148,16 @@ class FlashRegisters(p: SocParams) extends Module {
   }
 
   when(io.busBusy) { busy := busy + 1.U }
-  when(io.readPage) { data := data + FlashDescriptor.SectorBytes.U }
+  when(io.readSector) { data := data + FlashDescriptor.SectorBytes.U }
 
   // Strengths of the code; 0 is none. A strength that does not exist acts as none.
-  private val codes       = 0 +: p.ecc
-  private val parities    = codes.map(t => SectorFormat.parityBytes(t, p.phyBytes))
+  private val codes       = CodeParams(p.ecc, p.phyBytes).info
   private val parityBytes = RegInit(0.U(8.W))
   private val code        = write && at(FlashRegs.Code.offset)
   when(code) {
     strength    := 0.U
     parityBytes := 0.U
-    for ((parity, i) <- parities.zipWithIndex) when(value(2, 0) === i.U) {
+    for (((_, parity), i) <- codes.zipWithIndex) when(value(2, 0) === i.U) {
       strength    := i.U
       parityBytes := parity.U
     }
@@ -175,6 +178,20 @@ class FlashRegisters(p: SocParams) extends Module {
     }
   }
 
+  private val word  = RegNext(value(21, 0))
+  private val place = RegNext(addr(Step.PlaceBits + 1, 2))
+  private val toStep =
+    write && addr >= FlashRegs.Steps.offset.U && addr < (FlashRegs.Steps.offset + 4 * FlashRegs.Steps.count).U
+  private val toPhases =
+    write && addr >= FlashRegs.Phases.offset.U && addr < (FlashRegs.Phases.offset + 4 * FlashRegs.Phases.count).U
+  io.steps.place              := place
+  io.steps.step.valid         := RegNext(toStep, false.B)
+  io.steps.step.bits          := Step.from(word)
+  io.steps.phases.valid       := RegNext(toPhases, false.B)
+  io.steps.phases.bits.first  := word(5, 0)
+  io.steps.phases.bits.second := word(13, 8)
+  io.steps.phases.bits.other  := word(21, 16)
+
   private val cpl = io.completion.bits
   private val view = storage ++ Seq(
     FlashRegs.Space.offset         -> io.space,
@@ -191,7 +208,7 @@ class FlashRegisters(p: SocParams) extends Module {
     FlashRegs.SectorsRead.offset   -> sectorsRead,
     FlashRegs.BitsCorrected.offset -> bitsCorrected,
     FlashRegs.SectorsFailed.offset -> sectorsFailed
-  ) ++ codes.zip(parities).zipWithIndex.map { case ((t, parity), i) =>
+  ) ++ codes.zipWithIndex.map { case ((t, parity), i) =>
     FlashRegs.CodeInfo.offset + 4 * i -> Cat(parity.U(8.W), t.U(8.W))
   }
   private val answer = RegInit(0.U(32.W))

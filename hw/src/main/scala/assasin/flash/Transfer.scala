@@ -21,8 +21,11 @@ class Transfer extends Bundle {
 
   /** The byte is an ONFI status that decides the completion's status. */
   val check = Bool()
-  val beats = UInt(15.W)
-  val words = UInt(13.W)
+
+  /** With `check`, the bits of the status that mean a failure: FAIL, FAILC. */
+  val failMask = UInt(2.W)
+  val beats    = UInt(15.W)
+  val words    = UInt(13.W)
 
   /** Bytes of the main area to deliver. */
   val bytes    = UInt(16.W)

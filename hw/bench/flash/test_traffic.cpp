@@ -134,8 +134,9 @@ class Traffic : public assasin::NandFaults {
             }
             return true;
         }
-        const unsigned page = b.below(std::min<unsigned>(g.pagesPerBlock, block.size() + 2));
-        const unsigned first = b.below(b.sectors());
+        // Mostly what has been programmed.
+        const unsigned page = b.below(std::min<unsigned>(g.pagesPerBlock, block.size() + b.chance(15)) + block.empty());
+        const unsigned first = page < block.size() && b.chance(85) ? b.below(block[page].size()) : b.below(b.sectors());
         // One sector, or several of the page, now and then with a gap.
         const unsigned last = b.chance(50) ? first : b.below(b.sectors());
         for (unsigned s = first; s <= std::max(first, last); s += 1 + b.chance(25))

@@ -131,7 +131,7 @@ class Tests:
 
     def rate(self, oracle: Oracle, raw: float) -> Iterator[str]:
         """Codewords one behind the other, whose bits differ independently with that probability."""
-        for _ in range(100 * self.scale):
+        for _ in range(min(100 * self.scale, 2000)):
             flips = [bit for bit in range(oracle.bits) if self.random.random() < raw]
             yield "r " + oracle.line(self.any_message(oracle), flips)
 

@@ -1,10 +1,13 @@
 /* What the packages are, and the geometry and timing that the channels are given for them. */
+#include <string.h>
+
 #include "lib/console.h"
 #include "lib/dram.h"
 #include "nand/nand.h"
 #include "nand/onfi.h"
 
-/** Read ID address of the ONFI signature. */
+/** Read ID addresses: maker and part; the ONFI signature. */
+#define READ_ID_PART 0x00u
 #define READ_ID_ONFI 0x20u
 /** SET FEATURES: timing mode; data interface NV-DDR2 in the upper half of P1. */
 #define FEATURE_TIMING 0x01u
@@ -39,7 +42,8 @@ static void boot_op(struct boot_result *r, uint32_t way, uint32_t opcode, uint32
         hal_wfi();
         nand_poll();
     }
-    *op = (struct nand_op){.done = boot_done, .arg = r, .way = way, .op = opcode, .row = row, .w2 = w2, .bytes = bytes};
+    *op = (struct nand_op){
+        .done = boot_done, .arg = r, .way = way, .op = opcode, .row = row, .w2 = w2, .bytes = (uint16_t)bytes};
     nand_submit(op);
 }
 
@@ -51,6 +55,38 @@ static void boot_all(struct boot_result *r, uint32_t opcode, uint32_t row, uint3
         }
     }
     nand_wait_idle();
+}
+
+/** Give every channel the commands of the part. */
+static void load_steps(const struct nand_steps *list) {
+    for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
+        for (uint32_t i = 0; i < list->count; i++) {
+            flash_write(ch, FLASH_STEPS + i * 4, list->steps[i]);
+        }
+        for (uint32_t i = 0; i < 16; i++) {
+            flash_write(ch, FLASH_PHASES + i * 4, list->phases[i]);
+        }
+    }
+}
+
+/** What is known of the part that answers at channel 0, way 0; all are alike. */
+static void take_part(struct nand_op *op, uint32_t status) {
+    struct boot_result *r = op->arg;
+    r->bad += status != FLASH_STATUS_OK;
+    nand_geo.id[0] = op->data0;
+    nand_geo.id[1] = op->data1;
+    nand_op_put(op);
+}
+
+static void find_part(struct boot_result *r) {
+    struct nand_op *op = nand_op_get();
+    *op = (struct nand_op){.done = take_part, .arg = r, .op = FLASH_OP_READ_ID, .row = READ_ID_PART};
+    nand_submit(op);
+    nand_wait_idle();
+    nand_part = nand_part_find(nand_geo.id[0]);
+    if (nand_part->steps != &nand_default_steps) {
+        load_steps(nand_part->steps);
+    }
 }
 
 /** Read `copies` parameter pages of the first package and take the first good one. */
@@ -190,12 +226,12 @@ static const char *set_code(const struct onfi_param *p) {
 
 /** Give every channel the code and what else it writes into sectors or judges them by. */
 static void load_code(void) {
-    uint32_t t = nand_geo.code_t != 0 ? nand_geo.code_t : ERASED_T_NO_CODE;
+    nand_geo.erased_limit = NAND_CODEWORDS * (nand_geo.code_t != 0 ? nand_geo.code_t : ERASED_T_NO_CODE);
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         flash_write(ch, FLASH_CODE, PLACE(FLASH_CODE, STRENGTH, nand_geo.strength));
         flash_write(ch, FLASH_LAYOUT, NAND_LAYOUT_VERSION);
         flash_write(ch, FLASH_SEED, NAND_SEED);
-        flash_write(ch, FLASH_ERASED_LIMIT, NAND_CODEWORDS * t);
+        flash_write(ch, FLASH_ERASED_LIMIT, nand_geo.erased_limit);
     }
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         while (FIELD(FLASH_CODE, BUSY, flash_read(ch, FLASH_CODE))) {
@@ -243,6 +279,10 @@ static const char *set_geometry(const struct onfi_param *p) {
         return refuse("bits of a sector address", lun_shift + (uint32_t)luns, "a physical page address holds",
                       NAND_ROW_BITS);
     }
+    memset(nand_geo.model, 0, sizeof nand_geo.model);
+    for (uint32_t i = 0; i < sizeof nand_geo.model && p->model[i] != 0; i++) {
+        nand_geo.model[i] = p->model[i];
+    }
     nand_geo.luns = p->luns;
     nand_geo.planes = 1u << p->plane_bits;
     nand_geo.blocks = p->blocks_lun >> p->plane_bits;
@@ -268,6 +308,7 @@ const char *nand_init(void) {
     nand_queues_init();
 
     struct boot_result r = {0};
+    load_steps(&nand_default_steps);
     boot_all(&r, FLASH_OP_RESET, 0, 0, 0);
     boot_all(&r, FLASH_OP_READ_ID, READ_ID_ONFI, 0, 0);
     if (r.bad > 0 || r.id_wrong > 0) {
@@ -275,6 +316,11 @@ const char *nand_init(void) {
         console_printf("nand: %u ways failed, %u without ONFI; last: channel %u way %u\n", r.bad, r.id_wrong, way >> 4,
                        way & 15);
         return "a package does not answer";
+    }
+    find_part(&r);
+    if (nand_part->retry_feature != 0) {
+        /* A level that an earlier firmware has left outlives a reset of the chip. */
+        boot_all(&r, FLASH_OP_SET_FEATURE, nand_part->retry_feature, 0, 0);
     }
     struct onfi_param param;
     if (!read_param(&r, 1, &param) && !read_param(&r, ONFI_PARAM_COPIES, &param)) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "lib/regs.h"
+#include "nand/parts.h"
 
 #define NAND_MAX_CHANNELS 16u
 #define NAND_MAX_WAYS     16u
@@ -61,17 +62,29 @@ struct nand_geometry {
     uint32_t strength;     /**< code in use: which of FLASH.CODE_INFO */
     uint32_t code_t;       /**< bits that it corrects a codeword; 0: none */
     uint32_t code_parity;  /**< parity bytes a codeword */
+    uint32_t erased_limit; /**< zero bits that an erased sector may have */
     uint32_t bus_cycles;   /**< bus cycles of the read of a page that is one sector */
     uint32_t program_us;   /**< longest page program */
     uint32_t erase_us;     /**< longest block erase */
     uint32_t clock_mhz;    /**< what the timing was worked out for */
     uint32_t signature;    /**< CRC-16 of the parameter page, for messages */
+    uint32_t id[2];        /**< what READ ID says of maker and part */
+    char model[20];        /**< of the parameter page, 0 behind it */
 };
 extern struct nand_geometry nand_geo;
 
 struct nand_op;
 /** Completion handler; `status` is a FLASH_STATUS_*. */
 typedef void (*nand_done_fn)(struct nand_op *op, uint32_t status);
+
+/** What the descriptor under way of an operation is, see retry.c. */
+enum nand_retry {
+    NAND_RETRY_NONE,    /**< the operation itself */
+    NAND_RETRY_WAIT,    /**< none: others of the way are repeated first */
+    NAND_RETRY_READ,    /**< the read again */
+    NAND_RETRY_LEVEL,   /**< SET_FEATURE: another read level */
+    NAND_RETRY_RESTORE, /**< SET_FEATURE: the normal level again */
+};
 
 /** One descriptor. Its index in nand_ops is its tag. */
 struct nand_op {
@@ -84,8 +97,19 @@ struct nand_op {
     uint32_t w2;     /**< W2 */
     uint16_t bytes;  /**< W3.BYTES */
     uint8_t confirm; /**< W3.CONFIRM: FLASH_CONFIRM_* */
-    uint32_t data0;  /**< PROGRAM: OOB word 0; back: CPL_DATA */
+    bool check;      /**< READ: data0 names the block that the sector has to hold */
+    uint32_t data0;  /**< OOB word 0: PROGRAM, READ with check, READ_RAW; back: CPL_DATA */
     uint32_t data1;  /**< PROGRAM: OOB word 1; back: CPL_DATA1 */
+    uint32_t code;   /**< back, READ: CPL_CODE when anything was corrected or wrong, else 0 */
+    uint8_t errors;  /**< back, READ: CPL.ERRORS */
+    bool plain;      /**< READ: the array is read, and what that read finds counts: it is not repeated */
+    /* retry.c */
+    uint8_t retry; /**< enum nand_retry */
+    uint8_t attempt;
+    uint8_t level;  /**< read level of the repetition */
+    uint8_t status; /**< what the first read found */
+    uint8_t pad[2];
+    struct nand_op *next_retry;
 };
 extern struct nand_op nand_ops[NAND_OPS];
 
@@ -102,7 +126,14 @@ struct nand_way {
     struct nand_op *tail;
     struct stream *stream_head;
     struct stream *stream_tail;
+    struct nand_op *retry_head; /**< reads that are repeated, one at a time */
+    struct nand_op *retry_tail;
+    uint8_t level;  /**< read level at which a repeated read went well last; 0: none has */
+    uint8_t pad[3]; /**< an entry's address is a shift */
 };
+#ifdef __riscv
+_Static_assert(sizeof(struct nand_way) == 32, "struct nand_way size");
+#endif
 extern struct nand_way nand_ways[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
 
 /** Media counters since power-on. */
@@ -110,11 +141,16 @@ struct nand_counters {
     uint64_t reads;
     uint64_t programs;
     uint64_t erases;
-    uint32_t read_errors;
+    uint32_t read_errors; /**< reads whose sector could not be had, after all repetitions */
     uint32_t program_errors;
     uint32_t erase_errors;
+    uint32_t retries; /**< repetitions of reads */
+    uint32_t rescued; /**< reads that went well only when they were repeated */
 };
 extern struct nand_counters nand_counters;
+
+/** The part that is fitted. */
+extern const struct nand_part *nand_part;
 
 /** Set by completions that may let anything else than streams go on. */
 extern bool nand_attention;
@@ -138,8 +174,32 @@ void nand_op_put(struct nand_op *op);
  * is submitted at once. */
 void nand_submit(struct nand_op *op);
 
-/** Finish descriptor `tag` (not a stream's). */
-void nand_complete(uint32_t tag, uint32_t status, uint32_t data0, uint32_t data1);
+/** Make `op` the read of block `lba`'s page `ppa` to DRAM `to`; but for `done` and `arg`. */
+static inline void nand_read_block(struct nand_op *op, uint32_t ppa, uint32_t lba, uint32_t to) {
+    op->way = ppa >> 24;
+    op->op = FLASH_OP_READ;
+    op->row = ppa & 0xffffffu;
+    op->w2 = to;
+    op->bytes = 4096;
+    op->confirm = 0;
+    op->check = true;
+    op->plain = false;
+    op->data0 = lba;
+}
+
+/** Finish descriptor `tag` (not a stream's). `cpl` is CPL, `code` CPL_CODE when that is worth a look, else 0. */
+void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, uint32_t code);
+/** Count `op` and hand it back to its owner. */
+void nand_ended(struct nand_op *op, uint32_t status);
+
+/* ---- retry.c ---- */
+
+/** Whether a read that ended with `status` is to be repeated. */
+bool nand_retry_wanted(const struct nand_op *op, uint32_t status);
+/** Repeat the read `op`, which ended with `status`. */
+void nand_retry_start(struct nand_op *op, uint32_t status);
+/** A descriptor of a repetition has ended. */
+void nand_retry_done(struct nand_op *op, uint32_t status);
 
 /** A place of `way` became free: push what waits for it. */
 void nand_way_refill(struct nand_way *way);

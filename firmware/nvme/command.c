@@ -231,7 +231,9 @@ void nvme_complete(struct nvme_cmd *cmd, uint32_t status) {
     if (cmd->list_held) {
         list_release(cmd);
     }
-    nvme_counters.commands++;
+    if ((++nvme_counters.commands & 0xffffu) == 0) {
+        media_count();
+    }
     if (status != NVME_OK) {
         cmd->status = (uint16_t)status;
         if (!cmd->orphan && logged(status)) {

@@ -123,8 +123,8 @@ static void read_done(struct nand_op *op, uint32_t status) {
     if (cmd->timed) {
         stage_end(cmd, STAGE_FLASH);
     }
-    /* The spare area names the page: anything else there is damage. */
-    if (status != FLASH_STATUS_OK || (op->data0 & ~OOB_LOOSE) != cmd->lba + slot->index) {
+    if (status != FLASH_STATUS_OK) {
+        media_lost(cmd, cmd->lba + slot->index, op, status);
         page_ended(slot, NVME_READ_ERROR);
     } else {
         read_send(slot, slot->buffer);
@@ -159,11 +159,7 @@ static void read_page(struct page_slot *slot) {
     struct nand_op *op = slot->op;
     op->done = read_done;
     op->arg = slot;
-    op->way = ppa_way(ppa);
-    op->op = FLASH_OP_READ;
-    op->row = ppa_row(ppa);
-    op->w2 = slot->buffer;
-    op->bytes = PAGE_SIZE;
+    nand_read_block(op, ppa, cmd->lba + slot->index, slot->buffer);
     nand_submit(op);
     if (cmd->timed) {
         stage_end(cmd, STAGE_MAP);

@@ -191,8 +191,10 @@ static void compare_fetched(struct dma_job *job) {
 }
 
 static void compare_read(struct nand_op *op, uint32_t status) {
-    bool good = status == FLASH_STATUS_OK && (op->data0 & ~OOB_LOOSE) == compare_head->lba + compare.block;
-    compare_arrived(good ? NVME_OK : NVME_READ_ERROR);
+    if (status != FLASH_STATUS_OK) {
+        media_lost(compare_head, compare_head->lba + compare.block, op, status);
+    }
+    compare_arrived(status == FLASH_STATUS_OK ? NVME_OK : NVME_READ_ERROR);
 }
 
 static void compare_block(void) {
@@ -203,11 +205,7 @@ static void compare_block(void) {
     if (compare.written) {
         struct nand_op *op = compare.medium->op;
         op->done = compare_read;
-        op->way = ppa_way(ppa);
-        op->op = FLASH_OP_READ;
-        op->row = ppa_row(ppa);
-        op->w2 = compare.medium->buffer;
-        op->bytes = PAGE_SIZE;
+        nand_read_block(op, ppa, cmd->lba + compare.block, compare.medium->buffer);
         nand_submit(op);
     }
     compare.host->job = (struct dma_job){.prp = &cmd->prp,

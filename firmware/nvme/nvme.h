@@ -112,6 +112,7 @@ struct nvme_cmd {
     uint32_t fetched, wanted; /**< PRP list entries */
     /** Reads and writes. */
     uint32_t lba, pages, issued, ended;
+    uint32_t lost_lba;      /**< NVME_READ_ERROR: the first block that could not be read */
     struct page_slot *slot; /**< buffer of commands that need one */
     void *context;          /**< scomp: the request */
     uint32_t bytes;         /**< of the transfer */
@@ -347,6 +348,28 @@ void health_enable(void);
 void health_shutdown(void);
 /** Count the power cycle, durably; after the mount. */
 void health_init(void);
+
+/* ---- media.c ---- */
+
+void media_init(void);
+/** Block `lba`, which `cmd` asks for, could not be read: `op` says where it lies, `status` what was found first. */
+void media_lost(struct nvme_cmd *cmd, uint32_t lba, const struct nand_op *op, uint32_t status);
+/** Likewise of a stream. */
+void media_lost_stream(uint32_t lba, const struct nand_op *op, uint32_t status);
+/** Take over the channels' counters, which are modulo 2^32. */
+void media_count(void);
+/** When that is due at the latest while streams run; timebase. */
+uint64_t media_due(void);
+/** So many sectors have been lost since power-on that the medium is not to be trusted. */
+bool media_degraded(void);
+/** Fill admin_buffer with log page SCOMP_LOG_MEDIA. */
+void media_log(void);
+
+/* ---- block.c ---- */
+
+void block_init(void);
+/** ADMIN_NAND_BLOCK */
+void block_command(struct nvme_cmd *cmd);
 
 /* ---- stages.c ---- */
 

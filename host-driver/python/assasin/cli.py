@@ -44,6 +44,7 @@ from assasin.descriptions import Results, joined, results_of
 from assasin.drive import Drive, DriveError, Extent, Piece
 from assasin.helpful import HelpfulGroup, print_version
 from assasin.job import Job
+from assasin.media import Media
 from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
 from assasin.tree import ROOT, contract
@@ -317,6 +318,7 @@ def info(name: str, as_json: bool) -> None:
         return
     with drive:
         counters = drive.perf()
+        medium = Media(drive.media())
         i = drive.info
         slots = drive.slots()
     status = board.status()
@@ -332,7 +334,7 @@ def info(name: str, as_json: bool) -> None:
     }
     if as_json:
         held = [{"slot": n, "id": ident, "kernel": kernels[n] if ident else None} for n, ident in enumerate(slots)]
-        terminal.dump({"board": status, "drive": asdict(i), "slots": held, "counters": values})
+        terminal.dump({"board": status, "drive": asdict(i), "slots": held, "counters": values, "media": medium.json()})
         return
     limit = counters.channels * counters.page_bytes / counters.bus_cycles_page
     terminal.pairs(
@@ -347,8 +349,12 @@ def info(name: str, as_json: bool) -> None:
             ("capacity", f"{human_bytes(i.blocks * i.block_bytes)} = {i.blocks:,} blocks of {i.block_bytes} bytes"),
             ("cores", f"{i.cores} ASSASIN cores"),
             ("slots", ", ".join(f"{n}: {held}" for n, held in enumerate(kernels)) or "none in this configuration"),
-            ("flash", f"{i.channels} channels x {i.ways} ways, pages of {counters.page_bytes} + {counters.spare_bytes} bytes"),
-            ("channels' limit", f"{limit:.2f} bytes a cycle ({counters.bus_cycles_page} bus cycles a page)"),
+            ("flash", f"{i.channels} channels x {i.ways} ways"),
+            *medium.rows(),
+            (
+                "channels' limit",
+                f"{limit:.2f} bytes a cycle ({counters.bus_cycles_page} bus cycles a block of {counters.page_bytes:,} bytes)",
+            ),
             ("transfers", f"at most {human_bytes(i.transfer_bytes)} a command, {i.queue_depth} commands in flight"),
             (
                 "NAND",

@@ -52,6 +52,16 @@ class Oracle {
             std::erase_if(versions, [&](const Version &x) { return x.completed < newest; });
         }
     }
+    /** Nothing is in flight, and the clock may begin again. */
+    void restart() {
+        for (auto *all : {&live, &left}) {
+            for (auto &versions : *all) {
+                for (auto &x : versions) {
+                    x.submitted = x.completed = 0;
+                }
+            }
+        }
+    }
     /** Power is lost. */
     void cut() {
         live = left;
@@ -123,6 +133,7 @@ class Load {
         if (options.lbas == 0) {
             options.lbas = static_cast<uint32_t>(o.live.size());
         }
+        oracle.restart();
     }
     uint64_t full = 0, ended = 0;
     std::function<void()> beside = [] {}; /**< what else goes on */

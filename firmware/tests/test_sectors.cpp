@@ -361,7 +361,7 @@ TEST(sectors_power_cut_at_every_step) {
      * block is old or new. */
     uint32_t cuts = 0;
     for (const Geometry &g : {kFour, kTwo}) {
-        for (uint64_t at = 300; at < 40'000; at += 700) {
+        for (uint64_t at = 300; at < 40'000; at += 1700) {
             Nand nand(g);
             bool cut = false;
             uint32_t flushed = 1, done = 1;

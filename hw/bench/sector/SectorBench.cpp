@@ -132,17 +132,18 @@ void SectorBench::readRaw(unsigned way, const Bytes &data, uint32_t to, bool wid
     push(p);
 }
 
-void SectorBench::answer(unsigned way, const Bytes &data, bool check) {
+void SectorBench::answer(unsigned way, const Bytes &data, bool check, unsigned failMask) {
     Phase p;
     p.narrow = true;
     p.check = check;
+    p.failMask = failMask;
     p.read.way = way;
     p.bytes = data;
     for (unsigned i = 0; i < data.size(); i++)
         p.expected.completion.data |= static_cast<uint64_t>(data[i]) << 8 * i;
     if (check && !(data[0] & 0x80))
         p.expected.completion.status = FLASH_STATUS_PROTECTED;
-    else if (check && (data[0] & 1))
+    else if (check && (data[0] & failMask))
         p.expected.completion.status = FLASH_STATUS_FAIL;
     push(p);
 }
@@ -192,7 +193,7 @@ void SectorBench::bus() {
         top->io_transfer_bits_sector = p.sector;
         top->io_transfer_bits_narrow = p.narrow;
         top->io_transfer_bits_check = p.check;
-        top->io_transfer_bits_failMask = 1;
+        top->io_transfer_bits_failMask = p.failMask;
         top->io_transfer_bits_address = p.read.address;
         top->io_transfer_bits_beats = p.bytes.size() / (p.narrow ? 1 : kPhyBytes);
         top->io_transfer_bits_bytes = p.read.bytes;

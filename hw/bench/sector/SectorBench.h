@@ -97,8 +97,8 @@ class SectorBench {
     void read(const Read &r);
     /** Parameter page, or with `wide` a raw read. */
     void readRaw(unsigned way, const Bytes &data, uint32_t to, bool wide);
-    /** 1, 4 or 8 bytes into the completion; one that is a status decides. */
-    void answer(unsigned way, const Bytes &data, bool check);
+    /** 1, 4 or 8 bytes into the completion; with `check` a status that decides: its bits in `failMask` mean failure. */
+    void answer(unsigned way, const Bytes &data, bool check, unsigned failMask = 1);
     void program(const Program &p);
 
     void tick();
@@ -140,6 +140,7 @@ class SectorBench {
     };
     struct Phase {
         bool out = true, main = false, sector = false, narrow = false, check = false;
+        unsigned failMask = 0;
         Read read;
         unsigned tag = 0;
         Bytes bytes;

@@ -120,7 +120,7 @@ TEST(Reading, TooManyErrorsAreReported) {
 
 TEST(Reading, EveryBitOfMetadataAndEdgesIsCorrected) {
     for (unsigned code : codes()) {
-        if (!code)
+        if (!code || (code > 1 && code < codes().back()))
             continue;
         SectorBench b(seed() + code, code);
         // Six errors a codeword: all metadata bits, the first and last bits of the data, and parity.
@@ -226,15 +226,16 @@ TEST(Reading, RawDataAndAnswers) {
     for (unsigned bytes : {1u, 8u, 64u, 65u, 768u, 1000u, 4096u}) {
         for (bool wide : {false, true})
             b.readRaw(b.below(kWays), b.randomBytes(bytes), 0x80000000u | b.below(1u << 20) << 6, wide);
-        for (uint8_t status : {0xE0, 0xE1, 0x60, 0x61, 0x80})
-            b.answer(b.below(kWays), {status}, true);
+        for (uint8_t status : {0xE0, 0xE1, 0xE2, 0xE3, 0x60, 0x61, 0x80})
+            for (unsigned mask : {1u, 2u, 3u})
+                b.answer(b.below(kWays), {status}, true, mask);
         b.answer(b.below(kWays), {0x61}, false);
         b.answer(b.below(kWays), b.randomBytes(4), false);
         b.answer(b.below(kWays), b.randomBytes(8), false);
         b.read(whole(b, 0));
     }
     b.drain();
-    EXPECT_EQ(b.completions, 7u * 11);
+    EXPECT_EQ(b.completions, 7u * (2 + 7 * 3 + 3 + 1));
 }
 
 TEST(Programming, BeatsAreThoseOfTheCodecInSoftware) {
@@ -284,7 +285,7 @@ TEST(Mixed, RandomTrafficOfAllKinds) {
                 break;
             }
             case 1:
-                b.answer(way, {static_cast<uint8_t>(b.random())}, b.chance(70));
+                b.answer(way, {static_cast<uint8_t>(b.random())}, b.chance(70), 1 + b.below(3));
                 break;
             case 2:
                 b.readRaw(way, b.randomBytes(1 + b.below(b.chance(20) ? kSector : 300)),
@@ -336,7 +337,7 @@ TEST(Speed, ThroughputByErrorRate) {
                 continue;
             SectorBench b(seed(), code);
             b.latency = 4;
-            const unsigned sectors = 40;
+            const unsigned sectors = 12;
             uint64_t beats = 0;
             for (unsigned i = 0; i < sectors; i++) {
                 Read r = whole(b, i % kWays);
@@ -349,9 +350,14 @@ TEST(Speed, ThroughputByErrorRate) {
             const auto begin = std::chrono::steady_clock::now();
             b.drain();
             const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            const double share = 100.0 * beats / b.lastBeat;
             std::printf("t = %u, error rate %g: %.1f %% of the bus's rate, %llu beats held up, %.0f kHz\n", b.t(), rate,
-                        100.0 * beats / b.lastComplete, static_cast<unsigned long long>(b.stalled),
-                        b.now / seconds / 1000);
+                        share, static_cast<unsigned long long>(b.stalled), b.now / seconds / 1000);
+            // On a bus of one byte a cycle the decoder keeps up; between phases the bench leaves a few cycles.
+            if (kPhyBytes == 1) {
+                EXPECT_EQ(b.stalled, 0u);
+                EXPECT_GE(share, 98.0);
+            }
         }
     }
 }
@@ -372,7 +378,7 @@ TEST(Speed, Simulation) {
         }
         return cycles / (double(std::clock() - begin) / CLOCKS_PER_SEC) / 1000;
     };
-    // (The stub decoder is never quiet.)
+    b.drain();
     const double idle = rate(false), busy = rate(true);
     std::printf("t = %u: model alone %.0f kHz idle (%.0f ns), %.0f kHz reading clean sectors (%.0f ns)\n", b.t(), idle,
                 1e6 / idle, busy, 1e6 / busy);

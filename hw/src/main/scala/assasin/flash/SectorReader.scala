@@ -5,7 +5,7 @@ import assasin.SocParams
 import assasin.codec.{CodeParams, DecoderIO}
 import assasin.xbar.XbarBeat
 import chisel3._
-import chisel3.util.{Decoupled, Queue, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Decoupled, Queue, UIntToOH, Valid}
 
 /** What reading needs of the code: the remainder, and the decoder. */
 class ReaderCodeIO(p: CodeParams) extends Bundle {
@@ -114,21 +114,16 @@ class SectorReader(p: SocParams) extends Module {
   io.transferReady := receiver.io.transfer.ready && !inBuffers(2) && !inAnswers(2)
   assert(!starts || io.transferReady, "a data-out phase begins without a place for it")
 
-  // Transfers of each way.
-  private val ofWay                   = RegInit(VecInit.fill(p.ways)(0.U(4.W)))
-  private val unfinished              = RegInit(0.U(p.ways.W))
-  private def number(way: UInt): UInt = if (p.ways == 1) 0.U else way(log2Ceil(p.ways) - 1, 0)
-  private val startWay                = number(io.transfer.bits.way)
-  private val endWay                  = number(io.completion.bits.way)
-  private val ends                    = io.completion.fire
-  when(ends && !(starts && startWay === endWay)) {
-    ofWay(endWay) := ofWay(endWay) - 1.U
-    when(ofWay(endWay) === 1.U) { unfinished := unfinished & ~UIntToOH(endWay, p.ways) }
-  }
-  when(starts && !(ends && startWay === endWay)) {
-    ofWay(startWay) := ofWay(startWay) + 1.U
-    unfinished := (unfinished & ~Mux(ends && ofWay(endWay) === 1.U, UIntToOH(endWay, p.ways), 0.U)) |
-      UIntToOH(startWay, p.ways)
+  // Transfers of each way, four bits a way in one register: it costs less in simulation than many.
+  private val ofWay      = RegInit(0.U((4 * p.ways).W))
+  private val unfinished = RegInit(0.U(p.ways.W))
+  private val ends       = io.completion.fire
+  private def unit(way: UInt): UInt = (1.U << (way ## 0.U(2.W)))(4 * p.ways - 1, 0)
+  when(starts || ends) {
+    ofWay := ofWay + Mux(starts, unit(io.transfer.bits.way), 0.U) - Mux(ends, unit(io.completion.bits.way), 0.U)
+    val only = (ofWay >> (io.completion.bits.way ## 0.U(2.W)))(3, 0) === 1.U
+    unfinished := (unfinished & ~Mux(ends && only, UIntToOH(io.completion.bits.way, p.ways), 0.U)) |
+      Mux(starts, UIntToOH(io.transfer.bits.way, p.ways), 0.U)
   }
   io.unfinished := unfinished
   io.quiet      := inBuffers === 0.U && inAnswers === 0.U && !doneValid

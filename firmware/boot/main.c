@@ -72,6 +72,8 @@ void firmware_boot(void) {
     admin_init();
     features_init();
     log_init();
+    media_init();
+    block_init();
     /* Before the record of the power-on: a checkpoint under way would not take the identity along. */
     identity_init();
     health_init();

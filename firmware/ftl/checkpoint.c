@@ -2,7 +2,8 @@
  * Checkpoints. Superblock 0 holds two root blocks that take root records in turn; then come two areas of superblocks in
  * which the changed map pages, directory pages and the superblock table are appended. When an area cannot take the next
  * checkpoint, or a checkpoint failed, everything goes to the area that the newest root record does not name, erased
- * first. The root record is written last, and never in place of the newest one.
+ * first. The root record is written last, and never in place of the newest one. All of these take one sector each, the
+ * first of a page of its own: what a program that fails or a power cut spoils is one of them.
  */
 #include "ftl/checkpoint.h"
 
@@ -33,7 +34,7 @@ void checkpoint_layout(void) {
     cursor_open(&c, 0);
     cp.root_block[0] = cursor_ppa(&c);
     if (width > 1) {
-        cursor_next(&c);
+        cursor_next_page(&c);
     } else {
         cursor_open(&c, 1);
     }
@@ -43,7 +44,7 @@ void checkpoint_layout(void) {
         lbas_max / MAP_ENTRIES + 1 + (lbas_max >> MAP_DIR_BITS) + 1 + (sb.count + TABLE_PER_PAGE - 1) / TABLE_PER_PAGE;
     /* Room for one full checkpoint and a quarter more in small ones. */
     uint32_t want = cp.full_pages + cp.full_pages / 4 + 16;
-    cp.area_sbs = (want + sb.pages - 1) / sb.pages;
+    cp.area_sbs = (want * nand_geo.sectors + sb.pages - 1) / sb.pages;
     for (uint32_t i = 0; i < checkpoint_meta_superblocks() && i < sb.count; i++) {
         superblock_set_state(i, SB_META);
     }
@@ -51,6 +52,14 @@ void checkpoint_layout(void) {
     memset(sb.changed, 0, sizeof sb.changed);
     sb.used = 0;
     cp.suspect = true;
+}
+
+uint32_t checkpoint_root_pages(void) {
+    return nand_geo.pages >> nand_geo.sector_log2;
+}
+
+uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page) {
+    return cp.root_block[which] + (page << nand_geo.sector_log2);
 }
 
 uint32_t checkpoint_area_sb(uint32_t area) {
@@ -81,8 +90,8 @@ static uint32_t meta_alloc(void) {
         cursor_open(&cp.at, cp.at.sb + 1);
     }
     uint32_t ppa = cursor_ppa(&cp.at);
-    cursor_next(&cp.at);
-    cp.used++;
+    cursor_next_page(&cp.at);
+    cp.used += nand_geo.sectors;
     return ppa;
 }
 
@@ -277,7 +286,7 @@ static void root_build(void) {
     root_put(run.clean ? ROOT_CLEAN : 0);
     root_put(nand_geo.channels | nand_geo.ways << 8 | nand_geo.luns << 16 | nand_geo.planes << 24);
     root_put(nand_geo.blocks);
-    root_put(nand_geo.pages);
+    root_put(nand_geo.pages | nand_geo.sector_log2 << 24);
     root_put(ftl.lbas);
     root_put(cp.log.sb);
     root_put(cp.log.left);
@@ -327,7 +336,7 @@ static void root_end(bool ok) {
 static void root_missed(void) {
     console_printf("ftl: root record not written to page %u of root block %u\n", cp.root_page - 1, cp.root_which);
     if (++run.root_tries % ROOT_TRIES == 0) {
-        cp.root_page = nand_geo.pages;
+        cp.root_page = checkpoint_root_pages();
         if (run.root_moved) {
             root_end(false);
             return;
@@ -364,7 +373,7 @@ static void root_written(struct nand_op *op, uint32_t status) {
 }
 
 static void root_program(void) {
-    uint32_t ppa = cp.root_block[cp.root_which] + cp.root_page;
+    uint32_t ppa = checkpoint_root_ppa(cp.root_which, cp.root_page);
     struct nand_op *op = nand_op_get();
     *op = (struct nand_op){.done = root_written,
                            .way = ppa_way(ppa),
@@ -391,7 +400,7 @@ static void root_block_erased(struct nand_op *op, uint32_t status) {
 
 /** Write the root record, to the block that does not hold the newest one when the other takes no more. */
 static void root_place(void) {
-    if (cp.root_page < nand_geo.pages) {
+    if (cp.root_page < checkpoint_root_pages()) {
         root_program();
         return;
     }
@@ -562,7 +571,7 @@ void checkpoint_start(struct ftl_exclusive *x, bool clean) {
         need = cp.full_pages;
     }
     need += META_TRIES;
-    if (cp.suspect || cp.used + need > cp.area_sbs * sb.pages) {
+    if (cp.suspect || cp.used + need * nand_geo.sectors > cp.area_sbs * sb.pages) {
         cp.area = cp.root_area ^ 1;
         cp.used = 0;
         run.erase_sb = 0;

@@ -15,8 +15,8 @@
  *
  * Pages that a root record names carry a tag as OOB word 0. OOB word 1 of directory and table pages is the CRC-32C of
  * what is used of them; that of map pages is the sequence number of the root record that they were written for. */
-#define ROOT_MAGIC       0x32545253u /* "SRT2" */
-#define ROOT_MAGIC_OLD   0x31545253u /* "SRT1": without checksums of directory and table pages */
+#define ROOT_MAGIC       0x33545253u /* "SRT3" */
+#define ROOT_MAGIC_NAME  0x00ffffffu /* what older versions have in common with it */
 #define ROOT_CLEAN       1u
 #define ROOT_TABLE_PAGES (SB_MAX * 8u / 4096u)
 #define ROOT_FIXED_WORDS 19u
@@ -29,7 +29,7 @@
 
 /** Where the log of user pages stood at the checkpoint. */
 struct log_position {
-    uint32_t sb, left; /**< superblock being written and its pages left */
+    uint32_t sb, left; /**< superblock being written and its sectors left */
     uint32_t next;     /**< opened ahead, SB_NONE */
     uint32_t rotor;    /**< superblock_pick goes on here */
     uint32_t seq;      /**< sequence number of the next page */
@@ -42,14 +42,14 @@ struct checkpoint_state {
     uint32_t full_pages;    /**< pages of the largest checkpoint */
     uint32_t root_block[2]; /**< first page of the root blocks */
     uint32_t root_which;    /**< root block that the next root record goes to */
-    uint32_t root_page;     /**< its page there; nand_geo.pages: to the other block, once that is erased */
+    uint32_t root_page;     /**< its page there; behind the last one: to the other block, once that is erased */
     uint32_t root_newest;   /**< root block that holds the newest root record: never erased */
     uint32_t root_area;     /**< area that the newest root record names: never erased */
     uint32_t root_seq;      /**< of the newest root */
     bool root_lost;         /**< no root record can be written: the medium stays as it is until the next power-on */
     uint32_t epoch;         /**< formats so far: sequence numbers of different epochs do not meet */
     uint32_t area;          /**< 0, 1 */
-    uint32_t used;          /**< pages of the area written */
+    uint32_t used;          /**< sectors of the area written or left out */
     struct sb_cursor at;    /**< next page of the area */
     bool suspect;           /**< the area may not be continued: the next checkpoint writes everything to another one */
     uint32_t table[ROOT_TABLE_PAGES];
@@ -59,6 +59,9 @@ extern struct checkpoint_state cp;
 
 /** Put cp.at on page cp.used of area cp.area. */
 void checkpoint_meta_seek(void);
+/** Pages of a root block, and the sector of page `page` of root block `which` that takes a record. */
+uint32_t checkpoint_root_pages(void);
+uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page);
 /** Superblocks an area has, from this one on. */
 uint32_t checkpoint_area_sb(uint32_t area);
 /** Whether DRAM_ROOT holds a good root record. */

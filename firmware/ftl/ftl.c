@@ -13,12 +13,26 @@ void (*ftl_spare_fell)(void);
 
 #define HASH      256u
 #define MAX_TRIES 3u
+/** Of a write that the host believes written. */
+#define CACHED_TRIES 16u
+
+struct write_list {
+    struct ftl_write *head, *tail;
+};
 
 static struct ftl_write *inflight[HASH];
-static struct ftl_write *wait_head, *wait_tail;
+/** Writes that wait for room, or for an exclusive operation. */
+static struct write_list waiting;
 /** Writes to be started: whatever ends one may let another go, which may end at once, and so on. */
-static struct ftl_write *ready_head, *ready_tail;
-static bool starting;
+static struct write_list ready;
+static bool pumping;
+/** Writes of the next page: fewer than its sectors, or as many when the page cannot be had yet. */
+static struct {
+    struct write_list list;
+    uint32_t count;
+    bool due; /**< somebody waits for it: it goes out, once nothing more is on the way to it */
+} gather;
+static struct ftl_drain *drains;
 static struct ftl_exclusive *excl_head, *excl_tail, *excl_running;
 static bool exclusive_starting;
 static struct ftl_checkpoint reclaim_checkpoint, log_checkpoint;
@@ -26,7 +40,7 @@ static struct ftl_exclusive mark_dirty;
 
 static void exclusive_next(void);
 static void trim_run(struct ftl_exclusive *x);
-static void start(struct ftl_write *w);
+static void pump(void);
 
 /* ---- length of the log ---- */
 
@@ -82,7 +96,7 @@ static void open_next(void) {
     superblock_erase(&ftl.erase, n, next_erased);
 }
 
-uint32_t ftl_alloc(uint32_t *seq, bool *full) {
+uint32_t ftl_alloc(uint32_t *seq, bool *full, bool reserve) {
     *full = ftl.read_only;
     if (ftl.retired || ftl.read_only) {
         return 0;
@@ -93,13 +107,15 @@ uint32_t ftl_alloc(uint32_t *seq, bool *full) {
         if (ftl.reclaim || ftl.in_flight > 0) {
             return 0;
         }
-        if (!room_reclaimable()) {
+        if (room_reclaimable()) {
+            ftl.reclaim = true;
+            ftl_checkpoint(&reclaim_checkpoint);
+            return 0;
+        }
+        if (!reserve || room_now() == 0) {
             *full = true;
             return 0;
         }
-        ftl.reclaim = true;
-        ftl_checkpoint(&reclaim_checkpoint);
-        return 0;
     }
     if (ftl.cur.left <= sb.pages / 4 && ftl.next == SB_NONE) {
         open_next();
@@ -117,27 +133,110 @@ uint32_t ftl_alloc(uint32_t *seq, bool *full) {
         ftl.look = ROOM_LOOK;
     }
     uint32_t ppa = cursor_ppa(&ftl.cur);
-    cursor_next(&ftl.cur);
-    *seq = ftl.seq++;
+    cursor_next_page(&ftl.cur);
+    *seq = ftl.seq;
+    ftl.seq += nand_geo.sectors;
     ftl.changed = true;
     return ppa;
 }
 
-/* ---- writes ---- */
+/* ---- lists of writes ---- */
 
-static void wait_push(struct ftl_write *w) {
+static void list_push(struct write_list *l, struct ftl_write *w) {
     w->next = NULL;
-    if (wait_head == NULL) {
-        wait_head = w;
+    if (l->head == NULL) {
+        l->head = w;
     } else {
-        wait_tail->next = w;
+        l->tail->next = w;
     }
-    wait_tail = w;
+    l->tail = w;
+}
+
+static struct ftl_write *list_pop(struct write_list *l) {
+    struct ftl_write *w = l->head;
+    l->head = w->next;
+    return w;
 }
 
 static bool held(void) {
     return excl_running != NULL || excl_head != NULL;
 }
+
+/** Start `w`, or start it again. */
+static void start(struct ftl_write *w) {
+    list_push(&ready, w);
+    pump();
+}
+
+/* ---- the write cache ---- */
+
+/** Whether a write may be taken now: there must be room for all that were taken, each in a page of its own. */
+static bool cache_open(void) {
+    return ftl_has_cache() && !ftl.cache_off && !ftl.read_only && drains == NULL && ftl.cached < FTL_CACHE &&
+           room_now() > ftl.floor + FTL_CACHE * nand_geo.sectors;
+}
+
+/** Take `w` if that may be. */
+static void take(struct ftl_write *w) {
+    if (!w->taken && w->take != NULL && cache_open()) {
+        w->taken = 1;
+        ftl.cached++;
+        w->take(w);
+    }
+}
+
+static void drains_end(enum ftl_status status) {
+    while (drains != NULL) {
+        struct ftl_drain *d = drains;
+        drains = d->next;
+        d->done(d, status);
+    }
+}
+
+/** End the drains when the cache is empty, or when it cannot be emptied. */
+static void drains_look(void) {
+    if (drains == NULL || (ftl.cached > 0 && !ftl.read_only)) {
+        return;
+    }
+    bool lost = ftl.lost;
+    if (ftl.cached == 0) {
+        ftl.lost = false;
+    }
+    drains_end(lost || ftl.cached > 0 ? FTL_MEDIA : FTL_OK);
+}
+
+/** `w`, which was taken, has ended. */
+static void cache_leave(const struct ftl_write *w, enum ftl_status status) {
+    ftl.cached--;
+    if (status != FTL_OK) {
+        ftl.lost = true;
+        console_printf("ftl: block %u is lost: it was in the write cache, and no page took it\n", w->lba);
+    }
+    drains_look();
+    /* Who found the cache full. */
+    for (struct ftl_write *o = gather.list.head; o != NULL; o = o->next) {
+        take(o);
+    }
+}
+
+struct ftl_write *ftl_cached(uint32_t lba) {
+    struct ftl_write *newest = NULL;
+    for (struct ftl_write *w = inflight[lba % HASH]; w != NULL; w = w->chain) {
+        if (w->lba == lba && w->taken) {
+            newest = w;
+        }
+    }
+    return newest;
+}
+
+void ftl_drain(struct ftl_drain *d) {
+    d->next = drains;
+    drains = d;
+    drains_look();
+    pump();
+}
+
+/* ---- writes ---- */
 
 /** Take `w` out of the hash and let the next write to its LBA go. */
 static void leave(struct ftl_write *w) {
@@ -159,134 +258,267 @@ static void finish(struct ftl_write *w, enum ftl_status status) {
     if (!w->loose) {
         leave(w);
     }
+    if (w->taken) {
+        cache_leave(w, status);
+    }
     w->done(w, status);
+}
+
+/** The page that begins with `w` is programmed, or is not. */
+static void page_ended(struct ftl_write *w) {
+    bool ok = !w->failed;
+    /* Nothing that has to see the map of all of them starts before the last one. */
+    pumping = true;
+    while (w != NULL) {
+        struct ftl_write *next = w->next;
+        w->op->confirm = FLASH_CONFIRM_PAGE;
+        if (!ok) {
+            if (++w->tries < (w->taken ? CACHED_TRIES : MAX_TRIES)) {
+                start(w);
+            } else {
+                finish(w, FTL_MEDIA);
+            }
+        } else {
+            if (w->loose) {
+                superblock_loose_add(ppa_block(w->ppa), 1);
+            } else {
+                map_set(w->lba, w->ppa);
+            }
+            finish(w, FTL_OK);
+        }
+        w = next;
+    }
+    pumping = false;
+    ftl.in_flight--;
+    if (ftl.in_flight == 0) {
+        exclusive_next();
+    }
+    /* Some may have waited for room that this one might have made. */
+    pump();
 }
 
 static void programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
-    ftl.in_flight--;
-    if (status == FLASH_STATUS_OK) {
-        if (w->loose) {
-            superblock_loose_add(ppa_block(w->ppa), 1);
-        } else {
-            map_set(w->lba, w->ppa);
-        }
-        finish(w, FTL_OK);
-    } else if (++w->tries < MAX_TRIES) {
-        start(w);
-    } else {
-        finish(w, FTL_MEDIA);
+    if (status != FLASH_STATUS_OK) {
+        w->first->failed = 1;
     }
-    if (ftl.in_flight == 0) {
-        exclusive_next();
-        if (wait_head != NULL && !held()) {
-            /* They waited for room that writes in flight might make. */
-            ftl_kick();
-        }
+    if (op->confirm == FLASH_CONFIRM_PAGE) {
+        page_ended(w->first);
     }
 }
 
-static void start_now(struct ftl_write *w) {
-    if (held()) {
-        wait_push(w);
-        return;
+/** Program the page at `ppa` with the writes gathered, first sectors first. What is left of it stays blank. */
+static void page_program(uint32_t ppa, uint32_t seq) {
+    struct ftl_write *first = gather.list.head;
+    gather.list.head = NULL;
+    gather.count = 0;
+    gather.due = false;
+    first->failed = 0;
+    ftl.in_flight++;
+    for (struct ftl_write *w = first; w != NULL; w = w->next, ppa++, seq++) {
+        w->gathered = 0;
+        w->first = first;
+        w->ppa = ppa;
+        struct nand_op *op = w->op;
+        op->done = programmed;
+        op->arg = w;
+        op->way = ppa_way(ppa);
+        op->op = FLASH_OP_PROGRAM;
+        op->row = ppa_row(ppa);
+        op->w2 = w->buffer;
+        op->bytes = PAGE_SIZE;
+        op->data0 = w->loose ? w->lba | OOB_LOOSE : w->lba;
+        op->data1 = seq;
+        op->confirm = w->next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
+        nand_submit(op);
     }
+}
+
+/** End those of `l` that were not taken; the others stay. True when there were some. */
+static bool refuse(struct write_list *l, enum ftl_status status) {
+    struct write_list all = *l;
+    bool any = false;
+    l->head = NULL;
+    while (all.head != NULL) {
+        struct ftl_write *w = list_pop(&all);
+        if (w->taken) {
+            list_push(l, w);
+            continue;
+        }
+        any = true;
+        if (w->gathered) {
+            w->gathered = 0;
+            gather.count--;
+        }
+        finish(w, status);
+    }
+    return any;
+}
+
+/** Give the writes gathered a page. True when something has changed. */
+static bool page_out(void) {
     if (ftl.read_only) {
-        finish(w, FTL_MEDIA);
-        return;
+        /* Those that were taken wait for a checkpoint that succeeds. */
+        return refuse(&gather.list, FTL_MEDIA);
     }
     if (ftl.clean) {
         /* The root on the medium says "nothing written since": withdraw that first. */
         mark_dirty.run = checkpoint_mark_dirty_run;
         ftl_exclusive(&mark_dirty);
-        wait_push(w);
-        return;
+        return ftl.read_only;
     }
     if ((int32_t)(ftl.seq - ftl.log_due) >= 0 && log_long()) {
         ftl_checkpoint(&log_checkpoint);
-        wait_push(w);
-        return;
+        return ftl.read_only;
     }
     bool full;
     uint32_t seq;
-    uint32_t ppa = ftl_alloc(&seq, &full);
-    if (ppa == 0) {
-        if (full) {
-            finish(w, FTL_READ_ONLY);
-        } else {
-            wait_push(w);
-        }
-        return;
+    /* Those that were taken may have what the drive keeps back. */
+    bool all_taken = true;
+    for (const struct ftl_write *w = gather.list.head; w != NULL; w = w->next) {
+        all_taken &= w->taken != 0;
     }
-    w->ppa = ppa;
-    ftl.in_flight++;
-    struct nand_op *op = w->op;
-    op->done = programmed;
-    op->arg = w;
-    op->way = ppa_way(ppa);
-    op->op = FLASH_OP_PROGRAM;
-    op->row = ppa_row(ppa);
-    op->w2 = w->buffer;
-    op->bytes = PAGE_SIZE;
-    op->data0 = w->loose ? w->lba | OOB_LOOSE : w->lba;
-    op->data1 = seq;
-    nand_submit(op);
+    uint32_t ppa = ftl_alloc(&seq, &full, all_taken);
+    if (ppa != 0) {
+        page_program(ppa, seq);
+        return true;
+    }
+    if (full && !all_taken) {
+        return refuse(&gather.list, FTL_READ_ONLY);
+    }
+    if (full) {
+        drains_end(FTL_READ_ONLY);
+    }
+    /* A checkpoint that should make room may have failed at once. */
+    return ftl.read_only;
 }
 
-static void start(struct ftl_write *w) {
-    if (starting) {
-        w->next = NULL;
-        if (ready_head == NULL) {
-            ready_head = w;
-        } else {
-            ready_tail->next = w;
-        }
-        ready_tail = w;
+/** Whether the page goes out as it is. */
+static bool page_due(void) {
+    if (gather.count == nand_geo.sectors) {
+        return true;
+    }
+    if (gather.count == 0 || ftl.coming > 0) {
+        return false;
+    }
+    bool due = gather.due || drains != NULL;
+    for (const struct ftl_write *w = gather.list.head; w != NULL; w = w->next) {
+        /* One that the cache had no place for waits for those in programming to make one. */
+        due |= !w->taken && ftl.in_flight == 0;
+    }
+    return due;
+}
+
+static void start_now(struct ftl_write *w) {
+    if (ftl.read_only && !w->taken && !held()) {
+        finish(w, FTL_MEDIA);
+    } else if (held() || gather.count == nand_geo.sectors) {
+        list_push(&waiting, w);
+    } else {
+        w->gathered = 1;
+        gather.count++;
+        gather.due |= w->take == NULL;
+        list_push(&gather.list, w);
+    }
+}
+
+/** Start what can be started. Only the outermost call does: nothing here is ever deep on the stack. */
+static void pump(void) {
+    if (pumping) {
         return;
     }
-    starting = true;
-    start_now(w);
-    while (ready_head != NULL) {
-        struct ftl_write *next = ready_head;
-        ready_head = next->next;
-        start_now(next);
+    pumping = true;
+    for (;;) {
+        if (!held() && page_due() && page_out()) {
+            continue;
+        }
+        if (ready.head != NULL) {
+            start_now(list_pop(&ready));
+        } else if (waiting.head != NULL && !held() && ftl.read_only && refuse(&waiting, FTL_MEDIA)) {
+            continue;
+        } else if (waiting.head != NULL && !held() && gather.count < nand_geo.sectors) {
+            start_now(list_pop(&waiting));
+        } else {
+            break;
+        }
     }
-    starting = false;
+    pumping = false;
+}
+
+/** `w` waits for the older writes of its block, the newest of which is `before`. */
+static void follow(struct ftl_write *w, struct ftl_write *before) {
+    w->blocked = 1;
+    gather.due |= before->gathered != 0;
+}
+
+/** `w` takes the place of `old`, an older write of the same block that no page has been sought for. */
+static void supersede(struct ftl_write *w, struct ftl_write *old) {
+    struct ftl_write **p = &gather.list.head;
+    while (*p != old) {
+        p = &(*p)->next;
+    }
+    *p = w;
+    w->next = old->next;
+    if (gather.list.tail == old) {
+        gather.list.tail = w;
+    }
+    w->gathered = 1;
+    p = &inflight[w->lba % HASH];
+    while (*p != old) {
+        p = &(*p)->chain;
+    }
+    *p = old->chain;
+    ftl.cached--;
+    old->done(old, FTL_OK);
 }
 
 void ftl_write(struct ftl_write *w) {
     /* Two writes to one LBA in flight could complete in either order while their sequence numbers say the first loses:
      * one at a time, oldest first. The chain is kept oldest first for that. */
+    ftl.coming--;
     w->tries = 0;
     w->chain = NULL;
     w->blocked = 0;
     w->loose = 0;
+    w->taken = 0;
+    w->gathered = 0;
+    struct ftl_write *before = NULL;
     struct ftl_write **p = &inflight[w->lba % HASH];
     while (*p != NULL) {
-        w->blocked |= (*p)->lba == w->lba;
+        before = (*p)->lba == w->lba ? *p : before;
         p = &(*p)->chain;
     }
     *p = w;
-    if (!w->blocked) {
+    take(w);
+    if (before == NULL) {
         start(w);
+        return;
     }
+    if (w->taken && before->gathered && before->taken) {
+        supersede(w, before);
+    } else {
+        follow(w, before);
+    }
+    pump();
 }
 
 void ftl_write_loose(struct ftl_write *w) {
+    ftl.coming--;
     w->tries = 0;
     w->blocked = 0;
     w->loose = 1;
+    w->taken = 0;
+    w->gathered = 0;
     start(w);
 }
 
+void ftl_withdraw(void) {
+    ftl.coming--;
+    pump();
+}
+
 void ftl_kick(void) {
-    struct ftl_write *list = wait_head;
-    wait_head = wait_tail = NULL;
-    while (list != NULL) {
-        struct ftl_write *w = list;
-        list = w->next;
-        start(w);
-    }
+    pump();
     exclusive_next();
 }
 
@@ -339,6 +571,7 @@ void ftl_exclusive_end(struct ftl_exclusive *x, enum ftl_status status) {
         x->done(x, status);
     }
     exclusive_next();
+    drains_look();
     if (!held()) {
         ftl_kick();
     }
@@ -415,7 +648,7 @@ static void trim_program(struct ftl_trim *t) {
     if (t->op == NULL) {
         t->op = nand_op_get();
     }
-    uint32_t ppa = t->op != NULL ? ftl_alloc(&seq, &full) : 0;
+    uint32_t ppa = t->op != NULL ? ftl_alloc(&seq, &full, false) : 0;
     if (ppa == 0) {
         if (t->op != NULL && full) {
             /* No page is left for the record: a checkpoint makes the trim durable instead, so that a full drive can be
@@ -555,14 +788,16 @@ void ftl_init(bool format) {
     ftl_keep = NULL;
     ftl_spare_fell = NULL;
     memset(inflight, 0, sizeof inflight);
-    wait_head = wait_tail = NULL;
+    memset(&waiting, 0, sizeof waiting);
+    memset(&ready, 0, sizeof ready);
+    memset(&gather, 0, sizeof gather);
+    drains = NULL;
+    pumping = false;
     excl_head = excl_tail = excl_running = NULL;
     memset(&mark_dirty, 0, sizeof mark_dirty);
     memset(&reclaim_checkpoint, 0, sizeof reclaim_checkpoint);
     reclaim_checkpoint.x.done = own_done;
     log_checkpoint = reclaim_checkpoint;
-    ready_head = ready_tail = NULL;
-    starting = false;
     exclusive_starting = false;
     ftl.next = SB_NONE;
     ftl.cur.sb = SB_NONE;

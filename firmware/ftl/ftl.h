@@ -2,8 +2,13 @@
  * @file
  * Flash translation layer: page-mapped, log-structured over superblocks.
  *
- * A write is durable when it completes: every page carries its LPA and a sequence number in the spare area, and boot
- * rolls the map forward from the last checkpoint through them. Sequence numbers follow allocation order without gaps.
+ * A write is durable when its page is programmed: every sector carries its LPA and a sequence number, and boot rolls
+ * the map forward from the last checkpoint through them. Sequence numbers follow allocation order without gaps: sectors
+ * that a page leaves blank have theirs too.
+ *
+ * Parts whose pages have several sectors are programmed by whole pages: writes gather until there are as many as a page
+ * has sectors, or until somebody waits for them. On such parts there is a write cache: a write may be taken, that is
+ * answered, when its data are in its buffer.
  */
 #ifndef ASSASIN_FW_FTL_H
 #define ASSASIN_FW_FTL_H
@@ -37,19 +42,27 @@ extern void (*ftl_spare_fell)(void);
 /** Results of FTL operations. FTL_READ_ONLY: the log has no room for it. */
 enum ftl_status { FTL_OK = 0, FTL_MEDIA, FTL_READ_ONLY };
 
-/** One page to be written. */
+/** One sector to be written. */
 struct ftl_write {
-    struct ftl_write *next;  /**< waiting list */
+    struct ftl_write *next;  /**< waiting list, or the page's next sector */
     struct ftl_write *chain; /**< hash chain of writes in the FTL */
+    struct ftl_write *first; /**< of the page that it was given to */
     struct nand_op *op;      /**< descriptor to use, the owner's */
     uint32_t lba;
     uint32_t buffer; /**< DRAM address of the data */
     uint32_t ppa;
     uint8_t tries;
-    uint8_t blocked; /**< an older write to the same LBA is in flight */
-    uint8_t loose;   /**< the page stays out of the map */
+    uint8_t blocked;  /**< an older write to the same LBA is in flight */
+    uint8_t loose;    /**< the sector stays out of the map */
+    uint8_t taken;    /**< `take` has run: it is in the write cache */
+    uint8_t gathered; /**< waits for the others of its page */
+    uint8_t failed;   /**< of a page's first: some program of the page has failed */
+    /** The data are in the write cache: `done` still follows. NULL: the write has to be durable. */
+    void (*take)(struct ftl_write *w);
     void (*done)(struct ftl_write *w, enum ftl_status status);
 };
+/** Most writes in the cache. */
+#define FTL_CACHE 128u
 
 /** An operation that needs the log to stand still: no program in flight, none started until it ends. */
 struct ftl_exclusive {
@@ -57,6 +70,12 @@ struct ftl_exclusive {
     void (*run)(struct ftl_exclusive *x);
     void (*done)(struct ftl_exclusive *x, enum ftl_status status);
     bool queued;
+};
+
+/** Waits until the write cache is empty; meanwhile no write is taken. */
+struct ftl_drain {
+    struct ftl_drain *next;
+    void (*done)(struct ftl_drain *d, enum ftl_status status);
 };
 
 struct ftl_trim;
@@ -68,11 +87,15 @@ struct ftl_state {
     uint32_t next;   /**< opened ahead, SB_NONE */
     bool next_ready; /**< its erase has ended */
     struct sb_erase erase;
-    uint32_t seq;                  /**< of the next page allocated */
-    uint32_t reserve;              /**< pages of the log that are left over when the drive becomes read-only */
-    uint32_t floor;                /**< pages that writes leave over: the reserve, or less while it is lent */
-    uint32_t look;                 /**< pages left in the open superblock at which the room is looked at again */
-    uint32_t in_flight;            /**< programs of user pages */
+    uint32_t seq;                  /**< of the next sector allocated */
+    uint32_t reserve;              /**< sectors of the log that are left over when the drive becomes read-only */
+    uint32_t floor;                /**< sectors that writes leave over: the reserve, or less while it is lent */
+    uint32_t look;                 /**< sectors left in the open superblock at which the room is looked at again */
+    uint32_t in_flight;            /**< user pages in programming */
+    uint32_t coming;               /**< writes announced: their data are on the way to their buffers */
+    uint32_t cached;               /**< writes in the cache */
+    bool cache_off;                /**< the host wants none */
+    bool lost;                     /**< a write of the cache could not be programmed: the next drain says so */
     bool clean;                    /**< the newest root says that nothing was written since */
     bool changed;                  /**< something was written since the last checkpoint */
     bool unclean;                  /**< the medium was not shut down cleanly before this power-on */
@@ -89,7 +112,7 @@ struct ftl_state {
 };
 extern struct ftl_state ftl;
 
-/** Fewest pages of log between two checkpoints that nobody asked for, and pages of log for each page of the map that
+/** Fewest sectors of log between two checkpoints that nobody asked for, and pages of log for each page of the map that
  * the checkpoint writes: its programs are at most an eighth of the log's, and few more. */
 #define FTL_LOG_LEAST   1024u
 #define FTL_LOG_PER_MAP 8u
@@ -111,12 +134,32 @@ extern struct ftl_bounds ftl_bounds;
 /** Mount or format the medium (boot only). On return ftl.lbas or ftl.fault says how it went. */
 void ftl_init(bool format);
 
-/** Start a write; `done` runs once the page is on the medium and mapped. */
+/**
+ * Start a write, which ftl_announce has announced; `done` runs once it is on the medium and mapped. The descriptor has
+ * FLASH_CONFIRM_PAGE again then.
+ */
 void ftl_write(struct ftl_write *w);
+/** A write, loose or not, will follow when its data are in its buffer: pages wait for it rather than go out half full.
+ */
+static inline void ftl_announce(void) {
+    ftl.coming++;
+}
+/** One of them does not follow. */
+void ftl_withdraw(void);
+
+/** Whether the drive has a write cache, be it off. */
+static inline bool ftl_has_cache(void) {
+    return nand_geo.sectors > 1;
+}
+/** The newest write of `lba` in the cache, or NULL. Only while ftl.cached is not 0. */
+struct ftl_write *ftl_cached(uint32_t lba);
+/** Run `done` when everything in the cache now is durable: FTL_MEDIA when something of it, now or since the last drain,
+ * was lost or cannot be written. */
+void ftl_drain(struct ftl_drain *d);
 
 /**
- * Start a write of a loose page: it is programmed and kept, as w->ppa then, but mapped only by ftl_loose. Order among
- * writes to one LBA does not matter.
+ * Start a write of a loose page, announced likewise: it is programmed and kept, as w->ppa then, but mapped only by
+ * ftl_loose. Order among writes to one LBA does not matter.
  */
 void ftl_write_loose(struct ftl_write *w);
 
@@ -181,8 +224,9 @@ static inline bool ftl_has_work(void) {
 
 /* ---- between the FTL's own files ---- */
 
-/** Take the next page of the log. Returns 0 when that must wait or fails; `*full` tells which. */
-uint32_t ftl_alloc(uint32_t *seq, bool *full);
+/** Take the next page of the log: its first sector, whose sequence number is `*seq`. Returns 0 when that must wait or
+ * fails; `*full` tells which. `reserve`: also what other writes leave over. */
+uint32_t ftl_alloc(uint32_t *seq, bool *full, bool reserve);
 /** Value of ftl.look that makes the next write look. */
 #define ROOM_LOOK UINT32_MAX
 /** Superblocks of the reserve on a drive of this many. */
@@ -191,6 +235,8 @@ uint32_t room_reserve_superblocks(void);
 void room_init(void);
 /** Whether the log can take a page and leave what it must over; sets ftl.look. */
 bool room_look(void);
+/** Sectors that the log can take as it is. */
+uint32_t room_now(void);
 /** Some superblock is full and holds nothing: a checkpoint makes room. */
 bool room_reclaimable(void);
 /** Start writes that waited. */

@@ -14,7 +14,7 @@
 
 static struct scan_page {
     uint32_t ppa, oob0, oob1;
-    bool bad;
+    uint32_t status; /**< FLASH_STATUS_* */
 } pages[SCAN_MAX];
 
 /** Reads of a page before it counts as unreadable. */
@@ -29,7 +29,7 @@ static void scan_done(struct nand_op *op, uint32_t status) {
     struct scan_page *p = op->arg;
     p->oob0 = op->data0;
     p->oob1 = op->data1;
-    p->bad = status != FLASH_STATUS_OK;
+    p->status = status;
     nand_op_put(op);
 }
 
@@ -58,8 +58,17 @@ static void scan_read(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t 
     nand_submit(op);
 }
 
+static bool good(const struct scan_page *p) {
+    return p->status == FLASH_STATUS_OK;
+}
+
 static bool blank(const struct scan_page *p) {
-    return p->oob0 == OOB_BLANK && p->oob1 == OOB_BLANK;
+    return p->status == FLASH_STATUS_ERASED;
+}
+
+/** Whether what was read is what a program leaves that failed, or that a power cut stopped. */
+static bool torn(const struct scan_page *p) {
+    return p->status == FLASH_STATUS_UNCORRECTABLE || p->status == FLASH_STATUS_MISMATCH;
 }
 
 /** Wait for the reads of pages[0] to pages[n - 1], whose 64 bytes each go to SCAN_BUFFER, and repeat those that failed.
@@ -68,7 +77,7 @@ static void scan_wait(uint32_t n) {
     nand_wait_idle();
     for (uint32_t try = 1; try < READ_TRIES; try++) {
         for (uint32_t i = 0; i < n; i++) {
-            if (pages[i].bad) {
+            if (!good(&pages[i]) && !blank(&pages[i])) {
                 scan_read(&pages[i], pages[i].ppa, SCAN_BUFFER + i * 64, 64);
             }
         }
@@ -81,9 +90,9 @@ static void scan_wait(uint32_t n) {
 /** Read page `n` of root block `which` into DRAM_ROOT. */
 static const struct scan_page *root_read(uint32_t which, uint32_t n) {
     for (uint32_t try = 0; try < READ_TRIES; try++) {
-        scan_read(&pages[0], cp.root_block[which] + n, DRAM_ROOT, PAGE_SIZE);
+        scan_read(&pages[0], checkpoint_root_ppa(which, n), DRAM_ROOT, PAGE_SIZE);
         nand_wait_idle();
-        if (!pages[0].bad) {
+        if (good(&pages[0]) || blank(&pages[0])) {
             break;
         }
     }
@@ -92,13 +101,14 @@ static const struct scan_page *root_read(uint32_t which, uint32_t n) {
 
 /** Whether `n` pages of root block `which` from `first` on are blank; those beyond its end are. */
 static bool root_blank(uint32_t which, uint32_t first, uint32_t n) {
-    n = first + n <= nand_geo.pages ? n : nand_geo.pages - first;
+    uint32_t end = checkpoint_root_pages();
+    n = first + n <= end ? n : end - first;
     for (uint32_t i = 0; i < n; i++) {
-        scan_read(&pages[i], cp.root_block[which] + first + i, SCAN_BUFFER + i * 64, 64);
+        scan_read(&pages[i], checkpoint_root_ppa(which, first + i), SCAN_BUFFER + i * 64, 64);
     }
     scan_wait(n);
     for (uint32_t i = 0; i < n; i++) {
-        if (pages[i].bad || !blank(&pages[i])) {
+        if (!blank(&pages[i])) {
             return false;
         }
     }
@@ -113,13 +123,14 @@ static bool root_ends(uint32_t which, uint32_t n) {
 /** First page of root block `which` behind all that are not blank: they are written in order, so doubling and then
  * halving find it. */
 static uint32_t root_count(uint32_t which) {
+    uint32_t end = checkpoint_root_pages();
     uint32_t lo = 0;
     uint32_t hi = 1;
-    while (hi <= nand_geo.pages && !root_ends(which, hi - 1)) {
+    while (hi <= end && !root_ends(which, hi - 1)) {
         lo = hi;
         hi *= 2;
     }
-    hi = hi <= nand_geo.pages ? hi - 1 : nand_geo.pages;
+    hi = hi <= end ? hi - 1 : end;
     while (lo < hi) {
         uint32_t mid = (lo + hi) / 2;
         if (root_ends(which, mid)) {
@@ -136,8 +147,9 @@ static struct root_block {
     uint32_t count; /**< pages up to the last one that is not blank */
     uint32_t page;  /**< of the newest good root record, SB_NONE: none */
     uint32_t seq;   /**< its sequence number */
-    bool doubt;     /**< behind it is a page that cannot be read; a torn one can */
+    bool doubt;     /**< behind it is a page that cannot be read and is not a torn one */
     bool old;       /**< there is a root record of an older firmware */
+    bool foreign;   /**< there is a page of another layout version */
 } roots[2];
 
 static void root_find(uint32_t which) {
@@ -145,14 +157,15 @@ static void root_find(uint32_t which) {
     *b = (struct root_block){.count = root_count(which), .page = SB_NONE};
     for (uint32_t n = b->count; n-- > 0;) {
         const struct scan_page *p = root_read(which, n);
-        if (p->bad) {
-            b->doubt = true;
+        if (!good(p)) {
+            b->foreign |= p->status == FLASH_STATUS_FOREIGN;
+            b->doubt |= !torn(p) && !blank(p);
         } else if (checkpoint_root_good()) {
             b->page = n;
             b->seq = hal_read(DRAM_ROOT + 12);
             return;
         } else {
-            b->old |= hal_read(DRAM_ROOT) == ROOT_MAGIC_OLD;
+            b->old |= (hal_read(DRAM_ROOT) & ROOT_MAGIC_NAME) == (ROOT_MAGIC & ROOT_MAGIC_NAME);
         }
     }
 }
@@ -246,11 +259,14 @@ static const char *root_load(bool *clean) {
     uint32_t units = root_get();
     uint32_t blocks = root_get();
     uint32_t block_pages = root_get();
+    uint32_t sector_log2 = block_pages >> 24;
+    block_pages &= 0xffffffu;
     if (units != (nand_geo.channels | nand_geo.ways << 8 | nand_geo.luns << 16 | nand_geo.planes << 24) ||
-        blocks != nand_geo.blocks || block_pages != nand_geo.pages) {
-        console_printf(
-            "ftl: the medium was formatted for %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages\n",
-            units & 0xff, units >> 8 & 0xff, units >> 16 & 0xff, units >> 24, blocks, block_pages);
+        blocks != nand_geo.blocks || block_pages != nand_geo.pages || sector_log2 != nand_geo.sector_log2) {
+        console_printf("ftl: the medium was formatted for %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u "
+                       "pages x %u sectors\n",
+                       units & 0xff, units >> 8 & 0xff, units >> 16 & 0xff, units >> 24, blocks,
+                       block_pages >> sector_log2, 1u << sector_log2);
         return "medium of another geometry: start with the right one or format it";
     }
     uint32_t lbas = root_get();
@@ -308,13 +324,13 @@ static const char *root_load(bool *clean) {
 
 /** Apply the trim record at `ppa`. */
 static void trim_apply(uint32_t ppa) {
-    struct scan_page p = {.bad = true};
-    for (uint32_t try = 0; try < READ_TRIES && p.bad; try++) {
+    struct scan_page p = {.status = FLASH_STATUS_UNCORRECTABLE};
+    for (uint32_t try = 0; try < READ_TRIES && !good(&p); try++) {
         scan_read(&p, ppa, DRAM_TRIM, PAGE_SIZE);
         nand_wait_idle();
     }
     uint32_t count = hal_read(DRAM_TRIM + 4);
-    if (p.bad || hal_read(DRAM_TRIM) != OOB_TRIM || count > FTL_TRIM_RANGES ||
+    if (!good(&p) || hal_read(DRAM_TRIM) != OOB_TRIM || count > FTL_TRIM_RANGES ||
         hal_read(DRAM_TRIM + FTL_TRIM_CRC_AT) != ftl_trim_crc()) {
         /* Of one that was in flight when power went, whose command never ended. */
         console_printf("ftl: trim record at %08x is not whole: left out\n", ppa);
@@ -339,18 +355,28 @@ static void trim_apply(uint32_t ppa) {
 
 struct roll {
     uint32_t seq;          /**< expected next */
-    uint32_t applied;      /**< pages of the log found */
-    uint32_t misses;       /**< pages in a row that are not the log's */
+    uint32_t applied;      /**< sectors of the log found */
+    uint32_t misses;       /**< sectors in a row that are not the log's */
     struct sb_cursor tail; /**< first of them */
 };
 
+/** Sectors of a page of every way. */
+static uint32_t round_sectors(void) {
+    return nand_geo.channels * nand_geo.ways * nand_geo.sectors;
+}
+
+/** Sectors that are read at once: whole pages of up to a round. */
+static uint32_t batch_sectors(void) {
+    return round_sectors() < SCAN_MAX ? round_sectors() : SCAN_MAX;
+}
+
 /**
- * Read the pages of superblock `n` from `position` on. Every way programs in order, so one page of every way that is
- * not the log's proves the end, and any two rounds' worth of pages holds a whole round. Then false, else true: the log
- * may go on in the next superblock.
+ * Read the sectors of superblock `n` from `position` on. Every way programs in order, and a page of the log has its
+ * first sector, so one page of every way that is not the log's proves the end, and any two rounds' worth of sectors
+ * holds a whole round. Then false, else true: the log may go on in the next superblock.
  */
 static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
-    uint32_t width = nand_geo.channels * nand_geo.ways;
+    uint32_t width = batch_sectors();
     struct sb_cursor ahead;
     cursor_seek(&ahead, n, position);
     struct sb_cursor at = ahead;
@@ -365,7 +391,7 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
         for (uint32_t i = 0; i < batch; i++, cursor_next(&at), r->seq++) {
             const struct scan_page *p = &pages[i];
             bool loose = (p->oob0 ^ OOB_LOOSE) < ftl.lbas;
-            if (!p->bad && p->oob1 == r->seq && (p->oob0 < ftl.lbas || loose || p->oob0 == OOB_TRIM)) {
+            if (good(p) && p->oob1 == r->seq && (p->oob0 < ftl.lbas || loose || p->oob0 == OOB_TRIM)) {
                 r->misses = 0;
                 r->applied++;
                 if (p->oob0 == OOB_TRIM) {
@@ -380,7 +406,7 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
             }
             r->misses++;
         }
-        if (r->misses >= 2 * width) {
+        if (r->misses >= 2 * round_sectors()) {
             return false;
         }
     }
@@ -390,19 +416,22 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
 /**
  * Move the cursor behind the next two rounds of blank pages. Every way programs in order, so nothing but blank pages
  * lies behind them. They stay unused: one page of every way may have been in programming when power went, and reads
- * blank.
+ * blank. What is left of a page whose first sectors are used stays unused too.
  */
 static void skip_blank(struct sb_cursor *c) {
-    uint32_t width = nand_geo.channels * nand_geo.ways;
+    uint32_t width = batch_sectors();
     uint32_t blanks = 0;
-    while (c->left > 0 && blanks < 2 * width) {
+    if (c->sector != 0) {
+        cursor_next_page(c);
+    }
+    while (c->left > 0 && blanks < 2 * round_sectors()) {
         uint32_t n = 0;
         for (; n < width && c->left > 0; n++, cursor_next(c)) {
             scan_read(&pages[n], cursor_ppa(c), SCAN_BUFFER + n * 64, 64);
         }
         scan_wait(n);
         for (uint32_t i = 0; i < n; i++) {
-            blanks = !pages[i].bad && blank(&pages[i]) ? blanks + 1 : 0;
+            blanks = blank(&pages[i]) ? blanks + 1 : 0;
         }
     }
 }
@@ -504,7 +533,11 @@ static const char *no_root(bool *is_blank) {
     *is_blank = roots[0].count == 0 && roots[1].count == 0;
     return *is_blank                      ? NULL
            : roots[0].old || roots[1].old ? "medium of an older firmware: format it"
-                                          : "no root record is readable: format the medium";
+           : roots[0].foreign || roots[1].foreign
+               ? "medium of another layout version: start with the firmware that wrote "
+                 "it, or format it"
+               : "the root blocks are written, but no root record can be read: damaged, or "
+                 "written with another code or scrambler; format the medium";
 }
 
 const char *recover_mount(bool *is_blank) {
@@ -524,7 +557,7 @@ const char *recover_mount(bool *is_blank) {
     cp.root_which = which;
     cp.root_newest = which;
     /* One that was in programming when power went may read blank. */
-    cp.root_page = roots[which].count < nand_geo.pages ? roots[which].count + 1 : nand_geo.pages;
+    cp.root_page = roots[which].count < checkpoint_root_pages() ? roots[which].count + 1 : checkpoint_root_pages();
     root_read(which, roots[which].page);
     bool clean;
     const char *wrong = root_load(&clean);

@@ -13,25 +13,24 @@ uint32_t room_reserve_superblocks(void) {
     return 1 + sb.count / 64;
 }
 
-/** Pages that the log can take as it is. */
-static uint32_t room(void) {
+uint32_t room_now(void) {
     return ftl.cur.left + (sb.free + (ftl.next != SB_NONE)) * sb.pages;
 }
 
-/** Pages that it could take after a checkpoint. */
+/** Sectors that it could take after a checkpoint. */
 static uint32_t room_with_stale(void) {
     uint32_t superblocks = 0;
     for (uint32_t i = 0; i < sb.used; i++) {
         superblocks += superblock_reclaimable(i) || sb.state[i] == SB_EMPTIED;
     }
-    return room() + superblocks * sb.pages;
+    return room_now() + superblocks * sb.pages;
 }
 
 bool room_reclaimable(void) {
-    return room_with_stale() > room();
+    return room_with_stale() > room_now();
 }
 
-/** Pages beyond capacity and reserve. */
+/** Sectors beyond capacity and reserve. */
 static uint32_t spare_pages(void) {
     return (sb.count - checkpoint_meta_superblocks()) * sb.pages - ftl.lbas - ftl.reserve;
 }
@@ -48,7 +47,7 @@ void room_init(void) {
 }
 
 bool room_look(void) {
-    uint32_t have = room();
+    uint32_t have = room_now();
     if (have > ftl.reserve) {
         ftl.floor = ftl.reserve;
     }

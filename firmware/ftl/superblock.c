@@ -118,8 +118,8 @@ void cursor_open(struct sb_cursor *c, uint32_t n) {
 }
 
 uint32_t cursor_ppa(const struct sb_cursor *c) {
-    uint32_t row = c->page | (uint32_t)c->plane << nand_geo.plane_shift | c->sb << nand_geo.block_shift |
-                   (uint32_t)c->lun << nand_geo.lun_shift;
+    uint32_t row = (uint32_t)c->page << nand_geo.sector_log2 | c->sector | (uint32_t)c->plane << nand_geo.plane_shift |
+                   c->sb << nand_geo.block_shift | (uint32_t)c->lun << nand_geo.lun_shift;
     uint32_t way = (uint32_t)c->way + c->first_way;
     if (way >= nand_geo.ways) {
         way -= nand_geo.ways;
@@ -127,8 +127,9 @@ uint32_t cursor_ppa(const struct sb_cursor *c) {
     return (uint32_t)c->channel << 28 | way << 24 | row;
 }
 
-void cursor_next(struct sb_cursor *c) {
-    c->left--;
+void cursor_next_page(struct sb_cursor *c) {
+    c->left -= nand_geo.sectors - c->sector;
+    c->sector = 0;
     if (++c->channel < nand_geo.channels) {
         return;
     }
@@ -147,9 +148,20 @@ void cursor_next(struct sb_cursor *c) {
     c->first_way = first_way(c);
 }
 
+void cursor_next(struct sb_cursor *c) {
+    if (c->sector + 1u == nand_geo.sectors) {
+        cursor_next_page(c);
+    } else {
+        c->sector++;
+        c->left--;
+    }
+}
+
 void cursor_seek(struct sb_cursor *c, uint32_t n, uint32_t position) {
     cursor_open(c, n);
     c->left = sb.pages - position;
+    c->sector = (uint8_t)(position & (nand_geo.sectors - 1));
+    position >>= nand_geo.sector_log2;
     c->channel = (uint8_t)(position % nand_geo.channels);
     position /= nand_geo.channels;
     c->way = (uint8_t)(position % nand_geo.ways);
@@ -186,7 +198,7 @@ static void erase_pump(struct sb_erase *e) {
             break;
         }
         uint32_t ppa = cursor_ppa(&e->at);
-        cursor_next(&e->at);
+        cursor_next_page(&e->at);
         e->blocks_left--;
         e->in_flight++;
         *op = (struct nand_op){

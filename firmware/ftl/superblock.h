@@ -24,28 +24,29 @@ enum sb_state {
 };
 
 /**
- * Walks a superblock in allocation order: channel, way, LUN, plane, page. Every round over channels and ways starts at
- * another way, or streams a power of two apart, as equal pieces of a table are, would all wait for the same few ways at
- * the same time.
+ * Walks a superblock in allocation order: sector of the page, channel, way, LUN, plane, page. Every round over channels
+ * and ways starts at another way, or streams a power of two apart, as equal pieces of a table are, would all wait for
+ * the same few ways at the same time.
  */
 struct sb_cursor {
     uint32_t sb;
-    uint32_t left; /**< pages from here to the end */
+    uint32_t left; /**< sectors from here to the end */
     uint8_t channel, way, lun, plane;
     uint16_t page;
     uint8_t first_way; /**< way that the round starts at */
+    uint8_t sector;
 };
 
 /**
- * Table of all superblocks; valid and erase counts are what garbage collection and wear levelling will choose by. Erase
- * counts live in DRAM_TABLE, counts of loose pages in DRAM_LOOSE.
+ * Table of all superblocks, whose "pages" are sectors; valid and erase counts are what garbage collection and wear
+ * levelling will choose by. Erase counts live in DRAM_TABLE, counts of loose pages in DRAM_LOOSE.
  */
 struct sb_table {
     uint32_t valid[SB_MAX];
     uint8_t state[SB_MAX];
     uint8_t changed[SB_MAX / 8]; /**< differs from the checkpointed table */
     uint32_t count;              /**< superblocks in use by this geometry */
-    uint32_t pages;              /**< pages of one */
+    uint32_t pages;              /**< sectors of one */
     uint32_t used;               /**< entries [0, used) may differ from a fresh drive's */
     uint32_t free;
     bool hold;      /**< DRAM_TABLE stays as it is */
@@ -88,7 +89,7 @@ bool superblock_reclaimable(uint32_t n);
 void superblock_empty(void);
 /** It has ended: those become `state`. */
 void superblock_emptied(enum sb_state state);
-/** Whether the medium has page `ppa`, in a superblock in use. */
+/** Whether the medium has sector `ppa`, in a superblock in use. */
 bool superblock_has(uint32_t ppa);
 
 /** Entry of DRAM_TABLE: valid pages; erases, state << 16. */
@@ -115,11 +116,13 @@ void superblock_erase(struct sb_erase *e, uint32_t n, void (*done)(struct sb_era
 
 /** Put the cursor on the first page of superblock `n`. */
 void cursor_open(struct sb_cursor *c, uint32_t n);
-/** Put the cursor `position` pages into superblock `n`. */
+/** Put the cursor `position` sectors into superblock `n`. */
 void cursor_seek(struct sb_cursor *c, uint32_t n, uint32_t position);
-/** Page under the cursor. */
+/** Sector under the cursor. */
 uint32_t cursor_ppa(const struct sb_cursor *c);
-/** Step to the next page; only while left > 0. */
+/** Step to the next sector; only while left > 0. */
 void cursor_next(struct sb_cursor *c);
+/** Step to the first sector of the next page; only while left > 0. */
+void cursor_next_page(struct sb_cursor *c);
 
 #endif

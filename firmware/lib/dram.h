@@ -36,6 +36,10 @@
 /** Pages that were recalled, by core: 1 KiB each. */
 #define DRAM_RECALL        (ASSASIN_DRAM_BASE + 0x00040000u)
 #define DRAM_RECALL_STRIDE 0x400u
+/** Marks of the block that ADMIN_NAND_BLOCK looks at, then its answer, 256 bytes. */
+#define DRAM_MARKS (ASSASIN_DRAM_BASE + 0x00050000u)
+/** Pages of streams whose reads are repeated, 4 KiB each, 64 KiB. */
+#define DRAM_RESCUE (ASSASIN_DRAM_BASE + 0x00060000u)
 /** Page buffers of the host I/O path. */
 #define DRAM_BUFFERS (ASSASIN_DRAM_BASE + 0x00100000u)
 /** Function slots: ELF file, then realigned segments. */

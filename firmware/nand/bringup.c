@@ -1,14 +1,21 @@
 /* What the packages are, and the geometry and timing that the channels are given for them. */
+#include <string.h>
+
 #include "lib/console.h"
 #include "lib/dram.h"
 #include "nand/nand.h"
 #include "nand/onfi.h"
 
-/** Read ID address of the ONFI signature. */
+/** Read ID addresses: maker and part; the ONFI signature. */
+#define READ_ID_PART 0x00u
 #define READ_ID_ONFI 0x20u
 /** SET FEATURES: timing mode; data interface NV-DDR2 in the upper half of P1. */
 #define FEATURE_TIMING 0x01u
 #define FEATURE_NVDDR2 0x20u
+
+/** An erased sector may have as many zero bits as its code would correct in all codewords, without a code as many as
+ * one with this t. One that is programmed has some 16,000, because it is scrambled. */
+#define ERASED_T_NO_CODE 16u
 
 struct boot_result {
     uint32_t bad;       /**< descriptors that failed */
@@ -35,7 +42,8 @@ static void boot_op(struct boot_result *r, uint32_t way, uint32_t opcode, uint32
         hal_wfi();
         nand_poll();
     }
-    *op = (struct nand_op){.done = boot_done, .arg = r, .way = way, .op = opcode, .row = row, .w2 = w2, .bytes = bytes};
+    *op = (struct nand_op){
+        .done = boot_done, .arg = r, .way = way, .op = opcode, .row = row, .w2 = w2, .bytes = (uint16_t)bytes};
     nand_submit(op);
 }
 
@@ -47,6 +55,38 @@ static void boot_all(struct boot_result *r, uint32_t opcode, uint32_t row, uint3
         }
     }
     nand_wait_idle();
+}
+
+/** Give every channel the commands of the part. */
+static void load_steps(const struct nand_steps *list) {
+    for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
+        for (uint32_t i = 0; i < list->count; i++) {
+            flash_write(ch, FLASH_STEPS + i * 4, list->steps[i]);
+        }
+        for (uint32_t i = 0; i < 16; i++) {
+            flash_write(ch, FLASH_PHASES + i * 4, list->phases[i]);
+        }
+    }
+}
+
+/** What is known of the part that answers at channel 0, way 0; all are alike. */
+static void take_part(struct nand_op *op, uint32_t status) {
+    struct boot_result *r = op->arg;
+    r->bad += status != FLASH_STATUS_OK;
+    nand_geo.id[0] = op->data0;
+    nand_geo.id[1] = op->data1;
+    nand_op_put(op);
+}
+
+static void find_part(struct boot_result *r) {
+    struct nand_op *op = nand_op_get();
+    *op = (struct nand_op){.done = take_part, .arg = r, .op = FLASH_OP_READ_ID, .row = READ_ID_PART};
+    nand_submit(op);
+    nand_wait_idle();
+    nand_part = nand_part_find(nand_geo.id[0]);
+    if (nand_part->steps != &nand_default_steps) {
+        load_steps(nand_part->steps);
+    }
 }
 
 /** Read `copies` parameter pages of the first package and take the first good one. */
@@ -119,8 +159,10 @@ static const char *set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
     }
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         flash_write(ch, FLASH_GEOMETRY,
-                    PLACE(FLASH_GEOMETRY, PAGE_LOG2, PAGE_LOG2) | PLACE(FLASH_GEOMETRY, SPARE, nand_geo.spare) |
-                        PLACE(FLASH_GEOMETRY, LUN_SHIFT, nand_geo.lun_shift) |
+                    PLACE(FLASH_GEOMETRY, PAGE_LOG2, PAGE_LOG2 + nand_geo.sector_log2) |
+                        PLACE(FLASH_GEOMETRY, SECTOR_LOG2, nand_geo.sector_log2) |
+                        PLACE(FLASH_GEOMETRY, SPARE, nand_geo.spare) |
+                        PLACE(FLASH_GEOMETRY, LUN_SHIFT, nand_geo.lun_shift - nand_geo.sector_log2) |
                         PLACE(FLASH_GEOMETRY, LUN_BITS, (uint32_t)log2_exact(nand_geo.luns)));
         flash_write(ch, FLASH_TIMING0,
                     PLACE(FLASH_TIMING0, TWC, wc) | PLACE(FLASH_TIMING0, TCS, cs) | PLACE(FLASH_TIMING0, TRPRE, pre) |
@@ -130,8 +172,7 @@ static const char *set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
         flash_write(ch, FLASH_TIMING2, PLACE(FLASH_TIMING2, TADL, adl) | PLACE(FLASH_TIMING2, TCCS, ccs));
         flash_write(ch, FLASH_DATA_RATE, rate);
     }
-    uint32_t wire = PAGE_SIZE + nand_geo.spare;
-    nand_geo.bus_cycles = cs + 7 * wc + cs + pre + (wire * rate + phy_bytes - 1) / phy_bytes + pst;
+    nand_geo.bus_cycles = cs + 7 * wc + cs + pre + (nand_geo.sector_bytes * rate + phy_bytes - 1) / phy_bytes + pst;
     return NULL;
 }
 
@@ -149,19 +190,75 @@ static const char *refuse(const char *what, uint32_t value, const char *need, ui
     return "geometry not supported";
 }
 
+/** Bytes of a sector on the bus with so many parity bytes a codeword. */
+static uint32_t sector_bytes(uint32_t parity) {
+    return NAND_CODEWORDS * (NAND_MESSAGE_BYTES + parity);
+}
+
+/** Choose the strongest code whose sectors fit into a page of the part. All channels have the same codes. */
+static const char *set_code(const struct onfi_param *p) {
+    uint32_t there = p->page_bytes + p->spare_bytes;
+    uint32_t weakest = flash_read(0, FLASH_CODE_INFO + 4);
+    bool codes = weakest != 0;
+    uint32_t least = nand_geo.sectors * sector_bytes(FIELD(FLASH_CODE_INFO, PARITY, weakest));
+    if (there < least) {
+        console_printf("nand: pages of %u + %u B, but %u sectors of %u B need %u B", p->page_bytes, p->spare_bytes,
+                       nand_geo.sectors, least / nand_geo.sectors, least);
+        if (codes) {
+            console_printf(" with the weakest code (%u bits a codeword)", FIELD(FLASH_CODE_INFO, T, weakest));
+        }
+        console_printf("\n");
+        return "spare area too small for the code";
+    }
+    nand_geo.strength = 0;
+    for (uint32_t n = 1; n < FLASH_CODE_STRENGTH_MASK + 1; n++) {
+        uint32_t info = flash_read(0, FLASH_CODE_INFO + n * 4);
+        if (info != 0 && nand_geo.sectors * sector_bytes(FIELD(FLASH_CODE_INFO, PARITY, info)) <= there) {
+            nand_geo.strength = n;
+        }
+    }
+    uint32_t info = flash_read(0, FLASH_CODE_INFO + nand_geo.strength * 4);
+    nand_geo.code_t = FIELD(FLASH_CODE_INFO, T, info);
+    nand_geo.code_parity = FIELD(FLASH_CODE_INFO, PARITY, info);
+    nand_geo.sector_bytes = sector_bytes(nand_geo.code_parity);
+    return NULL;
+}
+
+/** Give every channel the code and what else it writes into sectors or judges them by. */
+static void load_code(void) {
+    nand_geo.erased_limit = NAND_CODEWORDS * (nand_geo.code_t != 0 ? nand_geo.code_t : ERASED_T_NO_CODE);
+    for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
+        flash_write(ch, FLASH_CODE, PLACE(FLASH_CODE, STRENGTH, nand_geo.strength));
+        flash_write(ch, FLASH_LAYOUT, NAND_LAYOUT_VERSION);
+        flash_write(ch, FLASH_SEED, NAND_SEED);
+        flash_write(ch, FLASH_ERASED_LIMIT, nand_geo.erased_limit);
+    }
+    for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
+        while (FIELD(FLASH_CODE, BUSY, flash_read(ch, FLASH_CODE))) {
+        }
+    }
+}
+
 /** Take the part's geometry, or say on the console what of it does not fit and return that it does not. */
 static const char *set_geometry(const struct onfi_param *p) {
     if (p->page_bytes < PAGE_SIZE) {
         return refuse("bytes a page", p->page_bytes, "this firmware needs at least", PAGE_SIZE);
     }
-    if (p->page_bytes - PAGE_SIZE + p->spare_bytes < NAND_SPARE) {
-        return refuse("bytes of a page and its spare area", p->page_bytes + p->spare_bytes,
-                      "this firmware needs at least", PAGE_SIZE + NAND_SPARE);
+    uint32_t sector_log2 = 0;
+    while (sector_log2 < NAND_MAX_SECTOR_LOG2 && p->page_bytes >> (sector_log2 + 1) >= PAGE_SIZE) {
+        sector_log2++;
+    }
+    nand_geo.sector_log2 = sector_log2;
+    nand_geo.sectors = 1u << sector_log2;
+    const char *wrong = set_code(p);
+    if (wrong != NULL) {
+        return wrong;
     }
     int pages = log2_exact(p->pages_block);
     int luns = log2_exact(p->luns);
-    if (pages < 0 || p->pages_block > NAND_MAX_PAGES) {
-        return refuse("pages a block", p->pages_block, "this firmware takes powers of two up to", NAND_MAX_PAGES);
+    if (pages < 0 || p->pages_block > NAND_MAX_PAGES >> sector_log2) {
+        return refuse("pages a block", p->pages_block, "this firmware takes powers of two up to",
+                      NAND_MAX_PAGES >> sector_log2);
     }
     if (luns < 0 || (uint32_t)luns > FLASH_GEOMETRY_LUN_BITS_MASK) {
         return refuse("LUNs a chip enable", p->luns, "the channel takes powers of two up to",
@@ -174,18 +271,26 @@ static const char *set_geometry(const struct onfi_param *p) {
         return refuse("blocks a LUN", p->blocks_lun, "there has to be one a plane, so at least", 1u << p->plane_bits);
     }
     /* Blocks need not be a power of two: the LUN's bits then begin above the highest bit a block number has. */
-    uint32_t lun_shift = (uint32_t)pages + bits_for(p->blocks_lun);
+    uint32_t plane_shift = (uint32_t)pages + sector_log2;
+    uint32_t lun_shift = plane_shift + bits_for(p->blocks_lun);
     if (lun_shift + (uint32_t)luns > NAND_ROW_BITS) {
-        console_printf("nand: %u LUNs x %u blocks x %u pages\n", p->luns, p->blocks_lun, p->pages_block);
-        return refuse("bits of a row address", lun_shift + (uint32_t)luns, "three address cycles carry", NAND_ROW_BITS);
+        console_printf("nand: %u LUNs x %u blocks x %u pages x %u sectors\n", p->luns, p->blocks_lun, p->pages_block,
+                       nand_geo.sectors);
+        return refuse("bits of a sector address", lun_shift + (uint32_t)luns, "a physical page address holds",
+                      NAND_ROW_BITS);
+    }
+    memset(nand_geo.model, 0, sizeof nand_geo.model);
+    for (uint32_t i = 0; i < sizeof nand_geo.model && p->model[i] != 0; i++) {
+        nand_geo.model[i] = p->model[i];
     }
     nand_geo.luns = p->luns;
     nand_geo.planes = 1u << p->plane_bits;
     nand_geo.blocks = p->blocks_lun >> p->plane_bits;
-    nand_geo.pages = p->pages_block;
-    nand_geo.spare = p->page_bytes == PAGE_SIZE ? p->spare_bytes : NAND_SPARE;
-    nand_geo.plane_shift = (uint32_t)pages;
-    nand_geo.block_shift = (uint32_t)pages + p->plane_bits;
+    nand_geo.pages = p->pages_block << sector_log2;
+    nand_geo.page_bytes = p->page_bytes;
+    nand_geo.spare = p->spare_bytes;
+    nand_geo.plane_shift = plane_shift;
+    nand_geo.block_shift = plane_shift + p->plane_bits;
     nand_geo.block_mask = (1u << (lun_shift - nand_geo.block_shift)) - 1;
     nand_geo.lun_shift = lun_shift;
     nand_geo.program_us = p->program_us;
@@ -203,6 +308,7 @@ const char *nand_init(void) {
     nand_queues_init();
 
     struct boot_result r = {0};
+    load_steps(&nand_default_steps);
     boot_all(&r, FLASH_OP_RESET, 0, 0, 0);
     boot_all(&r, FLASH_OP_READ_ID, READ_ID_ONFI, 0, 0);
     if (r.bad > 0 || r.id_wrong > 0) {
@@ -210,6 +316,11 @@ const char *nand_init(void) {
         console_printf("nand: %u ways failed, %u without ONFI; last: channel %u way %u\n", r.bad, r.id_wrong, way >> 4,
                        way & 15);
         return "a package does not answer";
+    }
+    find_part(&r);
+    if (nand_part->retry_feature != 0) {
+        /* A level that an earlier firmware has left outlives a reset of the chip. */
+        boot_all(&r, FLASH_OP_SET_FEATURE, nand_part->retry_feature, 0, 0);
     }
     struct onfi_param param;
     if (!read_param(&r, 1, &param) && !read_param(&r, ONFI_PARAM_COPIES, &param)) {
@@ -233,12 +344,19 @@ const char *nand_init(void) {
     if (wrong != NULL) {
         return wrong;
     }
+    load_code();
     console_printf("nand: %s, %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages x %u+%u B\n",
                    param.model, nand_geo.channels, nand_geo.ways, nand_geo.luns, nand_geo.planes, nand_geo.blocks,
-                   nand_geo.pages, PAGE_SIZE, nand_geo.spare);
-    if (param.page_bytes > PAGE_SIZE) {
-        console_printf("nand: of every page of %u B the first %u B are used: 1/%u of the part's capacity\n",
-                       param.page_bytes, PAGE_SIZE, param.page_bytes / PAGE_SIZE);
+                   param.pages_block, param.page_bytes, nand_geo.spare);
+    if (param.page_bytes > nand_geo.sectors * PAGE_SIZE) {
+        console_printf("nand: of every page of %u B the first %u B are used\n", param.page_bytes,
+                       nand_geo.sectors * PAGE_SIZE);
+    }
+    if (nand_geo.strength == 0) {
+        console_printf("nand: no code in this chip: sectors are protected by their CRC only\n");
+    } else {
+        console_printf("nand: %u sectors a page, each of 4 codewords of which %u bits can be corrected, %u B\n",
+                       nand_geo.sectors, nand_geo.code_t, nand_geo.sector_bytes);
     }
     return NULL;
 }

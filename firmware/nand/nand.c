@@ -6,6 +6,7 @@ struct nand_geometry nand_geo;
 struct nand_op nand_ops[NAND_OPS];
 struct nand_way nand_ways[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
 struct nand_counters nand_counters;
+const struct nand_part *nand_part;
 uint32_t nand_outstanding;
 bool nand_attention;
 
@@ -34,17 +35,36 @@ void nand_op_put(struct nand_op *op) {
     op_free = op;
 }
 
-static void push(const struct nand_op *op) {
+/** The descriptor of a repetition: W0 but for the way and the tag; `*row`, `*w2`. */
+static __attribute__((noinline)) uint32_t repetition(const struct nand_op *op, uint32_t *row, uint32_t *w2) {
+    if (op->retry == NAND_RETRY_READ) {
+        return PLACE(FLASH_W0, OP, FLASH_OP_READ) | PLACE(FLASH_W0, CHECK, op->check) | PLACE(FLASH_W0, FRESH, 1);
+    }
+    *row = nand_part->retry_feature;
+    *w2 = op->retry == NAND_RETRY_LEVEL ? op->level : 0;
+    return PLACE(FLASH_W0, OP, FLASH_OP_SET_FEATURE);
+}
+
+static void push(struct nand_way *way, const struct nand_op *op) {
+    way->credit--;
+    way->open = op->op == FLASH_OP_PROGRAM && (op->confirm == FLASH_CONFIRM_MORE || op->confirm == FLASH_CONFIRM_PLANE);
     uint32_t base = ASSASIN_FLASH_BASE + (op->way >> 4) * ASSASIN_FLASH_STRIDE;
-    if (op->op == FLASH_OP_PROGRAM) {
-        hal_write(base + FLASH_OOB0, op->data0);
+    uint32_t w0 = PLACE(FLASH_W0, OP, op->op);
+    uint32_t row = op->row;
+    uint32_t w2 = op->w2;
+    hal_write(base + FLASH_OOB0, op->data0);
+    if (op->op == FLASH_OP_READ) {
+        w0 |= PLACE(FLASH_W0, CHECK, op->check) | PLACE(FLASH_W0, FRESH, op->plain);
+        if (op->retry != NAND_RETRY_NONE) {
+            w0 = repetition(op, &row, &w2);
+        }
+    } else if (op->op == FLASH_OP_PROGRAM) {
         hal_write(base + FLASH_OOB1, op->data1);
     }
-    hal_write(base + FLASH_W0, PLACE(FLASH_W0, OP, op->op) | PLACE(FLASH_W0, WAY, op->way) |
-                                   PLACE(FLASH_W0, TAG, (uint32_t)(op - nand_ops)));
-    hal_write(base + FLASH_W1, op->row);
-    hal_write(base + FLASH_W2, op->w2);
-    hal_write(base + FLASH_W3, op->bytes);
+    hal_write(base + FLASH_W0, w0 | PLACE(FLASH_W0, WAY, op->way) | PLACE(FLASH_W0, TAG, (uint32_t)(op - nand_ops)));
+    hal_write(base + FLASH_W1, row);
+    hal_write(base + FLASH_W2, w2);
+    hal_write(base + FLASH_W3, PLACE(FLASH_W3, BYTES, op->bytes) | PLACE(FLASH_W3, CONFIRM, op->confirm));
 }
 
 void nand_submit(struct nand_op *op) {
@@ -52,8 +72,7 @@ void nand_submit(struct nand_op *op) {
     nand_outstanding++;
     op->next = NULL;
     if (way->credit > 0 && way->head == NULL) {
-        way->credit--;
-        push(op);
+        push(way, op);
         return;
     }
     if (way->head == NULL) {
@@ -74,27 +93,22 @@ void nand_way_refill(struct nand_way *way) {
             return;
         }
         /* Both wait: take turns, so that neither host I/O nor streams starve. */
-        if (host && (!streams || (way->turn ^= 1) != 0)) {
+        if (host && (!streams || way->open != 0 || (way->turn ^= 1) != 0)) {
             struct nand_op *op = way->head;
             way->head = op->next;
-            way->credit--;
-            push(op);
+            push(way, op);
         } else {
             stream_resume(way);
         }
     }
 }
 
-void nand_complete(uint32_t tag, uint32_t status, uint32_t data0, uint32_t data1) {
-    struct nand_op *op = &nand_ops[tag];
-    nand_outstanding--;
-    nand_attention = true;
-    op->data0 = data0;
-    op->data1 = data1;
+void nand_ended(struct nand_op *op, uint32_t status) {
     switch (op->op) {
     case FLASH_OP_READ:
         nand_counters.reads++;
-        nand_counters.read_errors += status != FLASH_STATUS_OK;
+        /* An erased sector is an answer, unless a block was asked for. */
+        nand_counters.read_errors += status != FLASH_STATUS_OK && (op->check || status != FLASH_STATUS_ERASED);
         break;
     case FLASH_OP_PROGRAM:
         nand_counters.programs++;
@@ -108,6 +122,30 @@ void nand_complete(uint32_t tag, uint32_t status, uint32_t data0, uint32_t data1
         break;
     }
     op->done(op, status);
+}
+
+void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, uint32_t code) {
+    struct nand_op *op = &nand_ops[tag];
+    uint32_t status = FIELD(FLASH_CPL, STATUS, cpl);
+    nand_outstanding--;
+    nand_attention = true;
+    if (op->retry > NAND_RETRY_READ) {
+        nand_retry_done(op, status);
+        return;
+    }
+    bool again = status != FLASH_STATUS_OK && op->op == FLASH_OP_READ && nand_retry_wanted(op, status);
+    /* What the sector has to hold is needed once more. */
+    op->data0 = again ? op->data0 : data0;
+    op->data1 = data1;
+    op->errors = (uint8_t)FIELD(FLASH_CPL, ERRORS, cpl);
+    op->code = code;
+    if (op->retry != NAND_RETRY_NONE) {
+        nand_retry_done(op, status);
+    } else if (again) {
+        nand_retry_start(op, status);
+    } else {
+        nand_ended(op, status);
+    }
 }
 
 void nand_wait_idle(void) {

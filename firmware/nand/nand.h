@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "lib/regs.h"
+#include "nand/parts.h"
 
 #define NAND_MAX_CHANNELS 16u
 #define NAND_MAX_WAYS     16u
@@ -21,36 +22,54 @@
 #define NAND_OPS 512u
 /** Largest plane address, bits, that the FTL's cursors and records hold. */
 #define NAND_MAX_PLANE_BITS 4u
-/** Most pages a block: page numbers in a block have 16 bits. */
+/** Most sectors a block: sector numbers in a block have 16 bits. */
 #define NAND_MAX_PAGES 32768u
-/** Most bits of a row address: three cycles, and what a physical page address leaves beside channel and way. */
+/** Most sectors of a page that the channel addresses, log2. */
+#define NAND_MAX_SECTOR_LOG2 2u
+/** Most bits of a sector address: what a physical page address leaves beside channel and way. */
 #define NAND_ROW_BITS 24u
-/** Bytes moved behind the drive page where a page of the part is larger than one: the OOB words. */
-#define NAND_SPARE 8u
+/** Version of what the drive puts on the medium, FLASH.LAYOUT[7:0]; a sector of another one is not read. */
+#define NAND_LAYOUT_VERSION 1u
+/** Seed of the scrambler, the same on all drives: a medium may move to another board. */
+#define NAND_SEED 0x41535344u
+/** Data and metadata bytes of a codeword, and codewords of a sector (docs/medium.md). */
+#define NAND_MESSAGE_BYTES 1028u
+#define NAND_CODEWORDS     4u
 /** Tags at and above this belong to the stream scheduler. */
 #define NAND_TAG_STREAM 0x800u
 
 /**
- * Where everything is: read from the parameter page at boot. A page of the part takes one drive page (PAGE_SIZE), at
- * its start, and the spare bytes right behind; what is left of a larger page stays FFh.
+ * Where everything is: read from the parameter page at boot. What the firmware calls a page is a sector: one block of
+ * the drive with its metadata and parity (docs/medium.md), of which a page of the part holds 1, 2 or 4. Its address is
+ * row << sector_log2 | sector.
  */
 struct nand_geometry {
     uint32_t channels;
     uint32_t ways;
     uint32_t luns;
     uint32_t planes;
-    uint32_t blocks;      /**< blocks a plane */
-    uint32_t pages;       /**< pages a block */
-    uint32_t spare;       /**< spare bytes a page on the wire */
-    uint32_t plane_shift; /**< row address: first plane bit */
-    uint32_t block_shift; /**< row address: first block bit */
-    uint32_t block_mask;  /**< row address, shifted by block_shift: the block's bits */
-    uint32_t lun_shift;   /**< row address: first LUN bit */
-    uint32_t bus_cycles;  /**< bus cycles of one page read */
-    uint32_t program_us;  /**< longest page program */
-    uint32_t erase_us;    /**< longest block erase */
-    uint32_t clock_mhz;   /**< what the timing was worked out for */
-    uint32_t signature;   /**< CRC-16 of the parameter page, for messages */
+    uint32_t blocks;       /**< blocks a plane */
+    uint32_t pages;        /**< sectors a block */
+    uint32_t sectors;      /**< sectors a page of the part */
+    uint32_t sector_log2;  /**< log2 of it */
+    uint32_t sector_bytes; /**< bytes of a sector on the bus */
+    uint32_t page_bytes;   /**< main area of a page of the part */
+    uint32_t spare;        /**< spare bytes of a page of the part */
+    uint32_t plane_shift;  /**< sector address: first plane bit */
+    uint32_t block_shift;  /**< sector address: first block bit */
+    uint32_t block_mask;   /**< sector address, shifted by block_shift: the block's bits */
+    uint32_t lun_shift;    /**< sector address: first LUN bit */
+    uint32_t strength;     /**< code in use: which of FLASH.CODE_INFO */
+    uint32_t code_t;       /**< bits that it corrects a codeword; 0: none */
+    uint32_t code_parity;  /**< parity bytes a codeword */
+    uint32_t erased_limit; /**< zero bits that an erased sector may have */
+    uint32_t bus_cycles;   /**< bus cycles of the read of a page that is one sector */
+    uint32_t program_us;   /**< longest page program */
+    uint32_t erase_us;     /**< longest block erase */
+    uint32_t clock_mhz;    /**< what the timing was worked out for */
+    uint32_t signature;    /**< CRC-16 of the parameter page, for messages */
+    uint32_t id[2];        /**< what READ ID says of maker and part */
+    char model[20];        /**< of the parameter page, 0 behind it */
 };
 extern struct nand_geometry nand_geo;
 
@@ -58,18 +77,39 @@ struct nand_op;
 /** Completion handler; `status` is a FLASH_STATUS_*. */
 typedef void (*nand_done_fn)(struct nand_op *op, uint32_t status);
 
+/** What the descriptor under way of an operation is, see retry.c. */
+enum nand_retry {
+    NAND_RETRY_NONE,    /**< the operation itself */
+    NAND_RETRY_WAIT,    /**< none: others of the way are repeated first */
+    NAND_RETRY_READ,    /**< the read again */
+    NAND_RETRY_LEVEL,   /**< SET_FEATURE: another read level */
+    NAND_RETRY_RESTORE, /**< SET_FEATURE: the normal level again */
+};
+
 /** One descriptor. Its index in nand_ops is its tag. */
 struct nand_op {
     struct nand_op *next;
     nand_done_fn done;
-    void *arg;      /**< the owner's */
-    uint32_t way;   /**< channel * 16 + way */
-    uint32_t op;    /**< FLASH_OP_* */
-    uint32_t row;   /**< W1 */
-    uint32_t w2;    /**< W2 */
-    uint32_t bytes; /**< W3 */
-    uint32_t data0; /**< PROGRAM: OOB word 0; back: CPL_DATA */
-    uint32_t data1; /**< PROGRAM: OOB word 1; back: CPL_DATA1 */
+    void *arg;       /**< the owner's */
+    uint32_t way;    /**< channel * 16 + way */
+    uint32_t op;     /**< FLASH_OP_* */
+    uint32_t row;    /**< W1: sector address */
+    uint32_t w2;     /**< W2 */
+    uint16_t bytes;  /**< W3.BYTES */
+    uint8_t confirm; /**< W3.CONFIRM: FLASH_CONFIRM_* */
+    bool check;      /**< READ: data0 names the block that the sector has to hold */
+    uint32_t data0;  /**< OOB word 0: PROGRAM, READ with check, READ_RAW; back: CPL_DATA */
+    uint32_t data1;  /**< PROGRAM: OOB word 1; back: CPL_DATA1 */
+    uint32_t code;   /**< back, READ: CPL_CODE when anything was corrected or wrong, else 0 */
+    uint8_t errors;  /**< back, READ: CPL.ERRORS */
+    bool plain;      /**< READ: the array is read, and what that read finds counts: it is not repeated */
+    /* retry.c */
+    uint8_t retry; /**< enum nand_retry */
+    uint8_t attempt;
+    uint8_t level;  /**< read level of the repetition */
+    uint8_t status; /**< what the first read found */
+    uint8_t pad[2];
+    struct nand_op *next_retry;
 };
 extern struct nand_op nand_ops[NAND_OPS];
 
@@ -81,12 +121,19 @@ struct nand_way {
     uint8_t credit;  /**< free places */
     uint8_t turn;    /**< who goes first when both lists wait */
     uint8_t waiting; /**< some list below is not empty */
-    uint8_t pad;
+    uint8_t open;    /**< a page is on its way that takes further sectors: nothing but these may be pushed */
     struct nand_op *head;
     struct nand_op *tail;
     struct stream *stream_head;
     struct stream *stream_tail;
+    struct nand_op *retry_head; /**< reads that are repeated, one at a time */
+    struct nand_op *retry_tail;
+    uint8_t level;  /**< read level at which a repeated read went well last; 0: none has */
+    uint8_t pad[3]; /**< an entry's address is a shift */
 };
+#ifdef __riscv
+_Static_assert(sizeof(struct nand_way) == 32, "struct nand_way size");
+#endif
 extern struct nand_way nand_ways[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
 
 /** Media counters since power-on. */
@@ -94,11 +141,16 @@ struct nand_counters {
     uint64_t reads;
     uint64_t programs;
     uint64_t erases;
-    uint32_t read_errors;
+    uint32_t read_errors; /**< reads whose sector could not be had, after all repetitions */
     uint32_t program_errors;
     uint32_t erase_errors;
+    uint32_t retries; /**< repetitions of reads */
+    uint32_t rescued; /**< reads that went well only when they were repeated */
 };
 extern struct nand_counters nand_counters;
+
+/** The part that is fitted. */
+extern const struct nand_part *nand_part;
 
 /** Set by completions that may let anything else than streams go on. */
 extern bool nand_attention;
@@ -118,11 +170,36 @@ struct nand_op *nand_op_get(void);
 void nand_queues_init(void);
 void nand_op_put(struct nand_op *op);
 
-/** Queue a descriptor; `done` runs from nand_complete. */
+/** Queue a descriptor; `done` runs from nand_complete. Behind a program with FLASH_CONFIRM_MORE the page's next sector
+ * is submitted at once. */
 void nand_submit(struct nand_op *op);
 
-/** Finish descriptor `tag` (not a stream's). */
-void nand_complete(uint32_t tag, uint32_t status, uint32_t data0, uint32_t data1);
+/** Make `op` the read of block `lba`'s page `ppa` to DRAM `to`; but for `done` and `arg`. */
+static inline void nand_read_block(struct nand_op *op, uint32_t ppa, uint32_t lba, uint32_t to) {
+    op->way = ppa >> 24;
+    op->op = FLASH_OP_READ;
+    op->row = ppa & 0xffffffu;
+    op->w2 = to;
+    op->bytes = 4096;
+    op->confirm = 0;
+    op->check = true;
+    op->plain = false;
+    op->data0 = lba;
+}
+
+/** Finish descriptor `tag` (not a stream's). `cpl` is CPL, `code` CPL_CODE when that is worth a look, else 0. */
+void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, uint32_t code);
+/** Count `op` and hand it back to its owner. */
+void nand_ended(struct nand_op *op, uint32_t status);
+
+/* ---- retry.c ---- */
+
+/** Whether a read that ended with `status` is to be repeated. */
+bool nand_retry_wanted(const struct nand_op *op, uint32_t status);
+/** Repeat the read `op`, which ended with `status`. */
+void nand_retry_start(struct nand_op *op, uint32_t status);
+/** A descriptor of a repetition has ended. */
+void nand_retry_done(struct nand_op *op, uint32_t status);
 
 /** A place of `way` became free: push what waits for it. */
 void nand_way_refill(struct nand_way *way);

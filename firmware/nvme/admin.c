@@ -279,6 +279,9 @@ void admin_command(struct nvme_cmd *cmd) {
     case SCOMP_OPCODE_ADMIN_FUNC_LOAD:
         function_load(cmd);
         break;
+    case SCOMP_OPCODE_ADMIN_NAND_BLOCK:
+        block_command(cmd);
+        break;
     case SCOMP_OPCODE_ADMIN_FUNC_UNLOAD:
         function_unload(cmd);
         break;

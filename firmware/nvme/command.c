@@ -172,6 +172,7 @@ void nvme_fetch(void) {
         cmd->orphan = false;
         cmd->list_held = false;
         cmd->timed = false;
+        cmd->drained = false;
         cmd->status = NVME_OK;
         cmd->location = LOCATION_NONE;
         cmd->dw0 = 0;
@@ -230,7 +231,9 @@ void nvme_complete(struct nvme_cmd *cmd, uint32_t status) {
     if (cmd->list_held) {
         list_release(cmd);
     }
-    nvme_counters.commands++;
+    if ((++nvme_counters.commands & 0xffffu) == 0) {
+        media_count();
+    }
     if (status != NVME_OK) {
         cmd->status = (uint16_t)status;
         if (!cmd->orphan && logged(status)) {

@@ -33,6 +33,7 @@ struct nvme_queues queues;
 
 /** Shutdown: commands come to their ends, then a checkpoint is written, then it is reported done. */
 static enum { SHUT_NONE, SHUT_DRAINING, SHUT_SAVING, SHUT_DONE } shutdown_state;
+static struct ftl_drain shutdown_drain;
 static struct ftl_checkpoint shutdown_checkpoint;
 /** The checkpoint is under way, also when the host has no use for the answer any more. */
 static bool saving;
@@ -148,6 +149,16 @@ static void shutdown_start(void) {
     controller_poll();
 }
 
+static void shutdown_drained(struct ftl_drain *d, enum ftl_status status) {
+    (void)d;
+    if (status != FTL_OK) {
+        console_printf("nvme: shutdown: the write cache could not be written out\n");
+    }
+    shutdown_checkpoint.clean = true;
+    shutdown_checkpoint.x.done = shutdown_done;
+    ftl_checkpoint(&shutdown_checkpoint);
+}
+
 static void shutdown_poll(void) {
     if (shutdown_state != SHUT_DRAINING || saving || !quiet()) {
         return;
@@ -159,9 +170,8 @@ static void shutdown_poll(void) {
         return;
     }
     health_shutdown();
-    shutdown_checkpoint.clean = true;
-    shutdown_checkpoint.x.done = shutdown_done;
-    ftl_checkpoint(&shutdown_checkpoint);
+    shutdown_drain.done = shutdown_drained;
+    ftl_drain(&shutdown_drain);
 }
 
 void controller_fatal(void) {

@@ -8,6 +8,7 @@ enum {
     FEAT_POWER = 0x02,
     FEAT_TEMPERATURE = 0x04,
     FEAT_ERROR_RECOVERY = 0x05,
+    FEAT_CACHE = 0x06,
     FEAT_QUEUES = 0x07,
     FEAT_COALESCING = 0x08,
     FEAT_VECTOR = 0x09,
@@ -34,6 +35,7 @@ enum { SELECT_CURRENT, SELECT_DEFAULT, SELECT_SAVED, SELECT_CAPABILITIES };
 
 static const uint32_t defaults[FEAT_COUNT] = {
     [FEAT_ARBITRATION] = 7, /* no burst limit */
+    [FEAT_CACHE] = 1,       /* enabled */
     [FEAT_QUEUES] = QUEUES_VALUE,
 };
 static uint32_t current[FEAT_COUNT];
@@ -46,6 +48,7 @@ static uint32_t timestamp_origin;
 
 void features_init(void) {
     memcpy(current, defaults, sizeof current);
+    ftl.cache_off = false;
     for (uint32_t i = 0; i < 2; i++) {
         thresholds[i][0] = TEMP_OVER_DEFAULT;
         thresholds[i][1] = 0;
@@ -66,12 +69,12 @@ void features_temperature(uint32_t *over, uint32_t *under) {
     *under = thresholds[0][1] > thresholds[1][1] ? thresholds[0][1] : thresholds[1][1];
 }
 
-/** Whether the feature exists. There is no volatile write cache, so that feature is not offered. */
+/** Whether the feature exists. */
 static bool known(uint32_t id) {
     const uint32_t ids = 1u << FEAT_ARBITRATION | 1u << FEAT_POWER | 1u << FEAT_TEMPERATURE |
                          1u << FEAT_ERROR_RECOVERY | 1u << FEAT_QUEUES | 1u << FEAT_COALESCING | 1u << FEAT_VECTOR |
                          1u << FEAT_ATOMICITY | 1u << FEAT_EVENTS | 1u << FEAT_TIMESTAMP |
-                         (controller_all_sets ? 1u << FEAT_PROFILE : 0);
+                         (ftl_has_cache() ? 1u << FEAT_CACHE : 0) | (controller_all_sets ? 1u << FEAT_PROFILE : 0);
     return id < FEAT_COUNT && (ids >> id & 1) != 0;
 }
 
@@ -184,6 +187,10 @@ static uint32_t set_vector(uint32_t v) {
     return NVME_OK;
 }
 
+static void cache_set(struct nvme_cmd *cmd) {
+    nvme_complete(cmd, NVME_OK);
+}
+
 void features_set(struct nvme_cmd *cmd) {
     uint32_t id = cmd->sqe[10] & 0xffu;
     uint32_t v = cmd->sqe[11];
@@ -224,6 +231,14 @@ void features_set(struct nvme_cmd *cmd) {
         break;
     case FEAT_ATOMICITY:
         current[id] = v & 1u;
+        break;
+    case FEAT_CACHE:
+        current[id] = v & 1u;
+        ftl.cache_off = (v & 1u) == 0;
+        if (ftl.cache_off) {
+            io_drain(cmd, cache_set);
+            return;
+        }
         break;
     case FEAT_EVENTS:
         current[id] = v & EVENTS_OFFERED;

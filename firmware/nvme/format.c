@@ -14,6 +14,7 @@ bool format_running;
 /** NULL: the host has reset the controller since. */
 static struct nvme_cmd *command;
 static struct ftl_trim trim;
+static struct ftl_drain drain;
 
 static void trimmed(struct ftl_exclusive *x, enum ftl_status status) {
     (void)x;
@@ -32,6 +33,13 @@ void format_orphan(void) {
         command = NULL;
         nvme_complete(cmd, NVME_ABORTED);
     }
+}
+
+/** What was in the write cache is on the medium, or never will be: either way it is to be forgotten. */
+static void drained(struct ftl_drain *d, enum ftl_status status) {
+    (void)d;
+    (void)status;
+    ftl_trim(&trim);
 }
 
 static void prepare(struct ftl_trim *t) {
@@ -68,6 +76,7 @@ void format_command(struct nvme_cmd *cmd) {
         trim.prepare = prepare;
         trim.erase = (v >> 9 & 7u) == SES_USER_DATA;
         trim.x.done = trimmed;
-        ftl_trim(&trim);
+        drain.done = drained;
+        ftl_drain(&drain);
     }
 }

@@ -5,6 +5,7 @@
 
 #define WARN_SPARE       0x01u
 #define WARN_TEMPERATURE 0x02u
+#define WARN_RELIABILITY 0x04u
 #define WARN_READ_ONLY   0x08u
 /** Erases that a block is good for, when nothing else is known: SLC and MLC parts' data sheets state as much or more.
  */
@@ -76,6 +77,9 @@ uint32_t health_warning(void) {
     if (ftl.lbas > 0 && ftl_spare() < FTL_SPARE_THRESHOLD) {
         warning |= WARN_SPARE;
     }
+    if (media_degraded()) {
+        warning |= WARN_RELIABILITY;
+    }
     return warning;
 }
 
@@ -93,7 +97,7 @@ void health_check(void) {
     if (fresh & WARN_SPARE) {
         event_report(EVENT_HEALTH, INFO_SPARE, HEALTH_LOG);
     }
-    if (fresh & WARN_READ_ONLY) {
+    if (fresh & (WARN_READ_ONLY | WARN_RELIABILITY)) {
         event_report(EVENT_HEALTH, INFO_RELIABILITY, HEALTH_LOG);
     }
 }

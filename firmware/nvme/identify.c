@@ -54,7 +54,7 @@ static void identify_controller(void) {
     put16(520, 0xdd);                           /* ONCS: compare, data set management, write zeroes, save/select,
                                                    timestamp, verify */
     put8(524, 0x00);                            /* FNA: formats and erases a namespace; no cryptographic erase */
-    put8(525, 0x06);                            /* VWC: none; Flush takes NSID FFFFFFFFh */
+    put8(525, 0x06 | ftl_has_cache());          /* VWC: where pages have several sectors; Flush takes NSID FFFFFFFFh */
     static const char nqn[] = "nqn.2024-01.org.assasin:";
     memcpy((uint8_t *)admin_buffer + 768, nqn, sizeof nqn - 1);
     memcpy((uint8_t *)admin_buffer + 768 + sizeof nqn - 1, serial, sizeof serial);

@@ -14,6 +14,8 @@ enum {
 };
 
 #define SLOTS 384u
+/** Reads and writes: force unit access. */
+#define CDW12_FUA 0x40000000u
 
 static struct page_slot slots[SLOTS];
 static struct page_slot *slot_free;
@@ -46,10 +48,17 @@ void slot_put(struct page_slot *slot) {
 
 /* ---- read and write ---- */
 
-/** One page of a command has ended. */
-static void page_ended(struct page_slot *slot, uint32_t status) {
-    struct nvme_cmd *cmd = slot->cmd;
-    slot_put(slot);
+/** A read has sent the buffer of `slot`, or not. */
+static void source_put(struct page_slot *slot) {
+    slot->readers--;
+    if (slot->readers == SLOT_ENDED) {
+        slot->readers = 0;
+        slot_put(slot);
+    }
+}
+
+/** One page of `cmd` has ended. */
+static void cmd_page_ended(struct nvme_cmd *cmd, uint32_t status) {
     if (status != NVME_OK && cmd->status == NVME_OK) {
         cmd->status = (uint16_t)status;
     }
@@ -63,12 +72,27 @@ static void page_ended(struct page_slot *slot, uint32_t status) {
     }
 }
 
+/** The page of a command that `slot` is for has ended. */
+static void page_ended(struct page_slot *slot, uint32_t status) {
+    struct nvme_cmd *cmd = slot->cmd;
+    if (slot->source != NULL) {
+        source_put(slot->source);
+        slot->source = NULL;
+    }
+    slot_put(slot);
+    cmd_page_ended(cmd, status);
+}
+
 static void read_sent(struct dma_job *job) {
     struct page_slot *slot = job->arg;
     if (slot->cmd->timed) {
         stage_end(slot->cmd, STAGE_DMA);
     }
     page_ended(slot, job->error ? NVME_DATA_TRANSFER : NVME_OK);
+}
+
+static struct page_slot *slot_of(struct ftl_write *w) {
+    return (struct page_slot *)((uint8_t *)w - offsetof(struct page_slot, write));
 }
 
 /** The data of a page is at `dev`. */
@@ -99,16 +123,31 @@ static void read_done(struct nand_op *op, uint32_t status) {
     if (cmd->timed) {
         stage_end(cmd, STAGE_FLASH);
     }
-    /* The spare area names the page: anything else there is damage. */
-    if (status != FLASH_STATUS_OK || (op->data0 & ~OOB_LOOSE) != cmd->lba + slot->index) {
+    if (status != FLASH_STATUS_OK) {
+        media_lost(cmd, cmd->lba + slot->index, op, status);
         page_ended(slot, NVME_READ_ERROR);
     } else {
         read_send(slot, slot->buffer);
     }
 }
 
+/** Send the block from the write cache. False when that does not hold it. */
+static bool read_cached(struct page_slot *slot) {
+    struct ftl_write *w = ftl_cached(slot->cmd->lba + slot->index);
+    if (w == NULL) {
+        return false;
+    }
+    slot->source = slot_of(w);
+    slot->source->readers++;
+    read_send(slot, w->buffer);
+    return true;
+}
+
 static void read_page(struct page_slot *slot) {
     struct nvme_cmd *cmd = slot->cmd;
+    if (ftl.cached > 0 && read_cached(slot)) {
+        return;
+    }
     uint32_t ppa = map_get(cmd->lba + slot->index);
     if (ppa == 0) {
         if (cmd->timed) {
@@ -120,34 +159,49 @@ static void read_page(struct page_slot *slot) {
     struct nand_op *op = slot->op;
     op->done = read_done;
     op->arg = slot;
-    op->way = ppa_way(ppa);
-    op->op = FLASH_OP_READ;
-    op->row = ppa_row(ppa);
-    op->w2 = slot->buffer;
-    op->bytes = PAGE_SIZE;
+    nand_read_block(op, ppa, cmd->lba + slot->index, slot->buffer);
     nand_submit(op);
     if (cmd->timed) {
         stage_end(cmd, STAGE_MAP);
     }
 }
 
+/** The block is in the write cache: as far as the command goes, it is written. */
+static void write_taken(struct ftl_write *w) {
+    cmd_page_ended(slot_of(w)->cmd, NVME_OK);
+}
+
 static void write_done(struct ftl_write *w, enum ftl_status status) {
-    struct page_slot *slot = (struct page_slot *)((uint8_t *)w - offsetof(struct page_slot, write));
+    struct page_slot *slot = slot_of(w);
+    if (w->taken) {
+        if (slot->readers == 0) {
+            slot_put(slot);
+        } else {
+            slot->readers |= SLOT_ENDED;
+        }
+        return;
+    }
     page_ended(slot, status == FTL_OK ? NVME_OK : status == FTL_READ_ONLY ? NVME_READ_ONLY : NVME_WRITE_FAULT);
 }
 
 static void write_fetched(struct dma_job *job) {
     struct page_slot *slot = job->arg;
     if (job->error || slot->cmd->orphan) {
+        ftl_withdraw();
         page_ended(slot, NVME_DATA_TRANSFER);
         return;
     }
-    slot->write = (struct ftl_write){
-        .op = slot->op, .lba = slot->cmd->lba + slot->index, .buffer = slot->buffer, .done = write_done};
+    bool fua = (slot->cmd->sqe[12] & CDW12_FUA) != 0;
+    slot->write = (struct ftl_write){.op = slot->op,
+                                     .lba = slot->cmd->lba + slot->index,
+                                     .buffer = slot->buffer,
+                                     .take = fua ? NULL : write_taken,
+                                     .done = write_done};
     ftl_write(&slot->write);
 }
 
 static void write_page(struct page_slot *slot) {
+    ftl_announce();
     slot->job = (struct dma_job){.prp = &slot->cmd->prp,
                                  .off = slot->index * PAGE_SIZE,
                                  .dev = slot->buffer,
@@ -254,6 +308,24 @@ bool io_in_range(uint64_t lba, uint32_t count) {
     return lba < ftl.lbas && count <= ftl.lbas - lba;
 }
 
+static void drain_ended(struct ftl_drain *d, enum ftl_status status) {
+    struct nvme_cmd *cmd = (struct nvme_cmd *)((uint8_t *)d - offsetof(struct nvme_cmd, drain));
+    if (cmd->orphan) {
+        nvme_complete(cmd, NVME_ABORTED);
+    } else if (status != FTL_OK) {
+        nvme_complete(cmd, NVME_WRITE_FAULT);
+    } else {
+        cmd->drained = true;
+        cmd->ready(cmd);
+    }
+}
+
+void io_drain(struct nvme_cmd *cmd, nvme_cmd_fn go) {
+    cmd->ready = go;
+    cmd->drain.done = drain_ended;
+    ftl_drain(&cmd->drain);
+}
+
 static void read_write(struct nvme_cmd *cmd) {
     uint32_t lba = cmd->sqe[10];
     uint32_t cdw12 = cmd->sqe[12];
@@ -265,6 +337,10 @@ static void read_write(struct nvme_cmd *cmd) {
     }
     if (cmd->sqe[11] != 0 || lba >= ftl.lbas || count > ftl.lbas - lba) {
         nvme_refuse(cmd, NVME_LBA_RANGE, 10);
+        return;
+    }
+    if (ftl.cached > 0 && !cmd->drained && cmd_opcode(cmd) == IO_READ && (cdw12 & CDW12_FUA) != 0) {
+        io_drain(cmd, read_write);
         return;
     }
     cmd->lba = lba;
@@ -287,8 +363,25 @@ static void read_write(struct nvme_cmd *cmd) {
     nvme_map(cmd, count * PAGE_SIZE, io_issue);
 }
 
+/** Whether a command goes by what is on the medium, past the write cache, or changes the map by itself. */
+static bool past_cache(const struct nvme_cmd *cmd) {
+    switch (cmd_opcode(cmd)) {
+    case IO_COMPARE:
+    case IO_WRITE_ZEROES:
+    case IO_DSM:
+    case SCOMP_OPCODE_IO_EXEC:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /** Commands of the drive's namespace but for reads and writes. */
 static void drive_command(struct nvme_cmd *cmd) {
+    if (ftl.cached > 0 && !cmd->drained && past_cache(cmd)) {
+        io_drain(cmd, drive_command);
+        return;
+    }
     switch (cmd_opcode(cmd)) {
     case IO_FLUSH:
         manage_flush(cmd);

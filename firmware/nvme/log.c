@@ -59,7 +59,12 @@ void log_error(const struct nvme_cmd *cmd, uint32_t status) {
         e.cid = cmd_id(cmd);
         e.location = cmd->location;
         e.nsid = cmd_nsid(cmd);
-        if (cmd->sqid > 0 && e.nsid == NSID_DRIVE) {
+        if (status == NVME_READ_ERROR) {
+            /* Of a copy from the drive to memory, too. */
+            e.nsid = NSID_DRIVE;
+            e.lba = cmd->lost_lba;
+            e.vendor = SCOMP_LOG_MEDIA;
+        } else if (cmd->sqid > 0 && e.nsid == NSID_DRIVE) {
             e.lba = cmd->sqe[10] | (uint64_t)cmd->sqe[11] << 32;
         }
     }
@@ -69,7 +74,7 @@ void log_error(const struct nvme_cmd *cmd, uint32_t status) {
     for (uint32_t i = 0; i < ERROR_BYTES / 4; i++) {
         hal_write(at + i * 4, words[i]);
     }
-    if (status == NVME_READ_ERROR || status == NVME_WRITE_FAULT) {
+    if (status == NVME_WRITE_FAULT) {
         health.kept.media_errors++;
     }
 }
@@ -110,6 +115,7 @@ static void effects_log(uint32_t csi) {
                                           {0x80, CSUPP | LBCC | NCC | CSE},
                                           {SCOMP_OPCODE_ADMIN_FUNC_UNLOAD, CSUPP},
                                           {SCOMP_OPCODE_ADMIN_FUNC_LOAD, CSUPP},
+                                          {SCOMP_OPCODE_ADMIN_NAND_BLOCK, CSUPP},
                                           {0, 0}};
     static const struct effect admin_programs[] = {{0x85, CSUPP}, {0x88, CSUPP}, {0x89, CSUPP}, {0, 0}};
     static const struct effect nvm[] = {{0x00, CSUPP},
@@ -213,6 +219,9 @@ static uint32_t fill(uint32_t lid, uint32_t csi) {
     case SCOMP_LOG_STAGES:
         stages_log();
         return sizeof(struct scomp_stages);
+    case SCOMP_LOG_MEDIA:
+        media_log();
+        return sizeof(struct scomp_media);
     default:
         return 0;
     }

@@ -49,7 +49,16 @@ static void flushed(struct ftl_exclusive *x, enum ftl_status status) {
     nvme_complete(cmd_of(x, offsetof(struct nvme_cmd, checkpoint)), status == FTL_OK ? NVME_OK : NVME_WRITE_FAULT);
 }
 
+static void cache_flushed(struct nvme_cmd *cmd) {
+    nvme_complete(cmd, NVME_OK);
+}
+
 void manage_flush(struct nvme_cmd *cmd) {
+    if (ftl_has_cache()) {
+        /* Hosts flush often then: recovery finds in the log what a checkpoint would say. */
+        io_drain(cmd, cache_flushed);
+        return;
+    }
     memset(&cmd->checkpoint, 0, sizeof cmd->checkpoint);
     cmd->checkpoint.clean = ftl.clean;
     cmd->checkpoint.x.done = flushed;
@@ -182,8 +191,10 @@ static void compare_fetched(struct dma_job *job) {
 }
 
 static void compare_read(struct nand_op *op, uint32_t status) {
-    bool good = status == FLASH_STATUS_OK && (op->data0 & ~OOB_LOOSE) == compare_head->lba + compare.block;
-    compare_arrived(good ? NVME_OK : NVME_READ_ERROR);
+    if (status != FLASH_STATUS_OK) {
+        media_lost(compare_head, compare_head->lba + compare.block, op, status);
+    }
+    compare_arrived(status == FLASH_STATUS_OK ? NVME_OK : NVME_READ_ERROR);
 }
 
 static void compare_block(void) {
@@ -194,11 +205,7 @@ static void compare_block(void) {
     if (compare.written) {
         struct nand_op *op = compare.medium->op;
         op->done = compare_read;
-        op->way = ppa_way(ppa);
-        op->op = FLASH_OP_READ;
-        op->row = ppa_row(ppa);
-        op->w2 = compare.medium->buffer;
-        op->bytes = PAGE_SIZE;
+        nand_read_block(op, ppa, cmd->lba + compare.block, compare.medium->buffer);
         nand_submit(op);
     }
     compare.host->job = (struct dma_job){.prp = &cmd->prp,

@@ -137,7 +137,8 @@ static void copy_slice(void) {
 
 static void page_read(struct nand_op *op, uint32_t status) {
     struct page_slot *slot = op->arg;
-    if (status != FLASH_STATUS_OK || (op->data0 & ~OOB_LOOSE) != slot->index) {
+    if (status != FLASH_STATUS_OK) {
+        media_lost(work.cmd, slot->index, op, status);
         work.status = NVME_READ_ERROR;
     }
     if (slot == work.page) {
@@ -164,11 +165,7 @@ static bool read_block(uint32_t ppa, uint32_t to) {
     struct nand_op *op = slot->op;
     op->done = page_read;
     op->arg = slot;
-    op->way = ppa_way(ppa);
-    op->op = FLASH_OP_READ;
-    op->row = ppa_row(ppa);
-    op->w2 = to;
-    op->bytes = PAGE_SIZE;
+    nand_read_block(op, ppa, work.block, to);
     work.in_flight++;
     nand_submit(op);
     return true;
@@ -370,6 +367,8 @@ void memory_command(struct nvme_cmd *cmd) {
             nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
         } else if (format == SOURCE_BLOCKS && ftl.lbas == 0) {
             nvme_complete(cmd, NVME_NS_NOT_READY);
+        } else if (format == SOURCE_BLOCKS && ftl.cached > 0 && !cmd->drained) {
+            io_drain(cmd, memory_command);
         } else {
             nvme_map(cmd, bytes, enqueue);
         }

@@ -102,6 +102,7 @@ struct nvme_cmd {
     bool list_held;    /**< prp.list is from the pool */
     bool sampled;      /**< its turn to be timed, should it be a read of one block */
     bool timed;        /**< its stages are timed */
+    bool drained;      /**< what the write cache held when it began is on the medium */
     uint16_t status;   /**< first error */
     uint16_t location; /**< offset of the parameter in error, for the error log; LOCATION_NONE */
     uint32_t dw0, dw1;
@@ -111,6 +112,7 @@ struct nvme_cmd {
     uint32_t fetched, wanted; /**< PRP list entries */
     /** Reads and writes. */
     uint32_t lba, pages, issued, ended;
+    uint32_t lost_lba;      /**< NVME_READ_ERROR: the first block that could not be read */
     struct page_slot *slot; /**< buffer of commands that need one */
     void *context;          /**< scomp: the request */
     uint32_t bytes;         /**< of the transfer */
@@ -119,6 +121,7 @@ struct nvme_cmd {
         struct dma_job job;
         struct ftl_trim trim;
         struct ftl_checkpoint checkpoint;
+        struct ftl_drain drain;
     };
 };
 
@@ -346,6 +349,28 @@ void health_shutdown(void);
 /** Count the power cycle, durably; after the mount. */
 void health_init(void);
 
+/* ---- media.c ---- */
+
+void media_init(void);
+/** Block `lba`, which `cmd` asks for, could not be read: `op` says where it lies, `status` what was found first. */
+void media_lost(struct nvme_cmd *cmd, uint32_t lba, const struct nand_op *op, uint32_t status);
+/** Likewise of a stream. */
+void media_lost_stream(uint32_t lba, const struct nand_op *op, uint32_t status);
+/** Take over the channels' counters, which are modulo 2^32. */
+void media_count(void);
+/** When that is due at the latest while streams run; timebase. */
+uint64_t media_due(void);
+/** So many sectors have been lost since power-on that the medium is not to be trusted. */
+bool media_degraded(void);
+/** Fill admin_buffer with log page SCOMP_LOG_MEDIA. */
+void media_log(void);
+
+/* ---- block.c ---- */
+
+void block_init(void);
+/** ADMIN_NAND_BLOCK */
+void block_command(struct nvme_cmd *cmd);
+
 /* ---- stages.c ---- */
 
 /** Stages of a read of one block, as the log page SCOMP_LOG_STAGES has them. */
@@ -365,6 +390,8 @@ static inline void stage_end(struct nvme_cmd *cmd, enum stage n) {
 
 /* ---- io.c ---- */
 
+#define SLOT_ENDED 0x80000000u
+
 /** A page buffer with what it takes to move a page between host, DRAM and flash. */
 struct page_slot {
     struct page_slot *next;
@@ -374,6 +401,8 @@ struct page_slot {
     };
     uint32_t index; /**< page of the command; of the piece: see output.c */
     uint32_t buffer;
+    uint32_t readers;         /**< reads that send the host this buffer, and SLOT_ENDED: the write that filled it has */
+    struct page_slot *source; /**< a read of a block in the write cache: whose buffer is sent */
     struct nand_op *op;
     union {
         struct dma_job job;
@@ -383,6 +412,8 @@ struct page_slot {
 
 void io_init(void);
 void io_command(struct nvme_cmd *cmd);
+/** Run `go` when what the write cache holds is on the medium; the command fails when that cannot be. */
+void io_drain(struct nvme_cmd *cmd, nvme_cmd_fn go);
 /** Read, write or verify [lba, lba + pages): cmd->lba and pages are set, and the PRPs are known. */
 void io_issue(struct nvme_cmd *cmd);
 /** Whether [lba, lba + count) lies in the drive's namespace. */

@@ -18,6 +18,7 @@ void core_init(void) {
         core_write(i, CORE_EVENT_ENABLE, 0);
     }
     piece_init();
+    rescue_init();
 }
 
 /* ---- start ---- */
@@ -206,6 +207,7 @@ void core_end(struct core *c, uint32_t status) {
         hal_write(core_reg(c, CORE_CTRL), 0);
     }
     recall_end(c);
+    rescue_end(c);
     c->phase = CORE_ENDING;
     core_deadline_changed = true;
     core_window_update();
@@ -261,9 +263,11 @@ void core_page(struct stream *s, uint32_t status, uint32_t lba) {
     }
     if (status != FLASH_STATUS_OK) {
         nand_attention = true;
-        nand_counters.read_errors++;
+        uint32_t input;
         c->cause = status;
         c->tval = lba;
+        c->position = (uint64_t)stream_find(s, lba, &input) << PAGE_LOG2;
+        c->input = (uint8_t)input;
         core_end(c, SCOMP_STATUS_MEDIA);
         return;
     }
@@ -331,16 +335,21 @@ void core_timer(void) {
         }
     }
     stream_ahead = ahead;
+    rescue_go();
+    if (now >= media_due()) {
+        media_count();
+    }
 }
 
 uint64_t core_deadline(void) {
     uint64_t first = UINT64_MAX;
+    uint64_t due = media_due();
     for (uint32_t i = 0; i < scomp_tiles; i++) {
         if (cores[i].phase == CORE_RUNNING && cores[i].deadline < first) {
             first = cores[i].deadline;
         }
     }
-    return first;
+    return first > due && first != UINT64_MAX ? due : first;
 }
 
 bool core_all_free(void) {

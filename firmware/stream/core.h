@@ -70,6 +70,8 @@ struct core {
     bool recalling;            /**< pages in flight are dropped */
     uint32_t status;           /**< SCOMP_STATUS_* once it ends */
     uint32_t cause, pc, tval, exit_code;
+    uint64_t position; /**< SCOMP_STATUS_MEDIA: where in external input `input` the page lies */
+    uint8_t input;
     uint64_t deadline;
     uint64_t t_start, t_end, t_first, t_last;
 };
@@ -165,6 +167,20 @@ bool recall_dropped(struct stream *s, uint32_t page, uint32_t lba);
 void recall_check(struct core *c);
 /** The core ends: what was dropped is not wanted any more. */
 void recall_end(struct core *c);
+
+/* ---- rescue.c ---- */
+
+void rescue_init(void);
+/** The read of block `lba` of `s` has ended with `status`: true when it is repeated. */
+bool rescue_page(struct stream *s, uint32_t lba, uint32_t status);
+/** Go on with pages that wait for a descriptor or for the copy engine. */
+void rescue_go(void);
+/** The core ends: pages that wait are not wanted any more. */
+void rescue_end(struct core *c);
+/** Block `lba` of `s` is lost. @param code CPL_CODE */
+void stream_lost(const struct stream *s, uint32_t lba, uint32_t status, uint32_t code);
+/** Page of `s`, a stream from flash, that is block `lba`; `*ext` becomes the external input of its piece. */
+uint32_t stream_find(const struct stream *s, uint32_t lba, uint32_t *ext);
 
 /* ---- deadlock.c ---- */
 

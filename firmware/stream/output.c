@@ -45,6 +45,7 @@ static void page_written(struct ftl_write *w, enum ftl_status status) {
 static void page_drained(struct core *c, struct page_slot *slot, uint32_t bytes) {
     struct piece *p = c->piece;
     if (p->status != SCOMP_STATUS_OK || c->status != SCOMP_STATUS_OK) {
+        ftl_withdraw();
         p->writes--;
         slot_put(slot);
         return;
@@ -82,6 +83,7 @@ static enum drained to_flash(struct core *c, const struct sink *k, uint32_t byte
     slot->piece = p;
     slot->index = p->pages | (uint32_t)c->node << SLOT_NODE;
     slot->write = (struct ftl_write){.op = slot->op, .lba = f->lba, .buffer = slot->buffer, .done = page_written};
+    ftl_announce();
     f->lba++;
     f->left--;
     p->pages++;

@@ -231,6 +231,10 @@ static bool report_chunk(struct request *r, uint32_t number, uint32_t flags, uin
         header.pc = c->pc;
         header.tval = c->tval;
         header.exit_code = c->exit_code;
+        if (status == SCOMP_STATUS_MEDIA && c->cause != 0) {
+            header.stream = c->input;
+            header.position = c->position;
+        }
     }
     uint32_t at = result_chunk(r, &header, true, id);
     if (at == 0) {

@@ -45,6 +45,7 @@ static RARE void next_run(struct stream *s) {
 void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent, bool gated) {
     s->map = map;
     s->extent = extent;
+    s->listed = extent == 0;
     s->limit = s->ring_pages;
     s->total = (uint32_t)((bytes + PAGE_SIZE - 1) >> PAGE_LOG2);
     s->last_bytes = (uint16_t)((((uint32_t)bytes - 1) & (PAGE_SIZE - 1)) + 1);
@@ -69,9 +70,13 @@ RARE uint32_t stream_room(const struct stream *s) {
     return held < s->ring_pages ? s->ring_pages - held : 0;
 }
 
-static void zero_copied(uint32_t arg) {
+void stream_arrived(struct stream *s) {
     stream_counters.pages++;
-    page_done(&streams[arg]);
+    page_done(s);
+}
+
+static void zero_copied(uint32_t arg) {
+    stream_arrived(&streams[arg]);
 }
 
 /** A page never written: zeros from DRAM. The copy engine does not wait for room, so there has to be some. */
@@ -116,7 +121,7 @@ static inline __attribute__((always_inline)) void push_page(const struct stream 
     hal_write(base + FLASH_W3, bytes);
 }
 
-static inline __attribute__((always_inline)) void pump(struct stream *s) {
+static void pump(struct stream *s) {
     while (s->pushed != s->total && (int32_t)(s->limit - s->pushed) > 0) {
         if (s->run == 0) {
             next_run(s);
@@ -144,7 +149,7 @@ static inline __attribute__((always_inline)) void pump(struct stream *s) {
 }
 
 bool stream_again(struct stream *s, uint32_t page, uint32_t lba) {
-    uint32_t ppa = s->extent != 0 ? map_get(lba) : hal_read(s->map - (s->pushed - page) * 4);
+    uint32_t ppa = stream_ppa(s, page, lba);
     uint32_t bytes = page + 1 == s->total ? s->last_bytes : PAGE_SIZE;
     if (ppa == 0) {
         return push_zero(s, page, bytes);
@@ -217,8 +222,8 @@ void stream_resume(struct nand_way *way) {
     pump(s);
 }
 
-static inline __attribute__((always_inline)) void page_done(struct stream *s) {
-    s->delivered++;
+/** A page of a stream that is not read straight ahead has arrived. */
+static RARE void page_done_special(struct stream *s) {
     if (s->mode == STREAM_RUN) {
         s->limit++;
     } else if (s->mode == STREAM_HELD) {
@@ -227,10 +232,51 @@ static inline __attribute__((always_inline)) void page_done(struct stream *s) {
     } else if (s->pushed != s->total) {
         regate(s);
     }
-    if (!s->waiting) {
-        pump(s);
-    }
+    stream_pump(s);
     if (s->delivered == 1 || s->delivered == s->total) {
+        core_page(s, FLASH_STATUS_OK, 0);
+    }
+}
+
+static RARE void pump_on(struct stream *s) {
+    pump(s);
+}
+
+/** One page further for one that has arrived: what pump does for nearly every page of a stream in RUN mode. */
+static inline __attribute__((always_inline)) void push_next(struct stream *s, uint32_t limit, uint32_t total) {
+    uint32_t pushed = s->pushed;
+    uint32_t run = s->run;
+    uint32_t map = s->map;
+    uint32_t lba = s->lba;
+    s->limit = limit;
+    if (run == 0 || limit - pushed != 1 || total - pushed <= 1) {
+        pump_on(s);
+        return;
+    }
+    uint32_t ppa = hal_read(map);
+    struct nand_way *way = &nand_ways[ppa >> 24];
+    uint32_t credit = way->credit;
+    if (ppa == 0 || credit == 0) {
+        pump_on(s);
+        return;
+    }
+    s->map = map + 4;
+    s->run = run - 1;
+    s->pushed = pushed + 1;
+    way->credit = (uint8_t)(credit - 1);
+    push_page(s, ppa, lba - run, pushed, PAGE_SIZE);
+}
+
+static inline __attribute__((always_inline)) void page_done(struct stream *s) {
+    uint32_t delivered = s->delivered + 1;
+    s->delivered = delivered;
+    if (s->special != 0) {
+        page_done_special(s);
+        return;
+    }
+    uint32_t total = s->total;
+    push_next(s, s->limit + 1, total);
+    if (delivered == 1 || delivered == total) {
         core_page(s, FLASH_STATUS_OK, 0);
     }
 }
@@ -241,6 +287,14 @@ static RARE void page_failed(struct stream *s, uint32_t status, uint32_t base) {
     uint32_t lba = hal_read(base + FLASH_CPL_DATA1);
     if (status == FLASH_STATUS_DROPPED && recall_dropped(s, position >> PAGE_LOG2, lba)) {
         return;
+    }
+    if (status != FLASH_STATUS_DROPPED) {
+        if (rescue_page(s, lba, status)) {
+            return;
+        }
+        if (core_active(&cores[s->core])) {
+            stream_lost(s, lba, status, hal_read(base + FLASH_CPL_CODE));
+        }
     }
     s->delivered++;
     core_page(s, status, lba);
@@ -283,19 +337,23 @@ uint32_t nand_poll(void) {
                 pages++;
                 page_done(&streams[tag - NAND_TAG_STREAM]);
             } else if (tag >= NAND_TAG_STREAM) {
-                page_failed(&streams[tag - NAND_TAG_STREAM], status, base);
-                hal_write(base + FLASH_CPL_POP, 1);
+                /* First whoever waits: the next sector of a page goes before any read. */
                 if (way->waiting) {
                     nand_way_refill(way);
                 }
+                page_failed(&streams[tag - NAND_TAG_STREAM], status, base);
+                hal_write(base + FLASH_CPL_POP, 1);
             } else {
                 uint32_t data0 = hal_read(base + FLASH_CPL_DATA);
                 uint32_t data1 = hal_read(base + FLASH_CPL_DATA1);
+                uint32_t code = status != FLASH_STATUS_OK || FIELD(FLASH_CPL, ERRORS, cpl) != 0
+                                    ? hal_read(base + FLASH_CPL_CODE)
+                                    : 0;
                 hal_write(base + FLASH_CPL_POP, 1);
                 if (way->waiting) {
                     nand_way_refill(way);
                 }
-                nand_complete(tag, status, data0, data1);
+                nand_complete(tag, cpl, data0, data1, code);
             }
         }
     }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ftl/map.h"
 #include "lib/dram.h"
 #include "nand/nand.h"
 
@@ -38,18 +39,24 @@ enum stream_mode {
 
 /** One input stream of a core; 64 bytes on the drive, so that a tag becomes an address by a shift. */
 struct stream {
-    uint32_t map;        /**< DRAM address of the next page's map entry */
-    uint32_t run;        /**< pages that `map` runs on for */
-    uint32_t pushed;     /**< pages sent for */
-    uint32_t limit;      /**< pages that may be sent for */
-    uint32_t total;      /**< pages of the stream; lowered to `pushed` when its core stops */
-    uint32_t delivered;  /**< pages arrived */
-    uint32_t w0;         /**< descriptor word 0 but for the way */
-    uint32_t ihead;      /**< address of the core's IHEAD register */
+    uint32_t map;       /**< DRAM address of the next page's map entry */
+    uint32_t run;       /**< pages that `map` runs on for */
+    uint32_t pushed;    /**< pages sent for */
+    uint32_t limit;     /**< pages that may be sent for */
+    uint32_t total;     /**< pages of the stream; lowered to `pushed` when its core stops */
+    uint32_t delivered; /**< pages arrived */
+    uint32_t w0;        /**< descriptor word 0 but for the way */
+    uint32_t ihead;     /**< address of the core's IHEAD register */
+    union {
+        struct {
+            uint8_t mode;        /**< enum stream_mode */
+            uint8_t waiting : 1; /**< on the list of `way` */
+            uint8_t listed : 1;  /**< CHANNEL_LOCAL: blocks by the list of blocks, not by extents */
+        };
+        uint16_t special; /**< 0: STREAM_RUN and neither of the others, the page loop's short way */
+    };
     uint16_t last_bytes; /**< bytes of the last page */
     uint8_t ring_pages;
-    uint8_t mode;
-    uint8_t waiting; /**< on the list of `way` */
     uint8_t core;
     uint8_t id;
     uint8_t end_set; /**< the core knows `end` */
@@ -114,6 +121,12 @@ void stream_poll(struct stream *s);
 /** Send again for page `page`, block `lba`, that was dropped; its place in the ring is free. False when it has to wait.
  */
 bool stream_again(struct stream *s, uint32_t page, uint32_t lba);
+/** A page of `s` that was not read straight to it has arrived. */
+void stream_arrived(struct stream *s);
+/** Where page `page` of `s`, block `lba`, lies now; 0: nowhere. */
+static inline uint32_t stream_ppa(const struct stream *s, uint32_t page, uint32_t lba) {
+    return s->extent != 0 ? map_get(lba) : hal_read(s->map - (s->pushed - page) * 4);
+}
 /** The first stream that waits for `way` goes on. */
 void stream_resume(struct nand_way *way);
 /** Take the stream off its way's list. */

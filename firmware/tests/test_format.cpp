@@ -31,8 +31,9 @@ std::vector<uint8_t> secret(uint32_t lba, uint32_t blocks) {
     return v;
 }
 uint32_t secrets(const Nand &nand) {
-    return static_cast<uint32_t>(std::count_if(nand.pages.begin(), nand.pages.end(), [](const auto &p) {
-        return p.second.data.size() >= 16 && std::equal(std::begin(kMark), std::end(kMark), p.second.data.begin());
+    auto pages = nand.pages();
+    return static_cast<uint32_t>(std::count_if(pages.begin(), pages.end(), [](const auto &p) {
+        return std::equal(std::begin(kMark), std::end(kMark), p.second.data.begin());
     }));
 }
 

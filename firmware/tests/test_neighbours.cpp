@@ -15,10 +15,10 @@ namespace {
 /** Cycles that a host read waits, at most, for an offload that does not take its pages. */
 constexpr uint64_t kHeldUp = 65536;
 
-/** Where block `lba` lies, as a key of Nand::pages. */
+/** Where block `lba` lies. */
 uint32_t place(const Nand &nand, uint32_t lba) {
-    for (const auto &[key, page] : nand.pages) {
-        if (page.programmed && page.oob0 == lba) {
+    for (const auto &[key, page] : nand.pages()) {
+        if (page.oob0 == lba) {
             return key;
         }
     }
@@ -140,7 +140,7 @@ TEST(neighbours_recalled_pages) {
         fill(d, 0, 512);
         CHECK_EQ(load(d, 0, kernelElf(model::kSlow)).status, kOk);
         Job j = reader(64 * 4 - 1, kind == 1 ? 4 : 1);
-        uint16_t cid = submitExec(d, 9, kind == 1 ? local(j) : encode(j));
+        uint16_t cid = submitExec(d, 9, d.dev.channelLocal ? local(j) : encode(j));
         while (!d.take(1, cid)) {
             longestRead(d);
         }
@@ -160,37 +160,48 @@ TEST(neighbours_recalled_pages) {
 }
 
 TEST(neighbours_misdirected_page) {
-    for (uint32_t kind = 0; kind < 2; kind++) {
+    for (uint32_t kind = 0; kind < 4; kind++) {
+        /* The packages decode the address wrongly, or the map names another block's page. */
+        bool package = kind / 2 == 0;
         Nand nand(Geometry{4, 4, 1, 1, 16, 32});
         Drive d(nand, 4, seed);
-        d.dev.channelLocal = kind == 1;
+        d.dev.channelLocal = kind % 2 == 1;
         d.start();
         fill(d, 0, 64);
         CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
         auto run = [&](Job j) {
-            uint16_t cid = submitExec(d, 9, kind == 1 ? local(j) : encode(j));
+            uint16_t cid = submitExec(d, 9, d.dev.channelLocal ? local(j) : encode(j));
             auto r = collect(d, 9);
             CHECK_EQ(d.wait(1, cid).status, kOk);
             return r;
         };
-        uint32_t pieces = kind == 1 ? 4 : 1;
+        uint32_t pieces = d.dev.channelLocal ? 4 : 1;
         for (auto &[p, piece] : run(reader(64, pieces))) {
             CHECK_EQ(piece.last.status, SCOMP_STATUS_OK);
         }
         /* Two pages of the stream change places: the map and the sum of all bytes would not tell. */
         uint32_t a = place(nand, 10), b = place(nand, 37);
-        d.dev.misdirected = {{a, b}, {b, a}};
+        auto exchange = [&, one = nand.page(a), other = nand.page(b)](bool back) {
+            nand.put(a, back ? one : other);
+            nand.put(b, back ? other : one);
+        };
+        if (package) {
+            d.dev.misdirected = {{a, b}, {b, a}};
+        } else {
+            exchange(false);
+        }
         uint32_t failed = 0;
         for (auto &[p, piece] : run(reader(64, pieces))) {
             if (piece.last.status != SCOMP_STATUS_OK) {
                 CHECK_EQ(piece.last.status, SCOMP_STATUS_MEDIA);
-                CHECK_EQ(piece.last.cause, FLASH_STATUS_MISDIRECTED);
+                CHECK_EQ(piece.last.cause, package ? FLASH_STATUS_MISMATCH : FLASH_STATUS_MISDIRECTED);
                 CHECK(piece.last.tval == 10 || piece.last.tval == 37);
                 failed++;
             }
         }
         CHECK(failed > 0);
         d.dev.misdirected.clear();
+        exchange(true);
         for (auto &[p, piece] : run(reader(64, pieces))) {
             CHECK_EQ(piece.last.status, SCOMP_STATUS_OK);
         }

@@ -209,7 +209,7 @@ TEST(log_pages) {
     CHECK_EQ(p.channels, 2u);
     CHECK_EQ(p.ways, 2u);
     CHECK_EQ(p.page_bytes, 4096u);
-    CHECK_EQ(p.bus_cycles_page, 20u + 7 * 25 + 20 + 30 + 4320 + 21);
+    CHECK_EQ(p.bus_cycles_page, 20u + 7 * 25 + 20 + 30 + 4280 + 21);
     CHECK_EQ(p.media_programs, nand.programs);
     CHECK_EQ(p.host_write_bytes, 8u * 4096);
     fetch(d, getLog(0x70, 64), 64, kLogInvalid);

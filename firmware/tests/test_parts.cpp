@@ -8,6 +8,7 @@
 
 extern "C" {
 #include "lib/crc.h"
+#include "lib/dram.h"
 #include "nand/onfi.h"
 }
 
@@ -60,7 +61,7 @@ TEST(parts_large_pages_hold_a_whole_drive) {
     Nand nand(kLarge);
     {
         Drive d(nand, 1, seed);
-        CHECK(says(d, "of every page of 16384 B the first 4096 B are used: 1/4 of the part's capacity"));
+        CHECK(says(d, "4 sectors a page, each of 4 codewords of which 70 bits can be corrected, 4600 B"));
         d.start();
         writeAll(d, 1);
         checkAll(d, 1);
@@ -79,8 +80,7 @@ TEST(parts_large_pages_hold_a_whole_drive) {
     checkAll(d, 2);
     /* The log has come round: data is also on the blocks whose number is above the power of two below. */
     std::set<uint32_t> beyond;
-    for (auto &[key, page] : nand.pages) {
-        CHECK_EQ(page.data.size(), 4096u);
+    for (auto &[key, page] : nand.pages()) {
         uint32_t row = key & 0xffffff;
         uint32_t block = (row & ((1u << nand.lunShift()) - 1)) >> nand.pageBits();
         if (block >= 16) {
@@ -118,10 +118,10 @@ TEST(parts_of_real_modules) {
     };
     const Module modules[] = {
         /* 7 per cent of all pages are kept back. */
-        {kL05b, 1096u * 8 * 2 * 2 * 512 / 100 * 93,
-         "8 channels x 2 ways x 1 LUNs x 2 planes x 1096 blocks x 512 pages"},
-        /* 64 chip enables of two LUNs. */
-        {{8, 8, 2, 2, 1096, 512, 16384, 2208, false, 0x1f}, 1096u * 64 * 2 * 2 * 512 / 100 * 93, "x 4096+8 B"},
+        {kL05b, 1096u * 8 * 2 * 2 * 512 * 4 / 100 * 93,
+         "8 channels x 2 ways x 1 LUNs x 2 planes x 1096 blocks x 512 pages x 16384+2208 B"},
+        /* 64 chip enables of two LUNs: as much as the map holds. */
+        {{8, 8, 2, 2, 1096, 512, 16384, 2208, false, 0x1f}, DRAM_MAP_SIZE / 4, "4 sectors a page"},
         /* More blocks a plane than superblocks. */
         {{8, 8, 2, 1, 4096 + 88, 256, 16384, 1664, false, 0x1f}, 0, "4184 blocks a plane; the first 4096 are used"},
     };
@@ -157,13 +157,16 @@ TEST(parts_that_do_not_fit_are_refused) {
     };
     const Part refused[] = {
         {{2, 2, 1, 1, 16, 32, 2048, 64}, "bytes a page: 2048; this firmware needs at least 4096"},
-        {{2, 2, 1, 1, 16, 32, 4096, 4}, "bytes of a page and its spare area: 4100; this firmware needs at least 4104"},
+        {{2, 2, 1, 1, 16, 32, 4096, 183},
+         "pages of 4096 + 183 B, but 1 sectors of 4280 B need 4280 B with the weakest code (24 bits a codeword)"},
+        {{2, 2, 1, 1, 16, 32, 16384, 735}, "but 4 sectors of 4280 B need 17120 B"},
         {{2, 2, 1, 1, 16, 48, 4096, 224}, "pages a block: 48; this firmware takes powers of two up to 32768"},
         {{2, 2, 1, 1, 16, 65536, 4096, 224}, "pages a block: 65536;"},
+        {{2, 2, 1, 1, 16, 16384, 16384, 2208}, "pages a block: 16384; this firmware takes powers of two up to 8192"},
         {{2, 2, 3, 1, 16, 32, 4096, 224}, "LUNs a chip enable: 3; the channel takes powers of two up to 8"},
         {{2, 2, 1, 32, 16, 32, 4096, 224}, "plane address bits: 5; this firmware takes up to 4"},
         {{2, 2, 1, 2, 0, 32, 4096, 224}, "blocks a LUN: 0;"},
-        {{2, 2, 8, 1, 2192, 1024, 16384, 2208}, "bits of a row address: 25; three address cycles carry 24"},
+        {{2, 2, 8, 1, 2192, 1024, 16384, 2208}, "bits of a sector address: 27; a physical page address holds 24"},
         {{2, 2, 1, 1, 16, 32, 16384, 2208, false, 0}, "MODEL offers no NV-DDR2 timing mode"},
         {{2, 2, 1, 1, 5, 32, 16384, 2208}, "5 superblocks; at least"},
     };

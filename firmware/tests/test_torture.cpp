@@ -11,10 +11,12 @@ using model::Nand;
 
 namespace {
 
-/** What may be on the drive: for every block the versions that a read may still return. */
+/** What may be on the drive: for every block the versions that a read may still return, and those that a loss of power
+ * may leave of it. Without a write cache these are the same. */
 class Oracle {
   public:
-    explicit Oracle(uint32_t blocks) : live(blocks, std::vector<Version>(1, Version{0, 0, 0, true})) {
+    explicit Oracle(uint32_t blocks, bool withCache = false)
+        : live(blocks, std::vector<Version>(1, Version{0, 0, 0, true})), left(live), cache(withCache) {
     }
 
     struct Version {
@@ -22,7 +24,8 @@ class Oracle {
         uint64_t submitted, completed; /**< completed: UINT64_MAX while in flight */
         bool won;                      /**< completed successfully: older ones are gone */
     };
-    std::vector<std::vector<Version>> live;
+    std::vector<std::vector<Version>> live, left;
+    bool cache;
     std::vector<uint32_t> versions(uint32_t lba) const {
         std::vector<uint32_t> v;
         for (auto &x : live[lba]) {
@@ -32,19 +35,30 @@ class Oracle {
     }
     void submit(uint32_t lba, uint32_t version, uint64_t now) {
         live[lba].push_back({version, now, UINT64_MAX, false});
+        left[lba].push_back({version, now, UINT64_MAX, false});
     }
-    void complete(uint32_t lba, uint32_t version, uint64_t now, bool ok) {
-        uint64_t submitted = 0;
-        for (auto &x : live[lba]) {
-            if (x.version == version) {
-                x.completed = now;
-                x.won = ok;
-                submitted = x.submitted;
+    /** @param durable not in a cache */
+    void complete(uint32_t lba, uint32_t version, uint64_t now, bool ok, bool durable) {
+        ended(live[lba], version, now, ok, ok);
+        ended(left[lba], version, now, ok, ok && (durable || !cache));
+    }
+    /** A flush that was submitted at `at` has completed: what had completed by then is on the medium. */
+    void flushed(uint64_t at) {
+        for (auto &versions : left) {
+            uint64_t newest = 0;
+            for (auto &x : versions) {
+                newest = x.won && x.completed < at ? std::max(newest, x.submitted) : newest;
             }
+            std::erase_if(versions, [&](const Version &x) { return x.completed < newest; });
         }
-        if (ok) {
-            std::erase_if(live[lba], [&](const Version &x) { return x.completed < submitted; });
-        }
+    }
+    /** Power is lost. */
+    void cut() {
+        live = left;
+    }
+    /** The cache is empty, and every block has been read. */
+    void durable() {
+        left = live;
     }
     /** A read saw `version` while nothing was in flight: it is the only one from now on. */
     void settle(uint32_t lba, uint32_t version) {
@@ -57,11 +71,28 @@ class Oracle {
         return std::any_of(live[lba].begin(), live[lba].end(),
                            [](const Version &x) { return x.completed == UINT64_MAX; });
     }
+
+  private:
+    static void ended(std::vector<Version> &versions, uint32_t version, uint64_t now, bool ok, bool alone) {
+        uint64_t submitted = 0;
+        for (auto &x : versions) {
+            if (x.version == version) {
+                x.completed = now;
+                x.won = ok;
+                submitted = x.submitted;
+            }
+        }
+        if (alone) {
+            std::erase_if(versions, [&](const Version &x) { return x.completed < submitted; });
+        }
+    }
 };
 
 struct Command {
     enum { Read, Write, Trim, Zeroes, Flush } kind;
     uint32_t lba, blocks, version;
+    uint64_t submitted;
+    bool durable; /**< a write with FUA, a trim */
     Buffer buffer;
     /** Reads: what each block may return. */
     std::vector<std::vector<uint32_t>> allowed;
@@ -74,20 +105,15 @@ struct Options {
     uint32_t writes = 50, trims = 5, flushes = 2; /**< per cent */
 };
 
+constexpr uint32_t kFua = 1u << 30;
+
 /** Versions are unique over a test; a multiple of 1,000 means zeros. */
 bool isZero(uint32_t version) {
     return version % 1000 == 0;
 }
-/** | version: what a power cut left of a write that was in flight, its beginning. */
-constexpr uint32_t kTorn = 0x80000000u;
 
 bool matches(const std::vector<uint8_t> &page, uint32_t lba, uint32_t version) {
-    if ((version & kTorn) == 0) {
-        return page == pattern(lba, isZero(version) ? 0 : version);
-    }
-    auto whole = pattern(lba, version & ~kTorn);
-    auto differs = std::mismatch(page.begin(), page.end(), whole.begin()).first;
-    return std::all_of(differs, page.end(), [](uint8_t b) { return b == model::kTornByte; });
+    return page == pattern(lba, isZero(version) ? 0 : version);
 }
 
 class Load {
@@ -151,7 +177,7 @@ class Load {
     }
 
     void start(decltype(Command::kind) kind, uint32_t lba, uint32_t blocks) {
-        Command c{kind, lba, blocks, 0, {}, {}, {}};
+        Command c{kind, lba, blocks, 0, d.dev.now, kind != Command::Write, {}, {}, {}};
         Sqe s{};
         uint32_t q = 1 + static_cast<uint32_t>(rng() % 2);
         switch (kind) {
@@ -163,6 +189,10 @@ class Load {
             Drive::setPrp(s, c.buffer);
             s[10] = lba;
             s[12] = blocks - 1;
+            if (rng() % 8 == 0) {
+                s[12] |= kFua;
+                c.durable = true;
+            }
             break;
         case Command::Trim: {
             c.buffer = d.buffer(16);
@@ -226,6 +256,9 @@ class Load {
     void finish(const Command &c, const model::Completion &done) {
         if (c.kind == Command::Flush) {
             CHECK(done.status == kOk || (d.dev.faults.program > 0 && done.status == kWriteFault));
+            if (done.status == kOk) {
+                oracle.flushed(c.submitted);
+            }
             return;
         }
         if (c.kind == Command::Read) {
@@ -254,23 +287,22 @@ class Load {
         full += done.status == kReadOnly;
         CHECK(ok || done.status == kReadOnly || (d.dev.faults.program > 0 && done.status == kWriteFault));
         for (uint32_t i = 0; i < c.blocks; i++) {
-            oracle.complete(c.lba + i, c.version, d.dev.now, ok);
+            oracle.complete(c.lba + i, c.version, d.dev.now, ok, c.durable);
         }
     }
 };
 
-/** What was in flight stays possible; of writes, when power was cut, also their beginning. */
+/** What was in flight stays possible. */
 void lost(Load &load, Oracle &oracle, bool cut) {
     for (auto &[id, c] : load.flying) {
         if (c.version != 0) {
             for (uint32_t i = 0; i < c.blocks; i++) {
-                oracle.complete(c.lba + i, c.version, 0, false);
-                if (cut && c.kind == Command::Write) {
-                    oracle.submit(c.lba + i, c.version | kTorn, 0);
-                    oracle.complete(c.lba + i, c.version | kTorn, 0, false);
-                }
+                oracle.complete(c.lba + i, c.version, 0, false, false);
             }
         }
+    }
+    if (cut) {
+        oracle.cut();
     }
 }
 
@@ -278,7 +310,7 @@ const Geometry kSmall{2, 2, 1, 1, 16, 32, 4096, 224};
 /** Pages larger than the drive's, blocks that are no power of two, no block of times: what real modules are like. */
 const Geometry kLarge{2, 2, 2, 2, 11, 16, 16384, 2208, false, 0x1f};
 
-void full(const Geometry &geometry, uint32_t seed) {
+void full(const Geometry &geometry, uint32_t writes, uint32_t seed) {
     Nand nand(geometry);
     std::mt19937 rng(seed);
     uint32_t version = 0;
@@ -288,14 +320,18 @@ void full(const Geometry &geometry, uint32_t seed) {
         Drive d(nand, 1, static_cast<uint32_t>(rng()));
         d.start();
         if (!oracle) {
-            oracle.emplace(d.capacity());
+            oracle.emplace(d.capacity(), geometry.pageBytes > 4096);
         }
         Load load(d, *oracle, version, rng, {.writes = 80, .trims = 4, .flushes = 1});
-        load.run(1200);
+        load.verify();
+        oracle->durable();
+        load.run(writes);
         load.verify(3);
         full += load.full;
         if (rng() % 2) {
             d.shutdown();
+        } else {
+            lost(load, *oracle, true);
         }
     }
     CHECK(full > 0);
@@ -325,10 +361,11 @@ void powerCuts(const Geometry &geometry, uint32_t variants, uint32_t seed) {
                 d.emplace(nand, 1, static_cast<uint32_t>(rng()));
                 d->start();
                 if (!oracle) {
-                    oracle.emplace(d->capacity());
+                    oracle.emplace(d->capacity(), geometry.pageBytes > 4096);
                 }
                 load.emplace(*d, *oracle, version, rng, Options{.lbas = 300, .depth = 16});
                 load->verify();
+                oracle->durable();
                 d->dev.cutAt = d->dev.now + rng() % 2'000'000;
                 load->run(5000);
             } catch (const model::PowerCut &) {
@@ -364,11 +401,11 @@ TEST(torture_shutdown_and_kill) {
 }
 
 TEST(torture_full) {
-    full(kSmall, seed);
+    full(kSmall, 1200, seed);
 }
 
 TEST(torture_full_large_pages) {
-    full(kLarge, seed);
+    full(kLarge, 4800, seed);
 }
 
 TEST(torture_overwrite_reclaims) {

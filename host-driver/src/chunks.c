@@ -45,6 +45,8 @@ static int unpack_report(const struct scomp_chunk *head, const void *data, struc
         .pc = head->pc,
         .tval = head->tval,
         .exit_code = head->exit_code,
+        .stream = head->stream,
+        .position = head->position,
         .report = {.core = r.core,
                    .node = r.node,
                    .bytes_in = r.bytes_in,

@@ -4,6 +4,8 @@
 
 #include "marks.h"
 
+#include <assasin_contract.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,4 +187,12 @@ int assasin_log_page(struct assasin_drive *drive, uint8_t page, void *data, uint
     struct assasin_command command = {
         .dw = {NVME_ADMIN_GET_LOG_PAGE, 0xFFFFFFFFu, [10] = (dwords & 0xFFFFu) << 16 | page, [11] = dwords >> 16}};
     return drive_execute(drive, ASSASIN_ADMIN, &command, data, bytes, "get log page", NULL);
+}
+
+int assasin_nand_block(struct assasin_drive *drive, uint8_t way, uint32_t address, uint32_t step, uint32_t first,
+                       void *block) {
+    uint32_t bytes = sizeof(struct scomp_block);
+    struct assasin_command command = {
+        .dw = {SCOMP_OPCODE_ADMIN_NAND_BLOCK, [10] = way, [11] = address, [12] = step, [13] = first, [14] = bytes}};
+    return drive_execute(drive, ASSASIN_ADMIN, &command, block, bytes, "read block of a NAND package", NULL);
 }

@@ -205,6 +205,26 @@ int drive_check(struct assasin_drive *drive, const char *what, const struct assa
                           completion->status == VENDOR(BAD_REQUEST) ? assasin_request_strerror(completion->dw0) : NULL);
 }
 
+/** Why a sector of an input could not be read. */
+static const char *media_text(uint32_t flash_status) {
+    switch (flash_status) {
+    case FLASH_STATUS_TIMEOUT:
+        return "the NAND package does not answer";
+    case FLASH_STATUS_MISDIRECTED:
+        return "the medium holds another block in its place";
+    case FLASH_STATUS_UNCORRECTABLE:
+        return "more bit errors than its code corrects";
+    case FLASH_STATUS_ERASED:
+        return "its place on the medium is erased";
+    case FLASH_STATUS_MISMATCH:
+        return "its checksum differs";
+    case FLASH_STATUS_FOREIGN:
+        return "its place on the medium has another layout";
+    default:
+        return "it could not be read";
+    }
+}
+
 const char *assasin_piece_strerror(const struct assasin_piece *piece, struct assasin_error *text) {
     static const char *const causes[] = {[0] = "misaligned jump",     [1] = "fetch outside instruction memory",
                                          [2] = "illegal instruction", [3] = "breakpoint",
@@ -239,11 +259,9 @@ const char *assasin_piece_strerror(const struct assasin_piece *piece, struct ass
     case SCOMP_STATUS_MEDIA:
         if (!piece->cause)
             error_set(text, 0, "a page of its output could not be written");
-        else if (piece->cause == FLASH_STATUS_MISDIRECTED)
-            error_set(text, 0, "block %u of its input could not be read: the medium holds another block in its place",
-                      piece->tval);
         else
-            error_set(text, 0, "block %u of its input could not be read", piece->tval);
+            error_set(text, 0, "ends with MEDIA_ERROR at byte %llu of input stream %u, LBA %u: %s",
+                      (unsigned long long)piece->position, piece->stream, piece->tval, media_text(piece->cause));
         break;
     case SCOMP_STATUS_NO_ROOM:
         error_set(text, 0, "its output does not fit the extents it was to be written under; they keep what they held");

@@ -15,6 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from steps import StepError, StepTables
+
 HW = Path(__file__).resolve().parent.parent
 SCALARS = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
 
@@ -89,6 +91,10 @@ class Contract:
         self.enums = [e for d in load.values() for e in d.get("enum", [])]
         self.consts = [c for d in load.values() for c in d.get("const", [])]
         self.structs = [s for d in load.values() for s in d.get("struct", [])]
+        try:
+            self.steps = StepTables(load["flash"]["reg"], load["flash"]["enum"], load["flash"])
+        except StepError as err:
+            raise ContractError(f"flash.toml: {err}") from err
         self.check()
 
     def check(self) -> None:
@@ -238,6 +244,13 @@ def c_header(c: Contract) -> str:
         o += ["", f"/* {e['doc']} */"]
         o += [f"#define {snake(e['name'])}_{n} {v:#x}u /* {doc} */" for n, v, doc in e["values"]]
     o += [""] + [f"#define {k['name']} {k['value']:#x}u /* {k['doc']} */" for k in c.consts]
+    o += ["", "/* What every ONFI part takes: initialisers of tables with the words of FLASH_STEPS and FLASH_PHASES. */"]
+    o += ["#define FLASH_DEFAULT_STEPS \\", "    { \\"]
+    o += [
+        f"        {word:#x}u, /* {i}: {name} */ \\" for i, (word, name) in enumerate(zip(c.steps.steps, c.steps.names, strict=True))
+    ]
+    o += ["    }", f"#define FLASH_DEFAULT_STEP_COUNT {len(c.steps.steps)}"]
+    o += [f"#define FLASH_DEFAULT_PHASES {{ {', '.join(f'{word:#x}u' for word in c.steps.phases)} }}"]
     o += ["", "#ifndef __ASSEMBLER__"]
     for s in c.structs:
         o += ["", f"/** {s['doc']} */", f"struct {s['name']} {{"]
@@ -319,6 +332,8 @@ def markdown(c: Contract) -> str:
             many = f"[{reg['count']}]" if "count" in reg else ""
             fields = "".join(f"<br>[{lsb + w - 1}:{lsb}] {n}: {d}" for n, lsb, w, d in reg.get("fields", []))
             o += [f"| {reg['name']}{many} | {reg['offset']:#05x} | {reg['access']} | {reg['doc']}{fields} |"]
+    o += ["", "## Default command steps of a flash channel", "", "| place | step | word |", "|---|---|---|"]
+    o += [f"| {i} | {name} | {word:#x} |" for i, (word, name) in enumerate(zip(c.steps.steps, c.steps.names, strict=True))]
     for e in c.enums:
         o += ["", f"## {e['name']}", "", e["doc"], "", "| name | value | meaning |", "|---|---|---|"]
         o += [f"| {n} | {v:#x} | {d} |" for n, v, d in e["values"]]

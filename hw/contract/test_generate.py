@@ -10,6 +10,7 @@ from pathlib import Path
 
 import generate
 import pytest
+import steps
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +100,37 @@ def test_files_are_left_alone_when_nothing_changed(tmp_path):
     assert len(stamps) > 5
     subprocess.run([sys.executable, script, tmp_path], check=True)
     assert stamps == {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
+
+
+def test_default_steps_of_a_read(contract):
+    words, phases = contract.steps.steps, contract.steps.phases
+    first = phases[5] & 63
+    # 00h, column, row, 30h and busy; data out to the end of the phase
+    assert words[first : first + 4] == [0x00001, 0x00004, 0x00005, 0x23001]
+    assert words[phases[5] >> 8 & 63] == 0x10007
+    # 05h, column, E0h with tCCS, and on into the data
+    other = phases[5] >> 16 & 63
+    assert words[other : other + 4] == [0x00501, 0x00004, 0x0E019, 0x10007]
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [("SING", "no FlashStep"), ("COMMAND", "names no byte"), ("ROW TODAY", "TODAY"), ("COMMAND 1FF", "does not fit")],
+)
+def test_steps_out_of_order_are_refused(contract, step, message):
+    block = contract.blocks["FLASH"]
+    flash = {"steps": [{"name": "A", "steps": [step]}], "phases": {}}
+    with pytest.raises(steps.StepError, match=message):
+        steps.StepTables(block["reg"], contract.enums, flash)
+
+
+def test_more_steps_than_the_channel_holds_are_refused(contract):
+    flash = {"steps": [{"name": "A", "steps": ["NONE"] * 65}], "phases": {}}
+    with pytest.raises(steps.StepError, match="65 steps"):
+        steps.StepTables(contract.blocks["FLASH"]["reg"], contract.enums, flash)
+
+
+def test_phases_name_a_list(contract):
+    flash = {"steps": [{"name": "A", "steps": ["NONE END"]}], "phases": {"READ": ["B"]}}
+    with pytest.raises(steps.StepError, match="there is no list B"):
+        steps.StepTables(contract.blocks["FLASH"]["reg"], contract.enums, flash)

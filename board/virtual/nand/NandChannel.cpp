@@ -91,7 +91,7 @@ void NandChannel::hostReset() {
 void NandChannel::powerOff(uint64_t now) {
     for (NandTarget &target : targets_)
         target.advance(now);
-    targets_.clear();
+    targets_.clear(); // a new target cuts what the old one was doing
     for (unsigned way = 0; way < ways_; way++)
         targets_.emplace_back(setup_, channel_, way);
     ceN_ = rbN_ = wayMask_;

@@ -65,7 +65,7 @@ class NandChannel {
      */
     void hostReset();
 
-    /** Power fails: running programs and erases never happened. */
+    /** Power fails, and comes back: running programs and erases end as NandCells::cut() says. */
     void powerOff(uint64_t now);
 
   private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <stdexcept>
@@ -19,17 +20,24 @@ struct NandImage::Header {
     uint32_t channels, ways, luns, planes, blocksPerPlane, pagesPerBlock, pageBytes, spareBytes;
     char part[32];
     uint32_t segments; // allocated so far
+    Medium medium;
 };
 
 namespace {
 
 constexpr char kMagic[8] = {'A', 'S', 'S', 'A', 'N', 'A', 'N', 'D'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint64_t kFilePage = 4096;
 constexpr unsigned kGrain = 64; // of the length stored of a block's pages
 
 uint64_t alignUp(uint64_t bytes) {
     return (bytes + kFilePage - 1) / kFilePage * kFilePage;
+}
+
+std::string shown(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", value);
+    return text;
 }
 
 std::string board(unsigned channels, unsigned ways, const NandGeometry &g, const std::string &part) {
@@ -40,14 +48,16 @@ std::string board(unsigned channels, unsigned ways, const NandGeometry &g, const
 } // namespace
 
 NandImage::NandImage(const std::string &path, const PartFile &part, unsigned channels, unsigned ways)
-    : geometry_(part.geometry), ways_(ways), path_(path) {
+    : geometry_(part.geometry), channels_(channels), ways_(ways), path_(path) {
     const NandGeometry &g = geometry_;
     auto fail = [&](const std::string &why) { throw std::runtime_error("NAND image " + path + ": " + why); };
     auto failErrno = [&](const std::string &what) { fail(what + ": " + std::strerror(errno)); };
 
     uint64_t blocks = uint64_t(channels) * ways * g.luns * g.blocksPerLun();
-    segmentBytes_ = alignUp(uint64_t(g.pagesPerBlock) * g.rawPageBytes());
-    dataOffset_ = kFilePage + alignUp(blocks * sizeof(Entry));
+    pagesBytes_ = alignUp(uint64_t(g.pagesPerBlock) * g.rawPageBytes());
+    segmentBytes_ = pagesBytes_ + alignUp(g.pagesPerBlock * sizeof(Page));
+    blocksOffset_ = kFilePage + alignUp(uint64_t(channels) * ways * g.luns * sizeof(Die));
+    dataOffset_ = blocksOffset_ + alignUp(blocks * sizeof(Block));
     mappedBytes_ = dataOffset_ + blocks * segmentBytes_;
 
     if (path.empty()) {
@@ -94,6 +104,11 @@ NandImage::NandImage(const std::string &path, const PartFile &part, unsigned cha
                      board(channels, ways, g, part.name) +
                      ". Start the board the image belongs to, give another image file, or remove this one to start "
                      "empty");
+            const double factoryBad = header->medium.factoryBad;
+            if (part.reliability.factoryBadGiven && part.reliability.factoryBad != factoryBad)
+                fail("was made with factory-bad=" + shown(factoryBad) +
+                     " and this board asks for factory-bad=" + shown(part.reliability.factoryBad) +
+                     ": packages keep their bad blocks. Leave the key out, or start empty");
         } else {
             // Fresh, or its maker died before it was complete: nothing can have been programmed.
             if (fileBytes_ < dataOffset_)
@@ -109,6 +124,7 @@ NandImage::NandImage(const std::string &path, const PartFile &part, unsigned cha
             header->pageBytes = g.pageBytes;
             header->spareBytes = g.spareBytes;
             std::strncpy(header->part, part.name.c_str(), sizeof header->part - 1);
+            header->medium = {0, part.reliability.seed, part.reliability.factoryBad};
             std::memcpy(header->magic, kMagic, 8);
         }
         if (fileBytes_ < dataOffset_ + header->segments * segmentBytes_)
@@ -134,10 +150,18 @@ void NandImage::growTo(uint64_t bytes) {
     fileBytes_ = bytes;
 }
 
-NandImage::Entry &NandImage::entry(const BlockId &id) const {
+NandImage::Block &NandImage::block(const BlockId &id) const {
     uint64_t index =
         ((uint64_t(id.channel) * ways_ + id.way) * geometry_.luns + id.lun) * geometry_.blocksPerLun() + id.block;
-    return reinterpret_cast<Entry *>(map_ + kFilePage)[index];
+    return reinterpret_cast<Block *>(map_ + blocksOffset_)[index];
+}
+
+NandImage::Die &NandImage::die(unsigned channel, unsigned way, unsigned lun) const {
+    return reinterpret_cast<Die *>(map_ + kFilePage)[(uint64_t(channel) * ways_ + way) * geometry_.luns + lun];
+}
+
+NandImage::Medium &NandImage::medium() const {
+    return reinterpret_cast<Header *>(map_)->medium;
 }
 
 uint8_t *NandImage::segmentData(uint32_t segment) const {
@@ -150,65 +174,92 @@ void NandImage::reserve(const uint8_t *place, unsigned bytes) {
 }
 
 bool NandImage::read(const BlockId &id, unsigned page, uint8_t *raw) const {
-    const Entry &e = entry(id);
-    const bool written = page < e.nextPage;
-    const unsigned stored = written ? storedBytes(e) : 0;
-    if (written)
-        std::memcpy(raw, segmentData(e.segment) + uint64_t(page) * geometry_.rawPageBytes(), stored);
-    std::memset(raw + stored, 0xFF, geometry_.rawPageBytes() - stored);
-    return written;
+    const Block &b = block(id);
+    if (page < b.nextPage) {
+        load(b, page, raw);
+        return true;
+    }
+    std::memset(raw, 0xFF, geometry_.rawPageBytes());
+    return false;
 }
 
-void NandImage::program(const BlockId &id, unsigned page, const uint8_t *raw) {
-    Entry &e = entry(id);
-    if (page < e.nextPage)
-        throw std::logic_error("NandImage::program: page " + std::to_string(page) + " behind page " +
-                               std::to_string(e.nextPage - 1));
+void NandImage::load(const Block &b, unsigned page, uint8_t *raw) const {
+    const unsigned rawBytes = geometry_.rawPageBytes(), stored = storedBytes(b);
+    std::memcpy(raw, segmentData(b.segment) + uint64_t(page) * rawBytes, stored);
+    std::memset(raw + stored, 0xFF, rawBytes - stored);
+}
+
+void NandImage::store(Block &b, unsigned page, const uint8_t *raw) {
     const unsigned rawBytes = geometry_.rawPageBytes();
-    if (e.segment == 0) {
+    unsigned bytes = rawBytes;
+    while (bytes > 1 && raw[bytes - 1] == 0xFF)
+        bytes--;
+    bytes = std::min((bytes + kGrain - 1) / kGrain * kGrain, rawBytes);
+    if (b.nextPage == 0) {
+        b.stored = bytes;
+    } else if (bytes > storedBytes(b)) {
+        // The other pages end earlier. Their ends count only when the new length does, whenever the process dies.
+        const unsigned stored = storedBytes(b);
+        for (unsigned before = 0; before < b.nextPage; before++) {
+            uint8_t *end = segmentData(b.segment) + uint64_t(before) * rawBytes + stored;
+            reserve(end, bytes - stored);
+            std::memset(end, 0xFF, bytes - stored);
+        }
+        b.stored = bytes;
+    }
+    uint8_t *place = segmentData(b.segment) + uint64_t(page) * rawBytes;
+    reserve(place, storedBytes(b));
+    std::memcpy(place, raw, storedBytes(b));
+}
+
+void NandImage::prepare(const BlockId &id, unsigned page, const uint8_t *raw) {
+    Block &b = block(id);
+    if (page < b.nextPage)
+        throw std::logic_error("NandImage::prepare: page " + std::to_string(page) + " behind page " +
+                               std::to_string(b.nextPage - 1));
+    const unsigned rawBytes = geometry_.rawPageBytes();
+    if (b.segment == 0) {
         Header *header = reinterpret_cast<Header *>(map_);
         uint32_t segment = header->segments + 1;
         if (fileBytes_ < dataOffset_ + segment * segmentBytes_)
             growTo(dataOffset_ + segment * segmentBytes_);
         header->segments = segment;
-        e.segment = segment;
+        b.segment = segment;
     }
-    unsigned bytes = rawBytes;
-    while (bytes > 1 && raw[bytes - 1] == 0xFF)
-        bytes--;
-    bytes = std::min((bytes + kGrain - 1) / kGrain * kGrain, rawBytes);
-    if (e.nextPage == 0) {
-        e.stored = bytes;
-    } else if (bytes > storedBytes(e)) {
-        // Pages before this one end earlier. Their ends count only when the new length does, whenever the process dies.
-        const unsigned stored = storedBytes(e);
-        for (unsigned before = 0; before < e.nextPage; before++) {
-            uint8_t *end = segmentData(e.segment) + uint64_t(before) * rawBytes + stored;
-            reserve(end, bytes - stored);
-            std::memset(end, 0xFF, bytes - stored);
-        }
-        e.stored = bytes;
+    if (b.nextPage == 0)
+        reserve(segmentData(b.segment) + pagesBytes_, geometry_.pagesPerBlock * sizeof(Page));
+    store(b, page, raw);
+    for (unsigned out = b.nextPage; out < page; out++) {
+        uint8_t *erased = segmentData(b.segment) + uint64_t(out) * rawBytes;
+        reserve(erased, storedBytes(b));
+        std::memset(erased, 0xFF, storedBytes(b));
+        pages(b)[out] = Page{};
     }
-    for (unsigned out = e.nextPage; out < page; out++) {
-        uint8_t *erased = segmentData(e.segment) + uint64_t(out) * rawBytes;
-        reserve(erased, storedBytes(e));
-        std::memset(erased, 0xFF, storedBytes(e));
-    }
-    uint8_t *place = segmentData(e.segment) + uint64_t(page) * rawBytes;
-    reserve(place, storedBytes(e));
-    std::memcpy(place, raw, storedBytes(e));
-    e.nextPage = page + 1;
+    pages(b)[page] = Page{kProgrammed, b.reads, medium().hours};
+}
+
+void NandImage::commit(const BlockId &id, unsigned page) {
+    block(id).nextPage = page + 1;
+}
+
+void NandImage::rewrite(const BlockId &id, unsigned page, const uint8_t *raw) {
+    Block &b = block(id);
+    if (page >= b.nextPage)
+        throw std::logic_error("NandImage::rewrite: page " + std::to_string(page) + " is not programmed");
+    store(b, page, raw);
 }
 
 void NandImage::erase(const BlockId &id) {
-    Entry &e = entry(id);
-    bool wasWritten = e.nextPage != 0;
-    e.nextPage = 0;
-    e.eraseCount++;
+    Block &b = block(id);
+    bool wasWritten = b.nextPage != 0;
+    b.nextPage = 0;
+    b.reads = 0;
+    b.flags &= ~uint32_t(kHalfErased | kWeaklyErased);
+    b.eraseCount++;
     // Give the space back; a file system that cannot punch holes keeps it, which is harmless.
     if (wasWritten)
         (void)fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                        static_cast<off_t>(dataOffset_ + (e.segment - 1) * segmentBytes_),
+                        static_cast<off_t>(dataOffset_ + (b.segment - 1) * segmentBytes_),
                         static_cast<off_t>(segmentBytes_));
 }
 

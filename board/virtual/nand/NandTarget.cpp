@@ -16,6 +16,7 @@ std::string hex(unsigned value) {
 }
 
 constexpr uint64_t kDummyBusyNs = 500; // tDBSY between the planes of a multi-plane operation
+constexpr unsigned kReadLevel = 0x89;  // feature address of the read level
 
 } // namespace
 
@@ -27,6 +28,9 @@ NandTarget::NandTarget(const NandSetup &setup, unsigned channel, unsigned way)
     auto page = setup.part.parameterPage();
     for (unsigned copy = 0; copy < PartFile::kParameterPageCopies; copy++)
         parameters_.insert(parameters_.end(), page.begin(), page.end());
+    // Power has come: it was lost before, with whatever was under way.
+    for (unsigned lun = 0; lun < luns_.size(); lun++)
+        setup.cells.cut(channel, way, lun);
 }
 
 std::string NandTarget::place() const {
@@ -101,9 +105,10 @@ void NandTarget::needReady(uint64_t now, const char *what) const {
 
 void NandTarget::needAllReady(uint64_t now) const {
     for (const Lun &lun : luns_)
-        if (busy(lun, now))
-            violate(now, now < lun.lowAt ? "tWB" : "busy",
-                    "command while a LUN is busy for another " + std::to_string(lun.readyAt - now) + " cycles");
+        if (busy(lun, now) || working(lun, now))
+            violate(now, busy(lun, now) && now < lun.lowAt ? "tWB" : "busy",
+                    "command while a LUN is busy for another " +
+                        std::to_string((busy(lun, now) ? lun.readyAt : lun.behind.end) - now) + " cycles");
 }
 
 void NandTarget::needAddress(uint64_t now, uint8_t confirm, uint8_t setup) const {
@@ -133,16 +138,22 @@ void NandTarget::checkRow(uint64_t now, uint32_t row) {
 }
 
 void NandTarget::checkProgram(uint64_t now, uint32_t row) const {
-    const unsigned next = setup_.image.nextPage(blockId(row));
-    if (pageOf(row) >= next)
+    const NandAddress at = addressOf(lun_, row);
+    for (uint32_t before :
+         luns_[lun_].behind.operation == Array::Program ? luns_[lun_].behind.rows : luns_[lun_].queued)
+        if (blockOf(before) == at.block && pageOf(before) >= at.page)
+            violate(now, "page order",
+                    "program of block " + std::to_string(at.block) + " page " + std::to_string(at.page) +
+                        " behind page " + std::to_string(pageOf(before)) + ", which is being programmed");
+    const NandCells::Obstacle obstacle = setup_.cells.obstacle(at);
+    if (obstacle == NandCells::Obstacle::None || obstacle == NandCells::Obstacle::Damaged)
         return;
-    std::vector<uint8_t> raw(setup_.part.geometry.rawPageBytes());
-    setup_.image.read(blockId(row), pageOf(row), raw.data());
-    const bool erased = std::all_of(raw.begin(), raw.end(), [](uint8_t b) { return b == 0xFF; });
-    const std::string what =
-        "program of block " + std::to_string(blockOf(row)) + " page " + std::to_string(pageOf(row));
-    if (erased)
-        violate(now, "page order", what + " behind page " + std::to_string(next - 1) + " of the block");
+    const std::string what = "program of block " + std::to_string(at.block) + " page " + std::to_string(at.page);
+    if (obstacle == NandCells::Obstacle::Order)
+        violate(now, "page order",
+                what + " behind page " +
+                    std::to_string(setup_.cells.image().nextPage({channel_, way_, lun_, at.block}) - 1) +
+                    " of the block");
     violate(now, "page not erased", what + ", which is programmed already");
 }
 
@@ -164,7 +175,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         writing_ = false;
     };
     bool inProgram = setupCommand_ == 0x80 || setupCommand_ == 0x85;
-    if (inProgram && byte != 0x10 && byte != 0x11 && byte != 0x85 && byte != 0x80 && byte != 0xFF)
+    if (inProgram && byte != 0x10 && byte != 0x11 && byte != 0x15 && byte != 0x85 && byte != 0x80 && byte != 0xFF)
         violate(now, "command order", "command " + hex(byte) + " inside a program sequence");
 
     switch (byte) {
@@ -216,6 +227,8 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
     }
 
     // Commands that confirm
+    if ((byte == 0x15 || byte == 0x31 || byte == 0x3F) && !setup_.part.cacheCommands)
+        violate(now, "command", "command " + hex(byte) + ": this part has no cache commands");
     Lun &lun = luns_[lun_];
     switch (byte) {
     case 0x30:
@@ -227,12 +240,28 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         } else {
             lun.rows = lun.queued;
             lun.queued.clear();
+            lun.readRow = static_cast<int>(row_);
+            lun.behind.next.clear();
             plane_ = planeOf(row_);
             column_ = columnOfAddress();
             outPosition_ = column_;
             output_ = Output::Data;
             start(now, lun, Array::Read, setup_.part.array.tR);
         }
+        break;
+    case 0x31:
+        if (setupCommand_ == 0x00 && addressCount_ != 0)
+            needAddress(now, byte, 0x00);
+        startCacheRead(now, lun, setupCommand_ == 0x00 && addressCount_ != 0);
+        outPosition_ = 0;
+        output_ = Output::Data;
+        break;
+    case 0x3F:
+        if (lun.behind.operation != Array::Read && lun.behind.next.empty())
+            violate(now, "command order", "command 3Fh without 31h before it");
+        start(now, lun, Array::CacheReadEnd, kDummyBusyNs);
+        outPosition_ = 0;
+        output_ = Output::Data;
         break;
     case 0xE0:
         if (setupCommand_ != 0x05 && setupCommand_ != 0x06)
@@ -251,6 +280,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         break;
     case 0x10:
     case 0x11:
+    case 0x15:
         if (!inProgram)
             violate(now, "command order", "command " + hex(byte) + " without 80h before it");
         needAddress(now, byte, static_cast<uint8_t>(setupCommand_));
@@ -263,7 +293,10 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         } else {
             lun.rows = lun.queued;
             lun.queued.clear();
-            start(now, lun, Array::Program, setup_.part.array.tPROG);
+            if (byte == 0x15)
+                start(now, lun, Array::CacheProgram, kDummyBusyNs);
+            else
+                start(now, lun, Array::Program, setup_.part.array.tPROG);
         }
         break;
     case 0xD0:
@@ -478,9 +511,11 @@ uint32_t NandTarget::dataOut(uint64_t now) {
 
 uint8_t NandTarget::statusByte(uint64_t now) const {
     const Lun &lun = luns_[lun_];
+    if (setup_.cells.dead(channel_, way_, lun_) == DeadDie::Ones)
+        return 0xFF;
     uint8_t status = 0;
     if (!busy(lun, now))
-        status |= 0x60;
+        status |= working(lun, now) ? 0x40 : 0x60;
     if (!writeProtected_)
         status |= 0x80;
     if (lun.fail)
@@ -494,14 +529,55 @@ uint8_t NandTarget::statusByte(uint64_t now) const {
 
 void NandTarget::start(uint64_t now, Lun &lun, Array operation, uint64_t ns) {
     needReady(now, "array operation");
+    const bool programs = operation == Array::Program || operation == Array::CacheProgram;
+    const bool cacheRead = operation == Array::CacheRead || operation == Array::CacheReadEnd;
+    if (working(lun, now) && operation != Array::Other &&
+        lun.behind.operation != (programs    ? Array::Program
+                                 : cacheRead ? Array::Read
+                                             : Array::None))
+        violate(now, "busy",
+                "array operation while the array works behind the page register for another " +
+                    std::to_string(lun.behind.end - now) + " cycles");
     lun.operation = operation;
     lun.lowAt = now + times_.tWB;
-    lun.readyAt = lun.lowAt + setup_.timing.cycles(ns) + setup_.faults.extraBusy(channel_, way_);
-    busyTail_ = std::max(busyTail_, lun.readyAt);
-    if (operation == Array::Program || operation == Array::Erase) {
-        lun.failBefore = lun.fail;
-        lun.fail = false;
+    uint64_t from = lun.lowAt;
+    if (working(lun, now) && operation != Array::Other)
+        from = std::max(from, lun.behind.end);
+    const unsigned index = static_cast<unsigned>(&lun - luns_.data());
+    if (from == kNoEvent || setup_.cells.dead(channel_, way_, index) == DeadDie::Busy) {
+        lun.readyAt = kNoEvent;
+    } else {
+        lun.readyAt = from + setup_.timing.cycles(ns) + setup_.cells.faults().extraBusy(channel_, way_);
+        busyTail_ = std::max(busyTail_, lun.readyAt);
     }
+    lun.begun = false;
+    if (!working(lun, now))
+        beginArray(lun, index, operation);
+}
+
+void NandTarget::beginArray(Lun &lun, unsigned index, Array operation) {
+    if ((operation != Array::Program && operation != Array::Erase) || lun.begun)
+        return;
+    lun.begun = true;
+    lun.failBefore = lun.fail;
+    lun.fail = false;
+    for (uint32_t row : lun.rows) {
+        const NandAddress at = addressOf(index, row);
+        if (operation == Array::Erase)
+            setup_.cells.beginErase(at);
+        else
+            setup_.cells.beginProgram(at, pageRegister(lun, planeOf(row)).data());
+    }
+}
+
+void NandTarget::startCacheRead(uint64_t now, Lun &lun, bool addressed) {
+    if (lun.readRow == kNone)
+        violate(now, "command order", "command 31h without 00h-30h before it");
+    const uint32_t row = static_cast<uint32_t>(lun.readRow);
+    if (!addressed && pageOf(row) + 1 == setup_.part.geometry.pagesPerBlock)
+        violate(now, "address range", "command 31h behind the last page of block " + std::to_string(blockOf(row)));
+    lun.rows = {addressed ? row_ : row + 1};
+    start(now, lun, Array::CacheRead, kDummyBusyNs);
 }
 
 void NandTarget::startTarget(uint64_t now, uint64_t ns) {
@@ -509,40 +585,73 @@ void NandTarget::startTarget(uint64_t now, uint64_t ns) {
     start(now, luns_[lun_], Array::Other, ns);
 }
 
-void NandTarget::finish(Lun &lun, unsigned index) {
-    Array operation = lun.operation;
-    lun.operation = Array::None;
-    const NandGeometry &g = setup_.part.geometry;
-    for (uint32_t row : lun.rows) {
-        NandAddress where{channel_, way_, index, blockOf(row), pageOf(row)};
-        NandImage::BlockId block{channel_, way_, index, where.block};
-        std::vector<uint8_t> &reg = pageRegister(lun, planeOf(row));
+bool NandTarget::endArray(unsigned index, Array operation, const std::vector<uint32_t> &rows) {
+    bool fail = false;
+    for (uint32_t row : rows) {
+        const NandAddress at = addressOf(index, row);
         if (operation == Array::Read) {
             counts_.reads++;
-            setup_.image.read(block, where.page, reg.data());
-            setup_.faults.onRead(where, reg.data(), g.rawPageBytes());
+            setup_.cells.read(at, pageRegister(luns_[index], planeOf(row)).data(), features_[kReadLevel * 4]);
         } else if (operation == Array::Program) {
             counts_.programs++;
-            if (setup_.faults.programFails(where))
-                lun.fail = true;
-            else
-                setup_.image.program(block, where.page, reg.data());
+            fail |= !setup_.cells.endProgram(at);
         } else if (operation == Array::Erase) {
             counts_.erases++;
-            if (setup_.faults.eraseFails(where))
-                lun.fail = true;
-            else
-                setup_.image.erase(block);
+            fail |= !setup_.cells.endErase(at);
         }
     }
+    return fail;
+}
+
+void NandTarget::finish(Lun &lun, unsigned index) {
+    const Array operation = lun.operation;
+    lun.operation = Array::None;
+    if (operation == Array::CacheProgram) {
+        beginArray(lun, index, Array::Program);
+        lun.behind = {Array::Program, lun.readyAt + setup_.timing.cycles(setup_.part.array.tPROG), lun.rows, {}};
+    } else if (operation == Array::CacheRead || operation == Array::CacheReadEnd) {
+        if (!lun.behind.next.empty()) {
+            plane_ = planeOf(static_cast<uint32_t>(lun.readRow));
+            pageRegister(lun, plane_).swap(lun.behind.next);
+        }
+        lun.behind = {};
+        lun.readRow = kNone;
+        if (operation == Array::CacheRead) {
+            lun.readRow = static_cast<int>(lun.rows[0]);
+            lun.behind = {Array::Read, lun.readyAt + setup_.timing.cycles(setup_.part.array.tR), lun.rows, {}};
+        }
+    } else {
+        lun.fail |= endArray(index, operation, lun.rows);
+    }
     lun.rows.clear();
+}
+
+void NandTarget::endBehind(Lun &lun, unsigned index) {
+    const Array operation = lun.behind.operation;
+    lun.behind.operation = Array::None;
+    if (operation == Array::Program) {
+        lun.fail |= endArray(index, operation, lun.behind.rows);
+    } else {
+        counts_.reads++;
+        lun.behind.next.resize(setup_.part.geometry.rawPageBytes());
+        setup_.cells.read(addressOf(index, lun.behind.rows[0]), lun.behind.next.data(), features_[kReadLevel * 4]);
+    }
+    beginArray(lun, index, lun.operation);
 }
 
 void NandTarget::advance(uint64_t now) {
     for (unsigned i = 0; i < luns_.size(); i++) {
         Lun &lun = luns_[i];
-        if (lun.operation != Array::None && now >= lun.readyAt)
-            finish(lun, i);
+        for (;;) {
+            const bool behindEnds = lun.behind.operation != Array::None && now >= lun.behind.end;
+            const bool ends = lun.operation != Array::None && now >= lun.readyAt;
+            if (behindEnds && !(ends && lun.readyAt < lun.behind.end))
+                endBehind(lun, i);
+            else if (ends)
+                finish(lun, i);
+            else
+                break;
+        }
     }
     if (featurePending_ && now >= busyTail_) {
         featurePending_ = false;
@@ -559,6 +668,11 @@ void NandTarget::applyFeature(uint64_t now) {
         sdr_ = true;
         times_ = setup_.timing.sdr(mode);
     } else if (interface == 2 && mode <= setup_.part.timingMode) {
+        for (const auto &[address, value] : setup_.part.features)
+            if (features_[address * 4u] != value)
+                violate(now, "features",
+                        "NV-DDR2 with feature " + hex(address) + " = " + hex(features_[address * 4u]) +
+                            ": the part needs " + hex(value) + " there before");
         sdr_ = false;
         times_ = setup_.timing.nvddr2();
     } else {
@@ -569,8 +683,13 @@ void NandTarget::applyFeature(uint64_t now) {
 }
 
 void NandTarget::reset(uint64_t now) {
-    for (Lun &lun : luns_) {
-        lun.operation = Array::None;
+    for (unsigned i = 0; i < luns_.size(); i++) {
+        Lun &lun = luns_[i];
+        setup_.cells.cut(channel_, way_, i);
+        if (lun.readyAt != kNoEvent)
+            lun.operation = Array::None;
+        lun.behind = {};
+        lun.readRow = kNone;
         lun.rows.clear();
         lun.queued.clear();
         lun.morePlanes = false;
@@ -584,7 +703,8 @@ void NandTarget::reset(uint64_t now) {
     lun_ = 0;
     std::fill(features_.begin(), features_.end(), 0);
     // tWB still runs in the timing the host used for the command.
-    start(now, luns_[0], Array::Other, setup_.part.array.tRST);
+    if (luns_[0].operation == Array::None)
+        start(now, luns_[0], Array::Other, setup_.part.array.tRST);
     sdr_ = true;
     times_ = setup_.timing.sdr(0);
 }
@@ -599,6 +719,8 @@ bool NandTarget::ready(uint64_t now) const {
 uint64_t NandTarget::nextEvent(uint64_t now) const {
     uint64_t next = kNoEvent;
     for (const Lun &lun : luns_) {
+        if (working(lun, now))
+            next = std::min(next, lun.behind.end);
         if (lun.operation == Array::None)
             continue;
         if (now < lun.lowAt)

@@ -1,7 +1,9 @@
 #include "PartFile.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 #include <toml++/toml.h>
 
@@ -27,6 +29,29 @@ class Items {
             fail(label(section, key),
                  "has " + std::to_string(value->size()) + " characters, choose 1 to " + std::to_string(maxChars));
         return *value;
+    }
+
+    /** Hands every key of an optional section to `set` as text, which throws for what is wrong. */
+    void each(const char *section, const std::function<void(const std::string &, const std::string &)> &set) const {
+        const toml::table *table = root_[section].as_table();
+        if (!table)
+            return;
+        for (const auto &[key, node] : *table) {
+            std::string value;
+            if (auto flag = node.value_exact<bool>())
+                value = *flag ? "true" : "false";
+            else if (auto whole = node.value_exact<int64_t>())
+                value = std::to_string(*whole);
+            else if (auto number = node.value_exact<double>())
+                value = toText(*number);
+            else if (auto string = node.value_exact<std::string>())
+                value = *string;
+            try {
+                set(std::string(key.str()), value);
+            } catch (const std::runtime_error &error) {
+                throw std::runtime_error("part file " + path_ + ": [" + section + "] " + error.what());
+            }
+        }
     }
 
     uint64_t number(const char *section, const char *key, uint64_t low, uint64_t high) const {
@@ -57,20 +82,43 @@ class Items {
     }
 
     std::vector<uint8_t> bytes(const char *section, const char *key, size_t count) const {
-        const toml::array *list = root_[section][key].as_array();
-        if (!list || list->size() != count)
-            fail(label(section, key), "choose a list of " + std::to_string(count) + " bytes");
-        std::vector<uint8_t> out;
-        for (const auto &element : *list) {
-            auto value = element.value<int64_t>();
-            if (!value || *value < 0 || *value > 255)
-                fail(label(section, key), "holds something that is not a byte");
-            out.push_back(static_cast<uint8_t>(*value));
+        return bytes(label(section, key), root_[section][key].as_array(), count);
+    }
+
+    /** A list of pairs of bytes, empty when it is not there. */
+    std::vector<std::pair<uint8_t, uint8_t>> pairs(const char *section, const char *key) const {
+        std::vector<std::pair<uint8_t, uint8_t>> out;
+        auto node = root_[section][key];
+        if (node && !node.is_array())
+            fail(label(section, key), "choose a list of pairs of bytes");
+        if (const toml::array *list = node.as_array()) {
+            for (const auto &element : *list) {
+                const std::vector<uint8_t> pair = bytes(label(section, key), element.as_array(), 2);
+                out.emplace_back(pair[0], pair[1]);
+            }
         }
         return out;
     }
 
   private:
+    std::vector<uint8_t> bytes(const std::string &item, const toml::array *list, size_t count) const {
+        if (!list || list->size() != count)
+            fail(item, "choose a list of " + std::to_string(count) + " bytes");
+        std::vector<uint8_t> out;
+        for (const auto &element : *list) {
+            auto value = element.value<int64_t>();
+            if (!value || *value < 0 || *value > 255)
+                fail(item, "holds something that is not a byte");
+            out.push_back(static_cast<uint8_t>(*value));
+        }
+        return out;
+    }
+
+    static std::string toText(double value) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.17g", value);
+        return text;
+    }
     static std::string label(const char *section, const char *key) {
         return std::string(section) + "." + key;
     }
@@ -144,10 +192,12 @@ PartFile PartFile::load(const std::string &path) {
     part.array.tBERS = microseconds("tBERS");
     part.array.tRST = microseconds("tRST");
     part.array.tFEAT = microseconds("tFEAT");
+    part.cacheCommands = items.boolean("array", "cache_commands", false);
 
     auto nanoseconds = [&](const char *key) { return static_cast<unsigned>(items.number("nvddr2", key, 1, 4095)); };
     part.timingMode = static_cast<unsigned>(items.number("nvddr2", "timing_mode", 0, 8));
     part.timingBlock = items.boolean("nvddr2", "timing_block", true);
+    part.features = items.pairs("nvddr2", "features");
     part.nvddr2.beatPs = static_cast<unsigned>(items.number("nvddr2", "beat_ps", 500, 65535));
     part.nvddr2.tWC = nanoseconds("tWC");
     part.nvddr2.tCS = nanoseconds("tCS");
@@ -158,6 +208,9 @@ PartFile PartFile::load(const std::string &path) {
     part.nvddr2.tWHR = nanoseconds("tWHR");
     part.nvddr2.tADL = nanoseconds("tADL");
     part.nvddr2.tCCS = nanoseconds("tCCS");
+
+    items.each("reliability",
+               [&](const std::string &key, const std::string &value) { part.reliability.set(key, value); });
     return part;
 }
 
@@ -185,7 +238,7 @@ std::array<uint8_t, PartFile::kParameterPageBytes> PartFile::parameterPage() con
     put(4, 2, 0x03FE); // ONFI 1.0 to 4.0
     put(6, 2,
         0x0400 | (geometry.planes > 1 ? 0x48 : 0) | (geometry.luns > 1 ? 2 : 0)); // NV-DDR2, multi-plane, multi-LUN
-    put(8, 2, 0x0034); // get/set features, status enhanced, change column enhanced
+    put(8, 2, cacheCommands ? 0x004F : 0x004C); // cache program and read; features, status and change column enhanced
     put(14, 1, kParameterPageCopies);
     text(32, 12, manufacturer);
     text(44, 20, name);
@@ -220,6 +273,11 @@ std::array<uint8_t, PartFile::kParameterPageBytes> PartFile::parameterPage() con
         put(182, 2, nvddr2.tCCS);
         put(184, 2, nvddr2.beatPs);
         put(186, 1, timingMode);
+        put(187, 1, reliability.retryLevels);
+    }
+    if (!timingBlock && reliability.retryLevels > 0) {
+        put(164, 2, 1); // as Micron's parts have it
+        put(180, 1, reliability.retryLevels);
     }
     put(254, 2, crc16(page.data(), 254));
     return page;

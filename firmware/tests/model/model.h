@@ -24,64 +24,12 @@
 #include <vector>
 
 #include "assasin_contract.h"
+#include "tests/model/nand.h"
 
 namespace model {
 
-struct Violation : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 /** Power was cut at the armed time. */
 struct PowerCut {};
-
-struct Geometry {
-    uint32_t channels = 2, ways = 2, luns = 1, planes = 1, blocks = 16, pages = 32, pageBytes = 4096, spare = 224;
-    bool timingBlock = true; /**< the parameter page has this project's block of times */
-    uint32_t modes = 0x1ff;  /**< NV-DDR2 modes offered, a bit each */
-};
-
-struct Page {
-    std::vector<uint8_t> data; /**< what was sent before the OOB words; the rest of the page is FFh. Empty: erased */
-    uint32_t oob0 = 0xffffffff, oob1 = 0xffffffff;
-    bool programmed = false;
-    bool weak = false; /**< a program was stopped so early that the page reads blank */
-};
-
-/** What a program that failed, or that a power cut stopped, leaves of its page. Data and OOB words are different cells
- * of the page. */
-enum class Tear {
-    None,  /**< all of it is there */
-    Both,  /**< neither is what was sent */
-    Data,  /**< the OOB words are whole, of the data only the beginning is */
-    Oob,   /**< the data are whole, the OOB words are not */
-    Blank, /**< reads like an erased page, and cannot be programmed */
-};
-/** What fills the rest of torn data. */
-constexpr uint8_t kTornByte = 0xee;
-
-/** The array: survives power cuts. */
-class Nand {
-  public:
-    explicit Nand(const Geometry &g) : geo(g) {
-    }
-    Geometry geo;
-    std::unordered_map<uint32_t, Page> pages; /**< by channel << 28 | way << 24 | row */
-    std::unordered_map<uint32_t, uint32_t> nextPage;
-    std::unordered_set<uint32_t>
-        halfErased; /**< blocks whose erase failed or was stopped: none of their pages can be programmed */
-    uint64_t programs = 0, erases = 0;
-    uint32_t phyMargin = 0; /**< FLASH.PHY_MARGIN of the PHYs in front of the packages */
-
-    uint32_t pageBits() const;
-    uint32_t lunShift() const;
-    uint32_t rowBits() const;
-    /** Whether the package has a page there. */
-    bool has(uint32_t row) const;
-    void program(uint32_t key, const std::vector<uint8_t> &data, uint32_t oob0, uint32_t oob1, Tear tear,
-                 std::mt19937 &rng);
-    void erase(uint32_t key);
-    /** The erase did not get through: some pages read erased, the others as before. */
-    void eraseHalf(uint32_t key, std::mt19937 &rng);
-};
 
 struct Completion {
     uint16_t cid, sqid;
@@ -91,10 +39,11 @@ struct Completion {
     bool more;
 };
 
-/** Probabilities of injected faults, per operation. */
+/** Probabilities of injected faults, per operation. A read that fails brings more errors than the code corrects. */
 struct Faults {
     double program = 0, erase = 0, read = 0;
-    /** Operations that fail for certain: by the page's or block's key, a program also by its first OOB word. */
+    /** Operations that fail for certain: by the key of a sector or of a block's first, a program also by its sector's
+     * first OOB word. */
     std::function<bool(uint32_t key, uint32_t oob0)> programOf;
     std::function<bool(uint32_t key)> eraseOf, readOf;
 };
@@ -181,6 +130,8 @@ struct Slot {
 class Device {
   public:
     Device(Nand &nand, uint32_t cores, uint32_t seed);
+    ~Device();
+    Device(const Device &) = delete;
 
     uint32_t read(uint32_t addr);
     void write(uint32_t addr, uint32_t v);
@@ -224,7 +175,7 @@ class Device {
     std::string console;
     Faults faults;
     Times times;
-    std::optional<Tear> tearAs; /**< what tearInFlight does to programs; at random without */
+    std::optional<Tear> tearAs; /**< what tearInFlight leaves of programs and erases; at random without */
     std::mt19937 rng;
     Nand &nand;
     /** Deepest stack that the firmware used since the last reset of this value, bytes below stackTop. */
@@ -234,8 +185,7 @@ class Device {
     uint32_t cqeStall = 0; /**< reads of CQE_SPACE that still answer 0 */
     uintptr_t tcmBase = 0; /**< what TCM addresses count from */
     uint64_t streamPagesHeld = 0, streamPagesDropped = 0;
-    std::map<uint32_t, uint32_t>
-        misdirected; /**< reads of a page that bring another one, by channel << 28 | way << 24 | row */
+    std::map<uint32_t, uint32_t> misdirected; /**< reads of a page that bring another one, by key */
 
     uint32_t dramRead(uint32_t addr) const;
     void dramWrite(uint32_t addr, uint32_t v);
@@ -314,40 +264,71 @@ class Device {
 
     /* FLASH */
     struct Desc {
-        uint32_t w0, w1, w2, w3, oob0, oob1;
+        uint32_t w0, w1, w2, bytes, confirm, oob0, oob1;
+    };
+    /** A page on its way into the array; `page` is the key of its sectors without their bits. */
+    struct Program {
+        uint32_t page = 0;
+        bool root = false;                                  /**< a root record is among the sectors */
+        std::vector<std::pair<uint32_t, uint32_t>> sectors; /**< key, first metadata word */
+        std::vector<uint8_t> raw;
     };
     struct Way {
         std::deque<Desc> fifo;
         bool busy = false;
         bool waitsRoom = false;
         bool fast = false; /**< data interface set */
-        bool torn = false; /**< a program is under way: a power cut tears it */
-        uint32_t tornKey = 0;
-        bool tornErase = false;
+        uint32_t retryLevel = 0;
+        /* The page register, after a read. */
+        bool holds = false; /**< the page `page`, of which the sectors from `nextSector` on can still be sent */
+        uint32_t page = 0, nextSector = 0;
+        std::vector<uint8_t> raw;
+        /* Programs. */
+        bool loading = false; /**< `program` waits for its sector `nextIn` */
+        uint32_t nextIn = 0;
+        Program program;
+        std::vector<Program> planes;      /**< loaded, to be programmed together */
+        std::vector<Program> programming; /**< in the array */
+        uint64_t cacheUntil = 0;          /**< end of a cache program */
+        bool cacheFailed = false;
     };
     struct Channel {
         uint32_t w0 = 0, w1 = 0, w2 = 0, oob0 = 0, oob1 = 0, geometry = 0, discard = 0;
         std::array<uint32_t, 3> timing{}; /**< TIMING0, 1, 2 */
+        uint32_t code = 0, erasedLimit = assasin::SectorCodec::kErasedLimit;
+        uint64_t codeReady = 0;
+        assasin::SectorCodec::Setting setting;
+        std::array<uint32_t, 64> steps{};
+        std::array<uint32_t, 16> phases{};
         std::array<Way, 16> ways;
         struct Cpl {
-            uint32_t tag, status, way, d0, d1;
+            uint32_t tag, status, way, d0, d1, errors, code;
         };
         std::deque<Cpl> cpl;
         uint64_t busFree = 0, busBusy = 0, dataBytes = 0;
+        uint32_t sectorsRead = 0, bitsCorrected = 0, sectorsFailed = 0;
     };
     std::array<Channel, 16> ch;
     uint32_t flashRead(uint32_t c, uint32_t r);
     void flashWrite(uint32_t c, uint32_t r, uint32_t v);
+    uint32_t codeInfo(uint32_t n) const;
+    const assasin::SectorCodec &codecOf(const Channel &k) const;
+    void setGeometry(Channel &k, uint32_t v);
+    void checkData(uint32_t c, uint32_t w);
     void wayStart(uint32_t c, uint32_t w);
     void wayData(uint32_t c, uint32_t w);
-    void wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32_t d1);
-    /** Main-area bytes that the channel moves a page. */
-    uint32_t pageBytes(uint32_t c) const;
+    void sectorEnd(uint32_t c, uint32_t w);
+    void programStart(uint32_t c, uint32_t w, uint32_t key);
+    /** False: the chip reports FAIL. */
+    bool programEnd(uint32_t c, uint32_t w);
+    void wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32_t d1, uint32_t errors = 0,
+                uint32_t code = 0);
     bool room(const Desc &d, uint32_t c) const;
     void retryRoom();
     std::vector<uint8_t> paramPage() const;
 
   public:
+    /** Power is lost. */
     void tearInFlight();
     std::vector<Core> cores; /**< and behind them the slots */
     uint32_t slots = 0;

@@ -231,6 +231,17 @@ int assasin_identify(struct assasin_drive *drive, uint8_t cns, uint32_t nsid, vo
 /** The first `bytes` (multiple of 4) bytes of log page `page`. \return 0 or an error. */
 int assasin_log_page(struct assasin_drive *drive, uint8_t page, void *data, uint32_t bytes);
 
+/**
+ * Has the drive read a block of a NAND package, and the marks of a bad one, and say what it found; writes nothing.
+ * \param way channel << 4 | way
+ * \param address sector address of the block's first sector
+ * \param step every so many sectors are read, from `first` on; 0: only the marks
+ * \param block receives the struct scomp_block of the contract
+ * \return 0 or an error; -EBUSY: the drive looks at a block for somebody else
+ */
+int assasin_nand_block(struct assasin_drive *drive, uint8_t way, uint32_t address, uint32_t step, uint32_t first,
+                       void *block);
+
 /** @} */
 /** \defgroup scomp Offloads
  * @{ */
@@ -377,10 +388,13 @@ struct assasin_report {
 struct assasin_piece {
     uint16_t status;    /**< 0 ok, 1 exit code, 2 trap, 3 watchdog, 4 aborted, 5 media error, 6 output does not fit its
                            extents, 7 drive full */
-    uint32_t cause;     /**< mcause, of a kernel a SLOT_TRAP_* of the contract (trap) */
+    uint32_t cause;     /**< mcause, of a kernel a SLOT_TRAP_* of the contract (trap); FLASH_STATUS_* of the sector that
+                           could not be read, 0: a page of the output could not be written (media error) */
     uint32_t pc;        /**< program counter (trap, watchdog) */
-    uint32_t tval;      /**< mtval (trap) */
+    uint32_t tval;      /**< mtval (trap); block that could not be read (media error) */
     uint32_t exit_code; /**< what compute returned (exit code) */
+    uint8_t stream;     /**< input stream that could not be read (media error) */
+    uint64_t position;  /**< from which of its bytes on (media error) */
     struct assasin_report report;
 };
 

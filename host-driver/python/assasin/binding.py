@@ -186,6 +186,8 @@ class PieceStruct(ctypes.Structure):
         ("pc", c_uint32),
         ("tval", c_uint32),
         ("exit_code", c_uint32),
+        ("stream", c_uint8),
+        ("position", c_uint64),
         ("report", ReportStruct),
     ]
 
@@ -232,6 +234,7 @@ def _load_library() -> ctypes.CDLL:
         "assasin_flush": (c_int, [d]),
         "assasin_identify": (c_int, [d, c_uint8, c_uint32, p]),
         "assasin_log_page": (c_int, [d, c_uint8, p, c_uint32]),
+        "assasin_nand_block": (c_int, [d, c_uint8, c_uint32, c_uint32, c_uint32, p]),
         "assasin_function_image": (c_size_t, [c_char_p, c_size_t, p]),
         "assasin_function_load": (c_int, [d, c_uint16, c_char_p, c_size_t]),
         "assasin_function_unload": (c_int, [d, c_uint16]),

@@ -44,6 +44,7 @@ from assasin.descriptions import Results, joined, results_of
 from assasin.drive import Drive, DriveError, Extent, Piece
 from assasin.helpful import HelpfulGroup, print_version
 from assasin.job import Job
+from assasin.media import Media
 from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
 from assasin.tree import ROOT, contract
@@ -238,6 +239,19 @@ def flash() -> None:
 @click.option(
     "--nand", type=click.Path(path_type=Path, file_okay=False), help="Folder of the NAND's contents; made when it is not there."
 )
+@click.option(
+    "--media",
+    multiple=True,
+    metavar="KEY=VALUE,...",
+    help="How badly the NAND behaves, such as rber=1e-4,factory-bad=0.02,seed=7: board/virtual/nand/README.md has the keys.",
+)
+@click.option(
+    "--nand-age",
+    type=click.FloatRange(0, 1e6),
+    default=0,
+    metavar="HOURS",
+    help="The NAND has lain that long since it was used last.",
+)
 @click.option("--image", "old_nand", type=click.Path(path_type=Path, file_okay=False), hidden=True)
 @click.option("--format", "format_", is_flag=True, help="Erase the NAND's contents.")
 @click.option("--serial", metavar="SERIAL", help="Serial number of the drive from now on: twelve hexadecimal digits.")
@@ -251,6 +265,8 @@ def flash_virtual(
     config: str | None,
     profile: str,
     nand: Path | None,
+    media: tuple[str, ...],
+    nand_age: float,
     old_nand: Path | None,
     format_: bool,
     serial: str | None,
@@ -288,7 +304,18 @@ def flash_virtual(
         raise click.UsageError(f"--config {config}: {package} is {verified.manifest.config}; leave --config out")
     config = verified.manifest.config if verified else config or DEFAULT_CONFIG
     with terminal.spinner("starting") as say:
-        board.start(config, profile, nand, format_, dict(kernels), tick=say, package=verified, serial=serial)
+        board.start(
+            config,
+            profile,
+            nand,
+            format_,
+            dict(kernels),
+            tick=say,
+            package=verified,
+            serial=serial,
+            media=",".join(media),
+            nand_age=nand_age,
+        )
         say("waiting for the firmware")
         with Drive(board.address) as drive:
             info = drive.info
@@ -317,6 +344,7 @@ def info(name: str, as_json: bool) -> None:
         return
     with drive:
         counters = drive.perf()
+        medium = Media(drive.media())
         i = drive.info
         slots = drive.slots()
     status = board.status()
@@ -332,7 +360,7 @@ def info(name: str, as_json: bool) -> None:
     }
     if as_json:
         held = [{"slot": n, "id": ident, "kernel": kernels[n] if ident else None} for n, ident in enumerate(slots)]
-        terminal.dump({"board": status, "drive": asdict(i), "slots": held, "counters": values})
+        terminal.dump({"board": status, "drive": asdict(i), "slots": held, "counters": values, "media": medium.json()})
         return
     limit = counters.channels * counters.page_bytes / counters.bus_cycles_page
     terminal.pairs(
@@ -347,8 +375,12 @@ def info(name: str, as_json: bool) -> None:
             ("capacity", f"{human_bytes(i.blocks * i.block_bytes)} = {i.blocks:,} blocks of {i.block_bytes} bytes"),
             ("cores", f"{i.cores} ASSASIN cores"),
             ("slots", ", ".join(f"{n}: {held}" for n, held in enumerate(kernels)) or "none in this configuration"),
-            ("flash", f"{i.channels} channels x {i.ways} ways, pages of {counters.page_bytes} + {counters.spare_bytes} bytes"),
-            ("channels' limit", f"{limit:.2f} bytes a cycle ({counters.bus_cycles_page} bus cycles a page)"),
+            ("flash", f"{i.channels} channels x {i.ways} ways"),
+            *medium.rows(),
+            (
+                "channels' limit",
+                f"{limit:.2f} bytes a cycle ({counters.bus_cycles_page} bus cycles a block of {counters.page_bytes:,} bytes)",
+            ),
             ("transfers", f"at most {human_bytes(i.transfer_bytes)} a command, {i.queue_depth} commands in flight"),
             (
                 "NAND",

@@ -292,6 +292,19 @@ class Drive:
         """The performance counters: contract.ScompPerf."""
         return contract.ScompPerf.from_buffer_copy(self.log_page(contract.SCOMP_LOG_PERF, ctypes.sizeof(contract.ScompPerf)))
 
+    def media(self) -> ctypes.Structure:
+        """The part, the code that protects its sectors and what reads have found: contract.ScompMedia."""
+        return contract.ScompMedia.from_buffer_copy(self.log_page(contract.SCOMP_LOG_MEDIA, ctypes.sizeof(contract.ScompMedia)))
+
+    def nand_block(self, way: int, address: int, step: int = 1, first: int = 0) -> ctypes.Structure:
+        """
+        What the drive finds in a block of a NAND package: contract.ScompBlock. `way` is channel << 4 | way, `address` the sector
+        address of the block's first sector; every `step`-th sector is read from `first` on, none with 0. Writes nothing.
+        """
+        block = contract.ScompBlock()
+        self._check(self._call(self._lib.assasin_nand_block, self._handle, way, address, step, first, byref(block)))
+        return block
+
     def slots(self) -> list[int]:
         """Ids of the kernels in the drive's slots, 0 for an empty one; none for a drive without slots."""
         ids, count = (c_uint32 * KERNEL_SLOTS)(), c_uint32()

@@ -274,6 +274,8 @@ class Piece:
     pc: int
     tval: int
     exit_code: int
+    stream: int
+    position: int
     report: Report
     outputs: list[bytes] = field(repr=False)
     nodes: list[Piece] = field(default_factory=list, repr=False)
@@ -288,7 +290,7 @@ def unpack_piece(p: PieceStruct, outputs: list[bytes], nodes: list[Piece]) -> Pi
     """A piece as the library returned it."""
     text = library().assasin_piece_strerror(byref(p), byref(ErrorStruct())).decode()
     report = Report(**{f.name: getattr(p.report, f.name) for f in dataclasses.fields(Report)})
-    return Piece(p.status, text, p.cause, p.pc, p.tval, p.exit_code, report, outputs, nodes)
+    return Piece(p.status, text, p.cause, p.pc, p.tval, p.exit_code, p.stream, p.position, report, outputs, nodes)
 
 
 # ---- task decomposition ----

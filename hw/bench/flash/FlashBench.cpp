@@ -31,8 +31,8 @@ FlashBench::FlashBench(const assasin::PartFile &partFile, uint64_t seed, double 
     : rings(kCores, std::vector<StreamRing>(kStreams)), part(partFile), timing(part, nsPerCycle, kPhyBytes),
       image(std::make_unique<assasin::NandImage>(imagePath, part, 1, kWays)), top(std::make_unique<VFlashChannel>()),
       random(seed), forward_(std::make_unique<Forward>(*this)), dram_(16u << 20) {
-    nand = std::make_unique<assasin::NandChannel>(assasin::NandSetup{part, timing, *image, *forward_}, 0, kWays,
-                                                  phyLatency);
+    cells = std::make_unique<assasin::NandCells>(*image, part, *forward_);
+    nand = std::make_unique<assasin::NandChannel>(assasin::NandSetup{part, timing, *cells}, 0, kWays, phyLatency);
     restart();
 }
 
@@ -187,12 +187,12 @@ void FlashBench::deliver() {
     if (packet_.dst >= kCores)
         throw BenchError("stream data goes to port " + std::to_string(packet_.dst));
     StreamRing &ring = rings[packet_.dst][packet_.stream];
-    uint32_t page = packet_.addr >> pageLog2;
+    uint32_t page = packet_.addr / kSector;
     if (page - ring.head >= ring.pages)
         throw BenchError("page " + std::to_string(page) + " sent without room: " + std::to_string(ring.head) +
                          " consumed, ring of " + std::to_string(ring.pages));
     std::vector<uint8_t> &data = ring.filling[page];
-    uint32_t at = packet_.addr & ((1u << pageLog2) - 1);
+    uint32_t at = packet_.addr % kSector;
     if (at != data.size())
         throw BenchError("stream packet at " + std::to_string(at) + " of the page, " + std::to_string(data.size()) +
                          " expected");
@@ -261,15 +261,16 @@ unsigned FlashBench::space(unsigned way) {
 void FlashBench::push(const Descriptor &d) {
     writeReg(FLASH_W0, d.op << FLASH_W0_OP_SHIFT | d.way << FLASH_W0_WAY_SHIFT |
                            unsigned(d.stream) << FLASH_W0_STREAM_SHIFT | unsigned(d.check) << FLASH_W0_CHECK_SHIFT |
-                           d.core << FLASH_W0_CORE_SHIFT | d.streamId << FLASH_W0_STREAM_ID_SHIFT |
-                           unsigned(d.tail) << FLASH_W0_TAIL_SHIFT | d.tag << FLASH_W0_TAG_SHIFT);
+                           unsigned(d.fresh) << FLASH_W0_FRESH_SHIFT | d.core << FLASH_W0_CORE_SHIFT |
+                           d.streamId << FLASH_W0_STREAM_ID_SHIFT | unsigned(d.tail) << FLASH_W0_TAIL_SHIFT |
+                           d.tag << FLASH_W0_TAG_SHIFT);
     writeReg(FLASH_W1, d.w1);
     writeReg(FLASH_W2, d.w2);
-    if (d.op == FLASH_OP_PROGRAM || d.check) {
+    if (d.op == FLASH_OP_PROGRAM || d.op == FLASH_OP_READ_RAW || d.check) {
         writeReg(FLASH_OOB0, d.oob0);
         writeReg(FLASH_OOB1, d.oob1);
     }
-    writeReg(FLASH_W3, d.bytes);
+    writeReg(FLASH_W3, d.bytes | d.confirm << FLASH_W3_CONFIRM_SHIFT);
 }
 
 bool FlashBench::pop(Completion &c) {
@@ -281,6 +282,10 @@ bool FlashBench::pop(Completion &c) {
     c.tag = word >> FLASH_CPL_TAG_SHIFT & FLASH_CPL_TAG_MASK;
     c.status = word >> FLASH_CPL_STATUS_SHIFT & FLASH_CPL_STATUS_MASK;
     c.way = word >> FLASH_CPL_WAY_SHIFT & FLASH_CPL_WAY_MASK;
+    c.errors = word >> FLASH_CPL_ERRORS_SHIFT & FLASH_CPL_ERRORS_MASK;
+    uint32_t code = readReg(FLASH_CPL_CODE);
+    c.bits = code >> FLASH_CPL_CODE_BITS_SHIFT & FLASH_CPL_CODE_BITS_MASK;
+    c.failed = code >> FLASH_CPL_CODE_FAILED_SHIFT & FLASH_CPL_CODE_FAILED_MASK;
     c.data0 = readReg(FLASH_CPL_DATA);
     c.data1 = readReg(FLASH_CPL_DATA1);
     c.cycle = now;
@@ -316,17 +321,72 @@ void FlashBench::setTiming(const assasin::NandCycles &t) {
     writeReg(FLASH_DATA_RATE, t.beat);
 }
 
-void FlashBench::setGeometry(unsigned log2, unsigned spare) {
-    pageLog2 = log2;
+void FlashBench::setSteps() {
+    static const uint32_t steps[] = FLASH_DEFAULT_STEPS;
+    static const uint32_t phases[16] = FLASH_DEFAULT_PHASES;
+    for (unsigned i = 0; i < FLASH_DEFAULT_STEP_COUNT; i++)
+        writeReg(FLASH_STEPS + 4 * i, steps[i]);
+    for (unsigned i = 0; i < 16; i++)
+        writeReg(FLASH_PHASES + 4 * i, phases[i]);
+}
+
+void FlashBench::setCode(unsigned n) {
+    uint32_t info = readReg(FLASH_CODE_INFO + 4 * n);
+    codec = std::make_unique<assasin::SectorCodec>(info & FLASH_CODE_INFO_T_MASK, kPhyBytes);
+    if ((info >> FLASH_CODE_INFO_PARITY_SHIFT & FLASH_CODE_INFO_PARITY_MASK) != codec->parityBytes())
+        throw BenchError("CODE_INFO " + std::to_string(n) + " says " + std::to_string(info >> 8) +
+                         " parity bytes, the codec has " + std::to_string(codec->parityBytes()));
+    writeReg(FLASH_CODE, n);
+    for (unsigned i = 0; readReg(FLASH_CODE) >> FLASH_CODE_BUSY_SHIFT; i++)
+        if (i > 10000)
+            throw BenchError("the code's table is not done");
+}
+
+unsigned FlashBench::strongest() {
+    unsigned best = 0;
+    for (unsigned n = 1; n < 8; n++) {
+        uint32_t info = readReg(FLASH_CODE_INFO + 4 * n);
+        if (info && (4 * (1028 + (info >> FLASH_CODE_INFO_PARITY_SHIFT)) << sectorLog2) <= part.geometry.rawPageBytes())
+            best = n;
+    }
+    return best;
+}
+
+std::vector<uint8_t> FlashBench::raw(unsigned way, unsigned lun, unsigned block, unsigned page) const {
+    std::vector<uint8_t> bytes(part.geometry.rawPageBytes(), 0xFF);
+    image->read({0, way, lun, block}, page, bytes.data());
+    return bytes;
+}
+
+std::vector<uint8_t> pattern(uint64_t key, unsigned bytes) {
+    std::mt19937_64 generator(key);
+    std::vector<uint8_t> data(bytes);
+    for (uint8_t &byte : data)
+        byte = static_cast<uint8_t>(generator());
+    return data;
+}
+
+void FlashBench::put(unsigned way, unsigned lun, unsigned block, unsigned page, uint32_t key) {
+    std::vector<uint8_t> bytes(part.geometry.rawPageBytes(), 0xFF);
+    for (unsigned s = 0; s < sectors(); s++)
+        codec->encode(sector(lun, block, page, s), setting, pattern(key + s).data(), key, s,
+                      &bytes[s * codec->sectorBytes()]);
+    image->program({0, way, lun, block}, page, bytes.data());
+}
+
+void FlashBench::setGeometry(unsigned log2, unsigned sectorLog2_) {
+    sectorLog2 = sectorLog2_;
     unsigned lunBits = 0;
     while ((1u << lunBits) < part.geometry.luns)
         lunBits++;
-    writeReg(FLASH_GEOMETRY, log2 << FLASH_GEOMETRY_PAGE_LOG2_SHIFT | spare << FLASH_GEOMETRY_SPARE_SHIFT |
+    writeReg(FLASH_GEOMETRY, log2 << FLASH_GEOMETRY_PAGE_LOG2_SHIFT | sectorLog2 << FLASH_GEOMETRY_SECTOR_LOG2_SHIFT |
+                                 part.geometry.spareBytes << FLASH_GEOMETRY_SPARE_SHIFT |
                                  part.geometry.lunShift() << FLASH_GEOMETRY_LUN_SHIFT_SHIFT |
                                  lunBits << FLASH_GEOMETRY_LUN_BITS_SHIFT);
 }
 
 void FlashBench::boot() {
+    setSteps();
     Descriptor d;
     for (unsigned way = 0; way < kWays; way++) {
         d.op = FLASH_OP_RESET;
@@ -343,7 +403,10 @@ void FlashBench::boot() {
     unsigned log2 = 0;
     while ((1u << log2) < part.geometry.pageBytes)
         log2++;
-    setGeometry(log2, part.geometry.spareBytes);
+    setGeometry(log2, log2 - 12);
+    setCode(strongest());
+    writeReg(FLASH_SEED, setting.seed);
+    writeReg(FLASH_LAYOUT, setting.layout);
 }
 
 uint32_t FlashBench::row(unsigned lun, unsigned block, unsigned page) const {
@@ -363,7 +426,7 @@ void FlashBench::fillDram(uint32_t address, const std::vector<uint8_t> &data) {
 
 unsigned FlashBench::formula() const {
     assasin::NandCycles t = timing.nvddr2();
-    return t.tCS + 7 * t.tWC + t.tCS + t.tRPRE + part.geometry.rawPageBytes() * t.beat / kPhyBytes + t.tPST;
+    return t.tCS + 7 * t.tWC + t.tCS + t.tRPRE + codec->sectorBytes() / kPhyBytes * t.beat + t.tPST;
 }
 
 } // namespace flashbench

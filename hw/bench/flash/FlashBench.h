@@ -1,6 +1,7 @@
 #pragma once
 
 #include "NandChannel.h"
+#include "SectorCodec.h"
 #include "assasin_contract.h"
 
 #include "VFlashChannel.h"
@@ -30,6 +31,8 @@ constexpr bool kLocal = FLASH_LOCAL; ///< channel-local: as many channels as cor
 constexpr unsigned kNumber = kLocal ? 1 : 0; ///< of the channel
 constexpr unsigned kDramPort = kCores + (kLocal ? kCores : 1);
 constexpr uint32_t kDramBase = 0x80000000u;
+constexpr unsigned kSector = 4096; ///< data bytes
+constexpr uint32_t kLayout = 0x00123401, kSeed = 0x5EED0001;
 
 /** The channel did something its surroundings would not survive. */
 struct BenchError : std::runtime_error {
@@ -39,27 +42,32 @@ struct BenchError : std::runtime_error {
 struct Descriptor {
     unsigned op = 0, way = 0;
     bool stream = false;
-    bool check = false;
+    bool check = false, fresh = false;
     unsigned core = 0, streamId = 0;
     bool tail = true;
     unsigned tag = 0;
     uint32_t w1 = 0, w2 = 0, bytes = 0;
+    unsigned confirm = FLASH_CONFIRM_PAGE;
     uint32_t oob0 = 0, oob1 = 0;
 };
 
 struct Completion {
     unsigned tag, status, way;
     uint32_t data0, data1;
+    unsigned errors, bits, failed;
     uint64_t cycle;
 };
 
-/** An input stream buffer of a core as the channel sees it: a ring of pages, filled in any order, freed in order. */
+/** An input stream buffer of a core as the channel sees it: a ring of sectors, filled in any order, freed in order. */
 struct StreamRing {
     unsigned pages = 2;
     unsigned head = 0;                                 // pages consumed
     std::map<uint32_t, std::vector<uint8_t>> filling;  // by page number
     std::map<uint32_t, std::vector<uint8_t>> complete; // marked
 };
+
+/** Data that tells where it belongs. */
+std::vector<uint8_t> pattern(uint64_t key, unsigned bytes = kSector);
 
 /** One FlashChannel with the NAND model at its pins, a DRAM, and stream rings; plays crossbar and firmware. */
 class FlashBench {
@@ -81,22 +89,40 @@ class FlashBench {
     /** Takes the oldest completion; \return false when none waits. */
     bool pop(Completion &c);
     /** Runs until a completion comes. \throws BenchError after `limit` cycles */
-    Completion wait(uint64_t limit = 20000000);
+    Completion wait(uint64_t limit = 1000000);
     Completion execute(const Descriptor &d);
 
     /** Resets the channel; the packages stay as they are. */
     void restart();
 
-    /** RESET of every way, geometry, NV-DDR2 timing: what the firmware does at boot. */
+    /** Command steps, RESET of every way, geometry, code, NV-DDR2 timing: what the firmware does at boot. */
     void boot();
+    void setSteps();
     void setTiming(const assasin::NandCycles &t);
-    void setGeometry(unsigned pageLog2, unsigned spare);
+    void setGeometry(unsigned pageLog2, unsigned sectorLog2);
+    /** Chooses strength `n` of CODE_INFO. */
+    void setCode(unsigned n);
+    /** The strongest code that the part's spare area holds. */
+    unsigned strongest();
 
+    unsigned sectors() const {
+        return 1u << sectorLog2;
+    }
     uint32_t row(unsigned lun, unsigned block, unsigned page) const;
+    /** A sector address. */
+    uint32_t sector(unsigned lun, unsigned block, unsigned page, unsigned s = 0) const {
+        return row(lun, block, page) << sectorLog2 | s;
+    }
+    /** Bytes of a page as they lie in the array. */
+    std::vector<uint8_t> raw(unsigned way, unsigned lun, unsigned block, unsigned page) const;
+    /** Puts a page into the array: sector s holds pattern(key + s), the OOB words are key and s. */
+    void put(unsigned way, unsigned lun, unsigned block, unsigned page, uint32_t key);
+    /** The setting of scrambler and layout. */
+    assasin::SectorCodec::Setting setting{kSeed, kLayout};
     std::vector<uint8_t> dram(uint32_t address, unsigned bytes) const;
     void fillDram(uint32_t address, const std::vector<uint8_t> &data);
 
-    /** Cycles of a page read on the bus by the formula of docs/architecture.md. */
+    /** Cycles of a read of a sector on the bus by the formula of docs/architecture.md. */
     unsigned formula() const;
 
     // Surroundings
@@ -118,13 +144,15 @@ class FlashBench {
     bool skipSleep = false; // stop the clock while `asleep`, as the board does
     std::function<void()> eachTick;
     std::vector<std::vector<StreamRing>> rings;
-    unsigned pageLog2 = 12;
+    unsigned sectorLog2 = 0;
+    std::unique_ptr<assasin::SectorCodec> codec; ///< of the strength that is set
 
     const assasin::PartFile part;
     assasin::NandTiming timing;
     assasin::NandFaults noFaults;
     assasin::NandFaults *faults = &noFaults;
     std::unique_ptr<assasin::NandImage> image;
+    std::unique_ptr<assasin::NandCells> cells;
     std::unique_ptr<assasin::NandChannel> nand;
     assasin::PhyPort phy;
     std::unique_ptr<VFlashChannel> top;

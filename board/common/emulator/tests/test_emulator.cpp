@@ -8,11 +8,11 @@ using namespace flashbench;
 
 namespace {
 
-constexpr unsigned kOk = FLASH_STATUS_OK;
+constexpr unsigned kOk = FLASH_STATUS_OK, kErased = FLASH_STATUS_ERASED;
 
 class Emulator : public ::testing::Test {
   protected:
-    Emulator() : bench(assasin::PartFile::load(EMULATOR_PART), 1, 5.0), bytes(bench.part.geometry.pageBytes) {
+    Emulator() : bench(assasin::PartFile::load(EMULATOR_PART), 1, 5.0) {
     }
 
     Descriptor at(unsigned op, unsigned way, uint32_t row, uint32_t address) {
@@ -33,10 +33,11 @@ class Emulator : public ::testing::Test {
     }
 
     FlashBench bench;
-    unsigned bytes;
+    static constexpr unsigned bytes = kSector;
 };
 
 TEST_F(Emulator, BootsAsTheFirmwareDoes) {
+    bench.setSteps();
     for (unsigned way = 0; way < kWays; way++) {
         ASSERT_EQ(bench.execute(at(FLASH_OP_RESET, way, 0, 0)).status, kOk);
         EXPECT_EQ(bench.execute(at(FLASH_OP_READ_ID, way, 0x20, 0)).data0, 0x49464E4Fu);
@@ -60,8 +61,7 @@ TEST_F(Emulator, ErasesProgramsAndReads) {
     for (unsigned way = 0; way < kWays; way++) {
         const uint32_t block = bench.row(0, 5 + way, 0), to = kDramBase + 0x400000;
         ASSERT_EQ(bench.execute(at(FLASH_OP_ERASE, way, block, 0)).status, kOk);
-        bench.execute(at(FLASH_OP_READ, way, block | 63, to));
-        EXPECT_EQ(bench.dram(to, bytes), std::vector<uint8_t>(bytes, 0xFF)) << "the block's last page is erased";
+        EXPECT_EQ(bench.execute(at(FLASH_OP_READ, way, block | 63, to)).status, kErased) << "the block's last page";
         auto data = fill(kDramBase);
         Descriptor d = at(FLASH_OP_PROGRAM, way, block, kDramBase);
         d.oob0 = 0x11223344 + way;
@@ -71,8 +71,7 @@ TEST_F(Emulator, ErasesProgramsAndReads) {
         EXPECT_EQ(c.data0, 0x11223344 + way);
         EXPECT_EQ(c.data1, 0xAABBCCDDu);
         EXPECT_EQ(bench.dram(to, bytes), data);
-        bench.execute(at(FLASH_OP_READ, way, block | 1, to));
-        EXPECT_EQ(bench.dram(to, bytes), std::vector<uint8_t>(bytes, 0xFF)) << "the page after it is still erased";
+        EXPECT_EQ(bench.execute(at(FLASH_OP_READ, way, block | 1, to)).status, kErased) << "the page after it";
     }
 }
 

@@ -9,7 +9,7 @@ namespace assasin {
 
 NandChannel::NandChannel(const NandSetup &setup, unsigned channel, unsigned ways, unsigned)
     : timing_(setup.part, setup.timing.nsPerCycle() / PHY_SAMPLES, 1), phy_(std::make_unique<VNandPhy>()),
-      pins_(NandSetup{setup.part, timing_, setup.image, setup.faults}, channel, ways), ways_(ways) {
+      pins_(NandSetup{setup.part, timing_, setup.cells}, channel, ways), ways_(ways) {
     phy_->nand_rb_n = (1u << ways) - 1;
     hostReset();
 }

@@ -20,11 +20,14 @@ import click
 from assasin import identity, terminal
 from assasin.bringup import dump as dumps
 from assasin.bringup import gdbserver, loader, rv32, wire
+from assasin.bringup import nand as blocks_of_nand
 from assasin.bringup import profile as profiles
 from assasin.bringup.elf import Elf
 from assasin.bringup.hart import FIRMWARE, DebugBlock, Hart
 from assasin.bringup.link import BringupError, open_link
-from assasin.cli import Command, Group, Size
+from assasin.cli import Command, Group, Size, open_drive
+from assasin.drive import Drive
+from assasin.media import rate_text
 from assasin.terminal import percent
 from assasin.tree import BUILD, contract
 
@@ -348,6 +351,91 @@ def profile(block: DebugBlock, seconds: float, cores: tuple[int, ...], elf_file:
             [[name, percent(busy / total), percent(waiting / total)] for name, busy, waiting in rows[:top]],
         )
     click.echo(f"{cycles:,} cycles passed")
+
+
+@bringup.command()
+@click.option("--first", type=click.IntRange(min=0), default=0, show_default=True, help="First block of every plane.")
+@click.option("--last", type=click.IntRange(min=0), help="Last block of every plane. Without it: the part's last.")
+@click.option("--channel", "channels", type=click.IntRange(min=0), multiple=True, help="These channels; may be repeated.")
+@click.option("--way", "ways", type=click.IntRange(min=0), multiple=True, help="These chip enables; may be repeated.")
+@click.option(
+    "--step",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Of so many sectors of a block one is read; 0: only the factory's marks.",
+)
+@click.option("--all", "every", is_flag=True, help="List also blocks without programmed sectors, failures and marks.")
+@click.option("--address", help="Another drive than a virtual board's, as libassasin names it, e.g. vfio:0000:01:00.0.")
+@click.option("--name", default="virtual", show_default=True, envvar="ASSASIN_BOARD", help="Which virtual board.")
+@json_option
+def nand(
+    first: int,
+    last: int | None,
+    channels: tuple[int, ...],
+    ways: tuple[int, ...],
+    step: int,
+    every: bool,
+    address: str | None,
+    name: str,
+    as_json: bool,
+) -> None:
+    """
+    Measure raw bit errors of the NAND blocks, and read the marks of those that came bad. Writes nothing.
+
+    The drive's firmware reads every programmed sector once, without repetition, and says how many bits the code corrected.
+    Other users of the drive go on meanwhile, more slowly.
+    """
+    choice = blocks_of_nand.Choice(first, last, channels, ways, step)
+    drive = Drive(address) if address else open_drive(name)[1]
+    with drive, terminal.spinner("reading blocks") as say:
+        found = list(blocks_of_nand.blocks(drive, choice, lambda done, of: say(f"reading blocks: {done} of {of}")))
+    histogram = blocks_of_nand.histogram(found)
+    if as_json:
+        terminal.dump({"blocks": [asdict(b) for b in found], "histogram": dict(histogram)})
+        return
+    shown = [b for b in found if every or b.read or b.failed or b.marked is not False]
+    if shown:
+        terminal.table(
+            "NAND blocks",
+            [
+                "channel way LUN plane block",
+                "use",
+                "erases",
+                "read",
+                "erased",
+                "failed",
+                "bits",
+                "worst codeword",
+                "error rate",
+                "mark",
+            ],
+            [
+                [
+                    f"{b.channel} {b.way} {b.lun} {b.plane} {b.block}",
+                    b.state,
+                    str(b.erases),
+                    str(b.read),
+                    str(b.erased),
+                    str(b.failed),
+                    str(b.bits),
+                    str(b.worst),
+                    "-" if b.rate is None else rate_text(b.rate),
+                    "unreadable" if b.marked is None else "bad" if b.marked else "-",
+                ]
+                for b in shown
+            ],
+        )
+    terminal.table(
+        "Blocks by raw bit error rate",
+        ["error rate", "blocks"],
+        [[what, str(count)] for what, count in histogram if count] or [["-", "0"]],
+    )
+    read, bits = sum(b.read for b in found), sum(b.bits for b in found)
+    click.echo(
+        f"{len(found):,} blocks: {read:,} sectors read, {bits:,} bits corrected, {sum(b.failed for b in found):,} sectors failed, "
+        f"{sum(b.marked is True for b in found):,} marked bad"
+    )
 
 
 @click.command(cls=Command)

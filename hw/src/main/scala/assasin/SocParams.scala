@@ -12,8 +12,8 @@ package assasin
   *   chip enables a channel, 1..16
   * @param phyBytes
   *   bytes a channel's PHY moves a clock cycle: 1, 2 or 4
-  * @param pageLog2Max
-  *   largest flash page (main area) a channel can buffer, log2 bytes, 9..14
+  * @param ecc
+  *   strengths of the channels' code, ascending: bits a codeword that can be corrected; empty: channels have no code
   * @param tcmBytes
   *   firmware memory, bytes, a multiple of 4096; the contract's window TCM is as large
   * @param imemBytes
@@ -33,7 +33,7 @@ case class SocParams(
     channels: Int = 8,
     ways: Int = 16,
     phyBytes: Int = 1,
-    pageLog2Max: Int = 12,
+    ecc: Seq[Int] = Seq(24, 40, 55, 70),
     tcmBytes: Int = 320 * 1024,
     imemBytes: Int = 32 * 1024,
     spadBytes: Int = 64 * 1024,
@@ -47,7 +47,10 @@ case class SocParams(
   require(channels >= 1 && channels <= 16, s"channels = $channels: choose 1 to 16")
   require(ways >= 1 && ways <= 16, s"ways = $ways: choose 1 to 16")
   require(Set(1, 2, 4).contains(phyBytes), s"phyBytes = $phyBytes: choose 1, 2 or 4")
-  require(pageLog2Max >= 9 && pageLog2Max <= 14, s"pageLog2Max = $pageLog2Max: choose 9 to 14")
+  require(
+    ecc.length <= 7 && ecc.forall(t => t >= 1 && t <= 75) && ecc == ecc.distinct.sorted,
+    s"ecc = $ecc: choose up to 7 different strengths of 1 to 75, ascending"
+  )
 
   /** Core i receives stream pages from channel i alone. */
   def channelLocal: Boolean = arch.channelLocal

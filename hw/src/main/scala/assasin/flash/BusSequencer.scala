@@ -1,12 +1,13 @@
 package assasin.flash
 
 import assasin.SocParams
-import assasin.contract.FlashOp
+import assasin.contract.{FlashConfirm, FlashEnd, FlashGuard, FlashOp, FlashRegs, FlashStep, FlashWhen}
 import chisel3._
-import chisel3.util.{Cat, Decoupled, UIntToOH, Valid, is, switch}
+import chisel3.util.{Decoupled, Mux1H, MuxLookup, UIntToOH, Valid}
 
 class BusSequencerIO(p: SocParams) extends Bundle {
   val config = Input(new FlashConfig)
+  val write  = Input(new StepWrite)
   val phase  = Flipped(Decoupled(new BusPhase))
 
   /** The pins, all registered. */
@@ -21,39 +22,45 @@ class BusSequencerIO(p: SocParams) extends Bundle {
   /** The beat that makes the way busy goes to the pins in the next cycle. */
   val confirmed = Valid(UInt(4.W))
 
-  /** Program buffer: word wanted in the next cycle; the buffer is no longer needed. */
-  val wordIndex = Output(UInt(12.W))
-  val word      = Input(UInt(64.W))
-  val release   = Output(Bool())
+  /** A phase ends that neither made the way busy nor asked for data: its descriptor is done. */
+  val finished = Valid(UInt(4.W))
+
+  /** Data in of a sector, see SectorPathIO. */
+  val send    = Valid(UInt(4.W))
+  val sending = Input(Bool())
+  val beat    = Input(UInt((8 * p.phyBytes).W))
+  val take    = Output(Bool())
+  val sent    = Output(Bool())
 
   /** Data out: where the beats that are being asked for go, given at the start of the phase. */
   val transfer      = Valid(new Transfer)
   val transferReady = Input(Bool())
 
-  /** The packer can take one more main-area beat. */
+  /** One more beat of main data may be asked for. */
   val room = Input(Bool())
 
-  /** Main-area bytes being asked for in this cycle. */
+  /** Bytes of main data being asked for in this cycle. */
   val asked = Output(UInt(3.W))
 
   /** The bus works in this cycle (not: idle or held up by back-pressure). */
-  val working  = Output(Bool())
-  val readPage = Output(Bool())
-  val quiet    = Output(Bool())
+  val working    = Output(Bool())
+  val readSector = Output(Bool())
+  val quiet      = Output(Bool())
 }
 
-/** Drives the pins: chip enable and tCS, latch cycles, guard time, data in or out, tPST. The next phase starts in the
-  * cycle after the last one ends.
+/** Drives the pins: chip enable and tCS, then the phase's steps from the step memory: latch cycles with their guard
+  * times, data in or out with tPST. The next phase starts in the cycle after the last one ends.
+  *
+  * `step` is read ahead while the step before it takes its time, and steps that are left out are passed over meanwhile.
   */
 class BusSequencer(p: SocParams) extends Module {
   val io = IO(new BusSequencerIO(p))
 
   private val cfg      = io.config
-  private val maxLatch = 7
   private val beatBits = 8 * p.phyBytes
 
-  // One bit a step, none when idle: tests of single bits simulate faster than comparisons.
-  private object Step {
+  // One bit a state, none when idle: tests of single bits simulate faster than comparisons.
+  private object State {
     val select   = "b000001".U(6.W)
     val latch    = "b000010".U(6.W)
     val preamble = "b000100".U(6.W)
@@ -61,44 +68,49 @@ class BusSequencer(p: SocParams) extends Module {
     val out      = "b010000".U(6.W)
     val post     = "b100000".U(6.W)
   }
-  private val state                = RegInit(0.U(6.W))
-  private def in(step: UInt): Bool = state(step.litValue.bitLength - 1)
-  private def idle: Bool           = state === 0.U
+  private val state                 = RegInit(0.U(6.W))
+  private def in(other: UInt): Bool = state(other.litValue.bitLength - 1)
+  private def idle: Bool            = state === 0.U
 
-  /** Cycles left in the current step, less one. */
+  /** Cycles left in the current state, less one. */
   private val count = RegInit(0.U(13.W))
   private val over  = count === 0.U
 
   // The phase under way.
-  private val bytes   = Reg(UInt((8 * maxLatch).W))
-  private val command = Reg(UInt(maxLatch.W))
-  private val left    = RegInit(0.U(3.W))
-
-  /** Length of the last latch cycle: longer when a guard time follows. */
-  private val lastLatch = Reg(UInt(13.W))
-  private val hasOut    = RegInit(false.B)
-  private val hasIn     = RegInit(false.B)
-
-  /** The last latch, or the last data-in beat, starts an array operation. */
-  private val confirms = Reg(Bool())
-
-  /** 10h follows the data. */
-  private val closes    = Reg(Bool())
   private val way       = Reg(UInt(4.W))
+  private val argument  = Reg(UInt(8.W))
+  private val column    = Reg(UInt(16.W))
+  private val row       = Reg(UInt(24.W))
+  private val confirm   = Reg(UInt(2.W))
+  private val parameter = Reg(UInt(32.W))
   private val beats     = RegInit(0.U(15.W))
-  private val mainBeats = RegInit(0.U(15.W))
+  private val main      = Reg(Bool())
+  private val narrow    = Reg(Bool())
+  private val hasOut    = Reg(Bool())
 
-  // Data in: the word being sent and the number of its beats left, less one.
-  private val word     = Reg(UInt(64.W))
-  private val wordLeft = Reg(UInt(3.W))
-  private val narrowIn = Reg(Bool())
+  /** The last step has begun; it makes the way busy. */
+  private val closing = RegInit(false.B)
+  private val busy    = RegInit(false.B)
 
-  /** Data out of one byte a beat. */
-  private val narrowOut = Reg(Bool())
-  private val index     = RegInit(0.U(12.W))
-  private val indexNow  = WireDefault(index)
-  index        := indexNow
-  io.wordIndex := indexNow
+  // Steps
+  private val memory = Mem(FlashRegs.Steps.count, new Step)
+  private val step   = Reg(new Step)
+  private val place  = Reg(UInt(Step.PlaceBits.W))
+
+  /** `step` is the next one; number of its cycles that are over. */
+  private val ready = RegInit(false.B)
+  private val cycle = Reg(UInt(2.W))
+  when(io.write.step.valid) { memory.write(io.write.place, io.write.step.bits) }
+
+  private val holds = MuxLookup(step.when, true.B)(
+    Seq(
+      FlashWhen.Page.U   -> (confirm === FlashConfirm.Page.U),
+      FlashWhen.Plane.U  -> (confirm === FlashConfirm.Plane.U),
+      FlashWhen.Cache.U  -> (confirm === FlashConfirm.Cache.U),
+      FlashWhen.OneLun.U -> !cfg.multiLun,
+      FlashWhen.Luns.U   -> cfg.multiLun
+    )
+  )
 
   // Pins
   private val ceN        = RegInit(((BigInt(1) << p.ways) - 1).U(p.ways.W))
@@ -121,92 +133,99 @@ class BusSequencer(p: SocParams) extends Module {
 
   private val ends   = WireDefault(false.B)
   private val paused = WireDefault(false.B)
-  io.confirmed.valid := false.B
+
+  /** The step's last cycle begins. */
+  private val used = WireDefault(false.B)
+  io.confirmed.valid := used && step.end === FlashEnd.Busy.U
   io.confirmed.bits  := way
-  io.release         := false.B
+  io.take            := false.B
+  io.sent            := false.B
   io.asked           := 0.U
 
   private def latch(): Unit = {
-    state   := Step.latch
-    we      := true.B
-    cle     := command(0)
-    ale     := !command(0)
-    dqOut   := bytes(7, 0)
-    bytes   := bytes >> 8
-    command := command >> 1
-    left    := left - 1.U
-    count   := Mux(left === 1.U, lastLatch, cfg.tWC) - 1.U
-    when(left === 1.U && !hasIn) { io.confirmed.valid := confirms }
+    val wide = step.is(FlashStep.Row) || step.is(FlashStep.Column)
+    val last = !wide || cycle === Mux(step.is(FlashStep.Row), 2.U, 1.U)
+    state := State.latch
+    we    := true.B
+    cle   := step.is(FlashStep.Command)
+    ale   := !step.is(FlashStep.Command)
+    cycle := cycle + 1.U
+    count := cfg.tWC - 1.U
+    dqOut := step.byte
+    when(step.is(FlashStep.Argument)) { dqOut := argument }
+    when(step.is(FlashStep.Column)) {
+      dqOut  := column(7, 0)
+      column := column(7, 0) ## column(15, 8)
+    }
+    when(step.is(FlashStep.Row)) {
+      dqOut := row(7, 0)
+      row   := row(7, 0) ## row(23, 8)
+    }
+    when(last) {
+      val guard = Mux1H(
+        Seq(
+          (step.guard === FlashGuard.Twc.U)  -> 0.U(12.W),
+          (step.guard === FlashGuard.Tadl.U) -> cfg.tADL,
+          (step.guard === FlashGuard.Twhr.U) -> cfg.tWHR,
+          (step.guard === FlashGuard.Tccs.U) -> cfg.tCCS
+        )
+      )
+      count := Mux(guard > cfg.tWC, guard, cfg.tWC) - 1.U
+      used  := true.B
+    }
   }
   private def dataIn(): Unit = {
-    state      := Step.in
+    state      := State.in
     dqOutValid := true.B
     cle        := false.B
     ale        := false.B
-    dqOut      := Mux(narrowIn, word(7, 0), word(beatBits - 1, 0))
+    dqOut      := Mux(narrow, parameter(7, 0), io.beat)
+    parameter  := parameter >> 8
+    io.take    := !narrow
     beats      := beats - 1.U
     count      := cfg.rate - 1.U
-    when(wordLeft === 0.U) {
-      word     := io.word
-      wordLeft := (8 / p.phyBytes - 1).U
-      indexNow := index + 1.U
-    }.otherwise {
-      word     := Mux(narrowIn, word >> 8, word >> beatBits)
-      wordLeft := wordLeft - 1.U
+    when(beats === 1.U) {
+      used    := true.B
+      io.sent := !narrow
     }
-    when(beats === 1.U && !closes) { io.confirmed.valid := confirms }
   }
   private def dataOut(): Unit = {
-    state := Step.out
-    when(mainBeats === 0.U || io.room) {
-      re    := true.B
-      beats := beats - 1.U
-      count := cfg.rate - 1.U
-      when(mainBeats =/= 0.U) {
-        mainBeats := mainBeats - 1.U
-        io.asked  := Mux(narrowOut, 1.U, p.phyBytes.U)
-      }
+    state := State.out
+    when(!main || io.room) {
+      re       := true.B
+      beats    := beats - 1.U
+      count    := cfg.rate - 1.U
+      io.asked := Mux(main, Mux(narrow, 1.U, p.phyBytes.U), 0.U)
     }.otherwise {
       paused := true.B
     }
   }
-  private def post(): Unit = {
-    state := Step.post
-    count := cfg.tPST - 1.U
-  }
 
   when(!over) {
     count := count - 1.U
-  }.elsewhen(in(Step.select) || in(Step.latch)) {
-    when(left =/= 0.U) {
-      latch()
-    }.elsewhen(in(Step.latch) && hasIn) {
-      indexNow := 1.U
-      dataIn()
-    }.elsewhen(in(Step.select) || hasOut) {
-      state := Step.preamble
-      count := cfg.tRPRE - 1.U
-    }.otherwise {
+  }.elsewhen(in(State.select) || in(State.latch) || in(State.post)) {
+    when(closing) {
       ends := true.B
+    }.elsewhen(!ready || !holds) {
+      // The step is still being read.
+    }.elsewhen(step.is(FlashStep.None)) {
+      used := true.B
+      ends := step.end =/= FlashEnd.Next.U
+    }.elsewhen(step.is(FlashStep.Out)) {
+      state := State.preamble
+      count := cfg.tRPRE - 1.U
+      used  := true.B
+    }.elsewhen(step.is(FlashStep.In)) {
+      when(narrow || io.sending) { dataIn() }.otherwise { paused := true.B }
+    }.otherwise {
+      latch()
     }
-  }.elsewhen(in(Step.preamble) || in(Step.out)) {
-    when(in(Step.out) && beats === 0.U) { post() }.otherwise { dataOut() }
-  }.elsewhen(in(Step.in)) {
-    when(beats =/= 0.U) { dataIn() }.otherwise {
-      hasIn      := false.B
-      io.release := closes
-      post()
-      when(closes) {
-        // After the data of a program one more latch cycle: 10h, which is what the shift registers hold then.
-        left      := 1.U
-        lastLatch := cfg.tWC
-      }
-    }
-  }.elsewhen(in(Step.post)) {
-    when(left =/= 0.U) { latch() }.otherwise { ends := true.B }
+  }.elsewhen(!idle) {
+    when(!in(State.preamble) && beats === 0.U) {
+      state := State.post
+      count := cfg.tPST - 1.U
+    }.elsewhen(in(State.in)) { dataIn() }.otherwise { dataOut() }
   }
-  // The program buffer shows word 0 while the address is latched.
-  when(in(Step.latch) && hasIn && !narrowIn && !(over && left === 0.U)) { word := io.word }
 
   // The next phase
   private val next  = io.phase.bits
@@ -216,17 +235,36 @@ class BusSequencer(p: SocParams) extends Module {
   private val begin = free && io.phase.valid && (!out || io.transferReady)
   io.phase.ready := free && (!out || io.transferReady)
 
-  private val pageBytes = (1.U << cfg.pageLog2)(p.pageLog2Max, 0)
+  private val fetch = begin || (ready && !holds) || (used && step.end === FlashEnd.Next.U)
+  when(used) {
+    ready   := false.B
+    closing := step.end =/= FlashEnd.Next.U
+    busy    := step.end === FlashEnd.Busy.U
+  }
+  when(fetch) {
+    val from = Mux(begin, next.start, place)
+    step  := memory.read(from)
+    place := from + 1.U
+    ready := true.B
+    cycle := 0.U
+  }
+
   private val shift     = p.phyBytes match { case 1 => 0; case 2 => 1; case 4 => 2 }
   private val isRead    = desc.is(FlashOp.Read)
+  private val isRaw     = desc.is(FlashOp.ReadRaw)
   private val isParam   = desc.is(FlashOp.ParamPage)
-  // 15 bits hold every beat count: a parameter page, too, is no longer than the largest page, 16 KiB (FlashDescriptor).
-  private val mainNow = Mux(isParam, (desc.bytes +& 7.U)(14, 3) ## 0.U(3.W), pageBytes >> shift)
-  private val allNow  = ((pageBytes +& cfg.spare) >> shift)(14, 0)
-  private val fewNow  = WireDefault(1.U(4.W))
-  when(desc.is(FlashOp.ReadId)) { fewNow := 8.U }
-  when(desc.is(FlashOp.GetFeature)) { fewNow := 4.U }
-  private val outBeats = Mux(next.data && isRead, allNow, Mux(next.data && isParam, mainNow, fewNow))
+  private val rawBytes  = (desc.bytes +& 7.U)(14, 3) ## 0.U(3.W)
+  private val sector    = desc.address(1, 0) & ((1.U << cfg.sectorLog2)(2, 0) - 1.U)(1, 0)
+  private val mainPhase = next.data && (isRead || isRaw || isParam)
+  private val outBeats  = WireDefault(1.U(15.W))
+  when(desc.is(FlashOp.ReadId)) { outBeats := 8.U }
+  when(desc.is(FlashOp.GetFeature)) { outBeats := 4.U }
+  when(next.data && isParam) { outBeats := rawBytes }
+  when(next.data && isRaw) { outBeats := rawBytes >> shift }
+  when(isRead) { outBeats := (cfg.sectorBytes >> shift)(14, 0) }
+
+  io.finished.valid := ends && !hasOut && !Mux(used, step.end === FlashEnd.Busy.U, busy)
+  io.finished.bits  := way
 
   when(ends) {
     state := 0.U
@@ -235,91 +273,37 @@ class BusSequencer(p: SocParams) extends Module {
     ale   := false.B
   }
   when(begin) {
-    state     := Step.select
+    state     := State.select
     count     := cfg.tCS - 1.U
     ceN       := ~UIntToOH(next.way, p.ways)
     way       := next.way
+    argument  := desc.address(7, 0)
+    column    := Mux(sector(0), cfg.sectorBytes, 0.U) + (Mux(sector(1), cfg.sectorBytes, 0.U)(14, 0) ## 0.U(1.W))
+    row       := desc.row(cfg)
+    confirm   := desc.confirm
+    parameter := desc.arg
     hasOut    := out
-    hasIn     := false.B
-    confirms  := !out
-    closes    := false.B
-    lastLatch := cfg.tWC
-    index     := 0.U
-    wordLeft  := (8 / p.phyBytes - 1).U
-    narrowIn  := false.B
-    narrowOut := !isRead
-    beats     := outBeats
-    mainBeats := Mux(next.data && (isRead || isParam), mainNow, 0.U)
-    word      := desc.arg
-    // Latch cycles, first byte lowest. Rows go low byte first; columns are always 0.
-    bytes   := 0.U
-    command := 1.U
-    left    := 0.U
-    when(next.status) {
-      lastLatch := Mux(cfg.tWHR > cfg.tWC, cfg.tWHR, cfg.tWC)
-      when(desc.is(FlashOp.ReadId)) {
-        bytes := Cat(desc.row(7, 0), 0x90.U(8.W))
-        left  := 2.U
-      }.elsewhen(cfg.multiLun && !desc.is(FlashOp.ReadStatus)) {
-        bytes := Cat(desc.row, 0x78.U(8.W))
-        left  := 4.U
-      }.otherwise {
-        bytes := 0x70.U
-        left  := 1.U
-      }
-    }.elsewhen(!next.data) {
-      switch(desc.op) {
-        is(FlashOp.Reset.U) {
-          bytes := 0xff.U
-          left  := 1.U
-        }
-        is(FlashOp.ParamPage.U) {
-          bytes := 0xec.U
-          left  := 2.U
-        }
-        is(FlashOp.GetFeature.U) {
-          bytes := Cat(desc.row(7, 0), 0xee.U(8.W))
-          left  := 2.U
-        }
-        is(FlashOp.SetFeature.U) {
-          bytes     := Cat(desc.row(7, 0), 0xef.U(8.W))
-          left      := 2.U
-          hasIn     := true.B
-          narrowIn  := true.B
-          wordLeft  := 7.U
-          beats     := 4.U
-          lastLatch := Mux(cfg.tADL > cfg.tWC, cfg.tADL, cfg.tWC)
-        }
-        is(FlashOp.Read.U) {
-          bytes   := Cat(0x30.U(8.W), desc.row, 0.U(24.W))
-          command := "b1000001".U
-          left    := 7.U
-        }
-        is(FlashOp.Program.U) {
-          bytes     := Cat(0x10.U(8.W), desc.row, 0x000080.U(24.W))
-          command   := "b1000001".U
-          left      := 6.U
-          hasIn     := true.B
-          closes    := true.B
-          beats     := allNow
-          lastLatch := Mux(cfg.tADL > cfg.tWC, cfg.tADL, cfg.tWC)
-        }
-        is(FlashOp.Erase.U) {
-          bytes   := Cat(0xd0.U(8.W), desc.row, 0x60.U(8.W))
-          command := "b10001".U
-          left    := 5.U
-        }
-      }
-    }
+    main      := mainPhase
+    narrow    := !(isRead || isRaw || desc.is(FlashOp.Program)) || next.status
+    beats     := Mux(desc.is(FlashOp.SetFeature), 4.U, (cfg.sectorBytes >> shift)(14, 0))
+    when(out) { beats := outBeats }
+    when(isRaw) { column := desc.oob(15, 0) }
+    closing := false.B
   }
+  io.send.valid := begin && desc.is(FlashOp.Program) && !out
+  io.send.bits  := next.way
+
   io.transfer.valid         := begin && out
   io.transfer.bits.way      := next.way
   io.transfer.bits.tag      := desc.tag
-  io.transfer.bits.main     := next.data && (isRead || isParam)
-  io.transfer.bits.narrow   := !(next.data && isRead)
+  io.transfer.bits.main     := mainPhase
+  io.transfer.bits.sector   := next.data && isRead
+  io.transfer.bits.address  := desc.address
+  io.transfer.bits.narrow   := !(next.data && (isRead || isRaw))
   io.transfer.bits.check    := next.status && (desc.is(FlashOp.Program) || desc.is(FlashOp.Erase))
+  io.transfer.bits.failMask := next.failMask
   io.transfer.bits.beats    := outBeats
-  io.transfer.bits.words    := Mux(isParam, (desc.bytes +& 7.U)(15, 3), pageBytes >> 3)
+  io.transfer.bits.words    := rawBytes >> 3
   io.transfer.bits.bytes    := desc.bytes
   io.transfer.bits.stream   := desc.stream
   io.transfer.bits.tail     := desc.tail
@@ -330,7 +314,7 @@ class BusSequencer(p: SocParams) extends Module {
   io.transfer.bits.verify   := isRead && desc.check
   io.transfer.bits.expected := desc.oob(31, 0)
 
-  io.working  := !idle && !paused
-  io.readPage := begin && next.data && isRead
-  io.quiet    := idle && !io.phase.valid
+  io.working    := !idle && !paused
+  io.readSector := begin && next.data && isRead
+  io.quiet      := idle && !io.phase.valid
 }

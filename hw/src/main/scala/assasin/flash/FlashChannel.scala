@@ -7,7 +7,7 @@ import chisel3._
   * hw/regs/flash.toml.
   *
   * Descriptors wait in [[WayQueues]]; [[WayStates]] knows what each way waits for; [[Planner]] chooses the next use of
-  * the bus; [[BusSequencer]] drives it; [[ReadPacker]] and [[ProgramBuffer]] carry page data; [[CompletionQueue]]
+  * the bus; [[BusSequencer]] drives it; [[SectorPath]] carries sectors, codes and corrects them; [[CompletionQueue]]
   * answers the firmware.
   */
 class FlashChannel(p: SocParams) extends Module {
@@ -19,8 +19,7 @@ class FlashChannel(p: SocParams) extends Module {
   private val rooms       = Module(new RoomScan(p))
   private val planner     = Module(new Planner(p))
   private val sequencer   = Module(new BusSequencer(p))
-  private val packer      = Module(new ReadPacker(p))
-  private val program     = Module(new ProgramBuffer(p))
+  private val path        = Module(new SectorPath(p))
   private val completions = Module(new CompletionQueue(p))
   private val config      = registers.io.config
 
@@ -30,7 +29,9 @@ class FlashChannel(p: SocParams) extends Module {
   registers.io.completion := completions.io.head
   registers.io.margin     := io.phy.margin
   registers.io.busBusy    := sequencer.io.working
-  registers.io.readPage   := sequencer.io.readPage
+  registers.io.readSector := sequencer.io.readSector
+  registers.io.building   := path.io.building
+  registers.io.completed  := completions.io.push
 
   queues.io.push     := registers.io.push
   queues.io.spaceWay := registers.io.spaceWay
@@ -47,13 +48,14 @@ class FlashChannel(p: SocParams) extends Module {
   ways.io.config             := config
   ways.io.rbN                := io.phy.rbN
   ways.io.load               := planner.io.load
-  ways.io.programReady       := program.io.ready
+  ways.io.programReady       := path.io.ready
   ways.io.programTaken.valid := planner.io.programStart.valid
   ways.io.programTaken.bits  := planner.io.programStart.bits.way
   ways.io.taken.valid        := phase.fire
   ways.io.taken.bits         := phase.bits.way
   ways.io.takenLast          := lastPhase
   ways.io.confirmed          := sequencer.io.confirmed
+  ways.io.finished           := sequencer.io.finished
   ways.io.completed          := planner.io.completed
   ways.io.roomFound          := rooms.io.found
 
@@ -72,33 +74,37 @@ class FlashChannel(p: SocParams) extends Module {
   planner.io.program     := ways.io.program
   planner.io.done        := ways.io.done
   planner.io.timedOut    := ways.io.timedOut
-  planner.io.unfinished  := packer.io.unfinished
-  planner.io.programFree := program.io.free
+  planner.io.unfinished  := path.io.unfinished
+  planner.io.programFree := path.io.free
+  planner.io.write       := registers.io.steps
   planner.io.canReserve  := completions.io.canReserve
   planner.io.head        := queues.io.head
 
   sequencer.io.config := config
   sequencer.io.phase <> planner.io.phase
-  sequencer.io.word          := program.io.word
-  sequencer.io.transferReady := packer.io.transferReady
-  sequencer.io.room          := packer.io.room
+  sequencer.io.write         := registers.io.steps
+  sequencer.io.transferReady := path.io.transferReady
+  sequencer.io.room          := path.io.room
+  sequencer.io.sending       := path.io.sending
+  sequencer.io.beat          := path.io.beat
 
-  packer.io.transfer  := sequencer.io.transfer
-  packer.io.asked     := sequencer.io.asked
-  packer.io.dqInValid := io.phy.dqInValid
-  packer.io.dqIn      := io.phy.dqIn
+  path.io.config    := config
+  path.io.code      := registers.io.code
+  path.io.transfer  := sequencer.io.transfer
+  path.io.asked     := sequencer.io.asked
+  path.io.dqInValid := io.phy.dqInValid
+  path.io.dqIn      := io.phy.dqIn
+  path.io.start     := planner.io.programStart
+  path.io.send      := sequencer.io.send
+  path.io.take      := sequencer.io.take
+  path.io.sent      := sequencer.io.sent
+  path.io.in <> io.in
 
-  program.io.pageLog2 := config.pageLog2
-  program.io.start    := planner.io.programStart
-  program.io.index    := sequencer.io.wordIndex
-  program.io.release  := sequencer.io.release
-  program.io.in <> io.in
-
-  completions.io.reserve     := planner.io.reserve
-  completions.io.pop         := registers.io.pop
-  completions.io.push.valid  := planner.io.completion.valid || packer.io.completion.valid
-  completions.io.push.bits   := Mux(planner.io.completion.valid, planner.io.completion.bits, packer.io.completion.bits)
-  packer.io.completion.ready := !planner.io.completion.valid
+  completions.io.reserve    := planner.io.reserve
+  completions.io.pop        := registers.io.pop
+  completions.io.push.valid := planner.io.completion.valid || path.io.completion.valid
+  completions.io.push.bits  := Mux(planner.io.completion.valid, planner.io.completion.bits, path.io.completion.bits)
+  path.io.completion.ready  := !planner.io.completion.valid
 
   io.phy.ceN        := sequencer.io.ceN
   io.phy.cle        := sequencer.io.cle
@@ -109,10 +115,10 @@ class FlashChannel(p: SocParams) extends Module {
   io.phy.re         := sequencer.io.re
   io.phy.wpN        := true.B
 
-  io.out <> packer.io.out
-  io.fetch <> program.io.fetch
+  io.out <> path.io.out
+  io.fetch <> path.io.fetch
 
   io.pending := completions.io.head.valid
-  io.asleep := sequencer.io.quiet && planner.io.quiet && ways.io.quiet && packer.io.quiet && program.io.free &&
-    completions.io.quiet && !registers.io.push.valid
+  io.asleep := sequencer.io.quiet && planner.io.quiet && ways.io.quiet && path.io.quiet && completions.io.quiet &&
+    !registers.io.push.valid
 }

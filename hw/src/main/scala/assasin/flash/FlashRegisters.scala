@@ -2,7 +2,8 @@ package assasin.flash
 
 import assasin.SocParams
 import assasin.bus.RegBusIO
-import assasin.contract.FlashRegs
+import assasin.codec.CodeParams
+import assasin.contract.{FlashRegs, FlashStatus}
 import chisel3._
 import chisel3.util.{Cat, Valid}
 
@@ -13,16 +14,31 @@ class FlashConfig extends Bundle {
 
   /** More than one LUN behind a chip enable: status is asked with 78h and the row. */
   val multiLun = Bool()
-  val tWC      = UInt(8.W)
-  val tCS      = UInt(8.W)
-  val tRPRE    = UInt(8.W)
-  val tPST     = UInt(8.W)
-  val tWB      = UInt(12.W)
-  val tRR      = UInt(8.W)
-  val tWHR     = UInt(12.W)
-  val tADL     = UInt(12.W)
-  val rate     = UInt(8.W)
-  val discard  = UInt(16.W)
+
+  /** log2 of the sectors of a page. */
+  val sectorLog2 = UInt(2.W)
+
+  /** Which strength of CODE_INFO protects a sector, its parity bytes a codeword, and the bytes of a sector on the bus.
+    */
+  val strength    = UInt(3.W)
+  val parityBytes = UInt(8.W)
+  val sectorBytes = UInt(16.W)
+
+  /** Fourth metadata word, what the scrambler depends on besides the address, most zero bits of an erased sector. */
+  val layout      = UInt(32.W)
+  val seed        = UInt(32.W)
+  val erasedLimit = UInt(16.W)
+  val tWC         = UInt(8.W)
+  val tCS         = UInt(8.W)
+  val tRPRE       = UInt(8.W)
+  val tPST        = UInt(8.W)
+  val tWB         = UInt(12.W)
+  val tRR         = UInt(8.W)
+  val tWHR        = UInt(12.W)
+  val tADL        = UInt(12.W)
+  val tCCS        = UInt(12.W)
+  val rate        = UInt(8.W)
+  val discard     = UInt(16.W)
 }
 
 /** A completion as the firmware reads it. */
@@ -31,6 +47,16 @@ class FlashCompletion extends Bundle {
   val status = UInt(4.W)
   val way    = UInt(4.W)
   val data   = UInt(64.W)
+
+  /** Of a READ, whatever its status. */
+  val sector = Bool()
+
+  /** What the code found in the sector: most bits corrected in one codeword, bits corrected, mask of the codewords that
+    * cannot be corrected.
+    */
+  val errors = UInt(7.W)
+  val bits   = UInt(10.W)
+  val failed = UInt(4.W)
 }
 
 class FlashRegistersIO(p: SocParams) extends Bundle {
@@ -58,7 +84,17 @@ class FlashRegistersIO(p: SocParams) extends Bundle {
   val busBusy = Input(Bool())
 
   /** A READ's data phase begins. */
-  val readPage = Input(Bool())
+  val readSector = Input(Bool())
+
+  /** The firmware writes command steps. */
+  val steps = Output(new StepWrite)
+
+  /** CODE was written: the table is to be built; it is being built. */
+  val code     = Output(Bool())
+  val building = Input(Bool())
+
+  /** A completion goes into the queue. */
+  val completed = Flipped(Valid(new FlashCompletion))
 }
 
 /** The channel's registers (hw/regs/flash.toml) and its counters. Always ready, answers in the next cycle. */
@@ -76,6 +112,10 @@ class FlashRegisters(p: SocParams) extends Module {
   private val timing2  = RegInit(FlashRegs.Timing2.reset.U(32.W))
   private val rate     = RegInit(FlashRegs.DataRate.reset.U(8.W))
   private val discard  = RegInit(0.U(16.W))
+  private val strength = RegInit(0.U(3.W))
+  private val layout   = RegInit(0.U(32.W))
+  private val seed     = RegInit(0.U(32.W))
+  private val limit    = RegInit(FlashRegs.ErasedLimit.reset.U(16.W))
   private val busy     = RegInit(0.U(64.W))
   private val data     = RegInit(0.U(64.W))
   private val high     = RegInit(0.U(32.W))
@@ -88,37 +128,89 @@ class FlashRegisters(p: SocParams) extends Module {
   private def at(offset: Int): Bool = addr === offset.U
 
   private val storage = Seq(
-    FlashRegs.W0.offset       -> w0,
-    FlashRegs.W1.offset       -> w1,
-    FlashRegs.W2.offset       -> w2,
-    FlashRegs.Oob0.offset     -> oob0,
-    FlashRegs.Oob1.offset     -> oob1,
-    FlashRegs.Geometry.offset -> geometry,
-    FlashRegs.Timing0.offset  -> timing0,
-    FlashRegs.Timing1.offset  -> timing1,
-    FlashRegs.Timing2.offset  -> timing2,
-    FlashRegs.DataRate.offset -> rate,
-    FlashRegs.Discard.offset  -> discard
+    FlashRegs.W0.offset          -> w0,
+    FlashRegs.W1.offset          -> w1,
+    FlashRegs.W2.offset          -> w2,
+    FlashRegs.Oob0.offset        -> oob0,
+    FlashRegs.Oob1.offset        -> oob1,
+    FlashRegs.Geometry.offset    -> geometry,
+    FlashRegs.Timing0.offset     -> timing0,
+    FlashRegs.Timing1.offset     -> timing1,
+    FlashRegs.Timing2.offset     -> timing2,
+    FlashRegs.DataRate.offset    -> rate,
+    FlashRegs.Discard.offset     -> discard,
+    FlashRegs.Layout.offset      -> layout,
+    FlashRegs.Seed.offset        -> seed,
+    FlashRegs.ErasedLimit.offset -> limit
   )
   when(write) {
     for ((offset, reg) <- storage) when(at(offset)) { reg := value(reg.getWidth - 1, 0) }
   }
 
   when(io.busBusy) { busy := busy + 1.U }
-  when(io.readPage) { data := data + (1.U << io.config.pageLog2)(p.pageLog2Max, 0) }
+  when(io.readSector) { data := data + FlashDescriptor.SectorBytes.U }
+
+  // Strengths of the code; 0 is none. A strength that does not exist acts as none.
+  private val codes       = CodeParams(p.ecc, p.phyBytes).info
+  private val parityBytes = RegInit(0.U(8.W))
+  private val code        = write && at(FlashRegs.Code.offset)
+  when(code) {
+    strength    := 0.U
+    parityBytes := 0.U
+    for (((_, parity), i) <- codes.zipWithIndex) when(value(2, 0) === i.U) {
+      strength    := i.U
+      parityBytes := parity.U
+    }
+  }
+  io.code := RegNext(code, false.B)
+
+  private val sectorsRead   = RegInit(0.U(32.W))
+  private val bitsCorrected = RegInit(0.U(32.W))
+  private val sectorsFailed = RegInit(0.U(32.W))
+  when(io.completed.valid && io.completed.bits.sector) {
+    val done       = io.completed.bits
+    val failed     = done.status === FlashStatus.Uncorrectable.U || done.status === FlashStatus.Mismatch.U
+    val unexpected = done.status === FlashStatus.Foreign.U || done.status === FlashStatus.Misdirected.U
+    when(done.status === FlashStatus.Ok.U || failed || unexpected) {
+      sectorsRead   := sectorsRead + 1.U
+      bitsCorrected := bitsCorrected + done.bits
+      when(failed) { sectorsFailed := sectorsFailed + 1.U }
+    }
+  }
+
+  private val word  = RegNext(value(21, 0))
+  private val place = RegNext(addr(Step.PlaceBits + 1, 2))
+  private val toStep =
+    write && addr >= FlashRegs.Steps.offset.U && addr < (FlashRegs.Steps.offset + 4 * FlashRegs.Steps.count).U
+  private val toPhases =
+    write && addr >= FlashRegs.Phases.offset.U && addr < (FlashRegs.Phases.offset + 4 * FlashRegs.Phases.count).U
+  io.steps.place              := place
+  io.steps.step.valid         := RegNext(toStep, false.B)
+  io.steps.step.bits          := Step.from(word)
+  io.steps.phases.valid       := RegNext(toPhases, false.B)
+  io.steps.phases.bits.first  := word(5, 0)
+  io.steps.phases.bits.second := word(13, 8)
+  io.steps.phases.bits.other  := word(21, 16)
 
   private val cpl = io.completion.bits
   private val view = storage ++ Seq(
-    FlashRegs.Space.offset       -> io.space,
-    FlashRegs.Cpl.offset         -> Cat(io.completion.valid, 0.U(11.W), cpl.way, cpl.status, cpl.tag),
-    FlashRegs.CplData.offset     -> cpl.data(31, 0),
-    FlashRegs.CplData1.offset    -> cpl.data(63, 32),
-    FlashRegs.BusBusyLo.offset   -> busy(31, 0),
-    FlashRegs.BusBusyHi.offset   -> high,
-    FlashRegs.DataBytesLo.offset -> data(31, 0),
-    FlashRegs.DataBytesHi.offset -> high,
-    FlashRegs.PhyMargin.offset   -> io.margin
-  )
+    FlashRegs.Space.offset         -> io.space,
+    FlashRegs.Cpl.offset           -> Cat(io.completion.valid, 0.U(4.W), cpl.errors, cpl.way, cpl.status, cpl.tag),
+    FlashRegs.CplData.offset       -> cpl.data(31, 0),
+    FlashRegs.CplData1.offset      -> cpl.data(63, 32),
+    FlashRegs.BusBusyLo.offset     -> busy(31, 0),
+    FlashRegs.BusBusyHi.offset     -> high,
+    FlashRegs.DataBytesLo.offset   -> data(31, 0),
+    FlashRegs.DataBytesHi.offset   -> high,
+    FlashRegs.PhyMargin.offset     -> io.margin,
+    FlashRegs.Code.offset          -> Cat(io.building || io.code, 0.U(28.W), strength),
+    FlashRegs.CplCode.offset       -> Cat(cpl.failed, 0.U(6.W), cpl.bits),
+    FlashRegs.SectorsRead.offset   -> sectorsRead,
+    FlashRegs.BitsCorrected.offset -> bitsCorrected,
+    FlashRegs.SectorsFailed.offset -> sectorsFailed
+  ) ++ codes.zipWithIndex.map { case ((t, parity), i) =>
+    FlashRegs.CodeInfo.offset + 4 * i -> Cat(parity.U(8.W), t.U(8.W))
+  }
   private val answer = RegInit(0.U(32.W))
   when(read) {
     answer := 0.U
@@ -131,19 +223,27 @@ class FlashRegisters(p: SocParams) extends Module {
   io.regs.resp.bits  := answer
 
   private def atLeast1(x: UInt): UInt = Mux(x === 0.U, 1.U, x)
-  io.config.pageLog2 := geometry(4, 0)
-  io.config.spare    := geometry(23, 8)
-  io.config.multiLun := geometry(30, 29) =/= 0.U
-  io.config.tWC      := atLeast1(timing0(7, 0))
-  io.config.tCS      := atLeast1(timing0(15, 8))
-  io.config.tRPRE    := atLeast1(timing0(23, 16))
-  io.config.tPST     := atLeast1(timing0(31, 24))
-  io.config.tWB      := timing1(11, 0)
-  io.config.tRR      := timing1(19, 12)
-  io.config.tWHR     := timing1(31, 20)
-  io.config.tADL     := timing2(11, 0)
-  io.config.rate     := atLeast1(rate)
-  io.config.discard  := discard
+  io.config.pageLog2    := geometry(4, 0)
+  io.config.spare       := geometry(23, 8)
+  io.config.multiLun    := geometry(30, 29) =/= 0.U
+  io.config.sectorLog2  := geometry(6, 5)
+  io.config.strength    := strength
+  io.config.parityBytes := parityBytes
+  io.config.sectorBytes := (SectorFormat.MessageBytes.U + parityBytes) << 2
+  io.config.layout      := layout
+  io.config.seed        := seed
+  io.config.erasedLimit := limit
+  io.config.tWC         := atLeast1(timing0(7, 0))
+  io.config.tCS         := atLeast1(timing0(15, 8))
+  io.config.tRPRE       := atLeast1(timing0(23, 16))
+  io.config.tPST        := atLeast1(timing0(31, 24))
+  io.config.tWB         := timing1(11, 0)
+  io.config.tRR         := timing1(19, 12)
+  io.config.tWHR        := timing1(31, 20)
+  io.config.tADL        := timing2(11, 0)
+  io.config.tCCS        := timing2(23, 12)
+  io.config.rate        := atLeast1(rate)
+  io.config.discard     := discard
 
   // The push is registered: the checks are the longest path here and nobody waits for them.
   private val pushing = RegNext(write && at(FlashRegs.W3.offset), false.B)
@@ -153,15 +253,17 @@ class FlashRegisters(p: SocParams) extends Module {
   io.push.bits.way      := w0(7, 4)
   io.push.bits.toStream := w0(8)
   io.push.bits.check    := w0(9)
+  io.push.bits.fresh    := w0(10)
   io.push.bits.core     := w0(15, 12)
   io.push.bits.stream   := w0(18, 16)
   io.push.bits.tail     := w0(19)
   io.push.bits.tag      := w0(31, 20)
-  io.push.bits.row      := w1(23, 0)
+  io.push.bits.address  := w1(23, 0)
   io.push.bits.arg      := w2
   io.push.bits.bytes    := w3(15, 0)
+  io.push.bits.confirm  := w3(17, 16)
   io.push.bits.oob      := Cat(oob1, oob0)
-  io.push.bits.bad      := FlashDescriptor.isBad(p, io.number, w0, w1, w2, w3, geometry(4, 0))
+  io.push.bits.bad      := FlashDescriptor.isBad(p, io.number, w0, w1, w2, w3, io.config)
 
   io.spaceWay := w0(7, 4)
   io.pop      := write && at(FlashRegs.CplPop.offset)

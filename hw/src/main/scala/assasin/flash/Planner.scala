@@ -1,21 +1,9 @@
 package assasin.flash
 
 import assasin.SocParams
-import assasin.contract.{FlashOp, FlashStatus}
+import assasin.contract.{FlashConfirm, FlashOp, FlashStatus}
 import chisel3._
 import chisel3.util.{Decoupled, OHToUInt, Valid}
-
-/** One use of the bus: a command phase (`data` false) or a data phase of the way's oldest descriptor. */
-class BusPhase extends Bundle {
-  val way = UInt(4.W)
-
-  /** Data out without a command before it. */
-  val data = Bool()
-
-  /** A command that the chip answers with data out (status, id). */
-  val status = Bool()
-  val desc   = new FlashDescriptor
-}
 
 class PlannerIO(p: SocParams) extends Bundle {
   val config = Input(new FlashConfig)
@@ -30,10 +18,13 @@ class PlannerIO(p: SocParams) extends Bundle {
   val done     = Input(UInt(p.ways.W))
   val timedOut = Input(UInt(p.ways.W))
 
-  /** Ways whose last data out has not been completed yet. */
+  /** Ways with data out that has not been completed yet. */
   val unfinished  = Input(UInt(p.ways.W))
   val programFree = Input(Bool())
-  val canReserve  = Input(Bool())
+
+  /** What the firmware writes. */
+  val write      = Input(new StepWrite)
+  val canReserve = Input(Bool())
 
   /** Descriptor memory: shown one cycle after `read`. */
   val read    = Output(Bool())
@@ -55,14 +46,14 @@ class PlannerIO(p: SocParams) extends Bundle {
   val quiet = Output(Bool())
 }
 
-/** Does the ways' errands one at a time, two cycles each: reads the oldest descriptor of a way, then plans its next bus
-  * phase, loads it, starts its data fetch or completes it. Planning runs while the bus is busy, so phases follow each
-  * other without a gap.
+/** Serves the ways' requests one at a time, two cycles each: reads the oldest descriptor of a way, then plans its next
+  * bus phase, loads it, starts its data fetch or completes it. Planning runs while the bus is busy, so phases follow
+  * each other without a gap.
   */
 class Planner(p: SocParams) extends Module {
   val io = IO(new PlannerIO(p))
 
-  private object Errand {
+  private object Request {
     val command = 0
     val data    = 1
     val done    = 2
@@ -74,100 +65,135 @@ class Planner(p: SocParams) extends Module {
   private val nextValid = RegInit(false.B)
 
   /** Ways that timed out: only RESET reaches the chip until then. */
-  private val stuck       = RegInit(0.U(p.ways.W))
+  private val dead        = RegInit(0.U(p.ways.W))
   private val lastCommand = RegInit(1.U(p.ways.W))
   private val lastData    = RegInit(1.U(p.ways.W))
 
-  private val commandWish = io.command | (io.status & ~io.unfinished)
-  private val dataWish    = io.data & ~io.unfinished
-  private val wishes = Seq(
-    Errand.command -> Mux(!nextValid || next.data, commandWish, 0.U),
-    Errand.data    -> Mux(nextValid, 0.U, dataWish),
-    Errand.done    -> (io.done & ~io.unfinished),
-    Errand.program -> Mux(io.programFree, io.program, 0.U),
-    Errand.load    -> Mux(io.canReserve, io.idle & io.nonEmpty, 0.U)
+  /** Ways whose loaded descriptor is a READ: its data goes the way of the sector before it, and never overtakes it. */
+  private val ordered  = RegInit(0.U(p.ways.W))
+  private val commands = io.command | (io.status & ~io.unfinished)
+  private val data     = io.data & (ordered | ~io.unfinished)
+  private val requests = Seq(
+    Request.command -> Mux(!nextValid || next.data, commands, 0.U),
+    Request.data    -> Mux(nextValid, 0.U, data),
+    Request.done    -> (io.done & ~io.unfinished),
+    Request.program -> Mux(io.programFree, io.program, 0.U),
+    Request.load    -> Mux(io.canReserve, io.idle & io.nonEmpty, 0.U)
   )
 
-  // First cycle: choose an errand and read its descriptor. Not right after a phase was taken: the masks still show it.
-  private val busy   = RegInit(false.B)
-  private val errand = Reg(UInt(3.W))
-  private val way    = Reg(UInt(4.W))
-  private val wayBit = Reg(UInt(p.ways.W))
-  private val chosen = wishes.foldRight((0.U(3.W), 0.U(p.ways.W))) { case ((code, mask), (otherCode, otherMask)) =>
+  // First cycle: choose a request and read its descriptor. Not right after a phase was taken: the masks still show it.
+  private val busy    = RegInit(false.B)
+  private val request = Reg(UInt(3.W))
+  private val way     = Reg(UInt(4.W))
+  private val wayBit  = Reg(UInt(p.ways.W))
+  private val chosen = requests.foldRight((0.U(3.W), 0.U(p.ways.W))) { case ((code, mask), (otherCode, otherMask)) =>
     (Mux(mask.orR, code.U(3.W), otherCode), Mux(mask.orR, mask, otherMask))
   }
   private val start = chosen._2.orR && !busy && !io.phase.fire
-  private val last  = Mux(chosen._1 === Errand.command.U, lastCommand, lastData)
+  private val last  = Mux(chosen._1 === Request.command.U, lastCommand, lastData)
   private val pick  = OneHot.after(chosen._2, last)
   busy := start
   when(start) {
-    errand := chosen._1
-    way    := OHToUInt(pick)
-    wayBit := pick
-    when(chosen._1 === Errand.command.U) { lastCommand := pick }
-    when(chosen._1 === Errand.data.U) { lastData := pick }
+    request := chosen._1
+    way     := OHToUInt(pick)
+    wayBit  := pick
+    when(chosen._1 === Request.command.U) { lastCommand := pick }
+    when(chosen._1 === Request.data.U) { lastData := pick }
   }
   io.read    := start
   io.readWay := OHToUInt(pick)
 
   // Second cycle: the descriptor is here.
-  private def now(code: Int): Bool = busy && errand === code.U
+  private def now(code: Int): Bool = busy && request === code.U
   private val desc                 = io.head
-  private val isStuck              = (stuck & wayBit).orR
-  private val rejected             = desc.bad || (isStuck && !desc.is(FlashOp.Reset))
-  private val rejectNow            = now(Errand.load) && rejected && (io.unfinished & wayBit) === 0.U
-  private val loadNow              = now(Errand.load) && !rejected
+  private val isDead               = (dead & wayBit).orR
+  private val registers            = Module(new PageRegisters(p))
+  private val rejected             = desc.bad || registers.io.view.refused || (isDead && !desc.is(FlashOp.Reset))
+  private val rejectNow            = now(Request.load) && rejected && (io.unfinished & wayBit) === 0.U
+  private val loadNow              = now(Request.load) && !rejected
   private val timedOut             = (io.timedOut & wayBit).orR
+  private val view                 = registers.io.view
+  registers.io.config := io.config
+  registers.io.way    := way
+  registers.io.desc   := desc
+  registers.io.load   := loadNow
 
+  /** By operation, where its phases begin. */
+  private val phases = Mem(16, new Phases)
+  when(io.write.phases.valid) { phases.write(io.write.place(3, 0), io.write.phases.bits) }
+  private val starts = phases.read(desc.op)
+
+  /** Ways whose loaded descriptor takes the phase OTHER. */
+  private val others = RegInit(0.U(p.ways.W))
+  private val other  = (others & wayBit).orR
+
+  private val outAfterCommand = desc.is(FlashOp.ReadId) || desc.is(FlashOp.ReadStatus)
+  private val second          = now(Request.data) || ((io.status & wayBit).orR && !outAfterCommand)
   when(io.phase.fire) { nextValid := false.B }
-  when(now(Errand.command) || now(Errand.data)) {
-    nextValid   := true.B
-    next.way    := way
-    next.data   := errand === Errand.data.U
-    next.status := (io.status & wayBit).orR
-    next.desc   := desc
+  when(now(Request.command) || now(Request.data)) {
+    nextValid     := true.B
+    next.way      := way
+    next.data     := request === Request.data.U
+    next.status   := (io.status & wayBit).orR
+    next.desc     := desc
+    next.failMask := view.failMask
+    // The status of READ_ID and READ_STATUS comes in their first phase.
+    next.start := Mux(second, starts.second, starts.first)
+    when(other && !(desc.is(FlashOp.Program) && second)) { next.start := starts.other }
   }
   io.phase.valid := nextValid
   io.phase.bits  := next
 
-  private val outAfterCommand = desc.is(FlashOp.ReadId) || desc.is(FlashOp.ReadStatus)
-  io.load.valid           := loadNow
-  io.load.bits.way        := way
-  io.load.bits.status     := outAfterCommand
-  io.load.bits.program    := desc.is(FlashOp.Program)
-  io.load.bits.command    := !outAfterCommand && !desc.is(FlashOp.Program)
-  io.load.bits.thenData   := desc.is(FlashOp.Read) || desc.is(FlashOp.ParamPage) || desc.is(FlashOp.GetFeature)
-  io.load.bits.thenStatus := desc.is(FlashOp.Program) || desc.is(FlashOp.Erase)
-  io.load.bits.needsRoom  := desc.is(FlashOp.Read) && desc.toStream
-  io.learn.valid          := loadNow
-  io.learn.bits.core      := desc.core
-  io.learn.bits.stream    := desc.stream
-  io.learn.bits.page      := (desc.arg >> io.config.pageLog2)(7, 0)
-  io.reserve              := loadNow || rejectNow
+  private val plain  = desc.confirm === FlashConfirm.Page.U || desc.confirm === FlashConfirm.Cache.U
+  private val isRead = desc.is(FlashOp.Read)
+  io.load.valid        := loadNow
+  io.load.bits.way     := way
+  io.load.bits.status  := outAfterCommand
+  io.load.bits.program := desc.is(FlashOp.Program)
+  io.load.bits.data    := view.held
+  io.load.bits.command := !outAfterCommand && !desc.is(FlashOp.Program) && !view.held
+  io.load.bits.thenData := isRead || desc.is(FlashOp.ReadRaw) || desc.is(FlashOp.ParamPage) || desc.is(
+    FlashOp.GetFeature
+  )
+  io.load.bits.thenStatus := (desc.is(FlashOp.Program) && plain) || desc.is(FlashOp.Erase)
+  io.load.bits.needsRoom  := isRead && desc.toStream
+  when(loadNow) {
+    ordered := Mux(isRead, ordered | wayBit, ordered & ~wayBit)
+    others  := Mux(view.continues || (view.held && !view.next), others | wayBit, others & ~wayBit)
+  }
+  io.learn.valid       := loadNow
+  io.learn.bits.core   := desc.core
+  io.learn.bits.stream := desc.stream
+  io.learn.bits.page   := (desc.arg >> FlashDescriptor.SectorLog2)(7, 0)
+  io.reserve           := loadNow || rejectNow
 
-  io.programStart.valid    := now(Errand.program)
+  io.programStart.valid    := now(Request.program)
   io.programStart.bits     := desc
   io.programStart.bits.way := way
 
-  io.completion.valid       := now(Errand.done) || rejectNow
+  io.completion.valid       := now(Request.done) || rejectNow
   io.completion.bits.tag    := desc.tag
   io.completion.bits.way    := desc.way
   io.completion.bits.data   := 0.U
+  io.completion.bits.sector := false.B
+  io.completion.bits.errors := 0.U
+  io.completion.bits.bits   := 0.U
+  io.completion.bits.failed := 0.U
   io.completion.bits.status := FlashStatus.Ok.U
-  when(errand === Errand.load.U || timedOut) { io.completion.bits.data := desc.oob(31, 0) ## 0.U(32.W) }
-  when(errand === Errand.load.U) {
-    io.completion.bits.status := Mux(desc.bad, FlashStatus.BadDesc.U, FlashStatus.Timeout.U)
+  when(request === Request.load.U || timedOut) { io.completion.bits.data := desc.oob(31, 0) ## 0.U(32.W) }
+  when(request === Request.load.U) {
+    io.completion.bits.status := Mux(isDead && !desc.bad, FlashStatus.Timeout.U, FlashStatus.BadDesc.U)
   }.elsewhen(timedOut) {
     io.completion.bits.status := FlashStatus.Timeout.U
   }
-  io.completed.valid := now(Errand.done)
+  io.completed.valid := now(Request.done)
   io.completed.bits  := way
-  io.pop.valid       := now(Errand.done) || rejectNow
+  io.pop.valid       := now(Request.done) || rejectNow
   io.pop.bits        := way
-  when(now(Errand.done) && timedOut) {
-    stuck := stuck | wayBit
+  when(now(Request.done) && timedOut) {
+    dead := dead | wayBit
   }.elsewhen(loadNow) {
-    stuck := stuck & ~wayBit
+    dead := dead & ~wayBit
   }
 
   io.quiet := !busy && !nextValid && (io.idle & io.nonEmpty) === 0.U

@@ -8,10 +8,11 @@ import chisel3.util.{OHToUInt, UIntToOH, Valid}
 class WayLoad(p: SocParams) extends Bundle {
   val way = UInt(4.W)
 
-  /** First step, exactly one: command without data out, command with data out, data from DRAM. */
+  /** What comes first, exactly one: command without data out, command with data out, data from DRAM, data out. */
   val command = Bool()
   val status  = Bool()
   val program = Bool()
+  val data    = Bool()
 
   /** After busy: data out, a status command, or (neither) completion. */
   val thenData   = Bool()
@@ -32,7 +33,7 @@ class WayStatesIO(p: SocParams) extends Bundle {
   /** The program engine takes this way. */
   val programTaken = Flipped(Valid(UInt(4.W)))
 
-  /** A bus phase starts: it serves the way's command, status or data wish. */
+  /** A bus phase starts: it serves the way's request for a command, status or data. */
   val taken = Flipped(Valid(UInt(4.W)))
 
   /** That phase is the descriptor's last: the way may load the next one. */
@@ -41,11 +42,14 @@ class WayStatesIO(p: SocParams) extends Bundle {
   /** The beat that starts an array operation goes to the pins in the next cycle. */
   val confirmed = Flipped(Valid(UInt(4.W)))
 
+  /** A phase ended that did not make the way busy and asked for no data. */
+  val finished = Flipped(Valid(UInt(4.W)))
+
   /** A way in `done` has been completed. */
   val completed = Flipped(Valid(UInt(4.W)))
   val roomFound = Flipped(Valid(UInt(4.W)))
 
-  // One bit a way; a way with a loaded descriptor is in exactly one of the wish masks, in a phase, or in a guard time.
+  // One bit a way; a way with a loaded descriptor is in exactly one of the other masks, in a phase, or in a guard time.
   val idle     = Output(UInt(p.ways.W))
   val command  = Output(UInt(p.ways.W))
   val status   = Output(UInt(p.ways.W))
@@ -55,7 +59,7 @@ class WayStatesIO(p: SocParams) extends Bundle {
   val hasRoom  = Output(UInt(p.ways.W))
   val timedOut = Output(UInt(p.ways.W))
 
-  /** No guard time runs, no ready edge is on its way, no way wants anything. */
+  /** No guard time runs, no ready edge is on its way, no way requests anything. */
   val quiet = Output(Bool())
 }
 
@@ -128,9 +132,9 @@ class WayStates(p: SocParams) extends Module {
   command := (command & ~taken) | when1(io.load.bits.command, loadBit) | bit(io.programReady)
   program := (program & ~bit(io.programTaken)) | when1(io.load.bits.program, loadBit)
   status  := (status & ~taken) | when1(io.load.bits.status, loadBit) | (rrBit & thenStatus)
-  data    := (data & ~taken) | (rrBit & thenData)
+  data    := (data & ~taken) | when1(io.load.bits.data, loadBit) | (rrBit & thenData)
   busy    := (busy & ~ready & ~expired) | bit(wb.io.done)
-  done    := (done & ~doneBit) | (rrBit & ~thenStatus & ~thenData) | expired
+  done    := (done & ~doneBit) | (rrBit & ~thenStatus & ~thenData) | expired | bit(io.finished)
   when(expired.orR) { timedOut := timedOut | expired }
 
   io.idle     := idle

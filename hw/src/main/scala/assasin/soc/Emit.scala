@@ -76,7 +76,7 @@ object Emit {
     write(
       dir.resolve("config.json"),
       s"""{"name": "${p.name}", "arch": "${p.arch.name}", "cores": ${p.cores}, "slots": ${p.slots}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
-        s""""phyBytes": ${p.phyBytes}, "pageLog2Max": ${p.pageLog2Max}}\n"""
+        s""""phyBytes": ${p.phyBytes}, "ecc": [${p.ecc.mkString(", ")}]}\n"""
     )
   }
 

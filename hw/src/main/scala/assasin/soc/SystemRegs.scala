@@ -3,6 +3,7 @@ package assasin.soc
 import assasin.SocParams
 import assasin.bus.{RegBusIO, RegEntry, RegMap}
 import assasin.contract.SysRegs
+import assasin.flash.FlashDescriptor
 import chisel3._
 import chisel3.util.{Cat, Fill, Valid}
 
@@ -12,13 +13,13 @@ object ChipId {
   /** SYS.CONFIG. */
   def config(p: SocParams): BigInt = (BigInt(p.phyBytes) << 24) | (p.ways << 16) | (p.channels << 8) | p.cores
 
-  /** SYS.CONFIG2: page size limit, who reaches whom, slots. */
+  /** SYS.CONFIG2: size of a sector, who reaches whom, slots. */
   def config2(p: SocParams): BigInt =
-    BigInt(p.pageLog2Max) | (BigInt(p.slots) << SysRegs.Config2.Slots.lsb) | (if (p.channelLocal)
-                                                                                BigInt(
-                                                                                  1
-                                                                                ) << SysRegs.Config2.ChannelLocal.lsb
-                                                                              else BigInt(0))
+    BigInt(FlashDescriptor.SectorLog2) | (BigInt(p.slots) << SysRegs.Config2.Slots.lsb) | (if (p.channelLocal)
+                                                                                             BigInt(
+                                                                                               1
+                                                                                             ) << SysRegs.Config2.ChannelLocal.lsb
+                                                                                           else BigInt(0))
 }
 
 /** Ports of [[SystemRegs]]. */

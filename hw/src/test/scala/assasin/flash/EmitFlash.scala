@@ -3,20 +3,23 @@ package assasin.flash
 import assasin.{Architecture, Emission, SocParams}
 import circt.stage.ChiselStage
 
-/** Emits FlashChannels for hw/bench/flash. Arguments: output directory, then configurations WAYS-PHYBYTES-CORES, or
-  * WAYS-PHYBYTES-CORES-local for a channel-local chip with as many channels as cores.
+/** Emits FlashChannels for hw/bench/flash. Arguments: output directory, then configurations
+  * WAYS-PHYBYTES-CORES-KIND-STRENGTHS. KIND: `shared`, or `local` for a channel-local chip with as many channels as
+  * cores. STRENGTHS: of the code, such as 24+40, or `none`.
   */
 object EmitFlash extends App {
-  require(args.length >= 2, "usage: EmitFlash OUTDIR WAYS-PHYBYTES-CORES[-local]...")
+  require(args.length >= 2, "usage: EmitFlash OUTDIR WAYS-PHYBYTES-CORES-KIND-STRENGTHS...")
   for (config <- args.tail) {
-    val local                        = config.endsWith("-local")
-    val Array(ways, phyBytes, cores) = config.stripSuffix("-local").split('-').map(_.toInt)
-    val channels                     = if (local) cores else 1
-    val arch                         = if (local) Architecture.ChannelLocal else Architecture.AssasinSb
+    val numbers                    = config.split('-').toSeq
+    val Seq(ways, phyBytes, cores) = numbers.take(3).map(_.toInt)
+    val local                      = numbers(3) == "local"
+    val ecc                        = if (numbers(4) == "none") Seq() else numbers(4).split('+').map(_.toInt).toSeq
+    val channels                   = if (local) cores else 1
+    val arch                       = if (local) Architecture.ChannelLocal else Architecture.AssasinSb
     Emission.strict { strictly =>
       ChiselStage.emitSystemVerilogFile(
         new FlashChannel(
-          SocParams(cores = cores, channels = channels, ways = ways, phyBytes = phyBytes, arch = arch)
+          SocParams(cores = cores, channels = channels, ways = ways, phyBytes = phyBytes, ecc = ecc, arch = arch)
         ),
         Array("--target-dir", s"${args.head}/$config") ++ strictly,
         Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")

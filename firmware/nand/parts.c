@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nand/parts.h"
+
+#include "lib/regs.h"
+
+static const uint32_t default_steps[] = FLASH_DEFAULT_STEPS;
+static const uint32_t default_phases[16] = FLASH_DEFAULT_PHASES;
+_Static_assert(sizeof default_steps / 4 == FLASH_DEFAULT_STEP_COUNT, "default steps");
+
+const struct nand_steps nand_default_steps = {
+    .steps = default_steps, .count = FLASH_DEFAULT_STEP_COUNT, .phases = default_phases};
+
+/** The first entry that fits counts; the last one fits every part. */
+static const struct nand_part parts[] = {
+    /* Micron: read retry by feature 89h, options 1 to 7. */
+    {.id = 0x2c, .mask = 0xff, .steps = &nand_default_steps, .retry_feature = 0x89, .retry_levels = 7},
+    {.steps = &nand_default_steps},
+};
+
+const struct nand_part *nand_part_find(uint32_t id) {
+    const struct nand_part *p = parts;
+    while ((id & p->mask) != p->id) {
+        p++;
+    }
+    return p;
+}

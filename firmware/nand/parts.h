@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * What parts do beyond ONFI, or otherwise: by the first bytes of READ ID at address 00h.
+ */
+#ifndef ASSASIN_FW_PARTS_H
+#define ASSASIN_FW_PARTS_H
+
+#include <stdint.h>
+
+/** The words of FLASH.STEPS and FLASH.PHASES: prefixes and command bytes of a part are lists of its own. */
+struct nand_steps {
+    const uint32_t *steps;
+    uint32_t count;
+    const uint32_t *phases; /**< 16 */
+};
+extern const struct nand_steps nand_default_steps;
+
+struct nand_part {
+    uint32_t id;   /**< first four bytes of READ ID, the first lowest */
+    uint32_t mask; /**< bits of them that tell the part; 0: every part */
+    const struct nand_steps *steps;
+    uint8_t retry_feature; /**< SET FEATURES address of the read level; 0: the part has none */
+    uint8_t retry_levels;  /**< levels beside the normal one, 0 */
+};
+
+/** The entry of the part that names itself `id`. There is always one. */
+const struct nand_part *nand_part_find(uint32_t id);
+
+#endif

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* ADMIN_NAND_BLOCK: read a block of a die and say what its sectors are like, and the marks that it came with. Writes
+ * nothing, and repeats no read: what a first read finds is the measure. */
+#include <string.h>
+
+#include "nvme/nvme.h"
+#include "stream/scomp.h"
+
+#define IN_FLIGHT 16u
+#define MARKS     4u
+/** A column is read in pieces of eight bytes, to multiples of a packet. */
+#define MARK_BYTES  8u
+#define MARK_STRIDE 64u
+
+static struct {
+    struct nvme_cmd *cmd; /**< NULL: none is under way */
+    uint32_t way, row;
+    uint32_t next, step; /**< sector to be read next */
+    uint32_t mark;       /**< mark to be read next */
+    uint32_t in_flight;
+    struct scomp_block found;
+} run;
+
+void block_init(void) {
+    memset(&run, 0, sizeof run);
+}
+
+static void pump(void);
+
+static void sector_read(struct nand_op *op, uint32_t status) {
+    struct scomp_block *f = &run.found;
+    if (status == FLASH_STATUS_OK) {
+        f->sectors_read++;
+        f->bits += FIELD(FLASH_CPL_CODE, BITS, op->code);
+        f->worst = op->errors > f->worst ? op->errors : f->worst;
+    } else if (status == FLASH_STATUS_ERASED) {
+        f->sectors_erased++;
+    } else {
+        f->sectors_failed++;
+        f->status = status;
+        f->address = op->row;
+    }
+    nand_op_put(op);
+    run.in_flight--;
+    pump();
+}
+
+static void mark_read(struct nand_op *op, uint32_t status) {
+    if (status != FLASH_STATUS_OK) {
+        run.found.marks_failed++;
+    }
+    nand_op_put(op);
+    run.in_flight--;
+    pump();
+}
+
+static void sent(struct dma_job *job) {
+    struct nvme_cmd *cmd = job->arg;
+    run.cmd = NULL;
+    nvme_complete(cmd, job->error ? NVME_DATA_TRANSFER : NVME_OK);
+}
+
+/** Nothing more to read: the answer. */
+static void finish(void) {
+    struct nvme_cmd *cmd = run.cmd;
+    if (cmd->orphan) {
+        run.cmd = NULL;
+        nvme_complete(cmd, NVME_ABORTED);
+        return;
+    }
+    for (uint32_t i = 0; i < MARKS; i++) {
+        run.found.marks[i] = (uint8_t)hal_read(DRAM_MARKS + i * MARK_STRIDE);
+    }
+    uint32_t words[sizeof run.found / 4];
+    memcpy(words, &run.found, sizeof words);
+    for (uint32_t i = 0; i < sizeof words / 4; i++) {
+        hal_write(DRAM_MARKS + i * 4, words[i]);
+    }
+    nvme_transfer(cmd, DRAM_MARKS, sizeof run.found, true, sent);
+}
+
+static void pump(void) {
+    while (run.in_flight < IN_FLIGHT && !run.cmd->orphan) {
+        bool mark = run.mark < MARKS;
+        if (!mark && (run.step == 0 || run.next >= nand_geo.pages)) {
+            break;
+        }
+        struct nand_op *op = nand_op_get();
+        if (op == NULL) {
+            /* Housekeeping has them all: what is in flight goes on with the rest. */
+            if (run.in_flight == 0) {
+                struct nvme_cmd *cmd = run.cmd;
+                run.cmd = NULL;
+                nvme_complete(cmd, 0x100u | NVME_VENDOR_STATUS_NO_RESOURCES);
+                return;
+            }
+            break;
+        }
+        if (mark) {
+            uint32_t page = run.mark < 2 ? 0 : nand_geo.pages - nand_geo.sectors;
+            *op = (struct nand_op){.done = mark_read,
+                                   .way = run.way,
+                                   .op = FLASH_OP_READ_RAW,
+                                   .row = run.row + page,
+                                   .w2 = DRAM_MARKS + run.mark * MARK_STRIDE,
+                                   .bytes = MARK_BYTES,
+                                   .data0 = (run.mark & 1) != 0 ? nand_geo.page_bytes : 0};
+            run.mark++;
+        } else {
+            *op = (struct nand_op){.done = sector_read,
+                                   .way = run.way,
+                                   .op = FLASH_OP_READ,
+                                   .row = run.row + run.next,
+                                   .w2 = DRAM_DROP,
+                                   .bytes = MARK_STRIDE,
+                                   .plain = true};
+            run.next += run.step;
+        }
+        run.in_flight++;
+        nand_submit(op);
+    }
+    if (run.in_flight == 0) {
+        finish();
+    }
+}
+
+static void start(struct nvme_cmd *cmd) {
+    if (run.cmd != NULL) {
+        nvme_complete(cmd, 0x100u | NVME_VENDOR_STATUS_NO_RESOURCES);
+        return;
+    }
+    memset(&run, 0, sizeof run);
+    run.cmd = cmd;
+    run.way = cmd->sqe[10];
+    run.row = cmd->sqe[11];
+    run.step = cmd->sqe[12];
+    run.next = cmd->sqe[13];
+    uint32_t block = run.row >> nand_geo.block_shift & nand_geo.block_mask;
+    run.found.state = block < sb.count ? sb.state[block] : UINT32_MAX;
+    run.found.erases = block < sb.count ? superblock_erases(block) : 0;
+    pump();
+}
+
+void block_command(struct nvme_cmd *cmd) {
+    uint32_t way = cmd->sqe[10];
+    uint32_t row = cmd->sqe[11];
+    if (nand_geo.pages == 0) {
+        nvme_complete(cmd, NVME_NS_NOT_READY);
+    } else if (way >> 4 >= nand_geo.channels || (way & 15) >= nand_geo.ways) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
+    } else if ((row & (nand_geo.pages - 1)) != 0 || row >> nand_geo.lun_shift >= nand_geo.luns ||
+               (row >> nand_geo.block_shift & nand_geo.block_mask) >= nand_geo.blocks) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 11);
+    } else if (cmd->sqe[12] > nand_geo.pages) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 12);
+    } else if (cmd->sqe[13] >= nand_geo.pages) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 13);
+    } else if (cmd->sqe[14] < sizeof run.found) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 14);
+    } else {
+        nvme_map(cmd, sizeof run.found, start);
+    }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Pages of streams whose read has failed: they are read again, into DRAM, with the repetitions of nand/retry.c, and
+ * copied to their place in the ring. The stream's other pages go on meanwhile; its core waits at the missing one. What
+ * cannot be read then ends the piece.
+ *
+ * The copy engine does not wait for room, so only a page whose place in the ring is free is rescued. Another one, of a
+ * stream that is read ahead of its ring, is treated like one that was recalled: it is sent for again when its place is
+ * free, and fails again. So there are at most as many pages here as the rings hold.
+ */
+#include "lib/console.h"
+#include "nvme/nvme.h"
+#include "stream/core.h"
+
+#include <string.h>
+
+/** Pages that all rings hold together. */
+#define RESCUES (MAX_CORES * (0x10000u >> PAGE_LOG2))
+/** Pages read at once, each with a page of DRAM_RESCUE. */
+#define READS 8u
+
+struct rescue {
+    struct stream *stream;
+    uint32_t page, lba;
+};
+
+static struct rescue waiting[RESCUES];
+static uint32_t waiting_count;
+
+/** A page that is read or copied; `stream` NULL: unused. */
+static struct read {
+    struct stream *stream;
+    uint32_t page, lba;
+    bool here; /**< read, and waits for the copy engine */
+    struct nand_op *op;
+} reads[READS];
+
+void rescue_init(void) {
+    waiting_count = 0;
+    memset(reads, 0, sizeof reads);
+}
+
+uint32_t stream_find(const struct stream *s, uint32_t lba, uint32_t *ext) {
+    const struct piece *p = cores[s->core].piece;
+    const struct request *r = p->request;
+    *ext = 0;
+    while (p->in[*ext] != s) {
+        (*ext)++;
+    }
+    uint32_t entry = request_input(r, p->number, *ext);
+    if (r->local) {
+        uint32_t name = hal_read(entry) + LOCAL_NAMES;
+        uint32_t page = 0;
+        while (page + 1 < s->pushed && hal_read(name + page * 4) != lba) {
+            page++;
+        }
+        return page;
+    }
+    uint32_t extent = r->extent_table + hal_read(entry) * EXTENT_BYTES;
+    uint32_t page = 0;
+    for (uint32_t i = hal_read(entry + 4); i > 0; i--, extent += EXTENT_BYTES) {
+        uint32_t first = hal_read(extent);
+        uint32_t count = hal_read(extent + 8);
+        if (lba - first < count) {
+            return page + lba - first;
+        }
+        page += count;
+    }
+    panic("block %u is not of stream %u", lba, s->id);
+}
+
+static uint32_t bytes_of(const struct stream *s, uint32_t page) {
+    return page + 1 == s->total ? s->last_bytes : PAGE_SIZE;
+}
+
+static void copied(uint32_t arg) {
+    struct read *d = &reads[arg];
+    struct stream *s = d->stream;
+    d->stream = NULL;
+    stream_arrived(s);
+    rescue_go();
+}
+
+static void copy(struct read *d) {
+    struct stream *s = d->stream;
+    if (copy_space() == 0) {
+        d->here = true;
+        stream_poll_wanted = true;
+        return;
+    }
+    d->here = false;
+    copy_submit(DRAM_RESCUE + (uint32_t)(d - reads) * PAGE_SIZE,
+                PLACE(HDMA_COPY_DST, CORE, s->core) | PLACE(HDMA_COPY_DST, STREAM_ID, s->id) |
+                    PLACE(HDMA_COPY_DST, STREAM, 1),
+                d->page << PAGE_LOG2, bytes_of(s, d->page), copied, (uint32_t)(d - reads));
+}
+
+/** The page of `d` is not delivered: it could not be read, or its core has ended. */
+static void leave(struct read *d, uint32_t status) {
+    struct stream *s = d->stream;
+    d->stream = NULL;
+    s->delivered++;
+    core_page(s, status, d->lba);
+}
+
+static void read_done(struct nand_op *op, uint32_t status) {
+    struct read *d = op->arg;
+    bool active = core_active(&cores[d->stream->core]);
+    if (status != FLASH_STATUS_OK && active) {
+        media_lost_stream(d->lba, op, status);
+    }
+    nand_op_put(op);
+    if (status == FLASH_STATUS_OK && active) {
+        copy(d);
+    } else {
+        leave(d, status);
+    }
+    rescue_go();
+}
+
+void rescue_go(void) {
+    for (uint32_t i = 0; i < READS; i++) {
+        struct read *d = &reads[i];
+        if (d->stream != NULL) {
+            if (d->here && core_active(&cores[d->stream->core])) {
+                copy(d);
+            } else if (d->here) {
+                d->here = false;
+                leave(d, FLASH_STATUS_OK);
+            }
+            continue;
+        }
+        struct nand_op *op = waiting_count > 0 ? nand_op_get() : NULL;
+        if (op == NULL) {
+            stream_poll_wanted |= waiting_count > 0;
+            continue;
+        }
+        struct rescue w = waiting[0];
+        waiting_count--;
+        memmove(&waiting[0], &waiting[1], waiting_count * sizeof waiting[0]);
+        *d = (struct read){.stream = w.stream, .page = w.page, .lba = w.lba};
+        uint32_t ppa = stream_ppa(w.stream, w.page, w.lba);
+        if (ppa == 0) {
+            /* Trimmed since. */
+            nand_op_put(op);
+            dram_zero(DRAM_RESCUE + i * PAGE_SIZE, PAGE_SIZE);
+            copy(d);
+            continue;
+        }
+        *op = (struct nand_op){.done = read_done, .arg = d};
+        nand_read_block(op, ppa, w.lba, DRAM_RESCUE + i * PAGE_SIZE);
+        nand_submit(op);
+    }
+}
+
+void stream_lost(const struct stream *s, uint32_t lba, uint32_t status, uint32_t code) {
+    uint32_t ext;
+    uint32_t ppa = stream_ppa(s, stream_find(s, lba, &ext), lba);
+    struct nand_op op = {.way = ppa_way(ppa), .row = ppa_row(ppa), .code = code};
+    nand_counters.read_errors++;
+    media_lost_stream(lba, &op, status);
+}
+
+bool rescue_page(struct stream *s, uint32_t lba, uint32_t status) {
+    static const struct nand_op asked = {.check = true};
+    struct core *c = &cores[s->core];
+    if (!core_active(c) || !nand_retry_wanted(&asked, status)) {
+        return false;
+    }
+    uint32_t ext;
+    uint32_t page = stream_find(s, lba, &ext);
+    uint32_t head = hal_read(s->ihead) >> PAGE_LOG2;
+    if (((page - head) & POSITION_PAGES) >= s->ring_pages) {
+        stream_ahead = true;
+        stream_poll_wanted = true;
+        return recall_dropped(s, page, lba);
+    }
+    waiting[waiting_count++] = (struct rescue){.stream = s, .page = page, .lba = lba};
+    rescue_go();
+    return true;
+}
+
+void rescue_end(struct core *c) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < waiting_count; i++) {
+        struct stream *s = waiting[i].stream;
+        if (s->core == c->index) {
+            s->pushed--;
+        } else {
+            waiting[left++] = waiting[i];
+        }
+    }
+    waiting_count = left;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/model/nand.h"
+
+#include <cstdio>
+#include <string>
+
+namespace model {
+
+namespace {
+
+uint32_t log2of(uint32_t v) {
+    uint32_t n = 0;
+    while ((1u << n) < v) {
+        n++;
+    }
+    return n;
+}
+
+std::string text(const assasin::NandAddress &at) {
+    char s[96];
+    snprintf(s, sizeof s, "page %u of block %u, channel %u, way %u, LUN %u", at.page, at.block, at.channel, at.way,
+             at.lun);
+    return s;
+}
+
+assasin::PartFile partOf(const Geometry &g) {
+    assasin::PartFile part;
+    part.name = "MODEL";
+    part.geometry = {g.luns, g.planes, g.blocks, g.pages, g.pageBytes, g.spare};
+    part.reliability.tearing = true;
+    return part;
+}
+
+} // namespace
+
+Nand::Medium::Medium(const Nand &nand)
+    : part(partOf(nand.geo)), image("", part, nand.geo.channels, nand.geo.ways), cells(image, part, aimed) {
+}
+
+Nand::Medium &Nand::medium() const {
+    if (!medium_) {
+        medium_ = std::make_unique<Medium>(*this);
+    }
+    return *medium_;
+}
+
+Nand::Nand(const Nand &other)
+    : geo(other.geo), ecc(other.ecc), phyMargin(other.phyMargin), programs(other.programs), erases(other.erases),
+      format(other.format) {
+    const assasin::NandImage &from = other.medium().image;
+    Medium &m = medium();
+    m.cells.reliability() = other.medium().cells.reliability();
+    m.image.medium() = from.medium();
+    std::vector<uint8_t> raw(rawPageBytes());
+    for (unsigned channel = 0; channel < geo.channels; channel++) {
+        for (unsigned way = 0; way < geo.ways; way++) {
+            for (unsigned lun = 0; lun < geo.luns; lun++) {
+                m.image.die(channel, way, lun) = from.die(channel, way, lun);
+                for (unsigned block = 0; block < geo.blocks * geo.planes; block++) {
+                    assasin::NandImage::BlockId id{channel, way, lun, block};
+                    const assasin::NandImage::Block &source = from.block(id);
+                    for (unsigned page = 0; page < source.nextPage; page++) {
+                        from.read(id, page, raw.data());
+                        m.image.program(id, page, raw.data());
+                        m.image.pageState(id, page) = from.page(id, page);
+                    }
+                    assasin::NandImage::Block &copy = m.image.block(id);
+                    copy.eraseCount = source.eraseCount;
+                    copy.reads = source.reads;
+                    copy.flags = source.flags;
+                }
+            }
+        }
+    }
+}
+
+uint32_t Nand::sectorBits() const {
+    return geo.pageBytes >= 16384 ? 2 : geo.pageBytes >= 8192 ? 1 : 0;
+}
+uint32_t Nand::pageBits() const {
+    return log2of(geo.pages) + sectorBits();
+}
+uint32_t Nand::lunShift() const {
+    return pageBits() + log2of(geo.planes * geo.blocks);
+}
+uint32_t Nand::rowBits() const {
+    return lunShift() + log2of(geo.luns);
+}
+
+bool Nand::has(uint32_t sector) const {
+    uint32_t block = (sector & ((1u << lunShift()) - 1)) >> pageBits();
+    return sector >> rowBits() == 0 && block < geo.blocks * geo.planes;
+}
+
+assasin::NandCells &Nand::cells() {
+    return medium().cells;
+}
+
+assasin::NandAddress Nand::address(uint32_t key) const {
+    uint32_t sector = key & 0xffffff;
+    return {key >> 28, key >> 24 & 15, sector >> lunShift(), (sector & ((1u << lunShift()) - 1)) >> pageBits(),
+            (sector & ((1u << pageBits()) - 1)) >> sectorBits()};
+}
+
+std::vector<uint8_t> Nand::readPage(uint32_t key, uint32_t retryLevel) {
+    std::vector<uint8_t> raw(rawPageBytes());
+    cells().read(address(key), raw.data(), retryLevel);
+    return raw;
+}
+
+void Nand::beginProgram(uint32_t key, const std::vector<uint8_t> &raw, bool root) {
+    using Obstacle = assasin::NandCells::Obstacle;
+    assasin::NandAddress at = address(key);
+    Medium &m = medium();
+    Obstacle obstacle = m.cells.obstacle(at);
+    if (m.image.block({at.channel, at.way, at.lun, at.block}).flags & assasin::NandImage::kHalfErased) {
+        throw Violation("program of " + text(at) + ": the block's last erase did not get through");
+    }
+    /* Root records are read back, so they may try a page that looks blank: whether it takes them is a matter of luck.
+     */
+    if (obstacle == Obstacle::Programmed || (obstacle == Obstacle::Damaged && !root)) {
+        throw Violation("program of " + text(at) + ", which is not erased");
+    }
+    if (obstacle == Obstacle::Order) {
+        throw Violation("program of " + text(at) + " out of order");
+    }
+    m.cells.beginProgram(at, raw.data());
+}
+
+bool Nand::endProgram(uint32_t key, bool fail) {
+    Medium &m = medium();
+    m.aimed.fail = fail;
+    bool done = m.cells.endProgram(address(key));
+    m.aimed.fail = false;
+    return done;
+}
+
+void Nand::beginErase(uint32_t key) {
+    cells().beginErase(address(key));
+}
+
+bool Nand::endErase(uint32_t key, bool fail) {
+    Medium &m = medium();
+    m.aimed.fail = fail;
+    bool done = m.cells.endErase(address(key));
+    m.aimed.fail = false;
+    erases += done;
+    return done;
+}
+
+void Nand::cut(std::optional<Tear> as) {
+    Medium &m = medium();
+    m.cells.cutAs = as;
+    m.cells.cutAll();
+    m.cells.cutAs.reset();
+}
+
+const assasin::SectorCodec &Nand::codec(uint32_t t) {
+    static std::map<uint32_t, assasin::SectorCodec> all;
+    return all.try_emplace(t, t).first->second;
+}
+
+std::optional<Page> Nand::decode(uint32_t key, const uint8_t *raw) const {
+    const assasin::SectorCodec &c = codec(format.t);
+    uint32_t sector = key & ((1u << sectorBits()) - 1);
+    assasin::Sector s = c.decode(key & 0xffffff, format.setting, raw + sector * c.sectorBytes());
+    if (s.status != assasin::SectorStatus::Ok) {
+        return std::nullopt;
+    }
+    return Page{{s.data.begin(), s.data.end()}, s.oob0, s.oob1};
+}
+
+std::map<uint32_t, Page> Nand::pages() const {
+    std::map<uint32_t, Page> all;
+    const assasin::NandImage &image = medium().image;
+    std::vector<uint8_t> raw(rawPageBytes());
+    for (unsigned channel = 0; channel < geo.channels; channel++) {
+        for (unsigned way = 0; way < geo.ways; way++) {
+            for (unsigned lun = 0; lun < geo.luns; lun++) {
+                for (unsigned block = 0; block < geo.blocks * geo.planes; block++) {
+                    assasin::NandImage::BlockId id{channel, way, lun, block};
+                    for (unsigned page = 0; page < image.nextPage(id); page++) {
+                        image.read(id, page, raw.data());
+                        uint32_t key =
+                            channel << 28 | way << 24 | lun << lunShift() | block << pageBits() | page << sectorBits();
+                        for (uint32_t s = 0; s < 1u << sectorBits(); s++) {
+                            if (auto whole = decode(key | s, raw.data())) {
+                                all[key | s] = std::move(*whole);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    return all;
+}
+
+Page Nand::page(uint32_t key) const {
+    assasin::NandAddress at = address(key);
+    std::vector<uint8_t> raw(rawPageBytes());
+    medium().image.read({at.channel, at.way, at.lun, at.block}, at.page, raw.data());
+    auto whole = decode(key, raw.data());
+    if (!whole) {
+        throw std::runtime_error("no whole sector in " + text(at));
+    }
+    return *whole;
+}
+
+void Nand::put(uint32_t key, const Page &page) {
+    assasin::NandAddress at = address(key);
+    assasin::NandImage::BlockId id{at.channel, at.way, at.lun, at.block};
+    std::vector<uint8_t> raw(rawPageBytes());
+    medium().image.read(id, at.page, raw.data());
+    const assasin::SectorCodec &c = codec(format.t);
+    uint32_t sector = key & ((1u << sectorBits()) - 1);
+    c.encode(key & 0xffffff, format.setting, page.data.data(), page.oob0, page.oob1,
+             raw.data() + sector * c.sectorBytes());
+    medium().image.rewrite(id, at.page, raw.data());
+}
+
+} // namespace model

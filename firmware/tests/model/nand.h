@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The packages of the native device: sectors in the format of docs/medium.md on the NAND model of the virtual board.
+ */
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "NandCells.h"
+#include "SectorCodec.h"
+
+namespace model {
+
+/** The firmware did something to the hardware that it may not. */
+struct Violation : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct Geometry {
+    uint32_t channels = 2, ways = 2, luns = 1, planes = 1, blocks = 16, pages = 32, pageBytes = 4096, spare = 224;
+    bool timingBlock = true; /**< the parameter page has this project's block of times */
+    uint32_t modes = 0x1ff;  /**< NV-DDR2 modes offered, a bit each */
+};
+
+/** What a sector holds. */
+struct Page {
+    std::vector<uint8_t> data;
+    uint32_t oob0 = 0, oob1 = 0;
+};
+
+/** What a program or an erase comes to that power loss finds under way. */
+using Tear = assasin::NandCut;
+
+/**
+ * The medium: survives power cuts, and may be copied between them. A sector's key is channel << 28 | way << 24 | its
+ * sector address; the key of any sector of a page names the page, that of any page a block.
+ */
+class Nand {
+  public:
+    explicit Nand(const Geometry &g) : geo(g) {
+    }
+    Nand(const Nand &other);
+    Nand &operator=(const Nand &) = delete;
+
+    /** Both may be changed until the first device is made. */
+    Geometry geo;
+    std::vector<uint32_t> ecc{24, 40, 55, 70}; /**< strengths of the channels' codes; empty: they have no codec */
+    uint32_t phyMargin = 0;                    /**< FLASH.PHY_MARGIN of the PHYs in front of the packages */
+    uint64_t programs = 0;                     /**< sectors programmed */
+    uint64_t erases = 0;
+
+    /** log2 of sectors a page. */
+    uint32_t sectorBits() const;
+    /** Of a sector address: bits below the block's. */
+    uint32_t pageBits() const;
+    uint32_t lunShift() const;
+    uint32_t rowBits() const;
+    /** Whether the package has a sector there. */
+    bool has(uint32_t sector) const;
+
+    /** The medium's physics: faults, wear, time. */
+    assasin::NandCells &cells();
+    assasin::NandAddress address(uint32_t key) const;
+    uint32_t rawPageBytes() const {
+        return geo.pageBytes + geo.spare;
+    }
+
+    /** The array's part of operations on the page, or block, of `key`. */
+    std::vector<uint8_t> readPage(uint32_t key, uint32_t retryLevel);
+    /** \param root it holds a root record, which may be tried on a page that only looks blank */
+    void beginProgram(uint32_t key, const std::vector<uint8_t> &raw, bool root);
+    /** \param fail the chip reports FAIL, whatever else happens. \return false: it does */
+    bool endProgram(uint32_t key, bool fail);
+    void beginErase(uint32_t key);
+    bool endErase(uint32_t key, bool fail);
+    /** Power is lost: what is under way ends as `as` says, by chance without. */
+    void cut(std::optional<Tear> as);
+
+    /** Code and settings of the sectors on the medium: those of the last descriptor that touched data. */
+    struct Format {
+        uint32_t t = 0;
+        assasin::SectorCodec::Setting setting;
+    };
+    Format format;
+    /** The codec with this strength. */
+    static const assasin::SectorCodec &codec(uint32_t t);
+
+    /* What tests do behind the firmware's back; reads here age nothing. */
+    /** All sectors that are whole, by key. */
+    std::map<uint32_t, Page> pages() const;
+    /** A sector that is. */
+    Page page(uint32_t key) const;
+    /** Replaces what a programmed sector holds, as if it had been programmed with that. */
+    void put(uint32_t key, const Page &page);
+
+  private:
+    /** Failures that tests aim at an operation. */
+    struct Aimed : assasin::NandFaults {
+        bool fail = false;
+        bool programFails(const assasin::NandAddress &) override {
+            return fail;
+        }
+        bool eraseFails(const assasin::NandAddress &) override {
+            return fail;
+        }
+    };
+    struct Medium {
+        explicit Medium(const Nand &nand);
+        assasin::PartFile part;
+        Aimed aimed;
+        assasin::NandImage image;
+        assasin::NandCells cells;
+    };
+    Medium &medium() const;
+    std::optional<Page> decode(uint32_t key, const uint8_t *raw) const;
+    mutable std::unique_ptr<Medium> medium_;
+};
+
+} // namespace model

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "Support.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+using namespace flashbench;
+using assasin::SectorStatus;
+
+namespace {
+
+unsigned statusOf(SectorStatus status) {
+    switch (status) {
+    case SectorStatus::Erased:
+        return FLASH_STATUS_ERASED;
+    case SectorStatus::Uncorrectable:
+        return FLASH_STATUS_UNCORRECTABLE;
+    case SectorStatus::Mismatch:
+        return FLASH_STATUS_MISMATCH;
+    case SectorStatus::Foreign:
+        return FLASH_STATUS_FOREIGN;
+    case SectorStatus::Misdirected:
+        return FLASH_STATUS_MISDIRECTED;
+    default:
+        return FLASH_STATUS_OK;
+    }
+}
+
+/**
+ * Random programs, reads and erases on all ways, with bit errors in what the array brings. What a read must end with,
+ * the codec in software says of the very bytes that the page register held.
+ */
+class Traffic : public assasin::NandFaults {
+  public:
+    Traffic(FlashBench &bench, unsigned blocks) : b(bench), blocks_(blocks) {
+        b.eachTick = [this] { consume(); };
+        b.faults = this;
+    }
+
+    void run(unsigned operations) {
+        unsigned issued = 0;
+        while (issued < operations || !open_.empty()) {
+            if (issued < operations && open_.size() < 200 && issue())
+                issued++;
+            Completion c;
+            while (b.pop(c))
+                complete(c);
+            b.ticks(b.below(300));
+            if (++idle_ > 100000)
+                throw BenchError("traffic does not go on");
+        }
+        b.eachTick = nullptr;
+        b.faults = &b.noFaults;
+    }
+
+    void onRead(const assasin::NandAddress &at, uint8_t *raw, unsigned bytes) override {
+        const unsigned codeword = 1028 + b.codec->parityBytes(), t = b.codec->t();
+        for (unsigned c = 0; c < 4 * b.sectors() && !b.chance(30); c++) {
+            unsigned count = b.chance(50) ? 0 : b.chance(2) ? t + 1 + b.below(3) : b.below(std::min(t, 9u) + 1);
+            if (b.chance(5))
+                count = t;
+            while (count--) {
+                unsigned bit = b.below(8 * codeword);
+                raw[c * codeword + bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+            }
+        }
+        arrays_[at.way].push_back({b.row(at.lun, at.block, at.page), std::vector<uint8_t>(raw, raw + bytes), 0});
+        arrayReads++;
+    }
+
+    unsigned programs = 0, reads = 0, streamReads = 0, erases = 0, arrayReads = 0, hits = 0, corrected = 0;
+    std::map<unsigned, unsigned> statuses;
+
+  private:
+    struct Open {
+        Descriptor d;
+        uint64_t key = 0;
+        bool erased = false;
+        uint32_t position = 0; // of the stream, in sectors
+    };
+    struct Array {
+        uint32_t row;
+        std::vector<uint8_t> raw;
+        unsigned next; // sector that the register may still be asked for
+    };
+    using Page = std::vector<uint64_t>; // keys of its programmed sectors
+
+    static uint32_t buffer(unsigned tag) {
+        return kDramBase + (tag % 512) * 0x4000;
+    }
+
+    bool push(Open open) {
+        open.d.tag = tag_;
+        b.push(open.d);
+        open_[tag_] = open;
+        order_[open.d.way].push_back(tag_);
+        tag_ = (tag_ + 1) % 4096;
+        return true;
+    }
+
+    bool issue() {
+        idle_ = 0;
+        const auto &g = b.part.geometry;
+        Open open;
+        open.d.way = b.below(kWays);
+        if (b.space(open.d.way) < b.sectors() || open_.count((tag_ + 8) % 4096))
+            return false;
+        const unsigned lun = b.below(g.luns), number = b.below(blocks_);
+        std::vector<Page> &block = mirror_[open.d.way][b.row(lun, number, 0)];
+        const unsigned dice = b.below(100);
+        if (!block.empty() && dice < 4) {
+            open.d.op = FLASH_OP_ERASE;
+            open.d.w1 = b.sector(lun, number, b.below(g.pagesPerBlock), b.below(b.sectors()));
+            block.clear();
+            erases++;
+            return push(open);
+        }
+        if (block.size() < g.pagesPerBlock && dice < 40) {
+            const unsigned count = 1 + b.below(b.sectors()), page = block.size();
+            block.emplace_back();
+            for (unsigned s = 0; s < count; s++) {
+                open.d.op = FLASH_OP_PROGRAM;
+                open.d.w1 = b.sector(lun, number, page, s);
+                open.d.w2 = buffer(tag_);
+                open.d.bytes = kSector;
+                open.d.confirm = s + 1 < count ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
+                open.key = b.random();
+                open.d.oob0 = static_cast<uint32_t>(open.key);
+                open.d.oob1 = static_cast<uint32_t>(open.key >> 32);
+                b.fillDram(open.d.w2, pattern(open.key));
+                block.back().push_back(open.key);
+                push(open);
+                programs++;
+            }
+            return true;
+        }
+        // Mostly what has been programmed.
+        const unsigned page = b.below(std::min<unsigned>(g.pagesPerBlock, block.size() + b.chance(15)) + block.empty());
+        const unsigned first = page < block.size() && b.chance(85) ? b.below(block[page].size()) : b.below(b.sectors());
+        // One sector, or several of the page, now and then with a gap.
+        const unsigned last = b.chance(50) ? first : b.below(b.sectors());
+        for (unsigned s = first; s <= std::max(first, last); s += 1 + b.chance(25))
+            readSector(open, lun, number, page, s, block);
+        return true;
+    }
+
+    void readSector(Open open, unsigned lun, unsigned number, unsigned page, unsigned s,
+                    const std::vector<Page> &block) {
+        open.d.op = FLASH_OP_READ;
+        open.d.w1 = b.sector(lun, number, page, s);
+        open.d.bytes = b.chance(20) ? 1 + b.below(kSector) : kSector;
+        open.erased = page >= block.size() || s >= block[page].size();
+        open.key = open.erased ? 0 : block[page][s];
+        open.d.check = b.chance(50);
+        open.d.fresh = b.chance(5);
+        open.d.oob0 = static_cast<uint32_t>(open.key) ^ (b.chance(3) ? 4 : 0);
+        if (b.chance(50)) {
+            open.d.stream = true;
+            open.d.core = anyCore(b.below(kCores));
+            open.d.streamId = b.below(kStreams);
+            open.position = pushed_[open.d.core][open.d.streamId]++;
+            open.d.w2 = open.position * kSector;
+            streamReads++;
+        } else {
+            open.d.stream = false;
+            open.d.w2 = buffer(tag_);
+            b.fillDram(open.d.w2, std::vector<uint8_t>(kSector, 0xEE));
+            reads++;
+        }
+        push(open);
+    }
+
+    void complete(const Completion &c) {
+        idle_ = 0;
+        if (!open_.count(c.tag))
+            throw BenchError("completion of an unknown tag");
+        Open open = open_[c.tag];
+        open_.erase(c.tag);
+        if (order_[c.way].empty() || order_[c.way].front() != c.tag)
+            throw BenchError("completions of way " + std::to_string(c.way) + " out of order");
+        order_[c.way].pop_front();
+        if (open.d.op == FLASH_OP_READ)
+            return completeRead(c, open);
+        if (c.status != FLASH_STATUS_OK)
+            throw BenchError("status " + std::to_string(c.status) + " of op " + std::to_string(open.d.op));
+        if (!arrays_[c.way].empty())
+            arrays_[c.way].front().next = 4;
+    }
+
+    /** What the page register held when this sector was taken from it. */
+    const std::vector<uint8_t> &registerOf(const Open &open) {
+        std::deque<Array> &arrays = arrays_[open.d.way];
+        const uint32_t row = open.d.w1 >> b.sectorLog2, sector = open.d.w1 & (b.sectors() - 1);
+        const bool hit = !arrays.empty() && taken_[open.d.way] && arrays.front().row == row &&
+                         sector >= arrays.front().next && !open.d.fresh;
+        hits += hit;
+        if (!hit && taken_[open.d.way])
+            arrays.pop_front();
+        taken_[open.d.way] = true;
+        if (arrays.empty() || arrays.front().row != row)
+            throw BenchError("a read without the array read that belongs to it");
+        arrays.front().next = sector + 1;
+        return arrays.front().raw;
+    }
+
+    void completeRead(const Completion &c, const Open &open) {
+        const std::vector<uint8_t> &raw = registerOf(open);
+        std::optional<uint32_t> check;
+        if (open.d.check)
+            check = open.d.oob0;
+        assasin::Sector expected = b.codec->decode(
+            open.d.w1, b.setting, &raw[(open.d.w1 & (b.sectors() - 1)) * b.codec->sectorBytes()], check);
+        const unsigned status = statusOf(expected.status);
+        if (open.erased != (status == FLASH_STATUS_ERASED) && status != FLASH_STATUS_UNCORRECTABLE &&
+            status != FLASH_STATUS_MISMATCH)
+            throw BenchError("an erased sector is none, or the other way round");
+        statuses[status]++;
+        if (c.status != status)
+            throw BenchError("status " + std::to_string(c.status) + " of a read, " + std::to_string(status) +
+                             " expected");
+        if (c.errors != expected.mostErrors() || c.bits != expected.bits() || c.failed != expected.failed())
+            throw BenchError("code: " + std::to_string(c.errors) + " " + std::to_string(c.bits) + " " +
+                             std::to_string(c.failed) + " where " + std::to_string(expected.mostErrors()) + " " +
+                             std::to_string(expected.bits()) + " " + std::to_string(expected.failed()) +
+                             " belong, status " + std::to_string(status));
+        corrected += c.bits;
+        std::vector<uint8_t> data; // nothing
+        if (status == FLASH_STATUS_OK) {
+            if ((c.data0 | uint64_t(c.data1) << 32) != open.key)
+                throw BenchError("OOB words differ");
+            data = pattern(open.key);
+            if (!std::equal(data.begin(), data.end(), expected.data.begin()))
+                throw BenchError("codec and mirror differ");
+        } else if (open.d.check && c.data1 != open.d.oob0) {
+            throw BenchError("a read that failed does not name its OOB0");
+        }
+        data.resize(data.empty() ? 0 : open.d.bytes);
+        if (open.d.stream) {
+            auto &ring = b.rings[open.d.core][open.d.streamId];
+            if (data.empty()) { // what the firmware would put in its place
+                if (ring.filling.count(open.position) || ring.complete.count(open.position))
+                    throw BenchError("a read that failed delivered to its stream");
+                ring.complete[open.position] = {};
+            }
+            delivered_[open.d.core][open.d.streamId][open.position] = data;
+            check_(open.d.core, open.d.streamId);
+            return;
+        }
+        data.resize(kSector, 0xEE);
+        if (b.dram(open.d.w2, kSector) != data)
+            throw BenchError("data of tag " + std::to_string(c.tag) + " differ");
+    }
+
+    /** A completed sector has wholly arrived, even when it was consumed before its completion was read. */
+    void check_(unsigned core, unsigned stream) {
+        auto &ring = b.rings[core][stream];
+        auto &expected = delivered_[core][stream];
+        for (auto it = expected.begin(); it != expected.end(); it = expected.erase(it)) {
+            auto &sectors = consumed_[core][stream];
+            const std::vector<uint8_t> *got = nullptr;
+            if (sectors.count(it->first))
+                got = &sectors[it->first];
+            else if (ring.complete.count(it->first))
+                got = &ring.complete[it->first];
+            if (!got)
+                throw BenchError("a stream sector completed before it was delivered");
+            if (*got != it->second)
+                throw BenchError("data of a stream sector differ");
+            sectors.erase(it->first);
+        }
+    }
+
+    /** Cores consume whole sectors in order, now and then. */
+    void consume() {
+        if (b.below(50))
+            return;
+        unsigned core = anyCore(b.below(kCores)), stream = b.below(kStreams);
+        auto &ring = b.rings[core][stream];
+        auto it = ring.complete.find(ring.head);
+        if (it != ring.complete.end()) {
+            consumed_[core][stream][ring.head] = it->second;
+            ring.complete.erase(it);
+            ring.head++;
+        }
+    }
+
+    FlashBench &b;
+    unsigned blocks_;
+    std::map<unsigned, std::map<uint32_t, std::vector<Page>>> mirror_; // by way and row of the block
+    std::map<unsigned, std::deque<Array>> arrays_;                     // by way, in the order of the reads
+    std::map<unsigned, bool> taken_;                                   // the first of them has been read from
+    std::map<unsigned, Open> open_;
+    std::map<unsigned, std::deque<unsigned>> order_;
+    std::map<unsigned, std::map<unsigned, uint32_t>> pushed_;
+    std::map<unsigned, std::map<unsigned, std::map<uint32_t, std::vector<uint8_t>>>> delivered_, consumed_;
+    unsigned tag_ = 0;
+    unsigned idle_ = 0;
+};
+
+struct Weather {
+    unsigned outReady = 100, phyLatency = 4;
+    bool skip = false;
+    double nsPerCycle = 1.0;
+};
+
+void traffic(const assasin::PartFile &part, const Weather &w, unsigned operations) {
+    FlashBench b(part, seed(), w.nsPerCycle, w.phyLatency);
+    b.boot();
+    b.outReadyPercent = w.outReady;
+    b.fetchReadyPercent = 50;
+    b.skipSleep = w.skip;
+    Traffic t(b, 2);
+    t.run(operations);
+    std::printf("    t = %u, %u sectors a page: %u programs, %u reads and %u stream reads (%u of the page register), "
+                "%u erases, %u bits corrected in %llu cycles (%llu slept)\n      statuses",
+                b.codec->t(), b.sectors(), t.programs, t.reads, t.streamReads, t.hits, t.erases, t.corrected,
+                static_cast<unsigned long long>(b.now), static_cast<unsigned long long>(b.slept));
+    for (auto [status, count] : t.statuses)
+        std::printf(" %u: %u", status, count);
+    std::printf("\n");
+    EXPECT_EQ(t.arrayReads + t.hits, t.reads + t.streamReads);
+    EXPECT_GT(t.programs, operations / 10);
+    EXPECT_GT(t.streamReads, operations / 10);
+    EXPECT_GT(t.statuses[FLASH_STATUS_OK], operations / 10);
+    EXPECT_GT(t.statuses[FLASH_STATUS_ERASED], 0u);
+    if (b.sectors() > 1)
+        EXPECT_GT(t.hits, operations / 20);
+}
+
+} // namespace
+
+TEST(Random, FreeCrossbar) {
+    traffic(testPart(), {}, 600);
+}
+TEST(Random, FreeCrossbarLargePages) {
+    traffic(largePart(), {}, 400);
+}
+TEST(Random, BusyCrossbarAndLongPhy) {
+    traffic(largePart(), {.outReady = 10, .phyLatency = 15}, 300);
+}
+TEST(Random, ShortPhyHalfBusy) {
+    traffic(testPart(), {.outReady = 60, .phyLatency = 1}, 400);
+}
+TEST(Random, ClockStopsWhileAsleep) {
+    traffic(largePart(), {.phyLatency = 3, .skip = true}, 300);
+}
+TEST(Random, SlowClock) {
+    traffic(largePart(), {.outReady = 90, .phyLatency = 5, .nsPerCycle = 10.0}, 500);
+}

@@ -194,7 +194,6 @@ void SectorBench::bus() {
         top->io_transfer_bits_narrow = p.narrow;
         top->io_transfer_bits_check = p.check;
         top->io_transfer_bits_failMask = p.failMask;
-        top->io_transfer_bits_failMask = 1;
         top->io_transfer_bits_address = p.read.address;
         top->io_transfer_bits_beats = p.bytes.size() / (p.narrow ? 1 : kPhyBytes);
         top->io_transfer_bits_bytes = p.read.bytes;

@@ -4,6 +4,7 @@
 
 #include "marks.h"
 
+#include <assasin_contract.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

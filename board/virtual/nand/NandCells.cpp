@@ -74,6 +74,7 @@ const char *nameOf(NandCut how) {
     return kNames[static_cast<unsigned>(how)];
 }
 
+constexpr double kMostErrors = 0.45;
 constexpr double kDisturbReads = 100000, kRetentionHours = 1000;
 constexpr double kWeakReads = 1000, kWeakHours = 24;
 
@@ -121,7 +122,9 @@ double share(double wear) {
 
 bool NandCells::factoryBad(const NandAddress &at) const {
     const double bad = image_.medium().factoryBad;
-    return bad > 0 && toUnit(fixed({at.channel, at.way, at.lun, at.block, 0}, 1)) < bad;
+    // Of every part the first block of a target is guaranteed.
+    const bool first = at.lun == 0 && at.block == 0;
+    return bad > 0 && !first && toUnit(fixed({at.channel, at.way, at.lun, at.block, 0}, 1)) < bad;
 }
 
 bool NandCells::wornOut(const NandAddress &at, const NandImage::Block &block) const {
@@ -146,7 +149,7 @@ double NandCells::errorRate(const NandAddress &at, unsigned retryLevel) const {
     double rate = r.rber + r.wearRber * wear * wear;
     if (page.state == NandImage::kErased) {
         rate = (rate + r.disturbRber * share(wear) * block.reads / kDisturbReads) * r.erasedShare;
-        return std::min(rate, 0.5);
+        return std::min(rate, kMostErrors);
     }
     const double reads = block.reads - page.reads, hours = image_.medium().hours - page.hours;
     rate += share(wear) * (r.disturbRber * reads / kDisturbReads + r.retentionRber * hours / kRetentionHours);
@@ -163,7 +166,7 @@ double NandCells::errorRate(const NandAddress &at, unsigned retryLevel) const {
         const unsigned distance = retryLevel > best ? retryLevel - best : best - retryLevel;
         rate *= distance == 0 ? r.retryGain : distance == 1 ? (1 + r.retryGain) / 2 : 1.5;
     }
-    return std::min(rate, 0.5);
+    return std::min(rate, kMostErrors);
 }
 
 // ---------------------------------------------------------------- reads
@@ -177,7 +180,7 @@ uint64_t NandCells::flip(uint8_t *raw, uint64_t count, uint64_t sequence) {
     return count;
 }
 
-void NandCells::read(const NandAddress &at, uint8_t *raw, unsigned retryLevel) {
+uint64_t NandCells::read(const NandAddress &at, uint8_t *raw, unsigned retryLevel) {
     const unsigned bytes = geometry_.rawPageBytes();
     const std::optional<DeadDie> death = dead(at.channel, at.way, at.lun);
     image_.die(at.channel, at.way, at.lun).operations++;
@@ -186,21 +189,23 @@ void NandCells::read(const NandAddress &at, uint8_t *raw, unsigned retryLevel) {
         if (*death == DeadDie::Fail)
             for (unsigned i = 0; i < bytes; i++)
                 raw[i] = static_cast<uint8_t>(random_());
-        return;
+        return 8 * uint64_t(bytes);
     }
     const NandImage::BlockId id = blockOf(at);
     image_.read(id, at.page, raw);
     if (factoryBad(at)) {
         if (at.page == 0 || at.page == geometry_.pagesPerBlock - 1)
             raw[0] = raw[geometry_.pageBytes] = 0;
-        return;
+        return 0;
     }
+    uint64_t errors = 0;
     const double rate = errorRate(at, retryLevel);
     if (rate > 0) {
         // Positions follow from the place and from how often the block was erased: a re-read meets the same weak cells.
         const uint64_t cells = mix(fixed(at, 6) ^ image_.eraseCount(id));
-        const double expected = rate * 8 * bytes;
-        uint64_t errors = flip(raw, poisson(expected * (1 - reliability_.randomShare), mix(cells)), cells);
+        // Some positions come twice, which undoes the error: so many more are drawn.
+        const double expected = -4.0 * bytes * std::log1p(-2 * rate);
+        errors = flip(raw, poisson(expected * (1 - reliability_.randomShare), mix(cells)), cells);
         errors += flip(raw, poisson(expected * reliability_.randomShare, random_()), random_());
         damage_.bitErrors += errors;
     }
@@ -208,6 +213,7 @@ void NandCells::read(const NandAddress &at, uint8_t *raw, unsigned retryLevel) {
     if (block.nextPage)
         block.reads++;
     faults_.onRead(at, raw, bytes);
+    return errors;
 }
 
 // ---------------------------------------------------------------- programs and erases

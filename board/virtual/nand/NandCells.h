@@ -45,8 +45,9 @@ class NandCells {
     /**
      * Reads a page, main and spare area, with the bit errors of the moment.
      * \param retryLevel read level that the host has chosen, 0 the part's own
+     * \return how many of them there are: 0 says that `raw` is what the image holds
      */
-    void read(const NandAddress &at, uint8_t *raw, unsigned retryLevel = 0);
+    uint64_t read(const NandAddress &at, uint8_t *raw, unsigned retryLevel = 0);
 
     /** Why a page cannot be programmed. */
     enum class Obstacle {

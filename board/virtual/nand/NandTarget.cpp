@@ -105,9 +105,10 @@ void NandTarget::needReady(uint64_t now, const char *what) const {
 
 void NandTarget::needAllReady(uint64_t now) const {
     for (const Lun &lun : luns_)
-        if (busy(lun, now))
-            violate(now, now < lun.lowAt ? "tWB" : "busy",
-                    "command while a LUN is busy for another " + std::to_string(lun.readyAt - now) + " cycles");
+        if (busy(lun, now) || working(lun, now))
+            violate(now, busy(lun, now) && now < lun.lowAt ? "tWB" : "busy",
+                    "command while a LUN is busy for another " +
+                        std::to_string((busy(lun, now) ? lun.readyAt : lun.behind.end) - now) + " cycles");
 }
 
 void NandTarget::needAddress(uint64_t now, uint8_t confirm, uint8_t setup) const {
@@ -138,6 +139,12 @@ void NandTarget::checkRow(uint64_t now, uint32_t row) {
 
 void NandTarget::checkProgram(uint64_t now, uint32_t row) const {
     const NandAddress at = addressOf(lun_, row);
+    for (uint32_t before :
+         luns_[lun_].behind.operation == Array::Program ? luns_[lun_].behind.rows : luns_[lun_].queued)
+        if (blockOf(before) == at.block && pageOf(before) >= at.page)
+            violate(now, "page order",
+                    "program of block " + std::to_string(at.block) + " page " + std::to_string(at.page) +
+                        " behind page " + std::to_string(pageOf(before)) + ", which is being programmed");
     const NandCells::Obstacle obstacle = setup_.cells.obstacle(at);
     if (obstacle == NandCells::Obstacle::None || obstacle == NandCells::Obstacle::Damaged)
         return;
@@ -168,7 +175,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         writing_ = false;
     };
     bool inProgram = setupCommand_ == 0x80 || setupCommand_ == 0x85;
-    if (inProgram && byte != 0x10 && byte != 0x11 && byte != 0x85 && byte != 0x80 && byte != 0xFF)
+    if (inProgram && byte != 0x10 && byte != 0x11 && byte != 0x15 && byte != 0x85 && byte != 0x80 && byte != 0xFF)
         violate(now, "command order", "command " + hex(byte) + " inside a program sequence");
 
     switch (byte) {
@@ -220,6 +227,8 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
     }
 
     // Commands that confirm
+    if ((byte == 0x15 || byte == 0x31 || byte == 0x3F) && !setup_.part.cacheCommands)
+        violate(now, "command", "command " + hex(byte) + ": this part has no cache commands");
     Lun &lun = luns_[lun_];
     switch (byte) {
     case 0x30:
@@ -231,12 +240,28 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         } else {
             lun.rows = lun.queued;
             lun.queued.clear();
+            lun.readRow = static_cast<int>(row_);
+            lun.behind.next.clear();
             plane_ = planeOf(row_);
             column_ = columnOfAddress();
             outPosition_ = column_;
             output_ = Output::Data;
             start(now, lun, Array::Read, setup_.part.array.tR);
         }
+        break;
+    case 0x31:
+        if (setupCommand_ == 0x00 && addressCount_ != 0)
+            needAddress(now, byte, 0x00);
+        startCacheRead(now, lun, setupCommand_ == 0x00 && addressCount_ != 0);
+        outPosition_ = 0;
+        output_ = Output::Data;
+        break;
+    case 0x3F:
+        if (lun.behind.operation != Array::Read && lun.behind.next.empty())
+            violate(now, "command order", "command 3Fh without 31h before it");
+        start(now, lun, Array::CacheReadEnd, kDummyBusyNs);
+        outPosition_ = 0;
+        output_ = Output::Data;
         break;
     case 0xE0:
         if (setupCommand_ != 0x05 && setupCommand_ != 0x06)
@@ -255,6 +280,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         break;
     case 0x10:
     case 0x11:
+    case 0x15:
         if (!inProgram)
             violate(now, "command order", "command " + hex(byte) + " without 80h before it");
         needAddress(now, byte, static_cast<uint8_t>(setupCommand_));
@@ -267,7 +293,10 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         } else {
             lun.rows = lun.queued;
             lun.queued.clear();
-            start(now, lun, Array::Program, setup_.part.array.tPROG);
+            if (byte == 0x15)
+                start(now, lun, Array::CacheProgram, kDummyBusyNs);
+            else
+                start(now, lun, Array::Program, setup_.part.array.tPROG);
         }
         break;
     case 0xD0:
@@ -486,7 +515,7 @@ uint8_t NandTarget::statusByte(uint64_t now) const {
         return 0xFF;
     uint8_t status = 0;
     if (!busy(lun, now))
-        status |= 0x60;
+        status |= working(lun, now) ? 0x40 : 0x60;
     if (!writeProtected_)
         status |= 0x80;
     if (lun.fail)
@@ -500,25 +529,55 @@ uint8_t NandTarget::statusByte(uint64_t now) const {
 
 void NandTarget::start(uint64_t now, Lun &lun, Array operation, uint64_t ns) {
     needReady(now, "array operation");
+    const bool programs = operation == Array::Program || operation == Array::CacheProgram;
+    const bool cacheRead = operation == Array::CacheRead || operation == Array::CacheReadEnd;
+    if (working(lun, now) && operation != Array::Other &&
+        lun.behind.operation != (programs    ? Array::Program
+                                 : cacheRead ? Array::Read
+                                             : Array::None))
+        violate(now, "busy",
+                "array operation while the array works behind the page register for another " +
+                    std::to_string(lun.behind.end - now) + " cycles");
     lun.operation = operation;
     lun.lowAt = now + times_.tWB;
-    lun.readyAt = lun.lowAt + setup_.timing.cycles(ns) + setup_.cells.faults().extraBusy(channel_, way_);
+    uint64_t from = lun.lowAt;
+    if (working(lun, now) && operation != Array::Other)
+        from = std::max(from, lun.behind.end);
     const unsigned index = static_cast<unsigned>(&lun - luns_.data());
-    if (setup_.cells.dead(channel_, way_, index) == DeadDie::Busy)
+    if (from == kNoEvent || setup_.cells.dead(channel_, way_, index) == DeadDie::Busy) {
         lun.readyAt = kNoEvent;
-    else
+    } else {
+        lun.readyAt = from + setup_.timing.cycles(ns) + setup_.cells.faults().extraBusy(channel_, way_);
         busyTail_ = std::max(busyTail_, lun.readyAt);
-    if (operation == Array::Program || operation == Array::Erase) {
-        lun.failBefore = lun.fail;
-        lun.fail = false;
-        for (uint32_t row : lun.rows) {
-            const NandAddress at = addressOf(index, row);
-            if (operation == Array::Erase)
-                setup_.cells.beginErase(at);
-            else
-                setup_.cells.beginProgram(at, pageRegister(lun, planeOf(row)).data());
-        }
     }
+    lun.begun = false;
+    if (!working(lun, now))
+        beginArray(lun, index, operation);
+}
+
+void NandTarget::beginArray(Lun &lun, unsigned index, Array operation) {
+    if ((operation != Array::Program && operation != Array::Erase) || lun.begun)
+        return;
+    lun.begun = true;
+    lun.failBefore = lun.fail;
+    lun.fail = false;
+    for (uint32_t row : lun.rows) {
+        const NandAddress at = addressOf(index, row);
+        if (operation == Array::Erase)
+            setup_.cells.beginErase(at);
+        else
+            setup_.cells.beginProgram(at, pageRegister(lun, planeOf(row)).data());
+    }
+}
+
+void NandTarget::startCacheRead(uint64_t now, Lun &lun, bool addressed) {
+    if (lun.readRow == kNone)
+        violate(now, "command order", "command 31h without 00h-30h before it");
+    const uint32_t row = static_cast<uint32_t>(lun.readRow);
+    if (!addressed && pageOf(row) + 1 == setup_.part.geometry.pagesPerBlock)
+        violate(now, "address range", "command 31h behind the last page of block " + std::to_string(blockOf(row)));
+    lun.rows = {addressed ? row_ : row + 1};
+    start(now, lun, Array::CacheRead, kDummyBusyNs);
 }
 
 void NandTarget::startTarget(uint64_t now, uint64_t ns) {
@@ -526,30 +585,73 @@ void NandTarget::startTarget(uint64_t now, uint64_t ns) {
     start(now, luns_[lun_], Array::Other, ns);
 }
 
-void NandTarget::finish(Lun &lun, unsigned index) {
-    Array operation = lun.operation;
-    lun.operation = Array::None;
-    for (uint32_t row : lun.rows) {
+bool NandTarget::endArray(unsigned index, Array operation, const std::vector<uint32_t> &rows) {
+    bool fail = false;
+    for (uint32_t row : rows) {
         const NandAddress at = addressOf(index, row);
         if (operation == Array::Read) {
             counts_.reads++;
-            setup_.cells.read(at, pageRegister(lun, planeOf(row)).data(), features_[kReadLevel * 4]);
+            setup_.cells.read(at, pageRegister(luns_[index], planeOf(row)).data(), features_[kReadLevel * 4]);
         } else if (operation == Array::Program) {
             counts_.programs++;
-            lun.fail |= !setup_.cells.endProgram(at);
+            fail |= !setup_.cells.endProgram(at);
         } else if (operation == Array::Erase) {
             counts_.erases++;
-            lun.fail |= !setup_.cells.endErase(at);
+            fail |= !setup_.cells.endErase(at);
         }
     }
+    return fail;
+}
+
+void NandTarget::finish(Lun &lun, unsigned index) {
+    const Array operation = lun.operation;
+    lun.operation = Array::None;
+    if (operation == Array::CacheProgram) {
+        beginArray(lun, index, Array::Program);
+        lun.behind = {Array::Program, lun.readyAt + setup_.timing.cycles(setup_.part.array.tPROG), lun.rows, {}};
+    } else if (operation == Array::CacheRead || operation == Array::CacheReadEnd) {
+        if (!lun.behind.next.empty()) {
+            plane_ = planeOf(static_cast<uint32_t>(lun.readRow));
+            pageRegister(lun, plane_).swap(lun.behind.next);
+        }
+        lun.behind = {};
+        lun.readRow = kNone;
+        if (operation == Array::CacheRead) {
+            lun.readRow = static_cast<int>(lun.rows[0]);
+            lun.behind = {Array::Read, lun.readyAt + setup_.timing.cycles(setup_.part.array.tR), lun.rows, {}};
+        }
+    } else {
+        lun.fail |= endArray(index, operation, lun.rows);
+    }
     lun.rows.clear();
+}
+
+void NandTarget::endBehind(Lun &lun, unsigned index) {
+    const Array operation = lun.behind.operation;
+    lun.behind.operation = Array::None;
+    if (operation == Array::Program) {
+        lun.fail |= endArray(index, operation, lun.behind.rows);
+    } else {
+        counts_.reads++;
+        lun.behind.next.resize(setup_.part.geometry.rawPageBytes());
+        setup_.cells.read(addressOf(index, lun.behind.rows[0]), lun.behind.next.data(), features_[kReadLevel * 4]);
+    }
+    beginArray(lun, index, lun.operation);
 }
 
 void NandTarget::advance(uint64_t now) {
     for (unsigned i = 0; i < luns_.size(); i++) {
         Lun &lun = luns_[i];
-        if (lun.operation != Array::None && now >= lun.readyAt)
-            finish(lun, i);
+        for (;;) {
+            const bool behindEnds = lun.behind.operation != Array::None && now >= lun.behind.end;
+            const bool ends = lun.operation != Array::None && now >= lun.readyAt;
+            if (behindEnds && !(ends && lun.readyAt < lun.behind.end))
+                endBehind(lun, i);
+            else if (ends)
+                finish(lun, i);
+            else
+                break;
+        }
     }
     if (featurePending_ && now >= busyTail_) {
         featurePending_ = false;
@@ -566,6 +668,11 @@ void NandTarget::applyFeature(uint64_t now) {
         sdr_ = true;
         times_ = setup_.timing.sdr(mode);
     } else if (interface == 2 && mode <= setup_.part.timingMode) {
+        for (const auto &[address, value] : setup_.part.features)
+            if (features_[address * 4u] != value)
+                violate(now, "features",
+                        "NV-DDR2 with feature " + hex(address) + " = " + hex(features_[address * 4u]) +
+                            ": the part needs " + hex(value) + " there before");
         sdr_ = false;
         times_ = setup_.timing.nvddr2();
     } else {
@@ -581,6 +688,8 @@ void NandTarget::reset(uint64_t now) {
         setup_.cells.cut(channel_, way_, i);
         if (lun.readyAt != kNoEvent)
             lun.operation = Array::None;
+        lun.behind = {};
+        lun.readRow = kNone;
         lun.rows.clear();
         lun.queued.clear();
         lun.morePlanes = false;
@@ -610,6 +719,8 @@ bool NandTarget::ready(uint64_t now) const {
 uint64_t NandTarget::nextEvent(uint64_t now) const {
     uint64_t next = kNoEvent;
     for (const Lun &lun : luns_) {
+        if (working(lun, now))
+            next = std::min(next, lun.behind.end);
         if (lun.operation == Array::None)
             continue;
         if (now < lun.lowAt)

@@ -63,9 +63,21 @@ class NandTarget {
 
   private:
     enum class Output { None, Data, Status, Id, Parameter, Feature };
-    enum class Array { None, Read, Program, Erase, Other };
+    /** CacheRead and CacheProgram: the array works on while R/B is high, see `behind`. */
+    enum class Array { None, Read, Program, Erase, CacheRead, CacheReadEnd, CacheProgram, Other };
+
+    /** What the array does behind the page register after a cache command. */
+    struct Behind {
+        Array operation = Array::None; // Read or Program
+        uint64_t end = 0;
+        std::vector<uint32_t> rows; // one of a read
+        std::vector<uint8_t> next;  // what the read brought, empty before
+    };
 
     struct Lun {
+        Behind behind;
+        int readRow = -1;   // page that the array has read last, of which the one behind may be read next
+        bool begun = false; // `operation` has been given to the cells
         Array operation = Array::None;
         uint64_t lowAt = 0;                          // R/B goes low: the latest the part may take
         uint64_t readyAt = 0;                        // and high again
@@ -106,11 +118,18 @@ class NandTarget {
     void addPlaneRow(uint64_t now, Lun &lun, uint32_t row, bool more);
     void checkProgram(uint64_t now, uint32_t row) const;
     void start(uint64_t now, Lun &lun, Array operation, uint64_t ns);
+    void startCacheRead(uint64_t now, Lun &lun, bool addressed);
+    void beginArray(Lun &lun, unsigned index, Array operation);
+    bool endArray(unsigned index, Array operation, const std::vector<uint32_t> &rows);
+    void endBehind(Lun &lun, unsigned index);
     void startTarget(uint64_t now, uint64_t ns);
     void finish(Lun &lun, unsigned index);
     void reset(uint64_t now);
     void applyFeature(uint64_t now);
     uint8_t statusByte(uint64_t now) const;
+    bool working(const Lun &lun, uint64_t now) const {
+        return lun.behind.operation != Array::None && now < lun.behind.end;
+    }
     bool busy(const Lun &lun, uint64_t now) const {
         return lun.operation != Array::None && now < lun.readyAt;
     }

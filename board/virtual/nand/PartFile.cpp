@@ -1,6 +1,7 @@
 #include "PartFile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -82,20 +83,38 @@ class Items {
     }
 
     std::vector<uint8_t> bytes(const char *section, const char *key, size_t count) const {
-        const toml::array *list = root_[section][key].as_array();
-        if (!list || list->size() != count)
-            fail(label(section, key), "choose a list of " + std::to_string(count) + " bytes");
-        std::vector<uint8_t> out;
-        for (const auto &element : *list) {
-            auto value = element.value<int64_t>();
-            if (!value || *value < 0 || *value > 255)
-                fail(label(section, key), "holds something that is not a byte");
-            out.push_back(static_cast<uint8_t>(*value));
+        return bytes(label(section, key), root_[section][key].as_array(), count);
+    }
+
+    /** A list of pairs of bytes, empty when it is not there. */
+    std::vector<std::pair<uint8_t, uint8_t>> pairs(const char *section, const char *key) const {
+        std::vector<std::pair<uint8_t, uint8_t>> out;
+        auto node = root_[section][key];
+        if (node && !node.is_array())
+            fail(label(section, key), "choose a list of pairs of bytes");
+        if (const toml::array *list = node.as_array()) {
+            for (const auto &element : *list) {
+                const std::vector<uint8_t> pair = bytes(label(section, key), element.as_array(), 2);
+                out.emplace_back(pair[0], pair[1]);
+            }
         }
         return out;
     }
 
   private:
+    std::vector<uint8_t> bytes(const std::string &item, const toml::array *list, size_t count) const {
+        if (!list || list->size() != count)
+            fail(item, "choose a list of " + std::to_string(count) + " bytes");
+        std::vector<uint8_t> out;
+        for (const auto &element : *list) {
+            auto value = element.value<int64_t>();
+            if (!value || *value < 0 || *value > 255)
+                fail(item, "holds something that is not a byte");
+            out.push_back(static_cast<uint8_t>(*value));
+        }
+        return out;
+    }
+
     static std::string toText(double value) {
         char text[32];
         std::snprintf(text, sizeof text, "%.17g", value);
@@ -174,10 +193,12 @@ PartFile PartFile::load(const std::string &path) {
     part.array.tBERS = microseconds("tBERS");
     part.array.tRST = microseconds("tRST");
     part.array.tFEAT = microseconds("tFEAT");
+    part.cacheCommands = items.boolean("array", "cache_commands", false);
 
     auto nanoseconds = [&](const char *key) { return static_cast<unsigned>(items.number("nvddr2", key, 1, 4095)); };
     part.timingMode = static_cast<unsigned>(items.number("nvddr2", "timing_mode", 0, 8));
     part.timingBlock = items.boolean("nvddr2", "timing_block", true);
+    part.features = items.pairs("nvddr2", "features");
     part.nvddr2.beatPs = static_cast<unsigned>(items.number("nvddr2", "beat_ps", 500, 65535));
     part.nvddr2.tWC = nanoseconds("tWC");
     part.nvddr2.tCS = nanoseconds("tCS");
@@ -218,7 +239,7 @@ std::array<uint8_t, PartFile::kParameterPageBytes> PartFile::parameterPage() con
     put(4, 2, 0x03FE); // ONFI 1.0 to 4.0
     put(6, 2,
         0x0400 | (geometry.planes > 1 ? 0x48 : 0) | (geometry.luns > 1 ? 2 : 0)); // NV-DDR2, multi-plane, multi-LUN
-    put(8, 2, 0x0034); // get/set features, status enhanced, change column enhanced
+    put(8, 2, cacheCommands ? 0x004F : 0x004C); // cache program and read; features, status and change column enhanced
     put(14, 1, kParameterPageCopies);
     text(32, 12, manufacturer);
     text(44, 20, name);
@@ -230,6 +251,8 @@ std::array<uint8_t, PartFile::kParameterPageBytes> PartFile::parameterPage() con
     put(100, 1, geometry.luns);
     put(101, 1, 0x23);
     put(102, 1, bitsPerCell);
+    put(103, 2, static_cast<uint64_t>(std::ceil(2 * reliability.factoryBad * geometry.blocksPerLun())));
+    put(107, 1, 1); // the first block of a target comes good
     put(110, 1, 1);
     put(113, 1, geometry.planeBits());
     put(129, 2, 0x3F);
@@ -253,6 +276,11 @@ std::array<uint8_t, PartFile::kParameterPageBytes> PartFile::parameterPage() con
         put(182, 2, nvddr2.tCCS);
         put(184, 2, nvddr2.beatPs);
         put(186, 1, timingMode);
+        put(187, 1, reliability.retryLevels);
+    }
+    if (!timingBlock && reliability.retryLevels > 0) {
+        put(164, 2, 1); // as Micron's parts have it
+        put(180, 1, reliability.retryLevels);
     }
     put(254, 2, crc16(page.data(), 254));
     return page;

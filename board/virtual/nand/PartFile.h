@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace assasin {
@@ -63,9 +64,11 @@ struct PartFile {
     NandGeometry geometry;
     NandArrayTimes array;
     NandBusTimes nvddr2;
-    unsigned timingMode = 0; ///< fastest NV-DDR2 mode
-    bool timingBlock = true; ///< the parameter page has the vendor block of exact times
-    Reliability reliability; ///< a perfect medium where the file says nothing
+    unsigned timingMode = 0;                           ///< fastest NV-DDR2 mode
+    std::vector<std::pair<uint8_t, uint8_t>> features; ///< address and P1 that NV-DDR2 needs to be set before
+    bool cacheCommands = false;                        ///< 15h, 31h and 3Fh
+    bool timingBlock = true;                           ///< the parameter page has the vendor block of exact times
+    Reliability reliability;                           ///< a perfect medium where the file says nothing
 
     static constexpr unsigned kParameterPageBytes = 256;
     static constexpr unsigned kParameterPageCopies = 3;

@@ -18,11 +18,11 @@ struct Number {
 };
 
 constexpr Number kNumbers[] = {
-    {"rber", &Reliability::rber, 0, 0.5},
-    {"wear-rber", &Reliability::wearRber, 0, 0.5},
-    {"retention-rber", &Reliability::retentionRber, 0, 0.5},
-    {"disturb-rber", &Reliability::disturbRber, 0, 0.5},
-    {"weak-rber", &Reliability::weakRber, 0, 0.5},
+    {"rber", &Reliability::rber, 0, 0.45},
+    {"wear-rber", &Reliability::wearRber, 0, 0.45},
+    {"retention-rber", &Reliability::retentionRber, 0, 0.45},
+    {"disturb-rber", &Reliability::disturbRber, 0, 0.45},
+    {"weak-rber", &Reliability::weakRber, 0, 0.45},
     {"random-share", &Reliability::randomShare, 0, 1},
     {"page-spread", &Reliability::pageSpread, 0, 2},
     {"erased-share", &Reliability::erasedShare, 0, 1},

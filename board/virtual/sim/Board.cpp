@@ -63,14 +63,19 @@ std::vector<uint8_t> loadFirmware(const std::string &path) {
 
 Board::Board(const BoardOptions &options)
     : options_(options), profile_(loadProfile(options.profile)), dram_(profile_.dram),
-      xdma_(profile_.pcie, host_, function_),
-      nand_(profile_, options.image, Soc::CHANNELS, Soc::WAYS, Soc::PHY_BYTES, options.format), slots_(slots(options)) {
+      xdma_(profile_.pcie, host_, function_), nand_(profile_, options.image, Soc::CHANNELS, Soc::WAYS, Soc::PHY_BYTES,
+                                                    options.format, options.media, options.nandAge),
+      slots_(slots(options)) {
     console_ =
         std::make_unique<Console>(bar0_, options.console, options.socket.empty() ? "" : options.socket + ".console");
     started_ = hostTime();
 }
 
 Board::~Board() = default;
+
+void Board::checkMedia(const BoardOptions &options) {
+    NandArray::part(loadProfile(options.profile), options.media, Soc::CHANNELS, Soc::WAYS);
+}
 
 std::vector<std::unique_ptr<KernelSlot>> Board::slots(const BoardOptions &options) {
     std::vector<std::unique_ptr<KernelSlot>> slots;
@@ -352,6 +357,11 @@ Status Board::status() const {
     const NandCounts flash = nand_.counts();
     s.flashReadBytes = flash.reads * nand_.geometry().pageBytes;
     s.flashProgramBytes = flash.programs * nand_.geometry().pageBytes;
+    const NandDamage &damage = nand_.damage();
+    s.nandBitErrors = damage.bitErrors;
+    s.nandProgramFailures = damage.programFailures;
+    s.nandEraseFailures = damage.eraseFailures;
+    s.nandCutOperations = damage.cut;
     s.dramReadBytes = dram_.bytesRead();
     s.dramWriteBytes = dram_.bytesWritten();
     s.interrupts = function_.messages();

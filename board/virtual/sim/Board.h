@@ -37,9 +37,11 @@ struct BoardOptions {
     std::string trace;                       ///< FST file; empty: none
     std::map<unsigned, std::string> kernels; ///< shared objects by slot
     std::map<unsigned, SlotFault> faults;    ///< of those kernels
+    std::string media;                       ///< KEY=VALUE,... of board/virtual/nand's reliability
+    double nandAge = 0;                      ///< hours that the medium has lain
     uint64_t traceFrom = 0;                  ///< timebase
     uint64_t traceTo = UINT64_MAX;
-    bool check = false;              ///< only look at the kernels
+    bool check = false;              ///< only look at the kernels and the media
     bool format = false;             ///< erase the medium first
     uint64_t quitAfter = UINT64_MAX; ///< timebase at which the run ends
     bool neverSleep = false;         ///< clock the chip while it sleeps too: the same results, slowly
@@ -60,6 +62,9 @@ class Board : private BarTarget {
 
     /// The chip's slots with the kernels that `options` names. Throws std::runtime_error when one does not fit.
     static std::vector<std::unique_ptr<KernelSlot>> slots(const BoardOptions &options);
+
+    /// Throws std::runtime_error when options.media does not fit the board.
+    static void checkMedia(const BoardOptions &options);
 
     /// Boots the firmware, serves, and returns when `stop` is requested or options.quitAfter is reached. Throws
     /// NandViolation when the chip breaks a rule of the flash packages, std::runtime_error on a protocol error on a

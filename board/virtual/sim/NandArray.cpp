@@ -2,6 +2,7 @@
 #include "sim/NandArray.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
@@ -51,12 +52,35 @@ std::string prepare(const std::string &directory, bool format) {
 
 } // namespace
 
+PartFile NandArray::part(const Profile &profile, const std::string &media, unsigned channels, unsigned ways) {
+    PartFile part = PartFile::load(profile.partFile);
+    try {
+        part.reliability.setAll(media);
+    } catch (const std::runtime_error &error) {
+        throw std::runtime_error("--media " + media + ": " + error.what());
+    }
+    const Reliability &r = part.reliability;
+    if (r.dieDies && (r.deadChannel >= channels || r.deadWay >= ways || r.deadLun >= part.geometry.luns)) {
+        throw std::runtime_error("--media: dead-die=" + std::to_string(r.deadChannel) + "." +
+                                 std::to_string(r.deadWay) + "." + std::to_string(r.deadLun) + ": the board has " +
+                                 std::to_string(channels) + " channels of " + std::to_string(ways) +
+                                 " ways, the part " + std::to_string(part.geometry.luns) + " LUNs");
+    }
+    return part;
+}
+
 NandArray::NandArray(const Profile &profile, const std::string &directory, unsigned channels, unsigned ways,
-                     unsigned phyBytes, bool format)
-    : part_(PartFile::load(profile.partFile)), timing_(part_, profile.nsPerCycle, phyBytes),
+                     unsigned phyBytes, bool format, const std::string &media, double age)
+    : part_(part(profile, media, channels, ways)), timing_(part_, profile.nsPerCycle, phyBytes),
       image_(std::make_unique<NandImage>(prepare(directory, format), part_, channels, ways)),
       cells_(std::make_unique<NandCells>(*image_, part_, faults_)) {
     const NandSetup setup{part_, timing_, *cells_};
+    for (const std::string &what : cells_->cuts) {
+        std::fprintf(stderr, "assasin-board: power was lost (seed %llu): %s\n",
+                     static_cast<unsigned long long>(part_.reliability.seed), what.c_str());
+    }
+    cells_->cuts.clear();
+    cells_->age(age);
     channels_.reserve(channels);
     for (unsigned i = 0; i < channels; i++) {
         channels_.emplace_back(setup, i, ways);

@@ -23,9 +23,14 @@ class NandArray {
     ///
     /// @param phyBytes bytes of a data beat
     /// @param format   start with an empty image, whatever is there
+    /// @param media    keys of the part's reliability that are other on this board, KEY=VALUE,KEY=VALUE
+    /// @param age      hours that the medium has lain since it was used last
     /// Throws std::runtime_error when the image is held by another process, or fits another geometry.
     NandArray(const Profile &profile, const std::string &directory, unsigned channels, unsigned ways, unsigned phyBytes,
-              bool format);
+              bool format, const std::string &media = "", double age = 0);
+
+    /// The profile's part with the keys of `media`. Throws std::runtime_error when they do not fit.
+    static PartFile part(const Profile &profile, const std::string &media, unsigned channels, unsigned ways);
 
     /// One clock cycle of every channel; `ports` has one entry a channel. Throws NandViolation.
     void cycle(uint64_t now, PhyPort *ports) {
@@ -51,6 +56,11 @@ class NandArray {
             channel.addCounts(sum);
         }
         return sum;
+    }
+
+    /// What went wrong in the packages since power-on.
+    const NandDamage &damage() const {
+        return cells_->damage();
     }
 
     const NandGeometry &geometry() const {

@@ -93,6 +93,10 @@ std::string Status::json() const {
     o.add("c2h_bytes", c2hBytes);
     o.add("flash_read_bytes", flashReadBytes);
     o.add("flash_program_bytes", flashProgramBytes);
+    o.add("nand_bit_errors", nandBitErrors);
+    o.add("nand_program_failures", nandProgramFailures);
+    o.add("nand_erase_failures", nandEraseFailures);
+    o.add("nand_cut_operations", nandCutOperations);
     o.add("dram_read_bytes", dramReadBytes);
     o.add("dram_write_bytes", dramWriteBytes);
     o.add("interrupts", interrupts);

@@ -36,6 +36,10 @@ struct Status {
     uint64_t c2hBytes = 0;
     uint64_t flashReadBytes = 0;    ///< page data read in the arrays, spare bytes excluded
     uint64_t flashProgramBytes = 0; ///< likewise programmed
+    uint64_t nandBitErrors = 0;     ///< raw, that reads brought
+    uint64_t nandProgramFailures = 0;
+    uint64_t nandEraseFailures = 0;
+    uint64_t nandCutOperations = 0; ///< that a loss of power or a RESET met
     uint64_t dramReadBytes = 0;
     uint64_t dramWriteBytes = 0;
     uint64_t interrupts = 0;

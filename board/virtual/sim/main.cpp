@@ -44,8 +44,10 @@ const char USAGE[] =
     "  --stats FILE         the same JSON, written once at the end\n"
     "  --kernel SLOT=FILE   put the kernel of a shared object (assasin hls build) into a slot; repeatable\n"
     "  --kernel-fault SLOT=no-answer   break that kernel's IP: its AXI4-Lite port answers nothing\n"
-    "  --check              look at the kernels, start nothing\n"
+    "  --check              look at the kernels and --media, start nothing\n"
     "  --format             erase the medium, and tell the firmware to start with an empty map\n"
+    "  --media KEY=VALUE,...   how badly the NAND behaves; board/virtual/nand/README.md has the keys\n"
+    "  --nand-age HOURS     the medium has lain that long since it was used last\n"
     "  --never-sleep        clock the chip while it sleeps too (to check that stopping changes nothing)\n"
     "  --race               do not hold idle simulated time back to real time\n"
     "  --quit-after CYCLE   end the run when the timebase reaches CYCLE\n"
@@ -63,6 +65,15 @@ uint64_t number(const char *option, const char *text) {
     const unsigned long long value = std::strtoull(text, &end, 0);
     if (errno != 0 || end == text || *end != '\0' || *text == '-') {
         usage(std::string("--") + option + " " + text + ": not a number of cycles");
+    }
+    return value;
+}
+
+double hours(const char *text) {
+    char *end = nullptr;
+    const double value = std::strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= 0 && value <= 1e6)) {
+        usage(std::string("--nand-age ") + text + ": choose a number of hours, 0 to 1000000");
     }
     return value;
 }
@@ -95,7 +106,7 @@ void addFault(assasin::BoardOptions &o, const std::string &text) {
 }
 
 assasin::BoardOptions parse(int argc, char **argv) {
-    enum { FORMAT = 256, RACE, NEVER_SLEEP, CHECK };
+    enum { FORMAT = 256, RACE, NEVER_SLEEP, CHECK, MEDIA, NAND_AGE };
     static const option options[] = {
         {"image", required_argument, nullptr, 'i'},
         {"profile", required_argument, nullptr, 'p'},
@@ -113,6 +124,8 @@ assasin::BoardOptions parse(int argc, char **argv) {
         {"check", no_argument, nullptr, CHECK},
         {"format", no_argument, nullptr, FORMAT},
         {"race", no_argument, nullptr, RACE},
+        {"media", required_argument, nullptr, MEDIA},
+        {"nand-age", required_argument, nullptr, NAND_AGE},
         {"never-sleep", no_argument, nullptr, NEVER_SLEEP},
         {"help", no_argument, nullptr, 'h'},
         {nullptr, 0, nullptr, 0},
@@ -164,6 +177,12 @@ assasin::BoardOptions parse(int argc, char **argv) {
             break;
         case FORMAT:
             o.format = true;
+            break;
+        case MEDIA:
+            o.media += (o.media.empty() ? "" : ",") + std::string(optarg);
+            break;
+        case NAND_AGE:
+            o.nandAge = hours(optarg);
             break;
         case RACE:
             o.race = true;
@@ -218,6 +237,7 @@ int main(int argc, char **argv) {
     try {
         if (options.check) {
             assasin::Board::slots(options);
+            assasin::Board::checkMedia(options);
             return EXIT_OK;
         }
         board = std::make_unique<assasin::Board>(options);

@@ -125,6 +125,50 @@ def test_killed_it_leaves_a_socket_that_the_next_replaces(folder: Path) -> None:
     assert Running(folder).stop() == 0
 
 
+def test_media_keys_are_checked(folder: Path) -> None:
+    for media, why in (
+        ("rbre=1", "--media rbre=1: there is no 'rbre': choose from rber, wear-rber, "),
+        ("rber=1", "rber=1: choose a number, 0 to 0.45"),
+        ("dead-die=9.0.0", "dead-die=9.0.0: the board has 2 channels of 4 ways, the part 1 LUNs"),
+    ):
+        for check in ((), ("--check",)):
+            result = run(folder, "--media", media, *check)
+            assert result.returncode == 1
+            assert why in result.stderr
+    result = run(folder, "--nand-age", "-1")
+    assert result.returncode == 2
+    assert "--nand-age -1: choose a number of hours, 0 to 1000000" in result.stderr
+
+
+def test_media_reach_the_packages(folder: Path) -> None:
+    errors = {}
+    for rate in ("0", "1e-4"):
+        stats = folder / "stats"
+        media = ("--media", f"rber={rate}", "--media", "erased-share=1,seed=3")
+        result = run(folder, "--format", "--race", "--stats", stats, *media, "--quit-after", "450000")
+        assert result.returncode == 0, result.stderr
+        errors[rate] = json.loads(stats.read_text())["nand_bit_errors"]
+    assert errors["0"] == 0
+    assert errors["1e-4"] > 0
+
+
+def test_an_end_in_an_operation_is_a_loss_of_power(folder: Path) -> None:
+    """The next board gives the operation its end, by the seed; a run that met nothing says nothing."""
+    media = ("--media", "tearing=true,seed=5")
+    lost = []
+    for cycle in range(180_000, 600_000, 20_000):
+        for _ in range(2):
+            assert run(folder, "--format", "--race", *media, "--quit-after", str(cycle)).returncode == 0
+            result = run(folder, *media, "--quit-after", "1000")
+            assert result.returncode == 0, result.stderr
+            lost.append(result.stderr)
+            assert run(folder, *media, "--quit-after", "1000").stderr == ""
+        if lost[-1]:
+            break
+    assert re.search(r"power was lost \(seed 5\): channel \d way \d LUN 0 block \d+( page \d+: program|: erase) ", lost[-1])
+    assert lost[-1] == lost[-2], "the seed repeats it"
+
+
 def test_one_process_an_image_and_a_socket(folder: Path) -> None:
     board = Running(folder, "--format")
     second = run(folder)

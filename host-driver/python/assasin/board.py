@@ -236,6 +236,8 @@ class Board:
         package: Package | None = None,
         kernel_faults: Mapping[int, str] | None = None,
         serial: str | None = None,
+        media: str = "",
+        nand_age: float = 0,
     ) -> Status:
         """
         Starts the board (a running one of this name is stopped first) and waits until it serves.
@@ -244,7 +246,8 @@ class Board:
         `kernels`: shared objects (assasin hls build) for the chip's slots. `package`: simulator and firmware; without it what is
         built. `tick`: called with the board's state while waiting. `kernel_faults`: what is wrong with kernels, for tests
         (assasin-board --kernel-fault). `serial`: the drive's serial number from now on; without it the one beside the image, at
-        first a new one. Returns the board's status. Raises BoardError.
+        first a new one. `media`: how badly the NAND behaves, KEY=VALUE,... (board/virtual/nand/README.md). `nand_age`: hours that
+        the medium has lain since it was used last. Returns the board's status. Raises BoardError.
         """
         settings = self._settings(profile)
         package = package or self._built(config)
@@ -265,8 +268,12 @@ class Board:
         if format:
             command.append("--format")
         command += slots
-        if slots:
-            # A kernel that does not fit must not cost the board that runs.
+        if media:
+            command += ["--media", media]
+        if nand_age:
+            command += ["--nand-age", str(nand_age)]
+        if slots or media:
+            # What does not fit must not cost the board that runs.
             looked = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
             if looked.returncode:
                 raise BoardError(looked.stderr.strip() or f"assasin-board --check ended with exit code {looked.returncode}")

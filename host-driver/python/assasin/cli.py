@@ -239,6 +239,19 @@ def flash() -> None:
 @click.option(
     "--nand", type=click.Path(path_type=Path, file_okay=False), help="Folder of the NAND's contents; made when it is not there."
 )
+@click.option(
+    "--media",
+    multiple=True,
+    metavar="KEY=VALUE,...",
+    help="How badly the NAND behaves, such as rber=1e-4,factory-bad=0.02,seed=7: board/virtual/nand/README.md has the keys.",
+)
+@click.option(
+    "--nand-age",
+    type=click.FloatRange(0, 1e6),
+    default=0,
+    metavar="HOURS",
+    help="The NAND has lain that long since it was used last.",
+)
 @click.option("--image", "old_nand", type=click.Path(path_type=Path, file_okay=False), hidden=True)
 @click.option("--format", "format_", is_flag=True, help="Erase the NAND's contents.")
 @click.option("--serial", metavar="SERIAL", help="Serial number of the drive from now on: twelve hexadecimal digits.")
@@ -252,6 +265,8 @@ def flash_virtual(
     config: str | None,
     profile: str,
     nand: Path | None,
+    media: tuple[str, ...],
+    nand_age: float,
     old_nand: Path | None,
     format_: bool,
     serial: str | None,
@@ -289,7 +304,18 @@ def flash_virtual(
         raise click.UsageError(f"--config {config}: {package} is {verified.manifest.config}; leave --config out")
     config = verified.manifest.config if verified else config or DEFAULT_CONFIG
     with terminal.spinner("starting") as say:
-        board.start(config, profile, nand, format_, dict(kernels), tick=say, package=verified, serial=serial)
+        board.start(
+            config,
+            profile,
+            nand,
+            format_,
+            dict(kernels),
+            tick=say,
+            package=verified,
+            serial=serial,
+            media=",".join(media),
+            nand_age=nand_age,
+        )
         say("waiting for the firmware")
         with Drive(board.address) as drive:
             info = drive.info

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <random>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@ PartFile smallPart() {
     part.array = {2000, 5000, 8000, 3000, 1000};
     part.nvddr2 = {25, 20, 100, 20, 30, 21, 80, 70, 300, 977};
     part.timingMode = 8;
+    part.cacheCommands = true;
     return part;
 }
 
@@ -45,8 +47,8 @@ struct TempFile {
 
 /** A host that drives the pins beat by beat, with the timing of `t`; tests change `t` or leave steps out. */
 struct Host {
-    explicit Host(const PartFile &part, unsigned ways = 2)
-        : part(part), timing(part, 1.0), image("", part, 1, ways), cells(image, part, faults),
+    explicit Host(const PartFile &part, unsigned ways = 2, NandFaults *failures = nullptr)
+        : part(part), timing(part, 1.0), image("", part, 1, ways), cells(image, part, failures ? *failures : faults),
           nand({this->part, timing, cells}, 0, ways, 3), t(timing.sdr(0)) {
     }
 
@@ -226,7 +228,7 @@ template <typename Body> std::string errorOf(Body body) {
 } // namespace
 
 TEST(Part, FilesOfTheBoardLoad) {
-    for (const char *name : {"paper-mlc", "tiny", "tiny-16k", "micron-l05b"}) {
+    for (const char *name : {"paper-mlc", "tiny", "tiny-16k", "micron-l05b", "hynix-h27q1t8yeb9r"}) {
         PartFile part = PartFile::load(std::string(NAND_PARTS) + "/" + name + ".toml");
         auto page = part.parameterPage();
         EXPECT_EQ(PartFile::crc16(page.data(), 254), page[254] | page[255] << 8);
@@ -254,6 +256,8 @@ TEST(Part, ThatSaysNoMoreThanOnfiAsks) {
     EXPECT_EQ(page[96] | page[97] << 8, 2048 + 144);
     EXPECT_EQ(page[142], 0x1F); // modes 0 to 4
     EXPECT_EQ(page[162], 0);
+    part.reliability.retryLevels = 0; // whose number is in the vendor's bytes
+    page = part.parameterPage();
     for (unsigned byte = 164; byte < 254; byte++)
         EXPECT_EQ(page[byte], 0) << byte;
     EXPECT_EQ(part.geometry.lunShift(), 9u + 12u);
@@ -277,6 +281,60 @@ TEST(Part, BlocksNeedNotBeAPowerOfTwo) {
     Host again(part);
     again.boot(1);
     EXPECT_EQ(broken([&] { again.read(1, again.row(1, 15, 7), 4); }), "address range");
+}
+
+TEST(Part, ReliabilityOfAPartFile) {
+    for (const char *name : {"paper-mlc", "tiny", "tiny-16k"}) {
+        const Reliability r = PartFile::load(std::string(NAND_PARTS) + "/" + name + ".toml").reliability;
+        EXPECT_EQ(r.rber + r.wearRber + r.retentionRber + r.disturbRber + r.programFail + r.eraseFail + r.life, 0)
+            << name;
+        EXPECT_EQ(r.factoryBad, 0) << name;
+        EXPECT_FALSE(r.tearing) << name;
+    }
+    const Reliability r = PartFile::load(std::string(NAND_PARTS) + "/micron-l05b.toml").reliability;
+    EXPECT_EQ(r.rber, 2e-5);
+    EXPECT_EQ(r.retryLevels, 8u);
+    EXPECT_TRUE(r.tearing);
+    EXPECT_EQ(r.pairing, NandPairing::Dist3);
+    TempFile file;
+    std::filesystem::copy_file(std::string(NAND_PARTS) + "/tiny.toml", file.path);
+    std::ofstream(file.path, std::ios::app) << "\n[reliability]\nrbre = 1e-5\n";
+    const std::string why = errorOf([&] { PartFile::load(file.path); });
+    EXPECT_NE(why.find("[reliability] there is no 'rbre': choose from rber"), std::string::npos) << why;
+}
+
+TEST(Part, RetryLevelsAreInTheParameterPage) {
+    PartFile part = PartFile::load(std::string(NAND_PARTS) + "/micron-l05b.toml");
+    EXPECT_EQ(part.parameterPage()[164], 1);
+    EXPECT_EQ(part.parameterPage()[180], 8);
+    part = PartFile::load(std::string(NAND_PARTS) + "/tiny.toml");
+    EXPECT_EQ(part.parameterPage()[187], 0);
+    part.reliability.set("retry-levels", "5");
+    EXPECT_EQ(part.parameterPage()[187], 5);
+}
+
+TEST(Part, HynixNeedsItsFeaturesAfterReset) {
+    PartFile part = PartFile::load(std::string(NAND_PARTS) + "/hynix-h27q1t8yeb9r.toml");
+    part.geometry.blocksPerPlane = 4;
+    EXPECT_EQ(part.geometry.rawPageBytes(), 18048u);
+    auto boot = [&](std::initializer_list<std::pair<unsigned, uint8_t>> features) {
+        Host h(part, 1);
+        h.select(0);
+        h.command(0xFF);
+        h.waitReady(0);
+        for (const auto &[address, value] : features) {
+            h.command(0xEF);
+            h.addresses({address});
+            h.in({value, 0, 0, 0});
+            h.waitReady(0);
+            h.idle(h.t.tWC);
+        }
+        h.deselect();
+    };
+    EXPECT_EQ(errorOf([&] { boot({{0x02, 0x06}, {0x10, 0x08}, {0x01, 0x24}}); }), "");
+    const std::string why = errorOf([&] { boot({{0x02, 0x06}, {0x01, 0x24}}); });
+    EXPECT_NE(why.find("features: NV-DDR2 with feature 10h = 00h: the part needs 08h there before"), std::string::npos)
+        << why;
 }
 
 TEST(Part, ShortProgramLeavesTheRestOfALargePageErased) {
@@ -503,6 +561,20 @@ TEST(Image, RefusesOtherGeometrySecondProcessAndOtherFiles) {
     EXPECT_NE(why.find("is not a NAND image"), std::string::npos) << why;
 }
 
+TEST(Image, RefusesTheFormatBefore) {
+    const PartFile part = smallPart();
+    TempFile file;
+    { NandImage image(file.path, part, 1, 1); }
+    std::fstream raw(file.path, std::ios::in | std::ios::out | std::ios::binary);
+    raw.seekp(8);
+    raw.put(1);
+    raw.close();
+    const std::string why = errorOf([&] { NandImage image(file.path, part, 1, 1); });
+    EXPECT_NE(why.find("has format version 1, this program reads version 2; use the program that wrote it, or remove"),
+              std::string::npos)
+        << why;
+}
+
 TEST(Commands, ProgramReadErase) {
     Host h(smallPart());
     h.boot(1);
@@ -622,6 +694,220 @@ TEST(Commands, MultiPlane) {
                   h.command(0xD0);
               }),
               "multi-plane");
+}
+
+TEST(Commands, SectorsOfAPageWithTheBusGivenAwayBetween) {
+    Host h(smallPart());
+    h.boot(0);
+    h.boot(1);
+    const std::vector<uint8_t> data = pageData(h.part, 5), other = pageData(h.part, 6);
+    auto piece = [&](unsigned from, unsigned to) {
+        return std::vector<uint8_t>(data.begin() + from, data.begin() + to);
+    };
+    EXPECT_EQ(h.program(1, h.row(0, 0, 0), other), 0xE0);
+    h.select(0);
+    h.command(0x80);
+    h.fullAddress(0, h.row(1, 2, 0));
+    h.in(piece(0, 128));
+    h.deselect();
+    EXPECT_EQ(h.read(1, h.row(0, 0, 0), 8), std::vector<uint8_t>(other.begin(), other.begin() + 8));
+    h.select(0);
+    h.in(piece(128, 300));
+    h.deselect();
+    h.idle(50);
+    h.select(0);
+    h.in(piece(300, 400));
+    h.command(0x10);
+    h.waitReady(0);
+    EXPECT_EQ(h.status(), 0xE0);
+    h.deselect();
+    std::vector<uint8_t> sent = data;
+    std::fill(sent.begin() + 400, sent.end(), 0xFF);
+    EXPECT_EQ(pageOf(h.image, h.part, {0, 0, 1, 2}, 0), sent);
+
+    // Reading: the second piece follows the first behind other traffic, the third after a gap.
+    EXPECT_EQ(h.read(0, h.row(1, 2, 0), 128), piece(0, 128));
+    EXPECT_EQ(h.read(1, h.row(0, 0, 0), 8), std::vector<uint8_t>(other.begin(), other.begin() + 8));
+    h.select(0);
+    EXPECT_EQ(h.out(100), piece(128, 228));
+    h.deselect();
+    h.select(0);
+    h.command(0x05);
+    h.addresses({300 & 0xFF, 300 >> 8});
+    h.command(0xE0);
+    EXPECT_EQ(h.out(100), piece(300, 400));
+    h.deselect();
+}
+
+TEST(Commands, CacheProgram) {
+    Host h(smallPart());
+    h.boot(0);
+    h.select(0);
+    const uint64_t began = h.now;
+    auto ready = [&] { return h.pins.rbN & 1; };
+    for (unsigned page = 0; page < 4; page++) {
+        h.command(0x80);
+        h.fullAddress(0, h.row(0, 1, page));
+        h.in(pageData(h.part, 20 + page));
+        h.command(page < 3 ? 0x15 : 0x10);
+        h.waitReady(0);
+        EXPECT_TRUE(ready());
+        const uint8_t status = h.status();
+        EXPECT_EQ(status, page < 3 ? 0xC0 : 0xE0) << "the array is ready only after the last";
+    }
+    h.deselect();
+    EXPECT_LT(h.now - began, 4 * h.part.array.tPROG + 4 * 2500) << "data went in while the array worked";
+    EXPECT_GT(h.now - began, 4 * h.part.array.tPROG);
+    for (unsigned page = 0; page < 4; page++)
+        EXPECT_EQ(pageOf(h.image, h.part, {0, 0, 0, 1}, page), pageData(h.part, 20 + page));
+}
+
+TEST(Commands, CacheProgramReportsTheFailureOfThePageBefore) {
+    struct Second : NandFaults {
+        bool programFails(const NandAddress &a) override {
+            return a.page == 1;
+        }
+    } faults;
+    Host h(smallPart(), 2, &faults);
+    h.boot(0);
+    h.select(0);
+    std::vector<uint8_t> statuses;
+    for (unsigned page = 0; page < 3; page++) {
+        h.command(0x80);
+        h.fullAddress(0, h.row(0, 1, page));
+        h.in(pageData(h.part, page));
+        h.command(page < 2 ? 0x15 : 0x10);
+        h.waitReady(0);
+        statuses.push_back(h.status() & 0x43);
+    }
+    EXPECT_EQ(statuses, (std::vector<uint8_t>{0x40, 0x40, 0x42}));
+}
+
+TEST(Commands, CacheRead) {
+    Host h(smallPart());
+    h.boot(0);
+    for (unsigned page = 0; page < 8; page++)
+        h.program(0, h.row(0, 1, page), pageData(h.part, 30 + page));
+    const unsigned bytes = h.part.geometry.rawPageBytes();
+    h.select(0);
+    h.command(0x00);
+    h.fullAddress(0, h.row(0, 1, 2));
+    h.command(0x30);
+    h.waitReady(0);
+    for (unsigned page = 2; page < 5; page++) {
+        h.command(0x31);
+        h.waitReady(0);
+        EXPECT_EQ(h.out(bytes), pageData(h.part, 30 + page));
+    }
+    // Page 5 is behind the register; page 7 is asked for next.
+    h.command(0x00);
+    h.fullAddress(0, h.row(0, 1, 7));
+    h.command(0x31);
+    h.waitReady(0);
+    EXPECT_EQ(h.out(bytes), pageData(h.part, 35));
+    h.command(0x3F);
+    h.waitReady(0);
+    EXPECT_EQ(h.out(bytes), pageData(h.part, 37));
+    EXPECT_EQ(h.status(), 0xE0);
+    h.deselect();
+    EXPECT_EQ(h.read(0, h.row(0, 1, 0), bytes), pageData(h.part, 30));
+}
+
+TEST(Commands, APartWithoutCacheCommandsRefusesThem) {
+    PartFile part = smallPart();
+    EXPECT_EQ(part.parameterPage()[8], 0x4F);
+    part.cacheCommands = false;
+    EXPECT_EQ(part.parameterPage()[8], 0x4C);
+    Host h(part);
+    h.boot(0);
+    h.read(0, 0, 1);
+    h.select(0);
+    EXPECT_NE(errorOf([&] { h.command(0x31); }).find("this part has no cache commands"), std::string::npos);
+}
+
+TEST(Power, LossTearsWhatIsUnderWay) {
+    PartFile part = smallPart();
+    part.reliability.tearing = true;
+    Host h(part);
+    h.boot(0);
+    h.cells.cutAs = NandCut::Half;
+    auto begin = [&](unsigned page) {
+        h.select(0);
+        h.command(0x80);
+        h.fullAddress(0, h.row(1, 2, page));
+        h.in(pageData(h.part, page));
+        h.command(0x10);
+        h.idle(h.part.array.tPROG / 2);
+    };
+    begin(0);
+    h.nand.powerOff(h.now);
+    h.pins = PhyPort{};
+    EXPECT_NE(pageOf(h.image, h.part, {0, 0, 1, 2}, 0), pageData(h.part, 0));
+    EXPECT_EQ(h.cells.cuts.size(), 1u);
+    // A RESET is no better.
+    h.boot(0);
+    begin(1);
+    h.command(0xFF);
+    h.t = h.timing.sdr(0);
+    h.waitReady(0);
+    h.deselect();
+    EXPECT_NE(pageOf(h.image, h.part, {0, 0, 1, 2}, 1), pageData(h.part, 1));
+    EXPECT_EQ(h.cells.cuts.size(), 2u);
+}
+
+TEST(Commands, ReadLevelIsAFeature) {
+    PartFile part = smallPart();
+    part.reliability.setAll("rber=0.02,retry-levels=4,retry-gain=0,random-share=0");
+    Host h(part);
+    h.boot(0);
+    const unsigned bytes = part.geometry.rawPageBytes();
+    const std::vector<uint8_t> data = pageData(part, 1);
+    h.program(0, h.row(0, 1, 0), data);
+    EXPECT_NE(h.read(0, h.row(0, 1, 0), bytes), data);
+    auto level = [&](unsigned n) {
+        h.select(0);
+        h.command(0xEF);
+        h.addresses({0x89});
+        h.in({static_cast<uint8_t>(n), 0, 0, 0});
+        h.waitReady(0);
+        h.deselect();
+    };
+    unsigned right = 0;
+    for (unsigned n = 1; n < 4; n++) {
+        level(n);
+        right += h.read(0, h.row(0, 1, 0), bytes) == data;
+    }
+    EXPECT_EQ(right, 1u);
+    h.boot(0); // RESET brings level 0 back
+    EXPECT_NE(h.read(0, h.row(0, 1, 0), bytes), data);
+}
+
+TEST(Commands, ADeadDieStaysBusyOrAnswersOnes) {
+    PartFile part = smallPart();
+    part.reliability.setAll("dead-die=0.1.1,dead-how=busy");
+    Host busy(part);
+    busy.boot(0);
+    busy.boot(1);
+    busy.select(1);
+    busy.command(0x60);
+    busy.rowAddress(busy.row(1, 0, 0));
+    busy.command(0xD0);
+    busy.idle(20 * part.array.tBERS);
+    EXPECT_EQ(busy.pins.rbN & 2, 0u);
+    EXPECT_EQ(busy.status() & 0x40, 0);
+    EXPECT_EQ(busy.nand.nextEvent(), kNoEvent);
+    busy.command(0xFF);
+    busy.idle(20 * part.array.tBERS);
+    EXPECT_EQ(busy.pins.rbN & 2, 0u) << "a RESET does not bring it back";
+    busy.deselect();
+    EXPECT_EQ(busy.erase(0, busy.row(1, 0, 0)), 0xE0);
+
+    part.reliability.setAll("dead-how=ones");
+    Host ones(part);
+    ones.boot(1);
+    EXPECT_EQ(ones.erase(1, ones.row(1, 0, 0)), 0xFF);
+    EXPECT_EQ(ones.read(1, ones.row(1, 0, 0), 4), std::vector<uint8_t>(4, 0xFF));
+    EXPECT_EQ(ones.erase(1, ones.row(0, 0, 0)), 0xE0);
 }
 
 TEST(Commands, LunsWorkAtTheSameTime) {
@@ -758,6 +1044,56 @@ INSTANTIATE_TEST_SUITE_P(
                              [](Host &h) {
                                  h.program(0, 2, {1});
                                  h.program(0, 1, {1});
+                             }},
+                        Rule{"page order/cache",
+                             [](Host &h) {
+                                 h.select(0);
+                                 for (uint32_t page : {3u, 3u}) {
+                                     h.command(0x80);
+                                     h.fullAddress(0, page);
+                                     h.in({1});
+                                     h.command(0x15);
+                                     h.waitReady(0);
+                                 }
+                             }},
+                        Rule{"busy/cache program",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x80);
+                                 h.fullAddress(0, 0);
+                                 h.in({1});
+                                 h.command(0x15);
+                                 h.waitReady(0);
+                                 h.command(0x60);
+                                 h.rowAddress(8);
+                                 h.command(0xD0);
+                             }},
+                        Rule{"busy/cache read",
+                             [](Host &h) {
+                                 h.read(0, 0, 1);
+                                 h.select(0);
+                                 h.command(0x31);
+                                 h.waitReady(0);
+                                 h.command(0x00);
+                                 h.fullAddress(0, 4);
+                                 h.command(0x30);
+                             }},
+                        Rule{"command order/31h",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x31);
+                             }},
+                        Rule{"command order/3Fh",
+                             [](Host &h) {
+                                 h.read(0, 0, 1);
+                                 h.select(0);
+                                 h.command(0x3F);
+                             }},
+                        Rule{"address range/31h",
+                             [](Host &h) {
+                                 h.read(0, 7, 1);
+                                 h.select(0);
+                                 h.command(0x31);
                              }},
                         Rule{"address range/row", [](Host &h) { h.read(0, 1u << 20, 1); }},
                         Rule{"address range/column",

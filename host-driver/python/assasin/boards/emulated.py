@@ -73,7 +73,7 @@ def parameter_page(part: Mapping[str, Any]) -> bytes:
     text(0, 4, "ONFI")
     put(4, 2, 0x03FE)
     put(6, 2, 0x0400)
-    put(8, 2, 0x0034)
+    put(8, 2, 0x004C)
     put(14, 1, 3)
     text(32, 12, info["manufacturer"])
     text(44, 20, info["name"])
@@ -85,6 +85,7 @@ def parameter_page(part: Mapping[str, Any]) -> bytes:
     put(100, 1, 1)
     put(101, 1, 0x23)
     put(102, 1, geometry["bits_per_cell"])
+    put(107, 1, 1)
     put(110, 1, 1)
     put(129, 2, 0x3F)
     for at, name in ((133, "tPROG"), (135, "tBERS"), (137, "tR")):

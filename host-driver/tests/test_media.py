@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The whole drive at 2x2 on packages that behave badly (board/virtual/nand/README.md, "How the medium behaves")."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Iterator
+
+import pytest
+from assasin.board import Board, BoardError
+from assasin.drive import Drive, DriveError
+
+CONFIG = "AssasinSb2x2"
+PROFILE = "test"
+BLOCK = 4096
+CHUNK = 8
+"""Blocks of a write."""
+
+pytestmark = pytest.mark.system(CONFIG)
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    b = Board(f"pytest-media-{os.getpid()}")
+    yield b
+    b.stop()
+    b.erase()
+
+
+def content(lba: int, version: int) -> bytes:
+    return random.Random(f"{lba} {version}").randbytes(CHUNK * BLOCK)
+
+
+def test_a_wrong_key_costs_no_board_that_runs(board: Board) -> None:
+    board.start(CONFIG, PROFILE, format=True)
+    pid = board.pid()
+    with pytest.raises(BoardError, match="there is no 'rbre': choose from rber, wear-rber"):
+        board.start(CONFIG, PROFILE, media="rbre=1e-4")
+    assert board.pid() == pid
+    with Drive(board.address) as drive:
+        drive.write(0, content(0, 0))
+
+
+def test_raw_errors_are_corrected(board: Board) -> None:
+    board.start(CONFIG, PROFILE, format=True, media="rber=5e-4,random-share=0.2,page-spread=0.2,seed=3")
+    with Drive(board.address) as drive:
+        for lba in range(0, 512, CHUNK):
+            drive.write(lba, content(lba, 0))
+        drive.flush()
+        for lba in range(0, 512, CHUNK):
+            assert drive.read(lba, CHUNK * BLOCK) == content(lba, 0)
+    assert board.status()["nand_bit_errors"] > 512 * BLOCK * 8 * 1e-4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_power_cuts_tear_nothing_that_was_acknowledged(board: Board, seed: int) -> None:
+    choice = random.Random(seed)
+    versions: dict[int, int] = {}
+    cut_operations = 0
+    for session in range(4):
+        board.start(CONFIG, PROFILE, format=session == 0, media=f"tearing=true,rber=1e-4,seed={seed * 10 + session}")
+        cut_operations += board.status()["nand_cut_operations"]
+        drive = Drive(board.address)
+        for lba, version in versions.items():
+            have = drive.read(lba, CHUNK * BLOCK)
+            assert have == content(lba, version), f"blocks {lba} to {lba + CHUNK - 1}, session {session}"
+        power = threading.Timer(choice.uniform(0.5, 1.5), board.kill)
+        power.start()
+        asked: tuple[int, int] | None = None
+        with pytest.raises(DriveError):
+            while True:
+                lba = choice.randrange(0, 512, CHUNK)
+                asked = (lba, session * 100_000 + choice.randrange(100_000))
+                drive.write(lba, content(*asked))
+                versions[lba] = asked[1]
+        power.join()
+        # What was under way may be old or new, block by block.
+        assert asked is not None
+        versions.pop(asked[0], None)
+        with pytest.raises(DriveError):
+            drive.close()
+    assert cut_operations > 0

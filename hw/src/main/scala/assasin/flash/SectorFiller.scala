@@ -73,8 +73,8 @@ class SectorFiller extends Module {
   private val whole   = Reg(UInt(64.W))
   private val changed = RegInit(false.B)
   private val rest    = RegInit(0.U(4.W))
-  io.read     := passing
-  io.readWord := index(8, 0)
+  io.read      := passing
+  io.readWord  := index(8, 0)
   io.write     := io.in.fire || changed
   io.writeWord := Mux(changed, place, io.in.bits.addr(11, 3) + beat)
   io.writeData := Mux(changed, whole, io.in.bits.data)

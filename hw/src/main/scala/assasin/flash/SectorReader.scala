@@ -63,10 +63,10 @@ class SectorReader(p: SocParams) extends Module {
   io.step                    := receiver.io.code
   io.receiving               := receiver.io.receiving
 
-  buffers.io.word     := receiver.io.word
-  buffers.io.metadata := receiver.io.metadata
-  buffers.io.read     := sender.io.read
-  buffers.io.index    := sender.io.index
+  buffers.io.word          := receiver.io.word
+  buffers.io.metadata      := receiver.io.metadata
+  buffers.io.read          := sender.io.read
+  buffers.io.index         := sender.io.index
   buffers.io.metadataIndex := sender.io.metadataIndex
 
   buffered.io.enq.valid := receiver.io.buffered.valid
@@ -74,8 +74,8 @@ class SectorReader(p: SocParams) extends Module {
   answers.io.enq.valid  := receiver.io.answer.valid
   answers.io.enq.bits   := receiver.io.answer.bits
 
-  sender.io.config   := io.config
-  sender.io.data     := buffers.io.data
+  sender.io.config       := io.config
+  sender.io.data         := buffers.io.data
   sender.io.metadataWord := buffers.io.metadataWord
   sender.io.buffered <> buffered.io.deq
   io.out <> sender.io.out
@@ -115,9 +115,9 @@ class SectorReader(p: SocParams) extends Module {
   assert(!starts || io.transferReady, "a data-out phase begins without a place for it")
 
   // Transfers of each way, four bits a way in one register: it costs less in simulation than many.
-  private val ofWay      = RegInit(0.U((4 * p.ways).W))
-  private val unfinished = RegInit(0.U(p.ways.W))
-  private val ends       = io.completion.fire
+  private val ofWay                 = RegInit(0.U((4 * p.ways).W))
+  private val unfinished            = RegInit(0.U(p.ways.W))
+  private val ends                  = io.completion.fire
   private def unit(way: UInt): UInt = (1.U << (way ## 0.U(2.W)))(4 * p.ways - 1, 0)
   when(starts || ends) {
     ofWay := ofWay + Mux(starts, unit(io.transfer.bits.way), 0.U) - Mux(ends, unit(io.completion.bits.way), 0.U)

@@ -73,10 +73,10 @@ class SectorReceiver(p: SocParams) extends Module {
   private val busy      = RegInit(false.B)
   private val scrambler = Module(new Scrambler)
   transfers.io.enq <> io.transfer
-  transfers.io.deq.ready     := ended || !busy
-  scrambler.io.seed          := io.config.seed
-  scrambler.io.start.valid   := transfers.io.deq.fire
-  scrambler.io.start.bits    := transfers.io.deq.bits.address
+  transfers.io.deq.ready   := ended || !busy
+  scrambler.io.seed        := io.config.seed
+  scrambler.io.start.valid := transfers.io.deq.fire
+  scrambler.io.start.bits  := transfers.io.deq.bits.address
   when(transfers.io.deq.fire) {
     now  := transfers.io.deq.bits
     busy := true.B

@@ -56,7 +56,7 @@ class SectorSender(p: SocParams) extends Module {
     val delivers  = 64.U(8.W)
     val completes = 128.U(8.W)
   }
-  private val state                = RegInit(State.idle)
+  private val state                 = RegInit(State.idle)
   private def in(other: UInt): Bool = state(other.litValue.bitLength - 1)
 
   private val now      = Reg(new Transfer)

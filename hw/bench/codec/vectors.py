@@ -3,9 +3,10 @@
 
 Usage: vectors.py T... --builds FOLDER [options]     T: the strengths of the unit, ascending
 
-`@ STRENGTH T NAME` begins a test. Other lines are codewords: FLAG MESSAGE PARITY FLIPS : COUNT BITS, in which FLIPS are the bits that
-differ when the codeword is read and BITS the message bits that the decoder must show, both in sending order; COUNT is -1 if it fails.
-FLAG: e compare the encoder's parity too, s take errors slowly, a begin when the decoder is idle and note the time, r note the rate, or -.
+`@ STRENGTH T NAME` begins a test. Other lines are codewords: FLAG MESSAGE PARITY FLIPS : COUNT BITS. FLIPS are the bits that
+differ when the codeword is read, BITS the message bits that the decoder must show, both in sending order; COUNT is -1 if
+decoding fails. FLAG: e compare the encoder's parity too, s take errors slowly, a begin when the decoder is idle and note the
+time, r note the rate, or -.
 """
 
 import argparse
@@ -34,6 +35,7 @@ class Oracle:
         self.bits = 8 * message + self.code.ecc_bits
 
     def parity(self, message: bytes) -> bytes:
+        """The bytes that hold parity bits."""
         return bytes(self.code.encode(message))[: self.used]
 
     def line(self, message: bytes, flips: Iterable[int]) -> str:
@@ -63,9 +65,11 @@ class Tests:
         self.scale = scale
 
     def some(self, oracle: Oracle, count: int) -> list[int]:
+        """So many different bits of a codeword."""
         return self.random.sample(range(oracle.bits), min(count, oracle.bits))
 
     def any_message(self, oracle: Oracle) -> bytes:
+        """A random message."""
         return self.random.randbytes(oracle.message)
 
     def counts(self, oracle: Oracle) -> Iterator[str]:
@@ -127,12 +131,13 @@ class Tests:
 
     def rate(self, oracle: Oracle, raw: float) -> Iterator[str]:
         """Codewords one behind the other, whose bits differ independently with that probability."""
-        for _ in range(100 * self.scale):
+        for _ in range(min(100 * self.scale, 2000)):
             flips = [bit for bit in range(oracle.bits) if self.random.random() < raw]
             yield "r " + oracle.line(self.any_message(oracle), flips)
 
 
 def main() -> None:
+    """Write the tests to standard output."""
     parser = argparse.ArgumentParser()
     parser.add_argument("strengths", type=int, nargs="+")
     parser.add_argument("--builds", type=Path, required=True, help="folder of bchlib's builds, one for each t")

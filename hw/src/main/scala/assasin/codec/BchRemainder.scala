@@ -23,7 +23,8 @@ class BchRemainder(p: CodeParams) extends Module {
   private def ofStrength(of: BchCode => BigInt, bits: Int): UInt =
     MuxLookup(io.strength, 0.U(bits.W))(p.codes.zipWithIndex.map { case (code, k) => (k + 1).U -> of(code).U(bits.W) })
 
-  private val remainder = RegInit(0.U(width.W))
+  // Without a reset value: a reset builds the tables of no code, which ends with 0.
+  private val remainder = Reg(UInt(width.W))
   private val tables    = Seq.fill(nibbles)(Mem(16, UInt(width.W)))
 
   // Filling the tables. Step 0 puts the row's nibble on top of the remainder; step n finds it n - 1 times multiplied by x.

@@ -34,13 +34,14 @@ object FieldLogic {
   /** Sum of multiples(k) over the bits k that are set in `a`: a * m, if multiples(k) is m * alpha^k^. */
   def select(a: Seq[Bool], multiples: Seq[UInt]): UInt = sum(a.zip(multiples).map { case (on, m) => Mux(on, m, 0.U) })
 
-  /** Sum over the elements of `vector`, lowest first, of element k * alpha^(k n)^. */
-  def evaluate(vector: UInt, n: Int): UInt = {
-    val elements = vector.getWidth / bits
-    val columns  = (0 until elements).map(k => masks(k * n))
+  /** Sum over the elements of `words`, lowest first, of element k * alpha^(k n)^. */
+  def evaluate(words: Seq[UInt], n: Int): UInt = {
+    val perWord = words.head.getWidth / bits
     Cat((bits - 1 to 0 by -1).map { row =>
-      val mask = columns.zipWithIndex.map { case (c, k) => BigInt(c(row)) << (bits * k) }.sum
-      (vector & mask.U(vector.getWidth.W)).xorR
+      sum(words.zipWithIndex.map { case (word, w) =>
+        val mask = (0 until perWord).map(k => BigInt(masks((w * perWord + k) * n)(row)) << (bits * k)).sum
+        word & mask.U(word.getWidth.W)
+      }).xorR
     })
   }
 }

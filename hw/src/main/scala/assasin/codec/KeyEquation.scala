@@ -131,7 +131,11 @@ class KeyEquation(p: CodeParams) extends Module {
   operands   := 0.U
   multiplied := operands
   when(operands =/= 0.U) { for (k <- 0 until lanes) products(k) := product(left(k), right(k)) }
-  when(multiplied === forSum) { discrepancy := discrepancy ^ reduce(products.reduce(_ ^ _)) }
+  private val sumBegins = Reg(Bool())
+  when(multiplied === forSum) {
+    discrepancy := Mux(sumBegins, 0.U, discrepancy) ^ reduce(products.reduce(_ ^ _))
+    sumBegins   := false.B
+  }
   when(multiplied === forFirst) { first := products }
   when(multiplied === forWord) { written := Cat((lanes - 1 to 0 by -1).map(k => reduce(first(k) ^ products(k)))) }
   write := multiplied === forWord
@@ -173,7 +177,7 @@ class KeyEquation(p: CodeParams) extends Module {
       for (k <- Seq(1, 3)) when(step(0) === (k / 2).U) { syndromesAbove(k) := io.syndrome.bits }
       syndromeWord := asWord(step >> 1) - 1.U
       word         := 0.U
-      discrepancy  := 0.U
+      sumBegins    := true.B
     }
   }.elsewhen(state === sDiscrepancy) {
     for (k <- 0 until lanes) {

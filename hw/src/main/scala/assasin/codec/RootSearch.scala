@@ -77,10 +77,10 @@ class RootSearch(p: CodeParams) extends Module {
   private val memory     = Mem(math.max(2, banks), Vec(wordsABank, UInt((4 * bits).W)))
   private val bank       = Reg(bankIndex)    // the next to be fetched
   private val beat       = Reg(beatIndex)
-  private val terms      = Reg(UInt((lanes * bits).W))
+  private val terms      = Reg(Vec(wordsABank, UInt((4 * bits).W)))
   private val termsBank  = Reg(bankIndex)
   private val power      = Reg(FieldLogic()) // x^lanes^ for the terms' first position
-  private val stored     = memory.read(bank).asUInt
+  private val stored     = memory.read(bank)
   private val fetch      = (state === sFirst || state === sSearch) && space
   private val fetched    = RegInit(false.B)
   private val loading    = state === sLoad
@@ -88,16 +88,16 @@ class RootSearch(p: CodeParams) extends Module {
   when(loading || (fetched && !single)) {
     memory.write(
       Mux(loading, loadBank, termsBank),
-      VecInit((0 until wordsABank).map { k =>
-        Mux(loading, present, terms(4 * bits * (k + 1) - 1, 4 * bits * k))
-      }),
+      VecInit(terms.map(Mux(loading, present, _))),
       Seq.tabulate(wordsABank)(k => !loading || loadPart === k.U)
     )
   }
   fetched := fetch
   when(fetch) {
-    val now = Mux(fromMemory, stored, terms)
-    terms     := Cat((lanes - 1 to 0 by -1).map(k => times(now(bits * (k + 1) - 1, bits * k), -k * positions)))
+    for ((word, w) <- terms.zipWithIndex) {
+      val now = Mux(fromMemory, stored(w), word)
+      word := Cat((3 to 0 by -1).map(k => times(now(bits * (k + 1) - 1, bits * k), -(4 * w + k) * positions)))
+    }
     termsBank := bank
     bank      := Mux(bank === 0.U, topBank, bank - 1.U)
     if (banks > 1) when(bank === topBank) { power := times(power, -lanes * positions) }

@@ -49,8 +49,11 @@ class Syndromes(p: CodeParams) extends Module {
   private val unused = ofStrength(c => (BigInt(1) << c.padding(p.beatBytes)) - 1, p.beatBits)
   when(io.in.fire) {
     full   := true.B
-    left   := Cat(io.in.bits.remainder(p.width - 1, p.beatBits), io.in.bits.remainder(p.beatBits - 1, 0) & ~unused)
     nextId := io.in.bits.id
+  }
+  when(io.in.fire || state === sDivide) {
+    val taken = Cat(io.in.bits.remainder(p.width - 1, p.beatBits), io.in.bits.remainder(p.beatBits - 1, 0) & ~unused)
+    left := Mux(io.in.fire, taken, (left << perCycle)(p.width - 1, 0))
   }
 
   // The remainder is right aligned: where it begins depends on the strength.
@@ -93,7 +96,8 @@ class Syndromes(p: CodeParams) extends Module {
   io.syndrome.bits  := syndrome
   shift             := state === sServe && (!ready || io.syndrome.ready)
   when(shift) {
-    syndrome := Mux(phase === 0.U, 0.U, select(syndrome.asBools, multiples)) ^ Mux(pair(1), root, 0.U) ^ pair(0)
+    val above = Mux(phase === 0.U, 0.U, syndrome)
+    syndrome := select(above.asBools, multiples) ^ Mux(pair(1), root, 0.U) ^ pair(0)
     phase    := phase + 1.U
     ready    := false.B
     when(phase === (phases - 1).U) {
@@ -117,7 +121,6 @@ class Syndromes(p: CodeParams) extends Module {
       for ((m, k) <- multiples.zipWithIndex) m := GaloisField.alpha(2 + k).U
     }
   }.elsewhen(state === sDivide) {
-    left  := (left << perCycle)(p.width - 1, 0)
     steps := steps - 1.U
     when(steps === 0.U) {
       state := sOffer

@@ -122,7 +122,9 @@ double share(double wear) {
 
 bool NandCells::factoryBad(const NandAddress &at) const {
     const double bad = image_.medium().factoryBad;
-    return bad > 0 && toUnit(fixed({at.channel, at.way, at.lun, at.block, 0}, 1)) < bad;
+    // Of every part the first block of a target is guaranteed.
+    const bool first = at.lun == 0 && at.block == 0;
+    return bad > 0 && !first && toUnit(fixed({at.channel, at.way, at.lun, at.block, 0}, 1)) < bad;
 }
 
 bool NandCells::wornOut(const NandAddress &at, const NandImage::Block &block) const {

@@ -9,17 +9,17 @@ struct NandAddress {
     unsigned channel, way, lun, block, page;
 };
 
-/** Faults a test or an ageing model can bring in; this base class brings none. */
+/** Faults that a test brings in besides those of the part's reliability; this base class brings none. */
 class NandFaults {
   public:
     virtual ~NandFaults() = default;
 
-    /** \return true: the chip reports FAIL and the page keeps its old state */
+    /** \return true: the chip reports FAIL; the page keeps its old state, or is torn (Reliability::tearing) */
     virtual bool programFails(const NandAddress &) {
         return false;
     }
 
-    /** \return true: the chip reports FAIL and the block keeps its contents */
+    /** \return true: the chip reports FAIL; the block keeps its contents, or is half erased */
     virtual bool eraseFails(const NandAddress &) {
         return false;
     }

@@ -1,6 +1,7 @@
 #include "PartFile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -250,6 +251,8 @@ std::array<uint8_t, PartFile::kParameterPageBytes> PartFile::parameterPage() con
     put(100, 1, geometry.luns);
     put(101, 1, 0x23);
     put(102, 1, bitsPerCell);
+    put(103, 2, static_cast<uint64_t>(std::ceil(2 * reliability.factoryBad * geometry.blocksPerLun())));
+    put(107, 1, 1); // the first block of a target comes good
     put(110, 1, 1);
     put(113, 1, geometry.planeBits());
     put(129, 2, 0x3F);

@@ -272,11 +272,24 @@ TEST(Cells, FactoryBadBlocksShowByTheirMarks) {
         EXPECT_FALSE(m.cells.program(m.at(block, 0), m.data(block, 0).data()));
     }
     EXPECT_EQ(marked(m, 0), bad);
+    EXPECT_EQ(bad.count(0), 0u);
     Medium same(part);
     EXPECT_EQ(marked(same, 0), bad);
     part.reliability.set("seed", "12");
     Medium other(part);
     EXPECT_NE(marked(other, 0), bad);
+}
+
+TEST(Cells, TheFirstBlockOfATargetComesGood) {
+    PartFile part = mlcPart();
+    part.reliability.setAll("factory-bad=1");
+    EXPECT_EQ(part.parameterPage()[103], 128);
+    EXPECT_EQ(part.parameterPage()[107], 1);
+    Medium m(part);
+    for (unsigned way = 0; way < 2; way++) {
+        EXPECT_FALSE(m.cells.factoryBad(m.at(0, 0, way)));
+        EXPECT_TRUE(m.cells.factoryBad(m.at(1, 0, way)));
+    }
 }
 
 TEST(Cells, ImageKeepsItsFactoryBadBlocks) {

@@ -85,6 +85,7 @@ def parameter_page(part: Mapping[str, Any]) -> bytes:
     put(100, 1, 1)
     put(101, 1, 0x23)
     put(102, 1, geometry["bits_per_cell"])
+    put(107, 1, 1)
     put(110, 1, 1)
     put(129, 2, 0x3F)
     for at, name in ((133, "tPROG"), (135, "tBERS"), (137, "tR")):

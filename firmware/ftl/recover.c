@@ -148,6 +148,7 @@ static struct root_block {
     uint32_t page;  /**< of the newest good root record, SB_NONE: none */
     uint32_t seq;   /**< its sequence number */
     bool doubt;     /**< behind it is a page that cannot be read and is not a torn one */
+    bool torn;      /**< behind it is a page that may be torn, or a record that has become unreadable */
     bool old;       /**< there is a root record of an older firmware */
     bool foreign;   /**< there is a page of another layout version */
 } roots[2];
@@ -160,6 +161,7 @@ static void root_find(uint32_t which) {
         if (!good(p)) {
             b->foreign |= p->status == FLASH_STATUS_FOREIGN;
             b->doubt |= !torn(p) && !blank(p);
+            b->torn |= torn(p);
         } else if (checkpoint_root_good()) {
             b->page = n;
             b->seq = hal_read(DRAM_ROOT + 12);
@@ -206,6 +208,7 @@ static void load(uint32_t ppa, uint32_t dst, uint32_t tag) {
     nand_submit(op);
 }
 
+static const char older_root[] = "the newest root record cannot be read: an older one is not safe to use";
 static const char unreadable[] = "metadata that the newest root record names cannot be read: nothing is used of it";
 
 /** Take the superblock table. False when it says what cannot be. */
@@ -436,8 +439,9 @@ static void skip_blank(struct sb_cursor *c) {
     }
 }
 
-/** Follow the log from the checkpoint on and leave ftl.cur and ftl.seq where it goes on. Returns the pages found. */
-static uint32_t roll_forward(void) {
+/** Follow the log from the checkpoint on and leave ftl.cur and ftl.seq where it goes on. Returns the sectors found;
+ * `*end`: the sequence number behind the last of them. */
+static uint32_t roll_forward(uint32_t *end) {
     struct roll r = {.seq = cp.log.seq};
     bool more = true;
     uint32_t n = cp.log.sb;
@@ -472,7 +476,34 @@ static uint32_t roll_forward(void) {
     }
     /* Far from any sequence number that a lost page may carry. */
     ftl.seq = r.seq + sb.pages;
+    *end = r.seq - r.misses;
     return r.applied;
+}
+
+/**
+ * Whether some superblock that was full has been written again, with what comes after the log's end `seq`: then a newer
+ * root record was complete, which freed it, and its checkpoint is not this one.
+ */
+static bool log_goes_on(uint32_t seq) {
+    uint32_t width = batch_sectors();
+    for (uint32_t n = checkpoint_meta_superblocks(); n < sb.used; n++) {
+        if (sb.state[n] != SB_CLOSED) {
+            continue;
+        }
+        struct sb_cursor c;
+        cursor_open(&c, n);
+        uint32_t batch = 0;
+        for (; batch < width && c.left > 0; batch++, cursor_next(&c)) {
+            scan_read(&pages[batch], cursor_ppa(&c), SCAN_BUFFER + batch * 64, 64);
+        }
+        scan_wait(batch);
+        for (uint32_t i = 0; i < batch; i++) {
+            if (good(&pages[i]) && (int32_t)(pages[i].oob1 - seq) >= 0) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /** Find where the area of the newest root can be continued: a checkpoint may have been under way. */
@@ -509,8 +540,16 @@ static void boot_exclusive(void (*run)(struct ftl_exclusive *x)) {
     ftl_boot_wait(&boot_checkpoint_busy);
 }
 
-/** Roll forward and end with a checkpoint: the next boot starts there, and nobody reads past this log's end again. */
-static void recover_roll(void) {
+/** Roll forward and end with a checkpoint: the next boot starts there, and nobody reads past this log's end again.
+ * `doubt`: the root record may not be the newest. */
+static const char *recover_roll(bool doubt) {
+    uint32_t end;
+    uint32_t applied = roll_forward(&end);
+    console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped\n", applied, map.mapped);
+    /* Before anything is written: the next mount would not know any more. */
+    if (doubt && log_goes_on(end)) {
+        return older_root;
+    }
     area_resume();
     if (!cp.suspect) {
         /* Note from where on the area is used, before it is: this boot may be cut short as well, and what it leaves may
@@ -518,8 +557,6 @@ static void recover_roll(void) {
         boot_exclusive(checkpoint_mark_dirty_run);
         cp.suspect = ftl.read_only;
     }
-    uint32_t applied = roll_forward();
-    console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped\n", applied, map.mapped);
     ftl.changed = true;
     if (!ftl.read_only) {
         boot_exclusive(checkpoint_run);
@@ -527,6 +564,7 @@ static void recover_roll(void) {
     if (ftl.read_only) {
         console_printf("ftl: the checkpoint after recovery failed: the drive is read only\n");
     }
+    return NULL;
 }
 
 static const char *no_root(bool *is_blank) {
@@ -552,8 +590,11 @@ const char *recover_mount(bool *is_blank) {
     /* An older record may name what was erased and written again since: only a torn one, whose checkpoint never ended,
      * is as if it were not there. */
     if (roots[which].doubt || (roots[which ^ 1].page == SB_NONE && roots[which ^ 1].doubt)) {
-        return "the newest root record cannot be read: an older one is not safe to use";
+        return older_root;
     }
+    /* What is behind the newest record that can be read may be one that was complete: then it says nothing wrong as
+     * long as nothing that a newer one freed is written again, and nothing about whether the log goes on. */
+    bool doubt = roots[which].torn || (roots[which ^ 1].page == SB_NONE && roots[which ^ 1].torn);
     cp.root_which = which;
     cp.root_newest = which;
     /* One that was in programming when power went may read blank. */
@@ -576,9 +617,9 @@ const char *recover_mount(bool *is_blank) {
         sb.rotor = cp.log.next;
     }
     ftl_log_restart();
-    if (!clean) {
-        recover_roll();
-        return NULL;
+    if (!clean || doubt) {
+        ftl.clean = false;
+        return recover_roll(doubt);
     }
     ftl.seq = cp.log.seq;
     if (cp.log.sb != SB_NONE) {

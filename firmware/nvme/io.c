@@ -369,7 +369,6 @@ static bool past_cache(const struct nvme_cmd *cmd) {
     case IO_COMPARE:
     case IO_WRITE_ZEROES:
     case IO_DSM:
-    case SCOMP_OPCODE_IO_EXEC:
         return true;
     default:
         return false;

@@ -68,6 +68,7 @@ struct core {
     uint32_t head, head_since; /**< recall.c: Head's page while the ring is full, and since when, cycles */
     uint32_t dropped;          /**< pages in flight that a recall has brought back */
     bool recalling;            /**< pages in flight are dropped */
+    bool rescued;              /**< a page of its stream has failed: reads do not run ahead any more */
     uint32_t status;           /**< SCOMP_STATUS_* once it ends */
     uint32_t cause, pc, tval, exit_code;
     uint64_t position; /**< SCOMP_STATUS_MEDIA: where in external input `input` the page lies */
@@ -158,6 +159,8 @@ void core_copy(struct core *c, uint32_t src, uint32_t offset, uint32_t bytes);
 
 /* ---- recall.c ---- */
 
+/** Drop the pages of the only stream of `c` that are in flight; they are sent for again as the ring has room. */
+void recall_begin(struct core *c);
 /** Look whether `c` holds up ways that others wait for, and go on with what was recalled. Returns whether its reads run
  * ahead. */
 bool recall_look(struct core *c);

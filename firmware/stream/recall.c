@@ -31,6 +31,15 @@ static void push(struct core *c, uint32_t head) {
     stream_poll_wanted |= c->dropped > 0;
 }
 
+void recall_begin(struct core *c) {
+    struct stream *s = core_stream(c, 0);
+    stream_unwait(s);
+    s->mode = STREAM_HELD;
+    s->limit = s->pushed;
+    c->recalling = true;
+    nand_discard(c->index, true);
+}
+
 bool recall_look(struct core *c) {
     struct stream *s = core_stream(c, 0);
     /* Of several streams only pages with room are read. */
@@ -50,11 +59,7 @@ bool recall_look(struct core *c) {
         c->head_since = now;
     } else if (now - c->head_since >= RECALL_AFTER) {
         /* From here on the stream is read as the ring has room: its function takes less than is read ahead. */
-        stream_unwait(s);
-        s->mode = STREAM_HELD;
-        s->limit = s->pushed;
-        c->recalling = true;
-        nand_discard(c->index, true);
+        recall_begin(c);
     }
     return ahead || s->mode == STREAM_RUN;
 }

@@ -366,9 +366,22 @@ static void exec_fetched(struct dma_job *job) {
     request_start(r);
 }
 
-static void exec_mapped(struct nvme_cmd *cmd) {
+static void exec_drained(struct ftl_drain *d, enum ftl_status status) {
+    struct nvme_cmd *cmd = (struct nvme_cmd *)((uint8_t *)d - offsetof(struct nvme_cmd, drain));
     struct request *r = cmd->context;
-    nvme_transfer(cmd, r->data, cmd->bytes, false, exec_fetched);
+    if (cmd->orphan || r->detached) {
+        exec_refuse(r, NVME_ABORTED, 0);
+    } else if (status != FTL_OK) {
+        exec_refuse(r, NVME_WRITE_FAULT, 0);
+    } else {
+        nvme_transfer(cmd, r->data, cmd->bytes, false, exec_fetched);
+    }
+}
+
+/** Streams read the medium: what the write cache holds has to be there. */
+static void exec_mapped(struct nvme_cmd *cmd) {
+    cmd->drain.done = exec_drained;
+    ftl_drain(&cmd->drain);
 }
 
 static void exec_unmapped(struct nvme_cmd *cmd) {

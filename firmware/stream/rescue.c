@@ -4,9 +4,10 @@
  * copied to their place in the ring. The stream's other pages go on meanwhile; its core waits at the missing one. What
  * cannot be read then ends the piece.
  *
- * The copy engine does not wait for room, so only a page whose place in the ring is free is rescued. Another one, of a
- * stream that is read ahead of its ring, is treated like one that was recalled: it is sent for again when its place is
- * free, and fails again. So there are at most as many pages here as the rings hold.
+ * The first failure of a stream that is read ahead of its ring recalls all its pages in flight (recall.c), the failed
+ * one among them; from then on only pages that the ring has room for are sent for. So no repetition waits at the head
+ * of a way behind a page that waits for it, the place in the ring is free when the copy engine, which does not wait for
+ * room, fills it, and there are at most as many pages here as the rings hold.
  */
 #include "lib/console.h"
 #include "nvme/nvme.h"
@@ -169,8 +170,13 @@ bool rescue_page(struct stream *s, uint32_t lba, uint32_t status) {
     }
     uint32_t ext;
     uint32_t page = stream_find(s, lba, &ext);
-    uint32_t head = hal_read(s->ihead) >> PAGE_LOG2;
-    if (((page - head) & POSITION_PAGES) >= s->ring_pages) {
+    if (c->streams_in == 1 && (!c->rescued || s->mode == STREAM_HELD)) {
+        /* Pages that are read ahead wait for room at the heads of ways, where the repetitions would wait behind them.
+         */
+        c->rescued = true;
+        if (s->mode != STREAM_HELD) {
+            recall_begin(c);
+        }
         stream_ahead = true;
         stream_poll_wanted = true;
         return recall_dropped(s, page, lba);

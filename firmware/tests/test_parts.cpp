@@ -73,6 +73,8 @@ TEST(parts_large_pages_hold_a_whole_drive) {
         d.start();
         checkAll(d, 1);
         writeAll(d, 2);
+        CHECK_EQ(d.exec(1, Drive::sqe(0x00, 1)).status, kOk);
+        CHECK_EQ(d.write(0, pattern(0, 2, 32)).status, kOk);
     }
     Drive d(nand, 1, seed + 2);
     CHECK(says(d, "recovered"));
@@ -143,6 +145,8 @@ TEST(parts_of_real_modules) {
                 }
                 CHECK_EQ(d.write(lba, pattern(lba, life, 32)).status, kOk);
             }
+            /* What a write cache holds is lost without power. */
+            CHECK_EQ(d.exec(1, Drive::sqe(0x00, 1)).status, kOk);
             if (life == 1) {
                 d.shutdown();
             }

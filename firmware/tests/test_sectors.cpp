@@ -361,10 +361,10 @@ TEST(sectors_power_cut_at_every_step) {
      * block is old or new. */
     uint32_t cuts = 0;
     for (const Geometry &g : {kFour, kTwo}) {
-        for (uint64_t at = 300; at < 40'000; at += 700) {
+        for (uint64_t at = 300; at < 40'000; at += 1700) {
             Nand nand(g);
             bool cut = false;
-            uint32_t flushed = 0, done = 0;
+            uint32_t flushed = 1, done = 1;
             {
                 Drive d(nand, 1, seed);
                 d.start();
@@ -388,7 +388,7 @@ TEST(sectors_power_cut_at_every_step) {
             Drive d(nand, 1, seed + 1);
             d.start();
             for (uint32_t lba : {0, 1, 2, 3, 4, 5, 6, 9}) {
-                uint32_t low = flushed == 0 ? 1 : flushed, high = cut ? std::max(done, flushed) + 1 : flushed;
+                uint32_t low = flushed, high = cut ? done + 1 : flushed;
                 bool some = false;
                 for (uint32_t v = low; v <= high; v++) {
                     some |= holds(d, lba, v);

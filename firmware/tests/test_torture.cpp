@@ -52,6 +52,16 @@ class Oracle {
             std::erase_if(versions, [&](const Version &x) { return x.completed < newest; });
         }
     }
+    /** Nothing is in flight, and the clock may begin again. */
+    void restart() {
+        for (auto *all : {&live, &left}) {
+            for (auto &versions : *all) {
+                for (auto &x : versions) {
+                    x.submitted = x.completed = 0;
+                }
+            }
+        }
+    }
     /** Power is lost. */
     void cut() {
         live = left;
@@ -123,6 +133,7 @@ class Load {
         if (options.lbas == 0) {
             options.lbas = static_cast<uint32_t>(o.live.size());
         }
+        oracle.restart();
     }
     uint64_t full = 0, ended = 0;
     std::function<void()> beside = [] {}; /**< what else goes on */
@@ -499,10 +510,12 @@ TEST(torture_reset) {
     load.verify();
 }
 
-TEST(torture_pieces) {
-    /* Pieces that write to flash beside host I/O, on a medium that superblocks have to come back on. */
+namespace {
+
+/** Pieces that write to flash beside host I/O, on a medium that superblocks have to come back on. */
+void pieces(const Geometry &geometry, uint32_t seed) {
     using namespace scomp;
-    Nand nand(Geometry{2, 2, 1, 1, 64, 16});
+    Nand nand(geometry);
     std::mt19937 rng(seed);
     uint32_t version = 0, mark = 0, mapped = 0, cuts = 0;
     std::optional<Oracle> oracle;
@@ -515,10 +528,11 @@ TEST(torture_pieces) {
             d.emplace(nand, 2, static_cast<uint32_t>(rng()));
             d->start();
             if (!oracle) {
-                oracle.emplace(300);
+                oracle.emplace(300, geometry.pageBytes > 4096);
             }
             load.emplace(*d, *oracle, version, rng, Options{.lbas = 300, .depth = 16});
             load->verify();
+            oracle->durable();
             std::vector<uint8_t> now;
             for (uint32_t i = 0; i < kBlocks; i += 10) {
                 std::vector<uint8_t> part;
@@ -572,6 +586,8 @@ TEST(torture_pieces) {
             }
             if (rng() % 2) {
                 d->shutdown();
+            } else {
+                lost(*load, *oracle, true);
             }
         } catch (const model::PowerCut &) {
             cuts++;
@@ -580,4 +596,14 @@ TEST(torture_pieces) {
         }
     }
     CHECK(cuts > 2 && mapped > 20);
+}
+
+} // namespace
+
+TEST(torture_pieces) {
+    pieces(Geometry{2, 2, 1, 1, 64, 16}, seed);
+}
+
+TEST(torture_pieces_large_pages) {
+    pieces(Geometry{2, 2, 1, 1, 32, 8, 16384, 2208}, seed);
 }

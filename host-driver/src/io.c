@@ -5,7 +5,6 @@
 #include "marks.h"
 
 #include <assasin_contract.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

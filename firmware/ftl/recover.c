@@ -481,15 +481,17 @@ static uint32_t roll_forward(uint32_t *end) {
 }
 
 /**
- * Whether some superblock that was full has been written again, with what comes after the log's end `seq`: then a newer
+ * Whether some superblock has been written again, with what comes after the log's end `seq`: then a newer
  * root record was complete, which freed it, and its checkpoint is not this one.
  */
 static bool log_goes_on(uint32_t seq) {
     uint32_t width = batch_sectors();
-    for (uint32_t n = checkpoint_meta_superblocks(); n < sb.used; n++) {
-        if (sb.state[n] != SB_CLOSED) {
+    for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count; n++) {
+        if (sb.state[n] == SB_BAD) {
             continue;
         }
+        /* One that was never erased may hold sequence numbers of an earlier format: these are far from this one's. */
+        uint32_t most = sb.state[n] == SB_FREE && superblock_erases(n) == 0 ? sb.count * sb.pages : INT32_MAX;
         struct sb_cursor c;
         cursor_open(&c, n);
         uint32_t batch = 0;
@@ -498,7 +500,7 @@ static bool log_goes_on(uint32_t seq) {
         }
         scan_wait(batch);
         for (uint32_t i = 0; i < batch; i++) {
-            if (good(&pages[i]) && (int32_t)(pages[i].oob1 - seq) >= 0) {
+            if (good(&pages[i]) && pages[i].oob1 - seq < most) {
                 return true;
             }
         }

@@ -249,19 +249,20 @@ class BusSequencer(p: SocParams) extends Module {
     cycle := 0.U
   }
 
-  private val shift     = p.phyBytes match { case 1 => 0; case 2 => 1; case 4 => 2 }
-  private val isRead    = desc.is(FlashOp.Read)
-  private val isRaw     = desc.is(FlashOp.ReadRaw)
-  private val isParam   = desc.is(FlashOp.ParamPage)
-  private val rawBytes  = (desc.bytes +& 7.U)(14, 3) ## 0.U(3.W)
-  private val sector    = desc.address(1, 0) & ((1.U << cfg.sectorLog2)(2, 0) - 1.U)(1, 0)
-  private val mainPhase = next.data && (isRead || isRaw || isParam)
-  private val outBeats  = WireDefault(1.U(15.W))
+  private val shift       = p.phyBytes match { case 1 => 0; case 2 => 1; case 4 => 2 }
+  private val isRead      = desc.is(FlashOp.Read)
+  private val isRaw       = desc.is(FlashOp.ReadRaw)
+  private val isParam     = desc.is(FlashOp.ParamPage)
+  private val rawBytes    = (desc.bytes +& 7.U)(14, 3) ## 0.U(3.W)
+  private val sector      = desc.address(1, 0) & ((1.U << cfg.sectorLog2)(2, 0) - 1.U)(1, 0)
+  private val mainPhase   = next.data && (isRead || isRaw || isParam)
+  private val sectorBeats = (cfg.sectorBytes >> shift).pad(15)(14, 0)
+  private val outBeats    = WireDefault(1.U(15.W))
   when(desc.is(FlashOp.ReadId)) { outBeats := 8.U }
   when(desc.is(FlashOp.GetFeature)) { outBeats := 4.U }
   when(next.data && isParam) { outBeats := rawBytes }
-  when(next.data && isRaw) { outBeats := rawBytes >> shift }
-  when(isRead) { outBeats := (cfg.sectorBytes >> shift)(14, 0) }
+  when(next.data && isRaw) { outBeats := (rawBytes >> shift).asUInt }
+  when(isRead) { outBeats := sectorBeats }
 
   io.finished.valid := ends && !hasOut && !Mux(used, step.end === FlashEnd.Busy.U, busy)
   io.finished.bits  := way
@@ -285,7 +286,7 @@ class BusSequencer(p: SocParams) extends Module {
     hasOut    := out
     main      := mainPhase
     narrow    := !(isRead || isRaw || desc.is(FlashOp.Program)) || next.status
-    beats     := Mux(desc.is(FlashOp.SetFeature), 4.U, (cfg.sectorBytes >> shift)(14, 0))
+    beats     := Mux(desc.is(FlashOp.SetFeature), 4.U, sectorBeats)
     when(out) { beats := outBeats }
     when(isRaw) { column := desc.oob(15, 0) }
     closing := false.B

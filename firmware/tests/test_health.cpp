@@ -78,7 +78,7 @@ TEST(health_reports_retired_superblocks) {
     uint16_t aer = d.submit(0, Drive::sqe(0x0c));
     d.settle();
     CHECK(!d.take(0, aer).has_value());
-    d.dev.faults.erase = 0.3;
+    d.dev.faults.erase = 0.15;
     std::optional<model::Completion> event;
     for (uint32_t lba = 0; !event && lba < 1000; lba++) {
         CHECK_EQ(d.write(lba, pattern(lba, 1)).status, kOk);

@@ -595,8 +595,10 @@ const char *recover_mount(bool *is_blank) {
         return older_root;
     }
     /* What is behind the newest record that can be read may be one that was complete: then it says nothing wrong as
-     * long as nothing that a newer one freed is written again, and nothing about whether the log goes on. */
-    bool doubt = roots[which].torn || (roots[which ^ 1].page == SB_NONE && roots[which ^ 1].torn);
+     * long as nothing that a newer one freed is written again, and nothing about whether the log goes on. The other
+     * block takes a record when this one is full. */
+    bool full = roots[which].count + 1 >= checkpoint_root_pages();
+    bool doubt = roots[which].torn || (full && roots[which ^ 1].page == SB_NONE && roots[which ^ 1].torn);
     cp.root_which = which;
     cp.root_newest = which;
     /* One that was in programming when power went may read blank. */

@@ -81,8 +81,10 @@ TEST(health_reports_retired_superblocks) {
     d.dev.faults.erase = 0.3;
     std::optional<model::Completion> event;
     for (uint32_t lba = 0; !event && lba < 1000; lba++) {
-        CHECK_EQ(d.write(lba, pattern(lba, 1)).status, kOk);
+        /* So many at once may leave no room for this very write. */
+        uint16_t status = d.write(lba, pattern(lba, 1)).status;
         event = d.take(0, aer);
+        CHECK(status == kOk || (event.has_value() && status == kReadOnly));
     }
     CHECK(event.has_value());
     CHECK_EQ(event->dw0, 1u | 2 << 8 | 2 << 16);

@@ -68,7 +68,9 @@ void goesOn(Nand &nand, Written w, uint32_t seed) {
         d.shutdown();
     }
     Drive d(nand, 1, seed + 1);
-    CHECK(says(d, "clean medium"));
+    /* Behind the newest root record, or in the other block, may be what looks like a newer one: then the log is looked
+     * at. */
+    CHECK(says(d, "clean medium") || says(d, "recovered 0 pages"));
     d.start();
     verify(d, w);
 }

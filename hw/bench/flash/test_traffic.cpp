@@ -301,11 +301,14 @@ struct Weather {
     unsigned outReady = 100, phyLatency = 4;
     bool skip = false;
     double nsPerCycle = 1.0;
+    unsigned code = 0; ///< of CODE_INFO; 0: the strongest that the part holds
 };
 
 void traffic(const assasin::PartFile &part, const Weather &w, unsigned operations) {
     FlashBench b(part, seed(), w.nsPerCycle, w.phyLatency);
     b.boot();
+    if (w.code)
+        b.setCode(w.code);
     b.outReadyPercent = w.outReady;
     b.fetchReadyPercent = 50;
     b.skipSleep = w.skip;
@@ -334,6 +337,11 @@ TEST(Random, FreeCrossbar) {
 }
 TEST(Random, FreeCrossbarLargePages) {
     traffic(largePart(), {}, 400);
+}
+TEST(Random, WeakestCode) {
+    if (FlashBench(testPart(), seed()).readReg(FLASH_CODE_INFO + 4) == 0)
+        GTEST_SKIP() << "no code";
+    traffic(testPart(), {.code = 1}, 500);
 }
 TEST(Random, BusyCrossbarAndLongPhy) {
     traffic(largePart(), {.outReady = 10, .phyLatency = 15}, 300);

@@ -274,6 +274,15 @@ def test_nand_violation_stops_the_run(folder: Path) -> None:
         folder,
         FLASH
         + """
+        # The steps of READ_ID (FLASH_DEFAULT_STEPS), and where they begin.
+        li a0, 0x9001
+        sw a0, 0x104(s1)
+        li a0, 0x13
+        sw a0, 0x108(s1)
+        li a0, 0x10007
+        sw a0, 0x10c(s1)
+        li a0, 1
+        sw a0, 0x204(s1)
         li a0, 1 # READ_ID
         sw a0, 0x00(s1)
         sw zero, 0x04(s1)

@@ -47,24 +47,28 @@ static __attribute__((noinline)) uint32_t repetition(const struct nand_op *op, u
 
 static void push(struct nand_way *way, const struct nand_op *op) {
     way->credit--;
-    way->open = op->op == FLASH_OP_PROGRAM && (op->confirm == FLASH_CONFIRM_MORE || op->confirm == FLASH_CONFIRM_PLANE);
     uint32_t base = ASSASIN_FLASH_BASE + (op->way >> 4) * ASSASIN_FLASH_STRIDE;
-    uint32_t w0 = PLACE(FLASH_W0, OP, op->op);
+    uint32_t w0 =
+        PLACE(FLASH_W0, OP, op->op) | PLACE(FLASH_W0, WAY, op->way) | PLACE(FLASH_W0, TAG, (uint32_t)(op - nand_ops));
     uint32_t row = op->row;
     uint32_t w2 = op->w2;
+    uint32_t w3 = PLACE(FLASH_W3, BYTES, op->bytes);
     hal_write(base + FLASH_OOB0, op->data0);
     if (op->op == FLASH_OP_READ) {
         w0 |= PLACE(FLASH_W0, CHECK, op->check) | PLACE(FLASH_W0, FRESH, op->plain);
         if (op->retry != NAND_RETRY_NONE) {
-            w0 = repetition(op, &row, &w2);
+            w0 = repetition(op, &row, &w2) | PLACE(FLASH_W0, WAY, op->way) |
+                 PLACE(FLASH_W0, TAG, (uint32_t)(op - nand_ops));
         }
     } else if (op->op == FLASH_OP_PROGRAM) {
+        way->open = op->confirm == FLASH_CONFIRM_MORE || op->confirm == FLASH_CONFIRM_PLANE;
+        w3 |= PLACE(FLASH_W3, CONFIRM, op->confirm);
         hal_write(base + FLASH_OOB1, op->data1);
     }
-    hal_write(base + FLASH_W0, w0 | PLACE(FLASH_W0, WAY, op->way) | PLACE(FLASH_W0, TAG, (uint32_t)(op - nand_ops)));
+    hal_write(base + FLASH_W0, w0);
     hal_write(base + FLASH_W1, row);
     hal_write(base + FLASH_W2, w2);
-    hal_write(base + FLASH_W3, PLACE(FLASH_W3, BYTES, op->bytes) | PLACE(FLASH_W3, CONFIRM, op->confirm));
+    hal_write(base + FLASH_W3, w3);
 }
 
 void nand_submit(struct nand_op *op) {
@@ -124,11 +128,8 @@ void nand_ended(struct nand_op *op, uint32_t status) {
     op->done(op, status);
 }
 
-void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, uint32_t code) {
-    struct nand_op *op = &nand_ops[tag];
-    uint32_t status = FIELD(FLASH_CPL, STATUS, cpl);
-    nand_outstanding--;
-    nand_attention = true;
+/** The end of a descriptor that failed, or that is a repetition. */
+static __attribute__((noinline)) void ended_otherwise(struct nand_op *op, uint32_t status, uint32_t data0) {
     if (op->retry > NAND_RETRY_READ) {
         nand_retry_done(op, status);
         return;
@@ -136,15 +137,31 @@ void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, u
     bool again = status != FLASH_STATUS_OK && op->op == FLASH_OP_READ && nand_retry_wanted(op, status);
     /* What the sector has to hold is needed once more. */
     op->data0 = again ? op->data0 : data0;
-    op->data1 = data1;
-    op->errors = (uint8_t)FIELD(FLASH_CPL, ERRORS, cpl);
-    op->code = code;
     if (op->retry != NAND_RETRY_NONE) {
         nand_retry_done(op, status);
     } else if (again) {
         nand_retry_start(op, status);
     } else {
         nand_ended(op, status);
+    }
+}
+
+void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, uint32_t code) {
+    struct nand_op *op = &nand_ops[tag];
+    uint32_t status = FIELD(FLASH_CPL, STATUS, cpl);
+    nand_outstanding--;
+    nand_attention = true;
+    if (op->retry <= NAND_RETRY_READ) {
+        op->data1 = data1;
+        op->errors = (uint8_t)FIELD(FLASH_CPL, ERRORS, cpl);
+        op->code = code;
+    }
+    if (status == FLASH_STATUS_OK && op->retry == NAND_RETRY_NONE && op->op == FLASH_OP_READ) {
+        op->data0 = data0;
+        nand_counters.reads++;
+        op->done(op, FLASH_STATUS_OK);
+    } else {
+        ended_otherwise(op, status, data0);
     }
 }
 

@@ -105,6 +105,8 @@ def test_a_closed_drive_says_so(board: FakeBoard) -> None:
         "identify": (1,),
         "log_page": (2, 512),
         "perf": (),
+        "media": (),
+        "nand_block": (0, 0),
         "slots": (),
         "load": (0, b"x"),
         "unload": (0,),

@@ -39,8 +39,8 @@ def test_write_read_offload_restart(board: Board) -> None:
     board.start(CONFIG, PROFILE, format=True)
     with Drive(board.address) as drive:
         console = board.paths.console_log.read_text()
-        assert "2 planes x 11 blocks x 32 pages x 4096+8 B" in console
-        assert "of every page of 16384 B the first 4096 B are used: 1/4 of the part's capacity" in console
+        assert "2 planes x 11 blocks x 32 pages x 16384+2208 B" in console
+        assert "4 sectors a page, each of 4 codewords of which 70 bits can be corrected, 4600 B" in console
         # From one end of the drive to the other.
         places = [i * (drive.info.blocks - CHUNK // BLOCK) // 11 for i in range(12)]
         for i, lba in enumerate(places):
@@ -66,6 +66,7 @@ def test_write_read_offload_restart(board: Board) -> None:
     random.Random(17).shuffle(places)
     for i, lba in enumerate(places):
         drive.write(lba, data[i * CHUNK :][:CHUNK])
+    drive.flush()
     extents = [Extent(lba, CHUNK // BLOCK) for lba in places]
     board.kill()
     with pytest.raises(DriveError, match="not shut down"):

@@ -80,7 +80,8 @@ def test_the_whole_fpga_elaborates(project, tmp_path):
     # Widths, and instances named as a signal within them, count in the top level alone; the chip's own are firtool's.
     quiet = tmp_path / "chip.vlt"
     quiet.write_text(
-        "`verilator_config\n" + "".join(f'lint_off -rule {r} -file "*.sv"\n' for r in ("WIDTH", "UNUSED", "DECLFILENAME", "VARHIDDEN"))
+        "`verilator_config\n"
+        + "".join(f'lint_off -rule {r} -file "*.sv"\n' for r in ("WIDTH", "UNUSED", "DECLFILENAME", "VARHIDDEN"))
     )
     command = ["verilator", "--lint-only", "-Wall", "--top-module", "assasin_top", "-y", COMMON / "phy" / "sim", quiet, boxes]
     for rule in (

@@ -74,8 +74,9 @@ def test_targets(name: str, config: str, tmp_path: Path) -> None:
     assert row.fits, row.why
     assert row.lut <= 0.85 * part.luts
     assert row.bram36 <= 0.85 * part.bram36
-    # Firmware memory, and per tile scratchpad, two stream buffers and instruction memory, are in block RAM of 4 KiB.
-    blocks = (contract.TCM_SIZE // 1024 + row.cores * (3 * 64 + 32)) / 4
+    # Firmware memory, per tile scratchpad, two stream buffers and instruction memory, and per channel four sectors that are read
+    # and two that are programmed, are in block RAM of 4 KiB.
+    blocks = (contract.TCM_SIZE // 1024 + row.cores * (3 * 64 + 32) + row.channels * (16 + 8)) / 4
     assert blocks <= row.bram36 <= 1.15 * blocks
     assert row.dsp == 4 * (row.cores + 1)
     (written,) = json.loads(file.read_text())

@@ -123,7 +123,7 @@ void stream_poll(struct stream *s);
 bool stream_again(struct stream *s, uint32_t page, uint32_t lba);
 /** A page of `s` that was not read straight to it has arrived. */
 void stream_arrived(struct stream *s);
-/** Where page `page` of `s`, block `lba`, lies now; 0: nowhere. */
+/** Physical address of page `page` of `s`, block `lba`; 0 when it was never written. */
 static inline uint32_t stream_ppa(const struct stream *s, uint32_t page, uint32_t lba) {
     return s->extent != 0 ? map_get(lba) : hal_read(s->map - (s->pushed - page) * 4);
 }

@@ -2,6 +2,7 @@
 package assasin.flash
 
 import assasin.SocParams
+import assasin.bus.ClockGate
 import assasin.codec.{CodeParams, DecoderIO}
 import assasin.xbar.XbarBeat
 import chisel3._
@@ -51,7 +52,8 @@ class SectorReader(p: SocParams) extends Module {
 
   private val receiver = Module(new SectorReceiver(p))
   private val buffers  = Module(new SectorBuffers(p))
-  private val sender   = Module(new SectorSender(p))
+  private val sends    = WireDefault(false.B)
+  private val sender   = withClock(ClockGate(sends))(Module(new SectorSender(p)))
   private val buffered = Module(new Queue(new BufferedTransfer, SectorBuffers.Count))
   private val answers  = Module(new Queue(new ShortAnswer, SectorReceiver.Transfers))
 
@@ -60,6 +62,7 @@ class SectorReader(p: SocParams) extends Module {
   receiver.io.transfer.bits  := io.transfer.bits
   receiver.io.dqInValid      := io.dqInValid
   receiver.io.dqIn           := io.dqIn
+  sends                      := buffered.io.deq.valid || !sender.io.idle
   io.step                    := receiver.io.code
   io.receiving               := receiver.io.receiving
 

@@ -72,6 +72,7 @@ object Emit {
         firtool(options.board) ++ Array("-o", dir.toString)
       )
     }
+    Emission.addCells(dir)
     write(dir.resolve("filelist.f"), listed(dir).map(_.getFileName.toString).mkString("", "\n", "\n"))
     write(
       dir.resolve("config.json"),

@@ -13,9 +13,8 @@ import scala.jdk.CollectionConverters._
   * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore] [--ways N] [--without-codec]
   *
   * `--ways`: chip enables a channel, where a board has another number than the configuration. `--without-codec` leaves
-  * out the channels' page codec: their sectors are protected by CRC alone. `--board` keeps to the
-  * SystemVerilog that every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for its bench, with a DRAM
-  * port for every core.
+  * out the channels' page codec: their sectors are protected by CRC alone. `--board` keeps to the SystemVerilog that
+  * every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for its bench, with a DRAM port for every core.
   */
 object Emit {
 

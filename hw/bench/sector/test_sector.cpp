@@ -193,6 +193,18 @@ TEST(Reading, Statuses) {
         junk.raw = good.raw;
         std::fill(junk.raw.begin() + junk.raw.size() / 2, junk.raw.end(), 0xFF);
         b.read(junk);
+        // Blank codewords in front of programmed ones.
+        for (unsigned zeros : {0u, 1u, 200u}) {
+            junk.raw = good.raw;
+            std::fill(junk.raw.begin(), junk.raw.begin() + junk.raw.size() / 2, 0xFF);
+            for (unsigned i = 0; i < zeros; i++)
+                flip(junk.raw, 13 * i);
+            b.read(junk);
+        }
+        b.read(good);
+        b.drain();
+        // A limit beyond what a codeword of a programmed sector has.
+        b.erasedLimit = 6000;
         b.read(good);
         b.drain();
         b.erasedLimit = 0;
@@ -359,6 +371,24 @@ TEST(Speed, ThroughputByErrorRate) {
                 EXPECT_GE(share, 98.0);
             }
         }
+    }
+}
+
+TEST(Speed, BlankSectorsPassTheDecoder) {
+    for (unsigned code : codes()) {
+        SectorBench b(seed() + code, code);
+        b.latency = 4;
+        for (unsigned i = 0; i < 12; i++) {
+            Read r = whole(b, i % kWays);
+            r.raw.assign(r.raw.size(), 0xFF);
+            for (unsigned zeros = b.below(b.erasedLimit + 1); zeros; zeros--)
+                flip(r.raw, b.below(static_cast<unsigned>(8 * r.raw.size())));
+            b.read(r);
+        }
+        b.drain();
+        EXPECT_EQ(b.completions, 12u);
+        EXPECT_EQ(b.stalled, 0u);
+        EXPECT_LE(b.lastComplete - b.lastBeat, 100u);
     }
 }
 

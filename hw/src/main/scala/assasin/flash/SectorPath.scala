@@ -110,7 +110,7 @@ class SectorPath(p: SocParams) extends Module {
       remainder.io.clear := read.message && read.clear || write.message && write.clear
       remainder.io.data  := Mux(reader.io.receiving, read.data, write.data)
       writer.io.parity   := remainder.io.top
-      code.remainder     := remainder.io.remainder
+      code.error         := remainder.io.error
       code.clean         := remainder.io.clean
       code.decoder <> decoder.io
       io.building := remainder.io.building

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checkpoints. Superblock 0 holds two root blocks that take root records in turn; then come two areas of superblocks in
  * which the changed map pages, directory pages and the superblock table are appended. When an area cannot take the next

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Layout of checkpoints on the medium, shared by the writer (checkpoint.c) and the reader (recover.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Flash translation layer: page-mapped, log-structured over superblocks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Mounting: newest root record, directory, map, then forward through the log by the spare areas.
  */

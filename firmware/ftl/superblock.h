@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Superblocks: the same block number over all channels, ways, LUNs and planes. State, erase and page allocation.

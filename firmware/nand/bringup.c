@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the packages are, and the geometry and timing that the channels are given for them. */
 #include <string.h>
 

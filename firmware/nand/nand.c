@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "nand/nand.h"
 
 #include "stream/schedule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * NAND scheduler: descriptors with tags go to the channels' per-way FIFOs, completions come back to handlers.

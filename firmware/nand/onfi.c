@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "nand/onfi.h"
 
 #include "lib/crc.h"

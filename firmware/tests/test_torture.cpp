@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Random load against an oracle: many commands in flight, clean shutdowns, kills at idle, power cuts, failing programs
  * and erases. */
 #include "tests/scomp.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Behavioural model of the drive's hardware at the level of the contract: registers, NAND array, cores, host memory.

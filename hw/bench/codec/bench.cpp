@@ -95,6 +95,7 @@ class Bench {
 
     void send(Codeword codeword) {
         sent_++;
+        tallies_[t_].add(codeword.flips.size(), t_);
         codeword.id = id_++;
         if (codeword.flag == 'e')
             encode(codeword);
@@ -149,6 +150,10 @@ class Bench {
 
     int finish() {
         end();
+        for (const auto &[t, tally] : tallies_)
+            std::printf("t = %u: %lu codewords: %lu without errors, %lu with 1 to t - 1, %lu with t, %lu with more\n",
+                        t, tally.none + tally.fewer + tally.most + tally.more, tally.none, tally.fewer, tally.most,
+                        tally.more);
         std::printf("%u passed, %u failed\n", passed_, failed_);
         return failed_ != 0;
     }
@@ -156,6 +161,14 @@ class Bench {
   private:
     struct Times {
         unsigned sum = 0, number = 0, longest = 0;
+    };
+
+    /** Codewords by how many of their bits are wrong. */
+    struct Tally {
+        unsigned long none = 0, fewer = 0, most = 0, more = 0;
+        void add(size_t errors, unsigned t) {
+            (errors == 0 ? none : errors < t ? fewer : errors == t ? most : more)++;
+        }
     };
 
     unsigned degree(size_t parityBytes) const {
@@ -285,6 +298,7 @@ class Bench {
     std::deque<Codeword> expected_;
     std::vector<unsigned> shown_;
     std::map<int, Times> latency_;
+    std::map<unsigned, Tally> tallies_;
     std::array<uint64_t, 256> takenAt_{};
     uint64_t cycle_ = 0, rateCycles_ = 0, busCycles_ = 0;
     unsigned sent_ = 0, rateCodewords_ = 0, passed_ = 0, failed_ = 0;

@@ -287,10 +287,17 @@ static const char *root_load(bool *clean) {
     cp.log.used = root_get();
     cp.epoch = root_get();
     uint32_t dirs = root_get();
-    if (dirs > MAP_TOP || (ROOT_WORDS + 2 * dirs) * 4 + FTL_KEPT_BYTES != hal_read(DRAM_ROOT + 8) ||
-        cp.log.used > sb.count || cp.used > cp.area_sbs * sb.pages || cp.area > 1 ||
-        (cp.log.sb != SB_NONE && cp.log.sb >= sb.count) || cp.log.left > sb.pages || cp.log.rotor > sb.count ||
-        (cp.log.next != SB_NONE && cp.log.next >= sb.count)) {
+    sb.marked = root_get();
+    for (uint32_t i = 0; i < ROOT_SKIP_WORDS; i++) {
+        cp.skip[i] = root_get();
+    }
+    if (sb.marked > 0 && !checkpoint_areas()) {
+        return "root record out of range";
+    }
+    if (sb.marked > sb.count || dirs > MAP_TOP ||
+        (ROOT_WORDS + 2 * dirs) * 4 + FTL_KEPT_BYTES != hal_read(DRAM_ROOT + 8) || cp.log.used > sb.count ||
+        cp.used > cp.area_sbs * sb.pages || cp.area > 1 || (cp.log.sb != SB_NONE && cp.log.sb >= sb.count) ||
+        cp.log.left > sb.pages || cp.log.rotor > sb.count || (cp.log.next != SB_NONE && cp.log.next >= sb.count)) {
         return "root record out of range";
     }
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {

@@ -783,6 +783,27 @@ static void own_done(struct ftl_exclusive *x, enum ftl_status status) {
     }
 }
 
+/** Blocks that the drive offers; false when the medium is too small. */
+static bool set_capacity(void) {
+    uint32_t meta = checkpoint_meta_superblocks();
+    uint32_t reserve = room_reserve_superblocks();
+    if (sb.count < meta + 4 || checkpoint_log_superblocks() < reserve + 3) {
+        ftl.fault = "too few blocks";
+        console_printf("ftl: %u superblocks; at least %u needed\n", sb.count - sb.marked,
+                       cp.first + 2 * cp.area_sbs + reserve + 3);
+        return false;
+    }
+    /* 7 % over-provisioning, but at least two superblocks for the log's head, and the reserve. */
+    uint64_t data = (uint64_t)(checkpoint_log_superblocks() - 2 - reserve) * sb.pages;
+    uint64_t provisioned = (uint64_t)(sb.count - sb.marked) * sb.pages * 93 / 100;
+    uint64_t lbas = data < provisioned ? data : provisioned;
+    if (lbas > MAP_MAX_LBAS) {
+        lbas = MAP_MAX_LBAS;
+    }
+    ftl.lbas = (uint32_t)lbas;
+    return true;
+}
+
 void ftl_init(bool format) {
     memset(&ftl, 0, sizeof ftl);
     memset(ftl_kept, 0, sizeof ftl_kept);
@@ -808,20 +829,9 @@ void ftl_init(bool format) {
     checkpoint_layout();
     ftl_log_restart();
 
-    uint32_t meta = checkpoint_meta_superblocks();
-    if (sb.count < meta + 4) {
-        ftl.fault = "too few blocks";
-        console_printf("ftl: %u superblocks; at least %u needed\n", sb.count, meta + 4);
+    if (!set_capacity()) {
         return;
     }
-    /* 7 % over-provisioning, but at least two superblocks for the log's head, and the reserve. */
-    uint64_t data = (uint64_t)(sb.count - meta - 2 - room_reserve_superblocks()) * sb.pages;
-    uint64_t provisioned = (uint64_t)sb.count * sb.pages * 93 / 100;
-    uint64_t lbas = data < provisioned ? data : provisioned;
-    if (lbas > MAP_MAX_LBAS) {
-        lbas = MAP_MAX_LBAS;
-    }
-    ftl.lbas = (uint32_t)lbas;
     bounds_init();
 
     bool blank = false;
@@ -830,7 +840,13 @@ void ftl_init(bool format) {
     }
     if (format || blank) {
         console_printf("ftl: %s: formatting\n", format ? "asked to format" : "blank medium");
-        ftl.fault = checkpoint_format();
+        marks_read();
+        if (sb.marked > 0) {
+            checkpoint_avoid();
+        }
+        if (set_capacity()) {
+            ftl.fault = checkpoint_format();
+        }
     }
     if (ftl.fault != NULL) {
         ftl.lbas = 0;

@@ -20,7 +20,7 @@ enum sb_state {
     SB_OPEN,     /**< being written, or erased and next in line */
     SB_CLOSED,   /**< full */
     SB_META,     /**< root blocks and checkpoint areas */
-    SB_BAD,      /**< an erase failed */
+    SB_BAD,      /**< has a block that came bad, or an erase failed */
     SB_EMPTIED,  /**< full, and held nothing when a checkpoint began: free once its root record is there */
 };
 
@@ -48,6 +48,7 @@ struct sb_table {
     uint8_t changed[SB_MAX / 8]; /**< differs from the checkpointed table */
     uint32_t count;              /**< superblocks in use by this geometry */
     uint32_t pages;              /**< sectors of one */
+    uint32_t marked;             /**< left out since the medium was formatted: blocks of them came bad */
     uint32_t used;               /**< entries [0, used) may differ from a fresh drive's */
     uint32_t free;
     bool hold;      /**< DRAM_TABLE stays as it is */

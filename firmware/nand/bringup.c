@@ -294,6 +294,7 @@ static const char *set_geometry(const struct onfi_param *p) {
     nand_geo.block_shift = plane_shift + p->plane_bits;
     nand_geo.block_mask = (1u << (lun_shift - nand_geo.block_shift)) - 1;
     nand_geo.lun_shift = lun_shift;
+    nand_geo.bad_blocks = p->bad_blocks;
     nand_geo.program_us = p->program_us;
     nand_geo.erase_us = p->erase_us;
     nand_geo.signature = p->crc;
@@ -322,6 +323,10 @@ const char *nand_init(void) {
     if (nand_part->retry_feature != 0) {
         /* A level that an earlier firmware has left outlives a reset of the chip. */
         boot_all(&r, FLASH_OP_SET_FEATURE, nand_part->retry_feature, 0, 0);
+    }
+    for (uint32_t i = 0; i < nand_part->feature_count; i++) {
+        const struct nand_feature *f = &nand_part->features[i];
+        boot_all(&r, FLASH_OP_SET_FEATURE, f->address, f->p1, 0);
     }
     struct onfi_param param;
     if (!read_param(&r, 1, &param) && !read_param(&r, ONFI_PARAM_COPIES, &param)) {

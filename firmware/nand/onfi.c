@@ -66,6 +66,7 @@ bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
     out->blocks_lun = le32(p + 96);
     out->luns = p[100];
     out->plane_bits = p[113];
+    out->bad_blocks = le16(p + 103);
     out->program_us = le16(p + 133);
     out->erase_us = le16(p + 135);
     out->crc = (uint16_t)le16(p + 254);

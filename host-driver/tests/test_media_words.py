@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections import Counter
+from itertools import pairwise
 
 import pytest
 from assasin.binding import ErrorStruct, PieceStruct, library
@@ -89,16 +91,39 @@ class _Drive:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (nand.Choice(0, 1096, (), (), 1), "block 1096: a plane has 1096, 0 to 1095"),
-        (nand.Choice(5, 4, (), (), 1), "the first has to come before the last"),
-        (nand.Choice(0, 0, (2,), (), 1), "channel 2: the drive has 2, 0 to 1"),
-        (nand.Choice(0, 0, (), (7,), 1), "way 7: the drive has 2, 0 to 1"),
-        (nand.Choice(0, 0, (), (), 2049), "--step 2049: a block has 2048 sectors"),
+        (nand.Choice(last=1096), "block 1096: a plane has 1096, 0 to 1095"),
+        (nand.Choice(first=5, last=4), "the first has to come before the last"),
+        (nand.Choice(channels=(2,)), "channel 2: the drive has 2, 0 to 1"),
+        (nand.Choice(ways=(7,)), "way 7: the drive has 2, 0 to 1"),
+        (nand.Choice(step=2049), "--step 2049: a block has 2048 sectors"),
     ],
 )
 def test_choices_that_do_not_fit_are_refused(choice: nand.Choice, message: str) -> None:
     with pytest.raises(BringupError, match=message):
-        list(nand.blocks(_Drive(), choice, lambda done, of: None))  # type: ignore[arg-type]
+        nand.plan(_Drive(), choice)  # type: ignore[arg-type]
+
+
+def test_a_sample_of_a_large_part_is_spread_evenly() -> None:
+    """2 channels x 2 ways x 2 LUNs x 2 planes x 1,096 blocks of 2,048 sectors."""
+    plan = nand.plan(_Drive(), nand.Choice())  # type: ignore[arg-type]
+    assert str(plan) == "256 of 17,536 blocks, spread evenly (--blocks 0: all); one of 32 sectors of each (--step 1: all)"
+    assert len(set(plan.places)) == 256
+    planes = Counter(place[:4] for place in plan.places)
+    assert len(planes) == 16
+    assert set(planes.values()) == {16}
+    for plane in planes:
+        numbers = [place[4] for place in plan.places if place[:4] == plane]
+        steps = {b - a for a, b in pairwise(numbers)}
+        assert steps <= {68, 69}
+        assert numbers[-1] > 1000
+
+    few = nand.plan(_Drive(), nand.Choice(sample=4, step=0))  # type: ignore[arg-type]
+    assert len({place[:2] for place in few.places}) == 4
+    assert str(few) == "4 of 17,536 blocks, spread evenly (--blocks 0: all); only the factory's marks"
+
+    every = nand.plan(_Drive(), nand.Choice(sample=0, step=1, channels=(1,), first=8))  # type: ignore[arg-type]
+    assert str(every) == "8,704 blocks; every sector"
+    assert len(set(every.places)) == every.of == 8704
 
 
 @pytest.mark.parametrize(

@@ -368,15 +368,24 @@ static uint32_t round_sectors(void) {
     return nand_geo.channels * nand_geo.ways * nand_geo.sectors;
 }
 
+/**
+ * Rounds of the log without a page that prove its end. Every LUN programs in order, but pages of planes that it takes
+ * together may be there or not one by one. So a LUN whose last plane's page is not the log's has nothing behind that
+ * page; such pages follow each other after as many rounds as there are LUNs and planes together, and up to one more,
+ * since every round begins at another way.
+ */
+static uint32_t end_rounds(void) {
+    return nand_geo.luns * nand_geo.together + 1;
+}
+
 /** Sectors that are read at once: whole pages of up to a round. */
 static uint32_t batch_sectors(void) {
     return round_sectors() < SCAN_MAX ? round_sectors() : SCAN_MAX;
 }
 
 /**
- * Read the sectors of superblock `n` from `position` on. Every way programs in order, and a page of the log has its
- * first sector, so one page of every way that is not the log's proves the end, and any two rounds' worth of sectors
- * holds a whole round. Then false, else true: the log may go on in the next superblock.
+ * Read the sectors of superblock `n` from `position` on. A page of the log has its first sector, so end_rounds()
+ * without a sector of the log are its end. Then false, else true: the log may go on in the next superblock.
  */
 static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     uint32_t width = batch_sectors();
@@ -409,7 +418,7 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
             }
             r->misses++;
         }
-        if (r->misses >= 2 * round_sectors()) {
+        if (r->misses >= end_rounds() * round_sectors()) {
             return false;
         }
     }
@@ -417,9 +426,9 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
 }
 
 /**
- * Move the cursor behind the next two rounds of blank pages. Every way programs in order, so nothing but blank pages
- * lies behind them. They stay unused: one page of every way may have been in programming when power went, and reads
- * blank. What is left of a page whose first sectors are used stays unused too.
+ * Move the cursor behind the next end_rounds() of blank pages: nothing but blank pages lies behind them. They stay
+ * unused: one page of every LUN and plane may have been in programming when power went, and reads blank. What is left
+ * of a page whose first sectors are used stays unused too.
  */
 static void skip_blank(struct sb_cursor *c) {
     uint32_t width = batch_sectors();
@@ -427,7 +436,7 @@ static void skip_blank(struct sb_cursor *c) {
     if (c->sector != 0) {
         cursor_next_page(c);
     }
-    while (c->left > 0 && blanks < 2 * round_sectors()) {
+    while (c->left > 0 && blanks < end_rounds() * round_sectors()) {
         uint32_t n = 0;
         for (; n < width && c->left > 0; n++, cursor_next(c)) {
             scan_read(&pages[n], cursor_ppa(c), SCAN_BUFFER + n * 64, 64);

@@ -285,6 +285,7 @@ static const char *set_geometry(const struct onfi_param *p) {
     }
     nand_geo.luns = p->luns;
     nand_geo.planes = 1u << p->plane_bits;
+    nand_geo.together = p->multi_plane ? nand_geo.planes : 1;
     nand_geo.blocks = p->blocks_lun >> p->plane_bits;
     nand_geo.pages = p->pages_block << sector_log2;
     nand_geo.page_bytes = p->page_bytes;

@@ -48,6 +48,7 @@ struct nand_geometry {
     uint32_t ways;
     uint32_t luns;
     uint32_t planes;
+    uint32_t together;     /**< planes whose pages can be programmed together: all, or 1 */
     uint32_t blocks;       /**< blocks a plane */
     uint32_t pages;        /**< sectors a block */
     uint32_t sectors;      /**< sectors a page of the part */

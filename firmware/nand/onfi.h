@@ -27,6 +27,7 @@ struct onfi_param {
     uint32_t blocks_lun; /**< over all planes */
     uint32_t luns;
     uint32_t plane_bits;
+    bool multi_plane; /**< pages of several planes can be programmed together */
     uint32_t t_wc, t_cs, t_wb, t_rr, t_rpre, t_pst, t_whr, t_adl, t_ccs;
     uint32_t program_us, erase_us; /**< longest page program and block erase, microseconds */
     uint32_t beat_ps;              /**< one data byte, picoseconds */

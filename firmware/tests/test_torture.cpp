@@ -320,6 +320,8 @@ void lost(Load &load, Oracle &oracle, bool cut) {
 const Geometry kSmall{2, 2, 1, 1, 16, 32, 4096, 224};
 /** Pages larger than the drive's, blocks that are no power of two, no block of times: what real modules are like. */
 const Geometry kLarge{2, 2, 2, 2, 11, 16, 16384, 2208, false, 0x1f};
+/** Pages of two planes that are programmed together, small ones. */
+const Geometry kPlanes{2, 2, 1, 2, 16, 16, 4096, 224};
 
 void full(const Geometry &geometry, uint32_t writes, uint32_t seed) {
     Nand nand(geometry);
@@ -419,6 +421,10 @@ TEST(torture_full_large_pages) {
     full(kLarge, 4800, seed);
 }
 
+TEST(torture_full_planes) {
+    full(kPlanes, 1200, seed);
+}
+
 TEST(torture_overwrite_reclaims) {
     /* Far more written than the medium holds, always the same blocks: superblocks that hold nothing come back. */
     Nand nand(kSmall);
@@ -453,6 +459,10 @@ TEST(torture_power_cut) {
 
 TEST(torture_power_cut_large_pages) {
     powerCuts(kLarge, 2, seed);
+}
+
+TEST(torture_power_cuts_planes) {
+    powerCuts(kPlanes, 2, seed);
 }
 
 TEST(torture_faults) {

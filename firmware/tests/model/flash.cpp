@@ -61,6 +61,7 @@ std::vector<uint8_t> Device::paramPage() const {
     std::memcpy(&p[0], "ONFI", 4);
     std::memset(&p[32], ' ', 32);
     std::memcpy(&p[44], "MODEL", 5);
+    put16(6, nand.geo.multiPlane && nand.geo.planes > 1 ? 8 : 0);
     put32(80, nand.geo.pageBytes);
     put16(84, nand.geo.spare);
     put32(92, nand.geo.pages);
@@ -438,6 +439,9 @@ void Device::programStart(uint32_t c, uint32_t w, uint32_t key) {
     }
     way.planes.push_back(std::move(way.program));
     if (d.confirm == FLASH_CONFIRM_PLANE) {
+        if (!nand.geo.multiPlane) {
+            violation("CONFIRM.PLANE, which the part does not have");
+        }
         at(jitter(times.bus), [=] { end(FLASH_STATUS_OK, kReady); });
         return;
     }

@@ -29,9 +29,13 @@ void planes_init(void) {
 }
 
 static void submit(struct ftl_write *first) {
+    uint32_t before = 0;
     for (struct ftl_write *w = first; w != NULL; w = w->next) {
+        struct nand_op *op = w->op;
         w->first = first;
-        nand_submit(w->op);
+        before += op->confirm == FLASH_CONFIRM_PLANE;
+        op->before = op->confirm == FLASH_CONFIRM_PAGE && nand_geo.luns > 1 ? (uint8_t)before : 0;
+        nand_submit(op);
     }
 }
 

@@ -371,11 +371,11 @@ static uint32_t round_sectors(void) {
 /**
  * Rounds of the log without a page that prove its end. Every LUN programs in order, but pages of planes that it takes
  * together may be there or not one by one. So a LUN whose last plane's page is not the log's has nothing behind that
- * page; such pages follow each other after as many rounds as there are LUNs and planes together, and up to one more,
- * since every round begins at another way.
+ * page; such pages follow each other after as many rounds as there are LUNs and planes, and up to one more, since every
+ * round begins at another way.
  */
 static uint32_t end_rounds(void) {
-    return nand_geo.luns * nand_geo.together + 1;
+    return nand_geo.luns * nand_geo.planes + 1;
 }
 
 /** Sectors that are read at once: whole pages of up to a round. */

@@ -361,9 +361,14 @@ static uint32_t round_pages(void) {
     return nand_geo.channels * nand_geo.ways;
 }
 
-/** Rounds of the log without a page that prove its end. */
+/**
+ * Rounds of the log without a page that prove its end. Every LUN programs in order, but pages of planes that it takes
+ * together may be there or not one by one. So a LUN whose last plane's page is not the log's has nothing behind that
+ * page; such pages follow each other after as many rounds as there are LUNs and planes, and up to one more, since every
+ * round begins at another way.
+ */
 static uint32_t end_rounds(void) {
-    return 2;
+    return nand_geo.luns * nand_geo.planes + 1;
 }
 
 /** Take the sector `p`, which is that of sequence number r->seq if it is the log's. True when it is. */
@@ -381,10 +386,8 @@ static bool roll_sector(struct roll *r, const struct scan_page *p) {
 }
 
 /**
- * Read the sectors of superblock `n` from `position` on, as many ahead as may yet be the log's. Every way programs in
- * order, and a page of the log has its first sector, so one page of every way that is not the log's proves the end, and
- * any two rounds' worth of sectors holds a whole round. Then false, else true: the log may go on in the next
- * superblock.
+ * Read the sectors of superblock `n` from `position` on, as many ahead as may yet be the log's. end_rounds() without a
+ * sector of the log are its end. Then false, else true: the log may go on in the next superblock.
  */
 static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     uint32_t most = end_rounds() * round_pages() * nand_geo.sectors;
@@ -418,10 +421,9 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
 }
 
 /**
- * Move the cursor on until end_rounds() of pages behind it are blank, `blanks` of which have been seen. Every way
- * programs in order, so nothing but blank pages lies behind them. They stay unused: one page of every way may have been
- * in programming when power went, and its first sector reads blank. What is left of a page whose first sectors are used
- * stays unused too.
+ * Move the cursor on until end_rounds() of pages behind it are blank, `blanks` of which have been seen: nothing but
+ * blank pages lies behind them. They stay unused: one page of every LUN and plane may have been in programming when
+ * power went, and its first sector reads blank. What is left of a page whose first sectors are used stays unused too.
  */
 static void skip_blank(struct sb_cursor *c, uint32_t blanks) {
     uint32_t width = round_pages() < SCAN_MAX ? round_pages() : SCAN_MAX;

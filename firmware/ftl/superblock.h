@@ -122,6 +122,8 @@ void cursor_open(struct sb_cursor *c, uint32_t n);
 void cursor_seek(struct sb_cursor *c, uint32_t n, uint32_t position);
 /** Sector under the cursor. */
 uint32_t cursor_ppa(const struct sb_cursor *c);
+/** How many sectors of its superblock are allocated before `ppa`. */
+uint32_t superblock_position(uint32_t ppa);
 /** Step to the next sector; only while left > 0. */
 void cursor_next(struct sb_cursor *c);
 /** Step to the first sector of the next page; only while left > 0. */

@@ -186,6 +186,16 @@ static uint32_t bits_for(uint32_t n) {
     return bits;
 }
 
+/**
+ * Planes to be programmed together: all, where the part can and the bus has time left while all LUNs of a channel
+ * program one page each. Where it has none, pages of two planes one behind the other only make others wait longer.
+ */
+static uint32_t planes_together(const struct onfi_param *p) {
+    uint32_t page_ns = nand_geo.sectors * nand_geo.sector_bytes * p->beat_ps / 1000;
+    uint32_t units = nand_geo.ways * nand_geo.luns;
+    return p->multi_plane && (units - 1) * page_ns < p->program_us * 1000 ? nand_geo.planes : 1;
+}
+
 static const char *refuse(const char *what, uint32_t value, const char *need, uint32_t limit) {
     console_printf("nand: %s: %u; %s %u\n", what, value, need, limit);
     return "geometry not supported";
@@ -351,6 +361,7 @@ const char *nand_init(void) {
         return wrong;
     }
     load_code();
+    nand_geo.together = planes_together(&param);
     console_printf("nand: %s, %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages x %u+%u B\n",
                    param.model, nand_geo.channels, nand_geo.ways, nand_geo.luns, nand_geo.planes, nand_geo.blocks,
                    param.pages_block, param.page_bytes, nand_geo.spare);

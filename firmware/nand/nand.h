@@ -49,6 +49,7 @@ struct nand_geometry {
     uint32_t ways;
     uint32_t luns;
     uint32_t planes;
+    uint32_t together;     /**< planes whose pages can be programmed together: all, or 1 */
     uint32_t blocks;       /**< blocks a plane */
     uint32_t pages;        /**< sectors a block */
     uint32_t sectors;      /**< sectors a page of the part */
@@ -110,7 +111,9 @@ struct nand_op {
     uint8_t attempt;
     uint8_t level;  /**< read level of the repetition */
     uint8_t status; /**< what the first read found */
-    uint8_t pad[2];
+    /* nand.c: a program of several planes whose status is asked plane by plane */
+    uint8_t before; /**< PROGRAM with CONFIRM_PAGE: planes of the program before its own, whose status is asked */
+    uint8_t asking; /**< planes still to be asked */
     struct nand_op *next_retry;
 };
 extern struct nand_op nand_ops[NAND_OPS];

@@ -6,10 +6,11 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from assasin.binding import ErrorStruct, PieceStruct, library
-from assasin.bringup import nand
+from assasin.bringup import commands, nand
 from assasin.bringup.link import BringupError
 from assasin.media import Media
 from assasin.tree import contract
@@ -124,6 +125,45 @@ def test_a_sample_of_a_large_part_is_spread_evenly() -> None:
     every = nand.plan(_Drive(), nand.Choice(sample=0, step=1, channels=(1,), first=8))  # type: ignore[arg-type]
     assert str(every) == "8,704 blocks; every sector"
     assert len(set(every.places)) == every.of == 8704
+
+
+class _Interrupted(_Drive):
+    """Is interrupted when it is asked for the third block."""
+
+    asked = 0
+
+    def __enter__(self) -> _Interrupted:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def nand_block(self, way: int, address: int, step: int) -> SimpleNamespace:
+        self.asked += 1
+        if self.asked == 3:
+            raise KeyboardInterrupt
+        return SimpleNamespace(
+            state=2,
+            erases=1,
+            sectors_read=64,
+            sectors_erased=0,
+            sectors_failed=0,
+            bits=5,
+            worst=2,
+            marks_failed=0,
+            marks=b"\xff" * 4,
+        )
+
+
+def test_what_was_read_before_ctrl_c_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(commands, "open_drive", lambda name: (None, _Interrupted()))
+    with pytest.raises(SystemExit) as end:
+        commands.nand.main(["--name", "any"], standalone_mode=False)
+    assert end.value.code == 130
+    said = capsys.readouterr().out
+    assert "256 of 17,536 blocks, spread evenly" in said
+    assert "interrupted after 2 blocks" in said
+    assert "2 blocks: 128 sectors read, 10 bits corrected" in said
 
 
 @pytest.mark.parametrize(

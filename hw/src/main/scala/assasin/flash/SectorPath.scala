@@ -105,8 +105,8 @@ class SectorPath(p: SocParams) extends Module {
       val decodes   = WireDefault(false.B)
       val decoder   = withClock(ClockGate(decodes))(Module(new BchDecoder(params)))
       decodes := code.decoder.in.valid || !decoder.io.quiet
-      val read      = reader.io.step
-      val write     = writer.io.step
+      val read  = reader.io.step
+      val write = writer.io.step
       remainder.io.strength := io.config.strength
       remainder.io.build    := io.code
       remainder.io.message  := read.message || write.message

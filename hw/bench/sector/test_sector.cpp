@@ -359,12 +359,13 @@ TEST(Speed, ThroughputByErrorRate) {
                 beats += r.raw.size() / kPhyBytes;
                 b.read(r);
             }
+            const uint64_t start = b.now;
             const auto begin = std::chrono::steady_clock::now();
             b.drain();
             const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-            const double share = 100.0 * beats / b.lastBeat;
+            const double share = 100.0 * beats / (b.lastBeat - start);
             std::printf("t = %u, error rate %g: %.1f %% of the bus's rate, %llu beats held up, %.0f kHz\n", b.t(), rate,
-                        share, static_cast<unsigned long long>(b.stalled), b.now / seconds / 1000);
+                        share, static_cast<unsigned long long>(b.stalled), (b.now - start) / seconds / 1000);
             // On a bus of one byte a cycle the decoder keeps up; between phases the bench leaves a few cycles.
             if (kPhyBytes == 1) {
                 EXPECT_EQ(b.stalled, 0u);

@@ -36,14 +36,15 @@ class BchRemainder(p: CodeParams) extends Module {
   // Filling the tables: `steps` turns for each nibble that the index can begin with.
   private val building = RegInit(false.B)
   private val turning  = RegInit(false.B)
-  private val adds     = Reg(Bool())      // the generator, in this turn
-  private val pattern  = Reg(UInt(3.W))   // of the nibble, whose highest bit is 1
+  private val adds     = Reg(Bool())       // the generator, in this turn
+  private val pattern  = Reg(UInt(3.W))    // of the nibble, whose highest bit is 1
   private val step     = Reg(UInt(6.W))
   private val index    = Reg(UInt(beat.W)) // the remainder is index * x^degree^ modulo the generator
   private val turned   = beats === (width / beat - 1).U
   private val finished = step === beat.U
-  private val nextBit  = MuxLookup(step, false.B)(Seq(0.U -> true.B, 1.U -> pattern(2), 2.U -> pattern(1), 3.U -> pattern(0)))
-  private val below    = if (width > beat) remainder(width - beat - 1) && !turned else false.B
+  private val nextBit =
+    MuxLookup(step, false.B)(Seq(0.U -> true.B, 1.U -> pattern(2), 2.U -> pattern(1), 3.U -> pattern(0)))
+  private val below = if (width > beat) remainder(width - beat - 1) && !turned else false.B
   private val generator = perStrength(0.U(beat.W)) { code =>
     val aligned = (code.generator ^ (BigInt(1) << code.degree)) << (width - code.degree)
     VecInit((width - beat to 0 by -beat).map(low => ((aligned >> low) & ((BigInt(1) << beat) - 1)).U(beat.W)))(

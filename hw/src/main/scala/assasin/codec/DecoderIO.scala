@@ -26,8 +26,8 @@ class DecoderIO(p: CodeParams) extends Bundle {
   /** Index into CODE_INFO; changes only while quiet. */
   val strength = Input(UInt(3.W))
 
-  /** For each codeword the beats of its errors' remainder, highest power first, with 0 behind the parity bits, and then a
-    * beat with its id; a codeword's beats come without a gap. Every codeword gives one result, in the order taken.
+  /** For each codeword the beats of its errors' remainder, highest power first, with 0 behind the parity bits, and then
+    * a beat with its id; a codeword's beats come without a gap. Every codeword gives one result, in the order taken.
     */
   val in = Flipped(Decoupled(UInt(p.beatBits.W)))
 

@@ -19,7 +19,9 @@ object FieldLogic {
   def timesNear(a: UInt, n: Int): UInt = {
     val (moved, entering, constant) =
       if (n > 0) (a(bits - 2, 0) ## 0.U(1.W), a(bits - 1), alpha(bits)) else (a(bits - 1, 1), a(0), alpha(-1))
-    if (n == 0) a else if (n.abs > 24) times(a, n) else timesNear(moved ^ Mux(entering, constant.U(bits.W), 0.U), n - n.sign)
+    if (n == 0) a
+    else if (n.abs > 24) times(a, n)
+    else timesNear(moved ^ Mux(entering, constant.U(bits.W), 0.U), n - n.sign)
   }
 
   /** For each bit of a * alpha^n^: which bits of `a` it is the sum of. */
@@ -40,11 +42,11 @@ object FieldLogic {
   /** Sum of multiples(k) over the bits k that are set in `a`: a * m, if multiples(k) is m * alpha^k^. */
   def select(a: Seq[Bool], multiples: Seq[UInt]): UInt = sum(a.zip(multiples).map { case (on, m) => Mux(on, m, 0.U) })
 
-  /** Sum over the elements of `words`, lowest first, of element k * alpha^(k n)^, for a small n, by Horner's rule within a
-    * word and over the words.
+  /** Sum over the elements of `words`, lowest first, of element k * alpha^(k n)^, for a small n, by Horner's rule
+    * within a word and over the words.
     */
   def evaluate(words: Seq[UInt], n: Int): UInt = {
-    val perWord = words.head.getWidth / bits
+    val perWord                                = words.head.getWidth / bits
     def horner(terms: Seq[UInt], n: Int): UInt = terms.reduceRight((term, above) => term ^ timesNear(above, n))
     horner(words.map(w => horner((0 until perWord).map(k => w(bits * k + bits - 1, bits * k)), n)), perWord * n)
   }

@@ -24,8 +24,8 @@ class RemainderQueueIO(p: CodeParams) extends Bundle {
   val out = Decoupled(UInt(p.beatBits.W))
 }
 
-/** Remainders of codewords on their way to the decoder, with a place for two of the strongest code and for more of weaker
-  * ones. All remainders are written; those of codewords without errors are written over.
+/** Remainders of codewords on their way to the decoder, with a place for two of the strongest code and for more of
+  * weaker ones. All remainders are written; those of codewords without errors are written over.
   */
 class RemainderQueue(p: CodeParams) extends Module {
   val io = IO(new RemainderQueueIO(p))

@@ -22,8 +22,7 @@ class RootSearchIO(p: CodeParams) extends Bundle {
   * locator(x) = sum over banks b of x^(lanes b)^ * P(b)(x), by Horner's rule from the highest bank.
   *
   * Lane k has lambda(k) * x^k^ for the middle of the beat, from which no position is far; the next beat's is that times
-  * alpha^-k*positions^.
-  * The pipeline: terms; their sums P(b) for each position; the banks' sum; roots.
+  * alpha^-k*positions^. The pipeline: terms; their sums P(b) for each position; the banks' sum; roots.
   */
 class RootSearch(p: CodeParams) extends Module {
   val io = IO(new RootSearchIO(p))

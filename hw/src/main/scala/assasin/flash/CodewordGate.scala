@@ -38,9 +38,9 @@ class CodewordGateIO(p: SocParams) extends Bundle {
   val decode = Decoupled(UInt(code.beatBits.W))
 }
 
-/** Settles codewords that are right or blank, and keeps the remainders of the others for the decoder. A codeword's first
-  * parity beat is not asked for before there is a place for its remainder, so a decoder that is behind holds up the bus
-  * and nothing is lost.
+/** Settles codewords that are right or blank, and keeps the remainders of the others for the decoder. A codeword's
+  * first parity beat is not asked for before there is a place for its remainder, so a decoder that is behind holds up
+  * the bus and nothing is lost.
   *
   * A blank codeword counts as one that cannot be corrected, which the decoder would find in thousands of cycles.
   */

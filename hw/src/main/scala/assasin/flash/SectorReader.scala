@@ -180,7 +180,7 @@ class SectorReader(p: SocParams) extends Module {
       val decoded = Mux(result.valid, UIntToOH(result.bits.id(3, 0), 16), 0.U)
       when(takesPlace || settled.valid || result.valid) {
         resolved := (resolved & ~forgotten) | settles | decoded
-        failed   := (failed & ~forgotten) | Mux(settled.bits.failed, settles, 0.U) | Mux(result.bits.failed, decoded, 0.U)
+        failed := (failed & ~forgotten) | Mux(settled.bits.failed, settles, 0.U) | Mux(result.bits.failed, decoded, 0.U)
       }
       when(result.valid && !result.bits.failed) {
         val place = result.bits.id(3, 2)

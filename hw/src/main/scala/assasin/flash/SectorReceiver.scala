@@ -43,8 +43,8 @@ class SectorReceiverIO(p: SocParams) extends Bundle {
   val metadata = Valid(new BufferMetadata)
   val code     = Output(new CodeStep(p))
 
-  /** The remainder of this codeword is there: buffer, codeword; it has too few zero bits to have been programmed, as all
-    * codewords of the sector before it.
+  /** The remainder of this codeword is there: buffer, codeword; it has too few zero bits to have been programmed, as
+    * all codewords of the sector before it.
     */
   val codeword = Valid(UInt(4.W))
   val blank    = Output(Bool())
@@ -186,7 +186,8 @@ object SectorReceiver {
   /** Transfers whose beats may be on their way. */
   val Transfers: Int = 4
 
-  /** No codeword that was programmed has so few zero bits: it is scrambled, so that half of its 8,224 bits or more are. */
+  /** No codeword that was programmed has so few zero bits: it is scrambled, so that half of its 8,224 bits or more are.
+    */
   val BlankZeros: Int = 1024
 
   /** Number of zero bits, as a sum of fields that grow: it costs less in simulation than a sum of single bits. */

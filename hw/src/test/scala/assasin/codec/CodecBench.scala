@@ -53,14 +53,14 @@ class CodecBench(p: CodeParams) extends Module {
 
   private val queue   = Module(new RemainderQueue(p))
   private val decoder = Module(new BchDecoder(p))
-  queue.io.strength      := io.strength
-  queue.io.beat.valid    := io.parity && io.decoding
-  queue.io.beat.bits     := remainder.io.error
-  queue.io.keep          := io.keep
-  queue.io.forget        := io.forget
-  queue.io.id            := io.id
-  io.room                := queue.io.room
-  decoder.io.strength    := io.strength
+  queue.io.strength   := io.strength
+  queue.io.beat.valid := io.parity && io.decoding
+  queue.io.beat.bits  := remainder.io.error
+  queue.io.keep       := io.keep
+  queue.io.forget     := io.forget
+  queue.io.id         := io.id
+  io.room             := queue.io.room
+  decoder.io.strength := io.strength
   decoder.io.in <> queue.io.out
   decoder.io.error.ready := io.errorReady
   io.errorValid          := decoder.io.error.valid

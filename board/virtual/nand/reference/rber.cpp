@@ -4,7 +4,7 @@
  * The raw error rates at which a codeword of docs/medium.md fails with given probabilities: worked out as the tail of a
  * binomial distribution, and measured with BchCode on words whose bits are in error at random.
  *
- *     rber FAILURES      simulate until about so many words have failed at each rate
+ *     rber FAILURES [T...]      simulate until about so many words have failed at each rate
  */
 #include "BchCode.h"
 
@@ -77,9 +77,15 @@ Measured measure(const assasin::BchCode &code, double p, unsigned long words) {
 
 int main(int argc, char **argv) {
     unsigned long failures = argc > 1 ? strtoul(argv[1], nullptr, 10) : 0;
+    std::vector<unsigned> strengths{24, 40, 55, 70};
+    if (argc > 2) {
+        strengths.clear();
+        for (int i = 2; i < argc; i++)
+            strengths.push_back(static_cast<unsigned>(strtoul(argv[i], nullptr, 10)));
+    }
     printf("| t | raw error rate | codeword fails, computed | measured | 95 %% interval | sector fails, computed |\n"
            "|---|---|---|---|---|---|\n");
-    for (unsigned t : {24u, 40u, 55u, 70u}) {
+    for (unsigned t : strengths) {
         assasin::BchCode code(t);
         const unsigned n = 8 * kMessageBytes + code.degree();
         for (double failure : {1e-1, 1e-2, 1e-3, 1e-4, 1e-12, 1e-16}) {

@@ -16,9 +16,9 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <queue>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>

@@ -2,6 +2,7 @@
 package assasin.flash
 
 import assasin.SocParams
+import assasin.bus.ClockGate
 import chisel3._
 
 /** One flash channel: up to 16 ways behind one ONFI bus. See docs/architecture.md "Flash channel" and
@@ -9,12 +10,14 @@ import chisel3._
   *
   * Descriptors wait in [[WayQueues]]; [[WayStates]] knows what each way waits for; [[Planner]] chooses the next use of
   * the bus; [[BusSequencer]] drives it; [[SectorPath]] carries sectors, codes and corrects them; [[CompletionQueue]]
-  * answers the firmware.
+  * answers the firmware; [[FlashCounters]] counts.
   */
 class FlashChannel(p: SocParams) extends Module {
   val io = IO(new FlashChannelIO(p))
 
-  private val registers   = Module(new FlashRegisters(p))
+  private val accessed    = RegNext(io.regs.req.valid, false.B)
+  private val registers   = withClock(ClockGate(io.regs.req.valid || accessed))(Module(new FlashRegisters(p)))
+  private val counters    = Module(new FlashCounters)
   private val queues      = Module(new WayQueues(p))
   private val ways        = Module(new WayStates(p))
   private val rooms       = Module(new RoomScan(p))
@@ -29,10 +32,12 @@ class FlashChannel(p: SocParams) extends Module {
   registers.io.space      := queues.io.space
   registers.io.completion := completions.io.head
   registers.io.margin     := io.phy.margin
-  registers.io.busBusy    := sequencer.io.working
-  registers.io.readSector := sequencer.io.readSector
   registers.io.building   := path.io.building
-  registers.io.completed  := completions.io.push
+  registers.io.counts     := counters.io.counts
+
+  counters.io.busBusy    := sequencer.io.working
+  counters.io.readSector := sequencer.io.readSector
+  counters.io.completed  := completions.io.push
 
   queues.io.push     := registers.io.push
   queues.io.spaceWay := registers.io.spaceWay

@@ -4,7 +4,7 @@ package assasin.flash
 import assasin.SocParams
 import assasin.bus.RegBusIO
 import assasin.codec.CodeParams
-import assasin.contract.{FlashRegs, FlashStatus}
+import assasin.contract.FlashRegs
 import chisel3._
 import chisel3.util.{Cat, Valid}
 
@@ -81,11 +81,8 @@ class FlashRegistersIO(p: SocParams) extends Bundle {
   /** What the PHY needs beyond the part's figures, see FlashPhyIO. */
   val margin = Input(UInt(FlashPhyIO.MarginBits.W))
 
-  /** The bus works in this cycle. */
-  val busBusy = Input(Bool())
-
-  /** A READ's data phase begins. */
-  val readSector = Input(Bool())
+  /** What is counted, see [[FlashCounters]]. */
+  val counts = Input(new FlashCounts)
 
   /** The firmware writes command steps. */
   val steps = Output(new StepWrite)
@@ -93,12 +90,11 @@ class FlashRegistersIO(p: SocParams) extends Bundle {
   /** CODE was written: the table is to be built; it is being built. */
   val code     = Output(Bool())
   val building = Input(Bool())
-
-  /** A completion goes into the queue. */
-  val completed = Flipped(Valid(new FlashCompletion))
 }
 
-/** The channel's registers (hw/regs/flash.toml) and its counters. Always ready, answers in the next cycle. */
+/** The channel's registers (hw/regs/flash.toml). Always ready, answers in the next cycle. Nothing changes but in the
+  * cycle of an access and in the one after it.
+  */
 class FlashRegisters(p: SocParams) extends Module {
   val io = IO(new FlashRegistersIO(p))
 
@@ -117,8 +113,6 @@ class FlashRegisters(p: SocParams) extends Module {
   private val layout   = RegInit(0.U(32.W))
   private val seed     = RegInit(0.U(32.W))
   private val limit    = RegInit(FlashRegs.ErasedLimit.reset.U(16.W))
-  private val busy     = RegInit(0.U(64.W))
-  private val data     = RegInit(0.U(64.W))
   private val high     = RegInit(0.U(32.W))
 
   private val fire                  = io.regs.req.valid
@@ -148,9 +142,6 @@ class FlashRegisters(p: SocParams) extends Module {
     for ((offset, reg) <- storage) when(at(offset)) { reg := value(reg.getWidth - 1, 0) }
   }
 
-  when(io.busBusy) { busy := busy + 1.U }
-  when(io.readSector) { data := data + FlashDescriptor.SectorBytes.U }
-
   // Strengths of the code; 0 is none. A strength that does not exist acts as none.
   private val codes       = CodeParams(p.ecc, p.phyBytes).info
   private val parityBytes = RegInit(0.U(8.W))
@@ -164,20 +155,6 @@ class FlashRegisters(p: SocParams) extends Module {
     }
   }
   io.code := RegNext(code, false.B)
-
-  private val sectorsRead   = RegInit(0.U(32.W))
-  private val bitsCorrected = RegInit(0.U(32.W))
-  private val sectorsFailed = RegInit(0.U(32.W))
-  when(io.completed.valid && io.completed.bits.sector) {
-    val done       = io.completed.bits
-    val failed     = done.status === FlashStatus.Uncorrectable.U || done.status === FlashStatus.Mismatch.U
-    val unexpected = done.status === FlashStatus.Foreign.U || done.status === FlashStatus.Misdirected.U
-    when(done.status === FlashStatus.Ok.U || failed || unexpected) {
-      sectorsRead   := sectorsRead + 1.U
-      bitsCorrected := bitsCorrected + done.bits
-      when(failed) { sectorsFailed := sectorsFailed + 1.U }
-    }
-  }
 
   private val word  = RegNext(value(21, 0))
   private val place = RegNext(addr(Step.PlaceBits + 1, 2))
@@ -199,16 +176,16 @@ class FlashRegisters(p: SocParams) extends Module {
     FlashRegs.Cpl.offset           -> Cat(io.completion.valid, 0.U(4.W), cpl.errors, cpl.way, cpl.status, cpl.tag),
     FlashRegs.CplData.offset       -> cpl.data(31, 0),
     FlashRegs.CplData1.offset      -> cpl.data(63, 32),
-    FlashRegs.BusBusyLo.offset     -> busy(31, 0),
+    FlashRegs.BusBusyLo.offset     -> io.counts.busBusy(31, 0),
     FlashRegs.BusBusyHi.offset     -> high,
-    FlashRegs.DataBytesLo.offset   -> data(31, 0),
+    FlashRegs.DataBytesLo.offset   -> io.counts.dataBytes(31, 0),
     FlashRegs.DataBytesHi.offset   -> high,
     FlashRegs.PhyMargin.offset     -> io.margin,
     FlashRegs.Code.offset          -> Cat(io.building || io.code, 0.U(28.W), strength),
     FlashRegs.CplCode.offset       -> Cat(cpl.failed, 0.U(6.W), cpl.bits),
-    FlashRegs.SectorsRead.offset   -> sectorsRead,
-    FlashRegs.BitsCorrected.offset -> bitsCorrected,
-    FlashRegs.SectorsFailed.offset -> sectorsFailed
+    FlashRegs.SectorsRead.offset   -> io.counts.sectorsRead,
+    FlashRegs.BitsCorrected.offset -> io.counts.bitsCorrected,
+    FlashRegs.SectorsFailed.offset -> io.counts.sectorsFailed
   ) ++ codes.zipWithIndex.map { case ((t, parity), i) =>
     FlashRegs.CodeInfo.offset + 4 * i -> Cat(parity.U(8.W), t.U(8.W))
   }
@@ -216,8 +193,8 @@ class FlashRegisters(p: SocParams) extends Module {
   when(read) {
     answer := 0.U
     for ((offset, reg) <- view) when(at(offset)) { answer := reg }
-    when(at(FlashRegs.BusBusyLo.offset)) { high := busy(63, 32) }
-    when(at(FlashRegs.DataBytesLo.offset)) { high := data(63, 32) }
+    when(at(FlashRegs.BusBusyLo.offset)) { high := io.counts.busBusy(63, 32) }
+    when(at(FlashRegs.DataBytesLo.offset)) { high := io.counts.dataBytes(63, 32) }
   }
   io.regs.req.ready  := true.B
   io.regs.resp.valid := RegNext(fire, false.B)

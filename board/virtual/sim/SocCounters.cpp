@@ -36,8 +36,8 @@ void Soc::read(ChipCounters &counters) const {
 #define READ_SLOT(N) READ_TILE(CORES + N, slot##N)
     FOR_EACH_SLOT(READ_SLOT)
 #define READ_CHANNEL(N)                                                                                                \
-    copy(counters.channel[N], r.AssasinSoc__DOT__channel##N##__DOT__registers__DOT__busy,                              \
-         r.AssasinSoc__DOT__channel##N##__DOT__registers__DOT__data);
+    copy(counters.channel[N], r.AssasinSoc__DOT__channel##N##__DOT__counters__DOT__counts_busBusy,                     \
+         r.AssasinSoc__DOT__channel##N##__DOT__counters__DOT__counts_dataBytes);
     FOR_EACH_CHANNEL(READ_CHANNEL)
 }
 

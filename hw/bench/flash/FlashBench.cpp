@@ -125,6 +125,7 @@ void FlashBench::tick() {
     top->clock = 1;
     top->eval();
     now++;
+    sum();
     phy.ceN = top->io_phy_ceN;
     phy.cle = top->io_phy_cle;
     phy.ale = top->io_phy_ale;
@@ -143,6 +144,26 @@ void FlashBench::tick() {
         pins.phy = phy;
         recorder->push_back(pins);
     }
+}
+
+/** Adds what this cycle shows to the digest: data only where it counts. */
+void FlashBench::sum() {
+    auto add = [this](uint64_t value) { digest = (digest ^ value) * 0x100000001b3u; };
+    const VFlashChannel &t = *top;
+    add(t.io_phy_ceN | t.io_phy_cle << 16 | t.io_phy_ale << 17 | t.io_phy_we << 18 | t.io_phy_re << 19 |
+        t.io_phy_dqOutValid << 20 | t.io_pending << 21 | t.io_asleep << 22 | t.io_regs_resp_valid << 23 |
+        t.io_out_valid << 24 | t.io_fetch_valid << 25);
+    if (t.io_phy_we || t.io_phy_dqOutValid)
+        add(t.io_phy_dqOut);
+    if (t.io_regs_resp_valid)
+        add(t.io_regs_resp_bits);
+    if (t.io_out_valid) {
+        add(t.io_out_bits_data);
+        add(uint64_t(t.io_out_bits_addr) << 32 | t.io_out_bits_bytes << 16 | t.io_out_bits_dst << 8 |
+            t.io_out_bits_stream << 4 | t.io_out_bits_last << 2 | t.io_out_bits_toStream << 1 | t.io_out_bits_mark);
+    }
+    if (t.io_fetch_valid)
+        add(uint64_t(t.io_fetch_bits_addr) << 16 | t.io_fetch_bits_bytes);
 }
 
 void FlashBench::takeBeat() {

@@ -160,6 +160,7 @@ class FlashBench {
     uint64_t now = 0;
     uint64_t slept = 0;
     uint64_t packets = 0;
+    uint64_t digest = 0; ///< of what the channel has shown in every cycle
     std::mt19937_64 random;
 
     unsigned chance(unsigned percent) {
@@ -171,6 +172,7 @@ class FlashBench {
 
   private:
     void showRoom();
+    void sum();
     void takeBeat();
     void deliver();
     void feed();

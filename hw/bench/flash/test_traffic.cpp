@@ -321,6 +321,8 @@ void traffic(const assasin::PartFile &part, const Weather &w, unsigned operation
     for (auto [status, count] : t.statuses)
         std::printf(" %u: %u", status, count);
     std::printf("\n");
+    // `run` compares them of a channel with and without clock gates.
+    testing::Test::RecordProperty("shown", std::to_string(b.now) + " cycles, digest " + std::to_string(b.digest));
     EXPECT_EQ(t.arrayReads + t.hits, t.reads + t.streamReads);
     EXPECT_GT(t.programs, operations / 10);
     EXPECT_GT(t.streamReads, operations / 10);

@@ -111,6 +111,25 @@ void NandTarget::needAllReady(uint64_t now) const {
                         std::to_string((busy(lun, now) ? lun.readyAt : lun.behind.end) - now) + " cycles");
 }
 
+void NandTarget::needOutput(uint64_t now) const {
+    if (driving_ & ~(1u << lun_))
+        violate(now, "LUN selection",
+                "data out of LUN " + std::to_string(lun_) + " while other LUNs may drive the bus (mask " +
+                    std::to_string(driving_) + "): 78h selects");
+    if (columnLun_ != lun_)
+        violate(now, "LUN selection",
+                "data out of LUN " + std::to_string(lun_) + " at the column of LUN " + std::to_string(columnLun_) +
+                    ": change read column comes first");
+}
+
+/** 80h may clear the page registers of all LUNs that are not busy (ONFI, restrictions of multiple LUN operations). */
+void NandTarget::clearRegisters(uint64_t now) {
+    for (Lun &lun : luns_)
+        if (!busy(lun, now))
+            for (std::vector<uint8_t> &reg : lun.registers)
+                std::fill(reg.begin(), reg.end(), 0xFF);
+}
+
 void NandTarget::needAddress(uint64_t now, uint8_t confirm, uint8_t setup) const {
     if (setupCommand_ != setup)
         violate(now, "command order", "command " + hex(confirm) + " without " + hex(setup) + " before it");
@@ -130,8 +149,16 @@ void NandTarget::checkRow(uint64_t now, uint32_t row) {
         violate(now, "address range",
                 "row address " + std::to_string(row) + " is block " + std::to_string(blockOf(row)) + ", the LUN has " +
                     std::to_string(g.blocksPerLun()) + " (" + g.text() + ")");
+    if (programLun_ != kNone && programLun_ != static_cast<int>(lun))
+        violate(now, "LUN selection",
+                "LUN " + std::to_string(lun) + " is addressed while LUN " + std::to_string(programLun_) +
+                    " is being given a page: 10h or 15h comes first");
     lun_ = lun;
     row_ = row;
+    // LUNs that are not addressed let go of the bus; busy ones do not hear it.
+    for (unsigned i = 0; i < luns_.size(); i++)
+        if (i != lun && !busy(luns_[i], now))
+            driving_ &= ~(1u << i);
     // A sequence that was given up leaves no planes behind.
     if (!luns_[lun].morePlanes)
         luns_[lun].queued.clear();
@@ -183,6 +210,9 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         reset(now);
         return;
     case 0x70:
+        for (const Lun &lun : luns_)
+            if (&lun != &luns_[lun_] && busy(lun, now))
+                violate(now, "LUN selection", "70h while several LUNs are at work: 78h names one");
         if (output_ != Output::Status)
             beforeStatus_ = output_;
         output_ = Output::Status;
@@ -246,6 +276,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
             column_ = columnOfAddress();
             outPosition_ = column_;
             output_ = Output::Data;
+            driving_ |= 1u << lun_;
             start(now, lun, Array::Read, setup_.part.array.tR);
         }
         break;
@@ -255,6 +286,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         startCacheRead(now, lun, setupCommand_ == 0x00 && addressCount_ != 0);
         outPosition_ = 0;
         output_ = Output::Data;
+        driving_ |= 1u << lun_;
         break;
     case 0x3F:
         if (lun.behind.operation != Array::Read && lun.behind.next.empty())
@@ -272,8 +304,11 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         if (column_ >= g.rawPageBytes())
             violate(now, "address range",
                     "column " + std::to_string(column_) + ", a page has " + std::to_string(g.rawPageBytes()));
-        if (setupCommand_ == 0x06)
+        if (setupCommand_ == 0x06) {
             plane_ = planeOf(row_);
+            driving_ |= 1u << lun_;
+        }
+        columnLun_ = lun_;
         outPosition_ = column_;
         output_ = Output::Data;
         columnChange_ = true;
@@ -285,6 +320,8 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
             violate(now, "command order", "command " + hex(byte) + " without 80h before it");
         needAddress(now, byte, static_cast<uint8_t>(setupCommand_));
         addPlaneRow(now, lun, row_, byte == 0x11);
+        if (byte != 0x11)
+            programLun_ = kNone;
         if (byte == 0x11) {
             start(now, lun, Array::Other, kDummyBusyNs);
         } else if (writeProtected_) {
@@ -353,9 +390,13 @@ void NandTarget::addressDone(uint64_t now) {
         if (columnOfAddress() >= g.rawPageBytes())
             violate(now, "address range",
                     "column " + std::to_string(columnOfAddress()) + ", a page has " + std::to_string(g.rawPageBytes()));
+        columnLun_ = lun_;
         if (setupCommand_ == 0x80) {
             checkProgram(now, row_);
             column_ = columnOfAddress();
+            if (programLun_ == kNone)
+                clearRegisters(now);
+            programLun_ = static_cast<int>(lun_);
             std::vector<uint8_t> &reg = pageRegister(luns_[lun_], planeOf(row_));
             std::fill(reg.begin(), reg.end(), 0xFF);
             writing_ = true;
@@ -378,6 +419,7 @@ void NandTarget::addressDone(uint64_t now) {
         if (output_ != Output::Status)
             beforeStatus_ = output_;
         output_ = Output::Status;
+        driving_ = 1u << lun_;
         setupCommand_ = kNone;
         break;
     case 0x90:
@@ -458,8 +500,11 @@ uint32_t NandTarget::dataOut(uint64_t now) {
             violate(now, "data out", "data out outside a data phase");
         if (output_ != Output::Status) {
             needReady(now, "data out");
-            if (busyTail_ != 0)
-                require(now, "tRR", busyTail_, times_.tRR + times_.tRPRE, "first data beat (tRR + tRPRE) after ready");
+            if (output_ == Output::Data)
+                needOutput(now);
+            if (luns_[lun_].readyAt != 0)
+                require(now, "tRR", luns_[lun_].readyAt, times_.tRR + times_.tRPRE,
+                        "first data beat (tRR + tRPRE) after ready");
         }
         require(now, "tRPRE", selectedAt_, times_.tCS + times_.tRPRE,
                 "first data beat (tCS + tRPRE) after chip enable low");
@@ -477,6 +522,8 @@ uint32_t NandTarget::dataOut(uint64_t now) {
     dataAt_ = now;
     switch (output_) {
     case Output::Status:
+        counts_.statuses++;
+        counts_.busyStatuses += busy(luns_[lun_], now);
         return statusByte(now);
     case Output::Data: {
         unsigned bytes = sdr_ ? 1 : setup_.timing.phyBytes();
@@ -701,6 +748,9 @@ void NandTarget::reset(uint64_t now) {
     writing_ = false;
     output_ = Output::None;
     lun_ = 0;
+    driving_ = 0;
+    columnLun_ = 0;
+    programLun_ = kNone;
     std::fill(features_.begin(), features_.end(), 0);
     // tWB still runs in the timing the host used for the command.
     if (luns_[0].operation == Array::None)

@@ -17,6 +17,7 @@ constexpr uint64_t kNoEvent = std::numeric_limits<uint64_t>::max();
 /** Array operations completed; one a page, and for erases one a block, of a multi-plane operation. */
 struct NandCounts {
     uint64_t reads = 0, programs = 0, erases = 0;
+    uint64_t statuses = 0, busyStatuses = 0; ///< status bytes read, and those of them that said busy
 };
 
 /** What all targets of a board share. */
@@ -114,6 +115,8 @@ class NandTarget {
     std::vector<uint8_t> &pageRegister(Lun &lun, unsigned plane);
     void needReady(uint64_t now, const char *what) const;
     void needAllReady(uint64_t now) const;
+    void needOutput(uint64_t now) const;
+    void clearRegisters(uint64_t now);
     void needAddress(uint64_t now, uint8_t confirm, uint8_t setup) const;
     void addPlaneRow(uint64_t now, Lun &lun, uint32_t row, bool more);
     void checkProgram(uint64_t now, uint32_t row) const;
@@ -151,6 +154,10 @@ class NandTarget {
     unsigned addressCount_ = 0, addressNeed_ = 0;
     uint8_t address_[5] = {};
     unsigned lun_ = 0; // addressed last: drives data and status
+    // With several LUNs: who else may drive the bus, whose the column address is, who is being given a page.
+    unsigned driving_ = 0; // bit mask
+    unsigned columnLun_ = 0;
+    int programLun_ = kNone; // from 80h to 10h or 15h
     uint32_t row_ = 0;
     unsigned column_ = 0;
     unsigned plane_ = 0;   // plane whose register drives data out

@@ -320,6 +320,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
             violate(now, "command order", "command " + hex(byte) + " without 80h before it");
         needAddress(now, byte, static_cast<uint8_t>(setupCommand_));
         addPlaneRow(now, lun, row_, byte == 0x11);
+        driving_ &= ~(1u << lun_);
         if (byte != 0x11)
             programLun_ = kNone;
         if (byte == 0x11) {
@@ -340,6 +341,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
     case 0xD1:
         needAddress(now, byte, 0x60);
         addPlaneRow(now, lun, row_, byte == 0xD1);
+        driving_ &= ~(1u << lun_);
         if (byte == 0xD1) {
             start(now, lun, Array::Other, kDummyBusyNs);
         } else if (writeProtected_) {

@@ -84,7 +84,8 @@ class FlashBench {
     uint32_t readReg(uint32_t offset);
     void writeReg(uint32_t offset, uint32_t value);
 
-    unsigned space(unsigned way);
+    /** Free places of the way, for LUN 0 or LUN 1. */
+    unsigned space(unsigned way, unsigned lun = 0);
     void push(const Descriptor &d);
     /** Takes the oldest completion; \return false when none waits. */
     bool pop(Completion &c);
@@ -99,7 +100,10 @@ class FlashBench {
     void boot();
     void setSteps();
     void setTiming(const assasin::NandCycles &t);
-    void setGeometry(unsigned pageLog2, unsigned sectorLog2);
+    /** \param oneLun the channel takes all LUNs of a way for one */
+    void setGeometry(unsigned pageLog2, unsigned sectorLog2, bool oneLun = false);
+    /** When to look whether a LUN is ready, of which R/B does not tell: by the part's times. */
+    void setWaits();
     /** Chooses strength `n` of CODE_INFO. */
     void setCode(unsigned n);
     /** The strongest code that the part's spare area holds. */
@@ -121,6 +125,13 @@ class FlashBench {
     assasin::SectorCodec::Setting setting{kSeed, kLayout};
     std::vector<uint8_t> dram(uint32_t address, unsigned bytes) const;
     void fillDram(uint32_t address, const std::vector<uint8_t> &data);
+
+    /** What the packages have done. */
+    assasin::NandCounts counts() const {
+        assasin::NandCounts sum;
+        nand->addCounts(sum);
+        return sum;
+    }
 
     /** Cycles of a read of a sector on the bus by the formula of docs/architecture.md. */
     unsigned formula() const;

@@ -294,6 +294,13 @@ TEST(Queues, SpaceAndOverflow) {
     b.ticks(30000);
     EXPECT_FALSE(b.top->io_pending);
     EXPECT_EQ(b.space(1), 8u);
+    // The other LUN has its own places.
+    d.w1 = b.sector(1, 0, 0);
+    b.push(d);
+    EXPECT_EQ(b.space(1), 8u);
+    EXPECT_EQ(b.space(1, 1), 7u);
+    b.wait();
+    EXPECT_EQ(b.space(1, 1), 8u);
 }
 
 TEST(Queues, CompletionsWaitForALateFirmware) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 ThisBuild / version := "0.1.0"
 ThisBuild / organization := "assasin"
 ThisBuild / scalaVersion := "2.13.18"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Sourced by the other scripts: versions, cache folders and PATH. The cache is shared by all clones of one user.
 # shellcheck shell=bash
 SBT_VERSION=1.11.7

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Entry at address 0 after CTRL.RESET: stack, bss, main. mtvec stays 0, so a trap stops the processor and shows in CTRL.FW_STATE. */
     .section .init, "ax"
     .globl _start

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Boot and the main loop: everything happens in answer to an event, and between events the processor sleeps. */
 #include "lib/console.h"
 #include "lib/regs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checkpoints. Superblock 0 holds two root blocks that take root records in turn; then come two areas of superblocks in
  * which the changed map pages, directory pages and the superblock table are appended. When an area cannot take the next
@@ -22,7 +23,40 @@ struct checkpoint_state cp;
 static struct sb_erase area_erase;
 
 uint32_t checkpoint_meta_superblocks(void) {
-    return cp.first + 2 * cp.area_sbs;
+    return cp.end;
+}
+
+uint32_t checkpoint_log_superblocks(void) {
+    return sb.count - cp.first - 2 * cp.area_sbs - sb.marked;
+}
+
+static bool skipped(uint32_t n) {
+    n -= cp.first;
+    return n < 32 * ROOT_SKIP_WORDS && (cp.skip[n >> 5] >> (n & 31) & 1) != 0;
+}
+
+bool checkpoint_areas(void) {
+    uint32_t need = 2 * cp.area_sbs;
+    uint32_t n = 0;
+    for (; n < sb.count && (n < cp.first || need > 0); n++) {
+        bool bad = n >= cp.first && skipped(n);
+        superblock_set_state(n, bad ? SB_BAD : SB_META);
+        need -= n >= cp.first && !bad;
+    }
+    cp.end = n;
+    sb.rotor = n;
+    return need == 0;
+}
+
+void checkpoint_avoid(void) {
+    for (uint32_t n = cp.first; n < sb.count && n - cp.first < 32 * ROOT_SKIP_WORDS; n++) {
+        if (sb.state[n] == SB_BAD) {
+            cp.skip[(n - cp.first) >> 5] |= 1u << ((n - cp.first) & 31);
+        }
+    }
+    if (!checkpoint_areas()) {
+        cp.end = sb.count;
+    }
 }
 
 void checkpoint_layout(void) {
@@ -45,10 +79,7 @@ void checkpoint_layout(void) {
     /* Room for one full checkpoint and a quarter more in small ones. */
     uint32_t want = cp.full_pages + cp.full_pages / 4 + 16;
     cp.area_sbs = (want * nand_geo.sectors + sb.pages - 1) / sb.pages;
-    for (uint32_t i = 0; i < checkpoint_meta_superblocks() && i < sb.count; i++) {
-        superblock_set_state(i, SB_META);
-    }
-    sb.rotor = checkpoint_meta_superblocks();
+    checkpoint_areas();
     memset(sb.changed, 0, sizeof sb.changed);
     sb.used = 0;
     cp.suspect = true;
@@ -62,12 +93,18 @@ uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page) {
     return cp.root_block[which] + (page << nand_geo.sector_log2);
 }
 
-uint32_t checkpoint_area_sb(uint32_t area) {
-    return cp.first + area * cp.area_sbs;
+uint32_t checkpoint_area_sb(uint32_t area, uint32_t n) {
+    n += area * cp.area_sbs;
+    uint32_t at = cp.first;
+    while (skipped(at) || n > 0) {
+        n -= !skipped(at);
+        at++;
+    }
+    return at;
 }
 
 void checkpoint_meta_seek(void) {
-    cursor_seek(&cp.at, checkpoint_area_sb(cp.area) + cp.used / sb.pages, cp.used % sb.pages);
+    cursor_seek(&cp.at, checkpoint_area_sb(cp.area, cp.used / sb.pages), cp.used % sb.pages);
 }
 
 uint32_t checkpoint_crc(uint32_t tag, uint32_t data) {
@@ -87,7 +124,7 @@ uint32_t checkpoint_crc(uint32_t tag, uint32_t data) {
 
 static uint32_t meta_alloc(void) {
     if (cp.at.left == 0) {
-        cursor_open(&cp.at, cp.at.sb + 1);
+        cursor_open(&cp.at, checkpoint_area_sb(cp.area, cp.used / sb.pages));
     }
     uint32_t ppa = cursor_ppa(&cp.at);
     cursor_next_page(&cp.at);
@@ -298,6 +335,10 @@ static void root_build(void) {
     root_put(cp.log.used);
     root_put(cp.epoch);
     root_put(dirs);
+    root_put(sb.marked);
+    for (uint32_t i = 0; i < ROOT_SKIP_WORDS; i++) {
+        root_put(cp.skip[i]);
+    }
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
         root_put(cp.table[i]);
     }
@@ -452,7 +493,7 @@ static void step(void) {
     run.stepping = true;
     if (run.erase_sb < cp.area_sbs && !run.failed) {
         if (!area_erase.active) {
-            superblock_erase(&area_erase, checkpoint_area_sb(cp.area) + run.erase_sb, area_erased);
+            superblock_erase(&area_erase, checkpoint_area_sb(cp.area, run.erase_sb), area_erased);
         }
         run.stepping = false;
         /* An erase never ends inside superblock_erase: flash completions come from nand_poll only. */
@@ -618,7 +659,7 @@ static void format_ended(struct ftl_exclusive *x, enum ftl_status status) {
 }
 
 const char *checkpoint_format(void) {
-    static struct ftl_exclusive x;
+    static struct ftl_checkpoint c;
     cp.epoch = recover_epoch();
     ftl.seq = cp.epoch * 0x9e3779b1u;
     bool failed = false;
@@ -640,8 +681,10 @@ const char *checkpoint_format(void) {
     cp.suspect = true;
     log_snapshot();
     format_flag = true;
-    x = (struct ftl_exclusive){.run = checkpoint_mark_dirty_run, .done = format_ended};
-    ftl_exclusive(&x);
+    /* Which superblocks are left out has to be on the medium before the log is: recovery follows it without them. */
+    c = (struct ftl_checkpoint){
+        .x = {.run = sb.marked > 0 ? checkpoint_run : checkpoint_mark_dirty_run, .done = format_ended}};
+    ftl_exclusive(&c.x);
     ftl_boot_wait(&format_flag);
     /* The areas' contents are unknown, whatever the root says. */
     cp.suspect = true;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Layout of checkpoints on the medium, shared by the writer (checkpoint.c) and the reader (recover.c).
@@ -11,15 +12,17 @@
 #include "ftl/superblock.h"
 
 /** Root record: words magic, CRC-32C of the rest, bytes, sequence, flags, geometry (3), capacity, log (5), area, used,
- * table entries, epoch, directories, table pages, then per directory page its address and entry count, then ftl_kept.
+ * table entries, epoch, directories, superblocks marked bad, which the areas leave out, table pages, then per directory
+ * page its address and entry count, then ftl_kept.
  *
  * Pages that a root record names carry a tag as OOB word 0. OOB word 1 of directory and table pages is the CRC-32C of
  * what is used of them; that of map pages is the sequence number of the root record that they were written for. */
-#define ROOT_MAGIC       0x33545253u /* "SRT3" */
+#define ROOT_MAGIC       0x34545253u /* "SRT4" */
 #define ROOT_MAGIC_NAME  0x00ffffffu /* what older versions have in common with it */
 #define ROOT_CLEAN       1u
 #define ROOT_TABLE_PAGES (SB_MAX * 8u / 4096u)
-#define ROOT_FIXED_WORDS 19u
+#define ROOT_SKIP_WORDS  8u
+#define ROOT_FIXED_WORDS (20u + ROOT_SKIP_WORDS)
 #define ROOT_EPOCH_AT    (17u * 4u)
 #define ROOT_WORDS       (ROOT_FIXED_WORDS + ROOT_TABLE_PAGES)
 /** Pages of a root block that are tried, one after the other, before its partner takes over. */
@@ -37,21 +40,23 @@ struct log_position {
 };
 
 struct checkpoint_state {
-    uint32_t first;         /**< first superblock of the areas */
-    uint32_t area_sbs;      /**< superblocks an area */
-    uint32_t full_pages;    /**< pages of the largest checkpoint */
-    uint32_t root_block[2]; /**< first page of the root blocks */
-    uint32_t root_which;    /**< root block that the next root record goes to */
-    uint32_t root_page;     /**< its page there; behind the last one: to the other block, once that is erased */
-    uint32_t root_newest;   /**< root block that holds the newest root record: never erased */
-    uint32_t root_area;     /**< area that the newest root record names: never erased */
-    uint32_t root_seq;      /**< of the newest root */
-    bool root_lost;         /**< no root record can be written: the medium stays as it is until the next power-on */
-    uint32_t epoch;         /**< formats so far: sequence numbers of different epochs do not meet */
-    uint32_t area;          /**< 0, 1 */
-    uint32_t used;          /**< sectors of the area written or left out */
-    struct sb_cursor at;    /**< next page of the area */
-    bool suspect;           /**< the area may not be continued: the next checkpoint writes everything to another one */
+    uint32_t first;                 /**< first superblock of the areas */
+    uint32_t area_sbs;              /**< superblocks an area */
+    uint32_t end;                   /**< first superblock behind the areas */
+    uint32_t skip[ROOT_SKIP_WORDS]; /**< superblocks that the areas leave out, a bit each from the first on */
+    uint32_t full_pages;            /**< pages of the largest checkpoint */
+    uint32_t root_block[2];         /**< first page of the root blocks */
+    uint32_t root_which;            /**< root block that the next root record goes to */
+    uint32_t root_page;             /**< its page there; behind the last one: to the other block, once that is erased */
+    uint32_t root_newest;           /**< root block that holds the newest root record: never erased */
+    uint32_t root_area;             /**< area that the newest root record names: never erased */
+    uint32_t root_seq;              /**< of the newest root */
+    bool root_lost;      /**< no root record can be written: the medium stays as it is until the next power-on */
+    uint32_t epoch;      /**< formats so far: sequence numbers of different epochs do not meet */
+    uint32_t area;       /**< 0, 1 */
+    uint32_t used;       /**< sectors of the area written or left out */
+    struct sb_cursor at; /**< next page of the area */
+    bool suspect;        /**< the area may not be continued: the next checkpoint writes everything to another one */
     uint32_t table[ROOT_TABLE_PAGES];
     struct log_position log;
 };
@@ -62,8 +67,10 @@ void checkpoint_meta_seek(void);
 /** Pages of a root block, and the sector of page `page` of root block `which` that takes a record. */
 uint32_t checkpoint_root_pages(void);
 uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page);
-/** Superblocks an area has, from this one on. */
-uint32_t checkpoint_area_sb(uint32_t area);
+/** Superblock `n` of area `area`. */
+uint32_t checkpoint_area_sb(uint32_t area, uint32_t n);
+/** Make the superblocks of the areas SB_META, those of cp.skip between them SB_BAD. False when there are too few. */
+bool checkpoint_areas(void);
 /** Whether DRAM_ROOT holds a good root record. */
 bool checkpoint_root_good(void);
 /** CRC-32C of what is used of the directory or table page with OOB word 0 `tag` at DRAM address `data`. */

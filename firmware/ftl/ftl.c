@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "ftl/ftl.h"
 
 #include <string.h>
@@ -26,10 +27,9 @@ static struct write_list waiting;
 /** Writes to be started: whatever ends one may let another go, which may end at once, and so on. */
 static struct write_list ready;
 static bool pumping;
-/** Writes of the next page: fewer than its sectors, or as many when the page cannot be had yet. */
+/** Writes of the next page, ftl.gathered of them. */
 static struct {
     struct write_list list;
-    uint32_t count;
     bool due; /**< somebody waits for it: it goes out, once nothing more is on the way to it */
 } gather;
 static struct ftl_drain *drains;
@@ -264,13 +264,15 @@ static void finish(struct ftl_write *w, enum ftl_status status) {
     w->done(w, status);
 }
 
-/** The page that begins with `w` is programmed, or is not. */
-static void page_ended(struct ftl_write *w) {
+/** The program that begins with `w` has ended: all its pages are programmed, or have to be written again. */
+static void program_ended(struct ftl_write *w) {
     bool ok = !w->failed;
+    uint32_t pages = 0;
     /* Nothing that has to see the map of all of them starts before the last one. */
     pumping = true;
     while (w != NULL) {
         struct ftl_write *next = w->next;
+        pages += w->op->confirm != FLASH_CONFIRM_MORE;
         w->op->confirm = FLASH_CONFIRM_PAGE;
         if (!ok) {
             if (++w->tries < (w->taken ? CACHED_TRIES : MAX_TRIES)) {
@@ -289,7 +291,7 @@ static void page_ended(struct ftl_write *w) {
         w = next;
     }
     pumping = false;
-    ftl.in_flight--;
+    ftl.in_flight -= pages;
     if (ftl.in_flight == 0) {
         exclusive_next();
     }
@@ -303,7 +305,9 @@ static void programmed(struct nand_op *op, uint32_t status) {
         w->first->failed = 1;
     }
     if (op->confirm == FLASH_CONFIRM_PAGE) {
-        page_ended(w->first);
+        w = w->first;
+        planes_ended(w);
+        program_ended(w);
     }
 }
 
@@ -311,13 +315,12 @@ static void programmed(struct nand_op *op, uint32_t status) {
 static void page_program(uint32_t ppa, uint32_t seq) {
     struct ftl_write *first = gather.list.head;
     gather.list.head = NULL;
-    gather.count = 0;
+    ftl.gathered = 0;
     gather.due = false;
     first->failed = 0;
     ftl.in_flight++;
     for (struct ftl_write *w = first; w != NULL; w = w->next, ppa++, seq++) {
         w->gathered = 0;
-        w->first = first;
         w->ppa = ppa;
         struct nand_op *op = w->op;
         op->done = programmed;
@@ -330,8 +333,8 @@ static void page_program(uint32_t ppa, uint32_t seq) {
         op->data0 = w->loose ? w->lba | OOB_LOOSE : w->lba;
         op->data1 = seq;
         op->confirm = w->next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
-        nand_submit(op);
     }
+    planes_program(first);
 }
 
 /** End those of `l` that were not taken; the others stay. True when there were some. */
@@ -348,7 +351,7 @@ static bool refuse(struct write_list *l, enum ftl_status status) {
         any = true;
         if (w->gathered) {
             w->gathered = 0;
-            gather.count--;
+            ftl.gathered--;
         }
         finish(w, status);
     }
@@ -395,10 +398,10 @@ static bool page_out(void) {
 
 /** Whether the page goes out as it is. */
 static bool page_due(void) {
-    if (gather.count == nand_geo.sectors) {
+    if (ftl.gathered == nand_geo.sectors) {
         return true;
     }
-    if (gather.count == 0 || ftl.coming > 0) {
+    if (ftl.gathered == 0 || ftl.coming > 0) {
         return false;
     }
     bool due = gather.due || drains != NULL;
@@ -412,11 +415,11 @@ static bool page_due(void) {
 static void start_now(struct ftl_write *w) {
     if (ftl.read_only && !w->taken && !held()) {
         finish(w, FTL_MEDIA);
-    } else if (held() || gather.count == nand_geo.sectors) {
+    } else if (held() || ftl.gathered == nand_geo.sectors) {
         list_push(&waiting, w);
     } else {
         w->gathered = 1;
-        gather.count++;
+        ftl.gathered++;
         gather.due |= w->take == NULL;
         list_push(&gather.list, w);
     }
@@ -436,12 +439,13 @@ static void pump(void) {
             start_now(list_pop(&ready));
         } else if (waiting.head != NULL && !held() && ftl.read_only && refuse(&waiting, FTL_MEDIA)) {
             continue;
-        } else if (waiting.head != NULL && !held() && gather.count < nand_geo.sectors) {
+        } else if (waiting.head != NULL && !held() && ftl.gathered < nand_geo.sectors) {
             start_now(list_pop(&waiting));
         } else {
             break;
         }
     }
+    planes_look(held() || ftl.read_only);
     pumping = false;
 }
 
@@ -782,6 +786,27 @@ static void own_done(struct ftl_exclusive *x, enum ftl_status status) {
     }
 }
 
+/** Blocks that the drive offers; false when the medium is too small. */
+static bool set_capacity(void) {
+    uint32_t meta = checkpoint_meta_superblocks();
+    uint32_t reserve = room_reserve_superblocks();
+    if (sb.count < meta + 4 || checkpoint_log_superblocks() < reserve + 3) {
+        ftl.fault = "too few blocks";
+        console_printf("ftl: %u superblocks; at least %u needed\n", sb.count - sb.marked,
+                       cp.first + 2 * cp.area_sbs + reserve + 3);
+        return false;
+    }
+    /* 7 % over-provisioning, but at least two superblocks for the log's head, and the reserve. */
+    uint64_t data = (uint64_t)(checkpoint_log_superblocks() - 2 - reserve) * sb.pages;
+    uint64_t provisioned = (uint64_t)(sb.count - sb.marked) * sb.pages * 93 / 100;
+    uint64_t lbas = data < provisioned ? data : provisioned;
+    if (lbas > MAP_MAX_LBAS) {
+        lbas = MAP_MAX_LBAS;
+    }
+    ftl.lbas = (uint32_t)lbas;
+    return true;
+}
+
 void ftl_init(bool format) {
     memset(&ftl, 0, sizeof ftl);
     memset(ftl_kept, 0, sizeof ftl_kept);
@@ -791,6 +816,7 @@ void ftl_init(bool format) {
     memset(&waiting, 0, sizeof waiting);
     memset(&ready, 0, sizeof ready);
     memset(&gather, 0, sizeof gather);
+    planes_init();
     drains = NULL;
     pumping = false;
     excl_head = excl_tail = excl_running = NULL;
@@ -807,20 +833,9 @@ void ftl_init(bool format) {
     checkpoint_layout();
     ftl_log_restart();
 
-    uint32_t meta = checkpoint_meta_superblocks();
-    if (sb.count < meta + 4) {
-        ftl.fault = "too few blocks";
-        console_printf("ftl: %u superblocks; at least %u needed\n", sb.count, meta + 4);
+    if (!set_capacity()) {
         return;
     }
-    /* 7 % over-provisioning, but at least two superblocks for the log's head, and the reserve. */
-    uint64_t data = (uint64_t)(sb.count - meta - 2 - room_reserve_superblocks()) * sb.pages;
-    uint64_t provisioned = (uint64_t)sb.count * sb.pages * 93 / 100;
-    uint64_t lbas = data < provisioned ? data : provisioned;
-    if (lbas > MAP_MAX_LBAS) {
-        lbas = MAP_MAX_LBAS;
-    }
-    ftl.lbas = (uint32_t)lbas;
     bounds_init();
 
     bool blank = false;
@@ -829,7 +844,13 @@ void ftl_init(bool format) {
     }
     if (format || blank) {
         console_printf("ftl: %s: formatting\n", format ? "asked to format" : "blank medium");
-        ftl.fault = checkpoint_format();
+        marks_read();
+        if (sb.marked > 0) {
+            checkpoint_avoid();
+        }
+        if (set_capacity()) {
+            ftl.fault = checkpoint_format();
+        }
     }
     if (ftl.fault != NULL) {
         ftl.lbas = 0;

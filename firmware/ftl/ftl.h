@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Flash translation layer: page-mapped, log-structured over superblocks.
@@ -44,9 +45,9 @@ enum ftl_status { FTL_OK = 0, FTL_MEDIA, FTL_READ_ONLY };
 
 /** One sector to be written. */
 struct ftl_write {
-    struct ftl_write *next;  /**< waiting list, or the page's next sector */
+    struct ftl_write *next;  /**< waiting list, or the program's next sector */
     struct ftl_write *chain; /**< hash chain of writes in the FTL */
-    struct ftl_write *first; /**< of the page that it was given to */
+    struct ftl_write *first; /**< of its program; of a page in a list of planes.c: the next page */
     struct nand_op *op;      /**< descriptor to use, the owner's */
     uint32_t lba;
     uint32_t buffer; /**< DRAM address of the data */
@@ -56,7 +57,7 @@ struct ftl_write {
     uint8_t loose;    /**< the sector stays out of the map */
     uint8_t taken;    /**< `take` has run: it is in the write cache */
     uint8_t gathered; /**< waits for the others of its page */
-    uint8_t failed;   /**< of a page's first: some program of the page has failed */
+    uint8_t failed;   /**< of a program's first: some descriptor of it has failed */
     /** The data are in the write cache: `done` still follows. NULL: the write has to be durable. */
     void (*take)(struct ftl_write *w);
     void (*done)(struct ftl_write *w, enum ftl_status status);
@@ -92,6 +93,7 @@ struct ftl_state {
     uint32_t floor;                /**< sectors that writes leave over: the reserve, or less while it is lent */
     uint32_t look;                 /**< sectors left in the open superblock at which the room is looked at again */
     uint32_t in_flight;            /**< user pages in programming */
+    uint32_t gathered;             /**< writes of the next page, as many as its sectors at most */
     uint32_t coming;               /**< writes announced: their data are on the way to their buffers */
     uint32_t cached;               /**< writes in the cache */
     bool cache_off;                /**< the host wants none */
@@ -227,6 +229,16 @@ static inline bool ftl_has_work(void) {
 /** Take the next page of the log: its first sector, whose sequence number is `*seq`. Returns 0 when that must wait or
  * fails; `*full` tells which. `reserve`: also what other writes leave over. */
 uint32_t ftl_alloc(uint32_t *seq, bool *full, bool reserve);
+/* planes.c */
+void planes_init(void);
+/** Program the page that begins with `first`, whose descriptors are complete but for CONFIRM_PLANE. */
+void planes_program(struct ftl_write *first);
+/** The program that begins with `first` has ended. */
+void planes_ended(const struct ftl_write *first);
+/** Programs that wait for pages of other planes go without them when these will not come: for certain when the log
+ * stands `still`. */
+void planes_look(bool still);
+
 /** Value of ftl.look that makes the next write look. */
 #define ROOM_LOOK UINT32_MAX
 /** Superblocks of the reserve on a drive of this many. */
@@ -251,7 +263,13 @@ void erase_start(struct ftl_exclusive *x);
 void bounds_init(void);
 /** Root blocks and areas. */
 void checkpoint_layout(void);
+/** Put the areas where superblocks that came bad leave them: those that are SB_BAD. */
+void checkpoint_avoid(void);
+/** Superblocks from this one on hold the log; and how many of them do not have blocks that came bad. */
 uint32_t checkpoint_meta_superblocks(void);
+uint32_t checkpoint_log_superblocks(void);
+/** Read the marks of blocks that came bad: superblocks with such become SB_BAD, and count as sb.marked. */
+void marks_read(void);
 void checkpoint_run(struct ftl_exclusive *x);
 /** Checkpoint on behalf of the running exclusive operation `x`, which ends with it. */
 void checkpoint_start(struct ftl_exclusive *x, bool clean);

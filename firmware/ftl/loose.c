@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Loose pages: written to the log, out of the map. They enter it all at once, by a checkpoint, or are given up.
  *

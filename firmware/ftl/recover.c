@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mounting: newest root record, directory, map, then forward through the log by the spare areas.
+ * Mounting: newest root record, directory, map, then forward through the log by the spare areas. Reads that fail have
+ * been repeated already (nand/retry.c).
  */
 #include <string.h>
 
@@ -14,16 +16,13 @@
 
 static struct scan_page {
     uint32_t ppa, oob0, oob1;
-    uint32_t status; /**< FLASH_STATUS_* */
+    uint32_t status; /**< FLASH_STATUS_*, UNDER_WAY */
 } pages[SCAN_MAX];
 
-/** Reads of a page before it counts as unreadable. */
-#define READ_TRIES 3u
-/** Reads of metadata that are repeated in all. */
-#define LOAD_RETRIES 64u
+/** Status of a page whose read has not ended. */
+#define UNDER_WAY 0xffu
 
 static uint32_t load_errors;
-static uint32_t load_retries;
 
 static void scan_done(struct nand_op *op, uint32_t status) {
     struct scan_page *p = op->arg;
@@ -48,6 +47,7 @@ static struct nand_op *op_wait(void) {
 static void scan_read(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t bytes) {
     struct nand_op *op = op_wait();
     p->ppa = ppa;
+    p->status = UNDER_WAY;
     *op = (struct nand_op){.done = scan_done,
                            .arg = p,
                            .way = ppa_way(ppa),
@@ -56,6 +56,16 @@ static void scan_read(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t 
                            .w2 = dst,
                            .bytes = bytes};
     nand_submit(op);
+}
+
+/** Wait until the read of `p` has ended. */
+static void scan_end(const struct scan_page *p) {
+    while (p->status == UNDER_WAY) {
+        if (sys_read(SYS_FLASH_PENDING) == 0) {
+            hal_wfi();
+        }
+        nand_poll();
+    }
 }
 
 static bool good(const struct scan_page *p) {
@@ -71,31 +81,12 @@ static bool torn(const struct scan_page *p) {
     return p->status == FLASH_STATUS_UNCORRECTABLE || p->status == FLASH_STATUS_MISMATCH;
 }
 
-/** Wait for the reads of pages[0] to pages[n - 1], whose 64 bytes each go to SCAN_BUFFER, and repeat those that failed.
- */
-static void scan_wait(uint32_t n) {
-    nand_wait_idle();
-    for (uint32_t try = 1; try < READ_TRIES; try++) {
-        for (uint32_t i = 0; i < n; i++) {
-            if (!good(&pages[i]) && !blank(&pages[i])) {
-                scan_read(&pages[i], pages[i].ppa, SCAN_BUFFER + i * 64, 64);
-            }
-        }
-        nand_wait_idle();
-    }
-}
-
 /* ---- root ---- */
 
 /** Read page `n` of root block `which` into DRAM_ROOT. */
 static const struct scan_page *root_read(uint32_t which, uint32_t n) {
-    for (uint32_t try = 0; try < READ_TRIES; try++) {
-        scan_read(&pages[0], checkpoint_root_ppa(which, n), DRAM_ROOT, PAGE_SIZE);
-        nand_wait_idle();
-        if (good(&pages[0]) || blank(&pages[0])) {
-            break;
-        }
-    }
+    scan_read(&pages[0], checkpoint_root_ppa(which, n), DRAM_ROOT, PAGE_SIZE);
+    nand_wait_idle();
     return &pages[0];
 }
 
@@ -106,7 +97,7 @@ static bool root_blank(uint32_t which, uint32_t first, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         scan_read(&pages[i], checkpoint_root_ppa(which, first + i), SCAN_BUFFER + i * 64, 64);
     }
-    scan_wait(n);
+    nand_wait_idle();
     for (uint32_t i = 0; i < n; i++) {
         if (!blank(&pages[i])) {
             return false;
@@ -176,11 +167,6 @@ static void root_find(uint32_t which) {
 
 static void load_done(struct nand_op *op, uint32_t status) {
     uint32_t tag = (uint32_t)(uintptr_t)op->arg;
-    if (status != FLASH_STATUS_OK && load_retries > 0) {
-        load_retries--;
-        nand_submit(op);
-        return;
-    }
     bool good = status == FLASH_STATUS_OK && op->data0 == tag;
     if (good && tag != OOB_TABLE && (tag & OOB_META) == OOB_META) {
         /* Not one of a later checkpoint than the root record. */
@@ -287,10 +273,17 @@ static const char *root_load(bool *clean) {
     cp.log.used = root_get();
     cp.epoch = root_get();
     uint32_t dirs = root_get();
-    if (dirs > MAP_TOP || (ROOT_WORDS + 2 * dirs) * 4 + FTL_KEPT_BYTES != hal_read(DRAM_ROOT + 8) ||
-        cp.log.used > sb.count || cp.used > cp.area_sbs * sb.pages || cp.area > 1 ||
-        (cp.log.sb != SB_NONE && cp.log.sb >= sb.count) || cp.log.left > sb.pages || cp.log.rotor > sb.count ||
-        (cp.log.next != SB_NONE && cp.log.next >= sb.count)) {
+    sb.marked = root_get();
+    for (uint32_t i = 0; i < ROOT_SKIP_WORDS; i++) {
+        cp.skip[i] = root_get();
+    }
+    if (sb.marked > 0 && !checkpoint_areas()) {
+        return "root record out of range";
+    }
+    if (sb.marked > sb.count || dirs > MAP_TOP ||
+        (ROOT_WORDS + 2 * dirs) * 4 + FTL_KEPT_BYTES != hal_read(DRAM_ROOT + 8) || cp.log.used > sb.count ||
+        cp.used > cp.area_sbs * sb.pages || cp.area > 1 || (cp.log.sb != SB_NONE && cp.log.sb >= sb.count) ||
+        cp.log.left > sb.pages || cp.log.rotor > sb.count || (cp.log.next != SB_NONE && cp.log.next >= sb.count)) {
         return "root record out of range";
     }
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
@@ -328,10 +321,8 @@ static const char *root_load(bool *clean) {
 /** Apply the trim record at `ppa`. */
 static void trim_apply(uint32_t ppa) {
     struct scan_page p = {.status = FLASH_STATUS_UNCORRECTABLE};
-    for (uint32_t try = 0; try < READ_TRIES && !good(&p); try++) {
-        scan_read(&p, ppa, DRAM_TRIM, PAGE_SIZE);
-        nand_wait_idle();
-    }
+    scan_read(&p, ppa, DRAM_TRIM, PAGE_SIZE);
+    nand_wait_idle();
     uint32_t count = hal_read(DRAM_TRIM + 4);
     if (!good(&p) || hal_read(DRAM_TRIM) != OOB_TRIM || count > FTL_TRIM_RANGES ||
         hal_read(DRAM_TRIM + FTL_TRIM_CRC_AT) != ftl_trim_crc()) {
@@ -360,79 +351,91 @@ struct roll {
     uint32_t seq;          /**< expected next */
     uint32_t applied;      /**< sectors of the log found */
     uint32_t misses;       /**< sectors in a row that are not the log's */
-    struct sb_cursor tail; /**< first of them */
+    uint32_t blanks;       /**< pages in a row whose first sector is blank */
+    struct sb_cursor tail; /**< first sector of the misses */
+    struct sb_cursor at;   /**< first sector that was not read */
 };
 
-/** Sectors of a page of every way. */
-static uint32_t round_sectors(void) {
-    return nand_geo.channels * nand_geo.ways * nand_geo.sectors;
-}
-
-/** Sectors that are read at once: whole pages of up to a round. */
-static uint32_t batch_sectors(void) {
-    return round_sectors() < SCAN_MAX ? round_sectors() : SCAN_MAX;
+/** Pages of a round: one of every way. */
+static uint32_t round_pages(void) {
+    return nand_geo.channels * nand_geo.ways;
 }
 
 /**
- * Read the sectors of superblock `n` from `position` on. Every way programs in order, and a page of the log has its
- * first sector, so one page of every way that is not the log's proves the end, and any two rounds' worth of sectors
- * holds a whole round. Then false, else true: the log may go on in the next superblock.
+ * Rounds of the log without a page that prove its end. Every LUN programs in order, but pages of planes that it takes
+ * together may be there or not one by one. So a LUN whose last plane's page is not the log's has nothing behind that
+ * page; such pages follow each other after as many rounds as there are LUNs and planes, and up to one more, since every
+ * round begins at another way.
  */
-static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
-    uint32_t width = batch_sectors();
-    struct sb_cursor ahead;
-    cursor_seek(&ahead, n, position);
-    struct sb_cursor at = ahead;
-    while (ahead.left > 0) {
-        uint32_t batch = 0;
-        while (batch < width && ahead.left > 0) {
-            scan_read(&pages[batch], cursor_ppa(&ahead), SCAN_BUFFER + batch * 64, 64);
-            cursor_next(&ahead);
-            batch++;
-        }
-        scan_wait(batch);
-        for (uint32_t i = 0; i < batch; i++, cursor_next(&at), r->seq++) {
-            const struct scan_page *p = &pages[i];
-            bool loose = (p->oob0 ^ OOB_LOOSE) < ftl.lbas;
-            if (good(p) && p->oob1 == r->seq && (p->oob0 < ftl.lbas || loose || p->oob0 == OOB_TRIM)) {
-                r->misses = 0;
-                r->applied++;
-                if (p->oob0 == OOB_TRIM) {
-                    trim_apply(p->ppa);
-                } else if (!loose) {
-                    map_set(p->oob0, p->ppa);
-                }
-                continue;
-            }
-            if (r->misses == 0) {
-                r->tail = at;
-            }
-            r->misses++;
-        }
-        if (r->misses >= 2 * round_sectors()) {
-            return false;
-        }
+static uint32_t end_rounds(void) {
+    return nand_geo.luns * nand_geo.planes + 1;
+}
+
+/** Take the sector `p`, which is that of sequence number r->seq if it is the log's. True when it is. */
+static bool roll_sector(struct roll *r, const struct scan_page *p) {
+    bool loose = (p->oob0 ^ OOB_LOOSE) < ftl.lbas;
+    if (!good(p) || p->oob1 != r->seq || (p->oob0 >= ftl.lbas && !loose && p->oob0 != OOB_TRIM)) {
+        return false;
+    }
+    if (p->oob0 == OOB_TRIM) {
+        trim_apply(p->ppa);
+    } else if (!loose) {
+        map_set(p->oob0, p->ppa);
     }
     return true;
 }
 
 /**
- * Move the cursor behind the next two rounds of blank pages. Every way programs in order, so nothing but blank pages
- * lies behind them. They stay unused: one page of every way may have been in programming when power went, and reads
- * blank. What is left of a page whose first sectors are used stays unused too.
+ * Read the sectors of superblock `n` from `position` on, as many ahead as may yet be the log's. end_rounds() without a
+ * sector of the log are its end. Then false, else true: the log may go on in the next superblock.
  */
-static void skip_blank(struct sb_cursor *c) {
-    uint32_t width = batch_sectors();
-    uint32_t blanks = 0;
+static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
+    uint32_t most = end_rounds() * round_pages() * nand_geo.sectors;
+    struct sb_cursor ahead;
+    cursor_seek(&ahead, n, position);
+    r->at = ahead;
+    uint32_t oldest = 0;
+    uint32_t under_way = 0;
+    for (; r->at.left > 0 && r->misses < most; cursor_next(&r->at), r->seq++) {
+        for (; ahead.left > 0 && under_way < SCAN_MAX && r->misses + under_way < most; cursor_next(&ahead)) {
+            uint32_t slot = (oldest + under_way++) % SCAN_MAX;
+            scan_read(&pages[slot], cursor_ppa(&ahead), SCAN_BUFFER + slot * 64, 64);
+        }
+        const struct scan_page *p = &pages[oldest];
+        scan_end(p);
+        oldest = (oldest + 1) % SCAN_MAX;
+        under_way--;
+        if (r->at.sector == 0) {
+            r->blanks = blank(p) ? r->blanks + 1 : 0;
+        }
+        if (roll_sector(r, p)) {
+            r->misses = 0;
+            r->applied++;
+            continue;
+        }
+        if (r->misses++ == 0) {
+            r->tail = r->at;
+        }
+    }
+    return r->misses < most;
+}
+
+/**
+ * Move the cursor on until end_rounds() of pages behind it are blank, `blanks` of which have been seen: nothing but
+ * blank pages lies behind them. They stay unused: one page of every LUN and plane may have been in programming when
+ * power went, and its first sector reads blank. What is left of a page whose first sectors are used stays unused too.
+ */
+static void skip_blank(struct sb_cursor *c, uint32_t blanks) {
+    uint32_t width = round_pages() < SCAN_MAX ? round_pages() : SCAN_MAX;
     if (c->sector != 0) {
         cursor_next_page(c);
     }
-    while (c->left > 0 && blanks < 2 * round_sectors()) {
+    while (c->left > 0 && blanks < end_rounds() * round_pages()) {
         uint32_t n = 0;
-        for (; n < width && c->left > 0; n++, cursor_next(c)) {
+        for (; n < width && c->left > 0; n++, cursor_next_page(c)) {
             scan_read(&pages[n], cursor_ppa(c), SCAN_BUFFER + n * 64, 64);
         }
-        scan_wait(n);
+        nand_wait_idle();
         for (uint32_t i = 0; i < n; i++) {
             blanks = blank(&pages[i]) ? blanks + 1 : 0;
         }
@@ -471,8 +474,8 @@ static uint32_t roll_forward(uint32_t *end) {
     }
     ftl.cur = (struct sb_cursor){.sb = n};
     if (r.misses > 0 && r.tail.sb == n) {
-        ftl.cur = r.tail;
-        skip_blank(&ftl.cur);
+        ftl.cur = r.at;
+        skip_blank(&ftl.cur, r.blanks);
     }
     /* Far from any sequence number that a lost page may carry. */
     ftl.seq = r.seq + sb.pages;
@@ -485,7 +488,7 @@ static uint32_t roll_forward(uint32_t *end) {
  * root record was complete, which freed it, and its checkpoint is not this one.
  */
 static bool log_goes_on(uint32_t seq) {
-    uint32_t width = batch_sectors();
+    uint32_t width = round_pages() < SCAN_MAX ? round_pages() : SCAN_MAX;
     for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count; n++) {
         if (sb.state[n] == SB_BAD) {
             continue;
@@ -495,10 +498,10 @@ static bool log_goes_on(uint32_t seq) {
         struct sb_cursor c;
         cursor_open(&c, n);
         uint32_t batch = 0;
-        for (; batch < width && c.left > 0; batch++, cursor_next(&c)) {
+        for (; batch < width && c.left > 0; batch++, cursor_next_page(&c)) {
             scan_read(&pages[batch], cursor_ppa(&c), SCAN_BUFFER + batch * 64, 64);
         }
-        scan_wait(batch);
+        nand_wait_idle();
         for (uint32_t i = 0; i < batch; i++) {
             if (good(&pages[i]) && pages[i].oob1 - seq < most) {
                 return true;
@@ -515,7 +518,7 @@ static void area_resume(void) {
     while (!cp.suspect && cp.used < cp.area_sbs * sb.pages) {
         checkpoint_meta_seek();
         struct sb_cursor c = cp.at;
-        skip_blank(&c);
+        skip_blank(&c, 0);
         cp.used += cp.at.left - c.left;
         if (c.left > 0) {
             break;
@@ -582,7 +585,6 @@ static const char *no_root(bool *is_blank) {
 
 const char *recover_mount(bool *is_blank) {
     load_errors = 0;
-    load_retries = LOAD_RETRIES;
     root_find(0);
     root_find(1);
     if (roots[0].page == SB_NONE && roots[1].page == SB_NONE) {

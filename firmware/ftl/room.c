@@ -32,7 +32,7 @@ bool room_reclaimable(void) {
 
 /** Sectors beyond capacity and reserve. */
 static uint32_t spare_pages(void) {
-    return (sb.count - checkpoint_meta_superblocks()) * sb.pages - ftl.lbas - ftl.reserve;
+    return checkpoint_log_superblocks() * sb.pages - ftl.lbas - ftl.reserve;
 }
 
 void room_init(void) {
@@ -64,10 +64,11 @@ bool room_look(void) {
 
 uint32_t ftl_spare(void) {
     uint32_t all = spare_pages();
-    uint32_t lost = 0;
+    uint32_t bad = 0;
     for (uint32_t i = 0; i < sb.used; i++) {
-        lost += sb.state[i] == SB_BAD ? sb.pages : 0;
+        bad += sb.state[i] == SB_BAD;
     }
+    uint32_t lost = bad > sb.marked ? (bad - sb.marked) * sb.pages : 0;
     uint32_t have = room_with_stale();
     uint32_t spare = have > ftl.reserve ? have - ftl.reserve : 0;
     uint32_t sound = all > lost ? all - lost : 0;

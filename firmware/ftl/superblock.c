@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "ftl/superblock.h"
 
 #include <string.h>
@@ -104,13 +105,17 @@ uint32_t superblock_pick(void) {
 }
 
 /**
- * First way of the cursor's round. Two ways a round, one more every 8 and every 64 rounds: streams that start a power
+ * First way of round `round`. Two ways a round, one more every 8 and every 64 rounds: streams that start a power
  * of two apart keep at least a way between them, found by simulating eight of them over all such distances.
  */
-static uint8_t first_way(const struct sb_cursor *c) {
-    uint32_t round = c->lun + nand_geo.luns * (c->plane + nand_geo.planes * c->page);
+static uint8_t first_way(uint32_t round) {
     uint32_t sixteenth = (2 * round + (round >> 3) + (round >> 6)) & 15;
     return (uint8_t)(sixteenth * nand_geo.ways >> 4);
+}
+
+/** The cursor's round. */
+static uint32_t round_of(const struct sb_cursor *c) {
+    return c->lun + nand_geo.luns * (c->plane + nand_geo.planes * c->page);
 }
 
 void cursor_open(struct sb_cursor *c, uint32_t n) {
@@ -145,7 +150,7 @@ void cursor_next_page(struct sb_cursor *c) {
             c->page++;
         }
     }
-    c->first_way = first_way(c);
+    c->first_way = first_way(round_of(c));
 }
 
 void cursor_next(struct sb_cursor *c) {
@@ -170,7 +175,20 @@ void cursor_seek(struct sb_cursor *c, uint32_t n, uint32_t position) {
     position /= nand_geo.luns;
     c->plane = (uint8_t)(position % nand_geo.planes);
     c->page = (uint16_t)(position / nand_geo.planes);
-    c->first_way = first_way(c);
+    c->first_way = first_way(round_of(c));
+}
+
+uint32_t superblock_position(uint32_t ppa) {
+    uint32_t row = ppa_row(ppa);
+    uint32_t page = (row & (nand_geo.pages - 1)) >> nand_geo.sector_log2;
+    uint32_t plane = row >> nand_geo.plane_shift & (nand_geo.planes - 1);
+    uint32_t round = (row >> nand_geo.lun_shift) + nand_geo.luns * (plane + nand_geo.planes * page);
+    uint32_t way = (ppa_way(ppa) & 15) + nand_geo.ways - first_way(round);
+    if (way >= nand_geo.ways) {
+        way -= nand_geo.ways;
+    }
+    uint32_t at = (round * nand_geo.ways + way) * nand_geo.channels + (ppa >> 28);
+    return at << nand_geo.sector_log2 | (row & (nand_geo.sectors - 1));
 }
 
 /* ---- erase ---- */

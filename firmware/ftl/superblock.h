@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Superblocks: the same block number over all channels, ways, LUNs and planes. State, erase and page allocation.
@@ -19,7 +20,7 @@ enum sb_state {
     SB_OPEN,     /**< being written, or erased and next in line */
     SB_CLOSED,   /**< full */
     SB_META,     /**< root blocks and checkpoint areas */
-    SB_BAD,      /**< an erase failed */
+    SB_BAD,      /**< has a block that came bad, or an erase failed */
     SB_EMPTIED,  /**< full, and held nothing when a checkpoint began: free once its root record is there */
 };
 
@@ -47,6 +48,7 @@ struct sb_table {
     uint8_t changed[SB_MAX / 8]; /**< differs from the checkpointed table */
     uint32_t count;              /**< superblocks in use by this geometry */
     uint32_t pages;              /**< sectors of one */
+    uint32_t marked;             /**< left out since the medium was formatted: blocks of them came bad */
     uint32_t used;               /**< entries [0, used) may differ from a fresh drive's */
     uint32_t free;
     bool hold;      /**< DRAM_TABLE stays as it is */
@@ -120,6 +122,8 @@ void cursor_open(struct sb_cursor *c, uint32_t n);
 void cursor_seek(struct sb_cursor *c, uint32_t n, uint32_t position);
 /** Sector under the cursor. */
 uint32_t cursor_ppa(const struct sb_cursor *c);
+/** How many sectors of its superblock are allocated before `ppa`. */
+uint32_t superblock_position(uint32_t ppa);
 /** Step to the next sector; only while left > 0. */
 void cursor_next(struct sb_cursor *c);
 /** Step to the first sector of the next page; only while left > 0. */

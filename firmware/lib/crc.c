@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/crc.h"
 
 uint16_t crc16_onfi(const uint8_t *p, uint32_t n) {

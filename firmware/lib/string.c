@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The four memory functions that a freestanding compiler may call. */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the packages are, and the geometry and timing that the channels are given for them. */
 #include <string.h>
 
@@ -211,6 +212,16 @@ static uint32_t bits_for(uint32_t n) {
     return bits;
 }
 
+/**
+ * Planes to be programmed together: all, where the part can and the bus has time left while all LUNs of a channel
+ * program one page each. Where it has none, pages of two planes one behind the other only make others wait longer.
+ */
+static uint32_t planes_together(const struct onfi_param *p) {
+    uint32_t page_ns = nand_geo.sectors * nand_geo.sector_bytes * p->beat_ps / 1000;
+    uint32_t units = nand_geo.ways * nand_geo.luns;
+    return p->multi_plane && (units - 1) * page_ns < p->program_us * 1000 ? nand_geo.planes : 1;
+}
+
 static const char *refuse(const char *what, uint32_t value, const char *need, uint32_t limit) {
     console_printf("nand: %s: %u; %s %u\n", what, value, need, limit);
     return "geometry not supported";
@@ -319,6 +330,7 @@ static const char *set_geometry(const struct onfi_param *p) {
     nand_geo.block_shift = plane_shift + p->plane_bits;
     nand_geo.block_mask = (1u << (lun_shift - nand_geo.block_shift)) - 1;
     nand_geo.lun_shift = lun_shift;
+    nand_geo.bad_blocks = p->bad_blocks;
     nand_geo.program_us = p->program_us;
     nand_geo.erase_us = p->erase_us;
     nand_geo.signature = p->crc;
@@ -348,6 +360,10 @@ const char *nand_init(void) {
         /* A level that an earlier firmware has left outlives a reset of the chip. */
         boot_all(&r, FLASH_OP_SET_FEATURE, nand_part->retry_feature, 0, 0);
     }
+    for (uint32_t i = 0; i < nand_part->feature_count; i++) {
+        const struct nand_feature *f = &nand_part->features[i];
+        boot_all(&r, FLASH_OP_SET_FEATURE, f->address, f->p1, 0);
+    }
     struct onfi_param param;
     if (!read_param(&r, 1, &param) && !read_param(&r, ONFI_PARAM_COPIES, &param)) {
         console_printf("nand: no parameter page copy has a good CRC\n");
@@ -371,6 +387,7 @@ const char *nand_init(void) {
         return wrong;
     }
     load_code();
+    nand_geo.together = planes_together(&param);
     console_printf("nand: %s, %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u pages x %u+%u B\n",
                    param.model, nand_geo.channels, nand_geo.ways, nand_geo.luns, nand_geo.planes, nand_geo.blocks,
                    param.pages_block, param.page_bytes, nand_geo.spare);

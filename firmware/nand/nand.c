@@ -1,6 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "nand/nand.h"
 
 #include "stream/schedule.h"
+
+/** Status byte: the last program or erase has failed. */
+#define STATUS_FAIL 1u
 
 struct nand_geometry nand_geo;
 struct nand_op nand_ops[NAND_OPS];
@@ -45,7 +49,26 @@ static __attribute__((noinline)) uint32_t repetition(const struct nand_op *op, u
     return PLACE(FLASH_W0, OP, FLASH_OP_SET_FEATURE);
 }
 
-static void push(struct nand_way *way, const struct nand_op *op) {
+/**
+ * Where a package has several LUNs, 78h with a row tells of the row's plane only: behind a program of several planes
+ * the others are asked by descriptors with the same tag, before anything else of the way can change the answer.
+ */
+static __attribute__((noinline)) void push_status(struct nand_way *way, struct nand_op *op) {
+    uint32_t base = ASSASIN_FLASH_BASE + (op->way >> 4) * ASSASIN_FLASH_STRIDE;
+    way->credit--;
+    hal_write(base + FLASH_W0, PLACE(FLASH_W0, OP, FLASH_OP_READ_STATUS) | PLACE(FLASH_W0, WAY, op->way) |
+                                   PLACE(FLASH_W0, TAG, (uint32_t)(op - nand_ops)));
+    hal_write(base + FLASH_W1, op->row - ((uint32_t)op->asking << nand_geo.plane_shift));
+    hal_write(base + FLASH_W3, 0);
+    way->open = --op->asking != 0;
+}
+
+/** Push the descriptor of `op`, or the next one of several: until op->asking is 0 it stays at the head of its way. */
+static void push(struct nand_way *way, struct nand_op *op) {
+    if (op->asking != 0) {
+        push_status(way, op);
+        return;
+    }
     way->credit--;
     uint32_t base = ASSASIN_FLASH_BASE + (op->way >> 4) * ASSASIN_FLASH_STRIDE;
     uint32_t w0 =
@@ -61,7 +84,10 @@ static void push(struct nand_way *way, const struct nand_op *op) {
                  PLACE(FLASH_W0, TAG, (uint32_t)(op - nand_ops));
         }
     } else if (op->op == FLASH_OP_PROGRAM) {
-        way->open = op->confirm == FLASH_CONFIRM_MORE || op->confirm == FLASH_CONFIRM_PLANE;
+        op->asking = op->before;
+        op->attempt = 0;
+        op->status = FLASH_STATUS_OK;
+        way->open = op->confirm == FLASH_CONFIRM_MORE || op->confirm == FLASH_CONFIRM_PLANE || op->before != 0;
         w3 |= PLACE(FLASH_W3, CONFIRM, op->confirm);
         hal_write(base + FLASH_OOB1, op->data1);
     }
@@ -75,9 +101,14 @@ void nand_submit(struct nand_op *op) {
     struct nand_way *way = &nand_ways[op->way];
     nand_outstanding++;
     op->next = NULL;
+    op->asking = 0;
     if (way->credit > 0 && way->head == NULL) {
-        push(way, op);
-        return;
+        do {
+            push(way, op);
+            if (op->asking == 0) {
+                return;
+            }
+        } while (way->credit > 0);
     }
     if (way->head == NULL) {
         way->head = op;
@@ -99,8 +130,10 @@ void nand_way_refill(struct nand_way *way) {
         /* Both wait: take turns, so that neither host I/O nor streams starve. */
         if (host && (!streams || way->open != 0 || (way->turn ^= 1) != 0)) {
             struct nand_op *op = way->head;
-            way->head = op->next;
             push(way, op);
+            if (op->asking == 0) {
+                way->head = op->next;
+            }
         } else {
             stream_resume(way);
         }
@@ -130,6 +163,19 @@ void nand_ended(struct nand_op *op, uint32_t status) {
 
 /** The end of a descriptor that failed, or that is a repetition. */
 static __attribute__((noinline)) void ended_otherwise(struct nand_op *op, uint32_t status, uint32_t data0) {
+    if (op->op == FLASH_OP_PROGRAM && op->before != 0) {
+        if (status == FLASH_STATUS_OK && (data0 & STATUS_FAIL) != 0) {
+            status = FLASH_STATUS_FAIL;
+        }
+        if (op->status == FLASH_STATUS_OK) {
+            op->status = (uint8_t)status;
+        }
+        if (op->attempt++ < op->before) {
+            nand_outstanding++;
+            return;
+        }
+        status = op->status;
+    }
     if (op->retry > NAND_RETRY_READ) {
         nand_retry_done(op, status);
         return;

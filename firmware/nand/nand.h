@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * NAND scheduler: descriptors with tags go to the channels' per-way FIFOs, completions come back to handlers.
@@ -48,6 +49,7 @@ struct nand_geometry {
     uint32_t ways;
     uint32_t luns;
     uint32_t planes;
+    uint32_t together;     /**< planes whose pages can be programmed together: all, or 1 */
     uint32_t blocks;       /**< blocks a plane */
     uint32_t pages;        /**< sectors a block */
     uint32_t sectors;      /**< sectors a page of the part */
@@ -64,6 +66,7 @@ struct nand_geometry {
     uint32_t code_parity;  /**< parity bytes a codeword */
     uint32_t erased_limit; /**< zero bits that an erased sector may have */
     uint32_t bus_cycles;   /**< bus cycles of the read of a page that is one sector */
+    uint32_t bad_blocks;   /**< of a LUN, at most; 0: the part has none, and no marks of any */
     uint32_t program_us;   /**< longest page program */
     uint32_t erase_us;     /**< longest block erase */
     uint32_t clock_mhz;    /**< what the timing was worked out for */
@@ -108,7 +111,9 @@ struct nand_op {
     uint8_t attempt;
     uint8_t level;  /**< read level of the repetition */
     uint8_t status; /**< what the first read found */
-    uint8_t pad[2];
+    /* nand.c: a program of several planes whose status is asked plane by plane */
+    uint8_t before; /**< PROGRAM with CONFIRM_PAGE: planes of the program before its own, whose status is asked */
+    uint8_t asking; /**< planes still to be asked */
     struct nand_op *next_retry;
 };
 extern struct nand_op nand_ops[NAND_OPS];

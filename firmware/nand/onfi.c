@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "nand/onfi.h"
 
 #include "lib/crc.h"
@@ -64,7 +65,9 @@ bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
     out->pages_block = le32(p + 92);
     out->blocks_lun = le32(p + 96);
     out->luns = p[100];
-    out->plane_bits = p[113];
+    out->bad_blocks = le16(p + 103);
+    out->plane_bits = p[113] & 15;
+    out->multi_plane = (le16(p + 6) >> 3 & 1) != 0;
     out->program_us = le16(p + 133);
     out->erase_us = le16(p + 135);
     out->read_us = le16(p + 137);

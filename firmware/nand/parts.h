@@ -16,12 +16,20 @@ struct nand_steps {
 };
 extern const struct nand_steps nand_default_steps;
 
+/** A SET FEATURES that a part needs before its fast data interface. */
+struct nand_feature {
+    uint8_t address;
+    uint8_t p1; /**< P2 to P4 are 0 */
+};
+
 struct nand_part {
     uint32_t id;   /**< first four bytes of READ ID, the first lowest */
     uint32_t mask; /**< bits of them that tell the part; 0: every part */
     const struct nand_steps *steps;
     uint8_t retry_feature; /**< SET FEATURES address of the read level; 0: the part has none */
     uint8_t retry_levels;  /**< levels beside the normal one, 0 */
+    uint8_t feature_count;
+    const struct nand_feature *features; /**< set in this order after RESET, before the data interface is chosen */
 };
 
 /** The entry of the part that names itself `id`. There is always one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Admin commands: dispatch, data, queues, abort. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Controller registers: enable, reset, shutdown, queues in hardware. */
 #include <string.h>
 

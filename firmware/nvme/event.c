@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Asynchronous events: requests that wait, events that wait, and what is not reported again yet. */
 #include <string.h>
 

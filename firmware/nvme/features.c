@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Get and Set Features. Nothing is saved over a reset: SAVE is refused and the saved values are the defaults. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Format NVM: every block of the drive's namespace is deallocated, durably; with a user data erase the medium is erased
  * too before the command completes. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The health log (SMART): what is counted, what is kept over power cycles, and the warnings made of it. */
 #include <string.h>
 

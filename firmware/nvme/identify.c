@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Identify data. Offsets are those of the NVM Express Base Specification 1.4, figures 245 (namespace) and 247
  * (controller), and of the Base Specification 2.0 for what belongs to command sets. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* I/O commands: dispatch, and reads and writes of the drive's blocks. */
 #include "lib/dram.h"
 #include "nvme/nvme.h"

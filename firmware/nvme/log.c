@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Log pages: error information, health, firmware slot, changed namespaces, command effects, programs, and the vendor's
  * counters. */
 #include <string.h>

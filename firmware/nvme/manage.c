@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Commands of the NVM command set that move no data to or from the medium at the host's pace: Flush, Write Zeroes,
  * Dataset Management, Compare, Verify. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Subsystem Local Memory: a namespace of bytes in the SSD DRAM. Reads and writes are one transfer each; fills and
  * copies are done a slice at a time, one command after the other. Addresses and lengths count bytes and are multiples

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Namespaces: the drive's blocks, and, with all command sets, local memory and programs. */
 #include "nvme/nvme.h"
 

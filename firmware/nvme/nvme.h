@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * NVMe controller: what its files share. Wire values are the NVM Express Base Specification's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computational Programs. A program index is a function slot of scomp: what one loads the other can name. A program
  * runs as a request of one piece, on the same cores and slots: the first ranges of its memory range set are its input

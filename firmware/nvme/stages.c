@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the time of a read of one block goes; see stage_end. */
 #include "nvme/nvme.h"
 

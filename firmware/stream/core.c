@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Life of an ASSASIN core: load, run, end. */
 #include "stream/core.h"
 

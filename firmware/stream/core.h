@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Pieces on their cores: what core.c, output.c, feed.c and piece.c share.

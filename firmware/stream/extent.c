@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The extents of a request: ranges, sums, overlaps. */
 #include "stream/scomp.h"
 

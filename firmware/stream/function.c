@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Function slots: ELF files checked and turned into lists of copies; and names of kernels. */
 #include <string.h>
 

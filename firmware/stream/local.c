@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CHANNEL_LOCAL requests: every input stream's pages sorted by the channel that they lie on, once, when the request
  * starts. The pages are kept until it ends, whatever the map says by then.

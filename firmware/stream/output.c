@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Output streams of cores: drains to the host's chunks, to flash and to other cores. */
 #include "nvme/nvme.h"
 #include "stream/core.h"

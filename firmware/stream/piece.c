@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pieces: from their start on free cores to their last chunk. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* scomp requests: validation, pieces in order over the free cores, abort. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Result memory of a request: a ring of chunks in DRAM between the cores' drains and the host's IO_READs. */
 #include <string.h>
 

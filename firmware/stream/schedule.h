@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Stream scheduler, hot half: pages of input streams from the map to the flash channels, and every flash completion.

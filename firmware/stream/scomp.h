@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * scomp: stream functions on the ASSASIN cores. Functions, requests, cores, results.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Trees of functions: whether nodes and edges of a request fit together. */
 #include "stream/scomp.h"
 

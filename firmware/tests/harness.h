@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Test harness: the firmware as a shared object on the device model, and a host driver for it. Loading the object again

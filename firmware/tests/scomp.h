@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Helpers of the tests of stream functions: ELF files for the model's kernels, requests, results.

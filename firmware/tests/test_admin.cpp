@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What test_nvme.cpp leaves: health over power cycles, events of every kind, Format, Compare, Verify, subsystem reset,
  * command sets, and submission entries of any content. */
 #include "tests/admin.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Boot, identify, queues, reads and writes one at a time. */
 #include "tests/harness.h"
 

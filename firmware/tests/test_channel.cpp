@@ -23,7 +23,8 @@ struct Channel {
         set(FLASH_GEOMETRY, (12 + sectorBits) << FLASH_GEOMETRY_PAGE_LOG2_SHIFT |
                                 sectorBits << FLASH_GEOMETRY_SECTOR_LOG2_SHIFT |
                                 nand.geo.spare << FLASH_GEOMETRY_SPARE_SHIFT |
-                                (nand.lunShift() - sectorBits) << FLASH_GEOMETRY_LUN_SHIFT_SHIFT);
+                                (nand.lunShift() - sectorBits) << FLASH_GEOMETRY_LUN_SHIFT_SHIFT |
+                                (nand.geo.luns > 1 ? 1u : 0u) << FLASH_GEOMETRY_LUN_BITS_SHIFT);
         set(FLASH_CODE, sectorBits ? 4 : 1);
         while (get(FLASH_CODE) >> FLASH_CODE_BUSY_SHIFT) {
         }
@@ -166,6 +167,27 @@ TEST(channel_planes_and_cache) {
         c.program(5 << 2, 1, FLASH_CONFIRM_PLANE);
         c.program(6 << 2, 1);
     }));
+}
+
+TEST(channel_status_of_each_plane) {
+    /* Of a package with one LUN the status of a program tells of all planes, else of its own row's. */
+    for (uint32_t luns : {1u, 2u}) {
+        Geometry g = kQuarters;
+        g.luns = luns;
+        Nand nand(g);
+        Channel c(nand);
+        uint32_t block = 1u << nand.pageBits();
+        c.dev.faults.programOf = [](uint32_t, uint32_t lba) { return lba == 10; };
+        CHECK_EQ(c.program(0, 10, FLASH_CONFIRM_PLANE).status, FLASH_STATUS_OK);
+        CHECK_EQ(c.program(block, 11).status, luns == 1 ? FLASH_STATUS_FAIL : FLASH_STATUS_OK);
+        if (luns > 1) {
+            CHECK_EQ(c.exec(FLASH_OP_READ_STATUS, 0, 0, 0).d0 & 1, 1u);
+            CHECK_EQ(c.exec(FLASH_OP_READ_STATUS, block, 0, 0).d0 & 1, 0u);
+            /* Another program of the LUN clears it. */
+            CHECK_EQ(c.program(4, 12).status, FLASH_STATUS_OK);
+            CHECK_EQ(c.exec(FLASH_OP_READ_STATUS, 0, 0, 0).d0 & 1, 0u);
+        }
+    }
 }
 
 TEST(channel_corrects_and_counts) {

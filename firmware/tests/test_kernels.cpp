@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Kernels in slots: calls, trees, what is refused, and who waits for whom. */
 #include "tests/scomp.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Admin commands, queues, features, log pages, PRPs, hostile commands. */
 #include "tests/scomp.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What the PHY adds to the package's times. */
 #include "tests/harness.h"
 

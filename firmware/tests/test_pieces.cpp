@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Pieces beyond one function between flash and host: output under logical blocks, host-fed input, trees, channel-local
  * pages. */
 #include "tests/scomp.h"

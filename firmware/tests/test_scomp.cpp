@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Stream functions: loading, running, results, errors. */
 #include "tests/scomp.h"
 

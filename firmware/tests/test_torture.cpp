@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Random load against an oracle: many commands in flight, clean shutdowns, kills at idle, power cuts, failing programs
  * and erases. */
 #include "tests/scomp.h"
@@ -320,15 +321,24 @@ void lost(Load &load, Oracle &oracle, bool cut) {
 const Geometry kSmall{2, 2, 1, 1, 16, 32, 4096, 224};
 /** Pages larger than the drive's, blocks that are no power of two, no block of times: what real modules are like. */
 const Geometry kLarge{2, 2, 2, 2, 11, 16, 16384, 2208, false, 0x1f};
+/** Pages of two planes that are programmed together, small ones. */
+const Geometry kPlanes{2, 2, 1, 2, 16, 16, 4096, 224};
+const Geometry kPlanesOfSectors{2, 2, 2, 2, 11, 16, 16384, 2208};
+/** Planes are programmed together where that takes longer than the data in of the channel's other pages. */
+model::Times slowPrograms(uint32_t cycles) {
+    model::Times times;
+    times.program = cycles;
+    return times;
+}
 
-void full(const Geometry &geometry, uint32_t writes, uint32_t seed) {
+void full(const Geometry &geometry, uint32_t writes, uint32_t seed, const model::Times &times = {}) {
     Nand nand(geometry);
     std::mt19937 rng(seed);
     uint32_t version = 0;
     std::optional<Oracle> oracle;
     uint64_t full = 0;
     for (uint32_t life = 0; life < 6; life++) {
-        Drive d(nand, 1, static_cast<uint32_t>(rng()));
+        Drive d(nand, 1, static_cast<uint32_t>(rng()), 0, {}, times);
         d.start();
         if (!oracle) {
             oracle.emplace(d.capacity(), geometry.pageBytes > 4096);
@@ -359,7 +369,7 @@ void full(const Geometry &geometry, uint32_t writes, uint32_t seed) {
     CHECK(got == pattern(0, 0, 32));
 }
 
-void powerCuts(const Geometry &geometry, uint32_t variants, uint32_t seed) {
+void powerCuts(const Geometry &geometry, uint32_t variants, uint32_t seed, const model::Times &times = {}) {
     for (uint32_t variant = 0; variant < variants; variant++) {
         Nand nand(geometry);
         std::mt19937 rng(seed * 3 + variant);
@@ -369,7 +379,7 @@ void powerCuts(const Geometry &geometry, uint32_t variants, uint32_t seed) {
             std::optional<Drive> d;
             std::optional<Load> load;
             try {
-                d.emplace(nand, 1, static_cast<uint32_t>(rng()));
+                d.emplace(nand, 1, static_cast<uint32_t>(rng()), 0u, std::vector<model::Slot>{}, times);
                 d->start();
                 if (!oracle) {
                     oracle.emplace(d->capacity(), geometry.pageBytes > 4096);
@@ -419,6 +429,10 @@ TEST(torture_full_large_pages) {
     full(kLarge, 4800, seed);
 }
 
+TEST(torture_full_planes) {
+    full(kPlanes, 1200, seed, slowPrograms(20'000));
+}
+
 TEST(torture_overwrite_reclaims) {
     /* Far more written than the medium holds, always the same blocks: superblocks that hold nothing come back. */
     Nand nand(kSmall);
@@ -453,6 +467,11 @@ TEST(torture_power_cut) {
 
 TEST(torture_power_cut_large_pages) {
     powerCuts(kLarge, 2, seed);
+}
+
+TEST(torture_power_cuts_planes) {
+    powerCuts(kPlanes, 1, seed, slowPrograms(20'000));
+    powerCuts(kPlanesOfSectors, 1, seed, slowPrograms(200'000));
 }
 
 TEST(torture_faults) {

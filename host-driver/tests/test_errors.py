@@ -477,8 +477,8 @@ def test_the_caller_can_look_at_the_drive_while_a_job_runs(board: FakeBoard) -> 
     assert len(flushes) == 3
 
 
-def test_an_exception_while_a_job_runs_aborts_it(board: FakeBoard) -> None:
-    drive = connect(board)
+def ends_only_by_abort(board: FakeBoard) -> list[int]:
+    """A board whose jobs end when they are aborted and not before; the commands of those that run."""
     execs: list[int] = []
 
     def answer(qid: int, dw: tuple[int, ...]) -> Reply | None:
@@ -493,12 +493,20 @@ def test_an_exception_while_a_job_runs_aborts_it(board: FakeBoard) -> None:
             return None
         return 0, 0
 
+    board.on_command = answer
+    return execs
+
+
+def test_an_exception_while_a_job_runs_aborts_it(board: FakeBoard) -> None:
+    drive = connect(board)
+    execs = ends_only_by_abort(board)
+
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    board.on_command = answer
     with pytest.raises(KeyboardInterrupt):
         drive.run(0, JOB, tick=interrupt)
+    assert not execs
     drive.flush()
 
 
@@ -563,21 +571,7 @@ def test_ctrl_c_when_nothing_is_left_in_flight_keeps_the_drive(board: FakeBoard)
 
 def test_ctrl_c_aborts_a_job(board: FakeBoard) -> None:
     drive = connect(board)
-    execs: list[int] = []
-
-    def answer(qid: int, dw: tuple[int, ...]) -> Reply | None:
-        opcode = dw[0] & 0xFF
-        if opcode == contract.SCOMP_OPCODE_IO_ABORT:
-            for cid in execs:
-                board.complete(1, cid, 0x007)
-            execs.clear()
-            return 0, 0
-        if opcode in (contract.SCOMP_OPCODE_IO_EXEC, contract.SCOMP_OPCODE_IO_READ):
-            execs.append(dw[0] >> 16)
-            return None
-        return 0, 0
-
-    board.on_command = answer
+    execs = ends_only_by_abort(board)
     interrupted("running a job, which is aborted", drive.run, 0, JOB)
     assert not execs
     drive.flush()

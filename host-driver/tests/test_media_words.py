@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections import Counter
+from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from assasin.binding import ErrorStruct, PieceStruct, library
-from assasin.bringup import nand
+from assasin.bringup import commands, nand
 from assasin.bringup.link import BringupError
 from assasin.media import Media
 from assasin.tree import contract
@@ -89,16 +92,78 @@ class _Drive:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (nand.Choice(0, 1096, (), (), 1), "block 1096: a plane has 1096, 0 to 1095"),
-        (nand.Choice(5, 4, (), (), 1), "the first has to come before the last"),
-        (nand.Choice(0, 0, (2,), (), 1), "channel 2: the drive has 2, 0 to 1"),
-        (nand.Choice(0, 0, (), (7,), 1), "way 7: the drive has 2, 0 to 1"),
-        (nand.Choice(0, 0, (), (), 2049), "--step 2049: a block has 2048 sectors"),
+        (nand.Choice(last=1096), "block 1096: a plane has 1096, 0 to 1095"),
+        (nand.Choice(first=5, last=4), "the first has to come before the last"),
+        (nand.Choice(channels=(2,)), "channel 2: the drive has 2, 0 to 1"),
+        (nand.Choice(ways=(7,)), "way 7: the drive has 2, 0 to 1"),
+        (nand.Choice(step=2049), "--step 2049: a block has 2048 sectors"),
     ],
 )
 def test_choices_that_do_not_fit_are_refused(choice: nand.Choice, message: str) -> None:
     with pytest.raises(BringupError, match=message):
-        list(nand.blocks(_Drive(), choice, lambda done, of: None))  # type: ignore[arg-type]
+        nand.plan(_Drive(), choice)  # type: ignore[arg-type]
+
+
+def test_a_sample_of_a_large_part_is_spread_evenly() -> None:
+    """2 channels x 2 ways x 2 LUNs x 2 planes x 1,096 blocks of 2,048 sectors."""
+    plan = nand.plan(_Drive(), nand.Choice())  # type: ignore[arg-type]
+    assert str(plan) == "256 of 17,536 blocks, spread evenly (--blocks 0: all); one of 32 sectors of each (--step 1: all)"
+    assert len(set(plan.places)) == 256
+    planes = Counter(place[:4] for place in plan.places)
+    assert len(planes) == 16
+    assert set(planes.values()) == {16}
+    for plane in planes:
+        numbers = [place[4] for place in plan.places if place[:4] == plane]
+        steps = {b - a for a, b in pairwise(numbers)}
+        assert steps <= {68, 69}
+        assert numbers[-1] > 1000
+
+    few = nand.plan(_Drive(), nand.Choice(sample=4, step=0))  # type: ignore[arg-type]
+    assert len({place[:2] for place in few.places}) == 4
+    assert str(few) == "4 of 17,536 blocks, spread evenly (--blocks 0: all); only the factory's marks"
+
+    every = nand.plan(_Drive(), nand.Choice(sample=0, step=1, channels=(1,), first=8))  # type: ignore[arg-type]
+    assert str(every) == "8,704 blocks; every sector"
+    assert len(set(every.places)) == every.of == 8704
+
+
+class _Interrupted(_Drive):
+    """Is interrupted when it is asked for the third block."""
+
+    asked = 0
+
+    def __enter__(self) -> _Interrupted:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def nand_block(self, way: int, address: int, step: int) -> SimpleNamespace:
+        self.asked += 1
+        if self.asked == 3:
+            raise KeyboardInterrupt
+        return SimpleNamespace(
+            state=2,
+            erases=1,
+            sectors_read=64,
+            sectors_erased=0,
+            sectors_failed=0,
+            bits=5,
+            worst=2,
+            marks_failed=0,
+            marks=b"\xff" * 4,
+        )
+
+
+def test_what_was_read_before_ctrl_c_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(commands, "open_drive", lambda name: (None, _Interrupted()))
+    with pytest.raises(SystemExit) as end:
+        commands.nand.main(["--name", "any"], standalone_mode=False)
+    assert end.value.code == 130
+    said = capsys.readouterr().out
+    assert "256 of 17,536 blocks, spread evenly" in said
+    assert "interrupted after 2 blocks" in said
+    assert "2 blocks: 128 sectors read, 10 bits corrected" in said
 
 
 @pytest.mark.parametrize(

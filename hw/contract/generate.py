@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Generate Scala, C, Python and Markdown from the contract under hw/isa and hw/regs.
 
 Usage: generate.py OUTDIR.  Writes OUTDIR/scala/*.scala, OUTDIR/c/assasin_contract.h, OUTDIR/python/assasin_contract.py and

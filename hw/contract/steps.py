@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The flash channel's default command steps: the lists of hw/regs/flash.toml as the words of the registers STEPS and PHASES."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The contract generator: what it accepts, what it refuses, and that all its languages agree."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Drives one Verilated StreamCore: clock, register bus, crossbar packets in, drain packets out, retired instructions.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Sourced by the scripts of this folder, from the repository's root: generates the designs and builds benches, both only when a
 # source has changed.
 # shellcheck shell=bash

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The data memory of Baseline and Prefetch (L1, L2, stager, drain, prefetcher) against a plain memory: random loads and
 // stores on few sets, pages staged into the input rings, raw and program data, drains, restarts, all at the same time.
 // Usage: cache_cosim SEED ROUNDS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts checks; a failed one prints what was expected and the run goes on.
 #pragma once
 

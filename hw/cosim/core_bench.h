@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Drives one Verilated pipeline (Core): clock, interrupt, and the memories behind its two ports.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Directed tests of one StreamCore: traps, CSRs, registers, crossbar windows, streams, drains, and the cost of
 // instructions.
 #include <chrono>

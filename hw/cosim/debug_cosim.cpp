@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pipeline alone under a debugger: random programs, compared with spike instruction by instruction, are halted,
 // stepped, looked into, changed and put right again, and caught at breakpoints. Usage: debug_cosim SEED PROGRAMS FOLDER
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The debug block's side of a core's debug port (hw/regs/debug.toml), for benches with a `top` and a `tick`.
 #pragma once
 

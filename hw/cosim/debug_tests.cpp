@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Directed tests of one StreamCore under a debugger: streams that wait, memories, a core that does not run or has
 // stopped.
 #include <vector>

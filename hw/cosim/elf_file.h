@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reads bare-metal rv32 executables.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pipeline alone, as the firmware processor has it: co-simulation against spike with a data memory that takes its
 // time and with interrupts, and directed tests of WFI and interrupts. Usage: firmware_cosim SEED PROGRAMS FOLDER
 #include <chrono>

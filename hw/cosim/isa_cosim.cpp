@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Instruction-by-instruction co-simulation of the StreamCore against spike on random programs.
 // Usage: isa_cosim SEED PROGRAMS FOLDER
 #include <chrono>

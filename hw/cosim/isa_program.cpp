@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "isa_program.h"
 
 #include "rv_asm.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random programs of RV32IM + Zicsr, and the extensions if asked, that end by themselves, for co-simulation against
 // spike.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compares one retired instruction with the reference's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pipeline alone with the memories that random programs use.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs a bare-metal rv32 program on the pipeline. See README.md; started by hw/cosim/run-elf.
 // Usage: run_elf FILE FOLDER [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED] [--extensions] [--falsify N]
 #include <cinttypes>

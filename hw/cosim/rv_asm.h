@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Encoders of RV32IM, Zicsr and stream instructions for generated test programs.
 #pragma once
 

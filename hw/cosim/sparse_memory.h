@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of a bare-metal program: the blocks that its segments touch, the rest of the address space absent.
 #pragma once
 

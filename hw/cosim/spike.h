@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The independent reference: runs a program in spike and reads its commit log.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random stream programs on the StreamCore against StreamModel: all widths and alignments, pages delivered late,
 // interleaved and out of order, ends of stream with and without an epilogue, distances legal and not, random
 // partitions, random drains. Usage: stream_cosim SEED PROGRAMS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reference model of a core with streams, written from the instruction semantics: executes one instruction a call and
 // says whether what the core did is allowed. What depends on time (how far a Tail has moved) comes in as a set of
 // allowed values.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory architectures other than AssasinSb as programs see them: windows, software stream pointers, caches, cycle
 // costs. One source for all tiles; TILE_ARCH is a value of CoreArch. Usage: tile_cosim SEED ROUNDS
 #include <algorithm>

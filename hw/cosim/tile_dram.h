@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // DRAM behind a tile's AXI4 port, with random latency. Writes take effect when they are answered, and reads see memory
 // at a random time between request and data: as loose as AXI4 allows between channels.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "NandTarget.h"
 
 #include <algorithm>
@@ -216,6 +217,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         if (output_ != Output::Status)
             beforeStatus_ = output_;
         output_ = Output::Status;
+        statusPlanes_ = ~0u;
         setupCommand_ = kNone;
         return;
     case 0x78:
@@ -421,6 +423,7 @@ void NandTarget::addressDone(uint64_t now) {
         if (output_ != Output::Status)
             beforeStatus_ = output_;
         output_ = Output::Status;
+        statusPlanes_ = 1u << planeOf(row_);
         driving_ = 1u << lun_;
         setupCommand_ = kNone;
         break;
@@ -567,9 +570,9 @@ uint8_t NandTarget::statusByte(uint64_t now) const {
         status |= working(lun, now) ? 0x40 : 0x60;
     if (!writeProtected_)
         status |= 0x80;
-    if (lun.fail)
+    if (lun.fail & statusPlanes_)
         status |= 0x01;
-    if (lun.failBefore)
+    if (lun.failBefore & statusPlanes_)
         status |= 0x02;
     return status;
 }
@@ -609,7 +612,7 @@ void NandTarget::beginArray(Lun &lun, unsigned index, Array operation) {
         return;
     lun.begun = true;
     lun.failBefore = lun.fail;
-    lun.fail = false;
+    lun.fail = 0;
     for (uint32_t row : lun.rows) {
         const NandAddress at = addressOf(index, row);
         if (operation == Array::Erase)
@@ -634,8 +637,8 @@ void NandTarget::startTarget(uint64_t now, uint64_t ns) {
     start(now, luns_[lun_], Array::Other, ns);
 }
 
-bool NandTarget::endArray(unsigned index, Array operation, const std::vector<uint32_t> &rows) {
-    bool fail = false;
+unsigned NandTarget::endArray(unsigned index, Array operation, const std::vector<uint32_t> &rows) {
+    unsigned fail = 0;
     for (uint32_t row : rows) {
         const NandAddress at = addressOf(index, row);
         if (operation == Array::Read) {
@@ -643,10 +646,10 @@ bool NandTarget::endArray(unsigned index, Array operation, const std::vector<uin
             setup_.cells.read(at, pageRegister(luns_[index], planeOf(row)).data(), features_[kReadLevel * 4]);
         } else if (operation == Array::Program) {
             counts_.programs++;
-            fail |= !setup_.cells.endProgram(at);
+            fail |= (setup_.cells.endProgram(at) ? 0u : 1u) << planeOf(row);
         } else if (operation == Array::Erase) {
             counts_.erases++;
-            fail |= !setup_.cells.endErase(at);
+            fail |= (setup_.cells.endErase(at) ? 0u : 1u) << planeOf(row);
         }
     }
     return fail;
@@ -742,7 +745,7 @@ void NandTarget::reset(uint64_t now) {
         lun.rows.clear();
         lun.queued.clear();
         lun.morePlanes = false;
-        lun.fail = lun.failBefore = false;
+        lun.fail = lun.failBefore = 0;
     }
     wasReset_ = true;
     featurePending_ = false;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include "NandCells.h"
@@ -86,8 +87,8 @@ class NandTarget {
         std::vector<uint32_t> queued;                // rows given by 32h, 11h, D1h, waiting for the confirming command
         std::vector<std::vector<uint8_t>> registers; // page register of every plane, empty until used
         bool morePlanes = false;                     // the last of them asked for another plane
-        bool fail = false;
-        bool failBefore = false; // FAILC
+        unsigned fail = 0;                           // planes, bit mask
+        unsigned failBefore = 0;                     // FAILC
     };
 
     [[noreturn]] void violate(uint64_t now, const std::string &rule, const std::string &detail) const;
@@ -123,7 +124,8 @@ class NandTarget {
     void start(uint64_t now, Lun &lun, Array operation, uint64_t ns);
     void startCacheRead(uint64_t now, Lun &lun, bool addressed);
     void beginArray(Lun &lun, unsigned index, Array operation);
-    bool endArray(unsigned index, Array operation, const std::vector<uint32_t> &rows);
+    /** \return planes that failed, bit mask */
+    unsigned endArray(unsigned index, Array operation, const std::vector<uint32_t> &rows);
     void endBehind(Lun &lun, unsigned index);
     void startTarget(uint64_t now, uint64_t ns);
     void finish(Lun &lun, unsigned index);
@@ -164,6 +166,7 @@ class NandTarget {
     bool writing_ = false; // data in goes to the page register
     Output output_ = Output::None;
     Output beforeStatus_ = Output::None;
+    unsigned statusPlanes_ = 0; // whose status is driven out, bit mask: 70h asks for all, 78h for that of its row
     unsigned outPosition_ = 0;
     uint8_t idAddress_ = 0;
     uint8_t featureAddress_ = 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Hardware access of the native build: every access goes to the behavioural device model of the tests.

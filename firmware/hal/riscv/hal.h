@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Hardware access on the drive itself: the contract's addresses are the firmware processor's addresses.

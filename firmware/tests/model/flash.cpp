@@ -61,6 +61,7 @@ std::vector<uint8_t> Device::paramPage() const {
     std::memcpy(&p[0], "ONFI", 4);
     std::memset(&p[32], ' ', 32);
     std::memcpy(&p[44], "MODEL", 5);
+    put16(6, nand.geo.multiPlane && nand.geo.planes > 1 ? 8 : 0);
     put32(80, nand.geo.pageBytes);
     put16(84, nand.geo.spare);
     put32(92, nand.geo.pages);
@@ -271,7 +272,8 @@ void Device::wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32
 namespace {
 
 bool hasRow(uint32_t op) {
-    return op == FLASH_OP_READ || op == FLASH_OP_READ_RAW || op == FLASH_OP_PROGRAM || op == FLASH_OP_ERASE;
+    return op == FLASH_OP_READ || op == FLASH_OP_READ_RAW || op == FLASH_OP_PROGRAM || op == FLASH_OP_ERASE ||
+           op == FLASH_OP_READ_STATUS;
 }
 
 } // namespace
@@ -362,7 +364,10 @@ void Device::wayStart(uint32_t c, uint32_t w) {
         at(jitter(kShortTime), [=, this] { wayEnd(c, w, 0, 0, 0); });
         break;
     case FLASH_OP_READ_STATUS:
-        at(jitter(kShortTime), [=, this] { wayEnd(c, w, 0, kReady, 0); });
+        at(jitter(kShortTime), [=, this] {
+            bool fail = nand.geo.luns > 1 && ch[c].ways[w].failed.count(planeOf(key)) != 0;
+            wayEnd(c, w, FLASH_STATUS_OK, kReady | (fail ? kFail : 0), 0);
+        });
         break;
     case FLASH_OP_PARAM_PAGE:
         at(jitter(kShortTime), [=, this] {
@@ -413,6 +418,7 @@ void Device::wayStart(uint32_t c, uint32_t w) {
         break;
     case FLASH_OP_ERASE:
         nand.beginErase(key);
+        std::erase_if(way.failed, [&](uint32_t plane) { return plane >> 8 == planeOf(key) >> 8; });
         at(jitter(times.erase), [=, this] {
             bool fail = chance(faults.erase) || (faults.eraseOf && faults.eraseOf(key));
             bool done = nand.endErase(key, fail);
@@ -478,6 +484,9 @@ void Device::programStart(uint32_t c, uint32_t w, uint32_t key) {
     }
     way.planes.push_back(std::move(way.program));
     if (d.confirm == FLASH_CONFIRM_PLANE) {
+        if (!nand.geo.multiPlane) {
+            violation("CONFIRM.PLANE, which the part does not have");
+        }
         at(jitter(times.bus), [=] { end(FLASH_STATUS_OK, kReady); });
         return;
     }
@@ -497,7 +506,12 @@ void Device::programStart(uint32_t c, uint32_t w, uint32_t key) {
             return;
         }
         at(jitter(times.program), [=, this] {
-            uint32_t fail = before | (programEnd(c, w) ? 0 : kFail);
+            bool done = programEnd(c, w);
+            /* 70h tells of all planes, 78h of that of the row. */
+            if (nand.geo.luns > 1) {
+                done = ch[c].ways[w].failed.count(planeOf(key)) == 0;
+            }
+            uint32_t fail = before | (done ? 0 : kFail);
             end(fail ? FLASH_STATUS_FAIL : FLASH_STATUS_OK, kReady | fail);
         });
     };
@@ -506,6 +520,11 @@ void Device::programStart(uint32_t c, uint32_t w, uint32_t key) {
     } else {
         program();
     }
+}
+
+uint32_t Device::planeOf(uint32_t key) const {
+    assasin::NandAddress at = nand.address(key);
+    return at.lun << 8 | at.block % nand.geo.planes;
 }
 
 bool Device::programEnd(uint32_t c, uint32_t w) {
@@ -517,7 +536,15 @@ bool Device::programEnd(uint32_t c, uint32_t w) {
             fail |= faults.programOf && faults.programOf(key, oob0);
             nand.programs++;
         }
-        done &= nand.endProgram(p.page << nand.sectorBits(), fail);
+        uint32_t key = p.page << nand.sectorBits();
+        bool held = nand.endProgram(key, fail);
+        done &= held;
+        if (&p == &way.programming.front()) {
+            std::erase_if(way.failed, [&](uint32_t plane) { return plane >> 8 == planeOf(key) >> 8; });
+        }
+        if (!held) {
+            way.failed.insert(planeOf(key));
+        }
     }
     way.programming.clear();
     return done;

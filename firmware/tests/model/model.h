@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
  * Behavioural model of the drive's hardware at the level of the contract: registers, NAND array, cores, host memory.
@@ -17,6 +18,7 @@
 #include <optional>
 #include <queue>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -292,6 +294,8 @@ class Device {
         std::vector<Program> programming; /**< in the array */
         uint64_t cacheUntil = 0;          /**< end of a cache program */
         bool cacheFailed = false;
+        std::set<uint32_t>
+            failed; /**< LUN and plane of the last program of a LUN whose page failed: lun << 8 | plane */
     };
     struct Channel {
         uint32_t w0 = 0, w1 = 0, w2 = 0, oob0 = 0, oob1 = 0, geometry = 0, discard = 0;
@@ -323,6 +327,7 @@ class Device {
     void sectorEnd(uint32_t c, uint32_t w);
     void programStart(uint32_t c, uint32_t w, uint32_t key);
     /** False: the chip reports FAIL. */
+    uint32_t planeOf(uint32_t key) const;
     bool programEnd(uint32_t c, uint32_t w);
     void wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32_t d1, uint32_t errors = 0,
                 uint32_t code = 0);

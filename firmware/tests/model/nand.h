@@ -25,6 +25,7 @@ struct Geometry {
     uint32_t channels = 2, ways = 2, luns = 1, planes = 1, blocks = 16, pages = 32, pageBytes = 4096, spare = 224;
     bool timingBlock = true; /**< the parameter page has this project's block of times */
     uint32_t modes = 0x1ff;  /**< NV-DDR2 modes offered, a bit each */
+    bool multiPlane = true;  /**< programs pages of several planes together */
 };
 
 /** What a sector holds. */

@@ -107,7 +107,8 @@ LEAST_STEADY_CYCLES = 20_000
 def steady(pieces: Sequence[Piece], looks: Sequence[ctypes.Structure]) -> Steady | None:
     """
     The steady state of a job: from the first to the last of `looks` (scomp_perf snapshots taken while it ran) between the time
-    when the last core got its first page and the time when the first core got its last one. None when that is not long enough.
+    when the last core had started and got its first page, and the time when the first core got its last one. None when that is not
+    long enough.
     """
     by_core: dict[int, list[Piece]] = {}
     for p in pieces:
@@ -115,7 +116,7 @@ def steady(pieces: Sequence[Piece], looks: Sequence[ctypes.Structure]) -> Steady
             by_core.setdefault(p.report.core, []).append(p)
     if not by_core:
         return None
-    begin = max(min(p.report.t_first_page for p in group) for group in by_core.values())
+    begin = max(min(max(p.report.t_start, p.report.t_first_page) for p in group) for group in by_core.values())
     end = min(max(p.report.t_last_page for p in group) for group in by_core.values())
     inside = [x for x in looks if begin <= x.time <= end]
     if len(inside) < 2 or inside[-1].time - inside[0].time < LEAST_STEADY_CYCLES:

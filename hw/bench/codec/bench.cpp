@@ -18,6 +18,7 @@
 namespace {
 
 constexpr unsigned kBeat = CODEC_BEAT_BYTES;
+constexpr unsigned kTableCycles = 9000;
 
 struct Codeword {
     char flag = '-';
@@ -56,12 +57,6 @@ class Bench {
         for (int i = 0; i < 4; i++)
             tick();
         top_.reset = 0;
-        // The tables of a unit that was just reset are those of no code.
-        while (top_.io_building)
-            tick();
-        for (uint32_t beat : {0x1234567u, 0u, ~0u})
-            message(beat, false);
-        expect(top_.io_zero, "without a code the remainder is not 0");
     }
 
     void begin(unsigned strength, unsigned t, const std::string &name) {
@@ -74,9 +69,9 @@ class Bench {
             tick();
             top_.io_build = 0;
             unsigned cycles = 0;
-            while (top_.io_building && ++cycles < 5000)
+            while (top_.io_building && ++cycles < kTableCycles)
                 tick();
-            expect(cycles < 5000, "the tables are not finished in 5000 cycles");
+            expect(cycles < kTableCycles, "the tables are not finished in time");
         }
         sent_ = rateCodewords_ = rateCycles_ = 0;
         failures_ = 0;
@@ -100,6 +95,7 @@ class Bench {
 
     void send(Codeword codeword) {
         sent_++;
+        tallies_[t_].add(codeword.flips.size(), t_);
         codeword.id = id_++;
         if (codeword.flag == 'e')
             encode(codeword);
@@ -119,30 +115,33 @@ class Bench {
             bytes[used - 1] |= random_() & ((1u << (8 - spare)) - 1);
         for (unsigned bit : codeword.flips)
             bytes[bit / 8] ^= 0x80 >> (bit % 8);
+        bool zero = true;
+        top_.io_decoding = 1;
         for (size_t i = 0; i < bytes.size(); i += kBeat) {
             const uint32_t beat = beatAt(bytes, i);
-            if (i < codeword.message.size())
+            if (i < codeword.message.size()) {
                 message(beat, i == 0);
-            else
-                parity(beat);
+                continue;
+            }
+            if (i == codeword.message.size())
+                waitForRoom();
+            top_.io_data = beat & kMask;
+            top_.eval();
+            zero &= top_.io_error == 0;
+            parity(beat);
         }
+        top_.io_decoding = 0;
         top_.eval();
-        expect(top_.io_clean == top_.io_zero, "`clean` is not whether the remainder is 0");
+        expect(top_.io_clean == zero, "`clean` is not whether the errors' remainder is 0");
         expect(top_.io_clean == (codeword.count == 0), "`clean` is not whether there are errors");
         busCycles_ = bytes.size() / kBeat;
         if (!top_.io_clean) {
-            top_.io_decode = 1;
-            top_.io_id = codeword.id;
-            unsigned cycles = 0;
-            for (top_.eval(); !top_.io_ready && cycles < 100000; cycles++)
-                tick();
-            if (cycles == 100000)
-                expect(false, "the decoder takes no codeword");
-            else
-                expected_.push_back(codeword);
+            expected_.push_back(codeword);
             takenAt_[codeword.id] = cycle_;
-            offered_ = true;
         }
+        // What becomes of the remainder is said in the cycle in which the next message may begin.
+        (top_.io_clean ? top_.io_forget : top_.io_keep) = 1;
+        top_.io_id = codeword.id;
         if (codeword.flag == 'r') {
             rateCodewords_++;
             rateCycles_ += cycle_ - start;
@@ -151,6 +150,10 @@ class Bench {
 
     int finish() {
         end();
+        for (const auto &[t, tally] : tallies_)
+            std::printf("t = %u: %lu codewords: %lu without errors, %lu with 1 to t - 1, %lu with t, %lu with more\n",
+                        t, tally.none + tally.fewer + tally.most + tally.more, tally.none, tally.fewer, tally.most,
+                        tally.more);
         std::printf("%u passed, %u failed\n", passed_, failed_);
         return failed_ != 0;
     }
@@ -158,6 +161,14 @@ class Bench {
   private:
     struct Times {
         unsigned sum = 0, number = 0, longest = 0;
+    };
+
+    /** Codewords by how many of their bits are wrong. */
+    struct Tally {
+        unsigned long none = 0, fewer = 0, most = 0, more = 0;
+        void add(size_t errors, unsigned t) {
+            (errors == 0 ? none : errors < t ? fewer : errors == t ? most : more)++;
+        }
     };
 
     unsigned degree(size_t parityBytes) const {
@@ -211,9 +222,16 @@ class Bench {
         top_.io_clear = 0;
     }
 
+    void waitForRoom() {
+        unsigned cycles = 0;
+        for (top_.eval(); !top_.io_room && cycles < 100000; cycles++)
+            tick();
+        expect(cycles < 100000, "the decoder takes no codeword");
+    }
+
     void idle() {
         unsigned cycles = 0;
-        for (top_.eval(); (!expected_.empty() || offered_ || !top_.io_quiet) && cycles < 200000; cycles++)
+        for (top_.eval(); (!expected_.empty() || !top_.io_quiet) && cycles < 200000; cycles++)
             tick();
         if (cycles == 200000)
             expect(false, "the decoder is not idle in 200000 cycles");
@@ -225,7 +243,6 @@ class Bench {
     void tick() {
         top_.io_errorReady = !slow_ || random_() % 200 == 0;
         top_.eval();
-        const bool taken = top_.io_decode && top_.io_ready;
         if (top_.io_errorValid && top_.io_errorReady) {
             expect(!expected_.empty() && expected_.front().id == top_.io_errorId, "an error of another codeword");
             shown_.push_back(top_.io_errorBit);
@@ -237,10 +254,7 @@ class Bench {
         top_.clock = 0;
         top_.eval();
         cycle_++;
-        if (taken) {
-            top_.io_decode = 0;
-            offered_ = false;
-        }
+        top_.io_keep = top_.io_forget = 0;
     }
 
     void result() {
@@ -284,12 +298,13 @@ class Bench {
     std::deque<Codeword> expected_;
     std::vector<unsigned> shown_;
     std::map<int, Times> latency_;
+    std::map<unsigned, Tally> tallies_;
     std::array<uint64_t, 256> takenAt_{};
     uint64_t cycle_ = 0, rateCycles_ = 0, busCycles_ = 0;
     unsigned sent_ = 0, rateCodewords_ = 0, passed_ = 0, failed_ = 0;
     mutable unsigned failures_ = 0;
     uint8_t id_ = 0;
-    bool open_ = false, slow_ = false, offered_ = false;
+    bool open_ = false, slow_ = false;
 };
 
 } // namespace

@@ -12,6 +12,7 @@ time, r note the rate, or -.
 import argparse
 import importlib.util
 import itertools
+import math
 import random
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -132,7 +133,12 @@ class Tests:
     def rate(self, oracle: Oracle, raw: float) -> Iterator[str]:
         """Codewords one behind the other, whose bits differ independently with that probability."""
         for _ in range(min(100 * self.scale, 2000)):
-            flips = [bit for bit in range(oracle.bits) if self.random.random() < raw]
+            flips = []
+            # The distances between bits that differ are geometrically distributed.
+            bit = int(math.log(1 - self.random.random()) / math.log1p(-raw))
+            while bit < oracle.bits:
+                flips.append(bit)
+                bit += 1 + int(math.log(1 - self.random.random()) / math.log1p(-raw))
             yield "r " + oracle.line(self.any_message(oracle), flips)
 
 

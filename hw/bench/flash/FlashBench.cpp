@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "FlashBench.h"
 
 #include "VFlashChannel___024root.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Print how many tests of a GoogleTest JSON report passed and failed; skipped ones count as neither.  Usage: count.py FILE"""
 
 import json

@@ -270,6 +270,33 @@ void SectorBench::feedData() {
         feeds_.pop_front();
 }
 
+/** Adds what this cycle shows to the digest: data only where it counts. */
+void SectorBench::sum() {
+    auto add = [this](uint64_t value) { digest = (digest ^ value) * 0x100000001b3u; };
+    const VSectorPath &t = *top;
+    add(t.io_transferReady | t.io_room << 1 | t.io_free << 2 | t.io_building << 3 | t.io_quiet << 4 |
+        t.io_sending << 5 | t.io_out_valid << 6 | t.io_completion_valid << 7 | t.io_fetch_valid << 8 |
+        t.io_ready_valid << 9 | t.io_unfinished << 16);
+    if (t.io_out_valid) {
+        add(t.io_out_bits_data);
+        add(t.io_out_bits_last | t.io_out_bits_toStream << 1 | t.io_out_bits_mark << 2 | t.io_out_bits_bytes << 3 |
+            t.io_out_bits_dst << 10 | t.io_out_bits_stream << 16);
+        add(t.io_out_bits_addr);
+    }
+    if (t.io_completion_valid) {
+        add(t.io_completion_bits_data);
+        add(t.io_completion_bits_tag | t.io_completion_bits_way << 12 | t.io_completion_bits_status << 16);
+        add(t.io_completion_bits_sector | t.io_completion_bits_errors << 1 | t.io_completion_bits_bits << 8 |
+            t.io_completion_bits_failed << 18);
+    }
+    if (t.io_sending)
+        add(t.io_beat);
+    if (t.io_fetch_valid)
+        add(uint64_t(t.io_fetch_bits_addr) << 16 | t.io_fetch_bits_bytes);
+    if (t.io_ready_valid)
+        add(t.io_ready_bits);
+}
+
 void SectorBench::tick() {
     top->io_config_seed = setting.seed;
     top->io_config_layout = setting.layout;
@@ -301,6 +328,7 @@ void SectorBench::tick() {
     top->io_completion_ready = chance(completionReady);
     top->io_fetch_ready = chance(fetchReady);
     top->eval();
+    sum();
     if (inPacket_ && !top->io_out_valid)
         fail("a packet is offered before all of it is there");
     if (top->io_out_valid && top->io_out_ready)

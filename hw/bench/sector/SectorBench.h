@@ -126,6 +126,7 @@ class SectorBench {
     uint64_t lastBeat = 0;     ///< cycle of the last beat that came in
     uint64_t lastComplete = 0; ///< cycle of the last completion
     uint64_t completions = 0;
+    uint64_t digest = 0; ///< of what the path has shown in every cycle
     bool pendingWork() const {
         return !phases_.empty() || !expected_.empty() || !answers_.empty() || !programs_.empty() || busy_;
     }
@@ -148,6 +149,7 @@ class SectorBench {
     };
     void push(Phase phase);
     void bus();
+    void sum();
     void takeBeat();
     void takeCompletion();
     void feedData();

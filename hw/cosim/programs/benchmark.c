@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // Small integer benchmarks: a linked list, a matrix, a state machine over text, a CRC, AES. Prints one line each: name,
 // check value, and on the core the cycles of one round. The same source runs natively, which gives the check values to
 // expect.

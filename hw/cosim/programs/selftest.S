@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks itself in the manner of riscv-tests: gp holds the number of the test under way, `tohost` gets 1 for success or number * 2 + 1.
  * With -DINTERRUPT also takes the external interrupt; with -DBREAK=n test n fails on purpose; with -DENDLESS it never ends. */
 

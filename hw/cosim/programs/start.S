@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Start-up of a C program for run-elf: stack, bss, main; its result goes to `tohost` (0 = passed). The first instruction executed is at
  * offset 0x80 as well, where some cores begin. */
     .section .text.init, "ax"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // What the compiler may call for.
 #include <stddef.h>
 

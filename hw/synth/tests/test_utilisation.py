@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from assasin.boards import Board
-from assasin.synth import SynthError, utilisation
+from assasin.synth import SynthError, resources, rtl, units, utilisation
 from assasin.synth.resources import Resources
 from assasin.synth.utilisation import UnitRow
 from assasin.tree import contract
@@ -82,6 +82,24 @@ def test_targets(name: str, config: str, tmp_path: Path) -> None:
     (written,) = json.loads(file.read_text())
     assert written == {**written, "board": name, "config": config, "lut": row.lut, "fits": True}
     assert replace(row, **written) == row
+
+
+def test_chip_without_codec() -> None:
+    """The codec is most of a flash channel's logic, and all of it goes: the memory for sectors stays."""
+    board = Board.load("cosmosplus")
+    part = utilisation.part_of(board)
+    chips = {codec: utilisation.chip_of(board, board.chip.config, codec) for codec in (True, False)}
+    emitted = rtl.load(chips.values())
+    channels = {}
+    for codec, chip in chips.items():
+        parts = [name for name in emitted[chip].texts if name.startswith("Bch")]
+        assert bool(parts) == codec, parts
+        netlist = units.netlist(emitted[chip], "FlashChannel", part.family)
+        channels[codec] = resources.of_cells(netlist.cells)
+    assert channels[False].lut < channels[True].lut / 2
+    assert channels[False].ff < channels[True].ff
+    # Four sectors that are read, and two that are programmed, in blocks of 4 KiB.
+    assert 6 <= channels[False].bram36 <= channels[True].bram36
 
 
 def test_every_architecture_is_synthesised(tmp_path: Path) -> None:

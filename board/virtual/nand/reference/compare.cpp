@@ -97,12 +97,13 @@ class Pair {
         int ours = code.decode(received.data(), bytes, &received[bytes]);
         int other = reference.decode(theirs.data(), bytes, code.parityBytes());
         if (ours < 0 && other > 0) {
-            // For some words beyond t errors the reference finds roots that are none: what it then takes for corrected
-            // is no codeword, to itself neither.
+            // For some words of more than t errors the reference returns places that are not those of errors. When it
+            // is then given its own result, it finds errors in it: the right verdict is that the word cannot be
+            // corrected.
             Bytes again = theirs;
             if (reference.decode(again.data(), bytes, code.parityBytes()) != 0) {
                 other = -1;
-                contradictions++;
+                falselyCorrected++;
             }
         }
         std::string with = std::to_string(errors.size()) + " errors, t = " + std::to_string(code.t());
@@ -121,14 +122,15 @@ class Pair {
     Reference reference;
     size_t bytes;
     Bytes word, received, before, theirs;
-    unsigned long elsewhere = 0;      /**< words corrected to another codeword than the one sent */
-    unsigned long contradictions = 0; /**< words that the reference corrected to what it does not take for a codeword */
+    unsigned long elsewhere = 0; /**< words corrected to another codeword than the one sent */
+    /** Words that the reference says it has corrected, although the result is not a codeword. */
+    unsigned long falselyCorrected = 0;
 };
 
 void compareRandom(const char *library, unsigned t, unsigned long words, uint64_t seed) {
     std::mt19937_64 rng(seed);
     Pair pair(library, t, 1028);
-    unsigned long refused = 0, corrected = 0;
+    unsigned long clean = 0, refused = 0, corrected = 0, atT = 0, beyond = 0;
     std::vector<unsigned> errors;
     for (unsigned long i = 0; i < words; i++) {
         for (size_t at = 0; at < pair.bytes; at += 4) {
@@ -143,13 +145,18 @@ void compareRandom(const char *library, unsigned t, unsigned long words, uint64_
             while (std::find(errors.begin(), errors.begin() + static_cast<long>(e), errors[e]) !=
                    errors.begin() + static_cast<long>(e));
         int n = pair.decode(errors);
+        clean += errors.empty();
+        atT += errors.size() == t;
+        beyond += errors.size() > t;
         refused += n < 0;
         corrected += n > 0;
     }
-    printf("t = %u, seed %lu: %lu words with 0 to %u errors: %lu corrected, %lu refused (%lu of them by the reference "
-           "only at "
-           "a second look), %lu taken for another codeword by both, 0 differences\n",
-           t, static_cast<unsigned long>(seed), words, t + 8, corrected, refused, pair.contradictions, pair.elsewhere);
+    printf(
+        "t = %u, seed %lu: %lu words: %lu without errors, %lu with 1 to t - 1, %lu with t, %lu with t + 1 to t + 8; "
+        "%lu corrected, %lu refused (%lu of them falsely corrected by the reference), %lu taken for another codeword "
+        "by both, 0 differences\n",
+        t, static_cast<unsigned long>(seed), words, clean, words - clean - atT - beyond, atT, beyond, corrected,
+        refused, pair.falselyCorrected, pair.elsewhere);
 }
 
 void compareAll(const char *library, unsigned t, size_t bytes) {

@@ -4,7 +4,7 @@
  * The raw error rates at which a codeword of docs/medium.md fails with given probabilities: worked out as the tail of a
  * binomial distribution, and measured with BchCode on words whose bits are in error at random.
  *
- *     rber FAILURES      simulate until about so many words have failed at each rate
+ *     rber FAILURES [T...]      simulate until about so many words have failed at each rate
  */
 #include "BchCode.h"
 
@@ -38,6 +38,15 @@ double rateFor(unsigned n, unsigned t, double failure) {
 
 struct Measured {
     unsigned long words, failed;
+    double share() const {
+        return static_cast<double>(failed) / static_cast<double>(words);
+    }
+    /** A bound of Wilson's interval, which holds the true share in 95 % of all measurements; sign: -1 or 1. */
+    double bound(int sign) const {
+        constexpr double z = 1.96;
+        const double n = static_cast<double>(words), p = share();
+        return (p + z * z / (2 * n) + sign * z * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / (1 + z * z / n);
+    }
 };
 
 Measured measure(const assasin::BchCode &code, double p, unsigned long words) {
@@ -68,9 +77,15 @@ Measured measure(const assasin::BchCode &code, double p, unsigned long words) {
 
 int main(int argc, char **argv) {
     unsigned long failures = argc > 1 ? strtoul(argv[1], nullptr, 10) : 0;
-    printf("| t | raw error rate | codeword fails, computed | measured | sector fails, computed "
-           "|\n|---|---|---|---|---|\n");
-    for (unsigned t : {24u, 40u, 55u, 70u}) {
+    std::vector<unsigned> strengths{24, 40, 55, 70};
+    if (argc > 2) {
+        strengths.clear();
+        for (int i = 2; i < argc; i++)
+            strengths.push_back(static_cast<unsigned>(strtoul(argv[i], nullptr, 10)));
+    }
+    printf("| t | raw error rate | codeword fails, computed | measured | 95 %% interval | sector fails, computed |\n"
+           "|---|---|---|---|---|---|\n");
+    for (unsigned t : strengths) {
         assasin::BchCode code(t);
         const unsigned n = 8 * kMessageBytes + code.degree();
         for (double failure : {1e-1, 1e-2, 1e-3, 1e-4, 1e-12, 1e-16}) {
@@ -78,11 +93,11 @@ int main(int argc, char **argv) {
             double sector = -std::expm1(4 * std::log1p(-failure));
             printf("| %u | %.3e | %.1e | ", t, p, failure);
             if (failures > 0 && failure >= 1e-4) {
-                Measured m = measure(code, p, static_cast<unsigned long>(failures / failure));
-                printf("%.2e (%lu of %lu)", static_cast<double>(m.failed) / static_cast<double>(m.words), m.failed,
-                       m.words);
+                Measured m =
+                    measure(code, p, static_cast<unsigned long>(std::lround(static_cast<double>(failures) / failure)));
+                printf("%.2e (%lu of %lu) | %.2e to %.2e", m.share(), m.failed, m.words, m.bound(-1), m.bound(1));
             } else {
-                printf("-");
+                printf("- | -");
             }
             printf(" | %.1e |\n", sector);
             fflush(stdout);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the packages' cells do with time, use, loss of power and bad luck: each behaviour is measured.
 #include "NandCells.h"
+#include "UnitPart.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -17,13 +17,7 @@ using namespace assasin;
 namespace {
 
 PartFile mlcPart() {
-    PartFile part;
-    part.name = "UNIT-MLC";
-    part.manufacturer = "ASSASIN";
-    part.id = {0x2C, 1, 2, 3, 4, 5, 6, 7};
-    part.geometry = {1, 1, 64, 16, 4096, 224};
-    part.array = {2000, 5000, 8000, 3000, 1000};
-    part.nvddr2 = {25, 20, 100, 20, 30, 21, 80, 70, 300, 977};
+    PartFile part = unitPart("UNIT-MLC", {1, 1, 64, 16, 4096, 224});
     part.reliability.randomShare = 0;
     return part;
 }
@@ -117,12 +111,11 @@ TEST(Cells, ErrorRateFollowsWear) {
 }
 
 TEST(Cells, ErrorRateFollowsTimeAndTheClockIsKept) {
-    const std::string path = (std::filesystem::temp_directory_path() / ("cells-" + std::to_string(getpid()))).string();
-    std::filesystem::remove(path);
+    const TempFile file;
     PartFile part = mlcPart();
     part.reliability.setAll("retention-rber=1e-3,endurance=1000,wear=1000");
     {
-        Medium m(part, path);
+        Medium m(part, file.path);
         m.cells.age(700);
         m.fill(1);
         EXPECT_EQ(m.errorsOf(1), 0u);
@@ -130,7 +123,7 @@ TEST(Cells, ErrorRateFollowsTimeAndTheClockIsKept) {
         expectNear(m.errorsOf(1), m.bits(16) * 0.5e-3);
         m.fill(2);
     }
-    Medium m(part, path);
+    Medium m(part, file.path);
     EXPECT_EQ(m.cells.hours(), 1200);
     m.cells.age(1500);
     expectNear(m.errorsOf(1), m.bits(16) * 2.0e-3);
@@ -138,7 +131,6 @@ TEST(Cells, ErrorRateFollowsTimeAndTheClockIsKept) {
     // A fresh block loses a tenth of that.
     m.cells.reliability().wear = 0;
     expectNear(m.errorsOf(1), m.bits(16) * 2.0e-4);
-    std::filesystem::remove(path);
 }
 
 TEST(Cells, ErrorRateFollowsReadsUntilTheErase) {
@@ -293,28 +285,26 @@ TEST(Cells, TheFirstBlockOfATargetComesGood) {
 }
 
 TEST(Cells, ImageKeepsItsFactoryBadBlocks) {
-    const std::string path = (std::filesystem::temp_directory_path() / ("cells-" + std::to_string(getpid()))).string();
-    std::filesystem::remove(path);
+    const TempFile file;
     PartFile part = mlcPart();
     part.reliability.setAll("factory-bad=0.5");
     unsigned bad = 0;
     {
-        Medium m(part, path);
+        Medium m(part, file.path);
         while (!m.cells.factoryBad(m.at(bad, 0)))
             bad++;
     }
     {
-        Medium m(mlcPart(), path);
+        Medium m(mlcPart(), file.path);
         EXPECT_TRUE(m.cells.factoryBad(m.at(bad, 0)));
     }
     part.reliability.setAll("factory-bad=0.25");
     try {
-        Medium m(part, path);
+        Medium m(part, file.path);
         ADD_FAILURE() << "not refused";
     } catch (const std::runtime_error &error) {
         EXPECT_NE(std::string(error.what()).find("factory-bad=0.5"), std::string::npos) << error.what();
     }
-    std::filesystem::remove(path);
 }
 
 TEST(Cells, FailuresGrowWithWear) {
@@ -616,15 +606,14 @@ TEST(Cut, AFailedProgramTearsItsPage) {
 }
 
 TEST(Cut, AKilledProcessIsALossOfPower) {
-    const std::string path = (std::filesystem::temp_directory_path() / ("cells-" + std::to_string(getpid()))).string();
     for (const bool tearing : {false, true}) {
-        std::filesystem::remove(path);
+        const TempFile file;
         PartFile part = mlcPart();
         part.reliability.tearing = tearing;
         const pid_t child = fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            Medium m(part, path);
+            Medium m(part, file.path);
             m.fill(0, 3);
             for (unsigned block = 1; block < 7; block++)
                 m.cells.beginProgram(m.at(block, 0), m.data(block, 0).data());
@@ -633,7 +622,7 @@ TEST(Cut, AKilledProcessIsALossOfPower) {
         }
         int status = 0;
         ASSERT_EQ(waitpid(child, &status, 0), child);
-        Medium m(part, path);
+        Medium m(part, file.path);
         EXPECT_EQ(m.cells.cuts.size(), 7u);
         for (unsigned page = 0; page < 3; page++)
             EXPECT_EQ(m.errors(0, page).size(), 0u);
@@ -644,7 +633,6 @@ TEST(Cut, AKilledProcessIsALossOfPower) {
         Medium second(part, "");
         EXPECT_TRUE(second.cells.cuts.empty());
     }
-    std::filesystem::remove(path);
 }
 
 TEST(Keys, WrongOnesAreNamedWithWhatIsLegal) {

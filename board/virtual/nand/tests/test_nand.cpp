@@ -1,4 +1,6 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "NandChannel.h"
+#include "UnitPart.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -13,13 +15,7 @@ using namespace assasin;
 namespace {
 
 PartFile smallPart() {
-    PartFile part;
-    part.name = "UNIT-2L2P";
-    part.manufacturer = "ASSASIN";
-    part.id = {0x2C, 1, 2, 3, 4, 5, 6, 7};
-    part.geometry = {2, 2, 4, 8, 512, 16};
-    part.array = {2000, 5000, 8000, 3000, 1000};
-    part.nvddr2 = {25, 20, 100, 20, 30, 21, 80, 70, 300, 977};
+    PartFile part = unitPart("UNIT-2L2P", {2, 2, 4, 8, 512, 16});
     part.timingMode = 8;
     part.cacheCommands = true;
     return part;
@@ -32,18 +28,6 @@ std::vector<uint8_t> pageData(const PartFile &part, uint64_t key) {
         byte = static_cast<uint8_t>(generator());
     return data;
 }
-
-/** A file that disappears with the test. */
-struct TempFile {
-    TempFile()
-        : path((std::filesystem::temp_directory_path() / ("nand-test-" + std::to_string(getpid()) + ".img")).string()) {
-        std::filesystem::remove(path);
-    }
-    ~TempFile() {
-        std::filesystem::remove(path);
-    }
-    std::string path;
-};
 
 /** A host that drives the pins beat by beat, with the timing of `t`; tests change `t` or leave steps out. */
 struct Host {

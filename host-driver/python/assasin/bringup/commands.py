@@ -359,11 +359,18 @@ def profile(block: DebugBlock, seconds: float, cores: tuple[int, ...], elf_file:
 @click.option("--channel", "channels", type=click.IntRange(min=0), multiple=True, help="These channels; may be repeated.")
 @click.option("--way", "ways", type=click.IntRange(min=0), multiple=True, help="These chip enables; may be repeated.")
 @click.option(
+    "--blocks",
+    "sample",
+    type=click.IntRange(min=0),
+    default=blocks_of_nand.SAMPLE_BLOCKS,
+    show_default=True,
+    help="So many of these blocks, spread evenly; 0: all.",
+)
+@click.option(
     "--step",
     type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    help="Of so many sectors of a block one is read; 0: only the factory's marks.",
+    help="Of so many sectors of a block one is read; 1: all; 0: only the factory's marks. "
+    f"Without it {blocks_of_nand.SAMPLE_SECTORS} sectors of a block.",
 )
 @click.option("--all", "every", is_flag=True, help="List also blocks without programmed sectors, failures and marks.")
 @click.option("--address", help="Another drive than a virtual board's, as libassasin names it, e.g. vfio:0000:01:00.0.")
@@ -374,7 +381,8 @@ def nand(
     last: int | None,
     channels: tuple[int, ...],
     ways: tuple[int, ...],
-    step: int,
+    sample: int,
+    step: int | None,
     every: bool,
     address: str | None,
     name: str,
@@ -383,17 +391,35 @@ def nand(
     """
     Measure raw bit errors of the NAND blocks, and read the marks of those that came bad. Writes nothing.
 
-    The drive's firmware reads every programmed sector once, without repetition, and says how many bits the code corrected.
-    Other users of the drive go on meanwhile, more slowly.
+    The drive's firmware reads programmed sectors once, without repetition, and says how many bits the code corrected. A
+    large part has millions of them, so without --blocks and --step a sample is read, which the output names. Ctrl-C ends
+    the reading; what was read until then is printed. Other users of the drive go on meanwhile, more slowly.
     """
-    choice = blocks_of_nand.Choice(first, last, channels, ways, step)
+    choice = blocks_of_nand.Choice(first, last, channels, ways, sample, step)
     drive = Drive(address) if address else open_drive(name)[1]
+    found: list[blocks_of_nand.Block] = []
+    interrupted: KeyboardInterrupt | None = None
     with drive, terminal.spinner("reading blocks") as say:
-        found = list(blocks_of_nand.blocks(drive, choice, lambda done, of: say(f"reading blocks: {done} of {of}")))
+        plan = blocks_of_nand.plan(drive, choice)
+        try:
+            found.extend(blocks_of_nand.blocks(drive, plan, lambda done, of: say(f"reading blocks: {done} of {of}")))
+        except KeyboardInterrupt as e:
+            interrupted = e
+    _print_blocks(plan, found, every, as_json)
+    if interrupted is not None:
+        raise interrupted
+
+
+def _print_blocks(plan: blocks_of_nand.Plan, found: list[blocks_of_nand.Block], every: bool, as_json: bool) -> None:
+    """What was read of the blocks of `plan`, which may be fewer."""
     histogram = blocks_of_nand.histogram(found)
     if as_json:
-        terminal.dump({"blocks": [asdict(b) for b in found], "histogram": dict(histogram)})
+        sample = {"blocks": len(plan.places), "of": plan.of, "step": plan.step}
+        terminal.dump({"sample": sample, "blocks": [asdict(b) for b in found], "histogram": dict(histogram)})
         return
+    click.echo(f"{plan}")
+    if len(found) < len(plan.places):
+        click.echo(f"interrupted after {len(found):,} blocks")
     shown = [b for b in found if every or b.read or b.failed or b.marked is not False]
     if shown:
         terminal.table(

@@ -36,15 +36,42 @@ class Block:
     rate: float | None
 
 
+SAMPLE_BLOCKS = 256
+SAMPLE_SECTORS = 64
+"""Blocks, and sectors of each, that are read when nothing else is asked for: seconds on any part."""
+
+
 @dataclass(frozen=True)
 class Choice:
-    """Which blocks, numbers within a plane, of which channels and ways; None: all. `step`: of so many sectors one is read."""
+    """
+    Which blocks, numbers within a plane, of which channels and ways; None: all. `sample`: so many of these blocks, spread evenly;
+    0: all. `step`: of so many sectors one is read; None: as many that SAMPLE_SECTORS are.
+    """
 
-    first: int
-    last: int | None
-    channels: tuple[int, ...]
-    ways: tuple[int, ...]
+    first: int = 0
+    last: int | None = None
+    channels: tuple[int, ...] = ()
+    ways: tuple[int, ...] = ()
+    sample: int = SAMPLE_BLOCKS
+    step: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is read: channel, way, LUN, plane and number of blocks, `of` so many that were chosen, and one sector of `step` each."""
+
+    media: Media
+    places: list[tuple[int, int, int, int, int]]
+    of: int
     step: int
+    sector_bytes: int
+
+    def __str__(self) -> str:
+        some = len(self.places) < self.of
+        which = f"{len(self.places):,} of {self.of:,} blocks, spread evenly (--blocks 0: all)" if some else f"{self.of:,} blocks"
+        if self.step == 0:
+            return f"{which}; only the factory's marks"
+        return f"{which}; " + (f"one of {self.step} sectors of each (--step 1: all)" if self.step > 1 else "every sector")
 
 
 def _chosen(asked: tuple[int, ...], there: int, what: str) -> list[int]:
@@ -54,10 +81,9 @@ def _chosen(asked: tuple[int, ...], there: int, what: str) -> list[int]:
     return sorted(set(asked)) or list(range(there))
 
 
-def blocks(drive: Drive, choice: Choice, progress: Callable[[int, int], None]) -> Iterator[Block]:
-    """Reads the chosen blocks one after another. `progress` gets how many are done, and of how many."""
+def plan(drive: Drive, choice: Choice) -> Plan:
+    """The blocks that `choice` means on this drive."""
     page = drive.media()
-    media = Media(page)
     if page.block_sectors == 0:
         raise BringupError("the drive knows no NAND part: its console says why (assasin bringup console)")
     last = page.blocks - 1 if choice.last is None else choice.last
@@ -65,14 +91,29 @@ def blocks(drive: Drive, choice: Choice, progress: Callable[[int, int], None]) -
         raise BringupError(f"block {last}: a plane has {page.blocks}, 0 to {page.blocks - 1}")
     if choice.first > last:
         raise BringupError(f"blocks {choice.first} to {last}: the first has to come before the last")
-    if choice.step > page.block_sectors:
-        raise BringupError(f"--step {choice.step}: a block has {page.block_sectors} sectors")
+    step = max(page.block_sectors // SAMPLE_SECTORS, 1) if choice.step is None else choice.step
+    if step > page.block_sectors:
+        raise BringupError(f"--step {step}: a block has {page.block_sectors} sectors")
     channels = _chosen(choice.channels, page.channels, "channel")
     ways = _chosen(choice.ways, page.ways, "way")
-    places = list(product(channels, ways, range(page.luns), range(page.planes), range(choice.first, last + 1)))
-    for done, (channel, way, lun, plane, block) in enumerate(places):
-        progress(done, len(places))
-        found = drive.nand_block(channel << 4 | way, media.address(lun, plane, block), choice.step)
+    planes = list(product(channels, ways, range(page.luns), range(page.planes)))
+    numbers = range(choice.first, last + 1)
+    of = len(planes) * len(numbers)
+    count = of if choice.sample == 0 else min(choice.sample, of)
+    if count == of:
+        chosen = [(*plane, block) for plane in planes for block in numbers]
+    else:
+        # Every plane in turn, or as many as there are blocks to read, and numbers from the first to the last.
+        turns = min(count, len(planes))
+        chosen = [(*planes[k % turns * len(planes) // turns], numbers[k * len(numbers) // count]) for k in range(count)]
+    return Plan(Media(page), chosen, of, step, page.sector_bytes)
+
+
+def blocks(drive: Drive, what: Plan, progress: Callable[[int, int], None]) -> Iterator[Block]:
+    """Reads blocks one after another. `progress` gets how many are done, and of how many."""
+    for done, (channel, way, lun, plane, block) in enumerate(what.places):
+        progress(done, len(what.places))
+        found = drive.nand_block(channel << 4 | way, what.media.address(lun, plane, block), what.step)
         yield Block(
             channel,
             way,
@@ -87,9 +128,9 @@ def blocks(drive: Drive, choice: Choice, progress: Callable[[int, int], None]) -
             found.bits,
             found.worst,
             None if found.marks_failed else 0 in bytes(found.marks),
-            error_rate(found.bits, found.sectors_read, page.sector_bytes),
+            error_rate(found.bits, found.sectors_read, what.sector_bytes),
         )
-    progress(len(places), len(places))
+    progress(len(what.places), len(what.places))
 
 
 def histogram(found: list[Block]) -> list[tuple[str, int]]:

@@ -21,24 +21,29 @@ from assasin.tree import ROOT
 @click.option("--board", "boards", multiple=True, help="A board with an FPGA; may be given many times. Default: all.")
 @click.option("--config", "configs", type=ConfigName(), multiple=True, help="May be given many times. Default: the board's table.")
 @click.option("--units", is_flag=True, help="Show what each unit of the configuration takes, and what its memories became.")
+@click.option("--without-codec", is_flag=True, help="Of chips whose flash channels have no page codec.")
 @json_option
-def synth(boards: tuple[str, ...], configs: tuple[str, ...], units: bool, as_json: bool) -> None:
+def synth(boards: tuple[str, ...], configs: tuple[str, ...], units: bool, without_codec: bool, as_json: bool) -> None:
     """
     Estimate what configurations take of the boards' FPGAs, with yosys; leaves build/synth/utilisation.json.
 
     A configuration fits when 15 % of LUTs and block RAM are left for what is not in it: XDMA, flash PHYs, DRAM path.
     """
     if units:
-        _show_units(boards, configs, as_json)
+        _show_units(boards, configs, not without_codec, as_json)
         return
     with terminal.spinner("synthesis") as say:
-        rows = utilisation.estimate(boards, configs, say)
+        rows = utilisation.estimate(boards, configs, say, codec=not without_codec)
     if as_json:
         terminal.dump([asdict(r) for r in rows])
         return
     columns, lines = utilisation.table(rows)
     caption = f"estimates of synthesis with yosys, without place and route; {utilisation.FILE.relative_to(ROOT)}"
-    terminal.table("Utilisation of the boards' FPGAs", columns, lines, caption)
+    terminal.table(f"Utilisation of the boards' FPGAs{_without(not without_codec)}", columns, lines, caption)
+
+
+def _without(codec: bool) -> str:
+    return "" if codec else ", without the page codec"
 
 
 def _summary(memories: dict[str, str]) -> str:
@@ -48,14 +53,14 @@ def _summary(memories: dict[str, str]) -> str:
     return ", ".join([*(f"{n} {how}" for how, n in sorted(count.items())), *names])
 
 
-def _show_units(boards: tuple[str, ...], configs: tuple[str, ...], as_json: bool) -> None:
+def _show_units(boards: tuple[str, ...], configs: tuple[str, ...], codec: bool, as_json: bool) -> None:
     if len(boards) != 1:
         raise click.UsageError("--units shows one board: add --board NAME")
     board = Board.load(boards[0])
     family = utilisation.part_of(board).family
     result = {}
     with terminal.spinner("synthesis") as say:
-        chips = [utilisation.chip_of(board, config) for config in configs or [board.chip.config]]
+        chips = [utilisation.chip_of(board, config, codec) for config in configs or [board.chip.config]]
         for chip, modules in rtl.load(chips, say).items():
             result[chip.config] = utilisation.unit_rows(modules, family, say)
     if as_json:
@@ -71,7 +76,8 @@ def _show_units(boards: tuple[str, ...], configs: tuple[str, ...], as_json: bool
         all_ = utilisation.total(rows)
         lines.append(["all", "", f"{all_.lut:,}", f"{all_.lut_memory:,}", f"{all_.ff:,}", f"{all_.bram36:g}"])
         lines[-1] += [str(all_.uram), str(all_.dsp), ""]
-        terminal.table(f"{config} for {board.name}: one of each unit", columns, lines, "estimates of synthesis with yosys")
+        title = f"{config} for {board.name}{_without(codec)}: one of each unit"
+        terminal.table(title, columns, lines, "estimates of synthesis with yosys")
 
 
 @click.command("efficiency", cls=Command)

@@ -31,10 +31,19 @@ def parse(config: str) -> tuple[str, int, int]:
 
 
 class Chip(NamedTuple):
-    """What is emitted: a configuration, and the chip enables a channel that the board has (None: as many as the configuration)."""
+    """
+    What is emitted: a configuration, the chip enables a channel that the board has (None: as many as the configuration), and
+    whether the channels have their page codec.
+    """
 
     config: str
     ways: int | None = None
+    codec: bool = True
+
+    def arguments(self) -> str:
+        """What the generator is told."""
+        ways = "" if self.ways is None else f" --ways {self.ways}"
+        return f"--config {self.config} --board{ways}{'' if self.codec else ' --without-codec'}"
 
 
 class Rtl:
@@ -106,7 +115,7 @@ def sources_hash(chip: Chip) -> str:
     for folder in (ROOT / "hw" / "src" / "main", ROOT / "hw" / "isa", ROOT / "hw" / "contract"):
         files += [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(ROOT)}\n" for p in sorted(files + contract)]
-    return cache.digest(chip.config, str(chip.ways), *lines)
+    return cache.digest(chip.arguments(), *lines)
 
 
 def load(chips: Iterable[Chip], say: Callable[[str], None] = lambda _: None) -> dict[Chip, Rtl]:
@@ -131,12 +140,8 @@ def _emit(where: Mapping[Chip, Path]) -> None:
     (cache.folder() / "rtl").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache.folder() / "rtl") as work, open(log, "w", encoding="utf-8") as out:
         polite.run([ROOT / "scripts" / "contract"], log=out)
-        made = {chip: Path(work) / f"{chip.config}-{chip.ways}" for chip in where}
-        commands = [
-            f"runMain assasin.soc.Emit --config {chip.config} --board --out {folder}"
-            + (f" --ways {chip.ways}" if chip.ways is not None else "")
-            for chip, folder in made.items()
-        ]
+        made = {chip: Path(work) / str(i) for i, chip in enumerate(where)}
+        commands = [f"runMain assasin.soc.Emit {chip.arguments()} --out {folder}" for chip, folder in made.items()]
         polite.run(["sbt", *commands], ROOT / "hw", out)
         for chip, target in where.items():
             if not (made[chip] / f"{TOP}.sv").exists():

@@ -27,10 +27,13 @@ TILES = (4, 8)
 
 @dataclass(frozen=True)
 class Row:
-    """One configuration on one board. `why`: what limits it, or what it does not fit into."""
+    """
+    One configuration on one board. `codec`: with the channels' page codec; `why`: what limits it, or what it does not fit into.
+    """
 
     board: str
     config: str
+    codec: bool
     cores: int
     channels: int
     lut: int
@@ -69,9 +72,9 @@ def part_of(board: Board) -> Part:
     return board.part
 
 
-def chip_of(board: Board, config: str) -> Chip:
+def chip_of(board: Board, config: str, codec: bool = True) -> Chip:
     """The configuration with the board's number of ways."""
-    return Chip(config, board.nand.ways)
+    return Chip(config, board.nand.ways, codec)
 
 
 def real_boards() -> list[str]:
@@ -90,7 +93,7 @@ def total(rows: Iterable[UnitRow]) -> Resources:
     return sum((row.each.times(row.count) for row in rows), Resources())
 
 
-def row(board: Board, config: str, rows: Sequence[UnitRow]) -> Row:
+def row(board: Board, config: str, rows: Sequence[UnitRow], codec: bool = True) -> Row:
     """What the configuration takes of the board's part."""
     part = part_of(board)
     _, cores, channels = parse(config)
@@ -98,7 +101,7 @@ def row(board: Board, config: str, rows: Sequence[UnitRow]) -> Row:
     fits, why = _judge(part, sum_, rows)
     if channels > board.nand.channels:
         fits, why = False, f"the board has {board.nand.channels} flash channels; {why}"
-    return Row(board.name, config, cores, channels, sum_.lut, sum_.ff, sum_.bram36, sum_.uram, sum_.dsp, fits, why)
+    return Row(board.name, config, codec, cores, channels, sum_.lut, sum_.ff, sum_.bram36, sum_.uram, sum_.dsp, fits, why)
 
 
 def _judge(part: Part, sum_: Resources, rows: Sequence[UnitRow]) -> tuple[bool, str]:
@@ -126,19 +129,24 @@ def _judge(part: Part, sum_: Resources, rows: Sequence[UnitRow]) -> tuple[bool, 
 
 
 def estimate(
-    boards: Sequence[str], configs: Sequence[str], say: Callable[[str], None] = lambda _: None, file: Path = FILE
+    boards: Sequence[str],
+    configs: Sequence[str],
+    say: Callable[[str], None] = lambda _: None,
+    file: Path = FILE,
+    codec: bool = True,
 ) -> list[Row]:
     """Rows of these boards (default: all with an FPGA) and configurations (default: the board's table), written to `file` too."""
     chosen = [Board.load(name) for name in boards or real_boards()]
     for board in chosen:
         part_of(board)
     wanted = {board.name: list(configs) or default_configs(board) for board in chosen}
-    rtl = load((chip_of(board, config) for board in chosen for config in wanted[board.name]), say)
+    rtl = load((chip_of(board, config, codec) for board in chosen for config in wanted[board.name]), say)
     rows = []
     for board in chosen:
         for config in wanted[board.name]:
             say(f"{config} for {board.name}")
-            rows.append(row(board, config, unit_rows(rtl[chip_of(board, config)], part_of(board).family, say)))
+            found = unit_rows(rtl[chip_of(board, config, codec)], part_of(board).family, say)
+            rows.append(row(board, config, found, codec))
             # What has been estimated is kept when a long run is stopped.
             cache.write_json(file, [asdict(r) for r in rows])
     return rows

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 package assasin
 
 /** Standard RISC-V extensions that a core has besides RV32IM and Zicsr. None has a misa bit of its own.

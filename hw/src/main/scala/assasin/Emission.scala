@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package assasin
 
-import java.nio.file.Files
+import java.nio.charset.StandardCharsets
+import java.nio.file.{Files, Path}
 import scala.annotation.nowarn
 import scala.util.control.NoStackTrace
 
@@ -30,4 +31,31 @@ object Emission {
       result
     } finally Files.delete(log)
   }
+
+  /** What firtool makes of a [[bus.ClockGate]] is an instance of this technology cell, of which it writes none. A pulse
+    * of the clock passes if `en` is high while the clock is low.
+    *
+    * With the macro ASSASIN_CLOCK_GATES, which the virtual board sets, it is a latch and an AND gate, as ASIC libraries
+    * have it. Elsewhere, on FPGAs, the clock passes through: registers behind a gate hold their values by themselves.
+    */
+  private val ClockGateCell =
+    """module EICG_wrapper(
+      |  input  in,
+      |         en,
+      |         test_en,
+      |  output out
+      |);
+      |`ifdef ASSASIN_CLOCK_GATES
+      |  reg passes;
+      |  always_latch if (!in) passes = en | test_en;
+      |  assign out = in & passes;
+      |`else
+      |  assign out = in;
+      |`endif
+      |endmodule
+      |""".stripMargin
+
+  /** Writes the technology cells that what has been emitted into this folder needs. */
+  def addCells(dir: Path): Unit =
+    Files.write(dir.resolve("EICG_wrapper.sv"), ClockGateCell.getBytes(StandardCharsets.UTF_8))
 }

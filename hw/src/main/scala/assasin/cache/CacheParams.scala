@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 package assasin.cache
 
 import chisel3.util.{isPow2, log2Ceil}

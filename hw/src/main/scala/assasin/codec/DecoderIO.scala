@@ -4,12 +4,6 @@ package assasin.codec
 import chisel3._
 import chisel3.util.{Decoupled, Valid}
 
-/** A codeword with errors. */
-class CodecWork(p: CodeParams) extends Bundle {
-  val remainder = UInt(p.width.W)
-  val id        = UInt(8.W)
-}
-
 /** One erroneous bit of a message. */
 class CodecError extends Bundle {
   val id = UInt(8.W)
@@ -32,13 +26,17 @@ class DecoderIO(p: CodeParams) extends Bundle {
   /** Index into CODE_INFO; changes only while quiet. */
   val strength = Input(UInt(3.W))
 
-  /** Every codeword taken gives one result, in the order taken. Bits behind the parity bits are not looked at. */
-  val in = Flipped(Decoupled(new CodecWork(p)))
+  /** For each codeword the beats of its errors' remainder, highest power first, with 0 behind the parity bits, and then
+    * a beat with its id; a codeword's beats come without a gap. Every codeword gives one result, in the order taken.
+    */
+  val in = Flipped(Decoupled(UInt(p.beatBits.W)))
 
   /** Bits to invert, in no certain order; errors in parity are not shown. A codeword that fails may have shown some. */
   val error = Decoupled(new CodecError)
 
   /** After the codeword's last error has been taken. */
   val result = Valid(new CodecResult)
-  val quiet  = Output(Bool())
+
+  /** There is no codeword in the decoder: nothing happens in it before `in` is valid. */
+  val quiet = Output(Bool())
 }

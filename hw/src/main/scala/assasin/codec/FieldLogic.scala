@@ -2,7 +2,6 @@
 package assasin.codec
 
 import chisel3._
-import chisel3.util.Cat
 
 /** GF(2^14^) in hardware. */
 object FieldLogic {
@@ -15,6 +14,15 @@ object FieldLogic {
   /** a * alpha^n^, for a constant n. */
   def times(a: UInt, n: Int): UInt =
     if (n == 0) a else sum((0 until bits).map(k => Mux(a(k), alpha(n + k).U(bits.W), 0.U)))
+
+  /** The same for a small n, step by step: alpha and its inverse have few bits, so that most bits of `a` only move. */
+  def timesNear(a: UInt, n: Int): UInt = {
+    val (moved, entering, constant) =
+      if (n > 0) (a(bits - 2, 0) ## 0.U(1.W), a(bits - 1), alpha(bits)) else (a(bits - 1, 1), a(0), alpha(-1))
+    if (n == 0) a
+    else if (n.abs > 24) times(a, n)
+    else timesNear(moved ^ Mux(entering, constant.U(bits.W), 0.U), n - n.sign)
+  }
 
   /** For each bit of a * alpha^n^: which bits of `a` it is the sum of. */
   def masks(n: Int): Seq[Int] = (0 until bits).map { row =>
@@ -34,14 +42,12 @@ object FieldLogic {
   /** Sum of multiples(k) over the bits k that are set in `a`: a * m, if multiples(k) is m * alpha^k^. */
   def select(a: Seq[Bool], multiples: Seq[UInt]): UInt = sum(a.zip(multiples).map { case (on, m) => Mux(on, m, 0.U) })
 
-  /** Sum over the elements of `words`, lowest first, of element k * alpha^(k n)^. */
+  /** Sum over the elements of `words`, lowest first, of element k * alpha^(k n)^, for a small n, by Horner's rule
+    * within a word and over the words.
+    */
   def evaluate(words: Seq[UInt], n: Int): UInt = {
-    val perWord = words.head.getWidth / bits
-    Cat((bits - 1 to 0 by -1).map { row =>
-      sum(words.zipWithIndex.map { case (word, w) =>
-        val mask = (0 until perWord).map(k => BigInt(masks((w * perWord + k) * n)(row)) << (bits * k)).sum
-        word & mask.U(word.getWidth.W)
-      }).xorR
-    })
+    val perWord                                = words.head.getWidth / bits
+    def horner(terms: Seq[UInt], n: Int): UInt = terms.reduceRight((term, above) => term ^ timesNear(above, n))
+    horner(words.map(w => horner((0 until perWord).map(k => w(bits * k + bits - 1, bits * k)), n)), perWord * n)
   }
 }

@@ -8,7 +8,7 @@ class RemainderIO(p: CodeParams) extends Bundle {
   /** Index into CODE_INFO. */
   val strength = Input(UInt(3.W))
 
-  /** Pulse: build the table for `strength`. */
+  /** Pulse: build the tables for `strength`. Before the first one, what comes out is undefined. */
   val build    = Input(Bool())
   val building = Output(Bool())
 
@@ -27,9 +27,9 @@ class RemainderIO(p: CodeParams) extends Bundle {
   /** The parity beat to send next, first byte lowest. */
   val top = Output(UInt(p.beatBits.W))
 
-  /** After all parity beats: received parity ^ computed parity, right aligned in 8 * PARITY bits; 0 = clean. */
-  val remainder = Output(UInt(p.width.W))
+  /** With `parity`: the next beat of the errors' remainder, received parity ^ computed parity, highest power first. */
+  val error = Output(UInt(p.beatBits.W))
 
-  /** After all parity beats: the remainder is 0. Costs less than a comparison. */
+  /** After all parity beats: the errors' remainder is 0. */
   val clean = Output(Bool())
 }

@@ -21,8 +21,8 @@ class RootSearchIO(p: CodeParams) extends Bundle {
   *
   * locator(x) = sum over banks b of x^(lanes b)^ * P(b)(x), by Horner's rule from the highest bank.
   *
-  * Lane k has lambda(k) * x^k^ for the first position of the beat; the next beat's is that times alpha^-k*positions^.
-  * The pipeline: terms; their sums P(b) for each position; the banks' sum; roots.
+  * Lane k has lambda(k) * x^k^ for the middle of the beat, from which no position is far; the next beat's is that times
+  * alpha^-k*positions^. The pipeline: terms; their sums P(b) for each position; the banks' sum; roots.
   */
 class RootSearch(p: CodeParams) extends Module {
   val io = IO(new RootSearchIO(p))
@@ -31,6 +31,7 @@ class RootSearch(p: CodeParams) extends Module {
 
   private val lanes        = p.lanes
   private val positions    = p.beatBits
+  private val middle       = positions / 2
   private val wordsABank   = lanes / 4
   private val banks        = p.most / lanes + 1
   private val messageBeats = p.messageBytes / p.beatBytes
@@ -79,7 +80,7 @@ class RootSearch(p: CodeParams) extends Module {
   private val beat       = Reg(beatIndex)
   private val terms      = Reg(Vec(wordsABank, UInt((4 * bits).W)))
   private val termsBank  = Reg(bankIndex)
-  private val power      = Reg(FieldLogic()) // x^lanes^ for the terms' first position
+  private val power      = Reg(FieldLogic()) // x^lanes^ for the middle of the terms' beat
   private val stored     = memory.read(bank)
   private val fetch      = (state === sFirst || state === sSearch) && space
   private val fetched    = RegInit(false.B)
@@ -121,7 +122,7 @@ class RootSearch(p: CodeParams) extends Module {
   private val multiples = Seq.fill(bits)(Reg(FieldLogic())) // power * alpha^k^
   sumsValid := fetched
   when(fetched) {
-    for (i <- 0 until positions) sums(i) := evaluate(terms, -i)
+    for (i <- 0 until positions) sums(i) := evaluate(terms, middle - i)
     sumsFirst := termsFirst
     sumsLast  := termsLast
     sumsBeat  := termsBeat
@@ -135,7 +136,7 @@ class RootSearch(p: CodeParams) extends Module {
   valuesValid := sumsValid && sumsLast
   when(sumsValid) {
     for (i <- 0 until positions) {
-      val above = masks(-lanes * i).map(mask => (values(i) & mask.U(bits.W)).xorR)
+      val above = masks(lanes * (middle - i)).map(mask => (values(i) & mask.U(bits.W)).xorR)
       values(i) := (if (banks > 1) Mux(sumsFirst, 0.U, select(above, multiples)) ^ sums(i) else sums(i))
     }
     valuesBeat := sumsBeat

@@ -6,7 +6,7 @@ import chisel3.util.{Cat, Decoupled, Enum, MuxLookup}
 
 class SyndromesIO(p: CodeParams) extends Bundle {
   val strength = Input(UInt(3.W))
-  val in       = Flipped(Decoupled(new CodecWork(p)))
+  val in       = Flipped(Decoupled(UInt(p.beatBits.W)))
 
   /** A codeword whose syndromes follow. */
   val codeword = Decoupled(UInt(8.W))
@@ -23,7 +23,7 @@ class SyndromesIO(p: CodeParams) extends Bundle {
   * cycle for each byte of a beat. Then the dividers are one shift register, which gives what is left, highest power
   * first, to a single evaluator.
   *
-  * A beat of zeros is appended to the remainder: its errors are at one beat more than their positions.
+  * Half a beat of zeros is appended to the remainder: its errors are at half a beat more than their positions.
   */
 class Syndromes(p: CodeParams) extends Module {
   val io = IO(new SyndromesIO(p))
@@ -39,30 +39,23 @@ class Syndromes(p: CodeParams) extends Module {
 
   private val sIdle :: sDivide :: sOffer :: sServe :: Nil = Enum(4)
   private val state                                       = RegInit(sIdle)
-  private val full                                        = RegInit(false.B)
-  private val left                                        = Reg(UInt(p.width.W))
-  private val nextId                                      = Reg(UInt(8.W))
   private val id                                          = Reg(UInt(8.W))
-  private val steps                                       = Reg(UInt(10.W))
+  private val left                                        = Reg(UInt(8.W)) // beats of the remainder
+  private val part                                        = Reg(UInt(2.W)) // of a beat
+  private val atId                                        = left === 0.U
 
-  io.in.ready := !full
-  private val unused = ofStrength(c => (BigInt(1) << c.padding(p.beatBytes)) - 1, p.beatBits)
-  when(io.in.fire) {
-    full   := true.B
-    nextId := io.in.bits.id
-  }
-  when(io.in.fire || state === sDivide) {
-    val taken = Cat(io.in.bits.remainder(p.width - 1, p.beatBits), io.in.bits.remainder(p.beatBits - 1, 0) & ~unused)
-    left := Mux(io.in.fire, taken, (left << perCycle)(p.width - 1, 0))
-  }
-
-  // The remainder is right aligned: where it begins depends on the strength.
-  private val next = MuxLookup(io.strength, 0.U(perCycle.W))(p.codes.zipWithIndex.map { case (code, k) =>
-    val end = 8 * code.parityBytes(p.beatBytes)
-    (k + 1).U -> left(end - 1, end - perCycle)
-  })
+  // The zeros take the time of the id's beat.
+  private val next = Mux(
+    atId,
+    0.U,
+    MuxLookup(part, 0.U(perCycle.W))((0 until 4).map { k =>
+      k.U -> io.in.bits(p.beatBits - 1 - k * perCycle, p.beatBits - (k + 1) * perCycle)
+    })
+  )
+  private val partEnd = Mux(atId, part(0), part.andR)
+  io.in.ready := state === sDivide && partEnd
   private val shift    = Wire(Bool())
-  private val start    = state === sIdle && full
+  private val start    = state === sIdle && io.in.valid
   private val dividers = Seq.fill(p.most)(Reg(FieldLogic()))
   for ((divider, k) <- dividers.zipWithIndex) {
     val minimal = GaloisField.minimalPolynomial(2 * k + 1)
@@ -111,25 +104,29 @@ class Syndromes(p: CodeParams) extends Module {
   io.codeword.valid := state === sOffer
   io.codeword.bits  := id
   when(state === sIdle) {
-    when(full) {
+    when(io.in.valid) {
       state := sDivide
-      id    := nextId
-      steps := ofStrength(c => BigInt((c.parityBytes(p.beatBytes) + p.beatBytes) * 8 / perCycle - 1), 10)
+      left  := ofStrength(c => BigInt(c.parityBytes(p.beatBytes) / p.beatBytes), 8)
+      part  := 0.U
       phase := 0.U
       ready := false.B
       root  := GaloisField.alpha(1).U
       for ((m, k) <- multiples.zipWithIndex) m := GaloisField.alpha(2 + k).U
     }
   }.elsewhen(state === sDivide) {
-    steps := steps - 1.U
-    when(steps === 0.U) {
-      state := sOffer
-      full  := false.B
+    assert(io.in.valid, "the beats of a remainder come with a gap")
+    part := Mux(partEnd, 0.U, part + 1.U)
+    when(partEnd) {
+      left := left - 1.U
+      when(atId) {
+        state := sOffer
+        id    := io.in.bits(7, 0)
+      }
     }
   }.elsewhen(state === sOffer) {
     when(io.codeword.ready) { state := sServe }
   }.otherwise {
     when(io.finished) { state := sIdle }
   }
-  io.idle := state === sIdle && !full
+  io.idle := state === sIdle
 }

@@ -2,9 +2,15 @@
 package assasin.flash
 
 import assasin.SocParams
-import assasin.codec.{CodeParams, CodecWork}
+import assasin.codec.{CodeParams, RemainderQueue}
 import chisel3._
 import chisel3.util.{Decoupled, Valid, log2Ceil}
+
+/** A codeword that needs no decoder: buffer, codeword; whether it cannot be corrected. */
+class SettledCodeword extends Bundle {
+  val index  = UInt(4.W)
+  val failed = Bool()
+}
 
 class CodewordGateIO(p: SocParams) extends Bundle {
   private val code = CodeParams(p.ecc, p.phyBytes)
@@ -18,59 +24,56 @@ class CodewordGateIO(p: SocParams) extends Bundle {
   /** One more beat may be asked for. */
   val room = Output(Bool())
 
-  /** The remainder of this codeword is there; it is zero. */
-  val codeword  = Flipped(Valid(UInt(4.W)))
-  val remainder = Input(UInt(code.width.W))
-  val clean     = Input(Bool())
+  /** A beat of the errors' remainder. */
+  val beat = Flipped(Valid(UInt(code.beatBits.W)))
 
-  /** This codeword has no errors. */
-  val right = Valid(UInt(4.W))
+  /** This codeword is complete; its remainder is zero; it has not been programmed. */
+  val codeword = Flipped(Valid(UInt(4.W)))
+  val clean    = Input(Bool())
+  val blank    = Input(Bool())
 
-  /** Codewords with errors. */
-  val decode = Decoupled(new CodecWork(code))
+  val settled = Valid(new SettledCodeword)
+
+  /** Remainders of the others, for the decoder. */
+  val decode = Decoupled(UInt(code.beatBits.W))
 }
 
-/** Holds the remainder of one codeword until it is found to be zero or the decoder takes it. The last beat of the next
-  * codeword is not asked for before that, so a decoder that is behind holds up the bus and nothing is lost.
+/** Settles codewords that are right or blank, and keeps the remainders of the others for the decoder. A codeword's
+  * first parity beat is not asked for before there is a place for its remainder, so a decoder that is behind holds up
+  * the bus and nothing is lost.
+  *
+  * A blank codeword counts as one that cannot be corrected, which the decoder would find in thousands of cycles.
   */
 class CodewordGate(p: SocParams) extends Module {
   val io = IO(new CodewordGateIO(p))
 
-  private val coded = io.config.parityBytes =/= 0.U
+  private val queue   = Module(new RemainderQueue(CodeParams(p.ecc, p.phyBytes)))
+  private val coded   = io.config.parityBytes =/= 0.U
+  private val right   = io.clean || !coded
+  private val settles = right || io.blank
 
-  private val full  = RegInit(false.B)
-  private val held  = Reg(UInt(io.remainder.getWidth.W))
-  private val id    = Reg(UInt(4.W))
-  private val right = io.clean || !coded
-  assert(!(io.codeword.valid && full), "a codeword without a place for its remainder")
+  queue.io.strength := io.config.strength
+  queue.io.beat     := io.beat
+  queue.io.keep     := io.codeword.valid && !settles
+  queue.io.forget   := io.codeword.valid && settles
+  queue.io.id       := io.codeword.bits
+  io.decode <> queue.io.out
 
-  when(io.codeword.valid) {
-    held := io.remainder
-    id   := io.codeword.bits
-    full := !right
-  }.elsewhen(io.decode.ready) {
-    full := false.B
-  }
-  io.right.valid           := io.codeword.valid && right
-  io.right.bits            := io.codeword.bits
-  io.decode.valid          := full
-  io.decode.bits.id        := id
-  io.decode.bits.remainder := held
-  private val taken = io.right.valid || io.decode.fire
+  io.settled.valid       := io.codeword.valid && settles
+  io.settled.bits.index  := io.codeword.bits
+  io.settled.bits.failed := !right
 
-  // Beats up to the next end of a codeword, less one; and that there is a codeword whose end has been asked for and that
-  // is neither right nor in the decoder.
+  // Beats up to the next end of a codeword, less one. What becomes of a codeword is known long before the next one's
+  // parity is asked for.
+  private val parity = (io.config.parityBytes >> log2Ceil(p.phyBytes)).asUInt
   private val beats  = ((io.config.parityBytes +& SectorFormat.MessageBytes.U)(10, 0) >> log2Ceil(p.phyBytes)).asUInt
   private val left   = RegInit(0.U(11.W))
-  private val coming = RegInit(false.B)
   private val sector = RegInit(false.B)
-  private val asked  = io.asked && sector
   when(io.begins) {
     sector := io.sector
     left   := beats - 1.U
-  }.elsewhen(asked) {
+  }.elsewhen(io.asked && sector) {
     left := Mux(left === 0.U, beats - 1.U, left - 1.U)
   }
-  when(taken) { coming := false.B }.elsewhen(asked && left === 0.U && coded) { coming := true.B }
-  io.room := left =/= 0.U || !coming
+  io.room := left =/= parity - 1.U || queue.io.room
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 package assasin.flash
 
 import assasin.SocParams
@@ -39,8 +40,11 @@ class FlashDescriptor extends Bundle {
 
   def is(code: Int): Bool = op === code.U
 
-  /** It is for the LUN that `address` names; else for the whole way. */
-  def hasRow: Bool = is(FlashOp.Read) || is(FlashOp.Program) || is(FlashOp.Erase) || is(FlashOp.ReadRaw)
+  /** It is for the LUN that `address` names; else for the whole way. So is READ_STATUS, which asks how that LUN's last
+    * program or erase went.
+    */
+  def hasRow: Bool =
+    is(FlashOp.Read) || is(FlashOp.Program) || is(FlashOp.Erase) || is(FlashOp.ReadRaw) || is(FlashOp.ReadStatus)
 
   /** The lowest bit of the plane that the sector is in. */
   def plane(config: FlashConfig): Bool = config.multiPlane && (address >> config.planeAt)(0)

@@ -2,6 +2,7 @@
 package assasin.flash
 
 import assasin.SocParams
+import assasin.bus.ClockGate
 import assasin.codec.{BchDecoder, BchRemainder, CodeParams}
 import assasin.xbar.XbarBeat
 import chisel3._
@@ -70,7 +71,9 @@ class SectorPath(p: SocParams) extends Module {
   val io = IO(new SectorPathIO(p))
 
   private val reader = Module(new SectorReader(p))
-  private val writer = Module(new SectorWriter(p))
+  private val writes = WireDefault(false.B)
+  private val writer = withClock(ClockGate(writes))(Module(new SectorWriter(p)))
+  writes := io.start.valid || !writer.io.quiet
 
   reader.io.config    := io.config
   reader.io.transfer  := io.transfer
@@ -105,9 +108,11 @@ class SectorPath(p: SocParams) extends Module {
     case Some(code) =>
       val params    = CodeParams(p.ecc, p.phyBytes)
       val remainder = Module(new BchRemainder(params))
-      val decoder   = Module(new BchDecoder(params))
-      val read      = reader.io.step
-      val write     = writer.io.step
+      val decodes   = WireDefault(false.B)
+      val decoder   = withClock(ClockGate(decodes))(Module(new BchDecoder(params)))
+      decodes := code.decoder.in.valid || !decoder.io.quiet
+      val read  = reader.io.step
+      val write = writer.io.step
       remainder.io.strength := io.config.strength
       remainder.io.build    := io.code
       remainder.io.message  := read.message || write.message
@@ -116,7 +121,7 @@ class SectorPath(p: SocParams) extends Module {
       remainder.io.clear := read.message && read.clear || write.message && write.clear
       remainder.io.data  := Mux(reader.io.receiving, read.data, write.data)
       writer.io.parity   := remainder.io.top
-      code.remainder     := remainder.io.remainder
+      code.error         := remainder.io.error
       code.clean         := remainder.io.clean
       code.decoder <> decoder.io
       io.building := remainder.io.building

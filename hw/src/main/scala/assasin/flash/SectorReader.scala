@@ -2,16 +2,17 @@
 package assasin.flash
 
 import assasin.SocParams
+import assasin.bus.ClockGate
 import assasin.codec.{CodeParams, DecoderIO}
 import assasin.xbar.XbarBeat
 import chisel3._
 import chisel3.util.{Decoupled, Queue, UIntToOH, Valid}
 
-/** What reading needs of the code: the remainder, and the decoder. */
+/** What reading needs of the code: the errors' remainder, see [[assasin.codec.RemainderIO]], and the decoder. */
 class ReaderCodeIO(p: CodeParams) extends Bundle {
-  val remainder = Input(UInt(p.width.W))
-  val clean     = Input(Bool())
-  val decoder   = Flipped(new DecoderIO(p))
+  val error   = Input(UInt(p.beatBits.W))
+  val clean   = Input(Bool())
+  val decoder = Flipped(new DecoderIO(p))
 }
 
 class SectorReaderIO(p: SocParams) extends Bundle {
@@ -55,7 +56,8 @@ class SectorReader(p: SocParams) extends Module {
 
   private val receiver = Module(new SectorReceiver(p))
   private val buffers  = Module(new SectorBuffers(p))
-  private val sender   = Module(new SectorSender(p))
+  private val sends    = WireDefault(false.B)
+  private val sender   = withClock(ClockGate(sends))(Module(new SectorSender(p)))
   private val buffered = Module(new Queue(new BufferedTransfer, SectorBuffers.Count))
   private val answers  = Module(new Queue(new ShortAnswer, SectorReceiver.Transfers))
 
@@ -64,6 +66,7 @@ class SectorReader(p: SocParams) extends Module {
   receiver.io.transfer.bits  := io.transfer.bits
   receiver.io.dqInValid      := io.dqInValid
   receiver.io.dqIn           := io.dqIn
+  sends                      := buffered.io.deq.valid || !sender.io.idle
   io.step                    := receiver.io.code
   io.receiving               := receiver.io.receiving
 
@@ -140,13 +143,20 @@ class SectorReader(p: SocParams) extends Module {
 
   // What is known of the sectors in the buffers: codewords that are right or given up, and what was found.
   private val resolved  = RegInit(0.U((SectorBuffers.Count * SectorFormat.Codewords).W))
-  private val findings  = RegInit(VecInit.fill(SectorBuffers.Count)(0.U.asTypeOf(new SectorFindings)))
+  private val failed    = RegInit(0.U((SectorBuffers.Count * SectorFormat.Codewords).W))
+  private val most      = RegInit(VecInit.fill(SectorBuffers.Count)(0.U(7.W)))
+  private val bits      = RegInit(VecInit.fill(SectorBuffers.Count)(0.U(10.W)))
   private val nextPlace = RegInit(0.U(2.W))
-  sender.io.resolved := (resolved >> (sender.io.buffer ## 0.U(2.W)))(3, 0).andR
-  sender.io.findings := findings(sender.io.buffer)
+  sender.io.resolved        := (resolved >> (sender.io.buffer ## 0.U(2.W)))(3, 0).andR
+  sender.io.findings.failed := (failed >> (sender.io.buffer ## 0.U(2.W)))(3, 0)
+  sender.io.findings.most   := most(sender.io.buffer)
+  sender.io.findings.bits   := bits(sender.io.buffer)
   when(takesPlace) { nextPlace := nextPlace + 1.U }
   private val forgotten = Mux(takesPlace, 15.U(16.W) << (nextPlace ## 0.U(2.W)), 0.U)(15, 0)
-  when(takesPlace) { findings(nextPlace) := 0.U.asTypeOf(new SectorFindings) }
+  when(takesPlace) {
+    most(nextPlace) := 0.U
+    bits(nextPlace) := 0.U
+  }
 
   io.code match {
     case None =>
@@ -164,8 +174,10 @@ class SectorReader(p: SocParams) extends Module {
       gate.io.sector        := io.transfer.bits.sector
       gate.io.asked         := io.asked =/= 0.U
       gate.io.codeword      := receiver.io.codeword
-      gate.io.remainder     := code.remainder
       gate.io.clean         := code.clean
+      gate.io.blank         := receiver.io.blank
+      gate.io.beat.valid    := receiver.io.code.parity
+      gate.io.beat.bits     := code.error
       io.room               := gate.io.room
       code.decoder.strength := io.config.strength
       code.decoder.in <> gate.io.decode
@@ -175,20 +187,18 @@ class SectorReader(p: SocParams) extends Module {
       buffers.io.error.bits.bit   := code.decoder.error.bits.bit
       code.decoder.error.ready    := buffers.io.error.ready
 
-      val right  = gate.io.right
-      val result = code.decoder.result
-      when(takesPlace || right.valid || result.valid) {
-        resolved := (resolved & ~forgotten) | Mux(right.valid, UIntToOH(right.bits, 16), 0.U) |
-          Mux(result.valid, UIntToOH(result.bits.id(3, 0), 16), 0.U)
+      val settled = gate.io.settled
+      val result  = code.decoder.result
+      val settles = Mux(settled.valid, UIntToOH(settled.bits.index, 16), 0.U)
+      val decoded = Mux(result.valid, UIntToOH(result.bits.id(3, 0), 16), 0.U)
+      when(takesPlace || settled.valid || result.valid) {
+        resolved := (resolved & ~forgotten) | settles | decoded
+        failed := (failed & ~forgotten) | Mux(settled.bits.failed, settles, 0.U) | Mux(result.bits.failed, decoded, 0.U)
       }
-      when(result.valid) {
-        val found = findings(result.bits.id(3, 2))
-        when(result.bits.failed) {
-          found.failed := found.failed | UIntToOH(result.bits.id(1, 0), 4)
-        }.otherwise {
-          found.bits := found.bits + result.bits.count
-          when(result.bits.count > found.most) { found.most := result.bits.count }
-        }
+      when(result.valid && !result.bits.failed) {
+        val place = result.bits.id(3, 2)
+        bits(place) := bits(place) + result.bits.count
+        when(result.bits.count > most(place)) { most(place) := result.bits.count }
       }
   }
 }

@@ -45,8 +45,11 @@ class SectorReceiverIO(p: SocParams) extends Bundle {
   val metadata = Valid(new BufferMetadata)
   val code     = Output(new CodeStep(p))
 
-  /** The remainder of this codeword is there: buffer, codeword. */
+  /** The remainder of this codeword is there: buffer, codeword; it has too few zero bits to have been programmed, as
+    * all codewords of the sector before it.
+    */
   val codeword = Valid(UInt(4.W))
+  val blank    = Output(Bool())
 
   /** All beats of the transfer are here; one with data is in the next buffer, in order. */
   val buffered = Valid(new BufferedTransfer)
@@ -156,6 +159,7 @@ class SectorReceiver(p: SocParams) extends Module {
   private val zeros  = RegInit(0.U(16.W))
   private val erased = zeros <= io.config.erasedLimit
   when(beatValid && now.sector && erased) { zeros := zeros + SectorReceiver.zeros(beat, beatBits) }
+  io.blank := erased && zeros < SectorReceiver.BlankZeros.U
 
   when(ended) {
     index := 0.U
@@ -185,6 +189,10 @@ object SectorReceiver {
 
   /** Transfers whose beats may be on their way. */
   val Transfers: Int = 4
+
+  /** No codeword that was programmed has so few zero bits: it is scrambled, so that half of its 8,224 bits or more are.
+    */
+  val BlankZeros: Int = 1024
 
   /** Number of zero bits, as a sum of fields that grow: it costs less in simulation than a sum of single bits. */
   def zeros(x: UInt, bits: Int): UInt = {

@@ -36,6 +36,7 @@ class SectorSenderIO(p: SocParams) extends Bundle {
 
   val out        = Decoupled(new XbarBeat)
   val completion = Decoupled(new FlashCompletion)
+  val idle       = Output(Bool())
 }
 
 /** Judges the sectors in the buffers one by one, delivers those that are right, and completes them all. Judging takes a
@@ -89,7 +90,8 @@ class SectorSender(p: SocParams) extends Module {
   io.read          := in(State.starts) || in(State.sums) || in(State.delivers)
   io.metadataIndex := buffer ## index(1, 0)
 
-  io.buffered.ready := in(State.idle)
+  io.idle           := in(State.idle)
+  io.buffered.ready := io.idle
   when(io.buffered.fire) {
     now      := io.buffered.bits.transfer
     erased   := io.buffered.bits.erased

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 package assasin.mem
 
 import assasin.bus.{Axi4IO, Axi4Params, Axi4ReadIO, Axi4WriteIO}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 package assasin.nvme
 
 import assasin.bus.{Axi4Params, Axi4ReadIO, Axi4WriteIO, HostRegIO, RegBusIO, RegEntry, RegMap}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 package assasin.soc
 
 import chisel3._

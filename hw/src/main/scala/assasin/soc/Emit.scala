@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 package assasin.soc
 
 import _root_.circt.stage.ChiselStage
@@ -9,11 +10,11 @@ import scala.jdk.CollectionConverters._
 
 /** Writes a configuration as SystemVerilog: one file a module, `filelist.f` that names them, and `config.json`.
   *
-  * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore] [--ways N]
+  * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore] [--ways N] [--without-codec]
   *
-  * `--ways`: chip enables a channel, where a board has another number than the configuration. `--board` keeps to the
-  * SystemVerilog that every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for its bench, with a DRAM
-  * port for every core.
+  * `--ways`: chip enables a channel, where a board has another number than the configuration. `--without-codec` leaves
+  * out the channels' page codec: their sectors are protected by CRC alone. `--board` keeps to the SystemVerilog that
+  * every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for its bench, with a DRAM port for every core.
   */
 object Emit {
 
@@ -23,10 +24,12 @@ object Emit {
       out: String = "",
       board: Boolean = false,
       uncore: Boolean = false,
-      ways: Option[Int] = None
+      ways: Option[Int] = None,
+      codec: Boolean = true
   )
 
-  private val Usage = "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore] [--ways N]"
+  private val Usage =
+    "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore] [--ways N] [--without-codec]"
 
   private def parse(args: List[String], options: Options = Options()): Options = args match {
     case "--config" :: name :: rest                               => parse(rest, options.copy(config = name))
@@ -34,6 +37,7 @@ object Emit {
     case "--ways" :: count :: rest if count.toIntOption.isDefined => parse(rest, options.copy(ways = count.toIntOption))
     case "--board" :: rest                                        => parse(rest, options.copy(board = true))
     case "--uncore" :: rest                                       => parse(rest, options.copy(uncore = true))
+    case "--without-codec" :: rest                                => parse(rest, options.copy(codec = false))
     case Nil if options.config.nonEmpty && options.out.nonEmpty   => options
     case Nil                                                      => throw new IllegalArgumentException(Usage)
     case other :: _ => throw new IllegalArgumentException(s"argument '$other' is unknown; $Usage")
@@ -51,8 +55,9 @@ object Emit {
     val (options, p) =
       try {
         val options = parse(args.toList)
-        val config  = Configs(options.config)
-        (options, options.ways.fold(config)(ways => config.copy(ways = ways)))
+        val named   = Configs(options.config)
+        val coded   = if (options.codec) named else named.copy(ecc = Seq.empty)
+        (options, options.ways.fold(coded)(ways => coded.copy(ways = ways)))
       } catch {
         case e: IllegalArgumentException =>
           System.err.println(e.getMessage)
@@ -72,6 +77,7 @@ object Emit {
         firtool(options.board) ++ Array("-o", dir.toString)
       )
     }
+    Emission.addCells(dir)
     write(dir.resolve("filelist.f"), listed(dir).map(_.getFileName.toString).mkString("", "\n", "\n"))
     write(
       dir.resolve("config.json"),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 package assasin.xbar
 
 import assasin.bus.{Axi4, Axi4Addr, Axi4Params, Axi4Write, Axi4WriteIO}

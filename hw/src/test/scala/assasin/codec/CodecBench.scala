@@ -14,13 +14,15 @@ class CodecBenchIO(p: CodeParams) extends Bundle {
   val parity   = Input(Bool())
   val data     = Input(UInt(p.beatBits.W))
   val top      = Output(UInt(p.beatBits.W))
+  val error    = Output(UInt(p.beatBits.W))
   val clean    = Output(Bool())
-  val zero     = Output(Bool())
 
-  // BchDecoder, which takes what BchRemainder has
-  val decode = Input(Bool())
-  val id     = Input(UInt(8.W))
-  val ready  = Output(Bool())
+  // RemainderQueue, which takes what BchRemainder has while `decoding`, and BchDecoder behind it
+  val decoding = Input(Bool())
+  val keep     = Input(Bool())
+  val forget   = Input(Bool())
+  val id       = Input(UInt(8.W))
+  val room     = Output(Bool())
 
   val errorReady   = Input(Bool())
   val errorValid   = Output(Bool())
@@ -47,21 +49,26 @@ class CodecBench(p: CodeParams) extends Module {
   io.building           := remainder.io.building
   io.top                := remainder.io.top
   io.clean              := remainder.io.clean
-  io.zero               := remainder.io.remainder === 0.U
+  io.error              := remainder.io.error
 
+  private val queue   = Module(new RemainderQueue(p))
   private val decoder = Module(new BchDecoder(p))
-  decoder.io.strength          := io.strength
-  decoder.io.in.valid          := io.decode
-  decoder.io.in.bits.remainder := remainder.io.remainder
-  decoder.io.in.bits.id        := io.id
-  io.ready                     := decoder.io.in.ready
-  decoder.io.error.ready       := io.errorReady
-  io.errorValid                := decoder.io.error.valid
-  io.errorId                   := decoder.io.error.bits.id
-  io.errorBit                  := decoder.io.error.bits.bit
-  io.resultValid               := decoder.io.result.valid
-  io.resultId                  := decoder.io.result.bits.id
-  io.resultCount               := decoder.io.result.bits.count
-  io.resultFailed              := decoder.io.result.bits.failed
-  io.quiet                     := decoder.io.quiet
+  queue.io.strength   := io.strength
+  queue.io.beat.valid := io.parity && io.decoding
+  queue.io.beat.bits  := remainder.io.error
+  queue.io.keep       := io.keep
+  queue.io.forget     := io.forget
+  queue.io.id         := io.id
+  io.room             := queue.io.room
+  decoder.io.strength := io.strength
+  decoder.io.in <> queue.io.out
+  decoder.io.error.ready := io.errorReady
+  io.errorValid          := decoder.io.error.valid
+  io.errorId             := decoder.io.error.bits.id
+  io.errorBit            := decoder.io.error.bits.bit
+  io.resultValid         := decoder.io.result.valid
+  io.resultId            := decoder.io.result.bits.id
+  io.resultCount         := decoder.io.result.bits.count
+  io.resultFailed        := decoder.io.result.bits.failed
+  io.quiet               := decoder.io.quiet && !queue.io.out.valid
 }

@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
 package assasin.flash
 
 import assasin.{Architecture, Emission, SocParams}
 import circt.stage.ChiselStage
+import java.nio.file.Paths
 
 /** Emits FlashChannels for hw/bench/flash. Arguments: output directory, then configurations
   * WAYS-PHYBYTES-CORES-KIND-STRENGTHS. KIND: `shared`, or `local` for a channel-local chip with as many channels as
@@ -25,5 +27,6 @@ object EmitFlash extends App {
         Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
       )
     }
+    Emission.addCells(Paths.get(args.head, config))
   }
 }

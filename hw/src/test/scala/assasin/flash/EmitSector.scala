@@ -3,6 +3,7 @@ package assasin.flash
 
 import assasin.{Emission, SocParams}
 import circt.stage.ChiselStage
+import java.nio.file.Paths
 
 /** Emits SectorPaths for hw/bench/sector. Arguments: output directory, then configurations PHYBYTES-T,T,... with the
   * strengths of the code, or PHYBYTES-none for a path without one.
@@ -19,5 +20,6 @@ object EmitSector extends App {
         Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
       )
     }
+    Emission.addCells(Paths.get(args.head, config))
   }
 }

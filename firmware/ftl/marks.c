@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Blocks that came bad. The maker marks them: 00h in the first byte of the spare area of the first or the last page.
+ * Marks are read once, when the medium is formatted: superblocks with such a block are left out from then on, and
+ * nothing erases them, because that would erase the mark too.
+ */
+#include "ftl/checkpoint.h"
+#include "ftl/ftl.h"
+#include "lib/console.h"
+#include "lib/dram.h"
+
+/** The page buffers of the host path are idle at boot. A column is read in pieces of eight bytes, to multiples of a
+ * packet. */
+#define MARKS       DRAM_BUFFERS
+#define MARK_STRIDE 64u
+#define MARK_BYTES  8u
+/** Blocks that are read at once, two marks each. */
+#define BATCH 128u
+
+static void mark_done(struct nand_op *op, uint32_t status) {
+    if (status != FLASH_STATUS_OK) {
+        /* Not readable is as good as marked. */
+        hal_write(op->w2, 0);
+    }
+    nand_op_put(op);
+}
+
+static void read_done(struct nand_op *op, uint32_t status) {
+    *(uint32_t *)op->arg = status;
+    nand_op_put(op);
+}
+
+/** Start reading the mark of page `ppa` to `to`. */
+static void mark_read(uint32_t ppa, uint32_t to) {
+    struct nand_op *op;
+    while ((op = nand_op_get()) == NULL) {
+        nand_poll();
+    }
+    *op = (struct nand_op){.done = mark_done,
+                           .way = ppa_way(ppa),
+                           .op = FLASH_OP_READ_RAW,
+                           .row = ppa_row(ppa),
+                           .w2 = to,
+                           .bytes = MARK_BYTES,
+                           .data0 = nand_geo.page_bytes};
+    nand_submit(op);
+}
+
+/** Whether the block at `ppa` is one that this drive has written: then its byte 00h is data. */
+static bool written(uint32_t ppa) {
+    uint32_t status = FLASH_STATUS_ERASED;
+    struct nand_op *op = nand_op_get();
+    *op = (struct nand_op){.done = read_done,
+                           .arg = &status,
+                           .way = ppa_way(ppa),
+                           .op = FLASH_OP_READ,
+                           .row = ppa_row(ppa),
+                           .w2 = DRAM_DROP,
+                           .bytes = MARK_STRIDE};
+    nand_submit(op);
+    nand_wait_idle();
+    return status == FLASH_STATUS_OK || status == FLASH_STATUS_FOREIGN;
+}
+
+static bool marked(uint32_t slot, uint32_t ppa) {
+    for (uint32_t i = 0; i < 2; i++) {
+        if ((hal_read(MARKS + (2 * slot + i) * MARK_STRIDE) & 0xffu) == 0 && !written(ppa)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Step to the next block: of the same superblock, or the first of the next one. */
+static void next_block(struct sb_cursor *c) {
+    cursor_next_page(c);
+    if (c->page != 0) {
+        cursor_open(c, c->sb + 1);
+    }
+}
+
+void marks_read(void) {
+    if (nand_geo.bad_blocks == 0) {
+        return;
+    }
+    struct sb_cursor at;
+    cursor_open(&at, 0);
+    while (at.sb < sb.count) {
+        struct sb_cursor ahead = at;
+        uint32_t batch = 0;
+        for (; batch < BATCH && ahead.sb < sb.count; batch++, next_block(&ahead)) {
+            uint32_t ppa = cursor_ppa(&ahead);
+            mark_read(ppa, MARKS + 2 * batch * MARK_STRIDE);
+            mark_read(ppa + nand_geo.pages - nand_geo.sectors, MARKS + (2 * batch + 1) * MARK_STRIDE);
+        }
+        nand_wait_idle();
+        for (uint32_t i = 0; i < batch; i++, next_block(&at)) {
+            if (sb.state[at.sb] != SB_BAD && marked(i, cursor_ppa(&at))) {
+                superblock_set_state(at.sb, SB_BAD);
+                sb.marked++;
+            }
+        }
+        if (at.sb < sb.count && sb.state[at.sb] == SB_BAD) {
+            cursor_open(&at, at.sb + 1);
+        }
+    }
+    if (sb.marked > 0) {
+        console_printf("ftl: %u of %u superblocks have blocks that came bad: they are left out\n", sb.marked, sb.count);
+    }
+}

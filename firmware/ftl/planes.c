@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Pages of the log on their way to parts that program pages of several planes together. Such a part is given one
+ * program at a time for each LUN; what follows waits here, so that a program takes the pages of all planes that have
+ * come until it starts. Pages of one program lie in blocks of the same number and have the same page number. A program
+ * whose other planes' pages are among the writes that are announced already waits for them.
+ */
+#include <string.h>
+
+#include "ftl/ftl.h"
+
+/** Pages of a way that wait, in the log's order; linked by `first`. */
+struct lane {
+    struct ftl_write *head;
+    struct ftl_write **end;
+    uint8_t busy; /**< LUNs that have a program, a bit each */
+};
+static struct lane lanes[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
+/** Some program waits for a page of another plane; ftl.seq behind the last of these. */
+static bool holding;
+static uint32_t held_until;
+
+void planes_init(void) {
+    memset(lanes, 0, sizeof lanes);
+    for (uint32_t i = 0; i < NAND_MAX_CHANNELS * NAND_MAX_WAYS; i++) {
+        lanes[i].end = &lanes[i].head;
+    }
+    holding = false;
+}
+
+static void submit(struct ftl_write *first) {
+    uint32_t before = 0;
+    for (struct ftl_write *w = first; w != NULL; w = w->next) {
+        struct nand_op *op = w->op;
+        w->first = first;
+        before += op->confirm == FLASH_CONFIRM_PLANE;
+        op->before = op->confirm == FLASH_CONFIRM_PAGE && nand_geo.luns > 1 ? (uint8_t)before : 0;
+        nand_submit(op);
+    }
+}
+
+/** Row of the next plane's page, or 0 behind the last plane. */
+static uint32_t next_plane(uint32_t row) {
+    row += 1u << nand_geo.plane_shift;
+    return (row >> nand_geo.plane_shift & (nand_geo.planes - 1)) == 0 ? 0 : row;
+}
+
+/** Place of page `row` in the list from `p` on; the list's end when it is not there. */
+static struct ftl_write **find(struct ftl_write **p, uint32_t row) {
+    while (*p != NULL && (*p)->op->row != row) {
+        p = &(*p)->first;
+    }
+    return p;
+}
+
+static struct ftl_write *leave(struct lane *lane, struct ftl_write **p) {
+    struct ftl_write *w = *p;
+    *p = w->first;
+    if (lane->end == &w->first) {
+        lane->end = p;
+    }
+    return w;
+}
+
+/** Whether the page `row` of the way of `w` is still to be allocated, and the writes that are on their way fill it. */
+static bool comes(const struct ftl_write *w, uint32_t row) {
+    if (ftl.coming == 0 || ftl.cur.sb != ppa_block(w->ppa)) {
+        return false;
+    }
+    uint32_t allocated = sb.pages - ftl.cur.left;
+    uint32_t need = superblock_position((w->ppa & ~0xffffffu) | row) + nand_geo.sectors - allocated;
+    if ((int32_t)need <= 0 || need > ftl.gathered + ftl.coming) {
+        return false;
+    }
+    if (!holding || (int32_t)(ftl.seq + need - held_until) > 0) {
+        held_until = ftl.seq + need;
+    }
+    holding = true;
+    return true;
+}
+
+/** Whether the program that begins with the page at `p` is to wait for a further plane's page. */
+static bool waits(struct ftl_write **p) {
+    const struct ftl_write *w = *p;
+    uint32_t row = w->op->row;
+    while (*p != NULL) {
+        row = next_plane(row);
+        if (row == 0) {
+            return false;
+        }
+        p = find(p, row);
+    }
+    return comes(w, row);
+}
+
+/** Program the page at `p` with those of the planes behind its own. */
+static void start(struct lane *lane, struct ftl_write **p) {
+    struct ftl_write *first = leave(lane, p);
+    struct ftl_write *last = first;
+    for (uint32_t row = next_plane(first->op->row); row != 0; row = next_plane(row)) {
+        while (last->next != NULL) {
+            last = last->next;
+        }
+        p = find(p, row);
+        if (*p == NULL) {
+            break;
+        }
+        last->op->confirm = FLASH_CONFIRM_PLANE;
+        last->next = leave(lane, p);
+    }
+    submit(first);
+}
+
+/** Start what the way's LUNs can take; `now`: nothing waits for a further plane. */
+static void go(struct lane *lane, bool now) {
+    uint32_t all = (1u << nand_geo.luns) - 1;
+    uint32_t passed = lane->busy;
+    struct ftl_write **p = &lane->head;
+    while (*p != NULL && passed != all) {
+        uint32_t lun = 1u << ((*p)->op->row >> nand_geo.lun_shift);
+        if ((passed & lun) != 0 || (!now && waits(p))) {
+            p = &(*p)->first;
+        } else {
+            lane->busy |= (uint8_t)lun;
+            start(lane, p);
+        }
+        passed |= lun;
+    }
+}
+
+void planes_program(struct ftl_write *first) {
+    if (nand_geo.together == 1) {
+        submit(first);
+        return;
+    }
+    struct lane *lane = &lanes[first->op->way];
+    first->first = NULL;
+    *lane->end = first;
+    lane->end = &first->first;
+    go(lane, false);
+}
+
+void planes_ended(const struct ftl_write *first) {
+    if (nand_geo.together == 1) {
+        return;
+    }
+    struct lane *lane = &lanes[first->op->way];
+    lane->busy &= (uint8_t) ~(1u << (first->op->row >> nand_geo.lun_shift));
+    go(lane, false);
+}
+
+void planes_look(bool still) {
+    if (!holding || (!still && (int32_t)(ftl.seq + ftl.gathered + ftl.coming - held_until) >= 0)) {
+        return;
+    }
+    holding = false;
+    for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
+        for (uint32_t w = 0; w < nand_geo.ways; w++) {
+            go(&lanes[ch << 4 | w], true);
+        }
+    }
+}

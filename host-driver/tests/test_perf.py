@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What perf.py makes of reports and of looks at the drive's counters."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from assasin import perf
+from assasin.job import Piece, Report
+from assasin.tree import contract
+
+CHANNELS = 2
+
+
+def piece(core: int, t_start: int, t_first_page: int, t_last_page: int) -> Piece:
+    """A piece of which only its times matter."""
+    values: dict[str, Any] = {f.name: 0 for f in dataclasses.fields(Report)}
+    values |= {"core": core, "pages": 9, "t_start": t_start, "t_first_page": t_first_page, "t_last_page": t_last_page}
+    rest: dict[str, Any] = {f.name: 0 for f in dataclasses.fields(Piece)}
+    return Piece(**(rest | {"report": Report(**values)}))
+
+
+def look(time: int, rate: float) -> contract.ScompPerf:
+    """The counters at `time` when every channel has moved `rate` bytes a cycle so far."""
+    counters = contract.ScompPerf(time=time, channels=CHANNELS, page_bytes=4096, bus_cycles_page=4546)
+    for i in range(CHANNELS):
+        counters.data_bytes[i] = int(time * rate)
+        counters.bus_busy[i] = time
+    return counters
+
+
+def test_a_core_that_has_not_started_is_not_fed() -> None:
+    """Core 1 has its first page at 10,000 and starts at 60,000: until then its full ring holds up the channels."""
+    pieces = [piece(0, 5_000, 8_000, 400_000), piece(1, 60_000, 10_000, 500_000)]
+    looks = [look(t, 0.5 if t <= 50_000 else 0.9) for t in range(0, 600_000, 10_000)]
+    steady = perf.steady(pieces, looks)
+    assert steady is not None
+    assert steady.cycles == 340_000
+    assert abs(steady.bytes_per_cycle - CHANNELS * 0.9) < 1e-6
+    assert steady.channel_utilisation == 1
+
+
+def test_a_core_that_started_early_counts_from_its_first_page_on() -> None:
+    pieces = [piece(0, 0, 40_000, 300_000), piece(1, 0, 20_000, 400_000)]
+    steady = perf.steady(pieces, [look(t, 0.9) for t in range(0, 600_000, 10_000)])
+    assert steady is not None
+    assert steady.cycles == 260_000
+
+
+def test_a_short_window_is_not_worth_a_figure() -> None:
+    pieces = [piece(0, 0, 10_000, 35_000)]
+    assert perf.steady(pieces, [look(t, 0.9) for t in range(0, 60_000, 10_000)]) is not None
+    assert perf.steady([piece(0, 30_000, 10_000, 35_000)], [look(t, 0.9) for t in range(0, 60_000, 10_000)]) is None

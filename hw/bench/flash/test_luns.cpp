@@ -72,6 +72,40 @@ TEST(Luns, TheWholeWayWaitsForBoth) {
     EXPECT_EQ(erase(b, 0, b.sector(0, 4, 0)), FLASH_STATUS_OK);
 }
 
+/** READ_STATUS is behind the program of its LUN, and tells of its plane. */
+TEST(Luns, StatusOfAPlane) {
+    struct Fail : assasin::NandFaults {
+        bool programFails(const assasin::NandAddress &a) override {
+            return a.lun == 1 && a.block == 4;
+        }
+    } fail;
+    FlashBench b(testPart(), seed());
+    b.boot();
+    b.faults = &fail;
+    b.fillDram(kDramBase, pattern(1));
+    start(b, make(FLASH_OP_ERASE, 0, b.sector(0, 2, 0)), 1);
+    for (unsigned plane : {0u, 1u}) {
+        Descriptor d = make(FLASH_OP_PROGRAM, 0, b.sector(1, 4 + plane, 0), kDramBase, kSector);
+        d.confirm = plane == 0 ? FLASH_CONFIRM_PLANE : FLASH_CONFIRM_PAGE;
+        start(b, d, 2 + plane);
+    }
+    for (unsigned plane : {0u, 1u})
+        start(b, make(FLASH_OP_READ_STATUS, 0, b.sector(1, 4 + plane, 0)), 4 + plane);
+    std::map<unsigned, Completion> ended;
+    std::vector<unsigned> order;
+    for (unsigned i = 0; i < 5; i++) {
+        Completion c = b.wait();
+        ended[c.tag] = c;
+        if (c.tag != 1)
+            order.push_back(c.tag);
+        EXPECT_EQ(c.status, FLASH_STATUS_OK) << c.tag; // the program's own status is of plane 1
+    }
+    EXPECT_EQ(order, (std::vector<unsigned>{2, 3, 4, 5}));
+    EXPECT_EQ(ended[4].data0, 0xE1u);
+    EXPECT_EQ(ended[5].data0, 0xE0u);
+    b.faults = &b.noFaults;
+}
+
 TEST(Planes, AreReadTogether) {
     FlashBench b(largePart(), seed());
     b.boot();

@@ -767,6 +767,40 @@ TEST(Commands, CacheProgramReportsTheFailureOfThePageBefore) {
     EXPECT_EQ(statuses, (std::vector<uint8_t>{0x40, 0x40, 0x42}));
 }
 
+TEST(Commands, EnhancedStatusTellsOfOnePlane) {
+    struct PlaneZero : NandFaults {
+        bool programFails(const NandAddress &a) override {
+            return a.block == 2 && a.page == 0;
+        }
+    } faults;
+    Host h(smallPart(), 2, &faults);
+    h.boot(0);
+    auto programBoth = [&](unsigned page) {
+        for (unsigned plane : {0u, 1u}) {
+            h.command(0x80);
+            h.fullAddress(0, h.row(1, 2 + plane, page));
+            h.in(pageData(h.part, plane));
+            h.command(plane == 0 ? 0x11 : 0x10);
+            h.waitReady(0);
+        }
+    };
+    auto statusOf = [&](uint32_t row) {
+        h.command(0x78);
+        h.rowAddress(row);
+        return h.out(1)[0];
+    };
+    h.select(0);
+    programBoth(0);
+    EXPECT_EQ(statusOf(h.row(1, 3, 0)), 0xE0);
+    EXPECT_EQ(statusOf(h.row(1, 2, 0)), 0xE1);
+    EXPECT_EQ(statusOf(h.row(0, 2, 0)), 0xE0);
+    EXPECT_EQ(statusOf(h.row(1, 4, 7)), 0xE1); // the plane counts, not the page
+    EXPECT_EQ(h.status(), 0xE1);
+    programBoth(1);
+    EXPECT_EQ(statusOf(h.row(1, 2, 0)), 0xE0);
+    h.deselect();
+}
+
 TEST(Commands, CacheRead) {
     Host h(smallPart());
     h.boot(0);

@@ -28,7 +28,8 @@ class CompletionQueue(p: SocParams) extends Module {
 
   private val depth    = 1 << log2Ceil(16 * p.ways)
   private val bits     = log2Ceil(depth)
-  private val memory   = SyncReadMem(depth, new FlashCompletion)
+  // Read in the same cycle, so that it is distributed memory: an FPGA's block RAM is the scarcer of the two.
+  private val memory   = Mem(depth, new FlashCompletion)
   private val head     = RegInit(0.U((bits + 1).W))
   private val tail     = RegInit(0.U((bits + 1).W))
   private val reserved = RegInit(0.U((bits + 1).W))
@@ -41,12 +42,12 @@ class CompletionQueue(p: SocParams) extends Module {
   private val pop   = io.pop && shown
   private val next  = Mux(pop, head + 1.U, head)
   head := next
-  // `tail` is compared before this cycle's push: the read of a place comes a cycle after its write.
+  // `tail` is compared before this cycle's push: a place is shown in the cycle after its write.
   shown := next =/= tail
   when(io.reserve =/= pop) { reserved := Mux(io.reserve, reserved + 1.U, reserved - 1.U) }
 
   io.head.valid := shown
-  io.head.bits  := memory.read(next(bits - 1, 0), next =/= tail)
+  io.head.bits  := memory.read(head(bits - 1, 0))
   io.canReserve := !reserved(bits)
   io.quiet      := shown || head === tail
 }

@@ -19,7 +19,7 @@
 
 // What the channel under test was elaborated with (set by `run`).
 #ifndef FLASH_WAYS
-#error "build with -DFLASH_WAYS, -DFLASH_PHY_BYTES, -DFLASH_CORES and -DFLASH_LOCAL"
+#error "build with -DFLASH_WAYS, -DFLASH_LUNS, -DFLASH_PHY_BYTES, -DFLASH_CORES and -DFLASH_LOCAL"
 #endif
 
 namespace flashbench {
@@ -28,6 +28,7 @@ constexpr unsigned kWays = FLASH_WAYS;
 constexpr unsigned kPhyBytes = FLASH_PHY_BYTES;
 constexpr unsigned kCores = FLASH_CORES;
 constexpr unsigned kStreams = 8;
+constexpr unsigned kLuns = FLASH_LUNS; ///< LUNs of a way that work at the same time
 constexpr bool kLocal = FLASH_LOCAL; ///< channel-local: as many channels as cores, core kNumber is the only one reached
 constexpr unsigned kNumber = kLocal ? 1 : 0; ///< of the channel
 constexpr unsigned kDramPort = kCores + (kLocal ? kCores : 1);

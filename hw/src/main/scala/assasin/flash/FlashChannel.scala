@@ -3,6 +3,7 @@ package assasin.flash
 
 import assasin.SocParams
 import chisel3._
+import chisel3.util.UIntToOH
 
 /** One flash channel: up to 16 ways behind one ONFI bus. See docs/architecture.md "Flash channel" and
   * hw/regs/flash.toml.
@@ -66,7 +67,7 @@ class FlashChannel(p: SocParams) extends Module {
   // The way's page that is being filled tells the LUN.
   private val readyWay = path.io.ready.bits
   ways.io.programReady.bits :=
-    Slot((planner.io.filling & Slot.bit(p, Slot(true.B, readyWay))).orR, readyWay)
+    Slot((Slot.luns1(p, planner.io.filling) & UIntToOH(readyWay, p.ways)).orR, readyWay)
 
   rooms.io.room      := io.room
   rooms.io.discard   := config.discard
@@ -111,12 +112,13 @@ class FlashChannel(p: SocParams) extends Module {
   path.io.sent      := sequencer.io.sent
   path.io.in <> io.in
 
+  private val poll = (p.luns > 1).B && path.io.poll
   completions.io.reserve    := planner.io.reserve
   completions.io.pop        := registers.io.pop
-  completions.io.push.valid := planner.io.completion.valid || path.io.completion.valid && !path.io.poll
+  completions.io.push.valid := planner.io.completion.valid || path.io.completion.valid && !poll
   completions.io.push.bits  := Mux(planner.io.completion.valid, planner.io.completion.bits, path.io.completion.bits)
-  path.io.completion.ready  := !planner.io.completion.valid && (!path.io.poll || ways.io.answered)
-  ways.io.answer.valid      := path.io.completion.valid && path.io.poll && !planner.io.completion.valid
+  path.io.completion.ready  := !planner.io.completion.valid && (!poll || ways.io.answered)
+  ways.io.answer.valid      := path.io.completion.valid && poll && !planner.io.completion.valid
   ways.io.answer.bits       := Slot(path.io.pollLun, path.io.completion.bits.way)
   ways.io.isReady           := path.io.completion.bits.data(6)
 

@@ -86,7 +86,7 @@ class FlashRegistersIO(p: SocParams) extends Bundle {
 
   /** Way whose free places `space` shows, of LUN 0 and of LUN 1. */
   val spaceWay = Output(UInt(4.W))
-  val space    = Input(Vec(2, UInt(4.W)))
+  val space    = Input(Vec(p.luns, UInt(4.W)))
 
   /** Oldest completion. */
   val completion = Flipped(Valid(new FlashCompletion))
@@ -217,7 +217,7 @@ class FlashRegisters(p: SocParams) extends Module {
 
   private val cpl = io.completion.bits
   private val view = storage ++ Seq(
-    FlashRegs.Space.offset         -> Cat(Mux(multiLun, io.space(1), 0.U), 0.U(4.W), io.space(0)),
+    FlashRegs.Space.offset         -> Cat(Mux(multiLun, io.space(p.luns - 1), 0.U), 0.U(4.W), io.space(0)),
     FlashRegs.Cpl.offset           -> Cat(io.completion.valid, 0.U(4.W), cpl.errors, cpl.way, cpl.status, cpl.tag),
     FlashRegs.CplData.offset       -> cpl.data(31, 0),
     FlashRegs.CplData1.offset      -> cpl.data(63, 32),
@@ -295,7 +295,7 @@ class FlashRegisters(p: SocParams) extends Module {
   io.push.bits.oob      := Cat(oob1, oob0)
   io.push.bits.bad      := FlashDescriptor.isBad(p, io.number, w0, w1, w2, w3, io.config)
 
-  io.pushLun := multiLun && io.push.bits.hasRow && (w1(23, 0) >> io.config.lunAt)(0)
+  io.pushLun := (p.luns > 1).B && multiLun && io.push.bits.hasRow && (w1(23, 0) >> io.config.lunAt)(0)
 
   io.spaceWay := w0(7, 4)
   io.pop      := write && at(FlashRegs.CplPop.offset)

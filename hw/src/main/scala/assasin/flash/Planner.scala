@@ -96,7 +96,7 @@ class Planner(p: SocParams) extends Module {
 
   /** Slots with data out that the way has not completed. */
   private val behind     = mask
-  private val unfinished = behind & Slot.both(io.unfinished)
+  private val unfinished = behind & Slot.both(p, io.unfinished)
 
   /** Slots whose page is being programmed, from the fetch of its first sector until it is confirmed; those of them that
     * have had 80h, so that the way may select no other LUN.
@@ -124,11 +124,14 @@ class Planner(p: SocParams) extends Module {
   private val commands =
     ((io.command & ~other(holders & io.command) & ~(other(reads) & Mux(spare, holders & ~lockers, ~lockers))) |
       (io.status & ~unfinished)) & ~locked
-  private val loadable = io.idle & io.nonEmpty &
-    ~((alone & ~Slot.luns1(p, holders)) ## (alone & ~Slot.luns1(p, io.idle)))
+  private val kept =
+    if (p.luns == 1) 0.U(slots.W) else (alone & ~Slot.luns1(p, holders)) ## (alone & ~Slot.luns1(p, io.idle))
+  private val loadable = io.idle & io.nonEmpty & ~kept
+  private val looks =
+    if (p.luns == 1) 0.U(slots.W) else Mux(!nextValid && (io.late || spare && io.phase.ready), io.due & ~locked, 0.U)
   private val requests = Seq(
     Request.command -> Mux(!nextValid || next.data, commands, 0.U),
-    Request.look    -> Mux(!nextValid && (io.late || spare && io.phase.ready), io.due & ~locked, 0.U),
+    Request.look    -> looks,
     Request.data    -> Mux(nextValid, 0.U, data),
     Request.done    -> (io.done & ~unfinished),
     Request.program -> Mux(io.programFree, io.program & ~other(holders), 0.U),
@@ -159,11 +162,12 @@ class Planner(p: SocParams) extends Module {
 
   // Second cycle: the descriptor is here.
   private def now(code: Int): Bool = busy && request === code.U
+  private val look                 = if (p.luns == 1) false.B else now(Request.look)
   private val desc                 = io.head
   private val wayBit               = Slot.luns0(p, slotBit) | Slot.luns1(p, slotBit)
-  private val bothBits             = Slot.both(wayBit)
+  private val bothBits             = Slot.both(p, wayBit)
   private val isReset              = desc.is(FlashOp.Reset)
-  private val wholeWay             = io.config.multiLun && !desc.hasRow
+  private val wholeWay             = (p.luns > 1).B && io.config.multiLun && !desc.hasRow
   private val isDead               = (dead & Mux(wholeWay, bothBits, slotBit)).orR
   private val registers            = Module(new PageRegisters(p))
   private val view                 = registers.io.view
@@ -182,7 +186,7 @@ class Planner(p: SocParams) extends Module {
   /** By operation, where its phases begin. */
   private val phases = Mem(16, new Phases)
   when(io.write.phases.valid) { phases.write(io.write.place(3, 0), io.write.phases.bits) }
-  private val starts = phases.read(Mux(request === Request.look.U, FlashOp.Program.U, desc.op))
+  private val starts = phases.read(Mux(look, FlashOp.Program.U, desc.op))
 
   /** Slots whose loaded descriptor takes the phase OTHER, or SELECT in any case. */
   private val others = mask
@@ -191,21 +195,21 @@ class Planner(p: SocParams) extends Module {
 
   private val outAfterCommand = desc.is(FlashOp.ReadId) || desc.is(FlashOp.ReadStatus)
   private val isStatus        = (io.status & slotBit).orR
-  private val second          = now(Request.data) || now(Request.look) || (isStatus && !outAfterCommand)
+  private val second          = now(Request.data) || look || (isStatus && !outAfterCommand)
   private val isRead          = desc.is(FlashOp.Read)
   private val reading         = isRead || desc.is(FlashOp.ReadRaw)
   when(io.phase.fire) { nextValid := false.B }
-  when(now(Request.command) || now(Request.data) || now(Request.look)) {
+  when(now(Request.command) || now(Request.data) || look) {
     nextValid     := true.B
     next.slot     := slot
     next.data     := request === Request.data.U
-    next.status   := request =/= Request.data.U && isStatus || request === Request.look.U
-    next.poll     := request === Request.look.U
+    next.status   := request =/= Request.data.U && isStatus || look
+    next.poll     := look
     next.desc     := desc
     next.failMask := view.failMask
     // The status of READ_ID and READ_STATUS comes in their first phase.
     next.start := Mux(second, starts.second, starts.first)
-    when(goesOn && request =/= Request.look.U && !(desc.is(FlashOp.Program) && second)) { next.start := starts.other }
+    when(goesOn && !look && !(desc.is(FlashOp.Program) && second)) { next.start := starts.other }
     when(now(Request.data) && reading && ((astray | turns) & slotBit).orR) { next.start := starts.select }
   }
   io.phase.valid := nextValid
@@ -268,7 +272,7 @@ class Planner(p: SocParams) extends Module {
   io.programStart.bits.way := Slot.way(slot)
   io.started               := slot
   io.filling               := holders
-  io.looking.valid         := now(Request.look)
+  io.looking.valid         := look
   io.looking.bits          := slot
   io.dead                  := dead
 

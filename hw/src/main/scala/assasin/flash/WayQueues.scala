@@ -9,9 +9,9 @@ class WayQueuesIO(p: SocParams) extends Bundle {
   val push    = Flipped(Valid(new FlashDescriptor))
   val pushLun = Input(Bool())
 
-  /** Free places of `spaceWay`, of its LUN 0 and 1. */
+  /** Free places of `spaceWay`, which is also the way of a descriptor that is pushed, of its LUNs. */
   val spaceWay = Input(UInt(4.W))
-  val space    = Output(Vec(2, UInt(4.W)))
+  val space    = Output(Vec(p.luns, UInt(4.W)))
 
   /** Shows the oldest descriptor of `readSlot` in the next cycle. */
   val read     = Input(Bool())
@@ -50,8 +50,11 @@ class WayQueues(p: SocParams) extends Module {
   private def only(when: Bool, slot: UInt): UInt     = Mux(when, Slot.bit(p, slot), 0.U)
   private def free(slot: UInt): UInt                 = (1 << depthLog2).U - (nibble(tails, slot) - nibble(heads, slot))
 
-  private val pushSlot = Slot(io.pushLun, existing(io.push.bits.way))
-  private val pushed   = io.push.valid && free(pushSlot) =/= 0.U
+  // The way that is asked about is that of the descriptor that is pushed.
+  private val spaces = Seq.tabulate(p.luns)(lun => free(Slot((lun == 1).B, existing(io.spaceWay))))
+  for (lun <- 0 until p.luns) io.space(lun) := spaces(lun)
+  private val pushSlot = Slot(io.pushLun, existing(io.spaceWay))
+  private val pushed   = io.push.valid && Mux(io.pushLun, spaces.last, spaces.head) =/= 0.U
   when(pushed) {
     memory.write(place(pushSlot, nibble(tails, pushSlot)), io.push.bits)
     tails := next(tails, pushSlot)
@@ -62,7 +65,6 @@ class WayQueues(p: SocParams) extends Module {
     nonEmpty := (nonEmpty & ~only(io.pop.valid && last, io.pop.bits)) | only(pushed, pushSlot)
   }
 
-  for (lun <- 0 until 2) io.space(lun) := free(Slot((lun == 1).B, existing(io.spaceWay)))
   io.head     := memory.read(place(io.readSlot, nibble(heads, io.readSlot)), io.read)
   io.nonEmpty := nonEmpty
 }

@@ -118,7 +118,7 @@ class WayStates(p: SocParams) extends Module {
   private val rb2 = RegInit(0.U(p.ways.W))
   rb1 := io.rbN
   rb2 := rb1
-  private val high = Slot.both(rb2)
+  private val high = Slot.both(p, rb2)
 
   private val wb = Module(new GuardQueue(p))
   wb.io.now   := now
@@ -227,6 +227,7 @@ class WayStates(p: SocParams) extends Module {
   // Erases of both LUNs end together in most cases: for these alone the clock need not run.
   private val together = erasing & Slot.others(p, erasing & busy)
   io.quiet := wb.io.empty && rr.io.empty && (busy & Slot.both(
+    p,
     io.rbN | rb1 | rb2
   )) === 0.U && (shared & ~together) === 0.U &&
     looking === 0.U && (command | status | data | program | done) === 0.U

@@ -35,32 +35,38 @@ class WayQueues(p: SocParams) extends Module {
   private val slots     = Slot.count(p)
   private val memory    = SyncReadMem(slots << depthLog2, new FlashDescriptor)
 
-  // Read and write pointers of all slots, a nibble a slot: one bit more than the depth needs tells full from empty.
-  private val heads    = RegInit(0.U((4 * slots).W))
-  private val tails    = RegInit(0.U((4 * slots).W))
+  // Read and write pointers of the ways, a nibble a way: one bit more than the depth needs tells full from empty. Those of each
+  // LUN are a register: a wider one would cost more in simulation.
+  private val heads    = Seq.fill(p.luns)(RegInit(0.U((4 * p.ways).W)))
+  private val tails    = Seq.fill(p.luns)(RegInit(0.U((4 * p.ways).W)))
   private val nonEmpty = RegInit(0.U(slots.W))
 
-  private def nibble(all: UInt, slot: UInt): UInt = (all >> Cat(Slot.index(p, slot), 0.U(2.W)))(3, 0)
-  private def next(all: UInt, slot: UInt): UInt = {
-    val old = nibble(all, slot)
-    (all ^ ((old ^ (old + 1.U)) << Cat(Slot.index(p, slot), 0.U(2.W))))(4 * slots - 1, 0)
+  private def ofWay(all: UInt, way: UInt): UInt = (all >> Cat(way, 0.U(2.W)))(3, 0)
+  private def nibble(all: Seq[UInt], slot: UInt): UInt =
+    ofWay(if (p.luns == 1) all.head else Mux(Slot.lun(slot), all.last, all.head), Slot.way(slot))
+  private def advance(all: Seq[UInt], slot: UInt): Unit = {
+    val old  = nibble(all, slot)
+    val flip = ((old ^ (old + 1.U)) << Cat(Slot.way(slot), 0.U(2.W)))(4 * p.ways - 1, 0)
+    for ((ofLun, lun) <- all.zipWithIndex) when((p.luns == 1).B || Slot.lun(slot) === (lun == 1).B) { ofLun := ofLun ^ flip }
   }
   private def place(slot: UInt, pointer: UInt): UInt = Cat(Slot.index(p, slot), pointer(depthLog2 - 1, 0))
   private def existing(way: UInt): UInt              = Mux(way < p.ways.U, way, 0.U)
   private def only(when: Bool, slot: UInt): UInt     = Mux(when, Slot.bit(p, slot), 0.U)
-  private def free(slot: UInt): UInt                 = (1 << depthLog2).U - (nibble(tails, slot) - nibble(heads, slot))
 
   // The way that is asked about is that of the descriptor that is pushed.
-  private val spaces = Seq.tabulate(p.luns)(lun => free(Slot((lun == 1).B, existing(io.spaceWay))))
+  private val spaces = heads.zip(tails).map { case (head, tail) =>
+    val way = existing(io.spaceWay)
+    (1 << depthLog2).U - (ofWay(tail, way) - ofWay(head, way))
+  }
   for (lun <- 0 until p.luns) io.space(lun) := spaces(lun)
   private val pushSlot = Slot(io.pushLun, existing(io.spaceWay))
   private val pushed   = io.push.valid && Mux(io.pushLun, spaces.last, spaces.head) =/= 0.U
   when(pushed) {
     memory.write(place(pushSlot, nibble(tails, pushSlot)), io.push.bits)
-    tails := next(tails, pushSlot)
+    advance(tails, pushSlot)
   }
   private val last = (nibble(heads, io.pop.bits) + 1.U)(3, 0) === nibble(tails, io.pop.bits)
-  when(io.pop.valid) { heads := next(heads, io.pop.bits) }
+  when(io.pop.valid) { advance(heads, io.pop.bits) }
   when(pushed || io.pop.valid) {
     nonEmpty := (nonEmpty & ~only(io.pop.valid && last, io.pop.bits)) | only(pushed, pushSlot)
   }

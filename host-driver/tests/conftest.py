@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ sys.path[:0] = [str(ROOT / f) for f in ("host-driver/python", "build/gen/python"
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell starts background jobs with SIGINT ignored, and what they start inherits that: tests of Ctrl-C would wait for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "system(config): needs that configuration of the virtual board built")
     if not (ROOT / "build" / "gen" / "python" / "assasin_contract.py").exists():
         subprocess.run([ROOT / "scripts" / "contract"], check=True)

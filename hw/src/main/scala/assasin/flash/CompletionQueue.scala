@@ -28,7 +28,6 @@ class CompletionQueue(p: SocParams) extends Module {
 
   private val depth    = 1 << log2Ceil(16 * p.ways)
   private val bits     = log2Ceil(depth)
-  // Read in the same cycle, so that it is distributed memory: an FPGA's block RAM is the scarcer of the two.
   private val memory   = Mem(depth, new FlashCompletion)
   private val head     = RegInit(0.U((bits + 1).W))
   private val tail     = RegInit(0.U((bits + 1).W))

@@ -35,6 +35,8 @@ class Traffic : public assasin::NandFaults {
     Traffic(FlashBench &bench, unsigned blocks) : b(bench), blocks_(blocks) {
         b.eachTick = [this] { consume(); };
         b.faults = this;
+        for (unsigned i = 0; i < 512; i++)
+            buffers_.push_back(kDramBase + i * 0x4000);
     }
 
     void run(unsigned operations) {
@@ -65,8 +67,13 @@ class Traffic : public assasin::NandFaults {
             }
         }
         arrays_[at.way << 1 | at.lun].push_back(
-            {b.row(at.lun, at.block, at.page), std::vector<uint8_t>(raw, raw + bytes)});
+            {b.row(at.lun, at.block, at.page), erased_[blockOf(at)], std::vector<uint8_t>(raw, raw + bytes)});
         arrayReads++;
+    }
+
+    bool eraseFails(const assasin::NandAddress &at) override {
+        erased_[blockOf(at)]++;
+        return false;
     }
 
     unsigned programs = 0, reads = 0, streamReads = 0, erases = 0, arrayReads = 0, corrected = 0, pairs = 0, whole = 0;
@@ -78,15 +85,23 @@ class Traffic : public assasin::NandFaults {
         uint64_t key = 0;
         bool erased = false;
         uint32_t position = 0; // of the stream, in sectors
+        uint32_t buffer = 0;   // where there is one
+        unsigned erases = 0;   // of its block before
     };
     struct Array {
         uint32_t row;
+        unsigned erases; // of the block before
         std::vector<uint8_t> raw;
     };
     using Page = std::vector<uint64_t>; // keys of its programmed sectors
 
-    static uint32_t buffer(unsigned tag) {
-        return kDramBase + (tag % 512) * 0x4000;
+    /** DRAM for a sector, until the descriptor that names it is complete. */
+    uint32_t takeBuffer() {
+        if (buffers_.empty())
+            throw BenchError("more sectors under way than buffers");
+        const uint32_t address = buffers_.front();
+        buffers_.pop_front();
+        return address;
     }
 
     bool push(Open open) {
@@ -96,6 +111,11 @@ class Traffic : public assasin::NandFaults {
         order_[slotOf(open.d)].push_back(tag_);
         tag_ = (tag_ + 1) % 4096;
         return true;
+    }
+
+    using Block = std::pair<unsigned, uint32_t>; // way and row
+    Block blockOf(const assasin::NandAddress &at) const {
+        return {at.way, b.row(at.lun, at.block, 0)};
     }
 
     /** Way and LUN whose descriptors run in order. */
@@ -126,6 +146,7 @@ class Traffic : public assasin::NandFaults {
             open.d.op = FLASH_OP_ERASE;
             open.d.w1 = b.sector(lun, number, b.below(g.pagesPerBlock), b.below(b.sectors()));
             block.clear();
+            erasesPushed_[{open.d.way, b.row(lun, number, 0)}]++;
             erases++;
             return push(open);
         }
@@ -135,7 +156,7 @@ class Traffic : public assasin::NandFaults {
             for (unsigned s = 0; s < count; s++) {
                 open.d.op = FLASH_OP_PROGRAM;
                 open.d.w1 = b.sector(lun, number, page, s);
-                open.d.w2 = buffer(tag_);
+                open.d.w2 = open.buffer = takeBuffer();
                 open.d.bytes = kSector;
                 open.d.confirm = s + 1 < count ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
                 open.key = b.random();
@@ -177,6 +198,7 @@ class Traffic : public assasin::NandFaults {
         open.d.op = FLASH_OP_READ;
         open.d.w1 = b.sector(lun, number, page, s);
         open.d.bytes = b.chance(20) ? 1 + b.below(kSector) : kSector;
+        open.erases = erasesPushed_[{open.d.way, b.row(lun, number, 0)}];
         open.erased = page >= block.size() || s >= block[page].size();
         open.key = open.erased ? 0 : block[page][s];
         open.d.check = b.chance(50);
@@ -191,7 +213,7 @@ class Traffic : public assasin::NandFaults {
             streamReads++;
         } else {
             open.d.stream = false;
-            open.d.w2 = buffer(tag_);
+            open.d.w2 = open.buffer = takeBuffer();
             b.fillDram(open.d.w2, std::vector<uint8_t>(kSector, 0xEE));
             reads++;
         }
@@ -208,6 +230,8 @@ class Traffic : public assasin::NandFaults {
         if (order.empty() || order.front() != c.tag)
             throw BenchError("completions of way " + std::to_string(c.way) + " out of order");
         order.pop_front();
+        if (open.buffer)
+            buffers_.push_back(open.buffer);
         if (open.d.op == FLASH_OP_READ && open.d.confirm == FLASH_CONFIRM_PAGE)
             return completeRead(c, open);
         if (c.status != FLASH_STATUS_OK)
@@ -225,7 +249,7 @@ class Traffic : public assasin::NandFaults {
         assasin::Sector last;
         bool found = false;
         for (size_t i = 0; i < arrays.size(); i++) {
-            if (arrays[i].row != row)
+            if (arrays[i].row != row || arrays[i].erases != open.erases)
                 continue;
             last = b.codec->decode(open.d.w1, b.setting, &arrays[i].raw[sector * b.codec->sectorBytes()], check);
             found = true;
@@ -321,10 +345,12 @@ class Traffic : public assasin::NandFaults {
     unsigned blocks_;
     std::map<unsigned, std::map<uint32_t, std::vector<Page>>> mirror_; // by way and row of the block
     std::map<unsigned, std::deque<Array>> arrays_;                     // by slot, in the order of the reads
+    std::map<Block, unsigned> erased_, erasesPushed_;
     std::map<unsigned, Open> open_;
     std::map<unsigned, std::deque<unsigned>> order_;
     std::map<unsigned, std::map<unsigned, uint32_t>> pushed_;
     std::map<unsigned, std::map<unsigned, std::map<uint32_t, std::vector<uint8_t>>>> delivered_, consumed_;
+    std::deque<uint32_t> buffers_; // free ones
     unsigned tag_ = 0;
     unsigned idle_ = 0;
 };

@@ -42,7 +42,7 @@ class FlashChannel(p: SocParams) extends Module {
   queues.io.readSlot := planner.io.readSlot
 
   // A descriptor leaves its queue when its last bus phase starts, or when the planner completes it; never both in one cycle, as
-  // the planner pauses when a phase is taken.
+  // the planner completes none while a phase is taken.
   private val phase     = sequencer.io.phase
   private val lastPhase = phase.fire && (phase.bits.data || phase.bits.status) && !phase.bits.poll
   queues.io.pop.valid := lastPhase || planner.io.pop.valid

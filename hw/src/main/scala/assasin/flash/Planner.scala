@@ -172,7 +172,9 @@ class Planner(p: SocParams) extends Module {
   private val registers            = Module(new PageRegisters(p))
   private val view                 = registers.io.view
   private val rejected             = desc.bad || view.refused || (isDead && !isReset)
-  private val rejectNow            = now(Request.load) && rejected && (unfinished & slotBit) === 0.U
+  // A descriptor leaves its queue in these, and only one can in a cycle: after a last phase the request comes again.
+  private val doneNow   = now(Request.done) && !io.phase.fire
+  private val rejectNow = now(Request.load) && rejected && (unfinished & slotBit) === 0.U && !io.phase.fire
   // LUN 1 is waited for; a page that it is being given only RESET ends.
   private val waits =
     wholeWay && (!(Slot.luns1(p, io.idle) & wayBit).orR || !isReset && (Slot.luns1(p, holders) & wayBit).orR)
@@ -227,7 +229,7 @@ class Planner(p: SocParams) extends Module {
   private val takesRead = !takesOut && (next.desc.is(FlashOp.Read) || next.desc.is(FlashOp.ReadRaw))
   private val takesPage = !takesOut && next.desc.is(FlashOp.Program)
   private val confirms  = next.desc.confirm === FlashConfirm.Page.U || next.desc.confirm === FlashConfirm.Cache.U
-  private val ends      = Mux(now(Request.done), slotBit, 0.U)
+  private val ends      = Mux(doneNow, slotBit, 0.U)
   private val gone      = Mux(loadNow && isReset, bothBits, 0.U) | Mux(timedOut, ends, 0.U)
   private def of(when: Bool, m: UInt): UInt = Mux(when, m, 0.U)
   when(io.phase.fire) {
@@ -276,7 +278,7 @@ class Planner(p: SocParams) extends Module {
   io.looking.bits          := slot
   io.dead                  := dead
 
-  io.completion.valid       := now(Request.done) || rejectNow
+  io.completion.valid       := doneNow || rejectNow
   io.completion.bits.tag    := desc.tag
   io.completion.bits.way    := desc.way
   io.completion.bits.data   := 0.U
@@ -291,11 +293,11 @@ class Planner(p: SocParams) extends Module {
   }.elsewhen(timedOut) {
     io.completion.bits.status := FlashStatus.Timeout.U
   }
-  io.completed.valid := now(Request.done)
+  io.completed.valid := doneNow
   io.completed.bits  := slot
-  io.pop.valid       := now(Request.done) || rejectNow
+  io.pop.valid       := doneNow || rejectNow
   io.pop.bits        := slot
-  when(now(Request.done) && timedOut) {
+  when(doneNow && timedOut) {
     dead := dead | Mux(wholeWay, bothBits, slotBit)
   }.elsewhen(loadNow) {
     dead := dead & ~Mux(wholeWay, bothBits, slotBit)

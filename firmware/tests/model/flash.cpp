@@ -4,6 +4,7 @@
  * The flash channels of the native device: registers, descriptors, page registers and the codec.
  */
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "tests/model/internal.h"
@@ -68,6 +69,7 @@ std::vector<uint8_t> Device::paramPage() const {
     put32(96, nand.geo.blocks * nand.geo.planes);
     p[100] = static_cast<uint8_t>(nand.geo.luns);
     p[101] = 0x23;
+    put16(103, static_cast<uint32_t>(std::ceil(2 * nand.geo.factoryBad * nand.geo.blocks * nand.geo.planes)));
     p[113] = static_cast<uint8_t>(log2of(nand.geo.planes));
     /* tPROG, tBERS: microseconds, of a clock of 1 GHz unless BOOT_ARG says otherwise. */
     uint32_t mhz = F(SYS_BOOT_ARG, CLOCK_MHZ, bootArg) ? F(SYS_BOOT_ARG, CLOCK_MHZ, bootArg) : 1000;

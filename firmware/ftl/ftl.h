@@ -268,8 +268,8 @@ const char *checkpoint_avoid(void);
 /** Superblocks from this one on hold the log; and how many of them do not have blocks that came bad. */
 uint32_t checkpoint_meta_superblocks(void);
 uint32_t checkpoint_log_superblocks(void);
-/** Read the marks of blocks that came bad: superblocks with such become SB_BAD, and count as sb.marked. NULL, or why the
- * medium is of no use. */
+/** Read the marks of blocks that came bad: superblocks with such become SB_BAD, and count as sb.marked. NULL, or why
+ * the medium is of no use. */
 const char *marks_read(void);
 void checkpoint_run(struct ftl_exclusive *x);
 /** Checkpoint on behalf of the running exclusive operation `x`, which ends with it. */

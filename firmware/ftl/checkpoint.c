@@ -30,9 +30,12 @@ uint32_t checkpoint_log_superblocks(void) {
     return sb.count - cp.first - 2 * cp.area_sbs - sb.marked;
 }
 
+/** Superblocks from the first on of which a root record can say that the areas leave them out. */
+#define SKIP_MOST (32u * ROOT_SKIP_WORDS)
+
 static bool skipped(uint32_t n) {
     n -= cp.first;
-    return n < 32 * ROOT_SKIP_WORDS && (cp.skip[n >> 5] >> (n & 31) & 1) != 0;
+    return n < SKIP_MOST && (cp.skip[n >> 5] >> (n & 31) & 1) != 0;
 }
 
 bool checkpoint_areas(void) {
@@ -48,15 +51,22 @@ bool checkpoint_areas(void) {
     return need == 0;
 }
 
-void checkpoint_avoid(void) {
-    for (uint32_t n = cp.first; n < sb.count && n - cp.first < 32 * ROOT_SKIP_WORDS; n++) {
+const char *checkpoint_avoid(void) {
+    uint32_t good = 0;
+    uint32_t end = sb.count < cp.first + SKIP_MOST ? sb.count : cp.first + SKIP_MOST;
+    for (uint32_t n = cp.first; n < end; n++) {
         if (sb.state[n] == SB_BAD) {
             cp.skip[(n - cp.first) >> 5] |= 1u << ((n - cp.first) & 31);
         }
+        good += sb.state[n] != SB_BAD;
     }
-    if (!checkpoint_areas()) {
-        cp.end = sb.count;
+    if (good < 2 * cp.area_sbs) {
+        console_printf("ftl: superblocks %u to %u have %u without bad blocks; checkpoints need %u\n", cp.first, end - 1,
+                       good, 2 * cp.area_sbs);
+        return "too few good blocks where checkpoints have to be";
     }
+    checkpoint_areas();
+    return NULL;
 }
 
 void checkpoint_layout(void) {

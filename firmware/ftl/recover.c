@@ -398,8 +398,8 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     uint32_t under_way = 0;
     for (; r->at.left > 0 && r->misses < most; cursor_next(&r->at), r->seq++) {
         for (; ahead.left > 0 && under_way < SCAN_MAX && r->misses + under_way < most; cursor_next(&ahead)) {
-            uint32_t slot = (oldest + under_way++) % SCAN_MAX;
-            scan_read(&pages[slot], cursor_ppa(&ahead), SCAN_BUFFER + slot * 64, 64);
+            uint32_t place = (oldest + under_way++) % SCAN_MAX;
+            scan_read(&pages[place], cursor_ppa(&ahead), SCAN_BUFFER + place * 64, 64);
         }
         const struct scan_page *p = &pages[oldest];
         scan_end(p);

@@ -63,6 +63,14 @@ TEST(Luns, TheWholeWayWaitsForBoth) {
         EXPECT_EQ(c.tag, tag);
         EXPECT_EQ(c.status, FLASH_STATUS_OK);
     }
+    // Up to then it keeps no other LUN waiting: neither the one whose page it waits for nor those of other ways.
+    ASSERT_EQ(program(b, 1, b.sector(1, 3, 0), pattern(1), 0, 0, FLASH_CONFIRM_PLANE).status, FLASH_STATUS_OK);
+    ASSERT_EQ(read(b, 0, b.sector(0, 1, 0)).status, FLASH_STATUS_ERASED);
+    start(b, make(FLASH_OP_GET_FEATURE, 1, 0x01), 4);
+    b.ticks(1000);
+    EXPECT_EQ(read(b, 0, b.sector(1, 1, 0)).status, FLASH_STATUS_OK);
+    EXPECT_EQ(program(b, 1, b.sector(1, 2, 0), pattern(2)).status, FLASH_STATUS_OK);
+    EXPECT_EQ(b.wait().tag, 4u);
     // RESET gives up the page that LUN 1 is being given.
     ASSERT_EQ(program(b, 0, b.sector(1, 3, 0), pattern(1), 0, 0, FLASH_CONFIRM_PLANE).status, FLASH_STATUS_OK);
     start(b, make(FLASH_OP_ERASE, 0, b.sector(0, 4, 0)), 4);

@@ -179,6 +179,7 @@ class Planner(p: SocParams) extends Module {
   private val waits =
     wholeWay && (!(Slot.luns1(p, io.idle) & wayBit).orR || !isReset && (Slot.luns1(p, holders) & wayBit).orR)
   private val loadNow  = now(Request.load) && !rejected && !waits
+  when(now(Request.load) && waits) { lastData := slotBit } // other slots come first
   private val timedOut = (io.timedOut & slotBit).orR
   registers.io.config := io.config
   registers.io.slot   := slot

@@ -63,6 +63,14 @@ TEST(Luns, TheWholeWayWaitsForBoth) {
         EXPECT_EQ(c.tag, tag);
         EXPECT_EQ(c.status, FLASH_STATUS_OK);
     }
+    // Up to then it keeps no other LUN waiting: neither the one whose page it waits for nor those of other ways.
+    ASSERT_EQ(program(b, 1, b.sector(1, 3, 0), pattern(1), 0, 0, FLASH_CONFIRM_PLANE).status, FLASH_STATUS_OK);
+    ASSERT_EQ(read(b, 0, b.sector(0, 1, 0)).status, FLASH_STATUS_ERASED);
+    start(b, make(FLASH_OP_GET_FEATURE, 1, 0x01), 4);
+    b.ticks(1000);
+    EXPECT_EQ(read(b, 0, b.sector(1, 1, 0)).status, FLASH_STATUS_OK);
+    EXPECT_EQ(program(b, 1, b.sector(1, 2, 0), pattern(2)).status, FLASH_STATUS_OK);
+    EXPECT_EQ(b.wait().tag, 4u);
     // RESET gives up the page that LUN 1 is being given.
     ASSERT_EQ(program(b, 0, b.sector(1, 3, 0), pattern(1), 0, 0, FLASH_CONFIRM_PLANE).status, FLASH_STATUS_OK);
     start(b, make(FLASH_OP_ERASE, 0, b.sector(0, 4, 0)), 4);
@@ -76,6 +84,52 @@ TEST(Luns, TheWholeWayWaitsForBoth) {
     b.setTiming(b.timing.sdr(0));
     EXPECT_EQ(b.execute(make(FLASH_OP_RESET, 0)).status, FLASH_STATUS_OK);
     EXPECT_EQ(erase(b, 0, b.sector(0, 4, 0)), FLASH_STATUS_OK);
+}
+
+/** A page that waits for room in its stream does not keep the other LUN's program waiting: what the stream needs before
+ * it may be behind that program. */
+TEST(Luns, AProgramDoesNotWaitForAStream) {
+    if (kLuns == 1)
+        GTEST_SKIP() << "LUNs take turns";
+    FlashBench b(largePart(), seed());
+    b.boot();
+    b.rings[kNumber][0].pages = 1;
+    for (unsigned lun = 0; lun < 2; lun++)
+        b.put(0, lun, 0, 0, 10 * lun);
+    auto stream = [&](unsigned lun, unsigned s, unsigned position) {
+        Descriptor d = make(FLASH_OP_READ, 0, b.sector(lun, 0, 0, s), position * kSector, kSector);
+        d.stream = true;
+        d.core = kNumber;
+        start(b, d, position);
+    };
+    // LUN 0's page waits in its register, first as the array brought it, then behind a sector that was taken from it.
+    for (unsigned first : {0u, 3u}) {
+        if (first > 0) {
+            EXPECT_EQ(read(b, 0, b.sector(0, 0, 0, 0)).status, FLASH_STATUS_OK);
+            stream(0, 1, first + 1);
+        } else {
+            stream(0, 0, first + 1);
+        }
+        b.ticks(20000);
+        EXPECT_FALSE(b.top->io_pending);
+        b.fillDram(kDramBase, pattern(99));
+        start(b, make(FLASH_OP_PROGRAM, 0, b.sector(1, 2, first / 3), kDramBase, kSector), 100);
+        b.ticks(20000);
+        stream(1, 0, first);
+        stream(0, 2, first + 2);
+        std::map<unsigned, Completion> ended;
+        while (ended.size() < 4) {
+            const Completion c = b.wait();
+            EXPECT_EQ(c.status, FLASH_STATUS_OK) << c.tag;
+            ended[c.tag] = c;
+            if (c.tag != 100)
+                b.rings[kNumber][0].head++;
+        }
+        auto &pages = b.rings[kNumber][0].complete;
+        EXPECT_EQ(pages[first], pattern(10));
+        EXPECT_EQ(pages[first + 1], pattern(first > 0 ? 1 : 0));
+        EXPECT_EQ(pages[first + 2], pattern(2));
+    }
 }
 
 /** READ_STATUS is behind the program of its LUN, and tells of its plane. */

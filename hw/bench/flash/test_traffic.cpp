@@ -48,7 +48,7 @@ class Traffic : public assasin::NandFaults {
             while (b.pop(c))
                 complete(c);
             b.ticks(b.below(300));
-            if (++idle_ > 100000)
+            if (++idle_ > 10000)
                 throw BenchError("traffic does not go on");
         }
         b.eachTick = nullptr;
@@ -106,6 +106,7 @@ class Traffic : public assasin::NandFaults {
 
     bool push(Open open) {
         open.d.tag = tag_;
+        idle_ = 0;
         b.push(open.d);
         open_[tag_] = open;
         order_[slotOf(open.d)].push_back(tag_);
@@ -125,7 +126,6 @@ class Traffic : public assasin::NandFaults {
     }
 
     bool issue() {
-        idle_ = 0;
         const auto &g = b.part.geometry;
         Open open;
         open.d.way = b.below(kWays);

@@ -68,6 +68,7 @@ class FlashChannel(p: SocParams) extends Module {
   ways.io.roomFound          := rooms.io.found
   ways.io.looking            := planner.io.looking
   ways.io.dead               := planner.io.dead
+  ways.io.again              := planner.io.again
 
   // The way's page that is being filled tells the LUN.
   private val readyWay = path.io.ready.bits
@@ -91,6 +92,7 @@ class FlashChannel(p: SocParams) extends Module {
   planner.io.timedOut    := ways.io.timedOut
   planner.io.due         := ways.io.due
   planner.io.late        := ways.io.late
+  planner.io.stuck       := ways.io.stuck
   planner.io.unfinished  := path.io.unfinished
   planner.io.programFree := path.io.free
   planner.io.write       := registers.io.steps

@@ -20,6 +20,7 @@ class PlannerIO(p: SocParams) extends Bundle {
   val timedOut = Input(UInt(Slot.count(p).W))
   val due      = Input(UInt(Slot.count(p).W))
   val late     = Input(Bool())
+  val stuck    = Input(UInt(Slot.count(p).W))
 
   /** Ways with data out that has not been completed yet. */
   val unfinished  = Input(UInt(p.ways.W))
@@ -45,6 +46,9 @@ class PlannerIO(p: SocParams) extends Bundle {
 
   /** It is going to be looked whether this slot is ready. */
   val looking = Valid(UInt(Slot.Bits.W))
+
+  /** What these slots have read is lost: the array is to read it again. */
+  val again = Output(UInt(Slot.count(p).W))
 
   /** Slots that stay busy: they timed out. */
   val dead = Output(UInt(Slot.count(p).W))
@@ -120,9 +124,11 @@ class Planner(p: SocParams) extends Module {
   private val spare  = !nextValid && data === 0.U
 
   // A program goes before commands of the other LUN, which would keep it waiting for ever, but after that one's data out: 80h
-  // clears the page register. A second LUN reads when the bus would else be idle: it costs the selection of LUNs.
+  // clears the page register. Data that is stuck it does not wait for: what comes before it in its stream may be behind this very
+  // program. A second LUN reads when the bus would else be idle: it costs the selection of LUNs.
   private val commands =
-    ((io.command & ~other(holders & io.command) & ~(other(reads) & Mux(spare, holders & ~lockers, ~lockers))) |
+    ((io.command & ~other(holders & io.command) &
+      ~(other(reads & ~io.stuck) & Mux(spare, holders & ~lockers, ~lockers))) |
       (io.status & ~unfinished)) & ~locked
   private val kept =
     if (p.luns == 1) 0.U(slots.W) else (alone & ~Slot.luns1(p, holders)) ## (alone & ~Slot.luns1(p, io.idle))
@@ -179,6 +185,7 @@ class Planner(p: SocParams) extends Module {
   private val waits =
     wholeWay && (!(Slot.luns1(p, io.idle) & wayBit).orR || !isReset && (Slot.luns1(p, holders) & wayBit).orR)
   private val loadNow  = now(Request.load) && !rejected && !waits
+  when(now(Request.load) && waits) { lastData := slotBit } // other slots come first
   private val timedOut = (io.timedOut & slotBit).orR
   registers.io.config := io.config
   registers.io.slot   := slot
@@ -223,6 +230,10 @@ class Planner(p: SocParams) extends Module {
   registers.io.clear.bits  := other(slotBit)
   registers.io.forget      := loadNow && isReset
 
+  /** Slots whose stuck data goes with it; no more than they have been planned for. */
+  private val again = Mux(begins, other(slotBit & other(reads)), 0.U)
+  io.again := again
+
   // What a phase that is taken does to the masks, and what a request in its second cycle does: both may be in one cycle.
   private val taken     = Mux(io.phase.fire, Slot.bit(p, next.slot), 0.U(slots.W))
   private val takesOut  = next.data || next.status
@@ -238,7 +249,7 @@ class Planner(p: SocParams) extends Module {
     behind := unfinished | of(takesOut && !next.poll, taken)
   }
   when(io.phase.fire || busy) {
-    reads   := (reads & ~(of(next.data, taken) | ends)) | of(takesRead, taken) | of(loadNow && view.held, slotBit)
+    reads   := (reads & ~(of(next.data, taken) | ends | again)) | of(takesRead, taken) | of(loadNow && view.held, slotBit)
     holders := (holders & ~(of(takesPage && confirms, taken) | gone)) | of(now(Request.program), slotBit)
     lockers := (lockers & ~(of(takesPage && confirms, taken) | gone)) | of(takesPage && !confirms, taken)
     val over = of(takesOut && !next.poll, taken) | of(io.pop.valid, slotBit)
@@ -258,6 +269,10 @@ class Planner(p: SocParams) extends Module {
   io.load.bits.needsRoom  := isRead && desc.toStream && !pair
   io.load.bits.erase      := desc.is(FlashOp.Erase)
   io.load.bits.whole      := desc.is(FlashOp.Program) && desc.confirm === FlashConfirm.Page.U
+  if (p.luns > 1) when(begins) {
+    others := others & ~again
+    turns  := turns & ~again
+  }
   when(loadNow) {
     put(ordered, slotBit, isRead)
     put(others, slotBit, view.continues || (view.held && !view.next))

@@ -60,6 +60,9 @@ class WayStatesIO(p: SocParams) extends Bundle {
   val isReady  = Input(Bool())
   val answered = Output(Bool())
 
+  /** What these slots in `data` have read is lost: their command comes again. */
+  val again = Input(UInt(Slot.count(p).W))
+
   /** Slots that stay busy after they timed out. */
   val dead = Input(UInt(Slot.count(p).W))
 
@@ -76,6 +79,9 @@ class WayStatesIO(p: SocParams) extends Bundle {
   /** Busy slots that are worth a look, and that one of them has waited for it. */
   val due  = Output(UInt(Slot.count(p).W))
   val late = Output(Bool())
+
+  /** Slots whose data has waited for room for a while. */
+  val stuck = Output(UInt(Slot.count(p).W))
 
   /** No guard time runs, no ready edge is on its way, no slot requests anything. */
   val quiet = Output(Bool())
@@ -180,6 +186,10 @@ class WayStates(p: SocParams) extends Module {
   rr.io.start.bits  := Mux(found, io.answer.bits, Slot.of(p, ready))
   rr.io.cycles      := io.config.tRR
 
+  private val stuck = mask
+  if (p.luns > 1) when(ticks(10, 0) === 0.U) { stuck := data & ~hasRoom }
+  io.stuck := stuck & data & ~hasRoom
+
   private val tick    = ticks.andR
   private val aged    = mask
   private val expired = Mux(tick, busy & aged & ~high & ~looking, 0.U)
@@ -206,10 +216,10 @@ class WayStates(p: SocParams) extends Module {
   }
   hasRoom := (hasRoom & ~loadBit) | when1(!io.load.bits.needsRoom, loadBit) | bit(io.roomFound)
   idle    := (idle & ~loadBit) | when1(io.takenLast, taken) | doneBit
-  command := (command & ~taken) | when1(io.load.bits.command, loadBit) | bit(io.programReady)
+  command := (command & ~taken) | io.again | when1(io.load.bits.command, loadBit) | bit(io.programReady)
   program := (program & ~bit(io.programTaken)) | when1(io.load.bits.program, loadBit)
   status  := (status & ~taken) | when1(io.load.bits.status, loadBit) | when1(ended.thenStatus, rrBit)
-  data    := (data & ~taken) | when1(io.load.bits.data, loadBit) | when1(ended.thenData, rrBit)
+  data    := (data & ~taken & ~io.again) | when1(io.load.bits.data, loadBit) | when1(ended.thenData, rrBit)
   busy    := (busy & ~readyBit & ~foundBit & ~expired) | bit(wb.io.done)
   done    := (done & ~doneBit) | when1(!ended.thenStatus && !ended.thenData, rrBit) | expired | bit(io.finished)
   when(expired.orR) { timedOut := timedOut | expired }

@@ -23,8 +23,8 @@ class CompletionQueueIO extends Bundle {
 /** Completions in the order they came, in one memory. A descriptor starts only when a place is left for its completion,
   * so the queue cannot overflow however late the firmware reads it.
   *
-  * It holds as many as the queues of all ways, and at least 64: up to there FPGAs have them in distributed memory at one
-  * price, and block RAM is what a chip is short of.
+  * It holds as many as the queues of all ways, and at least 64: up to there FPGAs have them in distributed memory at
+  * one price, and block RAM is what a chip is short of.
   */
 class CompletionQueue(p: SocParams) extends Module {
   val io = IO(new CompletionQueueIO)

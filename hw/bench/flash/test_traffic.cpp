@@ -132,7 +132,7 @@ class Traffic : public assasin::NandFaults {
         const unsigned lun = b.below(g.luns), number = b.below(blocks_);
         if (b.space(open.d.way, lun) < b.sectors() + 2 || open_.count((tag_ + 10) % 4096))
             return false;
-        if (b.chance(1)) { // nothing else runs on the way then
+        if (++asked_ % 64 == 0) { // nothing else runs on the way then
             if (b.space(open.d.way) == 0)
                 return false;
             open.d.op = FLASH_OP_GET_FEATURE;
@@ -352,6 +352,7 @@ class Traffic : public assasin::NandFaults {
     std::map<unsigned, std::map<unsigned, std::map<uint32_t, std::vector<uint8_t>>>> delivered_, consumed_;
     std::deque<uint32_t> buffers_; // free ones
     unsigned tag_ = 0;
+    unsigned asked_ = 0;
     unsigned idle_ = 0;
 };
 

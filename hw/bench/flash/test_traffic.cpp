@@ -109,7 +109,7 @@ class Traffic : public assasin::NandFaults {
         idle_ = 0;
         b.push(open.d);
         open_[tag_] = open;
-        order_[slotOf(open.d)].push_back(tag_);
+        order_[dieOf(open.d)].push_back(tag_);
         tag_ = (tag_ + 1) % 4096;
         return true;
     }
@@ -120,7 +120,7 @@ class Traffic : public assasin::NandFaults {
     }
 
     /** Way and LUN whose descriptors run in order. */
-    unsigned slotOf(const Descriptor &d) const {
+    unsigned dieOf(const Descriptor &d) const {
         const bool row = d.op == FLASH_OP_READ || d.op == FLASH_OP_PROGRAM || d.op == FLASH_OP_ERASE;
         return d.way << 1 | (row ? d.w1 >> b.sectorLog2 >> b.part.geometry.lunShift() & 1 : 0);
     }
@@ -226,7 +226,7 @@ class Traffic : public assasin::NandFaults {
             throw BenchError("completion of an unknown tag");
         Open open = open_[c.tag];
         open_.erase(c.tag);
-        auto &order = order_[slotOf(open.d)];
+        auto &order = order_[dieOf(open.d)];
         if (order.empty() || order.front() != c.tag)
             throw BenchError("completions of way " + std::to_string(c.way) + " out of order");
         order.pop_front();
@@ -241,7 +241,7 @@ class Traffic : public assasin::NandFaults {
     /** What the codec says of this sector in one of the pages that the LUN's array brought since its last read. Which
      * one counts, if they are several, is known by the completion: programs of the other LUN decide about it. */
     assasin::Sector expect(const Completion &c, const Open &open) {
-        std::deque<Array> &arrays = arrays_[slotOf(open.d)];
+        std::deque<Array> &arrays = arrays_[dieOf(open.d)];
         const uint32_t row = open.d.w1 >> b.sectorLog2, sector = open.d.w1 & (b.sectors() - 1);
         std::optional<uint32_t> check;
         if (open.d.check)
@@ -344,7 +344,7 @@ class Traffic : public assasin::NandFaults {
     FlashBench &b;
     unsigned blocks_;
     std::map<unsigned, std::map<uint32_t, std::vector<Page>>> mirror_; // by way and row of the block
-    std::map<unsigned, std::deque<Array>> arrays_;                     // by slot, in the order of the reads
+    std::map<unsigned, std::deque<Array>> arrays_;                     // by die, in the order of the reads
     std::map<Block, unsigned> erased_, erasesPushed_;
     std::map<unsigned, Open> open_;
     std::map<unsigned, std::deque<unsigned>> order_;

@@ -5,7 +5,7 @@ import chisel3._
 
 /** One use of the bus for a way's oldest descriptor. */
 class BusPhase extends Bundle {
-  val slot = UInt(Slot.Bits.W)
+  val die = UInt(Die.Bits.W)
 
   /** Data out after the way's busy time. */
   val data = Bool()

@@ -21,10 +21,10 @@ class BusSequencerIO(p: SocParams) extends Bundle {
   val re         = Output(Bool())
 
   /** The beat that makes the way busy goes to the pins in the next cycle. */
-  val confirmed = Valid(UInt(Slot.Bits.W))
+  val confirmed = Valid(UInt(Die.Bits.W))
 
   /** A phase ends that neither made the way busy nor asked for data: its descriptor is done. */
-  val finished = Valid(UInt(Slot.Bits.W))
+  val finished = Valid(UInt(Die.Bits.W))
 
   /** Data in of a sector, see SectorPathIO. */
   val send    = Valid(UInt(4.W))
@@ -78,7 +78,7 @@ class BusSequencer(p: SocParams) extends Module {
   private val over  = count === 0.U
 
   // The phase under way.
-  private val slot      = Reg(UInt(Slot.Bits.W))
+  private val die       = Reg(UInt(Die.Bits.W))
   private val argument  = Reg(UInt(8.W))
   private val column    = Reg(UInt(16.W))
   private val row       = Reg(UInt(24.W))
@@ -138,7 +138,7 @@ class BusSequencer(p: SocParams) extends Module {
   /** The step's last cycle begins. */
   private val used = WireDefault(false.B)
   io.confirmed.valid := used && step.end === FlashEnd.Busy.U
-  io.confirmed.bits  := slot
+  io.confirmed.bits  := die
   io.take            := false.B
   io.sent            := false.B
   io.asked           := 0.U
@@ -266,7 +266,7 @@ class BusSequencer(p: SocParams) extends Module {
   when(isRead && next.data) { outBeats := sectorBeats }
 
   io.finished.valid := ends && !hasOut && !Mux(used, step.end === FlashEnd.Busy.U, busy)
-  io.finished.bits  := slot
+  io.finished.bits  := die
 
   when(ends) {
     state := 0.U
@@ -277,8 +277,8 @@ class BusSequencer(p: SocParams) extends Module {
   when(begin) {
     state     := State.select
     count     := cfg.tCS - 1.U
-    ceN       := ~UIntToOH(Slot.way(next.slot), p.ways)
-    slot      := next.slot
+    ceN       := ~UIntToOH(Die.way(next.die), p.ways)
+    die       := next.die
     argument  := desc.address(7, 0)
     column    := Mux(sector(0), cfg.sectorBytes, 0.U) + (Mux(sector(1), cfg.sectorBytes, 0.U)(14, 0) ## 0.U(1.W))
     row       := desc.row(cfg)
@@ -293,11 +293,11 @@ class BusSequencer(p: SocParams) extends Module {
     closing := false.B
   }
   io.send.valid := begin && desc.is(FlashOp.Program) && !out
-  io.send.bits  := Slot.way(next.slot)
+  io.send.bits  := Die.way(next.die)
 
   io.transfer.valid         := begin && out
-  io.transfer.bits.way      := Slot.way(next.slot)
-  io.transfer.bits.lun      := Slot.lun(next.slot)
+  io.transfer.bits.way      := Die.way(next.die)
+  io.transfer.bits.lun      := Die.lun(next.die)
   io.transfer.bits.poll     := next.poll
   io.transfer.bits.tag      := desc.tag
   io.transfer.bits.main     := mainPhase

@@ -44,14 +44,14 @@ class FlashChannel(p: SocParams) extends Module {
   queues.io.pushLun  := registers.io.pushLun
   queues.io.spaceWay := registers.io.spaceWay
   queues.io.read     := planner.io.read
-  queues.io.readSlot := planner.io.readSlot
+  queues.io.readDie  := planner.io.readDie
 
   // A descriptor leaves its queue when its last bus phase starts, or when the planner completes it; never both in one cycle, as
   // the planner completes none while a phase is taken.
   private val phase     = sequencer.io.phase
   private val lastPhase = phase.fire && (phase.bits.data || phase.bits.status) && !phase.bits.poll
   queues.io.pop.valid := lastPhase || planner.io.pop.valid
-  queues.io.pop.bits  := Mux(planner.io.pop.valid, planner.io.pop.bits, phase.bits.slot)
+  queues.io.pop.bits  := Mux(planner.io.pop.valid, planner.io.pop.bits, phase.bits.die)
 
   ways.io.config             := config
   ways.io.rbN                := io.phy.rbN
@@ -60,7 +60,7 @@ class FlashChannel(p: SocParams) extends Module {
   ways.io.programTaken.valid := planner.io.programStart.valid
   ways.io.programTaken.bits  := planner.io.started
   ways.io.taken.valid        := phase.fire
-  ways.io.taken.bits         := phase.bits.slot
+  ways.io.taken.bits         := phase.bits.die
   ways.io.takenLast          := lastPhase
   ways.io.confirmed          := sequencer.io.confirmed
   ways.io.finished           := sequencer.io.finished
@@ -73,13 +73,13 @@ class FlashChannel(p: SocParams) extends Module {
   // The way's page that is being filled tells the LUN.
   private val readyWay = path.io.ready.bits
   ways.io.programReady.bits :=
-    Slot((Slot.luns1(p, planner.io.filling) & UIntToOH(readyWay, p.ways)).orR, readyWay)
+    Die((Die.luns1(p, planner.io.filling) & UIntToOH(readyWay, p.ways)).orR, readyWay)
 
-  rooms.io.room      := io.room
-  rooms.io.discard   := config.discard
-  rooms.io.learn     := planner.io.learn
-  rooms.io.learnSlot := planner.io.load.bits.slot
-  rooms.io.waiting   := ways.io.data & ~ways.io.hasRoom
+  rooms.io.room     := io.room
+  rooms.io.discard  := config.discard
+  rooms.io.learn    := planner.io.learn
+  rooms.io.learnDie := planner.io.load.bits.die
+  rooms.io.waiting  := ways.io.data & ~ways.io.hasRoom
 
   planner.io.config      := config
   planner.io.nonEmpty    := queues.io.nonEmpty
@@ -126,7 +126,7 @@ class FlashChannel(p: SocParams) extends Module {
   completions.io.push.bits  := Mux(planner.io.completion.valid, planner.io.completion.bits, path.io.completion.bits)
   path.io.completion.ready  := !planner.io.completion.valid && (!poll || ways.io.answered)
   ways.io.answer.valid      := path.io.completion.valid && poll && !planner.io.completion.valid
-  ways.io.answer.bits       := Slot(path.io.pollLun, path.io.completion.bits.way)
+  ways.io.answer.bits       := Die(path.io.pollLun, path.io.completion.bits.way)
   ways.io.isReady           := path.io.completion.bits.data(6)
 
   io.phy.ceN        := sequencer.io.ceN

@@ -31,16 +31,16 @@ class PageRegisterView extends Bundle {
 class PageRegistersIO(p: SocParams) extends Bundle {
   val config = Input(new FlashConfig)
 
-  /** The descriptor that is asked about, of slot `slot`. */
-  val slot = Input(UInt(Slot.Bits.W))
+  /** The descriptor that is asked about, of die `die`. */
+  val die  = Input(UInt(Die.Bits.W))
   val desc = Input(new FlashDescriptor)
   val view = Output(new PageRegisterView)
 
-  /** It is loaded: from here on it is the slot's last. */
+  /** It is loaded: from here on it is the die's last. */
   val load = Input(Bool())
 
-  /** What was read into the page registers of these slots is lost. */
-  val clear = Flipped(Valid(UInt(Slot.count(p).W)))
+  /** What was read into the page registers of these dies is lost. */
+  val clear = Flipped(Valid(UInt(Die.count(p).W)))
 
   /** With `clear`: and whatever else was under way. */
   val forget = Input(Bool())
@@ -50,12 +50,12 @@ class PageRegistersIO(p: SocParams) extends Bundle {
 class PageRegisters(p: SocParams) extends Module {
   val io = IO(new PageRegistersIO(p))
 
-  private val slots = Slot.count(p)
+  private val dies = Die.count(p)
 
-  /** Sector address of the last READ or PROGRAM of a slot's plane. */
-  private val addresses = Mem(2 * slots, UInt(24.W))
+  /** Sector address of the last READ or PROGRAM of a die's plane. */
+  private val addresses = Mem(2 * dies, UInt(24.W))
 
-  /** What else is known of a slot. */
+  /** What else is known of a die. */
   private class State extends Bundle {
 
     /** By plane: its register holds a page that was read. */
@@ -75,12 +75,12 @@ class PageRegisters(p: SocParams) extends Module {
     val cached  = Bool()
     val judging = Bool()
   }
-  private val states   = Mem(slots, new State)
-  private val known    = RegInit(0.U(slots.W)) // slots with a state
-  private val readable = RegInit(0.U(slots.W)) // `reading` counts
+  private val states   = Mem(dies, new State)
+  private val known    = RegInit(0.U(dies.W)) // dies with a state
+  private val readable = RegInit(0.U(dies.W)) // `reading` counts
 
-  private val index     = Slot.index(p, io.slot)
-  private val bit       = Slot.bit(p, io.slot)
+  private val index     = Die.index(p, io.die)
+  private val bit       = Die.bit(p, io.die)
   private val desc      = io.desc
   private val stored    = states.read(index)
   private val state     = Mux((known & bit).orR, stored, 0.U.asTypeOf(stored))

@@ -10,17 +10,17 @@ class PlannerIO(p: SocParams) extends Bundle {
   val config = Input(new FlashConfig)
 
   // Masks of WayStates and WayQueues.
-  val nonEmpty = Input(UInt(Slot.count(p).W))
-  val idle     = Input(UInt(Slot.count(p).W))
-  val command  = Input(UInt(Slot.count(p).W))
-  val status   = Input(UInt(Slot.count(p).W))
-  val data     = Input(UInt(Slot.count(p).W))
-  val program  = Input(UInt(Slot.count(p).W))
-  val done     = Input(UInt(Slot.count(p).W))
-  val timedOut = Input(UInt(Slot.count(p).W))
-  val due      = Input(UInt(Slot.count(p).W))
+  val nonEmpty = Input(UInt(Die.count(p).W))
+  val idle     = Input(UInt(Die.count(p).W))
+  val command  = Input(UInt(Die.count(p).W))
+  val status   = Input(UInt(Die.count(p).W))
+  val data     = Input(UInt(Die.count(p).W))
+  val program  = Input(UInt(Die.count(p).W))
+  val done     = Input(UInt(Die.count(p).W))
+  val timedOut = Input(UInt(Die.count(p).W))
+  val due      = Input(UInt(Die.count(p).W))
   val late     = Input(Bool())
-  val stuck    = Input(UInt(Slot.count(p).W))
+  val stuck    = Input(UInt(Die.count(p).W))
 
   /** Ways with data out that has not been completed yet. */
   val unfinished  = Input(UInt(p.ways.W))
@@ -31,41 +31,41 @@ class PlannerIO(p: SocParams) extends Bundle {
   val canReserve = Input(Bool())
 
   /** Descriptor memory: shown one cycle after `read`. */
-  val read     = Output(Bool())
-  val readSlot = Output(UInt(Slot.Bits.W))
-  val head     = Input(new FlashDescriptor)
+  val read    = Output(Bool())
+  val readDie = Output(UInt(Die.Bits.W))
+  val head    = Input(new FlashDescriptor)
 
   val load         = Valid(new WayLoad)
   val learn        = Valid(new RoomKey)
   val reserve      = Output(Bool())
   val programStart = Valid(new FlashDescriptor)
 
-  /** Slot of `programStart`, and all slots whose page is being filled: one LUN of a way at most. */
-  val started = Output(UInt(Slot.Bits.W))
-  val filling = Output(UInt(Slot.count(p).W))
+  /** Die of `programStart`, and all dies whose page is being filled: one LUN of a way at most. */
+  val started = Output(UInt(Die.Bits.W))
+  val filling = Output(UInt(Die.count(p).W))
 
-  /** It is going to be looked whether this slot is ready. */
-  val looking = Valid(UInt(Slot.Bits.W))
+  /** It is going to be looked whether this die is ready. */
+  val looking = Valid(UInt(Die.Bits.W))
 
-  /** What these slots have read is lost: the array is to read it again. */
-  val again = Output(UInt(Slot.count(p).W))
+  /** What these dies have read is lost: the array is to read it again. */
+  val again = Output(UInt(Die.count(p).W))
 
-  /** Slots that stay busy: they timed out. */
-  val dead = Output(UInt(Slot.count(p).W))
+  /** Dies that stay busy: they timed out. */
+  val dead = Output(UInt(Die.count(p).W))
 
-  /** Completion without data; always accepted. `completed` also frees the slot (it had been loaded). */
+  /** Completion without data; always accepted. `completed` also frees the die (it had been loaded). */
   val completion = Valid(new FlashCompletion)
-  val completed  = Valid(UInt(Slot.Bits.W))
-  val pop        = Valid(UInt(Slot.Bits.W))
+  val completed  = Valid(UInt(Die.Bits.W))
+  val pop        = Valid(UInt(Die.Bits.W))
 
   /** The next phase for the bus. It may change while it waits: a command displaces a data phase. */
   val phase = Decoupled(new BusPhase)
   val quiet = Output(Bool())
 }
 
-/** Serves the slots' requests one at a time, two cycles each: reads the oldest descriptor of a slot, then plans its
-  * next bus phase, loads it, starts its data fetch or completes it. Planning runs while the bus is busy, so phases
-  * follow each other without a gap.
+/** Serves the dies' requests one at a time, two cycles each: reads the oldest descriptor of a die, then plans its next
+  * bus phase, loads it, starts its data fetch or completes it. Planning runs while the bus is busy, so phases follow
+  * each other without a gap.
   *
   * What two LUNs of a way may not do to each other (ONFI, restrictions of multiple LUN operations) is kept here: see
   * `holders`, `reads` and `astray`.
@@ -85,33 +85,33 @@ class Planner(p: SocParams) extends Module {
   private val next      = Reg(new BusPhase)
   private val nextValid = RegInit(false.B)
 
-  private val slots                                = Slot.count(p)
-  private def mask: UInt                           = RegInit(0.U(slots.W))
+  private val dies                                 = Die.count(p)
+  private def mask: UInt                           = RegInit(0.U(dies.W))
   private def put(m: UInt, b: UInt, v: Bool): Unit = m := Mux(v, m | b, m & ~b)
-  private def other(m: UInt): UInt                 = Slot.others(p, m)
+  private def other(m: UInt): UInt                 = Die.others(p, m)
 
-  /** Slots that timed out: only RESET reaches them until then. */
+  /** Dies that timed out: only RESET reaches them until then. */
   private val dead        = mask
-  private val lastCommand = RegInit(1.U(slots.W))
-  private val lastData    = RegInit(1.U(slots.W))
+  private val lastCommand = RegInit(1.U(dies.W))
+  private val lastData    = RegInit(1.U(dies.W))
 
-  /** Slots whose loaded descriptor is a READ: its data goes the way of the sector before it, and never overtakes it. */
+  /** Dies whose loaded descriptor is a READ: its data goes the way of the sector before it, and never overtakes it. */
   private val ordered = mask
 
-  /** Slots with data out that the way has not completed. */
+  /** Dies with data out that the way has not completed. */
   private val behind     = mask
-  private val unfinished = behind & Slot.both(p, io.unfinished)
+  private val unfinished = behind & Die.both(p, io.unfinished)
 
-  /** Slots whose page is being programmed, from the fetch of its first sector until it is confirmed; those of them that
+  /** Dies whose page is being programmed, from the fetch of its first sector until it is confirmed; those of them that
     * have had 80h, so that the way may select no other LUN.
     */
   private val holders = mask
   private val lockers = mask
 
-  /** Slots that are reading: from the command, or from loading what the page register holds, to data out. */
+  /** Dies that are reading: from the command, or from loading what the page register holds, to data out. */
   private val reads = mask
 
-  /** Slots whose LUN has to be selected for data out: the way's last command was another one's, or a look, or the other
+  /** Dies whose LUN has to be selected for data out: the way's last command was another one's, or a look, or the other
     * LUN was busy and may have kept its outputs.
     */
   private val astray = mask
@@ -131,10 +131,10 @@ class Planner(p: SocParams) extends Module {
       ~(other(reads & ~io.stuck) & Mux(spare, holders & ~lockers, ~lockers))) |
       (io.status & ~unfinished)) & ~locked
   private val kept =
-    if (p.luns == 1) 0.U(slots.W) else (alone & ~Slot.luns1(p, holders)) ## (alone & ~Slot.luns1(p, io.idle))
+    if (p.luns == 1) 0.U(dies.W) else (alone & ~Die.luns1(p, holders)) ## (alone & ~Die.luns1(p, io.idle))
   private val loadable = io.idle & io.nonEmpty & ~kept
   private val looks =
-    if (p.luns == 1) 0.U(slots.W) else Mux(!nextValid && (io.late || spare && io.phase.ready), io.due & ~locked, 0.U)
+    if (p.luns == 1) 0.U(dies.W) else Mux(!nextValid && (io.late || spare && io.phase.ready), io.due & ~locked, 0.U)
   private val requests = Seq(
     Request.command -> Mux(!nextValid || next.data, commands, 0.U),
     Request.look    -> looks,
@@ -147,9 +147,9 @@ class Planner(p: SocParams) extends Module {
   // First cycle: choose a request and read its descriptor. Not right after a phase was taken: the masks still show it.
   private val busy    = RegInit(false.B)
   private val request = Reg(UInt(3.W))
-  private val slot    = Reg(UInt(Slot.Bits.W))
-  private val slotBit = Reg(UInt(slots.W))
-  private val chosen = requests.foldRight((0.U(3.W), 0.U(slots.W))) { case ((code, wants), (otherCode, others)) =>
+  private val die     = Reg(UInt(Die.Bits.W))
+  private val dieBit  = Reg(UInt(dies.W))
+  private val chosen = requests.foldRight((0.U(3.W), 0.U(dies.W))) { case ((code, wants), (otherCode, others)) =>
     (Mux(wants.orR, code.U(3.W), otherCode), Mux(wants.orR, wants, others))
   }
   private val start = chosen._2.orR && !busy && !io.phase.fire
@@ -158,37 +158,37 @@ class Planner(p: SocParams) extends Module {
   busy := start
   when(start) {
     request := chosen._1
-    slot    := Slot.of(p, pick)
-    slotBit := pick
+    die     := Die.of(p, pick)
+    dieBit  := pick
     when(chosen._1 === Request.command.U) { lastCommand := pick }
     when(chosen._1 === Request.data.U) { lastData := pick }
   }
-  io.read     := start
-  io.readSlot := Slot.of(p, pick)
+  io.read    := start
+  io.readDie := Die.of(p, pick)
 
   // Second cycle: the descriptor is here.
   private def now(code: Int): Bool = busy && request === code.U
   private val look                 = if (p.luns == 1) false.B else now(Request.look)
   private val desc                 = io.head
-  private val wayBit               = Slot.luns0(p, slotBit) | Slot.luns1(p, slotBit)
-  private val bothBits             = Slot.both(p, wayBit)
+  private val wayBit               = Die.luns0(p, dieBit) | Die.luns1(p, dieBit)
+  private val bothBits             = Die.both(p, wayBit)
   private val isReset              = desc.is(FlashOp.Reset)
   private val wholeWay             = (p.luns > 1).B && io.config.multiLun && !desc.hasRow
-  private val isDead               = (dead & Mux(wholeWay, bothBits, slotBit)).orR
+  private val isDead               = (dead & Mux(wholeWay, bothBits, dieBit)).orR
   private val registers            = Module(new PageRegisters(p))
   private val view                 = registers.io.view
   private val rejected             = desc.bad || view.refused || (isDead && !isReset)
   // A descriptor leaves its queue in these, and only one can in a cycle: after a last phase the request comes again.
   private val doneNow   = now(Request.done) && !io.phase.fire
-  private val rejectNow = now(Request.load) && rejected && (unfinished & slotBit) === 0.U && !io.phase.fire
+  private val rejectNow = now(Request.load) && rejected && (unfinished & dieBit) === 0.U && !io.phase.fire
   // LUN 1 is waited for; a page that it is being given only RESET ends.
   private val waits =
-    wholeWay && (!(Slot.luns1(p, io.idle) & wayBit).orR || !isReset && (Slot.luns1(p, holders) & wayBit).orR)
-  private val loadNow  = now(Request.load) && !rejected && !waits
-  when(now(Request.load) && waits) { lastData := slotBit } // other slots come first
-  private val timedOut = (io.timedOut & slotBit).orR
+    wholeWay && (!(Die.luns1(p, io.idle) & wayBit).orR || !isReset && (Die.luns1(p, holders) & wayBit).orR)
+  private val loadNow = now(Request.load) && !rejected && !waits
+  when(now(Request.load) && waits) { lastData := dieBit } // other dies come first
+  private val timedOut = (io.timedOut & dieBit).orR
   registers.io.config := io.config
-  registers.io.slot   := slot
+  registers.io.die    := die
   registers.io.desc   := desc
   registers.io.load   := loadNow
 
@@ -197,20 +197,20 @@ class Planner(p: SocParams) extends Module {
   when(io.write.phases.valid) { phases.write(io.write.place(3, 0), io.write.phases.bits) }
   private val starts = phases.read(Mux(look, FlashOp.Program.U, desc.op))
 
-  /** Slots whose loaded descriptor takes the phase OTHER, or SELECT in any case. */
+  /** Dies whose loaded descriptor takes the phase OTHER, or SELECT in any case. */
   private val others = mask
   private val turns  = mask
-  private val goesOn = (others & slotBit).orR
+  private val goesOn = (others & dieBit).orR
 
   private val outAfterCommand = desc.is(FlashOp.ReadId) || desc.is(FlashOp.ReadStatus)
-  private val isStatus        = (io.status & slotBit).orR
+  private val isStatus        = (io.status & dieBit).orR
   private val second          = now(Request.data) || look || (isStatus && !outAfterCommand)
   private val isRead          = desc.is(FlashOp.Read)
   private val reading         = isRead || desc.is(FlashOp.ReadRaw)
   when(io.phase.fire) { nextValid := false.B }
   when(now(Request.command) || now(Request.data) || look) {
     nextValid     := true.B
-    next.slot     := slot
+    next.die      := die
     next.data     := request === Request.data.U
     next.status   := request =/= Request.data.U && isStatus || look
     next.poll     := look
@@ -219,7 +219,7 @@ class Planner(p: SocParams) extends Module {
     // The status of READ_ID and READ_STATUS comes in their first phase.
     next.start := Mux(second, starts.second, starts.first)
     when(goesOn && !look && !(desc.is(FlashOp.Program) && second)) { next.start := starts.other }
-    when(now(Request.data) && reading && ((astray | turns) & slotBit).orR) { next.start := starts.select }
+    when(now(Request.data) && reading && ((astray | turns) & dieBit).orR) { next.start := starts.select }
   }
   io.phase.valid := nextValid
   io.phase.bits  := next
@@ -227,20 +227,20 @@ class Planner(p: SocParams) extends Module {
   // The program's first phase is planned: the way is this LUN's from here on, as planned commands stay.
   private val begins = now(Request.command) && !second && desc.is(FlashOp.Program) && !goesOn
   registers.io.clear.valid := begins || (loadNow && wholeWay)
-  registers.io.clear.bits  := other(slotBit)
+  registers.io.clear.bits  := other(dieBit)
   registers.io.forget      := loadNow && isReset
 
-  /** Slots whose stuck data goes with it; no more than they have been planned for. */
-  private val again = Mux(begins, other(slotBit & other(reads)), 0.U)
+  /** Dies whose stuck data goes with it; no more than they have been planned for. */
+  private val again = Mux(begins, other(dieBit & other(reads)), 0.U)
   io.again := again
 
   // What a phase that is taken does to the masks, and what a request in its second cycle does: both may be in one cycle.
-  private val taken     = Mux(io.phase.fire, Slot.bit(p, next.slot), 0.U(slots.W))
+  private val taken     = Mux(io.phase.fire, Die.bit(p, next.die), 0.U(dies.W))
   private val takesOut  = next.data || next.status
   private val takesRead = !takesOut && (next.desc.is(FlashOp.Read) || next.desc.is(FlashOp.ReadRaw))
   private val takesPage = !takesOut && next.desc.is(FlashOp.Program)
   private val confirms  = next.desc.confirm === FlashConfirm.Page.U || next.desc.confirm === FlashConfirm.Cache.U
-  private val ends      = Mux(doneNow, slotBit, 0.U)
+  private val ends      = Mux(doneNow, dieBit, 0.U)
   private val gone      = Mux(loadNow && isReset, bothBits, 0.U) | Mux(timedOut, ends, 0.U)
   private def of(when: Bool, m: UInt): UInt = Mux(when, m, 0.U)
   when(io.phase.fire) {
@@ -249,17 +249,17 @@ class Planner(p: SocParams) extends Module {
     behind := unfinished | of(takesOut && !next.poll, taken)
   }
   when(io.phase.fire || busy) {
-    reads   := (reads & ~(of(next.data, taken) | ends | again)) | of(takesRead, taken) | of(loadNow && view.held, slotBit)
-    holders := (holders & ~(of(takesPage && confirms, taken) | gone)) | of(now(Request.program), slotBit)
+    reads := (reads & ~(of(next.data, taken) | ends | again)) | of(takesRead, taken) | of(loadNow && view.held, dieBit)
+    holders := (holders & ~(of(takesPage && confirms, taken) | gone)) | of(now(Request.program), dieBit)
     lockers := (lockers & ~(of(takesPage && confirms, taken) | gone)) | of(takesPage && !confirms, taken)
-    val over = of(takesOut && !next.poll, taken) | of(io.pop.valid, slotBit)
-    alone := (alone & ~Slot.luns0(p, over)) | of(now(Request.load) && wholeWay && !rejected, wayBit)
+    val over = of(takesOut && !next.poll, taken) | of(io.pop.valid, dieBit)
+    alone := (alone & ~Die.luns0(p, over)) | of(now(Request.load) && wholeWay && !rejected, wayBit)
   }
 
   private val plain = desc.confirm === FlashConfirm.Page.U || desc.confirm === FlashConfirm.Cache.U
   private val pair  = isRead && desc.confirm === FlashConfirm.Plane.U
   io.load.valid           := loadNow
-  io.load.bits.slot       := slot
+  io.load.bits.die        := die
   io.load.bits.status     := outAfterCommand
   io.load.bits.program    := desc.is(FlashOp.Program)
   io.load.bits.data       := view.held
@@ -274,9 +274,9 @@ class Planner(p: SocParams) extends Module {
     turns  := turns & ~again
   }
   when(loadNow) {
-    put(ordered, slotBit, isRead)
-    put(others, slotBit, view.continues || (view.held && !view.next))
-    put(turns, slotBit, view.held && view.turns)
+    put(ordered, dieBit, isRead)
+    put(others, dieBit, view.continues || (view.held && !view.next))
+    put(turns, dieBit, view.held && view.turns)
   }
   io.learn.valid       := loadNow
   io.learn.bits.core   := desc.core
@@ -286,11 +286,11 @@ class Planner(p: SocParams) extends Module {
 
   io.programStart.valid    := now(Request.program)
   io.programStart.bits     := desc
-  io.programStart.bits.way := Slot.way(slot)
-  io.started               := slot
+  io.programStart.bits.way := Die.way(die)
+  io.started               := die
   io.filling               := holders
   io.looking.valid         := look
-  io.looking.bits          := slot
+  io.looking.bits          := die
   io.dead                  := dead
 
   io.completion.valid       := doneNow || rejectNow
@@ -309,13 +309,13 @@ class Planner(p: SocParams) extends Module {
     io.completion.bits.status := FlashStatus.Timeout.U
   }
   io.completed.valid := doneNow
-  io.completed.bits  := slot
+  io.completed.bits  := die
   io.pop.valid       := doneNow || rejectNow
-  io.pop.bits        := slot
+  io.pop.bits        := die
   when(doneNow && timedOut) {
-    dead := dead | Mux(wholeWay, bothBits, slotBit)
+    dead := dead | Mux(wholeWay, bothBits, dieBit)
   }.elsewhen(loadNow) {
-    dead := dead & ~Mux(wholeWay, bothBits, slotBit)
+    dead := dead & ~Mux(wholeWay, bothBits, dieBit)
   }
 
   io.quiet := !busy && !nextValid && (io.idle & io.nonEmpty) === 0.U

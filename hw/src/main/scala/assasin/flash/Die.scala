@@ -5,28 +5,28 @@ import assasin.SocParams
 import chisel3._
 import chisel3.util.{OHToUInt, isPow2, log2Ceil}
 
-/** A LUN of a way, as the channel tells them apart: LUN in bit 4, way below. A mask of slots has the ways' LUNs 0 in
-  * its low half and their LUNs 1 in its high half. A chip whose `luns` is 1 has only LUNs 0: they stand for the way.
+/** A LUN of a way, as the channel tells them apart: LUN in bit 4, way below. A mask of dies has the ways' LUNs 0 in its
+  * low half and their LUNs 1 in its high half. A chip whose `luns` is 1 has only LUNs 0: they stand for the way.
   */
-object Slot {
+object Die {
   val Bits: Int = 5
 
   def count(p: SocParams): Int = p.luns * p.ways
 
   def apply(lun: Bool, way: UInt): UInt = lun ## way(3, 0)
-  def way(slot: UInt): UInt             = slot(3, 0)
-  def lun(slot: UInt): Bool             = slot(4)
+  def way(die: UInt): UInt              = die(3, 0)
+  def lun(die: UInt): Bool              = die(4)
 
-  /** Place of the slot's bit in a mask. */
-  def index(p: SocParams, slot: UInt): UInt =
-    if (p.luns == 1) slot(log2Ceil(p.ways).max(1) - 1, 0)
-    else if (p.ways == 1) slot(4)
-    else if (isPow2(p.ways)) slot(4) ## slot(log2Ceil(p.ways) - 1, 0)
-    else (Mux(slot(4), p.ways.U, 0.U) +& slot(3, 0))(log2Ceil(2 * p.ways) - 1, 0)
+  /** Place of the die's bit in a mask. */
+  def index(p: SocParams, die: UInt): UInt =
+    if (p.luns == 1) die(log2Ceil(p.ways).max(1) - 1, 0)
+    else if (p.ways == 1) die(4)
+    else if (isPow2(p.ways)) die(4) ## die(log2Ceil(p.ways) - 1, 0)
+    else (Mux(die(4), p.ways.U, 0.U) +& die(3, 0))(log2Ceil(2 * p.ways) - 1, 0)
 
-  def bit(p: SocParams, slot: UInt): UInt = (1.U << index(p, slot)).pad(count(p))(count(p) - 1, 0)
+  def bit(p: SocParams, die: UInt): UInt = (1.U << index(p, die)).pad(count(p))(count(p) - 1, 0)
 
-  /** The slot whose bit is set. */
+  /** The die whose bit is set. */
   def of(p: SocParams, oneHot: UInt): UInt =
     if (p.luns == 1) apply(false.B, OHToUInt(oneHot).pad(4))
     else apply(luns1(p, oneHot).orR, OHToUInt(luns0(p, oneHot) | luns1(p, oneHot)).pad(4))

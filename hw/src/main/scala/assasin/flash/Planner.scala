@@ -184,7 +184,7 @@ class Planner(p: SocParams) extends Module {
   // LUN 1 is waited for; a page that it is being given only RESET ends.
   private val waits =
     wholeWay && (!(Slot.luns1(p, io.idle) & wayBit).orR || !isReset && (Slot.luns1(p, holders) & wayBit).orR)
-  private val loadNow  = now(Request.load) && !rejected && !waits
+  private val loadNow = now(Request.load) && !rejected && !waits
   when(now(Request.load) && waits) { lastData := slotBit } // other slots come first
   private val timedOut = (io.timedOut & slotBit).orR
   registers.io.config := io.config
@@ -249,7 +249,7 @@ class Planner(p: SocParams) extends Module {
     behind := unfinished | of(takesOut && !next.poll, taken)
   }
   when(io.phase.fire || busy) {
-    reads   := (reads & ~(of(next.data, taken) | ends | again)) | of(takesRead, taken) | of(loadNow && view.held, slotBit)
+    reads := (reads & ~(of(next.data, taken) | ends | again)) | of(takesRead, taken) | of(loadNow && view.held, slotBit)
     holders := (holders & ~(of(takesPage && confirms, taken) | gone)) | of(now(Request.program), slotBit)
     lockers := (lockers & ~(of(takesPage && confirms, taken) | gone)) | of(takesPage && !confirms, taken)
     val over = of(takesOut && !next.poll, taken) | of(io.pop.valid, slotBit)

@@ -47,7 +47,9 @@ class WayQueues(p: SocParams) extends Module {
   private def advance(all: Seq[UInt], slot: UInt): Unit = {
     val old  = nibble(all, slot)
     val flip = ((old ^ (old + 1.U)) << Cat(Slot.way(slot), 0.U(2.W)))(4 * p.ways - 1, 0)
-    for ((ofLun, lun) <- all.zipWithIndex) when((p.luns == 1).B || Slot.lun(slot) === (lun == 1).B) { ofLun := ofLun ^ flip }
+    for ((ofLun, lun) <- all.zipWithIndex) when((p.luns == 1).B || Slot.lun(slot) === (lun == 1).B) {
+      ofLun := ofLun ^ flip
+    }
   }
   private def place(slot: UInt, pointer: UInt): UInt = Cat(Slot.index(p, slot), pointer(depthLog2 - 1, 0))
   private def existing(way: UInt): UInt              = Mux(way < p.ways.U, way, 0.U)

@@ -14,8 +14,8 @@ import scala.jdk.CollectionConverters._
   *
   * `--ways`: chip enables a channel, where a board has another number than the configuration. `--luns 1`: the LUNs of a
   * chip enable take turns, which makes channels smaller. `--without-codec` leaves out the channels' page codec: their
-  * sectors are protected by CRC alone. `--board` keeps to the SystemVerilog that
-  * every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for its bench, with a DRAM port for every core.
+  * sectors are protected by CRC alone. `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore`
+  * writes the [[Uncore]] alone, for its bench, with a DRAM port for every core.
   */
 object Emit {
 

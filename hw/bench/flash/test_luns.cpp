@@ -132,6 +132,55 @@ TEST(Luns, AProgramDoesNotWaitForAStream) {
     }
 }
 
+/** Nor does it keep a command for the whole way waiting, which the way's other queue stands behind. */
+TEST(Luns, TheWholeWayDoesNotWaitForAStream) {
+    if (kLuns == 1)
+        GTEST_SKIP() << "LUNs take turns";
+    FlashBench b(largePart(), seed());
+    b.boot();
+    b.rings[kNumber][0].pages = 1;
+    for (unsigned lun = 0; lun < 2; lun++)
+        b.put(0, lun, 0, 0, 10 * lun);
+    auto stream = [&](unsigned lun, unsigned s, unsigned position) {
+        Descriptor d = make(FLASH_OP_READ, 0, b.sector(lun, 0, 0, s), position * kSector, kSector);
+        d.stream = true;
+        d.core = kNumber;
+        start(b, d, position);
+    };
+    unsigned position = 0;
+    for (unsigned op : {FLASH_OP_GET_FEATURE, FLASH_OP_READ_ID, FLASH_OP_RESET}) {
+        // LUN 1's page waits in its register, first as the array brought it, then behind a sector that was taken from
+        // it.
+        for (unsigned first : {0u, 1u}) {
+            if (first > 0) {
+                EXPECT_EQ(read(b, 0, b.sector(1, 0, 0, 0)).status, FLASH_STATUS_OK);
+            }
+            stream(1, first, position + 1);
+            b.ticks(20000);
+            EXPECT_FALSE(b.top->io_pending);
+            if (op == FLASH_OP_RESET)
+                b.setTiming(b.timing.sdr(0));
+            start(b, make(op, 0, op == FLASH_OP_GET_FEATURE ? 0x01 : 0), 100);
+            Completion c = b.wait();
+            EXPECT_EQ(c.tag, 100u);
+            EXPECT_EQ(c.status, FLASH_STATUS_OK);
+            stream(0, 0, position);
+            stream(1, 2, position + 2);
+            for (unsigned i = 0; i < 3; i++) {
+                c = b.wait();
+                EXPECT_EQ(c.tag, position + i);
+                EXPECT_EQ(c.status, FLASH_STATUS_OK);
+                b.rings[kNumber][0].head++;
+            }
+            auto &pages = b.rings[kNumber][0].complete;
+            EXPECT_EQ(pages[position], pattern(0));
+            EXPECT_EQ(pages[position + 1], pattern(10 + first));
+            EXPECT_EQ(pages[position + 2], pattern(12));
+            position += 3;
+        }
+    }
+}
+
 /** READ_STATUS is behind the program of its LUN, and tells of its plane. */
 TEST(Luns, StatusOfAPlane) {
     if (kLuns == 1)

@@ -119,6 +119,10 @@ class Planner(p: SocParams) extends Module {
   /** Ways of which LUN 0's next descriptor is for the whole way and waits for LUN 1, or runs. */
   private val alone = RegInit(0.U(p.ways.W))
 
+  /** LUNs 1 whose way a descriptor for the whole way has. What they have to begin again, they begin after it. */
+  private val excluded =
+    if (p.luns == 1) 0.U(dies.W) else (alone & ~Die.luns0(p, io.idle)) ## 0.U(p.ways.W)
+
   private val locked = other(lockers)
   private val data   = io.data & (ordered | ~unfinished) & ~locked
   private val spare  = !nextValid && data === 0.U
@@ -129,7 +133,7 @@ class Planner(p: SocParams) extends Module {
   private val commands =
     ((io.command & ~other(holders & io.command) &
       ~(other(reads & ~io.stuck) & Mux(spare, holders & ~lockers, ~lockers))) |
-      (io.status & ~unfinished)) & ~locked
+      (io.status & ~unfinished)) & ~locked & ~excluded
   private val kept =
     if (p.luns == 1) 0.U(dies.W) else (alone & ~Die.luns1(p, holders)) ## (alone & ~Die.luns1(p, io.idle))
   private val loadable = io.idle & io.nonEmpty & ~kept
@@ -181,9 +185,10 @@ class Planner(p: SocParams) extends Module {
   // A descriptor leaves its queue in these, and only one can in a cycle: after a last phase the request comes again.
   private val doneNow   = now(Request.done) && !io.phase.fire
   private val rejectNow = now(Request.load) && rejected && (unfinished & dieBit) === 0.U && !io.phase.fire
-  // LUN 1 is waited for; a page that it is being given only RESET ends.
+  // LUN 1 is waited for, but not its stuck data: what comes before it in its stream may be behind this very descriptor. A page
+  // that it is being given only RESET ends.
   private val waits =
-    wholeWay && (!(Die.luns1(p, io.idle) & wayBit).orR || !isReset && (Die.luns1(p, holders) & wayBit).orR)
+    wholeWay && (!(Die.luns1(p, io.idle | io.stuck) & wayBit).orR || !isReset && (Die.luns1(p, holders) & wayBit).orR)
   private val loadNow = now(Request.load) && !rejected && !waits
   when(now(Request.load) && waits) { lastData := dieBit } // other dies come first
   private val timedOut = (io.timedOut & dieBit).orR
@@ -231,7 +236,8 @@ class Planner(p: SocParams) extends Module {
   registers.io.forget      := loadNow && isReset
 
   /** Dies whose stuck data goes with it; no more than they have been planned for. */
-  private val again = Mux(begins, other(dieBit & other(reads)), 0.U)
+  private val again =
+    Mux(begins, other(dieBit & other(reads)), 0.U) | Mux(loadNow && wholeWay, other(dieBit) & io.stuck, 0.U)
   io.again := again
 
   // What a phase that is taken does to the masks, and what a request in its second cycle does: both may be in one cycle.
@@ -275,8 +281,8 @@ class Planner(p: SocParams) extends Module {
   }
   when(loadNow) {
     put(ordered, dieBit, isRead)
-    put(others, dieBit, view.continues || (view.held && !view.next))
-    put(turns, dieBit, view.held && view.turns)
+    others := (others & ~dieBit & ~again) | of(view.continues || (view.held && !view.next), dieBit)
+    turns  := (turns & ~dieBit & ~again) | of(view.held && view.turns, dieBit)
   }
   io.learn.valid       := loadNow
   io.learn.bits.core   := desc.core

@@ -191,7 +191,9 @@ def emit(projects: Sequence[Project]) -> None:
         stamp.unlink(missing_ok=True)
         out = os.path.relpath(project.rtl, ROOT / "hw")
         nand = project.board.nand
-        commands.append(f"runMain assasin.soc.Emit --config {project.config} --out {out} --board --ways {nand.ways} --luns {nand.luns}")
+        commands.append(
+            f"runMain assasin.soc.Emit --config {project.config} --out {out} --board --ways {nand.ways} --luns {nand.luns}"
+        )
     log = BUILD / "fpga" / "emit.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as out_file:

@@ -5,7 +5,7 @@
  */
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
-#include "lib/console.h"
+#include "platform/console.h"
 
 /** Cycles of the processor: a page of the log that is read and mapped again; a map page that is loaded, written; a word
  * of a checksum; a superblock in the table. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "ftl/ftl.h"
-#include "lib/console.h"
+#include "platform/console.h"
 #include "lib/crc.h"
 
 struct checkpoint_state cp;

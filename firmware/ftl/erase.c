@@ -5,7 +5,7 @@
  * whichever blocks have been erased.
  */
 #include "ftl/ftl.h"
-#include "lib/console.h"
+#include "platform/console.h"
 
 static struct {
     struct ftl_exclusive *owner;

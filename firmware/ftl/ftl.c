@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ftl/checkpoint.h"
-#include "lib/console.h"
+#include "platform/console.h"
 #include "lib/crc.h"
 
 struct ftl_state ftl;

@@ -19,7 +19,7 @@
 
 #include "ftl/map.h"
 #include "ftl/superblock.h"
-#include "nand/nand.h"
+#include "media/nand.h"
 
 /** OOB word 0 of pages that hold no user data. */
 #define OOB_TRIM  0xfffffffeu /**< a trim record */

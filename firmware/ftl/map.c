@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ftl/superblock.h"
-#include "lib/console.h"
+#include "platform/console.h"
 
 struct map_state map;
 

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/dram.h"
-#include "lib/regs.h"
+#include "platform/dram.h"
+#include "platform/regs.h"
 
 #define MAP_ENTRIES     1024u
 #define MAP_DIR_BITS    20u /**< log2 of the pages a directory page covers */

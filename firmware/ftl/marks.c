@@ -6,8 +6,8 @@
  */
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
-#include "lib/console.h"
-#include "lib/dram.h"
+#include "platform/console.h"
+#include "platform/dram.h"
 
 /** The page buffers of the host path are idle at boot. A column is read in pieces of eight bytes, to multiples of a
  * packet. */

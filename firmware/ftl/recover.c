@@ -7,7 +7,7 @@
 
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
-#include "lib/console.h"
+#include "platform/console.h"
 #include "lib/crc.h"
 
 /** Scan buffer: the page buffers of the host path are idle at boot. */

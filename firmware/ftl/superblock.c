@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ftl/map.h"
-#include "lib/console.h"
+#include "platform/console.h"
 
 struct sb_table sb;
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "nand/nand.h"
+#include "media/nand.h"
 
 /** Superblocks the firmware manages; more blocks a plane stay unused. */
 #define SB_MAX  4096u

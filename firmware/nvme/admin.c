@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 enum {
     ADMIN_DELETE_SQ = 0x00,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 #define IN_FLIGHT 16u
 #define MARKS     4u

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 struct nvme_counters nvme_counters;
 

@@ -2,9 +2,9 @@
 /* Controller registers: enable, reset, shutdown, queues in hardware. */
 #include <string.h>
 
-#include "lib/console.h"
+#include "platform/console.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 enum controller_state controller;
 bool controller_all_sets;

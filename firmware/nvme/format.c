@@ -3,9 +3,9 @@
  * too before the command completes. */
 #include <string.h>
 
-#include "lib/console.h"
+#include "platform/console.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 #define SES_NONE      0u
 #define SES_USER_DATA 1u

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "lib/console.h"
+#include "platform/console.h"
 #include "nvme/nvme.h"
 
 #define DEPTH  16u

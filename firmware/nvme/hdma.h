@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/regs.h"
+#include "platform/regs.h"
 
 #define PRP_PAGE 4096u
 /** Entries of a fetched PRP list: a transfer of MDTS bytes at any offset. */

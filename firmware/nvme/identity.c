@@ -3,7 +3,7 @@
  * What tells this drive from others in a host: serial number, NQN and EUI64s are made of one identifier. The medium
  * keeps it; one that has none takes what the loader gives.
  */
-#include "lib/console.h"
+#include "platform/console.h"
 #include "nvme/nvme.h"
 
 #ifdef ASSASIN_HOST_BUILD

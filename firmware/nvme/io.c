@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* I/O commands: dispatch, and reads and writes of the drive's blocks. */
-#include "lib/dram.h"
+#include "platform/dram.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 enum {
     IO_FLUSH = 0x00,

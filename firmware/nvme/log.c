@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 enum {
     LOG_ERROR = 0x01,

@@ -3,7 +3,7 @@
  * Dataset Management, Compare, Verify. */
 #include <string.h>
 
-#include "lib/dram.h"
+#include "platform/dram.h"
 #include "nvme/nvme.h"
 
 #define DSM_DEALLOCATE 4u

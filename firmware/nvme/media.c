@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "lib/console.h"
+#include "platform/console.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 /** Lost sectors that the log page names. */
 #define NAMED 8u

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "lib/dram.h"
+#include "platform/dram.h"
 #include "nvme/nvme.h"
 
 enum { MEMORY_COPY = 0x01, MEMORY_READ = 0x02, MEMORY_FILL = 0x04, MEMORY_WRITE = 0x05 };

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "ftl/ftl.h"
-#include "lib/regs.h"
+#include "platform/regs.h"
 #include "nvme/hdma.h"
 
 #define FW_VERSION "0.1.0"

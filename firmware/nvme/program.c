@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "lib/dram.h"
+#include "platform/dram.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 #define EXECUTE     0x01u
 #define RANGE_BYTES 32u /**< of a range as the host describes it */

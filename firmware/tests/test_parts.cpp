@@ -8,8 +8,8 @@
 
 extern "C" {
 #include "lib/crc.h"
-#include "lib/dram.h"
-#include "nand/onfi.h"
+#include "platform/dram.h"
+#include "media/onfi.h"
 }
 
 using namespace harness;

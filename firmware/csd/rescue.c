@@ -9,9 +9,9 @@
  * of a way behind a page that waits for it, the place in the ring is free when the copy engine, which does not wait for
  * room, fills it, and there are at most as many pages here as the rings hold.
  */
-#include "lib/console.h"
+#include "platform/console.h"
 #include "nvme/nvme.h"
-#include "stream/core.h"
+#include "csd/core.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* Function slots: ELF files checked and turned into lists of copies; and names of kernels. */
 #include <string.h>
 
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 /* ELF32, as far as it matters here. */
 #define ELF_MAGIC      0x464c457fu

@@ -2,10 +2,10 @@
 /* What the packages are, and the geometry and timing that the channels are given for them. */
 #include <string.h>
 
-#include "lib/console.h"
-#include "lib/dram.h"
-#include "nand/nand.h"
-#include "nand/onfi.h"
+#include "platform/console.h"
+#include "platform/dram.h"
+#include "media/nand.h"
+#include "media/onfi.h"
 
 /** Read ID addresses: maker and part; the ONFI signature. */
 #define READ_ID_PART 0x00u

@@ -3,7 +3,7 @@
  * CHANNEL_LOCAL requests: every input stream's pages sorted by the channel that they lie on, once, when the request
  * starts. The pages are kept until it ends, whatever the map says by then.
  */
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 /* A quarter of the memory is for the lists of pages, a quarter for their blocks, half for the superblocks that are
  * kept: one page of each names it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nand/onfi.h"
+#include "media/onfi.h"
 
 #include "lib/crc.h"
 

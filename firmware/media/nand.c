@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nand/nand.h"
+#include "media/nand.h"
 
-#include "stream/schedule.h"
+#include "csd/schedule.h"
 
 /** Status byte: the last program or erase has failed. */
 #define STATUS_FAIL 1u

@@ -2,7 +2,7 @@
 /* scomp requests: validation, pieces in order over the free cores, abort. */
 #include <string.h>
 
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 #define VENDOR(s)    (0x100u | (s))
 #define READ_MIN     8192u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Life of an ASSASIN core: load, run, end. */
-#include "stream/core.h"
+#include "csd/core.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "nand/parts.h"
+#include "media/parts.h"
 
-#include "lib/regs.h"
+#include "platform/regs.h"
 
 static const uint32_t default_steps[] = FLASH_DEFAULT_STEPS;
 static const uint32_t default_phases[16] = FLASH_DEFAULT_PHASES;

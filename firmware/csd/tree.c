@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Trees of functions: whether nodes and edges of a request fit together. */
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 #define BAD        (0x100u | NVME_VENDOR_STATUS_BAD_REQUEST)
 #define NODE_BYTES ((uint32_t)sizeof(struct scomp_node))

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/dram.h"
+#include "platform/dram.h"
 #include "nvme/nvme.h"
-#include "stream/schedule.h"
+#include "csd/schedule.h"
 
 /* ---- function.c ---- */
 

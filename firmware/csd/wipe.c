@@ -4,7 +4,7 @@
  * cleared, so the stream buffers are left alone where only they reach them. The output buffer of AssasinSp, which a
  * program's loads reach, cannot be written from outside. */
 #include "ftl/map.h"
-#include "stream/core.h"
+#include "csd/core.h"
 
 _Static_assert(ASSASIN_CORE_SPAD_SIZE <= DRAM_ZERO_SIZE && ASSASIN_XB_ISB_SIZE <= DRAM_ZERO_SIZE, "one copy of zeros");
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The extents of a request: ranges, sums, overlaps. */
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 /* Behind the request's data lie the sums of the blocks, then room to sort. */
 #define SUMS_BYTES ((EXTENTS_MAX + 1u) * 8u)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Boot and the main loop: everything happens in answer to an event, and between events the processor sleeps. */
-#include "lib/console.h"
-#include "lib/regs.h"
-#include "nand/nand.h"
+#include "platform/console.h"
+#include "platform/regs.h"
+#include "media/nand.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 #define EVENT(name) (SYS_EVENT_##name##_MASK << SYS_EVENT_##name##_SHIFT)
 #define EVENTS_ALL                                                                                                     \

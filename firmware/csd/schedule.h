@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "ftl/map.h"
-#include "lib/dram.h"
-#include "nand/nand.h"
+#include "platform/dram.h"
+#include "media/nand.h"
 
 #define MAX_CORES   16u
 #define MAX_STREAMS 8u

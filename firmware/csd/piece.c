@@ -2,8 +2,8 @@
 /* Pieces: from their start on free cores to their last chunk. */
 #include <string.h>
 
-#include "lib/console.h"
-#include "stream/core.h"
+#include "platform/console.h"
+#include "csd/core.h"
 
 static struct piece pieces[MAX_CORES];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* IO_FEED: input streams whose bytes the host gives. Each has 64 KiB of staging in DRAM, from which whole pages go on
  * to the core's ring. */
-#include "stream/core.h"
+#include "csd/core.h"
 
 #define VENDOR(s)   (0x100u | (s))
 #define STAGING     DRAM_FEED_STRIDE

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/regs.h"
-#include "nand/parts.h"
+#include "platform/regs.h"
+#include "media/parts.h"
 
 #define NAND_MAX_CHANNELS 16u
 #define NAND_MAX_WAYS     16u

@@ -9,7 +9,7 @@
 #ifndef ASSASIN_FW_CORE_H
 #define ASSASIN_FW_CORE_H
 
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 #define DRAINS 4u /**< depth of a core's drain queue */
 /** Page programs of one piece in flight. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "stream/schedule.h"
+#include "csd/schedule.h"
 
 #include "ftl/map.h"
 #include "nvme/hdma.h"
-#include "stream/core.h"
+#include "csd/core.h"
 
 _Static_assert(OOB_LOOSE == 1u << 30, "FLASH.W0.CHECK leaves this bit out");
 /** Completions taken of a channel before the main loop looks at anything else. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lib/console.h"
+#include "platform/console.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
 
-#include "lib/regs.h"
+#include "platform/regs.h"
 
 static void put(char c) {
     sys_write(SYS_CONSOLE_TX, (uint8_t)c);

@@ -2,7 +2,7 @@
 /* Reads that run ahead of a ring wait at the heads of ways until the core takes what is in the ring. A core that does
  * not must not hold up the others: its pages in flight are recalled, that is dropped, and sent for again when the ring
  * has room for them. */
-#include "stream/core.h"
+#include "csd/core.h"
 
 /** A core that has left its full ring alone for so long, cycles, while others use the flash, loses its pages in flight.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Output streams of cores: drains to the host's chunks, to flash and to other cores. */
 #include "nvme/nvme.h"
-#include "stream/core.h"
+#include "csd/core.h"
 
 /** page_slot.index of a piece's page: entry of its list of loose pages, and the node that made it. */
 #define SLOT_ENTRY 0x00ffffffu

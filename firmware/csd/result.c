@@ -2,7 +2,7 @@
 /* Result memory of a request: a ring of chunks in DRAM between the cores' drains and the host's IO_READs. */
 #include <string.h>
 
-#include "stream/scomp.h"
+#include "csd/scomp.h"
 
 #define RING         DRAM_RESULT_STRIDE
 #define HEADER       ((uint32_t)sizeof(struct scomp_chunk))

@@ -5,7 +5,7 @@
  * that meet it and fail line up here, too. Every attempt is a descriptor like any other, so a way is never held up for
  * more than one read.
  */
-#include "nand/nand.h"
+#include "media/nand.h"
 
 /** Repetitions at the normal level: errors come and go. */
 #define REREADS 2u

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Boot and the main loop: everything happens in answer to an event, and between events the processor sleeps. */
-#include "platform/console.h"
-#include "platform/regs.h"
+#include "csd/core.h"
+#include "media/health.h"
 #include "media/nand.h"
 #include "nvme/nvme.h"
-#include "csd/scomp.h"
+#include "platform/console.h"
+#include "platform/fill.h"
+#include "platform/regs.h"
+#include "platform/timer.h"
+#include "platform/work.h"
 
 #define EVENT(name) (SYS_EVENT_##name##_MASK << SYS_EVENT_##name##_SHIFT)
 #define EVENTS_ALL                                                                                                     \
@@ -27,19 +31,31 @@ int main(void);
 FIRMWARE_ENTRY void firmware_boot(void);
 FIRMWARE_ENTRY void firmware_step(void);
 
-static uint64_t timer_at;
 static uint64_t poll_at;
 static uint32_t enabled;
 
-static void timer_set(uint64_t t) {
-    if (t == timer_at) {
-        return;
+/** Who goes on with which work, in this order. */
+static const struct module {
+    enum work bit;
+    void (*poll)(void);
+} modules[] = {
+    {WORK_TRIM, ftl_trim_poll},      {WORK_FTL, ftl_poll},         {WORK_IO, io_poll},
+    {WORK_RANGES, ranges_poll},      {WORK_COMPARE, compare_poll}, {WORK_MEMORY, memory_poll},
+    {WORK_SESSION, controller_poll}, {WORK_POST, nvme_post},       {WORK_FETCH, nvme_fetch},
+};
+
+static void poll_work(void) {
+    for (uint32_t i = 0; i < sizeof modules / sizeof modules[0]; i++) {
+        if ((work_pending & modules[i].bit) != 0) {
+            modules[i].poll();
+        }
     }
-    timer_at = t;
-    /* High half first to all ones: no early match in between. */
-    sys_write(SYS_MTIMECMP_HI, UINT32_MAX);
-    sys_write(SYS_MTIMECMP_LO, (uint32_t)t);
-    sys_write(SYS_MTIMECMP_HI, (uint32_t)(t >> 32));
+    /* Entries that cannot be taken now must not keep the processor awake. */
+    uint32_t enable = (work_pending & WORK_FETCH) != 0 ? EVENTS_ALL & ~EVENT(SQE) : EVENTS_ALL;
+    if (enable != enabled) {
+        enabled = enable;
+        sys_write(SYS_EVENT_ENABLE, enabled);
+    }
 }
 
 void firmware_boot(void) {
@@ -50,11 +66,11 @@ void firmware_boot(void) {
     sys_write(SYS_TCM_WRITE_FIRST, dma);
     sys_write(SYS_TCM_WRITE_END, dma + sizeof nvme_dma);
     console_printf("ASSASIN firmware " FW_VERSION "\n");
-    timer_at = 0;
-    timer_set(UINT64_MAX);
-    poll_at = UINT64_MAX;
+    timer_init();
+    work_pending = 0;
+    poll_at = TIMER_NEVER;
     sys_write(SYS_EVENT_ENABLE, EVENT(FLASH));
-    hdma_init();
+    dma_init();
     dram_zero(DRAM_ZERO, DRAM_ZERO_SIZE);
     const char *fault = nand_init();
     if (fault == NULL) {
@@ -69,19 +85,21 @@ void firmware_boot(void) {
         console_printf("drive: %u blocks of %u B (%u MiB)\n", ftl.lbas, PAGE_SIZE,
                        (uint32_t)((uint64_t)ftl.lbas * PAGE_SIZE >> 20));
     }
+    nand_health_init();
     nvme_commands_init();
     admin_init();
     features_init();
     log_init();
-    media_init();
     block_init();
     /* Before the record of the power-on: a checkpoint under way would not take the identity along. */
     identity_init();
     health_init();
+    buffer_init();
     io_init();
-    manage_init();
+    ranges_init();
+    compare_init();
     memory_init();
-    scomp_init();
+    csd_init();
     program_init();
     enabled = EVENTS_ALL;
     sys_write(SYS_EVENT_ENABLE, enabled);
@@ -90,33 +108,33 @@ void firmware_boot(void) {
                    hal_cycle() - start);
 }
 
+/** The earliest time that something here is to be looked at without an event: watchdogs, and while cores run the
+ * channels' counters; and poll_at. */
+static void timer_update(void) {
+    uint64_t next = core_deadline();
+    if (next != TIMER_NEVER && next > nand_health_due()) {
+        next = nand_health_due();
+    }
+    timer_set(poll_at < next ? poll_at : next);
+}
+
 /** Everything that an event may have let go on. Each line costs a load and a branch when there is nothing to do. */
 static void go_on(uint32_t event) {
-    if (ftl_has_work()) {
-        ftl_work();
+    if ((event & EVENT(SQE)) != 0) {
+        work_set(WORK_FETCH);
     }
-    if (nvme_waits.any != 0) {
-        nvme_go_on();
+    if (work_pending != 0) {
+        poll_work();
     }
-    bool posting = nvme_posting != NULL && nvme_post();
-    if ((event & EVENT(SQE)) != 0 || nvme_fetch_blocked) {
-        nvme_fetch();
-        /* Entries that cannot be taken now must not keep the processor awake. */
-        uint32_t enable = nvme_fetch_blocked ? EVENTS_ALL & ~EVENT(SQE) : EVENTS_ALL;
-        if (enable != enabled) {
-            enabled = enable;
-            sys_write(SYS_EVENT_ENABLE, enabled);
-        }
-    }
+    bool posting = (work_pending & WORK_POST) != 0;
     bool ahead = stream_ahead && nand_outstanding > 0;
-    bool poll = (stream_poll_wanted || posting || ahead) && poll_at == UINT64_MAX;
+    bool poll = (stream_poll_wanted || posting || ahead) && poll_at == TIMER_NEVER;
     if (poll) {
         poll_at = time_now() + (posting ? POLL_POST : stream_poll_wanted ? POLL_STREAMS : POLL_AHEAD);
     }
     if (poll || core_deadline_changed || (event & EVENT(TIMER)) != 0) {
         core_deadline_changed = false;
-        uint64_t next = core_deadline();
-        timer_set(poll_at < next ? poll_at : next);
+        timer_update();
     }
 }
 
@@ -129,9 +147,12 @@ static void handle_rare(uint32_t event) {
         controller_event();
     }
     if (event & EVENT(TIMER)) {
-        poll_at = UINT64_MAX;
+        poll_at = TIMER_NEVER;
         stream_poll_wanted = false;
         core_timer();
+        if (time_now() >= nand_health_due()) {
+            nand_health_count();
+        }
     }
     if (event & EVENT(CONSOLE_RX)) {
         /* No console commands: input is taken so that it does not keep the processor awake. */
@@ -143,18 +164,11 @@ static void handle_rare(uint32_t event) {
 void firmware_step(void) {
     uint32_t event = sys_read(SYS_EVENT) & enabled;
     if (event == 0) {
-        if (nvme_waits.memory) {
-            memory_work();
-            return;
-        }
-        if (ftl_has_work() && ftl_work()) {
-            return;
-        }
-        if (nvme_waits.drain) {
-            /* The work that has just ended may be the last that a reset waits for; no event tells. */
-            nvme_go_on();
-        }
-        if (ftl.slice == NULL && !nvme_waits.memory) {
+        bool awake = (work_pending & WORK_AWAKE) != 0;
+        poll_work();
+        /* What has just ended may be what other work has waited for, and no event tells: one more look before sleeping.
+         */
+        if (!awake && (work_pending & WORK_AWAKE) == 0) {
             hal_wfi();
         }
         return;
@@ -162,7 +176,7 @@ void firmware_step(void) {
     uint32_t start = hal_cycle();
     if (event & EVENT(FLASH)) {
         nand_attention = false;
-        if (nand_poll() > 0) {
+        if (stream_poll_flash() > 0) {
             stream_counters.cycles += hal_cycle() - start;
         }
         if (event == EVENT(FLASH) && !nand_attention && !stream_poll_wanted) {
@@ -171,7 +185,7 @@ void firmware_step(void) {
         }
     }
     if (event & EVENT(HDMA)) {
-        hdma_poll();
+        dma_poll();
     }
     if (event & EVENTS_RARE) {
         handle_rare(event);

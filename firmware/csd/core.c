@@ -4,13 +4,16 @@
 
 #include <string.h>
 
+#include "platform/copy.h"
+#include "platform/timer.h"
+
 uint32_t scomp_cores, scomp_tiles;
 bool core_deadline_changed;
 struct core cores[MAX_CORES];
 
 void core_init(void) {
     memset(cores, 0, sizeof cores);
-    memset(streams, 0, sizeof streams);
+    stream_init();
     scomp_cores = FIELD(SYS_CONFIG, CORES, sys_read(SYS_CONFIG));
     scomp_tiles = scomp_cores + FIELD(SYS_CONFIG2, SLOTS, sys_read(SYS_CONFIG2));
     for (uint32_t i = 0; i < scomp_tiles; i++) {
@@ -108,7 +111,7 @@ void core_load(struct core *c, uint32_t args, uint32_t args_bytes) {
     for (uint32_t i = 0; i < sizeof words / 4; i++) {
         hal_write(at + i * 4, words[i]);
     }
-    /* One more than there are copies until all are queued. */
+    /* Counts itself until all copies are queued: the first ones may end before. */
     c->copies = 1;
     bool same = c->generation == f->generation;
     if (!same) {
@@ -337,20 +340,16 @@ void core_timer(void) {
     }
     stream_ahead = ahead;
     rescue_go();
-    if (now >= media_due()) {
-        media_count();
-    }
 }
 
 uint64_t core_deadline(void) {
     uint64_t first = UINT64_MAX;
-    uint64_t due = media_due();
     for (uint32_t i = 0; i < scomp_tiles; i++) {
         if (cores[i].phase == CORE_RUNNING && cores[i].deadline < first) {
             first = cores[i].deadline;
         }
     }
-    return first > due && first != UINT64_MAX ? due : first;
+    return first;
 }
 
 bool core_all_free(void) {

@@ -42,9 +42,9 @@ struct drain {
     uint8_t kind; /**< sink that it was pushed for */
     uint16_t bytes;
     union {
-        uint32_t chunk;         /**< SINK_HOST */
-        struct page_slot *slot; /**< SINK_FLASH */
-        struct stream *to;      /**< SINK_NODE */
+        uint32_t chunk;             /**< SINK_HOST */
+        struct page_buffer *buffer; /**< SINK_FLASH */
+        struct stream *to;          /**< SINK_NODE */
     };
 };
 

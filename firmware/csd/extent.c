@@ -4,7 +4,7 @@
 
 /* Behind the request's data lie the sums of the blocks, then room to sort. */
 #define SUMS_BYTES ((EXTENTS_MAX + 1u) * 8u)
-_Static_assert(NVME_MDTS_BYTES + SUMS_BYTES + (EXTENTS_MAX - 5u) * 8u <= DRAM_REQUEST_STRIDE,
+_Static_assert(CSD_DATA_MAX + SUMS_BYTES + (EXTENTS_MAX - 5u) * 8u <= DRAM_REQUEST_STRIDE,
                "a request's head and its one stream take the place of at least five extents");
 
 static uint32_t extent_at(const struct request *r, uint32_t i) {
@@ -12,11 +12,11 @@ static uint32_t extent_at(const struct request *r, uint32_t i) {
 }
 
 static uint32_t sum_at(const struct request *r, uint32_t i) {
-    return r->data + NVME_MDTS_BYTES + i * 8;
+    return r->data + CSD_DATA_MAX + i * 8;
 }
 
 static uint32_t sort_at(const struct request *r, uint32_t i) {
-    return r->data + NVME_MDTS_BYTES + SUMS_BYTES + i * 8;
+    return r->data + CSD_DATA_MAX + SUMS_BYTES + i * 8;
 }
 
 /** The reserved word of an extent, once it is known to be 0, holds where the run of ascending extents began. */
@@ -39,14 +39,14 @@ uint32_t extent_check(struct request *r, uint32_t count, uint32_t *where) {
         uint32_t n = hal_read(at + 8);
         *where = at - r->data;
         if (n == 0) {
-            return 0x100u | NVME_VENDOR_STATUS_BAD_REQUEST;
+            return REFUSED(BAD_REQUEST);
         }
         if (lba >= ftl.lbas || n > ftl.lbas - lba) {
-            return NVME_LBA_RANGE;
+            return CSD_RANGE;
         }
         if (hal_read(at + 12) != 0) {
             *where += 12;
-            return 0x100u | NVME_VENDOR_STATUS_BAD_REQUEST;
+            return REFUSED(BAD_REQUEST);
         }
         run = lba < end ? i : run;
         end = lba + n;

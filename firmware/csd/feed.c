@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* IO_FEED: input streams whose bytes the host gives. Each has 64 KiB of staging in DRAM, from which whole pages go on
+/* Input streams whose bytes the host gives. Each has 64 KiB of staging in DRAM, from which whole pages go on
  * to the core's ring. */
 #include "csd/core.h"
+#include "platform/copy.h"
 
-#define VENDOR(s)   (0x100u | (s))
 #define STAGING     DRAM_FEED_STRIDE
 #define NOT_STOPPED UINT16_MAX
 
 /** A feed that is not complete. The oldest of a stream is the one that moves. */
 static struct feed {
-    struct nvme_cmd *cmd; /**< NULL: unused */
+    struct csd_op *op; /**< NULL: unused */
     struct request *request;
     struct stream *to; /**< of the transfer under way */
     uint32_t age;      /**< in the order of submission */
@@ -34,24 +34,22 @@ static void entry_write(uint32_t at, uint64_t v) {
 
 /** End `f` with `status`, now or when nothing of it moves any more. */
 static void finish(struct feed *f, uint32_t status) {
-    struct nvme_cmd *cmd = f->cmd;
-    if (f->accepted) {
-        /* What it does not give, another may. */
+    struct csd_op *op = f->op;
+    if (f->accepted && !f->moving) {
+        /* Another feed may give the bytes that this one does not. */
         uint32_t entry = request_input(f->request, f->piece, f->stream);
-        if (!f->moving) {
-            entry_write(entry, entry_read(entry) - (cmd->bytes - f->taken));
-            f->accepted = false;
-        }
+        entry_write(entry, entry_read(entry) - (op->bytes - f->taken));
+        f->accepted = false;
     }
     if (f->moving || !f->mapped) {
         f->stop = (uint16_t)status;
         return;
     }
-    f->cmd = NULL;
-    if (status != (VENDOR(NVME_VENDOR_STATUS_BAD_FEED))) {
-        cmd->dw0 = f->taken;
+    f->op = NULL;
+    if (status != REFUSED(BAD_FEED)) {
+        op->result[0] = f->taken;
     }
-    nvme_complete(cmd, status);
+    op->done(op, status);
 }
 
 /** Look at what the feed asks for. False when it has ended for that. */
@@ -70,21 +68,21 @@ static bool accept(struct feed *f) {
         why = (high & STREAM_IS_FED) == 0 ? SCOMP_FEED_ERROR_STREAM : 0;
     }
     if (why == 0 && (high & STREAM_ENDED) != 0) {
-        finish(f, NVME_OK);
+        finish(f, CSD_OK);
         return false;
     }
     if (why == 0) {
         uint64_t total = entry_read(entry + 8) & ~((uint64_t)(STREAM_IS_FED | STREAM_ENDED) << 32);
         uint64_t accepted = entry_read(entry);
-        if (f->cmd->bytes > total - accepted) {
+        if (f->op->bytes > total - accepted) {
             why = SCOMP_FEED_ERROR_LENGTH;
         } else {
-            entry_write(entry, accepted + f->cmd->bytes);
+            entry_write(entry, accepted + f->op->bytes);
         }
     }
     if (why != 0) {
-        f->cmd->dw0 = why;
-        finish(f, VENDOR(NVME_VENDOR_STATUS_BAD_FEED));
+        f->op->result[0] = why;
+        finish(f, REFUSED(BAD_FEED));
         return false;
     }
     f->accepted = true;
@@ -103,68 +101,50 @@ static struct stream *target(const struct feed *f) {
     return NULL;
 }
 
-static void mapped(struct nvme_cmd *cmd) {
-    struct feed *f = cmd->context;
-    f->mapped = true;
-    if (f->stop != NOT_STOPPED) {
-        finish(f, f->stop);
-        return;
-    }
+static void feed_data(struct csd_op *op, bool there) {
+    struct feed *f = op->context;
     struct stream *s = f->accepted ? target(f) : NULL;
+    f->mapped = true;
+    if (f->stop != NOT_STOPPED || !there) {
+        finish(f, f->stop != NOT_STOPPED ? f->stop : (uint32_t)CSD_NO_DATA);
+        if (there) {
+            return;
+        }
+    }
+    /* Its own turn, or the next one's. */
     if (s != NULL) {
         feed_go(s);
     }
 }
 
-static void unmapped(struct nvme_cmd *cmd) {
-    struct feed *f = cmd->context;
-    uint32_t status = cmd->status;
-    f->mapped = true;
-    struct stream *s = f->accepted ? target(f) : NULL;
-    finish(f, f->stop != NOT_STOPPED ? f->stop : status);
-    if (s != NULL) {
-        /* The next one's turn. */
-        feed_go(s);
+bool csd_feed(struct csd_op *op, uint32_t handle, uint32_t piece, uint32_t stream) {
+    if (op->bytes == 0 || op->bytes > CSD_DATA_MAX) {
+        op->done(op, CSD_INVALID);
+        return false;
     }
-}
-
-void feed_command(struct nvme_cmd *cmd) {
-    struct request *r = request_find(cmd->sqe[10]);
-    cmd->bytes = cmd->sqe[12];
-    if (cmd->bytes == 0 || cmd->bytes > NVME_MDTS_BYTES || (cmd->sqe[11] >> 24) != 0) {
-        nvme_complete(cmd, NVME_INVALID_FIELD);
-        return;
-    }
-    if (r == NULL) {
-        nvme_complete(cmd, VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE));
-        return;
-    }
+    struct request *r = request_find(handle);
     struct feed *f = NULL;
     for (uint32_t i = 0; i < SCOMP_MAX_FEEDS && f == NULL; i++) {
-        f = feeds[i].cmd == NULL ? &feeds[i] : NULL;
+        f = feeds[i].op == NULL ? &feeds[i] : NULL;
     }
-    if (f == NULL) {
-        nvme_complete(cmd, VENDOR(NVME_VENDOR_STATUS_NO_RESOURCES));
-        return;
+    if (r == NULL || f == NULL) {
+        op->done(op, r == NULL ? REFUSED(BAD_HANDLE) : REFUSED(NO_RESOURCES));
+        return false;
     }
-    /* In line before the PRPs are known: fetching a list may let a younger feed overtake. */
-    *f = (struct feed){.cmd = cmd,
-                       .request = r,
-                       .age = age++,
-                       .piece = (uint16_t)cmd->sqe[11],
-                       .stream = (uint8_t)(cmd->sqe[11] >> 16),
-                       .stop = NOT_STOPPED};
-    cmd->context = f;
+    /* In line before its data are known: a list of pages that has to be fetched may let a younger feed overtake. */
+    *f = (struct feed){
+        .op = op, .request = r, .age = age++, .piece = (uint16_t)piece, .stream = (uint8_t)stream, .stop = NOT_STOPPED};
+    op->context = f;
+    op->data = feed_data;
     if (r->state != REQUEST_FETCH) {
-        /* Nothing of what it names is worth a look when it ends here. */
+        /* What ends here ends at once. */
         f->mapped = true;
         if (!accept(f)) {
-            return;
+            return false;
         }
         f->mapped = false;
     }
-    cmd->unmapped = unmapped;
-    nvme_map(cmd, cmd->bytes, mapped);
+    return true;
 }
 
 /** The oldest of the feeds that `match`. */
@@ -172,7 +152,7 @@ static struct feed *oldest(const struct request *r, uint32_t piece, uint32_t str
     struct feed *first = NULL;
     for (uint32_t i = 0; i < SCOMP_MAX_FEEDS; i++) {
         struct feed *f = &feeds[i];
-        if (f->cmd != NULL && f->request == r && f->accepted && f->piece == piece && f->stream == stream &&
+        if (f->op != NULL && f->request == r && f->accepted && f->piece == piece && f->stream == stream &&
             f->stop == NOT_STOPPED && (first == NULL || (int32_t)(f->age - first->age) < 0)) {
             first = f;
         }
@@ -186,7 +166,7 @@ void feed_request_valid(struct request *r, bool valid) {
         struct feed *first = NULL;
         for (uint32_t i = 0; i < SCOMP_MAX_FEEDS; i++) {
             struct feed *f = &feeds[i];
-            if (f->cmd != NULL && f->request == r && !f->accepted && f->stop == NOT_STOPPED &&
+            if (f->op != NULL && f->request == r && !f->accepted && f->stop == NOT_STOPPED &&
                 (first == NULL || (int32_t)(f->age - first->age) < 0)) {
                 first = f;
             }
@@ -197,7 +177,7 @@ void feed_request_valid(struct request *r, bool valid) {
         if (valid) {
             accept(first);
         } else {
-            finish(first, VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE));
+            finish(first, REFUSED(BAD_HANDLE));
         }
     }
 }
@@ -212,26 +192,26 @@ void feed_piece_ended(struct request *r, uint32_t number) {
     }
     for (uint32_t i = 0; i < SCOMP_MAX_FEEDS; i++) {
         struct feed *f = &feeds[i];
-        if (f->cmd != NULL && f->request == r && f->piece == number && f->stop == NOT_STOPPED) {
-            finish(f, NVME_OK);
+        if (f->op != NULL && f->request == r && f->piece == number && f->stop == NOT_STOPPED) {
+            finish(f, CSD_OK);
         }
     }
 }
 
-void feed_queue_deleted(uint32_t sqid) {
+void feed_owner_gone(uint32_t owner) {
     for (uint32_t i = 0; i < SCOMP_MAX_FEEDS; i++) {
-        if (feeds[i].cmd != NULL && feeds[i].cmd->sqid == sqid && feeds[i].stop == NOT_STOPPED) {
-            finish(&feeds[i], NVME_SQ_DELETED);
+        if (feeds[i].op != NULL && feeds[i].op->owner == owner && feeds[i].stop == NOT_STOPPED) {
+            finish(&feeds[i], CSD_OWNER_GONE);
         }
     }
 }
 
-bool feed_abort(struct nvme_cmd *cmd) {
+bool feed_cancel(const struct csd_op *op) {
     for (uint32_t i = 0; i < SCOMP_MAX_FEEDS; i++) {
         struct feed *f = &feeds[i];
-        if (f->cmd == cmd && f->stop == NOT_STOPPED) {
+        if (f->op == op && f->stop == NOT_STOPPED) {
             struct stream *s = f->accepted ? target(f) : NULL;
-            finish(f, NVME_ABORTED);
+            finish(f, CSD_ABORTED);
             if (s != NULL) {
                 feed_go(s);
             }
@@ -279,20 +259,20 @@ static void copied(uint32_t arg) {
 }
 
 static void fetched(struct dma_job *job) {
-    struct nvme_cmd *cmd = job->arg;
-    struct feed *f = cmd->context;
+    struct csd_op *op = job->arg;
+    struct feed *f = op->context;
     struct stream *s = f->to;
     uint32_t bytes = job->off - f->taken;
     f->moving = false;
     s->feeding = false;
     if (job->error) {
         /* What arrived is not known: the stream goes on behind what was good. */
-        finish(f, f->stop != NOT_STOPPED ? f->stop : (uint32_t)NVME_DATA_TRANSFER);
+        finish(f, f->stop != NOT_STOPPED ? f->stop : (uint32_t)CSD_TRANSFER);
     } else {
         s->received += bytes;
         f->taken += bytes;
-        if (f->taken == cmd->bytes) {
-            finish(f, NVME_OK);
+        if (f->taken == op->bytes) {
+            finish(f, CSD_OK);
         } else if (f->stop != NOT_STOPPED) {
             finish(f, f->stop);
         }
@@ -319,10 +299,7 @@ static void push_pages(struct stream *s) {
         if (!s->end_set && s->total - s->pushed <= STREAM_END_PAGES) {
             stream_mark_end(s);
         }
-        copy_submit(source(s, at),
-                    PLACE(HDMA_COPY_DST, CORE, s->core) | PLACE(HDMA_COPY_DST, STREAM_ID, s->id) |
-                        PLACE(HDMA_COPY_DST, STREAM, 1),
-                    at, bytes, copied, (uint32_t)(s - streams));
+        copy_submit(source(s, at), copy_to_stream(s->core, s->id), at, bytes, copied, (uint32_t)(s - streams));
         s->pushed++;
     }
 }
@@ -336,7 +313,7 @@ void feed_go(struct stream *s) {
     }
     uint32_t n = STAGING - (s->received - (s->delivered << PAGE_LOG2));
     uint32_t straight = STAGING - s->received % STAGING;
-    uint32_t left = f->cmd->bytes - f->taken;
+    uint32_t left = f->op->bytes - f->taken;
     n = n < straight ? n : straight;
     n = n < left ? n : left;
     if (n == 0) {
@@ -346,11 +323,11 @@ void feed_go(struct stream *s) {
     s->feeding = true;
     f->moving = true;
     f->to = s;
-    f->cmd->job = (struct dma_job){.prp = &f->cmd->prp,
+    *f->op->job = (struct dma_job){.pages = f->op->host,
                                    .off = f->taken,
                                    .dev = staging(s) + s->received % STAGING,
                                    .left = n,
                                    .done = fetched,
-                                   .arg = f->cmd};
-    hdma_submit(&f->cmd->job);
+                                   .arg = f->op};
+    dma_submit(f->op->job);
 }

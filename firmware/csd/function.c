@@ -45,10 +45,10 @@ uint32_t function_find(uint32_t name, struct function **f) {
     *f = &functions[name & NAME_SLOT];
     uint32_t wanted = name >> NAME_TAG;
     if (!(*f)->valid || (*f)->loading) {
-        return 0x100u | (wanted != 0 ? NVME_VENDOR_STATUS_REPLACED : NVME_VENDOR_STATUS_BAD_FUNCTION);
+        return wanted != 0 ? REFUSED(REPLACED) : REFUSED(BAD_FUNCTION);
     }
     if (wanted != 0 && wanted != tag(*f)) {
-        return 0x100u | NVME_VENDOR_STATUS_REPLACED;
+        return REFUSED(REPLACED);
     }
     (*f)->used = ++uses;
     return 0;
@@ -299,86 +299,94 @@ uint32_t function_finish(struct function *f, uint32_t bytes) {
 }
 
 static void loaded(struct dma_job *job) {
-    struct nvme_cmd *cmd = job->arg;
-    struct function *f = cmd->context;
+    struct csd_op *op = job->arg;
+    struct function *f = op->context;
     f->loading = false;
-    if (job->error || cmd->orphan) {
+    if (job->error || op->abandoned) {
         f->fixed = false;
-        nvme_complete(cmd, NVME_DATA_TRANSFER);
+        op->done(op, CSD_TRANSFER);
         return;
     }
-    uint32_t error = function_finish(f, cmd->bytes);
-    f->fixed = error == 0 && (cmd->sqe[10] & 0xffffu) != SCOMP_ANY_SLOT;
+    uint32_t error = function_finish(f, op->bytes);
+    f->fixed = error == 0 && op->value != SCOMP_ANY_SLOT;
     f->used = ++uses;
-    if (error != 0) {
-        cmd->dw0 = error;
-        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_ELF);
-        return;
-    }
-    cmd->dw0 = (uint32_t)(f - functions) | tag(f) << NAME_TAG;
-    nvme_complete(cmd, NVME_OK);
+    op->result[0] = error != 0 ? error : (uint32_t)(f - functions) | tag(f) << NAME_TAG;
+    op->done(op, error != 0 ? REFUSED(BAD_ELF) : (uint32_t)CSD_OK);
 }
 
-static void mapped(struct nvme_cmd *cmd) {
-    uint32_t slot = cmd->sqe[10] & 0xffffu;
-    struct function *f = slot == SCOMP_ANY_SLOT ? any_slot() : &functions[slot];
-    cmd->context = f;
-    if (f == NULL) {
-        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_NO_RESOURCES);
+static void load_data(struct csd_op *op, bool there) {
+    struct function *f = op->value == SCOMP_ANY_SLOT ? any_slot() : &functions[op->value];
+    uint32_t status = !there                       ? (uint32_t)CSD_NO_DATA
+                      : f == NULL                  ? REFUSED(NO_RESOURCES)
+                      : f->users > 0 || f->loading ? REFUSED(BAD_FUNCTION)
+                                                   : (uint32_t)CSD_OK;
+    if (status != CSD_OK) {
+        op->done(op, status);
         return;
     }
-    if (f->users > 0 || f->loading) {
-        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_FUNCTION);
-        return;
-    }
+    op->context = f;
     f->valid = false;
     f->loading = true;
-    nvme_transfer(cmd, function_memory(f), cmd->bytes, false, loaded);
+    csd_transfer(op, function_memory(f), op->bytes, false, loaded);
 }
 
-/** Dwords that the vendor commands do not use must be 0. */
-static bool reserved_zero(const struct nvme_cmd *cmd, uint32_t from) {
-    for (uint32_t i = from; i < 16; i++) {
-        if (cmd->sqe[i] != 0) {
-            return false;
-        }
-    }
-    return (cmd->sqe[10] & 0xffff0000u) == 0;
-}
-
-void function_load(struct nvme_cmd *cmd) {
-    uint32_t bytes = cmd->sqe[11];
-    if (!reserved_zero(cmd, 12)) {
-        nvme_complete(cmd, NVME_INVALID_FIELD);
-        return;
-    }
-    uint32_t slot = cmd->sqe[10] & 0xffffu;
+bool csd_load(struct csd_op *op, uint32_t slot) {
     if (slot >= SCOMP_MAX_FUNCS && slot != SCOMP_ANY_SLOT) {
-        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_FUNCTION);
-        return;
+        op->done(op, REFUSED(BAD_FUNCTION));
+        return false;
     }
-    if (bytes > SCOMP_MAX_ELF || bytes < EHDR_BYTES) {
-        cmd->dw0 = bytes < EHDR_BYTES ? SCOMP_ELF_ERROR_NOT_ELF : SCOMP_ELF_ERROR_TOO_LARGE;
-        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_BAD_ELF);
-        return;
+    if (op->bytes > SCOMP_MAX_ELF || op->bytes < EHDR_BYTES) {
+        op->result[0] = op->bytes < EHDR_BYTES ? SCOMP_ELF_ERROR_NOT_ELF : SCOMP_ELF_ERROR_TOO_LARGE;
+        op->done(op, REFUSED(BAD_ELF));
+        return false;
     }
-    cmd->bytes = bytes;
-    nvme_map(cmd, bytes, mapped);
+    op->value = slot;
+    op->data = load_data;
+    return true;
 }
 
-void function_unload(struct nvme_cmd *cmd) {
-    if (!reserved_zero(cmd, 11)) {
-        nvme_complete(cmd, NVME_INVALID_FIELD);
-        return;
-    }
+uint32_t csd_unload(uint32_t name) {
     struct function *f;
-    uint32_t status = function_find(cmd->sqe[10] & 0xffffu, &f);
+    uint32_t status = function_find(name, &f);
     if (status == 0 && f->users > 0) {
-        status = 0x100 | NVME_VENDOR_STATUS_BAD_FUNCTION;
+        status = REFUSED(BAD_FUNCTION);
     }
     if (status == 0) {
         f->valid = false;
         f->fixed = false;
     }
-    nvme_complete(cmd, status);
+    return status;
+}
+
+/* ---- by parts ---- */
+
+struct csd_function csd_function(uint32_t slot) {
+    const struct function *f = &functions[slot];
+    return (struct csd_function){
+        .valid = f->valid, .loading = f->loading, .used = f->users > 0, .kernel = f->kernel != 0};
+}
+
+uint32_t csd_fill(uint32_t slot) {
+    struct function *f = &functions[slot];
+    f->valid = false;
+    f->loading = true;
+    f->fixed = true;
+    return function_memory(f);
+}
+
+void csd_filled(uint32_t slot) {
+    functions[slot].loading = false;
+}
+
+uint32_t csd_fill_end(uint32_t slot, uint32_t bytes) {
+    return function_finish(&functions[slot], bytes);
+}
+
+void csd_invalidate(uint32_t slot) {
+    functions[slot].valid = false;
+}
+
+void csd_remove(uint32_t slot) {
+    functions[slot].valid = false;
+    functions[slot].fixed = false;
 }

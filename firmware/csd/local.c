@@ -81,7 +81,7 @@ static void given_up(struct ftl_exclusive *x, enum ftl_status status) {
 
 uint32_t local_prepare(struct request *r, uint32_t *where) {
     if (local.busy) {
-        return 0x100u | NVME_VENDOR_STATUS_NO_RESOURCES;
+        return REFUSED(NO_RESOURCES);
     }
     local.busy = true;
     r->local = true;
@@ -90,7 +90,7 @@ uint32_t local_prepare(struct request *r, uint32_t *where) {
     for (uint32_t s = 0; s < r->streams_in; s++) {
         if (!sort(r, s, LISTS + s * nand_geo.channels * room * 4, room)) {
             *where = request_input(r, 0, s) + 8 - r->data;
-            return 0x100u | NVME_VENDOR_STATUS_BAD_REQUEST;
+            return REFUSED(BAD_REQUEST);
         }
     }
     return 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Output streams of cores: drains to the host's chunks, to flash and to other cores. */
-#include "nvme/nvme.h"
 #include "csd/core.h"
+#include "platform/fill.h"
 
-/** page_slot.index of a piece's page: entry of its list of loose pages, and the node that made it. */
-#define SLOT_ENTRY 0x00ffffffu
-#define SLOT_NODE  24u
-_Static_assert(SCOMP_MAX_OUT_BLOCKS <= SLOT_ENTRY && SCOMP_MAX_OUT_BLOCKS * 8u <= DRAM_LOOSE_LIST_STRIDE,
+/** page_buffer.index of a piece's page: entry of its list of loose pages, and the node that made it. */
+#define INDEX_ENTRY 0x00ffffffu
+#define INDEX_NODE  24u
+_Static_assert(SCOMP_MAX_OUT_BLOCKS <= INDEX_ENTRY && SCOMP_MAX_OUT_BLOCKS * 8u <= DRAM_LOOSE_LIST_STRIDE,
                "loose pages of a piece");
 
 enum drained {
@@ -19,14 +19,14 @@ enum drained {
 /* ---- flash ---- */
 
 static void page_written(struct ftl_write *w, enum ftl_status status) {
-    struct page_slot *slot = (struct page_slot *)((uint8_t *)w - offsetof(struct page_slot, write));
-    struct piece *p = slot->piece;
-    struct core *c = &cores[p->core[slot->index >> SLOT_NODE]];
+    struct page_buffer *buffer = CONTAINER(w, struct page_buffer, write);
+    struct piece *p = buffer->owner;
+    struct core *c = &cores[p->core[buffer->index >> INDEX_NODE]];
     p->writes--;
     if (status == FTL_OK) {
-        hal_write(p->list + (slot->index & SLOT_ENTRY) * 8 + 4, w->ppa);
+        hal_write(p->list + (buffer->index & INDEX_ENTRY) * 8 + 4, w->ppa);
     }
-    slot_put(slot);
+    buffer_put(buffer);
     if (status != FTL_OK) {
         uint32_t why = status == FTL_READ_ONLY ? SCOMP_STATUS_CAPACITY : SCOMP_STATUS_MEDIA;
         if (core_active(c)) {
@@ -43,21 +43,21 @@ static void page_written(struct ftl_write *w, enum ftl_status status) {
 }
 
 /** The page is in its buffer: `bytes` of it, zeros behind. */
-static void page_drained(struct core *c, struct page_slot *slot, uint32_t bytes) {
+static void page_drained(struct core *c, struct page_buffer *buffer, uint32_t bytes) {
     struct piece *p = c->piece;
     if (p->status != SCOMP_STATUS_OK || c->status != SCOMP_STATUS_OK) {
         ftl_withdraw();
         p->writes--;
-        slot_put(slot);
+        buffer_put(buffer);
         return;
     }
     /* The buffer was zeros; a drain's last beats may carry more than the stream's bytes. */
     for (uint32_t at = bytes & ~3u; at < ((bytes + 63) & ~63u); at += 4) {
         uint32_t keep = at < bytes ? bytes - at : 0;
-        uint32_t w = keep > 0 ? hal_read(slot->buffer + at) & ((1u << (keep * 8)) - 1) : 0;
-        hal_write(slot->buffer + at, w);
+        uint32_t w = keep > 0 ? hal_read(buffer->addr + at) & ((1u << (keep * 8)) - 1) : 0;
+        hal_write(buffer->addr + at, w);
     }
-    ftl_write_loose(&slot->write);
+    ftl_write_loose(&buffer->write);
 }
 
 static enum drained to_flash(struct core *c, const struct sink *k, uint32_t bytes, struct drain *d, uint32_t *dst) {
@@ -66,8 +66,8 @@ static enum drained to_flash(struct core *c, const struct sink *k, uint32_t byte
     if (f->left == 0 && f->extents == 0) {
         return NO_ROOM;
     }
-    struct page_slot *slot = p->writes < PIECE_WRITES ? slot_get() : NULL;
-    if (slot == NULL) {
+    struct page_buffer *buffer = p->writes < PIECE_WRITES ? buffer_get() : NULL;
+    if (buffer == NULL) {
         return BLOCKED;
     }
     if (f->left == 0) {
@@ -77,20 +77,20 @@ static enum drained to_flash(struct core *c, const struct sink *k, uint32_t byte
         f->extents--;
     }
     if (bytes < PAGE_SIZE) {
-        dram_zero(slot->buffer, PAGE_SIZE);
+        dram_zero(buffer->addr, PAGE_SIZE);
     }
     hal_write(p->list + p->pages * 8, f->lba);
     hal_write(p->list + p->pages * 8 + 4, 0);
-    slot->piece = p;
-    slot->index = p->pages | (uint32_t)c->node << SLOT_NODE;
-    slot->write = (struct ftl_write){.op = slot->op, .lba = f->lba, .buffer = slot->buffer, .done = page_written};
+    buffer->owner = p;
+    buffer->index = p->pages | (uint32_t)c->node << INDEX_NODE;
+    buffer->write = (struct ftl_write){.op = buffer->op, .lba = f->lba, .buffer = buffer->addr, .done = page_written};
     ftl_announce();
     f->lba++;
     f->left--;
     p->pages++;
     p->writes++;
-    d->slot = slot;
-    *dst = slot->buffer;
+    d->buffer = buffer;
+    *dst = buffer->addr;
     return PUSHED;
 }
 
@@ -249,7 +249,7 @@ void output_drained(struct core *c) {
             result_ready(c->piece->request, d.chunk);
             break;
         case SINK_FLASH:
-            page_drained(c, d.slot, d.bytes);
+            page_drained(c, d.buffer, d.bytes);
             break;
         case SINK_NODE:
             d.to->delivered++;

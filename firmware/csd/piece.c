@@ -2,8 +2,9 @@
 /* Pieces: from their start on free cores to their last chunk. */
 #include <string.h>
 
-#include "platform/console.h"
 #include "csd/core.h"
+#include "platform/console.h"
+#include "platform/copy.h"
 
 static struct piece pieces[MAX_CORES];
 
@@ -147,7 +148,7 @@ static void connect_output(struct piece *p, uint32_t n, uint32_t i, uint32_t ext
     }
     uint32_t entry = request_output(r, p->number, ext);
     uint32_t count = hal_read(entry + 4);
-    if (r->program) {
+    if (r->run) {
         k->kind = SINK_MEMORY;
         p->flash[ext] = (struct flash_out){.lba = hal_read(entry), .left = count};
     } else if (count != 0) {
@@ -371,7 +372,8 @@ bool piece_never_ran(struct request *r, uint32_t number) {
 
 void piece_node_failed(struct piece *p, struct core *c) {
     if (p->status != SCOMP_STATUS_OK) {
-        /* The others are being stopped already: by whom may look at them only until the last of them is quiet. */
+        /* The others are being stopped already. Whoever stops them goes through the list of nodes, which may be gone
+         * once the last of them is quiet. */
         return;
     }
     p->status = c->status;
@@ -394,7 +396,7 @@ static void settled(struct piece *p, enum ftl_status status) {
     if (status != FTL_OK && p->status == SCOMP_STATUS_OK) {
         p->status = SCOMP_STATUS_MEDIA;
     }
-    if (r->program) {
+    if (r->run) {
         const struct core *c = &cores[p->core[0]];
         r->outcome = p->status;
         r->detail = p->status == SCOMP_STATUS_EXIT_CODE ? c->exit_code : c->cause;
@@ -420,7 +422,7 @@ static void settled(struct piece *p, enum ftl_status status) {
 }
 
 static void loose_done(struct ftl_exclusive *x, enum ftl_status status) {
-    settled((struct piece *)((uint8_t *)x - offsetof(struct piece, loose)), status);
+    settled(CONTAINER(x, struct piece, loose), status);
 }
 
 void piece_check(struct piece *p) {

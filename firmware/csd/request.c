@@ -4,9 +4,8 @@
 
 #include "csd/scomp.h"
 
-#define VENDOR(s)    (0x100u | (s))
 #define READ_MIN     8192u
-#define REQUEST_MAX  NVME_MDTS_BYTES
+#define REQUEST_MAX  CSD_DATA_MAX
 #define STREAM_BYTES ((uint32_t)sizeof(struct scomp_stream))
 /** Extents that the inputs of a request with outputs under logical blocks may name. */
 #define INPUTS_BESIDE_OUTPUTS 65536u
@@ -18,7 +17,7 @@ struct request requests[REQUESTS];
 static uint32_t order[REQUESTS];
 static uint32_t order_count;
 
-void scomp_init(void) {
+void csd_init(void) {
     memset(requests, 0, sizeof requests);
     order_count = 0;
     function_init();
@@ -36,7 +35,7 @@ struct request *request_find(uint32_t handle) {
 }
 
 void request_free(struct request *r) {
-    result_flush_readers(r, NVME_QUEUES, VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE));
+    result_flush_readers(r, CSD_ALL, REFUSED(BAD_HANDLE));
     for (uint32_t n = 0; n < SCOMP_MAX_NODES && r->function[n] != NULL; n++) {
         r->function[n]->users--;
         r->function[n] = NULL;
@@ -62,13 +61,13 @@ static void settle(struct request *r) {
 
 static void ended(struct request *r) {
     r->state = REQUEST_ENDED;
-    struct nvme_cmd *exec = r->exec;
+    struct csd_op *exec = r->exec;
     r->exec = NULL;
-    if (exec != NULL && r->program) {
-        program_ended(exec, r);
+    if (exec != NULL && r->run) {
+        run_ended(exec, r);
     } else if (exec != NULL) {
-        exec->dw0 = r->failed;
-        nvme_complete(exec, NVME_OK);
+        exec->result[0] = r->failed;
+        exec->done(exec, CSD_OK);
     }
     settle(r);
 }
@@ -94,7 +93,7 @@ static uint64_t field64(uint32_t addr) {
     return hal_read(addr) | (uint64_t)hal_read(addr + 4) << 32;
 }
 
-#define BAD VENDOR(NVME_VENDOR_STATUS_BAD_REQUEST)
+#define BAD REFUSED(BAD_REQUEST)
 #define REFUSE(condition, at)                                                                                          \
     if (condition) {                                                                                                   \
         *where = (at);                                                                                                 \
@@ -201,7 +200,7 @@ static uint32_t validate_inputs(struct request *r, uint32_t flags, uint32_t *whe
             sorted += count;
             REFUSE(sorted > EXTENTS_MAX, at - r->data + 4);
             if (extent_overlap(r, first, count, where)) {
-                return VENDOR(NVME_VENDOR_STATUS_OVERLAP);
+                return REFUSED(OVERLAP);
             }
         }
     }
@@ -228,7 +227,7 @@ static uint32_t validate_overlap(const struct request *r, uint32_t outputs, uint
         for (uint32_t n = first; n < first + count; n++) {
             if (extent_list_hits(r, outputs, n, i / r->streams_in, &any[s])) {
                 *where = r->extent_table + n * EXTENT_BYTES - r->data;
-                return VENDOR(NVME_VENDOR_STATUS_OVERLAP);
+                return REFUSED(OVERLAP);
             }
         }
     }
@@ -256,7 +255,7 @@ static uint32_t validate_outputs(const struct request *r, uint32_t *where) {
         if (count > extents - listed) {
             /* More extents than there are: some are named twice. */
             *where = r->extent_table + first * EXTENT_BYTES - r->data;
-            return VENDOR(NVME_VENDOR_STATUS_OVERLAP);
+            return REFUSED(OVERLAP);
         }
         extent_list_add(r, listed, first, count, i / r->streams_out);
         listed += count;
@@ -265,7 +264,7 @@ static uint32_t validate_outputs(const struct request *r, uint32_t *where) {
         return 0;
     }
     if (extent_list_sort(r, listed, where)) {
-        return VENDOR(NVME_VENDOR_STATUS_OVERLAP);
+        return REFUSED(OVERLAP);
     }
     return validate_overlap(r, listed, where);
 }
@@ -327,11 +326,11 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
         }
     }
     if (mismatch) {
-        return VENDOR(NVME_VENDOR_STATUS_BAD_REQUEST);
+        return REFUSED(BAD_REQUEST);
     }
     if (piece_impossible(r)) {
         *where = OFFSET(nodes);
-        return VENDOR(NVME_VENDOR_STATUS_BAD_REQUEST);
+        return REFUSED(BAD_REQUEST);
     }
     uint32_t kcycles = field(r, OFFSET(watchdog_kcycles));
     r->watchdog = (uint64_t)(kcycles != 0 ? kcycles : SCOMP_WATCHDOG_KCYCLES) * 1000u;
@@ -340,26 +339,36 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
 #undef REFUSE
 #undef BAD
 
-/* ---- IO_EXEC ---- */
+/* ---- execute ---- */
+
+void csd_transfer(struct csd_op *op, uint32_t dev, uint32_t bytes, bool to_host, dma_done_fn done) {
+    *op->job = (struct dma_job){
+        .pages = op->host, .off = 0, .dev = dev, .left = bytes, .to_host = to_host, .done = done, .arg = op};
+    dma_submit(op->job);
+}
+
+void csd_data(struct csd_op *op, bool there) {
+    op->data(op, there);
+}
 
 static void exec_refuse(struct request *r, uint32_t status, uint32_t where) {
-    struct nvme_cmd *cmd = r->exec;
+    struct csd_op *op = r->exec;
     r->exec = NULL;
     feed_request_valid(r, false);
     request_free(r);
-    cmd->dw0 = where;
-    nvme_complete(cmd, status);
+    op->result[0] = where;
+    op->done(op, status);
 }
 
 static void exec_fetched(struct dma_job *job) {
-    struct nvme_cmd *cmd = job->arg;
-    struct request *r = cmd->context;
-    if (job->error || cmd->orphan || r->detached) {
-        exec_refuse(r, cmd->orphan || !job->error ? NVME_ABORTED : NVME_DATA_TRANSFER, 0);
+    struct csd_op *op = job->arg;
+    struct request *r = op->context;
+    if (job->error || op->abandoned || r->detached) {
+        exec_refuse(r, op->abandoned || !job->error ? CSD_ABORTED : CSD_TRANSFER, 0);
         return;
     }
     uint32_t where = 0;
-    uint32_t status = validate(r, cmd->bytes, &where);
+    uint32_t status = validate(r, op->bytes, &where);
     if (status != 0) {
         exec_refuse(r, status, where);
         return;
@@ -368,40 +377,40 @@ static void exec_fetched(struct dma_job *job) {
 }
 
 static void exec_drained(struct ftl_drain *d, enum ftl_status status) {
-    struct nvme_cmd *cmd = (struct nvme_cmd *)((uint8_t *)d - offsetof(struct nvme_cmd, drain));
-    struct request *r = cmd->context;
-    if (cmd->orphan || r->detached) {
-        exec_refuse(r, NVME_ABORTED, 0);
+    struct request *r = CONTAINER(d, struct request, drain);
+    struct csd_op *op = r->exec;
+    if (op->abandoned || r->detached) {
+        exec_refuse(r, CSD_ABORTED, 0);
     } else if (status != FTL_OK) {
-        exec_refuse(r, NVME_WRITE_FAULT, 0);
+        exec_refuse(r, CSD_WRITE_FAULT, 0);
     } else {
-        nvme_transfer(cmd, r->data, cmd->bytes, false, exec_fetched);
+        csd_transfer(op, r->data, op->bytes, false, exec_fetched);
     }
 }
 
-/** Streams read the medium: what the write cache holds has to be there. */
-static void exec_mapped(struct nvme_cmd *cmd) {
-    cmd->drain.done = exec_drained;
-    ftl_drain(&cmd->drain);
+static void exec_data(struct csd_op *op, bool there) {
+    struct request *r = op->context;
+    if (!there) {
+        exec_refuse(r, CSD_NO_DATA, 0);
+        return;
+    }
+    /* Streams read the medium: what the write cache holds has to be there. */
+    r->drain.done = exec_drained;
+    ftl_drain(&r->drain);
 }
 
-static void exec_unmapped(struct nvme_cmd *cmd) {
-    exec_refuse(cmd->context, cmd->status, 0);
-}
-
-struct request *request_new(struct nvme_cmd *cmd, uint32_t handle) {
+struct request *request_new(struct csd_op *op, uint32_t handle) {
     struct request *r = NULL;
     for (uint32_t i = 0; i < REQUESTS && r == NULL; i++) {
         r = requests[i].state == REQUEST_FREE ? &requests[i] : NULL;
     }
-    if (r == NULL || queues.deleting[cmd->sqid]) {
+    if (r == NULL) {
         return NULL;
     }
     memset(r, 0, sizeof *r);
     r->state = REQUEST_FETCH;
     r->handle = handle;
-    r->sqid = cmd->sqid;
-    r->exec = cmd;
+    r->exec = op;
     r->data = DRAM_REQUESTS + (uint32_t)(r - requests) * DRAM_REQUEST_STRIDE;
     r->args = r->data + (uint32_t)sizeof(struct scomp_request);
     result_init(r, (uint32_t)(r - requests));
@@ -415,47 +424,44 @@ void request_start(struct request *r) {
     scomp_schedule();
 }
 
-static void exec(struct nvme_cmd *cmd) {
-    cmd->bytes = cmd->sqe[12];
-    if (cmd->bytes < sizeof(struct scomp_request) + STREAM_BYTES || cmd->bytes > REQUEST_MAX) {
-        nvme_complete(cmd, NVME_INVALID_FIELD);
-        return;
+bool csd_exec(struct csd_op *op, uint32_t handle) {
+    uint32_t status = CSD_OK;
+    if (op->bytes < sizeof(struct scomp_request) + STREAM_BYTES || op->bytes > REQUEST_MAX) {
+        status = CSD_INVALID;
+    } else if (request_find(handle) != NULL) {
+        status = REFUSED(BAD_HANDLE);
     }
-    uint32_t handle = cmd->sqe[10];
-    if (request_find(handle) != NULL) {
-        nvme_complete(cmd, VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE));
-        return;
-    }
-    struct request *r = request_new(cmd, handle);
+    /* The request is there before its data are: feeds that follow at once find it. */
+    struct request *r = status == CSD_OK ? request_new(op, handle) : NULL;
     if (r == NULL) {
-        nvme_complete(cmd, VENDOR(NVME_VENDOR_STATUS_NO_RESOURCES));
-        return;
+        op->done(op, status != CSD_OK ? status : REFUSED(NO_RESOURCES));
+        return false;
     }
-    /* The request is there before its PRPs are known: feeds that follow at once find it. */
-    cmd->context = r;
-    cmd->unmapped = exec_unmapped;
-    nvme_map(cmd, cmd->bytes, exec_mapped);
+    op->context = r;
+    op->data = exec_data;
+    return true;
 }
 
-/* ---- IO_READ, IO_ABORT ---- */
+/* ---- read, abort ---- */
 
-static void read_mapped(struct nvme_cmd *cmd) {
-    struct request *r = request_find(cmd->sqe[10]);
-    if (r == NULL || queues.deleting[cmd->sqid]) {
-        nvme_complete(cmd, r == NULL ? VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE) : NVME_SQ_DELETED);
+static void read_data(struct csd_op *op, bool there) {
+    struct request *r = request_find(op->value);
+    if (!there || r == NULL) {
+        op->done(op, !there ? (uint32_t)CSD_NO_DATA : REFUSED(BAD_HANDLE));
         return;
     }
-    cmd->context = r;
-    result_read(cmd);
+    op->context = r;
+    result_read(op);
 }
 
-static void read_results(struct nvme_cmd *cmd) {
-    cmd->bytes = cmd->sqe[12];
-    if (cmd->bytes < READ_MIN || cmd->bytes > NVME_MDTS_BYTES || (cmd->bytes & 3) != 0) {
-        nvme_complete(cmd, NVME_INVALID_FIELD);
-        return;
+bool csd_read(struct csd_op *op, uint32_t handle) {
+    if (op->bytes < READ_MIN || op->bytes > CSD_DATA_MAX || (op->bytes & 3) != 0) {
+        op->done(op, CSD_INVALID);
+        return false;
     }
-    nvme_map(cmd, cmd->bytes, read_mapped);
+    op->value = handle;
+    op->data = read_data;
+    return true;
 }
 
 /** No further piece runs; those on cores are stopped. With `detach` the results go too. */
@@ -463,7 +469,7 @@ static void abort_request(struct request *r, bool detach) {
     r->aborted = true;
     r->detached |= detach;
     if (detach) {
-        result_flush_readers(r, NVME_QUEUES, NVME_ABORTED);
+        result_flush_readers(r, CSD_ALL, CSD_ABORTED);
     }
     if (r->state == REQUEST_ACTIVE) {
         piece_abort(r);
@@ -473,32 +479,13 @@ static void abort_request(struct request *r, bool detach) {
     }
 }
 
-static void abort_handle(struct nvme_cmd *cmd) {
-    struct request *r = request_find(cmd->sqe[10]);
+uint32_t csd_abort(uint32_t handle) {
+    struct request *r = request_find(handle);
     if (r == NULL) {
-        nvme_complete(cmd, VENDOR(NVME_VENDOR_STATUS_BAD_HANDLE));
-        return;
+        return REFUSED(BAD_HANDLE);
     }
     abort_request(r, r->state == REQUEST_ENDED);
-    nvme_complete(cmd, NVME_OK);
-}
-
-void scomp_command(struct nvme_cmd *cmd) {
-    uint8_t opcode = cmd_opcode(cmd);
-    bool feed = opcode == SCOMP_OPCODE_IO_FEED;
-    bool reserved = (cmd->sqe[11] != 0 && !feed) || cmd->sqe[13] != 0 || cmd->sqe[14] != 0 || cmd->sqe[15] != 0 ||
-                    (opcode == SCOMP_OPCODE_IO_ABORT && cmd->sqe[12] != 0);
-    if (reserved) {
-        nvme_complete(cmd, NVME_INVALID_FIELD);
-    } else if (opcode == SCOMP_OPCODE_IO_EXEC) {
-        exec(cmd);
-    } else if (opcode == SCOMP_OPCODE_IO_READ) {
-        read_results(cmd);
-    } else if (feed) {
-        feed_command(cmd);
-    } else {
-        abort_handle(cmd);
-    }
+    return CSD_OK;
 }
 
 /* ---- scheduling ---- */
@@ -549,7 +536,7 @@ void scomp_schedule(void) {
     }
 }
 
-void scomp_orphan(void) {
+void csd_reset(void) {
     for (uint32_t i = 0; i < REQUESTS; i++) {
         if (requests[i].state != REQUEST_FREE) {
             abort_request(&requests[i], true);
@@ -558,45 +545,45 @@ void scomp_orphan(void) {
     function_reset();
 }
 
-void scomp_queue_deleted(uint32_t sqid) {
-    feed_queue_deleted(sqid);
+void csd_owner_gone(uint32_t owner) {
+    feed_owner_gone(owner);
     for (uint32_t i = 0; i < REQUESTS; i++) {
         struct request *r = &requests[i];
         if (r->state == REQUEST_FREE) {
             continue;
         }
-        result_flush_readers(r, sqid, NVME_SQ_DELETED);
-        if (r->exec != NULL && r->sqid == sqid) {
+        result_flush_readers(r, owner, CSD_OWNER_GONE);
+        if (r->exec != NULL && r->exec->owner == owner) {
             abort_request(r, true);
         }
     }
 }
 
-bool scomp_abort_waiter(struct nvme_cmd *cmd) {
-    if (feed_abort(cmd)) {
+bool csd_cancel(struct csd_op *op) {
+    if (feed_cancel(op)) {
         return true;
     }
     for (uint32_t i = 0; i < REQUESTS; i++) {
-        for (struct nvme_cmd **p = &requests[i].readers_head; *p != NULL; p = &(*p)->next) {
-            if (*p == cmd) {
-                *p = cmd->next;
-                requests[i].readers_tail = NULL;
-                for (struct nvme_cmd *c = requests[i].readers_head; c != NULL; c = c->next) {
-                    requests[i].readers_tail = c;
-                }
-                nvme_complete(cmd, NVME_ABORTED);
-                return true;
-            }
+        if (result_cancel(&requests[i], op)) {
+            return true;
         }
     }
     return false;
 }
 
-bool scomp_idle(void) {
+bool csd_idle(void) {
     for (uint32_t i = 0; i < REQUESTS; i++) {
         if (requests[i].state != REQUEST_FREE) {
             return false;
         }
     }
     return core_all_free();
+}
+
+struct csd_counters csd_counters(void) {
+    return (struct csd_counters){.cores = scomp_cores,
+                                 .slots = scomp_tiles - scomp_cores,
+                                 .pages = stream_counters.pages,
+                                 .media_pages = stream_counters.media_pages,
+                                 .cycles = stream_counters.cycles};
 }

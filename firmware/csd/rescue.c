@@ -9,9 +9,11 @@
  * of a way behind a page that waits for it, the place in the ring is free when the copy engine, which does not wait for
  * room, fills it, and there are at most as many pages here as the rings hold.
  */
-#include "platform/console.h"
-#include "nvme/nvme.h"
 #include "csd/core.h"
+#include "media/health.h"
+#include "platform/console.h"
+#include "platform/copy.h"
+#include "platform/fill.h"
 
 #include <string.h>
 
@@ -90,10 +92,8 @@ static void copy(struct read *d) {
         return;
     }
     d->here = false;
-    copy_submit(DRAM_RESCUE + (uint32_t)(d - reads) * PAGE_SIZE,
-                PLACE(HDMA_COPY_DST, CORE, s->core) | PLACE(HDMA_COPY_DST, STREAM_ID, s->id) |
-                    PLACE(HDMA_COPY_DST, STREAM, 1),
-                d->page << PAGE_LOG2, bytes_of(s, d->page), copied, (uint32_t)(d - reads));
+    copy_submit(DRAM_RESCUE + (uint32_t)(d - reads) * PAGE_SIZE, copy_to_stream(s->core, s->id), d->page << PAGE_LOG2,
+                bytes_of(s, d->page), copied, (uint32_t)(d - reads));
 }
 
 /** The page of `d` is not delivered: it could not be read, or its core has ended. */
@@ -108,7 +108,7 @@ static void read_done(struct nand_op *op, uint32_t status) {
     struct read *d = op->arg;
     bool active = core_active(&cores[d->stream->core]);
     if (status != FLASH_STATUS_OK && active) {
-        media_lost_stream(d->lba, op, status);
+        nand_health_lost(d->lba, op, status);
     }
     nand_op_put(op);
     if (status == FLASH_STATUS_OK && active) {
@@ -148,7 +148,8 @@ void rescue_go(void) {
             copy(d);
             continue;
         }
-        *op = (struct nand_op){.done = read_done, .arg = d};
+        op->done = read_done;
+        op->arg = d;
         nand_read_block(op, ppa, w.lba, DRAM_RESCUE + i * PAGE_SIZE);
         nand_submit(op);
     }
@@ -159,7 +160,7 @@ void stream_lost(const struct stream *s, uint32_t lba, uint32_t status, uint32_t
     uint32_t ppa = stream_ppa(s, stream_find(s, lba, &ext), lba);
     struct nand_op op = {.way = ppa_way(ppa), .row = ppa_row(ppa), .code = code};
     nand_counters.read_errors++;
-    media_lost_stream(lba, &op, status);
+    nand_health_lost(lba, &op, status);
 }
 
 bool rescue_page(struct stream *s, uint32_t lba, uint32_t status) {

@@ -83,13 +83,13 @@ void result_ready(struct request *r, uint32_t id) {
 }
 
 static void read_sent(struct dma_job *job) {
-    struct nvme_cmd *cmd = job->arg;
-    struct request *r = cmd->context;
+    struct csd_op *op = job->arg;
+    struct request *r = op->context;
     /* Transfers end in order, so everything before this region has left too. */
-    r->freed = cmd->lba;
+    r->freed = op->value;
     r->reads_in_flight--;
-    bool last = (cmd->dw0 >> 31) != 0;
-    nvme_complete(cmd, job->error ? NVME_DATA_TRANSFER : NVME_OK);
+    bool last = (op->result[0] >> 31) != 0;
+    op->done(op, job->error ? CSD_TRANSFER : CSD_OK);
     if (r->throttled && used(r) < THROTTLE_OFF) {
         r->throttled = false;
         core_throttle(r, false);
@@ -102,9 +102,13 @@ static void read_sent(struct dma_job *job) {
     scomp_schedule();
 }
 
+static struct csd_op *first_reader(const struct request *r) {
+    return CONTAINER_OR_NULL(r->readers.first, struct csd_op, node);
+}
+
 void result_serve(struct request *r) {
-    while (r->readers_head != NULL && r->sent != r->ready) {
-        struct nvme_cmd *cmd = r->readers_head;
+    while (!list_empty(&r->readers) && r->sent != r->ready) {
+        struct csd_op *op = first_reader(r);
         uint32_t offset = r->sent % RING;
         if (hal_read(r->ring + offset) == SKIP_MAGIC) {
             r->sent += RING - offset;
@@ -117,56 +121,51 @@ void result_serve(struct request *r) {
                 break;
             }
             uint32_t chunk = HEADER + padded(hal_read(at + 12));
-            if (bytes + chunk > cmd->bytes) {
+            if (bytes + chunk > op->bytes) {
                 break;
             }
             bytes += chunk;
         }
-        r->readers_head = cmd->next;
+        list_take(&r->readers);
         readers--;
         r->sent += bytes;
         r->reads_in_flight++;
-        cmd->lba = r->sent;
+        op->value = r->sent;
         bool last = r->ended == r->pieces && r->sent == r->head;
-        cmd->dw0 = bytes | (uint32_t)last << 31;
-        nvme_transfer(cmd, r->ring + offset, bytes, true, read_sent);
+        op->result[0] = bytes | (uint32_t)last << 31;
+        csd_transfer(op, r->ring + offset, bytes, true, read_sent);
     }
 }
 
-void result_read(struct nvme_cmd *cmd) {
-    struct request *r = cmd->context;
+void result_read(struct csd_op *op) {
+    struct request *r = op->context;
     if (readers == READERS_MAX) {
-        nvme_complete(cmd, 0x100 | NVME_VENDOR_STATUS_NO_RESOURCES);
+        op->done(op, REFUSED(NO_RESOURCES));
         return;
     }
     readers++;
-    cmd->next = NULL;
-    if (r->readers_head == NULL) {
-        r->readers_head = cmd;
-    } else {
-        r->readers_tail->next = cmd;
-    }
-    r->readers_tail = cmd;
+    list_put(&r->readers, &op->node);
     result_serve(r);
 }
 
-void result_flush_readers(struct request *r, uint32_t sqid, uint32_t status) {
-    struct nvme_cmd *list = r->readers_head;
-    r->readers_head = r->readers_tail = NULL;
-    while (list != NULL) {
-        struct nvme_cmd *cmd = list;
-        list = cmd->next;
-        if (sqid == NVME_QUEUES || cmd->sqid == sqid) {
+bool result_cancel(struct request *r, struct csd_op *op) {
+    if (!list_remove(&r->readers, &op->node)) {
+        return false;
+    }
+    readers--;
+    op->done(op, CSD_ABORTED);
+    return true;
+}
+
+void result_flush_readers(struct request *r, uint32_t owner, uint32_t status) {
+    struct list all = list_take_all(&r->readers);
+    while (!list_empty(&all)) {
+        struct csd_op *op = CONTAINER(list_take(&all), struct csd_op, node);
+        if (owner == CSD_ALL || op->owner == owner) {
             readers--;
-            nvme_complete(cmd, status);
-            continue;
-        }
-        cmd->next = NULL;
-        if (r->readers_head == NULL) {
-            r->readers_head = cmd;
+            op->done(op, status);
         } else {
-            r->readers_tail->next = cmd;
+            list_put(&r->readers, &op->node);
         }
-        r->readers_tail = cmd;
     }
 }

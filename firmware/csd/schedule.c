@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "csd/schedule.h"
 
-#include "ftl/map.h"
-#include "nvme/hdma.h"
+#include <string.h>
+
 #include "csd/core.h"
+#include "ftl/map.h"
+#include "media/dispatch.h"
+#include "platform/copy.h"
 
 _Static_assert(OOB_LOOSE == 1u << 30, "FLASH.W0.CHECK leaves this bit out");
-/** Completions taken of a channel before the main loop looks at anything else. */
-#define PASSES 8u
 
 struct stream streams[MAX_CORES * MAX_STREAMS];
 struct stream_counters stream_counters;
@@ -86,40 +87,21 @@ static RARE bool push_zero(struct stream *s, uint32_t page, uint32_t bytes) {
         stream_poll_wanted = true;
         return false;
     }
-    copy_submit(DRAM_ZERO,
-                PLACE(HDMA_COPY_DST, CORE, s->core) | PLACE(HDMA_COPY_DST, STREAM_ID, s->id) |
-                    PLACE(HDMA_COPY_DST, STREAM, 1),
-                page << PAGE_LOG2, bytes, zero_copied, (uint32_t)(s - streams));
+    copy_submit(DRAM_ZERO, copy_to_stream(s->core, s->id), page << PAGE_LOG2, bytes, zero_copied,
+                (uint32_t)(s - streams));
     return true;
 }
 
 static RARE void wait_for(struct stream *s, struct nand_way *way) {
     s->waiting = 1;
     s->way = way;
-    s->wait_next = NULL;
-    if (way->stream_head == NULL) {
-        way->stream_head = s;
-    } else {
-        way->stream_tail->wait_next = s;
-    }
-    way->stream_tail = s;
+    list_put(&way->streams, &s->waiter);
     way->waiting = 1;
 }
 
 /** Block of the stream's next page. */
 static inline uint32_t next_lba(const struct stream *s) {
     return s->extent != 0 ? s->lba - s->run : hal_read(s->map + LOCAL_NAMES);
-}
-
-/** Send for page `page`, which lies at `ppa` and is block `lba`. The way has a place. */
-static inline __attribute__((always_inline)) void push_page(const struct stream *s, uint32_t ppa, uint32_t lba,
-                                                            uint32_t page, uint32_t bytes) {
-    uint32_t base = ASSASIN_FLASH_BASE + (ppa >> 28) * ASSASIN_FLASH_STRIDE;
-    hal_write(base + FLASH_W0, s->w0 | (ppa >> 24 & 15u) << FLASH_W0_WAY_SHIFT);
-    hal_write(base + FLASH_W1, ppa_row(ppa));
-    hal_write(base + FLASH_W2, page << PAGE_LOG2);
-    hal_write(base + FLASH_OOB0, lba);
-    hal_write(base + FLASH_W3, bytes);
 }
 
 static void pump(struct stream *s) {
@@ -136,7 +118,7 @@ static void pump(struct stream *s) {
                 return;
             }
             way->credit--;
-            push_page(s, ppa, next_lba(s), s->pushed, bytes);
+            nand_push_stream(s->w0, ppa, next_lba(s), s->pushed << PAGE_LOG2, bytes);
         } else if (stream_room(s) == 0) {
             stream_poll_wanted = true;
             return;
@@ -159,7 +141,7 @@ bool stream_again(struct stream *s, uint32_t page, uint32_t lba) {
         return false;
     }
     nand_ways[ppa >> 24].credit--;
-    push_page(s, ppa, lba, page, bytes);
+    nand_push_stream(s->w0, ppa, lba, page << PAGE_LOG2, bytes);
     return true;
 }
 
@@ -202,25 +184,19 @@ void stream_unwait(struct stream *s) {
         return;
     }
     s->waiting = 0;
-    struct stream *before = NULL;
-    for (struct stream *p = s->way->stream_head; p != s; p = p->wait_next) {
-        before = p;
-    }
-    if (before == NULL) {
-        s->way->stream_head = s->wait_next;
-    } else {
-        before->wait_next = s->wait_next;
-    }
-    if (s->way->stream_tail == s) {
-        s->way->stream_tail = before;
-    }
+    list_remove(&s->way->streams, &s->waiter);
 }
 
-void stream_resume(struct nand_way *way) {
-    struct stream *s = way->stream_head;
-    way->stream_head = s->wait_next;
+/** The way that a stream waits for has a place. */
+static void resume(struct node *waiter) {
+    struct stream *s = CONTAINER(waiter, struct stream, waiter);
     s->waiting = 0;
     pump(s);
+}
+
+void stream_init(void) {
+    memset(streams, 0, sizeof streams);
+    nand_stream_go = resume;
 }
 
 /** A page of a stream that is not read straight ahead has arrived. */
@@ -265,7 +241,7 @@ static inline __attribute__((always_inline)) void push_next(struct stream *s, ui
     s->run = run - 1;
     s->pushed = pushed + 1;
     way->credit = (uint8_t)(credit - 1);
-    push_page(s, ppa, lba - run, pushed, PAGE_SIZE);
+    nand_push_stream(s->w0, ppa, lba - run, pushed << PAGE_LOG2, PAGE_SIZE);
 }
 
 static inline __attribute__((always_inline)) void page_done(struct stream *s) {
@@ -283,7 +259,7 @@ static inline __attribute__((always_inline)) void page_done(struct stream *s) {
 }
 
 /** The read of a page of `s` has ended with `status`, the oldest completion of the channel at `base`. */
-static RARE void page_failed(struct stream *s, uint32_t status, uint32_t base) {
+static void page_failed(struct stream *s, uint32_t status, uint32_t base) {
     uint32_t position = hal_read(base + FLASH_CPL_DATA);
     uint32_t lba = hal_read(base + FLASH_CPL_DATA1);
     if (status == FLASH_STATUS_DROPPED && recall_dropped(s, position >> PAGE_LOG2, lba)) {
@@ -301,63 +277,16 @@ static RARE void page_failed(struct stream *s, uint32_t status, uint32_t base) {
     core_page(s, status, lba);
 }
 
-uint32_t nand_poll(void) {
-    uint32_t pages = 0;
-    for (uint32_t pass = 0; pass < PASSES; pass++) {
-        uint32_t pending = sys_read(SYS_FLASH_PENDING);
-        if (pending == 0) {
-            break;
-        }
-        uint32_t base = ASSASIN_FLASH_BASE;
-        struct nand_way *ways = nand_ways;
-        /* The channel of a lone completion is found in two looks and a step, not in as many steps as its number. */
-        for (uint32_t skip = 4; skip >= 2; skip -= 2) {
-            if ((pending & ((1u << skip) - 1)) == 0) {
-                pending >>= skip;
-                base += skip * ASSASIN_FLASH_STRIDE;
-                ways += skip * NAND_MAX_WAYS;
-            }
-        }
-        for (; pending != 0; pending >>= 1, base += ASSASIN_FLASH_STRIDE, ways += NAND_MAX_WAYS) {
-            if ((pending & 1) == 0) {
-                continue;
-            }
-            uint32_t cpl = hal_read(base + FLASH_CPL);
-            if (!FIELD(FLASH_CPL, VALID, cpl)) {
-                continue;
-            }
-            struct nand_way *way = &ways[FIELD(FLASH_CPL, WAY, cpl)];
-            uint32_t tag = FIELD(FLASH_CPL, TAG, cpl);
-            uint32_t status = FIELD(FLASH_CPL, STATUS, cpl);
-            way->credit++;
-            if (tag >= NAND_TAG_STREAM && status == FLASH_STATUS_OK) {
-                hal_write(base + FLASH_CPL_POP, 1);
-                if (way->waiting) {
-                    nand_way_refill(way);
-                }
-                pages++;
-                page_done(&streams[tag - NAND_TAG_STREAM]);
-            } else if (tag >= NAND_TAG_STREAM) {
-                /* First whoever waits: the next sector of a page goes before any read. */
-                if (way->waiting) {
-                    nand_way_refill(way);
-                }
-                page_failed(&streams[tag - NAND_TAG_STREAM], status, base);
-                hal_write(base + FLASH_CPL_POP, 1);
-            } else {
-                uint32_t data0 = hal_read(base + FLASH_CPL_DATA);
-                uint32_t data1 = hal_read(base + FLASH_CPL_DATA1);
-                uint32_t code = status != FLASH_STATUS_OK || FIELD(FLASH_CPL, ERRORS, cpl) != 0
-                                    ? hal_read(base + FLASH_CPL_CODE)
-                                    : 0;
-                hal_write(base + FLASH_CPL_POP, 1);
-                if (way->waiting) {
-                    nand_way_refill(way);
-                }
-                nand_complete(tag, cpl, data0, data1, code);
-            }
-        }
-    }
+static inline __attribute__((always_inline)) void arrived(uint32_t stream) {
+    page_done(&streams[stream]);
+}
+
+static RARE void failed(uint32_t stream, uint32_t status, uint32_t base) {
+    page_failed(&streams[stream], status, base);
+}
+
+uint32_t stream_poll_flash(void) {
+    uint32_t pages = nand_dispatch(arrived, failed);
     stream_counters.pages += pages;
     stream_counters.media_pages += pages;
     return pages;

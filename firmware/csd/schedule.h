@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Stream scheduler, hot half: pages of input streams from the map to the flash channels, and every flash completion.
+ * Stream scheduler, hot half: pages of input streams from the map to the flash channels, and their completions.
  *
  * A page costs one DRAM load (its map entry) and eight register accesses; everything else is TCM and power-of-two
  * arithmetic.
@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "ftl/map.h"
-#include "platform/dram.h"
 #include "media/nand.h"
+#include "platform/dram.h"
 
 #define MAX_CORES   16u
 #define MAX_STREAMS 8u
@@ -60,8 +60,8 @@ struct stream {
     uint8_t ring_pages;
     uint8_t core;
     uint8_t id;
-    uint8_t end_set; /**< the core knows `end` */
-    struct stream *wait_next;
+    uint8_t end_set;    /**< the core knows `end` */
+    struct node waiter; /**< on the list of `way` */
     struct nand_way *way;
     union {
         /* Slow path: where the stream goes on when `run` is used up. */
@@ -105,6 +105,9 @@ extern bool stream_ahead;
 /** CHANNEL_LOCAL: from a page's place in the list of pages to its block's in the list of blocks. */
 #define LOCAL_NAMES (DRAM_LOCAL_SIZE / 4)
 
+void stream_init(void);
+/** Handle every flash completion. Returns pages that have arrived for streams. */
+uint32_t stream_poll_flash(void);
 /** Set up a stream from flash of `bytes` bytes: the map entries run on from `map` for all pages, or, with map 0, follow
  * the extents at DRAM `extent`. `gated`: never run ahead of the ring. */
 void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent, bool gated);
@@ -128,8 +131,6 @@ void stream_arrived(struct stream *s);
 static inline uint32_t stream_ppa(const struct stream *s, uint32_t page, uint32_t lba) {
     return s->extent != 0 ? map_get(lba) : hal_read(s->map - (s->pushed - page) * 4);
 }
-/** The first stream that waits for `way` goes on. */
-void stream_resume(struct nand_way *way);
 /** Take the stream off its way's list. */
 void stream_unwait(struct stream *s);
 /** Pages sent for and not arrived. */

@@ -9,9 +9,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "platform/dram.h"
-#include "nvme/nvme.h"
 #include "csd/schedule.h"
+#include "csd/service.h"
+#include "ftl/buffer.h"
+#include "ftl/ftl.h"
+#include "platform/dram.h"
+#include "platform/timer.h"
+
+#define REFUSED(why) ((uint32_t)CSD_REFUSED | NVME_VENDOR_STATUS_##why)
+
+/** Move `bytes` between device memory and the operation's data from its start on, then run `done` with `op` as its
+ * argument. */
+void csd_transfer(struct csd_op *op, uint32_t dev, uint32_t bytes, bool to_host, dma_done_fn done);
 
 /* ---- function.c ---- */
 
@@ -47,8 +56,6 @@ void function_init(void);
 uint32_t function_find(uint32_t name, struct function **f);
 /** Forget all functions. */
 void function_reset(void);
-void function_load(struct nvme_cmd *cmd);
-void function_unload(struct nvme_cmd *cmd);
 /** DRAM that the ELF of `f` is loaded to, SCOMP_MAX_ELF bytes. */
 uint32_t function_memory(const struct function *f);
 /** Tiles that `f` can run on: bit i is cores[i]. */
@@ -84,22 +91,21 @@ struct request {
     bool aborted;   /**< no further piece runs */
     bool detached;  /**< nobody will read the results */
     bool throttled; /**< results fill up: cores' reads no longer run ahead of their rings */
-    uint8_t sqid;   /**< queue of its IO_EXEC */
-    struct nvme_cmd *exec;
+    struct csd_op *exec;
+    struct ftl_drain drain;
     bool tree;                                  /**< pieces have nodes and edges */
     bool local;                                 /**< CHANNEL_LOCAL */
-    bool program;                               /**< an Execute Program: streams in DRAM, no results for IO_READ */
+    bool run;                                   /**< of csd_run: streams in DRAM, no results */
     bool hidden;                                /**< no handle names it */
-    uint8_t range_set;                          /**< program: its memory range set + 1, or 0 */
     uint8_t nodes, edges;                       /**< nodes a piece: at least 1 */
     struct function *function[SCOMP_MAX_NODES]; /**< of each node; NULL until the request is valid */
     uint32_t streams_in, streams_out, s_log2;
     uint32_t pieces, next_piece, ended, failed, running, max_cores;
-    uint32_t args, args_bytes; /**< args: DRAM */
-    uint32_t outcome, detail;  /**< program: ScompStatus; exit code, mcause */
-    uint64_t written;          /**< program: bytes of its outputs */
-    uint64_t watchdog;         /**< cycles */
-    uint32_t data;             /**< DRAM address of the request */
+    uint32_t args, args_bytes;                                              /**< args: DRAM */
+    uint32_t outcome, detail;                                               /**< run: ScompStatus; exit code, mcause */
+    uint64_t written;                                                       /**< run: bytes of its outputs */
+    uint64_t watchdog;                                                      /**< cycles */
+    uint32_t data;                                                          /**< DRAM address of the request */
     uint32_t node_table, edge_table, stream_table, out_table, extent_table; /**< DRAM; 0: absent */
     /* Result ring: counters that run modulo 2^32, offset = counter % DRAM_RESULT_STRIDE. */
     uint32_t ring;
@@ -109,21 +115,11 @@ struct request {
     uint32_t freed;                   /**< chunks before this have left */
     uint32_t pending[CHUNKS_PENDING]; /**< where each ends, and CHUNK_DONE */
     uint32_t pending_in, pending_out;
-    struct nvme_cmd *readers_head, *readers_tail;
+    struct list readers;
     uint32_t reads_in_flight;
 };
 extern struct request requests[REQUESTS];
 
-void scomp_init(void);
-void scomp_command(struct nvme_cmd *cmd);
-/** Stop everything; completions are not wanted any more. */
-void scomp_orphan(void);
-/** Requests of a deleted submission queue end, waiting reads of it too. */
-void scomp_queue_deleted(uint32_t sqid);
-/** Abort `cmd` when it is a read that waits for results. */
-bool scomp_abort_waiter(struct nvme_cmd *cmd);
-/** Nothing of scomp is going on. */
-bool scomp_idle(void);
 /** Give free cores and slots pieces. */
 void scomp_schedule(void);
 /** Count a piece that ended with `status`: before its report becomes readable, so that the read that takes the last
@@ -149,10 +145,10 @@ static inline uint32_t request_s_log2(uint32_t in, uint32_t out) {
 /** A counted piece is done with. The request may be gone afterwards. */
 void request_piece_ended(struct request *r);
 
-/** A free request of `cmd`, for `handle`, in state REQUEST_FETCH; NULL when there is none. */
-struct request *request_new(struct nvme_cmd *cmd, uint32_t handle);
-/** program.c: the piece of an Execute Program has ended. */
-void program_ended(struct nvme_cmd *cmd, const struct request *r);
+/** A free request of `op`, for `handle`, in state REQUEST_FETCH; NULL when there is none. */
+struct request *request_new(struct csd_op *op, uint32_t handle);
+/** run.c: the piece of a run has ended. */
+void run_ended(struct csd_op *op, const struct request *r);
 /** The tables of `r` are valid: its pieces may run. */
 void request_start(struct request *r);
 
@@ -160,7 +156,7 @@ void request_start(struct request *r);
 
 #define EXTENT_BYTES ((uint32_t)sizeof(struct scomp_extent))
 /** Extents of one request, at most: the table travels in one command. */
-#define EXTENTS_MAX (NVME_MDTS_BYTES / EXTENT_BYTES)
+#define EXTENTS_MAX (CSD_DATA_MAX / EXTENT_BYTES)
 
 /** Check the `count` extents of `r` one by one. Returns 0 or a status; `*where` is then the offset of the bad field. */
 uint32_t extent_check(struct request *r, uint32_t count, uint32_t *where);
@@ -195,13 +191,12 @@ void local_release(struct request *r);
 
 /* ---- feed.c ---- */
 
-void feed_command(struct nvme_cmd *cmd);
 /** The request's tables are valid: feeds that came early are looked at. Else they are refused. */
 void feed_request_valid(struct request *r, bool valid);
-/** Commands of a deleted queue end. */
-void feed_queue_deleted(uint32_t sqid);
-/** Abort `cmd` when it is a feed that waits. */
-bool feed_abort(struct nvme_cmd *cmd);
+/** Feeds of `owner` end. */
+void feed_owner_gone(uint32_t owner);
+/** End `op` when it is a feed that waits. */
+bool feed_cancel(const struct csd_op *op);
 
 /* ---- result.c ---- */
 
@@ -219,10 +214,12 @@ void result_pad(const struct request *r, uint32_t id, uint32_t bytes);
 void result_ready(struct request *r, uint32_t id);
 /** Send ready chunks to waiting reads. */
 void result_serve(struct request *r);
-/** A read with its PRPs known lines up. */
-void result_read(struct nvme_cmd *cmd);
-/** Complete all waiting reads (of queue `sqid`, or all with NVME_QUEUES) with `status`. */
-void result_flush_readers(struct request *r, uint32_t sqid, uint32_t status);
+/** A read whose host memory is known lines up. */
+void result_read(struct csd_op *op);
+/** End `op` when it is a read of `r` that waits. */
+bool result_cancel(struct request *r, struct csd_op *op);
+/** End all waiting reads of `owner`, or of CSD_ALL, with `status`. */
+void result_flush_readers(struct request *r, uint32_t owner, uint32_t status);
 void request_free(struct request *r);
 
 /* ---- core.c ---- */

@@ -2,7 +2,7 @@
 /* Trees of functions: whether nodes and edges of a request fit together. */
 #include "csd/scomp.h"
 
-#define BAD        (0x100u | NVME_VENDOR_STATUS_BAD_REQUEST)
+#define BAD        REFUSED(BAD_REQUEST)
 #define NODE_BYTES ((uint32_t)sizeof(struct scomp_node))
 #define EDGE_BYTES ((uint32_t)sizeof(struct scomp_edge))
 #define NODE(f)    ((uint32_t)offsetof(struct scomp_node, f))

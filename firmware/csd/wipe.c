@@ -3,8 +3,9 @@
  * that it can read is zeros. Stream instructions read nothing but what was delivered or stored since the pointers were
  * cleared, so the stream buffers are left alone where only they reach them. The output buffer of AssasinSp, which a
  * program's loads reach, cannot be written from outside. */
-#include "ftl/map.h"
 #include "csd/core.h"
+#include "ftl/map.h"
+#include "platform/fill.h"
 
 _Static_assert(ASSASIN_CORE_SPAD_SIZE <= DRAM_ZERO_SIZE && ASSASIN_XB_ISB_SIZE <= DRAM_ZERO_SIZE, "one copy of zeros");
 

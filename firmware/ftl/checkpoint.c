@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "ftl/ftl.h"
-#include "platform/console.h"
 #include "lib/crc.h"
+#include "platform/console.h"
 
 struct checkpoint_state cp;
 
@@ -169,13 +169,7 @@ static uint32_t dir_slot(uint32_t number) {
 
 static void meta_submit(struct nand_op *op, uint32_t data, uint32_t oob0, uint32_t oob1) {
     uint32_t ppa = meta_alloc();
-    op->way = ppa_way(ppa);
-    op->op = FLASH_OP_PROGRAM;
-    op->row = ppa_row(ppa);
-    op->w2 = data;
-    op->bytes = PAGE_SIZE;
-    op->data0 = oob0;
-    op->data1 = oob1;
+    nand_program(op, ppa, data, oob0, oob1);
     run.in_flight++;
     nand_submit(op);
 }
@@ -409,21 +403,15 @@ static void root_written(struct nand_op *op, uint32_t status) {
     }
     /* A page that a power cut left half programmed may have read blank: see that it has taken the record. */
     op->done = root_read_back;
-    op->op = FLASH_OP_READ;
+    nand_read(op, checkpoint_root_ppa(cp.root_which, cp.root_page - 1), DRAM_ROOT, PAGE_SIZE);
     nand_submit(op);
 }
 
 static void root_program(void) {
     uint32_t ppa = checkpoint_root_ppa(cp.root_which, cp.root_page);
     struct nand_op *op = nand_op_get();
-    *op = (struct nand_op){.done = root_written,
-                           .way = ppa_way(ppa),
-                           .op = FLASH_OP_PROGRAM,
-                           .row = ppa_row(ppa),
-                           .w2 = DRAM_ROOT,
-                           .bytes = PAGE_SIZE,
-                           .data0 = OOB_ROOT,
-                           .data1 = cp.root_seq + 1};
+    op->done = root_written;
+    nand_program(op, ppa, DRAM_ROOT, OOB_ROOT, cp.root_seq + 1);
     nand_submit(op);
 }
 
@@ -447,7 +435,8 @@ static void root_place(void) {
     }
     uint32_t ppa = cp.root_block[cp.root_newest ^ 1];
     struct nand_op *op = nand_op_get();
-    *op = (struct nand_op){.done = root_block_erased, .way = ppa_way(ppa), .op = FLASH_OP_ERASE, .row = ppa_row(ppa)};
+    op->done = root_block_erased;
+    nand_erase(op, ppa);
     nand_submit(op);
 }
 
@@ -496,7 +485,7 @@ static void step(void) {
             superblock_erase(&area_erase, checkpoint_area_sb(cp.area, run.erase_sb), area_erased);
         }
         run.stepping = false;
-        /* An erase never ends inside superblock_erase: flash completions come from nand_poll only. */
+        /* An erase never ends inside superblock_erase: completions come from the main loop only. */
         return;
     }
     while (run.step < STEP_ROOT && run.in_flight < WINDOW) {
@@ -666,8 +655,9 @@ const char *checkpoint_format(void) {
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t ppa = cp.root_block[i];
         struct nand_op *op = nand_op_get();
-        *op = (struct nand_op){
-            .done = format_op_done, .arg = &failed, .way = ppa_way(ppa), .op = FLASH_OP_ERASE, .row = ppa_row(ppa)};
+        op->done = format_op_done;
+        op->arg = &failed;
+        nand_erase(op, ppa);
         nand_submit(op);
     }
     nand_wait_idle();

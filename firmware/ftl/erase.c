@@ -28,7 +28,7 @@ static void finish(void) {
         return;
     }
     run.failed |= ftl.retired;
-    ftl.slice = NULL;
+    ftl_slices(NULL);
     ftl.changed = true;
     run.checkpoint = (struct ftl_exclusive){.done = ended};
     checkpoint_start(&run.checkpoint, false);
@@ -53,7 +53,7 @@ static void erase_next(void) {
     if (run.sb < sb.count) {
         superblock_erase(&run.erase, run.sb, erased);
     } else {
-        ftl.slice = finish;
+        ftl_slices(finish);
     }
 }
 

@@ -45,7 +45,7 @@ enum ftl_status { FTL_OK = 0, FTL_MEDIA, FTL_READ_ONLY };
 
 /** One sector to be written. */
 struct ftl_write {
-    struct ftl_write *next;  /**< waiting list, or the program's next sector */
+    struct node node;        /**< waiting list, or the program's next sector */
     struct ftl_write *chain; /**< hash chain of writes in the FTL */
     struct ftl_write *first; /**< of its program; of a page in a list of planes.c: the next page */
     struct nand_op *op;      /**< descriptor to use, the owner's */
@@ -62,12 +62,16 @@ struct ftl_write {
     void (*take)(struct ftl_write *w);
     void (*done)(struct ftl_write *w, enum ftl_status status);
 };
+/** The one behind `w` in its list, or in its program. */
+static inline struct ftl_write *ftl_write_next(const struct ftl_write *w) {
+    return CONTAINER_OR_NULL(w->node.next, struct ftl_write, node);
+}
 /** Most writes in the cache. */
 #define FTL_CACHE 128u
 
 /** An operation that needs the log to stand still: no program in flight, none started until it ends. */
 struct ftl_exclusive {
-    struct ftl_exclusive *next;
+    struct node node;
     void (*run)(struct ftl_exclusive *x);
     void (*done)(struct ftl_exclusive *x, enum ftl_status status);
     bool queued;
@@ -75,7 +79,7 @@ struct ftl_exclusive {
 
 /** Waits until the write cache is empty; meanwhile no write is taken. */
 struct ftl_drain {
-    struct ftl_drain *next;
+    struct node node;
     void (*done)(struct ftl_drain *d, enum ftl_status status);
 };
 
@@ -88,29 +92,28 @@ struct ftl_state {
     uint32_t next;   /**< opened ahead, SB_NONE */
     bool next_ready; /**< its erase has ended */
     struct sb_erase erase;
-    uint32_t seq;                  /**< of the next sector allocated */
-    uint32_t reserve;              /**< sectors of the log that are left over when the drive becomes read-only */
-    uint32_t floor;                /**< sectors that writes leave over: the reserve, or less while it is lent */
-    uint32_t look;                 /**< sectors left in the open superblock at which the room is looked at again */
-    uint32_t in_flight;            /**< user pages in programming */
-    uint32_t gathered;             /**< writes of the next page, as many as its sectors at most */
-    uint32_t coming;               /**< writes announced: their data are on the way to their buffers */
-    uint32_t cached;               /**< writes in the cache */
-    bool cache_off;                /**< the host wants none */
-    bool lost;                     /**< a write of the cache could not be programmed: the next drain says so */
-    bool clean;                    /**< the newest root says that nothing was written since */
-    bool changed;                  /**< something was written since the last checkpoint */
-    bool unclean;                  /**< the medium was not shut down cleanly before this power-on */
-    bool kept_changed;             /**< ftl_kept is worth a root record of its own */
-    bool reclaim;                  /**< a checkpoint is on its way because no superblock is free */
-    bool retired;                  /**< a superblock went bad: checkpoint before the log goes on */
-    uint32_t failures;             /**< checkpoints that failed in a row */
-    bool read_only;                /**< checkpoints fail: nothing is written until one succeeds */
-    uint32_t log_start;            /**< sequence number that recovery would read on from */
-    uint32_t log_due;              /**< sequence number at which to see whether a checkpoint is due */
-    uint32_t log_trims;            /**< what recovery would do for trims since then, in pages */
-    void (*slice)(void);           /**< the running exclusive operation has work for ftl_work */
-    struct ftl_trim *trim_waiting; /**< waits for a page of the log */
+    uint32_t seq;        /**< of the next sector allocated */
+    uint32_t reserve;    /**< sectors of the log that are left over when the drive becomes read-only */
+    uint32_t floor;      /**< sectors that writes leave over: the reserve, or less while it is lent */
+    uint32_t look;       /**< sectors left in the open superblock at which the room is looked at again */
+    uint32_t in_flight;  /**< user pages in programming */
+    uint32_t gathered;   /**< writes of the next page, as many as its sectors at most */
+    uint32_t coming;     /**< writes announced: their data are on the way to their buffers */
+    uint32_t cached;     /**< writes in the cache */
+    bool cache_off;      /**< the host wants none */
+    bool lost;           /**< a write of the cache could not be programmed: the next drain says so */
+    bool clean;          /**< the newest root says that nothing was written since */
+    bool changed;        /**< something was written since the last checkpoint */
+    bool unclean;        /**< the medium was not shut down cleanly before this power-on */
+    bool kept_changed;   /**< ftl_kept is worth a root record of its own */
+    bool reclaim;        /**< a checkpoint is on its way because no superblock is free */
+    bool retired;        /**< a superblock went bad: checkpoint before the log goes on */
+    uint32_t failures;   /**< checkpoints that failed in a row */
+    bool read_only;      /**< checkpoints fail: nothing is written until one succeeds */
+    uint32_t log_start;  /**< sequence number that recovery would read on from */
+    uint32_t log_due;    /**< sequence number at which to see whether a checkpoint is due */
+    uint32_t log_trims;  /**< what recovery would do for trims since then, in pages */
+    void (*slice)(void); /**< what the running exclusive operation does in slices: ftl_slices sets it */
 };
 extern struct ftl_state ftl;
 
@@ -217,12 +220,9 @@ bool ftl_read_only(void);
 /** When the drive is read-only: let writes take half of what is left of the log. */
 void ftl_lend(void);
 
-/** A slice of long work; true while there is more. */
-bool ftl_work(void);
-/** Whether ftl_work has anything to do or to try again. */
-static inline bool ftl_has_work(void) {
-    return ftl.slice != NULL || ftl.trim_waiting != NULL;
-}
+/** WORK_FTL: a slice of long work. WORK_TRIM: try again. */
+void ftl_poll(void);
+void ftl_trim_poll(void);
 
 /* ---- between the FTL's own files ---- */
 
@@ -239,6 +239,8 @@ void planes_ended(const struct ftl_write *first);
  * stands `still`. */
 void planes_look(bool still);
 
+/** Do `slice` again and again from the main loop; NULL: no more. */
+void ftl_slices(void (*slice)(void));
 /** Value of ftl.look that makes the next write look. */
 #define ROOM_LOOK UINT32_MAX
 /** Superblocks of the reserve on a drive of this many. */

@@ -22,7 +22,7 @@ static struct {
 static void end(enum ftl_status status) {
     struct ftl_loose *l = run.last;
     struct ftl_loose *first = run.first;
-    ftl.slice = NULL;
+    ftl_slices(NULL);
     while (l != first) {
         struct ftl_loose *next = l->batch;
         l->x.queued = false;
@@ -65,7 +65,7 @@ static void swap_slice(void) {
         run.now = run.last = more;
         return;
     }
-    ftl.slice = NULL;
+    ftl_slices(NULL);
     ftl.changed = true;
     run.checkpoint = (struct ftl_exclusive){.done = checkpointed};
     checkpoint_start(&run.checkpoint, false);
@@ -82,7 +82,7 @@ static void checkpointed(struct ftl_exclusive *x, enum ftl_status status) {
     run.undo = true;
     run.now = run.last;
     run.now->at = 0;
-    ftl.slice = swap_slice;
+    ftl_slices(swap_slice);
 }
 
 static void drop_slice(void);
@@ -93,7 +93,7 @@ void loose_map_run(struct ftl_exclusive *x) {
     run.first->batch = NULL;
     run.undo = false;
     run.status = FTL_MEDIA;
-    ftl.slice = ftl.read_only ? drop_slice : swap_slice;
+    ftl_slices(ftl.read_only ? drop_slice : swap_slice);
 }
 
 void ftl_loose_map(struct ftl_loose *l) {
@@ -120,7 +120,7 @@ static void loose_drop_run(struct ftl_exclusive *x) {
     run.first = run.last = (struct ftl_loose *)x;
     run.first->at = 0;
     run.status = FTL_OK;
-    ftl.slice = drop_slice;
+    ftl_slices(drop_slice);
 }
 
 void ftl_loose_drop(struct ftl_loose *l) {

@@ -4,18 +4,9 @@
 #include <string.h>
 
 #include "ftl/superblock.h"
-#include "platform/console.h"
+#include "platform/fill.h"
 
 struct map_state map;
-
-void dram_zero(uint32_t addr, uint32_t len) {
-    while (hdma_read(HDMA_FILL_BUSY) & 1) {
-    }
-    hdma_write(HDMA_FILL_DST, addr);
-    hdma_write(HDMA_FILL_PUSH, len);
-    while (hdma_read(HDMA_FILL_BUSY) & 1) {
-    }
-}
 
 void map_init(void) {
     memset(&map, 0, sizeof map);

@@ -83,7 +83,4 @@ uint32_t map_make(uint32_t number, bool fresh);
 /** Note that every present map page must be written by the next checkpoint. */
 void map_dirty_all(void);
 
-/** Fill DRAM with zeros and wait. @param len multiple of 64 */
-void dram_zero(uint32_t addr, uint32_t len);
-
 #endif

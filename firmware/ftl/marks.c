@@ -32,17 +32,9 @@ static void read_done(struct nand_op *op, uint32_t status) {
 
 /** Start reading the mark of page `ppa` to `to`. */
 static void mark_read(uint32_t ppa, uint32_t to) {
-    struct nand_op *op;
-    while ((op = nand_op_get()) == NULL) {
-        nand_poll();
-    }
-    *op = (struct nand_op){.done = mark_done,
-                           .way = ppa_way(ppa),
-                           .op = FLASH_OP_READ_RAW,
-                           .row = ppa_row(ppa),
-                           .w2 = to,
-                           .bytes = MARK_BYTES,
-                           .data0 = nand_geo.page_bytes};
+    struct nand_op *op = nand_op_wait();
+    op->done = mark_done;
+    nand_read_raw(op, ppa, nand_geo.page_bytes, to, MARK_BYTES);
     nand_submit(op);
 }
 
@@ -50,13 +42,9 @@ static void mark_read(uint32_t ppa, uint32_t to) {
 static bool written(uint32_t ppa) {
     uint32_t status = FLASH_STATUS_ERASED;
     struct nand_op *op = nand_op_get();
-    *op = (struct nand_op){.done = read_done,
-                           .arg = &status,
-                           .way = ppa_way(ppa),
-                           .op = FLASH_OP_READ,
-                           .row = ppa_row(ppa),
-                           .w2 = DRAM_DROP,
-                           .bytes = MARK_STRIDE};
+    op->done = read_done;
+    op->arg = &status;
+    nand_read(op, ppa, DRAM_DROP, MARK_STRIDE);
     nand_submit(op);
     nand_wait_idle();
     return status == FLASH_STATUS_OK || status == FLASH_STATUS_FOREIGN;

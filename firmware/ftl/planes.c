@@ -30,7 +30,7 @@ void planes_init(void) {
 
 static void submit(struct ftl_write *first) {
     uint32_t before = 0;
-    for (struct ftl_write *w = first; w != NULL; w = w->next) {
+    for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
         struct nand_op *op = w->op;
         w->first = first;
         before += op->confirm == FLASH_CONFIRM_PLANE;
@@ -98,15 +98,15 @@ static void start(struct lane *lane, struct ftl_write **p) {
     struct ftl_write *first = leave(lane, p);
     struct ftl_write *last = first;
     for (uint32_t row = next_plane(first->op->row); row != 0; row = next_plane(row)) {
-        while (last->next != NULL) {
-            last = last->next;
+        while (last->node.next != NULL) {
+            last = ftl_write_next(last);
         }
         p = find(p, row);
         if (*p == NULL) {
             break;
         }
         last->op->confirm = FLASH_CONFIRM_PLANE;
-        last->next = leave(lane, p);
+        last->node.next = &leave(lane, p)->node;
     }
     submit(first);
 }

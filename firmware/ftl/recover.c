@@ -7,8 +7,10 @@
 
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
-#include "platform/console.h"
 #include "lib/crc.h"
+#include "platform/console.h"
+#include "platform/fill.h"
+#include "platform/timer.h"
 
 /** Scan buffer: the page buffers of the host path are idle at boot. */
 #define SCAN_BUFFER DRAM_BUFFERS
@@ -32,39 +34,21 @@ static void scan_done(struct nand_op *op, uint32_t status) {
     nand_op_put(op);
 }
 
-static struct nand_op *op_wait(void) {
-    struct nand_op *op;
-    while ((op = nand_op_get()) == NULL) {
-        if (sys_read(SYS_FLASH_PENDING) == 0) {
-            hal_wfi();
-        }
-        nand_poll();
-    }
-    return op;
-}
-
 /** Start reading `bytes` of page `ppa` to DRAM `dst`. */
 static void scan_read(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t bytes) {
-    struct nand_op *op = op_wait();
+    struct nand_op *op = nand_op_wait();
     p->ppa = ppa;
     p->status = UNDER_WAY;
-    *op = (struct nand_op){.done = scan_done,
-                           .arg = p,
-                           .way = ppa_way(ppa),
-                           .op = FLASH_OP_READ,
-                           .row = ppa_row(ppa),
-                           .w2 = dst,
-                           .bytes = bytes};
+    op->done = scan_done;
+    op->arg = p;
+    nand_read(op, ppa, dst, bytes);
     nand_submit(op);
 }
 
 /** Wait until the read of `p` has ended. */
 static void scan_end(const struct scan_page *p) {
     while (p->status == UNDER_WAY) {
-        if (sys_read(SYS_FLASH_PENDING) == 0) {
-            hal_wfi();
-        }
-        nand_poll();
+        nand_wait();
     }
 }
 
@@ -183,14 +167,10 @@ static void load(uint32_t ppa, uint32_t dst, uint32_t tag) {
         load_errors++;
         return;
     }
-    struct nand_op *op = op_wait();
-    *op = (struct nand_op){.done = load_done,
-                           .arg = (void *)(uintptr_t)tag,
-                           .way = ppa_way(ppa),
-                           .op = FLASH_OP_READ,
-                           .row = ppa_row(ppa),
-                           .w2 = dst,
-                           .bytes = PAGE_SIZE};
+    struct nand_op *op = nand_op_wait();
+    op->done = load_done;
+    op->arg = (void *)(uintptr_t)tag;
+    nand_read(op, ppa, dst, PAGE_SIZE);
     nand_submit(op);
 }
 

@@ -5,6 +5,7 @@
 
 #include "ftl/map.h"
 #include "platform/console.h"
+#include "platform/fill.h"
 
 struct sb_table sb;
 
@@ -219,8 +220,9 @@ static void erase_pump(struct sb_erase *e) {
         cursor_next_page(&e->at);
         e->blocks_left--;
         e->in_flight++;
-        *op = (struct nand_op){
-            .done = erase_done, .arg = e, .way = ppa_way(ppa), .op = FLASH_OP_ERASE, .row = ppa_row(ppa)};
+        op->done = erase_done;
+        op->arg = e;
+        nand_erase(op, ppa);
         nand_submit(op);
     }
     if (e->in_flight == 0 && e->active) {

@@ -2,10 +2,10 @@
 /* What the packages are, and the geometry and timing that the channels are given for them. */
 #include <string.h>
 
-#include "platform/console.h"
-#include "platform/dram.h"
 #include "media/nand.h"
 #include "media/onfi.h"
+#include "platform/console.h"
+#include "platform/dram.h"
 
 /** Read ID addresses: maker and part; the ONFI signature. */
 #define READ_ID_PART 0x00u
@@ -38,11 +38,7 @@ static void boot_done(struct nand_op *op, uint32_t status) {
 }
 
 static void boot_op(struct boot_result *r, uint32_t way, uint32_t opcode, uint32_t row, uint32_t w2, uint32_t bytes) {
-    struct nand_op *op;
-    while ((op = nand_op_get()) == NULL) {
-        hal_wfi();
-        nand_poll();
-    }
+    struct nand_op *op = nand_op_wait();
     *op = (struct nand_op){
         .done = boot_done, .arg = r, .way = way, .op = opcode, .row = row, .w2 = w2, .bytes = (uint16_t)bytes};
     nand_submit(op);

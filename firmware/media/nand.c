@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "media/nand.h"
 
-#include "csd/schedule.h"
-
 /** Status byte: the last program or erase has failed. */
 #define STATUS_FAIL 1u
 
@@ -14,10 +12,12 @@ const struct nand_part *nand_part;
 uint32_t nand_outstanding;
 bool nand_attention;
 
-static struct nand_op *op_free;
+void (*nand_stream_go)(struct node *waiter);
+
+static struct list free_ops;
 
 void nand_queues_init(void) {
-    op_free = NULL;
+    free_ops = (struct list){0};
     for (uint32_t i = NAND_OPS; i-- > 0;) {
         nand_op_put(&nand_ops[i]);
     }
@@ -27,16 +27,12 @@ void nand_queues_init(void) {
 }
 
 struct nand_op *nand_op_get(void) {
-    struct nand_op *op = op_free;
-    if (op != NULL) {
-        op_free = op->next;
-    }
-    return op;
+    struct node *n = list_take(&free_ops);
+    return CONTAINER_OR_NULL(n, struct nand_op, node);
 }
 
 void nand_op_put(struct nand_op *op) {
-    op->next = op_free;
-    op_free = op;
+    list_push(&free_ops, &op->node);
 }
 
 /** The descriptor of a repetition: W0 but for the way and the tag; `*row`, `*w2`. */
@@ -100,9 +96,8 @@ static void push(struct nand_way *way, struct nand_op *op) {
 void nand_submit(struct nand_op *op) {
     struct nand_way *way = &nand_ways[op->way];
     nand_outstanding++;
-    op->next = NULL;
     op->asking = 0;
-    if (way->credit > 0 && way->head == NULL) {
+    if (way->credit > 0 && list_empty(&way->ops)) {
         do {
             push(way, op);
             if (op->asking == 0) {
@@ -110,32 +105,27 @@ void nand_submit(struct nand_op *op) {
             }
         } while (way->credit > 0);
     }
-    if (way->head == NULL) {
-        way->head = op;
-    } else {
-        way->tail->next = op;
-    }
-    way->tail = op;
+    list_put(&way->ops, &op->node);
     way->waiting = 1;
 }
 
 void nand_way_refill(struct nand_way *way) {
     while (way->credit > 0) {
-        bool host = way->head != NULL;
-        bool streams = way->stream_head != NULL;
+        bool host = !list_empty(&way->ops);
+        bool streams = !list_empty(&way->streams);
         if (!host && !streams) {
             way->waiting = 0;
             return;
         }
         /* Both wait: take turns, so that neither host I/O nor streams starve. */
         if (host && (!streams || way->open != 0 || (way->turn ^= 1) != 0)) {
-            struct nand_op *op = way->head;
+            struct nand_op *op = CONTAINER(way->ops.first, struct nand_op, node);
             push(way, op);
             if (op->asking == 0) {
-                way->head = op->next;
+                list_take(&way->ops);
             }
         } else {
-            stream_resume(way);
+            nand_stream_go(list_take(&way->streams));
         }
     }
 }
@@ -208,15 +198,6 @@ void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, u
         op->done(op, FLASH_STATUS_OK);
     } else {
         ended_otherwise(op, status, data0);
-    }
-}
-
-void nand_wait_idle(void) {
-    while (nand_outstanding > 0) {
-        if (sys_read(SYS_FLASH_PENDING) == 0) {
-            hal_wfi();
-        }
-        nand_poll();
     }
 }
 

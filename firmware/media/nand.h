@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "platform/regs.h"
+#include "lib/list.h"
 #include "media/parts.h"
+#include "platform/regs.h"
 
 #define NAND_MAX_CHANNELS 16u
 #define NAND_MAX_WAYS     16u
@@ -33,6 +34,8 @@
 #define NAND_LAYOUT_VERSION 1u
 /** Seed of the scrambler, the same on all drives: a medium may move to another board. */
 #define NAND_SEED 0x41535344u
+/** Bytes of a sector that are data of a block. */
+#define NAND_SECTOR_DATA 4096u
 /** Data and metadata bytes of a codeword, and codewords of a sector (docs/medium.md). */
 #define NAND_MESSAGE_BYTES 1028u
 #define NAND_CODEWORDS     4u
@@ -76,6 +79,18 @@ struct nand_geometry {
 };
 extern struct nand_geometry nand_geo;
 
+/* A physical page address is that of a sector: channel << 28 | way << 24 | row. */
+static inline uint32_t ppa_way(uint32_t ppa) {
+    return ppa >> 24;
+}
+static inline uint32_t ppa_row(uint32_t ppa) {
+    return ppa & 0xffffffu;
+}
+/** Number of its block in its plane, which is its superblock's. */
+static inline uint32_t ppa_block(uint32_t ppa) {
+    return (ppa_row(ppa) >> nand_geo.block_shift) & nand_geo.block_mask;
+}
+
 struct nand_op;
 /** Completion handler; `status` is a FLASH_STATUS_*. */
 typedef void (*nand_done_fn)(struct nand_op *op, uint32_t status);
@@ -91,7 +106,7 @@ enum nand_retry {
 
 /** One descriptor. Its index in nand_ops is its tag. */
 struct nand_op {
-    struct nand_op *next;
+    struct node node;
     nand_done_fn done;
     void *arg;       /**< the owner's */
     uint32_t way;    /**< channel * 16 + way */
@@ -114,27 +129,21 @@ struct nand_op {
     /* nand.c: a program of several planes whose status is asked plane by plane */
     uint8_t before; /**< PROGRAM with CONFIRM_PAGE: planes of the program before its own, whose status is asked */
     uint8_t asking; /**< planes still to be asked */
-    struct nand_op *next_retry;
+    struct node retry_node;
 };
 extern struct nand_op nand_ops[NAND_OPS];
 
-/** A stream waiting for a place in a way's FIFO, see stream/schedule.h. */
-struct stream;
-
 /** A way's FIFO as the firmware accounts for it. */
 struct nand_way {
-    uint8_t credit;  /**< free places */
-    uint8_t turn;    /**< who goes first when both lists wait */
-    uint8_t waiting; /**< some list below is not empty */
-    uint8_t open;    /**< a page is on its way that takes further sectors: nothing but these may be pushed */
-    struct nand_op *head;
-    struct nand_op *tail;
-    struct stream *stream_head;
-    struct stream *stream_tail;
-    struct nand_op *retry_head; /**< reads that are repeated, one at a time */
-    struct nand_op *retry_tail;
-    uint8_t level;  /**< read level at which a repeated read went well last; 0: none has */
-    uint8_t pad[3]; /**< an entry's address is a shift */
+    uint8_t credit;      /**< free places */
+    uint8_t turn;        /**< who goes first when both lists wait */
+    uint8_t waiting;     /**< some list below is not empty */
+    uint8_t open;        /**< a page is on its way that takes further sectors: nothing but these may be pushed */
+    struct list ops;     /**< operations that wait for a place */
+    struct list streams; /**< waiters of streams, see nand_stream_go */
+    struct list retries; /**< reads that are repeated, one at a time */
+    uint8_t level;       /**< read level at which a repeated read went well last; 0: none has */
+    uint8_t pad[3];      /**< an entry's address is a shift */
 };
 #ifdef __riscv
 _Static_assert(sizeof(struct nand_way) == 32, "struct nand_way size");
@@ -169,7 +178,7 @@ extern uint32_t nand_outstanding;
  */
 const char *nand_init(void);
 
-/** Take a descriptor from the common pool (housekeeping), NULL when none is free. Page slots own theirs for good. */
+/** Take a descriptor from the common pool (housekeeping), NULL when none is free. Page buffers own theirs for good. */
 struct nand_op *nand_op_get(void);
 /** Empty the queues and make every operation free: at boot, before any other function but nand_init, which calls it. */
 void nand_queues_init(void);
@@ -179,17 +188,51 @@ void nand_op_put(struct nand_op *op);
  * is submitted at once. */
 void nand_submit(struct nand_op *op);
 
-/** Make `op` the read of block `lba`'s page `ppa` to DRAM `to`; but for `done` and `arg`. */
-static inline void nand_read_block(struct nand_op *op, uint32_t ppa, uint32_t lba, uint32_t to) {
-    op->way = ppa >> 24;
+/*
+ * What an operation is: all of it but for `done` and `arg`, which stay as they are.
+ */
+
+/** Read `bytes` of sector `ppa` to DRAM `to`. */
+static inline void nand_read(struct nand_op *op, uint32_t ppa, uint32_t to, uint32_t bytes) {
+    op->way = ppa_way(ppa);
     op->op = FLASH_OP_READ;
-    op->row = ppa & 0xffffffu;
+    op->row = ppa_row(ppa);
     op->w2 = to;
-    op->bytes = 4096;
-    op->confirm = 0;
-    op->check = true;
+    op->bytes = (uint16_t)bytes;
+    op->confirm = FLASH_CONFIRM_PAGE;
+    op->before = 0;
+    op->check = false;
     op->plain = false;
+    op->data0 = 0;
+    op->data1 = 0;
+}
+
+/** Read block `lba` from sector `ppa`, which has to hold it, to DRAM `to`. */
+static inline void nand_read_block(struct nand_op *op, uint32_t ppa, uint32_t lba, uint32_t to) {
+    nand_read(op, ppa, to, NAND_SECTOR_DATA);
+    op->check = true;
     op->data0 = lba;
+}
+
+/** Read `bytes` from byte `column` of the page of sector `ppa` on to DRAM `to`, as the medium has them. */
+static inline void nand_read_raw(struct nand_op *op, uint32_t ppa, uint32_t column, uint32_t to, uint32_t bytes) {
+    nand_read(op, ppa, to, bytes);
+    op->op = FLASH_OP_READ_RAW;
+    op->data0 = column;
+}
+
+/** Program sector `ppa` with the data at DRAM `from` and these two words of metadata. */
+static inline void nand_program(struct nand_op *op, uint32_t ppa, uint32_t from, uint32_t oob0, uint32_t oob1) {
+    nand_read(op, ppa, from, NAND_SECTOR_DATA);
+    op->op = FLASH_OP_PROGRAM;
+    op->data0 = oob0;
+    op->data1 = oob1;
+}
+
+/** Erase the block of sector `ppa`. */
+static inline void nand_erase(struct nand_op *op, uint32_t ppa) {
+    nand_read(op, ppa, 0, 0);
+    op->op = FLASH_OP_ERASE;
 }
 
 /** Finish descriptor `tag` (not a stream's). `cpl` is CPL, `code` CPL_CODE when that is worth a look, else 0. */
@@ -206,26 +249,26 @@ void nand_retry_start(struct nand_op *op, uint32_t status);
 /** A descriptor of a repetition has ended. */
 void nand_retry_done(struct nand_op *op, uint32_t status);
 
+/* ---- nand.c ---- */
+
 /** A place of `way` became free: push what waits for it. */
 void nand_way_refill(struct nand_way *way);
 
-/** Handle every waiting flash completion. Returns pages delivered to streams. */
-uint32_t nand_poll(void);
+/** The first waiter of a way's `streams`, taken off it: the way has a place. Whoever puts waiters there sets it. */
+extern void (*nand_stream_go)(struct node *waiter);
 
-/** Sleep and handle flash completions until `nand_outstanding` is 0. Only for boot, when nothing else runs. */
+/* ---- boot.c: only for boot, when nothing else runs ---- */
+
+/** Handle every waiting completion; nand_dispatch (dispatch.h) is for later, when there are streams. */
+void nand_poll(void);
+/** Sleep until something has completed, and handle it. */
+void nand_wait(void);
+/** Likewise until `nand_outstanding` is 0. */
 void nand_wait_idle(void);
+/** A free operation; waits for one. */
+struct nand_op *nand_op_wait(void);
 
 /** Set DISCARD of `core` in every channel. */
 void nand_discard(uint32_t core, bool on);
-
-static inline uint32_t ppa_way(uint32_t ppa) {
-    return ppa >> 24;
-}
-static inline uint32_t ppa_row(uint32_t ppa) {
-    return ppa & 0xffffffu;
-}
-static inline uint32_t ppa_block(uint32_t ppa) {
-    return (ppa_row(ppa) >> nand_geo.block_shift) & nand_geo.block_mask;
-}
 
 #endif

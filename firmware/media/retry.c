@@ -41,7 +41,7 @@ static void end(struct nand_op *op) {
     struct nand_way *way = &nand_ways[op->way];
     uint32_t status = op->status;
     op->retry = NAND_RETRY_NONE;
-    way->retry_head = op->next_retry;
+    list_take(&way->retries);
     if (status == FLASH_STATUS_OK) {
         nand_counters.rescued++;
         if (op->level != 0) {
@@ -50,7 +50,7 @@ static void end(struct nand_op *op) {
     }
     nand_ended(op, status);
     /* The next one has waited: what it stumbled over may have gone. */
-    struct nand_op *next = way->retry_head;
+    struct nand_op *next = CONTAINER_OR_NULL(way->retries.first, struct nand_op, retry_node);
     if (next != NULL && next->retry == NAND_RETRY_WAIT) {
         step(next);
     }
@@ -87,15 +87,11 @@ void nand_retry_start(struct nand_op *op, uint32_t status) {
     op->attempt = 0;
     op->level = 0;
     op->retry = NAND_RETRY_WAIT;
-    op->next_retry = NULL;
-    if (way->retry_head != NULL) {
-        way->retry_tail->next_retry = op;
-        way->retry_tail = op;
-        return;
+    bool first = list_empty(&way->retries);
+    list_put(&way->retries, &op->retry_node);
+    if (first) {
+        step(op);
     }
-    way->retry_head = op;
-    way->retry_tail = op;
-    step(op);
 }
 
 void nand_retry_done(struct nand_op *op, uint32_t status) {

@@ -3,8 +3,8 @@
  * nothing, and repeats no read: what a first read finds is the measure. */
 #include <string.h>
 
+#include "csd/service.h"
 #include "nvme/nvme.h"
-#include "csd/scomp.h"
 
 #define IN_FLIGHT 16u
 #define MARKS     4u
@@ -14,9 +14,9 @@
 
 static struct {
     struct nvme_cmd *cmd; /**< NULL: none is under way */
-    uint32_t way, row;
-    uint32_t next, step; /**< sector to be read next */
-    uint32_t mark;       /**< mark to be read next */
+    uint32_t ppa;         /**< first sector of the block */
+    uint32_t next, step;  /**< sector to be read next */
+    uint32_t mark;        /**< mark to be read next */
     uint32_t in_flight;
     struct scomp_block found;
 } run;
@@ -63,7 +63,7 @@ static void sent(struct dma_job *job) {
 /** Nothing more to read: the answer. */
 static void finish(void) {
     struct nvme_cmd *cmd = run.cmd;
-    if (cmd->orphan) {
+    if (cmd->op.abandoned) {
         run.cmd = NULL;
         nvme_complete(cmd, NVME_ABORTED);
         return;
@@ -80,7 +80,7 @@ static void finish(void) {
 }
 
 static void pump(void) {
-    while (run.in_flight < IN_FLIGHT && !run.cmd->orphan) {
+    while (run.in_flight < IN_FLIGHT && !run.cmd->op.abandoned) {
         bool mark = run.mark < MARKS;
         if (!mark && (run.step == 0 || run.next >= nand_geo.pages)) {
             break;
@@ -91,29 +91,21 @@ static void pump(void) {
             if (run.in_flight == 0) {
                 struct nvme_cmd *cmd = run.cmd;
                 run.cmd = NULL;
-                nvme_complete(cmd, 0x100u | NVME_VENDOR_STATUS_NO_RESOURCES);
+                nvme_complete(cmd, NVME_VENDOR(NVME_VENDOR_STATUS_NO_RESOURCES));
                 return;
             }
             break;
         }
         if (mark) {
             uint32_t page = run.mark < 2 ? 0 : nand_geo.pages - nand_geo.sectors;
-            *op = (struct nand_op){.done = mark_read,
-                                   .way = run.way,
-                                   .op = FLASH_OP_READ_RAW,
-                                   .row = run.row + page,
-                                   .w2 = DRAM_MARKS + run.mark * MARK_STRIDE,
-                                   .bytes = MARK_BYTES,
-                                   .data0 = (run.mark & 1) != 0 ? nand_geo.page_bytes : 0};
+            op->done = mark_read;
+            nand_read_raw(op, run.ppa + page, (run.mark & 1) != 0 ? nand_geo.page_bytes : 0,
+                          DRAM_MARKS + run.mark * MARK_STRIDE, MARK_BYTES);
             run.mark++;
         } else {
-            *op = (struct nand_op){.done = sector_read,
-                                   .way = run.way,
-                                   .op = FLASH_OP_READ,
-                                   .row = run.row + run.next,
-                                   .w2 = DRAM_DROP,
-                                   .bytes = MARK_STRIDE,
-                                   .plain = true};
+            op->done = sector_read;
+            nand_read(op, run.ppa + run.next, DRAM_DROP, MARK_STRIDE);
+            op->plain = true;
             run.next += run.step;
         }
         run.in_flight++;
@@ -126,16 +118,15 @@ static void pump(void) {
 
 static void start(struct nvme_cmd *cmd) {
     if (run.cmd != NULL) {
-        nvme_complete(cmd, 0x100u | NVME_VENDOR_STATUS_NO_RESOURCES);
+        nvme_complete(cmd, NVME_VENDOR(NVME_VENDOR_STATUS_NO_RESOURCES));
         return;
     }
     memset(&run, 0, sizeof run);
     run.cmd = cmd;
-    run.way = cmd->sqe[10];
-    run.row = cmd->sqe[11];
+    run.ppa = cmd->sqe[10] << 24 | cmd->sqe[11];
     run.step = cmd->sqe[12];
     run.next = cmd->sqe[13];
-    uint32_t block = run.row >> nand_geo.block_shift & nand_geo.block_mask;
+    uint32_t block = ppa_block(run.ppa);
     run.found.state = block < sb.count ? sb.state[block] : UINT32_MAX;
     run.found.erases = block < sb.count ? superblock_erases(block) : 0;
     pump();

@@ -2,7 +2,9 @@
 /* The health log (SMART): what is counted, what is kept over power cycles, and the warnings made of it. */
 #include <string.h>
 
+#include "media/health.h"
 #include "nvme/nvme.h"
+#include "platform/timer.h"
 
 #define WARN_SPARE       0x01u
 #define WARN_TEMPERATURE 0x02u
@@ -45,6 +47,11 @@ static void record_power_on(void) {
     }
 }
 
+static void sector_lost(void) {
+    health.kept.media_errors++;
+    health_check();
+}
+
 void health_init(void) {
     memset(&health, 0, sizeof health);
     memcpy(&health.kept, ftl_kept, sizeof health.kept);
@@ -54,6 +61,7 @@ void health_init(void) {
     health.on_since = time_now();
     ftl_keep = keep;
     ftl_spare_fell = health_check;
+    nand_lost_notice = sector_lost;
     reported = 0;
     memset(&power_record, 0, sizeof power_record);
     record_power_on();
@@ -78,7 +86,7 @@ uint32_t health_warning(void) {
     if (ftl.lbas > 0 && ftl_spare() < FTL_SPARE_THRESHOLD) {
         warning |= WARN_SPARE;
     }
-    if (media_degraded()) {
+    if (nand_health_degraded()) {
         warning |= WARN_RELIABILITY;
     }
     return warning;

@@ -3,8 +3,8 @@
  * What tells this drive from others in a host: serial number, NQN and EUI64s are made of one identifier. The medium
  * keeps it; one that has none takes what the loader gives.
  */
-#include "platform/console.h"
 #include "nvme/nvme.h"
+#include "platform/console.h"
 
 #ifdef ASSASIN_HOST_BUILD
 #define LOADER_DATA __attribute__((visibility("default")))

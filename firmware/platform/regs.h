@@ -49,9 +49,5 @@ static inline uint64_t counter_read(uint32_t addr) {
     uint32_t lo = hal_read(addr);
     return lo | (uint64_t)hal_read(addr + 4) << 32;
 }
-/** Timebase, cycles. */
-static inline uint64_t time_now(void) {
-    return counter_read(ASSASIN_SYS_BASE + SYS_MTIME_LO);
-}
 
 #endif

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nvme/hdma.h"
+#include "platform/dma.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "platform/console.h"
-#include "nvme/nvme.h"
+#include "platform/copy.h"
 
-#define DEPTH  16u
-#define COPIES 256u
+#define DEPTH 16u
 
-struct hdma_counters hdma_counters;
-uint32_t hdma_outstanding;
+struct dma_counters dma_counters;
+void (*dma_queue_failed)(void);
 
 /** One direction: jobs waiting, and what the hardware's queue holds, in order. */
 struct direction {
-    struct dma_job *head, *tail;
+    struct list waiting;
     struct {
         struct dma_job *job;
         bool last;
@@ -24,14 +23,6 @@ struct direction {
     bool to_host;
 };
 static struct direction dirs[2];
-
-static struct {
-    struct {
-        uint32_t src, dst, pos, len, arg;
-        copy_done_fn done;
-    } ring[COPIES];
-    uint32_t queued, pushed, done;
-} copies;
 
 /*
  * XDMA registers (PG195): control and status (read clears) of the channels that take descriptors from the bypass ports,
@@ -49,7 +40,7 @@ static struct {
 #define XDMA_USER_ENABLE   0x2004u
 #define XDMA_USER_VECTOR   0x2080u
 
-void hdma_start(void) {
+void dma_start(void) {
     hal_write(ASSASIN_XDMA_BASE + XDMA_H2C_CONTROL, XDMA_RUN | XDMA_LOG_ERRORS);
     hal_write(ASSASIN_XDMA_BASE + XDMA_C2H_CONTROL, XDMA_RUN | XDMA_LOG_ERRORS);
     /* User interrupt n goes out as vector n; four vectors a register. */
@@ -59,44 +50,46 @@ void hdma_start(void) {
     hal_write(ASSASIN_XDMA_BASE + XDMA_USER_ENABLE, 0xffffu);
 }
 
-void hdma_init(void) {
+void dma_init(void) {
     memset(dirs, 0, sizeof dirs);
-    memset(&copies, 0, sizeof copies);
     dirs[1].to_host = true;
     dirs[0].pushed = dirs[0].done = hdma_read(HDMA_H2C_DONE);
     dirs[1].pushed = dirs[1].done = hdma_read(HDMA_C2H_DONE);
-    copies.queued = copies.pushed = copies.done = hdma_read(HDMA_COPY_DONE);
-    hdma_outstanding = 0;
-    hdma_start();
+    copy_init();
+    dma_start();
 }
 
 /** Host address of byte `off` and how many bytes are contiguous there, at most `want`. */
-static uint64_t prp_at(const struct prp *p, uint32_t off, uint32_t want, uint32_t *bytes) {
+static uint64_t page_at(const struct dma_pages *p, uint32_t off, uint32_t want, uint32_t *bytes) {
     if (off < p->first_bytes) {
         uint32_t n = p->first_bytes - off;
         *bytes = n < want ? n : want;
         return p->first + off;
     }
     off -= p->first_bytes;
-    uint32_t i = off / PRP_PAGE;
+    uint32_t i = off / DMA_PAGE;
     uint64_t base = p->list != NULL ? p->list[i] : p->second;
-    uint32_t n = PRP_PAGE - off % PRP_PAGE;
+    uint32_t n = DMA_PAGE - off % DMA_PAGE;
     if (p->list != NULL) {
         /* One descriptor for host pages that follow each other. */
-        while (n < want && p->list[i + 1] == p->list[i] + PRP_PAGE) {
-            n += PRP_PAGE;
+        while (n < want && p->list[i + 1] == p->list[i] + DMA_PAGE) {
+            n += DMA_PAGE;
             i++;
         }
     }
     *bytes = n < want ? n : want;
-    return base + off % PRP_PAGE;
+    return base + off % DMA_PAGE;
+}
+
+static struct dma_job *first(const struct direction *d) {
+    return CONTAINER_OR_NULL(d->waiting.first, struct dma_job, node);
 }
 
 static void push(struct direction *d) {
-    while (d->head != NULL && d->pushed - d->done < DEPTH) {
-        struct dma_job *job = d->head;
+    while (!list_empty(&d->waiting) && d->pushed - d->done < DEPTH) {
+        struct dma_job *job = first(d);
         uint32_t bytes = job->left;
-        uint64_t host = job->prp != NULL ? prp_at(job->prp, job->off, job->left, &bytes) : job->host;
+        uint64_t host = job->pages != NULL ? page_at(job->pages, job->off, job->left, &bytes) : job->host;
         hdma_write(HDMA_HOST_LO, (uint32_t)host);
         hdma_write(HDMA_HOST_HI, (uint32_t)(host >> 32));
         hdma_write(HDMA_DEV, job->dev);
@@ -108,28 +101,21 @@ static void push(struct direction *d) {
         d->ring[d->pushed % DEPTH].last = job->left == 0;
         d->pushed++;
         if (job->left == 0) {
-            d->head = job->next;
+            list_take(&d->waiting);
         }
     }
 }
 
-void hdma_submit(struct dma_job *job) {
+void dma_submit(struct dma_job *job) {
     struct direction *d = &dirs[job->to_host];
-    job->next = NULL;
     job->error = false;
-    if (d->head == NULL) {
-        d->head = job;
-    } else {
-        d->tail->next = job;
-    }
-    d->tail = job;
-    hdma_outstanding++;
-    if (job->prp == NULL) {
-        /* A PRP list: not the host's data. */
+    list_put(&d->waiting, &job->node);
+    if (job->pages == NULL) {
+        /* A list of pages: not the host's data. */
     } else if (job->to_host) {
-        hdma_counters.to_host += job->left;
+        dma_counters.to_host += job->left;
     } else {
-        hdma_counters.from_host += job->left;
+        dma_counters.from_host += job->left;
     }
     push(d);
 }
@@ -140,7 +126,6 @@ static void collect(struct direction *d, uint32_t done) {
         bool last = d->ring[d->done % DEPTH].last;
         d->done++;
         if (last) {
-            hdma_outstanding--;
             job->done(job);
         }
     }
@@ -154,64 +139,26 @@ static void mark_errors(struct direction *d) {
 }
 
 static void cancel(struct direction *d) {
-    struct dma_job *list = d->head;
-    d->head = NULL;
-    if (list != NULL && d->pushed != d->done && d->ring[(d->pushed - 1) % DEPTH].job == list) {
-        /* Partly pushed: it ends with its last piece in hardware. */
-        d->ring[(d->pushed - 1) % DEPTH].last = true;
-        list->error = true;
-        list = list->next;
+    struct list all = list_take_all(&d->waiting);
+    if (!list_empty(&all) && d->pushed != d->done) {
+        struct dma_job *job = CONTAINER(all.first, struct dma_job, node);
+        if (d->ring[(d->pushed - 1) % DEPTH].job == job) {
+            /* Partly pushed: it ends with its last piece in hardware. */
+            d->ring[(d->pushed - 1) % DEPTH].last = true;
+            job->error = true;
+            list_take(&all);
+        }
     }
-    while (list != NULL) {
-        struct dma_job *job = list;
-        list = job->next;
+    while (!list_empty(&all)) {
+        struct dma_job *job = CONTAINER(list_take(&all), struct dma_job, node);
         job->error = true;
-        hdma_outstanding--;
         job->done(job);
     }
 }
 
-void hdma_cancel(void) {
+void dma_cancel(void) {
     cancel(&dirs[0]);
     cancel(&dirs[1]);
-}
-
-static void copy_push(void) {
-    while (copies.pushed != copies.queued && copies.pushed - copies.done < DEPTH) {
-        uint32_t i = copies.pushed++ % COPIES;
-        hdma_write(HDMA_COPY_SRC, copies.ring[i].src);
-        hdma_write(HDMA_COPY_DST, copies.ring[i].dst);
-        hdma_write(HDMA_COPY_POS, copies.ring[i].pos);
-        hdma_write(HDMA_COPY_PUSH, copies.ring[i].len);
-    }
-}
-
-uint32_t copy_space(void) {
-    return COPIES - (copies.queued - copies.done);
-}
-
-void copy_submit(uint32_t src, uint32_t dst, uint32_t pos, uint32_t len, copy_done_fn done, uint32_t arg) {
-    uint32_t i = copies.queued++ % COPIES;
-    copies.ring[i].src = src;
-    copies.ring[i].dst = dst;
-    copies.ring[i].pos = pos;
-    copies.ring[i].len = len;
-    copies.ring[i].done = done;
-    copies.ring[i].arg = arg;
-    hdma_outstanding++;
-    copy_push();
-}
-
-static void copies_collect(uint32_t done) {
-    if (copies.done == done) {
-        return;
-    }
-    while (copies.done != done) {
-        uint32_t i = copies.done++ % COPIES;
-        hdma_outstanding--;
-        copies.ring[i].done(copies.ring[i].arg);
-    }
-    copy_push();
 }
 
 /** A channel has stopped for an error. */
@@ -225,13 +172,13 @@ static void failed(void) {
     bool post = (c2h & XDMA_STATUS_ERRORS) != 0 && dirs[1].pushed == dirs[1].done;
     mark_errors(&dirs[0]);
     mark_errors(&dirs[1]);
-    hdma_start();
-    if (fetch || post) {
-        controller_fatal();
+    dma_start();
+    if ((fetch || post) && dma_queue_failed != NULL) {
+        dma_queue_failed();
     }
 }
 
-void hdma_poll(void) {
+void dma_poll(void) {
     uint32_t event = hdma_read(HDMA_EVENT);
     /* Clear first: what finishes after this raises it again. */
     hdma_write(HDMA_EVENT, event);
@@ -248,6 +195,6 @@ void hdma_poll(void) {
         collect(&dirs[1], c2h_done);
     }
     if (FIELD(HDMA_EVENT, COPY, event)) {
-        copies_collect(hdma_read(HDMA_COPY_DONE));
+        copy_collect(hdma_read(HDMA_COPY_DONE));
     }
 }

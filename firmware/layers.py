@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check the firmware's layers (docs/firmware.md): includes go downward only, and a folder's headers declare what that folder defines.
+"""Check the firmware's layers (docs/firmware.md): includes go downward only, and a folder defines what its headers declare.
 
-Usage: firmware/layers.py [FOLDER]   prints each violation, an upward include with the chain that leads to it; exit status 1 when there are any
+Usage: firmware/layers.py [FOLDER]
+Prints each violation, an upward include with the chain that leads to it; exit status 1 when there are any.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ FACES = {("nvme", "csd"): {"csd/service.h"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 # A declaration or the head of a definition at the start of a line, as clang-format writes it.
-FUNCTION = re.compile(r"^(?!static|typedef|struct \w+ \{|#|\})[A-Za-z_][\w \*]*?\b(\w+)\(([^;{}]*)\)\s*(?:__attribute__\(\(.*?\)\)\s*)?([;{])", re.MULTILINE | re.DOTALL)
+FUNCTION = re.compile(
+    r"^(?!static|typedef|struct \w+ \{|#|\})[A-Za-z_][\w\s\*]*?\b(\w+)\(([^;{}]*)\)\s*(?:__attribute__\(\(.*?\)\)\s*)?([;{])",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def layer_of(name: str) -> str:
@@ -33,7 +37,7 @@ def includes(root: Path) -> dict[str, list[str]]:
     found = {}
     for layer in LAYERS:
         for path in sorted([*(root / layer).glob("*.c"), *(root / layer).glob("*.h")]):
-            names = INCLUDE.findall(path.read_text())
+            names = INCLUDE.findall(COMMENT.sub("", path.read_text()))
             found[f"{layer}/{path.name}"] = [n for n in names if layer_of(n) in LAYERS and (root / n).is_file()]
     return found
 

@@ -26,7 +26,7 @@ def test_the_firmwares_layout_is_backed(board: Path) -> None:
     parts = {
         "DRAM_RESULTS": 16 * defined(text, "DRAM_RESULT_STRIDE"),
         "DRAM_MEMORY": defined(text, "DRAM_MEMORY_SIZE"),
-        "DRAM_LOOSE_LISTS": 16 * defined(text, "DRAM_LOOSE_LIST_STRIDE"),
+        "DRAM_COMMITS": 16 * defined(text, "DRAM_COMMIT_STRIDE"),
         "DRAM_LOCAL": defined(text, "DRAM_LOCAL_SIZE"),
     }
     for name, size in parts.items():

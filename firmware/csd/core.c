@@ -156,7 +156,7 @@ void core_throttle(struct request *r, bool on) {
             continue;
         }
         struct stream *s = core_stream(c, 0);
-        if (s->mode != STREAM_FED && s->mode != STREAM_HELD) {
+        if (s->mode != STREAM_FED && s->mode != STREAM_RECALL) {
             s->mode = on || c->rescued ? STREAM_GATED : STREAM_START;
             stream_poll_wanted = true;
         }

@@ -4,7 +4,7 @@
  * Pieces on their cores: what core.c, output.c, feed.c and piece.c share.
  *
  * A piece holds one core for each of its nodes (one, when it is no tree) from its start to its end. A core's output
- * streams have sinks: chunks for the host, loose pages on flash, another node's input, or nothing.
+ * streams have sinks: chunks for the host, uncommitted pages on flash, another node's input, or nothing.
  */
 #ifndef ASSASIN_FW_CORE_H
 #define ASSASIN_FW_CORE_H
@@ -99,8 +99,8 @@ struct piece {
     uint32_t retired;
     uint8_t core[SCOMP_MAX_NODES];
     uint32_t writes;      /**< page programs in flight */
-    uint32_t list, pages; /**< loose pages */
-    struct ftl_loose loose;
+    uint32_t list, pages; /**< uncommitted pages */
+    struct ftl_commit commit;
     struct stream *in[MAX_STREAMS]; /**< external inputs */
     struct flash_out flash[MAX_STREAMS];
 };

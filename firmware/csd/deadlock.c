@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Trees whose functions wait for each other: where two ways through a tree meet again, one way's buffers can fill up
  * while the function at the end waits for the other way. Nothing outside can help then, so the piece ends with a status
- * that says so instead of holding its cores until the watchdog. */
+ * that says so instead of delayed its cores until the watchdog. */
 #include "csd/core.h"
 
 /** Whether only another node of the piece can let this one go on. `full`: it has output that another has no room for.

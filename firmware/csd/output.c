@@ -3,11 +3,11 @@
 #include "csd/core.h"
 #include "platform/fill.h"
 
-/** page_buffer.index of a piece's page: entry of its list of loose pages, and the node that made it. */
+/** page_buffer.index of a piece's page: entry of its list of uncommitted pages, and the node that made it. */
 #define INDEX_ENTRY 0x00ffffffu
 #define INDEX_NODE  24u
-_Static_assert(SCOMP_MAX_OUT_BLOCKS <= INDEX_ENTRY && SCOMP_MAX_OUT_BLOCKS * 8u <= DRAM_LOOSE_LIST_STRIDE,
-               "loose pages of a piece");
+_Static_assert(SCOMP_MAX_OUT_BLOCKS <= INDEX_ENTRY && SCOMP_MAX_OUT_BLOCKS * 8u <= DRAM_COMMIT_STRIDE,
+               "uncommitted pages of a piece");
 
 enum drained {
     PUSHED,
@@ -57,7 +57,7 @@ static void page_drained(struct core *c, struct page_buffer *buffer, uint32_t by
         uint32_t w = keep > 0 ? hal_read(buffer->addr + at) & ((1u << (keep * 8)) - 1) : 0;
         hal_write(buffer->addr + at, w);
     }
-    ftl_write_loose(&buffer->write);
+    ftl_write_uncommitted(&buffer->write);
 }
 
 static enum drained to_flash(struct core *c, const struct sink *k, uint32_t bytes, struct drain *d, uint32_t *dst) {

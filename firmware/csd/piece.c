@@ -201,7 +201,7 @@ bool piece_start(struct request *r, uint32_t number) {
     p->request = r;
     p->number = number;
     p->nodes = r->nodes;
-    p->list = DRAM_LOOSE_LISTS + chosen[0] * DRAM_LOOSE_LIST_STRIDE;
+    p->list = DRAM_COMMITS + chosen[0] * DRAM_COMMIT_STRIDE;
     memcpy(p->core, chosen, sizeof p->core);
     r->running += r->nodes;
     for (uint32_t n = 0; n < p->nodes; n++) {
@@ -421,8 +421,8 @@ static void settled(struct piece *p, enum ftl_status status) {
     scomp_schedule();
 }
 
-static void loose_done(struct ftl_exclusive *x, enum ftl_status status) {
-    settled(CONTAINER(x, struct piece, loose), status);
+static void committed(struct ftl_exclusive *x, enum ftl_status status) {
+    settled(CONTAINER(x, struct piece, commit), status);
 }
 
 void piece_check(struct piece *p) {
@@ -434,11 +434,11 @@ void piece_check(struct piece *p) {
         settled(p, FTL_OK);
         return;
     }
-    p->loose = (struct ftl_loose){.x.done = loose_done, .list = p->list, .count = p->pages};
+    p->commit = (struct ftl_commit){.x.done = committed, .list = p->list, .count = p->pages};
     if (p->status == SCOMP_STATUS_OK) {
-        ftl_loose_map(&p->loose);
+        ftl_commit(&p->commit);
     } else {
-        ftl_loose_drop(&p->loose);
+        ftl_discard(&p->commit);
     }
 }
 

@@ -34,7 +34,7 @@ static void push(struct core *c, uint32_t head) {
 void recall_begin(struct core *c) {
     struct stream *s = core_stream(c, 0);
     stream_unwait(s);
-    s->mode = STREAM_HELD;
+    s->mode = STREAM_RECALL;
     s->limit = s->pushed;
     c->recalling = true;
     nand_discard(c->index, true);

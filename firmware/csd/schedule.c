@@ -8,7 +8,7 @@
 #include "media/dispatch.h"
 #include "platform/copy.h"
 
-_Static_assert(OOB_LOOSE == 1u << 30, "FLASH.W0.CHECK leaves this bit out");
+_Static_assert(OOB_UNCOMMITTED == 1u << 30, "FLASH.W0.CHECK leaves this bit out");
 
 struct stream streams[MAX_CORES * MAX_STREAMS];
 struct stream_counters stream_counters;
@@ -20,13 +20,13 @@ static inline __attribute__((always_inline)) void page_done(struct stream *s);
 /* Out of line: what is rare must not cost the page loop registers. */
 #define RARE __attribute__((noinline))
 
-/** Next run of map entries: the rest of the extent or of the map page, whichever is shorter. */
-static RARE void next_run(struct stream *s) {
+/** The next map entries: the rest of the extent or of the map page, whichever is shorter. */
+static RARE void next_entries(struct stream *s) {
     if (!s->end_set && s->total - s->pushed <= STREAM_END_PAGES) {
         stream_mark_end(s);
     }
     if (s->extent == 0) {
-        s->run = STREAM_END_PAGES / 2;
+        s->entries = STREAM_END_PAGES / 2;
         return;
     }
     if (s->lba_left == 0) {
@@ -39,7 +39,7 @@ static RARE void next_run(struct stream *s) {
         n = s->lba_left;
     }
     s->map = map_page(s->lba) + (s->lba & (MAP_ENTRIES - 1)) * 4;
-    s->run = n;
+    s->entries = n;
     s->lba += n;
     s->lba_left -= n;
 }
@@ -68,8 +68,8 @@ void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent
 }
 
 RARE uint32_t stream_room(const struct stream *s) {
-    uint32_t held = (s->pushed - (hal_read(s->ihead) >> PAGE_LOG2)) & POSITION_PAGES;
-    return held < s->ring_pages ? s->ring_pages - held : 0;
+    uint32_t filled = (s->pushed - (hal_read(s->ihead) >> PAGE_LOG2)) & POSITION_PAGES;
+    return filled < s->ring_pages ? s->ring_pages - filled : 0;
 }
 
 void stream_arrived(struct stream *s) {
@@ -101,13 +101,13 @@ static RARE void wait_for(struct stream *s, struct nand_way *way) {
 
 /** Block of the stream's next page. */
 static inline uint32_t next_lba(const struct stream *s) {
-    return s->extent != 0 ? s->lba - s->run : hal_read(s->map + LOCAL_NAMES);
+    return s->extent != 0 ? s->lba - s->entries : hal_read(s->map + LOCAL_NAMES);
 }
 
 static void pump(struct stream *s) {
     while (s->pushed != s->total && (int32_t)(s->limit - s->pushed) > 0) {
-        if (s->run == 0) {
-            next_run(s);
+        if (s->entries == 0) {
+            next_entries(s);
         }
         uint32_t ppa = hal_read(s->map);
         uint32_t bytes = s->pushed + 1 == s->total ? s->last_bytes : PAGE_SIZE;
@@ -126,7 +126,7 @@ static void pump(struct stream *s) {
             return;
         }
         s->map += 4;
-        s->run--;
+        s->entries--;
         s->pushed++;
     }
 }
@@ -154,8 +154,8 @@ static void regate(struct stream *s) {
         s->limit = s->delivered + (s->core < scomp_cores ? stream_window : slot_window);
         return;
     }
-    uint32_t held = (s->pushed - (head >> PAGE_LOG2)) & POSITION_PAGES;
-    s->limit = s->pushed + s->ring_pages - held;
+    uint32_t filled = (s->pushed - (head >> PAGE_LOG2)) & POSITION_PAGES;
+    s->limit = s->pushed + s->ring_pages - filled;
     stream_poll_wanted = true;
 }
 
@@ -170,7 +170,7 @@ void stream_poll(struct stream *s) {
         feed_go(s);
         return;
     }
-    if (s->pushed == s->total || s->mode == STREAM_EDGE || s->mode == STREAM_HELD) {
+    if (s->pushed == s->total || s->mode == STREAM_EDGE || s->mode == STREAM_RECALL) {
         return;
     }
     if (s->mode != STREAM_RUN) {
@@ -203,7 +203,7 @@ void stream_init(void) {
 static RARE void page_done_special(struct stream *s) {
     if (s->mode == STREAM_RUN) {
         s->limit++;
-    } else if (s->mode == STREAM_HELD) {
+    } else if (s->mode == STREAM_RECALL) {
         core_page(s, FLASH_STATUS_OK, 0);
         return;
     } else if (s->pushed != s->total) {
@@ -222,11 +222,11 @@ static RARE void pump_on(struct stream *s) {
 /** One page further for one that has arrived: what pump does for nearly every page of a stream in RUN mode. */
 static inline __attribute__((always_inline)) void push_next(struct stream *s, uint32_t limit, uint32_t total) {
     uint32_t pushed = s->pushed;
-    uint32_t run = s->run;
+    uint32_t entries = s->entries;
     uint32_t map = s->map;
     uint32_t lba = s->lba;
     s->limit = limit;
-    if (run == 0 || limit - pushed != 1 || total - pushed <= 1) {
+    if (entries == 0 || limit - pushed != 1 || total - pushed <= 1) {
         pump_on(s);
         return;
     }
@@ -238,10 +238,10 @@ static inline __attribute__((always_inline)) void push_next(struct stream *s, ui
         return;
     }
     s->map = map + 4;
-    s->run = run - 1;
+    s->entries = entries - 1;
     s->pushed = pushed + 1;
     way->credit = (uint8_t)(credit - 1);
-    nand_push_stream(s->w0, ppa, lba - run, pushed << PAGE_LOG2, PAGE_SIZE);
+    nand_push_stream(s->w0, ppa, lba - entries, pushed << PAGE_LOG2, PAGE_SIZE);
 }
 
 static inline __attribute__((always_inline)) void page_done(struct stream *s) {

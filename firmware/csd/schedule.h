@@ -31,17 +31,17 @@
 /** How far a stream may push. */
 enum stream_mode {
     STREAM_RUN, /**< stream_window pages beyond what was delivered: reads run ahead of the ring and wait in the dies */
-    STREAM_START, /**< like GATED until the core has consumed something, then RUN */
-    STREAM_GATED, /**< only pages that the ring has room for already: they never hold up a way for others */
-    STREAM_FED,   /**< the host's bytes, copied from their staging (feed.c) */
-    STREAM_EDGE,  /**< another core's output (output.c) */
-    STREAM_HELD,  /**< pages in flight are being recalled (recall.c): none is sent for */
+    STREAM_START,  /**< like GATED until the core has consumed something, then RUN */
+    STREAM_GATED,  /**< only pages that the ring has room for already: they never hold up a way for others */
+    STREAM_FED,    /**< the host's bytes, copied from their staging (feed.c) */
+    STREAM_EDGE,   /**< another core's output (output.c) */
+    STREAM_RECALL, /**< pages in flight are being recalled (recall.c): none is sent for */
 };
 
 /** One input stream of a core; 64 bytes on the drive, so that a tag becomes an address by a shift. */
 struct stream {
     uint32_t map;       /**< DRAM address of the next page's map entry */
-    uint32_t run;       /**< pages that `map` runs on for */
+    uint32_t entries;   /**< pages whose map entries follow each other from `map` on */
     uint32_t pushed;    /**< pages sent for */
     uint32_t limit;     /**< pages that may be sent for */
     uint32_t total;     /**< pages of the stream; lowered to `pushed` when its core stops */
@@ -64,7 +64,7 @@ struct stream {
     struct node waiter; /**< on the list of `way` */
     struct nand_way *way;
     union {
-        /* Slow path: where the stream goes on when `run` is used up. */
+        /* Slow path: where the stream goes on when `entries` are used up. */
         struct {
             uint32_t extent; /**< DRAM address of the next extent; 0: `map` goes on to the end */
             uint32_t lba;
@@ -108,8 +108,8 @@ extern bool stream_ahead;
 void stream_init(void);
 /** Handle every flash completion. Returns pages that have arrived for streams. */
 uint32_t stream_poll_flash(void);
-/** Set up a stream from flash of `bytes` bytes: the map entries run on from `map` for all pages, or, with map 0, follow
- * the extents at DRAM `extent`. `gated`: never run ahead of the ring. */
+/** Set up a stream from flash of `bytes` bytes: the map entries follow each other from `map` on for all pages, or, with
+ * map 0, follow the extents at DRAM `extent`. `gated`: never run ahead of the ring. */
 void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent, bool gated);
 /** Pages of the ring that hold none, or are not on their way. */
 uint32_t stream_room(const struct stream *s);

@@ -9,8 +9,8 @@
 #include "platform/work.h"
 
 struct ftl_state ftl;
-uint32_t ftl_kept[FTL_KEPT_BYTES / 4];
-void (*ftl_keep)(void);
+uint32_t ftl_owner_data[FTL_OWNER_BYTES / 4];
+void (*ftl_owner_update)(void);
 void (*ftl_spare_fell)(void);
 
 #define HASH      256u
@@ -48,7 +48,7 @@ static void pump(void);
 #define LOG_LOOK 64u
 
 void ftl_log_restart(void) {
-    ftl.log_start = cp.log.seq;
+    ftl.log_start = ckpt.log.seq;
     ftl.log_due = ftl.log_start + FTL_LOG_LEAST;
     ftl.log_trims = 0;
 }
@@ -152,7 +152,7 @@ static struct ftl_write *take_first(struct list *l) {
     return CONTAINER(list_take(l), struct ftl_write, node);
 }
 
-static bool held(void) {
+static bool paused(void) {
     return running != NULL || !list_empty(&exclusives);
 }
 
@@ -247,7 +247,7 @@ static void leave(struct ftl_write *w) {
 }
 
 static void finish(struct ftl_write *w, enum ftl_status status) {
-    if (!w->loose) {
+    if (!w->uncommitted) {
         leave(w);
     }
     if (w->taken) {
@@ -273,8 +273,8 @@ static void program_ended(struct ftl_write *w) {
                 finish(w, FTL_MEDIA);
             }
         } else {
-            if (w->loose) {
-                superblock_loose_add(ppa_block(w->ppa), 1);
+            if (w->uncommitted) {
+                superblock_pin(ppa_block(w->ppa), 1);
             } else {
                 map_set(w->lba, w->ppa);
             }
@@ -317,7 +317,7 @@ static void page_program(uint32_t ppa, uint32_t seq) {
         struct nand_op *op = w->op;
         op->done = programmed;
         op->arg = w;
-        nand_program(op, ppa, w->buffer, w->loose ? w->lba | OOB_LOOSE : w->lba, seq);
+        nand_program(op, ppa, w->buffer, w->uncommitted ? w->lba | OOB_UNCOMMITTED : w->lba, seq);
         op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
     }
     planes_program(first);
@@ -398,9 +398,9 @@ static bool page_due(void) {
 }
 
 static void start_now(struct ftl_write *w) {
-    if (ftl.read_only && !w->taken && !held()) {
+    if (ftl.read_only && !w->taken && !paused()) {
         finish(w, FTL_MEDIA);
-    } else if (held() || ftl.gathered == nand_geo.sectors) {
+    } else if (paused() || ftl.gathered == nand_geo.sectors) {
         list_put(&waiting, &w->node);
     } else {
         w->gathered = 1;
@@ -417,20 +417,20 @@ static void pump(void) {
     }
     pumping = true;
     for (;;) {
-        if (!held() && page_due() && page_out()) {
+        if (!paused() && page_due() && page_out()) {
             continue;
         }
         if (!list_empty(&ready)) {
             start_now(take_first(&ready));
-        } else if (!list_empty(&waiting) && !held() && ftl.read_only && refuse(&waiting, FTL_MEDIA)) {
+        } else if (!list_empty(&waiting) && !paused() && ftl.read_only && refuse(&waiting, FTL_MEDIA)) {
             continue;
-        } else if (!list_empty(&waiting) && !held() && ftl.gathered < nand_geo.sectors) {
+        } else if (!list_empty(&waiting) && !paused() && ftl.gathered < nand_geo.sectors) {
             start_now(take_first(&waiting));
         } else {
             break;
         }
     }
-    planes_look(held() || ftl.read_only);
+    planes_look(paused() || ftl.read_only);
     pumping = false;
 }
 
@@ -468,7 +468,7 @@ void ftl_write(struct ftl_write *w) {
     w->tries = 0;
     w->chain = NULL;
     w->blocked = 0;
-    w->loose = 0;
+    w->uncommitted = 0;
     w->taken = 0;
     w->gathered = 0;
     struct ftl_write *before = NULL;
@@ -491,11 +491,11 @@ void ftl_write(struct ftl_write *w) {
     pump();
 }
 
-void ftl_write_loose(struct ftl_write *w) {
+void ftl_write_uncommitted(struct ftl_write *w) {
     ftl.coming--;
     w->tries = 0;
     w->blocked = 0;
-    w->loose = 1;
+    w->uncommitted = 1;
     w->taken = 0;
     w->gathered = 0;
     start(w);
@@ -519,7 +519,7 @@ static struct ftl_exclusive *first_exclusive(void) {
 
 /** Whether `x` writes pages, so that a root record that says "clean" has to go first. */
 static bool writes_pages(const struct ftl_exclusive *x) {
-    return x->run == trim_run || x->run == loose_map_run || (x->run == checkpoint_run && checkpoint_writes_pages());
+    return x->run == trim_run || x->run == commit_run || (x->run == checkpoint_run && checkpoint_writes_pages());
 }
 
 static void exclusive_next(void) {
@@ -559,7 +559,7 @@ void ftl_exclusive_end(struct ftl_exclusive *x, enum ftl_status status) {
     }
     exclusive_next();
     drains_look();
-    if (!held()) {
+    if (!paused()) {
         ftl_kick();
     }
 }
@@ -773,7 +773,7 @@ static bool set_capacity(void) {
     if (sb.count < meta + 4 || checkpoint_log_superblocks() < reserve + 3) {
         ftl.fault = "too few blocks";
         console_printf("ftl: %u superblocks; at least %u needed\n", sb.count - sb.marked,
-                       cp.first + 2 * cp.area_sbs + reserve + 3);
+                       ckpt.first + 2 * ckpt.area_sbs + reserve + 3);
         return false;
     }
     /* 7 % over-provisioning, but at least two superblocks for the log's head, and the reserve. */
@@ -789,8 +789,8 @@ static bool set_capacity(void) {
 
 void ftl_init(bool format) {
     memset(&ftl, 0, sizeof ftl);
-    memset(ftl_kept, 0, sizeof ftl_kept);
-    ftl_keep = NULL;
+    memset(ftl_owner_data, 0, sizeof ftl_owner_data);
+    ftl_owner_update = NULL;
     ftl_spare_fell = NULL;
     memset(inflight, 0, sizeof inflight);
     memset(&waiting, 0, sizeof waiting);

@@ -50,9 +50,9 @@ static bool written(uint32_t ppa) {
     return status == FLASH_STATUS_OK || status == FLASH_STATUS_FOREIGN;
 }
 
-static bool marked(uint32_t slot, uint32_t ppa) {
+static bool marked(uint32_t index, uint32_t ppa) {
     for (uint32_t i = 0; i < 2; i++) {
-        if ((hal_read(MARKS + (2 * slot + i) * MARK_STRIDE) & 0xffu) == 0 && !written(ppa)) {
+        if ((hal_read(MARKS + (2 * index + i) * MARK_STRIDE) & 0xffu) == 0 && !written(ppa)) {
             return true;
         }
     }

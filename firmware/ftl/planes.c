@@ -17,15 +17,15 @@ struct lane {
 };
 static struct lane lanes[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
 /** Some program waits for a page of another plane; ftl.seq behind the last of these. */
-static bool holding;
-static uint32_t held_until;
+static bool delayed;
+static uint32_t delayed_until;
 
 void planes_init(void) {
     memset(lanes, 0, sizeof lanes);
     for (uint32_t i = 0; i < NAND_MAX_CHANNELS * NAND_MAX_WAYS; i++) {
         lanes[i].end = &lanes[i].head;
     }
-    holding = false;
+    delayed = false;
 }
 
 static void submit(struct ftl_write *first) {
@@ -72,10 +72,10 @@ static bool comes(const struct ftl_write *w, uint32_t row) {
     if ((int32_t)need <= 0 || need > ftl.gathered + ftl.coming) {
         return false;
     }
-    if (!holding || (int32_t)(ftl.seq + need - held_until) > 0) {
-        held_until = ftl.seq + need;
+    if (!delayed || (int32_t)(ftl.seq + need - delayed_until) > 0) {
+        delayed_until = ftl.seq + need;
     }
-    holding = true;
+    delayed = true;
     return true;
 }
 
@@ -150,10 +150,10 @@ void planes_ended(const struct ftl_write *first) {
 }
 
 void planes_look(bool still) {
-    if (!holding || (!still && (int32_t)(ftl.seq + ftl.gathered + ftl.coming - held_until) >= 0)) {
+    if (!delayed || (!still && (int32_t)(ftl.seq + ftl.gathered + ftl.coming - delayed_until) >= 0)) {
         return;
     }
-    holding = false;
+    delayed = false;
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         for (uint32_t w = 0; w < nand_geo.ways; w++) {
             go(&lanes[ch << 4 | w], true);

@@ -84,7 +84,7 @@ static void cmd_release(struct nvme_cmd *cmd) {
     in_use[cmd->op.owner]--;
     in_use_all--;
     if (cmd->op.owner != 0 && in_use_all == in_use[0]) {
-        health.kept.busy_cycles += time_now() - health.busy_since;
+        health.saved.busy_cycles += time_now() - health.busy_since;
     }
     list_push(&free_commands, &cmd->op.node);
 }

@@ -345,11 +345,11 @@ static void read_write(struct nvme_cmd *cmd) {
     cmd->lba = lba;
     cmd->pages = count;
     if (cmd_opcode(cmd) == IO_WRITE) {
-        health.kept.writes++;
-        health.kept.blocks_written += count;
+        health.saved.writes++;
+        health.saved.blocks_written += count;
     } else {
-        health.kept.reads++;
-        health.kept.blocks_read += count;
+        health.saved.reads++;
+        health.saved.blocks_read += count;
         if (count == 1) {
             cmd->timed = cmd->sampled;
             if (cmd->timed) {

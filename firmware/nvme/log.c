@@ -50,7 +50,7 @@ void log_init(void) {
 }
 
 void log_error(const struct nvme_cmd *cmd, uint32_t status) {
-    struct error_entry e = {.count = ++health.kept.errors,
+    struct error_entry e = {.count = ++health.saved.errors,
                             .sqid = 0xffff,
                             .cid = 0xffff,
                             .status = (uint16_t)(status << 1),
@@ -76,7 +76,7 @@ void log_error(const struct nvme_cmd *cmd, uint32_t status) {
         hal_write(at + i * 4, words[i]);
     }
     if (status == NVME_WRITE_FAULT) {
-        health.kept.media_errors++;
+        health.saved.media_errors++;
     }
 }
 

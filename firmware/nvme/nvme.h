@@ -269,8 +269,8 @@ bool event_abort(struct nvme_cmd *cmd);
 
 /* ---- identity.c ---- */
 
-/** ftl_kept: the health log's counters, and from this byte on the identity, 8 bytes. */
-#define KEPT_IDENTITY (FTL_KEPT_BYTES - 8u)
+/** ftl_owner_data: the health log's counters, and from this byte on the identity, 8 bytes. */
+#define SAVED_IDENTITY (FTL_OWNER_BYTES - 8u)
 /** What tells this drive from others, IDENTITY_BITS wide. */
 extern uint64_t drive_identity;
 #define SERIAL_BYTES 20u
@@ -301,9 +301,9 @@ extern bool format_running;
 /** Composite temperature, kelvin: the drive has no sensor, so this is what it is rated for in use. */
 #define HEALTH_KELVIN 313u
 
-/** Counters of the health log. Those of `kept` are saved with every checkpoint. */
+/** Counters of the health log. Those of `saved` are saved with every checkpoint. */
 struct health {
-    struct health_kept {
+    struct health_saved {
         uint64_t blocks_read, blocks_written;
         uint64_t reads, writes; /**< host commands */
         uint64_t busy_cycles;   /**< with commands outstanding */
@@ -313,7 +313,7 @@ struct health {
         uint32_t unsafe_shutdowns;
         uint64_t errors;  /**< entries of the error log */
         uint32_t powered; /**< no shutdown since */
-    } kept;
+    } saved;
     uint64_t on_since, busy_since; /**< timebase */
 };
 extern struct health health;

@@ -30,8 +30,8 @@
 #define DRAM_RANGES (ASSASIN_DRAM_BASE + 0x00016800u)
 /** Superblock table as checkpointed, 8 bytes an entry, 32 KiB. */
 #define DRAM_TABLE (ASSASIN_DRAM_BASE + 0x00018000u)
-/** Loose pages of every superblock, 4 bytes an entry, 16 KiB. */
-#define DRAM_LOOSE (ASSASIN_DRAM_BASE + 0x00020000u)
+/** Pins of every superblock, 4 bytes an entry, 16 KiB. */
+#define DRAM_PINS (ASSASIN_DRAM_BASE + 0x00020000u)
 /** Where output that nobody wants is drained to, 4 KiB. */
 #define DRAM_DROP (ASSASIN_DRAM_BASE + 0x00013000u)
 /** Pages that were recalled, by core: 1 KiB each. */
@@ -59,9 +59,9 @@
 #define DRAM_MEMORY      (ASSASIN_DRAM_BASE + 0x14000000u)
 #define DRAM_MEMORY_SIZE 0x04000000u
 /* The hardware owns what lies at ASSASIN_DRAM_TILES_BASE. */
-/** Loose pages of the pieces that write to flash, by core. */
-#define DRAM_LOOSE_LISTS       (ASSASIN_DRAM_BASE + 0x64000000u)
-#define DRAM_LOOSE_LIST_STRIDE 0x00800000u
+/** Uncommitted pages of the pieces that write to flash, by core. */
+#define DRAM_COMMITS       (ASSASIN_DRAM_BASE + 0x64000000u)
+#define DRAM_COMMIT_STRIDE 0x00800000u
 /** Pages by channel of CHANNEL_LOCAL requests. */
 #define DRAM_LOCAL      (ASSASIN_DRAM_BASE + 0x70000000u)
 #define DRAM_LOCAL_SIZE 0x04000000u

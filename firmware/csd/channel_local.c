@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CHANNEL_LOCAL requests: every input stream's pages sorted by the channel that they lie on, once, when the request
- * starts. The pages are kept until it ends, whatever the map says by then.
+ * starts. Their superblocks are pinned until it ends, whatever the map says by then.
  */
 #include "csd/scomp.h"
 
 /* A quarter of the memory is for the lists of pages, a quarter for their blocks, half for the superblocks that are
- * kept: one page of each names it. */
+ * pinned: one page of each names it. */
 #define LISTS     DRAM_LOCAL
 #define LISTS_END (DRAM_LOCAL + LOCAL_NAMES)
-#define KEPT      (DRAM_LOCAL + DRAM_LOCAL_SIZE / 2)
-#define KEPT_MAX  (DRAM_LOCAL_SIZE / 2 / 8)
+#define PINS      (DRAM_LOCAL + DRAM_LOCAL_SIZE / 2)
+#define PINS_MAX  (DRAM_LOCAL_SIZE / 2 / 8)
 
 static struct {
     bool busy; /**< one request at a time; also until its pages are given up */
-    uint32_t kept_block;
-    struct ftl_loose kept;
+    uint32_t pinned_block;
+    struct ftl_commit pins;
 } local;
 
-static void keep(uint32_t ppa) {
+static void pin(uint32_t ppa) {
     uint32_t block = ppa_block(ppa);
-    if (local.kept.count > 0 && block == local.kept_block) {
+    if (local.pins.count > 0 && block == local.pinned_block) {
         return;
     }
-    uint32_t entry = KEPT + local.kept.count++ * 8;
+    uint32_t entry = PINS + local.pins.count++ * 8;
     hal_write(entry, 0);
     hal_write(entry + 4, ppa);
-    superblock_loose_add(block, 1);
-    local.kept_block = block;
+    superblock_pin(block, 1);
+    local.pinned_block = block;
 }
 
 /** Put the pages of input stream `s` into lists of `room` entries each, from DRAM `lists` on. False when they do not
@@ -41,7 +41,7 @@ static bool sort(const struct request *r, uint32_t s, uint32_t lists, uint32_t r
     uint32_t lba = 0;
     uint32_t left = 0;
     uint32_t last = 0;
-    if (pages > KEPT_MAX - local.kept.count) {
+    if (pages > PINS_MAX - local.pins.count) {
         return false;
     }
     for (uint32_t i = 0; i < pages; i++, lba++, left--) {
@@ -59,7 +59,7 @@ static bool sort(const struct request *r, uint32_t s, uint32_t lists, uint32_t r
         hal_write(entry, ppa);
         hal_write(entry + LOCAL_NAMES, lba);
         if (ppa != 0) {
-            keep(ppa);
+            pin(ppa);
         }
     }
     uint32_t short_by = (uint32_t)(((uint64_t)pages << PAGE_LOG2) - bytes);
@@ -85,7 +85,7 @@ uint32_t local_prepare(struct request *r, uint32_t *where) {
     }
     local.busy = true;
     r->local = true;
-    local.kept = (struct ftl_loose){.x.done = given_up, .list = KEPT};
+    local.pins = (struct ftl_commit){.x.done = given_up, .list = PINS};
     uint32_t room = (LISTS_END - LISTS) / 4 / (r->streams_in * nand_geo.channels);
     for (uint32_t s = 0; s < r->streams_in; s++) {
         if (!sort(r, s, LISTS + s * nand_geo.channels * room * 4, room)) {
@@ -101,8 +101,8 @@ void local_release(struct request *r) {
         return;
     }
     r->local = false;
-    if (local.kept.count > 0) {
-        ftl_loose_drop(&local.kept);
+    if (local.pins.count > 0) {
+        ftl_discard(&local.pins);
     } else {
         local.busy = false;
     }

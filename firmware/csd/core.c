@@ -118,7 +118,8 @@ void core_load(struct core *c, uint32_t args, uint32_t args_bytes) {
         core_wipe(c);
     }
     for (uint32_t i = same ? f->code_copies : 0; i < f->copies_count; i++) {
-        core_copy(c, f->copies[i].src, f->copies[i].offset, f->copies[i].bytes);
+        struct function_copy copy = function_copy(f, i);
+        core_copy(c, copy.src, copy.offset, copy.bytes);
     }
     c->generation = f->generation;
     if (args_bytes > 0) {

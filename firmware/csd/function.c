@@ -95,11 +95,26 @@ static uint32_t word_at(uint32_t addr) {
     return w;
 }
 
+#define COPY_BYTES ((uint32_t)sizeof(struct function_copy))
+_Static_assert(SCOMP_MAX_FUNCS *FUNCTION_COPIES *COPY_BYTES <= 0x1000, "DRAM_FUNC_COPIES");
+
+static uint32_t copy_at(const struct function *f, uint32_t n) {
+    return DRAM_FUNC_COPIES + ((uint32_t)(f - functions) * FUNCTION_COPIES + n) * COPY_BYTES;
+}
+
+struct function_copy function_copy(const struct function *f, uint32_t n) {
+    uint32_t at = copy_at(f, n);
+    return (struct function_copy){.src = hal_read(at), .offset = hal_read(at + 4), .bytes = hal_read(at + 8)};
+}
+
 static bool add_copy(struct function *f, uint32_t src, uint32_t offset, uint32_t bytes) {
     if (f->copies_count == FUNCTION_COPIES) {
         return false;
     }
-    f->copies[f->copies_count++] = (struct function_copy){.src = src, .offset = offset, .bytes = bytes};
+    uint32_t at = copy_at(f, f->copies_count++);
+    hal_write(at, src);
+    hal_write(at + 4, offset);
+    hal_write(at + 8, bytes);
     return true;
 }
 

@@ -22,13 +22,27 @@
 /** Pages read at once, each with a page of DRAM_RESCUE. */
 #define READS 8u
 
+/** A page that waits for its turn; the list of them is in DRAM: number of the stream, page, block. */
 struct rescue {
     struct stream *stream;
     uint32_t page, lba;
 };
+#define RESCUE_BYTES 12u
+_Static_assert(RESCUES *RESCUE_BYTES <= 0x1000, "DRAM_RESCUE_LIST");
 
-static struct rescue waiting[RESCUES];
 static uint32_t waiting_count;
+
+static struct rescue waiting(uint32_t i) {
+    uint32_t at = DRAM_RESCUE_LIST + i * RESCUE_BYTES;
+    return (struct rescue){.stream = &streams[hal_read(at)], .page = hal_read(at + 4), .lba = hal_read(at + 8)};
+}
+
+static void waiting_put(uint32_t i, struct rescue r) {
+    uint32_t at = DRAM_RESCUE_LIST + i * RESCUE_BYTES;
+    hal_write(at, (uint32_t)(r.stream - streams));
+    hal_write(at + 4, r.page);
+    hal_write(at + 8, r.lba);
+}
 
 /** A page that is read or copied; `stream` NULL: unused. */
 static struct read {
@@ -136,9 +150,11 @@ void rescue_go(void) {
             stream_poll_wanted |= waiting_count > 0;
             continue;
         }
-        struct rescue w = waiting[0];
+        struct rescue w = waiting(0);
         waiting_count--;
-        memmove(&waiting[0], &waiting[1], waiting_count * sizeof waiting[0]);
+        for (uint32_t n = 0; n < waiting_count; n++) {
+            waiting_put(n, waiting(n + 1));
+        }
         *d = (struct read){.stream = w.stream, .page = w.page, .lba = w.lba};
         uint32_t ppa = stream_ppa(w.stream, w.page, w.lba);
         if (ppa == 0) {
@@ -182,7 +198,7 @@ bool rescue_page(struct stream *s, uint32_t lba, uint32_t status) {
         stream_poll_wanted = true;
         return recall_dropped(s, page, lba);
     }
-    waiting[waiting_count++] = (struct rescue){.stream = s, .page = page, .lba = lba};
+    waiting_put(waiting_count++, (struct rescue){.stream = s, .page = page, .lba = lba});
     rescue_go();
     return true;
 }
@@ -190,11 +206,11 @@ bool rescue_page(struct stream *s, uint32_t lba, uint32_t status) {
 void rescue_end(struct core *c) {
     uint32_t left = 0;
     for (uint32_t i = 0; i < waiting_count; i++) {
-        struct stream *s = waiting[i].stream;
-        if (s->core == c->index) {
-            s->pushed--;
+        struct rescue w = waiting(i);
+        if (w.stream->core == c->index) {
+            w.stream->pushed--;
         } else {
-            waiting[left++] = waiting[i];
+            waiting_put(left++, w);
         }
     }
     waiting_count = left;

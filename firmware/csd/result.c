@@ -15,6 +15,7 @@
 #define THROTTLE_ON  (RING / 2)
 #define THROTTLE_OFF (RING / 4)
 #define READERS_MAX  32u
+_Static_assert(CHUNKS_PENDING * 4u <= DRAM_CHUNKS_STRIDE, "ends of chunks");
 
 static uint32_t readers;
 
@@ -26,8 +27,14 @@ static uint32_t used(const struct request *r) {
     return r->head - r->freed;
 }
 
+/** DRAM address of where chunk `id` ends. */
+static uint32_t end_at(const struct request *r, uint32_t id) {
+    return r->pending + id % CHUNKS_PENDING * 4;
+}
+
 void result_init(struct request *r, uint32_t index) {
     r->ring = DRAM_RESULTS + index * RING;
+    r->pending = DRAM_CHUNKS + index * DRAM_CHUNKS_STRIDE;
 }
 
 bool result_room(const struct request *r) {
@@ -50,7 +57,7 @@ uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool 
     }
     r->head += need;
     *id = r->pending_in++ % CHUNKS_PENDING;
-    r->pending[*id] = r->head;
+    hal_write(end_at(r, *id), r->head);
     uint32_t words[sizeof(struct scomp_chunk) / 4];
     memcpy(words, header, sizeof words);
     words[0] = SCOMP_CHUNK_MAGIC;
@@ -66,7 +73,7 @@ uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool 
 }
 
 void result_pad(const struct request *r, uint32_t id, uint32_t bytes) {
-    uint32_t end = r->ring + (r->pending[id] - 1) % RING + 1;
+    uint32_t end = r->ring + (hal_read(end_at(r, id)) - 1) % RING + 1;
     for (uint32_t at = end - padded(bytes) + (bytes & ~3u); at < end; at += 4) {
         uint32_t keep = at - (end - padded(bytes)) < bytes ? bytes & 3 : 0;
         hal_write(at, keep > 0 ? hal_read(at) & ((1u << (keep * 8)) - 1) : 0);
@@ -74,9 +81,13 @@ void result_pad(const struct request *r, uint32_t id, uint32_t bytes) {
 }
 
 void result_ready(struct request *r, uint32_t id) {
-    r->pending[id] |= CHUNK_DONE;
-    while (r->pending_out != r->pending_in && (r->pending[r->pending_out % CHUNKS_PENDING] & CHUNK_DONE) != 0) {
-        r->ready = r->pending[r->pending_out % CHUNKS_PENDING] & ~CHUNK_DONE;
+    hal_write(end_at(r, id), hal_read(end_at(r, id)) | CHUNK_DONE);
+    while (r->pending_out != r->pending_in) {
+        uint32_t end = hal_read(end_at(r, r->pending_out));
+        if ((end & CHUNK_DONE) == 0) {
+            break;
+        }
+        r->ready = end & ~CHUNK_DONE;
         r->pending_out++;
     }
     result_serve(r);

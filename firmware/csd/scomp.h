@@ -28,7 +28,7 @@ void csd_transfer(struct csd_op *op, uint32_t dev, uint32_t bytes, bool to_host,
 #define WIPE_COPIES      3u       /**< copies of zeros that go before them, at most */
 #define FUNCTION_SCRATCH 0x20000u /**< scratch DRAM that function_parse may use, bytes */
 
-/** One copy that brings a part of a function into a core. */
+/** One copy that brings a part of a function into a core; in DRAM, FUNCTION_COPIES for each function. */
 struct function_copy {
     uint32_t src;    /**< DRAM */
     uint32_t offset; /**< XB_* offset in the core */
@@ -45,13 +45,14 @@ struct function {
     uint32_t kernel;         /**< id of a kernel, which runs in a slot; 0: a program, which runs on a core */
     uint8_t inputs, scalars; /**< of a kernel */
     uint32_t entry;
-    uint32_t code_copies; /**< copies[0..code_copies) go to instruction memory, the others to the scratchpad */
+    uint32_t code_copies; /**< copies [0, code_copies) go to instruction memory, the others to the scratchpad */
     uint32_t copies_count;
-    struct function_copy copies[FUNCTION_COPIES];
 };
 extern struct function functions[SCOMP_MAX_FUNCS];
 
 void function_init(void);
+/** Copy `n` of `f`. */
+struct function_copy function_copy(const struct function *f, uint32_t n);
 /** The function that the host names `name` (slot and tag). Returns 0 or a status. */
 uint32_t function_find(uint32_t name, struct function **f);
 /** Forget all functions. */
@@ -74,7 +75,7 @@ uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32
 #define REQUESTS 16u
 /** Chunks under way of one request: drains of all cores and their reports. */
 #define CHUNKS_PENDING 128u
-/** request.pending: the chunk is complete. Chunks end at multiples of 64. */
+/** At request.pending: the chunk is complete. Chunks end at multiples of 64. */
 #define CHUNK_DONE 1u
 /** scomp_stream.bytes of a validated input that the host feeds, high word: it is one; its piece has ended. Its first
  * two words then count the bytes of the feeds accepted. */
@@ -109,11 +110,11 @@ struct request {
     uint32_t node_table, edge_table, stream_table, out_table, extent_table; /**< DRAM; 0: absent */
     /* Result ring: counters that run modulo 2^32, offset = counter % DRAM_RESULT_STRIDE. */
     uint32_t ring;
-    uint32_t head;                    /**< next chunk goes here */
-    uint32_t ready;                   /**< chunks before this are complete */
-    uint32_t sent;                    /**< chunks before this were given to reads */
-    uint32_t freed;                   /**< chunks before this have left */
-    uint32_t pending[CHUNKS_PENDING]; /**< where each ends, and CHUNK_DONE */
+    uint32_t head;    /**< next chunk goes here */
+    uint32_t ready;   /**< chunks before this are complete */
+    uint32_t sent;    /**< chunks before this were given to reads */
+    uint32_t freed;   /**< chunks before this have left */
+    uint32_t pending; /**< DRAM: where each of CHUNKS_PENDING ends, and CHUNK_DONE */
     uint32_t pending_in, pending_out;
     struct list readers;
     uint32_t reads_in_flight;

@@ -307,7 +307,7 @@ static void list_fetch(struct nvme_cmd *cmd) {
     cmd->job.to_host = false;
     cmd->job.done = list_fetched;
     cmd->job.arg = cmd;
-    cmd->fetched += n;
+    cmd->fetched = (uint8_t)(cmd->fetched + n);
     dma_submit(&cmd->job);
 }
 
@@ -336,7 +336,7 @@ void nvme_map(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn ready) {
         return;
     }
     cmd->fetched = 0;
-    cmd->wanted = more;
+    cmd->wanted = (uint8_t)more;
     cmd->job.host = prp2;
     if (list_count > 0) {
         list_fetch(cmd);

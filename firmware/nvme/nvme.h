@@ -104,23 +104,25 @@ struct nvme_cmd {
     struct csd_op op;
     uint32_t sqe[16];
     bool used;
-    bool list_taken;          /**< host.list is from the pool */
-    bool sampled;             /**< its turn to be timed, should it be a read of one block */
-    bool timed;               /**< its stages are timed */
-    bool drained;             /**< what the write cache held when it began is on the medium */
-    uint16_t status;          /**< first error */
-    uint16_t location;        /**< offset of the parameter in error, for the error log; LOCATION_NONE */
-    struct dma_pages host;    /**< its data in host memory */
-    nvme_cmd_fn ready;        /**< runs when the PRPs are known */
-    nvme_cmd_fn unmapped;     /**< runs when they cannot be, with `status` set; NULL: the command ends with that */
-    uint32_t fetched, wanted; /**< PRP list entries */
-    /** Reads and writes. */
-    uint32_t lba, pages, issued, ended;
-    uint32_t lost_lba;          /**< NVME_READ_ERROR: the first block that could not be read */
-    struct page_buffer *buffer; /**< of commands that need one */
-    uint8_t range_set;          /**< program.c: memory range set that a run uses + 1, or 0 */
-    uint32_t args;              /**< program.c: DRAM address of its arguments */
-    uint32_t stamp;             /**< stages.c: when the stage under way began */
+    bool list_taken;         /**< host.list is from the pool */
+    bool sampled;            /**< its turn to be timed, should it be a read of one block */
+    bool timed;              /**< its stages are timed */
+    bool drained;            /**< what the write cache held when it began is on the medium */
+    uint16_t status;         /**< first error */
+    uint16_t location;       /**< offset of the parameter in error, for the error log; LOCATION_NONE */
+    struct dma_pages host;   /**< its data in host memory */
+    nvme_cmd_fn ready;       /**< runs when the PRPs are known */
+    nvme_cmd_fn unmapped;    /**< runs when they cannot be, with `status` set; NULL: the command ends with that */
+    uint8_t fetched, wanted; /**< PRP list entries */
+    uint8_t range_set;       /**< program.c: memory range set that a run uses + 1, or 0 */
+    union {
+        uint32_t lba;  /**< of a range of blocks: the first */
+        uint32_t args; /**< program.c: DRAM address of a run's arguments */
+    };
+    uint32_t pages, issued, ended; /**< reads and writes */
+    uint32_t lost_lba;             /**< NVME_READ_ERROR: the first block that could not be read */
+    struct page_buffer *buffer;    /**< of commands that need one */
+    uint32_t stamp;                /**< stages.c: when the stage under way began */
     union {
         struct dma_job job;
         struct ftl_trim trim;

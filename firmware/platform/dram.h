@@ -39,6 +39,13 @@
 #define DRAM_RECALL_STRIDE 0x400u
 /** Marks of the block that ADMIN_NAND_BLOCK looks at, then its answer, 256 bytes. */
 #define DRAM_MARKS (ASSASIN_DRAM_BASE + 0x00050000u)
+/** Copies that bring the functions into a core, by function: 12 bytes each, 4 KiB. */
+#define DRAM_FUNC_COPIES (ASSASIN_DRAM_BASE + 0x00052000u)
+/** Pages of streams whose reads are to be repeated: 12 bytes each, 4 KiB. */
+#define DRAM_RESCUE_LIST (ASSASIN_DRAM_BASE + 0x00053000u)
+/** Where chunks end that are not complete, by request: 512 bytes each, 8 KiB. */
+#define DRAM_CHUNKS        (ASSASIN_DRAM_BASE + 0x00054000u)
+#define DRAM_CHUNKS_STRIDE 0x200u
 /** Pages of streams whose reads are repeated, 4 KiB each, 64 KiB. */
 #define DRAM_RESCUE (ASSASIN_DRAM_BASE + 0x00060000u)
 /** Page buffers of the host I/O path. */

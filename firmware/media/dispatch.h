@@ -60,7 +60,7 @@ nand_dispatch(void (*arrived)(uint32_t stream), void (*failed)(uint32_t stream, 
             uint32_t tag = FIELD(FLASH_CPL, TAG, cpl);
             uint32_t status = FIELD(FLASH_CPL, STATUS, cpl);
             way->credit++;
-            if (arrived != NULL && tag >= NAND_TAG_STREAM && status == FLASH_STATUS_OK) {
+            if (arrived != NULL && __builtin_expect(tag >= NAND_TAG_STREAM && status == FLASH_STATUS_OK, 1)) {
                 hal_write(base + FLASH_CPL_POP, 1);
                 if (way->waiting) {
                     nand_way_refill(way);

@@ -8,8 +8,8 @@
 
 extern "C" {
 #include "lib/crc.h"
-#include "platform/dram.h"
 #include "media/onfi.h"
+#include "platform/dram.h"
 }
 
 using namespace harness;

@@ -14,6 +14,9 @@
 #define FEATURE_TIMING 0x01u
 #define FEATURE_NVDDR2 0x20u
 
+/** Between looks whether a LUN is ready. */
+#define LOOK_AGAIN_US 5u
+
 /** An erased sector may have as many zero bits as its code would correct in all codewords, without a code as many as
  * one with this t. One that is programmed has some 16,000, because it is scrambled. */
 #define ERASED_T_NO_CODE 16u
@@ -133,6 +136,28 @@ static uint32_t timing(uint32_t ns, uint32_t margin, uint32_t most, bool *fits) 
     return c;
 }
 
+/** Units of FLASH.WAIT0 and WAIT1 in `us`, rounded up. */
+static uint32_t wait_units(uint32_t us) {
+    uint32_t units = (us * nand_geo.clock_mhz + 255) / 256;
+    return units > FLASH_WAIT0_READ_MASK ? FLASH_WAIT0_READ_MASK : units;
+}
+
+/** When to look which of two busy LUNs is ready: after the longest time, as most parts take about that, then soon
+ * again. */
+static void set_waits(const struct onfi_param *p) {
+    for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
+        flash_write(ch, FLASH_PLANES,
+                    PLACE(FLASH_PLANES, SHIFT, nand_geo.plane_shift - nand_geo.sector_log2) |
+                        PLACE(FLASH_PLANES, BITS, p->plane_bits));
+        flash_write(ch, FLASH_WAIT0,
+                    PLACE(FLASH_WAIT0, READ, wait_units(p->read_us)) |
+                        PLACE(FLASH_WAIT0, PROGRAM, wait_units(p->program_us)));
+        flash_write(ch, FLASH_WAIT1,
+                    PLACE(FLASH_WAIT1, ERASE, wait_units(p->erase_us)) |
+                        PLACE(FLASH_WAIT1, AGAIN, wait_units(LOOK_AGAIN_US)));
+    }
+}
+
 static const char *set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
     /* beat_ps * MHz / 10^6 cycles a byte. */
     uint32_t rate = (p->beat_ps * phy_bytes * nand_geo.clock_mhz + 999999u) / 1000000u;
@@ -169,6 +194,7 @@ static const char *set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
         flash_write(ch, FLASH_TIMING2, PLACE(FLASH_TIMING2, TADL, adl) | PLACE(FLASH_TIMING2, TCCS, ccs));
         flash_write(ch, FLASH_DATA_RATE, rate);
     }
+    set_waits(p);
     nand_geo.bus_cycles = cs + 7 * wc + cs + pre + (nand_geo.sector_bytes * rate + phy_bytes - 1) / phy_bytes + pst;
     return NULL;
 }

@@ -70,6 +70,7 @@ bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
     out->multi_plane = (le16(p + 6) >> 3 & 1) != 0;
     out->program_us = le16(p + 133);
     out->erase_us = le16(p + 135);
+    out->read_us = le16(p + 137);
     out->crc = (uint16_t)le16(p + 254);
     if (le16(p + 164) == ONFI_VENDOR_BLOCK) {
         out->t_wc = le16(p + 166);

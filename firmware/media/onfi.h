@@ -31,9 +31,9 @@ struct onfi_param {
     uint32_t bad_blocks; /**< of a LUN, at most, as long as the part is to last; 0: none */
     bool multi_plane;    /**< pages of several planes can be programmed together */
     uint32_t t_wc, t_cs, t_wb, t_rr, t_rpre, t_pst, t_whr, t_adl, t_ccs;
-    uint32_t program_us, erase_us; /**< longest page program and block erase, microseconds */
-    uint32_t beat_ps;              /**< one data byte, picoseconds */
-    uint32_t timing_mode;          /**< fastest NV-DDR2 mode, ONFI_NO_MODE: none */
+    uint32_t program_us, erase_us, read_us; /**< longest page program, block erase and page read, microseconds */
+    uint32_t beat_ps;                       /**< one data byte, picoseconds */
+    uint32_t timing_mode;                   /**< fastest NV-DDR2 mode, ONFI_NO_MODE: none */
     uint16_t crc;
 };
 

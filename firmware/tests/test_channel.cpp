@@ -14,7 +14,7 @@ const Geometry kQuarters{1, 1, 1, 2, 4, 8, 16384, 2208};
 constexpr uint32_t kDram = 0x80000000u;
 
 struct Result {
-    uint32_t status, d0, d1, errors, code;
+    uint32_t status, d0, d1, errors, code, tag;
 };
 
 /** A device that has been brought up. */
@@ -38,21 +38,33 @@ struct Channel {
     uint32_t get(uint32_t r) {
         return dev.read(ASSASIN_FLASH_BASE + r);
     }
-    Result exec(uint32_t op, uint32_t w1, uint32_t w2, uint32_t w3 = 4096, uint32_t oob0 = 0, uint32_t bits = 0) {
+    /** Push a descriptor without waiting for it. */
+    void push(uint32_t op, uint32_t w1, uint32_t w2, uint32_t w3 = 4096, uint32_t oob0 = 0, uint32_t bits = 0) {
         set(FLASH_OOB0, oob0);
         set(FLASH_OOB1, oob0 + 1);
         set(FLASH_W0, op | bits);
         set(FLASH_W1, w1);
         set(FLASH_W2, w2);
         set(FLASH_W3, w3);
+    }
+    /** The next completion. */
+    Result wait() {
         uint32_t cpl;
         while (((cpl = get(FLASH_CPL)) >> FLASH_CPL_VALID_SHIFT) == 0) {
             dev.wfi();
         }
-        Result r{cpl >> FLASH_CPL_STATUS_SHIFT & FLASH_CPL_STATUS_MASK, get(FLASH_CPL_DATA), get(FLASH_CPL_DATA1),
-                 cpl >> FLASH_CPL_ERRORS_SHIFT & FLASH_CPL_ERRORS_MASK, get(FLASH_CPL_CODE)};
+        Result r{cpl >> FLASH_CPL_STATUS_SHIFT & FLASH_CPL_STATUS_MASK,
+                 get(FLASH_CPL_DATA),
+                 get(FLASH_CPL_DATA1),
+                 cpl >> FLASH_CPL_ERRORS_SHIFT & FLASH_CPL_ERRORS_MASK,
+                 get(FLASH_CPL_CODE),
+                 cpl >> FLASH_CPL_TAG_SHIFT & FLASH_CPL_TAG_MASK};
         set(FLASH_CPL_POP, 0);
         return r;
+    }
+    Result exec(uint32_t op, uint32_t w1, uint32_t w2, uint32_t w3 = 4096, uint32_t oob0 = 0, uint32_t bits = 0) {
+        push(op, w1, w2, w3, oob0, bits);
+        return wait();
     }
     Result program(uint32_t sector, uint32_t lba, uint32_t confirm = FLASH_CONFIRM_PAGE) {
         auto data = pattern(lba, 1);
@@ -188,6 +200,37 @@ TEST(channel_status_of_each_plane) {
             CHECK_EQ(c.exec(FLASH_OP_READ_STATUS, 0, 0, 0).d0 & 1, 0u);
         }
     }
+}
+
+TEST(channel_luns_work_at_the_same_time) {
+    Nand nand(Geometry{1, 1, 2, 1, 4, 8});
+    Channel c(nand);
+    auto tag = [](uint32_t n) { return n << FLASH_W0_TAG_SHIFT; };
+    const uint32_t lun1 = 1u << nand.lunShift();
+    uint64_t from = c.dev.now;
+    c.exec(FLASH_OP_ERASE, 0, 0, 0);
+    const uint64_t one = c.dev.now - from;
+    from = c.dev.now;
+    c.push(FLASH_OP_ERASE, 0, 0, 0);
+    c.push(FLASH_OP_ERASE, lun1, 0, 0);
+    c.wait();
+    c.wait();
+    CHECK(c.dev.now - from < one + one / 2);
+    /* READ_STATUS is behind the program that it asks about, and overtakes the other LUN's erase; what is for the whole
+     * way waits for both. */
+    c.dev.faults.programOf = [](uint32_t, uint32_t lba) { return lba == 10; };
+    c.push(FLASH_OP_ERASE, 0, 0, 0, 0, tag(1));
+    c.push(FLASH_OP_PROGRAM, lun1, kDram, 4096, 10, tag(2));
+    c.push(FLASH_OP_READ_STATUS, lun1, 0, 0, 0, tag(3));
+    c.push(FLASH_OP_SET_FEATURE, 0x89, 0, 0, 0, tag(4));
+    Result program = c.wait(), status = c.wait();
+    CHECK_EQ(program.tag, 2u);
+    CHECK_EQ(program.status, FLASH_STATUS_FAIL);
+    CHECK_EQ(status.tag, 3u);
+    CHECK_EQ(status.status, FLASH_STATUS_OK);
+    CHECK_EQ(status.d0 & 1, 1u);
+    CHECK_EQ(c.wait().tag, 1u);
+    CHECK_EQ(c.wait().tag, 4u);
 }
 
 TEST(channel_corrects_and_counts) {

@@ -324,6 +324,9 @@ const Geometry kLarge{2, 2, 2, 2, 11, 16, 16384, 2208, false, 0x1f};
 /** Pages of two planes that are programmed together, small ones. */
 const Geometry kPlanes{2, 2, 1, 2, 16, 16, 4096, 224};
 const Geometry kPlanesOfSectors{2, 2, 2, 2, 11, 16, 16384, 2208};
+/** Two LUNs of a way, which work at the same time. */
+const Geometry kLuns{2, 2, 2, 1, 16, 16, 4096, 224};
+const Geometry kLunsOfPlanes{2, 1, 2, 2, 16, 16, 4096, 224};
 /** Planes are programmed together where that takes longer than the data in of the channel's other pages. */
 model::Times slowPrograms(uint32_t cycles) {
     model::Times times;
@@ -397,6 +400,31 @@ void powerCuts(const Geometry &geometry, uint32_t variants, uint32_t seed, const
     }
 }
 
+/** Programs and erases that fail. */
+void failures(const Geometry &geometry, uint32_t seed, const model::Times &times = {}) {
+    Nand nand(geometry);
+    std::mt19937 rng(seed);
+    uint32_t version = 0;
+    std::optional<Oracle> oracle;
+    for (uint32_t life = 0; life < 8; life++) {
+        Drive d(nand, 1, static_cast<uint32_t>(rng()), 0, {}, times);
+        d.start();
+        if (!oracle) {
+            oracle.emplace(d.capacity());
+        }
+        Load load(d, *oracle, version, rng, {.lbas = 300});
+        load.verify();
+        d.dev.faults.program = 0.005;
+        d.dev.faults.erase = 0.002;
+        load.run(300);
+        d.dev.faults = {};
+        load.verify();
+        if (rng() % 2) {
+            d.shutdown();
+        }
+    }
+}
+
 } // namespace
 
 TEST(torture_shutdown_and_kill) {
@@ -431,6 +459,11 @@ TEST(torture_full_large_pages) {
 
 TEST(torture_full_planes) {
     full(kPlanes, 1200, seed, slowPrograms(20'000));
+}
+
+TEST(torture_full_luns) {
+    full(kLuns, 1200, seed);
+    full(kLunsOfPlanes, 1200, seed, slowPrograms(20'000));
 }
 
 TEST(torture_overwrite_reclaims) {
@@ -474,28 +507,17 @@ TEST(torture_power_cuts_planes) {
     powerCuts(kPlanesOfSectors, 1, seed, slowPrograms(200'000));
 }
 
+TEST(torture_power_cuts_luns) {
+    powerCuts(kLuns, 1, seed);
+    powerCuts(kLunsOfPlanes, 1, seed, slowPrograms(20'000));
+}
+
 TEST(torture_faults) {
-    Nand nand(Geometry{2, 2, 1, 1, 64, 32});
-    std::mt19937 rng(seed);
-    uint32_t version = 0;
-    std::optional<Oracle> oracle;
-    for (uint32_t life = 0; life < 8; life++) {
-        Drive d(nand, 1, static_cast<uint32_t>(rng()));
-        d.start();
-        if (!oracle) {
-            oracle.emplace(d.capacity());
-        }
-        Load load(d, *oracle, version, rng, {.lbas = 300});
-        load.verify();
-        d.dev.faults.program = 0.005;
-        d.dev.faults.erase = 0.002;
-        load.run(300);
-        d.dev.faults = {};
-        load.verify();
-        if (rng() % 2) {
-            d.shutdown();
-        }
-    }
+    failures(Geometry{2, 2, 1, 1, 64, 32}, seed);
+}
+
+TEST(torture_faults_luns) {
+    failures(Geometry{2, 1, 2, 2, 32, 32}, seed, slowPrograms(20'000));
 }
 
 TEST(torture_reset) {

@@ -30,7 +30,7 @@ class StepTables:
             raise StepError(f"{len(self.steps)} steps, the channel holds {places}")
         self.phases = [0] * self._registers["PHASES"]["count"]
         for operation, lists in flash["phases"].items():
-            for field, name in zip(("FIRST", "SECOND", "OTHER"), lists, strict=False):
+            for field, name in zip(("FIRST", "SECOND", "OTHER", "SELECT"), lists, strict=False):
                 if name not in first:
                     raise StepError(f"phases of {operation}: there is no list {name}")
                 self.phases[self._values["FlashOp"][operation]] |= self._put("PHASES", field, first[name])

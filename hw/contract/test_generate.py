@@ -106,12 +106,15 @@ def test_files_are_left_alone_when_nothing_changed(tmp_path):
 def test_default_steps_of_a_read(contract):
     words, phases = contract.steps.steps, contract.steps.phases
     first = phases[5] & 63
-    # 00h, column, row, 30h and busy; data out to the end of the phase
-    assert words[first : first + 4] == [0x00001, 0x00004, 0x00005, 0x23001]
+    # 00h, column, row, 30h (of the first of two planes 32h) and busy; data out to the end of the phase
+    assert words[first : first + 5] == [0x00001, 0x00004, 0x00005, 0x23021, 0x23241]
     assert words[phases[5] >> 8 & 63] == 0x10007
     # 05h, column, E0h with tCCS, and on into the data
     other = phases[5] >> 16 & 63
     assert words[other : other + 4] == [0x00501, 0x00004, 0x0E019, 0x10007]
+    # 78h and row with several LUNs, 06h, column, row, E0h with tCCS, and the data
+    select = phases[5] >> 24 & 63
+    assert words[select : select + 7] == [0x078A1, 0x000A5, 0x00601, 0x00004, 0x00005, 0x0E019, 0x10007]
 
 
 @pytest.mark.parametrize(

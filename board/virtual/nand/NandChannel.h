@@ -57,6 +57,8 @@ class NandChannel {
             sum.reads += target.counts().reads;
             sum.programs += target.counts().programs;
             sum.erases += target.counts().erases;
+            sum.statuses += target.counts().statuses;
+            sum.busyStatuses += target.counts().busyStatuses;
         }
     }
 

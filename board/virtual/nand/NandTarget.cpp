@@ -112,6 +112,25 @@ void NandTarget::needAllReady(uint64_t now) const {
                         std::to_string((busy(lun, now) ? lun.readyAt : lun.behind.end) - now) + " cycles");
 }
 
+void NandTarget::needOutput(uint64_t now) const {
+    if (driving_ & ~(1u << lun_))
+        violate(now, "LUN selection",
+                "data out of LUN " + std::to_string(lun_) + " while other LUNs may drive the bus (mask " +
+                    std::to_string(driving_) + "): 78h selects");
+    if (columnLun_ != lun_)
+        violate(now, "LUN selection",
+                "data out of LUN " + std::to_string(lun_) + " at the column of LUN " + std::to_string(columnLun_) +
+                    ": change read column comes first");
+}
+
+/** 80h may clear the page registers of all LUNs that are not busy (ONFI, restrictions of multiple LUN operations). */
+void NandTarget::clearRegisters(uint64_t now) {
+    for (Lun &lun : luns_)
+        if (!busy(lun, now))
+            for (std::vector<uint8_t> &reg : lun.registers)
+                std::fill(reg.begin(), reg.end(), 0xFF);
+}
+
 void NandTarget::needAddress(uint64_t now, uint8_t confirm, uint8_t setup) const {
     if (setupCommand_ != setup)
         violate(now, "command order", "command " + hex(confirm) + " without " + hex(setup) + " before it");
@@ -131,8 +150,16 @@ void NandTarget::checkRow(uint64_t now, uint32_t row) {
         violate(now, "address range",
                 "row address " + std::to_string(row) + " is block " + std::to_string(blockOf(row)) + ", the LUN has " +
                     std::to_string(g.blocksPerLun()) + " (" + g.text() + ")");
+    if (programLun_ != kNone && programLun_ != static_cast<int>(lun))
+        violate(now, "LUN selection",
+                "LUN " + std::to_string(lun) + " is addressed while LUN " + std::to_string(programLun_) +
+                    " is being given a page: 10h or 15h comes first");
     lun_ = lun;
     row_ = row;
+    // LUNs that are not addressed let go of the bus; busy ones do not hear it.
+    for (unsigned i = 0; i < luns_.size(); i++)
+        if (i != lun && !busy(luns_[i], now))
+            driving_ &= ~(1u << i);
     // A sequence that was given up leaves no planes behind.
     if (!luns_[lun].morePlanes)
         luns_[lun].queued.clear();
@@ -184,9 +211,13 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         reset(now);
         return;
     case 0x70:
+        for (const Lun &lun : luns_)
+            if (&lun != &luns_[lun_] && busy(lun, now))
+                violate(now, "LUN selection", "70h while several LUNs are at work: 78h names one");
         if (output_ != Output::Status)
             beforeStatus_ = output_;
         output_ = Output::Status;
+        statusPlanes_ = ~0u;
         setupCommand_ = kNone;
         return;
     case 0x78:
@@ -247,6 +278,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
             column_ = columnOfAddress();
             outPosition_ = column_;
             output_ = Output::Data;
+            driving_ |= 1u << lun_;
             start(now, lun, Array::Read, setup_.part.array.tR);
         }
         break;
@@ -256,6 +288,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         startCacheRead(now, lun, setupCommand_ == 0x00 && addressCount_ != 0);
         outPosition_ = 0;
         output_ = Output::Data;
+        driving_ |= 1u << lun_;
         break;
     case 0x3F:
         if (lun.behind.operation != Array::Read && lun.behind.next.empty())
@@ -273,8 +306,11 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
         if (column_ >= g.rawPageBytes())
             violate(now, "address range",
                     "column " + std::to_string(column_) + ", a page has " + std::to_string(g.rawPageBytes()));
-        if (setupCommand_ == 0x06)
+        if (setupCommand_ == 0x06) {
             plane_ = planeOf(row_);
+            driving_ |= 1u << lun_;
+        }
+        columnLun_ = lun_;
         outPosition_ = column_;
         output_ = Output::Data;
         columnChange_ = true;
@@ -286,6 +322,9 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
             violate(now, "command order", "command " + hex(byte) + " without 80h before it");
         needAddress(now, byte, static_cast<uint8_t>(setupCommand_));
         addPlaneRow(now, lun, row_, byte == 0x11);
+        driving_ &= ~(1u << lun_);
+        if (byte != 0x11)
+            programLun_ = kNone;
         if (byte == 0x11) {
             start(now, lun, Array::Other, kDummyBusyNs);
         } else if (writeProtected_) {
@@ -304,6 +343,7 @@ void NandTarget::command(uint64_t now, uint8_t byte) {
     case 0xD1:
         needAddress(now, byte, 0x60);
         addPlaneRow(now, lun, row_, byte == 0xD1);
+        driving_ &= ~(1u << lun_);
         if (byte == 0xD1) {
             start(now, lun, Array::Other, kDummyBusyNs);
         } else if (writeProtected_) {
@@ -354,9 +394,13 @@ void NandTarget::addressDone(uint64_t now) {
         if (columnOfAddress() >= g.rawPageBytes())
             violate(now, "address range",
                     "column " + std::to_string(columnOfAddress()) + ", a page has " + std::to_string(g.rawPageBytes()));
+        columnLun_ = lun_;
         if (setupCommand_ == 0x80) {
             checkProgram(now, row_);
             column_ = columnOfAddress();
+            if (programLun_ == kNone)
+                clearRegisters(now);
+            programLun_ = static_cast<int>(lun_);
             std::vector<uint8_t> &reg = pageRegister(luns_[lun_], planeOf(row_));
             std::fill(reg.begin(), reg.end(), 0xFF);
             writing_ = true;
@@ -379,6 +423,8 @@ void NandTarget::addressDone(uint64_t now) {
         if (output_ != Output::Status)
             beforeStatus_ = output_;
         output_ = Output::Status;
+        statusPlanes_ = 1u << planeOf(row_);
+        driving_ = 1u << lun_;
         setupCommand_ = kNone;
         break;
     case 0x90:
@@ -459,8 +505,11 @@ uint32_t NandTarget::dataOut(uint64_t now) {
             violate(now, "data out", "data out outside a data phase");
         if (output_ != Output::Status) {
             needReady(now, "data out");
-            if (busyTail_ != 0)
-                require(now, "tRR", busyTail_, times_.tRR + times_.tRPRE, "first data beat (tRR + tRPRE) after ready");
+            if (output_ == Output::Data)
+                needOutput(now);
+            if (luns_[lun_].readyAt != 0)
+                require(now, "tRR", luns_[lun_].readyAt, times_.tRR + times_.tRPRE,
+                        "first data beat (tRR + tRPRE) after ready");
         }
         require(now, "tRPRE", selectedAt_, times_.tCS + times_.tRPRE,
                 "first data beat (tCS + tRPRE) after chip enable low");
@@ -478,6 +527,8 @@ uint32_t NandTarget::dataOut(uint64_t now) {
     dataAt_ = now;
     switch (output_) {
     case Output::Status:
+        counts_.statuses++;
+        counts_.busyStatuses += busy(luns_[lun_], now);
         return statusByte(now);
     case Output::Data: {
         unsigned bytes = sdr_ ? 1 : setup_.timing.phyBytes();
@@ -519,9 +570,9 @@ uint8_t NandTarget::statusByte(uint64_t now) const {
         status |= working(lun, now) ? 0x40 : 0x60;
     if (!writeProtected_)
         status |= 0x80;
-    if (lun.fail)
+    if (lun.fail & statusPlanes_)
         status |= 0x01;
-    if (lun.failBefore)
+    if (lun.failBefore & statusPlanes_)
         status |= 0x02;
     return status;
 }
@@ -561,7 +612,7 @@ void NandTarget::beginArray(Lun &lun, unsigned index, Array operation) {
         return;
     lun.begun = true;
     lun.failBefore = lun.fail;
-    lun.fail = false;
+    lun.fail = 0;
     for (uint32_t row : lun.rows) {
         const NandAddress at = addressOf(index, row);
         if (operation == Array::Erase)
@@ -586,8 +637,8 @@ void NandTarget::startTarget(uint64_t now, uint64_t ns) {
     start(now, luns_[lun_], Array::Other, ns);
 }
 
-bool NandTarget::endArray(unsigned index, Array operation, const std::vector<uint32_t> &rows) {
-    bool fail = false;
+unsigned NandTarget::endArray(unsigned index, Array operation, const std::vector<uint32_t> &rows) {
+    unsigned fail = 0;
     for (uint32_t row : rows) {
         const NandAddress at = addressOf(index, row);
         if (operation == Array::Read) {
@@ -595,10 +646,10 @@ bool NandTarget::endArray(unsigned index, Array operation, const std::vector<uin
             setup_.cells.read(at, pageRegister(luns_[index], planeOf(row)).data(), features_[kReadLevel * 4]);
         } else if (operation == Array::Program) {
             counts_.programs++;
-            fail |= !setup_.cells.endProgram(at);
+            fail |= (setup_.cells.endProgram(at) ? 0u : 1u) << planeOf(row);
         } else if (operation == Array::Erase) {
             counts_.erases++;
-            fail |= !setup_.cells.endErase(at);
+            fail |= (setup_.cells.endErase(at) ? 0u : 1u) << planeOf(row);
         }
     }
     return fail;
@@ -694,7 +745,7 @@ void NandTarget::reset(uint64_t now) {
         lun.rows.clear();
         lun.queued.clear();
         lun.morePlanes = false;
-        lun.fail = lun.failBefore = false;
+        lun.fail = lun.failBefore = 0;
     }
     wasReset_ = true;
     featurePending_ = false;
@@ -702,6 +753,9 @@ void NandTarget::reset(uint64_t now) {
     writing_ = false;
     output_ = Output::None;
     lun_ = 0;
+    driving_ = 0;
+    columnLun_ = 0;
+    programLun_ = kNone;
     std::fill(features_.begin(), features_.end(), 0);
     // tWB still runs in the timing the host used for the command.
     if (luns_[0].operation == Array::None)

@@ -18,6 +18,7 @@ constexpr uint64_t kNoEvent = std::numeric_limits<uint64_t>::max();
 /** Array operations completed; one a page, and for erases one a block, of a multi-plane operation. */
 struct NandCounts {
     uint64_t reads = 0, programs = 0, erases = 0;
+    uint64_t statuses = 0, busyStatuses = 0; ///< status bytes read, and those of them that said busy
 };
 
 /** What all targets of a board share. */
@@ -86,8 +87,8 @@ class NandTarget {
         std::vector<uint32_t> queued;                // rows given by 32h, 11h, D1h, waiting for the confirming command
         std::vector<std::vector<uint8_t>> registers; // page register of every plane, empty until used
         bool morePlanes = false;                     // the last of them asked for another plane
-        bool fail = false;
-        bool failBefore = false; // FAILC
+        unsigned fail = 0;                           // planes, bit mask
+        unsigned failBefore = 0;                     // FAILC
     };
 
     [[noreturn]] void violate(uint64_t now, const std::string &rule, const std::string &detail) const;
@@ -115,13 +116,16 @@ class NandTarget {
     std::vector<uint8_t> &pageRegister(Lun &lun, unsigned plane);
     void needReady(uint64_t now, const char *what) const;
     void needAllReady(uint64_t now) const;
+    void needOutput(uint64_t now) const;
+    void clearRegisters(uint64_t now);
     void needAddress(uint64_t now, uint8_t confirm, uint8_t setup) const;
     void addPlaneRow(uint64_t now, Lun &lun, uint32_t row, bool more);
     void checkProgram(uint64_t now, uint32_t row) const;
     void start(uint64_t now, Lun &lun, Array operation, uint64_t ns);
     void startCacheRead(uint64_t now, Lun &lun, bool addressed);
     void beginArray(Lun &lun, unsigned index, Array operation);
-    bool endArray(unsigned index, Array operation, const std::vector<uint32_t> &rows);
+    /** \return planes that failed, bit mask */
+    unsigned endArray(unsigned index, Array operation, const std::vector<uint32_t> &rows);
     void endBehind(Lun &lun, unsigned index);
     void startTarget(uint64_t now, uint64_t ns);
     void finish(Lun &lun, unsigned index);
@@ -152,12 +156,17 @@ class NandTarget {
     unsigned addressCount_ = 0, addressNeed_ = 0;
     uint8_t address_[5] = {};
     unsigned lun_ = 0; // addressed last: drives data and status
+    // With several LUNs: who else may drive the bus, whose the column address is, who is being given a page.
+    unsigned driving_ = 0; // bit mask
+    unsigned columnLun_ = 0;
+    int programLun_ = kNone; // from 80h to 10h or 15h
     uint32_t row_ = 0;
     unsigned column_ = 0;
     unsigned plane_ = 0;   // plane whose register drives data out
     bool writing_ = false; // data in goes to the page register
     Output output_ = Output::None;
     Output beforeStatus_ = Output::None;
+    unsigned statusPlanes_ = 0; // whose status is driven out, bit mask: 70h asks for all, 78h for that of its row
     unsigned outPosition_ = 0;
     uint8_t idAddress_ = 0;
     uint8_t featureAddress_ = 0;

@@ -192,12 +192,13 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
         if (w >= nand.geo.ways) {
             violation("descriptor for absent way " + std::to_string(w));
         }
-        Way &way = k.ways[w];
-        if (way.fifo.size() == 8) {
+        const Desc d{k.w0, k.w1, k.w2, F(FLASH_W3, BYTES, v), F(FLASH_W3, CONFIRM, v), k.oob0, k.oob1};
+        const uint32_t slot = slotOf(d);
+        if (k.ways[slot].fifo.size() == 8) {
             violation("way FIFO overflow");
         }
-        way.fifo.push_back({k.w0, k.w1, k.w2, F(FLASH_W3, BYTES, v), F(FLASH_W3, CONFIRM, v), k.oob0, k.oob1});
-        wayStart(c, w);
+        k.ways[slot].fifo.push_back(d);
+        wayStart(c, slot);
         break;
     }
     case FLASH_OOB0:
@@ -241,6 +242,14 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
         k.timing[2] = v;
         break;
     case FLASH_DATA_RATE:
+    case FLASH_WAIT0:
+    case FLASH_WAIT1:
+        break;
+    case FLASH_PLANES:
+        if (F(FLASH_PLANES, BITS, v) != log2of(nand.geo.planes) ||
+            F(FLASH_PLANES, SHIFT, v) != log2of(nand.geo.pages)) {
+            violation("PLANES " + hex(v));
+        }
         break;
     case FLASH_DISCARD:
         k.discard = v;
@@ -253,16 +262,32 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
 
 void Device::wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32_t d1, uint32_t errors, uint32_t code) {
     Way &way = ch[c].ways[w];
-    ch[c].cpl.push_back({F(FLASH_W0, TAG, way.fifo.front().w0), status, w, d0, d1, errors, code});
+    ch[c].cpl.push_back({F(FLASH_W0, TAG, way.fifo.front().w0), status, w & 15, d0, d1, errors, code});
     way.fifo.pop_front();
     way.busy = false;
+    wayStart(c, w ^ 16);
     wayStart(c, w);
+}
+
+namespace {
+
+bool hasRow(uint32_t op) {
+    return op == FLASH_OP_READ || op == FLASH_OP_READ_RAW || op == FLASH_OP_PROGRAM || op == FLASH_OP_ERASE ||
+           op == FLASH_OP_READ_STATUS;
+}
+
+} // namespace
+
+uint32_t Device::slotOf(const Desc &d) const {
+    uint32_t way = F(FLASH_W0, WAY, d.w0);
+    bool other = hasRow(F(FLASH_W0, OP, d.w0)) && nand.geo.luns > 1 && (d.w1 >> nand.lunShift() & 1);
+    return other ? way + 16 : way;
 }
 
 void Device::checkData(uint32_t c, uint32_t w) {
     const Channel &k = ch[c];
     const Desc &d = k.ways[w].fifo.front();
-    if (!k.ways[w].fast || k.geometry == 0) {
+    if (!k.ways[w & 15].fast || k.geometry == 0) {
         violation("data operation before the data interface and the geometry are set");
     }
     if (now < k.codeReady) {
@@ -282,10 +307,25 @@ void Device::wayStart(uint32_t c, uint32_t w) {
     if (way.busy || way.fifo.empty()) {
         return;
     }
-    way.busy = true;
     const Desc d = way.fifo.front();
-    uint32_t key = c << 28 | w << 24 | (d.w1 & 0xffffff);
+    uint32_t key = c << 28 | (w & 15) << 24 | (d.w1 & 0xffffff);
     uint32_t op = F(FLASH_W0, OP, d.w0);
+    /* What is for the whole way runs alone, and goes before the other LUN's next; a page that is being given to one LUN
+     * keeps the way. */
+    Way &other = ch[c].ways[w ^ 16];
+    bool given = other.loading || !other.planes.empty();
+    bool between = way.loading || !way.planes.empty();
+    bool wholeNext = !other.fifo.empty() && !hasRow(F(FLASH_W0, OP, other.fifo.front().w0));
+    if (given || (!hasRow(op) && other.busy) || (wholeNext && !between)) {
+        return;
+    }
+    if (!hasRow(op) && now < other.cacheUntil) {
+        violation("operation " + std::to_string(op) + " behind a cache program of the other LUN");
+    }
+    way.busy = true;
+    if (op == FLASH_OP_PROGRAM && !way.loading) {
+        other.holds = false; /* 80h clears its page register */
+    }
     if (op != FLASH_OP_PROGRAM && (way.loading || !way.planes.empty() || now < way.cacheUntil)) {
         violation("operation " + std::to_string(op) +
                   " between the programs of a page or of planes, or behind a cache "
@@ -306,6 +346,7 @@ void Device::wayStart(uint32_t c, uint32_t w) {
     case FLASH_OP_RESET:
         way.fast = false;
         way.retryLevel = 0;
+        other.holds = false;
         at(jitter(kShortTime), [=, this] { wayEnd(c, w, 0, 0, 0); });
         break;
     case FLASH_OP_READ_ID:
@@ -325,7 +366,7 @@ void Device::wayStart(uint32_t c, uint32_t w) {
     case FLASH_OP_READ_STATUS:
         at(jitter(kShortTime), [=, this] {
             bool fail = nand.geo.luns > 1 && ch[c].ways[w].failed.count(planeOf(key)) != 0;
-            wayEnd(c, w, fail ? FLASH_STATUS_FAIL : FLASH_STATUS_OK, kReady | (fail ? kFail : 0), 0);
+            wayEnd(c, w, FLASH_STATUS_OK, kReady | (fail ? kFail : 0), 0);
         });
         break;
     case FLASH_OP_PARAM_PAGE:
@@ -350,7 +391,7 @@ void Device::wayStart(uint32_t c, uint32_t w) {
             at(jitter(times.read), [=, this] {
                 Way &its = ch[c].ways[w];
                 uint32_t read = misdirected.count(key) ? misdirected.at(key) : key;
-                its.raw = nand.readPage(read, its.retryLevel);
+                its.raw = nand.readPage(read, ch[c].ways[w & 15].retryLevel);
                 its.page = page;
                 its.holds = true;
                 wayData(c, w);
@@ -366,7 +407,7 @@ void Device::wayStart(uint32_t c, uint32_t w) {
                       " bytes to " + hex(d.w2));
         }
         at(jitter(times.read + times.bus), [=, this] {
-            auto raw = nand.readPage(key, ch[c].ways[w].retryLevel);
+            auto raw = nand.readPage(key, ch[c].ways[w & 15].retryLevel);
             dramCopyIn(d.w2, raw.data() + column, d.bytes);
             wayEnd(c, w, 0, 0, 0);
         });
@@ -524,7 +565,7 @@ bool Device::room(const Desc &d, uint32_t c) const {
 
 void Device::retryRoom() {
     for (uint32_t c = 0; c < nand.geo.channels; c++) {
-        for (uint32_t w = 0; w < nand.geo.ways; w++) {
+        for (uint32_t w = 0; w < ch[c].ways.size(); w++) {
             if (ch[c].ways[w].waitsRoom && room(ch[c].ways[w].fifo.front(), c)) {
                 ch[c].ways[w].waitsRoom = false;
                 at(1, [=, this] { wayData(c, w); });
@@ -567,7 +608,7 @@ void Device::sectorEnd(uint32_t c, uint32_t w) {
     Channel &k = ch[c];
     const Desc d = k.ways[w].fifo.front();
     const assasin::SectorCodec &codec = codecOf(k);
-    uint32_t key = c << 28 | w << 24 | (d.w1 & 0xffffff), sector = d.w1 & ((1u << nand.sectorBits()) - 1);
+    uint32_t key = c << 28 | (w & 15) << 24 | (d.w1 & 0xffffff), sector = d.w1 & ((1u << nand.sectorBits()) - 1);
     auto from = k.ways[w].raw.begin() + sector * codec.sectorBytes();
     std::vector<uint8_t> raw(from, from + codec.sectorBytes());
     if (chance(faults.read) || (faults.readOf && faults.readOf(key))) {

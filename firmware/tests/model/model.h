@@ -275,6 +275,7 @@ class Device {
         std::vector<std::pair<uint32_t, uint32_t>> sectors; /**< key, first metadata word */
         std::vector<uint8_t> raw;
     };
+    /** A LUN of a way: its descriptors run in order. */
     struct Way {
         std::deque<Desc> fifo;
         bool busy = false;
@@ -304,7 +305,7 @@ class Device {
         assasin::SectorCodec::Setting setting;
         std::array<uint32_t, 64> steps{};
         std::array<uint32_t, 16> phases{};
-        std::array<Way, 16> ways;
+        std::array<Way, 32> ways; /**< LUN 1 of way w: w + 16 */
         struct Cpl {
             uint32_t tag, status, way, d0, d1, errors, code;
         };
@@ -319,6 +320,8 @@ class Device {
     const assasin::SectorCodec &codecOf(const Channel &k) const;
     void setGeometry(Channel &k, uint32_t v);
     void checkData(uint32_t c, uint32_t w);
+    /** Everything below names a LUN by its place in Channel::ways. */
+    uint32_t slotOf(const Desc &d) const;
     void wayStart(uint32_t c, uint32_t w);
     void wayData(uint32_t c, uint32_t w);
     void sectorEnd(uint32_t c, uint32_t w);

@@ -254,9 +254,9 @@ void FlashBench::writeReg(uint32_t offset, uint32_t value) {
     tick();
 }
 
-unsigned FlashBench::space(unsigned way) {
+unsigned FlashBench::space(unsigned way, unsigned lun) {
     writeReg(FLASH_W0, way << FLASH_W0_WAY_SHIFT);
-    return readReg(FLASH_SPACE) & 0xFF;
+    return readReg(FLASH_SPACE) >> (lun ? FLASH_SPACE_LUN1_SHIFT : FLASH_SPACE_LUN0_SHIFT) & 0xFF;
 }
 
 void FlashBench::push(const Descriptor &d) {
@@ -375,15 +375,26 @@ void FlashBench::put(unsigned way, unsigned lun, unsigned block, unsigned page, 
     image->program({0, way, lun, block}, page, bytes.data());
 }
 
-void FlashBench::setGeometry(unsigned log2, unsigned sectorLog2_) {
+void FlashBench::setGeometry(unsigned log2, unsigned sectorLog2_, bool oneLun) {
     sectorLog2 = sectorLog2_;
     unsigned lunBits = 0;
-    while ((1u << lunBits) < part.geometry.luns)
+    while (!oneLun && (1u << lunBits) < part.geometry.luns)
         lunBits++;
+    unsigned planeBits = 0;
+    while ((1u << planeBits) < part.geometry.planes)
+        planeBits++;
+    writeReg(FLASH_PLANES, part.geometry.pageBits() << FLASH_PLANES_SHIFT_SHIFT | planeBits << FLASH_PLANES_BITS_SHIFT);
     writeReg(FLASH_GEOMETRY, log2 << FLASH_GEOMETRY_PAGE_LOG2_SHIFT | sectorLog2 << FLASH_GEOMETRY_SECTOR_LOG2_SHIFT |
                                  part.geometry.spareBytes << FLASH_GEOMETRY_SPARE_SHIFT |
                                  part.geometry.lunShift() << FLASH_GEOMETRY_LUN_SHIFT_SHIFT |
                                  lunBits << FLASH_GEOMETRY_LUN_BITS_SHIFT);
+}
+
+void FlashBench::setWaits() {
+    auto units = [&](uint64_t ns) { return static_cast<uint32_t>((timing.cycles(ns) + 255) / 256); };
+    writeReg(FLASH_WAIT0, units(part.array.tR) << FLASH_WAIT0_READ_SHIFT | units(part.array.tPROG)
+                                                                               << FLASH_WAIT0_PROGRAM_SHIFT);
+    writeReg(FLASH_WAIT1, units(part.array.tBERS) << FLASH_WAIT1_ERASE_SHIFT | 4u << FLASH_WAIT1_AGAIN_SHIFT);
 }
 
 void FlashBench::boot() {
@@ -405,6 +416,7 @@ void FlashBench::boot() {
     while ((1u << log2) < part.geometry.pageBytes)
         log2++;
     setGeometry(log2, log2 - 12);
+    setWaits();
     setCode(strongest());
     writeReg(FLASH_SEED, setting.seed);
     writeReg(FLASH_LAYOUT, setting.layout);

@@ -19,7 +19,7 @@
 
 // What the channel under test was elaborated with (set by `run`).
 #ifndef FLASH_WAYS
-#error "build with -DFLASH_WAYS, -DFLASH_PHY_BYTES, -DFLASH_CORES and -DFLASH_LOCAL"
+#error "build with -DFLASH_WAYS, -DFLASH_LUNS, -DFLASH_PHY_BYTES, -DFLASH_CORES and -DFLASH_LOCAL"
 #endif
 
 namespace flashbench {
@@ -28,6 +28,7 @@ constexpr unsigned kWays = FLASH_WAYS;
 constexpr unsigned kPhyBytes = FLASH_PHY_BYTES;
 constexpr unsigned kCores = FLASH_CORES;
 constexpr unsigned kStreams = 8;
+constexpr unsigned kLuns = FLASH_LUNS; ///< LUNs of a way that work at the same time
 constexpr bool kLocal = FLASH_LOCAL; ///< channel-local: as many channels as cores, core kNumber is the only one reached
 constexpr unsigned kNumber = kLocal ? 1 : 0; ///< of the channel
 constexpr unsigned kDramPort = kCores + (kLocal ? kCores : 1);
@@ -85,7 +86,8 @@ class FlashBench {
     uint32_t readReg(uint32_t offset);
     void writeReg(uint32_t offset, uint32_t value);
 
-    unsigned space(unsigned way);
+    /** Free places of the way, for LUN 0 or LUN 1. */
+    unsigned space(unsigned way, unsigned lun = 0);
     void push(const Descriptor &d);
     /** Takes the oldest completion; \return false when none waits. */
     bool pop(Completion &c);
@@ -100,7 +102,10 @@ class FlashBench {
     void boot();
     void setSteps();
     void setTiming(const assasin::NandCycles &t);
-    void setGeometry(unsigned pageLog2, unsigned sectorLog2);
+    /** \param oneLun the channel takes all LUNs of a way for one */
+    void setGeometry(unsigned pageLog2, unsigned sectorLog2, bool oneLun = false);
+    /** When to look whether a LUN is ready, of which R/B does not tell: by the part's times. */
+    void setWaits();
     /** Chooses strength `n` of CODE_INFO. */
     void setCode(unsigned n);
     /** The strongest code that the part's spare area holds. */
@@ -122,6 +127,13 @@ class FlashBench {
     assasin::SectorCodec::Setting setting{kSeed, kLayout};
     std::vector<uint8_t> dram(uint32_t address, unsigned bytes) const;
     void fillDram(uint32_t address, const std::vector<uint8_t> &data);
+
+    /** What the packages have done. */
+    assasin::NandCounts counts() const {
+        assasin::NandCounts sum;
+        nand->addCounts(sum);
+        return sum;
+    }
 
     /** Cycles of a read of a sector on the bus by the formula of docs/architecture.md. */
     unsigned formula() const;

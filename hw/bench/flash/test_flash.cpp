@@ -294,6 +294,51 @@ TEST(Queues, SpaceAndOverflow) {
     b.ticks(30000);
     EXPECT_FALSE(b.top->io_pending);
     EXPECT_EQ(b.space(1), 8u);
+    // The other LUN has its own places, unless LUNs take turns.
+    d.w1 = b.sector(1, 0, 0);
+    b.push(d);
+    EXPECT_EQ(b.space(1), kLuns == 1 ? 7u : 8u);
+    EXPECT_EQ(b.space(1, 1), 7u);
+    b.wait();
+    EXPECT_EQ(b.space(1, 1), 8u);
+}
+
+/** A descriptor that is refused leaves its queue in any cycle around the one in which another way's last phase begins:
+ * neither stays behind. */
+TEST(Queues, TwoLeaveAtOnce) {
+    if (kWays < 3)
+        GTEST_SKIP() << "three ways are needed";
+    FlashBench b(testPart(), seed());
+    b.boot();
+    // Cycles up to the data of way 2, which waits for that of way 1; way 0 is given what it refuses after `at`.
+    auto run = [&](uint64_t at) {
+        const uint64_t from = b.now;
+        uint64_t data = 0;
+        unsigned selections = 0;
+        bool selected = false;
+        for (unsigned way = 1; way <= 2; way++)
+            b.push(make(FLASH_OP_READ, way, 0, kReadBuffer, kSector));
+        b.eachTick = [&] {
+            const bool low = !(b.phy.ceN >> 2 & 1);
+            if (low && !selected && ++selections == 2)
+                data = b.now - from;
+            selected = low;
+        };
+        while (b.now - from < at)
+            b.tick();
+        b.push(make(15, 0));
+        for (unsigned i = 0; i < 3; i++) {
+            const Completion c = b.wait();
+            EXPECT_EQ(c.status, c.way == 0 ? FLASH_STATUS_BAD_DESC : FLASH_STATUS_ERASED);
+        }
+        b.eachTick = nullptr;
+        for (unsigned way = 0; way < 3; way++)
+            EXPECT_EQ(b.space(way), 8u) << "way " << way << " after " << at << " cycles";
+        return data;
+    };
+    const uint64_t data = run(0);
+    for (uint64_t before = 0; before < 20; before++)
+        EXPECT_EQ(run(data - before), data);
 }
 
 TEST(Queues, CompletionsWaitForALateFirmware) {

@@ -167,7 +167,12 @@ TEST(Sectors, PageRegisterIsReadOnce) {
     ASSERT_EQ(b.execute(make(FLASH_OP_READ_RAW, 0, b.sector(0, 1, 1, 0), kReadBuffer, 8)).status, FLASH_STATUS_OK);
     reads++;
     get(1, 1, true);
+    EXPECT_EQ(erase(b, 0, b.sector(0, 2, 0)), FLASH_STATUS_OK);
+    get(1, 0, true);
+    // The other LUN matters only when it is given a page, or when LUNs take turns.
     EXPECT_EQ(erase(b, 0, b.sector(1, 1, 0)), FLASH_STATUS_OK);
+    get(1, 1, kLuns == 1);
+    EXPECT_EQ(program(b, 0, b.sector(1, 1, 0), pattern(9)).status, FLASH_STATUS_OK);
     get(1, 2, true);
     // Other ways do not matter.
     EXPECT_EQ(read(b, 1, 0).status, FLASH_STATUS_ERASED);

@@ -767,6 +767,40 @@ TEST(Commands, CacheProgramReportsTheFailureOfThePageBefore) {
     EXPECT_EQ(statuses, (std::vector<uint8_t>{0x40, 0x40, 0x42}));
 }
 
+TEST(Commands, EnhancedStatusTellsOfOnePlane) {
+    struct PlaneZero : NandFaults {
+        bool programFails(const NandAddress &a) override {
+            return a.block == 2 && a.page == 0;
+        }
+    } faults;
+    Host h(smallPart(), 2, &faults);
+    h.boot(0);
+    auto programBoth = [&](unsigned page) {
+        for (unsigned plane : {0u, 1u}) {
+            h.command(0x80);
+            h.fullAddress(0, h.row(1, 2 + plane, page));
+            h.in(pageData(h.part, plane));
+            h.command(plane == 0 ? 0x11 : 0x10);
+            h.waitReady(0);
+        }
+    };
+    auto statusOf = [&](uint32_t row) {
+        h.command(0x78);
+        h.rowAddress(row);
+        return h.out(1)[0] & 0xE1;
+    };
+    h.select(0);
+    programBoth(0);
+    EXPECT_EQ(statusOf(h.row(1, 3, 0)), 0xE0);
+    EXPECT_EQ(statusOf(h.row(1, 2, 0)), 0xE1);
+    EXPECT_EQ(statusOf(h.row(0, 2, 0)), 0xE0);
+    EXPECT_EQ(statusOf(h.row(1, 4, 7)), 0xE1); // the plane counts, not the page
+    EXPECT_EQ(h.status() & 0xE1, 0xE1);
+    programBoth(1);
+    EXPECT_EQ(statusOf(h.row(1, 2, 0)), 0xE0);
+    h.deselect();
+}
+
 TEST(Commands, CacheRead) {
     Host h(smallPart());
     h.boot(0);
@@ -909,6 +943,62 @@ TEST(Commands, LunsWorkAtTheSameTime) {
     EXPECT_LT(h.now - start, 9000u);
     EXPECT_EQ(h.image.eraseCount({0, 0, 0, 1}), 1u);
     EXPECT_EQ(h.image.eraseCount({0, 0, 1, 1}), 1u);
+}
+
+namespace {
+
+/** 00h-30h. */
+void startRead(Host &h, uint32_t row, unsigned column = 0) {
+    h.command(0x00);
+    h.fullAddress(column, row);
+    h.command(0x30);
+}
+/** Makes a LUN the one that drives data, from `column` of its page register. */
+void selectLun(Host &h, uint32_t row, unsigned column = 0) {
+    h.command(0x78);
+    h.rowAddress(row);
+    h.command(0x06);
+    h.fullAddress(column, row);
+    h.command(0xE0);
+}
+
+} // namespace
+
+TEST(Commands, DataOfTwoLunsThatWereReadTogether) {
+    Host h(smallPart());
+    h.boot(0);
+    const std::vector<uint8_t> data[] = {pageData(h.part, 1), pageData(h.part, 2)};
+    for (unsigned lun : {0u, 1u})
+        h.program(0, h.row(lun, 1, 0), data[lun]);
+    h.select(0);
+    for (unsigned lun : {0u, 1u})
+        startRead(h, h.row(lun, 1, 0));
+    h.waitReady(0);
+    for (unsigned lun : {0u, 1u, 0u}) {
+        selectLun(h, h.row(lun, 1, 0), 3);
+        EXPECT_EQ(h.out(8), std::vector<uint8_t>(data[lun].begin() + 3, data[lun].begin() + 11));
+    }
+    // A LUN gives data while the other one is busy.
+    h.command(0x60);
+    h.rowAddress(h.row(1, 2, 0));
+    h.command(0xD0);
+    selectLun(h, h.row(0, 1, 0));
+    EXPECT_EQ(h.out(data[0].size()), data[0]);
+    EXPECT_FALSE(h.pins.rbN & 1);
+    h.waitReady(0);
+    h.deselect();
+}
+
+TEST(Commands, AProgramClearsThePageRegistersOfOtherLuns) {
+    Host h(smallPart());
+    h.boot(0);
+    h.program(0, h.row(0, 1, 0), pageData(h.part, 1));
+    EXPECT_EQ(h.read(0, h.row(0, 1, 0), 4).size(), 4u);
+    h.program(0, h.row(1, 1, 0), pageData(h.part, 2));
+    h.select(0);
+    selectLun(h, h.row(0, 1, 0));
+    EXPECT_EQ(h.out(4), std::vector<uint8_t>(4, 0xFF));
+    h.deselect();
 }
 
 TEST(Commands, ResetStopsAnEraseAndReturnsToSdr) {
@@ -1138,6 +1228,56 @@ INSTANTIATE_TEST_SUITE_P(
                                  h.idle(h.t.tWB);
                                  h.command(0x60);
                                  h.rowAddress(0);
+                             }},
+                        Rule{"LUN selection/both drive",
+                             [](Host &h) {
+                                 h.select(0);
+                                 startRead(h, h.row(0, 0, 0));
+                                 startRead(h, h.row(1, 0, 0));
+                                 h.waitReady(0);
+                                 h.out(1);
+                             }},
+                        Rule{"LUN selection/06h is not heard by a busy LUN",
+                             [](Host &h) {
+                                 h.select(0);
+                                 startRead(h, h.row(0, 0, 0));
+                                 h.waitReady(0);
+                                 startRead(h, h.row(1, 0, 0));
+                                 h.command(0x06);
+                                 h.fullAddress(0, h.row(0, 0, 0));
+                                 h.command(0xE0);
+                                 h.out(1);
+                             }},
+                        Rule{"LUN selection/column of another",
+                             [](Host &h) {
+                                 h.select(0);
+                                 startRead(h, h.row(0, 0, 0));
+                                 startRead(h, h.row(1, 0, 0), 9);
+                                 h.waitReady(0);
+                                 h.command(0x78);
+                                 h.rowAddress(h.row(0, 0, 0));
+                                 h.command(0x00);
+                                 h.out(1);
+                             }},
+                        Rule{"LUN selection/70h",
+                             [](Host &h) {
+                                 h.select(0);
+                                 startRead(h, h.row(1, 0, 0));
+                                 h.idle(h.t.tWB);
+                                 h.command(0x60);
+                                 h.rowAddress(h.row(0, 0, 0));
+                                 h.status();
+                             }},
+                        Rule{"LUN selection/between planes",
+                             [](Host &h) {
+                                 h.select(0);
+                                 h.command(0x80);
+                                 h.fullAddress(0, h.row(0, 0, 0));
+                                 h.in({1});
+                                 h.command(0x11);
+                                 h.waitReady(0);
+                                 h.command(0x78);
+                                 h.rowAddress(h.row(1, 0, 0));
                              }},
                         Rule{"tWB",
                              [](Host &h) {

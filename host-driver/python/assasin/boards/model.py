@@ -117,6 +117,8 @@ class Nand:
     """The one that pins.csv and the timing are for."""
     emulated: bool
     """No NAND: contents are in DRAM (store_base, store_bytes), or in the simulator's model."""
+    luns: Annotated[int, Range(1, 2)] = 2
+    """LUNs of a chip enable that the chip lets work at the same time; 1 makes its channels smaller."""
     phy: Annotated[str | None, Choice("7series", "ultrascale")] = None
     """Variant of the PHY in board/common/phy; absent where NAND is emulated."""
     vccio_mv: Annotated[int | None, Range(1200, 3300)] = None

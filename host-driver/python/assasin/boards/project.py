@@ -181,7 +181,7 @@ class Project:
 def emit(projects: Sequence[Project]) -> None:
     """Elaborates the chips of several projects at once, those whose sources are not those of the last time. Raises ProjectError."""
     sources = _digest(_files(_CHIP_SOURCES), "")
-    stamps = {p.rtl / "stamp": (p, f"{sources} {p.config} {p.board.nand.ways}\n") for p in projects}
+    stamps = {p.rtl / "stamp": (p, f"{sources} {p.config} {p.board.nand.ways} {p.board.nand.luns}\n") for p in projects}
     stale = {stamp: entry for stamp, entry in stamps.items() if not stamp.exists() or stamp.read_text() != entry[1]}
     if not stale:
         return
@@ -190,7 +190,8 @@ def emit(projects: Sequence[Project]) -> None:
         project.rtl.mkdir(parents=True, exist_ok=True)
         stamp.unlink(missing_ok=True)
         out = os.path.relpath(project.rtl, ROOT / "hw")
-        commands.append(f"runMain assasin.soc.Emit --config {project.config} --out {out} --board --ways {project.board.nand.ways}")
+        nand = project.board.nand
+        commands.append(f"runMain assasin.soc.Emit --config {project.config} --out {out} --board --ways {nand.ways} --luns {nand.luns}")
     log = BUILD / "fpga" / "emit.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as out_file:

@@ -32,18 +32,20 @@ def parse(config: str) -> tuple[str, int, int]:
 
 class Chip(NamedTuple):
     """
-    What is emitted: a configuration, the chip enables a channel that the board has (None: as many as the configuration), and
-    whether the channels have their page codec.
+    What is emitted: a configuration, the chip enables a channel that the board has (None: as many as the configuration),
+    whether the channels have their page codec, and the LUNs of a chip enable that work at the same time (None: likewise).
     """
 
     config: str
     ways: int | None = None
     codec: bool = True
+    luns: int | None = None
 
     def arguments(self) -> str:
         """What the generator is told."""
         ways = "" if self.ways is None else f" --ways {self.ways}"
-        return f"--config {self.config} --board{ways}{'' if self.codec else ' --without-codec'}"
+        luns = "" if self.luns is None else f" --luns {self.luns}"
+        return f"--config {self.config} --board{ways}{luns}{'' if self.codec else ' --without-codec'}"
 
 
 class Rtl:

@@ -11,6 +11,8 @@ package assasin
   *   flash channels, 1..16
   * @param ways
   *   chip enables a channel, 1..16
+  * @param luns
+  *   LUNs of a chip enable that work at the same time, 1 or 2; with 1 the LUNs of a larger package take turns
   * @param phyBytes
   *   bytes a channel's PHY moves a clock cycle: 1, 2 or 4
   * @param ecc
@@ -33,6 +35,7 @@ case class SocParams(
     slots: Int = 0,
     channels: Int = 8,
     ways: Int = 16,
+    luns: Int = 2,
     phyBytes: Int = 1,
     ecc: Seq[Int] = Seq(24, 40, 55, 70),
     tcmBytes: Int = 320 * 1024,
@@ -47,6 +50,7 @@ case class SocParams(
   require(cores + slots <= 16, s"cores = $cores, slots = $slots: together at most 16")
   require(channels >= 1 && channels <= 16, s"channels = $channels: choose 1 to 16")
   require(ways >= 1 && ways <= 16, s"ways = $ways: choose 1 to 16")
+  require(luns == 1 || luns == 2, s"luns = $luns: choose 1 or 2")
   require(Set(1, 2, 4).contains(phyBytes), s"phyBytes = $phyBytes: choose 1, 2 or 4")
   require(
     ecc.length <= 7 && ecc.forall(t => t >= 1 && t <= 75) && ecc == ecc.distinct.sorted,

@@ -21,10 +21,10 @@ class BusSequencerIO(p: SocParams) extends Bundle {
   val re         = Output(Bool())
 
   /** The beat that makes the way busy goes to the pins in the next cycle. */
-  val confirmed = Valid(UInt(4.W))
+  val confirmed = Valid(UInt(Slot.Bits.W))
 
   /** A phase ends that neither made the way busy nor asked for data: its descriptor is done. */
-  val finished = Valid(UInt(4.W))
+  val finished = Valid(UInt(Slot.Bits.W))
 
   /** Data in of a sector, see SectorPathIO. */
   val send    = Valid(UInt(4.W))
@@ -78,7 +78,7 @@ class BusSequencer(p: SocParams) extends Module {
   private val over  = count === 0.U
 
   // The phase under way.
-  private val way       = Reg(UInt(4.W))
+  private val slot      = Reg(UInt(Slot.Bits.W))
   private val argument  = Reg(UInt(8.W))
   private val column    = Reg(UInt(16.W))
   private val row       = Reg(UInt(24.W))
@@ -138,7 +138,7 @@ class BusSequencer(p: SocParams) extends Module {
   /** The step's last cycle begins. */
   private val used = WireDefault(false.B)
   io.confirmed.valid := used && step.end === FlashEnd.Busy.U
-  io.confirmed.bits  := way
+  io.confirmed.bits  := slot
   io.take            := false.B
   io.sent            := false.B
   io.asked           := 0.U
@@ -263,10 +263,10 @@ class BusSequencer(p: SocParams) extends Module {
   when(desc.is(FlashOp.GetFeature)) { outBeats := 4.U }
   when(next.data && isParam) { outBeats := rawBytes }
   when(next.data && isRaw) { outBeats := (rawBytes >> shift).asUInt }
-  when(isRead) { outBeats := sectorBeats }
+  when(isRead && next.data) { outBeats := sectorBeats }
 
   io.finished.valid := ends && !hasOut && !Mux(used, step.end === FlashEnd.Busy.U, busy)
-  io.finished.bits  := way
+  io.finished.bits  := slot
 
   when(ends) {
     state := 0.U
@@ -277,8 +277,8 @@ class BusSequencer(p: SocParams) extends Module {
   when(begin) {
     state     := State.select
     count     := cfg.tCS - 1.U
-    ceN       := ~UIntToOH(next.way, p.ways)
-    way       := next.way
+    ceN       := ~UIntToOH(Slot.way(next.slot), p.ways)
+    slot      := next.slot
     argument  := desc.address(7, 0)
     column    := Mux(sector(0), cfg.sectorBytes, 0.U) + (Mux(sector(1), cfg.sectorBytes, 0.U)(14, 0) ## 0.U(1.W))
     row       := desc.row(cfg)
@@ -293,10 +293,12 @@ class BusSequencer(p: SocParams) extends Module {
     closing := false.B
   }
   io.send.valid := begin && desc.is(FlashOp.Program) && !out
-  io.send.bits  := next.way
+  io.send.bits  := Slot.way(next.slot)
 
   io.transfer.valid         := begin && out
-  io.transfer.bits.way      := next.way
+  io.transfer.bits.way      := Slot.way(next.slot)
+  io.transfer.bits.lun      := Slot.lun(next.slot)
+  io.transfer.bits.poll     := next.poll
   io.transfer.bits.tag      := desc.tag
   io.transfer.bits.main     := mainPhase
   io.transfer.bits.sector   := next.data && isRead

@@ -3,6 +3,7 @@ package assasin.flash
 
 import assasin.SocParams
 import chisel3._
+import chisel3.util.UIntToOH
 
 /** One flash channel: up to 16 ways behind one ONFI bus. See docs/architecture.md "Flash channel" and
   * hw/regs/flash.toml.
@@ -35,36 +36,45 @@ class FlashChannel(p: SocParams) extends Module {
   registers.io.completed  := completions.io.push
 
   queues.io.push     := registers.io.push
+  queues.io.pushLun  := registers.io.pushLun
   queues.io.spaceWay := registers.io.spaceWay
   queues.io.read     := planner.io.read
-  queues.io.readWay  := planner.io.readWay
+  queues.io.readSlot := planner.io.readSlot
 
   // A descriptor leaves its queue when its last bus phase starts, or when the planner completes it; never both in one cycle, as
-  // the planner pauses when a phase is taken.
+  // the planner completes none while a phase is taken.
   private val phase     = sequencer.io.phase
-  private val lastPhase = phase.fire && (phase.bits.data || phase.bits.status)
+  private val lastPhase = phase.fire && (phase.bits.data || phase.bits.status) && !phase.bits.poll
   queues.io.pop.valid := lastPhase || planner.io.pop.valid
-  queues.io.pop.bits  := Mux(planner.io.pop.valid, planner.io.pop.bits, phase.bits.way)
+  queues.io.pop.bits  := Mux(planner.io.pop.valid, planner.io.pop.bits, phase.bits.slot)
 
   ways.io.config             := config
   ways.io.rbN                := io.phy.rbN
   ways.io.load               := planner.io.load
-  ways.io.programReady       := path.io.ready
+  ways.io.programReady.valid := path.io.ready.valid
   ways.io.programTaken.valid := planner.io.programStart.valid
-  ways.io.programTaken.bits  := planner.io.programStart.bits.way
+  ways.io.programTaken.bits  := planner.io.started
   ways.io.taken.valid        := phase.fire
-  ways.io.taken.bits         := phase.bits.way
+  ways.io.taken.bits         := phase.bits.slot
   ways.io.takenLast          := lastPhase
   ways.io.confirmed          := sequencer.io.confirmed
   ways.io.finished           := sequencer.io.finished
   ways.io.completed          := planner.io.completed
   ways.io.roomFound          := rooms.io.found
+  ways.io.looking            := planner.io.looking
+  ways.io.dead               := planner.io.dead
+  ways.io.again              := planner.io.again
 
-  rooms.io.room     := io.room
-  rooms.io.discard  := config.discard
-  rooms.io.learn    := planner.io.learn
-  rooms.io.learnWay := planner.io.load.bits.way
-  rooms.io.waiting  := ways.io.data & ~ways.io.hasRoom
+  // The way's page that is being filled tells the LUN.
+  private val readyWay = path.io.ready.bits
+  ways.io.programReady.bits :=
+    Slot((Slot.luns1(p, planner.io.filling) & UIntToOH(readyWay, p.ways)).orR, readyWay)
+
+  rooms.io.room      := io.room
+  rooms.io.discard   := config.discard
+  rooms.io.learn     := planner.io.learn
+  rooms.io.learnSlot := planner.io.load.bits.slot
+  rooms.io.waiting   := ways.io.data & ~ways.io.hasRoom
 
   planner.io.config      := config
   planner.io.nonEmpty    := queues.io.nonEmpty
@@ -75,6 +85,9 @@ class FlashChannel(p: SocParams) extends Module {
   planner.io.program     := ways.io.program
   planner.io.done        := ways.io.done
   planner.io.timedOut    := ways.io.timedOut
+  planner.io.due         := ways.io.due
+  planner.io.late        := ways.io.late
+  planner.io.stuck       := ways.io.stuck
   planner.io.unfinished  := path.io.unfinished
   planner.io.programFree := path.io.free
   planner.io.write       := registers.io.steps
@@ -101,11 +114,15 @@ class FlashChannel(p: SocParams) extends Module {
   path.io.sent      := sequencer.io.sent
   path.io.in <> io.in
 
+  private val poll = (p.luns > 1).B && path.io.poll
   completions.io.reserve    := planner.io.reserve
   completions.io.pop        := registers.io.pop
-  completions.io.push.valid := planner.io.completion.valid || path.io.completion.valid
+  completions.io.push.valid := planner.io.completion.valid || path.io.completion.valid && !poll
   completions.io.push.bits  := Mux(planner.io.completion.valid, planner.io.completion.bits, path.io.completion.bits)
-  path.io.completion.ready  := !planner.io.completion.valid
+  path.io.completion.ready  := !planner.io.completion.valid && (!poll || ways.io.answered)
+  ways.io.answer.valid      := path.io.completion.valid && poll && !planner.io.completion.valid
+  ways.io.answer.bits       := Slot(path.io.pollLun, path.io.completion.bits.way)
+  ways.io.isReady           := path.io.completion.bits.data(6)
 
   io.phy.ceN        := sequencer.io.ceN
   io.phy.cle        := sequencer.io.cle

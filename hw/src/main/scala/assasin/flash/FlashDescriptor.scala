@@ -40,6 +40,15 @@ class FlashDescriptor extends Bundle {
 
   def is(code: Int): Bool = op === code.U
 
+  /** It is for the LUN that `address` names; else for the whole way. So is READ_STATUS, which asks how that LUN's last
+    * program or erase went.
+    */
+  def hasRow: Bool =
+    is(FlashOp.Read) || is(FlashOp.Program) || is(FlashOp.Erase) || is(FlashOp.ReadRaw) || is(FlashOp.ReadStatus)
+
+  /** The lowest bit of the plane that the sector is in. */
+  def plane(config: FlashConfig): Bool = config.multiPlane && (address >> config.planeAt)(0)
+
   /** Row address of the page that the sector is in. */
   def row(config: FlashConfig): UInt = (address >> config.sectorLog2)(23, 0)
 }
@@ -74,6 +83,7 @@ object FlashDescriptor {
     val confirm   = w3(17, 16)
     val lengthOk  = bytes =/= 0.U && bytes <= SectorBytes.U && w3(31, 18) === 0.U
     val wholePage = lengthOk && confirm === FlashConfirm.Page.U
+    val readOk    = lengthOk && (confirm === FlashConfirm.Page.U || confirm === FlashConfirm.Plane.U)
     // MORE of a page's last sector: there is no further one.
     val inPage     = (1.U << config.sectorLog2)(2, 0) - 1.U
     val moreOk     = confirm =/= FlashConfirm.More.U || (w1(1, 0) & inPage(1, 0)) =/= inPage(1, 0)
@@ -91,7 +101,7 @@ object FlashDescriptor {
         FlashOp.ParamPage.U  -> (!toStream && aligned && wholePage),
         FlashOp.GetFeature.U -> byteOk,
         FlashOp.SetFeature.U -> byteOk,
-        FlashOp.Read.U       -> (pageOk && wholePage && rowOk && Mux(toStream, streamOk, aligned)),
+        FlashOp.Read.U       -> (pageOk && readOk && rowOk && Mux(toStream, streamOk, aligned)),
         FlashOp.Program.U    -> (pageOk && lengthOk && rowOk && !toStream && aligned && moreOk),
         FlashOp.Erase.U      -> rowOk,
         FlashOp.ReadStatus.U -> true.B,

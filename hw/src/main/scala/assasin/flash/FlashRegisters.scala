@@ -16,6 +16,19 @@ class FlashConfig extends Bundle {
   /** More than one LUN behind a chip enable: status is asked with 78h and the row. */
   val multiLun = Bool()
 
+  /** Place of the lowest LUN bit and of the lowest plane bit of a sector address, which count with more than one LUN or
+    * plane.
+    */
+  val lunAt      = UInt(6.W)
+  val planeAt    = UInt(6.W)
+  val multiPlane = Bool()
+
+  /** Units of 256 cycles up to the first look whether an operation is over, and between looks. */
+  val waitRead    = UInt(15.W)
+  val waitProgram = UInt(15.W)
+  val waitErase   = UInt(15.W)
+  val waitAgain   = UInt(15.W)
+
   /** log2 of the sectors of a page. */
   val sectorLog2 = UInt(2.W)
 
@@ -67,12 +80,13 @@ class FlashRegistersIO(p: SocParams) extends Bundle {
   val regs   = Flipped(new RegBusIO(12))
   val config = Output(new FlashConfig)
 
-  /** A descriptor is pushed; dropped when its way's queue is full. */
-  val push = Valid(new FlashDescriptor)
+  /** A descriptor is pushed, for this LUN; dropped when its queue is full. */
+  val push    = Valid(new FlashDescriptor)
+  val pushLun = Output(Bool())
 
-  /** Way whose free places `space` shows. */
+  /** Way whose free places `space` shows, of LUN 0 and of LUN 1. */
   val spaceWay = Output(UInt(4.W))
-  val space    = Input(UInt(4.W))
+  val space    = Input(Vec(p.luns, UInt(4.W)))
 
   /** Oldest completion. */
   val completion = Flipped(Valid(new FlashCompletion))
@@ -117,6 +131,9 @@ class FlashRegisters(p: SocParams) extends Module {
   private val layout   = RegInit(0.U(32.W))
   private val seed     = RegInit(0.U(32.W))
   private val limit    = RegInit(FlashRegs.ErasedLimit.reset.U(16.W))
+  private val planes   = RegInit(0.U(8.W))
+  private val wait0    = RegInit(0.U(31.W))
+  private val wait1    = RegInit(0.U(31.W))
   private val busy     = RegInit(0.U(64.W))
   private val data     = RegInit(0.U(64.W))
   private val high     = RegInit(0.U(32.W))
@@ -144,8 +161,10 @@ class FlashRegisters(p: SocParams) extends Module {
     FlashRegs.Seed.offset        -> seed,
     FlashRegs.ErasedLimit.offset -> limit
   )
+  private val unseen =
+    Seq(FlashRegs.Planes.offset -> planes, FlashRegs.Wait0.offset -> wait0, FlashRegs.Wait1.offset -> wait1)
   when(write) {
-    for ((offset, reg) <- storage) when(at(offset)) { reg := value(reg.getWidth - 1, 0) }
+    for ((offset, reg) <- storage ++ unseen) when(at(offset)) { reg := value(reg.getWidth - 1, 0) }
   }
 
   when(io.busBusy) { busy := busy + 1.U }
@@ -179,7 +198,7 @@ class FlashRegisters(p: SocParams) extends Module {
     }
   }
 
-  private val word  = RegNext(value(21, 0))
+  private val word  = RegNext(value(29, 0))
   private val place = RegNext(addr(Step.PlaceBits + 1, 2))
   private val toStep =
     write && addr >= FlashRegs.Steps.offset.U && addr < (FlashRegs.Steps.offset + 4 * FlashRegs.Steps.count).U
@@ -192,10 +211,13 @@ class FlashRegisters(p: SocParams) extends Module {
   io.steps.phases.bits.first  := word(5, 0)
   io.steps.phases.bits.second := word(13, 8)
   io.steps.phases.bits.other  := word(21, 16)
+  io.steps.phases.bits.select := word(29, 24)
+
+  private val multiLun = geometry(30, 29) =/= 0.U
 
   private val cpl = io.completion.bits
   private val view = storage ++ Seq(
-    FlashRegs.Space.offset         -> io.space,
+    FlashRegs.Space.offset         -> Cat(Mux(multiLun, io.space(p.luns - 1), 0.U), 0.U(4.W), io.space(0)),
     FlashRegs.Cpl.offset           -> Cat(io.completion.valid, 0.U(4.W), cpl.errors, cpl.way, cpl.status, cpl.tag),
     FlashRegs.CplData.offset       -> cpl.data(31, 0),
     FlashRegs.CplData1.offset      -> cpl.data(63, 32),
@@ -226,7 +248,14 @@ class FlashRegisters(p: SocParams) extends Module {
   private def atLeast1(x: UInt): UInt = Mux(x === 0.U, 1.U, x)
   io.config.pageLog2    := geometry(4, 0)
   io.config.spare       := geometry(23, 8)
-  io.config.multiLun    := geometry(30, 29) =/= 0.U
+  io.config.multiLun    := multiLun
+  io.config.lunAt       := geometry(28, 24) +& geometry(6, 5)
+  io.config.planeAt     := planes(4, 0) +& geometry(6, 5)
+  io.config.multiPlane  := planes(7, 5) =/= 0.U
+  io.config.waitRead    := wait0(14, 0)
+  io.config.waitProgram := wait0(30, 16)
+  io.config.waitErase   := wait1(14, 0)
+  io.config.waitAgain   := wait1(30, 16)
   io.config.sectorLog2  := geometry(6, 5)
   io.config.strength    := strength
   io.config.parityBytes := parityBytes
@@ -265,6 +294,8 @@ class FlashRegisters(p: SocParams) extends Module {
   io.push.bits.confirm  := w3(17, 16)
   io.push.bits.oob      := Cat(oob1, oob0)
   io.push.bits.bad      := FlashDescriptor.isBad(p, io.number, w0, w1, w2, w3, io.config)
+
+  io.pushLun := (p.luns > 1).B && multiLun && io.push.bits.hasRow && (w1(23, 0) >> io.config.lunAt)(0)
 
   io.spaceWay := w0(7, 4)
   io.pop      := write && at(FlashRegs.CplPop.offset)

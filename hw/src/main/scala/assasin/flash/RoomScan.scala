@@ -5,7 +5,7 @@ import assasin.SocParams
 import chisel3._
 import chisel3.util.{OHToUInt, Valid}
 
-/** The ring slot a way's page waits for. */
+/** The ring place a slot's page waits for. */
 class RoomKey extends Bundle {
   val core   = UInt(4.W)
   val stream = UInt(3.W)
@@ -18,27 +18,27 @@ class RoomScanIO(p: SocParams) extends Bundle {
   val room    = Input(Vec(p.tilesAChannel, Vec(p.maxStreams, UInt(8.W))))
   val discard = Input(UInt(16.W))
 
-  /** Remembers what a way will wait for. */
-  val learn    = Flipped(Valid(new RoomKey))
-  val learnWay = Input(UInt(4.W))
+  /** Remembers what a slot will wait for. */
+  val learn     = Flipped(Valid(new RoomKey))
+  val learnSlot = Input(UInt(Slot.Bits.W))
 
-  /** Ways whose page waits for room. */
-  val waiting = Input(UInt(p.ways.W))
-  val found   = Valid(UInt(4.W))
+  /** Slots whose page waits for room. */
+  val waiting = Input(UInt(Slot.count(p).W))
+  val found   = Valid(UInt(Slot.Bits.W))
 }
 
-/** Looks up stream room for waiting ways, one way every four cycles. Room only grows while pages are on their way, so a
-  * late look is safe, and a way found once needs no second look.
+/** Looks up stream room for waiting slots, one every four cycles. Room only grows while pages are on their way, so a
+  * late look is safe, and a slot found once needs no second look.
   */
 class RoomScan(p: SocParams) extends Module {
   val io = IO(new RoomScanIO(p))
 
-  private val keys = SyncReadMem(p.ways, new RoomKey)
-  when(io.learn.valid) { keys.write(io.learnWay, io.learn.bits) }
+  private val keys = SyncReadMem(Slot.count(p), new RoomKey)
+  when(io.learn.valid) { keys.write(Slot.index(p, io.learnSlot), io.learn.bits) }
 
   private val step = RegInit(0.U(2.W))
-  private val last = RegInit(1.U(p.ways.W))
-  private val way  = Reg(UInt(4.W))
+  private val last = RegInit(1.U(Slot.count(p).W))
+  private val slot = Reg(UInt(Slot.Bits.W))
   private val next = OneHot.after(io.waiting, last)
   private val key  = keys.read(OHToUInt(next), step === 0.U)
   private val page = Reg(UInt(8.W))
@@ -47,10 +47,10 @@ class RoomScan(p: SocParams) extends Module {
   private val row  = Reg(UInt((8 * p.maxStreams).W))
 
   io.found.valid := false.B
-  io.found.bits  := way
+  io.found.bits  := slot
   when(step === 0.U) {
     when(io.waiting.orR) {
-      way  := OHToUInt(next)
+      slot := Slot.of(p, next)
       last := next
       step := 1.U
     }

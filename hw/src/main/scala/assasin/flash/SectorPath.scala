@@ -27,6 +27,10 @@ class SectorPathIO(p: SocParams) extends Bundle {
   val out        = Decoupled(new XbarBeat)
   val completion = Decoupled(new FlashCompletion)
 
+  /** It is none, but the status of this LUN of the completion's way. */
+  val poll    = Output(Bool())
+  val pollLun = Output(Bool())
+
   /** Ways with a transfer whose completion has not been handed over. */
   val unfinished = Output(UInt(p.ways.W))
 
@@ -81,6 +85,8 @@ class SectorPath(p: SocParams) extends Module {
   io.unfinished       := reader.io.unfinished
   io.out <> reader.io.out
   io.completion <> reader.io.completion
+  io.poll    := reader.io.poll
+  io.pollLun := reader.io.pollLun
 
   writer.io.config := io.config
   writer.io.start  := io.start

@@ -38,6 +38,10 @@ class SectorReaderIO(p: SocParams) extends Bundle {
   val out        = Decoupled(new XbarBeat)
   val completion = Decoupled(new FlashCompletion)
 
+  /** It is none, but the status of this LUN of the completion's way. */
+  val poll    = Output(Bool())
+  val pollLun = Output(Bool())
+
   /** Ways with a transfer whose completion has not been handed over. */
   val unfinished = Output(UInt(p.ways.W))
   val quiet      = Output(Bool())
@@ -86,6 +90,8 @@ class SectorReader(p: SocParams) extends Module {
   // Answers first: nothing that fills a buffer holds them up.
   private val done      = Reg(new FlashCompletion)
   private val doneValid = RegInit(false.B)
+  private val donePoll  = RegInit(false.B)
+  private val doneLun   = Reg(Bool())
   private val doneFree  = !doneValid || io.completion.ready
   private val answer    = answers.io.deq.bits
   answers.io.deq.ready       := doneFree
@@ -97,10 +103,14 @@ class SectorReader(p: SocParams) extends Module {
     done.way    := answer.way
     done.status := answer.status
     done.data   := answer.data
+    doneLun     := answer.lun
   }
+  when(doneFree) { donePoll := answers.io.deq.valid && answer.poll }
   when(sender.io.completion.fire) { done := sender.io.completion.bits }
   io.completion.valid := doneValid
   io.completion.bits  := done
+  io.poll             := donePoll
+  io.pollLun          := doneLun
 
   // Places: a buffer for each transfer with data, and one in `answers` for each without.
   private val starts     = io.transfer.valid

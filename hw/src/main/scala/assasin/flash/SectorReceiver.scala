@@ -18,6 +18,8 @@ class CodeStep(p: SocParams) extends Bundle {
 class ShortAnswer extends Bundle {
   val tag    = UInt(12.W)
   val way    = UInt(4.W)
+  val lun    = Bool()
+  val poll   = Bool()
   val status = UInt(4.W)
   val data   = UInt(64.W)
 }
@@ -171,6 +173,8 @@ class SectorReceiver(p: SocParams) extends Module {
   private val status = shift(63, 56)
   io.answer.valid       := ended && !now.main
   io.answer.bits.way    := now.way
+  io.answer.bits.lun    := now.lun
+  io.answer.bits.poll   := now.poll
   io.answer.bits.tag    := now.tag
   io.answer.bits.status := FlashStatus.Ok.U
   when(now.check && !status(7)) {

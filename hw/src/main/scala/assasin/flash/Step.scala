@@ -38,6 +38,7 @@ class Phases extends Bundle {
   val first  = UInt(Step.PlaceBits.W)
   val second = UInt(Step.PlaceBits.W)
   val other  = UInt(Step.PlaceBits.W)
+  val select = UInt(Step.PlaceBits.W)
 }
 
 /** The firmware writes a step, or an operation's phases. */

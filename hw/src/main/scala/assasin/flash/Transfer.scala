@@ -6,7 +6,11 @@ import chisel3._
 /** What happens to the beats of one data-out phase. */
 class Transfer extends Bundle {
   val way = UInt(4.W)
+  val lun = Bool()
   val tag = UInt(12.W)
+
+  /** A look whether the LUN is ready: no completion. */
+  val poll = Bool()
 
   /** Data that goes to the crossbar. Otherwise all beats go into the completion. */
   val main = Bool()

@@ -10,11 +10,12 @@ import scala.jdk.CollectionConverters._
 
 /** Writes a configuration as SystemVerilog: one file a module, `filelist.f` that names them, and `config.json`.
   *
-  * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore] [--ways N] [--without-codec]
+  * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore] [--ways N] [--luns N] [--without-codec]
   *
-  * `--ways`: chip enables a channel, where a board has another number than the configuration. `--without-codec` leaves
-  * out the channels' page codec: their sectors are protected by CRC alone. `--board` keeps to the SystemVerilog that
-  * every synthesis tool reads; `--uncore` writes the [[Uncore]] alone, for its bench, with a DRAM port for every core.
+  * `--ways`: chip enables a channel, where a board has another number than the configuration. `--luns 1`: the LUNs of a
+  * chip enable take turns, which makes channels smaller. `--without-codec` leaves out the channels' page codec: their
+  * sectors are protected by CRC alone. `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore`
+  * writes the [[Uncore]] alone, for its bench, with a DRAM port for every core.
   */
 object Emit {
 
@@ -25,16 +26,18 @@ object Emit {
       board: Boolean = false,
       uncore: Boolean = false,
       ways: Option[Int] = None,
+      luns: Option[Int] = None,
       codec: Boolean = true
   )
 
   private val Usage =
-    "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore] [--ways N] [--without-codec]"
+    "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore] [--ways N] [--luns N] [--without-codec]"
 
   private def parse(args: List[String], options: Options = Options()): Options = args match {
     case "--config" :: name :: rest                               => parse(rest, options.copy(config = name))
     case "--out" :: dir :: rest                                   => parse(rest, options.copy(out = dir))
     case "--ways" :: count :: rest if count.toIntOption.isDefined => parse(rest, options.copy(ways = count.toIntOption))
+    case "--luns" :: count :: rest if count.toIntOption.isDefined => parse(rest, options.copy(luns = count.toIntOption))
     case "--board" :: rest                                        => parse(rest, options.copy(board = true))
     case "--uncore" :: rest                                       => parse(rest, options.copy(uncore = true))
     case "--without-codec" :: rest                                => parse(rest, options.copy(codec = false))
@@ -57,7 +60,7 @@ object Emit {
         val options = parse(args.toList)
         val named   = Configs(options.config)
         val coded   = if (options.codec) named else named.copy(ecc = Seq.empty)
-        (options, options.ways.fold(coded)(ways => coded.copy(ways = ways)))
+        (options, coded.copy(ways = options.ways.getOrElse(coded.ways), luns = options.luns.getOrElse(coded.luns)))
       } catch {
         case e: IllegalArgumentException =>
           System.err.println(e.getMessage)
@@ -82,7 +85,7 @@ object Emit {
     write(
       dir.resolve("config.json"),
       s"""{"name": "${p.name}", "arch": "${p.arch.name}", "cores": ${p.cores}, "slots": ${p.slots}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
-        s""""phyBytes": ${p.phyBytes}, "ecc": [${p.ecc.mkString(", ")}]}\n"""
+        s""""luns": ${p.luns}, "phyBytes": ${p.phyBytes}, "ecc": [${p.ecc.mkString(", ")}]}\n"""
     )
   }
 

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "Support.h"
+
+#include <gtest/gtest.h>
+
+using namespace flashbench;
+
+namespace {
+
+/** Pushes without waiting. */
+void start(FlashBench &b, Descriptor d, unsigned tag) {
+    d.tag = tag;
+    b.push(d);
+}
+
+} // namespace
+
+TEST(Luns, EraseAtTheSameTime) {
+    if (kLuns == 1)
+        GTEST_SKIP() << "LUNs take turns";
+    FlashBench b(testPart(), seed());
+    b.boot();
+    const uint64_t from = b.now;
+    for (unsigned lun = 0; lun < 2; lun++)
+        start(b, make(FLASH_OP_ERASE, 1, b.sector(lun, 2, 0)), lun);
+    for (unsigned lun = 0; lun < 2; lun++)
+        EXPECT_EQ(b.wait().status, FLASH_STATUS_OK);
+    EXPECT_LT(b.now - from, 12000u + 2500u);
+    for (unsigned lun = 0; lun < 2; lun++)
+        EXPECT_EQ(b.image->eraseCount({0, 1, lun, 2}), 1u);
+}
+
+TEST(Luns, AReadIsDoneWhileTheOtherLunErases) {
+    if (kLuns == 1)
+        GTEST_SKIP() << "LUNs take turns";
+    FlashBench b(testPart(), seed());
+    b.boot();
+    b.put(0, 1, 1, 0, 7);
+    const uint64_t from = b.now;
+    start(b, make(FLASH_OP_ERASE, 0, b.sector(0, 2, 0)), 1);
+    start(b, make(FLASH_OP_READ, 0, b.sector(1, 1, 0), kReadBuffer, kSector), 2);
+    Completion c = b.wait();
+    EXPECT_EQ(c.tag, 2u);
+    EXPECT_EQ(c.status, FLASH_STATUS_OK);
+    EXPECT_EQ(b.dram(kReadBuffer, kSector), pattern(7));
+    EXPECT_LT(b.now - from, 12000u);
+    EXPECT_EQ(b.wait().status, FLASH_STATUS_OK);
+}
+
+/** What is for the whole way runs alone, whatever waits for the other LUN. */
+TEST(Luns, TheWholeWayWaitsForBoth) {
+    if (kLuns == 1)
+        GTEST_SKIP() << "LUNs take turns";
+    FlashBench b(testPart(), seed());
+    b.boot();
+    b.put(0, 1, 1, 0, 7);
+    start(b, make(FLASH_OP_ERASE, 0, b.sector(1, 2, 0)), 1);
+    start(b, make(FLASH_OP_GET_FEATURE, 0, 0x01), 2);
+    b.ticks(1000);
+    start(b, make(FLASH_OP_READ, 0, b.sector(1, 1, 0), kReadBuffer, kSector), 3);
+    for (unsigned tag = 1; tag <= 3; tag++) {
+        Completion c = b.wait();
+        EXPECT_EQ(c.tag, tag);
+        EXPECT_EQ(c.status, FLASH_STATUS_OK);
+    }
+    // Up to then it keeps no other LUN waiting: neither the one whose page it waits for nor those of other ways.
+    ASSERT_EQ(program(b, 1, b.sector(1, 3, 0), pattern(1), 0, 0, FLASH_CONFIRM_PLANE).status, FLASH_STATUS_OK);
+    ASSERT_EQ(read(b, 0, b.sector(0, 1, 0)).status, FLASH_STATUS_ERASED);
+    start(b, make(FLASH_OP_GET_FEATURE, 1, 0x01), 4);
+    b.ticks(1000);
+    EXPECT_EQ(read(b, 0, b.sector(1, 1, 0)).status, FLASH_STATUS_OK);
+    EXPECT_EQ(program(b, 1, b.sector(1, 2, 0), pattern(2)).status, FLASH_STATUS_OK);
+    EXPECT_EQ(b.wait().tag, 4u);
+    // RESET gives up the page that LUN 1 is being given.
+    ASSERT_EQ(program(b, 0, b.sector(1, 3, 0), pattern(1), 0, 0, FLASH_CONFIRM_PLANE).status, FLASH_STATUS_OK);
+    start(b, make(FLASH_OP_ERASE, 0, b.sector(0, 4, 0)), 4);
+    b.ticks(20000);
+    EXPECT_FALSE(b.top->io_pending); // 10h comes first
+    EXPECT_EQ(program(b, 0, b.sector(1, 2, 0), pattern(2)).status, FLASH_STATUS_OK);
+    EXPECT_EQ(b.wait().tag, 4u);
+    for (unsigned block : {2u, 3u})
+        EXPECT_EQ(read(b, 0, b.sector(1, block, 0)).status, FLASH_STATUS_OK);
+    ASSERT_EQ(program(b, 0, b.sector(1, 3, 1), pattern(1), 0, 0, FLASH_CONFIRM_PLANE).status, FLASH_STATUS_OK);
+    b.setTiming(b.timing.sdr(0));
+    EXPECT_EQ(b.execute(make(FLASH_OP_RESET, 0)).status, FLASH_STATUS_OK);
+    EXPECT_EQ(erase(b, 0, b.sector(0, 4, 0)), FLASH_STATUS_OK);
+}
+
+/** A page that waits for room in its stream does not keep the other LUN's program waiting: what the stream needs before
+ * it may be behind that program. */
+TEST(Luns, AProgramDoesNotWaitForAStream) {
+    if (kLuns == 1)
+        GTEST_SKIP() << "LUNs take turns";
+    FlashBench b(largePart(), seed());
+    b.boot();
+    b.rings[kNumber][0].pages = 1;
+    for (unsigned lun = 0; lun < 2; lun++)
+        b.put(0, lun, 0, 0, 10 * lun);
+    auto stream = [&](unsigned lun, unsigned s, unsigned position) {
+        Descriptor d = make(FLASH_OP_READ, 0, b.sector(lun, 0, 0, s), position * kSector, kSector);
+        d.stream = true;
+        d.core = kNumber;
+        start(b, d, position);
+    };
+    // LUN 0's page waits in its register, first as the array brought it, then behind a sector that was taken from it.
+    for (unsigned first : {0u, 3u}) {
+        if (first > 0) {
+            EXPECT_EQ(read(b, 0, b.sector(0, 0, 0, 0)).status, FLASH_STATUS_OK);
+            stream(0, 1, first + 1);
+        } else {
+            stream(0, 0, first + 1);
+        }
+        b.ticks(20000);
+        EXPECT_FALSE(b.top->io_pending);
+        b.fillDram(kDramBase, pattern(99));
+        start(b, make(FLASH_OP_PROGRAM, 0, b.sector(1, 2, first / 3), kDramBase, kSector), 100);
+        b.ticks(20000);
+        stream(1, 0, first);
+        stream(0, 2, first + 2);
+        std::map<unsigned, Completion> ended;
+        while (ended.size() < 4) {
+            const Completion c = b.wait();
+            EXPECT_EQ(c.status, FLASH_STATUS_OK) << c.tag;
+            ended[c.tag] = c;
+            if (c.tag != 100)
+                b.rings[kNumber][0].head++;
+        }
+        auto &pages = b.rings[kNumber][0].complete;
+        EXPECT_EQ(pages[first], pattern(10));
+        EXPECT_EQ(pages[first + 1], pattern(first > 0 ? 1 : 0));
+        EXPECT_EQ(pages[first + 2], pattern(2));
+    }
+}
+
+/** READ_STATUS is behind the program of its LUN, and tells of its plane. */
+TEST(Luns, StatusOfAPlane) {
+    if (kLuns == 1)
+        GTEST_SKIP() << "LUNs take turns";
+    struct Fail : assasin::NandFaults {
+        bool programFails(const assasin::NandAddress &a) override {
+            return a.lun == 1 && a.block == 4;
+        }
+    } fail;
+    FlashBench b(testPart(), seed());
+    b.boot();
+    b.faults = &fail;
+    b.fillDram(kDramBase, pattern(1));
+    start(b, make(FLASH_OP_ERASE, 0, b.sector(0, 2, 0)), 1);
+    for (unsigned plane : {0u, 1u}) {
+        Descriptor d = make(FLASH_OP_PROGRAM, 0, b.sector(1, 4 + plane, 0), kDramBase, kSector);
+        d.confirm = plane == 0 ? FLASH_CONFIRM_PLANE : FLASH_CONFIRM_PAGE;
+        start(b, d, 2 + plane);
+    }
+    for (unsigned plane : {0u, 1u})
+        start(b, make(FLASH_OP_READ_STATUS, 0, b.sector(1, 4 + plane, 0)), 4 + plane);
+    std::map<unsigned, Completion> ended;
+    std::vector<unsigned> order;
+    for (unsigned i = 0; i < 5; i++) {
+        Completion c = b.wait();
+        ended[c.tag] = c;
+        if (c.tag != 1)
+            order.push_back(c.tag);
+        EXPECT_EQ(c.status, FLASH_STATUS_OK) << c.tag; // the program's own status is of plane 1
+    }
+    EXPECT_EQ(order, (std::vector<unsigned>{2, 3, 4, 5}));
+    EXPECT_EQ(ended[4].data0, 0xE1u);
+    EXPECT_EQ(ended[5].data0, 0xE0u);
+    b.faults = &b.noFaults;
+}
+
+TEST(Planes, AreReadTogether) {
+    FlashBench b(largePart(), seed());
+    b.boot();
+    for (unsigned plane = 0; plane < 2; plane++)
+        b.put(1, 1, 4 + plane, 0, 10 * plane);
+    const uint64_t from = b.now, before = b.counts().reads;
+    Descriptor d = make(FLASH_OP_READ, 1, b.sector(1, 4, 0, 1), kReadBuffer, kSector);
+    d.confirm = FLASH_CONFIRM_PLANE;
+    EXPECT_EQ(b.execute(d).status, FLASH_STATUS_OK);
+    // Between the two nothing else is read.
+    EXPECT_EQ(read(b, 1, b.sector(1, 4, 0, 2)).status, FLASH_STATUS_BAD_DESC);
+    for (auto [plane, s] : {std::pair(1u, 0u), {0u, 1u}, {1u, 1u}, {1u, 3u}, {0u, 2u}, {0u, 3u}}) {
+        EXPECT_EQ(read(b, 1, b.sector(1, 4 + plane, 0, s)).status, FLASH_STATUS_OK);
+        EXPECT_EQ(b.dram(kReadBuffer, kSector), pattern(10 * plane + s)) << plane << " " << s;
+    }
+    EXPECT_EQ(b.counts().reads - before, 2u);
+    EXPECT_LT(b.now - from, 4000u + 1000u + 6u * 6000u);
+    // A read of one plane leaves nothing of the other.
+    EXPECT_EQ(read(b, 1, b.sector(1, 4, 0, 0)).status, FLASH_STATUS_OK);
+    EXPECT_EQ(read(b, 1, b.sector(1, 5, 0, 3)).status, FLASH_STATUS_OK);
+    EXPECT_EQ(b.counts().reads - before, 4u);
+}
+
+namespace {
+
+/** Operations a second on two ways, the LUNs in turn. */
+double rate(unsigned op, bool oneLun, unsigned operations, double *polls) {
+    assasin::PartFile part = paperPart();
+    FlashBench b(part, 1);
+    b.skipSleep = true;
+    b.boot();
+    b.setGeometry(12, 0, oneLun);
+    for (unsigned way = 0; way < 2; way++)
+        for (unsigned lun = 0; lun < 2; lun++)
+            for (unsigned page = 0; op == FLASH_OP_READ && page < 16; page++)
+                b.put(way, lun, 0, page, page);
+    unsigned done = 0, next[2] = {}, inWay[2] = {};
+    const uint64_t from = b.now;
+    const uint64_t before = b.counts().statuses;
+    while (done < operations) {
+        for (unsigned way = 0; way < 2; way++)
+            if (inWay[way] < 8) {
+                const unsigned n = next[way]++;
+                Descriptor d =
+                    make(op, way, b.sector(n & 1, 0, op == FLASH_OP_READ ? n / 2 % 16 : n / 2), kDramBase, kSector);
+                if (op == FLASH_OP_PROGRAM && n / 2 >= part.geometry.pagesPerBlock)
+                    throw BenchError("the block is full");
+                b.push(d);
+                inWay[way]++;
+            }
+        Completion c;
+        while (b.pop(c)) {
+            if (c.status != FLASH_STATUS_OK)
+                throw BenchError("status " + std::to_string(c.status));
+            inWay[c.way]--;
+            done++;
+        }
+        b.tick();
+    }
+    *polls = double(b.counts().statuses - before) / done;
+    return double(done) / (b.now - from) * 1e9;
+}
+
+} // namespace
+
+TEST(Luns, TwoDoMoreThanOne) {
+    if (kWays != 4)
+        GTEST_SKIP() << "measured on one channel";
+    for (unsigned op : {FLASH_OP_READ, FLASH_OP_PROGRAM}) {
+        double polls, before;
+        const double one = rate(op, true, op == FLASH_OP_READ ? 60 : 16, &before);
+        const double two = rate(op, false, op == FLASH_OP_READ ? 120 : 32, &polls);
+        std::printf(
+            "    two ways of two LUNs: %.0f %s a second, %.0f with one LUN at a time; %.2f status bytes each (%.2f)\n",
+            two, op == FLASH_OP_READ ? "reads" : "programs", one, polls, before);
+        EXPECT_GT(two, 1.6 * one);
+    }
+}

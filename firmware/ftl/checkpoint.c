@@ -30,9 +30,12 @@ uint32_t checkpoint_log_superblocks(void) {
     return sb.count - ckpt.first - 2 * ckpt.area_sbs - sb.marked;
 }
 
+/** Superblocks from the first on of which a root record can say that the areas leave them out. */
+#define SKIP_MOST (32u * ROOT_SKIP_WORDS)
+
 static bool skipped(uint32_t n) {
     n -= ckpt.first;
-    return n < 32 * ROOT_SKIP_WORDS && (ckpt.skip[n >> 5] >> (n & 31) & 1) != 0;
+    return n < SKIP_MOST && (ckpt.skip[n >> 5] >> (n & 31) & 1) != 0;
 }
 
 bool checkpoint_areas(void) {
@@ -48,15 +51,22 @@ bool checkpoint_areas(void) {
     return need == 0;
 }
 
-void checkpoint_avoid(void) {
-    for (uint32_t n = ckpt.first; n < sb.count && n - ckpt.first < 32 * ROOT_SKIP_WORDS; n++) {
+const char *checkpoint_avoid(void) {
+    uint32_t good = 0;
+    uint32_t end = sb.count < ckpt.first + SKIP_MOST ? sb.count : ckpt.first + SKIP_MOST;
+    for (uint32_t n = ckpt.first; n < end; n++) {
         if (sb.state[n] == SB_BAD) {
             ckpt.skip[(n - ckpt.first) >> 5] |= 1u << ((n - ckpt.first) & 31);
         }
+        good += sb.state[n] != SB_BAD;
     }
-    if (!checkpoint_areas()) {
-        ckpt.end = sb.count;
+    if (good < 2 * ckpt.area_sbs) {
+        console_printf("ftl: superblocks %u to %u have %u without bad blocks; checkpoints need %u\n", ckpt.first,
+                       end - 1, good, 2 * ckpt.area_sbs);
+        return "too few good blocks where checkpoints have to be";
     }
+    checkpoint_areas();
+    return NULL;
 }
 
 void checkpoint_layout(void) {

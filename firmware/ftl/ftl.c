@@ -828,11 +828,11 @@ void ftl_init(bool format) {
     }
     if (format || blank) {
         console_printf("ftl: %s: formatting\n", format ? "asked to format" : "blank medium");
-        marks_read();
-        if (sb.marked > 0) {
-            checkpoint_avoid();
+        ftl.fault = marks_read();
+        if (ftl.fault == NULL && sb.marked > 0) {
+            ftl.fault = checkpoint_avoid();
         }
-        if (set_capacity()) {
+        if (ftl.fault == NULL && set_capacity()) {
             ftl.fault = checkpoint_format();
         }
     }

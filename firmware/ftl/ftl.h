@@ -266,13 +266,14 @@ void erase_start(struct ftl_exclusive *x);
 void bounds_init(void);
 /** Root blocks and areas. */
 void checkpoint_layout(void);
-/** Put the areas where superblocks that came bad leave them: those that are SB_BAD. */
-void checkpoint_avoid(void);
+/** Put the areas where superblocks that came bad leave them: those that are SB_BAD. NULL, or why that cannot be. */
+const char *checkpoint_avoid(void);
 /** Superblocks from this one on hold the log; and how many of them do not have blocks that came bad. */
 uint32_t checkpoint_meta_superblocks(void);
 uint32_t checkpoint_log_superblocks(void);
-/** Read the marks of blocks that came bad: superblocks with such become SB_BAD, and count as sb.marked. */
-void marks_read(void);
+/** Read the marks of blocks that came bad: superblocks with such become SB_BAD, and count as sb.marked. NULL, or why
+ * the medium is of no use. */
+const char *marks_read(void);
 void checkpoint_run(struct ftl_exclusive *x);
 /** Checkpoint on behalf of the running exclusive operation `x`, which ends with it. */
 void checkpoint_start(struct ftl_exclusive *x, bool clean);

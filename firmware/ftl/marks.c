@@ -1,8 +1,10 @@
-// SPDX-License-Identifier: BSD-3-Clause
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Blocks that came bad. The maker marks them: 00h in the first byte of the spare area of the first or the last page.
  * Marks are read once, when the medium is formatted: superblocks with such a block are left out from then on, and
- * nothing erases them, because that would erase the mark too.
+ * nothing erases them, because that would erase the mark too. Of the superblocks before the first that may be left out
+ * only the root blocks are used, and these have to be good: they are the first blocks of their packages, which ONFI
+ * promises.
  */
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
@@ -50,9 +52,9 @@ static bool written(uint32_t ppa) {
     return status == FLASH_STATUS_OK || status == FLASH_STATUS_FOREIGN;
 }
 
-static bool marked(uint32_t index, uint32_t ppa) {
+static bool marked(uint32_t place, uint32_t ppa) {
     for (uint32_t i = 0; i < 2; i++) {
-        if ((hal_read(MARKS + (2 * index + i) * MARK_STRIDE) & 0xffu) == 0 && !written(ppa)) {
+        if ((hal_read(MARKS + (2 * place + i) * MARK_STRIDE) & 0xffu) == 0 && !written(ppa)) {
             return true;
         }
     }
@@ -67,9 +69,24 @@ static void next_block(struct sb_cursor *c) {
     }
 }
 
-void marks_read(void) {
+/** The block at `ppa` of superblock `n` is marked. False: it is one that the drive cannot do without. */
+static bool leave_out(uint32_t n, uint32_t ppa) {
+    if (n >= ckpt.first) {
+        superblock_set_state(n, SB_BAD);
+        sb.marked++;
+        return true;
+    }
+    bool root = ppa == ckpt.root_block[0] || ppa == ckpt.root_block[1];
+    if (root) {
+        console_printf("ftl: block %u of channel %u way %u came bad: root records have to be there\n", ppa_block(ppa),
+                       ppa >> 28, ppa_way(ppa) & 15);
+    }
+    return !root;
+}
+
+const char *marks_read(void) {
     if (nand_geo.bad_blocks == 0) {
-        return;
+        return NULL;
     }
     struct sb_cursor at;
     cursor_open(&at, 0);
@@ -83,9 +100,9 @@ void marks_read(void) {
         }
         nand_wait_idle();
         for (uint32_t i = 0; i < batch; i++, next_block(&at)) {
-            if (sb.state[at.sb] != SB_BAD && marked(i, cursor_ppa(&at))) {
-                superblock_set_state(at.sb, SB_BAD);
-                sb.marked++;
+            uint32_t ppa = cursor_ppa(&at);
+            if (sb.state[at.sb] != SB_BAD && marked(i, ppa) && !leave_out(at.sb, ppa)) {
+                return "a root block came bad";
             }
         }
         if (at.sb < sb.count && sb.state[at.sb] == SB_BAD) {
@@ -95,4 +112,5 @@ void marks_read(void) {
     if (sb.marked > 0) {
         console_printf("ftl: %u of %u superblocks have blocks that came bad: they are left out\n", sb.marked, sb.count);
     }
+    return NULL;
 }

@@ -352,10 +352,6 @@ const char *nand_init(void) {
         return "a package does not answer";
     }
     find_part(&r);
-    if (nand_part->retry_feature != 0) {
-        /* A level that an earlier firmware has left outlives a reset of the chip. */
-        boot_all(&r, FLASH_OP_SET_FEATURE, nand_part->retry_feature, 0, 0);
-    }
     for (uint32_t i = 0; i < nand_part->feature_count; i++) {
         const struct nand_feature *f = &nand_part->features[i];
         boot_all(&r, FLASH_OP_SET_FEATURE, f->address, f->p1, 0);
@@ -364,6 +360,13 @@ const char *nand_init(void) {
     if (!read_param(&r, 1, &param) && !read_param(&r, ONFI_PARAM_COPIES, &param)) {
         console_printf("nand: no parameter page copy has a good CRC\n");
         return "parameter page damaged";
+    }
+    nand_geo.retry_levels = nand_part->retry_levels != 0 ? nand_part->retry_levels
+                            : param.read_levels != 0     ? param.read_levels - 1
+                                                         : 0;
+    if (nand_geo.retry_levels != 0) {
+        /* A level that an earlier firmware has left outlives a reset of the chip. */
+        boot_all(&r, FLASH_OP_SET_FEATURE, nand_part->retry_feature, 0, 0);
     }
     const char *wrong = set_geometry(&param);
     if (wrong != NULL) {

@@ -48,6 +48,15 @@ static void default_timing(const uint8_t *p, struct onfi_param *out) {
     out->beat_ps = cycle / 2;
 }
 
+/** Read levels: in this project's block, and in that of Micron, whose meaning no other maker shares. */
+static uint32_t read_levels(const uint8_t *p) {
+    uint32_t revision = le16(p + 164);
+    uint32_t levels = revision == ONFI_VENDOR_BLOCK                           ? p[187]
+                      : revision == ONFI_MICRON_BLOCK && p[64] == ONFI_MICRON ? p[180]
+                                                                              : 0;
+    return levels < ONFI_MAX_LEVELS ? levels : ONFI_MAX_LEVELS;
+}
+
 bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
     if (le32(p) != ONFI_SIGNATURE || crc16_onfi(p, 254) != le16(p + 254)) {
         return false;
@@ -72,6 +81,7 @@ bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
     out->erase_us = le16(p + 135);
     out->read_us = le16(p + 137);
     out->crc = (uint16_t)le16(p + 254);
+    out->read_levels = read_levels(p);
     if (le16(p + 164) == ONFI_VENDOR_BLOCK) {
         out->t_wc = le16(p + 166);
         out->t_cs = le16(p + 168);

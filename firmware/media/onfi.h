@@ -14,6 +14,9 @@
 #define ONFI_SIGNATURE    0x49464e4fu /* "ONFI" */
 #define ONFI_VENDOR_BLOCK 0xa551u     /* vendor revision that marks the timing block */
 #define ONFI_NO_MODE      0xffu       /* the part has no NV-DDR2 */
+#define ONFI_MICRON       0x2cu       /* JEDEC id of the maker who has the block that the next line marks */
+#define ONFI_MICRON_BLOCK 1u          /* vendor revision of Micron's own block */
+#define ONFI_MAX_LEVELS   16u         /* most read levels that are believed */
 
 /**
  * What the firmware takes from the parameter page. Times in ns. Those of a part without the timing block are what every
@@ -34,6 +37,7 @@ struct onfi_param {
     uint32_t program_us, erase_us, read_us; /**< longest page program, block erase and page read, microseconds */
     uint32_t beat_ps;                       /**< one data byte, picoseconds */
     uint32_t timing_mode;                   /**< fastest NV-DDR2 mode, ONFI_NO_MODE: none */
+    uint32_t read_levels;                   /**< of feature 89h, the normal one included; 0: the page does not say */
     uint16_t crc;
 };
 

@@ -15,8 +15,6 @@ static const struct nand_feature hynix_features[] = {{0x02, 0x06}, {0x10, 0x08}}
 
 /** The first entry that fits counts; the last one fits every part. */
 static const struct nand_part parts[] = {
-    /* Micron: read retry by feature 89h, options 1 to 7. */
-    {.id = 0x2c, .mask = 0xff, .steps = &nand_default_steps, .retry_feature = 0x89, .retry_levels = 7},
     /* Hynix: read levels at the address of Micron's, as the model of the part has them. */
     {.id = 0xad,
      .mask = 0xff,
@@ -25,7 +23,8 @@ static const struct nand_part parts[] = {
      .retry_levels = 7,
      .features = hynix_features,
      .feature_count = sizeof hynix_features / sizeof *hynix_features},
-    {.steps = &nand_default_steps},
+    /* Feature 89h is Micron's, and that of the model of every part. */
+    {.steps = &nand_default_steps, .retry_feature = 0x89},
 };
 
 const struct nand_part *nand_part_find(uint32_t id) {

@@ -26,8 +26,8 @@ struct nand_part {
     uint32_t id;   /**< first four bytes of READ ID, the first lowest */
     uint32_t mask; /**< bits of them that tell the part; 0: every part */
     const struct nand_steps *steps;
-    uint8_t retry_feature; /**< SET FEATURES address of the read level; 0: the part has none */
-    uint8_t retry_levels;  /**< levels beside the normal one, 0 */
+    uint8_t retry_feature; /**< SET FEATURES address of the read level */
+    uint8_t retry_levels;  /**< levels beside the normal one, 0; 0: as many as the parameter page says */
     uint8_t feature_count;
     const struct nand_feature *features; /**< set in this order after RESET, before the data interface is chosen */
 };

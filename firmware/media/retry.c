@@ -22,7 +22,7 @@ static bool step(struct nand_op *op) {
     /* Another level moves the threshold between the bits, no address. */
     bool bits = op->status == FLASH_STATUS_UNCORRECTABLE || op->status == FLASH_STATUS_MISMATCH;
     n -= REREADS;
-    if (!bits || n >= nand_part->retry_levels) {
+    if (!bits || n >= nand_geo.retry_levels) {
         return false;
     }
     /* The level that helped last on this way first, then the others in their order. */

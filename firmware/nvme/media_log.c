@@ -44,7 +44,7 @@ void media_log(void) {
     m->block_shift = nand_geo.block_shift;
     m->lun_shift = nand_geo.lun_shift;
     m->erased_limit = nand_geo.erased_limit;
-    m->retry_levels = nand_part != NULL ? nand_part->retry_levels : 0;
+    m->retry_levels = nand_geo.retry_levels;
     m->superblocks = sb.count;
     m->retries = nand_counters.retries;
     m->rescued = nand_counters.rescued;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* NAND parts that the drive was not made for: pages larger than a block of the drive, numbers of blocks that are no
  * power of two, parameter pages without the block of times; and those it has to refuse. */
+#include "tests/admin.h"
 #include "tests/scomp.h"
 
 #include <algorithm>
@@ -225,6 +226,53 @@ TEST(parts_timing_of_the_parameter_page) {
     });
     CHECK_EQ(own.t_wc, 17u);
     CHECK_EQ(own.timing_mode, 6u);
+}
+
+/* Byte 180 is Micron's; another maker's there may be anything. */
+TEST(parts_read_levels_of_the_parameter_page) {
+    struct Part {
+        uint8_t maker, levels;
+        bool block; /**< this project's */
+        uint32_t beside;
+    };
+    const Part parts[] = {
+        {0x2c, 5, false, 4}, {0x2c, 1, false, 0}, {0x2c, 0, false, 0}, {0x2c, 255, false, 15},
+        {0x45, 5, false, 0}, {0x45, 5, true, 4},  {0x2c, 3, true, 2},  {0xad, 0, false, 7}, /* of the firmware's list */
+        {0xad, 3, true, 7},
+    };
+    for (const Part &part : parts) {
+        Geometry g = kLarge;
+        g.maker = part.maker;
+        g.readLevels = part.levels;
+        g.timingBlock = part.block;
+        Nand nand(g);
+        Drive d(nand, 1, seed);
+        d.start();
+        CHECK_EQ(d.write(0, pattern(0, 1, 32)).status, kOk);
+        CHECK_EQ(d.exec(1, Drive::sqe(0x00, 1)).status, kOk);
+        auto media = [&] {
+            auto page = admin::logPage(d, SCOMP_LOG_MEDIA, sizeof(scomp_media));
+            scomp_media m;
+            std::memcpy(&m, page.data(), sizeof m);
+            return m;
+        };
+        CHECK_EQ(media().retry_levels, part.beside);
+        /* Too many errors at the normal level; the best other one has a tenth of them. */
+        auto &cells = nand.cells().reliability();
+        cells.retryLevels = part.beside + 1;
+        cells.retryGain = 0.1;
+        cells.rber = 1.2e-2;
+        std::vector<uint8_t> got;
+        uint16_t status = d.read(0, 32, &got).status;
+        if (part.beside == 0) {
+            CHECK_EQ(status, kReadError);
+            CHECK_EQ(media().rescued, 0u);
+        } else {
+            CHECK_EQ(status, kOk);
+            CHECK(got == pattern(0, 1, 32));
+            CHECK_EQ(media().rescued, 32u);
+        }
+    }
 }
 
 TEST(parts_boot_in_the_fastest_mode_they_offer) {

@@ -16,6 +16,7 @@ const Geometry kTwo{2, 2, 1, 2, 16, 16};
 const Geometry kLuns{2, 2, 2, 2, 16, 16};
 const Geometry kFour{1, 2, 1, 4, 16, 16};
 const Geometry kSectors{2, 1, 2, 2, 16, 16, 16384, 2208};
+const Geometry kOne{2, 2, 1, 1, 16, 16, 16384, 2208};
 /** Programs take longer than the data in of the channel's other pages: planes are programmed together. */
 model::Times slow() {
     model::Times times;
@@ -186,18 +187,23 @@ TEST(planes_where_the_bus_has_no_time_left) {
 }
 
 TEST(planes_fail_one_by_one) {
-    /* A page of either plane fails now and then: the medium has lost what it held, so it is written again. */
-    for (const Geometry &g : {kTwo, kLuns, kFour, kSectors}) {
+    /* A page of either plane fails now and then, at any of its sectors: the medium has lost what it held, so all of it
+     * is written again. */
+    for (const Geometry &g : {kTwo, kLuns, kFour, kSectors, kOne}) {
         for (uint32_t plane = 0; plane < g.planes; plane++) {
             Nand nand(g);
             {
                 Drive d(nand, 1, seed, 0, {}, slow());
                 d.start();
                 burst(d, 1);
-                uint32_t failed = 0, n = 0;
+                uint32_t failed = 0, page = 0;
                 Programs programs(d, nand, [&](uint32_t key) {
-                    bool fails = (key >> nand.pageBits() & (g.planes - 1)) == plane &&
-                                 (key & ((1u << nand.sectorBits()) - 1)) == 0 && n++ % 11 == 0;
+                    uint32_t sectors = 1u << nand.sectorBits(), sector = key & (sectors - 1);
+                    if ((key >> nand.pageBits() & (g.planes - 1)) != plane) {
+                        return false;
+                    }
+                    page += sector == 0;
+                    bool fails = page % 11 == 1 && sector == page / 11 % sectors;
                     failed += fails;
                     return fails;
                 });

@@ -279,37 +279,6 @@ TEST(sectors_cache_has_an_end) {
     CHECK(holds(d, 7, 409));
 }
 
-TEST(sectors_of_a_page_fail_together) {
-    Nand nand(kFour);
-    {
-        Drive d(nand, 1, seed);
-        d.start();
-        std::set<uint32_t> bad;
-        uint32_t n = 0;
-        d.dev.faults.programOf = [&](uint32_t key, uint32_t tag) {
-            /* One sector of every third page. */
-            if (tag < 0x10000000 && (key & 3) == 2 && n++ % 3 == 0) {
-                bad.insert(key >> 2);
-                return true;
-            }
-            return false;
-        };
-        for (uint32_t lba = 0; lba < 256; lba += 32) {
-            CHECK_EQ(write(d, lba, 3, 0, 32), kOk);
-        }
-        CHECK_EQ(flush(d), kOk);
-        CHECK(bad.size() > 20);
-        for (uint32_t lba = 0; lba < 256; lba++) {
-            CHECK(holds(d, lba, 3));
-        }
-    }
-    Drive d(nand, 1, seed + 1);
-    d.start();
-    for (uint32_t lba = 0; lba < 256; lba++) {
-        CHECK(holds(d, lba, 3));
-    }
-}
-
 TEST(sectors_lost_by_the_cache_are_reported) {
     /* Nothing can be programmed any more: a flush says that it is so, once, and the drive goes on. */
     Nand nand(kFour);

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import threading
 from collections.abc import Iterator
 
 import pytest
+from assasin import offloads
 from assasin.board import Board, BoardError
-from assasin.drive import Drive, DriveError
+from assasin.descriptions import OffloadError
+from assasin.drive import Drive, DriveError, Extent
 
 CONFIG = "AssasinSb2x2"
 PROFILE = "test"
@@ -82,3 +85,33 @@ def test_power_cuts_tear_nothing_that_was_acknowledged(board: Board, seed: int) 
         with pytest.raises(DriveError):
             drive.close()
     assert cut_operations > 0
+
+
+def test_a_die_that_dies_ends_reads_and_functions_with_its_blocks(board: Board) -> None:
+    board.start(CONFIG, PROFILE, format=True, media="dead-die=1.3.0,dead-after=60")
+    with Drive(board.address) as drive:
+        for lba in range(0, 64, CHUNK):
+            drive.write(lba, content(lba, 0))
+        drive.flush()
+        # It dies when it has been read often enough.
+        with pytest.raises(OffloadError) as error:
+            for _ in range(20):
+                offloads.run(drive, "scan", [Extent(0, 64)], 64 * BLOCK, pieces=1)
+        said = re.search(r"ends with MEDIA_ERROR at byte (\d+) of input stream 0, LBA (\d+): ", str(error.value))
+        assert said is not None, error.value
+        lost = []
+        for lba in range(64):
+            want = content(lba - lba % CHUNK, 0)[lba % CHUNK * BLOCK :][:BLOCK]
+            try:
+                assert drive.read(lba, BLOCK) == want
+            except DriveError as e:
+                assert "unrecovered read error" in str(e).lower()
+                lost.append(lba)
+        # One of 2 channels x 4 ways.
+        assert len(lost) == 64 // 8
+        assert int(said[1]) == int(said[2]) * BLOCK
+        assert int(said[2]) in lost
+        media = drive.media()
+        assert media.error_lba[0] == lost[-1]
+        assert media.error_address[0] >> 24 == 0x13
+        assert media.lost >= len(lost)

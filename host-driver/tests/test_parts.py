@@ -87,7 +87,8 @@ def test_write_read_offload_restart(board: Board) -> None:
 
 @pytest.mark.parametrize("part", ["cosmosplus", "cosmosplus-hynix"])
 def test_modules_of_real_boards(board: Board, part: str) -> None:
-    """Their whole geometry, errors and tearing; without bad blocks, whose marks take a minute to read in simulation."""
+    """Their whole geometry, errors and tearing; without bad blocks, whose marks take minutes to read in
+    simulation: firmware/tests/test_marks.cpp has them."""
     data = random.Random(18).randbytes(4 * CHUNK)
     board.start(CONFIG, part, format=True, media="factory-bad=0")
     with Drive(board.address) as drive:

@@ -4,6 +4,7 @@
  * The flash channels of the native device: registers, descriptors, page registers and the codec.
  */
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "tests/model/internal.h"
@@ -62,12 +63,14 @@ std::vector<uint8_t> Device::paramPage() const {
     std::memset(&p[32], ' ', 32);
     std::memcpy(&p[44], "MODEL", 5);
     put16(6, nand.geo.multiPlane && nand.geo.planes > 1 ? 8 : 0);
+    p[64] = nand.geo.maker;
     put32(80, nand.geo.pageBytes);
     put16(84, nand.geo.spare);
     put32(92, nand.geo.pages);
     put32(96, nand.geo.blocks * nand.geo.planes);
     p[100] = static_cast<uint8_t>(nand.geo.luns);
     p[101] = 0x23;
+    put16(103, static_cast<uint32_t>(std::ceil(2 * nand.geo.factoryBad * nand.geo.blocks * nand.geo.planes)));
     p[113] = static_cast<uint8_t>(log2of(nand.geo.planes));
     /* tPROG, tBERS: microseconds, of a clock of 1 GHz unless BOOT_ARG says otherwise. */
     uint32_t mhz = F(SYS_BOOT_ARG, CLOCK_MHZ, bootArg) ? F(SYS_BOOT_ARG, CLOCK_MHZ, bootArg) : 1000;
@@ -83,6 +86,10 @@ std::vector<uint8_t> Device::paramPage() const {
             put16(166 + 2 * i, times[i]);
         }
         p[186] = static_cast<uint8_t>(log2of(nand.geo.modes + 1) - 1);
+        p[187] = nand.geo.readLevels;
+    } else {
+        put16(164, 1);
+        p[180] = nand.geo.readLevels;
     }
     put16(254, crc16(p.data(), 254));
     return p;
@@ -350,7 +357,8 @@ void Device::wayStart(uint32_t c, uint32_t w) {
         at(jitter(kShortTime), [=, this] { wayEnd(c, w, 0, 0, 0); });
         break;
     case FLASH_OP_READ_ID:
-        at(jitter(kShortTime), [=, this] { wayEnd(c, w, 0, d.w1 == 0x20 ? 0x49464e4f : 0x3264a42c, 0); });
+        at(jitter(kShortTime),
+           [=, this] { wayEnd(c, w, 0, d.w1 == 0x20 ? 0x49464e4f : 0x3264a400 | nand.geo.maker, 0); });
         break;
     case FLASH_OP_SET_FEATURE:
         if (d.w1 == 1 && (d.w2 & 0x30) == 0x20 && !(nand.geo.modes >> (d.w2 & 15) & 1)) {

@@ -28,6 +28,8 @@ assasin::PartFile partOf(const Geometry &g) {
     part.name = "MODEL";
     part.geometry = {g.luns, g.planes, g.blocks, g.pages, g.pageBytes, g.spare};
     part.reliability.tearing = true;
+    part.reliability.factoryBad = g.factoryBad;
+    part.reliability.seed = g.chance;
     return part;
 }
 

@@ -26,6 +26,10 @@ struct Geometry {
     bool timingBlock = true; /**< the parameter page has this project's block of times */
     uint32_t modes = 0x1ff;  /**< NV-DDR2 modes offered, a bit each */
     bool multiPlane = true;  /**< programs pages of several planes together */
+    double factoryBad = 0;   /**< share of blocks that come bad, as `chance` has it */
+    uint64_t chance = 1;     /**< seed of what is fixed in the factory */
+    uint8_t maker = 0x2c;    /**< first byte of READ ID, and in the parameter page */
+    uint8_t readLevels = 8;  /**< what the parameter page says of them, where boards' parts have it */
 };
 
 /** What a sector holds. */

@@ -15,18 +15,18 @@ BOARDS = sorted(p for p in (ROOT / "board").glob("*/board.toml") if tomllib.load
 
 def defined(text: str, name: str) -> int:
     found = re.search(rf"#define {name}\s+(?:\(ASSASIN_DRAM_BASE \+ )?(0x[0-9a-f]+)u", text)
-    assert found, f"firmware/lib/dram.h: no {name}"
+    assert found, f"firmware/platform/dram.h: no {name}"
     return int(found.group(1), 16)
 
 
 @pytest.mark.parametrize("board", BOARDS, ids=lambda p: p.parent.name)
 def test_the_firmwares_layout_is_backed(board: Path) -> None:
-    text = (ROOT / "firmware" / "lib" / "dram.h").read_text()
+    text = (ROOT / "firmware" / "platform" / "dram.h").read_text()
     windows = [(w["offset"], w["offset"] + w["bytes"]) for w in tomllib.loads(board.read_text())["dram"]["window"]]
     parts = {
         "DRAM_RESULTS": 16 * defined(text, "DRAM_RESULT_STRIDE"),
         "DRAM_MEMORY": defined(text, "DRAM_MEMORY_SIZE"),
-        "DRAM_LOOSE_LISTS": 16 * defined(text, "DRAM_LOOSE_LIST_STRIDE"),
+        "DRAM_COMMITS": 16 * defined(text, "DRAM_COMMIT_STRIDE"),
         "DRAM_LOCAL": defined(text, "DRAM_LOCAL_SIZE"),
     }
     for name, size in parts.items():

@@ -5,7 +5,7 @@
  */
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
-#include "lib/console.h"
+#include "platform/console.h"
 
 /** Cycles of the processor: a page of the log that is read and mapped again; a map page that is loaded, written; a word
  * of a checksum; a superblock in the table. */
@@ -36,7 +36,7 @@ void bounds_init(void) {
     ftl_bounds.log_most = (uint32_t)log;
     /* A checkpoint of everything: the area erased, every page and a root record written. */
     uint64_t store = pages * CYCLES_STORE + checksums;
-    uint64_t blocks = (uint64_t)cp.area_sbs * nand_geo.luns * nand_geo.planes + 1;
+    uint64_t blocks = (uint64_t)ckpt.area_sbs * nand_geo.luns * nand_geo.planes + 1;
     uint64_t media_us = (pages / dies + dirs + ROOT_TABLE_PAGES + 2) * nand_geo.program_us + blocks * nand_geo.erase_us;
     uint64_t store_ms = store / khz + media_us / 1000 + 1;
     uint64_t load = pages * CYCLES_LOAD + checksums + (uint64_t)sb.count * CYCLES_SB;

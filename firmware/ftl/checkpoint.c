@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "ftl/ftl.h"
-#include "lib/console.h"
 #include "lib/crc.h"
+#include "platform/console.h"
 
-struct checkpoint_state cp;
+struct checkpoint_state ckpt;
 
 #define TABLE_PER_PAGE (PAGE_SIZE / 8u)
 /** Descriptors a checkpoint keeps in flight. */
@@ -23,46 +23,46 @@ struct checkpoint_state cp;
 static struct sb_erase area_erase;
 
 uint32_t checkpoint_meta_superblocks(void) {
-    return cp.end;
+    return ckpt.end;
 }
 
 uint32_t checkpoint_log_superblocks(void) {
-    return sb.count - cp.first - 2 * cp.area_sbs - sb.marked;
+    return sb.count - ckpt.first - 2 * ckpt.area_sbs - sb.marked;
 }
 
 /** Superblocks from the first on of which a root record can say that the areas leave them out. */
 #define SKIP_MOST (32u * ROOT_SKIP_WORDS)
 
 static bool skipped(uint32_t n) {
-    n -= cp.first;
-    return n < SKIP_MOST && (cp.skip[n >> 5] >> (n & 31) & 1) != 0;
+    n -= ckpt.first;
+    return n < SKIP_MOST && (ckpt.skip[n >> 5] >> (n & 31) & 1) != 0;
 }
 
 bool checkpoint_areas(void) {
-    uint32_t need = 2 * cp.area_sbs;
+    uint32_t need = 2 * ckpt.area_sbs;
     uint32_t n = 0;
-    for (; n < sb.count && (n < cp.first || need > 0); n++) {
-        bool bad = n >= cp.first && skipped(n);
+    for (; n < sb.count && (n < ckpt.first || need > 0); n++) {
+        bool bad = n >= ckpt.first && skipped(n);
         superblock_set_state(n, bad ? SB_BAD : SB_META);
-        need -= n >= cp.first && !bad;
+        need -= n >= ckpt.first && !bad;
     }
-    cp.end = n;
+    ckpt.end = n;
     sb.rotor = n;
     return need == 0;
 }
 
 const char *checkpoint_avoid(void) {
     uint32_t good = 0;
-    uint32_t end = sb.count < cp.first + SKIP_MOST ? sb.count : cp.first + SKIP_MOST;
-    for (uint32_t n = cp.first; n < end; n++) {
+    uint32_t end = sb.count < ckpt.first + SKIP_MOST ? sb.count : ckpt.first + SKIP_MOST;
+    for (uint32_t n = ckpt.first; n < end; n++) {
         if (sb.state[n] == SB_BAD) {
-            cp.skip[(n - cp.first) >> 5] |= 1u << ((n - cp.first) & 31);
+            ckpt.skip[(n - ckpt.first) >> 5] |= 1u << ((n - ckpt.first) & 31);
         }
         good += sb.state[n] != SB_BAD;
     }
-    if (good < 2 * cp.area_sbs) {
-        console_printf("ftl: superblocks %u to %u have %u without bad blocks; checkpoints need %u\n", cp.first, end - 1,
-                       good, 2 * cp.area_sbs);
+    if (good < 2 * ckpt.area_sbs) {
+        console_printf("ftl: superblocks %u to %u have %u without bad blocks; checkpoints need %u\n", ckpt.first,
+                       end - 1, good, 2 * ckpt.area_sbs);
         return "too few good blocks where checkpoints have to be";
     }
     checkpoint_areas();
@@ -70,29 +70,29 @@ const char *checkpoint_avoid(void) {
 }
 
 void checkpoint_layout(void) {
-    memset(&cp, 0, sizeof cp);
+    memset(&ckpt, 0, sizeof ckpt);
     uint32_t width = sb.pages / nand_geo.pages;
     /* One block wide superblocks: the second root block is superblock 1's. */
-    cp.first = width > 1 ? 1 : 2;
+    ckpt.first = width > 1 ? 1 : 2;
     struct sb_cursor c;
     cursor_open(&c, 0);
-    cp.root_block[0] = cursor_ppa(&c);
+    ckpt.root_block[0] = cursor_ppa(&c);
     if (width > 1) {
         cursor_next_page(&c);
     } else {
         cursor_open(&c, 1);
     }
-    cp.root_block[1] = cursor_ppa(&c);
+    ckpt.root_block[1] = cursor_ppa(&c);
     uint32_t lbas_max = sb.count > MAP_MAX_LBAS / sb.pages ? MAP_MAX_LBAS : sb.count * sb.pages;
-    cp.full_pages =
+    ckpt.full_pages =
         lbas_max / MAP_ENTRIES + 1 + (lbas_max >> MAP_DIR_BITS) + 1 + (sb.count + TABLE_PER_PAGE - 1) / TABLE_PER_PAGE;
     /* Room for one full checkpoint and a quarter more in small ones. */
-    uint32_t want = cp.full_pages + cp.full_pages / 4 + 16;
-    cp.area_sbs = (want * nand_geo.sectors + sb.pages - 1) / sb.pages;
+    uint32_t want = ckpt.full_pages + ckpt.full_pages / 4 + 16;
+    ckpt.area_sbs = (want * nand_geo.sectors + sb.pages - 1) / sb.pages;
     checkpoint_areas();
     memset(sb.changed, 0, sizeof sb.changed);
     sb.used = 0;
-    cp.suspect = true;
+    ckpt.rewrite = true;
 }
 
 uint32_t checkpoint_root_pages(void) {
@@ -100,12 +100,12 @@ uint32_t checkpoint_root_pages(void) {
 }
 
 uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page) {
-    return cp.root_block[which] + (page << nand_geo.sector_log2);
+    return ckpt.root_block[which] + (page << nand_geo.sector_log2);
 }
 
 uint32_t checkpoint_area_sb(uint32_t area, uint32_t n) {
-    n += area * cp.area_sbs;
-    uint32_t at = cp.first;
+    n += area * ckpt.area_sbs;
+    uint32_t at = ckpt.first;
     while (skipped(at) || n > 0) {
         n -= !skipped(at);
         at++;
@@ -114,13 +114,13 @@ uint32_t checkpoint_area_sb(uint32_t area, uint32_t n) {
 }
 
 void checkpoint_meta_seek(void) {
-    cursor_seek(&cp.at, checkpoint_area_sb(cp.area, cp.used / sb.pages), cp.used % sb.pages);
+    cursor_seek(&ckpt.at, checkpoint_area_sb(ckpt.area, ckpt.used / sb.pages), ckpt.used % sb.pages);
 }
 
 uint32_t checkpoint_crc(uint32_t tag, uint32_t data) {
     uint32_t words;
     if (tag == OOB_TABLE) {
-        uint32_t left = cp.log.used - (data - DRAM_TABLE) / 8;
+        uint32_t left = ckpt.log.used - (data - DRAM_TABLE) / 8;
         words = 2 * (left < TABLE_PER_PAGE ? left : TABLE_PER_PAGE);
     } else {
         words = map.top[tag & ~OOB_DIR].count;
@@ -133,12 +133,12 @@ uint32_t checkpoint_crc(uint32_t tag, uint32_t data) {
 }
 
 static uint32_t meta_alloc(void) {
-    if (cp.at.left == 0) {
-        cursor_open(&cp.at, checkpoint_area_sb(cp.area, cp.used / sb.pages));
+    if (ckpt.at.left == 0) {
+        cursor_open(&ckpt.at, checkpoint_area_sb(ckpt.area, ckpt.used / sb.pages));
     }
-    uint32_t ppa = cursor_ppa(&cp.at);
-    cursor_next_page(&cp.at);
-    cp.used += nand_geo.sectors;
+    uint32_t ppa = cursor_ppa(&ckpt.at);
+    cursor_next_page(&ckpt.at);
+    ckpt.used += nand_geo.sectors;
     return ppa;
 }
 
@@ -161,32 +161,26 @@ static struct {
     uint32_t in_flight;
     uint32_t index;    /**< progress inside the step */
     uint32_t scan_top; /**< progress when the dirty list is incomplete */
-} run;
+} job;
 
 static void step(void);
 
 static void area_erased(struct sb_erase *e, bool ok) {
     (void)e;
-    run.failed |= !ok;
-    run.erase_sb++;
+    job.failed |= !ok;
+    job.erase_sb++;
     step();
 }
 
-/** DRAM address of directory slot of map page `number`. */
-static uint32_t dir_slot(uint32_t number) {
+/** DRAM address of the directory's entry of map page `number`. */
+static uint32_t dir_entry(uint32_t number) {
     return map.top[number / MAP_ENTRIES].addr + (number % MAP_ENTRIES) * 4;
 }
 
 static void meta_submit(struct nand_op *op, uint32_t data, uint32_t oob0, uint32_t oob1) {
     uint32_t ppa = meta_alloc();
-    op->way = ppa_way(ppa);
-    op->op = FLASH_OP_PROGRAM;
-    op->row = ppa_row(ppa);
-    op->w2 = data;
-    op->bytes = PAGE_SIZE;
-    op->data0 = oob0;
-    op->data1 = oob1;
-    run.in_flight++;
+    nand_program(op, ppa, data, oob0, oob1);
+    job.in_flight++;
     nand_submit(op);
 }
 
@@ -202,16 +196,16 @@ static uint32_t op_ppa(const struct nand_op *op) {
 enum outcome { WRITTEN, AGAIN, GIVEN_UP };
 
 static enum outcome meta_ended(uint32_t status) {
-    run.in_flight--;
+    job.in_flight--;
     if (status == FLASH_STATUS_OK) {
         return WRITTEN;
     }
-    if (!run.failed && run.tries++ < META_TRIES && cp.used < cp.area_sbs * sb.pages) {
+    if (!job.failed && job.tries++ < META_TRIES && ckpt.used < ckpt.area_sbs * sb.pages) {
         return AGAIN;
     }
     /* Marks of what was changed are gone: the next checkpoint writes everything. */
-    run.failed = true;
-    cp.suspect = true;
+    job.failed = true;
+    ckpt.rewrite = true;
     return GIVEN_UP;
 }
 
@@ -220,12 +214,12 @@ static void map_written(struct nand_op *op, uint32_t status) {
     uint32_t ppa = op_ppa(op);
     enum outcome outcome = meta_ended(status);
     if (outcome == AGAIN) {
-        meta_submit(op, op->w2, OOB_META | number, cp.root_seq + 1);
+        meta_submit(op, op->w2, OOB_META | number, ckpt.root_seq + 1);
         return;
     }
     nand_op_put(op);
     if (outcome == WRITTEN) {
-        hal_write(dir_slot(number) + MAP_DIR_FLASH, ppa);
+        hal_write(dir_entry(number) + MAP_DIR_FLASH, ppa);
         map.top[number / MAP_ENTRIES].dirty = 1;
     }
     step();
@@ -258,7 +252,7 @@ static void table_written(struct nand_op *op, uint32_t status) {
     }
     nand_op_put(op);
     if (outcome == WRITTEN) {
-        cp.table[page] = ppa;
+        ckpt.table[page] = ppa;
     }
     step();
 }
@@ -266,18 +260,18 @@ static void table_written(struct nand_op *op, uint32_t status) {
 /** Number of the next changed map page, or SB_NONE. */
 static uint32_t next_dirty_map(void) {
     if (map.dirty_count <= MAP_DIRTY_LIST) {
-        return run.index < map.dirty_count ? hal_read(DRAM_DIRTY + run.index++ * 4) : SB_NONE;
+        return job.index < map.dirty_count ? hal_read(DRAM_DIRTY + job.index++ * 4) : SB_NONE;
     }
-    while (run.scan_top < MAP_TOP) {
-        const struct map_dir *d = &map.top[run.scan_top];
-        while (run.index < d->count) {
-            uint32_t i = run.index++;
+    while (job.scan_top < MAP_TOP) {
+        const struct map_dir *d = &map.top[job.scan_top];
+        while (job.index < d->count) {
+            uint32_t i = job.index++;
             if (hal_read(d->addr + i * 4) & MAP_ENTRY_DIRTY) {
-                return run.scan_top * MAP_ENTRIES + i;
+                return job.scan_top * MAP_ENTRIES + i;
             }
         }
-        run.index = 0;
-        run.scan_top++;
+        job.index = 0;
+        job.scan_top++;
     }
     return SB_NONE;
 }
@@ -328,41 +322,41 @@ static void root_build(void) {
     }
     root_word_at = 8;
     root_crc = 0;
-    root_put((ROOT_WORDS + 2 * dirs) * 4 + FTL_KEPT_BYTES);
-    root_put(cp.root_seq + 1);
-    root_put(run.clean ? ROOT_CLEAN : 0);
+    root_put((ROOT_WORDS + 2 * dirs) * 4 + FTL_OWNER_BYTES);
+    root_put(ckpt.root_seq + 1);
+    root_put(job.clean ? ROOT_CLEAN : 0);
     root_put(nand_geo.channels | nand_geo.ways << 8 | nand_geo.luns << 16 | nand_geo.planes << 24);
     root_put(nand_geo.blocks);
     root_put(nand_geo.pages | nand_geo.sector_log2 << 24);
     root_put(ftl.lbas);
-    root_put(cp.log.sb);
-    root_put(cp.log.left);
-    root_put(cp.log.next);
-    root_put(cp.log.rotor);
-    root_put(cp.log.seq);
-    root_put(cp.area);
-    root_put(cp.used);
-    root_put(cp.log.used);
-    root_put(cp.epoch);
+    root_put(ckpt.log.sb);
+    root_put(ckpt.log.left);
+    root_put(ckpt.log.next);
+    root_put(ckpt.log.rotor);
+    root_put(ckpt.log.seq);
+    root_put(ckpt.area);
+    root_put(ckpt.used);
+    root_put(ckpt.log.used);
+    root_put(ckpt.epoch);
     root_put(dirs);
     root_put(sb.marked);
     for (uint32_t i = 0; i < ROOT_SKIP_WORDS; i++) {
-        root_put(cp.skip[i]);
+        root_put(ckpt.skip[i]);
     }
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
-        root_put(cp.table[i]);
+        root_put(ckpt.table[i]);
     }
     for (uint32_t t = 0; t < dirs; t++) {
         root_put(map.top[t].ppa);
         root_put(map.top[t].count);
     }
     /* What changes from here on is not in this record, though it is still to be written. */
-    ftl.kept_changed = false;
-    if (ftl_keep != NULL) {
-        ftl_keep();
+    ftl.owner_changed = false;
+    if (ftl_owner_update != NULL) {
+        ftl_owner_update();
     }
-    for (uint32_t i = 0; i < FTL_KEPT_BYTES / 4; i++) {
-        root_put(ftl_kept[i]);
+    for (uint32_t i = 0; i < FTL_OWNER_BYTES / 4; i++) {
+        root_put(ftl_owner_data[i]);
     }
     hal_write(DRAM_ROOT, ROOT_MAGIC);
     hal_write(DRAM_ROOT + 4, root_crc);
@@ -371,28 +365,28 @@ static void root_build(void) {
 static void root_place(void);
 
 static void root_end(bool ok) {
-    run.root_pending = false;
-    run.failed |= !ok;
-    if (!ok && run.root_tries > 0) {
+    job.root_pending = false;
+    job.failed |= !ok;
+    if (!ok && job.root_tries > 0) {
         /* A page whose program failed may yet read as a good root record. Whichever a mount finds, nothing that it
          * names may change from here on. */
-        cp.root_lost = true;
+        ckpt.root_lost = true;
         console_printf("ftl: no root record can be written: read only until the next power-on\n");
     }
-    run.step = STEP_DONE;
+    job.step = STEP_DONE;
     step();
 }
 
 /** The page did not take the record: another one. */
 static void root_missed(void) {
-    console_printf("ftl: root record not written to page %u of root block %u\n", cp.root_page - 1, cp.root_which);
-    if (++run.root_tries % ROOT_TRIES == 0) {
-        cp.root_page = checkpoint_root_pages();
-        if (run.root_moved) {
+    console_printf("ftl: root record not written to page %u of root block %u\n", ckpt.root_page - 1, ckpt.root_which);
+    if (++job.root_tries % ROOT_TRIES == 0) {
+        ckpt.root_page = checkpoint_root_pages();
+        if (job.root_moved) {
             root_end(false);
             return;
         }
-        run.root_moved = true;
+        job.root_moved = true;
     }
     root_build();
     root_place();
@@ -404,14 +398,14 @@ static void root_read_back(struct nand_op *op, uint32_t status) {
         root_missed();
         return;
     }
-    cp.root_seq++;
-    cp.root_newest = cp.root_which;
-    cp.root_area = cp.area;
+    ckpt.root_seq++;
+    ckpt.root_newest = ckpt.root_which;
+    ckpt.root_area = ckpt.area;
     root_end(true);
 }
 
 static void root_written(struct nand_op *op, uint32_t status) {
-    cp.root_page++;
+    ckpt.root_page++;
     if (status != FLASH_STATUS_OK) {
         nand_op_put(op);
         root_missed();
@@ -419,50 +413,45 @@ static void root_written(struct nand_op *op, uint32_t status) {
     }
     /* A page that a power cut left half programmed may have read blank: see that it has taken the record. */
     op->done = root_read_back;
-    op->op = FLASH_OP_READ;
+    nand_read(op, checkpoint_root_ppa(ckpt.root_which, ckpt.root_page - 1), DRAM_ROOT, PAGE_SIZE);
     nand_submit(op);
 }
 
 static void root_program(void) {
-    uint32_t ppa = checkpoint_root_ppa(cp.root_which, cp.root_page);
+    uint32_t ppa = checkpoint_root_ppa(ckpt.root_which, ckpt.root_page);
     struct nand_op *op = nand_op_get();
-    *op = (struct nand_op){.done = root_written,
-                           .way = ppa_way(ppa),
-                           .op = FLASH_OP_PROGRAM,
-                           .row = ppa_row(ppa),
-                           .w2 = DRAM_ROOT,
-                           .bytes = PAGE_SIZE,
-                           .data0 = OOB_ROOT,
-                           .data1 = cp.root_seq + 1};
+    op->done = root_written;
+    nand_program(op, ppa, DRAM_ROOT, OOB_ROOT, ckpt.root_seq + 1);
     nand_submit(op);
 }
 
 static void root_block_erased(struct nand_op *op, uint32_t status) {
     nand_op_put(op);
     if (status != FLASH_STATUS_OK) {
-        console_printf("ftl: root block %u not erased\n", cp.root_newest ^ 1);
+        console_printf("ftl: root block %u not erased\n", ckpt.root_newest ^ 1);
         root_end(false);
         return;
     }
-    cp.root_which = cp.root_newest ^ 1;
-    cp.root_page = 0;
+    ckpt.root_which = ckpt.root_newest ^ 1;
+    ckpt.root_page = 0;
     root_program();
 }
 
 /** Write the root record, to the block that does not hold the newest one when the other takes no more. */
 static void root_place(void) {
-    if (cp.root_page < checkpoint_root_pages()) {
+    if (ckpt.root_page < checkpoint_root_pages()) {
         root_program();
         return;
     }
-    uint32_t ppa = cp.root_block[cp.root_newest ^ 1];
+    uint32_t ppa = ckpt.root_block[ckpt.root_newest ^ 1];
     struct nand_op *op = nand_op_get();
-    *op = (struct nand_op){.done = root_block_erased, .way = ppa_way(ppa), .op = FLASH_OP_ERASE, .row = ppa_row(ppa)};
+    op->done = root_block_erased;
+    nand_erase(op, ppa);
     nand_submit(op);
 }
 
 static void root_start(void) {
-    run.root_pending = true;
+    job.root_pending = true;
     root_build();
     root_place();
 }
@@ -473,118 +462,118 @@ static void root_start(void) {
 #define MAX_FAILURES 3u
 
 static void finish(void) {
-    bool ok = !run.failed;
-    struct ftl_exclusive *owner = run.owner;
-    run.owner = NULL;
+    bool ok = !job.failed;
+    struct ftl_exclusive *owner = job.owner;
+    job.owner = NULL;
     superblock_table_hold(false);
     superblock_emptied(ok ? SB_FREE : SB_CLOSED);
     if (ok) {
-        ftl.clean = run.clean;
+        ftl.clean = job.clean;
         ftl.failures = 0;
         ftl.read_only = false;
-        if (!run.root_only) {
+        if (!job.root_only) {
             ftl.changed = false;
             ftl.retired = false;
-            cp.suspect = false;
+            ckpt.rewrite = false;
             ftl_log_restart();
         }
     } else {
-        ftl.kept_changed = true;
-        ftl.read_only |= ++ftl.failures >= MAX_FAILURES || cp.root_lost;
+        ftl.owner_changed = true;
+        ftl.read_only |= ++ftl.failures >= MAX_FAILURES || ckpt.root_lost;
     }
     ftl_exclusive_end(owner, ok ? FTL_OK : FTL_MEDIA);
 }
 
 /** Do as much as descriptors allow; every completion comes back here. */
 static void step(void) {
-    if (run.stepping || run.owner == NULL) {
+    if (job.stepping || job.owner == NULL) {
         return;
     }
-    run.stepping = true;
-    if (run.erase_sb < cp.area_sbs && !run.failed) {
+    job.stepping = true;
+    if (job.erase_sb < ckpt.area_sbs && !job.failed) {
         if (!area_erase.active) {
-            superblock_erase(&area_erase, checkpoint_area_sb(cp.area, run.erase_sb), area_erased);
+            superblock_erase(&area_erase, checkpoint_area_sb(ckpt.area, job.erase_sb), area_erased);
         }
-        run.stepping = false;
-        /* An erase never ends inside superblock_erase: flash completions come from nand_poll only. */
+        job.stepping = false;
+        /* An erase never ends inside superblock_erase: completions come from the main loop only. */
         return;
     }
-    while (run.step < STEP_ROOT && run.in_flight < WINDOW) {
-        if (run.failed) {
+    while (job.step < STEP_ROOT && job.in_flight < WINDOW) {
+        if (job.failed) {
             break;
         }
         struct nand_op *op = nand_op_get();
         if (op == NULL) {
             break;
         }
-        if (run.step == STEP_MAP) {
+        if (job.step == STEP_MAP) {
             uint32_t number = next_dirty_map();
             if (number != SB_NONE) {
-                uint32_t page = hal_read(dir_slot(number)) & ~MAP_ENTRY_DIRTY;
-                hal_write(dir_slot(number), page);
+                uint32_t page = hal_read(dir_entry(number)) & ~MAP_ENTRY_DIRTY;
+                hal_write(dir_entry(number), page);
                 op->done = map_written;
                 op->arg = (void *)(uintptr_t)number;
-                meta_submit(op, page, OOB_META | number, cp.root_seq + 1);
+                meta_submit(op, page, OOB_META | number, ckpt.root_seq + 1);
                 continue;
             }
-        } else if (run.step == STEP_DIR) {
-            while (run.index < MAP_TOP && !map.top[run.index].dirty) {
-                run.index++;
+        } else if (job.step == STEP_DIR) {
+            while (job.index < MAP_TOP && !map.top[job.index].dirty) {
+                job.index++;
             }
-            if (run.index < MAP_TOP) {
+            if (job.index < MAP_TOP) {
                 op->done = dir_written;
-                op->arg = &map.top[run.index];
-                uint32_t page = map.top[run.index].addr + MAP_DIR_FLASH;
-                uint32_t tag = OOB_DIR | run.index;
+                op->arg = &map.top[job.index];
+                uint32_t page = map.top[job.index].addr + MAP_DIR_FLASH;
+                uint32_t tag = OOB_DIR | job.index;
                 meta_submit(op, page, tag, checkpoint_crc(tag, page));
-                run.index++;
+                job.index++;
                 /* A checksum takes long: let others have a turn. The program's end leads back here. */
                 break;
             }
         } else {
-            if (run.index * TABLE_PER_PAGE < cp.log.used) {
+            if (job.index * TABLE_PER_PAGE < ckpt.log.used) {
                 op->done = table_written;
-                op->arg = (void *)(uintptr_t)run.index;
-                uint32_t page = DRAM_TABLE + run.index * PAGE_SIZE;
+                op->arg = (void *)(uintptr_t)job.index;
+                uint32_t page = DRAM_TABLE + job.index * PAGE_SIZE;
                 meta_submit(op, page, OOB_TABLE, checkpoint_crc(OOB_TABLE, page));
-                run.index++;
+                job.index++;
                 break;
             }
         }
         nand_op_put(op);
-        if (run.in_flight > 0) {
+        if (job.in_flight > 0) {
             break;
         }
-        run.index = 0;
-        run.step++;
-        if (run.step == STEP_TABLE) {
+        job.index = 0;
+        job.step++;
+        if (job.step == STEP_TABLE) {
             superblock_table_hold(true);
         }
     }
-    if (run.failed && run.in_flight == 0 && !run.root_pending && run.step < STEP_DONE) {
-        cp.suspect = true;
-        run.step = STEP_DONE;
+    if (job.failed && job.in_flight == 0 && !job.root_pending && job.step < STEP_DONE) {
+        ckpt.rewrite = true;
+        job.step = STEP_DONE;
     }
-    if (run.step == STEP_ROOT && !run.root_pending) {
-        if (!run.root_only) {
+    if (job.step == STEP_ROOT && !job.root_pending) {
+        if (!job.root_only) {
             map.dirty_count = 0;
         }
         root_start();
     }
-    run.stepping = false;
-    if (run.step == STEP_DONE) {
+    job.stepping = false;
+    if (job.step == STEP_DONE) {
         finish();
     }
 }
 
 /** Note where the log stands: recovery reads on from here. */
 static void log_snapshot(void) {
-    cp.log.sb = ftl.cur.sb;
-    cp.log.left = ftl.cur.left;
-    cp.log.next = ftl.next;
-    cp.log.rotor = sb.rotor;
-    cp.log.seq = ftl.seq;
-    cp.log.used = sb.used;
+    ckpt.log.sb = ftl.cur.sb;
+    ckpt.log.left = ftl.cur.left;
+    ckpt.log.next = ftl.next;
+    ckpt.log.rotor = sb.rotor;
+    ckpt.log.seq = ftl.seq;
+    ckpt.log.used = sb.used;
 }
 
 void checkpoint_run(struct ftl_exclusive *x) {
@@ -592,47 +581,47 @@ void checkpoint_run(struct ftl_exclusive *x) {
 }
 
 bool checkpoint_writes_pages(void) {
-    return ftl.changed || ftl.retired || cp.suspect;
+    return ftl.changed || ftl.retired || ckpt.rewrite;
 }
 
 void checkpoint_start(struct ftl_exclusive *x, bool clean) {
     bool pages = checkpoint_writes_pages();
-    if (cp.root_lost || (pages && ftl.clean)) {
+    if (ckpt.root_lost || (pages && ftl.clean)) {
         /* Pages may only follow a root record that does not say "clean". */
         ftl_exclusive_end(x, FTL_MEDIA);
         return;
     }
-    if (!pages && !ftl.kept_changed && ftl.clean == clean) {
+    if (!pages && !ftl.owner_changed && ftl.clean == clean) {
         ftl_exclusive_end(x, FTL_OK);
         return;
     }
-    memset(&run, 0, sizeof run);
-    run.owner = x;
-    run.clean = clean;
-    run.erase_sb = cp.area_sbs;
+    memset(&job, 0, sizeof job);
+    job.owner = x;
+    job.clean = clean;
+    job.erase_sb = ckpt.area_sbs;
     if (!pages) {
-        run.root_only = true;
-        run.step = STEP_ROOT;
+        job.root_only = true;
+        job.step = STEP_ROOT;
         step();
         return;
     }
     uint32_t dirty = map.dirty_count <= MAP_DIRTY_LIST ? map.dirty_count : map.pages;
     uint32_t need = dirty + MAP_TOP + ROOT_TABLE_PAGES;
-    if (need > cp.full_pages) {
-        need = cp.full_pages;
+    if (need > ckpt.full_pages) {
+        need = ckpt.full_pages;
     }
     need += META_TRIES;
-    if (cp.suspect || cp.used + need * nand_geo.sectors > cp.area_sbs * sb.pages) {
-        cp.area = cp.root_area ^ 1;
-        cp.used = 0;
-        run.erase_sb = 0;
+    if (ckpt.rewrite || ckpt.used + need * nand_geo.sectors > ckpt.area_sbs * sb.pages) {
+        ckpt.area = ckpt.root_area ^ 1;
+        ckpt.used = 0;
+        job.erase_sb = 0;
         map_dirty_all();
         for (uint32_t t = 0; t < MAP_TOP; t++) {
             map.top[t].dirty = map.top[t].addr != 0;
         }
         checkpoint_meta_seek();
         /* Until the root is written this area is not to be trusted. */
-        cp.suspect = true;
+        ckpt.rewrite = true;
     }
     /* Entries lose their mark one by one from here on. */
     map.last_dirty = MAP_NO_PAGE;
@@ -643,11 +632,11 @@ void checkpoint_start(struct ftl_exclusive *x, bool clean) {
 }
 
 void checkpoint_mark_dirty_run(struct ftl_exclusive *x) {
-    memset(&run, 0, sizeof run);
-    run.owner = x;
-    run.root_only = true;
-    run.erase_sb = cp.area_sbs;
-    run.step = STEP_ROOT;
+    memset(&job, 0, sizeof job);
+    job.owner = x;
+    job.root_only = true;
+    job.erase_sb = ckpt.area_sbs;
+    job.step = STEP_ROOT;
     step();
 }
 
@@ -670,25 +659,26 @@ static void format_ended(struct ftl_exclusive *x, enum ftl_status status) {
 
 const char *checkpoint_format(void) {
     static struct ftl_checkpoint c;
-    cp.epoch = recover_epoch();
-    ftl.seq = cp.epoch * 0x9e3779b1u;
+    ckpt.epoch = recover_epoch();
+    ftl.seq = ckpt.epoch * 0x9e3779b1u;
     bool failed = false;
     for (uint32_t i = 0; i < 2; i++) {
-        uint32_t ppa = cp.root_block[i];
+        uint32_t ppa = ckpt.root_block[i];
         struct nand_op *op = nand_op_get();
-        *op = (struct nand_op){
-            .done = format_op_done, .arg = &failed, .way = ppa_way(ppa), .op = FLASH_OP_ERASE, .row = ppa_row(ppa)};
+        op->done = format_op_done;
+        op->arg = &failed;
+        nand_erase(op, ppa);
         nand_submit(op);
     }
     nand_wait_idle();
     if (failed) {
         return "a root block cannot be erased";
     }
-    cp.root_which = 0;
-    cp.root_newest = 0;
-    cp.root_page = 0;
-    cp.root_seq = 0;
-    cp.suspect = true;
+    ckpt.root_which = 0;
+    ckpt.root_newest = 0;
+    ckpt.root_page = 0;
+    ckpt.root_seq = 0;
+    ckpt.rewrite = true;
     log_snapshot();
     format_flag = true;
     /* Which superblocks are left out has to be on the medium before the log is: recovery follows it without them. */
@@ -697,6 +687,6 @@ const char *checkpoint_format(void) {
     ftl_exclusive(&c.x);
     ftl_boot_wait(&format_flag);
     /* The areas' contents are unknown, whatever the root says. */
-    cp.suspect = true;
+    ckpt.rewrite = true;
     return ftl.fault;
 }

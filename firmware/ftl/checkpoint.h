@@ -13,7 +13,7 @@
 
 /** Root record: words magic, CRC-32C of the rest, bytes, sequence, flags, geometry (3), capacity, log (5), area, used,
  * table entries, epoch, directories, superblocks marked bad, which the areas leave out, table pages, then per directory
- * page its address and entry count, then ftl_kept.
+ * page its address and entry count, then ftl_owner_data.
  *
  * Pages that a root record names carry a tag as OOB word 0. OOB word 1 of directory and table pages is the CRC-32C of
  * what is used of them; that of map pages is the sequence number of the root record that they were written for. */
@@ -56,20 +56,20 @@ struct checkpoint_state {
     uint32_t area;       /**< 0, 1 */
     uint32_t used;       /**< sectors of the area written or left out */
     struct sb_cursor at; /**< next page of the area */
-    bool suspect;        /**< the area may not be continued: the next checkpoint writes everything to another one */
+    bool rewrite;        /**< the area may not be continued: the next checkpoint writes everything to another one */
     uint32_t table[ROOT_TABLE_PAGES];
     struct log_position log;
 };
-extern struct checkpoint_state cp;
+extern struct checkpoint_state ckpt;
 
-/** Put cp.at on page cp.used of area cp.area. */
+/** Put ckpt.at on page ckpt.used of area ckpt.area. */
 void checkpoint_meta_seek(void);
 /** Pages of a root block, and the sector of page `page` of root block `which` that takes a record. */
 uint32_t checkpoint_root_pages(void);
 uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page);
 /** Superblock `n` of area `area`. */
 uint32_t checkpoint_area_sb(uint32_t area, uint32_t n);
-/** Make the superblocks of the areas SB_META, those of cp.skip between them SB_BAD. False when there are too few. */
+/** Make the superblocks of the areas SB_META, those of ckpt.skip between them SB_BAD. False when there are too few. */
 bool checkpoint_areas(void);
 /** Whether DRAM_ROOT holds a good root record. */
 bool checkpoint_root_good(void);

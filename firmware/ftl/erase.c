@@ -5,7 +5,7 @@
  * whichever blocks have been erased.
  */
 #include "ftl/ftl.h"
-#include "lib/console.h"
+#include "platform/console.h"
 
 static struct {
     struct ftl_exclusive *owner;
@@ -13,12 +13,12 @@ static struct {
     struct sb_erase erase;
     uint32_t sb; /**< superblock that is being erased */
     bool failed; /**< some block may hold data yet */
-} run;
+} job;
 
 static void ended(struct ftl_exclusive *x, enum ftl_status status) {
     (void)x;
-    ftl_exclusive_resume(run.owner);
-    ftl_exclusive_end(run.owner, run.failed ? FTL_MEDIA : status);
+    ftl_exclusive_resume(job.owner);
+    ftl_exclusive_end(job.owner, job.failed ? FTL_MEDIA : status);
 }
 
 /** Superblocks retired here have to be on the medium before the log goes on; the erase counts go with them. */
@@ -27,11 +27,11 @@ static void finish(void) {
         /* The one opened ahead. */
         return;
     }
-    run.failed |= ftl.retired;
-    ftl.slice = NULL;
+    job.failed |= ftl.retired;
+    ftl_slices(NULL);
     ftl.changed = true;
-    run.checkpoint = (struct ftl_exclusive){.done = ended};
-    checkpoint_start(&run.checkpoint, false);
+    job.checkpoint = (struct ftl_exclusive){.done = ended};
+    checkpoint_start(&job.checkpoint, false);
 }
 
 static void erase_next(void);
@@ -40,43 +40,43 @@ static void erased(struct sb_erase *e, bool ok) {
     if (!ok) {
         console_printf("ftl: superblock %u retired: erase failed; it may hold old data\n", e->sb);
         superblock_set_state(e->sb, SB_BAD);
-        run.failed = true;
+        job.failed = true;
     }
-    run.sb++;
+    job.sb++;
     erase_next();
 }
 
 static void erase_next(void) {
-    while (run.sb < sb.count && sb.state[run.sb] != SB_FREE) {
-        run.sb++;
+    while (job.sb < sb.count && sb.state[job.sb] != SB_FREE) {
+        job.sb++;
     }
-    if (run.sb < sb.count) {
-        superblock_erase(&run.erase, run.sb, erased);
+    if (job.sb < sb.count) {
+        superblock_erase(&job.erase, job.sb, erased);
     } else {
-        ftl.slice = finish;
+        ftl_slices(finish);
     }
 }
 
 static void emptied(struct ftl_exclusive *x, enum ftl_status status) {
     (void)x;
-    ftl_exclusive_resume(run.owner);
+    ftl_exclusive_resume(job.owner);
     if (status != FTL_OK) {
-        ftl_exclusive_end(run.owner, status);
+        ftl_exclusive_end(job.owner, status);
         return;
     }
-    run.sb = checkpoint_meta_superblocks();
+    job.sb = checkpoint_meta_superblocks();
     erase_next();
 }
 
 void erase_start(struct ftl_exclusive *x) {
-    run.owner = x;
-    run.failed = false;
+    job.owner = x;
+    job.failed = false;
     if (ftl.cur.sb != SB_NONE) {
         superblock_set_state(ftl.cur.sb, SB_CLOSED);
     }
     ftl.cur = (struct sb_cursor){.sb = SB_NONE};
     ftl.look = ROOM_LOOK;
     ftl.changed = true;
-    run.checkpoint = (struct ftl_exclusive){.done = emptied};
-    checkpoint_start(&run.checkpoint, false);
+    job.checkpoint = (struct ftl_exclusive){.done = emptied};
+    checkpoint_start(&job.checkpoint, false);
 }

@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "ftl/checkpoint.h"
-#include "lib/console.h"
 #include "lib/crc.h"
+#include "platform/console.h"
+#include "platform/work.h"
 
 struct ftl_state ftl;
-uint32_t ftl_kept[FTL_KEPT_BYTES / 4];
-void (*ftl_keep)(void);
+uint32_t ftl_owner_data[FTL_OWNER_BYTES / 4];
+void (*ftl_owner_update)(void);
 void (*ftl_spare_fell)(void);
 
 #define HASH      256u
@@ -17,26 +18,25 @@ void (*ftl_spare_fell)(void);
 /** Of a write that the host believes written. */
 #define CACHED_TRIES 16u
 
-struct write_list {
-    struct ftl_write *head, *tail;
-};
-
 static struct ftl_write *inflight[HASH];
 /** Writes that wait for room, or for an exclusive operation. */
-static struct write_list waiting;
+static struct list waiting;
 /** Writes to be started: whatever ends one may let another go, which may end at once, and so on. */
-static struct write_list ready;
+static struct list ready;
 static bool pumping;
 /** Writes of the next page, ftl.gathered of them. */
 static struct {
-    struct write_list list;
+    struct list list;
     bool due; /**< somebody waits for it: it goes out, once nothing more is on the way to it */
 } gather;
-static struct ftl_drain *drains;
-static struct ftl_exclusive *excl_head, *excl_tail, *excl_running;
+static struct list drains;
+static struct list exclusives;
+static struct ftl_exclusive *running;
 static bool exclusive_starting;
 static struct ftl_checkpoint reclaim_checkpoint, log_checkpoint;
 static struct ftl_exclusive mark_dirty;
+/** Waits for a page of the log, or for an operation. */
+static struct ftl_trim *trim_waiting;
 
 static void exclusive_next(void);
 static void trim_run(struct ftl_exclusive *x);
@@ -48,7 +48,7 @@ static void pump(void);
 #define LOG_LOOK 64u
 
 void ftl_log_restart(void) {
-    ftl.log_start = cp.log.seq;
+    ftl.log_start = ckpt.log.seq;
     ftl.log_due = ftl.log_start + FTL_LOG_LEAST;
     ftl.log_trims = 0;
 }
@@ -142,29 +142,23 @@ uint32_t ftl_alloc(uint32_t *seq, bool *full, bool reserve) {
 
 /* ---- lists of writes ---- */
 
-static void list_push(struct write_list *l, struct ftl_write *w) {
-    w->next = NULL;
-    if (l->head == NULL) {
-        l->head = w;
-    } else {
-        l->tail->next = w;
-    }
-    l->tail = w;
+/** The first of `l`. */
+static struct ftl_write *first_of(const struct list *l) {
+    return CONTAINER_OR_NULL(l->first, struct ftl_write, node);
 }
 
-static struct ftl_write *list_pop(struct write_list *l) {
-    struct ftl_write *w = l->head;
-    l->head = w->next;
-    return w;
+/** Take the first of `l`, which is not empty. */
+static struct ftl_write *take_first(struct list *l) {
+    return CONTAINER(list_take(l), struct ftl_write, node);
 }
 
-static bool held(void) {
-    return excl_running != NULL || excl_head != NULL;
+static bool paused(void) {
+    return running != NULL || !list_empty(&exclusives);
 }
 
 /** Start `w`, or start it again. */
 static void start(struct ftl_write *w) {
-    list_push(&ready, w);
+    list_put(&ready, &w->node);
     pump();
 }
 
@@ -172,7 +166,7 @@ static void start(struct ftl_write *w) {
 
 /** Whether a write may be taken now: there must be room for all that were taken, each in a page of its own. */
 static bool cache_open(void) {
-    return ftl_has_cache() && !ftl.cache_off && !ftl.read_only && drains == NULL && ftl.cached < FTL_CACHE &&
+    return ftl_has_cache() && !ftl.cache_off && !ftl.read_only && list_empty(&drains) && ftl.cached < FTL_CACHE &&
            room_now() > ftl.floor + FTL_CACHE * nand_geo.sectors;
 }
 
@@ -186,16 +180,15 @@ static void take(struct ftl_write *w) {
 }
 
 static void drains_end(enum ftl_status status) {
-    while (drains != NULL) {
-        struct ftl_drain *d = drains;
-        drains = d->next;
+    while (!list_empty(&drains)) {
+        struct ftl_drain *d = CONTAINER(list_take(&drains), struct ftl_drain, node);
         d->done(d, status);
     }
 }
 
 /** End the drains when the cache is empty, or when it cannot be emptied. */
 static void drains_look(void) {
-    if (drains == NULL || (ftl.cached > 0 && !ftl.read_only)) {
+    if (list_empty(&drains) || (ftl.cached > 0 && !ftl.read_only)) {
         return;
     }
     bool lost = ftl.lost;
@@ -214,7 +207,7 @@ static void cache_leave(const struct ftl_write *w, enum ftl_status status) {
     }
     drains_look();
     /* Who found the cache full. */
-    for (struct ftl_write *o = gather.list.head; o != NULL; o = o->next) {
+    for (struct ftl_write *o = first_of(&gather.list); o != NULL; o = ftl_write_next(o)) {
         take(o);
     }
 }
@@ -230,8 +223,7 @@ struct ftl_write *ftl_cached(uint32_t lba) {
 }
 
 void ftl_drain(struct ftl_drain *d) {
-    d->next = drains;
-    drains = d;
+    list_push(&drains, &d->node);
     drains_look();
     pump();
 }
@@ -255,7 +247,7 @@ static void leave(struct ftl_write *w) {
 }
 
 static void finish(struct ftl_write *w, enum ftl_status status) {
-    if (!w->loose) {
+    if (!w->uncommitted) {
         leave(w);
     }
     if (w->taken) {
@@ -271,7 +263,7 @@ static void program_ended(struct ftl_write *w) {
     /* Nothing that has to see the map of all of them starts before the last one. */
     pumping = true;
     while (w != NULL) {
-        struct ftl_write *next = w->next;
+        struct ftl_write *next = ftl_write_next(w);
         pages += w->op->confirm != FLASH_CONFIRM_MORE;
         w->op->confirm = FLASH_CONFIRM_PAGE;
         if (!ok) {
@@ -281,8 +273,8 @@ static void program_ended(struct ftl_write *w) {
                 finish(w, FTL_MEDIA);
             }
         } else {
-            if (w->loose) {
-                superblock_loose_add(ppa_block(w->ppa), 1);
+            if (w->uncommitted) {
+                superblock_pin(ppa_block(w->ppa), 1);
             } else {
                 map_set(w->lba, w->ppa);
             }
@@ -313,39 +305,32 @@ static void programmed(struct nand_op *op, uint32_t status) {
 
 /** Program the page at `ppa` with the writes gathered, first sectors first. What is left of it stays blank. */
 static void page_program(uint32_t ppa, uint32_t seq) {
-    struct ftl_write *first = gather.list.head;
-    gather.list.head = NULL;
+    struct list page = list_take_all(&gather.list);
+    struct ftl_write *first = first_of(&page);
     ftl.gathered = 0;
     gather.due = false;
     first->failed = 0;
     ftl.in_flight++;
-    for (struct ftl_write *w = first; w != NULL; w = w->next, ppa++, seq++) {
+    for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w), ppa++, seq++) {
         w->gathered = 0;
         w->ppa = ppa;
         struct nand_op *op = w->op;
         op->done = programmed;
         op->arg = w;
-        op->way = ppa_way(ppa);
-        op->op = FLASH_OP_PROGRAM;
-        op->row = ppa_row(ppa);
-        op->w2 = w->buffer;
-        op->bytes = PAGE_SIZE;
-        op->data0 = w->loose ? w->lba | OOB_LOOSE : w->lba;
-        op->data1 = seq;
-        op->confirm = w->next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
+        nand_program(op, ppa, w->buffer, w->uncommitted ? w->lba | OOB_UNCOMMITTED : w->lba, seq);
+        op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
     }
     planes_program(first);
 }
 
 /** End those of `l` that were not taken; the others stay. True when there were some. */
-static bool refuse(struct write_list *l, enum ftl_status status) {
-    struct write_list all = *l;
+static bool refuse(struct list *l, enum ftl_status status) {
+    struct list all = list_take_all(l);
     bool any = false;
-    l->head = NULL;
-    while (all.head != NULL) {
-        struct ftl_write *w = list_pop(&all);
+    while (!list_empty(&all)) {
+        struct ftl_write *w = take_first(&all);
         if (w->taken) {
-            list_push(l, w);
+            list_put(l, &w->node);
             continue;
         }
         any = true;
@@ -378,7 +363,7 @@ static bool page_out(void) {
     uint32_t seq;
     /* Those that were taken may have what the drive keeps back. */
     bool all_taken = true;
-    for (const struct ftl_write *w = gather.list.head; w != NULL; w = w->next) {
+    for (const struct ftl_write *w = first_of(&gather.list); w != NULL; w = ftl_write_next(w)) {
         all_taken &= w->taken != 0;
     }
     uint32_t ppa = ftl_alloc(&seq, &full, all_taken);
@@ -404,8 +389,8 @@ static bool page_due(void) {
     if (ftl.gathered == 0 || ftl.coming > 0) {
         return false;
     }
-    bool due = gather.due || drains != NULL;
-    for (const struct ftl_write *w = gather.list.head; w != NULL; w = w->next) {
+    bool due = gather.due || !list_empty(&drains);
+    for (const struct ftl_write *w = first_of(&gather.list); w != NULL; w = ftl_write_next(w)) {
         /* One that the cache had no place for waits for those in programming to make one. */
         due |= !w->taken && ftl.in_flight == 0;
     }
@@ -413,15 +398,15 @@ static bool page_due(void) {
 }
 
 static void start_now(struct ftl_write *w) {
-    if (ftl.read_only && !w->taken && !held()) {
+    if (ftl.read_only && !w->taken && !paused()) {
         finish(w, FTL_MEDIA);
-    } else if (held() || ftl.gathered == nand_geo.sectors) {
-        list_push(&waiting, w);
+    } else if (paused() || ftl.gathered == nand_geo.sectors) {
+        list_put(&waiting, &w->node);
     } else {
         w->gathered = 1;
         ftl.gathered++;
         gather.due |= w->take == NULL;
-        list_push(&gather.list, w);
+        list_put(&gather.list, &w->node);
     }
 }
 
@@ -432,20 +417,20 @@ static void pump(void) {
     }
     pumping = true;
     for (;;) {
-        if (!held() && page_due() && page_out()) {
+        if (!paused() && page_due() && page_out()) {
             continue;
         }
-        if (ready.head != NULL) {
-            start_now(list_pop(&ready));
-        } else if (waiting.head != NULL && !held() && ftl.read_only && refuse(&waiting, FTL_MEDIA)) {
+        if (!list_empty(&ready)) {
+            start_now(take_first(&ready));
+        } else if (!list_empty(&waiting) && !paused() && ftl.read_only && refuse(&waiting, FTL_MEDIA)) {
             continue;
-        } else if (waiting.head != NULL && !held() && ftl.gathered < nand_geo.sectors) {
-            start_now(list_pop(&waiting));
+        } else if (!list_empty(&waiting) && !paused() && ftl.gathered < nand_geo.sectors) {
+            start_now(take_first(&waiting));
         } else {
             break;
         }
     }
-    planes_look(held() || ftl.read_only);
+    planes_look(paused() || ftl.read_only);
     pumping = false;
 }
 
@@ -457,17 +442,17 @@ static void follow(struct ftl_write *w, struct ftl_write *before) {
 
 /** `w` takes the place of `old`, an older write of the same block that no page has been sought for. */
 static void supersede(struct ftl_write *w, struct ftl_write *old) {
-    struct ftl_write **p = &gather.list.head;
-    while (*p != old) {
-        p = &(*p)->next;
+    struct node **at = &gather.list.first;
+    while (*at != &old->node) {
+        at = &(*at)->next;
     }
-    *p = w;
-    w->next = old->next;
-    if (gather.list.tail == old) {
-        gather.list.tail = w;
+    *at = &w->node;
+    w->node.next = old->node.next;
+    if (gather.list.last == &old->node) {
+        gather.list.last = &w->node;
     }
     w->gathered = 1;
-    p = &inflight[w->lba % HASH];
+    struct ftl_write **p = &inflight[w->lba % HASH];
     while (*p != old) {
         p = &(*p)->chain;
     }
@@ -483,7 +468,7 @@ void ftl_write(struct ftl_write *w) {
     w->tries = 0;
     w->chain = NULL;
     w->blocked = 0;
-    w->loose = 0;
+    w->uncommitted = 0;
     w->taken = 0;
     w->gathered = 0;
     struct ftl_write *before = NULL;
@@ -506,11 +491,11 @@ void ftl_write(struct ftl_write *w) {
     pump();
 }
 
-void ftl_write_loose(struct ftl_write *w) {
+void ftl_write_uncommitted(struct ftl_write *w) {
     ftl.coming--;
     w->tries = 0;
     w->blocked = 0;
-    w->loose = 1;
+    w->uncommitted = 1;
     w->taken = 0;
     w->gathered = 0;
     start(w);
@@ -528,9 +513,13 @@ void ftl_kick(void) {
 
 /* ---- exclusive operations ---- */
 
+static struct ftl_exclusive *first_exclusive(void) {
+    return CONTAINER_OR_NULL(exclusives.first, struct ftl_exclusive, node);
+}
+
 /** Whether `x` writes pages, so that a root record that says "clean" has to go first. */
 static bool writes_pages(const struct ftl_exclusive *x) {
-    return x->run == trim_run || x->run == loose_map_run || (x->run == checkpoint_run && checkpoint_writes_pages());
+    return x->run == trim_run || x->run == commit_run || (x->run == checkpoint_run && checkpoint_writes_pages());
 }
 
 static void exclusive_next(void) {
@@ -539,16 +528,16 @@ static void exclusive_next(void) {
         return;
     }
     exclusive_starting = true;
-    while (excl_running == NULL && excl_head != NULL && ftl.in_flight == 0) {
-        if (ftl.clean && !ftl.read_only && writes_pages(excl_head)) {
-            excl_running = &mark_dirty;
+    while (running == NULL && !list_empty(&exclusives) && ftl.in_flight == 0) {
+        if (ftl.clean && !ftl.read_only && writes_pages(first_exclusive())) {
+            running = &mark_dirty;
             mark_dirty.queued = true;
             mark_dirty.run = checkpoint_mark_dirty_run;
         } else {
-            excl_running = excl_head;
-            excl_head = excl_head->next;
+            running = first_exclusive();
+            list_take(&exclusives);
         }
-        excl_running->run(excl_running);
+        running->run(running);
     }
     exclusive_starting = false;
 }
@@ -558,40 +547,34 @@ void ftl_exclusive(struct ftl_exclusive *x) {
         return;
     }
     x->queued = true;
-    x->next = NULL;
-    if (excl_head == NULL) {
-        excl_head = x;
-    } else {
-        excl_tail->next = x;
-    }
-    excl_tail = x;
+    list_put(&exclusives, &x->node);
     exclusive_next();
 }
 
 void ftl_exclusive_end(struct ftl_exclusive *x, enum ftl_status status) {
-    excl_running = NULL;
+    running = NULL;
     x->queued = false;
     if (x->done != NULL) {
         x->done(x, status);
     }
     exclusive_next();
     drains_look();
-    if (!held()) {
+    if (!paused()) {
         ftl_kick();
     }
 }
 
 struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x)) {
-    struct ftl_exclusive *x = excl_head;
+    struct ftl_exclusive *x = first_exclusive();
     if (x == NULL || x->run != run) {
         return NULL;
     }
-    excl_head = x->next;
+    list_take(&exclusives);
     return x;
 }
 
 void ftl_exclusive_resume(struct ftl_exclusive *x) {
-    excl_running = x;
+    running = x;
 }
 
 void ftl_checkpoint(struct ftl_checkpoint *c) {
@@ -621,12 +604,12 @@ static void trim_next_range(struct ftl_trim *t) {
     }
 }
 
-/** Start changing the map; ftl_work goes on with it. */
+/** Start changing the map; ftl_poll goes on with it. */
 static void trim_apply(struct ftl_trim *t) {
     t->range = 0;
     t->left = 0;
     trim_next_range(t);
-    ftl.slice = trim_slice;
+    ftl_slices(trim_slice);
 }
 
 static void trim_programmed(struct nand_op *op, uint32_t status) {
@@ -665,23 +648,18 @@ static void trim_program(struct ftl_trim *t) {
             if (t->op != NULL) {
                 nand_op_put(t->op);
             }
-            excl_running = NULL;
+            running = NULL;
             t->x.queued = false;
             ftl_exclusive(&t->x);
         } else {
-            ftl.trim_waiting = t;
+            trim_waiting = t;
+            work_set(WORK_TRIM);
         }
         return;
     }
-    *t->op = (struct nand_op){.done = trim_programmed,
-                              .arg = t,
-                              .way = ppa_way(ppa),
-                              .op = FLASH_OP_PROGRAM,
-                              .row = ppa_row(ppa),
-                              .w2 = DRAM_TRIM,
-                              .bytes = PAGE_SIZE,
-                              .data0 = OOB_TRIM,
-                              .data1 = seq};
+    t->op->done = trim_programmed;
+    t->op->arg = t;
+    nand_program(t->op, ppa, DRAM_TRIM, OOB_TRIM, seq);
     nand_submit(t->op);
 }
 
@@ -715,7 +693,7 @@ void ftl_trim(struct ftl_trim *t) {
 }
 
 static void trim_slice(void) {
-    struct ftl_trim *t = (struct ftl_trim *)excl_running;
+    struct ftl_trim *t = (struct ftl_trim *)running;
     uint32_t budget = 256;
     while (budget > 0 && t->left > 0) {
         /* Skip what has no map page at one step. */
@@ -736,7 +714,7 @@ static void trim_slice(void) {
     }
     ftl.log_trims += (256 - budget) / FTL_TRIM_PER_PAGE;
     if (t->left == 0) {
-        ftl.slice = NULL;
+        ftl_slices(NULL);
         if (t->erase) {
             erase_start(&t->x);
         } else if (t->unlogged) {
@@ -751,27 +729,29 @@ static void trim_slice(void) {
     }
 }
 
-bool ftl_work(void) {
-    if (ftl.trim_waiting != NULL) {
-        struct ftl_trim *t = ftl.trim_waiting;
-        ftl.trim_waiting = NULL;
-        trim_program(t);
-    }
-    if (ftl.slice == NULL) {
-        return false;
-    }
+/* ---- work ---- */
+
+void ftl_slices(void (*slice)(void)) {
+    ftl.slice = slice;
+    work_put(WORK_FTL, slice != NULL);
+}
+
+void ftl_poll(void) {
     ftl.slice();
-    return true;
+}
+
+void ftl_trim_poll(void) {
+    struct ftl_trim *t = trim_waiting;
+    trim_waiting = NULL;
+    work_clear(WORK_TRIM);
+    trim_program(t);
 }
 
 /* ---- boot ---- */
 
 void ftl_boot_wait(const volatile bool *flag) {
     while (*flag) {
-        if (sys_read(SYS_FLASH_PENDING) == 0) {
-            hal_wfi();
-        }
-        nand_poll();
+        nand_wait();
     }
 }
 
@@ -793,7 +773,7 @@ static bool set_capacity(void) {
     if (sb.count < meta + 4 || checkpoint_log_superblocks() < reserve + 3) {
         ftl.fault = "too few blocks";
         console_printf("ftl: %u superblocks; at least %u needed\n", sb.count - sb.marked,
-                       cp.first + 2 * cp.area_sbs + reserve + 3);
+                       ckpt.first + 2 * ckpt.area_sbs + reserve + 3);
         return false;
     }
     /* 7 % over-provisioning, but at least two superblocks for the log's head, and the reserve. */
@@ -809,17 +789,21 @@ static bool set_capacity(void) {
 
 void ftl_init(bool format) {
     memset(&ftl, 0, sizeof ftl);
-    memset(ftl_kept, 0, sizeof ftl_kept);
-    ftl_keep = NULL;
+    memset(ftl_owner_data, 0, sizeof ftl_owner_data);
+    ftl_owner_update = NULL;
     ftl_spare_fell = NULL;
     memset(inflight, 0, sizeof inflight);
     memset(&waiting, 0, sizeof waiting);
     memset(&ready, 0, sizeof ready);
     memset(&gather, 0, sizeof gather);
+    trim_waiting = NULL;
+    work_clear(WORK_TRIM);
+    work_clear(WORK_FTL);
     planes_init();
-    drains = NULL;
+    drains = (struct list){0};
     pumping = false;
-    excl_head = excl_tail = excl_running = NULL;
+    exclusives = (struct list){0};
+    running = NULL;
     memset(&mark_dirty, 0, sizeof mark_dirty);
     memset(&reclaim_checkpoint, 0, sizeof reclaim_checkpoint);
     reclaim_checkpoint.x.done = own_done;

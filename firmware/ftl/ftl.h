@@ -19,7 +19,7 @@
 
 #include "ftl/map.h"
 #include "ftl/superblock.h"
-#include "nand/nand.h"
+#include "media/nand.h"
 
 /** OOB word 0 of pages that hold no user data. */
 #define OOB_TRIM  0xfffffffeu /**< a trim record */
@@ -29,13 +29,13 @@
 #define OOB_DIR   0xe0000000u /**< | number of the directory page */
 #define OOB_BLANK 0xffffffffu
 /** | LPA: user data that the map took, or will take, by a checkpoint: recovery skips it. LPAs have 28 bits. */
-#define OOB_LOOSE 0x40000000u
+#define OOB_UNCOMMITTED 0x40000000u
 
 /** Bytes of the owner's that every root record carries: as mounted, zeros on a fresh medium. */
-#define FTL_KEPT_BYTES 96u
-extern uint32_t ftl_kept[FTL_KEPT_BYTES / 4];
-/** Brings ftl_kept up to date before a root record is made; NULL: nobody does. */
-extern void (*ftl_keep)(void);
+#define FTL_OWNER_BYTES 96u
+extern uint32_t ftl_owner_data[FTL_OWNER_BYTES / 4];
+/** Brings ftl_owner_data up to date before a root record is made; NULL: nobody does. */
+extern void (*ftl_owner_update)(void);
 
 /** Runs when the spare superblocks may have become fewer, and when the drive becomes read-only; NULL: nobody's. */
 extern void (*ftl_spare_fell)(void);
@@ -45,7 +45,7 @@ enum ftl_status { FTL_OK = 0, FTL_MEDIA, FTL_READ_ONLY };
 
 /** One sector to be written. */
 struct ftl_write {
-    struct ftl_write *next;  /**< waiting list, or the program's next sector */
+    struct node node;        /**< waiting list, or the program's next sector */
     struct ftl_write *chain; /**< hash chain of writes in the FTL */
     struct ftl_write *first; /**< of its program; of a page in a list of planes.c: the next page */
     struct nand_op *op;      /**< descriptor to use, the owner's */
@@ -53,21 +53,25 @@ struct ftl_write {
     uint32_t buffer; /**< DRAM address of the data */
     uint32_t ppa;
     uint8_t tries;
-    uint8_t blocked;  /**< an older write to the same LBA is in flight */
-    uint8_t loose;    /**< the sector stays out of the map */
-    uint8_t taken;    /**< `take` has run: it is in the write cache */
-    uint8_t gathered; /**< waits for the others of its page */
-    uint8_t failed;   /**< of a program's first: some descriptor of it has failed */
+    uint8_t blocked;     /**< an older write to the same LBA is in flight */
+    uint8_t uncommitted; /**< the sector stays out of the map */
+    uint8_t taken;       /**< `take` has run: it is in the write cache */
+    uint8_t gathered;    /**< waits for the others of its page */
+    uint8_t failed;      /**< of a program's first: some descriptor of it has failed */
     /** The data are in the write cache: `done` still follows. NULL: the write has to be durable. */
     void (*take)(struct ftl_write *w);
     void (*done)(struct ftl_write *w, enum ftl_status status);
 };
+/** The one behind `w` in its list, or in its program. */
+static inline struct ftl_write *ftl_write_next(const struct ftl_write *w) {
+    return CONTAINER_OR_NULL(w->node.next, struct ftl_write, node);
+}
 /** Most writes in the cache. */
 #define FTL_CACHE 128u
 
 /** An operation that needs the log to stand still: no program in flight, none started until it ends. */
 struct ftl_exclusive {
-    struct ftl_exclusive *next;
+    struct node node;
     void (*run)(struct ftl_exclusive *x);
     void (*done)(struct ftl_exclusive *x, enum ftl_status status);
     bool queued;
@@ -75,7 +79,7 @@ struct ftl_exclusive {
 
 /** Waits until the write cache is empty; meanwhile no write is taken. */
 struct ftl_drain {
-    struct ftl_drain *next;
+    struct node node;
     void (*done)(struct ftl_drain *d, enum ftl_status status);
 };
 
@@ -88,29 +92,28 @@ struct ftl_state {
     uint32_t next;   /**< opened ahead, SB_NONE */
     bool next_ready; /**< its erase has ended */
     struct sb_erase erase;
-    uint32_t seq;                  /**< of the next sector allocated */
-    uint32_t reserve;              /**< sectors of the log that are left over when the drive becomes read-only */
-    uint32_t floor;                /**< sectors that writes leave over: the reserve, or less while it is lent */
-    uint32_t look;                 /**< sectors left in the open superblock at which the room is looked at again */
-    uint32_t in_flight;            /**< user pages in programming */
-    uint32_t gathered;             /**< writes of the next page, as many as its sectors at most */
-    uint32_t coming;               /**< writes announced: their data are on the way to their buffers */
-    uint32_t cached;               /**< writes in the cache */
-    bool cache_off;                /**< the host wants none */
-    bool lost;                     /**< a write of the cache could not be programmed: the next drain says so */
-    bool clean;                    /**< the newest root says that nothing was written since */
-    bool changed;                  /**< something was written since the last checkpoint */
-    bool unclean;                  /**< the medium was not shut down cleanly before this power-on */
-    bool kept_changed;             /**< ftl_kept is worth a root record of its own */
-    bool reclaim;                  /**< a checkpoint is on its way because no superblock is free */
-    bool retired;                  /**< a superblock went bad: checkpoint before the log goes on */
-    uint32_t failures;             /**< checkpoints that failed in a row */
-    bool read_only;                /**< checkpoints fail: nothing is written until one succeeds */
-    uint32_t log_start;            /**< sequence number that recovery would read on from */
-    uint32_t log_due;              /**< sequence number at which to see whether a checkpoint is due */
-    uint32_t log_trims;            /**< what recovery would do for trims since then, in pages */
-    void (*slice)(void);           /**< the running exclusive operation has work for ftl_work */
-    struct ftl_trim *trim_waiting; /**< waits for a page of the log */
+    uint32_t seq;        /**< of the next sector allocated */
+    uint32_t reserve;    /**< sectors of the log that are left over when the drive becomes read-only */
+    uint32_t floor;      /**< sectors that writes leave over: the reserve, or less while it is lent */
+    uint32_t look;       /**< sectors left in the open superblock at which the room is looked at again */
+    uint32_t in_flight;  /**< user pages in programming */
+    uint32_t gathered;   /**< writes of the next page, as many as its sectors at most */
+    uint32_t coming;     /**< writes announced: their data are on the way to their buffers */
+    uint32_t cached;     /**< writes in the cache */
+    bool cache_off;      /**< the host wants none */
+    bool lost;           /**< a write of the cache could not be programmed: the next drain says so */
+    bool clean;          /**< the newest root says that nothing was written since */
+    bool changed;        /**< something was written since the last checkpoint */
+    bool unclean;        /**< the medium was not shut down cleanly before this power-on */
+    bool owner_changed;  /**< ftl_owner_data is worth a root record of its own */
+    bool reclaim;        /**< a checkpoint is on its way because no superblock is free */
+    bool retired;        /**< a superblock went bad: checkpoint before the log goes on */
+    uint32_t failures;   /**< checkpoints that failed in a row */
+    bool read_only;      /**< checkpoints fail: nothing is written until one succeeds */
+    uint32_t log_start;  /**< sequence number that recovery would read on from */
+    uint32_t log_due;    /**< sequence number at which to see whether a checkpoint is due */
+    uint32_t log_trims;  /**< what recovery would do for trims since then, in pages */
+    void (*slice)(void); /**< what the running exclusive operation does in slices: ftl_slices sets it */
 };
 extern struct ftl_state ftl;
 
@@ -141,7 +144,8 @@ void ftl_init(bool format);
  * FLASH_CONFIRM_PAGE again then.
  */
 void ftl_write(struct ftl_write *w);
-/** A write, loose or not, will follow when its data are in its buffer: pages wait for it rather than go out half full.
+/** A write, committed or not, will follow when its data are in its buffer: pages wait for it rather than go out half
+ * full.
  */
 static inline void ftl_announce(void) {
     ftl.coming++;
@@ -160,10 +164,10 @@ struct ftl_write *ftl_cached(uint32_t lba);
 void ftl_drain(struct ftl_drain *d);
 
 /**
- * Start a write of a loose page, announced likewise: it is programmed and kept, as w->ppa then, but mapped only by
- * ftl_loose. Order among writes to one LBA does not matter.
+ * Start a write of an uncommitted page, announced likewise: it is programmed, as w->ppa then, and its superblock
+ * pinned, but it is mapped only by ftl_commit. Order among writes to one LBA does not matter.
  */
-void ftl_write_loose(struct ftl_write *w);
+void ftl_write_uncommitted(struct ftl_write *w);
 
 /** Queue an exclusive operation. */
 void ftl_exclusive(struct ftl_exclusive *x);
@@ -188,18 +192,18 @@ struct ftl_trim {
 void ftl_trim(struct ftl_trim *t);
 
 /**
- * Map loose pages, all or none of them also after a power loss, or give them up. The list in DRAM has `count` entries
- * of two words: LBA, and page (0: none). Done with FTL_OK when it is durable; else the map is as it was.
+ * Map uncommitted pages, all or none of them also after a power loss, or give them up. The list in DRAM has `count`
+ * entries of two words: LBA, and page (0: none). Done with FTL_OK when it is durable; else the map is as it was.
  */
-struct ftl_loose {
+struct ftl_commit {
     struct ftl_exclusive x;
-    struct ftl_loose *batch; /**< shares this one's checkpoint */
+    struct ftl_commit *batch; /**< shares this one's checkpoint */
     uint32_t list;
     uint32_t count;
     uint32_t at; /**< progress */
 };
-void ftl_loose_map(struct ftl_loose *l);
-void ftl_loose_drop(struct ftl_loose *l);
+void ftl_commit(struct ftl_commit *l);
+void ftl_discard(struct ftl_commit *l);
 
 /** Checkpoint the map. `clean` also marks the medium cleanly shut down. */
 struct ftl_checkpoint {
@@ -217,12 +221,9 @@ bool ftl_read_only(void);
 /** When the drive is read-only: let writes take half of what is left of the log. */
 void ftl_lend(void);
 
-/** A slice of long work; true while there is more. */
-bool ftl_work(void);
-/** Whether ftl_work has anything to do or to try again. */
-static inline bool ftl_has_work(void) {
-    return ftl.slice != NULL || ftl.trim_waiting != NULL;
-}
+/** WORK_FTL: a slice of long work. WORK_TRIM: try again. */
+void ftl_poll(void);
+void ftl_trim_poll(void);
 
 /* ---- between the FTL's own files ---- */
 
@@ -239,6 +240,8 @@ void planes_ended(const struct ftl_write *first);
  * stands `still`. */
 void planes_look(bool still);
 
+/** Do `slice` again and again from the main loop; NULL: no more. */
+void ftl_slices(void (*slice)(void));
 /** Value of ftl.look that makes the next write look. */
 #define ROOM_LOOK UINT32_MAX
 /** Superblocks of the reserve on a drive of this many. */
@@ -257,7 +260,7 @@ void ftl_kick(void);
 struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x));
 /** From the `done` of what checkpoint_start was given: `x` runs on. */
 void ftl_exclusive_resume(struct ftl_exclusive *x);
-void loose_map_run(struct ftl_exclusive *x);
+void commit_run(struct ftl_exclusive *x);
 /** On behalf of the running exclusive operation `x`, which has emptied the map and ends with it: erase everything. */
 void erase_start(struct ftl_exclusive *x);
 void bounds_init(void);

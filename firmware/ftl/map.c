@@ -4,18 +4,9 @@
 #include <string.h>
 
 #include "ftl/superblock.h"
-#include "lib/console.h"
+#include "platform/fill.h"
 
 struct map_state map;
-
-void dram_zero(uint32_t addr, uint32_t len) {
-    while (hdma_read(HDMA_FILL_BUSY) & 1) {
-    }
-    hdma_write(HDMA_FILL_DST, addr);
-    hdma_write(HDMA_FILL_PUSH, len);
-    while (hdma_read(HDMA_FILL_BUSY) & 1) {
-    }
-}
 
 void map_init(void) {
     memset(&map, 0, sizeof map);
@@ -34,14 +25,14 @@ static uint32_t dir_make(uint32_t t) {
 }
 
 uint32_t map_make(uint32_t number, bool fresh) {
-    uint32_t slot = dir_make(number / MAP_ENTRIES) + (number % MAP_ENTRIES) * 4;
-    uint32_t page = hal_read(slot);
+    uint32_t entry = dir_make(number / MAP_ENTRIES) + (number % MAP_ENTRIES) * 4;
+    uint32_t page = hal_read(entry);
     if (page == 0) {
         page = DRAM_MAP + map.pages++ * PAGE_SIZE;
         if (fresh) {
             dram_zero(page, PAGE_SIZE);
         }
-        hal_write(slot, page);
+        hal_write(entry, page);
         struct map_dir *d = &map.top[number / MAP_ENTRIES];
         if (number % MAP_ENTRIES >= d->count) {
             d->count = (uint16_t)(number % MAP_ENTRIES + 1);
@@ -55,10 +46,10 @@ static void mark_dirty(uint32_t number) {
         return;
     }
     map.last_dirty = number;
-    uint32_t slot = map.top[number / MAP_ENTRIES].addr + (number % MAP_ENTRIES) * 4;
-    uint32_t page = hal_read(slot);
+    uint32_t entry = map.top[number / MAP_ENTRIES].addr + (number % MAP_ENTRIES) * 4;
+    uint32_t page = hal_read(entry);
     if ((page & MAP_ENTRY_DIRTY) == 0) {
-        hal_write(slot, page | MAP_ENTRY_DIRTY);
+        hal_write(entry, page | MAP_ENTRY_DIRTY);
         if (map.dirty_count < MAP_DIRTY_LIST) {
             hal_write(DRAM_DIRTY + map.dirty_count * 4, number);
         }
@@ -74,12 +65,12 @@ uint32_t map_set(uint32_t lba, uint32_t ppa) {
         }
         page = map_make(lba / MAP_ENTRIES, true);
     }
-    uint32_t slot = page + (lba & (MAP_ENTRIES - 1)) * 4;
-    uint32_t old = hal_read(slot);
+    uint32_t entry = page + (lba & (MAP_ENTRIES - 1)) * 4;
+    uint32_t old = hal_read(entry);
     if (old == ppa) {
         return old;
     }
-    hal_write(slot, ppa);
+    hal_write(entry, ppa);
     mark_dirty(lba / MAP_ENTRIES);
     if (old != 0) {
         superblock_unref(ppa_block(old));

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/dram.h"
-#include "lib/regs.h"
+#include "platform/dram.h"
+#include "platform/regs.h"
 
 #define MAP_ENTRIES     1024u
 #define MAP_DIR_BITS    20u /**< log2 of the pages a directory page covers */
@@ -82,8 +82,5 @@ uint32_t map_make(uint32_t number, bool fresh);
 
 /** Note that every present map page must be written by the next checkpoint. */
 void map_dirty_all(void);
-
-/** Fill DRAM with zeros and wait. @param len multiple of 64 */
-void dram_zero(uint32_t addr, uint32_t len);
 
 #endif

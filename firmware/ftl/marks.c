@@ -8,8 +8,8 @@
  */
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
-#include "lib/console.h"
-#include "lib/dram.h"
+#include "platform/console.h"
+#include "platform/dram.h"
 
 /** The page buffers of the host path are idle at boot. A column is read in pieces of eight bytes, to multiples of a
  * packet. */
@@ -34,17 +34,9 @@ static void read_done(struct nand_op *op, uint32_t status) {
 
 /** Start reading the mark of page `ppa` to `to`. */
 static void mark_read(uint32_t ppa, uint32_t to) {
-    struct nand_op *op;
-    while ((op = nand_op_get()) == NULL) {
-        nand_poll();
-    }
-    *op = (struct nand_op){.done = mark_done,
-                           .way = ppa_way(ppa),
-                           .op = FLASH_OP_READ_RAW,
-                           .row = ppa_row(ppa),
-                           .w2 = to,
-                           .bytes = MARK_BYTES,
-                           .data0 = nand_geo.page_bytes};
+    struct nand_op *op = nand_op_wait();
+    op->done = mark_done;
+    nand_read_raw(op, ppa, nand_geo.page_bytes, to, MARK_BYTES);
     nand_submit(op);
 }
 
@@ -52,13 +44,9 @@ static void mark_read(uint32_t ppa, uint32_t to) {
 static bool written(uint32_t ppa) {
     uint32_t status = FLASH_STATUS_ERASED;
     struct nand_op *op = nand_op_get();
-    *op = (struct nand_op){.done = read_done,
-                           .arg = &status,
-                           .way = ppa_way(ppa),
-                           .op = FLASH_OP_READ,
-                           .row = ppa_row(ppa),
-                           .w2 = DRAM_DROP,
-                           .bytes = MARK_STRIDE};
+    op->done = read_done;
+    op->arg = &status;
+    nand_read(op, ppa, DRAM_DROP, MARK_STRIDE);
     nand_submit(op);
     nand_wait_idle();
     return status == FLASH_STATUS_OK || status == FLASH_STATUS_FOREIGN;
@@ -83,12 +71,12 @@ static void next_block(struct sb_cursor *c) {
 
 /** The block at `ppa` of superblock `n` is marked. False: it is one that the drive cannot do without. */
 static bool leave_out(uint32_t n, uint32_t ppa) {
-    if (n >= cp.first) {
+    if (n >= ckpt.first) {
         superblock_set_state(n, SB_BAD);
         sb.marked++;
         return true;
     }
-    bool root = ppa == cp.root_block[0] || ppa == cp.root_block[1];
+    bool root = ppa == ckpt.root_block[0] || ppa == ckpt.root_block[1];
     if (root) {
         console_printf("ftl: block %u of channel %u way %u came bad: root records have to be there\n", ppa_block(ppa),
                        ppa >> 28, ppa_way(ppa) & 15);

@@ -17,20 +17,20 @@ struct lane {
 };
 static struct lane lanes[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
 /** Some program waits for a page of another plane; ftl.seq behind the last of these. */
-static bool holding;
-static uint32_t held_until;
+static bool delayed;
+static uint32_t delayed_until;
 
 void planes_init(void) {
     memset(lanes, 0, sizeof lanes);
     for (uint32_t i = 0; i < NAND_MAX_CHANNELS * NAND_MAX_WAYS; i++) {
         lanes[i].end = &lanes[i].head;
     }
-    holding = false;
+    delayed = false;
 }
 
 static void submit(struct ftl_write *first) {
     uint32_t before = 0;
-    for (struct ftl_write *w = first; w != NULL; w = w->next) {
+    for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
         struct nand_op *op = w->op;
         w->first = first;
         before += op->confirm == FLASH_CONFIRM_PLANE;
@@ -72,10 +72,10 @@ static bool comes(const struct ftl_write *w, uint32_t row) {
     if ((int32_t)need <= 0 || need > ftl.gathered + ftl.coming) {
         return false;
     }
-    if (!holding || (int32_t)(ftl.seq + need - held_until) > 0) {
-        held_until = ftl.seq + need;
+    if (!delayed || (int32_t)(ftl.seq + need - delayed_until) > 0) {
+        delayed_until = ftl.seq + need;
     }
-    holding = true;
+    delayed = true;
     return true;
 }
 
@@ -98,15 +98,15 @@ static void start(struct lane *lane, struct ftl_write **p) {
     struct ftl_write *first = leave(lane, p);
     struct ftl_write *last = first;
     for (uint32_t row = next_plane(first->op->row); row != 0; row = next_plane(row)) {
-        while (last->next != NULL) {
-            last = last->next;
+        while (last->node.next != NULL) {
+            last = ftl_write_next(last);
         }
         p = find(p, row);
         if (*p == NULL) {
             break;
         }
         last->op->confirm = FLASH_CONFIRM_PLANE;
-        last->next = leave(lane, p);
+        last->node.next = &leave(lane, p)->node;
     }
     submit(first);
 }
@@ -150,10 +150,10 @@ void planes_ended(const struct ftl_write *first) {
 }
 
 void planes_look(bool still) {
-    if (!holding || (!still && (int32_t)(ftl.seq + ftl.gathered + ftl.coming - held_until) >= 0)) {
+    if (!delayed || (!still && (int32_t)(ftl.seq + ftl.gathered + ftl.coming - delayed_until) >= 0)) {
         return;
     }
-    holding = false;
+    delayed = false;
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         for (uint32_t w = 0; w < nand_geo.ways; w++) {
             go(&lanes[ch << 4 | w], true);

@@ -7,8 +7,10 @@
 
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
-#include "lib/console.h"
 #include "lib/crc.h"
+#include "platform/console.h"
+#include "platform/fill.h"
+#include "platform/timer.h"
 
 /** Scan buffer: the page buffers of the host path are idle at boot. */
 #define SCAN_BUFFER DRAM_BUFFERS
@@ -32,39 +34,21 @@ static void scan_done(struct nand_op *op, uint32_t status) {
     nand_op_put(op);
 }
 
-static struct nand_op *op_wait(void) {
-    struct nand_op *op;
-    while ((op = nand_op_get()) == NULL) {
-        if (sys_read(SYS_FLASH_PENDING) == 0) {
-            hal_wfi();
-        }
-        nand_poll();
-    }
-    return op;
-}
-
 /** Start reading `bytes` of page `ppa` to DRAM `dst`. */
 static void scan_read(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t bytes) {
-    struct nand_op *op = op_wait();
+    struct nand_op *op = nand_op_wait();
     p->ppa = ppa;
     p->status = UNDER_WAY;
-    *op = (struct nand_op){.done = scan_done,
-                           .arg = p,
-                           .way = ppa_way(ppa),
-                           .op = FLASH_OP_READ,
-                           .row = ppa_row(ppa),
-                           .w2 = dst,
-                           .bytes = bytes};
+    op->done = scan_done;
+    op->arg = p;
+    nand_read(op, ppa, dst, bytes);
     nand_submit(op);
 }
 
 /** Wait until the read of `p` has ended. */
 static void scan_end(const struct scan_page *p) {
     while (p->status == UNDER_WAY) {
-        if (sys_read(SYS_FLASH_PENDING) == 0) {
-            hal_wfi();
-        }
-        nand_poll();
+        nand_wait();
     }
 }
 
@@ -170,7 +154,7 @@ static void load_done(struct nand_op *op, uint32_t status) {
     bool good = status == FLASH_STATUS_OK && op->data0 == tag;
     if (good && tag != OOB_TABLE && (tag & OOB_META) == OOB_META) {
         /* Not one of a later checkpoint than the root record. */
-        good = (int32_t)(cp.root_seq - op->data1) >= 0;
+        good = (int32_t)(ckpt.root_seq - op->data1) >= 0;
     } else if (good) {
         good = op->data1 == checkpoint_crc(tag, op->w2);
     }
@@ -183,14 +167,10 @@ static void load(uint32_t ppa, uint32_t dst, uint32_t tag) {
         load_errors++;
         return;
     }
-    struct nand_op *op = op_wait();
-    *op = (struct nand_op){.done = load_done,
-                           .arg = (void *)(uintptr_t)tag,
-                           .way = ppa_way(ppa),
-                           .op = FLASH_OP_READ,
-                           .row = ppa_row(ppa),
-                           .w2 = dst,
-                           .bytes = PAGE_SIZE};
+    struct nand_op *op = nand_op_wait();
+    op->done = load_done;
+    op->arg = (void *)(uintptr_t)tag;
+    nand_read(op, ppa, dst, PAGE_SIZE);
     nand_submit(op);
 }
 
@@ -199,8 +179,8 @@ static const char unreadable[] = "metadata that the newest root record names can
 
 /** Take the superblock table. False when it says what cannot be. */
 static bool table_load(void) {
-    for (uint32_t i = checkpoint_meta_superblocks(); i < cp.log.used; i++) {
-        if (cp.table[i / (PAGE_SIZE / 8)] == 0) {
+    for (uint32_t i = checkpoint_meta_superblocks(); i < ckpt.log.used; i++) {
+        if (ckpt.table[i / (PAGE_SIZE / 8)] == 0) {
             continue;
         }
         sb.valid[i] = hal_read(DRAM_TABLE + i * 8);
@@ -243,7 +223,7 @@ static uint32_t root_get(void) {
 /** Take everything from the root record in DRAM_ROOT. */
 static const char *root_load(bool *clean) {
     root_at = 12;
-    cp.root_seq = root_get();
+    ckpt.root_seq = root_get();
     *clean = (root_get() & ROOT_CLEAN) != 0;
     uint32_t units = root_get();
     uint32_t blocks = root_get();
@@ -263,35 +243,36 @@ static const char *root_load(bool *clean) {
         return "medium of a larger capacity";
     }
     ftl.lbas = lbas;
-    cp.log.sb = root_get();
-    cp.log.left = root_get();
-    cp.log.next = root_get();
-    cp.log.rotor = root_get();
-    cp.log.seq = root_get();
-    cp.area = root_get();
-    cp.used = root_get();
-    cp.log.used = root_get();
-    cp.epoch = root_get();
+    ckpt.log.sb = root_get();
+    ckpt.log.left = root_get();
+    ckpt.log.next = root_get();
+    ckpt.log.rotor = root_get();
+    ckpt.log.seq = root_get();
+    ckpt.area = root_get();
+    ckpt.used = root_get();
+    ckpt.log.used = root_get();
+    ckpt.epoch = root_get();
     uint32_t dirs = root_get();
     sb.marked = root_get();
     for (uint32_t i = 0; i < ROOT_SKIP_WORDS; i++) {
-        cp.skip[i] = root_get();
+        ckpt.skip[i] = root_get();
     }
     if (sb.marked > 0 && !checkpoint_areas()) {
         return "root record out of range";
     }
     if (sb.marked > sb.count || dirs > MAP_TOP ||
-        (ROOT_WORDS + 2 * dirs) * 4 + FTL_KEPT_BYTES != hal_read(DRAM_ROOT + 8) || cp.log.used > sb.count ||
-        cp.used > cp.area_sbs * sb.pages || cp.area > 1 || (cp.log.sb != SB_NONE && cp.log.sb >= sb.count) ||
-        cp.log.left > sb.pages || cp.log.rotor > sb.count || (cp.log.next != SB_NONE && cp.log.next >= sb.count)) {
+        (ROOT_WORDS + 2 * dirs) * 4 + FTL_OWNER_BYTES != hal_read(DRAM_ROOT + 8) || ckpt.log.used > sb.count ||
+        ckpt.used > ckpt.area_sbs * sb.pages || ckpt.area > 1 || (ckpt.log.sb != SB_NONE && ckpt.log.sb >= sb.count) ||
+        ckpt.log.left > sb.pages || ckpt.log.rotor > sb.count ||
+        (ckpt.log.next != SB_NONE && ckpt.log.next >= sb.count)) {
         return "root record out of range";
     }
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
-        cp.table[i] = root_get();
+        ckpt.table[i] = root_get();
     }
-    for (uint32_t i = 0; i * (PAGE_SIZE / 8) < cp.log.used; i++) {
-        if (cp.table[i] != 0) {
-            load(cp.table[i], DRAM_TABLE + i * PAGE_SIZE, OOB_TABLE);
+    for (uint32_t i = 0; i * (PAGE_SIZE / 8) < ckpt.log.used; i++) {
+        if (ckpt.table[i] != 0) {
+            load(ckpt.table[i], DRAM_TABLE + i * PAGE_SIZE, OOB_TABLE);
         }
     }
     for (uint32_t t = 0; t < dirs; t++) {
@@ -308,8 +289,8 @@ static const char *root_load(bool *clean) {
         dram_zero(d->addr, MAP_DIR_STRIDE);
         load(d->ppa, d->addr + MAP_DIR_FLASH, OOB_DIR | t);
     }
-    for (uint32_t i = 0; i < FTL_KEPT_BYTES / 4; i++) {
-        ftl_kept[i] = root_get();
+    for (uint32_t i = 0; i < FTL_OWNER_BYTES / 4; i++) {
+        ftl_owner_data[i] = root_get();
     }
     nand_wait_idle();
     /* Only what was read well says where to read on. */
@@ -373,13 +354,13 @@ static uint32_t end_rounds(void) {
 
 /** Take the sector `p`, which is that of sequence number r->seq if it is the log's. True when it is. */
 static bool roll_sector(struct roll *r, const struct scan_page *p) {
-    bool loose = (p->oob0 ^ OOB_LOOSE) < ftl.lbas;
-    if (!good(p) || p->oob1 != r->seq || (p->oob0 >= ftl.lbas && !loose && p->oob0 != OOB_TRIM)) {
+    bool uncommitted = (p->oob0 ^ OOB_UNCOMMITTED) < ftl.lbas;
+    if (!good(p) || p->oob1 != r->seq || (p->oob0 >= ftl.lbas && !uncommitted && p->oob0 != OOB_TRIM)) {
         return false;
     }
     if (p->oob0 == OOB_TRIM) {
         trim_apply(p->ppa);
-    } else if (!loose) {
+    } else if (!uncommitted) {
         map_set(p->oob0, p->ppa);
     }
     return true;
@@ -445,11 +426,11 @@ static void skip_blank(struct sb_cursor *c, uint32_t blanks) {
 /** Follow the log from the checkpoint on and leave ftl.cur and ftl.seq where it goes on. Returns the sectors found;
  * `*end`: the sequence number behind the last of them. */
 static uint32_t roll_forward(uint32_t *end) {
-    struct roll r = {.seq = cp.log.seq};
+    struct roll r = {.seq = ckpt.log.seq};
     bool more = true;
-    uint32_t n = cp.log.sb;
+    uint32_t n = ckpt.log.sb;
     if (n != SB_NONE) {
-        more = roll_superblock(&r, n, sb.pages - cp.log.left);
+        more = roll_superblock(&r, n, sb.pages - ckpt.log.left);
     }
     while (more) {
         /* Look into the next superblock in line; without a page of the log it stays in line, whatever it holds. */
@@ -514,12 +495,12 @@ static bool log_goes_on(uint32_t seq) {
 /** Find where the area of the newest root can be continued: a checkpoint may have been under way. */
 static void area_resume(void) {
     /* Right after formatting nobody knows what is in it. */
-    cp.suspect = cp.used == 0;
-    while (!cp.suspect && cp.used < cp.area_sbs * sb.pages) {
+    ckpt.rewrite = ckpt.used == 0;
+    while (!ckpt.rewrite && ckpt.used < ckpt.area_sbs * sb.pages) {
         checkpoint_meta_seek();
-        struct sb_cursor c = cp.at;
+        struct sb_cursor c = ckpt.at;
         skip_blank(&c, 0);
-        cp.used += cp.at.left - c.left;
+        ckpt.used += ckpt.at.left - c.left;
         if (c.left > 0) {
             break;
         }
@@ -556,11 +537,11 @@ static const char *recover_roll(bool doubt) {
         return older_root;
     }
     area_resume();
-    if (!cp.suspect) {
+    if (!ckpt.rewrite) {
         /* Note from where on the area is used, before it is: this boot may be cut short as well, and what it leaves may
          * read blank. */
         boot_exclusive(checkpoint_mark_dirty_run);
-        cp.suspect = ftl.read_only;
+        ckpt.rewrite = ftl.read_only;
     }
     ftl.changed = true;
     if (!ftl.read_only) {
@@ -601,35 +582,35 @@ const char *recover_mount(bool *is_blank) {
      * block takes a record when this one is full. */
     bool full = roots[which].count + 1 >= checkpoint_root_pages();
     bool doubt = roots[which].torn || (full && roots[which ^ 1].page == SB_NONE && roots[which ^ 1].torn);
-    cp.root_which = which;
-    cp.root_newest = which;
+    ckpt.root_which = which;
+    ckpt.root_newest = which;
     /* One that was in programming when power went may read blank. */
-    cp.root_page = roots[which].count < checkpoint_root_pages() ? roots[which].count + 1 : checkpoint_root_pages();
+    ckpt.root_page = roots[which].count < checkpoint_root_pages() ? roots[which].count + 1 : checkpoint_root_pages();
     root_read(which, roots[which].page);
     bool clean;
     const char *wrong = root_load(&clean);
     if (wrong != NULL) {
         return wrong;
     }
-    cp.root_area = cp.area;
-    cp.suspect = false;
+    ckpt.root_area = ckpt.area;
+    ckpt.rewrite = false;
     ftl.clean = clean;
     ftl.unclean = !clean;
     checkpoint_meta_seek();
     /* A superblock opened ahead goes back in line: whether its erase had ended is not known. */
-    sb.rotor = cp.log.rotor;
-    if (cp.log.next != SB_NONE) {
-        superblock_set_state(cp.log.next, SB_FREE);
-        sb.rotor = cp.log.next;
+    sb.rotor = ckpt.log.rotor;
+    if (ckpt.log.next != SB_NONE) {
+        superblock_set_state(ckpt.log.next, SB_FREE);
+        sb.rotor = ckpt.log.next;
     }
     ftl_log_restart();
     if (!clean || doubt) {
         ftl.clean = false;
         return recover_roll(doubt);
     }
-    ftl.seq = cp.log.seq;
-    if (cp.log.sb != SB_NONE) {
-        cursor_seek(&ftl.cur, cp.log.sb, sb.pages - cp.log.left);
+    ftl.seq = ckpt.log.seq;
+    if (ckpt.log.sb != SB_NONE) {
+        cursor_seek(&ftl.cur, ckpt.log.sb, sb.pages - ckpt.log.left);
     }
     console_printf("ftl: clean medium, %u pages mapped\n", map.mapped);
     return NULL;

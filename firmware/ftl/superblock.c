@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "ftl/map.h"
-#include "lib/console.h"
+#include "platform/console.h"
+#include "platform/fill.h"
 
 struct sb_table sb;
 
@@ -19,7 +20,7 @@ void superblock_init(void) {
     sb.pages = nand_geo.channels * nand_geo.ways * nand_geo.luns * nand_geo.planes * nand_geo.pages;
     sb.free = sb.count;
     dram_zero(DRAM_TABLE, (sb.count * 8 + 63) & ~63u);
-    dram_zero(DRAM_LOOSE, (sb.count * 4 + 63) & ~63u);
+    dram_zero(DRAM_PINS, (sb.count * 4 + 63) & ~63u);
 }
 
 void superblock_set_state(uint32_t n, enum sb_state state) {
@@ -55,17 +56,17 @@ uint32_t superblock_erases(uint32_t n) {
     return hal_read(DRAM_TABLE + n * 8 + 4) & SB_TABLE_ERASES;
 }
 
-uint32_t superblock_loose(uint32_t n) {
-    return hal_read(DRAM_LOOSE + n * 4);
+uint32_t superblock_pins(uint32_t n) {
+    return hal_read(DRAM_PINS + n * 4);
 }
 
-void superblock_loose_add(uint32_t n, int32_t pages) {
-    hal_write(DRAM_LOOSE + n * 4, hal_read(DRAM_LOOSE + n * 4) + (uint32_t)pages);
+void superblock_pin(uint32_t n, int32_t pages) {
+    hal_write(DRAM_PINS + n * 4, hal_read(DRAM_PINS + n * 4) + (uint32_t)pages);
     sb_changed(n);
 }
 
 bool superblock_reclaimable(uint32_t n) {
-    return sb.state[n] == SB_CLOSED && sb.valid[n] == 0 && superblock_loose(n) == 0;
+    return sb.state[n] == SB_CLOSED && sb.valid[n] == 0 && superblock_pins(n) == 0;
 }
 
 void superblock_empty(void) {
@@ -219,8 +220,9 @@ static void erase_pump(struct sb_erase *e) {
         cursor_next_page(&e->at);
         e->blocks_left--;
         e->in_flight++;
-        *op = (struct nand_op){
-            .done = erase_done, .arg = e, .way = ppa_way(ppa), .op = FLASH_OP_ERASE, .row = ppa_row(ppa)};
+        op->done = erase_done;
+        op->arg = e;
+        nand_erase(op, ppa);
         nand_submit(op);
     }
     if (e->in_flight == 0 && e->active) {

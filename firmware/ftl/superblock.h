@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "nand/nand.h"
+#include "media/nand.h"
 
 /** Superblocks the firmware manages; more blocks a plane stay unused. */
 #define SB_MAX  4096u
@@ -40,7 +40,7 @@ struct sb_cursor {
 
 /**
  * Table of all superblocks, whose "pages" are sectors; valid and erase counts are what garbage collection and wear
- * levelling will choose by. Erase counts live in DRAM_TABLE, counts of loose pages in DRAM_LOOSE.
+ * levelling will choose by. Erase counts live in DRAM_TABLE, counts of pins in DRAM_PINS.
  */
 struct sb_table {
     uint32_t valid[SB_MAX];
@@ -81,9 +81,10 @@ void superblock_erased(uint32_t n);
 void superblock_table_hold(bool hold);
 /** Erases of superblock `n` so far, at most SB_TABLE_ERASES. */
 uint32_t superblock_erases(uint32_t n);
-/** Loose pages: written, and kept although the map does not know them (yet). */
-uint32_t superblock_loose(uint32_t n);
-void superblock_loose_add(uint32_t n, int32_t pages);
+/** Pins: sectors that keep their superblock from being used again although the map does not know them (yet):
+ * uncommitted ones, and those that a CHANNEL_LOCAL request reads. */
+uint32_t superblock_pins(uint32_t n);
+void superblock_pin(uint32_t n, int32_t pages);
 /** Superblock `n` is full and holds nothing: it can be used again after a checkpoint. */
 bool superblock_reclaimable(uint32_t n);
 /** A checkpoint begins: those that are reclaimable become SB_EMPTIED. The table that it writes says so, and recovery

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "platform/work.h"
 
 enum {
     ADMIN_DELETE_SQ = 0x00,
@@ -24,11 +24,12 @@ enum {
 
 static bool buffer_busy;
 static nvme_cmd_fn buffer_take;
-struct nvme_cmd *admin_deleting;
+/** Deletions that wait for their queue's commands. */
+static struct list deleting;
 
 void admin_init(void) {
     buffer_busy = false;
-    admin_deleting = NULL;
+    deleting = (struct list){0};
 }
 
 bool admin_ready(void) {
@@ -62,13 +63,13 @@ static void buffer_sent(struct dma_job *job) {
 }
 
 static void send_mapped(struct nvme_cmd *cmd) {
-    nvme_transfer(cmd, hal_dma_addr(admin_buffer), cmd->bytes, true, buffer_sent);
+    nvme_transfer(cmd, hal_dma_addr(admin_buffer), cmd->op.bytes, true, buffer_sent);
 }
 
 static void buffer_fetched(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
     buffer_busy = false;
-    if (job->error || cmd->orphan) {
+    if (job->error || cmd->op.abandoned) {
         nvme_complete(cmd, NVME_DATA_TRANSFER);
     } else {
         buffer_take(cmd);
@@ -76,7 +77,7 @@ static void buffer_fetched(struct dma_job *job) {
 }
 
 static void receive_mapped(struct nvme_cmd *cmd) {
-    nvme_transfer(cmd, hal_dma_addr(admin_buffer), cmd->bytes, false, buffer_fetched);
+    nvme_transfer(cmd, hal_dma_addr(admin_buffer), cmd->op.bytes, false, buffer_fetched);
 }
 
 static void buffer_unmapped(struct nvme_cmd *cmd) {
@@ -85,14 +86,14 @@ static void buffer_unmapped(struct nvme_cmd *cmd) {
 }
 
 void admin_send(struct nvme_cmd *cmd, uint32_t bytes) {
-    cmd->bytes = bytes;
+    cmd->op.bytes = bytes;
     cmd->unmapped = buffer_unmapped;
     buffer_busy = true;
     nvme_map(cmd, bytes, send_mapped);
 }
 
 void admin_receive(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn take) {
-    cmd->bytes = bytes;
+    cmd->op.bytes = bytes;
     cmd->unmapped = buffer_unmapped;
     buffer_busy = true;
     buffer_take = take;
@@ -113,7 +114,7 @@ static void create_cq(struct nvme_cmd *cmd) {
     } else if ((flags & 1) == 0 || (flags & 0xfffcu) != 0) {
         /* CAP.CQR: contiguous queues only. */
         nvme_refuse(cmd, NVME_INVALID_FIELD, 11);
-    } else if ((cmd->sqe[6] & (PRP_PAGE - 1)) != 0) {
+    } else if ((cmd->sqe[6] & (DMA_PAGE - 1)) != 0) {
         nvme_refuse(cmd, NVME_PRP_OFFSET, 6);
     } else if (vector > 15) {
         nvme_refuse(cmd, NVME_VECTOR_INVALID, 11);
@@ -140,7 +141,7 @@ static void create_sq(struct nvme_cmd *cmd) {
         nvme_refuse(cmd, NVME_QUEUE_SIZE, 10);
     } else if ((flags & 1) == 0 || (flags & 0xfff8u) != 0) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 11);
-    } else if ((cmd->sqe[6] & (PRP_PAGE - 1)) != 0) {
+    } else if ((cmd->sqe[6] & (DMA_PAGE - 1)) != 0) {
         nvme_refuse(cmd, NVME_PRP_OFFSET, 6);
     } else if (cqid == 0 || cqid > NVME_IO_QUEUES) {
         nvme_refuse(cmd, NVME_QID_INVALID, 11);
@@ -168,11 +169,10 @@ static void delete_sq(struct nvme_cmd *cmd) {
     /* No fetch from here on; the deletion ends when no command of the queue touches host memory any more. */
     queue_sq_delete(qid);
     queues.deleting[qid] = true;
-    scomp_queue_deleted(qid);
-    cmd->next = admin_deleting;
-    admin_deleting = cmd;
-    nvme_waits.drain = true;
-    admin_poll();
+    csd_owner_gone(qid);
+    list_put(&deleting, &cmd->op.node);
+    work_set(WORK_SESSION);
+    controller_poll();
 }
 
 static void delete_cq(struct nvme_cmd *cmd) {
@@ -191,19 +191,19 @@ static void delete_cq(struct nvme_cmd *cmd) {
     nvme_complete(cmd, NVME_OK);
 }
 
-void admin_poll(void) {
-    struct nvme_cmd **p = &admin_deleting;
-    while (*p != NULL) {
-        struct nvme_cmd *cmd = *p;
+bool admin_poll(void) {
+    struct list all = list_take_all(&deleting);
+    while (!list_empty(&all)) {
+        struct nvme_cmd *cmd = nvme_cmd_of(list_take(&all));
         uint32_t qid = cmd->sqe[10] & 0xffffu;
         if (nvme_in_use(qid) > 0) {
-            p = &cmd->next;
+            list_put(&deleting, &cmd->op.node);
             continue;
         }
-        *p = cmd->next;
         queues.deleting[qid] = false;
         nvme_complete(cmd, NVME_OK);
     }
+    return !list_empty(&deleting);
 }
 
 /* ---- abort ---- */
@@ -212,24 +212,18 @@ static void abort_command(struct nvme_cmd *cmd) {
     struct nvme_cmd *victim = nvme_find(cmd->sqe[10] & 0xffffu, cmd->sqe[10] >> 16);
     bool stopped = false;
     if (victim != NULL && victim != cmd) {
-        stopped = event_abort(victim) || scomp_abort_waiter(victim) || nvme_abort_waiter(victim) || io_abort(victim) ||
-                  manage_drop(victim) || memory_drop(victim);
+        stopped = event_abort(victim) || csd_cancel(&victim->op) || nvme_abort_waiter(victim) || io_abort(victim) ||
+                  ranges_drop(victim) || compare_drop(victim) || memory_drop(victim);
     }
     /* Bit 0 set: not aborted. What has begun ends by itself sooner than it could be stopped. */
-    cmd->dw0 = stopped ? 0 : 1;
+    cmd->op.result[0] = stopped ? 0 : 1;
     nvme_complete(cmd, NVME_OK);
 }
 
 void admin_orphan(void) {
     event_orphan();
     format_orphan();
-    struct nvme_cmd *list = admin_deleting;
-    admin_deleting = NULL;
-    while (list != NULL) {
-        struct nvme_cmd *cmd = list;
-        list = cmd->next;
-        nvme_complete(cmd, NVME_ABORTED);
-    }
+    nvme_drop(&deleting, NULL);
     memset(queues.deleting, 0, sizeof queues.deleting);
 }
 
@@ -278,13 +272,13 @@ void admin_command(struct nvme_cmd *cmd) {
         program_ranges(cmd);
         break;
     case SCOMP_OPCODE_ADMIN_FUNC_LOAD:
-        function_load(cmd);
+        vendor_func_load(cmd);
         break;
     case SCOMP_OPCODE_ADMIN_NAND_BLOCK:
         block_command(cmd);
         break;
     case SCOMP_OPCODE_ADMIN_FUNC_UNLOAD:
-        function_unload(cmd);
+        vendor_func_unload(cmd);
         break;
     default:
         nvme_refuse(cmd, NVME_INVALID_OPCODE, 0);

@@ -3,8 +3,8 @@
  * nothing, and repeats no read: what a first read finds is the measure. */
 #include <string.h>
 
+#include "csd/service.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
 
 #define IN_FLIGHT 16u
 #define MARKS     4u
@@ -14,21 +14,21 @@
 
 static struct {
     struct nvme_cmd *cmd; /**< NULL: none is under way */
-    uint32_t way, row;
-    uint32_t next, step; /**< sector to be read next */
-    uint32_t mark;       /**< mark to be read next */
+    uint32_t ppa;         /**< first sector of the block */
+    uint32_t next, step;  /**< sector to be read next */
+    uint32_t mark;        /**< mark to be read next */
     uint32_t in_flight;
     struct scomp_block found;
-} run;
+} look;
 
 void block_init(void) {
-    memset(&run, 0, sizeof run);
+    memset(&look, 0, sizeof look);
 }
 
 static void pump(void);
 
 static void sector_read(struct nand_op *op, uint32_t status) {
-    struct scomp_block *f = &run.found;
+    struct scomp_block *f = &look.found;
     if (status == FLASH_STATUS_OK) {
         f->sectors_read++;
         f->bits += FIELD(FLASH_CPL_CODE, BITS, op->code);
@@ -41,103 +41,94 @@ static void sector_read(struct nand_op *op, uint32_t status) {
         f->address = op->row;
     }
     nand_op_put(op);
-    run.in_flight--;
+    look.in_flight--;
     pump();
 }
 
 static void mark_read(struct nand_op *op, uint32_t status) {
     if (status != FLASH_STATUS_OK) {
-        run.found.marks_failed++;
+        look.found.marks_failed++;
     }
     nand_op_put(op);
-    run.in_flight--;
+    look.in_flight--;
     pump();
 }
 
 static void sent(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
-    run.cmd = NULL;
+    look.cmd = NULL;
     nvme_complete(cmd, job->error ? NVME_DATA_TRANSFER : NVME_OK);
 }
 
 /** Nothing more to read: the answer. */
 static void finish(void) {
-    struct nvme_cmd *cmd = run.cmd;
-    if (cmd->orphan) {
-        run.cmd = NULL;
+    struct nvme_cmd *cmd = look.cmd;
+    if (cmd->op.abandoned) {
+        look.cmd = NULL;
         nvme_complete(cmd, NVME_ABORTED);
         return;
     }
     for (uint32_t i = 0; i < MARKS; i++) {
-        run.found.marks[i] = (uint8_t)hal_read(DRAM_MARKS + i * MARK_STRIDE);
+        look.found.marks[i] = (uint8_t)hal_read(DRAM_MARKS + i * MARK_STRIDE);
     }
-    uint32_t words[sizeof run.found / 4];
-    memcpy(words, &run.found, sizeof words);
+    uint32_t words[sizeof look.found / 4];
+    memcpy(words, &look.found, sizeof words);
     for (uint32_t i = 0; i < sizeof words / 4; i++) {
         hal_write(DRAM_MARKS + i * 4, words[i]);
     }
-    nvme_transfer(cmd, DRAM_MARKS, sizeof run.found, true, sent);
+    nvme_transfer(cmd, DRAM_MARKS, sizeof look.found, true, sent);
 }
 
 static void pump(void) {
-    while (run.in_flight < IN_FLIGHT && !run.cmd->orphan) {
-        bool mark = run.mark < MARKS;
-        if (!mark && (run.step == 0 || run.next >= nand_geo.pages)) {
+    while (look.in_flight < IN_FLIGHT && !look.cmd->op.abandoned) {
+        bool mark = look.mark < MARKS;
+        if (!mark && (look.step == 0 || look.next >= nand_geo.pages)) {
             break;
         }
         struct nand_op *op = nand_op_get();
         if (op == NULL) {
             /* Housekeeping has them all: what is in flight goes on with the rest. */
-            if (run.in_flight == 0) {
-                struct nvme_cmd *cmd = run.cmd;
-                run.cmd = NULL;
-                nvme_complete(cmd, 0x100u | NVME_VENDOR_STATUS_NO_RESOURCES);
+            if (look.in_flight == 0) {
+                struct nvme_cmd *cmd = look.cmd;
+                look.cmd = NULL;
+                nvme_complete(cmd, NVME_VENDOR(NVME_VENDOR_STATUS_NO_RESOURCES));
                 return;
             }
             break;
         }
         if (mark) {
-            uint32_t page = run.mark < 2 ? 0 : nand_geo.pages - nand_geo.sectors;
-            *op = (struct nand_op){.done = mark_read,
-                                   .way = run.way,
-                                   .op = FLASH_OP_READ_RAW,
-                                   .row = run.row + page,
-                                   .w2 = DRAM_MARKS + run.mark * MARK_STRIDE,
-                                   .bytes = MARK_BYTES,
-                                   .data0 = (run.mark & 1) != 0 ? nand_geo.page_bytes : 0};
-            run.mark++;
+            uint32_t page = look.mark < 2 ? 0 : nand_geo.pages - nand_geo.sectors;
+            op->done = mark_read;
+            nand_read_raw(op, look.ppa + page, (look.mark & 1) != 0 ? nand_geo.page_bytes : 0,
+                          DRAM_MARKS + look.mark * MARK_STRIDE, MARK_BYTES);
+            look.mark++;
         } else {
-            *op = (struct nand_op){.done = sector_read,
-                                   .way = run.way,
-                                   .op = FLASH_OP_READ,
-                                   .row = run.row + run.next,
-                                   .w2 = DRAM_DROP,
-                                   .bytes = MARK_STRIDE,
-                                   .plain = true};
-            run.next += run.step;
+            op->done = sector_read;
+            nand_read(op, look.ppa + look.next, DRAM_DROP, MARK_STRIDE);
+            op->plain = true;
+            look.next += look.step;
         }
-        run.in_flight++;
+        look.in_flight++;
         nand_submit(op);
     }
-    if (run.in_flight == 0) {
+    if (look.in_flight == 0) {
         finish();
     }
 }
 
 static void start(struct nvme_cmd *cmd) {
-    if (run.cmd != NULL) {
-        nvme_complete(cmd, 0x100u | NVME_VENDOR_STATUS_NO_RESOURCES);
+    if (look.cmd != NULL) {
+        nvme_complete(cmd, NVME_VENDOR(NVME_VENDOR_STATUS_NO_RESOURCES));
         return;
     }
-    memset(&run, 0, sizeof run);
-    run.cmd = cmd;
-    run.way = cmd->sqe[10];
-    run.row = cmd->sqe[11];
-    run.step = cmd->sqe[12];
-    run.next = cmd->sqe[13];
-    uint32_t block = run.row >> nand_geo.block_shift & nand_geo.block_mask;
-    run.found.state = block < sb.count ? sb.state[block] : UINT32_MAX;
-    run.found.erases = block < sb.count ? superblock_erases(block) : 0;
+    memset(&look, 0, sizeof look);
+    look.cmd = cmd;
+    look.ppa = cmd->sqe[10] << 24 | cmd->sqe[11];
+    look.step = cmd->sqe[12];
+    look.next = cmd->sqe[13];
+    uint32_t block = ppa_block(look.ppa);
+    look.found.state = block < sb.count ? sb.state[block] : UINT32_MAX;
+    look.found.erases = block < sb.count ? superblock_erases(block) : 0;
     pump();
 }
 
@@ -155,9 +146,9 @@ void block_command(struct nvme_cmd *cmd) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 12);
     } else if (cmd->sqe[13] >= nand_geo.pages) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 13);
-    } else if (cmd->sqe[14] < sizeof run.found) {
+    } else if (cmd->sqe[14] < sizeof look.found) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 14);
     } else {
-        nvme_map(cmd, sizeof run.found, start);
+        nvme_map(cmd, sizeof look.found, start);
     }
 }

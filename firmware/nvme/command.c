@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include "media/health.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "platform/timer.h"
+#include "platform/work.h"
 
 struct nvme_counters nvme_counters;
 
 static struct nvme_cmd commands[NVME_COMMANDS];
-static struct nvme_cmd *cmd_free;
+static struct list free_commands;
 static uint32_t in_use[NVME_QUEUES];
 static uint32_t in_use_all;
-struct nvme_cmd *nvme_posting;
-bool nvme_fetch_blocked;
-union nvme_waits nvme_waits;
-static struct nvme_cmd *post_tail;
+/** Have ended, and wait for room in the front end. */
+static struct list posting;
 /** Counts commands, for the choice of those that are timed. */
 static uint32_t turn;
 /** What the front end is known to hold: places that are free at least, and the completion's first dwords. */
@@ -23,24 +23,25 @@ _Alignas(8) struct nvme_dma nvme_dma;
 static_assert(sizeof(struct nvme_dma) % 8 == 0, "the AXI4 slave's limits are multiples of 8");
 static uint64_t *list_free[NVME_LISTS];
 static uint32_t list_count;
-static struct nvme_cmd *list_wait_head, *list_wait_tail;
+/** Wait for a PRP list. */
+static struct list unlisted;
 
 static void list_fetch(struct nvme_cmd *cmd);
 
 void nvme_commands_init(void) {
-    cmd_free = NULL;
+    free_commands = (struct list){0};
     for (uint32_t i = NVME_COMMANDS; i-- > 0;) {
-        commands[i].used = false;
-        commands[i].next = cmd_free;
-        cmd_free = &commands[i];
+        struct nvme_cmd *cmd = &commands[i];
+        cmd->used = false;
+        vendor_prepare(cmd);
+        list_push(&free_commands, &cmd->op.node);
     }
     list_count = 0;
     for (uint32_t i = 0; i < NVME_LISTS; i++) {
         list_free[list_count++] = nvme_dma.lists[i];
     }
-    list_wait_head = list_wait_tail = NULL;
-    nvme_fetch_blocked = false;
-    nvme_posting = post_tail = NULL;
+    unlisted = (struct list){0};
+    posting = (struct list){0};
     memset(in_use, 0, sizeof in_use);
     in_use_all = 0;
     post_space = 0;
@@ -49,47 +50,29 @@ void nvme_commands_init(void) {
     nvme_write(NVME_CQE_DW1, 0);
 }
 
-void nvme_go_on(void) {
-    if (nvme_waits.io) {
-        io_pump();
-    }
-    if (nvme_waits.manage) {
-        manage_pump();
-    }
-    if (nvme_waits.memory) {
-        memory_work();
-    }
-    if (admin_deleting != NULL) {
-        admin_poll();
-    }
-    if (controller_waits()) {
-        controller_poll();
-    }
-    nvme_waits.drain = admin_deleting != NULL || controller_waits();
-}
-
 uint32_t nvme_in_use(uint32_t sqid) {
     return sqid == NVME_QUEUES ? in_use_all : in_use[sqid];
 }
 
-bool nvme_drop(struct nvme_cmd **p, const struct nvme_cmd *cmd) {
-    bool any = false;
-    while (*p != NULL) {
-        struct nvme_cmd *c = *p;
-        if (cmd != NULL && c != cmd) {
-            p = &c->next;
-            continue;
+bool nvme_drop(struct list *l, struct nvme_cmd *cmd) {
+    if (cmd != NULL) {
+        bool found = list_remove(l, &cmd->op.node);
+        if (found) {
+            nvme_complete(cmd, NVME_ABORTED);
         }
-        *p = c->next;
-        any = true;
-        nvme_complete(c, NVME_ABORTED);
+        return found;
+    }
+    struct list all = list_take_all(l);
+    bool any = !list_empty(&all);
+    while (!list_empty(&all)) {
+        nvme_complete(nvme_cmd_of(list_take(&all)), NVME_ABORTED);
     }
     return any;
 }
 
 struct nvme_cmd *nvme_find(uint32_t sqid, uint32_t cid) {
     for (uint32_t i = 0; i < NVME_COMMANDS; i++) {
-        if (commands[i].used && commands[i].sqid == sqid && cmd_id(&commands[i]) == cid) {
+        if (commands[i].used && commands[i].op.owner == sqid && cmd_id(&commands[i]) == cid) {
             return &commands[i];
         }
     }
@@ -98,22 +81,20 @@ struct nvme_cmd *nvme_find(uint32_t sqid, uint32_t cid) {
 
 static void cmd_release(struct nvme_cmd *cmd) {
     cmd->used = false;
-    in_use[cmd->sqid]--;
+    in_use[cmd->op.owner]--;
     in_use_all--;
-    if (cmd->sqid != 0 && in_use_all == in_use[0]) {
-        health.kept.busy_cycles += time_now() - health.busy_since;
+    if (cmd->op.owner != 0 && in_use_all == in_use[0]) {
+        health.saved.busy_cycles += time_now() - health.busy_since;
     }
-    cmd->next = cmd_free;
-    cmd_free = cmd;
+    list_push(&free_commands, &cmd->op.node);
 }
 
 static void list_release(struct nvme_cmd *cmd) {
-    cmd->list_held = false;
-    list_free[list_count++] = cmd->prp.list;
-    cmd->prp.list = NULL;
-    struct nvme_cmd *waiter = list_wait_head;
+    cmd->list_taken = false;
+    list_free[list_count++] = cmd->host.list;
+    cmd->host.list = NULL;
+    struct nvme_cmd *waiter = nvme_cmd_of(list_take(&unlisted));
     if (waiter != NULL) {
-        list_wait_head = waiter->next;
         list_fetch(waiter);
     }
 }
@@ -125,7 +106,7 @@ static inline bool short_entry(uint32_t dw0) {
 }
 
 void nvme_fetch(void) {
-    nvme_fetch_blocked = false;
+    work_clear(WORK_FETCH);
     uint32_t waiting;
     do {
         uint32_t s = nvme_read(NVME_SQE_STATUS);
@@ -138,12 +119,11 @@ void nvme_fetch(void) {
             nvme_write(NVME_SQE_POP, 1);
             continue;
         }
-        struct nvme_cmd *cmd = cmd_free;
-        if (cmd == NULL || (sqid == 0 && !admin_ready())) {
-            nvme_fetch_blocked = true;
+        if (list_empty(&free_commands) || (sqid == 0 && !admin_ready())) {
+            work_set(WORK_FETCH);
             return;
         }
-        cmd_free = cmd->next;
+        struct nvme_cmd *cmd = nvme_cmd_of(list_take(&free_commands));
         cmd->sampled = ++turn % STAGE_TURNS == 0;
         if (cmd->sampled) {
             cmd->stamp = sys_read(SYS_MTIME_LO);
@@ -168,19 +148,18 @@ void nvme_fetch(void) {
             }
         }
         nvme_write(NVME_SQE_POP, 1);
-        cmd->sqid = (uint8_t)sqid;
+        cmd->op.owner = (uint8_t)sqid;
         cmd->used = true;
-        cmd->orphan = false;
-        cmd->list_held = false;
+        cmd->op.abandoned = false;
+        cmd->list_taken = false;
         cmd->timed = false;
         cmd->drained = false;
         cmd->status = NVME_OK;
         cmd->location = LOCATION_NONE;
-        cmd->dw0 = 0;
-        cmd->dw1 = 0;
-        cmd->prp.list = NULL;
-        cmd->slot = NULL;
-        cmd->context = NULL;
+        cmd->op.result[0] = 0;
+        cmd->op.result[1] = 0;
+        cmd->host.list = NULL;
+        cmd->buffer = NULL;
         cmd->unmapped = NULL;
         in_use[sqid]++;
         in_use_all++;
@@ -216,7 +195,7 @@ static uint32_t status_field(uint32_t status) {
     case NVME_NS_NOT_READY:
     case NVME_FORMAT_IN_PROGRESS:
     case NVME_AER_LIMIT:
-    case 0x100 | NVME_VENDOR_STATUS_NO_RESOURCES:
+    case NVME_VENDOR(NVME_VENDOR_STATUS_NO_RESOURCES):
         return status | NVME_MORE;
     default:
         return status | NVME_MORE | NVME_DNR;
@@ -229,58 +208,54 @@ void nvme_refuse(struct nvme_cmd *cmd, uint32_t status, uint32_t dword) {
 }
 
 void nvme_complete(struct nvme_cmd *cmd, uint32_t status) {
-    if (cmd->list_held) {
+    if (cmd->list_taken) {
         list_release(cmd);
     }
     if ((++nvme_counters.commands & 0xffffu) == 0) {
-        media_count();
+        nand_health_count();
     }
     if (status != NVME_OK) {
         cmd->status = (uint16_t)status;
-        if (!cmd->orphan && logged(status)) {
+        if (!cmd->op.abandoned && logged(status)) {
             log_error(cmd, status);
         }
     }
-    cmd->next = NULL;
-    if (nvme_posting == NULL) {
-        nvme_posting = cmd;
-    } else {
-        post_tail->next = cmd;
-    }
-    post_tail = cmd;
+    list_put(&posting, &cmd->op.node);
     nvme_post();
 }
 
-bool nvme_post(void) {
-    while (nvme_posting != NULL) {
-        struct nvme_cmd *cmd = nvme_posting;
-        if (!cmd->orphan) {
+void nvme_post(void) {
+    while (!list_empty(&posting)) {
+        struct nvme_cmd *cmd = nvme_cmd_of(posting.first);
+        if (!cmd->op.abandoned) {
             if (post_space == 0) {
                 post_space = nvme_read(NVME_CQE_SPACE);
                 if (post_space == 0) {
-                    return true;
+                    work_set(WORK_POST);
+                    return;
                 }
             }
             post_space--;
-            if (cmd->dw0 != post_dw0) {
-                post_dw0 = cmd->dw0;
+            if (cmd->op.result[0] != post_dw0) {
+                post_dw0 = cmd->op.result[0];
                 nvme_write(NVME_CQE_DW0, post_dw0);
             }
-            if (cmd->dw1 != post_dw1) {
-                post_dw1 = cmd->dw1;
+            if (cmd->op.result[1] != post_dw1) {
+                post_dw1 = cmd->op.result[1];
                 nvme_write(NVME_CQE_DW1, post_dw1);
             }
-            nvme_write(NVME_CQE_ID, PLACE(NVME_CQE_ID, CID, cmd_id(cmd)) | PLACE(NVME_CQE_ID, SQID, cmd->sqid));
+            nvme_write(NVME_CQE_ID, PLACE(NVME_CQE_ID, CID, cmd_id(cmd)) | PLACE(NVME_CQE_ID, SQID, cmd->op.owner));
             nvme_write(NVME_CQE_PUSH, status_field(cmd->status));
         }
-        nvme_posting = cmd->next;
+        list_take(&posting);
         cmd_release(cmd);
     }
-    return false;
+    work_clear(WORK_POST);
 }
 
 /* ---- PRPs ---- */
 
+/** The PRPs cannot be known, or the command is aborted before they are. */
 static void map_failed(struct nvme_cmd *cmd, uint32_t status) {
     if (cmd->unmapped != NULL) {
         cmd->status = (uint16_t)status;
@@ -292,15 +267,15 @@ static void map_failed(struct nvme_cmd *cmd, uint32_t status) {
 
 static void list_fetched(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
-    if (cmd->orphan || job->error) {
+    if (cmd->op.abandoned || job->error) {
         map_failed(cmd, NVME_DATA_TRANSFER);
         return;
     }
     /* `fetched` counts what this fetch brings too; a pointer to the next list page comes last when more is wanted. */
     if (cmd->fetched < cmd->wanted) {
         cmd->fetched--;
-        uint64_t next = cmd->prp.list[cmd->fetched];
-        if ((next & (PRP_PAGE - 1)) != 0) {
+        uint64_t next = cmd->host.list[cmd->fetched];
+        if ((next & (DMA_PAGE - 1)) != 0) {
             map_failed(cmd, NVME_PRP_OFFSET);
             return;
         }
@@ -309,7 +284,7 @@ static void list_fetched(struct dma_job *job) {
         return;
     }
     for (uint32_t i = 0; i < cmd->wanted; i++) {
-        if ((cmd->prp.list[i] & (PRP_PAGE - 1)) != 0) {
+        if ((cmd->host.list[i] & (DMA_PAGE - 1)) != 0) {
             map_failed(cmd, NVME_PRP_OFFSET);
             return;
         }
@@ -319,21 +294,21 @@ static void list_fetched(struct dma_job *job) {
 
 /** Fetch the next entries of the list at cmd->job.host. */
 static void list_fetch(struct nvme_cmd *cmd) {
-    if (!cmd->list_held) {
-        cmd->prp.list = list_free[--list_count];
-        cmd->list_held = true;
+    if (!cmd->list_taken) {
+        cmd->host.list = list_free[--list_count];
+        cmd->list_taken = true;
     }
-    uint32_t in_page = (PRP_PAGE - (uint32_t)(cmd->job.host & (PRP_PAGE - 1))) / 8;
+    uint32_t in_page = (DMA_PAGE - (uint32_t)(cmd->job.host & (DMA_PAGE - 1))) / 8;
     uint32_t need = cmd->wanted - cmd->fetched;
     uint32_t n = need < in_page ? need : in_page;
-    cmd->job.prp = NULL;
-    cmd->job.dev = hal_dma_addr(&cmd->prp.list[cmd->fetched]);
+    cmd->job.pages = NULL;
+    cmd->job.dev = hal_dma_addr(&cmd->host.list[cmd->fetched]);
     cmd->job.left = n * 8;
     cmd->job.to_host = false;
     cmd->job.done = list_fetched;
     cmd->job.arg = cmd;
-    cmd->fetched += n;
-    hdma_submit(&cmd->job);
+    cmd->fetched = (uint8_t)(cmd->fetched + n);
+    dma_submit(&cmd->job);
 }
 
 void nvme_map(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn ready) {
@@ -344,15 +319,15 @@ void nvme_map(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn ready) {
         map_failed(cmd, NVME_PRP_OFFSET);
         return;
     }
-    cmd->prp.first = prp1;
-    cmd->prp.first_bytes = PRP_PAGE - (uint32_t)(prp1 & (PRP_PAGE - 1));
-    cmd->prp.second = prp2;
-    if (bytes <= cmd->prp.first_bytes) {
+    cmd->host.first = prp1;
+    cmd->host.first_bytes = DMA_PAGE - (uint32_t)(prp1 & (DMA_PAGE - 1));
+    cmd->host.second = prp2;
+    if (bytes <= cmd->host.first_bytes) {
         ready(cmd);
         return;
     }
-    uint32_t more = (bytes - cmd->prp.first_bytes + PRP_PAGE - 1) / PRP_PAGE;
-    if ((prp2 & (more == 1 ? PRP_PAGE - 1 : 7)) != 0) {
+    uint32_t more = (bytes - cmd->host.first_bytes + DMA_PAGE - 1) / DMA_PAGE;
+    if ((prp2 & (more == 1 ? DMA_PAGE - 1 : 7)) != 0) {
         map_failed(cmd, NVME_PRP_OFFSET);
         return;
     }
@@ -361,60 +336,39 @@ void nvme_map(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn ready) {
         return;
     }
     cmd->fetched = 0;
-    cmd->wanted = more;
+    cmd->wanted = (uint8_t)more;
     cmd->job.host = prp2;
     if (list_count > 0) {
         list_fetch(cmd);
         return;
     }
-    cmd->next = NULL;
-    if (list_wait_head == NULL) {
-        list_wait_head = cmd;
-    } else {
-        list_wait_tail->next = cmd;
-    }
-    list_wait_tail = cmd;
+    list_put(&unlisted, &cmd->op.node);
 }
 
 void nvme_transfer(struct nvme_cmd *cmd, uint32_t dev, uint32_t bytes, bool to_host, dma_done_fn done) {
     cmd->job = (struct dma_job){
-        .prp = &cmd->prp, .off = 0, .dev = dev, .left = bytes, .to_host = to_host, .done = done, .arg = cmd};
-    hdma_submit(&cmd->job);
+        .pages = &cmd->host, .off = 0, .dev = dev, .left = bytes, .to_host = to_host, .done = done, .arg = cmd};
+    dma_submit(&cmd->job);
 }
 
 bool nvme_abort_waiter(struct nvme_cmd *cmd) {
-    struct nvme_cmd *before = NULL;
-    for (struct nvme_cmd *c = list_wait_head; c != NULL; before = c, c = c->next) {
-        if (c != cmd) {
-            continue;
-        }
-        if (before == NULL) {
-            list_wait_head = c->next;
-        } else {
-            before->next = c->next;
-        }
-        if (list_wait_tail == c) {
-            list_wait_tail = before;
-        }
-        map_failed(c, NVME_ABORTED);
-        return true;
+    bool found = list_remove(&unlisted, &cmd->op.node);
+    if (found) {
+        map_failed(cmd, NVME_ABORTED);
     }
-    return false;
+    return found;
 }
 
 void nvme_orphan(uint32_t sqid) {
     for (uint32_t i = 0; i < NVME_COMMANDS; i++) {
-        if (commands[i].used && (sqid == NVME_QUEUES || commands[i].sqid == sqid)) {
-            commands[i].orphan = true;
+        if (commands[i].used && (sqid == NVME_QUEUES || commands[i].op.owner == sqid)) {
+            commands[i].op.abandoned = true;
         }
     }
     if (sqid == NVME_QUEUES) {
-        struct nvme_cmd *cmd = list_wait_head;
-        list_wait_head = NULL;
-        while (cmd != NULL) {
-            struct nvme_cmd *next = cmd->next;
-            map_failed(cmd, NVME_ABORTED);
-            cmd = next;
+        struct list all = list_take_all(&unlisted);
+        while (!list_empty(&all)) {
+            map_failed(nvme_cmd_of(list_take(&all)), NVME_ABORTED);
         }
     }
 }

@@ -2,9 +2,9 @@
 /* Controller registers: enable, reset, shutdown, queues in hardware. */
 #include <string.h>
 
-#include "lib/console.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "platform/console.h"
+#include "platform/work.h"
 
 enum controller_state controller;
 bool controller_all_sets;
@@ -70,7 +70,7 @@ static void enable(uint32_t cc) {
     uint32_t sq_size = aqa & 0xfffu;
     uint32_t cq_size = aqa >> 16 & 0xfffu;
     if ((CC_CSS(cc) != CSS_NVM && CC_CSS(cc) != CSS_ALL) || CC_MPS(cc) != 0 || CC_AMS(cc) != 0 || sq_size == 0 ||
-        cq_size == 0 || sq_size > NVME_MQES || cq_size > NVME_MQES || ((asq | acq) & (PRP_PAGE - 1)) != 0) {
+        cq_size == 0 || sq_size > NVME_MQES || cq_size > NVME_MQES || ((asq | acq) & (DMA_PAGE - 1)) != 0) {
         console_printf("nvme: cannot enable: CC %08x AQA %08x ASQ %08x ACQ %08x; 4 KiB pages, NVM or all command sets "
                        "and up to %u "
                        "entries are supported\n",
@@ -79,7 +79,7 @@ static void enable(uint32_t cc) {
         return;
     }
     /* A bus reset may have cleared the DMA engine's Run bits. */
-    hdma_start();
+    dma_start();
     memset(&queues, 0, sizeof queues);
     controller_all_sets = CC_CSS(cc) == CSS_ALL;
     features_init();
@@ -103,7 +103,7 @@ static void enable(uint32_t cc) {
 /** Start a reset: nothing new begins, nothing old is reported. controller_poll finishes it. */
 static void reset_start(void) {
     controller = CTRL_RESETTING;
-    nvme_waits.drain = true;
+    work_set(WORK_SESSION);
     for (uint32_t q = NVME_QUEUES; q-- > 0;) {
         queue_sq_delete(q);
         queue_cq_delete(q);
@@ -111,15 +111,16 @@ static void reset_start(void) {
     memset(&queues, 0, sizeof queues);
     csts_update();
     /* Transfers under way have to end, also when a bus reset has cleared the DMA engine's Run bits. */
-    hdma_start();
+    dma_start();
     nvme_orphan(NVME_QUEUES);
     admin_orphan();
-    scomp_orphan();
+    csd_reset();
     program_reset();
     io_orphan();
-    manage_drop(NULL);
+    ranges_drop(NULL);
+    compare_drop(NULL);
     memory_drop(NULL);
-    hdma_cancel();
+    dma_cancel();
     nvme_post();
 }
 
@@ -135,17 +136,17 @@ static void shutdown_done(struct ftl_exclusive *x, enum ftl_status status) {
 
 /** Nothing moves data to or from the host, and no command that waits will: only requests for events may wait. */
 static bool quiet(void) {
-    return nvme_in_use(NVME_QUEUES) == event_waiting() && scomp_idle();
+    return nvme_in_use(NVME_QUEUES) == event_waiting() && csd_idle();
 }
 
 /** The host asks for a shutdown: commands under way end, offloads are stopped, no command is taken any more. */
 static void shutdown_start(void) {
     shutdown_state = SHUT_DRAINING;
-    nvme_waits.drain = true;
+    work_set(WORK_SESSION);
     csts_update();
     if (controller == CTRL_READY) {
         controller = CTRL_SHUTDOWN;
-        scomp_orphan();
+        csd_reset();
     }
     controller_poll();
 }
@@ -175,7 +176,8 @@ static void shutdown_poll(void) {
     ftl_drain(&shutdown_drain);
 }
 
-void controller_fatal(void) {
+/** Memory that the controller itself needs cannot be reached: CSTS.CFS. */
+static void controller_fatal(void) {
     if (controller != CTRL_READY) {
         return;
     }
@@ -184,12 +186,11 @@ void controller_fatal(void) {
     csts_update();
 }
 
-bool controller_waits(void) {
+static bool session_waits(void) {
     return controller == CTRL_RESETTING || shutdown_state == SHUT_DRAINING;
 }
 
-void controller_poll(void) {
-    shutdown_poll();
+static void reset_poll(void) {
     if (controller != CTRL_RESETTING || !quiet()) {
         return;
     }
@@ -204,6 +205,13 @@ void controller_poll(void) {
     if (cc & CC_EN) {
         enable(cc);
     }
+}
+
+void controller_poll(void) {
+    bool deletions = admin_poll();
+    shutdown_poll();
+    reset_poll();
+    work_put(WORK_SESSION, deletions || session_waits());
 }
 
 static void cc_changed(void) {
@@ -249,6 +257,7 @@ void controller_init(void) {
     shutdown_state = SHUT_NONE;
     saving = false;
     memset(&queues, 0, sizeof queues);
+    dma_queue_failed = controller_fatal;
     /* TO: the longest mount, half seconds. */
     uint32_t timeout = (controller_patience(ftl_bounds.mount_ms) + 499) / 500;
     nvme_write(NVME_CAP_LO, CAP_LO | (timeout < 255 ? timeout : 255u) << 24);

@@ -7,8 +7,9 @@
 /** Events that wait for a request, at most; further ones are lost. */
 #define QUEUED 8u
 
-static struct nvme_cmd *head;
-static uint32_t waiting; /**< requests on the list */
+/** Requests that wait. */
+static struct list requests;
+static uint32_t waiting; /**< how many */
 static uint32_t masked;  /**< bit type: reported, its log page not read since */
 
 /** DW0 of events that found no request, oldest first. */
@@ -17,17 +18,16 @@ static uint32_t queued;
 
 /** Complete requests with events that may go. */
 static void deliver(void) {
-    for (uint32_t i = 0; i < queued && head != NULL;) {
+    for (uint32_t i = 0; i < queued && !list_empty(&requests);) {
         uint32_t type = queue[i] & 7u;
         if (masked >> type & 1) {
             i++;
             continue;
         }
-        struct nvme_cmd *cmd = head;
-        head = cmd->next;
+        struct nvme_cmd *cmd = nvme_cmd_of(list_take(&requests));
         waiting--;
         masked |= 1u << type;
-        cmd->dw0 = queue[i];
+        cmd->op.result[0] = queue[i];
         queued--;
         memmove(&queue[i], &queue[i + 1], (queued - i) * sizeof queue[0]);
         nvme_complete(cmd, NVME_OK);
@@ -69,37 +69,20 @@ void event_request(struct nvme_cmd *cmd) {
         nvme_complete(cmd, NVME_AER_LIMIT);
         return;
     }
-    struct nvme_cmd **p = &head;
-    while (*p != NULL) {
-        p = &(*p)->next;
-    }
-    cmd->next = NULL;
-    *p = cmd;
+    list_put(&requests, &cmd->op.node);
     waiting++;
     deliver();
 }
 
 bool event_abort(struct nvme_cmd *cmd) {
-    for (struct nvme_cmd **p = &head; *p != NULL; p = &(*p)->next) {
-        if (*p == cmd) {
-            *p = cmd->next;
-            waiting--;
-            nvme_complete(cmd, NVME_ABORTED);
-            return true;
-        }
-    }
-    return false;
+    bool found = nvme_drop(&requests, cmd);
+    waiting -= found;
+    return found;
 }
 
 void event_orphan(void) {
-    struct nvme_cmd *list = head;
-    head = NULL;
     waiting = 0;
-    while (list != NULL) {
-        struct nvme_cmd *cmd = list;
-        list = cmd->next;
-        nvme_complete(cmd, NVME_ABORTED);
-    }
+    nvme_drop(&requests, NULL);
     queued = 0;
     masked = 0;
 }

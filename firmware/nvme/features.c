@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nvme/nvme.h"
+#include "platform/timer.h"
 
 enum {
     FEAT_ARBITRATION = 0x01,
@@ -94,26 +95,26 @@ void features_get(struct nvme_cmd *cmd) {
         return;
     }
     if (select == SELECT_CAPABILITIES) {
-        cmd->dw0 = CAP_CHANGEABLE | (id == FEAT_ERROR_RECOVERY ? CAP_NAMESPACE : 0);
+        cmd->op.result[0] = CAP_CHANGEABLE | (id == FEAT_ERROR_RECOVERY ? CAP_NAMESPACE : 0);
         nvme_complete(cmd, NVME_OK);
         return;
     }
     bool now = select == SELECT_CURRENT;
-    cmd->dw0 = now ? current[id] : defaults[id];
+    cmd->op.result[0] = now ? current[id] : defaults[id];
     switch (id) {
     case FEAT_TEMPERATURE:
         if (!sensor_ok(v, false)) {
             nvme_refuse(cmd, NVME_INVALID_FIELD, 11);
             return;
         }
-        cmd->dw0 = now ? thresholds[v >> 16 & 1u][v >> 20 & 1u] : (v >> 20 & 1u) ? 0 : TEMP_OVER_DEFAULT;
+        cmd->op.result[0] = now ? thresholds[v >> 16 & 1u][v >> 20 & 1u] : (v >> 20 & 1u) ? 0 : TEMP_OVER_DEFAULT;
         break;
     case FEAT_VECTOR:
         if ((v & 0xffffu) > 15) {
             nvme_refuse(cmd, NVME_INVALID_FIELD, 11);
             return;
         }
-        cmd->dw0 = (v & 15u) | (now ? vector_config[v & 15u] : 0);
+        cmd->op.result[0] = (v & 15u) | (now ? vector_config[v & 15u] : 0);
         break;
     case FEAT_ERROR_RECOVERY: {
         uint32_t status = cmd_nsid(cmd) == NSID_ALL ? NVME_INVALID_NS : namespace_check(cmd_nsid(cmd));
@@ -176,7 +177,7 @@ static uint32_t set_queues(struct nvme_cmd *cmd, uint32_t v) {
     if ((v & 0xffffu) == 0xffffu || v >> 16 == 0xffffu) {
         return NVME_INVALID_FIELD;
     }
-    cmd->dw0 = QUEUES_VALUE;
+    cmd->op.result[0] = QUEUES_VALUE;
     return NVME_OK;
 }
 

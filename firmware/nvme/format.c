@@ -3,9 +3,8 @@
  * too before the command completes. */
 #include <string.h>
 
-#include "lib/console.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "platform/console.h"
 
 #define SES_NONE      0u
 #define SES_USER_DATA 1u
@@ -67,7 +66,7 @@ void format_command(struct nvme_cmd *cmd) {
         nvme_complete(cmd, NVME_NS_NOT_READY);
     } else if (format_running) {
         nvme_complete(cmd, NVME_FORMAT_IN_PROGRESS);
-    } else if ((v >> 9 & 7u) == SES_USER_DATA && !scomp_idle()) {
+    } else if ((v >> 9 & 7u) == SES_USER_DATA && !csd_idle()) {
         /* Requests of functions hold pages that the map does not know yet. */
         nvme_refuse(cmd, NVME_SEQUENCE, 10);
     } else {

@@ -2,7 +2,9 @@
 /* The health log (SMART): what is counted, what is kept over power cycles, and the warnings made of it. */
 #include <string.h>
 
+#include "media/health.h"
 #include "nvme/nvme.h"
+#include "platform/timer.h"
 
 #define WARN_SPARE       0x01u
 #define WARN_TEMPERATURE 0x02u
@@ -21,7 +23,7 @@ struct health health;
 static uint32_t reported; /**< warnings that hold and were reported */
 static struct ftl_checkpoint power_record;
 
-_Static_assert(sizeof(struct health_kept) <= KEPT_IDENTITY, "counters kept by the FTL");
+_Static_assert(sizeof(struct health_saved) <= SAVED_IDENTITY, "counters kept by the FTL");
 
 /** Minutes, or hours, of `cycles`. */
 static uint64_t minutes(uint64_t cycles) {
@@ -30,30 +32,36 @@ static uint64_t minutes(uint64_t cycles) {
 
 static void keep(void) {
     uint64_t now = time_now();
-    health.kept.on_cycles += now - health.on_since;
+    health.saved.on_cycles += now - health.on_since;
     health.on_since = now;
-    memcpy(ftl_kept, &health.kept, sizeof health.kept);
+    memcpy(ftl_owner_data, &health.saved, sizeof health.saved);
 }
 
 /** Have the medium say that the drive is in use: unless a shutdown follows, the loss of power is an unsafe one. */
 static void record_power_on(void) {
-    health.kept.powered = 1;
+    health.saved.powered = 1;
     if (ftl.lbas > 0) {
-        ftl.kept_changed = true;
+        ftl.owner_changed = true;
         power_record.clean = ftl.clean;
         ftl_checkpoint(&power_record);
     }
 }
 
+static void sector_lost(void) {
+    health.saved.media_errors++;
+    health_check();
+}
+
 void health_init(void) {
     memset(&health, 0, sizeof health);
-    memcpy(&health.kept, ftl_kept, sizeof health.kept);
-    health.kept.power_cycles++;
+    memcpy(&health.saved, ftl_owner_data, sizeof health.saved);
+    health.saved.power_cycles++;
     /* Records of a firmware that did not keep `powered` tell of a shutdown by the FTL alone. */
-    health.kept.unsafe_shutdowns += ftl.unclean || health.kept.powered != 0;
+    health.saved.unsafe_shutdowns += ftl.unclean || health.saved.powered != 0;
     health.on_since = time_now();
-    ftl_keep = keep;
+    ftl_owner_update = keep;
     ftl_spare_fell = health_check;
+    nand_lost_notice = sector_lost;
     reported = 0;
     memset(&power_record, 0, sizeof power_record);
     record_power_on();
@@ -78,7 +86,7 @@ uint32_t health_warning(void) {
     if (ftl.lbas > 0 && ftl_spare() < FTL_SPARE_THRESHOLD) {
         warning |= WARN_SPARE;
     }
-    if (media_degraded()) {
+    if (nand_health_degraded()) {
         warning |= WARN_RELIABILITY;
     }
     return warning;
@@ -106,14 +114,14 @@ void health_check(void) {
 void health_enable(void) {
     reported = 0;
     ftl_lend();
-    if (health.kept.powered == 0) {
+    if (health.saved.powered == 0) {
         record_power_on();
     }
 }
 
 void health_shutdown(void) {
-    health.kept.powered = 0;
-    ftl.kept_changed = true;
+    health.saved.powered = 0;
+    ftl.owner_changed = true;
 }
 
 /** Data units: thousands of 512 bytes, rounded up. */
@@ -123,7 +131,7 @@ static uint64_t data_units(uint64_t blocks) {
 
 void health_log(void) {
     keep();
-    const struct health_kept *k = &health.kept;
+    const struct health_saved *k = &health.saved;
     put8(0, health_warning());
     put16(1, HEALTH_KELVIN);
     put8(3, ftl.lbas > 0 ? ftl_spare() : 0);

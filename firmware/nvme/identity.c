@@ -3,8 +3,8 @@
  * What tells this drive from others in a host: serial number, NQN and EUI64s are made of one identifier. The medium
  * keeps it; one that has none takes what the loader gives.
  */
-#include "lib/console.h"
 #include "nvme/nvme.h"
+#include "platform/console.h"
 
 #ifdef ASSASIN_HOST_BUILD
 #define LOADER_DATA __attribute__((visibility("default")))
@@ -14,9 +14,9 @@
 
 /** Of a drive to which nobody has given one. */
 #define NO_IDENTITY 1u
-/** Where ftl_kept has it: behind the counters of the health log. */
-#define KEPT_LO (KEPT_IDENTITY / 4u)
-#define KEPT_HI (KEPT_LO + 1u)
+/** Where ftl_owner_data has it: behind the counters of the health log. */
+#define SAVED_LO (SAVED_IDENTITY / 4u)
+#define SAVED_HI (SAVED_LO + 1u)
 
 /** The loader writes it into the image, so the compiler must not know what it holds. */
 LOADER_DATA volatile struct drive_identity loader_identity = {.magic = {IDENTITY_MAGIC_LO, IDENTITY_MAGIC_HI}};
@@ -37,7 +37,7 @@ static void stored(struct ftl_exclusive *x, enum ftl_status status) {
 static void store(void) {
     static struct ftl_checkpoint checkpoint;
     checkpoint = (struct ftl_checkpoint){.x.done = stored, .clean = ftl.clean};
-    ftl.kept_changed = true;
+    ftl.owner_changed = true;
     storing = true;
     ftl_checkpoint(&checkpoint);
     ftl_boot_wait(&storing);
@@ -46,12 +46,12 @@ static void store(void) {
 void identity_init(void) {
     const uint64_t mask = ((uint64_t)1 << IDENTITY_BITS) - 1;
     uint64_t given = loader_identity.id & mask;
-    uint64_t kept = (ftl_kept[KEPT_LO] | (uint64_t)ftl_kept[KEPT_HI] << 32) & mask;
-    bool take = given != 0 && (kept == 0 || (loader_identity.flags & IDENTITY_FLAG_OVERRIDE) != 0);
-    drive_identity = take ? given : kept != 0 ? kept : NO_IDENTITY;
-    if (drive_identity != kept && take && ftl.lbas > 0) {
-        ftl_kept[KEPT_LO] = (uint32_t)given;
-        ftl_kept[KEPT_HI] = (uint32_t)(given >> 32);
+    uint64_t saved = (ftl_owner_data[SAVED_LO] | (uint64_t)ftl_owner_data[SAVED_HI] << 32) & mask;
+    bool take = given != 0 && (saved == 0 || (loader_identity.flags & IDENTITY_FLAG_OVERRIDE) != 0);
+    drive_identity = take ? given : saved != 0 ? saved : NO_IDENTITY;
+    if (drive_identity != saved && take && ftl.lbas > 0) {
+        ftl_owner_data[SAVED_LO] = (uint32_t)given;
+        ftl_owner_data[SAVED_HI] = (uint32_t)(given >> 32);
         store();
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* I/O commands: dispatch, and reads and writes of the drive's blocks. */
-#include "lib/dram.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "platform/dram.h"
+#include "platform/work.h"
 
 enum {
     IO_FLUSH = 0x00,
@@ -14,47 +14,28 @@ enum {
     IO_VERIFY = 0x0c,
 };
 
-#define SLOTS 384u
 /** Reads and writes: force unit access. */
 #define CDW12_FUA 0x40000000u
 
-static struct page_slot slots[SLOTS];
-static struct page_slot *slot_free;
-static struct nvme_cmd *issue_head, *issue_tail;
+/** Reads and writes whose pages are not all issued. */
+static struct list issuing;
 
 void io_init(void) {
-    slot_free = NULL;
-    for (uint32_t i = SLOTS; i-- > 0;) {
-        slots[i].buffer = DRAM_BUFFERS + i * PAGE_SIZE;
-        slots[i].op = nand_op_get();
-        slots[i].next = slot_free;
-        slot_free = &slots[i];
-    }
-    issue_head = issue_tail = NULL;
-    nvme_waits.io = false;
+    issuing = (struct list){0};
 }
 
-struct page_slot *slot_get(void) {
-    struct page_slot *s = slot_free;
-    if (s != NULL) {
-        slot_free = s->next;
-    }
-    return s;
-}
-
-void slot_put(struct page_slot *slot) {
-    slot->next = slot_free;
-    slot_free = slot;
+static struct nvme_cmd *cmd_of(const struct page_buffer *buffer) {
+    return buffer->owner;
 }
 
 /* ---- read and write ---- */
 
-/** A read has sent the buffer of `slot`, or not. */
-static void source_put(struct page_slot *slot) {
-    slot->readers--;
-    if (slot->readers == SLOT_ENDED) {
-        slot->readers = 0;
-        slot_put(slot);
+/** A read has sent the buffer of `buffer`, or not. */
+static void source_put(struct page_buffer *buffer) {
+    buffer->readers--;
+    if (buffer->readers == BUFFER_WRITTEN) {
+        buffer->readers = 0;
+        buffer_put(buffer);
     }
 }
 
@@ -73,94 +54,94 @@ static void cmd_page_ended(struct nvme_cmd *cmd, uint32_t status) {
     }
 }
 
-/** The page of a command that `slot` is for has ended. */
-static void page_ended(struct page_slot *slot, uint32_t status) {
-    struct nvme_cmd *cmd = slot->cmd;
-    if (slot->source != NULL) {
-        source_put(slot->source);
-        slot->source = NULL;
+/** The page of a command that `buffer` is for has ended. */
+static void page_ended(struct page_buffer *buffer, uint32_t status) {
+    struct nvme_cmd *cmd = buffer->owner;
+    if (buffer->source != NULL) {
+        source_put(buffer->source);
+        buffer->source = NULL;
     }
-    slot_put(slot);
+    buffer_put(buffer);
     cmd_page_ended(cmd, status);
 }
 
 static void read_sent(struct dma_job *job) {
-    struct page_slot *slot = job->arg;
-    if (slot->cmd->timed) {
-        stage_end(slot->cmd, STAGE_DMA);
+    struct page_buffer *buffer = job->arg;
+    if (cmd_of(buffer)->timed) {
+        stage_end(buffer->owner, STAGE_DMA);
     }
-    page_ended(slot, job->error ? NVME_DATA_TRANSFER : NVME_OK);
+    page_ended(buffer, job->error ? NVME_DATA_TRANSFER : NVME_OK);
 }
 
-static struct page_slot *slot_of(struct ftl_write *w) {
-    return (struct page_slot *)((uint8_t *)w - offsetof(struct page_slot, write));
+static struct page_buffer *buffer_of(struct ftl_write *w) {
+    return CONTAINER(w, struct page_buffer, write);
 }
 
 /** The data of a page is at `dev`. */
-static void read_send(struct page_slot *slot, uint32_t dev) {
-    struct nvme_cmd *cmd = slot->cmd;
-    if (cmd->orphan) {
-        page_ended(slot, NVME_ABORTED);
+static void read_send(struct page_buffer *buffer, uint32_t dev) {
+    struct nvme_cmd *cmd = buffer->owner;
+    if (cmd->op.abandoned) {
+        page_ended(buffer, NVME_ABORTED);
         return;
     }
     if (cmd_opcode(cmd) == IO_VERIFY) {
-        page_ended(slot, NVME_OK);
+        page_ended(buffer, NVME_OK);
         return;
     }
-    struct dma_job *job = &slot->job;
-    job->prp = &cmd->prp;
-    job->off = slot->index * PAGE_SIZE;
+    struct dma_job *job = &buffer->job;
+    job->pages = &cmd->host;
+    job->off = buffer->index * PAGE_SIZE;
     job->dev = dev;
     job->left = PAGE_SIZE;
     job->to_host = true;
     job->done = read_sent;
-    job->arg = slot;
-    hdma_submit(job);
+    job->arg = buffer;
+    dma_submit(job);
 }
 
 static void read_done(struct nand_op *op, uint32_t status) {
-    struct page_slot *slot = op->arg;
-    struct nvme_cmd *cmd = slot->cmd;
+    struct page_buffer *buffer = op->arg;
+    struct nvme_cmd *cmd = buffer->owner;
     if (cmd->timed) {
         stage_end(cmd, STAGE_FLASH);
     }
     if (status != FLASH_STATUS_OK) {
-        media_lost(cmd, cmd->lba + slot->index, op, status);
-        page_ended(slot, NVME_READ_ERROR);
+        media_lost(cmd, cmd->lba + buffer->index, op, status);
+        page_ended(buffer, NVME_READ_ERROR);
     } else {
-        read_send(slot, slot->buffer);
+        read_send(buffer, buffer->addr);
     }
 }
 
 /** Send the block from the write cache. False when that does not hold it. */
-static bool read_cached(struct page_slot *slot) {
-    struct ftl_write *w = ftl_cached(slot->cmd->lba + slot->index);
+static bool read_cached(struct page_buffer *buffer) {
+    struct ftl_write *w = ftl_cached(cmd_of(buffer)->lba + buffer->index);
     if (w == NULL) {
         return false;
     }
-    slot->source = slot_of(w);
-    slot->source->readers++;
-    read_send(slot, w->buffer);
+    buffer->source = buffer_of(w);
+    buffer->source->readers++;
+    read_send(buffer, w->buffer);
     return true;
 }
 
-static void read_page(struct page_slot *slot) {
-    struct nvme_cmd *cmd = slot->cmd;
-    if (ftl.cached > 0 && read_cached(slot)) {
+static void read_page(struct page_buffer *buffer) {
+    struct nvme_cmd *cmd = buffer->owner;
+    if (ftl.cached > 0 && read_cached(buffer)) {
         return;
     }
-    uint32_t ppa = map_get(cmd->lba + slot->index);
+    uint32_t ppa = map_get(cmd->lba + buffer->index);
     if (ppa == 0) {
         if (cmd->timed) {
             stage_end(cmd, STAGE_MAP);
         }
-        read_send(slot, DRAM_ZERO);
+        read_send(buffer, DRAM_ZERO);
         return;
     }
-    struct nand_op *op = slot->op;
+    struct nand_op *op = buffer->op;
     op->done = read_done;
-    op->arg = slot;
-    nand_read_block(op, ppa, cmd->lba + slot->index, slot->buffer);
+    op->arg = buffer;
+    nand_read_block(op, ppa, cmd->lba + buffer->index, buffer->addr);
     nand_submit(op);
     if (cmd->timed) {
         stage_end(cmd, STAGE_MAP);
@@ -169,74 +150,72 @@ static void read_page(struct page_slot *slot) {
 
 /** The block is in the write cache: as far as the command goes, it is written. */
 static void write_taken(struct ftl_write *w) {
-    cmd_page_ended(slot_of(w)->cmd, NVME_OK);
+    cmd_page_ended(buffer_of(w)->owner, NVME_OK);
 }
 
 static void write_done(struct ftl_write *w, enum ftl_status status) {
-    struct page_slot *slot = slot_of(w);
+    struct page_buffer *buffer = buffer_of(w);
     if (w->taken) {
-        if (slot->readers == 0) {
-            slot_put(slot);
+        if (buffer->readers == 0) {
+            buffer_put(buffer);
         } else {
-            slot->readers |= SLOT_ENDED;
+            buffer->readers |= BUFFER_WRITTEN;
         }
         return;
     }
-    page_ended(slot, status == FTL_OK ? NVME_OK : status == FTL_READ_ONLY ? NVME_READ_ONLY : NVME_WRITE_FAULT);
+    page_ended(buffer, status == FTL_OK ? NVME_OK : status == FTL_READ_ONLY ? NVME_READ_ONLY : NVME_WRITE_FAULT);
 }
 
 static void write_fetched(struct dma_job *job) {
-    struct page_slot *slot = job->arg;
-    if (job->error || slot->cmd->orphan) {
+    struct page_buffer *buffer = job->arg;
+    if (job->error || cmd_of(buffer)->op.abandoned) {
         ftl_withdraw();
-        page_ended(slot, NVME_DATA_TRANSFER);
+        page_ended(buffer, NVME_DATA_TRANSFER);
         return;
     }
-    bool fua = (slot->cmd->sqe[12] & CDW12_FUA) != 0;
-    slot->write = (struct ftl_write){.op = slot->op,
-                                     .lba = slot->cmd->lba + slot->index,
-                                     .buffer = slot->buffer,
-                                     .take = fua ? NULL : write_taken,
-                                     .done = write_done};
-    ftl_write(&slot->write);
+    bool fua = (cmd_of(buffer)->sqe[12] & CDW12_FUA) != 0;
+    buffer->write = (struct ftl_write){.op = buffer->op,
+                                       .lba = cmd_of(buffer)->lba + buffer->index,
+                                       .buffer = buffer->addr,
+                                       .take = fua ? NULL : write_taken,
+                                       .done = write_done};
+    ftl_write(&buffer->write);
 }
 
-static void write_page(struct page_slot *slot) {
+static void write_page(struct page_buffer *buffer) {
     ftl_announce();
-    slot->job = (struct dma_job){.prp = &slot->cmd->prp,
-                                 .off = slot->index * PAGE_SIZE,
-                                 .dev = slot->buffer,
-                                 .left = PAGE_SIZE,
-                                 .done = write_fetched,
-                                 .arg = slot};
-    hdma_submit(&slot->job);
+    buffer->job = (struct dma_job){.pages = &cmd_of(buffer)->host,
+                                   .off = buffer->index * PAGE_SIZE,
+                                   .dev = buffer->addr,
+                                   .left = PAGE_SIZE,
+                                   .done = write_fetched,
+                                   .arg = buffer};
+    dma_submit(&buffer->job);
 }
 
-void io_pump(void) {
-    nvme_waits.io = false;
-    while (issue_head != NULL) {
-        struct nvme_cmd *cmd = issue_head;
+void io_poll(void) {
+    work_clear(WORK_IO);
+    while (!list_empty(&issuing)) {
+        struct nvme_cmd *cmd = nvme_cmd_of(issuing.first);
         bool write = cmd_opcode(cmd) == IO_WRITE;
-        while (cmd->issued < cmd->pages) {
-            struct page_slot *slot = slot_get();
-            if (slot == NULL) {
-                nvme_waits.io = true;
+        bool last = false;
+        while (!last) {
+            struct page_buffer *buffer = buffer_get();
+            if (buffer == NULL) {
+                work_set(WORK_IO);
                 return;
             }
-            slot->cmd = cmd;
-            slot->index = cmd->issued++;
-            if (cmd->issued == cmd->pages) {
-                /* Off the list before its last page can complete it. */
-                issue_head = cmd->next;
-            }
-            bool last = cmd->issued == cmd->pages;
-            if (write) {
-                write_page(slot);
-            } else {
-                read_page(slot);
-            }
+            buffer->owner = cmd;
+            buffer->index = cmd->issued++;
+            last = cmd->issued == cmd->pages;
             if (last) {
-                break;
+                /* Off the list before its last page can complete it. */
+                list_take(&issuing);
+            }
+            if (write) {
+                write_page(buffer);
+            } else {
+                read_page(buffer);
             }
         }
     }
@@ -245,14 +224,8 @@ void io_pump(void) {
 void io_issue(struct nvme_cmd *cmd) {
     cmd->issued = 0;
     cmd->ended = 0;
-    cmd->next = NULL;
-    if (issue_head == NULL) {
-        issue_head = cmd;
-    } else {
-        issue_tail->next = cmd;
-    }
-    issue_tail = cmd;
-    io_pump();
+    list_put(&issuing, &cmd->op.node);
+    io_poll();
 }
 
 /** A read of one block goes past the list when nobody waits there. */
@@ -260,44 +233,26 @@ static void issue_one(struct nvme_cmd *cmd) {
     if (cmd->timed) {
         stage_end(cmd, STAGE_PRP);
     }
-    struct page_slot *slot = issue_head == NULL ? slot_get() : NULL;
-    if (slot == NULL) {
+    struct page_buffer *buffer = list_empty(&issuing) ? buffer_get() : NULL;
+    if (buffer == NULL) {
         io_issue(cmd);
         return;
     }
     cmd->issued = 1;
     cmd->ended = 0;
-    slot->cmd = cmd;
-    slot->index = 0;
-    read_page(slot);
+    buffer->owner = cmd;
+    buffer->index = 0;
+    read_page(buffer);
 }
 
 bool io_abort(struct nvme_cmd *cmd) {
-    struct nvme_cmd *before = NULL;
-    for (struct nvme_cmd *c = issue_head; c != NULL; before = c, c = c->next) {
-        if (c != cmd || c->issued > 0) {
-            continue;
-        }
-        if (before == NULL) {
-            issue_head = c->next;
-        } else {
-            before->next = c->next;
-        }
-        if (issue_tail == c) {
-            issue_tail = before;
-        }
-        nvme_complete(c, NVME_ABORTED);
-        return true;
-    }
-    return false;
+    return cmd->issued == 0 && nvme_drop(&issuing, cmd);
 }
 
 void io_orphan(void) {
-    struct nvme_cmd *list = issue_head;
-    issue_head = NULL;
-    while (list != NULL) {
-        struct nvme_cmd *cmd = list;
-        list = cmd->next;
+    struct list all = list_take_all(&issuing);
+    while (!list_empty(&all)) {
+        struct nvme_cmd *cmd = nvme_cmd_of(list_take(&all));
         cmd->pages = cmd->issued;
         if (cmd->ended == cmd->pages) {
             nvme_complete(cmd, NVME_ABORTED);
@@ -310,8 +265,8 @@ bool io_in_range(uint64_t lba, uint32_t count) {
 }
 
 static void drain_ended(struct ftl_drain *d, enum ftl_status status) {
-    struct nvme_cmd *cmd = (struct nvme_cmd *)((uint8_t *)d - offsetof(struct nvme_cmd, drain));
-    if (cmd->orphan) {
+    struct nvme_cmd *cmd = CONTAINER(d, struct nvme_cmd, drain);
+    if (cmd->op.abandoned) {
         nvme_complete(cmd, NVME_ABORTED);
     } else if (status != FTL_OK) {
         nvme_complete(cmd, NVME_WRITE_FAULT);
@@ -326,6 +281,49 @@ void io_drain(struct nvme_cmd *cmd, nvme_cmd_fn go) {
     cmd->drain.done = drain_ended;
     ftl_drain(&cmd->drain);
 }
+
+bool io_take_range(struct nvme_cmd *cmd, uint32_t reserved, uint32_t most) {
+    uint32_t count = (cmd->sqe[12] & 0xffffu) + 1;
+    if ((cmd->sqe[12] & reserved) != 0 || count > most) {
+        nvme_refuse(cmd, NVME_INVALID_FIELD, 12);
+        return false;
+    }
+    if (!io_in_range(io_start_block(cmd), count)) {
+        nvme_refuse(cmd, NVME_LBA_RANGE, 10);
+        return false;
+    }
+    cmd->lba = cmd->sqe[10];
+    cmd->pages = count;
+    return true;
+}
+
+/* ---- flush, verify ---- */
+
+static void flushed(struct ftl_exclusive *x, enum ftl_status status) {
+    nvme_complete(CONTAINER(x, struct nvme_cmd, checkpoint), status == FTL_OK ? NVME_OK : NVME_WRITE_FAULT);
+}
+
+static void cache_flushed(struct nvme_cmd *cmd) {
+    nvme_complete(cmd, NVME_OK);
+}
+
+static void flush(struct nvme_cmd *cmd) {
+    if (ftl_has_cache()) {
+        /* Hosts flush often then: recovery finds in the log what a checkpoint would say. */
+        io_drain(cmd, cache_flushed);
+        return;
+    }
+    cmd->checkpoint = (struct ftl_checkpoint){.clean = ftl.clean, .x.done = flushed};
+    ftl_checkpoint(&cmd->checkpoint);
+}
+
+static void verify(struct nvme_cmd *cmd) {
+    if (io_take_range(cmd, 0x3fff0000u, UINT32_MAX)) {
+        io_issue(cmd);
+    }
+}
+
+/* ---- dispatch ---- */
 
 static void read_write(struct nvme_cmd *cmd) {
     uint32_t lba = cmd->sqe[10];
@@ -347,11 +345,11 @@ static void read_write(struct nvme_cmd *cmd) {
     cmd->lba = lba;
     cmd->pages = count;
     if (cmd_opcode(cmd) == IO_WRITE) {
-        health.kept.writes++;
-        health.kept.blocks_written += count;
+        health.saved.writes++;
+        health.saved.blocks_written += count;
     } else {
-        health.kept.reads++;
-        health.kept.blocks_read += count;
+        health.saved.reads++;
+        health.saved.blocks_read += count;
         if (count == 1) {
             cmd->timed = cmd->sampled;
             if (cmd->timed) {
@@ -384,22 +382,22 @@ static void drive_command(struct nvme_cmd *cmd) {
     }
     switch (cmd_opcode(cmd)) {
     case IO_FLUSH:
-        manage_flush(cmd);
+        flush(cmd);
         break;
     case IO_COMPARE:
-        manage_compare(cmd);
+        compare_command(cmd);
         break;
     case IO_WRITE_ZEROES:
-        manage_write_zeroes(cmd);
+        ranges_write_zeroes(cmd);
         break;
     case IO_DSM:
-        manage_dsm(cmd);
+        ranges_dsm(cmd);
         break;
     case IO_VERIFY:
-        manage_verify(cmd);
+        verify(cmd);
         break;
     default:
-        scomp_command(cmd);
+        vendor_io(cmd);
         break;
     }
 }

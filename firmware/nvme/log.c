@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "platform/timer.h"
 
 enum {
     LOG_ERROR = 0x01,
@@ -50,13 +50,13 @@ void log_init(void) {
 }
 
 void log_error(const struct nvme_cmd *cmd, uint32_t status) {
-    struct error_entry e = {.count = ++health.kept.errors,
+    struct error_entry e = {.count = ++health.saved.errors,
                             .sqid = 0xffff,
                             .cid = 0xffff,
                             .status = (uint16_t)(status << 1),
                             .location = LOCATION_NONE};
     if (cmd != NULL) {
-        e.sqid = cmd->sqid;
+        e.sqid = cmd->op.owner;
         e.cid = cmd_id(cmd);
         e.location = cmd->location;
         e.nsid = cmd_nsid(cmd);
@@ -65,7 +65,7 @@ void log_error(const struct nvme_cmd *cmd, uint32_t status) {
             e.nsid = NSID_DRIVE;
             e.lba = cmd->lost_lba;
             e.vendor = SCOMP_LOG_MEDIA;
-        } else if (cmd->sqid > 0 && e.nsid == NSID_DRIVE) {
+        } else if (cmd->op.owner > 0 && e.nsid == NSID_DRIVE) {
             e.lba = cmd->sqe[10] | (uint64_t)cmd->sqe[11] << 32;
         }
     }
@@ -76,7 +76,7 @@ void log_error(const struct nvme_cmd *cmd, uint32_t status) {
         hal_write(at + i * 4, words[i]);
     }
     if (status == NVME_WRITE_FAULT) {
-        health.kept.media_errors++;
+        health.saved.media_errors++;
     }
 }
 
@@ -147,20 +147,21 @@ static void perf_log(void) {
     struct scomp_perf *p = (struct scomp_perf *)admin_buffer;
     p->time = time_now();
     p->fw_sleep = counter_read(ASSASIN_SYS_BASE + SYS_SLEEP_CYCLES_LO);
-    p->fw_stream_pages = stream_counters.pages;
-    p->fw_stream_cycles = stream_counters.cycles;
-    p->cores = scomp_cores;
+    struct csd_counters csd = csd_counters();
+    p->fw_stream_pages = csd.pages;
+    p->fw_stream_cycles = csd.cycles;
+    p->cores = csd.cores;
     p->channels = nand_geo.channels;
     p->ways = nand_geo.ways;
     p->page_bytes = PAGE_SIZE;
     p->spare_bytes = nand_geo.spare;
     p->bus_cycles_page = nand_geo.bus_cycles;
-    p->host_read_bytes = hdma_counters.to_host;
-    p->host_write_bytes = hdma_counters.from_host;
+    p->host_read_bytes = dma_counters.to_host;
+    p->host_write_bytes = dma_counters.from_host;
     p->dram_read_bytes = counter_read(ASSASIN_SYS_BASE + SYS_DRAM_READ_LO);
     p->dram_write_bytes = counter_read(ASSASIN_SYS_BASE + SYS_DRAM_WRITE_LO);
     p->arch = sys_read(SYS_ARCH);
-    p->slots = scomp_tiles - scomp_cores;
+    p->slots = csd.slots;
     for (uint32_t i = 0; i < p->slots; i++) {
         p->slot_id[i] = sys_read(SYS_SLOT_ID + i * 4);
     }
@@ -169,7 +170,7 @@ static void perf_log(void) {
         p->bus_busy[ch] = counter_read(base + FLASH_BUS_BUSY_LO);
         p->data_bytes[ch] = counter_read(base + FLASH_DATA_BYTES_LO);
     }
-    p->media_reads = nand_counters.reads + stream_counters.media_pages;
+    p->media_reads = nand_counters.reads + csd.media_pages;
     p->media_programs = nand_counters.programs;
     p->media_erases = nand_counters.erases;
     p->nvme_commands = nvme_counters.commands;

@@ -6,8 +6,10 @@
  */
 #include <string.h>
 
-#include "lib/dram.h"
 #include "nvme/nvme.h"
+#include "platform/dram.h"
+#include "platform/fill.h"
+#include "platform/work.h"
 
 enum { MEMORY_COPY = 0x01, MEMORY_READ = 0x02, MEMORY_FILL = 0x04, MEMORY_WRITE = 0x05 };
 
@@ -23,12 +25,12 @@ enum { SOURCE_BLOCKS = 2, SOURCE_BYTES = 4 };
 #define READS 16u
 
 /** Fills and copies, the first of which is under way while `work.cmd` is set. */
-static struct nvme_cmd *head;
+static struct list waiting;
 static struct {
     struct nvme_cmd *cmd;
-    struct page_slot *ranges; /**< copy: its source ranges */
-    struct page_slot *page;   /**< copy: holds a block on its way to where the flash channels cannot write it */
-    uint32_t checked;         /**< copy: ranges that were found good, before the first byte is copied */
+    struct page_buffer *ranges; /**< copy: its source ranges */
+    struct page_buffer *page;   /**< copy: holds a block on its way to where the flash channels cannot write it */
+    uint32_t checked;           /**< copy: ranges that were found good, before the first byte is copied */
     uint32_t range, count;
     uint64_t length;        /**< copy: bytes of the ranges checked */
     uint32_t to;            /**< DRAM address that is written next */
@@ -40,9 +42,9 @@ static struct {
 } work;
 
 void memory_init(void) {
-    head = NULL;
+    waiting = (struct list){0};
     memset(&work, 0, sizeof work);
-    nvme_waits.memory = false;
+    work_clear(WORK_MEMORY);
 }
 
 /** Whether [at, at + bytes) lies in the namespace, on multiples of four. */
@@ -72,19 +74,19 @@ static void moved(struct dma_job *job) {
 }
 
 static void mapped(struct nvme_cmd *cmd) {
-    nvme_transfer(cmd, place(cmd, cmd->bytes), cmd->bytes, cmd_opcode(cmd) == MEMORY_READ, moved);
+    nvme_transfer(cmd, place(cmd, cmd->op.bytes), cmd->op.bytes, cmd_opcode(cmd) == MEMORY_READ, moved);
 }
 
 static void move(struct nvme_cmd *cmd) {
-    cmd->bytes = cmd->sqe[12];
-    if (cmd->bytes > NVME_MDTS_BYTES || (cmd->bytes & 3) != 0) {
+    cmd->op.bytes = cmd->sqe[12];
+    if (cmd->op.bytes > NVME_MDTS_BYTES || (cmd->op.bytes & 3) != 0) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 12);
-    } else if (place(cmd, cmd->bytes) == 0) {
+    } else if (place(cmd, cmd->op.bytes) == 0) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
-    } else if (cmd->bytes == 0) {
+    } else if (cmd->op.bytes == 0) {
         nvme_complete(cmd, NVME_OK);
     } else {
-        nvme_map(cmd, cmd->bytes, mapped);
+        nvme_map(cmd, cmd->op.bytes, mapped);
     }
 }
 
@@ -95,10 +97,10 @@ static void next(void);
 static void end(uint32_t status) {
     struct nvme_cmd *cmd = work.cmd;
     if (work.ranges != NULL) {
-        slot_put(work.ranges);
+        buffer_put(work.ranges);
     }
     if (work.page != NULL) {
-        slot_put(work.page);
+        buffer_put(work.page);
     }
     memset(&work, 0, sizeof work);
     nvme_complete(cmd, status);
@@ -131,41 +133,41 @@ static void copy_slice(void) {
     work.from += n;
     work.bytes -= n;
     if (work.bytes == 0 && work.page != NULL) {
-        slot_put(work.page);
+        buffer_put(work.page);
         work.page = NULL;
     }
 }
 
 static void page_read(struct nand_op *op, uint32_t status) {
-    struct page_slot *slot = op->arg;
+    struct page_buffer *buffer = op->arg;
     if (status != FLASH_STATUS_OK) {
-        media_lost(work.cmd, slot->index, op, status);
+        media_lost(work.cmd, buffer->index, op, status);
         work.status = NVME_READ_ERROR;
     }
-    if (slot == work.page) {
-        work.from = slot->buffer;
+    if (buffer == work.page) {
+        work.from = buffer->addr;
         work.bytes = PAGE_SIZE;
     } else {
-        slot_put(slot);
+        buffer_put(buffer);
     }
     work.in_flight--;
-    nvme_waits.memory = true;
+    work_set(WORK_MEMORY);
 }
 
 /** Read page `ppa`, which holds work.block, to DRAM address `to`, or with 0 into work.page. False without a buffer. */
 static bool read_block(uint32_t ppa, uint32_t to) {
-    struct page_slot *slot = slot_get();
-    if (slot == NULL) {
+    struct page_buffer *buffer = buffer_get();
+    if (buffer == NULL) {
         return false;
     }
     if (to == 0) {
-        work.page = slot;
-        to = slot->buffer;
+        work.page = buffer;
+        to = buffer->addr;
     }
-    slot->index = work.block;
-    struct nand_op *op = slot->op;
+    buffer->index = work.block;
+    struct nand_op *op = buffer->op;
     op->done = page_read;
-    op->arg = slot;
+    op->arg = buffer;
     nand_read_block(op, ppa, work.block, to);
     work.in_flight++;
     nand_submit(op);
@@ -208,7 +210,7 @@ static uint32_t source_namespace(uint32_t nsid, bool blocks) {
 
 /** Look at the next range that was not looked at. With the last one: whether they are as long as the command says. */
 static uint32_t check_range(void) {
-    uint32_t at = work.ranges->buffer + work.checked++ * SOURCE_RANGE;
+    uint32_t at = work.ranges->addr + work.checked++ * SOURCE_RANGE;
     uint64_t start = hal_read(at + 8) | (uint64_t)hal_read(at + 12) << 32;
     uint32_t length = hal_read(at + 16);
     bool blocks = copy_format(work.cmd) == SOURCE_BLOCKS;
@@ -241,7 +243,7 @@ static uint32_t check_range(void) {
 
 /** Take the next source range. */
 static void take_range(void) {
-    uint32_t at = work.ranges->buffer + work.range++ * SOURCE_RANGE;
+    uint32_t at = work.ranges->addr + work.range++ * SOURCE_RANGE;
     uint32_t start = hal_read(at + 8);
     uint32_t length = hal_read(at + 16);
     if (copy_format(work.cmd) == SOURCE_BLOCKS) {
@@ -253,8 +255,8 @@ static void take_range(void) {
     }
 }
 
-void memory_work(void) {
-    nvme_waits.memory = false;
+void memory_poll(void) {
+    work_clear(WORK_MEMORY);
     if (work.cmd == NULL) {
         next();
         return;
@@ -262,7 +264,7 @@ void memory_work(void) {
     if (work.fetching) {
         return;
     }
-    if (work.status != NVME_OK || work.cmd->orphan) {
+    if (work.status != NVME_OK || work.cmd->op.abandoned) {
         if (work.in_flight == 0) {
             end(work.status != NVME_OK ? work.status : NVME_ABORTED);
         }
@@ -292,56 +294,51 @@ void memory_work(void) {
         end(NVME_OK);
         return;
     }
-    nvme_waits.memory = true;
+    work_set(WORK_MEMORY);
 }
 
 static void ranges_fetched(struct dma_job *job) {
     work.fetching = false;
     work.status = job->error ? NVME_DATA_TRANSFER : NVME_OK;
-    nvme_waits.memory = true;
+    work_set(WORK_MEMORY);
 }
 
 /** Begin the first command of the list. */
 static void next(void) {
-    if (head == NULL) {
+    struct nvme_cmd *cmd = nvme_cmd_of(waiting.first);
+    if (list_empty(&waiting)) {
         return;
     }
-    struct nvme_cmd *cmd = head;
     bool copy = cmd_opcode(cmd) == MEMORY_COPY;
-    struct page_slot *slot = copy ? slot_get() : NULL;
-    if (copy && slot == NULL) {
-        nvme_waits.memory = true;
+    struct page_buffer *buffer = copy ? buffer_get() : NULL;
+    if (copy && buffer == NULL) {
+        work_set(WORK_MEMORY);
         return;
     }
-    head = cmd->next;
+    list_take(&waiting);
     memset(&work, 0, sizeof work);
     work.cmd = cmd;
     work.to = place(cmd, 0);
     if (copy) {
-        work.ranges = slot;
+        work.ranges = buffer;
         work.count = (cmd->sqe[12] & 0xffu) + 1;
         work.fetching = true;
-        nvme_transfer(cmd, slot->buffer, work.count * SOURCE_RANGE, false, ranges_fetched);
+        nvme_transfer(cmd, buffer->addr, work.count * SOURCE_RANGE, false, ranges_fetched);
     } else {
         work.bytes = cmd->sqe[12];
-        nvme_waits.memory = true;
+        work_set(WORK_MEMORY);
     }
 }
 
 static void enqueue(struct nvme_cmd *cmd) {
-    struct nvme_cmd **p = &head;
-    while (*p != NULL) {
-        p = &(*p)->next;
-    }
-    cmd->next = NULL;
-    *p = cmd;
+    list_put(&waiting, &cmd->op.node);
     if (work.cmd == NULL) {
-        nvme_waits.memory = true;
+        work_set(WORK_MEMORY);
     }
 }
 
 bool memory_drop(struct nvme_cmd *cmd) {
-    return nvme_drop(&head, cmd);
+    return nvme_drop(&waiting, cmd);
 }
 
 void memory_command(struct nvme_cmd *cmd) {

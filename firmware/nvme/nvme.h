@@ -10,21 +10,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "csd/service.h"
+#include "ftl/buffer.h"
 #include "ftl/ftl.h"
-#include "lib/regs.h"
-#include "nvme/hdma.h"
+#include "platform/dma.h"
+#include "platform/regs.h"
 
 #define FW_VERSION "0.1.0"
 
 #define NVME_IO_QUEUES  8u
 #define NVME_QUEUES     (NVME_IO_QUEUES + 1u)
 #define NVME_MQES       255u
-#define NVME_MDTS_BYTES (128u * 1024u)
+#define NVME_MDTS_BYTES DMA_MAX
 /** Commands the firmware holds at once; more wait in the front end. */
 #define NVME_COMMANDS 160u
 #define NVME_AERL     3u /**< 0-based */
 #define NVME_ELPE     15u
 
+/** Command specific status NVME_VENDOR_STATUS_* of the contract. */
+#define NVME_VENDOR(sc) (0x100u | (sc))
 /** Status values: SCT in bits 10:8, SC in 7:0. */
 enum nvme_status {
     NVME_OK = 0x000,
@@ -95,29 +99,30 @@ typedef void (*nvme_cmd_fn)(struct nvme_cmd *cmd);
 
 /** A command from its fetch to its completion. */
 struct nvme_cmd {
-    struct nvme_cmd *next; /**< the one list it is on */
+    /** Its part that csd works with. Of every command: the list it is on, its queue (`owner`), whether its completion
+     * is not wanted any more, its data's length, and DW0 and DW1 of its completion (`result`). */
+    struct csd_op op;
     uint32_t sqe[16];
-    uint8_t sqid;
     bool used;
-    bool orphan;       /**< its completion is not wanted any more: reset, or its queue went */
-    bool list_held;    /**< prp.list is from the pool */
-    bool sampled;      /**< its turn to be timed, should it be a read of one block */
-    bool timed;        /**< its stages are timed */
-    bool drained;      /**< what the write cache held when it began is on the medium */
-    uint16_t status;   /**< first error */
-    uint16_t location; /**< offset of the parameter in error, for the error log; LOCATION_NONE */
-    uint32_t dw0, dw1;
-    struct prp prp;
-    nvme_cmd_fn ready;        /**< runs when the PRPs are known */
-    nvme_cmd_fn unmapped;     /**< runs when they cannot be, with `status` set; NULL: the command completes so */
-    uint32_t fetched, wanted; /**< PRP list entries */
-    /** Reads and writes. */
-    uint32_t lba, pages, issued, ended;
-    uint32_t lost_lba;      /**< NVME_READ_ERROR: the first block that could not be read */
-    struct page_slot *slot; /**< buffer of commands that need one */
-    void *context;          /**< scomp: the request */
-    uint32_t bytes;         /**< of the transfer */
-    uint32_t stamp;         /**< stages.c: when the stage under way began */
+    bool list_taken;         /**< host.list is from the pool */
+    bool sampled;            /**< its turn to be timed, should it be a read of one block */
+    bool timed;              /**< its stages are timed */
+    bool drained;            /**< what the write cache held when it began is on the medium */
+    uint16_t status;         /**< first error */
+    uint16_t location;       /**< offset of the parameter in error, for the error log; LOCATION_NONE */
+    struct dma_pages host;   /**< its data in host memory */
+    nvme_cmd_fn ready;       /**< runs when the PRPs are known */
+    nvme_cmd_fn unmapped;    /**< runs when they cannot be, with `status` set; NULL: the command ends with that */
+    uint8_t fetched, wanted; /**< PRP list entries */
+    uint8_t range_set;       /**< program.c: memory range set that a run uses + 1, or 0 */
+    union {
+        uint32_t lba;  /**< of a range of blocks: the first */
+        uint32_t args; /**< program.c: DRAM address of a run's arguments */
+    };
+    uint32_t pages, issued, ended; /**< reads and writes */
+    uint32_t lost_lba;             /**< NVME_READ_ERROR: the first block that could not be read */
+    struct page_buffer *buffer;    /**< of commands that need one */
+    uint32_t stamp;                /**< stages.c: when the stage under way began */
     union {
         struct dma_job job;
         struct ftl_trim trim;
@@ -148,20 +153,16 @@ extern struct nvme_counters { uint64_t commands; /**< since power-on */ } nvme_c
  * (SYS.TCM_WRITE_FIRST). */
 struct nvme_dma {
     /** PRP lists; one entry more than a transfer needs, for the pointer to the next list page. */
-    uint64_t lists[NVME_LISTS][PRP_LIST_ENTRIES + 1];
+    uint64_t lists[NVME_LISTS][DMA_LIST_ENTRIES + 1];
     uint32_t admin[1024]; /**< see admin_buffer */
 };
 extern struct nvme_dma nvme_dma;
 
 void nvme_commands_init(void);
-/** Fetched commands are taken from the front end and dispatched. */
+/** Commands are taken from the front end and dispatched; WORK_FETCH stays when one waits for something here. */
 void nvme_fetch(void);
-/** A fetched command waits for something inside the firmware. */
-extern bool nvme_fetch_blocked;
-/** First of the commands that have ended and wait for room in the front end. */
-extern struct nvme_cmd *nvme_posting;
-/** Post finished commands. True while some wait for room in the front end. */
-bool nvme_post(void);
+/** Post finished commands; WORK_POST stays while some wait for room in the front end. */
+void nvme_post(void);
 /** End a command for a parameter that is not legal. @param dword of the submission entry */
 void nvme_refuse(struct nvme_cmd *cmd, uint32_t status, uint32_t dword);
 /** End a command. Errors get DNR unless the status is one that a retry may cure. */
@@ -174,28 +175,15 @@ void nvme_transfer(struct nvme_cmd *cmd, uint32_t dev, uint32_t bytes, bool to_h
 uint32_t nvme_in_use(uint32_t sqid);
 /** Forget the completions of all commands of `sqid` (all with NVME_QUEUES) and stop what waits. */
 void nvme_orphan(uint32_t sqid);
-/** Abort `cmd`, or with NULL all, of the list that begins at `p`. True when something was. */
-bool nvme_drop(struct nvme_cmd **p, const struct nvme_cmd *cmd);
+static inline struct nvme_cmd *nvme_cmd_of(struct node *n) {
+    return CONTAINER_OR_NULL(n, struct nvme_cmd, op.node);
+}
+/** Abort `cmd`, or with NULL all, of list `l`. True when something was. */
+bool nvme_drop(struct list *l, struct nvme_cmd *cmd);
 /** Find a command in use. */
 struct nvme_cmd *nvme_find(uint32_t sqid, uint32_t cid);
 /** Abort `cmd` when it waits for a PRP list. */
 bool nvme_abort_waiter(struct nvme_cmd *cmd);
-
-/* ---- command.c: what waits ---- */
-
-/** What the main loop has to go on with, a byte each: one load tells that there is nothing. */
-union nvme_waits {
-    struct {
-        bool io;     /**< a command waits for io_pump */
-        bool manage; /**< likewise for manage_pump */
-        bool memory; /**< something of memory_work can go on */
-        bool drain;  /**< the deletion of a queue, a reset or a shutdown waits for commands to end */
-    };
-    uint32_t any;
-};
-extern union nvme_waits nvme_waits;
-/** Go on with what of nvme_waits can. */
-void nvme_go_on(void);
 
 /* ---- controller.c: registers, queues, reset ---- */
 
@@ -224,12 +212,8 @@ void controller_init(void);
 uint32_t controller_patience(uint32_t ms);
 /** Handle NVME.EVENT. */
 void controller_event(void);
-/** Go on with a reset or shutdown that waits. */
+/** Go on with what waits for commands to end: deletions of queues, a reset, a shutdown. */
 void controller_poll(void);
-/** A reset or shutdown waits for commands to end. */
-bool controller_waits(void);
-/** Memory that the controller itself needs cannot be reached: CSTS.CFS. */
-void controller_fatal(void);
 /** Tear down a submission queue in hardware. */
 void queue_sq_delete(uint32_t qid);
 void queue_cq_delete(uint32_t qid);
@@ -240,9 +224,8 @@ void admin_init(void);
 void admin_command(struct nvme_cmd *cmd);
 /** The admin data buffer is free: false holds further admin commands back. */
 bool admin_ready(void);
-/** Deletions that wait for their queue's commands. */
-extern struct nvme_cmd *admin_deleting;
-void admin_poll(void);
+/** Go on with deletions that wait for their queue's commands. True while some wait. */
+bool admin_poll(void);
 /** Abort what admin.c keeps waiting without completions. */
 void admin_orphan(void);
 /** Buffer of one page for admin data, in TCM. */
@@ -288,8 +271,8 @@ bool event_abort(struct nvme_cmd *cmd);
 
 /* ---- identity.c ---- */
 
-/** ftl_kept: the health log's counters, and from this byte on the identity, 8 bytes. */
-#define KEPT_IDENTITY (FTL_KEPT_BYTES - 8u)
+/** ftl_owner_data: the health log's counters, and from this byte on the identity, 8 bytes. */
+#define SAVED_IDENTITY (FTL_OWNER_BYTES - 8u)
 /** What tells this drive from others, IDENTITY_BITS wide. */
 extern uint64_t drive_identity;
 #define SERIAL_BYTES 20u
@@ -320,9 +303,9 @@ extern bool format_running;
 /** Composite temperature, kelvin: the drive has no sensor, so this is what it is rated for in use. */
 #define HEALTH_KELVIN 313u
 
-/** Counters of the health log. Those of `kept` are saved with every checkpoint. */
+/** Counters of the health log. Those of `saved` are saved with every checkpoint. */
 struct health {
-    struct health_kept {
+    struct health_saved {
         uint64_t blocks_read, blocks_written;
         uint64_t reads, writes; /**< host commands */
         uint64_t busy_cycles;   /**< with commands outstanding */
@@ -332,7 +315,7 @@ struct health {
         uint32_t unsafe_shutdowns;
         uint64_t errors;  /**< entries of the error log */
         uint32_t powered; /**< no shutdown since */
-    } kept;
+    } saved;
     uint64_t on_since, busy_since; /**< timebase */
 };
 extern struct health health;
@@ -350,19 +333,10 @@ void health_shutdown(void);
 /** Count the power cycle, durably; after the mount. */
 void health_init(void);
 
-/* ---- media.c ---- */
+/* ---- media_log.c ---- */
 
-void media_init(void);
 /** Block `lba`, which `cmd` asks for, could not be read: `op` says where it lies, `status` what was found first. */
 void media_lost(struct nvme_cmd *cmd, uint32_t lba, const struct nand_op *op, uint32_t status);
-/** Likewise of a stream. */
-void media_lost_stream(uint32_t lba, const struct nand_op *op, uint32_t status);
-/** Take over the channels' counters, which are modulo 2^32. */
-void media_count(void);
-/** When that is due at the latest while streams run; timebase. */
-uint64_t media_due(void);
-/** So many sectors have been lost since power-on that the medium is not to be trusted. */
-bool media_degraded(void);
 /** Fill admin_buffer with log page SCOMP_LOG_MEDIA. */
 void media_log(void);
 
@@ -391,26 +365,6 @@ static inline void stage_end(struct nvme_cmd *cmd, enum stage n) {
 
 /* ---- io.c ---- */
 
-#define SLOT_ENDED 0x80000000u
-
-/** A page buffer with what it takes to move a page between host, DRAM and flash. */
-struct page_slot {
-    struct page_slot *next;
-    union {
-        struct nvme_cmd *cmd;
-        struct piece *piece; /**< whose output it is */
-    };
-    uint32_t index; /**< page of the command; of the piece: see output.c */
-    uint32_t buffer;
-    uint32_t readers;         /**< reads that send the host this buffer, and SLOT_ENDED: the write that filled it has */
-    struct page_slot *source; /**< a read of a block in the write cache: whose buffer is sent */
-    struct nand_op *op;
-    union {
-        struct dma_job job;
-        struct ftl_write write;
-    };
-};
-
 void io_init(void);
 void io_command(struct nvme_cmd *cmd);
 /** Run `go` when what the write cache holds is on the medium; the command fails when that cannot be. */
@@ -422,24 +376,46 @@ bool io_in_range(uint64_t lba, uint32_t count);
 /** Abort `cmd` when nothing of it has begun. */
 bool io_abort(struct nvme_cmd *cmd);
 /** Issue pages of commands that wait for buffers. */
-void io_pump(void);
+void io_poll(void);
 /** Drop commands that have no page in flight yet and stop issuing for the others. */
 void io_orphan(void);
-struct page_slot *slot_get(void);
-void slot_put(struct page_slot *slot);
+/** First block of the range in a command. */
+static inline uint64_t io_start_block(const struct nvme_cmd *cmd) {
+    return cmd->sqe[10] | (uint64_t)cmd->sqe[11] << 32;
+}
+/** Check the range of blocks of `cmd`, at most `most`, and take it into cmd->lba and pages. `reserved`: bits of CDW12
+ * that must be 0. False when the command has been refused. */
+bool io_take_range(struct nvme_cmd *cmd, uint32_t reserved, uint32_t most);
 
-/* ---- manage.c: Flush, Write Zeroes, Dataset Management, Compare, Verify ---- */
+/* ---- ranges.c: Write Zeroes, Dataset Management ---- */
 
-void manage_init(void);
-void manage_flush(struct nvme_cmd *cmd);
-void manage_write_zeroes(struct nvme_cmd *cmd);
-void manage_dsm(struct nvme_cmd *cmd);
-void manage_compare(struct nvme_cmd *cmd);
-void manage_verify(struct nvme_cmd *cmd);
+void ranges_init(void);
+void ranges_write_zeroes(struct nvme_cmd *cmd);
+void ranges_dsm(struct nvme_cmd *cmd);
+/** Start commands that wait for page buffers. */
+void ranges_poll(void);
+/** Drop those; with `cmd`, only that. True when something was dropped. */
+bool ranges_drop(struct nvme_cmd *cmd);
+
+/* ---- compare.c ---- */
+
+void compare_init(void);
+void compare_command(struct nvme_cmd *cmd);
 /** Start what waits for page buffers. */
-void manage_pump(void);
-/** Drop what waits for page buffers; with `cmd`, only that. True when something was dropped. */
-bool manage_drop(struct nvme_cmd *cmd);
+void compare_poll(void);
+/** Drop it; with `cmd`, only that. True when something was dropped. */
+bool compare_drop(struct nvme_cmd *cmd);
+
+/* ---- vendor.c: commands for functions and requests ---- */
+
+/** Make `cmd` ready to be given to csd. */
+void vendor_prepare(struct nvme_cmd *cmd);
+/** IO_EXEC, IO_READ, IO_FEED, IO_ABORT. */
+void vendor_io(struct nvme_cmd *cmd);
+void vendor_func_load(struct nvme_cmd *cmd);
+void vendor_func_unload(struct nvme_cmd *cmd);
+/** The status of the wire for how `cmd` has ended in csd. */
+uint32_t vendor_status(const struct nvme_cmd *cmd, uint32_t status);
 
 /* ---- memory.c: Subsystem Local Memory; program.c: Computational Programs ---- */
 
@@ -452,7 +428,7 @@ bool manage_drop(struct nvme_cmd *cmd);
 void memory_init(void);
 void memory_command(struct nvme_cmd *cmd);
 /** A slice of fills and copies. */
-void memory_work(void);
+void memory_poll(void);
 /** Drop what waits; with `cmd`, only that. True when something was dropped. */
 bool memory_drop(struct nvme_cmd *cmd);
 void program_init(void);

@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "lib/dram.h"
+#include "csd/service.h"
 #include "nvme/nvme.h"
-#include "stream/scomp.h"
+#include "platform/dram.h"
 
 #define EXECUTE     0x01u
 #define RANGE_BYTES 32u /**< of a range as the host describes it */
@@ -16,10 +16,9 @@
  * slot. */
 #define TYPE_ELF    0xc0u
 #define TYPE_KERNEL 0xc1u
-/** Execute: what a request's memory holds behind its head. Ranges the host describes end where the arguments start. */
-#define ARGS_AT   4096u
-#define TABLES_AT 16384u
+/** Execute: ranges that the host describes, then the arguments. */
 #define DATA_MOST (PROGRAM_RANGES * RANGE_BYTES + SCOMP_MAX_ARGS)
+_Static_assert(PROGRAM_RANGES *RANGE_BYTES <= CSD_RUN_BEFORE, "ranges before the arguments of a run");
 /** Entries of the program list, and of the other two lists of log pages. */
 #define DESCRIPTOR 64u
 #define LIST_ENTRY 32u
@@ -38,10 +37,6 @@ static struct {
     uint8_t ranges; /**< 0: unused */
     uint8_t users;
 } sets[PROGRAM_SETS];
-
-struct range {
-    uint32_t at, bytes; /**< DRAM */
-};
 
 void program_init(void) {
     program_reset();
@@ -68,84 +63,80 @@ static bool absent(struct nvme_cmd *cmd) {
     return false;
 }
 
-/** The function of the program index in dword `dword`, NULL when there is none. */
-static struct function *index_of(struct nvme_cmd *cmd, uint32_t dword) {
+/** The program index in dword `dword`, SCOMP_MAX_FUNCS when there is none. */
+static uint32_t index_of(struct nvme_cmd *cmd, uint32_t dword) {
     uint32_t pind = cmd->sqe[dword] & 0xffffu;
     if (pind < SCOMP_MAX_FUNCS) {
-        return &functions[pind];
+        return pind;
     }
     nvme_refuse(cmd, NVME_PROGRAM_INDEX, dword);
-    return NULL;
+    return SCOMP_MAX_FUNCS;
 }
 
 /* ---- load, activation ---- */
 
 /** Program type of a function that is valid, whoever has loaded it. */
-static uint8_t type_of(const struct function *f) {
-    return f->kernel != 0 ? TYPE_KERNEL : TYPE_ELF;
+static uint8_t type_of(uint32_t pind) {
+    return csd_function(pind).kernel ? TYPE_KERNEL : TYPE_ELF;
 }
 
 static void loaded(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
-    struct function *f = cmd->context;
-    uint32_t pind = (uint32_t)(f - functions);
+    uint32_t pind = cmd->sqe[10] & 0xffffu;
     uint32_t size = cmd->sqe[11];
-    f->loading = false;
-    if (job->error || cmd->orphan) {
+    csd_filled(pind);
+    if (job->error || cmd->op.abandoned) {
         nvme_complete(cmd, NVME_DATA_TRANSFER);
         return;
     }
-    programs[pind].loaded += cmd->bytes;
+    programs[pind].loaded += cmd->op.bytes;
     if (programs[pind].loaded < size) {
         nvme_complete(cmd, NVME_OK);
         return;
     }
-    uint32_t error = function_finish(f, size);
+    uint32_t error = csd_fill_end(pind, size);
     programs[pind].loaded = 0;
     programs[pind].type = (uint8_t)(cmd->sqe[10] >> 16);
-    if (error == 0 && programs[pind].type != type_of(f)) {
-        f->valid = false;
-        error = f->kernel != 0 ? SCOMP_ELF_ERROR_NOT_ELF : SCOMP_ELF_ERROR_BAD_KERNEL;
+    if (error == 0 && programs[pind].type != type_of(pind)) {
+        error = csd_function(pind).kernel ? SCOMP_ELF_ERROR_NOT_ELF : SCOMP_ELF_ERROR_BAD_KERNEL;
+        csd_invalidate(pind);
     }
     programs[pind].pit = (uint8_t)(cmd->sqe[10] >> 25 & 7u);
     programs[pind].pid = cmd->sqe[12] | (uint64_t)cmd->sqe[13] << 32;
-    cmd->dw0 = error;
+    cmd->op.result[0] = error;
     nvme_complete(cmd, error == 0 ? NVME_OK : NVME_PROGRAM_DATA);
 }
 
 static void load_mapped(struct nvme_cmd *cmd) {
-    struct function *f = cmd->context;
-    if (f->users > 0 || f->loading) {
+    uint32_t pind = cmd->sqe[10] & 0xffffu;
+    struct csd_function f = csd_function(pind);
+    if (f.used || f.loading) {
         nvme_refuse(cmd, NVME_PROGRAM_IN_USE, 10);
         return;
     }
-    f->valid = false;
-    f->loading = true;
-    f->fixed = true;
-    nvme_transfer(cmd, function_memory(f) + cmd->sqe[15], cmd->bytes, false, loaded);
+    nvme_transfer(cmd, csd_fill(pind) + cmd->sqe[15], cmd->op.bytes, false, loaded);
 }
 
 void program_load(struct nvme_cmd *cmd) {
     if (absent(cmd)) {
         return;
     }
-    struct function *f = index_of(cmd, 10);
-    if (f == NULL) {
+    uint32_t pind = index_of(cmd, 10);
+    if (pind == SCOMP_MAX_FUNCS) {
         return;
     }
-    uint32_t pind = (uint32_t)(f - functions);
+    struct csd_function f = csd_function(pind);
     uint32_t size = cmd->sqe[11];
     uint32_t bytes = cmd->sqe[14];
     uint32_t offset = cmd->sqe[15];
-    if (programs[pind].active || f->users > 0 || f->loading) {
+    if (programs[pind].active || f.used || f.loading) {
         nvme_refuse(cmd, NVME_PROGRAM_IN_USE, 10);
         return;
     }
     if (cmd->sqe[10] >> 24 & 1) {
         /* The parts of a program that is not complete are unloaded too. */
-        uint32_t status = f->valid || programs[pind].loaded > 0 ? NVME_OK : NVME_NO_PROGRAM;
-        f->valid = false;
-        f->fixed = false;
+        uint32_t status = f.valid || programs[pind].loaded > 0 ? NVME_OK : NVME_NO_PROGRAM;
+        csd_remove(pind);
         memset(&programs[pind], 0, sizeof programs[pind]);
         nvme_complete(cmd, status);
         return;
@@ -164,8 +155,7 @@ void program_load(struct nvme_cmd *cmd) {
         /* The parts come in order. */
         nvme_refuse(cmd, NVME_INVALID_FIELD, 15);
     } else {
-        cmd->context = f;
-        cmd->bytes = bytes;
+        cmd->op.bytes = bytes;
         nvme_map(cmd, bytes, load_mapped);
     }
 }
@@ -174,17 +164,17 @@ void program_activation(struct nvme_cmd *cmd) {
     if (absent(cmd)) {
         return;
     }
-    const struct function *f = index_of(cmd, 10);
+    uint32_t pind = index_of(cmd, 10);
     uint32_t select = cmd->sqe[10] >> 16 & 15u;
-    if (f == NULL) {
+    if (pind == SCOMP_MAX_FUNCS) {
         return;
     }
-    uint32_t pind = (uint32_t)(f - functions);
+    struct csd_function f = csd_function(pind);
     if (select > 1) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
-    } else if (!f->valid || f->loading) {
+    } else if (!f.valid || f.loading) {
         nvme_refuse(cmd, NVME_NO_PROGRAM, 10);
-    } else if (select == 0 && f->users > 0) {
+    } else if (select == 0 && f.used) {
         nvme_refuse(cmd, NVME_PROGRAM_IN_USE, 10);
     } else {
         programs[pind].active = select == 1;
@@ -199,7 +189,7 @@ static uint32_t set_range(uint32_t set, uint32_t n) {
 }
 
 /** A range as the host describes it: four words of it. Returns a status. */
-static uint32_t range_check(const uint32_t words[4], struct range *range) {
+static uint32_t range_check(const uint32_t words[4], struct csd_range *range) {
     uint64_t start = words[2] | (uint64_t)words[3] << 32;
     if (words[0] != NSID_MEMORY) {
         return NVME_MEMORY_NS;
@@ -208,12 +198,12 @@ static uint32_t range_check(const uint32_t words[4], struct range *range) {
         words[1] > DRAM_MEMORY_SIZE - start) {
         return NVME_RANGE_SET;
     }
-    *range = (struct range){.at = DRAM_MEMORY + (uint32_t)start, .bytes = words[1]};
+    *range = (struct csd_range){.at = DRAM_MEMORY + (uint32_t)start, .bytes = words[1]};
     return NVME_OK;
 }
 
 /** Whether range `r` overlaps one of the first `n` of `ranges`. */
-static bool overlaps(const struct range *ranges, uint32_t n, const struct range *r) {
+static bool overlaps(const struct csd_range *ranges, uint32_t n, const struct csd_range *r) {
     for (uint32_t i = 0; i < n; i++) {
         if (r->at < ranges[i].at + ranges[i].bytes && ranges[i].at < r->at + r->bytes) {
             return true;
@@ -223,7 +213,7 @@ static bool overlaps(const struct range *ranges, uint32_t n, const struct range 
 }
 
 static void set_create(struct nvme_cmd *cmd) {
-    struct range ranges[PROGRAM_RANGES];
+    struct csd_range ranges[PROGRAM_RANGES];
     uint32_t n = cmd->sqe[11] & 0xffu;
     uint32_t status = NVME_OK;
     for (uint32_t i = 0; i < n && status == NVME_OK; i++) {
@@ -248,7 +238,7 @@ static void set_create(struct nvme_cmd *cmd) {
         hal_write(set_range(set, i), ranges[i].at);
         hal_write(set_range(set, i) + 4, ranges[i].bytes);
     }
-    cmd->dw0 = set + 1;
+    cmd->op.result[0] = set + 1;
     nvme_complete(cmd, NVME_OK);
 }
 
@@ -281,115 +271,118 @@ void program_ranges(struct nvme_cmd *cmd) {
 
 /* ---- execute ---- */
 
-static void refuse(struct request *r, uint32_t status) {
-    struct nvme_cmd *cmd = r->exec;
-    r->exec = NULL;
-    if (r->range_set != 0) {
-        sets[r->range_set - 1].users--;
+/** The run of `cmd` uses no range set any more. */
+static void set_release(const struct nvme_cmd *cmd) {
+    if (cmd->range_set != 0) {
+        sets[cmd->range_set - 1].users--;
     }
-    request_free(r);
+}
+
+/** The run of `cmd` is not to be. */
+static void refuse(struct nvme_cmd *cmd, uint32_t status) {
+    set_release(cmd);
+    csd_run_close(&cmd->op);
     nvme_complete(cmd, status);
 }
 
-/** Make the tables of `r` from `n` ranges. CPARAM1: inputs in byte 0, outputs in byte 1, watchdog in the high dword. */
-static uint32_t tables(struct request *r, const struct range *ranges, uint32_t n) {
-    const struct nvme_cmd *cmd = r->exec;
-    uint32_t in = cmd->sqe[10] & 0xffu;
-    uint32_t out = cmd->sqe[10] >> 8 & 0xffu;
+static void run_ended(struct csd_op *op, uint32_t status) {
+    struct nvme_cmd *cmd = CONTAINER(op, struct nvme_cmd, op);
+    set_release(cmd);
+    nvme_complete(cmd, vendor_status(cmd, status));
+}
+
+/** Which of `n` ranges are inputs and outputs of `run`: CPARAM1's bytes 0 and 1 say it; 0: one input, the rest outputs.
+ */
+static uint32_t divide(const struct nvme_cmd *cmd, const struct csd_range *ranges, uint32_t n, struct csd_run *run) {
+    run->in = cmd->sqe[10] & 0xffu;
+    run->out = cmd->sqe[10] >> 8 & 0xffu;
     if (cmd->sqe[10] == 0) {
-        in = 1;
-        out = n > 9 ? 8 : n - 1;
+        run->in = 1;
+        run->out = n > 9 ? 8 : n - 1;
     }
-    if (in == 0 || in > SCOMP_MAX_STREAMS || out > SCOMP_MAX_STREAMS || in + out > n || cmd->sqe[10] >> 16 != 0) {
+    if (run->in == 0 || run->in > SCOMP_MAX_STREAMS || run->out > SCOMP_MAX_STREAMS || run->in + run->out > n ||
+        cmd->sqe[10] >> 16 != 0) {
         return NVME_INVALID_FIELD;
     }
-    r->stream_table = r->data + TABLES_AT;
-    r->out_table = r->stream_table + SCOMP_MAX_STREAMS * (uint32_t)sizeof(struct scomp_stream);
-    r->streams_in = in;
-    r->streams_out = out;
-    for (uint32_t i = 0; i < in + out; i++) {
-        bool input = i < in;
-        uint32_t at = input ? request_input(r, 0, i) : request_output(r, 0, i - in);
-        if (!input && (ranges[i].bytes & (RANGE_ALIGN - 1)) != 0) {
+    for (uint32_t i = run->in; i < run->in + run->out; i++) {
+        if ((ranges[i].bytes & (RANGE_ALIGN - 1)) != 0) {
             return NVME_RANGE_SET;
         }
-        hal_write(at, ranges[i].at);
-        hal_write(at + 4, input ? 0 : ranges[i].bytes);
-        hal_write(at + 8, ranges[i].bytes);
-        hal_write(at + 12, input ? STREAM_IS_FED | STREAM_IN_MEMORY : 0);
     }
-    r->s_log2 = request_s_log2(in, out);
-    r->nodes = 1;
-    r->pieces = 1;
-    r->watchdog = (uint64_t)(cmd->sqe[11] != 0 ? cmd->sqe[11] : SCOMP_WATCHDOG_KCYCLES) * 1000u;
     return NVME_OK;
 }
 
-/** The data of the command, if any, is there: `r->bytes` of it. */
-static void start(struct request *r) {
-    const struct nvme_cmd *cmd = r->exec;
-    struct function *f = &functions[cmd->sqe[2] & 0xffffu];
-    struct range ranges[PROGRAM_RANGES];
-    uint32_t n;
+/** The ranges that the host describes, before its arguments in DRAM. */
+static uint32_t described_ranges(uint32_t n, uint32_t args, struct csd_range *ranges) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t words[4];
+        for (uint32_t w = 0; w < 4; w++) {
+            words[w] = hal_read(args - (n - i) * RANGE_BYTES + w * 4);
+        }
+        uint32_t status = range_check(words, &ranges[i]);
+        if (status != NVME_OK) {
+            return status;
+        }
+        if (overlaps(ranges, i, &ranges[i])) {
+            return NVME_RANGES_OVERLAP;
+        }
+    }
+    return NVME_OK;
+}
+
+/** Bytes of the data of `cmd` that describe ranges. */
+static uint32_t described_bytes(const struct nvme_cmd *cmd) {
+    return cmd->range_set != 0 ? 0 : cmd->sqe[3] * RANGE_BYTES;
+}
+
+/** The data of the command, if any, is there; its arguments are at DRAM cmd->args. */
+static void start(struct nvme_cmd *cmd) {
+    struct csd_range ranges[PROGRAM_RANGES];
+    uint32_t n = cmd->sqe[3];
     uint32_t status = NVME_OK;
-    if (r->range_set != 0) {
-        n = sets[r->range_set - 1].ranges;
+    if (cmd->range_set != 0) {
+        n = sets[cmd->range_set - 1].ranges;
         for (uint32_t i = 0; i < n; i++) {
-            uint32_t at = set_range(r->range_set - 1u, i);
-            ranges[i] = (struct range){.at = hal_read(at), .bytes = hal_read(at + 4)};
+            uint32_t at = set_range(cmd->range_set - 1u, i);
+            ranges[i] = (struct csd_range){.at = hal_read(at), .bytes = hal_read(at + 4)};
         }
     } else {
-        n = cmd->sqe[3];
-        for (uint32_t i = 0; i < n && status == NVME_OK; i++) {
-            uint32_t words[4];
-            for (uint32_t w = 0; w < 4; w++) {
-                words[w] = hal_read(r->args - (n - i) * RANGE_BYTES + w * 4);
-            }
-            status = range_check(words, &ranges[i]);
-            if (status == NVME_OK && overlaps(ranges, i, &ranges[i])) {
-                status = NVME_RANGES_OVERLAP;
-            }
-        }
+        status = described_ranges(n, cmd->args, ranges);
     }
+    struct csd_run run = {.function = cmd->sqe[2] & 0xffffu,
+                          .ranges = ranges,
+                          .args_bytes = cmd->op.bytes - described_bytes(cmd),
+                          .kcycles = cmd->sqe[11]};
     if (status == NVME_OK) {
-        status = tables(r, ranges, n);
-    }
-    if (status == NVME_OK && (!f->valid || f->loading)) {
-        status = NVME_NO_PROGRAM;
-    }
-    if (status == NVME_OK && function_mismatch(f, r->streams_in, r->streams_out, r->args_bytes)) {
-        status = NVME_INVALID_FIELD;
+        status = divide(cmd, ranges, n, &run);
     }
     if (status != NVME_OK) {
-        refuse(r, status);
+        refuse(cmd, status);
         return;
     }
-    r->program = true;
-    r->detached = true;
-    r->outcome = SCOMP_STATUS_ABORTED;
-    r->function[0] = f;
-    f->users++;
-    request_start(r);
+    cmd->op.done = run_ended;
+    uint32_t refused = csd_run_start(&cmd->op, &run);
+    if (refused != CSD_OK) {
+        set_release(cmd);
+        nvme_complete(cmd, refused == CSD_INVALID ? NVME_INVALID_FIELD : NVME_NO_PROGRAM);
+    }
 }
 
 static void fetched(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
-    struct request *r = cmd->context;
-    if (job->error || cmd->orphan || r->detached) {
-        refuse(r, job->error ? NVME_DATA_TRANSFER : NVME_ABORTED);
+    if (job->error || csd_run_stopped(&cmd->op)) {
+        refuse(cmd, job->error ? NVME_DATA_TRANSFER : NVME_ABORTED);
     } else {
-        start(r);
+        start(cmd);
     }
 }
 
 static void mapped(struct nvme_cmd *cmd) {
-    struct request *r = cmd->context;
-    uint32_t described = r->range_set != 0 ? 0 : cmd->sqe[3] * RANGE_BYTES;
-    nvme_transfer(cmd, r->args - described, cmd->bytes, false, fetched);
+    nvme_transfer(cmd, cmd->args - described_bytes(cmd), cmd->op.bytes, false, fetched);
 }
 
 static void unmapped(struct nvme_cmd *cmd) {
-    refuse(cmd->context, cmd->status);
+    refuse(cmd, cmd->status);
 }
 
 void program_command(struct nvme_cmd *cmd) {
@@ -397,17 +390,17 @@ void program_command(struct nvme_cmd *cmd) {
         nvme_refuse(cmd, NVME_INVALID_OPCODE, 0);
         return;
     }
-    const struct function *f = index_of(cmd, 2);
-    if (f == NULL) {
+    uint32_t pind = index_of(cmd, 2);
+    if (pind == SCOMP_MAX_FUNCS) {
         return;
     }
     uint32_t id = cmd->sqe[2] >> 16;
     uint32_t described = id != 0 ? 0 : cmd->sqe[3];
     /* A kernel may have cleared CDW4: then the ranges count themselves and CPARAM2 says how long the arguments are. */
     uint32_t bytes = cmd->sqe[4] != 0 ? cmd->sqe[4] : described * RANGE_BYTES + cmd->sqe[12];
-    if (!f->valid) {
+    if (!csd_function(pind).valid) {
         nvme_refuse(cmd, NVME_NO_PROGRAM, 2);
-    } else if (!programs[f - functions].active) {
+    } else if (!programs[pind].active) {
         nvme_refuse(cmd, NVME_NOT_ACTIVATED, 2);
     } else if (id != 0 && (id > PROGRAM_SETS || sets[id - 1].ranges == 0)) {
         nvme_refuse(cmd, NVME_RANGE_SET_ID, 2);
@@ -419,44 +412,22 @@ void program_command(struct nvme_cmd *cmd) {
                bytes - described * RANGE_BYTES > SCOMP_MAX_ARGS) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 4);
     } else {
-        struct request *r = request_new(cmd, 0);
-        if (r == NULL) {
+        cmd->args = csd_run_open(&cmd->op);
+        if (cmd->args == 0) {
             nvme_complete(cmd, NVME_PROGRAM_RESOURCES);
             return;
         }
-        /* No IO_READ and no IO_FEED finds it by a handle. */
-        r->hidden = true;
-        r->args = r->data + ARGS_AT;
-        r->args_bytes = bytes - described * RANGE_BYTES;
-        r->range_set = (uint8_t)id;
+        cmd->range_set = (uint8_t)id;
         if (id != 0) {
             sets[id - 1].users++;
         }
-        cmd->context = r;
-        cmd->bytes = bytes;
+        cmd->op.bytes = bytes;
         if (bytes == 0) {
-            start(r);
+            start(cmd);
             return;
         }
         cmd->unmapped = unmapped;
         nvme_map(cmd, bytes, mapped);
-    }
-}
-
-void program_ended(struct nvme_cmd *cmd, const struct request *r) {
-    if (r->range_set != 0) {
-        sets[r->range_set - 1].users--;
-    }
-    if (r->outcome == SCOMP_STATUS_OK) {
-        cmd->dw0 = (uint32_t)r->written;
-        cmd->dw1 = (uint32_t)(r->written >> 32);
-        nvme_complete(cmd, NVME_OK);
-    } else if (r->outcome == SCOMP_STATUS_ABORTED) {
-        nvme_complete(cmd, NVME_ABORTED);
-    } else {
-        cmd->dw0 = r->outcome;
-        cmd->dw1 = r->detail;
-        nvme_complete(cmd, NVME_PROGRAM_FAILED);
     }
 }
 
@@ -481,8 +452,9 @@ uint32_t program_log(uint32_t lid) {
         }
     } else {
         for (uint32_t i = 0; i < SCOMP_MAX_FUNCS; i++) {
-            put8(at, (functions[i].valid ? 1u : 0) | (programs[i].active ? 4u : 0) | (uint32_t)programs[i].pit << 3);
-            put8(at + 1, functions[i].valid ? type_of(&functions[i]) : programs[i].type);
+            bool valid = csd_function(i).valid;
+            put8(at, (valid ? 1u : 0) | (programs[i].active ? 4u : 0) | (uint32_t)programs[i].pit << 3);
+            put8(at + 1, valid ? type_of(i) : programs[i].type);
             put64(at + 8, programs[i].pid);
             at += entry;
         }

@@ -365,6 +365,35 @@ TEST(neighbours_share_function_slots) {
     }
 }
 
+/** A read of results that its host gives up leaves its place to others. */
+TEST(neighbours_aborted_reads) {
+    Nand nand(Geometry{});
+    Drive d(nand, 1, seed);
+    d.start();
+    fill(d, 0, 8);
+    CHECK_EQ(load(d, 0, kernelElf(model::kLoop)).status, kOk);
+    uint16_t running = submitExec(d, 7, encode(reader(1)));
+    /* More than may wait at a time. */
+    for (uint32_t aborted = 0; aborted < 40;) {
+        uint16_t cid = d.submit(2, readSqe(d.buffer(8192), 7));
+        std::vector<uint8_t> got;
+        CHECK_EQ(d.read(0, 1, &got).status, kOk);
+        Sqe abort = Drive::sqe(0x08);
+        abort[10] = 2 | static_cast<uint32_t>(cid) << 16;
+        bool wasAborted = d.exec(0, abort).dw0 == 0;
+        CHECK_EQ(d.wait(2, cid).status, wasAborted ? kAborted : kOk);
+        aborted += wasAborted;
+        if (!wasAborted) {
+            /* The watchdog came first: the read has had the report. */
+            CHECK_EQ(d.wait(1, running).status, kOk);
+            running = submitExec(d, 7, encode(reader(1)));
+        }
+    }
+    CHECK_EQ(d.exec(1, abortSqe(7)).status, kOk);
+    CHECK_EQ(d.wait(1, running).status, kOk);
+    collect(d, 7);
+}
+
 /** Handles have 32 bits; one in use is refused, and nobody reads by one that is not known. */
 TEST(neighbours_handles) {
     Nand nand(Geometry{});

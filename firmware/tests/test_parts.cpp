@@ -9,8 +9,8 @@
 
 extern "C" {
 #include "lib/crc.h"
-#include "lib/dram.h"
-#include "nand/onfi.h"
+#include "media/onfi.h"
+#include "platform/dram.h"
 }
 
 using namespace harness;

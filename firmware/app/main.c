@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Boot and the main loop: everything happens in answer to an event, and between events the processor sleeps. */
+#include "csd/core.h"
+#include "media/health.h"
+#include "media/nand.h"
+#include "nvme/nvme.h"
+#include "platform/console.h"
+#include "platform/fill.h"
+#include "platform/regs.h"
+#include "platform/timer.h"
+#include "platform/work.h"
+
+#define EVENT(name) (SYS_EVENT_##name##_MASK << SYS_EVENT_##name##_SHIFT)
+#define EVENTS_ALL                                                                                                     \
+    (EVENT(TIMER) | EVENT(SQE) | EVENT(CTRL) | EVENT(HDMA) | EVENT(CONSOLE_RX) | EVENT(FLASH) | EVENT(CORE))
+#define EVENTS_RARE (EVENT(TIMER) | EVENT(CTRL) | EVENT(CONSOLE_RX) | EVENT(CORE))
+/** How soon to look again at streams that wait for room, and at a full completion path. */
+#define POLL_STREAMS 2048u
+#define POLL_POST    1024u
+/** How soon to look at streams whose reads run ahead, while others use the flash. */
+#define POLL_AHEAD 16384u
+
+#ifdef ASSASIN_HOST_BUILD
+#define FIRMWARE_ENTRY __attribute__((visibility("default")))
+#else
+#define FIRMWARE_ENTRY
+int main(void);
+#endif
+
+/* The native tests drive the firmware by these two. */
+FIRMWARE_ENTRY void firmware_boot(void);
+FIRMWARE_ENTRY void firmware_step(void);
+
+static uint64_t poll_at;
+static uint32_t enabled;
+
+/** Who goes on with which work, in this order. */
+static const struct module {
+    enum work bit;
+    void (*poll)(void);
+} modules[] = {
+    {WORK_TRIM, ftl_trim_poll},      {WORK_FTL, ftl_poll},         {WORK_IO, io_poll},
+    {WORK_RANGES, ranges_poll},      {WORK_COMPARE, compare_poll}, {WORK_MEMORY, memory_poll},
+    {WORK_SESSION, controller_poll}, {WORK_POST, nvme_post},       {WORK_FETCH, nvme_fetch},
+};
+
+static void poll_work(void) {
+    for (uint32_t i = 0; i < sizeof modules / sizeof modules[0]; i++) {
+        if ((work_pending & modules[i].bit) != 0) {
+            modules[i].poll();
+        }
+    }
+}
+
+/** Entries that cannot be taken now must not keep the processor awake. */
+static void fetch_enable(void) {
+    uint32_t enable = (work_pending & WORK_FETCH) != 0 ? EVENTS_ALL & ~EVENT(SQE) : EVENTS_ALL;
+    if (enable != enabled) {
+        enabled = enable;
+        sys_write(SYS_EVENT_ENABLE, enabled);
+    }
+}
+
+void firmware_boot(void) {
+    uint32_t start = hal_cycle();
+    uint64_t t_start = time_now();
+    /* Before anything else: a host program that writes device address 0 must not reach this code. */
+    uint32_t dma = hal_dma_addr(&nvme_dma);
+    sys_write(SYS_TCM_WRITE_FIRST, dma);
+    sys_write(SYS_TCM_WRITE_END, dma + sizeof nvme_dma);
+    console_printf("ASSASIN firmware " FW_VERSION "\n");
+    timer_init();
+    work_pending = 0;
+    poll_at = TIMER_NEVER;
+    sys_write(SYS_EVENT_ENABLE, EVENT(FLASH));
+    dma_init();
+    dram_zero(DRAM_ZERO, DRAM_ZERO_SIZE);
+    const char *fault = nand_init();
+    if (fault == NULL) {
+        ftl_init(FIELD(SYS_BOOT_ARG, FORMAT, sys_read(SYS_BOOT_ARG)) != 0);
+        fault = ftl.fault;
+    } else {
+        ftl.lbas = 0;
+    }
+    if (fault != NULL) {
+        console_printf("drive: no namespace: %s\n", fault);
+    } else {
+        console_printf("drive: %u blocks of %u B (%u MiB)\n", ftl.lbas, PAGE_SIZE,
+                       (uint32_t)((uint64_t)ftl.lbas * PAGE_SIZE >> 20));
+    }
+    nand_health_init();
+    nvme_commands_init();
+    admin_init();
+    features_init();
+    log_init();
+    block_init();
+    /* Before the record of the power-on: a checkpoint under way would not take the identity along. */
+    identity_init();
+    health_init();
+    buffer_init();
+    io_init();
+    ranges_init();
+    compare_init();
+    memory_init();
+    csd_init();
+    program_init();
+    enabled = EVENTS_ALL;
+    sys_write(SYS_EVENT_ENABLE, enabled);
+    controller_init();
+    console_printf("boot: %u cycles awake and asleep, %u of the processor's\n", (uint32_t)(time_now() - t_start),
+                   hal_cycle() - start);
+}
+
+/** The earliest time that something here is to be looked at without an event: watchdogs, and while cores run the
+ * channels' counters; and poll_at. */
+static void timer_update(void) {
+    uint64_t next = core_deadline();
+    if (next != TIMER_NEVER && next > nand_health_due()) {
+        next = nand_health_due();
+    }
+    timer_set(poll_at < next ? poll_at : next);
+}
+
+/** Everything that an event may have let go on. Each line costs a load and a branch when there is nothing to do. */
+static void go_on(uint32_t event) {
+    if (work_pending != 0) {
+        poll_work();
+    }
+    if ((event & EVENT(SQE)) != 0) {
+        nvme_fetch();
+    }
+    fetch_enable();
+    bool posting = (work_pending & WORK_POST) != 0;
+    bool ahead = stream_ahead && nand_outstanding > 0;
+    bool poll = (stream_poll_wanted || posting || ahead) && poll_at == TIMER_NEVER;
+    if (poll) {
+        poll_at = time_now() + (posting ? POLL_POST : stream_poll_wanted ? POLL_STREAMS : POLL_AHEAD);
+    }
+    if (poll || core_deadline_changed || (event & EVENT(TIMER)) != 0) {
+        core_deadline_changed = false;
+        timer_update();
+    }
+}
+
+/** Events that no plain read or write brings. */
+static void handle_rare(uint32_t event) {
+    if (event & EVENT(CORE)) {
+        core_event(sys_read(SYS_CORE_PENDING));
+    }
+    if (event & EVENT(CTRL)) {
+        controller_event();
+    }
+    if (event & EVENT(TIMER)) {
+        poll_at = TIMER_NEVER;
+        stream_poll_wanted = false;
+        core_timer();
+        if (time_now() >= nand_health_due()) {
+            nand_health_count();
+        }
+    }
+    if (event & EVENT(CONSOLE_RX)) {
+        /* No console commands: input is taken so that it does not keep the processor awake. */
+        (void)sys_read(SYS_CONSOLE_RX);
+    }
+}
+
+/** One round: handle what is pending, or sleep until something is. */
+void firmware_step(void) {
+    uint32_t event = sys_read(SYS_EVENT) & enabled;
+    if (event == 0) {
+        bool awake = (work_pending & WORK_AWAKE) != 0;
+        if (work_pending != 0) {
+            poll_work();
+            fetch_enable();
+        }
+        /* What has just ended may be what other work has waited for, and no event tells: one more look before sleeping.
+         */
+        if (!awake && (work_pending & WORK_AWAKE) == 0) {
+            hal_wfi();
+        }
+        return;
+    }
+    uint32_t start = hal_cycle();
+    if (event & EVENT(FLASH)) {
+        nand_attention = false;
+        if (stream_poll_flash() > 0) {
+            stream_counters.cycles += hal_cycle() - start;
+        }
+        if (event == EVENT(FLASH) && !nand_attention && !stream_poll_wanted) {
+            /* Pages for streams only: nothing else has anything new to look at. */
+            return;
+        }
+    }
+    if (event & EVENT(HDMA)) {
+        dma_poll();
+    }
+    if (event & EVENTS_RARE) {
+        handle_rare(event);
+    }
+    go_on(event);
+}
+
+#ifndef ASSASIN_HOST_BUILD
+int main(void) {
+    firmware_boot();
+    for (;;) {
+        firmware_step();
+    }
+}
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The extents of a request: ranges, sums, overlaps. */
+#include "csd/scomp.h"
+
+/* Behind the request's data lie the sums of the blocks, then room to sort. */
+#define SUMS_BYTES ((EXTENTS_MAX + 1u) * 8u)
+_Static_assert(CSD_DATA_MAX + SUMS_BYTES + (EXTENTS_MAX - 5u) * 8u <= DRAM_REQUEST_STRIDE,
+               "a request's head and its one stream take the place of at least five extents");
+
+static uint32_t extent_at(const struct request *r, uint32_t i) {
+    return r->extent_table + i * EXTENT_BYTES;
+}
+
+static uint32_t sum_at(const struct request *r, uint32_t i) {
+    return r->data + CSD_DATA_MAX + i * 8;
+}
+
+static uint32_t sort_at(const struct request *r, uint32_t i) {
+    return r->data + CSD_DATA_MAX + SUMS_BYTES + i * 8;
+}
+
+/** The reserved word of an extent, once it is known to be 0, holds where the run of ascending extents began. */
+static uint32_t run_at(const struct request *r, uint32_t i) {
+    return extent_at(r, i) + 12;
+}
+
+static void sum_write(const struct request *r, uint32_t i, uint64_t blocks) {
+    hal_write(sum_at(r, i), (uint32_t)blocks);
+    hal_write(sum_at(r, i) + 4, (uint32_t)(blocks >> 32));
+}
+
+uint32_t extent_check(struct request *r, uint32_t count, uint32_t *where) {
+    uint64_t blocks = 0;
+    uint64_t end = 0;
+    uint32_t run = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = extent_at(r, i);
+        uint64_t lba = hal_read(at) | (uint64_t)hal_read(at + 4) << 32;
+        uint32_t n = hal_read(at + 8);
+        *where = at - r->data;
+        if (n == 0) {
+            return REFUSED(BAD_REQUEST);
+        }
+        if (lba >= ftl.lbas || n > ftl.lbas - lba) {
+            return CSD_RANGE;
+        }
+        if (hal_read(at + 12) != 0) {
+            *where += 12;
+            return REFUSED(BAD_REQUEST);
+        }
+        run = lba < end ? i : run;
+        end = lba + n;
+        hal_write(run_at(r, i), run);
+        sum_write(r, i, blocks);
+        blocks += n;
+    }
+    sum_write(r, count, blocks);
+    return 0;
+}
+
+uint64_t extent_blocks_before(const struct request *r, uint32_t i) {
+    return hal_read(sum_at(r, i)) | (uint64_t)hal_read(sum_at(r, i) + 4) << 32;
+}
+
+bool extent_in_order(const struct request *r, uint32_t first, uint32_t count) {
+    return hal_read(run_at(r, first + count - 1)) <= first;
+}
+
+/** Move entry `root` of the heap of `count` entries down to its place: parents start at higher blocks. */
+static void sift(const struct request *r, uint32_t root, uint32_t count) {
+    uint32_t start = hal_read(sort_at(r, root));
+    uint32_t number = hal_read(sort_at(r, root) + 4);
+    for (uint32_t child; (child = 2 * root + 1) < count; root = child) {
+        uint32_t most = hal_read(sort_at(r, child));
+        if (child + 1 < count) {
+            uint32_t other = hal_read(sort_at(r, child + 1));
+            if (other > most) {
+                most = other;
+                child++;
+            }
+        }
+        if (most <= start) {
+            break;
+        }
+        hal_write(sort_at(r, root), most);
+        hal_write(sort_at(r, root) + 4, hal_read(sort_at(r, child) + 4));
+    }
+    hal_write(sort_at(r, root), start);
+    hal_write(sort_at(r, root) + 4, number);
+}
+
+/* An entry of the list is the extent's first block (blocks are numbered in 32 bits: ftl.lbas), and its number with the
+ * piece's. */
+#define LIST_NUMBER 0xffffu
+#define LIST_PIECE  16u
+_Static_assert(EXTENTS_MAX <= LIST_NUMBER && SCOMP_MAX_PIECES <= LIST_NUMBER, "entry of a list of extents");
+
+void extent_list_add(const struct request *r, uint32_t at, uint32_t first, uint32_t count, uint32_t piece) {
+    for (uint32_t i = 0; i < count; i++) {
+        hal_write(sort_at(r, at + i), hal_read(extent_at(r, first + i)));
+        hal_write(sort_at(r, at + i) + 4, (first + i) | piece << LIST_PIECE);
+    }
+}
+
+/** Blocks of the extent that entry `i` is of. */
+static uint32_t list_blocks(const struct request *r, uint32_t i) {
+    return hal_read(extent_at(r, hal_read(sort_at(r, i) + 4) & LIST_NUMBER) + 8);
+}
+
+bool extent_list_sort(const struct request *r, uint32_t count, uint32_t *where) {
+    for (uint32_t i = count / 2; i > 0; i--) {
+        sift(r, i - 1, count);
+    }
+    /* The highest extent leaves the heap first, for the place that the heap gives up. */
+    for (uint32_t left = count; left > 0; left--) {
+        uint32_t start = hal_read(sort_at(r, 0));
+        uint32_t number = hal_read(sort_at(r, 0) + 4);
+        hal_write(sort_at(r, 0), hal_read(sort_at(r, left - 1)));
+        hal_write(sort_at(r, 0) + 4, hal_read(sort_at(r, left - 1) + 4));
+        hal_write(sort_at(r, left - 1), start);
+        hal_write(sort_at(r, left - 1) + 4, number);
+        sift(r, 0, left - 1);
+        if (left < count && hal_read(sort_at(r, left)) - start < list_blocks(r, left - 1)) {
+            *where = extent_at(r, hal_read(sort_at(r, left) + 4) & LIST_NUMBER) - r->data;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool extent_overlap(const struct request *r, uint32_t first, uint32_t count, uint32_t *where) {
+    extent_list_add(r, 0, first, count, 0);
+    return extent_list_sort(r, count, where);
+}
+
+bool extent_list_hits(const struct request *r, uint32_t count, uint32_t number, uint32_t piece, bool *any) {
+    uint32_t start = hal_read(extent_at(r, number));
+    uint32_t blocks = hal_read(extent_at(r, number) + 8);
+    /* The first entry that ends behind `start`: entries do not overlap, so their ends ascend too. */
+    uint32_t lo = 0;
+    uint32_t hi = count;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        uint32_t from = hal_read(sort_at(r, mid));
+        if (from <= start && start - from >= list_blocks(r, mid)) {
+            lo = mid + 1;
+        } else if (from > start) {
+            hi = mid;
+        } else {
+            lo = hi = mid;
+        }
+    }
+    for (; lo < count; lo++) {
+        uint32_t from = hal_read(sort_at(r, lo));
+        if (from > start && from - start >= blocks) {
+            return false;
+        }
+        *any = true;
+        if (hal_read(sort_at(r, lo) + 4) >> LIST_PIECE != piece) {
+            return true;
+        }
+    }
+    return false;
+}

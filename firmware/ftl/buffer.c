@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ftl/buffer.h"
+
+#define BUFFERS 384u
+
+static struct page_buffer buffers[BUFFERS];
+static struct list free_buffers;
+
+void buffer_init(void) {
+    free_buffers = (struct list){0};
+    for (uint32_t i = BUFFERS; i-- > 0;) {
+        buffers[i].addr = DRAM_BUFFERS + i * PAGE_SIZE;
+        buffers[i].op = nand_op_get();
+        buffer_put(&buffers[i]);
+    }
+}
+
+struct page_buffer *buffer_get(void) {
+    struct node *n = list_take(&free_buffers);
+    return CONTAINER_OR_NULL(n, struct page_buffer, node);
+}
+
+void buffer_put(struct page_buffer *b) {
+    list_push(&free_buffers, &b->node);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Page buffers: a block's room in DRAM with what it takes to move the block between host, DRAM and medium.
+ */
+#ifndef ASSASIN_FW_BUFFER_H
+#define ASSASIN_FW_BUFFER_H
+
+#include <stdint.h>
+
+#include "ftl/ftl.h"
+#include "platform/dma.h"
+
+struct page_buffer {
+    struct node node;
+    void *owner;
+    uint32_t index; /**< the owner's */
+    uint32_t addr;  /**< DRAM */
+    uint32_t
+        readers; /**< reads that send the host this buffer, and BUFFER_WRITTEN: the write that filled it has ended */
+    struct page_buffer *source; /**< a read of a block in the write cache: whose buffer is sent */
+    struct nand_op *op;
+    union {
+        struct dma_job job;
+        struct ftl_write write;
+    };
+};
+#define BUFFER_WRITTEN 0x80000000u
+
+/** All are free. After the mount, which needs the operations. */
+void buffer_init(void);
+/** NULL when none is free. */
+struct page_buffer *buffer_get(void);
+void buffer_put(struct page_buffer *b);
+
+#endif

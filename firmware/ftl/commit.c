@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Uncommitted pages: written to the log, out of the map. They enter it all at once, by a checkpoint, or are given up.
+ *
+ * The map is changed entry by entry while nothing else writes, and the list then holds what the entries were before:
+ * going through it once more undoes everything.
+ */
+#include "ftl/ftl.h"
+
+/** Entries a slice. */
+#define SLICE 128u
+
+static struct {
+    struct ftl_commit *first; /**< operation that runs; others share its checkpoint */
+    struct ftl_commit *last;  /**< the latest of them: `batch` leads back to the first */
+    struct ftl_commit *now;   /**< whose list is gone through */
+    struct ftl_exclusive checkpoint;
+    bool undo;
+    enum ftl_status status; /**< that dropping them ends with */
+} job;
+
+static void end(enum ftl_status status) {
+    struct ftl_commit *l = job.last;
+    struct ftl_commit *first = job.first;
+    ftl_slices(NULL);
+    while (l != first) {
+        struct ftl_commit *next = l->batch;
+        l->x.queued = false;
+        l->x.done(&l->x, status);
+        l = next;
+    }
+    ftl_exclusive_end(&first->x, status);
+}
+
+static void checkpointed(struct ftl_exclusive *x, enum ftl_status status);
+
+/** Swap a few entries of the list with the map's. */
+static void swap_slice(void) {
+    struct ftl_commit *l = job.now;
+    for (uint32_t budget = SLICE; budget > 0 && l->at < l->count; budget--, l->at++) {
+        uint32_t entry = l->list + l->at * 8;
+        uint32_t lba = hal_read(entry);
+        uint32_t ppa = hal_read(entry + 4);
+        hal_write(entry + 4, map_set(lba, ppa));
+        if (!job.undo) {
+            superblock_pin(ppa_block(ppa), -1);
+        }
+    }
+    if (l->at < l->count) {
+        return;
+    }
+    if (job.undo) {
+        job.now = l->batch;
+        if (job.now == NULL) {
+            end(FTL_MEDIA);
+        } else {
+            job.now->at = 0;
+        }
+        return;
+    }
+    struct ftl_commit *more = (struct ftl_commit *)ftl_exclusive_join(commit_run);
+    if (more != NULL) {
+        more->at = 0;
+        more->batch = l;
+        job.now = job.last = more;
+        return;
+    }
+    ftl_slices(NULL);
+    ftl.changed = true;
+    job.checkpoint = (struct ftl_exclusive){.done = checkpointed};
+    checkpoint_start(&job.checkpoint, false);
+}
+
+static void checkpointed(struct ftl_exclusive *x, enum ftl_status status) {
+    (void)x;
+    ftl_exclusive_resume(&job.first->x);
+    if (status == FTL_OK) {
+        end(FTL_OK);
+        return;
+    }
+    /* The old root holds: back to what it says, in the opposite order. */
+    job.undo = true;
+    job.now = job.last;
+    job.now->at = 0;
+    ftl_slices(swap_slice);
+}
+
+static void drop_slice(void);
+
+void commit_run(struct ftl_exclusive *x) {
+    job.first = job.last = job.now = (struct ftl_commit *)x;
+    job.first->at = 0;
+    job.first->batch = NULL;
+    job.undo = false;
+    job.status = FTL_MEDIA;
+    ftl_slices(ftl.read_only ? drop_slice : swap_slice);
+}
+
+void ftl_commit(struct ftl_commit *l) {
+    l->x.run = commit_run;
+    ftl_exclusive(&l->x);
+}
+
+/* ---- giving up ---- */
+
+static void drop_slice(void) {
+    struct ftl_commit *l = job.first;
+    for (uint32_t budget = SLICE; budget > 0 && l->at < l->count; budget--, l->at++) {
+        uint32_t ppa = hal_read(l->list + l->at * 8 + 4);
+        if (ppa != 0) {
+            superblock_pin(ppa_block(ppa), -1);
+        }
+    }
+    if (l->at == l->count) {
+        end(job.status);
+    }
+}
+
+static void discard_run(struct ftl_exclusive *x) {
+    job.first = job.last = (struct ftl_commit *)x;
+    job.first->at = 0;
+    job.status = FTL_OK;
+    ftl_slices(drop_slice);
+}
+
+void ftl_discard(struct ftl_commit *l) {
+    l->x.run = discard_run;
+    ftl_exclusive(&l->x);
+}

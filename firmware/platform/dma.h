@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Host DMA: transfers between device memory and memory of the host.
+ */
+#ifndef ASSASIN_FW_DMA_H
+#define ASSASIN_FW_DMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/list.h"
+#include "platform/regs.h"
+
+#define DMA_PAGE 4096u
+/** Most bytes of an operation's host memory. */
+#define DMA_MAX (128u * 1024u)
+/** Entries of a list of host pages: DMA_MAX bytes at any offset. */
+#define DMA_LIST_ENTRIES (DMA_MAX / DMA_PAGE + 1u)
+
+/** Host memory of one operation: a first part, and pages behind it. */
+struct dma_pages {
+    uint64_t first;
+    uint32_t first_bytes; /**< to the end of its page */
+    uint64_t second;      /**< second page when there is no list */
+    uint64_t *list;       /**< second and further pages, NULL without a list */
+};
+
+struct dma_job;
+typedef void (*dma_done_fn)(struct dma_job *job);
+
+/** One transfer between device memory and an operation's host memory, or one host address. */
+struct dma_job {
+    struct node node;
+    const struct dma_pages *pages; /**< NULL: `host` is the address */
+    uint64_t host;
+    uint32_t off;  /**< offset in the operation's data */
+    uint32_t dev;  /**< device address */
+    uint32_t left; /**< bytes not yet pushed */
+    bool to_host;
+    bool error; /**< out: XDMA reported an error while it was in flight */
+    dma_done_fn done;
+    void *arg;
+};
+
+/** Bytes moved since power-on, but for what is not an operation's data. */
+struct dma_counters {
+    uint64_t to_host;
+    uint64_t from_host;
+};
+extern struct dma_counters dma_counters;
+
+/** Runs when XDMA has reported an error that is of no transfer here: a queue entry did not get through. */
+extern void (*dma_queue_failed)(void);
+
+void dma_init(void);
+/** Set the Run bits of XDMA and the user interrupts' vectors: a host reset may have cleared them. */
+void dma_start(void);
+/** Queue a transfer of job->left bytes; must not be 0. */
+void dma_submit(struct dma_job *job);
+/** Finish every transfer that the hardware has not taken yet, with `error` set; what it has taken ends as usual. */
+void dma_cancel(void);
+/** Handle what has finished, copies (copy.h) too. */
+void dma_poll(void);
+
+#endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/nand.h"
+#include "model/nand.h"
 
 #include <cstdio>
 #include <string>
@@ -33,13 +33,21 @@ assasin::PartFile partOf(const Geometry &g) {
 
 } // namespace
 
-Nand::Medium::Medium(const Nand &nand)
-    : part(partOf(nand.geo)), image("", part, nand.geo.channels, nand.geo.ways), cells(image, part, aimed) {
+Nand::Medium::Medium(const assasin::PartFile &p, uint32_t channels, uint32_t ways, const std::string &path)
+    : part(p), image(path, part, channels, ways), cells(image, part, aimed) {
+}
+
+Nand::Nand(const assasin::PartFile &part, uint32_t channels, uint32_t ways, const std::string &path)
+    : medium_(std::make_unique<Medium>(part, channels, ways, path)) {
+    const assasin::NandGeometry &g = part.geometry;
+    geo = {channels, ways, g.luns, g.planes, g.blocksPerPlane, g.pagesPerBlock, g.pageBytes, g.spareBytes};
+    geo.timingBlock = part.timingBlock;
+    geo.modes = (2u << part.timingMode) - 1;
 }
 
 Nand::Medium &Nand::medium() const {
     if (!medium_) {
-        medium_ = std::make_unique<Medium>(*this);
+        medium_ = std::make_unique<Medium>(partOf(geo), geo.channels, geo.ways, "");
     }
     return *medium_;
 }
@@ -105,6 +113,7 @@ assasin::NandAddress Nand::address(uint32_t key) const {
 std::vector<uint8_t> Nand::readPage(uint32_t key, uint32_t retryLevel) {
     std::vector<uint8_t> raw(rawPageBytes());
     cells().read(address(key), raw.data(), retryLevel);
+    reads++;
     return raw;
 }
 
@@ -131,6 +140,7 @@ bool Nand::endProgram(uint32_t key, bool fail) {
     Medium &m = medium();
     m.aimed.fail = fail;
     bool done = m.cells.endProgram(address(key));
+    pagePrograms++;
     m.aimed.fail = false;
     return done;
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "NandCells.h"
@@ -45,6 +46,8 @@ class Nand {
   public:
     explicit Nand(const Geometry &g) : geo(g) {
     }
+    /** Packages of a part, with the contents of image file `path`. */
+    Nand(const assasin::PartFile &part, uint32_t channels, uint32_t ways, const std::string &path);
     Nand(const Nand &other);
     Nand &operator=(const Nand &) = delete;
 
@@ -54,6 +57,7 @@ class Nand {
     uint32_t phyMargin = 0;                    /**< FLASH.PHY_MARGIN of the PHYs in front of the packages */
     uint64_t programs = 0;                     /**< sectors programmed */
     uint64_t erases = 0;
+    uint64_t reads = 0, pagePrograms = 0; /**< pages */
 
     /** log2 of sectors a page. */
     uint32_t sectorBits() const;
@@ -111,7 +115,7 @@ class Nand {
         }
     };
     struct Medium {
-        explicit Medium(const Nand &nand);
+        Medium(const assasin::PartFile &part, uint32_t channels, uint32_t ways, const std::string &path);
         assasin::PartFile part;
         Aimed aimed;
         assasin::NandImage image;

@@ -299,11 +299,12 @@ void NativeBoard::publish(const std::string &state, const std::string &message) 
     state_ = state;
     message_ = message;
     nextPublish_ = hostTime() + PUBLISH_SECONDS;
+    const std::string text = "{\n  \"board\": \"native\"," + status().json().substr(1);
     if (!options_.status.empty()) {
-        replaceFile(options_.status, status().json());
+        replaceFile(options_.status, text);
     }
     if (!options_.stats.empty() && (state == "stopped" || state == "failed" || state == "violation")) {
-        replaceFile(options_.stats, status().json());
+        replaceFile(options_.stats, text);
     }
 }
 

@@ -354,7 +354,8 @@ void Hardware::wayStart(uint32_t c, uint32_t w) {
             at(jitter(times.read), [=, this] {
                 Way &its = ch[c].ways[w];
                 uint32_t read = misdirected.count(key) ? misdirected.at(key) : key;
-                its.raw = nand.readPage(read, its.retryLevel);
+                its.reg = nand.readPage(read, its.retryLevel);
+                its.reg.exact &= read == key;
                 its.page = page;
                 its.holds = true;
                 wayData(c, w);
@@ -370,7 +371,7 @@ void Hardware::wayStart(uint32_t c, uint32_t w) {
                       " bytes to " + hex(d.w2));
         }
         at(jitter(times.read + times.bus), [=, this] {
-            auto raw = nand.readPage(key, ch[c].ways[w].retryLevel);
+            auto raw = nand.readPage(key, ch[c].ways[w].retryLevel).raw;
             dramCopyIn(d.w2, raw.data() + column, d.bytes);
             wayEnd(c, w, 0, 0, 0);
         });
@@ -418,6 +419,7 @@ void Hardware::programStart(uint32_t c, uint32_t w, uint32_t key) {
                  way.program.raw.data() + sector * codec.sectorBytes());
     way.program.sectors.push_back({key, d.oob0});
     way.program.root |= d.oob0 == kRootTag;
+    way.program.t = codec.t();
     /* What the descriptor names is the drive's until it completes. */
     auto end = [=, this](uint32_t status, uint32_t d0) {
         std::vector<uint8_t> still(kSectorBytes);
@@ -456,8 +458,8 @@ void Hardware::programStart(uint32_t c, uint32_t w, uint32_t key) {
     auto program = [=, this] {
         Way &its = ch[c].ways[w];
         its.programming.swap(its.planes);
-        for (const Program &p : its.programming) {
-            nand.beginProgram(p.page << nand.sectorBits(), p.raw, p.root);
+        for (Program &p : its.programming) {
+            p.blank = nand.beginProgram(p.page << nand.sectorBits(), p.raw, p.root);
         }
         uint32_t before = its.cacheFailed ? kFailBefore : 0;
         its.cacheFailed = false;
@@ -507,6 +509,11 @@ bool Hardware::programEnd(uint32_t c, uint32_t w) {
         }
         if (!held) {
             way.failed.insert(planeOf(key));
+        }
+        for (const auto &[written, oob0] : p.sectors) {
+            if (held && p.blank) {
+                nand.setWhole(written, p.t);
+            }
         }
     }
     way.programming.clear();
@@ -572,19 +579,21 @@ void Hardware::sectorEnd(uint32_t c, uint32_t w) {
     const Desc d = k.ways[w].fifo.front();
     const assasin::SectorCodec &codec = codecOf(k);
     uint32_t key = c << 28 | w << 24 | (d.w1 & 0xffffff), sector = d.w1 & ((1u << nand.sectorBits()) - 1);
-    auto from = k.ways[w].raw.begin() + sector * codec.sectorBytes();
-    std::vector<uint8_t> raw(from, from + codec.sectorBytes());
+    Nand::PageRegister &reg = k.ways[w].reg;
+    Nand::PageRegister spoilt;
     if (chance(faults.read) || (faults.readOf && faults.readOf(key))) {
         /* Far more than any code corrects, in each codeword. */
-        for (uint8_t &byte : raw) {
-            byte ^= static_cast<uint8_t>(rng() & rng() & rng());
+        spoilt.raw = reg.raw;
+        for (uint32_t i = 0; i < codec.sectorBytes(); i++) {
+            spoilt.raw[sector * codec.sectorBytes() + i] ^= static_cast<uint8_t>(rng() & rng() & rng());
         }
     }
     std::optional<uint32_t> expected;
     if (F(FLASH_W0, CHECK, d.w0)) {
         expected = d.oob0;
     }
-    assasin::Sector s = codec.decode(d.w1 & 0xffffff, k.setting, raw.data(), expected, k.erasedLimit);
+    assasin::Sector s =
+        nand.decode(key, spoilt.raw.empty() ? reg : spoilt, codec, k.setting, expected, k.erasedLimit);
     uint32_t status = statusOf(s.status);
     if (status == FLASH_STATUS_OK) {
         if (F(FLASH_W0, STREAM, d.w0)) {

@@ -237,6 +237,8 @@ class Hardware {
         bool root = false;                                  /**< a root record is among the sectors */
         std::vector<std::pair<uint32_t, uint32_t>> sectors; /**< key, first metadata word */
         std::vector<uint8_t> raw;
+        uint32_t t = 0;     /**< of the code */
+        bool blank = false; /**< the page was, when the program began */
     };
     struct Way {
         std::deque<Desc> fifo;
@@ -247,7 +249,7 @@ class Hardware {
         /* The page register, after a read. */
         bool holds = false; /**< the page `page`, of which the sectors from `nextSector` on can still be sent */
         uint32_t page = 0, nextSector = 0;
-        std::vector<uint8_t> raw;
+        Nand::PageRegister reg;
         /* Programs. */
         bool loading = false; /**< `program` waits for its sector `nextIn` */
         uint32_t nextIn = 0;

@@ -2,9 +2,9 @@
 """
 The parity gate: the native and the virtual board do the same.
 
-One list of jobs goes to both, a command at a time, with restarts between: writes, reads, trims, zeroes, flushes, functions, commands that
-are refused. Everything that the host gets back has to be the same, then everything that lies on the medium, and with it the map. Each
-board then takes over the other's medium.
+One list of jobs goes to both, a command at a time, with restarts between: writes, reads, trims, zeroes, flushes, functions, and
+commands that are refused. Everything that the host gets back has to be the same, then the map, read from what lies on the medium.
+Each board then takes over the other's medium.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from assasin import offloads
+from assasin.bench import FILTER_ARGS, bench_data
 from assasin.binding import Command
 from assasin.board import Board, NativeBoard, profile_file
-from assasin.bench import FILTER_ARGS, bench_data
 from assasin.drive import Drive, DriveError, Extent
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,7 +52,9 @@ class Job:
 def jobs(seed: int, length: int) -> Iterator[Job]:
     """A list of jobs; the same for the same seed."""
     r = random.Random(seed)
-    names = ["write"] * 8 + ["read"] * 5 + ["trim", "zeroes", "flush", "stat", "filter", "compare", "verify", "beyond", "bad", "data"]
+    names = (
+        ["write"] * 8 + ["read"] * 5 + ["trim", "zeroes", "flush", "stat", "filter", "compare", "verify", "beyond", "bad", "data"]
+    )
     yield Job("write", 0, 64, seed)
     for n in range(length):
         what = r.choice(names)

@@ -396,6 +396,11 @@ class NativeBoard(Board):
         return [str(program), "--config", config], firmware
 
 
+def board_of(kind: str, name: str) -> Board:
+    """The board called `name`, whose start() starts one of this kind."""
+    return NativeBoard(name) if kind == NativeBoard.KIND else Board(name)
+
+
 def described(status: Status) -> str:
     """A running board in words: kind, configuration and profile."""
     return (

@@ -38,7 +38,7 @@ from assasin import (
     vm_suite,
 )
 from assasin import paper as paper_bench
-from assasin.board import ARCHITECTURES, DEFAULT_CONFIG, PROFILES, Board, BoardError, NativeBoard, described
+from assasin.board import ARCHITECTURES, DEFAULT_CONFIG, PROFILES, Board, BoardError, NativeBoard, board_of, described
 from assasin.cut import Plan, Source, Table, length_of, plan
 from assasin.descriptions import Results, joined, results_of
 from assasin.drive import Drive, DriveError, Extent, Piece
@@ -172,6 +172,14 @@ LBA = click.IntRange(min=0)
 DEFAULT_NAME = "virtual"
 name_option = click.option(
     "--name", default=DEFAULT_NAME, show_default=True, envvar="ASSASIN_BOARD", show_envvar=True, help="Which board."
+)
+board_option = click.option(
+    "--board",
+    "kind",
+    type=click.Choice([Board.KIND, NativeBoard.KIND]),
+    default=Board.KIND,
+    show_default=True,
+    help="Kind of board to start.",
 )
 native_name_option = click.option("--name", default="native", show_default=True, help="Which board.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
@@ -386,7 +394,8 @@ def _start(board: Board, as_json: bool, start: Callable[[Callable[[str], None]],
     size = human_bytes(info.blocks * info.block_bytes)
     option = "" if board.name == DEFAULT_NAME else f" --name {board.name}"
     terminal.out.print(
-        f"{status['config']} serves as '{board.name}': {size}, {info.cores} cores, {info.channels} channels; next: assasin info{option}",
+        f"{status['config']} serves as '{board.name}': {size}, {info.cores} cores, {info.channels} channels; "
+        f"next: assasin info{option}",
         soft_wrap=True,
     )
 
@@ -1098,9 +1107,12 @@ def _pump(s: socket.socket) -> None:
 )
 @click.option("--profile", default=PROFILES[0], show_default=True, help="What a cycle is worth on it.")
 @click.option("--kernel-option", "kernel_options", multiple=True, help="Appended to the kernel's command line.")
+@board_option
 @name_option
 @click.pass_context
-def vm(context: click.Context, share: Path | None, config: str, profile: str, kernel_options: tuple[str, ...], name: str) -> None:
+def vm(
+    context: click.Context, share: Path | None, config: str, profile: str, kernel_options: tuple[str, ...], kind: str, name: str
+) -> None:
     """
     A Linux guest with the drive as its PCIe device: Debian's kernel, its nvme driver, nvme-cli, fio, ext4, and a shell.
 
@@ -1108,7 +1120,7 @@ def vm(context: click.Context, share: Path | None, config: str, profile: str, ke
     """
     if context.invoked_subcommand is not None:
         return
-    board = Board(name)
+    board = board_of(kind, name)
     with terminal.spinner("making the guest") as say:
         image(say)
         started = board.pid() is None
@@ -1129,17 +1141,18 @@ def vm(context: click.Context, share: Path | None, config: str, profile: str, ke
 @click.option("--profile", default="test", show_default=True, help="What a cycle is worth.")
 @click.option("--quick", is_flag=True, help="A part of the list, for scripts/test.")
 @click.option("--step", "steps", type=Listed([name for name, _, _ in vm_suite.STEPS]), help="Only these steps.")
+@board_option
 @click.option("--name", default="vmtest", show_default=True, help="Name of the board, which is formatted.")
 @json_option
-def vm_test(config: str, profile: str, quick: bool, steps: tuple[str, ...] | None, name: str, as_json: bool) -> None:
+def vm_test(config: str, profile: str, quick: bool, steps: tuple[str, ...] | None, kind: str, name: str, as_json: bool) -> None:
     """What an unmodified Linux does with the drive, step by step; leaves build/vm/result.json."""
     with terminal.spinner("guest tests") as say:
-        results, figures = vm_suite.run(config, profile, name, quick, steps or (), say)
+        results, figures = vm_suite.run(config, profile, board_of(kind, name), quick, steps or (), say)
     if as_json:
         terminal.dump({"steps": [asdict(r) for r in results], "figures": figures})
     else:
         rows = [[r.step, "passed" if r.passed else "FAILED", f"{r.seconds:.1f}", r.message] for r in results]
-        terminal.table(f"Linux guest on {config}, profile {profile}", ["step", "", "seconds", ""], rows)
+        terminal.table(f"Linux guest on {kind} {config}, profile {profile}", ["step", "", "seconds", ""], rows)
         for row in figures.get("random_4k_reads", []) + figures.get("sequential_128k", []):
             terminal.out.print("  ".join(f"{k} {v}" for k, v in row.items()), soft_wrap=True)
     failed = sum(not r.passed for r in results)

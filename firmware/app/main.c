@@ -50,7 +50,10 @@ static void poll_work(void) {
             modules[i].poll();
         }
     }
-    /* Entries that cannot be taken now must not keep the processor awake. */
+}
+
+/** Entries that cannot be taken now must not keep the processor awake. */
+static void fetch_enable(void) {
     uint32_t enable = (work_pending & WORK_FETCH) != 0 ? EVENTS_ALL & ~EVENT(SQE) : EVENTS_ALL;
     if (enable != enabled) {
         enabled = enable;
@@ -120,12 +123,13 @@ static void timer_update(void) {
 
 /** Everything that an event may have let go on. Each line costs a load and a branch when there is nothing to do. */
 static void go_on(uint32_t event) {
-    if ((event & EVENT(SQE)) != 0) {
-        work_set(WORK_FETCH);
-    }
     if (work_pending != 0) {
         poll_work();
     }
+    if ((event & EVENT(SQE)) != 0) {
+        nvme_fetch();
+    }
+    fetch_enable();
     bool posting = (work_pending & WORK_POST) != 0;
     bool ahead = stream_ahead && nand_outstanding > 0;
     bool poll = (stream_poll_wanted || posting || ahead) && poll_at == TIMER_NEVER;
@@ -165,7 +169,10 @@ void firmware_step(void) {
     uint32_t event = sys_read(SYS_EVENT) & enabled;
     if (event == 0) {
         bool awake = (work_pending & WORK_AWAKE) != 0;
-        poll_work();
+        if (work_pending != 0) {
+            poll_work();
+            fetch_enable();
+        }
         /* What has just ended may be what other work has waited for, and no event tells: one more look before sleeping.
          */
         if (!awake && (work_pending & WORK_AWAKE) == 0) {

@@ -260,7 +260,7 @@ TEST(channel_corrects_and_counts) {
     CHECK_EQ(c.get(FLASH_SECTORS_FAILED), 1u);
     /* As they lie in the array, errors included. */
     nand.cells().reliability().rber = 0;
-    auto encoded = nand.readPage(0, 0);
+    auto encoded = nand.readPage(0, 0).raw;
     CHECK_EQ(c.exec(FLASH_OP_READ_RAW, 0, kDram + 8192, 1024, 64).status, FLASH_STATUS_OK);
     auto raw = c.got();
     CHECK(std::equal(raw.begin(), raw.begin() + 1024, encoded.begin() + 64));

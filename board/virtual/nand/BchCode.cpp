@@ -117,62 +117,78 @@ BchCode::BchCode(unsigned t) : t_(t), rowLength_((t + 7) / 8 * 8) {
             }
 }
 
-template <unsigned Words> void BchCode::divide(const uint8_t *message, size_t bytes, uint64_t *state) const {
-    uint64_t s[Words + 1] = {};
+template <unsigned Words, unsigned Messages>
+void BchCode::divide(const uint8_t *const *message, size_t bytes, Remainder *remainder) const {
+    uint64_t s[Messages][Words + 1] = {};
     const uint64_t *table = division_.data();
-    auto step = [&](uint64_t m) {
-        uint64_t top = s[0] ^ m;
+    // A step waits for the one before; those of several messages wait beside each other.
+    auto step = [&](unsigned n, uint64_t m) {
+        uint64_t top = s[n][0] ^ m;
         const uint64_t *r[8];
         for (unsigned i = 0; i < 8; i++)
             r[i] = table + (i * 256 + (top >> (56 - 8 * i) & 255)) * Words;
         for (unsigned w = 0; w < Words; w++)
-            s[w] = s[w + 1] ^ r[0][w] ^ r[1][w] ^ r[2][w] ^ r[3][w] ^ r[4][w] ^ r[5][w] ^ r[6][w] ^ r[7][w];
+            s[n][w] = s[n][w + 1] ^ r[0][w] ^ r[1][w] ^ r[2][w] ^ r[3][w] ^ r[4][w] ^ r[5][w] ^ r[6][w] ^ r[7][w];
     };
     // Zeros in front change nothing.
     size_t head = bytes % 8;
-    uint64_t first = 0;
-    for (size_t i = 0; i < head; i++)
-        first = first << 8 | message[i];
-    if (head)
-        step(first);
+    for (unsigned n = 0; n < Messages && head; n++) {
+        uint64_t first = 0;
+        for (size_t i = 0; i < head; i++)
+            first = first << 8 | message[n][i];
+        step(n, first);
+    }
     for (size_t i = head; i < bytes; i += 8)
-        step(bigEndian(message + i));
-    std::memcpy(state, s, sizeof(uint64_t) * Words);
+        for (unsigned n = 0; n < Messages; n++)
+            step(n, bigEndian(message[n] + i));
+    for (unsigned n = 0; n < Messages; n++)
+        std::memcpy(remainder[n].data(), s[n], sizeof(uint64_t) * Words);
 }
 
-BchCode::Remainder BchCode::remainder(const uint8_t *message, size_t bytes) const {
+template <unsigned Messages>
+std::array<BchCode::Remainder, Messages> BchCode::remainders(const uint8_t *const *message, size_t bytes) const {
     if (bytes > maxMessageBytes())
         throw std::invalid_argument("a message of " + std::to_string(bytes) + " bytes; the code takes " +
                                     std::to_string(maxMessageBytes()));
-    Remainder r{};
+    std::array<Remainder, Messages> r{};
     switch (words_) {
     case 4:
-        divide<4>(message, bytes, r.data());
+        divide<4, Messages>(message, bytes, r.data());
         break;
     case 8:
-        divide<8>(message, bytes, r.data());
+        divide<8, Messages>(message, bytes, r.data());
         break;
     case 12:
-        divide<12>(message, bytes, r.data());
+        divide<12, Messages>(message, bytes, r.data());
         break;
     case 16:
-        divide<16>(message, bytes, r.data());
+        divide<16, Messages>(message, bytes, r.data());
         break;
     default:
-        divide<20>(message, bytes, r.data());
+        divide<20, Messages>(message, bytes, r.data());
         break;
     }
     return r;
 }
 
-void BchCode::encode(const uint8_t *message, size_t bytes, uint8_t *parity) const {
-    Remainder r = remainder(message, bytes);
+void BchCode::store(const Remainder &r, uint8_t *parity) const {
     for (unsigned i = 0; i < parityBytes(); i++)
         parity[i] = static_cast<uint8_t>(r[i / 8] >> (56 - 8 * (i % 8)));
 }
 
+void BchCode::encode(const uint8_t *message, size_t bytes, uint8_t *parity) const {
+    store(remainders<1>(&message, bytes)[0], parity);
+}
+
+void BchCode::encodeFour(const std::array<uint8_t *, 4> &message, size_t bytes) const {
+    const auto all = remainders<4>(message.data(), bytes);
+    for (unsigned n = 0; n < 4; n++)
+        store(all[n], message[n] + bytes);
+}
+
 int BchCode::decode(uint8_t *message, size_t bytes, uint8_t *parity) const {
-    Remainder r = remainder(message, bytes);
+    const uint8_t *const one = message;
+    Remainder r = remainders<1>(&one, bytes)[0];
     for (unsigned i = 0; i < parityBytes(); i++)
         r[i / 8] ^= static_cast<uint64_t>(parity[i]) << (56 - 8 * (i % 8));
     if (degree_ % 64)

@@ -37,6 +37,8 @@ class BchCode {
 
     /** \throws std::invalid_argument here and below when the message is longer than maxMessageBytes() */
     void encode(const uint8_t *message, size_t bytes, uint8_t *parity) const;
+    /** Four messages at once, which is faster than one after the other; each is followed by the place of its parity. */
+    void encodeFour(const std::array<uint8_t *, 4> &message, size_t bytes) const;
     /** Corrects message and parity in place; leaves them alone when that is impossible.
      * \return the bits corrected, -1 when the word lies further than t bits from every codeword */
     int decode(uint8_t *message, size_t bytes, uint8_t *parity) const;
@@ -49,8 +51,11 @@ class BchCode {
     using Remainder = std::array<uint64_t, kMaxWords>;
     using Locator = std::array<uint16_t, 2 * kMaxT + 2>;
 
-    Remainder remainder(const uint8_t *message, size_t bytes) const;
-    template <unsigned Words> void divide(const uint8_t *message, size_t bytes, uint64_t *state) const;
+    template <unsigned Messages>
+    std::array<Remainder, Messages> remainders(const uint8_t *const *message, size_t bytes) const;
+    template <unsigned Words, unsigned Messages>
+    void divide(const uint8_t *const *message, size_t bytes, Remainder *remainder) const;
+    void store(const Remainder &r, uint8_t *parity) const;
     /** Degree of the error locator, -1 when more than t errors show. */
     int locator(const Remainder &r, Locator &lambda) const;
     /** Powers of the errors. False when there are fewer than the locator's degree in a word of n bits. */

@@ -29,7 +29,8 @@ namespace {
 constexpr char kMagic[8] = {'A', 'S', 'S', 'A', 'N', 'A', 'N', 'D'};
 constexpr uint32_t kVersion = 2;
 constexpr uint64_t kFilePage = 4096;
-constexpr unsigned kGrain = 64; // of the length stored of a block's pages
+constexpr unsigned kGrain = 64;    // of the length stored of a block's pages
+constexpr uint64_t kAhead = 65536; // bytes of a block's pages that are asked for at once
 
 uint64_t alignUp(uint64_t bytes) {
     return (bytes + kFilePage - 1) / kFilePage * kFilePage;
@@ -174,6 +175,28 @@ void NandImage::reserve(const uint8_t *place, unsigned bytes) {
         throw std::runtime_error("NAND image " + path_ + ": no space for a page: " + std::strerror(errno));
 }
 
+void NandImage::reserveIn(const Block &b, const uint8_t *place, unsigned bytes) {
+    if (path_.empty())
+        return;
+    if (reserved_.size() < b.segment)
+        reserved_.resize(b.segment);
+    Reserved &certain = reserved_[b.segment - 1];
+    uint8_t *const first = segmentData(b.segment);
+    const uint64_t from = static_cast<uint64_t>(place - first), to = from + bytes;
+    if (from >= certain.from && to <= certain.to)
+        return;
+    const uint64_t begin = from >= certain.from && from <= certain.to ? certain.to : from;
+    const uint64_t end = std::min(begin + kAhead, pagesBytes_);
+    // Not what pages leave out.
+    const bool gaps = geometry_.rawPageBytes() - storedBytes(b) >= kFilePage;
+    if (gaps || to > end ||
+        fallocate(fd_, 0, static_cast<off_t>(first - map_ + begin), static_cast<off_t>(end - begin))) {
+        reserve(place, bytes);
+        return;
+    }
+    certain = {begin == from ? from : certain.from, end};
+}
+
 bool NandImage::read(const BlockId &id, unsigned page, uint8_t *raw) const {
     const Block &b = block(id);
     if (page < b.nextPage) {
@@ -203,13 +226,13 @@ void NandImage::store(Block &b, unsigned page, const uint8_t *raw) {
         const unsigned stored = storedBytes(b);
         for (unsigned before = 0; before < b.nextPage; before++) {
             uint8_t *end = segmentData(b.segment) + uint64_t(before) * rawBytes + stored;
-            reserve(end, bytes - stored);
+            reserveIn(b, end, bytes - stored);
             std::memset(end, 0xFF, bytes - stored);
         }
         b.stored = bytes;
     }
     uint8_t *place = segmentData(b.segment) + uint64_t(page) * rawBytes;
-    reserve(place, storedBytes(b));
+    reserveIn(b, place, storedBytes(b));
     std::memcpy(place, raw, storedBytes(b));
 }
 
@@ -232,7 +255,7 @@ void NandImage::prepare(const BlockId &id, unsigned page, const uint8_t *raw) {
     store(b, page, raw);
     for (unsigned out = b.nextPage; out < page; out++) {
         uint8_t *erased = segmentData(b.segment) + uint64_t(out) * rawBytes;
-        reserve(erased, storedBytes(b));
+        reserveIn(b, erased, storedBytes(b));
         std::memset(erased, 0xFF, storedBytes(b));
         pages(b)[out] = Page{};
     }
@@ -258,6 +281,8 @@ void NandImage::erase(const BlockId &id) {
     b.flags &= ~uint32_t(kHalfErased | kWeaklyErased);
     b.eraseCount++;
     // Give the space back; a file system that cannot punch holes keeps it, which is harmless.
+    if (b.segment != 0 && b.segment <= reserved_.size())
+        reserved_[b.segment - 1] = {};
     if (wasWritten)
         (void)fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                         static_cast<off_t>(dataOffset_ + (b.segment - 1) * segmentBytes_),

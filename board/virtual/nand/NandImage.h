@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace assasin {
 
@@ -146,6 +147,8 @@ class NandImage {
     void store(Block &b, unsigned page, const uint8_t *raw);
     /** Makes `bytes` of file space at `place` certain: a full disk would kill the process at the first write there. */
     void reserve(const uint8_t *place, unsigned bytes);
+    /** Likewise in a block's segment, some pages ahead: asking for each costs more than writing it. */
+    void reserveIn(const Block &b, const uint8_t *place, unsigned bytes);
     void growTo(uint64_t bytes);
 
     NandGeometry geometry_;
@@ -156,6 +159,10 @@ class NandImage {
     uint64_t dataOffset_ = 0;
     uint64_t mappedBytes_ = 0;
     uint64_t fileBytes_ = 0;
+    struct Reserved {
+        uint64_t from = 0, to = 0;
+    };
+    std::vector<Reserved> reserved_; // of every segment: bytes of it that are certain
     int fd_ = -1;
     uint8_t *map_ = nullptr;
     std::string path_;

@@ -2,6 +2,9 @@
 #include "SectorCodec.h"
 
 #include <cstring>
+#ifdef __SSE4_2__
+#include <nmmintrin.h>
+#endif
 
 namespace assasin {
 
@@ -45,7 +48,7 @@ class Scrambler {
     uint64_t state_;
 };
 
-/** CRC-32C, eight bytes at a time. */
+/** CRC-32C, eight bytes at a time: by the processor's instruction where it has one. */
 class Crc {
   public:
     static uint32_t ofSector(const uint8_t *data, uint32_t oob0, uint32_t oob1, uint32_t layout) {
@@ -75,6 +78,9 @@ class Crc {
                 table_[k][i] = table_[0][table_[k - 1][i] & 255] ^ table_[k - 1][i] >> 8;
     }
     uint32_t next(uint32_t v, uint64_t word) const {
+#ifdef __SSE4_2__
+        return static_cast<uint32_t>(_mm_crc32_u64(v, word));
+#endif
         word ^= v;
         v = 0;
         for (unsigned k = 0; k < 8; k++)
@@ -108,15 +114,17 @@ void SectorCodec::encode(uint32_t address, const Setting &setting, const uint8_t
                          uint8_t *raw) const {
     const uint32_t meta[kCodewords] = {oob0, oob1, Crc::ofSector(data, oob0, oob1, setting.layout), setting.layout};
     Scrambler scrambler(address, setting.seed);
+    std::array<uint8_t *, kCodewords> codeword;
     for (unsigned c = 0; c < kCodewords; c++) {
         scrambler.data(data + kDataBytes * c, raw);
         uint32_t word = scrambler.word(meta[c]);
         std::memcpy(raw + kDataBytes, &word, 4);
         std::memset(raw + kMessageBytes, 0xFF, parityBytes_);
-        if (bch_)
-            bch_->encode(raw, kMessageBytes, raw + kMessageBytes);
+        codeword[c] = raw;
         raw += kMessageBytes + parityBytes_;
     }
+    if (bch_)
+        bch_->encodeFour(codeword, kMessageBytes);
 }
 
 Sector SectorCodec::decode(uint32_t address, const Setting &setting, const uint8_t *raw,

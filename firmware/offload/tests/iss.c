@@ -1,51 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instruction-set simulator of an ASSASIN core with its scratchpad and streams, loaded by iss.py. RV32IM, Zba, Zbb,
- * Zkne and Zknd as the specifications have them; stream instructions or software stream pointers as
- * docs/architecture.md has them. Cycles as the pipeline spends them (hw/src/main/scala/assasin/core/Core.scala),
- * without cache misses.
+/* Runs a program on the instruction-set simulator of an ASSASIN core (board/native/model/iss.c); loaded by iss.py.
  *
- * Streams are rings. Pages arrive and leave when the core waits or at random, and what the core has given back or not
- * yet got reads as 0xEE, so that an offload which looks there computes something else. */
+ * Pages arrive and leave when the core waits or at random, and what the core has given back or not yet got reads as
+ * 0xEE, so that an offload which looks there computes something else. */
 #include <assasin_contract.h>
-#include <stdbool.h>
-#include <stdlib.h>
+#include <iss.h>
 #include <string.h>
 
-#define STREAMS 8
-#define BUFFER  65536u
-#define POISON  0xEE
+#define POISON 0xEE
 
 enum status { EXITED, TRAPPED, HUNG, TIMEOUT, OUTPUT_FULL };
 
 /** One run; iss.py has the same structure. */
 struct job {
     uint8_t *imem, *spad; /* CORE_IMEM_SIZE, CORE_SPAD_SIZE bytes, loaded */
-    const uint8_t *in[STREAMS];
-    uint8_t *out[STREAMS];
-    uint32_t in_bytes[STREAMS], out_bytes[STREAMS]; /* out_bytes: room, then what was drained */
-    uint32_t s_log2, page, entry, seed;             /* seed 0: pages arrive and leave as early as possible */
-    uint32_t software;                              /* 1: software stream pointers */
-    uint64_t limit;                                 /* instructions */
+    const uint8_t *in[ISS_STREAMS];
+    uint8_t *out[ISS_STREAMS];
+    uint32_t in_bytes[ISS_STREAMS], out_bytes[ISS_STREAMS]; /* out_bytes: room, then what was drained */
+    uint32_t s_log2, page, entry, seed;                     /* seed 0: pages arrive and leave as early as possible */
+    uint32_t software;                                      /* 1: software stream pointers */
+    uint64_t limit;                                         /* instructions */
     /* results */
     uint32_t status, exit_code, cause, pc, tval, sepilogue;
-    uint32_t in_head[STREAMS];
+    uint32_t in_head[ISS_STREAMS];
     uint64_t instructions, cycles;
 };
 
-struct core {
-    struct job *job;
-    uint32_t x[32], pc;
-    uint8_t isb[BUFFER], osb[BUFFER];
-    uint32_t ihead[STREAMS], itail[STREAMS], ohead[STREAMS], drained[STREAMS];
-    uint32_t ring, streams, sepilogue, sgrain;
-    uint64_t random, ready[32]; /* ready: cycle in which a register can be used in EX */
-};
+static uint8_t isb[ISS_BUFFER], osb[ISS_BUFFER];
+static uint64_t random_state;
 
-static uint32_t chance(struct core *c) {
-    c->random ^= c->random << 13;
-    c->random ^= c->random >> 7;
-    c->random ^= c->random << 17;
-    return (uint32_t)(c->random >> 32);
+static uint32_t chance(void) {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (uint32_t)(random_state >> 32);
 }
 
 static uint32_t least(uint32_t a, uint32_t b) {
@@ -53,571 +41,121 @@ static uint32_t least(uint32_t a, uint32_t b) {
 }
 
 /* The next page of input stream s, if there is one and room for it. */
-static bool deliver(struct core *c, unsigned s) {
-    uint32_t at = c->itail[s], bytes = least(c->job->page - at % c->job->page, c->job->in_bytes[s] - at);
-    uint32_t limit = (c->ihead[s] / c->job->page) * c->job->page + c->ring;
+static bool deliver(struct iss_core *c, unsigned s) {
+    struct job *j = c->user;
+    uint32_t at = c->itail[s], bytes = least(j->page - at % j->page, j->in_bytes[s] - at);
+    uint32_t limit = (c->ihead[s] / j->page) * j->page + c->ring;
     if (!bytes || at + bytes > limit)
         return false;
     for (uint32_t i = 0; i < bytes; i++)
-        c->isb[s * c->ring + (at + i) % c->ring] = c->job->in[s][at + i];
+        c->isb[s * c->ring + (at + i) % c->ring] = j->in[s][at + i];
     c->itail[s] += bytes;
     return true;
 }
 
 /* The next page of output stream s, or at the end its rest. */
-static bool drain(struct core *c, unsigned s, bool rest) {
-    uint32_t bytes = least(c->job->page, c->ohead[s] - c->drained[s]);
-    if (!bytes || (bytes < c->job->page && !rest))
+static bool drain(struct iss_core *c, unsigned s, bool rest) {
+    struct job *j = c->user;
+    uint32_t drained = c->olimit[s] - c->ring, bytes = least(j->page, c->ohead[s] - drained);
+    if (!bytes || (bytes < j->page && !rest))
         return false;
-    if (c->drained[s] + bytes > c->job->out_bytes[s]) {
-        c->job->status = OUTPUT_FULL;
+    if (drained + bytes > j->out_bytes[s]) {
+        j->status = OUTPUT_FULL;
         return false;
     }
-    for (uint32_t i = 0; i < bytes; i++, c->drained[s]++)
-        c->job->out[s][c->drained[s]] = c->osb[s * c->ring + c->drained[s] % c->ring];
+    for (uint32_t i = 0; i < bytes; i++, drained++)
+        j->out[s][drained] = c->osb[s * c->ring + drained % c->ring];
+    c->olimit[s] += bytes;
     return true;
 }
 
-static void traffic(struct core *c) {
+static void traffic(struct iss_core *c) {
+    struct job *j = c->user;
     for (unsigned s = 0; s < c->streams; s++) {
-        if (!c->job->seed) {
+        if (!j->seed) {
             while (deliver(c, s)) {
             }
             while (drain(c, s, false)) {
             }
         } else {
-            if (chance(c) % 4 == 0)
+            if (chance() % 4 == 0)
                 deliver(c, s);
-            if (chance(c) % 4 == 0)
+            if (chance() % 4 == 0)
                 drain(c, s, false);
         }
     }
 }
 
-/* Waits for input of stream s (or for room in output stream s). Returns false when it can never come. */
-static bool wait(struct core *c, unsigned s, bool output) {
-    return output ? drain(c, s, false) : deliver(c, s);
-}
-
-static void consume(struct core *c, unsigned s, uint32_t head) {
+static void consumed(struct iss_core *c, unsigned s, uint32_t from) {
+    struct job *j = c->user;
     /* Whole pages go back and may be overwritten at once, but not those that nothing follows. */
-    uint32_t from = c->ihead[s] / c->job->page * c->job->page, to = head / c->job->page * c->job->page;
-    for (uint32_t p = from; p != to && c->job->software && head != c->job->in_bytes[s]; p++)
+    uint32_t head = c->ihead[s], to = head / j->page * j->page;
+    for (uint32_t p = from / j->page * j->page; p != to && j->software && head != j->in_bytes[s]; p++)
         c->isb[s * c->ring + p % c->ring] = POISON;
-    c->ihead[s] = head;
 }
 
-static uint32_t sext(uint32_t v, unsigned bits) {
-    return (uint32_t)((int32_t)(v << (32 - bits)) >> (32 - bits));
-}
-
-static uint32_t extend(uint32_t f3, const uint8_t *p) {
-    switch (f3) {
-    case 0:
-        return sext(p[0], 8);
-    case 1:
-        return sext(p[0] | p[1] << 8, 16);
-    case 4:
-        return p[0];
-    case 5:
-        return p[0] | (uint32_t)p[1] << 8;
-    default:
-        return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-    }
-}
-
-static uint8_t *memory(struct core *c, uint32_t address, uint32_t width) {
-    uint32_t at = address - ASSASIN_CORE_SPAD_BASE;
-    if (at <= BUFFER - width)
-        return c->job->spad + at;
-    if (!c->job->software)
-        return NULL;
-    at = address - ASSASIN_CORE_ISB_BASE;
-    if (at <= BUFFER - width)
-        return c->isb + at;
-    at = address - ASSASIN_CORE_OSB_BASE;
-    if (at <= BUFFER - width)
-        return c->osb + at;
-    return NULL;
-}
-
-/* AES' S-box out of its definition: inversion in GF(2^8) modulo 0x11b, then the affine map. */
-static uint8_t sbox[256], inverse_sbox[256];
-
-static uint8_t gf_mul(uint8_t a, uint8_t b) {
-    uint8_t r = 0;
-    for (; b; b >>= 1, a = (uint8_t)(a << 1 ^ (a & 0x80 ? 0x1b : 0)))
-        if (b & 1)
-            r ^= a;
-    return r;
-}
-
-static void make_sbox(void) {
-    for (unsigned v = 0; v < 256; v++) {
-        uint8_t inverse = 0;
-        for (unsigned i = 1; i < 256; i++)
-            if (gf_mul((uint8_t)v, (uint8_t)i) == 1)
-                inverse = (uint8_t)i;
-        uint8_t r = 0x63;
-        for (unsigned i = 0; i < 5; i++)
-            r ^= (uint8_t)(inverse << i | inverse >> (8 - i));
-        sbox[v] = r;
-        inverse_sbox[r] = (uint8_t)v;
-    }
-}
-
-static uint32_t rol(uint32_t v, uint32_t n) {
-    return v << (n & 31) | v >> (-n & 31);
-}
-
-/* aes32esi, aes32esmi, aes32dsi, aes32dsmi: f7 & 31 = 0x11, 0x13, 0x15, 0x17 */
-static uint32_t aes32(uint32_t f7, uint32_t a, uint32_t b) {
-    uint32_t shift = 8 * (f7 >> 5), kind = f7 & 31;
-    uint8_t v = (uint8_t)(b >> shift);
-    v = kind < 0x15 ? sbox[v] : inverse_sbox[v];
-    uint32_t word = v;
-    if (kind == 0x13)
-        word = gf_mul(v, 2) | (uint32_t)v << 8 | (uint32_t)v << 16 | (uint32_t)gf_mul(v, 3) << 24;
-    if (kind == 0x17)
-        word =
-            gf_mul(v, 14) | (uint32_t)gf_mul(v, 9) << 8 | (uint32_t)gf_mul(v, 13) << 16 | (uint32_t)gf_mul(v, 11) << 24;
-    return a ^ rol(word, shift);
-}
-
-/* \return 1 done, 0 illegal. `cost`: extra cycles. `late`: result at the end of MEM. */
-static bool op(uint32_t f3, uint32_t f7, uint32_t rs2, uint32_t a, uint32_t b, uint32_t *value, uint32_t *cost,
-               bool *late) {
-    int32_t sa = (int32_t)a, sb = (int32_t)b;
-    if (f7 == 1) {
-        *late = true;
-        uint32_t leading = a >> 8 == 0 ? 24 : a >> 16 == 0 ? 16 : 0;
-        if (f3 >= 4)
-            *cost = 34 - leading;
-        switch (f3) {
-        case 0:
-            *value = a * b;
-            return true;
-        case 1:
-            *value = (uint32_t)((int64_t)sa * sb >> 32);
-            return true;
-        case 2:
-            *value = (uint32_t)((int64_t)sa * (int64_t)(uint64_t)b >> 32);
-            return true;
-        case 3:
-            *value = (uint32_t)((uint64_t)a * b >> 32);
-            return true;
-        case 4:
-            *value = !b ? ~0u : a == 0x80000000u && b == ~0u ? a : (uint32_t)(sa / sb);
-            return true;
-        case 5:
-            *value = b ? a / b : ~0u;
-            return true;
-        case 6:
-            *value = !b ? a : a == 0x80000000u && b == ~0u ? 0 : (uint32_t)(sa % sb);
-            return true;
-        default:
-            *value = b ? a % b : a;
-            return true;
-        }
-    }
-    if (f3 == 0 && ((f7 & 31) == 0x11 || (f7 & 31) == 0x13 || (f7 & 31) == 0x15 || (f7 & 31) == 0x17)) {
-        *value = aes32(f7, a, b);
-        return true;
-    }
-    switch (f7 << 4 | f3) {
-    case 0x000:
-        *value = a + b;
-        return true;
-    case 0x001:
-        *value = a << (b & 31);
-        return true;
-    case 0x002:
-        *value = sa < sb;
-        return true;
-    case 0x003:
-        *value = a < b;
-        return true;
-    case 0x004:
-        *value = a ^ b;
-        return true;
-    case 0x005:
-        *value = a >> (b & 31);
-        return true;
-    case 0x006:
-        *value = a | b;
-        return true;
-    case 0x007:
-        *value = a & b;
-        return true;
-    case 0x20 << 4 | 7:
-        *value = a & ~b;
-        return true;
-    case 0x20 << 4 | 6:
-        *value = a | ~b;
-        return true;
-    case 0x20 << 4 | 4:
-        *value = ~(a ^ b);
-        return true;
-    case 0x20 << 4:
-        *value = a - b;
-        return true;
-    case 0x20 << 4 | 5:
-        *value = (uint32_t)(sa >> (b & 31));
-        return true;
-    case 0x30 << 4 | 1:
-        *value = rol(a, b);
-        return true;
-    case 0x30 << 4 | 5:
-        *value = rol(a, -b);
-        return true;
-    case 0x10 << 4 | 2:
-    case 0x10 << 4 | 4:
-    case 0x10 << 4 | 6:
-        *value = (a << (f3 / 2)) + b;
-        return true;
-    case 5 << 4 | 4:
-        *value = sa < sb ? a : b;
-        return true;
-    case 5 << 4 | 5:
-        *value = a < b ? a : b;
-        return true;
-    case 5 << 4 | 6:
-        *value = sa > sb ? a : b;
-        return true;
-    case 5 << 4 | 7:
-        *value = a > b ? a : b;
-        return true;
-    case 4 << 4 | 4:
-        *value = a & 0xffff;
-        return rs2 == 0;
-    }
-    return false;
-}
-
-static bool op_imm(uint32_t w, uint32_t f3, uint32_t a, uint32_t *value) {
-    uint32_t imm = sext(w >> 20, 12), shift = w >> 20 & 31;
-    uint32_t cost;
-    bool late;
-    if (f3 != 1 && f3 != 5)
-        return op(f3, 0, 0, a, imm, value, &cost, &late);
-    switch (w >> 20) {
-    case 0x600:
-        *value = a ? (uint32_t)__builtin_clz(a) : 32;
-        if (f3 == 1)
-            return true;
-        break;
-    case 0x601:
-        *value = a ? (uint32_t)__builtin_ctz(a) : 32;
-        if (f3 == 1)
-            return true;
-        break;
-    case 0x602:
-        *value = (uint32_t)__builtin_popcount(a);
-        if (f3 == 1)
-            return true;
-        break;
-    case 0x604:
-        *value = sext(a & 0xff, 8);
-        if (f3 == 1)
-            return true;
-        break;
-    case 0x605:
-        *value = sext(a & 0xffff, 16);
-        if (f3 == 1)
-            return true;
-        break;
-    case 0x698:
-        *value = __builtin_bswap32(a);
-        return f3 == 5;
-    case 0x287:
-        *value = 0;
-        for (unsigned i = 0; i < 32; i += 8)
-            *value |= (a >> i & 0xff ? 0xffu : 0u) << i;
-        return f3 == 5;
-    }
-    switch (w >> 25 << 4 | f3) {
-    case 1:
-        *value = a << shift;
-        return true;
-    case 5:
-        *value = a >> shift;
-        return true;
-    case 0x20 << 4 | 5:
-        *value = (uint32_t)((int32_t)a >> shift);
-        return true;
-    case 0x30 << 4 | 5:
-        *value = rol(a, -shift);
-        return true;
-    }
-    return false;
-}
-
-/* A CSR access. Returns false: illegal. *stuck: waits for ever. */
-static bool csr(struct core *c, uint32_t number, bool write, uint32_t source, uint32_t *value, bool *stuck) {
-    uint32_t s = number & 7;
-    bool is_stream = number != ASSASIN_CSR_SEPILOGUE && number != ASSASIN_CSR_SGRAIN && number != ASSASIN_CSR_STREAMCFG;
-    bool soft = c->job->software;
-    if (is_stream && s >= c->streams)
-        return false;
-    if (write && number >> 10 == 3)
-        return false;
-    switch (is_stream ? number & ~7u : number) {
-    case ASSASIN_CSR_SEPILOGUE:
-        *value = c->sepilogue;
-        if (write)
-            c->sepilogue = source;
-        return !soft;
-    case ASSASIN_CSR_SGRAIN:
-        *value = c->sgrain;
-        if (write)
-            c->sgrain = source;
-        return soft;
-    case ASSASIN_CSR_STREAMCFG:
-        *value = (uint32_t)__builtin_ctz(c->ring) << 8 | c->streams;
-        return true;
-    case ASSASIN_CSR_IHEAD:
-        *value = c->ihead[s];
-        return true;
-    case ASSASIN_CSR_ITAIL:
-        *value = c->itail[s];
-        return true;
-    case ASSASIN_CSR_OHEAD:
-        *value = c->ohead[s];
-        return true;
-    case ASSASIN_CSR_OTAIL:
-        *value = c->drained[s] + c->ring;
-        return true;
-    case ASSASIN_CSR_IEND:
-        *value = c->job->in_bytes[s];
-        return true;
-    case ASSASIN_CSR_IHEADW:
-        *value = c->ihead[s];
-        if (write) {
-            if (source - c->ihead[s] > c->itail[s] - c->ihead[s])
-                return false; /* gives back more than there is */
-            consume(c, s, source);
-        }
-        return soft;
-    case ASSASIN_CSR_OHEADW:
-        *value = c->ohead[s];
-        if (write) {
-            if (source - c->drained[s] > c->ring || source - c->drained[s] < c->ohead[s] - c->drained[s])
-                return false;
-            c->ohead[s] = source;
-        }
-        return soft;
-    case ASSASIN_CSR_IWAIT:
-        while (c->itail[s] - c->ihead[s] < c->sgrain && c->itail[s] != c->job->in_bytes[s])
-            if (!wait(c, s, false)) {
-                *stuck = true;
-                return true;
-            }
-        *value = c->itail[s];
-        return soft;
-    case ASSASIN_CSR_OWAIT:
-        while (c->drained[s] + c->ring - c->ohead[s] < c->sgrain)
-            if (!wait(c, s, true)) {
-                *stuck = true;
-                return true;
-            }
-        *value = c->drained[s] + c->ring;
-        return soft;
-    }
-    return false;
-}
-
-static enum status trap(struct core *c, uint32_t cause, uint32_t tval) {
-    c->job->cause = cause;
-    c->job->tval = tval;
-    return TRAPPED;
-}
-
-static enum status execute(struct core *c) {
-    struct job *j = c->job;
-    uint64_t cycle = 0;
-    for (;; j->instructions++) {
-        if (j->instructions >= j->limit)
-            return TIMEOUT;
-        if (j->seed ? chance(c) % 256 == 0 : j->instructions % 64 == 0)
-            traffic(c);
+static enum status execute(struct iss_core *c) {
+    struct job *j = c->user;
+    while (c->instructions < j->limit) {
+        traffic(c);
         if (j->status == OUTPUT_FULL)
             return OUTPUT_FULL;
-        if (c->pc & 3 || c->pc >= ASSASIN_CORE_IMEM_SIZE)
-            return trap(c, 1, c->pc);
-        uint32_t w;
-        memcpy(&w, j->imem + c->pc, 4);
-        uint32_t opcode = w & 0x7f, rd = w >> 7 & 31, f3 = w >> 12 & 7, rs1 = w >> 15 & 31, rs2 = w >> 20 & 31,
-                 f7 = w >> 25;
-        uint32_t a = c->x[rs1], b = c->x[rs2], next = c->pc + 4, value = 0, cost = 0;
-        bool late = false, stuck = false, writes = true;
-        bool uses1 =
-            opcode != 0x37 && opcode != 0x17 && opcode != 0x6f && opcode != 0x0b && !(opcode == 0x73 && f3 >= 4);
-        bool uses2 = opcode == 0x33 || opcode == 0x23 || opcode == 0x63 || opcode == 0x0b;
-        cycle++;
-        if (uses1 && cycle < c->ready[rs1])
-            cycle = c->ready[rs1];
-        if (uses2 && cycle < c->ready[rs2])
-            cycle = c->ready[rs2];
-        uint32_t delay = 1;
-        switch (opcode) {
-        case 0x37:
-            value = w & 0xfffff000;
+        uint64_t some = j->seed ? 1 + chance() % 512 : 64;
+        switch (iss_core_run(c, some < j->limit - c->instructions ? some : j->limit - c->instructions)) {
+        case ISS_EXITED:
+            return EXITED;
+        case ISS_TRAPPED:
+            return TRAPPED;
+        case ISS_HUNG:
+            return HUNG;
+        case ISS_LIMIT:
             break;
-        case 0x17:
-            value = c->pc + (w & 0xfffff000);
-            break;
-        case 0x6f:
-            value = next;
-            next = c->pc +
-                   sext((w >> 31) << 20 | (w >> 12 & 0xff) << 12 | (w >> 20 & 1) << 11 | (w >> 21 & 0x3ff) << 1, 21);
-            break;
-        case 0x67:
-            value = next;
-            next = (a + sext(w >> 20, 12)) & ~1u;
-            cost = 1;
-            break;
-        case 0x63: {
-            uint32_t offset =
-                sext((w >> 31) << 12 | (w >> 7 & 1) << 11 | (w >> 25 & 0x3f) << 5 | (w >> 8 & 15) << 1, 13);
-            bool less = f3 & 2 ? a < b : (int32_t)a < (int32_t)b, taken = (f3 & 4 ? less : a == b) != (f3 & 1);
-            if (f3 == 2 || f3 == 3)
-                return trap(c, 2, w);
-            if (taken)
-                next = c->pc + offset;
-            cost = taken != (w >> 31);
-            writes = false;
+        case ISS_WAITS:
+            if (!(c->waits_output ? drain(c, c->waits_for, false) : deliver(c, c->waits_for)))
+                return j->status == OUTPUT_FULL ? OUTPUT_FULL : HUNG;
             break;
         }
-        case 0x03:
-        case 0x23: {
-            uint32_t address = a + (opcode == 0x03 ? sext(w >> 20, 12) : sext(f7 << 5 | rd, 12)),
-                     width = 1u << (f3 & 3);
-            if (f3 == 3 || f3 > (opcode == 0x03 ? 5 : 2))
-                return trap(c, 2, w);
-            if (address % width)
-                return trap(c, opcode == 0x03 ? 4 : 6, address);
-            uint8_t *p = memory(c, address, width);
-            if (!p)
-                return trap(c, opcode == 0x03 ? 5 : 7, address);
-            if (opcode == 0x03) {
-                value = extend(f3, p);
-                late = true;
-            } else {
-                memcpy(p, &b, width);
-                writes = false;
-            }
-            break;
-        }
-        case 0x13:
-            if (!op_imm(w, f3, a, &value))
-                return trap(c, 2, w);
-            break;
-        case 0x33:
-            if (!op(f3, f7, rs2, a, b, &value, &cost, &late))
-                return trap(c, 2, w);
-            break;
-        case 0x73: {
-            if (w == 0x73) {
-                j->exit_code = c->x[10];
-                j->cycles = cycle;
-                return EXITED;
-            }
-            if (!(f3 & 3))
-                return trap(c, 2, w);
-            uint32_t operand = f3 & 4 ? rs1 : a, source = operand;
-            bool write = (f3 & 3) == 1 || rs1;
-            if (!csr(c, w >> 20, false, 0, &value, &stuck))
-                return trap(c, 2, w);
-            if (stuck)
-                return HUNG;
-            if ((f3 & 3) == 2)
-                source = value | operand;
-            if ((f3 & 3) == 3)
-                source = value & ~operand;
-            uint32_t ignored;
-            if (write && !csr(c, w >> 20, true, source, &ignored, &stuck))
-                return trap(c, 2, w);
-            late = true;
-            delay = 3;
-            break;
-        }
-        case 0x0b: {
-            uint32_t width = 1u << (f3 & 3), s = rs1;
-            if (f7 > 3 || j->software || s >= c->streams)
-                return trap(c, 2, w);
-            const uint8_t *ring = (f7 & 1 ? c->osb : c->isb) + s * c->ring;
-            uint8_t bytes[4];
-            late = true;
-            if (f7 == 0) {
-                if (j->in_bytes[s] - c->ihead[s] < width) {
-                    if (!c->sepilogue)
-                        return HUNG;
-                    c->pc = c->sepilogue;
-                    cycle += 3;
-                    continue;
-                }
-                while (c->itail[s] - c->ihead[s] < width)
-                    if (!wait(c, s, false))
-                        return HUNG;
-                for (uint32_t i = 0; i < width; i++)
-                    bytes[i] = ring[(c->ihead[s] + i) % c->ring];
-                value = extend(f3, bytes);
-                consume(c, s, c->ihead[s] + width);
-            } else if (f7 == 1) {
-                while (c->ohead[s] + width - c->drained[s] > c->ring)
-                    if (!wait(c, s, true))
-                        return j->status == OUTPUT_FULL ? OUTPUT_FULL : HUNG;
-                for (uint32_t i = 0; i < width; i++)
-                    c->osb[s * c->ring + c->ohead[s]++ % c->ring] = (uint8_t)(b >> (8 * i));
-                writes = false;
-            } else {
-                uint32_t pointer = f7 == 2 ? c->itail[s] : c->ohead[s];
-                if (b < width || b > c->ring || b > pointer)
-                    return trap(c, ASSASIN_CAUSE_STREAM_RANGE, b);
-                for (uint32_t i = 0; i < width; i++)
-                    bytes[i] = ring[(pointer - b + i) % c->ring];
-                value = extend(f3, bytes);
-            }
-            break;
-        }
-        default:
-            return trap(c, 2, w);
-        }
-        cycle += cost;
-        if (writes && rd) {
-            c->x[rd] = value;
-            c->ready[rd] = cycle + (late && delay == 1 ? 2 : delay);
-        }
-        c->pc = next;
     }
+    return TIMEOUT;
 }
 
 void iss_run(struct job *job);
 void iss_run(struct job *job) {
-    static struct core c;
-    if (!sbox[0])
-        make_sbox();
-    memset(&c, 0, sizeof c);
-    memset(c.isb, POISON, BUFFER);
-    memset(c.osb, POISON, BUFFER);
-    c.job = job;
-    c.streams = 1u << job->s_log2;
-    c.ring = BUFFER >> job->s_log2;
-    c.sgrain = 1;
-    c.pc = job->entry;
-    c.random = 0x9E3779B97F4A7C15u * (job->seed + 1);
+    struct iss_core c = {.imem = job->imem,
+                         .spad = job->spad,
+                         .isb = isb,
+                         .osb = osb,
+                         .ring = ISS_BUFFER >> job->s_log2,
+                         .streams = 1u << job->s_log2,
+                         .software = job->software,
+                         .extended = true,
+                         .consumed = consumed,
+                         .user = job,
+                         .pc = job->entry,
+                         .sgrain = 1};
+    memset(isb, POISON, sizeof isb);
+    memset(osb, POISON, sizeof osb);
+    for (unsigned s = 0; s < c.streams; s++) {
+        c.iend[s] = job->in_bytes[s];
+        c.ended[s] = true;
+        c.olimit[s] = c.ring;
+    }
+    random_state = 0x9E3779B97F4A7C15u * (job->seed + 1);
     job->status = EXITED;
-    job->instructions = job->cycles = 0;
-    job->cause = job->tval = job->exit_code = 0;
     enum status status = execute(&c);
     for (unsigned s = 0; s < c.streams; s++)
         while (drain(&c, s, true)) {
         }
     job->status = job->status == OUTPUT_FULL ? OUTPUT_FULL : status;
+    job->instructions = c.instructions;
+    job->cycles = c.cycles;
+    job->exit_code = c.exit_code;
+    job->cause = c.cause;
+    job->tval = c.tval;
     job->pc = c.pc;
     job->sepilogue = c.sepilogue;
-    for (unsigned s = 0; s < STREAMS; s++) {
-        job->out_bytes[s] = c.drained[s];
+    for (unsigned s = 0; s < ISS_STREAMS; s++) {
+        job->out_bytes[s] = s < c.streams ? c.olimit[s] - c.ring : 0;
         job->in_head[s] = c.ihead[s];
     }
 }

@@ -32,9 +32,9 @@ class Context:
 
     @classmethod
     def of(cls, board: Board) -> Context:
-        """The context of a running virtual board."""
+        """The context of a running board."""
         s = board.status()
-        return cls("virtual (simulated)", s["config"], s["profile"], s["ns_per_cycle"])
+        return cls(f"{s.get('board', 'virtual')} (simulated)", s["config"], s["profile"], s["ns_per_cycle"])
 
 
 @dataclass(frozen=True)

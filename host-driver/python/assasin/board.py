@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Virtual boards as background processes. Each has a name and keeps its state under build/run/NAME."""
+"""Virtual and native boards as background processes. Each has a name and keeps its state under build/run/NAME."""
 
 from __future__ import annotations
 
@@ -138,7 +138,13 @@ def last_words(address: str) -> str:
 
 
 class Board:
-    """The virtual board called `name`, running or not."""
+    """The board called `name`, running or not; start() starts a virtual one."""
+
+    KIND: ClassVar[str] = "virtual"
+    """What `assasin flash` calls such a board."""
+
+    _PROGRAMS: ClassVar = (b"assasin-board", b"assasin-native")
+    """Names of the processes that boards are, whatever kind of board a command takes the name for."""
 
     in_use: ClassVar[Board | None] = None
     """The one that this process has started or asked for last."""
@@ -183,17 +189,16 @@ class Board:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         except (FileNotFoundError, ProcessLookupError, ValueError):
             return None
-        return pid if b"assasin-board" in command and state != "Z" else None
+        return pid if any(b in command for b in self._PROGRAMS) and state != "Z" else None
 
     def require(self) -> Board:
         """Raises BoardError unless the board runs."""
         if self.pid() is None:
             status = self.status()
             why = f" (the last one ended: {status['message']})" if status.get("message") else ""
-            option = "" if self.name == "virtual" else f" --name {self.name}"
-            raise BoardError(
-                f"no virtual board is running under the name '{self.name}'{why}; start one with: assasin flash virtual{option}"
-            )
+            kind = "native" if self.name == "native" else "virtual"
+            option = "" if self.name == kind else f" --name {self.name}"
+            raise BoardError(f"no board is running under the name '{self.name}'{why}; start one with: assasin flash {kind}{option}")
         Board.in_use = self
         return self
 
@@ -250,13 +255,12 @@ class Board:
         the medium has lain since it was used last. Returns the board's status. Raises BoardError.
         """
         settings = self._settings(profile)
-        package = package or self._built(config)
-        binary = package.image
         slots = [word for slot, path in (kernels or {}).items() for word in ("--kernel", f"{slot}={path}")]
         slots += [word for slot, fault in (kernel_faults or {}).items() for word in ("--kernel-fault", f"{slot}={fault}")]
         image = image or self.paths.folder / f"image-{config}-{profile}"
-        firmware = self._personalised(package.firmware, image, serial)
-        command = [str(binary), "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
+        program, built = self._program(config, package)
+        firmware = self._personalised(built, image, serial)
+        command = [*program, "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
         command += [
             "--socket",
             shortest(self.paths.door),
@@ -272,11 +276,11 @@ class Board:
             command += ["--media", media]
         if nand_age:
             command += ["--nand-age", str(nand_age)]
-        if slots or media:
+        if slots or media or self.KIND == "native":
             # What does not fit must not cost the board that runs.
             looked = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
             if looked.returncode:
-                raise BoardError(looked.stderr.strip() or f"assasin-board --check ended with exit code {looked.returncode}")
+                raise BoardError(looked.stderr.strip() or f"{command[0]} --check ended with exit code {looked.returncode}")
         self.stop()
         Board.in_use = self
         self.paths.folder.mkdir(parents=True, exist_ok=True)
@@ -294,6 +298,11 @@ class Board:
             process.wait()
             self.paths.pid.unlink(missing_ok=True)
             raise
+
+    def _program(self, config: str, package: Package | None) -> tuple[list[str], Path]:
+        """The board's command up to its options, and the firmware. Raises BoardError."""
+        package = package or self._built(config)
+        return [str(package.image)], package.firmware
 
     def _personalised(self, firmware: Path, image: Path, serial: str | None) -> Path:
         """The firmware with the identity of the drive whose NAND image is in `image`."""
@@ -371,3 +380,30 @@ class Board:
         if self.pid() is not None:
             raise BoardError(f"the board '{self.name}' runs: stop it first")
         shutil.rmtree(self.paths.folder, ignore_errors=True)
+
+
+class NativeBoard(Board):
+    """A board called `name` whose start() starts a native one: the firmware as a host program (board/native)."""
+
+    KIND: ClassVar[str] = "native"
+
+    def _program(self, config: str, package: Package | None) -> tuple[list[str], Path]:
+        folder = BUILD / "native"
+        program, firmware = folder / "assasin-native", folder / "assasin-fw.so"
+        for path in (program, firmware):
+            if not path.exists():
+                raise BoardError(f"{path.relative_to(ROOT)} is not there: build it with scripts/build native")
+        return [str(program), "--config", config], firmware
+
+
+def board_of(kind: str, name: str) -> Board:
+    """The board called `name`, whose start() starts one of this kind."""
+    return NativeBoard(name) if kind == NativeBoard.KIND else Board(name)
+
+
+def described(status: Status) -> str:
+    """A running board in words: kind, configuration and profile."""
+    return (
+        f"{status.get('board', 'virtual')} (simulated), {status['config']}, profile {status['profile']} "
+        f"({status['ns_per_cycle']:g} ns a cycle)"
+    )

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-#include "tests/model/nand.h"
+#include "model/nand.h"
 
 /** Field f of a register's value. */
 #define F(reg, f, v) (((v) >> reg##_##f##_SHIFT) & reg##_##f##_MASK)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/nand.h"
+#include "model/nand.h"
 
+#include <array>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 namespace model {
@@ -35,13 +37,21 @@ assasin::PartFile partOf(const Geometry &g) {
 
 } // namespace
 
-Nand::Medium::Medium(const Nand &nand)
-    : part(partOf(nand.geo)), image("", part, nand.geo.channels, nand.geo.ways), cells(image, part, aimed) {
+Nand::Medium::Medium(const assasin::PartFile &p, uint32_t channels, uint32_t ways, const std::string &path)
+    : part(p), image(path, part, channels, ways), cells(image, part, aimed) {
+}
+
+Nand::Nand(const assasin::PartFile &part, uint32_t channels, uint32_t ways, const std::string &path)
+    : medium_(std::make_unique<Medium>(part, channels, ways, path)) {
+    const assasin::NandGeometry &g = part.geometry;
+    geo = {channels, ways, g.luns, g.planes, g.blocksPerPlane, g.pagesPerBlock, g.pageBytes, g.spareBytes};
+    geo.timingBlock = part.timingBlock;
+    geo.modes = (2u << part.timingMode) - 1;
 }
 
 Nand::Medium &Nand::medium() const {
     if (!medium_) {
-        medium_ = std::make_unique<Medium>(*this);
+        medium_ = std::make_unique<Medium>(partOf(geo), geo.channels, geo.ways, "");
     }
     return *medium_;
 }
@@ -104,13 +114,50 @@ assasin::NandAddress Nand::address(uint32_t key) const {
             (sector & ((1u << pageBits()) - 1)) >> sectorBits()};
 }
 
-std::vector<uint8_t> Nand::readPage(uint32_t key, uint32_t retryLevel) {
-    std::vector<uint8_t> raw(rawPageBytes());
-    cells().read(address(key), raw.data(), retryLevel);
-    return raw;
+Nand::PageRegister Nand::readPage(uint32_t key, uint32_t retryLevel) {
+    PageRegister page{std::vector<uint8_t>(rawPageBytes()), false};
+    page.exact = cells().read(address(key), page.raw.data(), retryLevel) == 0;
+    reads++;
+    return page;
 }
 
-void Nand::beginProgram(uint32_t key, const std::vector<uint8_t> &raw, bool root) {
+void Nand::setWhole(uint32_t key, uint32_t t) {
+    Whole &w = whole_[blockKey(key)];
+    if (w.t != t || w.sectors.empty()) {
+        w.t = t;
+        w.sectors.assign(size_t{1} << pageBits(), false);
+    }
+    w.sectors[key - blockKey(key)] = true;
+}
+
+assasin::Sector Nand::decode(uint32_t key, const PageRegister &page, const assasin::SectorCodec &codec,
+                             const assasin::SectorCodec::Setting &setting, std::optional<uint32_t> expected,
+                             uint32_t erasedLimit) {
+    using assasin::SectorCodec;
+    uint32_t sector = key & ((1u << sectorBits()) - 1);
+    const uint8_t *raw = page.raw.data() + sector * codec.sectorBytes();
+    auto w = whole_.find(blockKey(key));
+    if (page.exact && w != whole_.end() && w->second.t == codec.t() && w->second.sectors[key - blockKey(key)]) {
+        /* Messages alone are a sector of the codec without a code. More zero bits than allowed in them are too many in
+         * the sector as well. */
+        std::array<uint8_t, SectorCodec::kCodewords * SectorCodec::kMessageBytes> messages;
+        for (unsigned c = 0; c < SectorCodec::kCodewords; c++) {
+            std::memcpy(&messages[c * SectorCodec::kMessageBytes],
+                        raw + c * (SectorCodec::kMessageBytes + codec.parityBytes()), SectorCodec::kMessageBytes);
+        }
+        assasin::Sector s = Nand::codec(0).decode(key & 0xffffff, setting, messages.data(), expected, erasedLimit);
+        if (s.status != assasin::SectorStatus::Erased) {
+            return s;
+        }
+    }
+    assasin::Sector s = codec.decode(key & 0xffffff, setting, raw, expected, erasedLimit);
+    if (page.exact && s.status != assasin::SectorStatus::Erased && s.bits() == 0 && s.failed() == 0) {
+        setWhole(key, codec.t());
+    }
+    return s;
+}
+
+bool Nand::beginProgram(uint32_t key, const std::vector<uint8_t> &raw, bool root) {
     using Obstacle = assasin::NandCells::Obstacle;
     assasin::NandAddress at = address(key);
     Medium &m = medium();
@@ -126,18 +173,27 @@ void Nand::beginProgram(uint32_t key, const std::vector<uint8_t> &raw, bool root
     if (obstacle == Obstacle::Order) {
         throw Violation("program of " + text(at) + " out of order");
     }
+    if (obstacle != Obstacle::None) {
+        dropWhole(key);
+    }
     m.cells.beginProgram(at, raw.data());
+    return obstacle == Obstacle::None;
 }
 
 bool Nand::endProgram(uint32_t key, bool fail) {
     Medium &m = medium();
     m.aimed.fail = fail;
     bool done = m.cells.endProgram(address(key));
+    pagePrograms++;
+    if (!done) {
+        dropWhole(key); /* it may have taken pages along that share its cells */
+    }
     m.aimed.fail = false;
     return done;
 }
 
 void Nand::beginErase(uint32_t key) {
+    dropWhole(key);
     cells().beginErase(address(key));
 }
 
@@ -152,6 +208,7 @@ bool Nand::endErase(uint32_t key, bool fail) {
 
 void Nand::cut(std::optional<Tear> as) {
     Medium &m = medium();
+    whole_.clear();
     m.cells.cutAs = as;
     m.cells.cutAll();
     m.cells.cutAs.reset();
@@ -219,6 +276,7 @@ void Nand::put(uint32_t key, const Page &page) {
     c.encode(key & 0xffffff, format.setting, page.data.data(), page.oob0, page.oob1,
              raw.data() + sector * c.sectorBytes());
     medium().image.rewrite(id, at.page, raw.data());
+    dropWhole(key);
 }
 
 } // namespace model

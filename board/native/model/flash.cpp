@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "tests/model/internal.h"
-#include "tests/model/model.h"
+#include "model/internal.h"
+#include "model/hardware.h"
 
 namespace model {
 
@@ -53,7 +53,7 @@ uint32_t statusOf(assasin::SectorStatus s) {
 
 } // namespace
 
-std::vector<uint8_t> Device::paramPage() const {
+std::vector<uint8_t> Hardware::paramPage() const {
     std::vector<uint8_t> p(256, 0);
     auto put16 = [&](size_t at, uint32_t v) {
         p[at] = static_cast<uint8_t>(v), p[at + 1] = static_cast<uint8_t>(v >> 8);
@@ -95,7 +95,11 @@ std::vector<uint8_t> Device::paramPage() const {
     return p;
 }
 
-uint32_t Device::codeInfo(uint32_t n) const {
+uint32_t Hardware::readId(uint32_t address) const {
+    return address == 0x20 ? 0x49464e4f : 0x3264a400 | nand.geo.maker;
+}
+
+uint32_t Hardware::codeInfo(uint32_t n) const {
     if (n == 0 || n > nand.ecc.size()) {
         return 0;
     }
@@ -103,12 +107,12 @@ uint32_t Device::codeInfo(uint32_t n) const {
     return c.t() << FLASH_CODE_INFO_T_SHIFT | c.parityBytes() << FLASH_CODE_INFO_PARITY_SHIFT;
 }
 
-const assasin::SectorCodec &Device::codecOf(const Channel &k) const {
+const assasin::SectorCodec &Hardware::codecOf(const Channel &k) const {
     uint32_t n = F(FLASH_CODE, STRENGTH, k.code);
     return Nand::codec(n == 0 ? 0 : nand.ecc[n - 1]);
 }
 
-uint32_t Device::flashRead(uint32_t c, uint32_t r) {
+uint32_t Hardware::flashRead(uint32_t c, uint32_t r) {
     Channel &k = ch[c];
     if (r >= FLASH_CODE_INFO && r < FLASH_CODE_INFO + 32) {
         return codeInfo((r - FLASH_CODE_INFO) / 4);
@@ -158,7 +162,7 @@ uint32_t Device::flashRead(uint32_t c, uint32_t r) {
     }
 }
 
-void Device::setGeometry(Channel &k, uint32_t v) {
+void Hardware::setGeometry(Channel &k, uint32_t v) {
     const Geometry &g = nand.geo;
     uint32_t page = 1u << F(FLASH_GEOMETRY, PAGE_LOG2, v), spare = F(FLASH_GEOMETRY, SPARE, v);
     if (page != g.pageBytes || spare != g.spare) {
@@ -174,7 +178,7 @@ void Device::setGeometry(Channel &k, uint32_t v) {
     k.geometry = v;
 }
 
-void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
+void Hardware::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
     Channel &k = ch[c];
     if (r >= FLASH_STEPS && r < FLASH_STEPS + 4 * k.steps.size()) {
         k.steps[(r - FLASH_STEPS) / 4] = v;
@@ -200,12 +204,12 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
             violation("descriptor for absent way " + std::to_string(w));
         }
         const Desc d{k.w0, k.w1, k.w2, F(FLASH_W3, BYTES, v), F(FLASH_W3, CONFIRM, v), k.oob0, k.oob1};
-        const uint32_t slot = slotOf(d);
-        if (k.ways[slot].fifo.size() == 8) {
+        const uint32_t die = dieOf(d);
+        if (k.ways[die].fifo.size() == 8) {
             violation("way FIFO overflow");
         }
-        k.ways[slot].fifo.push_back(d);
-        wayStart(c, slot);
+        k.ways[die].fifo.push_back(d);
+        wayStart(c, die);
         break;
     }
     case FLASH_OOB0:
@@ -267,7 +271,7 @@ void Device::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
     }
 }
 
-void Device::wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32_t d1, uint32_t errors, uint32_t code) {
+void Hardware::wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32_t d1, uint32_t errors, uint32_t code) {
     Way &way = ch[c].ways[w];
     ch[c].cpl.push_back({F(FLASH_W0, TAG, way.fifo.front().w0), status, w & 15, d0, d1, errors, code});
     way.fifo.pop_front();
@@ -285,13 +289,13 @@ bool hasRow(uint32_t op) {
 
 } // namespace
 
-uint32_t Device::slotOf(const Desc &d) const {
+uint32_t Hardware::dieOf(const Desc &d) const {
     uint32_t way = F(FLASH_W0, WAY, d.w0);
     bool other = hasRow(F(FLASH_W0, OP, d.w0)) && nand.geo.luns > 1 && (d.w1 >> nand.lunShift() & 1);
     return other ? way + 16 : way;
 }
 
-void Device::checkData(uint32_t c, uint32_t w) {
+void Hardware::checkData(uint32_t c, uint32_t w) {
     const Channel &k = ch[c];
     const Desc &d = k.ways[w].fifo.front();
     if (!k.ways[w & 15].fast || k.geometry == 0) {
@@ -309,7 +313,7 @@ void Device::checkData(uint32_t c, uint32_t w) {
     nand.format = {codecOf(k).t(), k.setting};
 }
 
-void Device::wayStart(uint32_t c, uint32_t w) {
+void Hardware::wayStart(uint32_t c, uint32_t w) {
     Way &way = ch[c].ways[w];
     if (way.busy || way.fifo.empty()) {
         return;
@@ -318,12 +322,12 @@ void Device::wayStart(uint32_t c, uint32_t w) {
     uint32_t key = c << 28 | (w & 15) << 24 | (d.w1 & 0xffffff);
     uint32_t op = F(FLASH_W0, OP, d.w0);
     /* What is for the whole way runs alone, and goes before the other LUN's next; a page that is being given to one LUN
-     * keeps the way. */
+     * keeps the way. Data that waits for room in its stream keeps nothing: the channel gives it up and reads it again. */
     Way &other = ch[c].ways[w ^ 16];
     bool given = other.loading || !other.planes.empty();
     bool between = way.loading || !way.planes.empty();
     bool wholeNext = !other.fifo.empty() && !hasRow(F(FLASH_W0, OP, other.fifo.front().w0));
-    if (given || (!hasRow(op) && other.busy) || (wholeNext && !between)) {
+    if (given || (!hasRow(op) && other.busy && !other.waitsRoom) || (wholeNext && !between)) {
         return;
     }
     if (!hasRow(op) && now < other.cacheUntil) {
@@ -357,8 +361,7 @@ void Device::wayStart(uint32_t c, uint32_t w) {
         at(jitter(kShortTime), [=, this] { wayEnd(c, w, 0, 0, 0); });
         break;
     case FLASH_OP_READ_ID:
-        at(jitter(kShortTime),
-           [=, this] { wayEnd(c, w, 0, d.w1 == 0x20 ? 0x49464e4f : 0x3264a400 | nand.geo.maker, 0); });
+        at(jitter(kShortTime), [=, this] { wayEnd(c, w, 0, readId(d.w1), 0); });
         break;
     case FLASH_OP_SET_FEATURE:
         if (d.w1 == 1 && (d.w2 & 0x30) == 0x20 && !(nand.geo.modes >> (d.w2 & 15) & 1)) {
@@ -399,7 +402,8 @@ void Device::wayStart(uint32_t c, uint32_t w) {
             at(jitter(times.read), [=, this] {
                 Way &its = ch[c].ways[w];
                 uint32_t read = misdirected.count(key) ? misdirected.at(key) : key;
-                its.raw = nand.readPage(read, ch[c].ways[w & 15].retryLevel);
+                its.reg = nand.readPage(read, ch[c].ways[w & 15].retryLevel);
+                its.reg.exact &= read == key;
                 its.page = page;
                 its.holds = true;
                 wayData(c, w);
@@ -415,7 +419,7 @@ void Device::wayStart(uint32_t c, uint32_t w) {
                       " bytes to " + hex(d.w2));
         }
         at(jitter(times.read + times.bus), [=, this] {
-            auto raw = nand.readPage(key, ch[c].ways[w & 15].retryLevel);
+            auto raw = nand.readPage(key, ch[c].ways[w & 15].retryLevel).raw;
             dramCopyIn(d.w2, raw.data() + column, d.bytes);
             wayEnd(c, w, 0, 0, 0);
         });
@@ -438,7 +442,7 @@ void Device::wayStart(uint32_t c, uint32_t w) {
     }
 }
 
-void Device::programStart(uint32_t c, uint32_t w, uint32_t key) {
+void Hardware::programStart(uint32_t c, uint32_t w, uint32_t key) {
     Channel &k = ch[c];
     Way &way = k.ways[w];
     const Desc d = way.fifo.front();
@@ -463,6 +467,7 @@ void Device::programStart(uint32_t c, uint32_t w, uint32_t key) {
                  way.program.raw.data() + sector * codec.sectorBytes());
     way.program.sectors.push_back({key, d.oob0});
     way.program.root |= d.oob0 == kRootTag;
+    way.program.t = codec.t();
     /* What the descriptor names is the drive's until it completes. */
     auto end = [=, this](uint32_t status, uint32_t d0) {
         std::vector<uint8_t> still(kSectorBytes);
@@ -501,8 +506,8 @@ void Device::programStart(uint32_t c, uint32_t w, uint32_t key) {
     auto program = [=, this] {
         Way &its = ch[c].ways[w];
         its.programming.swap(its.planes);
-        for (const Program &p : its.programming) {
-            nand.beginProgram(p.page << nand.sectorBits(), p.raw, p.root);
+        for (Program &p : its.programming) {
+            p.blank = nand.beginProgram(p.page << nand.sectorBits(), p.raw, p.root);
         }
         uint32_t before = its.cacheFailed ? kFailBefore : 0;
         its.cacheFailed = false;
@@ -530,12 +535,12 @@ void Device::programStart(uint32_t c, uint32_t w, uint32_t key) {
     }
 }
 
-uint32_t Device::planeOf(uint32_t key) const {
+uint32_t Hardware::planeOf(uint32_t key) const {
     assasin::NandAddress at = nand.address(key);
     return at.lun << 8 | at.block % nand.geo.planes;
 }
 
-bool Device::programEnd(uint32_t c, uint32_t w) {
+bool Hardware::programEnd(uint32_t c, uint32_t w) {
     Way &way = ch[c].ways[w];
     bool done = true;
     for (const Program &p : way.programming) {
@@ -553,12 +558,17 @@ bool Device::programEnd(uint32_t c, uint32_t w) {
         if (!held) {
             way.failed.insert(planeOf(key));
         }
+        for (const auto &[written, oob0] : p.sectors) {
+            if (held && p.blank) {
+                nand.setWhole(written, p.t);
+            }
+        }
     }
     way.programming.clear();
     return done;
 }
 
-bool Device::room(const Desc &d, uint32_t c) const {
+bool Hardware::room(const Desc &d, uint32_t c) const {
     uint32_t core = F(FLASH_W0, CORE, d.w0);
     if (ch[c].discard >> core & 1) {
         return true;
@@ -571,7 +581,7 @@ bool Device::room(const Desc &d, uint32_t c) const {
     return ahead >= 1 && ahead <= 128;
 }
 
-void Device::retryRoom() {
+void Hardware::retryRoom() {
     for (uint32_t c = 0; c < nand.geo.channels; c++) {
         for (uint32_t w = 0; w < ch[c].ways.size(); w++) {
             if (ch[c].ways[w].waitsRoom && room(ch[c].ways[w].fifo.front(), c)) {
@@ -582,7 +592,7 @@ void Device::retryRoom() {
     }
 }
 
-void Device::wayData(uint32_t c, uint32_t w) {
+void Hardware::wayData(uint32_t c, uint32_t w) {
     Way &way = ch[c].ways[w];
     const Desc d = way.fifo.front();
     bool stream = F(FLASH_W0, STREAM, d.w0);
@@ -612,24 +622,26 @@ void Device::wayData(uint32_t c, uint32_t w) {
     });
 }
 
-void Device::sectorEnd(uint32_t c, uint32_t w) {
+void Hardware::sectorEnd(uint32_t c, uint32_t w) {
     Channel &k = ch[c];
     const Desc d = k.ways[w].fifo.front();
     const assasin::SectorCodec &codec = codecOf(k);
     uint32_t key = c << 28 | (w & 15) << 24 | (d.w1 & 0xffffff), sector = d.w1 & ((1u << nand.sectorBits()) - 1);
-    auto from = k.ways[w].raw.begin() + sector * codec.sectorBytes();
-    std::vector<uint8_t> raw(from, from + codec.sectorBytes());
+    Nand::PageRegister &reg = k.ways[w].reg;
+    Nand::PageRegister spoilt;
     if (chance(faults.read) || (faults.readOf && faults.readOf(key))) {
         /* Far more than any code corrects, in each codeword. */
-        for (uint8_t &byte : raw) {
-            byte ^= static_cast<uint8_t>(rng() & rng() & rng());
+        spoilt.raw = reg.raw;
+        for (uint32_t i = 0; i < codec.sectorBytes(); i++) {
+            spoilt.raw[sector * codec.sectorBytes() + i] ^= static_cast<uint8_t>(rng() & rng() & rng());
         }
     }
     std::optional<uint32_t> expected;
     if (F(FLASH_W0, CHECK, d.w0)) {
         expected = d.oob0;
     }
-    assasin::Sector s = codec.decode(d.w1 & 0xffffff, k.setting, raw.data(), expected, k.erasedLimit);
+    assasin::Sector s =
+        nand.decode(key, spoilt.raw.empty() ? reg : spoilt, codec, k.setting, expected, k.erasedLimit);
     uint32_t status = statusOf(s.status);
     if (status == FLASH_STATUS_OK) {
         if (F(FLASH_W0, STREAM, d.w0)) {
@@ -647,7 +659,7 @@ void Device::sectorEnd(uint32_t c, uint32_t w) {
            s.bits() << FLASH_CPL_CODE_BITS_SHIFT | s.failed() << FLASH_CPL_CODE_FAILED_SHIFT);
 }
 
-void Device::tearInFlight() {
+void Hardware::tearInFlight() {
     nand.cut(tearAs);
 }
 

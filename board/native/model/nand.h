@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "NandCells.h"
@@ -49,6 +51,8 @@ class Nand {
   public:
     explicit Nand(const Geometry &g) : geo(g) {
     }
+    /** Packages of a part, with the contents of image file `path`. */
+    Nand(const assasin::PartFile &part, uint32_t channels, uint32_t ways, const std::string &path);
     Nand(const Nand &other);
     Nand &operator=(const Nand &) = delete;
 
@@ -58,6 +62,7 @@ class Nand {
     uint32_t phyMargin = 0;                    /**< FLASH.PHY_MARGIN of the PHYs in front of the packages */
     uint64_t programs = 0;                     /**< sectors programmed */
     uint64_t erases = 0;
+    uint64_t reads = 0, pagePrograms = 0; /**< pages */
 
     /** log2 of sectors a page. */
     uint32_t sectorBits() const;
@@ -75,14 +80,33 @@ class Nand {
         return geo.pageBytes + geo.spare;
     }
 
+    /** A page as a read of the array brings it. */
+    struct PageRegister {
+        std::vector<uint8_t> raw;
+        bool exact = false; /**< bit for bit what the medium holds */
+    };
+
     /** The array's part of operations on the page, or block, of `key`. */
-    std::vector<uint8_t> readPage(uint32_t key, uint32_t retryLevel);
-    /** \param root it holds a root record, which may be tried on a page that only looks blank */
-    void beginProgram(uint32_t key, const std::vector<uint8_t> &raw, bool root);
+    PageRegister readPage(uint32_t key, uint32_t retryLevel);
+    /**
+     * \param root it holds a root record, which may be tried on a page that only looks blank
+     * \return the page is blank, so that the medium will hold what is programmed
+     */
+    bool beginProgram(uint32_t key, const std::vector<uint8_t> &raw, bool root);
     /** \param fail the chip reports FAIL, whatever else happens. \return false: it does */
     bool endProgram(uint32_t key, bool fail);
+    /** The medium holds the sector of `key` exactly as a codec of strength `t` made it. */
+    void setWhole(uint32_t key, uint32_t t);
     void beginErase(uint32_t key);
     bool endErase(uint32_t key, bool fail);
+    /**
+     * The sector of `key`, which lies in `page` at its place: what SectorCodec::decode() says of it. The code is not
+     * run where that is certain to find nothing: in a sector of which the medium holds exactly what the codec made of
+     * it, and which was read without an error. Then only what comes out is worked out.
+     */
+    assasin::Sector decode(uint32_t key, const PageRegister &page, const assasin::SectorCodec &codec,
+                           const assasin::SectorCodec::Setting &setting, std::optional<uint32_t> expected,
+                           uint32_t erasedLimit);
     /** Power is lost: what is under way ends as `as` says, by chance without. */
     void cut(std::optional<Tear> as);
 
@@ -115,7 +139,7 @@ class Nand {
         }
     };
     struct Medium {
-        explicit Medium(const Nand &nand);
+        Medium(const assasin::PartFile &part, uint32_t channels, uint32_t ways, const std::string &path);
         assasin::PartFile part;
         Aimed aimed;
         assasin::NandImage image;
@@ -123,6 +147,19 @@ class Nand {
     };
     Medium &medium() const;
     std::optional<Page> decode(uint32_t key, const uint8_t *raw) const;
+
+    /** Sectors by block, and in it by page and sector, of which the medium holds what a codec of strength `t` made. */
+    struct Whole {
+        uint32_t t = 0;
+        std::vector<bool> sectors;
+    };
+    std::unordered_map<uint32_t, Whole> whole_;
+    uint32_t blockKey(uint32_t key) const {
+        return key >> pageBits() << pageBits();
+    }
+    void dropWhole(uint32_t key) {
+        whole_.erase(blockKey(key));
+    }
     mutable std::unique_ptr<Medium> medium_;
 };
 

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * An instruction-set simulator of an ASSASIN core with its scratchpad and streams. RV32IM, Zba, Zbb, Zkne and Zknd as
+ * the specifications have them; stream instructions or software stream pointers as docs/architecture.md has them.
+ * Cycles as the pipeline spends them (hw/src/main/scala/assasin/core/Core.scala), without cache misses.
+ *
+ * Whoever runs it moves the pages: between two calls of iss_core_run() pages may come into the rings and leave them.
+ */
+#ifndef ASSASIN_ISS_H
+#define ASSASIN_ISS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ISS_STREAMS 8
+#define ISS_BUFFER  65536u
+
+enum iss_status {
+    ISS_EXITED,
+    ISS_TRAPPED,
+    ISS_HUNG,
+    ISS_LIMIT, /**< as many instructions as asked for */
+    ISS_WAITS, /**< for stream `waits_for` */
+};
+
+/** A core. Positions of streams are bytes modulo 2^32; a ring's byte p is at p modulo `ring`. */
+struct iss_core {
+    uint8_t *imem, *spad;        /**< CORE_IMEM_SIZE, CORE_SPAD_SIZE bytes */
+    uint8_t *isb, *osb;          /**< ISS_BUFFER bytes each: the rings of stream 0, 1, ... */
+    uint32_t ring, streams;      /**< bytes of a ring; how many there are */
+    bool software;               /**< software stream pointers instead of stream instructions */
+    bool extended;               /**< has Zba, Zbb, Zkne and Zknd */
+    uint32_t ihead[ISS_STREAMS]; /**< consumed */
+    uint32_t itail[ISS_STREAMS]; /**< delivered */
+    uint32_t iend[ISS_STREAMS];  /**< the end of the stream, where `ended` */
+    bool ended[ISS_STREAMS];
+    uint32_t ohead[ISS_STREAMS];  /**< produced */
+    uint32_t olimit[ISS_STREAMS]; /**< drained + ring */
+    /** The core has consumed bytes of stream s, from position `from` on; may be NULL. */
+    void (*consumed)(struct iss_core *c, unsigned s, uint32_t from);
+    void *user;
+
+    uint32_t x[32], pc, sepilogue, sgrain;
+    uint64_t instructions, cycles; /**< without waiting for streams */
+    uint64_t ready[32];            /**< cycle in which a register can be used in EX */
+
+    uint32_t exit_code, cause, tval; /**< of EXITED; of TRAPPED */
+    unsigned waits_for;
+    bool waits_output;
+};
+
+/** Goes on, for at most `limit` instructions. */
+enum iss_status iss_core_run(struct iss_core *c, uint64_t limit);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

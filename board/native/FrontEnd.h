@@ -111,11 +111,11 @@ class FrontEnd {
     std::array<Sq, PAIRS> sqs_;
     std::array<Cq, PAIRS> cqs_;
     unsigned lastFetch_ = 0;
-    uint64_t session_ = 0;          ///< what began in an older one has no effect
-    std::deque<Entry> staged_;      ///< fetched, for the firmware
-    std::deque<Fetch> coming_;      ///< asked for
-    std::deque<Completion> full_;   ///< wait for room in their completion queue
-    unsigned cqeUsed_ = 0;          ///< completions pushed and not with the host yet
+    uint64_t session_ = 0;        ///< what began in an older one has no effect
+    std::deque<Entry> staged_;    ///< fetched, for the firmware
+    std::deque<Fetch> coming_;    ///< asked for
+    std::deque<Completion> full_; ///< wait for room in their completion queue
+    unsigned cqeUsed_ = 0;        ///< completions pushed and not with the host yet
     uint64_t fetchTime_ = 0, postTime_ = 0;
     uint32_t timeHigh_ = 0;
 

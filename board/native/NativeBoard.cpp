@@ -18,8 +18,8 @@ namespace assasin {
 namespace {
 
 constexpr unsigned PHY_BYTES = 1;
-constexpr unsigned STEPS = 16;           ///< rounds of the firmware between looks at the host's clock
-constexpr double SERVE_SECONDS = 20e-6;  ///< between looks at the sockets
+constexpr unsigned STEPS = 16;          ///< rounds of the firmware between looks at the host's clock
+constexpr double SERVE_SECONDS = 20e-6; ///< between looks at the sockets
 constexpr double PUBLISH_SECONDS = 1.0;
 constexpr uint32_t HOST_CC = 0x14, HOST_CMBMSC = 0x50;
 

@@ -28,25 +28,26 @@ void requestStop(int) {
     (void)!write(stop.fd, &one, sizeof one);
 }
 
-/// Exit codes: 0 stopped as asked, 1 an error, 2 a bad command line, 3 the firmware did to the hardware what it may not.
+/// Exit codes: 0 stopped as asked, 1 an error, 2 a bad command line, 3 the firmware did to the hardware what it may
+/// not.
 enum ExitCode { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_VIOLATION = 3 };
 
-const char USAGE[] =
-    "usage: assasin-native --config NAME --image DIR --profile FILE --firmware FILE.so [options]\n"
-    "  --config NAME        <architecture><cores>x<channels>, such as AssasinSb8x8\n"
-    "  --image DIR          NAND image, also a virtual board's; made when it is not there\n"
-    "  --profile FILE       board/virtual/profiles/*.toml\n"
-    "  --firmware FILE      shared object of the firmware\n"
-    "  --socket PATH        the door (remote PCI); also PATH.qt (QEMU's qtest), PATH.console and PATH.bars (registers)\n"
-    "  --console FILE       console log, appended to\n"
-    "  --status FILE        JSON kept up to date (default PATH.status)\n"
-    "  --stats FILE         the same JSON, written once at the end\n"
-    "  --check              look at configuration, profile and --media, start nothing\n"
-    "  --format             erase the medium, and tell the firmware to start with an empty map\n"
-    "  --media KEY=VALUE,...   how badly the NAND behaves; board/virtual/nand/README.md has the keys\n"
-    "  --nand-age HOURS     the medium has lain that long since it was used last\n"
-    "  --race               do not hold idle drive time back to real time\n"
-    "  --quit-after CYCLE   end the run when drive time reaches CYCLE\n";
+const char USAGE[] = "usage: assasin-native --config NAME --image DIR --profile FILE --firmware FILE.so [options]\n"
+                     "  --config NAME        <architecture><cores>x<channels>, such as AssasinSb8x8\n"
+                     "  --image DIR          NAND image, also a virtual board's; made when it is not there\n"
+                     "  --profile FILE       board/virtual/profiles/*.toml\n"
+                     "  --firmware FILE      shared object of the firmware\n"
+                     "  --socket PATH        the door (remote PCI); also PATH.qt (QEMU's qtest), PATH.console and "
+                     "PATH.bars (registers)\n"
+                     "  --console FILE       console log, appended to\n"
+                     "  --status FILE        JSON kept up to date (default PATH.status)\n"
+                     "  --stats FILE         the same JSON, written once at the end\n"
+                     "  --check              look at configuration, profile and --media, start nothing\n"
+                     "  --format             erase the medium, and tell the firmware to start with an empty map\n"
+                     "  --media KEY=VALUE,...   how badly the NAND behaves; board/virtual/nand/README.md has the keys\n"
+                     "  --nand-age HOURS     the medium has lain that long since it was used last\n"
+                     "  --race               do not hold idle drive time back to real time\n"
+                     "  --quit-after CYCLE   end the run when drive time reaches CYCLE\n";
 
 [[noreturn]] void usage(const std::string &problem) {
     std::fprintf(stderr, "assasin-native: %s\n%s", problem.c_str(), USAGE);
@@ -75,22 +76,14 @@ double hours(const char *text) {
 assasin::NativeOptions parse(int argc, char **argv) {
     enum { FORMAT = 256, RACE, CHECK, MEDIA, NAND_AGE, CONFIG };
     static const option options[] = {
-        {"image", required_argument, nullptr, 'i'},
-        {"profile", required_argument, nullptr, 'p'},
-        {"firmware", required_argument, nullptr, 'f'},
-        {"socket", required_argument, nullptr, 's'},
-        {"console", required_argument, nullptr, 'c'},
-        {"status", required_argument, nullptr, 'S'},
-        {"stats", required_argument, nullptr, 'j'},
-        {"quit-after", required_argument, nullptr, 'q'},
-        {"check", no_argument, nullptr, CHECK},
-        {"config", required_argument, nullptr, CONFIG},
-        {"format", no_argument, nullptr, FORMAT},
-        {"race", no_argument, nullptr, RACE},
-        {"media", required_argument, nullptr, MEDIA},
-        {"nand-age", required_argument, nullptr, NAND_AGE},
-        {"help", no_argument, nullptr, 'h'},
-        {nullptr, 0, nullptr, 0},
+        {"image", required_argument, nullptr, 'i'},    {"profile", required_argument, nullptr, 'p'},
+        {"firmware", required_argument, nullptr, 'f'}, {"socket", required_argument, nullptr, 's'},
+        {"console", required_argument, nullptr, 'c'},  {"status", required_argument, nullptr, 'S'},
+        {"stats", required_argument, nullptr, 'j'},    {"quit-after", required_argument, nullptr, 'q'},
+        {"check", no_argument, nullptr, CHECK},        {"config", required_argument, nullptr, CONFIG},
+        {"format", no_argument, nullptr, FORMAT},      {"race", no_argument, nullptr, RACE},
+        {"media", required_argument, nullptr, MEDIA},  {"nand-age", required_argument, nullptr, NAND_AGE},
+        {"help", no_argument, nullptr, 'h'},           {nullptr, 0, nullptr, 0},
     };
     assasin::NativeOptions o;
     for (int c, index = 0; (c = getopt_long(argc, argv, "h", options, &index)) != -1;) {

@@ -64,19 +64,22 @@ void Drive::collect() {
 }
 
 void Drive::run(const std::function<bool()> &cond, uint64_t limit) {
+    bool last = false; /* it was quiet at the last look */
     for (uint64_t i = 0; i < limit; i++) {
         collect();
         if (cond()) {
             return;
         }
         step();
+        last = last && asleep();
         if (asleep()) {
             collect();
             if (cond()) {
                 return;
             }
-            if (!dev.quiet()) {
-                /* It has just submitted something. */
+            if (!dev.quiet() || !last) {
+                /* It has just submitted something, or taken a completion that it acts on at its next look. */
+                last = dev.quiet();
                 continue;
             }
             throw Failure("nothing more happens; console:\n" + dev.console);

@@ -45,6 +45,7 @@ void spoil(Nand &nand, uint32_t key, const std::function<void(uint8_t *bytes, ui
     uint32_t length = Nand::codec(nand.format.t).sectorBytes();
     how(raw.data() + (key & ((1u << nand.sectorBits()) - 1)) * length, length);
     image.rewrite(id, at.page, raw.data());
+    nand.dropWhole(key);
 }
 
 /** Invert `bits` bits of every codeword of a sector. */

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "model/internal.h"
 #include "model/hardware.h"
+#include "model/internal.h"
 
 namespace model {
 
@@ -271,7 +271,8 @@ void Hardware::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
     }
 }
 
-void Hardware::wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32_t d1, uint32_t errors, uint32_t code) {
+void Hardware::wayEnd(uint32_t c, uint32_t w, uint32_t status, uint32_t d0, uint32_t d1, uint32_t errors,
+                      uint32_t code) {
     Way &way = ch[c].ways[w];
     ch[c].cpl.push_back({F(FLASH_W0, TAG, way.fifo.front().w0), status, w & 15, d0, d1, errors, code});
     way.fifo.pop_front();
@@ -640,8 +641,7 @@ void Hardware::sectorEnd(uint32_t c, uint32_t w) {
     if (F(FLASH_W0, CHECK, d.w0)) {
         expected = d.oob0;
     }
-    assasin::Sector s =
-        nand.decode(key, spoilt.raw.empty() ? reg : spoilt, codec, k.setting, expected, k.erasedLimit);
+    assasin::Sector s = nand.decode(key, spoilt.raw.empty() ? reg : spoilt, codec, k.setting, expected, k.erasedLimit);
     uint32_t status = statusOf(s.status);
     if (status == FLASH_STATUS_OK) {
         if (F(FLASH_W0, STREAM, d.w0)) {

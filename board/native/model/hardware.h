@@ -55,7 +55,7 @@ struct Core {
     std::vector<uint8_t> isb = std::vector<uint8_t>(0x10000), osb = std::vector<uint8_t>(0x10000);
     struct In {
         std::span<uint8_t> ring; /**< of isb */
-        std::vector<bool> mark; /**< page slots that are full */
+        std::vector<bool> mark;  /**< page slots that are full */
         uint32_t head = 0, tail = 0, end = 0;
         bool endValid = false;
         uint64_t fullPages = 0;               /**< pages delivered in order */
@@ -187,7 +187,7 @@ class Hardware {
         stackDepth = std::max(stackDepth, stackTop > here ? stackTop - here : 0);
     }
     bool chance(double probability) {
-        return probability > 0 && std::uniform_real_distribution<double>(0, 1)(rng) < probability;
+        return !regular && std::uniform_real_distribution<double>(0, 1)(rng) < probability;
     }
     uint32_t jitter(uint32_t base) {
         return regular ? base : base + static_cast<uint32_t>(rng() % (base / 4 + 1));

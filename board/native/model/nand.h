@@ -97,6 +97,10 @@ class Nand {
     bool endProgram(uint32_t key, bool fail);
     /** The medium holds the sector of `key` exactly as a codec of strength `t` made it. */
     void setWhole(uint32_t key, uint32_t t);
+    /** What the medium holds in the block of `key` has changed, or a test has changed it. */
+    void dropWhole(uint32_t key) {
+        whole_.erase(blockKey(key));
+    }
     void beginErase(uint32_t key);
     bool endErase(uint32_t key, bool fail);
     /**
@@ -156,9 +160,6 @@ class Nand {
     std::unordered_map<uint32_t, Whole> whole_;
     uint32_t blockKey(uint32_t key) const {
         return key >> pageBits() << pageBits();
-    }
-    void dropWhole(uint32_t key) {
-        whole_.erase(blockKey(key));
     }
     mutable std::unique_ptr<Medium> medium_;
 };

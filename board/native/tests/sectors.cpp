@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints what a NAND image holds, a line a programmed sector: channel, way, LUN, block, page, sector, status, metadata words, and a hash
-// of the data. So that images of two boards can be compared, and the logical map be read from either.
+// Prints what a NAND image holds, a line a programmed sector: channel, way, LUN, block, page, sector, status, metadata
+// words, and a hash of the data. So that images of two boards can be compared, and the logical map be read from either.
 //
 // usage: sectors IMAGE PROFILE CHANNELS WAYS CODE-BITS LAYOUT SEED
 
@@ -41,8 +41,8 @@ int main(int argc, char **argv) {
                         for (const uint8_t byte : sector.data) {
                             hash = (hash ^ byte) * 1099511628211u;
                         }
-                        std::printf("%u %u %u %u %u %u %u %08x %08x %016llx\n", id.channel, id.way, id.lun, block, page, s,
-                                    unsigned(sector.status), sector.oob0, sector.oob1,
+                        std::printf("%u %u %u %u %u %u %u %08x %08x %016llx\n", id.channel, id.way, id.lun, block, page,
+                                    s, unsigned(sector.status), sector.oob0, sector.oob1,
                                     static_cast<unsigned long long>(hash));
                     }
                 }

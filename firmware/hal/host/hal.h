@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Hardware access of the native build: every access goes to the behavioural device model of the tests.
+ * Hardware access of the native build: every access goes to a behavioural model of the hardware.
  */
 #ifndef ASSASIN_FW_HAL_H
 #define ASSASIN_FW_HAL_H
 
 #include <stdint.h>
 
-/* Implemented by the device model (firmware/tests/model). */
+/* Implemented by the hardware model (board/native/model). */
 uint32_t model_read(uint32_t addr);
 void model_write(uint32_t addr, uint32_t value);
 void model_wfi(void);

@@ -128,13 +128,6 @@ class FlashBench {
     std::vector<uint8_t> dram(uint32_t address, unsigned bytes) const;
     void fillDram(uint32_t address, const std::vector<uint8_t> &data);
 
-    /** What the packages have done. */
-    assasin::NandCounts counts() const {
-        assasin::NandCounts sum;
-        nand->addCounts(sum);
-        return sum;
-    }
-
     /** Cycles of a read of a sector on the bus by the formula of docs/architecture.md. */
     unsigned formula() const;
 

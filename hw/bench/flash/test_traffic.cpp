@@ -48,8 +48,22 @@ class Traffic : public assasin::NandFaults {
             while (b.pop(c))
                 complete(c);
             b.ticks(b.below(300));
-            if (++idle_ > 10000)
-                throw BenchError("traffic does not go on");
+            if (++idle_ > 10000) {
+                std::string under;
+                for (auto &[die, tags] : order_)
+                    for (unsigned tag : tags)
+                        if (open_.count(tag)) {
+                            const Open &o = open_[tag];
+                            under += "\n  way " + std::to_string(die >> 1) + ", LUN " + std::to_string(die & 1) +
+                                     ": operation " + std::to_string(o.d.op) + " of sector " + std::to_string(o.d.w1) +
+                                     ", confirm " + std::to_string(o.d.confirm) +
+                                     (o.d.stream ? ", core " + std::to_string(o.d.core) + ", stream " +
+                                                       std::to_string(o.d.streamId) + ", position " +
+                                                       std::to_string(o.position)
+                                                 : "");
+                        }
+                throw BenchError("traffic does not go on; under way, in the order of the queues:" + under);
+            }
         }
         b.eachTick = nullptr;
         b.faults = &b.noFaults;

@@ -59,16 +59,17 @@ class FlashChannel(p: SocParams) extends Module {
   ways.io.programReady.valid := path.io.ready.valid
   ways.io.programTaken.valid := planner.io.programStart.valid
   ways.io.programTaken.bits  := planner.io.started
-  ways.io.taken.valid        := phase.fire
-  ways.io.taken.bits         := phase.bits.die
-  ways.io.takenLast          := lastPhase
-  ways.io.confirmed          := sequencer.io.confirmed
-  ways.io.finished           := sequencer.io.finished
-  ways.io.completed          := planner.io.completed
-  ways.io.roomFound          := rooms.io.found
-  ways.io.looking            := planner.io.looking
-  ways.io.dead               := planner.io.dead
-  ways.io.again              := planner.io.again
+  // A look serves no request: the LUN may have become ready, and request its next phase, while it was planned.
+  ways.io.taken.valid := phase.fire && !phase.bits.poll
+  ways.io.taken.bits  := phase.bits.die
+  ways.io.takenLast   := lastPhase
+  ways.io.confirmed   := sequencer.io.confirmed
+  ways.io.finished    := sequencer.io.finished
+  ways.io.completed   := planner.io.completed
+  ways.io.roomFound   := rooms.io.found
+  ways.io.looking     := planner.io.looking
+  ways.io.dead        := planner.io.dead
+  ways.io.again       := planner.io.again
 
   // The way's page that is being filled tells the LUN.
   private val readyWay = path.io.ready.bits

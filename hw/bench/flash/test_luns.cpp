@@ -20,6 +20,23 @@ assasin::NandCounts counts(const FlashBench &b) {
     return sum;
 }
 
+/** A page of each LUN of way 0, sector s of LUN n holds pattern(10 * n + s), and a stream whose ring holds one sector.
+ */
+void bootWithShortRing(FlashBench &b) {
+    b.boot();
+    b.rings[kNumber][0].pages = 1;
+    for (unsigned lun = 0; lun < 2; lun++)
+        b.put(0, lun, 0, 0, 10 * lun);
+}
+
+/** Reads sector s of that page of `lun` to sector `position` of the stream, without waiting. */
+void stream(FlashBench &b, unsigned lun, unsigned s, unsigned position) {
+    Descriptor d = make(FLASH_OP_READ, 0, b.sector(lun, 0, 0, s), position * kSector, kSector);
+    d.stream = true;
+    d.core = kNumber;
+    start(b, d, position);
+}
+
 } // namespace
 
 TEST(Luns, EraseAtTheSameTime) {
@@ -99,31 +116,22 @@ TEST(Luns, AProgramDoesNotWaitForAStream) {
     if (kLuns == 1)
         GTEST_SKIP() << "LUNs take turns";
     FlashBench b(largePart(), seed());
-    b.boot();
-    b.rings[kNumber][0].pages = 1;
-    for (unsigned lun = 0; lun < 2; lun++)
-        b.put(0, lun, 0, 0, 10 * lun);
-    auto stream = [&](unsigned lun, unsigned s, unsigned position) {
-        Descriptor d = make(FLASH_OP_READ, 0, b.sector(lun, 0, 0, s), position * kSector, kSector);
-        d.stream = true;
-        d.core = kNumber;
-        start(b, d, position);
-    };
+    bootWithShortRing(b);
     // LUN 0's page waits in its register, first as the array brought it, then behind a sector that was taken from it.
     for (unsigned first : {0u, 3u}) {
         if (first > 0) {
             EXPECT_EQ(read(b, 0, b.sector(0, 0, 0, 0)).status, FLASH_STATUS_OK);
-            stream(0, 1, first + 1);
+            stream(b, 0, 1, first + 1);
         } else {
-            stream(0, 0, first + 1);
+            stream(b, 0, 0, first + 1);
         }
         b.ticks(20000);
         EXPECT_FALSE(b.top->io_pending);
         b.fillDram(kDramBase, pattern(99));
         start(b, make(FLASH_OP_PROGRAM, 0, b.sector(1, 2, first / 3), kDramBase, kSector), 100);
         b.ticks(20000);
-        stream(1, 0, first);
-        stream(0, 2, first + 2);
+        stream(b, 1, 0, first);
+        stream(b, 0, 2, first + 2);
         std::map<unsigned, Completion> ended;
         while (ended.size() < 4) {
             const Completion c = b.wait();
@@ -144,16 +152,7 @@ TEST(Luns, TheWholeWayDoesNotWaitForAStream) {
     if (kLuns == 1)
         GTEST_SKIP() << "LUNs take turns";
     FlashBench b(largePart(), seed());
-    b.boot();
-    b.rings[kNumber][0].pages = 1;
-    for (unsigned lun = 0; lun < 2; lun++)
-        b.put(0, lun, 0, 0, 10 * lun);
-    auto stream = [&](unsigned lun, unsigned s, unsigned position) {
-        Descriptor d = make(FLASH_OP_READ, 0, b.sector(lun, 0, 0, s), position * kSector, kSector);
-        d.stream = true;
-        d.core = kNumber;
-        start(b, d, position);
-    };
+    bootWithShortRing(b);
     unsigned position = 0;
     for (unsigned op : {FLASH_OP_GET_FEATURE, FLASH_OP_READ_ID, FLASH_OP_RESET}) {
         // LUN 1's page waits in its register, first as the array brought it, then behind a sector that was taken from
@@ -162,7 +161,7 @@ TEST(Luns, TheWholeWayDoesNotWaitForAStream) {
             if (first > 0) {
                 EXPECT_EQ(read(b, 0, b.sector(1, 0, 0, 0)).status, FLASH_STATUS_OK);
             }
-            stream(1, first, position + 1);
+            stream(b, 1, first, position + 1);
             b.ticks(20000);
             EXPECT_FALSE(b.top->io_pending);
             if (op == FLASH_OP_RESET)
@@ -171,8 +170,8 @@ TEST(Luns, TheWholeWayDoesNotWaitForAStream) {
             Completion c = b.wait();
             EXPECT_EQ(c.tag, 100u);
             EXPECT_EQ(c.status, FLASH_STATUS_OK);
-            stream(0, 0, position);
-            stream(1, 2, position + 2);
+            stream(b, 0, 0, position);
+            stream(b, 1, 2, position + 2);
             for (unsigned i = 0; i < 3; i++) {
                 c = b.wait();
                 EXPECT_EQ(c.tag, position + i);

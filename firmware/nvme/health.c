@@ -10,9 +10,6 @@
 #define WARN_TEMPERATURE 0x02u
 #define WARN_RELIABILITY 0x04u
 #define WARN_READ_ONLY   0x08u
-/** Erases that a block is good for, when nothing else is known: SLC and MLC parts' data sheets state as much or more.
- */
-#define ENDURANCE 3000u
 
 #define INFO_RELIABILITY 0u
 #define INFO_TEMPERATURE 1u
@@ -35,6 +32,8 @@ static void keep(void) {
     health.saved.on_cycles += now - health.on_since;
     health.on_since = now;
     memcpy(ftl_owner_data, &health.saved, sizeof health.saved);
+    sanitize_keep();
+    test_keep();
 }
 
 /** Have the medium say that the drive is in use: unless a shutdown follows, the loss of power is an unsafe one. */
@@ -65,15 +64,6 @@ void health_init(void) {
     reported = 0;
     memset(&power_record, 0, sizeof power_record);
     record_power_on();
-}
-
-static uint32_t percentage_used(void) {
-    uint32_t sum = 0;
-    for (uint32_t i = 0; i < sb.used; i++) {
-        sum += superblock_erases(i);
-    }
-    uint32_t used = sb.count == 0 ? 0 : sum / sb.count * 100u / ENDURANCE;
-    return used < 255 ? used : 255;
 }
 
 uint32_t health_warning(void) {
@@ -129,6 +119,10 @@ static uint64_t data_units(uint64_t blocks) {
     return (blocks * (PAGE_SIZE / 512) + 999) / 1000;
 }
 
+uint64_t health_hours(void) {
+    return minutes(health.saved.on_cycles + time_now() - health.on_since) / 60u;
+}
+
 void health_log(void) {
     keep();
     const struct health_saved *k = &health.saved;
@@ -136,14 +130,14 @@ void health_log(void) {
     put16(1, HEALTH_KELVIN);
     put8(3, ftl.lbas > 0 ? ftl_spare() : 0);
     put8(4, FTL_SPARE_THRESHOLD);
-    put8(5, percentage_used());
+    put8(5, ftl_used());
     put64(32, data_units(k->blocks_read));
     put64(48, data_units(k->blocks_written));
     put64(64, k->reads);
     put64(80, k->writes);
     put64(96, minutes(k->busy_cycles));
     put64(112, k->power_cycles);
-    put64(128, minutes(k->on_cycles) / 60u);
+    put64(128, health_hours());
     put64(144, k->unsafe_shutdowns);
     put64(160, k->media_errors);
     put64(176, k->errors);

@@ -214,6 +214,7 @@ void nvme_complete(struct nvme_cmd *cmd, uint32_t status) {
     }
     if ((++nvme_counters.commands & 0xffffu) == 0) {
         nand_health_count();
+        health_look();
     }
     if (status != NVME_OK) {
         cmd->status = (uint16_t)status;

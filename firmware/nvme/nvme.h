@@ -388,6 +388,11 @@ uint64_t health_hours(void);
 void health_log(void);
 /** Conditions may have changed: report those that are new. */
 void health_check(void);
+/** Put the counters, and what else the medium keeps for this folder, there soon; not after a shutdown, which does it.
+ */
+void health_save(void);
+/** From time to time: counters that were not saved for long are. */
+void health_look(void);
 /** The controller is enabled: conditions that hold are reported again, and a drive that is read-only lends of its
  * reserve. */
 void health_enable(void);

@@ -105,8 +105,13 @@ static void erased(struct ftl_exclusive *x, enum ftl_status status) {
     saved.erased = status == FTL_OK;
     saved.failures = ftl_erase_failures();
     erased_seq = ftl.seq;
-    phase = ENDING;
-    store(ended);
+    if (paused) {
+        /* The checkpoint of the shutdown takes it along, and nothing may follow that. */
+        ended(NULL, FTL_OK);
+    } else {
+        phase = ENDING;
+        store(ended);
+    }
 }
 
 static void prepare(struct ftl_trim *t) {

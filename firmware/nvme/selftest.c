@@ -61,7 +61,6 @@ static uint32_t in_flight;
 static bool interrupted; /**< by a loss of power */
 static uint32_t sampled; /**< reads of the short test in this segment */
 static struct page_buffer *pages[DRAM_PAGES];
-static struct ftl_checkpoint record;
 
 void test_keep(void) {
     memcpy(&ftl_owner_data[SAVED_TESTS / 4], &kept, sizeof kept);
@@ -89,11 +88,7 @@ static void end(uint32_t result) {
     *t = (struct test_state){0};
     pages_put();
     work_clear(WORK_TEST);
-    if (ftl.lbas > 0) {
-        ftl.owner_changed = true;
-        record.clean = ftl.clean;
-        ftl_checkpoint(&record);
-    }
+    health_save();
 }
 
 static void fail(enum segment segment, uint32_t lba) {
@@ -305,7 +300,6 @@ void test_command(struct nvme_cmd *cmd) {
 
 void test_init(void) {
     memcpy(&kept, &ftl_owner_data[SAVED_TESTS / 4], sizeof kept);
-    memset(&record, 0, sizeof record);
     memset(pages, 0, sizeof pages);
     in_flight = 0;
     sampled = 0;

@@ -145,6 +145,7 @@ static bool quiet(void) {
 /** The host asks for a shutdown: commands under way end, offloads are stopped, no command is taken any more. */
 static void shutdown_start(void) {
     shutdown_state = SHUT_DRAINING;
+    format_stop();
     work_set(WORK_SESSION);
     csts_update();
     if (controller == CTRL_READY) {

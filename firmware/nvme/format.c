@@ -13,6 +13,8 @@ uint32_t blocks_barred;
 
 /** NULL: the host has reset the controller since. */
 static struct nvme_cmd *command;
+/** A shutdown does not wait until everything is erased. */
+static bool stopped;
 static struct ftl_trim trim;
 static struct ftl_drain drain;
 
@@ -23,7 +25,7 @@ static void trimmed(struct ftl_exclusive *x, enum ftl_status status) {
     blocks_barred = NVME_OK;
     console_printf("nvme: formatted%s\n", status == FTL_OK ? "" : ": failed");
     if (cmd != NULL) {
-        nvme_complete(cmd, status == FTL_OK ? NVME_OK : NVME_INTERNAL);
+        nvme_complete(cmd, status == FTL_OK ? NVME_OK : stopped ? NVME_ABORTED : NVME_INTERNAL);
     }
 }
 
@@ -46,6 +48,13 @@ static void prepare(struct ftl_trim *t) {
     t->count = 1;
     hal_write(DRAM_TRIM + 8, 0);
     hal_write(DRAM_TRIM + 12, ftl.lbas);
+}
+
+void format_stop(void) {
+    stopped = blocks_barred == NVME_FORMAT_IN_PROGRESS;
+    if (stopped) {
+        ftl_erase_stop();
+    }
 }
 
 void format_init(void) {
@@ -76,6 +85,7 @@ void format_command(struct nvme_cmd *cmd) {
         nvme_refuse(cmd, NVME_SEQUENCE, 10);
     } else {
         command = cmd;
+        stopped = false;
         blocks_barred = NVME_FORMAT_IN_PROGRESS;
         test_stop(TEST_FORMAT);
         memset(&trim, 0, sizeof trim);

@@ -305,6 +305,8 @@ void log_command(struct nvme_cmd *cmd);
 void log_error(const struct nvme_cmd *cmd, uint32_t status);
 void format_init(void);
 void format_command(struct nvme_cmd *cmd);
+/** The host announces that power will go: an erase under way ends, and the command with Command Abort Requested. */
+void format_stop(void);
 /** A reset: formatting goes on without its command. */
 void format_orphan(void);
 /** What commands that would use the drive's blocks have to be refused with for the time being; NVME_OK. */

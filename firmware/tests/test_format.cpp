@@ -190,3 +190,26 @@ TEST(format_tells_of_blocks_it_cannot_erase) {
     CHECK_EQ(d.read(9, 32, &got).status, kOk);
     CHECK(got == pattern(9, 2, 32));
 }
+
+TEST(format_does_not_hold_up_a_shutdown) {
+    Nand nand(kSmall);
+    {
+        Drive d(nand, 1, seed);
+        d.start();
+        fill(d);
+        uint16_t cid = d.submit(0, format(kErase));
+        uint64_t erases = nand.erases;
+        d.run([&] { return nand.erases > erases + 12; });
+        erases = nand.erases;
+        d.shutdown();
+        /* The superblock under way, and those of a checkpoint. */
+        CHECK(nand.erases - erases <= 16u);
+        CHECK_EQ(d.wait(0, cid).status, kAborted);
+        CHECK(onMedium(nand) > 0);
+    }
+    Drive d(nand, 1, seed);
+    d.start();
+    CHECK(empty(d));
+    CHECK_EQ(d.exec(0, format(kErase)).status, kOk);
+    CHECK_EQ(onMedium(nand), 0u);
+}

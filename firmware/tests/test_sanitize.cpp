@@ -336,3 +336,29 @@ TEST(sanitize_stops_offloads_waits_and_large_pages) {
     CHECK_EQ(d.read(994, 7, &got).status, kOk);
     CHECK(got == pattern(0, 0, 7));
 }
+
+TEST(sanitize_keeps_the_marks_of_blocks_that_came_bad) {
+    Geometry g = kSmall;
+    g.blocks = 64;
+    g.factoryBad = 0.02;
+    g.chance = seed;
+    Nand nand(g);
+    uint32_t capacity;
+    {
+        Drive d(nand, 1, seed);
+        d.start();
+        capacity = d.capacity();
+        CHECK(d.dev.console.find("they are left out") != std::string::npos);
+        for (uint32_t lba = 0; lba + 32 < capacity; lba += 32) {
+            CHECK_EQ(d.write(lba, secret(lba, 32)).status, kOk);
+        }
+        CHECK_EQ(sanitize(d, kBlockErase), kOk);
+        finish(d);
+        CHECK_EQ(status(d).state, 1u);
+        CHECK_EQ(onMedium(nand), 0u);
+    }
+    /* A format finds as many as the first one did. */
+    Drive d(nand, 1, seed, 1);
+    d.start();
+    CHECK_EQ(d.capacity(), capacity);
+}

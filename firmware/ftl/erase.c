@@ -21,6 +21,10 @@ uint32_t ftl_erase_progress(void) {
     return job.sb >= sb.count ? 0xffffu : (uint32_t)(((uint64_t)job.sb << 16) / sb.count);
 }
 
+void erase_announce(void) {
+    job.stop = false;
+}
+
 void ftl_erase_stop(void) {
     job.stop = true;
 }
@@ -96,7 +100,6 @@ static void emptied(struct ftl_exclusive *x, enum ftl_status status) {
 void erase_start(struct ftl_exclusive *x) {
     job.owner = x;
     job.failed = false;
-    job.stop = false;
     job.failures = 0;
     job.sb = 0;
     if (ftl.cur.sb != SB_NONE) {

@@ -691,6 +691,9 @@ static void trim_run(struct ftl_exclusive *x) {
 
 void ftl_trim(struct ftl_trim *t) {
     t->x.run = trim_run;
+    if (t->erase) {
+        erase_announce();
+    }
     ftl_exclusive(&t->x);
 }
 

@@ -198,7 +198,7 @@ void ftl_trim(struct ftl_trim *t);
 /** How much of the erase that is under way, or was last, is done, of 65,536; and blocks that could not be erased, which
  * may hold user data. */
 uint32_t ftl_erase_progress(void);
-/** An erase under way ends soon, with FTL_MEDIA, unless it is about to end. */
+/** The trim that erases, queued or under way, ends soon, with FTL_MEDIA, unless it is about to end. */
 void ftl_erase_stop(void);
 uint32_t ftl_erase_failures(void);
 
@@ -279,6 +279,8 @@ void ftl_exclusive_resume(struct ftl_exclusive *x);
 void commit_run(struct ftl_exclusive *x);
 /** On behalf of the running exclusive operation `x`, which has emptied the map and ends with it: erase everything. */
 void erase_start(struct ftl_exclusive *x);
+/** Such an operation is queued: from now on it can be stopped. */
+void erase_announce(void);
 void bounds_init(void);
 /** Root blocks and areas. */
 void checkpoint_layout(void);

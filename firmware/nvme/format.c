@@ -41,6 +41,10 @@ void format_orphan(void) {
 static void drained(struct ftl_drain *d, enum ftl_status status) {
     (void)d;
     (void)status;
+    if (stopped) {
+        trimmed(&trim.x, FTL_MEDIA);
+        return;
+    }
     ftl_trim(&trim);
 }
 

@@ -124,6 +124,10 @@ static void prepare(struct ftl_trim *t) {
 static void drained(struct ftl_drain *d, enum ftl_status status) {
     (void)d;
     (void)status;
+    if (paused) {
+        phase = IDLE;
+        return;
+    }
     memset(&trim, 0, sizeof trim);
     trim.prepare = prepare;
     trim.erase = true;

@@ -31,6 +31,7 @@ struct Geometry {
     double factoryBad = 0;   /**< share of blocks that come bad, as `chance` has it */
     uint64_t chance = 1;     /**< seed of what is fixed in the factory */
     uint8_t maker = 0x2c;    /**< first byte of READ ID, and in the parameter page */
+    uint8_t endurance = 0;   /**< erases that a block is good for, as the parameter page says; 0: it says nothing */
     uint8_t readLevels = 8;  /**< what the parameter page says of them, where boards' parts have it */
 };
 

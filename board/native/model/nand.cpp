@@ -208,7 +208,18 @@ bool Nand::endErase(uint32_t key, bool fail) {
 
 void Nand::cut(std::optional<Tear> as) {
     Medium &m = medium();
-    whole_.clear();
+    /* Only what is under way changes. */
+    for (unsigned channel = 0; channel < geo.channels; channel++) {
+        for (unsigned way = 0; way < geo.ways; way++) {
+            for (unsigned lun = 0; lun < geo.luns; lun++) {
+                const assasin::NandImage::Die &die = m.image.die(channel, way, lun);
+                for (unsigned i = 0; i < die.rows; i++) {
+                    whole_.erase(channel << 28 | way << 24 | lun << lunShift() |
+                                 die.row[i] / geo.pages << pageBits());
+                }
+            }
+        }
+    }
     m.cells.cutAs = as;
     m.cells.cutAll();
     m.cells.cutAs.reset();

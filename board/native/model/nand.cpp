@@ -150,7 +150,20 @@ assasin::Sector Nand::decode(uint32_t key, const PageRegister &page, const assas
             return s;
         }
     }
+    auto block = page.exact ? beyond_.find(blockKey(key)) : beyond_.end();
+    if (block != beyond_.end()) {
+        auto b = block->second.find(key);
+        if (b != block->second.end() && b->second.t == codec.t() && b->second.erasedLimit == erasedLimit) {
+            assasin::Sector s;
+            s.status = assasin::SectorStatus::Uncorrectable;
+            s.errors = b->second.errors;
+            return s;
+        }
+    }
     assasin::Sector s = codec.decode(key & 0xffffff, setting, raw, expected, erasedLimit);
+    if (page.exact && s.status == assasin::SectorStatus::Uncorrectable) {
+        beyond_[blockKey(key)][key] = {codec.t(), erasedLimit, s.errors};
+    }
     if (page.exact && s.status != assasin::SectorStatus::Erased && s.bits() == 0 && s.failed() == 0) {
         setWhole(key, codec.t());
     }
@@ -214,8 +227,7 @@ void Nand::cut(std::optional<Tear> as) {
             for (unsigned lun = 0; lun < geo.luns; lun++) {
                 const assasin::NandImage::Die &die = m.image.die(channel, way, lun);
                 for (unsigned i = 0; i < die.rows; i++) {
-                    whole_.erase(channel << 28 | way << 24 | lun << lunShift() |
-                                 die.row[i] / geo.pages << pageBits());
+                    dropWhole(channel << 28 | way << 24 | lun << lunShift() | die.row[i] / geo.pages << pageBits());
                 }
             }
         }

@@ -13,7 +13,7 @@ namespace torture {
 namespace {
 
 constexpr std::array kKinds = {"read", "write", "trim", "zeroes", "flush", "offload", "format", "reset", "wait", "idle"};
-constexpr std::array kEnds = {"cut", "idle", "off"};
+constexpr std::array kEnds = {"idle", "off"};
 
 using Item = std::pair<const char *, uint32_t Part::*>;
 constexpr Item kPart[] = {
@@ -230,7 +230,7 @@ Life generateLife(const Case &c, std::mt19937_64 &rng, const Mix &mix, uint32_t 
         }
         life.commands.push_back(k);
     }
-    life.end = pick(rng, {Life::Cut, Life::Cut, Life::Idle, Life::Off});
+    life.end = pick(rng, {Life::Idle, Life::Idle, Life::Off});
     return life;
 }
 

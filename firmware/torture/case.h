@@ -41,13 +41,11 @@ struct Command {
 
 /** From one power-on to the next. */
 struct Life {
-    enum End {
-        Cut,  /**< at `cut` cycles, wherever the drive is then: at boot, among the commands, in a shutdown; when all is
-                 done without one */
-        Idle, /**< when the commands have completed */
-        Off,  /**< after a shutdown */
-    } end = Idle;
-    uint64_t cut = UINT64_MAX; /**< cycles after power-on; may be beyond the end */
+    /** What comes behind the commands when they have completed; then power goes. */
+    enum End { Idle, Off /**< a shutdown */ } end = Idle;
+    /** Cycles after power-on at which power goes, wherever the drive is then: at boot, among the commands, in a
+     * shutdown. */
+    uint64_t cut = UINT64_MAX;
     uint32_t seed = 1;         /**< of what is left to chance while power is on */
     uint32_t depth = 1;        /**< commands in flight */
     uint32_t hours = 0;        /**< without power, before it */

@@ -105,9 +105,7 @@ void Load::run(const Life &life) {
             drain();
         }
     }
-    if (life.end != Life::Cut || life.cut != UINT64_MAX) {
-        drain();
-    }
+    drain();
 }
 
 void Load::lost(bool power) {

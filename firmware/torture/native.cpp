@@ -25,7 +25,7 @@ constexpr uint32_t kFua = 1u << 30;
 class NativeHost : public Host {
   public:
     NativeHost(model::Nand &nand, const Life &life, const model::Times &times)
-        : d(nand, 1, life.seed, 0, {}, times, {}, life.end == Life::Cut ? life.cut : UINT64_MAX) {
+        : d(nand, 1, life.seed, 0, {}, times, {}, life.cut) {
         d.start();
     }
     Drive d;
@@ -257,9 +257,10 @@ class Player {
             load->verify();
             Moments moments = momentsOf(rng);
             host->between = [&] { moment(*host, moments, rng); };
-            /* By number: a child's lives are others. */
-            load->run(c.lives[life]);
-            if (c.lives[life].end == Life::Off) {
+            /* A copy: who becomes a child here has another case from then on. */
+            const Life now = c.lives[life];
+            load->run(now);
+            if (now.end == Life::Off) {
                 host->shutdown();
                 h.oracle->durable();
             }
@@ -268,7 +269,7 @@ class Player {
             counts.blocks += h.reads - blocks;
             counts.refused += h.refused - refused;
             host->d.dev.tearInFlight();
-            if (c.lives[life].end == Life::Off) {
+            if (now.end == Life::Off) {
                 load->lost(true);
             } else {
                 cut();
@@ -300,14 +301,14 @@ class Player {
         }
         if (explore->lastOnly) {
             for (size_t i = life + 1; i < c.lives.size(); i++) {
-                if (c.lives[i].end == Life::Cut && !c.lives[i].commands.empty()) {
+                if (c.lives[i].cut != UINT64_MAX && !c.lives[i].commands.empty()) {
                     return {};
                 }
             }
         }
         Moments m;
         m.left = explore->forks;
-        m.own = explore->own && now.end == Life::Cut ? 1 + static_cast<uint32_t>(rng() % explore->forks) : 0;
+        m.own = explore->own && rng() % 2 ? 1 + static_cast<uint32_t>(rng() % explore->forks) : 0;
         m.gap = 1000 + now.commands.size() * uint64_t{c.part.program} * 2 / (1 + std::min(now.depth, 4u)) / explore->forks;
         m.next = 0;
         return m;
@@ -316,9 +317,7 @@ class Player {
     /** The case as it goes on when power goes now and a little. */
     Case cutHere(uint64_t when, std::mt19937_64 &rng) {
         Case child = c;
-        Life &end = child.lives[life];
-        end.end = Life::Cut;
-        end.cut = when;
+        child.lives[life].cut = when;
         if (!explore->own) {
             return child;
         }
@@ -327,13 +326,12 @@ class Player {
         while (rng() % 5 < 2 && child.lives.size() < life + 5) {
             Life boot;
             boot.seed = static_cast<uint32_t>(rng());
-            boot.end = Life::Cut;
             boot.cut = rng() % (bootCycles * 5 / 4);
             child.lives.push_back(boot);
         }
         if (rng() % 4 < 3) {
             Life more = generateLife(child, rng, explore->mix, 3 + static_cast<uint32_t>(rng() % 16));
-            if (more.end == Life::Cut) {
+            if (rng() % 2) {
                 more.cut = bootCycles + rng() % (more.commands.size() * c.part.program);
             }
             child.lives.push_back(more);

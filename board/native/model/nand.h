@@ -163,7 +163,7 @@ class Nand {
     std::unordered_map<uint32_t, Whole> whole_;
     /** Sectors of which the medium holds what a codec cannot correct, by block and key, with what it says of them. */
     struct Beyond {
-        uint32_t t = 0, erasedLimit = 0;
+        uint32_t t = 0, erasedLimit = 0, oob0 = 0;
         std::array<int, 4> errors{};
     };
     std::unordered_map<uint32_t, std::map<uint32_t, Beyond>> beyond_;

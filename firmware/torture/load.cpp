@@ -45,6 +45,7 @@ void Load::verify() {
         return o.may(lba).size() > 1 || o.may(lba)[0].version != kZeros || rng() % 16 == 0;
     };
     seen.clear();
+    before.clear();
     verifying = true;
     for (uint32_t lba = 0; lba < o.blocks();) {
         if (!asked(lba)) {
@@ -64,15 +65,7 @@ void Load::verify() {
     drain();
     verifying = false;
     for (const History::Whole &w : h.wholes) {
-        size_t there = std::count_if(w.blocks.begin(), w.blocks.end(), [&](uint32_t lba) {
-            auto s = seen.find(lba);
-            return s != seen.end() && (w.version & kZeros ? (s->second & kZeros) != 0 : s->second == w.version);
-        });
-        if (there != 0 && there != w.blocks.size()) {
-            throw Failure(Failure::Rule, (w.version & kZeros ? "a Format" : "an offload") +
-                                             std::string(" that power loss met has changed ") + std::to_string(there) +
-                                             " of " + std::to_string(w.blocks.size()) + " blocks");
-        }
+        checkWhole(w);
     }
     h.wholes.clear();
     /* What the medium holds behind a cut, it holds from then on. */
@@ -119,7 +112,7 @@ void Load::lost(bool power) {
             h.oracle->complete(first + i, f.version, h.events, false, false);
         }
         if (f.command.kind == Command::Format || f.command.kind == Command::Offload) {
-            h.wholes.push_back(wholeOf(f));
+            h.wholes.push_back({f.version, first, n});
         }
     }
     flying.clear();
@@ -130,20 +123,25 @@ void Load::lost(bool power) {
     }
 }
 
-History::Whole Load::wholeOf(const Flying &f) const {
-    History::Whole w{f.version, {}};
-    bool format = f.command.kind == Command::Format;
-    uint32_t first = format ? 0 : f.command.lba, n = format ? h.oracle->blocks() : f.command.blocks;
-    for (uint32_t lba = first; lba < first + n; lba++) {
-        const auto &may = h.oracle->may(lba);
-        bool zeros = std::any_of(may.begin(), may.end(), [&](const Oracle::Version &v) {
-            return v.version != f.version && (v.version & kZeros);
-        });
-        if (!format || !zeros) {
-            w.blocks.push_back(lba);
+void Load::checkWhole(const History::Whole &w) const {
+    uint32_t there = 0, told = 0;
+    for (uint32_t lba = w.lba; lba < w.lba + w.blocks; lba++) {
+        auto s = before.find(lba);
+        if (s == before.end()) {
+            continue;
         }
+        /* Where it can be told from what was there before. */
+        bool zeros = (w.version & kZeros) != 0;
+        bool other = std::any_of(s->second.begin(), s->second.end(),
+                                 [&](uint32_t v) { return v != w.version && (v & kZeros) && zeros; });
+        told += !other;
+        there += !other && (zeros ? (seen.at(lba) & kZeros) != 0 : seen.at(lba) == w.version);
     }
-    return w;
+    if (there != 0 && there != told) {
+        throw Failure(Failure::Rule, (w.version & kZeros ? "a Format" : "an offload") +
+                                         std::string(" that power loss met has changed ") + std::to_string(there) +
+                                         " of " + std::to_string(told) + " blocks");
+    }
 }
 
 void Load::start(const Command &c) {
@@ -263,6 +261,7 @@ void Load::finishRead(const Flying &f, const Host::Ended &e) {
         h.reads++;
         if (verifying) {
             seen[lba] = match;
+            before[lba] = f.allowed[i];
         }
         if (f.calm[i] && !h.oracle->inFlight(lba)) {
             h.oracle->settle(lba, match);

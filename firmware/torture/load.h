@@ -60,8 +60,7 @@ struct History {
     bool faults = false; /**< the medium has programs and erases that fail */
     /** A change of many blocks that happens as a whole, and was in flight when power went. */
     struct Whole {
-        uint32_t version;
-        std::vector<uint32_t> blocks; /**< in which it can be told from what was there before */
+        uint32_t version, lba, blocks;
     };
     std::vector<Whole> wholes;
 };
@@ -87,7 +86,8 @@ class Load {
     History &h;
     std::mt19937 rng;
     std::map<uint32_t, Flying> flying;
-    std::map<uint32_t, uint32_t> seen; /**< of a verification: what the blocks hold */
+    std::map<uint32_t, uint32_t> seen;                /**< of a verification: what the blocks hold */
+    std::map<uint32_t, std::vector<uint32_t>> before; /**< and what they might have */
     bool verifying = false;
     bool offloading = false;
 
@@ -96,7 +96,7 @@ class Load {
     void drain();
     void finish(const Flying &f, const Host::Ended &e);
     void finishRead(const Flying &f, const Host::Ended &e);
-    History::Whole wholeOf(const Flying &f) const;
+    void checkWhole(const History::Whole &w) const;
 };
 
 } // namespace torture

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "torture/board.h"
 #include "torture/native.h"
 
 namespace {
@@ -36,7 +37,7 @@ struct Options {
     uint32_t forks = 16, most = 5, shrinkSeconds = 60;
     double seconds = 0;
     std::string out = "build/torture", replay;
-    bool around = false;
+    bool around = false, door = false;
     Mix mix;
 };
 
@@ -213,6 +214,58 @@ int replay(const Options &o) {
     return failed ? 1 : 0;
 }
 
+/** Whoever started this program gives the board power: a line of JSON asks, a line of words answers. */
+bool supplyOn(Supply &s, uint64_t seed, bool format, double within) {
+    say("{\"power\": \"on\", \"seed\": " + std::to_string(seed) + ", \"format\": " + (format ? "true" : "false") +
+        (within > 0 ? ", \"cut_seconds\": " + std::to_string(within) : "") + "}");
+    std::string how;
+    if (!(std::cin >> how)) {
+        throw std::runtime_error("nobody gives the board power");
+    }
+    if (how == "on") {
+        std::cin >> s.pid >> s.seconds;
+        std::getline(std::cin >> std::ws, s.address);
+        return true;
+    }
+    std::string why;
+    std::getline(std::cin, why);
+    if (how != "cut") {
+        throw Failure(Failure::Unbootable, why);
+    }
+    return false;
+}
+
+int runThroughDoor(const Options &o) {
+    Counts &counts = *sharedCounts();
+    auto state = std::make_unique<Run>();
+    auto begin = std::chrono::steady_clock::now();
+    auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+    auto stop = [&] {
+        say("{" + countsText(counts, *state) + ", \"seconds\": " + std::to_string(seconds()) + "}");
+        return interrupted || state->stop || counts.cuts >= o.cuts || (o.seconds > 0 && seconds() >= o.seconds);
+    };
+    std::filesystem::create_directories(o.out);
+    Mix mix = o.mix;
+    mix.media = mix.offloads = false; /* both are the board's matter */
+    state->nextSeed = o.seed;
+    Supply supply;
+    while (!stop()) {
+        uint64_t seed = state->nextSeed++, tear = seed << 20;
+        supply.on = [&](bool format, double within) { return supplyOn(supply, ++tear, format, within); };
+        Case c = generate(seed, mix);
+        try {
+            playThroughDoor(c, supply, counts, stop);
+        } catch (const Failure &e) {
+            if (!interrupted) {
+                record(o, *state, c, e.kind, e.what());
+            }
+        }
+    }
+    say("{\"end\": true, " + countsText(counts, *state) + ", \"seconds\": " + std::to_string(seconds()) +
+        ", \"interrupted\": " + (interrupted ? "true" : "false") + "}");
+    return state->findings > 0 ? 1 : interrupted ? 130 : 0;
+}
+
 Options parse(int argc, char **argv) {
     Options o;
     for (int i = 1; i < argc; i++) {
@@ -250,6 +303,8 @@ Options parse(int argc, char **argv) {
             o.replay = value();
         } else if (name == "--around") {
             o.around = true;
+        } else if (name == "--door") {
+            o.door = true;
         } else if (name == "--pairs") {
             o.mix.pairs = true;
         } else if (name == "--age") {
@@ -273,6 +328,9 @@ int main(int argc, char **argv) {
         action.sa_handler = [](int) { interrupted = 1; };
         sigaction(SIGINT, &action, nullptr);
         sigaction(SIGTERM, &action, nullptr);
+        if (o.door) {
+            return runThroughDoor(o);
+        }
         return o.replay.empty() ? run(o) : replay(o);
     } catch (const std::exception &e) {
         fprintf(stderr, "assasin-torture: %s\n", e.what());

@@ -124,6 +124,7 @@ class Power:
 
         def tick(_state: str) -> None:
             if deadline is not None and time.monotonic() >= deadline:
+                self.board.kill()
                 raise _Cut
 
         began = time.monotonic()

@@ -59,7 +59,9 @@ class DoorHost : public Host {
             command.dw[10] = c.lba;
             command.dw[12] = (c.blocks - 1) | (c.fua ? 1u << 30 : 0);
         }
-        f->bytes = c.kind == Command::Trim ? 16 : c.kind == Command::Read || c.kind == Command::Write ? c.blocks * 4096 : 0;
+        f->bytes = c.kind == Command::Trim                               ? 16
+                   : c.kind == Command::Read || c.kind == Command::Write ? c.blocks * 4096
+                                                                         : 0;
         if (f->bytes > 0) {
             f->memory = static_cast<uint8_t *>(assasin_dma_alloc(drive, f->bytes));
             if (f->memory == nullptr) {

@@ -12,14 +12,15 @@ namespace torture {
 
 namespace {
 
-constexpr std::array kKinds = {"read", "write", "trim", "zeroes", "flush", "offload", "format", "reset", "wait", "idle"};
+constexpr std::array kKinds = {"read",    "write",  "trim",  "zeroes", "flush",
+                               "offload", "format", "reset", "wait",   "idle"};
 constexpr std::array kEnds = {"idle", "off"};
 
 using Item = std::pair<const char *, uint32_t Part::*>;
 constexpr Item kPart[] = {
-    {"channels", &Part::channels}, {"ways", &Part::ways},           {"luns", &Part::luns},   {"planes", &Part::planes},
-    {"blocks", &Part::blocks},     {"pages", &Part::pages},         {"page", &Part::pageBytes}, {"spare", &Part::spare},
-    {"read", &Part::read},         {"program", &Part::program},     {"erase", &Part::erase}, {"bus", &Part::bus},
+    {"channels", &Part::channels}, {"ways", &Part::ways},       {"luns", &Part::luns},      {"planes", &Part::planes},
+    {"blocks", &Part::blocks},     {"pages", &Part::pages},     {"page", &Part::pageBytes}, {"spare", &Part::spare},
+    {"read", &Part::read},         {"program", &Part::program}, {"erase", &Part::erase},    {"bus", &Part::bus},
 };
 
 /** A number in [low, high]. */
@@ -134,9 +135,9 @@ Case Case::parse(const std::string &text) {
                    kind != kKinds.end() && !c.lives.empty()) {
             Command k;
             k.kind = static_cast<Command::Kind>(kind - kKinds.begin());
-            size_t numbers = k.kind <= Command::Zeroes || k.kind == Command::Offload         ? 2
-                             : k.kind == Command::Format || k.kind == Command::Idle ? 1
-                                                                                    : 0;
+            size_t numbers = k.kind <= Command::Zeroes || k.kind == Command::Offload ? 2
+                             : k.kind == Command::Format || k.kind == Command::Idle  ? 1
+                                                                                     : 0;
             k.fua = w.size() == numbers + 2 && w.back() == "fua";
             if (w.size() != numbers + 1 + (k.fua ? 1 : 0)) {
                 throw refuse("takes " + std::to_string(numbers) + " numbers");

@@ -46,9 +46,9 @@ struct Life {
     /** Cycles after power-on at which power goes, wherever the drive is then: at boot, among the commands, in a
      * shutdown. */
     uint64_t cut = UINT64_MAX;
-    uint32_t seed = 1;         /**< of what is left to chance while power is on */
-    uint32_t depth = 1;        /**< commands in flight */
-    uint32_t hours = 0;        /**< without power, before it */
+    uint32_t seed = 1;  /**< of what is left to chance while power is on */
+    uint32_t depth = 1; /**< commands in flight */
+    uint32_t hours = 0; /**< without power, before it */
     std::vector<Command> commands;
 };
 
@@ -74,7 +74,7 @@ struct Case {
 
 /** What cases are made of, beside what every drive meets: torn pages, cuts everywhere, resets, formats. */
 struct Mix {
-    bool media = true;    /**< raw bit errors that the code corrects, programs and erases that fail, factory bad blocks */
+    bool media = true; /**< raw bit errors that the code corrects, programs and erases that fail, factory bad blocks */
     bool offloads = true; /**< offloads that write */
     bool pairs = false;   /**< pages that share cells: a torn program spoils the page before */
     bool age = false;     /**< hours without power: weakly programmed pages fade */

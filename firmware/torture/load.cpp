@@ -155,8 +155,7 @@ void Load::start(const Command &c) {
         for (uint32_t lba = first; lba < first + n; lba++) {
             h.oracle->submit(lba, f.version, f.submitted);
             for (auto &[id, r] : flying) {
-                if (r.command.kind == Command::Read && lba >= r.command.lba &&
-                    lba < r.command.lba + r.command.blocks) {
+                if (r.command.kind == Command::Read && lba >= r.command.lba && lba < r.command.lba + r.command.blocks) {
                     r.allowed[lba - r.command.lba].push_back(f.version);
                     r.calm[lba - r.command.lba] = false;
                 }
@@ -251,12 +250,12 @@ void Load::finishRead(const Flying &f, const Host::Ended &e) {
             for (uint32_t v : f.allowed[i]) {
                 may += (may.empty() ? "" : ", ") + name(v);
             }
-            throw Failure(Failure::Lost, "block " + std::to_string(lba) + " reads as " + name(got) + ", and may hold " +
-                                             may);
+            throw Failure(Failure::Lost,
+                          "block " + std::to_string(lba) + " reads as " + name(got) + ", and may hold " + may);
         }
         if (!holds(block, lba, match)) {
-            throw Failure(Failure::Lost, "block " + std::to_string(lba) + " begins as " + name(match) +
-                                             " and goes on otherwise");
+            throw Failure(Failure::Lost,
+                          "block " + std::to_string(lba) + " begins as " + name(match) + " and goes on otherwise");
         }
         h.reads++;
         if (verifying) {

@@ -79,7 +79,8 @@ bool record(const Options &o, Run &run, const Case &c, Failure::Kind kind, const
     run.kinds[kind]++;
     uint64_t n = ++run.findings;
     if (n <= o.most) {
-        std::string path = o.out + "/" + nameOf(kind) + "-" + std::to_string(c.seed) + "-" + std::to_string(n) + ".case";
+        std::string path =
+            o.out + "/" + nameOf(kind) + "-" + std::to_string(c.seed) + "-" + std::to_string(n) + ".case";
         c.save(path);
         say("{\"found\": \"" + std::string(nameOf(kind)) + "\", \"seed\": " + std::to_string(c.seed) +
             ", \"why\": " + inQuotes(why) + ", \"file\": " + inQuotes(path) + "}");
@@ -155,7 +156,8 @@ int run(const Options &o) {
             say("{" + countsText(counts, state) + ", \"seconds\": " + std::to_string(told) + "}");
         }
     }
-    std::string result = "{\"end\": true, " + countsText(counts, state) + ", \"seconds\": " + std::to_string(seconds()) +
+    std::string result = "{\"end\": true, " + countsText(counts, state) +
+                         ", \"seconds\": " + std::to_string(seconds()) +
                          ", \"interrupted\": " + (interrupted ? "true" : "false") +
                          ", \"crashed_workers\": " + std::to_string(crashed) + "}";
     /* What shrinking plays is no part of the figures. */
@@ -179,8 +181,8 @@ int run(const Options &o) {
         std::string path = o.out + "/shrunk-" + name;
         small.save(path);
         auto why = tryCase(small, others, 60);
-        say("{\"shrunk\": " + inQuotes(path) + ", \"of\": " + inQuotes(name) +
-            ", \"lives\": " + std::to_string(small.lives.size()) + ", \"commands\": " + std::to_string(small.commands()) +
+        say("{\"shrunk\": " + inQuotes(path) + ", \"of\": " + inQuotes(name) + ", \"lives\": " +
+            std::to_string(small.lives.size()) + ", \"commands\": " + std::to_string(small.commands()) +
             ", \"why\": " + inQuotes(why ? why->why : "") + "}");
     }
     say(result);

@@ -57,7 +57,8 @@ class NativeHost : public Host {
         switch (c.kind) {
         case Command::Read:
         case Command::Write:
-            b = d.buffer(c.blocks * kBlockBytes, static_cast<uint32_t>(d.dev.rng() % 3 == 0 ? d.dev.rng() % 1024 * 4 : 0),
+            b = d.buffer(c.blocks * kBlockBytes,
+                         static_cast<uint32_t>(d.dev.rng() % 3 == 0 ? d.dev.rng() % 1024 * 4 : 0),
                          d.dev.rng() % 4 == 0);
             put(b, data);
             break;
@@ -309,7 +310,8 @@ class Player {
         Moments m;
         m.left = explore->forks;
         m.own = explore->own && rng() % 2 ? 1 + static_cast<uint32_t>(rng() % explore->forks) : 0;
-        m.gap = 1000 + now.commands.size() * uint64_t{c.part.program} * 2 / (1 + std::min(now.depth, 4u)) / explore->forks;
+        m.gap =
+            1000 + now.commands.size() * uint64_t{c.part.program} * 2 / (1 + std::min(now.depth, 4u)) / explore->forks;
         m.next = 0;
         return m;
     }
@@ -360,8 +362,8 @@ class Player {
         uint64_t when = now + rng() % (2 * m.gap);
         Case child = cutHere(when, rng);
         /* The child's message. */
-        static char *const why = static_cast<char *>(
-            mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+        static char *const why =
+            static_cast<char *>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
         why[0] = 0;
         pid_t pid = fork();
         if (pid < 0) {

@@ -22,11 +22,11 @@ struct Counts {
 
 /** How lives are cut at moments that the case does not name. */
 struct Explore {
-    uint32_t forks = 0;       /**< moments a life; 0: the case is played as it stands */
-    bool own = true;          /**< what follows a cut is made up for it; else the lives of the case follow */
-    bool lastOnly = false;    /**< only the last life with commands that ends by a cut */
+    uint32_t forks = 0;    /**< moments a life; 0: the case is played as it stands */
+    bool own = true;       /**< what follows a cut is made up for it; else the lives of the case follow */
+    bool lastOnly = false; /**< only the last life with commands that ends by a cut */
     Mix mix;
-    uint32_t seconds = 20;    /**< a moment may take, else it has hung */
+    uint32_t seconds = 20; /**< a moment may take, else it has hung */
     /** Something was found; false: it is enough. */
     std::function<bool(const Case &found, Failure::Kind kind, const std::string &why)> found;
     /** Asked between moments: true ends the exploration. */

@@ -98,8 +98,7 @@ void Oracle::settle(uint32_t lba, uint32_t version) {
 }
 
 bool Oracle::inFlight(uint32_t lba) const {
-    return std::any_of(live[lba].begin(), live[lba].end(),
-                       [](const Version &x) { return x.completed == UINT64_MAX; });
+    return std::any_of(live[lba].begin(), live[lba].end(), [](const Version &x) { return x.completed == UINT64_MAX; });
 }
 
 } // namespace torture

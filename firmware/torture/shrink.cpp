@@ -2,8 +2,8 @@
 /* Makes a failing case smaller: lives, then commands, then what is wrong with the medium, then the part. A case with
  * fewer commands takes another time, so that the cut that fails may lie elsewhere: many are tried. */
 #include <algorithm>
-#include <chrono>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 

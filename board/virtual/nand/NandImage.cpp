@@ -82,8 +82,8 @@ NandImage::NandImage(const std::string &path, const PartFile &part, unsigned cha
             growTo(dataOffset_);
         // Without a file it is the process's own memory, so that one that forks takes a snapshot of the medium along.
         const int kind = path.empty() ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-        map_ = static_cast<uint8_t *>(
-            mmap(nullptr, mappedBytes_, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE, fd_, 0));
+        map_ =
+            static_cast<uint8_t *>(mmap(nullptr, mappedBytes_, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE, fd_, 0));
         if (map_ == MAP_FAILED) {
             map_ = nullptr;
             failErrno("mmap");

@@ -398,6 +398,19 @@ static bool page_due(void) {
     return due;
 }
 
+/** Whether a newer write of `w`'s block waits for it. */
+static bool followed(const struct ftl_write *w) {
+    if (w->uncommitted) {
+        return false;
+    }
+    for (const struct ftl_write *o = w->chain; o != NULL; o = o->chain) {
+        if (o->lba == w->lba) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void start_now(struct ftl_write *w) {
     if (ftl.read_only && !w->taken && !paused()) {
         finish(w, FTL_MEDIA);
@@ -406,7 +419,7 @@ static void start_now(struct ftl_write *w) {
     } else {
         w->gathered = 1;
         ftl.gathered++;
-        gather.due |= w->take == NULL;
+        gather.due |= w->take == NULL || followed(w);
         list_put(&gather.list, &w->node);
     }
 }

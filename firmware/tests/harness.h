@@ -150,6 +150,10 @@ class Drive {
     void shutdown();
 
     uint16_t submit(uint32_t sqid, Sqe sqe);
+    /** Completions that have come and that nobody has taken. */
+    size_t completed() const {
+        return done.size();
+    }
     /** Completion of command `cid` of queue `sqid`, when there. */
     std::optional<model::Completion> take(uint32_t sqid, uint16_t cid);
     model::Completion wait(uint32_t sqid, uint16_t cid);

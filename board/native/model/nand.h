@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -101,13 +102,15 @@ class Nand {
     /** What the medium holds in the block of `key` has changed, or a test has changed it. */
     void dropWhole(uint32_t key) {
         whole_.erase(blockKey(key));
+        beyond_.erase(blockKey(key));
     }
     void beginErase(uint32_t key);
     bool endErase(uint32_t key, bool fail);
     /**
      * The sector of `key`, which lies in `page` at its place: what SectorCodec::decode() says of it. The code is not
      * run where that is certain to find nothing: in a sector of which the medium holds exactly what the codec made of
-     * it, and which was read without an error. Then only what comes out is worked out.
+     * it, and which was read without an error. Then only what comes out is worked out. Nor is it run again on a sector
+     * that it could not correct, such as a torn one.
      */
     assasin::Sector decode(uint32_t key, const PageRegister &page, const assasin::SectorCodec &codec,
                            const assasin::SectorCodec::Setting &setting, std::optional<uint32_t> expected,
@@ -159,6 +162,12 @@ class Nand {
         std::vector<bool> sectors;
     };
     std::unordered_map<uint32_t, Whole> whole_;
+    /** Sectors of which the medium holds what a codec cannot correct, by block and key, with what it says of them. */
+    struct Beyond {
+        uint32_t t = 0, erasedLimit = 0, oob0 = 0;
+        std::array<int, 4> errors{};
+    };
+    std::unordered_map<uint32_t, std::map<uint32_t, Beyond>> beyond_;
     uint32_t blockKey(uint32_t key) const {
         return key >> pageBits() << pageBits();
     }

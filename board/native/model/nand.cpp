@@ -153,17 +153,14 @@ assasin::Sector Nand::decode(uint32_t key, const PageRegister &page, const assas
     auto block = page.exact ? beyond_.find(blockKey(key)) : beyond_.end();
     if (block != beyond_.end()) {
         auto b = block->second.find(key);
-        if (b != block->second.end() && b->second.t == codec.t() && b->second.erasedLimit == erasedLimit) {
-            assasin::Sector s;
-            s.status = assasin::SectorStatus::Uncorrectable;
-            s.oob0 = b->second.oob0;
-            s.errors = b->second.errors;
-            return s;
+        if (b != block->second.end() && b->second.t == codec.t() && b->second.erasedLimit == erasedLimit &&
+            b->second.setting.seed == setting.seed && b->second.setting.layout == setting.layout) {
+            return b->second.sector;
         }
     }
     assasin::Sector s = codec.decode(key & 0xffffff, setting, raw, expected, erasedLimit);
     if (page.exact && s.status == assasin::SectorStatus::Uncorrectable) {
-        beyond_[blockKey(key)][key] = {codec.t(), erasedLimit, s.oob0, s.errors};
+        beyond_[blockKey(key)][key] = {codec.t(), erasedLimit, setting, s};
     }
     if (page.exact && s.status != assasin::SectorStatus::Erased && s.bits() == 0 && s.failed() == 0) {
         setWhole(key, codec.t());

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -164,8 +163,9 @@ class Nand {
     std::unordered_map<uint32_t, Whole> whole_;
     /** Sectors of which the medium holds what a codec cannot correct, by block and key, with what it says of them. */
     struct Beyond {
-        uint32_t t = 0, erasedLimit = 0, oob0 = 0;
-        std::array<int, 4> errors{};
+        uint32_t t = 0, erasedLimit = 0;
+        assasin::SectorCodec::Setting setting;
+        assasin::Sector sector;
     };
     std::unordered_map<uint32_t, std::map<uint32_t, Beyond>> beyond_;
     uint32_t blockKey(uint32_t key) const {

@@ -195,6 +195,21 @@ class NativeHost : public Host {
         session.emplace(d, j, std::move(feeds));
         abortAt = d.dev.rng() % 4 == 0 ? d.dev.now + d.dev.rng() % 300'000 : UINT64_MAX;
     }
+    /** How a write ends that comes to what an offload has come to. */
+    static uint16_t asNvme(uint16_t status) {
+        switch (status) {
+        case SCOMP_STATUS_OK:
+            return harness::kOk;
+        case SCOMP_STATUS_ABORTED:
+            return harness::kAborted;
+        case SCOMP_STATUS_CAPACITY:
+            return harness::kReadOnly;
+        case SCOMP_STATUS_MEDIA:
+            return harness::kWriteFault;
+        default:
+            throw harness::Failure("an offload that copies ends with status " + std::to_string(status));
+        }
+    }
     void abortInTime() {
         if (session && d.dev.now >= abortAt) {
             d.submit(2, scomp::abortSqe(9));
@@ -203,16 +218,13 @@ class NativeHost : public Host {
     }
     void poll(std::vector<Ended> &ended) {
         if (session && session->poll()) {
-            uint32_t status = session->done.status != harness::kOk ? session->done.status
-                              : session->results.empty()           ? 0xffff
-                                                                   : session->results[0].last.status;
-            CHECK(status == SCOMP_STATUS_OK || status == SCOMP_STATUS_CAPACITY || status == SCOMP_STATUS_ABORTED ||
-                  status == harness::kReadOnly || status == harness::kAborted);
+            uint16_t status = session->done.status;
+            if (status == harness::kOk) {
+                CHECK(!session->results.empty());
+                status = asNvme(session->results[0].last.status);
+            }
             session.reset();
-            uint16_t as = status == SCOMP_STATUS_OK                                       ? harness::kOk
-                          : status == SCOMP_STATUS_ABORTED || status == harness::kAborted ? harness::kAborted
-                                                                                          : harness::kReadOnly;
-            ended.push_back({kOffload, as, {}});
+            ended.push_back({kOffload, status, {}});
         }
         if (d.completed() == 0) {
             return;

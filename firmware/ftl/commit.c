@@ -93,6 +93,7 @@ void commit_run(struct ftl_exclusive *x) {
     job.first->batch = NULL;
     job.undo = false;
     job.status = FTL_MEDIA;
+    ftl.unlogged |= !ftl.read_only;
     ftl_slices(ftl.read_only ? drop_slice : swap_slice);
 }
 

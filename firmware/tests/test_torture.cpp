@@ -358,7 +358,7 @@ void full(const Geometry &geometry, uint32_t writes, uint32_t seed, const model:
             lost(load, *oracle, true);
         }
     }
-    CHECK(full > 0);
+    CHECK_EQ(full, 0u);
     /* Emptied, it takes data again. */
     Drive d(nand, 1, seed);
     d.start();

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Collection: a full drive takes overwrites for ever, at what cost, and what a power loss in the middle leaves. */
+#include "tests/admin.h"
+
+#include <algorithm>
+
+using namespace harness;
+using model::Geometry;
+using model::Nand;
+
+namespace {
+
+const Geometry kSmall{2, 2, 1, 1, 16, 32};
+const Geometry kSectors{2, 2, 1, 1, 16, 16, 16384, 2208};
+const Geometry kPlanes{2, 1, 2, 2, 16, 16, 16384, 2208};
+
+/** A medium and what every block of it must hold. */
+struct Used {
+    Used(const Geometry &g, uint32_t seed) : nand(g), rng(seed) {
+    }
+    Nand nand;
+    std::mt19937 rng;
+    std::vector<uint32_t> versions;
+    uint32_t version = 0;
+
+    void start(Drive &d) {
+        d.start();
+        versions.resize(d.capacity());
+    }
+    void write(Drive &d, uint32_t lba) {
+        CHECK_EQ(d.write(lba, pattern(lba, ++version)).status, kOk);
+        versions[lba] = version;
+    }
+    void fill(Drive &d) {
+        for (uint32_t lba = 0; lba < versions.size(); lba++) {
+            write(d, lba);
+        }
+    }
+    uint32_t any() {
+        return static_cast<uint32_t>(rng() % versions.size());
+    }
+    void verify(Drive &d) {
+        std::vector<uint8_t> got;
+        for (uint32_t lba = 0; lba < versions.size(); lba++) {
+            CHECK_EQ(d.read(lba, 1, &got).status, kOk);
+            CHECK(got == pattern(lba, versions[lba]));
+        }
+    }
+};
+
+/** Ten times the capacity at random on a full drive, then everything is there, also after a clean start. */
+void overwrite(const Geometry &g, uint32_t seed, uint32_t times) {
+    Used u(g, seed);
+    std::optional<Drive> d(std::in_place, u.nand, 1, seed);
+    u.start(*d);
+    u.fill(*d);
+    for (uint64_t i = 0; i < uint64_t{times} * u.versions.size(); i++) {
+        u.write(*d, u.any());
+    }
+    u.verify(*d);
+    d->shutdown();
+    d.emplace(u.nand, 1, seed);
+    u.start(*d);
+    u.verify(*d);
+    u.write(*d, 3);
+}
+
+} // namespace
+
+TEST(collect_takes_overwrites_for_ever) {
+    overwrite(kSmall, seed, 10);
+}
+
+TEST(collect_takes_overwrites_for_ever_sectors) {
+    overwrite(kSectors, seed, 4);
+}
+
+TEST(collect_takes_overwrites_for_ever_planes) {
+    overwrite(kPlanes, seed, 4);
+}
+
+TEST(collect_survives_power_cuts) {
+    /* Power goes at any moment of overwriting a full drive: every block reads as the last write that ended, or the one
+     * under way. */
+    for (const Geometry &g : {kSmall, kSectors}) {
+        Used u(g, seed);
+        std::optional<Drive> d(std::in_place, u.nand, 1, seed);
+        u.start(*d);
+        u.fill(*d);
+        for (uint32_t cut = 0; cut < 25; cut++) {
+            uint32_t n = static_cast<uint32_t>(u.rng() % 300);
+            for (uint32_t i = 0; i < n; i++) {
+                uint32_t lba = u.any();
+                auto data = pattern(lba, ++u.version);
+                Buffer b = d->buffer(4096);
+                d->put(b, data.data());
+                Sqe s = Drive::sqe(0x01, 1);
+                Drive::setPrp(s, b);
+                s[10] = lba;
+                s[12] = 1u << 30; /* FUA */
+                CHECK_EQ(d->exec(1, s).status, kOk);
+                u.versions[lba] = u.version;
+            }
+            d.reset();
+            d.emplace(u.nand, 1, seed + cut);
+            u.start(*d);
+            u.verify(*d);
+        }
+    }
+}

@@ -280,7 +280,7 @@ static void next_victim(void) {
     bool last = sb.free <= ROOM_COPIES;
     uint32_t most = last ? sb.pages - 1 : sb.pages - sb.pages / 16 - 1;
     uint32_t fits = copy_room();
-    job.victim = victim_pick(most < fits ? most : fits, last);
+    job.victim = victim_pick(most < fits ? most : fits, sb.free < ROOM_COPIES);
     job.spent = job.victim == SB_NONE;
     job.paid = 0;
     if (!job.spent) {

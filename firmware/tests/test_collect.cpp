@@ -65,7 +65,83 @@ void overwrite(const Geometry &g, uint32_t seed, uint32_t times) {
     u.write(*d, 3);
 }
 
+/** Blocks of superblocks so small that what collection keeps free is little beside the spare. */
+const Geometry kMany{1, 1, 1, 1, 1024, 32};
+
+struct Cost {
+    double amplification; /**< sectors programmed that hold data, for each that the host wrote */
+    double metadata;      /**< sectors of map, tables and root records likewise */
+};
+
+/** Random overwrites of `span` blocks, a share `hotWrites` of them to the first `hotSpan` of those. What comes after
+ * `settle` times the span is measured, over `measure` times. */
+Cost cost(uint32_t seed, double span, double hotWrites, double hotSpan, double settle, double measure) {
+    Nand nand(kMany);
+    Drive d(nand, 1, seed);
+    d.start(1);
+    auto blocks = static_cast<uint32_t>(d.capacity() * span);
+    auto hot = static_cast<uint32_t>(blocks * hotSpan);
+    std::mt19937 rng(seed);
+    uint64_t data = 0, meta = 0;
+    d.dev.faults.programOf = [&](uint32_t, uint32_t tag) {
+        (tag < 0x80000000 ? data : meta)++;
+        return false;
+    };
+    Buffer b = d.buffer(32 * 4096);
+    Sqe s = Drive::sqe(0x01, 1);
+    Drive::setPrp(s, b);
+    for (uint32_t lba = 0; lba < blocks; lba += 32) {
+        s[10] = lba;
+        s[12] = std::min(32u, blocks - lba) - 1;
+        CHECK_EQ(d.exec(1, s).status, kOk);
+    }
+    s[12] = 0;
+    auto writes = [&](uint64_t count) {
+        std::vector<uint16_t> cids;
+        while (count > 0) {
+            cids.clear();
+            for (uint32_t n = 0; n < 32 && count > 0; n++, count--) {
+                bool toHot = static_cast<double>(rng()) < hotWrites * 4294967296.0;
+                s[10] =
+                    toHot ? static_cast<uint32_t>(rng() % hot) : hot + static_cast<uint32_t>(rng() % (blocks - hot));
+                cids.push_back(d.submit(1, s));
+            }
+            for (uint16_t cid : cids) {
+                CHECK_EQ(d.wait(1, cid).status, kOk);
+            }
+        }
+    };
+    writes(static_cast<uint64_t>(settle * blocks));
+    uint64_t dataBefore = data, metaBefore = meta;
+    auto measured = static_cast<uint64_t>(measure * blocks);
+    writes(measured);
+    return {static_cast<double>(data - dataBefore) / static_cast<double>(measured),
+            static_cast<double>(meta - metaBefore) / static_cast<double>(measured)};
+}
+
+/** What the greedy policy costs with random overwrites, with this share of stale sectors: (1 + r) / 2r, r the spare for
+ * each sector in use. */
+double greedy(double spare) {
+    double r = spare / (1 - spare);
+    return (1 + r) / (2 * r);
+}
+
 } // namespace
+
+TEST(bench_write_amplification) {
+    /* Sectors that hold data, without those of superblocks that the log always has open or free. */
+    double log = kMany.blocks - 8;
+    for (double spare : {0.07, 0.28}) {
+        double span = (1 - spare) / 0.93;
+        double share = 1 - span * 0.93 * kMany.blocks / log;
+        Cost c = cost(seed, span, 0.5, 0.5, 3, 2);
+        printf("  uniform, %.0f %% spare: %.2f and %.2f of metadata; greedy %.2f\n", spare * 100, c.amplification,
+               c.metadata, greedy(share));
+        c = cost(seed, span, 0.8, 0.2, 4, 2);
+        printf("  80/20, %.0f %% spare: %.2f and %.2f of metadata\n", spare * 100, c.amplification, c.metadata);
+        fflush(stdout);
+    }
+}
 
 TEST(collect_takes_overwrites_for_ever) {
     overwrite(kSmall, seed, 10);

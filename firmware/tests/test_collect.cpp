@@ -184,3 +184,37 @@ TEST(collect_survives_power_cuts) {
         }
     }
 }
+
+TEST(collect_gives_up_what_cannot_be_read) {
+    /* A sector of a victim that cannot be read: its block is lost and says so, also after a power loss, until it is
+     * written again; all others are there, and the superblock comes back. */
+    Used u(kSmall, seed);
+    std::optional<Drive> d(std::in_place, u.nand, 1, seed);
+    u.start(*d);
+    u.fill(*d);
+    uint32_t bad = 0;
+    for (auto &[key, page] : u.nand.pages()) {
+        bad = page.oob0 == 5 ? key : bad;
+    }
+    CHECK(bad != 0);
+    d->dev.faults.readOf = [&](uint32_t key) { return key == bad; };
+    for (uint32_t i = 0; d->dev.console.find("ftl: block 5 at ") == std::string::npos; i++) {
+        CHECK(i < 20'000);
+        uint32_t lba = u.any();
+        u.write(*d, lba == 5 ? 6 : lba);
+    }
+    d->dev.faults = {};
+    for (uint32_t i = 0; i < 500; i++) {
+        uint32_t lba = u.any();
+        u.write(*d, lba == 5 ? 6 : lba);
+    }
+    std::vector<uint8_t> got;
+    for (uint32_t life = 0; life < 3; life++) {
+        CHECK_EQ(d->read(5, 1, &got).status, kReadError);
+        d.reset();
+        d.emplace(u.nand, 1, seed + life);
+        u.start(*d);
+    }
+    u.write(*d, 5);
+    u.verify(*d);
+}

@@ -3,7 +3,7 @@
  * Every sector of the victim is read as long as the victim holds any in use; those that the map still finds there are
  * programmed at the append point for copies, with the sequence number that they had, and enter the map if no newer
  * write has come in between. What the victim holds after that could not be read: the map is searched for it, and what
- * cannot be read then either becomes a sector that every read of the block refuses.
+ * cannot be read then either is lost: a sector of the log says so.
  */
 #include "ftl/collect.h"
 
@@ -12,6 +12,7 @@
 #include "ftl/append.h"
 #include "ftl/ftl.h"
 #include "ftl/victim.h"
+#include "media/health.h"
 #include "platform/console.h"
 
 /** Sectors on their way at a time. */
@@ -94,7 +95,7 @@ static void program_ended(struct ftl_write *w) {
         if (map_get(lba) != c->from) {
             put(c);
         } else if (ok) {
-            map_set(lba, w->ppa);
+            map_set(lba, w->lba == lba ? w->ppa : MAP_LOST);
             put(c);
         } else if (++w->tries < MAX_TRIES) {
             list_put(&gathered, &w->node);
@@ -170,9 +171,9 @@ static void pages_out(bool all) {
 static void read_done(struct nand_op *op, uint32_t status) {
     struct copy *c = op->arg;
     job.reading--;
-    uint32_t lba = op->data0 & ~(OOB_UNCOMMITTED | OOB_LOST);
+    uint32_t lba = op->data0 & ~OOB_UNCOMMITTED;
     if (status == FLASH_STATUS_OK && lba < ftl.lbas && map_get(lba) == c->from) {
-        c->w.lba = lba | (op->data0 & OOB_LOST);
+        c->w.lba = lba;
         c->w.tries = 0;
         c->seq = op->data1;
         list_put(&gathered, &c->w.node);
@@ -192,6 +193,7 @@ static void search_read_done(struct nand_op *op, uint32_t status) {
     if (map_get(lba) == c->from) {
         if (status != FLASH_STATUS_OK) {
             console_printf("ftl: block %u at %08x cannot be read: it is lost\n", lba, c->from);
+            nand_health_lost(lba, op, status);
             c->w.lba |= OOB_LOST;
         }
         c->w.tries = 0;

@@ -64,6 +64,16 @@ bool room_uncommitted(void) {
            (uint64_t)data_superblocks() * sb.pages;
 }
 
+uint32_t ftl_used(void) {
+    uint64_t erases = 0;
+    for (uint32_t i = 0; i < sb.used; i++) {
+        erases += superblock_erases(i);
+    }
+    uint64_t good_for = (uint64_t)sb.count * nand_geo.endurance;
+    uint64_t used = good_for == 0 ? 0 : erases * 100u / good_for;
+    return used < 255 ? (uint32_t)used : 255;
+}
+
 uint32_t ftl_spare(void) {
     uint32_t all = checkpoint_log_superblocks() - needed - LEAST;
     return spent() || data_superblocks() < needed ? 0 : all == 0 ? 100 : spare_superblocks() * 100u / all;

@@ -114,6 +114,9 @@ void ftl_trim_run(struct ftl_exclusive *x) {
 
 void ftl_trim(struct ftl_trim *t) {
     t->x.run = ftl_trim_run;
+    if (t->erase) {
+        erase_announce();
+    }
     ftl_exclusive(&t->x);
 }
 

@@ -142,15 +142,15 @@ static void page_read(struct nand_op *op, uint32_t status) {
     struct page_buffer *buffer = op->arg;
     if (status != FLASH_STATUS_OK && ftl_moved(op, buffer->index)) {
         uint32_t ppa = map_get(buffer->index);
-        if (ppa != 0) {
+        if (ppa > MAP_LOST) {
             nand_read_block(op, ppa, buffer->index, op->w2);
             nand_submit(op);
             return;
         }
         dram_zero(op->w2, PAGE_SIZE);
-        status = FLASH_STATUS_OK;
-    }
-    if (status != FLASH_STATUS_OK) {
+        uint32_t absent = media_absent(work.cmd, buffer->index, ppa);
+        work.status = absent != NVME_OK ? absent : work.status;
+    } else if (status != FLASH_STATUS_OK) {
         media_lost(work.cmd, buffer->index, op, status);
         work.status = NVME_READ_ERROR;
     }
@@ -188,6 +188,13 @@ static bool read_block(uint32_t ppa, uint32_t to) {
 static void copy_blocks(void) {
     while (work.blocks > 0 && work.in_flight < READS) {
         uint32_t ppa = map_get(work.block);
+        if (ppa <= MAP_LOST) {
+            work.status = media_absent(work.cmd, work.block, ppa);
+            if (work.status != NVME_OK) {
+                work_set(WORK_MEMORY);
+                return;
+            }
+        }
         bool packets = (work.to & (FLASH_PACKET - 1)) == 0;
         if (ppa != 0 && !read_block(ppa, packets ? work.to : 0)) {
             break;

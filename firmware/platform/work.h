@@ -23,9 +23,10 @@ enum work {
     WORK_COLLECT = 1u << 9,  /**< collection can go on */
     WORK_ERASE = 1u << 10,   /**< erases wait for operations */
     WORK_RESIDUE = 1u << 11, /**< a slice of the search for what a victim still holds */
+    WORK_TEST = 1u << 12,    /**< a device self-test */
 };
 /** Work that can go on at once, whatever happens outside: the processor does not sleep. */
-#define WORK_AWAKE (WORK_FTL | WORK_MEMORY | WORK_COLLECT | WORK_RESIDUE)
+#define WORK_AWAKE (WORK_FTL | WORK_MEMORY | WORK_COLLECT | WORK_RESIDUE | WORK_TEST)
 
 extern uint32_t work_pending;
 

@@ -278,9 +278,11 @@ static uint32_t copy_room(void) {
 }
 
 static void next_victim(void) {
-    /* Little is won from those that are nearly full: only when there is no other way. */
+    /* Little is won from those that are nearly full: only when there is no other way, and nothing from those whose
+     * copies take as many pages, the last of which may not be full. */
     bool last = sb.free <= ROOM_COPIES;
-    uint32_t most = last ? sb.pages - 1 : sb.pages - sb.pages / 16 - 1;
+    uint32_t least = last ? 1 : sb.pages / 16 + 1;
+    uint32_t most = sb.pages - (least < nand_geo.sectors ? nand_geo.sectors : least);
     uint32_t fits = copy_room();
     job.victim = victim_pick(most < fits ? most : fits, sb.free < ROOM_COPIES);
     job.spent = job.victim == SB_NONE;

@@ -64,6 +64,11 @@ struct Case {
     std::string media; /**< as `--media` of the boards */
     std::vector<Life> lives;
 
+    /** Its first life writes the whole drive: later ones make collection run. */
+    bool full() const {
+        return !lives.empty() && lives[0].commands.size() > 1 && lives[0].commands[1].lba == 32 &&
+               lives[0].commands[1].kind == Command::Write && lives[0].commands[1].blocks == 32;
+    }
     std::string text() const;
     /** \throws BadInput naming the line */
     static Case parse(const std::string &text);
@@ -85,7 +90,8 @@ Case generate(uint64_t seed, const Mix &mix);
 /** A life that fits the case, as generate() makes them. */
 Life generateLife(const Case &c, std::mt19937_64 &rng, const Mix &mix, uint32_t commands);
 
-/** Blocks that cases use: the host's, and behind them those of offloads. */
-constexpr uint32_t kOffloadBase = 192, kOffloadBlocks = 40, kHostBlocks = 160;
+/** Blocks that cases use: the host's, behind them those of offloads, and then the host's again in cases that fill the
+ * drive. */
+constexpr uint32_t kOffloadBase = 192, kOffloadBlocks = 40, kHostBlocks = 160, kMostBlocks = 4096;
 
 } // namespace torture

@@ -36,7 +36,7 @@ const char *nameOf(Failure::Kind kind) {
 }
 
 Load::Load(Host &drive, History &history, uint32_t seed) : host(drive), h(history), rng(seed) {
-    h.oracle->grow(std::min(host.capacity(), kOffloadBase + kOffloadBlocks));
+    h.oracle->grow(std::min(host.capacity(), kMostBlocks));
 }
 
 void Load::verify() {

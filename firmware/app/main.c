@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Boot and the main loop: everything happens in answer to an event, and between events the processor sleeps. */
 #include "csd/core.h"
+#include "ftl/collect.h"
 #include "media/health.h"
 #include "media/nand.h"
 #include "nvme/nvme.h"
@@ -39,9 +40,20 @@ static const struct module {
     enum work bit;
     void (*poll)(void);
 } modules[] = {
-    {WORK_TRIM, ftl_trim_poll},   {WORK_FTL, ftl_poll},       {WORK_IO, io_poll},     {WORK_RANGES, ranges_poll},
-    {WORK_COMPARE, compare_poll}, {WORK_MEMORY, memory_poll}, {WORK_TEST, test_poll}, {WORK_SESSION, controller_poll},
-    {WORK_POST, nvme_post},       {WORK_FETCH, nvme_fetch},
+    {WORK_TRIM, ftl_trim_poll},
+    {WORK_FTL, ftl_poll},
+    {WORK_DISCARD, ftl_discard_poll},
+    {WORK_IO, io_poll},
+    {WORK_RANGES, ranges_poll},
+    {WORK_COMPARE, compare_poll},
+    {WORK_MEMORY, memory_poll},
+    {WORK_TEST, test_poll},
+    {WORK_SESSION, controller_poll},
+    {WORK_POST, nvme_post},
+    {WORK_FETCH, nvme_fetch},
+    {WORK_COLLECT, collect_poll},
+    {WORK_ERASE, superblock_erase_poll},
+    {WORK_RESIDUE, collect_residue_poll},
 };
 
 static void poll_work(void) {

@@ -176,7 +176,7 @@ void stream_lost(const struct stream *s, uint32_t lba, uint32_t status, uint32_t
     uint32_t ppa = stream_ppa(s, stream_find(s, lba, &ext), lba);
     struct nand_op op = {.way = ppa_way(ppa), .row = ppa_row(ppa), .code = code};
     if (ppa == MAP_LOST) {
-        /* Its owner wanted it so: the medium is as good as before. */
+        /* Its owner wanted it so, or it was counted when collection found it. */
         return;
     }
     nand_counters.read_errors++;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ftl/ftl.h"
+#include "ftl/root.h"
 #include "lib/crc.h"
 #include "platform/console.h"
 
@@ -21,6 +22,8 @@ struct checkpoint_state ckpt;
 #define WINDOW 64u
 
 static struct sb_erase area_erase;
+
+static void checkpoint_init(void);
 
 uint32_t checkpoint_meta_superblocks(void) {
     return ckpt.end;
@@ -93,6 +96,8 @@ void checkpoint_layout(void) {
     memset(sb.changed, 0, sizeof sb.changed);
     sb.used = 0;
     ckpt.rewrite = true;
+    checkpoint_init();
+    ckpt.log.sb[APPEND_HOST] = ckpt.log.sb[APPEND_COPY] = SB_NONE;
 }
 
 uint32_t checkpoint_root_pages(void) {
@@ -120,7 +125,7 @@ void checkpoint_meta_seek(void) {
 uint32_t checkpoint_crc(uint32_t tag, uint32_t data) {
     uint32_t words;
     if (tag == OOB_TABLE) {
-        uint32_t left = ckpt.log.used - (data - DRAM_TABLE) / 8;
+        uint32_t left = ckpt.table_used - (data - DRAM_TABLE) / 8;
         words = 2 * (left < TABLE_PER_PAGE ? left : TABLE_PER_PAGE);
     } else {
         words = map.top[tag & ~OOB_DIR].count;
@@ -151,19 +156,24 @@ static struct {
     enum step step;
     bool clean;
     bool root_only; /**< nothing but the root record is new */
+    bool whole;     /**< the root record says all anew: it does not repeat what the newest one says */
     bool failed;
     bool stepping;     /**< step() is on the stack */
-    bool root_pending; /**< the root record or its block's erase is in flight */
-    bool root_moved;   /**< it goes to the other block because of failures */
-    uint32_t root_tries;
+    bool waits;        /**< for the root writer */
+    bool root_pending; /**< the root record is on its way */
     uint32_t tries;    /**< programs that failed and were repeated on another page */
     uint32_t erase_sb; /**< next superblock of the area to erase, counted from its start */
     uint32_t in_flight;
-    uint32_t index;    /**< progress inside the step */
-    uint32_t scan_top; /**< progress when the dirty list is incomplete */
+    uint32_t index;          /**< progress inside the step */
+    uint32_t scan_top;       /**< progress when the dirty list is incomplete */
+    struct log_position log; /**< where recovery reads on from when it succeeds */
 } job;
 
 static void step(void);
+
+static void checkpoint_init(void) {
+    memset(&job, 0, sizeof job);
+}
 
 static void area_erased(struct sb_erase *e, bool ok) {
     (void)e;
@@ -292,27 +302,6 @@ static void table_refresh(void) {
 
 /* ---- root record ---- */
 
-static uint32_t root_word_at;
-static uint32_t root_crc;
-
-static void root_put(uint32_t v) {
-    hal_write(DRAM_ROOT + root_word_at, v);
-    root_crc = crc32c_word(root_crc, v);
-    root_word_at += 4;
-}
-
-bool checkpoint_root_good(void) {
-    uint32_t bytes = hal_read(DRAM_ROOT + 8);
-    if (hal_read(DRAM_ROOT) != ROOT_MAGIC || bytes < ROOT_WORDS * 4 || bytes > PAGE_SIZE || (bytes & 3) != 0) {
-        return false;
-    }
-    uint32_t crc = 0;
-    for (uint32_t i = 8; i < bytes; i += 4) {
-        crc = crc32c_word(crc, hal_read(DRAM_ROOT + i));
-    }
-    return crc == hal_read(DRAM_ROOT + 4);
-}
-
 static void root_build(void) {
     uint32_t dirs = 0;
     for (uint32_t t = 0; t < MAP_TOP; t++) {
@@ -320,26 +309,25 @@ static void root_build(void) {
             dirs = t + 1;
         }
     }
-    root_word_at = 8;
-    root_crc = 0;
-    root_put((ROOT_WORDS + 2 * dirs) * 4 + FTL_OWNER_BYTES);
+    root_begin();
     root_put(ckpt.root_seq + 1);
     root_put(job.clean ? ROOT_CLEAN : 0);
     root_put(nand_geo.channels | nand_geo.ways << 8 | nand_geo.luns << 16 | nand_geo.planes << 24);
     root_put(nand_geo.blocks);
     root_put(nand_geo.pages | nand_geo.sector_log2 << 24);
     root_put(ftl.lbas);
-    root_put(ckpt.log.sb);
-    root_put(ckpt.log.left);
-    root_put(ckpt.log.next);
-    root_put(ckpt.log.rotor);
-    root_put(ckpt.log.seq);
+    for (uint32_t i = 0; i < APPEND_POINTS; i++) {
+        root_put(job.log.sb[i]);
+        root_put(job.log.left[i]);
+    }
+    root_put(job.log.seq);
     root_put(ckpt.area);
     root_put(ckpt.used);
-    root_put(ckpt.log.used);
+    root_put(ckpt.table_used);
     root_put(ckpt.epoch);
     root_put(dirs);
     root_put(sb.marked);
+    root_put(job.log.listed);
     for (uint32_t i = 0; i < ROOT_SKIP_WORDS; i++) {
         root_put(ckpt.skip[i]);
     }
@@ -350,110 +338,20 @@ static void root_build(void) {
         root_put(map.top[t].ppa);
         root_put(map.top[t].count);
     }
-    /* What changes from here on is not in this record, though it is still to be written. */
-    ftl.owner_changed = false;
-    if (ftl_owner_update != NULL) {
-        ftl_owner_update();
-    }
-    for (uint32_t i = 0; i < FTL_OWNER_BYTES / 4; i++) {
-        root_put(ftl_owner_data[i]);
-    }
-    hal_write(DRAM_ROOT, ROOT_MAGIC);
-    hal_write(DRAM_ROOT + 4, root_crc);
+    root_end(&job.log);
 }
 
-static void root_place(void);
-
-static void root_end(bool ok) {
+static void root_ended(bool ok) {
     job.root_pending = false;
     job.failed |= !ok;
-    if (!ok && job.root_tries > 0) {
-        /* A page whose program failed may yet read as a good root record. Whichever a mount finds, nothing that it
-         * names may change from here on. */
-        ckpt.root_lost = true;
-        console_printf("ftl: no root record can be written: read only until the next power-on\n");
-    }
     job.step = STEP_DONE;
     step();
 }
 
-/** The page did not take the record: another one. */
-static void root_missed(void) {
-    console_printf("ftl: root record not written to page %u of root block %u\n", ckpt.root_page - 1, ckpt.root_which);
-    if (++job.root_tries % ROOT_TRIES == 0) {
-        ckpt.root_page = checkpoint_root_pages();
-        if (job.root_moved) {
-            root_end(false);
-            return;
-        }
-        job.root_moved = true;
-    }
-    root_build();
-    root_place();
-}
-
-static void root_read_back(struct nand_op *op, uint32_t status) {
-    nand_op_put(op);
-    if (status != FLASH_STATUS_OK || !checkpoint_root_good()) {
-        root_missed();
-        return;
-    }
-    ckpt.root_seq++;
-    ckpt.root_newest = ckpt.root_which;
-    ckpt.root_area = ckpt.area;
-    root_end(true);
-}
-
-static void root_written(struct nand_op *op, uint32_t status) {
-    ckpt.root_page++;
-    if (status != FLASH_STATUS_OK) {
-        nand_op_put(op);
-        root_missed();
-        return;
-    }
-    /* A page that a power cut left half programmed may have read blank: see that it has taken the record. */
-    op->done = root_read_back;
-    nand_read(op, checkpoint_root_ppa(ckpt.root_which, ckpt.root_page - 1), DRAM_ROOT, PAGE_SIZE);
-    nand_submit(op);
-}
-
-static void root_program(void) {
-    uint32_t ppa = checkpoint_root_ppa(ckpt.root_which, ckpt.root_page);
-    struct nand_op *op = nand_op_get();
-    op->done = root_written;
-    nand_program(op, ppa, DRAM_ROOT, OOB_ROOT, ckpt.root_seq + 1);
-    nand_submit(op);
-}
-
-static void root_block_erased(struct nand_op *op, uint32_t status) {
-    nand_op_put(op);
-    if (status != FLASH_STATUS_OK) {
-        console_printf("ftl: root block %u not erased\n", ckpt.root_newest ^ 1);
-        root_end(false);
-        return;
-    }
-    ckpt.root_which = ckpt.root_newest ^ 1;
-    ckpt.root_page = 0;
-    root_program();
-}
-
-/** Write the root record, to the block that does not hold the newest one when the other takes no more. */
-static void root_place(void) {
-    if (ckpt.root_page < checkpoint_root_pages()) {
-        root_program();
-        return;
-    }
-    uint32_t ppa = ckpt.root_block[ckpt.root_newest ^ 1];
-    struct nand_op *op = nand_op_get();
-    op->done = root_block_erased;
-    nand_erase(op, ppa);
-    nand_submit(op);
-}
-
 static void root_start(void) {
     job.root_pending = true;
-    root_build();
-    root_place();
+    job.whole = !job.root_only || root_newest() == 0;
+    root_write(job.whole ? root_build : job.clean ? root_clean : root_dirty, root_ended);
 }
 
 /* ---- run ---- */
@@ -466,27 +364,32 @@ static void finish(void) {
     struct ftl_exclusive *owner = job.owner;
     job.owner = NULL;
     superblock_table_hold(false);
-    superblock_emptied(ok ? SB_FREE : SB_CLOSED);
     if (ok) {
         ftl.clean = job.clean;
         ftl.failures = 0;
         ftl.read_only = false;
+        if (job.whole) {
+            ckpt.log = job.log;
+            ckpt.root_area = ckpt.area;
+        }
         if (!job.root_only) {
             ftl.changed = false;
-            ftl.retired = false;
+            ftl.unlogged = false;
             ckpt.rewrite = false;
+            superblock_unlog();
             ftl_log_restart();
         }
     } else {
         ftl.owner_changed = true;
         ftl.read_only |= ++ftl.failures >= MAX_FAILURES || ckpt.root_lost;
     }
+    append_list();
     ftl_exclusive_end(owner, ok ? FTL_OK : FTL_MEDIA);
 }
 
 /** Do as much as descriptors allow; every completion comes back here. */
 static void step(void) {
-    if (job.stepping || job.owner == NULL) {
+    if (job.stepping || job.owner == NULL || job.waits) {
         return;
     }
     job.stepping = true;
@@ -531,7 +434,7 @@ static void step(void) {
                 break;
             }
         } else {
-            if (job.index * TABLE_PER_PAGE < ckpt.log.used) {
+            if (job.index * TABLE_PER_PAGE < ckpt.table_used) {
                 op->done = table_written;
                 op->arg = (void *)(uintptr_t)job.index;
                 uint32_t page = DRAM_TABLE + job.index * PAGE_SIZE;
@@ -568,12 +471,20 @@ static void step(void) {
 
 /** Note where the log stands: recovery reads on from here. */
 static void log_snapshot(void) {
-    ckpt.log.sb = ftl.cur.sb;
-    ckpt.log.left = ftl.cur.left;
-    ckpt.log.next = ftl.next;
-    ckpt.log.rotor = sb.rotor;
-    ckpt.log.seq = ftl.seq;
-    ckpt.log.used = sb.used;
+    job.log.listed = 0;
+    for (uint32_t i = 0; i < APPEND_POINTS; i++) {
+        job.log.sb[i] = append[i].cur.sb;
+        job.log.left[i] = append[i].cur.left;
+        if (append[i].next_ready) {
+            job.log.list[job.log.listed++] = append[i].next | (i == APPEND_COPY ? ROOT_LIST_COPY : 0);
+        }
+    }
+    job.log.seq = ftl.seq;
+    ckpt.table_used = sb.used;
+}
+
+bool checkpoint_busy(void) {
+    return job.owner != NULL;
 }
 
 void checkpoint_run(struct ftl_exclusive *x) {
@@ -581,7 +492,21 @@ void checkpoint_run(struct ftl_exclusive *x) {
 }
 
 bool checkpoint_writes_pages(void) {
-    return ftl.changed || ftl.retired || ckpt.rewrite;
+    return ftl.changed || ckpt.rewrite;
+}
+
+static void begin(void);
+
+static void start(struct ftl_exclusive *x, bool clean, bool root_only) {
+    memset(&job, 0, sizeof job);
+    job.owner = x;
+    job.clean = clean;
+    job.erase_sb = ckpt.area_sbs;
+    job.root_only = root_only;
+    job.waits = root_busy();
+    if (!job.waits) {
+        begin();
+    }
 }
 
 void checkpoint_start(struct ftl_exclusive *x, bool clean) {
@@ -595,12 +520,13 @@ void checkpoint_start(struct ftl_exclusive *x, bool clean) {
         ftl_exclusive_end(x, FTL_OK);
         return;
     }
-    memset(&job, 0, sizeof job);
-    job.owner = x;
-    job.clean = clean;
-    job.erase_sb = ckpt.area_sbs;
-    if (!pages) {
-        job.root_only = true;
+    start(x, clean, !pages);
+}
+
+/** The superblocks that will be listed are known: begin. */
+static void begin(void) {
+    log_snapshot();
+    if (job.root_only) {
         job.step = STEP_ROOT;
         step();
         return;
@@ -625,10 +551,15 @@ void checkpoint_start(struct ftl_exclusive *x, bool clean) {
     }
     /* Entries lose their mark one by one from here on. */
     map.last_dirty = MAP_NO_PAGE;
-    superblock_empty();
-    log_snapshot();
     table_refresh();
     step();
+}
+
+void checkpoint_root_free(void) {
+    if (job.waits) {
+        job.waits = false;
+        begin();
+    }
 }
 
 uint32_t ftl_metadata(uint32_t *n, uint32_t *tag) {
@@ -663,12 +594,7 @@ uint32_t ftl_metadata(uint32_t *n, uint32_t *tag) {
 }
 
 void checkpoint_mark_dirty_run(struct ftl_exclusive *x) {
-    memset(&job, 0, sizeof job);
-    job.owner = x;
-    job.root_only = true;
-    job.erase_sb = ckpt.area_sbs;
-    job.step = STEP_ROOT;
-    step();
+    start(x, false, true);
 }
 
 /* ---- format ---- */
@@ -710,7 +636,6 @@ const char *checkpoint_format(void) {
     ckpt.root_page = 0;
     ckpt.root_seq = 0;
     ckpt.rewrite = true;
-    log_snapshot();
     format_flag = true;
     /* Which superblocks are left out has to be on the medium before the log is: recovery follows it without them. */
     c = (struct ftl_checkpoint){

@@ -9,34 +9,44 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ftl/append.h"
 #include "ftl/superblock.h"
 
 /** Root record: words magic, CRC-32C of the rest, bytes, sequence, flags, geometry (3), capacity, log (5), area, used,
- * table entries, epoch, directories, superblocks marked bad, which the areas leave out, table pages, then per directory
- * page its address and entry count, then ftl_owner_data.
+ * table entries, epoch, directories, superblocks marked bad, superblocks listed, those that the areas leave out, table
+ * pages, then per directory page its address and entry count, then ftl_owner_data, then the list.
  *
  * Pages that a root record names carry a tag as OOB word 0. OOB word 1 of directory and table pages is the CRC-32C of
  * what is used of them; that of map pages is the sequence number of the root record that they were written for. */
-#define ROOT_MAGIC       0x35545253u /* "SRT5" */
+#define ROOT_MAGIC       0x36545253u /* "SRT6" */
 #define ROOT_MAGIC_NAME  0x00ffffffu /* what older versions have in common with it */
 #define ROOT_CLEAN       1u
 #define ROOT_TABLE_PAGES (SB_MAX * 8u / 4096u)
 #define ROOT_SKIP_WORDS  8u
-#define ROOT_FIXED_WORDS (20u + ROOT_SKIP_WORDS)
+#define ROOT_FIXED_WORDS (21u + ROOT_SKIP_WORDS)
+#define ROOT_SEQ_AT      (3u * 4u)
+#define ROOT_FLAGS_AT    (4u * 4u)
+#define ROOT_USED_AT     (15u * 4u)
 #define ROOT_EPOCH_AT    (17u * 4u)
+#define ROOT_DIRS_AT     (18u * 4u)
+#define ROOT_LISTED_AT   (20u * 4u)
 #define ROOT_WORDS       (ROOT_FIXED_WORDS + ROOT_TABLE_PAGES)
 /** Pages of a root block that are tried, one after the other, before its partner takes over. */
 #define ROOT_TRIES 2u
 /** Pages that may read blank between two root records: the ones that were tried, and the one that a mount leaves. */
 #define ROOT_GAP ROOT_TRIES
 
-/** Where the log of user pages stood at the checkpoint. */
+/** Most superblocks that join the log between two checkpoints, and which append point such a one is of. */
+#define ROOT_LIST_MOST 128u
+#define ROOT_LIST_COPY 0x80000000u
+
+/** Where the log stood at the checkpoint, and the superblocks that have joined it since. */
 struct log_position {
-    uint32_t sb, left; /**< superblock being written and its sectors left */
-    uint32_t next;     /**< opened ahead, SB_NONE */
-    uint32_t rotor;    /**< superblock_pick goes on here */
-    uint32_t seq;      /**< sequence number of the next page */
-    uint32_t used;     /**< entries of the superblock table */
+    uint32_t sb[APPEND_POINTS];   /**< superblock being written, SB_NONE: none */
+    uint32_t left[APPEND_POINTS]; /**< its sectors left */
+    uint32_t seq;                 /**< sequence number of the next page */
+    uint32_t listed;
+    uint32_t list[ROOT_LIST_MOST]; /**< superblocks, ROOT_LIST_COPY set for those of the copies' append point */
 };
 
 struct checkpoint_state {
@@ -58,6 +68,7 @@ struct checkpoint_state {
     struct sb_cursor at; /**< next page of the area */
     bool rewrite;        /**< the area may not be continued: the next checkpoint writes everything to another one */
     uint32_t table[ROOT_TABLE_PAGES];
+    uint32_t table_used; /**< entries of the superblock table in the newest checkpoint */
     struct log_position log;
 };
 extern struct checkpoint_state ckpt;
@@ -71,8 +82,10 @@ uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page);
 uint32_t checkpoint_area_sb(uint32_t area, uint32_t n);
 /** Make the superblocks of the areas SB_META, those of ckpt.skip between them SB_BAD. False when there are too few. */
 bool checkpoint_areas(void);
-/** Whether DRAM_ROOT holds a good root record. */
-bool checkpoint_root_good(void);
+/** A checkpoint is under way: what it will say of the log is fixed. */
+bool checkpoint_busy(void);
+/** The root writer has ended what it did. */
+void checkpoint_root_free(void);
 /** CRC-32C of what is used of the directory or table page with OOB word 0 `tag` at DRAM address `data`. */
 uint32_t checkpoint_crc(uint32_t tag, uint32_t data);
 

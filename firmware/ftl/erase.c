@@ -4,6 +4,8 @@
  * durable and moves the start of the log behind everything written. From there on a power loss leaves an empty drive,
  * whichever blocks have been erased.
  */
+#include "ftl/append.h"
+#include "ftl/collect.h"
 #include "ftl/ftl.h"
 #include "platform/console.h"
 
@@ -15,6 +17,7 @@ static struct {
     bool failed; /**< some block may hold data yet */
     bool stop;
     uint32_t failures; /**< how many of them */
+    uint32_t bad;      /**< superblocks that were bad before */
 } job;
 
 uint32_t ftl_erase_progress(void) {
@@ -41,11 +44,13 @@ static void ended(struct ftl_exclusive *x, enum ftl_status status) {
 
 /** Superblocks retired here have to be on the medium before the log goes on; the erase counts go with them. */
 static void finish(void) {
-    if (ftl.erase.active) {
-        /* The one opened ahead. */
-        return;
+    for (uint32_t i = 0; i < APPEND_POINTS; i++) {
+        if (append[i].erase.active) {
+            /* A superblock opened ahead. */
+            return;
+        }
     }
-    job.failed |= ftl.retired;
+    job.failed |= sb.bad != job.bad;
     ftl_slices(NULL);
     ftl.changed = true;
     job.checkpoint = (struct ftl_exclusive){.done = ended};
@@ -93,6 +98,9 @@ static void emptied(struct ftl_exclusive *x, enum ftl_status status) {
         ftl_exclusive_end(job.owner, status);
         return;
     }
+    collect_forget();
+    /* All but those that are opened ahead, which have just been erased or will be. */
+    superblock_release();
     job.sb = checkpoint_meta_superblocks();
     erase_next();
 }
@@ -102,11 +110,9 @@ void erase_start(struct ftl_exclusive *x) {
     job.failed = false;
     job.failures = 0;
     job.sb = 0;
-    if (ftl.cur.sb != SB_NONE) {
-        superblock_set_state(ftl.cur.sb, SB_CLOSED);
-    }
-    ftl.cur = (struct sb_cursor){.sb = SB_NONE};
-    ftl.look = ROOM_LOOK;
+    job.bad = sb.bad;
+    append_close(APPEND_HOST);
+    append_close(APPEND_COPY);
     ftl.changed = true;
     job.checkpoint = (struct ftl_exclusive){.done = emptied};
     checkpoint_start(&job.checkpoint, false);

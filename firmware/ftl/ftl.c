@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "ftl/append.h"
 #include "ftl/checkpoint.h"
-#include "lib/crc.h"
+#include "ftl/collect.h"
+#include "ftl/root.h"
 #include "platform/console.h"
 #include "platform/work.h"
 
@@ -24,6 +26,8 @@ static struct list waiting;
 /** Writes to be started: whatever ends one may let another go, which may end at once, and so on. */
 static struct list ready;
 static bool pumping;
+/** The last page that was asked for was not to be had yet. */
+static bool stalled;
 /** Writes of the next page, ftl.gathered of them. */
 static struct {
     struct list list;
@@ -35,11 +39,8 @@ static struct ftl_exclusive *running;
 static bool exclusive_starting;
 static struct ftl_checkpoint reclaim_checkpoint, log_checkpoint;
 static struct ftl_exclusive mark_dirty;
-/** Waits for a page of the log, or for an operation. */
-static struct ftl_trim *trim_waiting;
 
 static void exclusive_next(void);
-static void trim_run(struct ftl_exclusive *x);
 static void pump(void);
 
 /* ---- length of the log ---- */
@@ -51,92 +52,42 @@ void ftl_log_restart(void) {
     ftl.log_start = ckpt.log.seq;
     ftl.log_due = ftl.log_start + FTL_LOG_LEAST;
     ftl.log_trims = 0;
+    ftl.log_copies = 0;
 }
 
-/** Whether what recovery would have to go through calls for a checkpoint. */
-static bool log_long(void) {
-    uint32_t pages = ftl.seq - ftl.log_start + ftl.log_trims;
-    if (pages >= ftl_bounds.log_most || (pages >= FTL_LOG_LEAST && pages >= FTL_LOG_PER_MAP * map.dirty_count)) {
+bool ftl_log_due(void) {
+    uint32_t pages = ftl.seq - ftl.log_start + ftl.log_trims + ftl.log_copies;
+    if (room_log_long() || pages >= ftl_bounds.log_most ||
+        (pages >= FTL_LOG_LEAST && pages >= FTL_LOG_PER_MAP * map.dirty_count)) {
         return true;
     }
     ftl.log_due = ftl.seq + LOG_LOOK;
     return false;
 }
 
-/* ---- superblocks in line ---- */
+/* ---- pages ---- */
 
-static void next_erased(struct sb_erase *e, bool ok) {
-    if (ok) {
-        ftl.next_ready = true;
-    } else {
-        console_printf("ftl: superblock %u retired: erase failed\n", e->sb);
-        superblock_set_state(e->sb, SB_BAD);
-        ftl.next = SB_NONE;
-        /* Recovery would look for the log in the retired superblock: a checkpoint moves the start of the log behind it.
-         */
-        ftl.retired = true;
-        ftl.look = ROOM_LOOK;
-        ftl_checkpoint(&reclaim_checkpoint);
-        if (ftl_spare_fell != NULL) {
-            ftl_spare_fell();
-        }
+uint32_t ftl_page(uint32_t *seq) {
+    uint32_t ppa = append_page(APPEND_HOST);
+    if (ppa != 0) {
+        *seq = ftl.seq;
+        ftl.seq += nand_geo.sectors;
+        collect_paid(nand_geo.sectors);
     }
-    ftl_kick();
+    return ppa;
 }
 
-/** Open the superblock after the current one, if one is free. */
-static void open_next(void) {
-    uint32_t n = superblock_pick();
-    if (n == SB_NONE) {
-        return;
-    }
-    superblock_set_state(n, SB_OPEN);
-    ftl.next = n;
-    ftl.next_ready = false;
-    superblock_erase(&ftl.erase, n, next_erased);
-}
-
-uint32_t ftl_alloc(uint32_t *seq, bool *full, bool reserve) {
-    *full = ftl.read_only;
-    if (ftl.retired || ftl.read_only) {
+/** Take the next page of the log: its first sector, whose sequence number is `*seq`. Returns 0 when that must wait or
+ * fails; `*full` tells which. */
+static uint32_t alloc(uint32_t *seq, bool *full) {
+    *full = ftl_read_only();
+    if (*full || !collect_allows()) {
         return 0;
     }
-    if (ftl.cur.left <= ftl.look && !room_look()) {
-        /* Superblocks whose pages are all stale come back through a checkpoint: until then recovery may need them. A
-         * write in flight may yet make the last page of one stale. */
-        if (ftl.reclaim || ftl.in_flight > 0) {
-            return 0;
-        }
-        if (room_reclaimable()) {
-            ftl.reclaim = true;
-            ftl_checkpoint(&reclaim_checkpoint);
-            return 0;
-        }
-        if (!reserve || room_now() == 0) {
-            *full = true;
-            return 0;
-        }
-    }
-    if (ftl.cur.left <= sb.pages / 4 && ftl.next == SB_NONE) {
-        open_next();
-    }
-    if (ftl.cur.left == 0) {
-        if (!ftl.next_ready) {
-            return 0;
-        }
-        if (ftl.cur.sb != SB_NONE) {
-            superblock_set_state(ftl.cur.sb, SB_CLOSED);
-        }
-        cursor_open(&ftl.cur, ftl.next);
-        ftl.next = SB_NONE;
-        ftl.next_ready = false;
-        ftl.look = ROOM_LOOK;
-    }
-    uint32_t ppa = cursor_ppa(&ftl.cur);
-    cursor_next_page(&ftl.cur);
-    *seq = ftl.seq;
-    ftl.seq += nand_geo.sectors;
-    ftl.changed = true;
+    uint32_t ppa = ftl_page(seq);
+    /* A write in flight may yet make a sector stale. */
+    *full = ppa == 0 && !append_pending(APPEND_HOST) && !ftl.reclaim && ftl.in_flight == 0 && collect_idle() &&
+            collect_spent();
     return ppa;
 }
 
@@ -152,7 +103,7 @@ static struct ftl_write *take_first(struct list *l) {
     return CONTAINER(list_take(l), struct ftl_write, node);
 }
 
-static bool paused(void) {
+bool ftl_paused(void) {
     return running != NULL || !list_empty(&exclusives);
 }
 
@@ -164,10 +115,10 @@ static void start(struct ftl_write *w) {
 
 /* ---- the write cache ---- */
 
-/** Whether a write may be taken now: there must be room for all that were taken, each in a page of its own. */
+/** Whether a write may be taken now. */
 static bool cache_open(void) {
     return ftl_has_cache() && !ftl.cache_off && !ftl.read_only && list_empty(&drains) && ftl.cached < FTL_CACHE &&
-           room_now() > ftl.floor + FTL_CACHE * nand_geo.sectors;
+           !ftl_read_only();
 }
 
 /** Take `w` if that may be. */
@@ -356,24 +307,20 @@ static bool page_out(void) {
         ftl_exclusive(&mark_dirty);
         return ftl.read_only;
     }
-    if ((int32_t)(ftl.seq - ftl.log_due) >= 0 && log_long()) {
+    if (((int32_t)(ftl.seq - ftl.log_due) >= 0 || room_log_long()) && ftl_log_due()) {
         ftl_checkpoint(&log_checkpoint);
         return ftl.read_only;
     }
     bool full;
     uint32_t seq;
-    /* Those that were taken may have what the drive keeps back. */
-    bool all_taken = true;
-    for (const struct ftl_write *w = first_of(&gather.list); w != NULL; w = ftl_write_next(w)) {
-        all_taken &= w->taken != 0;
-    }
-    uint32_t ppa = ftl_alloc(&seq, &full, all_taken);
+    uint32_t ppa = alloc(&seq, &full);
+    stalled = ppa == 0;
     if (ppa != 0) {
         page_program(ppa, seq);
         return true;
     }
-    if (full && !all_taken) {
-        return refuse(&gather.list, FTL_READ_ONLY);
+    if (full && refuse(&gather.list, FTL_READ_ONLY)) {
+        return true;
     }
     if (full) {
         drains_end(FTL_READ_ONLY);
@@ -412,9 +359,9 @@ static bool followed(const struct ftl_write *w) {
 }
 
 static void start_now(struct ftl_write *w) {
-    if (ftl.read_only && !w->taken && !paused()) {
+    if (ftl.read_only && !w->taken && !ftl_paused()) {
         finish(w, FTL_MEDIA);
-    } else if (paused() || ftl.gathered == nand_geo.sectors) {
+    } else if (ftl_paused() || ftl.gathered == nand_geo.sectors) {
         list_put(&waiting, &w->node);
     } else {
         w->gathered = 1;
@@ -431,20 +378,21 @@ static void pump(void) {
     }
     pumping = true;
     for (;;) {
-        if (!paused() && page_due() && page_out()) {
+        if (!ftl_paused() && page_due() && page_out()) {
             continue;
         }
         if (!list_empty(&ready)) {
             start_now(take_first(&ready));
-        } else if (!list_empty(&waiting) && !paused() && ftl.read_only && refuse(&waiting, FTL_MEDIA)) {
+        } else if (!list_empty(&waiting) && !ftl_paused() && ftl.read_only && refuse(&waiting, FTL_MEDIA)) {
             continue;
-        } else if (!list_empty(&waiting) && !paused() && ftl.gathered < nand_geo.sectors) {
+        } else if (!list_empty(&waiting) && !ftl_paused() && ftl.gathered < nand_geo.sectors) {
             start_now(take_first(&waiting));
         } else {
             break;
         }
     }
-    planes_look(paused() || ftl.read_only);
+    /* A program that waits for a page of another plane may hold up the copies that this page waits for. */
+    planes_look(ftl_paused() || ftl.read_only || stalled);
     pumping = false;
 }
 
@@ -513,6 +461,11 @@ void ftl_write_uncommitted(struct ftl_write *w) {
     w->lost = 0;
     w->taken = 0;
     w->gathered = 0;
+    if (!room_uncommitted()) {
+        finish(w, FTL_READ_ONLY);
+        pump();
+        return;
+    }
     start(w);
 }
 
@@ -534,7 +487,7 @@ static struct ftl_exclusive *first_exclusive(void) {
 
 /** Whether `x` writes pages, so that a root record that says "clean" has to go first. */
 static bool writes_pages(const struct ftl_exclusive *x) {
-    return x->run == trim_run || x->run == commit_run || (x->run == checkpoint_run && checkpoint_writes_pages());
+    return x->run == ftl_trim_run || x->run == commit_run || (x->run == checkpoint_run && checkpoint_writes_pages());
 }
 
 static void exclusive_next(void) {
@@ -543,7 +496,7 @@ static void exclusive_next(void) {
         return;
     }
     exclusive_starting = true;
-    while (running == NULL && !list_empty(&exclusives) && ftl.in_flight == 0) {
+    while (running == NULL && !list_empty(&exclusives) && ftl.in_flight == 0 && collect_idle()) {
         if (ftl.clean && !ftl.read_only && writes_pages(first_exclusive())) {
             running = &mark_dirty;
             mark_dirty.queued = true;
@@ -563,6 +516,7 @@ void ftl_exclusive(struct ftl_exclusive *x) {
     }
     x->queued = true;
     list_put(&exclusives, &x->node);
+    collect_pause();
     exclusive_next();
 }
 
@@ -573,8 +527,9 @@ void ftl_exclusive_end(struct ftl_exclusive *x, enum ftl_status status) {
         x->done(x, status);
     }
     exclusive_next();
+    work_set(WORK_COLLECT);
     drains_look();
-    if (!paused()) {
+    if (!ftl_paused()) {
         ftl_kick();
     }
 }
@@ -592,159 +547,33 @@ void ftl_exclusive_resume(struct ftl_exclusive *x) {
     running = x;
 }
 
+struct ftl_exclusive *ftl_running(void) {
+    return running;
+}
+
+void ftl_settled(void) {
+    exclusive_next();
+}
+
+void ftl_prepare_pages(void) {
+    if (ftl.clean) {
+        mark_dirty.run = checkpoint_mark_dirty_run;
+        ftl_exclusive(&mark_dirty);
+    } else {
+        ftl_checkpoint(&log_checkpoint);
+    }
+}
+
+void ftl_reclaim(void) {
+    if (!ftl.reclaim) {
+        ftl.reclaim = true;
+        ftl_checkpoint(&reclaim_checkpoint);
+    }
+}
+
 void ftl_checkpoint(struct ftl_checkpoint *c) {
     c->x.run = checkpoint_run;
     ftl_exclusive(&c->x);
-}
-
-/* ---- trim ---- */
-
-static void trim_program(struct ftl_trim *t);
-static void trim_slice(void);
-
-uint32_t ftl_trim_crc(void) {
-    uint32_t count = hal_read(DRAM_TRIM + 4);
-    uint32_t crc = 0;
-    for (uint32_t at = 4; at < 8 + count * 8; at += 4) {
-        crc = crc32c_word(crc, hal_read(DRAM_TRIM + at));
-    }
-    return crc;
-}
-
-static void trim_next_range(struct ftl_trim *t) {
-    while (t->left == 0 && t->range < t->count) {
-        t->lba = hal_read(DRAM_TRIM + 8 + t->range * 8);
-        t->left = hal_read(DRAM_TRIM + 12 + t->range * 8);
-        t->range++;
-    }
-}
-
-/** Start changing the map; ftl_poll goes on with it. */
-static void trim_apply(struct ftl_trim *t) {
-    t->range = 0;
-    t->left = 0;
-    trim_next_range(t);
-    ftl_slices(trim_slice);
-}
-
-static void trim_programmed(struct nand_op *op, uint32_t status) {
-    struct ftl_trim *t = op->arg;
-    if (status != FLASH_STATUS_OK) {
-        if (++t->tries < MAX_TRIES) {
-            trim_program(t);
-        } else {
-            nand_op_put(op);
-            ftl_exclusive_end(&t->x, FTL_MEDIA);
-        }
-        return;
-    }
-    /* The record must outlive its superblock's other pages until the next checkpoint: until then nothing is reclaimed
-     * anyway. */
-    nand_op_put(op);
-    trim_apply(t);
-}
-
-static void trim_program(struct ftl_trim *t) {
-    bool full;
-    uint32_t seq;
-    if (t->op == NULL) {
-        t->op = nand_op_get();
-    }
-    uint32_t ppa = t->op != NULL ? ftl_alloc(&seq, &full, false) : 0;
-    if (ppa == 0) {
-        if (t->op != NULL && full) {
-            /* No page is left for the record: a checkpoint makes the trim durable instead, so that a full drive can be
-             * emptied. */
-            nand_op_put(t->op);
-            t->unlogged = true;
-            trim_apply(t);
-        } else if (reclaim_checkpoint.x.queued) {
-            /* A checkpoint must run first: line up behind it. */
-            if (t->op != NULL) {
-                nand_op_put(t->op);
-            }
-            running = NULL;
-            t->x.queued = false;
-            ftl_exclusive(&t->x);
-        } else {
-            trim_waiting = t;
-            work_set(WORK_TRIM);
-        }
-        return;
-    }
-    t->op->done = trim_programmed;
-    t->op->arg = t;
-    nand_program(t->op, ppa, DRAM_TRIM, OOB_TRIM, seq);
-    nand_submit(t->op);
-}
-
-static void trim_run(struct ftl_exclusive *x) {
-    struct ftl_trim *t = (struct ftl_trim *)x;
-    if (ftl.read_only) {
-        ftl_exclusive_end(x, FTL_MEDIA);
-        return;
-    }
-    t->prepare(t);
-    uint64_t blocks = 0;
-    for (uint32_t i = 0; i < t->count; i++) {
-        blocks += hal_read(DRAM_TRIM + 12 + i * 8);
-    }
-    t->op = NULL;
-    t->tries = 0;
-    t->unlogged = t->erase || blocks > FTL_TRIM_LOGGED;
-    if (t->unlogged) {
-        trim_apply(t);
-        return;
-    }
-    hal_write(DRAM_TRIM, OOB_TRIM);
-    hal_write(DRAM_TRIM + 4, t->count);
-    hal_write(DRAM_TRIM + FTL_TRIM_CRC_AT, ftl_trim_crc());
-    trim_program(t);
-}
-
-void ftl_trim(struct ftl_trim *t) {
-    t->x.run = trim_run;
-    if (t->erase) {
-        erase_announce();
-    }
-    ftl_exclusive(&t->x);
-}
-
-static void trim_slice(void) {
-    struct ftl_trim *t = (struct ftl_trim *)running;
-    uint32_t budget = 256;
-    while (budget > 0 && t->left > 0) {
-        /* Skip what has no map page at one step. */
-        if (map_page(t->lba) == DRAM_ZERO) {
-            uint32_t skip = MAP_ENTRIES - (t->lba & (MAP_ENTRIES - 1));
-            if (skip > t->left) {
-                skip = t->left;
-            }
-            t->lba += skip;
-            t->left -= skip;
-        } else {
-            map_set(t->lba, 0);
-            t->lba++;
-            t->left--;
-        }
-        trim_next_range(t);
-        budget--;
-    }
-    ftl.log_trims += (256 - budget) / FTL_TRIM_PER_PAGE;
-    if (t->left == 0) {
-        ftl_slices(NULL);
-        if (t->erase) {
-            erase_start(&t->x);
-        } else if (t->unlogged) {
-            ftl.changed = true;
-            checkpoint_start(&t->x, false);
-        } else {
-            if (log_long()) {
-                ftl_checkpoint(&log_checkpoint);
-            }
-            ftl_exclusive_end(&t->x, FTL_OK);
-        }
-    }
 }
 
 /* ---- work ---- */
@@ -756,13 +585,6 @@ void ftl_slices(void (*slice)(void)) {
 
 void ftl_poll(void) {
     ftl.slice();
-}
-
-void ftl_trim_poll(void) {
-    struct ftl_trim *t = trim_waiting;
-    trim_waiting = NULL;
-    work_clear(WORK_TRIM);
-    trim_program(t);
 }
 
 /* ---- boot ---- */
@@ -788,14 +610,14 @@ static void own_done(struct ftl_exclusive *x, enum ftl_status status) {
 static bool set_capacity(void) {
     uint32_t meta = checkpoint_meta_superblocks();
     uint32_t reserve = room_reserve_superblocks();
-    if (sb.count < meta + 4 || checkpoint_log_superblocks() < reserve + 3) {
+    if (sb.count < meta + 4 || checkpoint_log_superblocks() < reserve + 1) {
         ftl.fault = "too few blocks";
         console_printf("ftl: %u superblocks; at least %u needed\n", sb.count - sb.marked,
-                       ckpt.first + 2 * ckpt.area_sbs + reserve + 3);
+                       ckpt.first + 2 * ckpt.area_sbs + reserve + 1);
         return false;
     }
-    /* 7 % over-provisioning, but at least two superblocks for the log's head, and the reserve. */
-    uint64_t data = (uint64_t)(checkpoint_log_superblocks() - 2 - reserve) * sb.pages;
+    /* 7 % over-provisioning, but at least what it takes to write. */
+    uint64_t data = (uint64_t)(checkpoint_log_superblocks() - reserve) * sb.pages;
     uint64_t provisioned = (uint64_t)(sb.count - sb.marked) * sb.pages * 93 / 100;
     uint64_t lbas = data < provisioned ? data : provisioned;
     if (lbas > MAP_MAX_LBAS) {
@@ -814,12 +636,13 @@ void ftl_init(bool format) {
     memset(&waiting, 0, sizeof waiting);
     memset(&ready, 0, sizeof ready);
     memset(&gather, 0, sizeof gather);
-    trim_waiting = NULL;
-    work_clear(WORK_TRIM);
+    trim_init();
+    commit_init();
     work_clear(WORK_FTL);
     planes_init();
     drains = (struct list){0};
     pumping = false;
+    stalled = false;
     exclusives = (struct list){0};
     running = NULL;
     memset(&mark_dirty, 0, sizeof mark_dirty);
@@ -827,11 +650,11 @@ void ftl_init(bool format) {
     reclaim_checkpoint.x.done = own_done;
     log_checkpoint = reclaim_checkpoint;
     exclusive_starting = false;
-    ftl.next = SB_NONE;
-    ftl.cur.sb = SB_NONE;
     ftl.seq = 1;
     map_init();
     superblock_init();
+    append_init();
+    root_init();
     checkpoint_layout();
     ftl_log_restart();
 
@@ -858,4 +681,5 @@ void ftl_init(bool format) {
         ftl.lbas = 0;
     }
     room_init();
+    collect_init();
 }

@@ -30,7 +30,8 @@
 #define OOB_BLANK 0xffffffffu
 /** | LPA: user data that the map took, or will take, by a checkpoint: recovery skips it. LPAs have 28 bits. */
 #define OOB_UNCOMMITTED 0x40000000u
-/** | LPA: the block is unreadable from here on; the sector's data say nothing. */
+/** | LPA: the block is unreadable from here on, because its owner or collection says so; the sector's data say nothing.
+ */
 #define OOB_LOST 0x80000000u
 
 /** Bytes of the owner's that every root record carries: as mounted, zeros on a fresh medium. */
@@ -89,34 +90,28 @@ struct ftl_drain {
 struct ftl_trim;
 
 struct ftl_state {
-    uint32_t lbas;     /**< capacity; 0: the medium is not usable */
-    const char *fault; /**< why it is not usable */
-    struct sb_cursor cur;
-    uint32_t next;   /**< opened ahead, SB_NONE */
-    bool next_ready; /**< its erase has ended */
-    struct sb_erase erase;
-    uint32_t seq;        /**< of the next sector allocated */
-    uint32_t reserve;    /**< sectors of the log that are left over when the drive becomes read-only */
-    uint32_t floor;      /**< sectors that writes leave over: the reserve, or less while it is lent */
-    uint32_t look;       /**< sectors left in the open superblock at which the room is looked at again */
-    uint32_t in_flight;  /**< user pages in programming */
-    uint32_t gathered;   /**< writes of the next page, as many as its sectors at most */
-    uint32_t coming;     /**< writes announced: their data are on the way to their buffers */
-    uint32_t cached;     /**< writes in the cache */
-    bool cache_off;      /**< the host wants none */
-    bool lost;           /**< a write of the cache could not be programmed: the next drain says so */
-    bool clean;          /**< the newest root says that nothing was written since */
-    bool changed;        /**< something was written since the last checkpoint */
-    bool unclean;        /**< the medium was not shut down cleanly before this power-on */
-    uint32_t replayed;   /**< sectors that the mount found in the log behind the checkpoint */
-    bool owner_changed;  /**< ftl_owner_data is worth a root record of its own */
-    bool reclaim;        /**< a checkpoint is on its way because no superblock is free */
-    bool retired;        /**< a superblock went bad: checkpoint before the log goes on */
-    uint32_t failures;   /**< checkpoints that failed in a row */
-    bool read_only;      /**< checkpoints fail: nothing is written until one succeeds */
+    uint32_t lbas;      /**< capacity; 0: the medium is not usable */
+    const char *fault;  /**< why it is not usable */
+    uint32_t seq;       /**< of the next sector allocated at the host's append point */
+    uint32_t in_flight; /**< user pages in programming */
+    uint32_t gathered;  /**< writes of the next page, as many as its sectors at most */
+    uint32_t coming;    /**< writes announced: their data are on the way to their buffers */
+    uint32_t cached;    /**< writes in the cache */
+    bool cache_off;     /**< the host wants none */
+    bool lost;          /**< a write of the cache could not be programmed: the next drain says so */
+    bool clean;         /**< the newest root says that nothing was written since */
+    bool changed;       /**< something was written since the last checkpoint */
+    bool unclean;       /**< the medium was not shut down cleanly before this power-on */
+    uint32_t replayed;  /**< sectors that the mount found in the log behind the checkpoint */
+    bool owner_changed; /**< ftl_owner_data is worth a root record of its own */
+    bool reclaim;       /**< a checkpoint is on its way because no superblock is free */
+    bool unlogged;     /**< the map has changes of which only the next checkpoint tells: nothing is erased until then */
+    uint32_t failures; /**< checkpoints that failed in a row */
+    bool read_only;    /**< checkpoints fail: nothing is written until one succeeds */
     uint32_t log_start;  /**< sequence number that recovery would read on from */
     uint32_t log_due;    /**< sequence number at which to see whether a checkpoint is due */
     uint32_t log_trims;  /**< what recovery would do for trims since then, in pages */
+    uint32_t log_copies; /**< sectors that collection has moved since then */
     void (*slice)(void); /**< what the running exclusive operation does in slices: ftl_slices sets it */
 };
 extern struct ftl_state ftl;
@@ -160,6 +155,11 @@ void ftl_withdraw(void);
 /** Whether the drive has a write cache, be it off. */
 static inline bool ftl_has_cache(void) {
     return nand_geo.sectors > 1;
+}
+/** Whether the sector that `op` has read is not the one that holds block `lba` any more: it may have been erased before
+ * the read. */
+static inline bool ftl_moved(const struct nand_op *op, uint32_t lba) {
+    return map_get(lba) != (op->way << 24 | op->row);
 }
 /** The newest write of `lba` in the cache, or NULL. Only while ftl.cached is not 0. */
 struct ftl_write *ftl_cached(uint32_t lba);
@@ -214,6 +214,7 @@ struct ftl_commit {
     uint32_t at; /**< progress */
 };
 void ftl_commit(struct ftl_commit *l);
+/** Pins are of this power-on only: giving pages up waits for nothing. */
 void ftl_discard(struct ftl_commit *l);
 
 /** Checkpoint the map. `clean` also marks the medium cleanly shut down. */
@@ -223,29 +224,44 @@ struct ftl_checkpoint {
 };
 void ftl_checkpoint(struct ftl_checkpoint *c);
 
-/** Per cent of the spare room below which it is said to be short. */
+/** Per cent of the spare superblocks below which they are said to be few. */
 #define FTL_SPARE_THRESHOLD 25u
 /** Erases of a block of the log on average, per cent of what the part is good for; 255 at most. */
 uint32_t ftl_used(void);
 /** The first page of metadata from number `*n` on: its address, and what it has as OOB word 0; `*n` is the number
  * behind it then. 0: there is none. A page that is written again has the same number. */
 uint32_t ftl_metadata(uint32_t *n, uint32_t *tag);
-/** Spare room for writes, per cent of what a new drive has beyond its capacity and the reserve. */
+/** Superblocks beyond those that it takes to write, per cent of what the drive was formatted with. */
 uint32_t ftl_spare(void);
-/** Writes are refused until superblocks have been emptied or the reserve is lent. */
+/** Writes are refused: too many superblocks have gone bad, or checkpoints fail. */
 bool ftl_read_only(void);
-/** When the drive is read-only: let writes take half of what is left of the log. */
-void ftl_lend(void);
 
 /** WORK_FTL: a slice of long work. WORK_TRIM: try again. */
 void ftl_poll(void);
 void ftl_trim_poll(void);
+/** WORK_DISCARD: a slice of lists of pages that are given up. */
+void ftl_discard_poll(void);
 
 /* ---- between the FTL's own files ---- */
 
-/** Take the next page of the log: its first sector, whose sequence number is `*seq`. Returns 0 when that must wait or
- * fails; `*full` tells which. `reserve`: also what other writes leave over. */
-uint32_t ftl_alloc(uint32_t *seq, bool *full, bool reserve);
+/** Take the next page of the host's append point: its first sector, whose sequence number is `*seq`. 0: none is ready.
+ */
+uint32_t ftl_page(uint32_t *seq);
+/** An exclusive operation runs or waits. */
+bool ftl_paused(void);
+/** The one that runs. */
+struct ftl_exclusive *ftl_running(void);
+/** Collection has nothing on its way any more: what waited for that may go on. */
+void ftl_settled(void);
+/** Whether what recovery would have to go through calls for a checkpoint. */
+bool ftl_log_due(void);
+/** What has to be on the medium before pages are programmed: a record that it is in use, or a checkpoint that is due.
+ */
+void ftl_prepare_pages(void);
+/** Checkpoint, so that superblocks that recovery reads can be collected. */
+void ftl_reclaim(void);
+void trim_init(void);
+void ftl_trim_run(struct ftl_exclusive *x);
 /* planes.c */
 void planes_init(void);
 /** Program the page that begins with `first`, whose descriptors are complete but for CONFIRM_PLANE. */
@@ -258,18 +274,20 @@ void planes_look(bool still);
 
 /** Do `slice` again and again from the main loop; NULL: no more. */
 void ftl_slices(void (*slice)(void));
-/** Value of ftl.look that makes the next write look. */
-#define ROOM_LOOK UINT32_MAX
-/** Superblocks of the reserve on a drive of this many. */
+/** Superblocks that the log has to have beyond those that hold the capacity. */
 uint32_t room_reserve_superblocks(void);
 /** After the mount. */
 void room_init(void);
-/** Whether the log can take a page and leave what it must over; sets ftl.look. */
-bool room_look(void);
-/** Sectors that the log can take as it is. */
-uint32_t room_now(void);
-/** Some superblock is full and holds nothing: a checkpoint makes room. */
-bool room_reclaimable(void);
+/** The last free superblocks are for copies: without them none would ever come back. */
+#define ROOM_COPIES 2u
+/** Superblocks that collection keeps free. */
+uint32_t room_wanted(void);
+/** So many superblocks belong to the log that a checkpoint is due. */
+bool room_log_long(void);
+/** A superblock went bad. */
+void room_changed(void);
+/** Whether there is room for one more uncommitted page. */
+bool room_uncommitted(void);
 /** Start writes that waited. */
 void ftl_kick(void);
 /** Take the next exclusive operation from the queue when it is one of `run`'s; else NULL. */
@@ -277,6 +295,7 @@ struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x));
 /** From the `done` of what checkpoint_start was given: `x` runs on. */
 void ftl_exclusive_resume(struct ftl_exclusive *x);
 void commit_run(struct ftl_exclusive *x);
+void commit_init(void);
 /** On behalf of the running exclusive operation `x`, which has emptied the map and ends with it: erase everything. */
 void erase_start(struct ftl_exclusive *x);
 /** Such an operation is queued: from now on it can be stopped. */

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "ftl/append.h"
 #include "ftl/ftl.h"
 
 /** Pages of a way that wait, in the log's order; linked by `first`. */
@@ -64,10 +65,10 @@ static struct ftl_write *leave(struct lane *lane, struct ftl_write **p) {
 
 /** Whether the page `row` of the way of `w` is still to be allocated, and the writes that are on their way fill it. */
 static bool comes(const struct ftl_write *w, uint32_t row) {
-    if (ftl.coming == 0 || ftl.cur.sb != ppa_block(w->ppa)) {
+    if (ftl.coming == 0 || append[APPEND_HOST].cur.sb != ppa_block(w->ppa)) {
         return false;
     }
-    uint32_t allocated = sb.pages - ftl.cur.left;
+    uint32_t allocated = sb.pages - append[APPEND_HOST].cur.left;
     uint32_t need = superblock_position((w->ppa & ~0xffffffu) | row) + nand_geo.sectors - allocated;
     if ((int32_t)need <= 0 || need > ftl.gathered + ftl.coming) {
         return false;

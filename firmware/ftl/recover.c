@@ -7,6 +7,7 @@
 
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
+#include "ftl/root.h"
 #include "lib/crc.h"
 #include "platform/console.h"
 #include "platform/fill.h"
@@ -137,7 +138,7 @@ static void root_find(uint32_t which) {
             b->foreign |= p->status == FLASH_STATUS_FOREIGN;
             b->doubt |= !torn(p) && !blank(p);
             b->torn |= torn(p);
-        } else if (checkpoint_root_good()) {
+        } else if (root_good(DRAM_ROOT)) {
             b->page = n;
             b->seq = hal_read(DRAM_ROOT + 12);
             return;
@@ -179,19 +180,24 @@ static const char unreadable[] = "metadata that the newest root record names can
 
 /** Take the superblock table. False when it says what cannot be. */
 static bool table_load(void) {
-    for (uint32_t i = checkpoint_meta_superblocks(); i < ckpt.log.used; i++) {
+    for (uint32_t i = checkpoint_meta_superblocks(); i < ckpt.table_used; i++) {
         if (ckpt.table[i / (PAGE_SIZE / 8)] == 0) {
             continue;
         }
         sb.valid[i] = hal_read(DRAM_TABLE + i * 8);
         uint32_t state = hal_read(DRAM_TABLE + i * 8 + 4) >> 16;
-        if (sb.valid[i] > sb.pages || state > SB_EMPTIED) {
+        if (sb.valid[i] > sb.pages || state > SB_VICTIM || state == SB_META) {
             return false;
         }
-        superblock_set_state(i, (enum sb_state)state);
+        /* What was open at the checkpoint, and is not in the list, was erased for nothing. */
+        bool open = state == SB_OPEN && i != ckpt.log.sb[APPEND_HOST] && i != ckpt.log.sb[APPEND_COPY];
+        bool full = state == SB_LOGGED || state == SB_VICTIM;
+        superblock_set_state(i, open ? SB_FREE : full ? SB_CLOSED : (enum sb_state)state);
         map.mapped += sb.valid[i];
     }
-    superblock_emptied(SB_FREE);
+    for (uint32_t i = 0; i < ckpt.log.listed; i++) {
+        superblock_set_state(ckpt.log.list[i] & ~ROOT_LIST_COPY, SB_OPEN);
+    }
     return true;
 }
 
@@ -210,6 +216,20 @@ static const char *map_load(uint32_t dirs) {
     nand_wait_idle();
     memset(sb.changed, 0, sizeof sb.changed);
     return load_errors > 0 ? unreadable : NULL;
+}
+
+static bool log_in_range(void) {
+    for (uint32_t i = 0; i < APPEND_POINTS; i++) {
+        if ((ckpt.log.sb[i] != SB_NONE && ckpt.log.sb[i] >= sb.count) || ckpt.log.left[i] > sb.pages) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < ckpt.log.listed; i++) {
+        if ((ckpt.log.list[i] & ~ROOT_LIST_COPY) >= sb.count) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static uint32_t root_at;
@@ -243,34 +263,33 @@ static const char *root_load(bool *clean) {
         return "medium of a larger capacity";
     }
     ftl.lbas = lbas;
-    ckpt.log.sb = root_get();
-    ckpt.log.left = root_get();
-    ckpt.log.next = root_get();
-    ckpt.log.rotor = root_get();
+    for (uint32_t i = 0; i < APPEND_POINTS; i++) {
+        ckpt.log.sb[i] = root_get();
+        ckpt.log.left[i] = root_get();
+    }
     ckpt.log.seq = root_get();
     ckpt.area = root_get();
     ckpt.used = root_get();
-    ckpt.log.used = root_get();
+    ckpt.table_used = root_get();
     ckpt.epoch = root_get();
     uint32_t dirs = root_get();
     sb.marked = root_get();
+    ckpt.log.listed = root_get();
     for (uint32_t i = 0; i < ROOT_SKIP_WORDS; i++) {
         ckpt.skip[i] = root_get();
     }
     if (sb.marked > 0 && !checkpoint_areas()) {
         return "root record out of range";
     }
-    if (sb.marked > sb.count || dirs > MAP_TOP ||
-        (ROOT_WORDS + 2 * dirs) * 4 + FTL_OWNER_BYTES != hal_read(DRAM_ROOT + 8) || ckpt.log.used > sb.count ||
-        ckpt.used > ckpt.area_sbs * sb.pages || ckpt.area > 1 || (ckpt.log.sb != SB_NONE && ckpt.log.sb >= sb.count) ||
-        ckpt.log.left > sb.pages || ckpt.log.rotor > sb.count ||
-        (ckpt.log.next != SB_NONE && ckpt.log.next >= sb.count)) {
+    if (sb.marked > sb.count || dirs > MAP_TOP || ckpt.log.listed > ROOT_LIST_MOST ||
+        (ROOT_WORDS + 2 * dirs + ckpt.log.listed) * 4 + FTL_OWNER_BYTES != hal_read(DRAM_ROOT + 8) ||
+        ckpt.table_used > sb.count || ckpt.used > ckpt.area_sbs * sb.pages || ckpt.area > 1) {
         return "root record out of range";
     }
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
         ckpt.table[i] = root_get();
     }
-    for (uint32_t i = 0; i * (PAGE_SIZE / 8) < ckpt.log.used; i++) {
+    for (uint32_t i = 0; i * (PAGE_SIZE / 8) < ckpt.table_used; i++) {
         if (ckpt.table[i] != 0) {
             load(ckpt.table[i], DRAM_TABLE + i * PAGE_SIZE, OOB_TABLE);
         }
@@ -292,7 +311,13 @@ static const char *root_load(bool *clean) {
     for (uint32_t i = 0; i < FTL_OWNER_BYTES / 4; i++) {
         ftl_owner_data[i] = root_get();
     }
+    for (uint32_t i = 0; i < ckpt.log.listed; i++) {
+        ckpt.log.list[i] = root_get();
+    }
     nand_wait_idle();
+    if (!log_in_range()) {
+        return "root record out of range";
+    }
     /* Only what was read well says where to read on. */
     return load_errors > 0 ? unreadable : table_load() ? map_load(dirs) : "superblock table out of range";
 }
@@ -329,12 +354,11 @@ static void trim_apply(uint32_t ppa) {
 }
 
 struct roll {
+    bool copies;           /**< of collection: whatever order they have, they are older than the log that is read on */
     uint32_t seq;          /**< expected next */
     uint32_t applied;      /**< sectors of the log found */
     uint32_t misses;       /**< sectors in a row that are not the log's */
-    uint32_t blanks;       /**< pages in a row whose first sector is blank */
     struct sb_cursor tail; /**< first sector of the misses */
-    struct sb_cursor at;   /**< first sector that was not read */
 };
 
 /** Pages of a round: one of every way. */
@@ -354,6 +378,14 @@ static uint32_t end_rounds(void) {
 
 /** Take the sector `p`, which is that of sequence number r->seq if it is the log's. True when it is. */
 static bool roll_sector(struct roll *r, const struct scan_page *p) {
+    if (r->copies) {
+        uint32_t lba = p->oob0 & ~OOB_LOST;
+        if (!good(p) || lba >= ftl.lbas) {
+            return false;
+        }
+        map_set(lba, p->oob0 == lba ? p->ppa : MAP_LOST);
+        return true;
+    }
     bool uncommitted = (p->oob0 ^ OOB_UNCOMMITTED) < ftl.lbas;
     bool lost = (p->oob0 ^ OOB_LOST) < ftl.lbas;
     if (!good(p) || p->oob1 != r->seq || (p->oob0 >= ftl.lbas && !uncommitted && !lost && p->oob0 != OOB_TRIM)) {
@@ -377,10 +409,10 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     uint32_t most = end_rounds() * round_pages() * nand_geo.sectors;
     struct sb_cursor ahead;
     cursor_seek(&ahead, n, position);
-    r->at = ahead;
+    struct sb_cursor at = ahead;
     uint32_t oldest = 0;
     uint32_t under_way = 0;
-    for (; r->at.left > 0 && r->misses < most; cursor_next(&r->at), r->seq++) {
+    for (; at.left > 0 && r->misses < most; cursor_next(&at), r->seq++) {
         for (; ahead.left > 0 && under_way < SCAN_MAX && r->misses + under_way < most; cursor_next(&ahead)) {
             uint32_t place = (oldest + under_way++) % SCAN_MAX;
             scan_read(&pages[place], cursor_ppa(&ahead), SCAN_BUFFER + place * 64, 64);
@@ -389,28 +421,26 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
         scan_end(p);
         oldest = (oldest + 1) % SCAN_MAX;
         under_way--;
-        if (r->at.sector == 0) {
-            r->blanks = blank(p) ? r->blanks + 1 : 0;
-        }
         if (roll_sector(r, p)) {
             r->misses = 0;
             r->applied++;
             continue;
         }
         if (r->misses++ == 0) {
-            r->tail = r->at;
+            r->tail = at;
         }
     }
     return r->misses < most;
 }
 
 /**
- * Move the cursor on until end_rounds() of pages behind it are blank, `blanks` of which have been seen: nothing but
- * blank pages lies behind them. They stay unused: one page of every LUN and plane may have been in programming when
- * power went, and its first sector reads blank. What is left of a page whose first sectors are used stays unused too.
+ * Move the cursor on until end_rounds() of pages behind it are blank: nothing but blank pages lies behind them. They
+ * stay unused: one page of every LUN and plane may have been in programming when power went, and its first sector reads
+ * blank.
  */
-static void skip_blank(struct sb_cursor *c, uint32_t blanks) {
+static void skip_blank(struct sb_cursor *c) {
     uint32_t width = round_pages() < SCAN_MAX ? round_pages() : SCAN_MAX;
+    uint32_t blanks = 0;
     if (c->sector != 0) {
         cursor_next_page(c);
     }
@@ -426,45 +456,88 @@ static void skip_blank(struct sb_cursor *c, uint32_t blanks) {
     }
 }
 
-/** Follow the log from the checkpoint on and leave ftl.cur and ftl.seq where it goes on. Returns the sectors found;
- * `*end`: the sequence number behind the last of them. */
+/** Superblock `i` of those of `point` that the log may be in, the one open at the checkpoint first; SB_NONE behind the
+ * last. */
+static uint32_t log_superblock(enum append_point point, uint32_t i) {
+    if (ckpt.log.sb[point] != SB_NONE && i-- == 0) {
+        return ckpt.log.sb[point];
+    }
+    uint32_t kind = point == APPEND_COPY ? ROOT_LIST_COPY : 0;
+    for (uint32_t k = 0; k < ckpt.log.listed; k++) {
+        if ((ckpt.log.list[k] & ROOT_LIST_COPY) == kind && i-- == 0) {
+            return ckpt.log.list[k] & ~ROOT_LIST_COPY;
+        }
+    }
+    return SB_NONE;
+}
+
+/** What collection has moved since the checkpoint. Its superblocks are read to their ends one by one. `*last`: how far
+ * the last of them is written. */
+static uint32_t roll_copies(struct sb_cursor *last) {
+    uint32_t applied = 0;
+    uint32_t n;
+    for (uint32_t i = 0; (n = log_superblock(APPEND_COPY, i)) != SB_NONE; i++) {
+        struct roll r = {.copies = true};
+        bool open = n == ckpt.log.sb[APPEND_COPY];
+        roll_superblock(&r, n, open ? sb.pages - ckpt.log.left[APPEND_COPY] : 0);
+        applied += r.applied;
+        if (r.misses > 0) {
+            *last = r.tail;
+        } else {
+            cursor_seek(last, n, sb.pages);
+        }
+    }
+    return applied;
+}
+
+/**
+ * Losses of power one behind the other may close superblocks faster than collection empties any: when none is left that
+ * holds nothing, the copies go on where the last of them stopped, behind the pages that may be weakly programmed.
+ * Otherwise nothing would ever become free again.
+ */
+static void copies_resume(struct sb_cursor *last) {
+    for (uint32_t i = checkpoint_meta_superblocks(); i < sb.count; i++) {
+        if (sb.state[i] == SB_FREE || ((sb.state[i] == SB_CLOSED || sb.state[i] == SB_LOGGED) && sb.valid[i] == 0)) {
+            return;
+        }
+    }
+    if (last->sb != SB_NONE) {
+        skip_blank(last);
+        append[APPEND_COPY].cur = *last;
+        superblock_set_state(last->sb, SB_OPEN);
+        console_printf("ftl: no superblock is free: copies go on in superblock %u, %u sectors are left\n", last->sb,
+                       last->left);
+    }
+}
+
+/**
+ * Follow the log from the checkpoint on and leave ftl.seq where it goes on. Returns the sectors found; `*end`: the
+ * sequence number behind the last of them. What was open is not written again: the pages behind the last may be weakly
+ * programmed though they read blank.
+ */
 static uint32_t roll_forward(uint32_t *end) {
+    struct sb_cursor last = {.sb = SB_NONE};
+    uint32_t copied = roll_copies(&last);
     struct roll r = {.seq = ckpt.log.seq};
     bool more = true;
-    uint32_t n = ckpt.log.sb;
-    if (n != SB_NONE) {
-        more = roll_superblock(&r, n, sb.pages - ckpt.log.left);
+    uint32_t n;
+    for (uint32_t i = 0; more && (n = log_superblock(APPEND_HOST, i)) != SB_NONE; i++) {
+        bool open = n == ckpt.log.sb[APPEND_HOST];
+        more = roll_superblock(&r, n, open ? sb.pages - ckpt.log.left[APPEND_HOST] : 0);
     }
-    while (more) {
-        /* Look into the next superblock in line; without a page of the log it stays in line, whatever it holds. */
-        struct roll before = r;
-        uint32_t rotor = sb.rotor;
-        uint32_t candidate = superblock_pick();
-        if (candidate == SB_NONE) {
-            break;
+    for (uint32_t i = 0; i < sb.count; i++) {
+        if (sb.state[i] == SB_OPEN) {
+            superblock_closed(i);
         }
-        more = roll_superblock(&r, candidate, 0);
-        if (r.applied == before.applied) {
-            r = before;
-            sb.rotor = rotor;
-            break;
-        }
-        if (n != SB_NONE) {
-            superblock_set_state(n, SB_CLOSED);
-        }
-        n = candidate;
-        superblock_set_state(n, SB_OPEN);
-        superblock_erased(n);
     }
-    ftl.cur = (struct sb_cursor){.sb = n};
-    if (r.misses > 0 && r.tail.sb == n) {
-        ftl.cur = r.at;
-        skip_blank(&ftl.cur, r.blanks);
+    for (uint32_t i = 0; i < ckpt.log.listed; i++) {
+        superblock_erased(ckpt.log.list[i] & ~ROOT_LIST_COPY);
     }
+    copies_resume(&last);
     /* Far from any sequence number that a lost page may carry. */
     ftl.seq = r.seq + sb.pages;
     *end = r.seq - r.misses;
-    return r.applied;
+    return r.applied + copied;
 }
 
 /**
@@ -502,7 +575,7 @@ static void area_resume(void) {
     while (!ckpt.rewrite && ckpt.used < ckpt.area_sbs * sb.pages) {
         checkpoint_meta_seek();
         struct sb_cursor c = ckpt.at;
-        skip_blank(&c, 0);
+        skip_blank(&c);
         ckpt.used += ckpt.at.left - c.left;
         if (c.left > 0) {
             break;
@@ -596,26 +669,19 @@ const char *recover_mount(bool *is_blank) {
     if (wrong != NULL) {
         return wrong;
     }
+    root_found();
     ckpt.root_area = ckpt.area;
     ckpt.rewrite = false;
     ftl.clean = clean;
     ftl.unclean = !clean;
     checkpoint_meta_seek();
-    /* A superblock opened ahead goes back in line: whether its erase had ended is not known. */
-    sb.rotor = ckpt.log.rotor;
-    if (ckpt.log.next != SB_NONE) {
-        superblock_set_state(ckpt.log.next, SB_FREE);
-        sb.rotor = ckpt.log.next;
-    }
     ftl_log_restart();
     if (!clean || doubt) {
         ftl.clean = false;
         return recover_roll(doubt);
     }
     ftl.seq = ckpt.log.seq;
-    if (ckpt.log.sb != SB_NONE) {
-        cursor_seek(&ftl.cur, ckpt.log.sb, sb.pages - ckpt.log.left);
-    }
+    append_resume();
     console_printf("ftl: clean medium, %u pages mapped\n", map.mapped);
     return NULL;
 }

@@ -1,65 +1,67 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Room of the log, and the reserve.
- *
- * Superblocks come back only when all their pages are stale, so blocks written again and again at random use the log
- * up while most of it is stale. Before it ends the drive becomes read-only: the reserve is left over, out of which a
- * file system can mend itself once it is lent.
+ * Room of the log: superblocks beyond those that the capacity needs. Collection keeps some of them free. Those that go
+ * bad lower their number, and when too few are left to write at all, the drive becomes read-only.
  */
+#include "ftl/append.h"
+#include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
 
+/** Superblocks that the log has to have beyond full ones: one open at each append point, and two that only copies take:
+ * one for the next victim, and one more because a loss of power closes what was open. */
+#define LEAST 4u
+/** Most superblocks that collection keeps free. */
+#define FREE_MOST 4u
+
+static uint32_t needed; /**< superblocks that hold the capacity */
+static uint32_t wanted;
+static uint32_t logged_most;
+
 uint32_t room_reserve_superblocks(void) {
-    /* Half of it takes a journal as mke2fs makes it: 1 % of a drive of some ten GiB. */
-    return 1 + sb.count / 64;
+    return LEAST;
 }
 
-uint32_t room_now(void) {
-    return ftl.cur.left + (sb.free + (ftl.next != SB_NONE)) * sb.pages;
+/** Superblocks of the log that are not bad and not needed to write. */
+static uint32_t data_superblocks(void) {
+    uint32_t good = checkpoint_log_superblocks() + sb.marked - sb.bad;
+    return good > LEAST ? good - LEAST : 0;
 }
 
-/** Sectors that it could take after a checkpoint. */
-static uint32_t room_with_stale(void) {
-    uint32_t superblocks = 0;
-    for (uint32_t i = 0; i < sb.used; i++) {
-        superblocks += superblock_reclaimable(i) || sb.state[i] == SB_EMPTIED;
-    }
-    return room_now() + superblocks * sb.pages;
+/** Those of them that the capacity does not need. */
+static uint32_t spare_superblocks(void) {
+    uint32_t have = data_superblocks();
+    return have > needed ? have - needed : 0;
 }
 
-bool room_reclaimable(void) {
-    return room_with_stale() > room_now();
-}
-
-/** Sectors beyond capacity and reserve. */
-static uint32_t spare_pages(void) {
-    return checkpoint_log_superblocks() * sb.pages - ftl.lbas - ftl.reserve;
+/** So many have gone bad that what is in use fills the others. */
+static bool spent(void) {
+    return map.mapped > data_superblocks() * sb.pages;
 }
 
 void room_init(void) {
-    ftl.look = ROOM_LOOK;
-    ftl.reserve = 0;
-    if (ftl.lbas == 0) {
-        return;
-    }
-    ftl.reserve = room_reserve_superblocks() * sb.pages;
-    ftl.floor = ftl.reserve;
-    ftl_lend();
+    needed = (ftl.lbas + sb.pages - 1) / sb.pages;
+    uint32_t spare = spare_superblocks() + LEAST;
+    wanted = spare / 4 < ROOM_COPIES + 1 ? ROOM_COPIES + 1 : spare / 4 > FREE_MOST ? FREE_MOST : spare / 4;
+    logged_most = spare / 4 < 1 ? 1 : spare / 4;
 }
 
-bool room_look(void) {
-    uint32_t have = room_now();
-    if (have > ftl.reserve) {
-        ftl.floor = ftl.reserve;
-    }
-    bool enough = have > ftl.floor;
-    /* What to wait for: the first page below the threshold of the spare room, then the floor. */
-    uint32_t watch = ftl.reserve + (uint32_t)(((uint64_t)spare_pages() * FTL_SPARE_THRESHOLD - 1) / 100);
-    uint32_t stop = have > watch ? watch : ftl.floor;
-    ftl.look = !enough ? ROOM_LOOK : ftl.cur.left > have - stop ? ftl.cur.left - (have - stop) : 0;
+uint32_t room_wanted(void) {
+    return wanted;
+}
+
+bool room_log_long(void) {
+    return (sb.logged >= logged_most && sb.free <= wanted) || ckpt.log.listed + 2 * APPEND_POINTS > ROOT_LIST_MOST;
+}
+
+void room_changed(void) {
     if (ftl_spare_fell != NULL) {
         ftl_spare_fell();
     }
-    return enough;
+}
+
+bool room_uncommitted(void) {
+    return (uint64_t)map.mapped + sb.pinned + ftl.in_flight * nand_geo.sectors + ftl.gathered <
+           (uint64_t)data_superblocks() * sb.pages;
 }
 
 uint32_t ftl_used(void) {
@@ -73,27 +75,10 @@ uint32_t ftl_used(void) {
 }
 
 uint32_t ftl_spare(void) {
-    uint32_t all = spare_pages();
-    uint32_t bad = 0;
-    for (uint32_t i = 0; i < sb.used; i++) {
-        bad += sb.state[i] == SB_BAD;
-    }
-    uint32_t lost = bad > sb.marked ? (bad - sb.marked) * sb.pages : 0;
-    uint32_t have = room_with_stale();
-    uint32_t spare = have > ftl.reserve ? have - ftl.reserve : 0;
-    uint32_t sound = all > lost ? all - lost : 0;
-    spare = spare < sound ? spare : sound;
-    return spare >= all ? 100u : (uint32_t)((uint64_t)spare * 100u / all);
+    uint32_t all = checkpoint_log_superblocks() - needed - LEAST;
+    return spent() || data_superblocks() < needed ? 0 : all == 0 ? 100 : spare_superblocks() * 100u / all;
 }
 
 bool ftl_read_only(void) {
-    return ftl.read_only || room_with_stale() <= ftl.floor;
-}
-
-void ftl_lend(void) {
-    uint32_t have = room_with_stale();
-    if (have <= ftl.floor) {
-        ftl.floor = have / 2;
-        ftl.look = ROOM_LOOK;
-    }
+    return ftl.read_only || spent();
 }

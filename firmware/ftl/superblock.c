@@ -8,10 +8,11 @@
 #include "platform/fill.h"
 
 struct sb_table sb;
+/** Erases that wait for operations. */
+static struct list erases_waiting;
 
 void superblock_init(void) {
     memset(&sb, 0, sizeof sb);
-    sb.late = SB_NONE;
     sb.count = nand_geo.blocks;
     if (sb.count > SB_MAX) {
         console_printf("ftl: %u blocks a plane; the first %u are used\n", sb.count, SB_MAX);
@@ -21,18 +22,22 @@ void superblock_init(void) {
     sb.free = sb.count;
     dram_zero(DRAM_TABLE, (sb.count * 8 + 63) & ~63u);
     dram_zero(DRAM_PINS, (sb.count * 4 + 63) & ~63u);
+    dram_zero(DRAM_CLOSED, (sb.count * 4 + 63) & ~63u);
+    erases_waiting = (struct list){0};
+    work_clear(WORK_ERASE);
 }
 
 void superblock_set_state(uint32_t n, enum sb_state state) {
-    sb.free -= sb.state[n] == SB_FREE;
-    sb.free += state == SB_FREE;
+    sb.free += (state == SB_FREE) - (sb.state[n] == SB_FREE);
+    sb.logged += (state == SB_LOGGED) - (sb.state[n] == SB_LOGGED);
+    sb.bad += (state == SB_BAD) - (sb.state[n] == SB_BAD);
     sb.state[n] = (uint8_t)state;
     sb_changed(n);
 }
 
 void superblock_erased(uint32_t n) {
-    if (sb.hold) {
-        sb.late = n;
+    if (sb.hold && sb.late_count < SB_LATE) {
+        sb.late[sb.late_count++] = n;
         return;
     }
     uint32_t w = hal_read(DRAM_TABLE + n * 8 + 4);
@@ -44,11 +49,8 @@ void superblock_erased(uint32_t n) {
 
 void superblock_table_hold(bool hold) {
     sb.hold = hold;
-    if (hold) {
-        sb.late = SB_NONE;
-    } else if (sb.late != SB_NONE) {
-        superblock_erased(sb.late);
-        sb.late = SB_NONE;
+    while (!hold && sb.late_count > 0) {
+        superblock_erased(sb.late[--sb.late_count]);
     }
 }
 
@@ -62,27 +64,39 @@ uint32_t superblock_pins(uint32_t n) {
 
 void superblock_pin(uint32_t n, int32_t pages) {
     hal_write(DRAM_PINS + n * 4, hal_read(DRAM_PINS + n * 4) + (uint32_t)pages);
-    sb_changed(n);
-}
-
-bool superblock_reclaimable(uint32_t n) {
-    return sb.state[n] == SB_CLOSED && sb.valid[n] == 0 && superblock_pins(n) == 0;
-}
-
-void superblock_empty(void) {
-    for (uint32_t i = 0; i < sb.count; i++) {
-        if (superblock_reclaimable(i)) {
-            superblock_set_state(i, SB_EMPTIED);
-        }
+    sb.pinned += (uint32_t)pages;
+    if (pages < 0) {
+        superblock_emptied();
     }
 }
 
-void superblock_emptied(enum sb_state state) {
-    for (uint32_t i = 0; i < sb.count; i++) {
-        if (sb.state[i] == SB_EMPTIED) {
-            superblock_set_state(i, state);
+void superblock_closed(uint32_t n) {
+    superblock_set_state(n, SB_LOGGED);
+    hal_write(DRAM_CLOSED + n * 4, ++sb.closings);
+}
+
+uint32_t superblock_age(uint32_t n) {
+    return sb.closings - hal_read(DRAM_CLOSED + n * 4);
+}
+
+void superblock_unlog(void) {
+    for (uint32_t i = 0; i < sb.count && sb.logged > 0; i++) {
+        if (sb.state[i] == SB_LOGGED) {
+            superblock_set_state(i, SB_CLOSED);
         }
     }
+    superblock_emptied();
+}
+
+bool superblock_release(void) {
+    uint32_t before = sb.free;
+    sb.emptied = false;
+    for (uint32_t i = 0; i < sb.used; i++) {
+        if (sb.state[i] == SB_CLOSED && sb.valid[i] == 0 && superblock_pins(i) == 0) {
+            superblock_set_state(i, SB_FREE);
+        }
+    }
+    return sb.free > before;
 }
 
 bool superblock_has(uint32_t ppa) {
@@ -90,19 +104,25 @@ bool superblock_has(uint32_t ppa) {
            ppa_row(ppa) >> nand_geo.lun_shift < nand_geo.luns && ppa_block(ppa) < sb.count;
 }
 
-uint32_t superblock_pick(void) {
+uint32_t superblock_pick(bool worn) {
+    uint32_t best = SB_NONE;
+    uint32_t best_erases = 0;
     uint32_t n = sb.rotor;
-    for (uint32_t i = 0; i < sb.count; i++) {
+    for (uint32_t i = 0; i < sb.count; i++, n++) {
         if (n >= sb.count) {
             n = 0;
         }
-        if (sb.state[n] == SB_FREE) {
-            sb.rotor = n + 1;
-            return n;
+        if (sb.state[n] != SB_FREE) {
+            continue;
         }
-        n++;
+        uint32_t erases = superblock_erases(n);
+        if (best == SB_NONE || (worn ? erases > best_erases : erases < best_erases)) {
+            best = n;
+            best_erases = erases;
+        }
     }
-    return SB_NONE;
+    sb.rotor = best != SB_NONE ? best + 1 : sb.rotor;
+    return best;
 }
 
 /**
@@ -194,6 +214,9 @@ uint32_t superblock_position(uint32_t ppa) {
 
 /* ---- erase ---- */
 
+/** Most blocks of a superblock that are erased at a time: others need operations too. */
+#define ERASES 64u
+
 static void erase_pump(struct sb_erase *e);
 
 static void erase_done(struct nand_op *op, uint32_t status) {
@@ -208,13 +231,18 @@ static void erase_pump(struct sb_erase *e) {
     /* One erase a way in flight: reads that arrive meanwhile wait for at most one more erase, and housekeeping leaves
      * descriptors over. */
     uint32_t limit = nand_geo.channels * nand_geo.ways;
-    if (limit > 96) {
-        limit = 96;
+    if (limit > ERASES) {
+        limit = ERASES;
     }
     while (e->blocks_left > 0 && e->in_flight < limit) {
         struct nand_op *op = nand_op_get();
         if (op == NULL) {
-            break;
+            if (e->in_flight == 0 && !e->waits) {
+                e->waits = true;
+                list_put(&erases_waiting, &e->node);
+                work_set(WORK_ERASE);
+            }
+            return;
         }
         uint32_t ppa = cursor_ppa(&e->at);
         cursor_next_page(&e->at);
@@ -232,6 +260,16 @@ static void erase_pump(struct sb_erase *e) {
     }
 }
 
+void superblock_erase_poll(void) {
+    work_clear(WORK_ERASE);
+    struct list all = list_take_all(&erases_waiting);
+    while (!list_empty(&all)) {
+        struct sb_erase *e = CONTAINER(list_take(&all), struct sb_erase, node);
+        e->waits = false;
+        erase_pump(e);
+    }
+}
+
 void superblock_erase(struct sb_erase *e, uint32_t n, void (*done)(struct sb_erase *e, bool ok)) {
     e->sb = n;
     cursor_open(&e->at, n);
@@ -239,6 +277,7 @@ void superblock_erase(struct sb_erase *e, uint32_t n, void (*done)(struct sb_era
     e->in_flight = 0;
     e->failures = 0;
     e->active = true;
+    e->waits = false;
     e->done = done;
     erase_pump(e);
 }

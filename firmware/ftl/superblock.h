@@ -10,18 +10,22 @@
 #include <stdint.h>
 
 #include "media/nand.h"
+#include "platform/work.h"
 
 /** Superblocks the firmware manages; more blocks a plane stay unused. */
 #define SB_MAX  4096u
 #define SB_NONE 0xffffffffu
+/** Erases that may end while a checkpoint writes the table: those of the superblocks opened ahead. */
+#define SB_LATE 4u
 
 enum sb_state {
     SB_FREE = 0, /**< holds nothing; erased when opened */
-    SB_OPEN,     /**< being written, or erased and next in line */
-    SB_CLOSED,   /**< full */
+    SB_OPEN,     /**< being written, or next in line */
+    SB_CLOSED,   /**< full since before the newest checkpoint: recovery does not read it, collection may take it */
     SB_META,     /**< root blocks and checkpoint areas */
     SB_BAD,      /**< has a block that came bad, or an erase failed */
-    SB_EMPTIED,  /**< full, and held nothing when a checkpoint began: free once its root record is there */
+    SB_LOGGED,   /**< full, but recovery reads it until the next checkpoint */
+    SB_VICTIM,   /**< closed, and collection moves what it still holds */
 };
 
 /**
@@ -39,8 +43,8 @@ struct sb_cursor {
 };
 
 /**
- * Table of all superblocks, whose "pages" are sectors; valid and erase counts are what garbage collection and wear
- * levelling will choose by. Erase counts live in DRAM_TABLE, counts of pins in DRAM_PINS.
+ * Table of all superblocks, whose "pages" are sectors; collection and wear levelling choose by valid and erase counts.
+ * Erase counts live in DRAM_TABLE, counts of pins in DRAM_PINS, times of closing in DRAM_CLOSED.
  */
 struct sb_table {
     uint32_t valid[SB_MAX];
@@ -51,9 +55,14 @@ struct sb_table {
     uint32_t marked;             /**< left out since the medium was formatted: blocks of them came bad */
     uint32_t used;               /**< entries [0, used) may differ from a fresh drive's */
     uint32_t free;
-    bool hold;      /**< DRAM_TABLE stays as it is */
-    uint32_t late;  /**< erased meanwhile, SB_NONE */
-    uint32_t rotor; /**< where the search for a free one goes on */
+    uint32_t logged;                    /**< SB_LOGGED */
+    uint32_t bad;                       /**< SB_BAD, marked ones too */
+    uint32_t pinned;                    /**< pins of all */
+    uint32_t closings;                  /**< superblocks closed since power-on: the clock of their ages */
+    uint32_t rotor;                     /**< where the search for a free one goes on */
+    bool emptied;                       /**< some superblock may have become free */
+    bool hold;                          /**< DRAM_TABLE stays as it is */
+    uint32_t late[SB_LATE], late_count; /**< erased meanwhile */
 };
 extern struct sb_table sb;
 
@@ -65,12 +74,19 @@ static inline void sb_changed(uint32_t n) {
         sb.used = n + 1;
     }
 }
+/** Some superblock may hold nothing any more: have collection look. */
+static inline void superblock_emptied(void) {
+    sb.emptied = true;
+    work_set(WORK_COLLECT);
+}
 static inline void superblock_ref(uint32_t n) {
     sb.valid[n]++;
     sb_changed(n);
 }
 static inline void superblock_unref(uint32_t n) {
-    sb.valid[n]--;
+    if (--sb.valid[n] == 0) {
+        superblock_emptied();
+    }
     sb_changed(n);
 }
 void superblock_set_state(uint32_t n, enum sb_state state);
@@ -85,36 +101,39 @@ uint32_t superblock_erases(uint32_t n);
  * uncommitted ones, and those that a CHANNEL_LOCAL request reads. */
 uint32_t superblock_pins(uint32_t n);
 void superblock_pin(uint32_t n, int32_t pages);
-/** Superblock `n` is full and holds nothing: it can be used again after a checkpoint. */
-bool superblock_reclaimable(uint32_t n);
-/** A checkpoint begins: those that are reclaimable become SB_EMPTIED. The table that it writes says so, and recovery
- * frees the same ones, whatever happens to them meanwhile. */
-void superblock_empty(void);
-/** It has ended: those become `state`. */
-void superblock_emptied(enum sb_state state);
+/** Superblock `n` is full from now on. */
+void superblock_closed(uint32_t n);
+/** Its age: superblocks closed since it was. */
+uint32_t superblock_age(uint32_t n);
+/** A checkpoint is durable: recovery does not read the superblocks any more that were full when it began. */
+void superblock_unlog(void);
+/** Superblocks that hold nothing, and that nobody reads, become free. True when some did. */
+bool superblock_release(void);
 /** Whether the medium has sector `ppa`, in a superblock in use. */
 bool superblock_has(uint32_t ppa);
 
 /** Entry of DRAM_TABLE: valid pages; erases, state << 16. */
 #define SB_TABLE_ERASES 0xffffu
 
-/**
- * The next superblock to open: the first free one from the rotor on. Recovery follows the same order, so a policy that
- * also weighs erase counts must decide from checkpointed state only.
- */
-uint32_t superblock_pick(void);
+/** A free superblock to open: the least worn, or the most worn, and of equals the first from the rotor on. SB_NONE:
+ * none is free. */
+uint32_t superblock_pick(bool worn);
 
 /** Erase all blocks of `n`, several at a time; `done(ok)` runs when all have ended. One erase of this kind at a time a
  * caller. */
 struct sb_erase {
+    struct node node; /**< in the list of those that wait for operations */
     uint32_t sb;
     struct sb_cursor at;
     uint32_t blocks_left;
     uint32_t in_flight;
     uint32_t failures; /**< blocks that were not erased */
     bool active;
+    bool waits;
     void (*done)(struct sb_erase *e, bool ok);
 };
+/** WORK_ERASE: operations may be free again. */
+void superblock_erase_poll(void);
 void superblock_erase(struct sb_erase *e, uint32_t n, void (*done)(struct sb_erase *e, bool ok));
 
 /** Put the cursor on the first page of superblock `n`. */

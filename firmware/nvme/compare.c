@@ -54,7 +54,35 @@ static void compare_fetched(struct dma_job *job) {
     compare_arrived(job->error ? NVME_DATA_TRANSFER : NVME_OK);
 }
 
+static void compare_read(struct nand_op *op, uint32_t status);
+
+/** Read the block from the medium. False: that has none of it; absent() says which status that is. */
+static bool medium_read(void) {
+    uint32_t lba = compare.cmd->lba + compare.block;
+    uint32_t ppa = map_get(lba);
+    compare.written = ppa > MAP_LOST;
+    if (compare.written) {
+        struct nand_op *op = compare.medium->op;
+        op->done = compare_read;
+        nand_read_block(op, ppa, lba, compare.medium->addr);
+        nand_submit(op);
+    }
+    return compare.written;
+}
+
+static uint32_t absent(void) {
+    uint32_t lba = compare.cmd->lba + compare.block;
+    return media_absent(compare.cmd, lba, map_get(lba));
+}
+
 static void compare_read(struct nand_op *op, uint32_t status) {
+    if (status != FLASH_STATUS_OK && ftl_moved(op, compare.cmd->lba + compare.block)) {
+        if (medium_read()) {
+            return;
+        }
+        compare_arrived(absent());
+        return;
+    }
     if (status != FLASH_STATUS_OK) {
         media_lost(compare.cmd, compare.cmd->lba + compare.block, op, status);
     }
@@ -63,17 +91,11 @@ static void compare_read(struct nand_op *op, uint32_t status) {
 
 static void compare_block(void) {
     struct nvme_cmd *cmd = compare.cmd;
-    uint32_t ppa = map_get(cmd->lba + compare.block);
-    compare.written = ppa > MAP_LOST;
-    if (!compare.written) {
-        compare.status = media_absent(cmd, cmd->lba + compare.block, ppa);
-    }
-    compare.pending = compare.written ? 2 : 1;
-    if (compare.written) {
-        struct nand_op *op = compare.medium->op;
-        op->done = compare_read;
-        nand_read_block(op, ppa, cmd->lba + compare.block, compare.medium->addr);
-        nand_submit(op);
+    if (medium_read()) {
+        compare.pending = 2;
+    } else {
+        compare.status = absent();
+        compare.pending = 1;
     }
     compare.host->job = (struct dma_job){.pages = &cmd->host,
                                          .off = compare.block * PAGE_SIZE,

@@ -146,7 +146,6 @@ void health_check(void) {
 
 void health_enable(void) {
     reported = 0;
-    ftl_lend();
     if (health.saved.powered == 0) {
         record_power_on();
     }

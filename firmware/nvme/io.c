@@ -100,13 +100,17 @@ static void read_send(struct page_buffer *buffer, uint32_t dev) {
     dma_submit(job);
 }
 
+static void read_page(struct page_buffer *buffer);
+
 static void read_done(struct nand_op *op, uint32_t status) {
     struct page_buffer *buffer = op->arg;
     struct nvme_cmd *cmd = buffer->owner;
     if (cmd->timed) {
         stage_end(cmd, STAGE_FLASH);
     }
-    if (status != FLASH_STATUS_OK) {
+    if (status != FLASH_STATUS_OK && ftl_moved(op, cmd->lba + buffer->index)) {
+        read_page(buffer);
+    } else if (status != FLASH_STATUS_OK) {
         media_lost(cmd, cmd->lba + buffer->index, op, status);
         page_ended(buffer, NVME_READ_ERROR);
     } else {

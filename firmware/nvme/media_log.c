@@ -26,7 +26,7 @@ void media_lost(struct nvme_cmd *cmd, uint32_t lba, const struct nand_op *op, ui
 
 uint32_t media_absent(struct nvme_cmd *cmd, uint32_t lba, uint32_t ppa) {
     if (ppa == MAP_LOST) {
-        /* By Write Uncorrectable: the medium is as good as before. */
+        /* By Write Uncorrectable, or counted when collection found it. */
         unreadable(cmd, lba);
         return NVME_READ_ERROR;
     }

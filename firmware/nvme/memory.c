@@ -140,7 +140,17 @@ static void copy_slice(void) {
 
 static void page_read(struct nand_op *op, uint32_t status) {
     struct page_buffer *buffer = op->arg;
-    if (status != FLASH_STATUS_OK) {
+    if (status != FLASH_STATUS_OK && ftl_moved(op, buffer->index)) {
+        uint32_t ppa = map_get(buffer->index);
+        if (ppa > MAP_LOST) {
+            nand_read_block(op, ppa, buffer->index, op->w2);
+            nand_submit(op);
+            return;
+        }
+        dram_zero(op->w2, PAGE_SIZE);
+        uint32_t absent = media_absent(work.cmd, buffer->index, ppa);
+        work.status = absent != NVME_OK ? absent : work.status;
+    } else if (status != FLASH_STATUS_OK) {
         media_lost(work.cmd, buffer->index, op, status);
         work.status = NVME_READ_ERROR;
     }

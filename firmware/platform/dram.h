@@ -16,8 +16,6 @@
 #define DRAM_ZERO_SIZE 0x10000u
 /** Parameter page, 4 KiB. */
 #define DRAM_PARAM (ASSASIN_DRAM_BASE + 0x00010000u)
-/** Root record under construction, 4 KiB, and scan results. */
-#define DRAM_ROOT (ASSASIN_DRAM_BASE + 0x00011000u)
 /** Trim record under construction, 4 KiB. */
 #define DRAM_TRIM (ASSASIN_DRAM_BASE + 0x00012000u)
 /** Task blocks, one of 64 bytes a core. */
@@ -48,8 +46,14 @@
 #define DRAM_CHUNKS_STRIDE 0x200u
 /** Pages of streams whose reads are repeated, 4 KiB each, 64 KiB. */
 #define DRAM_RESCUE (ASSASIN_DRAM_BASE + 0x00060000u)
+/** Root records, 4 KiB each: the newest one on the medium and the next one, in turn, and what is read back. */
+#define DRAM_ROOT (ASSASIN_DRAM_BASE + 0x00070000u)
+/** When every superblock was closed, 4 bytes an entry, 16 KiB. */
+#define DRAM_CLOSED (ASSASIN_DRAM_BASE + 0x00074000u)
 /** Page buffers of the host I/O path. */
 #define DRAM_BUFFERS (ASSASIN_DRAM_BASE + 0x00100000u)
+/** Sectors that collection moves, 4 KiB each, 256 KiB. */
+#define DRAM_COPIES (ASSASIN_DRAM_BASE + 0x00280000u)
 /** Function slots: ELF file, then realigned segments. */
 #define DRAM_FUNCS       (ASSASIN_DRAM_BASE + 0x00400000u)
 #define DRAM_FUNC_STRIDE 0x40000u

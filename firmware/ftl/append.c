@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ftl/append.h"
+
+#include <string.h>
+
+#include "ftl/checkpoint.h"
+#include "ftl/collect.h"
+#include "ftl/ftl.h"
+#include "ftl/root.h"
+#include "platform/console.h"
+
+struct append append[APPEND_POINTS];
+/** Points whose next superblock is erased and waits for its root record, a bit each. */
+static uint32_t unlisted;
+/** The point whose superblock is being listed. */
+static enum append_point listing;
+
+void append_init(void) {
+    memset(append, 0, sizeof append);
+    for (uint32_t i = 0; i < APPEND_POINTS; i++) {
+        append[i].cur.sb = SB_NONE;
+        append[i].next = SB_NONE;
+    }
+    unlisted = 0;
+}
+
+void append_resume(void) {
+    for (uint32_t i = 0; i < APPEND_POINTS; i++) {
+        if (ckpt.log.sb[i] != SB_NONE) {
+            cursor_seek(&append[i].cur, ckpt.log.sb[i], sb.pages - ckpt.log.left[i]);
+        }
+    }
+    for (uint32_t i = 0; i < ckpt.log.listed; i++) {
+        struct append *a = &append[(ckpt.log.list[i] & ROOT_LIST_COPY) != 0 ? APPEND_COPY : APPEND_HOST];
+        a->next = ckpt.log.list[i] & ~ROOT_LIST_COPY;
+        a->next_ready = true;
+    }
+}
+
+static void listed(bool ok) {
+    struct append *a = &append[listing];
+    if (ok) {
+        a->next_ready = true;
+    } else {
+        /* Some record that says so may yet be found: it stays what the list calls it. */
+        ckpt.log.listed--;
+        superblock_set_state(a->next, SB_FREE);
+        a->next = SB_NONE;
+    }
+    append_list();
+    work_set(WORK_COLLECT);
+    ftl_kick();
+}
+
+void append_list(void) {
+    for (uint32_t i = 0; i < APPEND_POINTS && unlisted != 0; i++) {
+        if ((unlisted >> i & 1) == 0 || root_busy() || checkpoint_busy() || ckpt.root_lost) {
+            continue;
+        }
+        unlisted &= ~(1u << i);
+        listing = (enum append_point)i;
+        ckpt.log.list[ckpt.log.listed++] = append[i].next | (i == APPEND_COPY ? ROOT_LIST_COPY : 0);
+        root_write(root_list, listed);
+    }
+}
+
+static void erased(struct sb_erase *e, bool ok) {
+    enum append_point point = e == &append[APPEND_COPY].erase ? APPEND_COPY : APPEND_HOST;
+    if (ok) {
+        unlisted |= 1u << point;
+        append_list();
+        return;
+    }
+    console_printf("ftl: superblock %u retired: erase failed\n", e->sb);
+    superblock_set_state(e->sb, SB_BAD);
+    append[point].next = SB_NONE;
+    ftl.changed = true;
+    room_changed();
+    append_prepare(point);
+    work_set(WORK_COLLECT);
+    ftl_kick();
+}
+
+void append_prepare(enum append_point point) {
+    struct append *a = &append[point];
+    bool last = point == APPEND_HOST && sb.free + (append[APPEND_COPY].next != SB_NONE) <= ROOM_COPIES;
+    if (a->next != SB_NONE || a->erase.active || sb.free == 0 || last || ftl.read_only ||
+        ckpt.log.listed + APPEND_POINTS > ROOT_LIST_MOST) {
+        return;
+    }
+    a->next = superblock_pick(point == APPEND_COPY);
+    a->next_ready = false;
+    superblock_set_state(a->next, SB_OPEN);
+    superblock_erase(&a->erase, a->next, erased);
+}
+
+void append_close(enum append_point point) {
+    struct append *a = &append[point];
+    if (a->cur.sb != SB_NONE) {
+        superblock_closed(a->cur.sb);
+    }
+    a->cur = (struct sb_cursor){.sb = SB_NONE};
+}
+
+uint32_t append_room(enum append_point point) {
+    const struct append *a = &append[point];
+    return a->cur.left + (a->next != SB_NONE ? sb.pages : 0);
+}
+
+uint32_t append_page(enum append_point point) {
+    struct append *a = &append[point];
+    if (a->cur.left <= sb.pages / 4 && a->next == SB_NONE) {
+        append_prepare(point);
+    }
+    if (a->cur.left == 0) {
+        if (a->next == SB_NONE || !a->next_ready) {
+            return 0;
+        }
+        append_close(point);
+        cursor_open(&a->cur, a->next);
+        a->next = SB_NONE;
+        a->next_ready = false;
+    }
+    uint32_t ppa = cursor_ppa(&a->cur);
+    cursor_next_page(&a->cur);
+    ftl.changed = true;
+    return ppa;
+}

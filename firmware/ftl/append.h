@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Append points: where pages of the log go next. The host's takes writes as they come, the other one what collection
+ * moves, so that data that change often and data that do not lie in different superblocks.
+ *
+ * Each has the superblock that it fills and, ahead of need, the next one: erased, and listed in a root record, because
+ * a mount looks for the log in listed superblocks only.
+ */
+#ifndef ASSASIN_FW_APPEND_H
+#define ASSASIN_FW_APPEND_H
+
+#include "ftl/superblock.h"
+
+enum append_point { APPEND_HOST, APPEND_COPY, APPEND_POINTS };
+
+struct append {
+    struct sb_cursor cur; /**< cur.sb SB_NONE: no superblock is open */
+    uint32_t next;        /**< SB_NONE: none */
+    bool next_ready;      /**< it is erased and listed */
+    struct sb_erase erase;
+};
+extern struct append append[APPEND_POINTS];
+
+void append_init(void);
+/** Take the next page of `point`: its first sector, or 0 when none is ready. */
+uint32_t append_page(enum append_point point);
+/** A superblock is on its way to `point`. */
+static inline bool append_pending(enum append_point point) {
+    return append[point].next != SB_NONE && !append[point].next_ready;
+}
+/** Sectors that `point` can take without another superblock. */
+uint32_t append_room(enum append_point point);
+/** Get the next superblock ready if none is and one may be had. */
+void append_prepare(enum append_point point);
+/** Go on where the newest root record of a clean medium says. */
+void append_resume(void);
+/** Close the superblock that is open. */
+void append_close(enum append_point point);
+/** The root writer is free again: list what waits for it. */
+void append_list(void);
+
+#endif

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Every sector of the victim is read as long as the victim holds any in use; those that the map still finds there are
+ * programmed at the append point for copies, with the sequence number that they had, and enter the map if no newer
+ * write has come in between. What the victim holds after that could not be read: the map is searched for it, and what
+ * cannot be read then either is lost: a sector of the log says so.
+ */
+#include "ftl/collect.h"
+
+#include <string.h>
+
+#include "ftl/append.h"
+#include "ftl/ftl.h"
+#include "ftl/victim.h"
+#include "media/health.h"
+#include "platform/console.h"
+
+/** Sectors on their way at a time. */
+#define COPIES 32u
+/** Programs that fail of one sector before it is left where it is. */
+#define MAX_TRIES 16u
+/** Map entries that a slice of the search looks at. */
+#define SLICE 256u
+
+struct copy {
+    struct ftl_write w; /**< w.ppa: where it goes; w.lba with OOB_LOST when it was lost */
+    uint32_t from;
+    uint32_t seq;
+};
+
+static struct copy copies[COPIES];
+static struct list idle;
+static struct list gathered; /**< of the next page */
+static uint32_t gathered_count;
+
+static struct {
+    uint32_t victim;     /**< SB_NONE: none */
+    struct sb_cursor at; /**< its next sector to be read */
+    uint32_t reading;
+    uint32_t programming;
+    uint32_t gain;   /**< sectors that are won when the victim is free */
+    uint32_t paid;   /**< sectors that the host has written since it was taken */
+    uint32_t search; /**< LBA at which the search for what is left goes on; SB_NONE: there is none */
+    bool spent;      /**< no superblock was worth taking when it was last looked at */
+} job;
+
+void collect_init(void) {
+    memset(&job, 0, sizeof job);
+    job.victim = SB_NONE;
+    job.search = SB_NONE;
+    idle = gathered = (struct list){0};
+    gathered_count = 0;
+    for (uint32_t i = 0; i < COPIES; i++) {
+        copies[i].w.buffer = DRAM_COPIES + i * PAGE_SIZE;
+        list_put(&idle, &copies[i].w.node);
+    }
+    work_set(WORK_COLLECT);
+}
+
+static struct copy *copy_of(struct ftl_write *w) {
+    return CONTAINER(w, struct copy, w);
+}
+
+bool collect_idle(void) {
+    return job.reading == 0 && job.programming == 0 && gathered_count == 0;
+}
+
+static bool wanted(void) {
+    return sb.free < room_wanted() && !ftl.read_only;
+}
+
+/** `c` is done with. */
+static void put(struct copy *c) {
+    nand_op_put(c->w.op);
+    list_put(&idle, &c->w.node);
+}
+
+/** Nothing is on its way any more: let go what waits for that. */
+static void settled(void) {
+    if (collect_idle()) {
+        ftl_settled();
+    }
+}
+
+/* ---- programming ---- */
+
+static void program_ended(struct ftl_write *w) {
+    bool ok = !w->failed;
+    while (w != NULL) {
+        struct ftl_write *next = ftl_write_next(w);
+        struct copy *c = copy_of(w);
+        uint32_t lba = w->lba & ~OOB_LOST;
+        w->op->confirm = FLASH_CONFIRM_PAGE;
+        job.programming--;
+        if (map_get(lba) != c->from) {
+            put(c);
+        } else if (ok) {
+            map_set(lba, w->lba == lba ? w->ppa : MAP_LOST);
+            put(c);
+        } else if (++w->tries < MAX_TRIES) {
+            list_put(&gathered, &w->node);
+            gathered_count++;
+        } else {
+            put(c);
+        }
+        w = next;
+    }
+    work_set(WORK_COLLECT);
+    ftl_kick();
+    settled();
+}
+
+static void programmed(struct nand_op *op, uint32_t status) {
+    struct ftl_write *w = op->arg;
+    if (status != FLASH_STATUS_OK) {
+        w->first->failed = 1;
+    }
+    if (op->confirm == FLASH_CONFIRM_PAGE) {
+        w = w->first;
+        planes_ended(w);
+        program_ended(w);
+    }
+}
+
+/** Program the sectors gathered, as many as a page takes. False when there is no page for them. */
+static bool page_out(void) {
+    uint32_t ppa = append_page(APPEND_COPY);
+    if (ppa == 0) {
+        return false;
+    }
+    struct list page = {0};
+    for (uint32_t i = 0; i < nand_geo.sectors && gathered_count > 0; i++, gathered_count--) {
+        list_put(&page, list_take(&gathered));
+    }
+    struct ftl_write *first = CONTAINER(page.first, struct ftl_write, node);
+    first->failed = 0;
+    for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w), ppa++) {
+        struct copy *c = copy_of(w);
+        w->ppa = ppa;
+        w->op->done = programmed;
+        w->op->arg = w;
+        nand_program(w->op, ppa, (w->lba & OOB_LOST) != 0 ? DRAM_ZERO : w->buffer, w->lba, c->seq);
+        w->op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
+        job.programming++;
+        ftl.log_copies++;
+    }
+    planes_program(first);
+    return true;
+}
+
+/** Send out what is gathered: whole pages, or with `all` everything. */
+static void pages_out(bool all) {
+    while (gathered_count >= nand_geo.sectors || (all && gathered_count > 0)) {
+        if (page_out()) {
+            continue;
+        }
+        if (!append_pending(APPEND_COPY) && ftl_paused()) {
+            /* No page will come before the exclusive operation has run: the sectors stay where they are. */
+            while (!list_empty(&gathered)) {
+                put(copy_of(CONTAINER(list_take(&gathered), struct ftl_write, node)));
+            }
+            gathered_count = 0;
+            cursor_open(&job.at, job.victim);
+        }
+        return;
+    }
+}
+
+/* ---- reading ---- */
+
+static void read_done(struct nand_op *op, uint32_t status) {
+    struct copy *c = op->arg;
+    job.reading--;
+    uint32_t lba = op->data0 & ~OOB_UNCOMMITTED;
+    if (status == FLASH_STATUS_OK && lba < ftl.lbas && map_get(lba) == c->from) {
+        c->w.lba = lba;
+        c->w.tries = 0;
+        c->seq = op->data1;
+        list_put(&gathered, &c->w.node);
+        gathered_count++;
+    } else {
+        put(c);
+    }
+    work_set(WORK_COLLECT);
+    settled();
+}
+
+/** Of the search: the map says that the block is there. */
+static void search_read_done(struct nand_op *op, uint32_t status) {
+    struct copy *c = op->arg;
+    job.reading--;
+    uint32_t lba = c->w.lba;
+    if (map_get(lba) == c->from) {
+        if (status != FLASH_STATUS_OK) {
+            console_printf("ftl: block %u at %08x cannot be read: it is lost\n", lba, c->from);
+            nand_health_lost(lba, op, status);
+            c->w.lba |= OOB_LOST;
+        }
+        c->w.tries = 0;
+        c->seq = status == FLASH_STATUS_OK ? op->data1 : 0;
+        list_put(&gathered, &c->w.node);
+        gathered_count++;
+    } else {
+        put(c);
+    }
+    work_set(WORK_COLLECT);
+    settled();
+}
+
+/** Something to copy with: a place and an operation. NULL when there is none. */
+static struct copy *take(void) {
+    if (list_empty(&idle)) {
+        return NULL;
+    }
+    struct nand_op *op = nand_op_get();
+    if (op == NULL) {
+        return NULL;
+    }
+    struct copy *c = copy_of(CONTAINER(list_take(&idle), struct ftl_write, node));
+    c->w.op = op;
+    op->arg = c;
+    return c;
+}
+
+static bool read_next(void) {
+    struct copy *c = take();
+    if (c == NULL) {
+        return false;
+    }
+    c->from = cursor_ppa(&job.at);
+    cursor_next(&job.at);
+    c->w.op->done = read_done;
+    nand_read(c->w.op, c->from, c->w.buffer, NAND_SECTOR_DATA);
+    job.reading++;
+    nand_submit(c->w.op);
+    return true;
+}
+
+void collect_residue_poll(void) {
+    if (ftl_paused() || job.search == SB_NONE) {
+        work_clear(WORK_RESIDUE);
+        return;
+    }
+    for (uint32_t budget = SLICE; budget > 0 && job.search < ftl.lbas; budget--, job.search++) {
+        if (map_page(job.search) == DRAM_ZERO) {
+            job.search |= MAP_ENTRIES - 1;
+            continue;
+        }
+        uint32_t ppa = map_get(job.search);
+        if (ppa == 0 || ppa_block(ppa) != job.victim) {
+            continue;
+        }
+        struct copy *c = take();
+        if (c == NULL) {
+            /* Completions bring the next look. */
+            work_clear(WORK_RESIDUE);
+            work_set(WORK_COLLECT);
+            return;
+        }
+        c->from = ppa;
+        c->w.lba = job.search;
+        c->w.op->done = search_read_done;
+        nand_read_block(c->w.op, ppa, job.search, c->w.buffer);
+        job.reading++;
+        nand_submit(c->w.op);
+    }
+    if (job.search >= ftl.lbas) {
+        work_clear(WORK_RESIDUE);
+        work_set(WORK_COLLECT);
+    }
+}
+
+/* ---- victims ---- */
+
+/** Most sectors that copies can go to, so that what is begun can be ended. */
+static uint32_t copy_room(void) {
+    return append_room(APPEND_COPY) + (append[APPEND_COPY].next == SB_NONE && sb.free > 0 ? sb.pages : 0);
+}
+
+static void next_victim(void) {
+    /* Little is won from those that are nearly full: only when there is no other way, and nothing from those whose
+     * copies take as many pages, the last of which may not be full. */
+    bool last = sb.free <= ROOM_COPIES;
+    uint32_t least = last ? 1 : sb.pages / 16 + 1;
+    uint32_t most = sb.pages - (least < nand_geo.sectors ? nand_geo.sectors : least);
+    uint32_t fits = copy_room();
+    job.victim = victim_pick(most < fits ? most : fits, sb.free < ROOM_COPIES);
+    job.spent = job.victim == SB_NONE;
+    job.paid = 0;
+    if (!job.spent) {
+        superblock_set_state(job.victim, SB_VICTIM);
+        job.gain = sb.pages - sb.valid[job.victim];
+        cursor_open(&job.at, job.victim);
+        return;
+    }
+    /* Those that recovery reads cannot be taken before the next checkpoint. */
+    if (ftl.unlogged || sb.logged > 0) {
+        ftl_reclaim();
+    }
+}
+
+/** All of the victim has been read and what was in use is elsewhere. */
+static void victim_ended(void) {
+    if (sb.valid[job.victim] > 0 && job.search == SB_NONE) {
+        console_printf("ftl: superblock %u: %u sectors could not be read to be moved\n", job.victim,
+                       sb.valid[job.victim]);
+        job.search = 0;
+        work_set(WORK_RESIDUE);
+        return;
+    }
+    job.search = SB_NONE;
+    superblock_set_state(job.victim, SB_CLOSED);
+    superblock_emptied();
+    job.victim = SB_NONE;
+}
+
+void collect_poll(void) {
+    work_clear(WORK_COLLECT);
+    if (ftl_paused()) {
+        pages_out(job.reading == 0);
+        settled();
+        return;
+    }
+    if (sb.emptied && !ftl.unlogged) {
+        job.spent = false;
+        if (superblock_release()) {
+            ftl_kick();
+        }
+    }
+    if (!wanted()) {
+        pages_out(job.reading == 0);
+        return;
+    }
+    if (job.victim == SB_NONE && !job.spent) {
+        next_victim();
+    }
+    if (job.victim == SB_NONE) {
+        ftl_kick();
+        return;
+    }
+    if (ftl.clean || ftl_log_due()) {
+        ftl_prepare_pages();
+        return;
+    }
+    if (job.search != SB_NONE) {
+        work_put(WORK_RESIDUE, job.search < ftl.lbas);
+    }
+    while (job.search == SB_NONE && job.at.left > 0 && sb.valid[job.victim] > 0) {
+        if (!read_next()) {
+            if (job.reading == 0 && job.programming == 0) {
+                work_set(WORK_COLLECT);
+            }
+            break;
+        }
+    }
+    bool read = (job.at.left == 0 || sb.valid[job.victim] == 0) && (job.search == SB_NONE || job.search >= ftl.lbas);
+    pages_out(read && job.reading == 0);
+    if (read && collect_idle()) {
+        victim_ended();
+        work_set(WORK_COLLECT);
+    }
+}
+
+void collect_forget(void) {
+    if (job.victim != SB_NONE) {
+        superblock_set_state(job.victim, SB_CLOSED);
+    }
+    job.victim = SB_NONE;
+    job.search = SB_NONE;
+}
+
+void collect_pause(void) {
+    work_set(WORK_COLLECT);
+}
+
+/* ---- pace ---- */
+
+void collect_paid(uint32_t sectors) {
+    job.paid += sectors;
+    if (wanted() && job.victim == SB_NONE && (!job.spent || job.paid > sb.pages / 8)) {
+        job.spent = false;
+        work_set(WORK_COLLECT);
+    }
+}
+
+bool collect_allows(void) {
+    if (job.victim == SB_NONE || !wanted()) {
+        return true;
+    }
+    uint32_t ahead = sb.pages / 8 + nand_geo.sectors;
+    return job.paid <= ahead ||
+           (uint64_t)(job.paid - ahead) * sb.pages <= (uint64_t)job.gain * (sb.pages - job.at.left);
+}
+
+bool collect_spent(void) {
+    if (job.spent && job.paid > 0) {
+        /* Something was written since: look again. */
+        job.spent = false;
+    }
+    if (!job.spent) {
+        work_set(WORK_COLLECT);
+    }
+    return job.spent && !ftl.unlogged && sb.logged == 0 && !sb.emptied;
+}

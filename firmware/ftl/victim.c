@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ftl/victim.h"
+
+#include "ftl/superblock.h"
+
+/** What emptying a superblock is worth: gain / cost. */
+struct worth {
+    uint64_t gain;
+    uint32_t cost;
+};
+
+static struct worth worth_of(uint32_t n, bool cheap) {
+    uint32_t age = cheap ? 1 : superblock_age(n) + 1;
+    return (struct worth){.gain = (uint64_t)(sb.pages - sb.valid[n]) * age, .cost = sb.valid[n]};
+}
+
+/** a > b: 1; equal: 0; less: -1. Sectors of a superblock have at most 24 bits, and so have ages that matter. */
+static int compare(struct worth a, struct worth b) {
+    uint64_t left = a.gain * b.cost;
+    uint64_t right = b.gain * a.cost;
+    return (left > right) - (left < right);
+}
+
+uint32_t victim_pick(uint32_t most, bool cheap) {
+    uint32_t best = SB_NONE;
+    struct worth best_worth = {0, 1};
+    for (uint32_t n = 0; n < sb.used; n++) {
+        if (sb.state[n] != SB_CLOSED || sb.valid[n] == 0 || sb.valid[n] > most || sb.valid[n] >= sb.pages ||
+            superblock_pins(n) != 0) {
+            continue;
+        }
+        struct worth w = worth_of(n, cheap);
+        int better = best == SB_NONE ? 1 : compare(w, best_worth);
+        if (better > 0 || (better == 0 && superblock_erases(n) < superblock_erases(best))) {
+            best = n;
+            best_worth = w;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Collection: a full drive takes overwrites for ever, at what cost, and what a power loss in the middle leaves. */
+#include "tests/admin.h"
+
+#include <algorithm>
+
+using namespace harness;
+using model::Geometry;
+using model::Nand;
+
+namespace {
+
+const Geometry kSmall{2, 2, 1, 1, 16, 32};
+const Geometry kSectors{2, 2, 1, 1, 16, 16, 16384, 2208};
+const Geometry kPlanes{2, 1, 2, 2, 16, 16, 16384, 2208};
+
+/** A medium and what every block of it must hold. */
+struct Used {
+    Used(const Geometry &g, uint32_t seed) : nand(g), rng(seed) {
+    }
+    Nand nand;
+    std::mt19937 rng;
+    std::vector<uint32_t> versions;
+    uint32_t version = 0;
+
+    void start(Drive &d) {
+        d.start();
+        versions.resize(d.capacity());
+    }
+    void write(Drive &d, uint32_t lba) {
+        CHECK_EQ(d.write(lba, pattern(lba, ++version)).status, kOk);
+        versions[lba] = version;
+    }
+    void fill(Drive &d) {
+        for (uint32_t lba = 0; lba < versions.size(); lba++) {
+            write(d, lba);
+        }
+    }
+    uint32_t any() {
+        return static_cast<uint32_t>(rng() % versions.size());
+    }
+    void verify(Drive &d) {
+        std::vector<uint8_t> got;
+        for (uint32_t lba = 0; lba < versions.size(); lba++) {
+            CHECK_EQ(d.read(lba, 1, &got).status, kOk);
+            CHECK(got == pattern(lba, versions[lba]));
+        }
+    }
+};
+
+/** Ten times the capacity at random on a full drive, then everything is there, also after a clean start. */
+void overwrite(const Geometry &g, uint32_t seed, uint32_t times) {
+    Used u(g, seed);
+    std::optional<Drive> d(std::in_place, u.nand, 1, seed);
+    u.start(*d);
+    u.fill(*d);
+    for (uint64_t i = 0; i < uint64_t{times} * u.versions.size(); i++) {
+        u.write(*d, u.any());
+    }
+    u.verify(*d);
+    d->shutdown();
+    d.emplace(u.nand, 1, seed);
+    u.start(*d);
+    u.verify(*d);
+    u.write(*d, 3);
+}
+
+/** Blocks of superblocks so small that what collection keeps free is little beside the spare. */
+const Geometry kMany{1, 1, 1, 1, 1024, 32};
+
+struct Cost {
+    double amplification; /**< sectors programmed that hold data, for each that the host wrote */
+    double metadata;      /**< sectors of map, tables and root records likewise */
+};
+
+/** Random overwrites of `span` blocks, a share `hotWrites` of them to the first `hotSpan` of those. What comes after
+ * `settle` times the span is measured, over `measure` times. */
+Cost cost(uint32_t seed, double span, double hotWrites, double hotSpan, double settle, double measure) {
+    Nand nand(kMany);
+    Drive d(nand, 1, seed);
+    d.start(1);
+    auto blocks = static_cast<uint32_t>(d.capacity() * span);
+    auto hot = static_cast<uint32_t>(blocks * hotSpan);
+    std::mt19937 rng(seed);
+    uint64_t data = 0, meta = 0;
+    d.dev.faults.programOf = [&](uint32_t, uint32_t tag) {
+        (tag < 0x80000000 ? data : meta)++;
+        return false;
+    };
+    Buffer b = d.buffer(32 * 4096);
+    Sqe s = Drive::sqe(0x01, 1);
+    Drive::setPrp(s, b);
+    for (uint32_t lba = 0; lba < blocks; lba += 32) {
+        s[10] = lba;
+        s[12] = std::min(32u, blocks - lba) - 1;
+        CHECK_EQ(d.exec(1, s).status, kOk);
+    }
+    s[12] = 0;
+    auto writes = [&](uint64_t count) {
+        std::vector<uint16_t> cids;
+        while (count > 0) {
+            cids.clear();
+            for (uint32_t n = 0; n < 32 && count > 0; n++, count--) {
+                bool toHot = static_cast<double>(rng()) < hotWrites * 4294967296.0;
+                s[10] =
+                    toHot ? static_cast<uint32_t>(rng() % hot) : hot + static_cast<uint32_t>(rng() % (blocks - hot));
+                cids.push_back(d.submit(1, s));
+            }
+            for (uint16_t cid : cids) {
+                CHECK_EQ(d.wait(1, cid).status, kOk);
+            }
+        }
+    };
+    writes(static_cast<uint64_t>(settle * blocks));
+    uint64_t dataBefore = data, metaBefore = meta;
+    auto measured = static_cast<uint64_t>(measure * blocks);
+    writes(measured);
+    return {static_cast<double>(data - dataBefore) / static_cast<double>(measured),
+            static_cast<double>(meta - metaBefore) / static_cast<double>(measured)};
+}
+
+/** What the greedy policy costs with random overwrites, with this share of stale sectors: (1 + r) / 2r, r the spare for
+ * each sector in use. */
+double greedy(double spare) {
+    double r = spare / (1 - spare);
+    return (1 + r) / (2 * r);
+}
+
+} // namespace
+
+TEST(bench_write_amplification) {
+    /* Sectors that hold data, without those of superblocks that the log always has open or free. */
+    double log = kMany.blocks - 8;
+    for (double spare : {0.07, 0.28}) {
+        double span = (1 - spare) / 0.93;
+        double share = 1 - span * 0.93 * kMany.blocks / log;
+        Cost c = cost(seed, span, 0.5, 0.5, 3, 2);
+        printf("  uniform, %.0f %% spare: %.2f and %.2f of metadata; greedy %.2f\n", spare * 100, c.amplification,
+               c.metadata, greedy(share));
+        c = cost(seed, span, 0.8, 0.2, 4, 2);
+        printf("  80/20, %.0f %% spare: %.2f and %.2f of metadata\n", spare * 100, c.amplification, c.metadata);
+        fflush(stdout);
+    }
+}
+
+TEST(collect_takes_overwrites_for_ever) {
+    overwrite(kSmall, seed, 10);
+}
+
+TEST(collect_takes_overwrites_for_ever_sectors) {
+    overwrite(kSectors, seed, 4);
+}
+
+TEST(collect_takes_overwrites_for_ever_planes) {
+    overwrite(kPlanes, seed, 4);
+}
+
+TEST(collect_survives_power_cuts) {
+    /* Power goes at any moment of overwriting a full drive: every block reads as the last write that ended, or the one
+     * under way. */
+    for (const Geometry &g : {kSmall, kSectors}) {
+        Used u(g, seed);
+        std::optional<Drive> d(std::in_place, u.nand, 1, seed);
+        u.start(*d);
+        u.fill(*d);
+        for (uint32_t cut = 0; cut < 25; cut++) {
+            uint32_t n = static_cast<uint32_t>(u.rng() % 300);
+            for (uint32_t i = 0; i < n; i++) {
+                uint32_t lba = u.any();
+                auto data = pattern(lba, ++u.version);
+                Buffer b = d->buffer(4096);
+                d->put(b, data.data());
+                Sqe s = Drive::sqe(0x01, 1);
+                Drive::setPrp(s, b);
+                s[10] = lba;
+                s[12] = 1u << 30; /* FUA */
+                CHECK_EQ(d->exec(1, s).status, kOk);
+                u.versions[lba] = u.version;
+            }
+            d.reset();
+            d.emplace(u.nand, 1, seed + cut);
+            u.start(*d);
+            u.verify(*d);
+        }
+    }
+}
+
+TEST(collect_gives_up_what_cannot_be_read) {
+    /* A sector of a victim that cannot be read: its block is lost and says so, also after a power loss, until it is
+     * written again; all others are there, and the superblock comes back. */
+    Used u(kSmall, seed);
+    std::optional<Drive> d(std::in_place, u.nand, 1, seed);
+    u.start(*d);
+    u.fill(*d);
+    uint32_t bad = 0;
+    for (auto &[key, page] : u.nand.pages()) {
+        bad = page.oob0 == 5 ? key : bad;
+    }
+    CHECK(bad != 0);
+    d->dev.faults.readOf = [&](uint32_t key) { return key == bad; };
+    for (uint32_t i = 0; d->dev.console.find("ftl: block 5 at ") == std::string::npos; i++) {
+        CHECK(i < 20'000);
+        uint32_t lba = u.any();
+        u.write(*d, lba == 5 ? 6 : lba);
+    }
+    d->dev.faults = {};
+    for (uint32_t i = 0; i < 500; i++) {
+        uint32_t lba = u.any();
+        u.write(*d, lba == 5 ? 6 : lba);
+    }
+    std::vector<uint8_t> got;
+    for (uint32_t life = 0; life < 3; life++) {
+        CHECK_EQ(d->read(5, 1, &got).status, kReadError);
+        d.reset();
+        d.emplace(u.nand, 1, seed + life);
+        u.start(*d);
+    }
+    u.write(*d, 5);
+    u.verify(*d);
+}

@@ -159,7 +159,7 @@ static inline bool ftl_has_cache(void) {
 /** Whether the sector that `op` has read is not the one that holds block `lba` any more: it may have been erased before
  * the read. */
 static inline bool ftl_moved(const struct nand_op *op, uint32_t lba) {
-    return map_get(lba) != (op->way << 24 | op->row);
+    return map_get(lba) != nand_op_ppa(op);
 }
 /** The newest write of `lba` in the cache, or NULL. Only while ftl.cached is not 0. */
 struct ftl_write *ftl_cached(uint32_t lba);
@@ -188,7 +188,7 @@ struct ftl_trim {
     uint32_t count;
     uint32_t range, lba, left; /**< progress */
     struct nand_op *op;
-    uint32_t tries;
+    uint8_t tries;
     bool unlogged; /**< no record was written: a checkpoint follows */
     bool
         erase; /**< erase all blocks that may hold user data: the ranges are the whole drive. FTL_MEDIA: not all were */

@@ -112,13 +112,13 @@ struct nvme_cmd {
     bool sampled;            /**< its turn to be timed, should it be a read of one block */
     bool timed;              /**< its stages are timed */
     bool drained;            /**< what the write cache held when it began is on the medium */
+    uint8_t fetched, wanted; /**< PRP list entries */
+    uint8_t range_set;       /**< program.c: memory range set that a run uses + 1, or 0 */
     uint16_t status;         /**< first error */
     uint16_t location;       /**< offset of the parameter in error, for the error log; LOCATION_NONE */
     struct dma_pages host;   /**< its data in host memory */
     nvme_cmd_fn ready;       /**< runs when the PRPs are known */
     nvme_cmd_fn unmapped;    /**< runs when they cannot be, with `status` set; NULL: the command ends with that */
-    uint8_t fetched, wanted; /**< PRP list entries */
-    uint8_t range_set;       /**< program.c: memory range set that a run uses + 1, or 0 */
     union {
         uint32_t lba;  /**< of a range of blocks: the first */
         uint32_t args; /**< program.c: DRAM address of a run's arguments */

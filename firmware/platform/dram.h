@@ -54,6 +54,10 @@
 #define DRAM_BUFFERS (ASSASIN_DRAM_BASE + 0x00100000u)
 /** Sectors that collection moves, 4 KiB each, 256 KiB. */
 #define DRAM_COPIES (ASSASIN_DRAM_BASE + 0x00280000u)
+/** Copies that wait for a place in the copy engine's queue: 16 bytes each, 4 KiB. */
+#define DRAM_COPY_QUEUE (ASSASIN_DRAM_BASE + 0x00300000u)
+/** Sectors in use of every superblock, 4 bytes an entry, 16 KiB. */
+#define DRAM_VALID (ASSASIN_DRAM_BASE + 0x00304000u)
 /** Function slots: ELF file, then realigned segments. */
 #define DRAM_FUNCS       (ASSASIN_DRAM_BASE + 0x00400000u)
 #define DRAM_FUNC_STRIDE 0x40000u

@@ -26,6 +26,7 @@ from assasin import (
     failures,
     files,
     free_blocks,
+    ftl_bench,
     functions,
     kernel,
     lz4_frame,
@@ -955,6 +956,36 @@ def paper_command(
     else:
         paper_bench.print_table(result)
         terminal.out.print(f"{paper_bench.BENCH_FOLDER.relative_to(ROOT)}: paper.json, {', '.join(p.name for p in plots)}")
+
+
+@bench.command("ftl")
+@click.option("--part", "parts", type=Listed(ftl_bench.PARTS), help="Only these; default all.")
+@click.option("--quick", is_flag=True, help="Small drives, short loads: a minute, for tests; the figures say little.")
+@click.option("--config", type=ConfigName(), default="AssasinSb8x8", show_default=True, help="Of the virtual board.")
+@click.option("--profile", default="paper", show_default=True, help="Of the virtual board.")
+@click.option("--seed", type=click.IntRange(0, 0xFFFFFFFF), default=1, show_default=True, help="Of the loads.")
+@json_option
+def ftl_command(parts: tuple[str, ...] | None, quick: bool, config: str, profile: str, seed: int, as_json: bool) -> None:
+    """
+    The flash translation layer: write amplification, wear, latency, firmware cycles, recovery.
+
+    Loads run on the native drive (scripts/build native); `firmware` and `recovery` start a virtual board (scripts/build CONFIG) and
+    are left out when it is not built. Leaves build/bench/ftl.json and ftl-latency.png.
+    """
+    with terminal.spinner("ftl") as say:
+        rows, missing, plots = ftl_bench.run(parts or ftl_bench.PARTS, quick, seed, config, profile, say)
+    if as_json:
+        terminal.dump({"rows": [asdict(r) for r in rows], "missing": missing})
+    else:
+        verdict = {True: "met", False: "MISSED", None: ""}
+        terminal.table(
+            "flash translation layer" + (", quick: the figures say little" if quick else ""),
+            ["", "value", "unit", "at most", ""],
+            [[r.name, f"{r.value:,.3f}", r.unit, "" if r.goal is None else f"{r.goal:,.3f}", verdict[r.met]] for r in rows],
+        )
+        terminal.out.print(f"{os.path.relpath(ftl_bench.BENCH_FOLDER, ROOT)}: {', '.join(['ftl.json', *(p.name for p in plots)])}")
+    for part, why in missing.items():
+        terminal.err.print(f"{part} was not measured: {why}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _heading(what: str, context: benchmarks.Context) -> str:

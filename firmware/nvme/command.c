@@ -93,9 +93,15 @@ static void list_release(struct nvme_cmd *cmd) {
     cmd->list_taken = false;
     list_free[list_count++] = cmd->host.list;
     cmd->host.list = NULL;
-    struct nvme_cmd *waiter = nvme_cmd_of(list_take(&unlisted));
-    if (waiter != NULL) {
-        list_fetch(waiter);
+    csd_list_give(&cmd->op);
+    /* The first that may have one: what a session's commands hold until they end is not all there is. */
+    for (struct node *n = unlisted.first; n != NULL; n = n->next) {
+        struct nvme_cmd *waiter = nvme_cmd_of(n);
+        if (csd_list_take(&waiter->op)) {
+            list_remove(&unlisted, n);
+            list_fetch(waiter);
+            return;
+        }
     }
 }
 
@@ -149,6 +155,7 @@ void nvme_fetch(void) {
         }
         nvme_write(NVME_SQE_POP, 1);
         cmd->op.owner = (uint8_t)sqid;
+        cmd->op.session = 0;
         cmd->used = true;
         cmd->op.abandoned = false;
         cmd->list_taken = false;
@@ -338,7 +345,7 @@ void nvme_map(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn ready) {
     cmd->fetched = 0;
     cmd->wanted = (uint8_t)more;
     cmd->job.host = prp2;
-    if (list_count > 0) {
+    if (list_count > 0 && csd_list_take(&cmd->op)) {
         list_fetch(cmd);
         return;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computational Programs. A program index is a function slot of scomp: what one loads the other can name. A program
+ * Computational Programs. The host chooses the indices; the drive chooses the places of the functions behind them. A
+ * program
  * runs as a request of one piece, on the same cores and slots: the first ranges of its memory range set are its input
  * streams, the ranges behind them take its output streams.
  */
@@ -114,7 +115,12 @@ static void load_mapped(struct nvme_cmd *cmd) {
         nvme_refuse(cmd, NVME_PROGRAM_IN_USE, 10);
         return;
     }
-    nvme_transfer(cmd, csd_fill(pind) + cmd->sqe[15], cmd->op.bytes, false, loaded);
+    uint32_t to = csd_fill(pind);
+    if (to == 0) {
+        nvme_complete(cmd, NVME_PROGRAM_RESOURCES);
+        return;
+    }
+    nvme_transfer(cmd, to + cmd->sqe[15], cmd->op.bytes, false, loaded);
 }
 
 void program_load(struct nvme_cmd *cmd) {

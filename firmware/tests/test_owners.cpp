@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* What belongs to whom: sessions, their functions, handles and parts of the drive, and what one tenant can do to
+ * another. */
+#include "tests/scomp.h"
+
+#include <algorithm>
+
+using namespace harness;
+using namespace scomp;
+using model::Geometry;
+using model::Nand;
+
+namespace {
+
+Job reader(uint32_t blocks, uint32_t pieces = 1, uint32_t lba = 0) {
+    Job j;
+    for (uint32_t p = 0; p < pieces; p++) {
+        j.pieces.push_back(Piece{{Stream{{{lba, blocks}}, blocks * 4096}}, {}});
+    }
+    return j;
+}
+
+Owner tenant(uint32_t who) {
+    Owner o;
+    o.secret[0] = 0x1000 + who;
+    o.secret[1] = 0x9e3779b9 * who;
+    return o;
+}
+
+/** Loads a function for `o`: the completion, with its name. */
+model::Completion loadFor(Drive &d, const Owner &o, const std::vector<uint8_t> &file) {
+    Buffer b = d.buffer(static_cast<uint32_t>(file.size()));
+    d.put(b, file.data());
+    Sqe s = Drive::sqe(SCOMP_OPCODE_ADMIN_FUNC_LOAD);
+    Drive::setPrp(s, b);
+    s[11] = static_cast<uint32_t>(file.size());
+    return d.exec(0, Drive::from(o, s, true));
+}
+
+uint16_t nameFor(Drive &d, const Owner &o, model::Kernel kernel) {
+    auto c = loadFor(d, o, kernelElf(kernel));
+    CHECK_EQ(c.status, kOk);
+    return static_cast<uint16_t>(c.dw0);
+}
+
+uint16_t unload(Drive &d, const Owner &o, uint16_t function) {
+    Sqe s = Drive::sqe(SCOMP_OPCODE_ADMIN_FUNC_UNLOAD);
+    s[10] = function;
+    return d.exec(0, Drive::from(o, s, true)).status;
+}
+
+Sqe execSqe(Drive &d, const Owner &o, uint32_t handle, const Job &j) {
+    auto request = encode(j);
+    Buffer b = d.buffer(static_cast<uint32_t>(request.size()));
+    d.put(b, request.data());
+    Sqe s = Drive::sqe(SCOMP_OPCODE_IO_EXEC, 1);
+    Drive::setPrp(s, b);
+    s[10] = handle;
+    s[12] = b.bytes;
+    return Drive::from(o, s);
+}
+
+uint16_t close(Drive &d, const Owner &o, uint32_t q = 1) {
+    Sqe s = Drive::sqe(SCOMP_OPCODE_IO_SESSION_CLOSE, 1);
+    return d.exec(q, Drive::from(o, s, true)).status;
+}
+
+/** Run `j` for `o` and return the completion of its IO_EXEC. */
+model::Completion runFor(Drive &d, const Owner &o, const Job &j, std::map<uint32_t, PieceResult> *results = nullptr,
+                         uint32_t handle = 3) {
+    auto c = d.wait(1, d.submit(1, execSqe(d, o, handle, j)));
+    std::map<uint32_t, PieceResult> all;
+    for (bool more = c.status == kOk; more;) {
+        Buffer b = d.buffer(65536);
+        auto r = d.exec(2, Drive::from(o, readSqe(b, handle)));
+        CHECK_EQ(r.status, kOk);
+        more = r.dw0 >> 31 == 0;
+        parse(d.get(b), r.dw0 & 0x7fffffff, results != nullptr ? *results : all);
+    }
+    return c;
+}
+
+uint16_t statusFor(Drive &d, const Owner &o, uint16_t function, uint32_t handle = 3) {
+    Job j = reader(1);
+    j.func = function;
+    return runFor(d, o, j, nullptr, handle).status;
+}
+
+uint16_t access(Drive &d, uint32_t number, const std::vector<std::array<uint64_t, 3>> &ranges, uint32_t limited = 1) {
+    scomp_access a{};
+    a.limited = limited;
+    a.count = static_cast<uint32_t>(ranges.size());
+    for (size_t i = 0; i < ranges.size() && i < SCOMP_ACCESS_RANGES; i++) {
+        a.lba[i] = ranges[i][0];
+        a.blocks[i] = ranges[i][1];
+        a.rights[i] = static_cast<uint32_t>(ranges[i][2]);
+    }
+    Buffer b = d.buffer(sizeof a);
+    d.put(b, reinterpret_cast<const uint8_t *>(&a));
+    Sqe s = Drive::sqe(SCOMP_OPCODE_ADMIN_ACCESS);
+    Drive::setPrp(s, b);
+    s[10] = number;
+    s[11] = sizeof a;
+    return d.exec(0, s).status;
+}
+
+std::vector<scomp_session> sessions(Drive &d) {
+    Buffer b = d.buffer(sizeof(scomp_session) * (SCOMP_MAX_SESSIONS + 1));
+    std::vector<uint8_t> zeros(b.bytes);
+    d.put(b, zeros.data());
+    Sqe s = Drive::sqe(0x02);
+    Drive::setPrp(s, b);
+    s[10] = SCOMP_LOG_SESSIONS | (b.bytes / 4 - 1) << 16;
+    CHECK_EQ(d.exec(0, s).status, kOk);
+    auto data = d.get(b);
+    std::vector<scomp_session> all(SCOMP_MAX_SESSIONS + 1);
+    std::memcpy(all.data(), data.data(), data.size());
+    while (all.size() > 1 && all.back().number == 0) {
+        all.pop_back();
+    }
+    return all;
+}
+
+} // namespace
+
+/** Commands that name no session, or one that is not theirs, are refused, and software without sessions learns why. */
+TEST(owners_sessions) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 64);
+    d.bare = true;
+    Owner nobody;
+    nobody.secret[0] = nobody.secret[1] = 0;
+    CHECK_EQ(loadFor(d, nobody, kernelElf(model::kCopy)).status, kNoSession);
+    CHECK_EQ(d.exec(1, execSqe(d, nobody, 7, reader(1))).status, kNoSession);
+    CHECK_EQ(d.exec(1, readSqe(d.buffer(8192), 7)).status, kNoSession);
+    CHECK_EQ(d.exec(1, feedSqe(d.buffer(64), 7, 0, 0)).status, kNoSession);
+    CHECK_EQ(d.exec(1, abortSqe(7)).status, kNoSession);
+    CHECK_EQ(d.open(nobody).status, kInvalidField);
+    Sqe s = Drive::sqe(SCOMP_OPCODE_IO_SESSION_OPEN, 1);
+    s[10] = SCOMP_INTERFACE + 1;
+    s[14] = 5;
+    auto c = d.exec(1, s);
+    CHECK_EQ(c.status, kInterface);
+    CHECK_EQ(c.dw1, SCOMP_INTERFACE);
+
+    Owner a = tenant(1), b = tenant(2);
+    CHECK_EQ(d.open(a).status, kOk);
+    CHECK_EQ(d.open(b).status, kOk);
+    CHECK(a.number != b.number && a.number != 0);
+    uint16_t fa = nameFor(d, a, model::kCount), fb = nameFor(d, b, model::kCopy);
+    CHECK_EQ(statusFor(d, a, fa), kOk);
+    /* The other's function by its name, by its place, from a tree; its unloading. */
+    CHECK_EQ(statusFor(d, a, fb), kReplaced);
+    CHECK_EQ(statusFor(d, a, fb & 15), kBadFunction);
+    Job tree = reader(1);
+    tree.nodes = {{fb, 1, 1, 0xff, {}, 0, 0}};
+    tree.edges = {{SCOMP_OUTSIDE, 0, 0, 0}, {0, 0, SCOMP_OUTSIDE, 0}};
+    CHECK_EQ(runFor(d, a, tree).status, kReplaced);
+    CHECK_EQ(unload(d, a, fb), kReplaced);
+    /* The other's number with one's own secret, and a number too old. */
+    Owner thief = a;
+    thief.number = b.number;
+    CHECK_EQ(statusFor(d, thief, fb), kNoSession);
+    CHECK_EQ(close(d, thief), kNoSession);
+    CHECK_EQ(statusFor(d, b, fb), kOk);
+    CHECK_EQ(close(d, b), kOk);
+    CHECK_EQ(close(d, b), kNoSession);
+    CHECK_EQ(statusFor(d, b, fb), kNoSession);
+    Owner next = tenant(2);
+    CHECK_EQ(d.open(next).status, kOk);
+    CHECK(next.number != b.number);
+    CHECK_EQ(statusFor(d, next, fb), kReplaced);
+    CHECK_EQ(statusFor(d, b, fb), kNoSession);
+    CHECK_EQ(statusFor(d, a, fa), kOk);
+}
+
+/** The drive gives the places of functions; a session's own idle ones make room, nobody else's do. */
+TEST(owners_functions) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 64);
+    Owner a = tenant(1), b = tenant(2);
+    d.open(a);
+    d.open(b);
+    uint16_t kept = nameFor(d, b, model::kCount);
+    std::vector<uint16_t> names;
+    for (uint32_t i = 0; i < 40; i++) {
+        names.push_back(nameFor(d, a, model::kCopy));
+        CHECK_EQ(statusFor(d, a, names.back()), kOk);
+        CHECK((names.back() & 15) != (kept & 15) && names.back() >> 4 != 0);
+    }
+    CHECK_EQ(sessions(d)[1].functions, SCOMP_MAX_FUNCS / 2u);
+    CHECK_EQ(statusFor(d, a, names[0]), kReplaced);
+    CHECK_EQ(unload(d, a, names[0]), kReplaced);
+    CHECK_EQ(statusFor(d, b, kept), kOk);
+    /* Functions in use stay. */
+    std::vector<uint16_t> busy, cids;
+    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS / 2; i++) {
+        busy.push_back(nameFor(d, a, model::kLoop));
+        Job j = reader(1);
+        j.func = busy.back();
+        j.watchdog = SCOMP_WATCHDOG_MAX_KCYCLES;
+        cids.push_back(d.submit(1, execSqe(d, a, 100 + i, j)));
+        std::vector<uint8_t> got;
+        CHECK_EQ(d.read(0, 1, &got).status, kOk);
+    }
+    CHECK_EQ(loadFor(d, a, kernelElf(model::kCopy)).status, kNoResources);
+    CHECK_EQ(unload(d, a, busy[0]), kBadFunction);
+    CHECK_EQ(statusFor(d, b, kept), kOk);
+    /* The end of the session stops them all; a name that is left means nothing to whoever comes next. */
+    CHECK_EQ(close(d, a), kOk);
+    for (uint16_t cid : cids) {
+        auto status = d.wait(1, cid).status;
+        CHECK(status == kOk || status == kAborted);
+    }
+    d.settle();
+    CHECK_EQ(sessions(d).size(), 2u);
+    CHECK_EQ(statusFor(d, b, kept), kOk);
+}
+
+/** What a function's place held is gone before another session has it. */
+TEST(owners_function_memory) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    Owner a = tenant(1), b = tenant(2);
+    d.open(a);
+    std::vector<uint8_t> secret(0x4000, 0x5e);
+    uint32_t kernel = model::kCount;
+    std::memcpy(secret.data(), &kernel, 4);
+    for (uint32_t align : {64u, 4u}) {
+        auto c = loadFor(d, a, elf({{0, secret, 0x4000}}, 0, align));
+        CHECK_EQ(c.status, kOk);
+        uint32_t at = 0x00400000u + (c.dw0 & 15) * 0x40000u;
+        auto holds = [&] {
+            for (uint32_t i = 0; i < 0x40000; i += 4) {
+                if (d.dev.dramRead(ASSASIN_DRAM_BASE + at + i) == 0x5e5e5e5e) {
+                    return true;
+                }
+            }
+            return false;
+        };
+        CHECK(holds());
+        CHECK_EQ(close(d, a), kOk);
+        d.settle();
+        CHECK(!holds());
+        d.open(a);
+    }
+}
+
+/** A session owns its handles: the same number in another's name is another request, and results go to its owner. */
+TEST(owners_handles) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 64);
+    Owner a = tenant(1), b = tenant(2);
+    d.open(a);
+    d.open(b);
+    Job ja = reader(3), jb = reader(5);
+    ja.func = nameFor(d, a, model::kCount);
+    jb.func = nameFor(d, b, model::kCount);
+    uint16_t first = d.submit(1, execSqe(d, a, 7, ja));
+    uint16_t second = d.submit(2, execSqe(d, b, 7, jb));
+    CHECK_EQ(d.exec(1, execSqe(d, b, 7, jb)).status, kBadHandle);
+    Owner thief = a;
+    for (auto s : {readSqe(d.buffer(8192), b.number << 16 | 7), abortSqe(b.number << 16 | 7),
+                   feedSqe(d.buffer(64), 7, 0, 0)}) {
+        s[10] = b.number << 16 | 7;
+        CHECK_EQ(d.exec(2, Drive::from(thief, s)).status, kNoSession);
+    }
+    CHECK_EQ(d.wait(1, first).status, kOk);
+    CHECK_EQ(d.wait(2, second).status, kOk);
+    for (auto &[o, n] : {std::pair{a, 3u}, std::pair{b, 5u}}) {
+        Buffer buffer = d.buffer(65536);
+        auto c = d.exec(2, Drive::from(o, readSqe(buffer, 7)));
+        CHECK_EQ(c.status, kOk);
+        std::map<uint32_t, PieceResult> r;
+        parse(d.get(buffer), c.dw0 & 0x7fffffff, r);
+        CHECK_EQ(word(r[0].out[0], 0), n * 4096);
+    }
+}
+
+/** A bound session is its queue's: no other queue names it, and it ends with the queue. */
+TEST(owners_queue) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start(3);
+    fill(d, 0, 64);
+    Owner a = tenant(1), b = tenant(2);
+    CHECK_EQ(d.open(a, 3, true).status, kOk);
+    CHECK_EQ(d.open(b, 1, false).status, kOk);
+    Job j = reader(1);
+    j.func = nameFor(d, a, model::kLoop);
+    uint16_t fb = nameFor(d, b, model::kCopy);
+    j.watchdog = SCOMP_WATCHDOG_MAX_KCYCLES;
+    CHECK_EQ(d.exec(1, execSqe(d, a, 1, j)).status, kNoSession);
+    CHECK_EQ(close(d, a, 1), kNoSession);
+    uint16_t running = d.submit(3, execSqe(d, a, 1, j));
+    for (uint32_t i = 2; i <= SCOMP_QUEUE_SESSIONS; i++) {
+        Owner more = tenant(10 + i);
+        CHECK_EQ(d.open(more, 3, true).status, kOk);
+    }
+    Owner more = tenant(20);
+    CHECK_EQ(d.open(more, 3, true).status, kNoResources);
+    CHECK_EQ(d.open(more, 1, true).status, kOk);
+    Sqe s = Drive::sqe(0x00);
+    s[10] = 3;
+    CHECK_EQ(d.exec(0, s).status, kOk);
+    /* Its command has ended, or the queue went before it could say so. */
+    d.take(3, running);
+    d.settle();
+    CHECK_EQ(sessions(d).size(), 3u);
+    CHECK_EQ(statusFor(d, b, fb), kOk);
+}
+
+/** When there is no place, a session that nobody has named for long and that does nothing gives its own. */
+TEST(owners_lease) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 64);
+    std::vector<Owner> all;
+    for (uint32_t i = 0; i < SCOMP_MAX_SESSIONS; i++) {
+        all.push_back(tenant(i));
+        CHECK_EQ(d.open(all.back()).status, kOk);
+    }
+    uint16_t kept = nameFor(d, all[0], model::kCopy);
+    Owner late = tenant(100);
+    CHECK_EQ(d.open(late).status, kNoResources);
+    d.dev.now += uint64_t{SCOMP_LEASE_KCYCLES} * 1000;
+    CHECK_EQ(statusFor(d, all[0], kept), kOk);
+    CHECK_EQ(d.open(late).status, kOk);
+    CHECK_EQ(statusFor(d, late, nameFor(d, late, model::kCopy)), kOk);
+    CHECK_EQ(statusFor(d, all[0], kept), kOk);
+    uint32_t ended = 0;
+    for (uint32_t i = 1; i < SCOMP_MAX_SESSIONS; i++) {
+        ended += loadFor(d, all[i], kernelElf(model::kCopy)).status == kNoSession;
+    }
+    CHECK_EQ(ended, 1u);
+    /* The operator ends one without its secret. */
+    Sqe s = Drive::sqe(SCOMP_OPCODE_ADMIN_SESSION_END);
+    s[10] = late.number;
+    CHECK_EQ(d.exec(0, s).status, kOk);
+    CHECK_EQ(d.exec(0, s).status, kNoSession);
+    CHECK_EQ(close(d, late), kNoSession);
+}
+
+/** The access table: inputs and outputs stay inside the ranges that the session has, and the status names the block. */
+TEST(owners_access) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start();
+    fill(d, 0, 96);
+    Owner a = tenant(1), b = tenant(2);
+    d.open(a);
+    d.open(b);
+    uint16_t fa = nameFor(d, a, model::kCopy), fb = nameFor(d, b, model::kCopy);
+    uint32_t read = SCOMP_ACCESS_READ, write = SCOMP_ACCESS_WRITE;
+    CHECK_EQ(access(d, a.number, {{16, 8, read}, {24, 8, read | write}, {40, 8, write}}), kOk);
+    auto reading = [&](const Owner &o, uint16_t f, std::vector<Extent> extents) {
+        Job j;
+        uint64_t blocks = 0;
+        for (auto &e : extents) {
+            blocks += e.count;
+        }
+        j.pieces = {Piece{{Stream{extents, blocks * 4096}}, {}}};
+        j.func = f;
+        return runFor(d, o, j);
+    };
+    auto refused = [&](const model::Completion &c, uint32_t lba, uint32_t right) {
+        CHECK_EQ(c.status, kNoAccess);
+        CHECK_EQ(c.dw0, lba);
+        CHECK_EQ(c.dw1, right);
+    };
+    CHECK_EQ(reading(a, fa, {{16, 16}}).status, kOk);
+    CHECK_EQ(reading(a, fa, {{24, 8}, {16, 8}}).status, kOk);
+    refused(reading(a, fa, {{16, 17}}), 32, read);
+    refused(reading(a, fa, {{15, 4}}), 15, read);
+    refused(reading(a, fa, {{40, 1}}), 40, read);
+    refused(reading(a, fa, {{16, 8}, {0, 1}, {24, 8}}), 0, read);
+    /* Of several streams and pieces only those count that the stream names. */
+    Job j = reader(8, 3, 16);
+    j.func = fa;
+    CHECK_EQ(runFor(d, a, j).status, kOk);
+    j.pieces[2].streams[0].extents[0].lba = 32;
+    refused(runFor(d, a, j), 32, read);
+    /* Outputs. */
+    auto writing = [&](uint32_t lba, uint32_t count) {
+        Job w = reader(4, 1, 16);
+        w.func = fa;
+        w.flags = SCOMP_FLAG_OUT_TABLE;
+        w.pieces[0].outs = {{{lba, count}}};
+        return runFor(d, a, w);
+    };
+    CHECK_EQ(writing(24, 4).status, kOk);
+    CHECK_EQ(writing(40, 4).status, kOk);
+    refused(writing(16, 4), 16, write);
+    refused(writing(28, 8), 32, write);
+    std::vector<uint8_t> got;
+    CHECK_EQ(d.read(40, 4, &got).status, kOk);
+    CHECK(got == pattern(16, 1, 4));
+    CHECK_EQ(d.read(32, 4, &got).status, kOk);
+    CHECK(got == pattern(32, 1, 4));
+    /* Another session is not limited by that; who comes later is by what is set for those. */
+    CHECK_EQ(reading(b, fb, {{0, 64}}).status, kOk);
+    CHECK_EQ(access(d, 0, {{0, 4, read}}), kOk);
+    Owner c = tenant(3);
+    d.open(c);
+    uint16_t fc = nameFor(d, c, model::kCopy);
+    CHECK_EQ(reading(c, fc, {{0, 4}}).status, kOk);
+    refused(reading(c, fc, {{4, 1}}), 4, read);
+    auto log = sessions(d);
+    CHECK_EQ(log.size(), 4u);
+    CHECK_EQ(log[0].limited, 1u);
+    CHECK_EQ(log[0].blocks[0], 4u);
+    CHECK_EQ(log[1].count, 3u);
+    CHECK_EQ(log[1].lba[2], 40u);
+    CHECK_EQ(log[2].limited, 0u);
+    /* No range at all, and all blocks again. */
+    CHECK_EQ(access(d, c.number, {}), kOk);
+    refused(reading(c, fc, {{0, 1}}), 0, read);
+    CHECK_EQ(access(d, c.number, {}, 0), kOk);
+    CHECK_EQ(reading(c, fc, {{4, 1}}).status, kOk);
+    /* A reset does not lift what is set for those that come. */
+    d.disable();
+    d.start();
+    d.open(c);
+    fc = nameFor(d, c, model::kCopy);
+    refused(reading(c, fc, {{4, 1}}), 4, read);
+    /* Tables that make no sense. */
+    uint32_t last = d.capacity();
+    CHECK_EQ(access(d, 0, {{0, 0, read}}), kInvalidField);
+    CHECK_EQ(access(d, 0, {{0, 1, 0}}), kInvalidField);
+    CHECK_EQ(access(d, 0, {{0, 1, 4}}), kInvalidField);
+    CHECK_EQ(access(d, 0, {{0, 1, read}}, 0), kInvalidField);
+    CHECK_EQ(access(d, 0, {{0, 1, read}}, 2), kInvalidField);
+    CHECK_EQ(access(d, 0, {{last, 1, read}}), kLbaRange);
+    CHECK_EQ(access(d, 0, {{1, last, read}}), kLbaRange);
+    CHECK_EQ(access(d, 0, {{0, UINT64_MAX, read}}), kLbaRange);
+    CHECK_EQ(access(d, 0, std::vector<std::array<uint64_t, 3>>(SCOMP_ACCESS_RANGES + 1, {0, 1, read})), kInvalidField);
+    CHECK_EQ(access(d, 12345, {{0, 1, read}}), kNoSession);
+}
+
+/** Nobody asks for more time than the cap. */
+TEST(owners_watchdog_cap) {
+    Nand nand(Geometry{});
+    Drive d(nand, 1, seed);
+    d.start();
+    fill(d, 0, 8);
+    Owner a = tenant(1);
+    d.open(a);
+    Job j = reader(1);
+    j.func = nameFor(d, a, model::kCopy);
+    j.watchdog = SCOMP_WATCHDOG_MAX_KCYCLES;
+    CHECK_EQ(runFor(d, a, j).status, kOk);
+    j.watchdog++;
+    auto c = runFor(d, a, j);
+    CHECK_EQ(c.status, kBadRequest);
+    CHECK_EQ(c.dw0, offsetof(scomp_request, watchdog_kcycles));
+}

@@ -134,8 +134,13 @@ bool csd_feed(struct csd_op *op, uint32_t handle, uint32_t piece, uint32_t strea
         f++;
     }
     /* In line before its data are known: a list of pages that has to be fetched may let a younger feed overtake. */
-    *f = (struct feed){
-        .op = op, .request = r, .age = age++, .piece = (uint16_t)piece, .stream = (uint8_t)stream, .session = r->session, .stop = NOT_STOPPED};
+    *f = (struct feed){.op = op,
+                       .request = r,
+                       .age = age++,
+                       .piece = (uint16_t)piece,
+                       .stream = (uint8_t)stream,
+                       .session = r->session,
+                       .stop = NOT_STOPPED};
     op->context = f;
     op->data = feed_data;
     if (r->state != REQUEST_FETCH) {

@@ -421,10 +421,8 @@ uint32_t csd_unload(uint32_t session, uint32_t name) {
 struct csd_function csd_function(uint32_t program) {
     const struct function *f = programs[program];
     return f == NULL ? (struct csd_function){.valid = false}
-                     : (struct csd_function){.valid = f->valid,
-                                             .loading = f->loading,
-                                             .used = f->users > 0,
-                                             .kernel = f->kernel != 0};
+                     : (struct csd_function){
+                           .valid = f->valid, .loading = f->loading, .used = f->users > 0, .kernel = f->kernel != 0};
 }
 
 uint32_t csd_fill(uint32_t program) {

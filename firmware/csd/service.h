@@ -103,8 +103,8 @@ bool csd_exec(struct csd_op *op, uint32_t handle);
 bool csd_feed(struct csd_op *op, uint32_t handle, uint32_t piece, uint32_t stream);
 /** Results, at most op->bytes. result[0]: bytes, and bit 31 with the last ones. */
 bool csd_read(struct csd_op *op, uint32_t handle);
-/** Stop a request; one that has ended is forgotten. Handles belong to sessions: who may use one is known before. Returns
- * a csd_status. */
+/** Stop a request; one that has ended is forgotten. Handles belong to sessions: who may use one is known before.
+ * Returns a csd_status. */
 uint32_t csd_abort(uint32_t handle);
 
 /* ---- functions ---- */

@@ -14,10 +14,8 @@ _Static_assert(SCOMP_MAX_SESSIONS == 1u << INDEX_BITS, "number of a session: whi
 static const struct {
     uint8_t all, least;
 } pools[SHARES] = {
-    [SHARE_FUNCTION] = {SCOMP_MAX_FUNCS, 1},
-    [SHARE_REQUEST] = {REQUESTS, 1},
-    [SHARE_READER] = {READERS, 2},
-    [SHARE_FEED] = {FEEDS, 2},
+    [SHARE_FUNCTION] = {SCOMP_MAX_FUNCS, 1}, [SHARE_REQUEST] = {REQUESTS, 1},
+    [SHARE_READER] = {READERS, 2},           [SHARE_FEED] = {FEEDS, 2},
     [SHARE_LIST] = {CSD_LISTS, 2},
 };
 /* The last one to come finds its part whatever the others have. */

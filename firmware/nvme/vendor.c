@@ -115,7 +115,7 @@ void vendor_func_unload(struct nvme_cmd *cmd) {
 
 void vendor_session_end(struct nvme_cmd *cmd) {
     nvme_complete(cmd, cmd->sqe[10] >> 16 == 0 && zero_from(cmd, 11) ? vendor_status(cmd, csd_session_end(cmd->sqe[10]))
-                                                                    : NVME_INVALID_FIELD);
+                                                                     : NVME_INVALID_FIELD);
 }
 
 static void access_take(struct nvme_cmd *cmd) {
@@ -142,8 +142,8 @@ static void session_open(struct nvme_cmd *cmd) {
     if (e[10] != SCOMP_INTERFACE) {
         status = NVME_VENDOR(NVME_VENDOR_STATUS_INTERFACE);
     } else if (e[11] <= 1 && e[12] == 0 && e[13] == 0) {
-        status = vendor_status(
-            cmd, csd_session_open(&cmd->sqe[14], e[11] != 0 ? cmd->op.owner : 0, &cmd->op.result[0]));
+        status =
+            vendor_status(cmd, csd_session_open(&cmd->sqe[14], e[11] != 0 ? cmd->op.owner : 0, &cmd->op.result[0]));
     }
     cmd->op.result[1] = SCOMP_INTERFACE;
     nvme_complete(cmd, status);
@@ -175,8 +175,7 @@ void vendor_io(struct nvme_cmd *cmd) {
     if (!session_known(cmd, e[10] >> CSD_HANDLE_SESSION)) {
         return;
     }
-    if ((e[11] != 0 && !feed) || e[11] >> 24 != 0 || e[13] != 0 ||
-        (opcode == SCOMP_OPCODE_IO_ABORT && e[12] != 0)) {
+    if ((e[11] != 0 && !feed) || e[11] >> 24 != 0 || e[13] != 0 || (opcode == SCOMP_OPCODE_IO_ABORT && e[12] != 0)) {
         nvme_complete(cmd, NVME_INVALID_FIELD);
         return;
     }

@@ -260,7 +260,7 @@ TEST(bad_io_commands) {
     Drive d(nand);
     d.start();
     for (uint32_t op = 0; op < 256; op++) {
-        static const uint8_t known[] = {0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x0c, 0xc0, 0xc1, 0xc2, 0xc5};
+        static const uint8_t known[] = {0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x0c, 0xc0, 0xc1, 0xc2, 0xc4, 0xc5, 0xc8};
         if (!std::count(std::begin(known), std::end(known), op)) {
             auto c = d.exec(1, Drive::sqe(static_cast<uint8_t>(op), 1));
             CHECK_EQ(c.status, kInvalidOpcode);

@@ -267,8 +267,8 @@ TEST(owners_handles) {
     uint16_t second = d.submit(2, execSqe(d, b, 7, jb));
     CHECK_EQ(d.exec(1, execSqe(d, b, 7, jb)).status, kBadHandle);
     Owner thief = a;
-    for (auto s : {readSqe(d.buffer(8192), b.number << 16 | 7), abortSqe(b.number << 16 | 7),
-                   feedSqe(d.buffer(64), 7, 0, 0)}) {
+    for (auto s :
+         {readSqe(d.buffer(8192), b.number << 16 | 7), abortSqe(b.number << 16 | 7), feedSqe(d.buffer(64), 7, 0, 0)}) {
         s[10] = b.number << 16 | 7;
         CHECK_EQ(d.exec(2, Drive::from(thief, s)).status, kNoSession);
     }

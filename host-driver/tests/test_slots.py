@@ -184,7 +184,7 @@ def test_program_and_kernel(drive: Drive, program: bytes) -> None:
     """Either behind the other, and both orders at once as pieces."""
     args = struct.pack("<2I", XOR, 0xFFFFFFFF)
     up = (np.frombuffer(DATA[:50_000], "u1") + np.uint8(1)).tobytes()
-    with drive.function(program, 0) as inc, drive.function(PROBE, 1) as inv:
+    with drive.function(program) as inc, drive.function(PROBE) as inv:
         (piece,) = drive.run_job(Job(chain(Node(inc), Node(inv, args=args)), [[table(50_000)]]))
         assert piece.ok, piece.text
         assert piece.outputs[0] == xored(up, 0xFFFFFFFF)
@@ -197,7 +197,7 @@ def test_program_and_kernel(drive: Drive, program: bytes) -> None:
 def test_trees(drive: Drive) -> None:
     """Kernel behind kernel, more nodes than cores: each in its own slot."""
     args = struct.pack("<2I", XOR, 5)
-    with drive.function(PROBE, 0) as first, drive.function(PAIR, 1) as second:
+    with drive.function(PROBE) as first, drive.function(PAIR) as second:
         tree = Tree(
             [Node(first, args=args), Node(second, streams_in=2, args=struct.pack("<2I", XOR, 0))],
             [Edge(OUTSIDE, 0, 0, 0), Edge(0, 0, 1, 0), Edge(OUTSIDE, 1, 1, 1), Edge(1, 0, OUTSIDE, 0)],
@@ -351,12 +351,12 @@ def test_programs_that_are_refused(local: Drive) -> None:
 
 def test_kernel_that_is_not_there(drive: Drive) -> None:
     with pytest.raises(DriveError, match="no slot of this drive holds the kernel") as e:
-        drive.load(0, Kernel("probe", "2", 1, 2))
+        drive.load(Kernel("probe", "2", 1, 2))
     assert e.value.name == "EINVAL"
     with pytest.raises(DriveError, match="an id other than 0"):
-        drive.load(0, struct.pack("<IHBBI52x", contract.SCOMP_KERNEL_MAGIC, 1, 1, 0, 0))
+        drive.load(struct.pack("<IHBBI52x", contract.SCOMP_KERNEL_MAGIC, 1, 1, 0, 0))
     with pytest.raises(DriveError, match="an id other than 0"):
-        drive.load(0, struct.pack("<IHBBI51xB", contract.SCOMP_KERNEL_MAGIC, 1, 1, 0, PROBE.id, 1))
+        drive.load(struct.pack("<IHBBI51xB", contract.SCOMP_KERNEL_MAGIC, 1, 1, 0, PROBE.id, 1))
 
 
 def test_call_that_does_not_fit(drive: Drive) -> None:
@@ -409,8 +409,8 @@ import os, struct, sys
 sys.path.insert(0, sys.argv[1])
 from assasin.drive import Drive, Extent, Input, Kernel
 drive = Drive(sys.argv[2])
-drive.load(0, Kernel("probe", "1", 1, 2))
-drive.run(0, [[Input([Extent(0, 8)], 32768)]], args=struct.pack("<2I", 2, 0), tick=lambda: os._exit(7))
+name = drive.load(Kernel("probe", "1", 1, 2))
+drive.run(name, [[Input([Extent(0, 8)], 32768)]], args=struct.pack("<2I", 2, 0), tick=lambda: os._exit(7))
 """
 """Leaves in the middle of a kernel that never finishes."""
 
@@ -492,7 +492,7 @@ def test_program_whose_port_does_not_answer(broken: Drive) -> None:
 def test_a_tree_with_a_broken_kernel(broken: Drive, program: bytes) -> None:
     """The node that is broken is named, and the others stop."""
     args = struct.pack("<2I", XOR, 0)
-    with broken.function(program, 0) as inc, broken.function(PROBE, 1) as bad:
+    with broken.function(program) as inc, broken.function(PROBE) as bad:
         (piece,) = broken.run_job(Job(chain(Node(inc), Node(bad, args=args)), [[table(50_000)]]))
     assert (piece.status, piece.cause) == (contract.SCOMP_STATUS_TRAP, contract.SLOT_TRAP_NO_ANSWER)
     assert piece.report.node == 1

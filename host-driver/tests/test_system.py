@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from assasin import offloads, tpch
 from assasin.board import Board, BoardError
-from assasin.drive import Command, Drive, DriveError, Extent, Input, function_image
+from assasin.drive import Access, Command, Drive, DriveError, Extent, Input, Job, function_image
 from assasin.tree import ROOT, contract
 
 CONFIG = "AssasinSb2x2"
@@ -188,18 +188,42 @@ def test_output_longer_than_the_stream_buffer(drive: Drive, tmp_path: Path) -> N
     assert b"".join(p.outputs[0] for p in done) == bytes(b ^ 0x5A for b in data)
 
 
-def test_a_function_that_others_have_taken_the_slot_of_is_refused(drive: Drive) -> None:
+def test_a_function_that_has_left_its_place_is_refused(drive: Drive) -> None:
     elf = offloads.load(drive, "scan")
     drive.write(600, data_of(BLOCK, 3))
     job = [[Input([Extent(600, 1)], BLOCK)]]
-    first = drive.load(contract.SCOMP_ANY_SLOT, elf)
-    others = [drive.load(contract.SCOMP_ANY_SLOT, elf) for _ in range(contract.SCOMP_MAX_FUNCS)]
+    first = drive.load(elf)
+    others = [drive.load(elf) for _ in range(contract.SCOMP_MAX_FUNCS // 2)]
     e = refused(errno.ESTALE, "load it again", drive.run, first, job)
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_REPLACED
     refused(errno.ESTALE, "load it again", drive.unload, first)
     assert all(p.ok for p in drive.run(others[-1], job))
     for name in others:
         drive.unload(name)
+
+
+def test_blocks_that_a_session_may_not_touch(drive: Drive) -> None:
+    drive.write(600, data_of(8 * BLOCK, 4))
+    with drive.function(offloads.load(drive, "scan")) as name:
+        mine = drive.sessions()[-1]
+        assert mine.functions >= 1
+        drive.limit(mine.number, [Access(600, 4, contract.SCOMP_ACCESS_READ)])
+        try:
+            assert all(p.ok for p in drive.run(name, [[Input([Extent(600, 4)], 4 * BLOCK)]]))
+            e = refused(errno.EACCES, "may not read block 604", drive.run, name, [[Input([Extent(602, 4)], 4 * BLOCK)]])
+            assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_NO_ACCESS
+            job = Job(name, [[Input([Extent(600, 1)], BLOCK)]], [[[Extent(601, 1)]]])
+            refused(errno.EACCES, "may not write block 601", drive.run_job, job)
+            refused(errno.ERANGE, "LBA out of range", drive.limit, mine.number, [Access(1 << 40, 4, 1)])
+        finally:
+            drive.limit(mine.number, None)
+
+
+def test_more_time_than_the_cap(drive: Drive) -> None:
+    with drive.function(offloads.load(drive, "scan")) as name:
+        job = [[Input([Extent(600, 1)], BLOCK)]]
+        beyond = contract.SCOMP_WATCHDOG_MAX_KCYCLES + 1
+        refused(errno.EINVAL, "watchdog limit: at most 10,000,000", drive.run, name, job, watchdog_kcycles=beyond)
 
 
 def test_two_streams_in_and_two_out(drive: Drive, tmp_path: Path) -> None:
@@ -354,22 +378,20 @@ def test_an_elf_for_another_machine_is_refused(drive: Drive, at: int, value: int
 
 
 def test_an_elf_that_is_too_large(drive: Drive) -> None:
-    refused(errno.EINVAL, "131073 bytes without its debug information, the drive takes 1..131072", drive.load, 3, bytes(131073))
+    refused(errno.EINVAL, "131073 bytes without its debug information, the drive takes 1..131072", drive.load, bytes(131073))
     command = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw10=3, dw11=0x20001)
-    refused(errno.EINVAL, "NVMe status|ELF", drive.execute, 0, command, bytearray(4096))
+    refused(errno.ESTALE, "session", drive.execute, 0, command, bytearray(4096))
 
 
-def test_function_slots(drive: Drive) -> None:
+def test_function_names(drive: Drive) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    refused(errno.EBADF, "slot", drive.load, contract.SCOMP_MAX_FUNCS, elf)
-    # Beyond the slots, numbers are names of functions that the drive chose the slot of.
-    refused(errno.ESTALE, "left its slot", drive.unload, contract.SCOMP_MAX_FUNCS)
-    drive.load(5, elf)
-    drive.load(5, (ROOT / "build" / "offload" / "stat.elf").read_bytes())
-    drive.unload(5)
-    refused(errno.EBADF, "empty", drive.unload, 5)
-    with pytest.raises(DriveError, match="slot"):
-        drive.run(5, [[Input([Extent(0, 1)], 1)]])
+    refused(errno.EBADF, "none of that name", drive.unload, 3)
+    refused(errno.ESTALE, "load it again", drive.unload, 0x7FF3)
+    name = drive.load(elf)
+    drive.unload(name)
+    refused(errno.ESTALE, "load it again", drive.unload, name)
+    with pytest.raises(DriveError, match="load it again"):
+        drive.run(name, [[Input([Extent(0, 1)], 1)]])
 
 
 # ---- requests ----

@@ -21,6 +21,7 @@ from typing import Any
 import click
 import numpy as np
 
+from assasin import access as accesses
 from assasin import bench as benchmarks
 from assasin import (
     failures,
@@ -41,7 +42,7 @@ from assasin import paper as paper_bench
 from assasin.board import ARCHITECTURES, DEFAULT_CONFIG, PROFILES, Board, BoardError, NativeBoard, board_of, described
 from assasin.cut import Plan, Source, Table, length_of, plan
 from assasin.descriptions import Results, joined, results_of
-from assasin.drive import Drive, DriveError, Extent, Piece
+from assasin.drive import Access, Drive, DriveError, Extent, Piece
 from assasin.helpful import HelpfulGroup, print_version
 from assasin.job import Job
 from assasin.media import Media
@@ -478,6 +479,62 @@ def _print_busy(board: Board, as_json: bool) -> None:
     if status["firmware_trapped"]:
         values.append(("firmware", f"stopped on a trap, cause {status['firmware_cause']} at PC {status['firmware_pc']:#x}"))
     terminal.pairs(f"board '{board.name}'", values)
+
+
+class AccessType(click.ParamType):
+    """LBA:BLOCKS:RIGHTS."""
+
+    name = "lba:blocks:rights"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Access:
+        """See click.ParamType."""
+        if isinstance(value, Access):
+            return value
+        try:
+            return accesses.parsed(str(value))
+        except ValueError as e:
+            self.fail(str(e), param, ctx)
+
+
+@cli.command()
+@click.argument("ranges", type=AccessType(), nargs=-1)
+@click.option("--session", type=click.IntRange(1, 65535), help="Limit this session; without it those that are opened from now on.")
+@click.option("--all", "everything", is_flag=True, help="All blocks again.")
+@click.option("--none", "nothing", is_flag=True, help="No block at all.")
+@click.option("--end", type=click.IntRange(1, 65535), help="End this session: its jobs stop, its functions go.")
+@common
+def access(
+    ranges: tuple[Access, ...], session: int | None, everything: bool, nothing: bool, end: int | None, name: str, as_json: bool
+) -> None:
+    """
+    Limit the blocks that offloads may touch to RANGES, each LBA:BLOCKS:RIGHTS with rights r, w or rw, at most 8; without any, show
+    what the drive's sessions may touch. A limit for sessions to come lasts until the drive loses its power.
+    """
+    if sum((bool(ranges), everything, nothing, end is not None)) > 1:
+        raise click.UsageError("RANGES, --all, --none and --end exclude each other")
+    if session is not None and not (ranges or everything or nothing):
+        raise click.UsageError("--session: say what it may touch: RANGES, --all or --none")
+    _, drive = open_drive(name)
+    with drive:
+        if end is not None:
+            drive.end_session(end)
+        elif ranges or everything or nothing:
+            drive.limit(session or 0, None if everything else list(ranges))
+        found = drive.sessions()
+    if as_json:
+        terminal.dump({"sessions": [accesses.as_json(s) for s in found]})
+        return
+    rows = [
+        [
+            str(s.number or "new ones"),
+            str(s.queue or "any"),
+            str(s.functions),
+            str(s.requests),
+            accesses.said(accesses.ranges_of(s)),
+        ]
+        for s in found
+    ]
+    terminal.table("sessions", ["session", "queue", "functions", "jobs", "may touch"], rows)
 
 
 @cli.command()

@@ -325,7 +325,9 @@ class Drive:
         assasin_function_load().
         """
         if isinstance(function, Kernel):
-            return self._check(self._call(self._lib.assasin_kernel_load, self._handle, function.id, function.inputs, function.scalars))
+            return self._check(
+                self._call(self._lib.assasin_kernel_load, self._handle, function.id, function.inputs, function.scalars)
+            )
         return self._check(self._call(self._lib.assasin_function_load, self._handle, function, len(function)))
 
     def unload(self, name: int) -> None:
@@ -333,7 +335,7 @@ class Drive:
         self._check(self._call(self._lib.assasin_function_unload, self._handle, name))
 
     def sessions(self) -> list[ctypes.Structure]:
-        """The drive's sessions, contract.ScompSession each; the first, number 0, is what sessions get that are opened from now on."""
+        """The drive's sessions, contract.ScompSession each; first, with number 0, what sessions get that are opened from now on."""
         size = ctypes.sizeof(contract.ScompSession)
         data = self.log_page(contract.SCOMP_LOG_SESSIONS, size * (contract.SCOMP_MAX_SESSIONS + 1))
         found = [contract.ScompSession.from_buffer_copy(data, at) for at in range(0, len(data), size)]

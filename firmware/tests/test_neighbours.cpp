@@ -121,6 +121,33 @@ TEST(neighbours_stalled_kernel) {
     stallBeside(d, kernel(7), encode(j));
 }
 
+/** How long host reads wait beside an offload that loops, one that takes all it can get, and one that stops reading. */
+TEST(neighbours_host_reads) {
+    for (auto [what, kernel] :
+         {std::pair{"loops for ever", model::kLoop}, std::pair{"reads at full speed", model::kCount},
+          std::pair{"stops reading", model::kStall}}) {
+        Nand nand(Geometry{4, 4, 1, 1, 16, 32});
+        Drive d(nand, 4, seed);
+        d.start();
+        fill(d, 0, 512);
+        CHECK_EQ(load(d, 0, kernelElf(kernel)).status, kOk);
+        uint64_t alone = longestRead(d), longest = 0;
+        Job j = reader(512, 64);
+        j.watchdog = SCOMP_WATCHDOG_MAX_KCYCLES;
+        uint16_t cid = submitExec(d, 9, encode(j));
+        uint64_t pages = d.dev.now + 100'000;
+        d.run([&] { return d.dev.now >= pages || d.asleep(); });
+        for (uint32_t round = 0; round < 8; round++) {
+            longest = std::max(longest, longestRead(d));
+        }
+        CHECK(!d.take(1, cid).has_value());
+        std::printf("    beside an offload that %s: 64 host reads in at most %llu cycles, alone in %llu\n", what,
+                    static_cast<unsigned long long>(longest), static_cast<unsigned long long>(alone));
+        CHECK(longest < alone + kHeldUp);
+        d.disable();
+    }
+}
+
 /** Nobody reads the results of a function that runs ahead of its ring. */
 TEST(neighbours_unread_results) {
     Nand nand(Geometry{4, 4, 1, 1, 16, 32});

@@ -462,3 +462,236 @@ TEST(owners_watchdog_cap) {
     CHECK_EQ(c.status, kBadRequest);
     CHECK_EQ(c.dw0, offsetof(scomp_request, watchdog_kcycles));
 }
+
+/* ---- two hostile tenants beside each other ---- */
+
+namespace {
+
+/** A tenant that does what it can to the other one: some 60 commands in flight, their ends not looked at but for what
+ * may not succeed. */
+class Hostile {
+  public:
+    Hostile(Drive &drive, const Owner &mine, const Owner &other, uint16_t function, uint32_t limit)
+        : d(drive), me(mine), victim(other), loop(function), most(limit) {
+    }
+
+    /** Submit more, drop what has ended. */
+    void act() {
+        for (auto it = flying.begin(); it != flying.end();) {
+            auto c = d.take(it->queue, it->cid);
+            if (!c) {
+                ++it;
+                continue;
+            }
+            if (it->mustFail) {
+                CHECK(c->status != kOk);
+            }
+            done++;
+            unused.push_back(it->buffer);
+            it = flying.erase(it);
+        }
+        while (flying.size() < most) {
+            one();
+        }
+    }
+    uint64_t done = 0;
+
+  private:
+    struct Flying {
+        uint32_t queue;
+        uint16_t cid;
+        bool mustFail;
+        Buffer buffer;
+    };
+    Drive &d;
+    Owner me, victim;
+    uint16_t loop;
+    size_t most;
+    std::vector<Flying> flying;
+
+    void send(Sqe s, bool mustFail, const Buffer &b) {
+        flying.push_back({3, d.submit(3, s), mustFail, b});
+    }
+    void exec(const Owner &as, uint32_t handle, const Job &j, bool mustFail, const Buffer &b) {
+        auto request = encode(j);
+        CHECK(request.size() <= b.bytes);
+        uint32_t bytes = static_cast<uint32_t>(request.size());
+        request.resize(b.bytes);
+        d.put(b, request.data());
+        Sqe s = Drive::sqe(SCOMP_OPCODE_IO_EXEC, 1);
+        Drive::setPrp(s, b);
+        s[10] = handle;
+        s[12] = bytes;
+        send(Drive::from(as, s), mustFail, b);
+    }
+    uint32_t random(uint32_t n) {
+        return static_cast<uint32_t>(d.dev.rng() % n);
+    }
+    /** Its own session's handle or function, or the victim's, by the victim's number or by a guess. */
+    void one() {
+        uint32_t handle = random(20);
+        Owner as = me;
+        bool others = random(3) == 0;
+        if (others) {
+            as.number = victim.number;
+        }
+        Buffer b = page();
+        switch (random(8)) {
+        case 0: {
+            /* All cores, for ever. */
+            Job j = reader(1 + random(8), 1 + random(16));
+            j.func = loop;
+            j.watchdog = 2000;
+            j.func = random(4) == 0 ? static_cast<uint16_t>(random(0x10000)) : loop;
+            if (j.func != loop && (j.func & 15) == (loop & 15)) {
+                j.func = 0;
+            }
+            exec(as, handle, j, others || j.func != loop, b);
+            break;
+        }
+        case 1:
+        case 2:
+            send(Drive::from(as, readSqe(b, static_cast<uint16_t>(handle))), others, b);
+            break;
+        case 3:
+            send(Drive::from(as, feedSqe(b, static_cast<uint16_t>(handle), random(4), random(3))), others, b);
+            break;
+        case 4:
+            send(Drive::from(as, abortSqe(handle)), others, b);
+            break;
+        case 5: {
+            /* A block that it may not read, or not write. */
+            Job j = reader(1, 1, random(2) == 0 ? 200 : 64);
+            j.func = loop;
+            if (j.pieces[0].streams[0].extents[0].lba == 64) {
+                j.flags = SCOMP_FLAG_OUT_TABLE;
+                j.pieces[0].outs = {{{200, 1}}};
+            }
+            exec(me, handle, j, true, b);
+            break;
+        }
+        case 6: {
+            Sqe s = Drive::sqe(SCOMP_OPCODE_IO_SESSION_CLOSE, 1);
+            as.number = victim.number;
+            send(Drive::from(as, s, true), true, b);
+            break;
+        }
+        default: {
+            /* Every session that there is. */
+            Owner more = tenant(1000 + random(1000));
+            Sqe s = Drive::sqe(SCOMP_OPCODE_IO_SESSION_OPEN, 1);
+            s[10] = SCOMP_INTERFACE;
+            s[11] = random(2);
+            s[14] = more.secret[0];
+            s[15] = more.secret[1];
+            send(s, false, b);
+            break;
+        }
+        }
+    }
+    Buffer page() {
+        if (unused.empty()) {
+            return d.buffer(random(2) == 0 ? 8192 : 16384);
+        }
+        Buffer b = unused.back();
+        unused.pop_back();
+        return b;
+    }
+    std::vector<Buffer> unused;
+};
+
+} // namespace
+
+/**
+ * The victim's jobs end with the right results while the other tenant takes all that it can get, and no later than with
+ * as many cores less, and the watchdog of what ran when it came. Its host reads go on.
+ */
+TEST(owners_hostile_neighbour) {
+    Nand nand(Geometry{4, 4, 1, 1, 16, 32});
+    Drive d(nand, 4, seed);
+    d.start(3);
+    fill(d, 0, 256);
+    Owner victim = tenant(1), hostile = tenant(2);
+    d.open(victim, 2);
+    d.open(hostile, 3);
+    CHECK_EQ(access(d, hostile.number, {{0, 128, SCOMP_ACCESS_READ | SCOMP_ACCESS_WRITE}}), kOk);
+    uint16_t count = nameFor(d, victim, model::kCount);
+    uint16_t loop = nameFor(d, hostile, model::kLoop);
+    CHECK_EQ(loadFor(d, hostile, std::vector<uint8_t>(200, 1)).status, kBadElf);
+    Job j = reader(56, 8, 200);
+    j.func = count;
+    auto check = [&](std::map<uint32_t, PieceResult> &r) {
+        auto [n, sum] = countSum(pattern(200, 1, 56), 56 * 4096);
+        for (uint32_t p = 0; p < 8; p++) {
+            CHECK(r[p].ended);
+            CHECK_EQ(r[p].last.status, SCOMP_STATUS_OK);
+            CHECK_EQ(word(r[p].out[0], 0), n);
+            CHECK_EQ(word(r[p].out[0], 4), sum);
+        }
+    };
+    uint64_t begin = d.dev.now;
+    {
+        std::map<uint32_t, PieceResult> r;
+        CHECK_EQ(runFor(d, victim, j, &r).status, kOk);
+        check(r);
+    }
+    uint64_t alone = d.dev.now - begin, worst = 0, slowest = 0;
+    Hostile h(d, hostile, victim, loop, 60);
+    h.act();
+    for (uint32_t round = 0; round < 12; round++) {
+        begin = d.dev.now;
+        uint16_t exec = d.submit(2, execSqe(d, victim, 3, j));
+        std::map<uint32_t, PieceResult> r;
+        std::optional<model::Completion> end;
+        bool last = false;
+        uint16_t reading = 0;
+        Buffer b = d.buffer(65536);
+        uint64_t since = 0;
+        uint16_t read = 0;
+        d.run([&] {
+            h.act();
+            if (!end) {
+                end = d.take(2, exec);
+            }
+            if (reading == 0 && !last) {
+                reading = d.submit(2, Drive::from(victim, readSqe(b, 3)));
+            } else if (auto c = last ? std::nullopt : d.take(2, reading)) {
+                CHECK_EQ(c->status, kOk);
+                parse(d.get(b), c->dw0 & 0x7fffffff, r);
+                last = c->dw0 >> 31;
+                reading = 0;
+            }
+            if (read == 0) {
+                Sqe s = Drive::sqe(0x02, 1);
+                Drive::setPrp(s, d.buffer(4096));
+                s[10] = 100;
+                since = d.dev.now;
+                read = d.submit(1, s);
+            } else if (auto c = d.take(1, read)) {
+                CHECK_EQ(c->status, kOk);
+                slowest = std::max(slowest, d.dev.now - since);
+                read = 0;
+            }
+            return end.has_value() && last;
+        });
+        CHECK_EQ(end->status, kOk);
+        CHECK_EQ(end->dw0, 0u);
+        check(r);
+        worst = std::max(worst, d.dev.now - begin);
+        if (read != 0) {
+            CHECK_EQ(d.wait(1, read).status, kOk);
+        }
+    }
+    std::printf(
+        "    seed %u: alone %llu cycles, beside a hostile tenant at most %llu, a host read at most %llu; it had "
+        "%llu commands\n",
+        seed, static_cast<unsigned long long>(alone), static_cast<unsigned long long>(worst),
+        static_cast<unsigned long long>(slowest), static_cast<unsigned long long>(h.done));
+    CHECK(h.done > 100);
+    /* One watchdog of 2,000,000 cycles until the first core is free; then at least one core of four. */
+    CHECK(worst < 2'000'000 + 8 * alone + 500'000);
+    CHECK(slowest < 200'000);
+    std::vector<uint8_t> got;
+    CHECK_EQ(d.read(200, 32, &got).status, kOk);
+    CHECK(got == pattern(200, 1, 32));
+}

@@ -261,7 +261,7 @@ def bad_trees() -> dict[str, tuple[list[Node], list[Edge], int, str]]:
             errno.EINVAL,
             "edge",
         ),
-        "an-empty-slot": ([Node(XOR), Node(9)], [*through], errno.EBADF, "node 1: its function slot"),
+        "an-empty-slot": ([Node(XOR), Node(9)], [*through], errno.EBADF, "node 1: its function"),
         "more-nodes-than-cores": ([Node(XOR)] * 3, [*through], errno.EINVAL, "3 nodes needs as many cores, this drive has 2"),
     }
 

@@ -631,6 +631,61 @@ def own_board(tmp_path: Path) -> Iterator[Board]:
     b.erase()
 
 
+TENANT = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from assasin.drive import Drive, Extent, Input
+drive = Drive(sys.argv[2])
+name = drive.load(open(sys.argv[3], "rb").read())
+def leave():
+    print(name, drive.sessions()[-1].number, flush=True)
+    os._exit(7)
+drive.run(name, [[Input([Extent(0, 1)], 4096)]] * 8, watchdog_kcycles=10_000_000, tick=leave)
+"""
+"""Leaves in the middle of a job that loops on every core."""
+
+
+def test_one_process_gets_nothing_of_another(own_board: Board, tmp_path: Path) -> None:
+    """What a process leaves behind holds up nobody and is nobody's; what the operator has limited stays so for the next ones."""
+    own_board.start(CONFIG, PROFILE, format=True)
+    loop = tmp_path / "loop.elf"
+    loop.write_bytes(build(tmp_path, 'int compute(void) { for (;;) __asm__ volatile(""); }'))
+    python = str(ROOT / "host-driver" / "python")
+    left = subprocess.run(
+        [sys.executable, "-c", TENANT, python, own_board.address, loop], timeout=120, check=False, capture_output=True, text=True
+    )
+    assert left.returncode == 7, left.stderr
+    name, session = map(int, left.stdout.split())
+    with Drive(own_board.address) as d:
+        d.write(0, data_of(8 * BLOCK, 1))
+        assert [s.number for s in d.sessions()] == [0], "a session ends with its process"
+        refused(errno.ESTALE, "session has ended|there is no such session", d.end_session, session)
+        scan = offloads.load(d, "scan")
+        mine = [d.load(scan) for _ in range(contract.SCOMP_MAX_FUNCS // 2)]
+        assert name not in mine
+        refused(errno.ESTALE, "load it again", d.run, name, [[Input([Extent(0, 1)], BLOCK)]])
+        assert all(p.ok for p in d.run(mine[0], [[Input([Extent(0, 8)], 8 * BLOCK)]] * 4))
+    command = [sys.executable, "-m", "assasin"]
+
+    def assasin(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *words, "--name", own_board.name], check=False, timeout=120, capture_output=True, text=True, cwd=ROOT
+        )
+
+    assert json.loads(assasin("access", "0:4:r", "--json").stdout)["sessions"][0]["ranges"] == [
+        {"lba": 0, "blocks": 4, "rights": 1}
+    ]
+    assert assasin("run", "stat", "--lba", "0", "--bytes", "16K").returncode == 0
+    outside = assasin("run", "stat", "--lba", "0", "--bytes", "32K")
+    assert outside.returncode == 1
+    assert "may not read block 4" in " ".join(outside.stderr.split())
+    wrong = assasin("access", "0:4:x")
+    assert wrong.returncode == 2
+    assert "rights r, w or rw" in " ".join(wrong.stderr.split())
+    assert assasin("access", "--all").returncode == 0
+    assert assasin("run", "stat", "--lba", "0", "--bytes", "32K").returncode == 0
+
+
 def test_power_is_lost_while_idle_and_the_data_stays(own_board: Board) -> None:
     data = data_of(20 * BLOCK, 41)
     own_board.start(CONFIG, PROFILE, format=True)

@@ -172,7 +172,7 @@ def job(
     watchdog_kcycles: int = 0,
 ) -> Job:
     """
-    The kernel's job, or that of an offload with the same arguments. `slot`: the drive's function slot. `to`: blocks that the output
+    The kernel's job, or that of an offload with the same arguments. `slot`: the function's name. `to`: blocks that the output
     goes to, as long as the first stream; else it comes back. Raises KernelError.
     """
     inputs = cut(kernel, streams, pieces, drive.info.block_bytes)

@@ -55,7 +55,7 @@ def test_an_archive_holds_what_was_put_in(tmp_path: Path) -> None:
 
 
 def test_a_guest_needs_a_board() -> None:
-    with pytest.raises(Exception, match="no virtual board is running under the name 'nobody'"):
+    with pytest.raises(Exception, match="no board is running under the name 'nobody'"):
         Guest(Board("nobody"))
 
 

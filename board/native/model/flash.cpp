@@ -323,7 +323,8 @@ void Hardware::wayStart(uint32_t c, uint32_t w) {
     uint32_t key = c << 28 | (w & 15) << 24 | (d.w1 & 0xffffff);
     uint32_t op = F(FLASH_W0, OP, d.w0);
     /* What is for the whole way runs alone, and goes before the other LUN's next; a page that is being given to one LUN
-     * keeps the way. Data that waits for room in its stream keeps nothing: the channel gives it up and reads it again. */
+     * keeps the way. Data that waits for room in its stream keeps nothing: the channel gives it up and reads it again.
+     */
     Way &other = ch[c].ways[w ^ 16];
     bool given = other.loading || !other.planes.empty();
     bool between = way.loading || !way.planes.empty();

@@ -190,6 +190,6 @@ def test_the_same_jobs_end_the_same(seed: int, board: Callable[[type[Board], str
 
 def seed_of_firmware() -> int:
     """What the firmware's scrambler seed is."""
-    text = (ROOT / "firmware" / "nand" / "nand.h").read_text()
+    text = (ROOT / "firmware" / "media" / "nand.h").read_text()
     line = next(line for line in text.splitlines() if line.startswith("#define NAND_SEED"))
     return int(line.split()[2].rstrip("u"), 0)

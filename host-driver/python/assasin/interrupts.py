@@ -8,6 +8,7 @@ Nothing but the standard library is imported here: the `assasin` command install
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import threading
@@ -99,6 +100,12 @@ def _watch(signals: int) -> None:
             _end_at_once(number[0])
 
 
+def _leave() -> None:
+    """The process ends by itself. What Python does last would give the signals back to the system, and so change the exit code."""
+    for signum in SIGNALS:
+        signal.signal(signum, signal.SIG_IGN)
+
+
 def install() -> None:
     """
     Takes over the signals of this process, those of SIGNALS that it does not ignore. Until ready() is called they end it at once.
@@ -106,6 +113,8 @@ def install() -> None:
     for signum in SIGNALS:
         if signal.getsignal(signum) is not signal.SIG_IGN:
             signal.signal(signum, _handle)
+    # Registered before all others, so that it runs after them.
+    atexit.register(_leave)
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)

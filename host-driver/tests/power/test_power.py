@@ -194,7 +194,7 @@ def test_a_command_that_does_not_touch_the_board(board: Board, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--name", "nobody", "--", "true"), "no virtual board is running under the name 'nobody'"),
+        (("--name", "nobody", "--", "true"), "no board is running under the name 'nobody'"),
         (("--name", NAME, "--", "no-such-command"), "'no-such-command' cannot be started: No such file"),
         (("--board", "toaster", "--", "true"), "there is no board 'toaster'; there are:"),
         (("--source", "hwmon", "--", "true"), "the virtual board has nothing to measure"),

@@ -665,11 +665,11 @@ def test_one_process_gets_nothing_of_another(own_board: Board, tmp_path: Path) -
         assert name not in mine
         refused(errno.ESTALE, "load it again", d.run, name, [[Input([Extent(0, 1)], BLOCK)]])
         assert all(p.ok for p in d.run(mine[0], [[Input([Extent(0, 8)], 8 * BLOCK)]] * 4))
-    command = [sys.executable, "-m", "assasin"]
+    command, env = [sys.executable, "-m", "assasin"], {**os.environ, "PYTHONPATH": python}
 
     def assasin(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*command, *words, "--name", own_board.name], check=False, timeout=120, capture_output=True, text=True, cwd=ROOT
+            [*command, *words, "--name", own_board.name], check=False, timeout=120, capture_output=True, text=True, env=env
         )
 
     assert json.loads(assasin("access", "0:4:r", "--json").stdout)["sessions"][0]["ranges"] == [

@@ -153,7 +153,7 @@ TEST(neighbours_unread_results) {
     Nand nand(Geometry{4, 4, 1, 1, 16, 32});
     Drive d(nand, 1, seed);
     Job j = reader(512);
-    j.watchdog = 100'000'000;
+    j.watchdog = SCOMP_WATCHDOG_MAX_KCYCLES;
     stallBeside(d, kernelElf(model::kExpand), encode(j));
 }
 

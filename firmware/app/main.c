@@ -39,9 +39,9 @@ static const struct module {
     enum work bit;
     void (*poll)(void);
 } modules[] = {
-    {WORK_TRIM, ftl_trim_poll},      {WORK_FTL, ftl_poll},         {WORK_IO, io_poll},
-    {WORK_RANGES, ranges_poll},      {WORK_COMPARE, compare_poll}, {WORK_MEMORY, memory_poll},
-    {WORK_SESSION, controller_poll}, {WORK_POST, nvme_post},       {WORK_FETCH, nvme_fetch},
+    {WORK_TRIM, ftl_trim_poll},   {WORK_FTL, ftl_poll},       {WORK_IO, io_poll},     {WORK_RANGES, ranges_poll},
+    {WORK_COMPARE, compare_poll}, {WORK_MEMORY, memory_poll}, {WORK_TEST, test_poll}, {WORK_SESSION, controller_poll},
+    {WORK_POST, nvme_post},       {WORK_FETCH, nvme_fetch},
 };
 
 static void poll_work(void) {
@@ -96,6 +96,9 @@ void firmware_boot(void) {
     block_init();
     /* Before the record of the power-on: a checkpoint under way would not take the identity along. */
     identity_init();
+    format_init();
+    sanitize_init();
+    test_init();
     health_init();
     buffer_init();
     io_init();

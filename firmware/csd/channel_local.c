@@ -58,7 +58,7 @@ static bool sort(const struct request *r, uint32_t s, uint32_t lists, uint32_t r
         uint32_t entry = lists + (last * room + count[last]++) * 4;
         hal_write(entry, ppa);
         hal_write(entry + LOCAL_NAMES, lba);
-        if (ppa != 0) {
+        if (ppa > MAP_LOST) {
             pin(ppa);
         }
     }

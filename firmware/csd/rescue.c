@@ -121,7 +121,7 @@ static void leave(struct read *d, uint32_t status) {
 static void read_done(struct nand_op *op, uint32_t status) {
     struct read *d = op->arg;
     bool active = core_active(&cores[d->stream->core]);
-    if (status != FLASH_STATUS_OK && active) {
+    if (status != FLASH_STATUS_OK && active && (op->way << 24 | op->row) != MAP_LOST) {
         nand_health_lost(d->lba, op, status);
     }
     nand_op_put(op);
@@ -175,6 +175,10 @@ void stream_lost(const struct stream *s, uint32_t lba, uint32_t status, uint32_t
     uint32_t ext;
     uint32_t ppa = stream_ppa(s, stream_find(s, lba, &ext), lba);
     struct nand_op op = {.way = ppa_way(ppa), .row = ppa_row(ppa), .code = code};
+    if (ppa == MAP_LOST) {
+        /* Its owner wanted it so: the medium is as good as before. */
+        return;
+    }
     nand_counters.read_errors++;
     nand_health_lost(lba, &op, status);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ftl/buffer.h"
 
+#include "platform/fill.h"
+
 #define BUFFERS 384u
 
 static struct page_buffer buffers[BUFFERS];
@@ -22,4 +24,10 @@ struct page_buffer *buffer_get(void) {
 
 void buffer_put(struct page_buffer *b) {
     list_push(&free_buffers, &b->node);
+}
+
+void buffer_wipe(void) {
+    for (uint32_t i = 0; i < BUFFERS * PAGE_SIZE; i += DRAM_ZERO_SIZE) {
+        dram_zero(DRAM_BUFFERS + i, DRAM_ZERO_SIZE);
+    }
 }

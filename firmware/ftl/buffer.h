@@ -32,5 +32,7 @@ void buffer_init(void);
 /** NULL when none is free. */
 struct page_buffer *buffer_get(void);
 void buffer_put(struct page_buffer *b);
+/** Zeros in all of them; while nobody has one. */
+void buffer_wipe(void);
 
 #endif

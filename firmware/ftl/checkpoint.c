@@ -631,6 +631,37 @@ void checkpoint_start(struct ftl_exclusive *x, bool clean) {
     step();
 }
 
+uint32_t ftl_metadata(uint32_t *n, uint32_t *tag) {
+    for (; *n < ROOT_TABLE_PAGES; ++*n) {
+        if (ckpt.table[*n] != 0) {
+            *tag = OOB_TABLE;
+            return ckpt.table[(*n)++];
+        }
+    }
+    for (; *n < ROOT_TABLE_PAGES + MAP_TOP; ++*n) {
+        uint32_t t = *n - ROOT_TABLE_PAGES;
+        if (map.top[t].ppa != 0) {
+            *tag = OOB_DIR | t;
+            ++*n;
+            return map.top[t].ppa;
+        }
+    }
+    for (uint32_t i = *n - ROOT_TABLE_PAGES - MAP_TOP; i / MAP_ENTRIES < MAP_TOP;) {
+        const struct map_dir *d = &map.top[i / MAP_ENTRIES];
+        if (i % MAP_ENTRIES >= d->count) {
+            i += MAP_ENTRIES - i % MAP_ENTRIES;
+            continue;
+        }
+        uint32_t ppa = hal_read(dir_entry(i) + MAP_DIR_FLASH);
+        *tag = OOB_META | i++;
+        if (ppa != 0) {
+            *n = ROOT_TABLE_PAGES + MAP_TOP + i;
+            return ppa;
+        }
+    }
+    return 0;
+}
+
 void checkpoint_mark_dirty_run(struct ftl_exclusive *x) {
     memset(&job, 0, sizeof job);
     job.owner = x;

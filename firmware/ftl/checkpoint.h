@@ -17,7 +17,7 @@
  *
  * Pages that a root record names carry a tag as OOB word 0. OOB word 1 of directory and table pages is the CRC-32C of
  * what is used of them; that of map pages is the sequence number of the root record that they were written for. */
-#define ROOT_MAGIC       0x34545253u /* "SRT4" */
+#define ROOT_MAGIC       0x35545253u /* "SRT5" */
 #define ROOT_MAGIC_NAME  0x00ffffffu /* what older versions have in common with it */
 #define ROOT_CLEAN       1u
 #define ROOT_TABLE_PAGES (SB_MAX * 8u / 4096u)

@@ -13,7 +13,25 @@ static struct {
     struct sb_erase erase;
     uint32_t sb; /**< superblock that is being erased */
     bool failed; /**< some block may hold data yet */
+    bool stop;
+    uint32_t failures; /**< how many of them */
 } job;
+
+uint32_t ftl_erase_progress(void) {
+    return job.sb >= sb.count ? 0xffffu : (uint32_t)(((uint64_t)job.sb << 16) / sb.count);
+}
+
+void erase_announce(void) {
+    job.stop = false;
+}
+
+void ftl_erase_stop(void) {
+    job.stop = true;
+}
+
+uint32_t ftl_erase_failures(void) {
+    return job.failures;
+}
 
 static void ended(struct ftl_exclusive *x, enum ftl_status status) {
     (void)x;
@@ -38,19 +56,30 @@ static void erase_next(void);
 
 static void erased(struct sb_erase *e, bool ok) {
     if (!ok) {
-        console_printf("ftl: superblock %u retired: erase failed; it may hold old data\n", e->sb);
+        console_printf("ftl: superblock %u retired: %u of its blocks not erased; it may hold old data\n", e->sb,
+                       e->failures);
         superblock_set_state(e->sb, SB_BAD);
         job.failed = true;
+        job.failures += e->failures;
     }
     job.sb++;
     erase_next();
 }
 
+/** Whether superblock `n` may hold user data. One that was never opened since the format because of the marks it came
+ * with may not, and an erase would take the marks away. */
+static bool to_erase(uint32_t n) {
+    return sb.state[n] == SB_FREE || (sb.state[n] == SB_BAD && superblock_erases(n) > 0);
+}
+
 static void erase_next(void) {
-    while (job.sb < sb.count && sb.state[job.sb] != SB_FREE) {
+    while (job.sb < sb.count && !to_erase(job.sb)) {
         job.sb++;
     }
-    if (job.sb < sb.count) {
+    if (job.sb < sb.count && job.stop) {
+        job.failed = true;
+        ftl_slices(finish);
+    } else if (job.sb < sb.count) {
         superblock_erase(&job.erase, job.sb, erased);
     } else {
         ftl_slices(finish);
@@ -71,6 +100,8 @@ static void emptied(struct ftl_exclusive *x, enum ftl_status status) {
 void erase_start(struct ftl_exclusive *x) {
     job.owner = x;
     job.failed = false;
+    job.failures = 0;
+    job.sb = 0;
     if (ftl.cur.sb != SB_NONE) {
         superblock_set_state(ftl.cur.sb, SB_CLOSED);
     }

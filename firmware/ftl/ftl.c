@@ -276,7 +276,7 @@ static void program_ended(struct ftl_write *w) {
             if (w->uncommitted) {
                 superblock_pin(ppa_block(w->ppa), 1);
             } else {
-                map_set(w->lba, w->ppa);
+                map_set(w->lba, w->lost ? MAP_LOST : w->ppa);
             }
             finish(w, FTL_OK);
         }
@@ -317,7 +317,8 @@ static void page_program(uint32_t ppa, uint32_t seq) {
         struct nand_op *op = w->op;
         op->done = programmed;
         op->arg = w;
-        nand_program(op, ppa, w->buffer, w->uncommitted ? w->lba | OOB_UNCOMMITTED : w->lba, seq);
+        uint32_t mark = w->uncommitted ? OOB_UNCOMMITTED : w->lost ? OOB_LOST : 0;
+        nand_program(op, ppa, w->buffer, w->lba | mark, seq);
         op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
     }
     planes_program(first);
@@ -397,6 +398,19 @@ static bool page_due(void) {
     return due;
 }
 
+/** Whether a newer write of `w`'s block waits for it. */
+static bool followed(const struct ftl_write *w) {
+    if (w->uncommitted) {
+        return false;
+    }
+    for (const struct ftl_write *o = w->chain; o != NULL; o = o->chain) {
+        if (o->lba == w->lba) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void start_now(struct ftl_write *w) {
     if (ftl.read_only && !w->taken && !paused()) {
         finish(w, FTL_MEDIA);
@@ -405,7 +419,7 @@ static void start_now(struct ftl_write *w) {
     } else {
         w->gathered = 1;
         ftl.gathered++;
-        gather.due |= w->take == NULL;
+        gather.due |= w->take == NULL || followed(w);
         list_put(&gather.list, &w->node);
     }
 }
@@ -496,6 +510,7 @@ void ftl_write_uncommitted(struct ftl_write *w) {
     w->tries = 0;
     w->blocked = 0;
     w->uncommitted = 1;
+    w->lost = 0;
     w->taken = 0;
     w->gathered = 0;
     start(w);
@@ -689,6 +704,9 @@ static void trim_run(struct ftl_exclusive *x) {
 
 void ftl_trim(struct ftl_trim *t) {
     t->x.run = trim_run;
+    if (t->erase) {
+        erase_announce();
+    }
     ftl_exclusive(&t->x);
 }
 

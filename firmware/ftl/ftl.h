@@ -30,9 +30,11 @@
 #define OOB_BLANK 0xffffffffu
 /** | LPA: user data that the map took, or will take, by a checkpoint: recovery skips it. LPAs have 28 bits. */
 #define OOB_UNCOMMITTED 0x40000000u
+/** | LPA: the block is unreadable from here on; the sector's data say nothing. */
+#define OOB_LOST 0x80000000u
 
 /** Bytes of the owner's that every root record carries: as mounted, zeros on a fresh medium. */
-#define FTL_OWNER_BYTES 96u
+#define FTL_OWNER_BYTES 384u
 extern uint32_t ftl_owner_data[FTL_OWNER_BYTES / 4];
 /** Brings ftl_owner_data up to date before a root record is made; NULL: nobody does. */
 extern void (*ftl_owner_update)(void);
@@ -58,6 +60,7 @@ struct ftl_write {
     uint8_t taken;       /**< `take` has run: it is in the write cache */
     uint8_t gathered;    /**< waits for the others of its page */
     uint8_t failed;      /**< of a program's first: some descriptor of it has failed */
+    uint8_t lost;        /**< makes the block unreadable: the data at `buffer` only fill the sector */
     /** The data are in the write cache: `done` still follows. NULL: the write has to be durable. */
     void (*take)(struct ftl_write *w);
     void (*done)(struct ftl_write *w, enum ftl_status status);
@@ -105,6 +108,7 @@ struct ftl_state {
     bool clean;          /**< the newest root says that nothing was written since */
     bool changed;        /**< something was written since the last checkpoint */
     bool unclean;        /**< the medium was not shut down cleanly before this power-on */
+    uint32_t replayed;   /**< sectors that the mount found in the log behind the checkpoint */
     bool owner_changed;  /**< ftl_owner_data is worth a root record of its own */
     bool reclaim;        /**< a checkpoint is on its way because no superblock is free */
     bool retired;        /**< a superblock went bad: checkpoint before the log goes on */
@@ -186,10 +190,17 @@ struct ftl_trim {
     struct nand_op *op;
     uint32_t tries;
     bool unlogged; /**< no record was written: a checkpoint follows */
-    bool erase;    /**< erase all blocks that may hold user data: the ranges are the whole drive */
+    bool
+        erase; /**< erase all blocks that may hold user data: the ranges are the whole drive. FTL_MEDIA: not all were */
 };
 #define FTL_TRIM_RANGES 256u
 void ftl_trim(struct ftl_trim *t);
+/** How much of the erase that is under way, or was last, is done, of 65,536; and blocks that could not be erased, which
+ * may hold user data. */
+uint32_t ftl_erase_progress(void);
+/** The trim that erases, queued or under way, ends soon, with FTL_MEDIA, unless it is about to end. */
+void ftl_erase_stop(void);
+uint32_t ftl_erase_failures(void);
 
 /**
  * Map uncommitted pages, all or none of them also after a power loss, or give them up. The list in DRAM has `count`
@@ -214,6 +225,11 @@ void ftl_checkpoint(struct ftl_checkpoint *c);
 
 /** Per cent of the spare room below which it is said to be short. */
 #define FTL_SPARE_THRESHOLD 25u
+/** Erases of a block of the log on average, per cent of what the part is good for; 255 at most. */
+uint32_t ftl_used(void);
+/** The first page of metadata from number `*n` on: its address, and what it has as OOB word 0; `*n` is the number
+ * behind it then. 0: there is none. A page that is written again has the same number. */
+uint32_t ftl_metadata(uint32_t *n, uint32_t *tag);
 /** Spare room for writes, per cent of what a new drive has beyond its capacity and the reserve. */
 uint32_t ftl_spare(void);
 /** Writes are refused until superblocks have been emptied or the reserve is lent. */
@@ -263,6 +279,8 @@ void ftl_exclusive_resume(struct ftl_exclusive *x);
 void commit_run(struct ftl_exclusive *x);
 /** On behalf of the running exclusive operation `x`, which has emptied the map and ends with it: erase everything. */
 void erase_start(struct ftl_exclusive *x);
+/** Such an operation is queued: from now on it can be stopped. */
+void erase_announce(void);
 void bounds_init(void);
 /** Root blocks and areas. */
 void checkpoint_layout(void);

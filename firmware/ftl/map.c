@@ -72,11 +72,11 @@ uint32_t map_set(uint32_t lba, uint32_t ppa) {
     }
     hal_write(entry, ppa);
     mark_dirty(lba / MAP_ENTRIES);
-    if (old != 0) {
+    if (old > MAP_LOST) {
         superblock_unref(ppa_block(old));
         map.mapped--;
     }
-    if (ppa != 0) {
+    if (ppa > MAP_LOST) {
         superblock_ref(ppa_block(ppa));
         map.mapped++;
     }

@@ -5,9 +5,9 @@
  *
  * Three levels: a top table in TCM (one entry for 2^20 pages), directory pages (1,024 map pages each) and map pages
  * (1,024 entries each), the lower two made on demand. An entry is the physical page address `channel << 28 | way << 24
- * | row`; 0 means never written, which is unambiguous because superblock 0 holds no user data. A directory page is 8
- * KiB: first 1,024 DRAM addresses of map pages (bit 0: changed since the checkpoint), then 1,024 physical addresses of
- * their checkpointed copies.
+ * | row`; 0 means never written and MAP_LOST made unreadable, which is unambiguous because superblock 0 holds no user
+ * data. A directory page is 8 KiB: first 1,024 DRAM addresses of map pages (bit 0: changed since the checkpoint), then
+ * 1,024 physical addresses of their checkpointed copies.
  */
 #ifndef ASSASIN_FW_MAP_H
 #define ASSASIN_FW_MAP_H
@@ -27,6 +27,9 @@
 #define MAP_DIRTY_LIST  1024u
 #define MAP_ENTRY_DIRTY 1u
 #define MAP_NO_PAGE     0xffffffffu
+/** Entry of a block that its owner has declared unreadable. A read of that address finds no block either: it is a
+ * sector of the first root block. */
+#define MAP_LOST 1u
 
 /** Top table entry. */
 struct map_dir {
@@ -69,12 +72,12 @@ static inline uint32_t map_page(uint32_t lba) {
     return map.last_page;
 }
 
-/** Physical address of `lba`, 0 when never written. */
+/** Physical address of `lba`, 0 when never written, MAP_LOST when it is unreadable. */
 static inline uint32_t map_get(uint32_t lba) {
     return hal_read(map_page(lba) + (lba & (MAP_ENTRIES - 1)) * 4);
 }
 
-/** Point `lba` at `ppa` (0: unmap) and return what it pointed at. Valid counts of both superblocks follow. */
+/** Point `lba` at `ppa` (0: unmap; MAP_LOST) and return what it pointed at. Valid counts of both superblocks follow. */
 uint32_t map_set(uint32_t lba, uint32_t ppa);
 
 /** Make map page `number` (LBA / 1,024) present, contents undefined when `fresh` is false. Returns its DRAM address. */

@@ -355,11 +355,14 @@ static uint32_t end_rounds(void) {
 /** Take the sector `p`, which is that of sequence number r->seq if it is the log's. True when it is. */
 static bool roll_sector(struct roll *r, const struct scan_page *p) {
     bool uncommitted = (p->oob0 ^ OOB_UNCOMMITTED) < ftl.lbas;
-    if (!good(p) || p->oob1 != r->seq || (p->oob0 >= ftl.lbas && !uncommitted && p->oob0 != OOB_TRIM)) {
+    bool lost = (p->oob0 ^ OOB_LOST) < ftl.lbas;
+    if (!good(p) || p->oob1 != r->seq || (p->oob0 >= ftl.lbas && !uncommitted && !lost && p->oob0 != OOB_TRIM)) {
         return false;
     }
     if (p->oob0 == OOB_TRIM) {
         trim_apply(p->ppa);
+    } else if (lost) {
+        map_set(p->oob0 ^ OOB_LOST, MAP_LOST);
     } else if (!uncommitted) {
         map_set(p->oob0, p->ppa);
     }
@@ -531,6 +534,7 @@ static void boot_exclusive(void (*run)(struct ftl_exclusive *x)) {
 static const char *recover_roll(bool doubt) {
     uint32_t end;
     uint32_t applied = roll_forward(&end);
+    ftl.replayed = applied;
     console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped\n", applied, map.mapped);
     /* Before anything is written: the next mount would not know any more. */
     if (doubt && log_goes_on(end)) {

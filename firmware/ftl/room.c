@@ -62,6 +62,16 @@ bool room_look(void) {
     return enough;
 }
 
+uint32_t ftl_used(void) {
+    uint64_t erases = 0;
+    for (uint32_t i = 0; i < sb.used; i++) {
+        erases += superblock_erases(i);
+    }
+    uint64_t good_for = (uint64_t)sb.count * nand_geo.endurance;
+    uint64_t used = good_for == 0 ? 0 : erases * 100u / good_for;
+    return used < 255 ? (uint32_t)used : 255;
+}
+
 uint32_t ftl_spare(void) {
     uint32_t all = spare_pages();
     uint32_t bad = 0;

@@ -199,7 +199,7 @@ static void erase_pump(struct sb_erase *e);
 static void erase_done(struct nand_op *op, uint32_t status) {
     struct sb_erase *e = op->arg;
     nand_op_put(op);
-    e->failed |= status != FLASH_STATUS_OK;
+    e->failures += status != FLASH_STATUS_OK;
     e->in_flight--;
     erase_pump(e);
 }
@@ -228,7 +228,7 @@ static void erase_pump(struct sb_erase *e) {
     if (e->in_flight == 0 && e->active) {
         e->active = false;
         superblock_erased(e->sb);
-        e->done(e, !e->failed);
+        e->done(e, e->failures == 0);
     }
 }
 
@@ -237,7 +237,7 @@ void superblock_erase(struct sb_erase *e, uint32_t n, void (*done)(struct sb_era
     cursor_open(&e->at, n);
     e->blocks_left = sb.pages / nand_geo.pages;
     e->in_flight = 0;
-    e->failed = false;
+    e->failures = 0;
     e->active = true;
     e->done = done;
     erase_pump(e);

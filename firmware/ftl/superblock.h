@@ -111,7 +111,7 @@ struct sb_erase {
     struct sb_cursor at;
     uint32_t blocks_left;
     uint32_t in_flight;
-    bool failed;
+    uint32_t failures; /**< blocks that were not erased */
     bool active;
     void (*done)(struct sb_erase *e, bool ok);
 };

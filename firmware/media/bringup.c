@@ -327,6 +327,7 @@ static const char *set_geometry(const struct onfi_param *p) {
     nand_geo.block_mask = (1u << (lun_shift - nand_geo.block_shift)) - 1;
     nand_geo.lun_shift = lun_shift;
     nand_geo.bad_blocks = p->bad_blocks;
+    nand_geo.endurance = p->endurance != 0 ? p->endurance : NAND_ENDURANCE;
     nand_geo.program_us = p->program_us;
     nand_geo.erase_us = p->erase_us;
     nand_geo.signature = p->crc;

@@ -39,6 +39,8 @@
 /** Data and metadata bytes of a codeword, and codewords of a sector (docs/medium.md). */
 #define NAND_MESSAGE_BYTES 1028u
 #define NAND_CODEWORDS     4u
+/** Erases that a block is good for when the part does not say: MLC's data sheets state as much or more. */
+#define NAND_ENDURANCE 3000u
 /** Tags at and above this belong to the stream scheduler. */
 #define NAND_TAG_STREAM 0x800u
 
@@ -70,6 +72,7 @@ struct nand_geometry {
     uint32_t erased_limit; /**< zero bits that an erased sector may have */
     uint32_t bus_cycles;   /**< bus cycles of the read of a page that is one sector */
     uint32_t bad_blocks;   /**< of a LUN, at most; 0: the part has none, and no marks of any */
+    uint32_t endurance;    /**< erases that a block is good for */
     uint32_t program_us;   /**< longest page program */
     uint32_t erase_us;     /**< longest block erase */
     uint32_t clock_mhz;    /**< what the timing was worked out for */

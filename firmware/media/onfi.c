@@ -75,6 +75,11 @@ bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
     out->blocks_lun = le32(p + 96);
     out->luns = p[100];
     out->bad_blocks = le16(p + 103);
+    out->endurance = p[105];
+    for (uint32_t i = 0; i < p[106] && out->endurance < ONFI_MAX_ENDURANCE; i++) {
+        out->endurance *= 10;
+    }
+    out->endurance = out->endurance < ONFI_MAX_ENDURANCE ? out->endurance : ONFI_MAX_ENDURANCE;
     out->plane_bits = p[113] & 15;
     out->multi_plane = (le16(p + 6) >> 3 & 1) != 0;
     out->program_us = le16(p + 133);

@@ -9,14 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ONFI_PARAM_BYTES  256u
-#define ONFI_PARAM_COPIES 3u
-#define ONFI_SIGNATURE    0x49464e4fu /* "ONFI" */
-#define ONFI_VENDOR_BLOCK 0xa551u     /* vendor revision that marks the timing block */
-#define ONFI_NO_MODE      0xffu       /* the part has no NV-DDR2 */
-#define ONFI_MICRON       0x2cu       /* JEDEC id of the maker who has the block that the next line marks */
-#define ONFI_MICRON_BLOCK 1u          /* vendor revision of Micron's own block */
-#define ONFI_MAX_LEVELS   16u         /* most read levels that are believed */
+#define ONFI_PARAM_BYTES   256u
+#define ONFI_PARAM_COPIES  3u
+#define ONFI_SIGNATURE     0x49464e4fu /* "ONFI" */
+#define ONFI_VENDOR_BLOCK  0xa551u     /* vendor revision that marks the timing block */
+#define ONFI_NO_MODE       0xffu       /* the part has no NV-DDR2 */
+#define ONFI_MICRON        0x2cu       /* JEDEC id of the maker who has the block that the next line marks */
+#define ONFI_MICRON_BLOCK  1u          /* vendor revision of Micron's own block */
+#define ONFI_MAX_ENDURANCE 10000000u   /* most erases that are believed */
+#define ONFI_MAX_LEVELS    16u         /* most read levels that are believed */
 
 /**
  * What the firmware takes from the parameter page. Times in ns. Those of a part without the timing block are what every
@@ -32,6 +33,7 @@ struct onfi_param {
     uint32_t luns;
     uint32_t plane_bits;
     uint32_t bad_blocks; /**< of a LUN, at most, as long as the part is to last; 0: none */
+    uint32_t endurance;  /**< erases that a block is good for; 0: the page does not say */
     bool multi_plane;    /**< pages of several planes can be programmed together */
     uint32_t t_wc, t_cs, t_wb, t_rr, t_rpre, t_pst, t_whr, t_adl, t_ccs;
     uint32_t program_us, erase_us, read_us; /**< longest page program, block erase and page read, microseconds */

@@ -16,7 +16,9 @@ enum {
     ADMIN_SET_FEATURES = 0x09,
     ADMIN_GET_FEATURES = 0x0a,
     ADMIN_AER = 0x0c,
+    ADMIN_SELF_TEST = 0x14,
     ADMIN_FORMAT = 0x80,
+    ADMIN_SANITIZE = 0x84,
     ADMIN_PROGRAM_LOAD = 0x85,
     ADMIN_PROGRAM_ACTIVATION = 0x88,
     ADMIN_PROGRAM_RANGES = 0x89,
@@ -223,11 +225,17 @@ static void abort_command(struct nvme_cmd *cmd) {
 void admin_orphan(void) {
     event_orphan();
     format_orphan();
+    sanitize_orphan();
     nvme_drop(&deleting, NULL);
     memset(queues.deleting, 0, sizeof queues.deleting);
 }
 
 void admin_command(struct nvme_cmd *cmd) {
+    uint32_t status = sanitize_check(cmd_opcode(cmd), cmd->sqe[10]);
+    if (status != NVME_OK) {
+        nvme_complete(cmd, status);
+        return;
+    }
     switch (cmd_opcode(cmd)) {
     case ADMIN_DELETE_SQ:
         delete_sq(cmd);
@@ -259,8 +267,14 @@ void admin_command(struct nvme_cmd *cmd) {
     case ADMIN_AER:
         event_request(cmd);
         break;
+    case ADMIN_SELF_TEST:
+        test_command(cmd);
+        break;
     case ADMIN_FORMAT:
         format_command(cmd);
+        break;
+    case ADMIN_SANITIZE:
+        sanitize_command(cmd);
         break;
     case ADMIN_PROGRAM_LOAD:
         program_load(cmd);

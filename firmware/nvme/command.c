@@ -201,6 +201,7 @@ static uint32_t status_field(uint32_t status) {
     case NVME_INTERNAL:
     case NVME_NS_NOT_READY:
     case NVME_FORMAT_IN_PROGRESS:
+    case NVME_SANITIZE_IN_PROGRESS:
     case NVME_AER_LIMIT:
     case NVME_VENDOR(NVME_VENDOR_STATUS_NO_RESOURCES):
         return status | NVME_MORE;
@@ -220,6 +221,7 @@ void nvme_complete(struct nvme_cmd *cmd, uint32_t status) {
     }
     if ((++nvme_counters.commands & 0xffffu) == 0) {
         nand_health_count();
+        health_look();
     }
     if (status != NVME_OK) {
         cmd->status = (uint16_t)status;

@@ -64,7 +64,10 @@ static void compare_read(struct nand_op *op, uint32_t status) {
 static void compare_block(void) {
     struct nvme_cmd *cmd = compare.cmd;
     uint32_t ppa = map_get(cmd->lba + compare.block);
-    compare.written = ppa != 0;
+    compare.written = ppa > MAP_LOST;
+    if (!compare.written) {
+        compare.status = media_absent(cmd, cmd->lba + compare.block, ppa);
+    }
     compare.pending = compare.written ? 2 : 1;
     if (compare.written) {
         struct nand_op *op = compare.medium->op;

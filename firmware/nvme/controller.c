@@ -98,6 +98,8 @@ static void enable(uint32_t cc) {
     shutdown_state = SHUT_NONE;
     controller = CTRL_READY;
     csts_update();
+    sanitize_go_on();
+    test_go_on();
 }
 
 /** Start a reset: nothing new begins, nothing old is reported. controller_poll finishes it. */
@@ -114,6 +116,7 @@ static void reset_start(void) {
     dma_start();
     nvme_orphan(NVME_QUEUES);
     admin_orphan();
+    test_reset();
     csd_reset();
     program_reset();
     io_orphan();
@@ -142,6 +145,7 @@ static bool quiet(void) {
 /** The host asks for a shutdown: commands under way end, offloads are stopped, no command is taken any more. */
 static void shutdown_start(void) {
     shutdown_state = SHUT_DRAINING;
+    format_stop();
     work_set(WORK_SESSION);
     csts_update();
     if (controller == CTRL_READY) {
@@ -172,6 +176,7 @@ static void shutdown_poll(void) {
         return;
     }
     health_shutdown();
+    sanitize_pause();
     shutdown_drain.done = shutdown_drained;
     ftl_drain(&shutdown_drain);
 }
@@ -209,9 +214,10 @@ static void reset_poll(void) {
 
 void controller_poll(void) {
     bool deletions = admin_poll();
+    bool sanitize = sanitize_poll();
     shutdown_poll();
     reset_poll();
-    work_put(WORK_SESSION, deletions || session_waits());
+    work_put(WORK_SESSION, deletions || sanitize || session_waits());
 }
 
 static void cc_changed(void) {

@@ -51,7 +51,7 @@ void event_report(enum event_type type, uint32_t info, uint32_t log) {
 void event_acknowledge(uint32_t log) {
     static const struct {
         uint8_t log, type;
-    } pages[] = {{0x01, EVENT_ERROR}, {0x02, EVENT_HEALTH}, {0x04, EVENT_NOTICE}};
+    } pages[] = {{0x01, EVENT_ERROR}, {0x02, EVENT_HEALTH}, {0x04, EVENT_NOTICE}, {0x81, EVENT_IO}};
     for (uint32_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         if (pages[i].log == log) {
             masked &= ~(1u << pages[i].type);
@@ -78,6 +78,16 @@ bool event_abort(struct nvme_cmd *cmd) {
     bool found = nvme_drop(&requests, cmd);
     waiting -= found;
     return found;
+}
+
+void event_forget(enum event_type type) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < queued; i++) {
+        if ((queue[i] & 7u) != type) {
+            queue[left++] = queue[i];
+        }
+    }
+    queued = left;
 }
 
 void event_orphan(void) {

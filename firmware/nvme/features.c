@@ -25,6 +25,10 @@ enum { SELECT_CURRENT, SELECT_DEFAULT, SELECT_SAVED, SELECT_CAPABILITIES };
 #define CAP_CHANGEABLE 0x4u
 #define CAP_NAMESPACE  0x2u
 
+/** Error recovery: time limit of repetitions, which is kept and reported; reads of unwritten blocks fail. */
+#define ERROR_TIME      0xffffu
+#define ERROR_UNWRITTEN 0x10000u
+
 #define QUEUES_VALUE ((NVME_IO_QUEUES - 1) | (NVME_IO_QUEUES - 1) << 16)
 
 /** Threshold over which the drive is too warm, kelvin; what it is rated for. */
@@ -40,6 +44,7 @@ static const uint32_t defaults[FEAT_COUNT] = {
     [FEAT_CACHE] = 1,       /* enabled */
     [FEAT_QUEUES] = QUEUES_VALUE,
 };
+bool unwritten_fails;
 static uint32_t current[FEAT_COUNT];
 static uint32_t vector_config[16];
 /** Thresholds of the composite temperature and of sensor 1: over, under. */
@@ -51,6 +56,7 @@ static uint32_t timestamp_origin;
 void features_init(void) {
     memcpy(current, defaults, sizeof current);
     ftl.cache_off = false;
+    unwritten_fails = false;
     for (uint32_t i = 0; i < 2; i++) {
         thresholds[i][0] = TEMP_OVER_DEFAULT;
         thresholds[i][1] = 0;
@@ -160,12 +166,9 @@ static uint32_t set_temperature(uint32_t v) {
 
 static uint32_t set_error_recovery(uint32_t nsid, uint32_t v) {
     uint32_t status = nsid == NSID_ALL ? NVME_OK : namespace_check(nsid);
-    if (status == NVME_OK && (v & 0x10000u) != 0) {
-        /* Errors for deallocated blocks are not offered: NSFEAT bit 2 is 0. */
-        status = NVME_INVALID_FIELD;
-    }
     if (status == NVME_OK) {
-        current[FEAT_ERROR_RECOVERY] = v & 0xffffu;
+        current[FEAT_ERROR_RECOVERY] = v & (ERROR_TIME | ERROR_UNWRITTEN);
+        unwritten_fails = (v & ERROR_UNWRITTEN) != 0;
     }
     return status;
 }

@@ -9,10 +9,12 @@
 #define SES_NONE      0u
 #define SES_USER_DATA 1u
 
-bool format_running;
+uint32_t blocks_barred;
 
 /** NULL: the host has reset the controller since. */
 static struct nvme_cmd *command;
+/** A shutdown does not wait until everything is erased. */
+static bool stopped;
 static struct ftl_trim trim;
 static struct ftl_drain drain;
 
@@ -20,10 +22,10 @@ static void trimmed(struct ftl_exclusive *x, enum ftl_status status) {
     (void)x;
     struct nvme_cmd *cmd = command;
     command = NULL;
-    format_running = false;
+    blocks_barred = NVME_OK;
     console_printf("nvme: formatted%s\n", status == FTL_OK ? "" : ": failed");
     if (cmd != NULL) {
-        nvme_complete(cmd, status == FTL_OK ? NVME_OK : NVME_INTERNAL);
+        nvme_complete(cmd, status == FTL_OK ? NVME_OK : stopped ? NVME_ABORTED : NVME_INTERNAL);
     }
 }
 
@@ -39,6 +41,10 @@ void format_orphan(void) {
 static void drained(struct ftl_drain *d, enum ftl_status status) {
     (void)d;
     (void)status;
+    if (stopped) {
+        trimmed(&trim.x, FTL_MEDIA);
+        return;
+    }
     ftl_trim(&trim);
 }
 
@@ -46,6 +52,18 @@ static void prepare(struct ftl_trim *t) {
     t->count = 1;
     hal_write(DRAM_TRIM + 8, 0);
     hal_write(DRAM_TRIM + 12, ftl.lbas);
+}
+
+void format_stop(void) {
+    stopped = blocks_barred == NVME_FORMAT_IN_PROGRESS;
+    if (stopped) {
+        ftl_erase_stop();
+    }
+}
+
+void format_init(void) {
+    blocks_barred = NVME_OK;
+    command = NULL;
 }
 
 void format_command(struct nvme_cmd *cmd) {
@@ -64,14 +82,16 @@ void format_command(struct nvme_cmd *cmd) {
         nvme_refuse(cmd, NVME_INVALID_FIELD, 10);
     } else if (ftl.lbas == 0) {
         nvme_complete(cmd, NVME_NS_NOT_READY);
-    } else if (format_running) {
-        nvme_complete(cmd, NVME_FORMAT_IN_PROGRESS);
+    } else if (blocks_barred != NVME_OK) {
+        nvme_complete(cmd, blocks_barred);
     } else if ((v >> 9 & 7u) == SES_USER_DATA && !csd_idle()) {
         /* Requests of functions hold pages that the map does not know yet. */
         nvme_refuse(cmd, NVME_SEQUENCE, 10);
     } else {
         command = cmd;
-        format_running = true;
+        stopped = false;
+        blocks_barred = NVME_FORMAT_IN_PROGRESS;
+        test_stop(TEST_FORMAT);
         memset(&trim, 0, sizeof trim);
         trim.prepare = prepare;
         trim.erase = (v >> 9 & 7u) == SES_USER_DATA;

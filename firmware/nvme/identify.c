@@ -17,8 +17,10 @@ enum {
     CNS_SETS = 0x1c,
 };
 
-#define CONTROLLER_ID 1u
-#define VER_1_4       0x00010400u
+/** Block erase; blocks are always deallocated afterwards, and the medium is as it was erased. */
+#define SANITIZE_CAPABILITIES (1u << 1 | 1u << 29 | 1u << 30)
+#define CONTROLLER_ID         1u
+#define VER_1_4               0x00010400u
 static void put_text(uint32_t at, uint32_t width, const char *text) {
     for (uint32_t i = 0; i < width; i++) {
         put8(at + i, (uint32_t)(*text != 0 ? *text++ : ' '));
@@ -39,7 +41,7 @@ static void identify_controller(void) {
     put32(88, controller_patience(ftl_bounds.shutdown_ms) * 1000); /* RTD3E: a checkpoint of everything, microseconds */
     put32(92, 1u << 8);                                            /* OAES: namespace attributes */
     put8(111, 1);                                                  /* CNTRLTYPE: I/O controller */
-    put16(256, 1u << 1);                                           /* OACS: format */
+    put16(256, 1u << 1 | 1u << 4);                                 /* OACS: format, device self-test */
     put8(258, 3);                                                  /* ACL, 0-based */
     put8(259, NVME_AERL);                                          /* AERL */
     put8(260, 0x03);                                               /* FRMW: one slot, read only */
@@ -48,12 +50,15 @@ static void identify_controller(void) {
     put16(266, 343);      /* WCTEMP, CCTEMP: kelvin */
     put16(268, 353);
     put64(280, (uint64_t)ftl.lbas * PAGE_SIZE); /* TNVMCAP */
+    put16(316, test_minutes());                 /* EDSTT */
+    put8(318, 1);                               /* DSTO: one test at a time */
+    put32(328, SANITIZE_CAPABILITIES);          /* SANICAP */
     put8(512, 0x66);                            /* SQES */
     put8(513, 0x44);                            /* CQES */
     put16(514, NVME_COMMANDS - 32);             /* MAXCMD */
     put32(516, namespace_count());              /* NN */
-    put16(520, 0xdd);                           /* ONCS: compare, data set management, write zeroes, save/select,
-                                                   timestamp, verify */
+    put16(520, 0xdf);                           /* ONCS: compare, write uncorrectable, data set management, write
+                                                   zeroes, save/select, timestamp, verify */
     put8(524, 0x00);                            /* FNA: formats and erases a namespace; no cryptographic erase */
     put8(525, 0x06 | ftl_has_cache());          /* VWC: where pages have several sectors; Flush takes NSID FFFFFFFFh */
     static const char nqn[] = "nqn.2024-01.org.assasin:";
@@ -74,6 +79,7 @@ static void identify_namespace(void) {
     put64(0, ftl.lbas);                        /* NSZE */
     put64(8, ftl.lbas);                        /* NCAP */
     put64(16, ftl.lbas);                       /* NUSE: thin provisioning is not reported, so this equals NCAP */
+    put8(24, 1u << 2);                         /* NSFEAT: reads of deallocated blocks may fail */
     put8(33, 0x09);                            /* DLFEAT: deallocated blocks read zeros; write zeroes may deallocate */
     put64(48, (uint64_t)ftl.lbas * PAGE_SIZE); /* NVMCAP */
     put_eui64(120, NSID_DRIVE);
@@ -120,9 +126,8 @@ static void identify_set_namespace(uint32_t csi) {
 
 static void identify_set_controller(uint32_t csi) {
     if (csi == CSI_NVM) {
-        put8(2, 0);  /* WUSL */
-        put8(3, 0);  /* DMRL: no limit below 256 ranges */
-        put32(4, 0); /* DMRSL */
+        /* Verify and Dataset Management have no limits of their own, nor has Write Zeroes. */
+        put8(2, IO_LOSE_MOST_LOG2); /* WUSL */
     }
 }
 

@@ -8,6 +8,7 @@ enum {
     IO_FLUSH = 0x00,
     IO_WRITE = 0x01,
     IO_READ = 0x02,
+    IO_WRITE_UNCORRECTABLE = 0x04,
     IO_COMPARE = 0x05,
     IO_WRITE_ZEROES = 0x08,
     IO_DSM = 0x09,
@@ -131,11 +132,16 @@ static void read_page(struct page_buffer *buffer) {
         return;
     }
     uint32_t ppa = map_get(cmd->lba + buffer->index);
-    if (ppa == 0) {
+    if (ppa <= MAP_LOST) {
         if (cmd->timed) {
             stage_end(cmd, STAGE_MAP);
         }
-        read_send(buffer, DRAM_ZERO);
+        uint32_t status = media_absent(cmd, cmd->lba + buffer->index, ppa);
+        if (status == NVME_OK) {
+            read_send(buffer, DRAM_ZERO);
+        } else {
+            page_ended(buffer, status);
+        }
         return;
     }
     struct nand_op *op = buffer->op;
@@ -193,11 +199,22 @@ static void write_page(struct page_buffer *buffer) {
     dma_submit(&buffer->job);
 }
 
+/** Write Uncorrectable: the log says so, as it says what is written. */
+static void lose_page(struct page_buffer *buffer) {
+    ftl_announce();
+    buffer->write = (struct ftl_write){.op = buffer->op,
+                                       .lba = cmd_of(buffer)->lba + buffer->index,
+                                       .buffer = DRAM_ZERO,
+                                       .lost = 1,
+                                       .done = write_done};
+    ftl_write(&buffer->write);
+}
+
 void io_poll(void) {
     work_clear(WORK_IO);
     while (!list_empty(&issuing)) {
         struct nvme_cmd *cmd = nvme_cmd_of(issuing.first);
-        bool write = cmd_opcode(cmd) == IO_WRITE;
+        uint8_t opcode = cmd_opcode(cmd);
         bool last = false;
         while (!last) {
             struct page_buffer *buffer = buffer_get();
@@ -212,8 +229,10 @@ void io_poll(void) {
                 /* Off the list before its last page can complete it. */
                 list_take(&issuing);
             }
-            if (write) {
+            if (opcode == IO_WRITE) {
                 write_page(buffer);
+            } else if (opcode == IO_WRITE_UNCORRECTABLE) {
+                lose_page(buffer);
             } else {
                 read_page(buffer);
             }
@@ -323,6 +342,12 @@ static void verify(struct nvme_cmd *cmd) {
     }
 }
 
+static void write_uncorrectable(struct nvme_cmd *cmd) {
+    if (io_take_range(cmd, 0xffff0000u, IO_LOSE_MOST)) {
+        io_issue(cmd);
+    }
+}
+
 /* ---- dispatch ---- */
 
 static void read_write(struct nvme_cmd *cmd) {
@@ -365,6 +390,7 @@ static void read_write(struct nvme_cmd *cmd) {
 /** Whether a command goes by what is on the medium, past the write cache, or changes the map by itself. */
 static bool past_cache(const struct nvme_cmd *cmd) {
     switch (cmd_opcode(cmd)) {
+    case IO_WRITE_UNCORRECTABLE:
     case IO_COMPARE:
     case IO_WRITE_ZEROES:
     case IO_DSM:
@@ -383,6 +409,9 @@ static void drive_command(struct nvme_cmd *cmd) {
     switch (cmd_opcode(cmd)) {
     case IO_FLUSH:
         flush(cmd);
+        break;
+    case IO_WRITE_UNCORRECTABLE:
+        write_uncorrectable(cmd);
         break;
     case IO_COMPARE:
         compare_command(cmd);
@@ -408,6 +437,7 @@ static bool drive_opcode(uint8_t opcode) {
     case IO_FLUSH:
     case IO_WRITE:
     case IO_READ:
+    case IO_WRITE_UNCORRECTABLE:
     case IO_COMPARE:
     case IO_WRITE_ZEROES:
     case IO_DSM:
@@ -429,6 +459,11 @@ static void other_command(struct nvme_cmd *cmd) {
     uint32_t nsid = cmd_nsid(cmd);
     uint8_t opcode = cmd_opcode(cmd);
     enum nvme_csi csi = namespace_check(nsid) == NVME_OK ? namespace_csi(nsid) : CSI_NVM;
+    if (blocks_barred == NVME_SANITIZE_IN_PROGRESS || blocks_barred == NVME_SANITIZE_FAILED) {
+        /* Of all namespaces; nothing is left that a flush would have to wait for. */
+        nvme_complete(cmd, csi == CSI_NVM && opcode == IO_FLUSH ? NVME_OK : blocks_barred);
+        return;
+    }
     if (csi == CSI_MEMORY) {
         memory_command(cmd);
         return;
@@ -450,8 +485,8 @@ static void other_command(struct nvme_cmd *cmd) {
         nvme_refuse(cmd, namespace_check(nsid), 1);
         return;
     }
-    if (format_running) {
-        nvme_complete(cmd, NVME_FORMAT_IN_PROGRESS);
+    if (blocks_barred != NVME_OK) {
+        nvme_complete(cmd, blocks_barred);
         return;
     }
     if (opcode == IO_READ || opcode == IO_WRITE) {
@@ -463,7 +498,8 @@ static void other_command(struct nvme_cmd *cmd) {
 
 void io_command(struct nvme_cmd *cmd) {
     uint8_t opcode = cmd_opcode(cmd);
-    if ((opcode == IO_READ || opcode == IO_WRITE) && cmd_nsid(cmd) == NSID_DRIVE && ftl.lbas != 0 && !format_running) {
+    if ((opcode == IO_READ || opcode == IO_WRITE) && cmd_nsid(cmd) == NSID_DRIVE && ftl.lbas != 0 &&
+        blocks_barred == NVME_OK) {
         read_write(cmd);
     } else {
         other_command(cmd);

@@ -12,6 +12,8 @@ enum {
     LOG_FIRMWARE = 0x03,
     LOG_NAMESPACES = 0x04,
     LOG_EFFECTS = 0x05,
+    LOG_SELF_TEST = 0x06,
+    LOG_SANITIZE = 0x81,
     LOG_PROGRAMS = 0x82,
     LOG_PROGRAM_TYPES = 0x83,
     LOG_RANGE_SETS = 0x84,
@@ -113,7 +115,9 @@ static void effects_log(uint32_t csi) {
                                           {0x09, CSUPP},
                                           {0x0a, CSUPP},
                                           {0x0c, CSUPP},
+                                          {0x14, CSUPP},
                                           {0x80, CSUPP | LBCC | NCC | CSE},
+                                          {0x84, CSUPP | LBCC | CSE},
                                           {SCOMP_OPCODE_ADMIN_FUNC_UNLOAD, CSUPP},
                                           {SCOMP_OPCODE_ADMIN_FUNC_LOAD, CSUPP},
                                           {SCOMP_OPCODE_ADMIN_NAND_BLOCK, CSUPP},
@@ -124,6 +128,7 @@ static void effects_log(uint32_t csi) {
     static const struct effect nvm[] = {{0x00, CSUPP},
                                         {0x01, CSUPP | LBCC},
                                         {0x02, CSUPP},
+                                        {0x04, CSUPP | LBCC},
                                         {0x05, CSUPP},
                                         {0x08, CSUPP | LBCC},
                                         {0x09, CSUPP | LBCC},
@@ -215,6 +220,12 @@ static uint32_t fill(uint32_t lid, uint32_t csi) {
     case LOG_EFFECTS:
         effects_log(csi);
         return 4096;
+    case LOG_SELF_TEST:
+        test_log();
+        return TEST_LOG_BYTES;
+    case LOG_SANITIZE:
+        sanitize_log();
+        return 512;
     case LOG_PROGRAMS:
     case LOG_PROGRAM_TYPES:
     case LOG_RANGE_SETS:

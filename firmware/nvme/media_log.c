@@ -9,14 +9,28 @@
 #include "media/health.h"
 #include "nvme/nvme.h"
 
-void media_lost(struct nvme_cmd *cmd, uint32_t lba, const struct nand_op *op, uint32_t status) {
+/** `cmd` ends with NVME_READ_ERROR; its error log entry names the lowest such block. */
+static void unreadable(struct nvme_cmd *cmd, uint32_t lba) {
     if (cmd->status == NVME_OK) {
         cmd->status = NVME_READ_ERROR;
         cmd->lost_lba = lba;
     } else if (cmd->status == NVME_READ_ERROR && lba < cmd->lost_lba) {
         cmd->lost_lba = lba;
     }
+}
+
+void media_lost(struct nvme_cmd *cmd, uint32_t lba, const struct nand_op *op, uint32_t status) {
+    unreadable(cmd, lba);
     nand_health_lost(lba, op, status);
+}
+
+uint32_t media_absent(struct nvme_cmd *cmd, uint32_t lba, uint32_t ppa) {
+    if (ppa == MAP_LOST) {
+        /* By Write Uncorrectable: the medium is as good as before. */
+        unreadable(cmd, lba);
+        return NVME_READ_ERROR;
+    }
+    return unwritten_fails ? NVME_DEALLOCATED : NVME_OK;
 }
 
 void media_log(void) {

@@ -178,6 +178,13 @@ static bool read_block(uint32_t ppa, uint32_t to) {
 static void copy_blocks(void) {
     while (work.blocks > 0 && work.in_flight < READS) {
         uint32_t ppa = map_get(work.block);
+        if (ppa <= MAP_LOST) {
+            work.status = media_absent(work.cmd, work.block, ppa);
+            if (work.status != NVME_OK) {
+                work_set(WORK_MEMORY);
+                return;
+            }
+        }
         bool packets = (work.to & (FLASH_PACKET - 1)) == 0;
         if (ppa != 0 && !read_block(ppa, packets ? work.to : 0)) {
             break;

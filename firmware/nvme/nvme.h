@@ -41,6 +41,8 @@ enum nvme_status {
     NVME_INVALID_NS = 0x00b,
     NVME_SEQUENCE = 0x00c,
     NVME_PRP_OFFSET = 0x013,
+    NVME_SANITIZE_FAILED = 0x01c,
+    NVME_SANITIZE_IN_PROGRESS = 0x01d,
     NVME_LBA_RANGE = 0x080,
     NVME_NS_NOT_READY = 0x082,
     NVME_FORMAT_IN_PROGRESS = 0x084,
@@ -55,6 +57,7 @@ enum nvme_status {
     NVME_NOT_SAVEABLE = 0x10d,
     NVME_NOT_CHANGEABLE = 0x10e,
     NVME_NOT_NAMESPACE = 0x10f,
+    NVME_SELF_TEST_IN_PROGRESS = 0x11d,
     NVME_COMBINATION = 0x12b,
     NVME_COMMAND_SET = 0x12c, /**< Identify alone */
     NVME_READ_ONLY = 0x182,
@@ -80,6 +83,7 @@ enum nvme_status {
     NVME_WRITE_FAULT = 0x280,
     NVME_READ_ERROR = 0x281,
     NVME_COMPARE_FAILURE = 0x285,
+    NVME_DEALLOCATED = 0x287,
 };
 /** Do Not Retry, and More, in the position of CQE_PUSH. */
 #define NVME_DNR  0x4000u
@@ -254,7 +258,7 @@ uint32_t namespace_check(uint32_t nsid);
 /* ---- event.c ---- */
 
 /** Types of asynchronous events. */
-enum event_type { EVENT_ERROR = 0, EVENT_HEALTH = 1, EVENT_NOTICE = 2 };
+enum event_type { EVENT_ERROR = 0, EVENT_HEALTH = 1, EVENT_NOTICE = 2, EVENT_IO = 6 };
 
 /** Commands that wait for an event. */
 uint32_t event_waiting(void);
@@ -268,11 +272,16 @@ void event_acknowledge(uint32_t log);
 void event_orphan(void);
 /** Abort `cmd` when it waits for an event. */
 bool event_abort(struct nvme_cmd *cmd);
+/** What is to be reported of `type` and was not yet is forgotten. */
+void event_forget(enum event_type type);
 
 /* ---- identity.c ---- */
 
-/** ftl_owner_data: the health log's counters, and from this byte on the identity, 8 bytes. */
-#define SAVED_IDENTITY (FTL_OWNER_BYTES - 8u)
+/** Where ftl_owner_data has what: first the health log's counters, then from these bytes on the identity, 8 bytes, what
+ * was sanitized, and the self-tests. */
+#define SAVED_IDENTITY 88u
+#define SAVED_SANITIZE 96u
+#define SAVED_TESTS    112u
 /** What tells this drive from others, IDENTITY_BITS wide. */
 extern uint64_t drive_identity;
 #define SERIAL_BYTES 20u
@@ -294,11 +303,65 @@ void log_init(void);
 void log_command(struct nvme_cmd *cmd);
 /** Keep an entry of the error log. @param cmd NULL for an error that is no command's */
 void log_error(const struct nvme_cmd *cmd, uint32_t status);
+void format_init(void);
 void format_command(struct nvme_cmd *cmd);
+/** The host announces that power will go: an erase under way ends, and the command with Command Abort Requested. */
+void format_stop(void);
 /** A reset: formatting goes on without its command. */
 void format_orphan(void);
-/** The drive's namespace is being formatted. */
-extern bool format_running;
+/** What commands that would use the drive's blocks have to be refused with for the time being; NVME_OK. */
+extern uint32_t blocks_barred;
+/** Reads of blocks that were never written, or were deallocated, fail: DULBE of the feature Error Recovery. */
+extern bool unwritten_fails;
+
+/* ---- sanitize.c ---- */
+
+/** After the mount: a sanitize operation that power has interrupted goes on. */
+void sanitize_init(void);
+void sanitize_command(struct nvme_cmd *cmd);
+/** Whether the admin command, of which DW10 is `dw10`, may be processed now: NVME_OK, or what it is refused with. */
+uint32_t sanitize_check(uint8_t opcode, uint32_t dw10);
+/** Start what waits for commands to end. True while something waits. */
+bool sanitize_poll(void);
+/** The controller is enabled: go on with what a shutdown has stopped. */
+void sanitize_go_on(void);
+/** The host announces that power will go: it goes on after that. */
+void sanitize_pause(void);
+/** A reset: it goes on without its command. */
+void sanitize_orphan(void);
+/** Bring ftl_owner_data up to date. */
+void sanitize_keep(void);
+/** Fill admin_buffer with the sanitize status log. */
+void sanitize_log(void);
+
+/* ---- selftest.c ---- */
+
+/** Results of a device self-test. */
+enum test_result {
+    TEST_PASSED = 0,
+    TEST_ABORTED = 1,
+    TEST_RESET = 2,
+    TEST_FORMAT = 4,
+    TEST_FAILED = 7,
+    TEST_SANITIZE = 9,
+};
+/** After the mount: an extended test that power has interrupted goes on. */
+void test_init(void);
+void test_command(struct nvme_cmd *cmd);
+/** Go on with the test under way. */
+void test_poll(void);
+/** The controller is enabled: go on with what stood still meanwhile. */
+void test_go_on(void);
+/** Something ends the test under way, if there is one. */
+void test_stop(enum test_result why);
+/** A reset: it ends a short test. */
+void test_reset(void);
+/** Minutes that an extended test takes at most. */
+uint32_t test_minutes(void);
+void test_keep(void);
+/** Fill admin_buffer with the log page. */
+void test_log(void);
+#define TEST_LOG_BYTES 564u
 
 /** Composite temperature, kelvin: the drive has no sensor, so this is what it is rated for in use. */
 #define HEALTH_KELVIN 313u
@@ -321,10 +384,17 @@ struct health {
 extern struct health health;
 /** The critical warning byte of the health log. */
 uint32_t health_warning(void);
+/** Hours that the drive was powered. */
+uint64_t health_hours(void);
 /** Fill admin_buffer with the health log. */
 void health_log(void);
 /** Conditions may have changed: report those that are new. */
 void health_check(void);
+/** Put the counters, and what else the medium keeps for this folder, there soon; not after a shutdown, which does it.
+ */
+void health_save(void);
+/** From time to time: counters that were not saved for long are. */
+void health_look(void);
 /** The controller is enabled: conditions that hold are reported again, and a drive that is read-only lends of its
  * reserve. */
 void health_enable(void);
@@ -337,6 +407,9 @@ void health_init(void);
 
 /** Block `lba`, which `cmd` asks for, could not be read: `op` says where it lies, `status` what was found first. */
 void media_lost(struct nvme_cmd *cmd, uint32_t lba, const struct nand_op *op, uint32_t status);
+/** Block `lba`, whose entry of the map is `ppa`, is on no sector: NVME_OK when it reads as zeros, or what a command
+ * that asks for it ends with. */
+uint32_t media_absent(struct nvme_cmd *cmd, uint32_t lba, uint32_t ppa);
 /** Fill admin_buffer with log page SCOMP_LOG_MEDIA. */
 void media_log(void);
 
@@ -365,6 +438,9 @@ static inline void stage_end(struct nvme_cmd *cmd, enum stage n) {
 
 /* ---- io.c ---- */
 
+/** Most blocks of a Write Uncorrectable: WUSL of Identify, log2 of blocks. */
+#define IO_LOSE_MOST_LOG2 5u
+#define IO_LOSE_MOST      (1u << IO_LOSE_MOST_LOG2)
 void io_init(void);
 void io_command(struct nvme_cmd *cmd);
 /** Run `go` when what the write cache holds is on the medium; the command fails when that cannot be. */

@@ -19,10 +19,11 @@ enum work {
     WORK_MEMORY = 1u << 5,  /**< a slice of a fill or copy in local memory */
     WORK_SESSION = 1u << 6, /**< a queue's deletion, a reset or a shutdown waits for commands to end */
     WORK_POST = 1u << 7,    /**< completions wait for room in the front end */
+    WORK_TEST = 1u << 9,    /**< a device self-test */
     WORK_FETCH = 1u << 8,   /**< a command in the front end waits for something of the firmware's */
 };
 /** Work that can go on at once, whatever happens outside: the processor does not sleep. */
-#define WORK_AWAKE (WORK_FTL | WORK_MEMORY)
+#define WORK_AWAKE (WORK_FTL | WORK_MEMORY | WORK_TEST)
 
 extern uint32_t work_pending;
 

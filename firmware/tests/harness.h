@@ -59,6 +59,10 @@ enum : uint16_t {
     kProgramFailed = 0x1c7,
     kCompareFailure = 0x285,
     kSequence = 0xc,
+    kSanitizeFailed = 0x1c,
+    kSanitizeInProgress = 0x1d,
+    kSelfTestInProgress = 0x11d,
+    kDeallocated = 0x287,
     kPrpOffset = 0x13,
     kLbaRange = 0x80,
     kCqInvalid = 0x100,
@@ -156,6 +160,10 @@ class Drive {
     void shutdown();
 
     uint16_t submit(uint32_t sqid, Sqe sqe);
+    /** Completions that have come and that nobody has taken. */
+    size_t completed() const {
+        return done.size();
+    }
     /** Completion of command `cid` of queue `sqid`, when there. */
     std::optional<model::Completion> take(uint32_t sqid, uint16_t cid);
     model::Completion wait(uint32_t sqid, uint16_t cid);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Format NVM with a user data erase: nothing of it stays on the medium, whatever happens meanwhile. */
 #include "tests/admin.h"
+#include "tests/secrets.h"
 
-#include <algorithm>
 #include <set>
 
 using namespace harness;
 using namespace admin;
+using namespace secrets;
 using model::Geometry;
 using model::Nand;
 
@@ -19,22 +20,6 @@ Sqe format(uint32_t settings) {
     Sqe s = Drive::sqe(0x80, 1);
     s[10] = settings;
     return s;
-}
-
-/** Pages of the medium with user data of this test's, which all begins with the same words. */
-constexpr uint8_t kMark[16] = {0xde, 0xad, 's', 'e', 'c', 'r', 'e', 't', 0xbe, 0xef, 1, 2, 3, 5, 7, 11};
-std::vector<uint8_t> secret(uint32_t lba, uint32_t blocks) {
-    auto v = pattern(lba, 7, blocks);
-    for (uint32_t i = 0; i < blocks; i++) {
-        std::copy(std::begin(kMark), std::end(kMark), v.begin() + i * 4096);
-    }
-    return v;
-}
-uint32_t secrets(const Nand &nand) {
-    auto pages = nand.pages();
-    return static_cast<uint32_t>(std::count_if(pages.begin(), pages.end(), [](const auto &p) {
-        return std::equal(std::begin(kMark), std::end(kMark), p.second.data.begin());
-    }));
 }
 
 /** A drive written over more than once: stale pages too. */
@@ -69,7 +54,7 @@ TEST(format_erases_the_medium) {
         Drive d(nand, 1, seed);
         d.start();
         fill(d);
-        CHECK(secrets(nand) > kBlocks);
+        CHECK(onMedium(nand) > kBlocks);
         /* Nothing is encrypted, which FNA says too. */
         Buffer b = d.buffer(4096);
         Sqe id = Drive::sqe(0x06);
@@ -100,7 +85,7 @@ TEST(format_erases_the_medium) {
         CHECK(done.has_value());
         CHECK_EQ(done->status, kOk);
         CHECK(answered >= 3);
-        CHECK_EQ(secrets(nand), 0u);
+        CHECK_EQ(onMedium(nand), 0u);
         /* All superblocks but those of the metadata, four blocks each. */
         CHECK(nand.erases - erases >= 13u * 4u);
         CHECK(empty(d));
@@ -121,10 +106,10 @@ TEST(format_without_erase_only_deallocates) {
     fill(d);
     CHECK_EQ(d.exec(0, format(0)).status, kOk);
     CHECK(empty(d));
-    CHECK(secrets(nand) > kBlocks);
+    CHECK(onMedium(nand) > kBlocks);
     /* What was deallocated before is erased all the same. */
     CHECK_EQ(d.exec(0, format(kErase)).status, kOk);
-    CHECK_EQ(secrets(nand), 0u);
+    CHECK_EQ(onMedium(nand), 0u);
 }
 
 TEST(format_cut_short) {
@@ -159,7 +144,7 @@ TEST(format_cut_short) {
         (gone ? after : before) += 1;
         /* The command did not complete, so the host repeats it. */
         CHECK_EQ(d.exec(0, format(kErase)).status, kOk);
-        CHECK_EQ(secrets(nand), 0u);
+        CHECK_EQ(onMedium(nand), 0u);
         CHECK_EQ(d.write(9, pattern(9, 2, 32)).status, kOk);
     }
     CHECK(before > 2 && after > 2);
@@ -179,7 +164,7 @@ TEST(format_goes_on_over_a_reset) {
     std::vector<uint8_t> got;
     CHECK_EQ(d.read(0, 1, &got).status, 0x84);
     d.settle();
-    CHECK_EQ(secrets(nand), 0u);
+    CHECK_EQ(onMedium(nand), 0u);
     CHECK(empty(d));
     CHECK_EQ(d.write(9, pattern(9, 2, 32)).status, kOk);
 }
@@ -204,4 +189,27 @@ TEST(format_tells_of_blocks_it_cannot_erase) {
     std::vector<uint8_t> got;
     CHECK_EQ(d.read(9, 32, &got).status, kOk);
     CHECK(got == pattern(9, 2, 32));
+}
+
+TEST(format_does_not_hold_up_a_shutdown) {
+    Nand nand(kSmall);
+    {
+        Drive d(nand, 1, seed);
+        d.start();
+        fill(d);
+        uint16_t cid = d.submit(0, format(kErase));
+        uint64_t erases = nand.erases;
+        d.run([&] { return nand.erases > erases + 12; });
+        erases = nand.erases;
+        d.shutdown();
+        /* The superblock under way, and those of a checkpoint. */
+        CHECK(nand.erases - erases <= 16u);
+        CHECK_EQ(d.wait(0, cid).status, kAborted);
+        CHECK(onMedium(nand) > 0);
+    }
+    Drive d(nand, 1, seed);
+    d.start();
+    CHECK(empty(d));
+    CHECK_EQ(d.exec(0, format(kErase)).status, kOk);
+    CHECK_EQ(onMedium(nand), 0u);
 }

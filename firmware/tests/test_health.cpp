@@ -2,6 +2,8 @@
 /* What the health log counts over power cycles, and events about superblocks that go bad. */
 #include "tests/admin.h"
 
+#include <set>
+
 using namespace harness;
 using namespace admin;
 using model::Geometry;
@@ -9,7 +11,7 @@ using model::Nand;
 
 namespace {
 
-constexpr size_t kPowerCycles = 112, kUnsafeShutdowns = 144;
+constexpr size_t kPowerCycles = 112, kUnsafeShutdowns = 144, kMediaErrors = 160;
 
 struct Counts {
     uint64_t cycles, unsafe;
@@ -90,4 +92,49 @@ TEST(health_reports_retired_superblocks) {
     auto page = logPage(d, 2, 512);
     CHECK_EQ(page[0], 1);
     CHECK(page[3] < page[4]);
+}
+
+TEST(health_counts_lost_sectors_through_cuts) {
+    Nand nand(Geometry{});
+    for (uint32_t cycle = 0; cycle < 3; cycle++) {
+        Drive d(nand, 1, seed + cycle);
+        d.start();
+        CHECK_EQ(get64(logPage(d, 2, 512), kMediaErrors), cycle * 4);
+        CHECK_EQ(d.write(5, pattern(5, 1)).status, kOk);
+        std::set<uint32_t> copies;
+        for (const auto &[key, page] : nand.pages()) {
+            if (page.oob0 == 5) {
+                copies.insert(key);
+            }
+        }
+        d.dev.faults.readOf = [copies](uint32_t key) { return copies.contains(key); };
+        std::vector<uint8_t> got;
+        for (uint32_t i = 0; i < 4; i++) {
+            CHECK_EQ(d.read(5, 1, &got).status, kReadError);
+        }
+        CHECK_EQ(get64(logPage(d, 2, 512), kMediaErrors), cycle * 4 + 4);
+        d.settle();
+    }
+}
+
+TEST(health_says_what_share_of_the_erases_is_used) {
+    /* A part whose blocks are good for twenty erases. */
+    Geometry g{2, 2, 1, 1, 16, 32};
+    g.endurance = 20;
+    Nand nand(g);
+    uint64_t erases = 0;
+    for (uint32_t cycle = 0; cycle < 2; cycle++) {
+        Drive d(nand, 1, seed);
+        d.start();
+        for (uint32_t pass = 0; pass < 10; pass++) {
+            for (uint32_t lba = 0; lba < 960; lba += 32) {
+                CHECK_EQ(d.write(lba, pattern(lba, pass, 32)).status, kOk);
+            }
+        }
+        erases = nand.erases;
+        uint32_t used = logPage(d, 2, 512)[5];
+        /* Of 64 blocks; those of the root records and of the checkpoints count less. */
+        CHECK(used > 0 && used <= erases * 100 / (64 * 20) && used + 20 >= erases * 100 / (64 * 20));
+        d.shutdown();
+    }
 }

@@ -71,6 +71,7 @@ std::vector<uint8_t> Hardware::paramPage() const {
     p[100] = static_cast<uint8_t>(nand.geo.luns);
     p[101] = 0x23;
     put16(103, static_cast<uint32_t>(std::ceil(2 * nand.geo.factoryBad * nand.geo.blocks * nand.geo.planes)));
+    p[105] = nand.geo.endurance;
     p[113] = static_cast<uint8_t>(log2of(nand.geo.planes));
     /* tPROG, tBERS: microseconds, of a clock of 1 GHz unless BOOT_ARG says otherwise. */
     uint32_t mhz = F(SYS_BOOT_ARG, CLOCK_MHZ, bootArg) ? F(SYS_BOOT_ARG, CLOCK_MHZ, bootArg) : 1000;

@@ -150,7 +150,18 @@ assasin::Sector Nand::decode(uint32_t key, const PageRegister &page, const assas
             return s;
         }
     }
+    auto block = page.exact ? beyond_.find(blockKey(key)) : beyond_.end();
+    if (block != beyond_.end()) {
+        auto b = block->second.find(key);
+        if (b != block->second.end() && b->second.t == codec.t() && b->second.erasedLimit == erasedLimit &&
+            b->second.setting.seed == setting.seed && b->second.setting.layout == setting.layout) {
+            return b->second.sector;
+        }
+    }
     assasin::Sector s = codec.decode(key & 0xffffff, setting, raw, expected, erasedLimit);
+    if (page.exact && s.status == assasin::SectorStatus::Uncorrectable) {
+        beyond_[blockKey(key)][key] = {codec.t(), erasedLimit, setting, s};
+    }
     if (page.exact && s.status != assasin::SectorStatus::Erased && s.bits() == 0 && s.failed() == 0) {
         setWhole(key, codec.t());
     }
@@ -208,7 +219,17 @@ bool Nand::endErase(uint32_t key, bool fail) {
 
 void Nand::cut(std::optional<Tear> as) {
     Medium &m = medium();
-    whole_.clear();
+    /* Only what is under way changes. */
+    for (unsigned channel = 0; channel < geo.channels; channel++) {
+        for (unsigned way = 0; way < geo.ways; way++) {
+            for (unsigned lun = 0; lun < geo.luns; lun++) {
+                const assasin::NandImage::Die &die = m.image.die(channel, way, lun);
+                for (unsigned i = 0; i < die.rows; i++) {
+                    dropWhole(channel << 28 | way << 24 | lun << lunShift() | die.row[i] / geo.pages << pageBits());
+                }
+            }
+        }
+    }
     m.cells.cutAs = as;
     m.cells.cutAll();
     m.cells.cutAs.reset();

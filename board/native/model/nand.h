@@ -31,6 +31,7 @@ struct Geometry {
     double factoryBad = 0;   /**< share of blocks that come bad, as `chance` has it */
     uint64_t chance = 1;     /**< seed of what is fixed in the factory */
     uint8_t maker = 0x2c;    /**< first byte of READ ID, and in the parameter page */
+    uint8_t endurance = 0;   /**< erases that a block is good for, as the parameter page says; 0: it says nothing */
     uint8_t readLevels = 8;  /**< what the parameter page says of them, where boards' parts have it */
 };
 
@@ -100,13 +101,15 @@ class Nand {
     /** What the medium holds in the block of `key` has changed, or a test has changed it. */
     void dropWhole(uint32_t key) {
         whole_.erase(blockKey(key));
+        beyond_.erase(blockKey(key));
     }
     void beginErase(uint32_t key);
     bool endErase(uint32_t key, bool fail);
     /**
      * The sector of `key`, which lies in `page` at its place: what SectorCodec::decode() says of it. The code is not
      * run where that is certain to find nothing: in a sector of which the medium holds exactly what the codec made of
-     * it, and which was read without an error. Then only what comes out is worked out.
+     * it, and which was read without an error. Then only what comes out is worked out. Nor is it run again on a sector
+     * that it could not correct, such as a torn one.
      */
     assasin::Sector decode(uint32_t key, const PageRegister &page, const assasin::SectorCodec &codec,
                            const assasin::SectorCodec::Setting &setting, std::optional<uint32_t> expected,
@@ -158,6 +161,13 @@ class Nand {
         std::vector<bool> sectors;
     };
     std::unordered_map<uint32_t, Whole> whole_;
+    /** Sectors of which the medium holds what a codec cannot correct, by block and key, with what it says of them. */
+    struct Beyond {
+        uint32_t t = 0, erasedLimit = 0;
+        assasin::SectorCodec::Setting setting;
+        assasin::Sector sector;
+    };
+    std::unordered_map<uint32_t, std::map<uint32_t, Beyond>> beyond_;
     uint32_t blockKey(uint32_t key) const {
         return key >> pageBits() << pageBits();
     }

@@ -62,30 +62,28 @@ NandImage::NandImage(const std::string &path, const PartFile &part, unsigned cha
     dataOffset_ = blocksOffset_ + alignUp(blocks * sizeof(Block));
     mappedBytes_ = dataOffset_ + blocks * segmentBytes_;
 
-    if (path.empty()) {
-        fd_ = memfd_create("nand", MFD_CLOEXEC);
-        if (fd_ < 0)
-            failErrno("memfd_create");
-    } else {
-        fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-        if (fd_ < 0)
-            failErrno("open");
-    }
     // A constructor that throws gets no destructor call.
     try {
-        if (flock(fd_, LOCK_EX | LOCK_NB))
-            fail("another process holds it; stop that board or give this one another image");
-        struct stat info;
-        if (fstat(fd_, &info))
-            failErrno("stat");
-        fileBytes_ = static_cast<uint64_t>(info.st_size);
+        if (!path.empty()) {
+            fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+            if (fd_ < 0)
+                failErrno("open");
+            if (flock(fd_, LOCK_EX | LOCK_NB))
+                fail("another process holds it; stop that board or give this one another image");
+            struct stat info;
+            if (fstat(fd_, &info))
+                failErrno("stat");
+            fileBytes_ = static_cast<uint64_t>(info.st_size);
+        }
         if (fileBytes_ > 0 && fileBytes_ < kFilePage)
             fail("is not a NAND image; remove it or give another file");
         bool fresh = fileBytes_ == 0;
         if (fileBytes_ < dataOffset_ && fresh)
             growTo(dataOffset_);
-        map_ = static_cast<uint8_t *>(
-            mmap(nullptr, mappedBytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0));
+        // Without a file it is the process's own memory, so that one that forks takes a snapshot of the medium along.
+        const int kind = path.empty() ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+        map_ =
+            static_cast<uint8_t *>(mmap(nullptr, mappedBytes_, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE, fd_, 0));
         if (map_ == MAP_FAILED) {
             map_ = nullptr;
             failErrno("mmap");
@@ -135,18 +133,20 @@ NandImage::NandImage(const std::string &path, const PartFile &part, unsigned cha
     } catch (...) {
         if (map_)
             munmap(map_, mappedBytes_);
-        close(fd_);
+        if (fd_ >= 0)
+            close(fd_);
         throw;
     }
 }
 
 NandImage::~NandImage() {
     munmap(map_, mappedBytes_);
-    close(fd_);
+    if (fd_ >= 0)
+        close(fd_);
 }
 
 void NandImage::growTo(uint64_t bytes) {
-    if (ftruncate(fd_, static_cast<off_t>(bytes)))
+    if (fd_ >= 0 && ftruncate(fd_, static_cast<off_t>(bytes)))
         throw std::runtime_error("NAND image " + path_ + ": cannot grow to " + std::to_string(bytes) +
                                  " bytes: " + std::strerror(errno));
     fileBytes_ = bytes;
@@ -283,7 +283,9 @@ void NandImage::erase(const BlockId &id) {
     // Give the space back; a file system that cannot punch holes keeps it, which is harmless.
     if (b.segment != 0 && b.segment <= reserved_.size())
         reserved_[b.segment - 1] = {};
-    if (wasWritten)
+    if (wasWritten && fd_ < 0)
+        (void)madvise(segmentData(b.segment), segmentBytes_, MADV_DONTNEED);
+    else if (wasWritten)
         (void)fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                         static_cast<off_t>(dataOffset_ + (b.segment - 1) * segmentBytes_),
                         static_cast<off_t>(segmentBytes_));

@@ -4,12 +4,25 @@
 #include <algorithm>
 #include <cstring>
 
+#include <sys/mman.h>
+
 #include "model/internal.h"
 
 namespace model {
 
-Device::Device(Nand &n, uint32_t coreCount, uint32_t seed) : Hardware(n, coreCount, seed), host(96u << 20) {
+Device::Device(Nand &n, uint32_t coreCount, uint32_t seed) : Hardware(n, coreCount, seed) {
+    constexpr size_t kHostBytes = 96u << 20;
+    void *memory =
+        mmap(nullptr, kHostBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        throw std::runtime_error("cannot reserve memory for the host");
+    }
+    host = {static_cast<uint8_t *>(memory), kHostBytes};
     nand.cells().reliability().seed = seed;
+}
+
+Device::~Device() {
+    munmap(host.data(), host.size());
 }
 
 void Device::wfi() {

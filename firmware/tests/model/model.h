@@ -46,9 +46,10 @@ enum Kernel : uint32_t {
 class Device : public Hardware {
   public:
     Device(Nand &nand, uint32_t cores, uint32_t seed);
+    ~Device() override;
 
     static constexpr uint64_t kHostBase = 0x100000000ull;
-    std::vector<uint8_t> host;
+    std::span<uint8_t> host; /**< zeros at first; only what is used takes memory */
     void hostWriteCc(uint32_t cc);
     void hostWriteAdmin(uint64_t asq, uint64_t acq, uint32_t aqa);
     /** A submission entry cannot be fetched: XDMA reports an error while the firmware moves nothing. */
@@ -65,6 +66,10 @@ class Device : public Hardware {
     uint32_t cqeStall = 0; /**< reads of CQE_SPACE that still answer 0 */
 
     void wfi() override;
+    /** Time in which nobody does anything. */
+    void pass(uint64_t cycles) {
+        advance(cycles);
+    }
 
   private:
     uint32_t nvmeRead(uint32_t r) override;

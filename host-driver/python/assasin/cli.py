@@ -1252,8 +1252,9 @@ def complete() -> None:
     from assasin.petalinux.commands import petalinux
     from assasin.power.commands import power
     from assasin.synth.commands import efficiency, synth
+    from assasin.torture import torture
 
-    for command in (agent, bitstream, boards, bringup, build, gdb, hls, petalinux, power, synth):
+    for command in (agent, bitstream, boards, bringup, build, gdb, hls, petalinux, power, synth, torture):
         cli.add_command(command)
     for name in BoardFile.names():
         if name != "virtual":

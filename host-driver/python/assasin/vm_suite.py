@@ -291,6 +291,51 @@ def effects(s: Suite) -> None:
     check(wanted <= have, f"the effects log lacks {sorted(wanted - have)}")
 
 
+def _wait(s: Suite, command: str, over: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The log page that `command` prints, as soon as it says that what it is about is `over`."""
+    for _ in range(600):
+        page: dict[str, Any] = json.loads(s.sh(command))
+        if over(page):
+            return page
+        time.sleep(0.2)
+    raise StepError(f"{command}: no end after two minutes")
+
+
+def self_test(s: Suite) -> None:
+    """Both kinds of device self-test by nvme-cli: they pass on a good drive, and their log says so."""
+    for code in (1, 2):
+        s.sh(f"nvme device-self-test /dev/nvme0 --namespace-id=1 --self-test-code={code}")
+        _wait(s, "nvme self-test-log -o json /dev/nvme0", lambda page: int(page["Current Device Self-Test Operation"]) == 0)
+        text = s.keep(f"self-test-{code}.txt", s.sh("nvme self-test-log -v /dev/nvme0"))
+        latest = text.split("Self Test Result[1]")[0]
+        check(re.search(r"Operation Result\s*: 0\b", latest) is not None, f"a self-test of code {code}: {latest}")
+
+
+def lost_block(s: Suite) -> None:
+    """A block declared unreadable is an error to whoever reads it until it is written again."""
+    read = f"dd if={DEVICE} of=/dev/null bs={BLOCK} skip=37 count=1 iflag=direct 2>&1"
+    s.sh(f"nvme write-uncor {DEVICE} --start-block=37 --block-count=0")
+    out = s.guest.run(read)
+    check(out.code != 0, "a block declared unreadable reads well")
+    out = s.guest.run(f"nvme verify {DEVICE} --start-block=30 --block-count=15")
+    check(out.code != 0 and "Unrecovered Read Error" in out.text, f"verify of it: {out.text.strip()}")
+    check(_smart(s)["media_errors"] == 0, "the health log counts a block as lost that its owner gave up")
+    s.sh(f"dd if=/dev/zero of={DEVICE} bs={BLOCK} seek=37 count=1 oflag=direct conv=notrunc 2>/dev/null")
+    s.sh(read)
+
+
+def sanitize(s: Suite) -> None:
+    """A block erase by nvme-cli: it runs beside admin commands, and everything reads as zeros then."""
+    s.sh(f"dd if=/dev/urandom of={DEVICE} bs=64k count=16 oflag=direct conv=notrunc 2>/dev/null")
+    s.sh("nvme sanitize /dev/nvme0 --sanact=2")
+    _wait(s, "nvme sanitize-log -o json /dev/nvme0", lambda page: next(iter(page.values()))["sprog"] == 0xFFFF)
+    text = s.keep("sanitize.txt", s.sh("nvme sanitize-log -H /dev/nvme0"))
+    check("Global Data Erased set" in text, f"after a sanitize operation: {text}")
+    s.sh("echo 3 >/proc/sys/vm/drop_caches")
+    count = s.sh(f"dd if={DEVICE} bs=64k count=16 iflag=direct 2>/dev/null | tr -d '\\0' | wc -c")
+    check(int(count) == 0, f"{count.strip()} bytes are left after a sanitize operation")
+
+
 def fio_verify(s: Suite) -> None:
     """Random reads and writes of many sizes, verified."""
     job = s.fio(
@@ -743,6 +788,9 @@ STEPS: tuple[tuple[str, Step, bool], ...] = (
     ("smart", smart, True),
     ("error-log", error_log, True),
     ("effects", effects, True),
+    ("lost-block", lost_block, True),
+    ("self-test", self_test, True),
+    ("sanitize", sanitize, True),
     ("fio-verify", fio_verify, True),
     ("sequential", sequential, True),
     ("queue-depths", queue_depths, True),

@@ -95,7 +95,7 @@ void FlashBench::tick() {
     feed();
     top->clock = 0;
     top->eval();
-    if (skipSleep && top->io_asleep && !top->reset && !top->io_regs_req_valid &&
+    if (skipSleep && top->io_asleep && top->io_phy_rbN == phy.rbN && !top->reset && !top->io_regs_req_valid &&
         nand->nextEvent() != assasin::kNoEvent && nand->nextEvent() > now + 1) {
         // The clock stands still up to the next event of the packages, which happens with the clock stopped.
         slept += nand->nextEvent() - now - 1;
@@ -111,6 +111,12 @@ void FlashBench::tick() {
             throw BenchError("fetch address is not 64-byte aligned");
         feeds_.push_back({top->io_fetch_bits_addr, top->io_fetch_bits_bytes, 0, now + 1 + below(60)});
     }
+    // The pins are no clock's: they change up to the edge, after everything inside has settled.
+    top->io_phy_dqInValid = phy.dqInValid;
+    // Between beats the bus carries whatever it likes.
+    top->io_phy_dqIn = phy.dqInValid ? phy.dqIn : 0xA5;
+    top->io_phy_rbN = phy.rbN;
+    top->io_phy_margin = phy.margin;
     Pins pins;
     if (recorder) {
         pins.reset = top->reset;
@@ -135,11 +141,6 @@ void FlashBench::tick() {
     phy.re = top->io_phy_re;
     phy.wpN = top->io_phy_wpN && !writeProtect;
     nand->cycle(now, phy);
-    top->io_phy_dqInValid = phy.dqInValid;
-    // Between beats the bus carries whatever it likes.
-    top->io_phy_dqIn = phy.dqInValid ? phy.dqIn : 0xA5;
-    top->io_phy_rbN = phy.rbN;
-    top->io_phy_margin = phy.margin;
     if (recorder) {
         pins.phy = phy;
         recorder->push_back(pins);

@@ -223,6 +223,109 @@ TEST(Luns, StatusOfAPlane) {
     b.faults = &b.noFaults;
 }
 
+namespace {
+
+/** Both LUNs of a way read or erase at the same time, and R/B rises in the cycle that the test chooses. */
+struct BothWork : assasin::NandFaults {
+    BothWork(FlashBench &b, unsigned op, unsigned way) : b(b), op(op), way(way) {
+        b.faults = this;
+    }
+    ~BothWork() override {
+        b.faults = &b.noFaults;
+    }
+
+    uint64_t extraBusy(unsigned, unsigned ofWay) override {
+        return ofWay == way ? readyAt - b.now - b.timing.nvddr2().tWB - b.part.array.tR : 0;
+    }
+
+    /** Starts both, with tags 0 and 1; R/B rises `ready` cycles later. */
+    void begin(uint64_t ready) {
+        // The channel looks at the time of each LUN once in 256 cycles.
+        while (b.now % 256 != 0)
+            b.tick();
+        from = b.now;
+        readyAt = from + ready;
+        statuses = counts(b).statuses;
+        b.fillDram(kReadBuffer, std::vector<uint8_t>(2 * kSector));
+        for (unsigned lun = 0; lun < 2; lun++)
+            if (op == FLASH_OP_READ)
+                start(b, make(op, way, b.sector(lun, 0, 0), kReadBuffer + lun * kSector, kSector), lun);
+            else
+                start(b, make(op, way, b.sector(lun, 2, 0)), lun);
+    }
+
+    void expectDone() {
+        for (unsigned lun = 0; lun < 2 && op == FLASH_OP_READ; lun++) {
+            EXPECT_EQ(b.dram(kReadBuffer + lun * kSector, kSector), pattern(10 * lun)) << "LUN " << lun;
+        }
+    }
+
+    /** How often the channel has looked whether one of them is ready. An erase's own status is none of that. */
+    uint64_t looks() const {
+        return counts(b).statuses - statuses - (op == FLASH_OP_ERASE ? 2 : 0);
+    }
+
+    FlashBench &b;
+    const unsigned op, way;
+    uint64_t from = 0, readyAt = 0, statuses = 0;
+};
+
+} // namespace
+
+/** While another way's sector is on the bus, R/B rises in the cycle in which a look is planned: when the bus is free
+ * the LUN has requested its next phase, and the look does not serve that request. */
+TEST(Luns, ALookServesNoRequest) {
+    if (kLuns == 1)
+        GTEST_SKIP() << "LUNs take turns";
+    assasin::PartFile part = testPart();
+    part.array.tBERS = part.array.tR;
+    FlashBench b(part, seed());
+    b.boot();
+    // In units of 256 cycles: both LUNs are worth a look when the other way's sector is on the bus, and after kAgain
+    // more a look is planned whatever the bus does.
+    constexpr unsigned kWait = 20, kAgain = 3;
+    b.writeReg(FLASH_WAIT0, kWait << FLASH_WAIT0_READ_SHIFT);
+    b.writeReg(FLASH_WAIT1, kWait << FLASH_WAIT1_ERASE_SHIFT | kAgain << FLASH_WAIT1_AGAIN_SHIFT);
+    for (unsigned way = 0; way < 2; way++)
+        for (unsigned lun = 0; lun < 2; lun++)
+            b.put(way, lun, 0, 0, 10 * lun);
+    // The turn of looks goes on behind the die that had data out last: way 0's LUN 1 comes after way 1, way 1's LUN 0
+    // after way 0.
+    for (unsigned way = 0; way < 2; way++)
+        for (unsigned op : {FLASH_OP_READ, FLASH_OP_ERASE}) {
+            BothWork both(b, op, way);
+            // With an idle bus the look begins at once: it tells the cycle.
+            both.begin(10000);
+            b.ticks(4000);
+            while (b.phy.ceN >> way & 1 && b.now < both.readyAt)
+                b.tick();
+            ASSERT_LT(b.now, both.readyAt) << "no look";
+            const uint64_t look = b.now - both.from + 256 * kAgain;
+            for (unsigned i = 0; i < 2; i++)
+                EXPECT_EQ(b.wait().status, FLASH_STATUS_OK);
+            both.expectDone();
+
+            std::vector<uint64_t> looks;
+            for (uint64_t ready = look - 12; ready < look + 4; ready++) {
+                SCOPED_TRACE("way " + std::to_string(way) + ", operation " + std::to_string(op) +
+                             ": R/B rises in cycle " + std::to_string(ready) + ", the look could begin in cycle " +
+                             std::to_string(look));
+                both.begin(ready);
+                start(b, make(FLASH_OP_READ, 1 - way, b.sector(0, 0, 0), kReadBuffer + 2 * kSector, kSector), 2);
+                for (unsigned i = 0; i < 3; i++) {
+                    Completion c{};
+                    ASSERT_NO_THROW(c = b.wait(30000));
+                    EXPECT_EQ(c.status, FLASH_STATUS_OK) << c.tag;
+                }
+                both.expectDone();
+                looks.push_back(both.looks());
+            }
+            // R/B rises before the look is chosen, in the end after it: all cycles in between have been tried.
+            EXPECT_EQ(looks.front(), 0u);
+            EXPECT_EQ(looks.back(), 1u);
+        }
+}
+
 TEST(Planes, AreReadTogether) {
     FlashBench b(largePart(), seed());
     b.boot();

@@ -18,6 +18,9 @@ class CompletionQueueIO extends Bundle {
 
   /** Every completion that is here is shown. */
   val quiet = Output(Bool())
+
+  /** Its clock is needed. */
+  val active = Output(Bool())
 }
 
 /** Completions in the order they came, in one memory. A descriptor starts only when a place is left for its completion,
@@ -52,4 +55,5 @@ class CompletionQueue(p: SocParams) extends Module {
   io.head.bits  := memory.read(head(bits - 1, 0))
   io.canReserve := !reserved(bits)
   io.quiet      := shown || head === tail
+  io.active     := io.push.valid || io.reserve || pop || !io.quiet
 }

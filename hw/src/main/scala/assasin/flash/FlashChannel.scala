@@ -19,14 +19,25 @@ class FlashChannel(p: SocParams) extends Module {
   private val accessed    = RegNext(io.regs.req.valid, false.B)
   private val registers   = withClock(ClockGate(io.regs.req.valid || accessed))(Module(new FlashRegisters(p)))
   private val counters    = Module(new FlashCounters)
-  private val queues      = Module(new WayQueues(p))
-  private val ways        = Module(new WayStates(p))
+  private val plans       = WireDefault(false.B)
+  private val planning    = ClockGate(plans)
+  private val queues      = withClock(planning)(Module(new WayQueues(p)))
+  private val ways        = withClock(planning)(Module(new WayStates(p)))
   private val rooms       = Module(new RoomScan(p))
-  private val planner     = Module(new Planner(p))
+  private val planner     = withClock(planning)(Module(new Planner(p)))
   private val sequencer   = Module(new BusSequencer(p))
   private val path        = Module(new SectorPath(p))
-  private val completions = Module(new CompletionQueue(p))
+  private val completions = withClock(planning)(Module(new CompletionQueue(p)))
   private val config      = registers.io.config
+
+  // While a sector is on the bus nothing happens to descriptors, for thousands of cycles. What knows of them has a clock of its
+  // own, so that neither they nor what is made of them costs anything then. Every change of them is named in an `active`,
+  // which no pin reaches directly.
+  plans := planner.io.active || ways.io.active || completions.io.active || registers.io.push.valid
+
+  private val now = RegInit(0.U(24.W))
+  now         := now + 1.U
+  ways.io.now := now
 
   registers.io.number := io.number
   registers.io.regs <> io.regs
@@ -55,6 +66,7 @@ class FlashChannel(p: SocParams) extends Module {
 
   ways.io.config             := config
   ways.io.rbN                := io.phy.rbN
+  ways.io.rb1                := RegNext(io.phy.rbN, 0.U)
   ways.io.load               := planner.io.load
   ways.io.programReady.valid := path.io.ready.valid
   ways.io.programTaken.valid := planner.io.programStart.valid

@@ -61,14 +61,16 @@ class PlannerIO(p: SocParams) extends Bundle {
   /** The next phase for the bus. It may change while it waits: a command displaces a data phase. */
   val phase = Decoupled(new BusPhase)
   val quiet = Output(Bool())
+
+  /** Its clock is needed, and that of what it writes. */
+  val active = Output(Bool())
 }
 
 /** Serves the dies' requests one at a time, two cycles each: reads the oldest descriptor of a die, then plans its next
   * bus phase, loads it, starts its data fetch or completes it. Planning runs while the bus is busy, so phases follow
   * each other without a gap.
   *
-  * What two LUNs of a way may not do to each other (ONFI, restrictions of multiple LUN operations) is kept here: see
-  * `holders`, `reads` and `astray`.
+  * What two LUNs of a way may not do to each other, [[MultiLun]] knows.
   */
 class Planner(p: SocParams) extends Module {
   val io = IO(new PlannerIO(p))
@@ -88,7 +90,6 @@ class Planner(p: SocParams) extends Module {
   private val dies                                 = Die.count(p)
   private def mask: UInt                           = RegInit(0.U(dies.W))
   private def put(m: UInt, b: UInt, v: Bool): Unit = m := Mux(v, m | b, m & ~b)
-  private def other(m: UInt): UInt                 = Die.others(p, m)
 
   /** Dies that timed out: only RESET reaches them until then. */
   private val dead        = mask
@@ -102,49 +103,23 @@ class Planner(p: SocParams) extends Module {
   private val behind     = mask
   private val unfinished = behind & Die.both(p, io.unfinished)
 
-  /** Dies whose page is being programmed, from the fetch of its first sector until it is confirmed; those of them that
-    * have had 80h, so that the way may select no other LUN.
-    */
-  private val holders = mask
-  private val lockers = mask
+  private val multiLun                                   = Option.when(p.luns > 1)(Module(new MultiLun(p)))
+  private def lunMask(rule: MultiLunIO => UInt): UInt    = multiLun.fold(0.U(dies.W))(m => rule(m.io))
+  private def allowed(m: UInt, rule: MultiLunIO => UInt) = multiLun.fold(m)(l => m & rule(l.io))
 
-  /** Dies that are reading: from the command, or from loading what the page register holds, to data out. */
-  private val reads = mask
-
-  /** Dies whose LUN has to be selected for data out: the way's last command was another one's, or a look, or the other
-    * LUN was busy and may have kept its outputs.
-    */
-  private val astray = mask
-
-  /** Ways of which LUN 0's next descriptor is for the whole way and waits for LUN 1, or runs. */
-  private val alone = RegInit(0.U(p.ways.W))
-
-  /** LUNs 1 whose way a descriptor for the whole way has. What they have to begin again, they begin after it. */
-  private val excluded =
-    if (p.luns == 1) 0.U(dies.W) else (alone & ~Die.luns0(p, io.idle)) ## 0.U(p.ways.W)
-
-  private val locked = other(lockers)
+  private val locked = lunMask(_.locked)
   private val data   = io.data & (ordered | ~unfinished) & ~locked
   private val spare  = !nextValid && data === 0.U
 
-  // A program goes before commands of the other LUN, which would keep it waiting for ever, but after that one's data out: 80h
-  // clears the page register. Data that is stuck it does not wait for: what comes before it in its stream may be behind this very
-  // program. A second LUN reads when the bus would else be idle: it costs the selection of LUNs.
-  private val commands =
-    ((io.command & ~other(holders & io.command) &
-      ~(other(reads & ~io.stuck) & Mux(spare, holders & ~lockers, ~lockers))) |
-      (io.status & ~unfinished)) & ~locked & ~excluded
-  private val kept =
-    if (p.luns == 1) 0.U(dies.W) else (alone & ~Die.luns1(p, holders)) ## (alone & ~Die.luns1(p, io.idle))
-  private val loadable = io.idle & io.nonEmpty & ~kept
-  private val looks =
-    if (p.luns == 1) 0.U(dies.W) else Mux(!nextValid && (io.late || spare && io.phase.ready), io.due & ~locked, 0.U)
+  private val commands = allowed(io.command, _.mayCommand) | allowed(io.status & ~unfinished, _.free)
+  private val loadable = io.idle & io.nonEmpty & ~lunMask(_.kept)
+  private val looks    = if (p.luns == 1) 0.U(dies.W) else Mux(!nextValid && (io.late || spare), io.due & ~locked, 0.U)
+  private val looked   = io.late || io.phase.ready
   private val requests = Seq(
     Request.command -> Mux(!nextValid || next.data, commands, 0.U),
-    Request.look    -> looks,
     Request.data    -> Mux(nextValid, 0.U, data),
     Request.done    -> (io.done & ~unfinished),
-    Request.program -> Mux(io.programFree, io.program & ~other(holders), 0.U),
+    Request.program -> Mux(io.programFree, allowed(io.program, _.mayFill), 0.U),
     Request.load    -> Mux(io.canReserve, loadable, 0.U)
   )
 
@@ -153,22 +128,29 @@ class Planner(p: SocParams) extends Module {
   private val request = Reg(UInt(3.W))
   private val die     = Reg(UInt(Die.Bits.W))
   private val dieBit  = Reg(UInt(dies.W))
-  private val chosen = requests.foldRight((0.U(3.W), 0.U(dies.W))) { case ((code, wants), (otherCode, others)) =>
+  private val (code, wants) = requests.foldRight((0.U(3.W), 0.U(dies.W))) { case ((code, wants), (otherCode, others)) =>
     (Mux(wants.orR, code.U(3.W), otherCode), Mux(wants.orR, wants, others))
   }
-  private val start = chosen._2.orR && !busy && !io.phase.fire
-  private val last  = Mux(chosen._1 === Request.command.U, lastCommand, lastData)
-  private val pick  = OneHot.after(chosen._2, last)
+
+  // A look comes after commands and before everything else. Whether the bus is free for it is known late, and changes in most
+  // cycles: both choices are made beforehand.
+  private val turn    = OneHot.after(wants, Mux(code === Request.command.U, lastCommand, lastData))
+  private val turnDie = Die.of(p, turn)
+  private val lookAt  = OneHot.after(looks, lastData)
+  private val lookDie = Die.of(p, lookAt)
+  private val mayLook = looks.orR && !(code === Request.command.U && wants.orR)
+  private val isLook  = mayLook && looked
+  private val start   = (wants.orR || isLook) && !busy && !io.phase.fire
   busy := start
   when(start) {
-    request := chosen._1
-    die     := Die.of(p, pick)
-    dieBit  := pick
-    when(chosen._1 === Request.command.U) { lastCommand := pick }
-    when(chosen._1 === Request.data.U) { lastData := pick }
+    request := Mux(isLook, Request.look.U, code)
+    die     := io.readDie
+    dieBit  := Mux(isLook, lookAt, turn)
+    when(!isLook && code === Request.command.U) { lastCommand := turn }
+    when(!isLook && code === Request.data.U) { lastData := turn }
   }
   io.read    := start
-  io.readDie := Die.of(p, pick)
+  io.readDie := Mux(isLook, lookDie, turnDie)
 
   // Second cycle: the descriptor is here.
   private def now(code: Int): Bool = busy && request === code.U
@@ -185,11 +167,8 @@ class Planner(p: SocParams) extends Module {
   // A descriptor leaves its queue in these, and only one can in a cycle: after a last phase the request comes again.
   private val doneNow   = now(Request.done) && !io.phase.fire
   private val rejectNow = now(Request.load) && rejected && (unfinished & dieBit) === 0.U && !io.phase.fire
-  // LUN 1 is waited for, but not its stuck data: what comes before it in its stream may be behind this very descriptor. A page
-  // that it is being given only RESET ends.
-  private val waits =
-    wholeWay && (!(Die.luns1(p, io.idle | io.stuck) & wayBit).orR || !isReset && (Die.luns1(p, holders) & wayBit).orR)
-  private val loadNow = now(Request.load) && !rejected && !waits
+  private val waits     = multiLun.fold(false.B)(m => wholeWay && m.io.waits)
+  private val loadNow   = now(Request.load) && !rejected && !waits
   when(now(Request.load) && waits) { lastData := dieBit } // other dies come first
   private val timedOut = (io.timedOut & dieBit).orR
   registers.io.config := io.config
@@ -224,7 +203,7 @@ class Planner(p: SocParams) extends Module {
     // The status of READ_ID and READ_STATUS comes in their first phase.
     next.start := Mux(second, starts.second, starts.first)
     when(goesOn && !look && !(desc.is(FlashOp.Program) && second)) { next.start := starts.other }
-    when(now(Request.data) && reading && ((astray | turns) & dieBit).orR) { next.start := starts.select }
+    when(now(Request.data) && reading && ((lunMask(_.astray) | turns) & dieBit).orR) { next.start := starts.select }
   }
   io.phase.valid := nextValid
   io.phase.bits  := next
@@ -232,34 +211,36 @@ class Planner(p: SocParams) extends Module {
   // The program's first phase is planned: the way is this LUN's from here on, as planned commands stay.
   private val begins = now(Request.command) && !second && desc.is(FlashOp.Program) && !goesOn
   registers.io.clear.valid := begins || (loadNow && wholeWay)
-  registers.io.clear.bits  := other(dieBit)
+  registers.io.clear.bits  := Die.others(p, dieBit)
   registers.io.forget      := loadNow && isReset
 
-  /** Dies whose stuck data goes with it; no more than they have been planned for. */
-  private val again =
-    Mux(begins, other(dieBit & other(reads)), 0.U) | Mux(loadNow && wholeWay, other(dieBit) & io.stuck, 0.U)
+  private val again = lunMask(_.again)
   io.again := again
 
   // What a phase that is taken does to the masks, and what a request in its second cycle does: both may be in one cycle.
-  private val taken     = Mux(io.phase.fire, Die.bit(p, next.die), 0.U(dies.W))
-  private val takesOut  = next.data || next.status
-  private val takesRead = !takesOut && (next.desc.is(FlashOp.Read) || next.desc.is(FlashOp.ReadRaw))
-  private val takesPage = !takesOut && next.desc.is(FlashOp.Program)
-  private val confirms  = next.desc.confirm === FlashConfirm.Page.U || next.desc.confirm === FlashConfirm.Cache.U
-  private val ends      = Mux(doneNow, dieBit, 0.U)
-  private val gone      = Mux(loadNow && isReset, bothBits, 0.U) | Mux(timedOut, ends, 0.U)
+  private val takesOut                      = next.data || next.status
   private def of(when: Bool, m: UInt): UInt = Mux(when, m, 0.U)
-  when(io.phase.fire) {
-    val exposed = next.poll || takesRead && ((reads | dead) & other(taken)).orR
-    astray := (astray & ~taken) | other(taken) | of(exposed, taken)
-    behind := unfinished | of(takesOut && !next.poll, taken)
-  }
-  when(io.phase.fire || busy) {
-    reads := (reads & ~(of(next.data, taken) | ends | again)) | of(takesRead, taken) | of(loadNow && view.held, dieBit)
-    holders := (holders & ~(of(takesPage && confirms, taken) | gone)) | of(now(Request.program), dieBit)
-    lockers := (lockers & ~(of(takesPage && confirms, taken) | gone)) | of(takesPage && !confirms, taken)
-    val over = of(takesOut && !next.poll, taken) | of(io.pop.valid, dieBit)
-    alone := (alone & ~Die.luns0(p, over)) | of(now(Request.load) && wholeWay && !rejected, wayBit)
+  when(io.phase.fire) { behind := unfinished | of(takesOut && !next.poll, Die.bit(p, next.die)) }
+  private val ends = of(doneNow, dieBit)
+  for (m <- multiLun.map(_.io)) {
+    m.idle        := io.idle
+    m.command     := io.command
+    m.stuck       := io.stuck
+    m.dead        := dead
+    m.spare       := spare
+    m.phase.valid := io.phase.fire
+    m.phase.bits  := next
+    m.serves      := busy
+    m.die         := dieBit
+    m.fills       := now(Request.program)
+    m.begins      := begins
+    m.whole       := now(Request.load) && wholeWay && !rejected
+    m.isReset     := isReset
+    m.loadsWhole  := loadNow && wholeWay
+    m.loadsHeld   := loadNow && view.held
+    m.pops        := io.pop.valid
+    m.ends        := ends
+    m.gone        := of(loadNow && isReset, bothBits) | of(timedOut, ends)
   }
 
   private val plain = desc.confirm === FlashConfirm.Page.U || desc.confirm === FlashConfirm.Cache.U
@@ -294,7 +275,7 @@ class Planner(p: SocParams) extends Module {
   io.programStart.bits     := desc
   io.programStart.bits.way := Die.way(die)
   io.started               := die
-  io.filling               := holders
+  io.filling               := lunMask(_.filling)
   io.looking.valid         := look
   io.looking.bits          := die
   io.dead                  := dead
@@ -324,5 +305,6 @@ class Planner(p: SocParams) extends Module {
     dead := dead & ~Mux(wholeWay, bothBits, dieBit)
   }
 
-  io.quiet := !busy && !nextValid && (io.idle & io.nonEmpty) === 0.U
+  io.active := start || busy || io.phase.fire || io.write.phases.valid
+  io.quiet  := !busy && !nextValid && (io.idle & io.nonEmpty) === 0.U
 }

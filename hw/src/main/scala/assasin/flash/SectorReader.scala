@@ -128,9 +128,11 @@ class SectorReader(p: SocParams) extends Module {
   assert(!starts || io.transferReady, "a data-out phase begins without a place for it")
 
   // Transfers of each way, four bits a way in one register: it costs less in simulation than many.
-  private val ofWay                 = RegInit(0.U((4 * p.ways).W))
-  private val unfinished            = RegInit(0.U(p.ways.W))
+  // So does a clock of their own: what the planner makes of them is evaluated when they change.
   private val ends                  = io.completion.fire
+  private val counted               = ClockGate(starts || ends)
+  private val ofWay                 = withClock(counted)(RegInit(0.U((4 * p.ways).W)))
+  private val unfinished            = withClock(counted)(RegInit(0.U(p.ways.W)))
   private def unit(way: UInt): UInt = (1.U << (way ## 0.U(2.W)))(4 * p.ways - 1, 0)
   when(starts || ends) {
     ofWay := ofWay + Mux(starts, unit(io.transfer.bits.way), 0.U) - Mux(ends, unit(io.completion.bits.way), 0.U)

@@ -35,44 +35,43 @@ class WayQueues(p: SocParams) extends Module {
   private val dies      = Die.count(p)
   private val memory    = SyncReadMem(dies << depthLog2, new FlashDescriptor)
 
-  // Read and write pointers of the ways, a nibble a way: one bit more than the depth needs tells full from empty. Those of each
-  // LUN are a register: a wider one would cost more in simulation.
-  private val heads    = Seq.fill(p.luns)(RegInit(0.U((4 * p.ways).W)))
-  private val tails    = Seq.fill(p.luns)(RegInit(0.U((4 * p.ways).W)))
-  private val nonEmpty = RegInit(0.U(dies.W))
+  // Read and write pointers: one bit more than the depth needs tells full from empty. They are 0 up to their first step.
+  private class Pointers {
+    private val values = Mem(dies, UInt((depthLog2 + 1).W))
+    private val known  = RegInit(0.U(dies.W))
 
-  private def ofWay(all: UInt, way: UInt): UInt = (all >> Cat(way, 0.U(2.W)))(3, 0)
-  private def nibble(all: Seq[UInt], die: UInt): UInt =
-    ofWay(if (p.luns == 1) all.head else Mux(Die.lun(die), all.last, all.head), Die.way(die))
-  private def advance(all: Seq[UInt], die: UInt): Unit = {
-    val old  = nibble(all, die)
-    val flip = ((old ^ (old + 1.U)) << Cat(Die.way(die), 0.U(2.W)))(4 * p.ways - 1, 0)
-    for ((ofLun, lun) <- all.zipWithIndex) when((p.luns == 1).B || Die.lun(die) === (lun == 1).B) {
-      ofLun := ofLun ^ flip
+    def apply(die: UInt): UInt = Mux((known & Die.bit(p, die)).orR, values.read(Die.index(p, die)), 0.U)
+    def step(die: UInt): Unit = {
+      values.write(Die.index(p, die), apply(die) + 1.U)
+      known := known | Die.bit(p, die)
     }
   }
+  private val heads    = new Pointers
+  private val tails    = new Pointers
+  private val nonEmpty = RegInit(0.U(dies.W))
+
   private def place(die: UInt, pointer: UInt): UInt = Cat(Die.index(p, die), pointer(depthLog2 - 1, 0))
   private def existing(way: UInt): UInt             = Mux(way < p.ways.U, way, 0.U)
   private def only(when: Bool, die: UInt): UInt     = Mux(when, Die.bit(p, die), 0.U)
 
   // The way that is asked about is that of the descriptor that is pushed.
-  private val spaces = heads.zip(tails).map { case (head, tail) =>
-    val way = existing(io.spaceWay)
-    (1 << depthLog2).U - (ofWay(tail, way) - ofWay(head, way))
+  private val pushWay = existing(io.spaceWay)
+  for (lun <- 0 until p.luns) {
+    val asked = Die((lun == 1).B, pushWay)
+    io.space(lun) := (1 << depthLog2).U - (tails(asked) - heads(asked))
   }
-  for (lun <- 0 until p.luns) io.space(lun) := spaces(lun)
-  private val pushDie = Die(io.pushLun, existing(io.spaceWay))
-  private val pushed  = io.push.valid && Mux(io.pushLun, spaces.last, spaces.head) =/= 0.U
+  private val pushDie = Die(io.pushLun, pushWay)
+  private val pushed  = io.push.valid && Mux(io.pushLun, io.space.last, io.space.head) =/= 0.U
   when(pushed) {
-    memory.write(place(pushDie, nibble(tails, pushDie)), io.push.bits)
-    advance(tails, pushDie)
+    memory.write(place(pushDie, tails(pushDie)), io.push.bits)
+    tails.step(pushDie)
   }
-  private val last = (nibble(heads, io.pop.bits) + 1.U)(3, 0) === nibble(tails, io.pop.bits)
-  when(io.pop.valid) { advance(heads, io.pop.bits) }
+  private val last = heads(io.pop.bits) + 1.U === tails(io.pop.bits)
+  when(io.pop.valid) { heads.step(io.pop.bits) }
   when(pushed || io.pop.valid) {
     nonEmpty := (nonEmpty & ~only(io.pop.valid && last, io.pop.bits)) | only(pushed, pushDie)
   }
 
-  io.head     := memory.read(place(io.readDie, nibble(heads, io.readDie)), io.read)
+  io.head     := memory.read(place(io.readDie, heads(io.readDie)), io.read)
   io.nonEmpty := nonEmpty
 }

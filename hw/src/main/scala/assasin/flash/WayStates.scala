@@ -29,8 +29,14 @@ class WayLoad extends Bundle {
 
 class WayStatesIO(p: SocParams) extends Bundle {
   val config = Input(new FlashConfig)
-  val rbN    = Input(UInt(p.ways.W))
-  val load   = Flipped(Valid(new WayLoad))
+
+  /** Current cycle, modulo 2^24. */
+  val now = Input(UInt(24.W))
+
+  /** R/B: the pins, and what the channel's clock has taken from them. The pins may change at any time. */
+  val rbN  = Input(UInt(p.ways.W))
+  val rb1  = Input(UInt(p.ways.W))
+  val load = Flipped(Valid(new WayLoad))
 
   /** The program data of a die is in the buffer. */
   val programReady = Flipped(Valid(UInt(Die.Bits.W)))
@@ -85,6 +91,9 @@ class WayStatesIO(p: SocParams) extends Bundle {
 
   /** No guard time runs, no ready edge is on its way, no die requests anything. */
   val quiet = Output(Bool())
+
+  /** Its clock is needed, beside the cycles in which the planner works. */
+  val active = Output(Bool())
 }
 
 /** State of every die, one bit a die: the steps of its descriptor, tWB and tRR guard times, R/B and the busy timeout,
@@ -116,25 +125,19 @@ class WayStates(p: SocParams) extends Module {
   }
   private val plans = Mem(dies, new Plan)
 
-  private val now = RegInit(0.U(16.W))
-  now := now + 1.U
-
-  // R/B comes from outside the clock domain.
-  private val rb1 = RegInit(0.U(p.ways.W))
+  // R/B comes from outside the clock domain: the second step of the synchroniser.
   private val rb2 = RegInit(0.U(p.ways.W))
-  rb1 := io.rbN
-  rb2 := rb1
+  rb2 := io.rb1
   private val high = Die.both(p, rb2)
 
   private val wb = Module(new GuardQueue(p))
-  wb.io.now   := now
+  wb.io.now   := io.now(15, 0)
   wb.io.start := io.confirmed
   // The pin is on the bus one cycle later and R/B takes two to come through the synchroniser; the first look is one after `done`.
   wb.io.cycles := io.config.tWB +& 2.U
 
   // A way still busy when the tick comes a second time has been busy for more than 2^24 cycles.
-  private val ticks = RegInit(0.U(24.W))
-  ticks := ticks + 1.U
+  private val ticks = io.now
 
   // Two LUNs of the way are busy: R/B is low until both are ready. The times of the first looks are worked through once in 256
   // cycles, a die a cycle.
@@ -162,14 +165,14 @@ class WayStates(p: SocParams) extends Module {
       unit + Mux(wb.io.done.valid, first, io.config.waitAgain)
     )
   }
-  when(waiting.orR) {
-    val looked  = ticks(4, 0)
-    val lookBit = Die.bit(p, looked)
-    val since   = unit - times.read(Die.index(p, looked))
-    when(ticks(7, 5) === 0.U && Die.way(looked) < p.ways.U && (waiting & lookBit).orR && !since(15)) {
-      due := due | lookBit
-      when(since >= io.config.waitAgain) { late := true.B }
-    }
+  private val looked  = ticks(4, 0)
+  private val lookBit = Die.bit(p, looked)
+  private val since   = unit - times.read(Die.index(p, looked))
+  private val elapsed =
+    ticks(7, 5) === 0.U && Die.way(looked) < p.ways.U && (waiting & lookBit).orR && !since(15)
+  when(elapsed) {
+    due := due | lookBit
+    when(since >= io.config.waitAgain) { late := true.B }
   }
   when(io.looking.valid || due === 0.U) { late := false.B }
   when(io.looking.valid || (due & ~waiting).orR) { due := due & waiting & ~bit(io.looking) }
@@ -181,7 +184,7 @@ class WayStates(p: SocParams) extends Module {
   private val rr       = Module(new GuardQueue(p))
   private val readyAny = ready.orR && rr.io.ready && !found
   private val readyBit = Mux(readyAny, ready, 0.U)
-  rr.io.now         := now
+  rr.io.now         := io.now(15, 0)
   rr.io.start.valid := readyAny || found
   rr.io.start.bits  := Mux(found, io.answer.bits, Die.of(p, ready))
   rr.io.cycles      := io.config.tRR
@@ -238,7 +241,15 @@ class WayStates(p: SocParams) extends Module {
   private val together = erasing & Die.others(p, erasing & busy)
   io.quiet := wb.io.empty && rr.io.empty && (busy & Die.both(
     p,
-    io.rbN | rb1 | rb2
+    io.rbN | io.rb1 | rb2
   )) === 0.U && (shared & ~together) === 0.U &&
     looking === 0.U && (command | status | data | program | done) === 0.U
+
+  // Nothing changes in all other cycles, see the registers above.
+  private val arrives =
+    io.programReady.valid || io.confirmed.valid || io.finished.valid || io.roomFound.valid || io.answer.valid
+  private val passes = wb.io.done.valid || rr.io.done.valid || elapsed || tick || (p.luns > 1).B && ticks(10, 0) === 0.U
+  private val settles = io.rb1 =/= rb2 || ready.orR || (aged & ~busy).orR || (due & ~waiting).orR ||
+    late && due === 0.U
+  io.active := arrives || passes || settles
 }

@@ -359,6 +359,11 @@ uint32_t function_finish(struct function *f, uint32_t bytes) {
     return error;
 }
 
+static void load_end(struct csd_op *op, uint32_t status) {
+    session_give(op->session, SHARE_LOAD);
+    op->done(op, status);
+}
+
 static void loaded(struct dma_job *job) {
     struct csd_op *op = job->arg;
     struct function *f = op->context;
@@ -375,15 +380,14 @@ static void loaded(struct dma_job *job) {
     if (status != CSD_OK) {
         leave(f);
     }
-    op->done(op, status);
+    load_end(op, status);
 }
 
 static void load_data(struct csd_op *op, bool there) {
-    /* The session may have ended since, and its place have another. */
-    bool ended = session_number(op->session) != op->value || session_closing(op->session);
+    bool ended = session_closing(op->session);
     struct function *f = there && !ended ? take_place(op->session, true) : NULL;
     if (f == NULL) {
-        op->done(op, !there ? (uint32_t)CSD_NO_DATA : ended ? REFUSED(NO_SESSION) : REFUSED(NO_RESOURCES));
+        load_end(op, !there ? (uint32_t)CSD_NO_DATA : ended ? REFUSED(NO_SESSION) : REFUSED(NO_RESOURCES));
         return;
     }
     op->context = f;
@@ -399,7 +403,10 @@ bool csd_load(struct csd_op *op) {
         op->done(op, REFUSED(BAD_ELF));
         return false;
     }
-    op->value = session_number(op->session);
+    if (!session_take(op->session, SHARE_LOAD)) {
+        op->done(op, REFUSED(NO_RESOURCES));
+        return false;
+    }
     op->data = load_data;
     return true;
 }

@@ -466,6 +466,7 @@ bool csd_exec(struct csd_op *op, uint32_t handle) {
 static void read_data(struct csd_op *op, bool there) {
     struct request *r = request_find(op->value);
     if (!there || r == NULL) {
+        session_give(op->session, SHARE_READER);
         op->done(op, !there ? (uint32_t)CSD_NO_DATA : REFUSED(BAD_HANDLE));
         return;
     }
@@ -476,6 +477,11 @@ static void read_data(struct csd_op *op, bool there) {
 bool csd_read(struct csd_op *op, uint32_t handle) {
     if (op->bytes < READ_MIN || op->bytes > CSD_DATA_MAX || (op->bytes & 3) != 0) {
         op->done(op, CSD_INVALID);
+        return false;
+    }
+    /* Here, and not when its data are known: whoever waits for a list of pages holds a command, too. */
+    if (!session_take(op->session, SHARE_READER)) {
+        op->done(op, REFUSED(NO_RESOURCES));
         return false;
     }
     op->value = handle;

@@ -147,10 +147,6 @@ void result_serve(struct request *r) {
 
 void result_read(struct csd_op *op) {
     struct request *r = op->context;
-    if (!session_take(r->session, SHARE_READER)) {
-        op->done(op, REFUSED(NO_RESOURCES));
-        return;
-    }
     list_put(&r->readers, &op->node);
     result_serve(r);
 }

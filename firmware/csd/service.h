@@ -73,8 +73,9 @@ void csd_data(struct csd_op *op, bool there);
 /** The session with that number and secret, as the operations below want it in op->session, for a command of queue
  * `owner`; 0 when there is none. */
 uint32_t csd_session(uint32_t number, const uint32_t secret[2], uint32_t owner);
-/** Open a session that ends with queue `queue`, 0: with none. Returns a csd_status. */
-uint32_t csd_session_open(const uint32_t secret[2], uint32_t queue, uint32_t *number);
+/** Open a session for queue `owner`, which ends with that when `bound`. `queues` has a bit for each queue that may open
+ * sessions. Returns a csd_status. */
+uint32_t csd_session_open(const uint32_t secret[2], uint32_t owner, bool bound, uint32_t queues, uint32_t *number);
 /** End session `session`. */
 void csd_session_close(uint32_t session);
 /** End the session of that number, whoever has it. Returns a csd_status. */
@@ -87,6 +88,9 @@ uint32_t csd_sessions(struct scomp_session to[SCOMP_MAX_SESSIONS + 1]);
 
 /** Lists of pages that the operations of sessions may hold together: one waits with its list until it ends. */
 #define CSD_LISTS 32u
+/** Operations of sessions that can wait for something, together: further ones are refused at once. The front end has
+ * room for these and for others. */
+#define CSD_OPS 104u
 /** Whether `op` may have a list of pages that it holds until it ends; true for what belongs to no session. */
 bool csd_list_take(const struct csd_op *op);
 /** The list is free again. */

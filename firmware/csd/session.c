@@ -16,12 +16,13 @@ static const struct {
 } pools[SHARES] = {
     [SHARE_FUNCTION] = {SCOMP_MAX_FUNCS, 1}, [SHARE_REQUEST] = {REQUESTS, 1},
     [SHARE_READER] = {READERS, 2},           [SHARE_FEED] = {FEEDS, 2},
-    [SHARE_LIST] = {CSD_LISTS, 2},
+    [SHARE_LIST] = {CSD_LISTS, 2},           [SHARE_LOAD] = {LOADS, 1},
 };
 /* The last one to come finds its part whatever the others have. */
 _Static_assert(SCOMP_MAX_FUNCS >= SESSIONS && REQUESTS >= SESSIONS && READERS >= 2u * SESSIONS &&
-                   FEEDS >= 2u * SESSIONS && CSD_LISTS >= 2u * SESSIONS,
+                   FEEDS >= 2u * SESSIONS && CSD_LISTS >= 2u * SESSIONS && LOADS >= SESSIONS,
                "shares that are kept");
+_Static_assert(CSD_OPS == REQUESTS + READERS + FEEDS + LOADS, "operations that wait");
 
 struct access {
     bool limited;
@@ -35,6 +36,7 @@ struct access {
 static struct session {
     uint16_t number; /**< 0: unused */
     uint8_t queue;   /**< that it ends with; 0: none */
+    uint8_t opener;  /**< queue that opened it; 0: one that is deleted */
     bool closing;
     uint8_t held[SHARES];
     uint32_t secret[2];
@@ -86,10 +88,6 @@ bool session_closing(uint32_t s) {
     return sessions[s].closing;
 }
 
-uint32_t session_number(uint32_t s) {
-    return sessions[s].number;
-}
-
 uint32_t session_tiles(uint32_t s) {
     uint32_t others = 0;
     for (uint32_t i = 1; i < SESSIONS; i++) {
@@ -122,6 +120,7 @@ void session_owner_gone(uint32_t owner) {
         if (sessions[i].queue == owner) {
             end(i);
         }
+        sessions[i].opener = sessions[i].opener == owner ? 0 : sessions[i].opener;
     }
 }
 
@@ -142,26 +141,53 @@ uint32_t csd_session(uint32_t number, const uint32_t secret[2], uint32_t owner) 
     return s;
 }
 
-/** A place for a session of queue `queue`, SESSION_NONE when there is none. */
-static uint32_t place_for(uint32_t queue) {
-    uint32_t of_queue = 0;
-    uint32_t unused = SESSION_NONE;
+/** The session that gives its place to one of queue `owner`, SESSION_NONE when there is none. A queue with sessions
+ * takes none from another queue. */
+static uint32_t lapsed(uint32_t owner, bool own) {
     uint32_t oldest = SESSION_NONE;
     for (uint32_t i = 1; i <= SCOMP_MAX_SESSIONS; i++) {
         const struct session *s = &sessions[i];
-        of_queue += s->number != 0 && queue != 0 && s->queue == queue;
-        if (s->number == 0) {
-            unused = unused == SESSION_NONE ? i : unused;
-        } else if (s->queue == 0 && s->held[SHARE_REQUEST] == 0 && !s->closing &&
-                   time_now() - s->used >= (uint64_t)SCOMP_LEASE_KCYCLES * 1000u &&
-                   (oldest == SESSION_NONE || s->used < sessions[oldest].used)) {
+        if (s->number != 0 && s->queue == 0 && s->held[SHARE_REQUEST] == 0 && !s->closing &&
+            (!own || s->opener == owner || s->opener == 0) &&
+            time_now() - s->used >= (uint64_t)SCOMP_LEASE_KCYCLES * 1000u &&
+            (oldest == SESSION_NONE || s->used < sessions[oldest].used)) {
             oldest = i;
         }
     }
-    if (of_queue >= SCOMP_QUEUE_SESSIONS) {
+    return oldest;
+}
+
+/** A place for a session of queue `owner` of `queues`, SESSION_NONE when there is none. */
+static uint32_t place_for(uint32_t owner, bool bound, uint32_t queues) {
+    uint32_t of_queue = 0;
+    uint32_t bound_to = 0;
+    uint32_t count = 0;
+    uint32_t unused = SESSION_NONE;
+    queues &= ~(1u << owner);
+    for (uint32_t i = 1; i <= SCOMP_MAX_SESSIONS; i++) {
+        const struct session *s = &sessions[i];
+        if (s->number == 0) {
+            unused = unused == SESSION_NONE ? i : unused;
+            count++;
+            continue;
+        }
+        of_queue += s->opener == owner;
+        bound_to += s->queue == owner;
+        queues &= ~(1u << s->opener);
+    }
+    if (bound && bound_to >= SCOMP_QUEUE_SESSIONS) {
         return SESSION_NONE;
     }
-    if (unused == SESSION_NONE && oldest != SESSION_NONE) {
+    /* Every queue may have one. Beyond that, places are kept for queues that have none, and for one to come. */
+    uint32_t kept = 0;
+    while (queues != 0 && kept < SCOMP_QUEUE_SESSIONS) {
+        queues &= queues - 1;
+        kept++;
+    }
+    kept = of_queue == 0 ? 0 : kept == 0 ? 1 : kept;
+    unused = count > kept ? unused : SESSION_NONE;
+    uint32_t oldest = unused == SESSION_NONE ? lapsed(owner, of_queue > 0) : SESSION_NONE;
+    if (oldest != SESSION_NONE) {
         /* Its process has probably ended without a word. */
         end(oldest);
         unused = sessions[oldest].number == 0 ? oldest : SESSION_NONE;
@@ -169,18 +195,19 @@ static uint32_t place_for(uint32_t queue) {
     return unused;
 }
 
-uint32_t csd_session_open(const uint32_t secret[2], uint32_t queue, uint32_t *number) {
+uint32_t csd_session_open(const uint32_t secret[2], uint32_t owner, bool bound, uint32_t queues, uint32_t *number) {
     if (secret[0] == 0 && secret[1] == 0) {
         return CSD_INVALID;
     }
-    uint32_t s = place_for(queue);
+    uint32_t s = place_for(owner, bound, queues);
     if (s == SESSION_NONE) {
         return REFUSED(NO_RESOURCES);
     }
     uint16_t turn = (uint16_t)((turns[s - 1] + 1u) & (UINT16_MAX >> INDEX_BITS));
     turns[s - 1] = turn != 0 ? turn : 1;
     sessions[s] = (struct session){.number = (uint16_t)(turns[s - 1] << INDEX_BITS | (s - 1)),
-                                   .queue = (uint8_t)queue,
+                                   .queue = (uint8_t)(bound ? owner : 0),
+                                   .opener = (uint8_t)owner,
                                    .secret = {secret[0], secret[1]},
                                    .used = time_now(),
                                    .access = standard};

@@ -18,12 +18,14 @@
 #define SESSIONS         (SCOMP_MAX_SESSIONS + 2u)
 
 /** What sessions share. */
-enum share { SHARE_FUNCTION, SHARE_REQUEST, SHARE_READER, SHARE_FEED, SHARE_LIST, SHARES };
+enum share { SHARE_FUNCTION, SHARE_REQUEST, SHARE_READER, SHARE_FEED, SHARE_LIST, SHARE_LOAD, SHARES };
 
 #define REQUESTS 16u
 /** Reads of results that wait at a time; feeds likewise. */
 #define READERS 32u
 #define FEEDS   40u
+/** Functions that are loaded at a time. */
+#define LOADS 16u
 _Static_assert(FEEDS == SCOMP_MAX_FEEDS + 2u * SCOMP_MAX_SESSIONS, "what one session may have of the feeds");
 
 void session_init(void);
@@ -33,8 +35,6 @@ bool session_take(uint32_t s, enum share what);
 void session_give(uint32_t s, enum share what);
 /** Session `s` is closed, and only waits for what is going on. */
 bool session_closing(uint32_t s);
-/** Number of session `s`. */
-uint32_t session_number(uint32_t s);
 /** Cores and slots that requests of session `s` may hold at a time: one less for each other session with functions. */
 uint32_t session_tiles(uint32_t s);
 /** All sessions end. */

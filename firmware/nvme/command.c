@@ -23,6 +23,8 @@ _Alignas(8) struct nvme_dma nvme_dma;
 static_assert(sizeof(struct nvme_dma) % 8 == 0, "the AXI4 slave's limits are multiples of 8");
 static uint64_t *list_free[NVME_LISTS];
 static uint32_t list_count;
+/* What sessions hold for as long as they like leaves some for everything else. */
+static_assert(NVME_COMMANDS >= CSD_OPS + NVME_AERL + 1 + 48, "commands beside those of sessions");
 /** Wait for a PRP list. */
 static struct list unlisted;
 

@@ -54,10 +54,11 @@ static void unmapped(struct nvme_cmd *cmd) {
     csd_data(&cmd->op, false);
 }
 
-/** Nothing of a read is in line before its PRPs are known: one whose queue is deleted meanwhile ends here. */
+/** A read is not in its request's line before its PRPs are known: one whose queue is deleted meanwhile ends here. */
 static void read_mapped(struct nvme_cmd *cmd) {
     if (queues.deleting[cmd->op.owner]) {
-        nvme_complete(cmd, NVME_SQ_DELETED);
+        cmd->status = NVME_SQ_DELETED;
+        csd_data(&cmd->op, false);
     } else {
         csd_data(&cmd->op, true);
     }
@@ -142,8 +143,12 @@ static void session_open(struct nvme_cmd *cmd) {
     if (e[10] != SCOMP_INTERFACE) {
         status = NVME_VENDOR(NVME_VENDOR_STATUS_INTERFACE);
     } else if (e[11] <= 1 && e[12] == 0 && e[13] == 0) {
+        uint32_t all = 0;
+        for (uint32_t i = 1; i < NVME_QUEUES; i++) {
+            all |= (uint32_t)queues.sq[i] << i;
+        }
         status =
-            vendor_status(cmd, csd_session_open(&cmd->sqe[14], e[11] != 0 ? cmd->op.owner : 0, &cmd->op.result[0]));
+            vendor_status(cmd, csd_session_open(&cmd->sqe[14], cmd->op.owner, e[11] != 0, all, &cmd->op.result[0]));
     }
     cmd->op.result[1] = SCOMP_INTERFACE;
     nvme_complete(cmd, status);

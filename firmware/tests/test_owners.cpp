@@ -326,7 +326,8 @@ TEST(owners_lease) {
     std::vector<Owner> all;
     for (uint32_t i = 0; i < SCOMP_MAX_SESSIONS; i++) {
         all.push_back(tenant(i));
-        CHECK_EQ(d.open(all.back()).status, kOk);
+        /* The last place is for a queue that has none. */
+        CHECK_EQ(d.open(all.back(), i + 1 < SCOMP_MAX_SESSIONS ? 1 : 2).status, kOk);
     }
     uint16_t kept = nameFor(d, all[0], model::kCopy);
     Owner late = tenant(100);
@@ -694,4 +695,220 @@ TEST(owners_hostile_neighbour) {
     std::vector<uint8_t> got;
     CHECK_EQ(d.read(200, 32, &got).status, kOk);
     CHECK(got == pattern(200, 1, 32));
+}
+
+namespace {
+
+/** What a tenant that nobody disturbs may expect beside any hostile one: a session, a function, its job's results, and
+ * a read of blocks, each within `limit` cycles. Returns the longest. */
+uint64_t served(Drive &d, uint32_t queue, uint64_t limit) {
+    uint64_t longest = 0;
+    uint64_t begin = 0;
+    auto wait = [&](uint32_t q, uint16_t cid) {
+        std::optional<model::Completion> c;
+        begin = d.dev.now;
+        d.run([&] { return (c = d.take(q, cid)).has_value() || d.dev.now - begin > limit; });
+        CHECK(c.has_value());
+        longest = std::max(longest, d.dev.now - begin);
+        return *c;
+    };
+    Owner o = tenant(77);
+    CHECK_EQ(d.open(o, queue).status, kOk);
+    auto file = kernelElf(model::kCount);
+    Buffer b = d.buffer(static_cast<uint32_t>(file.size()));
+    d.put(b, file.data());
+    Sqe s = Drive::sqe(SCOMP_OPCODE_ADMIN_FUNC_LOAD);
+    Drive::setPrp(s, b);
+    s[11] = static_cast<uint32_t>(file.size());
+    auto c = wait(0, d.submit(0, Drive::from(o, s, true)));
+    CHECK_EQ(c.status, kOk);
+    Job j = reader(24, 2, 200);
+    j.func = static_cast<uint16_t>(c.dw0);
+    uint16_t exec = d.submit(queue, execSqe(d, o, 3, j));
+    std::map<uint32_t, PieceResult> r;
+    for (bool more = true; more;) {
+        Buffer to = d.buffer(65536);
+        c = wait(queue, d.submit(queue, Drive::from(o, readSqe(to, 3))));
+        CHECK_EQ(c.status, kOk);
+        more = c.dw0 >> 31 == 0;
+        parse(d.get(to), c.dw0 & 0x7fffffff, r);
+    }
+    CHECK_EQ(wait(queue, exec).status, kOk);
+    auto [n, sum] = countSum(pattern(200, 1, 24), 24 * 4096);
+    for (uint32_t p = 0; p < 2; p++) {
+        CHECK_EQ(r[p].last.status, SCOMP_STATUS_OK);
+        CHECK_EQ(word(r[p].out[0], 0), n);
+        CHECK_EQ(word(r[p].out[0], 4), sum);
+    }
+    Buffer to = d.buffer(32 * 4096);
+    s = Drive::sqe(0x02, 1);
+    Drive::setPrp(s, to);
+    s[10] = 100;
+    s[12] = 31;
+    CHECK_EQ(wait(1, d.submit(1, s)).status, kOk);
+    CHECK(d.get(to) == pattern(100, 1, 32));
+    CHECK_EQ(close(d, o, queue), kOk);
+    return longest;
+}
+
+} // namespace
+
+/** Who is there first and opens all sessions that it gets leaves one for every other queue. */
+TEST(owners_hostile_sessions) {
+    for (bool late : {false, true}) {
+        Nand nand(Geometry{});
+        Drive d(nand, 2, seed);
+        d.start(late ? 1 : 3);
+        fill(d, 0, 256);
+        uint32_t got = 0;
+        for (uint32_t i = 0; i < 20; i++) {
+            Owner o = tenant(10 + i);
+            got += d.open(o, 1, i % 3 == 0).status == kOk;
+        }
+        CHECK(got >= SCOMP_QUEUE_SESSIONS && got < SCOMP_MAX_SESSIONS);
+        if (late) {
+            Sqe s = Drive::sqe(0x05);
+            s[6] = 0x20000;
+            s[10] = 2 | 63 << 16;
+            s[11] = 1 | 1 << 1 | 2 << 16;
+            CHECK_EQ(d.exec(0, s).status, kOk);
+            s = Drive::sqe(0x01);
+            s[6] = 0x28000;
+            s[10] = 2 | 63 << 16;
+            s[11] = 1 | 2 << 16;
+            CHECK_EQ(d.exec(0, s).status, kOk);
+        }
+        for (uint32_t q = 2; q <= (late ? 2u : 3u); q++) {
+            served(d, q, 1'000'000);
+            /* Not what the victim has left, either. */
+            Owner o = tenant(50);
+            CHECK_EQ(d.open(o, 1).status, kNoResources);
+            Owner idle = tenant(60 + q);
+            CHECK_EQ(d.open(idle, q).status, kOk);
+        }
+        /* Nor in the place of one that says nothing for long, while it has some itself. */
+        d.dev.now += uint64_t{SCOMP_LEASE_KCYCLES} * 1000;
+        for (uint32_t i = 0; i < 20; i++) {
+            Owner o = tenant(80 + i);
+            d.open(o, 1);
+        }
+        uint32_t mine = 0;
+        for (auto &s : sessions(d)) {
+            mine += s.number != 0 && s.idle_kcycles >= SCOMP_LEASE_KCYCLES && s.queue == 0;
+        }
+        CHECK_EQ(mine, late ? 1u : 2u);
+    }
+}
+
+/** Who is there first and has all cores with more in line leaves one, once what runs has come to its watchdog. */
+TEST(owners_hostile_cores) {
+    Nand nand(Geometry{4, 4, 1, 1, 16, 32});
+    Drive d(nand, 4, seed);
+    d.start(3);
+    fill(d, 0, 256);
+    Owner hostile = tenant(2);
+    d.open(hostile, 3);
+    Job j = reader(4, 16);
+    j.func = nameFor(d, hostile, model::kLoop);
+    j.watchdog = 2000;
+    for (uint32_t i = 0; i < 12; i++) {
+        d.submit(3, execSqe(d, hostile, i, j));
+    }
+    std::vector<uint8_t> got;
+    CHECK_EQ(d.read(0, 1, &got).status, kOk);
+    uint64_t most = served(d, 2, 2'000'000 + 500'000);
+    std::printf("    seed %u: at most %llu cycles\n", seed, static_cast<unsigned long long>(most));
+}
+
+/** Reads of results that never come hold lists of pages and commands, loads that wait for lists too: others' commands
+ * still have both. */
+TEST(owners_hostile_lists) {
+    Nand nand(Geometry{});
+    Drive d(nand, 4, seed);
+    d.enable();
+    d.createQueues(3, 256);
+    fill(d, 0, 256);
+    Owner hostile = tenant(2);
+    d.open(hostile, 3);
+    Job j = reader(4);
+    j.func = nameFor(d, hostile, model::kLoop);
+    j.watchdog = SCOMP_WATCHDOG_MAX_KCYCLES;
+    uint16_t running = d.submit(3, execSqe(d, hostile, 1, j));
+    std::vector<uint16_t> reads;
+    Buffer b = d.buffer(65536);
+    for (uint32_t i = 0; i < 200; i++) {
+        reads.push_back(d.submit(3, Drive::from(hostile, readSqe(b, 1))));
+    }
+    for (uint32_t i = 0; i < 200; i++) {
+        d.step();
+    }
+    served(d, 2, 1'000'000);
+    /* Loads by the admin queue, as many as it takes at a time. */
+    auto file = kernelElf(model::kCopy);
+    file.resize(SCOMP_MAX_ELF);
+    Buffer from = d.buffer(SCOMP_MAX_ELF);
+    d.put(from, file.data());
+    std::vector<uint16_t> loads;
+    for (uint32_t i = 0; i < 240; i++) {
+        Sqe s = Drive::sqe(SCOMP_OPCODE_ADMIN_FUNC_LOAD);
+        Drive::setPrp(s, from);
+        s[11] = SCOMP_MAX_ELF;
+        loads.push_back(d.submit(0, Drive::from(hostile, s, true)));
+        if (i % 24 == 23) {
+            for (uint32_t n = 0; n < 100; n++) {
+                d.step();
+            }
+        }
+    }
+    served(d, 2, 4'000'000);
+    CHECK_EQ(close(d, hostile, 3), kOk);
+    for (uint16_t cid : reads) {
+        CHECK(d.wait(3, cid).status != kOk);
+    }
+    for (uint16_t cid : loads) {
+        d.wait(0, cid);
+    }
+    auto end = d.wait(3, running);
+    CHECK(end.status == kAborted || end.status == kOk);
+    d.settle();
+    CHECK_EQ(sessions(d).size(), 1u);
+    served(d, 3, 1'000'000);
+}
+
+/** Loads of the largest files without a pause, by as many sessions as one queue gets. */
+TEST(owners_hostile_loads) {
+    Nand nand(Geometry{});
+    Drive d(nand, 4, seed);
+    d.start(3);
+    fill(d, 0, 256);
+    std::vector<Owner> all;
+    for (uint32_t i = 0; i < SCOMP_MAX_SESSIONS; i++) {
+        all.push_back(tenant(10 + i));
+        if (d.open(all.back(), 3).status != kOk) {
+            all.pop_back();
+        }
+    }
+    auto file = kernelElf(model::kCopy);
+    file.resize(SCOMP_MAX_ELF);
+    Buffer from = d.buffer(SCOMP_MAX_ELF);
+    d.put(from, file.data());
+    uint64_t most = 0;
+    for (uint32_t round = 0; round < 4; round++) {
+        std::vector<uint16_t> loads;
+        for (uint32_t i = 0; i < 28; i++) {
+            Sqe s = Drive::sqe(SCOMP_OPCODE_ADMIN_FUNC_LOAD);
+            Drive::setPrp(s, from);
+            s[11] = SCOMP_MAX_ELF;
+            loads.push_back(d.submit(0, Drive::from(all[d.dev.rng() % all.size()], s, true)));
+        }
+        most = std::max(most, served(d, 2, 10'000'000));
+        uint32_t good = 0;
+        for (uint16_t cid : loads) {
+            auto c = d.wait(0, cid);
+            CHECK(c.status == kOk || c.status == kNoResources);
+            good += c.status == kOk;
+        }
+        CHECK(good > 0);
+    }
+    std::printf("    seed %u: at most %llu cycles\n", seed, static_cast<unsigned long long>(most));
 }

@@ -33,10 +33,12 @@ int session_open(struct assasin_drive *drive) {
                           "a firmware of the same release",
                           completion.dw1, SCOMP_INTERFACE);
     if (rc && drive->status == VENDOR(NO_RESOURCES))
-        return drive_fail(drive, EBUSY,
-                          "the drive has %u sessions, which is all that it takes: end a program that uses it, or a "
-                          "session with assasin access --end NUMBER (assasin access lists them)",
-                          SCOMP_MAX_SESSIONS);
+        return drive_fail(
+            drive, EBUSY,
+            "the drive has no place for another session of this queue: it takes %u, of which it keeps some "
+            "for queues that have none; end a program that uses it, or a session with assasin access "
+            "--end NUMBER (assasin access lists them)",
+            SCOMP_MAX_SESSIONS);
     if (!rc)
         drive->session = completion.dw0 & 0xFFFF;
     return rc;

@@ -45,6 +45,14 @@ inline std::vector<uint8_t> identify(Drive &d, uint32_t cns, uint32_t nsid, uint
     return d.get(b);
 }
 
+/** An I/O command of `count` blocks. */
+inline Sqe blocks(uint8_t opcode, uint32_t lba, uint32_t count) {
+    Sqe s = Drive::sqe(opcode, 1);
+    s[10] = lba;
+    s[12] = count - 1;
+    return s;
+}
+
 /** A command with data to the drive. */
 inline model::Completion give(Drive &d, uint32_t queue, Sqe s, const std::vector<uint8_t> &data, uint32_t offset = 0) {
     Buffer b = d.buffer(static_cast<uint32_t>(data.size()), offset, true);

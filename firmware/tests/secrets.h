@@ -27,4 +27,15 @@ inline uint32_t onMedium(const model::Nand &nand) {
     }));
 }
 
+/** A small drive, and how many of its blocks fill() writes, some more than once: there are stale sectors, too. */
+inline const model::Geometry kSmall{2, 2, 1, 1, 16, 32};
+inline constexpr uint32_t kBlocks = 640;
+inline void fill(harness::Drive &d) {
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        for (uint32_t lba = 0; lba < kBlocks - 200 * pass; lba += 32) {
+            CHECK_EQ(d.write(lba, secret(lba, 32)).status, harness::kOk);
+        }
+    }
+}
+
 } // namespace secrets

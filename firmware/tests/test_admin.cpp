@@ -12,17 +12,6 @@ using namespace admin;
 using model::Geometry;
 using model::Nand;
 
-namespace {
-
-Sqe blocks(uint8_t opcode, uint32_t lba, uint32_t count) {
-    Sqe s = Drive::sqe(opcode, 1);
-    s[10] = lba;
-    s[12] = count - 1;
-    return s;
-}
-
-} // namespace
-
 TEST(health_survives_power_cycles) {
     Nand nand(Geometry{});
     for (uint32_t cycle = 0; cycle < 3; cycle++) {

@@ -14,7 +14,6 @@ using model::Nand;
 namespace {
 
 constexpr uint32_t kErase = 1 << 9, kCryptographic = 2 << 9;
-const Geometry kSmall{2, 2, 1, 1, 16, 32};
 
 Sqe format(uint32_t settings) {
     Sqe s = Drive::sqe(0x80, 1);
@@ -22,15 +21,6 @@ Sqe format(uint32_t settings) {
     return s;
 }
 
-/** A drive written over more than once: stale pages too. */
-constexpr uint32_t kBlocks = 640;
-void fill(Drive &d) {
-    for (uint32_t pass = 0; pass < 2; pass++) {
-        for (uint32_t lba = 0; lba < kBlocks - 200 * pass; lba += 32) {
-            CHECK_EQ(d.write(lba, secret(lba, 32)).status, kOk);
-        }
-    }
-}
 /** True when all reads zeros, false when all is as it was written. */
 bool empty(Drive &d) {
     std::set<bool> seen;

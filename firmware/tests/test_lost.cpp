@@ -12,13 +12,6 @@ using model::Nand;
 
 namespace {
 
-Sqe blocks(uint8_t opcode, uint32_t lba, uint32_t count) {
-    Sqe s = Drive::sqe(opcode, 1);
-    s[10] = lba;
-    s[12] = count - 1;
-    return s;
-}
-
 uint16_t lose(Drive &d, uint32_t lba, uint32_t count) {
     return d.exec(1, blocks(0x04, lba, count)).status;
 }

@@ -15,8 +15,6 @@ namespace {
 constexpr uint32_t kExit = 1, kBlockErase = 2, kOverwrite = 3, kCryptographic = 4, kUnrestricted = 8,
                    kNoDealloc = 0x200;
 constexpr uint32_t kEventCompleted = 6 | 1 << 8 | 0x81 << 16;
-const Geometry kSmall{2, 2, 1, 1, 16, 32};
-constexpr uint32_t kBlocks = 640;
 
 struct Status {
     uint32_t progress, state;
@@ -35,14 +33,6 @@ uint16_t sanitize(Drive &d, uint32_t dw10) {
     Sqe s = Drive::sqe(0x84);
     s[10] = dw10;
     return d.exec(0, s).status;
-}
-
-void fill(Drive &d) {
-    for (uint32_t pass = 0; pass < 2; pass++) {
-        for (uint32_t lba = 0; lba < kBlocks - 200 * pass; lba += 32) {
-            CHECK_EQ(d.write(lba, secret(lba, 32)).status, kOk);
-        }
-    }
 }
 
 bool zeros(Drive &d) {

@@ -155,6 +155,10 @@ TEST(Luns, TheWholeWayDoesNotWaitForAStream) {
     bootWithShortRing(b);
     unsigned position = 0;
     for (unsigned op : {FLASH_OP_GET_FEATURE, FLASH_OP_READ_ID, FLASH_OP_RESET}) {
+        // RESET leaves the package in SDR, where a beat brings one byte whatever the PHY's width: sectors cannot be
+        // read.
+        if (op == FLASH_OP_RESET && kPhyBytes > 1)
+            continue;
         // LUN 1's page waits in its register, first as the array brought it, then behind a sector that was taken from
         // it.
         for (unsigned first : {0u, 1u}) {

@@ -44,6 +44,12 @@ int session_open(struct assasin_drive *drive) {
     return rc;
 }
 
+int assasin_get_session(struct assasin_drive *drive, struct assasin_session *session) {
+    int rc = session_open(drive);
+    *session = (struct assasin_session){drive->session, {drive->secret[0], drive->secret[1]}};
+    return rc;
+}
+
 void session_close(struct assasin_drive *drive) {
     if (!drive->session || drive->dead)
         return;

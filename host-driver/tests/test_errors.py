@@ -110,6 +110,7 @@ def test_a_closed_drive_says_so(board: FakeBoard) -> None:
         "slots": (),
         "load": (b"x",),
         "unload": (0,),
+        "session": (),
         "sessions": (),
         "limit": (0, None),
         "end_session": (1,),

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 import pytest
 from assasin import offloads, tpch
 from assasin.board import Board, BoardError
-from assasin.drive import Access, Command, Drive, DriveError, Extent, Input, Job, function_image
+from assasin.drive import Access, Command, Completion, Drive, DriveError, Extent, Input, Job, Session, function_image
 from assasin.tree import ROOT, contract
 
 CONFIG = "AssasinSb2x2"
@@ -28,6 +29,8 @@ BLOCK = 4096
 HOLE = 40  # blocks from the end of the drive where nothing is ever written
 NVM_READ, NVM_WRITE = 2, 1
 EXEC, READ_RESULT = contract.SCOMP_OPCODE_IO_EXEC, contract.SCOMP_OPCODE_IO_READ
+ABORT = contract.SCOMP_OPCODE_IO_ABORT
+NO_SESSION = 0x100 | contract.NVME_VENDOR_STATUS_NO_SESSION
 
 pytestmark = pytest.mark.system(CONFIG)
 
@@ -66,6 +69,12 @@ def serves(drive: Drive) -> None:
     assert drive.read(lba, len(data)) == data
     pieces = offloads.run(drive, "scan", [Extent(lba, 2)], len(data))
     assert offloads.scan_result(pieces) == offloads.expected_scan(data)
+
+
+def loaded(drive: Drive) -> int:
+    """Functions that this connection has in the drive."""
+    (mine,) = (s.functions for s in drive.sessions() if s.number == drive.session().number)
+    return mine
 
 
 def refused(code: int, words: str, call: Callable[..., object], *args: object, **kwargs: object) -> DriveError:
@@ -361,9 +370,10 @@ def bad_elfs() -> dict[str, tuple[Callable[[bytes], bytes], str]]:
 @pytest.mark.parametrize(("change", "words"), bad_elfs().values(), ids=bad_elfs())
 def test_a_bad_elf_is_refused(drive: Drive, change: Callable[[bytes], bytes], words: str) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    e = refused(errno.EINVAL, f"refuses the ELF file: .*({words})", drive.load, 3, change(elf))
+    before = loaded(drive)
+    e = refused(errno.EINVAL, f"refuses the ELF file: .*({words})", drive.load, change(elf))
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_BAD_ELF
-    refused(errno.EBADF, "bad function", drive.unload, 3)
+    assert loaded(drive) == before
 
 
 @pytest.mark.parametrize(("at", "value", "machine", "words"), [(4, 2, "64-bit RISC-V", "32-bit"), (18, 62, "x86-64", "RISC-V")])
@@ -371,23 +381,31 @@ def test_an_elf_for_another_machine_is_refused(drive: Drive, at: int, value: int
     """By the library, which names the machine, and by the drive."""
     elf = bytearray(function_image((ROOT / "build" / "offload" / "scan.elf").read_bytes()))
     elf[at] = value
-    refused(errno.EINVAL, f"the ELF file is for {machine}", drive.load, 3, bytes(elf))
-    command = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw10=3, dw11=len(elf))
+    refused(errno.EINVAL, f"the ELF file is for {machine}", drive.load, bytes(elf))
+    command = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw11=len(elf), **drive.session().named())
     e = refused(errno.EINVAL, words, drive.execute, 0, command, elf + bytes(-len(elf) % 4))
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_BAD_ELF
 
 
 def test_an_elf_that_is_too_large(drive: Drive) -> None:
     refused(errno.EINVAL, "131073 bytes without its debug information, the drive takes 1..131072", drive.load, bytes(131073))
-    command = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw10=3, dw11=0x20001)
-    refused(errno.ESTALE, "session", drive.execute, 0, command, bytearray(4096))
+    command = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw11=0x20001, **drive.session().named())
+    e = refused(errno.EINVAL, "refuses the ELF file", drive.execute, 0, command, bytearray(4096))
+    assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_BAD_ELF
 
 
 def test_function_names(drive: Drive) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
+    before = loaded(drive)
     refused(errno.EBADF, "none of that name", drive.unload, 3)
     refused(errno.ESTALE, "load it again", drive.unload, 0x7FF3)
-    name = drive.load(elf)
+    # The drive chooses the names: twice the same function is two.
+    name, other = drive.load(elf), drive.load((ROOT / "build" / "offload" / "stat.elf").read_bytes())
+    assert name != other
+    assert min(name >> 4, other >> 4) > 0, "tag 0 names nothing"
+    assert loaded(drive) == before + 2
+    drive.unload(other)
+    assert drive.load(elf) not in (name, other), "a name comes once"
     drive.unload(name)
     refused(errno.ESTALE, "load it again", drive.unload, name)
     with pytest.raises(DriveError, match="load it again"):
@@ -438,6 +456,11 @@ def test_overlapping_extents(drive: Drive) -> None:
     refused(errno.EEXIST, "overlap: 700:2, 701:2", offloads.run, drive, "scan", [Extent(700, 2), Extent(701, 2)], 4 * BLOCK)
 
 
+def execute_request(drive: Drive, data: bytearray) -> Completion:
+    """IO_EXEC with the request's bytes as they are."""
+    return drive.execute(1, Command.of(EXEC, 1, dw12=len(data), **drive.session().job(0xFFF9)), data)
+
+
 def raw_request(**changes: int) -> bytearray:
     head = contract.ScompRequest(
         magic=contract.SCOMP_MAGIC,
@@ -474,32 +497,93 @@ def raw_request(**changes: int) -> bytearray:
 )
 def test_a_malformed_request_names_the_field(drive: Drive, field: str, value: int) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    with drive.function(elf):
-        data = raw_request(**{field: value})
-        e = refused(errno.EINVAL, "malformed scomp request", drive.execute, 1, Command.of(EXEC, 1, dw10=9, dw12=len(data)), data)
+    with drive.function(elf) as name:
+        e = refused(
+            errno.EINVAL, "malformed scomp request", execute_request, drive, raw_request(**({"func": name} | {field: value}))
+        )
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_BAD_REQUEST
 
 
 def test_the_drive_itself_refuses_overlapping_extents(drive: Drive) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    head = raw_request(extents=2)[:64]
-    data = head + bytes(contract.ScompStream(0, 2, 3 * BLOCK))
+    data = bytes(contract.ScompStream(0, 2, 3 * BLOCK))
     data += bytes(contract.ScompExtent(701, 2)) + bytes(contract.ScompExtent(700, 2))
-    with drive.function(elf):
-        e = refused(errno.EEXIST, "overlap", drive.execute, 1, Command.of(EXEC, 1, dw10=9, dw12=len(data)), data)
+    with drive.function(elf) as name:
+        e = refused(errno.EEXIST, "overlap", execute_request, drive, raw_request(func=name, extents=2)[:64] + data)
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_OVERLAP
 
 
 @pytest.mark.parametrize("length", [0, 4, 63, 64, 128 * 1024 + 4])
 def test_a_request_of_the_wrong_length(drive: Drive, length: int) -> None:
     with pytest.raises(DriveError) as e:
-        drive.execute(1, Command.of(EXEC, 1, dw10=9, dw12=length), raw_request())
+        drive.execute(1, Command.of(EXEC, 1, dw12=length, **drive.session().job(9)), raw_request())
     assert e.value.code == errno.EINVAL
 
 
 def test_unknown_handles(drive: Drive) -> None:
-    refused(errno.EBADF, "bad handle", drive.execute, 1, Command.of(READ_RESULT, 1, dw10=4711, dw12=8192), bytearray(8192))
-    refused(errno.EBADF, "bad handle", drive.execute, 1, Command.of(contract.SCOMP_OPCODE_IO_ABORT, 1, dw10=4711))
+    job = drive.session().job(4711)
+    refused(errno.EBADF, "bad handle", drive.execute, 1, Command.of(READ_RESULT, 1, dw12=8192, **job), bytearray(8192))
+    refused(errno.EBADF, "bad handle", drive.execute, 1, Command.of(ABORT, 1, **job))
+
+
+# ---- sessions ----
+
+
+def opened(drive: Drive, secret: tuple[int, int], **dwords: int) -> Completion:
+    """IO_SESSION_OPEN as it is, beside the session that the connection has."""
+    asked = {"dw10": contract.SCOMP_INTERFACE, "dw14": secret[0], "dw15": secret[1]} | dwords
+    return drive.raw(1, Command.of(contract.SCOMP_OPCODE_IO_SESSION_OPEN, 1, **asked))
+
+
+def test_the_drive_gives_out_the_numbers_of_sessions(drive: Drive) -> None:
+    """Two of one secret are two, each with functions of its own; what has ended is nobody's."""
+    mine = drive.session()
+    elf = function_image(offloads.load(drive, "scan"))
+    data = bytearray(elf + bytes(-len(elf) % 4))
+    other = Session(opened(drive, mine.secret).dw0, mine.secret)
+    assert other.number not in (0, mine.number)
+    assert {s.number for s in drive.sessions()} >= {0, mine.number, other.number}
+    load = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw11=len(elf), **other.named())
+    name = drive.execute(0, load, data).dw0
+    refused(errno.ESTALE, "load it again", drive.unload, name)
+    refused(errno.ESTALE, "load it again", drive.run, name, [[Input([Extent(0, 1)], BLOCK)]])
+    assert drive.raw(1, Command.of(contract.SCOMP_OPCODE_IO_SESSION_CLOSE, 1, **other.named())).status == 0
+    assert other.number not in {s.number for s in drive.sessions()}
+    e = refused(errno.ESTALE, "the session has ended", drive.execute, 0, load, data)
+    assert e.status == NO_SESSION
+    again = opened(drive, mine.secret).dw0
+    assert again not in (0, mine.number, other.number)
+    drive.end_session(again)
+
+
+def test_a_session_that_is_not_opened_right(drive: Drive) -> None:
+    before = [s.number for s in drive.sessions()]
+    older = opened(drive, (1, 2), dw10=contract.SCOMP_INTERFACE - 1)
+    assert (older.status, older.dw1) == (0x100 | contract.NVME_VENDOR_STATUS_INTERFACE, contract.SCOMP_INTERFACE)
+    assert opened(drive, (0, 0)).status == 0x002
+    for dwords in ({"dw11": 2}, {"dw12": 1}, {"dw13": 1}):
+        assert opened(drive, (1, 2), **dwords).status == 0x002
+    assert [s.number for s in drive.sessions()] == before
+
+
+def test_a_command_without_the_secret(drive: Drive) -> None:
+    """Neither another secret nor another number reaches the session; software from before sessions names none at all."""
+    mine = drive.session()
+    with drive.function(offloads.load(drive, "scan")) as name, drive.dma(8192) as (bus, _):
+        for wrong in (
+            replace(mine, secret=(mine.secret[0] ^ 1, mine.secret[1])),
+            replace(mine, secret=(mine.secret[0], mine.secret[1] ^ 1 << 31)),
+            replace(mine, number=mine.number ^ 8),
+            Session(0, (0, 0)),
+        ):
+            for opcode in (EXEC, READ_RESULT, ABORT, contract.SCOMP_OPCODE_IO_FEED):
+                assert drive.raw(1, Command.of(opcode, 1, bus, bus + BLOCK, dw12=8192, **wrong.job(0))).status == NO_SESSION
+            assert drive.raw(1, Command.of(contract.SCOMP_OPCODE_IO_SESSION_CLOSE, 1, **wrong.named())).status == NO_SESSION
+            load = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, 0, bus, bus + BLOCK, dw11=8192, **wrong.named())
+            assert drive.raw(0, load).status == NO_SESSION
+            unload = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_UNLOAD, dw10=name, **wrong.named())
+            assert drive.raw(0, unload).status == NO_SESSION
+        assert drive.session() == mine
 
 
 # ---- commands ----
@@ -519,18 +603,45 @@ def test_more_than_mdts(drive: Drive) -> None:
     assert done.status == 0x002
 
 
-@pytest.mark.parametrize("opcode", [0x7F, 0x83, 0xC3, 0xC4, 0xFE, 0xFF])
+@pytest.mark.parametrize("opcode", [0x7F, 0x83, 0xC3, 0xC6, 0xFE, 0xFF])
 def test_unknown_opcodes(drive: Drive, opcode: int) -> None:
     assert drive.raw(1, Command.of(opcode, 1)).status == 0x001
     assert drive.raw(0, Command.of(opcode)).status == 0x001
 
 
-@pytest.mark.parametrize("opcode", [contract.SCOMP_OPCODE_IO_ABORT, EXEC, READ_RESULT])
-@pytest.mark.parametrize("dword", [{"dw11": 1}, {"dw13": 1}, {"dw15": 1 << 31}], ids=str)
+@pytest.mark.parametrize("opcode", [ABORT, EXEC, READ_RESULT])
+@pytest.mark.parametrize("dword", [{"dw11": 1}, {"dw11": 1 << 31}, {"dw13": 1}], ids=str)
 def test_reserved_bits_in_a_vendor_command(drive: Drive, opcode: int, dword: dict[str, int]) -> None:
+    job = drive.session().job(9)
     with drive.dma(8192) as (bus, _):
-        done = drive.raw(1, Command.of(opcode, 1, bus, bus + BLOCK, **{"dw12": 8192 if opcode != 0xC0 else 0} | dword))
+        done = drive.raw(1, Command.of(opcode, 1, bus, bus + BLOCK, dw12=8192 if opcode != ABORT else 0, **job | dword))
     assert done.status == 0x002
+
+
+ADMIN_RESERVED = {
+    "load": (contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, {"dw11": 8192}, [{"dw10": 1}, {"dw12": 1}]),
+    "unload": (contract.SCOMP_OPCODE_ADMIN_FUNC_UNLOAD, {}, [{"dw10": 1 << 16}, {"dw11": 1}, {"dw12": 1}]),
+}
+
+
+@pytest.mark.parametrize(("opcode", "needed", "reserved"), ADMIN_RESERVED.values(), ids=ADMIN_RESERVED)
+def test_reserved_bits_in_a_vendor_admin_command(
+    drive: Drive, opcode: int, needed: dict[str, int], reserved: list[dict[str, int]]
+) -> None:
+    with drive.dma(8192) as (bus, _):
+        for dword in reserved:
+            command = Command.of(opcode, 0, bus, bus + BLOCK, **needed | drive.session().named() | dword)
+            assert drive.raw(0, command).status == 0x002
+
+
+def test_reserved_bits_where_sessions_close_and_end(drive: Drive) -> None:
+    mine = drive.session()
+    for dword in ({"dw10": 1}, {"dw11": 1}, {"dw12": 1}):
+        close = Command.of(contract.SCOMP_OPCODE_IO_SESSION_CLOSE, 1, **mine.named() | dword)
+        assert drive.raw(1, close).status == 0x002
+    for dword in ({"dw10": 1 << 16 | mine.number}, {"dw10": mine.number, "dw11": 1}, {"dw10": mine.number, "dw15": 1}):
+        assert drive.raw(0, Command.of(contract.SCOMP_OPCODE_ADMIN_SESSION_END, **dword)).status == 0x002
+    assert mine.number in {s.number for s in drive.sessions()}
 
 
 def test_wrong_namespace(drive: Drive) -> None:

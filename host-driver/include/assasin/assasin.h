@@ -301,6 +301,18 @@ struct assasin_access {
  * most 8; none: no block at all. \param ranges NULL: all blocks, as at first. Jobs that run go on. \return 0; -ERANGE a
  * range goes beyond the drive; -ESTALE there is no such session. */
 int assasin_access(struct assasin_drive *drive, uint16_t session, const struct assasin_access *ranges, uint32_t count);
+
+/** A session, as commands of the drive's own name it. */
+struct assasin_session {
+    uint16_t number;    /**< the drive's */
+    uint32_t secret[2]; /**< who knows it can use what belongs to the session */
+};
+
+/** The connection's session, which is opened unless it is open: for who writes commands for assasin_execute() and
+ * assasin_raw_command() on their own. Handles of its jobs are `number` << 16 and a number that no other job of the
+ * session has; the library counts its own up from 0. \return 0; -EBUSY the drive has no place for another session;
+ * -EPROTO its firmware is of another version. */
+int assasin_get_session(struct assasin_drive *drive, struct assasin_session *session);
 /** Ends a session: its jobs stop, its functions go. \return 0; -ESTALE there is no such session. */
 int assasin_session_end(struct assasin_drive *drive, uint16_t session);
 

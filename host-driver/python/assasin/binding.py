@@ -50,6 +50,12 @@ class AccessStruct(ctypes.Structure):
     _fields_: ClassVar = [("lba", c_uint64), ("blocks", c_uint64), ("rights", c_uint32)]
 
 
+class SessionStruct(ctypes.Structure):
+    """struct assasin_session."""
+
+    _fields_: ClassVar = [("number", c_uint16), ("secret", c_uint32 * 2)]
+
+
 class InfoStruct(ctypes.Structure):
     """struct assasin_info."""
 
@@ -245,6 +251,7 @@ def _load_library() -> ctypes.CDLL:
         "assasin_function_load": (c_int, [d, c_char_p, c_size_t]),
         "assasin_function_unload": (c_int, [d, c_uint16]),
         "assasin_access": (c_int, [d, c_uint16, POINTER(AccessStruct), c_uint32]),
+        "assasin_get_session": (c_int, [d, POINTER(SessionStruct)]),
         "assasin_session_end": (c_int, [d, c_uint16]),
         "assasin_slots": (c_int, [d, POINTER(c_uint32), POINTER(c_uint32)]),
         "assasin_kernel_id": (c_uint32, [c_char_p, c_char_p]),

@@ -13,7 +13,18 @@ from ctypes import byref, c_char, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from typing import Any
 
-from assasin.binding import AccessStruct, Command, Completion, ErrorStruct, InfoStruct, OptionsStruct, ProgressFn, TickFn, library
+from assasin.binding import (
+    AccessStruct,
+    Command,
+    Completion,
+    ErrorStruct,
+    InfoStruct,
+    OptionsStruct,
+    ProgressFn,
+    SessionStruct,
+    TickFn,
+    library,
+)
 from assasin.board import last_words
 from assasin.interrupts import Held
 from assasin.job import Data, DriveError, Extent, Input, Job, Piece, as_bytes, pack, split, split_text, unpack_piece
@@ -33,6 +44,7 @@ __all__ = [
     "Kernel",
     "Piece",
     "Progress",
+    "Session",
     "split",
     "split_text",
     "strerror",
@@ -55,6 +67,22 @@ class Access:
     lba: int
     blocks: int
     rights: int
+
+
+@dataclass(frozen=True)
+class Session:
+    """The session of a connection, for commands that are written by hand: see hw/regs/scomp.toml, ScompOpcode."""
+
+    number: int
+    secret: tuple[int, int]
+
+    def named(self) -> dict[str, int]:
+        """Dwords of an admin command that loads or unloads a function of this session, for Command.of()."""
+        return {"dw13": self.number, "dw14": self.secret[0], "dw15": self.secret[1]}
+
+    def job(self, own: int) -> dict[str, int]:
+        """Dwords of an I/O command for the session's job of that number, 0..65535, for Command.of(): its handle and the secret."""
+        return {"dw10": self.number << 16 | own, "dw14": self.secret[0], "dw15": self.secret[1]}
 
 
 @dataclass(frozen=True)
@@ -333,6 +361,12 @@ class Drive:
     def unload(self, name: int) -> None:
         """Removes a function."""
         self._check(self._call(self._lib.assasin_function_unload, self._handle, name))
+
+    def session(self) -> Session:
+        """The session of this connection, which is opened unless it is open; see assasin_get_session()."""
+        found = SessionStruct()
+        self._check(self._call(self._lib.assasin_get_session, self._handle, byref(found)))
+        return Session(found.number, (found.secret[0], found.secret[1]))
 
     def sessions(self) -> list[ctypes.Structure]:
         """The drive's sessions, contract.ScompSession each; first, with number 0, what sessions get that are opened from now on."""

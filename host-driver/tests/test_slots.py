@@ -78,8 +78,8 @@ def table(length: int = BYTES, lba: int = 0) -> Input:
 
 def call(drive: Drive, kernel: Kernel, mode: int, value: int, *inputs: Input, **job: int) -> Piece:
     """One call of a kernel."""
-    with drive.function(kernel) as slot:
-        (piece,) = drive.run(slot, [list(inputs)], args=struct.pack("<2I", mode, value), **job)
+    with drive.function(kernel) as name:
+        (piece,) = drive.run(name, [list(inputs)], args=struct.pack("<2I", mode, value), **job)
     return piece
 
 
@@ -114,8 +114,8 @@ def test_every_byte_once(drive: Drive, length: int) -> None:
 def test_input_of_the_host(drive: Drive) -> None:
     """Also no byte, and pieces one behind the other in the same slot."""
     parts = [DATA, b"", DATA[:1], DATA[:4096]]
-    with drive.function(PROBE) as slot:
-        pieces = drive.run(slot, [[Input.of(p)] for p in parts], args=struct.pack("<2I", XOR, 0))
+    with drive.function(PROBE) as name:
+        pieces = drive.run(name, [[Input.of(p)] for p in parts], args=struct.pack("<2I", XOR, 0))
     assert [p.outputs[0] for p in pieces] == parts
     counts = [call(drive, PROBE, COUNT, 99, Input.of(p)) for p in (b"", DATA[:17])]
     assert [struct.unpack("<3Q", p.outputs[0]) for p in counts] == [(0, 1, 99), (17, 3, 99)]
@@ -159,8 +159,8 @@ def test_early_end_and_no_result(drive: Drive) -> None:
 
 def test_result_to_blocks(drive: Drive) -> None:
     target = Extent(1000, 25)
-    with drive.function(PROBE) as slot:
-        job = Job(slot, [[table(100_000)]], [[[target]]], args=struct.pack("<2I", XOR, 0x11223344))
+    with drive.function(PROBE) as name:
+        job = Job(name, [[table(100_000)]], [[[target]]], args=struct.pack("<2I", XOR, 0x11223344))
         assert all(p.ok for p in drive.run_job(job))
     assert drive.read(target.lba, 100_000) == xored(DATA[:100_000], 0x11223344)
 
@@ -306,13 +306,17 @@ def test_program_of_a_kernel(local: Drive) -> None:
 def test_program_and_job_share_the_slot(local: Drive) -> None:
     """The one waits for the other: neither is refused nor lost."""
     args = struct.pack("<2I", COUNT, 5)
-    with active_program(local, PROBE), range_set(local, (0, 65536), (1 << 20, 4096)) as ranges:
+    with (
+        active_program(local, PROBE),
+        local.function(PROBE) as name,
+        range_set(local, (0, 65536), (1 << 20, 4096)) as ranges,
+    ):
         completions: list[Completion] = []
 
         def tick() -> None:
             completions.append(execute(local, ranges, 1, 1, args))
 
-        pieces = local.run_job(Job(0, [[table()]] * 3, args=args, tick=tick))
+        pieces = local.run_job(Job(name, [[table()]] * 3, args=args, tick=tick))
     assert all(p.ok for p in pieces)
     assert completions
     assert all((c.status, c.dw0) == (0, 24) for c in completions)
@@ -364,10 +368,10 @@ def test_call_that_does_not_fit(drive: Drive) -> None:
         call(drive, PROBE, XOR, 0, table(), table())
     with pytest.raises(DriveError, match="number of input streams"):
         call(drive, PROBE, XOR, 0, table(), streams_out=2)
-    with drive.function(PROBE) as slot, pytest.raises(DriveError, match="bytes of arguments"):
-        drive.run(slot, [[table()]], args=bytes(12))
-    with drive.function(PROBE) as slot, pytest.raises(DriveError, match="more calls of a kernel than slots hold it"):
-        drive.run_job(Job(chain(Node(slot, args=bytes(8)), Node(slot, args=bytes(8))), [[table()]]))
+    with drive.function(PROBE) as name, pytest.raises(DriveError, match="bytes of arguments"):
+        drive.run(name, [[table()]], args=bytes(12))
+    with drive.function(PROBE) as name, pytest.raises(DriveError, match="more calls of a kernel than slots hold it"):
+        drive.run_job(Job(chain(Node(name, args=bytes(8)), Node(name, args=bytes(8))), [[table()]]))
 
 
 # ---- kernels that misbehave ----
@@ -399,8 +403,8 @@ def test_abort_during_a_kernel(drive: Drive) -> None:
     def stop() -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), drive.function(PROBE) as slot:
-        drive.run(slot, [[table()]], args=struct.pack("<2I", NEVER, 0), tick=stop)
+    with pytest.raises(KeyboardInterrupt), drive.function(PROBE) as name:
+        drive.run(name, [[table()]], args=struct.pack("<2I", NEVER, 0), tick=stop)
     works(drive)
 
 

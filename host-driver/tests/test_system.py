@@ -191,8 +191,8 @@ def test_output_longer_than_the_stream_buffer(drive: Drive, tmp_path: Path) -> N
     )
     data = data_of(60 * BLOCK, 14)
     drive.write(800, data)
-    with drive.function(elf) as slot:
-        done = drive.run(slot, [[Input([Extent(800 + 30 * i, 30)], 30 * BLOCK)] for i in range(2)])
+    with drive.function(elf) as name:
+        done = drive.run(name, [[Input([Extent(800 + 30 * i, 30)], 30 * BLOCK)] for i in range(2)])
     assert all(p.ok for p in done)
     assert b"".join(p.outputs[0] for p in done) == bytes(b ^ 0x5A for b in data)
 
@@ -243,8 +243,8 @@ def test_two_streams_in_and_two_out(drive: Drive, tmp_path: Path) -> None:
     )
     a, b = data_of(20 * BLOCK, 15), data_of(20 * BLOCK, 16)
     drive.write(900, a + b)
-    with drive.function(elf) as slot:
-        (piece,) = drive.run(slot, [[Input([Extent(900, 20)], len(a)), Input([Extent(920, 20)], len(b))]], streams_out=2)
+    with drive.function(elf) as name:
+        (piece,) = drive.run(name, [[Input([Extent(900, 20)], len(a)), Input([Extent(920, 20)], len(b))]], streams_out=2)
     x, y = np.frombuffer(a, "<u4"), np.frombuffer(b, "<u4")
     assert piece.ok
     assert piece.outputs == [(x + y).tobytes(), (x - y).astype("<u2").tobytes()]
@@ -280,8 +280,8 @@ def build(tmp_path: Path, body: str) -> bytes:
 
 def run_source(drive: Drive, tmp_path: Path, body: str, **options: int) -> list:
     drive.write(700, bytes(BLOCK))
-    with drive.function(build(tmp_path, body)) as slot:
-        return drive.run(slot, [[Input([Extent(700, 1)], BLOCK)]], **options)
+    with drive.function(build(tmp_path, body)) as name:
+        return drive.run(name, [[Input([Extent(700, 1)], BLOCK)]], **options)
 
 
 TRAPS = {
@@ -322,8 +322,8 @@ def test_one_bad_piece_does_not_harm_the_others(drive: Drive, tmp_path: Path) ->
     )
     data = data_of(5 * BLOCK, 21)
     drive.write(700, data)
-    with drive.function(elf) as slot:
-        done = drive.run(slot, [[Input([Extent(700 + i, 1)], BLOCK)] for i in range(5)])
+    with drive.function(elf) as name:
+        done = drive.run(name, [[Input([Extent(700 + i, 1)], BLOCK)] for i in range(5)])
     assert [p.ok for p in done] == [True, True, False, True, True]
     for i in (0, 1, 3, 4):
         assert struct.unpack("<I", done[i].outputs[0]) == (sum(data[i * BLOCK : (i + 1) * BLOCK]),)
@@ -434,25 +434,25 @@ def request_errors() -> dict[str, tuple[list[list[Input]], dict[str, int], str]]
 def test_a_bad_request_is_refused(drive: Drive, case: str) -> None:
     pieces, options, words = request_errors()[case]
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    with drive.function(elf) as slot:
-        e = refused(errno.EINVAL, words, drive.run, slot, pieces, **options)
+    with drive.function(elf) as name:
+        e = refused(errno.EINVAL, words, drive.run, name, pieces, **options)
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_BAD_REQUEST
 
 
 @pytest.mark.parametrize(("lba", "count"), [(0, 1), (-1, 2), (2**63, 2)])
 def test_extents_past_the_end(drive: Drive, lba: int, count: int) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    with drive.function(elf) as slot:
+    with drive.function(elf) as name:
         refused(
-            errno.ERANGE, "LBA out of range", drive.run, slot, [[Input([Extent(drive.info.blocks + lba, count)], count * BLOCK)]]
+            errno.ERANGE, "LBA out of range", drive.run, name, [[Input([Extent(drive.info.blocks + lba, count)], count * BLOCK)]]
         )
 
 
 def test_overlapping_extents(drive: Drive) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    with drive.function(elf) as slot:
+    with drive.function(elf) as name:
         overlapping = [[Input([Extent(700, 2), Extent(710, 1), Extent(701, 2)], 5 * BLOCK)]]
-        refused(errno.EEXIST, "piece 0 overlap at block 701", drive.run, slot, overlapping)
+        refused(errno.EEXIST, "piece 0 overlap at block 701", drive.run, name, overlapping)
     refused(errno.EEXIST, "overlap: 700:2, 701:2", offloads.run, drive, "scan", [Extent(700, 2), Extent(701, 2)], 4 * BLOCK)
 
 

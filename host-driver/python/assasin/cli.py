@@ -730,8 +730,8 @@ def run(
             raise click.UsageError(f"--to writes the output of one piece, this job has {len(inputs)}: add --pieces 1")
         job = Job(0, inputs, [[[e] for e in to]] if to else None, planned.call.outputs, planned.args, cores, watchdog)
         total = sum(map(length_of, sources))
-        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(loaded) as slot:
-            done = drive.run_job(replace(job, function=slot))
+        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(loaded) as named:
+            done = drive.run_job(replace(job, function=named))
         if planned.call.name == "lz4_decompress" and not to and all(p.ok for p in done):
             functions.lz4_check(drive, sources[0], done[0].outputs[0])
     figures = perf.job_figures(done)

@@ -432,7 +432,7 @@ struct csd_function csd_function(uint32_t program) {
                            .valid = f->valid, .loading = f->loading, .used = f->users > 0, .kernel = f->kernel != 0};
 }
 
-uint32_t csd_fill(uint32_t program) {
+uint32_t csd_fill(struct csd_op *op, uint32_t program) {
     struct function *f = programs[program];
     if (f == NULL) {
         f = take_place(SESSION_PROGRAMS, false);
@@ -444,13 +444,16 @@ uint32_t csd_fill(uint32_t program) {
     f->valid = false;
     f->loading = true;
     f->bytes = LOAD_MAX;
+    op->context = f;
     return function_memory(f);
 }
 
-void csd_filled(uint32_t program) {
-    struct function *f = programs[program];
-    if (f != NULL) {
-        f->loading = false;
+void csd_filled(struct csd_op *op) {
+    struct function *f = op->context;
+    f->loading = false;
+    if (f->leaving) {
+        /* A reset has forgotten the program while the part was on its way. */
+        leave(f);
     }
 }
 

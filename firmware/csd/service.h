@@ -82,7 +82,7 @@ void csd_session_close(uint32_t session);
 uint32_t csd_session_end(uint32_t number);
 /** Set which blocks the session of that number may touch, 0: those that are opened from now on. Returns a csd_status.
  */
-uint32_t csd_access(uint32_t number, const struct scomp_access *access);
+uint32_t csd_access(uint32_t number, const struct scomp_access *to);
 /** Fill in what log page SESSIONS says; returns how many entries it has. */
 uint32_t csd_sessions(struct scomp_session to[SCOMP_MAX_SESSIONS + 1]);
 
@@ -129,10 +129,11 @@ struct csd_function {
     bool kernel;
 };
 struct csd_function csd_function(uint32_t program);
-/** Load by parts: the memory of program `program`, to be filled from now on; 0 when there is no place for it. */
-uint32_t csd_fill(uint32_t program);
-/** A part is there, or is not. */
-void csd_filled(uint32_t program);
+/** Load by parts: the memory of program `program`, to be filled by `op` from now on; 0 when there is no place for it.
+ */
+uint32_t csd_fill(struct csd_op *op, uint32_t program);
+/** The part of `op` is there, or is not. */
+void csd_filled(struct csd_op *op);
 /** All `bytes` are. Returns 0 or SCOMP_ELF_ERROR_*. */
 uint32_t csd_fill_end(uint32_t program, uint32_t bytes);
 /** The function is not what was wanted. */

@@ -24,14 +24,16 @@ _Static_assert(SCOMP_MAX_FUNCS >= SESSIONS && REQUESTS >= SESSIONS && READERS >=
                "shares that are kept");
 _Static_assert(CSD_OPS == REQUESTS + READERS + FEEDS + LOADS, "operations that wait");
 
+/** Which blocks a session may touch. Of every session in DRAM, at SESSION_NONE of those that are opened from now on:
+ * that outlives resets, who limits hosts need not be one. */
 struct access {
-    bool limited;
-    uint8_t count;
+    uint32_t limited, count;
     struct {
-        uint32_t lba, blocks;
-        uint8_t rights;
+        uint32_t lba, blocks, rights;
     } range[SCOMP_ACCESS_RANGES];
 };
+#define ACCESS_WORDS ((uint32_t)sizeof(struct access) / 4u)
+_Static_assert(SESSIONS * sizeof(struct access) <= DRAM_ACCESS_SIZE, "DRAM_ACCESS");
 
 static struct session {
     uint16_t number; /**< 0: unused */
@@ -41,17 +43,38 @@ static struct session {
     uint8_t held[SHARES];
     uint32_t secret[2];
     uint64_t used; /**< when a command named it last */
-    struct access access;
+    bool limited;  /**< to some blocks */
 } sessions[SESSIONS];
 
-/** Of sessions that are opened from now on. It outlives resets: who limits hosts need not be one. */
-static struct access standard;
+/** The access of `access_of`, the session that was asked for last: a request has many extents. */
+static struct access access;
+static uint32_t access_of;
 /** Sessions that each place has had. */
 static uint16_t turns[SCOMP_MAX_SESSIONS];
 
+static const struct access *access_read(uint32_t s) {
+    if (access_of != s) {
+        access_of = s;
+        for (uint32_t i = 0; i < ACCESS_WORDS; i++) {
+            ((uint32_t *)&access)[i] = hal_read(DRAM_ACCESS + (s * ACCESS_WORDS + i) * 4);
+        }
+    }
+    return &access;
+}
+
+/** Session `s` may touch what `access` says. */
+static void access_write(uint32_t s) {
+    access_of = s;
+    for (uint32_t i = 0; i < ACCESS_WORDS; i++) {
+        hal_write(DRAM_ACCESS + (s * ACCESS_WORDS + i) * 4, ((const uint32_t *)&access)[i]);
+    }
+    sessions[s].limited = access.limited != 0;
+}
+
 void session_init(void) {
     memset(sessions, 0, sizeof sessions);
-    memset(&standard, 0, sizeof standard);
+    memset(&access, 0, sizeof access);
+    access_write(SESSION_NONE);
     sessions[SESSION_PROGRAMS].number = UINT16_MAX;
 }
 
@@ -209,8 +232,9 @@ uint32_t csd_session_open(const uint32_t secret[2], uint32_t owner, bool bound, 
                                    .queue = (uint8_t)(bound ? owner : 0),
                                    .opener = (uint8_t)owner,
                                    .secret = {secret[0], secret[1]},
-                                   .used = time_now(),
-                                   .access = standard};
+                                   .used = time_now()};
+    (void)access_read(SESSION_NONE);
+    access_write(s);
     *number = sessions[s].number;
     return CSD_OK;
 }
@@ -228,14 +252,14 @@ uint32_t csd_session_end(uint32_t number) {
 /* ---- access ---- */
 
 bool session_limited(uint32_t s) {
-    return sessions[s].access.limited;
+    return sessions[s].limited;
 }
 
 bool session_refuses(uint32_t s, uint32_t lba, uint32_t count, uint32_t right, uint32_t *refused) {
-    const struct access *a = &sessions[s].access;
-    if (!a->limited) {
+    if (!sessions[s].limited) {
         return false;
     }
+    const struct access *a = access_read(s);
     uint32_t behind = lba + count;
     /* Ranges may lie in any order and overlap: each look goes on where one that has `lba` ends. */
     for (bool found = true; found && lba < behind;) {
@@ -252,13 +276,10 @@ bool session_refuses(uint32_t s, uint32_t lba, uint32_t count, uint32_t right, u
     return lba < behind;
 }
 
-static uint32_t access_of(const struct scomp_access *from, struct access *to) {
-    memset(to, 0, sizeof *to);
+static uint32_t access_check(const struct scomp_access *from) {
     if (from->limited > 1 || from->count > SCOMP_ACCESS_RANGES || (from->limited == 0 && from->count > 0)) {
         return CSD_INVALID;
     }
-    to->limited = from->limited != 0;
-    to->count = (uint8_t)from->count;
     for (uint32_t i = 0; i < from->count; i++) {
         uint64_t lba = from->lba[i];
         uint64_t blocks = from->blocks[i];
@@ -269,27 +290,32 @@ static uint32_t access_of(const struct scomp_access *from, struct access *to) {
         if (lba >= ftl.lbas || blocks > ftl.lbas - lba) {
             return CSD_RANGE;
         }
-        to->range[i].lba = (uint32_t)lba;
-        to->range[i].blocks = (uint32_t)blocks;
-        to->range[i].rights = (uint8_t)rights;
     }
     return CSD_OK;
 }
 
-uint32_t csd_access(uint32_t number, const struct scomp_access *access) {
-    struct access a;
-    uint32_t status = access_of(access, &a);
+uint32_t csd_access(uint32_t number, const struct scomp_access *to) {
+    uint32_t status = access_check(to);
     uint32_t s = of_number(number);
     if (status == CSD_OK && number != 0 && s == SESSION_NONE) {
         status = REFUSED(NO_SESSION);
     }
     if (status == CSD_OK) {
-        *(number == 0 ? &standard : &sessions[s].access) = a;
+        memset(&access, 0, sizeof access);
+        access.limited = to->limited;
+        access.count = to->count;
+        for (uint32_t i = 0; i < to->count; i++) {
+            access.range[i].lba = (uint32_t)to->lba[i];
+            access.range[i].blocks = (uint32_t)to->blocks[i];
+            access.range[i].rights = to->rights[i];
+        }
+        access_write(number == 0 ? SESSION_NONE : s);
     }
     return status;
 }
 
-static void access_tell(const struct access *from, struct scomp_session *to) {
+static void access_tell(uint32_t s, struct scomp_session *to) {
+    const struct access *from = access_read(s);
     to->limited = from->limited;
     to->count = from->count;
     for (uint32_t i = 0; i < from->count; i++) {
@@ -301,7 +327,7 @@ static void access_tell(const struct access *from, struct scomp_session *to) {
 
 uint32_t csd_sessions(struct scomp_session to[SCOMP_MAX_SESSIONS + 1]) {
     memset(to, 0, (SCOMP_MAX_SESSIONS + 1) * sizeof *to);
-    access_tell(&standard, &to[0]);
+    access_tell(SESSION_NONE, &to[0]);
     uint32_t n = 1;
     for (uint32_t i = 1; i <= SCOMP_MAX_SESSIONS; i++) {
         const struct session *s = &sessions[i];
@@ -313,7 +339,7 @@ uint32_t csd_sessions(struct scomp_session to[SCOMP_MAX_SESSIONS + 1]) {
         to[n].functions = s->held[SHARE_FUNCTION];
         to[n].requests = s->held[SHARE_REQUEST];
         to[n].idle_kcycles = (uint32_t)((time_now() - s->used) / 1000u);
-        access_tell(&s->access, &to[n]);
+        access_tell(i, &to[n]);
         n++;
     }
     return n;

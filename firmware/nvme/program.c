@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computational Programs. The host chooses the indices; the drive chooses the places of the functions behind them. A
- * program
- * runs as a request of one piece, on the same cores and slots: the first ranges of its memory range set are its input
+ * program runs as a request of one piece, on the same cores and slots: the first ranges of its memory range set are its input
  * streams, the ranges behind them take its output streams.
  */
 #include <string.h>
@@ -85,7 +84,7 @@ static void loaded(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
     uint32_t pind = cmd->sqe[10] & 0xffffu;
     uint32_t size = cmd->sqe[11];
-    csd_filled(pind);
+    csd_filled(&cmd->op);
     if (job->error || cmd->op.abandoned) {
         nvme_complete(cmd, NVME_DATA_TRANSFER);
         return;
@@ -115,7 +114,7 @@ static void load_mapped(struct nvme_cmd *cmd) {
         nvme_refuse(cmd, NVME_PROGRAM_IN_USE, 10);
         return;
     }
-    uint32_t to = csd_fill(pind);
+    uint32_t to = csd_fill(&cmd->op, pind);
     if (to == 0) {
         nvme_complete(cmd, NVME_PROGRAM_RESOURCES);
         return;

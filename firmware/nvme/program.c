@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computational Programs. The host chooses the indices; the drive chooses the places of the functions behind them. A
- * program runs as a request of one piece, on the same cores and slots: the first ranges of its memory range set are its input
- * streams, the ranges behind them take its output streams.
+ * program runs as a request of one piece, on the same cores and slots: the first ranges of its memory range set are its
+ * input streams, the ranges behind them take its output streams.
  */
 #include <string.h>
 

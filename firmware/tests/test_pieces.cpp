@@ -370,6 +370,32 @@ TEST(pieces_feed_refused) {
     CHECK_EQ(d.exec(1, feed(9, 1, 1, 10)).status, kBadHandle);
 }
 
+/** As many feeds as may wait, of a piece that has no core yet, leave the one with a core its lists of pages. */
+TEST(pieces_feeds_wait_with_their_lists) {
+    Nand nand(Geometry{});
+    Drive d(nand, 1, seed);
+    d.start();
+    CHECK_EQ(load(d, 0, kernelElf(model::kCopy)).status, kOk);
+    constexpr uint32_t kBytes = 16384, kWaiting = SCOMP_MAX_FEEDS - 1;
+    Buffer b = d.buffer(kBytes);
+    Job j;
+    j.pieces = {Piece{{Stream{{}, 2 * kBytes}}, {}}, Piece{{Stream{{}, kWaiting * kBytes}}, {}}};
+    uint16_t exec = submitExec(d, 9, encode(j));
+    CHECK_EQ(d.exec(1, feedSqe(b, 9, 0, 0)).status, kOk);
+    std::vector<uint16_t> waiting;
+    for (uint32_t i = 0; i < kWaiting; i++) {
+        waiting.push_back(d.submit(1, feedSqe(b, 9, 1, 0)));
+    }
+    CHECK_EQ(d.exec(1, feedSqe(b, 9, 0, 0)).status, kOk);
+    auto r = collect(d, 9);
+    for (uint16_t cid : waiting) {
+        CHECK_EQ(d.wait(1, cid).status, kOk);
+    }
+    CHECK_EQ(d.wait(1, exec).dw0, 0u);
+    CHECK_EQ(r[0].out[0].size(), size_t{2 * kBytes});
+    CHECK_EQ(r[1].out[0].size(), size_t{kWaiting} * kBytes);
+}
+
 TEST(pieces_feed_too_little) {
     Nand nand(Geometry{});
     Drive d(nand, 2, seed);

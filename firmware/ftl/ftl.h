@@ -214,6 +214,7 @@ struct ftl_commit {
     uint32_t at; /**< progress */
 };
 void ftl_commit(struct ftl_commit *l);
+/** Pins are of this power-on only: giving pages up waits for nothing. */
 void ftl_discard(struct ftl_commit *l);
 
 /** Checkpoint the map. `clean` also marks the medium cleanly shut down. */
@@ -238,6 +239,8 @@ bool ftl_read_only(void);
 /** WORK_FTL: a slice of long work. WORK_TRIM: try again. */
 void ftl_poll(void);
 void ftl_trim_poll(void);
+/** WORK_DISCARD: a slice of lists of pages that are given up. */
+void ftl_discard_poll(void);
 
 /* ---- between the FTL's own files ---- */
 
@@ -292,6 +295,7 @@ struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x));
 /** From the `done` of what checkpoint_start was given: `x` runs on. */
 void ftl_exclusive_resume(struct ftl_exclusive *x);
 void commit_run(struct ftl_exclusive *x);
+void commit_init(void);
 /** On behalf of the running exclusive operation `x`, which has emptied the map and ends with it: erase everything. */
 void erase_start(struct ftl_exclusive *x);
 /** Such an operation is queued: from now on it can be stopped. */

@@ -77,7 +77,6 @@ void superblock_pin(uint32_t n, int32_t pages) {
     if (pages < 0) {
         superblock_emptied();
     }
-    sb_changed(n);
 }
 
 void superblock_closed(uint32_t n) {

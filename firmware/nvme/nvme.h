@@ -152,7 +152,7 @@ extern struct nvme_counters { uint64_t commands; /**< since power-on */ } nvme_c
 /* ---- command.c: life of a command ---- */
 
 /** PRP lists at once: more than the page buffers can keep busy with the longest transfers. */
-#define NVME_LISTS 32u
+#define NVME_LISTS (CSD_LISTS + 8u)
 /** All of TCM that host DMA writes: nothing else of it is open to the AXI4 slave once the firmware runs
  * (SYS.TCM_WRITE_FIRST). */
 struct nvme_dma {
@@ -490,6 +490,10 @@ void vendor_prepare(struct nvme_cmd *cmd);
 void vendor_io(struct nvme_cmd *cmd);
 void vendor_func_load(struct nvme_cmd *cmd);
 void vendor_func_unload(struct nvme_cmd *cmd);
+void vendor_session_end(struct nvme_cmd *cmd);
+void vendor_access(struct nvme_cmd *cmd);
+/** Fill admin_buffer with log page SCOMP_LOG_SESSIONS and return its bytes. */
+uint32_t vendor_sessions_log(void);
 /** The status of the wire for how `cmd` has ended in csd. */
 uint32_t vendor_status(const struct nvme_cmd *cmd, uint32_t status);
 

@@ -21,11 +21,13 @@ from typing import Any
 import click
 import numpy as np
 
+from assasin import access as accesses
 from assasin import bench as benchmarks
 from assasin import (
     failures,
     files,
     free_blocks,
+    ftl_bench,
     functions,
     kernel,
     lz4_frame,
@@ -41,7 +43,7 @@ from assasin import paper as paper_bench
 from assasin.board import ARCHITECTURES, DEFAULT_CONFIG, PROFILES, Board, BoardError, NativeBoard, board_of, described
 from assasin.cut import Plan, Source, Table, length_of, plan
 from assasin.descriptions import Results, joined, results_of
-from assasin.drive import Drive, DriveError, Extent, Piece
+from assasin.drive import Access, Drive, DriveError, Extent, Piece
 from assasin.helpful import HelpfulGroup, print_version
 from assasin.job import Job
 from assasin.media import Media
@@ -480,6 +482,62 @@ def _print_busy(board: Board, as_json: bool) -> None:
     terminal.pairs(f"board '{board.name}'", values)
 
 
+class AccessType(click.ParamType):
+    """LBA:BLOCKS:RIGHTS."""
+
+    name = "lba:blocks:rights"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Access:
+        """See click.ParamType."""
+        if isinstance(value, Access):
+            return value
+        try:
+            return accesses.parsed(str(value))
+        except ValueError as e:
+            self.fail(str(e), param, ctx)
+
+
+@cli.command()
+@click.argument("ranges", type=AccessType(), nargs=-1)
+@click.option("--session", type=click.IntRange(1, 65535), help="Limit this session; without it those that are opened from now on.")
+@click.option("--all", "everything", is_flag=True, help="All blocks again.")
+@click.option("--none", "nothing", is_flag=True, help="No block at all.")
+@click.option("--end", type=click.IntRange(1, 65535), help="End this session: its jobs stop, its functions go.")
+@common
+def access(
+    ranges: tuple[Access, ...], session: int | None, everything: bool, nothing: bool, end: int | None, name: str, as_json: bool
+) -> None:
+    """
+    Limit the blocks that offloads may touch to RANGES, each LBA:BLOCKS:RIGHTS with rights r, w or rw, at most 8; without any, show
+    what the drive's sessions may touch. A limit for sessions to come lasts until the drive loses its power.
+    """
+    if sum((bool(ranges), everything, nothing, end is not None)) > 1:
+        raise click.UsageError("RANGES, --all, --none and --end exclude each other")
+    if session is not None and not (ranges or everything or nothing):
+        raise click.UsageError("--session: say what it may touch: RANGES, --all or --none")
+    _, drive = open_drive(name)
+    with drive:
+        if end is not None:
+            drive.end_session(end)
+        elif ranges or everything or nothing:
+            drive.limit(session or 0, None if everything else list(ranges))
+        found = drive.sessions()
+    if as_json:
+        terminal.dump({"sessions": [accesses.as_json(s) for s in found]})
+        return
+    rows = [
+        [
+            str(s.number or "new ones"),
+            str(s.queue or "any"),
+            str(s.functions),
+            str(s.requests),
+            accesses.said(accesses.ranges_of(s)),
+        ]
+        for s in found
+    ]
+    terminal.table("sessions", ["session", "queue", "functions", "jobs", "may touch"], rows)
+
+
 @cli.command()
 @click.argument("lba", type=LBA)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -673,8 +731,8 @@ def run(
             raise click.UsageError(f"--to writes the output of one piece, this job has {len(inputs)}: add --pieces 1")
         job = Job(0, inputs, [[[e] for e in to]] if to else None, planned.call.outputs, planned.args, cores, watchdog)
         total = sum(map(length_of, sources))
-        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(loaded) as slot:
-            done = drive.run_job(replace(job, function=slot))
+        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(loaded) as named:
+            done = drive.run_job(replace(job, function=named))
         if planned.call.name == "lz4_decompress" and not to and all(p.ok for p in done):
             functions.lz4_check(drive, sources[0], done[0].outputs[0])
     figures = perf.job_figures(done)
@@ -955,6 +1013,36 @@ def paper_command(
     else:
         paper_bench.print_table(result)
         terminal.out.print(f"{paper_bench.BENCH_FOLDER.relative_to(ROOT)}: paper.json, {', '.join(p.name for p in plots)}")
+
+
+@bench.command("ftl")
+@click.option("--part", "parts", type=Listed(ftl_bench.PARTS), help="Only these; default all.")
+@click.option("--quick", is_flag=True, help="Small drives, short loads: a minute, for tests; the figures say little.")
+@click.option("--config", type=ConfigName(), default="AssasinSb8x8", show_default=True, help="Of the virtual board.")
+@click.option("--profile", default="paper", show_default=True, help="Of the virtual board.")
+@click.option("--seed", type=click.IntRange(0, 0xFFFFFFFF), default=1, show_default=True, help="Of the loads.")
+@json_option
+def ftl_command(parts: tuple[str, ...] | None, quick: bool, config: str, profile: str, seed: int, as_json: bool) -> None:
+    """
+    The flash translation layer: write amplification, wear, latency, firmware cycles, recovery.
+
+    Loads run on the native drive (scripts/build native); `firmware` and `recovery` start a virtual board (scripts/build CONFIG) and
+    are left out when it is not built. Leaves build/bench/ftl.json and ftl-latency.png.
+    """
+    with terminal.spinner("ftl") as say:
+        rows, missing, plots = ftl_bench.run(parts or ftl_bench.PARTS, quick, seed, config, profile, say)
+    if as_json:
+        terminal.dump({"rows": [asdict(r) for r in rows], "missing": missing})
+    else:
+        verdict = {True: "met", False: "MISSED", None: ""}
+        terminal.table(
+            "flash translation layer" + (", quick: the figures say little" if quick else ""),
+            ["", "value", "unit", "at most", ""],
+            [[r.name, f"{r.value:,.3f}", r.unit, "" if r.goal is None else f"{r.goal:,.3f}", verdict[r.met]] for r in rows],
+        )
+        terminal.out.print(f"{os.path.relpath(ftl_bench.BENCH_FOLDER, ROOT)}: {', '.join(['ftl.json', *(p.name for p in plots)])}")
+    for part, why in missing.items():
+        terminal.err.print(f"{part} was not measured: {why}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _heading(what: str, context: benchmarks.Context) -> str:

@@ -32,7 +32,8 @@ class DepthFigures:
     """Mean time in each of STAGES. At depths above 1 reads wait for each other, so their sum passes `cycles`."""
 
 
-def _stages(drive: Drive) -> ctypes.Structure:
+def stages(drive: Drive) -> ctypes.Structure:
+    """The drive's stage counters: its clock, how long its processor slept, and times by stage."""
     data = drive.log_page(contract.SCOMP_LOG_STAGES, ctypes.sizeof(contract.ScompStages))
     return contract.ScompStages.from_buffer_copy(data)
 
@@ -63,9 +64,9 @@ def measure(
             report(depth)
         order = random.Random(seed * 1000 + depth)
         with drive.dma(depth * block) as (_, memory):
-            looked, before = _stages(drive), _stages(drive)
+            looked, before = stages(drive), stages(drive)
             _run(drive, memory, data, lba, [order.randrange(len(data) // block) for _ in range(reads)], depth)
-            after = _stages(drive)
+            after = stages(drive)
         out.append(_figures(depth, reads, looked, before, after, pcie_latency))
     return out
 

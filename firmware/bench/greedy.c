@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Plain greedy choice of victims, in place of ftl/victim.c: what `assasin bench ftl` compares the firmware's choice
+ * with.
+ */
+#include "ftl/superblock.h"
+#include "ftl/victim.h"
+
+uint32_t victim_pick(uint32_t most, bool cheap) {
+    (void)cheap;
+    uint32_t best = SB_NONE;
+    for (uint32_t n = 0; n < sb.used; n++) {
+        if (sb.state[n] == SB_CLOSED && sb.valid[n] > 0 && sb.valid[n] <= most && sb.valid[n] < sb.pages &&
+            superblock_pins(n) == 0 && (best == SB_NONE || sb.valid[n] < sb.valid[best])) {
+            best = n;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* The program behind `assasin bench ftl`: one load on the native drive, and what it cost, as a line of JSON. */
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "tests/harness.h"
+
+namespace {
+
+using harness::Buffer;
+using harness::Drive;
+using harness::Sqe;
+
+struct BadInput : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+constexpr uint32_t kBlockBytes = 4096;
+/** Commands in flight of the loads that are not about latency, and blocks of a command that fills. */
+constexpr uint32_t kDepth = 32;
+
+struct Options {
+    model::Geometry geometry;
+    model::Times times;
+    double span = 1;                   /**< share of the capacity that the load works on */
+    double hotWrites = 0, hotSpan = 0; /**< share of the writes that goes to this share of the blocks; 0: uniform */
+    double settle = 3, measure = 2;    /**< times the span, before and during the measurement */
+    double reads = 0;                  /**< share of reads among the measured commands */
+    uint32_t depth = kDepth, seed = 1;
+};
+
+/** What has reached the medium, by superblock; of offloads' outputs there are none. */
+class Medium {
+  public:
+    uint64_t data = 0, metadata = 0; /**< sectors programmed */
+
+    /** A sector, with its first metadata word. */
+    void programmed(uint32_t key, uint32_t superblock, uint32_t word) {
+        if (word >= 0x80000000) {
+            metadata++;
+            return;
+        }
+        data++;
+        of_[superblock].held++;
+        at_[word] = {key, superblock};
+    }
+    /** A block. */
+    void erased(uint32_t superblock) {
+        of_[superblock].erases++;
+        of_[superblock].held = 0;
+    }
+    /** Sectors of the superblocks that are full, `each` sectors, and hold the newest version of some block. */
+    uint64_t closed(uint64_t each) const {
+        std::set<uint32_t> live;
+        for (const auto &[lba, place] : at_) {
+            live.insert(place.second);
+        }
+        uint64_t sum = 0;
+        for (uint32_t superblock : live) {
+            sum += of_.at(superblock).held == each ? each : 0;
+        }
+        return sum;
+    }
+    /** Erases of the superblocks that have held data, which have that many blocks. */
+    std::string erases(uint32_t blocks) const {
+        uint64_t least = UINT64_MAX, most = 0, sum = 0, count = 0;
+        for (const auto &[superblock, s] : of_) {
+            if (s.held > 0) {
+                uint64_t n = s.erases / blocks;
+                least = std::min(least, n), most = std::max(most, n), sum += n, count++;
+            }
+        }
+        double mean = count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
+        return "\"erases_least\": " + std::to_string(count == 0 ? 0 : least) +
+               ", \"erases_most\": " + std::to_string(most) + ", \"erases_mean\": " + std::to_string(mean);
+    }
+
+  private:
+    struct Superblock {
+        uint64_t held = 0, erases = 0;
+    };
+    std::map<uint32_t, Superblock> of_;
+    std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> at_; /**< block of the drive: key, superblock */
+};
+
+class Load {
+  public:
+    explicit Load(const Options &options)
+        : o(options), nand(o.geometry), d(nand, 1, o.seed, 0, {}, o.times), rng(o.seed) {
+        /* Everything takes exactly its time. */
+        d.dev.regular = true;
+        d.start(1);
+        span = static_cast<uint32_t>(d.capacity() * o.span);
+        hot = static_cast<uint32_t>(span * o.hotSpan);
+        if (span < 64) {
+            throw BadInput("a drive of " + std::to_string(d.capacity()) + " blocks is too small for this load");
+        }
+        d.dev.faults.programOf = [this](uint32_t key, uint32_t word) {
+            medium.programmed(key, superblockOf(key), word);
+            return false;
+        };
+        d.dev.faults.eraseOf = [this](uint32_t key) {
+            medium.erased(superblockOf(key));
+            return false;
+        };
+        source = d.buffer(32 * kBlockBytes);
+        target = d.buffer(kBlockBytes);
+    }
+
+    void fill() {
+        Sqe s = Drive::sqe(0x01, 1);
+        Drive::setPrp(s, source);
+        for (uint32_t lba = 0; lba < span; lba += 32) {
+            s[10] = lba;
+            s[12] = std::min(32u, span - lba) - 1;
+            expect(d.exec(1, s).status);
+        }
+    }
+
+    /** `count` commands with `depth` in flight, a share of them reads; tells `ended` how long each took. */
+    void commands(uint64_t count, double reads, uint32_t depth, const std::function<void(bool read, uint64_t)> &ended) {
+        struct Flying {
+            uint16_t cid;
+            bool read;
+            uint64_t since;
+        };
+        std::vector<Flying> flying;
+        uint64_t issued = 0;
+        while (issued < count || !flying.empty()) {
+            for (; issued < count && flying.size() < depth; issued++) {
+                bool read = chance(reads);
+                Sqe s = Drive::sqe(read ? 0x02 : 0x01, 1);
+                Drive::setPrp(s, read ? target : source);
+                s[10] = place(read);
+                flying.push_back({d.submit(1, s), read, d.dev.now});
+            }
+            d.run([&] { return d.completed() > 0; });
+            std::erase_if(flying, [&](const Flying &f) {
+                auto c = d.take(1, f.cid);
+                if (!c) {
+                    return false;
+                }
+                expect(c->status);
+                if (ended) {
+                    ended(f.read, d.dev.now - f.since);
+                }
+                return true;
+            });
+        }
+    }
+    void commands(double times, double reads, uint32_t depth,
+                  const std::function<void(bool read, uint64_t)> &ended = {}) {
+        commands(static_cast<uint64_t>(times * span), reads, depth, ended);
+    }
+
+    uint32_t units() const {
+        const model::Geometry &g = o.geometry;
+        return g.channels * g.ways * g.luns * g.planes;
+    }
+
+    const Options &o;
+    model::Nand nand;
+    Drive d;
+    Medium medium;
+    uint32_t span = 0;
+
+  private:
+    std::mt19937 rng;
+    uint32_t hot = 0;
+    Buffer source{}, target{};
+
+    bool chance(double share) {
+        return static_cast<double>(rng()) < share * 4294967296.0;
+    }
+    uint32_t place(bool read) {
+        if (hot == 0 || read) {
+            return static_cast<uint32_t>(rng() % span);
+        }
+        return chance(o.hotWrites) ? static_cast<uint32_t>(rng() % hot)
+                                   : hot + static_cast<uint32_t>(rng() % (span - hot));
+    }
+    uint32_t superblockOf(uint32_t key) const {
+        return nand.address(key).block / o.geometry.planes;
+    }
+    static void expect(uint16_t status) {
+        if (status != harness::kOk) {
+            throw std::runtime_error("a command ended with status " + std::to_string(status));
+        }
+    }
+};
+
+void amplification(const Options &o) {
+    Load load(o);
+    load.fill();
+    load.commands(o.settle, 0, o.depth);
+    const Medium &m = load.medium;
+    uint64_t data = m.data, metadata = m.metadata;
+    load.commands(o.measure, 0, o.depth);
+    auto written = static_cast<double>(static_cast<uint64_t>(o.measure * load.span));
+    uint32_t each = load.units() * o.geometry.pages * (o.geometry.pageBytes / kBlockBytes);
+    printf("{\"blocks\": %u, \"superblock_sectors\": %u, \"closed_sectors\": %llu, \"data\": %.5f, \"metadata\": %.5f, "
+           "%s}\n",
+           load.span, each, static_cast<unsigned long long>(m.closed(each)),
+           static_cast<double>(m.data - data) / written, static_cast<double>(m.metadata - metadata) / written,
+           m.erases(load.units()).c_str());
+}
+
+/** Latencies in cycles at the shares of commands that the percentiles and a plot of them need. */
+std::string latencies(std::vector<uint64_t> &all) {
+    std::sort(all.begin(), all.end());
+    std::string text = "[";
+    for (double share : {0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999,
+                         0.99995, 1.0}) {
+        auto at = static_cast<size_t>(share * static_cast<double>(all.size()));
+        char row[64];
+        snprintf(row, sizeof row, "%s[%.5f, %llu]", text.size() > 1 ? ", " : "", share,
+                 static_cast<unsigned long long>(all.empty() ? 0 : all[std::min(at, all.size() - 1)]));
+        text += row;
+    }
+    return text + "]";
+}
+
+void latency(const Options &o) {
+    Load load(o);
+    load.fill();
+    load.commands(o.settle, 0, kDepth);
+    uint64_t data = load.medium.data;
+    std::vector<uint64_t> reads, writes;
+    uint64_t begin = load.d.dev.now;
+    load.commands(o.measure, o.reads, o.depth,
+                  [&](bool read, uint64_t cycles) { (read ? reads : writes).push_back(cycles); });
+    uint64_t cycles = load.d.dev.now - begin;
+    auto written = static_cast<double>(writes.size());
+    size_t n = reads.size();
+    std::string ofReads = latencies(reads), ofWrites = latencies(writes);
+    printf("{\"blocks\": %u, \"reads\": %zu, \"writes\": %.0f, \"cycles\": %llu, \"data\": %.5f, \"read\": %s, "
+           "\"write\": %s}\n",
+           load.span, n, written, static_cast<unsigned long long>(cycles),
+           written > 0 ? static_cast<double>(load.medium.data - data) / written : 0, ofReads.c_str(), ofWrites.c_str());
+}
+
+std::vector<double> numbers(const std::string &name, const std::string &text, char between, size_t count) {
+    std::vector<double> all;
+    size_t at = 0;
+    while (at <= text.size()) {
+        size_t end = std::min(text.find(between, at), text.size());
+        std::string word = text.substr(at, end - at);
+        char *rest = nullptr;
+        double v = strtod(word.c_str(), &rest);
+        if (word.empty() || *rest != 0 || !(v >= 0 && v < 4e9)) {
+            throw BadInput(name + " " + text + ": '" + word + "' is not a number from 0 to 4,000,000,000");
+        }
+        all.push_back(v);
+        at = end + 1;
+    }
+    if (all.size() != count) {
+        throw BadInput(name + " " + text + ": takes " + std::to_string(count) + " numbers with '" + between +
+                       "' between");
+    }
+    return all;
+}
+
+double share(const std::string &name, double v) {
+    if (v > 1) {
+        throw BadInput(name + " " + std::to_string(v) + ": a share is at most 1");
+    }
+    return v;
+}
+
+Options parse(int argc, char **argv) {
+    Options o;
+    for (int i = 2; i < argc; i++) {
+        std::string name = argv[i];
+        if (i + 1 >= argc) {
+            throw BadInput(name + " takes a value");
+        }
+        std::string value = argv[++i];
+        auto one = [&] { return numbers(name, value, ',', 1)[0]; };
+        auto whole = [&](double v) { return static_cast<uint32_t>(v); };
+        if (name == "--geometry") {
+            /* channels, ways, LUNs, planes, blocks of a plane, pages */
+            auto n = numbers(name, value, 'x', 6);
+            for (double v : n) {
+                if (v < 1) {
+                    throw BadInput(name + " " + value + ": each is at least 1");
+                }
+            }
+            o.geometry.channels = whole(n[0]), o.geometry.ways = whole(n[1]), o.geometry.luns = whole(n[2]);
+            o.geometry.planes = whole(n[3]), o.geometry.blocks = whole(n[4]), o.geometry.pages = whole(n[5]);
+        } else if (name == "--times") {
+            /* read, program, erase, bus, cycles */
+            auto n = numbers(name, value, ',', 4);
+            o.times = {whole(n[0]), whole(n[1]), whole(n[2]), whole(n[3])};
+        } else if (name == "--span") {
+            o.span = share(name, one());
+        } else if (name == "--hot") {
+            auto n = numbers(name, value, ',', 2);
+            o.hotWrites = share(name, n[0]), o.hotSpan = share(name, n[1]);
+        } else if (name == "--settle") {
+            o.settle = one();
+        } else if (name == "--measure") {
+            o.measure = one();
+        } else if (name == "--reads") {
+            o.reads = share(name, one());
+        } else if (name == "--depth") {
+            o.depth = std::clamp(whole(one()), 1u, 60u);
+        } else if (name == "--seed") {
+            o.seed = whole(one());
+        } else {
+            throw BadInput("unknown option " + name);
+        }
+    }
+    return o;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    try {
+        std::string what = argc > 1 ? argv[1] : "";
+        if (what == "amplification") {
+            amplification(parse(argc, argv));
+        } else if (what == "latency") {
+            latency(parse(argc, argv));
+        } else {
+            throw BadInput("usage: assasin-ftl-bench amplification|latency [--OPTION VALUE]...");
+        }
+        return 0;
+    } catch (const std::exception &e) {
+        fprintf(stderr, "assasin-ftl-bench: %s\n", e.what());
+        return 2;
+    }
+}

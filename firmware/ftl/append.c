@@ -81,23 +81,34 @@ static void erased(struct sb_erase *e, bool ok) {
     ftl_kick();
 }
 
-void append_prepare(enum append_point point) {
+static void prepare(enum append_point point, bool worn) {
     struct append *a = &append[point];
     bool last = point == APPEND_HOST && sb.free + (append[APPEND_COPY].next != SB_NONE) <= ROOM_COPIES;
     if (a->next != SB_NONE || a->erase.active || sb.free == 0 || last || ftl.read_only ||
         ckpt.log.listed + APPEND_POINTS > ROOT_LIST_MOST) {
         return;
     }
-    a->next = superblock_pick(point == APPEND_COPY);
+    a->next = superblock_pick(worn);
     a->next_ready = false;
     superblock_set_state(a->next, SB_OPEN);
     superblock_erase(&a->erase, a->next, erased);
+}
+
+void append_prepare(enum append_point point) {
+    prepare(point, false);
+}
+
+bool append_prepare_worn(void) {
+    prepare(APPEND_COPY, true);
+    return append[APPEND_COPY].next != SB_NONE;
 }
 
 void append_close(enum append_point point) {
     struct append *a = &append[point];
     if (a->cur.sb != SB_NONE) {
         superblock_closed(a->cur.sb);
+        /* It is in the log until the next checkpoint: there has to be one. */
+        ftl.changed = true;
     }
     a->cur = (struct sb_cursor){.sb = SB_NONE};
 }

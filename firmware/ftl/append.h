@@ -31,8 +31,10 @@ static inline bool append_pending(enum append_point point) {
 }
 /** Sectors that `point` can take without another superblock. */
 uint32_t append_room(enum append_point point);
-/** Get the next superblock ready if none is and one may be had. */
+/** Get the next superblock ready, the least worn free one, if none is and one may be had. */
 void append_prepare(enum append_point point);
+/** Likewise for copies of data that do not change, the most worn free one. False when none may be had. */
+bool append_prepare_worn(void);
 /** Go on where the newest root record of a clean medium says. */
 void append_resume(void);
 /** Close the superblock that is open. */

@@ -12,6 +12,7 @@
 #include "ftl/append.h"
 #include "ftl/ftl.h"
 #include "ftl/victim.h"
+#include "ftl/wear.h"
 #include "media/health.h"
 #include "platform/console.h"
 
@@ -38,7 +39,8 @@ static struct {
     struct sb_cursor at; /**< its next sector to be read */
     uint32_t reading;
     uint32_t programming;
-    uint32_t gain;   /**< sectors that are won when the victim is free */
+    bool upkeep;     /**< the victim is emptied for the medium's sake, not for room */
+    uint32_t gain;   /**< sectors that are won when the victim is free; of upkeep: that the host may write meanwhile */
     uint32_t paid;   /**< sectors that the host has written since it was taken */
     uint32_t search; /**< LBA at which the search for what is left goes on; SB_NONE: there is none */
     bool spent;      /**< no superblock was worth taking when it was last looked at */
@@ -48,6 +50,7 @@ void collect_init(void) {
     memset(&job, 0, sizeof job);
     job.victim = SB_NONE;
     job.search = SB_NONE;
+    wear_init();
     idle = gathered = (struct list){0};
     gathered_count = 0;
     for (uint32_t i = 0; i < COPIES; i++) {
@@ -277,6 +280,24 @@ static uint32_t copy_room(void) {
     return append_room(APPEND_COPY) + (append[APPEND_COPY].next == SB_NONE && sb.free > 0 ? sb.pages : 0);
 }
 
+static void begin(uint32_t victim, bool upkeep) {
+    superblock_set_state(victim, SB_VICTIM);
+    job.victim = victim;
+    job.upkeep = upkeep;
+    job.spent = false;
+    job.paid = 0;
+    job.gain = upkeep ? sb.pages : sb.pages - superblock_valid(victim);
+    cursor_open(&job.at, victim);
+}
+
+/** A victim for the medium's sake, if one is due. It wins no room, but ends with as much as there is. */
+static void upkeep(void) {
+    uint32_t victim = ftl.read_only ? SB_NONE : wear_victim();
+    if (victim != SB_NONE) {
+        begin(victim, true);
+    }
+}
+
 static void next_victim(void) {
     /* Little is won from those that are nearly full: only when there is no other way, and nothing from those whose
      * copies take as many pages, the last of which may not be full. */
@@ -284,15 +305,14 @@ static void next_victim(void) {
     uint32_t least = last ? 1 : sb.pages / 16 + 1;
     uint32_t most = sb.pages - (least < nand_geo.sectors ? nand_geo.sectors : least);
     uint32_t fits = copy_room();
-    job.victim = victim_pick(most < fits ? most : fits, sb.free < ROOM_COPIES);
-    job.spent = job.victim == SB_NONE;
-    job.paid = 0;
+    uint32_t victim = victim_pick(most < fits ? most : fits, sb.free < ROOM_COPIES);
+    job.spent = victim == SB_NONE;
     if (!job.spent) {
-        superblock_set_state(job.victim, SB_VICTIM);
-        job.gain = sb.pages - superblock_valid(job.victim);
-        cursor_open(&job.at, job.victim);
+        wear_mixed();
+        begin(victim, false);
         return;
     }
+    job.paid = 0;
     /* Those that recovery reads cannot be taken before the next checkpoint. */
     if (ftl.unlogged || sb.logged > 0) {
         ftl_reclaim();
@@ -327,12 +347,16 @@ void collect_poll(void) {
             ftl_kick();
         }
     }
-    if (!wanted()) {
+    bool room = !wanted();
+    if (job.victim == SB_NONE && sb.free >= ROOM_COPIES) {
+        upkeep();
+    }
+    if (job.victim == SB_NONE && !room && !job.spent) {
+        next_victim();
+    }
+    if (room && (job.victim == SB_NONE || !job.upkeep || ftl.read_only)) {
         pages_out(job.reading == 0);
         return;
-    }
-    if (job.victim == SB_NONE && !job.spent) {
-        next_victim();
     }
     if (job.victim == SB_NONE) {
         ftl_kick();

@@ -113,7 +113,7 @@ bool superblock_has(uint32_t ppa) {
            ppa_row(ppa) >> nand_geo.lun_shift < nand_geo.luns && ppa_block(ppa) < sb.count;
 }
 
-uint32_t superblock_pick(bool worn) {
+uint32_t superblock_find_free(bool worn) {
     uint32_t best = SB_NONE;
     uint32_t best_erases = 0;
     uint32_t n = sb.rotor;
@@ -130,8 +130,13 @@ uint32_t superblock_pick(bool worn) {
             best_erases = erases;
         }
     }
-    sb.rotor = best != SB_NONE ? best + 1 : sb.rotor;
     return best;
+}
+
+uint32_t superblock_pick(bool worn) {
+    uint32_t n = superblock_find_free(worn);
+    sb.rotor = n != SB_NONE ? n + 1 : sb.rotor;
+    return n;
 }
 
 /**

@@ -138,8 +138,10 @@ bool superblock_has(uint32_t ppa);
 /** Entry of DRAM_TABLE: valid pages; erases, state << 16. */
 #define SB_TABLE_ERASES 0xffffu
 
-/** A free superblock to open: the least worn, or the most worn, and of equals the first from the rotor on. SB_NONE:
- * none is free. */
+/** The free superblock that is least worn, or most worn, and of equals the first from the rotor on. SB_NONE: none is
+ * free. */
+uint32_t superblock_find_free(bool worn);
+/** Likewise, to open it: the rotor goes behind it. */
 uint32_t superblock_pick(bool worn);
 
 /** Erase all blocks of `n`, several at a time; `done(ok)` runs when all have ended. One erase of this kind at a time a

@@ -92,8 +92,8 @@ MODULES = {
     "btrfs": ("btrfs",),
 }
 """
-Modules of the kernel for a purpose: /lib/modules/PURPOSE in the guest lists them behind those that they depend on. It loads those of
-`boot` at once. The rest it needs is built in.
+Modules of the kernel for a purpose: /lib/modules/PURPOSE in the guest lists them behind those that they depend on. It loads
+those of `boot` at once. The rest it needs is built in.
 """
 
 LIBRARY_FOLDERS = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/ceph", "lib64")

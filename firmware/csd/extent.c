@@ -19,7 +19,12 @@ static uint32_t sort_at(const struct request *r, uint32_t i) {
     return r->data + CSD_DATA_MAX + SUMS_BYTES + i * 8;
 }
 
-/** The reserved word of an extent, once it is known to be 0, holds where the run of ascending extents began. */
+/** The reserved word of an extent, once it is known to be 0, holds where the run of ascending extents began, and from
+ * bit RUN_REFUSED on how many extents there are up to the last one, of this and those before it, that the session may
+ * not read: 0 when it may all. */
+#define RUN_REFUSED 16u
+#define RUN_START   0xffffu
+_Static_assert(EXTENTS_MAX < RUN_START, "numbers of extents");
 static uint32_t run_at(const struct request *r, uint32_t i) {
     return extent_at(r, i) + 12;
 }
@@ -33,6 +38,8 @@ uint32_t extent_check(struct request *r, uint32_t count, uint32_t *where) {
     uint64_t blocks = 0;
     uint64_t end = 0;
     uint32_t run = 0;
+    uint32_t refused = 0;
+    bool limited = session_limited(r->session);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = extent_at(r, i);
         uint64_t lba = hal_read(at) | (uint64_t)hal_read(at + 4) << 32;
@@ -50,7 +57,11 @@ uint32_t extent_check(struct request *r, uint32_t count, uint32_t *where) {
         }
         run = lba < end ? i : run;
         end = lba + n;
-        hal_write(run_at(r, i), run);
+        uint32_t at_lba;
+        if (limited && session_refuses(r->session, (uint32_t)lba, n, SCOMP_ACCESS_READ, &at_lba)) {
+            refused = i + 1;
+        }
+        hal_write(run_at(r, i), run | refused << RUN_REFUSED);
         sum_write(r, i, blocks);
         blocks += n;
     }
@@ -63,7 +74,29 @@ uint64_t extent_blocks_before(const struct request *r, uint32_t i) {
 }
 
 bool extent_in_order(const struct request *r, uint32_t first, uint32_t count) {
-    return hal_read(run_at(r, first + count - 1)) <= first;
+    return (hal_read(run_at(r, first + count - 1)) & RUN_START) <= first;
+}
+
+/** Whether the session of `r` may not do `right` with extent `i`. */
+static bool refused(const struct request *r, uint32_t i, uint32_t right, uint32_t *lba) {
+    return session_refuses(r->session, hal_read(extent_at(r, i)), hal_read(extent_at(r, i) + 8), right, lba);
+}
+
+bool extent_unreadable(const struct request *r, uint32_t first, uint32_t count, uint32_t *lba) {
+    uint32_t last = hal_read(run_at(r, first + count - 1)) >> RUN_REFUSED;
+    return last > first && refused(r, last - 1, SCOMP_ACCESS_READ, lba);
+}
+
+bool extent_unwritable(const struct request *r, uint32_t first, uint32_t count, uint32_t *lba) {
+    if (!session_limited(r->session)) {
+        return false;
+    }
+    for (uint32_t i = first; i < first + count; i++) {
+        if (refused(r, i, SCOMP_ACCESS_WRITE, lba)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /** Move entry `root` of the heap of `count` entries down to its place: parents start at higher blocks. */

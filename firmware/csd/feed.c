@@ -16,11 +16,12 @@ static struct feed {
     uint32_t taken;    /**< bytes */
     uint16_t piece;
     uint8_t stream;
+    uint8_t session;
     bool mapped;
     bool accepted; /**< counted in the stream's entry */
     bool moving;   /**< a transfer is under way */
     uint16_t stop; /**< status to complete with as soon as nothing of it moves; NOT_STOPPED */
-} feeds[SCOMP_MAX_FEEDS];
+} feeds[FEEDS];
 static uint32_t age;
 
 static uint64_t entry_read(uint32_t at) {
@@ -46,6 +47,7 @@ static void finish(struct feed *f, uint32_t status) {
         return;
     }
     f->op = NULL;
+    session_give(f->session, SHARE_FEED);
     if (status != REFUSED(BAD_FEED)) {
         op->result[0] = f->taken;
     }
@@ -123,17 +125,22 @@ bool csd_feed(struct csd_op *op, uint32_t handle, uint32_t piece, uint32_t strea
         return false;
     }
     struct request *r = request_find(handle);
-    struct feed *f = NULL;
-    for (uint32_t i = 0; i < SCOMP_MAX_FEEDS && f == NULL; i++) {
-        f = feeds[i].op == NULL ? &feeds[i] : NULL;
-    }
-    if (r == NULL || f == NULL) {
+    if (r == NULL || !session_take(r->session, SHARE_FEED)) {
         op->done(op, r == NULL ? REFUSED(BAD_HANDLE) : REFUSED(NO_RESOURCES));
         return false;
     }
+    struct feed *f = feeds;
+    while (f->op != NULL) {
+        f++;
+    }
     /* In line before its data are known: a list of pages that has to be fetched may let a younger feed overtake. */
-    *f = (struct feed){
-        .op = op, .request = r, .age = age++, .piece = (uint16_t)piece, .stream = (uint8_t)stream, .stop = NOT_STOPPED};
+    *f = (struct feed){.op = op,
+                       .request = r,
+                       .age = age++,
+                       .piece = (uint16_t)piece,
+                       .stream = (uint8_t)stream,
+                       .session = r->session,
+                       .stop = NOT_STOPPED};
     op->context = f;
     op->data = feed_data;
     if (r->state != REQUEST_FETCH) {
@@ -150,7 +157,7 @@ bool csd_feed(struct csd_op *op, uint32_t handle, uint32_t piece, uint32_t strea
 /** The oldest of the feeds that `match`. */
 static struct feed *oldest(const struct request *r, uint32_t piece, uint32_t stream) {
     struct feed *first = NULL;
-    for (uint32_t i = 0; i < SCOMP_MAX_FEEDS; i++) {
+    for (uint32_t i = 0; i < FEEDS; i++) {
         struct feed *f = &feeds[i];
         if (f->op != NULL && f->request == r && f->accepted && f->piece == piece && f->stream == stream &&
             f->stop == NOT_STOPPED && (first == NULL || (int32_t)(f->age - first->age) < 0)) {
@@ -164,7 +171,7 @@ void feed_request_valid(struct request *r, bool valid) {
     /* In the order of submission: the first ones to come may fill the stream. */
     for (;;) {
         struct feed *first = NULL;
-        for (uint32_t i = 0; i < SCOMP_MAX_FEEDS; i++) {
+        for (uint32_t i = 0; i < FEEDS; i++) {
             struct feed *f = &feeds[i];
             if (f->op != NULL && f->request == r && !f->accepted && f->stop == NOT_STOPPED &&
                 (first == NULL || (int32_t)(f->age - first->age) < 0)) {
@@ -190,7 +197,7 @@ void feed_piece_ended(struct request *r, uint32_t number) {
             hal_write(entry, high | STREAM_ENDED);
         }
     }
-    for (uint32_t i = 0; i < SCOMP_MAX_FEEDS; i++) {
+    for (uint32_t i = 0; i < FEEDS; i++) {
         struct feed *f = &feeds[i];
         if (f->op != NULL && f->request == r && f->piece == number && f->stop == NOT_STOPPED) {
             finish(f, CSD_OK);
@@ -199,7 +206,7 @@ void feed_piece_ended(struct request *r, uint32_t number) {
 }
 
 void feed_owner_gone(uint32_t owner) {
-    for (uint32_t i = 0; i < SCOMP_MAX_FEEDS; i++) {
+    for (uint32_t i = 0; i < FEEDS; i++) {
         if (feeds[i].op != NULL && feeds[i].op->owner == owner && feeds[i].stop == NOT_STOPPED) {
             finish(&feeds[i], CSD_OWNER_GONE);
         }
@@ -207,7 +214,7 @@ void feed_owner_gone(uint32_t owner) {
 }
 
 bool feed_cancel(const struct csd_op *op) {
-    for (uint32_t i = 0; i < SCOMP_MAX_FEEDS; i++) {
+    for (uint32_t i = 0; i < FEEDS; i++) {
         struct feed *f = &feeds[i];
         if (f->op == op && f->stop == NOT_STOPPED) {
             struct stream *s = f->accepted ? target(f) : NULL;

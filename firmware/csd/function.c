@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Function slots: ELF files checked and turned into lists of copies; and names of kernels. */
+/* Places for functions: ELF files checked and turned into lists of copies; and names of kernels. */
 #include <string.h>
 
 #include "csd/scomp.h"
+#include "platform/fill.h"
 
 /* ELF32, as far as it matters here. */
 #define ELF_MAGIC      0x464c457fu
@@ -27,58 +28,98 @@ struct function functions[SCOMP_MAX_FUNCS];
 static uint32_t generation;
 static uint32_t uses;
 
-/* A function's name: slot and tag. */
-#define NAME_SLOT 15u
-#define NAME_TAG  4u
-#define TAGS      0xfffu
-_Static_assert(SCOMP_MAX_FUNCS == NAME_SLOT + 1, "slots in a function's name");
+/* A function's name: place and tag. */
+#define NAME_PLACE 15u
+#define NAME_TAG   4u
+#define TAGS       0xfffu
+_Static_assert(SCOMP_MAX_FUNCS == NAME_PLACE + 1, "places in a function's name");
+
+/** The functions of programs, by their number. */
+static struct function *programs[SCOMP_MAX_FUNCS];
 
 void function_init(void) {
     memset(functions, 0, sizeof functions);
+    memset(programs, 0, sizeof programs);
 }
 
 static uint32_t tag(const struct function *f) {
     return f->generation % TAGS + 1;
 }
 
-uint32_t function_find(uint32_t name, struct function **f) {
-    *f = &functions[name & NAME_SLOT];
+uint32_t function_find(uint32_t session, uint32_t name, struct function **f) {
+    *f = &functions[name & NAME_PLACE];
     uint32_t wanted = name >> NAME_TAG;
-    if (!(*f)->valid || (*f)->loading) {
-        return wanted != 0 ? REFUSED(REPLACED) : REFUSED(BAD_FUNCTION);
+    if (wanted == 0) {
+        return REFUSED(BAD_FUNCTION);
     }
-    if (wanted != 0 && wanted != tag(*f)) {
+    /* Whether others have something there is not told. */
+    if ((*f)->session != session || !(*f)->valid || (*f)->loading || wanted != tag(*f)) {
         return REFUSED(REPLACED);
     }
     (*f)->used = ++uses;
     return 0;
 }
 
-void function_reset(void) {
-    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS; i++) {
-        functions[i].valid = false;
-        functions[i].fixed = false;
-    }
+struct function *function_of_program(uint32_t program) {
+    struct function *f = programs[program];
+    return f != NULL && f->valid && !f->loading ? f : NULL;
 }
 
-/** The slot for a function whose host does not choose: empty, or not used for the longest time; NULL when there is
- * none.
- */
-static struct function *any_slot(void) {
+/* ---- places ---- */
+
+/** A place for a function of `session`, SESSION_NONE: there is none. With `replace` also that of a function of the
+ * session which no request names and which was not used for the longest time. */
+static struct function *take_place(uint32_t session, bool replace) {
+    bool more = session_take(session, SHARE_FUNCTION);
     struct function *oldest = NULL;
     for (uint32_t i = 0; i < SCOMP_MAX_FUNCS; i++) {
         struct function *f = &functions[i];
-        if (f->fixed || f->loading || f->users > 0) {
-            continue;
-        }
-        if (!f->valid) {
+        if (more && f->session == SESSION_NONE) {
+            *f = (struct function){.session = (uint8_t)session};
             return f;
         }
-        if (oldest == NULL || (int32_t)(f->used - oldest->used) < 0) {
+        if (f->session == session && f->valid && !f->loading && f->users == 0 &&
+            (oldest == NULL || (int32_t)(f->used - oldest->used) < 0)) {
             oldest = f;
         }
     }
-    return oldest;
+    return replace ? oldest : NULL;
+}
+
+/** Give the place of `f` back when nothing uses it any more; what was in its memory is gone then. */
+static void leave(struct function *f) {
+    f->valid = false;
+    f->leaving = true;
+    if (f->loading || f->users > 0) {
+        return;
+    }
+    dram_zero(function_memory(f), (f->bytes + 63) & ~63u);
+    dram_zero(function_memory(f) + LOAD_MAX, f->scratch);
+    uint32_t session = f->session;
+    *f = (struct function){.session = SESSION_NONE};
+    session_give(session, SHARE_FUNCTION);
+}
+
+void function_use(struct function *f) {
+    f->users++;
+}
+
+void function_unuse(struct function *f) {
+    f->users--;
+    if (f->leaving) {
+        leave(f);
+    }
+}
+
+void function_session_gone(uint32_t s) {
+    if (s == SESSION_PROGRAMS) {
+        memset(programs, 0, sizeof programs);
+    }
+    for (uint32_t i = 0; i < SCOMP_MAX_FUNCS; i++) {
+        if (functions[i].session == s && !functions[i].leaving) {
+            leave(&functions[i]);
+        }
+    }
 }
 
 uint32_t function_memory(const struct function *f) {
@@ -300,108 +341,138 @@ uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32
             f->code_copies = f->copies_count;
         }
     }
+    f->scratch = spare.at - scratch;
     return entry_ok ? 0 : SCOMP_ELF_ERROR_NO_ENTRY;
 }
 
 uint32_t function_finish(struct function *f, uint32_t bytes) {
     uint32_t elf = function_memory(f);
+    /* All of it, until function_parse knows better: what it refuses may have used some. */
+    uint32_t before = f->scratch;
+    f->scratch = FUNCTION_SCRATCH;
     uint32_t error = function_parse(f, elf, bytes, elf + LOAD_MAX);
     if (error == 0) {
+        f->scratch = f->scratch > before ? f->scratch : before;
         f->generation = ++generation;
         f->valid = true;
     }
     return error;
 }
 
+static void load_end(struct csd_op *op, uint32_t status) {
+    session_give(op->session, SHARE_LOAD);
+    op->done(op, status);
+}
+
 static void loaded(struct dma_job *job) {
     struct csd_op *op = job->arg;
     struct function *f = op->context;
     f->loading = false;
-    if (job->error || op->abandoned) {
-        f->fixed = false;
-        op->done(op, CSD_TRANSFER);
-        return;
+    uint32_t status = job->error || op->abandoned ? CSD_TRANSFER : CSD_OK;
+    if (f->leaving) {
+        status = CSD_ABORTED;
+    } else if (status == CSD_OK) {
+        uint32_t error = function_finish(f, op->bytes);
+        f->used = ++uses;
+        op->result[0] = error != 0 ? error : (uint32_t)(f - functions) | tag(f) << NAME_TAG;
+        status = error != 0 ? REFUSED(BAD_ELF) : (uint32_t)CSD_OK;
     }
-    uint32_t error = function_finish(f, op->bytes);
-    f->fixed = error == 0 && op->value != SCOMP_ANY_SLOT;
-    f->used = ++uses;
-    op->result[0] = error != 0 ? error : (uint32_t)(f - functions) | tag(f) << NAME_TAG;
-    op->done(op, error != 0 ? REFUSED(BAD_ELF) : (uint32_t)CSD_OK);
+    if (status != CSD_OK) {
+        leave(f);
+    }
+    load_end(op, status);
 }
 
 static void load_data(struct csd_op *op, bool there) {
-    struct function *f = op->value == SCOMP_ANY_SLOT ? any_slot() : &functions[op->value];
-    uint32_t status = !there                       ? (uint32_t)CSD_NO_DATA
-                      : f == NULL                  ? REFUSED(NO_RESOURCES)
-                      : f->users > 0 || f->loading ? REFUSED(BAD_FUNCTION)
-                                                   : (uint32_t)CSD_OK;
-    if (status != CSD_OK) {
-        op->done(op, status);
+    bool ended = session_closing(op->session);
+    struct function *f = there && !ended ? take_place(op->session, true) : NULL;
+    if (f == NULL) {
+        load_end(op, !there ? (uint32_t)CSD_NO_DATA : ended ? REFUSED(NO_SESSION) : REFUSED(NO_RESOURCES));
         return;
     }
     op->context = f;
     f->valid = false;
     f->loading = true;
+    f->bytes = f->bytes > op->bytes ? f->bytes : op->bytes;
     csd_transfer(op, function_memory(f), op->bytes, false, loaded);
 }
 
-bool csd_load(struct csd_op *op, uint32_t slot) {
-    if (slot >= SCOMP_MAX_FUNCS && slot != SCOMP_ANY_SLOT) {
-        op->done(op, REFUSED(BAD_FUNCTION));
-        return false;
-    }
+bool csd_load(struct csd_op *op) {
     if (op->bytes > SCOMP_MAX_ELF || op->bytes < EHDR_BYTES) {
         op->result[0] = op->bytes < EHDR_BYTES ? SCOMP_ELF_ERROR_NOT_ELF : SCOMP_ELF_ERROR_TOO_LARGE;
         op->done(op, REFUSED(BAD_ELF));
         return false;
     }
-    op->value = slot;
+    if (!session_take(op->session, SHARE_LOAD)) {
+        op->done(op, REFUSED(NO_RESOURCES));
+        return false;
+    }
     op->data = load_data;
     return true;
 }
 
-uint32_t csd_unload(uint32_t name) {
+uint32_t csd_unload(uint32_t session, uint32_t name) {
     struct function *f;
-    uint32_t status = function_find(name, &f);
+    uint32_t status = function_find(session, name, &f);
     if (status == 0 && f->users > 0) {
         status = REFUSED(BAD_FUNCTION);
     }
     if (status == 0) {
-        f->valid = false;
-        f->fixed = false;
+        leave(f);
     }
     return status;
 }
 
-/* ---- by parts ---- */
+/* ---- programs, by parts ---- */
 
-struct csd_function csd_function(uint32_t slot) {
-    const struct function *f = &functions[slot];
-    return (struct csd_function){
-        .valid = f->valid, .loading = f->loading, .used = f->users > 0, .kernel = f->kernel != 0};
+struct csd_function csd_function(uint32_t program) {
+    const struct function *f = programs[program];
+    return f == NULL ? (struct csd_function){.valid = false}
+                     : (struct csd_function){
+                           .valid = f->valid, .loading = f->loading, .used = f->users > 0, .kernel = f->kernel != 0};
 }
 
-uint32_t csd_fill(uint32_t slot) {
-    struct function *f = &functions[slot];
+uint32_t csd_fill(struct csd_op *op, uint32_t program) {
+    struct function *f = programs[program];
+    if (f == NULL) {
+        f = take_place(SESSION_PROGRAMS, false);
+        if (f == NULL) {
+            return 0;
+        }
+        programs[program] = f;
+    }
     f->valid = false;
     f->loading = true;
-    f->fixed = true;
+    f->bytes = LOAD_MAX;
+    op->context = f;
     return function_memory(f);
 }
 
-void csd_filled(uint32_t slot) {
-    functions[slot].loading = false;
+void csd_filled(struct csd_op *op) {
+    struct function *f = op->context;
+    f->loading = false;
+    if (f->leaving) {
+        /* A reset has forgotten the program while the part was on its way. */
+        leave(f);
+    }
 }
 
-uint32_t csd_fill_end(uint32_t slot, uint32_t bytes) {
-    return function_finish(&functions[slot], bytes);
+uint32_t csd_fill_end(uint32_t program, uint32_t bytes) {
+    struct function *f = programs[program];
+    return f != NULL ? function_finish(f, bytes) : SCOMP_ELF_ERROR_NOT_ELF;
 }
 
-void csd_invalidate(uint32_t slot) {
-    functions[slot].valid = false;
+void csd_invalidate(uint32_t program) {
+    struct function *f = programs[program];
+    if (f != NULL) {
+        f->valid = false;
+    }
 }
 
-void csd_remove(uint32_t slot) {
-    functions[slot].valid = false;
-    functions[slot].fixed = false;
+void csd_remove(uint32_t program) {
+    struct function *f = programs[program];
+    programs[program] = NULL;
+    if (f != NULL) {
+        leave(f);
+    }
 }

@@ -20,6 +20,7 @@ static uint32_t order_count;
 void csd_init(void) {
     memset(requests, 0, sizeof requests);
     order_count = 0;
+    session_init();
     function_init();
     core_init();
 }
@@ -37,7 +38,7 @@ struct request *request_find(uint32_t handle) {
 void request_free(struct request *r) {
     result_flush_readers(r, CSD_ALL, REFUSED(BAD_HANDLE));
     for (uint32_t n = 0; n < SCOMP_MAX_NODES && r->function[n] != NULL; n++) {
-        r->function[n]->users--;
+        function_unuse(r->function[n]);
         r->function[n] = NULL;
     }
     local_release(r);
@@ -50,6 +51,7 @@ void request_free(struct request *r) {
         }
     }
     r->state = REQUEST_FREE;
+    session_give(r->session, SHARE_REQUEST);
 }
 
 /** Free a request that nobody can read any more, once nothing of it is in flight. */
@@ -131,6 +133,7 @@ static uint32_t validate_head(struct request *r, uint32_t bytes, uint32_t *flags
     REFUSE(nodes > SCOMP_MAX_NODES || nodes > scomp_tiles || (version == 1 && nodes != 0), OFFSET(nodes));
     REFUSE((edges != 0) != (nodes != 0), OFFSET(edges));
     REFUSE(r->max_cores != 0 && r->max_cores < nodes, OFFSET(max_cores));
+    REFUSE(field(r, OFFSET(watchdog_kcycles)) > SCOMP_WATCHDOG_MAX_KCYCLES, OFFSET(watchdog_kcycles));
     REFUSE(w36 >> 16 != 0, OFFSET(reserved2));
     for (uint32_t i = 0; i < 6; i++) {
         REFUSE(field(r, OFFSET(reserved1) + i * 4) != 0, OFFSET(reserved1) + i * 4);
@@ -161,6 +164,13 @@ static uint32_t validate_head(struct request *r, uint32_t bytes, uint32_t *flags
     r->nodes = (uint8_t)(nodes != 0 ? nodes : 1);
     r->edges = (uint8_t)edges;
     return 0;
+}
+
+/** The session may not do `right` with block `lba`: what the request's end says. Returns a status. */
+static uint32_t no_access(const struct request *r, uint32_t lba, uint32_t right, uint32_t *where) {
+    *where = lba;
+    r->exec->result[1] = right;
+    return REFUSED(NO_ACCESS);
 }
 
 /** Whether the stream entry at `at` names the same extents as the one `before` bytes earlier. */
@@ -195,6 +205,10 @@ static uint32_t validate_inputs(struct request *r, uint32_t flags, uint32_t *whe
         /* Pieces often share a table: one look at it is enough. */
         REFUSE(!local && FIELD(SYS_CONFIG2, CHANNEL_LOCAL, sys_read(SYS_CONFIG2)) != 0, OFFSET(flags));
         bool seen = i >= r->streams_in && same_extents(at, stride);
+        uint32_t lba;
+        if (!seen && extent_unreadable(r, first, count, &lba)) {
+            return no_access(r, lba, SCOMP_ACCESS_READ, where);
+        }
         REFUSE(local && i >= r->streams_in && !(seen && field64(at + 8) == field64(at - stride + 8)), at - r->data);
         if (!seen && !extent_in_order(r, first, count)) {
             sorted += count;
@@ -257,6 +271,10 @@ static uint32_t validate_outputs(const struct request *r, uint32_t *where) {
             *where = r->extent_table + first * EXTENT_BYTES - r->data;
             return REFUSED(OVERLAP);
         }
+        uint32_t lba;
+        if (extent_unwritable(r, first, count, &lba)) {
+            return no_access(r, lba, SCOMP_ACCESS_WRITE, where);
+        }
         extent_list_add(r, listed, first, count, i / r->streams_out);
         listed += count;
     }
@@ -292,7 +310,7 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
     }
     uint32_t func = field(r, 4) >> 16;
     struct function *f;
-    status = r->tree ? 0 : function_find(func, &f);
+    status = r->tree ? 0 : function_find(r->session, func, &f);
     if (status != 0) {
         *where = OFFSET(func);
         return status;
@@ -315,9 +333,9 @@ static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
             args_bytes = hal_read(at + 12);
         }
         /* Nothing was loaded since it was found. */
-        function_find(func, &f);
+        function_find(r->session, func, &f);
         r->function[n] = f;
-        f->users++;
+        function_use(f);
         if (!mismatch && function_mismatch(r->function[n], in, out, args_bytes)) {
             mismatch = true;
             *where = r->tree ? r->node_table + n * (uint32_t)sizeof(struct scomp_node) - r->data
@@ -399,16 +417,17 @@ static void exec_data(struct csd_op *op, bool there) {
     ftl_drain(&r->drain);
 }
 
-struct request *request_new(struct csd_op *op, uint32_t handle) {
-    struct request *r = NULL;
-    for (uint32_t i = 0; i < REQUESTS && r == NULL; i++) {
-        r = requests[i].state == REQUEST_FREE ? &requests[i] : NULL;
-    }
-    if (r == NULL) {
+struct request *request_new(struct csd_op *op, uint32_t session, uint32_t handle) {
+    if (!session_take(session, SHARE_REQUEST)) {
         return NULL;
+    }
+    struct request *r = requests;
+    while (r->state != REQUEST_FREE) {
+        r++;
     }
     memset(r, 0, sizeof *r);
     r->state = REQUEST_FETCH;
+    r->session = (uint8_t)session;
     r->handle = handle;
     r->exec = op;
     r->data = DRAM_REQUESTS + (uint32_t)(r - requests) * DRAM_REQUEST_STRIDE;
@@ -432,7 +451,7 @@ bool csd_exec(struct csd_op *op, uint32_t handle) {
         status = REFUSED(BAD_HANDLE);
     }
     /* The request is there before its data are: feeds that follow at once find it. */
-    struct request *r = status == CSD_OK ? request_new(op, handle) : NULL;
+    struct request *r = status == CSD_OK ? request_new(op, op->session, handle) : NULL;
     if (r == NULL) {
         op->done(op, status != CSD_OK ? status : REFUSED(NO_RESOURCES));
         return false;
@@ -447,6 +466,7 @@ bool csd_exec(struct csd_op *op, uint32_t handle) {
 static void read_data(struct csd_op *op, bool there) {
     struct request *r = request_find(op->value);
     if (!there || r == NULL) {
+        session_give(op->session, SHARE_READER);
         op->done(op, !there ? (uint32_t)CSD_NO_DATA : REFUSED(BAD_HANDLE));
         return;
     }
@@ -457,6 +477,11 @@ static void read_data(struct csd_op *op, bool there) {
 bool csd_read(struct csd_op *op, uint32_t handle) {
     if (op->bytes < READ_MIN || op->bytes > CSD_DATA_MAX || (op->bytes & 3) != 0) {
         op->done(op, CSD_INVALID);
+        return false;
+    }
+    /* Here, and not when its data are known: whoever waits for a list of pages holds a command, too. */
+    if (!session_take(op->session, SHARE_READER)) {
+        op->done(op, REFUSED(NO_RESOURCES));
         return false;
     }
     op->value = handle;
@@ -490,26 +515,57 @@ uint32_t csd_abort(uint32_t handle) {
 
 /* ---- scheduling ---- */
 
-/** Start pieces of `r`. False when no core is left. */
-static bool schedule_request(struct request *r) {
-    while (r->state == REQUEST_ACTIVE && r->next_piece < r->pieces) {
-        if (r->aborted) {
-            if (!piece_never_ran(r, r->next_piece)) {
-                return true;
-            }
-            r->next_piece++;
-            request_piece_ended(r);
-            continue;
-        }
-        if ((r->max_cores != 0 && r->running + r->nodes > r->max_cores) || !result_room(r)) {
-            return true;
-        }
-        if (!piece_start(r, r->next_piece)) {
-            return false;
+enum scheduled { STARTED, NOTHING_TO_START, NO_TILES };
+
+/** Cores and slots that requests of `session` hold. */
+static uint32_t tiles_held(uint32_t session) {
+    uint32_t held = 0;
+    for (uint32_t i = 0; i < REQUESTS; i++) {
+        held += requests[i].state != REQUEST_FREE && requests[i].session == session ? requests[i].running : 0;
+    }
+    return held;
+}
+
+/** Start the next piece of `r`, whose session holds `held` cores and slots. */
+static enum scheduled schedule_request(struct request *r, uint32_t held) {
+    if (r->state != REQUEST_ACTIVE || r->next_piece == r->pieces) {
+        return NOTHING_TO_START;
+    }
+    if (r->aborted) {
+        if (!piece_never_ran(r, r->next_piece)) {
+            return NOTHING_TO_START;
         }
         r->next_piece++;
+        request_piece_ended(r);
+        return STARTED;
     }
-    return true;
+    /* A piece that needs more than the session's part runs alone. */
+    if ((r->max_cores != 0 && r->running + r->nodes > r->max_cores) || !result_room(r) ||
+        (held > 0 && held + r->nodes > session_tiles(r->session))) {
+        return NOTHING_TO_START;
+    }
+    if (!piece_start(r, r->next_piece)) {
+        return NO_TILES;
+    }
+    r->next_piece++;
+    return STARTED;
+}
+
+/** Of the requests that are not in `done`, one of the session that holds the fewest cores and slots, `*held`; of these
+ * the oldest. REQUESTS when there is none. */
+static uint32_t next_request(uint32_t done, uint32_t *held) {
+    uint32_t best = REQUESTS;
+    for (uint32_t i = 0; i < order_count; i++) {
+        if ((done >> order[i] & 1) != 0) {
+            continue;
+        }
+        uint32_t n = tiles_held(requests[order[i]].session);
+        if (best == REQUESTS || n < *held) {
+            best = order[i];
+            *held = n;
+        }
+    }
+    return best;
 }
 
 void scomp_schedule(void) {
@@ -520,15 +576,13 @@ void scomp_schedule(void) {
     busy = true;
     /* Who waits for tiles is not overtaken on them. A request may end and leave the order while it is looked at. */
     uint32_t waited_for = 0;
-    for (uint32_t i = 0; i < order_count;) {
-        uint32_t index = order[i];
+    uint32_t done = 0;
+    uint32_t held = 0;
+    for (uint32_t index; (index = next_request(done, &held)) != REQUESTS;) {
         uint32_t tiles = piece_tiles(&requests[index]);
-        if ((tiles & waited_for) != 0 || !schedule_request(&requests[index])) {
-            waited_for |= tiles;
-        }
-        if (i < order_count && order[i] == index) {
-            i++;
-        }
+        enum scheduled result = (tiles & waited_for) != 0 ? NO_TILES : schedule_request(&requests[index], held);
+        done |= (uint32_t)(result != STARTED) << index;
+        waited_for |= result == NO_TILES ? tiles : 0;
     }
     busy = false;
     for (uint32_t i = 0; i < order_count; i++) {
@@ -536,16 +590,20 @@ void scomp_schedule(void) {
     }
 }
 
-void csd_reset(void) {
+void request_session_gone(uint32_t s) {
     for (uint32_t i = 0; i < REQUESTS; i++) {
-        if (requests[i].state != REQUEST_FREE) {
+        if (requests[i].state != REQUEST_FREE && requests[i].session == s) {
             abort_request(&requests[i], true);
         }
     }
-    function_reset();
+}
+
+void csd_reset(void) {
+    session_reset();
 }
 
 void csd_owner_gone(uint32_t owner) {
+    session_owner_gone(owner);
     feed_owner_gone(owner);
     for (uint32_t i = 0; i < REQUESTS; i++) {
         struct request *r = &requests[i];

@@ -121,7 +121,7 @@ static void leave(struct read *d, uint32_t status) {
 static void read_done(struct nand_op *op, uint32_t status) {
     struct read *d = op->arg;
     bool active = core_active(&cores[d->stream->core]);
-    if (status != FLASH_STATUS_OK && active && (op->way << 24 | op->row) != MAP_LOST) {
+    if (status != FLASH_STATUS_OK && active && nand_op_ppa(op) != MAP_LOST) {
         nand_health_lost(d->lba, op, status);
     }
     nand_op_put(op);

@@ -14,10 +14,7 @@
 #define SKIP_MAGIC   0x50494b53u /* "SKIP": the ring goes on at its start */
 #define THROTTLE_ON  (RING / 2)
 #define THROTTLE_OFF (RING / 4)
-#define READERS_MAX  32u
 _Static_assert(CHUNKS_PENDING * 4u <= DRAM_CHUNKS_STRIDE, "ends of chunks");
-
-static uint32_t readers;
 
 static uint32_t padded(uint32_t bytes) {
     return (bytes + 63) & ~63u;
@@ -138,7 +135,7 @@ void result_serve(struct request *r) {
             bytes += chunk;
         }
         list_take(&r->readers);
-        readers--;
+        session_give(r->session, SHARE_READER);
         r->sent += bytes;
         r->reads_in_flight++;
         op->value = r->sent;
@@ -150,11 +147,6 @@ void result_serve(struct request *r) {
 
 void result_read(struct csd_op *op) {
     struct request *r = op->context;
-    if (readers == READERS_MAX) {
-        op->done(op, REFUSED(NO_RESOURCES));
-        return;
-    }
-    readers++;
     list_put(&r->readers, &op->node);
     result_serve(r);
 }
@@ -163,7 +155,7 @@ bool result_cancel(struct request *r, struct csd_op *op) {
     if (!list_remove(&r->readers, &op->node)) {
         return false;
     }
-    readers--;
+    session_give(r->session, SHARE_READER);
     op->done(op, CSD_ABORTED);
     return true;
 }
@@ -173,7 +165,7 @@ void result_flush_readers(struct request *r, uint32_t owner, uint32_t status) {
     while (!list_empty(&all)) {
         struct csd_op *op = CONTAINER(list_take(&all), struct csd_op, node);
         if (owner == CSD_ALL || op->owner == owner) {
-            readers--;
+            session_give(r->session, SHARE_READER);
             op->done(op, status);
         } else {
             list_put(&r->readers, &op->node);

@@ -12,11 +12,12 @@
 _Static_assert(ARGS_AT >= CSD_RUN_BEFORE && ARGS_AT + SCOMP_MAX_ARGS <= TABLES_AT, "memory of a run");
 
 uint32_t csd_run_open(struct csd_op *op) {
-    struct request *r = request_new(op, 0);
+    struct request *r = request_new(op, SESSION_PROGRAMS, 0);
     if (r == NULL) {
         return 0;
     }
     r->hidden = true;
+    op->session = SESSION_PROGRAMS;
     r->args = r->data + ARGS_AT;
     op->context = r;
     return r->args;
@@ -53,11 +54,12 @@ static void tables(struct request *r, const struct csd_run *run) {
 
 uint32_t csd_run_start(struct csd_op *op, const struct csd_run *run) {
     struct request *r = op->context;
-    struct function *f = &functions[run->function];
+    struct function *f = function_of_program(run->function);
     uint32_t status = CSD_OK;
-    if (run->in == 0 || run->in > SCOMP_MAX_STREAMS || run->out > SCOMP_MAX_STREAMS) {
+    if (run->in == 0 || run->in > SCOMP_MAX_STREAMS || run->out > SCOMP_MAX_STREAMS ||
+        run->kcycles > SCOMP_WATCHDOG_MAX_KCYCLES) {
         status = CSD_INVALID;
-    } else if (!f->valid || f->loading) {
+    } else if (f == NULL) {
         status = REFUSED(BAD_FUNCTION);
     } else if (function_mismatch(f, run->in, run->out, run->args_bytes)) {
         status = CSD_INVALID;
@@ -75,7 +77,7 @@ uint32_t csd_run_start(struct csd_op *op, const struct csd_run *run) {
     r->detached = true;
     r->outcome = SCOMP_STATUS_ABORTED;
     r->function[0] = f;
-    f->users++;
+    function_use(f);
     request_start(r);
     return CSD_OK;
 }

@@ -11,6 +11,7 @@
 
 #include "csd/schedule.h"
 #include "csd/service.h"
+#include "csd/session.h"
 #include "ftl/buffer.h"
 #include "ftl/ftl.h"
 #include "platform/dram.h"
@@ -38,7 +39,8 @@ struct function_copy {
 struct function {
     bool valid;
     bool loading;
-    bool fixed;              /**< who loaded it chose the slot: SCOMP_ANY_SLOT leaves it alone */
+    bool leaving;            /**< nobody may name it any more: its place is free when nothing uses it */
+    uint8_t session;         /**< that its place is given to; SESSION_NONE: the place is free */
     uint32_t used;           /**< grows with every use */
     uint32_t users;          /**< requests that name it */
     uint32_t generation;     /**< differs for every loaded function */
@@ -47,16 +49,21 @@ struct function {
     uint32_t entry;
     uint32_t code_copies; /**< copies [0, code_copies) go to instruction memory, the others to the scratchpad */
     uint32_t copies_count;
+    uint32_t bytes;   /**< of its file */
+    uint32_t scratch; /**< of FUNCTION_SCRATCH that it uses */
 };
 extern struct function functions[SCOMP_MAX_FUNCS];
 
 void function_init(void);
 /** Copy `n` of `f`. */
 struct function_copy function_copy(const struct function *f, uint32_t n);
-/** The function that the host names `name` (slot and tag). Returns 0 or a status. */
-uint32_t function_find(uint32_t name, struct function **f);
-/** Forget all functions. */
-void function_reset(void);
+/** The function that session `session` names `name` (place and tag). Returns 0 or a status. */
+uint32_t function_find(uint32_t session, uint32_t name, struct function **f);
+/** The function of program `program`, NULL when there is none. */
+struct function *function_of_program(uint32_t program);
+/** A request names `f`; it does not any more. */
+void function_use(struct function *f);
+void function_unuse(struct function *f);
 /** DRAM that the ELF of `f` is loaded to, SCOMP_MAX_ELF bytes. */
 uint32_t function_memory(const struct function *f);
 /** Tiles that `f` can run on: bit i is cores[i]. */
@@ -72,7 +79,6 @@ uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32
 
 /* ---- request.c ---- */
 
-#define REQUESTS 16u
 /** Chunks under way of one request: drains of all cores and their reports. */
 #define CHUNKS_PENDING 128u
 /** At request.pending: the chunk is complete. Chunks end at multiples of 64. */
@@ -89,6 +95,7 @@ enum request_state { REQUEST_FREE, REQUEST_FETCH, REQUEST_ACTIVE, REQUEST_ENDED 
 struct request {
     enum request_state state;
     uint32_t handle;
+    uint8_t session;
     bool aborted;   /**< no further piece runs */
     bool detached;  /**< nobody will read the results */
     bool throttled; /**< results fill up: cores' reads no longer run ahead of their rings */
@@ -146,8 +153,8 @@ static inline uint32_t request_s_log2(uint32_t in, uint32_t out) {
 /** A counted piece is done with. The request may be gone afterwards. */
 void request_piece_ended(struct request *r);
 
-/** A free request of `op`, for `handle`, in state REQUEST_FETCH; NULL when there is none. */
-struct request *request_new(struct csd_op *op, uint32_t handle);
+/** A free request of `op`, for `session` and `handle`, in state REQUEST_FETCH; NULL when there is none. */
+struct request *request_new(struct csd_op *op, uint32_t session, uint32_t handle);
 /** run.c: the piece of a run has ended. */
 void run_ended(struct csd_op *op, const struct request *r);
 /** The tables of `r` are valid: its pieces may run. */
@@ -161,6 +168,11 @@ void request_start(struct request *r);
 
 /** Check the `count` extents of `r` one by one. Returns 0 or a status; `*where` is then the offset of the bad field. */
 uint32_t extent_check(struct request *r, uint32_t count, uint32_t *where);
+/** Whether the session of `r` may not read some block of the extents [first, first + count): `*lba` is it; after
+ * extent_check. */
+bool extent_unreadable(const struct request *r, uint32_t first, uint32_t count, uint32_t *lba);
+/** Likewise for writing; takes a step for each extent. */
+bool extent_unwritable(const struct request *r, uint32_t first, uint32_t count, uint32_t *lba);
 /** Blocks of the extents before number `i`; after extent_check. */
 uint64_t extent_blocks_before(const struct request *r, uint32_t i);
 /** Extents [first, first + count) lie one behind the other on the drive, so none overlaps another; after extent_check.

@@ -31,6 +31,7 @@ enum csd_status {
 struct csd_op {
     struct node node;             /**< on one list, whoever has it */
     uint8_t owner;                /**< queue that it came from */
+    uint8_t session;              /**< that it belongs to; 0: none */
     bool abandoned;               /**< the front end does not want its end any more: reset */
     uint32_t bytes;               /**< of its data */
     const struct dma_pages *host; /**< where these are */
@@ -51,7 +52,7 @@ struct csd_op {
 void csd_init(void);
 /** Everything stops; what was going on ends without its data. */
 void csd_reset(void);
-/** Operations of a queue that is deleted end. */
+/** Operations of a queue that is deleted end, and sessions that are bound to it. */
 void csd_owner_gone(uint32_t owner);
 /** Nothing is going on. */
 bool csd_idle(void);
@@ -67,7 +68,38 @@ bool csd_cancel(struct csd_op *op);
 /** op->host is known, when `there`. */
 void csd_data(struct csd_op *op, bool there);
 
+/* ---- sessions (session.c) ---- */
+
+/** The session with that number and secret, as the operations below want it in op->session, for a command of queue
+ * `owner`; 0 when there is none. */
+uint32_t csd_session(uint32_t number, const uint32_t secret[2], uint32_t owner);
+/** Open a session for queue `owner`, which ends with that when `bound`. `queues` has a bit for each queue that may open
+ * sessions. Returns a csd_status. */
+uint32_t csd_session_open(const uint32_t secret[2], uint32_t owner, bool bound, uint32_t queues, uint32_t *number);
+/** End session `session`. */
+void csd_session_close(uint32_t session);
+/** End the session of that number, whoever has it. Returns a csd_status. */
+uint32_t csd_session_end(uint32_t number);
+/** Set which blocks the session of that number may touch, 0: those that are opened from now on. Returns a csd_status.
+ */
+uint32_t csd_access(uint32_t number, const struct scomp_access *to);
+/** Fill in what log page SESSIONS says; returns how many entries it has. */
+uint32_t csd_sessions(struct scomp_session to[SCOMP_MAX_SESSIONS + 1]);
+
+/** Lists of pages that the operations of sessions may hold together: one waits with its list until it ends. */
+#define CSD_LISTS 32u
+/** Operations of sessions that can wait for something, together: further ones are refused at once. The front end has
+ * room for these and for others. */
+#define CSD_OPS 104u
+/** Whether `op` may have a list of pages that it holds until it ends; true for what belongs to no session. */
+bool csd_list_take(const struct csd_op *op);
+/** The list is free again. */
+void csd_list_give(const struct csd_op *op);
+
 /* ---- requests ---- */
+
+/** The session's number in a handle. */
+#define CSD_HANDLE_SESSION 16u
 
 /** Run the request of op->bytes bytes under `handle`. result[0]: pieces that failed, or the offset of what is wrong. */
 bool csd_exec(struct csd_op *op, uint32_t handle);
@@ -75,15 +107,20 @@ bool csd_exec(struct csd_op *op, uint32_t handle);
 bool csd_feed(struct csd_op *op, uint32_t handle, uint32_t piece, uint32_t stream);
 /** Results, at most op->bytes. result[0]: bytes, and bit 31 with the last ones. */
 bool csd_read(struct csd_op *op, uint32_t handle);
-/** Stop a request; one that has ended is forgotten. Returns a csd_status. */
+/** Stop a request; one that has ended is forgotten. Handles belong to sessions: who may use one is known before.
+ * Returns a csd_status. */
 uint32_t csd_abort(uint32_t handle);
 
 /* ---- functions ---- */
 
-/** Load a function of op->bytes bytes to `slot`, SCOMP_ANY_SLOT: to any. result[0]: its name, or SCOMP_ELF_ERROR_*. */
-bool csd_load(struct csd_op *op, uint32_t slot);
-/** Returns a csd_status. */
-uint32_t csd_unload(uint32_t name);
+/** Load a function of op->bytes bytes. result[0]: its name, or SCOMP_ELF_ERROR_*. */
+bool csd_load(struct csd_op *op);
+/** Forget function `name` of a session. Returns a csd_status. */
+uint32_t csd_unload(uint32_t session, uint32_t name);
+
+/*
+ * Programs of the standard's command set: the host numbers them. They belong to one session of their own.
+ */
 
 struct csd_function {
     bool valid;
@@ -91,16 +128,17 @@ struct csd_function {
     bool used; /**< requests name it */
     bool kernel;
 };
-struct csd_function csd_function(uint32_t slot);
-/** Load by parts: the memory of function `slot`, to be filled from now on. */
-uint32_t csd_fill(uint32_t slot);
-/** A part is there, or is not. */
-void csd_filled(uint32_t slot);
+struct csd_function csd_function(uint32_t program);
+/** Load by parts: the memory of program `program`, to be filled by `op` from now on; 0 when there is no place for it.
+ */
+uint32_t csd_fill(struct csd_op *op, uint32_t program);
+/** The part of `op` is there, or is not. */
+void csd_filled(struct csd_op *op);
 /** All `bytes` are. Returns 0 or SCOMP_ELF_ERROR_*. */
-uint32_t csd_fill_end(uint32_t slot, uint32_t bytes);
+uint32_t csd_fill_end(uint32_t program, uint32_t bytes);
 /** The function is not what was wanted. */
-void csd_invalidate(uint32_t slot);
-void csd_remove(uint32_t slot);
+void csd_invalidate(uint32_t program);
+void csd_remove(uint32_t program);
 
 /* ---- programs on memory: one piece, whose streams are ranges of DRAM ---- */
 
@@ -108,7 +146,7 @@ struct csd_range {
     uint32_t at, bytes; /**< DRAM */
 };
 struct csd_run {
-    uint32_t function; /**< slot */
+    uint32_t function; /**< program */
     uint32_t in, out;  /**< ranges that are input streams, and that take output streams */
     const struct csd_range *ranges;
     uint32_t args_bytes;
@@ -122,7 +160,8 @@ uint32_t csd_run_open(struct csd_op *op);
 void csd_run_close(struct csd_op *op);
 /** Whether somebody has stopped it. */
 bool csd_run_stopped(const struct csd_op *op);
-/** Start it. Returns CSD_OK, and `op` ends when the program does, result: bytes of output. Else CSD_INVALID, or
+/** Start it. Returns CSD_OK, and `op` ends when the program does, result: bytes of output. Else CSD_INVALID (also for a
+ * limit above SCOMP_WATCHDOG_MAX_KCYCLES), or
  * CSD_REFUSED | NVME_VENDOR_STATUS_BAD_FUNCTION, and `op` is the front end's again. */
 uint32_t csd_run_start(struct csd_op *op, const struct csd_run *run);
 

@@ -38,7 +38,7 @@ static uint32_t node_check(const struct request *r, uint32_t at, struct ends *en
     REFUSE(args_bytes > r->args_bytes - args_offset, args_bytes);
 #undef REFUSE
     struct function *f;
-    uint32_t status = function_find(func, &f);
+    uint32_t status = function_find(r->session, func, &f);
     if (status != 0) {
         *where = offset + NODE(func);
         return status;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ftl/buffer.h"
 
+#include <assert.h>
+#include <string.h>
+
 #include "platform/fill.h"
 
 #define BUFFERS 384u
@@ -8,7 +11,14 @@
 static struct page_buffer buffers[BUFFERS];
 static struct list free_buffers;
 
+static_assert(BUFFER_SCRATCH <= sizeof buffers, "the mount's memory");
+
+void *buffer_scratch(void) {
+    return buffers;
+}
+
 void buffer_init(void) {
+    memset(buffers, 0, sizeof buffers);
     free_buffers = (struct list){0};
     for (uint32_t i = BUFFERS; i-- > 0;) {
         buffers[i].addr = DRAM_BUFFERS + i * PAGE_SIZE;

@@ -27,6 +27,10 @@ struct page_buffer {
 };
 #define BUFFER_WRITTEN 0x80000000u
 
+/** Memory of the TCM for the mount, BUFFER_SCRATCH bytes of it: the buffers' own, which nobody has before buffer_init.
+ */
+#define BUFFER_SCRATCH 16384u
+void *buffer_scratch(void);
 /** All are free. After the mount, which needs the operations. */
 void buffer_init(void);
 /** NULL when none is free. */

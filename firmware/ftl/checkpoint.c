@@ -196,7 +196,7 @@ static void meta_submit(struct nand_op *op, uint32_t data, uint32_t oob0, uint32
 
 /** Where the page that `op` wrote is; the handler knows what it was by the argument. */
 static uint32_t op_ppa(const struct nand_op *op) {
-    return op->way << 24 | op->row;
+    return nand_op_ppa(op);
 }
 
 /** Pages of the area that may turn out bad in one checkpoint before it fails. */
@@ -293,7 +293,7 @@ static void table_refresh(void) {
             i |= 7;
         } else if (sb.changed[i >> 3] >> (i & 7) & 1) {
             uint32_t erases = hal_read(DRAM_TABLE + i * 8 + 4) & SB_TABLE_ERASES;
-            hal_write(DRAM_TABLE + i * 8, sb.valid[i]);
+            hal_write(DRAM_TABLE + i * 8, superblock_valid(i));
             hal_write(DRAM_TABLE + i * 8 + 4, erases | (uint32_t)sb.state[i] << 16);
         }
     }

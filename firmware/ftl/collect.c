@@ -289,7 +289,7 @@ static void next_victim(void) {
     job.paid = 0;
     if (!job.spent) {
         superblock_set_state(job.victim, SB_VICTIM);
-        job.gain = sb.pages - sb.valid[job.victim];
+        job.gain = sb.pages - superblock_valid(job.victim);
         cursor_open(&job.at, job.victim);
         return;
     }
@@ -301,9 +301,9 @@ static void next_victim(void) {
 
 /** All of the victim has been read and what was in use is elsewhere. */
 static void victim_ended(void) {
-    if (sb.valid[job.victim] > 0 && job.search == SB_NONE) {
+    if (superblock_valid(job.victim) > 0 && job.search == SB_NONE) {
         console_printf("ftl: superblock %u: %u sectors could not be read to be moved\n", job.victim,
-                       sb.valid[job.victim]);
+                       superblock_valid(job.victim));
         job.search = 0;
         work_set(WORK_RESIDUE);
         return;
@@ -345,7 +345,7 @@ void collect_poll(void) {
     if (job.search != SB_NONE) {
         work_put(WORK_RESIDUE, job.search < ftl.lbas);
     }
-    while (job.search == SB_NONE && job.at.left > 0 && sb.valid[job.victim] > 0) {
+    while (job.search == SB_NONE && job.at.left > 0 && superblock_valid(job.victim) > 0) {
         if (!read_next()) {
             if (job.reading == 0 && job.programming == 0) {
                 work_set(WORK_COLLECT);
@@ -353,7 +353,8 @@ void collect_poll(void) {
             break;
         }
     }
-    bool read = (job.at.left == 0 || sb.valid[job.victim] == 0) && (job.search == SB_NONE || job.search >= ftl.lbas);
+    bool read =
+        (job.at.left == 0 || superblock_valid(job.victim) == 0) && (job.search == SB_NONE || job.search >= ftl.lbas);
     pages_out(read && job.reading == 0);
     if (read && collect_idle()) {
         victim_ended();

@@ -6,6 +6,7 @@
  * going through it once more undoes everything.
  */
 #include "ftl/ftl.h"
+#include "platform/work.h"
 
 /** Entries a slice. */
 #define SLICE 128u
@@ -16,8 +17,14 @@ static struct {
     struct ftl_commit *now;   /**< whose list is gone through */
     struct ftl_exclusive checkpoint;
     bool undo;
-    enum ftl_status status; /**< that dropping them ends with */
 } job;
+/** Lists that are given up, one after the other. */
+static struct list discards;
+
+void commit_init(void) {
+    discards = (struct list){0};
+    work_clear(WORK_DISCARD);
+}
 
 static void end(enum ftl_status status) {
     struct ftl_commit *l = job.last;
@@ -85,14 +92,28 @@ static void checkpointed(struct ftl_exclusive *x, enum ftl_status status) {
     ftl_slices(swap_slice);
 }
 
-static void drop_slice(void);
+/** Unpin a few pages of the list. True at its end. */
+static bool drop(struct ftl_commit *l) {
+    for (uint32_t budget = SLICE; budget > 0 && l->at < l->count; budget--, l->at++) {
+        uint32_t ppa = hal_read(l->list + l->at * 8 + 4);
+        if (ppa != 0) {
+            superblock_pin(ppa_block(ppa), -1);
+        }
+    }
+    return l->at == l->count;
+}
+
+static void drop_slice(void) {
+    if (drop(job.first)) {
+        end(FTL_MEDIA);
+    }
+}
 
 void commit_run(struct ftl_exclusive *x) {
     job.first = job.last = job.now = (struct ftl_commit *)x;
     job.first->at = 0;
     job.first->batch = NULL;
     job.undo = false;
-    job.status = FTL_MEDIA;
     ftl.unlogged |= !ftl.read_only;
     ftl_slices(ftl.read_only ? drop_slice : swap_slice);
 }
@@ -104,27 +125,17 @@ void ftl_commit(struct ftl_commit *l) {
 
 /* ---- giving up ---- */
 
-static void drop_slice(void) {
-    struct ftl_commit *l = job.first;
-    for (uint32_t budget = SLICE; budget > 0 && l->at < l->count; budget--, l->at++) {
-        uint32_t ppa = hal_read(l->list + l->at * 8 + 4);
-        if (ppa != 0) {
-            superblock_pin(ppa_block(ppa), -1);
-        }
-    }
-    if (l->at == l->count) {
-        end(job.status);
-    }
-}
-
-static void discard_run(struct ftl_exclusive *x) {
-    job.first = job.last = (struct ftl_commit *)x;
-    job.first->at = 0;
-    job.status = FTL_OK;
-    ftl_slices(drop_slice);
-}
-
 void ftl_discard(struct ftl_commit *l) {
-    l->x.run = discard_run;
-    ftl_exclusive(&l->x);
+    l->at = 0;
+    list_put(&discards, &l->x.node);
+    work_set(WORK_DISCARD);
+}
+
+void ftl_discard_poll(void) {
+    struct ftl_commit *l = CONTAINER(discards.first, struct ftl_commit, x.node);
+    if (drop(l)) {
+        list_take(&discards);
+        work_put(WORK_DISCARD, !list_empty(&discards));
+        l->x.done(&l->x, FTL_OK);
+    }
 }

@@ -637,6 +637,7 @@ void ftl_init(bool format) {
     memset(&ready, 0, sizeof ready);
     memset(&gather, 0, sizeof gather);
     trim_init();
+    commit_init();
     work_clear(WORK_FTL);
     planes_init();
     drains = (struct list){0};

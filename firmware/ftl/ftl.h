@@ -159,7 +159,7 @@ static inline bool ftl_has_cache(void) {
 /** Whether the sector that `op` has read is not the one that holds block `lba` any more: it may have been erased before
  * the read. */
 static inline bool ftl_moved(const struct nand_op *op, uint32_t lba) {
-    return map_get(lba) != (op->way << 24 | op->row);
+    return map_get(lba) != nand_op_ppa(op);
 }
 /** The newest write of `lba` in the cache, or NULL. Only while ftl.cached is not 0. */
 struct ftl_write *ftl_cached(uint32_t lba);
@@ -188,7 +188,7 @@ struct ftl_trim {
     uint32_t count;
     uint32_t range, lba, left; /**< progress */
     struct nand_op *op;
-    uint32_t tries;
+    uint8_t tries;
     bool unlogged; /**< no record was written: a checkpoint follows */
     bool
         erase; /**< erase all blocks that may hold user data: the ranges are the whole drive. FTL_MEDIA: not all were */
@@ -214,6 +214,7 @@ struct ftl_commit {
     uint32_t at; /**< progress */
 };
 void ftl_commit(struct ftl_commit *l);
+/** Pins are of this power-on only: giving pages up waits for nothing. */
 void ftl_discard(struct ftl_commit *l);
 
 /** Checkpoint the map. `clean` also marks the medium cleanly shut down. */
@@ -238,6 +239,8 @@ bool ftl_read_only(void);
 /** WORK_FTL: a slice of long work. WORK_TRIM: try again. */
 void ftl_poll(void);
 void ftl_trim_poll(void);
+/** WORK_DISCARD: a slice of lists of pages that are given up. */
+void ftl_discard_poll(void);
 
 /* ---- between the FTL's own files ---- */
 
@@ -292,6 +295,7 @@ struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x));
 /** From the `done` of what checkpoint_start was given: `x` runs on. */
 void ftl_exclusive_resume(struct ftl_exclusive *x);
 void commit_run(struct ftl_exclusive *x);
+void commit_init(void);
 /** On behalf of the running exclusive operation `x`, which has emptied the map and ends with it: erase everything. */
 void erase_start(struct ftl_exclusive *x);
 /** Such an operation is queued: from now on it can be stopped. */

@@ -3,8 +3,10 @@
  * Mounting: newest root record, directory, map, then forward through the log by the spare areas. Reads that fail have
  * been repeated already (nand/retry.c).
  */
+#include <assert.h>
 #include <string.h>
 
+#include "ftl/buffer.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
 #include "ftl/root.h"
@@ -17,10 +19,13 @@
 #define SCAN_BUFFER DRAM_BUFFERS
 #define SCAN_MAX    256u
 
-static struct scan_page {
+struct scan_page {
     uint32_t ppa, oob0, oob1;
     uint32_t status; /**< FLASH_STATUS_*, UNDER_WAY */
-} pages[SCAN_MAX];
+};
+static_assert(SCAN_MAX * sizeof(struct scan_page) <= BUFFER_SCRATCH, "pages under way");
+/** SCAN_MAX of them. */
+static struct scan_page *pages;
 
 /** Status of a page whose read has not ended. */
 #define UNDER_WAY 0xffu
@@ -184,16 +189,17 @@ static bool table_load(void) {
         if (ckpt.table[i / (PAGE_SIZE / 8)] == 0) {
             continue;
         }
-        sb.valid[i] = hal_read(DRAM_TABLE + i * 8);
+        uint32_t valid = hal_read(DRAM_TABLE + i * 8);
         uint32_t state = hal_read(DRAM_TABLE + i * 8 + 4) >> 16;
-        if (sb.valid[i] > sb.pages || state > SB_VICTIM || state == SB_META) {
+        if (valid > sb.pages || state > SB_VICTIM || state == SB_META) {
             return false;
         }
         /* What was open at the checkpoint, and is not in the list, was erased for nothing. */
         bool open = state == SB_OPEN && i != ckpt.log.sb[APPEND_HOST] && i != ckpt.log.sb[APPEND_COPY];
         bool full = state == SB_LOGGED || state == SB_VICTIM;
         superblock_set_state(i, open ? SB_FREE : full ? SB_CLOSED : (enum sb_state)state);
-        map.mapped += sb.valid[i];
+        *superblock_count(i) = valid;
+        map.mapped += valid;
     }
     for (uint32_t i = 0; i < ckpt.log.listed; i++) {
         superblock_set_state(ckpt.log.list[i] & ~ROOT_LIST_COPY, SB_OPEN);
@@ -497,7 +503,8 @@ static uint32_t roll_copies(struct sb_cursor *last) {
  */
 static void copies_resume(struct sb_cursor *last) {
     for (uint32_t i = checkpoint_meta_superblocks(); i < sb.count; i++) {
-        if (sb.state[i] == SB_FREE || ((sb.state[i] == SB_CLOSED || sb.state[i] == SB_LOGGED) && sb.valid[i] == 0)) {
+        if (sb.state[i] == SB_FREE ||
+            ((sb.state[i] == SB_CLOSED || sb.state[i] == SB_LOGGED) && superblock_valid(i) == 0)) {
             return;
         }
     }
@@ -642,6 +649,7 @@ static const char *no_root(bool *is_blank) {
 }
 
 const char *recover_mount(bool *is_blank) {
+    pages = buffer_scratch();
     load_errors = 0;
     root_find(0);
     root_find(1);
@@ -687,6 +695,7 @@ const char *recover_mount(bool *is_blank) {
 }
 
 uint32_t recover_epoch(void) {
+    pages = buffer_scratch();
     uint32_t newest = 0;
     uint32_t epoch = 0;
     for (uint32_t i = 0; i < 2; i++) {

@@ -20,11 +20,20 @@ void superblock_init(void) {
     }
     sb.pages = nand_geo.channels * nand_geo.ways * nand_geo.luns * nand_geo.planes * nand_geo.pages;
     sb.free = sb.count;
+    for (uint32_t i = 0; i < SB_COUNTS; i++) {
+        sb.counts[i].n = i;
+    }
+    dram_zero(DRAM_VALID, (sb.count * 4 + 63) & ~63u);
     dram_zero(DRAM_TABLE, (sb.count * 8 + 63) & ~63u);
     dram_zero(DRAM_PINS, (sb.count * 4 + 63) & ~63u);
     dram_zero(DRAM_CLOSED, (sb.count * 4 + 63) & ~63u);
     erases_waiting = (struct list){0};
     work_clear(WORK_ERASE);
+}
+
+void superblock_fetch(struct sb_count *at, uint32_t n) {
+    hal_write(DRAM_VALID + at->n * 4, at->valid);
+    *at = (struct sb_count){.n = n, .valid = hal_read(DRAM_VALID + n * 4)};
 }
 
 void superblock_set_state(uint32_t n, enum sb_state state) {
@@ -68,7 +77,6 @@ void superblock_pin(uint32_t n, int32_t pages) {
     if (pages < 0) {
         superblock_emptied();
     }
-    sb_changed(n);
 }
 
 void superblock_closed(uint32_t n) {
@@ -93,7 +101,7 @@ bool superblock_release(void) {
     uint32_t before = sb.free;
     sb.emptied = false;
     for (uint32_t i = 0; i < sb.used; i++) {
-        if (sb.state[i] == SB_CLOSED && sb.valid[i] == 0 && superblock_pins(i) == 0) {
+        if (sb.state[i] == SB_CLOSED && superblock_valid(i) == 0 && superblock_pins(i) == 0) {
             superblock_set_state(i, SB_FREE);
         }
     }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "media/nand.h"
+#include "platform/dram.h"
 #include "platform/work.h"
 
 /** Superblocks the firmware manages; more blocks a plane stay unused. */
@@ -42,12 +43,19 @@ struct sb_cursor {
     uint8_t sector;
 };
 
+/** Counts of valid sectors that are in the TCM: writes go on in the superblocks that they were in before. */
+#define SB_COUNTS 64u
+
 /**
  * Table of all superblocks, whose "pages" are sectors; collection and wear levelling choose by valid and erase counts.
- * Erase counts live in DRAM_TABLE, counts of pins in DRAM_PINS, times of closing in DRAM_CLOSED.
+ * Counts of valid sectors live in DRAM_VALID, erase counts in DRAM_TABLE, counts of pins in DRAM_PINS, times of closing
+ * in DRAM_CLOSED.
  */
 struct sb_table {
-    uint32_t valid[SB_MAX];
+    /** What is newer than in DRAM_VALID: superblock `n` has its place at n % SB_COUNTS. */
+    struct sb_count {
+        uint32_t n, valid;
+    } counts[SB_COUNTS];
     uint8_t state[SB_MAX];
     uint8_t changed[SB_MAX / 8]; /**< differs from the checkpointed table */
     uint32_t count;              /**< superblocks in use by this geometry */
@@ -79,12 +87,27 @@ static inline void superblock_emptied(void) {
     sb.emptied = true;
     work_set(WORK_COLLECT);
 }
+/** Bring the count of superblock `n` to its place in the TCM. */
+void superblock_fetch(struct sb_count *at, uint32_t n);
+/** The count of valid sectors of superblock `n`, to be changed at once. */
+static inline uint32_t *superblock_count(uint32_t n) {
+    struct sb_count *c = &sb.counts[n % SB_COUNTS];
+    if (c->n != n) {
+        superblock_fetch(c, n);
+    }
+    return &c->valid;
+}
+/** Valid sectors of superblock `n`. */
+static inline uint32_t superblock_valid(uint32_t n) {
+    const struct sb_count *c = &sb.counts[n % SB_COUNTS];
+    return c->n == n ? c->valid : hal_read(DRAM_VALID + n * 4);
+}
 static inline void superblock_ref(uint32_t n) {
-    sb.valid[n]++;
+    ++*superblock_count(n);
     sb_changed(n);
 }
 static inline void superblock_unref(uint32_t n) {
-    if (--sb.valid[n] == 0) {
+    if (--*superblock_count(n) == 0) {
         superblock_emptied();
     }
     sb_changed(n);

@@ -9,9 +9,9 @@ struct worth {
     uint32_t cost;
 };
 
-static struct worth worth_of(uint32_t n, bool cheap) {
+static struct worth worth_of(uint32_t n, uint32_t valid, bool cheap) {
     uint32_t age = cheap ? 1 : superblock_age(n) + 1;
-    return (struct worth){.gain = (uint64_t)(sb.pages - sb.valid[n]) * age, .cost = sb.valid[n]};
+    return (struct worth){.gain = (uint64_t)(sb.pages - valid) * age, .cost = valid};
 }
 
 /** a > b: 1; equal: 0; less: -1. Sectors of a superblock have at most 24 bits, and so have ages that matter. */
@@ -25,11 +25,14 @@ uint32_t victim_pick(uint32_t most, bool cheap) {
     uint32_t best = SB_NONE;
     struct worth best_worth = {0, 1};
     for (uint32_t n = 0; n < sb.used; n++) {
-        if (sb.state[n] != SB_CLOSED || sb.valid[n] == 0 || sb.valid[n] > most || sb.valid[n] >= sb.pages ||
-            superblock_pins(n) != 0) {
+        if (sb.state[n] != SB_CLOSED) {
             continue;
         }
-        struct worth w = worth_of(n, cheap);
+        uint32_t valid = superblock_valid(n);
+        if (valid == 0 || valid > most || valid >= sb.pages || superblock_pins(n) != 0) {
+            continue;
+        }
+        struct worth w = worth_of(n, valid, cheap);
         int better = best == SB_NONE ? 1 : compare(w, best_worth);
         if (better > 0 || (better == 0 && superblock_erases(n) < superblock_erases(best))) {
             best = n;

@@ -75,7 +75,7 @@ bool nand_health_degraded(void) {
 }
 
 void nand_health_lost(uint32_t lba, const struct nand_op *op, uint32_t status) {
-    uint32_t address = op->way << 24 | op->row;
+    uint32_t address = nand_op_ppa(op);
     lost[lost_count++ % NAND_LOST] =
         (struct nand_lost){.lba = lba, .address = address, .found = status << 28 | (op->code & 0xfffffu)};
     if (lost_count <= PRINTED) {

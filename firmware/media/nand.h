@@ -113,11 +113,11 @@ struct nand_op {
     struct node node;
     nand_done_fn done;
     void *arg;       /**< the owner's */
-    uint32_t way;    /**< channel * 16 + way */
-    uint32_t op;     /**< FLASH_OP_* */
     uint32_t row;    /**< W1: sector address */
     uint32_t w2;     /**< W2 */
     uint16_t bytes;  /**< W3.BYTES */
+    uint8_t way;     /**< channel * 16 + way */
+    uint8_t op;      /**< FLASH_OP_* */
     uint8_t confirm; /**< W3.CONFIRM: FLASH_CONFIRM_* */
     bool check;      /**< READ: data0 names the block that the sector has to hold */
     uint32_t data0;  /**< OOB word 0: PROGRAM, READ with check, READ_RAW; back: CPL_DATA */
@@ -133,8 +133,10 @@ struct nand_op {
     /* nand.c: a program of several planes whose status is asked plane by plane */
     uint8_t before; /**< PROGRAM with CONFIRM_PAGE: planes of the program before its own, whose status is asked */
     uint8_t asking; /**< planes still to be asked */
-    struct node retry_node;
 };
+#ifdef __riscv
+_Static_assert(sizeof(struct nand_op) == 48, "there are many of them: no gaps");
+#endif
 extern struct nand_op nand_ops[NAND_OPS];
 
 /** A way's FIFO as the firmware accounts for it. */
@@ -145,9 +147,10 @@ struct nand_way {
     uint8_t open;        /**< a page is on its way that takes further sectors: nothing but these may be pushed */
     struct list ops;     /**< operations that wait for a place */
     struct list streams; /**< waiters of streams, see nand_stream_go */
-    struct list retries; /**< reads that are repeated, one at a time */
+    struct list retries; /**< reads that wait to be repeated, one at a time */
+    bool retrying;       /**< one is repeated: it has the way's retries to itself */
     uint8_t level;       /**< read level at which a repeated read went well last; 0: none has */
-    uint8_t pad[3];      /**< an entry's address is a shift */
+    uint8_t pad[2];      /**< an entry's address is a shift */
 };
 #ifdef __riscv
 _Static_assert(sizeof(struct nand_way) == 32, "struct nand_way size");
@@ -196,9 +199,14 @@ void nand_submit(struct nand_op *op);
  * What an operation is: all of it but for `done` and `arg`, which stay as they are.
  */
 
+/** The sector that `op` is about. */
+static inline uint32_t nand_op_ppa(const struct nand_op *op) {
+    return (uint32_t)op->way << 24 | op->row;
+}
+
 /** Read `bytes` of sector `ppa` to DRAM `to`. */
 static inline void nand_read(struct nand_op *op, uint32_t ppa, uint32_t to, uint32_t bytes) {
-    op->way = ppa_way(ppa);
+    op->way = (uint8_t)ppa_way(ppa);
     op->op = FLASH_OP_READ;
     op->row = ppa_row(ppa);
     op->w2 = to;

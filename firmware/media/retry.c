@@ -36,12 +36,18 @@ static bool step(struct nand_op *op) {
     return true;
 }
 
+/** It is the turn of `op`. */
+static void begin(struct nand_way *way, struct nand_op *op) {
+    way->retrying = true;
+    step(op);
+}
+
 /** End the retries of `op` with the status that its reads had. */
 static void end(struct nand_op *op) {
     struct nand_way *way = &nand_ways[op->way];
     uint32_t status = op->status;
     op->retry = NAND_RETRY_NONE;
-    list_take(&way->retries);
+    way->retrying = false;
     if (status == FLASH_STATUS_OK) {
         nand_counters.rescued++;
         if (op->level != 0) {
@@ -50,9 +56,8 @@ static void end(struct nand_op *op) {
     }
     nand_ended(op, status);
     /* The next one has waited: what it stumbled over may have gone. */
-    struct nand_op *next = CONTAINER_OR_NULL(way->retries.first, struct nand_op, retry_node);
-    if (next != NULL && next->retry == NAND_RETRY_WAIT) {
-        step(next);
+    if (!way->retrying && !list_empty(&way->retries)) {
+        begin(way, CONTAINER(list_take(&way->retries), struct nand_op, node));
     }
 }
 
@@ -87,10 +92,10 @@ void nand_retry_start(struct nand_op *op, uint32_t status) {
     op->attempt = 0;
     op->level = 0;
     op->retry = NAND_RETRY_WAIT;
-    bool first = list_empty(&way->retries);
-    list_put(&way->retries, &op->retry_node);
-    if (first) {
-        step(op);
+    if (!way->retrying) {
+        begin(way, op);
+    } else {
+        list_put(&way->retries, &op->node);
     }
 }
 

@@ -294,6 +294,12 @@ void admin_command(struct nvme_cmd *cmd) {
     case SCOMP_OPCODE_ADMIN_FUNC_UNLOAD:
         vendor_func_unload(cmd);
         break;
+    case SCOMP_OPCODE_ADMIN_SESSION_END:
+        vendor_session_end(cmd);
+        break;
+    case SCOMP_OPCODE_ADMIN_ACCESS:
+        vendor_access(cmd);
+        break;
     default:
         nvme_refuse(cmd, NVME_INVALID_OPCODE, 0);
         break;

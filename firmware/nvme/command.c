@@ -23,6 +23,8 @@ _Alignas(8) struct nvme_dma nvme_dma;
 static_assert(sizeof(struct nvme_dma) % 8 == 0, "the AXI4 slave's limits are multiples of 8");
 static uint64_t *list_free[NVME_LISTS];
 static uint32_t list_count;
+/* What sessions hold for as long as they like leaves some for everything else. */
+static_assert(NVME_COMMANDS >= CSD_OPS + NVME_AERL + 1 + 48, "commands beside those of sessions");
 /** Wait for a PRP list. */
 static struct list unlisted;
 
@@ -93,9 +95,15 @@ static void list_release(struct nvme_cmd *cmd) {
     cmd->list_taken = false;
     list_free[list_count++] = cmd->host.list;
     cmd->host.list = NULL;
-    struct nvme_cmd *waiter = nvme_cmd_of(list_take(&unlisted));
-    if (waiter != NULL) {
-        list_fetch(waiter);
+    csd_list_give(&cmd->op);
+    /* The first that may have one: what a session's commands hold until they end is not all there is. */
+    for (struct node *n = unlisted.first; n != NULL; n = n->next) {
+        struct nvme_cmd *waiter = nvme_cmd_of(n);
+        if (csd_list_take(&waiter->op)) {
+            list_remove(&unlisted, n);
+            list_fetch(waiter);
+            return;
+        }
     }
 }
 
@@ -149,6 +157,7 @@ void nvme_fetch(void) {
         }
         nvme_write(NVME_SQE_POP, 1);
         cmd->op.owner = (uint8_t)sqid;
+        cmd->op.session = 0;
         cmd->used = true;
         cmd->op.abandoned = false;
         cmd->list_taken = false;
@@ -340,7 +349,7 @@ void nvme_map(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn ready) {
     cmd->fetched = 0;
     cmd->wanted = (uint8_t)more;
     cmd->job.host = prp2;
-    if (list_count > 0) {
+    if (list_count > 0 && csd_list_take(&cmd->op)) {
         list_fetch(cmd);
         return;
     }

@@ -450,6 +450,8 @@ static bool drive_opcode(uint8_t opcode) {
     case SCOMP_OPCODE_IO_EXEC:
     case SCOMP_OPCODE_IO_READ:
     case SCOMP_OPCODE_IO_FEED:
+    case SCOMP_OPCODE_IO_SESSION_OPEN:
+    case SCOMP_OPCODE_IO_SESSION_CLOSE:
         return true;
     default:
         return false;

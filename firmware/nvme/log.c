@@ -121,6 +121,8 @@ static void effects_log(uint32_t csi) {
                                           {SCOMP_OPCODE_ADMIN_FUNC_UNLOAD, CSUPP},
                                           {SCOMP_OPCODE_ADMIN_FUNC_LOAD, CSUPP},
                                           {SCOMP_OPCODE_ADMIN_NAND_BLOCK, CSUPP},
+                                          {SCOMP_OPCODE_ADMIN_SESSION_END, CSUPP},
+                                          {SCOMP_OPCODE_ADMIN_ACCESS, CSUPP},
                                           {0, 0}};
     static const struct effect admin_programs[] = {{0x85, CSUPP}, {0x88, CSUPP}, {0x89, CSUPP}, {0, 0}};
     static const struct effect nvm[] = {{0x00, CSUPP},
@@ -135,6 +137,8 @@ static void effects_log(uint32_t csi) {
                                         {SCOMP_OPCODE_IO_EXEC, CSUPP | LBCC},
                                         {SCOMP_OPCODE_IO_READ, CSUPP},
                                         {SCOMP_OPCODE_IO_FEED, CSUPP},
+                                        {SCOMP_OPCODE_IO_SESSION_OPEN, CSUPP},
+                                        {SCOMP_OPCODE_IO_SESSION_CLOSE, CSUPP},
                                         {0, 0}};
     static const struct effect memory[] = {
         {0x01, CSUPP | LBCC}, {0x02, CSUPP}, {0x04, CSUPP | LBCC}, {0x05, CSUPP | LBCC}, {0, 0}};
@@ -235,6 +239,8 @@ static uint32_t fill(uint32_t lid, uint32_t csi) {
     case SCOMP_LOG_MEDIA:
         media_log();
         return sizeof(struct scomp_media);
+    case SCOMP_LOG_SESSIONS:
+        return vendor_sessions_log();
     default:
         return 0;
     }

@@ -112,13 +112,13 @@ struct nvme_cmd {
     bool sampled;            /**< its turn to be timed, should it be a read of one block */
     bool timed;              /**< its stages are timed */
     bool drained;            /**< what the write cache held when it began is on the medium */
+    uint8_t fetched, wanted; /**< PRP list entries */
+    uint8_t range_set;       /**< program.c: memory range set that a run uses + 1, or 0 */
     uint16_t status;         /**< first error */
     uint16_t location;       /**< offset of the parameter in error, for the error log; LOCATION_NONE */
     struct dma_pages host;   /**< its data in host memory */
     nvme_cmd_fn ready;       /**< runs when the PRPs are known */
     nvme_cmd_fn unmapped;    /**< runs when they cannot be, with `status` set; NULL: the command ends with that */
-    uint8_t fetched, wanted; /**< PRP list entries */
-    uint8_t range_set;       /**< program.c: memory range set that a run uses + 1, or 0 */
     union {
         uint32_t lba;  /**< of a range of blocks: the first */
         uint32_t args; /**< program.c: DRAM address of a run's arguments */
@@ -152,7 +152,7 @@ extern struct nvme_counters { uint64_t commands; /**< since power-on */ } nvme_c
 /* ---- command.c: life of a command ---- */
 
 /** PRP lists at once: more than the page buffers can keep busy with the longest transfers. */
-#define NVME_LISTS 32u
+#define NVME_LISTS (CSD_LISTS + 8u)
 /** All of TCM that host DMA writes: nothing else of it is open to the AXI4 slave once the firmware runs
  * (SYS.TCM_WRITE_FIRST). */
 struct nvme_dma {
@@ -490,6 +490,10 @@ void vendor_prepare(struct nvme_cmd *cmd);
 void vendor_io(struct nvme_cmd *cmd);
 void vendor_func_load(struct nvme_cmd *cmd);
 void vendor_func_unload(struct nvme_cmd *cmd);
+void vendor_session_end(struct nvme_cmd *cmd);
+void vendor_access(struct nvme_cmd *cmd);
+/** Fill admin_buffer with log page SCOMP_LOG_SESSIONS and return its bytes. */
+uint32_t vendor_sessions_log(void);
 /** The status of the wire for how `cmd` has ended in csd. */
 uint32_t vendor_status(const struct nvme_cmd *cmd, uint32_t status);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computational Programs. A program index is a function slot of scomp: what one loads the other can name. A program
- * runs as a request of one piece, on the same cores and slots: the first ranges of its memory range set are its input
- * streams, the ranges behind them take its output streams.
+ * Computational Programs. The host chooses the indices; the drive chooses the places of the functions behind them. A
+ * program runs as a request of one piece, on the same cores and slots: the first ranges of its memory range set are its
+ * input streams, the ranges behind them take its output streams.
  */
 #include <string.h>
 
@@ -84,7 +84,7 @@ static void loaded(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
     uint32_t pind = cmd->sqe[10] & 0xffffu;
     uint32_t size = cmd->sqe[11];
-    csd_filled(pind);
+    csd_filled(&cmd->op);
     if (job->error || cmd->op.abandoned) {
         nvme_complete(cmd, NVME_DATA_TRANSFER);
         return;
@@ -114,7 +114,12 @@ static void load_mapped(struct nvme_cmd *cmd) {
         nvme_refuse(cmd, NVME_PROGRAM_IN_USE, 10);
         return;
     }
-    nvme_transfer(cmd, csd_fill(pind) + cmd->sqe[15], cmd->op.bytes, false, loaded);
+    uint32_t to = csd_fill(&cmd->op, pind);
+    if (to == 0) {
+        nvme_complete(cmd, NVME_PROGRAM_RESOURCES);
+        return;
+    }
+    nvme_transfer(cmd, to + cmd->sqe[15], cmd->op.bytes, false, loaded);
 }
 
 void program_load(struct nvme_cmd *cmd) {

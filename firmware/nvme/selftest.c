@@ -143,7 +143,7 @@ static void dram_slice(void) {
 
 /** Whether what `op` has read is what it was, and not something written elsewhere meanwhile. */
 static bool current(const struct page_buffer *buffer, const struct nand_op *op) {
-    uint32_t ppa = op->way << 24 | op->row;
+    uint32_t ppa = nand_op_ppa(op);
     if (buffer->owner == NULL) {
         return map_get(buffer->index) == ppa;
     }

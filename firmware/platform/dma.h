@@ -18,11 +18,14 @@
 /** Entries of a list of host pages: DMA_MAX bytes at any offset. */
 #define DMA_LIST_ENTRIES (DMA_MAX / DMA_PAGE + 1u)
 
+/** An address of host memory in a structure of which there are many: aligned to words, so that it leaves no gaps. */
+typedef uint64_t dma_address __attribute__((aligned(4)));
+
 /** Host memory of one operation: a first part, and pages behind it. */
 struct dma_pages {
-    uint64_t first;
+    dma_address first;
     uint32_t first_bytes; /**< to the end of its page */
-    uint64_t second;      /**< second page when there is no list */
+    dma_address second;   /**< second page when there is no list */
     uint64_t *list;       /**< second and further pages, NULL without a list */
 };
 
@@ -33,7 +36,7 @@ typedef void (*dma_done_fn)(struct dma_job *job);
 struct dma_job {
     struct node node;
     const struct dma_pages *pages; /**< NULL: `host` is the address */
-    uint64_t host;
+    dma_address host;
     uint32_t off;  /**< offset in the operation's data */
     uint32_t dev;  /**< device address */
     uint32_t left; /**< bytes not yet pushed */

@@ -44,6 +44,9 @@
 /** Where chunks end that are not complete, by request: 512 bytes each, 8 KiB. */
 #define DRAM_CHUNKS        (ASSASIN_DRAM_BASE + 0x00054000u)
 #define DRAM_CHUNKS_STRIDE 0x200u
+/** Blocks that sessions may touch, by session: 104 bytes each. */
+#define DRAM_ACCESS      (ASSASIN_DRAM_BASE + 0x00056000u)
+#define DRAM_ACCESS_SIZE 0x1000u
 /** Pages of streams whose reads are repeated, 4 KiB each, 64 KiB. */
 #define DRAM_RESCUE (ASSASIN_DRAM_BASE + 0x00060000u)
 /** Root records, 4 KiB each: the newest one on the medium and the next one, in turn, and what is read back. */
@@ -54,7 +57,11 @@
 #define DRAM_BUFFERS (ASSASIN_DRAM_BASE + 0x00100000u)
 /** Sectors that collection moves, 4 KiB each, 256 KiB. */
 #define DRAM_COPIES (ASSASIN_DRAM_BASE + 0x00280000u)
-/** Function slots: ELF file, then realigned segments. */
+/** Copies that wait for a place in the copy engine's queue: 16 bytes each, 4 KiB. */
+#define DRAM_COPY_QUEUE (ASSASIN_DRAM_BASE + 0x00300000u)
+/** Sectors in use of every superblock, 4 bytes an entry, 16 KiB. */
+#define DRAM_VALID (ASSASIN_DRAM_BASE + 0x00304000u)
+/** Functions: ELF file, then realigned segments. */
 #define DRAM_FUNCS       (ASSASIN_DRAM_BASE + 0x00400000u)
 #define DRAM_FUNC_STRIDE 0x40000u
 /** scomp requests: the request's data, then prefix sums of its extents. */

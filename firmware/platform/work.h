@@ -24,9 +24,10 @@ enum work {
     WORK_ERASE = 1u << 10,   /**< erases wait for operations */
     WORK_RESIDUE = 1u << 11, /**< a slice of the search for what a victim still holds */
     WORK_TEST = 1u << 12,    /**< a device self-test */
+    WORK_DISCARD = 1u << 13, /**< a slice of uncommitted pages that are given up */
 };
 /** Work that can go on at once, whatever happens outside: the processor does not sleep. */
-#define WORK_AWAKE (WORK_FTL | WORK_MEMORY | WORK_COLLECT | WORK_RESIDUE | WORK_TEST)
+#define WORK_AWAKE (WORK_FTL | WORK_MEMORY | WORK_COLLECT | WORK_RESIDUE | WORK_TEST | WORK_DISCARD)
 
 extern uint32_t work_pending;
 

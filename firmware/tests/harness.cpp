@@ -105,6 +105,7 @@ void Drive::enable(uint32_t css) {
 }
 
 void Drive::disable() {
+    owner.number = 0;
     dev.hostWriteCc(0);
     settle();
     CHECK_EQ(dev.hostCsts() & 1, 0u);
@@ -132,11 +133,45 @@ void Drive::start(uint32_t queues, uint32_t css) {
 }
 
 void Drive::shutdown() {
+    owner.number = 0;
     dev.hostWriteCc(0x00460001 | 1 << 14);
     run([&] { return (dev.hostCsts() >> 2 & 3) == 2; });
 }
 
+Sqe Drive::from(const Owner &o, Sqe s, bool admin) {
+    if (admin) {
+        s[13] = o.number;
+    } else if (s[10] >> 16 == 0) {
+        s[10] |= o.number << 16;
+    }
+    s[14] = o.secret[0];
+    s[15] = o.secret[1];
+    return s;
+}
+
+model::Completion Drive::open(Owner &o, uint32_t q, bool bound) {
+    Sqe s = sqe(SCOMP_OPCODE_IO_SESSION_OPEN, 1);
+    s[10] = SCOMP_INTERFACE;
+    s[11] = bound;
+    s[14] = o.secret[0];
+    s[15] = o.secret[1];
+    auto c = exec(q, s);
+    o.number = c.status == kOk ? c.dw0 : 0;
+    o.functions.clear();
+    return c;
+}
+
 uint16_t Drive::submit(uint32_t sqid, Sqe s) {
+    uint8_t opcode = static_cast<uint8_t>(s[0]);
+    bool function = opcode == SCOMP_OPCODE_ADMIN_FUNC_LOAD || opcode == SCOMP_OPCODE_ADMIN_FUNC_UNLOAD;
+    bool request = opcode == SCOMP_OPCODE_IO_EXEC || opcode == SCOMP_OPCODE_IO_READ || opcode == SCOMP_OPCODE_IO_FEED ||
+                   opcode == SCOMP_OPCODE_IO_ABORT;
+    if (!bare && (sqid == 0 ? function : request && s[1] == 1) && s[14] == 0 && s[15] == 0) {
+        if (owner.number == 0) {
+            open(owner);
+        }
+        s = from(owner, s, sqid == 0);
+    }
     uint16_t cid = nextCid++;
     s[0] = (s[0] & 0xffff) | static_cast<uint32_t>(cid) << 16;
     dev.submit(sqid, s);

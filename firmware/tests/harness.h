@@ -82,6 +82,9 @@ enum : uint16_t {
     kBadHandle = 0x1c3,
     kNoResources = 0x1c4,
     kReplaced = 0x1c8,
+    kNoSession = 0x1c9,
+    kNoAccess = 0x1ca,
+    kInterface = 0x1cb,
     kWriteFault = 0x280,
     kReadError = 0x281,
 };
@@ -114,6 +117,13 @@ struct Buffer {
 struct Loaded {
     uint64_t id = 0;
     uint32_t flags = 0;
+};
+
+/** A session of the drive, as its owner knows it. */
+struct Owner {
+    uint32_t number = 0;
+    uint32_t secret[2] = {0x5ec4e7, 0x1};
+    std::map<uint16_t, uint16_t> functions = {}; /**< names of loaded functions by the test's own numbers, 0..15 */
 };
 
 /** A powered drive with a host. */
@@ -177,6 +187,15 @@ class Drive {
         s[8] = static_cast<uint32_t>(b.prp2);
         s[9] = static_cast<uint32_t>(b.prp2 >> 32);
     }
+    /** In whose name vendor commands go that name nobody; its session is opened by the first of them. */
+    Owner owner;
+    /** Commands go as they are. */
+    bool bare = false;
+    /** Open the session of `o`, bound to queue `q` if so asked. */
+    model::Completion open(Owner &o, uint32_t q = 1, bool bound = false);
+    /** `s` as `o` sends it. */
+    static Sqe from(const Owner &o, Sqe s, bool admin = false);
+
     model::Completion write(uint64_t lba, const std::vector<uint8_t> &data);
     model::Completion read(uint64_t lba, uint32_t blocks, std::vector<uint8_t> *out);
     model::Completion trim(uint64_t lba, uint32_t blocks);

@@ -60,14 +60,46 @@ inline std::vector<uint8_t> kernelElf(uint32_t kernel, uint32_t align = 64) {
     return elf({{0, code, 32}, {ASSASIN_CORE_SPAD_BASE + SCOMP_SPAD_DATA, data, 0x7000}}, 0, align);
 }
 
-inline model::Completion load(Drive &d, uint32_t slot, const std::vector<uint8_t> &file) {
+/** Load a function, which jobs of the same owner name `slot`. */
+inline model::Completion load(Drive &d, uint16_t slot, const std::vector<uint8_t> &file) {
     Buffer b = d.buffer(static_cast<uint32_t>(file.size()), 0, true);
     d.put(b, file.data());
     Sqe s = Drive::sqe(0xc1);
     Drive::setPrp(s, b);
-    s[10] = slot;
     s[11] = static_cast<uint32_t>(file.size());
-    return d.exec(0, s);
+    auto c = d.exec(0, s);
+    if (c.status == kOk) {
+        d.owner.functions[slot] = static_cast<uint16_t>(c.dw0);
+    }
+    return c;
+}
+
+/** `request` with the names that the drive has given where it has the owner's own. */
+inline std::vector<uint8_t> named(const Drive &d, std::vector<uint8_t> request) {
+    scomp_request r;
+    std::memcpy(&r, request.data(), std::min(sizeof r, request.size()));
+    auto name = [&](uint16_t func) {
+        auto it = d.owner.functions.find(func);
+        return it != d.owner.functions.end() ? it->second : func;
+    };
+    auto put = [&](size_t at, uint16_t func) {
+        func = name(func);
+        if (at + 2 <= request.size()) {
+            std::memcpy(&request[at], &func, 2);
+        }
+    };
+    if (r.nodes == 0) {
+        put(offsetof(scomp_request, func), r.func);
+    }
+    for (uint32_t n = 0; n < r.nodes; n++) {
+        size_t at = sizeof r + (r.args_bytes + 7) / 8 * 8 + n * sizeof(scomp_node);
+        scomp_node node;
+        if (at + sizeof node <= request.size()) {
+            std::memcpy(&node, &request[at], sizeof node);
+            put(at, node.func);
+        }
+    }
+    return request;
 }
 
 struct Extent {
@@ -158,7 +190,7 @@ inline std::vector<uint8_t> encode(const Job &j) {
 
 inline uint16_t submitExec(Drive &d, uint32_t handle, const std::vector<uint8_t> &request, uint32_t q = 1) {
     Buffer b = d.buffer(static_cast<uint32_t>(request.size()));
-    d.put(b, request.data());
+    d.put(b, named(d, request).data());
     Sqe s = Drive::sqe(0xc1, 1);
     Drive::setPrp(s, b);
     s[10] = handle;
@@ -253,7 +285,7 @@ class Session {
     Session(Drive &drive, const Job &j, Feeds f, uint16_t h = 9, uint32_t readBytes = 65536)
         : d(drive), feeds(std::move(f)), handle(h), bytes(readBytes) {
         exec = d.submit(1, [&] {
-            auto v = encode(j);
+            auto v = named(drive, encode(j));
             Buffer b = d.buffer(static_cast<uint32_t>(v.size()), 0, drive.dev.rng() % 2);
             d.put(b, v.data());
             Sqe s = Drive::sqe(0xc1, 1);

@@ -260,7 +260,8 @@ TEST(bad_io_commands) {
     Drive d(nand);
     d.start();
     for (uint32_t op = 0; op < 256; op++) {
-        static const uint8_t known[] = {0x00, 0x01, 0x02, 0x04, 0x05, 0x08, 0x09, 0x0c, 0xc0, 0xc1, 0xc2, 0xc5};
+        static const uint8_t known[] = {0x00, 0x01, 0x02, 0x04, 0x05, 0x08, 0x09,
+                                        0x0c, 0xc0, 0xc1, 0xc2, 0xc4, 0xc5, 0xc8};
         if (!std::count(std::begin(known), std::end(known), op)) {
             auto c = d.exec(1, Drive::sqe(static_cast<uint8_t>(op), 1));
             CHECK_EQ(c.status, kInvalidOpcode);
@@ -269,8 +270,8 @@ TEST(bad_io_commands) {
             CHECK_EQ(d.exec(1, Drive::sqe(static_cast<uint8_t>(op), 2)).status, kInvalidNs);
             CHECK_EQ(d.exec(1, Drive::sqe(static_cast<uint8_t>(op), 0)).status, kInvalidNs);
         }
-        static const uint8_t admin[] = {0x00, 0x01, 0x02, 0x04, 0x05, 0x06, 0x08, 0x09,
-                                        0x0a, 0x0c, 0x14, 0x80, 0x84, 0xc0, 0xc1, 0xc2};
+        static const uint8_t admin[] = {0x00, 0x01, 0x02, 0x04, 0x05, 0x06, 0x08, 0x09, 0x0a,
+                                        0x0c, 0x14, 0x80, 0x84, 0xc0, 0xc1, 0xc2, 0xc4, 0xc5};
         if (!std::count(std::begin(admin), std::end(admin), op)) {
             CHECK_EQ(d.exec(0, Drive::sqe(static_cast<uint8_t>(op))).status, kInvalidOpcode);
         }

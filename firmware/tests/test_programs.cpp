@@ -347,6 +347,33 @@ TEST(programs) {
     CHECK_EQ(activate(d, 2, true), kNoProgram);
 }
 
+/** A reset forgets a program of which a part is on its way: its place is free again when that has come. */
+TEST(programs_forgotten_while_they_load) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start(2, 6);
+    auto file = scomp::kernelElf(model::kCopy);
+    file.resize(32768);
+    for (uint32_t i = 0; i < 4 * SCOMP_MAX_FUNCS; i++) {
+        Buffer from = d.buffer(32768);
+        d.put(from, file.data());
+        Sqe s = Drive::sqe(0x85, kCompute);
+        Drive::setPrp(s, from);
+        s[10] = i % SCOMP_MAX_FUNCS | 0xc0u << 16;
+        s[11] = s[14] = 32768;
+        d.submit(0, s);
+        for (uint32_t steps = i; steps > 0; steps--) {
+            d.step();
+        }
+        d.disable();
+        d.start(2, 6);
+    }
+    /* Half of the places can be one owner's. */
+    for (uint32_t pind = 0; pind < SCOMP_MAX_FUNCS / 2; pind++) {
+        CHECK_EQ(loadProgram(d, pind, file, 32768).status, kOk);
+    }
+}
+
 TEST(programs_in_parts) {
     Nand nand(Geometry{});
     Drive d(nand, 2, seed);

@@ -2,6 +2,8 @@
 #include "torture/board.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <map>
@@ -18,10 +20,20 @@ namespace {
 
 /** Power has gone. */
 struct Cut {};
+/** The user has had enough. */
+struct Enough {};
+
+/** What a look at the clock takes itself, at most. */
+constexpr uint32_t kLookCycles = 200;
+/** Milliseconds after which a drive that answers nothing has hung: its clock stands still, or runs. */
+constexpr uint32_t kStillMs = 30'000, kRunningMs = 180'000;
+/** Of a life. */
+constexpr uint32_t kMostCommands = 40;
 
 class DoorHost : public Host {
   public:
-    explicit DoorHost(const Supply &s) : supply(s) {
+    /** \param stop asked while the host waits */
+    DoorHost(const Supply &s, const std::function<bool()> &stop) : supply(s), over(&stop) {
         open();
     }
     ~DoorHost() override {
@@ -55,6 +67,9 @@ class DoorHost : public Host {
         assasin_command command{};
         command.dw[0] = kOpcodes[c.kind];
         command.dw[1] = 1;
+        if (c.kind == Command::Format) {
+            command.dw[10] = c.blocks << 9;
+        }
         if (c.kind == Command::Read || c.kind == Command::Write || c.kind == Command::Zeroes) {
             command.dw[10] = c.lba;
             command.dw[12] = (c.blocks - 1) | (c.fua ? 1u << 30 : 0);
@@ -84,9 +99,10 @@ class DoorHost : public Host {
     std::vector<Ended> wait() override {
         ended.clear();
         while (ended.empty()) {
-            int n = assasin_poll(drive);
-            need(n, "a completion");
-            if (n == 0) {
+            if (!armed || completionsLeft > 0) {
+                need(assasin_wait(drive), "a completion");
+            } else {
+                need(assasin_poll(drive), "a completion");
                 look();
                 usleep(100);
             }
@@ -104,9 +120,16 @@ class DoorHost : public Host {
     void shutdown() override {
         need(assasin_close(std::exchange(drive, nullptr)), "the shutdown");
     }
-    void idle(uint64_t) override {
-        /* The clock stands still while nothing happens. */
-        look();
+    void idle(uint64_t cycles) override {
+        /* The clock stands still when nobody has anything to do. */
+        uint64_t begin = clock(), now = begin;
+        for (uint32_t still = 0; now - begin < cycles && still < 20 && !(*over)();) {
+            usleep(1000);
+            look();
+            uint64_t next = clock();
+            still = next - now > kLookCycles ? 0 : still + 1;
+            now = next;
+        }
     }
 
   private:
@@ -117,6 +140,7 @@ class DoorHost : public Host {
         uint8_t *memory = nullptr;
     };
     const Supply &supply;
+    const std::function<bool()> *over;
     assasin_drive *drive = nullptr;
     std::map<uint32_t, std::unique_ptr<Flying>> flying;
     std::vector<Ended> ended;
@@ -126,29 +150,49 @@ class DoorHost : public Host {
 
     void open() {
         assasin_error error{};
-        if (assasin_open(supply.address.c_str(), nullptr, &drive, &error) != 0) {
-            drive = nullptr;
-            throw Failure(Failure::Unbootable, error.text);
+        assasin_options options{};
+        options.stall_ms = kStillMs;
+        options.limit_ms = kRunningMs;
+        options.tick = [](void *stop) { return (*static_cast<const std::function<bool()> *>(stop))() ? 1 : 0; };
+        options.tick_arg = const_cast<std::function<bool()> *>(over);
+        int result = assasin_open(supply.address.c_str(), &options, &drive, &error);
+        if (result == 0) {
+            return;
         }
+        drive = nullptr;
+        if (result == -EINTR) {
+            throw Enough{};
+        }
+        if (result == -EBUSY || result == -EINVAL) {
+            throw std::runtime_error(error.text);
+        }
+        throw Failure(Failure::Unbootable, error.text);
     }
     void need(int result, const char *what) {
+        if (result == -EINTR) {
+            throw Enough{};
+        }
         if (result < 0) {
             throw Failure(Failure::Rule, std::string(what) + ": " + assasin_last_error(drive));
         }
+    }
+    uint64_t clock() {
+        uint64_t now = 0;
+        need(assasin_clock(drive, &now), "the clock");
+        return now;
     }
     /** Cuts when it is time. */
     void look() {
         if (!armed || completionsLeft > 0) {
             return;
         }
-        uint64_t now = 0;
-        need(assasin_clock(drive, &now), "the clock");
+        uint64_t now = clock();
         from = from == 0 ? now : from;
         if (now - from >= cyclesLeft) {
             kill(supply.pid, SIGKILL);
             throw Cut{};
         }
-        cyclesLeft -= std::min<uint64_t>(cyclesLeft, 200); /* an idle drive's clock stands still */
+        cyclesLeft -= std::min<uint64_t>(cyclesLeft, kLookCycles); /* an idle drive's clock stands still */
     }
     static void done(void *arg, const assasin_completion *c) {
         auto *f = static_cast<Flying *>(arg);
@@ -170,25 +214,29 @@ class DoorHost : public Host {
 void playThroughDoor(const Case &c, Supply &supply, Counts &counts, const std::function<bool()> &stop) {
     std::mt19937_64 rng(c.seed ^ 0x646f6f72);
     History h;
+    h.room = c.room;
     bool format = true;
+    double bootSeconds = 0.5; /* that the drive took last until it was ready */
     for (size_t i = 0; i < c.lives.size() && !stop(); i++) {
         Life life = c.lives[i];
-        for (Command &k : life.commands) {
-            k.blocks = k.kind == Command::Format ? 0 : k.blocks; /* erasing takes a board minutes */
+        /* A board's cycles cost a thousand times those of the model: fewer commands, more cuts. */
+        life.commands.resize(std::min<size_t>(life.commands.size(), 4 + rng() % kMostCommands));
+        while (!format && rng() % 4 == 0 && !stop()) {
+            supply.on(false);
+            usleep(static_cast<useconds_t>(bootSeconds * static_cast<double>(rng() % 1'100'000)));
+            kill(supply.pid, SIGKILL);
+            counts.cuts++;
+            counts.bootCuts++;
         }
-        while (!format && rng() % 4 == 0) {
-            if (!supply.on(false, supply.seconds * static_cast<double>(rng() % 1000) / 1000)) {
-                counts.cuts++;
-                counts.bootCuts++;
-            }
-        }
-        supply.on(format, 0);
+        supply.on(format);
         format = false;
         std::optional<DoorHost> host;
         std::optional<Load> load;
         bool cut = true;
         try {
-            host.emplace(supply);
+            auto on = std::chrono::steady_clock::now();
+            host.emplace(supply, stop);
+            bootSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - on).count();
             if (!h.oracle) {
                 h.oracle.emplace(0, host->writeCache());
             }
@@ -210,6 +258,8 @@ void playThroughDoor(const Case &c, Supply &supply, Counts &counts, const std::f
             }
             kill(supply.pid, SIGKILL);
         } catch (const Cut &) {
+        } catch (const Enough &) {
+            return;
         }
         counts.cuts += cut;
         if (load) {

@@ -44,7 +44,7 @@ std::string Case::text() const {
     for (const auto &[name, field] : kPart) {
         s << ' ' << name << '=' << part.*field;
     }
-    s << "\nmedia " << media << '\n';
+    s << "\nmedia " << media << '\n' << (room ? "rules room\n" : "");
     for (const Life &life : lives) {
         s << "life seed=" << life.seed << " depth=" << life.depth << " hours=" << life.hours
           << " end=" << kEnds[life.end];
@@ -108,6 +108,8 @@ Case Case::parse(const std::string &text) {
             });
         } else if (w[0] == "media" && w.size() <= 2) {
             c.media = w.size() == 2 ? w[1] : "";
+        } else if (line == "rules room") {
+            c.room = true;
         } else if (w[0] == "life") {
             Life life;
             settings([&](const std::string &name, const std::string &value) {
@@ -153,7 +155,7 @@ Case Case::parse(const std::string &text) {
             }
             c.lives.back().commands.push_back(k);
         } else {
-            throw refuse("a line is a seed, a part, media, a life or, behind a life, one of its commands");
+            throw refuse("a line is a seed, a part, media, rules, a life or, behind a life, one of its commands");
         }
     }
     if (c.lives.empty()) {
@@ -207,6 +209,51 @@ Life fillingLife(const Case &c, std::mt19937_64 &rng) {
     return life;
 }
 
+uint32_t Case::end() const {
+    uint32_t n = 0;
+    for (const Life &life : lives) {
+        for (const Command &k : life.commands) {
+            n = std::max(n, k.lba + k.blocks);
+        }
+    }
+    return n;
+}
+
+Command randomCommand(const Shape &shape, std::mt19937_64 &rng) {
+    Command k;
+    k.blocks = oneIn(rng, 6) ? between(rng, 1, 32) : oneIn(rng, 3) ? shape.sectors : between(rng, 1, 4);
+    k.blocks = std::min(k.blocks, shape.blocks);
+    k.lba = between(rng, 0, shape.blocks - k.blocks);
+    k.fua = oneIn(rng, 8);
+    uint32_t roll = between(rng, 0, 99);
+    if (roll < shape.writes) {
+        k.kind = Command::Write;
+        return k;
+    }
+    if (roll < shape.writes + shape.flushes) {
+        return {Command::Flush, 0, 0, false};
+    }
+    if (roll < 97) {
+        k.kind = pick(rng, {Command::Read, Command::Trim, Command::Zeroes});
+        k.fua = k.fua && k.kind == Command::Zeroes;
+        return k;
+    }
+    if (shape.formats && oneIn(rng, 4)) {
+        return {Command::Format, 0, oneIn(rng, 2) ? 1u : 0u, false};
+    }
+    if (shape.resets && oneIn(rng, 2)) {
+        return {Command::Reset, 0, 0, false};
+    }
+    if (shape.offloads) {
+        uint32_t n = between(rng, 2, shape.offloadBlocks);
+        return {Command::Offload, shape.offloadBase + between(rng, 0, shape.offloadBlocks - n), n, false};
+    }
+    if (oneIn(rng, 4)) {
+        return {Command::Idle, 0, between(rng, 1, 400), false};
+    }
+    return {Command::Wait, 0, 0, false};
+}
+
 Life generateLife(const Case &c, std::mt19937_64 &rng, const Mix &mix, uint32_t commands) {
     Life life;
     life.seed = static_cast<uint32_t>(rng());
@@ -214,41 +261,23 @@ Life generateLife(const Case &c, std::mt19937_64 &rng, const Mix &mix, uint32_t 
     if (mix.age && oneIn(rng, 3)) {
         life.hours = between(rng, 1, 48);
     }
+    Shape shape;
     /* Some lives keep to few blocks, so that superblocks become free. */
     auto all = static_cast<uint32_t>(sectorsOf(c.part));
-    uint32_t blocks = c.full() ? pick(rng, {64u, all / 4, all}) : pick(rng, {8u, 24u, 64u, kHostBlocks});
-    uint32_t writes = c.full() ? 90 : between(rng, 40, 90), flushes = pick(rng, {0u, 2u, 10u});
-    bool formats = !c.full() && oneIn(rng, 6), resets = oneIn(rng, 4), offloads = mix.offloads && oneIn(rng, 3);
-    uint32_t sectors = c.part.pageBytes / 4096;
+    shape.blocks = c.full() ? pick(rng, {64u, all / 4, all}) : pick(rng, {8u, 24u, 64u, kHostBlocks});
+    shape.writes = c.full() ? 90 : between(rng, 40, 90);
+    shape.flushes = pick(rng, {0u, 2u, 10u});
+    shape.formats = !c.full() && oneIn(rng, 6);
+    shape.resets = oneIn(rng, 4);
+    shape.offloads = mix.offloads && oneIn(rng, 3);
+    shape.offloadBase = kOffloadBase;
+    shape.offloadBlocks = kOffloadBlocks;
+    shape.sectors = c.part.pageBytes / 4096;
     while (life.commands.size() < commands) {
-        Command k;
-        k.blocks = oneIn(rng, 6) ? between(rng, 1, 32) : oneIn(rng, 3) ? sectors : between(rng, 1, 4);
-        k.blocks = std::min(k.blocks, blocks);
-        k.lba = between(rng, 0, blocks - k.blocks);
-        if (k.lba + k.blocks > kHostBlocks) {
+        Command k = randomCommand(shape, rng);
+        if (k.kind <= Command::Zeroes && k.lba + k.blocks > kHostBlocks) {
             /* Offloads have theirs to themselves. */
             k.lba = std::max(k.lba, kHostBlocks) + kOffloadBase + kOffloadBlocks - kHostBlocks;
-        }
-        k.fua = oneIn(rng, 8);
-        uint32_t roll = between(rng, 0, 99);
-        if (roll < writes) {
-            k.kind = Command::Write;
-        } else if (roll < writes + flushes) {
-            k = {Command::Flush, 0, 0, false};
-        } else if (roll < 97) {
-            k.kind = pick(rng, {Command::Read, Command::Trim, Command::Zeroes});
-            k.fua = k.fua && k.kind == Command::Zeroes;
-        } else if (formats && oneIn(rng, 4)) {
-            k = {Command::Format, 0, oneIn(rng, 2) ? 1u : 0u, false};
-        } else if (resets && oneIn(rng, 2)) {
-            k = {Command::Reset, 0, 0, false};
-        } else if (offloads) {
-            uint32_t n = between(rng, 2, kOffloadBlocks);
-            k = {Command::Offload, kOffloadBase + between(rng, 0, kOffloadBlocks - n), n, false};
-        } else if (oneIn(rng, 4)) {
-            k = {Command::Idle, 0, between(rng, 1, 400), false};
-        } else {
-            k = {Command::Wait, 0, 0, false};
         }
         life.commands.push_back(k);
     }
@@ -260,6 +289,7 @@ Case generate(uint64_t seed, const Mix &mix) {
     std::mt19937_64 rng(seed * 0x9e3779b97f4a7c15ull + 1);
     Case c;
     c.seed = seed;
+    c.room = mix.room;
     Part &p = c.part;
     bool large = oneIn(rng, 4);
     p.channels = between(rng, 1, 2);

@@ -62,6 +62,7 @@ struct Case {
     uint64_t seed = 0; /**< it came of, 0: written by hand */
     Part part;
     std::string media; /**< as `--media` of the boards */
+    bool room = false; /**< a write that a drive without faults refuses breaks a rule */
     std::vector<Life> lives;
 
     /** Its first life writes the whole drive: later ones make collection run. */
@@ -75,6 +76,8 @@ struct Case {
     static Case load(const std::string &path);
     void save(const std::string &path) const;
     uint64_t commands() const;
+    /** The first block behind those that the commands use. */
+    uint32_t end() const;
 };
 
 /** What cases are made of, beside what every drive meets: torn pages, cuts everywhere, resets, formats. */
@@ -83,15 +86,26 @@ struct Mix {
     bool offloads = true; /**< offloads that write */
     bool pairs = false;   /**< pages that share cells: a torn program spoils the page before */
     bool age = false;     /**< hours without power: weakly programmed pages fade */
+    bool room = false;    /**< Case::room */
 };
 
-/** Deterministic: the case of a seed. Blocks are chosen below `most`. */
+/** What the commands of a life are like. */
+struct Shape {
+    uint32_t blocks = 8;               /**< that the host uses, from the first */
+    uint32_t writes = 50, flushes = 2; /**< per cent */
+    uint32_t sectors = 1;              /**< a page: many writes are that long */
+    bool formats = false, resets = false, offloads = false;
+    uint32_t offloadBase = 0, offloadBlocks = 0; /**< where offloads write */
+};
+Command randomCommand(const Shape &shape, std::mt19937_64 &rng);
+
+/** Deterministic: the case of a seed. */
 Case generate(uint64_t seed, const Mix &mix);
 /** A life that fits the case, as generate() makes them. */
 Life generateLife(const Case &c, std::mt19937_64 &rng, const Mix &mix, uint32_t commands);
 
 /** Blocks that cases use: the host's, behind them those of offloads, and then the host's again in cases that fill the
  * drive. */
-constexpr uint32_t kOffloadBase = 192, kOffloadBlocks = 40, kHostBlocks = 160, kMostBlocks = 4096;
+constexpr uint32_t kOffloadBase = 192, kOffloadBlocks = 40, kHostBlocks = 160;
 
 } // namespace torture

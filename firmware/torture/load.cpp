@@ -8,7 +8,15 @@ namespace torture {
 
 namespace {
 
-enum Status : uint16_t { kOk = 0, kInternal = 6, kReadOnly = 0x182, kNoRoom = 0x81, kWriteFault = 0x280 };
+enum Status : uint16_t {
+    kOk = 0,
+    kInternal = 6,
+    kAborted = 7,
+    kReadOnly = 0x182,
+    kNoRoom = 0x81,
+    kWriteFault = 0x280,
+    kReadError = 0x281
+};
 
 std::string hex(uint32_t v) {
     char s[16];
@@ -36,7 +44,7 @@ const char *nameOf(Failure::Kind kind) {
 }
 
 Load::Load(Host &drive, History &history, uint32_t seed) : host(drive), h(history), rng(seed) {
-    h.oracle->grow(std::min(host.capacity(), kMostBlocks));
+    h.oracle->grow(std::min(host.capacity(), h.blocks));
 }
 
 void Load::verify() {
@@ -127,7 +135,7 @@ void Load::checkWhole(const History::Whole &w) const {
     uint32_t there = 0, told = 0;
     for (uint32_t lba = w.lba; lba < w.lba + w.blocks; lba++) {
         auto s = before.find(lba);
-        if (s == before.end()) {
+        if (s == before.end() || !seen.contains(lba)) {
             continue;
         }
         /* Where it can be told from what was there before. */
@@ -208,12 +216,13 @@ void Load::finish(const Flying &f, const Host::Ended &e) {
     const Command &c = f.command;
     bool ok = e.status == kOk;
     bool refused = c.changes() && (e.status == kReadOnly || e.status == kNoRoom);
+    bool aborted = c.kind == Command::Offload && e.status == kAborted;
     bool fault = h.faults && (e.status == kWriteFault || (c.kind == Command::Format && e.status == kInternal));
     if (c.kind == Command::Read) {
         finishRead(f, e);
         return;
     }
-    if (!ok && !refused && !fault) {
+    if ((!ok && !refused && !fault && !aborted) || (refused && h.room && !h.faults)) {
         throw Failure(Failure::Rule, text(c) + " ends with status " + hex(e.status));
     }
     h.refused += refused;
@@ -227,13 +236,38 @@ void Load::finish(const Flying &f, const Host::Ended &e) {
     uint32_t first = format ? 0 : c.lba, n = format ? h.oracle->blocks() : c.blocks;
     offloading = offloading && c.kind != Command::Offload;
     for (uint32_t lba = first; lba < first + n; lba++) {
-        h.oracle->complete(lba, f.version, h.events, ok, c.fua || c.kind != Command::Write);
+        if (c.kind == Command::Offload && !ok) {
+            h.oracle->undone(lba, f.version);
+        } else {
+            h.oracle->complete(lba, f.version, h.events, ok, c.fua || c.kind != Command::Write);
+        }
     }
+}
+
+void Load::unreadable(const Flying &f, uint16_t status) {
+    const Command &c = f.command;
+    std::string why = text(c) + " ends with status " + hex(status);
+    if (status != kReadError) {
+        throw Failure(Failure::Lost, why);
+    }
+    for (uint32_t i = 0; i < c.blocks; i++) {
+        /* What the drive holds as deallocated it need not read. */
+        bool zeros = std::any_of(f.allowed[i].begin(), f.allowed[i].end(), [](uint32_t v) { return v & kZeros; });
+        std::optional<bool> there = zeros ? true : host.onMedium(c.lba + i, f.allowed[i]);
+        if (there && !*there && h.fades) {
+            /* Other blocks of the command are read by other commands. */
+            h.faded++;
+            return;
+        }
+        why += there && !*there ? ", and the medium does not hold block " + std::to_string(c.lba + i) : "";
+    }
+    throw Failure(Failure::Lost, why);
 }
 
 void Load::finishRead(const Flying &f, const Host::Ended &e) {
     if (e.status != kOk) {
-        throw Failure(Failure::Lost, text(f.command) + " ends with status " + hex(e.status));
+        unreadable(f, e.status);
+        return;
     }
     for (uint32_t i = 0; i < f.command.blocks; i++) {
         const uint8_t *block = &e.data[size_t{i} * kBlockBytes];

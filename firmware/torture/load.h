@@ -48,6 +48,11 @@ class Host {
     virtual void reset() = 0;
     virtual void shutdown() = 0;
     virtual void idle(uint64_t cycles) = 0;
+    /** Whether the medium has the block in one of these versions with no more errors than the code corrects; nothing
+     * where nobody can look. */
+    virtual std::optional<bool> onMedium(uint32_t, const std::vector<uint32_t> &) {
+        return std::nullopt;
+    }
 };
 
 /** What goes on over all lives of a drive. */
@@ -57,7 +62,11 @@ struct History {
     uint64_t events = 1;  /**< submissions and completions so far: the oracle's time */
     uint64_t refused = 0; /**< writes that a drive without room has refused */
     uint64_t commands = 0, reads = 0;
-    bool faults = false; /**< the medium has programs and erases that fail */
+    uint64_t faded = 0; /**< blocks that could not be read, nor can be: the medium lost them */
+    uint32_t blocks = kOffloadBase + kOffloadBlocks; /**< of the drive that are looked at */
+    bool faults = false;                             /**< the medium has programs and erases that fail */
+    bool fades = false;                              /**< the medium itself loses data */
+    bool room = false;                               /**< Case::room */
     /** A change of many blocks that happens as a whole, and was in flight when power went. */
     struct Whole {
         uint32_t version, lba, blocks;
@@ -96,6 +105,8 @@ class Load {
     void drain();
     void finish(const Flying &f, const Host::Ended &e);
     void finishRead(const Flying &f, const Host::Ended &e);
+    /** A read has failed: only a medium that loses data explains that. */
+    void unreadable(const Flying &f, uint16_t status);
     void checkWhole(const History::Whole &w) const;
 };
 

@@ -217,24 +217,23 @@ int replay(const Options &o) {
 }
 
 /** Whoever started this program gives the board power: a line of JSON asks, a line of words answers. */
-bool supplyOn(Supply &s, uint64_t seed, bool format, double within) {
-    say("{\"power\": \"on\", \"seed\": " + std::to_string(seed) + ", \"format\": " + (format ? "true" : "false") +
-        (within > 0 ? ", \"cut_seconds\": " + std::to_string(within) : "") + "}");
+void supplyOn(Supply &s, uint64_t seed, bool format) {
+    say("{\"power\": \"on\", \"seed\": " + std::to_string(seed) + ", \"format\": " + (format ? "true" : "false") + "}");
     std::string how;
     if (!(std::cin >> how)) {
         throw std::runtime_error("nobody gives the board power");
     }
     if (how == "on") {
-        std::cin >> s.pid >> s.seconds;
+        std::cin >> s.pid;
         std::getline(std::cin >> std::ws, s.address);
-        return true;
+        return;
     }
     std::string why;
-    std::getline(std::cin, why);
-    if (how != "cut") {
+    std::getline(std::cin >> std::ws, why);
+    if (how == "dead") {
         throw Failure(Failure::Unbootable, why);
     }
-    return false;
+    throw std::runtime_error(why);
 }
 
 int runThroughDoor(const Options &o) {
@@ -242,8 +241,12 @@ int runThroughDoor(const Options &o) {
     auto state = std::make_unique<Run>();
     auto begin = std::chrono::steady_clock::now();
     auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+    double told = 0;
     auto stop = [&] {
-        say("{" + countsText(counts, *state) + ", \"seconds\": " + std::to_string(seconds()) + "}");
+        if (seconds() - told >= 1) {
+            told = seconds();
+            say("{" + countsText(counts, *state) + ", \"seconds\": " + std::to_string(told) + "}");
+        }
         return interrupted || state->stop || counts.cuts >= o.cuts || (o.seconds > 0 && seconds() >= o.seconds);
     };
     std::filesystem::create_directories(o.out);
@@ -253,7 +256,7 @@ int runThroughDoor(const Options &o) {
     Supply supply;
     while (!stop()) {
         uint64_t seed = state->nextSeed++, tear = seed << 20;
-        supply.on = [&](bool format, double within) { return supplyOn(supply, ++tear, format, within); };
+        supply.on = [&](bool format) { supplyOn(supply, ++tear, format); };
         Case c = generate(seed, mix);
         try {
             playThroughDoor(c, supply, counts, stop);
@@ -311,6 +314,8 @@ Options parse(int argc, char **argv) {
             o.mix.pairs = true;
         } else if (name == "--age") {
             o.mix.age = true;
+        } else if (name == "--room") {
+            o.mix.room = true;
         } else if (name == "--print") {
             std::cout << generate(number(), o.mix).text();
             exit(0);

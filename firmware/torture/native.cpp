@@ -25,7 +25,7 @@ constexpr uint32_t kFua = 1u << 30;
 class NativeHost : public Host {
   public:
     NativeHost(model::Nand &nand, const Life &life, const model::Times &times)
-        : d(nand, 1, life.seed, 0, {}, times, {}, life.cut) {
+        : d(nand, 1 + life.seed % 2, life.seed, 0, {}, times, {}, life.cut) {
         d.start();
     }
     Drive d;
@@ -90,12 +90,23 @@ class NativeHost : public Host {
         std::vector<Ended> ended;
         d.run([&] {
             between();
+            abortInTime();
             poll(ended);
             return !ended.empty();
         });
         return ended;
     }
     void reset() override {
+        if (d.dev.rng() % 3 == 0) {
+            /* Enabled again before the firmware has looked. */
+            d.dev.hostWriteCc(0);
+            d.dev.hostWriteAdmin(model::Device::kHostBase, model::Device::kHostBase + 4096, 31 | 31 << 16);
+            d.dev.hostWriteCc(0x00460001);
+            d.run([&] {
+                between();
+                return (d.dev.hostCsts() & 1) != 0;
+            });
+        }
         d.disable();
         flying.clear();
         session.reset();
@@ -120,6 +131,17 @@ class NativeHost : public Host {
         }
     }
 
+    std::optional<bool> onMedium(uint32_t lba, const std::vector<uint32_t> &versions) override {
+        if (looked != d.dev.now) {
+            medium = d.dev.nand.pages();
+            looked = d.dev.now;
+        }
+        return std::any_of(medium.begin(), medium.end(), [&](const auto &sector) {
+            return std::any_of(versions.begin(), versions.end(),
+                               [&](uint32_t v) { return holds(sector.second.data.data(), lba, v); });
+        });
+    }
+
   private:
     static constexpr uint32_t kOffload = 1u << 31;
     struct Flying {
@@ -129,6 +151,9 @@ class NativeHost : public Host {
     std::map<uint32_t, Flying> flying;
     std::optional<scomp::Session> session;
     bool loaded = false;
+    uint64_t abortAt = UINT64_MAX;          /**< the session */
+    std::map<uint32_t, model::Page> medium; /**< what it held at a look */
+    uint64_t looked = UINT64_MAX;
 
     void put(const harness::Buffer &b, const std::vector<uint8_t> &data) {
         uint32_t off = static_cast<uint32_t>(b.addr & 4095);
@@ -155,19 +180,51 @@ class NativeHost : public Host {
         }
         scomp::Job j;
         j.flags = SCOMP_FLAG_OUT_TABLE;
-        j.pieces = {scomp::Piece{{scomp::Stream{{}, data.size()}}, {{{c.lba, c.blocks}}}}};
+        /* The blocks' second part comes first. */
+        uint32_t second = static_cast<uint32_t>(d.dev.rng() % c.blocks);
+        std::vector<scomp::Extent> blocks = {{c.lba + second, c.blocks - second}};
+        if (second > 0) {
+            blocks.push_back({c.lba, second});
+        }
+        j.pieces = {scomp::Piece{{scomp::Stream{{}, data.size()}}, {blocks}}};
         scomp::Feeds feeds;
-        feeds[{0, 0}] = data;
+        std::vector<uint8_t> turned = data;
+        std::rotate(turned.begin(), turned.begin() + static_cast<ptrdiff_t>(second * size_t{kBlockBytes}),
+                    turned.end());
+        feeds[{0, 0}] = std::move(turned);
         session.emplace(d, j, std::move(feeds));
+        abortAt = d.dev.rng() % 4 == 0 ? d.dev.now + d.dev.rng() % 300'000 : UINT64_MAX;
+    }
+    /** How a write ends that comes to what an offload has come to. */
+    static uint16_t asNvme(uint16_t status) {
+        switch (status) {
+        case SCOMP_STATUS_OK:
+            return harness::kOk;
+        case SCOMP_STATUS_ABORTED:
+            return harness::kAborted;
+        case SCOMP_STATUS_CAPACITY:
+            return harness::kReadOnly;
+        case SCOMP_STATUS_MEDIA:
+            return harness::kWriteFault;
+        default:
+            throw harness::Failure("an offload that copies ends with status " + std::to_string(status));
+        }
+    }
+    void abortInTime() {
+        if (session && d.dev.now >= abortAt) {
+            d.submit(2, scomp::abortSqe(9));
+            abortAt = UINT64_MAX;
+        }
     }
     void poll(std::vector<Ended> &ended) {
         if (session && session->poll()) {
-            uint32_t status = session->done.status != harness::kOk ? session->done.status
-                              : session->results.empty()           ? 0xffff
-                                                                   : session->results[0].last.status;
-            CHECK(status == SCOMP_STATUS_OK || status == SCOMP_STATUS_CAPACITY || status == harness::kReadOnly);
+            uint16_t status = session->done.status;
+            if (status == harness::kOk) {
+                CHECK(!session->results.empty());
+                status = asNvme(session->results[0].last.status);
+            }
             session.reset();
-            ended.push_back({kOffload, status == SCOMP_STATUS_OK ? harness::kOk : harness::kReadOnly, {}});
+            ended.push_back({kOffload, status, {}});
         }
         if (d.completed() == 0) {
             return;
@@ -218,6 +275,10 @@ class Player {
         model::Nand nand(g);
         nand.cells().reliability() = r;
         h.faults = r.programFail > 0 || r.eraseFail > 0 || r.factoryBad > 0;
+        h.fades = r.pairing != assasin::NandPairing::None || r.dieDies ||
+                  std::any_of(c.lives.begin(), c.lives.end(), [](const Life &l) { return l.hours > 0; });
+        h.room = c.room;
+        h.blocks = std::max(h.blocks, c.end());
         model::Times times{p.read, p.program, p.erase, p.bus};
         std::mt19937_64 rng(c.seed ^ 0x746f7274);
         for (life = 0; life < c.lives.size(); life++) {

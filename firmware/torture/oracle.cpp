@@ -75,6 +75,12 @@ void Oracle::complete(uint32_t lba, uint32_t version, uint64_t now, bool ok, boo
     ended(left[lba], version, now, ok, ok && (durable || !cached));
 }
 
+void Oracle::undone(uint32_t lba, uint32_t version) {
+    for (auto *versions : {&live[lba], &left[lba]}) {
+        std::erase_if(*versions, [&](const Version &x) { return x.version == version; });
+    }
+}
+
 void Oracle::flushed(uint64_t at) {
     for (auto &versions : left) {
         uint64_t newest = 0;

@@ -49,6 +49,8 @@ class Oracle {
     void submit(uint32_t lba, uint32_t version, uint64_t now);
     /** \param durable not in a cache */
     void complete(uint32_t lba, uint32_t version, uint64_t now, bool ok, bool durable);
+    /** A command that was in flight has certainly changed nothing. */
+    void undone(uint32_t lba, uint32_t version);
     /** A flush that was submitted at `at` has completed: what had completed by then is on the medium. */
     void flushed(uint64_t at);
     /** Power is lost. */

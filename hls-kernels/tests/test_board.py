@@ -39,8 +39,8 @@ def test_two_kernels_side_by_side(pair: tuple[str, str]) -> None:
             judge = reference.load(k)
             for size in (40_008, 0):
                 inputs, scalars = judge.example(size, 1)
-                with drive.function(function_of(k)) as slot:
-                    done = check(k, drive.run_job(job(drive, k, slot, place(drive, inputs), scalars, 1)))
+                with drive.function(function_of(k)) as name:
+                    done = check(k, drive.run_job(job(drive, k, name, place(drive, inputs), scalars, 1)))
                 assert judge.equal(done[0].outputs[0], judge.expected(inputs, scalars))
                 assert done[0].report.core == drive.info.cores + number
 
@@ -51,14 +51,14 @@ def test_a_kernel_that_never_finishes_costs_its_job_only(edited: Edited) -> None
     judge = reference.load(good)
     with board_with([model.build(endless), model.build(good)], BOARD, DEFAULT_CONFIG, "test", quiet) as (_, drive):
         placed = place(drive, [bytes(8192)])
-        with drive.function(function_of(endless)) as slot:
-            work = job(drive, endless, slot, placed, {"addend": 1}, 1)
+        with drive.function(function_of(endless)) as name:
+            work = job(drive, endless, name, placed, {"addend": 1}, 1)
             work.watchdog_kcycles = 500
             with pytest.raises(KernelError, match=r"1 of 1 pieces of addword failed; piece 0: .*watchdog"):
                 check(endless, drive.run_job(work))
         inputs, scalars = judge.example(20_000, 2)
-        with drive.function(function_of(good)) as slot:
-            done = check(good, drive.run_job(job(drive, good, slot, place(drive, inputs), scalars, 1)))
+        with drive.function(function_of(good)) as name:
+            done = check(good, drive.run_job(job(drive, good, name, place(drive, inputs), scalars, 1)))
         assert done[0].outputs[0] == judge.expected(inputs, scalars)
 
 

@@ -28,12 +28,13 @@ static int failed(const struct assasin_drive *drive) {
 static int run(struct assasin_drive *drive, const void *elf, size_t elf_bytes, uint64_t lba, uint64_t bytes) {
     struct assasin_info info;
     assasin_get_info(drive, &info);
-    if (assasin_function_load(drive, 0, elf, elf_bytes))
+    int function = assasin_function_load(drive, elf, elf_bytes);
+    if (function < 0)
         return failed(drive);
     /* One piece, on one core; assasin_split() divides a table for all of them. */
     struct assasin_extent extent = {.lba = lba, .count = (uint32_t)((bytes + info.block_bytes - 1) / info.block_bytes)};
     struct assasin_input input = {.first_extent = 0, .extent_count = 1, .bytes = bytes};
-    struct assasin_job job = {.slot = 0,
+    struct assasin_job job = {.function = (uint16_t)function,
                               .streams_in = 1,
                               .streams_out = 1,
                               .s_log2 = -1,
@@ -57,7 +58,7 @@ static int run(struct assasin_drive *drive, const void *elf, size_t elf_bytes, u
                stat.sum);
     }
     assasin_result_free(result);
-    return assasin_function_unload(drive, 0) ? failed(drive) : rc;
+    return assasin_function_unload(drive, (uint16_t)function) ? failed(drive) : rc;
 }
 
 int main(int argc, char **argv) {

@@ -380,13 +380,8 @@ int assasin_open(const char *address, const struct assasin_options *options, str
         return error_set(error, ENOMEM, "out of memory");
     drive->options = o;
     int rc = connect_link(drive, scheme, rest);
-    if (!rc) {
-        /* Others may use the drive too: a handle in use is refused, and nobody else's is met by chance. */
-        if (getrandom(&drive->next_handle, sizeof(drive->next_handle), 0) < 0)
-            rc = drive_fail(drive, errno, "no random numbers: %s", strerror(errno));
-        else
-            rc = bring_up(drive);
-    }
+    if (!rc)
+        rc = bring_up(drive);
     if (rc) {
         if (error)
             *error = drive->error;
@@ -400,6 +395,7 @@ int assasin_open(const char *address, const struct assasin_options *options, str
 int assasin_close(struct assasin_drive *drive) {
     if (!drive)
         return 0;
+    session_close(drive);
     int rc = drive->dead ? drive->dead : drive->link->ops->shutdown(drive->link);
     destroy(drive);
     return rc;
@@ -410,10 +406,13 @@ void assasin_abandon(struct assasin_drive *drive) {
         return;
     if (drive->dead == -EINTR)
         drive->dead = 0;
-    if (!drive->dead && drive->link->ops->leave) {
+    if (!drive->dead) {
         drive->options.tick = NULL;
         drive->options.limit_ms = LEAVE_MS;
-        (void)drive->link->ops->leave(drive->link);
+        if (drive->link->ops->leave)
+            (void)drive->link->ops->leave(drive->link);
+        else
+            session_close(drive);
     }
     destroy(drive);
 }

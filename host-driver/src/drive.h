@@ -10,8 +10,10 @@ struct assasin_drive {
     struct link *link;
     struct assasin_info info;
     struct assasin_options options;
-    int dead; /**< negative errno after which the connection is given up */
-    uint32_t next_handle;
+    int dead;         /**< negative errno after which the connection is given up */
+    uint16_t session; /**< its number, 0: none is open */
+    uint16_t next_handle;
+    uint32_t secret[2]; /**< of the session */
     uint16_t status;    /**< of the latest failed call */
     uint64_t ticked_ms; /**< when options.tick was last asked */
     struct assasin_error error;
@@ -68,5 +70,18 @@ int drive_roundtrip(struct assasin_drive *drive, unsigned queue, const struct as
 /** drive_roundtrip() with bounce buffer and drive_check(). */
 int drive_execute(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data,
                   size_t bytes, const char *what, struct assasin_completion *completion);
+
+/** Opens the drive's session unless it is open. \return 0 or an error. */
+int session_open(struct assasin_drive *drive);
+/** Closes it: its functions and jobs go. */
+void session_close(struct assasin_drive *drive);
+/** Names the session in a command that loads or unloads a function. */
+void session_name(const struct assasin_drive *drive, struct assasin_command *command);
+/** Whether the latest call failed because the session has ended; the next one opens another. */
+bool session_lost(struct assasin_drive *drive);
+/** Handle of a job, the session's own. */
+static inline uint32_t session_handle(struct assasin_drive *drive) {
+    return (uint32_t)drive->session << 16 | drive->next_handle++;
+}
 
 #endif

@@ -74,8 +74,9 @@ static void read_done(void *arg, const struct assasin_completion *completion) {
 }
 
 static int submit_read(struct exec *e, struct read_slot *r) {
-    struct assasin_command command = {
-        .dw = {SCOMP_OPCODE_IO_READ, e->drive->link->namespace_id, [10] = e->handle, [12] = READ_BYTES}};
+    struct assasin_command command = {.dw = {SCOMP_OPCODE_IO_READ,
+                                             e->drive->link->namespace_id, [10] = e->handle, [12] = READ_BYTES,
+                                             [14] = e->drive->secret[0], [15] = e->drive->secret[1]}};
     int rc = assasin_submit(e->drive, ASSASIN_IO, &command, r->buffer, READ_BYTES, read_done, r);
     if (rc)
         return rc;
@@ -120,7 +121,9 @@ static unsigned busy(const struct exec *e) {
 
 /* Stops the request, so that everything of it that is in flight completes. */
 static void abort_job(struct exec *e) {
-    struct assasin_command command = {.dw = {SCOMP_OPCODE_IO_ABORT, e->drive->link->namespace_id, [10] = e->handle}};
+    struct assasin_command command = {
+        .dw = {SCOMP_OPCODE_IO_ABORT,
+               e->drive->link->namespace_id, [10] = e->handle, [14] = e->drive->secret[0], [15] = e->drive->secret[1]}};
     struct assasin_completion completion;
     if (assasin_submit(e->drive, ASSASIN_IO, &command, NULL, 0, NULL, NULL) == 0)
         return;
@@ -217,9 +220,12 @@ static int prepare(struct exec *e, const struct assasin_job *job, const struct a
     if (!room)
         return drive_fail(drive, ENOMEM, "no DMA memory for a job is left");
     request_write(&e->sent, e->request);
-    e->handle = e->feeder.handle = drive->next_handle++;
-    struct assasin_command command = {
-        .dw = {SCOMP_OPCODE_IO_EXEC, drive->link->namespace_id, [10] = e->handle, [12] = (uint32_t)bytes}};
+    int opened = session_open(drive);
+    if (opened)
+        return opened;
+    e->handle = e->feeder.handle = session_handle(drive);
+    struct assasin_command command = {.dw = {SCOMP_OPCODE_IO_EXEC, drive->link->namespace_id, [10] = e->handle,
+                                             [12] = (uint32_t)bytes, [14] = drive->secret[0], [15] = drive->secret[1]}};
     int rc;
     struct wait w = drive_wait_begin(drive, "submitting a job");
     while ((rc = assasin_submit(drive, ASSASIN_IO, &command, e->request, bytes, exec_done, e)) == -EAGAIN) {

@@ -100,7 +100,8 @@ static int feed(struct feeder *f, uint32_t index, uint32_t depth) {
     memcpy(slot->buffer, (const uint8_t *)in->data + stream->given, slot->bytes);
     struct assasin_command command = {
         .dw = {SCOMP_OPCODE_IO_FEED, f->drive->link->namespace_id, [10] = f->handle,
-               [11] = index / f->job->streams_in | index % f->job->streams_in << 16, [12] = slot->bytes}};
+               [11] = index / f->job->streams_in | index % f->job->streams_in << 16, [12] = slot->bytes,
+               [14] = f->drive->secret[0], [15] = f->drive->secret[1]}};
     int rc = assasin_submit(f->drive, ASSASIN_IO, &command, slot->buffer, slot->bytes, fed_done, slot);
     if (rc)
         return rc;

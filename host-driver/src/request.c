@@ -46,7 +46,7 @@ static uint8_t wire_s_log2(int8_t s_log2) {
 static void write_tree(const struct assasin_job *job, uint8_t *to, const struct layout *l) {
     for (size_t i = 0; i < job->node_count; i++) {
         const struct assasin_node *n = &job->nodes[i];
-        struct scomp_node node = {.func = n->slot,
+        struct scomp_node node = {.func = n->function,
                                   .streams_in = n->streams_in,
                                   .streams_out = n->streams_out,
                                   .s_log2 = wire_s_log2(n->s_log2),
@@ -67,7 +67,7 @@ void request_write(const struct assasin_job *job, uint8_t *to) {
     struct scomp_request head = {
         .magic = SCOMP_MAGIC,
         .version = SCOMP_VERSION,
-        .func = job->slot,
+        .func = job->function,
         .streams_in = job->streams_in,
         .streams_out = job->streams_out,
         .s_log2 = wire_s_log2(job->s_log2),
@@ -112,7 +112,7 @@ static void where_stream(const char *kind, size_t index, size_t streams, uint32_
 
 static const char *node_field(uint32_t field) {
     if (field < offsetof(struct scomp_node, streams_in))
-        return "its function slot";
+        return "its function";
     if (field < offsetof(struct scomp_node, streams_out))
         return "its number of input streams (1..8)";
     if (field < offsetof(struct scomp_node, s_log2))

@@ -10,14 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static_assert(ASSASIN_ANY_SLOT == SCOMP_ANY_SLOT, "the drive's choice of a slot");
-
-/* Loads `bytes` bytes of a function. Returns the function's name when the drive chooses the slot, else 0. */
-static int load(struct assasin_drive *drive, uint16_t slot, void *data, size_t bytes, size_t padded, const char *what) {
-    struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_LOAD, [10] = slot, [11] = (uint32_t)bytes}};
+/* Loads `bytes` bytes of a function. Returns the function's name. */
+static int load(struct assasin_drive *drive, void *data, size_t bytes, size_t padded, const char *what) {
     struct assasin_completion completion;
-    int rc = drive_execute(drive, ASSASIN_ADMIN, &command, data, padded, what, &completion);
-    return rc || slot != ASSASIN_ANY_SLOT ? rc : (int)(completion.dw0 & 0xFFFF);
+    int rc = 0;
+    /* A session that was idle for long may have lost its place: then another is opened. */
+    for (unsigned attempt = 0; attempt < 2; attempt++) {
+        rc = session_open(drive);
+        if (rc)
+            return rc;
+        struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_LOAD, [11] = (uint32_t)bytes}};
+        session_name(drive, &command);
+        rc = drive_execute(drive, ASSASIN_ADMIN, &command, data, padded, what, &completion);
+        if (!rc || !session_lost(drive))
+            break;
+    }
+    return rc ? rc : (int)(completion.dw0 & 0xFFFF);
 }
 
 /* Refuses what the drive's cores cannot run, by name: they would only trap. */
@@ -42,7 +50,7 @@ static int check_cores(struct assasin_drive *drive, const void *elf, size_t byte
                       variant_name(mine));
 }
 
-int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes) {
+int assasin_function_load(struct assasin_drive *drive, const void *elf, size_t bytes) {
     int unfit = check_cores(drive, elf, bytes);
     if (unfit)
         return unfit;
@@ -58,7 +66,7 @@ int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void
             "loading a function: the ELF file has %zu bytes without its debug information, the drive takes 1..%u", size,
             SCOMP_MAX_ELF);
     } else {
-        rc = load(drive, slot, image, size, (size + 3) / 4 * 4, "loading a function");
+        rc = load(drive, image, size, (size + 3) / 4 * 4, "loading a function");
     }
     free(image);
     return rc;
@@ -88,16 +96,17 @@ uint32_t assasin_kernel_id(const char *name, const char *version) {
     return ~crc32(crc32(crc32(UINT32_MAX, name), "/"), version);
 }
 
-int assasin_kernel_load(struct assasin_drive *drive, uint16_t slot, uint32_t id, uint8_t inputs, uint8_t scalars) {
+int assasin_kernel_load(struct assasin_drive *drive, uint32_t id, uint8_t inputs, uint8_t scalars) {
     struct scomp_kernel kernel = {
         .magic = SCOMP_KERNEL_MAGIC, .version = 1, .inputs = inputs, .scalars = scalars, .id = id};
     char what[64];
     snprintf(what, sizeof(what), "loading kernel 0x%08x", (unsigned)id);
-    return load(drive, slot, &kernel, sizeof(kernel), sizeof(kernel), what);
+    return load(drive, &kernel, sizeof(kernel), sizeof(kernel), what);
 }
 
-int assasin_function_unload(struct assasin_drive *drive, uint16_t slot) {
-    struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_UNLOAD, [10] = slot}};
+int assasin_function_unload(struct assasin_drive *drive, uint16_t function) {
+    struct assasin_command command = {.dw = {SCOMP_OPCODE_ADMIN_FUNC_UNLOAD, [10] = function}};
+    session_name(drive, &command);
     return drive_execute(drive, ASSASIN_ADMIN, &command, NULL, 0, "unloading a function", NULL);
 }
 

@@ -3,6 +3,7 @@
 #include "drive.h"
 
 #include <assasin_contract.h>
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -64,14 +65,19 @@ static const struct {
     {0x198, EINVAL, "the program is not activated"},
     {0x199, EBUSY, "the program is in use"},
     {0x19B, EFBIG, "the program is too large"},
-    {VENDOR(BAD_FUNCTION), EBADF, "bad function: slot out of range, empty, or in use"},
-    {VENDOR(REPLACED), ESTALE, "the function has left its slot for another one: load it again"},
+    {VENDOR(BAD_FUNCTION), EBADF, "bad function: the session has none of that name, or it is in use"},
+    {VENDOR(REPLACED), ESTALE, "the function has left its place for another one: load it again"},
     {VENDOR(BAD_ELF), EINVAL, "the drive refuses the ELF file"},
     {VENDOR(BAD_REQUEST), EINVAL, "malformed scomp request"},
     {VENDOR(BAD_HANDLE), EBADF, "bad handle: unknown, or already in use"},
-    {VENDOR(NO_RESOURCES), EBUSY, "no resources: too many requests at once, or all function slots in use"},
+    {VENDOR(NO_RESOURCES), EBUSY,
+     "no resources: the session has all functions, jobs or commands that it may have at once; unload a function or "
+     "wait for a job"},
     {VENDOR(OVERLAP), EEXIST, "extents overlap: of one stream, or those of an output with another stream's"},
     {VENDOR(BAD_FEED), EINVAL, "input from the host does not fit the job"},
+    {VENDOR(NO_SESSION), ESTALE, "the session has ended: load the function again"},
+    {VENDOR(NO_ACCESS), EACCES, "the session may not touch all of these blocks (assasin access shows which it may)"},
+    {VENDOR(INTERFACE), EPROTO, "the drive's interface for functions is of another version than the library's"},
     {VENDOR(PROGRAM_FAILED), EIO, "the program ended with something else than success"},
     {0x280, EIO, "write fault: the medium could not be written"},
     {0x281, EIO, "unrecovered read error"},
@@ -121,13 +127,14 @@ const char *assasin_elf_strerror(uint32_t reason) {
     }
 }
 
+static_assert(SCOMP_WATCHDOG_MAX_KCYCLES == 10000000, "the message names the limit");
 static const struct {
     uint32_t offset;
     const char *text;
 } request_fields[] = {
     {offsetof(struct scomp_request, magic), "magic"},
     {offsetof(struct scomp_request, version), "version"},
-    {offsetof(struct scomp_request, func), "function slot"},
+    {offsetof(struct scomp_request, func), "function"},
     {offsetof(struct scomp_request, streams_in),
      "number of input streams (1..8, of a kernel as many as it has, and at most one output stream)"},
     {offsetof(struct scomp_request, streams_out), "number of output streams (0..8)"},
@@ -139,7 +146,7 @@ static const struct {
     {offsetof(struct scomp_request, extents), "number of extents"},
     {offsetof(struct scomp_request, args_bytes), "bytes of arguments (0..4096, of a kernel 4 for each of its scalars)"},
     {offsetof(struct scomp_request, max_cores), "number of cores"},
-    {offsetof(struct scomp_request, watchdog_kcycles), "watchdog limit"},
+    {offsetof(struct scomp_request, watchdog_kcycles), "watchdog limit: at most 10,000,000, which is 10^10 cycles"},
     {offsetof(struct scomp_request, nodes),
      "number of nodes (0..8, at most the drive's cores and slots), or more calls of a kernel than slots hold it"},
     {offsetof(struct scomp_request, edges),
@@ -191,6 +198,9 @@ int drive_check_at(struct assasin_drive *drive, const char *what, const struct a
         rc = drive_fail(drive, EINVAL, "%s: %s: %s", what, text, assasin_elf_strerror(completion->dw0));
     else if (status == VENDOR(BAD_FEED))
         rc = drive_fail(drive, EINVAL, "%s: %s: %s", what, text, assasin_feed_strerror(completion->dw0));
+    else if (status == VENDOR(NO_ACCESS))
+        rc = drive_fail(drive, EACCES, "%s: the session may not %s block %u (assasin access shows its blocks)", what,
+                        completion->dw1 == SCOMP_ACCESS_WRITE ? "write" : "read", completion->dw0);
     else if (where && names_a_place(completion))
         rc = drive_fail(drive, status_errno(status), "%s: %s, byte %u: %s", what, text, completion->dw0, where);
     else

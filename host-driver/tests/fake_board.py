@@ -16,6 +16,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from assasin.tree import contract
+
 SYNC_SYSMEM, RET, CFG_WRITE, CFG_READ, BAR_WRITE, BAR_READ = 0, 1, 2, 3, 4, 5
 CTRL = 0x8000
 Reply = tuple[int, int]
@@ -38,6 +40,8 @@ class FakeBoard:
         self.dribble = False
         self.on_command: Callable[[int, tuple[int, ...]], Reply | None] = lambda qid, dw: (0, 0)
         """Answers I/O commands and vendor admin commands: queue and dwords in; None = never completes."""
+        self.on_session: Callable[[int, tuple[int, ...]], Reply | None] = lambda qid, dw: (0, 9)
+        """Likewise, the commands that open and close a session."""
         self.commands: list[tuple[int, tuple[int, ...]]] = []
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))
@@ -180,6 +184,8 @@ class FakeBoard:
 
     def _command(self, qid: int, dw: tuple[int, ...]) -> Reply | None:
         opcode = dw[0] & 0xFF
+        if qid and opcode in (contract.SCOMP_OPCODE_IO_SESSION_OPEN, contract.SCOMP_OPCODE_IO_SESSION_CLOSE):
+            return self.on_session(qid, dw)
         if qid or opcode >= 0xC0:
             return self.on_command(qid, dw)
         address = dw[6] | dw[7] << 32

@@ -262,7 +262,7 @@ class TestBoard:
         assert "ecall" in said
 
     def test_debug_information_stays_on_the_host(self, board: Board, tmp_path: Path) -> None:
-        """An ELF file larger than a function slot, most of it what a debugger wants to know."""
+        """An ELF file larger than the drive takes, most of it what a debugger wants to know."""
         elf = (BUILD / "offload" / "sb" / "scan.elf").read_bytes()
         assert len(function_image(elf)) < 4096 < len(elf)
         large = tmp_path / "large.elf"

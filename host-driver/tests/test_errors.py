@@ -108,8 +108,12 @@ def test_a_closed_drive_says_so(board: FakeBoard) -> None:
         "media": (),
         "nand_block": (0, 0),
         "slots": (),
-        "load": (0, b"x"),
+        "load": (b"x",),
         "unload": (0,),
+        "session": (),
+        "sessions": (),
+        "limit": (0, None),
+        "end_session": (1,),
         "function": (b"x",),
         "arch": (),
         "variant": (),
@@ -239,7 +243,7 @@ def test_too_much_data_in_one_command(board: FakeBoard) -> None:
 def test_an_elf_refusal_names_the_reason(board: FakeBoard) -> None:
     drive = connect(board)
     board.on_command = lambda qid, dw: (0x1C1, contract.SCOMP_ELF_ERROR_NO_ENTRY)
-    refused(errno.EINVAL, "refuses the ELF file: its entry point", drive.load, 0, b"\x7fELF")
+    refused(errno.EINVAL, "refuses the ELF file: its entry point", drive.load, b"\x7fELF")
 
 
 def chunk(
@@ -424,7 +428,7 @@ def test_a_refusal_names_the_place_in_the_request(board: FakeBoard) -> None:
 
     job = Job(chain(Node(0)), JOB)
     refuse(0x1C0, 64)
-    refused(errno.EBADF, "byte 64: node 0: its function slot", drive.run_job, job)
+    refused(errno.EBADF, "byte 64: node 0: its function", drive.run_job, job)
     refuse(0x1C2, at - 4)
     refused(errno.EINVAL, "edge 1: it names a stream", drive.run_job, job)
     refuse(0x080, at + 16)

@@ -9,7 +9,9 @@ import random
 import sqlite3
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import mmh3
 import numpy as np
@@ -18,7 +20,7 @@ from assasin import analytics, functions, offloads, tpch_scans
 from assasin.board import Board
 from assasin.drive import Drive, DriveError
 from assasin.functions import Table
-from assasin.job import OUTSIDE, Edge, Extent, Input, Job, Node, Tree, chain
+from assasin.job import OUTSIDE, Edge, Extent, Input, Job, Node, Piece, Tree, chain
 from assasin.offloads import OffloadError
 from assasin.tree import ROOT, contract
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -27,7 +29,7 @@ CONFIGS = ("AssasinSb2x2", "AssasinSbX2x2", "AssasinSp2x2", "AssasinSbCache2x2",
 CHANNEL_LOCAL = "ChannelLocal2x2"
 BLOCK = 4096
 XOR, INC, SUM, SPLIT, HOLD = 0, 1, 2, 3, 4
-"""Slots of the functions below."""
+"""The functions below; what the drive calls them is Loaded's to know."""
 
 SOURCES = {
     XOR: "int compute(void) { for (;;) ASSASIN_STORE_U8(0, ASSASIN_LOAD_U8(0, end) ^ 0x5Au); end: return 0; }",
@@ -41,6 +43,23 @@ SOURCES = {
     HOLD: """int compute(void) { for (;;) ASSASIN_STORE_U8(0, ASSASIN_LOAD_U8(0, end));
             end: for (int i = 0; i < 10; i++) ASSASIN_STORE_U8(1, i); return 0; }""",
 }
+
+
+class Loaded:
+    """A drive whose jobs name the functions above by their numbers here."""
+
+    def __init__(self, drive: Drive, names: dict[int, int]) -> None:
+        self._drive, self._names = drive, names
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._drive, name)
+
+    def run_job(self, job: Job) -> list[Piece]:
+        function = job.function
+        if isinstance(function, Tree):
+            nodes = [replace(n, function=self._names.get(n.function, n.function)) for n in function.nodes]
+            return self._drive.run_job(replace(job, function=replace(function, nodes=nodes)))
+        return self._drive.run_job(replace(job, function=self._names.get(function, function)))
 
 
 def built(config: str) -> bool:
@@ -77,17 +96,18 @@ def any_drive(request: pytest.FixtureRequest) -> Iterator[Drive]:
 
 
 @pytest.fixture(scope="module")
-def slots(drive: Drive, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drive]:
-    """The drive with the functions above in their slots."""
+def loaded(drive: Drive, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
+    """The drive with the functions above."""
     tmp_path = tmp_path_factory.mktemp("functions")
-    for slot, source in SOURCES.items():
-        (tmp_path / f"f{slot}.c").write_text(f"#include <assasin.h>\n{source}\n")
-        make = ["make", "-s", "-C", ROOT / "firmware/offload", "elf", f"SRC={tmp_path}/f{slot}.c", f"OUT={tmp_path}", "ARCHS=sb"]
+    names = {}
+    for number, source in SOURCES.items():
+        (tmp_path / f"f{number}.c").write_text(f"#include <assasin.h>\n{source}\n")
+        make = ["make", "-s", "-C", ROOT / "firmware/offload", "elf", f"SRC={tmp_path}/f{number}.c", f"OUT={tmp_path}", "ARCHS=sb"]
         subprocess.run(make, check=True, env={**os.environ, "MAKEFLAGS": ""})
-        drive.load(slot, (tmp_path / f"f{slot}.elf").read_bytes())
-    yield drive
-    for slot in SOURCES:
-        drive.unload(slot)
+        names[number] = drive.load((tmp_path / f"f{number}.elf").read_bytes())
+    yield Loaded(drive, names)
+    for name in names.values():
+        drive.unload(name)
 
 
 def data_of(length: int, seed: int) -> bytes:
@@ -110,88 +130,88 @@ def added(a: bytes, b: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("length", [0, 1, 4095, 32768, 32769, 200_003])
-def test_input_from_the_host(slots: Drive, length: int) -> None:
+def test_input_from_the_host(loaded: Loaded, length: int) -> None:
     data = data_of(length, length)
-    (piece,) = slots.run_job(Job(XOR, [[Input.of(data)]]))
+    (piece,) = loaded.run_job(Job(XOR, [[Input.of(data)]]))
     assert piece.ok
     assert piece.outputs == [xored(data)]
 
 
-def test_many_pieces_and_streams_from_the_host(slots: Drive) -> None:
+def test_many_pieces_and_streams_from_the_host(loaded: Loaded) -> None:
     a, b = data_of(90_000, 1), data_of(90_000, 2)
     cuts = [(i, min(i + 7001, 90_000)) for i in range(0, 90_000, 7001)]
-    pieces = slots.run_job(Job(SUM, [[Input.of(a[i:j]), Input.of(b[i:j])] for i, j in cuts], args=bytes(4)))
+    pieces = loaded.run_job(Job(SUM, [[Input.of(a[i:j]), Input.of(b[i:j])] for i, j in cuts], args=bytes(4)))
     assert b"".join(p.outputs[0] for p in pieces) == added(a, b)
 
 
-def test_from_host_and_flash_at_once(slots: Drive) -> None:
+def test_from_host_and_flash_at_once(loaded: Loaded) -> None:
     a, b = data_of(50_000, 3), data_of(50_000, 4)
-    slots.write(100, a)
-    (piece,) = slots.run_job(Job(SUM, [[Input([Extent(100, 13)], len(a)), Input.of(b)]], args=bytes(4)))
+    loaded.write(100, a)
+    (piece,) = loaded.run_job(Job(SUM, [[Input([Extent(100, 13)], len(a)), Input.of(b)]], args=bytes(4)))
     assert piece.outputs == [added(a, b)]
 
 
-def test_from_host_to_flash_and_from_flash_to_flash(slots: Drive) -> None:
+def test_from_host_to_flash_and_from_flash_to_flash(loaded: Loaded) -> None:
     data = data_of(10 * BLOCK - 100, 5)
-    slots.write(200, b"\xee" * (12 * BLOCK))
-    (piece,) = slots.run_job(Job(XOR, [[Input.of(data)]], [[[Extent(200, 4), Extent(205, 7)]]]))
+    loaded.write(200, b"\xee" * (12 * BLOCK))
+    (piece,) = loaded.run_job(Job(XOR, [[Input.of(data)]], [[[Extent(200, 4), Extent(205, 7)]]]))
     assert piece.ok
     assert (piece.outputs, piece.report.bytes_out) == ([b""], len(data))
-    assert slots.read(200, 4 * BLOCK) == xored(data)[: 4 * BLOCK]
-    assert slots.read(204, BLOCK) == b"\xee" * BLOCK
-    assert slots.read(205, 6 * BLOCK) == xored(data)[4 * BLOCK :] + bytes(100)
-    assert slots.read(211, BLOCK) == b"\xee" * BLOCK, "a block that the output does not reach keeps what it held"
+    assert loaded.read(200, 4 * BLOCK) == xored(data)[: 4 * BLOCK]
+    assert loaded.read(204, BLOCK) == b"\xee" * BLOCK
+    assert loaded.read(205, 6 * BLOCK) == xored(data)[4 * BLOCK :] + bytes(100)
+    assert loaded.read(211, BLOCK) == b"\xee" * BLOCK, "a block that the output does not reach keeps what it held"
     source = [Extent(200, 4), Extent(205, 6)]
-    (piece,) = slots.run_job(Job(XOR, [[Input(source, len(data))]], [[source]]))
+    (piece,) = loaded.run_job(Job(XOR, [[Input(source, len(data))]], [[source]]))
     assert piece.ok
-    assert slots.read(205, 6 * BLOCK) == data[4 * BLOCK :] + bytes(100), "an output may replace its own input"
+    assert loaded.read(205, 6 * BLOCK) == data[4 * BLOCK :] + bytes(100), "an output may replace its own input"
 
 
-def test_output_that_does_not_fit_changes_nothing(slots: Drive) -> None:
+def test_output_that_does_not_fit_changes_nothing(loaded: Loaded) -> None:
     data = data_of(5 * BLOCK + 1, 6)
-    before = slots.read(300, 6 * BLOCK)
+    before = loaded.read(300, 6 * BLOCK)
     good, bad = [Input.of(data[: 2 * BLOCK])], [Input.of(data)]
-    pieces = slots.run_job(Job(XOR, [good, bad], [[[Extent(310, 2)]], [[Extent(300, 5)]]]))
+    pieces = loaded.run_job(Job(XOR, [good, bad], [[[Extent(310, 2)]], [[Extent(300, 5)]]]))
     assert [p.status for p in pieces] == [contract.SCOMP_STATUS_OK, contract.SCOMP_STATUS_NO_ROOM]
     assert "does not fit" in pieces[1].text
-    assert slots.read(300, 6 * BLOCK) == before
-    assert slots.read(310, 2 * BLOCK) == xored(data[: 2 * BLOCK])
+    assert loaded.read(300, 6 * BLOCK) == before
+    assert loaded.read(310, 2 * BLOCK) == xored(data[: 2 * BLOCK])
 
 
-def test_a_piece_that_fails_writes_nothing(slots: Drive) -> None:
-    before = slots.read(320, 4 * BLOCK)
-    (piece,) = slots.run_job(Job(SUM, [[Input.of(bytes(4 * BLOCK))] * 2], [[[Extent(320, 4)]]], args=b"\x07\0\0\0"))
+def test_a_piece_that_fails_writes_nothing(loaded: Loaded) -> None:
+    before = loaded.read(320, 4 * BLOCK)
+    (piece,) = loaded.run_job(Job(SUM, [[Input.of(bytes(4 * BLOCK))] * 2], [[[Extent(320, 4)]]], args=b"\x07\0\0\0"))
     assert (piece.status, piece.exit_code) == (contract.SCOMP_STATUS_EXIT_CODE, 7)
-    assert slots.read(320, 4 * BLOCK) == before
+    assert loaded.read(320, 4 * BLOCK) == before
 
 
 # ---- trees ----
 
 
-def test_a_chain_of_two_functions(slots: Drive) -> None:
+def test_a_chain_of_two_functions(loaded: Loaded) -> None:
     data = data_of(70_001, 7)
-    (piece,) = slots.run_job(Job(chain(Node(XOR), Node(INC)), [[Input.of(data)]]))
+    (piece,) = loaded.run_job(Job(chain(Node(XOR), Node(INC)), [[Input.of(data)]]))
     assert piece.ok
     assert piece.outputs == [incremented(xored(data))]
     assert sorted(n.report.core for n in piece.nodes) == [0, 1]
     assert [n.report.node for n in piece.nodes] == [0, 1]
 
 
-def test_chains_queue_and_write_to_flash(slots: Drive) -> None:
+def test_chains_queue_and_write_to_flash(loaded: Loaded) -> None:
     data = data_of(6 * BLOCK, 8)
-    slots.write(400, data)
+    loaded.write(400, data)
     tree = chain(Node(INC), Node(XOR))
     inputs = [[Input([Extent(400 + 2 * i, 2)], 2 * BLOCK)] for i in range(3)]
-    pieces = slots.run_job(Job(tree, inputs, [[[Extent(410 + 2 * i, 2)]] for i in range(3)]))
+    pieces = loaded.run_job(Job(tree, inputs, [[[Extent(410 + 2 * i, 2)]] for i in range(3)]))
     assert all(p.ok for p in pieces)
-    assert slots.read(410, 6 * BLOCK) == xored(incremented(data))
+    assert loaded.read(410, 6 * BLOCK) == xored(incremented(data))
 
 
-def test_a_tree_with_two_inputs_and_arguments(slots: Drive) -> None:
+def test_a_tree_with_two_inputs_and_arguments(loaded: Loaded) -> None:
     a, b = data_of(40_000, 9), data_of(40_000, 10)
     edges = [Edge(OUTSIDE, 0, 0, 0), Edge(0, 0, 1, 0), Edge(OUTSIDE, 1, 1, 1), Edge(1, 0, OUTSIDE, 0)]
     tree = Tree([Node(XOR), Node(SUM, streams_in=2, args=bytes(4))], edges)
-    (piece,) = slots.run_job(Job(tree, [[Input.of(a), Input.of(b)]]))
+    (piece,) = loaded.run_job(Job(tree, [[Input.of(a), Input.of(b)]]))
     assert piece.ok
     assert piece.outputs == [added(xored(a), b)]
 
@@ -199,22 +219,22 @@ def test_a_tree_with_two_inputs_and_arguments(slots: Drive) -> None:
 TWO_WAYS = [Edge(OUTSIDE, 0, 0, 0), Edge(0, 0, 1, 0), Edge(0, 1, 1, 1), Edge(1, 0, OUTSIDE, 0)]
 
 
-def test_two_ways_that_meet_again(slots: Drive) -> None:
+def test_two_ways_that_meet_again(loaded: Loaded) -> None:
     data = data_of(200_000, 11)
     tree = Tree([Node(SPLIT, streams_out=2), Node(SUM, streams_in=2, args=bytes(4))], TWO_WAYS)
-    (piece,) = slots.run_job(Job(tree, [[Input.of(data)]]))
+    (piece,) = loaded.run_job(Job(tree, [[Input.of(data)]]))
     assert piece.ok
     assert piece.outputs == [added(data, data)]
 
 
 @pytest.mark.parametrize("length", [10_000, 200_000])
-def test_a_tree_that_waits_for_itself_ends(slots: Drive, length: int) -> None:
+def test_a_tree_that_waits_for_itself_ends(loaded: Loaded, length: int) -> None:
     """Node 1 wants both ways alike; node 0 fills one before it begins with the other, which works while the rings hold it."""
     data = data_of(length, 12)
-    slots.write(600, data + bytes(-length % BLOCK))
+    loaded.write(600, data + bytes(-length % BLOCK))
     tree = Tree([Node(HOLD, streams_out=2), Node(SUM, streams_in=2, args=bytes(4))], TWO_WAYS)
     source = Input([Extent(600, -(-length // BLOCK))], length)
-    (piece,) = slots.run_job(Job(tree, [[source]]))
+    (piece,) = loaded.run_job(Job(tree, [[source]]))
     if length < 20_000:
         assert piece.ok
         assert piece.outputs == [added(data[:10], bytes(range(10)))]
@@ -223,7 +243,7 @@ def test_a_tree_that_waits_for_itself_ends(slots: Drive, length: int) -> None:
     assert piece.report.cycles < 3_000_000
     with pytest.raises(OffloadError, match="node 0 has output"):
         offloads.check("a tree", [piece])
-    (again,) = slots.run_job(Job(chain(Node(XOR), Node(INC)), [[source]]))
+    (again,) = loaded.run_job(Job(chain(Node(XOR), Node(INC)), [[source]]))
     assert again.outputs == [incremented(xored(data))]
 
 
@@ -241,25 +261,25 @@ def bad_trees() -> dict[str, tuple[list[Node], list[Edge], int, str]]:
             errno.EINVAL,
             "edge",
         ),
-        "an-empty-slot": ([Node(XOR), Node(9)], [*through], errno.EBADF, "node 1: its function slot"),
+        "an-empty-slot": ([Node(XOR), Node(9)], [*through], errno.EBADF, "node 1: its function"),
         "more-nodes-than-cores": ([Node(XOR)] * 3, [*through], errno.EINVAL, "3 nodes needs as many cores, this drive has 2"),
     }
 
 
 @pytest.mark.parametrize("case", bad_trees())
-def test_a_tree_that_makes_no_sense_is_refused(slots: Drive, case: str) -> None:
+def test_a_tree_that_makes_no_sense_is_refused(loaded: Loaded, case: str) -> None:
     nodes, edges, code, words = bad_trees()[case]
     with pytest.raises(DriveError, match=words) as e:
-        slots.run_job(Job(Tree(nodes, edges), [[Input.of(b"abcd")]]))
+        loaded.run_job(Job(Tree(nodes, edges), [[Input.of(b"abcd")]]))
     assert e.value.code == code
-    (piece,) = slots.run_job(Job(XOR, [[Input.of(b"abcd")]]))
+    (piece,) = loaded.run_job(Job(XOR, [[Input.of(b"abcd")]]))
     assert piece.outputs == [xored(b"abcd")]
 
 
-def test_outputs_that_overlap_are_refused(slots: Drive) -> None:
+def test_outputs_that_overlap_are_refused(loaded: Loaded) -> None:
     job = Job(XOR, [[Input.of(b"a")], [Input.of(b"b")]], [[[Extent(500, 2)]], [[Extent(501, 1)]]])
     with pytest.raises(DriveError, match="overlap") as e:
-        slots.run_job(job)
+        loaded.run_job(job)
     assert e.value.code == errno.EEXIST
 
 
@@ -282,10 +302,10 @@ def test_a_channel_local_drive() -> None:
     for drive in start(CHANNEL_LOCAL):
         data = data_of(16 * BLOCK, 14)
         table = Input(stored(drive, 600, data).extents, len(data))
-        with drive.function(offloads.load(drive, "scan")) as slot:
-            pieces = drive.run_job(Job(slot, [[table], [table]], channel_local=True))
+        with drive.function(offloads.load(drive, "scan")) as name:
+            pieces = drive.run_job(Job(name, [[table], [table]], channel_local=True))
             with pytest.raises(DriveError, match="a channel-local chip takes no others"):
-                drive.run_job(Job(slot, [[table]]))
+                drive.run_job(Job(name, [[table]]))
         assert all(p.ok for p in pieces)
         assert [p.report.core for p in pieces] == [0, 1]
         assert [p.report.bytes_in for p in pieces] == [8 * BLOCK] * 2

@@ -78,8 +78,8 @@ def table(length: int = BYTES, lba: int = 0) -> Input:
 
 def call(drive: Drive, kernel: Kernel, mode: int, value: int, *inputs: Input, **job: int) -> Piece:
     """One call of a kernel."""
-    with drive.function(kernel) as slot:
-        (piece,) = drive.run(slot, [list(inputs)], args=struct.pack("<2I", mode, value), **job)
+    with drive.function(kernel) as name:
+        (piece,) = drive.run(name, [list(inputs)], args=struct.pack("<2I", mode, value), **job)
     return piece
 
 
@@ -114,8 +114,8 @@ def test_every_byte_once(drive: Drive, length: int) -> None:
 def test_input_of_the_host(drive: Drive) -> None:
     """Also no byte, and pieces one behind the other in the same slot."""
     parts = [DATA, b"", DATA[:1], DATA[:4096]]
-    with drive.function(PROBE) as slot:
-        pieces = drive.run(slot, [[Input.of(p)] for p in parts], args=struct.pack("<2I", XOR, 0))
+    with drive.function(PROBE) as name:
+        pieces = drive.run(name, [[Input.of(p)] for p in parts], args=struct.pack("<2I", XOR, 0))
     assert [p.outputs[0] for p in pieces] == parts
     counts = [call(drive, PROBE, COUNT, 99, Input.of(p)) for p in (b"", DATA[:17])]
     assert [struct.unpack("<3Q", p.outputs[0]) for p in counts] == [(0, 1, 99), (17, 3, 99)]
@@ -159,8 +159,8 @@ def test_early_end_and_no_result(drive: Drive) -> None:
 
 def test_result_to_blocks(drive: Drive) -> None:
     target = Extent(1000, 25)
-    with drive.function(PROBE) as slot:
-        job = Job(slot, [[table(100_000)]], [[[target]]], args=struct.pack("<2I", XOR, 0x11223344))
+    with drive.function(PROBE) as name:
+        job = Job(name, [[table(100_000)]], [[[target]]], args=struct.pack("<2I", XOR, 0x11223344))
         assert all(p.ok for p in drive.run_job(job))
     assert drive.read(target.lba, 100_000) == xored(DATA[:100_000], 0x11223344)
 
@@ -184,7 +184,7 @@ def test_program_and_kernel(drive: Drive, program: bytes) -> None:
     """Either behind the other, and both orders at once as pieces."""
     args = struct.pack("<2I", XOR, 0xFFFFFFFF)
     up = (np.frombuffer(DATA[:50_000], "u1") + np.uint8(1)).tobytes()
-    with drive.function(program, 0) as inc, drive.function(PROBE, 1) as inv:
+    with drive.function(program) as inc, drive.function(PROBE) as inv:
         (piece,) = drive.run_job(Job(chain(Node(inc), Node(inv, args=args)), [[table(50_000)]]))
         assert piece.ok, piece.text
         assert piece.outputs[0] == xored(up, 0xFFFFFFFF)
@@ -197,7 +197,7 @@ def test_program_and_kernel(drive: Drive, program: bytes) -> None:
 def test_trees(drive: Drive) -> None:
     """Kernel behind kernel, more nodes than cores: each in its own slot."""
     args = struct.pack("<2I", XOR, 5)
-    with drive.function(PROBE, 0) as first, drive.function(PAIR, 1) as second:
+    with drive.function(PROBE) as first, drive.function(PAIR) as second:
         tree = Tree(
             [Node(first, args=args), Node(second, streams_in=2, args=struct.pack("<2I", XOR, 0))],
             [Edge(OUTSIDE, 0, 0, 0), Edge(0, 0, 1, 0), Edge(OUTSIDE, 1, 1, 1), Edge(1, 0, OUTSIDE, 0)],
@@ -306,13 +306,17 @@ def test_program_of_a_kernel(local: Drive) -> None:
 def test_program_and_job_share_the_slot(local: Drive) -> None:
     """The one waits for the other: neither is refused nor lost."""
     args = struct.pack("<2I", COUNT, 5)
-    with active_program(local, PROBE), range_set(local, (0, 65536), (1 << 20, 4096)) as ranges:
+    with (
+        active_program(local, PROBE),
+        local.function(PROBE) as name,
+        range_set(local, (0, 65536), (1 << 20, 4096)) as ranges,
+    ):
         completions: list[Completion] = []
 
         def tick() -> None:
             completions.append(execute(local, ranges, 1, 1, args))
 
-        pieces = local.run_job(Job(0, [[table()]] * 3, args=args, tick=tick))
+        pieces = local.run_job(Job(name, [[table()]] * 3, args=args, tick=tick))
     assert all(p.ok for p in pieces)
     assert completions
     assert all((c.status, c.dw0) == (0, 24) for c in completions)
@@ -351,12 +355,12 @@ def test_programs_that_are_refused(local: Drive) -> None:
 
 def test_kernel_that_is_not_there(drive: Drive) -> None:
     with pytest.raises(DriveError, match="no slot of this drive holds the kernel") as e:
-        drive.load(0, Kernel("probe", "2", 1, 2))
+        drive.load(Kernel("probe", "2", 1, 2))
     assert e.value.name == "EINVAL"
     with pytest.raises(DriveError, match="an id other than 0"):
-        drive.load(0, struct.pack("<IHBBI52x", contract.SCOMP_KERNEL_MAGIC, 1, 1, 0, 0))
+        drive.load(struct.pack("<IHBBI52x", contract.SCOMP_KERNEL_MAGIC, 1, 1, 0, 0))
     with pytest.raises(DriveError, match="an id other than 0"):
-        drive.load(0, struct.pack("<IHBBI51xB", contract.SCOMP_KERNEL_MAGIC, 1, 1, 0, PROBE.id, 1))
+        drive.load(struct.pack("<IHBBI51xB", contract.SCOMP_KERNEL_MAGIC, 1, 1, 0, PROBE.id, 1))
 
 
 def test_call_that_does_not_fit(drive: Drive) -> None:
@@ -364,10 +368,10 @@ def test_call_that_does_not_fit(drive: Drive) -> None:
         call(drive, PROBE, XOR, 0, table(), table())
     with pytest.raises(DriveError, match="number of input streams"):
         call(drive, PROBE, XOR, 0, table(), streams_out=2)
-    with drive.function(PROBE) as slot, pytest.raises(DriveError, match="bytes of arguments"):
-        drive.run(slot, [[table()]], args=bytes(12))
-    with drive.function(PROBE) as slot, pytest.raises(DriveError, match="more calls of a kernel than slots hold it"):
-        drive.run_job(Job(chain(Node(slot, args=bytes(8)), Node(slot, args=bytes(8))), [[table()]]))
+    with drive.function(PROBE) as name, pytest.raises(DriveError, match="bytes of arguments"):
+        drive.run(name, [[table()]], args=bytes(12))
+    with drive.function(PROBE) as name, pytest.raises(DriveError, match="more calls of a kernel than slots hold it"):
+        drive.run_job(Job(chain(Node(name, args=bytes(8)), Node(name, args=bytes(8))), [[table()]]))
 
 
 # ---- kernels that misbehave ----
@@ -399,8 +403,8 @@ def test_abort_during_a_kernel(drive: Drive) -> None:
     def stop() -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), drive.function(PROBE) as slot:
-        drive.run(slot, [[table()]], args=struct.pack("<2I", NEVER, 0), tick=stop)
+    with pytest.raises(KeyboardInterrupt), drive.function(PROBE) as name:
+        drive.run(name, [[table()]], args=struct.pack("<2I", NEVER, 0), tick=stop)
     works(drive)
 
 
@@ -409,8 +413,8 @@ import os, struct, sys
 sys.path.insert(0, sys.argv[1])
 from assasin.drive import Drive, Extent, Input, Kernel
 drive = Drive(sys.argv[2])
-drive.load(0, Kernel("probe", "1", 1, 2))
-drive.run(0, [[Input([Extent(0, 8)], 32768)]], args=struct.pack("<2I", 2, 0), tick=lambda: os._exit(7))
+name = drive.load(Kernel("probe", "1", 1, 2))
+drive.run(name, [[Input([Extent(0, 8)], 32768)]], args=struct.pack("<2I", 2, 0), tick=lambda: os._exit(7))
 """
 """Leaves in the middle of a kernel that never finishes."""
 
@@ -492,7 +496,7 @@ def test_program_whose_port_does_not_answer(broken: Drive) -> None:
 def test_a_tree_with_a_broken_kernel(broken: Drive, program: bytes) -> None:
     """The node that is broken is named, and the others stop."""
     args = struct.pack("<2I", XOR, 0)
-    with broken.function(program, 0) as inc, broken.function(PROBE, 1) as bad:
+    with broken.function(program) as inc, broken.function(PROBE) as bad:
         (piece,) = broken.run_job(Job(chain(Node(inc), Node(bad, args=args)), [[table(50_000)]]))
     assert (piece.status, piece.cause) == (contract.SCOMP_STATUS_TRAP, contract.SLOT_TRAP_NO_ANSWER)
     assert piece.report.node == 1

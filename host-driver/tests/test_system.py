@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 import pytest
 from assasin import offloads, tpch
 from assasin.board import Board, BoardError
-from assasin.drive import Command, Drive, DriveError, Extent, Input, function_image
+from assasin.drive import Access, Command, Completion, Drive, DriveError, Extent, Input, Job, Session, function_image
 from assasin.tree import ROOT, contract
 
 CONFIG = "AssasinSb2x2"
@@ -28,6 +29,8 @@ BLOCK = 4096
 HOLE = 40  # blocks from the end of the drive where nothing is ever written
 NVM_READ, NVM_WRITE = 2, 1
 EXEC, READ_RESULT = contract.SCOMP_OPCODE_IO_EXEC, contract.SCOMP_OPCODE_IO_READ
+ABORT = contract.SCOMP_OPCODE_IO_ABORT
+NO_SESSION = 0x100 | contract.NVME_VENDOR_STATUS_NO_SESSION
 
 pytestmark = pytest.mark.system(CONFIG)
 
@@ -66,6 +69,12 @@ def serves(drive: Drive) -> None:
     assert drive.read(lba, len(data)) == data
     pieces = offloads.run(drive, "scan", [Extent(lba, 2)], len(data))
     assert offloads.scan_result(pieces) == offloads.expected_scan(data)
+
+
+def loaded(drive: Drive) -> int:
+    """Functions that this connection has in the drive."""
+    (mine,) = (s.functions for s in drive.sessions() if s.number == drive.session().number)
+    return mine
 
 
 def refused(code: int, words: str, call: Callable[..., object], *args: object, **kwargs: object) -> DriveError:
@@ -182,24 +191,48 @@ def test_output_longer_than_the_stream_buffer(drive: Drive, tmp_path: Path) -> N
     )
     data = data_of(60 * BLOCK, 14)
     drive.write(800, data)
-    with drive.function(elf) as slot:
-        done = drive.run(slot, [[Input([Extent(800 + 30 * i, 30)], 30 * BLOCK)] for i in range(2)])
+    with drive.function(elf) as name:
+        done = drive.run(name, [[Input([Extent(800 + 30 * i, 30)], 30 * BLOCK)] for i in range(2)])
     assert all(p.ok for p in done)
     assert b"".join(p.outputs[0] for p in done) == bytes(b ^ 0x5A for b in data)
 
 
-def test_a_function_that_others_have_taken_the_slot_of_is_refused(drive: Drive) -> None:
+def test_a_function_that_has_left_its_place_is_refused(drive: Drive) -> None:
     elf = offloads.load(drive, "scan")
     drive.write(600, data_of(BLOCK, 3))
     job = [[Input([Extent(600, 1)], BLOCK)]]
-    first = drive.load(contract.SCOMP_ANY_SLOT, elf)
-    others = [drive.load(contract.SCOMP_ANY_SLOT, elf) for _ in range(contract.SCOMP_MAX_FUNCS)]
+    first = drive.load(elf)
+    others = [drive.load(elf) for _ in range(contract.SCOMP_MAX_FUNCS // 2)]
     e = refused(errno.ESTALE, "load it again", drive.run, first, job)
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_REPLACED
     refused(errno.ESTALE, "load it again", drive.unload, first)
     assert all(p.ok for p in drive.run(others[-1], job))
     for name in others:
         drive.unload(name)
+
+
+def test_blocks_that_a_session_may_not_touch(drive: Drive) -> None:
+    drive.write(600, data_of(8 * BLOCK, 4))
+    with drive.function(offloads.load(drive, "scan")) as name:
+        mine = drive.sessions()[-1]
+        assert mine.functions >= 1
+        drive.limit(mine.number, [Access(600, 4, contract.SCOMP_ACCESS_READ)])
+        try:
+            assert all(p.ok for p in drive.run(name, [[Input([Extent(600, 4)], 4 * BLOCK)]]))
+            e = refused(errno.EACCES, "may not read block 604", drive.run, name, [[Input([Extent(602, 4)], 4 * BLOCK)]])
+            assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_NO_ACCESS
+            job = Job(name, [[Input([Extent(600, 1)], BLOCK)]], [[[Extent(601, 1)]]])
+            refused(errno.EACCES, "may not write block 601", drive.run_job, job)
+            refused(errno.ERANGE, "LBA out of range", drive.limit, mine.number, [Access(1 << 40, 4, 1)])
+        finally:
+            drive.limit(mine.number, None)
+
+
+def test_more_time_than_the_cap(drive: Drive) -> None:
+    with drive.function(offloads.load(drive, "scan")) as name:
+        job = [[Input([Extent(600, 1)], BLOCK)]]
+        beyond = contract.SCOMP_WATCHDOG_MAX_KCYCLES + 1
+        refused(errno.EINVAL, "watchdog limit: at most 10,000,000", drive.run, name, job, watchdog_kcycles=beyond)
 
 
 def test_two_streams_in_and_two_out(drive: Drive, tmp_path: Path) -> None:
@@ -210,8 +243,8 @@ def test_two_streams_in_and_two_out(drive: Drive, tmp_path: Path) -> None:
     )
     a, b = data_of(20 * BLOCK, 15), data_of(20 * BLOCK, 16)
     drive.write(900, a + b)
-    with drive.function(elf) as slot:
-        (piece,) = drive.run(slot, [[Input([Extent(900, 20)], len(a)), Input([Extent(920, 20)], len(b))]], streams_out=2)
+    with drive.function(elf) as name:
+        (piece,) = drive.run(name, [[Input([Extent(900, 20)], len(a)), Input([Extent(920, 20)], len(b))]], streams_out=2)
     x, y = np.frombuffer(a, "<u4"), np.frombuffer(b, "<u4")
     assert piece.ok
     assert piece.outputs == [(x + y).tobytes(), (x - y).astype("<u2").tobytes()]
@@ -247,8 +280,8 @@ def build(tmp_path: Path, body: str) -> bytes:
 
 def run_source(drive: Drive, tmp_path: Path, body: str, **options: int) -> list:
     drive.write(700, bytes(BLOCK))
-    with drive.function(build(tmp_path, body)) as slot:
-        return drive.run(slot, [[Input([Extent(700, 1)], BLOCK)]], **options)
+    with drive.function(build(tmp_path, body)) as name:
+        return drive.run(name, [[Input([Extent(700, 1)], BLOCK)]], **options)
 
 
 TRAPS = {
@@ -289,8 +322,8 @@ def test_one_bad_piece_does_not_harm_the_others(drive: Drive, tmp_path: Path) ->
     )
     data = data_of(5 * BLOCK, 21)
     drive.write(700, data)
-    with drive.function(elf) as slot:
-        done = drive.run(slot, [[Input([Extent(700 + i, 1)], BLOCK)] for i in range(5)])
+    with drive.function(elf) as name:
+        done = drive.run(name, [[Input([Extent(700 + i, 1)], BLOCK)] for i in range(5)])
     assert [p.ok for p in done] == [True, True, False, True, True]
     for i in (0, 1, 3, 4):
         assert struct.unpack("<I", done[i].outputs[0]) == (sum(data[i * BLOCK : (i + 1) * BLOCK]),)
@@ -337,9 +370,10 @@ def bad_elfs() -> dict[str, tuple[Callable[[bytes], bytes], str]]:
 @pytest.mark.parametrize(("change", "words"), bad_elfs().values(), ids=bad_elfs())
 def test_a_bad_elf_is_refused(drive: Drive, change: Callable[[bytes], bytes], words: str) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    e = refused(errno.EINVAL, f"refuses the ELF file: .*({words})", drive.load, 3, change(elf))
+    before = loaded(drive)
+    e = refused(errno.EINVAL, f"refuses the ELF file: .*({words})", drive.load, change(elf))
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_BAD_ELF
-    refused(errno.EBADF, "bad function", drive.unload, 3)
+    assert loaded(drive) == before
 
 
 @pytest.mark.parametrize(("at", "value", "machine", "words"), [(4, 2, "64-bit RISC-V", "32-bit"), (18, 62, "x86-64", "RISC-V")])
@@ -347,29 +381,35 @@ def test_an_elf_for_another_machine_is_refused(drive: Drive, at: int, value: int
     """By the library, which names the machine, and by the drive."""
     elf = bytearray(function_image((ROOT / "build" / "offload" / "scan.elf").read_bytes()))
     elf[at] = value
-    refused(errno.EINVAL, f"the ELF file is for {machine}", drive.load, 3, bytes(elf))
-    command = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw10=3, dw11=len(elf))
+    refused(errno.EINVAL, f"the ELF file is for {machine}", drive.load, bytes(elf))
+    command = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw11=len(elf), **drive.session().named())
     e = refused(errno.EINVAL, words, drive.execute, 0, command, elf + bytes(-len(elf) % 4))
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_BAD_ELF
 
 
 def test_an_elf_that_is_too_large(drive: Drive) -> None:
-    refused(errno.EINVAL, "131073 bytes without its debug information, the drive takes 1..131072", drive.load, 3, bytes(131073))
-    command = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw10=3, dw11=0x20001)
-    refused(errno.EINVAL, "NVMe status|ELF", drive.execute, 0, command, bytearray(4096))
+    refused(errno.EINVAL, "131073 bytes without its debug information, the drive takes 1..131072", drive.load, bytes(131073))
+    command = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw11=0x20001, **drive.session().named())
+    e = refused(errno.EINVAL, "refuses the ELF file", drive.execute, 0, command, bytearray(4096))
+    assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_BAD_ELF
 
 
-def test_function_slots(drive: Drive) -> None:
+def test_function_names(drive: Drive) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    refused(errno.EBADF, "slot", drive.load, contract.SCOMP_MAX_FUNCS, elf)
-    # Beyond the slots, numbers are names of functions that the drive chose the slot of.
-    refused(errno.ESTALE, "left its slot", drive.unload, contract.SCOMP_MAX_FUNCS)
-    drive.load(5, elf)
-    drive.load(5, (ROOT / "build" / "offload" / "stat.elf").read_bytes())
-    drive.unload(5)
-    refused(errno.EBADF, "empty", drive.unload, 5)
-    with pytest.raises(DriveError, match="slot"):
-        drive.run(5, [[Input([Extent(0, 1)], 1)]])
+    before = loaded(drive)
+    refused(errno.EBADF, "none of that name", drive.unload, 3)
+    refused(errno.ESTALE, "load it again", drive.unload, 0x7FF3)
+    # The drive chooses the names: twice the same function is two.
+    name, other = drive.load(elf), drive.load((ROOT / "build" / "offload" / "stat.elf").read_bytes())
+    assert name != other
+    assert min(name >> 4, other >> 4) > 0, "tag 0 names nothing"
+    assert loaded(drive) == before + 2
+    drive.unload(other)
+    assert drive.load(elf) not in (name, other), "a name comes once"
+    drive.unload(name)
+    refused(errno.ESTALE, "load it again", drive.unload, name)
+    with pytest.raises(DriveError, match="load it again"):
+        drive.run(name, [[Input([Extent(0, 1)], 1)]])
 
 
 # ---- requests ----
@@ -394,26 +434,31 @@ def request_errors() -> dict[str, tuple[list[list[Input]], dict[str, int], str]]
 def test_a_bad_request_is_refused(drive: Drive, case: str) -> None:
     pieces, options, words = request_errors()[case]
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    with drive.function(elf) as slot:
-        e = refused(errno.EINVAL, words, drive.run, slot, pieces, **options)
+    with drive.function(elf) as name:
+        e = refused(errno.EINVAL, words, drive.run, name, pieces, **options)
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_BAD_REQUEST
 
 
 @pytest.mark.parametrize(("lba", "count"), [(0, 1), (-1, 2), (2**63, 2)])
 def test_extents_past_the_end(drive: Drive, lba: int, count: int) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    with drive.function(elf) as slot:
+    with drive.function(elf) as name:
         refused(
-            errno.ERANGE, "LBA out of range", drive.run, slot, [[Input([Extent(drive.info.blocks + lba, count)], count * BLOCK)]]
+            errno.ERANGE, "LBA out of range", drive.run, name, [[Input([Extent(drive.info.blocks + lba, count)], count * BLOCK)]]
         )
 
 
 def test_overlapping_extents(drive: Drive) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    with drive.function(elf) as slot:
+    with drive.function(elf) as name:
         overlapping = [[Input([Extent(700, 2), Extent(710, 1), Extent(701, 2)], 5 * BLOCK)]]
-        refused(errno.EEXIST, "piece 0 overlap at block 701", drive.run, slot, overlapping)
+        refused(errno.EEXIST, "piece 0 overlap at block 701", drive.run, name, overlapping)
     refused(errno.EEXIST, "overlap: 700:2, 701:2", offloads.run, drive, "scan", [Extent(700, 2), Extent(701, 2)], 4 * BLOCK)
+
+
+def execute_request(drive: Drive, data: bytearray) -> Completion:
+    """IO_EXEC with the request's bytes as they are."""
+    return drive.execute(1, Command.of(EXEC, 1, dw12=len(data), **drive.session().job(0xFFF9)), data)
 
 
 def raw_request(**changes: int) -> bytearray:
@@ -452,32 +497,93 @@ def raw_request(**changes: int) -> bytearray:
 )
 def test_a_malformed_request_names_the_field(drive: Drive, field: str, value: int) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    with drive.function(elf):
-        data = raw_request(**{field: value})
-        e = refused(errno.EINVAL, "malformed scomp request", drive.execute, 1, Command.of(EXEC, 1, dw10=9, dw12=len(data)), data)
+    with drive.function(elf) as name:
+        e = refused(
+            errno.EINVAL, "malformed scomp request", execute_request, drive, raw_request(**({"func": name} | {field: value}))
+        )
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_BAD_REQUEST
 
 
 def test_the_drive_itself_refuses_overlapping_extents(drive: Drive) -> None:
     elf = (ROOT / "build" / "offload" / "scan.elf").read_bytes()
-    head = raw_request(extents=2)[:64]
-    data = head + bytes(contract.ScompStream(0, 2, 3 * BLOCK))
+    data = bytes(contract.ScompStream(0, 2, 3 * BLOCK))
     data += bytes(contract.ScompExtent(701, 2)) + bytes(contract.ScompExtent(700, 2))
-    with drive.function(elf):
-        e = refused(errno.EEXIST, "overlap", drive.execute, 1, Command.of(EXEC, 1, dw10=9, dw12=len(data)), data)
+    with drive.function(elf) as name:
+        e = refused(errno.EEXIST, "overlap", execute_request, drive, raw_request(func=name, extents=2)[:64] + data)
     assert e.status == 0x100 | contract.NVME_VENDOR_STATUS_OVERLAP
 
 
 @pytest.mark.parametrize("length", [0, 4, 63, 64, 128 * 1024 + 4])
 def test_a_request_of_the_wrong_length(drive: Drive, length: int) -> None:
     with pytest.raises(DriveError) as e:
-        drive.execute(1, Command.of(EXEC, 1, dw10=9, dw12=length), raw_request())
+        drive.execute(1, Command.of(EXEC, 1, dw12=length, **drive.session().job(9)), raw_request())
     assert e.value.code == errno.EINVAL
 
 
 def test_unknown_handles(drive: Drive) -> None:
-    refused(errno.EBADF, "bad handle", drive.execute, 1, Command.of(READ_RESULT, 1, dw10=4711, dw12=8192), bytearray(8192))
-    refused(errno.EBADF, "bad handle", drive.execute, 1, Command.of(contract.SCOMP_OPCODE_IO_ABORT, 1, dw10=4711))
+    job = drive.session().job(4711)
+    refused(errno.EBADF, "bad handle", drive.execute, 1, Command.of(READ_RESULT, 1, dw12=8192, **job), bytearray(8192))
+    refused(errno.EBADF, "bad handle", drive.execute, 1, Command.of(ABORT, 1, **job))
+
+
+# ---- sessions ----
+
+
+def opened(drive: Drive, secret: tuple[int, int], **dwords: int) -> Completion:
+    """IO_SESSION_OPEN as it is, beside the session that the connection has."""
+    asked = {"dw10": contract.SCOMP_INTERFACE, "dw14": secret[0], "dw15": secret[1]} | dwords
+    return drive.raw(1, Command.of(contract.SCOMP_OPCODE_IO_SESSION_OPEN, 1, **asked))
+
+
+def test_the_drive_gives_out_the_numbers_of_sessions(drive: Drive) -> None:
+    """Two of one secret are two, each with functions of its own; what has ended is nobody's."""
+    mine = drive.session()
+    elf = function_image(offloads.load(drive, "scan"))
+    data = bytearray(elf + bytes(-len(elf) % 4))
+    other = Session(opened(drive, mine.secret).dw0, mine.secret)
+    assert other.number not in (0, mine.number)
+    assert {s.number for s in drive.sessions()} >= {0, mine.number, other.number}
+    load = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw11=len(elf), **other.named())
+    name = drive.execute(0, load, data).dw0
+    refused(errno.ESTALE, "load it again", drive.unload, name)
+    refused(errno.ESTALE, "load it again", drive.run, name, [[Input([Extent(0, 1)], BLOCK)]])
+    assert drive.raw(1, Command.of(contract.SCOMP_OPCODE_IO_SESSION_CLOSE, 1, **other.named())).status == 0
+    assert other.number not in {s.number for s in drive.sessions()}
+    e = refused(errno.ESTALE, "the session has ended", drive.execute, 0, load, data)
+    assert e.status == NO_SESSION
+    again = opened(drive, mine.secret).dw0
+    assert again not in (0, mine.number, other.number)
+    drive.end_session(again)
+
+
+def test_a_session_that_is_not_opened_right(drive: Drive) -> None:
+    before = [s.number for s in drive.sessions()]
+    older = opened(drive, (1, 2), dw10=contract.SCOMP_INTERFACE - 1)
+    assert (older.status, older.dw1) == (0x100 | contract.NVME_VENDOR_STATUS_INTERFACE, contract.SCOMP_INTERFACE)
+    assert opened(drive, (0, 0)).status == 0x002
+    for dwords in ({"dw11": 2}, {"dw12": 1}, {"dw13": 1}):
+        assert opened(drive, (1, 2), **dwords).status == 0x002
+    assert [s.number for s in drive.sessions()] == before
+
+
+def test_a_command_without_the_secret(drive: Drive) -> None:
+    """Neither another secret nor another number reaches the session; software from before sessions names none at all."""
+    mine = drive.session()
+    with drive.function(offloads.load(drive, "scan")) as name, drive.dma(8192) as (bus, _):
+        for wrong in (
+            replace(mine, secret=(mine.secret[0] ^ 1, mine.secret[1])),
+            replace(mine, secret=(mine.secret[0], mine.secret[1] ^ 1 << 31)),
+            replace(mine, number=mine.number ^ 8),
+            Session(0, (0, 0)),
+        ):
+            for opcode in (EXEC, READ_RESULT, ABORT, contract.SCOMP_OPCODE_IO_FEED):
+                assert drive.raw(1, Command.of(opcode, 1, bus, bus + BLOCK, dw12=8192, **wrong.job(0))).status == NO_SESSION
+            assert drive.raw(1, Command.of(contract.SCOMP_OPCODE_IO_SESSION_CLOSE, 1, **wrong.named())).status == NO_SESSION
+            load = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, 0, bus, bus + BLOCK, dw11=8192, **wrong.named())
+            assert drive.raw(0, load).status == NO_SESSION
+            unload = Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_UNLOAD, dw10=name, **wrong.named())
+            assert drive.raw(0, unload).status == NO_SESSION
+        assert drive.session() == mine
 
 
 # ---- commands ----
@@ -497,18 +603,45 @@ def test_more_than_mdts(drive: Drive) -> None:
     assert done.status == 0x002
 
 
-@pytest.mark.parametrize("opcode", [0x7F, 0x83, 0xC3, 0xC4, 0xFE, 0xFF])
+@pytest.mark.parametrize("opcode", [0x7F, 0x83, 0xC3, 0xC6, 0xFE, 0xFF])
 def test_unknown_opcodes(drive: Drive, opcode: int) -> None:
     assert drive.raw(1, Command.of(opcode, 1)).status == 0x001
     assert drive.raw(0, Command.of(opcode)).status == 0x001
 
 
-@pytest.mark.parametrize("opcode", [contract.SCOMP_OPCODE_IO_ABORT, EXEC, READ_RESULT])
-@pytest.mark.parametrize("dword", [{"dw11": 1}, {"dw13": 1}, {"dw15": 1 << 31}], ids=str)
+@pytest.mark.parametrize("opcode", [ABORT, EXEC, READ_RESULT])
+@pytest.mark.parametrize("dword", [{"dw11": 1}, {"dw11": 1 << 31}, {"dw13": 1}], ids=str)
 def test_reserved_bits_in_a_vendor_command(drive: Drive, opcode: int, dword: dict[str, int]) -> None:
+    job = drive.session().job(9)
     with drive.dma(8192) as (bus, _):
-        done = drive.raw(1, Command.of(opcode, 1, bus, bus + BLOCK, **{"dw12": 8192 if opcode != 0xC0 else 0} | dword))
+        done = drive.raw(1, Command.of(opcode, 1, bus, bus + BLOCK, dw12=8192 if opcode != ABORT else 0, **job | dword))
     assert done.status == 0x002
+
+
+ADMIN_RESERVED = {
+    "load": (contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, {"dw11": 8192}, [{"dw10": 1}, {"dw12": 1}]),
+    "unload": (contract.SCOMP_OPCODE_ADMIN_FUNC_UNLOAD, {}, [{"dw10": 1 << 16}, {"dw11": 1}, {"dw12": 1}]),
+}
+
+
+@pytest.mark.parametrize(("opcode", "needed", "reserved"), ADMIN_RESERVED.values(), ids=ADMIN_RESERVED)
+def test_reserved_bits_in_a_vendor_admin_command(
+    drive: Drive, opcode: int, needed: dict[str, int], reserved: list[dict[str, int]]
+) -> None:
+    with drive.dma(8192) as (bus, _):
+        for dword in reserved:
+            command = Command.of(opcode, 0, bus, bus + BLOCK, **needed | drive.session().named() | dword)
+            assert drive.raw(0, command).status == 0x002
+
+
+def test_reserved_bits_where_sessions_close_and_end(drive: Drive) -> None:
+    mine = drive.session()
+    for dword in ({"dw10": 1}, {"dw11": 1}, {"dw12": 1}):
+        close = Command.of(contract.SCOMP_OPCODE_IO_SESSION_CLOSE, 1, **mine.named() | dword)
+        assert drive.raw(1, close).status == 0x002
+    for dword in ({"dw10": 1 << 16 | mine.number}, {"dw10": mine.number, "dw11": 1}, {"dw10": mine.number, "dw15": 1}):
+        assert drive.raw(0, Command.of(contract.SCOMP_OPCODE_ADMIN_SESSION_END, **dword)).status == 0x002
+    assert mine.number in {s.number for s in drive.sessions()}
 
 
 def test_wrong_namespace(drive: Drive) -> None:
@@ -607,6 +740,61 @@ def own_board(tmp_path: Path) -> Iterator[Board]:
     yield b
     b.stop()
     b.erase()
+
+
+TENANT = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from assasin.drive import Drive, Extent, Input
+drive = Drive(sys.argv[2])
+name = drive.load(open(sys.argv[3], "rb").read())
+def leave():
+    print(name, drive.sessions()[-1].number, flush=True)
+    os._exit(7)
+drive.run(name, [[Input([Extent(0, 1)], 4096)]] * 8, watchdog_kcycles=10_000_000, tick=leave)
+"""
+"""Leaves in the middle of a job that loops on every core."""
+
+
+def test_one_process_gets_nothing_of_another(own_board: Board, tmp_path: Path) -> None:
+    """What a process leaves behind holds up nobody and is nobody's; what the operator has limited stays so for the next ones."""
+    own_board.start(CONFIG, PROFILE, format=True)
+    loop = tmp_path / "loop.elf"
+    loop.write_bytes(build(tmp_path, 'int compute(void) { for (;;) __asm__ volatile(""); }'))
+    python = str(ROOT / "host-driver" / "python")
+    left = subprocess.run(
+        [sys.executable, "-c", TENANT, python, own_board.address, loop], timeout=120, check=False, capture_output=True, text=True
+    )
+    assert left.returncode == 7, left.stderr
+    name, session = map(int, left.stdout.split())
+    with Drive(own_board.address) as d:
+        d.write(0, data_of(8 * BLOCK, 1))
+        assert [s.number for s in d.sessions()] == [0], "a session ends with its process"
+        refused(errno.ESTALE, "session has ended|there is no such session", d.end_session, session)
+        scan = offloads.load(d, "scan")
+        mine = [d.load(scan) for _ in range(contract.SCOMP_MAX_FUNCS // 2)]
+        assert name not in mine
+        refused(errno.ESTALE, "load it again", d.run, name, [[Input([Extent(0, 1)], BLOCK)]])
+        assert all(p.ok for p in d.run(mine[0], [[Input([Extent(0, 8)], 8 * BLOCK)]] * 4))
+    command, env = [sys.executable, "-m", "assasin"], {**os.environ, "PYTHONPATH": python}
+
+    def assasin(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *words, "--name", own_board.name], check=False, timeout=120, capture_output=True, text=True, env=env
+        )
+
+    assert json.loads(assasin("access", "0:4:r", "--json").stdout)["sessions"][0]["ranges"] == [
+        {"lba": 0, "blocks": 4, "rights": 1}
+    ]
+    assert assasin("run", "stat", "--lba", "0", "--bytes", "16K").returncode == 0
+    outside = assasin("run", "stat", "--lba", "0", "--bytes", "32K")
+    assert outside.returncode == 1
+    assert "may not read block 4" in " ".join(outside.stderr.split())
+    wrong = assasin("access", "0:4:x")
+    assert wrong.returncode == 2
+    assert "rights r, w or rw" in " ".join(wrong.stderr.split())
+    assert assasin("access", "--all").returncode == 0
+    assert assasin("run", "stat", "--lba", "0", "--bytes", "32K").returncode == 0
 
 
 def test_power_is_lost_while_idle_and_the_data_stays(own_board: Board) -> None:

@@ -179,7 +179,7 @@ static uint32_t record_of(const char *function) {
     return is_file(function) ? 1 : 0;
 }
 
-static int load(struct assasin_drive *drive, const char *function, uint16_t *slot) {
+static int load(struct assasin_drive *drive, const char *function, uint16_t *name) {
     char path[512];
     uint32_t arch;
     if (is_file(function)) {
@@ -197,12 +197,11 @@ static int load(struct assasin_drive *drive, const char *function, uint16_t *slo
         fprintf(stderr, "assasin-offload: there is no function %s (%s: %s)\n", function, path, strerror(errno));
         return 1;
     }
-    /* Others may have functions in the drive too. */
-    int rc = assasin_function_load(drive, ASSASIN_ANY_SLOT, elf, bytes);
+    int rc = assasin_function_load(drive, elf, bytes);
     free(elf);
     if (rc < 0)
         return failed(drive);
-    *slot = (uint16_t)rc;
+    *name = (uint16_t)rc;
     return 0;
 }
 
@@ -289,12 +288,12 @@ static int run(struct assasin_drive *drive, const struct request *r, struct assa
     const struct assasin_layout *layout = file ? assasin_file_layout(file) : NULL;
     struct input in = {0};
     struct assasin_error error;
-    uint16_t slot = 0;
-    if (divide(drive, r, layout, &in) || load(drive, r->function, &slot)) {
+    uint16_t name = 0;
+    if (divide(drive, r, layout, &in) || load(drive, r->function, &name)) {
         free(in.parts);
         return 1;
     }
-    struct assasin_job job = {.slot = slot,
+    struct assasin_job job = {.function = name,
                               .streams_in = 1,
                               .streams_out = 1,
                               .s_log2 = -1,
@@ -308,8 +307,8 @@ static int run(struct assasin_drive *drive, const struct request *r, struct assa
     struct assasin_result *result = NULL;
     int rc = assasin_run(drive, &job, &result) ? failed(drive) : 0;
     if (rc)
-        assasin_function_unload(drive, slot);
-    else if (assasin_function_unload(drive, slot))
+        assasin_function_unload(drive, name);
+    else if (assasin_function_unload(drive, name))
         rc = failed(drive);
     for (uint32_t p = 0; p < in.count && !rc; p++)
         if (assasin_result_piece(result, p)->status)

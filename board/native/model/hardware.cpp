@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include <sys/mman.h>
 
@@ -343,6 +344,8 @@ uint32_t Hardware::hdmaRead(uint32_t r) {
         return copyDone;
     case HDMA_FILL_BUSY:
         return now < fillUntil;
+    case HDMA_PARITY_DONE:
+        return parityDone;
     default:
         violation("read of HDMA+" + hex(r));
     }
@@ -414,6 +417,28 @@ void Hardware::copy(uint32_t src, uint32_t dst, uint32_t pos, uint32_t len) {
     });
 }
 
+void Hardware::parity(uint32_t address, bool store) {
+    if (parityQueued == 32 || (address & 63) != 0) {
+        violation("parity: queue overflow or alignment");
+    }
+    parityQueued++;
+    parityFree = std::max(now + 50, parityFree) + parityHeld.size() / 8;
+    at(parityFree - now, [this, address, store] {
+        uint32_t bytes = static_cast<uint32_t>(parityHeld.size());
+        if (store) {
+            dramCopyIn(address, parityHeld.data(), bytes);
+            std::fill(parityHeld.begin(), parityHeld.end(), 0);
+            parityDone++;
+            hdmaEvent |= HDMA_EVENT_PARITY_MASK << HDMA_EVENT_PARITY_SHIFT;
+        } else {
+            std::vector<uint8_t> page(bytes);
+            dramCopyOut(address, page.data(), bytes);
+            std::transform(page.begin(), page.end(), parityHeld.begin(), parityHeld.begin(), std::bit_xor<>());
+        }
+        parityQueued--;
+    });
+}
+
 void Hardware::hdmaWrite(uint32_t r, uint32_t v) {
     switch (r) {
     case HDMA_HOST_LO:
@@ -445,6 +470,12 @@ void Hardware::hdmaWrite(uint32_t r, uint32_t v) {
         break;
     case HDMA_COPY_PUSH:
         copy(copySrc, copyDst, copyPos, v);
+        break;
+    case HDMA_PARITY_LOAD:
+        parity(v, false);
+        break;
+    case HDMA_PARITY_STORE:
+        parity(v, true);
         break;
     case HDMA_FILL_DST:
         fillDst = v;

@@ -222,10 +222,14 @@ class Hardware {
     uint32_t h2cQueued = 0, c2hQueued = 0, copyQueued = 0;
     uint64_t h2cFree = 0, c2hFree = 0, copyFree = 0, fillUntil = 0;
     uint32_t copySrc = 0, copyDst = 0, copyPos = 0, fillDst = 0;
+    uint32_t parityQueued = 0, parityDone = 0;
+    uint64_t parityFree = 0;
+    std::vector<uint8_t> parityHeld = std::vector<uint8_t>(4096); /**< page of the parity engine */
     uint32_t hdmaRead(uint32_t r);
     void hdmaWrite(uint32_t r, uint32_t v);
     void transfer(bool toHost, uint32_t len);
     void copy(uint32_t src, uint32_t dst, uint32_t pos, uint32_t len);
+    void parity(uint32_t address, bool store);
 
     /* FLASH */
     struct Desc {

@@ -74,7 +74,7 @@ struct assasin_info {
  *     who use it, by io_uring, or by ioctls where there is none; `ioctl:/dev/nvme0n1`: by ioctls.
  *   With the first two the library is the drive's driver and alone with it. Through the kernel there is no reset and no
  *   shutdown; registers, bus addresses and assasin_raw_command() are out of reach (-ENOTSUP, UINT64_MAX); memory of
- *   assasin_dma_alloc() is not limited; function slots and handles of jobs are shared with whoever else uses them.
+ *   assasin_dma_alloc() is not limited; others load functions and run jobs beside it.
  * \param options NULL for the defaults.
  * \param drive receives the drive.
  * \param error receives the message on failure; may be NULL.
@@ -251,18 +251,15 @@ int assasin_nand_block(struct assasin_drive *drive, uint8_t way, uint32_t addres
  * \return size of the image; of a file that is not understood all of it. */
 size_t assasin_function_image(const void *elf, size_t bytes, void *image);
 
-/** Instead of a function slot: one that the drive chooses, an empty one, or else the one that has not been used for the
- * longest time of those that were loaded so. */
-#define ASSASIN_ANY_SLOT 0xFFFF
-
 /**
- * Loads the rv32 ELF file, as assasin_function_image() leaves it, into function slot `slot` (0..15), or with
- * ASSASIN_ANY_SLOT into one of the drive's choice: what others have loaded stays apart from it. \return 0, or with
- * ASSASIN_ANY_SLOT the function's name, which jobs and assasin_function_unload() take as the slot, and which means this
- * function and no other: should another take the slot, they fail with -ESTALE, and the function has to be loaded again.
- * -EINVAL with the reason; -EBADF slot in use; -EBUSY no slot that the drive may choose.
+ * Loads the rv32 ELF file, as assasin_function_image() leaves it. Functions belong to the connection: no other runs or
+ * removes them, and they go with it. The drive keeps at least one place for each of SCOMP_MAX_SESSIONS connections, and
+ * one has at most half of them; then the function goes that was not used for the longest time. \return the function's
+ * name, which jobs and assasin_function_unload() take, and which means this function and no other: once it had to go,
+ * they fail with -ESTALE, and it has to be loaded again. -EINVAL with the reason; -EBUSY all functions that the
+ * connection may have are in use; -EPROTO the drive's firmware is of another version.
  */
-int assasin_function_load(struct assasin_drive *drive, uint16_t slot, const void *elf, size_t bytes);
+int assasin_function_load(struct assasin_drive *drive, const void *elf, size_t bytes);
 
 /** Memory architecture of the drive's cores (a CORE_ARCH_* of the contract). \return 0 or an error. */
 int assasin_core_arch(struct assasin_drive *drive, uint32_t *arch);
@@ -285,14 +282,39 @@ uint32_t assasin_kernel_id(const char *name, const char *version);
 /**
  * Makes the kernel of a slot a function, which jobs and trees name like any other: its calls run in slots that hold the
  * kernel, have `inputs` input streams and at most one output stream, and their arguments are its scalars, 4 bytes each.
- * \param slot function slot (0..15) or ASSASIN_ANY_SLOT. \param inputs input streams, 1 or 2. \param scalars 32-bit
- * arguments, 0..8. \return as assasin_function_load(); -EINVAL no slot of the drive holds the kernel, or a number is
- * out of range; -EBADF function slot in use.
+ * \param inputs input streams, 1 or 2. \param scalars 32-bit arguments, 0..8. \return as assasin_function_load();
+ * -EINVAL no slot of the drive holds the kernel, or a number is out of range.
  */
-int assasin_kernel_load(struct assasin_drive *drive, uint16_t slot, uint32_t id, uint8_t inputs, uint8_t scalars);
+int assasin_kernel_load(struct assasin_drive *drive, uint32_t id, uint8_t inputs, uint8_t scalars);
 
-/** Empties a function slot. \return 0; -EBADF empty or in use; -ESTALE the function named is not there any more. */
-int assasin_function_unload(struct assasin_drive *drive, uint16_t slot);
+/** Removes a function. \return 0; -EBADF in use; -ESTALE the function named is not there any more. */
+int assasin_function_unload(struct assasin_drive *drive, uint16_t function);
+
+/** Blocks that jobs of a connection may touch. */
+struct assasin_access {
+    uint64_t lba;    /**< first block */
+    uint64_t blocks; /**< at least 1 */
+    uint32_t rights; /**< 1: input streams may read them, 2: output streams may be written there, 3: both */
+};
+
+/** Limits the jobs of session `session`, 0: of those that are opened from now on until power-off, to `count` ranges, at
+ * most 8; none: no block at all. \param ranges NULL: all blocks, as at first. Jobs that run go on. \return 0; -ERANGE a
+ * range goes beyond the drive; -ESTALE there is no such session. */
+int assasin_access(struct assasin_drive *drive, uint16_t session, const struct assasin_access *ranges, uint32_t count);
+
+/** A session, as commands of the drive's own name it. */
+struct assasin_session {
+    uint16_t number;    /**< the drive's */
+    uint32_t secret[2]; /**< who knows it can use what belongs to the session */
+};
+
+/** The connection's session, which is opened unless it is open: for who writes commands for assasin_execute() and
+ * assasin_raw_command() on their own. Handles of its jobs are `number` << 16 and a number that no other job of the
+ * session has; the library counts its own up from 0. \return 0; -EBUSY the drive has no place for another session;
+ * -EPROTO its firmware is of another version. */
+int assasin_get_session(struct assasin_drive *drive, struct assasin_session *session);
+/** Ends a session: its jobs stop, its functions go. \return 0; -ESTALE there is no such session. */
+int assasin_session_end(struct assasin_drive *drive, uint16_t session);
 
 /** A run of logical blocks. */
 struct assasin_extent {
@@ -321,7 +343,7 @@ struct assasin_output {
 
 /** A function of a tree; it runs on a core of its own, a kernel in a slot. */
 struct assasin_node {
-    uint16_t slot;        /**< function: a slot or a name */
+    uint16_t function;    /**< its name */
     uint8_t streams_in;   /**< input streams, 1..8 */
     uint8_t streams_out;  /**< output streams, 0..8 */
     int8_t s_log2;        /**< as in struct assasin_job */
@@ -340,7 +362,7 @@ struct assasin_edge {
 
 /** A request: a function or a tree of functions and, for each of its pieces, where its streams come from and go. */
 struct assasin_job {
-    uint16_t slot;       /**< function; 0 with nodes */
+    uint16_t function;   /**< its name; 0 with nodes */
     uint8_t streams_in;  /**< input streams a piece, 1..8 */
     uint8_t streams_out; /**< output streams a piece, 0..8 */
     int8_t s_log2; /**< log2 of the streams that the buffers are divided into; -1 = smallest that fits; with nodes -1 */

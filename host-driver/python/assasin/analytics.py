@@ -179,9 +179,9 @@ def psf(drive: Drive, source: Source, scan: Scan, pieces: int = 0) -> dict[str, 
     """Parses `.tbl` text, filters its rows and selects columns, all in one pass; columns as tpch_scans.decode() makes them."""
     inputs, own = text_pieces(drive, source, pieces)
     args = tpch_scans.encode(scan, own)
-    with drive.function(offloads.load(drive, "psf")) as slot:
+    with drive.function(offloads.load(drive, "psf")) as loaded:
         streams = [[i] for i in inputs]
-        done = drive.run_job(Job(slot, streams, args=args, watchdog_kcycles=enough_kcycles(streams)))
+        done = drive.run_job(Job(loaded, streams, args=args, watchdog_kcycles=enough_kcycles(streams)))
     for i, p in enumerate(done):
         if p.exit_code:
             raise OffloadError(f"psf over {scan.table}: {tpch_scans.explain(p.exit_code)} (piece {i} of {len(done)})")
@@ -192,9 +192,9 @@ def parse(drive: Drive, source: Source, scan: Scan, pieces: int = 0) -> list[byt
     """Parses the scan's columns (at most eight) out of `.tbl` text, a result a column, as struct tbl_args describes them."""
     inputs, own = text_pieces(drive, source, pieces)
     args = tpch_scans.encode(scan, own)
-    with drive.function(offloads.load(drive, "parse")) as slot:
+    with drive.function(offloads.load(drive, "parse")) as loaded:
         streams = [[i] for i in inputs]
-        job = Job(slot, streams, streams_out=len(scan.columns), args=args, watchdog_kcycles=enough_kcycles(streams))
+        job = Job(loaded, streams, streams_out=len(scan.columns), args=args, watchdog_kcycles=enough_kcycles(streams))
         done = drive.run_job(job)
     for i, p in enumerate(done):
         if p.exit_code:

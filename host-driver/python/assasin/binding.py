@@ -44,6 +44,18 @@ class OptionsStruct(ctypes.Structure):
     ]
 
 
+class AccessStruct(ctypes.Structure):
+    """struct assasin_access."""
+
+    _fields_: ClassVar = [("lba", c_uint64), ("blocks", c_uint64), ("rights", c_uint32)]
+
+
+class SessionStruct(ctypes.Structure):
+    """struct assasin_session."""
+
+    _fields_: ClassVar = [("number", c_uint16), ("secret", c_uint32 * 2)]
+
+
 class InfoStruct(ctypes.Structure):
     """struct assasin_info."""
 
@@ -106,7 +118,7 @@ class NodeStruct(ctypes.Structure):
     """struct assasin_node."""
 
     _fields_: ClassVar = [
-        ("slot", c_uint16),
+        ("function", c_uint16),
         ("streams_in", c_uint8),
         ("streams_out", c_uint8),
         ("s_log2", c_int8),
@@ -129,7 +141,7 @@ class JobStruct(ctypes.Structure):
     """struct assasin_job."""
 
     _fields_: ClassVar = [
-        ("slot", c_uint16),
+        ("function", c_uint16),
         ("streams_in", c_uint8),
         ("streams_out", c_uint8),
         ("s_log2", c_int8),
@@ -236,11 +248,14 @@ def _load_library() -> ctypes.CDLL:
         "assasin_log_page": (c_int, [d, c_uint8, p, c_uint32]),
         "assasin_nand_block": (c_int, [d, c_uint8, c_uint32, c_uint32, c_uint32, p]),
         "assasin_function_image": (c_size_t, [c_char_p, c_size_t, p]),
-        "assasin_function_load": (c_int, [d, c_uint16, c_char_p, c_size_t]),
+        "assasin_function_load": (c_int, [d, c_char_p, c_size_t]),
         "assasin_function_unload": (c_int, [d, c_uint16]),
+        "assasin_access": (c_int, [d, c_uint16, POINTER(AccessStruct), c_uint32]),
+        "assasin_get_session": (c_int, [d, POINTER(SessionStruct)]),
+        "assasin_session_end": (c_int, [d, c_uint16]),
         "assasin_slots": (c_int, [d, POINTER(c_uint32), POINTER(c_uint32)]),
         "assasin_kernel_id": (c_uint32, [c_char_p, c_char_p]),
-        "assasin_kernel_load": (c_int, [d, c_uint16, c_uint32, c_uint8, c_uint8]),
+        "assasin_kernel_load": (c_int, [d, c_uint32, c_uint8, c_uint8]),
         "assasin_run": (c_int, [d, POINTER(JobStruct), POINTER(c_void_p)]),
         "assasin_result_failed": (c_uint32, [p]),
         "assasin_result_piece": (POINTER(PieceStruct), [p, c_uint32]),

@@ -21,6 +21,7 @@ from typing import Any
 import click
 import numpy as np
 
+from assasin import access as accesses
 from assasin import bench as benchmarks
 from assasin import (
     failures,
@@ -42,7 +43,7 @@ from assasin import paper as paper_bench
 from assasin.board import ARCHITECTURES, DEFAULT_CONFIG, PROFILES, Board, BoardError, NativeBoard, board_of, described
 from assasin.cut import Plan, Source, Table, length_of, plan
 from assasin.descriptions import Results, joined, results_of
-from assasin.drive import Drive, DriveError, Extent, Piece
+from assasin.drive import Access, Drive, DriveError, Extent, Piece
 from assasin.helpful import HelpfulGroup, print_version
 from assasin.job import Job
 from assasin.media import Media
@@ -481,6 +482,62 @@ def _print_busy(board: Board, as_json: bool) -> None:
     terminal.pairs(f"board '{board.name}'", values)
 
 
+class AccessType(click.ParamType):
+    """LBA:BLOCKS:RIGHTS."""
+
+    name = "lba:blocks:rights"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Access:
+        """See click.ParamType."""
+        if isinstance(value, Access):
+            return value
+        try:
+            return accesses.parsed(str(value))
+        except ValueError as e:
+            self.fail(str(e), param, ctx)
+
+
+@cli.command()
+@click.argument("ranges", type=AccessType(), nargs=-1)
+@click.option("--session", type=click.IntRange(1, 65535), help="Limit this session; without it those that are opened from now on.")
+@click.option("--all", "everything", is_flag=True, help="All blocks again.")
+@click.option("--none", "nothing", is_flag=True, help="No block at all.")
+@click.option("--end", type=click.IntRange(1, 65535), help="End this session: its jobs stop, its functions go.")
+@common
+def access(
+    ranges: tuple[Access, ...], session: int | None, everything: bool, nothing: bool, end: int | None, name: str, as_json: bool
+) -> None:
+    """
+    Limit the blocks that offloads may touch to RANGES, each LBA:BLOCKS:RIGHTS with rights r, w or rw, at most 8; without any, show
+    what the drive's sessions may touch. A limit for sessions to come lasts until the drive loses its power.
+    """
+    if sum((bool(ranges), everything, nothing, end is not None)) > 1:
+        raise click.UsageError("RANGES, --all, --none and --end exclude each other")
+    if session is not None and not (ranges or everything or nothing):
+        raise click.UsageError("--session: say what it may touch: RANGES, --all or --none")
+    _, drive = open_drive(name)
+    with drive:
+        if end is not None:
+            drive.end_session(end)
+        elif ranges or everything or nothing:
+            drive.limit(session or 0, None if everything else list(ranges))
+        found = drive.sessions()
+    if as_json:
+        terminal.dump({"sessions": [accesses.as_json(s) for s in found]})
+        return
+    rows = [
+        [
+            str(s.number or "new ones"),
+            str(s.queue or "any"),
+            str(s.functions),
+            str(s.requests),
+            accesses.said(accesses.ranges_of(s)),
+        ]
+        for s in found
+    ]
+    terminal.table("sessions", ["session", "queue", "functions", "jobs", "may touch"], rows)
+
+
 @cli.command()
 @click.argument("lba", type=LBA)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -674,8 +731,8 @@ def run(
             raise click.UsageError(f"--to writes the output of one piece, this job has {len(inputs)}: add --pieces 1")
         job = Job(0, inputs, [[[e] for e in to]] if to else None, planned.call.outputs, planned.args, cores, watchdog)
         total = sum(map(length_of, sources))
-        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(loaded) as slot:
-            done = drive.run_job(replace(job, function=slot))
+        with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(loaded) as named:
+            done = drive.run_job(replace(job, function=named))
         if planned.call.name == "lz4_decompress" and not to and all(p.ok for p in done):
             functions.lz4_check(drive, sources[0], done[0].outputs[0])
     figures = perf.job_figures(done)

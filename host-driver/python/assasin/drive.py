@@ -13,7 +13,18 @@ from ctypes import byref, c_char, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from typing import Any
 
-from assasin.binding import Command, Completion, ErrorStruct, InfoStruct, OptionsStruct, ProgressFn, TickFn, library
+from assasin.binding import (
+    AccessStruct,
+    Command,
+    Completion,
+    ErrorStruct,
+    InfoStruct,
+    OptionsStruct,
+    ProgressFn,
+    SessionStruct,
+    TickFn,
+    library,
+)
 from assasin.board import last_words
 from assasin.interrupts import Held
 from assasin.job import Data, DriveError, Extent, Input, Job, Piece, as_bytes, pack, split, split_text, unpack_piece
@@ -21,6 +32,7 @@ from assasin.kernel import Kernel
 from assasin.tree import contract
 
 __all__ = [
+    "Access",
     "Command",
     "Completion",
     "Drive",
@@ -32,6 +44,7 @@ __all__ = [
     "Kernel",
     "Piece",
     "Progress",
+    "Session",
     "split",
     "split_text",
     "strerror",
@@ -40,14 +53,36 @@ __all__ = [
 IO_QUEUE = 1
 """ASSASIN_IO: queue number of the I/O queue."""
 
-ANY_SLOT = contract.SCOMP_ANY_SLOT
-"""Instead of a function slot: one that the drive chooses."""
-
 KERNEL_SLOTS = 8
 """Most slots for kernels (ASSASIN_SLOTS)."""
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Blocks that jobs of a session may read (rights 1), write (2) or both (3)."""
+
+    lba: int
+    blocks: int
+    rights: int
+
+
+@dataclass(frozen=True)
+class Session:
+    """The session of a connection, for commands that are written by hand: see hw/regs/scomp.toml, ScompOpcode."""
+
+    number: int
+    secret: tuple[int, int]
+
+    def named(self) -> dict[str, int]:
+        """Dwords of an admin command that loads or unloads a function of this session, for Command.of()."""
+        return {"dw13": self.number, "dw14": self.secret[0], "dw15": self.secret[1]}
+
+    def job(self, own: int) -> dict[str, int]:
+        """Dwords of an I/O command for the session's job of that number, 0..65535, for Command.of(): its handle and the secret."""
+        return {"dw10": self.number << 16 | own, "dw14": self.secret[0], "dw15": self.secret[1]}
 
 
 @dataclass(frozen=True)
@@ -311,34 +346,60 @@ class Drive:
         self._check(self._call(self._lib.assasin_slots, self._handle, ids, byref(count)))
         return list(ids[: count.value])
 
-    def load(self, slot: int, function: bytes | Kernel) -> int:
+    def load(self, function: bytes | Kernel) -> int:
         """
-        Makes an offload's ELF or a kernel in a slot of the chip the function of a function slot, and returns the slot. With
-        ANY_SLOT the drive chooses one, and what is returned names the function: a job that runs it fails when another has taken
-        the slot, and the function has to be loaded again.
+        Loads an offload's ELF, or makes a kernel in a slot of the chip a function. Returns its name, which means this function and
+        no other: a job that names it fails once the drive had to forget it for others of this connection; see
+        assasin_function_load().
         """
         if isinstance(function, Kernel):
-            rc = self._call(self._lib.assasin_kernel_load, self._handle, slot, function.id, function.inputs, function.scalars)
-        else:
-            rc = self._call(self._lib.assasin_function_load, self._handle, slot, function, len(function))
-        name = self._check(rc)
-        return name if slot == ANY_SLOT else slot
+            return self._check(
+                self._call(self._lib.assasin_kernel_load, self._handle, function.id, function.inputs, function.scalars)
+            )
+        return self._check(self._call(self._lib.assasin_function_load, self._handle, function, len(function)))
 
-    def unload(self, slot: int) -> None:
-        """Empties a function slot."""
-        self._check(self._call(self._lib.assasin_function_unload, self._handle, slot))
+    def unload(self, name: int) -> None:
+        """Removes a function."""
+        self._check(self._call(self._lib.assasin_function_unload, self._handle, name))
+
+    def session(self) -> Session:
+        """The session of this connection, which is opened unless it is open; see assasin_get_session()."""
+        found = SessionStruct()
+        self._check(self._call(self._lib.assasin_get_session, self._handle, byref(found)))
+        return Session(found.number, (found.secret[0], found.secret[1]))
+
+    def sessions(self) -> list[ctypes.Structure]:
+        """The drive's sessions, contract.ScompSession each; first, with number 0, what sessions get that are opened from now on."""
+        size = ctypes.sizeof(contract.ScompSession)
+        data = self.log_page(contract.SCOMP_LOG_SESSIONS, size * (contract.SCOMP_MAX_SESSIONS + 1))
+        found = [contract.ScompSession.from_buffer_copy(data, at) for at in range(0, len(data), size)]
+        return [s for n, s in enumerate(found) if n == 0 or s.number]
+
+    def limit(self, session: int, ranges: Sequence[Access] | None) -> None:
+        """
+        The blocks that jobs of a session may touch; 0: of sessions that are opened from now on. None: all of them. See
+        assasin_access().
+        """
+        table = (AccessStruct * max(1, len(ranges or ())))(*(AccessStruct(r.lba, r.blocks, r.rights) for r in ranges or ()))
+        self._check(
+            self._call(self._lib.assasin_access, self._handle, session, None if ranges is None else table, len(ranges or ()))
+        )
+
+    def end_session(self, session: int) -> None:
+        """Ends a session of whoever has it: its jobs stop, its functions go."""
+        self._check(self._call(self._lib.assasin_session_end, self._handle, session))
 
     @contextmanager
-    def function(self, function: bytes | Kernel, slot: int = ANY_SLOT) -> Iterator[int]:
+    def function(self, function: bytes | Kernel) -> Iterator[int]:
         """An offload or kernel loaded for the time of a `with` block, whose value names it to jobs. See load()."""
-        name = self.load(slot, function)
+        name = self.load(function)
         try:
             yield name
         finally:
             try:
                 self.unload(name)
             except DriveError as e:
-                # A dead connection has already been reported by what was done in the block; others may have taken the slot.
+                # A dead connection has already been reported by what was done in the block; the session may have ended.
                 if e.status and e.code != errno.ESTALE:
                     raise
 
@@ -361,7 +422,7 @@ class Drive:
 
     def run(
         self,
-        slot: int,
+        function: int,
         pieces: Sequence[Sequence[Input]],
         streams_out: int = 1,
         args: Data = b"",
@@ -370,8 +431,8 @@ class Drive:
         s_log2: int = -1,
         tick: Callable[[], None] | None = None,
     ) -> list[Piece]:
-        """Runs function `slot` on pieces, each a list of input streams (as many for every piece); see run_job()."""
-        return self.run_job(Job(slot, pieces, None, streams_out, args, max_cores, watchdog_kcycles, s_log2=s_log2, tick=tick))
+        """Runs a function on pieces, each a list of input streams (as many for every piece); see run_job()."""
+        return self.run_job(Job(function, pieces, None, streams_out, args, max_cores, watchdog_kcycles, s_log2=s_log2, tick=tick))
 
     def run_job(self, job: Job) -> list[Piece]:
         """

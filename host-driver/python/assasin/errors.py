@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class AssasinError(Exception):
     """Something that can happen to a correct program; the message says what it was and what to do."""
+
+    exit_code: ClassVar[int] = 1
+    """Of a command that ends with it."""

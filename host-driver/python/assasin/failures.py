@@ -85,9 +85,9 @@ def _end(text: str, code: int, as_json: bool, **details: Any) -> NoReturn:  # no
 
 
 def fail(e: Exception, as_json: bool) -> NoReturn:
-    """Reports an error and ends the command with exit code 1."""
+    """Reports an error and ends the command with its exit code."""
     details = {"errno": e.name, "nvme_status": e.status} if isinstance(e, DriveError) else {}
-    _end(str(e), 1, as_json, **details)
+    _end(str(e), e.exit_code if isinstance(e, AssasinError) else 1, as_json, **details)
 
 
 def _log(e: BaseException) -> Path | None:

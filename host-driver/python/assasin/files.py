@@ -116,8 +116,8 @@ def run(
         elf = offloads.load(drive, function)
         usual = cores or offloads.default_pieces(drive, elf)
         planned = plan(function, [file.source], drive.info.block_bytes, usual, args, outputs, pieces or None, record or None)
-        with drive.function(elf) as slot:
-            done = drive.run_job(Job(slot, planned.inputs, None, planned.call.outputs, planned.args, cores, watchdog, tick=tick))
+        with drive.function(elf) as loaded:
+            done = drive.run_job(Job(loaded, planned.inputs, None, planned.call.outputs, planned.args, cores, watchdog, tick=tick))
         offloads.check(function, done)
         if planned.call.name == "lz4_decompress":
             lz4_check(drive, file.source, done[0].outputs[0])

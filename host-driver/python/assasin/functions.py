@@ -95,8 +95,8 @@ def execute(
     args: Data = b"",
 ) -> list[Piece]:
     """Runs the offload `name`. Raises OffloadError."""
-    with drive.function(offloads.load(drive, name)) as slot:
-        pieces = drive.run_job(Job(slot, inputs, outputs, args=args, watchdog_kcycles=enough_kcycles(inputs)))
+    with drive.function(offloads.load(drive, name)) as loaded:
+        pieces = drive.run_job(Job(loaded, inputs, outputs, args=args, watchdog_kcycles=enough_kcycles(inputs)))
     return offloads.check(name, pieces)
 
 

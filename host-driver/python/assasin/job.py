@@ -97,9 +97,9 @@ Output = Sequence[Extent] | None
 
 @dataclass(frozen=True)
 class Node:
-    """A function of a tree: its slot, its streams and arguments."""
+    """A function of a tree: its name, its streams and arguments."""
 
-    slot: int
+    function: int
     streams_in: int = 1
     streams_out: int = 1
     args: Data = b""
@@ -136,7 +136,7 @@ class Job:
     """
     What the drive is to run: see struct assasin_job.
 
-    `function`: slot of a loaded function, or a tree. `inputs`: a piece's input streams, for each piece. `outputs`: where a piece's
+    `function`: name of a loaded function, or a tree. `inputs`: a piece's input streams, for each piece. `outputs`: where a piece's
     output streams go, for each piece; None: `streams_out` streams to the host. `args`: of a function; nodes have their own.
     `watchdog_kcycles`: limit of a piece in 1,000 cycles, 0 = the contract's SCOMP_WATCHDOG_KCYCLES, 10^8 cycles.
     """
@@ -212,11 +212,11 @@ def pack(job: Job) -> tuple[JobStruct, list[object]]:
         args = b""
         for n in job.function.nodes:
             own = as_bytes(n.args)
-            nodes.append(NodeStruct(n.slot, n.streams_in, n.streams_out, n.s_log2, len(args) if own else 0, len(own)))
+            nodes.append(NodeStruct(n.function, n.streams_in, n.streams_out, n.s_log2, len(args) if own else 0, len(own)))
             args += _pad(own)
         edges = [EdgeStruct(*dataclasses.astuple(e)) for e in job.function.edges]
     packed = JobStruct(
-        slot=job.function if isinstance(job.function, int) else 0,
+        function=job.function if isinstance(job.function, int) else 0,
         streams_in=len(job.inputs[0]) if job.inputs else 0,
         streams_out=job.streams_out,
         s_log2=job.s_log2,

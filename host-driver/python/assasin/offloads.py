@@ -98,9 +98,9 @@ def run(
     function = load(drive, name)
     usual = max_cores or default_pieces(drive, function)
     planned = plan(name, [Table(extents, length)], drive.info.block_bytes, usual, args, None, pieces or None, record or None)
-    with drive.function(function) as slot:
+    with drive.function(function) as loaded:
         limit = enough_kcycles(planned.inputs) if name in BUILTIN else 0
-        done = drive.run(slot, planned.inputs, planned.call.outputs, planned.args, max_cores, limit, tick=tick)
+        done = drive.run(loaded, planned.inputs, planned.call.outputs, planned.args, max_cores, limit, tick=tick)
     return check(name, done)
 
 

@@ -140,9 +140,9 @@ class Machine:
         if channel_local:
             everything = [sorted(n for piece in streams for n in piece[i]) for i in range(w.streams_in)]
             inputs = [[pages.input(s) for s in everything] for _ in streams]
-        with self.drive.function(offloads.load(self.drive, w.offload)) as slot:
+        with self.drive.function(offloads.load(self.drive, w.offload)) as loaded:
             job = Job(
-                slot,
+                loaded,
                 inputs,
                 streams_out=w.streams_out,
                 args=w.args,
@@ -221,9 +221,9 @@ def pipelines(m: Machine) -> Iterator[Row]:
         table = written[scan.table]
         inputs, own = text_pieces(m.drive, table)
         args = tpch_scans.encode(scan, own)
-        with m.drive.function(offloads.load(m.drive, "psf")) as slot:
+        with m.drive.function(offloads.load(m.drive, "psf")) as loaded:
             streams = [[i] for i in inputs]
-            job = Job(slot, streams, args=args, watchdog_kcycles=enough_kcycles(streams))
+            job = Job(loaded, streams, args=args, watchdog_kcycles=enough_kcycles(streams))
             m.load_cores(job)
             before = m.drive.perf()
             pieces = offloads.check("psf", m.drive.run_job(job))

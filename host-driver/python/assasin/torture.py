@@ -11,12 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
 from assasin import terminal
-from assasin.board import Board, BoardError
+from assasin.board import Board
 from assasin.cli import Command, ConfigName, json_option
 from assasin.errors import AssasinError
 from assasin.tree import BUILD, ROOT
@@ -28,6 +28,9 @@ VIRTUAL_NAME = "torture"
 
 class TortureError(AssasinError):
     """The program is not there, or has ended as it should not; the message says what to do."""
+
+    exit_code: ClassVar[int] = 2
+    """1 says that the drive failed."""
 
 
 def program() -> tuple[Path, dict[str, str]]:
@@ -104,41 +107,29 @@ def told(event: dict[str, Any]) -> str | None:
 
 
 class Power:
-    """Gives a virtual board power when the program asks for it, and takes it away while the board boots."""
+    """Gives a board power when the program asks for it; the program takes it away itself."""
 
-    def __init__(self, config: str, profile: str, media: str) -> None:
-        self.board = Board(VIRTUAL_NAME)
+    def __init__(self, board: Board, config: str, profile: str, media: str) -> None:
+        self.board = board
         self.config, self.profile, self.media = config, profile, media
 
     def __call__(self, event: dict[str, Any]) -> str:
-        """Answers `on`: the board's process and address."""
-        if event["power"] == "off":
-            if self.board.pid() is not None:
-                self.board.kill()
-            return "off"
+        """Answers `on`, the board's process and address; `dead` and why; or `error` when it is not the drive that failed."""
+        self.off()
+        # What a board says in it is then of this start.
+        self.board.paths.status.unlink(missing_ok=True)
+        media = f"{self.media},seed={event['seed']}"
+        try:
+            self.board.start(self.config, self.profile, format=bool(event.get("format")), media=media)
+        except AssasinError as e:
+            came_up = self.board.status().get("state") in ("failed", "violation")
+            return f"{'dead' if came_up else 'error'} {str(e).splitlines()[-1]}"
+        return f"on {self.board.pid()} {self.board.address}"
+
+    def off(self) -> None:
+        """Takes the board's power away."""
         if self.board.pid() is not None:
             self.board.kill()
-        within = event.get("cut_seconds")
-        deadline = None if within is None else time.monotonic() + float(within)
-        media = f"{self.media},seed={event['seed']}" if self.media else f"seed={event['seed']}"
-
-        def tick(_state: str) -> None:
-            if deadline is not None and time.monotonic() >= deadline:
-                self.board.kill()
-                raise _Cut
-
-        began = time.monotonic()
-        try:
-            self.board.start(self.config, self.profile, format=bool(event.get("format")), media=media, tick=tick)
-        except _Cut:
-            return "cut"
-        except BoardError as e:
-            return f"dead {str(e).splitlines()[-1]}"
-        return f"on {self.board.pid()} {time.monotonic() - began:.2f} {self.board.address}"
-
-
-class _Cut(Exception):
-    """Power goes while the board boots."""
 
 
 @click.command("torture", cls=Command)
@@ -152,6 +143,7 @@ class _Cut(Exception):
 )
 @click.option("--pairs", is_flag=True, help="Cells that hold two pages: a torn program spoils the page before too.")
 @click.option("--age", is_flag=True, help="Hours without power, in which weakly programmed pages fade.")
+@click.option("--room", is_flag=True, help="A write that a drive without faults refuses is a finding.")
 @click.option("--replay", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Play this case instead.")
 @click.option("--around", is_flag=True, help="With --replay: also with its last cut at other moments.")
 @click.option("--config", type=ConfigName(), default="AssasinSb2x2", show_default=True, help="Of the virtual board.")
@@ -166,6 +158,7 @@ def torture(
     shrink: int,
     pairs: bool,
     age: bool,
+    room: bool,
     replay: Path | None,
     around: bool,
     config: str,
@@ -182,7 +175,7 @@ def torture(
     if around and not replay:
         raise click.UsageError("--around needs --replay FILE")
     arguments = ["--out", str(FOLDER), "--findings", str(findings), "--shrink-seconds", str(shrink)]
-    arguments += [word for word, on in (("--pairs", pairs), ("--age", age), ("--around", around)) if on]
+    arguments += [word for word, on in (("--pairs", pairs), ("--age", age), ("--room", room), ("--around", around)) if on]
     if workers:
         arguments += ["--workers", str(workers)]
     if replay:
@@ -196,7 +189,7 @@ def torture(
     if kind == "virtual":
         if workers or pairs or age:
             raise click.UsageError("--workers, --pairs and --age are for the native board")
-        power = Power(config, profile, "tearing=true")
+        power = Power(Board(VIRTUAL_NAME), config, profile, "tearing=true")
         arguments += ["--door"]
     found: list[dict[str, Any]] = []
     began = time.monotonic()
@@ -216,8 +209,8 @@ def torture(
 
             code, last = run(arguments, say, power)
     finally:
-        if power and power.board.pid() is not None:
-            power.board.kill()
+        if power:
+            power.off()
     if replay:
         if as_json:
             terminal.dump({"case": str(replay), "cuts": last["cuts"], "findings": found})

@@ -104,8 +104,8 @@ def test_kernels_in_slots_are_counted_as_the_firmware_does(tmp_path: Path) -> No
         with Drive(b.address) as drive:
             drive.write(0, random_data(BYTES))
             recorder = Recorder(b, every=5000)
-            with drive.function(Kernel("probe", "1", 1, 2)) as slot:
-                pieces = drive.run(slot, [[Input([Extent(0, BYTES // 4096)], BYTES)]], args=struct.pack("<2I", 0, 1))
+            with drive.function(Kernel("probe", "1", 1, 2)) as name:
+                pieces = drive.run(name, [[Input([Extent(0, BYTES // 4096)], BYTES)]], args=struct.pack("<2I", 0, 1))
             log = recorder.stop()
     finally:
         b.stop()

@@ -86,7 +86,7 @@ static void every_place_has_words(void) {
         const char *words;
     } places[] = {{9, "output streams"},
                   {70, "arguments"},
-                  {136, "node 0: its function slot"},
+                  {136, "node 0: its function"},
                   {136 + 16 + 8, "node 1: its args_offset"},
                   {168 + 12, "edge 3"},
                   {192 + 16, "input stream 1 of piece 0: its first extent"},

@@ -743,7 +743,7 @@ TEST_F(Nvme, CompletionNeverOvertakesItsData) {
 
 TEST_F(Nvme, HostDmaMovesAnything) {
     auto &rng = bench.rng;
-    EXPECT_EQ(dma(HDMA_SPACE), 0x101010u);
+    EXPECT_EQ(dma(HDMA_SPACE), 0x20101010u);
     unsigned h2c = 0, c2h = 0;
     for (unsigned round = 0; round < 12; round++) {
         struct Job {
@@ -789,7 +789,7 @@ TEST_F(Nvme, HostDmaMovesAnything) {
                 ASSERT_EQ(std::memcmp(bench.xdma.at(jobs[i].host), data[i].data(), data[i].size()), 0);
             }
         }
-        EXPECT_EQ(dma(HDMA_SPACE), 0x101010u);
+        EXPECT_EQ(dma(HDMA_SPACE), 0x20101010u);
         EXPECT_NE(dma(HDMA_EVENT), 0u);
         dma(HDMA_EVENT, 0xf);
         EXPECT_EQ(dma(HDMA_EVENT), 0u);
@@ -852,6 +852,92 @@ TEST_F(Nvme, FillsWithZeros) {
     ASSERT_TRUE(bench.until([&] { return dma(HDMA_FILL_BUSY) == 0; }, 5000));
     for (unsigned i = 0; i < 8192; i++) {
         ASSERT_EQ(*bench.dram.at(DramModel::BASE + i), i >= 128 && i < 128 + 4096 ? 0 : 0xaa) << i;
+    }
+}
+
+TEST_F(Nvme, ParityIsTheExclusiveOrOfPages) {
+    constexpr uint32_t PAGE = 4096, PAGES = 24, SOURCES = DramModel::BASE, RESULTS = DramModel::BASE + PAGES * PAGE;
+    for (unsigned i = 0; i < PAGES * PAGE; i++) {
+        *bench.dram.at(SOURCES + i) = static_cast<uint8_t>(bench.rng());
+    }
+    std::memset(bench.dram.at(RESULTS), 0xaa, PAGES * PAGE);
+    std::vector<uint8_t> held(PAGE), memory(2 * PAGES * PAGE);
+    std::memcpy(memory.data(), bench.dram.at(SOURCES), memory.size());
+    // Channels read and packets go to DRAM meanwhile.
+    unsigned stores = 0;
+    for (unsigned n = 0; n < 300; n++) {
+        if (bench.rng() % 4 == 0) {
+            bench.fetch(bench.rng() % CHANNELS, SOURCES + 64 * (bench.rng() % 512), 1 + bench.rng() % 4096);
+        }
+        ASSERT_TRUE(bench.until([&] { return dma(HDMA_SPACE) >> HDMA_SPACE_PARITY_SHIFT > 0; }, 20000));
+        // Sources and results alike: a load sees the store before it.
+        const uint32_t at = bench.rng() % (2 * PAGES) * PAGE;
+        if (bench.rng() % 5 == 0) {
+            std::copy(held.begin(), held.end(), memory.begin() + at);
+            std::fill(held.begin(), held.end(), 0);
+            dma(HDMA_PARITY_STORE, SOURCES + at);
+            stores++;
+        } else {
+            for (unsigned i = 0; i < PAGE; i++) {
+                held[i] ^= memory[at + i];
+            }
+            dma(HDMA_PARITY_LOAD, SOURCES + at);
+        }
+        bench.ticks(bench.rng() % 2 ? 0 : bench.rng() % 2000);
+    }
+    ASSERT_TRUE(bench.until([&] { return dma(HDMA_PARITY_DONE) == stores; }, 100000));
+    EXPECT_EQ(std::memcmp(bench.dram.at(SOURCES), memory.data(), memory.size()), 0);
+    EXPECT_EQ(dma(HDMA_EVENT), 1u << HDMA_EVENT_PARITY_SHIFT);
+    dma(HDMA_EVENT, 1u << HDMA_EVENT_PARITY_SHIFT);
+    EXPECT_EQ(dma(HDMA_EVENT), 0u);
+    bench.top.io_firmware_sleeping = 1;
+    EXPECT_TRUE(bench.until([&] { return bench.top.io_board_asleep; }, 20000));
+}
+
+// Cycles that it takes to combine eight pages with what is in memory: the reads follow each other without a gap.
+TEST_F(Nvme, ParityTakesABeatACycle) {
+    bench.dram.hesitation = 0;
+    const uint64_t from = bench.now;
+    for (unsigned i = 0; i < 9; i++) {
+        dma(HDMA_PARITY_LOAD, DramModel::BASE + 4096 * i);
+    }
+    dma(HDMA_PARITY_STORE, DramModel::BASE);
+    ASSERT_TRUE(bench.until([&] { return dma(HDMA_PARITY_DONE) == 1; }, 20000));
+    EXPECT_LT(bench.now - from, 11u * 512);
+}
+
+// The firmware is put into reset at any moment of a fill and of what the parity engine does: afterwards both work.
+TEST_F(Nvme, FirmwareResetEndsFillsAndParity) {
+    constexpr uint32_t PAGE = 4096;
+    for (unsigned round = 0; round < 60; round++) {
+        for (unsigned i = 0; i < 4 * PAGE; i++) {
+            *bench.dram.at(DramModel::BASE + i) = static_cast<uint8_t>(bench.rng());
+        }
+        dma(HDMA_FILL_DST, DramModel::BASE + 8 * PAGE);
+        dma(HDMA_FILL_PUSH, 2 * PAGE);
+        dma(HDMA_PARITY_LOAD, DramModel::BASE);
+        dma(HDMA_PARITY_LOAD, DramModel::BASE + PAGE);
+        dma(HDMA_PARITY_STORE, DramModel::BASE + 10 * PAGE);
+        dma(HDMA_PARITY_LOAD, DramModel::BASE);
+        bench.ticks(bench.rng() % 3000);
+        bench.hostWrite(BAR_CTRL + CTRL_RESET, 1);
+        bench.ticks(bench.rng() % 2 ? 0 : bench.rng() % 100);
+        bench.release();
+        std::memset(bench.dram.at(DramModel::BASE + 4 * PAGE), 0xaa, 4 * PAGE);
+        dma(HDMA_FILL_DST, DramModel::BASE + 5 * PAGE);
+        dma(HDMA_FILL_PUSH, PAGE);
+        dma(HDMA_PARITY_LOAD, DramModel::BASE + 2 * PAGE);
+        dma(HDMA_PARITY_LOAD, DramModel::BASE + 3 * PAGE);
+        dma(HDMA_PARITY_STORE, DramModel::BASE + 6 * PAGE);
+        ASSERT_TRUE(bench.until([&] { return dma(HDMA_FILL_BUSY) == 0 && dma(HDMA_PARITY_DONE) == 1; }, 20000))
+            << "round " << round;
+        for (unsigned i = 0; i < PAGE; i++) {
+            const uint8_t *at = bench.dram.at(DramModel::BASE + i);
+            ASSERT_EQ(at[4 * PAGE], 0xaa);
+            ASSERT_EQ(at[5 * PAGE], 0);
+            ASSERT_EQ(at[6 * PAGE], at[2 * PAGE] ^ at[3 * PAGE]);
+            ASSERT_EQ(at[7 * PAGE], 0xaa);
+        }
     }
 }
 

@@ -331,6 +331,9 @@ void UncoreBench::store(uint32_t addr, uint32_t data) {
 
 void UncoreBench::release() {
     hostWrite(BAR_CTRL + CTRL_RESET, 0);
+    if (!until([&] { return !top.io_hold; })) {
+        throw std::runtime_error("the reset of the firmware does not end");
+    }
 }
 
 void UncoreBench::deviceWrite(uint32_t addr, const std::vector<uint8_t> &data) {

@@ -70,7 +70,7 @@ class UncoreBench {
     uint32_t load(uint32_t addr);
     void store(uint32_t addr, uint32_t data);
 
-    /// Lets the firmware run (clears CTRL.RESET).
+    /// Lets the firmware run (clears CTRL.RESET), and waits until it does.
     void release();
 
     /// Device memory through the XDMA's AXI4 port.

@@ -111,11 +111,11 @@ class Bench:
 
         def work(tick: Callable[[], None]) -> tuple[list[Piece], list[bytes]]:
             # The offload's argument structures are the kernel's scalars in their order.
-            work = job(self.drive, self.kernel, slot, self.placed, self.scalars, pieces, self._to, tick)
+            work = job(self.drive, self.kernel, loaded, self.placed, self.scalars, pieces, self._to, tick)
             done = check(self.kernel, self.drive.run_job(work))
             return done, [p.outputs[0] for p in done if not self.stored]
 
-        with self.drive.function(function) as slot:
+        with self.drive.function(function) as loaded:
             return self._timed(form, work)
 
     def _timed(self, form: str, work: Callable[[Callable[[], None]], tuple[list[Piece], list[bytes]]]) -> Row:

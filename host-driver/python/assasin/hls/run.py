@@ -163,7 +163,7 @@ def board_with(
 def job(
     drive: Drive,
     kernel: Kernel,
-    slot: int,
+    function: int,
     streams: Sequence[Placed],
     scalars: Mapping[str, float],
     pieces: int,
@@ -172,14 +172,14 @@ def job(
     watchdog_kcycles: int = 0,
 ) -> Job:
     """
-    The kernel's job, or that of an offload with the same arguments. `slot`: the drive's function slot. `to`: blocks that the output
+    The kernel's job, or that of an offload with the same arguments. `function`: its name in the drive. `to`: blocks that the output
     goes to, as long as the first stream; else it comes back. Raises KernelError.
     """
     inputs = cut(kernel, streams, pieces, drive.info.block_bytes)
     outputs = None
     if to is not None:
         outputs = [[o] for o in targets_of(drive, to, [p[0].bytes for p in inputs])]
-    return Job(slot, inputs, outputs, args=arguments(kernel, scalars), tick=tick, watchdog_kcycles=watchdog_kcycles)
+    return Job(function, inputs, outputs, args=arguments(kernel, scalars), tick=tick, watchdog_kcycles=watchdog_kcycles)
 
 
 def check(kernel: Kernel, done: list[Piece]) -> list[Piece]:
@@ -293,8 +293,8 @@ def run(
         placed = place(drive, streams)
         say(f"running {kernel.name}")
         before = drive.perf()
-        with explained(board, kernel), drive.function(function_of(kernel)) as slot:
-            done = check(kernel, drive.run_job(job(drive, kernel, slot, placed, scalars, count, watchdog_kcycles=limit)))
+        with explained(board, kernel), drive.function(function_of(kernel)) as loaded:
+            done = check(kernel, drive.run_job(job(drive, kernel, loaded, placed, scalars, count, watchdog_kcycles=limit)))
         window = perf.window(before, drive.perf())
         status = board.status()
     output = judge.merge([p.outputs[0] for p in done])

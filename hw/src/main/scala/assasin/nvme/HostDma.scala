@@ -4,7 +4,7 @@ package assasin.nvme
 import assasin.SocParams
 import assasin.bus.{RegBusIO, RegMap}
 import assasin.contract.HdmaRegs
-import assasin.xbar.{DramReadReq, FillEngine, WriteOrder, XbarBeat, XbarPort}
+import assasin.xbar.{DramReadReq, DramReader, FillEngine, ParityEngine, WriteOrder, XbarBeat, XbarPort}
 import chisel3._
 import chisel3.util.{Cat, Decoupled}
 
@@ -26,10 +26,15 @@ class HostDmaIO extends Bundle {
   val c2hPushed = Output(UInt(8.W))
   val c2hHanded = Output(UInt(8.W))
 
-  val copy   = Decoupled(new DramReadReq)
+  /** Reads of DRAM: the copy engine's, the parity engine's. */
+  val copy   = Vec(DramReader.Copies, Decoupled(new DramReadReq))
   val copied = Input(Bool())
   val fill   = Decoupled(new XbarBeat)
-  val order  = Input(new WriteOrder)
+
+  /** The parity engine's port of the crossbar, both ways. */
+  val toParity = Flipped(Decoupled(new XbarBeat))
+  val parity   = Decoupled(new XbarBeat)
+  val order    = Input(new WriteOrder)
 
   /** HDMA.EVENT is not 0. */
   val event = Output(Bool())
@@ -39,7 +44,8 @@ class HostDmaIO extends Bundle {
   val idle  = Output(Bool())
 }
 
-/** Data movement for the firmware: both directions of the XDMA's descriptor bypass, copies DRAM to core, fills of DRAM.
+/** Data movement for the firmware: both directions of the XDMA's descriptor bypass, copies DRAM to core, fills of DRAM,
+  * parity of pages in DRAM.
   */
 class HostDma(p: SocParams) extends Module {
   val io = IO(new HostDmaIO)
@@ -48,6 +54,9 @@ class HostDma(p: SocParams) extends Module {
   private val c2h  = Module(new DmaChannel)
   private val copy = Module(new CopyEngine(p))
   private val fill = Module(new FillEngine(XbarPort.dram(p.tiles, p.channels)))
+  private val parity = Module(
+    new ParityEngine(HostDma.ParityBytes, XbarPort.parity(p.tiles, p.channels), XbarPort.dram(p.tiles, p.channels))
+  )
 
   private val hostLo  = RegInit(0.U(32.W))
   private val hostHi  = RegInit(0.U(32.W))
@@ -66,13 +75,14 @@ class HostDma(p: SocParams) extends Module {
   private val h2cDone  = counter(h2c.io.done)
   private val c2hDone  = counter(c2h.io.done)
   private val copyDone = counter(copy.io.done)
+  private val parities = counter(parity.io.done)
 
-  private val event   = RegInit(0.U(4.W))
-  private val cleared = WireDefault(0.U(4.W))
+  private val event   = RegInit(0.U(5.W))
+  private val cleared = WireDefault(0.U(5.W))
   event := Mux(
     io.flush,
     0.U,
-    (event & ~cleared) | Cat(h2c.io.error || c2h.io.error, copy.io.done, c2h.io.done, h2c.io.done)
+    (event & ~cleared) | Cat(parity.io.done, h2c.io.error || c2h.io.error, copy.io.done, c2h.io.done, h2c.io.done)
   )
   io.event := event =/= 0.U
 
@@ -90,12 +100,27 @@ class HostDma(p: SocParams) extends Module {
   copy.io.push.bits.bytes := io.regs.req.bits.wdata(16, 0)
   copy.io.copied          := io.copied
   copy.io.flush           := io.flush
-  io.copy <> copy.io.reader
+  io.copy(0) <> copy.io.reader
   fill.io.push.valid := false.B
   fill.io.push.bits  := io.regs.req.bits.wdata
   fill.io.addr       := fillDst
   fill.io.order      := io.order
+  fill.io.flush      := io.flush
   io.fill <> fill.io.out
+  parity.io.push.valid      := false.B
+  parity.io.push.bits.addr  := io.regs.req.bits.wdata
+  parity.io.push.bits.store := false.B
+  parity.io.order           := io.order
+  parity.io.flush           := io.flush
+  io.copy(1) <> parity.io.reader
+  parity.io.in <> io.toParity
+  io.parity <> parity.io.out
+
+  /** Queues an operation of the parity engine. */
+  private def pushParity(store: Boolean): Unit = {
+    parity.io.push.valid      := true.B
+    parity.io.push.bits.store := store.B
+  }
 
   RegMap(io.regs)(
     Seq(
@@ -104,10 +129,10 @@ class HostDma(p: SocParams) extends Module {
       RegMap.rw(HdmaRegs.Dev.offset, dev),
       RegMap.wo(HdmaRegs.H2cPush.offset)(_ => h2c.io.push.valid := true.B),
       RegMap.wo(HdmaRegs.C2hPush.offset)(_ => c2h.io.push.valid := true.B),
-      RegMap.ro(HdmaRegs.Space.offset, Cat(copy.io.space, c2h.io.space, h2c.io.space)),
+      RegMap.ro(HdmaRegs.Space.offset, Cat(parity.io.space, copy.io.space, c2h.io.space, h2c.io.space)),
       RegMap.ro(HdmaRegs.H2cDone.offset, h2cDone),
       RegMap.ro(HdmaRegs.C2hDone.offset, c2hDone),
-      RegMap.ro(HdmaRegs.Event.offset, event).copy(write = Some(data => cleared := data(3, 0))),
+      RegMap.ro(HdmaRegs.Event.offset, event).copy(write = Some(data => cleared := data(4, 0))),
       RegMap.rw(HdmaRegs.CopySrc.offset, copySrc),
       RegMap.rw(HdmaRegs.CopyDst.offset, copyDst),
       RegMap.rw(HdmaRegs.CopyPos.offset, copyPos),
@@ -115,7 +140,10 @@ class HostDma(p: SocParams) extends Module {
       RegMap.ro(HdmaRegs.CopyDone.offset, copyDone),
       RegMap.rw(HdmaRegs.FillDst.offset, fillDst),
       RegMap.wo(HdmaRegs.FillPush.offset)(_ => fill.io.push.valid := true.B),
-      RegMap.ro(HdmaRegs.FillBusy.offset, fill.io.busy)
+      RegMap.ro(HdmaRegs.FillBusy.offset, fill.io.busy),
+      RegMap.wo(HdmaRegs.ParityLoad.offset)(_ => pushParity(store = false)),
+      RegMap.wo(HdmaRegs.ParityStore.offset)(_ => pushParity(store = true)),
+      RegMap.ro(HdmaRegs.ParityDone.offset, parities)
     )
   )
 
@@ -139,5 +167,11 @@ class HostDma(p: SocParams) extends Module {
   io.c2h.srcAddr := c2h.io.devAddr
   io.c2h.dstAddr := c2h.io.hostAddr
 
-  io.idle := h2c.io.idle && c2h.io.idle && copy.io.idle && !fill.io.busy
+  io.idle := h2c.io.idle && c2h.io.idle && copy.io.idle && !fill.io.busy && parity.io.idle
+}
+
+object HostDma {
+
+  /** Bytes that a load or a store of the parity engine moves: the data of a sector. */
+  val ParityBytes = 4096
 }

@@ -50,7 +50,12 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   bar0.io.regs.resp.valid := toNobody || blocks.map(_._1.resp.valid).reduce(_ || _)
   bar0.io.regs.resp.bits  := Mux1H(blocks.map { case (block, mine) => mine -> block.resp.bits })
 
-  private val hold      = control.io.hold
+  /** CTRL.RESET.FW, and after it until DRAM has nothing under way that began before: what a reset cuts short would
+    * otherwise be taken for what comes after it.
+    */
+  private val settled = Wire(Bool())
+  private val hold    = RegInit(true.B)
+  when(control.io.hold) { hold := true.B }.elsewhen(settled) { hold := false.B }
   private val partReset = reset.asBool || hold
   io.hold                := hold
   control.io.timebase    := io.board.timebase
@@ -103,10 +108,13 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   }
   crossbar.io.reader <> reader.io.out
   crossbar.io.fill <> hostDma.io.fill
+  crossbar.io.parity <> hostDma.io.parity
+  hostDma.io.toParity <> crossbar.io.toParity
   crossbar.io.flush := hold
   writer.io.in <> crossbar.io.toDram
   writer.io.accepted := crossbar.io.dramAccepted
   writer.io.flush    := hold
+  settled            := writer.io.settled && reader.io.idle
   reader.io.order    := writer.io.order
   reader.io.copy <> hostDma.io.copy
   hostDma.io.copied := reader.io.copied

@@ -8,16 +8,18 @@ import chisel3.util.{Decoupled, DecoupledIO}
 /** Ports of the crossbar. */
 class CrossbarIO(p: SocParams) extends Bundle {
 
-  /** Sources: page data of the channels, output drains of cores and slots, DRAM reader, fill engine. */
+  /** Sources: page data of the channels, output drains of cores and slots, DRAM reader, fill engine, parity engine. */
   val channels = Vec(p.channels, Flipped(Decoupled(new XbarBeat)))
   val drains   = Vec(p.tiles, Flipped(Decoupled(new XbarBeat)))
   val reader   = Flipped(Decoupled(new XbarBeat))
   val fill     = Flipped(Decoupled(new XbarBeat))
+  val parity   = Flipped(Decoupled(new XbarBeat))
 
-  /** Destinations: cores and then slots, program buffers of the channels, DRAM writer. */
+  /** Destinations: cores and then slots, program buffers of the channels, DRAM writer, parity engine. */
   val toCores    = Vec(p.tiles, Decoupled(new XbarBeat))
   val toChannels = Vec(p.channels, Decoupled(new XbarBeat))
   val toDram     = Decoupled(new XbarBeat)
+  val toParity   = Decoupled(new XbarBeat)
 
   /** Pulse: a whole packet for DRAM has left its source. */
   val dramAccepted = Output(Bool())
@@ -28,14 +30,14 @@ class CrossbarIO(p: SocParams) extends Bundle {
 
 /** Packet crossbar between flash channels, cores and DRAM; see docs/architecture.md "Crossbar". Only the legal pairs
   * are built: cores take from channels (with `channelLocal` core i from channel i), DRAM reader and drains, program
-  * buffers from the DRAM reader, DRAM from channels, drains and fill engine.
+  * buffers and the parity engine from the DRAM reader, DRAM from channels, drains, fill and parity engine.
   */
 class Crossbar(p: SocParams) extends Module {
   val io = IO(new CrossbarIO(p))
 
   private val pages   = io.channels.toSeq
   private val drains  = io.drains.toSeq
-  private val sources = pages ++ drains ++ Seq(io.reader, io.fill)
+  private val sources = pages ++ drains ++ Seq(io.reader, io.fill, io.parity)
 
   /** Per source, whether each destination takes its beat. */
   private val takes = sources.map(s => s -> scala.collection.mutable.ArrayBuffer.empty[Bool])
@@ -54,7 +56,9 @@ class Crossbar(p: SocParams) extends Module {
     destination(XbarPort.core(i), (mine :+ io.reader) ++ drains, io.toCores(i))
   }
   for (i <- 0 until p.channels) destination(XbarPort.channel(p.tiles, i), Seq(io.reader), io.toChannels(i))
-  private val dram = destination(XbarPort.dram(p.tiles, p.channels), pages ++ drains :+ io.fill, io.toDram)
+  private val dram =
+    destination(XbarPort.dram(p.tiles, p.channels), pages ++ drains ++ Seq(io.fill, io.parity), io.toDram)
+  destination(XbarPort.parity(p.tiles, p.channels), Seq(io.reader), io.toParity)
   io.dramAccepted := dram.io.taken
 
   for ((s, taken) <- takes) s.ready := taken.reduce(_ || _)

@@ -32,20 +32,28 @@ private class PendingPacket extends Bundle {
   val bytes  = UInt(7.W)
 
   /** Last packet of its request. */
-  val end  = Bool()
+  val end = Bool()
+
+  /** Of the copy engine. */
   val copy = Bool()
 }
 
-/** Reads DRAM for the channels' program buffers and for the copy engine, in bursts of 64 bytes with up to `outstanding`
-  * under way, and sends each as a packet. Requests are served one after the other, round robin; `mark` is set on the
-  * last packet of a request.
+object DramReader {
+
+  /** Ports for copies: the copy engine's and the parity engine's. */
+  val Copies = 2
+}
+
+/** Reads DRAM for the channels' program buffers, the copy engine and the parity engine, in bursts of 64 bytes with up
+  * to `outstanding` under way, and sends each as a packet. Requests are served one after the other, round robin; `mark`
+  * is set on the last packet of a request.
   */
 class DramReader(p: SocParams, axi: Axi4Params, outstanding: Int = 32) extends Module {
   val io = IO(new Bundle {
     val fetch = Vec(p.channels, Flipped(Decoupled(new FlashFetch)))
-    val copy  = Flipped(Decoupled(new DramReadReq))
+    val copy  = Vec(DramReader.Copies, Flipped(Decoupled(new DramReadReq)))
 
-    /** Pulse: the last packet of a copy has left. */
+    /** Pulse: the last packet of a copy of the copy engine has left. */
     val copied = Output(Bool())
     val dram   = new Axi4ReadIO(axi)
     val out    = Decoupled(new XbarBeat)
@@ -53,7 +61,7 @@ class DramReader(p: SocParams, axi: Axi4Params, outstanding: Int = 32) extends M
     val idle   = Output(Bool())
   })
 
-  private val n = p.channels + 1
+  private val n = p.channels + DramReader.Copies
 
   // The request after the current one is chosen early, so that its wait for older writes overlaps with the current one's reads.
   private val owner     = RegInit(1.U(n.W))
@@ -62,12 +70,12 @@ class DramReader(p: SocParams, axi: Axi4Params, outstanding: Int = 32) extends M
   private val nextCopy  = Reg(Bool())
   private val barrier   = Module(new ReadBarrier)
 
-  private val requests = VecInit(io.fetch.map(_.valid) :+ io.copy.valid).asUInt
+  private val requests = VecInit(io.fetch.map(_.valid) ++ io.copy.map(_.valid)).asUInt
   private val grant    = RoundRobin.pick(requests, owner)
   private val choose   = !nextValid && requests.orR
 
   io.fetch.zipWithIndex.foreach { case (f, i) => f.ready := choose && grant(i) }
-  io.copy.ready    := choose && grant(p.channels)
+  io.copy.zipWithIndex.foreach { case (c, i) => c.ready := choose && grant(p.channels + i) }
   barrier.io.start := choose
   barrier.io.order := io.order
   when(choose) {
@@ -81,7 +89,7 @@ class DramReader(p: SocParams, axi: Axi4Params, outstanding: Int = 32) extends M
       r.target.stream   := 0.U
       r
     }
-    next      := Mux1H(grant, fetches :+ io.copy.bits)
+    next      := Mux1H(grant, fetches ++ io.copy.map(_.bits))
     nextCopy  := grant(p.channels)
     owner     := grant
     nextValid := true.B

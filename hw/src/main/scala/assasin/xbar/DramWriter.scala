@@ -18,6 +18,9 @@ class DramWriter(axi: Axi4Params, outstanding: Int = 32) extends Module {
     /** The sources are in reset: a packet cut short is finished with beats that write nothing. */
     val flush = Input(Bool())
     val idle  = Output(Bool())
+
+    /** Under `flush`: everything that had begun is in DRAM, and `order` says so. */
+    val settled = Output(Bool())
   })
 
   private val addrs = Module(new Queue(new Axi4Addr(axi), 4))
@@ -64,10 +67,12 @@ class DramWriter(axi: Axi4Params, outstanding: Int = 32) extends Module {
   private val completed = RegInit(0.U(16.W))
   when(io.accepted) { accepted := accepted + 1.U }
   when(io.dram.b.valid) { completed := completed + 1.U }
-  // A reset of the sources can lose a packet between its source and this module.
-  when(io.flush && inFlight === 0.U && first) { accepted := completed }
+  // A reset of the sources can lose a packet between its source and this module, or cut one short that was not counted.
+  // Reads that wait for packets accepted so far may go then.
+  when(io.flush && inFlight === 0.U && first) { completed := accepted }
 
   io.order.accepted  := accepted
   io.order.completed := completed
   io.idle            := inFlight === 0.U && accepted === completed
+  io.settled         := io.idle && first
 }

@@ -18,6 +18,9 @@ class FillEngine(dramDst: Int) extends Module {
     val out   = Decoupled(new XbarBeat)
     val order = Input(new WriteOrder)
     val busy  = Output(Bool())
+
+    /** Firmware and crossbar are in reset: a fill under way ends where it is. */
+    val flush = Input(Bool())
   })
   private val sIdle :: sSend :: sMark :: sWait :: Nil = Enum(4)
 
@@ -59,6 +62,10 @@ class FillEngine(dramDst: Int) extends Module {
     }
     is(sMark) { state := sWait }
     is(sWait) { when(barrier.io.clear) { state := sIdle } }
+  }
+  when(io.flush) {
+    state := sIdle
+    beat  := 0.U
   }
   io.busy := state =/= sIdle
 }

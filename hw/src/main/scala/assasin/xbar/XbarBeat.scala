@@ -3,7 +3,8 @@ package assasin.xbar
 
 import chisel3._
 
-/** Ports of the crossbar's destination side: tiles first (cores, then slots), then channels (program data), then DRAM.
+/** Ports of the crossbar's destination side: tiles first (cores, then slots), then channels (program data), then DRAM,
+  * then the parity engine.
   */
 object XbarPort {
 
@@ -15,6 +16,9 @@ object XbarPort {
 
   /** Destination number of the DRAM writer. */
   def dram(tiles: Int, channels: Int): Int = tiles + channels
+
+  /** Destination number of the parity engine. */
+  def parity(tiles: Int, channels: Int): Int = dram(tiles, channels) + 1
 }
 
 /** One 8-byte beat of a packet. A packet is 1 to 8 beats (64 bytes); all fields but `data` and `last` hold still over

@@ -9,6 +9,7 @@ an image, loses power, and the virtual board starts on the same image.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -23,7 +24,7 @@ import numpy as np
 
 from assasin import bench, offloads, perf, random_reads
 from assasin.board import Board, BoardError, board_of
-from assasin.drive import Drive, Extent
+from assasin.drive import Drive, DriveError, Extent
 from assasin.errors import AssasinError
 from assasin.paper import BENCH_FOLDER, commit
 from assasin.tree import BUILD, ROOT
@@ -274,14 +275,22 @@ def _mount(config: str, profile: str, write: Callable[[Drive], None], cut: bool)
     writer, reader = board_of("native", f"{NAME}-image"), Board(f"{NAME}-mount")
     try:
         writer.start(config, profile, format=True)
-        with Drive(writer.address) as drive:
+        drive = Drive(writer.address)
+        try:
             write(drive)
             blocks = drive.info.blocks
             if cut:
                 writer.kill()
+        finally:
+            # Without power it cannot be shut down.
+            with contextlib.suppress(*[DriveError] * cut):
+                drive.close()
         if not cut:
             writer.stop()
         status = reader.start(config, profile, image=writer.paths.folder / f"image-{config}-{profile}")
+        # It is there when its mount is over.
+        with Drive(reader.address):
+            pass
         reader.stop()
         text = reader.paths.console_log.read_text(errors="replace")
         boots, bounds = _BOOT.findall(text), _BOUND.findall(text)

@@ -173,9 +173,9 @@ class Guest:
         own = vm_image.Archive()
         for name in ("init", "agent"):
             own.file(name, (vm_image.GUEST / name).read_bytes(), executable=True)
-        tool = BUILD / "host" / "assasin-offload"
-        if tool.exists():
-            own.file("usr/bin/assasin-offload", tool.read_bytes(), executable=True)
+        for tool in (BUILD / "host" / name for name in ("assasin-offload", "fsynced")):
+            if tool.exists():
+                own.file(f"usr/bin/{tool.name}", tool.read_bytes(), executable=True)
         for elf in sorted((BUILD / "offload").glob("*/*.elf")):
             own.file(f"usr/lib/assasin/{elf.parent.name}/{elf.name}", function_image(elf.read_bytes()))
         for name, file in self._modules.items():

@@ -27,10 +27,33 @@ from assasin.tree import ROOT
 RECIPE = 1
 """To be raised when guests are made in another way."""
 
-PACKAGES = ("linux-image-cloud-amd64", "busybox-static", "nvme-cli", "fio", "e2fsprogs", "util-linux", "pciutils")
+PACKAGES = (
+    "linux-image-cloud-amd64",
+    "busybox-static",
+    "nvme-cli",
+    "fio",
+    "e2fsprogs",
+    "xfsprogs",
+    "btrfs-progs",
+    "util-linux",
+    "pciutils",
+)
 """Debian packages the guest is made of; their dependencies come with them."""
 
-UNPACKED = ("lib", "zlib", "pci.ids", "linux-image-", "busybox-", "nvme-cli", "fio", "e2fsprogs", "util-linux", "pciutils")
+UNPACKED = (
+    "lib",
+    "zlib",
+    "pci.ids",
+    "linux-image-",
+    "busybox-",
+    "nvme-cli",
+    "fio",
+    "e2fsprogs",
+    "xfsprogs",
+    "btrfs-progs",
+    "util-linux",
+    "pciutils",
+)
 SKIPPED = ("libperl", "libpython")
 """How names begin of packages that are unpacked, and that are not: most dependencies are other programs."""
 
@@ -42,6 +65,10 @@ PROGRAMS = (
     "sbin/e2fsck",
     "sbin/tune2fs",
     "sbin/debugfs",
+    "sbin/mkfs.xfs",
+    "sbin/xfs_repair",
+    "bin/btrfs",
+    "sbin/mkfs.btrfs",
     "usr/bin/lspci",
     "usr/sbin/filefrag",
     "bin/lsblk",
@@ -58,11 +85,16 @@ LINKS = {"sbin/mkfs.ext4": "mke2fs", "sbin/fsck.ext4": "e2fsck", "bin/sh": "busy
 DATA = ("etc/mke2fs.conf", "usr/share/misc/pci.ids")
 """Files without which the programs miss something."""
 
-MODULES = ("virtio_pci", "virtiofs", "vfio-pci", "vfio_iommu_type1")
-"""Modules of the kernel that the guest loads or may load, after the modules these depend on. The rest it needs is built in."""
-
-LOADED_AT_BOOT = ("virtio_pci", "virtiofs")
-"""Of these, what the guest loads at once."""
+MODULES = {
+    "boot": ("virtio_pci", "virtiofs"),
+    "vfio": ("vfio-pci", "vfio_iommu_type1"),
+    "xfs": ("xfs",),
+    "btrfs": ("btrfs",),
+}
+"""
+Modules of the kernel for a purpose: /lib/modules/PURPOSE in the guest lists them behind those that they depend on. It loads
+those of `boot` at once. The rest it needs is built in.
+"""
 
 LIBRARY_FOLDERS = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/ceph", "lib64")
 
@@ -103,7 +135,7 @@ def cache_folder() -> Path:
 
 def _key() -> str:
     """Guests of the same recipe are the same guest; Debian's updates come in with a new recipe, or with an empty cache."""
-    recipe = (UNPACKED, SKIPPED, RECIPE, PACKAGES, PROGRAMS, LINKS, DATA, MODULES, LOADED_AT_BOOT)
+    recipe = (UNPACKED, SKIPPED, RECIPE, PACKAGES, PROGRAMS, LINKS, DATA, MODULES)
     return hashlib.sha256(repr(recipe).encode()).hexdigest()[:16]
 
 
@@ -199,8 +231,8 @@ def _libraries(system: Path, programs: Iterable[str]) -> set[str]:
     return set(found.values())
 
 
-def _module_order(system: Path) -> tuple[str, list[Path]]:
-    """The kernel's release, and MODULES behind what they depend on."""
+def _module_order(system: Path, modules: Iterable[str]) -> tuple[str, list[Path]]:
+    """The kernel's release, and modules behind what they depend on."""
     release = next((system / "lib" / "modules").iterdir()).name
     files = {f.stem.replace("-", "_"): f for f in (system / "lib" / "modules" / release).rglob("*.ko")}
     order: list[Path] = []
@@ -215,7 +247,7 @@ def _module_order(system: Path) -> tuple[str, list[Path]]:
             add(other)
         order.append(file)
 
-    for name in MODULES:
+    for name in modules:
         if name.replace("-", "_") not in files:
             raise ImageError(f"kernel {release} has no module {name}")
         add(name)
@@ -244,14 +276,15 @@ def _pack(system: Path) -> bytes:
     for applet in applets:
         if applet not in have and Path(applet).name not in names:
             archive.link(applet, "/bin/busybox")
-    release, modules = _module_order(system)
-    boot = set()
-    for m in modules:
-        archive.file(f"lib/modules/{m.name}", m.read_bytes())
-    for name in LOADED_AT_BOOT:
-        boot |= {m.stem for m in modules[: 1 + [x.stem.replace("-", "_") for x in modules].index(name)]}
-    archive.file("lib/modules/boot", "".join(f"{m.name}\n" for m in modules if m.stem in boot).encode())
-    archive.file("lib/modules/vfio", "".join(f"{m.name}\n" for m in modules if m.stem not in boot).encode())
+    booted: list[Path] = []
+    for purpose, wanted in MODULES.items():
+        release, order = _module_order(system, wanted)
+        for m in order:
+            archive.file(f"lib/modules/{m.name}", m.read_bytes())
+        if purpose == "boot":
+            booted = order
+        listed = order if purpose == "boot" else [m for m in order if m not in booted]
+        archive.file(f"lib/modules/{purpose}", "".join(f"{m.name}\n" for m in listed).encode())
     archive.file("etc/release", f"{release}\n".encode())
     archive.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n")
     archive.file("etc/group", b"root:x:0:\n")

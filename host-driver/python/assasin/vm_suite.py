@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -727,6 +728,97 @@ def full(s: Suite) -> None:
     _compare(s)
 
 
+@dataclass(frozen=True)
+class FileSystem:
+    """A file system of the guest's kernel: how it is made, and how it is looked through without being mended."""
+
+    name: str
+    make: str
+    check: str
+    full: int = 90
+    """Per cent of its free space that a file fills."""
+
+
+FILE_SYSTEMS = (
+    FileSystem("ext4", "mkfs.ext4 -F -q", "e2fsck -fn"),
+    FileSystem("xfs", "mkfs.xfs -f -q", "xfs_repair -n"),
+    # It writes blocks anew before it frees the old ones, and data and metadata have space of their own.
+    FileSystem("btrfs", "mkfs.btrfs -f -q", "btrfs check --readonly"),
+)
+
+KILLS = 10
+KILLS_BYTES = 100 << 20
+"""How often the board is killed under synced writes, and what is written in all of that time."""
+
+KILLS_PROFILE = "small-drive"
+KILLS_SECONDS = 900.0
+"""Longest time between two kills."""
+
+
+def kills(f: FileSystem, s: Suite) -> None:
+    """The board is killed under synced overwrites of a full file system: the drive comes back each time, with each synced block."""
+    s.end_guest()
+    board = board_of(s.board.KIND, f"{s.board.name}-kills")
+    own = Suite(s.config, KILLS_PROFILE, board, s.quick)
+    counter = s.share / f"synced-{f.name}"
+    counter.unlink(missing_ok=True)
+    rng = random.Random(f.name)
+    each = KILLS_BYTES // BLOCK // KILLS
+    rows: list[dict[str, Any]] = []
+    s.figures[f"kills_{f.name}"] = rows
+    try:
+        own.start_board(format=True)
+        own.boot()
+        _load_modules(own, f)
+        own.sh(f"{f.make} {DEVICE} 2>&1", 300)
+        own.sh(f"mount -t {f.name} {DEVICE} /mnt")
+        blocks = own.sh(f"fsynced fill /mnt/data {f.full}", KILLS_SECONDS)
+        use = own.sh("df -P /mnt | tail -n 1").split()[4]
+        for life in range(KILLS):
+            target = each * (life + 1) - rng.randrange(each // 4) * (life + 1 < KILLS)
+            write = f"fsynced write /mnt/data /share/{counter.name} 1 100000000"
+            own.sh(f"({write} >/tmp/fsynced 2>&1; echo $? >/tmp/code) & sleep 0.1")
+            _await_synced(own, counter, target)
+            own.board.kill()
+            own.end_guest()
+            start = time.monotonic()
+            own.start_board()
+            own.boot()
+            row: dict[str, Any] = {"synced": _synced(counter), "back_seconds": round(time.monotonic() - start, 1)}
+            rows.append(row)
+            _load_modules(own, f)
+            # The journal is played back.
+            own.sh(f"mount -t {f.name} {DEVICE} /mnt", KILLS_SECONDS)
+            row["verify"] = own.sh(f"fsynced verify /mnt/data /share/{counter.name} 1", KILLS_SECONDS, what="verifying").strip()
+            own.sh("umount /mnt")
+            own.keep(f"kills-{f.name}.txt", own.sh(f"{f.check} {DEVICE} 2>&1", KILLS_SECONDS, what="the check of the file system"))
+            own.sh(f"mount -t {f.name} {DEVICE} /mnt")
+        s.figures[f"kills_{f.name}_filled"] = {"blocks": int(blocks), "use": use}
+        check(_synced(counter) * BLOCK >= KILLS_BYTES, f"{_synced(counter)} blocks were synced, fewer than {KILLS_BYTES // BLOCK}")
+    finally:
+        own.end_guest()
+        if board.pid() is not None:
+            board.stop()
+    # What failed can be looked at.
+    board.erase()
+
+
+def _load_modules(s: Suite, f: FileSystem) -> None:
+    s.sh(f"[ ! -e /lib/modules/{f.name} ] || for m in $(cat /lib/modules/{f.name}); do insmod /lib/modules/$m || exit 1; done")
+
+
+def _synced(counter: Path) -> int:
+    return int.from_bytes(counter.read_bytes()[:8], "little") if counter.exists() else 0
+
+
+def _await_synced(s: Suite, counter: Path, target: int) -> None:
+    deadline = time.monotonic() + KILLS_SECONDS
+    while _synced(counter) < target:
+        check(s.guest.run("test -e /tmp/code").code != 0, f"the writer ended early: {s.guest.run('cat /tmp/fsynced').text}")
+        check(time.monotonic() < deadline, f"{_synced(counter)} blocks synced after {KILLS_SECONDS:.0f} s, expected {target}")
+        time.sleep(0.2)
+
+
 def two_drives(s: Suite) -> None:
     """Two drives in one guest: both are there, under serial numbers of their own, and keep what each of them was given."""
     s.end_guest()
@@ -794,6 +886,7 @@ STEPS: tuple[tuple[str, Step, bool], ...] = (
     ("vanish", vanish, False),
     ("full", full, False),
     ("two-drives", two_drives, True),
+    *((f"kills-{f.name}", partial(kills, f), False) for f in FILE_SYSTEMS),
 )
 """Name, function, and whether the quick list has it. Later steps use what earlier ones left."""
 

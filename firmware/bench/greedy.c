@@ -8,11 +8,16 @@
 
 uint32_t victim_pick(uint32_t most, bool cheap) {
     (void)cheap;
-    uint32_t best = SB_NONE;
+    uint32_t best = SB_NONE, least = 0;
     for (uint32_t n = 0; n < sb.used; n++) {
-        if (sb.state[n] == SB_CLOSED && sb.valid[n] > 0 && sb.valid[n] <= most && sb.valid[n] < sb.pages &&
-            superblock_pins(n) == 0 && (best == SB_NONE || sb.valid[n] < sb.valid[best])) {
+        if (sb.state[n] != SB_CLOSED) {
+            continue;
+        }
+        uint32_t valid = superblock_valid(n);
+        if (valid > 0 && valid <= most && valid < sb.pages && superblock_pins(n) == 0 &&
+            (best == SB_NONE || valid < least)) {
             best = n;
+            least = valid;
         }
     }
     return best;

@@ -41,19 +41,3 @@ uint32_t victim_pick(uint32_t most, bool cheap) {
     }
     return best;
 }
-
-uint32_t victim_least_worn(void) {
-    uint32_t best = SB_NONE;
-    uint32_t best_erases = 0;
-    for (uint32_t n = 0; n < sb.used; n++) {
-        if (sb.state[n] != SB_CLOSED) {
-            continue;
-        }
-        uint32_t erases = superblock_erases(n);
-        if ((best == SB_NONE || erases < best_erases) && superblock_valid(n) > 0 && superblock_pins(n) == 0) {
-            best = n;
-            best_erases = erases;
-        }
-    }
-    return best;
-}

@@ -16,7 +16,4 @@
  */
 uint32_t victim_pick(uint32_t most, bool cheap);
 
-/** The least worn of the closed superblocks. SB_NONE: there is none. */
-uint32_t victim_least_worn(void);
-
 #endif

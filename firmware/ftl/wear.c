@@ -12,7 +12,7 @@
 #include "ftl/wear.h"
 
 #include "ftl/append.h"
-#include "ftl/victim.h"
+#include "ftl/superblock.h"
 
 /** Erases that a superblock is ahead of another before their data change places: so many, and this share of its own. */
 #define WEAR_SPREAD 12u
@@ -40,13 +40,30 @@ static uint32_t destination(void) {
     return a->next != SB_NONE ? a->next : superblock_find_free(true);
 }
 
+/** The least worn of the closed superblocks with data. SB_NONE: there is none. */
+static uint32_t least_worn(void) {
+    uint32_t best = SB_NONE;
+    uint32_t best_erases = 0;
+    for (uint32_t n = 0; n < sb.used; n++) {
+        if (sb.state[n] != SB_CLOSED) {
+            continue;
+        }
+        uint32_t erases = superblock_erases(n);
+        if ((best == SB_NONE || erases < best_erases) && superblock_valid(n) > 0 && superblock_pins(n) == 0) {
+            best = n;
+            best_erases = erases;
+        }
+    }
+    return best;
+}
+
 uint32_t wear_victim(void) {
     if ((int32_t)(sb.closings - wear.due) < 0) {
         return SB_NONE;
     }
     wear.due = sb.closings + sb.count / LOOKS + 1;
     uint32_t to = destination();
-    uint32_t victim = victim_least_worn();
+    uint32_t victim = least_worn();
     if (to == SB_NONE || victim == SB_NONE) {
         return SB_NONE;
     }

@@ -264,7 +264,10 @@ void sanitize_log(void) {
     /* It has ended when the medium says so. */
     bool ending = phase == ENDING;
     bool begun = ending || phase == ERASING;
-    put16(0, saved.state != SANITIZE_RUNNING ? 0xffff : begun ? ftl_erase_progress() : 0);
+    bool running = ending || saved.state == SANITIZE_RUNNING;
+    /* A host may take 65,535 for the end of the operation. */
+    uint32_t progress = begun ? ftl_erase_progress() : 0;
+    put16(0, !running ? 0xffff : progress < 0xfffe ? progress : 0xfffe);
     put16(2, ending ? SANITIZE_RUNNING : states[saved.state] | (still_erased() ? STATUS_ERASED : 0));
     put32(4, saved.dw10);
     put32(8, NO_TIME); /* overwrite */

@@ -50,6 +50,8 @@ bool zeros(Drive &d) {
 void finish(Drive &d, Status *last = nullptr) {
     for (;;) {
         Status s = status(d);
+        /* 65,535 says that there is no operation. */
+        CHECK_EQ(s.progress == 0xffff, s.state != 2);
         if (s.state != 2) {
             return;
         }

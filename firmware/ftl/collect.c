@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ftl/append.h"
+#include "ftl/bad.h"
 #include "ftl/ftl.h"
 #include "ftl/victim.h"
 #include "media/health.h"
@@ -38,6 +39,9 @@ static struct {
     struct sb_cursor at; /**< its next sector to be read */
     uint32_t reading;
     uint32_t programming;
+    uint32_t move;   /**< superblock with data on a bad block; SB_NONE: none is known that is closed */
+    bool moving;     /**< the victim is such a one: it is emptied however many superblocks are free */
+    bool holes;      /**< the victim has bad blocks, and they hold nothing */
     uint32_t gain;   /**< sectors that are won when the victim is free */
     uint32_t paid;   /**< sectors that the host has written since it was taken */
     uint32_t search; /**< LBA at which the search for what is left goes on; SB_NONE: there is none */
@@ -48,6 +52,7 @@ void collect_init(void) {
     memset(&job, 0, sizeof job);
     job.victim = SB_NONE;
     job.search = SB_NONE;
+    job.move = SB_NONE;
     idle = gathered = (struct list){0};
     gathered_count = 0;
     for (uint32_t i = 0; i < COPIES; i++) {
@@ -66,7 +71,7 @@ bool collect_idle(void) {
 }
 
 static bool wanted(void) {
-    return sb.free < room_wanted() && !ftl.read_only;
+    return (sb.free < room_wanted() || job.move != SB_NONE || job.moving) && !ftl.read_only;
 }
 
 /** `c` is done with. */
@@ -114,6 +119,9 @@ static void programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
     if (status != FLASH_STATUS_OK) {
         w->first->failed = 1;
+        planes_failed(w->first);
+    } else {
+        bad_worked(w->ppa);
     }
     if (op->confirm == FLASH_CONFIRM_PAGE) {
         w = w->first;
@@ -274,7 +282,8 @@ void collect_residue_poll(void) {
 
 /** Most sectors that copies can go to, so that what is begun can be ended. */
 static uint32_t copy_room(void) {
-    return append_room(APPEND_COPY) + (append[APPEND_COPY].next == SB_NONE && sb.free > 0 ? sb.pages : 0);
+    uint32_t next = append[APPEND_COPY].next == SB_NONE && sb.free > 0 ? superblock_pick(true) : SB_NONE;
+    return append_room(APPEND_COPY) + (next != SB_NONE ? bad_sectors(next) : 0);
 }
 
 static void next_victim(void) {
@@ -282,20 +291,34 @@ static void next_victim(void) {
      * copies take as many pages, the last of which may not be full. */
     bool last = sb.free <= ROOM_COPIES;
     uint32_t least = last ? 1 : sb.pages / 16 + 1;
-    uint32_t most = sb.pages - (least < nand_geo.sectors ? nand_geo.sectors : least);
     uint32_t fits = copy_room();
-    job.victim = victim_pick(most < fits ? most : fits, sb.free < ROOM_COPIES);
+    /* What is on bad blocks first, unless the superblocks that are left over for copies are wanted. */
+    bool moves = !last && job.move != SB_NONE && sb.valid[job.move] <= fits;
+    job.victim = moves ? job.move
+                       : victim_pick(least < nand_geo.sectors ? nand_geo.sectors : least, fits, sb.free < ROOM_COPIES);
+    job.move = SB_NONE;
     job.spent = job.victim == SB_NONE;
     job.paid = 0;
     if (!job.spent) {
+        uint32_t takes = bad_sectors(job.victim);
         superblock_set_state(job.victim, SB_VICTIM);
-        job.gain = sb.pages - sb.valid[job.victim];
+        job.gain = takes > sb.valid[job.victim] ? takes - sb.valid[job.victim] : 0;
+        job.moving = moves;
+        job.holes = bad_blocks(job.victim) > 0 && !bad_moving(job.victim);
         cursor_open(&job.at, job.victim);
         return;
     }
     /* Those that recovery reads cannot be taken before the next checkpoint. */
-    if (ftl.unlogged || sb.logged > 0) {
+    if (sb.free < room_wanted() && (ftl.unlogged || sb.logged > 0)) {
         ftl_reclaim();
+    }
+}
+
+void collect_bad(void) {
+    job.move = bad_next_to_move();
+    if (job.move != SB_NONE) {
+        job.spent = false;
+        work_set(WORK_COLLECT);
     }
 }
 
@@ -312,10 +335,16 @@ static void victim_ended(void) {
     superblock_set_state(job.victim, SB_CLOSED);
     superblock_emptied();
     job.victim = SB_NONE;
+    job.moving = false;
+    collect_bad();
 }
 
 void collect_poll(void) {
     work_clear(WORK_COLLECT);
+    if (bad.hurry && !ftl.read_only) {
+        bad.hurry = false;
+        ftl_reclaim();
+    }
     if (ftl_paused()) {
         pages_out(job.reading == 0);
         settled();
@@ -346,6 +375,10 @@ void collect_poll(void) {
         work_put(WORK_RESIDUE, job.search < ftl.lbas);
     }
     while (job.search == SB_NONE && job.at.left > 0 && sb.valid[job.victim] > 0) {
+        if (job.holes && bad_at(cursor_ppa(&job.at))) {
+            cursor_next_page(&job.at);
+            continue;
+        }
         if (!read_next()) {
             if (job.reading == 0 && job.programming == 0) {
                 work_set(WORK_COLLECT);
@@ -367,6 +400,8 @@ void collect_forget(void) {
     }
     job.victim = SB_NONE;
     job.search = SB_NONE;
+    job.move = SB_NONE;
+    job.moving = false;
 }
 
 void collect_pause(void) {
@@ -377,14 +412,14 @@ void collect_pause(void) {
 
 void collect_paid(uint32_t sectors) {
     job.paid += sectors;
-    if (wanted() && job.victim == SB_NONE && (!job.spent || job.paid > sb.pages / 8)) {
+    if (sb.free < room_wanted() && job.victim == SB_NONE && (!job.spent || job.paid > sb.pages / 8)) {
         job.spent = false;
         work_set(WORK_COLLECT);
     }
 }
 
 bool collect_allows(void) {
-    if (job.victim == SB_NONE || !wanted()) {
+    if (job.victim == SB_NONE || sb.free >= room_wanted()) {
         return true;
     }
     uint32_t ahead = sb.pages / 8 + nand_geo.sectors;

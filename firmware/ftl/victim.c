@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ftl/victim.h"
 
+#include "ftl/bad.h"
 #include "ftl/superblock.h"
 
 /** What emptying a superblock is worth: gain / cost. */
@@ -11,7 +12,7 @@ struct worth {
 
 static struct worth worth_of(uint32_t n, bool cheap) {
     uint32_t age = cheap ? 1 : superblock_age(n) + 1;
-    return (struct worth){.gain = (uint64_t)(sb.pages - sb.valid[n]) * age, .cost = sb.valid[n]};
+    return (struct worth){.gain = (uint64_t)(bad_sectors(n) - sb.valid[n]) * age, .cost = sb.valid[n]};
 }
 
 /** a > b: 1; equal: 0; less: -1. Sectors of a superblock have at most 24 bits, and so have ages that matter. */
@@ -21,11 +22,11 @@ static int compare(struct worth a, struct worth b) {
     return (left > right) - (left < right);
 }
 
-uint32_t victim_pick(uint32_t most, bool cheap) {
+uint32_t victim_pick(uint32_t gain, uint32_t most, bool cheap) {
     uint32_t best = SB_NONE;
     struct worth best_worth = {0, 1};
     for (uint32_t n = 0; n < sb.used; n++) {
-        if (sb.state[n] != SB_CLOSED || sb.valid[n] == 0 || sb.valid[n] > most || sb.valid[n] >= sb.pages ||
+        if (sb.state[n] != SB_CLOSED || sb.valid[n] == 0 || sb.valid[n] > most || sb.valid[n] + gain > bad_sectors(n) ||
             superblock_pins(n) != 0) {
             continue;
         }

@@ -26,8 +26,6 @@
 #define DRAM_ERRORS (ASSASIN_DRAM_BASE + 0x00016000u)
 /** Memory range sets of programs, 2 KiB. */
 #define DRAM_RANGES (ASSASIN_DRAM_BASE + 0x00016800u)
-/** Superblock table as checkpointed, 8 bytes an entry, 32 KiB. */
-#define DRAM_TABLE (ASSASIN_DRAM_BASE + 0x00018000u)
 /** Pins of every superblock, 4 bytes an entry, 16 KiB. */
 #define DRAM_PINS (ASSASIN_DRAM_BASE + 0x00020000u)
 /** Where output that nobody wants is drained to, 4 KiB. */
@@ -54,6 +52,13 @@
 #define DRAM_BUFFERS (ASSASIN_DRAM_BASE + 0x00100000u)
 /** Sectors that collection moves, 4 KiB each, 256 KiB. */
 #define DRAM_COPIES (ASSASIN_DRAM_BASE + 0x00280000u)
+/** Superblock table as checkpointed, 8 bytes an entry, 32 KiB; behind it the list of bad blocks, 4 bytes an entry, 128
+ * KiB: a checkpoint takes both for one table. */
+#define DRAM_TABLE    (ASSASIN_DRAM_BASE + 0x002c0000u)
+#define DRAM_BAD_LIST (ASSASIN_DRAM_BASE + 0x002c8000u)
+/** Bad blocks of every superblock: a word, then a bit each (ftl/bad.h). */
+#define DRAM_BAD      (ASSASIN_DRAM_BASE + 0x00310000u)
+#define DRAM_BAD_SIZE 0x000f0000u
 /** Function slots: ELF file, then realigned segments. */
 #define DRAM_FUNCS       (ASSASIN_DRAM_BASE + 0x00400000u)
 #define DRAM_FUNC_STRIDE 0x40000u

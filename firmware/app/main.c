@@ -89,7 +89,7 @@ void firmware_boot(void) {
     dram_zero(DRAM_ZERO, DRAM_ZERO_SIZE);
     const char *fault = nand_init();
     if (fault == NULL) {
-        ftl_init(FIELD(SYS_BOOT_ARG, FORMAT, sys_read(SYS_BOOT_ARG)) != 0);
+        ftl_init(FIELD(SYS_BOOT_ARG, FORMAT, sys_read(SYS_BOOT_ARG)) != 0, identity_spare());
         fault = ftl.fault;
     } else {
         ftl.lbas = 0;

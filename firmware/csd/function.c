@@ -137,7 +137,7 @@ static uint32_t word_at(uint32_t addr) {
 }
 
 #define COPY_BYTES ((uint32_t)sizeof(struct function_copy))
-_Static_assert(SCOMP_MAX_FUNCS *FUNCTION_COPIES *COPY_BYTES <= 0x1000, "DRAM_FUNC_COPIES");
+_Static_assert(SCOMP_MAX_FUNCS *FUNCTION_COPIES *COPY_BYTES <= DRAM_FUNC_COPIES_SIZE, "DRAM_FUNC_COPIES");
 
 static uint32_t copy_at(const struct function *f, uint32_t n) {
     return DRAM_FUNC_COPIES + ((uint32_t)(f - functions) * FUNCTION_COPIES + n) * COPY_BYTES;

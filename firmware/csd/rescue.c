@@ -28,7 +28,7 @@ struct rescue {
     uint32_t page, lba;
 };
 #define RESCUE_BYTES 12u
-_Static_assert(RESCUES *RESCUE_BYTES <= 0x1000, "DRAM_RESCUE_LIST");
+_Static_assert(RESCUES *RESCUE_BYTES <= DRAM_RESCUE_LIST_SIZE, "DRAM_RESCUE_LIST");
 
 static uint32_t waiting_count;
 

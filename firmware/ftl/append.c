@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/collect.h"
 #include "ftl/ftl.h"
@@ -28,6 +29,7 @@ void append_resume(void) {
     for (uint32_t i = 0; i < APPEND_POINTS; i++) {
         if (ckpt.log.sb[i] != SB_NONE) {
             cursor_seek(&append[i].cur, ckpt.log.sb[i], sb.pages - ckpt.log.left[i]);
+            append[i].holes = bad_blocks(ckpt.log.sb[i]) > 0;
         }
     }
     for (uint32_t i = 0; i < ckpt.log.listed; i++) {
@@ -71,10 +73,8 @@ static void erased(struct sb_erase *e, bool ok) {
         append_list();
         return;
     }
-    console_printf("ftl: superblock %u retired: erase failed\n", e->sb);
-    superblock_set_state(e->sb, SB_BAD);
+    superblock_spoilt(e->sb);
     append[point].next = SB_NONE;
-    ftl.changed = true;
     room_changed();
     append_prepare(point);
     work_set(WORK_COLLECT);
@@ -113,24 +113,54 @@ void append_close(enum append_point point) {
     a->cur = (struct sb_cursor){.sb = SB_NONE};
 }
 
+void append_bad(uint32_t n) {
+    for (uint32_t i = 0; i < APPEND_POINTS; i++) {
+        append[i].holes |= append[i].cur.sb == n;
+    }
+}
+
 uint32_t append_room(enum append_point point) {
     const struct append *a = &append[point];
-    return a->cur.left + (a->next != SB_NONE ? sb.pages : 0);
+    uint32_t left = a->cur.left;
+    if (a->holes) {
+        /* Of whole stripes. */
+        left = left / (bad.units * nand_geo.sectors) * (bad.units - bad_blocks(a->cur.sb)) * nand_geo.sectors;
+    }
+    return left + (a->next != SB_NONE ? bad_sectors(a->next) : 0);
+}
+
+/** Step over bad blocks. The sequence numbers of their sectors are nobody's. */
+static void skip_bad(enum append_point point) {
+    struct append *a = &append[point];
+    uint32_t before = a->cur.left;
+    while (a->cur.left > 0 && bad_at(cursor_ppa(&a->cur))) {
+        cursor_next_page(&a->cur);
+    }
+    if (point == APPEND_HOST) {
+        ftl.seq += before - a->cur.left;
+    }
 }
 
 uint32_t append_page(enum append_point point) {
     struct append *a = &append[point];
+    if (a->holes) {
+        skip_bad(point);
+    }
     if (a->cur.left <= sb.pages / 4 && a->next == SB_NONE) {
         append_prepare(point);
     }
-    if (a->cur.left == 0) {
+    while (a->cur.left == 0) {
         if (a->next == SB_NONE || !a->next_ready) {
             return 0;
         }
         append_close(point);
         cursor_open(&a->cur, a->next);
+        a->holes = bad_blocks(a->next) > 0;
         a->next = SB_NONE;
         a->next_ready = false;
+        if (a->holes) {
+            skip_bad(point);
+        }
     }
     uint32_t ppa = cursor_ppa(&a->cur);
     cursor_next_page(&a->cur);

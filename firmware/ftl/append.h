@@ -18,6 +18,7 @@ struct append {
     struct sb_cursor cur; /**< cur.sb SB_NONE: no superblock is open */
     uint32_t next;        /**< SB_NONE: none */
     bool next_ready;      /**< it is erased and listed */
+    bool holes;           /**< the superblock that is open has bad blocks */
     struct sb_erase erase;
 };
 extern struct append append[APPEND_POINTS];
@@ -29,7 +30,9 @@ uint32_t append_page(enum append_point point);
 static inline bool append_pending(enum append_point point) {
     return append[point].next != SB_NONE && !append[point].next_ready;
 }
-/** Sectors that `point` can take without another superblock. */
+/** A block of superblock `n` has become bad. */
+void append_bad(uint32_t n);
+/** Sectors that `point` can take without another superblock, at least. */
 uint32_t append_room(enum append_point point);
 /** Get the next superblock ready, the least worn free one, if none is and one may be had. */
 void append_prepare(enum append_point point);

@@ -9,6 +9,7 @@
 #define BUFFERS 384u
 
 static struct page_buffer buffers[BUFFERS];
+static_assert(BUFFERS * PAGE_SIZE <= DRAM_BUFFERS_SIZE, "page buffers");
 static struct list free_buffers;
 
 static_assert(BUFFER_SCRATCH <= sizeof buffers, "the mount's memory");

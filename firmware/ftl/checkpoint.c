@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "ftl/collect.h"
 #include "ftl/ftl.h"
 #include "ftl/root.h"
 #include "lib/crc.h"
@@ -29,44 +30,41 @@ uint32_t checkpoint_meta_superblocks(void) {
     return ckpt.end;
 }
 
-uint32_t checkpoint_log_superblocks(void) {
-    return sb.count - ckpt.first - 2 * ckpt.area_sbs - sb.marked;
-}
-
-/** Superblocks from the first on of which a root record can say that the areas leave them out. */
-#define SKIP_MOST (32u * ROOT_SKIP_WORDS)
-
-static bool skipped(uint32_t n) {
-    n -= ckpt.first;
-    return n < SKIP_MOST && (ckpt.skip[n >> 5] >> (n & 31) & 1) != 0;
-}
-
 bool checkpoint_areas(void) {
-    uint32_t need = 2 * ckpt.area_sbs;
-    uint32_t n = 0;
-    for (; n < sb.count && (n < ckpt.first || need > 0); n++) {
-        bool bad = n >= ckpt.first && skipped(n);
-        superblock_set_state(n, bad ? SB_BAD : SB_META);
-        need -= n >= ckpt.first && !bad;
+    uint32_t end = ckpt.first + 2 * ckpt.area_sbs;
+    if (end > sb.count) {
+        return false;
     }
-    ckpt.end = n;
-    sb.rotor = n;
-    return need == 0;
+    for (uint32_t n = 0; n < end; n++) {
+        superblock_set_state(n, SB_META);
+    }
+    ckpt.end = end;
+    sb.rotor = end;
+    return true;
 }
 
-const char *checkpoint_avoid(void) {
+/** Sectors that one area takes: one full checkpoint and a quarter more in small ones. */
+static uint32_t area_sectors(void) {
+    return (ckpt.full_pages + ckpt.full_pages / 4 + 16) * nand_geo.sectors;
+}
+
+/** Sectors of the good blocks of area `area`. */
+static uint32_t area_good(uint32_t area) {
     uint32_t good = 0;
-    uint32_t end = sb.count < ckpt.first + SKIP_MOST ? sb.count : ckpt.first + SKIP_MOST;
-    for (uint32_t n = ckpt.first; n < end; n++) {
-        if (sb.state[n] == SB_BAD) {
-            ckpt.skip[(n - ckpt.first) >> 5] |= 1u << ((n - ckpt.first) & 31);
-        }
-        good += sb.state[n] != SB_BAD;
+    for (uint32_t n = 0; n < ckpt.area_sbs; n++) {
+        good += bad_sectors(checkpoint_area_sb(area, n));
     }
-    if (good < 2 * ckpt.area_sbs) {
-        console_printf("ftl: superblocks %u to %u have %u without bad blocks; checkpoints need %u\n", ckpt.first,
-                       end - 1, good, 2 * ckpt.area_sbs);
-        return "too few good blocks where checkpoints have to be";
+    return good;
+}
+
+const char *checkpoint_areas_fit(void) {
+    while (area_good(0) < area_sectors() || area_good(1) < area_sectors()) {
+        if (ckpt.first + 2 * (ckpt.area_sbs + 1) > sb.count) {
+            console_printf("ftl: checkpoints need two areas of %u sectors: superblocks %u to %u have too few\n",
+                           area_sectors(), ckpt.first, sb.count - 1);
+            return "too few good blocks where checkpoints have to be";
+        }
+        ckpt.area_sbs++;
     }
     checkpoint_areas();
     return NULL;
@@ -87,11 +85,10 @@ void checkpoint_layout(void) {
     }
     ckpt.root_block[1] = cursor_ppa(&c);
     uint32_t lbas_max = sb.count > MAP_MAX_LBAS / sb.pages ? MAP_MAX_LBAS : sb.count * sb.pages;
-    ckpt.full_pages =
-        lbas_max / MAP_ENTRIES + 1 + (lbas_max >> MAP_DIR_BITS) + 1 + (sb.count + TABLE_PER_PAGE - 1) / TABLE_PER_PAGE;
-    /* Room for one full checkpoint and a quarter more in small ones. */
-    uint32_t want = ckpt.full_pages + ckpt.full_pages / 4 + 16;
-    ckpt.area_sbs = (want * nand_geo.sectors + sb.pages - 1) / sb.pages;
+    uint32_t blocks = sb.count * bad.units < BAD_MOST ? sb.count * bad.units : BAD_MOST;
+    ckpt.full_pages = lbas_max / MAP_ENTRIES + 1 + (lbas_max >> MAP_DIR_BITS) + 1 +
+                      (sb.count + TABLE_PER_PAGE - 1) / TABLE_PER_PAGE + (blocks + BAD_PER_PAGE - 1) / BAD_PER_PAGE;
+    ckpt.area_sbs = (area_sectors() + sb.pages - 1) / sb.pages;
     checkpoint_areas();
     memset(sb.changed, 0, sizeof sb.changed);
     sb.used = 0;
@@ -109,27 +106,22 @@ uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page) {
 }
 
 uint32_t checkpoint_area_sb(uint32_t area, uint32_t n) {
-    n += area * ckpt.area_sbs;
-    uint32_t at = ckpt.first;
-    while (skipped(at) || n > 0) {
-        n -= !skipped(at);
-        at++;
-    }
-    return at;
+    return ckpt.first + area * ckpt.area_sbs + n;
 }
 
 void checkpoint_meta_seek(void) {
     cursor_seek(&ckpt.at, checkpoint_area_sb(ckpt.area, ckpt.used / sb.pages), ckpt.used % sb.pages);
 }
 
+uint32_t checkpoint_table_words(uint32_t i) {
+    uint32_t words = i < ROOT_SB_PAGES ? 2 * ckpt.table_used : ckpt.bad;
+    uint32_t before = (i < ROOT_SB_PAGES ? i : i - ROOT_SB_PAGES) * BAD_PER_PAGE;
+    return words <= before ? 0 : words - before < BAD_PER_PAGE ? words - before : BAD_PER_PAGE;
+}
+
 uint32_t checkpoint_crc(uint32_t tag, uint32_t data) {
-    uint32_t words;
-    if (tag == OOB_TABLE) {
-        uint32_t left = ckpt.table_used - (data - DRAM_TABLE) / 8;
-        words = 2 * (left < TABLE_PER_PAGE ? left : TABLE_PER_PAGE);
-    } else {
-        words = map.top[tag & ~OOB_DIR].count;
-    }
+    uint32_t words =
+        tag == OOB_TABLE ? checkpoint_table_words((data - DRAM_TABLE) / PAGE_SIZE) : map.top[tag & ~OOB_DIR].count;
     uint32_t crc = 0;
     for (uint32_t i = 0; i < words; i++) {
         crc = crc32c_word(crc, hal_read(data + i * 4));
@@ -137,14 +129,32 @@ uint32_t checkpoint_crc(uint32_t tag, uint32_t data) {
     return crc;
 }
 
-static uint32_t meta_alloc(void) {
-    if (ckpt.at.left == 0) {
-        cursor_open(&ckpt.at, checkpoint_area_sb(ckpt.area, ckpt.used / sb.pages));
+/** Sectors of the area behind ckpt.used whose blocks are good, of whole stripes. */
+static uint32_t area_left(void) {
+    uint32_t good = 0;
+    uint32_t used = ckpt.used;
+    for (uint32_t n = used / sb.pages; n < ckpt.area_sbs; n++) {
+        uint32_t stripes = (sb.pages - used % sb.pages) / (bad.units * nand_geo.sectors);
+        good += stripes * (bad.units - bad_blocks(checkpoint_area_sb(ckpt.area, n))) * nand_geo.sectors;
+        used = (n + 1) * sb.pages;
     }
-    uint32_t ppa = cursor_ppa(&ckpt.at);
-    cursor_next_page(&ckpt.at);
-    ckpt.used += nand_geo.sectors;
-    return ppa;
+    return good;
+}
+
+/** The next page of the area; 0: there is none. */
+static uint32_t meta_alloc(void) {
+    while (ckpt.used < ckpt.area_sbs * sb.pages) {
+        if (ckpt.at.left == 0) {
+            cursor_open(&ckpt.at, checkpoint_area_sb(ckpt.area, ckpt.used / sb.pages));
+        }
+        uint32_t ppa = cursor_ppa(&ckpt.at);
+        cursor_next_page(&ckpt.at);
+        ckpt.used += nand_geo.sectors;
+        if (!bad_at(ppa)) {
+            return ppa;
+        }
+    }
+    return 0;
 }
 
 /* ---- the steps of a checkpoint: erase the other area, map pages, directory pages, table, root ---- */
@@ -161,11 +171,13 @@ static struct {
     bool stepping;     /**< step() is on the stack */
     bool waits;        /**< for the root writer */
     bool root_pending; /**< the root record is on its way */
-    uint32_t tries;    /**< programs that failed and were repeated on another page */
+    uint32_t tries;    /**< blocks that turned out bad */
     uint32_t erase_sb; /**< next superblock of the area to erase, counted from its start */
     uint32_t in_flight;
     uint32_t index;          /**< progress inside the step */
     uint32_t scan_top;       /**< progress when the dirty list is incomplete */
+    uint32_t bad_changed;    /**< pages of the list of bad blocks that are not in the area as they are */
+    bool anew;               /**< everything goes to an area that was erased */
     struct log_position log; /**< where recovery reads on from when it succeeds */
 } job;
 
@@ -177,7 +189,8 @@ static void checkpoint_init(void) {
 
 static void area_erased(struct sb_erase *e, bool ok) {
     (void)e;
-    job.failed |= !ok;
+    /* Blocks that were not erased are left out. */
+    (void)ok;
     job.erase_sb++;
     step();
 }
@@ -187,30 +200,39 @@ static uint32_t dir_entry(uint32_t number) {
     return map.top[number / MAP_ENTRIES].addr + (number % MAP_ENTRIES) * 4;
 }
 
-static void meta_submit(struct nand_op *op, uint32_t data, uint32_t oob0, uint32_t oob1) {
+/** Program a page. False, and the checkpoint has failed: the area is full. */
+static bool meta_submit(struct nand_op *op, uint32_t data, uint32_t oob0, uint32_t oob1) {
     uint32_t ppa = meta_alloc();
+    if (ppa == 0) {
+        job.failed = true;
+        ckpt.rewrite = true;
+        return false;
+    }
     nand_program(op, ppa, data, oob0, oob1);
     job.in_flight++;
     nand_submit(op);
+    return true;
 }
 
-/** Where the page that `op` wrote is; the handler knows what it was by the argument. */
-static uint32_t op_ppa(const struct nand_op *op) {
-    return nand_op_ppa(op);
-}
-
-/** Pages of the area that may turn out bad in one checkpoint before it fails. */
+/** Blocks of the area that may turn out bad in one checkpoint before it fails. */
 #define META_TRIES 8u
 
 /** What a page's program left to be done. */
 enum outcome { WRITTEN, AGAIN, GIVEN_UP };
 
-static enum outcome meta_ended(uint32_t status) {
+static enum outcome meta_ended(const struct nand_op *op, uint32_t status) {
     job.in_flight--;
     if (status == FLASH_STATUS_OK) {
+        bad_worked(nand_op_ppa(op));
         return WRITTEN;
     }
-    if (!job.failed && job.tries++ < META_TRIES && ckpt.used < ckpt.area_sbs * sb.pages) {
+    /* Others in flight to a block that has just failed may fail with it. */
+    job.tries += !bad_at(nand_op_ppa(op));
+    if (area_good(ckpt.area) >= area_sectors() + nand_geo.pages) {
+        /* Otherwise the area could not do without it. */
+        bad_block(nand_op_ppa(op), BAD_PROGRAM);
+    }
+    if (!job.failed && job.tries <= META_TRIES) {
         return AGAIN;
     }
     /* Marks of what was changed are gone: the next checkpoint writes everything. */
@@ -221,10 +243,9 @@ static enum outcome meta_ended(uint32_t status) {
 
 static void map_written(struct nand_op *op, uint32_t status) {
     uint32_t number = (uint32_t)(uintptr_t)op->arg;
-    uint32_t ppa = op_ppa(op);
-    enum outcome outcome = meta_ended(status);
-    if (outcome == AGAIN) {
-        meta_submit(op, op->w2, OOB_META | number, ckpt.root_seq + 1);
+    uint32_t ppa = nand_op_ppa(op);
+    enum outcome outcome = meta_ended(op, status);
+    if (outcome == AGAIN && meta_submit(op, op->w2, OOB_META | number, ckpt.root_seq + 1)) {
         return;
     }
     nand_op_put(op);
@@ -237,12 +258,13 @@ static void map_written(struct nand_op *op, uint32_t status) {
 
 static void dir_written(struct nand_op *op, uint32_t status) {
     struct map_dir *d = op->arg;
-    uint32_t ppa = op_ppa(op);
-    enum outcome outcome = meta_ended(status);
+    uint32_t ppa = nand_op_ppa(op);
+    enum outcome outcome = meta_ended(op, status);
     if (outcome == AGAIN) {
         uint32_t tag = OOB_DIR | (uint32_t)(d - map.top);
-        meta_submit(op, op->w2, tag, checkpoint_crc(tag, op->w2));
-        return;
+        if (meta_submit(op, op->w2, tag, checkpoint_crc(tag, op->w2))) {
+            return;
+        }
     }
     nand_op_put(op);
     if (outcome == WRITTEN) {
@@ -253,11 +275,10 @@ static void dir_written(struct nand_op *op, uint32_t status) {
 }
 
 static void table_written(struct nand_op *op, uint32_t status) {
-    uint32_t ppa = op_ppa(op);
+    uint32_t ppa = nand_op_ppa(op);
     uint32_t page = (uint32_t)(uintptr_t)op->arg;
-    enum outcome outcome = meta_ended(status);
-    if (outcome == AGAIN) {
-        meta_submit(op, op->w2, OOB_TABLE, checkpoint_crc(OOB_TABLE, op->w2));
+    enum outcome outcome = meta_ended(op, status);
+    if (outcome == AGAIN && meta_submit(op, op->w2, OOB_TABLE, checkpoint_crc(OOB_TABLE, op->w2))) {
         return;
     }
     nand_op_put(op);
@@ -286,8 +307,17 @@ static uint32_t next_dirty_map(void) {
     return SB_NONE;
 }
 
-/** Copy changed entries of the superblock table to DRAM. */
+/** Whether page `i` of the table has to be written. */
+static bool table_page_due(uint32_t i) {
+    return i < ROOT_SB_PAGES ? i * TABLE_PER_PAGE < ckpt.table_used
+                             : bad_page_due(i - ROOT_SB_PAGES, ckpt.bad, job.bad_changed, job.anew);
+}
+
+/** Copy changed entries of the superblock table to DRAM, and note how long the list of bad blocks is. */
 static void table_refresh(void) {
+    ckpt.bad = bad_snapshot();
+    job.bad_changed = bad.changed;
+    bad.changed = 0;
     for (uint32_t i = 0; i < sb.used; i++) {
         if (sb.changed[i >> 3] == 0) {
             i |= 7;
@@ -326,11 +356,9 @@ static void root_build(void) {
     root_put(ckpt.table_used);
     root_put(ckpt.epoch);
     root_put(dirs);
-    root_put(sb.marked);
+    root_put(ckpt.bad);
     root_put(job.log.listed);
-    for (uint32_t i = 0; i < ROOT_SKIP_WORDS; i++) {
-        root_put(ckpt.skip[i]);
-    }
+    root_put(ckpt.area_sbs);
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
         root_put(ckpt.table[i]);
     }
@@ -376,7 +404,9 @@ static void finish(void) {
             ftl.changed = false;
             ftl.unlogged = false;
             ckpt.rewrite = false;
+            bad.saved = ckpt.bad;
             superblock_unlog();
+            collect_bad();
             ftl_log_restart();
         }
     } else {
@@ -393,6 +423,9 @@ static void step(void) {
         return;
     }
     job.stepping = true;
+    while (job.erase_sb < ckpt.area_sbs && bad_sectors(checkpoint_area_sb(ckpt.area, job.erase_sb)) == 0) {
+        job.erase_sb++;
+    }
     if (job.erase_sb < ckpt.area_sbs && !job.failed) {
         if (!area_erase.active) {
             superblock_erase(&area_erase, checkpoint_area_sb(ckpt.area, job.erase_sb), area_erased);
@@ -416,7 +449,9 @@ static void step(void) {
                 hal_write(dir_entry(number), page);
                 op->done = map_written;
                 op->arg = (void *)(uintptr_t)number;
-                meta_submit(op, page, OOB_META | number, ckpt.root_seq + 1);
+                if (!meta_submit(op, page, OOB_META | number, ckpt.root_seq + 1)) {
+                    nand_op_put(op);
+                }
                 continue;
             }
         } else if (job.step == STEP_DIR) {
@@ -428,17 +463,24 @@ static void step(void) {
                 op->arg = &map.top[job.index];
                 uint32_t page = map.top[job.index].addr + MAP_DIR_FLASH;
                 uint32_t tag = OOB_DIR | job.index;
-                meta_submit(op, page, tag, checkpoint_crc(tag, page));
+                if (!meta_submit(op, page, tag, checkpoint_crc(tag, page))) {
+                    nand_op_put(op);
+                }
                 job.index++;
                 /* A checksum takes long: let others have a turn. The program's end leads back here. */
                 break;
             }
         } else {
-            if (job.index * TABLE_PER_PAGE < ckpt.table_used) {
+            while (job.index < ROOT_TABLE_PAGES && !table_page_due(job.index)) {
+                job.index++;
+            }
+            if (job.index < ROOT_TABLE_PAGES) {
                 op->done = table_written;
                 op->arg = (void *)(uintptr_t)job.index;
                 uint32_t page = DRAM_TABLE + job.index * PAGE_SIZE;
-                meta_submit(op, page, OOB_TABLE, checkpoint_crc(OOB_TABLE, page));
+                if (!meta_submit(op, page, OOB_TABLE, checkpoint_crc(OOB_TABLE, page))) {
+                    nand_op_put(op);
+                }
                 job.index++;
                 break;
             }
@@ -537,7 +579,9 @@ static void begin(void) {
         need = ckpt.full_pages;
     }
     need += META_TRIES;
-    if (ckpt.rewrite || ckpt.used + need * nand_geo.sectors > ckpt.area_sbs * sb.pages) {
+    if (ckpt.rewrite || bad.rewrite || need * nand_geo.sectors > area_left()) {
+        job.anew = true;
+        bad.rewrite = false;
         ckpt.area = ckpt.root_area ^ 1;
         ckpt.used = 0;
         job.erase_sb = 0;
@@ -637,9 +681,9 @@ const char *checkpoint_format(void) {
     ckpt.root_seq = 0;
     ckpt.rewrite = true;
     format_flag = true;
-    /* Which superblocks are left out has to be on the medium before the log is: recovery follows it without them. */
+    /* Which blocks came bad has to be on the medium before anything else is: a mount does not look for their marks. */
     c = (struct ftl_checkpoint){
-        .x = {.run = sb.marked > 0 ? checkpoint_run : checkpoint_mark_dirty_run, .done = format_ended}};
+        .x = {.run = bad.count > 0 ? checkpoint_run : checkpoint_mark_dirty_run, .done = format_ended}};
     ftl_exclusive(&c.x);
     ftl_boot_wait(&format_flag);
     /* The areas' contents are unknown, whatever the root says. */

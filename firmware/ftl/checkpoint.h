@@ -10,20 +10,22 @@
 #include <stdint.h>
 
 #include "ftl/append.h"
+#include "ftl/bad.h"
 #include "ftl/superblock.h"
 
 /** Root record: words magic, CRC-32C of the rest, bytes, sequence, flags, geometry (3), capacity, log (5), area, used,
- * table entries, epoch, directories, superblocks marked bad, superblocks listed, those that the areas leave out, table
- * pages, then per directory page its address and entry count, then ftl_owner_data, then the list.
+ * table entries, epoch, directories, bad blocks, superblocks listed, superblocks an area, pages of the table and behind
+ * them of the list of bad blocks, then per directory page its address and entry count, then ftl_owner_data, then the
+ * list.
  *
  * Pages that a root record names carry a tag as OOB word 0. OOB word 1 of directory and table pages is the CRC-32C of
  * what is used of them; that of map pages is the sequence number of the root record that they were written for. */
-#define ROOT_MAGIC       0x36545253u /* "SRT6" */
+#define ROOT_MAGIC       0x37545253u /* "SRT7" */
 #define ROOT_MAGIC_NAME  0x00ffffffu /* what older versions have in common with it */
 #define ROOT_CLEAN       1u
-#define ROOT_TABLE_PAGES (SB_MAX * 8u / 4096u)
-#define ROOT_SKIP_WORDS  8u
-#define ROOT_FIXED_WORDS (21u + ROOT_SKIP_WORDS)
+#define ROOT_SB_PAGES    (SB_MAX * 8u / 4096u)
+#define ROOT_TABLE_PAGES (ROOT_SB_PAGES + BAD_PAGES)
+#define ROOT_FIXED_WORDS 22u
 #define ROOT_SEQ_AT      (3u * 4u)
 #define ROOT_FLAGS_AT    (4u * 4u)
 #define ROOT_USED_AT     (15u * 4u)
@@ -50,25 +52,25 @@ struct log_position {
 };
 
 struct checkpoint_state {
-    uint32_t first;                 /**< first superblock of the areas */
-    uint32_t area_sbs;              /**< superblocks an area */
-    uint32_t end;                   /**< first superblock behind the areas */
-    uint32_t skip[ROOT_SKIP_WORDS]; /**< superblocks that the areas leave out, a bit each from the first on */
-    uint32_t full_pages;            /**< pages of the largest checkpoint */
-    uint32_t root_block[2];         /**< first page of the root blocks */
-    uint32_t root_which;            /**< root block that the next root record goes to */
-    uint32_t root_page;             /**< its page there; behind the last one: to the other block, once that is erased */
-    uint32_t root_newest;           /**< root block that holds the newest root record: never erased */
-    uint32_t root_area;             /**< area that the newest root record names: never erased */
-    uint32_t root_seq;              /**< of the newest root */
-    bool root_lost;      /**< no root record can be written: the medium stays as it is until the next power-on */
-    uint32_t epoch;      /**< formats so far: sequence numbers of different epochs do not meet */
-    uint32_t area;       /**< 0, 1 */
-    uint32_t used;       /**< sectors of the area written or left out */
-    struct sb_cursor at; /**< next page of the area */
-    bool rewrite;        /**< the area may not be continued: the next checkpoint writes everything to another one */
+    uint32_t first;         /**< first superblock of the areas */
+    uint32_t area_sbs;      /**< superblocks an area */
+    uint32_t end;           /**< first superblock behind the areas */
+    uint32_t full_pages;    /**< pages of the largest checkpoint */
+    uint32_t root_block[2]; /**< first page of the root blocks */
+    uint32_t root_which;    /**< root block that the next root record goes to */
+    uint32_t root_page;     /**< its page there; behind the last one: to the other block, once that is erased */
+    uint32_t root_newest;   /**< root block that holds the newest root record: never erased */
+    uint32_t root_area;     /**< area that the newest root record names: never erased */
+    uint32_t root_seq;      /**< of the newest root */
+    bool root_lost;         /**< no root record can be written: the medium stays as it is until the next power-on */
+    uint32_t epoch;         /**< formats so far: sequence numbers of different epochs do not meet */
+    uint32_t area;          /**< 0, 1 */
+    uint32_t used;          /**< sectors of the area written or left out, those of bad blocks too */
+    struct sb_cursor at;    /**< next page of the area */
+    bool rewrite;           /**< the area may not be continued: the next checkpoint writes everything to another one */
     uint32_t table[ROOT_TABLE_PAGES];
     uint32_t table_used; /**< entries of the superblock table in the newest checkpoint */
+    uint32_t bad;        /**< entries of the list of bad blocks in it */
     struct log_position log;
 };
 extern struct checkpoint_state ckpt;
@@ -80,12 +82,14 @@ uint32_t checkpoint_root_pages(void);
 uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page);
 /** Superblock `n` of area `area`. */
 uint32_t checkpoint_area_sb(uint32_t area, uint32_t n);
-/** Make the superblocks of the areas SB_META, those of ckpt.skip between them SB_BAD. False when there are too few. */
+/** Make the superblocks of the areas SB_META. False when there are too few. */
 bool checkpoint_areas(void);
 /** A checkpoint is under way: what it will say of the log is fixed. */
 bool checkpoint_busy(void);
 /** The root writer has ended what it did. */
 void checkpoint_root_free(void);
+/** Words of page `i` of the table that are used. */
+uint32_t checkpoint_table_words(uint32_t i);
 /** CRC-32C of what is used of the directory or table page with OOB word 0 `tag` at DRAM address `data`. */
 uint32_t checkpoint_crc(uint32_t tag, uint32_t data);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ftl/append.h"
+#include "ftl/bad.h"
 #include "ftl/ftl.h"
 #include "ftl/victim.h"
 #include "ftl/wear.h"
@@ -34,22 +35,27 @@ static struct list idle;
 static struct list gathered; /**< of the next page */
 static uint32_t gathered_count;
 
+static_assert(COPIES * PAGE_SIZE <= DRAM_COPIES_SIZE, "copies on their way");
+
 static struct {
     uint32_t victim;     /**< SB_NONE: none */
     struct sb_cursor at; /**< its next sector to be read */
     uint32_t reading;
     uint32_t programming;
-    bool upkeep;     /**< the victim is emptied for the medium's sake, not for room */
-    uint32_t gain;   /**< sectors that are won when the victim is free; of upkeep: that the host may write meanwhile */
-    uint32_t paid;   /**< sectors that the host has written since it was taken */
-    uint32_t search; /**< LBA at which the search for what is left goes on; SB_NONE: there is none */
-    bool spent;      /**< no superblock was worth taking when it was last looked at */
+    uint32_t at_risk; /**< superblock with data on a bad block; SB_NONE: none is known that is closed */
+    bool upkeep;      /**< the victim is emptied for the medium's sake, not for room */
+    bool holes;       /**< the victim has bad blocks, and they hold nothing */
+    uint32_t gain;    /**< sectors that are won when the victim is free; of upkeep: that the host may write meanwhile */
+    uint32_t paid;    /**< sectors that the host has written since it was taken */
+    uint32_t search;  /**< LBA at which the search for what is left goes on; SB_NONE: there is none */
+    bool spent;       /**< no superblock was worth taking when it was last looked at */
 } job;
 
 void collect_init(void) {
     memset(&job, 0, sizeof job);
     job.victim = SB_NONE;
     job.search = SB_NONE;
+    job.at_risk = SB_NONE;
     wear_init();
     idle = gathered = (struct list){0};
     gathered_count = 0;
@@ -117,6 +123,9 @@ static void programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
     if (status != FLASH_STATUS_OK) {
         w->first->failed = 1;
+        planes_failed(w->first);
+    } else {
+        bad_worked(w->ppa);
     }
     if (op->confirm == FLASH_CONFIRM_PAGE) {
         w = w->first;
@@ -277,22 +286,44 @@ void collect_residue_poll(void) {
 
 /** Most sectors that copies can go to, so that what is begun can be ended. */
 static uint32_t copy_room(void) {
-    return append_room(APPEND_COPY) + (append[APPEND_COPY].next == SB_NONE && sb.free > 0 ? sb.pages : 0);
+    uint32_t next = append[APPEND_COPY].next == SB_NONE ? superblock_find_free(false) : SB_NONE;
+    return append_room(APPEND_COPY) + (next != SB_NONE ? bad_sectors(next) : 0);
 }
 
 static void begin(uint32_t victim, bool upkeep) {
     superblock_set_state(victim, SB_VICTIM);
     job.victim = victim;
     job.upkeep = upkeep;
+    job.holes = bad_blocks(victim) > 0 && !bad_moving(victim);
     job.spent = false;
     job.paid = 0;
-    job.gain = upkeep ? sb.pages : sb.pages - superblock_valid(victim);
+    job.gain = upkeep ? sb.pages : bad_sectors(victim) - superblock_valid(victim);
     cursor_open(&job.at, victim);
 }
 
-/** A victim for the medium's sake, if one is due. It wins no room, but ends with as much as there is. */
+/** A superblock with data on a bad block that can be emptied: not into those that are left over for copies. */
+static uint32_t bad_victim(void) {
+    if (job.at_risk != SB_NONE && !bad_to_move(job.at_risk)) {
+        job.at_risk = bad_next_to_move();
+    }
+    bool fits = job.at_risk != SB_NONE && sb.free > ROOM_COPIES && superblock_valid(job.at_risk) <= copy_room();
+    return fits ? job.at_risk : SB_NONE;
+}
+
+/**
+ * A victim for the medium's sake, if one is due: data on bad blocks before data on superblocks that are little worn. It
+ * wins no room, but ends with about as much as there is.
+ */
 static void upkeep(void) {
-    uint32_t victim = ftl.read_only ? SB_NONE : wear_victim();
+    if (ftl.read_only || sb.free < ROOM_COPIES) {
+        return;
+    }
+    uint32_t victim = bad_victim();
+    if (victim != SB_NONE) {
+        wear_mixed();
+    } else {
+        victim = wear_victim();
+    }
     if (victim != SB_NONE) {
         begin(victim, true);
     }
@@ -303,9 +334,8 @@ static void next_victim(void) {
      * copies take as many pages, the last of which may not be full. */
     bool last = sb.free <= ROOM_COPIES;
     uint32_t least = last ? 1 : sb.pages / 16 + 1;
-    uint32_t most = sb.pages - (least < nand_geo.sectors ? nand_geo.sectors : least);
     uint32_t fits = copy_room();
-    uint32_t victim = victim_pick(most < fits ? most : fits, sb.free < ROOM_COPIES);
+    uint32_t victim = victim_pick(least < nand_geo.sectors ? nand_geo.sectors : least, fits, sb.free < ROOM_COPIES);
     job.spent = victim == SB_NONE;
     if (!job.spent) {
         wear_mixed();
@@ -316,6 +346,13 @@ static void next_victim(void) {
     /* Those that recovery reads cannot be taken before the next checkpoint. */
     if (ftl.unlogged || sb.logged > 0) {
         ftl_reclaim();
+    }
+}
+
+void collect_bad(void) {
+    job.at_risk = bad_next_to_move();
+    if (job.at_risk != SB_NONE) {
+        work_set(WORK_COLLECT);
     }
 }
 
@@ -332,10 +369,15 @@ static void victim_ended(void) {
     superblock_set_state(job.victim, SB_CLOSED);
     superblock_emptied();
     job.victim = SB_NONE;
+    collect_bad();
 }
 
 void collect_poll(void) {
     work_clear(WORK_COLLECT);
+    if (bad.hurry && !ftl.read_only) {
+        bad.hurry = false;
+        ftl_reclaim();
+    }
     if (ftl_paused()) {
         pages_out(job.reading == 0);
         settled();
@@ -348,7 +390,7 @@ void collect_poll(void) {
         }
     }
     bool room = !wanted();
-    if (job.victim == SB_NONE && sb.free >= ROOM_COPIES) {
+    if (job.victim == SB_NONE) {
         upkeep();
     }
     if (job.victim == SB_NONE && !room && !job.spent) {
@@ -370,6 +412,10 @@ void collect_poll(void) {
         work_put(WORK_RESIDUE, job.search < ftl.lbas);
     }
     while (job.search == SB_NONE && job.at.left > 0 && superblock_valid(job.victim) > 0) {
+        if (job.holes && bad_at(cursor_ppa(&job.at))) {
+            cursor_next_page(&job.at);
+            continue;
+        }
         if (!read_next()) {
             if (job.reading == 0 && job.programming == 0) {
                 work_set(WORK_COLLECT);
@@ -392,6 +438,7 @@ void collect_forget(void) {
     }
     job.victim = SB_NONE;
     job.search = SB_NONE;
+    job.at_risk = SB_NONE;
 }
 
 void collect_pause(void) {

@@ -29,6 +29,8 @@ bool collect_spent(void);
 bool collect_idle(void);
 /** Everything was trimmed: the victim is none. Only while nothing is on its way. */
 void collect_forget(void);
+/** Superblocks with data on bad blocks may have become closed. */
+void collect_bad(void);
 /** An exclusive operation waits: what is on its way is finished. */
 void collect_pause(void);
 

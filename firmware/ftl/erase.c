@@ -5,6 +5,7 @@
  * whichever blocks have been erased.
  */
 #include "ftl/append.h"
+#include "ftl/bad.h"
 #include "ftl/collect.h"
 #include "ftl/ftl.h"
 #include "platform/console.h"
@@ -17,7 +18,8 @@ static struct {
     bool failed; /**< some block may hold data yet */
     bool stop;
     uint32_t failures; /**< how many of them */
-    uint32_t bad;      /**< superblocks that were bad before */
+    uint32_t entry;    /**< progress in the list of bad blocks */
+    uint32_t entries;  /**< of it when it began */
 } job;
 
 uint32_t ftl_erase_progress(void) {
@@ -42,7 +44,7 @@ static void ended(struct ftl_exclusive *x, enum ftl_status status) {
     ftl_exclusive_end(job.owner, job.failed ? FTL_MEDIA : status);
 }
 
-/** Superblocks retired here have to be on the medium before the log goes on; the erase counts go with them. */
+/** Blocks left out here have to be on the medium before the log goes on; the erase counts go with them. */
 static void finish(void) {
     for (uint32_t i = 0; i < APPEND_POINTS; i++) {
         if (append[i].erase.active) {
@@ -50,7 +52,9 @@ static void finish(void) {
             return;
         }
     }
-    job.failed |= sb.bad != job.bad;
+    for (uint32_t i = job.entries; i < bad.count; i++) {
+        job.failed |= bad_grown(i);
+    }
     ftl_slices(NULL);
     ftl.changed = true;
     job.checkpoint = (struct ftl_exclusive){.done = ended};
@@ -58,12 +62,12 @@ static void finish(void) {
 }
 
 static void erase_next(void);
+static void erase_left_out(void);
 
 static void erased(struct sb_erase *e, bool ok) {
     if (!ok) {
-        console_printf("ftl: superblock %u retired: %u of its blocks not erased; it may hold old data\n", e->sb,
-                       e->failures);
-        superblock_set_state(e->sb, SB_BAD);
+        console_printf("ftl: superblock %u: %u of its blocks not erased; they may hold old data\n", e->sb, e->failures);
+        superblock_spoilt(e->sb);
         job.failed = true;
         job.failures += e->failures;
     }
@@ -71,14 +75,38 @@ static void erased(struct sb_erase *e, bool ok) {
     erase_next();
 }
 
-/** Whether superblock `n` may hold user data. One that was never opened since the format because of the marks it came
- * with may not, and an erase would take the marks away. */
-static bool to_erase(uint32_t n) {
-    return sb.state[n] == SB_FREE || (sb.state[n] == SB_BAD && superblock_erases(n) > 0);
+static void left_out_erased(struct nand_op *op, uint32_t status) {
+    nand_op_put(op);
+    if (status != FLASH_STATUS_OK) {
+        job.failed = true;
+        job.failures++;
+    }
+    job.entry++;
+    erase_left_out();
+}
+
+/** Blocks that became bad in use may hold user data too, if they can be erased or not. They stay left out. */
+static void erase_left_out(void) {
+    while (job.entry < job.entries && !bad_grown(job.entry)) {
+        job.entry++;
+    }
+    struct nand_op *op = job.entry < job.entries && !job.stop ? nand_op_get() : NULL;
+    if (op != NULL) {
+        op->done = left_out_erased;
+        nand_erase(op, bad_ppa(job.entry));
+        nand_submit(op);
+        ftl_slices(NULL);
+    } else if (job.entry < job.entries && !job.stop) {
+        /* Operations will be free again. */
+        ftl_slices(erase_left_out);
+    } else {
+        job.failed |= job.entry < job.entries;
+        ftl_slices(finish);
+    }
 }
 
 static void erase_next(void) {
-    while (job.sb < sb.count && !to_erase(job.sb)) {
+    while (job.sb < sb.count && sb.state[job.sb] != SB_FREE) {
         job.sb++;
     }
     if (job.sb < sb.count && job.stop) {
@@ -87,7 +115,7 @@ static void erase_next(void) {
     } else if (job.sb < sb.count) {
         superblock_erase(&job.erase, job.sb, erased);
     } else {
-        ftl_slices(finish);
+        erase_left_out();
     }
 }
 
@@ -110,7 +138,8 @@ void erase_start(struct ftl_exclusive *x) {
     job.failed = false;
     job.failures = 0;
     job.sb = 0;
-    job.bad = sb.bad;
+    job.entry = 0;
+    job.entries = bad.count;
     append_close(APPEND_HOST);
     append_close(APPEND_COPY);
     ftl.changed = true;

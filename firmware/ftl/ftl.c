@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ftl/append.h"
+#include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/collect.h"
 #include "ftl/root.h"
@@ -246,6 +247,9 @@ static void programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
     if (status != FLASH_STATUS_OK) {
         w->first->failed = 1;
+        planes_failed(w->first);
+    } else {
+        bad_worked(w->ppa);
     }
     if (op->confirm == FLASH_CONFIRM_PAGE) {
         w = w->first;
@@ -607,18 +611,19 @@ static void own_done(struct ftl_exclusive *x, enum ftl_status status) {
 }
 
 /** Blocks that the drive offers; false when the medium is too small. */
-static bool set_capacity(void) {
+static bool set_capacity(uint32_t spare_per_cent) {
     uint32_t meta = checkpoint_meta_superblocks();
     uint32_t reserve = room_reserve_superblocks();
-    if (sb.count < meta + 4 || checkpoint_log_superblocks() < reserve + 1) {
+    room_count();
+    if (sb.count < meta + 4 || room_data_sectors() == 0) {
         ftl.fault = "too few blocks";
-        console_printf("ftl: %u superblocks; at least %u needed\n", sb.count - sb.marked,
+        console_printf("ftl: %u superblocks; at least %u needed\n", sb.count - sb.bad,
                        ckpt.first + 2 * ckpt.area_sbs + reserve + 1);
         return false;
     }
-    /* 7 % over-provisioning, but at least what it takes to write. */
-    uint64_t data = (uint64_t)(checkpoint_log_superblocks() - reserve) * sb.pages;
-    uint64_t provisioned = (uint64_t)(sb.count - sb.marked) * sb.pages * 93 / 100;
+    /* The spare share, but at least what it takes to write. */
+    uint64_t data = room_data_sectors();
+    uint64_t provisioned = ((uint64_t)sb.count * bad.units - bad.count) * nand_geo.pages * (100 - spare_per_cent) / 100;
     uint64_t lbas = data < provisioned ? data : provisioned;
     if (lbas > MAP_MAX_LBAS) {
         lbas = MAP_MAX_LBAS;
@@ -627,7 +632,7 @@ static bool set_capacity(void) {
     return true;
 }
 
-void ftl_init(bool format) {
+void ftl_init(bool format, uint32_t spare_per_cent) {
     memset(&ftl, 0, sizeof ftl);
     memset(ftl_owner_data, 0, sizeof ftl_owner_data);
     ftl_owner_update = NULL;
@@ -655,10 +660,14 @@ void ftl_init(bool format) {
     superblock_init();
     append_init();
     root_init();
+    if (!bad_init()) {
+        ftl.fault = "too many blocks for the table of bad ones";
+        return;
+    }
     checkpoint_layout();
     ftl_log_restart();
 
-    if (!set_capacity()) {
+    if (!set_capacity(FTL_SPARE_LEAST)) {
         return;
     }
     bounds_init();
@@ -669,11 +678,17 @@ void ftl_init(bool format) {
     }
     if (format || blank) {
         console_printf("ftl: %s: formatting\n", format ? "asked to format" : "blank medium");
-        ftl.fault = marks_read();
-        if (ftl.fault == NULL && sb.marked > 0) {
-            ftl.fault = checkpoint_avoid();
+        spare_per_cent = spare_per_cent == 0 ? FTL_SPARE : spare_per_cent;
+        if (spare_per_cent < FTL_SPARE_LEAST || spare_per_cent > FTL_SPARE_MOST) {
+            console_printf("ftl: a spare share of %u %% is asked for; it can be %u to %u %%: %u %% is taken\n",
+                           spare_per_cent, FTL_SPARE_LEAST, FTL_SPARE_MOST, FTL_SPARE);
+            spare_per_cent = FTL_SPARE;
         }
-        if (ftl.fault == NULL && set_capacity()) {
+        ftl.fault = marks_read();
+        if (ftl.fault == NULL) {
+            ftl.fault = checkpoint_areas_fit();
+        }
+        if (ftl.fault == NULL && set_capacity(spare_per_cent)) {
             ftl.fault = checkpoint_format();
         }
     }

@@ -135,8 +135,13 @@ struct ftl_bounds {
 };
 extern struct ftl_bounds ftl_bounds;
 
-/** Mount or format the medium (boot only). On return ftl.lbas or ftl.fault says how it went. */
-void ftl_init(bool format);
+/** Per cent of the good sectors that a format keeps back, unless it is told otherwise, and what it can be told. */
+#define FTL_SPARE       7u
+#define FTL_SPARE_LEAST 2u
+#define FTL_SPARE_MOST  90u
+/** Mount or format the medium (boot only), a new one with this spare share, 0: FTL_SPARE. On return ftl.lbas or
+ * ftl.fault says how it went. */
+void ftl_init(bool format, uint32_t spare_per_cent);
 
 /**
  * Start a write, which ftl_announce has announced; `done` runs once it is on the medium and mapped. The descriptor has
@@ -231,7 +236,7 @@ uint32_t ftl_used(void);
 /** The first page of metadata from number `*n` on: its address, and what it has as OOB word 0; `*n` is the number
  * behind it then. 0: there is none. A page that is written again has the same number. */
 uint32_t ftl_metadata(uint32_t *n, uint32_t *tag);
-/** Superblocks beyond those that it takes to write, per cent of what the drive was formatted with. */
+/** Good sectors beyond those that it takes to write, per cent of what the drive was formatted with. */
 uint32_t ftl_spare(void);
 /** Writes are refused: too many superblocks have gone bad, or checkpoints fail. */
 bool ftl_read_only(void);
@@ -266,6 +271,9 @@ void ftl_trim_run(struct ftl_exclusive *x);
 void planes_init(void);
 /** Program the page that begins with `first`, whose descriptors are complete but for CONFIRM_PLANE. */
 void planes_program(struct ftl_write *first);
+/** The program that begins with `first` has failed: its blocks are bad, those of all planes, since the status may be
+ * that of all of them. */
+void planes_failed(const struct ftl_write *first);
 /** The program that begins with `first` has ended. */
 void planes_ended(const struct ftl_write *first);
 /** Programs that wait for pages of other planes go without them when these will not come: for certain when the log
@@ -276,6 +284,10 @@ void planes_look(bool still);
 void ftl_slices(void (*slice)(void));
 /** Superblocks that the log has to have beyond those that hold the capacity. */
 uint32_t room_reserve_superblocks(void);
+/** Count the good sectors of the log. */
+void room_count(void);
+/** Of these, those that can hold data. */
+uint32_t room_data_sectors(void);
 /** After the mount. */
 void room_init(void);
 /** The last free superblocks are for copies: without them none would ever come back. */
@@ -284,7 +296,7 @@ void room_init(void);
 uint32_t room_wanted(void);
 /** So many superblocks belong to the log that a checkpoint is due. */
 bool room_log_long(void);
-/** A superblock went bad. */
+/** A block went bad. */
 void room_changed(void);
 /** Whether there is room for one more uncommitted page. */
 bool room_uncommitted(void);
@@ -303,13 +315,11 @@ void erase_announce(void);
 void bounds_init(void);
 /** Root blocks and areas. */
 void checkpoint_layout(void);
-/** Put the areas where superblocks that came bad leave them: those that are SB_BAD. NULL, or why that cannot be. */
-const char *checkpoint_avoid(void);
-/** Superblocks from this one on hold the log; and how many of them do not have blocks that came bad. */
+/** Make the areas as large as they have to be beside their bad blocks. NULL, or why that cannot be. */
+const char *checkpoint_areas_fit(void);
+/** Superblocks from this one on hold the log. */
 uint32_t checkpoint_meta_superblocks(void);
-uint32_t checkpoint_log_superblocks(void);
-/** Read the marks of blocks that came bad: superblocks with such become SB_BAD, and count as sb.marked. NULL, or why
- * the medium is of no use. */
+/** Read the marks of blocks that came bad, and list these. NULL, or why the medium is of no use. */
 const char *marks_read(void);
 void checkpoint_run(struct ftl_exclusive *x);
 /** Checkpoint on behalf of the running exclusive operation `x`, which ends with it. */

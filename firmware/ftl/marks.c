@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Blocks that came bad. The maker marks them: 00h in the first byte of the spare area of the first or the last page.
- * Marks are read once, when the medium is formatted: superblocks with such a block are left out from then on, and
- * nothing erases them, because that would erase the mark too. Of the superblocks before the first that may be left out
- * only the root blocks are used, and these have to be good: they are the first blocks of their packages, which ONFI
- * promises.
+ * Marks are read once, when the medium is formatted: these blocks are left out from then on, and nothing erases them,
+ * because that would erase the mark too. Of the superblocks before those of the areas only the root blocks are used,
+ * and these have to be good: they are the first blocks of their packages, which ONFI promises.
  */
+#include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
 #include "platform/console.h"
@@ -72,8 +72,7 @@ static void next_block(struct sb_cursor *c) {
 /** The block at `ppa` of superblock `n` is marked. False: it is one that the drive cannot do without. */
 static bool leave_out(uint32_t n, uint32_t ppa) {
     if (n >= ckpt.first) {
-        superblock_set_state(n, SB_BAD);
-        sb.marked++;
+        bad_block(ppa, BAD_FACTORY);
         return true;
     }
     bool root = ppa == ckpt.root_block[0] || ppa == ckpt.root_block[1];
@@ -101,16 +100,21 @@ const char *marks_read(void) {
         nand_wait_idle();
         for (uint32_t i = 0; i < batch; i++, next_block(&at)) {
             uint32_t ppa = cursor_ppa(&at);
-            if (sb.state[at.sb] != SB_BAD && marked(i, ppa) && !leave_out(at.sb, ppa)) {
+            if (marked(i, ppa) && !leave_out(at.sb, ppa)) {
                 return "a root block came bad";
             }
         }
-        if (at.sb < sb.count && sb.state[at.sb] == SB_BAD) {
-            cursor_open(&at, at.sb + 1);
+    }
+    if (bad.count == BAD_MOST) {
+        return "too many blocks came bad";
+    }
+    for (uint32_t n = ckpt.first; n < sb.count; n++) {
+        if (bad_sectors(n) == 0) {
+            superblock_set_state(n, SB_BAD);
         }
     }
-    if (sb.marked > 0) {
-        console_printf("ftl: %u of %u superblocks have blocks that came bad: they are left out\n", sb.marked, sb.count);
+    if (bad.count > 0) {
+        console_printf("ftl: %u of %u blocks came bad: they are left out\n", bad.count, sb.count * bad.units);
     }
     return NULL;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ftl/append.h"
+#include "ftl/bad.h"
 #include "ftl/ftl.h"
 
 /** Pages of a way that wait, in the log's order; linked by `first`. */
@@ -40,10 +41,23 @@ static void submit(struct ftl_write *first) {
     }
 }
 
-/** Row of the next plane's page, or 0 behind the last plane. */
-static uint32_t next_plane(uint32_t row) {
-    row += 1u << nand_geo.plane_shift;
-    return (row >> nand_geo.plane_shift & (nand_geo.planes - 1)) == 0 ? 0 : row;
+/** Row of the next plane's page whose block is good, or 0 behind the last plane. `way`: of `row`. */
+static uint32_t next_plane(uint32_t way, uint32_t row) {
+    do {
+        row += 1u << nand_geo.plane_shift;
+        if ((row >> nand_geo.plane_shift & (nand_geo.planes - 1)) == 0) {
+            return 0;
+        }
+    } while (bad_at(way << 24 | row));
+    return row;
+}
+
+void planes_failed(const struct ftl_write *first) {
+    for (const struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
+        if (w->op->confirm != FLASH_CONFIRM_MORE) {
+            bad_block(w->ppa, BAD_PROGRAM);
+        }
+    }
 }
 
 /** Place of page `row` in the list from `p` on; the list's end when it is not there. */
@@ -85,7 +99,7 @@ static bool waits(struct ftl_write **p) {
     const struct ftl_write *w = *p;
     uint32_t row = w->op->row;
     while (*p != NULL) {
-        row = next_plane(row);
+        row = next_plane(w->op->way, row);
         if (row == 0) {
             return false;
         }
@@ -98,7 +112,8 @@ static bool waits(struct ftl_write **p) {
 static void start(struct lane *lane, struct ftl_write **p) {
     struct ftl_write *first = leave(lane, p);
     struct ftl_write *last = first;
-    for (uint32_t row = next_plane(first->op->row); row != 0; row = next_plane(row)) {
+    uint32_t way = first->op->way;
+    for (uint32_t row = next_plane(way, first->op->row); row != 0; row = next_plane(way, row)) {
         while (last->node.next != NULL) {
             last = ftl_write_next(last);
         }

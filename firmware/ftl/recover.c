@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ftl/bad.h"
 #include "ftl/buffer.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
@@ -279,15 +280,13 @@ static const char *root_load(bool *clean) {
     ckpt.table_used = root_get();
     ckpt.epoch = root_get();
     uint32_t dirs = root_get();
-    sb.marked = root_get();
+    ckpt.bad = root_get();
     ckpt.log.listed = root_get();
-    for (uint32_t i = 0; i < ROOT_SKIP_WORDS; i++) {
-        ckpt.skip[i] = root_get();
-    }
-    if (sb.marked > 0 && !checkpoint_areas()) {
+    ckpt.area_sbs = root_get();
+    if (ckpt.area_sbs == 0 || ckpt.area_sbs > sb.count / 2 || !checkpoint_areas()) {
         return "root record out of range";
     }
-    if (sb.marked > sb.count || dirs > MAP_TOP || ckpt.log.listed > ROOT_LIST_MOST ||
+    if (ckpt.bad > BAD_MOST || dirs > MAP_TOP || ckpt.log.listed > ROOT_LIST_MOST ||
         (ROOT_WORDS + 2 * dirs + ckpt.log.listed) * 4 + FTL_OWNER_BYTES != hal_read(DRAM_ROOT + 8) ||
         ckpt.table_used > sb.count || ckpt.used > ckpt.area_sbs * sb.pages || ckpt.area > 1) {
         return "root record out of range";
@@ -295,8 +294,8 @@ static const char *root_load(bool *clean) {
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
         ckpt.table[i] = root_get();
     }
-    for (uint32_t i = 0; i * (PAGE_SIZE / 8) < ckpt.table_used; i++) {
-        if (ckpt.table[i] != 0) {
+    for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
+        if (ckpt.table[i] != 0 && checkpoint_table_words(i) > 0) {
             load(ckpt.table[i], DRAM_TABLE + i * PAGE_SIZE, OOB_TABLE);
         }
     }
@@ -325,7 +324,10 @@ static const char *root_load(bool *clean) {
         return "root record out of range";
     }
     /* Only what was read well says where to read on. */
-    return load_errors > 0 ? unreadable : table_load() ? map_load(dirs) : "superblock table out of range";
+    return load_errors > 0       ? unreadable
+           : !bad_load(ckpt.bad) ? "list of bad blocks out of range"
+           : table_load()        ? map_load(dirs)
+                                 : "superblock table out of range";
 }
 
 /* ---- roll forward ---- */
@@ -364,6 +366,7 @@ struct roll {
     uint32_t seq;          /**< expected next */
     uint32_t applied;      /**< sectors of the log found */
     uint32_t misses;       /**< sectors in a row that are not the log's */
+    uint32_t end;          /**< sequence number behind the last one found */
     struct sb_cursor tail; /**< first sector of the misses */
 };
 
@@ -408,10 +411,14 @@ static bool roll_sector(struct roll *r, const struct scan_page *p) {
 }
 
 /**
- * Read the sectors of superblock `n` from `position` on, as many ahead as may yet be the log's. end_rounds() without a
- * sector of the log are its end. Then false, else true: the log may go on in the next superblock.
+ * Read the sectors of superblock `n` from `position` on, as many ahead as may yet be the log's; end_rounds() without a
+ * sector of the log are its end. Blocks that were bad before it was opened hold nothing of the log. The log may go on
+ * in the next superblock even so: r->seq is its first sector's.
  */
-static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
+static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
+    bool holes = position == 0 && bad_blocks(n) > 0;
+    uint32_t behind = r->seq + sb.pages - position;
+    r->misses = 0;
     uint32_t most = end_rounds() * round_pages() * nand_geo.sectors;
     struct sb_cursor ahead;
     cursor_seek(&ahead, n, position);
@@ -421,7 +428,11 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     for (; at.left > 0 && r->misses < most; cursor_next(&at), r->seq++) {
         for (; ahead.left > 0 && under_way < SCAN_MAX && r->misses + under_way < most; cursor_next(&ahead)) {
             uint32_t place = (oldest + under_way++) % SCAN_MAX;
-            scan_read(&pages[place], cursor_ppa(&ahead), SCAN_BUFFER + place * 64, 64);
+            if (holes && bad_at(cursor_ppa(&ahead))) {
+                pages[place].status = FLASH_STATUS_ERASED;
+            } else {
+                scan_read(&pages[place], cursor_ppa(&ahead), SCAN_BUFFER + place * 64, 64);
+            }
         }
         const struct scan_page *p = &pages[oldest];
         scan_end(p);
@@ -430,13 +441,15 @@ static bool roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
         if (roll_sector(r, p)) {
             r->misses = 0;
             r->applied++;
+            r->end = r->seq + 1;
             continue;
         }
         if (r->misses++ == 0) {
             r->tail = at;
         }
     }
-    return r->misses < most;
+    nand_wait_idle();
+    r->seq = behind;
 }
 
 /**
@@ -453,7 +466,12 @@ static void skip_blank(struct sb_cursor *c) {
     while (c->left > 0 && blanks < end_rounds() * round_pages()) {
         uint32_t n = 0;
         for (; n < width && c->left > 0; n++, cursor_next_page(c)) {
-            scan_read(&pages[n], cursor_ppa(c), SCAN_BUFFER + n * 64, 64);
+            /* Nothing is written to bad blocks. */
+            if (bad_at(cursor_ppa(c))) {
+                pages[n].status = FLASH_STATUS_ERASED;
+            } else {
+                scan_read(&pages[n], cursor_ppa(c), SCAN_BUFFER + n * 64, 64);
+            }
         }
         nand_wait_idle();
         for (uint32_t i = 0; i < n; i++) {
@@ -525,12 +543,11 @@ static void copies_resume(struct sb_cursor *last) {
 static uint32_t roll_forward(uint32_t *end) {
     struct sb_cursor last = {.sb = SB_NONE};
     uint32_t copied = roll_copies(&last);
-    struct roll r = {.seq = ckpt.log.seq};
-    bool more = true;
+    struct roll r = {.seq = ckpt.log.seq, .end = ckpt.log.seq};
     uint32_t n;
-    for (uint32_t i = 0; more && (n = log_superblock(APPEND_HOST, i)) != SB_NONE; i++) {
+    for (uint32_t i = 0; (n = log_superblock(APPEND_HOST, i)) != SB_NONE; i++) {
         bool open = n == ckpt.log.sb[APPEND_HOST];
-        more = roll_superblock(&r, n, open ? sb.pages - ckpt.log.left[APPEND_HOST] : 0);
+        roll_superblock(&r, n, open ? sb.pages - ckpt.log.left[APPEND_HOST] : 0);
     }
     for (uint32_t i = 0; i < sb.count; i++) {
         if (sb.state[i] == SB_OPEN) {
@@ -543,7 +560,7 @@ static uint32_t roll_forward(uint32_t *end) {
     copies_resume(&last);
     /* Far from any sequence number that a lost page may carry. */
     ftl.seq = r.seq + sb.pages;
-    *end = r.seq - r.misses;
+    *end = r.end;
     return r.applied + copied;
 }
 
@@ -562,8 +579,12 @@ static bool log_goes_on(uint32_t seq) {
         struct sb_cursor c;
         cursor_open(&c, n);
         uint32_t batch = 0;
-        for (; batch < width && c.left > 0; batch++, cursor_next_page(&c)) {
+        for (; batch < width && c.left > 0; cursor_next_page(&c)) {
+            if (bad_at(cursor_ppa(&c))) {
+                continue;
+            }
             scan_read(&pages[batch], cursor_ppa(&c), SCAN_BUFFER + batch * 64, 64);
+            batch++;
         }
         nand_wait_idle();
         for (uint32_t i = 0; i < batch; i++) {

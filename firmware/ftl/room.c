@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Room of the log: superblocks beyond those that the capacity needs. Collection keeps some of them free. Those that go
- * bad lower their number, and when too few are left to write at all, the drive becomes read-only.
+ * Room of the log: sectors of good blocks beyond those that the capacity needs. Collection keeps some superblocks free.
+ * Blocks that go bad lower their number, and when too few are left to write at all, the drive becomes read-only.
  */
 #include "ftl/append.h"
+#include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
 
@@ -13,34 +14,47 @@
 /** Most superblocks that collection keeps free. */
 #define FREE_MOST 4u
 
-static uint32_t needed; /**< superblocks that hold the capacity */
 static uint32_t wanted;
 static uint32_t logged_most;
+/** Sectors of the log's good blocks; of the largest superblock there; and what data could fill at the format. */
+static uint32_t good, largest, data_at_format;
 
 uint32_t room_reserve_superblocks(void) {
     return LEAST;
 }
 
-/** Superblocks of the log that are not bad and not needed to write. */
-static uint32_t data_superblocks(void) {
-    uint32_t good = checkpoint_log_superblocks() + sb.marked - sb.bad;
-    return good > LEAST ? good - LEAST : 0;
+void room_count(void) {
+    good = 0;
+    largest = 0;
+    for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count; n++) {
+        uint32_t sectors = bad_sectors(n);
+        good += sectors;
+        largest = sectors > largest ? sectors : largest;
+    }
+}
+
+uint32_t room_data_sectors(void) {
+    return good > LEAST * largest ? good - LEAST * largest : 0;
 }
 
 /** Those of them that the capacity does not need. */
-static uint32_t spare_superblocks(void) {
-    uint32_t have = data_superblocks();
-    return have > needed ? have - needed : 0;
+static uint32_t spare_sectors(void) {
+    uint32_t data = room_data_sectors();
+    return data > ftl.lbas ? data - ftl.lbas : 0;
 }
 
 /** So many have gone bad that what is in use fills the others. */
 static bool spent(void) {
-    return map.mapped > data_superblocks() * sb.pages;
+    return map.mapped > room_data_sectors();
 }
 
 void room_init(void) {
-    needed = (ftl.lbas + sb.pages - 1) / sb.pages;
-    uint32_t spare = spare_superblocks() + LEAST;
+    room_count();
+    data_at_format = room_data_sectors();
+    for (uint32_t i = 0; i < bad.count; i++) {
+        data_at_format += bad_grown(i) ? nand_geo.pages : 0;
+    }
+    uint32_t spare = spare_sectors() / sb.pages + LEAST;
     wanted = spare / 4 < ROOM_COPIES + 1 ? ROOM_COPIES + 1 : spare / 4 > FREE_MOST ? FREE_MOST : spare / 4;
     logged_most = spare / 4 < 1 ? 1 : spare / 4;
 }
@@ -54,14 +68,14 @@ bool room_log_long(void) {
 }
 
 void room_changed(void) {
+    room_count();
     if (ftl_spare_fell != NULL) {
         ftl_spare_fell();
     }
 }
 
 bool room_uncommitted(void) {
-    return (uint64_t)map.mapped + sb.pinned + ftl.in_flight * nand_geo.sectors + ftl.gathered <
-           (uint64_t)data_superblocks() * sb.pages;
+    return (uint64_t)map.mapped + sb.pinned + ftl.in_flight * nand_geo.sectors + ftl.gathered < room_data_sectors();
 }
 
 uint32_t ftl_used(void) {
@@ -75,8 +89,9 @@ uint32_t ftl_used(void) {
 }
 
 uint32_t ftl_spare(void) {
-    uint32_t all = checkpoint_log_superblocks() - needed - LEAST;
-    return spent() || data_superblocks() < needed ? 0 : all == 0 ? 100 : spare_superblocks() * 100u / all;
+    uint32_t all = data_at_format > ftl.lbas ? data_at_format - ftl.lbas : 0;
+    uint32_t spare = spare_sectors();
+    return spent() || room_data_sectors() < ftl.lbas ? 0 : spare >= all ? 100 : (uint32_t)(spare * (uint64_t)100 / all);
 }
 
 bool ftl_read_only(void) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ftl/bad.h"
 #include "ftl/map.h"
 #include "platform/console.h"
 #include "platform/fill.h"
@@ -79,6 +80,10 @@ void superblock_pin(uint32_t n, int32_t pages) {
     }
 }
 
+void superblock_spoilt(uint32_t n) {
+    superblock_set_state(n, bad_sectors(n) == 0 ? SB_BAD : SB_LOGGED);
+}
+
 void superblock_closed(uint32_t n) {
     superblock_set_state(n, SB_LOGGED);
     hal_write(DRAM_CLOSED + n * 4, ++sb.closings);
@@ -102,7 +107,11 @@ bool superblock_release(void) {
     sb.emptied = false;
     for (uint32_t i = 0; i < sb.used; i++) {
         if (sb.state[i] == SB_CLOSED && superblock_valid(i) == 0 && superblock_pins(i) == 0) {
-            superblock_set_state(i, SB_FREE);
+            if (bad_unsaved(i) || bad_sectors(i) == 0) {
+                superblock_spoilt(i);
+            } else {
+                superblock_set_state(i, SB_FREE);
+            }
         }
     }
     return sb.free > before;
@@ -235,8 +244,14 @@ static void erase_pump(struct sb_erase *e);
 
 static void erase_done(struct nand_op *op, uint32_t status) {
     struct sb_erase *e = op->arg;
+    uint32_t ppa = nand_op_ppa(op);
     nand_op_put(op);
-    e->failures += status != FLASH_STATUS_OK;
+    if (status == FLASH_STATUS_OK) {
+        bad_worked(ppa);
+    } else {
+        e->failures++;
+        bad_block(ppa, BAD_ERASE);
+    }
     e->in_flight--;
     erase_pump(e);
 }
@@ -249,6 +264,12 @@ static void erase_pump(struct sb_erase *e) {
         limit = ERASES;
     }
     while (e->blocks_left > 0 && e->in_flight < limit) {
+        uint32_t ppa = cursor_ppa(&e->at);
+        if (bad_at(ppa)) {
+            cursor_next_page(&e->at);
+            e->blocks_left--;
+            continue;
+        }
         struct nand_op *op = nand_op_get();
         if (op == NULL) {
             if (e->in_flight == 0 && !e->waits) {
@@ -258,7 +279,6 @@ static void erase_pump(struct sb_erase *e) {
             }
             return;
         }
-        uint32_t ppa = cursor_ppa(&e->at);
         cursor_next_page(&e->at);
         e->blocks_left--;
         e->in_flight++;
@@ -270,6 +290,7 @@ static void erase_pump(struct sb_erase *e) {
     if (e->in_flight == 0 && e->active) {
         e->active = false;
         superblock_erased(e->sb);
+        bad_erased(e->sb);
         e->done(e, e->failures == 0);
     }
 }

@@ -24,8 +24,9 @@ enum sb_state {
     SB_OPEN,     /**< being written, or next in line */
     SB_CLOSED,   /**< full since before the newest checkpoint: recovery does not read it, collection may take it */
     SB_META,     /**< root blocks and checkpoint areas */
-    SB_BAD,      /**< has a block that came bad, or an erase failed */
-    SB_LOGGED,   /**< full, but recovery reads it until the next checkpoint */
+    SB_BAD,      /**< none of its blocks is good */
+    SB_LOGGED,   /**< full, but recovery reads it until the next checkpoint, or empty with a block that became bad since
+                  */
     SB_VICTIM,   /**< closed, and collection moves what it still holds */
 };
 
@@ -60,11 +61,10 @@ struct sb_table {
     uint8_t changed[SB_MAX / 8]; /**< differs from the checkpointed table */
     uint32_t count;              /**< superblocks in use by this geometry */
     uint32_t pages;              /**< sectors of one */
-    uint32_t marked;             /**< left out since the medium was formatted: blocks of them came bad */
     uint32_t used;               /**< entries [0, used) may differ from a fresh drive's */
     uint32_t free;
     uint32_t logged;                    /**< SB_LOGGED */
-    uint32_t bad;                       /**< SB_BAD, marked ones too */
+    uint32_t bad;                       /**< SB_BAD */
     uint32_t pinned;                    /**< pins of all */
     uint32_t closings;                  /**< superblocks closed since power-on: the clock of their ages */
     uint32_t rotor;                     /**< where the search for a free one goes on */
@@ -124,6 +124,8 @@ uint32_t superblock_erases(uint32_t n);
  * uncommitted ones, and those that a CHANNEL_LOCAL request reads. */
 uint32_t superblock_pins(uint32_t n);
 void superblock_pin(uint32_t n, int32_t pages);
+/** A block of superblock `n`, which holds nothing, became bad: it is not opened before the next checkpoint. */
+void superblock_spoilt(uint32_t n);
 /** Superblock `n` is full from now on. */
 void superblock_closed(uint32_t n);
 /** Its age: superblocks closed since it was. */
@@ -144,15 +146,15 @@ uint32_t superblock_find_free(bool worn);
 /** Likewise, to open it: the rotor goes behind it. */
 uint32_t superblock_pick(bool worn);
 
-/** Erase all blocks of `n`, several at a time; `done(ok)` runs when all have ended. One erase of this kind at a time a
- * caller. */
+/** Erase all good blocks of `n`, several at a time; `done(ok)` runs when all have ended. One erase of this kind at a
+ * time a caller. */
 struct sb_erase {
     struct node node; /**< in the list of those that wait for operations */
     uint32_t sb;
     struct sb_cursor at;
     uint32_t blocks_left;
     uint32_t in_flight;
-    uint32_t failures; /**< blocks that were not erased */
+    uint32_t failures; /**< blocks that were not erased: these are bad from now on */
     bool active;
     bool waits;
     void (*done)(struct sb_erase *e, bool ok);

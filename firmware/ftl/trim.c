@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ftl/append.h"
+#include "ftl/bad.h"
 #include "ftl/ftl.h"
 #include "lib/crc.h"
 
@@ -49,6 +50,7 @@ static void trim_apply(struct ftl_trim *t) {
 static void trim_programmed(struct nand_op *op, uint32_t status) {
     struct ftl_trim *t = op->arg;
     if (status != FLASH_STATUS_OK) {
+        bad_block(nand_op_ppa(op), BAD_PROGRAM);
         if (++t->tries < MAX_TRIES) {
             trim_program(t);
         } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ftl/victim.h"
 
+#include "ftl/bad.h"
 #include "ftl/superblock.h"
 
 /** What emptying a superblock is worth: gain / cost. */
@@ -11,7 +12,7 @@ struct worth {
 
 static struct worth worth_of(uint32_t n, uint32_t valid, bool cheap) {
     uint32_t age = cheap ? 1 : superblock_age(n) + 1;
-    return (struct worth){.gain = (uint64_t)(sb.pages - valid) * age, .cost = valid};
+    return (struct worth){.gain = (uint64_t)(bad_sectors(n) - valid) * age, .cost = valid};
 }
 
 /** a > b: 1; equal: 0; less: -1. Sectors of a superblock have at most 24 bits, and so have ages that matter. */
@@ -21,7 +22,7 @@ static int compare(struct worth a, struct worth b) {
     return (left > right) - (left < right);
 }
 
-uint32_t victim_pick(uint32_t most, bool cheap) {
+uint32_t victim_pick(uint32_t gain, uint32_t most, bool cheap) {
     uint32_t best = SB_NONE;
     struct worth best_worth = {0, 1};
     for (uint32_t n = 0; n < sb.used; n++) {
@@ -29,7 +30,7 @@ uint32_t victim_pick(uint32_t most, bool cheap) {
             continue;
         }
         uint32_t valid = superblock_valid(n);
-        if (valid == 0 || valid > most || valid >= sb.pages || superblock_pins(n) != 0) {
+        if (valid == 0 || valid > most || valid + gain > bad_sectors(n) || superblock_pins(n) != 0) {
             continue;
         }
         struct worth w = worth_of(n, valid, cheap);

@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 /**
- * Of the closed superblocks that hold at most `most` sectors in use, and fewer than they have, the one that is worth
- * most: (stale share) x (age) / (share in use), ties to the fewest erases; or with `cheap` that which holds least.
- * SB_NONE: there is none.
+ * Of the closed superblocks that hold at most `most` sectors in use, and of which `gain` sectors are won at least, the
+ * one that is worth most: (stale share) x (age) / (share in use), ties to the fewest erases; or with `cheap` that which
+ * holds least. SB_NONE: there is none.
  */
-uint32_t victim_pick(uint32_t most, bool cheap);
+uint32_t victim_pick(uint32_t gain, uint32_t most, bool cheap);
 
 #endif

@@ -12,6 +12,8 @@
 #include "ftl/wear.h"
 
 #include "ftl/append.h"
+#include "ftl/bad.h"
+#include "ftl/ftl.h"
 #include "ftl/superblock.h"
 
 /** Erases that a superblock is ahead of another before their data change places: so many, and this share of its own. */
@@ -69,7 +71,8 @@ uint32_t wear_victim(void) {
     }
     uint32_t erases = superblock_erases(to);
     uint32_t spread = erases / WEAR_SHARE > WEAR_SPREAD ? erases / WEAR_SHARE : WEAR_SPREAD;
-    if (erases <= superblock_erases(victim) + spread || !append_prepare_worn()) {
+    bool fits = superblock_valid(victim) <= bad_sectors(to) || sb.free > ROOM_COPIES;
+    if (erases <= superblock_erases(victim) + spread || !fits || !append_prepare_worn()) {
         return SB_NONE;
     }
     if (wear.mixed) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "csd/service.h"
+#include "ftl/bad.h"
 #include "nvme/nvme.h"
 
 #define IN_FLIGHT 16u
@@ -128,6 +129,8 @@ static void start(struct nvme_cmd *cmd) {
     look.next = cmd->sqe[13];
     uint32_t block = ppa_block(look.ppa);
     look.found.state = block < sb.count ? sb.state[block] : UINT32_MAX;
+    look.found.bad = (uint32_t)bad_cause_of(look.ppa) + 1;
+    look.found.bad = look.found.bad > BAD_NONE ? 0 : look.found.bad;
     look.found.erases = block < sb.count ? superblock_erases(block) : 0;
     pump();
 }

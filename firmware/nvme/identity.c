@@ -43,6 +43,10 @@ static void store(void) {
     ftl_boot_wait(&storing);
 }
 
+uint32_t identity_spare(void) {
+    return loader_identity.spare;
+}
+
 void identity_init(void) {
     const uint64_t mask = ((uint64_t)1 << IDENTITY_BITS) - 1;
     uint64_t given = loader_identity.id & mask;

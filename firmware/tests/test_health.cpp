@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What the health log counts over power cycles, and events about superblocks that go bad. */
+/* What the health log counts over power cycles, and events about blocks that go bad. */
 #include "tests/admin.h"
 
 #include <set>
@@ -70,7 +70,7 @@ TEST(health_counts_cuts_after_writes) {
     }
 }
 
-TEST(health_reports_retired_superblocks) {
+TEST(health_reports_bad_blocks) {
     /* 16 superblocks, two of which are spare beside the reserve. Erases fail: the event comes without a look at the
      * health log. */
     Nand nand(Geometry{2, 2, 1, 1, 16, 32});
@@ -88,7 +88,7 @@ TEST(health_reports_retired_superblocks) {
     }
     CHECK(event.has_value());
     CHECK_EQ(event->dw0, 1u | 2 << 8 | 2 << 16);
-    CHECK(d.dev.console.find("retired") != std::string::npos);
+    CHECK(d.dev.console.find("is left out: it was not erased") != std::string::npos);
     auto page = logPage(d, 2, 512);
     CHECK_EQ(page[0], 1);
     CHECK(page[3] < page[4]);

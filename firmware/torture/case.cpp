@@ -324,10 +324,11 @@ Case generate(uint64_t seed, const Mix &mix) {
         c.media += ",rber=" + std::string(large ? "5e-4" : "1e-4");
     }
     if (mix.media && oneIn(rng, 5)) {
-        c.media += ",factory-bad=0.01";
+        c.media += ",factory-bad=" + std::string(pick(rng, {"0.01", "0.05", "0.1"}));
     }
     if (mix.media && oneIn(rng, 5)) {
-        c.media += ",program-fail=0.02,erase-fail=0.01,wear=" + std::to_string(between(rng, 0, 2000));
+        c.media += ",program-fail=" + std::string(pick(rng, {"0.001", "0.005", "0.02"})) +
+                   ",erase-fail=" + pick(rng, {"0.01", "0.05"}) + ",wear=" + std::to_string(between(rng, 0, 2000));
     }
     if (full) {
         c.lives.push_back(fillingLife(c, rng));

@@ -151,6 +151,7 @@ class _Interrupted(_Drive):
             bits=5,
             worst=2,
             marks_failed=0,
+            bad=0,
             marks=b"\xff" * 4,
         )
 

@@ -259,6 +259,12 @@ _MEDIUM_OPTIONS = (
     ),
     click.option("--format", "format_", is_flag=True, help="Erase the NAND's contents."),
     click.option("--serial", metavar="SERIAL", help="Serial number of the drive from now on: twelve hexadecimal digits."),
+    click.option(
+        "--spare",
+        type=click.IntRange(2, 90),
+        metavar="PERCENT",
+        help="How much of a new or erased NAND the drive keeps back for itself, 2 to 90. Without it: 7.",
+    ),
     click.option("--stop", is_flag=True, help="Only stop the board that runs."),
 )
 
@@ -293,6 +299,7 @@ def flash_virtual(
     old_nand: Path | None,
     format_: bool,
     serial: str | None,
+    spare: int | None,
     kernels: tuple[tuple[int, Path], ...],
     stop: bool,
     name: str,
@@ -335,6 +342,7 @@ def flash_virtual(
             serial=serial,
             media=",".join(media),
             nand_age=nand_age,
+            spare=spare or 0,
         ),
     )
 
@@ -352,6 +360,7 @@ def flash_native(
     nand_age: float,
     format_: bool,
     serial: str | None,
+    spare: int | None,
     stop: bool,
     name: str,
     as_json: bool,
@@ -369,7 +378,9 @@ def flash_native(
     _start(
         board,
         as_json,
-        lambda say: board.start(config, profile, nand, format_, tick=say, serial=serial, media=",".join(media), nand_age=nand_age),
+        lambda say: board.start(
+            config, profile, nand, format_, tick=say, serial=serial, media=",".join(media), nand_age=nand_age, spare=spare or 0
+        ),
     )
 
 

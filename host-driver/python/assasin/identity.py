@@ -66,9 +66,11 @@ def of_image(folder: Path, wanted: str | None = None) -> int:
     return identity
 
 
-def personalised(image: bytes, identity: int, override: bool) -> bytes:
+def personalised(image: bytes, identity: int, override: bool, spare: int = 0) -> bytes:
     """
     A firmware image that gives its drive this identifier, or with `override` replaces the one that its medium holds.
+
+    `spare`: per cent of the medium that the drive keeps back when it formats it; 0 leaves that to the drive.
 
     An image of a firmware that takes none is returned as it is.
     """
@@ -78,5 +80,5 @@ def personalised(image: bytes, identity: int, override: bool) -> bytes:
     if at < 0:
         return image
     flags = contract.IDENTITY_FLAG_OVERRIDE if override else 0
-    block = _MAGIC + struct.pack("<QII", identity, flags, 0)
+    block = _MAGIC + struct.pack("<QII", identity, flags, spare)
     return image[:at] + block + image[at + len(block) :]

@@ -11,8 +11,10 @@ from assasin.bringup.link import BringupError
 from assasin.drive import Drive
 from assasin.media import Media, error_rate
 
-STATES = ["free", "open", "full", "drive's own", "retired", "full, in the log", "being emptied"]
-"""What the drive uses a block for."""
+STATES = ["free", "open", "full", "drive's own", "left out", "full, in the log", "being emptied"]
+"""What the drive uses a block's superblock for."""
+BAD = ["", "came bad", "program failed", "erase failed", "dead die"]
+"""Why the drive writes nothing to a block."""
 NOT_IN_USE = 0xFFFFFFFF
 
 
@@ -120,7 +122,7 @@ def blocks(drive: Drive, what: Plan, progress: Callable[[int, int], None]) -> It
             lun,
             plane,
             block,
-            "not in use" if found.state == NOT_IN_USE else STATES[found.state],
+            "not in use" if found.state == NOT_IN_USE else BAD[found.bad] or STATES[found.state],
             found.erases,
             found.sectors_read,
             found.sectors_erased,

@@ -59,7 +59,9 @@ void append_list(void) {
         }
         unlisted &= ~(1u << i);
         listing = (enum append_point)i;
-        ckpt.log.list[ckpt.log.listed++] = append[i].next | (i == APPEND_COPY ? ROOT_LIST_COPY : 0);
+        uint32_t entry = append[i].next | (i == APPEND_COPY ? ROOT_LIST_COPY : 0);
+        ckpt.log.list[ckpt.log.listed++] = entry;
+        checkpoint_listed(listing, entry);
         root_write(root_list, listed);
     }
 }

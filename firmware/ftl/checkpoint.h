@@ -82,8 +82,10 @@ uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page);
 uint32_t checkpoint_area_sb(uint32_t area, uint32_t n);
 /** Make the superblocks of the areas SB_META, those of ckpt.skip between them SB_BAD. False when there are too few. */
 bool checkpoint_areas(void);
-/** A checkpoint is under way: what it will say of the log is fixed. */
+/** A checkpoint is under way that writes wait for: what it will say of the log is fixed. */
 bool checkpoint_busy(void);
+/** A root record is on its way that adds `entry` to the list: the running checkpoint's is to have it, too. */
+void checkpoint_listed(enum append_point point, uint32_t entry);
 /** The root writer has ended what it did. */
 void checkpoint_root_free(void);
 /** CRC-32C of what is used of the directory or table page with OOB word 0 `tag` at DRAM address `data`. */

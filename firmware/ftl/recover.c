@@ -298,6 +298,7 @@ static const char *root_load(bool *clean) {
         struct map_dir *d = &map.top[t];
         d->ppa = root_get();
         d->count = (uint16_t)root_get();
+        d->stored = d->count & 0x7fff;
         if (d->ppa == 0) {
             continue;
         }
@@ -675,7 +676,7 @@ const char *recover_mount(bool *is_blank) {
     ftl.clean = clean;
     ftl.unclean = !clean;
     checkpoint_meta_seek();
-    ftl_log_restart();
+    ftl_log_restart(0, 0);
     if (!clean || doubt) {
         ftl.clean = false;
         return recover_roll(doubt);

@@ -79,9 +79,13 @@ uint32_t superblock_age(uint32_t n) {
     return sb.closings - hal_read(DRAM_CLOSED + n * 4);
 }
 
-void superblock_unlog(void) {
+void superblock_table_count(uint32_t n, int32_t sectors) {
+    hal_write(DRAM_TABLE + n * 8, hal_read(DRAM_TABLE + n * 8) + (uint32_t)sectors);
+}
+
+void superblock_unlog(uint32_t closings) {
     for (uint32_t i = 0; i < sb.count && sb.logged > 0; i++) {
-        if (sb.state[i] == SB_LOGGED) {
+        if (sb.state[i] == SB_LOGGED && (int32_t)(closings - hal_read(DRAM_CLOSED + i * 4)) >= 0) {
             superblock_set_state(i, SB_CLOSED);
         }
     }

@@ -105,8 +105,11 @@ void superblock_pin(uint32_t n, int32_t pages);
 void superblock_closed(uint32_t n);
 /** Its age: superblocks closed since it was. */
 uint32_t superblock_age(uint32_t n);
-/** A checkpoint is durable: recovery does not read the superblocks any more that were full when it began. */
-void superblock_unlog(void);
+/** A checkpoint is durable: recovery does not read the superblocks any more that were full when it began, after so
+ * many `closings`. */
+void superblock_unlog(uint32_t closings);
+/** The running checkpoint's count of sectors in use of superblock `n`, which fits the map pages as it writes them. */
+void superblock_table_count(uint32_t n, int32_t sectors);
 /** Superblocks that hold nothing, and that nobody reads, become free. True when some did. */
 bool superblock_release(void);
 /** Whether the medium has sector `ppa`, in a superblock in use. */

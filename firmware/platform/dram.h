@@ -20,8 +20,6 @@
 #define DRAM_TRIM (ASSASIN_DRAM_BASE + 0x00012000u)
 /** Task blocks, one of 64 bytes a core. */
 #define DRAM_TASK (ASSASIN_DRAM_BASE + 0x00014000u)
-/** Numbers (LBA / 1,024) of the map pages changed since the checkpoint, 4 KiB. */
-#define DRAM_DIRTY (ASSASIN_DRAM_BASE + 0x00015000u)
 /** Error log, 64 bytes an entry, 1 KiB. */
 #define DRAM_ERRORS (ASSASIN_DRAM_BASE + 0x00016000u)
 /** Memory range sets of programs, 2 KiB. */
@@ -54,6 +52,11 @@
 #define DRAM_BUFFERS (ASSASIN_DRAM_BASE + 0x00100000u)
 /** Sectors that collection moves, 4 KiB each, 256 KiB. */
 #define DRAM_COPIES (ASSASIN_DRAM_BASE + 0x00280000u)
+/** Map pages on their way to a checkpoint while they change, 4 KiB each, 256 KiB. */
+#define DRAM_MAP_COPIES (ASSASIN_DRAM_BASE + 0x00380000u)
+/** Numbers (LBA / 1,024) of the map pages that one checkpoint writes, and of those that changed since, in turn, 4 KiB
+ * each. */
+#define DRAM_DIRTY (ASSASIN_DRAM_BASE + 0x003c0000u)
 /** Function slots: ELF file, then realigned segments. */
 #define DRAM_FUNCS       (ASSASIN_DRAM_BASE + 0x00400000u)
 #define DRAM_FUNC_STRIDE 0x40000u

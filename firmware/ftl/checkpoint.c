@@ -327,7 +327,7 @@ static uint32_t next_dirty_map(void) {
         uint32_t list = DRAM_DIRTY + (map.turn ^ 1) * PAGE_SIZE;
         return job.index < job.dirty_count ? hal_read(list + job.index++ * 4) : SB_NONE;
     }
-    uint32_t wanted = map.all ? ~MAP_ENTRY_MARKS : MAP_ENTRY_DIRTY(map.turn ^ 1);
+    uint32_t due = MAP_ENTRY_DIRTY(map.turn ^ 1);
     uint32_t budget = SCAN;
     while (job.scan_top < MAP_TOP) {
         const struct map_dir *d = &map.top[job.scan_top];
@@ -337,7 +337,8 @@ static uint32_t next_dirty_map(void) {
             }
             uint32_t i = job.index++;
             map.from = job.scan_top * MAP_ENTRIES + job.index;
-            if ((hal_read(d->addr + i * 4) & wanted) != 0) {
+            uint32_t page = hal_read(d->addr + i * 4);
+            if (map.all ? page != 0 && page < map.end : (page & due) != 0) {
                 return job.scan_top * MAP_ENTRIES + i;
             }
         }
@@ -693,6 +694,7 @@ static void settled(void) {
     map.turn ^= 1;
     map.dirty_count = 0;
     map.from = 0;
+    map.end = DRAM_MAP + map.pages * PAGE_SIZE;
     map.writing = job.live;
     if (ckpt.rewrite || ckpt.used + need * nand_geo.sectors > ckpt.area_sbs * sb.pages) {
         ckpt.area = ckpt.root_area ^ 1;

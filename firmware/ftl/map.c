@@ -65,7 +65,7 @@ static bool takes(uint32_t number) {
         hal_write(entry, page | MAP_ENTRY_TOUCHED);
         return true;
     }
-    return map.all ? number >= map.from : (page & MAP_ENTRY_DIRTY(map.turn ^ 1)) != 0;
+    return map.all ? number >= map.from && page < map.end : (page & MAP_ENTRY_DIRTY(map.turn ^ 1)) != 0;
 }
 
 uint32_t map_set(uint32_t lba, uint32_t ppa) {

@@ -58,6 +58,7 @@ struct map_state {
     bool writing;             /**< a checkpoint writes map pages while they change */
     bool all;                 /**< it writes all, those from number `from` on are still to come */
     uint32_t from;
+    uint32_t end; /**< .. and DRAM address behind those that were there when it began */
 };
 extern struct map_state map;
 

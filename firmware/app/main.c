@@ -42,6 +42,7 @@ static const struct module {
 } modules[] = {
     {WORK_TRIM, ftl_trim_poll},
     {WORK_FTL, ftl_poll},
+    {WORK_CHECKPOINT, checkpoint_poll},
     {WORK_DISCARD, ftl_discard_poll},
     {WORK_IO, io_poll},
     {WORK_RANGES, ranges_poll},

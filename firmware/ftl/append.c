@@ -46,6 +46,7 @@ static void listed(bool ok) {
     } else {
         /* Some record that says so may yet be found: it stays what the list calls it. */
         ckpt.log.listed--;
+        checkpoint_unlisted(ckpt.log.list[ckpt.log.listed]);
         superblock_set_state(a->next, SB_FREE);
         a->next = SB_NONE;
     }
@@ -61,7 +62,9 @@ void append_list(void) {
         }
         unlisted &= ~(1u << i);
         listing = (enum append_point)i;
-        ckpt.log.list[ckpt.log.listed++] = append[i].next | (i == APPEND_COPY ? ROOT_LIST_COPY : 0);
+        uint32_t entry = append[i].next | (i == APPEND_COPY ? ROOT_LIST_COPY : 0);
+        ckpt.log.list[ckpt.log.listed++] = entry;
+        checkpoint_listed(listing, entry);
         root_write(root_list, listed);
     }
 }

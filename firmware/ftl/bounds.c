@@ -40,7 +40,7 @@ void bounds_init(void) {
     uint64_t media_us = (pages / dies + dirs + ROOT_TABLE_PAGES + 2) * nand_geo.program_us + blocks * nand_geo.erase_us;
     uint64_t store_ms = store / khz + media_us / 1000 + 1;
     uint64_t load = pages * CYCLES_LOAD + checksums + (uint64_t)sb.count * CYCLES_SB;
-    uint64_t mount_ms = (log + FTL_LOG_BEYOND) * CYCLES_ROLL / khz + load / khz + 1 + store_ms;
+    uint64_t mount_ms = (log + log / 4 + FTL_LOG_BEYOND) * CYCLES_ROLL / khz + load / khz + 1 + store_ms;
     ftl_bounds.mount_ms = mount_ms < UINT32_MAX ? (uint32_t)mount_ms : UINT32_MAX;
     ftl_bounds.shutdown_ms = store_ms < UINT32_MAX / 1000 ? (uint32_t)store_ms : UINT32_MAX / 1000;
     console_printf("ftl: up to %u pages of log; a mount takes up to %u ms, a shutdown %u ms\n", ftl_bounds.log_most,

@@ -8,6 +8,7 @@
  */
 #include "ftl/checkpoint.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "ftl/collect.h"
@@ -15,12 +16,17 @@
 #include "ftl/root.h"
 #include "lib/crc.h"
 #include "platform/console.h"
+#include "platform/work.h"
 
 struct checkpoint_state ckpt;
 
 #define TABLE_PER_PAGE (PAGE_SIZE / 8u)
 /** Descriptors a checkpoint keeps in flight. */
 #define WINDOW 64u
+/** Entries of directories that a slice looks at. */
+#define SCAN 256u
+
+static_assert(WINDOW * PAGE_SIZE <= DRAM_META_COPIES_SIZE && ROOT_TABLE_PAGES <= WINDOW, "copies of pages");
 
 static struct sb_erase area_erase;
 
@@ -119,9 +125,7 @@ uint32_t checkpoint_table_words(uint32_t i) {
     return words <= before ? 0 : words - before < BAD_PER_PAGE ? words - before : BAD_PER_PAGE;
 }
 
-uint32_t checkpoint_crc(uint32_t tag, uint32_t data) {
-    uint32_t words =
-        tag == OOB_TABLE ? checkpoint_table_words((data - DRAM_TABLE) / PAGE_SIZE) : map.top[tag & ~OOB_DIR].count;
+uint32_t checkpoint_crc(uint32_t data, uint32_t words) {
     uint32_t crc = 0;
     for (uint32_t i = 0; i < words; i++) {
         crc = crc32c_word(crc, hal_read(data + i * 4));
@@ -165,6 +169,9 @@ static struct {
     struct ftl_exclusive *owner;
     enum step step;
     bool clean;
+    bool live;      /**< writes go on */
+    bool begun;     /**< of such a one: what is to be its log is noted, and it waits for older writes */
+    bool settling;  /**< .. it still waits */
     bool root_only; /**< nothing but the root record is new */
     bool whole;     /**< the root record says all anew: it does not repeat what the newest one says */
     bool failed;
@@ -178,6 +185,11 @@ static struct {
     uint32_t scan_top;       /**< progress when the dirty list is incomplete */
     uint32_t bad_changed;    /**< pages of the list of bad blocks that are not in the area as they are */
     bool anew;               /**< everything goes to an area that was erased */
+    uint32_t dirty_count;    /**< map pages in the list, or more than it takes */
+    uint32_t extra;          /**< map pages that may be written twice before the area is too small */
+    uint64_t buffers;        /**< of DRAM_META_COPIES in use, a bit each */
+    uint32_t closings;       /**< superblocks that were full when it began */
+    uint32_t trims, copies;  /**< ftl.log_trims, ftl.log_copies then */
     struct log_position log; /**< where recovery reads on from when it succeeds */
 } job;
 
@@ -193,11 +205,6 @@ static void area_erased(struct sb_erase *e, bool ok) {
     (void)ok;
     job.erase_sb++;
     step();
-}
-
-/** DRAM address of the directory's entry of map page `number`. */
-static uint32_t dir_entry(uint32_t number) {
-    return map.top[number / MAP_ENTRIES].addr + (number % MAP_ENTRIES) * 4;
 }
 
 /** Program a page. False, and the checkpoint has failed: the area is full. */
@@ -241,6 +248,50 @@ static enum outcome meta_ended(const struct nand_op *op, uint32_t status) {
     return GIVEN_UP;
 }
 
+/** Copy page `page` to copy `n`, where nothing changes it. */
+static uint32_t meta_copy(uint32_t n, uint32_t page) {
+    uint32_t to = DRAM_META_COPIES + n * PAGE_SIZE;
+    for (uint32_t at = 0; at < PAGE_SIZE; at += 4) {
+        hal_write(to + at, hal_read(page + at));
+    }
+    return to;
+}
+
+static void map_program(struct nand_op *op, uint32_t number, uint32_t data) {
+    if (!meta_submit(op, data, OOB_META | number, ckpt.root_seq + 1)) {
+        hal_write(map_dir_entry(number), hal_read(map_dir_entry(number)) & ~MAP_ENTRY_MARKS);
+        nand_op_put(op);
+    }
+}
+
+/** Program a copy of map page `number`. */
+static void map_submit_copy(struct nand_op *op, uint32_t number) {
+    uint32_t entry = map_dir_entry(number);
+    uint32_t page = hal_read(entry) & ~MAP_ENTRY_MARKS;
+    uint32_t n = 0;
+    while ((job.buffers >> n & 1) != 0) {
+        n++;
+    }
+    job.buffers |= 1ull << n;
+    hal_write(entry, page);
+    map_program(op, number, meta_copy(n, page));
+}
+
+/** Program map page `number`. One that changes on its way is copied then, and written once more. */
+static void map_submit(struct nand_op *op, uint32_t number) {
+    uint32_t page = hal_read(map_dir_entry(number)) & ~MAP_ENTRY_MARKS;
+    if (!job.live) {
+        hal_write(map_dir_entry(number), page);
+    } else if (job.extra == 0) {
+        map_submit_copy(op, number);
+        return;
+    } else {
+        job.extra--;
+        hal_write(map_dir_entry(number), page | MAP_ENTRY_FLYING);
+    }
+    map_program(op, number, page);
+}
+
 static void map_written(struct nand_op *op, uint32_t status) {
     uint32_t number = (uint32_t)(uintptr_t)op->arg;
     uint32_t ppa = nand_op_ppa(op);
@@ -248,23 +299,40 @@ static void map_written(struct nand_op *op, uint32_t status) {
     if (outcome == AGAIN && meta_submit(op, op->w2, OOB_META | number, ckpt.root_seq + 1)) {
         return;
     }
+    uint32_t entry = hal_read(map_dir_entry(number));
+    bool touched = false;
+    if (op->w2 - DRAM_META_COPIES < WINDOW * PAGE_SIZE) {
+        job.buffers &= ~(1ull << (op->w2 - DRAM_META_COPIES) / PAGE_SIZE);
+    } else if ((entry & MAP_ENTRY_FLYING) != 0) {
+        touched = (entry & MAP_ENTRY_TOUCHED) != 0;
+        hal_write(map_dir_entry(number), entry & ~MAP_ENTRY_MARKS);
+        if (touched && outcome == WRITTEN && !job.failed) {
+            map_submit_copy(op, number);
+            step();
+            return;
+        }
+        job.extra += outcome == WRITTEN;
+    }
     nand_op_put(op);
-    if (outcome == WRITTEN) {
-        hal_write(dir_entry(number) + MAP_DIR_FLASH, ppa);
+    if (outcome == WRITTEN && !touched) {
+        hal_write(map_dir_entry(number) + MAP_DIR_FLASH, ppa);
         map.top[number / MAP_ENTRIES].dirty = 1;
     }
     step();
+}
+
+/** Program the copies of `d`'s pages' addresses. False: there is no room. */
+static bool dir_submit(struct nand_op *op, const struct map_dir *d) {
+    uint32_t page = d->addr + MAP_DIR_FLASH;
+    return meta_submit(op, page, OOB_DIR | (uint32_t)(d - map.top), checkpoint_crc(page, d->stored));
 }
 
 static void dir_written(struct nand_op *op, uint32_t status) {
     struct map_dir *d = op->arg;
     uint32_t ppa = nand_op_ppa(op);
     enum outcome outcome = meta_ended(op, status);
-    if (outcome == AGAIN) {
-        uint32_t tag = OOB_DIR | (uint32_t)(d - map.top);
-        if (meta_submit(op, op->w2, tag, checkpoint_crc(tag, op->w2))) {
-            return;
-        }
+    if (outcome == AGAIN && dir_submit(op, d)) {
+        return;
     }
     nand_op_put(op);
     if (outcome == WRITTEN) {
@@ -274,11 +342,17 @@ static void dir_written(struct nand_op *op, uint32_t status) {
     step();
 }
 
+/** Program the copy of page `i` of the table. False: there is no room. */
+static bool table_submit(struct nand_op *op, uint32_t i) {
+    uint32_t copy = DRAM_META_COPIES + i * PAGE_SIZE;
+    return meta_submit(op, copy, OOB_TABLE, checkpoint_crc(copy, checkpoint_table_words(i)));
+}
+
 static void table_written(struct nand_op *op, uint32_t status) {
     uint32_t ppa = nand_op_ppa(op);
     uint32_t page = (uint32_t)(uintptr_t)op->arg;
     enum outcome outcome = meta_ended(op, status);
-    if (outcome == AGAIN && meta_submit(op, op->w2, OOB_TABLE, checkpoint_crc(OOB_TABLE, op->w2))) {
+    if (outcome == AGAIN && table_submit(op, page)) {
         return;
     }
     nand_op_put(op);
@@ -288,19 +362,31 @@ static void table_written(struct nand_op *op, uint32_t status) {
     step();
 }
 
-/** Number of the next changed map page, or SB_NONE. */
+/** The slice has come to its end: there may be more. */
+#define LATER 0xfffffffeu
+
+/** Number of the next map page to be written, SB_NONE, or LATER. */
 static uint32_t next_dirty_map(void) {
-    if (map.dirty_count <= MAP_DIRTY_LIST) {
-        return job.index < map.dirty_count ? hal_read(DRAM_DIRTY + job.index++ * 4) : SB_NONE;
+    if (!map.all && job.dirty_count <= MAP_DIRTY_LIST) {
+        uint32_t list = DRAM_DIRTY + (map.turn ^ 1) * PAGE_SIZE;
+        return job.index < job.dirty_count ? hal_read(list + job.index++ * 4) : SB_NONE;
     }
+    uint32_t due = MAP_ENTRY_DIRTY(map.turn ^ 1);
+    uint32_t budget = SCAN;
     while (job.scan_top < MAP_TOP) {
         const struct map_dir *d = &map.top[job.scan_top];
         while (job.index < d->count) {
+            if (job.live && budget-- == 0) {
+                return LATER;
+            }
             uint32_t i = job.index++;
-            if (hal_read(d->addr + i * 4) & MAP_ENTRY_DIRTY) {
+            map.from = job.scan_top * MAP_ENTRIES + job.index;
+            uint32_t page = hal_read(d->addr + i * 4);
+            if (map.all ? page != 0 && page < map.end : (page & due) != 0) {
                 return job.scan_top * MAP_ENTRIES + i;
             }
         }
+        map.from = (job.scan_top + 1) * MAP_ENTRIES;
         job.index = 0;
         job.scan_top++;
     }
@@ -313,11 +399,8 @@ static bool table_page_due(uint32_t i) {
                              : bad_page_due(i - ROOT_SB_PAGES, ckpt.bad, job.bad_changed, job.anew);
 }
 
-/** Copy changed entries of the superblock table to DRAM, and note how long the list of bad blocks is. */
+/** Copy changed entries of the superblock table to DRAM. */
 static void table_refresh(void) {
-    ckpt.bad = bad_snapshot();
-    job.bad_changed = bad.changed;
-    bad.changed = 0;
     for (uint32_t i = 0; i < sb.used; i++) {
         if (sb.changed[i >> 3] == 0) {
             i |= 7;
@@ -364,7 +447,7 @@ static void root_build(void) {
     }
     for (uint32_t t = 0; t < dirs; t++) {
         root_put(map.top[t].ppa);
-        root_put(map.top[t].count);
+        root_put(map.top[t].stored);
     }
     root_end(&job.log);
 }
@@ -391,7 +474,6 @@ static void finish(void) {
     bool ok = !job.failed;
     struct ftl_exclusive *owner = job.owner;
     job.owner = NULL;
-    superblock_table_hold(false);
     if (ok) {
         ftl.clean = job.clean;
         ftl.failures = 0;
@@ -401,25 +483,45 @@ static void finish(void) {
             ckpt.root_area = ckpt.area;
         }
         if (!job.root_only) {
-            ftl.changed = false;
+            if (!job.live) {
+                ftl.changed = false;
+            }
             ftl.unlogged = false;
             ckpt.rewrite = false;
             bad.saved = ckpt.bad;
-            superblock_unlog();
+            superblock_unlog(job.closings);
             collect_bad();
-            ftl_log_restart();
+            ftl_log_restart(job.trims, job.copies);
         }
     } else {
+        ftl.changed |= !job.root_only;
         ftl.owner_changed = true;
         ftl.read_only |= ++ftl.failures >= MAX_FAILURES || ckpt.root_lost;
     }
     append_list();
-    ftl_exclusive_end(owner, ok ? FTL_OK : FTL_MEDIA);
+    if (job.live) {
+        ftl_live_end(ok ? FTL_OK : FTL_MEDIA);
+    } else {
+        ftl_exclusive_end(owner, ok ? FTL_OK : FTL_MEDIA);
+    }
+}
+
+/** Map pages are written: what changes from here on is for the next checkpoint. */
+static void map_ended(void) {
+    map.writing = false;
+    map.all = false;
+    ckpt.table_used = sb.used;
+}
+
+/** Descriptors in flight: beside writes one a way, or these would wait for many. */
+static uint32_t window(void) {
+    uint32_t ways = nand_geo.channels * nand_geo.ways;
+    return job.live && ways < WINDOW ? ways : WINDOW;
 }
 
 /** Do as much as descriptors allow; every completion comes back here. */
 static void step(void) {
-    if (job.stepping || job.owner == NULL || job.waits) {
+    if (job.stepping || job.owner == NULL || job.waits || job.settling) {
         return;
     }
     job.stepping = true;
@@ -434,7 +536,7 @@ static void step(void) {
         /* An erase never ends inside superblock_erase: completions come from the main loop only. */
         return;
     }
-    while (job.step < STEP_ROOT && job.in_flight < WINDOW) {
+    while (job.step < STEP_ROOT && job.in_flight < window()) {
         if (job.failed) {
             break;
         }
@@ -444,14 +546,15 @@ static void step(void) {
         }
         if (job.step == STEP_MAP) {
             uint32_t number = next_dirty_map();
+            if (number == LATER) {
+                nand_op_put(op);
+                work_set(WORK_CHECKPOINT);
+                break;
+            }
             if (number != SB_NONE) {
-                uint32_t page = hal_read(dir_entry(number)) & ~MAP_ENTRY_DIRTY;
-                hal_write(dir_entry(number), page);
                 op->done = map_written;
                 op->arg = (void *)(uintptr_t)number;
-                if (!meta_submit(op, page, OOB_META | number, ckpt.root_seq + 1)) {
-                    nand_op_put(op);
-                }
+                map_submit(op, number);
                 continue;
             }
         } else if (job.step == STEP_DIR) {
@@ -461,9 +564,8 @@ static void step(void) {
             if (job.index < MAP_TOP) {
                 op->done = dir_written;
                 op->arg = &map.top[job.index];
-                uint32_t page = map.top[job.index].addr + MAP_DIR_FLASH;
-                uint32_t tag = OOB_DIR | job.index;
-                if (!meta_submit(op, page, tag, checkpoint_crc(tag, page))) {
+                map.top[job.index].stored = map.top[job.index].count & 0x7fff;
+                if (!dir_submit(op, &map.top[job.index])) {
                     nand_op_put(op);
                 }
                 job.index++;
@@ -477,8 +579,9 @@ static void step(void) {
             if (job.index < ROOT_TABLE_PAGES) {
                 op->done = table_written;
                 op->arg = (void *)(uintptr_t)job.index;
-                uint32_t page = DRAM_TABLE + job.index * PAGE_SIZE;
-                if (!meta_submit(op, page, OOB_TABLE, checkpoint_crc(OOB_TABLE, page))) {
+                /* Erases that end meanwhile are counted there, and blocks that become bad are listed. */
+                meta_copy(job.index, DRAM_TABLE + job.index * PAGE_SIZE);
+                if (!table_submit(op, job.index)) {
                     nand_op_put(op);
                 }
                 job.index++;
@@ -491,19 +594,22 @@ static void step(void) {
         }
         job.index = 0;
         job.step++;
-        if (job.step == STEP_TABLE) {
-            superblock_table_hold(true);
+        if (job.step == STEP_DIR) {
+            map_ended();
         }
     }
     if (job.failed && job.in_flight == 0 && !job.root_pending && job.step < STEP_DONE) {
         ckpt.rewrite = true;
+        map_ended();
         job.step = STEP_DONE;
     }
     if (job.step == STEP_ROOT && !job.root_pending) {
-        if (!job.root_only) {
-            map.dirty_count = 0;
+        if (root_busy()) {
+            /* It lists a superblock. */
+            job.waits = true;
+        } else {
+            root_start();
         }
-        root_start();
     }
     job.stepping = false;
     if (job.step == STEP_DONE) {
@@ -512,21 +618,37 @@ static void step(void) {
 }
 
 /** Note where the log stands: recovery reads on from here. */
-static void log_snapshot(void) {
-    job.log.listed = 0;
-    for (uint32_t i = 0; i < APPEND_POINTS; i++) {
-        job.log.sb[i] = append[i].cur.sb;
-        job.log.left[i] = append[i].cur.left;
-        if (append[i].next_ready) {
-            job.log.list[job.log.listed++] = append[i].next | (i == APPEND_COPY ? ROOT_LIST_COPY : 0);
-        }
+static void log_snapshot(enum append_point point) {
+    const struct append *a = &append[point];
+    job.log.sb[point] = a->cur.sb;
+    job.log.left[point] = a->cur.left;
+    if (a->next_ready) {
+        job.log.list[job.log.listed++] = a->next | (point == APPEND_COPY ? ROOT_LIST_COPY : 0);
     }
-    job.log.seq = ftl.seq;
-    ckpt.table_used = sb.used;
+    if (point == APPEND_HOST) {
+        job.log.seq = ftl.seq;
+    }
 }
 
 bool checkpoint_busy(void) {
-    return job.owner != NULL;
+    return job.owner != NULL && !job.live;
+}
+
+void checkpoint_listed(enum append_point point, uint32_t entry) {
+    if (job.owner != NULL && job.live && job.begun && (point == APPEND_HOST || !job.settling)) {
+        job.log.list[job.log.listed++] = entry;
+    }
+}
+
+void checkpoint_unlisted(uint32_t entry) {
+    /* None was added behind it: one is listed at a time. */
+    if (job.owner != NULL && job.live && job.log.listed > 0 && job.log.list[job.log.listed - 1] == entry) {
+        job.log.listed--;
+    }
+}
+
+bool checkpoint_waits(void) {
+    return job.owner != NULL && job.settling;
 }
 
 void checkpoint_run(struct ftl_exclusive *x) {
@@ -538,14 +660,17 @@ bool checkpoint_writes_pages(void) {
 }
 
 static void begin(void);
+static void settled(void);
 
-static void start(struct ftl_exclusive *x, bool clean, bool root_only) {
+static void start(struct ftl_exclusive *x, bool clean, bool root_only, bool live) {
     memset(&job, 0, sizeof job);
     job.owner = x;
     job.clean = clean;
+    job.live = live;
     job.erase_sb = ckpt.area_sbs;
     job.root_only = root_only;
     job.waits = root_busy();
+    work_clear(WORK_CHECKPOINT);
     if (!job.waits) {
         begin();
     }
@@ -562,47 +687,117 @@ void checkpoint_start(struct ftl_exclusive *x, bool clean) {
         ftl_exclusive_end(x, FTL_OK);
         return;
     }
-    start(x, clean, !pages);
+    start(x, clean, !pages, false);
 }
 
-/** The superblocks that will be listed are known: begin. */
+void checkpoint_live(struct ftl_exclusive *x) {
+    bool pages = checkpoint_writes_pages();
+    if (ckpt.root_lost || (pages && ftl.clean)) {
+        ftl_live_end(FTL_MEDIA);
+        return;
+    }
+    if (!pages && !ftl.owner_changed) {
+        ftl_live_end(FTL_OK);
+        return;
+    }
+    start(x, ftl.clean, !pages, true);
+}
+
+void checkpoint_poll(void) {
+    work_clear(WORK_CHECKPOINT);
+    step();
+}
+
+/** The superblocks that are listed are known: begin. Recovery will read on from here. */
 static void begin(void) {
-    log_snapshot();
+    log_snapshot(APPEND_HOST);
+    job.closings = sb.closings;
+    job.begun = true;
     if (job.root_only) {
+        log_snapshot(APPEND_COPY);
         job.step = STEP_ROOT;
         step();
         return;
     }
+    /* Of a superblock that is listed, but not open yet, a mount passes over the blocks that this list has: it must not
+     * have any that the log will be in. */
+    ckpt.bad = bad_snapshot();
+    job.bad_changed = bad.changed;
+    bad.changed = 0;
+    if (job.live) {
+        ftl.changed = false;
+        job.settling = true;
+        ftl_turn();
+        work_set(WORK_COLLECT);
+        checkpoint_look();
+    } else {
+        settled();
+    }
+}
+
+void checkpoint_look(void) {
+    if (job.settling && !job.waits && ftl_turn_left() == 0 && collect_idle() && ftl_running() == NULL) {
+        job.waits = root_busy();
+        if (!job.waits) {
+            settled();
+        }
+    }
+}
+
+/** All that was written before is in the map, and collection has nothing on its way. */
+static void settled(void) {
+    job.settling = false;
+    log_snapshot(APPEND_COPY);
+    job.trims = ftl.log_trims;
+    job.copies = ftl.log_copies;
+    job.dirty_count = map.dirty_count;
+    ckpt.table_used = sb.used;
     uint32_t dirty = map.dirty_count <= MAP_DIRTY_LIST ? map.dirty_count : map.pages;
     uint32_t need = dirty + MAP_TOP + ROOT_TABLE_PAGES;
     if (need > ckpt.full_pages) {
         need = ckpt.full_pages;
     }
     need += META_TRIES;
+    map.turn ^= 1;
+    map.dirty_count = 0;
+    map.from = 0;
+    map.end = DRAM_MAP + map.pages * PAGE_SIZE;
+    map.writing = job.live;
     if (ckpt.rewrite || bad.rewrite || need * nand_geo.sectors > area_left()) {
         job.anew = true;
         bad.rewrite = false;
         ckpt.area = ckpt.root_area ^ 1;
         ckpt.used = 0;
         job.erase_sb = 0;
-        map_dirty_all();
+        map.all = true;
         for (uint32_t t = 0; t < MAP_TOP; t++) {
             map.top[t].dirty = map.top[t].addr != 0;
         }
         checkpoint_meta_seek();
         /* Until the root is written this area is not to be trusted. */
         ckpt.rewrite = true;
+        need = ckpt.full_pages + META_TRIES;
     }
+    uint32_t room = area_left() / nand_geo.sectors;
+    job.extra = room > need ? room - need : 0;
     /* Entries lose their mark one by one from here on. */
     map.last_dirty = MAP_NO_PAGE;
     table_refresh();
+    work_set(WORK_COLLECT);
     step();
 }
 
 void checkpoint_root_free(void) {
-    if (job.waits) {
-        job.waits = false;
+    if (!job.waits) {
+        return;
+    }
+    job.waits = false;
+    if (!job.begun) {
         begin();
+    } else if (job.settling) {
+        checkpoint_look();
+    } else {
+        step();
     }
 }
 
@@ -627,7 +822,7 @@ uint32_t ftl_metadata(uint32_t *n, uint32_t *tag) {
             i += MAP_ENTRIES - i % MAP_ENTRIES;
             continue;
         }
-        uint32_t ppa = hal_read(dir_entry(i) + MAP_DIR_FLASH);
+        uint32_t ppa = hal_read(map_dir_entry(i) + MAP_DIR_FLASH);
         *tag = OOB_META | i++;
         if (ppa != 0) {
             *n = ROOT_TABLE_PAGES + MAP_TOP + i;
@@ -638,7 +833,7 @@ uint32_t ftl_metadata(uint32_t *n, uint32_t *tag) {
 }
 
 void checkpoint_mark_dirty_run(struct ftl_exclusive *x) {
-    start(x, false, true);
+    start(x, false, true, false);
 }
 
 /* ---- format ---- */

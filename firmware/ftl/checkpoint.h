@@ -84,13 +84,17 @@ uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page);
 uint32_t checkpoint_area_sb(uint32_t area, uint32_t n);
 /** Make the superblocks of the areas SB_META. False when there are too few. */
 bool checkpoint_areas(void);
-/** A checkpoint is under way: what it will say of the log is fixed. */
+/** A checkpoint is under way that writes wait for: what it will say of the log is fixed. */
 bool checkpoint_busy(void);
+/** A root record is on its way that adds `entry` to the list: the running checkpoint's is to have it, too. */
+void checkpoint_listed(enum append_point point, uint32_t entry);
+/** It could not be written. */
+void checkpoint_unlisted(uint32_t entry);
 /** The root writer has ended what it did. */
 void checkpoint_root_free(void);
 /** Words of page `i` of the table that are used. */
 uint32_t checkpoint_table_words(uint32_t i);
-/** CRC-32C of what is used of the directory or table page with OOB word 0 `tag` at DRAM address `data`. */
-uint32_t checkpoint_crc(uint32_t tag, uint32_t data);
+/** CRC-32C of the first `words` of a directory or table page at DRAM address `data`: those that are used. */
+uint32_t checkpoint_crc(uint32_t data, uint32_t words);
 
 #endif

@@ -74,6 +74,11 @@ bool collect_idle(void) {
     return job.reading == 0 && job.programming == 0 && gathered_count == 0;
 }
 
+/** Nothing new is begun: an exclusive operation or a checkpoint waits until nothing is on its way. */
+static bool paused(void) {
+    return ftl_paused() || checkpoint_waits();
+}
+
 static bool wanted(void) {
     return sb.free < room_wanted() && !ftl.read_only;
 }
@@ -166,8 +171,8 @@ static void pages_out(bool all) {
         if (page_out()) {
             continue;
         }
-        if (!append_pending(APPEND_COPY) && ftl_paused()) {
-            /* No page will come before the exclusive operation has run: the sectors stay where they are. */
+        if (!append_pending(APPEND_COPY) && paused()) {
+            /* No page will come before what waits has run: the sectors stay where they are. */
             while (!list_empty(&gathered)) {
                 put(copy_of(CONTAINER(list_take(&gathered), struct ftl_write, node)));
             }
@@ -249,7 +254,7 @@ static bool read_next(void) {
 }
 
 void collect_residue_poll(void) {
-    if (ftl_paused() || job.search == SB_NONE) {
+    if (paused() || job.search == SB_NONE) {
         work_clear(WORK_RESIDUE);
         return;
     }
@@ -378,7 +383,7 @@ void collect_poll(void) {
         bad.hurry = false;
         ftl_reclaim();
     }
-    if (ftl_paused()) {
+    if (paused()) {
         pages_out(job.reading == 0);
         settled();
         return;
@@ -406,7 +411,9 @@ void collect_poll(void) {
     }
     if (ftl.clean || ftl_log_due()) {
         ftl_prepare_pages();
-        return;
+        if (ftl.clean || ftl.read_only || ftl_log_full() || paused()) {
+            return;
+        }
     }
     if (job.search != SB_NONE) {
         work_put(WORK_RESIDUE, job.search < ftl.lbas);

@@ -40,8 +40,14 @@ static struct ftl_exclusive *running;
 static bool exclusive_starting;
 static struct ftl_checkpoint reclaim_checkpoint, log_checkpoint;
 static struct ftl_exclusive mark_dirty;
+/** Checkpoints that writes do not wait for; those that the running one is, which the first of them stands for. */
+static struct list live_waiting;
+static struct list live_batch;
+static struct ftl_exclusive live;
+static bool live_runs;
 
 static void exclusive_next(void);
+static void live_next(void);
 static void pump(void);
 
 /* ---- length of the log ---- */
@@ -49,14 +55,17 @@ static void pump(void);
 /** Pages between two looks. */
 #define LOG_LOOK 64u
 
-void ftl_log_restart(void) {
+void ftl_log_restart(uint32_t trims, uint32_t copies) {
     ftl.log_start = ckpt.log.seq;
     ftl.log_due = ftl.log_start + FTL_LOG_LEAST;
-    ftl.log_trims = 0;
-    ftl.log_copies = 0;
+    ftl.log_trims -= trims;
+    ftl.log_copies -= copies;
 }
 
 bool ftl_log_due(void) {
+    if (live_runs) {
+        return ftl_log_full();
+    }
     uint32_t pages = ftl.seq - ftl.log_start + ftl.log_trims + ftl.log_copies;
     if (room_log_long() || pages >= ftl_bounds.log_most ||
         (pages >= FTL_LOG_LEAST && pages >= FTL_LOG_PER_MAP * map.dirty_count)) {
@@ -66,7 +75,20 @@ bool ftl_log_due(void) {
     return false;
 }
 
+bool ftl_log_full(void) {
+    uint32_t most = ftl_bounds.log_most + ftl_bounds.log_most / 4;
+    return ftl.seq - ftl.log_start + ftl.log_trims + ftl.log_copies >= most;
+}
+
 /* ---- pages ---- */
+
+void ftl_turn(void) {
+    ftl.turn ^= 1;
+}
+
+uint32_t ftl_turn_left(void) {
+    return ftl.in_turn[ftl.turn ^ 1];
+}
 
 uint32_t ftl_page(uint32_t *seq) {
     uint32_t ppa = append_page(APPEND_HOST);
@@ -105,7 +127,7 @@ static struct ftl_write *take_first(struct list *l) {
 }
 
 bool ftl_paused(void) {
-    return running != NULL || !list_empty(&exclusives);
+    return running != NULL || (!list_empty(&exclusives) && !live_runs);
 }
 
 /** Start `w`, or start it again. */
@@ -216,7 +238,9 @@ static void program_ended(struct ftl_write *w) {
     pumping = true;
     while (w != NULL) {
         struct ftl_write *next = ftl_write_next(w);
-        pages += w->op->confirm != FLASH_CONFIRM_MORE;
+        bool page = w->op->confirm != FLASH_CONFIRM_MORE;
+        pages += page;
+        ftl.in_turn[w->turn] -= page;
         w->op->confirm = FLASH_CONFIRM_PAGE;
         if (!ok) {
             if (++w->tries < (w->taken ? CACHED_TRIES : MAX_TRIES)) {
@@ -239,6 +263,7 @@ static void program_ended(struct ftl_write *w) {
     if (ftl.in_flight == 0) {
         exclusive_next();
     }
+    checkpoint_look();
     /* Some may have waited for room that this one might have made. */
     pump();
 }
@@ -266,8 +291,10 @@ static void page_program(uint32_t ppa, uint32_t seq) {
     gather.due = false;
     first->failed = 0;
     ftl.in_flight++;
+    ftl.in_turn[ftl.turn]++;
     for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w), ppa++, seq++) {
         w->gathered = 0;
+        w->turn = ftl.turn;
         w->ppa = ppa;
         struct nand_op *op = w->op;
         op->done = programmed;
@@ -313,7 +340,10 @@ static bool page_out(void) {
     }
     if (((int32_t)(ftl.seq - ftl.log_due) >= 0 || room_log_long()) && ftl_log_due()) {
         ftl_checkpoint(&log_checkpoint);
-        return ftl.read_only;
+        if (ftl_log_full() || ftl_paused() || ftl.read_only) {
+            stalled = true;
+            return ftl.read_only;
+        }
     }
     bool full;
     uint32_t seq;
@@ -500,7 +530,7 @@ static void exclusive_next(void) {
         return;
     }
     exclusive_starting = true;
-    while (running == NULL && !list_empty(&exclusives) && ftl.in_flight == 0 && collect_idle()) {
+    while (running == NULL && !list_empty(&exclusives) && !live_runs && ftl.in_flight == 0 && collect_idle()) {
         if (ftl.clean && !ftl.read_only && writes_pages(first_exclusive())) {
             running = &mark_dirty;
             mark_dirty.queued = true;
@@ -533,6 +563,7 @@ void ftl_exclusive_end(struct ftl_exclusive *x, enum ftl_status status) {
     exclusive_next();
     work_set(WORK_COLLECT);
     drains_look();
+    live_next();
     if (!ftl_paused()) {
         ftl_kick();
     }
@@ -557,6 +588,7 @@ struct ftl_exclusive *ftl_running(void) {
 
 void ftl_settled(void) {
     exclusive_next();
+    checkpoint_look();
 }
 
 void ftl_prepare_pages(void) {
@@ -577,7 +609,52 @@ void ftl_reclaim(void) {
 
 void ftl_checkpoint(struct ftl_checkpoint *c) {
     c->x.run = checkpoint_run;
-    ftl_exclusive(&c->x);
+    if (c->clean) {
+        ftl_exclusive(&c->x);
+    } else if (!c->x.queued) {
+        c->x.queued = true;
+        list_put(&live_waiting, &c->x.node);
+        live_next();
+    }
+}
+
+/* ---- checkpoints beside which writes go on ---- */
+
+/** Begin one for all that wait. */
+static void live_next(void) {
+    if (live_runs || ftl_paused() || list_empty(&live_waiting)) {
+        return;
+    }
+    if (ftl.clean && !ftl.read_only && checkpoint_writes_pages()) {
+        mark_dirty.run = checkpoint_mark_dirty_run;
+        ftl_exclusive(&mark_dirty);
+        return;
+    }
+    live_runs = true;
+    live_batch = list_take_all(&live_waiting);
+    checkpoint_live(&live);
+}
+
+void ftl_live_end(enum ftl_status status) {
+    struct list ended = list_take_all(&live_batch);
+    live_runs = false;
+    if (!list_empty(&exclusives)) {
+        collect_pause();
+    }
+    while (!list_empty(&ended)) {
+        struct ftl_exclusive *x = CONTAINER(list_take(&ended), struct ftl_exclusive, node);
+        x->queued = false;
+        if (x->done != NULL) {
+            x->done(x, status);
+        }
+    }
+    work_set(WORK_COLLECT);
+    exclusive_next();
+    live_next();
+    drains_look();
+    if (!ftl_paused()) {
+        ftl_kick();
+    }
 }
 
 /* ---- work ---- */
@@ -601,7 +678,7 @@ void ftl_boot_wait(const volatile bool *flag) {
 
 /** A checkpoint that the FTL asked for has ended. */
 static void own_done(struct ftl_exclusive *x, enum ftl_status status) {
-    ftl.reclaim = false;
+    ftl.reclaim = reclaim_checkpoint.x.queued;
     if (status != FTL_OK) {
         console_printf("ftl: checkpoint failed%s\n", ftl.read_only ? ": nothing more is written" : "");
         if (!ftl.read_only) {
@@ -648,7 +725,8 @@ void ftl_init(bool format, uint32_t spare_per_cent) {
     drains = (struct list){0};
     pumping = false;
     stalled = false;
-    exclusives = (struct list){0};
+    exclusives = live_waiting = live_batch = (struct list){0};
+    live_runs = false;
     running = NULL;
     memset(&mark_dirty, 0, sizeof mark_dirty);
     memset(&reclaim_checkpoint, 0, sizeof reclaim_checkpoint);
@@ -665,7 +743,7 @@ void ftl_init(bool format, uint32_t spare_per_cent) {
         return;
     }
     checkpoint_layout();
-    ftl_log_restart();
+    ftl_log_restart(0, 0);
 
     if (!set_capacity(FTL_SPARE_LEAST)) {
         return;

@@ -61,6 +61,7 @@ struct ftl_write {
     uint8_t taken;       /**< `take` has run: it is in the write cache */
     uint8_t gathered;    /**< waits for the others of its page */
     uint8_t failed;      /**< of a program's first: some descriptor of it has failed */
+    uint8_t turn;        /**< ftl_turn when it was given its page */
     uint8_t lost;        /**< makes the block unreadable: the data at `buffer` only fill the sector */
     /** The data are in the write cache: `done` still follows. NULL: the write has to be durable. */
     void (*take)(struct ftl_write *w);
@@ -90,10 +91,12 @@ struct ftl_drain {
 struct ftl_trim;
 
 struct ftl_state {
-    uint32_t lbas;      /**< capacity; 0: the medium is not usable */
-    const char *fault;  /**< why it is not usable */
-    uint32_t seq;       /**< of the next sector allocated at the host's append point */
-    uint32_t in_flight; /**< user pages in programming */
+    uint32_t lbas;       /**< capacity; 0: the medium is not usable */
+    const char *fault;   /**< why it is not usable */
+    uint32_t seq;        /**< of the next sector allocated at the host's append point */
+    uint32_t in_flight;  /**< user pages in programming */
+    uint32_t in_turn[2]; /**< those of this turn and of the one before */
+    uint8_t turn;
     uint32_t gathered;  /**< writes of the next page, as many as its sectors at most */
     uint32_t coming;    /**< writes announced: their data are on the way to their buffers */
     uint32_t cached;    /**< writes in the cache */
@@ -222,7 +225,8 @@ void ftl_commit(struct ftl_commit *l);
 /** Pins are of this power-on only: giving pages up waits for nothing. */
 void ftl_discard(struct ftl_commit *l);
 
-/** Checkpoint the map. `clean` also marks the medium cleanly shut down. */
+/** Checkpoint the map. `clean` also marks the medium cleanly shut down: the log stands still for that; else writes go
+ * on. */
 struct ftl_checkpoint {
     struct ftl_exclusive x;
     bool clean;
@@ -244,6 +248,8 @@ bool ftl_read_only(void);
 /** WORK_FTL: a slice of long work. WORK_TRIM: try again. */
 void ftl_poll(void);
 void ftl_trim_poll(void);
+/** WORK_CHECKPOINT: a slice of a checkpoint beside which writes go on. */
+void checkpoint_poll(void);
 /** WORK_DISCARD: a slice of lists of pages that are given up. */
 void ftl_discard_poll(void);
 
@@ -260,6 +266,13 @@ struct ftl_exclusive *ftl_running(void);
 void ftl_settled(void);
 /** Whether what recovery would have to go through calls for a checkpoint. */
 bool ftl_log_due(void);
+/** It has grown so much since then that writes wait for the checkpoint. */
+bool ftl_log_full(void);
+/** From now on writes are of another turn; and those of the turn before, in programming. */
+void ftl_turn(void);
+uint32_t ftl_turn_left(void);
+/** The checkpoint beside which writes go on has ended. */
+void ftl_live_end(enum ftl_status status);
 /** What has to be on the medium before pages are programmed: a record that it is in use, or a checkpoint that is due.
  */
 void ftl_prepare_pages(void);
@@ -325,10 +338,17 @@ void checkpoint_run(struct ftl_exclusive *x);
 /** Checkpoint on behalf of the running exclusive operation `x`, which ends with it. */
 void checkpoint_start(struct ftl_exclusive *x, bool clean);
 void checkpoint_mark_dirty_run(struct ftl_exclusive *x);
+/** Checkpoint while writes go on, on behalf of `x`. */
+void checkpoint_live(struct ftl_exclusive *x);
+/** Such a one waits until collection has nothing on its way, and for writes: those that were in programming when it
+ * began. */
+bool checkpoint_waits(void);
+/** Some of that has ended. */
+void checkpoint_look(void);
 /** Whether the next checkpoint writes more than a root record. */
 bool checkpoint_writes_pages(void);
-/** A checkpoint is durable: recovery starts there. */
-void ftl_log_restart(void);
+/** A checkpoint is durable: recovery starts there. So many pages of trims and copies lie before it. */
+void ftl_log_restart(uint32_t trims, uint32_t copies);
 /** Wait (boot only) until `*flag` is false, handling flash completions. */
 void ftl_boot_wait(const volatile bool *flag);
 /** CRC-32C of the ranges of the trim record in DRAM_TRIM, and where the record has it. */

@@ -38,7 +38,7 @@ uint32_t map_make(uint32_t number, bool fresh) {
             d->count = (uint16_t)(number % MAP_ENTRIES + 1);
         }
     }
-    return page & ~MAP_ENTRY_DIRTY;
+    return page & ~MAP_ENTRY_MARKS;
 }
 
 static void mark_dirty(uint32_t number) {
@@ -46,15 +46,26 @@ static void mark_dirty(uint32_t number) {
         return;
     }
     map.last_dirty = number;
-    uint32_t entry = map.top[number / MAP_ENTRIES].addr + (number % MAP_ENTRIES) * 4;
+    uint32_t entry = map_dir_entry(number);
     uint32_t page = hal_read(entry);
-    if ((page & MAP_ENTRY_DIRTY) == 0) {
-        hal_write(entry, page | MAP_ENTRY_DIRTY);
+    if ((page & MAP_ENTRY_DIRTY(map.turn)) == 0) {
+        hal_write(entry, page | MAP_ENTRY_DIRTY(map.turn));
         if (map.dirty_count < MAP_DIRTY_LIST) {
-            hal_write(DRAM_DIRTY + map.dirty_count * 4, number);
+            hal_write(DRAM_DIRTY + map.turn * PAGE_SIZE + map.dirty_count * 4, number);
         }
         map.dirty_count++;
     }
+}
+
+/** Whether the running checkpoint is still to take map page `number`, with the change that is made to it. */
+static bool takes(uint32_t number) {
+    uint32_t entry = map_dir_entry(number);
+    uint32_t page = hal_read(entry);
+    if ((page & MAP_ENTRY_FLYING) != 0) {
+        hal_write(entry, page | MAP_ENTRY_TOUCHED);
+        return true;
+    }
+    return map.all ? number >= map.from && page < map.end : (page & MAP_ENTRY_DIRTY(map.turn ^ 1)) != 0;
 }
 
 uint32_t map_set(uint32_t lba, uint32_t ppa) {
@@ -71,7 +82,16 @@ uint32_t map_set(uint32_t lba, uint32_t ppa) {
         return old;
     }
     hal_write(entry, ppa);
-    mark_dirty(lba / MAP_ENTRIES);
+    if (map.writing && takes(lba / MAP_ENTRIES)) {
+        if (old > MAP_LOST) {
+            superblock_table_count(ppa_block(old), -1);
+        }
+        if (ppa > MAP_LOST) {
+            superblock_table_count(ppa_block(ppa), 1);
+        }
+    } else {
+        mark_dirty(lba / MAP_ENTRIES);
+    }
     if (old > MAP_LOST) {
         superblock_unref(ppa_block(old));
         map.mapped--;
@@ -81,15 +101,4 @@ uint32_t map_set(uint32_t lba, uint32_t ppa) {
         map.mapped++;
     }
     return old;
-}
-
-void map_dirty_all(void) {
-    for (uint32_t t = 0; t < MAP_TOP; t++) {
-        const struct map_dir *d = &map.top[t];
-        for (uint32_t i = 0; i < d->count; i++) {
-            if (hal_read(d->addr + i * 4) != 0) {
-                mark_dirty(t * MAP_ENTRIES + i);
-            }
-        }
-    }
 }

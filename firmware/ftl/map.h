@@ -6,7 +6,7 @@
  * Three levels: a top table in TCM (one entry for 2^20 pages), directory pages (1,024 map pages each) and map pages
  * (1,024 entries each), the lower two made on demand. An entry is the physical page address `channel << 28 | way << 24
  * | row`; 0 means never written and MAP_LOST made unreadable, which is unambiguous because superblock 0 holds no user
- * data. A directory page is 8 KiB: first 1,024 DRAM addresses of map pages (bit 0: changed since the checkpoint), then
+ * data. A directory page is 8 KiB: first 1,024 DRAM addresses of map pages with the marks MAP_ENTRY_*, then
  * 1,024 physical addresses of their checkpointed copies.
  */
 #ifndef ASSASIN_FW_MAP_H
@@ -18,25 +18,32 @@
 #include "platform/dram.h"
 #include "platform/regs.h"
 
-#define MAP_ENTRIES     1024u
-#define MAP_DIR_BITS    20u /**< log2 of the pages a directory page covers */
-#define MAP_TOP         512u
-#define MAP_DIR_STRIDE  8192u
-#define MAP_DIR_FLASH   4096u /**< offset of the checkpointed copies' addresses */
-#define MAP_MAX_LBAS    (DRAM_MAP_SIZE / 4u)
-#define MAP_DIRTY_LIST  1024u
-#define MAP_ENTRY_DIRTY 1u
-#define MAP_NO_PAGE     0xffffffffu
+#define MAP_ENTRIES    1024u
+#define MAP_DIR_BITS   20u /**< log2 of the pages a directory page covers */
+#define MAP_TOP        512u
+#define MAP_DIR_STRIDE 8192u
+#define MAP_DIR_FLASH  4096u /**< offset of the checkpointed copies' addresses */
+#define MAP_MAX_LBAS   (DRAM_MAP_SIZE / 4u)
+#define MAP_DIRTY_LIST 1024u
+/** Changed since the checkpoint; which of the two bits changes with each checkpoint, the other one says that the
+ * running one is to write the page. */
+#define MAP_ENTRY_DIRTY(turn) (1u << (turn))
+/** On its way to the checkpoint; and changed meanwhile: it is written once more. */
+#define MAP_ENTRY_FLYING  4u
+#define MAP_ENTRY_TOUCHED 8u
+#define MAP_ENTRY_MARKS   15u
+#define MAP_NO_PAGE       0xffffffffu
 /** Entry of a block that its owner has declared unreadable. A read of that address finds no block either: it is a
  * sector of the first root block. */
 #define MAP_LOST 1u
 
 /** Top table entry. */
 struct map_dir {
-    uint32_t addr;  /**< DRAM address of the directory page, 0: none */
-    uint32_t ppa;   /**< its checkpointed copy, 0: none */
-    uint16_t count; /**< entries [0, count) may be in use */
-    uint8_t dirty;  /**< copies' addresses changed since the checkpoint */
+    uint32_t addr;        /**< DRAM address of the directory page, 0: none */
+    uint32_t ppa;         /**< its checkpointed copy, 0: none */
+    uint16_t count;       /**< entries [0, count) may be in use */
+    uint16_t stored : 15; /**< those that the checkpointed copy holds */
+    uint16_t dirty : 1;   /**< copies' addresses changed since the checkpoint */
 };
 
 struct map_state {
@@ -47,6 +54,11 @@ struct map_state {
     uint32_t mapped;          /**< LBAs mapped */
     uint32_t last, last_page; /**< map page looked up last: pages never move */
     uint32_t last_dirty;      /**< map page marked dirty last; MAP_NO_PAGE after a checkpoint */
+    uint32_t turn;            /**< of the marks and lists of changed pages: 0, 1 */
+    bool writing;             /**< a checkpoint writes map pages while they change */
+    bool all;                 /**< it writes all, those from number `from` on are still to come */
+    uint32_t from;
+    uint32_t end; /**< .. and DRAM address behind those that were there when it began */
 };
 extern struct map_state map;
 
@@ -68,7 +80,7 @@ static inline uint32_t map_page(uint32_t lba) {
         return DRAM_ZERO;
     }
     map.last = number;
-    map.last_page = page & ~MAP_ENTRY_DIRTY;
+    map.last_page = page & ~MAP_ENTRY_MARKS;
     return map.last_page;
 }
 
@@ -83,7 +95,9 @@ uint32_t map_set(uint32_t lba, uint32_t ppa);
 /** Make map page `number` (LBA / 1,024) present, contents undefined when `fresh` is false. Returns its DRAM address. */
 uint32_t map_make(uint32_t number, bool fresh);
 
-/** Note that every present map page must be written by the next checkpoint. */
-void map_dirty_all(void);
+/** DRAM address of the directory's entry of map page `number`, which is there. */
+static inline uint32_t map_dir_entry(uint32_t number) {
+    return map.top[number / MAP_ENTRIES].addr + number % MAP_ENTRIES * 4;
+}
 
 #endif

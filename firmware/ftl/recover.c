@@ -163,7 +163,9 @@ static void load_done(struct nand_op *op, uint32_t status) {
         /* Not one of a later checkpoint than the root record. */
         good = (int32_t)(ckpt.root_seq - op->data1) >= 0;
     } else if (good) {
-        good = op->data1 == checkpoint_crc(tag, op->w2);
+        uint32_t words = tag == OOB_TABLE ? checkpoint_table_words((op->w2 - DRAM_TABLE) / PAGE_SIZE)
+                                          : map.top[tag & ~OOB_DIR].stored;
+        good = op->data1 == checkpoint_crc(op->w2, words);
     }
     load_errors += !good;
     nand_op_put(op);
@@ -197,7 +199,8 @@ static bool table_load(void) {
         }
         /* What was open at the checkpoint, and is not in the list, was erased for nothing. */
         bool open = state == SB_OPEN && i != ckpt.log.sb[APPEND_HOST] && i != ckpt.log.sb[APPEND_COPY];
-        bool full = state == SB_LOGGED || state == SB_VICTIM;
+        /* The list of bad blocks may be older than the table: which superblocks have no good one follows from it. */
+        bool full = state == SB_LOGGED || state == SB_VICTIM || state == SB_BAD;
         superblock_set_state(i, open ? SB_FREE : full ? SB_CLOSED : (enum sb_state)state);
         *superblock_count(i) = valid;
         map.mapped += valid;
@@ -205,6 +208,7 @@ static bool table_load(void) {
     for (uint32_t i = 0; i < ckpt.log.listed; i++) {
         superblock_set_state(ckpt.log.list[i] & ~ROOT_LIST_COPY, SB_OPEN);
     }
+    superblock_emptied();
     return true;
 }
 
@@ -303,6 +307,7 @@ static const char *root_load(bool *clean) {
         struct map_dir *d = &map.top[t];
         d->ppa = root_get();
         d->count = (uint16_t)root_get();
+        d->stored = d->count & 0x7fff;
         if (d->ppa == 0) {
             continue;
         }
@@ -704,7 +709,7 @@ const char *recover_mount(bool *is_blank) {
     ftl.clean = clean;
     ftl.unclean = !clean;
     checkpoint_meta_seek();
-    ftl_log_restart();
+    ftl_log_restart(0, 0);
     if (!clean || doubt) {
         ftl.clean = false;
         return recover_roll(doubt);

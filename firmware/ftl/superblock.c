@@ -46,22 +46,11 @@ void superblock_set_state(uint32_t n, enum sb_state state) {
 }
 
 void superblock_erased(uint32_t n) {
-    if (sb.hold && sb.late_count < SB_LATE) {
-        sb.late[sb.late_count++] = n;
-        return;
-    }
     uint32_t w = hal_read(DRAM_TABLE + n * 8 + 4);
     if ((w & SB_TABLE_ERASES) != SB_TABLE_ERASES) {
         hal_write(DRAM_TABLE + n * 8 + 4, w + 1);
     }
     sb_changed(n);
-}
-
-void superblock_table_hold(bool hold) {
-    sb.hold = hold;
-    while (!hold && sb.late_count > 0) {
-        superblock_erased(sb.late[--sb.late_count]);
-    }
 }
 
 uint32_t superblock_erases(uint32_t n) {
@@ -93,9 +82,13 @@ uint32_t superblock_age(uint32_t n) {
     return sb.closings - hal_read(DRAM_CLOSED + n * 4);
 }
 
-void superblock_unlog(void) {
+void superblock_table_count(uint32_t n, int32_t sectors) {
+    hal_write(DRAM_TABLE + n * 8, hal_read(DRAM_TABLE + n * 8) + (uint32_t)sectors);
+}
+
+void superblock_unlog(uint32_t closings) {
     for (uint32_t i = 0; i < sb.count && sb.logged > 0; i++) {
-        if (sb.state[i] == SB_LOGGED) {
+        if (sb.state[i] == SB_LOGGED && (int32_t)(closings - hal_read(DRAM_CLOSED + i * 4)) >= 0) {
             superblock_set_state(i, SB_CLOSED);
         }
     }

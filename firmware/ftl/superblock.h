@@ -16,8 +16,6 @@
 /** Superblocks the firmware manages; more blocks a plane stay unused. */
 #define SB_MAX  4096u
 #define SB_NONE 0xffffffffu
-/** Erases that may end while a checkpoint writes the table: those of the superblocks opened ahead. */
-#define SB_LATE 4u
 
 enum sb_state {
     SB_FREE = 0, /**< holds nothing; erased when opened */
@@ -63,14 +61,12 @@ struct sb_table {
     uint32_t pages;              /**< sectors of one */
     uint32_t used;               /**< entries [0, used) may differ from a fresh drive's */
     uint32_t free;
-    uint32_t logged;                    /**< SB_LOGGED */
-    uint32_t bad;                       /**< SB_BAD */
-    uint32_t pinned;                    /**< pins of all */
-    uint32_t closings;                  /**< superblocks closed since power-on: the clock of their ages */
-    uint32_t rotor;                     /**< where the search for a free one goes on */
-    bool emptied;                       /**< some superblock may have become free */
-    bool hold;                          /**< DRAM_TABLE stays as it is */
-    uint32_t late[SB_LATE], late_count; /**< erased meanwhile */
+    uint32_t logged;   /**< SB_LOGGED */
+    uint32_t bad;      /**< SB_BAD */
+    uint32_t pinned;   /**< pins of all */
+    uint32_t closings; /**< superblocks closed since power-on: the clock of their ages */
+    uint32_t rotor;    /**< where the search for a free one goes on */
+    bool emptied;      /**< some superblock may have become free */
 };
 extern struct sb_table sb;
 
@@ -115,9 +111,6 @@ static inline void superblock_unref(uint32_t n) {
 void superblock_set_state(uint32_t n, enum sb_state state);
 /** Count an erase of superblock `n`. */
 void superblock_erased(uint32_t n);
-/** While the table in DRAM is being written, with checksums made before, it stays as it is: an erase that ends
- * meanwhile, of the superblock opened ahead, is counted afterwards. */
-void superblock_table_hold(bool hold);
 /** Erases of superblock `n` so far, at most SB_TABLE_ERASES. */
 uint32_t superblock_erases(uint32_t n);
 /** Pins: sectors that keep their superblock from being used again although the map does not know them (yet):
@@ -130,8 +123,11 @@ void superblock_spoilt(uint32_t n);
 void superblock_closed(uint32_t n);
 /** Its age: superblocks closed since it was. */
 uint32_t superblock_age(uint32_t n);
-/** A checkpoint is durable: recovery does not read the superblocks any more that were full when it began. */
-void superblock_unlog(void);
+/** A checkpoint is durable: recovery does not read the superblocks any more that were full when it began, after so
+ * many `closings`. */
+void superblock_unlog(uint32_t closings);
+/** The running checkpoint's count of sectors in use of superblock `n`, which fits the map pages as it writes them. */
+void superblock_table_count(uint32_t n, int32_t sectors);
 /** Superblocks that hold nothing, and that nobody reads, become free. True when some did. */
 bool superblock_release(void);
 /** Whether the medium has sector `ppa`, in a superblock in use. */

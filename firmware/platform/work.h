@@ -11,23 +11,24 @@
 
 /** Bits in the order in which the main loop calls the modules. */
 enum work {
-    WORK_TRIM = 1u << 0,     /**< a trim waits for a page of the log or for an operation */
-    WORK_FTL = 1u << 1,      /**< a slice of an exclusive operation */
-    WORK_IO = 1u << 2,       /**< reads and writes wait for page buffers */
-    WORK_RANGES = 1u << 3,   /**< Dataset Management waits for a page buffer */
-    WORK_COMPARE = 1u << 4,  /**< Compare waits for page buffers */
-    WORK_MEMORY = 1u << 5,   /**< a slice of a fill or copy in local memory */
-    WORK_SESSION = 1u << 6,  /**< a queue's deletion, a reset or a shutdown waits for commands to end */
-    WORK_POST = 1u << 7,     /**< completions wait for room in the front end */
-    WORK_FETCH = 1u << 8,    /**< a command in the front end waits for something of the firmware's */
-    WORK_COLLECT = 1u << 9,  /**< collection can go on */
-    WORK_ERASE = 1u << 10,   /**< erases wait for operations */
-    WORK_RESIDUE = 1u << 11, /**< a slice of the search for what a victim still holds */
-    WORK_TEST = 1u << 12,    /**< a device self-test */
-    WORK_DISCARD = 1u << 13, /**< a slice of uncommitted pages that are given up */
+    WORK_TRIM = 1u << 0,        /**< a trim waits for a page of the log or for an operation */
+    WORK_FTL = 1u << 1,         /**< a slice of an exclusive operation */
+    WORK_IO = 1u << 2,          /**< reads and writes wait for page buffers */
+    WORK_RANGES = 1u << 3,      /**< Dataset Management waits for a page buffer */
+    WORK_COMPARE = 1u << 4,     /**< Compare waits for page buffers */
+    WORK_MEMORY = 1u << 5,      /**< a slice of a fill or copy in local memory */
+    WORK_SESSION = 1u << 6,     /**< a queue's deletion, a reset or a shutdown waits for commands to end */
+    WORK_POST = 1u << 7,        /**< completions wait for room in the front end */
+    WORK_FETCH = 1u << 8,       /**< a command in the front end waits for something of the firmware's */
+    WORK_COLLECT = 1u << 9,     /**< collection can go on */
+    WORK_ERASE = 1u << 10,      /**< erases wait for operations */
+    WORK_RESIDUE = 1u << 11,    /**< a slice of the search for what a victim still holds */
+    WORK_TEST = 1u << 12,       /**< a device self-test */
+    WORK_CHECKPOINT = 1u << 14, /**< a slice of a checkpoint */
+    WORK_DISCARD = 1u << 13,    /**< a slice of uncommitted pages that are given up */
 };
 /** Work that can go on at once, whatever happens outside: the processor does not sleep. */
-#define WORK_AWAKE (WORK_FTL | WORK_MEMORY | WORK_COLLECT | WORK_RESIDUE | WORK_TEST | WORK_DISCARD)
+#define WORK_AWAKE (WORK_FTL | WORK_MEMORY | WORK_COLLECT | WORK_RESIDUE | WORK_TEST | WORK_DISCARD | WORK_CHECKPOINT)
 
 extern uint32_t work_pending;
 

@@ -712,6 +712,23 @@ TEST(recovery_mount_and_shutdown_have_bounds) {
     }
 }
 
+/** While a checkpoint runs a write waits for a few programs, not for the checkpoint. */
+TEST(recovery_checkpoints_do_not_stop_writes) {
+    Profile p = kProfiles[1];
+    Geometry &g = p.geometry;
+    g.blocks = 128;
+    /* How long an erase holds up its die is another matter. */
+    p.times.erase = p.times.program;
+    Nand nand(g);
+    Drive d(nand, 1, seed, p.mhz << SYS_BOOT_ARG_CLOCK_MHZ_SHIFT, {}, p.times);
+    d.start();
+    Writer w{d, std::mt19937(seed)};
+    w.run(8192, d.capacity(), 16);
+    double programs = static_cast<double>(w.longest) / p.times.program;
+    printf("  the longest write took %.1f program times\n", programs);
+    CHECK(programs < 12);
+}
+
 TEST(recovery_long_queue_needs_no_deep_stack) {
     /* A drive whose superblocks went bad ends every write at once, one after the other when they are to one block. */
     auto depth = [&](uint32_t writes) {

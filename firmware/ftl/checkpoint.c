@@ -357,7 +357,6 @@ static void root_start(void) {
 /* ---- run ---- */
 
 /** Checkpoints that fail in a row before the drive takes no more writes: the log could not be kept short. */
-#define MAX_FAILURES 3u
 
 static void finish(void) {
     bool ok = !job.failed;
@@ -381,7 +380,7 @@ static void finish(void) {
         }
     } else {
         ftl.owner_changed = true;
-        ftl.read_only |= ++ftl.failures >= MAX_FAILURES || ckpt.root_lost;
+        ftl.read_only |= ++ftl.failures >= FTL_FAILURES || ckpt.root_lost;
     }
     append_list();
     ftl_exclusive_end(owner, ok ? FTL_OK : FTL_MEDIA);

@@ -55,7 +55,7 @@
 #define DRAM_CLOSED (ASSASIN_DRAM_BASE + 0x00074000u)
 /** Page buffers of the host I/O path. */
 #define DRAM_BUFFERS (ASSASIN_DRAM_BASE + 0x00100000u)
-/** Sectors that collection moves, 4 KiB each, 256 KiB. */
+/** Sectors that collection moves, 4 KiB each, 128 KiB. */
 #define DRAM_COPIES (ASSASIN_DRAM_BASE + 0x00280000u)
 /** Copies that wait for a place in the copy engine's queue: 16 bytes each, 4 KiB. */
 #define DRAM_COPY_QUEUE (ASSASIN_DRAM_BASE + 0x00300000u)

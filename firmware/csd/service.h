@@ -87,7 +87,8 @@ uint32_t csd_access(uint32_t number, const struct scomp_access *to);
 uint32_t csd_sessions(struct scomp_session to[SCOMP_MAX_SESSIONS + 1]);
 
 /** Lists of pages that the operations of sessions may hold together: one waits with its list until it ends. Enough for
- * all reads and feeds that may wait: one of these may wait for what another one brings. */
+ * all reads and feeds that may wait: one of these may wait for what another one brings. Requests and loads hold some of
+ * them, too. */
 #define CSD_LISTS 72u
 /** Operations of sessions that can wait for something, together: further ones are refused at once. The front end has
  * room for these and for others. */

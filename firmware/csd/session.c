@@ -22,7 +22,7 @@ static const struct {
 _Static_assert(SCOMP_MAX_FUNCS >= SESSIONS && REQUESTS >= SESSIONS && READERS >= 2u * SESSIONS &&
                    FEEDS >= 2u * SESSIONS && CSD_LISTS >= 2u * SESSIONS && LOADS >= SESSIONS,
                "shares that are kept");
-_Static_assert(CSD_LISTS >= READERS + FEEDS, "no read and no feed waits for a list that another one holds");
+_Static_assert(CSD_LISTS >= READERS + FEEDS, "reads and feeds alone never wait for lists");
 _Static_assert(CSD_OPS == REQUESTS + READERS + FEEDS + LOADS, "operations that wait");
 
 /** Which blocks a session may touch. Of every session in DRAM, at SESSION_NONE of those that are opened from now on:

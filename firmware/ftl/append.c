@@ -44,7 +44,9 @@ static void listed(bool ok) {
     if (ok) {
         a->next_ready = true;
     } else {
-        /* Some record that says so may yet be found: it stays what the list calls it. */
+        /* A mount may yet find a record that lists the superblock. It is erased, and not written before it is listed
+         * again. */
+        ftl.read_only |= ++ftl.failures >= FTL_FAILURES;
         ckpt.log.listed--;
         checkpoint_unlisted(ckpt.log.list[ckpt.log.listed]);
         superblock_set_state(a->next, SB_FREE);

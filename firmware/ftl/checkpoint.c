@@ -467,9 +467,6 @@ static void root_start(void) {
 
 /* ---- run ---- */
 
-/** Checkpoints that fail in a row before the drive takes no more writes: the log could not be kept short. */
-#define MAX_FAILURES 3u
-
 static void finish(void) {
     bool ok = !job.failed;
     struct ftl_exclusive *owner = job.owner;
@@ -496,7 +493,7 @@ static void finish(void) {
     } else {
         ftl.changed |= !job.root_only;
         ftl.owner_changed = true;
-        ftl.read_only |= ++ftl.failures >= MAX_FAILURES || ckpt.root_lost;
+        ftl.read_only |= ++ftl.failures >= FTL_FAILURES || ckpt.root_lost;
     }
     append_list();
     if (job.live) {

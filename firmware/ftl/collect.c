@@ -16,6 +16,7 @@
 #include "ftl/wear.h"
 #include "media/health.h"
 #include "platform/console.h"
+#include "platform/fill.h"
 
 /** Sectors on their way at a time. */
 #define COPIES 32u
@@ -177,7 +178,11 @@ static void pages_out(bool all) {
                 put(copy_of(CONTAINER(list_take(&gathered), struct ftl_write, node)));
             }
             gathered_count = 0;
-            cursor_open(&job.at, job.victim);
+            if (job.search == SB_NONE) {
+                cursor_open(&job.at, job.victim);
+            } else {
+                job.search = 0;
+            }
         }
         return;
     }
@@ -214,7 +219,8 @@ static void search_read_done(struct nand_op *op, uint32_t status) {
             c->w.lba |= OOB_LOST;
         }
         c->w.tries = 0;
-        c->seq = status == FLASH_STATUS_OK ? op->data1 : 0;
+        /* Older than the log, as every copy is. */
+        c->seq = status == FLASH_STATUS_OK ? op->data1 : ftl.log_start - 1;
         list_put(&gathered, &c->w.node);
         gathered_count++;
     } else {
@@ -446,6 +452,7 @@ void collect_forget(void) {
     job.victim = SB_NONE;
     job.search = SB_NONE;
     job.at_risk = SB_NONE;
+    dram_zero(DRAM_COPIES, COPIES * PAGE_SIZE);
 }
 
 void collect_pause(void) {

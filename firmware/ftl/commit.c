@@ -131,6 +131,10 @@ void ftl_discard(struct ftl_commit *l) {
     work_set(WORK_DISCARD);
 }
 
+bool ftl_discarding(void) {
+    return !list_empty(&discards);
+}
+
 void ftl_discard_poll(void) {
     struct ftl_commit *l = CONTAINER(discards.first, struct ftl_commit, x.node);
     if (drop(l)) {

@@ -55,6 +55,10 @@ static void finish(void) {
     for (uint32_t i = job.entries; i < bad.count; i++) {
         job.failed |= bad_grown(i);
     }
+    for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count; n++) {
+        /* None is in use any more but those that are opened ahead. */
+        job.failed |= sb.state[n] != SB_FREE && sb.state[n] != SB_BAD && sb.state[n] != SB_OPEN;
+    }
     ftl_slices(NULL);
     ftl.changed = true;
     job.checkpoint = (struct ftl_exclusive){.done = ended};
@@ -119,6 +123,19 @@ static void erase_next(void) {
     }
 }
 
+/** Once requests that have ended have given up their pages: until then these are in use. */
+static void begin(void) {
+    if (ftl_discarding()) {
+        return;
+    }
+    ftl_slices(NULL);
+    collect_forget();
+    /* All but those that are opened ahead, which have just been erased or will be. */
+    superblock_release();
+    job.sb = checkpoint_meta_superblocks();
+    erase_next();
+}
+
 static void emptied(struct ftl_exclusive *x, enum ftl_status status) {
     (void)x;
     ftl_exclusive_resume(job.owner);
@@ -126,11 +143,7 @@ static void emptied(struct ftl_exclusive *x, enum ftl_status status) {
         ftl_exclusive_end(job.owner, status);
         return;
     }
-    collect_forget();
-    /* All but those that are opened ahead, which have just been erased or will be. */
-    superblock_release();
-    job.sb = checkpoint_meta_superblocks();
-    erase_next();
+    ftl_slices(begin);
 }
 
 void erase_start(struct ftl_exclusive *x) {

@@ -109,7 +109,7 @@ struct ftl_state {
     bool owner_changed; /**< ftl_owner_data is worth a root record of its own */
     bool reclaim;       /**< a checkpoint is on its way because no superblock is free */
     bool unlogged;     /**< the map has changes of which only the next checkpoint tells: nothing is erased until then */
-    uint32_t failures; /**< checkpoints that failed in a row */
+    uint32_t failures; /**< checkpoints and root records that failed since a checkpoint succeeded */
     bool read_only;    /**< checkpoints fail: nothing is written until one succeeds */
     uint32_t log_start;  /**< sequence number that recovery would read on from */
     uint32_t log_due;    /**< sequence number at which to see whether a checkpoint is due */
@@ -118,6 +118,10 @@ struct ftl_state {
     void (*slice)(void); /**< what the running exclusive operation does in slices: ftl_slices sets it */
 };
 extern struct ftl_state ftl;
+
+/** Checkpoints or root records that fail in a row before nothing is written any more: the log could not be kept short.
+ */
+#define FTL_FAILURES 3u
 
 /** Fewest sectors of log between two checkpoints that nobody asked for, and pages of log for each page of the map that
  * the checkpoint writes: its programs are at most an eighth of the log's, and few more. */
@@ -224,6 +228,8 @@ struct ftl_commit {
 void ftl_commit(struct ftl_commit *l);
 /** Pins are of this power-on only: giving pages up waits for nothing. */
 void ftl_discard(struct ftl_commit *l);
+/** Whether one of them is under way. */
+bool ftl_discarding(void);
 
 /** Checkpoint the map. `clean` also marks the medium cleanly shut down: the log stands still for that; else writes go
  * on. */

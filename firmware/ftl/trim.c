@@ -59,8 +59,7 @@ static void trim_programmed(struct nand_op *op, uint32_t status) {
         }
         return;
     }
-    /* The record must outlive its superblock's other pages until the next checkpoint: until then nothing is reclaimed
-     * anyway. */
+    /* The record lasts until the next checkpoint: its superblock is open, or part of the log. */
     nand_op_put(op);
     trim_apply(t);
 }

@@ -222,6 +222,37 @@ TEST(recovery_root_block_that_cannot_be_erased) {
     goesOn(nand, w, seed);
 }
 
+/** Only writes, so that no checkpoint is asked for: the records that list superblocks fill a root block, and the other
+ * one cannot be erased. The superblocks to be listed are not erased again and again. */
+TEST(recovery_listings_that_cannot_be_written) {
+    Nand nand(kSmall);
+    Written w;
+    Drive d(nand, 1, seed);
+    d.start();
+    uint32_t roots = 0, others = 0;
+    d.dev.faults.eraseOf = [&](uint32_t key) {
+        bool root = superblockOf(nand, key) == 0;
+        roots += root;
+        others += !root && roots > 0;
+        return root;
+    };
+    uint16_t status = kOk;
+    for (uint32_t i = 0; status == kOk && i < 100'000; i++) {
+        uint32_t lba = i % 40;
+        status = d.write(lba, pattern(lba, i + 1)).status;
+        if (status == kOk) {
+            w[lba] = i + 1;
+        } else {
+            w.erase(lba);
+        }
+    }
+    CHECK(status != kOk);
+    CHECK(roots > 0 && roots < 8);
+    /* A superblock has some blocks. */
+    CHECK(others < 10 * kSmall.channels * kSmall.ways);
+    verify(d, w);
+}
+
 TEST(recovery_root_records_that_cannot_be_written) {
     for (uint32_t variant = 0; variant < 6; variant++) {
         Nand nand(kSmall);

@@ -127,7 +127,7 @@ const char *assasin_elf_strerror(uint32_t reason) {
     }
 }
 
-static_assert(SCOMP_WATCHDOG_MAX_KCYCLES == 10000000, "the message names the limit");
+static_assert(SCOMP_WATCHDOG_MAX_KCYCLES == 100000000, "the message names the limit");
 static const struct {
     uint32_t offset;
     const char *text;
@@ -146,7 +146,7 @@ static const struct {
     {offsetof(struct scomp_request, extents), "number of extents"},
     {offsetof(struct scomp_request, args_bytes), "bytes of arguments (0..4096, of a kernel 4 for each of its scalars)"},
     {offsetof(struct scomp_request, max_cores), "number of cores"},
-    {offsetof(struct scomp_request, watchdog_kcycles), "watchdog limit: at most 10,000,000, which is 10^10 cycles"},
+    {offsetof(struct scomp_request, watchdog_kcycles), "watchdog limit: at most 100,000,000, which is 10^11 cycles"},
     {offsetof(struct scomp_request, nodes),
      "number of nodes (0..8, at most the drive's cores and slots), or more calls of a kernel than slots hold it"},
     {offsetof(struct scomp_request, edges),

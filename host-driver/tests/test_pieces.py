@@ -21,8 +21,8 @@ import pytest
 from assasin import offloads, tpch_scans
 from assasin.cut import Plan, Source, Table, plan
 from assasin.descriptions import FUNCTIONS, OffloadError, explain, listed, results_of
-from assasin.job import Extent, Input, Job, pack
-from assasin.tree import ROOT
+from assasin.job import CYCLES_A_BYTE, Extent, Input, Job, enough_kcycles, pack
+from assasin.tree import ROOT, contract
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 BLOCK = 4096
@@ -265,3 +265,12 @@ def test_arrays_are_bytes() -> None:
     packed, alive = pack(Job(0, [[Input.of(values)]], args=keys))
     assert (packed.inputs[0].bytes, packed.args_bytes) == (48_000, 8)
     del alive
+
+
+def test_the_limit_of_a_piece_is_one_that_the_drive_takes() -> None:
+    def limit(size: int) -> int:
+        return enough_kcycles([[Input([Extent(0, -(-size // BLOCK))], size)]])
+
+    assert limit(100) == contract.SCOMP_WATCHDOG_KCYCLES
+    assert limit(1 << 20) == (1 << 20) * CYCLES_A_BYTE // 1000
+    assert limit(1 << 40) == contract.SCOMP_WATCHDOG_MAX_KCYCLES

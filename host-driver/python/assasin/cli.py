@@ -684,7 +684,7 @@ def _sources(
 @click.option(
     "--limit-kcycles",
     "watchdog",
-    type=click.IntRange(1, 0xFFFFFFFF),
+    type=click.IntRange(1, contract.SCOMP_WATCHDOG_MAX_KCYCLES),
     default=contract.SCOMP_WATCHDOG_KCYCLES,
     show_default=True,
     help="1,000 cycles that a piece may run before it is stopped.",

@@ -171,9 +171,12 @@ CYCLES_A_BYTE = 2000
 
 
 def enough_kcycles(inputs: Sequence[Sequence[Input]]) -> int:
-    """A limit, in 1,000 cycles, within which each of these pieces ends when a function of the project works on it."""
+    """
+    A limit, in 1,000 cycles, within which each of these pieces ends when a function of the project works on it; at most what the
+    drive allows.
+    """
     longest = max((sum(s.bytes for s in piece) for piece in inputs), default=0)
-    return min(0xFFFFFFFF, max(contract.SCOMP_WATCHDOG_KCYCLES, longest * CYCLES_A_BYTE // 1000))
+    return min(contract.SCOMP_WATCHDOG_MAX_KCYCLES, max(contract.SCOMP_WATCHDOG_KCYCLES, longest * CYCLES_A_BYTE // 1000))
 
 
 class _Extents:

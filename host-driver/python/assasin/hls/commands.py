@@ -18,6 +18,7 @@ from assasin.hls import kernel as kernels
 from assasin.hls import model, new, signature
 from assasin.hls import run as runs
 from assasin.hls.kernel import Kernel, KernelError
+from assasin.tree import contract
 
 
 class KernelName(click.ParamType):
@@ -180,7 +181,7 @@ def build_command(wanted: tuple[Kernel, ...], as_json: bool) -> None:
 @click.option("--pieces", type=click.IntRange(1, 1024), default=None, help="Pieces of the job; default 1.")
 @click.option(
     "--limit-kcycles",
-    type=click.IntRange(1, 0xFFFFFFFF),
+    type=click.IntRange(1, contract.SCOMP_WATCHDOG_MAX_KCYCLES),
     default=None,
     help="1,000 cycles that a piece may take; default by the amount of data.",
 )

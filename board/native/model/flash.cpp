@@ -473,13 +473,15 @@ void Hardware::programStart(uint32_t c, uint32_t w, uint32_t key) {
     way.program.sectors.push_back({key, d.oob0});
     way.program.root |= d.oob0 == kRootTag;
     way.program.t = codec.t();
-    /* What the descriptor names is the drive's until it completes. But a map page may change: the firmware writes it
-     * once more then, and names only that one. */
+    /* What the descriptor names is the drive's until it completes. But a map page may change: nothing may use what the
+     * medium holds then. */
     bool map = d.oob0 >> 28 == kMapTag && d.oob0 < kRootTag - 1;
     auto end = [=, this](uint32_t status, uint32_t d0) {
         std::vector<uint8_t> still(kSectorBytes);
         dramCopyOut(d.w2, still.data(), kSectorBytes);
-        if (still != data && !map) {
+        if (still != data && map) {
+            nand.setMixed(key);
+        } else if (still != data) {
             violation("the data of sector " + hex(key) + " changed before its program completed");
         }
         wayEnd(c, w, status, d0, 0);
@@ -654,6 +656,9 @@ void Hardware::sectorEnd(uint32_t c, uint32_t w) {
             deliver(F(FLASH_W0, CORE, d.w0), F(FLASH_W0, STREAM_ID, d.w0), d.w2, s.data.data(), d.bytes, true);
         } else {
             dramCopyIn(d.w2, s.data.data(), d.bytes);
+        }
+        if (d.bytes == kSectorBytes && nand.mixed(key)) {
+            violation("read of all of sector " + hex(key) + ", a map page that changed while it was programmed");
         }
     }
     if (status != FLASH_STATUS_ERASED) {

@@ -58,7 +58,7 @@ Nand::Medium &Nand::medium() const {
 
 Nand::Nand(const Nand &other)
     : geo(other.geo), ecc(other.ecc), phyMargin(other.phyMargin), programs(other.programs), erases(other.erases),
-      format(other.format) {
+      format(other.format), mixed_(other.mixed_) {
     const assasin::NandImage &from = other.medium().image;
     Medium &m = medium();
     m.cells.reliability() = other.medium().cells.reliability();
@@ -205,6 +205,7 @@ bool Nand::endProgram(uint32_t key, bool fail) {
 
 void Nand::beginErase(uint32_t key) {
     dropWhole(key);
+    mixed_.erase(blockKey(key));
     cells().beginErase(address(key));
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -103,6 +104,15 @@ class Nand {
         whole_.erase(blockKey(key));
         beyond_.erase(blockKey(key));
     }
+    /** The data of the sector of `key` changed while they were programmed: what it holds was never all true at a time.
+     */
+    void setMixed(uint32_t key) {
+        mixed_[blockKey(key)].insert(key);
+    }
+    bool mixed(uint32_t key) const {
+        auto block = mixed_.find(blockKey(key));
+        return block != mixed_.end() && block->second.count(key) != 0;
+    }
     void beginErase(uint32_t key);
     bool endErase(uint32_t key, bool fail);
     /**
@@ -168,6 +178,8 @@ class Nand {
         assasin::Sector sector;
     };
     std::unordered_map<uint32_t, std::map<uint32_t, Beyond>> beyond_;
+    /** Sectors of setMixed(), by block. */
+    std::unordered_map<uint32_t, std::set<uint32_t>> mixed_;
     uint32_t blockKey(uint32_t key) const {
         return key >> pageBits() << pageBits();
     }

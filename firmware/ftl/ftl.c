@@ -353,7 +353,7 @@ static bool page_out(void) {
         page_program(ppa, seq);
         return true;
     }
-    if (full && refuse(&gather.list, FTL_READ_ONLY)) {
+    if (full && (refuse(&gather.list, FTL_READ_ONLY) || refuse(&waiting, FTL_READ_ONLY))) {
         return true;
     }
     if (full) {

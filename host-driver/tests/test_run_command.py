@@ -185,7 +185,7 @@ def test_programs_for_other_cores_are_refused_by_name(board: Board, tmp_path: Pa
     # The firmware refuses it as well: other hosts may not look.
     with Drive(board.address) as drive, pytest.raises(DriveError, match="cores of another kind"):
         data = bytearray((ROOT / "build/offload/mem/stat.elf").read_bytes().ljust(8192, b"\0"))
-        drive.execute(0, Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw10=0, dw11=len(data)), data)
+        drive.execute(0, Command.of(contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD, dw11=len(data), **drive.session().named()), data)
 
 
 def test_a_kernel_does_not_replace_a_board_of_the_users(board: Board) -> None:

@@ -2,6 +2,7 @@
 /* Boot and the main loop: everything happens in answer to an event, and between events the processor sleeps. */
 #include "csd/core.h"
 #include "ftl/collect.h"
+#include "ftl/refresh.h"
 #include "media/health.h"
 #include "media/nand.h"
 #include "nvme/nvme.h"
@@ -139,6 +140,7 @@ static void timer_update(void) {
 
 /** Everything that an event may have let go on. Each line costs a load and a branch when there is nothing to do. */
 static void go_on(uint32_t event) {
+    scrub_look();
     if (work_pending != 0) {
         poll_work();
     }

@@ -131,6 +131,10 @@ bool append_prepare_worn(void) {
 void append_close(enum append_point point) {
     struct append *a = &append[point];
     if (a->cur.sb != SB_NONE) {
+        if (point == APPEND_HOST) {
+            /* The numbers of what is left of it are nobody's: a mount passes over them. */
+            ftl.seq += a->cur.left;
+        }
         superblock_closed(a->cur.sb);
         /* It is in the log until the next checkpoint: there has to be one. */
         ftl.changed = true;

@@ -12,6 +12,7 @@
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
+#include "ftl/refresh.h"
 #include "ftl/victim.h"
 #include "ftl/wear.h"
 #include "media/health.h"
@@ -58,6 +59,7 @@ void collect_init(void) {
     job.search = SB_NONE;
     job.at_risk = SB_NONE;
     wear_init();
+    refresh_init();
     idle = gathered = (struct list){0};
     gathered_count = 0;
     for (uint32_t i = 0; i < COPIES; i++) {
@@ -359,6 +361,9 @@ static void upkeep(void) {
         return;
     }
     uint32_t victim = bad_victim();
+    if (victim == SB_NONE && refresh_waits() && sb.free > ROOM_COPIES) {
+        victim = refresh_victim(copy_room());
+    }
     if (victim != SB_NONE) {
         wear_mixed();
     } else {
@@ -428,6 +433,9 @@ void collect_poll(void) {
     bool room = !wanted();
     if (job.victim == SB_NONE) {
         upkeep();
+    } else if (refresh_waits()) {
+        /* The victim in hand is emptied first, though there is room. */
+        job.upkeep = true;
     }
     if (job.victim == SB_NONE && !room && !job.spent) {
         next_victim();

@@ -24,6 +24,8 @@ static struct counter counters[NAND_MAX_CHANNELS][NAND_COUNTS];
 static struct nand_lost lost[NAND_LOST];
 static uint64_t lost_count;
 static uint64_t due;
+/** Low half of nand_counters.reads at the last look. */
+static uint32_t own_reads;
 void (*nand_lost_notice)(void);
 
 static const char *const found_names[] = {[FLASH_STATUS_TIMEOUT] = "the chip does not answer",
@@ -39,18 +41,24 @@ void nand_health_init(void) {
     nand_lost_notice = NULL;
     memset(counters, 0, sizeof counters);
     nand_health_count();
+    nand_streamed = 0;
 }
 
 void nand_health_count(void) {
     static const uint32_t registers[NAND_COUNTS] = {FLASH_SECTORS_READ, FLASH_BITS_CORRECTED, FLASH_SECTORS_FAILED};
+    uint32_t own = (uint32_t)nand_counters.reads - own_reads;
+    own_reads += own;
+    uint32_t all = 0;
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         for (uint32_t i = 0; i < NAND_COUNTS; i++) {
             struct counter *c = &counters[ch][i];
             uint32_t now = flash_read(ch, registers[i]);
             c->sum += now - c->last;
+            all += i == NAND_SECTORS_READ ? now - c->last : 0;
             c->last = now;
         }
     }
+    nand_streamed += all > own ? all - own : 0;
     due = time_now() + (uint64_t)nand_geo.clock_mhz * 1000000u * COUNT_SECONDS;
 }
 

@@ -8,16 +8,19 @@ struct nand_geometry nand_geo;
 struct nand_op nand_ops[NAND_OPS];
 struct nand_way nand_ways[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
 struct nand_counters nand_counters;
+uint32_t nand_streamed;
 const struct nand_part *nand_part;
 uint32_t nand_outstanding;
 bool nand_attention;
 
 void (*nand_stream_go)(struct node *waiter);
+void (*nand_faded)(uint32_t ppa);
 
 static struct list free_ops;
 
 void nand_queues_init(void) {
     free_ops = (struct list){0};
+    nand_faded = NULL;
     for (uint32_t i = NAND_OPS; i-- > 0;) {
         nand_op_put(&nand_ops[i]);
     }
@@ -195,6 +198,9 @@ void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, u
     if (status == FLASH_STATUS_OK && op->retry == NAND_RETRY_NONE && op->op == FLASH_OP_READ) {
         op->data0 = data0;
         nand_counters.reads++;
+        if (op->errors != 0 && op->errors > nand_geo.code_t * 3 / 4 && nand_faded != NULL) {
+            nand_faded(nand_op_ppa(op));
+        }
         op->done(op, FLASH_STATUS_OK);
     } else {
         ended_otherwise(op, status, data0);

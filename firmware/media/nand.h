@@ -169,9 +169,15 @@ struct nand_counters {
     uint32_t rescued; /**< reads that went well only when they were repeated */
 };
 extern struct nand_counters nand_counters;
+/** Sectors read for streams, which nand_counters does not count, modulo 2^32; at the last nand_health_count. */
+extern uint32_t nand_streamed;
 
 /** The part that is fitted. */
 extern const struct nand_part *nand_part;
+
+/** Runs when a read was right, but a codeword needed more than 3/4 of the bits that the code corrects, or the read went
+ * well only when it was repeated: the sector fades. NULL: nobody's. */
+extern void (*nand_faded)(uint32_t ppa);
 
 /** Set by completions that may let anything else than streams go on. */
 extern bool nand_attention;

@@ -50,6 +50,9 @@ static void end(struct nand_op *op) {
     way->retrying = false;
     if (status == FLASH_STATUS_OK) {
         nand_counters.rescued++;
+        if (nand_faded != NULL) {
+            nand_faded(nand_op_ppa(op));
+        }
         if (op->level != 0) {
             way->level = op->level;
         }

@@ -23,7 +23,7 @@
 /** Of so many sectors that are read, scrub reads one; and of so many until it has been everywhere since power-on,
  * because nobody knows how long power was off. */
 #define SCRUB_SHARE 64u
-#define SCRUB_FIRST 8u
+#define SCRUB_FIRST 16u
 
 /** Sectors that are read for each that is written anew of superblocks that may be worn. */
 #define WORN_SHARE 64u

@@ -252,9 +252,11 @@ TEST(media_counts_follow_wear_time_and_reads) {
                 CHECK(got == pattern(lba, 1, 32));
             }
             scomp_media after = media(d);
-            CHECK_EQ(total(after.sectors_read) - total(before.sectors_read), 192u);
+            /* Scrub reads too, and what fades is copied. */
+            uint64_t sectors = total(after.sectors_read) - total(before.sectors_read);
+            CHECK(sectors >= 192 && sectors < 2 * 192);
             rate = static_cast<double>(total(after.bits_corrected) - total(before.bits_corrected)) /
-                   (192.0 * after.sector_bytes * 8);
+                   (static_cast<double>(sectors) * after.sector_bytes * 8);
         }
         printf("  %s: %.2e of %.2e\n", c.what, rate, expected);
         CHECK(c.expected == 0 ? expected > 5e-4 : std::abs(expected / c.expected - 1) < 0.1);
@@ -454,7 +456,8 @@ TEST(media_read_levels_rescue_blocks) {
         CHECK(got == pattern(lba, 1, 16));
     }
     scomp_media m = media(d);
-    CHECK_EQ(m.rescued, 64u);
+    /* Those of scrub and of the copies of what fades come on top. */
+    CHECK(m.rescued >= 64);
     CHECK(m.retries > 64);
     CHECK_EQ(m.lost, 0u);
     /* Streams, also one that runs ahead of its ring. */

@@ -300,44 +300,6 @@ TEST(bad_blocks_hold_no_copies) {
     w.check(d);
 }
 
-TEST(bad_blocks_of_checkpoints_with_cuts) {
-    /* A mount that goes on in an area of checkpoints knows which of its blocks the last erase has not erased: the model
-     * refuses a program there. */
-    Nand nand(kSmall);
-    Written w;
-    Failing failing{nand, {}, {}};
-    std::mt19937 rng(seed);
-    uint32_t version = 0;
-    for (uint32_t life = 0; life < 12; life++) {
-        try {
-            Drive d(nand, 1, seed + life, 0, {}, {}, failing.faults());
-            d.start();
-            /* Blocks of both areas. */
-            for (uint32_t n = 1; life == 1 && n < 3; n++) {
-                failing.erases.insert({n % 2, 1, 0, n});
-            }
-            w.check(d);
-            d.dev.cutAt = life == 0 ? UINT64_MAX : d.dev.now + 100'000 + rng() % 1'000'000;
-            for (uint32_t i = 0; i < 2000; i++) {
-                uint32_t lba = static_cast<uint32_t>(rng() % 1000);
-                CHECK_EQ(w.write(d, lba, ++version), kOk);
-                w.durable[lba] = version;
-                if (i % 50 == 0) {
-                    d.shutdown();
-                    d.disable();
-                    d.start();
-                }
-            }
-        } catch (const model::PowerCut &) {
-            model::current = nullptr;
-        }
-    }
-    CHECK(failing.hits > 0);
-    Drive d(nand, 1, seed);
-    d.start();
-    w.check(d);
-}
-
 TEST(bad_spent_drive_writes_what_is_cached) {
     /* A block that fails leaves too little room for the data: the drive becomes read-only. What it has taken into its
      * write cache is written all the same. */

@@ -173,6 +173,8 @@ void nvme_refuse(struct nvme_cmd *cmd, uint32_t status, uint32_t dword);
 void nvme_complete(struct nvme_cmd *cmd, uint32_t status);
 /** Read the command's PRPs for `bytes` of data (1..MDTS), then run `ready`. */
 void nvme_map(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn ready);
+/** All data of `cmd`, which goes on, are moved: others may have its list of pages. */
+void nvme_unmap(struct nvme_cmd *cmd);
 /** Send `bytes` from device memory to the command's buffer from its byte `off` on, then run `done`. */
 void nvme_transfer(struct nvme_cmd *cmd, uint32_t dev, uint32_t bytes, bool to_host, dma_done_fn done);
 /** Commands in use (of `sqid`, or of all with NVME_QUEUES). */
@@ -486,6 +488,7 @@ bool compare_drop(struct nvme_cmd *cmd);
 
 /* ---- vendor.c: commands for functions and requests ---- */
 
+void vendor_init(void);
 /** Make `cmd` ready to be given to csd. */
 void vendor_prepare(struct nvme_cmd *cmd);
 /** IO_EXEC, IO_READ, IO_FEED, IO_ABORT. */

@@ -375,6 +375,8 @@ static void start(struct nvme_cmd *cmd) {
 
 static void fetched(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
+    /* The program may run for long, and others wait for lists. */
+    nvme_unmap(cmd);
     if (job->error || csd_run_stopped(&cmd->op)) {
         refuse(cmd, job->error ? NVME_DATA_TRANSFER : NVME_ABORTED);
     } else {

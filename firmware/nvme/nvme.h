@@ -514,6 +514,10 @@ void memory_init(void);
 void memory_command(struct nvme_cmd *cmd);
 /** A slice of fills and copies. */
 void memory_poll(void);
+/** Something may be written to `bytes` bytes of the namespace from DRAM address `at` on. */
+void memory_touch(uint32_t at, uint32_t bytes);
+/** Zero all of it, a slice at a time, while no command uses it; then run `done`. */
+void memory_wipe(void (*done)(void));
 /** Drop what waits; with `cmd`, only that. True when something was dropped. */
 bool memory_drop(struct nvme_cmd *cmd);
 void program_init(void);

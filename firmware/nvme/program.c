@@ -204,6 +204,7 @@ static uint32_t range_check(const uint32_t words[4], struct csd_range *range) {
         return NVME_RANGE_SET;
     }
     *range = (struct csd_range){.at = DRAM_MEMORY + (uint32_t)start, .bytes = words[1]};
+    memory_touch(range->at, range->bytes);
     return NVME_OK;
 }
 

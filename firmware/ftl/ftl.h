@@ -264,6 +264,9 @@ void ftl_discard_poll(void);
 /** Take the next page of the host's append point: its first sector, whose sequence number is `*seq`. 0: none is ready.
  */
 uint32_t ftl_page(uint32_t *seq);
+void exclusive_init(void);
+/** Start the next exclusive operation if that may be. */
+void exclusive_next(void);
 /** An exclusive operation runs or waits. */
 bool ftl_paused(void);
 /** The one that runs. */

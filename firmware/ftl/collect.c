@@ -402,7 +402,7 @@ static void victim_ended(void) {
     }
     job.search = SB_NONE;
     /* What it still holds was programmed again and again in vain: the next time would end like this one. */
-    superblock_set_state(job.victim, superblock_valid(job.victim) > 0 ? SB_KEPT : SB_CLOSED);
+    superblock_set_state(job.victim, superblock_valid(job.victim) > 0 ? SB_UNMOVABLE : SB_CLOSED);
     superblock_emptied();
     job.victim = SB_NONE;
     collect_bad();

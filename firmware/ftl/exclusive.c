@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations that need the log to stand still, one after the other, and checkpoints beside which writes go on: who asks
+ * for one, and what has to have ended before it runs.
+ */
+#include <string.h>
+
+#include "ftl/append.h"
+#include "ftl/cache.h"
+#include "ftl/checkpoint.h"
+#include "ftl/collect.h"
+#include "ftl/ftl.h"
+#include "platform/console.h"
+#include "platform/work.h"
+
+static struct list exclusives;
+static struct ftl_exclusive *running;
+static bool starting;
+static struct ftl_checkpoint reclaim_checkpoint, log_checkpoint;
+static struct ftl_exclusive mark_dirty;
+/** Checkpoints that writes do not wait for; those that the running one is, which the first of them stands for. */
+static struct list live_waiting;
+static struct list live_batch;
+static struct ftl_exclusive live;
+static bool live_runs;
+
+static void live_next(void);
+
+bool ftl_paused(void) {
+    return running != NULL || (!list_empty(&exclusives) && !live_runs);
+}
+
+/* ---- length of the log ---- */
+
+/** Pages between two looks. */
+#define LOG_LOOK 64u
+
+void ftl_log_restart(uint32_t trims, uint32_t copies) {
+    ftl.log_start = ckpt.log.seq;
+    ftl.log_due = ftl.log_start + FTL_LOG_LEAST;
+    ftl.log_trims -= trims;
+    ftl.log_copies -= copies;
+}
+
+bool ftl_log_due(void) {
+    if (live_runs) {
+        return ftl_log_full();
+    }
+    uint32_t pages = ftl.seq - ftl.log_start + ftl.log_trims + ftl.log_copies;
+    if (room_log_long() || pages >= ftl_bounds.log_most ||
+        (pages >= FTL_LOG_LEAST && pages >= FTL_LOG_PER_MAP * map.dirty_count)) {
+        return true;
+    }
+    ftl.log_due = ftl.seq + LOG_LOOK;
+    return false;
+}
+
+bool ftl_log_full(void) {
+    uint32_t most = ftl_bounds.log_most + ftl_bounds.log_most / 4;
+    return ftl.seq - ftl.log_start + ftl.log_trims + ftl.log_copies >= most;
+}
+
+/* ---- exclusive operations ---- */
+
+static struct ftl_exclusive *first_exclusive(void) {
+    return CONTAINER_OR_NULL(exclusives.first, struct ftl_exclusive, node);
+}
+
+/** Whether `x` writes pages, so that a root record that says "clean" has to go first. */
+static bool writes_pages(const struct ftl_exclusive *x) {
+    return x->run == ftl_trim_run || x->run == commit_run || (x->run == checkpoint_run && checkpoint_writes_pages());
+}
+
+void exclusive_next(void) {
+    if (starting) {
+        /* Below on the stack: it goes on there. */
+        return;
+    }
+    starting = true;
+    while (running == NULL && !list_empty(&exclusives) && !live_runs && ftl.in_flight == 0 && collect_idle()) {
+        if (ftl.clean && !ftl.read_only && writes_pages(first_exclusive())) {
+            running = &mark_dirty;
+            mark_dirty.queued = true;
+            mark_dirty.run = checkpoint_mark_dirty_run;
+        } else {
+            running = first_exclusive();
+            list_take(&exclusives);
+        }
+        running->run(running);
+    }
+    starting = false;
+}
+
+void ftl_exclusive(struct ftl_exclusive *x) {
+    if (x->queued) {
+        return;
+    }
+    x->queued = true;
+    list_put(&exclusives, &x->node);
+    collect_pause();
+    exclusive_next();
+}
+
+void ftl_exclusive_end(struct ftl_exclusive *x, enum ftl_status status) {
+    running = NULL;
+    x->queued = false;
+    if (x->done != NULL) {
+        x->done(x, status);
+    }
+    exclusive_next();
+    work_set(WORK_COLLECT);
+    cache_look();
+    live_next();
+    if (!ftl_paused()) {
+        ftl_kick();
+    }
+}
+
+struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x)) {
+    struct ftl_exclusive *x = first_exclusive();
+    if (x == NULL || x->run != run) {
+        return NULL;
+    }
+    list_take(&exclusives);
+    return x;
+}
+
+void ftl_exclusive_resume(struct ftl_exclusive *x) {
+    running = x;
+}
+
+struct ftl_exclusive *ftl_running(void) {
+    return running;
+}
+
+void ftl_settled(void) {
+    exclusive_next();
+    checkpoint_look();
+}
+
+void ftl_prepare_pages(void) {
+    if (ftl.clean) {
+        mark_dirty.run = checkpoint_mark_dirty_run;
+        ftl_exclusive(&mark_dirty);
+    } else {
+        ftl_checkpoint(&log_checkpoint);
+    }
+}
+
+void ftl_reclaim(void) {
+    if (!ftl.reclaim) {
+        ftl.reclaim = true;
+        ftl_checkpoint(&reclaim_checkpoint);
+    }
+}
+
+void ftl_checkpoint(struct ftl_checkpoint *c) {
+    c->x.run = checkpoint_run;
+    if (c->clean) {
+        ftl_exclusive(&c->x);
+    } else if (!c->x.queued) {
+        c->x.queued = true;
+        list_put(&live_waiting, &c->x.node);
+        live_next();
+    }
+}
+
+/* ---- checkpoints beside which writes go on ---- */
+
+/** Begin one for all that wait. */
+static void live_next(void) {
+    if (live_runs || ftl_paused() || list_empty(&live_waiting)) {
+        return;
+    }
+    if (ftl.clean && !ftl.read_only && checkpoint_writes_pages()) {
+        mark_dirty.run = checkpoint_mark_dirty_run;
+        ftl_exclusive(&mark_dirty);
+        return;
+    }
+    live_runs = true;
+    live_batch = list_take_all(&live_waiting);
+    checkpoint_live(&live);
+}
+
+void ftl_live_end(enum ftl_status status) {
+    struct list ended = list_take_all(&live_batch);
+    live_runs = false;
+    if (!list_empty(&exclusives)) {
+        collect_pause();
+    }
+    while (!list_empty(&ended)) {
+        struct ftl_exclusive *x = CONTAINER(list_take(&ended), struct ftl_exclusive, node);
+        x->queued = false;
+        if (x->done != NULL) {
+            x->done(x, status);
+        }
+    }
+    work_set(WORK_COLLECT);
+    exclusive_next();
+    live_next();
+    cache_look();
+    if (!ftl_paused()) {
+        ftl_kick();
+    }
+}
+
+/** A checkpoint that the FTL asked for has ended. */
+static void own_done(struct ftl_exclusive *x, enum ftl_status status) {
+    ftl.reclaim = reclaim_checkpoint.x.queued;
+    if (status != FTL_OK) {
+        console_printf("ftl: checkpoint failed%s\n", ftl.read_only ? ": nothing more is written" : "");
+        if (!ftl.read_only) {
+            ftl_checkpoint((struct ftl_checkpoint *)x);
+        }
+    }
+}
+
+void exclusive_init(void) {
+    exclusives = live_waiting = live_batch = (struct list){0};
+    live_runs = false;
+    running = NULL;
+    memset(&mark_dirty, 0, sizeof mark_dirty);
+    memset(&reclaim_checkpoint, 0, sizeof reclaim_checkpoint);
+    reclaim_checkpoint.x.done = own_done;
+    log_checkpoint = reclaim_checkpoint;
+    starting = false;
+}

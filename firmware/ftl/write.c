@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writes: one at a time to each block, gathered until they fill a page, which the host's append point then has for
+ * them.
+ */
+#include "ftl/write.h"
+
+#include <string.h>
+
+#include "ftl/append.h"
+#include "ftl/bad.h"
+#include "ftl/cache.h"
+#include "ftl/collect.h"
+
+#define HASH      256u
+#define MAX_TRIES 3u
+/** Of a write that the host believes written. */
+#define CACHED_TRIES 16u
+
+static struct ftl_write *inflight[HASH];
+/** Writes that wait for room, or for an exclusive operation. */
+static struct list waiting;
+/** Writes to be started: whatever ends one may let another go, which may end at once, and so on. */
+static struct list ready;
+static bool pumping;
+/** The last page that was asked for was not to be had yet. */
+static bool stalled;
+/** Writes of the next page, ftl.gathered of them. */
+static struct {
+    struct list list;
+    bool due; /**< somebody waits for it: it goes out, once nothing more is on the way to it */
+} gather;
+
+void write_init(void) {
+    memset(inflight, 0, sizeof inflight);
+    memset(&waiting, 0, sizeof waiting);
+    memset(&ready, 0, sizeof ready);
+    memset(&gather, 0, sizeof gather);
+    pumping = false;
+    stalled = false;
+}
+
+/* ---- pages ---- */
+
+void ftl_turn(void) {
+    ftl.turn ^= 1;
+}
+
+uint32_t ftl_turn_left(void) {
+    return ftl.in_turn[ftl.turn ^ 1];
+}
+
+uint32_t ftl_page(uint32_t *seq) {
+    uint32_t ppa = append_page(APPEND_HOST);
+    if (ppa != 0) {
+        *seq = ftl.seq;
+        ftl.seq += nand_geo.sectors;
+        collect_paid(nand_geo.sectors);
+    }
+    return ppa;
+}
+
+/** Take the next page of the log: its first sector, whose sequence number is `*seq`. Returns 0 when that must wait or
+ * fails; `*full` tells which. */
+static uint32_t alloc(uint32_t *seq, bool *full) {
+    *full = false;
+    if (!collect_allows()) {
+        return 0;
+    }
+    uint32_t ppa = ftl_page(seq);
+    /* A write in flight may yet make a sector stale. */
+    *full = ppa == 0 && !append_pending(APPEND_HOST) && !ftl.reclaim && ftl.in_flight == 0 && collect_idle() &&
+            collect_spent();
+    return ppa;
+}
+
+/* ---- lists of writes ---- */
+
+/** The first of `l`. */
+static struct ftl_write *first_of(const struct list *l) {
+    return CONTAINER_OR_NULL(l->first, struct ftl_write, node);
+}
+
+/** Take the first of `l`, which is not empty. */
+static struct ftl_write *take_first(struct list *l) {
+    return CONTAINER(list_take(l), struct ftl_write, node);
+}
+
+/** Start `w`, or start it again. */
+static void start(struct ftl_write *w) {
+    list_put(&ready, &w->node);
+    ftl_pump();
+}
+
+struct ftl_write *write_gathered(void) {
+    return first_of(&gather.list);
+}
+
+struct ftl_write *ftl_cached(uint32_t lba) {
+    struct ftl_write *newest = NULL;
+    for (struct ftl_write *w = inflight[lba % HASH]; w != NULL; w = w->chain) {
+        if (w->lba == lba && w->taken) {
+            newest = w;
+        }
+    }
+    return newest;
+}
+
+/* ---- writes ---- */
+
+/** Take `w` out of the hash and let the next write to its LBA go. */
+static void leave(struct ftl_write *w) {
+    struct ftl_write **p = &inflight[w->lba % HASH];
+    while (*p != w) {
+        p = &(*p)->chain;
+    }
+    *p = w->chain;
+    for (struct ftl_write *o = inflight[w->lba % HASH]; o != NULL; o = o->chain) {
+        if (o->lba == w->lba) {
+            o->blocked = 0;
+            start(o);
+            return;
+        }
+    }
+}
+
+static void finish(struct ftl_write *w, enum ftl_status status) {
+    if (!w->uncommitted) {
+        leave(w);
+    }
+    if (w->taken) {
+        cache_leave(w, status);
+    }
+    w->done(w, status);
+}
+
+/** The program that begins with `w` has ended: all its pages are programmed, or have to be written again. */
+static void program_ended(struct ftl_write *w) {
+    bool ok = !w->failed;
+    uint32_t pages = 0;
+    /* Nothing that has to see the map of all of them starts before the last one. */
+    pumping = true;
+    while (w != NULL) {
+        struct ftl_write *next = ftl_write_next(w);
+        bool page = w->op->confirm != FLASH_CONFIRM_MORE;
+        pages += page;
+        ftl.in_turn[w->turn] -= page;
+        w->op->confirm = FLASH_CONFIRM_PAGE;
+        if (!ok) {
+            if (++w->tries < (w->taken ? CACHED_TRIES : MAX_TRIES)) {
+                start(w);
+            } else {
+                finish(w, FTL_MEDIA);
+            }
+        } else {
+            if (w->uncommitted) {
+                superblock_pin(ppa_block(w->ppa), 1);
+            } else {
+                map_set(w->lba, w->lost ? MAP_LOST : w->ppa);
+            }
+            finish(w, FTL_OK);
+        }
+        w = next;
+    }
+    pumping = false;
+    ftl.in_flight -= pages;
+    if (ftl.in_flight == 0) {
+        exclusive_next();
+    }
+    checkpoint_look();
+    /* Some may have waited for room that this one might have made. */
+    ftl_pump();
+}
+
+static void programmed(struct nand_op *op, uint32_t status) {
+    struct ftl_write *w = op->arg;
+    if (status != FLASH_STATUS_OK) {
+        w->first->failed = 1;
+        planes_failed(w->first);
+    } else {
+        bad_worked(w->ppa);
+    }
+    if (op->confirm == FLASH_CONFIRM_PAGE) {
+        w = w->first;
+        planes_ended(w);
+        program_ended(w);
+    }
+}
+
+/** Program the page at `ppa` with the writes gathered, first sectors first. What is left of it stays blank. */
+static void page_program(uint32_t ppa, uint32_t seq) {
+    struct list page = list_take_all(&gather.list);
+    struct ftl_write *first = first_of(&page);
+    ftl.gathered = 0;
+    gather.due = false;
+    first->failed = 0;
+    ftl.in_flight++;
+    ftl.in_turn[ftl.turn]++;
+    for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w), ppa++, seq++) {
+        w->gathered = 0;
+        w->turn = ftl.turn;
+        w->ppa = ppa;
+        struct nand_op *op = w->op;
+        op->done = programmed;
+        op->arg = w;
+        uint32_t mark = w->uncommitted ? OOB_UNCOMMITTED : w->lost ? OOB_LOST : 0;
+        nand_program(op, ppa, w->buffer, w->lba | mark, seq);
+        op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
+    }
+    planes_program(first);
+}
+
+/** End those of `l` that were not taken; the others stay. True when there were some. */
+static bool refuse(struct list *l, enum ftl_status status) {
+    struct list all = list_take_all(l);
+    bool any = false;
+    while (!list_empty(&all)) {
+        struct ftl_write *w = take_first(&all);
+        if (w->taken) {
+            list_put(l, &w->node);
+            continue;
+        }
+        any = true;
+        if (w->gathered) {
+            w->gathered = 0;
+            ftl.gathered--;
+        }
+        finish(w, status);
+    }
+    return any;
+}
+
+/** Give the writes gathered a page. True when something has changed. */
+static bool page_out(void) {
+    if (ftl.read_only) {
+        /* Those that were taken wait for a checkpoint that succeeds. */
+        return refuse(&gather.list, FTL_MEDIA);
+    }
+    if (ftl_read_only() && refuse(&gather.list, FTL_READ_ONLY)) {
+        /* Those that were taken still find room: the reserve is far more than the cache. */
+        return true;
+    }
+    if (ftl.clean) {
+        /* The root on the medium says "nothing written since": withdraw that first. */
+        ftl_prepare_pages();
+        return ftl.read_only;
+    }
+    if (((int32_t)(ftl.seq - ftl.log_due) >= 0 || room_log_long()) && ftl_log_due()) {
+        ftl_prepare_pages();
+        if (ftl_log_full() || ftl_paused() || ftl.read_only) {
+            stalled = true;
+            return ftl.read_only;
+        }
+    }
+    bool full;
+    uint32_t seq;
+    uint32_t ppa = alloc(&seq, &full);
+    stalled = ppa == 0;
+    if (ppa != 0) {
+        page_program(ppa, seq);
+        return true;
+    }
+    if (full && (refuse(&gather.list, FTL_READ_ONLY) || refuse(&waiting, FTL_READ_ONLY))) {
+        return true;
+    }
+    if (full) {
+        cache_drained(FTL_READ_ONLY);
+    }
+    /* A checkpoint that should make room may have failed at once. */
+    return ftl.read_only;
+}
+
+/** Whether the page goes out as it is. */
+static bool page_due(void) {
+    if (ftl.gathered == nand_geo.sectors) {
+        return true;
+    }
+    if (ftl.gathered == 0 || ftl.coming > 0) {
+        return false;
+    }
+    bool due = gather.due || cache_draining();
+    for (const struct ftl_write *w = first_of(&gather.list); w != NULL; w = ftl_write_next(w)) {
+        /* One that the cache had no place for waits for those in programming to make one. */
+        due |= !w->taken && ftl.in_flight == 0;
+    }
+    return due;
+}
+
+/** Whether a newer write of `w`'s block waits for it. */
+static bool followed(const struct ftl_write *w) {
+    if (w->uncommitted) {
+        return false;
+    }
+    for (const struct ftl_write *o = w->chain; o != NULL; o = o->chain) {
+        if (o->lba == w->lba) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void start_now(struct ftl_write *w) {
+    if (ftl.read_only && !w->taken && !ftl_paused()) {
+        finish(w, FTL_MEDIA);
+    } else if (ftl_paused() || ftl.gathered == nand_geo.sectors) {
+        list_put(&waiting, &w->node);
+    } else {
+        w->gathered = 1;
+        ftl.gathered++;
+        gather.due |= w->take == NULL || followed(w);
+        list_put(&gather.list, &w->node);
+    }
+}
+
+/** Start what can be started. Only the outermost call does: nothing here is ever deep on the stack. */
+void ftl_pump(void) {
+    if (pumping) {
+        return;
+    }
+    pumping = true;
+    for (;;) {
+        if (!ftl_paused() && page_due() && page_out()) {
+            continue;
+        }
+        if (!list_empty(&ready)) {
+            start_now(take_first(&ready));
+        } else if (!list_empty(&waiting) && !ftl_paused() && ftl.read_only && refuse(&waiting, FTL_MEDIA)) {
+            continue;
+        } else if (!list_empty(&waiting) && !ftl_paused() && ftl.gathered < nand_geo.sectors) {
+            start_now(take_first(&waiting));
+        } else {
+            break;
+        }
+    }
+    /* A program that waits for a page of another plane may hold up the copies that this page waits for. */
+    planes_look(ftl_paused() || ftl.read_only || stalled);
+    pumping = false;
+}
+
+/** `w` waits for the older writes of its block, the newest of which is `before`. */
+static void follow(struct ftl_write *w, struct ftl_write *before) {
+    w->blocked = 1;
+    gather.due |= before->gathered != 0;
+}
+
+/** `w` takes the place of `old`, an older write of the same block that no page has been sought for. */
+static void supersede(struct ftl_write *w, struct ftl_write *old) {
+    struct node **at = &gather.list.first;
+    while (*at != &old->node) {
+        at = &(*at)->next;
+    }
+    *at = &w->node;
+    w->node.next = old->node.next;
+    if (gather.list.last == &old->node) {
+        gather.list.last = &w->node;
+    }
+    w->gathered = 1;
+    struct ftl_write **p = &inflight[w->lba % HASH];
+    while (*p != old) {
+        p = &(*p)->chain;
+    }
+    *p = old->chain;
+    ftl.cached--;
+    old->done(old, FTL_OK);
+}
+
+void ftl_write(struct ftl_write *w) {
+    /* Two writes to one LBA in flight could complete in either order while their sequence numbers say the first loses:
+     * one at a time, oldest first. The chain is kept oldest first for that. */
+    ftl.coming--;
+    w->tries = 0;
+    w->chain = NULL;
+    w->blocked = 0;
+    w->uncommitted = 0;
+    w->taken = 0;
+    w->gathered = 0;
+    struct ftl_write *before = NULL;
+    struct ftl_write **p = &inflight[w->lba % HASH];
+    while (*p != NULL) {
+        before = (*p)->lba == w->lba ? *p : before;
+        p = &(*p)->chain;
+    }
+    *p = w;
+    cache_take(w);
+    if (before == NULL) {
+        start(w);
+        return;
+    }
+    if (w->taken && before->gathered && before->taken) {
+        supersede(w, before);
+    } else {
+        follow(w, before);
+    }
+    ftl_pump();
+}
+
+void ftl_write_uncommitted(struct ftl_write *w) {
+    ftl.coming--;
+    w->tries = 0;
+    w->blocked = 0;
+    w->uncommitted = 1;
+    w->lost = 0;
+    w->taken = 0;
+    w->gathered = 0;
+    if (!room_uncommitted()) {
+        finish(w, FTL_READ_ONLY);
+        ftl_pump();
+        return;
+    }
+    start(w);
+}
+
+void ftl_withdraw(void) {
+    ftl.coming--;
+    ftl_pump();
+}
+
+void ftl_kick(void) {
+    ftl_pump();
+    exclusive_next();
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Writes on their way to a page, between the FTL's own files.
+ */
+#ifndef ASSASIN_FW_WRITE_H
+#define ASSASIN_FW_WRITE_H
+
+#include "ftl/ftl.h"
+
+void write_init(void);
+/** The first of the writes of the next page, NULL when there is none. */
+struct ftl_write *write_gathered(void);
+/** Start what can be started. */
+void ftl_pump(void);
+
+#endif

@@ -326,10 +326,27 @@ void collect_residue_poll(void) {
 
 /* ---- victims ---- */
 
-/** Most sectors that copies can go to, so that what is begun can be ended. */
+/** Sectors of the smallest free superblock; 0: none is free. */
+static uint32_t smallest_free(void) {
+    uint32_t least = 0;
+    for (uint32_t n = 0; n < sb.count; n++) {
+        if (sb.state[n] == SB_FREE) {
+            uint32_t sectors = bad_sectors(n);
+            least = least == 0 || sectors < least ? sectors : least;
+        }
+    }
+    return least;
+}
+
+/** Most sectors that copies can go to, so that what is begun can be ended. Behind the next superblock is one more that
+ * the host does not take. */
 static uint32_t copy_room(void) {
-    uint32_t next = append[APPEND_COPY].next == SB_NONE ? superblock_find_free(false) : SB_NONE;
-    return append_room(APPEND_COPY) + (next != SB_NONE ? bad_sectors(next) : 0);
+    uint32_t room = append_room(APPEND_COPY);
+    if (append[APPEND_COPY].next != SB_NONE) {
+        return room + smallest_free();
+    }
+    uint32_t next = superblock_find_free(false);
+    return room + (next != SB_NONE ? bad_sectors(next) : 0);
 }
 
 static void begin(uint32_t victim, bool upkeep) {
@@ -407,7 +424,7 @@ static void victim_ended(void) {
     }
     job.search = SB_NONE;
     /* What it still holds was programmed again and again in vain: the next time would end like this one. */
-    superblock_set_state(job.victim, superblock_valid(job.victim) > 0 ? SB_KEPT : SB_CLOSED);
+    superblock_set_state(job.victim, superblock_valid(job.victim) > 0 ? SB_UNMOVABLE : SB_CLOSED);
     superblock_emptied();
     job.victim = SB_NONE;
     collect_bad();

@@ -194,13 +194,13 @@ static bool table_load(void) {
         }
         uint32_t valid = hal_read(DRAM_TABLE + i * 8);
         uint32_t state = hal_read(DRAM_TABLE + i * 8 + 4) >> 16;
-        if (valid > sb.pages || state > SB_VICTIM || state == SB_META) {
+        if (valid > sb.pages || state > SB_UNMOVABLE || state == SB_META) {
             return false;
         }
         /* What was open at the checkpoint, and is not in the list, was erased for nothing. */
         bool open = state == SB_OPEN && i != ckpt.log.sb[APPEND_HOST] && i != ckpt.log.sb[APPEND_COPY];
         /* The list of bad blocks may be older than the table: which superblocks have no good one follows from it. */
-        bool full = state == SB_LOGGED || state == SB_VICTIM || state == SB_BAD;
+        bool full = state == SB_LOGGED || state == SB_VICTIM || state == SB_UNMOVABLE || state == SB_BAD;
         superblock_set_state(i, open ? SB_FREE : full ? SB_CLOSED : (enum sb_state)state);
         *superblock_count(i) = valid;
         map.mapped += valid;

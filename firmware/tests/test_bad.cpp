@@ -280,7 +280,7 @@ TEST(bad_blocks_hold_no_copies) {
             Drive d(nand, 1, seed + life, 0, {}, {}, failing.faults());
             d.start();
             /* Blocks fail that have data already, in so few superblocks that there is room for writes. */
-            for (uint32_t n = 0; life > 0 && n < 4; n++) {
+            for (uint32_t n = 0; life > 0 && n < 2; n++) {
                 failing.erases.insert({rng() % 2, rng() % 2, 0, 8 + rng() % 16});
             }
             w.check(d);

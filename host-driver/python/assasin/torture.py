@@ -177,7 +177,11 @@ def torture(
     if around and not replay:
         raise click.UsageError("--around needs --replay FILE")
     arguments = ["--out", str(FOLDER), "--findings", str(findings), "--shrink-seconds", str(shrink)]
-    arguments += [word for word, on in (("--faults", faults), ("--pairs", pairs), ("--age", age), ("--room", room), ("--around", around)) if on]
+    arguments += [
+        word
+        for word, on in (("--faults", faults), ("--pairs", pairs), ("--age", age), ("--room", room), ("--around", around))
+        if on
+    ]
     if workers:
         arguments += ["--workers", str(workers)]
     if replay:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Boot and the main loop: everything happens in answer to an event, and between events the processor sleeps. */
+#include "csd/check.h"
 #include "csd/core.h"
 #include "ftl/collect.h"
 #include "ftl/refresh.h"
@@ -49,6 +50,7 @@ static const struct module {
     {WORK_RANGES, ranges_poll},
     {WORK_COMPARE, compare_poll},
     {WORK_MEMORY, memory_poll},
+    {WORK_CHECK, check_poll},
     {WORK_TEST, test_poll},
     {WORK_SESSION, controller_poll},
     {WORK_POST, nvme_post},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The extents of a request: ranges, sums, overlaps. */
+#include "csd/check.h"
 #include "csd/scomp.h"
 
 /* Behind the request's data lie the sums of the blocks, then room to sort. */
@@ -34,13 +35,13 @@ static void sum_write(const struct request *r, uint32_t i, uint64_t blocks) {
     hal_write(sum_at(r, i) + 4, (uint32_t)(blocks >> 32));
 }
 
-uint32_t extent_check(struct request *r, uint32_t count, uint32_t *where) {
-    uint64_t blocks = 0;
-    uint64_t end = 0;
-    uint32_t run = 0;
-    uint32_t refused = 0;
+uint32_t extent_check(const struct request *r, uint32_t count, uint32_t *where) {
     bool limited = session_limited(r->session);
-    for (uint32_t i = 0; i < count; i++) {
+    for (; check->i < count; check->i++) {
+        if (check_pause(limited ? COST_LIMITED : COST_EXTENT)) {
+            return CHECK_MORE;
+        }
+        uint32_t i = check->i;
         uint32_t at = extent_at(r, i);
         uint64_t lba = hal_read(at) | (uint64_t)hal_read(at + 4) << 32;
         uint32_t n = hal_read(at + 8);
@@ -55,17 +56,17 @@ uint32_t extent_check(struct request *r, uint32_t count, uint32_t *where) {
             *where += 12;
             return REFUSED(BAD_REQUEST);
         }
-        run = lba < end ? i : run;
-        end = lba + n;
+        check->run = lba < check->end ? i : check->run;
+        check->end = lba + n;
         uint32_t at_lba;
         if (limited && session_refuses(r->session, (uint32_t)lba, n, SCOMP_ACCESS_READ, &at_lba)) {
-            refused = i + 1;
+            check->refused = i + 1;
         }
-        hal_write(run_at(r, i), run | refused << RUN_REFUSED);
-        sum_write(r, i, blocks);
-        blocks += n;
+        hal_write(run_at(r, i), check->run | check->refused << RUN_REFUSED);
+        sum_write(r, i, check->blocks);
+        check->blocks += n;
     }
-    sum_write(r, count, blocks);
+    sum_write(r, count, check->blocks);
     return 0;
 }
 
@@ -87,16 +88,8 @@ bool extent_unreadable(const struct request *r, uint32_t first, uint32_t count, 
     return last > first && refused(r, last - 1, SCOMP_ACCESS_READ, lba);
 }
 
-bool extent_unwritable(const struct request *r, uint32_t first, uint32_t count, uint32_t *lba) {
-    if (!session_limited(r->session)) {
-        return false;
-    }
-    for (uint32_t i = first; i < first + count; i++) {
-        if (refused(r, i, SCOMP_ACCESS_WRITE, lba)) {
-            return true;
-        }
-    }
-    return false;
+bool extent_unwritable(const struct request *r, uint32_t i, uint32_t *lba) {
+    return session_limited(r->session) && refused(r, i, SCOMP_ACCESS_WRITE, lba);
 }
 
 /** Move entry `root` of the heap of `count` entries down to its place: parents start at higher blocks. */
@@ -128,11 +121,9 @@ static void sift(const struct request *r, uint32_t root, uint32_t count) {
 #define LIST_PIECE  16u
 _Static_assert(EXTENTS_MAX <= LIST_NUMBER && SCOMP_MAX_PIECES <= LIST_NUMBER, "entry of a list of extents");
 
-void extent_list_add(const struct request *r, uint32_t at, uint32_t first, uint32_t count, uint32_t piece) {
-    for (uint32_t i = 0; i < count; i++) {
-        hal_write(sort_at(r, at + i), hal_read(extent_at(r, first + i)));
-        hal_write(sort_at(r, at + i) + 4, (first + i) | piece << LIST_PIECE);
-    }
+void extent_list_add(const struct request *r, uint32_t at, uint32_t i, uint32_t piece) {
+    hal_write(sort_at(r, at), hal_read(extent_at(r, i)));
+    hal_write(sort_at(r, at) + 4, i | piece << LIST_PIECE);
 }
 
 /** Blocks of the extent that entry `i` is of. */
@@ -140,12 +131,27 @@ static uint32_t list_blocks(const struct request *r, uint32_t i) {
     return hal_read(extent_at(r, hal_read(sort_at(r, i) + 4) & LIST_NUMBER) + 8);
 }
 
-bool extent_list_sort(const struct request *r, uint32_t count, uint32_t *where) {
-    for (uint32_t i = count / 2; i > 0; i--) {
-        sift(r, i - 1, count);
+uint32_t extent_list_sort(const struct request *r, uint32_t count, uint32_t *where) {
+    if (check->sort.step != SORT_TAKE) {
+        if (check->sort.step == SORT_LIST) {
+            check->sort.step = SORT_HEAP;
+            check->sort.at = count / 2;
+        }
+        for (; check->sort.at > 0; check->sort.at--) {
+            if (check_pause(COST_SIFT)) {
+                return CHECK_MORE;
+            }
+            sift(r, check->sort.at - 1, count);
+        }
+        check->sort.step = SORT_TAKE;
+        check->sort.at = count;
     }
     /* The highest extent leaves the heap first, for the place that the heap gives up. */
-    for (uint32_t left = count; left > 0; left--) {
+    for (; check->sort.at > 0; check->sort.at--) {
+        if (check_pause(COST_SIFT)) {
+            return CHECK_MORE;
+        }
+        uint32_t left = check->sort.at;
         uint32_t start = hal_read(sort_at(r, 0));
         uint32_t number = hal_read(sort_at(r, 0) + 4);
         hal_write(sort_at(r, 0), hal_read(sort_at(r, left - 1)));
@@ -155,14 +161,21 @@ bool extent_list_sort(const struct request *r, uint32_t count, uint32_t *where) 
         sift(r, 0, left - 1);
         if (left < count && hal_read(sort_at(r, left)) - start < list_blocks(r, left - 1)) {
             *where = extent_at(r, hal_read(sort_at(r, left) + 4) & LIST_NUMBER) - r->data;
-            return true;
+            return REFUSED(OVERLAP);
         }
     }
-    return false;
+    check->sort.step = SORT_LIST;
+    return 0;
 }
 
-bool extent_overlap(const struct request *r, uint32_t first, uint32_t count, uint32_t *where) {
-    extent_list_add(r, 0, first, count, 0);
+uint32_t extent_overlap(const struct request *r, uint32_t first, uint32_t count, uint32_t *where) {
+    for (; check->sort.step == SORT_LIST && check->n < count; check->n++) {
+        if (check_pause(COST_EXTENT)) {
+            return CHECK_MORE;
+        }
+        extent_list_add(r, check->n, first + check->n, 0);
+    }
+    check->n = 0;
     return extent_list_sort(r, count, where);
 }
 

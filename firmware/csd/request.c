@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scomp requests: validation, pieces in order over the free cores, abort. */
+/* scomp requests: pieces in order over the free cores, abort. */
 #include <string.h>
 
+#include "csd/check.h"
 #include "csd/scomp.h"
 
 #define READ_MIN     8192u
 #define REQUEST_MAX  CSD_DATA_MAX
 #define STREAM_BYTES ((uint32_t)sizeof(struct scomp_stream))
-/** Extents that the inputs of a request with outputs under logical blocks may name. */
-#define INPUTS_BESIDE_OUTPUTS 65536u
-#define OFFSET(field)         ((uint32_t)offsetof(struct scomp_request, field))
 
 struct request requests[REQUESTS];
 void (*csd_data_moved)(struct csd_op *op);
@@ -23,6 +21,7 @@ void csd_init(void) {
     order_count = 0;
     session_init();
     function_init();
+    check_init();
     core_init();
 }
 
@@ -86,278 +85,6 @@ void request_piece_ended(struct request *r) {
     }
 }
 
-/* ---- validation ---- */
-
-static uint32_t field(const struct request *r, uint32_t offset) {
-    return hal_read(r->data + offset);
-}
-
-static uint64_t field64(uint32_t addr) {
-    return hal_read(addr) | (uint64_t)hal_read(addr + 4) << 32;
-}
-
-#define BAD REFUSED(BAD_REQUEST)
-#define REFUSE(condition, at)                                                                                          \
-    if (condition) {                                                                                                   \
-        *where = (at);                                                                                                 \
-        return BAD;                                                                                                    \
-    }
-
-/** Check the head of the request and find its parts. */
-static uint32_t validate_head(struct request *r, uint32_t bytes, uint32_t *flags, uint32_t *where) {
-    uint32_t w4 = field(r, 4);
-    uint32_t w8 = field(r, 8);
-    uint32_t version = w4 & 0xffffu;
-    uint32_t in = w8 & 0xffu;
-    uint32_t out = w8 >> 8 & 0xffu;
-    uint32_t s_log2 = w8 >> 16 & 0xffu;
-    uint32_t w36 = field(r, OFFSET(nodes));
-    uint32_t nodes = w36 & 0xffu;
-    uint32_t edges = w36 >> 8 & 0xffu;
-    uint32_t extents = field(r, OFFSET(extents));
-    r->pieces = field(r, OFFSET(pieces));
-    r->args_bytes = field(r, OFFSET(args_bytes));
-    r->max_cores = field(r, OFFSET(max_cores));
-    *flags = field(r, OFFSET(flags));
-    REFUSE(field(r, 0) != SCOMP_MAGIC, OFFSET(magic));
-    REFUSE(version == 0 || version > SCOMP_VERSION, OFFSET(version));
-    REFUSE(in == 0 || in > SCOMP_MAX_STREAMS, OFFSET(streams_in));
-    REFUSE(out > SCOMP_MAX_STREAMS, OFFSET(streams_out));
-    REFUSE(s_log2 != 0xff && (nodes != 0 || s_log2 > 3 || s_log2 < request_s_log2(in, out)), OFFSET(s_log2));
-    REFUSE(w8 >> 24 != 0, OFFSET(reserved0));
-    REFUSE((*flags & ~(uint32_t)(SCOMP_FLAG_OUT_TABLE | SCOMP_FLAG_CHANNEL_LOCAL)) != 0 ||
-               (version == 1 && *flags != 0),
-           OFFSET(flags));
-    REFUSE(r->pieces == 0 || r->pieces > SCOMP_MAX_PIECES, OFFSET(pieces));
-    REFUSE(extents > EXTENTS_MAX || (version == 1 && extents == 0), OFFSET(extents));
-    REFUSE(r->args_bytes > SCOMP_MAX_ARGS, OFFSET(args_bytes));
-    REFUSE(nodes > SCOMP_MAX_NODES || nodes > scomp_tiles || (version == 1 && nodes != 0), OFFSET(nodes));
-    REFUSE((edges != 0) != (nodes != 0), OFFSET(edges));
-    REFUSE(r->max_cores != 0 && r->max_cores < nodes, OFFSET(max_cores));
-    REFUSE(field(r, OFFSET(watchdog_kcycles)) > SCOMP_WATCHDOG_MAX_KCYCLES, OFFSET(watchdog_kcycles));
-    REFUSE(w36 >> 16 != 0, OFFSET(reserved2));
-    for (uint32_t i = 0; i < 6; i++) {
-        REFUSE(field(r, OFFSET(reserved1) + i * 4) != 0, OFFSET(reserved1) + i * 4);
-    }
-    REFUSE(nodes != 0 && w4 >> 16 != 0, OFFSET(func));
-    bool local = (*flags & SCOMP_FLAG_CHANNEL_LOCAL) != 0;
-    REFUSE(local && (nodes != 0 || scomp_cores != nand_geo.channels), OFFSET(flags));
-    REFUSE(local && r->pieces != scomp_cores, OFFSET(pieces));
-
-    /* All parts are bounded above, so none of these sums overflow. */
-    uint32_t at = (uint32_t)sizeof(struct scomp_request) + ((r->args_bytes + 7) & ~7u);
-    r->node_table = r->data + at;
-    at += nodes * (uint32_t)sizeof(struct scomp_node);
-    r->edge_table = r->data + at;
-    at += (edges * (uint32_t)sizeof(struct scomp_edge) + 7) & ~7u;
-    REFUSE(at > bytes, OFFSET(edges));
-    r->stream_table = r->data + at;
-    at += r->pieces * in * STREAM_BYTES;
-    r->out_table = (*flags & SCOMP_FLAG_OUT_TABLE) != 0 ? r->data + at : 0;
-    at += r->out_table != 0 ? r->pieces * out * STREAM_BYTES : 0;
-    REFUSE(at > bytes, OFFSET(pieces));
-    r->extent_table = r->data + at;
-    REFUSE(at + extents * EXTENT_BYTES != bytes, OFFSET(extents));
-    r->streams_in = in;
-    r->streams_out = out;
-    r->s_log2 = s_log2 == 0xff ? request_s_log2(in, out) : s_log2;
-    r->tree = nodes != 0;
-    r->nodes = (uint8_t)(nodes != 0 ? nodes : 1);
-    r->edges = (uint8_t)edges;
-    return 0;
-}
-
-/** The session may not do `right` with block `lba`: what the request's end says. Returns a status. */
-static uint32_t no_access(const struct request *r, uint32_t lba, uint32_t right, uint32_t *where) {
-    *where = lba;
-    r->exec->result[1] = right;
-    return REFUSED(NO_ACCESS);
-}
-
-/** Whether the stream entry at `at` names the same extents as the one `before` bytes earlier. */
-static bool same_extents(uint32_t at, uint32_t before) {
-    return hal_read(at - before) == hal_read(at) && hal_read(at - before + 4) == hal_read(at + 4);
-}
-
-/** Check the input streams. Every extent and every stream is looked at once, whatever they say about each other. */
-static uint32_t validate_inputs(struct request *r, uint32_t flags, uint32_t *where) {
-    uint32_t extents = field(r, OFFSET(extents));
-    bool fed = field(r, 4) << 16 != 1u << 16;
-    bool local = (flags & SCOMP_FLAG_CHANNEL_LOCAL) != 0;
-    uint32_t stride = r->streams_in * STREAM_BYTES;
-    uint32_t sorted = 0;
-    for (uint32_t i = 0; i < r->pieces * r->streams_in; i++) {
-        uint32_t at = r->stream_table + i * STREAM_BYTES;
-        uint32_t first = hal_read(at);
-        uint32_t count = hal_read(at + 4);
-        uint64_t length = field64(at + 8);
-        if (count == 0 && fed && !local) {
-            REFUSE(first != 0, at - r->data);
-            REFUSE(length >> PAGE_LOG2 > UINT32_MAX / 2, at - r->data + 8);
-            hal_write(at + 12, (uint32_t)(length >> 32) | STREAM_IS_FED);
-            continue;
-        }
-        REFUSE(first >= extents, at - r->data);
-        REFUSE(count == 0 || count > extents - first, at - r->data + 4);
-        uint64_t before = extent_blocks_before(r, first);
-        uint64_t most = extent_blocks_before(r, first + count) - before;
-        uint64_t least = extent_blocks_before(r, first + count - 1) - before;
-        REFUSE(length > most << PAGE_LOG2 || length <= least << PAGE_LOG2 || most > UINT32_MAX / 2, at - r->data + 8);
-        /* Pieces often share a table: one look at it is enough. */
-        REFUSE(!local && FIELD(SYS_CONFIG2, CHANNEL_LOCAL, sys_read(SYS_CONFIG2)) != 0, OFFSET(flags));
-        bool seen = i >= r->streams_in && same_extents(at, stride);
-        uint32_t lba;
-        if (!seen && extent_unreadable(r, first, count, &lba)) {
-            return no_access(r, lba, SCOMP_ACCESS_READ, where);
-        }
-        REFUSE(local && i >= r->streams_in && !(seen && field64(at + 8) == field64(at - stride + 8)), at - r->data);
-        if (!seen && !extent_in_order(r, first, count)) {
-            sorted += count;
-            REFUSE(sorted > EXTENTS_MAX, at - r->data + 4);
-            if (extent_overlap(r, first, count, where)) {
-                return REFUSED(OVERLAP);
-            }
-        }
-    }
-    return 0;
-}
-
-/** The outputs of `r` under logical blocks, `outputs` extents listed and sorted, and its inputs: only a piece's own may
- * overlap. */
-static uint32_t validate_overlap(const struct request *r, uint32_t outputs, uint32_t *where) {
-    uint32_t looked = 0;
-    bool any[SCOMP_MAX_STREAMS] = {false};
-    for (uint32_t i = 0; i < r->pieces * r->streams_in; i++) {
-        uint32_t s = i % r->streams_in;
-        uint32_t at = r->stream_table + i * STREAM_BYTES;
-        uint32_t first = hal_read(at);
-        uint32_t count = hal_read(at + 4);
-        bool is_fed = (hal_read(at + 12) & STREAM_IS_FED) != 0;
-        if (is_fed || (i >= r->streams_in && !any[s] && same_extents(at, r->streams_in * STREAM_BYTES))) {
-            continue;
-        }
-        any[s] = false;
-        looked += count;
-        REFUSE(looked > INPUTS_BESIDE_OUTPUTS, at - r->data + 4);
-        for (uint32_t n = first; n < first + count; n++) {
-            if (extent_list_hits(r, outputs, n, i / r->streams_in, &any[s])) {
-                *where = r->extent_table + n * EXTENT_BYTES - r->data;
-                return REFUSED(OVERLAP);
-            }
-        }
-    }
-    return 0;
-}
-
-/** Check the output streams. */
-static uint32_t validate_outputs(const struct request *r, uint32_t *where) {
-    uint32_t extents = field(r, OFFSET(extents));
-    uint32_t listed = 0;
-    uint64_t blocks = 0;
-    for (uint32_t i = 0; r->out_table != 0 && i < r->pieces * r->streams_out; i++) {
-        uint32_t at = r->out_table + i * STREAM_BYTES;
-        uint32_t first = hal_read(at);
-        uint32_t count = hal_read(at + 4);
-        REFUSE(field64(at + 8) != 0, at - r->data + 8);
-        REFUSE(count == 0 ? first != 0 : first >= extents, at - r->data);
-        blocks = i % r->streams_out == 0 ? 0 : blocks;
-        if (count == 0) {
-            continue;
-        }
-        REFUSE(count > extents - first, at - r->data + 4);
-        blocks += extent_blocks_before(r, first + count) - extent_blocks_before(r, first);
-        REFUSE(blocks > SCOMP_MAX_OUT_BLOCKS, at - r->data + 4);
-        if (count > extents - listed) {
-            /* More extents than there are: some are named twice. */
-            *where = r->extent_table + first * EXTENT_BYTES - r->data;
-            return REFUSED(OVERLAP);
-        }
-        uint32_t lba;
-        if (extent_unwritable(r, first, count, &lba)) {
-            return no_access(r, lba, SCOMP_ACCESS_WRITE, where);
-        }
-        extent_list_add(r, listed, first, count, i / r->streams_out);
-        listed += count;
-    }
-    if (listed == 0) {
-        return 0;
-    }
-    if (extent_list_sort(r, listed, where)) {
-        return REFUSED(OVERLAP);
-    }
-    return validate_overlap(r, listed, where);
-}
-
-/**
- * Check everything in the request. Returns 0 or a status; `*where` is then the byte offset of the offending field.
- */
-static uint32_t validate(struct request *r, uint32_t bytes, uint32_t *where) {
-    uint32_t flags = 0;
-    uint32_t status = validate_head(r, bytes, &flags, where);
-    if (status == 0 && r->tree) {
-        status = tree_check(r, where);
-    }
-    if (status == 0) {
-        status = extent_check(r, field(r, OFFSET(extents)), where);
-    }
-    if (status == 0) {
-        status = validate_inputs(r, flags, where);
-    }
-    if (status == 0) {
-        status = validate_outputs(r, where);
-    }
-    if (status != 0) {
-        return status;
-    }
-    uint32_t func = field(r, 4) >> 16;
-    struct function *f;
-    status = r->tree ? 0 : function_find(r->session, func, &f);
-    if (status != 0) {
-        *where = OFFSET(func);
-        return status;
-    }
-    if ((flags & SCOMP_FLAG_CHANNEL_LOCAL) != 0) {
-        status = local_prepare(r, where);
-        if (status != 0) {
-            return status;
-        }
-    }
-    bool mismatch = false;
-    for (uint32_t n = 0; n < r->nodes; n++) {
-        uint32_t in = r->streams_in, out = r->streams_out, args_bytes = r->args_bytes;
-        if (r->tree) {
-            uint32_t at = r->node_table + n * (uint32_t)sizeof(struct scomp_node);
-            uint32_t w = hal_read(at);
-            func = w & 0xffffu;
-            in = w >> 16 & 0xffu;
-            out = w >> 24;
-            args_bytes = hal_read(at + 12);
-        }
-        /* Nothing was loaded since it was found. */
-        function_find(r->session, func, &f);
-        r->function[n] = f;
-        function_use(f);
-        if (!mismatch && function_mismatch(r->function[n], in, out, args_bytes)) {
-            mismatch = true;
-            *where = r->tree ? r->node_table + n * (uint32_t)sizeof(struct scomp_node) - r->data
-                     : args_bytes != r->function[n]->scalars * 4u ? OFFSET(args_bytes)
-                                                                  : OFFSET(streams_in);
-        }
-    }
-    if (mismatch) {
-        return REFUSED(BAD_REQUEST);
-    }
-    if (piece_impossible(r)) {
-        *where = OFFSET(nodes);
-        return REFUSED(BAD_REQUEST);
-    }
-    uint32_t kcycles = field(r, OFFSET(watchdog_kcycles));
-    r->watchdog = (uint64_t)(kcycles != 0 ? kcycles : SCOMP_WATCHDOG_KCYCLES) * 1000u;
-    return 0;
-}
-#undef REFUSE
-#undef BAD
-
 /* ---- execute ---- */
 
 void csd_transfer(struct csd_op *op, uint32_t dev, uint32_t bytes, bool to_host, dma_done_fn done) {
@@ -387,13 +114,15 @@ static void exec_fetched(struct dma_job *job) {
         exec_refuse(r, op->abandoned || !job->error ? CSD_ABORTED : CSD_TRANSFER, 0);
         return;
     }
-    uint32_t where = 0;
-    uint32_t status = validate(r, op->bytes, &where);
+    check_request(r);
+}
+
+void request_checked(struct request *r, uint32_t status, uint32_t where) {
     if (status != 0) {
         exec_refuse(r, status, where);
-        return;
+    } else {
+        request_start(r);
     }
-    request_start(r);
 }
 
 static void exec_drained(struct ftl_drain *d, enum ftl_status status) {

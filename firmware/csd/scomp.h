@@ -157,6 +157,8 @@ void request_piece_ended(struct request *r);
 struct request *request_new(struct csd_op *op, uint32_t session, uint32_t handle);
 /** run.c: the piece of a run has ended. */
 void run_ended(struct csd_op *op, const struct request *r);
+/** The check of `r` has ended, with 0 or a status and the offset of what is wrong. */
+void request_checked(struct request *r, uint32_t status, uint32_t where);
 /** The tables of `r` are valid: its pieces may run. */
 void request_start(struct request *r);
 
@@ -166,26 +168,30 @@ void request_start(struct request *r);
 /** Extents of one request, at most: the table travels in one command. */
 #define EXTENTS_MAX (CSD_DATA_MAX / EXTENT_BYTES)
 
+/* Parts of the check of a request (check.h). Those that return a status answer CHECK_MORE when the slice is over: call
+ * them again. */
+
 /** Check the `count` extents of `r` one by one. Returns 0 or a status; `*where` is then the offset of the bad field. */
-uint32_t extent_check(struct request *r, uint32_t count, uint32_t *where);
+uint32_t extent_check(const struct request *r, uint32_t count, uint32_t *where);
 /** Whether the session of `r` may not read some block of the extents [first, first + count): `*lba` is it; after
  * extent_check. */
 bool extent_unreadable(const struct request *r, uint32_t first, uint32_t count, uint32_t *lba);
-/** Likewise for writing; takes a step for each extent. */
-bool extent_unwritable(const struct request *r, uint32_t first, uint32_t count, uint32_t *lba);
+/** Likewise for writing, of extent `i`. */
+bool extent_unwritable(const struct request *r, uint32_t i, uint32_t *lba);
 /** Blocks of the extents before number `i`; after extent_check. */
 uint64_t extent_blocks_before(const struct request *r, uint32_t i);
 /** Extents [first, first + count) lie one behind the other on the drive, so none overlaps another; after extent_check.
  */
 bool extent_in_order(const struct request *r, uint32_t first, uint32_t count);
-/** Two of the extents [first, first + count) overlap: `*where` is the offset of the one with the higher block. Takes
- * count * log2(count) steps. */
-bool extent_overlap(const struct request *r, uint32_t first, uint32_t count, uint32_t *where);
-/** A list of extents in scratch memory, at most as many as the request has: add those of one stream of `piece` behind
- * the first `at`. */
-void extent_list_add(const struct request *r, uint32_t at, uint32_t first, uint32_t count, uint32_t piece);
-/** Sort the list's `count` extents. True when two overlap: `*where` is the offset of the one with the higher block. */
-bool extent_list_sort(const struct request *r, uint32_t count, uint32_t *where);
+/** Whether two of the extents [first, first + count) overlap: `*where` is then the offset of the one with the higher
+ * block. Takes count * log2(count) steps. Returns 0 or a status. */
+uint32_t extent_overlap(const struct request *r, uint32_t first, uint32_t count, uint32_t *where);
+/** A list of extents in scratch memory, at most as many as the request has: its entry `at` is extent `i`, of `piece`.
+ */
+void extent_list_add(const struct request *r, uint32_t at, uint32_t i, uint32_t piece);
+/** Sort the list's `count` extents. Two overlap: `*where` is the offset of the one with the higher block. Returns 0 or
+ * a status. */
+uint32_t extent_list_sort(const struct request *r, uint32_t count, uint32_t *where);
 /** Whether extent `number` overlaps one of another piece than `piece` in the sorted list of `count`; `*any`: of any. */
 bool extent_list_hits(const struct request *r, uint32_t count, uint32_t number, uint32_t piece, bool *any);
 

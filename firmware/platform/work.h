@@ -26,9 +26,11 @@ enum work {
     WORK_TEST = 1u << 12,       /**< a device self-test */
     WORK_CHECKPOINT = 1u << 14, /**< a slice of a checkpoint */
     WORK_DISCARD = 1u << 13,    /**< a slice of uncommitted pages that are given up */
+    WORK_CHECK = 1u << 15,      /**< a slice of the check of a request */
 };
 /** Work that can go on at once, whatever happens outside: the processor does not sleep. */
-#define WORK_AWAKE (WORK_FTL | WORK_MEMORY | WORK_COLLECT | WORK_RESIDUE | WORK_TEST | WORK_DISCARD | WORK_CHECKPOINT)
+#define WORK_AWAKE                                                                                                     \
+    (WORK_FTL | WORK_MEMORY | WORK_COLLECT | WORK_RESIDUE | WORK_TEST | WORK_DISCARD | WORK_CHECKPOINT | WORK_CHECK)
 
 extern uint32_t work_pending;
 

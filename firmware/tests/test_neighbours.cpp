@@ -148,6 +148,93 @@ TEST(neighbours_host_reads) {
     }
 }
 
+namespace {
+
+/** Extents of the largest request: the rest of it takes the place of eight. */
+constexpr uint32_t kExtents = (128u << 10) / sizeof(scomp_extent) - 8;
+
+/** One stream of `n` blocks from the drive's last ones down. */
+Job downwards(uint32_t n) {
+    Job j = reader(1);
+    j.pieces[0].streams[0] = {{}, n * 4096ull};
+    for (uint32_t i = 0; i < n; i++) {
+        j.pieces[0].streams[0].extents.push_back({2 * (n - i), 1});
+    }
+    return j;
+}
+
+} // namespace
+
+/** The check of the longest tables does not hold up host reads: of extents out of order, of a session that may touch
+ * eight ranges, and beside outputs under logical blocks. Each is refused for what is looked at last. */
+TEST(neighbours_long_tables) {
+    Nand nand(Geometry{4, 4, 1, 1, 48, 64});
+    Drive d(nand, 4, seed);
+    d.start();
+    fill(d, 0, 512);
+    CHECK_EQ(load(d, 0, kernelElf(model::kCount)).status, kOk);
+    uint64_t alone = longestRead(d);
+    auto measure = [&](const char *what, const Job &j, uint16_t status) {
+        uint64_t longest = 0, begin = d.dev.now;
+        uint16_t cid = submitExec(d, 9, encode(j));
+        std::optional<model::Completion> c;
+        while (!(c = d.take(1, cid))) {
+            longest = std::max(longest, longestRead(d));
+        }
+        std::printf("    %s: %llu cycles, 64 host reads in at most %llu, alone in %llu\n", what,
+                    static_cast<unsigned long long>(d.dev.now - begin), static_cast<unsigned long long>(longest),
+                    static_cast<unsigned long long>(alone));
+        CHECK_EQ(c->status, status);
+        CHECK(longest < alone + kHeldUp);
+        return c->dw0;
+    };
+    /* The lowest two overlap: they leave the heap last. */
+    Job j = downwards(kExtents);
+    auto &extents = j.pieces[0].streams[0].extents;
+    extents.back() = extents[kExtents - 2];
+    measure("extents out of order", j, kOverlap);
+
+    Job outputs;
+    outputs.flags = SCOMP_FLAG_OUT_TABLE;
+    for (uint32_t p = 0; p < 20; p++) {
+        Piece piece{{Stream{{}, 300 * 4096}}, {{}}};
+        for (uint32_t i = 0; i < 300; i++) {
+            piece.streams[0].extents.push_back({2 * (p * 300 + i), 1});
+        }
+        for (uint32_t i = 0; i < 100; i++) {
+            piece.outs[0].push_back({2 * ((19 - p) * 100 + 99 - i) + 1, 1});
+        }
+        outputs.pieces.push_back(piece);
+    }
+    outputs.pieces[19].streams[0].extents[299].count = 2;
+    outputs.pieces[0].outs[0][0].lba = 2 * (19 * 300 + 299) + 1;
+    measure("inputs beside outputs", outputs, kOverlap);
+
+    /* Eight ranges, of which the last ones looked at have the blocks: but for the last extent's. */
+    scomp_access a{};
+    a.limited = 1;
+    a.count = SCOMP_ACCESS_RANGES;
+    uint32_t part = 2 * kExtents / SCOMP_ACCESS_RANGES;
+    for (uint32_t i = 0; i < SCOMP_ACCESS_RANGES; i++) {
+        a.lba[i] = (SCOMP_ACCESS_RANGES - 1 - i) * part;
+        a.blocks[i] = part - (i == 0);
+        a.rights[i] = SCOMP_ACCESS_READ;
+    }
+    Buffer b = d.buffer(sizeof a);
+    d.put(b, reinterpret_cast<const uint8_t *>(&a));
+    Sqe s = Drive::sqe(SCOMP_OPCODE_ADMIN_ACCESS);
+    Drive::setPrp(s, b);
+    s[10] = d.owner.number;
+    s[11] = sizeof a;
+    CHECK_EQ(d.exec(0, s).status, kOk);
+    Job limited = reader(1);
+    limited.pieces[0].streams[0] = {{}, (kExtents + 1) * 4096ull};
+    for (uint32_t i = 0; i < kExtents; i++) {
+        limited.pieces[0].streams[0].extents.push_back({2 * i, i + 1 < kExtents ? 1u : 2u});
+    }
+    CHECK_EQ(measure("a session with ranges", limited, kNoAccess), a.lba[0] + a.blocks[0]);
+}
+
 /** Nobody reads the results of a function that runs ahead of its ring. */
 TEST(neighbours_unread_results) {
     Nand nand(Geometry{4, 4, 1, 1, 16, 32});

@@ -977,7 +977,8 @@ TEST(owners_hostile_lists_of_all) {
         own.pieces.push_back(Piece{{Stream{{}, p == 0 ? 4 * 65536u : 64u}}, {}});
     }
     CHECK(encode(own).size() > 2 * 4096);
-    Patience patience(d, 1'000'000);
+    /* Its tables are checked in turn with the others'. */
+    Patience patience(d, 10'000'000);
     uint16_t exec = d.submit(2, execSqe(d, o, 3, own));
     std::vector<uint16_t> reads;
     for (uint32_t i = 0; i < 2; i++) {

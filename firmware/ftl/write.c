@@ -117,8 +117,10 @@ static void leave(struct ftl_write *w) {
     *p = w->chain;
     for (struct ftl_write *o = inflight[w->lba % HASH]; o != NULL; o = o->chain) {
         if (o->lba == w->lba) {
-            o->blocked = 0;
-            start(o);
+            if (o->blocked) {
+                o->blocked = 0;
+                start(o);
+            }
             return;
         }
     }
@@ -230,11 +232,38 @@ static bool refuse(struct list *l, enum ftl_status status) {
     return any;
 }
 
+/** End the writes that wait for an older one of their block and were not taken. True when there were some. */
+static bool refuse_blocked(enum ftl_status status) {
+    bool any = false;
+    for (uint32_t i = 0; i < HASH; i++) {
+        struct ftl_write *w = inflight[i];
+        while (w != NULL) {
+            if (w->blocked && !w->taken) {
+                any = true;
+                finish(w, status);
+                /* Its owner may have ended or begun others. */
+                w = inflight[i];
+            } else {
+                w = w->chain;
+            }
+        }
+    }
+    return any;
+}
+
+/** No page will come: end everything but the writes that were taken, which keep their places and may hold up others of
+ * their blocks. True when there was something to end. */
+static bool refuse_all(enum ftl_status status) {
+    bool gathered = refuse(&gather.list, status);
+    bool waited = refuse(&waiting, status);
+    return refuse_blocked(status) || gathered || waited;
+}
+
 /** Give the writes gathered a page. True when something has changed. */
 static bool page_out(void) {
     if (ftl.read_only) {
         /* Those that were taken wait for a checkpoint that succeeds. */
-        return refuse(&gather.list, FTL_MEDIA);
+        return refuse_all(FTL_MEDIA);
     }
     if (ftl.clean) {
         /* The root on the medium says "nothing written since": withdraw that first. */
@@ -256,7 +285,7 @@ static bool page_out(void) {
         page_program(ppa, seq);
         return true;
     }
-    if (full && (refuse(&gather.list, FTL_READ_ONLY) || refuse(&waiting, FTL_READ_ONLY))) {
+    if (full && refuse_all(FTL_READ_ONLY)) {
         return true;
     }
     if (full) {

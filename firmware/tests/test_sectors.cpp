@@ -298,6 +298,43 @@ TEST(sectors_lost_by_the_cache_are_reported) {
     CHECK(holds(d, 5, 3));
 }
 
+TEST(sectors_that_wait_behind_the_cache_end_without_room) {
+    /* Blocks go bad on a full drive until nothing more is written: cached writes then keep their places without a page,
+     * and those that have to be durable, of the same blocks, are refused all the same. */
+    Nand nand(kFour);
+    Drive d(nand, 1, seed);
+    d.start();
+    uint32_t cap = d.capacity();
+    for (uint32_t lba = 0; lba < cap; lba++) {
+        CHECK_EQ(write(d, lba, 1), kOk);
+    }
+    CHECK_EQ(flush(d), kOk);
+    std::mt19937 rng(seed);
+    d.dev.faults.erase = 0.1;
+    uint32_t refused = 0;
+    for (uint32_t round = 0; refused < 60; round++) {
+        CHECK(round < 10 * cap);
+        /* Not often as many as a page takes: the cached ones wait for more. */
+        std::vector<uint16_t> cids;
+        for (uint32_t i = 0; i < 12; i++) {
+            uint32_t lba = static_cast<uint32_t>(rng() % 3 == 0 ? rng() % cap : 7 + rng() % 2);
+            Buffer b = d.buffer(4096);
+            d.put(b, pattern(lba, round + 2).data());
+            cids.push_back(submit(d, kWrite, lba, 1, b, rng() % 2 == 0 ? kFua : 0));
+        }
+        for (uint16_t cid : cids) {
+            uint16_t status = d.wait(1, cid).status;
+            CHECK(status == kOk || status == kReadOnly);
+            refused += status == kReadOnly;
+        }
+        d.freeHost();
+    }
+    std::vector<uint8_t> got;
+    for (uint32_t lba = 0; lba < cap; lba++) {
+        CHECK_EQ(d.read(lba, 1, &got).status, kOk);
+    }
+}
+
 TEST(sectors_trimmed_one_by_one_and_recovered) {
     Nand nand(kFour);
     std::vector<uint32_t> want(200, 0);

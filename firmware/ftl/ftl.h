@@ -248,8 +248,16 @@ uint32_t ftl_used(void);
 uint32_t ftl_metadata(uint32_t *n, uint32_t *tag);
 /** Good sectors beyond those that it takes to write, per cent of what the drive was formatted with. */
 uint32_t ftl_spare(void);
-/** Writes are refused: too many superblocks have gone bad, or checkpoints fail. */
-bool ftl_read_only(void);
+/** Good sectors of the log that can hold data. */
+extern uint32_t room_data;
+/** So many blocks have gone bad that what is in use fills the others. */
+static inline bool ftl_spent(void) {
+    return map.mapped > room_data;
+}
+/** Writes are refused: the drive is spent, or checkpoints fail. */
+static inline bool ftl_read_only(void) {
+    return ftl.read_only || ftl_spent();
+}
 
 /** WORK_FTL: a slice of long work. WORK_TRIM: try again. */
 void ftl_poll(void);
@@ -267,8 +275,17 @@ uint32_t ftl_page(uint32_t *seq);
 void exclusive_init(void);
 /** Start the next exclusive operation if that may be. */
 void exclusive_next(void);
+/** Exclusive operations that wait, the one that runs, and whether a checkpoint runs beside which writes go on. */
+struct exclusive_state {
+    struct list waiting;
+    struct ftl_exclusive *running;
+    bool live;
+};
+extern struct exclusive_state exclusive;
 /** An exclusive operation runs or waits. */
-bool ftl_paused(void);
+static inline bool ftl_paused(void) {
+    return exclusive.running != NULL || (!list_empty(&exclusive.waiting) && !exclusive.live);
+}
 /** The one that runs. */
 struct ftl_exclusive *ftl_running(void);
 /** Collection has nothing on its way any more: what waited for that may go on. */
@@ -298,18 +315,17 @@ void planes_program(struct ftl_write *first);
 void planes_failed(const struct ftl_write *first);
 /** The program that begins with `first` has ended. */
 void planes_ended(const struct ftl_write *first);
-/** Programs that wait for pages of other planes go without them when these will not come: for certain when the log
- * stands `still`. */
+/** Some program waits for a page of another plane. */
+extern bool planes_delayed;
+/** Such programs go without these pages when they will not come: for certain when the log stands `still`. */
 void planes_look(bool still);
 
 /** Do `slice` again and again from the main loop; NULL: no more. */
 void ftl_slices(void (*slice)(void));
 /** Superblocks that the log has to have beyond those that hold the capacity. */
 uint32_t room_reserve_superblocks(void);
-/** Count the good sectors of the log. */
+/** Count room_data. */
 void room_count(void);
-/** Of these, those that can hold data. */
-uint32_t room_data_sectors(void);
 /** After the mount. */
 void room_init(void);
 /** The last free superblocks are for copies: without them none would ever come back. */

@@ -31,22 +31,20 @@ static void live_next(void);
 
 void ftl_log_restart(uint32_t trims, uint32_t copies) {
     ftl.log_start = ckpt.log.seq;
-    ftl.log_due = ftl.log_start + FTL_LOG_LEAST;
+    ftl.log_due = ftl.log_start + ftl_bounds.log_least;
     ftl.log_trims -= trims;
     ftl.log_copies -= copies;
 }
 
 bool ftl_log_due(void) {
-    if (exclusive.live) {
-        return ftl_log_full();
-    }
     uint32_t pages = ftl.seq - ftl.log_start + ftl.log_trims + ftl.log_copies;
-    if (room_log_long() || pages >= ftl_bounds.log_most ||
-        (pages >= FTL_LOG_LEAST && pages >= FTL_LOG_PER_MAP * map.dirty_count)) {
-        return true;
+    bool due = exclusive.live ? ftl_log_full()
+                              : room_log_long() || pages >= ftl_bounds.log_most ||
+                                    (pages >= ftl_bounds.log_least && pages >= FTL_LOG_PER_MAP * map.dirty_count);
+    if (!due) {
+        ftl.log_due = ftl.seq + LOG_LOOK;
     }
-    ftl.log_due = ftl.seq + LOG_LOOK;
-    return false;
+    return due;
 }
 
 bool ftl_log_full(void) {

@@ -123,9 +123,13 @@ extern struct ftl_state ftl;
  */
 #define FTL_FAILURES 3u
 
-/** Fewest sectors of log between two checkpoints that nobody asked for, and pages of log for each page of the map that
- * the checkpoint writes: its programs are at most an eighth of the log's, and few more. */
-#define FTL_LOG_LEAST   1024u
+/** Fewest sectors of log between two checkpoints that nobody asked for: on the smallest drive, and on those whose log
+ * may be many times as long. A checkpoint takes the processor as long as a hundred pages of the host's, however little
+ * it writes. */
+#define FTL_LOG_LEAST       1024u
+#define FTL_LOG_LEAST_LARGE 8192u
+/** Pages of log for each page of the map that the checkpoint writes: its programs are at most an eighth of the log's,
+ * and few more. */
 #define FTL_LOG_PER_MAP 8u
 /** Most blocks that a record trims: recovery has to do it all again. Beyond, a checkpoint takes the record's place. */
 #define FTL_TRIM_LOGGED 65536u
@@ -136,6 +140,7 @@ extern struct ftl_state ftl;
 
 /** What a mount and a shutdown take at most, from the medium's size, its times and the clock (ftl/bounds.c). */
 struct ftl_bounds {
+    uint32_t log_least;   /**< sectors of log before a checkpoint that nobody asked for */
     uint32_t log_most;    /**< pages of log at which a checkpoint is due, whatever it costs */
     uint32_t mount_ms;    /**< from power-on to ready */
     uint32_t shutdown_ms; /**< a checkpoint of everything */

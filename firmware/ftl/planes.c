@@ -84,7 +84,7 @@ static struct ftl_write *leave(struct lane *lane, struct ftl_write **p) {
 
 /** Whether the page `row` of the way of `w` is still to be allocated, and the writes that are on their way fill it. */
 static bool comes(const struct ftl_write *w, uint32_t row) {
-    if (!near || ftl.coming == 0 || append[APPEND_HOST].cur.sb != ppa_block(w->ppa)) {
+    if (append[APPEND_HOST].cur.sb != ppa_block(w->ppa)) {
         return false;
     }
     uint32_t allocated = sb.pages - append[APPEND_HOST].cur.left;
@@ -103,6 +103,9 @@ static bool comes(const struct ftl_write *w, uint32_t row) {
 static bool waits(struct ftl_write **p) {
     const struct ftl_write *w = *p;
     uint32_t row = w->op->row;
+    if (!near || ftl.coming == 0) {
+        return false;
+    }
     while (*p != NULL) {
         row = next_plane(w->op->way, row);
         if (row == 0) {
@@ -118,6 +121,10 @@ static void start(struct lane *lane, struct ftl_write **p) {
     struct ftl_write *first = leave(lane, p);
     struct ftl_write *last = first;
     uint32_t way = first->op->way;
+    if (*p == NULL) {
+        submit(first);
+        return;
+    }
     for (uint32_t row = next_plane(way, first->op->row); row != 0; row = next_plane(way, row)) {
         while (last->node.next != NULL) {
             last = ftl_write_next(last);

@@ -12,6 +12,7 @@
 #define OFFSET(field)         ((uint32_t)offsetof(struct scomp_request, field))
 
 struct request requests[REQUESTS];
+void (*csd_data_moved)(struct csd_op *op);
 
 /** Request that scomp_schedule looks at first: pieces start in the order of their requests. */
 static uint32_t order[REQUESTS];
@@ -381,6 +382,7 @@ static void exec_refuse(struct request *r, uint32_t status, uint32_t where) {
 static void exec_fetched(struct dma_job *job) {
     struct csd_op *op = job->arg;
     struct request *r = op->context;
+    csd_data_moved(op);
     if (job->error || op->abandoned || r->detached) {
         exec_refuse(r, op->abandoned || !job->error ? CSD_ABORTED : CSD_TRANSFER, 0);
         return;
@@ -548,19 +550,22 @@ static enum scheduled schedule_request(struct request *r, uint32_t held) {
         return NO_TILES;
     }
     r->next_piece++;
+    session_served(r->session);
     return STARTED;
 }
 
 /** Of the requests that are not in `done`, one of the session that holds the fewest cores and slots, `*held`; of these
- * the oldest. REQUESTS when there is none. */
+ * sessions the one whose last piece started before the others', of its requests the oldest. REQUESTS when there is
+ * none. */
 static uint32_t next_request(uint32_t done, uint32_t *held) {
     uint32_t best = REQUESTS;
     for (uint32_t i = 0; i < order_count; i++) {
         if ((done >> order[i] & 1) != 0) {
             continue;
         }
-        uint32_t n = tiles_held(requests[order[i]].session);
-        if (best == REQUESTS || n < *held) {
+        uint32_t s = requests[order[i]].session;
+        uint32_t n = tiles_held(s);
+        if (best == REQUESTS || n < *held || (n == *held && session_before(s, requests[best].session))) {
             best = order[i];
             *held = n;
         }

@@ -86,17 +86,20 @@ uint32_t csd_access(uint32_t number, const struct scomp_access *to);
 /** Fill in what log page SESSIONS says; returns how many entries it has. */
 uint32_t csd_sessions(struct scomp_session to[SCOMP_MAX_SESSIONS + 1]);
 
-/** Lists of pages that the operations of sessions may hold together: one waits with its list until it ends. Enough for
- * all reads and feeds that may wait: one of these may wait for what another one brings. Requests and loads hold some of
- * them, too. */
+/** Lists of pages that the operations of sessions may hold together: reads and feeds hold theirs until they end. Enough
+ * for all of these that may wait: one of them may wait for what another one brings. Requests and loads hold some of
+ * them until they are fetched. */
 #define CSD_LISTS 72u
 /** Operations of sessions that can wait for something, together: further ones are refused at once. The front end has
  * room for these and for others. */
 #define CSD_OPS 104u
-/** Whether `op` may have a list of pages that it holds until it ends; true for what belongs to no session. */
+/** Whether `op` may have a list of pages; true for what belongs to no session. */
 bool csd_list_take(const struct csd_op *op);
 /** The list is free again. */
 void csd_list_give(const struct csd_op *op);
+/** All data of `op`, which goes on, are where they are wanted: nobody looks at op->host any more. The front end sets it
+ * when it starts. */
+extern void (*csd_data_moved)(struct csd_op *op);
 
 /* ---- requests ---- */
 

@@ -43,13 +43,16 @@ static struct session {
     bool closing;
     uint8_t held[SHARES];
     uint32_t secret[2];
-    uint64_t used; /**< when a command named it last */
-    bool limited;  /**< to some blocks */
+    uint64_t used;   /**< when a command named it last */
+    uint32_t served; /**< `serving` when a piece of it started last */
+    bool limited;    /**< to some blocks */
 } sessions[SESSIONS];
 
 /** The access of `access_of`, the session that was asked for last: a request has many extents. */
 static struct access access;
 static uint32_t access_of;
+/** Counts pieces that start. */
+static uint32_t serving;
 /** Sessions that each place has had. */
 static uint16_t turns[SCOMP_MAX_SESSIONS];
 
@@ -118,6 +121,14 @@ uint32_t session_tiles(uint32_t s) {
         others += i != s && sessions[i].held[SHARE_FUNCTION] > 0 && !sessions[i].closing;
     }
     return scomp_tiles > others ? scomp_tiles - others : 1;
+}
+
+void session_served(uint32_t s) {
+    sessions[s].served = ++serving;
+}
+
+bool session_before(uint32_t a, uint32_t b) {
+    return (int32_t)(sessions[a].served - sessions[b].served) < 0;
 }
 
 static void end(uint32_t s) {
@@ -232,6 +243,7 @@ uint32_t csd_session_open(const uint32_t secret[2], uint32_t owner, bool bound, 
     sessions[s] = (struct session){.number = (uint16_t)(turns[s - 1] << INDEX_BITS | (s - 1)),
                                    .queue = (uint8_t)(bound ? owner : 0),
                                    .opener = (uint8_t)owner,
+                                   .served = serving,
                                    .secret = {secret[0], secret[1]},
                                    .used = time_now()};
     (void)access_read(SESSION_NONE);

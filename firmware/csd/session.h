@@ -37,6 +37,10 @@ void session_give(uint32_t s, enum share what);
 bool session_closing(uint32_t s);
 /** Cores and slots that requests of session `s` may hold at a time: one less for each other session with functions. */
 uint32_t session_tiles(uint32_t s);
+/** A piece of session `s` starts. */
+void session_served(uint32_t s);
+/** Whether session `a` has waited for longer than `b` since a piece of it started, or since it was opened. */
+bool session_before(uint32_t a, uint32_t b);
 /** All sessions end. */
 void session_reset(void);
 /** Sessions of queue `owner` end. */

@@ -39,6 +39,12 @@ void append_resume(void) {
     }
 }
 
+/** The next superblock of `point` is erased, and will not be listed. */
+static void give_back(enum append_point point) {
+    superblock_set_state(append[point].next, SB_FREE);
+    append[point].next = SB_NONE;
+}
+
 static void listed(bool ok) {
     struct append *a = &append[listing];
     if (ok) {
@@ -49,17 +55,31 @@ static void listed(bool ok) {
         ftl.read_only |= ++ftl.failures >= FTL_FAILURES;
         ckpt.log.listed--;
         checkpoint_unlisted(ckpt.log.list[ckpt.log.listed]);
-        superblock_set_state(a->next, SB_FREE);
-        a->next = SB_NONE;
+        give_back(listing);
     }
     append_list();
     work_set(WORK_COLLECT);
     ftl_kick();
 }
 
+/** No root record can be written: who waits for the pages of what is not listed has to hear that none will come. */
+static void list_none(void) {
+    for (uint32_t i = 0; i < APPEND_POINTS; i++) {
+        if ((unlisted >> i & 1) != 0) {
+            give_back((enum append_point)i);
+        }
+    }
+    unlisted = 0;
+    work_set(WORK_COLLECT);
+    ftl_kick();
+}
+
 void append_list(void) {
+    if (ckpt.root_lost && unlisted != 0) {
+        list_none();
+    }
     for (uint32_t i = 0; i < APPEND_POINTS && unlisted != 0; i++) {
-        if ((unlisted >> i & 1) == 0 || root_busy() || checkpoint_busy() || ckpt.root_lost) {
+        if ((unlisted >> i & 1) == 0 || root_busy() || checkpoint_busy()) {
             continue;
         }
         unlisted &= ~(1u << i);

@@ -274,6 +274,17 @@ uint32_t bad_snapshot(void) {
     return bad.count;
 }
 
+uint32_t bad_add_areas(uint32_t count) {
+    for (uint32_t i = count; i < bad.count; i++) {
+        uint32_t e = entry(i);
+        if (sb.state[entry_superblock(e)] == SB_META) {
+            hal_write(DRAM_BAD_LIST + i * 4, entry(count));
+            hal_write(DRAM_BAD_LIST + count++ * 4, e);
+        }
+    }
+    return count;
+}
+
 bool bad_page_due(uint32_t i, uint32_t count, uint32_t changed, bool all) {
     return i * BAD_PER_PAGE < count && (all || (changed >> i & 1) != 0);
 }

@@ -107,6 +107,9 @@ uint32_t bad_next_to_move(void);
 
 /** A checkpoint begins: its list has so many entries. */
 uint32_t bad_snapshot(void);
+/** That list takes the blocks of areas too that became bad since: the log is not there, and the next mount goes on in
+ * their area. Returns how many entries it has then. */
+uint32_t bad_add_areas(uint32_t count);
 /** Whether page `i` of the list with `count` entries has to be written; `all`: because every page is. */
 bool bad_page_due(uint32_t i, uint32_t count, uint32_t changed, bool all);
 /** The list with `count` entries was read from the medium. False: it says what cannot be. */

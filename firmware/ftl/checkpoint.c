@@ -593,6 +593,9 @@ static void step(void) {
         job.step++;
         if (job.step == STEP_DIR) {
             map_ended();
+        } else if (job.step == STEP_TABLE) {
+            ckpt.bad = bad_add_areas(ckpt.bad);
+            job.bad_changed |= bad.changed;
         }
     }
     if (job.failed && job.in_flight == 0 && !job.root_pending && job.step < STEP_DONE) {

@@ -97,6 +97,16 @@ static void settled(void) {
     }
 }
 
+/** No superblock is worth taking, or can be. */
+static void none_found(void) {
+    job.spent = true;
+    job.paid = 0;
+    /* Those that recovery reads cannot be taken before the next checkpoint. */
+    if (ftl.unlogged || sb.logged > 0) {
+        ftl_reclaim();
+    }
+}
+
 /* ---- programming ---- */
 
 static void program_ended(struct ftl_write *w) {
@@ -166,6 +176,26 @@ static bool page_out(void) {
     return true;
 }
 
+/** The sectors gathered stay where they are. */
+static void drop_gathered(void) {
+    while (!list_empty(&gathered)) {
+        put(copy_of(CONTAINER(list_take(&gathered), struct ftl_write, node)));
+    }
+    gathered_count = 0;
+}
+
+/** No superblock is left that the rest of the victim could go to: programs that failed, and pages that went out partly
+ * blank, have taken what there was. Others may have room when more of them is stale. */
+static void give_back(void) {
+    console_printf("ftl: superblock %u: %u of its sectors find no room\n", job.victim, superblock_valid(job.victim));
+    drop_gathered();
+    job.search = SB_NONE;
+    superblock_set_state(job.victim, SB_CLOSED);
+    job.victim = SB_NONE;
+    none_found();
+    superblock_emptied();
+}
+
 /** Send out what is gathered: whole pages, or with `all` everything. */
 static void pages_out(bool all) {
     while (gathered_count >= nand_geo.sectors || (all && gathered_count > 0)) {
@@ -174,15 +204,14 @@ static void pages_out(bool all) {
         }
         if (!append_pending(APPEND_COPY) && paused()) {
             /* No page will come before what waits has run: the sectors stay where they are. */
-            while (!list_empty(&gathered)) {
-                put(copy_of(CONTAINER(list_take(&gathered), struct ftl_write, node)));
-            }
-            gathered_count = 0;
+            drop_gathered();
             if (job.search == SB_NONE) {
                 cursor_open(&job.at, job.victim);
             } else {
                 job.search = 0;
             }
+        } else if (append[APPEND_COPY].next == SB_NONE && sb.free == 0 && job.reading == 0 && job.programming == 0) {
+            give_back();
         }
         return;
     }
@@ -295,10 +324,27 @@ void collect_residue_poll(void) {
 
 /* ---- victims ---- */
 
-/** Most sectors that copies can go to, so that what is begun can be ended. */
+/** Sectors of the smallest free superblock; 0: none is free. */
+static uint32_t smallest_free(void) {
+    uint32_t least = 0;
+    for (uint32_t n = 0; n < sb.count; n++) {
+        if (sb.state[n] == SB_FREE) {
+            uint32_t sectors = bad_sectors(n);
+            least = least == 0 || sectors < least ? sectors : least;
+        }
+    }
+    return least;
+}
+
+/** Most sectors that copies can go to, so that what is begun can be ended. Behind the next superblock is one more that
+ * the host does not take. */
 static uint32_t copy_room(void) {
-    uint32_t next = append[APPEND_COPY].next == SB_NONE ? superblock_find_free(false) : SB_NONE;
-    return append_room(APPEND_COPY) + (next != SB_NONE ? bad_sectors(next) : 0);
+    uint32_t room = append_room(APPEND_COPY);
+    if (append[APPEND_COPY].next != SB_NONE) {
+        return room + smallest_free();
+    }
+    uint32_t next = superblock_find_free(false);
+    return room + (next != SB_NONE ? bad_sectors(next) : 0);
 }
 
 static void begin(uint32_t victim, bool upkeep) {
@@ -347,17 +393,12 @@ static void next_victim(void) {
     uint32_t least = last ? 1 : sb.pages / 16 + 1;
     uint32_t fits = copy_room();
     uint32_t victim = victim_pick(least < nand_geo.sectors ? nand_geo.sectors : least, fits, sb.free < ROOM_COPIES);
-    job.spent = victim == SB_NONE;
-    if (!job.spent) {
-        wear_mixed();
-        begin(victim, false);
+    if (victim == SB_NONE) {
+        none_found();
         return;
     }
-    job.paid = 0;
-    /* Those that recovery reads cannot be taken before the next checkpoint. */
-    if (ftl.unlogged || sb.logged > 0) {
-        ftl_reclaim();
-    }
+    wear_mixed();
+    begin(victim, false);
 }
 
 void collect_bad(void) {
@@ -377,7 +418,8 @@ static void victim_ended(void) {
         return;
     }
     job.search = SB_NONE;
-    superblock_set_state(job.victim, SB_CLOSED);
+    /* What it still holds was programmed again and again in vain: the next time would end like this one. */
+    superblock_set_state(job.victim, superblock_valid(job.victim) > 0 ? SB_UNMOVABLE : SB_CLOSED);
     superblock_emptied();
     job.victim = SB_NONE;
     collect_bad();
@@ -439,7 +481,7 @@ void collect_poll(void) {
     bool read =
         (job.at.left == 0 || superblock_valid(job.victim) == 0) && (job.search == SB_NONE || job.search >= ftl.lbas);
     pages_out(read && job.reading == 0);
-    if (read && collect_idle()) {
+    if (read && collect_idle() && job.victim != SB_NONE) {
         victim_ended();
         work_set(WORK_COLLECT);
     }

@@ -4,8 +4,8 @@
  * Flash translation layer: page-mapped, log-structured over superblocks.
  *
  * A write is durable when its page is programmed: every sector carries its LPA and a sequence number, and boot rolls
- * the map forward from the last checkpoint through them. Sequence numbers follow allocation order without gaps: sectors
- * that a page leaves blank have theirs too.
+ * the map forward from the last checkpoint through them. Sequence numbers follow allocation order at the host's append
+ * point without gaps: sectors that a page leaves blank have theirs too. Copies keep the number of their original.
  *
  * Parts whose pages have several sectors are programmed by whole pages: writes gather until there are as many as a page
  * has sectors, or until somebody waits for them. On such parts there is a write cache: a write may be taken, that is

@@ -194,13 +194,13 @@ static bool table_load(void) {
         }
         uint32_t valid = hal_read(DRAM_TABLE + i * 8);
         uint32_t state = hal_read(DRAM_TABLE + i * 8 + 4) >> 16;
-        if (valid > sb.pages || state > SB_VICTIM || state == SB_META) {
+        if (valid > sb.pages || state > SB_UNMOVABLE || state == SB_META) {
             return false;
         }
         /* What was open at the checkpoint, and is not in the list, was erased for nothing. */
         bool open = state == SB_OPEN && i != ckpt.log.sb[APPEND_HOST] && i != ckpt.log.sb[APPEND_COPY];
         /* The list of bad blocks may be older than the table: which superblocks have no good one follows from it. */
-        bool full = state == SB_LOGGED || state == SB_VICTIM || state == SB_BAD;
+        bool full = state == SB_LOGGED || state == SB_VICTIM || state == SB_UNMOVABLE || state == SB_BAD;
         superblock_set_state(i, open ? SB_FREE : full ? SB_CLOSED : (enum sb_state)state);
         *superblock_count(i) = valid;
         map.mapped += valid;
@@ -417,11 +417,11 @@ static bool roll_sector(struct roll *r, const struct scan_page *p) {
 
 /**
  * Read the sectors of superblock `n` from `position` on, as many ahead as may yet be the log's; end_rounds() without a
- * sector of the log are its end. Blocks that were bad before it was opened hold nothing of the log. The log may go on
- * in the next superblock even so: r->seq is its first sector's.
+ * sector of the log are its end. Blocks that the checkpoint knew to be bad hold nothing of the log, but may hold what
+ * no erase has removed. The log may go on in the next superblock even so: r->seq is its first sector's.
  */
 static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
-    bool holes = position == 0 && bad_blocks(n) > 0;
+    bool holes = bad_blocks(n) > 0;
     uint32_t behind = r->seq + sb.pages - position;
     r->misses = 0;
     uint32_t most = end_rounds() * round_pages() * nand_geo.sectors;
@@ -534,6 +534,7 @@ static void copies_resume(struct sb_cursor *last) {
     if (last->sb != SB_NONE) {
         skip_blank(last);
         append[APPEND_COPY].cur = *last;
+        append[APPEND_COPY].holes = bad_blocks(last->sb) > 0;
         superblock_set_state(last->sb, SB_OPEN);
         console_printf("ftl: no superblock is free: copies go on in superblock %u, %u sectors are left\n", last->sb,
                        last->left);

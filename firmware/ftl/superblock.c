@@ -99,7 +99,8 @@ bool superblock_release(void) {
     uint32_t before = sb.free;
     sb.emptied = false;
     for (uint32_t i = 0; i < sb.used; i++) {
-        if (sb.state[i] == SB_CLOSED && superblock_valid(i) == 0 && superblock_pins(i) == 0) {
+        bool closed = sb.state[i] == SB_CLOSED || sb.state[i] == SB_UNMOVABLE;
+        if (closed && superblock_valid(i) == 0 && superblock_pins(i) == 0) {
             if (bad_unsaved(i) || bad_sectors(i) == 0) {
                 superblock_spoilt(i);
             } else {

@@ -26,6 +26,8 @@ enum sb_state {
     SB_LOGGED,   /**< full, but recovery reads it until the next checkpoint, or empty with a block that became bad since
                   */
     SB_VICTIM,   /**< closed, and collection moves what it still holds */
+    SB_UNMOVABLE, /**< closed, but what it holds could not be programmed elsewhere: no victim before the next power-on
+                   */
 };
 
 /**

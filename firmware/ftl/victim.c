@@ -10,12 +10,16 @@ struct worth {
     uint32_t cost;
 };
 
+/** Older ones are equal: gain * cost has to fit 64 bits. */
+#define AGE_MOST 0xffffu
+
 static struct worth worth_of(uint32_t n, uint32_t valid, bool cheap) {
-    uint32_t age = cheap ? 1 : superblock_age(n) + 1;
+    uint32_t age = superblock_age(n);
+    age = cheap ? 1 : age < AGE_MOST ? age + 1 : AGE_MOST;
     return (struct worth){.gain = (uint64_t)(bad_sectors(n) - valid) * age, .cost = valid};
 }
 
-/** a > b: 1; equal: 0; less: -1. Sectors of a superblock have at most 24 bits, and so have ages that matter. */
+/** a > b: 1; equal: 0; less: -1. Sectors of a superblock have at most 24 bits. */
 static int compare(struct worth a, struct worth b) {
     uint64_t left = a.gain * b.cost;
     uint64_t right = b.gain * a.cost;

@@ -63,8 +63,8 @@ uint32_t ftl_page(uint32_t *seq) {
 /** Take the next page of the log: its first sector, whose sequence number is `*seq`. Returns 0 when that must wait or
  * fails; `*full` tells which. */
 static uint32_t alloc(uint32_t *seq, bool *full) {
-    *full = ftl_read_only();
-    if (*full || !collect_allows()) {
+    *full = false;
+    if (!collect_allows()) {
         return 0;
     }
     uint32_t ppa = ftl_page(seq);
@@ -272,6 +272,10 @@ static bool page_out(void) {
     if (ftl.read_only) {
         /* Those that were taken wait for a checkpoint that succeeds. */
         return refuse_all(FTL_MEDIA);
+    }
+    if (ftl_read_only() && refuse(&gather.list, FTL_READ_ONLY)) {
+        /* Those that were taken still find room: the reserve is far more than the cache. */
+        return true;
     }
     if (ftl.clean) {
         /* The root on the medium says "nothing written since": withdraw that first. */

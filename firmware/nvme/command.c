@@ -32,6 +32,7 @@ static void list_fetch(struct nvme_cmd *cmd);
 
 void nvme_commands_init(void) {
     free_commands = (struct list){0};
+    vendor_init();
     for (uint32_t i = NVME_COMMANDS; i-- > 0;) {
         struct nvme_cmd *cmd = &commands[i];
         cmd->used = false;
@@ -218,9 +219,7 @@ void nvme_refuse(struct nvme_cmd *cmd, uint32_t status, uint32_t dword) {
 }
 
 void nvme_complete(struct nvme_cmd *cmd, uint32_t status) {
-    if (cmd->list_taken) {
-        list_release(cmd);
-    }
+    nvme_unmap(cmd);
     if ((++nvme_counters.commands & 0xffffu) == 0) {
         nand_health_count();
         health_look();
@@ -354,6 +353,12 @@ void nvme_map(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn ready) {
         return;
     }
     list_put(&unlisted, &cmd->op.node);
+}
+
+void nvme_unmap(struct nvme_cmd *cmd) {
+    if (cmd->list_taken) {
+        list_release(cmd);
+    }
 }
 
 void nvme_transfer(struct nvme_cmd *cmd, uint32_t dev, uint32_t bytes, bool to_host, dma_done_fn done) {

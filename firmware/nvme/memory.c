@@ -23,6 +23,10 @@ enum { SOURCE_BLOCKS = 2, SOURCE_BYTES = 4 };
 #define SLICE 1024u
 /** Pages of a copy that are read at once. */
 #define READS 16u
+/** The namespace is wiped by parts, a bit of a word each, where something may have been written; a slice at a time. */
+#define PART       (DRAM_MEMORY_SIZE / 32u)
+#define WIPE_SLICE DRAM_ZERO_SIZE
+_Static_assert(PART % WIPE_SLICE == 0, "slices of a part");
 
 /** Fills and copies, the first of which is under way while `work.cmd` is set. */
 static struct list waiting;
@@ -41,6 +45,13 @@ static struct {
     bool fetching; /**< the ranges are on their way */
 } work;
 
+/** Parts that may hold something since power-on, or since the last wipe. */
+static uint32_t touched;
+static struct {
+    void (*done)(void); /**< NULL: none is under way */
+    uint32_t at;        /**< in the first part of `touched` */
+} wipe;
+
 void memory_init(void) {
     waiting = (struct list){0};
     memset(&work, 0, sizeof work);
@@ -52,10 +63,22 @@ static bool inside(uint64_t at, uint64_t bytes) {
     return ((at | bytes) & 3) == 0 && at <= DRAM_MEMORY_SIZE && bytes <= DRAM_MEMORY_SIZE - at;
 }
 
+void memory_touch(uint32_t at, uint32_t bytes) {
+    uint32_t first = (at - DRAM_MEMORY) / PART;
+    uint32_t last = (at - DRAM_MEMORY + bytes - 1) / PART;
+    for (uint32_t part = first; bytes > 0 && part <= last; part++) {
+        touched |= 1u << part;
+    }
+}
+
 /** DRAM address of the command's range of bytes, 0 when that is not one of the namespace. */
 static uint32_t place(const struct nvme_cmd *cmd, uint64_t bytes) {
     uint64_t at = cmd->sqe[10] | (uint64_t)cmd->sqe[11] << 32;
-    return inside(at, bytes) ? DRAM_MEMORY + (uint32_t)at : 0;
+    if (!inside(at, bytes)) {
+        return 0;
+    }
+    memory_touch(DRAM_MEMORY + (uint32_t)at, (uint32_t)bytes);
+    return DRAM_MEMORY + (uint32_t)at;
 }
 
 /** Length of a copy: the sum of its ranges, as the host has it. */
@@ -272,8 +295,38 @@ static void take_range(void) {
     }
 }
 
+void memory_wipe(void (*done)(void)) {
+    wipe.done = done;
+    wipe.at = 0;
+    work_set(WORK_MEMORY);
+}
+
+static void wipe_slice(void) {
+    work_set(WORK_MEMORY);
+    if (touched == 0) {
+        void (*done)(void) = wipe.done;
+        wipe.done = NULL;
+        done();
+        return;
+    }
+    uint32_t part = 0;
+    while ((touched >> part & 1) == 0) {
+        part++;
+    }
+    dram_zero(DRAM_MEMORY + part * PART + wipe.at, WIPE_SLICE);
+    wipe.at += WIPE_SLICE;
+    if (wipe.at == PART) {
+        wipe.at = 0;
+        touched &= touched - 1;
+    }
+}
+
 void memory_poll(void) {
     work_clear(WORK_MEMORY);
+    if (wipe.done != NULL) {
+        wipe_slice();
+        return;
+    }
     if (work.cmd == NULL) {
         next();
         return;

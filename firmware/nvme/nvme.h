@@ -173,6 +173,8 @@ void nvme_refuse(struct nvme_cmd *cmd, uint32_t status, uint32_t dword);
 void nvme_complete(struct nvme_cmd *cmd, uint32_t status);
 /** Read the command's PRPs for `bytes` of data (1..MDTS), then run `ready`. */
 void nvme_map(struct nvme_cmd *cmd, uint32_t bytes, nvme_cmd_fn ready);
+/** All data of `cmd`, which goes on, are moved: others may have its list of pages. */
+void nvme_unmap(struct nvme_cmd *cmd);
 /** Send `bytes` from device memory to the command's buffer from its byte `off` on, then run `done`. */
 void nvme_transfer(struct nvme_cmd *cmd, uint32_t dev, uint32_t bytes, bool to_host, dma_done_fn done);
 /** Commands in use (of `sqid`, or of all with NVME_QUEUES). */
@@ -486,6 +488,7 @@ bool compare_drop(struct nvme_cmd *cmd);
 
 /* ---- vendor.c: commands for functions and requests ---- */
 
+void vendor_init(void);
 /** Make `cmd` ready to be given to csd. */
 void vendor_prepare(struct nvme_cmd *cmd);
 /** IO_EXEC, IO_READ, IO_FEED, IO_ABORT. */
@@ -511,6 +514,10 @@ void memory_init(void);
 void memory_command(struct nvme_cmd *cmd);
 /** A slice of fills and copies. */
 void memory_poll(void);
+/** Something may be written to `bytes` bytes of the namespace from DRAM address `at` on. */
+void memory_touch(uint32_t at, uint32_t bytes);
+/** Zero all of it, a slice at a time, while no command uses it; then run `done`. */
+void memory_wipe(void (*done)(void));
 /** Drop what waits; with `cmd`, only that. True when something was dropped. */
 bool memory_drop(struct nvme_cmd *cmd);
 void program_init(void);

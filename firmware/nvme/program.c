@@ -204,6 +204,7 @@ static uint32_t range_check(const uint32_t words[4], struct csd_range *range) {
         return NVME_RANGE_SET;
     }
     *range = (struct csd_range){.at = DRAM_MEMORY + (uint32_t)start, .bytes = words[1]};
+    memory_touch(range->at, range->bytes);
     return NVME_OK;
 }
 
@@ -375,6 +376,8 @@ static void start(struct nvme_cmd *cmd) {
 
 static void fetched(struct dma_job *job) {
     struct nvme_cmd *cmd = job->arg;
+    /* The program may run for long, and others wait for lists. */
+    nvme_unmap(cmd);
     if (job->error || csd_run_stopped(&cmd->op)) {
         refuse(cmd, job->error ? NVME_DATA_TRANSFER : NVME_ABORTED);
     } else {

@@ -32,7 +32,7 @@ _Static_assert(SAVED_SANITIZE + sizeof(struct sanitize_saved) <= SAVED_TESTS, "s
 
 static struct sanitize_saved saved, before;
 static uint32_t erased_seq; /**< ftl.seq when everything was erased */
-static enum { IDLE, STARTING, STOPPING, WAITING, ERASING, ENDING } phase;
+static enum { IDLE, STARTING, STOPPING, WAITING, WIPING, ERASING, ENDING } phase;
 /** NULL: the host has reset the controller since. */
 static struct nvme_cmd *command;
 static bool paused;
@@ -101,6 +101,8 @@ static void erased(struct ftl_exclusive *x, enum ftl_status status) {
         phase = IDLE;
         return;
     }
+    /* What collection was moving. */
+    dram_zero(DRAM_COPIES, DRAM_COPIES_SIZE);
     saved.state = status == FTL_OK ? SANITIZE_DONE : SANITIZE_FAILED;
     saved.erased = status == FTL_OK;
     saved.failures = ftl_erase_failures();
@@ -135,6 +137,21 @@ static void drained(struct ftl_drain *d, enum ftl_status status) {
     ftl_trim(&trim);
 }
 
+/** Local memory is wiped: now what else is in DRAM, then the medium. */
+static void wiped(void) {
+    if (paused) {
+        phase = IDLE;
+        return;
+    }
+    phase = ERASING;
+    buffer_wipe();
+    dram_zero(DRAM_RECALL, DRAM_MARKS - DRAM_RECALL);
+    dram_zero(DRAM_RESCUE, DRAM_ZERO_SIZE);
+    dram_zero(DRAM_DROP, PAGE_SIZE);
+    drain.done = drained;
+    ftl_drain(&drain);
+}
+
 bool sanitize_poll(void) {
     if (phase == STOPPING) {
         phase = WAITING;
@@ -149,13 +166,8 @@ bool sanitize_poll(void) {
     if (nvme_in_use(NVME_QUEUES) > nvme_in_use(0) || !csd_idle()) {
         return true;
     }
-    phase = ERASING;
-    buffer_wipe();
-    dram_zero(DRAM_RECALL, DRAM_MARKS - DRAM_RECALL);
-    dram_zero(DRAM_RESCUE, DRAM_ZERO_SIZE);
-    dram_zero(DRAM_DROP, PAGE_SIZE);
-    drain.done = drained;
-    ftl_drain(&drain);
+    phase = WIPING;
+    memory_wipe(wiped);
     return false;
 }
 

@@ -41,6 +41,14 @@ static void ended(struct csd_op *op, uint32_t status) {
     nvme_complete(cmd_of(op), vendor_status(cmd_of(op), status));
 }
 
+static void moved(struct csd_op *op) {
+    nvme_unmap(cmd_of(op));
+}
+
+void vendor_init(void) {
+    csd_data_moved = moved;
+}
+
 void vendor_prepare(struct nvme_cmd *cmd) {
     cmd->op.host = &cmd->host;
     cmd->op.job = &cmd->job;

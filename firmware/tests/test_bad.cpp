@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 #include <tuple>
+#include <utility>
 
 using namespace harness;
 using model::Geometry;
@@ -264,6 +265,75 @@ TEST(bad_die_is_left_out) {
     w.flushed();
     w.check(d);
     CHECK_EQ(touched, before);
+}
+
+TEST(bad_blocks_hold_no_copies) {
+    /* Blocks that are not erased keep what they held. A mount whose checkpoint found one of their superblocks open for
+     * copies must not take that for copies. */
+    Nand nand(kSmall);
+    Written w;
+    Failing failing{nand, {}, {}};
+    std::mt19937 rng(seed);
+    uint32_t version = 0, cap = 0;
+    for (uint32_t life = 0; life < 12; life++) {
+        try {
+            Drive d(nand, 1, seed + life, 0, {}, {}, failing.faults());
+            d.start();
+            /* Blocks fail that have data already, in so few superblocks that there is room for writes. */
+            for (uint32_t n = 0; life > 0 && n < 2; n++) {
+                failing.erases.insert({rng() % 2, rng() % 2, 0, 8 + rng() % 16});
+            }
+            w.check(d);
+            cap = life == 0 ? d.capacity() * 3 / 4 : cap;
+            d.dev.cutAt = life == 0 ? UINT64_MAX : d.dev.now + 500'000 + rng() % 4'000'000;
+            for (uint32_t i = 0; i < 2 * cap; i++) {
+                uint32_t lba = i < cap && life == 0 ? i : static_cast<uint32_t>(rng() % cap);
+                CHECK_EQ(w.write(d, lba, ++version), kOk);
+                w.durable[lba] = version;
+            }
+        } catch (const model::PowerCut &) {
+            model::current = nullptr;
+        }
+    }
+    Drive d(nand, 1, seed);
+    d.start();
+    w.check(d);
+}
+
+TEST(bad_spent_drive_writes_what_is_cached) {
+    /* A block that fails leaves too little room for the data: the drive becomes read-only. What it has taken into its
+     * write cache is written all the same. */
+    Nand nand(kPlanes);
+    Written w;
+    uint32_t version = 0, taken = 0;
+    bool failing = false;
+    model::Faults faults;
+    faults.programOf = [&](uint32_t, uint32_t) { return std::exchange(failing, false); };
+    {
+        Drive d(nand, 1, seed, 0, {}, {}, faults);
+        d.start();
+        for (uint32_t lba = 0; lba < d.capacity(); lba += 8) {
+            CHECK_EQ(d.write(lba, pattern(lba, ++version, 8)).status, kOk);
+        }
+        CHECK_EQ(flush(d), kOk);
+        failing = true;
+        for (uint32_t lba = 0; lba < 64; lba++) {
+            if (d.write(lba, pattern(lba, ++version)).status == kOk) {
+                w.newest[lba] = version;
+                taken++;
+            }
+        }
+        CHECK(says(d, "is left out: a program failed"));
+        CHECK(taken > 0 && taken < 64);
+        CHECK_EQ(d.write(0, pattern(0, ++version)).status, kReadOnly);
+        CHECK_EQ(flush(d), kOk);
+        w.flushed();
+        w.check(d);
+        d.shutdown();
+    }
+    Drive d(nand, 1, seed + 1, 0, {}, {}, faults);
+    d.start();
+    w.check(d);
 }
 
 TEST(bad_spare_share_as_asked_for) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Collection: a full drive takes overwrites for ever, at what cost, and what a power loss in the middle leaves. */
+#include "platform/dram.h"
 #include "tests/admin.h"
 
 #include <algorithm>
+#include <array>
 
 using namespace harness;
 using model::Geometry;
@@ -128,10 +130,27 @@ TEST(collect_gives_up_what_cannot_be_read) {
         u.write(*d, lba == 5 ? 6 : lba);
     }
     d->dev.faults = {};
+    /* The sector that says so is older than the log, as every copy is, and not by more than the medium holds: a mount
+     * that finds it in a superblock that was written again could take it for the log's. */
+    uint32_t newest = 0;
+    for (auto &[key, page] : u.nand.pages()) {
+        if (page.oob0 < u.versions.size() && (newest == 0 || static_cast<int32_t>(page.oob1 - newest) > 0)) {
+            newest = page.oob1;
+        }
+    }
+    uint32_t said = 0;
     for (uint32_t i = 0; i < 500; i++) {
         uint32_t lba = u.any();
         u.write(*d, lba == 5 ? 6 : lba);
+        for (auto &[key, page] : i < 50 ? u.nand.pages() : std::map<uint32_t, model::Page>{}) {
+            if (page.oob0 == 0x80000005) {
+                CHECK(static_cast<int32_t>(newest - page.oob1) > 0);
+                CHECK(newest - page.oob1 < 2 * 16 * 128);
+                said++;
+            }
+        }
     }
+    CHECK(said > 0);
     std::vector<uint8_t> got;
     for (uint32_t life = 0; life < 3; life++) {
         CHECK_EQ(d->read(5, 1, &got).status, kReadError);
@@ -141,4 +160,93 @@ TEST(collect_gives_up_what_cannot_be_read) {
     }
     u.write(*d, 5);
     u.verify(*d);
+}
+
+TEST(collect_keeps_what_cannot_be_programmed) {
+    /* No program of block 5's sector goes well: its superblock keeps it and is not emptied again and again, or a block
+     * would go bad each time. */
+    Used u(Geometry{2, 4, 2, 1, 48, 8}, seed);
+    Drive d(u.nand, 1, seed);
+    u.start(d);
+    /* Room for the blocks that go bad. */
+    u.versions.resize(d.capacity() / 2);
+    u.fill(d);
+    uint32_t failed = 0;
+    d.dev.faults.programOf = [&](uint32_t, uint32_t tag) {
+        failed += tag == 5;
+        return tag == 5;
+    };
+    for (uint32_t i = 0; i < 6 * u.versions.size(); i++) {
+        uint32_t lba = u.any();
+        u.write(d, lba == 5 ? 6 : lba);
+    }
+    printf("  %u programs failed\n", failed);
+    CHECK(failed > 0);
+    CHECK(failed <= 32);
+    u.verify(d);
+    /* When it is written, its superblock becomes free like others. */
+    d.dev.faults = {};
+    u.write(d, 5);
+    for (uint32_t i = 0; i < u.versions.size(); i++) {
+        u.write(d, u.any());
+    }
+    u.verify(d);
+}
+
+TEST(collect_ends_without_root_records) {
+    /* No root record can be written from some moment on: every command ends, whatever waits to be listed. */
+    Used u(kSmall, seed);
+    std::optional<Drive> first(std::in_place, u.nand, 1, seed);
+    u.start(*first);
+    u.fill(*first);
+    first.reset();
+    for (uint32_t moment = 0; moment < 40; moment++) {
+        Nand nand(u.nand);
+        Drive d(nand, 1, seed + moment);
+        d.start();
+        for (uint32_t i = 0; i < moment * 7; i++) {
+            uint32_t lba = u.any();
+            CHECK_EQ(d.write(lba, pattern(lba, 1)).status, kOk);
+        }
+        d.dev.faults.programOf = [](uint32_t, uint32_t tag) { return tag == 0xfffffffd; };
+        std::array<uint16_t, 8> cids;
+        uint16_t status = kOk;
+        for (uint32_t i = 0; status == kOk && i < 10'000; i++) {
+            for (uint16_t &cid : cids) {
+                Sqe s = admin::blocks(0x01, u.any(), 1);
+                Drive::setPrp(s, d.buffer(4096));
+                cid = d.submit(1, s);
+            }
+            for (uint16_t cid : cids) {
+                uint16_t ended = d.wait(1, cid).status;
+                status = ended != kOk ? ended : status;
+            }
+        }
+        CHECK(status != kOk);
+        CHECK(d.trim(3, 1).status != kOk);
+        CHECK(d.exec(1, Drive::sqe(0x00, 1)).status != kOk);
+    }
+}
+
+TEST(collect_leaves_no_copies_behind_an_erase) {
+    /* Sectors that were moved do not stay in the DRAM when Format erases all user data. */
+    Used u(kSmall, seed);
+    Drive d(u.nand, 1, seed);
+    u.start(d);
+    u.fill(d);
+    for (uint32_t i = 0; i < u.versions.size(); i++) {
+        u.write(d, u.any());
+    }
+    auto words = [&] {
+        uint32_t n = 0;
+        for (uint32_t at = 0; at < DRAM_COPIES_SIZE; at += 4) {
+            n += d.dev.dramRead(DRAM_COPIES + at) != 0;
+        }
+        return n;
+    };
+    CHECK(words() > 0);
+    Sqe s = Drive::sqe(0x80, 1);
+    s[10] = 1 << 9;
+    CHECK_EQ(d.exec(0, s).status, kOk);
+    CHECK_EQ(words(), 0u);
 }

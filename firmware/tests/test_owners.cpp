@@ -855,6 +855,26 @@ TEST(owners_hostile_cores) {
     std::printf("    seed %u: at most %llu cycles\n", seed, static_cast<unsigned long long>(most));
 }
 
+/** As many sessions as there are cores, each with a request of many pieces that loop, take turns with who comes later.
+ */
+TEST(owners_hostile_pieces) {
+    Nand nand(Geometry{});
+    Drive d(nand, 2, seed);
+    d.start(3);
+    fill(d, 0, 256);
+    Job j = reader(4, 64);
+    j.watchdog = 2000;
+    for (uint32_t i = 0; i < 3; i++) {
+        Owner hostile = tenant(2 + i);
+        CHECK_EQ(d.open(hostile, 3).status, kOk);
+        j.func = nameFor(d, hostile, model::kLoop);
+        d.submit(3, execSqe(d, hostile, 1, j));
+    }
+    /* Two pieces, each behind those of the others at the two cores. */
+    uint64_t most = served(d, 2, 3 * 2'000'000 + 500'000);
+    std::printf("    seed %u: at most %llu cycles\n", seed, static_cast<unsigned long long>(most));
+}
+
 /** Reads of results that never come hold lists of pages and commands, loads that wait for lists too: others' commands
  * still have both. */
 TEST(owners_hostile_lists) {
@@ -904,6 +924,85 @@ TEST(owners_hostile_lists) {
     }
     auto end = d.wait(3, running);
     CHECK(end.status == kAborted || end.status == kOk);
+    d.settle();
+    CHECK_EQ(sessions(d).size(), 1u);
+    served(d, 3, 1'000'000);
+}
+
+/** Seven sessions take all requests, reads and feeds that they get, each with a list of pages: the eighth still runs a
+ * job that is fed and read by lists, whatever the others wait for. */
+TEST(owners_hostile_lists_of_all) {
+    Nand nand(Geometry{});
+    Drive d(nand, 8, seed);
+    d.enable();
+    d.createQueues(3, 256);
+    fill(d, 0, 256);
+    std::vector<Owner> all;
+    for (uint32_t i = 0; i < SCOMP_MAX_SESSIONS - 1; i++) {
+        all.push_back(tenant(10 + i));
+        CHECK_EQ(d.open(all.back(), i == 0 ? 1 : 3).status, kOk);
+    }
+    std::vector<uint16_t> names;
+    for (const Owner &o : all) {
+        names.push_back(nameFor(d, o, model::kLoop));
+    }
+    Owner o = tenant(77);
+    CHECK_EQ(d.open(o, 2).status, kOk);
+    Job own;
+    own.func = nameFor(d, o, model::kCopy);
+    /* Many pieces, so that the request needs a list of pages, and the last one is fed what never leaves host memory. */
+    Job j;
+    j.watchdog = SCOMP_WATCHDOG_MAX_KCYCLES;
+    j.pieces.assign(256, Piece{{Stream{{{0, 1}}, 4096}, Stream{{}, 1 << 24}}, {}});
+    CHECK(encode(j).size() > 2 * 4096);
+    Buffer b = d.buffer(65536);
+    Patience pause(d, 1'000'000);
+    Sqe look = Drive::sqe(0x02, 1);
+    Drive::setPrp(look, d.buffer(4096));
+    std::vector<std::pair<uint32_t, uint16_t>> theirs;
+    for (uint32_t handle = 1; handle <= 8; handle++) {
+        for (uint32_t i = 0; i < all.size(); i++) {
+            uint32_t q = i == 0 ? 1 : 3;
+            j.func = names[i];
+            theirs.push_back({q, d.submit(q, execSqe(d, all[i], handle, j))});
+            for (uint32_t n = 0; n < 3; n++) {
+                theirs.push_back({q, d.submit(q, Drive::from(all[i], readSqe(b, handle)))});
+                theirs.push_back(
+                    {q, d.submit(q, Drive::from(all[i], feedSqe(b, static_cast<uint16_t>(handle), 255, 1)))});
+            }
+            CHECK_EQ(pause.exec(1, look).status, kOk);
+        }
+    }
+    for (uint32_t p = 0; p < 512; p++) {
+        own.pieces.push_back(Piece{{Stream{{}, p == 0 ? 4 * 65536u : 64u}}, {}});
+    }
+    CHECK(encode(own).size() > 2 * 4096);
+    Patience patience(d, 1'000'000);
+    uint16_t exec = d.submit(2, execSqe(d, o, 3, own));
+    std::vector<uint16_t> reads;
+    for (uint32_t i = 0; i < 2; i++) {
+        reads.push_back(d.submit(2, Drive::from(o, readSqe(d.buffer(65536), 3))));
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        CHECK_EQ(patience.exec(2, Drive::from(o, feedSqe(b, 3, 0, 0))).status, kOk);
+        if (i % 2 == 1) {
+            for (uint16_t &cid : reads) {
+                CHECK_EQ(patience.wait(2, cid).status, kOk);
+                cid = d.submit(2, Drive::from(o, readSqe(d.buffer(65536), 3)));
+            }
+        }
+    }
+    CHECK_EQ(close(d, o, 2), kOk);
+    CHECK_EQ(patience.wait(2, exec).status, kOk);
+    for (uint16_t cid : reads) {
+        patience.wait(2, cid);
+    }
+    for (uint32_t i = 0; i < all.size(); i++) {
+        CHECK_EQ(close(d, all[i], i == 0 ? 1 : 3), kOk);
+    }
+    for (auto [q, cid] : theirs) {
+        d.wait(q, cid);
+    }
     d.settle();
     CHECK_EQ(sessions(d).size(), 1u);
     served(d, 3, 1'000'000);

@@ -329,6 +329,62 @@ TEST(sanitize_stops_offloads_waits_and_large_pages) {
     CHECK(got == pattern(0, 0, 7));
 }
 
+TEST(sanitize_wipes_local_memory) {
+    /* What was copied or written there, all over the namespace, whatever the host does meanwhile. */
+    constexpr uint64_t kBytes = 64ull << 20;
+    enum { kNothing, kReset, kShutdown };
+    for (uint32_t meanwhile : {kNothing, kReset, kShutdown}) {
+        Nand nand(kSmall);
+        Drive d(nand, 1, seed);
+        d.start(2, 6);
+        fill(d);
+        std::vector<uint64_t> places{0, 4096, (1u << 21) - 4096, 1u << 21, kBytes / 2 + 65536, kBytes - 8192};
+        auto memory = [](uint8_t opcode, uint64_t at) {
+            Sqe s = Drive::sqe(opcode, 2);
+            s[10] = static_cast<uint32_t>(at);
+            s[11] = static_cast<uint32_t>(at >> 32);
+            s[12] = 4096;
+            return s;
+        };
+        auto held = [&](uint64_t at) {
+            Sqe s = memory(0x02, at);
+            Buffer b = d.buffer(4096);
+            Drive::setPrp(s, b);
+            CHECK_EQ(d.exec(1, s).status, kOk);
+            return d.get(b);
+        };
+        for (uint64_t at : places) {
+            CHECK_EQ(give(d, 1, memory(0x05, at), secret(3, 1)).status, kOk);
+        }
+        /* One block by the drive itself. */
+        std::vector<uint8_t> range(32);
+        range[0] = 1;
+        range[8] = 9;
+        Sqe copy = memory(0x01, kBytes - 4096);
+        copy[2] = 4096;
+        copy[12] = 2 << 8;
+        CHECK_EQ(give(d, 1, copy, range).status, kOk);
+        places.push_back(kBytes - 4096);
+        CHECK(held(kBytes - 4096) == secret(9, 1));
+        CHECK_EQ(sanitize(d, kBlockErase), kOk);
+        if (meanwhile != kNothing) {
+            if (meanwhile == kShutdown) {
+                d.shutdown();
+            }
+            d.disable();
+            d.start(2, 6);
+        }
+        finish(d);
+        CHECK_EQ(status(d).state, 1u);
+        CHECK_EQ(onMedium(nand), 0u);
+        for (uint64_t at : places) {
+            CHECK(held(at) == pattern(0, 0));
+        }
+        CHECK_EQ(give(d, 1, memory(0x05, 4096), secret(3, 1)).status, kOk);
+        CHECK(held(4096) == secret(3, 1));
+    }
+}
+
 TEST(sanitize_keeps_the_marks_of_blocks_that_came_bad) {
     Geometry g = kSmall;
     g.blocks = 64;

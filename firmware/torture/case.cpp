@@ -323,10 +323,10 @@ Case generate(uint64_t seed, const Mix &mix) {
     if (mix.media && oneIn(rng, 6)) {
         c.media += ",rber=" + std::string(large ? "5e-4" : "1e-4");
     }
-    if (mix.media && oneIn(rng, 5)) {
+    if (mix.media && (oneIn(rng, 5) || mix.faults)) {
         c.media += ",factory-bad=" + std::string(pick(rng, {"0.01", "0.05", "0.1"}));
     }
-    if (mix.media && oneIn(rng, 5)) {
+    if (mix.media && (oneIn(rng, 5) || mix.faults)) {
         c.media += ",program-fail=" + std::string(pick(rng, {"0.001", "0.005", "0.02"})) +
                    ",erase-fail=" + pick(rng, {"0.01", "0.05"}) + ",wear=" + std::to_string(between(rng, 0, 2000));
     }

@@ -310,6 +310,8 @@ Options parse(int argc, char **argv) {
             o.around = true;
         } else if (name == "--door") {
             o.door = true;
+        } else if (name == "--faults") {
+            o.mix.faults = true;
         } else if (name == "--pairs") {
             o.mix.pairs = true;
         } else if (name == "--age") {

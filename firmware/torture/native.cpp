@@ -290,6 +290,11 @@ class Player {
     History h;
     uint64_t bootCycles = 100000;
 
+    /** Root blocks have their places: a medium on which one of them cannot be erased cannot be formatted. */
+    static bool refusesFormat(const NativeHost &host) {
+        return host.d.dev.console.find("a root block cannot be erased") != std::string::npos;
+    }
+
     void play(model::Nand &nand, const model::Times &times, std::mt19937_64 &rng) {
         std::optional<NativeHost> host;
         std::optional<Load> load;
@@ -312,6 +317,11 @@ class Player {
                 h.oracle.emplace(0, host->writeCache());
             }
             load.emplace(*host, h, c.lives[life].seed);
+            if (h.faults && refusesFormat(*host)) {
+                /* Nothing was ever written: the case ends here. */
+                c.lives.resize(life + 1);
+                return;
+            }
             ready = true;
             counts.boots++;
             bootCycles = host->d.dev.now;

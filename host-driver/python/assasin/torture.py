@@ -141,6 +141,7 @@ class Power:
 @click.option(
     "--shrink", type=click.IntRange(0), default=60, show_default=True, help="Seconds to make a finding smaller; 0: leave it."
 )
+@click.option("--faults", is_flag=True, help="Programs and erases that fail and factory bad blocks in every case.")
 @click.option("--pairs", is_flag=True, help="Cells that hold two pages: a torn program spoils the page before too.")
 @click.option("--age", is_flag=True, help="Hours without power, in which weakly programmed pages fade.")
 @click.option("--room", is_flag=True, help="A write that a drive without faults refuses is a finding.")
@@ -156,6 +157,7 @@ def torture(
     workers: int | None,
     findings: int,
     shrink: int,
+    faults: bool,
     pairs: bool,
     age: bool,
     room: bool,
@@ -175,7 +177,11 @@ def torture(
     if around and not replay:
         raise click.UsageError("--around needs --replay FILE")
     arguments = ["--out", str(FOLDER), "--findings", str(findings), "--shrink-seconds", str(shrink)]
-    arguments += [word for word, on in (("--pairs", pairs), ("--age", age), ("--room", room), ("--around", around)) if on]
+    arguments += [
+        word
+        for word, on in (("--faults", faults), ("--pairs", pairs), ("--age", age), ("--room", room), ("--around", around))
+        if on
+    ]
     if workers:
         arguments += ["--workers", str(workers)]
     if replay:
@@ -187,8 +193,8 @@ def torture(
         arguments += ["--cuts", str(cuts), "--seed", str(seed)]
     power = None
     if kind == "virtual":
-        if workers or pairs or age:
-            raise click.UsageError("--workers, --pairs and --age are for the native board")
+        if workers or faults or pairs or age:
+            raise click.UsageError("--workers, --faults, --pairs and --age are for the native board")
         power = Power(Board(VIRTUAL_NAME), config, profile, "tearing=true")
         arguments += ["--door"]
     found: list[dict[str, Any]] = []

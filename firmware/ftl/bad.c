@@ -24,6 +24,7 @@ static struct {
 
 bool bad_init(void) {
     memset(&bad, 0, sizeof bad);
+    bad.sound = SB_NONE;
     memset(suspects, 0, sizeof suspects);
     bad.units = nand_geo.channels * nand_geo.ways * nand_geo.luns * nand_geo.planes;
     bad.words = (bad.units + 31) / 32;
@@ -77,9 +78,12 @@ static bool has(uint32_t n, uint32_t unit) {
     return (hal_read(bits_at(n, unit)) >> (unit & 31) & 1) != 0;
 }
 
-bool bad_at(uint32_t ppa) {
-    uint32_t n = ppa_block(ppa);
-    return bad_blocks(n) > 0 && has(n, bad_unit(ppa));
+bool bad_in(uint32_t n, uint32_t ppa) {
+    if (bad_blocks(n) == 0) {
+        bad.sound = n;
+        return false;
+    }
+    return has(n, bad_unit(ppa));
 }
 
 enum bad_cause bad_cause_of(uint32_t ppa) {
@@ -119,6 +123,7 @@ static bool in_use(uint32_t n) {
 }
 
 static void set(uint32_t n, uint32_t unit) {
+    bad.sound = SB_NONE;
     hal_write(bits_at(n, unit), hal_read(bits_at(n, unit)) | 1u << (unit & 31));
     hal_write(bad_word(n), hal_read(bad_word(n)) + 1);
 }

@@ -42,6 +42,7 @@ struct bad_state {
     uint32_t units;   /**< blocks of a superblock */
     uint32_t words;   /**< of a superblock's bits */
     uint32_t moving;  /**< superblocks that hold data on bad blocks, SB_OPEN ones too */
+    uint32_t sound;   /**< a superblock without bad blocks, the one that was asked for last; SB_NONE */
     uint32_t suspect; /**< dies of which the last operation that may fail has failed */
     bool released;    /**< some entry's BAD_HOLDS may be out of date */
     bool rewrite;     /**< a die is dead: the next checkpoint writes all metadata anew, which may lie there */
@@ -71,8 +72,13 @@ static inline bool bad_moving(uint32_t n) {
 static inline uint32_t bad_sectors(uint32_t n) {
     return (bad.units - bad_blocks(n)) * nand_geo.pages;
 }
+/** Whether the block of sector `ppa`, in superblock `n`, is bad. */
+bool bad_in(uint32_t n, uint32_t ppa);
 /** Whether the block of sector `ppa` is bad. */
-bool bad_at(uint32_t ppa);
+static inline bool bad_at(uint32_t ppa) {
+    uint32_t n = ppa_block(ppa);
+    return n != bad.sound && bad_in(n, ppa);
+}
 /** Why, for whoever wants to know. */
 enum bad_cause bad_cause_of(uint32_t ppa);
 

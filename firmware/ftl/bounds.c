@@ -34,6 +34,10 @@ void bounds_init(void) {
     uint64_t wear = FTL_LOG_PER_MAP * maps > FTL_LOG_LEAST ? FTL_LOG_PER_MAP * maps : FTL_LOG_LEAST;
     log = log < wear ? log : wear;
     ftl_bounds.log_most = (uint32_t)log;
+    log /= 16;
+    ftl_bounds.log_least = log > FTL_LOG_LEAST_LARGE ? FTL_LOG_LEAST_LARGE
+                           : log > FTL_LOG_LEAST     ? (uint32_t)log
+                                                     : FTL_LOG_LEAST;
     /* A checkpoint of everything: the area erased, every page and a root record written. */
     uint64_t store = pages * CYCLES_STORE + checksums;
     uint64_t blocks = (uint64_t)ckpt.area_sbs * nand_geo.luns * nand_geo.planes + 1;

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "platform/fill.h"
+#include "platform/work.h"
 
 #define BUFFERS 384u
 
 static struct page_buffer buffers[BUFFERS];
 static_assert(BUFFERS * PAGE_SIZE <= DRAM_BUFFERS_SIZE, "page buffers");
 static struct list free_buffers;
+uint32_t buffer_wanted;
 
 static_assert(BUFFER_SCRATCH <= sizeof buffers, "the mount's memory");
 
@@ -21,6 +23,7 @@ void *buffer_scratch(void) {
 void buffer_init(void) {
     memset(buffers, 0, sizeof buffers);
     free_buffers = (struct list){0};
+    buffer_wanted = 0;
     for (uint32_t i = BUFFERS; i-- > 0;) {
         buffers[i].addr = DRAM_BUFFERS + i * PAGE_SIZE;
         buffers[i].op = nand_op_get();
@@ -35,6 +38,8 @@ struct page_buffer *buffer_get(void) {
 
 void buffer_put(struct page_buffer *b) {
     list_push(&free_buffers, &b->node);
+    work_pending |= buffer_wanted;
+    buffer_wanted = 0;
 }
 
 void buffer_wipe(void) {

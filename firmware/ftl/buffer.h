@@ -35,6 +35,8 @@ void *buffer_scratch(void);
 void buffer_init(void);
 /** NULL when none is free. */
 struct page_buffer *buffer_get(void);
+/** Work that goes on when a buffer is put: bits of enum work. */
+extern uint32_t buffer_wanted;
 void buffer_put(struct page_buffer *b);
 /** Zeros in all of them; while nobody has one. */
 void buffer_wipe(void);

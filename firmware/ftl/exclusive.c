@@ -13,8 +13,7 @@
 #include "platform/console.h"
 #include "platform/work.h"
 
-static struct list exclusives;
-static struct ftl_exclusive *running;
+struct exclusive_state exclusive;
 static bool starting;
 static struct ftl_checkpoint reclaim_checkpoint, log_checkpoint;
 static struct ftl_exclusive mark_dirty;
@@ -22,13 +21,8 @@ static struct ftl_exclusive mark_dirty;
 static struct list live_waiting;
 static struct list live_batch;
 static struct ftl_exclusive live;
-static bool live_runs;
 
 static void live_next(void);
-
-bool ftl_paused(void) {
-    return running != NULL || (!list_empty(&exclusives) && !live_runs);
-}
 
 /* ---- length of the log ---- */
 
@@ -37,22 +31,20 @@ bool ftl_paused(void) {
 
 void ftl_log_restart(uint32_t trims, uint32_t copies) {
     ftl.log_start = ckpt.log.seq;
-    ftl.log_due = ftl.log_start + FTL_LOG_LEAST;
+    ftl.log_due = ftl.log_start + ftl_bounds.log_least;
     ftl.log_trims -= trims;
     ftl.log_copies -= copies;
 }
 
 bool ftl_log_due(void) {
-    if (live_runs) {
-        return ftl_log_full();
-    }
     uint32_t pages = ftl.seq - ftl.log_start + ftl.log_trims + ftl.log_copies;
-    if (room_log_long() || pages >= ftl_bounds.log_most ||
-        (pages >= FTL_LOG_LEAST && pages >= FTL_LOG_PER_MAP * map.dirty_count)) {
-        return true;
+    bool due = exclusive.live ? ftl_log_full()
+                              : room_log_long() || pages >= ftl_bounds.log_most ||
+                                    (pages >= ftl_bounds.log_least && pages >= FTL_LOG_PER_MAP * map.dirty_count);
+    if (!due) {
+        ftl.log_due = ftl.seq + LOG_LOOK;
     }
-    ftl.log_due = ftl.seq + LOG_LOOK;
-    return false;
+    return due;
 }
 
 bool ftl_log_full(void) {
@@ -63,7 +55,7 @@ bool ftl_log_full(void) {
 /* ---- exclusive operations ---- */
 
 static struct ftl_exclusive *first_exclusive(void) {
-    return CONTAINER_OR_NULL(exclusives.first, struct ftl_exclusive, node);
+    return CONTAINER_OR_NULL(exclusive.waiting.first, struct ftl_exclusive, node);
 }
 
 /** Whether `x` writes pages, so that a root record that says "clean" has to go first. */
@@ -77,16 +69,17 @@ void exclusive_next(void) {
         return;
     }
     starting = true;
-    while (running == NULL && !list_empty(&exclusives) && !live_runs && ftl.in_flight == 0 && collect_idle()) {
+    while (exclusive.running == NULL && !list_empty(&exclusive.waiting) && !exclusive.live && ftl.in_flight == 0 &&
+           collect_idle()) {
         if (ftl.clean && !ftl.read_only && writes_pages(first_exclusive())) {
-            running = &mark_dirty;
+            exclusive.running = &mark_dirty;
             mark_dirty.queued = true;
             mark_dirty.run = checkpoint_mark_dirty_run;
         } else {
-            running = first_exclusive();
-            list_take(&exclusives);
+            exclusive.running = first_exclusive();
+            list_take(&exclusive.waiting);
         }
-        running->run(running);
+        exclusive.running->run(exclusive.running);
     }
     starting = false;
 }
@@ -96,13 +89,13 @@ void ftl_exclusive(struct ftl_exclusive *x) {
         return;
     }
     x->queued = true;
-    list_put(&exclusives, &x->node);
+    list_put(&exclusive.waiting, &x->node);
     collect_pause();
     exclusive_next();
 }
 
 void ftl_exclusive_end(struct ftl_exclusive *x, enum ftl_status status) {
-    running = NULL;
+    exclusive.running = NULL;
     x->queued = false;
     if (x->done != NULL) {
         x->done(x, status);
@@ -121,16 +114,16 @@ struct ftl_exclusive *ftl_exclusive_join(void (*run)(struct ftl_exclusive *x)) {
     if (x == NULL || x->run != run) {
         return NULL;
     }
-    list_take(&exclusives);
+    list_take(&exclusive.waiting);
     return x;
 }
 
 void ftl_exclusive_resume(struct ftl_exclusive *x) {
-    running = x;
+    exclusive.running = x;
 }
 
 struct ftl_exclusive *ftl_running(void) {
-    return running;
+    return exclusive.running;
 }
 
 void ftl_settled(void) {
@@ -169,7 +162,7 @@ void ftl_checkpoint(struct ftl_checkpoint *c) {
 
 /** Begin one for all that wait. */
 static void live_next(void) {
-    if (live_runs || ftl_paused() || list_empty(&live_waiting)) {
+    if (exclusive.live || ftl_paused() || list_empty(&live_waiting)) {
         return;
     }
     if (ftl.clean && !ftl.read_only && checkpoint_writes_pages()) {
@@ -177,15 +170,15 @@ static void live_next(void) {
         ftl_exclusive(&mark_dirty);
         return;
     }
-    live_runs = true;
+    exclusive.live = true;
     live_batch = list_take_all(&live_waiting);
     checkpoint_live(&live);
 }
 
 void ftl_live_end(enum ftl_status status) {
     struct list ended = list_take_all(&live_batch);
-    live_runs = false;
-    if (!list_empty(&exclusives)) {
+    exclusive.live = false;
+    if (!list_empty(&exclusive.waiting)) {
         collect_pause();
     }
     while (!list_empty(&ended)) {
@@ -216,9 +209,8 @@ static void own_done(struct ftl_exclusive *x, enum ftl_status status) {
 }
 
 void exclusive_init(void) {
-    exclusives = live_waiting = live_batch = (struct list){0};
-    live_runs = false;
-    running = NULL;
+    exclusive = (struct exclusive_state){0};
+    live_waiting = live_batch = (struct list){0};
     memset(&mark_dirty, 0, sizeof mark_dirty);
     memset(&reclaim_checkpoint, 0, sizeof reclaim_checkpoint);
     reclaim_checkpoint.x.done = own_done;

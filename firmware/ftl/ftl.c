@@ -45,14 +45,14 @@ static bool set_capacity(uint32_t spare_per_cent) {
     uint32_t meta = checkpoint_meta_superblocks();
     uint32_t reserve = room_reserve_superblocks();
     room_count();
-    if (sb.count < meta + 4 || room_data_sectors() == 0) {
+    if (sb.count < meta + 4 || room_data == 0) {
         ftl.fault = "too few blocks";
         console_printf("ftl: %u superblocks; at least %u needed\n", sb.count - sb.bad,
                        ckpt.first + 2 * ckpt.area_sbs + reserve + 1);
         return false;
     }
     /* The spare share, but at least what it takes to write. */
-    uint64_t data = room_data_sectors();
+    uint64_t data = room_data;
     uint64_t provisioned = ((uint64_t)sb.count * bad.units - bad.count) * nand_geo.pages * (100 - spare_per_cent) / 100;
     uint64_t lbas = data < provisioned ? data : provisioned;
     if (lbas > MAP_MAX_LBAS) {

@@ -123,9 +123,13 @@ extern struct ftl_state ftl;
  */
 #define FTL_FAILURES 3u
 
-/** Fewest sectors of log between two checkpoints that nobody asked for, and pages of log for each page of the map that
- * the checkpoint writes: its programs are at most an eighth of the log's, and few more. */
-#define FTL_LOG_LEAST   1024u
+/** Fewest sectors of log between two checkpoints that nobody asked for: on the smallest drive, and on those whose log
+ * may be many times as long. A checkpoint takes the processor as long as a hundred pages of the host's, however little
+ * it writes. */
+#define FTL_LOG_LEAST       1024u
+#define FTL_LOG_LEAST_LARGE 8192u
+/** Pages of log for each page of the map that the checkpoint writes: its programs are at most an eighth of the log's,
+ * and few more. */
 #define FTL_LOG_PER_MAP 8u
 /** Most blocks that a record trims: recovery has to do it all again. Beyond, a checkpoint takes the record's place. */
 #define FTL_TRIM_LOGGED 65536u
@@ -136,6 +140,7 @@ extern struct ftl_state ftl;
 
 /** What a mount and a shutdown take at most, from the medium's size, its times and the clock (ftl/bounds.c). */
 struct ftl_bounds {
+    uint32_t log_least;   /**< sectors of log before a checkpoint that nobody asked for */
     uint32_t log_most;    /**< pages of log at which a checkpoint is due, whatever it costs */
     uint32_t mount_ms;    /**< from power-on to ready */
     uint32_t shutdown_ms; /**< a checkpoint of everything */
@@ -248,8 +253,16 @@ uint32_t ftl_used(void);
 uint32_t ftl_metadata(uint32_t *n, uint32_t *tag);
 /** Good sectors beyond those that it takes to write, per cent of what the drive was formatted with. */
 uint32_t ftl_spare(void);
-/** Writes are refused: too many superblocks have gone bad, or checkpoints fail. */
-bool ftl_read_only(void);
+/** Good sectors of the log that can hold data. */
+extern uint32_t room_data;
+/** So many blocks have gone bad that what is in use fills the others. */
+static inline bool ftl_spent(void) {
+    return map.mapped > room_data;
+}
+/** Writes are refused: the drive is spent, or checkpoints fail. */
+static inline bool ftl_read_only(void) {
+    return ftl.read_only || ftl_spent();
+}
 
 /** WORK_FTL: a slice of long work. WORK_TRIM: try again. */
 void ftl_poll(void);
@@ -267,8 +280,17 @@ uint32_t ftl_page(uint32_t *seq);
 void exclusive_init(void);
 /** Start the next exclusive operation if that may be. */
 void exclusive_next(void);
+/** Exclusive operations that wait, the one that runs, and whether a checkpoint runs beside which writes go on. */
+struct exclusive_state {
+    struct list waiting;
+    struct ftl_exclusive *running;
+    bool live;
+};
+extern struct exclusive_state exclusive;
 /** An exclusive operation runs or waits. */
-bool ftl_paused(void);
+static inline bool ftl_paused(void) {
+    return exclusive.running != NULL || (!list_empty(&exclusive.waiting) && !exclusive.live);
+}
 /** The one that runs. */
 struct ftl_exclusive *ftl_running(void);
 /** Collection has nothing on its way any more: what waited for that may go on. */
@@ -298,18 +320,17 @@ void planes_program(struct ftl_write *first);
 void planes_failed(const struct ftl_write *first);
 /** The program that begins with `first` has ended. */
 void planes_ended(const struct ftl_write *first);
-/** Programs that wait for pages of other planes go without them when these will not come: for certain when the log
- * stands `still`. */
+/** Some program waits for a page of another plane. */
+extern bool planes_delayed;
+/** Such programs go without these pages when they will not come: for certain when the log stands `still`. */
 void planes_look(bool still);
 
 /** Do `slice` again and again from the main loop; NULL: no more. */
 void ftl_slices(void (*slice)(void));
 /** Superblocks that the log has to have beyond those that hold the capacity. */
 uint32_t room_reserve_superblocks(void);
-/** Count the good sectors of the log. */
+/** Count room_data. */
 void room_count(void);
-/** Of these, those that can hold data. */
-uint32_t room_data_sectors(void);
 /** After the mount. */
 void room_init(void);
 /** The last free superblocks are for copies: without them none would ever come back. */

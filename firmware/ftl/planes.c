@@ -18,8 +18,12 @@ struct lane {
     uint8_t busy; /**< LUNs that have a program, a bit each */
 };
 static struct lane lanes[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
-/** Some program waits for a page of another plane; ftl.seq behind the last of these. */
-static bool delayed;
+/** Most sectors from a page to that of the next plane for which a program waits for that. Where there are more, the
+ * program could as well have begun, and all that wait would end at the same time. */
+#define NEAR 64u
+static bool near;
+bool planes_delayed;
+/** ftl.seq behind the last of the pages that are waited for. */
 static uint32_t delayed_until;
 
 void planes_init(void) {
@@ -27,7 +31,8 @@ void planes_init(void) {
     for (uint32_t i = 0; i < NAND_MAX_CHANNELS * NAND_MAX_WAYS; i++) {
         lanes[i].end = &lanes[i].head;
     }
-    delayed = false;
+    planes_delayed = false;
+    near = nand_geo.channels * nand_geo.ways * nand_geo.luns * nand_geo.sectors <= NEAR;
 }
 
 static void submit(struct ftl_write *first) {
@@ -79,7 +84,7 @@ static struct ftl_write *leave(struct lane *lane, struct ftl_write **p) {
 
 /** Whether the page `row` of the way of `w` is still to be allocated, and the writes that are on their way fill it. */
 static bool comes(const struct ftl_write *w, uint32_t row) {
-    if (ftl.coming == 0 || append[APPEND_HOST].cur.sb != ppa_block(w->ppa)) {
+    if (append[APPEND_HOST].cur.sb != ppa_block(w->ppa)) {
         return false;
     }
     uint32_t allocated = sb.pages - append[APPEND_HOST].cur.left;
@@ -87,10 +92,10 @@ static bool comes(const struct ftl_write *w, uint32_t row) {
     if ((int32_t)need <= 0 || need > ftl.gathered + ftl.coming) {
         return false;
     }
-    if (!delayed || (int32_t)(ftl.seq + need - delayed_until) > 0) {
+    if (!planes_delayed || (int32_t)(ftl.seq + need - delayed_until) > 0) {
         delayed_until = ftl.seq + need;
     }
-    delayed = true;
+    planes_delayed = true;
     return true;
 }
 
@@ -98,6 +103,9 @@ static bool comes(const struct ftl_write *w, uint32_t row) {
 static bool waits(struct ftl_write **p) {
     const struct ftl_write *w = *p;
     uint32_t row = w->op->row;
+    if (!near || ftl.coming == 0) {
+        return false;
+    }
     while (*p != NULL) {
         row = next_plane(w->op->way, row);
         if (row == 0) {
@@ -113,6 +121,10 @@ static void start(struct lane *lane, struct ftl_write **p) {
     struct ftl_write *first = leave(lane, p);
     struct ftl_write *last = first;
     uint32_t way = first->op->way;
+    if (*p == NULL) {
+        submit(first);
+        return;
+    }
     for (uint32_t row = next_plane(way, first->op->row); row != 0; row = next_plane(way, row)) {
         while (last->node.next != NULL) {
             last = ftl_write_next(last);
@@ -166,10 +178,10 @@ void planes_ended(const struct ftl_write *first) {
 }
 
 void planes_look(bool still) {
-    if (!delayed || (!still && (int32_t)(ftl.seq + ftl.gathered + ftl.coming - delayed_until) >= 0)) {
+    if (!planes_delayed || (!still && (int32_t)(ftl.seq + ftl.gathered + ftl.coming - delayed_until) >= 0)) {
         return;
     }
-    delayed = false;
+    planes_delayed = false;
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         for (uint32_t w = 0; w < nand_geo.ways; w++) {
             go(&lanes[ch << 4 | w], true);

@@ -16,41 +16,32 @@
 
 static uint32_t wanted;
 static uint32_t logged_most;
-/** Sectors of the log's good blocks; of the largest superblock there; and what data could fill at the format. */
-static uint32_t good, largest, data_at_format;
+uint32_t room_data;
+/** What it was at the format. */
+static uint32_t data_at_format;
 
 uint32_t room_reserve_superblocks(void) {
     return LEAST;
 }
 
 void room_count(void) {
-    good = 0;
-    largest = 0;
+    uint32_t good = 0, largest = 0;
     for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count; n++) {
         uint32_t sectors = bad_sectors(n);
         good += sectors;
         largest = sectors > largest ? sectors : largest;
     }
-}
-
-uint32_t room_data_sectors(void) {
-    return good > LEAST * largest ? good - LEAST * largest : 0;
+    room_data = good > LEAST * largest ? good - LEAST * largest : 0;
 }
 
 /** Those of them that the capacity does not need. */
 static uint32_t spare_sectors(void) {
-    uint32_t data = room_data_sectors();
-    return data > ftl.lbas ? data - ftl.lbas : 0;
-}
-
-/** So many have gone bad that what is in use fills the others. */
-static bool spent(void) {
-    return map.mapped > room_data_sectors();
+    return room_data > ftl.lbas ? room_data - ftl.lbas : 0;
 }
 
 void room_init(void) {
     room_count();
-    data_at_format = room_data_sectors();
+    data_at_format = room_data;
     for (uint32_t i = 0; i < bad.count; i++) {
         data_at_format += bad_grown(i) ? nand_geo.pages : 0;
     }
@@ -75,7 +66,7 @@ void room_changed(void) {
 }
 
 bool room_uncommitted(void) {
-    return (uint64_t)map.mapped + sb.pinned + ftl.in_flight * nand_geo.sectors + ftl.gathered < room_data_sectors();
+    return (uint64_t)map.mapped + sb.pinned + ftl.in_flight * nand_geo.sectors + ftl.gathered < room_data;
 }
 
 uint32_t ftl_used(void) {
@@ -91,9 +82,5 @@ uint32_t ftl_used(void) {
 uint32_t ftl_spare(void) {
     uint32_t all = data_at_format > ftl.lbas ? data_at_format - ftl.lbas : 0;
     uint32_t spare = spare_sectors();
-    return spent() || room_data_sectors() < ftl.lbas ? 0 : spare >= all ? 100 : (uint32_t)(spare * (uint64_t)100 / all);
-}
-
-bool ftl_read_only(void) {
-    return ftl.read_only || spent();
+    return ftl_spent() || room_data < ftl.lbas ? 0 : spare >= all ? 100 : (uint32_t)(spare * (uint64_t)100 / all);
 }

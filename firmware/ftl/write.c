@@ -86,9 +86,17 @@ static struct ftl_write *take_first(struct list *l) {
     return CONTAINER(list_take(l), struct ftl_write, node);
 }
 
+static void start_now(struct ftl_write *w);
+
 /** Start `w`, or start it again. */
 static void start(struct ftl_write *w) {
-    list_put(&ready, &w->node);
+    if (pumping) {
+        list_put(&ready, &w->node);
+        return;
+    }
+    pumping = true;
+    start_now(w);
+    pumping = false;
     ftl_pump();
 }
 
@@ -360,7 +368,7 @@ void ftl_pump(void) {
     }
     pumping = true;
     for (;;) {
-        if (!ftl_paused() && page_due() && page_out()) {
+        if (page_due() && !ftl_paused() && page_out()) {
             continue;
         }
         if (!list_empty(&ready)) {
@@ -374,7 +382,9 @@ void ftl_pump(void) {
         }
     }
     /* A program that waits for a page of another plane may hold up the copies that this page waits for. */
-    planes_look(ftl_paused() || ftl.read_only || stalled);
+    if (planes_delayed) {
+        planes_look(ftl_paused() || ftl.read_only || stalled);
+    }
     pumping = false;
 }
 

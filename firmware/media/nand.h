@@ -253,6 +253,10 @@ static inline void nand_erase(struct nand_op *op, uint32_t ppa) {
     op->op = FLASH_OP_ERASE;
 }
 
+/** A program whose completion says all there is to know. */
+static inline bool nand_plain_program(const struct nand_op *op) {
+    return op->op == FLASH_OP_PROGRAM && op->before == 0;
+}
 /** Finish descriptor `tag` (not a stream's). `cpl` is CPL, `code` CPL_CODE when that is worth a look, else 0. */
 void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, uint32_t code);
 /** Count `op` and hand it back to its owner. */

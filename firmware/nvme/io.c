@@ -223,7 +223,7 @@ void io_poll(void) {
         while (!last) {
             struct page_buffer *buffer = buffer_get();
             if (buffer == NULL) {
-                work_set(WORK_IO);
+                buffer_wanted |= WORK_IO;
                 return;
             }
             buffer->owner = cmd;

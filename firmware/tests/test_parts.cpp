@@ -270,7 +270,8 @@ TEST(parts_read_levels_of_the_parameter_page) {
         } else {
             CHECK_EQ(status, kOk);
             CHECK(got == pattern(0, 1, 32));
-            CHECK_EQ(media().rescued, 32u);
+            /* Scrub and refresh read, too. */
+            CHECK(media().rescued >= 32u);
         }
     }
 }

@@ -11,7 +11,7 @@ from assasin.bringup.link import BringupError
 from assasin.drive import Drive
 from assasin.media import Media, error_rate
 
-STATES = ["free", "open", "full", "drive's own", "left out", "full, in the log", "being emptied"]
+STATES = ["free", "open", "full", "drive's own", "left out", "full, in the log", "being emptied", "full, its data cannot be moved"]
 """What the drive uses a block's superblock for."""
 BAD = ["", "came bad", "program failed", "erase failed", "dead die"]
 """Why the drive writes nothing to a block."""

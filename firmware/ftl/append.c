@@ -154,11 +154,6 @@ uint32_t append_room(enum append_point point) {
     return left + (a->next != SB_NONE ? bad_sectors(a->next) : 0);
 }
 
-uint32_t append_listed(enum append_point point) {
-    const struct append *a = &append[point];
-    return append_room(point) - (append_pending(point) ? bad_sectors(a->next) : 0);
-}
-
 /** Step over bad blocks. The sequence numbers of their sectors are nobody's. */
 static void skip_bad(enum append_point point) {
     struct append *a = &append[point];

@@ -36,8 +36,6 @@ static inline bool append_pending(enum append_point point) {
 void append_bad(uint32_t n);
 /** Sectors that `point` can take without another superblock, at least. */
 uint32_t append_room(enum append_point point);
-/** Sectors that `point` can take in superblocks that are listed, at least. */
-uint32_t append_listed(enum append_point point);
 /** Get the next superblock ready, the least worn free one, if none is and one may be had. */
 void append_prepare(enum append_point point);
 /** Likewise for copies of data that do not change, the most worn free one. False when none may be had. */

@@ -18,15 +18,10 @@ bool cache_draining(void) {
     return !list_empty(&drains);
 }
 
-/** Whether another write would find a page though no superblock may ever be listed again. */
-static bool cache_fits(void) {
-    return append[APPEND_HOST].cur.left > 2 * FTL_CACHE || ftl.cached < append_listed(APPEND_HOST);
-}
-
 /** Whether a write may be taken now: not before the root record says that there are writes, because that may fail. */
 static bool cache_open(void) {
     return ftl_has_cache() && !ftl.cache_off && !ftl.read_only && !ftl.clean && list_empty(&drains) &&
-           ftl.cached < FTL_CACHE && cache_fits() && !ftl_read_only();
+           ftl.cached < FTL_CACHE && !ftl_read_only();
 }
 
 /** Nothing is written any more, not even what was taken. */

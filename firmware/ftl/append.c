@@ -170,14 +170,6 @@ static void skip_bad(enum append_point point) {
     }
 }
 
-bool append_ready(enum append_point point) {
-    struct append *a = &append[point];
-    if (a->holes) {
-        skip_bad(point);
-    }
-    return a->cur.left > 0 || (a->next != SB_NONE && a->next_ready && bad_sectors(a->next) > 0);
-}
-
 uint32_t append_page(enum append_point point) {
     struct append *a = &append[point];
     if (a->holes) {

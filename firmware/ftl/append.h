@@ -26,8 +26,6 @@ extern struct append append[APPEND_POINTS];
 void append_init(void);
 /** Take the next page of `point`: its first sector, or 0 when none is ready. */
 uint32_t append_page(enum append_point point);
-/** Whether append_page() would give one. */
-bool append_ready(enum append_point point);
 /** A superblock is on its way to `point`. */
 static inline bool append_pending(enum append_point point) {
     return append[point].next != SB_NONE && !append[point].next_ready;

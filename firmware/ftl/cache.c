@@ -4,7 +4,6 @@
  */
 #include "ftl/cache.h"
 
-#include "ftl/append.h"
 #include "ftl/write.h"
 #include "platform/console.h"
 
@@ -18,15 +17,10 @@ bool cache_draining(void) {
     return !list_empty(&drains);
 }
 
-/** Whether a write may be taken now: not before the root record says that there are writes, because that may fail. */
+/** Whether a write may be taken now. */
 static bool cache_open(void) {
-    return ftl_has_cache() && !ftl.cache_off && !ftl.read_only && !ftl.clean && list_empty(&drains) &&
-           ftl.cached < FTL_CACHE && !ftl_read_only();
-}
-
-/** Nothing is written any more, not even what was taken. */
-static bool cache_stuck(void) {
-    return ftl.read_only && ftl.in_flight == 0 && (ftl.clean || !append_ready(APPEND_HOST));
+    return ftl_has_cache() && !ftl.cache_off && !ftl.read_only && list_empty(&drains) && ftl.cached < FTL_CACHE &&
+           !ftl_read_only();
 }
 
 void cache_take(struct ftl_write *w) {
@@ -45,7 +39,7 @@ void cache_drained(enum ftl_status status) {
 }
 
 void cache_look(void) {
-    if (list_empty(&drains) || (ftl.cached > 0 && !cache_stuck())) {
+    if (list_empty(&drains) || (ftl.cached > 0 && !ftl.read_only)) {
         return;
     }
     bool lost = ftl.lost;

@@ -267,23 +267,11 @@ static bool refuse_all(enum ftl_status status) {
     return refuse_blocked(status) || gathered || waited;
 }
 
-/** Nothing more is written but what was taken, which all of what is gathered is: it goes on where the log is open.
- * False when it has to wait for a checkpoint that succeeds. */
-static bool cached_out(void) {
-    uint32_t seq;
-    uint32_t ppa = ftl.clean ? 0 : ftl_page(&seq);
-    if (ppa == 0) {
-        cache_look();
-        return false;
-    }
-    page_program(ppa, seq);
-    return true;
-}
-
 /** Give the writes gathered a page. True when something has changed. */
 static bool page_out(void) {
     if (ftl.read_only) {
-        return refuse_all(FTL_MEDIA) || cached_out();
+        /* Those that were taken wait for a checkpoint that succeeds. */
+        return refuse_all(FTL_MEDIA);
     }
     if (ftl_read_only() && refuse(&gather.list, FTL_READ_ONLY)) {
         /* Those that were taken still find room: the reserve is far more than the cache. */

@@ -336,35 +336,6 @@ TEST(bad_spent_drive_writes_what_is_cached) {
     w.check(d);
 }
 
-TEST(bad_root_blocks_leave_the_cache_a_way_out) {
-    /* No root record can be written any more: the drive becomes read-only, but what it has taken into its write cache
-     * goes to the superblock that is open. */
-    Nand nand(kPlanes);
-    Written w;
-    Failing failing{nand, {}, {}};
-    uint32_t version = 0;
-    {
-        Drive d(nand, 1, seed, 0, {}, {}, failing.faults());
-        d.start();
-        failing.erases = {{0, 0, 0, 0}, {1, 0, 0, 0}};
-        bool ok = true;
-        for (uint32_t i = 0; i < 40'000 && ok; i++) {
-            uint32_t lba = i * 7 % 2000;
-            ok = d.write(lba, pattern(lba, ++version)).status == kOk;
-            if (ok) {
-                w.newest[lba] = version;
-            }
-        }
-        CHECK(!ok && failing.hits > 0);
-        w.flushed();
-        w.check(d);
-        d.shutdown();
-    }
-    Drive d(nand, 1, seed + 1, 0, {}, {}, failing.faults());
-    d.start();
-    w.check(d);
-}
-
 TEST(bad_spare_share_as_asked_for) {
     uint32_t usual, more;
     {

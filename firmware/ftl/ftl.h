@@ -387,6 +387,8 @@ uint32_t ftl_trim_crc(void);
 /** Load the newest root and roll forward. NULL, or what is wrong. `*blank` when there is no root and the root blocks
  * are erased. */
 const char *recover_mount(bool *blank);
+/** Superblock `i` of those whose last pages may be weakly programmed; SB_NONE behind the last. */
+uint32_t recover_weak(uint32_t i);
 /** Epoch for a new format: behind that of whatever root record the medium holds. */
 uint32_t recover_epoch(void);
 /** Write the first root of an empty medium. */

@@ -500,22 +500,56 @@ static uint32_t log_superblock(enum append_point point, uint32_t i) {
     return SB_NONE;
 }
 
+/** Superblocks whose last pages may be weakly programmed, because power went meanwhile. */
+static uint32_t weak[2 * APPEND_POINTS];
+static uint32_t weak_count;
+/** Stripes before the log's end in which such pages may lie: dies get pages ahead. */
+#define WEAK_STRIPES 10u
+
+uint32_t recover_weak(uint32_t i) {
+    return i < weak_count ? weak[i] : SB_NONE;
+}
+
+/** The superblock `n` of an append point, behind `before`, is the last one with pages of the log, up to `position`. */
+static void weak_add(uint32_t n, uint32_t before, uint32_t position) {
+    if (n != SB_NONE) {
+        weak[weak_count++] = n;
+    }
+    if (before != SB_NONE && position < WEAK_STRIPES * bad.units * nand_geo.sectors) {
+        weak[weak_count++] = before;
+    }
+}
+
+/** Where the log ends in the superblock that `r` has read. */
+static uint32_t roll_position(const struct roll *r) {
+    return r->misses > 0 ? sb.pages - r->tail.left : sb.pages;
+}
+
 /** What collection has moved since the checkpoint. Its superblocks are read to their ends one by one. `*last`: how far
  * the last of them is written. */
 static uint32_t roll_copies(struct sb_cursor *last) {
     uint32_t applied = 0;
     uint32_t n;
+    uint32_t newest = SB_NONE;
+    uint32_t before = SB_NONE;
+    uint32_t position = 0;
     for (uint32_t i = 0; (n = log_superblock(APPEND_COPY, i)) != SB_NONE; i++) {
         struct roll r = {.copies = true};
         bool open = n == ckpt.log.sb[APPEND_COPY];
         roll_superblock(&r, n, open ? sb.pages - ckpt.log.left[APPEND_COPY] : 0);
         applied += r.applied;
+        if (r.applied > 0) {
+            before = newest;
+            newest = n;
+            position = roll_position(&r);
+        }
         if (r.misses > 0) {
             *last = r.tail;
         } else {
             cursor_seek(last, n, sb.pages);
         }
     }
+    weak_add(newest, before, position);
     return applied;
 }
 
@@ -548,13 +582,24 @@ static void copies_resume(struct sb_cursor *last) {
  */
 static uint32_t roll_forward(uint32_t *end) {
     struct sb_cursor last = {.sb = SB_NONE};
+    weak_count = 0;
     uint32_t copied = roll_copies(&last);
     struct roll r = {.seq = ckpt.log.seq, .end = ckpt.log.seq};
     uint32_t n;
+    uint32_t newest = SB_NONE;
+    uint32_t before = SB_NONE;
+    uint32_t position = 0;
     for (uint32_t i = 0; (n = log_superblock(APPEND_HOST, i)) != SB_NONE; i++) {
         bool open = n == ckpt.log.sb[APPEND_HOST];
+        uint32_t applied = r.applied;
         roll_superblock(&r, n, open ? sb.pages - ckpt.log.left[APPEND_HOST] : 0);
+        if (r.applied > applied) {
+            before = newest;
+            newest = n;
+            position = roll_position(&r);
+        }
     }
+    weak_add(newest, before, position);
     for (uint32_t i = 0; i < sb.count; i++) {
         if (sb.state[i] == SB_OPEN) {
             superblock_closed(i);
@@ -678,6 +723,7 @@ static const char *no_root(bool *is_blank) {
 const char *recover_mount(bool *is_blank) {
     pages = buffer_scratch();
     load_errors = 0;
+    weak_count = 0;
     root_find(0);
     root_find(1);
     if (roots[0].page == SB_NONE && roots[1].page == SB_NONE) {

@@ -96,6 +96,9 @@ void refresh_init(void) {
         resumed[i].sb = append[i].cur.sb;
         resumed[i].erases = resumed[i].sb != SB_NONE ? superblock_erases(resumed[i].sb) : 0;
     }
+    for (uint32_t n; (n = recover_weak(count)) != SB_NONE;) {
+        queue[count++] = (uint16_t)n;
+    }
     scrub.pages = 0;
     scrub.in_flight = 0;
     scrub.sb = sb.count;
@@ -137,7 +140,7 @@ uint32_t refresh_victim(uint32_t most) {
             /* It may have been emptied since. */
             queue[i] = queue[--count];
             if (sb.state[n] == SB_CLOSED && superblock_valid(n) > 0) {
-                console_printf("ftl: superblock %u is written anew: it fades\n", n);
+                console_printf("ftl: superblock %u is written anew\n", n);
                 return n;
             }
         }

@@ -10,7 +10,7 @@ namespace {
 
 uint32_t refreshed(const Drive &d) {
     uint32_t n = 0;
-    for (size_t at = 0; (at = d.dev.console.find("it fades", at)) != std::string::npos; at++) {
+    for (size_t at = 0; (at = d.dev.console.find("is written anew", at)) != std::string::npos; at++) {
         n++;
     }
     return n;

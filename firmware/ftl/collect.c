@@ -204,8 +204,8 @@ static void pages_out(bool all) {
         if (page_out()) {
             continue;
         }
-        if (!append_pending(APPEND_COPY) && paused()) {
-            /* No page will come before what waits has run: the sectors stay where they are. */
+        if (!append_pending(APPEND_COPY) && (paused() || ftl.read_only)) {
+            /* No page will come before what waits has run, or at all: the sectors stay where they are. */
             drop_gathered();
             if (job.search == SB_NONE) {
                 cursor_open(&job.at, job.victim);
@@ -459,6 +459,7 @@ void collect_poll(void) {
     }
     if (room && (job.victim == SB_NONE || !job.upkeep || ftl.read_only)) {
         pages_out(job.reading == 0);
+        settled();
         return;
     }
     if (job.victim == SB_NONE) {

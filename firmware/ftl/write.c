@@ -270,8 +270,10 @@ static bool refuse_all(enum ftl_status status) {
 /** Give the writes gathered a page. True when something has changed. */
 static bool page_out(void) {
     if (ftl.read_only) {
-        /* Those that were taken wait for a checkpoint that succeeds. */
-        return refuse_all(FTL_MEDIA);
+        /* Those that were taken wait for a checkpoint that succeeds; who waits for them hears of it. */
+        bool any = refuse_all(FTL_MEDIA);
+        cache_look();
+        return any;
     }
     if (ftl_read_only() && refuse(&gather.list, FTL_READ_ONLY)) {
         /* Those that were taken still find room: the reserve is far more than the cache. */

@@ -20,10 +20,8 @@
 
 /** Superblocks that wait. What finds no place is found again by the next read of it. */
 #define WAITING 16u
-/** Of so many sectors that are read, scrub reads one; and of so many until it has been everywhere since power-on,
- * because nobody knows how long power was off. */
+/** Of so many sectors that are read, scrub reads one. */
 #define SCRUB_SHARE 64u
-#define SCRUB_FIRST 16u
 
 /** Sectors that are read for each that is written anew of superblocks that may be worn. */
 #define WORN_SHARE 64u
@@ -46,7 +44,6 @@ static struct {
     uint32_t pages;      /**< of the stripe, still to be read */
     uint32_t in_flight;
     uint32_t sb, stripe; /**< to be read next */
-    bool first;          /**< not everywhere yet since power-on */
 } scrub;
 
 /* ---- refresh ---- */
@@ -103,8 +100,7 @@ void refresh_init(void) {
     scrub.in_flight = 0;
     scrub.sb = sb.count;
     scrub.stripe = 0;
-    scrub.first = true;
-    scrub_at = scrub_reads() + bad.units * SCRUB_FIRST;
+    scrub_at = scrub_reads() + SCRUB_SHARE;
     worn_at = scrub_reads();
     nand_faded = faded;
 }
@@ -150,8 +146,6 @@ uint32_t refresh_victim(uint32_t most) {
 
 /* ---- scrub ---- */
 
-static void scrub_go(void);
-
 static void scrub_read(struct nand_op *op, uint32_t status) {
     /* A stripe is a sample: others of the superblock's sectors are worse. */
     if (status == FLASH_STATUS_OK && op->errors > nand_geo.code_t / 2) {
@@ -159,7 +153,8 @@ static void scrub_read(struct nand_op *op, uint32_t status) {
     }
     nand_op_put(op);
     scrub.in_flight--;
-    scrub_go();
+    /* Reads of streams are counted many at a time: what they ask for follows one by one. */
+    scrub_look();
 }
 
 /** The next superblock with data, and at the end of the round the next stripe. */
@@ -170,7 +165,6 @@ static bool scrub_next(void) {
             scrub.stripe = (scrub.stripe + 1) % (nand_geo.pages >> nand_geo.sector_log2);
         }
         uint32_t n = scrub.sb++;
-        scrub.first &= n + 1 < sb.count;
         if (superblock_valid(n) > 0) {
             cursor_seek(&scrub.at, n, scrub.stripe * bad.units * nand_geo.sectors);
             scrub.pages = bad.units;
@@ -180,7 +174,7 @@ static bool scrub_next(void) {
     return false;
 }
 
-/** One page at a time: beside the host's reads they are not felt. */
+/** Read the stripe's next page. */
 static void scrub_go(void) {
     while (scrub.pages > 0 && scrub.in_flight == 0) {
         uint32_t ppa = cursor_ppa(&scrub.at);
@@ -198,14 +192,13 @@ static void scrub_go(void) {
 }
 
 void scrub_start(void) {
-    if (scrub.pages > 0 || scrub.in_flight > 0) {
+    if (scrub.in_flight > 0) {
         return;
     }
-    uint32_t share = bad.units * (scrub.first ? SCRUB_FIRST : SCRUB_SHARE);
-    /* Reads of streams are counted many at a time. What is behind by more than a round stays behind. */
-    bool behind = scrub_reads() - scrub_at > share * sb.count;
-    scrub_at = (behind ? scrub_reads() : scrub_at) + share;
-    if (ftl.lbas != 0 && scrub_next()) {
+    /* What is behind by more than a round stays behind. */
+    bool behind = scrub_reads() - scrub_at > SCRUB_SHARE * bad.units * sb.count;
+    scrub_at = (behind ? scrub_reads() : scrub_at) + SCRUB_SHARE;
+    if (ftl.lbas != 0 && (scrub.pages > 0 || scrub_next())) {
         scrub_go();
     }
 }

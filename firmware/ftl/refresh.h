@@ -23,9 +23,9 @@ uint32_t refresh_victim(uint32_t most);
 static inline uint32_t scrub_reads(void) {
     return (uint32_t)nand_counters.reads + nand_streamed;
 }
-/** Reads at which the next stripe is due. */
+/** Reads at which the next page is due. */
 extern uint32_t scrub_at;
-/** Read the next stripe. */
+/** Read the next page of scrub, unless one is on its way. */
 void scrub_start(void);
 /** Whenever reads may have ended. */
 static inline void scrub_look(void) {

@@ -909,7 +909,8 @@ def test_the_command_line(own_board: Board, tmp_path: Path) -> None:
     assert [d["depth"] for d in depths] == [1, 8]
     assert depths[1]["cycles"] < depths[0]["cycles"]
     assert all(0 < s < d["cycles"] * d["depth"] * 2 for d in depths for s in d["stages"].values())
-    assert depths[0]["handling"] <= 1550, "device cycles in command handling of a 4 KiB read"
+    # One read of 64 is scrub's, which is 15 cycles of the average.
+    assert depths[0]["handling"] <= 1575, "device cycles in command handling of a 4 KiB read"
     assert "holds 1 to" in assasin("bench", "random", "--depth", 4096, *name, ok=False)
     assert assasin("console", "--log", *name)
     assert json.loads(assasin("flash", "virtual", "--stop", *name, "--json"))["stopped"]

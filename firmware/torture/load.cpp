@@ -138,12 +138,20 @@ void Load::checkWhole(const History::Whole &w) const {
         if (s == before.end() || !seen.contains(lba)) {
             continue;
         }
+        /* A newer write of the block says nothing of this one. */
+        uint32_t is = seen.at(lba);
+        auto newer = [&](uint32_t v) {
+            return (v & ~kZeros) > (w.version & ~kZeros) && (v == is || (v & is & kZeros) != 0);
+        };
+        if (std::any_of(s->second.begin(), s->second.end(), newer)) {
+            continue;
+        }
         /* Where it can be told from what was there before. */
         bool zeros = (w.version & kZeros) != 0;
         bool other = std::any_of(s->second.begin(), s->second.end(),
                                  [&](uint32_t v) { return v != w.version && (v & kZeros) && zeros; });
         told += !other;
-        there += !other && (zeros ? (seen.at(lba) & kZeros) != 0 : seen.at(lba) == w.version);
+        there += !other && (zeros ? (is & kZeros) != 0 : is == w.version);
     }
     if (there != 0 && there != told) {
         throw Failure(Failure::Rule, (w.version & kZeros ? "a Format" : "an offload") +

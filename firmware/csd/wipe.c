@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* What a program leaves in a core's memories is not for the next one: before another function is loaded, everything
  * that it can read is zeros. Stream instructions read nothing but what was delivered or stored since the pointers were
- * cleared, so the stream buffers are left alone where only they reach them. The output buffer of AssasinSp, which a
- * program's loads reach, cannot be written from outside. */
+ * cleared, so the stream buffers are left alone where only they reach them. A program's loads reach both buffers of
+ * AssasinSp: what is written to the input buffer of a core that does not run goes to its output buffer as well. */
 #include "csd/core.h"
 #include "ftl/map.h"
 #include "platform/fill.h"

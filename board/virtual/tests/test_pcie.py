@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from assasin import contract
 from test_board import BOARD, Running
 from visitor import (
     BAR0,
@@ -41,7 +42,6 @@ DRIVER = RUN | STOPPED | COMPLETED | MAGIC | READ | LIST
 WRITEBACK = 1 << 26
 WRITE_ERRORS = 0x1F << 14
 SPARE_DRAM = 0xF0000000  # nobody else's
-TCM_SIZE = 0x50000
 
 
 @pytest.fixture(scope="module")
@@ -102,11 +102,11 @@ def test_lists_reach_device_memory_at_any_alignment(board: Running) -> None:
 def test_lists_do_not_reach_the_firmware(board: Running) -> None:
     """The XDMA driver's own test writes from device address 0 on, which is the firmware's code."""
     with Visitor(board.door) as v:
-        start_list(v, True, [(0x100000, 0, TCM_SIZE)])
+        start_list(v, True, [(0x100000, 0, contract.TCM_SIZE)])
         v.wait(BAR1 + 0x1040, 1, 0)
         code = v.memory[0x100000 : 0x100000 + 0x10000]
-        v.memory[0x200000 : 0x200000 + TCM_SIZE] = random.Random(12).randbytes(TCM_SIZE)
-        for device, size in [(0, 0x10000), (0, 1), (0x1001, 4096), (TCM_SIZE - 4096, 4096)]:
+        v.memory[0x200000 : 0x200000 + contract.TCM_SIZE] = random.Random(12).randbytes(contract.TCM_SIZE)
+        for device, size in [(0, 0x10000), (0, 1), (0x1001, 4096), (contract.TCM_SIZE - 4096, 4096)]:
             start_list(v, False, [(0x200000, device, size)], DRIVER | WRITE_ERRORS)
             v.wait(BAR1 + 0x40, 1, 0)
             assert v.read(BAR1 + 0x44) & WRITE_ERRORS

@@ -38,7 +38,7 @@ case class SocParams(
     luns: Int = 2,
     phyBytes: Int = 1,
     ecc: Seq[Int] = Seq(24, 40, 55, 70),
-    tcmBytes: Int = 320 * 1024,
+    tcmBytes: Int = 384 * 1024,
     imemBytes: Int = 32 * 1024,
     spadBytes: Int = 64 * 1024,
     streamBytes: Int = 64 * 1024,

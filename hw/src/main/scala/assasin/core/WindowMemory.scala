@@ -6,7 +6,11 @@ import chisel3.util.{Cat, Fill, log2Ceil}
 
 import assasin.stream.SoftPointers
 
-/** Scratchpad, and stream buffers as windows for loads and stores (AssasinSp). */
+/** Scratchpad, and stream buffers as windows for loads and stores (AssasinSp).
+  *
+  * While the core does not run, what the crossbar writes to the window of the input buffer goes to the output buffer as well: the firmware
+  * clears both with it before another owner gets the core. Nothing else on the crossbar can write the output buffer.
+  */
 class WindowMemory(p: StreamCoreParams) extends TileMemory(p) {
   private val offsetBits = log2Ceil(bytes)
   require(
@@ -27,6 +31,7 @@ class WindowMemory(p: StreamCoreParams) extends TileMemory(p) {
   private val beat    = io.beat.bits
   private val deliver = io.beat.valid && (beat.toStream || !beat.toSpad)
   private val offset  = inputOffset(beat)
+  private val both    = deliver && !beat.toStream && !io.run
   io.beat.ready          := true.B
   spad.io.load.valid     := io.beat.valid && !beat.toStream && beat.toSpad && !io.run
   spad.io.load.bits      := beat
@@ -53,11 +58,11 @@ class WindowMemory(p: StreamCoreParams) extends TileMemory(p) {
   input.io.write.oddRow   := input.io.write.evenRow
   input.io.write.data     := Mux(deliver, beat.data, Fill(2, req.wdata))
   input.io.write.mask     := Mux(deliver, beat.mask, mask)
-  output.io.writeEn       := store && window === 2.U
-  output.io.write.evenRow := row
-  output.io.write.oddRow  := row
-  output.io.write.data    := Fill(2, req.wdata)
-  output.io.write.mask    := mask
+  output.io.writeEn       := both || store && window === 2.U
+  output.io.write.evenRow := Mux(both, offset(offsetBits - 1, 3), row)
+  output.io.write.oddRow  := output.io.write.evenRow
+  output.io.write.data    := Mux(both, beat.data, Fill(2, req.wdata))
+  output.io.write.mask    := Mux(both, beat.mask, mask)
 
   // The core's loads go before the drain's reads.
   private val loads    = request.valid && !req.write && window === 2.U

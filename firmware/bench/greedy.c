@@ -3,8 +3,7 @@
  * Plain greedy choice of victims, in place of ftl/victim.c: what `assasin bench ftl` compares the firmware's choice
  * with.
  */
-#include "ftl/bad.h"
-#include "ftl/superblock.h"
+#include "ftl/summary.h"
 #include "ftl/victim.h"
 
 uint32_t victim_pick(uint32_t gain, uint32_t most, bool cheap) {
@@ -15,7 +14,7 @@ uint32_t victim_pick(uint32_t gain, uint32_t most, bool cheap) {
             continue;
         }
         uint32_t valid = superblock_valid(n);
-        if (valid > 0 && valid <= most && valid + gain <= bad_sectors(n) && superblock_pins(n) == 0 &&
+        if (valid > 0 && valid <= most && valid + gain <= log_sectors(n) && superblock_pins(n) == 0 &&
             (best == SB_NONE || valid < least)) {
             best = n;
             least = valid;

@@ -8,6 +8,7 @@
 #include "ftl/collect.h"
 #include "ftl/ftl.h"
 #include "ftl/root.h"
+#include "ftl/summary.h"
 #include "platform/console.h"
 
 struct append append[APPEND_POINTS];
@@ -30,6 +31,7 @@ void append_resume(void) {
         if (ckpt.log.sb[i] != SB_NONE) {
             cursor_seek(&append[i].cur, ckpt.log.sb[i], sb.pages - ckpt.log.left[i]);
             append[i].holes = bad_blocks(ckpt.log.sb[i]) > 0;
+            summary_open((enum append_point)i, sb.pages - append[i].cur.left);
         }
     }
     for (uint32_t i = 0; i < ckpt.log.listed; i++) {
@@ -140,6 +142,7 @@ void append_close(enum append_point point) {
         ftl.changed = true;
     }
     a->cur = (struct sb_cursor){.sb = SB_NONE};
+    summary_open(point, 0);
 }
 
 void append_bad(uint32_t n) {
@@ -155,7 +158,20 @@ uint32_t append_room(enum append_point point) {
         /* Of whole stripes. */
         left = left / (bad.units * nand_geo.sectors) * (bad.units - bad_blocks(a->cur.sb)) * nand_geo.sectors;
     }
-    return left + (a->next != SB_NONE ? bad_sectors(a->next) : 0);
+    uint32_t summaries = a->cur.sb != SB_NONE ? summary_to_come(point) : 0;
+    left = left > summaries ? left - summaries : 0;
+    return left + (a->next != SB_NONE ? log_sectors(a->next) : 0);
+}
+
+/** Open the superblock that was listed last. */
+static void open_next(enum append_point point) {
+    struct append *a = &append[point];
+    append_close(point);
+    cursor_open(&a->cur, a->next);
+    a->holes = bad_blocks(a->next) > 0;
+    a->next = SB_NONE;
+    a->next_ready = false;
+    summary_open(point, 0);
 }
 
 /** Step over bad blocks. The sequence numbers of their sectors are nobody's. */
@@ -178,20 +194,33 @@ uint32_t append_page(enum append_point point) {
     if (a->cur.left <= sb.pages / 4 && a->next == SB_NONE) {
         append_prepare(point);
     }
-    while (a->cur.left == 0) {
-        if (a->next == SB_NONE || !a->next_ready) {
-            return 0;
+    uint32_t position;
+    for (;;) {
+        while (a->cur.left == 0) {
+            if (a->next == SB_NONE || !a->next_ready) {
+                return 0;
+            }
+            open_next(point);
+            if (a->holes) {
+                skip_bad(point);
+            }
         }
-        append_close(point);
-        cursor_open(&a->cur, a->next);
-        a->holes = bad_blocks(a->next) > 0;
-        a->next = SB_NONE;
-        a->next_ready = false;
+        position = sb.pages - a->cur.left;
+        if (position < a->due || !summary_due(point, position)) {
+            break;
+        }
+        cursor_next_page(&a->cur);
+        ftl.seq += point == APPEND_HOST ? nand_geo.sectors : 0;
         if (a->holes) {
             skip_bad(point);
         }
     }
     uint32_t ppa = cursor_ppa(&a->cur);
+    a->note = SUMMARY_NONE;
+    if (a->notes != SUMMARY_NONE) {
+        a->note = (uint16_t)(a->notes + position);
+        summary_pending[a->note >> SUMMARY_GROUP_LOG2]++;
+    }
     cursor_next_page(&a->cur);
     ftl.changed = true;
     return ppa;

@@ -19,6 +19,10 @@ struct append {
     uint32_t next;        /**< SB_NONE: none */
     bool next_ready;      /**< it is erased and listed */
     bool holes;           /**< the superblock that is open has bad blocks */
+    uint32_t due;         /**< position in the superblock at which ftl/summary.c has something to do */
+    uint32_t
+        notes;     /**< word of DRAM_SUMMARIES for a sector, less its position; SUMMARY_NONE: no summary will have it */
+    uint16_t note; /**< that word for the page that append_page gave last, or SUMMARY_NONE */
     struct sb_erase erase;
 };
 extern struct append append[APPEND_POINTS];

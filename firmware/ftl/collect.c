@@ -13,6 +13,7 @@
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
 #include "ftl/refresh.h"
+#include "ftl/summary.h"
 #include "ftl/victim.h"
 #include "ftl/wear.h"
 #include "media/health.h"
@@ -118,6 +119,7 @@ static void program_ended(struct ftl_write *w) {
         struct copy *c = copy_of(w);
         uint32_t lba = w->lba & ~OOB_LOST;
         w->op->confirm = FLASH_CONFIRM_PAGE;
+        summary_ended(w->note, ok);
         job.programming--;
         if (map_get(lba) != c->from) {
             put(c);
@@ -164,9 +166,12 @@ static bool page_out(void) {
     }
     struct ftl_write *first = CONTAINER(page.first, struct ftl_write, node);
     first->failed = 0;
+    uint16_t note = append[APPEND_COPY].note;
     for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w), ppa++) {
         struct copy *c = copy_of(w);
         w->ppa = ppa;
+        w->note = w == first ? note : SUMMARY_NONE;
+        summary_note(note, ppa - first->ppa, w->lba);
         w->op->done = programmed;
         w->op->arg = w;
         nand_program(w->op, ppa, (w->lba & OOB_LOST) != 0 ? DRAM_ZERO : w->buffer, w->lba, c->seq);
@@ -331,7 +336,7 @@ static uint32_t smallest_free(void) {
     uint32_t least = 0;
     for (uint32_t n = 0; n < sb.count; n++) {
         if (sb.state[n] == SB_FREE) {
-            uint32_t sectors = bad_sectors(n);
+            uint32_t sectors = log_sectors(n);
             least = least == 0 || sectors < least ? sectors : least;
         }
     }
@@ -346,7 +351,7 @@ static uint32_t copy_room(void) {
         return room + smallest_free();
     }
     uint32_t next = superblock_find_free(false);
-    return room + (next != SB_NONE ? bad_sectors(next) : 0);
+    return room + (next != SB_NONE ? log_sectors(next) : 0);
 }
 
 static void begin(uint32_t victim, bool upkeep) {
@@ -356,7 +361,7 @@ static void begin(uint32_t victim, bool upkeep) {
     job.holes = bad_blocks(victim) > 0 && !bad_moving(victim);
     job.spent = false;
     job.paid = 0;
-    job.gain = upkeep ? sb.pages : bad_sectors(victim) - superblock_valid(victim);
+    job.gain = upkeep ? sb.pages : log_sectors(victim) - superblock_valid(victim);
     cursor_open(&job.at, victim);
 }
 

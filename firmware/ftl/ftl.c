@@ -12,6 +12,7 @@
 #include "ftl/checkpoint.h"
 #include "ftl/collect.h"
 #include "ftl/root.h"
+#include "ftl/summary.h"
 #include "ftl/write.h"
 #include "platform/console.h"
 #include "platform/work.h"
@@ -83,6 +84,7 @@ void ftl_init(bool format, uint32_t spare_per_cent) {
         ftl.fault = "too many blocks for the table of bad ones";
         return;
     }
+    summary_init();
     checkpoint_layout();
     ftl_log_restart(0, 0);
 

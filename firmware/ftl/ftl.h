@@ -22,12 +22,13 @@
 #include "media/nand.h"
 
 /** OOB word 0 of pages that hold no user data. */
-#define OOB_TRIM  0xfffffffeu /**< a trim record */
-#define OOB_ROOT  0xfffffffdu
-#define OOB_TABLE 0xfffffffcu
-#define OOB_META  0xf0000000u /**< | number of the map page */
-#define OOB_DIR   0xe0000000u /**< | number of the directory page */
-#define OOB_BLANK 0xffffffffu
+#define OOB_TRIM    0xfffffffeu /**< a trim record */
+#define OOB_ROOT    0xfffffffdu
+#define OOB_TABLE   0xfffffffcu
+#define OOB_META    0xf0000000u /**< | number of the map page */
+#define OOB_DIR     0xe0000000u /**< | number of the directory page */
+#define OOB_SUMMARY 0xfffffffbu /**< what the sectors before it hold (ftl/summary.h) */
+#define OOB_BLANK   0xffffffffu
 /** | LPA: user data that the map took, or will take, by a checkpoint: recovery skips it. LPAs have 28 bits. */
 #define OOB_UNCOMMITTED 0x40000000u
 /** | LPA: the block is unreadable from here on, because its owner or collection says so; the sector's data say nothing.
@@ -55,6 +56,7 @@ struct ftl_write {
     uint32_t lba;
     uint32_t buffer; /**< DRAM address of the data */
     uint32_t ppa;
+    uint16_t note; /**< of a page's first: for its summary (ftl/summary.h) */
     uint8_t tries;
     uint8_t blocked;     /**< an older write to the same LBA is in flight */
     uint8_t uncommitted; /**< the sector stays out of the map */
@@ -205,6 +207,7 @@ struct ftl_trim {
     uint32_t count;
     uint32_t range, lba, left; /**< progress */
     struct nand_op *op;
+    uint16_t note; /**< of the record, for its summary */
     uint8_t tries;
     bool unlogged; /**< no record was written: a checkpoint follows */
     bool

@@ -121,7 +121,7 @@ static void start(struct lane *lane, struct ftl_write **p) {
     struct ftl_write *first = leave(lane, p);
     struct ftl_write *last = first;
     uint32_t way = first->op->way;
-    if (*p == NULL) {
+    if (*p == NULL || first->lba == OOB_SUMMARY) {
         submit(first);
         return;
     }
@@ -130,7 +130,8 @@ static void start(struct lane *lane, struct ftl_write **p) {
             last = ftl_write_next(last);
         }
         p = find(p, row);
-        if (*p == NULL) {
+        /* A summary has an owner of its own. */
+        if (*p == NULL || (*p)->lba == OOB_SUMMARY) {
             break;
         }
         last->op->confirm = FLASH_CONFIRM_PLANE;

@@ -11,6 +11,7 @@
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
 #include "ftl/root.h"
+#include "ftl/summary.h"
 #include "lib/crc.h"
 #include "platform/console.h"
 #include "platform/fill.h"
@@ -392,49 +393,52 @@ static uint32_t end_rounds(void) {
     return nand_geo.luns * nand_geo.planes + 1;
 }
 
-/** Take the sector `p`, which is that of sequence number r->seq if it is the log's. True when it is. */
-static bool roll_sector(struct roll *r, const struct scan_page *p) {
-    if (r->copies) {
-        uint32_t lba = p->oob0 & ~OOB_LOST;
-        if (!good(p) || lba >= ftl.lbas) {
-            return false;
-        }
-        map_set(lba, p->oob0 == lba ? p->ppa : MAP_LOST);
+/** Apply the log's sector at `ppa` with OOB word 0 `oob0` to the map. False: no sector of the log has that word. */
+static bool roll_apply(const struct roll *r, uint32_t oob0, uint32_t ppa) {
+    if (oob0 < ftl.lbas) {
+        map_set(oob0, ppa);
         return true;
     }
-    bool uncommitted = (p->oob0 ^ OOB_UNCOMMITTED) < ftl.lbas;
-    bool lost = (p->oob0 ^ OOB_LOST) < ftl.lbas;
-    if (!good(p) || p->oob1 != r->seq || (p->oob0 >= ftl.lbas && !uncommitted && !lost && p->oob0 != OOB_TRIM)) {
-        return false;
+    if ((oob0 ^ OOB_LOST) < ftl.lbas) {
+        map_set(oob0 ^ OOB_LOST, MAP_LOST);
+        return true;
     }
-    if (p->oob0 == OOB_TRIM) {
-        trim_apply(p->ppa);
-    } else if (lost) {
-        map_set(p->oob0 ^ OOB_LOST, MAP_LOST);
-    } else if (!uncommitted) {
-        map_set(p->oob0, p->ppa);
+    if (r->copies || oob0 == OOB_SUMMARY) {
+        return oob0 == OOB_SUMMARY;
     }
-    return true;
+    if (oob0 == OOB_TRIM) {
+        trim_apply(ppa);
+        return true;
+    }
+    return (oob0 ^ OOB_UNCOMMITTED) < ftl.lbas;
+}
+
+/** Take the sector `p`, which is that of sequence number r->seq if it is the log's. True when it is. */
+static bool roll_sector(const struct roll *r, const struct scan_page *p) {
+    return good(p) && (r->copies || p->oob1 == r->seq) && roll_apply(r, p->oob0, p->ppa);
+}
+
+/** Sectors without one of the log that prove its end. */
+static uint32_t end_sectors(void) {
+    return end_rounds() * round_pages() * nand_geo.sectors;
 }
 
 /**
- * Read the sectors of superblock `n` from `position` on, as many ahead as may yet be the log's; end_rounds() without a
- * sector of the log are its end. Blocks that the checkpoint knew to be bad hold nothing of the log, but may hold what
- * no erase has removed. The log may go on in the next superblock even so: r->seq is its first sector's.
+ * Read the sectors of superblock `n` from `position` to `end`, as many ahead as may yet be the log's; end_rounds()
+ * without a sector of the log are its end. Blocks that the checkpoint knew to be bad hold nothing of the log, but may
+ * hold what no erase has removed.
  */
-static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
+static void roll_sectors(struct roll *r, uint32_t n, uint32_t position, uint32_t end) {
     bool holes = bad_blocks(n) > 0;
-    uint32_t behind = r->seq + sb.pages - position;
-    r->blanks = 0;
-    r->ended = false;
-    uint32_t most = end_rounds() * round_pages() * nand_geo.sectors;
+    uint32_t most = end_sectors();
+    uint32_t left = sb.pages - end;
     struct sb_cursor ahead;
     cursor_seek(&ahead, n, position);
     struct sb_cursor at = ahead;
     uint32_t oldest = 0;
     uint32_t under_way = 0;
-    for (; at.left > 0 && r->blanks < most; cursor_next(&at), r->seq++) {
-        for (; ahead.left > 0 && under_way < SCAN_MAX && r->blanks + under_way < most; cursor_next(&ahead)) {
+    for (; at.left > left && r->blanks < most; cursor_next(&at), r->seq++) {
+        for (; ahead.left > left && under_way < SCAN_MAX && r->blanks + under_way < most; cursor_next(&ahead)) {
             uint32_t place = (oldest + under_way++) % SCAN_MAX;
             if (holes && bad_at(cursor_ppa(&ahead))) {
                 pages[place].status = LEFT_OUT;
@@ -460,7 +464,80 @@ static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
         }
     }
     nand_wait_idle();
-    r->seq = behind;
+}
+
+/** Read the summary of chunk `k` of superblock `n`, whose sequence number is `seq`. True when it can be used for the
+ * chunk's sectors from `position` on. */
+static bool summary_read(const struct roll *r, uint32_t n, uint32_t k, uint32_t seq, uint32_t position) {
+    struct sb_cursor c;
+    cursor_seek(&c, n, summary_place(k));
+    if (bad_at(cursor_ppa(&c))) {
+        return false;
+    }
+    struct scan_page *p = &pages[0];
+    scan_read(p, cursor_ppa(&c), DRAM_SUMMARIES, PAGE_SIZE);
+    nand_wait_idle();
+    return good(p) && p->oob0 == OOB_SUMMARY && (r->copies || p->oob1 == seq) &&
+           hal_read(DRAM_SUMMARIES + SUMMARY_CHUNK * 4) == k &&
+           hal_read(DRAM_SUMMARIES + SUMMARY_FIRST * 4) <= position;
+}
+
+/** Apply the sectors of superblock `n` from `position` to `end` as the summary of their chunk, which begins at `chunk`,
+ * has them. Those that had not ended when it was written are read. */
+static void roll_summary(struct roll *r, uint32_t n, uint32_t chunk, uint32_t position, uint32_t end) {
+    uint32_t unsettled = hal_read(DRAM_SUMMARIES + SUMMARY_UNSETTLED * 4);
+    struct sb_cursor c;
+    cursor_seek(&c, n, position);
+    while (position < end) {
+        uint32_t word = SUMMARY_HEAD + position - chunk;
+        uint32_t group = word >> SUMMARY_GROUP_LOG2;
+        uint32_t most = ((group + 1) << SUMMARY_GROUP_LOG2) - word;
+        most = most < end - position ? most : end - position;
+        if ((unsettled >> group & 1) != 0) {
+            uint32_t seq = r->seq;
+            roll_sectors(r, n, position, position + most);
+            r->seq = seq + most;
+            cursor_seek(&c, n, position + most);
+        } else {
+            for (uint32_t i = 0; i < most; i++, word++, r->seq++, cursor_next(&c)) {
+                uint32_t entry = hal_read(DRAM_SUMMARIES + word * 4);
+                if (entry != 0 && roll_apply(r, ~entry, cursor_ppa(&c))) {
+                    r->applied++;
+                    r->end = r->seq + 1;
+                }
+            }
+        }
+        position += most;
+        /* The log goes on to the summary at least. */
+        r->blanks = 0;
+    }
+    r->ended = false;
+}
+
+/**
+ * Read what superblock `n` holds of the log from `position` on, by summaries where there are any. The log may go on in
+ * the next superblock though it ends here: r->seq is its first sector's.
+ */
+static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
+    uint32_t seq = r->seq - position;
+    r->blanks = 0;
+    r->ended = false;
+    if (summary.chunk == 0) {
+        roll_sectors(r, n, position, sb.pages);
+    }
+    while (summary.chunk != 0 && position < sb.pages && r->blanks < end_sectors()) {
+        uint32_t k = position / summary.chunk;
+        uint32_t chunk = k * summary.chunk;
+        uint32_t end = chunk + summary.chunk < sb.pages ? chunk + summary.chunk : sb.pages;
+        r->seq = seq + position;
+        if (summary_read(r, n, k, seq + summary_place(k), position)) {
+            roll_summary(r, n, chunk, position, end);
+        } else {
+            roll_sectors(r, n, position, end);
+        }
+        position = end;
+    }
+    r->seq = seq + sb.pages;
 }
 
 /**
@@ -574,6 +651,7 @@ static void copies_resume(struct sb_cursor *last) {
         skip_blank(last);
         append[APPEND_COPY].cur = *last;
         append[APPEND_COPY].holes = bad_blocks(last->sb) > 0;
+        summary_open(APPEND_COPY, sb.pages - last->left);
         superblock_set_state(last->sb, SB_OPEN);
         console_printf("ftl: no superblock is free: copies go on in superblock %u, %u sectors are left\n", last->sb,
                        last->left);

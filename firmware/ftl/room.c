@@ -7,6 +7,7 @@
 #include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
+#include "ftl/summary.h"
 
 /** Superblocks that the log has to have beyond full ones: one open at each append point, and two that only copies take:
  * one for the next victim, and one more because a loss of power closes what was open. */
@@ -27,7 +28,7 @@ uint32_t room_reserve_superblocks(void) {
 void room_count(void) {
     uint32_t good = 0, largest = 0;
     for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count; n++) {
-        uint32_t sectors = bad_sectors(n);
+        uint32_t sectors = log_sectors(n);
         good += sectors;
         largest = sectors > largest ? sectors : largest;
     }

@@ -5,6 +5,7 @@
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
+#include "ftl/summary.h"
 #include "lib/crc.h"
 
 #define MAX_TRIES 3u
@@ -49,6 +50,7 @@ static void trim_apply(struct ftl_trim *t) {
 
 static void trim_programmed(struct nand_op *op, uint32_t status) {
     struct ftl_trim *t = op->arg;
+    summary_ended(t->note, status == FLASH_STATUS_OK);
     if (status != FLASH_STATUS_OK) {
         bad_block(nand_op_ppa(op), BAD_PROGRAM);
         if (++t->tries < MAX_TRIES) {
@@ -85,6 +87,8 @@ static void trim_program(struct ftl_trim *t) {
     }
     t->op->done = trim_programmed;
     t->op->arg = t;
+    t->note = append[APPEND_HOST].note;
+    summary_note(t->note, 0, OOB_TRIM);
     nand_program(t->op, ppa, DRAM_TRIM, OOB_TRIM, seq);
     nand_submit(t->op);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ftl/victim.h"
 
-#include "ftl/bad.h"
-#include "ftl/superblock.h"
+#include "ftl/summary.h"
 
 /** What emptying a superblock is worth: gain / cost. */
 struct worth {
@@ -16,7 +15,7 @@ struct worth {
 static struct worth worth_of(uint32_t n, uint32_t valid, bool cheap) {
     uint32_t age = superblock_age(n);
     age = cheap ? 1 : age < AGE_MOST ? age + 1 : AGE_MOST;
-    return (struct worth){.gain = (uint64_t)(bad_sectors(n) - valid) * age, .cost = valid};
+    return (struct worth){.gain = (uint64_t)(log_sectors(n) - valid) * age, .cost = valid};
 }
 
 /** a > b: 1; equal: 0; less: -1. Sectors of a superblock have at most 24 bits. */
@@ -34,7 +33,7 @@ uint32_t victim_pick(uint32_t gain, uint32_t most, bool cheap) {
             continue;
         }
         uint32_t valid = superblock_valid(n);
-        if (valid == 0 || valid > most || valid + gain > bad_sectors(n) || superblock_pins(n) != 0) {
+        if (valid == 0 || valid > most || valid + gain > log_sectors(n) || superblock_pins(n) != 0) {
             continue;
         }
         struct worth w = worth_of(n, valid, cheap);

@@ -14,7 +14,7 @@
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
-#include "ftl/superblock.h"
+#include "ftl/summary.h"
 
 /** Erases that a superblock is ahead of another before their data change places: so many, and this share of its own. */
 #define WEAR_SPREAD 12u
@@ -71,7 +71,7 @@ uint32_t wear_victim(void) {
     }
     uint32_t erases = superblock_erases(to);
     uint32_t spread = erases / WEAR_SHARE > WEAR_SPREAD ? erases / WEAR_SHARE : WEAR_SPREAD;
-    bool fits = superblock_valid(victim) <= bad_sectors(to) || sb.free > ROOM_COPIES;
+    bool fits = superblock_valid(victim) <= log_sectors(to) || sb.free > ROOM_COPIES;
     if (erases <= superblock_erases(victim) + spread || !fits || !append_prepare_worn()) {
         return SB_NONE;
     }

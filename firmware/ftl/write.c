@@ -11,6 +11,7 @@
 #include "ftl/bad.h"
 #include "ftl/cache.h"
 #include "ftl/collect.h"
+#include "ftl/summary.h"
 
 #define HASH      256u
 #define MAX_TRIES 3u
@@ -155,6 +156,7 @@ static void program_ended(struct ftl_write *w) {
         bool page = w->op->confirm != FLASH_CONFIRM_MORE;
         pages += page;
         ftl.in_turn[w->turn] -= page;
+        summary_ended(w->note, ok);
         w->op->confirm = FLASH_CONFIRM_PAGE;
         if (!ok) {
             if (++w->tries < (w->taken ? CACHED_TRIES : MAX_TRIES)) {
@@ -206,8 +208,10 @@ static void page_program(uint32_t ppa, uint32_t seq) {
     first->failed = 0;
     ftl.in_flight++;
     ftl.in_turn[ftl.turn]++;
+    uint16_t note = append[APPEND_HOST].note;
     for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w), ppa++, seq++) {
         w->gathered = 0;
+        w->note = w == first ? note : SUMMARY_NONE;
         w->turn = ftl.turn;
         w->ppa = ppa;
         struct nand_op *op = w->op;
@@ -215,6 +219,7 @@ static void page_program(uint32_t ppa, uint32_t seq) {
         op->arg = w;
         uint32_t mark = w->uncommitted ? OOB_UNCOMMITTED : w->lost ? OOB_LOST : 0;
         nand_program(op, ppa, w->buffer, w->lba | mark, seq);
+        summary_note(note, ppa - first->ppa, w->lba | mark);
         op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
     }
     planes_program(first);

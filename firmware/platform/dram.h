@@ -79,6 +79,9 @@
 /** Sectors that collection moves, 4 KiB each. */
 #define DRAM_COPIES      (ASSASIN_DRAM_BASE + 0x00280000u)
 #define DRAM_COPIES_SIZE 0x20000u
+/** Summaries of the log (ftl/summary.h), 4 KiB each. */
+#define DRAM_SUMMARIES      (ASSASIN_DRAM_BASE + 0x002a0000u)
+#define DRAM_SUMMARIES_SIZE 0x8000u
 /** Superblock table as checkpointed, 8 bytes an entry; directly behind it the list of bad blocks, 4 bytes an entry: a
  * checkpoint takes both for one table. */
 #define DRAM_TABLE         (ASSASIN_DRAM_BASE + 0x002c0000u)

@@ -312,6 +312,11 @@ Case generate(uint64_t seed, const Mix &mix) {
             p.blocks--;
         }
     }
+    if (!full && oneIn(rng, 4)) {
+        /* Superblocks that are long enough for summaries of the log. */
+        p.pages = large ? 64 : 128;
+        p.blocks = 14;
+    }
     /* Room for what cases use, with its log. */
     while (sectorsOf(p) < (full ? 600 : 1800)) {
         p.blocks += 4;

@@ -10,6 +10,8 @@
 #define LEAST 256u
 /** Chunks of the smallest. */
 #define LEAST_CHUNKS 4u
+/** Most sectors that are on their way to the medium: each has a page buffer, or is one of collection's. */
+#define DELAY ((DRAM_BUFFERS_SIZE + DRAM_COPIES_SIZE) / PAGE_SIZE)
 /** log2 of the words of a buffer, and its groups of words. */
 #define WORDS_LOG2 (PAGE_LOG2 - 2)
 #define GROUPS     (1u << (WORDS_LOG2 - SUMMARY_GROUP_LOG2))
@@ -57,9 +59,7 @@ void summary_init(void) {
     }
     uint32_t chunk = sb.pages / LEAST_CHUNKS & ~((1u << SUMMARY_GROUP_LOG2) - 1);
     summary.chunk = chunk < SUMMARY_MOST ? chunk : SUMMARY_MOST;
-    /* Every die has two programs at most ahead of a page. */
-    uint32_t delay = 2 * bad.units * nand_geo.sectors;
-    summary.delay = delay < summary.chunk ? delay : summary.chunk;
+    summary.delay = DELAY < summary.chunk ? DELAY : summary.chunk;
     summary.chunks = (sb.pages + summary.chunk - 1) / summary.chunk;
     summary.taken = summary.chunks * nand_geo.sectors;
     for (uint32_t i = 0; i < PROGRAMS; i++) {

@@ -312,15 +312,16 @@ def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 def _recovery(config: str, profile: str, quick: bool, tell: Tell) -> tuple[list[Row], dict[str, Any]]:
     """Mounts after a power cut behind more and more log, and of more and more map; both lines give what a TiB takes."""
-    logs, maps = ((32, 128), (8, 32)) if quick else ((128, 256, 512, 900), (64, 256, 1024))
+    logs, maps = ((1500, 3500), (8, 32)) if quick else ((1500, 3000, 5000, 7500), (64, 256, 1024))
     by_log, by_map = [], []
     for pages in logs:
         tell(f"mount after a cut behind {pages} pages of log")
 
-        def in_a_row(drive: Drive, n: int = pages) -> None:
-            drive.write(0, bench.random_data(n * BLOCK))
+        def at_random(drive: Drive, n: int = pages) -> None:
+            for i in np.random.default_rng(n).integers(0, drive.info.blocks, n):
+                drive.write(int(i), bytes(BLOCK))
 
-        mount = _mount(config, profile, in_a_row, True)
+        mount = _mount(config, profile, at_random, True)
         by_log.append((float(pages), float(mount.cycles)))
     for count in maps:
         tell(f"mount of {count} pages of map")

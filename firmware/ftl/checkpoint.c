@@ -309,10 +309,10 @@ static void map_ended(void) {
     ckpt.table_used = sb.used;
 }
 
-/** Pages in flight: beside writes one a way, or these would wait for many. */
+/** Pages in flight: beside writes a program a way, or these would wait for many. */
 static uint32_t window(void) {
-    uint32_t ways = nand_geo.channels * nand_geo.ways;
-    return job.live && ways < META_PAGES ? ways : META_PAGES;
+    uint32_t pages = (nand_geo.channels * nand_geo.ways + 1) / 2;
+    return job.live && pages < META_PAGES ? pages : META_PAGES;
 }
 
 /** Start writing the next page of this step. False: there is none, or `*later` there may be. */

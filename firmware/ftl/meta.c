@@ -10,7 +10,7 @@
 
 static struct {
     struct meta_page pages[META_PAGES];
-    uint64_t used; /**< of them, a bit each */
+    uint32_t used; /**< of them, a bit each */
     uint32_t in_flight;
     uint32_t tries; /**< places that turned out bad */
 } meta;
@@ -37,7 +37,7 @@ struct meta_page *meta_get(void) {
         }
         return NULL;
     }
-    meta.used |= 1ull << n;
+    meta.used |= 1u << n;
     meta.in_flight++;
     return p;
 }
@@ -45,7 +45,7 @@ struct meta_page *meta_get(void) {
 void meta_put(struct meta_page *p) {
     nand_op_put(p->ops[0]);
     nand_op_put(p->ops[1]);
-    meta.used &= ~(1ull << (p - meta.pages));
+    meta.used &= ~(1u << (p - meta.pages));
     meta.in_flight--;
 }
 

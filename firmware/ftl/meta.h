@@ -12,8 +12,8 @@
 
 #include "media/nand.h"
 
-/** Pages that can be in flight. */
-#define META_PAGES 64u
+/** Pages that can be in flight: others need descriptors, too. */
+#define META_PAGES 32u
 /** Places of the area that may be lost to failed programs in one checkpoint before it fails. */
 #define META_TRIES 8u
 

@@ -70,7 +70,7 @@ Written prepare(Nand &nand, uint32_t seed, bool off) {
     Drive d(nand, 1, seed);
     d.start();
     for (uint32_t i = 0; i < 120; i++) {
-        put(d, w, i * 17 % 1500, i + 1);
+        put(d, w, i * 97 % d.capacity(), i + 1);
         if (i % 40 == 39) {
             CHECK_EQ(flush(d), kOk);
         }
@@ -146,27 +146,26 @@ TEST(meta_one_page_unreadable) {
         for (auto [key, tag] : all) {
             Nand copy = nand;
             Written now = w;
+            bool second;
             {
                 Drive d(copy, 1, seed, 0, {}, {}, unreadable({key}));
-                rescued += says(d, "were had from their second copies only");
+                second = says(d, "were had from their second copies only");
                 d.start();
                 verify(d, now);
                 put(d, now, 5, 9000);
                 CHECK_EQ(flush(d), kOk);
             }
-            if (tag == kRoot) {
-                continue;
-            }
-            /* Nothing needs what was there before any more. */
-            std::set<uint32_t> old;
-            for (auto [other, of] : all) {
-                if (of == tag) {
-                    old.insert(other);
+            rescued += second;
+            if (second && tag != kTable) {
+                /* Nothing needs what was there before any more. */
+                std::set<uint32_t> old;
+                for (auto [other, of] : all) {
+                    if (of == tag) {
+                        old.insert(other);
+                    }
                 }
-            }
-            if (rescued > 0 && tag != kTable) {
-                model::Faults f = unreadable(old);
-                Drive d(copy, 1, seed + 1);
+                Drive d(copy, 1, seed + 1, 0, {}, {}, unreadable(old));
+                CHECK(!says(d, "no namespace"));
                 d.start();
                 verify(d, now);
             }
@@ -193,6 +192,30 @@ TEST(meta_rescued_page_is_written_again) {
         verify(d, w);
     }
     Drive d(nand, 1, seed, 0, {}, {}, unreadable(whole));
+    CHECK(!says(d, "no namespace"));
+    d.start();
+    verify(d, w);
+}
+
+TEST(meta_page_read_with_difficulty_is_written_again) {
+    Nand nand(kSmall);
+    Written w = prepare(nand, seed, true);
+    auto old = tags(nand, isMeta);
+    std::set<uint32_t> all, failed;
+    for (auto [key, tag] : old) {
+        all.insert(key);
+    }
+    {
+        model::Faults once;
+        once.readOf = [&](uint32_t key) { return all.count(key) != 0 && failed.insert(key).second; };
+        Drive d(nand, 1, seed, 0, {}, {}, once);
+        CHECK(says(d, "clean medium"));
+        CHECK(!failed.empty());
+        d.start();
+        put(d, w, 1101, 9000);
+        CHECK_EQ(flush(d), kOk);
+    }
+    Drive d(nand, 1, seed, 0, {}, {}, unreadable(all));
     CHECK(!says(d, "no namespace"));
     d.start();
     verify(d, w);

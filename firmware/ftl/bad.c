@@ -39,19 +39,25 @@ bool bad_init(void) {
 
 /* ---- where ---- */
 
-static uint32_t die_of(uint32_t ppa) {
+uint32_t bad_die(uint32_t ppa) {
     uint32_t lun = ppa_row(ppa) >> nand_geo.lun_shift;
     return (lun * nand_geo.ways + (ppa_way(ppa) & 15)) * nand_geo.channels + (ppa >> 28);
 }
 
-/** Units of a die follow each other at this distance. */
-static uint32_t dies(void) {
+/* Units of a die follow each other at this distance. */
+uint32_t bad_dies(void) {
     return nand_geo.luns * nand_geo.ways * nand_geo.channels;
+}
+
+uint32_t bad_die_ppa(uint32_t die) {
+    uint32_t way = die / nand_geo.channels % nand_geo.ways;
+    uint32_t lun = die / nand_geo.channels / nand_geo.ways;
+    return die % nand_geo.channels << 28 | way << 24 | lun << nand_geo.lun_shift;
 }
 
 uint32_t bad_unit(uint32_t ppa) {
     uint32_t plane = ppa_row(ppa) >> nand_geo.plane_shift & (nand_geo.planes - 1);
-    return plane * dies() + die_of(ppa);
+    return plane * bad_dies() + bad_die(ppa);
 }
 
 static uint32_t entry(uint32_t i) {
@@ -107,11 +113,7 @@ bool bad_grown(uint32_t i) {
 
 uint32_t bad_ppa(uint32_t i) {
     uint32_t unit = entry_unit(entry(i));
-    uint32_t die = unit % dies();
-    uint32_t channel = die % nand_geo.channels;
-    uint32_t way = die / nand_geo.channels % nand_geo.ways;
-    uint32_t lun = die / nand_geo.channels / nand_geo.ways;
-    return channel << 28 | way << 24 | lun << nand_geo.lun_shift | unit / dies() << nand_geo.plane_shift |
+    return bad_die_ppa(unit % bad_dies()) | unit / bad_dies() << nand_geo.plane_shift |
            entry_superblock(entry(i)) << nand_geo.block_shift;
 }
 
@@ -160,7 +162,7 @@ static void die_dead(uint32_t ppa) {
         "out\n",
         ppa >> 28, ppa_way(ppa) & 15, ppa_row(ppa) >> nand_geo.lun_shift, DIE_DEAD_BLOCKS);
     for (uint32_t n = ckpt.first; n < sb.count; n++) {
-        for (uint32_t unit = die_of(ppa); unit < bad.units; unit += dies()) {
+        for (uint32_t unit = bad_die(ppa); unit < bad.units; unit += bad_dies()) {
             if (!has(n, unit)) {
                 add(n, unit, BAD_DIE);
             }
@@ -173,7 +175,7 @@ static void die_dead(uint32_t ppa) {
 
 /** One more block of the die of `ppa` has failed. */
 static void suspect(uint32_t ppa) {
-    uint32_t die = die_of(ppa);
+    uint32_t die = bad_die(ppa);
     uint32_t at = SUSPECTS;
     for (uint32_t i = SUSPECTS; i-- > 0;) {
         at = suspects[i].failures == 0 ? i : at;
@@ -198,7 +200,7 @@ static void suspect(uint32_t ppa) {
 }
 
 void bad_worked_now(uint32_t ppa) {
-    uint32_t die = die_of(ppa);
+    uint32_t die = bad_die(ppa);
     for (uint32_t i = 0; i < SUSPECTS; i++) {
         if (suspects[i].failures > 0 && suspects[i].die == die) {
             suspects[i].failures = 0;

@@ -53,6 +53,10 @@ extern struct bad_state bad;
 /** False: the table of bad blocks has no room for this geometry. */
 bool bad_init(void);
 
+/** Dies of the drive; the one that sector `ppa` is on; the first sector of die `die`. */
+uint32_t bad_dies(void);
+uint32_t bad_die(uint32_t ppa);
+uint32_t bad_die_ppa(uint32_t die);
 /** Which block of its superblock the sector `ppa` is in. */
 uint32_t bad_unit(uint32_t ppa);
 /** Word of superblock `n`: bad blocks, BAD_MOVING. Its bits, by unit, are behind it. */

@@ -1,164 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checkpoints. Superblock 0 holds two root blocks that take root records in turn; then come two areas of superblocks in
- * which the changed map pages, directory pages and the superblock table are appended. When an area cannot take the next
- * checkpoint, or a checkpoint failed, everything goes to the area that the newest root record does not name, erased
- * first. The root record is written last, and never in place of the newest one. All of these take one sector each, the
- * first of a page of its own: what a program that fails or a power cut spoils is one of them.
+ * Checkpoints. Changed map pages, directory pages and the superblock table are appended to an area, each in two copies
+ * (meta.c). When the area cannot take the next checkpoint, or a checkpoint failed, everything goes to the area that the
+ * newest root record does not name, erased first. The root record (root.c) is written last.
  */
 #include "ftl/checkpoint.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "ftl/area.h"
 #include "ftl/collect.h"
 #include "ftl/ftl.h"
+#include "ftl/meta.h"
 #include "ftl/root.h"
-#include "lib/crc.h"
+#include "ftl/rootfind.h"
 #include "platform/console.h"
 #include "platform/work.h"
 
 struct checkpoint_state ckpt;
 
 #define TABLE_PER_PAGE (PAGE_SIZE / 8u)
-/** Descriptors a checkpoint keeps in flight. */
-#define WINDOW 64u
 /** Entries of directories that a slice looks at. */
 #define SCAN 256u
 
-static_assert(WINDOW * PAGE_SIZE <= DRAM_META_COPIES_SIZE && ROOT_TABLE_PAGES <= WINDOW, "copies of pages");
-
 static struct sb_erase area_erase;
 
-static void checkpoint_init(void);
-
-uint32_t checkpoint_meta_superblocks(void) {
-    return ckpt.end;
-}
-
-bool checkpoint_areas(void) {
-    uint32_t end = ckpt.first + 2 * ckpt.area_sbs;
-    if (end > sb.count) {
-        return false;
-    }
-    for (uint32_t n = 0; n < end; n++) {
-        superblock_set_state(n, SB_META);
-    }
-    ckpt.end = end;
-    sb.rotor = end;
-    return true;
-}
-
-/** Sectors that one area takes: one full checkpoint and a quarter more in small ones. */
-static uint32_t area_sectors(void) {
-    return (ckpt.full_pages + ckpt.full_pages / 4 + 16) * nand_geo.sectors;
-}
-
-/** Sectors of the good blocks of area `area`. */
-static uint32_t area_good(uint32_t area) {
-    uint32_t good = 0;
-    for (uint32_t n = 0; n < ckpt.area_sbs; n++) {
-        good += bad_sectors(checkpoint_area_sb(area, n));
-    }
-    return good;
-}
-
-const char *checkpoint_areas_fit(void) {
-    while (area_good(0) < area_sectors() || area_good(1) < area_sectors()) {
-        if (ckpt.first + 2 * (ckpt.area_sbs + 1) > sb.count) {
-            console_printf("ftl: checkpoints need two areas of %u sectors: superblocks %u to %u have too few\n",
-                           area_sectors(), ckpt.first, sb.count - 1);
-            return "too few good blocks where checkpoints have to be";
-        }
-        ckpt.area_sbs++;
-    }
-    checkpoint_areas();
-    return NULL;
-}
-
-void checkpoint_layout(void) {
-    memset(&ckpt, 0, sizeof ckpt);
-    uint32_t width = sb.pages / nand_geo.pages;
-    /* One block wide superblocks: the second root block is superblock 1's. */
-    ckpt.first = width > 1 ? 1 : 2;
-    struct sb_cursor c;
-    cursor_open(&c, 0);
-    ckpt.root_block[0] = cursor_ppa(&c);
-    if (width > 1) {
-        cursor_next_page(&c);
-    } else {
-        cursor_open(&c, 1);
-    }
-    ckpt.root_block[1] = cursor_ppa(&c);
-    uint32_t lbas_max = sb.count > MAP_MAX_LBAS / sb.pages ? MAP_MAX_LBAS : sb.count * sb.pages;
-    uint32_t blocks = sb.count * bad.units < BAD_MOST ? sb.count * bad.units : BAD_MOST;
-    ckpt.full_pages = lbas_max / MAP_ENTRIES + 1 + (lbas_max >> MAP_DIR_BITS) + 1 +
-                      (sb.count + TABLE_PER_PAGE - 1) / TABLE_PER_PAGE + (blocks + BAD_PER_PAGE - 1) / BAD_PER_PAGE;
-    ckpt.area_sbs = (area_sectors() + sb.pages - 1) / sb.pages;
-    checkpoint_areas();
-    memset(sb.changed, 0, sizeof sb.changed);
-    sb.used = 0;
-    ckpt.rewrite = true;
-    checkpoint_init();
-    ckpt.log.sb[APPEND_HOST] = ckpt.log.sb[APPEND_COPY] = SB_NONE;
-}
-
-uint32_t checkpoint_root_pages(void) {
-    return nand_geo.pages >> nand_geo.sector_log2;
-}
-
-uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page) {
-    return ckpt.root_block[which] + (page << nand_geo.sector_log2);
-}
-
-uint32_t checkpoint_area_sb(uint32_t area, uint32_t n) {
-    return ckpt.first + area * ckpt.area_sbs + n;
-}
-
-void checkpoint_meta_seek(void) {
-    cursor_seek(&ckpt.at, checkpoint_area_sb(ckpt.area, ckpt.used / sb.pages), ckpt.used % sb.pages);
-}
-
-uint32_t checkpoint_table_words(uint32_t i) {
+bool checkpoint_table_used(uint32_t i) {
     uint32_t words = i < ROOT_SB_PAGES ? 2 * ckpt.table_used : ckpt.bad;
-    uint32_t before = (i < ROOT_SB_PAGES ? i : i - ROOT_SB_PAGES) * BAD_PER_PAGE;
-    return words <= before ? 0 : words - before < BAD_PER_PAGE ? words - before : BAD_PER_PAGE;
-}
-
-uint32_t checkpoint_crc(uint32_t data, uint32_t words) {
-    uint32_t crc = 0;
-    for (uint32_t i = 0; i < words; i++) {
-        crc = crc32c_word(crc, hal_read(data + i * 4));
-    }
-    return crc;
-}
-
-/** Sectors of the area behind ckpt.used whose blocks are good, of whole stripes. */
-static uint32_t area_left(void) {
-    uint32_t good = 0;
-    uint32_t used = ckpt.used;
-    for (uint32_t n = used / sb.pages; n < ckpt.area_sbs; n++) {
-        uint32_t stripes = (sb.pages - used % sb.pages) / (bad.units * nand_geo.sectors);
-        good += stripes * (bad.units - bad_blocks(checkpoint_area_sb(ckpt.area, n))) * nand_geo.sectors;
-        used = (n + 1) * sb.pages;
-    }
-    return good;
-}
-
-/** The next page of the area; 0: there is none. */
-static uint32_t meta_alloc(void) {
-    while (ckpt.used < ckpt.area_sbs * sb.pages) {
-        if (ckpt.at.left == 0) {
-            cursor_open(&ckpt.at, checkpoint_area_sb(ckpt.area, ckpt.used / sb.pages));
-        }
-        uint32_t ppa = cursor_ppa(&ckpt.at);
-        cursor_next_page(&ckpt.at);
-        ckpt.used += nand_geo.sectors;
-        if (!bad_at(ppa)) {
-            return ppa;
-        }
-    }
-    return 0;
+    return words > (i < ROOT_SB_PAGES ? i : i - ROOT_SB_PAGES) * BAD_PER_PAGE;
 }
 
 /* ---- the steps of a checkpoint: erase the other area, map pages, directory pages, table, root ---- */
@@ -175,19 +45,16 @@ static struct {
     bool root_only; /**< nothing but the root record is new */
     bool whole;     /**< the root record says all anew: it does not repeat what the newest one says */
     bool failed;
-    bool stepping;     /**< step() is on the stack */
-    bool waits;        /**< for the root writer */
-    bool root_pending; /**< the root record is on its way */
-    uint32_t tries;    /**< blocks that turned out bad */
-    uint32_t erase_sb; /**< next superblock of the area to erase, counted from its start */
-    uint32_t in_flight;
+    bool stepping;           /**< step() is on the stack */
+    bool waits;              /**< for the root writer */
+    bool root_pending;       /**< the root record is on its way */
+    uint32_t erase_sb;       /**< next superblock of the area to erase, counted from its start */
     uint32_t index;          /**< progress inside the step */
     uint32_t scan_top;       /**< progress when the dirty list is incomplete */
     uint32_t bad_changed;    /**< pages of the list of bad blocks that are not in the area as they are */
     bool anew;               /**< everything goes to an area that was erased */
     uint32_t dirty_count;    /**< map pages in the list, or more than it takes */
     uint32_t extra;          /**< map pages that may be written twice before the area is too small */
-    uint64_t buffers;        /**< of DRAM_META_COPIES in use, a bit each */
     uint32_t closings;       /**< superblocks that were full when it began */
     uint32_t trims, copies;  /**< ftl.log_trims, ftl.log_copies then */
     struct log_position log; /**< where recovery reads on from when it succeeds */
@@ -195,7 +62,7 @@ static struct {
 
 static void step(void);
 
-static void checkpoint_init(void) {
+void checkpoint_init(void) {
     memset(&job, 0, sizeof job);
 }
 
@@ -207,158 +74,88 @@ static void area_erased(struct sb_erase *e, bool ok) {
     step();
 }
 
-/** Program a page. False, and the checkpoint has failed: the area is full. */
-static bool meta_submit(struct nand_op *op, uint32_t data, uint32_t oob0, uint32_t oob1) {
-    uint32_t ppa = meta_alloc();
-    if (ppa == 0) {
-        job.failed = true;
-        ckpt.rewrite = true;
-        return false;
-    }
-    nand_program(op, ppa, data, oob0, oob1);
-    job.in_flight++;
-    nand_submit(op);
-    return true;
+static void page_ended(struct meta_page *p, bool ok);
+
+/** Start writing `p`: both copies of the page at `data`. */
+static void page_write(struct meta_page *p, uint32_t tag, uint32_t data) {
+    p->tag = tag;
+    p->data = data;
+    meta_write(p, page_ended);
 }
 
-/** Blocks of the area that may turn out bad in one checkpoint before it fails. */
-#define META_TRIES 8u
-
-/** What a page's program left to be done. */
-enum outcome { WRITTEN, AGAIN, GIVEN_UP };
-
-static enum outcome meta_ended(const struct nand_op *op, uint32_t status) {
-    job.in_flight--;
-    if (status == FLASH_STATUS_OK) {
-        bad_worked(nand_op_ppa(op));
-        return WRITTEN;
-    }
-    /* Others in flight to a block that has just failed may fail with it. */
-    job.tries += !bad_at(nand_op_ppa(op));
-    if (area_good(ckpt.area) >= area_sectors() + nand_geo.pages) {
-        /* Otherwise the area could not do without it. */
-        bad_block(nand_op_ppa(op), BAD_PROGRAM);
-    }
-    if (!job.failed && job.tries <= META_TRIES) {
-        return AGAIN;
-    }
-    /* Marks of what was changed are gone: the next checkpoint writes everything. */
-    job.failed = true;
-    ckpt.rewrite = true;
-    return GIVEN_UP;
-}
-
-/** Copy page `page` to copy `n`, where nothing changes it. */
-static uint32_t meta_copy(uint32_t n, uint32_t page) {
-    uint32_t to = DRAM_META_COPIES + n * PAGE_SIZE;
+/** Copy the page at `from` to the buffer of `p`, where nothing changes it. */
+static uint32_t page_copy(const struct meta_page *p, uint32_t from) {
+    uint32_t to = meta_buffer(p);
     for (uint32_t at = 0; at < PAGE_SIZE; at += 4) {
-        hal_write(to + at, hal_read(page + at));
+        hal_write(to + at, hal_read(from + at));
     }
     return to;
 }
 
-static void map_program(struct nand_op *op, uint32_t number, uint32_t data) {
-    if (!meta_submit(op, data, OOB_META | number, ckpt.root_seq + 1)) {
-        hal_write(map_dir_entry(number), hal_read(map_dir_entry(number)) & ~MAP_ENTRY_MARKS);
-        nand_op_put(op);
-    }
-}
-
-/** Program a copy of map page `number`. */
-static void map_submit_copy(struct nand_op *op, uint32_t number) {
+/** Write a copy of map page `number`. */
+static void map_submit_copy(struct meta_page *p, uint32_t number) {
     uint32_t entry = map_dir_entry(number);
     uint32_t page = hal_read(entry) & ~MAP_ENTRY_MARKS;
-    uint32_t n = 0;
-    while ((job.buffers >> n & 1) != 0) {
-        n++;
-    }
-    job.buffers |= 1ull << n;
     hal_write(entry, page);
-    map_program(op, number, meta_copy(n, page));
+    page_write(p, OOB_META | number, page_copy(p, page));
 }
 
-/** Program map page `number`. One that changes on its way is copied then, and written once more. */
-static void map_submit(struct nand_op *op, uint32_t number) {
+/** Write map page `number`. One that changes on its way is copied then, and written once more. */
+static void map_submit(struct meta_page *p, uint32_t number) {
     uint32_t page = hal_read(map_dir_entry(number)) & ~MAP_ENTRY_MARKS;
     if (!job.live) {
         hal_write(map_dir_entry(number), page);
     } else if (job.extra == 0) {
-        map_submit_copy(op, number);
+        map_submit_copy(p, number);
         return;
     } else {
         job.extra--;
         hal_write(map_dir_entry(number), page | MAP_ENTRY_FLYING);
     }
-    map_program(op, number, page);
+    page_write(p, OOB_META | number, page);
 }
 
-static void map_written(struct nand_op *op, uint32_t status) {
-    uint32_t number = (uint32_t)(uintptr_t)op->arg;
-    uint32_t ppa = nand_op_ppa(op);
-    enum outcome outcome = meta_ended(op, status);
-    if (outcome == AGAIN && meta_submit(op, op->w2, OOB_META | number, ckpt.root_seq + 1)) {
-        return;
-    }
+/** The map page that is `p` has ended. True when it is written once more. */
+static bool map_written(struct meta_page *p, bool ok) {
+    uint32_t number = p->tag & ~OOB_META;
     uint32_t entry = hal_read(map_dir_entry(number));
-    bool touched = false;
-    if (op->w2 - DRAM_META_COPIES < WINDOW * PAGE_SIZE) {
-        job.buffers &= ~(1ull << (op->w2 - DRAM_META_COPIES) / PAGE_SIZE);
-    } else if ((entry & MAP_ENTRY_FLYING) != 0) {
-        touched = (entry & MAP_ENTRY_TOUCHED) != 0;
+    if ((entry & MAP_ENTRY_FLYING) != 0) {
         hal_write(map_dir_entry(number), entry & ~MAP_ENTRY_MARKS);
-        if (touched && outcome == WRITTEN && !job.failed) {
-            map_submit_copy(op, number);
+        if ((entry & MAP_ENTRY_TOUCHED) != 0) {
+            if (ok && !job.failed) {
+                map_submit_copy(p, number);
+                return true;
+            }
+            return false;
+        }
+        job.extra += ok;
+    }
+    if (ok) {
+        hal_write(map_dir_entry(number) + MAP_DIR_FLASH, p->ppa);
+        map.top[number / MAP_ENTRIES].dirty = 1;
+    }
+    return false;
+}
+
+static void page_ended(struct meta_page *p, bool ok) {
+    if (!ok) {
+        /* Marks of what was changed are gone: the next checkpoint writes everything. */
+        job.failed = true;
+        ckpt.rewrite = true;
+    }
+    if (p->tag == OOB_TABLE) {
+        ckpt.table[p->index] = ok ? p->ppa : ckpt.table[p->index];
+    } else if ((p->tag & OOB_META) == OOB_META) {
+        if (map_written(p, ok)) {
             step();
             return;
         }
-        job.extra += outcome == WRITTEN;
-    }
-    nand_op_put(op);
-    if (outcome == WRITTEN && !touched) {
-        hal_write(map_dir_entry(number) + MAP_DIR_FLASH, ppa);
-        map.top[number / MAP_ENTRIES].dirty = 1;
-    }
-    step();
-}
-
-/** Program the copies of `d`'s pages' addresses. False: there is no room. */
-static bool dir_submit(struct nand_op *op, const struct map_dir *d) {
-    uint32_t page = d->addr + MAP_DIR_FLASH;
-    return meta_submit(op, page, OOB_DIR | (uint32_t)(d - map.top), checkpoint_crc(page, d->stored));
-}
-
-static void dir_written(struct nand_op *op, uint32_t status) {
-    struct map_dir *d = op->arg;
-    uint32_t ppa = nand_op_ppa(op);
-    enum outcome outcome = meta_ended(op, status);
-    if (outcome == AGAIN && dir_submit(op, d)) {
-        return;
-    }
-    nand_op_put(op);
-    if (outcome == WRITTEN) {
-        d->ppa = ppa;
+    } else if (ok) {
+        struct map_dir *d = &map.top[p->tag & ~OOB_DIR];
+        d->ppa = p->ppa;
         d->dirty = 0;
     }
-    step();
-}
-
-/** Program the copy of page `i` of the table. False: there is no room. */
-static bool table_submit(struct nand_op *op, uint32_t i) {
-    uint32_t copy = DRAM_META_COPIES + i * PAGE_SIZE;
-    return meta_submit(op, copy, OOB_TABLE, checkpoint_crc(copy, checkpoint_table_words(i)));
-}
-
-static void table_written(struct nand_op *op, uint32_t status) {
-    uint32_t ppa = nand_op_ppa(op);
-    uint32_t page = (uint32_t)(uintptr_t)op->arg;
-    enum outcome outcome = meta_ended(op, status);
-    if (outcome == AGAIN && table_submit(op, page)) {
-        return;
-    }
-    nand_op_put(op);
-    if (outcome == WRITTEN) {
-        ckpt.table[page] = ppa;
-    }
+    meta_put(p);
     step();
 }
 
@@ -442,6 +239,8 @@ static void root_build(void) {
     root_put(ckpt.bad);
     root_put(job.log.listed);
     root_put(ckpt.area_sbs);
+    root_put(ckpt.stamp);
+    root_put(ckpt.root_failed);
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
         root_put(ckpt.table[i]);
     }
@@ -510,10 +309,45 @@ static void map_ended(void) {
     ckpt.table_used = sb.used;
 }
 
-/** Descriptors in flight: beside writes one a way, or these would wait for many. */
+/** Pages in flight: beside writes a program a way, or these would wait for many. */
 static uint32_t window(void) {
-    uint32_t ways = nand_geo.channels * nand_geo.ways;
-    return job.live && ways < WINDOW ? ways : WINDOW;
+    uint32_t pages = (nand_geo.channels * nand_geo.ways + 1) / 2;
+    return job.live && pages < META_PAGES ? pages : META_PAGES;
+}
+
+/** Start writing the next page of this step. False: there is none, or `*later` there may be. */
+static bool next_page(struct meta_page *p, bool *later) {
+    if (job.step == STEP_MAP) {
+        uint32_t number = next_dirty_map();
+        *later = number == LATER;
+        if (number != LATER && number != SB_NONE) {
+            map_submit(p, number);
+            return true;
+        }
+        return false;
+    }
+    if (job.step == STEP_DIR) {
+        while (job.index < MAP_TOP && !map.top[job.index].dirty) {
+            job.index++;
+        }
+        if (job.index < MAP_TOP) {
+            struct map_dir *d = &map.top[job.index];
+            d->stored = d->count & 0x7fff;
+            page_write(p, OOB_DIR | job.index++, d->addr + MAP_DIR_FLASH);
+            return true;
+        }
+        return false;
+    }
+    while (job.index < ROOT_TABLE_PAGES && !table_page_due(job.index)) {
+        job.index++;
+    }
+    if (job.index < ROOT_TABLE_PAGES) {
+        p->index = (uint8_t)job.index++;
+        /* Erases that end meanwhile are counted there, and blocks that become bad are listed. */
+        page_write(p, OOB_TABLE, page_copy(p, DRAM_TABLE + p->index * PAGE_SIZE));
+        return true;
+    }
+    return false;
 }
 
 /** Do as much as descriptors allow; every completion comes back here. */
@@ -522,71 +356,42 @@ static void step(void) {
         return;
     }
     job.stepping = true;
-    while (job.erase_sb < ckpt.area_sbs && bad_sectors(checkpoint_area_sb(ckpt.area, job.erase_sb)) == 0) {
+    while (job.erase_sb < ckpt.area_sbs && bad_sectors(area_superblock(ckpt.area, job.erase_sb)) == 0) {
         job.erase_sb++;
     }
     if (job.erase_sb < ckpt.area_sbs && !job.failed) {
         if (!area_erase.active) {
-            superblock_erase(&area_erase, checkpoint_area_sb(ckpt.area, job.erase_sb), area_erased);
+            superblock_erase(&area_erase, area_superblock(ckpt.area, job.erase_sb), area_erased);
         }
         job.stepping = false;
         /* An erase never ends inside superblock_erase: completions come from the main loop only. */
         return;
     }
-    while (job.step < STEP_ROOT && job.in_flight < window()) {
+    while (job.step < STEP_ROOT && meta_in_flight() < window()) {
         if (job.failed) {
             break;
         }
-        struct nand_op *op = nand_op_get();
-        if (op == NULL) {
+        struct meta_page *p = meta_get();
+        if (p == NULL) {
+            if (meta_in_flight() == 0) {
+                work_set(WORK_CHECKPOINT);
+            }
             break;
         }
-        if (job.step == STEP_MAP) {
-            uint32_t number = next_dirty_map();
-            if (number == LATER) {
-                nand_op_put(op);
-                work_set(WORK_CHECKPOINT);
+        bool later = false;
+        if (next_page(p, &later)) {
+            if (job.step == STEP_TABLE) {
+                /* A copy takes long: let others have a turn. The program's end leads back here. */
                 break;
             }
-            if (number != SB_NONE) {
-                op->done = map_written;
-                op->arg = (void *)(uintptr_t)number;
-                map_submit(op, number);
-                continue;
-            }
-        } else if (job.step == STEP_DIR) {
-            while (job.index < MAP_TOP && !map.top[job.index].dirty) {
-                job.index++;
-            }
-            if (job.index < MAP_TOP) {
-                op->done = dir_written;
-                op->arg = &map.top[job.index];
-                map.top[job.index].stored = map.top[job.index].count & 0x7fff;
-                if (!dir_submit(op, &map.top[job.index])) {
-                    nand_op_put(op);
-                }
-                job.index++;
-                /* A checksum takes long: let others have a turn. The program's end leads back here. */
-                break;
-            }
-        } else {
-            while (job.index < ROOT_TABLE_PAGES && !table_page_due(job.index)) {
-                job.index++;
-            }
-            if (job.index < ROOT_TABLE_PAGES) {
-                op->done = table_written;
-                op->arg = (void *)(uintptr_t)job.index;
-                /* Erases that end meanwhile are counted there, and blocks that become bad are listed. */
-                meta_copy(job.index, DRAM_TABLE + job.index * PAGE_SIZE);
-                if (!table_submit(op, job.index)) {
-                    nand_op_put(op);
-                }
-                job.index++;
-                break;
-            }
+            continue;
         }
-        nand_op_put(op);
-        if (job.in_flight > 0) {
+        meta_put(p);
+        if (later) {
+            work_set(WORK_CHECKPOINT);
+            break;
+        }
+        if (meta_in_flight() > 0) {
             break;
         }
         job.index = 0;
@@ -598,7 +403,7 @@ static void step(void) {
             job.bad_changed |= bad.changed;
         }
     }
-    if (job.failed && job.in_flight == 0 && !job.root_pending && job.step < STEP_DONE) {
+    if (job.failed && meta_in_flight() == 0 && !job.root_pending && job.step < STEP_DONE) {
         ckpt.rewrite = true;
         map_ended();
         job.step = STEP_DONE;
@@ -758,27 +563,29 @@ static void settled(void) {
         need = ckpt.full_pages;
     }
     need += META_TRIES;
+    meta_begin();
     map.turn ^= 1;
     map.dirty_count = 0;
     map.from = 0;
     map.end = DRAM_MAP + map.pages * PAGE_SIZE;
     map.writing = job.live;
-    if (ckpt.rewrite || bad.rewrite || need * nand_geo.sectors > area_left()) {
+    if (ckpt.rewrite || bad.rewrite || need > area_left()) {
         job.anew = true;
         bad.rewrite = false;
         ckpt.area = ckpt.root_area ^ 1;
         ckpt.used = 0;
+        ckpt.stamp = ckpt.stamp_next++;
         job.erase_sb = 0;
         map.all = true;
         for (uint32_t t = 0; t < MAP_TOP; t++) {
             map.top[t].dirty = map.top[t].addr != 0;
         }
-        checkpoint_meta_seek();
+        area_seek();
         /* Until the root is written this area is not to be trusted. */
         ckpt.rewrite = true;
         need = ckpt.full_pages + META_TRIES;
     }
-    uint32_t room = area_left() / nand_geo.sectors;
+    uint32_t room = area_left();
     job.extra = room > need ? room - need : 0;
     /* Entries lose their mark one by one from here on. */
     map.last_dirty = MAP_NO_PAGE;
@@ -838,9 +645,26 @@ void checkpoint_mark_dirty_run(struct ftl_exclusive *x) {
 
 /* ---- format ---- */
 
-static void format_op_done(struct nand_op *op, uint32_t status) {
-    *(bool *)op->arg |= status != FLASH_STATUS_OK;
+static void root_erased(struct nand_op *op, uint32_t status) {
+    if (status != FLASH_STATUS_OK) {
+        ckpt.root_failed |= 1u << (uintptr_t)op->arg;
+    }
     nand_op_put(op);
+}
+
+/** Erase the candidates for root records: all of them may hold records of before. Those of a block that is not erased
+ * are older than the new ones. */
+static void roots_erase(void) {
+    for (uint32_t i = 0; i < ckpt.roots; i++) {
+        if ((ckpt.root_failed >> i & 1) == 0) {
+            struct nand_op *op = nand_op_get();
+            op->done = root_erased;
+            op->arg = (void *)(uintptr_t)i;
+            nand_erase(op, ckpt.root_block[i]);
+            nand_submit(op);
+        }
+    }
+    nand_wait_idle();
 }
 
 static bool format_flag;
@@ -855,25 +679,14 @@ static void format_ended(struct ftl_exclusive *x, enum ftl_status status) {
 
 const char *checkpoint_format(void) {
     static struct ftl_checkpoint c;
-    ckpt.epoch = recover_epoch();
-    ftl.seq = ckpt.epoch * 0x9e3779b1u;
-    bool failed = false;
-    for (uint32_t i = 0; i < 2; i++) {
-        uint32_t ppa = ckpt.root_block[i];
-        struct nand_op *op = nand_op_get();
-        op->done = format_op_done;
-        op->arg = &failed;
-        nand_erase(op, ppa);
-        nand_submit(op);
-    }
-    nand_wait_idle();
-    if (failed) {
-        return "a root block cannot be erased";
-    }
-    ckpt.root_which = 0;
-    ckpt.root_newest = 0;
-    ckpt.root_page = 0;
     ckpt.root_seq = 0;
+    ckpt.epoch = root_find_epoch();
+    ftl.seq = ckpt.epoch * 0x9e3779b1u;
+    ckpt.stamp_next = ftl.seq;
+    roots_erase();
+    if (!root_fresh()) {
+        return "no root block can be erased";
+    }
     ckpt.rewrite = true;
     format_flag = true;
     /* Which blocks came bad has to be on the medium before anything else is: a mount does not look for their marks. */

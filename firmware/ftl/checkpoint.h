@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Layout of checkpoints on the medium, shared by the writer (checkpoint.c) and the reader (recover.c).
+ * Layout of checkpoints on the medium, shared by the writers (checkpoint.c, root.c) and the readers (recover.c,
+ * rootfind.c).
  */
 #ifndef ASSASIN_FW_CHECKPOINT_H
 #define ASSASIN_FW_CHECKPOINT_H
@@ -14,29 +15,36 @@
 #include "ftl/superblock.h"
 
 /** Root record: words magic, CRC-32C of the rest, bytes, sequence, flags, geometry (3), capacity, log (5), area, used,
- * table entries, epoch, directories, bad blocks, superblocks listed, superblocks an area, pages of the table and behind
- * them of the list of bad blocks, then per directory page its address and entry count, then ftl_owner_data, then the
- * list.
+ * table entries, epoch, directories, bad blocks, superblocks listed, superblocks an area, stamp, candidate blocks of
+ * roots that failed, pages of the table and behind them of the list of bad blocks, then per directory page its address
+ * and entry count, then ftl_owner_data, then the list.
  *
- * Pages that a root record names carry a tag as OOB word 0. OOB word 1 of directory and table pages is the CRC-32C of
- * what is used of them; that of map pages is the sequence number of the root record that they were written for. */
-#define ROOT_MAGIC       0x37545253u /* "SRT7" */
+ * Pages that a root record names carry a tag as OOB word 0, and as OOB word 1 the stamp of their area: a number that no
+ * use of the area had before. Every place of an area is written once a use, so tag and stamp tell a page from all that
+ * its place held before. There are two of each (ftl/area.h); the address that is named is that of either. */
+#define ROOT_MAGIC       0x38545253u /* "SRT8" */
 #define ROOT_MAGIC_NAME  0x00ffffffu /* what older versions have in common with it */
 #define ROOT_CLEAN       1u
 #define ROOT_SB_PAGES    (SB_MAX * 8u / 4096u)
 #define ROOT_TABLE_PAGES (ROOT_SB_PAGES + BAD_PAGES)
-#define ROOT_FIXED_WORDS 22u
+#define ROOT_FIXED_WORDS 24u
 #define ROOT_SEQ_AT      (3u * 4u)
 #define ROOT_FLAGS_AT    (4u * 4u)
 #define ROOT_USED_AT     (15u * 4u)
 #define ROOT_EPOCH_AT    (17u * 4u)
 #define ROOT_DIRS_AT     (18u * 4u)
 #define ROOT_LISTED_AT   (20u * 4u)
+#define ROOT_FAILED_AT   (23u * 4u)
 #define ROOT_WORDS       (ROOT_FIXED_WORDS + ROOT_TABLE_PAGES)
-/** Pages of a root block that are tried, one after the other, before its partner takes over. */
+/** Candidate blocks for root records, at most; and in how many of them each record is. */
+#define ROOT_BLOCKS 16u
+#define ROOT_COPIES 2u
+/** Pages of a root block that are tried, one after the other, before another block takes over. */
 #define ROOT_TRIES 2u
 /** Pages that may read blank between two root records: the ones that were tried, and the one that a mount leaves. */
 #define ROOT_GAP ROOT_TRIES
+/** Why a mount gives up that finds an older record. */
+#define ROOT_OLDER "the newest root record cannot be read: an older one is not safe to use"
 
 /** Most superblocks that join the log between two checkpoints, and which append point such a one is of. */
 #define ROOT_LIST_MOST 128u
@@ -52,22 +60,24 @@ struct log_position {
 };
 
 struct checkpoint_state {
-    uint32_t first;         /**< first superblock of the areas */
-    uint32_t area_sbs;      /**< superblocks an area */
-    uint32_t end;           /**< first superblock behind the areas */
-    uint32_t full_pages;    /**< pages of the largest checkpoint */
-    uint32_t root_block[2]; /**< first page of the root blocks */
-    uint32_t root_which;    /**< root block that the next root record goes to */
-    uint32_t root_page;     /**< its page there; behind the last one: to the other block, once that is erased */
-    uint32_t root_newest;   /**< root block that holds the newest root record: never erased */
-    uint32_t root_area;     /**< area that the newest root record names: never erased */
-    uint32_t root_seq;      /**< of the newest root */
-    bool root_lost;         /**< no root record can be written: the medium stays as it is until the next power-on */
-    uint32_t epoch;         /**< formats so far: sequence numbers of different epochs do not meet */
-    uint32_t area;          /**< 0, 1 */
-    uint32_t used;          /**< sectors of the area written or left out, those of bad blocks too */
-    struct sb_cursor at;    /**< next page of the area */
-    bool rewrite;           /**< the area may not be continued: the next checkpoint writes everything to another one */
+    uint32_t first;                   /**< first superblock of the areas */
+    uint32_t area_sbs;                /**< superblocks an area */
+    uint32_t end;                     /**< first superblock behind the areas */
+    uint32_t full_pages;              /**< pages of the largest checkpoint */
+    uint32_t root_block[ROOT_BLOCKS]; /**< first page of the candidate blocks for root records */
+    uint32_t roots;                   /**< candidates */
+    uint32_t root_failed;             /**< those that came bad or failed, a bit each */
+    uint32_t root_holds;              /**< those with the newest root record, a bit each: one of them is never erased */
+    uint32_t root_area;               /**< area that the newest root record names: never erased */
+    uint32_t root_seq;                /**< of the newest root */
+    bool root_lost;      /**< no root record can be written: the medium stays as it is until the next power-on */
+    uint32_t epoch;      /**< formats so far: sequence numbers of different epochs do not meet */
+    uint32_t area;       /**< 0, 1 */
+    uint32_t stamp;      /**< of this use of it */
+    uint32_t stamp_next; /**< of the next use of one */
+    uint32_t used;       /**< sectors of the area written or left out, those of bad blocks too */
+    struct sb_cursor at; /**< next page of the area */
+    bool rewrite;        /**< the area may not be continued: the next checkpoint writes everything to another one */
     uint32_t table[ROOT_TABLE_PAGES];
     uint32_t table_used; /**< entries of the superblock table in the newest checkpoint */
     uint32_t bad;        /**< entries of the list of bad blocks in it */
@@ -75,15 +85,6 @@ struct checkpoint_state {
 };
 extern struct checkpoint_state ckpt;
 
-/** Put ckpt.at on page ckpt.used of area ckpt.area. */
-void checkpoint_meta_seek(void);
-/** Pages of a root block, and the sector of page `page` of root block `which` that takes a record. */
-uint32_t checkpoint_root_pages(void);
-uint32_t checkpoint_root_ppa(uint32_t which, uint32_t page);
-/** Superblock `n` of area `area`. */
-uint32_t checkpoint_area_sb(uint32_t area, uint32_t n);
-/** Make the superblocks of the areas SB_META. False when there are too few. */
-bool checkpoint_areas(void);
 /** A checkpoint is under way that writes wait for: what it will say of the log is fixed. */
 bool checkpoint_busy(void);
 /** A root record is on its way that adds `entry` to the list: the running checkpoint's is to have it, too. */
@@ -92,9 +93,7 @@ void checkpoint_listed(enum append_point point, uint32_t entry);
 void checkpoint_unlisted(uint32_t entry);
 /** The root writer has ended what it did. */
 void checkpoint_root_free(void);
-/** Words of page `i` of the table that are used. */
-uint32_t checkpoint_table_words(uint32_t i);
-/** CRC-32C of the first `words` of a directory or table page at DRAM address `data`: those that are used. */
-uint32_t checkpoint_crc(uint32_t data, uint32_t words);
+/** Whether page `i` of the table has entries. */
+bool checkpoint_table_used(uint32_t i);
 
 #endif

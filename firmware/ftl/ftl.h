@@ -361,12 +361,15 @@ void erase_announce(void);
 void bounds_init(void);
 /** Root blocks and areas. */
 void checkpoint_layout(void);
+void checkpoint_init(void);
 /** Make the areas as large as they have to be beside their bad blocks. NULL, or why that cannot be. */
 const char *checkpoint_areas_fit(void);
 /** Superblocks from this one on hold the log. */
 uint32_t checkpoint_meta_superblocks(void);
 /** Read the marks of blocks that came bad, and list these. NULL, or why the medium is of no use. */
 const char *marks_read(void);
+/** Whether the block at `ppa` came bad, by its marks. */
+bool marks_block(uint32_t ppa);
 void checkpoint_run(struct ftl_exclusive *x);
 /** Checkpoint on behalf of the running exclusive operation `x`, which ends with it. */
 void checkpoint_start(struct ftl_exclusive *x, bool clean);
@@ -392,8 +395,6 @@ uint32_t ftl_trim_crc(void);
 const char *recover_mount(bool *blank);
 /** Superblock `i` of those whose last pages may be weakly programmed; SB_NONE behind the last. */
 uint32_t recover_weak(uint32_t i);
-/** Epoch for a new format: behind that of whatever root record the medium holds. */
-uint32_t recover_epoch(void);
 /** Write the first root of an empty medium. */
 const char *checkpoint_format(void);
 

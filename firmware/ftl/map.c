@@ -41,7 +41,7 @@ uint32_t map_make(uint32_t number, bool fresh) {
     return page & ~MAP_ENTRY_MARKS;
 }
 
-static void mark_dirty(uint32_t number) {
+void map_dirty(uint32_t number) {
     if (number == map.last_dirty) {
         return;
     }
@@ -90,7 +90,7 @@ uint32_t map_set(uint32_t lba, uint32_t ppa) {
             superblock_table_count(ppa_block(ppa), 1);
         }
     } else {
-        mark_dirty(lba / MAP_ENTRIES);
+        map_dirty(lba / MAP_ENTRIES);
     }
     if (old > MAP_LOST) {
         superblock_unref(ppa_block(old));

@@ -34,7 +34,7 @@
 #define MAP_ENTRY_MARKS   15u
 #define MAP_NO_PAGE       0xffffffffu
 /** Entry of a block that its owner has declared unreadable. A read of that address finds no block either: it is a
- * sector of the first root block. */
+ * sector of a root block. */
 #define MAP_LOST 1u
 
 /** Top table entry. */
@@ -94,6 +94,9 @@ uint32_t map_set(uint32_t lba, uint32_t ppa);
 
 /** Make map page `number` (LBA / 1,024) present, contents undefined when `fresh` is false. Returns its DRAM address. */
 uint32_t map_make(uint32_t number, bool fresh);
+
+/** The next checkpoint is to write map page `number`, which is there. */
+void map_dirty(uint32_t number);
 
 /** DRAM address of the directory's entry of map page `number`, which is there. */
 static inline uint32_t map_dir_entry(uint32_t number) {

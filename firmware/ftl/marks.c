@@ -2,8 +2,8 @@
 /*
  * Blocks that came bad. The maker marks them: 00h in the first byte of the spare area of the first or the last page.
  * Marks are read once, when the medium is formatted: these blocks are left out from then on, and nothing erases them,
- * because that would erase the mark too. Of the superblocks before those of the areas only the root blocks are used,
- * and these have to be good: they are the first blocks of their packages, which ONFI promises.
+ * because that would erase the mark too. Of the superblocks before those of the areas only the candidates for root
+ * records are used; one of these has to be good, and the first blocks of their packages are, which ONFI promises.
  */
 #include "ftl/bad.h"
 #include "ftl/checkpoint.h"
@@ -69,18 +69,32 @@ static void next_block(struct sb_cursor *c) {
     }
 }
 
-/** The block at `ppa` of superblock `n` is marked. False: it is one that the drive cannot do without. */
-static bool leave_out(uint32_t n, uint32_t ppa) {
+/** Start reading both marks of the block at `ppa` to place `place`. */
+static void marks_start(uint32_t place, uint32_t ppa) {
+    mark_read(ppa, MARKS + 2 * place * MARK_STRIDE);
+    mark_read(ppa + nand_geo.pages - nand_geo.sectors, MARKS + (2 * place + 1) * MARK_STRIDE);
+}
+
+bool marks_block(uint32_t ppa) {
+    if (nand_geo.bad_blocks == 0) {
+        return false;
+    }
+    marks_start(0, ppa);
+    nand_wait_idle();
+    return marked(0, ppa);
+}
+
+/** The block at `ppa` of superblock `n` is marked. */
+static void leave_out(uint32_t n, uint32_t ppa) {
     if (n >= ckpt.first) {
         bad_block(ppa, BAD_FACTORY);
-        return true;
+        return;
     }
-    bool root = ppa == ckpt.root_block[0] || ppa == ckpt.root_block[1];
-    if (root) {
-        console_printf("ftl: block %u of channel %u way %u came bad: root records have to be there\n", ppa_block(ppa),
-                       ppa >> 28, ppa_way(ppa) & 15);
+    for (uint32_t i = 0; i < ckpt.roots; i++) {
+        if (ppa == ckpt.root_block[i]) {
+            ckpt.root_failed |= 1u << i;
+        }
     }
-    return !root;
 }
 
 const char *marks_read(void) {
@@ -93,17 +107,18 @@ const char *marks_read(void) {
         struct sb_cursor ahead = at;
         uint32_t batch = 0;
         for (; batch < BATCH && ahead.sb < sb.count; batch++, next_block(&ahead)) {
-            uint32_t ppa = cursor_ppa(&ahead);
-            mark_read(ppa, MARKS + 2 * batch * MARK_STRIDE);
-            mark_read(ppa + nand_geo.pages - nand_geo.sectors, MARKS + (2 * batch + 1) * MARK_STRIDE);
+            marks_start(batch, cursor_ppa(&ahead));
         }
         nand_wait_idle();
         for (uint32_t i = 0; i < batch; i++, next_block(&at)) {
             uint32_t ppa = cursor_ppa(&at);
-            if (marked(i, ppa) && !leave_out(at.sb, ppa)) {
-                return "a root block came bad";
+            if (marked(i, ppa)) {
+                leave_out(at.sb, ppa);
             }
         }
+    }
+    if (ckpt.root_failed == (1u << ckpt.roots) - 1) {
+        return "all root blocks came bad";
     }
     if (bad.count == BAD_MOST) {
         return "too many blocks came bad";

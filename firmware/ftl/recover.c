@@ -3,173 +3,87 @@
  * Mounting: newest root record, directory, map, then forward through the log by the spare areas. Reads that fail have
  * been repeated already (nand/retry.c).
  */
-#include <assert.h>
 #include <string.h>
 
+#include "ftl/area.h"
 #include "ftl/bad.h"
-#include "ftl/buffer.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
 #include "ftl/root.h"
+#include "ftl/rootfind.h"
+#include "ftl/scan.h"
 #include "ftl/summary.h"
-#include "lib/crc.h"
 #include "platform/console.h"
 #include "platform/fill.h"
-#include "platform/timer.h"
 
-/** Scan buffer: the page buffers of the host path are idle at boot. */
-#define SCAN_BUFFER DRAM_BUFFERS
-#define SCAN_MAX    256u
-
-struct scan_page {
-    uint32_t ppa, oob0, oob1;
-    uint32_t status; /**< FLASH_STATUS_*, UNDER_WAY */
-};
-static_assert(SCAN_MAX * sizeof(struct scan_page) <= BUFFER_SCRATCH, "pages under way");
-/** SCAN_MAX of them. */
-static struct scan_page *pages;
-
-/** Status of a page whose read has not ended; and of one of a bad block, which is not read. */
-#define UNDER_WAY 0xffu
-#define LEFT_OUT  0xfeu
+/** More stamps than checkpoints that write everything can fail in a power-on. */
+#define STAMPS 65536u
 
 static uint32_t load_errors;
-
-static void scan_done(struct nand_op *op, uint32_t status) {
-    struct scan_page *p = op->arg;
-    p->oob0 = op->data0;
-    p->oob1 = op->data1;
-    p->status = status;
-    nand_op_put(op);
-}
-
-/** Start reading `bytes` of page `ppa` to DRAM `dst`. */
-static void scan_read(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t bytes) {
-    struct nand_op *op = nand_op_wait();
-    p->ppa = ppa;
-    p->status = UNDER_WAY;
-    op->done = scan_done;
-    op->arg = p;
-    nand_read(op, ppa, dst, bytes);
-    nand_submit(op);
-}
-
-/** Wait until the read of `p` has ended. */
-static void scan_end(const struct scan_page *p) {
-    while (p->status == UNDER_WAY) {
-        nand_wait();
-    }
-}
-
-static bool good(const struct scan_page *p) {
-    return p->status == FLASH_STATUS_OK;
-}
-
-static bool blank(const struct scan_page *p) {
-    return p->status == FLASH_STATUS_ERASED;
-}
-
-/** Whether what was read is what a program leaves that failed, or that a power cut stopped. */
-static bool torn(const struct scan_page *p) {
-    return p->status == FLASH_STATUS_UNCORRECTABLE || p->status == FLASH_STATUS_MISMATCH;
-}
-
-/* ---- root ---- */
-
-/** Read page `n` of root block `which` into DRAM_ROOT. */
-static const struct scan_page *root_read(uint32_t which, uint32_t n) {
-    scan_read(&pages[0], checkpoint_root_ppa(which, n), DRAM_ROOT, PAGE_SIZE);
-    nand_wait_idle();
-    return &pages[0];
-}
-
-/** Whether `n` pages of root block `which` from `first` on are blank; those beyond its end are. */
-static bool root_blank(uint32_t which, uint32_t first, uint32_t n) {
-    uint32_t end = checkpoint_root_pages();
-    n = first + n <= end ? n : end - first;
-    for (uint32_t i = 0; i < n; i++) {
-        scan_read(&pages[i], checkpoint_root_ppa(which, first + i), SCAN_BUFFER + i * 64, 64);
-    }
-    nand_wait_idle();
-    for (uint32_t i = 0; i < n; i++) {
-        if (!blank(&pages[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/** Whether root block `which` ends before page `n`: a single blank page may have root records behind it. */
-static bool root_ends(uint32_t which, uint32_t n) {
-    return root_blank(which, n, 1) && root_blank(which, n + 1, ROOT_GAP);
-}
-
-/** First page of root block `which` behind all that are not blank: they are written in order, so doubling and then
- * halving find it. */
-static uint32_t root_count(uint32_t which) {
-    uint32_t end = checkpoint_root_pages();
-    uint32_t lo = 0;
-    uint32_t hi = 1;
-    while (hi <= end && !root_ends(which, hi - 1)) {
-        lo = hi;
-        hi *= 2;
-    }
-    hi = hi <= end ? hi - 1 : end;
-    while (lo < hi) {
-        uint32_t mid = (lo + hi) / 2;
-        if (root_ends(which, mid)) {
-            hi = mid;
-        } else {
-            lo = mid + 1;
-        }
-    }
-    return lo;
-}
-
-/** What is found of root block `which`. */
-static struct root_block {
-    uint32_t count; /**< pages up to the last one that is not blank */
-    uint32_t page;  /**< of the newest good root record, SB_NONE: none */
-    uint32_t seq;   /**< its sequence number */
-    bool doubt;     /**< behind it is a page that cannot be read and is not a torn one */
-    bool torn;      /**< behind it is a page that may be torn, or a record that has become unreadable */
-    bool old;       /**< there is a root record of an older firmware */
-    bool foreign;   /**< there is a page of another layout version */
-} roots[2];
-
-static void root_find(uint32_t which) {
-    struct root_block *b = &roots[which];
-    *b = (struct root_block){.count = root_count(which), .page = SB_NONE};
-    for (uint32_t n = b->count; n-- > 0;) {
-        const struct scan_page *p = root_read(which, n);
-        if (!good(p)) {
-            b->foreign |= p->status == FLASH_STATUS_FOREIGN;
-            b->doubt |= !torn(p) && !blank(p);
-            b->torn |= torn(p);
-        } else if (root_good(DRAM_ROOT)) {
-            b->page = n;
-            b->seq = hal_read(DRAM_ROOT + 12);
-            return;
-        } else {
-            b->old |= (hal_read(DRAM_ROOT) & ROOT_MAGIC_NAME) == (ROOT_MAGIC & ROOT_MAGIC_NAME);
-        }
-    }
-}
+/** Pages that only the second copy was had of. */
+static uint32_t load_rescued;
+/** Sector that was read last with difficulty. */
+static uint32_t faded;
 
 /* ---- map ---- */
 
+/** What names the page of the metadata that was to be read to DRAM `data`: its address, in `word` or in DRAM at `at`.
+ */
+struct named {
+    uint32_t *word;
+    uint32_t at;
+};
+
+static struct named named(uint32_t tag, uint32_t data) {
+    if (tag == OOB_TABLE) {
+        return (struct named){.word = &ckpt.table[(data - DRAM_TABLE) / PAGE_SIZE]};
+    }
+    if ((tag & OOB_META) == OOB_META) {
+        return (struct named){.at = map_dir_entry(tag & ~OOB_META) + MAP_DIR_FLASH};
+    }
+    return (struct named){.word = &map.top[tag & ~OOB_DIR].ppa};
+}
+
+/** The next checkpoint is to write the page again. */
+static void write_again(uint32_t tag, uint32_t data) {
+    if (tag == OOB_TABLE) {
+        uint32_t i = (data - DRAM_TABLE) / PAGE_SIZE;
+        bad.changed |= i < ROOT_SB_PAGES ? 0 : 1u << (i - ROOT_SB_PAGES);
+    } else if ((tag & OOB_META) == OOB_META) {
+        map_dirty(tag & ~OOB_META);
+    } else {
+        map.top[tag & ~OOB_DIR].dirty = 1;
+    }
+}
+
+static void load_faded(uint32_t ppa) {
+    faded = ppa;
+}
+
 static void load_done(struct nand_op *op, uint32_t status) {
     uint32_t tag = (uint32_t)(uintptr_t)op->arg;
-    bool good = status == FLASH_STATUS_OK && op->data0 == tag;
-    if (good && tag != OOB_TABLE && (tag & OOB_META) == OOB_META) {
-        /* Not one of a later checkpoint than the root record. */
-        good = (int32_t)(ckpt.root_seq - op->data1) >= 0;
-    } else if (good) {
-        uint32_t words = tag == OOB_TABLE ? checkpoint_table_words((op->w2 - DRAM_TABLE) / PAGE_SIZE)
-                                          : map.top[tag & ~OOB_DIR].stored;
-        good = op->data1 == checkpoint_crc(op->w2, words);
+    uint32_t ppa = nand_op_ppa(op);
+    struct named n = named(tag, op->w2);
+    bool first = ppa == (n.word != NULL ? *n.word : hal_read(n.at));
+    if (status != FLASH_STATUS_OK || op->data0 != tag || op->data1 != ckpt.stamp) {
+        uint32_t partner = area_partner(ppa);
+        if (first && superblock_has(partner)) {
+            nand_read(op, partner, op->w2, PAGE_SIZE);
+            nand_submit(op);
+            return;
+        }
+        load_errors++;
+    } else if (!first) {
+        load_rescued++;
+        if (n.word != NULL) {
+            *n.word = ppa;
+        } else {
+            hal_write(n.at, ppa);
+        }
+        write_again(tag, op->w2);
+    } else if (ppa == faded) {
+        write_again(tag, op->w2);
     }
-    load_errors += !good;
     nand_op_put(op);
 }
 
@@ -185,7 +99,6 @@ static void load(uint32_t ppa, uint32_t dst, uint32_t tag) {
     nand_submit(op);
 }
 
-static const char older_root[] = "the newest root record cannot be read: an older one is not safe to use";
 static const char unreadable[] = "metadata that the newest root record names cannot be read: nothing is used of it";
 
 /** Take the superblock table. False when it says what cannot be. */
@@ -289,19 +202,21 @@ static const char *root_load(bool *clean) {
     ckpt.bad = root_get();
     ckpt.log.listed = root_get();
     ckpt.area_sbs = root_get();
-    if (ckpt.area_sbs == 0 || ckpt.area_sbs > sb.count / 2 || !checkpoint_areas()) {
+    ckpt.stamp = root_get();
+    ckpt.root_failed = root_get();
+    if (ckpt.area_sbs == 0 || ckpt.area_sbs > sb.count / 2 || !area_mark()) {
         return "root record out of range";
     }
     if (ckpt.bad > BAD_MOST || dirs > MAP_TOP || ckpt.log.listed > ROOT_LIST_MOST ||
         (ROOT_WORDS + 2 * dirs + ckpt.log.listed) * 4 + FTL_OWNER_BYTES != hal_read(DRAM_ROOT + 8) ||
-        ckpt.table_used > sb.count || ckpt.used > ckpt.area_sbs * sb.pages || ckpt.area > 1) {
+        ckpt.table_used > sb.count || ckpt.used > area_sectors() || ckpt.area > 1) {
         return "root record out of range";
     }
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
         ckpt.table[i] = root_get();
     }
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
-        if (ckpt.table[i] != 0 && checkpoint_table_words(i) > 0) {
+        if (ckpt.table[i] != 0 && checkpoint_table_used(i)) {
             load(ckpt.table[i], DRAM_TABLE + i * PAGE_SIZE, OOB_TABLE);
         }
     }
@@ -345,7 +260,7 @@ static void trim_apply(uint32_t ppa) {
     scan_read(&p, ppa, DRAM_TRIM, PAGE_SIZE);
     nand_wait_idle();
     uint32_t count = hal_read(DRAM_TRIM + 4);
-    if (!good(&p) || hal_read(DRAM_TRIM) != OOB_TRIM || count > FTL_TRIM_RANGES ||
+    if (!scan_good(&p) || hal_read(DRAM_TRIM) != OOB_TRIM || count > FTL_TRIM_RANGES ||
         hal_read(DRAM_TRIM + FTL_TRIM_CRC_AT) != ftl_trim_crc()) {
         /* Of one that was in flight when power went, whose command never ended. */
         console_printf("ftl: trim record at %08x is not whole: left out\n", ppa);
@@ -415,7 +330,7 @@ static bool roll_apply(const struct roll *r, uint32_t oob0, uint32_t ppa) {
 
 /** Take the sector `p`, which is that of sequence number r->seq if it is the log's. True when it is. */
 static bool roll_sector(const struct roll *r, const struct scan_page *p) {
-    return good(p) && (r->copies || p->oob1 == r->seq) && roll_apply(r, p->oob0, p->ppa);
+    return scan_good(p) && (r->copies || p->oob1 == r->seq) && roll_apply(r, p->oob0, p->ppa);
 }
 
 /** Sectors without one of the log that prove its end. */
@@ -441,12 +356,12 @@ static void roll_sectors(struct roll *r, uint32_t n, uint32_t position, uint32_t
         for (; ahead.left > left && under_way < SCAN_MAX && r->blanks + under_way < most; cursor_next(&ahead)) {
             uint32_t place = (oldest + under_way++) % SCAN_MAX;
             if (holes && bad_at(cursor_ppa(&ahead))) {
-                pages[place].status = LEFT_OUT;
+                scan_pages[place].status = SCAN_LEFT_OUT;
             } else {
-                scan_read(&pages[place], cursor_ppa(&ahead), SCAN_BUFFER + place * 64, 64);
+                scan_read(&scan_pages[place], cursor_ppa(&ahead), SCAN_BUFFER + place * 64, 64);
             }
         }
-        const struct scan_page *p = &pages[oldest];
+        const struct scan_page *p = &scan_pages[oldest];
         scan_end(p);
         oldest = (oldest + 1) % SCAN_MAX;
         under_way--;
@@ -457,7 +372,7 @@ static void roll_sectors(struct roll *r, uint32_t n, uint32_t position, uint32_t
             r->end = r->seq + 1;
             continue;
         }
-        r->blanks += blank(p);
+        r->blanks += scan_blank(p);
         if (!r->ended) {
             r->ended = true;
             r->tail = at;
@@ -474,10 +389,10 @@ static bool summary_read(const struct roll *r, uint32_t n, uint32_t k, uint32_t 
     if (bad_at(cursor_ppa(&c))) {
         return false;
     }
-    struct scan_page *p = &pages[0];
+    struct scan_page *p = &scan_pages[0];
     scan_read(p, cursor_ppa(&c), DRAM_SUMMARIES, PAGE_SIZE);
     nand_wait_idle();
-    return good(p) && p->oob0 == OOB_SUMMARY && (r->copies || p->oob1 == seq) &&
+    return scan_good(p) && p->oob0 == OOB_SUMMARY && (r->copies || p->oob1 == seq) &&
            hal_read(DRAM_SUMMARIES + SUMMARY_CHUNK * 4) == k &&
            hal_read(DRAM_SUMMARIES + SUMMARY_FIRST * 4) <= position;
 }
@@ -556,13 +471,13 @@ static void skip_blank(struct sb_cursor *c) {
         for (; n < width && c->left > 0; cursor_next_page(c)) {
             /* Nothing is written to bad blocks: they tell nothing. */
             if (!bad_at(cursor_ppa(c))) {
-                scan_read(&pages[n], cursor_ppa(c), SCAN_BUFFER + n * 64, 64);
+                scan_read(&scan_pages[n], cursor_ppa(c), SCAN_BUFFER + n * 64, 64);
                 n++;
             }
         }
         nand_wait_idle();
         for (uint32_t i = 0; i < n; i++) {
-            blanks = blank(&pages[i]) ? blanks + 1 : 0;
+            blanks = scan_blank(&scan_pages[i]) ? blanks + 1 : 0;
         }
     }
 }
@@ -717,12 +632,12 @@ static bool log_goes_on(uint32_t seq) {
             if (bad_at(cursor_ppa(&c))) {
                 continue;
             }
-            scan_read(&pages[batch], cursor_ppa(&c), SCAN_BUFFER + batch * 64, 64);
+            scan_read(&scan_pages[batch], cursor_ppa(&c), SCAN_BUFFER + batch * 64, 64);
             batch++;
         }
         nand_wait_idle();
         for (uint32_t i = 0; i < batch; i++) {
-            if (good(&pages[i]) && pages[i].oob1 - seq < most) {
+            if (scan_good(&scan_pages[i]) && scan_pages[i].oob1 - seq < most) {
                 return true;
             }
         }
@@ -734,8 +649,8 @@ static bool log_goes_on(uint32_t seq) {
 static void area_resume(void) {
     /* Right after formatting nobody knows what is in it. */
     ckpt.rewrite = ckpt.used == 0;
-    while (!ckpt.rewrite && ckpt.used < ckpt.area_sbs * sb.pages) {
-        checkpoint_meta_seek();
+    while (!ckpt.rewrite && ckpt.used < area_sectors()) {
+        area_seek();
         struct sb_cursor c = ckpt.at;
         skip_blank(&c);
         ckpt.used += ckpt.at.left - c.left;
@@ -743,7 +658,8 @@ static void area_resume(void) {
             break;
         }
     }
-    checkpoint_meta_seek();
+    /* Where a place has one page behind here and one before, that one may be weakly programmed. */
+    area_align();
 }
 
 static bool boot_checkpoint_busy;
@@ -773,15 +689,13 @@ static const char *recover_roll(bool doubt) {
     console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped\n", applied, map.mapped);
     /* Before anything is written: the next mount would not know any more. */
     if (doubt && log_goes_on(end)) {
-        return older_root;
+        return ROOT_OLDER;
     }
     area_resume();
-    if (!ckpt.rewrite) {
-        /* Note from where on the area is used, before it is: this boot may be cut short as well, and what it leaves may
-         * read blank. */
-        boot_exclusive(checkpoint_mark_dirty_run);
-        ckpt.rewrite = ftl.read_only;
-    }
+    /* Note from where on the area is used, before it is: this boot may be cut short as well, and what it leaves may
+     * read blank. That also brings the newest record to two blocks, before anything changes that only it allows. */
+    boot_exclusive(checkpoint_mark_dirty_run);
+    ckpt.rewrite |= ftl.read_only;
     ftl.changed = true;
     if (!ftl.read_only) {
         boot_exclusive(checkpoint_run);
@@ -792,78 +706,44 @@ static const char *recover_roll(bool doubt) {
     return NULL;
 }
 
-static const char *no_root(bool *is_blank) {
-    *is_blank = roots[0].count == 0 && roots[1].count == 0;
-    return *is_blank                      ? NULL
-           : roots[0].old || roots[1].old ? "medium of an older firmware: format it"
-           : roots[0].foreign || roots[1].foreign
-               ? "medium of another layout version: start with the firmware that wrote "
-                 "it, or format it"
-               : "the root blocks are written, but no root record can be read: damaged, or "
-                 "written with another code or scrambler; format the medium";
-}
-
 const char *recover_mount(bool *is_blank) {
-    pages = buffer_scratch();
+    scan_init();
     load_errors = 0;
+    load_rescued = 0;
+    faded = 0;
     weak_count = 0;
-    root_find(0);
-    root_find(1);
-    if (roots[0].page == SB_NONE && roots[1].page == SB_NONE) {
-        return no_root(is_blank);
+    struct root_look look;
+    const char *wrong = root_find(&look);
+    *is_blank = look.blank;
+    if (wrong != NULL || look.blank) {
+        return wrong;
     }
-    uint32_t which = roots[1].page != SB_NONE && (roots[0].page == SB_NONE || roots[1].seq > roots[0].seq);
-    /* An older record may name what was erased and written again since: only a torn one, whose checkpoint never ended,
-     * is as if it were not there. */
-    if (roots[which].doubt || (roots[which ^ 1].page == SB_NONE && roots[which ^ 1].doubt)) {
-        return older_root;
-    }
-    /* What is behind the newest record that can be read may be one that was complete: then it says nothing wrong as
-     * long as nothing that a newer one freed is written again, and nothing about whether the log goes on. The other
-     * block takes a record when this one is full. */
-    bool full = roots[which].count + 1 >= checkpoint_root_pages();
-    bool doubt = roots[which].torn || (full && roots[which ^ 1].page == SB_NONE && roots[which ^ 1].torn);
-    ckpt.root_which = which;
-    ckpt.root_newest = which;
-    /* One that was in programming when power went may read blank. */
-    ckpt.root_page = roots[which].count < checkpoint_root_pages() ? roots[which].count + 1 : checkpoint_root_pages();
-    root_read(which, roots[which].page);
     bool clean;
-    const char *wrong = root_load(&clean);
+    nand_faded = load_faded;
+    wrong = root_load(&clean);
+    nand_faded = NULL;
     if (wrong != NULL) {
         return wrong;
     }
     root_found();
     ckpt.root_area = ckpt.area;
+    /* Attempts that a loss of power has ended may have used some. */
+    ckpt.stamp_next = ckpt.stamp + STAMPS;
     ckpt.rewrite = false;
     ftl.clean = clean;
     ftl.unclean = !clean;
-    checkpoint_meta_seek();
+    area_seek();
     ftl_log_restart(0, 0);
-    if (!clean || doubt) {
+    if (load_rescued > 0) {
+        console_printf("ftl: %u pages of metadata were had from their second copies only: they are written again\n",
+                       load_rescued);
+    }
+    if (!clean || look.doubt || look.single || load_rescued > 0) {
         ftl.clean = false;
-        return recover_roll(doubt);
+        return recover_roll(look.doubt);
     }
     ftl.seq = ckpt.log.seq;
     append_resume();
     console_printf("ftl: clean medium, %u pages mapped\n", map.mapped);
     return NULL;
-}
-
-uint32_t recover_epoch(void) {
-    pages = buffer_scratch();
-    uint32_t newest = 0;
-    uint32_t epoch = 0;
-    for (uint32_t i = 0; i < 2; i++) {
-        root_find(i);
-        if (roots[i].page != SB_NONE) {
-            if (roots[i].seq >= newest) {
-                newest = roots[i].seq;
-                epoch = hal_read(DRAM_ROOT + ROOT_EPOCH_AT);
-            }
-        } else if (roots[i].count > 0 && newest == 0) {
-            epoch = (uint32_t)time_now() | 1u;
-        }
-    }
-    return epoch + 1;
 }

@@ -1,31 +1,52 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ftl/root.h"
 
+#include <string.h>
+
 #include "ftl/append.h"
+#include "ftl/area.h"
+#include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
 #include "lib/crc.h"
 #include "platform/console.h"
 
-#define READ_BACK (DRAM_ROOT + 2 * PAGE_SIZE)
+/** Where copy `n` is read back to. */
+#define READ_BACK(n) (DRAM_ROOT + (2u + (n)) * PAGE_SIZE)
 
 static struct {
-    struct nand_op *op; /**< its own: it never has to wait for one */
-    void (*build)(void);
     void (*done)(bool ok);
     bool busy;
-    bool moved; /**< it goes to the other block because of failures */
-    uint32_t tries;
     uint32_t newest; /**< DRAM address of the newest record on the medium */
     uint32_t next;   /**< where the next one is built */
     uint32_t at;     /**< bytes of it */
 } root;
 
+static struct copy {
+    struct nand_op *op; /**< its own: it never has to wait for one */
+    uint8_t block;      /**< candidate that it goes to */
+    uint8_t misses;     /**< pages of that block in a row that did not take a record */
+    bool busy;
+    bool ended;
+    bool written;
+    uint32_t page; /**< the next one of the block; behind the last one: in another block */
+} copies[ROOT_COPIES];
+
 void root_init(void) {
-    root.op = nand_op_get();
+    memset(copies, 0, sizeof copies);
+    for (uint32_t i = 0; i < ROOT_COPIES; i++) {
+        copies[i].op = nand_op_get();
+        copies[i].op->arg = &copies[i];
+    }
     root.busy = false;
     root.newest = 0;
     root.next = DRAM_ROOT + PAGE_SIZE;
+}
+
+void root_resume(uint32_t copy, uint32_t block, uint32_t page) {
+    copies[copy].block = (uint8_t)block;
+    copies[copy].page = page;
+    copies[copy].misses = 0;
 }
 
 bool root_busy(void) {
@@ -99,6 +120,7 @@ static void again(uint32_t flags) {
     hal_write(root.next + ROOT_SEQ_AT, ckpt.root_seq + 1);
     hal_write(root.next + ROOT_FLAGS_AT, flags);
     hal_write(root.next + ROOT_LISTED_AT, ckpt.log.listed);
+    hal_write(root.next + ROOT_FAILED_AT, ckpt.root_failed);
     if (ckpt.area == ckpt.root_area) {
         hal_write(root.next + ROOT_USED_AT, ckpt.used);
     }
@@ -119,11 +141,39 @@ void root_clean(void) {
 
 /* ---- writing ---- */
 
-static void place(void);
+static void go_on(void);
 
-static void end(bool ok) {
+static struct copy *other(const struct copy *c) {
+    return &copies[c == copies];
+}
+
+static bool failed(uint32_t block) {
+    return (ckpt.root_failed >> block & 1) != 0;
+}
+
+/** Candidate `block` is of no use any more. A record of its own says so: a mount need not wonder what is in it. */
+static void give_up(uint32_t block, const char *why) {
+    console_printf("ftl: root block %u (channel %u, way %u, LUN %u) is left out: %s\n", block,
+                   ckpt.root_block[block] >> 28, ppa_way(ckpt.root_block[block]) & 15,
+                   ppa_row(ckpt.root_block[block]) >> nand_geo.lun_shift, why);
+    ckpt.root_failed |= 1u << block;
+    ftl.owner_changed = true;
+}
+
+static void end(void) {
+    bool ok = false;
+    uint32_t holds = 0;
+    for (uint32_t i = 0; i < ROOT_COPIES; i++) {
+        ok |= copies[i].written;
+        holds |= copies[i].written ? 1u << copies[i].block : 0;
+    }
     root.busy = false;
-    if (!ok && root.tries > 0) {
+    if (ok) {
+        ckpt.root_seq++;
+        ckpt.root_holds = holds;
+        root.newest = root.next;
+        root.next = root.newest == DRAM_ROOT ? DRAM_ROOT + PAGE_SIZE : DRAM_ROOT;
+    } else {
         /* A page whose program failed may yet read as a good root record. Whichever a mount finds, nothing that it
          * names may change from here on. */
         ckpt.root_lost = true;
@@ -138,82 +188,132 @@ static void end(bool ok) {
 }
 
 /** The page did not take the record: another one. */
-static void missed(void) {
-    console_printf("ftl: root record not written to page %u of root block %u\n", ckpt.root_page - 1, ckpt.root_which);
-    if (++root.tries % ROOT_TRIES == 0) {
-        ckpt.root_page = checkpoint_root_pages();
-        if (root.moved) {
-            end(false);
-            return;
-        }
-        root.moved = true;
+static void missed(struct copy *c) {
+    console_printf("ftl: root record not written to page %u of root block %u\n", c->page - 1, c->block);
+    if (++c->misses == ROOT_TRIES) {
+        give_up(c->block, "it takes no records");
     }
-    root.build();
-    place();
+    go_on();
 }
 
 static void read_back(struct nand_op *op, uint32_t status) {
-    (void)op;
-    if (status != FLASH_STATUS_OK || !root_good(READ_BACK)) {
-        missed();
+    struct copy *c = op->arg;
+    c->busy = false;
+    uint32_t at = READ_BACK((uint32_t)(c - copies));
+    if (status != FLASH_STATUS_OK || !root_good(at) || hal_read(at + 4) != hal_read(root.next + 4)) {
+        missed(c);
         return;
     }
-    ckpt.root_seq++;
-    ckpt.root_newest = ckpt.root_which;
-    root.newest = root.next;
-    root.next = root.newest == DRAM_ROOT ? DRAM_ROOT + PAGE_SIZE : DRAM_ROOT;
-    end(true);
+    c->misses = 0;
+    c->written = true;
+    c->ended = true;
+    go_on();
 }
 
 static void written(struct nand_op *op, uint32_t status) {
-    ckpt.root_page++;
+    struct copy *c = op->arg;
+    c->page++;
     if (status != FLASH_STATUS_OK) {
-        missed();
+        c->busy = false;
+        missed(c);
         return;
     }
     /* A page that a power cut left half programmed may have read blank: see that it has taken the record. */
     op->done = read_back;
-    nand_read(op, checkpoint_root_ppa(ckpt.root_which, ckpt.root_page - 1), READ_BACK, PAGE_SIZE);
+    nand_read(op, area_root_ppa(c->block, c->page - 1), READ_BACK((uint32_t)(c - copies)), PAGE_SIZE);
     nand_submit(op);
 }
 
-static void program(void) {
-    uint32_t ppa = checkpoint_root_ppa(ckpt.root_which, ckpt.root_page);
-    root.op->done = written;
-    nand_program(root.op, ppa, root.next, OOB_ROOT, ckpt.root_seq + 1);
-    nand_submit(root.op);
+static void program(struct copy *c) {
+    c->busy = true;
+    c->op->done = written;
+    nand_program(c->op, area_root_ppa(c->block, c->page), root.next, OOB_ROOT, ckpt.root_seq + 1);
+    nand_submit(c->op);
 }
 
 static void block_erased(struct nand_op *op, uint32_t status) {
-    (void)op;
-    if (status != FLASH_STATUS_OK) {
-        console_printf("ftl: root block %u not erased\n", ckpt.root_newest ^ 1);
-        end(false);
-        return;
+    struct copy *c = op->arg;
+    c->busy = false;
+    if (status == FLASH_STATUS_OK) {
+        c->page = 0;
+    } else {
+        give_up(c->block, "it was not erased");
     }
-    ckpt.root_which = ckpt.root_newest ^ 1;
-    ckpt.root_page = 0;
-    program();
+    go_on();
 }
 
-/** Write the record, to the block that does not hold the newest one when the other takes no more. */
-static void place(void) {
-    if (ckpt.root_page < checkpoint_root_pages()) {
-        program();
-        return;
+/** Whether candidate `block` may be erased for `c`. */
+static bool free_for(const struct copy *c, uint32_t block, bool same_die) {
+    const struct copy *o = other(c);
+    if (failed(block) || block == o->block) {
+        return false;
     }
-    uint32_t ppa = ckpt.root_block[ckpt.root_newest ^ 1];
-    root.op->done = block_erased;
-    nand_erase(root.op, ppa);
-    nand_submit(root.op);
+    if (!same_die && !failed(o->block) && bad_die(ckpt.root_block[block]) == bad_die(ckpt.root_block[o->block])) {
+        return false;
+    }
+    return o->written || (ckpt.root_holds & ~(1u << block)) != 0 || ckpt.root_holds == 0;
+}
+
+/** Take the copy to the next candidate: they are worn in turn. */
+static void move(struct copy *c) {
+    for (uint32_t i = 1; i <= 2 * ckpt.roots; i++) {
+        uint32_t block = (c->block + i) % ckpt.roots;
+        if (free_for(c, block, i > ckpt.roots)) {
+            c->block = (uint8_t)block;
+            c->page = area_root_pages();
+            c->misses = 0;
+            c->busy = true;
+            ckpt.root_holds &= ~(1u << block);
+            c->op->done = block_erased;
+            nand_erase(c->op, ckpt.root_block[block]);
+            nand_submit(c->op);
+            return;
+        }
+    }
+    /* Once the other copy is written, more blocks may be erased. */
+    c->ended = c != copies || other(c)->ended;
+}
+
+/** Copies with room go at once. One without waits for the other: the record is to be somewhere before a block with the
+ * one before it is erased. */
+static void go_on(void) {
+    for (struct copy *c = copies; c < copies + ROOT_COPIES; c++) {
+        if (!c->busy && !c->ended && !failed(c->block) && c->page < area_root_pages()) {
+            program(c);
+        }
+    }
+    for (uint32_t i = 0; i <= ROOT_COPIES; i++) {
+        struct copy *c = &copies[i % ROOT_COPIES];
+        if (!c->busy && !c->ended && !other(c)->busy) {
+            move(c);
+        }
+    }
+    if (copies[0].ended && copies[1].ended) {
+        end();
+    }
+}
+
+bool root_fresh(void) {
+    uint32_t copy = 0;
+    for (uint32_t i = 0; i < ckpt.roots; i++) {
+        if (!failed(i) && copy < ROOT_COPIES) {
+            root_resume(copy++, i, 0);
+        }
+    }
+    ckpt.root_holds = 0;
+    if (copy == 1) {
+        root_resume(1, copies[0].block, area_root_pages());
+    }
+    return copy > 0;
 }
 
 void root_write(void (*build)(void), void (*done)(bool ok)) {
     root.busy = true;
-    root.moved = false;
-    root.tries = 0;
-    root.build = build;
     root.done = done;
+    for (uint32_t i = 0; i < ROOT_COPIES; i++) {
+        copies[i].ended = false;
+        copies[i].written = false;
+    }
     build();
-    place();
+    go_on();
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Root records on the medium: two blocks that take them in turn. A record goes to the next page of a block, or to the
- * first one of the other, is read back, and only then counts; the newest one is never erased.
+ * Root records on the medium. Candidate blocks for them lie at places that follow from the geometry alone, on as many
+ * dies as there are. Each record goes to two blocks on two dies: the next page of each, which is read back, and only
+ * then counts. A block that is full, or that fails, is followed by the next candidate, which is erased first; no block
+ * is erased that is the only one with the newest record.
  */
 #ifndef ASSASIN_FW_ROOT_H
 #define ASSASIN_FW_ROOT_H
@@ -10,7 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Write the record that `build` makes, which is asked again for each attempt. One at a time: not while root_busy. */
+/** Write the record that `build` makes. One at a time: not while root_busy. It is written when one copy of it is; the
+ * other one is tried wherever a candidate takes it. */
 void root_write(void (*build)(void), void (*done)(bool ok));
 bool root_busy(void);
 void root_init(void);
@@ -20,6 +23,10 @@ uint32_t root_newest(void);
 uint32_t root_next(void);
 /** The record at DRAM_ROOT was read from the medium: it is the newest. */
 void root_found(void);
+/** Copy `copy` goes on at page `page` of candidate `block`; behind the last page: in the next candidate. */
+void root_resume(uint32_t copy, uint32_t block, uint32_t page);
+/** The candidates but for ckpt.root_failed are erased. False: there is none. */
+bool root_fresh(void);
 /** Whether there is a good record at DRAM address `at`. */
 bool root_good(uint32_t at);
 

@@ -159,7 +159,7 @@ TEST(refused_format_of_bad_dies) {
         }
         {
             Drive d(nand, 1, seed, 0, {}, {}, faults);
-            refuses(d, erase ? "a root block cannot be erased" : "formatting failed");
+            refuses(d, erase ? "no root block can be erased" : "formatting failed");
         }
         bad = false;
         if (!erase) {

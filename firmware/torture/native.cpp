@@ -290,9 +290,9 @@ class Player {
     History h;
     uint64_t bootCycles = 100000;
 
-    /** Root blocks have their places: a medium on which one of them cannot be erased cannot be formatted. */
+    /** Root blocks have their places: a medium on which none of them can be erased cannot be formatted. */
     static bool refusesFormat(const NativeHost &host) {
-        return host.d.dev.console.find("a root block cannot be erased") != std::string::npos;
+        return host.d.dev.console.find("no root block can be erased") != std::string::npos;
     }
 
     void play(model::Nand &nand, const model::Times &times, std::mt19937_64 &rng) {

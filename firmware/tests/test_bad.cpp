@@ -354,7 +354,7 @@ TEST(bad_spent_drive_writes_what_is_cached) {
     uint32_t version = 0, taken = 0;
     bool failing = false;
     model::Faults faults;
-    faults.programOf = [&](uint32_t, uint32_t) { return std::exchange(failing, false); };
+    faults.programOf = [&](uint32_t, uint32_t tag) { return tag < 1u << 28 && std::exchange(failing, false); };
     {
         Drive d(nand, 1, seed, 0, {}, {}, faults);
         d.start();

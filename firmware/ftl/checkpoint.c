@@ -13,6 +13,7 @@
 
 #include "ftl/collect.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "ftl/root.h"
 #include "lib/crc.h"
 #include "platform/console.h"
@@ -142,6 +143,9 @@ static uint32_t area_left(void) {
         good += stripes * (bad.units - bad_blocks(checkpoint_area_sb(ckpt.area, n))) * nand_geo.sectors;
         used = (n + 1) * sb.pages;
     }
+    if (ckpt.used % sb.pages != 0) {
+        good = good > pairs_lost() ? good - pairs_lost() : 0;
+    }
     return good;
 }
 
@@ -150,6 +154,13 @@ static uint32_t meta_alloc(void) {
     while (ckpt.used < ckpt.area_sbs * sb.pages) {
         if (ckpt.at.left == 0) {
             cursor_open(&ckpt.at, checkpoint_area_sb(ckpt.area, ckpt.used / sb.pages));
+            ckpt.exposed = 0;
+        }
+        if (pairs_blank(ckpt.at.page, ckpt.exposed)) {
+            uint32_t before = ckpt.at.left;
+            pairs_step_over(&ckpt.at, ckpt.exposed);
+            ckpt.used += before - ckpt.at.left;
+            continue;
         }
         uint32_t ppa = cursor_ppa(&ckpt.at);
         cursor_next_page(&ckpt.at);
@@ -178,6 +189,7 @@ static struct {
     bool stepping;     /**< step() is on the stack */
     bool waits;        /**< for the root writer */
     bool root_pending; /**< the root record is on its way */
+    bool exposed;      /**< nothing in flight can take what the root record will name */
     uint32_t tries;    /**< blocks that turned out bad */
     uint32_t erase_sb; /**< next superblock of the area to erase, counted from its start */
     uint32_t in_flight;
@@ -227,6 +239,11 @@ static bool meta_submit(struct nand_op *op, uint32_t data, uint32_t oob0, uint32
 /** What a page's program left to be done. */
 enum outcome { WRITTEN, AGAIN, GIVEN_UP };
 
+/** Whether the failed program `op` has taken another page of this checkpoint along. */
+static bool spoils(const struct nand_op *op) {
+    return nand_geo.paired && pairs_lower((op->row & (nand_geo.pages - 1)) >> nand_geo.sector_log2) != UINT32_MAX;
+}
+
 static enum outcome meta_ended(const struct nand_op *op, uint32_t status) {
     job.in_flight--;
     if (status == FLASH_STATUS_OK) {
@@ -239,7 +256,7 @@ static enum outcome meta_ended(const struct nand_op *op, uint32_t status) {
         /* Otherwise the area could not do without it. */
         bad_block(nand_op_ppa(op), BAD_PROGRAM);
     }
-    if (!job.failed && job.tries <= META_TRIES) {
+    if (!job.failed && job.tries <= META_TRIES && !spoils(op)) {
         return AGAIN;
     }
     /* Marks of what was changed are gone: the next checkpoint writes everything. */
@@ -459,6 +476,21 @@ static void root_ended(bool ok) {
     step();
 }
 
+static void root_safe(struct pairs_wait *p) {
+    (void)p;
+    job.exposed = true;
+    job.root_pending = false;
+    step();
+}
+
+/** The root record names a map that has what was programmed a moment ago. */
+static void root_prepare(void) {
+    static struct pairs_wait relying;
+    job.root_pending = true;
+    relying.done = root_safe;
+    pairs_settle(&relying, true);
+}
+
 static void root_start(void) {
     job.root_pending = true;
     job.whole = !job.root_only || root_newest() == 0;
@@ -604,10 +636,13 @@ static void step(void) {
         job.step = STEP_DONE;
     }
     if (job.step == STEP_ROOT && !job.root_pending) {
-        if (root_busy()) {
+        if (!job.exposed) {
+            root_prepare();
+        }
+        if (job.exposed && root_busy()) {
             /* It lists a superblock. */
             job.waits = true;
-        } else {
+        } else if (job.exposed) {
             root_start();
         }
     }
@@ -778,6 +813,7 @@ static void settled(void) {
         ckpt.rewrite = true;
         need = ckpt.full_pages + META_TRIES;
     }
+    ckpt.exposed = pairs_rows(&ckpt.at);
     uint32_t room = area_left() / nand_geo.sectors;
     job.extra = room > need ? room - need : 0;
     /* Entries lose their mark one by one from here on. */

@@ -35,8 +35,9 @@
 #define ROOT_WORDS       (ROOT_FIXED_WORDS + ROOT_TABLE_PAGES)
 /** Pages of a root block that are tried, one after the other, before its partner takes over. */
 #define ROOT_TRIES 2u
-/** Pages that may read blank between two root records: the ones that were tried, and the one that a mount leaves. */
-#define ROOT_GAP ROOT_TRIES
+/** Pages that may read blank between two root records: the ones that were tried, the one that a mount leaves, and one
+ * whose program could take the newest record along. */
+#define ROOT_GAP (ROOT_TRIES + (nand_geo.paired ? 1u : 0u))
 
 /** Most superblocks that join the log between two checkpoints, and which append point such a one is of. */
 #define ROOT_LIST_MOST 128u
@@ -67,6 +68,7 @@ struct checkpoint_state {
     uint32_t area;          /**< 0, 1 */
     uint32_t used;          /**< sectors of the area written or left out, those of bad blocks too */
     struct sb_cursor at;    /**< next page of the area */
+    uint32_t exposed;       /**< rows of its superblock that the newest root record may name pages of, see pairs.h */
     bool rewrite;           /**< the area may not be continued: the next checkpoint writes everything to another one */
     uint32_t table[ROOT_TABLE_PAGES];
     uint32_t table_used; /**< entries of the superblock table in the newest checkpoint */

@@ -12,6 +12,7 @@
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "ftl/refresh.h"
 #include "ftl/victim.h"
 #include "ftl/wear.h"
@@ -131,6 +132,9 @@ static void program_ended(struct ftl_write *w) {
             put(c);
         }
         w = next;
+    }
+    if (nand_geo.paired) {
+        pairs_look();
     }
     work_set(WORK_COLLECT);
     ftl_kick();

@@ -4,6 +4,7 @@
 #include "ftl/append.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "lib/crc.h"
 #include "platform/console.h"
 
@@ -19,6 +20,7 @@ static struct {
     uint32_t newest; /**< DRAM address of the newest record on the medium */
     uint32_t next;   /**< where the next one is built */
     uint32_t at;     /**< bytes of it */
+    uint32_t page;   /**< that the newest record is in, of its block */
 } root;
 
 void root_init(void) {
@@ -40,7 +42,8 @@ uint32_t root_next(void) {
     return root.next;
 }
 
-void root_found(void) {
+void root_found(uint32_t page) {
+    root.page = page;
     root.newest = DRAM_ROOT;
     root.next = DRAM_ROOT + PAGE_SIZE;
 }
@@ -160,6 +163,7 @@ static void read_back(struct nand_op *op, uint32_t status) {
     }
     ckpt.root_seq++;
     ckpt.root_newest = ckpt.root_which;
+    root.page = ckpt.root_page - 1;
     root.newest = root.next;
     root.next = root.newest == DRAM_ROOT ? DRAM_ROOT + PAGE_SIZE : DRAM_ROOT;
     end(true);
@@ -198,6 +202,9 @@ static void block_erased(struct nand_op *op, uint32_t status) {
 
 /** Write the record, to the block that does not hold the newest one when the other takes no more. */
 static void place(void) {
+    bool spoils = nand_geo.paired && root.newest != 0 && ckpt.root_which == ckpt.root_newest &&
+                  pairs_lower(ckpt.root_page) == root.page;
+    ckpt.root_page += spoils;
     if (ckpt.root_page < checkpoint_root_pages()) {
         program();
         return;

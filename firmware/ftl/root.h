@@ -18,8 +18,8 @@ void root_init(void);
 /** DRAM address of the newest record on the medium; 0: there is none. And of the one that is built. */
 uint32_t root_newest(void);
 uint32_t root_next(void);
-/** The record at DRAM_ROOT was read from the medium: it is the newest. */
-void root_found(void);
+/** The record at DRAM_ROOT was read from page `page` of its block: it is the newest. */
+void root_found(uint32_t page);
 /** Whether there is a good record at DRAM address `at`. */
 bool root_good(uint32_t at);
 

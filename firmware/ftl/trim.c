@@ -5,6 +5,7 @@
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "lib/crc.h"
 
 #define MAX_TRIES 3u
@@ -83,6 +84,7 @@ static void trim_program(struct ftl_trim *t) {
         }
         return;
     }
+    pairs_expose(APPEND_HOST);
     t->op->done = trim_programmed;
     t->op->arg = t;
     nand_program(t->op, ppa, DRAM_TRIM, OOB_TRIM, seq);

@@ -11,6 +11,7 @@
 #include "ftl/bad.h"
 #include "ftl/cache.h"
 #include "ftl/collect.h"
+#include "ftl/pairs.h"
 
 #define HASH      256u
 #define MAX_TRIES 3u
@@ -174,6 +175,9 @@ static void program_ended(struct ftl_write *w) {
     }
     pumping = false;
     ftl.in_flight -= pages;
+    if (nand_geo.paired) {
+        pairs_look();
+    }
     if (ftl.in_flight == 0) {
         exclusive_next();
     }
@@ -197,6 +201,11 @@ static void programmed(struct nand_op *op, uint32_t status) {
     }
 }
 
+/** Whether the host may rely on `w` as soon as it has ended. */
+static bool durable(const struct ftl_write *w) {
+    return !w->uncommitted && (w->take == NULL || ftl.cache_off || !ftl_has_cache());
+}
+
 /** Program the page at `ppa` with the writes gathered, first sectors first. What is left of it stays blank. */
 static void page_program(uint32_t ppa, uint32_t seq) {
     struct list page = list_take_all(&gather.list);
@@ -216,6 +225,9 @@ static void page_program(uint32_t ppa, uint32_t seq) {
         uint32_t mark = w->uncommitted ? OOB_UNCOMMITTED : w->lost ? OOB_LOST : 0;
         nand_program(op, ppa, w->buffer, w->lba | mark, seq);
         op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
+        if (nand_geo.paired && durable(w)) {
+            pairs_expose(APPEND_HOST);
+        }
     }
     planes_program(first);
 }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ftl/pairs.h"
+
+#include "ftl/bad.h"
+
+/**
+ * Programs of upper pages in flight, by turns: those that begin when somebody waits are of the other turn than those
+ * that are waited for.
+ */
+static uint32_t in_flight[2];
+static uint8_t turn;
+/** Who waits for the turn that is not the present one; who came meanwhile. */
+static struct list waiting, next;
+
+void pairs_init(void) {
+    in_flight[0] = in_flight[1] = 0;
+    turn = 0;
+    waiting = next = (struct list){0};
+}
+
+/** Pages 0 and 2, 1 and 4, 3 and 6, ... share cells, and the last page and the last but two. */
+uint32_t pairs_lower(uint32_t page) {
+    uint32_t rows = nand_geo.pages >> nand_geo.sector_log2;
+    if (rows < 4 || page < 2) {
+        return UINT32_MAX;
+    }
+    if (page == rows - 1) {
+        return page - 2;
+    }
+    return (page & 1) != 0 ? UINT32_MAX : page == 2 ? 0 : page - 3;
+}
+
+uint32_t pairs_rows(const struct sb_cursor *c) {
+    if (c->left == 0) {
+        return nand_geo.pages >> nand_geo.sector_log2;
+    }
+    bool begun = (c->channel | c->way | c->lun | c->plane | c->sector) != 0;
+    return c->page + (begun ? 1u : 0u);
+}
+
+void pairs_step_over(struct sb_cursor *c, uint32_t exposed) {
+    uint32_t row = bad.units * nand_geo.sectors;
+    while (c->left > 0 && pairs_blank(c->page, exposed)) {
+        cursor_seek(c, c->sb, (c->page + 1u) * row);
+    }
+}
+
+void pairs_expose(enum append_point point) {
+    struct append *a = &append[point];
+    if (!nand_geo.paired || a->cur.sb == SB_NONE) {
+        return;
+    }
+    uint32_t rows = pairs_rows(&a->cur);
+    a->exposed = rows > a->exposed ? rows : a->exposed;
+}
+
+void pairs_begin(struct ftl_write *first) {
+    uint32_t page = (ppa_row(first->ppa) & (nand_geo.pages - 1)) >> nand_geo.sector_log2;
+    for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
+        w->upper = 0;
+    }
+    if (pairs_lower(page) != UINT32_MAX) {
+        in_flight[turn]++;
+        first->upper = (uint8_t)(turn + 1);
+    }
+}
+
+void pairs_end(struct ftl_write *first) {
+    for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
+        if (w->upper != 0) {
+            in_flight[w->upper - 1]--;
+            w->upper = 0;
+        }
+    }
+}
+
+void pairs_look(void) {
+    for (;;) {
+        if (list_empty(&waiting)) {
+            if (list_empty(&next)) {
+                return;
+            }
+            waiting = list_take_all(&next);
+            turn ^= 1;
+        }
+        if (in_flight[turn ^ 1] > 0) {
+            return;
+        }
+        struct list all = list_take_all(&waiting);
+        while (!list_empty(&all)) {
+            struct pairs_wait *p = CONTAINER(list_take(&all), struct pairs_wait, node);
+            p->done(p);
+        }
+    }
+}
+
+void pairs_settle(struct pairs_wait *p, bool copies) {
+    if (!nand_geo.paired) {
+        p->done(p);
+        return;
+    }
+    pairs_expose(APPEND_HOST);
+    if (copies) {
+        pairs_expose(APPEND_COPY);
+    }
+    list_put(&next, &p->node);
+    pairs_look();
+}

@@ -112,7 +112,15 @@ static void erased(struct sb_erase *e, bool ok) {
 
 static void erase(struct pairs_wait *p) {
     enum append_point point = p == &relying[APPEND_COPY] ? APPEND_COPY : APPEND_HOST;
-    superblock_erase(&append[point].erase, append[point].next, erased);
+    uint32_t n = append[point].next;
+    if (superblock_valid(n) > 0) {
+        /* A copy was taken along by a program that failed: the original is in use again. */
+        superblock_set_state(n, SB_CLOSED);
+        append[point].next = SB_NONE;
+        append_prepare(point);
+        return;
+    }
+    superblock_erase(&append[point].erase, n, erased);
 }
 
 static void prepare(enum append_point point, bool worn) {

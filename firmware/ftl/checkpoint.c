@@ -189,6 +189,7 @@ static struct {
     bool stepping;     /**< step() is on the stack */
     bool waits;        /**< for the root writer */
     bool root_pending; /**< the root record is on its way */
+    bool spoilt;       /**< it fails because of what is not its own, and is to be done again */
     bool exposed;      /**< nothing in flight can take what the root record will name */
     uint32_t tries;    /**< blocks that turned out bad */
     uint32_t erase_sb; /**< next superblock of the area to erase, counted from its start */
@@ -525,7 +526,8 @@ static void finish(void) {
     } else {
         ftl.changed |= !job.root_only;
         ftl.owner_changed = true;
-        ftl.read_only |= ++ftl.failures >= FTL_FAILURES || ckpt.root_lost;
+        ftl.failures += !job.spoilt;
+        ftl.read_only |= ftl.failures >= FTL_FAILURES || ckpt.root_lost;
     }
     append_list();
     if (job.live) {
@@ -821,6 +823,16 @@ static void settled(void) {
     table_refresh();
     work_set(WORK_COLLECT);
     step();
+}
+
+void checkpoint_spoilt(void) {
+    /* While it erases its area it has written none. */
+    bool writes = job.owner != NULL && job.live && job.begun && !job.settling && job.erase_sb >= ckpt.area_sbs;
+    if (writes && !job.exposed && !job.root_only) {
+        job.failed = true;
+        job.spoilt = true;
+        work_set(WORK_CHECKPOINT);
+    }
 }
 
 void checkpoint_root_free(void) {

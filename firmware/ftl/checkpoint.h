@@ -92,6 +92,8 @@ bool checkpoint_busy(void);
 void checkpoint_listed(enum append_point point, uint32_t entry);
 /** It could not be written. */
 void checkpoint_unlisted(uint32_t entry);
+/** The map has changed back: what the running checkpoint has written of it names pages that are gone. */
+void checkpoint_spoilt(void);
 /** The root writer has ended what it did. */
 void checkpoint_root_free(void);
 /** Words of page `i` of the table that are used. */

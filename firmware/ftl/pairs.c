@@ -2,6 +2,7 @@
 #include "ftl/pairs.h"
 
 #include "ftl/bad.h"
+#include "ftl/checkpoint.h"
 
 /**
  * Programs of upper pages in flight, by turns: those that begin when somebody waits are of the other turn than those
@@ -73,6 +74,52 @@ void pairs_end(struct ftl_write *first) {
         }
     }
 }
+
+/* ---- copies ---- */
+
+/** Rows of copies whose originals are known: no two that share cells are further apart. */
+#define COPIED_ROWS 4u
+
+/** Where the original of the copy at `ppa` is noted. */
+static uint32_t copied_at(uint32_t ppa) {
+    return DRAM_COPIED + superblock_position(ppa) % (COPIED_ROWS * bad.units * nand_geo.sectors) * 8;
+}
+
+void pairs_copied(uint32_t ppa, uint32_t lba, uint32_t from) {
+    uint32_t at = copied_at(ppa);
+    hal_write(at, lba);
+    hal_write(at + 4, from);
+}
+
+/** The copy at `ppa` is gone: the map names the original again. Nothing has erased that: who does exposes the copy
+ * first. */
+static void take_back(uint32_t ppa) {
+    uint32_t at = copied_at(ppa);
+    uint32_t lba = hal_read(at);
+    uint32_t from = hal_read(at + 4);
+    if (lba >= ftl.lbas || map_get(lba) != ppa) {
+        return;
+    }
+    map_set(lba, from);
+    if (sb.state[ppa_block(from)] == SB_FREE) {
+        superblock_set_state(ppa_block(from), SB_CLOSED);
+    }
+    checkpoint_spoilt();
+}
+
+void pairs_failed(const struct ftl_write *first) {
+    for (const struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
+        uint32_t page = (ppa_row(w->ppa) & (nand_geo.pages - 1)) >> nand_geo.sector_log2;
+        if (w->op->confirm != FLASH_CONFIRM_MORE && pairs_lower(page) != UINT32_MAX) {
+            uint32_t lower = w->ppa - ((page - pairs_lower(page)) << nand_geo.sector_log2);
+            for (uint32_t i = 0; i < nand_geo.sectors; i++) {
+                take_back((lower & ~(nand_geo.sectors - 1)) + i);
+            }
+        }
+    }
+}
+
+/* ---- who relies on what is programmed ---- */
 
 void pairs_look(void) {
     for (;;) {

@@ -42,6 +42,10 @@ void pairs_expose(enum append_point point);
  * those of other planes. Only on parts with such pages. */
 void pairs_begin(struct ftl_write *first);
 void pairs_end(struct ftl_write *first);
+/** Sector `ppa` at the copies' append point takes block `lba`, whose original is at `from`. */
+void pairs_copied(uint32_t ppa, uint32_t lba, uint32_t from);
+/** The program of copies that begins with `first` has failed: what it has taken along is found where it was before. */
+void pairs_failed(const struct ftl_write *first);
 /** Programs have ended, and the map knows: run what waits for that. */
 void pairs_look(void);
 

@@ -127,6 +127,9 @@
 /** Pages by channel of CHANNEL_LOCAL requests. */
 #define DRAM_LOCAL      (ASSASIN_DRAM_BASE + 0x70000000u)
 #define DRAM_LOCAL_SIZE 0x04000000u
+/** Where the sectors of the copies' append point came from, 8 bytes each, of the last four rows (ftl/pairs.h). */
+#define DRAM_COPIED      (ASSASIN_DRAM_BASE + 0x7e000000u)
+#define DRAM_COPIED_SIZE 0x00800000u
 
 /* In this order, or they would share bytes. */
 #define DRAM_BEHIND(part, before) static_assert(before + before##_SIZE <= part, #before " reaches into " #part)
@@ -166,8 +169,9 @@ DRAM_BEHIND(ASSASIN_DRAM_TILES_BASE, DRAM_MAP);
 static_assert(ASSASIN_DRAM_TILES_BASE + ASSASIN_DRAM_TILES_COUNT * ASSASIN_DRAM_TILES_STRIDE <= DRAM_COMMITS,
               "the tiles' part reaches into DRAM_COMMITS");
 DRAM_BEHIND(DRAM_LOCAL, DRAM_COMMITS);
-static_assert(DRAM_LOCAL - ASSASIN_DRAM_BASE + DRAM_LOCAL_SIZE <= ASSASIN_DRAM_SIZE,
-              "DRAM_LOCAL reaches beyond the DRAM");
+DRAM_BEHIND(DRAM_COPIED, DRAM_LOCAL);
+static_assert(DRAM_COPIED - ASSASIN_DRAM_BASE + DRAM_COPIED_SIZE <= ASSASIN_DRAM_SIZE,
+              "DRAM_COPIED reaches beyond the DRAM");
 #undef DRAM_BEHIND
 
 #endif

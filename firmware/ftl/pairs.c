@@ -77,12 +77,10 @@ void pairs_end(struct ftl_write *first) {
 
 /* ---- copies ---- */
 
-/** Rows of copies whose originals are known: no two that share cells are further apart. */
-#define COPIED_ROWS 4u
-
-/** Where the original of the copy at `ppa` is noted. */
+/** Where the original of the copy at `ppa` is noted: by its place in the superblock. Others of the same place are of
+ * another superblock, and no copy is on its way for longer than a few rows. */
 static uint32_t copied_at(uint32_t ppa) {
-    return DRAM_COPIED + superblock_position(ppa) % (COPIED_ROWS * bad.units * nand_geo.sectors) * 8;
+    return DRAM_COPIED + superblock_position(ppa) % (DRAM_COPIED_SIZE / 8) * 8;
 }
 
 void pairs_copied(uint32_t ppa, uint32_t lba, uint32_t from) {

@@ -127,7 +127,8 @@
 /** Pages by channel of CHANNEL_LOCAL requests. */
 #define DRAM_LOCAL      (ASSASIN_DRAM_BASE + 0x70000000u)
 #define DRAM_LOCAL_SIZE 0x04000000u
-/** Where the sectors of the copies' append point came from, 8 bytes each, of the last four rows (ftl/pairs.h). */
+/** Where the sectors of the copies' append point came from, 8 bytes each, by their place in its superblock
+ * (ftl/pairs.h). */
 #define DRAM_COPIED      (ASSASIN_DRAM_BASE + 0x7e000000u)
 #define DRAM_COPIED_SIZE 0x00800000u
 

@@ -31,6 +31,12 @@ void pairs_step_over(struct sb_cursor *c, uint32_t exposed);
 static inline uint32_t pairs_lost(void) {
     return nand_geo.paired ? 2 * (sb.pages / nand_geo.pages) * nand_geo.sectors : 0;
 }
+/** 1,024ths of the log that stay blank, where copies are exposed three times a superblock: by the erases of a
+ * superblock for each append point, and by a checkpoint. Half of it at most. */
+static inline uint32_t pairs_share(void) {
+    uint32_t share = 1024 * 6 / (nand_geo.pages >> nand_geo.sector_log2);
+    return !nand_geo.paired ? 0 : share < 512 ? share : 512;
+}
 /** Most stripes that stay blank between two pages of a log. */
 static inline uint32_t pairs_gap(void) {
     return nand_geo.paired ? 2 : 0;

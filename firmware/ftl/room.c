@@ -37,6 +37,7 @@ void room_count(void) {
     }
     uint32_t reserve = room_reserve_superblocks() * largest;
     room_data = good > reserve ? good - reserve : 0;
+    room_data -= (uint32_t)((uint64_t)room_data * pairs_share() / 1024);
 }
 
 /** Those of them that the capacity does not need. */

@@ -56,7 +56,7 @@ static void settled(struct pairs_wait *p) {
 }
 
 void cache_look(void) {
-    if (list_empty(&drains) || !list_empty(&settling) || (ftl.cached > 0 && !ftl.read_only)) {
+    if (list_empty(&drains) || !list_empty(&settling) || ((ftl.cached > 0 || pairs_losses != 0) && !ftl.read_only)) {
         return;
     }
     bool lost = ftl.lost;

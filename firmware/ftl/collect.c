@@ -152,7 +152,7 @@ static void programmed(struct nand_op *op, uint32_t status) {
     if (op->confirm == FLASH_CONFIRM_PAGE) {
         w = w->first;
         if (nand_geo.paired && w->failed) {
-            pairs_failed(w);
+            pairs_failed(APPEND_COPY, w);
         }
         planes_ended(w);
         program_ended(w);
@@ -179,7 +179,7 @@ static bool page_out(void) {
         nand_program(w->op, ppa, (w->lba & OOB_LOST) != 0 ? DRAM_ZERO : w->buffer, w->lba, c->seq);
         w->op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
         if (nand_geo.paired) {
-            pairs_copied(ppa, w->lba & ~OOB_LOST, c->from);
+            pairs_note(APPEND_COPY, ppa, w->lba & ~OOB_LOST, c->from);
         }
         job.programming++;
         ftl.log_copies++;

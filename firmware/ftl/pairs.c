@@ -2,7 +2,10 @@
 #include "ftl/pairs.h"
 
 #include "ftl/bad.h"
+#include "ftl/cache.h"
 #include "ftl/checkpoint.h"
+#include "ftl/write.h"
+#include "platform/console.h"
 
 /**
  * Programs of upper pages in flight, by turns: those that begin when somebody waits are of the other turn than those
@@ -16,6 +19,7 @@ static struct list waiting, next;
 void pairs_init(void) {
     in_flight[0] = in_flight[1] = 0;
     turn = 0;
+    pairs_losses = 0;
     waiting = next = (struct list){0};
 }
 
@@ -75,29 +79,29 @@ void pairs_end(struct ftl_write *first) {
     }
 }
 
-/* ---- copies ---- */
+/* ---- programs that fail ---- */
 
-/** Where the original of the copy at `ppa` is noted: by its place in the superblock. Others of the same place are of
- * another superblock, and no copy is on its way for longer than a few rows. */
-static uint32_t copied_at(uint32_t ppa) {
-    return DRAM_COPIED + superblock_position(ppa) % (DRAM_COPIED_SIZE / 8) * 8;
+/** Blocks that are being declared lost, at most: those of a page of every plane. */
+#define LOSSES 32u
+static struct ftl_write losses[LOSSES];
+uint32_t pairs_losses;
+
+/** Where the sector at `ppa` is noted: by its place in the superblock. Others of the same place are of another
+ * superblock, and the map tells these apart. */
+static uint32_t note_at(enum append_point point, uint32_t ppa) {
+    uint32_t half = DRAM_NOTES_SIZE / 2;
+    return DRAM_NOTES + point * half + superblock_position(ppa) % (half / 8) * 8;
 }
 
-void pairs_copied(uint32_t ppa, uint32_t lba, uint32_t from) {
-    uint32_t at = copied_at(ppa);
+void pairs_note(enum append_point point, uint32_t ppa, uint32_t lba, uint32_t from) {
+    uint32_t at = note_at(point, ppa);
     hal_write(at, lba);
     hal_write(at + 4, from);
 }
 
 /** The copy at `ppa` is gone: the map names the original again. Nothing has erased that: who does exposes the copy
  * first. */
-static void take_back(uint32_t ppa) {
-    uint32_t at = copied_at(ppa);
-    uint32_t lba = hal_read(at);
-    uint32_t from = hal_read(at + 4);
-    if (lba >= ftl.lbas || map_get(lba) != ppa) {
-        return;
-    }
+static void take_back(uint32_t lba, uint32_t from) {
     map_set(lba, from);
     if (sb.state[ppa_block(from)] == SB_FREE) {
         superblock_set_state(ppa_block(from), SB_CLOSED);
@@ -105,13 +109,59 @@ static void take_back(uint32_t ppa) {
     checkpoint_spoilt();
 }
 
-void pairs_failed(const struct ftl_write *first) {
+static void loss_taken(struct ftl_write *w) {
+    (void)w;
+}
+
+static void loss_logged(struct ftl_write *w, enum ftl_status status) {
+    (void)status;
+    nand_op_put(w->op);
+    pairs_losses &= ~(1u << (w - losses));
+    cache_look();
+}
+
+/** Block `lba` is gone, and the host takes it for written: the log says so, or a cut would bring an older version back.
+ */
+static void declare_lost(uint32_t lba) {
+    ftl.lost = true;
+    console_printf("ftl: block %u is lost: it shared cells with a page whose program failed\n", lba);
+    if (write_under_way(lba) || pairs_losses == UINT32_MAX) {
+        return;
+    }
+    struct nand_op *op = nand_op_get();
+    if (op == NULL) {
+        return;
+    }
+    uint32_t n = 0;
+    while ((pairs_losses >> n & 1) != 0) {
+        n++;
+    }
+    pairs_losses |= 1u << n;
+    losses[n] = (struct ftl_write){
+        .op = op, .lba = lba, .buffer = DRAM_ZERO, .lost = 1, .take = loss_taken, .done = loss_logged};
+    ftl_announce();
+    ftl_write(&losses[n]);
+}
+
+static void spoilt(enum append_point point, uint32_t ppa) {
+    uint32_t lba = hal_read(note_at(point, ppa));
+    if (lba >= ftl.lbas || map_get(lba) != ppa) {
+        return;
+    }
+    if (point == APPEND_COPY) {
+        take_back(lba, hal_read(note_at(point, ppa) + 4));
+    } else {
+        declare_lost(lba);
+    }
+}
+
+void pairs_failed(enum append_point point, const struct ftl_write *first) {
     for (const struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
         uint32_t page = (ppa_row(w->ppa) & (nand_geo.pages - 1)) >> nand_geo.sector_log2;
         if (w->op->confirm != FLASH_CONFIRM_MORE && pairs_lower(page) != UINT32_MAX) {
             uint32_t lower = w->ppa - ((page - pairs_lower(page)) << nand_geo.sector_log2);
             for (uint32_t i = 0; i < nand_geo.sectors; i++) {
-                take_back((lower & ~(nand_geo.sectors - 1)) + i);
+                spoilt(point, (lower & ~(nand_geo.sectors - 1)) + i);
             }
         }
     }

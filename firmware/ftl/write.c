@@ -105,6 +105,15 @@ struct ftl_write *write_gathered(void) {
     return first_of(&gather.list);
 }
 
+bool write_under_way(uint32_t lba) {
+    for (const struct ftl_write *w = inflight[lba % HASH]; w != NULL; w = w->chain) {
+        if (w->lba == lba) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct ftl_write *ftl_cached(uint32_t lba) {
     struct ftl_write *newest = NULL;
     for (struct ftl_write *w = inflight[lba % HASH]; w != NULL; w = w->chain) {
@@ -197,6 +206,9 @@ static void programmed(struct nand_op *op, uint32_t status) {
     if (op->confirm == FLASH_CONFIRM_PAGE) {
         w = w->first;
         planes_ended(w);
+        if (nand_geo.paired && w->failed) {
+            pairs_failed(APPEND_HOST, w);
+        }
         program_ended(w);
     }
 }
@@ -204,6 +216,14 @@ static void programmed(struct nand_op *op, uint32_t status) {
 /** Whether the host may rely on `w` as soon as it has ended. */
 static bool durable(const struct ftl_write *w) {
     return !w->uncommitted && (w->take == NULL || ftl.cache_off || !ftl_has_cache());
+}
+
+/** `w` has its sector, of a page that shares cells. */
+static void page_paired(const struct ftl_write *w) {
+    pairs_note(APPEND_HOST, w->ppa, w->lba, 0);
+    if (durable(w)) {
+        pairs_expose(APPEND_HOST);
+    }
 }
 
 /** Program the page at `ppa` with the writes gathered, first sectors first. What is left of it stays blank. */
@@ -225,8 +245,8 @@ static void page_program(uint32_t ppa, uint32_t seq) {
         uint32_t mark = w->uncommitted ? OOB_UNCOMMITTED : w->lost ? OOB_LOST : 0;
         nand_program(op, ppa, w->buffer, w->lba | mark, seq);
         op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
-        if (nand_geo.paired && durable(w)) {
-            pairs_expose(APPEND_HOST);
+        if (nand_geo.paired) {
+            page_paired(w);
         }
     }
     planes_program(first);

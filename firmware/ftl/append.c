@@ -7,6 +7,7 @@
 #include "ftl/checkpoint.h"
 #include "ftl/collect.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "ftl/root.h"
 #include "ftl/summary.h"
 #include "platform/console.h"
@@ -14,6 +15,8 @@
 struct append append[APPEND_POINTS];
 /** Points whose next superblock is erased and waits for its root record, a bit each. */
 static uint32_t unlisted;
+/** Erases that wait for programs of upper pages. */
+static struct pairs_wait relying[APPEND_POINTS];
 /** The point whose superblock is being listed. */
 static enum append_point listing;
 
@@ -30,7 +33,8 @@ void append_resume(void) {
     for (uint32_t i = 0; i < APPEND_POINTS; i++) {
         if (ckpt.log.sb[i] != SB_NONE) {
             cursor_seek(&append[i].cur, ckpt.log.sb[i], sb.pages - ckpt.log.left[i]);
-            append[i].holes = bad_blocks(ckpt.log.sb[i]) > 0;
+            append[i].holes = append_holes(ckpt.log.sb[i]);
+            pairs_expose((enum append_point)i);
             summary_open((enum append_point)i, sb.pages - append[i].cur.left);
         }
     }
@@ -108,6 +112,19 @@ static void erased(struct sb_erase *e, bool ok) {
     ftl_kick();
 }
 
+static void erase(struct pairs_wait *p) {
+    enum append_point point = p == &relying[APPEND_COPY] ? APPEND_COPY : APPEND_HOST;
+    uint32_t n = append[point].next;
+    if (superblock_valid(n) > 0) {
+        /* A copy was taken along by a program that failed: the original is in use again. */
+        superblock_set_state(n, SB_CLOSED);
+        append[point].next = SB_NONE;
+        append_prepare(point);
+        return;
+    }
+    superblock_erase(&append[point].erase, n, erased);
+}
+
 static void prepare(enum append_point point, bool worn) {
     struct append *a = &append[point];
     bool last = point == APPEND_HOST && sb.free + (append[APPEND_COPY].next != SB_NONE) <= ROOM_COPIES;
@@ -118,7 +135,9 @@ static void prepare(enum append_point point, bool worn) {
     a->next = superblock_pick(worn);
     a->next_ready = false;
     superblock_set_state(a->next, SB_OPEN);
-    superblock_erase(&a->erase, a->next, erased);
+    /* What it held has newer versions: these are all that there is from here on. */
+    relying[point].done = erase;
+    pairs_settle(&relying[point], true);
 }
 
 void append_prepare(enum append_point point) {
@@ -155,7 +174,8 @@ uint32_t append_room(enum append_point point) {
     const struct append *a = &append[point];
     uint32_t left = a->cur.left;
     if (a->holes) {
-        /* Of whole stripes. */
+        /* Of whole stripes, and pages become exposed meanwhile. */
+        left = left > pairs_lost() ? left - pairs_lost() : 0;
         left = left / (bad.units * nand_geo.sectors) * (bad.units - bad_blocks(a->cur.sb)) * nand_geo.sectors;
     }
     uint32_t summaries = a->cur.sb != SB_NONE ? summary_to_come(point) : 0;
@@ -168,18 +188,21 @@ static void open_next(enum append_point point) {
     struct append *a = &append[point];
     append_close(point);
     cursor_open(&a->cur, a->next);
-    a->holes = bad_blocks(a->next) > 0;
+    a->holes = append_holes(a->next);
+    a->exposed = 0;
     a->next = SB_NONE;
     a->next_ready = false;
     summary_open(point, 0);
 }
 
-/** Step over bad blocks. The sequence numbers of their sectors are nobody's. */
-static void skip_bad(enum append_point point) {
+/** Step over bad blocks, and over pages that stay blank. The sequence numbers of their sectors are nobody's. */
+static void step_over(enum append_point point) {
     struct append *a = &append[point];
     uint32_t before = a->cur.left;
+    pairs_step_over(&a->cur, a->exposed);
     while (a->cur.left > 0 && bad_at(cursor_ppa(&a->cur))) {
         cursor_next_page(&a->cur);
+        pairs_step_over(&a->cur, a->exposed);
     }
     if (point == APPEND_HOST) {
         ftl.seq += before - a->cur.left;
@@ -189,7 +212,7 @@ static void skip_bad(enum append_point point) {
 uint32_t append_page(enum append_point point) {
     struct append *a = &append[point];
     if (a->holes) {
-        skip_bad(point);
+        step_over(point);
     }
     if (a->cur.left <= sb.pages / 4 && a->next == SB_NONE) {
         append_prepare(point);
@@ -202,7 +225,7 @@ uint32_t append_page(enum append_point point) {
             }
             open_next(point);
             if (a->holes) {
-                skip_bad(point);
+                step_over(point);
             }
         }
         position = sb.pages - a->cur.left;
@@ -212,7 +235,7 @@ uint32_t append_page(enum append_point point) {
         cursor_next_page(&a->cur);
         ftl.seq += point == APPEND_HOST ? nand_geo.sectors : 0;
         if (a->holes) {
-            skip_bad(point);
+            step_over(point);
         }
     }
     uint32_t ppa = cursor_ppa(&a->cur);

@@ -10,6 +10,7 @@
 #ifndef ASSASIN_FW_APPEND_H
 #define ASSASIN_FW_APPEND_H
 
+#include "ftl/bad.h"
 #include "ftl/superblock.h"
 
 enum append_point { APPEND_HOST, APPEND_COPY, APPEND_POINTS };
@@ -18,7 +19,8 @@ struct append {
     struct sb_cursor cur; /**< cur.sb SB_NONE: no superblock is open */
     uint32_t next;        /**< SB_NONE: none */
     bool next_ready;      /**< it is erased and listed */
-    bool holes;           /**< the superblock that is open has bad blocks */
+    bool holes;           /**< pages of the superblock that is open may have to be stepped over */
+    uint16_t exposed;     /**< its rows before this one are exposed, see pairs.h */
     uint32_t due;         /**< position in the superblock at which ftl/summary.c has something to do */
     uint32_t
         notes;     /**< word of DRAM_SUMMARIES for a sector, less its position; SUMMARY_NONE: no summary will have it */
@@ -28,6 +30,10 @@ struct append {
 extern struct append append[APPEND_POINTS];
 
 void append_init(void);
+/** Whether pages of superblock `n` may have to be stepped over: those of bad blocks, and those that stay blank. */
+static inline bool append_holes(uint32_t n) {
+    return nand_geo.paired || bad_blocks(n) > 0;
+}
 /** Take the next page of `point`: its first sector, or 0 when none is ready. */
 uint32_t append_page(enum append_point point);
 /** A superblock is on its way to `point`. */

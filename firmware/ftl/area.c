@@ -6,6 +6,7 @@
 #include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "platform/console.h"
 
 /** Entries of the superblock table a page. */
@@ -61,6 +62,13 @@ uint32_t area_take(void) {
     while (ckpt.used < area_sectors()) {
         if (ckpt.at.left == 0) {
             cursor_open(&ckpt.at, area_superblock(ckpt.area, ckpt.used / sb.pages));
+            ckpt.exposed = 0;
+        }
+        if (pairs_blank(ckpt.at.page, ckpt.exposed)) {
+            uint32_t before = ckpt.at.left;
+            pairs_step_over(&ckpt.at, ckpt.exposed);
+            ckpt.used += before - ckpt.at.left;
+            continue;
         }
         uint32_t ppa = cursor_ppa(&ckpt.at);
         cursor_next_page(&ckpt.at);
@@ -138,7 +146,9 @@ uint32_t area_left(void) {
         sum += (sb.pages - used % sb.pages) / stripe() * places(area_superblock(ckpt.area, n));
         used = (n + 1) * sb.pages;
     }
-    return sum;
+    /* What stays blank behind the newest checkpoint. */
+    uint32_t lost = ckpt.used % sb.pages != 0 ? pairs_lost() / stripe() * stripe_places() : 0;
+    return sum > lost ? sum - lost : 0;
 }
 
 const char *checkpoint_areas_fit(void) {

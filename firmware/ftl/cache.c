@@ -4,13 +4,19 @@
  */
 #include "ftl/cache.h"
 
+#include "ftl/pairs.h"
 #include "ftl/write.h"
 #include "platform/console.h"
 
 static struct list drains;
+/** Those that find nothing in the cache any more, and wait until nothing in flight can take what they rely on. */
+static struct list settling;
+static struct pairs_wait relying;
+/** What they end with. */
+static enum ftl_status settling_status;
 
 void cache_init(void) {
-    drains = (struct list){0};
+    drains = settling = (struct list){0};
 }
 
 bool cache_draining(void) {
@@ -31,22 +37,36 @@ void cache_take(struct ftl_write *w) {
     }
 }
 
-void cache_drained(enum ftl_status status) {
-    while (!list_empty(&drains)) {
-        struct ftl_drain *d = CONTAINER(list_take(&drains), struct ftl_drain, node);
+static void end_all(struct list *l, enum ftl_status status) {
+    while (!list_empty(l)) {
+        struct ftl_drain *d = CONTAINER(list_take(l), struct ftl_drain, node);
         d->done(d, status);
     }
 }
 
+void cache_drained(enum ftl_status status) {
+    end_all(&drains, status);
+}
+
+static void settled(struct pairs_wait *p) {
+    (void)p;
+    struct list all = list_take_all(&settling);
+    end_all(&all, settling_status);
+    cache_look();
+}
+
 void cache_look(void) {
-    if (list_empty(&drains) || (ftl.cached > 0 && !ftl.read_only)) {
+    if (list_empty(&drains) || !list_empty(&settling) || ((ftl.cached > 0 || pairs_losses != 0) && !ftl.read_only)) {
         return;
     }
     bool lost = ftl.lost;
     if (ftl.cached == 0) {
         ftl.lost = false;
     }
-    cache_drained(lost || ftl.cached > 0 ? FTL_MEDIA : FTL_OK);
+    settling_status = lost || ftl.cached > 0 ? FTL_MEDIA : FTL_OK;
+    settling = list_take_all(&drains);
+    relying.done = settled;
+    pairs_settle(&relying, false);
 }
 
 void cache_leave(const struct ftl_write *w, enum ftl_status status) {

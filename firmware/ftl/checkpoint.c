@@ -13,6 +13,7 @@
 #include "ftl/collect.h"
 #include "ftl/ftl.h"
 #include "ftl/meta.h"
+#include "ftl/pairs.h"
 #include "ftl/root.h"
 #include "ftl/rootfind.h"
 #include "platform/console.h"
@@ -48,6 +49,8 @@ static struct {
     bool stepping;           /**< step() is on the stack */
     bool waits;              /**< for the root writer */
     bool root_pending;       /**< the root record is on its way */
+    bool spoilt;             /**< it fails because of what is not its own, and is to be done again */
+    bool exposed;            /**< nothing in flight can take what the root record will name */
     uint32_t erase_sb;       /**< next superblock of the area to erase, counted from its start */
     uint32_t index;          /**< progress inside the step */
     uint32_t scan_top;       /**< progress when the dirty list is incomplete */
@@ -258,6 +261,21 @@ static void root_ended(bool ok) {
     step();
 }
 
+static void root_safe(struct pairs_wait *p) {
+    (void)p;
+    job.exposed = true;
+    job.root_pending = false;
+    step();
+}
+
+/** The root record names a map that has what was programmed a moment ago. */
+static void root_prepare(void) {
+    static struct pairs_wait relying;
+    job.root_pending = true;
+    relying.done = root_safe;
+    pairs_settle(&relying, true);
+}
+
 static void root_start(void) {
     job.root_pending = true;
     job.whole = !job.root_only || root_newest() == 0;
@@ -292,7 +310,8 @@ static void finish(void) {
     } else {
         ftl.changed |= !job.root_only;
         ftl.owner_changed = true;
-        ftl.read_only |= ++ftl.failures >= FTL_FAILURES || ckpt.root_lost;
+        ftl.failures += !job.spoilt;
+        ftl.read_only |= ftl.failures >= FTL_FAILURES || ckpt.root_lost;
     }
     append_list();
     if (job.live) {
@@ -409,10 +428,13 @@ static void step(void) {
         job.step = STEP_DONE;
     }
     if (job.step == STEP_ROOT && !job.root_pending) {
-        if (root_busy()) {
+        if (!job.exposed) {
+            root_prepare();
+        }
+        if (job.exposed && root_busy()) {
             /* It lists a superblock. */
             job.waits = true;
-        } else {
+        } else if (job.exposed) {
             root_start();
         }
     }
@@ -585,6 +607,7 @@ static void settled(void) {
         ckpt.rewrite = true;
         need = ckpt.full_pages + META_TRIES;
     }
+    ckpt.exposed = pairs_rows(&ckpt.at);
     uint32_t room = area_left();
     job.extra = room > need ? room - need : 0;
     /* Entries lose their mark one by one from here on. */
@@ -592,6 +615,16 @@ static void settled(void) {
     table_refresh();
     work_set(WORK_COLLECT);
     step();
+}
+
+void checkpoint_spoilt(void) {
+    /* While it erases its area it has written none. */
+    bool writes = job.owner != NULL && job.live && job.begun && !job.settling && job.erase_sb >= ckpt.area_sbs;
+    if (writes && !job.exposed && !job.root_only) {
+        job.failed = true;
+        job.spoilt = true;
+        work_set(WORK_CHECKPOINT);
+    }
 }
 
 void checkpoint_root_free(void) {

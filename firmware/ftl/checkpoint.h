@@ -41,8 +41,9 @@
 #define ROOT_COPIES 2u
 /** Pages of a root block that are tried, one after the other, before another block takes over. */
 #define ROOT_TRIES 2u
-/** Pages that may read blank between two root records: the ones that were tried, and the one that a mount leaves. */
-#define ROOT_GAP ROOT_TRIES
+/** Pages that may read blank between two root records: the ones that were tried, the one that a mount leaves, and one
+ * whose program could take the newest record along. */
+#define ROOT_GAP (ROOT_TRIES + (nand_geo.paired ? 1u : 0u))
 /** Why a mount gives up that finds an older record. */
 #define ROOT_OLDER "the newest root record cannot be read: an older one is not safe to use"
 
@@ -77,6 +78,7 @@ struct checkpoint_state {
     uint32_t stamp_next; /**< of the next use of one */
     uint32_t used;       /**< sectors of the area written or left out, those of bad blocks too */
     struct sb_cursor at; /**< next page of the area */
+    uint32_t exposed;    /**< rows of its superblock that the newest root record may name pages of, see pairs.h */
     bool rewrite;        /**< the area may not be continued: the next checkpoint writes everything to another one */
     uint32_t table[ROOT_TABLE_PAGES];
     uint32_t table_used; /**< entries of the superblock table in the newest checkpoint */
@@ -91,6 +93,8 @@ bool checkpoint_busy(void);
 void checkpoint_listed(enum append_point point, uint32_t entry);
 /** It could not be written. */
 void checkpoint_unlisted(uint32_t entry);
+/** The map has changed back: what the running checkpoint has written of it names pages that are gone. */
+void checkpoint_spoilt(void);
 /** The root writer has ended what it did. */
 void checkpoint_root_free(void);
 /** Whether page `i` of the table has entries. */

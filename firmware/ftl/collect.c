@@ -12,6 +12,7 @@
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "ftl/refresh.h"
 #include "ftl/summary.h"
 #include "ftl/victim.h"
@@ -134,6 +135,9 @@ static void program_ended(struct ftl_write *w) {
         }
         w = next;
     }
+    if (nand_geo.paired) {
+        pairs_look();
+    }
     work_set(WORK_COLLECT);
     ftl_kick();
     settled();
@@ -149,6 +153,9 @@ static void programmed(struct nand_op *op, uint32_t status) {
     }
     if (op->confirm == FLASH_CONFIRM_PAGE) {
         w = w->first;
+        if (nand_geo.paired && w->failed) {
+            pairs_failed(APPEND_COPY, w);
+        }
         planes_ended(w);
         program_ended(w);
     }
@@ -176,6 +183,9 @@ static bool page_out(void) {
         w->op->arg = w;
         nand_program(w->op, ppa, (w->lba & OOB_LOST) != 0 ? DRAM_ZERO : w->buffer, w->lba, c->seq);
         w->op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
+        if (nand_geo.paired) {
+            pairs_note(APPEND_COPY, ppa, w->lba & ~OOB_LOST, c->from);
+        }
         job.programming++;
         ftl.log_copies++;
     }

@@ -11,6 +11,7 @@
 #include "ftl/cache.h"
 #include "ftl/checkpoint.h"
 #include "ftl/collect.h"
+#include "ftl/pairs.h"
 #include "ftl/root.h"
 #include "ftl/summary.h"
 #include "ftl/write.h"
@@ -74,6 +75,7 @@ void ftl_init(bool format, uint32_t spare_per_cent) {
     commit_init();
     work_clear(WORK_FTL);
     planes_init();
+    pairs_init();
     exclusive_init();
     ftl.seq = 1;
     map_init();

@@ -64,6 +64,7 @@ struct ftl_write {
     uint8_t gathered;    /**< waits for the others of its page */
     uint8_t failed;      /**< of a program's first: some descriptor of it has failed */
     uint8_t turn;        /**< ftl_turn when it was given its page */
+    uint8_t upper;       /**< pairs.c's */
     uint8_t lost;        /**< makes the block unreadable: the data at `buffer` only fill the sector */
     /** The data are in the write cache: `done` still follows. NULL: the write has to be durable. */
     void (*take)(struct ftl_write *w);
@@ -322,7 +323,7 @@ void planes_program(struct ftl_write *first);
  * that of all of them. */
 void planes_failed(const struct ftl_write *first);
 /** The program that begins with `first` has ended. */
-void planes_ended(const struct ftl_write *first);
+void planes_ended(struct ftl_write *first);
 /** Some program waits for a page of another plane. */
 extern bool planes_delayed;
 /** Such programs go without these pages when they will not come: for certain when the log stands `still`. */

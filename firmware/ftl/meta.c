@@ -95,6 +95,8 @@ static void copy_ended(struct nand_op *op, uint32_t status) {
         /* Others in flight to a block that has just failed may fail with it. */
         meta.tries += !bad_at(ppa);
         p->failed = true;
+        /* It may have taken a page along that this checkpoint has written: that one has its other copy only. */
+        bad.rewrite |= nand_geo.paired;
         if (area_spares(ppa)) {
             bad_block(ppa, BAD_PROGRAM);
         }

@@ -10,6 +10,7 @@
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 
 /** Pages of a way that wait, in the log's order; linked by `first`. */
 struct lane {
@@ -158,6 +159,9 @@ static void go(struct lane *lane, bool now) {
 }
 
 void planes_program(struct ftl_write *first) {
+    if (nand_geo.paired) {
+        pairs_begin(first);
+    }
     if (nand_geo.together == 1) {
         submit(first);
         return;
@@ -169,7 +173,10 @@ void planes_program(struct ftl_write *first) {
     go(lane, false);
 }
 
-void planes_ended(const struct ftl_write *first) {
+void planes_ended(struct ftl_write *first) {
+    if (nand_geo.paired) {
+        pairs_end(first);
+    }
     if (nand_geo.together == 1) {
         return;
     }

@@ -9,6 +9,7 @@
 #include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "ftl/root.h"
 #include "ftl/rootfind.h"
 #include "ftl/scan.h"
@@ -302,10 +303,10 @@ static uint32_t round_pages(void) {
  * Rounds of the log without a page that prove its end. Every LUN programs in order, but pages of planes that it takes
  * together may be there or not one by one. So a LUN whose last plane's page is not the log's has nothing behind that
  * page; such pages follow each other after as many rounds as there are LUNs and planes, and up to one more, since every
- * round begins at another way.
+ * round begins at another way. Where pages share cells, two stripes may stay blank with one between them that was lost.
  */
 static uint32_t end_rounds(void) {
-    return nand_geo.luns * nand_geo.planes + 1;
+    return nand_geo.luns * nand_geo.planes * (1 + pairs_gap()) + 1;
 }
 
 /** Apply the log's sector at `ppa` with OOB word 0 `oob0` to the map. False: no sector of the log has that word. */
@@ -512,7 +513,8 @@ static void weak_add(uint32_t n, uint32_t before, uint32_t position) {
     if (n != SB_NONE) {
         weak[weak_count++] = n;
     }
-    if (before != SB_NONE && position < WEAK_STRIPES * bad.units * nand_geo.sectors) {
+    uint32_t stripes = WEAK_STRIPES * (1 + pairs_gap());
+    if (before != SB_NONE && position < stripes * bad.units * nand_geo.sectors) {
         weak[weak_count++] = before;
     }
 }
@@ -565,7 +567,9 @@ static void copies_resume(struct sb_cursor *last) {
     if (last->sb != SB_NONE) {
         skip_blank(last);
         append[APPEND_COPY].cur = *last;
-        append[APPEND_COPY].holes = bad_blocks(last->sb) > 0;
+        append[APPEND_COPY].holes = append_holes(last->sb);
+        append[APPEND_COPY].exposed = 0;
+        pairs_expose(APPEND_COPY);
         summary_open(APPEND_COPY, sb.pages - last->left);
         superblock_set_state(last->sb, SB_OPEN);
         console_printf("ftl: no superblock is free: copies go on in superblock %u, %u sectors are left\n", last->sb,

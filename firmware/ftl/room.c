@@ -7,11 +7,15 @@
 #include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "ftl/summary.h"
 
 /** Superblocks that the log has to have beyond full ones: one open at each append point, and two that only copies take:
  * one for the next victim, and one more because a loss of power closes what was open. */
 #define LEAST 4u
+/** On parts whose pages share cells, further ones that the log fills by half before a checkpoint lets collection have
+ * them. */
+#define LEAST_PAIRED 2u
 /** Most superblocks that collection keeps free. */
 #define FREE_MOST 4u
 
@@ -22,7 +26,7 @@ uint32_t room_data;
 static uint32_t data_at_format;
 
 uint32_t room_reserve_superblocks(void) {
-    return LEAST;
+    return nand_geo.paired ? LEAST + LEAST_PAIRED : LEAST;
 }
 
 void room_count(void) {
@@ -32,7 +36,9 @@ void room_count(void) {
         good += sectors;
         largest = sectors > largest ? sectors : largest;
     }
-    room_data = good > LEAST * largest ? good - LEAST * largest : 0;
+    uint32_t reserve = room_reserve_superblocks() * largest;
+    room_data = good > reserve ? good - reserve : 0;
+    room_data -= (uint32_t)((uint64_t)room_data * pairs_share() / 1024);
 }
 
 /** Those of them that the capacity does not need. */
@@ -46,7 +52,7 @@ void room_init(void) {
     for (uint32_t i = 0; i < bad.count; i++) {
         data_at_format += bad_grown(i) ? nand_geo.pages : 0;
     }
-    uint32_t spare = spare_sectors() / sb.pages + LEAST;
+    uint32_t spare = spare_sectors() / sb.pages + room_reserve_superblocks();
     wanted = spare / 4 < ROOM_COPIES + 1 ? ROOM_COPIES + 1 : spare / 4 > FREE_MOST ? FREE_MOST : spare / 4;
     logged_most = spare / 4 < 1 ? 1 : spare / 4;
 }

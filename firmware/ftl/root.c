@@ -8,6 +8,7 @@
 #include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "lib/crc.h"
 #include "platform/console.h"
 
@@ -29,7 +30,8 @@ static struct copy {
     bool busy;
     bool ended;
     bool written;
-    uint32_t page; /**< the next one of the block; behind the last one: in another block */
+    uint32_t page;   /**< the next one of the block; behind the last one: in another block */
+    uint32_t record; /**< page of the block with the newest record, ROOT_NO_RECORD */
 } copies[ROOT_COPIES];
 
 void root_init(void) {
@@ -43,9 +45,10 @@ void root_init(void) {
     root.next = DRAM_ROOT + PAGE_SIZE;
 }
 
-void root_resume(uint32_t copy, uint32_t block, uint32_t page) {
+void root_resume(uint32_t copy, uint32_t block, uint32_t page, uint32_t record) {
     copies[copy].block = (uint8_t)block;
     copies[copy].page = page;
+    copies[copy].record = record;
     copies[copy].misses = 0;
 }
 
@@ -169,6 +172,9 @@ static void end(void) {
     }
     root.busy = false;
     if (ok) {
+        for (uint32_t i = 0; i < ROOT_COPIES; i++) {
+            copies[i].record = copies[i].written ? copies[i].page - 1 : ROOT_NO_RECORD;
+        }
         ckpt.root_seq++;
         ckpt.root_holds = holds;
         root.newest = root.next;
@@ -261,6 +267,7 @@ static void move(struct copy *c) {
         if (free_for(c, block, i > ckpt.roots)) {
             c->block = (uint8_t)block;
             c->page = area_root_pages();
+            c->record = ROOT_NO_RECORD;
             c->misses = 0;
             c->busy = true;
             ckpt.root_holds &= ~(1u << block);
@@ -278,6 +285,10 @@ static void move(struct copy *c) {
  * one before it is erased. */
 static void go_on(void) {
     for (struct copy *c = copies; c < copies + ROOT_COPIES; c++) {
+        if (!c->busy && !c->ended && !failed(c->block) && c->page < area_root_pages()) {
+            /* Not the page whose program could take the newest record along. */
+            c->page += nand_geo.paired && c->record != ROOT_NO_RECORD && pairs_lower(c->page) == c->record;
+        }
         if (!c->busy && !c->ended && !failed(c->block) && c->page < area_root_pages()) {
             program(c);
         }
@@ -297,12 +308,12 @@ bool root_fresh(void) {
     uint32_t copy = 0;
     for (uint32_t i = 0; i < ckpt.roots; i++) {
         if (!failed(i) && copy < ROOT_COPIES) {
-            root_resume(copy++, i, 0);
+            root_resume(copy++, i, 0, ROOT_NO_RECORD);
         }
     }
     ckpt.root_holds = 0;
     if (copy == 1) {
-        root_resume(1, copies[0].block, area_root_pages());
+        root_resume(1, copies[0].block, area_root_pages(), ROOT_NO_RECORD);
     }
     return copy > 0;
 }

@@ -23,8 +23,11 @@ uint32_t root_newest(void);
 uint32_t root_next(void);
 /** The record at DRAM_ROOT was read from the medium: it is the newest. */
 void root_found(void);
-/** Copy `copy` goes on at page `page` of candidate `block`; behind the last page: in the next candidate. */
-void root_resume(uint32_t copy, uint32_t block, uint32_t page);
+/** Copy `copy` goes on at page `page` of candidate `block`, whose page `record` has the newest record; behind the last
+ * page: in the next candidate. */
+void root_resume(uint32_t copy, uint32_t block, uint32_t page, uint32_t record);
+/** No page of the block has it. */
+#define ROOT_NO_RECORD UINT32_MAX
 /** The candidates but for ckpt.root_failed are erased. False: there is none. */
 bool root_fresh(void);
 /** Whether there is a good record at DRAM address `at`. */

@@ -173,12 +173,12 @@ const char *root_find(struct root_look *look) {
     for (uint32_t i = 0; i < ckpt.roots && copy < ROOT_COPIES; i++) {
         if ((holds & work) >> i & 1) {
             /* One that was in programming when power went may read blank. */
-            root_resume(copy++, i, blocks[i].count < pages ? blocks[i].count + 1u : pages);
+            root_resume(copy++, i, blocks[i].count < pages ? blocks[i].count + 1u : pages, blocks[i].page);
         }
     }
     /* Of a block that does not hold it nobody knows where it could go on. */
     for (; copy < ROOT_COPIES; copy++) {
-        root_resume(copy, ckpt.roots - 1, pages);
+        root_resume(copy, ckpt.roots - 1, pages, ROOT_NO_RECORD);
     }
     return NULL;
 }

@@ -54,7 +54,8 @@ void summary_init(void) {
             buffers[i][b].n = SB_NONE;
         }
     }
-    if (sb.pages < LEAST) {
+    if (sb.pages < LEAST || nand_geo.paired) {
+        /* Where pages share cells, sectors that were written well may be lost behind their summary. */
         return;
     }
     uint32_t chunk = sb.pages / LEAST_CHUNKS & ~((1u << SUMMARY_GROUP_LOG2) - 1);

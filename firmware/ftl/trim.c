@@ -5,6 +5,7 @@
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "ftl/summary.h"
 #include "lib/crc.h"
 
@@ -85,6 +86,7 @@ static void trim_program(struct ftl_trim *t) {
         }
         return;
     }
+    pairs_expose(APPEND_HOST);
     t->op->done = trim_programmed;
     t->op->arg = t;
     t->note = append[APPEND_HOST].note;

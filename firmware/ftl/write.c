@@ -11,6 +11,7 @@
 #include "ftl/bad.h"
 #include "ftl/cache.h"
 #include "ftl/collect.h"
+#include "ftl/pairs.h"
 #include "ftl/summary.h"
 
 #define HASH      256u
@@ -105,6 +106,15 @@ struct ftl_write *write_gathered(void) {
     return first_of(&gather.list);
 }
 
+bool write_under_way(uint32_t lba) {
+    for (const struct ftl_write *w = inflight[lba % HASH]; w != NULL; w = w->chain) {
+        if (w->lba == lba) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct ftl_write *ftl_cached(uint32_t lba) {
     struct ftl_write *newest = NULL;
     for (struct ftl_write *w = inflight[lba % HASH]; w != NULL; w = w->chain) {
@@ -176,6 +186,9 @@ static void program_ended(struct ftl_write *w) {
     }
     pumping = false;
     ftl.in_flight -= pages;
+    if (nand_geo.paired) {
+        pairs_look();
+    }
     if (ftl.in_flight == 0) {
         exclusive_next();
     }
@@ -195,7 +208,23 @@ static void programmed(struct nand_op *op, uint32_t status) {
     if (op->confirm == FLASH_CONFIRM_PAGE) {
         w = w->first;
         planes_ended(w);
+        if (nand_geo.paired && w->failed) {
+            pairs_failed(APPEND_HOST, w);
+        }
         program_ended(w);
+    }
+}
+
+/** Whether the host may rely on `w` as soon as it has ended. */
+static bool durable(const struct ftl_write *w) {
+    return !w->uncommitted && (w->take == NULL || ftl.cache_off || !ftl_has_cache());
+}
+
+/** `w` has its sector, of a page that shares cells. */
+static void page_paired(const struct ftl_write *w) {
+    pairs_note(APPEND_HOST, w->ppa, w->lba, 0);
+    if (durable(w)) {
+        pairs_expose(APPEND_HOST);
     }
 }
 
@@ -221,6 +250,9 @@ static void page_program(uint32_t ppa, uint32_t seq) {
         nand_program(op, ppa, w->buffer, w->lba | mark, seq);
         summary_note(note, ppa - first->ppa, w->lba | mark);
         op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
+        if (nand_geo.paired) {
+            page_paired(w);
+        }
     }
     planes_program(first);
 }

@@ -11,6 +11,8 @@
 void write_init(void);
 /** The first of the writes of the next page, NULL when there is none. */
 struct ftl_write *write_gathered(void);
+/** Whether a write of block `lba`, taken or not, has not ended. */
+bool write_under_way(uint32_t lba);
 /** Start what can be started. */
 void ftl_pump(void);
 

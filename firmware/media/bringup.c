@@ -330,6 +330,7 @@ static const char *set_geometry(const struct onfi_param *p) {
     nand_geo.endurance = p->endurance != 0 ? p->endurance : NAND_ENDURANCE;
     nand_geo.program_us = p->program_us;
     nand_geo.erase_us = p->erase_us;
+    nand_geo.paired = p->paired;
     nand_geo.signature = p->crc;
     return NULL;
 }

@@ -77,6 +77,7 @@ struct nand_geometry {
     uint32_t erase_us;     /**< longest block erase */
     uint32_t clock_mhz;    /**< what the timing was worked out for */
     uint32_t retry_levels; /**< read levels beside the normal one */
+    bool paired;           /**< pages share cells in pairs: a program that is cut short spoils an older page */
     uint32_t signature;    /**< CRC-16 of the parameter page, for messages */
     uint32_t id[2];        /**< what READ ID says of maker and part */
     char model[20];        /**< of the parameter page, 0 behind it */

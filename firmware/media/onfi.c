@@ -57,6 +57,12 @@ static uint32_t read_levels(const uint8_t *p) {
     return levels < ONFI_MAX_LEVELS ? levels : ONFI_MAX_LEVELS;
 }
 
+/** Whether pages share cells in pairs: this project's block says so. Of other parts those with two bits a cell are
+ * taken to have such pages: what only the maker's data sheet tells is not known here. */
+static bool paired(const uint8_t *p) {
+    return le16(p + 164) == ONFI_VENDOR_BLOCK ? p[188] != 0 : p[102] == 2;
+}
+
 bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
     if (le32(p) != ONFI_SIGNATURE || crc16_onfi(p, 254) != le16(p + 254)) {
         return false;
@@ -87,6 +93,7 @@ bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
     out->read_us = le16(p + 137);
     out->crc = (uint16_t)le16(p + 254);
     out->read_levels = read_levels(p);
+    out->paired = paired(p);
     if (le16(p + 164) == ONFI_VENDOR_BLOCK) {
         out->t_wc = le16(p + 166);
         out->t_cs = le16(p + 168);

@@ -40,6 +40,7 @@ struct onfi_param {
     uint32_t beat_ps;                       /**< one data byte, picoseconds */
     uint32_t timing_mode;                   /**< fastest NV-DDR2 mode, ONFI_NO_MODE: none */
     uint32_t read_levels;                   /**< of feature 89h, the normal one included; 0: the page does not say */
+    bool paired;                            /**< two pages share cells, see pairs.h of the FTL */
     uint16_t crc;
 };
 

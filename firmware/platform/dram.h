@@ -130,6 +130,10 @@
 /** Pages by channel of CHANNEL_LOCAL requests. */
 #define DRAM_LOCAL      (ASSASIN_DRAM_BASE + 0x70000000u)
 #define DRAM_LOCAL_SIZE 0x04000000u
+/** What sectors of the host's append point hold, then those of the copies': 8 bytes each, by their place in the
+ * superblock (ftl/pairs.h). */
+#define DRAM_NOTES      (ASSASIN_DRAM_BASE + 0x7e000000u)
+#define DRAM_NOTES_SIZE 0x00800000u
 
 /* In this order, or they would share bytes. */
 #define DRAM_BEHIND(part, before) static_assert(before + before##_SIZE <= part, #before " reaches into " #part)
@@ -169,8 +173,9 @@ DRAM_BEHIND(ASSASIN_DRAM_TILES_BASE, DRAM_MAP);
 static_assert(ASSASIN_DRAM_TILES_BASE + ASSASIN_DRAM_TILES_COUNT * ASSASIN_DRAM_TILES_STRIDE <= DRAM_COMMITS,
               "the tiles' part reaches into DRAM_COMMITS");
 DRAM_BEHIND(DRAM_LOCAL, DRAM_COMMITS);
-static_assert(DRAM_LOCAL - ASSASIN_DRAM_BASE + DRAM_LOCAL_SIZE <= ASSASIN_DRAM_SIZE,
-              "DRAM_LOCAL reaches beyond the DRAM");
+DRAM_BEHIND(DRAM_NOTES, DRAM_LOCAL);
+static_assert(DRAM_NOTES - ASSASIN_DRAM_BASE + DRAM_NOTES_SIZE <= ASSASIN_DRAM_SIZE,
+              "DRAM_NOTES reaches beyond the DRAM");
 #undef DRAM_BEHIND
 
 #endif

@@ -205,8 +205,9 @@ int replay(const Options &o) {
         explore.forks = o.forks;
         explore.own = false;
         explore.lastOnly = true;
-        explore.found = [&](const Case &, Failure::Kind kind, const std::string &why) {
+        explore.found = [&](const Case &found, Failure::Kind kind, const std::string &why) {
             tell(nameOf(kind), why);
+            found.save(o.replay + ".around");
             failed = true;
             return false;
         };

@@ -72,6 +72,8 @@ std::vector<uint8_t> Hardware::paramPage() const {
     put32(96, nand.geo.blocks * nand.geo.planes);
     p[100] = static_cast<uint8_t>(nand.geo.luns);
     p[101] = 0x23;
+    bool paired = nand.cells().reliability().pairing != assasin::NandPairing::None;
+    p[102] = paired ? 2 : 1;
     put16(103, static_cast<uint32_t>(std::ceil(2 * nand.geo.factoryBad * nand.geo.blocks * nand.geo.planes)));
     p[105] = nand.geo.endurance;
     p[113] = static_cast<uint8_t>(log2of(nand.geo.planes));
@@ -90,6 +92,7 @@ std::vector<uint8_t> Hardware::paramPage() const {
         }
         p[186] = static_cast<uint8_t>(log2of(nand.geo.modes + 1) - 1);
         p[187] = nand.geo.readLevels;
+        p[188] = paired;
     } else {
         put16(164, 1);
         p[180] = nand.geo.readLevels;

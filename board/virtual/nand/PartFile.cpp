@@ -278,6 +278,7 @@ std::array<uint8_t, PartFile::kParameterPageBytes> PartFile::parameterPage() con
         put(184, 2, nvddr2.beatPs);
         put(186, 1, timingMode);
         put(187, 1, reliability.retryLevels);
+        put(188, 1, reliability.pairing == NandPairing::Dist3);
     }
     if (!timingBlock && reliability.retryLevels > 0) {
         put(164, 2, 1); // as Micron's parts have it

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ftl/pairs.h"
+
+#include "ftl/bad.h"
+#include "ftl/cache.h"
+#include "ftl/checkpoint.h"
+#include "ftl/write.h"
+#include "platform/console.h"
+
+/**
+ * Programs of upper pages in flight, by turns: those that begin when somebody waits are of the other turn than those
+ * that are waited for.
+ */
+static uint32_t in_flight[2];
+static uint8_t turn;
+/** Who waits for the turn that is not the present one; who came meanwhile. */
+static struct list waiting, next;
+
+void pairs_init(void) {
+    in_flight[0] = in_flight[1] = 0;
+    turn = 0;
+    pairs_losses = 0;
+    waiting = next = (struct list){0};
+}
+
+/** Pages 0 and 2, 1 and 4, 3 and 6, ... share cells, and the last page and the last but two. */
+uint32_t pairs_lower(uint32_t page) {
+    uint32_t rows = nand_geo.pages >> nand_geo.sector_log2;
+    if (rows < 4 || page < 2) {
+        return UINT32_MAX;
+    }
+    if (page == rows - 1) {
+        return page - 2;
+    }
+    return (page & 1) != 0 ? UINT32_MAX : page == 2 ? 0 : page - 3;
+}
+
+uint32_t pairs_rows(const struct sb_cursor *c) {
+    if (c->left == 0) {
+        return nand_geo.pages >> nand_geo.sector_log2;
+    }
+    bool begun = (c->channel | c->way | c->lun | c->plane | c->sector) != 0;
+    return c->page + (begun ? 1u : 0u);
+}
+
+void pairs_step_over(struct sb_cursor *c, uint32_t exposed) {
+    uint32_t row = bad.units * nand_geo.sectors;
+    while (c->left > 0 && pairs_blank(c->page, exposed)) {
+        cursor_seek(c, c->sb, (c->page + 1u) * row);
+    }
+}
+
+void pairs_expose(enum append_point point) {
+    struct append *a = &append[point];
+    if (!nand_geo.paired || a->cur.sb == SB_NONE) {
+        return;
+    }
+    uint32_t rows = pairs_rows(&a->cur);
+    a->exposed = rows > a->exposed ? rows : a->exposed;
+}
+
+void pairs_begin(struct ftl_write *first) {
+    uint32_t page = (ppa_row(first->ppa) & (nand_geo.pages - 1)) >> nand_geo.sector_log2;
+    for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
+        w->upper = 0;
+    }
+    if (pairs_lower(page) != UINT32_MAX) {
+        in_flight[turn]++;
+        first->upper = (uint8_t)(turn + 1);
+    }
+}
+
+void pairs_end(struct ftl_write *first) {
+    for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
+        if (w->upper != 0) {
+            in_flight[w->upper - 1]--;
+            w->upper = 0;
+        }
+    }
+}
+
+/* ---- programs that fail ---- */
+
+/** Blocks that are being declared lost, at most: those of a page of every plane. */
+#define LOSSES 32u
+static struct ftl_write losses[LOSSES];
+uint32_t pairs_losses;
+
+/** Where the sector at `ppa` is noted: by its place in the superblock. Others of the same place are of another
+ * superblock, and the map tells these apart. */
+static uint32_t note_at(enum append_point point, uint32_t ppa) {
+    uint32_t half = DRAM_NOTES_SIZE / 2;
+    return DRAM_NOTES + point * half + superblock_position(ppa) % (half / 8) * 8;
+}
+
+void pairs_note(enum append_point point, uint32_t ppa, uint32_t lba, uint32_t from) {
+    uint32_t at = note_at(point, ppa);
+    hal_write(at, lba);
+    hal_write(at + 4, from);
+}
+
+/** The copy at `ppa` is gone: the map names the original again. Nothing has erased that: who does exposes the copy
+ * first. */
+static void take_back(uint32_t lba, uint32_t from) {
+    map_set(lba, from);
+    if (sb.state[ppa_block(from)] == SB_FREE) {
+        superblock_set_state(ppa_block(from), SB_CLOSED);
+    }
+    checkpoint_spoilt();
+}
+
+static void loss_taken(struct ftl_write *w) {
+    (void)w;
+}
+
+static void loss_logged(struct ftl_write *w, enum ftl_status status) {
+    (void)status;
+    nand_op_put(w->op);
+    pairs_losses &= ~(1u << (w - losses));
+    cache_look();
+}
+
+/** Block `lba` is gone, and the host takes it for written: the log says so, or a cut would bring an older version back.
+ */
+static void declare_lost(uint32_t lba) {
+    ftl.lost = true;
+    console_printf("ftl: block %u is lost: it shared cells with a page whose program failed\n", lba);
+    if (write_under_way(lba) || pairs_losses == UINT32_MAX) {
+        return;
+    }
+    struct nand_op *op = nand_op_get();
+    if (op == NULL) {
+        return;
+    }
+    uint32_t n = 0;
+    while ((pairs_losses >> n & 1) != 0) {
+        n++;
+    }
+    pairs_losses |= 1u << n;
+    losses[n] = (struct ftl_write){
+        .op = op, .lba = lba, .buffer = DRAM_ZERO, .lost = 1, .take = loss_taken, .done = loss_logged};
+    ftl_announce();
+    ftl_write(&losses[n]);
+}
+
+static void spoilt(enum append_point point, uint32_t ppa) {
+    uint32_t lba = hal_read(note_at(point, ppa));
+    if (lba >= ftl.lbas || map_get(lba) != ppa) {
+        return;
+    }
+    if (point == APPEND_COPY) {
+        take_back(lba, hal_read(note_at(point, ppa) + 4));
+    } else {
+        declare_lost(lba);
+    }
+}
+
+void pairs_failed(enum append_point point, const struct ftl_write *first) {
+    for (const struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
+        uint32_t page = (ppa_row(w->ppa) & (nand_geo.pages - 1)) >> nand_geo.sector_log2;
+        if (w->op->confirm != FLASH_CONFIRM_MORE && pairs_lower(page) != UINT32_MAX) {
+            uint32_t lower = w->ppa - ((page - pairs_lower(page)) << nand_geo.sector_log2);
+            for (uint32_t i = 0; i < nand_geo.sectors; i++) {
+                spoilt(point, (lower & ~(nand_geo.sectors - 1)) + i);
+            }
+        }
+    }
+}
+
+/* ---- who relies on what is programmed ---- */
+
+void pairs_look(void) {
+    for (;;) {
+        if (list_empty(&waiting)) {
+            if (list_empty(&next)) {
+                return;
+            }
+            waiting = list_take_all(&next);
+            turn ^= 1;
+        }
+        if (in_flight[turn ^ 1] > 0) {
+            return;
+        }
+        struct list all = list_take_all(&waiting);
+        while (!list_empty(&all)) {
+            struct pairs_wait *p = CONTAINER(list_take(&all), struct pairs_wait, node);
+            p->done(p);
+        }
+    }
+}
+
+void pairs_settle(struct pairs_wait *p, bool copies) {
+    if (!nand_geo.paired) {
+        p->done(p);
+        return;
+    }
+    pairs_expose(APPEND_HOST);
+    if (copies) {
+        pairs_expose(APPEND_COPY);
+    }
+    list_put(&next, &p->node);
+    pairs_look();
+}

@@ -636,7 +636,8 @@ static bool log_goes_on(uint32_t seq) {
             if (bad_at(cursor_ppa(&c))) {
                 continue;
             }
-            scan_read(&scan_pages[batch], cursor_ppa(&c), SCAN_BUFFER + batch * 64, 64);
+            /* One page of these is enough; where a die is dead all of its superblocks' would be repeated. */
+            scan_read_once(&scan_pages[batch], cursor_ppa(&c), SCAN_BUFFER + batch * 64, 64);
             batch++;
         }
         nand_wait_idle();

@@ -20,14 +20,23 @@ static void scan_done(struct nand_op *op, uint32_t status) {
     nand_op_put(op);
 }
 
-void scan_read(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t bytes) {
+static void start(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t bytes, bool plain) {
     struct nand_op *op = nand_op_wait();
     p->ppa = ppa;
     p->status = SCAN_UNDER_WAY;
     op->done = scan_done;
     op->arg = p;
     nand_read(op, ppa, dst, bytes);
+    op->plain = plain;
     nand_submit(op);
+}
+
+void scan_read(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t bytes) {
+    start(p, ppa, dst, bytes, false);
+}
+
+void scan_read_once(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t bytes) {
+    start(p, ppa, dst, bytes, true);
 }
 
 void scan_end(const struct scan_page *p) {

@@ -31,6 +31,8 @@ extern struct scan_page *scan_pages;
 void scan_init(void);
 /** Start reading `bytes` of page `ppa` to DRAM `dst`. */
 void scan_read(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t bytes);
+/** Likewise, and do not repeat it when it fails. */
+void scan_read_once(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t bytes);
 /** Wait until the read of `p` has ended. */
 void scan_end(const struct scan_page *p);
 

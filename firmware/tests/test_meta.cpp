@@ -382,6 +382,64 @@ TEST(meta_die_dies_while_roots_are_written) {
     }
 }
 
+TEST(meta_die_dies_at_rest) {
+    /* Whichever records are on it, and nothing is written since: the newest one is on another die. */
+    for (unsigned die = 0; die < 4; die++) {
+        for (uint32_t flushes : {1u, 12u, 25u}) {
+            Nand nand(kShort);
+            Written w;
+            {
+                Drive d(nand, 1, seed);
+                d.start();
+                for (uint32_t i = 0; i < flushes; i++) {
+                    put(d, w, i % 8, i + 1);
+                    CHECK_EQ(flush(d), kOk);
+                }
+            }
+            Drive d(nand, 1, seed, 0, {}, {}, deadDies(nand, {die}));
+            CHECK(!says(d, "no namespace") && !says(d, "read only"));
+            CHECK(says(d, "recovered 0 pages"));
+            d.start();
+            CHECK(verify(d, w, true) < w.size() || w.size() < 4);
+        }
+    }
+}
+
+TEST(meta_last_block_with_the_newest_root_is_not_erased) {
+    /* Two candidates are left, and the one that is written anew fails: the other one stays as it is. */
+    Nand nand(kShort);
+    Written w;
+    uint32_t programs = 0, last = 0;
+    model::Faults f;
+    f.eraseOf = [&](uint32_t key) {
+        last += programs > 8 && superblockOf(nand, key) == 0 && dieOf(nand, key) == 1;
+        return superblockOf(nand, key) == 0 && dieOf(nand, key) >= 2;
+    };
+    f.programOf = [&](uint32_t key, uint32_t tag) { return tag == kRoot && dieOf(nand, key) == 0 && ++programs > 8; };
+    {
+        Drive d(nand, 1, seed, 0, {}, {}, f);
+        d.start();
+        for (uint32_t i = 0; i < 100; i++) {
+            CHECK_EQ(d.write(i % 20, pattern(i % 20, i + 1)).status, kOk);
+            if (flush(d) != kOk) {
+                break;
+            }
+            w[i % 20] = i + 1;
+        }
+        CHECK(programs > 8);
+        CHECK(says(d, "read only until the next power-on"));
+        CHECK_EQ(last, 0u);
+    }
+    Drive d(nand, 1, seed + 1);
+    CHECK(!says(d, "no namespace"));
+    d.start();
+    for (auto [lba, version] : w) {
+        std::vector<uint8_t> got;
+        CHECK_EQ(d.read(lba, 1, &got).status, kOk);
+        CHECK(got == pattern(lba, version) || got == pattern(lba, version + 20));
+    }
+}
+
 TEST(meta_root_blocks_fail_one_after_the_other) {
     for (bool erase : {false, true}) {
         Nand nand(kShort);

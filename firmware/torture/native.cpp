@@ -275,7 +275,8 @@ class Player {
         model::Nand nand(g);
         nand.cells().reliability() = r;
         h.faults = r.programFail > 0 || r.eraseFail > 0 || r.factoryBad > 0;
-        /* A program that fails takes what the host was told is in the write cache: only a loss of power is made good. */
+        /* A program that fails takes what the host was told is in the write cache: only a loss of power is made good.
+         */
         h.fades = (r.pairing != assasin::NandPairing::None && r.programFail > 0) || r.dieDies ||
                   std::any_of(c.lives.begin(), c.lives.end(), [](const Life &l) { return l.hours > 0; });
         h.room = c.room;

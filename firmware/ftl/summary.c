@@ -6,7 +6,7 @@
 #include "ftl/ftl.h"
 #include "platform/fill.h"
 
-/** Sectors of the smallest superblocks that have summaries. */
+/** Pages of the smallest superblocks that have summaries. */
 #define LEAST 256u
 /** Chunks of the smallest. */
 #define LEAST_CHUNKS 4u
@@ -54,7 +54,7 @@ void summary_init(void) {
             buffers[i][b].n = SB_NONE;
         }
     }
-    if (sb.pages < LEAST || nand_geo.paired) {
+    if (sb.pages < LEAST * nand_geo.sectors || nand_geo.paired) {
         /* Where pages share cells, sectors that were written well may be lost behind their summary. */
         return;
     }
@@ -194,6 +194,11 @@ bool summary_due(enum append_point point, uint32_t position) {
 }
 
 void summary_failed(uint16_t note) {
+    const struct buffer *buffer = &buffers[0][0] + (note >> WORDS_LOG2);
+    if (buffer->programming) {
+        /* The summary on its way says that the sectors were not settled. */
+        return;
+    }
     for (uint32_t i = 0; i < nand_geo.sectors; i++) {
         hal_write(DRAM_SUMMARIES + (note + i) * 4, 0);
     }

@@ -140,11 +140,13 @@ void append_close(enum append_point point) {
         ftl.changed = true;
     }
     a->cur = (struct sb_cursor){.sb = SB_NONE};
+    a->row = 0;
 }
 
 void append_bad(uint32_t n) {
     for (uint32_t i = 0; i < APPEND_POINTS; i++) {
         append[i].holes |= append[i].cur.sb == n;
+        append[i].row = 0;
     }
 }
 
@@ -170,6 +172,26 @@ static void skip_bad(enum append_point point) {
     }
 }
 
+/** Whether the log can grow by a row and a page of it costs nobody anything: no checkpoint is due, collection has not
+ * to keep pace. */
+static bool log_is_free(void) {
+    return (int32_t)(ftl.seq + nand_geo.channels - ftl.log_due) < 0 && sb.free > room_wanted && !room_log_long() &&
+           !ftl_spent();
+}
+
+/** The row is what is left of the cursor's channels, unless something has to be looked at before a page of them. */
+static void begin_row(struct append *a) {
+    bool prepare = a->cur.left <= sb.pages / 4 && a->next == SB_NONE;
+    bool plain = nand_geo.sectors == 1 && a->cur.left > 0 && !a->holes && !prepare && log_is_free();
+    a->row = plain ? nand_geo.channels - a->cur.channel : 0;
+    a->row_ppa = plain ? cursor_ppa(&a->cur) - (1u << 28) : 0;
+}
+
+void append_next_row(struct append *a) {
+    cursor_next_page(&a->cur);
+    begin_row(a);
+}
+
 uint32_t append_page(enum append_point point) {
     struct append *a = &append[point];
     if (a->holes) {
@@ -193,6 +215,7 @@ uint32_t append_page(enum append_point point) {
     }
     uint32_t ppa = cursor_ppa(&a->cur);
     cursor_next_page(&a->cur);
+    begin_row(a);
     ftl.changed = true;
     return ppa;
 }

@@ -19,6 +19,8 @@ struct append {
     uint32_t next;        /**< SB_NONE: none */
     bool next_ready;      /**< it is erased and listed */
     bool holes;           /**< the superblock that is open has bad blocks */
+    uint32_t row;         /**< pages from `cur` on, one a channel, that append_row may give out */
+    uint32_t row_ppa;     /**< the page before them, were there a channel before the first */
     struct sb_erase erase;
 };
 extern struct append append[APPEND_POINTS];
@@ -26,6 +28,19 @@ extern struct append append[APPEND_POINTS];
 void append_init(void);
 /** Take the next page of `point`: its first sector, or 0 when none is ready. */
 uint32_t append_page(enum append_point point);
+/** The last page of a row is taken: the cursor steps over it. */
+void append_next_row(struct append *a);
+/** Take the next page of `a`, whose `row` is not 0: nothing has to be looked at before it. */
+static inline uint32_t append_row(struct append *a) {
+    uint32_t ppa = a->row_ppa += 1u << 28;
+    if (--a->row == 0) {
+        append_next_row(a);
+    } else {
+        a->cur.channel++;
+        a->cur.left -= nand_geo.sectors;
+    }
+    return ppa;
+}
 /** A superblock is on its way to `point`. */
 static inline bool append_pending(enum append_point point) {
     return append[point].next != SB_NONE && !append[point].next_ready;

@@ -96,7 +96,7 @@ void checkpoint_layout(void) {
                       (sb.count + TABLE_PER_PAGE - 1) / TABLE_PER_PAGE + (blocks + BAD_PER_PAGE - 1) / BAD_PER_PAGE;
     ckpt.area_sbs = (area_sectors() + sb.pages - 1) / sb.pages;
     checkpoint_areas();
-    memset(sb.changed, 0, sizeof sb.changed);
+    superblock_unchanged();
     sb.used = 0;
     ckpt.rewrite = true;
     checkpoint_init();
@@ -410,7 +410,7 @@ static void table_refresh(void) {
             hal_write(DRAM_TABLE + i * 8 + 4, erases | (uint32_t)sb.state[i] << 16);
         }
     }
-    memset(sb.changed, 0, sizeof sb.changed);
+    superblock_unchanged();
 }
 
 /* ---- root record ---- */

@@ -12,6 +12,7 @@
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
+#include "ftl/planes.h"
 #include "ftl/refresh.h"
 #include "ftl/victim.h"
 #include "ftl/wear.h"
@@ -48,13 +49,14 @@ static struct {
     bool upkeep;      /**< the victim is emptied for the medium's sake, not for room */
     bool holes;       /**< the victim has bad blocks, and they hold nothing */
     uint32_t gain;    /**< sectors that are won when the victim is free; of upkeep: that the host may write meanwhile */
-    uint32_t paid;    /**< sectors that the host has written since it was taken */
     uint32_t search;  /**< LBA at which the search for what is left goes on; SB_NONE: there is none */
     bool spent;       /**< no superblock was worth taking when it was last looked at */
 } job;
+uint32_t collect_written;
 
 void collect_init(void) {
     memset(&job, 0, sizeof job);
+    collect_written = 0;
     job.victim = SB_NONE;
     job.search = SB_NONE;
     job.at_risk = SB_NONE;
@@ -83,7 +85,7 @@ static bool paused(void) {
 }
 
 static bool wanted(void) {
-    return sb.free < room_wanted() && !ftl.read_only;
+    return sb.free < room_wanted && !ftl.read_only;
 }
 
 /** `c` is done with. */
@@ -102,7 +104,7 @@ static void settled(void) {
 /** No superblock is worth taking, or can be. */
 static void none_found(void) {
     job.spent = true;
-    job.paid = 0;
+    collect_written = 0;
     /* Those that recovery reads cannot be taken before the next checkpoint. */
     if (ftl.unlogged || sb.logged > 0) {
         ftl_reclaim();
@@ -355,7 +357,7 @@ static void begin(uint32_t victim, bool upkeep) {
     job.upkeep = upkeep;
     job.holes = bad_blocks(victim) > 0 && !bad_moving(victim);
     job.spent = false;
-    job.paid = 0;
+    collect_written = 0;
     job.gain = upkeep ? sb.pages : bad_sectors(victim) - superblock_valid(victim);
     cursor_open(&job.at, victim);
 }
@@ -513,8 +515,8 @@ void collect_pause(void) {
 /* ---- pace ---- */
 
 void collect_paid(uint32_t sectors) {
-    job.paid += sectors;
-    if (wanted() && job.victim == SB_NONE && (!job.spent || job.paid > sb.pages / 8)) {
+    collect_written += sectors;
+    if (wanted() && job.victim == SB_NONE && (!job.spent || collect_written > sb.pages / 8)) {
         job.spent = false;
         work_set(WORK_COLLECT);
     }
@@ -525,12 +527,12 @@ bool collect_allows(void) {
         return true;
     }
     uint32_t ahead = sb.pages / 8 + nand_geo.sectors;
-    return job.paid <= ahead ||
-           (uint64_t)(job.paid - ahead) * sb.pages <= (uint64_t)job.gain * (sb.pages - job.at.left);
+    return collect_written <= ahead ||
+           (uint64_t)(collect_written - ahead) * sb.pages <= (uint64_t)job.gain * (sb.pages - job.at.left);
 }
 
 bool collect_spent(void) {
-    if (job.spent && job.paid > 0) {
+    if (job.spent && collect_written > 0) {
         /* Something was written since: look again. */
         job.spent = false;
     }

@@ -11,6 +11,7 @@
 #include "ftl/cache.h"
 #include "ftl/checkpoint.h"
 #include "ftl/collect.h"
+#include "ftl/planes.h"
 #include "ftl/root.h"
 #include "ftl/write.h"
 #include "platform/console.h"

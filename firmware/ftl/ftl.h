@@ -55,14 +55,19 @@ struct ftl_write {
     uint32_t lba;
     uint32_t buffer; /**< DRAM address of the data */
     uint32_t ppa;
-    uint8_t tries;
-    uint8_t blocked;     /**< an older write to the same LBA is in flight */
-    uint8_t uncommitted; /**< the sector stays out of the map */
-    uint8_t taken;       /**< `take` has run: it is in the write cache */
-    uint8_t gathered;    /**< waits for the others of its page */
-    uint8_t failed;      /**< of a program's first: some descriptor of it has failed */
-    uint8_t turn;        /**< ftl_turn when it was given its page */
-    uint8_t lost;        /**< makes the block unreadable: the data at `buffer` only fill the sector */
+    union {
+        struct {
+            uint8_t tries;
+            uint8_t blocked;     /**< an older write to the same LBA is in flight */
+            uint8_t uncommitted; /**< the sector stays out of the map */
+            uint8_t taken;       /**< `take` has run: it is in the write cache */
+            uint8_t gathered;    /**< waits for the others of its page */
+            uint8_t failed;      /**< of a program's first: some descriptor of it has failed */
+            uint8_t turn;        /**< ftl_turn when it was given its page */
+            uint8_t lost;        /**< makes the block unreadable: the data at `buffer` only fill the sector */
+        };
+        uint32_t clear[2]; /**< 0: all of these are */
+    };
     /** The data are in the write cache: `done` still follows. NULL: the write has to be durable. */
     void (*take)(struct ftl_write *w);
     void (*done)(struct ftl_write *w, enum ftl_status status);
@@ -311,19 +316,6 @@ void ftl_prepare_pages(void);
 void ftl_reclaim(void);
 void trim_init(void);
 void ftl_trim_run(struct ftl_exclusive *x);
-/* planes.c */
-void planes_init(void);
-/** Program the page that begins with `first`, whose descriptors are complete but for CONFIRM_PLANE. */
-void planes_program(struct ftl_write *first);
-/** The program that begins with `first` has failed: its blocks are bad, those of all planes, since the status may be
- * that of all of them. */
-void planes_failed(const struct ftl_write *first);
-/** The program that begins with `first` has ended. */
-void planes_ended(const struct ftl_write *first);
-/** Some program waits for a page of another plane. */
-extern bool planes_delayed;
-/** Such programs go without these pages when they will not come: for certain when the log stands `still`. */
-void planes_look(bool still);
 
 /** Do `slice` again and again from the main loop; NULL: no more. */
 void ftl_slices(void (*slice)(void));
@@ -336,7 +328,7 @@ void room_init(void);
 /** The last free superblocks are for copies: without them none would ever come back. */
 #define ROOM_COPIES 2u
 /** Superblocks that collection keeps free. */
-uint32_t room_wanted(void);
+extern uint32_t room_wanted;
 /** So many superblocks belong to the log that a checkpoint is due. */
 bool room_log_long(void);
 /** A block went bad. */

@@ -10,9 +10,11 @@
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/cache.h"
+#include "ftl/checkpoint.h"
 #include "ftl/collect.h"
+#include "ftl/planes.h"
 
-#define HASH      256u
+#define HASH      512u
 #define MAX_TRIES 3u
 /** Of a write that the host believes written. */
 #define CACHED_TRIES 16u
@@ -116,14 +118,29 @@ struct ftl_write *ftl_cached(uint32_t lba) {
 
 /* ---- writes ---- */
 
+static void pump(void);
+
+/** Whether some write could go on, or some program wait for none. */
+static inline bool anything_waits(void) {
+    return ((uintptr_t)gather.list.first | (uintptr_t)waiting.first | (uintptr_t)ready.first | planes_delayed) != 0;
+}
+
+/** Start what can be started. Only the outermost call does: nothing here is ever deep on the stack. */
+void ftl_pump(void) {
+    if (anything_waits() && !pumping) {
+        pump();
+    }
+}
+
 /** Take `w` out of the hash and let the next write to its LBA go. */
-static void leave(struct ftl_write *w) {
+static inline void leave(struct ftl_write *w) {
     struct ftl_write **p = &inflight[w->lba % HASH];
     while (*p != w) {
         p = &(*p)->chain;
     }
     *p = w->chain;
-    for (struct ftl_write *o = inflight[w->lba % HASH]; o != NULL; o = o->chain) {
+    /* Those before it in the chain are older, and of other blocks. */
+    for (struct ftl_write *o = w->chain; o != NULL; o = o->chain) {
         if (o->lba == w->lba) {
             if (o->blocked) {
                 o->blocked = 0;
@@ -182,7 +199,27 @@ static void program_ended(struct ftl_write *w) {
     ftl_pump();
 }
 
-static void programmed(struct nand_op *op, uint32_t status) {
+/** The program of `w` alone has ended well. */
+static inline void sector_programmed(struct ftl_write *w) {
+    bad_worked(w->ppa);
+    planes_ended(w);
+    pumping = true;
+    ftl.in_turn[w->turn]--;
+    map_point(w->lba, w->lost ? MAP_LOST : w->ppa);
+    leave(w);
+    w->done(w, FTL_OK);
+    pumping = false;
+    if (--ftl.in_flight == 0) {
+        exclusive_next();
+    }
+    if (exclusive.live) {
+        checkpoint_look();
+    }
+    ftl_pump();
+}
+
+/** A descriptor of a program has ended. */
+static __attribute__((noinline)) void page_programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
     if (status != FLASH_STATUS_OK) {
         w->first->failed = 1;
@@ -194,6 +231,16 @@ static void programmed(struct nand_op *op, uint32_t status) {
         w = w->first;
         planes_ended(w);
         program_ended(w);
+    }
+}
+
+static void programmed(struct nand_op *op, uint32_t status) {
+    struct ftl_write *w = op->arg;
+    /* The first sector, with no other behind it, of a write that has to be mapped and is in no cache. */
+    if (__builtin_expect(status == FLASH_STATUS_OK && w->first == w && w->node.next == NULL && w->clear[0] == 0, 1)) {
+        sector_programmed(w);
+    } else {
+        page_programmed(op, status);
     }
 }
 
@@ -351,11 +398,7 @@ static void start_now(struct ftl_write *w) {
     }
 }
 
-/** Start what can be started. Only the outermost call does: nothing here is ever deep on the stack. */
-void ftl_pump(void) {
-    if (pumping) {
-        return;
-    }
+static __attribute__((noinline)) void pump(void) {
     pumping = true;
     for (;;) {
         if (page_due() && !ftl_paused() && page_out()) {
@@ -405,15 +448,39 @@ static void supersede(struct ftl_write *w, struct ftl_write *old) {
     old->done(old, FTL_OK);
 }
 
+/** Whether a write that comes now is a page of its own, for which page_out would not have to look at anything that
+ * append.c has not looked at for the whole row. */
+static inline bool straight(void) {
+    uintptr_t waits = (uintptr_t)gather.list.first | (uintptr_t)waiting.first | (uintptr_t)exclusive.running |
+                      (uintptr_t)exclusive.waiting.first;
+    bool otherwise = pumping | planes_delayed | ftl.read_only | ftl.clean;
+    return append[APPEND_HOST].row != 0 && (waits | otherwise) == 0;
+}
+
+/** Program `w`, the page that is straight(). */
+static inline void write_straight(struct ftl_write *w) {
+    uint32_t ppa = append_row(&append[APPEND_HOST]);
+    uint32_t seq = ftl.seq++;
+    collect_written++;
+    ftl.changed = true;
+    ftl.in_flight++;
+    ftl.in_turn[ftl.turn]++;
+    w->node.next = NULL;
+    w->turn = ftl.turn;
+    w->ppa = ppa;
+    struct nand_op *op = w->op;
+    op->done = programmed;
+    op->arg = w;
+    nand_program(op, ppa, w->buffer, w->lba | (w->lost ? OOB_LOST : 0), seq);
+    planes_program_sector(w);
+}
+
 void ftl_write(struct ftl_write *w) {
     /* Two writes to one LBA in flight could complete in either order while their sequence numbers say the first loses:
      * one at a time, oldest first. The chain is kept oldest first for that. */
     ftl.coming--;
-    w->tries = 0;
     w->chain = NULL;
-    w->blocked = 0;
-    w->uncommitted = 0;
-    w->taken = 0;
+    w->clear[0] = 0;
     w->gathered = 0;
     struct ftl_write *before = NULL;
     struct ftl_write **p = &inflight[w->lba % HASH];
@@ -422,6 +489,10 @@ void ftl_write(struct ftl_write *w) {
         p = &(*p)->chain;
     }
     *p = w;
+    if (__builtin_expect(before == NULL && straight(), 1)) {
+        write_straight(w);
+        return;
+    }
     cache_take(w);
     if (before == NULL) {
         start(w);
@@ -437,11 +508,9 @@ void ftl_write(struct ftl_write *w) {
 
 void ftl_write_uncommitted(struct ftl_write *w) {
     ftl.coming--;
-    w->tries = 0;
-    w->blocked = 0;
+    w->clear[0] = 0;
     w->uncommitted = 1;
     w->lost = 0;
-    w->taken = 0;
     w->gathered = 0;
     if (!room_uncommitted()) {
         finish(w, FTL_READ_ONLY);

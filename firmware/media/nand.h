@@ -257,8 +257,35 @@ static inline void nand_erase(struct nand_op *op, uint32_t ppa) {
 static inline bool nand_plain_program(const struct nand_op *op) {
     return op->op == FLASH_OP_PROGRAM && op->before == 0;
 }
+
+/** Submit the program of a page that is one sector, with CONFIRM_PAGE and nothing before it. */
+static inline void nand_submit_page(struct nand_op *op) {
+    struct nand_way *way = &nand_ways[op->way];
+    if (__builtin_expect(way->credit == 0 || !list_empty(&way->ops), 0)) {
+        nand_submit(op);
+        return;
+    }
+    nand_outstanding++;
+    way->credit--;
+    uint32_t base = ASSASIN_FLASH_BASE + (op->way >> 4) * ASSASIN_FLASH_STRIDE;
+    hal_write(base + FLASH_OOB0, op->data0);
+    hal_write(base + FLASH_OOB1, op->data1);
+    hal_write(base + FLASH_W0, PLACE(FLASH_W0, OP, FLASH_OP_PROGRAM) | PLACE(FLASH_W0, WAY, op->way) |
+                                   PLACE(FLASH_W0, TAG, (uint32_t)(op - nand_ops)));
+    hal_write(base + FLASH_W1, op->row);
+    hal_write(base + FLASH_W2, op->w2);
+    hal_write(base + FLASH_W3, PLACE(FLASH_W3, BYTES, NAND_SECTOR_DATA) | PLACE(FLASH_W3, CONFIRM, FLASH_CONFIRM_PAGE));
+}
+
 /** Finish descriptor `tag` (not a stream's). `cpl` is CPL, `code` CPL_CODE when that is worth a look, else 0. */
 void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, uint32_t code);
+/** Finish a plain program that went well. */
+static inline void nand_programmed(struct nand_op *op) {
+    nand_outstanding--;
+    nand_attention = true;
+    nand_counters.programs++;
+    op->done(op, FLASH_STATUS_OK);
+}
 /** Count `op` and hand it back to its owner. */
 void nand_ended(struct nand_op *op, uint32_t status);
 

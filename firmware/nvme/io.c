@@ -173,7 +173,9 @@ static void write_done(struct ftl_write *w, enum ftl_status status) {
         }
         return;
     }
-    page_ended(buffer, status == FTL_OK ? NVME_OK : status == FTL_READ_ONLY ? NVME_READ_ONLY : NVME_WRITE_FAULT);
+    struct nvme_cmd *cmd = buffer->owner;
+    buffer_put(buffer);
+    cmd_page_ended(cmd, status == FTL_OK ? NVME_OK : status == FTL_READ_ONLY ? NVME_READ_ONLY : NVME_WRITE_FAULT);
 }
 
 static void write_fetched(struct dma_job *job) {
@@ -183,24 +185,28 @@ static void write_fetched(struct dma_job *job) {
         page_ended(buffer, NVME_DATA_TRANSFER);
         return;
     }
-    bool fua = (cmd_of(buffer)->sqe[12] & CDW12_FUA) != 0;
-    buffer->write = (struct ftl_write){.op = buffer->op,
-                                       .lba = cmd_of(buffer)->lba + buffer->index,
-                                       .buffer = buffer->addr,
-                                       .take = fua ? NULL : write_taken,
-                                       .done = write_done};
-    ftl_write(&buffer->write);
+    struct nvme_cmd *cmd = buffer->owner;
+    struct ftl_write *w = &buffer->write;
+    w->op = buffer->op;
+    w->lba = cmd->lba + buffer->index;
+    w->buffer = buffer->addr;
+    w->lost = 0;
+    w->take = (cmd->sqe[12] & CDW12_FUA) != 0 ? NULL : write_taken;
+    w->done = write_done;
+    ftl_write(w);
 }
 
 static void write_page(struct page_buffer *buffer) {
     ftl_announce();
-    buffer->job = (struct dma_job){.pages = &cmd_of(buffer)->host,
-                                   .off = buffer->index * PAGE_SIZE,
-                                   .dev = buffer->addr,
-                                   .left = PAGE_SIZE,
-                                   .done = write_fetched,
-                                   .arg = buffer};
-    dma_submit(&buffer->job);
+    struct dma_job *job = &buffer->job;
+    job->pages = &cmd_of(buffer)->host;
+    job->off = buffer->index * PAGE_SIZE;
+    job->dev = buffer->addr;
+    job->left = PAGE_SIZE;
+    job->to_host = false;
+    job->done = write_fetched;
+    job->arg = buffer;
+    dma_submit(job);
 }
 
 /** Write Uncorrectable: the log says so, as it says what is written. */

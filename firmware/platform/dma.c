@@ -85,22 +85,33 @@ static struct dma_job *first(const struct direction *d) {
     return CONTAINER_OR_NULL(d->waiting.first, struct dma_job, node);
 }
 
-static void push(struct direction *d) {
-    while (!list_empty(&d->waiting) && d->pushed - d->done < DEPTH) {
-        struct dma_job *job = first(d);
-        uint32_t bytes = job->left;
-        uint64_t host = job->pages != NULL ? page_at(job->pages, job->off, job->left, &bytes) : job->host;
-        hdma_write(HDMA_HOST_LO, (uint32_t)host);
-        hdma_write(HDMA_HOST_HI, (uint32_t)(host >> 32));
-        hdma_write(HDMA_DEV, job->dev);
-        hdma_write(d->to_host ? HDMA_C2H_PUSH : HDMA_H2C_PUSH, bytes);
-        job->off += bytes;
+static inline bool has_room(const struct direction *d) {
+    return d->pushed - d->done < DEPTH;
+}
+
+/** Push the next transfer of `job`, for which there is room. True when that was the last one. */
+static inline bool push_next(struct direction *d, struct dma_job *job) {
+    uint32_t bytes = job->left;
+    uint64_t host = job->pages != NULL ? page_at(job->pages, job->off, job->left, &bytes) : job->host;
+    bool last = bytes == job->left;
+    hdma_write(HDMA_HOST_LO, (uint32_t)host);
+    d->ring[d->pushed % DEPTH].job = job;
+    hdma_write(HDMA_HOST_HI, (uint32_t)(host >> 32));
+    d->ring[d->pushed % DEPTH].last = last;
+    hdma_write(HDMA_DEV, job->dev);
+    d->pushed++;
+    hdma_write(d->to_host ? HDMA_C2H_PUSH : HDMA_H2C_PUSH, bytes);
+    job->off += bytes;
+    if (!last) {
         job->dev += bytes;
         job->left -= bytes;
-        d->ring[d->pushed % DEPTH].job = job;
-        d->ring[d->pushed % DEPTH].last = job->left == 0;
-        d->pushed++;
-        if (job->left == 0) {
+    }
+    return last;
+}
+
+static void push(struct direction *d) {
+    while (!list_empty(&d->waiting) && has_room(d)) {
+        if (push_next(d, first(d))) {
             list_take(&d->waiting);
         }
     }
@@ -109,7 +120,6 @@ static void push(struct direction *d) {
 void dma_submit(struct dma_job *job) {
     struct direction *d = &dirs[job->to_host];
     job->error = false;
-    list_put(&d->waiting, &job->node);
     if (job->pages == NULL) {
         /* A list of pages: not the host's data. */
     } else if (job->to_host) {
@@ -117,6 +127,10 @@ void dma_submit(struct dma_job *job) {
     } else {
         dma_counters.from_host += job->left;
     }
+    if (list_empty(&d->waiting) && has_room(d) && push_next(d, job)) {
+        return;
+    }
+    list_put(&d->waiting, &job->node);
     push(d);
 }
 
@@ -129,7 +143,9 @@ static void collect(struct direction *d, uint32_t done) {
             job->done(job);
         }
     }
-    push(d);
+    if (!list_empty(&d->waiting)) {
+        push(d);
+    }
 }
 
 static void mark_errors(struct direction *d) {

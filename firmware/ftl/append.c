@@ -188,7 +188,10 @@ static void begin_row(struct append *a) {
 }
 
 void append_next_row(struct append *a) {
+    a->cur.channel--;
+    a->cur.left++;
     cursor_next_page(&a->cur);
+    collect_paid(nand_geo.channels);
     begin_row(a);
 }
 

@@ -28,19 +28,16 @@ extern struct append append[APPEND_POINTS];
 void append_init(void);
 /** Take the next page of `point`: its first sector, or 0 when none is ready. */
 uint32_t append_page(enum append_point point);
-/** The last page of a row is taken: the cursor steps over it. */
-void append_next_row(struct append *a);
-/** Take the next page of `a`, whose `row` is not 0: nothing has to be looked at before it. */
+/** Take the next page of `a`, whose `row` is not 0: nothing has to be looked at before it. Behind the last one
+ * append_next_row has to follow at once. */
 static inline uint32_t append_row(struct append *a) {
-    uint32_t ppa = a->row_ppa += 1u << 28;
-    if (--a->row == 0) {
-        append_next_row(a);
-    } else {
-        a->cur.channel++;
-        a->cur.left -= nand_geo.sectors;
-    }
-    return ppa;
+    a->row--;
+    a->cur.channel++;
+    a->cur.left--;
+    return a->row_ppa += 1u << 28;
 }
+/** A row has ended: the cursor is behind its last channel. */
+void append_next_row(struct append *a);
 /** A superblock is on its way to `point`. */
 static inline bool append_pending(enum append_point point) {
     return append[point].next != SB_NONE && !append[point].next_ready;

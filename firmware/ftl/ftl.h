@@ -57,16 +57,21 @@ struct ftl_write {
     uint32_t ppa;
     union {
         struct {
-            uint8_t tries;
-            uint8_t blocked;     /**< an older write to the same LBA is in flight */
+            uint8_t lost;        /**< makes the block unreadable: the data at `buffer` only fill the sector */
             uint8_t uncommitted; /**< the sector stays out of the map */
             uint8_t taken;       /**< `take` has run: it is in the write cache */
-            uint8_t gathered;    /**< waits for the others of its page */
-            uint8_t failed;      /**< of a program's first: some descriptor of it has failed */
-            uint8_t turn;        /**< ftl_turn when it was given its page */
-            uint8_t lost;        /**< makes the block unreadable: the data at `buffer` only fill the sector */
+            uint8_t tries;
         };
-        uint32_t clear[2]; /**< 0: all of these are */
+        uint32_t special; /**< 0: all of these are */
+    };
+    union {
+        struct {
+            uint8_t blocked;  /**< an older write to the same LBA is in flight */
+            uint8_t gathered; /**< waits for the others of its page */
+            uint8_t failed;   /**< of a program's first: some descriptor of it has failed */
+            uint8_t turn;     /**< ftl_turn when it was given its page */
+        };
+        uint32_t state; /**< 0: all of these are */
     };
     /** The data are in the write cache: `done` still follows. NULL: the write has to be durable. */
     void (*take)(struct ftl_write *w);
@@ -99,8 +104,7 @@ struct ftl_state {
     uint32_t lbas;       /**< capacity; 0: the medium is not usable */
     const char *fault;   /**< why it is not usable */
     uint32_t seq;        /**< of the next sector allocated at the host's append point */
-    uint32_t in_flight;  /**< user pages in programming */
-    uint32_t in_turn[2]; /**< those of this turn and of the one before */
+    uint32_t in_turn[2]; /**< user pages in programming, of this turn and of the one before */
     uint8_t turn;
     uint32_t gathered;  /**< writes of the next page, as many as its sectors at most */
     uint32_t coming;    /**< writes announced: their data are on the way to their buffers */
@@ -123,6 +127,11 @@ struct ftl_state {
     void (*slice)(void); /**< what the running exclusive operation does in slices: ftl_slices sets it */
 };
 extern struct ftl_state ftl;
+
+/** User pages in programming. */
+static inline uint32_t ftl_in_flight(void) {
+    return ftl.in_turn[0] + ftl.in_turn[1];
+}
 
 /** Checkpoints or root records that fail in a row before nothing is written any more: the log could not be kept short.
  */
@@ -161,8 +170,8 @@ extern struct ftl_bounds ftl_bounds;
 void ftl_init(bool format, uint32_t spare_per_cent);
 
 /**
- * Start a write, which ftl_announce has announced; `done` runs once it is on the medium and mapped. The descriptor has
- * FLASH_CONFIRM_PAGE again then.
+ * Start a write, which ftl_announce has announced, `special` 0 but for `lost`; `done` runs once it is on the medium and
+ * mapped. The descriptor has FLASH_CONFIRM_PAGE again then.
  */
 void ftl_write(struct ftl_write *w);
 /** A write, committed or not, will follow when its data are in its buffer: pages wait for it rather than go out half

@@ -92,6 +92,8 @@ static inline uint32_t map_get(uint32_t lba) {
 
 /** Point `lba` at `ppa` (0: unmap; MAP_LOST) and return what it pointed at. Valid counts of both superblocks follow. */
 uint32_t map_set(uint32_t lba, uint32_t ppa);
+/** The entry that was `old` is `ppa`: the counts follow. */
+void map_recount(uint32_t old, uint32_t ppa);
 /** Likewise, for what a write has programmed: most follow each other in a map page that is marked already. */
 static inline void map_point(uint32_t lba, uint32_t ppa) {
     uint32_t number = lba / MAP_ENTRIES;
@@ -102,11 +104,13 @@ static inline void map_point(uint32_t lba, uint32_t ppa) {
     uint32_t entry = map.last_page + (lba & (MAP_ENTRIES - 1)) * 4;
     uint32_t old = hal_read(entry);
     hal_write(entry, ppa);
-    superblock_ref(ppa_block(ppa));
-    if (__builtin_expect(old > MAP_LOST, 1)) {
-        superblock_unref(ppa_block(old));
+    struct sb_count *to = superblock_count_in_tcm(ppa_block(ppa));
+    struct sb_count *from = superblock_count_in_tcm(ppa_block(old));
+    if (__builtin_expect(to != NULL && from != NULL && old > MAP_LOST && from->valid > 1, 1)) {
+        to->valid++;
+        from->valid--;
     } else {
-        map.mapped++;
+        map_recount(old, ppa);
     }
 }
 

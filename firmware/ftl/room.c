@@ -62,7 +62,7 @@ void room_changed(void) {
 }
 
 bool room_uncommitted(void) {
-    return (uint64_t)map.mapped + sb.pinned + ftl.in_flight * nand_geo.sectors + ftl.gathered < room_data;
+    return (uint64_t)map.mapped + sb.pinned + ftl_in_flight() * nand_geo.sectors + ftl.gathered < room_data;
 }
 
 uint32_t ftl_used(void) {

@@ -91,6 +91,11 @@ static inline void superblock_emptied(void) {
 void superblock_fetch(struct sb_count *at, uint32_t n);
 /** The checkpointed table is up to date. */
 void superblock_unchanged(void);
+/** The count of superblock `n` if it is in the TCM and marked, else NULL. */
+static inline struct sb_count *superblock_count_in_tcm(uint32_t n) {
+    struct sb_count *c = &sb.counts[n % SB_COUNTS];
+    return c->n == (n | SB_COUNT_MARKED) ? c : NULL;
+}
 /** The count of valid sectors of superblock `n`, to be changed at once. */
 static inline uint32_t *superblock_count(uint32_t n) {
     struct sb_count *c = &sb.counts[n % SB_COUNTS];

@@ -71,7 +71,7 @@ static uint32_t alloc(uint32_t *seq, bool *full) {
     }
     uint32_t ppa = ftl_page(seq);
     /* A write in flight may yet make a sector stale. */
-    *full = ppa == 0 && !append_pending(APPEND_HOST) && !ftl.reclaim && ftl.in_flight == 0 && collect_idle() &&
+    *full = ppa == 0 && !append_pending(APPEND_HOST) && !ftl.reclaim && ftl_in_flight() == 0 && collect_idle() &&
             collect_spent();
     return ppa;
 }
@@ -121,13 +121,13 @@ struct ftl_write *ftl_cached(uint32_t lba) {
 static void pump(void);
 
 /** Whether some write could go on, or some program wait for none. */
-static inline bool anything_waits(void) {
-    return ((uintptr_t)gather.list.first | (uintptr_t)waiting.first | (uintptr_t)ready.first | planes_delayed) != 0;
+static inline uintptr_t anything_waits(void) {
+    return (uintptr_t)gather.list.first | (uintptr_t)waiting.first | (uintptr_t)ready.first | planes_delayed;
 }
 
 /** Start what can be started. Only the outermost call does: nothing here is ever deep on the stack. */
 void ftl_pump(void) {
-    if (anything_waits() && !pumping) {
+    if (anything_waits() != 0 && !pumping) {
         pump();
     }
 }
@@ -135,7 +135,7 @@ void ftl_pump(void) {
 /** Take `w` out of the hash and let the next write to its LBA go. */
 static inline void leave(struct ftl_write *w) {
     struct ftl_write **p = &inflight[w->lba % HASH];
-    while (*p != w) {
+    while (__builtin_expect(*p != w, 0)) {
         p = &(*p)->chain;
     }
     *p = w->chain;
@@ -161,17 +161,25 @@ static void finish(struct ftl_write *w, enum ftl_status status) {
     w->done(w, status);
 }
 
+/** A program has ended: let go what has waited for it. */
+static __attribute__((noinline)) void look_on(void) {
+    if (ftl_in_flight() == 0) {
+        exclusive_next();
+    }
+    checkpoint_look();
+    /* Some may have waited for room that this one might have made. */
+    ftl_pump();
+}
+
 /** The program that begins with `w` has ended: all its pages are programmed, or have to be written again. */
 static void program_ended(struct ftl_write *w) {
     bool ok = !w->failed;
-    uint32_t pages = 0;
+    uint32_t pages[2] = {0, 0};
     /* Nothing that has to see the map of all of them starts before the last one. */
     pumping = true;
     while (w != NULL) {
         struct ftl_write *next = ftl_write_next(w);
-        bool page = w->op->confirm != FLASH_CONFIRM_MORE;
-        pages += page;
-        ftl.in_turn[w->turn] -= page;
+        pages[w->turn] += w->op->confirm != FLASH_CONFIRM_MORE;
         w->op->confirm = FLASH_CONFIRM_PAGE;
         if (!ok) {
             if (++w->tries < (w->taken ? CACHED_TRIES : MAX_TRIES)) {
@@ -190,32 +198,24 @@ static void program_ended(struct ftl_write *w) {
         w = next;
     }
     pumping = false;
-    ftl.in_flight -= pages;
-    if (ftl.in_flight == 0) {
-        exclusive_next();
-    }
-    checkpoint_look();
-    /* Some may have waited for room that this one might have made. */
-    ftl_pump();
+    ftl.in_turn[0] -= pages[0];
+    ftl.in_turn[1] -= pages[1];
+    look_on();
 }
 
-/** The program of `w` alone has ended well. */
+/** The program of `w` alone, a page that is in no list any more, has ended well. */
 static inline void sector_programmed(struct ftl_write *w) {
-    bad_worked(w->ppa);
     planes_ended(w);
-    pumping = true;
     ftl.in_turn[w->turn]--;
-    map_point(w->lba, w->lost ? MAP_LOST : w->ppa);
+    pumping = true;
+    map_point(w->lba, w->ppa);
     leave(w);
     w->done(w, FTL_OK);
     pumping = false;
-    if (--ftl.in_flight == 0) {
-        exclusive_next();
+    uintptr_t waits = (uintptr_t)exclusive.waiting.first | exclusive.live;
+    if (__builtin_expect((waits | anything_waits()) != 0, 0)) {
+        look_on();
     }
-    if (exclusive.live) {
-        checkpoint_look();
-    }
-    ftl_pump();
 }
 
 /** A descriptor of a program has ended. */
@@ -236,8 +236,9 @@ static __attribute__((noinline)) void page_programmed(struct nand_op *op, uint32
 
 static void programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
-    /* The first sector, with no other behind it, of a write that has to be mapped and is in no cache. */
-    if (__builtin_expect(status == FLASH_STATUS_OK && w->first == w && w->node.next == NULL && w->clear[0] == 0, 1)) {
+    /* One sector of a write that has only to be mapped. */
+    uintptr_t other = ((uintptr_t)w->first ^ (uintptr_t)w) | (uintptr_t)w->node.next | w->special;
+    if (__builtin_expect((other | status | bad.suspect) == 0, 1)) {
         sector_programmed(w);
     } else {
         page_programmed(op, status);
@@ -251,7 +252,6 @@ static void page_program(uint32_t ppa, uint32_t seq) {
     ftl.gathered = 0;
     gather.due = false;
     first->failed = 0;
-    ftl.in_flight++;
     ftl.in_turn[ftl.turn]++;
     for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w), ppa++, seq++) {
         w->gathered = 0;
@@ -367,7 +367,7 @@ static bool page_due(void) {
     bool due = gather.due || cache_draining();
     for (const struct ftl_write *w = first_of(&gather.list); w != NULL; w = ftl_write_next(w)) {
         /* One that the cache had no place for waits for those in programming to make one. */
-        due |= !w->taken && ftl.in_flight == 0;
+        due |= !w->taken && ftl_in_flight() == 0;
     }
     return due;
 }
@@ -450,10 +450,10 @@ static void supersede(struct ftl_write *w, struct ftl_write *old) {
 
 /** Whether a write that comes now is a page of its own, for which page_out would not have to look at anything that
  * append.c has not looked at for the whole row. */
-static inline bool straight(void) {
+static inline bool straight(const struct ftl_write *w) {
     uintptr_t waits = (uintptr_t)gather.list.first | (uintptr_t)waiting.first | (uintptr_t)exclusive.running |
                       (uintptr_t)exclusive.waiting.first;
-    bool otherwise = pumping | planes_delayed | ftl.read_only | ftl.clean;
+    uint32_t otherwise = w->special | pumping | planes_delayed | ftl.read_only | ftl.clean;
     return append[APPEND_HOST].row != 0 && (waits | otherwise) == 0;
 }
 
@@ -461,9 +461,7 @@ static inline bool straight(void) {
 static inline void write_straight(struct ftl_write *w) {
     uint32_t ppa = append_row(&append[APPEND_HOST]);
     uint32_t seq = ftl.seq++;
-    collect_written++;
     ftl.changed = true;
-    ftl.in_flight++;
     ftl.in_turn[ftl.turn]++;
     w->node.next = NULL;
     w->turn = ftl.turn;
@@ -471,28 +469,18 @@ static inline void write_straight(struct ftl_write *w) {
     struct nand_op *op = w->op;
     op->done = programmed;
     op->arg = w;
-    nand_program(op, ppa, w->buffer, w->lba | (w->lost ? OOB_LOST : 0), seq);
+    nand_program(op, ppa, w->buffer, w->lba, seq);
     planes_program_sector(w);
 }
 
-void ftl_write(struct ftl_write *w) {
-    /* Two writes to one LBA in flight could complete in either order while their sequence numbers say the first loses:
-     * one at a time, oldest first. The chain is kept oldest first for that. */
-    ftl.coming--;
-    w->chain = NULL;
-    w->clear[0] = 0;
-    w->gathered = 0;
-    struct ftl_write *before = NULL;
-    struct ftl_write **p = &inflight[w->lba % HASH];
-    while (*p != NULL) {
-        before = (*p)->lba == w->lba ? *p : before;
-        p = &(*p)->chain;
-    }
-    *p = w;
-    if (__builtin_expect(before == NULL && straight(), 1)) {
-        write_straight(w);
-        return;
-    }
+/** Likewise the last of its row. */
+static __attribute__((noinline)) void write_last(struct ftl_write *w) {
+    write_straight(w);
+    append_next_row(&append[APPEND_HOST]);
+}
+
+/** Write `w`, which is in the hash behind `before`, the newest other write of its LBA. */
+static __attribute__((noinline)) void write_gathered_or_behind(struct ftl_write *w, struct ftl_write *before) {
     cache_take(w);
     if (before == NULL) {
         start(w);
@@ -506,12 +494,33 @@ void ftl_write(struct ftl_write *w) {
     ftl_pump();
 }
 
+void ftl_write(struct ftl_write *w) {
+    /* Two writes to one LBA in flight could complete in either order while their sequence numbers say the first loses:
+     * one at a time, oldest first. The chain is kept oldest first for that. */
+    ftl.coming--;
+    w->chain = NULL;
+    w->state = 0;
+    struct ftl_write *before = NULL;
+    struct ftl_write **p = &inflight[w->lba % HASH];
+    while (__builtin_expect(*p != NULL, 0)) {
+        before = (*p)->lba == w->lba ? *p : before;
+        p = &(*p)->chain;
+    }
+    *p = w;
+    if (__builtin_expect(before != NULL || !straight(w), 0)) {
+        write_gathered_or_behind(w, before);
+    } else if (append[APPEND_HOST].row == 1) {
+        write_last(w);
+    } else {
+        write_straight(w);
+    }
+}
+
 void ftl_write_uncommitted(struct ftl_write *w) {
     ftl.coming--;
-    w->clear[0] = 0;
+    w->special = 0;
+    w->state = 0;
     w->uncommitted = 1;
-    w->lost = 0;
-    w->gathered = 0;
     if (!room_uncommitted()) {
         finish(w, FTL_READ_ONLY);
         ftl_pump();

@@ -120,18 +120,18 @@ struct nand_op {
     uint8_t op;      /**< FLASH_OP_* */
     uint8_t confirm; /**< W3.CONFIRM: FLASH_CONFIRM_* */
     bool check;      /**< READ: data0 names the block that the sector has to hold */
+    bool plain;      /**< READ: the array is read, and what that read finds counts: it is not repeated */
+    uint8_t before;  /**< PROGRAM with CONFIRM_PAGE: planes of the program before its own, whose status is asked */
     uint32_t data0;  /**< OOB word 0: PROGRAM, READ with check, READ_RAW; back: CPL_DATA */
     uint32_t data1;  /**< PROGRAM: OOB word 1; back: CPL_DATA1 */
     uint32_t code;   /**< back, READ: CPL_CODE when anything was corrected or wrong, else 0 */
     uint8_t errors;  /**< back, READ: CPL.ERRORS */
-    bool plain;      /**< READ: the array is read, and what that read finds counts: it is not repeated */
     /* retry.c */
     uint8_t retry; /**< enum nand_retry */
     uint8_t attempt;
     uint8_t level;  /**< read level of the repetition */
     uint8_t status; /**< what the first read found */
     /* nand.c: a program of several planes whose status is asked plane by plane */
-    uint8_t before; /**< PROGRAM with CONFIRM_PAGE: planes of the program before its own, whose status is asked */
     uint8_t asking; /**< planes still to be asked */
 };
 #ifdef __riscv

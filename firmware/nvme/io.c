@@ -180,24 +180,24 @@ static void write_done(struct ftl_write *w, enum ftl_status status) {
 
 static void write_fetched(struct dma_job *job) {
     struct page_buffer *buffer = job->arg;
-    if (job->error || cmd_of(buffer)->op.abandoned) {
+    struct nvme_cmd *cmd = buffer->owner;
+    if (__builtin_expect(job->error | cmd->op.abandoned, 0)) {
         ftl_withdraw();
         page_ended(buffer, NVME_DATA_TRANSFER);
         return;
     }
-    struct nvme_cmd *cmd = buffer->owner;
     struct ftl_write *w = &buffer->write;
     w->op = buffer->op;
     w->lba = cmd->lba + buffer->index;
     w->buffer = buffer->addr;
-    w->lost = 0;
+    w->special = 0;
     w->take = (cmd->sqe[12] & CDW12_FUA) != 0 ? NULL : write_taken;
     w->done = write_done;
     ftl_write(w);
 }
 
-static void write_page(struct page_buffer *buffer) {
-    ftl_announce();
+/** Fetch a page that may lie in two of the host's. */
+static void fetch_parts(struct page_buffer *buffer) {
     struct dma_job *job = &buffer->job;
     job->pages = &cmd_of(buffer)->host;
     job->off = buffer->index * PAGE_SIZE;
@@ -207,6 +207,39 @@ static void write_page(struct page_buffer *buffer) {
     job->done = write_fetched;
     job->arg = buffer;
     dma_submit(job);
+}
+
+/** Fetch the pages of a write, as many as there are buffers and room. False: there are more. */
+static bool write_pages(struct nvme_cmd *cmd) {
+    uint32_t begin = cmd->issued, end = cmd->pages, i = begin;
+    bool whole = cmd->host.first_bytes == DMA_PAGE;
+    uint32_t room = whole ? dma_room() : UINT32_MAX;
+    const dma_address *host = cmd->host.list != NULL ? cmd->host.list - 1 : &cmd->host.second - 1;
+    for (; i < end && room > 0; i++, room--) {
+        struct page_buffer *buffer = buffer_get();
+        if (buffer == NULL) {
+            buffer_wanted |= WORK_IO;
+            break;
+        }
+        buffer->owner = cmd;
+        buffer->index = i;
+        if (whole) {
+            buffer->job.done = write_fetched;
+            buffer->job.arg = buffer;
+            dma_fetch_page(&buffer->job, i == 0 ? &cmd->host.first : host + i, buffer->addr);
+        } else {
+            fetch_parts(buffer);
+        }
+    }
+    if (room == 0) {
+        dma_wanted |= WORK_IO;
+    }
+    cmd->issued = i;
+    ftl.coming += i - begin;
+    if (whole) {
+        dma_counters.from_host += (i - begin) * PAGE_SIZE;
+    }
+    return i == end;
 }
 
 /** Write Uncorrectable: the log says so, as it says what is written. */
@@ -226,6 +259,13 @@ void io_poll(void) {
         struct nvme_cmd *cmd = nvme_cmd_of(issuing.first);
         uint8_t opcode = cmd_opcode(cmd);
         bool last = false;
+        if (opcode == IO_WRITE) {
+            if (!write_pages(cmd)) {
+                return;
+            }
+            list_take(&issuing);
+            continue;
+        }
         while (!last) {
             struct page_buffer *buffer = buffer_get();
             if (buffer == NULL) {
@@ -239,9 +279,7 @@ void io_poll(void) {
                 /* Off the list before its last page can complete it. */
                 list_take(&issuing);
             }
-            if (opcode == IO_WRITE) {
-                write_page(buffer);
-            } else if (opcode == IO_WRITE_UNCORRECTABLE) {
+            if (opcode == IO_WRITE_UNCORRECTABLE) {
                 lose_page(buffer);
             } else {
                 read_page(buffer);

@@ -6,11 +6,13 @@
 
 #include "platform/console.h"
 #include "platform/copy.h"
+#include "platform/work.h"
 
 #define DEPTH 16u
 
 struct dma_counters dma_counters;
 void (*dma_queue_failed)(void);
+uint32_t dma_wanted;
 
 /** One direction: jobs waiting, and what the hardware's queue holds, in order. */
 struct direction {
@@ -53,6 +55,7 @@ void dma_start(void) {
 void dma_init(void) {
     memset(dirs, 0, sizeof dirs);
     dirs[1].to_host = true;
+    dma_wanted = 0;
     dirs[0].pushed = dirs[0].done = hdma_read(HDMA_H2C_DONE);
     dirs[1].pushed = dirs[1].done = hdma_read(HDMA_C2H_DONE);
     copy_init();
@@ -60,7 +63,8 @@ void dma_init(void) {
 }
 
 /** Host address of byte `off` and how many bytes are contiguous there, at most `want`. */
-static uint64_t page_at(const struct dma_pages *p, uint32_t off, uint32_t want, uint32_t *bytes) {
+static inline __attribute__((always_inline)) uint64_t page_at(const struct dma_pages *p, uint32_t off, uint32_t want,
+                                                              uint32_t *bytes) {
     if (off < p->first_bytes) {
         uint32_t n = p->first_bytes - off;
         *bytes = n < want ? n : want;
@@ -109,6 +113,23 @@ static inline bool push_next(struct direction *d, struct dma_job *job) {
     return last;
 }
 
+uint32_t dma_room(void) {
+    return list_empty(&dirs[0].waiting) ? DEPTH - (dirs[0].pushed - dirs[0].done) : 0;
+}
+
+void dma_fetch_page(struct dma_job *job, const dma_address *host, uint32_t dev) {
+    struct direction *d = &dirs[0];
+    const uint32_t *words = (const uint32_t *)host;
+    hdma_write(HDMA_HOST_LO, words[0]);
+    job->error = false;
+    uint32_t at = d->pushed++;
+    hdma_write(HDMA_HOST_HI, words[1]);
+    d->ring[at % DEPTH].job = job;
+    d->ring[at % DEPTH].last = true;
+    hdma_write(HDMA_DEV, dev);
+    hdma_write(HDMA_H2C_PUSH, DMA_PAGE);
+}
+
 static void push(struct direction *d) {
     while (!list_empty(&d->waiting) && has_room(d)) {
         if (push_next(d, first(d))) {
@@ -127,11 +148,10 @@ void dma_submit(struct dma_job *job) {
     } else {
         dma_counters.from_host += job->left;
     }
-    if (list_empty(&d->waiting) && has_room(d) && push_next(d, job)) {
-        return;
-    }
     list_put(&d->waiting, &job->node);
-    push(d);
+    if (has_room(d)) {
+        push(d);
+    }
 }
 
 static void collect(struct direction *d, uint32_t done) {
@@ -146,6 +166,8 @@ static void collect(struct direction *d, uint32_t done) {
     if (!list_empty(&d->waiting)) {
         push(d);
     }
+    work_pending |= dma_wanted;
+    dma_wanted = 0;
 }
 
 static void mark_errors(struct direction *d) {

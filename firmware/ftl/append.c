@@ -128,6 +128,15 @@ bool append_prepare_worn(void) {
     return append[APPEND_COPY].next != SB_NONE;
 }
 
+/** Each page from now on is looked at. */
+static void end_row(struct append *a) {
+    uint32_t given = a->row_unpaid - a->row;
+    a->row = a->row_unpaid = 0;
+    if (given > 0) {
+        collect_paid(given);
+    }
+}
+
 void append_close(enum append_point point) {
     struct append *a = &append[point];
     if (a->cur.sb != SB_NONE) {
@@ -140,13 +149,13 @@ void append_close(enum append_point point) {
         ftl.changed = true;
     }
     a->cur = (struct sb_cursor){.sb = SB_NONE};
-    a->row = 0;
+    end_row(a);
 }
 
 void append_bad(uint32_t n) {
     for (uint32_t i = 0; i < APPEND_POINTS; i++) {
         append[i].holes |= append[i].cur.sb == n;
-        append[i].row = 0;
+        end_row(&append[i]);
     }
 }
 
@@ -175,23 +184,25 @@ static void skip_bad(enum append_point point) {
 /** Whether the log can grow by a row and a page of it costs nobody anything: no checkpoint is due, collection has not
  * to keep pace. */
 static bool log_is_free(void) {
-    return (int32_t)(ftl.seq + nand_geo.channels - ftl.log_due) < 0 && sb.free > room_wanted && !room_log_long() &&
+    return sb.free > room_wanted && (int32_t)(ftl.seq + nand_geo.channels - ftl.log_due) < 0 && !room_log_long() &&
            !ftl_spent();
 }
 
 /** The row is what is left of the cursor's channels, unless something has to be looked at before a page of them. */
 static void begin_row(struct append *a) {
+    end_row(a);
     bool prepare = a->cur.left <= sb.pages / 4 && a->next == SB_NONE;
-    bool plain = nand_geo.sectors == 1 && a->cur.left > 0 && !a->holes && !prepare && log_is_free();
-    a->row = plain ? nand_geo.channels - a->cur.channel : 0;
-    a->row_ppa = plain ? cursor_ppa(&a->cur) - (1u << 28) : 0;
+    if (a == &append[APPEND_HOST] && nand_geo.sectors == 1 && a->cur.left > 0 && !a->holes && !prepare &&
+        log_is_free()) {
+        a->row = a->row_unpaid = nand_geo.channels - a->cur.channel;
+        a->row_ppa = cursor_ppa(&a->cur) - (1u << 28);
+    }
 }
 
 void append_next_row(struct append *a) {
     a->cur.channel--;
     a->cur.left++;
     cursor_next_page(&a->cur);
-    collect_paid(nand_geo.channels);
     begin_row(a);
 }
 

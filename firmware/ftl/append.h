@@ -21,6 +21,7 @@ struct append {
     bool holes;           /**< the superblock that is open has bad blocks */
     uint32_t row;         /**< pages from `cur` on, one a channel, that append_row may give out */
     uint32_t row_ppa;     /**< the page before them, were there a channel before the first */
+    uint32_t row_unpaid;  /**< pages of the row that collection has not been told of when it is given out */
     struct sb_erase erase;
 };
 extern struct append append[APPEND_POINTS];

@@ -205,11 +205,12 @@ static void program_ended(struct ftl_write *w) {
 
 /** The program of `w` alone, a page that is in no list any more, has ended well. */
 static inline void sector_programmed(struct ftl_write *w) {
-    planes_ended(w);
-    ftl.in_turn[w->turn]--;
     pumping = true;
     map_point(w->lba, w->ppa);
+    /* Registers have to wait until the map's entry is in DRAM: first what needs none. */
+    ftl.in_turn[w->turn]--;
     leave(w);
+    planes_ended(w);
     w->done(w, FTL_OK);
     pumping = false;
     uintptr_t waits = (uintptr_t)exclusive.waiting.first | exclusive.live;

@@ -158,6 +158,8 @@ static void read_page(struct page_buffer *buffer) {
     }
 }
 
+static bool write_next(struct page_buffer *buffer);
+
 /** The block is in the write cache: as far as the command goes, it is written. */
 static void write_taken(struct ftl_write *w) {
     cmd_page_ended(buffer_of(w)->owner, NVME_OK);
@@ -174,7 +176,9 @@ static void write_done(struct ftl_write *w, enum ftl_status status) {
         return;
     }
     struct nvme_cmd *cmd = buffer->owner;
-    buffer_put(buffer);
+    if (buffer_wanted != WORK_IO || list_empty(&issuing) || !write_next(buffer)) {
+        buffer_put(buffer);
+    }
     cmd_page_ended(cmd, status == FTL_OK ? NVME_OK : status == FTL_READ_ONLY ? NVME_READ_ONLY : NVME_WRITE_FAULT);
 }
 
@@ -197,7 +201,9 @@ static void write_fetched(struct dma_job *job) {
 }
 
 /** Fetch a page that may lie in two of the host's. */
-static void fetch_parts(struct page_buffer *buffer) {
+static void fetch_parts(struct nvme_cmd *cmd, uint32_t i, struct page_buffer *buffer) {
+    buffer->owner = cmd;
+    buffer->index = i;
     struct dma_job *job = &buffer->job;
     job->pages = &cmd_of(buffer)->host;
     job->off = buffer->index * PAGE_SIZE;
@@ -209,26 +215,38 @@ static void fetch_parts(struct page_buffer *buffer) {
     dma_submit(job);
 }
 
+/** Whether every page of `cmd` is one of the host's. */
+static inline bool whole_pages(const struct nvme_cmd *cmd) {
+    return cmd->host.first_bytes == DMA_PAGE;
+}
+
+/** Fetch page `i` of `cmd`, of whole_pages, into `buffer`; host DMA has room. */
+static inline void fetch_whole(struct nvme_cmd *cmd, uint32_t i, struct page_buffer *buffer) {
+    const dma_address *host = i == 0                   ? &cmd->host.first
+                              : cmd->host.list != NULL ? &cmd->host.list[i - 1]
+                                                       : &cmd->host.second;
+    buffer->owner = cmd;
+    buffer->index = i;
+    buffer->job.done = write_fetched;
+    buffer->job.arg = buffer;
+    dma_fetch_page(&buffer->job, host, buffer->addr);
+}
+
 /** Fetch the pages of a write, as many as there are buffers and room. False: there are more. */
-static bool write_pages(struct nvme_cmd *cmd) {
+static __attribute__((noinline)) bool write_pages(struct nvme_cmd *cmd) {
     uint32_t begin = cmd->issued, end = cmd->pages, i = begin;
-    bool whole = cmd->host.first_bytes == DMA_PAGE;
+    bool whole = whole_pages(cmd);
     uint32_t room = whole ? dma_room() : UINT32_MAX;
-    const dma_address *host = cmd->host.list != NULL ? cmd->host.list - 1 : &cmd->host.second - 1;
     for (; i < end && room > 0; i++, room--) {
         struct page_buffer *buffer = buffer_get();
         if (buffer == NULL) {
             buffer_wanted |= WORK_IO;
             break;
         }
-        buffer->owner = cmd;
-        buffer->index = i;
         if (whole) {
-            buffer->job.done = write_fetched;
-            buffer->job.arg = buffer;
-            dma_fetch_page(&buffer->job, i == 0 ? &cmd->host.first : host + i, buffer->addr);
+            fetch_whole(cmd, i, buffer);
         } else {
-            fetch_parts(buffer);
+            fetch_parts(cmd, i, buffer);
         }
     }
     if (room == 0) {
@@ -240,6 +258,19 @@ static bool write_pages(struct nvme_cmd *cmd) {
         dma_counters.from_host += (i - begin) * PAGE_SIZE;
     }
     return i == end;
+}
+
+/** `buffer`, which has become free, takes the next page of the write that waits for one. False: there is none, or it is
+ * not as simple. */
+static inline bool write_next(struct page_buffer *buffer) {
+    struct nvme_cmd *cmd = nvme_cmd_of(issuing.first);
+    if (cmd_opcode(cmd) != IO_WRITE || !whole_pages(cmd) || cmd->pages - cmd->issued < 2 || dma_room() == 0) {
+        return false;
+    }
+    ftl.coming++;
+    dma_counters.from_host += PAGE_SIZE;
+    fetch_whole(cmd, cmd->issued++, buffer);
+    return true;
 }
 
 /** Write Uncorrectable: the log says so, as it says what is written. */

@@ -166,8 +166,11 @@ static void collect(struct direction *d, uint32_t done) {
     if (!list_empty(&d->waiting)) {
         push(d);
     }
-    work_pending |= dma_wanted;
-    dma_wanted = 0;
+    /* Not for each transfer: what is still under way lasts longer than it takes to push others behind it. */
+    if (d->pushed - d->done <= DEPTH / 2) {
+        work_pending |= dma_wanted;
+        dma_wanted = 0;
+    }
 }
 
 static void mark_errors(struct direction *d) {

@@ -268,6 +268,7 @@ void NativeDrive::coreStep(uint32_t c) {
     case ISS_HUNG:
         coreStop(c, CORE_STATE_HUNG);
         break;
+    case ISS_SLEEPS: // no core does
     case ISS_LIMIT:
         coreSchedule(c, uint32_t(std::max<uint64_t>(took, 1)));
         break;

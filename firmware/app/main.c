@@ -60,7 +60,14 @@ static const struct module {
     {WORK_RESIDUE, collect_residue_poll},
 };
 
-static void poll_work(void) {
+static __attribute__((noinline)) void poll_work(void) {
+    /* Most often it is this alone: reads and writes find a buffer or room in the host DMA again. */
+    if (work_pending == WORK_IO) {
+        io_poll();
+        if (work_pending == 0) {
+            return;
+        }
+    }
     for (uint32_t i = 0; i < sizeof modules / sizeof modules[0]; i++) {
         if ((work_pending & modules[i].bit) != 0) {
             modules[i].poll();
@@ -69,9 +76,9 @@ static void poll_work(void) {
 }
 
 /** Entries that cannot be taken now must not keep the processor awake. */
-static void fetch_enable(void) {
+static inline void fetch_enable(void) {
     uint32_t enable = (work_pending & WORK_FETCH) != 0 ? EVENTS_ALL & ~EVENT(SQE) : EVENTS_ALL;
-    if (enable != enabled) {
+    if (__builtin_expect(enable != enabled, 0)) {
         enabled = enable;
         sys_write(SYS_EVENT_ENABLE, enabled);
     }
@@ -140,16 +147,8 @@ static void timer_update(void) {
     timer_set(poll_at < next ? poll_at : next);
 }
 
-/** Everything that an event may have let go on. Each line costs a load and a branch when there is nothing to do. */
-static void go_on(uint32_t event) {
-    scrub_look();
-    if (work_pending != 0) {
-        poll_work();
-    }
-    if ((event & EVENT(SQE)) != 0) {
-        nvme_fetch();
-    }
-    fetch_enable();
+/** Something is to be looked at again later, or the timer's event has come. */
+static __attribute__((noinline)) void look_at_time(uint32_t event) {
     bool posting = (work_pending & WORK_POST) != 0;
     bool ahead = stream_ahead && nand_outstanding > 0;
     bool poll = (stream_poll_wanted || posting || ahead) && poll_at == TIMER_NEVER;
@@ -162,8 +161,24 @@ static void go_on(uint32_t event) {
     }
 }
 
+/** Everything that an event may have let go on. Each line costs a load and a branch when there is nothing to do. */
+static inline void go_on(uint32_t event) {
+    scrub_look();
+    if (work_pending != 0) {
+        poll_work();
+    }
+    if ((event & EVENT(SQE)) != 0) {
+        nvme_fetch();
+    }
+    fetch_enable();
+    uint32_t timed = (work_pending & WORK_POST) | (event & EVENT(TIMER));
+    if (__builtin_expect((timed | stream_poll_wanted | stream_ahead | core_deadline_changed) != 0, 0)) {
+        look_at_time(event);
+    }
+}
+
 /** Events that no plain read or write brings. */
-static void handle_rare(uint32_t event) {
+static __attribute__((noinline)) void handle_rare(uint32_t event) {
     if (event & EVENT(CORE)) {
         core_event(sys_read(SYS_CORE_PENDING));
     }

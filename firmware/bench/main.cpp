@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "bench/processor.h"
 #include "tests/harness.h"
 
 namespace {
@@ -32,6 +33,10 @@ struct Options {
     double settle = 3, measure = 2;    /**< times the span, before and during the measurement */
     double reads = 0;                  /**< share of reads among the measured commands */
     uint32_t depth = kDepth, seed = 1;
+    uint32_t blocks = 32;  /**< of a command, where commands follow each other */
+    uint32_t count = 2048; /**< blocks that these take */
+    bool random = false;   /**< they do not follow each other */
+    std::string profile;   /**< where to leave what each instruction took */
 };
 
 /** What has reached the medium, by superblock; of offloads' outputs there are none. */
@@ -158,6 +163,29 @@ class Load {
         commands(static_cast<uint64_t>(times * span), reads, depth, ended);
     }
 
+    /** `o.count` blocks by commands of `o.blocks`, one behind the other, with `o.depth` in flight. */
+    void row(bool reads) {
+        std::vector<uint16_t> flying;
+        uint32_t lba = 0;
+        while (lba < o.count || !flying.empty()) {
+            for (; lba < o.count && flying.size() < o.depth; lba += o.blocks) {
+                Sqe s = Drive::sqe(reads ? 0x02 : 0x01, 1);
+                Drive::setPrp(s, source);
+                s[10] = o.random ? static_cast<uint32_t>(rng() % (o.count / o.blocks)) * o.blocks : lba;
+                s[12] = o.blocks - 1;
+                flying.push_back(d.submit(1, s));
+            }
+            d.run([&] { return d.completed() > 0; });
+            std::erase_if(flying, [&](uint16_t cid) {
+                auto c = d.take(1, cid);
+                if (c) {
+                    expect(c->status);
+                }
+                return c.has_value();
+            });
+        }
+    }
+
     uint32_t units() const {
         const model::Geometry &g = o.geometry;
         return g.channels * g.ways * g.luns * g.planes;
@@ -244,6 +272,61 @@ void latency(const Options &o) {
            written > 0 ? static_cast<double>(load.medium.data - data) / written : 0, ofReads.c_str(), ofWrites.c_str());
 }
 
+/** What writes and reads of blocks in a row cost the firmware's processor, by function. */
+void cycles(const Options &o) {
+    Load load(o);
+    auto reset = reinterpret_cast<fw_cycles_reset_fn *>(load.d.symbol("fw_cycles_reset"));
+    auto total = reinterpret_cast<fw_cycles_total_fn *>(load.d.symbol("fw_cycles_total"));
+    auto functions = reinterpret_cast<fw_cycles_functions_fn *>(load.d.symbol("fw_cycles_functions"));
+    auto instructions = reinterpret_cast<fw_cycles_instructions_fn *>(load.d.symbol("fw_cycles_instructions"));
+    if (reset == nullptr || total == nullptr || functions == nullptr || instructions == nullptr) {
+        throw BadInput("cycles: ASSASIN_FW_SO has to name assasin-fw-cycles.so");
+    }
+    if (o.blocks > 32 || o.count > load.span || o.count % o.blocks != 0) {
+        throw BadInput("cycles: commands have up to 32 blocks, and together at most those of the drive");
+    }
+    /* The first time opens superblocks and makes pages of the map. */
+    load.row(false);
+    bool reads = o.reads > 0;
+    uint64_t begin = load.d.dev.now;
+    reset();
+    load.row(reads);
+    fw_cycles all = total();
+    if (!o.profile.empty()) {
+        FILE *out = fopen(o.profile.c_str(), "w");
+        if (out == nullptr) {
+            throw BadInput("--profile " + o.profile + ": cannot be written");
+        }
+        instructions(
+            [](void *to, uint32_t pc, uint64_t cycles, uint64_t runs) {
+                fprintf(static_cast<FILE *>(to), "%05x %llu %llu\n", pc, static_cast<unsigned long long>(cycles),
+                        static_cast<unsigned long long>(runs));
+            },
+            out);
+        fclose(out);
+    }
+    double blocks = o.count;
+    printf("{\"cycles\": %.1f, \"instructions\": %.1f, \"register_loads\": %.2f, \"register_stores\": %.2f, "
+           "\"dram_loads\": %.2f, \"dram_stores\": %.2f, \"drive_cycles\": %.1f, \"functions\": [",
+           static_cast<double>(all.cycles) / blocks, static_cast<double>(all.instructions) / blocks,
+           static_cast<double>(all.registerLoads) / blocks, static_cast<double>(all.registerStores) / blocks,
+           static_cast<double>(all.dramLoads) / blocks, static_cast<double>(all.dramStores) / blocks,
+           static_cast<double>(load.d.dev.now - begin) / blocks);
+    struct Rows {
+        double blocks;
+        bool any = false;
+    } rows{blocks};
+    functions(
+        [](void *arg, const char *name, uint64_t cycles, uint64_t calls) {
+            auto &r = *static_cast<Rows *>(arg);
+            printf("%s[\"%s\", %.2f, %.3f]", r.any ? ", " : "", name, static_cast<double>(cycles) / r.blocks,
+                   static_cast<double>(calls) / r.blocks);
+            r.any = true;
+        },
+        &rows);
+    printf("]}\n");
+}
+
 std::vector<double> numbers(const std::string &name, const std::string &text, char between, size_t count) {
     std::vector<double> all;
     size_t at = 0;
@@ -309,6 +392,14 @@ Options parse(int argc, char **argv) {
             o.reads = share(name, one());
         } else if (name == "--depth") {
             o.depth = std::clamp(whole(one()), 1u, 60u);
+        } else if (name == "--blocks") {
+            o.blocks = std::max(whole(one()), 1u);
+        } else if (name == "--count") {
+            o.count = whole(one());
+        } else if (name == "--random") {
+            o.random = one() != 0;
+        } else if (name == "--profile") {
+            o.profile = value;
         } else if (name == "--seed") {
             o.seed = whole(one());
         } else {
@@ -327,8 +418,10 @@ int main(int argc, char **argv) {
             amplification(parse(argc, argv));
         } else if (what == "latency") {
             latency(parse(argc, argv));
+        } else if (what == "cycles") {
+            cycles(parse(argc, argv));
         } else {
-            throw BadInput("usage: assasin-ftl-bench amplification|latency [--OPTION VALUE]...");
+            throw BadInput("usage: assasin-ftl-bench amplification|latency|cycles [--OPTION VALUE]...");
         }
         return 0;
     } catch (const std::exception &e) {

@@ -149,6 +149,15 @@ bool append_prepare_worn(void) {
     return append[APPEND_COPY].next != SB_NONE;
 }
 
+/** Each page from now on is looked at. */
+static void end_row(struct append *a) {
+    uint32_t given = a->row_unpaid - a->row;
+    a->row = a->row_unpaid = 0;
+    if (given > 0) {
+        collect_paid(given);
+    }
+}
+
 void append_close(enum append_point point) {
     struct append *a = &append[point];
     if (a->cur.sb != SB_NONE) {
@@ -162,11 +171,13 @@ void append_close(enum append_point point) {
     }
     a->cur = (struct sb_cursor){.sb = SB_NONE};
     summary_open(point, 0);
+    end_row(a);
 }
 
 void append_bad(uint32_t n) {
     for (uint32_t i = 0; i < APPEND_POINTS; i++) {
         append[i].holes |= append[i].cur.sb == n;
+        end_row(&append[i]);
     }
 }
 
@@ -209,6 +220,34 @@ static void step_over(enum append_point point) {
     }
 }
 
+/** Whether the log can grow by a row and a page of it costs nobody anything: no checkpoint is due, collection has not
+ * to keep pace. */
+static bool log_is_free(void) {
+    return sb.free > room_wanted && (int32_t)(ftl.seq + nand_geo.channels - ftl.log_due) < 0 && !room_log_long() &&
+           !ftl_spent();
+}
+
+/** The row is what is left of the cursor's channels, unless something has to be looked at before a page of them. */
+static void begin_row(struct append *a) {
+    end_row(a);
+    bool prepare = a->cur.left <= sb.pages / 4 && a->next == SB_NONE;
+    if (a == &append[APPEND_HOST] && nand_geo.sectors == 1 && a->cur.left > 0 && !a->holes && !prepare &&
+        log_is_free()) {
+        /* Up to where a summary is due. */
+        uint32_t most = a->due - (sb.pages - a->cur.left);
+        uint32_t row = nand_geo.channels - a->cur.channel;
+        a->row = a->row_unpaid = row < most ? row : most;
+        a->row_ppa = cursor_ppa(&a->cur) - (1u << 28);
+    }
+}
+
+void append_next_row(struct append *a) {
+    a->cur.channel--;
+    a->cur.left++;
+    cursor_next_page(&a->cur);
+    begin_row(a);
+}
+
 uint32_t append_page(enum append_point point) {
     struct append *a = &append[point];
     if (a->holes) {
@@ -245,6 +284,7 @@ uint32_t append_page(enum append_point point) {
         summary_pending[a->note >> SUMMARY_GROUP_LOG2]++;
     }
     cursor_next_page(&a->cur);
+    begin_row(a);
     ftl.changed = true;
     return ppa;
 }

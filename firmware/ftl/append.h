@@ -25,6 +25,9 @@ struct append {
     uint32_t
         notes;     /**< word of DRAM_SUMMARIES for a sector, less its position; SUMMARY_NONE: no summary will have it */
     uint16_t note; /**< that word for the page that append_page gave last, or SUMMARY_NONE */
+    uint32_t row;  /**< pages from `cur` on, one a channel, that append_row may give out */
+    uint32_t row_ppa;    /**< the page before them, were there a channel before the first */
+    uint32_t row_unpaid; /**< pages of the row that collection has not been told of when it is given out */
     struct sb_erase erase;
 };
 extern struct append append[APPEND_POINTS];
@@ -36,6 +39,16 @@ static inline bool append_holes(uint32_t n) {
 }
 /** Take the next page of `point`: its first sector, or 0 when none is ready. */
 uint32_t append_page(enum append_point point);
+/** Take the next page of `a`, whose `row` is not 0: nothing has to be looked at before it. Behind the last one
+ * append_next_row has to follow at once. */
+static inline uint32_t append_row(struct append *a) {
+    a->row--;
+    a->cur.channel++;
+    a->cur.left--;
+    return a->row_ppa += 1u << 28;
+}
+/** A row has ended: the cursor is behind its last channel. */
+void append_next_row(struct append *a);
 /** A superblock is on its way to `point`. */
 static inline bool append_pending(enum append_point point) {
     return append[point].next != SB_NONE && !append[point].next_ready;

@@ -198,7 +198,7 @@ void checkpoint_layout(void) {
     uint32_t each = stripe_places() * area_root_pages();
     ckpt.area_sbs = (wanted() + each - 1) / each * (bad.units > 1 ? 1 : 2);
     area_mark();
-    memset(sb.changed, 0, sizeof sb.changed);
+    superblock_unchanged();
     sb.used = 0;
     ckpt.rewrite = true;
     checkpoint_init();

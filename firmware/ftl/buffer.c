@@ -5,13 +5,12 @@
 #include <string.h>
 
 #include "platform/fill.h"
-#include "platform/work.h"
 
 #define BUFFERS 384u
 
 static struct page_buffer buffers[BUFFERS];
 static_assert(BUFFERS * PAGE_SIZE <= DRAM_BUFFERS_SIZE, "page buffers");
-static struct list free_buffers;
+struct list buffers_free;
 uint32_t buffer_wanted;
 
 static_assert(BUFFER_SCRATCH <= sizeof buffers, "the mount's memory");
@@ -22,24 +21,13 @@ void *buffer_scratch(void) {
 
 void buffer_init(void) {
     memset(buffers, 0, sizeof buffers);
-    free_buffers = (struct list){0};
+    buffers_free = (struct list){0};
     buffer_wanted = 0;
     for (uint32_t i = BUFFERS; i-- > 0;) {
         buffers[i].addr = DRAM_BUFFERS + i * PAGE_SIZE;
         buffers[i].op = nand_op_get();
         buffer_put(&buffers[i]);
     }
-}
-
-struct page_buffer *buffer_get(void) {
-    struct node *n = list_take(&free_buffers);
-    return CONTAINER_OR_NULL(n, struct page_buffer, node);
-}
-
-void buffer_put(struct page_buffer *b) {
-    list_push(&free_buffers, &b->node);
-    work_pending |= buffer_wanted;
-    buffer_wanted = 0;
 }
 
 void buffer_wipe(void) {

@@ -10,6 +10,7 @@
 
 #include "ftl/ftl.h"
 #include "platform/dma.h"
+#include "platform/work.h"
 
 struct page_buffer {
     struct node node;
@@ -33,11 +34,19 @@ struct page_buffer {
 void *buffer_scratch(void);
 /** All are free. After the mount, which needs the operations. */
 void buffer_init(void);
+extern struct list buffers_free;
 /** NULL when none is free. */
-struct page_buffer *buffer_get(void);
+static inline struct page_buffer *buffer_get(void) {
+    struct node *n = list_take(&buffers_free);
+    return CONTAINER_OR_NULL(n, struct page_buffer, node);
+}
 /** Work that goes on when a buffer is put: bits of enum work. */
 extern uint32_t buffer_wanted;
-void buffer_put(struct page_buffer *b);
+static inline void buffer_put(struct page_buffer *b) {
+    list_push(&buffers_free, &b->node);
+    work_pending |= buffer_wanted;
+    buffer_wanted = 0;
+}
 /** Zeros in all of them; while nobody has one. */
 void buffer_wipe(void);
 

@@ -210,7 +210,7 @@ static void table_refresh(void) {
             hal_write(DRAM_TABLE + i * 8 + 4, erases | (uint32_t)sb.state[i] << 16);
         }
     }
-    memset(sb.changed, 0, sizeof sb.changed);
+    superblock_unchanged();
 }
 
 /* ---- root record ---- */

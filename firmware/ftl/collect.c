@@ -13,6 +13,7 @@
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
 #include "ftl/pairs.h"
+#include "ftl/planes.h"
 #include "ftl/refresh.h"
 #include "ftl/summary.h"
 #include "ftl/victim.h"
@@ -50,13 +51,14 @@ static struct {
     bool upkeep;      /**< the victim is emptied for the medium's sake, not for room */
     bool holes;       /**< the victim has bad blocks, and they hold nothing */
     uint32_t gain;    /**< sectors that are won when the victim is free; of upkeep: that the host may write meanwhile */
-    uint32_t paid;    /**< sectors that the host has written since it was taken */
     uint32_t search;  /**< LBA at which the search for what is left goes on; SB_NONE: there is none */
     bool spent;       /**< no superblock was worth taking when it was last looked at */
 } job;
+uint32_t collect_written;
 
 void collect_init(void) {
     memset(&job, 0, sizeof job);
+    collect_written = 0;
     job.victim = SB_NONE;
     job.search = SB_NONE;
     job.at_risk = SB_NONE;
@@ -85,7 +87,7 @@ static bool paused(void) {
 }
 
 static bool wanted(void) {
-    return sb.free < room_wanted() && !ftl.read_only;
+    return sb.free < room_wanted && !ftl.read_only;
 }
 
 /** `c` is done with. */
@@ -104,7 +106,7 @@ static void settled(void) {
 /** No superblock is worth taking, or can be. */
 static void none_found(void) {
     job.spent = true;
-    job.paid = 0;
+    collect_written = 0;
     /* Those that recovery reads cannot be taken before the next checkpoint. */
     if (ftl.unlogged || sb.logged > 0) {
         ftl_reclaim();
@@ -153,10 +155,10 @@ static void programmed(struct nand_op *op, uint32_t status) {
     }
     if (op->confirm == FLASH_CONFIRM_PAGE) {
         w = w->first;
-        if (nand_geo.paired && w->failed) {
-            pairs_failed(APPEND_COPY, w);
-        }
         planes_ended(w);
+        if (nand_geo.paired) {
+            pairs_ended(APPEND_COPY, w);
+        }
         program_ended(w);
     }
 }
@@ -370,7 +372,7 @@ static void begin(uint32_t victim, bool upkeep) {
     job.upkeep = upkeep;
     job.holes = bad_blocks(victim) > 0 && !bad_moving(victim);
     job.spent = false;
-    job.paid = 0;
+    collect_written = 0;
     job.gain = upkeep ? sb.pages : log_sectors(victim) - superblock_valid(victim);
     cursor_open(&job.at, victim);
 }
@@ -528,8 +530,8 @@ void collect_pause(void) {
 /* ---- pace ---- */
 
 void collect_paid(uint32_t sectors) {
-    job.paid += sectors;
-    if (wanted() && job.victim == SB_NONE && (!job.spent || job.paid > sb.pages / 8)) {
+    collect_written += sectors;
+    if (wanted() && job.victim == SB_NONE && (!job.spent || collect_written > sb.pages / 8)) {
         job.spent = false;
         work_set(WORK_COLLECT);
     }
@@ -540,12 +542,12 @@ bool collect_allows(void) {
         return true;
     }
     uint32_t ahead = sb.pages / 8 + nand_geo.sectors;
-    return job.paid <= ahead ||
-           (uint64_t)(job.paid - ahead) * sb.pages <= (uint64_t)job.gain * (sb.pages - job.at.left);
+    return collect_written <= ahead ||
+           (uint64_t)(collect_written - ahead) * sb.pages <= (uint64_t)job.gain * (sb.pages - job.at.left);
 }
 
 bool collect_spent(void) {
-    if (job.spent && job.paid > 0) {
+    if (job.spent && collect_written > 0) {
         /* Something was written since: look again. */
         job.spent = false;
     }

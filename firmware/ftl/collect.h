@@ -19,6 +19,8 @@ void collect_init(void);
 void collect_poll(void);
 /** WORK_RESIDUE */
 void collect_residue_poll(void);
+/** Sectors that the host has written since the victim was taken, or since none was worth taking. */
+extern uint32_t collect_written;
 /** The host's append point has given out `sectors`. */
 void collect_paid(uint32_t sectors);
 /** Whether the host's append point may give out a page: collection keeps pace with it. */

@@ -69,7 +69,7 @@ void exclusive_next(void) {
         return;
     }
     starting = true;
-    while (exclusive.running == NULL && !list_empty(&exclusive.waiting) && !exclusive.live && ftl.in_flight == 0 &&
+    while (exclusive.running == NULL && !list_empty(&exclusive.waiting) && !exclusive.live && ftl_in_flight() == 0 &&
            collect_idle()) {
         if (ftl.clean && !ftl.read_only && writes_pages(first_exclusive())) {
             exclusive.running = &mark_dirty;

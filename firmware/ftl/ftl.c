@@ -12,6 +12,7 @@
 #include "ftl/checkpoint.h"
 #include "ftl/collect.h"
 #include "ftl/pairs.h"
+#include "ftl/planes.h"
 #include "ftl/root.h"
 #include "ftl/summary.h"
 #include "ftl/write.h"

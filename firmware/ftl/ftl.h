@@ -57,15 +57,25 @@ struct ftl_write {
     uint32_t buffer; /**< DRAM address of the data */
     uint32_t ppa;
     uint16_t note; /**< of a page's first: for its summary (ftl/summary.h) */
-    uint8_t tries;
-    uint8_t blocked;     /**< an older write to the same LBA is in flight */
-    uint8_t uncommitted; /**< the sector stays out of the map */
-    uint8_t taken;       /**< `take` has run: it is in the write cache */
-    uint8_t gathered;    /**< waits for the others of its page */
-    uint8_t failed;      /**< of a program's first: some descriptor of it has failed */
-    uint8_t turn;        /**< ftl_turn when it was given its page */
-    uint8_t upper;       /**< pairs.c's */
-    uint8_t lost;        /**< makes the block unreadable: the data at `buffer` only fill the sector */
+    uint8_t upper; /**< pairs.c's */
+    union {
+        struct {
+            uint8_t lost;        /**< makes the block unreadable: the data at `buffer` only fill the sector */
+            uint8_t uncommitted; /**< the sector stays out of the map */
+            uint8_t taken;       /**< `take` has run: it is in the write cache */
+            uint8_t tries;
+        };
+        uint32_t special; /**< 0: all of these are */
+    };
+    union {
+        struct {
+            uint8_t blocked;  /**< an older write to the same LBA is in flight */
+            uint8_t gathered; /**< waits for the others of its page */
+            uint8_t failed;   /**< of a program's first: some descriptor of it has failed */
+            uint8_t turn;     /**< ftl_turn when it was given its page */
+        };
+        uint32_t state; /**< 0: all of these are */
+    };
     /** The data are in the write cache: `done` still follows. NULL: the write has to be durable. */
     void (*take)(struct ftl_write *w);
     void (*done)(struct ftl_write *w, enum ftl_status status);
@@ -97,8 +107,7 @@ struct ftl_state {
     uint32_t lbas;       /**< capacity; 0: the medium is not usable */
     const char *fault;   /**< why it is not usable */
     uint32_t seq;        /**< of the next sector allocated at the host's append point */
-    uint32_t in_flight;  /**< user pages in programming */
-    uint32_t in_turn[2]; /**< those of this turn and of the one before */
+    uint32_t in_turn[2]; /**< user pages in programming, of this turn and of the one before */
     uint8_t turn;
     uint32_t gathered;  /**< writes of the next page, as many as its sectors at most */
     uint32_t coming;    /**< writes announced: their data are on the way to their buffers */
@@ -121,6 +130,11 @@ struct ftl_state {
     void (*slice)(void); /**< what the running exclusive operation does in slices: ftl_slices sets it */
 };
 extern struct ftl_state ftl;
+
+/** User pages in programming. */
+static inline uint32_t ftl_in_flight(void) {
+    return ftl.in_turn[0] + ftl.in_turn[1];
+}
 
 /** Checkpoints or root records that fail in a row before nothing is written any more: the log could not be kept short.
  */
@@ -159,8 +173,8 @@ extern struct ftl_bounds ftl_bounds;
 void ftl_init(bool format, uint32_t spare_per_cent);
 
 /**
- * Start a write, which ftl_announce has announced; `done` runs once it is on the medium and mapped. The descriptor has
- * FLASH_CONFIRM_PAGE again then.
+ * Start a write, which ftl_announce has announced, `special` 0 but for `lost`; `done` runs once it is on the medium and
+ * mapped. The descriptor has FLASH_CONFIRM_PAGE again then.
  */
 void ftl_write(struct ftl_write *w);
 /** A write, committed or not, will follow when its data are in its buffer: pages wait for it rather than go out half
@@ -315,19 +329,6 @@ void ftl_prepare_pages(void);
 void ftl_reclaim(void);
 void trim_init(void);
 void ftl_trim_run(struct ftl_exclusive *x);
-/* planes.c */
-void planes_init(void);
-/** Program the page that begins with `first`, whose descriptors are complete but for CONFIRM_PLANE. */
-void planes_program(struct ftl_write *first);
-/** The program that begins with `first` has failed: its blocks are bad, those of all planes, since the status may be
- * that of all of them. */
-void planes_failed(const struct ftl_write *first);
-/** The program that begins with `first` has ended. */
-void planes_ended(struct ftl_write *first);
-/** Some program waits for a page of another plane. */
-extern bool planes_delayed;
-/** Such programs go without these pages when they will not come: for certain when the log stands `still`. */
-void planes_look(bool still);
 
 /** Do `slice` again and again from the main loop; NULL: no more. */
 void ftl_slices(void (*slice)(void));
@@ -340,7 +341,7 @@ void room_init(void);
 /** The last free superblocks are for copies: without them none would ever come back. */
 #define ROOM_COPIES 2u
 /** Superblocks that collection keeps free. */
-uint32_t room_wanted(void);
+extern uint32_t room_wanted;
 /** So many superblocks belong to the log that a checkpoint is due. */
 bool room_log_long(void);
 /** A block went bad. */

@@ -68,6 +68,17 @@ static bool takes(uint32_t number) {
     return map.all ? number >= map.from && page < map.end : (page & MAP_ENTRY_DIRTY(map.turn ^ 1)) != 0;
 }
 
+void map_recount(uint32_t old, uint32_t ppa) {
+    if (old > MAP_LOST) {
+        superblock_unref(ppa_block(old));
+        map.mapped--;
+    }
+    if (ppa > MAP_LOST) {
+        superblock_ref(ppa_block(ppa));
+        map.mapped++;
+    }
+}
+
 uint32_t map_set(uint32_t lba, uint32_t ppa) {
     uint32_t page = map_page(lba);
     if (page == DRAM_ZERO) {
@@ -92,13 +103,6 @@ uint32_t map_set(uint32_t lba, uint32_t ppa) {
     } else {
         map_dirty(lba / MAP_ENTRIES);
     }
-    if (old > MAP_LOST) {
-        superblock_unref(ppa_block(old));
-        map.mapped--;
-    }
-    if (ppa > MAP_LOST) {
-        superblock_ref(ppa_block(ppa));
-        map.mapped++;
-    }
+    map_recount(old, ppa);
     return old;
 }

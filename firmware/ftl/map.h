@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ftl/superblock.h"
 #include "platform/dram.h"
 #include "platform/regs.h"
 
@@ -47,7 +48,6 @@ struct map_dir {
 };
 
 struct map_state {
-    struct map_dir top[MAP_TOP];
     uint32_t pages;           /**< map pages given out */
     uint32_t dirs;            /**< directory pages given out */
     uint32_t dirty_count;     /**< entries of DRAM_DIRTY; beyond MAP_DIRTY_LIST the list is incomplete */
@@ -59,6 +59,7 @@ struct map_state {
     bool all;                 /**< it writes all, those from number `from` on are still to come */
     uint32_t from;
     uint32_t end; /**< .. and DRAM address behind those that were there when it began */
+    struct map_dir top[MAP_TOP];
 };
 extern struct map_state map;
 
@@ -91,6 +92,27 @@ static inline uint32_t map_get(uint32_t lba) {
 
 /** Point `lba` at `ppa` (0: unmap; MAP_LOST) and return what it pointed at. Valid counts of both superblocks follow. */
 uint32_t map_set(uint32_t lba, uint32_t ppa);
+/** The entry that was `old` is `ppa`: the counts follow. */
+void map_recount(uint32_t old, uint32_t ppa);
+/** Likewise, for what a write has programmed: most follow each other in a map page that is marked already. */
+static inline void map_point(uint32_t lba, uint32_t ppa) {
+    uint32_t number = lba / MAP_ENTRIES;
+    if (__builtin_expect(number != map.last || number != map.last_dirty || map.writing || ppa <= MAP_LOST, 0)) {
+        map_set(lba, ppa);
+        return;
+    }
+    uint32_t entry = map.last_page + (lba & (MAP_ENTRIES - 1)) * 4;
+    uint32_t old = hal_read(entry);
+    hal_write(entry, ppa);
+    struct sb_count *to = superblock_count_in_tcm(ppa_block(ppa));
+    struct sb_count *from = superblock_count_in_tcm(ppa_block(old));
+    if (__builtin_expect(to != NULL && from != NULL && old > MAP_LOST && from->valid > 1, 1)) {
+        to->valid++;
+        from->valid--;
+    } else {
+        map_recount(old, ppa);
+    }
+}
 
 /** Make map page `number` (LBA / 1,024) present, contents undefined when `fresh` is false. Returns its DRAM address. */
 uint32_t map_make(uint32_t number, bool fresh);

@@ -70,7 +70,7 @@ void pairs_begin(struct ftl_write *first) {
     }
 }
 
-void pairs_end(struct ftl_write *first) {
+static void end(struct ftl_write *first) {
     for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
         if (w->upper != 0) {
             in_flight[w->upper - 1]--;
@@ -155,7 +155,11 @@ static void spoilt(enum append_point point, uint32_t ppa) {
     }
 }
 
-void pairs_failed(enum append_point point, const struct ftl_write *first) {
+void pairs_ended(enum append_point point, struct ftl_write *first) {
+    end(first);
+    if (!first->failed) {
+        return;
+    }
     for (const struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
         uint32_t page = (ppa_row(w->ppa) & (nand_geo.pages - 1)) >> nand_geo.sector_log2;
         if (w->op->confirm != FLASH_CONFIRM_MORE && pairs_lower(page) != UINT32_MAX) {

@@ -44,15 +44,15 @@ static inline uint32_t pairs_gap(void) {
 
 /** Something relies on the pages of `point` that are allocated. */
 void pairs_expose(enum append_point point);
-/** The page that begins with `first`, of either append point, is about to be programmed; its program has ended, with
- * those of other planes. Only on parts with such pages. */
+/** The page that begins with `first`, of either append point, is about to be programmed. Only on parts with such pages.
+ */
 void pairs_begin(struct ftl_write *first);
-void pairs_end(struct ftl_write *first);
 /** Sector `ppa` takes block `lba`; at the copies' append point the block's original is at `from`. */
 void pairs_note(enum append_point point, uint32_t ppa, uint32_t lba, uint32_t from);
-/** The program at `point` that begins with `first` has failed. Copies that it has taken along are found where they were
- * before. Blocks of the host that nobody relied on yet are lost: reads say so, and so does the next flush. */
-void pairs_failed(enum append_point point, const struct ftl_write *first);
+/** The program at `point` that begins with `first` has ended, with those of other planes. When it has failed, copies
+ * that it has taken along are found where they were before. Blocks of the host that nobody relied on yet are lost:
+ * reads say so, and so does the next flush. */
+void pairs_ended(enum append_point point, struct ftl_write *first);
 /** Blocks of which the log does not say yet that they are lost, a bit each: a flush waits for that. */
 extern uint32_t pairs_losses;
 /** Programs have ended, and the map knows: run what waits for that. */

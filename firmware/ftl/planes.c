@@ -11,32 +11,33 @@
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
 #include "ftl/pairs.h"
+#include "ftl/planes.h"
 
-/** Pages of a way that wait, in the log's order; linked by `first`. */
-struct lane {
-    struct ftl_write *head;
-    struct ftl_write **end;
-    uint8_t busy; /**< LUNs that have a program, a bit each */
-};
-static struct lane lanes[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
+struct planes_lane planes_lanes[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
 /** Most sectors from a page to that of the next plane for which a program waits for that. Where there are more, the
  * program could as well have begun, and all that wait would end at the same time. */
 #define NEAR 64u
-static bool near;
+bool planes_near;
 bool planes_delayed;
 /** ftl.seq behind the last of the pages that are waited for. */
 static uint32_t delayed_until;
 
 void planes_init(void) {
-    memset(lanes, 0, sizeof lanes);
+    memset(planes_lanes, 0, sizeof planes_lanes);
     for (uint32_t i = 0; i < NAND_MAX_CHANNELS * NAND_MAX_WAYS; i++) {
-        lanes[i].end = &lanes[i].head;
+        planes_lanes[i].end = &planes_lanes[i].head;
     }
     planes_delayed = false;
-    near = nand_geo.channels * nand_geo.ways * nand_geo.luns * nand_geo.sectors <= NEAR;
+    planes_near = nand_geo.channels * nand_geo.ways * nand_geo.luns * nand_geo.sectors <= NEAR;
 }
 
 static void submit(struct ftl_write *first) {
+    if (first->node.next == NULL) {
+        first->first = first;
+        first->op->before = 0;
+        nand_submit_page(first->op);
+        return;
+    }
     uint32_t before = 0;
     for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
         struct nand_op *op = w->op;
@@ -74,7 +75,7 @@ static struct ftl_write **find(struct ftl_write **p, uint32_t row) {
     return p;
 }
 
-static struct ftl_write *leave(struct lane *lane, struct ftl_write **p) {
+static struct ftl_write *leave(struct planes_lane *lane, struct ftl_write **p) {
     struct ftl_write *w = *p;
     *p = w->first;
     if (lane->end == &w->first) {
@@ -104,7 +105,7 @@ static bool comes(const struct ftl_write *w, uint32_t row) {
 static bool waits(struct ftl_write **p) {
     const struct ftl_write *w = *p;
     uint32_t row = w->op->row;
-    if (!near || ftl.coming == 0) {
+    if (!planes_near || ftl.coming == 0) {
         return false;
     }
     while (*p != NULL) {
@@ -118,7 +119,7 @@ static bool waits(struct ftl_write **p) {
 }
 
 /** Program the page at `p` with those of the planes behind its own. */
-static void start(struct lane *lane, struct ftl_write **p) {
+static void start(struct planes_lane *lane, struct ftl_write **p) {
     struct ftl_write *first = leave(lane, p);
     struct ftl_write *last = first;
     uint32_t way = first->op->way;
@@ -142,7 +143,7 @@ static void start(struct lane *lane, struct ftl_write **p) {
 }
 
 /** Start what the way's LUNs can take; `now`: nothing waits for a further plane. */
-static void go(struct lane *lane, bool now) {
+static void go(struct planes_lane *lane, bool now) {
     uint32_t all = (1u << nand_geo.luns) - 1;
     uint32_t passed = lane->busy;
     struct ftl_write **p = &lane->head;
@@ -166,22 +167,14 @@ void planes_program(struct ftl_write *first) {
         submit(first);
         return;
     }
-    struct lane *lane = &lanes[first->op->way];
+    struct planes_lane *lane = &planes_lanes[first->op->way];
     first->first = NULL;
     *lane->end = first;
     lane->end = &first->first;
     go(lane, false);
 }
 
-void planes_ended(struct ftl_write *first) {
-    if (nand_geo.paired) {
-        pairs_end(first);
-    }
-    if (nand_geo.together == 1) {
-        return;
-    }
-    struct lane *lane = &lanes[first->op->way];
-    lane->busy &= (uint8_t) ~(1u << (first->op->row >> nand_geo.lun_shift));
+void planes_go(struct planes_lane *lane) {
     go(lane, false);
 }
 
@@ -192,7 +185,7 @@ void planes_look(bool still) {
     planes_delayed = false;
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         for (uint32_t w = 0; w < nand_geo.ways; w++) {
-            go(&lanes[ch << 4 | w], true);
+            go(&planes_lanes[ch << 4 | w], true);
         }
     }
 }

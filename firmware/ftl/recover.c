@@ -141,7 +141,7 @@ static const char *map_load(uint32_t dirs) {
         }
     }
     nand_wait_idle();
-    memset(sb.changed, 0, sizeof sb.changed);
+    superblock_unchanged();
     return load_errors > 0 ? unreadable : NULL;
 }
 

@@ -19,7 +19,7 @@
 /** Most superblocks that collection keeps free. */
 #define FREE_MOST 4u
 
-static uint32_t wanted;
+uint32_t room_wanted;
 static uint32_t logged_most;
 uint32_t room_data;
 /** What it was at the format. */
@@ -53,16 +53,12 @@ void room_init(void) {
         data_at_format += bad_grown(i) ? nand_geo.pages : 0;
     }
     uint32_t spare = spare_sectors() / sb.pages + room_reserve_superblocks();
-    wanted = spare / 4 < ROOM_COPIES + 1 ? ROOM_COPIES + 1 : spare / 4 > FREE_MOST ? FREE_MOST : spare / 4;
+    room_wanted = spare / 4 < ROOM_COPIES + 1 ? ROOM_COPIES + 1 : spare / 4 > FREE_MOST ? FREE_MOST : spare / 4;
     logged_most = spare / 4 < 1 ? 1 : spare / 4;
 }
 
-uint32_t room_wanted(void) {
-    return wanted;
-}
-
 bool room_log_long(void) {
-    return (sb.logged >= logged_most && sb.free <= wanted) || ckpt.log.listed + 2 * APPEND_POINTS > ROOT_LIST_MOST;
+    return (sb.logged >= logged_most && sb.free <= room_wanted) || ckpt.log.listed + 2 * APPEND_POINTS > ROOT_LIST_MOST;
 }
 
 void room_changed(void) {
@@ -73,7 +69,7 @@ void room_changed(void) {
 }
 
 bool room_uncommitted(void) {
-    return (uint64_t)map.mapped + sb.pinned + ftl.in_flight * nand_geo.sectors + ftl.gathered < room_data;
+    return (uint64_t)map.mapped + sb.pinned + ftl_in_flight() * nand_geo.sectors + ftl.gathered < room_data;
 }
 
 uint32_t ftl_used(void) {

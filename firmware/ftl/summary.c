@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ftl/ftl.h"
+#include "ftl/planes.h"
 #include "platform/fill.h"
 
 /** Pages of the smallest superblocks that have summaries. */
@@ -145,7 +146,7 @@ static void programmed(struct nand_op *op, uint32_t status) {
     p->buffer->programming = false;
     p->buffer = NULL;
     planes_ended(&p->w);
-    ftl.in_flight--;
+    ftl.in_turn[p->w.turn]--;
     ftl_settled();
     work_set(WORK_COLLECT);
     ftl_kick();
@@ -172,7 +173,8 @@ static void program(enum append_point point, uint32_t k, uint32_t ppa) {
     op->done = programmed;
     op->arg = &p->w;
     nand_program(op, ppa, DRAM_SUMMARIES + word * 4, OOB_SUMMARY, point == APPEND_HOST ? ftl.seq : 0);
-    ftl.in_flight++;
+    p->w.turn = ftl.turn;
+    ftl.in_turn[ftl.turn]++;
     planes_program(&p->w);
 }
 

@@ -77,6 +77,15 @@ static inline void summary_note(uint16_t note, uint32_t i, uint32_t oob0) {
         hal_write(DRAM_SUMMARIES + (note + i) * 4, ~oob0);
     }
 }
+/** The note of the next page of a row (append_row) of `a`. */
+static inline uint16_t summary_row_note(const struct append *a) {
+    if (a->notes == SUMMARY_NONE) {
+        return SUMMARY_NONE;
+    }
+    uint16_t note = (uint16_t)(a->notes + sb.pages - a->cur.left);
+    summary_pending[note >> SUMMARY_GROUP_LOG2]++;
+    return note;
+}
 /** None of the page's sectors was programmed as it should be. */
 void summary_failed(uint16_t note);
 /** The page's program has ended. */

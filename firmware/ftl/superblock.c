@@ -33,8 +33,20 @@ void superblock_init(void) {
 }
 
 void superblock_fetch(struct sb_count *at, uint32_t n) {
-    hal_write(DRAM_VALID + at->n * 4, at->valid);
-    *at = (struct sb_count){.n = n, .valid = hal_read(DRAM_VALID + n * 4)};
+    uint32_t before = at->n & ~SB_COUNT_MARKED;
+    if (before != n) {
+        hal_write(DRAM_VALID + before * 4, at->valid);
+        at->valid = hal_read(DRAM_VALID + n * 4);
+    }
+    at->n = n | SB_COUNT_MARKED;
+    sb_changed(n);
+}
+
+void superblock_unchanged(void) {
+    memset(sb.changed, 0, sizeof sb.changed);
+    for (uint32_t i = 0; i < SB_COUNTS; i++) {
+        sb.counts[i].n &= ~SB_COUNT_MARKED;
+    }
 }
 
 void superblock_set_state(uint32_t n, enum sb_state state) {

@@ -45,7 +45,8 @@ struct sb_cursor {
 };
 
 /** Counts of valid sectors that are in the TCM: writes go on in the superblocks that they were in before. */
-#define SB_COUNTS 64u
+#define SB_COUNTS       64u
+#define SB_COUNT_MARKED 0x80000000u
 
 /**
  * Table of all superblocks, whose "pages" are sectors; collection and wear levelling choose by valid and erase counts.
@@ -55,7 +56,8 @@ struct sb_cursor {
 struct sb_table {
     /** What is newer than in DRAM_VALID: superblock `n` has its place at n % SB_COUNTS. */
     struct sb_count {
-        uint32_t n, valid;
+        uint32_t n; /**< SB_COUNT_MARKED: and it is marked in `changed` */
+        uint32_t valid;
     } counts[SB_COUNTS];
     uint8_t state[SB_MAX];
     uint8_t changed[SB_MAX / 8]; /**< differs from the checkpointed table */
@@ -85,12 +87,19 @@ static inline void superblock_emptied(void) {
     sb.emptied = true;
     work_set(WORK_COLLECT);
 }
-/** Bring the count of superblock `n` to its place in the TCM. */
+/** Bring the count of superblock `n` to its place in the TCM, and mark it as changed. */
 void superblock_fetch(struct sb_count *at, uint32_t n);
+/** The checkpointed table is up to date. */
+void superblock_unchanged(void);
+/** The count of superblock `n` if it is in the TCM and marked, else NULL. */
+static inline struct sb_count *superblock_count_in_tcm(uint32_t n) {
+    struct sb_count *c = &sb.counts[n % SB_COUNTS];
+    return c->n == (n | SB_COUNT_MARKED) ? c : NULL;
+}
 /** The count of valid sectors of superblock `n`, to be changed at once. */
 static inline uint32_t *superblock_count(uint32_t n) {
     struct sb_count *c = &sb.counts[n % SB_COUNTS];
-    if (c->n != n) {
+    if (__builtin_expect(c->n != (n | SB_COUNT_MARKED), 0)) {
         superblock_fetch(c, n);
     }
     return &c->valid;
@@ -98,17 +107,15 @@ static inline uint32_t *superblock_count(uint32_t n) {
 /** Valid sectors of superblock `n`. */
 static inline uint32_t superblock_valid(uint32_t n) {
     const struct sb_count *c = &sb.counts[n % SB_COUNTS];
-    return c->n == n ? c->valid : hal_read(DRAM_VALID + n * 4);
+    return (c->n & ~SB_COUNT_MARKED) == n ? c->valid : hal_read(DRAM_VALID + n * 4);
 }
 static inline void superblock_ref(uint32_t n) {
     ++*superblock_count(n);
-    sb_changed(n);
 }
 static inline void superblock_unref(uint32_t n) {
-    if (--*superblock_count(n) == 0) {
+    if (__builtin_expect(--*superblock_count(n) == 0, 0)) {
         superblock_emptied();
     }
-    sb_changed(n);
 }
 void superblock_set_state(uint32_t n, enum sb_state state);
 /** Count an erase of superblock `n`. */

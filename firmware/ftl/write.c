@@ -10,11 +10,13 @@
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/cache.h"
+#include "ftl/checkpoint.h"
 #include "ftl/collect.h"
 #include "ftl/pairs.h"
+#include "ftl/planes.h"
 #include "ftl/summary.h"
 
-#define HASH      256u
+#define HASH      512u
 #define MAX_TRIES 3u
 /** Of a write that the host believes written. */
 #define CACHED_TRIES 16u
@@ -71,7 +73,7 @@ static uint32_t alloc(uint32_t *seq, bool *full) {
     }
     uint32_t ppa = ftl_page(seq);
     /* A write in flight may yet make a sector stale. */
-    *full = ppa == 0 && !append_pending(APPEND_HOST) && !ftl.reclaim && ftl.in_flight == 0 && collect_idle() &&
+    *full = ppa == 0 && !append_pending(APPEND_HOST) && !ftl.reclaim && ftl_in_flight() == 0 && collect_idle() &&
             collect_spent();
     return ppa;
 }
@@ -127,14 +129,29 @@ struct ftl_write *ftl_cached(uint32_t lba) {
 
 /* ---- writes ---- */
 
+static void pump(void);
+
+/** Whether some write could go on, or some program wait for none. */
+static inline uintptr_t anything_waits(void) {
+    return (uintptr_t)gather.list.first | (uintptr_t)waiting.first | (uintptr_t)ready.first | planes_delayed;
+}
+
+/** Start what can be started. Only the outermost call does: nothing here is ever deep on the stack. */
+void ftl_pump(void) {
+    if (anything_waits() != 0 && !pumping) {
+        pump();
+    }
+}
+
 /** Take `w` out of the hash and let the next write to its LBA go. */
-static void leave(struct ftl_write *w) {
+static inline void leave(struct ftl_write *w) {
     struct ftl_write **p = &inflight[w->lba % HASH];
-    while (*p != w) {
+    while (__builtin_expect(*p != w, 0)) {
         p = &(*p)->chain;
     }
     *p = w->chain;
-    for (struct ftl_write *o = inflight[w->lba % HASH]; o != NULL; o = o->chain) {
+    /* Those before it in the chain are older, and of other blocks. */
+    for (struct ftl_write *o = w->chain; o != NULL; o = o->chain) {
         if (o->lba == w->lba) {
             if (o->blocked) {
                 o->blocked = 0;
@@ -155,17 +172,25 @@ static void finish(struct ftl_write *w, enum ftl_status status) {
     w->done(w, status);
 }
 
+/** A program has ended: let go what has waited for it. */
+static __attribute__((noinline)) void look_on(void) {
+    if (ftl_in_flight() == 0) {
+        exclusive_next();
+    }
+    checkpoint_look();
+    /* Some may have waited for room that this one might have made. */
+    ftl_pump();
+}
+
 /** The program that begins with `w` has ended: all its pages are programmed, or have to be written again. */
 static void program_ended(struct ftl_write *w) {
     bool ok = !w->failed;
-    uint32_t pages = 0;
+    uint32_t pages[2] = {0, 0};
     /* Nothing that has to see the map of all of them starts before the last one. */
     pumping = true;
     while (w != NULL) {
         struct ftl_write *next = ftl_write_next(w);
-        bool page = w->op->confirm != FLASH_CONFIRM_MORE;
-        pages += page;
-        ftl.in_turn[w->turn] -= page;
+        pages[w->turn] += w->op->confirm != FLASH_CONFIRM_MORE;
         summary_ended(w->note, ok);
         w->op->confirm = FLASH_CONFIRM_PAGE;
         if (!ok) {
@@ -185,19 +210,33 @@ static void program_ended(struct ftl_write *w) {
         w = next;
     }
     pumping = false;
-    ftl.in_flight -= pages;
+    ftl.in_turn[0] -= pages[0];
+    ftl.in_turn[1] -= pages[1];
     if (nand_geo.paired) {
         pairs_look();
     }
-    if (ftl.in_flight == 0) {
-        exclusive_next();
-    }
-    checkpoint_look();
-    /* Some may have waited for room that this one might have made. */
-    ftl_pump();
+    look_on();
 }
 
-static void programmed(struct nand_op *op, uint32_t status) {
+/** The program of `w` alone, a page that is in no list any more, has ended well. */
+static inline void sector_programmed(struct ftl_write *w) {
+    pumping = true;
+    map_point(w->lba, w->ppa);
+    /* Registers have to wait until the map's entry is in DRAM: first what needs none. */
+    ftl.in_turn[w->turn]--;
+    leave(w);
+    summary_ended(w->note, true);
+    planes_ended(w);
+    w->done(w, FTL_OK);
+    pumping = false;
+    uintptr_t waits = (uintptr_t)exclusive.waiting.first | exclusive.live;
+    if (__builtin_expect((waits | anything_waits()) != 0, 0)) {
+        look_on();
+    }
+}
+
+/** A descriptor of a program has ended. */
+static __attribute__((noinline)) void page_programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
     if (status != FLASH_STATUS_OK) {
         w->first->failed = 1;
@@ -208,10 +247,21 @@ static void programmed(struct nand_op *op, uint32_t status) {
     if (op->confirm == FLASH_CONFIRM_PAGE) {
         w = w->first;
         planes_ended(w);
-        if (nand_geo.paired && w->failed) {
-            pairs_failed(APPEND_HOST, w);
+        if (nand_geo.paired) {
+            pairs_ended(APPEND_HOST, w);
         }
         program_ended(w);
+    }
+}
+
+static void programmed(struct nand_op *op, uint32_t status) {
+    struct ftl_write *w = op->arg;
+    /* One sector of a write that has only to be mapped. */
+    uintptr_t other = ((uintptr_t)w->first ^ (uintptr_t)w) | (uintptr_t)w->node.next | w->special | nand_geo.paired;
+    if (__builtin_expect((other | status | bad.suspect) == 0, 1)) {
+        sector_programmed(w);
+    } else {
+        page_programmed(op, status);
     }
 }
 
@@ -235,7 +285,6 @@ static void page_program(uint32_t ppa, uint32_t seq) {
     ftl.gathered = 0;
     gather.due = false;
     first->failed = 0;
-    ftl.in_flight++;
     ftl.in_turn[ftl.turn]++;
     uint16_t note = append[APPEND_HOST].note;
     for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w), ppa++, seq++) {
@@ -357,7 +406,7 @@ static bool page_due(void) {
     bool due = gather.due || cache_draining();
     for (const struct ftl_write *w = first_of(&gather.list); w != NULL; w = ftl_write_next(w)) {
         /* One that the cache had no place for waits for those in programming to make one. */
-        due |= !w->taken && ftl.in_flight == 0;
+        due |= !w->taken && ftl_in_flight() == 0;
     }
     return due;
 }
@@ -388,11 +437,7 @@ static void start_now(struct ftl_write *w) {
     }
 }
 
-/** Start what can be started. Only the outermost call does: nothing here is ever deep on the stack. */
-void ftl_pump(void) {
-    if (pumping) {
-        return;
-    }
+static __attribute__((noinline)) void pump(void) {
     pumping = true;
     for (;;) {
         if (page_due() && !ftl_paused() && page_out()) {
@@ -442,23 +487,42 @@ static void supersede(struct ftl_write *w, struct ftl_write *old) {
     old->done(old, FTL_OK);
 }
 
-void ftl_write(struct ftl_write *w) {
-    /* Two writes to one LBA in flight could complete in either order while their sequence numbers say the first loses:
-     * one at a time, oldest first. The chain is kept oldest first for that. */
-    ftl.coming--;
-    w->tries = 0;
-    w->chain = NULL;
-    w->blocked = 0;
-    w->uncommitted = 0;
-    w->taken = 0;
-    w->gathered = 0;
-    struct ftl_write *before = NULL;
-    struct ftl_write **p = &inflight[w->lba % HASH];
-    while (*p != NULL) {
-        before = (*p)->lba == w->lba ? *p : before;
-        p = &(*p)->chain;
-    }
-    *p = w;
+/** Whether a write that comes now is a page of its own, for which page_out would not have to look at anything that
+ * append.c has not looked at for the whole row. */
+static inline bool straight(const struct ftl_write *w) {
+    uintptr_t waits = (uintptr_t)gather.list.first | (uintptr_t)waiting.first | (uintptr_t)exclusive.running |
+                      (uintptr_t)exclusive.waiting.first;
+    uint32_t otherwise = w->special | pumping | planes_delayed | ftl.read_only | ftl.clean;
+    return append[APPEND_HOST].row != 0 && (waits | otherwise) == 0;
+}
+
+/** Program `w`, the page that is straight(). */
+static inline void write_straight(struct ftl_write *w) {
+    uint16_t note = summary_row_note(&append[APPEND_HOST]);
+    uint32_t ppa = append_row(&append[APPEND_HOST]);
+    uint32_t seq = ftl.seq++;
+    ftl.changed = true;
+    ftl.in_turn[ftl.turn]++;
+    w->node.next = NULL;
+    w->turn = ftl.turn;
+    w->ppa = ppa;
+    struct nand_op *op = w->op;
+    op->done = programmed;
+    op->arg = w;
+    w->note = note;
+    nand_program(op, ppa, w->buffer, w->lba, seq);
+    summary_note(note, 0, w->lba);
+    planes_program_sector(w);
+}
+
+/** Likewise the last of its row. */
+static __attribute__((noinline)) void write_last(struct ftl_write *w) {
+    write_straight(w);
+    append_next_row(&append[APPEND_HOST]);
+}
+
+/** Write `w`, which is in the hash behind `before`, the newest other write of its LBA. */
+static __attribute__((noinline)) void write_gathered_or_behind(struct ftl_write *w, struct ftl_write *before) {
     cache_take(w);
     if (before == NULL) {
         start(w);
@@ -472,14 +536,33 @@ void ftl_write(struct ftl_write *w) {
     ftl_pump();
 }
 
+void ftl_write(struct ftl_write *w) {
+    /* Two writes to one LBA in flight could complete in either order while their sequence numbers say the first loses:
+     * one at a time, oldest first. The chain is kept oldest first for that. */
+    ftl.coming--;
+    w->chain = NULL;
+    w->state = 0;
+    struct ftl_write *before = NULL;
+    struct ftl_write **p = &inflight[w->lba % HASH];
+    while (__builtin_expect(*p != NULL, 0)) {
+        before = (*p)->lba == w->lba ? *p : before;
+        p = &(*p)->chain;
+    }
+    *p = w;
+    if (__builtin_expect(before != NULL || !straight(w), 0)) {
+        write_gathered_or_behind(w, before);
+    } else if (append[APPEND_HOST].row == 1) {
+        write_last(w);
+    } else {
+        write_straight(w);
+    }
+}
+
 void ftl_write_uncommitted(struct ftl_write *w) {
     ftl.coming--;
-    w->tries = 0;
-    w->blocked = 0;
+    w->special = 0;
+    w->state = 0;
     w->uncommitted = 1;
-    w->lost = 0;
-    w->taken = 0;
-    w->gathered = 0;
     if (!room_uncommitted()) {
         finish(w, FTL_READ_ONLY);
         ftl_pump();

@@ -74,12 +74,15 @@ nand_dispatch(void (*arrived)(uint32_t stream), void (*failed)(uint32_t stream, 
                 }
                 failed(tag - NAND_TAG_STREAM, status, base);
                 hal_write(base + FLASH_CPL_POP, 1);
-            } else {
-                uint32_t data0 = 0, data1 = 0;
-                if (!nand_plain_program(&nand_ops[tag])) {
-                    data0 = hal_read(base + FLASH_CPL_DATA);
-                    data1 = hal_read(base + FLASH_CPL_DATA1);
+            } else if (nand_plain_program(&nand_ops[tag]) && status == FLASH_STATUS_OK) {
+                hal_write(base + FLASH_CPL_POP, 1);
+                if (way->waiting) {
+                    nand_way_refill(way);
                 }
+                nand_programmed(&nand_ops[tag]);
+            } else {
+                uint32_t data0 = hal_read(base + FLASH_CPL_DATA);
+                uint32_t data1 = hal_read(base + FLASH_CPL_DATA1);
                 uint32_t code = status != FLASH_STATUS_OK || FIELD(FLASH_CPL, ERRORS, cpl) != 0
                                     ? hal_read(base + FLASH_CPL_CODE)
                                     : 0;

@@ -190,11 +190,6 @@ void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, u
     uint32_t status = FIELD(FLASH_CPL, STATUS, cpl);
     nand_outstanding--;
     nand_attention = true;
-    if (nand_plain_program(op) && status == FLASH_STATUS_OK) {
-        nand_counters.programs++;
-        op->done(op, FLASH_STATUS_OK);
-        return;
-    }
     if (op->retry <= NAND_RETRY_READ) {
         op->data1 = data1;
         op->errors = (uint8_t)FIELD(FLASH_CPL, ERRORS, cpl);

@@ -121,18 +121,18 @@ struct nand_op {
     uint8_t op;      /**< FLASH_OP_* */
     uint8_t confirm; /**< W3.CONFIRM: FLASH_CONFIRM_* */
     bool check;      /**< READ: data0 names the block that the sector has to hold */
+    bool plain;      /**< READ: the array is read, and what that read finds counts: it is not repeated */
+    uint8_t before;  /**< PROGRAM with CONFIRM_PAGE: planes of the program before its own, whose status is asked */
     uint32_t data0;  /**< OOB word 0: PROGRAM, READ with check, READ_RAW; back: CPL_DATA */
     uint32_t data1;  /**< PROGRAM: OOB word 1; back: CPL_DATA1 */
     uint32_t code;   /**< back, READ: CPL_CODE when anything was corrected or wrong, else 0 */
     uint8_t errors;  /**< back, READ: CPL.ERRORS */
-    bool plain;      /**< READ: the array is read, and what that read finds counts: it is not repeated */
     /* retry.c */
     uint8_t retry; /**< enum nand_retry */
     uint8_t attempt;
     uint8_t level;  /**< read level of the repetition */
     uint8_t status; /**< what the first read found */
     /* nand.c: a program of several planes whose status is asked plane by plane */
-    uint8_t before; /**< PROGRAM with CONFIRM_PAGE: planes of the program before its own, whose status is asked */
     uint8_t asking; /**< planes still to be asked */
 };
 #ifdef __riscv
@@ -258,8 +258,35 @@ static inline void nand_erase(struct nand_op *op, uint32_t ppa) {
 static inline bool nand_plain_program(const struct nand_op *op) {
     return op->op == FLASH_OP_PROGRAM && op->before == 0;
 }
+
+/** Submit the program of a page that is one sector, with CONFIRM_PAGE and nothing before it. */
+static inline void nand_submit_page(struct nand_op *op) {
+    struct nand_way *way = &nand_ways[op->way];
+    if (__builtin_expect(way->credit == 0 || !list_empty(&way->ops), 0)) {
+        nand_submit(op);
+        return;
+    }
+    nand_outstanding++;
+    way->credit--;
+    uint32_t base = ASSASIN_FLASH_BASE + (op->way >> 4) * ASSASIN_FLASH_STRIDE;
+    hal_write(base + FLASH_OOB0, op->data0);
+    hal_write(base + FLASH_OOB1, op->data1);
+    hal_write(base + FLASH_W0, PLACE(FLASH_W0, OP, FLASH_OP_PROGRAM) | PLACE(FLASH_W0, WAY, op->way) |
+                                   PLACE(FLASH_W0, TAG, (uint32_t)(op - nand_ops)));
+    hal_write(base + FLASH_W1, op->row);
+    hal_write(base + FLASH_W2, op->w2);
+    hal_write(base + FLASH_W3, PLACE(FLASH_W3, BYTES, NAND_SECTOR_DATA) | PLACE(FLASH_W3, CONFIRM, FLASH_CONFIRM_PAGE));
+}
+
 /** Finish descriptor `tag` (not a stream's). `cpl` is CPL, `code` CPL_CODE when that is worth a look, else 0. */
 void nand_complete(uint32_t tag, uint32_t cpl, uint32_t data0, uint32_t data1, uint32_t code);
+/** Finish a plain program that went well. */
+static inline void nand_programmed(struct nand_op *op) {
+    nand_outstanding--;
+    nand_attention = true;
+    nand_counters.programs++;
+    op->done(op, FLASH_STATUS_OK);
+}
 /** Count `op` and hand it back to its owner. */
 void nand_ended(struct nand_op *op, uint32_t status);
 

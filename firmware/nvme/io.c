@@ -158,6 +158,8 @@ static void read_page(struct page_buffer *buffer) {
     }
 }
 
+static bool write_next(struct page_buffer *buffer);
+
 /** The block is in the write cache: as far as the command goes, it is written. */
 static void write_taken(struct ftl_write *w) {
     cmd_page_ended(buffer_of(w)->owner, NVME_OK);
@@ -173,34 +175,102 @@ static void write_done(struct ftl_write *w, enum ftl_status status) {
         }
         return;
     }
-    page_ended(buffer, status == FTL_OK ? NVME_OK : status == FTL_READ_ONLY ? NVME_READ_ONLY : NVME_WRITE_FAULT);
+    struct nvme_cmd *cmd = buffer->owner;
+    if (buffer_wanted != WORK_IO || list_empty(&issuing) || !write_next(buffer)) {
+        buffer_put(buffer);
+    }
+    cmd_page_ended(cmd, status == FTL_OK ? NVME_OK : status == FTL_READ_ONLY ? NVME_READ_ONLY : NVME_WRITE_FAULT);
 }
 
 static void write_fetched(struct dma_job *job) {
     struct page_buffer *buffer = job->arg;
-    if (job->error || cmd_of(buffer)->op.abandoned) {
+    struct nvme_cmd *cmd = buffer->owner;
+    if (__builtin_expect(job->error | cmd->op.abandoned, 0)) {
         ftl_withdraw();
         page_ended(buffer, NVME_DATA_TRANSFER);
         return;
     }
-    bool fua = (cmd_of(buffer)->sqe[12] & CDW12_FUA) != 0;
-    buffer->write = (struct ftl_write){.op = buffer->op,
-                                       .lba = cmd_of(buffer)->lba + buffer->index,
-                                       .buffer = buffer->addr,
-                                       .take = fua ? NULL : write_taken,
-                                       .done = write_done};
-    ftl_write(&buffer->write);
+    struct ftl_write *w = &buffer->write;
+    w->op = buffer->op;
+    w->lba = cmd->lba + buffer->index;
+    w->buffer = buffer->addr;
+    w->special = 0;
+    w->take = (cmd->sqe[12] & CDW12_FUA) != 0 ? NULL : write_taken;
+    w->done = write_done;
+    ftl_write(w);
 }
 
-static void write_page(struct page_buffer *buffer) {
-    ftl_announce();
-    buffer->job = (struct dma_job){.pages = &cmd_of(buffer)->host,
-                                   .off = buffer->index * PAGE_SIZE,
-                                   .dev = buffer->addr,
-                                   .left = PAGE_SIZE,
-                                   .done = write_fetched,
-                                   .arg = buffer};
-    dma_submit(&buffer->job);
+/** Fetch a page that may lie in two of the host's. */
+static void fetch_parts(struct nvme_cmd *cmd, uint32_t i, struct page_buffer *buffer) {
+    buffer->owner = cmd;
+    buffer->index = i;
+    struct dma_job *job = &buffer->job;
+    job->pages = &cmd_of(buffer)->host;
+    job->off = buffer->index * PAGE_SIZE;
+    job->dev = buffer->addr;
+    job->left = PAGE_SIZE;
+    job->to_host = false;
+    job->done = write_fetched;
+    job->arg = buffer;
+    dma_submit(job);
+}
+
+/** Whether every page of `cmd` is one of the host's. */
+static inline bool whole_pages(const struct nvme_cmd *cmd) {
+    return cmd->host.first_bytes == DMA_PAGE;
+}
+
+/** Fetch page `i` of `cmd`, of whole_pages, into `buffer`; host DMA has room. */
+static inline void fetch_whole(struct nvme_cmd *cmd, uint32_t i, struct page_buffer *buffer) {
+    const dma_address *host = i == 0                   ? &cmd->host.first
+                              : cmd->host.list != NULL ? &cmd->host.list[i - 1]
+                                                       : &cmd->host.second;
+    buffer->owner = cmd;
+    buffer->index = i;
+    buffer->job.done = write_fetched;
+    buffer->job.arg = buffer;
+    dma_fetch_page(&buffer->job, host, buffer->addr);
+}
+
+/** Fetch the pages of a write, as many as there are buffers and room. False: there are more. */
+static __attribute__((noinline)) bool write_pages(struct nvme_cmd *cmd) {
+    uint32_t begin = cmd->issued, end = cmd->pages, i = begin;
+    bool whole = whole_pages(cmd);
+    uint32_t room = whole ? dma_room() : UINT32_MAX;
+    for (; i < end && room > 0; i++, room--) {
+        struct page_buffer *buffer = buffer_get();
+        if (buffer == NULL) {
+            buffer_wanted |= WORK_IO;
+            break;
+        }
+        if (whole) {
+            fetch_whole(cmd, i, buffer);
+        } else {
+            fetch_parts(cmd, i, buffer);
+        }
+    }
+    if (room == 0) {
+        dma_wanted |= WORK_IO;
+    }
+    cmd->issued = i;
+    ftl.coming += i - begin;
+    if (whole) {
+        dma_counters.from_host += (i - begin) * PAGE_SIZE;
+    }
+    return i == end;
+}
+
+/** `buffer`, which has become free, takes the next page of the write that waits for one. False: there is none, or it is
+ * not as simple. */
+static inline bool write_next(struct page_buffer *buffer) {
+    struct nvme_cmd *cmd = nvme_cmd_of(issuing.first);
+    if (cmd_opcode(cmd) != IO_WRITE || !whole_pages(cmd) || cmd->pages - cmd->issued < 2 || dma_room() == 0) {
+        return false;
+    }
+    ftl.coming++;
+    dma_counters.from_host += PAGE_SIZE;
+    fetch_whole(cmd, cmd->issued++, buffer);
+    return true;
 }
 
 /** Write Uncorrectable: the log says so, as it says what is written. */
@@ -220,6 +290,13 @@ void io_poll(void) {
         struct nvme_cmd *cmd = nvme_cmd_of(issuing.first);
         uint8_t opcode = cmd_opcode(cmd);
         bool last = false;
+        if (opcode == IO_WRITE) {
+            if (!write_pages(cmd)) {
+                return;
+            }
+            list_take(&issuing);
+            continue;
+        }
         while (!last) {
             struct page_buffer *buffer = buffer_get();
             if (buffer == NULL) {
@@ -233,9 +310,7 @@ void io_poll(void) {
                 /* Off the list before its last page can complete it. */
                 list_take(&issuing);
             }
-            if (opcode == IO_WRITE) {
-                write_page(buffer);
-            } else if (opcode == IO_WRITE_UNCORRECTABLE) {
+            if (opcode == IO_WRITE_UNCORRECTABLE) {
                 lose_page(buffer);
             } else {
                 read_page(buffer);

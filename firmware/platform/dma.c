@@ -6,11 +6,13 @@
 
 #include "platform/console.h"
 #include "platform/copy.h"
+#include "platform/work.h"
 
 #define DEPTH 16u
 
 struct dma_counters dma_counters;
 void (*dma_queue_failed)(void);
+uint32_t dma_wanted;
 
 /** One direction: jobs waiting, and what the hardware's queue holds, in order. */
 struct direction {
@@ -53,6 +55,7 @@ void dma_start(void) {
 void dma_init(void) {
     memset(dirs, 0, sizeof dirs);
     dirs[1].to_host = true;
+    dma_wanted = 0;
     dirs[0].pushed = dirs[0].done = hdma_read(HDMA_H2C_DONE);
     dirs[1].pushed = dirs[1].done = hdma_read(HDMA_C2H_DONE);
     copy_init();
@@ -60,7 +63,8 @@ void dma_init(void) {
 }
 
 /** Host address of byte `off` and how many bytes are contiguous there, at most `want`. */
-static uint64_t page_at(const struct dma_pages *p, uint32_t off, uint32_t want, uint32_t *bytes) {
+static inline __attribute__((always_inline)) uint64_t page_at(const struct dma_pages *p, uint32_t off, uint32_t want,
+                                                              uint32_t *bytes) {
     if (off < p->first_bytes) {
         uint32_t n = p->first_bytes - off;
         *bytes = n < want ? n : want;
@@ -85,22 +89,50 @@ static struct dma_job *first(const struct direction *d) {
     return CONTAINER_OR_NULL(d->waiting.first, struct dma_job, node);
 }
 
-static void push(struct direction *d) {
-    while (!list_empty(&d->waiting) && d->pushed - d->done < DEPTH) {
-        struct dma_job *job = first(d);
-        uint32_t bytes = job->left;
-        uint64_t host = job->pages != NULL ? page_at(job->pages, job->off, job->left, &bytes) : job->host;
-        hdma_write(HDMA_HOST_LO, (uint32_t)host);
-        hdma_write(HDMA_HOST_HI, (uint32_t)(host >> 32));
-        hdma_write(HDMA_DEV, job->dev);
-        hdma_write(d->to_host ? HDMA_C2H_PUSH : HDMA_H2C_PUSH, bytes);
-        job->off += bytes;
+static inline bool has_room(const struct direction *d) {
+    return d->pushed - d->done < DEPTH;
+}
+
+/** Push the next transfer of `job`, for which there is room. True when that was the last one. */
+static inline bool push_next(struct direction *d, struct dma_job *job) {
+    uint32_t bytes = job->left;
+    uint64_t host = job->pages != NULL ? page_at(job->pages, job->off, job->left, &bytes) : job->host;
+    bool last = bytes == job->left;
+    hdma_write(HDMA_HOST_LO, (uint32_t)host);
+    d->ring[d->pushed % DEPTH].job = job;
+    hdma_write(HDMA_HOST_HI, (uint32_t)(host >> 32));
+    d->ring[d->pushed % DEPTH].last = last;
+    hdma_write(HDMA_DEV, job->dev);
+    d->pushed++;
+    hdma_write(d->to_host ? HDMA_C2H_PUSH : HDMA_H2C_PUSH, bytes);
+    job->off += bytes;
+    if (!last) {
         job->dev += bytes;
         job->left -= bytes;
-        d->ring[d->pushed % DEPTH].job = job;
-        d->ring[d->pushed % DEPTH].last = job->left == 0;
-        d->pushed++;
-        if (job->left == 0) {
+    }
+    return last;
+}
+
+uint32_t dma_room(void) {
+    return list_empty(&dirs[0].waiting) ? DEPTH - (dirs[0].pushed - dirs[0].done) : 0;
+}
+
+void dma_fetch_page(struct dma_job *job, const dma_address *host, uint32_t dev) {
+    struct direction *d = &dirs[0];
+    const uint32_t *words = (const uint32_t *)host;
+    hdma_write(HDMA_HOST_LO, words[0]);
+    job->error = false;
+    uint32_t at = d->pushed++;
+    hdma_write(HDMA_HOST_HI, words[1]);
+    d->ring[at % DEPTH].job = job;
+    d->ring[at % DEPTH].last = true;
+    hdma_write(HDMA_DEV, dev);
+    hdma_write(HDMA_H2C_PUSH, DMA_PAGE);
+}
+
+static void push(struct direction *d) {
+    while (!list_empty(&d->waiting) && has_room(d)) {
+        if (push_next(d, first(d))) {
             list_take(&d->waiting);
         }
     }
@@ -109,7 +141,6 @@ static void push(struct direction *d) {
 void dma_submit(struct dma_job *job) {
     struct direction *d = &dirs[job->to_host];
     job->error = false;
-    list_put(&d->waiting, &job->node);
     if (job->pages == NULL) {
         /* A list of pages: not the host's data. */
     } else if (job->to_host) {
@@ -117,7 +148,10 @@ void dma_submit(struct dma_job *job) {
     } else {
         dma_counters.from_host += job->left;
     }
-    push(d);
+    list_put(&d->waiting, &job->node);
+    if (has_room(d)) {
+        push(d);
+    }
 }
 
 static void collect(struct direction *d, uint32_t done) {
@@ -129,7 +163,14 @@ static void collect(struct direction *d, uint32_t done) {
             job->done(job);
         }
     }
-    push(d);
+    if (!list_empty(&d->waiting)) {
+        push(d);
+    }
+    /* Not for each transfer: what is still under way lasts longer than it takes to push others behind it. */
+    if (d->pushed - d->done <= DEPTH / 2) {
+        work_pending |= dma_wanted;
+        dma_wanted = 0;
+    }
 }
 
 static void mark_errors(struct direction *d) {

@@ -59,6 +59,13 @@ extern void (*dma_queue_failed)(void);
 void dma_init(void);
 /** Set the Run bits of XDMA and the user interrupts' vectors: a host reset may have cleared them. */
 void dma_start(void);
+/** Transfers from the host that can be pushed at once. */
+uint32_t dma_room(void);
+/** Work that goes on when there is room again: bits of enum work. */
+extern uint32_t dma_wanted;
+/** Push a transfer of DMA_PAGE bytes from host address `host` to `dev`, for which there is room; of the job only `done`
+ * and `arg` are set. Who calls it counts the bytes. */
+void dma_fetch_page(struct dma_job *job, const dma_address *host, uint32_t dev);
 /** Queue a transfer of job->left bytes; must not be 0. */
 void dma_submit(struct dma_job *job);
 /** Finish every transfer that the hardware has not taken yet, with `error` set; what it has taken ends as usual. */

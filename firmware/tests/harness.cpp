@@ -50,6 +50,10 @@ Drive::~Drive() {
     model::current = nullptr;
 }
 
+void *Drive::symbol(const char *name) const {
+    return dlsym(handle, name);
+}
+
 void Drive::collect() {
     while (!dev.completions.empty()) {
         auto c = dev.completions.front();

@@ -201,6 +201,9 @@ class Drive {
     model::Completion trim(uint64_t lba, uint32_t blocks);
     uint32_t capacity();
 
+    /** A function of the firmware's shared object. */
+    void *symbol(const char *name) const;
+
     uint8_t *hostPtr(uint64_t addr) {
         return &dev.host[addr - model::Device::kHostBase];
     }

@@ -178,10 +178,10 @@ uint32_t Hardware::read(uint32_t addr) {
         violation("misaligned read of " + hex(addr));
     }
     if (addr & kDramBit) {
-        advance(40);
+        access(40);
         return dramRead(addr);
     }
-    advance(8);
+    access(8);
     if (addr >= ASSASIN_CORE_BASE && addr < ASSASIN_CORE_BASE + cores.size() * ASSASIN_CORE_STRIDE) {
         return coreRead((addr - ASSASIN_CORE_BASE) / ASSASIN_CORE_STRIDE, addr % ASSASIN_CORE_STRIDE);
     }
@@ -210,11 +210,11 @@ void Hardware::write(uint32_t addr, uint32_t v) {
         violation("misaligned write of " + hex(addr));
     }
     if (addr & kDramBit) {
-        advance(10);
+        access(10);
         dramWrite(addr, v);
         return;
     }
-    advance(3);
+    access(3);
     if (addr >= ASSASIN_CORE_BASE && addr < ASSASIN_CORE_BASE + cores.size() * ASSASIN_CORE_STRIDE) {
         coreWrite((addr - ASSASIN_CORE_BASE) / ASSASIN_CORE_STRIDE, addr % ASSASIN_CORE_STRIDE, v);
         return;
@@ -821,6 +821,12 @@ uint32_t model_read(uint32_t addr) {
 }
 void model_write(uint32_t addr, uint32_t value) {
     model::current->write(addr, value);
+}
+void model_spend(uint32_t cycles) {
+    model::current->spend(cycles);
+}
+void model_tcm(void *memory) {
+    model::current->tcmBase = reinterpret_cast<uintptr_t>(memory);
 }
 void model_wfi() {
     model::current->wfi();

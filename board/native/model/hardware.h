@@ -112,6 +112,11 @@ class Hardware {
     uint32_t cycle() const {
         return static_cast<uint32_t>(now);
     }
+    /** The firmware's processor is simulated and has worked so many cycles; from then on accesses take no time. */
+    void spend(uint64_t cycles) {
+        processor_ = true;
+        advance(cycles);
+    }
     /** Address under which the DMA engines see an object of the firmware. */
     uint32_t dmaAddress(const volatile void *p);
 
@@ -180,6 +185,12 @@ class Hardware {
         events.push({now + delay, order_++, std::move(f)});
     }
     void advance(uint64_t cycles);
+    bool processor_ = false;
+    void access(uint64_t cycles) {
+        if (!processor_) {
+            advance(cycles);
+        }
+    }
     void runDue();
     uint32_t eventLevel() const;
     void noteStack() {

@@ -32,6 +32,8 @@ static uint32_t extend(uint32_t f3, const uint8_t *p) {
 }
 
 static uint8_t *memory(struct iss_core *c, uint32_t address, uint32_t width) {
+    if (c->tcm)
+        return address <= c->tcm_bytes - width ? c->tcm + address : NULL;
     uint32_t at = address - ASSASIN_CORE_SPAD_BASE;
     if (at <= ISS_BUFFER - width)
         return c->spad + at;
@@ -356,16 +358,18 @@ static bool is_extension(uint32_t w, bool i) {
 
 enum iss_status iss_core_run(struct iss_core *c, uint64_t limit) {
     uint64_t cycle = c->cycles, until = c->instructions + limit;
+    const uint8_t *code = c->tcm ? c->tcm : c->imem;
+    uint32_t code_bytes = c->tcm ? c->tcm_bytes : ASSASIN_CORE_IMEM_SIZE;
     if (!sbox[0])
         make_sbox();
     for (;; c->instructions++) {
         c->cycles = cycle;
         if (c->instructions >= until)
             return ISS_LIMIT;
-        if (c->pc & 3 || c->pc >= ASSASIN_CORE_IMEM_SIZE)
+        if (c->pc & 3 || c->pc >= code_bytes)
             return trap(c, 1, c->pc);
-        uint32_t w;
-        memcpy(&w, c->imem + c->pc, 4);
+        uint32_t w, pc = c->pc;
+        memcpy(&w, code + pc, 4);
         uint32_t opcode = w & 0x7f, rd = w >> 7 & 31, f3 = w >> 12 & 7, rs1 = w >> 15 & 31, rs2 = w >> 20 & 31,
                  f7 = w >> 25;
         uint32_t a = c->x[rs1], b = c->x[rs2], next = c->pc + 4, value = 0, cost = 0;
@@ -417,6 +421,16 @@ enum iss_status iss_core_run(struct iss_core *c, uint64_t limit) {
             if (address % width)
                 return trap(c, opcode == 0x03 ? 4 : 6, address);
             uint8_t *p = memory(c, address, width);
+            if (!p && c->tcm && width == 4 && address % 4 == 0) {
+                /* As late as the pipeline gets there: what the model does now depends on the time. */
+                c->cycles = cycle;
+                value = b;
+                if (!c->outside(c, address, opcode == 0x23, &value, &cost))
+                    return trap(c, opcode == 0x03 ? 5 : 7, address);
+                late = opcode == 0x03;
+                writes = late;
+                break;
+            }
             if (!p)
                 return trap(c, opcode == 0x03 ? 5 : 7, address);
             if (opcode == 0x03) {
@@ -442,8 +456,18 @@ enum iss_status iss_core_run(struct iss_core *c, uint64_t limit) {
                 c->cycles = cycle;
                 return ISS_EXITED;
             }
+            if (c->tcm && w == 0x10500073) {
+                c->pc = next;
+                c->instructions++;
+                c->cycles = cycle;
+                return ISS_SLEEPS;
+            }
             if (!(f3 & 3))
                 return trap(c, 2, w);
+            if (c->tcm && w >> 20 == 0xb00) {
+                value = (uint32_t)cycle;
+                break;
+            }
             uint32_t operand = f3 & 4 ? rs1 : a, source = operand;
             bool write = (f3 & 3) == 1 || rs1;
             if (!csr(c, w >> 20, false, 0, &value, &stuck))
@@ -503,6 +527,10 @@ enum iss_status iss_core_run(struct iss_core *c, uint64_t limit) {
             return trap(c, 2, w);
         }
         cycle += cost;
+        if (c->spent) {
+            c->spent[pc / 4] += cycle - c->cycles;
+            c->runs[pc / 4]++;
+        }
         if (writes && rd) {
             c->x[rd] = value;
             c->ready[rd] = cycle + (late && delay == 1 ? 2 : delay);

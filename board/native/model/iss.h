@@ -24,8 +24,9 @@ enum iss_status {
     ISS_EXITED,
     ISS_TRAPPED,
     ISS_HUNG,
-    ISS_LIMIT, /**< as many instructions as asked for */
-    ISS_WAITS, /**< for stream `waits_for` */
+    ISS_LIMIT,  /**< as many instructions as asked for */
+    ISS_WAITS,  /**< for stream `waits_for` */
+    ISS_SLEEPS, /**< has done WFI; only with `tcm` */
 };
 
 /** A core. Positions of streams are bytes modulo 2^32; a ring's byte p is at p modulo `ring`. */
@@ -44,6 +45,13 @@ struct iss_core {
     /** The core has consumed bytes of stream s, from position `from` on; may be NULL. */
     void (*consumed)(struct iss_core *c, unsigned s, uint32_t from);
     void *user;
+    /** The drive's own processor instead of a core: code and data lie here from address 0 on. NULL: a core. */
+    uint8_t *tcm;
+    uint32_t tcm_bytes;
+    /** Its accesses to words beyond the TCM; `*stall` is how many cycles longer one takes. False: an access fault. */
+    bool (*outside)(struct iss_core *c, uint32_t address, bool write, uint32_t *value, uint32_t *stall);
+    /** Cycles and runs of each instruction of the TCM; NULL: they are not counted. */
+    uint64_t *spent, *runs;
 
     uint32_t x[32], pc, sepilogue, sgrain;
     uint64_t instructions, cycles; /**< without waiting for streams */

@@ -108,6 +108,7 @@ static enum status execute(struct iss_core *c) {
             return TRAPPED;
         case ISS_HUNG:
             return HUNG;
+        case ISS_SLEEPS: /* no core does */
         case ISS_LIMIT:
             break;
         case ISS_WAITS:

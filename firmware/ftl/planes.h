@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Pages of the log on their way to parts that program pages of several planes together.
+ */
+#ifndef ASSASIN_FW_PLANES_H
+#define ASSASIN_FW_PLANES_H
+
+#include "ftl/ftl.h"
+
+/** Pages of a way that wait, in the log's order; linked by `first`. */
+struct planes_lane {
+    struct ftl_write *head;
+    struct ftl_write **end;
+    uint32_t busy; /**< LUNs that have a program, a bit each */
+    uint32_t pad;  /**< an entry's address is a shift */
+};
+extern struct planes_lane planes_lanes[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
+/** Programs may wait for pages of other planes. */
+extern bool planes_near;
+/** Some program waits for a page of another plane. */
+extern bool planes_delayed;
+
+void planes_init(void);
+/** Program the page that begins with `first`, whose descriptors are complete but for CONFIRM_PLANE. */
+void planes_program(struct ftl_write *first);
+/** Start what waits in `lane`. */
+void planes_go(struct planes_lane *lane);
+/** The program that begins with `first` has failed: its blocks are bad, those of all planes, since the status may be
+ * that of all of them. */
+void planes_failed(const struct ftl_write *first);
+/** Such programs go without these pages when they will not come: for certain when the log stands `still`. */
+void planes_look(bool still);
+
+/** planes_program of a page that is one sector. */
+static inline void planes_program_sector(struct ftl_write *w) {
+    struct nand_op *op = w->op;
+    if (nand_geo.together != 1) {
+        struct planes_lane *lane = &planes_lanes[op->way];
+        uint32_t lun = 1u << (op->row >> nand_geo.lun_shift);
+        if (((uintptr_t)lane->head | (lane->busy & lun) | planes_near) != 0) {
+            planes_program(w);
+            return;
+        }
+        lane->busy |= lun;
+    }
+    w->first = w;
+    op->before = 0;
+    nand_submit_page(op);
+}
+
+/** The program that begins with `first` has ended. */
+static inline void planes_ended(const struct ftl_write *first) {
+    if (nand_geo.together == 1) {
+        return;
+    }
+    struct planes_lane *lane = &planes_lanes[first->op->way];
+    lane->busy &= ~(1u << (first->op->row >> nand_geo.lun_shift));
+    if (lane->head != NULL) {
+        planes_go(lane);
+    }
+}
+
+#endif

@@ -8,8 +8,9 @@ import assasin.stream.SoftPointers
 
 /** Scratchpad, and stream buffers as windows for loads and stores (AssasinSp).
   *
-  * While the core does not run, what the crossbar writes to the window of the input buffer goes to the output buffer as well: the firmware
-  * clears both with it before another owner gets the core. Nothing else on the crossbar can write the output buffer.
+  * While the core does not run, what the crossbar writes to the window of the input buffer goes to the output buffer as
+  * well: the firmware clears both with it before another owner gets the core. Nothing else on the crossbar can write
+  * the output buffer.
   */
 class WindowMemory(p: StreamCoreParams) extends TileMemory(p) {
   private val offsetBits = log2Ceil(bytes)

@@ -312,7 +312,7 @@ def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 def _recovery(config: str, profile: str, quick: bool, tell: Tell) -> tuple[list[Row], dict[str, Any]]:
     """Mounts after a power cut behind more and more log, and of more and more map; both lines give what a TiB takes."""
-    logs, maps = ((1500, 3500), (8, 32)) if quick else ((1500, 3000, 5000, 7500), (64, 256, 1024))
+    logs, maps = ((64, 192), (8, 32)) if quick else ((1500, 3000, 5000, 7500), (64, 256, 1024))
     by_log, by_map = [], []
     for pages in logs:
         tell(f"mount after a cut behind {pages} pages of log")

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import assasin_contract as contract
 import pytest
-from assasin import contract
 from test_board import BOARD, Running
 from visitor import (
     BAR0,

@@ -295,7 +295,7 @@ def watched_boot(folder: Path, watch: bool) -> tuple[str, str, int, int]:
     door = folder / "d"
     command = [BINARY, "--image", folder / "image", "--profile", ROOT / "board/virtual/profiles/test.toml", "--format", "--race"]
     command += ["--firmware", ROOT / "build/firmware/assasin-fw.bin", "--socket", door, "--console", folder / "console"]
-    command += ["--stats", folder / "stats", "--quit-after", "600000"]
+    command += ["--stats", folder / "stats", "--quit-after", "900000"]
     process = subprocess.Popen([str(x) for x in command], stderr=subprocess.DEVNULL)
     samples = 0
     if watch:

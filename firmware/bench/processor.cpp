@@ -23,6 +23,7 @@ extern "C" {
 #include "model/iss.h"
 
 uint32_t model_read(uint32_t addr);
+uint32_t model_cached(uint32_t addr);
 void model_write(uint32_t addr, uint32_t value);
 void model_wfi();
 void model_spend(uint32_t cycles);
@@ -40,7 +41,7 @@ namespace {
  * Cycles of accesses beyond the TCM (hw/src/main/scala/assasin/mem/FirmwareBus.scala). A load waits for its answer; a
  * store goes on at once, and the next access waits for it.
  */
-constexpr uint32_t kRegisterLoad = 1, kRegisterStore = 2, kDramLoad = 70, kDramStore = 66;
+constexpr uint32_t kRegisterLoad = 1, kRegisterStore = 2, kDramLoad = 70, kDramStore = 66, kCachedLoad = 1;
 constexpr uint32_t kDram = 0x80000000u;
 constexpr uint32_t kTcmBytes = 384 * 1024;
 /** Where a function that is called from here returns to: the entry, which nothing else leads to. */
@@ -205,7 +206,8 @@ class Processor {
     static bool outside(iss_core *core, uint32_t address, bool write, uint32_t *value, uint32_t *stall) {
         auto &p = *static_cast<Processor *>(core->user);
         uint64_t now = core->cycles;
-        uint64_t begin = std::max(now, p.storedTill_);
+        bool cached = !write && model_cached(address) != 0;
+        uint64_t begin = cached ? now : std::max(now, p.storedTill_);
         bool dram = (address & kDram) != 0;
         *stall = static_cast<uint32_t>(begin - now);
         p.tell();
@@ -214,8 +216,8 @@ class Processor {
             (dram ? p.dramStores_ : p.stores_)++;
             model_write(address, *value);
         } else {
-            *stall += dram ? kDramLoad : kRegisterLoad;
-            (dram ? p.dramLoads_ : p.loads_)++;
+            *stall += cached ? kCachedLoad : dram ? kDramLoad : kRegisterLoad;
+            (cached ? p.loads_ : dram ? p.dramLoads_ : p.loads_)++;
             *value = model_read(address);
         }
         return true;

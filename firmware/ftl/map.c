@@ -5,6 +5,7 @@
 
 #include "ftl/superblock.h"
 #include "platform/fill.h"
+#include "platform/regs.h"
 
 struct map_state map;
 
@@ -12,6 +13,10 @@ void map_init(void) {
     memset(&map, 0, sizeof map);
     map.last = MAP_NO_PAGE;
     map.last_dirty = MAP_NO_PAGE;
+    /* Entries are looked up in turn. What the medium and the fill engine put there, nobody has looked up before. */
+    sys_write(SYS_CACHE_FIRST, DRAM_MAP);
+    sys_write(SYS_CACHE_END, DRAM_MAP + DRAM_MAP_SIZE);
+    sys_write(SYS_CACHE_FLUSH, 1);
 }
 
 /** Directory page of top entry `t`, made when absent. */

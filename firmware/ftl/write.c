@@ -511,8 +511,9 @@ static inline void write_straight(struct ftl_write *w) {
     op->arg = w;
     w->note = note;
     nand_program(op, ppa, w->buffer, w->lba, seq);
-    summary_note(note, 0, w->lba);
     planes_program_sector(w);
+    /* Behind it: registers have to wait until the note is in DRAM. */
+    summary_note(note, 0, w->lba);
 }
 
 /** Likewise the last of its row. */

@@ -78,7 +78,34 @@ void Hardware::dramCopyOut(uint32_t addr, uint8_t *dst, uint32_t n) const {
     }
 }
 
+bool Hardware::cached(uint32_t addr) const {
+    return addr >= cacheFirst && addr < cacheEnd &&
+           cacheLines[addr / kCacheLine % kCacheLines].addr == addr / kCacheLine * kCacheLine;
+}
+
+bool Hardware::cacheLoad(uint32_t addr) {
+    if (addr < cacheFirst || addr >= cacheEnd) {
+        return false;
+    }
+    CacheLine &line = cacheLines[addr / kCacheLine % kCacheLines];
+    const bool hit = cached(addr);
+    if (!hit) {
+        line = {addr / kCacheLine * kCacheLine, false};
+    } else if (line.stale) {
+        violation("load of " + hex(addr) +
+                  " finds a cached line that something else has written: SYS.CACHE_FLUSH is missing");
+    }
+    return hit;
+}
+
+void Hardware::cacheForeign(uint32_t addr, uint32_t n) {
+    for (CacheLine &line : cacheLines) {
+        line.stale |= line.addr < addr + n && line.addr + kCacheLine > addr;
+    }
+}
+
 void Hardware::dramCopyIn(uint32_t addr, const uint8_t *src, uint32_t n) {
+    cacheForeign(addr, n);
     while (n > 0) {
         uint32_t k = std::min(n, kDramPage - (addr & (kDramPage - 1)));
         std::memcpy(dramPage(addr) + (addr & (kDramPage - 1)), src, k);
@@ -178,7 +205,7 @@ uint32_t Hardware::read(uint32_t addr) {
         violation("misaligned read of " + hex(addr));
     }
     if (addr & kDramBit) {
-        access(40);
+        access(cacheLoad(addr) ? 4 : 40);
         return dramRead(addr);
     }
     access(8);
@@ -321,6 +348,15 @@ void Hardware::sysWrite(uint32_t r, uint32_t v) {
         break;
     case SYS_TCM_WRITE_END:
         tcmEnd = v;
+        break;
+    case SYS_CACHE_FIRST:
+        cacheFirst = v;
+        break;
+    case SYS_CACHE_END:
+        cacheEnd = v;
+        break;
+    case SYS_CACHE_FLUSH:
+        cacheLines.fill({});
         break;
     case SYS_CONSOLE_TX:
         console.push_back(static_cast<char>(v));
@@ -822,6 +858,10 @@ uint32_t model_read(uint32_t addr) {
 void model_write(uint32_t addr, uint32_t value) {
     model::current->write(addr, value);
 }
+uint32_t model_cached(uint32_t addr) {
+    return model::current->cached(addr) ? 1 : 0;
+}
+
 void model_spend(uint32_t cycles) {
     model::current->spend(cycles);
 }

@@ -151,6 +151,8 @@ class Hardware {
     std::map<uint32_t, uint32_t> misdirected; /**< reads of a page that bring another one, by key */
 
     uint32_t dramRead(uint32_t addr) const;
+    /// Whether the processor's read cache has the line of `addr`.
+    bool cached(uint32_t addr) const;
     void dramWrite(uint32_t addr, uint32_t v);
 
   protected:
@@ -225,6 +227,19 @@ class Hardware {
     /* SYS */
     uint64_t mtimecmp = UINT64_MAX;
     uint32_t eventEnable = 0, mtimeHi = 0, tcmFirst = 0, tcmEnd = UINT32_MAX;
+
+    /// The processor's read cache: which lines it holds, and whether somebody else has written them since.
+    struct CacheLine {
+        uint32_t addr = 0; ///< 0: none
+        bool stale = false;
+    };
+    static constexpr uint32_t kCacheLine = 64, kCacheLines = 16;
+    uint32_t cacheFirst = 0, cacheEnd = 0;
+    std::array<CacheLine, kCacheLines> cacheLines;
+    /// The processor loads: true when the cache has the line. A line that is no longer true is a violation.
+    bool cacheLoad(uint32_t addr);
+    /// Somebody else writes `n` bytes.
+    void cacheForeign(uint32_t addr, uint32_t n);
     uint32_t sysRead(uint32_t r);
     void sysWrite(uint32_t r, uint32_t v);
 

@@ -231,14 +231,16 @@ def _firmware(config: str, profile: str, length: int, tell: Tell) -> tuple[list[
             looked, before = _awake(drive), _awake(drive)
             drive.write(0, data)
             after = _awake(drive)
-            tell(f"streaming {length >> 20} MiB")
-            figures, _ = bench.measure(
-                drive,
-                "scan",
-                [Extent(0, pages)],
-                length,
-                lambda pieces: offloads.scan_result(pieces) == offloads.expected_scan(data),
-            )
+            tell(f"streaming {length >> 20} MiB twice")
+            # The first time runs beside the checkpoint that the writes have made due.
+            for _ in range(2):
+                figures, _ = bench.measure(
+                    drive,
+                    "scan",
+                    [Extent(0, pages)],
+                    length,
+                    lambda pieces: offloads.scan_result(pieces) == offloads.expected_scan(data),
+                )
     finally:
         board.stop()
     if not figures.correct:

@@ -36,7 +36,7 @@ void DramModel::drive(uint64_t now) {
             std::memcpy(&data, at(r.addr & ~7u), 8);
             top_.io_board_dram_r_bits_id = r.id;
             top_.io_board_dram_r_bits_data = data;
-            top_.io_board_dram_r_bits_resp = 0;
+            top_.io_board_dram_r_bits_resp = bad != 0 && (r.addr & ~7u) == bad ? 2 : 0;
             top_.io_board_dram_r_bits_last = r.left == 1;
         }
     }

@@ -29,6 +29,7 @@ class DramModel {
     unsigned hesitation = 20;
     unsigned readLatency = 20;
     unsigned writeLatency = 20;
+    uint32_t bad = 0; ///< reads of these eight bytes answer SLVERR; 0: none do
 
     void drive(uint64_t now);
     void sample(uint64_t now);

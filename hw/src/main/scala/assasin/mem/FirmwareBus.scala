@@ -9,9 +9,16 @@ import assasin.xbar.{ReadBarrier, WriteOrder}
 import chisel3._
 import chisel3.util.{Enum, Fill, is, log2Ceil, switch}
 
+object FirmwareBus {
+
+  /** Lines of the read cache, 64 bytes each. */
+  val CacheLines = 16
+}
+
 /** Data side of the firmware processor: TCM in one cycle; register blocks and the XDMA's registers, words only; DRAM,
   * uncached. Other addresses, and bytes or halves of registers, are access faults. Stores to registers and DRAM are
-  * answered at once; the next access outside TCM waits until they are done, so order is kept.
+  * answered at once; the next access outside TCM waits until they are done, so order is kept. Loads from the DRAM that
+  * the firmware has named bring a whole line into a [[ReadCache]], and loads that find theirs there wait for nothing.
   *
   * @param windows
   *   base addresses of the register blocks, 4 KiB each
@@ -31,6 +38,13 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
     /** Reads of DRAM see all packets accepted before them. */
     val order = Input(new WriteOrder)
 
+    /** Loads from `cacheFirst` to `cacheEnd`, in MiB, use the read cache. */
+    val cacheFirst = Input(UInt(12.W))
+    val cacheEnd   = Input(UInt(12.W))
+
+    /** Others have written there. */
+    val cacheFlush = Input(Bool())
+
     /** Register blocks are in reset: accesses to them are given up. */
     val flush = Input(Bool())
 
@@ -38,7 +52,8 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
     val idle = Output(Bool())
   })
 
-  private val sIdle :: sReg :: sRegWait :: sXdmaAsk :: sXdmaWait :: sDramHold :: sDramAsk :: sDramWait :: Nil = Enum(8)
+  private val sIdle :: sReg :: sRegWait :: sXdmaAsk :: sXdmaWait :: sLook :: sDramHold :: sDramAsk :: sDramWait :: Nil =
+    Enum(9)
 
   private val state = RegInit(sIdle)
   private val req   = Reg(chiselTypeOf(io.dmem.req.bits))
@@ -56,6 +71,7 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
   private val in     = io.dmem.req.bits
   private val isTcm  = in.addr < p.tcmBytes.U
   private val isDram = in.addr(31)
+  private val cached = isDram && !in.write && in.addr(31, 20) >= io.cacheFirst && in.addr(31, 20) < io.cacheEnd
   private val isXdma = in.addr(31, 16) === (AddressMap.Xdma.base >> 16).U
   private val hits   = VecInit(windows.map(b => in.addr(31, 12) === (b >> 12).U)).asUInt
   private val word   = in.size === 2.U
@@ -65,11 +81,25 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
   io.tcm.req.bits.write := in.write
   io.tcm.req.bits.data  := Fill(2, in.wdata)
   io.tcm.req.bits.mask  := Mux(in.addr(2), in.mask ## 0.U(4.W), in.mask.pad(8))
-  io.dmem.req.ready     := state === sIdle && Mux(isTcm, io.tcm.req.ready, !storing)
+  io.dmem.req.ready     := state === sIdle && Mux(isTcm, io.tcm.req.ready, !storing || cached)
 
   private val accept  = io.dmem.req.fire
   private val barrier = Module(new ReadBarrier)
   barrier.io.start := accept && isDram && !in.write
+
+  private val cache = Module(new ReadCache(FirmwareBus.CacheLines))
+
+  /** The load brings its line. */
+  private val line = Reg(Bool())
+
+  /** The answer to a load that found its line comes in this cycle. */
+  private val found     = RegInit(false.B)
+  private val foundData = Reg(UInt(32.W))
+  private val look      = state === sLook
+  found            := look && cache.io.hit
+  foundData        := Mux(req.addr(2), cache.io.data(63, 32), cache.io.data(31, 0))
+  cache.io.addr    := req.addr
+  cache.io.flush   := io.cacheFlush || io.flush
   barrier.io.order := io.order
 
   answer    := false.B
@@ -80,11 +110,13 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
     when(isTcm) {
       answer := true.B
     }.elsewhen(isDram) {
-      answer   := in.write
-      storing  := in.write
-      addrSent := !in.write
-      dataSent := !in.write
-      when(!in.write) { state := sDramHold }
+      answer := in.write
+      line   := cached
+      when(in.write) {
+        storing  := true.B
+        addrSent := false.B
+        dataSent := false.B
+      }.otherwise { state := Mux(cached, sLook, sDramHold) }
     }.elsewhen(isXdma && word) {
       addrSent := false.B
       dataSent := !in.write
@@ -125,8 +157,8 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
   // DRAM.
   io.dramRead.ar.valid      := state === sDramAsk
   io.dramRead.ar.bits.id    := 0.U
-  io.dramRead.ar.bits.addr  := req.addr(31, 3) ## 0.U(3.W)
-  io.dramRead.ar.bits.len   := 0.U
+  io.dramRead.ar.bits.addr  := req.addr(31, 6) ## Mux(line, 0.U(3.W), req.addr(5, 3)) ## 0.U(3.W)
+  io.dramRead.ar.bits.len   := Mux(line, 7.U, 0.U)
   io.dramRead.ar.bits.size  := Axi4.Size8
   io.dramRead.ar.bits.burst := Axi4.Incr
   io.dramRead.r.ready       := true.B
@@ -152,8 +184,37 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
   when(io.dramWrite.aw.fire || io.xdma.awaddr.fire) { addrSent := true.B }
   when(io.dramWrite.w.fire || io.xdma.wdata.fire) { dataSent := true.B }
   when(io.dramWrite.b.valid) { storing := false.B }
-  private val dramResp = state === sDramWait && io.dramRead.r.valid
-  private val dramData = Mux(req.addr(2), io.dramRead.r.bits.data(63, 32), io.dramRead.r.bits.data(31, 0))
+  private val dramBeat = state === sDramWait && io.dramRead.r.valid
+  private val dramResp = dramBeat && io.dramRead.r.bits.last
+  private val beatBad  = io.dramRead.r.bits.resp =/= Axi4.Okay
+
+  /** Beats of the line before this one: how many, the one that was asked for, whether one was bad. */
+  private val beats    = Reg(UInt(3.W))
+  private val beatData = Reg(UInt(64.W))
+  private val lineBad  = Reg(Bool())
+  private val wanted   = Mux(line && beats =/= req.addr(5, 3), beatData, io.dramRead.r.bits.data)
+  private val dramData = Mux(req.addr(2), wanted(63, 32), wanted(31, 0))
+  private val dramBad  = beatBad || line && lineBad
+  when(state === sDramAsk) {
+    beats   := 0.U
+    lineBad := false.B
+  }
+  when(dramBeat) {
+    beats    := beats + 1.U
+    beatData := wanted
+    lineBad  := lineBad || beatBad
+  }
+  cache.io.fill     := dramBeat && line
+  cache.io.fillData := io.dramRead.r.bits.data
+  cache.io.last     := io.dramRead.r.bits.last
+  cache.io.lastGood := !dramBad
+
+  /** The store was taken in the cycle before. */
+  private val stored = RegNext(accept && isDram && in.write, false.B)
+  cache.io.store     := stored
+  cache.io.storeAddr := storeAddr
+  cache.io.storeData := Fill(2, storeData)
+  cache.io.storeMask := storeMask
 
   switch(state) {
     is(sReg) { when(regTaken) { state := sRegWait } }
@@ -167,6 +228,9 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
       when(sent) { state := sXdmaWait }
     }
     is(sXdmaWait) { when(xdmaResp) { state := sIdle } }
+    is(sLook) {
+      when(cache.io.hit) { state := sIdle }.elsewhen(!storing) { state := sDramHold }
+    }
     is(sDramHold) { when(barrier.io.clear) { state := sDramAsk } }
     is(sDramAsk) { when(io.dramRead.ar.fire) { state := sDramWait } }
     is(sDramWait) { when(dramResp) { state := sIdle } }
@@ -175,16 +239,16 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
 
   private val tcmData = Mux(req.addr(2), io.tcm.data(63, 32), io.tcm.data(31, 0))
   private val regRead = regResp && !req.write
-  io.dmem.resp.valid := answer || regRead || xdmaResp || dramResp
+  io.dmem.resp.valid := answer || found || regRead || xdmaResp || dramResp
   io.dmem.resp.bits.rdata := Mux(
     answer,
     tcmData,
-    Mux(state === sRegWait, regData, Mux(state === sXdmaWait, io.xdma.rdata.bits.data, dramData))
+    Mux(found, foundData, Mux(state === sRegWait, regData, Mux(state === sXdmaWait, io.xdma.rdata.bits.data, dramData)))
   )
   io.dmem.resp.bits.err := Mux(
     answer,
     answerErr,
-    Mux(state === sXdmaWait, xdmaErr, state === sDramWait && io.dramRead.r.bits.resp =/= Axi4.Okay)
+    Mux(state === sXdmaWait, xdmaErr, state === sDramWait && dramBad)
   )
-  io.idle := state === sIdle && !storing && !answer
+  io.idle := state === sIdle && !storing && !answer && !found
 }

@@ -53,6 +53,11 @@ class SystemRegsIO(p: SocParams) extends Bundle {
   val tcmFirst = Output(UInt(32.W))
   val tcmEnd   = Output(UInt(32.W))
 
+  /** The DRAM, in MiB, of which the firmware's loads are cached, and that they are to be forgotten. */
+  val cacheFirst = Output(UInt(12.W))
+  val cacheEnd   = Output(UInt(12.W))
+  val cacheFlush = Output(Bool())
+
   /** Bytes moved on the AXI4 to DRAM. */
   val dramRead  = Input(UInt(64.W))
   val dramWrite = Input(UInt(64.W))
@@ -81,6 +86,12 @@ class SystemRegs(p: SocParams) extends Module {
   private val tcmEnd    = RegInit(SysRegs.TcmWriteEnd.reset.U(32.W))
   io.tcmFirst := tcmFirst
   io.tcmEnd   := tcmEnd
+
+  private val cacheFirst = RegInit(0.U(12.W))
+  private val cacheEnd   = RegInit(0.U(12.W))
+  io.cacheFirst := cacheFirst
+  io.cacheEnd   := cacheEnd
+  io.cacheFlush := false.B
 
   private val events = Cat(
     io.core.orR,
@@ -132,6 +143,9 @@ class SystemRegs(p: SocParams) extends Module {
       RegMap.ro(SysRegs.Arch.offset, p.arch.code.U(32.W)),
       RegMap.rw(SysRegs.TcmWriteFirst.offset, tcmFirst),
       RegMap.rw(SysRegs.TcmWriteEnd.offset, tcmEnd),
+      RegEntry(SysRegs.CacheFirst.offset, Some(cacheFirst ## 0.U(20.W)), Some(data => cacheFirst := data(31, 20))),
+      RegEntry(SysRegs.CacheEnd.offset, Some(cacheEnd ## 0.U(20.W)), Some(data => cacheEnd := data(31, 20))),
+      RegMap.wo(SysRegs.CacheFlush.offset)(_ => io.cacheFlush := true.B),
       RegMap.pop(SysRegs.DramReadLo.offset, io.dramRead(31, 0)) { readHigh := io.dramRead(63, 32) },
       RegMap.ro(SysRegs.DramReadHi.offset, readHigh),
       RegMap.pop(SysRegs.DramWriteLo.offset, io.dramWrite(31, 0)) { writeHigh := io.dramWrite(63, 32) },

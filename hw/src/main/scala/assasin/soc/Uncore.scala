@@ -138,8 +138,11 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   private val bus = Module(new FirmwareBus(p, axi, windows.map(_._1)))
   bus.io.dmem <> io.firmware.dmem
   bus.io.regs.zip(windows).foreach { case (port, (_, block)) => block <> port }
-  bus.io.order := writer.io.order
-  bus.io.flush := hold
+  bus.io.order      := writer.io.order
+  bus.io.flush      := hold
+  bus.io.cacheFirst := system.io.cacheFirst
+  bus.io.cacheEnd   := system.io.cacheEnd
+  bus.io.cacheFlush := system.io.cacheFlush
   io.board.xdmaRegs <> bus.io.xdma
   tcm.io.firmware <> bus.io.tcm
 

@@ -169,7 +169,7 @@ static void die_dead(uint32_t ppa) {
         }
     }
     bad.rewrite = true;
-    bad.hurry = true;
+    ftl.hurry = true;
     work_set(WORK_COLLECT);
 }
 

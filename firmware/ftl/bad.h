@@ -46,7 +46,6 @@ struct bad_state {
     uint32_t suspect; /**< dies of which the last operation that may fail has failed */
     bool released;    /**< some entry's BAD_HOLDS may be out of date */
     bool rewrite;     /**< a die is dead: the next checkpoint writes all metadata anew, which may lie there */
-    bool hurry;       /**< and is wanted soon */
 };
 extern struct bad_state bad;
 

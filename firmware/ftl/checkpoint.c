@@ -244,6 +244,7 @@ static void root_build(void) {
     root_put(ckpt.area_sbs);
     root_put(ckpt.stamp);
     root_put(ckpt.root_failed);
+    root_put(job.log.tails);
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
         root_put(ckpt.table[i]);
     }

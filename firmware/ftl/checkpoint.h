@@ -16,18 +16,18 @@
 
 /** Root record: words magic, CRC-32C of the rest, bytes, sequence, flags, geometry (3), capacity, log (5), area, used,
  * table entries, epoch, directories, bad blocks, superblocks listed, superblocks an area, stamp, candidate blocks of
- * roots that failed, pages of the table and behind them of the list of bad blocks, then per directory page its address
- * and entry count, then ftl_owner_data, then the list.
+ * roots that failed, tails of the log, pages of the table and behind them of the list of bad blocks, then per directory
+ * page its address and entry count, then ftl_owner_data, then the list, then two words for each tail.
  *
  * Pages that a root record names carry a tag as OOB word 0, and as OOB word 1 the stamp of their area: a number that no
  * use of the area had before. Every place of an area is written once a use, so tag and stamp tell a page from all that
  * its place held before. There are two of each (ftl/area.h); the address that is named is that of either. */
-#define ROOT_MAGIC       0x38545253u /* "SRT8" */
+#define ROOT_MAGIC       0x39545253u /* "SRT9" */
 #define ROOT_MAGIC_NAME  0x00ffffffu /* what older versions have in common with it */
 #define ROOT_CLEAN       1u
 #define ROOT_SB_PAGES    (SB_MAX * 8u / 4096u)
 #define ROOT_TABLE_PAGES (ROOT_SB_PAGES + BAD_PAGES)
-#define ROOT_FIXED_WORDS 24u
+#define ROOT_FIXED_WORDS 25u
 #define ROOT_SEQ_AT      (3u * 4u)
 #define ROOT_FLAGS_AT    (4u * 4u)
 #define ROOT_USED_AT     (15u * 4u)
@@ -35,6 +35,7 @@
 #define ROOT_DIRS_AT     (18u * 4u)
 #define ROOT_LISTED_AT   (20u * 4u)
 #define ROOT_FAILED_AT   (23u * 4u)
+#define ROOT_TAILS_AT    (24u * 4u)
 #define ROOT_WORDS       (ROOT_FIXED_WORDS + ROOT_TABLE_PAGES)
 /** Candidate blocks for root records, at most; and in how many of them each record is. */
 #define ROOT_BLOCKS 16u
@@ -51,6 +52,13 @@
 #define ROOT_LIST_MOST 128u
 #define ROOT_LIST_COPY 0x80000000u
 
+/** Most tails of the log (ftl/tail.h) that a root record lists. */
+#define TAIL_MOST 64u
+struct log_tail {
+    uint32_t name; /**< superblock << 16 | chunk, or all ones: a trim record */
+    uint32_t ppa;  /**< page of the area with the tail; 0: the superblock holds nothing from that chunk on */
+};
+
 /** Where the log stood at the checkpoint, and the superblocks that have joined it since. */
 struct log_position {
     uint32_t sb[APPEND_POINTS];   /**< superblock being written, SB_NONE: none */
@@ -58,6 +66,8 @@ struct log_position {
     uint32_t seq;                 /**< sequence number of the next page */
     uint32_t listed;
     uint32_t list[ROOT_LIST_MOST]; /**< superblocks, ROOT_LIST_COPY set for those of the copies' append point */
+    uint32_t tails;
+    struct log_tail tail[TAIL_MOST]; /**< what mounts without a checkpoint have found */
 };
 
 struct checkpoint_state {

@@ -449,8 +449,8 @@ static void victim_ended(void) {
 
 void collect_poll(void) {
     work_clear(WORK_COLLECT);
-    if (bad.hurry && !ftl.read_only) {
-        bad.hurry = false;
+    if (ftl.hurry && !ftl.read_only) {
+        ftl.hurry = false;
         ftl_reclaim();
     }
     if (paused()) {

@@ -34,10 +34,16 @@ void ftl_log_restart(uint32_t trims, uint32_t copies) {
     ftl.log_due = ftl.log_start + ftl_bounds.log_least;
     ftl.log_trims -= trims;
     ftl.log_copies -= copies;
+    ftl.log_gap = 0;
+}
+
+/** What recovery would go through, in pages. */
+static uint32_t log_pages(void) {
+    return ftl.seq - ftl.log_start - ftl.log_gap + ftl.log_trims + ftl.log_copies;
 }
 
 bool ftl_log_due(void) {
-    uint32_t pages = ftl.seq - ftl.log_start + ftl.log_trims + ftl.log_copies;
+    uint32_t pages = log_pages();
     bool due = exclusive.live ? ftl_log_full()
                               : room_log_long() || pages >= ftl_bounds.log_most ||
                                     (pages >= ftl_bounds.log_least && pages >= FTL_LOG_PER_MAP * map.dirty_count);
@@ -49,7 +55,7 @@ bool ftl_log_due(void) {
 
 bool ftl_log_full(void) {
     uint32_t most = ftl_bounds.log_most + ftl_bounds.log_most / 4;
-    return ftl.seq - ftl.log_start + ftl.log_trims + ftl.log_copies >= most;
+    return log_pages() >= most;
 }
 
 /* ---- exclusive operations ---- */

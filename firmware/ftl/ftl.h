@@ -120,6 +120,7 @@ struct ftl_state {
     uint32_t replayed;  /**< sectors that the mount found in the log behind the checkpoint */
     bool owner_changed; /**< ftl_owner_data is worth a root record of its own */
     bool reclaim;       /**< a checkpoint is on its way because no superblock is free */
+    bool hurry;         /**< a checkpoint is wanted soon: for a dead die, or because the mount wrote none */
     bool unlogged;     /**< the map has changes of which only the next checkpoint tells: nothing is erased until then */
     uint32_t failures; /**< checkpoints and root records that failed since a checkpoint succeeded */
     bool read_only;    /**< checkpoints fail: nothing is written until one succeeds */
@@ -127,6 +128,7 @@ struct ftl_state {
     uint32_t log_due;    /**< sequence number at which to see whether a checkpoint is due */
     uint32_t log_trims;  /**< what recovery would do for trims since then, in pages */
     uint32_t log_copies; /**< sectors that collection has moved since then */
+    uint32_t log_gap;    /**< sequence numbers since then of sectors that a mount found unused */
     void (*slice)(void); /**< what the running exclusive operation does in slices: ftl_slices sets it */
 };
 extern struct ftl_state ftl;

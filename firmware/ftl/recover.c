@@ -14,6 +14,7 @@
 #include "ftl/rootfind.h"
 #include "ftl/scan.h"
 #include "ftl/summary.h"
+#include "ftl/tail.h"
 #include "platform/console.h"
 #include "platform/fill.h"
 
@@ -39,6 +40,9 @@ static struct named named(uint32_t tag, uint32_t data) {
     if (tag == OOB_TABLE) {
         return (struct named){.word = &ckpt.table[(data - DRAM_TABLE) / PAGE_SIZE]};
     }
+    if (tag == OOB_SUMMARY) {
+        return (struct named){.word = &ckpt.log.tail[(data - tail_page(0)) / PAGE_SIZE].ppa};
+    }
     if ((tag & OOB_META) == OOB_META) {
         return (struct named){.at = map_dir_entry(tag & ~OOB_META) + MAP_DIR_FLASH};
     }
@@ -50,6 +54,8 @@ static void write_again(uint32_t tag, uint32_t data) {
     if (tag == OOB_TABLE) {
         uint32_t i = (data - DRAM_TABLE) / PAGE_SIZE;
         bad.changed |= i < ROOT_SB_PAGES ? 0 : 1u << (i - ROOT_SB_PAGES);
+    } else if (tag == OOB_SUMMARY) {
+        /* The next checkpoint needs none. */
     } else if ((tag & OOB_META) == OOB_META) {
         map_dirty(tag & ~OOB_META);
     } else {
@@ -205,11 +211,13 @@ static const char *root_load(bool *clean) {
     ckpt.area_sbs = root_get();
     ckpt.stamp = root_get();
     ckpt.root_failed = root_get();
+    ckpt.log.tails = root_get();
     if (ckpt.area_sbs == 0 || ckpt.area_sbs > sb.count / 2 || !area_mark()) {
         return "root record out of range";
     }
-    if (ckpt.bad > BAD_MOST || dirs > MAP_TOP || ckpt.log.listed > ROOT_LIST_MOST ||
-        (ROOT_WORDS + 2 * dirs + ckpt.log.listed) * 4 + FTL_OWNER_BYTES != hal_read(DRAM_ROOT + 8) ||
+    if (ckpt.bad > BAD_MOST || dirs > MAP_TOP || ckpt.log.listed > ROOT_LIST_MOST || ckpt.log.tails > TAIL_MOST ||
+        (ROOT_WORDS + 2 * dirs + ckpt.log.listed + 2 * ckpt.log.tails) * 4 + FTL_OWNER_BYTES !=
+            hal_read(DRAM_ROOT + 8) ||
         ckpt.table_used > sb.count || ckpt.used > area_sectors() || ckpt.area > 1) {
         return "root record out of range";
     }
@@ -242,6 +250,13 @@ static const char *root_load(bool *clean) {
     for (uint32_t i = 0; i < ckpt.log.listed; i++) {
         ckpt.log.list[i] = root_get();
     }
+    for (uint32_t i = 0; i < ckpt.log.tails; i++) {
+        ckpt.log.tail[i].name = root_get();
+        ckpt.log.tail[i].ppa = root_get();
+        if (ckpt.log.tail[i].ppa != 0) {
+            load(ckpt.log.tail[i].ppa, tail_page(i), OOB_SUMMARY);
+        }
+    }
     nand_wait_idle();
     if (!log_in_range()) {
         return "root record out of range";
@@ -255,18 +270,21 @@ static const char *root_load(bool *clean) {
 
 /* ---- roll forward ---- */
 
-/** Apply the trim record at `ppa`. */
-static void trim_apply(uint32_t ppa) {
-    struct scan_page p = {.status = FLASH_STATUS_UNCORRECTABLE};
-    scan_read(&p, ppa, DRAM_TRIM, PAGE_SIZE);
-    nand_wait_idle();
+/** Apply the trim record at `ppa`. False: it is not whole. */
+static bool trim_apply(uint32_t ppa) {
+    struct scan_page p = {.status = FLASH_STATUS_OK};
+    if (!tail_trim_find(ppa)) {
+        scan_read(&p, ppa, DRAM_TRIM, PAGE_SIZE);
+        nand_wait_idle();
+    }
     uint32_t count = hal_read(DRAM_TRIM + 4);
     if (!scan_good(&p) || hal_read(DRAM_TRIM) != OOB_TRIM || count > FTL_TRIM_RANGES ||
         hal_read(DRAM_TRIM + FTL_TRIM_CRC_AT) != ftl_trim_crc()) {
         /* Of one that was in flight when power went, whose command never ended. */
         console_printf("ftl: trim record at %08x is not whole: left out\n", ppa);
-        return;
+        return false;
     }
+    tail_trim(ppa);
     for (uint32_t r = 0; r < count; r++) {
         uint32_t lba = hal_read(DRAM_TRIM + 8 + r * 8);
         uint32_t left = hal_read(DRAM_TRIM + 12 + r * 8);
@@ -281,11 +299,14 @@ static void trim_apply(uint32_t ppa) {
             lba += n;
             left -= n;
         }
+        ftl.log_trims += hal_read(DRAM_TRIM + 12 + r * 8) / FTL_TRIM_PER_PAGE;
     }
+    return true;
 }
 
 struct roll {
     bool copies;           /**< of collection: whatever order they have, they are older than the log that is read on */
+    uint32_t chunk;        /**< sequence number of the first sector of the chunk */
     uint32_t seq;          /**< expected next */
     uint32_t applied;      /**< sectors of the log found */
     uint32_t blanks;       /**< blank sectors since the last one found */
@@ -310,27 +331,26 @@ static uint32_t end_rounds(void) {
 }
 
 /** Apply the log's sector at `ppa` with OOB word 0 `oob0` to the map. False: no sector of the log has that word. */
-static bool roll_apply(const struct roll *r, uint32_t oob0, uint32_t ppa) {
+static bool roll_apply(struct roll *r, uint32_t oob0, uint32_t ppa) {
     if (oob0 < ftl.lbas) {
         map_set(oob0, ppa);
-        return true;
-    }
-    if ((oob0 ^ OOB_LOST) < ftl.lbas) {
+    } else if ((oob0 ^ OOB_LOST) < ftl.lbas) {
         map_set(oob0 ^ OOB_LOST, MAP_LOST);
-        return true;
-    }
-    if (r->copies || oob0 == OOB_SUMMARY) {
+    } else if (r->copies || oob0 == OOB_SUMMARY) {
         return oob0 == OOB_SUMMARY;
+    } else if (oob0 == OOB_TRIM) {
+        if (!trim_apply(ppa)) {
+            return true;
+        }
+    } else if ((oob0 ^ OOB_UNCOMMITTED) >= ftl.lbas) {
+        return false;
     }
-    if (oob0 == OOB_TRIM) {
-        trim_apply(ppa);
-        return true;
-    }
-    return (oob0 ^ OOB_UNCOMMITTED) < ftl.lbas;
+    tail_note(r->seq - r->chunk, oob0);
+    return true;
 }
 
 /** Take the sector `p`, which is that of sequence number r->seq if it is the log's. True when it is. */
-static bool roll_sector(const struct roll *r, const struct scan_page *p) {
+static bool roll_sector(struct roll *r, const struct scan_page *p) {
     return scan_good(p) && (r->copies || p->oob1 == r->seq) && roll_apply(r, p->oob0, p->ppa);
 }
 
@@ -398,10 +418,10 @@ static bool summary_read(const struct roll *r, uint32_t n, uint32_t k, uint32_t 
            hal_read(DRAM_SUMMARIES + SUMMARY_FIRST * 4) <= position;
 }
 
-/** Apply the sectors of superblock `n` from `position` to `end` as the summary of their chunk, which begins at `chunk`,
- * has them. Those that had not ended when it was written are read. */
-static void roll_summary(struct roll *r, uint32_t n, uint32_t chunk, uint32_t position, uint32_t end) {
-    uint32_t unsettled = hal_read(DRAM_SUMMARIES + SUMMARY_UNSETTLED * 4);
+/** Apply the sectors of superblock `n` from `position` to `end` as the page at DRAM address `page`, a summary or a tail
+ * of their chunk, which begins at `chunk`, has them. Those that had not ended when a summary was written are read. */
+static void roll_page(struct roll *r, uint32_t page, uint32_t n, uint32_t chunk, uint32_t position, uint32_t end) {
+    uint32_t unsettled = hal_read(page + SUMMARY_UNSETTLED * 4);
     struct sb_cursor c;
     cursor_seek(&c, n, position);
     while (position < end) {
@@ -416,7 +436,7 @@ static void roll_summary(struct roll *r, uint32_t n, uint32_t chunk, uint32_t po
             cursor_seek(&c, n, position + most);
         } else {
             for (uint32_t i = 0; i < most; i++, word++, r->seq++, cursor_next(&c)) {
-                uint32_t entry = hal_read(DRAM_SUMMARIES + word * 4);
+                uint32_t entry = hal_read(page + word * 4);
                 if (entry != 0 && roll_apply(r, ~entry, cursor_ppa(&c))) {
                     r->applied++;
                     r->end = r->seq + 1;
@@ -430,28 +450,54 @@ static void roll_summary(struct roll *r, uint32_t n, uint32_t chunk, uint32_t po
     r->ended = false;
 }
 
+/** The log ends before `position` of superblock `n`. */
+static void roll_ended(struct roll *r, uint32_t n, uint32_t position) {
+    r->ended = true;
+    cursor_seek(&r->tail, n, position);
+}
+
 /**
- * Read what superblock `n` holds of the log from `position` on, by summaries where there are any. The log may go on in
- * the next superblock though it ends here: r->seq is its first sector's.
+ * Read what superblock `n` holds of the log from `position` on, by tails and summaries where there are any. The log may
+ * go on in the next superblock though it ends here: r->seq is its first sector's.
  */
 static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     uint32_t seq = r->seq - position;
+    uint32_t size = tail_chunk();
+    uint32_t begin = position;
+    bool stopped = false;
     r->blanks = 0;
     r->ended = false;
-    if (summary.chunk == 0) {
-        roll_sectors(r, n, position, sb.pages);
-    }
-    while (summary.chunk != 0 && position < sb.pages && r->blanks < end_sectors()) {
-        uint32_t k = position / summary.chunk;
-        uint32_t chunk = k * summary.chunk;
-        uint32_t end = chunk + summary.chunk < sb.pages ? chunk + summary.chunk : sb.pages;
+    while (!stopped && position < sb.pages && r->blanks < end_sectors()) {
+        uint32_t k = position / size;
+        uint32_t chunk = k * size;
+        uint32_t end = chunk + size < sb.pages ? chunk + size : sb.pages;
+        uint32_t t = tail_find(n, k);
+        r->chunk = seq + chunk;
         r->seq = seq + position;
-        if (summary_read(r, n, k, seq + summary_place(k), position)) {
-            roll_summary(r, n, chunk, position, end);
+        if (t < ckpt.log.tails) {
+            stopped = ckpt.log.tail[t].ppa == 0;
+            if (!stopped) {
+                roll_page(r, tail_page(t), n, chunk, position, end);
+            }
+        } else if (summary.chunk != 0 && summary_read(r, n, k, seq + summary_place(k), position)) {
+            if (hal_read(DRAM_SUMMARIES + SUMMARY_UNSETTLED * 4) != 0) {
+                tail_begin(n, k, position);
+            }
+            roll_page(r, DRAM_SUMMARIES, n, chunk, position, end);
         } else {
+            tail_begin(n, k, position);
             roll_sectors(r, n, position, end);
         }
-        position = end;
+        tail_end();
+        if (!stopped) {
+            position = end;
+        }
+    }
+    if (!stopped) {
+        tail_stop(n, (position + size - 1) / size);
+    } else {
+        uint32_t found = r->end - seq;
+        roll_ended(r, n, found > begin && found <= position ? found : begin);
     }
     r->seq = seq + sb.pages;
 }
@@ -499,7 +545,7 @@ static uint32_t log_superblock(enum append_point point, uint32_t i) {
 }
 
 /** Superblocks whose last pages may be weakly programmed, because power went meanwhile. */
-static uint32_t weak[2 * APPEND_POINTS];
+static uint32_t weak[2 * APPEND_POINTS + 12u];
 static uint32_t weak_count;
 /** Stripes before the log's end in which such pages may lie: dies get pages ahead. */
 #define WEAK_STRIPES 10u
@@ -516,6 +562,20 @@ static void weak_add(uint32_t n, uint32_t before, uint32_t position) {
     uint32_t stripes = WEAK_STRIPES * (1 + pairs_gap());
     if (before != SB_NONE && position < stripes * bad.units * nand_geo.sectors) {
         weak[weak_count++] = before;
+    }
+}
+
+/** Superblocks that earlier mounts found so. What finds no place is left to scrub. */
+static void weak_before(void) {
+    for (uint32_t i = 0; i < ckpt.log.tails && weak_count < sizeof weak / sizeof *weak - 2 * APPEND_POINTS; i++) {
+        uint32_t n = ckpt.log.tail[i].name >> 16;
+        uint32_t known = 0;
+        while (known < weak_count && weak[known] != n) {
+            known++;
+        }
+        if (known == weak_count && n < sb.count) {
+            weak[weak_count++] = n;
+        }
     }
 }
 
@@ -557,11 +617,11 @@ static uint32_t roll_copies(struct sb_cursor *last) {
  * holds nothing, the copies go on where the last of them stopped, behind the pages that may be weakly programmed.
  * Otherwise nothing would ever become free again.
  */
-static void copies_resume(struct sb_cursor *last) {
+static bool copies_resume(struct sb_cursor *last) {
     for (uint32_t i = checkpoint_meta_superblocks(); i < sb.count; i++) {
         if (sb.state[i] == SB_FREE ||
             ((sb.state[i] == SB_CLOSED || sb.state[i] == SB_LOGGED) && superblock_valid(i) == 0)) {
-            return;
+            return false;
         }
     }
     if (last->sb != SB_NONE) {
@@ -575,16 +635,27 @@ static void copies_resume(struct sb_cursor *last) {
         console_printf("ftl: no superblock is free: copies go on in superblock %u, %u sectors are left\n", last->sb,
                        last->left);
     }
+    return true;
 }
 
+/** What following the log has found. */
+struct rolled {
+    uint32_t applied; /**< sectors */
+    uint32_t copied;  /**< of them: of the copies' append point */
+    uint32_t seq;     /**< behind the last superblock */
+    uint32_t end;     /**< behind the last sector found */
+    bool resumed;     /**< copies go on in a superblock that was open */
+};
+
 /**
- * Follow the log from the checkpoint on and leave ftl.seq where it goes on. Returns the sectors found; `*end`: the
- * sequence number behind the last of them. What was open is not written again: the pages behind the last may be weakly
+ * Follow the log from the checkpoint on. What was open is not written again: the pages behind the last may be weakly
  * programmed though they read blank.
  */
-static uint32_t roll_forward(uint32_t *end) {
+static struct rolled roll_forward(void) {
     struct sb_cursor last = {.sb = SB_NONE};
     weak_count = 0;
+    weak_before();
+    tail_init();
     uint32_t copied = roll_copies(&last);
     struct roll r = {.seq = ckpt.log.seq, .end = ckpt.log.seq};
     uint32_t n;
@@ -610,11 +681,9 @@ static uint32_t roll_forward(uint32_t *end) {
     for (uint32_t i = 0; i < ckpt.log.listed; i++) {
         superblock_erased(ckpt.log.list[i] & ~ROOT_LIST_COPY);
     }
-    copies_resume(&last);
-    /* Far from any sequence number that a lost page may carry. */
-    ftl.seq = r.seq + sb.pages;
-    *end = r.end;
-    return r.applied + copied;
+    bool resumed = copies_resume(&last);
+    return (struct rolled){
+        .applied = r.applied + copied, .copied = copied, .seq = r.seq, .end = r.end, .resumed = resumed};
 }
 
 /**
@@ -685,15 +754,38 @@ static void boot_exclusive(void (*run)(struct ftl_exclusive *x)) {
     ftl_boot_wait(&boot_checkpoint_busy);
 }
 
-/** Roll forward and end with a checkpoint: the next boot starts there, and nobody reads past this log's end again.
- * `doubt`: the root record may not be the newest. */
-static const char *recover_roll(bool doubt) {
-    uint32_t end;
-    uint32_t applied = roll_forward(&end);
-    ftl.replayed = applied;
-    console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped\n", applied, map.mapped);
+/** Whether a cut before the next checkpoint leaves enough: superblocks that are empty, of which that one takes some,
+ * and room in the list for others. */
+static bool room_for_another(void) {
+    uint32_t free = 0;
+    for (uint32_t i = checkpoint_meta_superblocks(); i < sb.count; i++) {
+        free += sb.state[i] == SB_FREE || (sb.state[i] == SB_CLOSED && superblock_valid(i) == 0);
+    }
+    return free >= ROOM_COPIES && ckpt.log.listed < ROOT_LIST_MOST / 2;
+}
+
+/** The log goes on as if power had not been lost: the next checkpoint runs beside the host's commands. Until then the
+ * root record says what was found in pages that another mount might find otherwise. False: that cannot be. */
+static bool log_continues(const struct rolled *r) {
+    if (ckpt.rewrite || r->resumed || !room_for_another() || !tail_write()) {
+        return false;
+    }
+    ftl.seq = r->seq;
+    ftl.log_copies += r->copied;
+    ftl.log_gap = r->seq - ckpt.log.seq - (r->applied - r->copied);
+    ftl.hurry = true;
+    boot_exclusive(checkpoint_mark_dirty_run);
+    console_printf("ftl: the checkpoint follows; %u tails of the log are listed\n", ckpt.log.tails);
+    return true;
+}
+
+/** Roll forward. `doubt`: the root record may not be the newest; `whole`: metadata have to be written again. */
+static const char *recover_roll(bool doubt, bool whole) {
+    struct rolled r = roll_forward();
+    ftl.replayed = r.applied;
+    console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped\n", r.applied, map.mapped);
     /* Before anything is written: the next mount would not know any more. */
-    if (doubt && log_goes_on(end)) {
+    if (doubt && log_goes_on(r.end)) {
         return ROOT_OLDER;
     }
     area_resume();
@@ -702,6 +794,12 @@ static const char *recover_roll(bool doubt) {
     boot_exclusive(checkpoint_mark_dirty_run);
     ckpt.rewrite |= ftl.read_only;
     ftl.changed = true;
+    if (!doubt && !whole && log_continues(&r)) {
+        return NULL;
+    }
+    /* The next boot starts behind a checkpoint, and nobody reads past this log's end again. Its sequence numbers are
+     * far from any that a lost page may carry. */
+    ftl.seq = r.seq + sb.pages;
     if (!ftl.read_only) {
         boot_exclusive(checkpoint_run);
     }
@@ -745,7 +843,7 @@ const char *recover_mount(bool *is_blank) {
     }
     if (!clean || look.doubt || look.single || load_rescued > 0) {
         ftl.clean = false;
-        return recover_roll(look.doubt);
+        return recover_roll(look.doubt, look.single || load_rescued > 0);
     }
     ftl.seq = ckpt.log.seq;
     append_resume();

@@ -104,6 +104,10 @@ void root_end(const struct log_position *log) {
     for (uint32_t i = 0; i < log->listed; i++) {
         root_put(log->list[i]);
     }
+    for (uint32_t i = 0; i < log->tails; i++) {
+        root_put(log->tail[i].name);
+        root_put(log->tail[i].ppa);
+    }
     hal_write(root.next, ROOT_MAGIC);
     hal_write(root.next + 8, root.at);
     uint32_t crc = 0;
@@ -124,6 +128,7 @@ static void again(uint32_t flags) {
     hal_write(root.next + ROOT_FLAGS_AT, flags);
     hal_write(root.next + ROOT_LISTED_AT, ckpt.log.listed);
     hal_write(root.next + ROOT_FAILED_AT, ckpt.root_failed);
+    hal_write(root.next + ROOT_TAILS_AT, ckpt.log.tails);
     if (ckpt.area == ckpt.root_area) {
         hal_write(root.next + ROOT_USED_AT, ckpt.used);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ftl/rootfind.h"
 
+#include <assert.h>
+
 #include "ftl/area.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
@@ -8,57 +10,13 @@
 #include "ftl/scan.h"
 #include "platform/timer.h"
 
-/** Read page `n` of root block `which` into DRAM_ROOT. */
-static const struct scan_page *record_read(uint32_t which, uint32_t n) {
-    scan_read(&scan_pages[0], area_root_ppa(which, n), DRAM_ROOT, PAGE_SIZE);
-    nand_wait_idle();
-    return &scan_pages[0];
-}
+/** Pages that cannot be read, one behind the other, at which the search in a block ends: one that cannot be read at all
+ * would take as many reads, and their repetitions, as it has pages. More records than that are not lost at once. */
+#define UNREADABLE_MOST 16u
+/** Most reads of a step of the search in a block. */
+#define STEP_READS 4u
 
-/** Whether `n` pages of root block `which` from `first` on are blank; those beyond its end are. */
-static bool all_blank(uint32_t which, uint32_t first, uint32_t n) {
-    uint32_t end = area_root_pages();
-    n = first + n <= end ? n : end - first;
-    for (uint32_t i = 0; i < n; i++) {
-        scan_read(&scan_pages[i], area_root_ppa(which, first + i), SCAN_BUFFER + i * 64, 64);
-    }
-    nand_wait_idle();
-    for (uint32_t i = 0; i < n; i++) {
-        if (!scan_blank(&scan_pages[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/** Whether root block `which` ends before page `n`: a single blank page may have root records behind it. */
-static bool ends(uint32_t which, uint32_t n) {
-    return all_blank(which, n, 1) && all_blank(which, n + 1, ROOT_GAP);
-}
-
-/** First page of root block `which` behind all that are not blank: they are written in order, so doubling and then
- * halving find it. */
-static uint32_t count_pages(uint32_t which) {
-    uint32_t end = area_root_pages();
-    uint32_t lo = 0;
-    uint32_t hi = 1;
-    while (hi <= end && !ends(which, hi - 1)) {
-        lo = hi;
-        hi *= 2;
-    }
-    hi = hi <= end ? hi - 1 : end;
-    while (lo < hi) {
-        uint32_t mid = (lo + hi) / 2;
-        if (ends(which, mid)) {
-            hi = mid;
-        } else {
-            lo = mid + 1;
-        }
-    }
-    return lo;
-}
-
-/** What is found of a root block. */
+/** What is found of a root block, and how far the search in it is. */
 static struct root_block {
     uint16_t count; /**< pages up to the last one that is not blank */
     uint16_t page;  /**< of the newest good root record, NO_PAGE: none */
@@ -67,31 +25,132 @@ static struct root_block {
     bool old;       /**< there is a root record of an older firmware */
     bool foreign;   /**< there is a page of another layout version */
     uint32_t seq;   /**< sequence number of that record */
+    enum { DOUBLING, HALVING, RECORDS, FOUND } step;
+    bool blank;         /**< the page that is asked for is: those behind it are looked at */
+    uint8_t unreadable; /**< records that could not be read */
+    uint32_t lo, hi;    /**< pages are written in order: the first one behind all that are not blank is between these,
+                             which doubling and then halving find; `lo` is then behind the next record to be read */
 } blocks[ROOT_BLOCKS];
 #define NO_PAGE 0xffffu
 
-/** Pages that cannot be read, one behind the other, at which the search in a block ends: one that cannot be read at all
- * would take as many reads, and their repetitions, as it has pages. More records than that are not lost at once. */
-#define UNREADABLE_MOST 16u
+static_assert(ROOT_BLOCKS * STEP_READS <= SCAN_MAX, "reads of a step");
 
-static void block_look(uint32_t which) {
-    struct root_block *b = &blocks[which];
-    *b = (struct root_block){.count = (uint16_t)count_pages(which), .page = NO_PAGE};
-    uint32_t unreadable = 0;
-    for (uint32_t n = b->count; n-- > 0 && unreadable < UNREADABLE_MOST;) {
-        const struct scan_page *p = record_read(which, n);
-        if (!scan_good(p)) {
-            b->foreign |= p->status == FLASH_STATUS_FOREIGN;
-            b->doubt |= !scan_torn(p) && !scan_blank(p);
-            b->torn |= scan_torn(p);
-            unreadable += !scan_blank(p);
-        } else if (root_good(DRAM_ROOT)) {
-            b->page = (uint16_t)n;
-            b->seq = hal_read(DRAM_ROOT + ROOT_SEQ_AT);
-            return;
-        } else {
-            b->old |= (hal_read(DRAM_ROOT) & ROOT_MAGIC_NAME) == (ROOT_MAGIC & ROOT_MAGIC_NAME);
+/** Where page `i` of the reads of a step goes, of root block `which`. */
+static struct scan_page *step_page(uint32_t which, uint32_t i) {
+    return &scan_pages[which * STEP_READS + i];
+}
+
+/** The record that a step has read of root block `which`. */
+static uint32_t step_record(uint32_t which) {
+    return SCAN_BUFFER + which * PAGE_SIZE;
+}
+
+/** The page of which the search for the end of `b` asks whether the block ends before it. */
+static uint32_t asked(const struct root_block *b) {
+    return b->step == DOUBLING ? b->hi - 1 : (b->lo + b->hi) / 2;
+}
+
+/** Start the reads of the next step in root block `which`. */
+static void step_begin(uint32_t which) {
+    const struct root_block *b = &blocks[which];
+    if (b->step == RECORDS) {
+        scan_read(step_page(which, 0), area_root_ppa(which, b->lo - 1), step_record(which), PAGE_SIZE);
+        return;
+    }
+    /* A single blank page may have root records behind it. */
+    uint32_t first = asked(b) + b->blank;
+    uint32_t reads = b->blank ? ROOT_GAP : 1;
+    for (uint32_t i = 0; i < reads; i++) {
+        step_page(which, i)->status = FLASH_STATUS_ERASED;
+        if (first + i < area_root_pages()) {
+            scan_read(step_page(which, i), area_root_ppa(which, first + i), step_record(which) + i * 64, 64);
         }
+    }
+}
+
+/** The next record to be read is the one before page `lo`. */
+static void records_go_on(struct root_block *b) {
+    b->step = b->lo > 0 && b->unreadable < UNREADABLE_MOST ? RECORDS : FOUND;
+}
+
+/** Whether the block ends before the page that was asked for is known. */
+static void end_step(struct root_block *b, bool ends) {
+    uint32_t at = asked(b);
+    uint32_t pages = area_root_pages();
+    if (ends) {
+        b->hi = at;
+        b->step = HALVING;
+    } else if (b->step == DOUBLING) {
+        b->lo = b->hi;
+        b->hi *= 2;
+        if (b->hi > pages) {
+            b->hi = pages;
+            b->step = HALVING;
+        }
+    } else {
+        b->lo = at + 1;
+    }
+    if (b->step == HALVING && b->lo == b->hi) {
+        b->count = (uint16_t)b->lo;
+        records_go_on(b);
+    }
+}
+
+/** What root block `which` was asked for has been read. */
+static void step_end(uint32_t which) {
+    struct root_block *b = &blocks[which];
+    const struct scan_page *p = step_page(which, 0);
+    if (b->step != RECORDS) {
+        bool blank = true;
+        for (uint32_t i = 0; i < (b->blank ? ROOT_GAP : 1); i++) {
+            blank &= scan_blank(&p[i]);
+        }
+        if (blank && !b->blank) {
+            b->blank = true;
+        } else {
+            b->blank = false;
+            end_step(b, blank);
+        }
+        return;
+    }
+    b->lo--;
+    uint32_t at = step_record(which);
+    if (!scan_good(p)) {
+        b->foreign |= p->status == FLASH_STATUS_FOREIGN;
+        b->doubt |= !scan_torn(p) && !scan_blank(p);
+        b->torn |= scan_torn(p);
+        b->unreadable += !scan_blank(p);
+    } else if (root_good(at)) {
+        b->page = (uint16_t)b->lo;
+        b->seq = hal_read(at + ROOT_SEQ_AT);
+        b->step = FOUND;
+        return;
+    } else {
+        b->old |= (hal_read(at) & ROOT_MAGIC_NAME) == (ROOT_MAGIC & ROOT_MAGIC_NAME);
+    }
+    records_go_on(b);
+}
+
+/** Search all root blocks. The steps in all of them are taken together, since they lie on as many dies. */
+static void search(void) {
+    for (uint32_t i = 0; i < ckpt.roots; i++) {
+        blocks[i] = (struct root_block){.page = NO_PAGE, .hi = 1};
+    }
+    for (bool more = true; more;) {
+        uint32_t asking = 0;
+        for (uint32_t i = 0; i < ckpt.roots; i++) {
+            if (blocks[i].step != FOUND) {
+                asking |= 1u << i;
+                step_begin(i);
+            }
+        }
+        nand_wait_idle();
+        for (uint32_t i = 0; i < ckpt.roots; i++) {
+            if ((asking >> i & 1) != 0) {
+                step_end(i);
+            }
+        }
+        more = asking != 0;
     }
 }
 
@@ -99,8 +158,8 @@ static void block_look(uint32_t which) {
 static uint32_t look_at_all(void) {
     uint32_t holds = 0;
     uint32_t newest = 0;
+    search();
     for (uint32_t i = 0; i < ckpt.roots; i++) {
-        block_look(i);
         if (blocks[i].page == NO_PAGE || (holds != 0 && blocks[i].seq < newest)) {
             continue;
         }
@@ -131,7 +190,12 @@ static const char *none_found(void) {
 /** Read the newest record, from whichever of `holds` gives it. */
 static bool newest_read(uint32_t holds) {
     for (uint32_t i = 0; i < ckpt.roots; i++) {
-        if ((holds >> i & 1) != 0 && scan_good(record_read(i, blocks[i].page)) && root_good(DRAM_ROOT)) {
+        if ((holds >> i & 1) == 0) {
+            continue;
+        }
+        scan_read(&scan_pages[0], area_root_ppa(i, blocks[i].page), DRAM_ROOT, PAGE_SIZE);
+        nand_wait_idle();
+        if (scan_good(&scan_pages[0]) && root_good(DRAM_ROOT)) {
             return true;
         }
     }

@@ -290,10 +290,11 @@ def _mount(config: str, profile: str, write: Callable[[Drive], None], cut: bool)
         if not cut:
             writer.stop()
         status = reader.start(config, profile, image=writer.paths.folder / f"image-{config}-{profile}")
-        # It is there when its mount is over.
-        with Drive(reader.address):
-            pass
-        reader.stop()
+        # It is there when its mount is over. What it does then, and a shutdown behind it, would take far longer.
+        drive = Drive(reader.address)
+        reader.kill()
+        with contextlib.suppress(DriveError):
+            drive.close()
         text = reader.paths.console_log.read_text(errors="replace")
         boots, bounds = _BOOT.findall(text), _BOUND.findall(text)
         if not boots or not bounds:

@@ -49,10 +49,8 @@ static inline uint32_t append_row(struct append *a) {
 }
 /** A row has ended: the cursor is behind its last channel. */
 void append_next_row(struct append *a);
-/** A superblock is on its way to `point`. */
-static inline bool append_pending(enum append_point point) {
-    return append[point].next != SB_NONE && !append[point].next_ready;
-}
+/** A page of `point` will come: a superblock is on its way to it, or older pages go first. */
+bool append_pending(enum append_point point);
 /** A block of superblock `n` has become bad. */
 void append_bad(uint32_t n);
 /** Sectors that `point` can take without another superblock, at least. */

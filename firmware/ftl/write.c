@@ -13,6 +13,7 @@
 #include "ftl/checkpoint.h"
 #include "ftl/collect.h"
 #include "ftl/pairs.h"
+#include "ftl/parity.h"
 #include "ftl/planes.h"
 #include "ftl/summary.h"
 
@@ -184,6 +185,9 @@ static __attribute__((noinline)) void look_on(void) {
 
 /** The program that begins with `w` has ended: all its pages are programmed, or have to be written again. */
 static void program_ended(struct ftl_write *w) {
+    if (parity_defers(PARITY_HOST, w, program_ended)) {
+        return;
+    }
     bool ok = !w->failed;
     uint32_t pages[2] = {0, 0};
     /* Nothing that has to see the map of all of them starts before the last one. */
@@ -235,6 +239,13 @@ static inline void sector_programmed(struct ftl_write *w) {
     }
 }
 
+/** Ends of programs are more than a sector to be mapped: pages share cells, or their stripes have parity. */
+static uint32_t ends_apart;
+
+void write_begin(void) {
+    ends_apart = nand_geo.paired || parity_on;
+}
+
 /** A descriptor of a program has ended. */
 static __attribute__((noinline)) void page_programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
@@ -257,7 +268,7 @@ static __attribute__((noinline)) void page_programmed(struct nand_op *op, uint32
 static void programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
     /* One sector of a write that has only to be mapped. */
-    uintptr_t other = ((uintptr_t)w->first ^ (uintptr_t)w) | (uintptr_t)w->node.next | w->special | nand_geo.paired;
+    uintptr_t other = ((uintptr_t)w->first ^ (uintptr_t)w) | (uintptr_t)w->node.next | w->special | ends_apart;
     if (__builtin_expect((other | status | bad.suspect) == 0, 1)) {
         sector_programmed(w);
     } else {
@@ -270,10 +281,14 @@ static bool durable(const struct ftl_write *w) {
     return !w->uncommitted && (w->take == NULL || ftl.cache_off || !ftl_has_cache());
 }
 
-/** `w` has its sector, of a page that shares cells. */
-static void page_paired(const struct ftl_write *w) {
-    pairs_note(APPEND_HOST, w->ppa, w->lba, 0);
-    if (durable(w)) {
+/** The writes from `first` on have their sectors, of a page that shares cells. */
+static void page_paired(const struct ftl_write *first) {
+    bool expose = false;
+    for (const struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
+        pairs_note(APPEND_HOST, w->ppa, w->lba, 0);
+        expose |= durable(w);
+    }
+    if (expose) {
         pairs_expose(APPEND_HOST);
     }
 }
@@ -299,9 +314,10 @@ static void page_program(uint32_t ppa, uint32_t seq) {
         nand_program(op, ppa, w->buffer, w->lba | mark, seq);
         summary_note(note, ppa - first->ppa, w->lba | mark);
         op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
-        if (nand_geo.paired) {
-            page_paired(w);
-        }
+    }
+    parity_placed(APPEND_HOST, first);
+    if (nand_geo.paired) {
+        page_paired(first);
     }
     planes_program(first);
 }

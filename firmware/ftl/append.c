@@ -150,10 +150,9 @@ bool append_prepare_worn(void) {
     return append[APPEND_COPY].next != SB_NONE;
 }
 
-/** Each page from now on is looked at. */
-static void end_row(struct append *a) {
-    uint32_t given = a->row_unpaid - a->row;
-    a->row = a->row_unpaid = 0;
+void append_end_row(struct append *a) {
+    uint32_t given = a->row_unpaid - a->row - a->row_summed;
+    a->row = a->row_summed = a->row_unpaid = 0;
     if (given > 0) {
         collect_paid(given);
     }
@@ -173,13 +172,13 @@ void append_close(enum append_point point) {
     }
     a->cur = (struct sb_cursor){.sb = SB_NONE};
     summary_open(point, 0);
-    end_row(a);
+    append_end_row(a);
 }
 
 void append_bad(uint32_t n) {
     for (uint32_t i = 0; i < APPEND_POINTS; i++) {
         append[i].holes |= append[i].cur.sb == n;
-        end_row(&append[i]);
+        append_end_row(&append[i]);
     }
 }
 
@@ -231,15 +230,22 @@ static bool log_is_free(void) {
 
 /** The row is what is left of the cursor's channels, unless something has to be looked at before a page of them. */
 static void begin_row(struct append *a) {
-    end_row(a);
+    append_end_row(a);
     bool prepare = a->cur.left <= sb.pages / 4 && a->next == SB_NONE;
-    if (a == &append[APPEND_HOST] && nand_geo.sectors == 1 && a->cur.left > 0 && !a->holes && !parity_on && !prepare &&
-        log_is_free()) {
-        /* Up to where a summary is due. */
-        uint32_t most = a->due - (sb.pages - a->cur.left);
-        uint32_t row = nand_geo.channels - a->cur.channel;
-        a->row = a->row_unpaid = row < most ? row : most;
-        a->row_ppa = cursor_ppa(&a->cur) - (1u << 28);
+    if (a != &append[APPEND_HOST] || nand_geo.sectors != 1 || a->cur.left == 0 || a->holes || prepare ||
+        !log_is_free()) {
+        return;
+    }
+    /* Up to where a summary is due, or parity. */
+    uint32_t most = a->due - (sb.pages - a->cur.left);
+    uint32_t row = nand_geo.channels - a->cur.channel;
+    a->row_ppa = cursor_ppa(&a->cur) - (1u << 28);
+    row = row < most ? row : most;
+    if (parity_on) {
+        most = parity_row(&a->cur);
+        a->row_summed = a->row_unpaid = row < most ? row : most;
+    } else {
+        a->row = a->row_unpaid = row;
     }
 }
 

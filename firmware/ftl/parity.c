@@ -309,6 +309,7 @@ void parity_end(enum append_point point) {
     if (p->place == 0) {
         return;
     }
+    append_end_row(a);
     /* The newest root record's cursor may be in this stripe: it must not be gone on from there. */
     ftl.changed |= a->cur.left > p->end;
     while (a->cur.left > p->end) {
@@ -415,6 +416,17 @@ enum parity_step parity_step_slow(enum append_point point, const struct sb_curso
         }
     }
     return PARITY_TAKE;
+}
+
+uint32_t parity_row(const struct sb_cursor *c) {
+    const struct parity_point *p = &parity_points[APPEND_HOST];
+    if (p->open == NULL || p->closing != 0 || c->left <= p->end) {
+        return 0;
+    }
+    uint32_t left = c->left - p->end;
+    uint32_t before = (p->place >> 28) - c->channel;
+    bool near = ((p->place ^ cursor_ppa(c)) & 0xfffffffu) == 0 && before < left;
+    return near ? before : left;
 }
 
 void parity_placed_now(enum append_point point, struct ftl_write *first) {

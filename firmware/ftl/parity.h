@@ -74,6 +74,9 @@ static inline enum parity_step parity_step(enum append_point point, const struct
     p->waits = false;
     return PARITY_TAKE;
 }
+/** Pages of the host's point from its cursor `c` on, one a channel, of which the stripe that is open takes data. A page
+ * is one sector. */
+uint32_t parity_row(const struct sb_cursor *c);
 /** A page of `point` was refused by PARITY_WAIT. */
 static inline bool parity_waits(enum append_point point) {
     return parity_points[point].waits;

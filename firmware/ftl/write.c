@@ -249,6 +249,12 @@ void write_begin(void) {
 /** A descriptor of a program has ended. */
 static __attribute__((noinline)) void page_programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
+    uintptr_t other = ((uintptr_t)w->first ^ (uintptr_t)w) | (uintptr_t)w->node.next | w->special | nand_geo.paired;
+    if ((other | status | bad.suspect | w->source.from) == 0) {
+        /* Of a drive with parity, in its sum already. */
+        sector_programmed(w);
+        return;
+    }
     if (status != FLASH_STATUS_OK) {
         w->first->failed = 1;
         planes_failed(w->first);
@@ -512,11 +518,8 @@ static inline bool straight(const struct ftl_write *w) {
     return append[APPEND_HOST].row != 0 && (waits | otherwise) == 0;
 }
 
-/** Program `w`, the page that is straight(). */
-static inline void write_straight(struct ftl_write *w) {
-    uint16_t note = summary_row_note(&append[APPEND_HOST]);
-    uint32_t ppa = append_row(&append[APPEND_HOST]);
-    uint32_t seq = ftl.seq++;
+/** Make `w` the program of the page at `ppa`. */
+static inline void straight_program(struct ftl_write *w, uint32_t ppa, uint32_t seq, uint16_t note) {
     ftl.changed = true;
     ftl.in_turn[ftl.turn]++;
     w->node.next = NULL;
@@ -528,6 +531,14 @@ static inline void write_straight(struct ftl_write *w) {
     w->note = note;
     nand_program(op, ppa, w->buffer, w->lba, seq);
     summary_note(note, 0, w->lba);
+}
+
+/** Program `w`, the page that is straight(). */
+static inline void write_straight(struct ftl_write *w) {
+    uint16_t note = summary_row_note(&append[APPEND_HOST]);
+    uint32_t ppa = append_row(&append[APPEND_HOST]);
+    uint32_t seq = ftl.seq++;
+    straight_program(w, ppa, seq, note);
     planes_program_sector(w);
 }
 
@@ -537,8 +548,36 @@ static __attribute__((noinline)) void write_last(struct ftl_write *w) {
     append_next_row(&append[APPEND_HOST]);
 }
 
+/** Likewise on a drive with parity, if it can be: nothing else begins before the page is on its way. */
+static __attribute__((noinline)) bool write_summed(struct ftl_write *w) {
+    struct append *a = &append[APPEND_HOST];
+    a->row = a->row_summed;
+    if (!straight(w)) {
+        a->row = 0;
+        return false;
+    }
+    pumping = true;
+    uint16_t note = summary_row_note(a);
+    uint32_t ppa = append_row(a);
+    uint32_t seq = ftl.seq++;
+    a->row_summed = a->row;
+    a->row = 0;
+    if (a->row_summed == 0) {
+        append_next_row(a);
+    }
+    straight_program(w, ppa, seq, note);
+    parity_placed(APPEND_HOST, w);
+    planes_program_sector(w);
+    pumping = false;
+    ftl_pump();
+    return true;
+}
+
 /** Write `w`, which is in the hash behind `before`, the newest other write of its LBA. */
 static __attribute__((noinline)) void write_gathered_or_behind(struct ftl_write *w, struct ftl_write *before) {
+    if (parity_on && before == NULL && write_summed(w)) {
+        return;
+    }
     cache_take(w);
     if (before == NULL) {
         start(w);

@@ -3,6 +3,7 @@
 #include "csd/check.h"
 #include "csd/core.h"
 #include "ftl/collect.h"
+#include "ftl/parity.h"
 #include "ftl/refresh.h"
 #include "media/health.h"
 #include "media/nand.h"
@@ -57,6 +58,7 @@ static const struct module {
     {WORK_FETCH, nvme_fetch},
     {WORK_COLLECT, collect_poll},
     {WORK_ERASE, superblock_erase_poll},
+    {WORK_PARITY, parity_poll},
     {WORK_RESIDUE, collect_residue_poll},
 };
 
@@ -100,7 +102,7 @@ void firmware_boot(void) {
     dram_zero(DRAM_ZERO, DRAM_ZERO_SIZE);
     const char *fault = nand_init();
     if (fault == NULL) {
-        ftl_init(FIELD(SYS_BOOT_ARG, FORMAT, sys_read(SYS_BOOT_ARG)) != 0, identity_spare());
+        ftl_init(FIELD(SYS_BOOT_ARG, FORMAT, sys_read(SYS_BOOT_ARG)) != 0, identity_spare(), identity_parity());
         fault = ftl.fault;
     } else {
         ftl.lbas = 0;

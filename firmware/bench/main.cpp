@@ -36,6 +36,7 @@ struct Options {
     uint32_t blocks = 32;  /**< of a command, where commands follow each other */
     uint32_t count = 2048; /**< blocks that these take */
     bool random = false;   /**< they do not follow each other */
+    uint32_t parity = 0;   /**< flags of the format that say whether it has parity; 0: by its dies */
     std::string profile;   /**< where to leave what each instruction took */
 };
 
@@ -96,7 +97,7 @@ class Medium {
 class Load {
   public:
     explicit Load(const Options &options)
-        : o(options), nand(o.geometry), d(nand, 1, o.seed, 0, {}, o.times), rng(o.seed) {
+        : o(options), nand(o.geometry), d(nand, 1, o.seed, 0, {}, o.times, {}, UINT64_MAX, {0, o.parity}), rng(o.seed) {
         /* Everything takes exactly its time. */
         d.dev.regular = true;
         d.start(1);
@@ -400,6 +401,8 @@ Options parse(int argc, char **argv) {
             o.random = one() != 0;
         } else if (name == "--profile") {
             o.profile = value;
+        } else if (name == "--parity") {
+            o.parity = one() != 0 ? IDENTITY_FLAG_PARITY_ON : IDENTITY_FLAG_PARITY_OFF;
         } else if (name == "--seed") {
             o.seed = whole(one());
         } else {

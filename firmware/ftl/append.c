@@ -8,6 +8,7 @@
 #include "ftl/collect.h"
 #include "ftl/ftl.h"
 #include "ftl/pairs.h"
+#include "ftl/parity.h"
 #include "ftl/root.h"
 #include "ftl/summary.h"
 #include "platform/console.h"
@@ -149,10 +150,9 @@ bool append_prepare_worn(void) {
     return append[APPEND_COPY].next != SB_NONE;
 }
 
-/** Each page from now on is looked at. */
-static void end_row(struct append *a) {
-    uint32_t given = a->row_unpaid - a->row;
-    a->row = a->row_unpaid = 0;
+void append_end_row(struct append *a) {
+    uint32_t given = a->row_unpaid - a->row - a->row_summed;
+    a->row = a->row_summed = a->row_unpaid = 0;
     if (given > 0) {
         collect_paid(given);
     }
@@ -160,6 +160,7 @@ static void end_row(struct append *a) {
 
 void append_close(enum append_point point) {
     struct append *a = &append[point];
+    parity_close(point);
     if (a->cur.sb != SB_NONE) {
         if (point == APPEND_HOST) {
             /* The numbers of what is left of it are nobody's: a mount passes over them. */
@@ -171,23 +172,23 @@ void append_close(enum append_point point) {
     }
     a->cur = (struct sb_cursor){.sb = SB_NONE};
     summary_open(point, 0);
-    end_row(a);
+    append_end_row(a);
 }
 
 void append_bad(uint32_t n) {
     for (uint32_t i = 0; i < APPEND_POINTS; i++) {
         append[i].holes |= append[i].cur.sb == n;
-        end_row(&append[i]);
+        append_end_row(&append[i]);
     }
 }
 
 uint32_t append_room(enum append_point point) {
     const struct append *a = &append[point];
     uint32_t left = a->cur.left;
-    if (a->holes) {
+    if (a->cur.sb != SB_NONE && (a->holes || parity_on)) {
         /* Of whole stripes, and pages become exposed meanwhile. */
         left = left > pairs_lost() ? left - pairs_lost() : 0;
-        left = left / (bad.units * nand_geo.sectors) * (bad.units - bad_blocks(a->cur.sb)) * nand_geo.sectors;
+        left = left / (bad.units * nand_geo.sectors) * (parity_data(a->cur.sb) / nand_geo.pages) * nand_geo.sectors;
     }
     uint32_t summaries = a->cur.sb != SB_NONE ? summary_to_come(point) : 0;
     left = left > summaries ? left - summaries : 0;
@@ -229,15 +230,22 @@ static bool log_is_free(void) {
 
 /** The row is what is left of the cursor's channels, unless something has to be looked at before a page of them. */
 static void begin_row(struct append *a) {
-    end_row(a);
+    append_end_row(a);
     bool prepare = a->cur.left <= sb.pages / 4 && a->next == SB_NONE;
-    if (a == &append[APPEND_HOST] && nand_geo.sectors == 1 && a->cur.left > 0 && !a->holes && !prepare &&
-        log_is_free()) {
-        /* Up to where a summary is due. */
-        uint32_t most = a->due - (sb.pages - a->cur.left);
-        uint32_t row = nand_geo.channels - a->cur.channel;
-        a->row = a->row_unpaid = row < most ? row : most;
-        a->row_ppa = cursor_ppa(&a->cur) - (1u << 28);
+    if (a != &append[APPEND_HOST] || nand_geo.sectors != 1 || a->cur.left == 0 || a->holes || prepare ||
+        !log_is_free()) {
+        return;
+    }
+    /* Up to where a summary is due, or parity. */
+    uint32_t most = a->due - (sb.pages - a->cur.left);
+    uint32_t row = nand_geo.channels - a->cur.channel;
+    a->row_ppa = cursor_ppa(&a->cur) - (1u << 28);
+    row = row < most ? row : most;
+    if (parity_on) {
+        most = parity_row(&a->cur);
+        a->row_summed = a->row_unpaid = row < most ? row : most;
+    } else {
+        a->row = a->row_unpaid = row;
     }
 }
 
@@ -248,6 +256,41 @@ void append_next_row(struct append *a) {
     begin_row(a);
 }
 
+/** Step over the page under the cursor. The sequence numbers of its sectors are nobody's. */
+static void skip_page(enum append_point point) {
+    struct append *a = &append[point];
+    cursor_next_page(&a->cur);
+    ftl.seq += point == APPEND_HOST ? nand_geo.sectors : 0;
+    if (a->holes) {
+        step_over(point);
+    }
+}
+
+/** Put the cursor of `point` on a page for data: parity and summaries take theirs. False: there is none now. */
+static bool find_page(enum append_point point) {
+    struct append *a = &append[point];
+    for (;;) {
+        while (a->cur.left == 0) {
+            if (a->next == SB_NONE || !a->next_ready) {
+                return false;
+            }
+            open_next(point);
+            if (a->holes) {
+                step_over(point);
+            }
+        }
+        enum parity_step step = parity_on ? parity_step(point, &a->cur, cursor_ppa(&a->cur)) : PARITY_TAKE;
+        if (step == PARITY_WAIT) {
+            return false;
+        }
+        uint32_t position = sb.pages - a->cur.left;
+        if (step == PARITY_TAKE && (position < a->due || !summary_due(point, position))) {
+            return true;
+        }
+        skip_page(point);
+    }
+}
+
 uint32_t append_page(enum append_point point) {
     struct append *a = &append[point];
     if (a->holes) {
@@ -256,35 +299,21 @@ uint32_t append_page(enum append_point point) {
     if (a->cur.left <= sb.pages / 4 && a->next == SB_NONE) {
         append_prepare(point);
     }
-    uint32_t position;
-    for (;;) {
-        while (a->cur.left == 0) {
-            if (a->next == SB_NONE || !a->next_ready) {
-                return 0;
-            }
-            open_next(point);
-            if (a->holes) {
-                step_over(point);
-            }
-        }
-        position = sb.pages - a->cur.left;
-        if (position < a->due || !summary_due(point, position)) {
-            break;
-        }
-        cursor_next_page(&a->cur);
-        ftl.seq += point == APPEND_HOST ? nand_geo.sectors : 0;
-        if (a->holes) {
-            step_over(point);
-        }
+    if (!find_page(point)) {
+        return 0;
     }
     uint32_t ppa = cursor_ppa(&a->cur);
     a->note = SUMMARY_NONE;
     if (a->notes != SUMMARY_NONE) {
-        a->note = (uint16_t)(a->notes + position);
+        a->note = (uint16_t)(a->notes + sb.pages - a->cur.left);
         summary_pending[a->note >> SUMMARY_GROUP_LOG2]++;
     }
     cursor_next_page(&a->cur);
     begin_row(a);
     ftl.changed = true;
     return ppa;
+}
+
+bool append_pending(enum append_point point) {
+    return (append[point].next != SB_NONE && !append[point].next_ready) || parity_waits(point);
 }

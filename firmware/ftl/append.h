@@ -27,6 +27,7 @@ struct append {
     uint16_t note; /**< that word for the page that append_page gave last, or SUMMARY_NONE */
     uint32_t row;  /**< pages from `cur` on, one a channel, that append_row may give out */
     uint32_t row_ppa;    /**< the page before them, were there a channel before the first */
+    uint32_t row_summed; /**< on a drive with parity it is here, and `row` is 0 */
     uint32_t row_unpaid; /**< pages of the row that collection has not been told of when it is given out */
     struct sb_erase erase;
 };
@@ -47,12 +48,12 @@ static inline uint32_t append_row(struct append *a) {
     a->cur.left--;
     return a->row_ppa += 1u << 28;
 }
+/** Each page of `a` from now on is looked at. */
+void append_end_row(struct append *a);
 /** A row has ended: the cursor is behind its last channel. */
 void append_next_row(struct append *a);
-/** A superblock is on its way to `point`. */
-static inline bool append_pending(enum append_point point) {
-    return append[point].next != SB_NONE && !append[point].next_ready;
-}
+/** A page of `point` will come: a superblock is on its way to it, or older pages go first. */
+bool append_pending(enum append_point point);
 /** A block of superblock `n` has become bad. */
 void append_bad(uint32_t n);
 /** Sectors that `point` can take without another superblock, at least. */

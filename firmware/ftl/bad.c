@@ -92,19 +92,28 @@ bool bad_in(uint32_t n, uint32_t ppa) {
     return has(n, bad_unit(ppa));
 }
 
-enum bad_cause bad_cause_of(uint32_t ppa) {
-    uint32_t n = ppa_block(ppa);
-    if (n >= sb.count || !bad_at(ppa)) {
-        return BAD_NONE;
-    }
-    uint32_t wanted = n | bad_unit(ppa) << 12;
+/** The entry of the list that has the block of `ppa`; 0: none. */
+static uint32_t entry_of(uint32_t ppa) {
+    uint32_t wanted = ppa_block(ppa) | bad_unit(ppa) << 12;
     for (uint32_t i = 0; i < bad.count; i++) {
         uint32_t e = entry(i);
         if ((entry_superblock(e) | entry_unit(e) << 12) == wanted) {
-            return (enum bad_cause)entry_cause(e);
+            return e;
         }
     }
-    return BAD_NONE;
+    return 0;
+}
+
+bool bad_holds(uint32_t ppa) {
+    return bad_moving(ppa_block(ppa)) && (entry_of(ppa) & BAD_HOLDS) != 0;
+}
+
+enum bad_cause bad_cause_of(uint32_t ppa) {
+    if (ppa_block(ppa) >= sb.count || !bad_at(ppa)) {
+        return BAD_NONE;
+    }
+    uint32_t e = entry_of(ppa);
+    return e != 0 ? (enum bad_cause)entry_cause(e) : BAD_NONE;
 }
 
 bool bad_grown(uint32_t i) {

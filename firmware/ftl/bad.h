@@ -82,6 +82,8 @@ static inline bool bad_at(uint32_t ppa) {
     uint32_t n = ppa_block(ppa);
     return n != bad.sound && bad_in(n, ppa);
 }
+/** Whether that block, which is bad, may hold data all the same: it became bad since its superblock was erased. */
+bool bad_holds(uint32_t ppa);
 /** Why, for whoever wants to know. */
 enum bad_cause bad_cause_of(uint32_t ppa);
 

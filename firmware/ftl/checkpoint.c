@@ -224,7 +224,7 @@ static void root_build(void) {
     }
     root_begin();
     root_put(ckpt.root_seq + 1);
-    root_put(job.clean ? ROOT_CLEAN : 0);
+    root_put(root_flags(job.clean));
     root_put(nand_geo.channels | nand_geo.ways << 8 | nand_geo.luns << 16 | nand_geo.planes << 24);
     root_put(nand_geo.blocks);
     root_put(nand_geo.pages | nand_geo.sector_log2 << 24);

@@ -25,6 +25,7 @@
 #define ROOT_MAGIC       0x39545253u /* "SRT9" */
 #define ROOT_MAGIC_NAME  0x00ffffffu /* what older versions have in common with it */
 #define ROOT_CLEAN       1u
+#define ROOT_PARITY      2u /* stripes have parity */
 #define ROOT_SB_PAGES    (SB_MAX * 8u / 4096u)
 #define ROOT_TABLE_PAGES (ROOT_SB_PAGES + BAD_PAGES)
 #define ROOT_FIXED_WORDS 25u

@@ -13,6 +13,7 @@
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
 #include "ftl/pairs.h"
+#include "ftl/parity.h"
 #include "ftl/planes.h"
 #include "ftl/refresh.h"
 #include "ftl/summary.h"
@@ -116,6 +117,9 @@ static void none_found(void) {
 /* ---- programming ---- */
 
 static void program_ended(struct ftl_write *w) {
+    if (parity_defers(PARITY_COPY, w, program_ended)) {
+        return;
+    }
     bool ok = !w->failed;
     while (w != NULL) {
         struct ftl_write *next = ftl_write_next(w);
@@ -191,6 +195,7 @@ static bool page_out(void) {
         job.programming++;
         ftl.log_copies++;
     }
+    parity_placed(APPEND_COPY, first);
     planes_program(first);
     return true;
 }
@@ -221,6 +226,9 @@ static void pages_out(bool all) {
         if (page_out()) {
             continue;
         }
+        if (parity_waits(APPEND_COPY)) {
+            return;
+        }
         if (!append_pending(APPEND_COPY) && (paused() || ftl.read_only)) {
             /* No page will come before what waits has run, or at all: the sectors stay where they are. */
             drop_gathered();
@@ -238,6 +246,12 @@ static void pages_out(bool all) {
 
 /* ---- reading ---- */
 
+/** The sequence number of the sector read, which is older than the log. That of one that was rebuilt need not be right.
+ */
+static uint32_t old_number(const struct nand_op *op) {
+    return (int32_t)(op->data1 - ftl.log_start) < 0 ? op->data1 : ftl.log_start - 1;
+}
+
 static void read_done(struct nand_op *op, uint32_t status) {
     struct copy *c = op->arg;
     job.reading--;
@@ -245,7 +259,7 @@ static void read_done(struct nand_op *op, uint32_t status) {
     if (status == FLASH_STATUS_OK && lba < ftl.lbas && map_get(lba) == c->from) {
         c->w.lba = lba;
         c->w.tries = 0;
-        c->seq = op->data1;
+        c->seq = old_number(op);
         list_put(&gathered, &c->w.node);
         gathered_count++;
     } else {
@@ -268,7 +282,7 @@ static void search_read_done(struct nand_op *op, uint32_t status) {
         }
         c->w.tries = 0;
         /* Older than the log, as every copy is. */
-        c->seq = status == FLASH_STATUS_OK ? op->data1 : ftl.log_start - 1;
+        c->seq = status == FLASH_STATUS_OK ? old_number(op) : ftl.log_start - 1;
         list_put(&gathered, &c->w.node);
         gathered_count++;
     } else {

@@ -8,6 +8,7 @@
 #include "ftl/bad.h"
 #include "ftl/collect.h"
 #include "ftl/ftl.h"
+#include "ftl/parity.h"
 #include "platform/console.h"
 
 static struct {
@@ -123,9 +124,10 @@ static void erase_next(void) {
     }
 }
 
-/** Once requests that have ended have given up their pages: until then these are in use. */
+/** Once requests that have ended have given up their pages, and no parity is on its way: until then these are in use.
+ */
 static void begin(void) {
-    if (ftl_discarding()) {
+    if (ftl_discarding() || !parity_settled()) {
         return;
     }
     ftl_slices(NULL);
@@ -153,6 +155,7 @@ void erase_start(struct ftl_exclusive *x) {
     job.sb = 0;
     job.entry = 0;
     job.entries = bad.count;
+    parity_forget();
     append_close(APPEND_HOST);
     append_close(APPEND_COPY);
     ftl.changed = true;

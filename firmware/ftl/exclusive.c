@@ -10,6 +10,7 @@
 #include "ftl/checkpoint.h"
 #include "ftl/collect.h"
 #include "ftl/ftl.h"
+#include "ftl/parity.h"
 #include "platform/console.h"
 #include "platform/work.h"
 
@@ -69,6 +70,17 @@ static bool writes_pages(const struct ftl_exclusive *x) {
     return x->run == ftl_trim_run || x->run == commit_run || (x->run == checkpoint_run && checkpoint_writes_pages());
 }
 
+/** No parity is on its way. Before the medium is marked clean the stripes that are open end, too: the next power-on
+ * would know nothing of what is in them. */
+static bool parity_ended(const struct ftl_exclusive *x) {
+    if (x->run == checkpoint_run && ((const struct ftl_checkpoint *)x)->clean && !ftl.read_only) {
+        for (uint32_t i = 0; i < APPEND_POINTS; i++) {
+            parity_end((enum append_point)i);
+        }
+    }
+    return parity_settled();
+}
+
 void exclusive_next(void) {
     if (starting) {
         /* Below on the stack: it goes on there. */
@@ -76,7 +88,7 @@ void exclusive_next(void) {
     }
     starting = true;
     while (exclusive.running == NULL && !list_empty(&exclusive.waiting) && !exclusive.live && ftl_in_flight() == 0 &&
-           collect_idle()) {
+           collect_idle() && parity_ended(first_exclusive())) {
         if (ftl.clean && !ftl.read_only && writes_pages(first_exclusive())) {
             exclusive.running = &mark_dirty;
             mark_dirty.queued = true;

@@ -12,6 +12,7 @@
 #include "ftl/checkpoint.h"
 #include "ftl/collect.h"
 #include "ftl/pairs.h"
+#include "ftl/parity.h"
 #include "ftl/planes.h"
 #include "ftl/root.h"
 #include "ftl/summary.h"
@@ -56,7 +57,8 @@ static bool set_capacity(uint32_t spare_per_cent) {
     }
     /* The spare share, but at least what it takes to write. */
     uint64_t data = room_data;
-    uint64_t provisioned = ((uint64_t)sb.count * bad.units - bad.count) * nand_geo.pages * (100 - spare_per_cent) / 100;
+    uint64_t blocks = (uint64_t)sb.count * (bad.units - (parity_on ? nand_geo.planes : 0)) - bad.count;
+    uint64_t provisioned = blocks * nand_geo.pages * (100 - spare_per_cent) / 100;
     uint64_t lbas = data < provisioned ? data : provisioned;
     if (lbas > MAP_MAX_LBAS) {
         lbas = MAP_MAX_LBAS;
@@ -65,7 +67,18 @@ static bool set_capacity(uint32_t spare_per_cent) {
     return true;
 }
 
-void ftl_init(bool format, uint32_t spare_per_cent) {
+/** Whether a new medium has parity; false: it is asked for and cannot be. */
+static bool parity_choose(enum ftl_parity wanted) {
+    parity_on = wanted == FTL_PARITY_ON || (wanted == FTL_PARITY_USUAL && parity_dies() >= PARITY_DIES_USUAL);
+    if (parity_on && parity_dies() < PARITY_DIES) {
+        console_printf("ftl: parity over dies is asked for: %u dies are there, at least %u are needed\n", parity_dies(),
+                       PARITY_DIES);
+        return false;
+    }
+    return true;
+}
+
+void ftl_init(bool format, uint32_t spare_per_cent, enum ftl_parity parity) {
     memset(&ftl, 0, sizeof ftl);
     memset(ftl_owner_data, 0, sizeof ftl_owner_data);
     ftl_owner_update = NULL;
@@ -82,6 +95,7 @@ void ftl_init(bool format, uint32_t spare_per_cent) {
     map_init();
     superblock_init();
     append_init();
+    parity_init();
     root_init();
     if (!bad_init()) {
         ftl.fault = "too many blocks for the table of bad ones";
@@ -96,6 +110,7 @@ void ftl_init(bool format, uint32_t spare_per_cent) {
     }
     bounds_init();
 
+    rebuild_init();
     bool blank = false;
     if (!format) {
         ftl.fault = recover_mount(&blank);
@@ -108,7 +123,7 @@ void ftl_init(bool format, uint32_t spare_per_cent) {
                            spare_per_cent, FTL_SPARE_LEAST, FTL_SPARE_MOST, FTL_SPARE);
             spare_per_cent = FTL_SPARE;
         }
-        ftl.fault = marks_read();
+        ftl.fault = parity_choose(parity) ? marks_read() : "too few dies for the parity that is asked for";
         if (ftl.fault == NULL) {
             ftl.fault = checkpoint_areas_fit();
         }
@@ -121,4 +136,6 @@ void ftl_init(bool format, uint32_t spare_per_cent) {
     }
     room_init();
     collect_init();
+    parity_mounting = false;
+    write_begin();
 }

@@ -20,6 +20,7 @@
 #include "ftl/map.h"
 #include "ftl/superblock.h"
 #include "media/nand.h"
+#include "platform/xor.h"
 
 /** OOB word 0 of pages that hold no user data. */
 #define OOB_TRIM    0xfffffffeu /**< a trim record */
@@ -29,6 +30,13 @@
 #define OOB_DIR     0xe0000000u /**< | number of the directory page */
 #define OOB_SUMMARY 0xfffffffbu /**< what the sectors before it hold (ftl/summary.h) */
 #define OOB_BLANK   0xffffffffu
+/** Of parity sectors, whose words are made of those of their stripe's sectors (ftl/parity.h): from this one on so many.
+ */
+#define OOB_PARITY       0x90000000u
+#define OOB_PARITY_WORDS 0x40000000u
+static inline bool oob_parity(uint32_t oob0) {
+    return oob0 - OOB_PARITY < OOB_PARITY_WORDS;
+}
 /** | LPA: user data that the map took, or will take, by a checkpoint: recovery skips it. LPAs have 28 bits. */
 #define OOB_UNCOMMITTED 0x40000000u
 /** | LPA: the block is unreadable from here on, because its owner or collection says so; the sector's data say nothing.
@@ -49,10 +57,11 @@ enum ftl_status { FTL_OK = 0, FTL_MEDIA, FTL_READ_ONLY };
 
 /** One sector to be written. */
 struct ftl_write {
-    struct node node;        /**< waiting list, or the program's next sector */
-    struct ftl_write *chain; /**< hash chain of writes in the FTL */
-    struct ftl_write *first; /**< of its program; of a page in a list of planes.c: the next page */
-    struct nand_op *op;      /**< descriptor to use, the owner's */
+    struct node node;         /**< waiting list, or the program's next sector */
+    struct ftl_write *chain;  /**< hash chain of writes in the FTL */
+    struct ftl_write *first;  /**< of its program; of a page in a list of planes.c: the next page */
+    struct nand_op *op;       /**< descriptor to use, the owner's */
+    struct xor_source source; /**< of the parity of its stripe */
     uint32_t lba;
     uint32_t buffer; /**< DRAM address of the data */
     uint32_t ppa;
@@ -170,9 +179,11 @@ extern struct ftl_bounds ftl_bounds;
 #define FTL_SPARE       7u
 #define FTL_SPARE_LEAST 2u
 #define FTL_SPARE_MOST  90u
-/** Mount or format the medium (boot only), a new one with this spare share, 0: FTL_SPARE. On return ftl.lbas or
- * ftl.fault says how it went. */
-void ftl_init(bool format, uint32_t spare_per_cent);
+/** Whether a format gives the medium parity over dies; usual: by how many there are. */
+enum ftl_parity { FTL_PARITY_USUAL = 0, FTL_PARITY_ON, FTL_PARITY_OFF };
+/** Mount or format the medium (boot only), a new one with this spare share, 0: FTL_SPARE, and this parity. On return
+ * ftl.lbas or ftl.fault says how it went. */
+void ftl_init(bool format, uint32_t spare_per_cent, enum ftl_parity parity);
 
 /**
  * Start a write, which ftl_announce has announced, `special` 0 but for `lost`; `done` runs once it is on the medium and

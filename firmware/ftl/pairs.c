@@ -4,6 +4,7 @@
 #include "ftl/bad.h"
 #include "ftl/cache.h"
 #include "ftl/checkpoint.h"
+#include "ftl/parity.h"
 #include "ftl/write.h"
 #include "platform/console.h"
 
@@ -57,17 +58,32 @@ void pairs_expose(enum append_point point) {
     }
     uint32_t rows = pairs_rows(&a->cur);
     a->exposed = rows > a->exposed ? rows : a->exposed;
+    if (parity_on) {
+        parity_exposed(point);
+    }
+}
+
+uint8_t pairs_hold(uint32_t ppa) {
+    uint32_t page = (ppa_row(ppa) & (nand_geo.pages - 1)) >> nand_geo.sector_log2;
+    if (!nand_geo.paired || pairs_lower(page) == UINT32_MAX) {
+        return 0;
+    }
+    in_flight[turn]++;
+    return (uint8_t)(turn + 1);
+}
+
+void pairs_let(uint8_t upper) {
+    if (upper != 0) {
+        in_flight[upper - 1]--;
+        pairs_look();
+    }
 }
 
 void pairs_begin(struct ftl_write *first) {
-    uint32_t page = (ppa_row(first->ppa) & (nand_geo.pages - 1)) >> nand_geo.sector_log2;
     for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
         w->upper = 0;
     }
-    if (pairs_lower(page) != UINT32_MAX) {
-        in_flight[turn]++;
-        first->upper = (uint8_t)(turn + 1);
-    }
+    first->upper = pairs_hold(first->ppa);
 }
 
 static void end(struct ftl_write *first) {

@@ -47,6 +47,11 @@ void pairs_expose(enum append_point point);
 /** The page that begins with `first`, of either append point, is about to be programmed. Only on parts with such pages.
  */
 void pairs_begin(struct ftl_write *first);
+/** A program of the page `ppa` will be wanted: it counts as in flight until pairs_let. Returns what that is to be
+ * given.
+ */
+uint8_t pairs_hold(uint32_t ppa);
+void pairs_let(uint8_t upper);
 /** Sector `ppa` takes block `lba`; at the copies' append point the block's original is at `from`. */
 void pairs_note(enum append_point point, uint32_t ppa, uint32_t lba, uint32_t from);
 /** The program at `point` that begins with `first` has ended, with those of other planes. When it has failed, copies

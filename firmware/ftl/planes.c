@@ -11,6 +11,7 @@
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
 #include "ftl/pairs.h"
+#include "ftl/parity.h"
 #include "ftl/planes.h"
 
 struct planes_lane planes_lanes[NAND_MAX_CHANNELS * NAND_MAX_WAYS];
@@ -132,8 +133,8 @@ static void start(struct planes_lane *lane, struct ftl_write **p) {
             last = ftl_write_next(last);
         }
         p = find(p, row);
-        /* A summary has an owner of its own. */
-        if (*p == NULL || (*p)->lba == OOB_SUMMARY) {
+        /* Summaries and parity have owners of their own. */
+        if (*p == NULL || (*p)->op->done != first->op->done) {
             break;
         }
         last->op->confirm = FLASH_CONFIRM_PLANE;
@@ -179,7 +180,10 @@ void planes_go(struct planes_lane *lane) {
 }
 
 void planes_look(bool still) {
-    if (!planes_delayed || (!still && (int32_t)(ftl.seq + ftl.gathered + ftl.coming - delayed_until) >= 0)) {
+    /* Pages that have been passed are not for data. */
+    bool comes = (int32_t)(ftl.seq + ftl.gathered + ftl.coming - delayed_until) >= 0 &&
+                 (!parity_on || (int32_t)(ftl.seq - delayed_until) < 0);
+    if (!planes_delayed || (!still && comes)) {
         return;
     }
     planes_delayed = false;

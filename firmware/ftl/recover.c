@@ -10,6 +10,7 @@
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
 #include "ftl/pairs.h"
+#include "ftl/parity.h"
 #include "ftl/root.h"
 #include "ftl/rootfind.h"
 #include "ftl/scan.h"
@@ -177,7 +178,9 @@ static uint32_t root_get(void) {
 static const char *root_load(bool *clean) {
     root_at = 12;
     ckpt.root_seq = root_get();
-    *clean = (root_get() & ROOT_CLEAN) != 0;
+    uint32_t flags = root_get();
+    *clean = (flags & ROOT_CLEAN) != 0;
+    parity_on = (flags & ROOT_PARITY) != 0;
     uint32_t units = root_get();
     uint32_t blocks = root_get();
     uint32_t block_pages = root_get();
@@ -325,9 +328,10 @@ static uint32_t round_pages(void) {
  * together may be there or not one by one. So a LUN whose last plane's page is not the log's has nothing behind that
  * page; such pages follow each other after as many rounds as there are LUNs and planes, and up to one more, since every
  * round begins at another way. Where pages share cells, two stripes may stay blank with one between them that was lost.
+ * A stripe that got its parity before it was full has a rest without pages.
  */
 static uint32_t end_rounds(void) {
-    return nand_geo.luns * nand_geo.planes * (1 + pairs_gap()) + 1;
+    return nand_geo.luns * nand_geo.planes * (1 + pairs_gap()) + 1 + (parity_on ? nand_geo.luns : 0);
 }
 
 /** Apply the log's sector at `ppa` with OOB word 0 `oob0` to the map. False: no sector of the log has that word. */
@@ -394,6 +398,10 @@ static void roll_sectors(struct roll *r, uint32_t n, uint32_t position, uint32_t
             continue;
         }
         r->blanks += scan_blank(p);
+        if (scan_good(p) && oob_parity(p->oob0)) {
+            /* It is of this log: the superblock was erased for it. */
+            r->blanks = 0;
+        }
         if (!r->ended) {
             r->ended = true;
             r->tail = at;
@@ -711,7 +719,8 @@ static bool log_goes_on(uint32_t seq) {
         }
         nand_wait_idle();
         for (uint32_t i = 0; i < batch; i++) {
-            if (scan_good(&scan_pages[i]) && scan_pages[i].oob1 - seq < most) {
+            const struct scan_page *p = &scan_pages[i];
+            if (scan_good(p) && !oob_parity(p->oob0) && p->oob1 - seq < most) {
                 return true;
             }
         }

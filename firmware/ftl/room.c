@@ -8,6 +8,7 @@
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
 #include "ftl/pairs.h"
+#include "ftl/parity.h"
 #include "ftl/summary.h"
 
 /** Superblocks that the log has to have beyond full ones: one open at each append point, and two that only copies take:

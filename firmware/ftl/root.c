@@ -9,6 +9,7 @@
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
 #include "ftl/pairs.h"
+#include "ftl/parity.h"
 #include "lib/crc.h"
 #include "platform/console.h"
 
@@ -83,6 +84,10 @@ bool root_good(uint32_t at) {
 
 /* ---- building ---- */
 
+uint32_t root_flags(bool clean) {
+    return (clean ? ROOT_CLEAN : 0) | (parity_on ? ROOT_PARITY : 0);
+}
+
 void root_begin(void) {
     root.at = 12;
 }
@@ -136,15 +141,15 @@ static void again(uint32_t flags) {
 }
 
 void root_list(void) {
-    again(ftl.clean ? ROOT_CLEAN : 0);
+    again(root_flags(ftl.clean));
 }
 
 void root_dirty(void) {
-    again(0);
+    again(root_flags(false));
 }
 
 void root_clean(void) {
-    again(ROOT_CLEAN);
+    again(root_flags(true));
 }
 
 /* ---- writing ---- */

@@ -41,6 +41,8 @@ void root_dirty(void);
 /** Likewise, and that it is not. */
 void root_clean(void);
 
+/** The flags of a record that says so. */
+uint32_t root_flags(bool clean);
 /** For builders of whole records: begin, add words, end. */
 void root_begin(void);
 void root_put(uint32_t v);

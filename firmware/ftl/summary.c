@@ -75,6 +75,15 @@ uint32_t summary_place(uint32_t k) {
     return place < last ? place : last;
 }
 
+bool summary_at(uint32_t position) {
+    if (summary.chunk == 0 || position < summary.chunk + summary.delay) {
+        return false;
+    }
+    uint32_t last = (sb.pages - position) >> nand_geo.sector_log2;
+    uint32_t k = last <= summary.chunks ? summary.chunks - last : (position - summary.delay) / summary.chunk - 1;
+    return summary_place(k) == position;
+}
+
 /** First word of buffer `b` of `point`. */
 static uint32_t buffer_word(enum append_point point, uint32_t b) {
     return (point * SUMMARY_BUFFERS + b) << WORDS_LOG2;
@@ -136,20 +145,28 @@ uint32_t summary_to_come(enum append_point point) {
     return summary.chunk == 0 ? 0 : (summary.chunks - points[point].next) * nand_geo.sectors;
 }
 
-static void programmed(struct nand_op *op, uint32_t status) {
-    struct program *p = CONTAINER(op->arg, struct program, w);
-    if (status != FLASH_STATUS_OK) {
-        planes_failed(&p->w);
-    } else {
-        bad_worked(p->w.ppa);
+static void program_ended(struct ftl_write *w) {
+    if (parity_defers(PARITY_SUMMARY, w, program_ended)) {
+        return;
     }
+    struct program *p = CONTAINER(w, struct program, w);
     p->buffer->programming = false;
     p->buffer = NULL;
-    planes_ended(&p->w);
-    ftl.in_turn[p->w.turn]--;
+    ftl.in_turn[w->turn]--;
     ftl_settled();
     work_set(WORK_COLLECT);
     ftl_kick();
+}
+
+static void programmed(struct nand_op *op, uint32_t status) {
+    struct ftl_write *w = op->arg;
+    if (status != FLASH_STATUS_OK) {
+        planes_failed(w);
+    } else {
+        bad_worked(w->ppa);
+    }
+    planes_ended(w);
+    program_ended(w);
 }
 
 /** Program the summary of chunk `k` to the page `ppa`. Without a free program the page stays blank. */
@@ -175,6 +192,7 @@ static void program(enum append_point point, uint32_t k, uint32_t ppa) {
     nand_program(op, ppa, DRAM_SUMMARIES + word * 4, OOB_SUMMARY, point == APPEND_HOST ? ftl.seq : 0);
     p->w.turn = ftl.turn;
     ftl.in_turn[ftl.turn]++;
+    parity_placed(point, &p->w);
     planes_program(&p->w);
 }
 

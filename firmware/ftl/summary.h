@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "ftl/append.h"
-#include "ftl/bad.h"
+#include "ftl/parity.h"
 #include "platform/dram.h"
 
 /** A summary: these words, then a word for each sector of the chunk: OOB word 0 inverted, 0 when it holds nothing of
@@ -47,9 +47,12 @@ void summary_init(void);
 /** Position of the summary of chunk `k` in its superblock. */
 uint32_t summary_place(uint32_t k);
 
+/** Whether a chunk's summary is there. `position`: of a page's first sector. */
+bool summary_at(uint32_t position);
+
 /** Sectors of data that superblock `n` takes when it is written from the beginning. */
 static inline uint32_t log_sectors(uint32_t n) {
-    uint32_t good = bad_sectors(n);
+    uint32_t good = parity_data(n);
     return good > summary.taken ? good - summary.taken : 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ftl/bad.h"
 #include "ftl/map.h"
+#include "ftl/parity.h"
 #include "platform/console.h"
 #include "platform/fill.h"
 
@@ -112,7 +113,7 @@ bool superblock_release(void) {
     sb.emptied = false;
     for (uint32_t i = 0; i < sb.used; i++) {
         bool closed = sb.state[i] == SB_CLOSED || sb.state[i] == SB_UNMOVABLE;
-        if (closed && superblock_valid(i) == 0 && superblock_pins(i) == 0) {
+        if (closed && superblock_valid(i) == 0 && superblock_pins(i) == 0 && !parity_writes(i)) {
             if (bad_unsaved(i) || bad_sectors(i) == 0) {
                 superblock_spoilt(i);
             } else {

@@ -6,6 +6,7 @@
 #include "ftl/bad.h"
 #include "ftl/ftl.h"
 #include "ftl/pairs.h"
+#include "ftl/parity.h"
 #include "ftl/summary.h"
 #include "lib/crc.h"
 
@@ -13,9 +14,12 @@
 
 /** Waits for a page of the log, or for an operation. */
 static struct ftl_trim *trim_waiting;
+/** The record on its way, as the parity of its stripe takes it. */
+static struct ftl_write record;
 
 void trim_init(void) {
     trim_waiting = NULL;
+    memset(&record, 0, sizeof record);
     work_clear(WORK_TRIM);
 }
 
@@ -49,11 +53,14 @@ static void trim_apply(struct ftl_trim *t) {
     ftl_slices(trim_slice);
 }
 
-static void trim_programmed(struct nand_op *op, uint32_t status) {
+static void record_ended(struct ftl_write *w) {
+    struct nand_op *op = w->op;
     struct ftl_trim *t = op->arg;
-    summary_ended(t->note, status == FLASH_STATUS_OK);
-    if (status != FLASH_STATUS_OK) {
-        bad_block(nand_op_ppa(op), BAD_PROGRAM);
+    if (parity_defers(PARITY_TRIM, w, record_ended)) {
+        return;
+    }
+    summary_ended(t->note, !w->failed);
+    if (w->failed) {
         if (++t->tries < MAX_TRIES) {
             trim_program(t);
         } else {
@@ -65,6 +72,14 @@ static void trim_programmed(struct nand_op *op, uint32_t status) {
     /* The record lasts until the next checkpoint: its superblock is open, or part of the log. */
     nand_op_put(op);
     trim_apply(t);
+}
+
+static void trim_programmed(struct nand_op *op, uint32_t status) {
+    record.failed = status != FLASH_STATUS_OK;
+    if (record.failed) {
+        bad_block(nand_op_ppa(op), BAD_PROGRAM);
+    }
+    record_ended(&record);
 }
 
 static void trim_program(struct ftl_trim *t) {
@@ -86,12 +101,15 @@ static void trim_program(struct ftl_trim *t) {
         }
         return;
     }
-    pairs_expose(APPEND_HOST);
     t->op->done = trim_programmed;
     t->op->arg = t;
     t->note = append[APPEND_HOST].note;
     summary_note(t->note, 0, OOB_TRIM);
     nand_program(t->op, ppa, DRAM_TRIM, OOB_TRIM, seq);
+    record.op = t->op;
+    record.node.next = NULL;
+    parity_placed(APPEND_HOST, &record);
+    pairs_expose(APPEND_HOST);
     nand_submit(t->op);
 }
 

@@ -13,6 +13,7 @@
 #include "ftl/checkpoint.h"
 #include "ftl/collect.h"
 #include "ftl/pairs.h"
+#include "ftl/parity.h"
 #include "ftl/planes.h"
 #include "ftl/summary.h"
 
@@ -184,6 +185,9 @@ static __attribute__((noinline)) void look_on(void) {
 
 /** The program that begins with `w` has ended: all its pages are programmed, or have to be written again. */
 static void program_ended(struct ftl_write *w) {
+    if (parity_defers(PARITY_HOST, w, program_ended)) {
+        return;
+    }
     bool ok = !w->failed;
     uint32_t pages[2] = {0, 0};
     /* Nothing that has to see the map of all of them starts before the last one. */
@@ -235,9 +239,22 @@ static inline void sector_programmed(struct ftl_write *w) {
     }
 }
 
+/** Ends of programs are more than a sector to be mapped: pages share cells, or their stripes have parity. */
+static uint32_t ends_apart;
+
+void write_begin(void) {
+    ends_apart = nand_geo.paired || parity_on;
+}
+
 /** A descriptor of a program has ended. */
 static __attribute__((noinline)) void page_programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
+    uintptr_t other = ((uintptr_t)w->first ^ (uintptr_t)w) | (uintptr_t)w->node.next | w->special | nand_geo.paired;
+    if ((other | status | bad.suspect | w->source.from) == 0) {
+        /* Of a drive with parity, in its sum already. */
+        sector_programmed(w);
+        return;
+    }
     if (status != FLASH_STATUS_OK) {
         w->first->failed = 1;
         planes_failed(w->first);
@@ -257,7 +274,7 @@ static __attribute__((noinline)) void page_programmed(struct nand_op *op, uint32
 static void programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
     /* One sector of a write that has only to be mapped. */
-    uintptr_t other = ((uintptr_t)w->first ^ (uintptr_t)w) | (uintptr_t)w->node.next | w->special | nand_geo.paired;
+    uintptr_t other = ((uintptr_t)w->first ^ (uintptr_t)w) | (uintptr_t)w->node.next | w->special | ends_apart;
     if (__builtin_expect((other | status | bad.suspect) == 0, 1)) {
         sector_programmed(w);
     } else {
@@ -270,10 +287,14 @@ static bool durable(const struct ftl_write *w) {
     return !w->uncommitted && (w->take == NULL || ftl.cache_off || !ftl_has_cache());
 }
 
-/** `w` has its sector, of a page that shares cells. */
-static void page_paired(const struct ftl_write *w) {
-    pairs_note(APPEND_HOST, w->ppa, w->lba, 0);
-    if (durable(w)) {
+/** The writes from `first` on have their sectors, of a page that shares cells. */
+static void page_paired(const struct ftl_write *first) {
+    bool expose = false;
+    for (const struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
+        pairs_note(APPEND_HOST, w->ppa, w->lba, 0);
+        expose |= durable(w);
+    }
+    if (expose) {
         pairs_expose(APPEND_HOST);
     }
 }
@@ -299,9 +320,10 @@ static void page_program(uint32_t ppa, uint32_t seq) {
         nand_program(op, ppa, w->buffer, w->lba | mark, seq);
         summary_note(note, ppa - first->ppa, w->lba | mark);
         op->confirm = w->node.next != NULL ? FLASH_CONFIRM_MORE : FLASH_CONFIRM_PAGE;
-        if (nand_geo.paired) {
-            page_paired(w);
-        }
+    }
+    parity_placed(APPEND_HOST, first);
+    if (nand_geo.paired) {
+        page_paired(first);
     }
     planes_program(first);
 }
@@ -496,11 +518,8 @@ static inline bool straight(const struct ftl_write *w) {
     return append[APPEND_HOST].row != 0 && (waits | otherwise) == 0;
 }
 
-/** Program `w`, the page that is straight(). */
-static inline void write_straight(struct ftl_write *w) {
-    uint16_t note = summary_row_note(&append[APPEND_HOST]);
-    uint32_t ppa = append_row(&append[APPEND_HOST]);
-    uint32_t seq = ftl.seq++;
+/** Make `w` the program of the page at `ppa`. */
+static inline void straight_program(struct ftl_write *w, uint32_t ppa, uint32_t seq, uint16_t note) {
     ftl.changed = true;
     ftl.in_turn[ftl.turn]++;
     w->node.next = NULL;
@@ -511,6 +530,14 @@ static inline void write_straight(struct ftl_write *w) {
     op->arg = w;
     w->note = note;
     nand_program(op, ppa, w->buffer, w->lba, seq);
+}
+
+/** Program `w`, the page that is straight(). */
+static inline void write_straight(struct ftl_write *w) {
+    uint16_t note = summary_row_note(&append[APPEND_HOST]);
+    uint32_t ppa = append_row(&append[APPEND_HOST]);
+    uint32_t seq = ftl.seq++;
+    straight_program(w, ppa, seq, note);
     planes_program_sector(w);
     /* Behind it: registers have to wait until the note is in DRAM. */
     summary_note(note, 0, w->lba);
@@ -522,8 +549,37 @@ static __attribute__((noinline)) void write_last(struct ftl_write *w) {
     append_next_row(&append[APPEND_HOST]);
 }
 
+/** Likewise on a drive with parity, if it can be: nothing else begins before the page is on its way. */
+static __attribute__((noinline)) bool write_summed(struct ftl_write *w) {
+    struct append *a = &append[APPEND_HOST];
+    a->row = a->row_summed;
+    if (!straight(w)) {
+        a->row = 0;
+        return false;
+    }
+    pumping = true;
+    uint16_t note = summary_row_note(a);
+    uint32_t ppa = append_row(a);
+    uint32_t seq = ftl.seq++;
+    a->row_summed = a->row;
+    a->row = 0;
+    if (a->row_summed == 0) {
+        append_next_row(a);
+    }
+    straight_program(w, ppa, seq, note);
+    parity_placed(APPEND_HOST, w);
+    planes_program_sector(w);
+    summary_note(note, 0, w->lba);
+    pumping = false;
+    ftl_pump();
+    return true;
+}
+
 /** Write `w`, which is in the hash behind `before`, the newest other write of its LBA. */
 static __attribute__((noinline)) void write_gathered_or_behind(struct ftl_write *w, struct ftl_write *before) {
+    if (parity_on && before == NULL && write_summed(w)) {
+        return;
+    }
     cache_take(w);
     if (before == NULL) {
         start(w);

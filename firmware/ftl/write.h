@@ -9,6 +9,8 @@
 #include "ftl/ftl.h"
 
 void write_init(void);
+/** The medium is mounted, or formatted: whether it has parity is known. */
+void write_begin(void);
 /** The first of the writes of the next page, NULL when there is none. */
 struct ftl_write *write_gathered(void);
 /** Whether a write of block `lba`, taken or not, has not ended. */

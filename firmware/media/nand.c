@@ -15,12 +15,16 @@ bool nand_attention;
 
 void (*nand_stream_go)(struct node *waiter);
 void (*nand_faded)(uint32_t ppa);
+bool (*nand_rebuild)(struct nand_op *op, uint32_t status);
+bool (*nand_rebuild_first)(struct nand_op *op, uint32_t status);
 
 static struct list free_ops;
 
 void nand_queues_init(void) {
     free_ops = (struct list){0};
     nand_faded = NULL;
+    nand_rebuild = NULL;
+    nand_rebuild_first = NULL;
     for (uint32_t i = NAND_OPS; i-- > 0;) {
         nand_op_put(&nand_ops[i]);
     }
@@ -134,6 +138,13 @@ void nand_way_refill(struct nand_way *way) {
 }
 
 void nand_ended(struct nand_op *op, uint32_t status) {
+    bool failed = status != FLASH_STATUS_OK && op->op == FLASH_OP_READ && !op->plain;
+    if (!failed || nand_rebuild == NULL || !nand_rebuild(op, status)) {
+        nand_deliver(op, status);
+    }
+}
+
+void nand_deliver(struct nand_op *op, uint32_t status) {
     switch (op->op) {
     case FLASH_OP_READ:
         nand_counters.reads++;
@@ -179,7 +190,9 @@ static __attribute__((noinline)) void ended_otherwise(struct nand_op *op, uint32
     if (op->retry != NAND_RETRY_NONE) {
         nand_retry_done(op, status);
     } else if (again) {
-        nand_retry_start(op, status);
+        if (nand_rebuild_first == NULL || !nand_rebuild_first(op, status)) {
+            nand_retry_start(op, status);
+        }
     } else {
         nand_ended(op, status);
     }

@@ -168,6 +168,7 @@ struct nand_counters {
     uint32_t erase_errors;
     uint32_t retries; /**< repetitions of reads */
     uint32_t rescued; /**< reads that went well only when they were repeated */
+    uint32_t rebuilt; /**< reads of sectors that were made of the others of their stripe */
 };
 extern struct nand_counters nand_counters;
 /** Sectors read for streams, which nand_counters does not count, modulo 2^32; at the last nand_health_count. */
@@ -179,6 +180,12 @@ extern const struct nand_part *nand_part;
 /** Runs when a read was right, but a codeword needed more than 3/4 of the bits that the code corrects, or the read went
  * well only when it was repeated: the sector fades. NULL: nobody's. */
 extern void (*nand_faded)(uint32_t ppa);
+
+/** Takes over a read that ended with `status` after all repetitions, and hands it to nand_deliver later. False: it is
+ * to end so. NULL: nobody's. */
+extern bool (*nand_rebuild)(struct nand_op *op, uint32_t status);
+/** Takes over a read that is about to be repeated, and hands it to nand_deliver or to nand_retry_start later. */
+extern bool (*nand_rebuild_first)(struct nand_op *op, uint32_t status);
 
 /** Set by completions that may let anything else than streams go on. */
 extern bool nand_attention;
@@ -289,6 +296,8 @@ static inline void nand_programmed(struct nand_op *op) {
 }
 /** Count `op` and hand it back to its owner. */
 void nand_ended(struct nand_op *op, uint32_t status);
+/** Count `op` and hand it back to its owner. */
+void nand_deliver(struct nand_op *op, uint32_t status);
 
 /* ---- retry.c ---- */
 

@@ -47,6 +47,12 @@ uint32_t identity_spare(void) {
     return loader_identity.spare;
 }
 
+enum ftl_parity identity_parity(void) {
+    return (loader_identity.flags & IDENTITY_FLAG_PARITY_ON) != 0    ? FTL_PARITY_ON
+           : (loader_identity.flags & IDENTITY_FLAG_PARITY_OFF) != 0 ? FTL_PARITY_OFF
+                                                                     : FTL_PARITY_USUAL;
+}
+
 void identity_init(void) {
     const uint64_t mask = ((uint64_t)1 << IDENTITY_BITS) - 1;
     uint64_t given = loader_identity.id & mask;

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "ftl/parity.h"
 #include "media/health.h"
 #include "nvme/nvme.h"
 
@@ -63,6 +64,8 @@ void media_log(void) {
     m->retries = nand_counters.retries;
     m->rescued = nand_counters.rescued;
     m->lost = nand_health_lost_count();
+    m->parity = parity_on;
+    m->rebuilt = nand_counters.rebuilt;
     for (uint32_t ch = 0; ch < nand_geo.channels; ch++) {
         m->sectors_read[ch] = nand_health_counter(ch, NAND_SECTORS_READ);
         m->bits_corrected[ch] = nand_health_counter(ch, NAND_BITS_CORRECTED);

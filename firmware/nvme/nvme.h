@@ -289,6 +289,8 @@ extern uint64_t drive_identity;
 #define SERIAL_BYTES 20u
 /** Spare share that the loader asks of a format, per cent; 0: it leaves that to the drive. */
 uint32_t identity_spare(void);
+/** Whether the loader wants parity over dies. */
+enum ftl_parity identity_parity(void);
 /** Find the identity, and store it when it is new; while no checkpoint is under way. */
 void identity_init(void);
 /** The serial number, without a 0 behind it. */

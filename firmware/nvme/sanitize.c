@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "ftl/parity.h"
 #include "nvme/nvme.h"
 #include "platform/fill.h"
 #include "platform/work.h"
@@ -145,6 +146,7 @@ static void wiped(void) {
     }
     phase = ERASING;
     buffer_wipe();
+    rebuild_wipe();
     dram_zero(DRAM_RECALL, DRAM_MARKS - DRAM_RECALL);
     dram_zero(DRAM_RESCUE, DRAM_ZERO_SIZE);
     dram_zero(DRAM_DROP, PAGE_SIZE);

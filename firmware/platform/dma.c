@@ -7,6 +7,7 @@
 #include "platform/console.h"
 #include "platform/copy.h"
 #include "platform/work.h"
+#include "platform/xor.h"
 
 #define DEPTH 16u
 
@@ -59,6 +60,7 @@ void dma_init(void) {
     dirs[0].pushed = dirs[0].done = hdma_read(HDMA_H2C_DONE);
     dirs[1].pushed = dirs[1].done = hdma_read(HDMA_C2H_DONE);
     copy_init();
+    xor_init();
     dma_start();
 }
 
@@ -237,5 +239,8 @@ void dma_poll(void) {
     }
     if (FIELD(HDMA_EVENT, COPY, event)) {
         copy_collect(hdma_read(HDMA_COPY_DONE));
+    }
+    if (FIELD(HDMA_EVENT, PARITY, event)) {
+        xor_poll();
     }
 }

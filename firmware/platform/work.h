@@ -27,6 +27,7 @@ enum work {
     WORK_CHECKPOINT = 1u << 14, /**< a slice of a checkpoint */
     WORK_DISCARD = 1u << 13,    /**< a slice of uncommitted pages that are given up */
     WORK_CHECK = 1u << 15,      /**< a slice of the check of a request */
+    WORK_PARITY = 1u << 16,     /**< parity pages, or reads that are rebuilt, wait for operations */
 };
 /** Work that can go on at once, whatever happens outside: the processor does not sleep. */
 #define WORK_AWAKE                                                                                                     \

@@ -278,7 +278,8 @@ TEST(neighbours_misdirected_page) {
         /* The packages decode the address wrongly, or the map names another block's page. */
         bool package = kind / 2 == 0;
         Nand nand(Geometry{4, 4, 1, 1, 16, 32});
-        Drive d(nand, 4, seed);
+        /* With parity such pages are rebuilt. */
+        Drive d(nand, 4, seed, 0, {}, {}, {}, UINT64_MAX, {0, IDENTITY_FLAG_PARITY_OFF});
         d.dev.channelLocal = kind % 2 == 1;
         d.start();
         fill(d, 0, 64);

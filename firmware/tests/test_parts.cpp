@@ -120,8 +120,8 @@ TEST(parts_of_real_modules) {
         const char *console;
     };
     const Module modules[] = {
-        /* 7 per cent of all pages are kept back. */
-        {kL05b, 1096u * 8 * 2 * 2 * 512 * 4 / 100 * 93,
+        /* 7 per cent of all pages but those of parity are kept back. */
+        {kL05b, 1096u * (8 * 2 - 1) * 2 * 512 * 4 / 100 * 93,
          "8 channels x 2 ways x 1 LUNs x 2 planes x 1096 blocks x 512 pages x 16384+2208 B"},
         /* 64 chip enables of two LUNs: as much as the map holds. */
         {{8, 8, 2, 2, 1096, 512, 16384, 2208, false, 0x1f}, DRAM_MAP_SIZE / 4, "4 sectors a page"},

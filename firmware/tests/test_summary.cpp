@@ -81,7 +81,7 @@ Written fill(Nand &nand, uint32_t seed, uint32_t writes) {
 TEST(summary_mount_reads_few_sectors) {
     for (const Geometry &g : {kLong, kLarge}) {
         Nand nand(g);
-        Written w = fill(nand, seed, 950);
+        Written w = fill(nand, seed, 850);
         CHECK(summaries(nand).size() >= 2);
         uint64_t before = nand.reads;
         Drive d(nand, 1, seed);
@@ -96,7 +96,7 @@ TEST(summary_mount_reads_few_sectors) {
 TEST(summary_that_cannot_be_read) {
     /* Each of them in turn, and all. */
     Nand full(kLong);
-    Written w = fill(full, seed, 950);
+    Written w = fill(full, seed, 850);
     std::vector<uint32_t> all = summaries(full);
     CHECK(all.size() >= 2);
     for (size_t spoilt = 0; spoilt <= all.size(); spoilt++) {

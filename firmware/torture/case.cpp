@@ -21,6 +21,7 @@ constexpr Item kPart[] = {
     {"channels", &Part::channels}, {"ways", &Part::ways},       {"luns", &Part::luns},      {"planes", &Part::planes},
     {"blocks", &Part::blocks},     {"pages", &Part::pages},     {"page", &Part::pageBytes}, {"spare", &Part::spare},
     {"read", &Part::read},         {"program", &Part::program}, {"erase", &Part::erase},    {"bus", &Part::bus},
+    {"parity", &Part::parity},
 };
 
 /** A number in [low, high]. */
@@ -47,7 +48,7 @@ std::string Case::text() const {
     s << "\nmedia " << media << '\n' << (room ? "rules room\n" : "");
     for (const Life &life : lives) {
         s << "life seed=" << life.seed << " depth=" << life.depth << " hours=" << life.hours
-          << " end=" << kEnds[life.end];
+          << (life.dead > 0 ? " dead=" + std::to_string(life.dead) : "") << " end=" << kEnds[life.end];
         if (life.cut != UINT64_MAX) {
             s << " cut=" << life.cut;
         }
@@ -127,6 +128,8 @@ Case Case::parse(const std::string &text) {
                     life.depth = static_cast<uint32_t>(v);
                 } else if (name == "hours") {
                     life.hours = static_cast<uint32_t>(v);
+                } else if (name == "dead") {
+                    life.dead = static_cast<uint32_t>(v);
                 } else {
                     return false;
                 }
@@ -341,6 +344,17 @@ Case generate(uint64_t seed, const Mix &mix) {
     uint32_t lives = between(rng, 4, 10);
     for (uint32_t i = 0; i < lives; i++) {
         c.lives.push_back(generateLife(c, rng, mix, between(rng, 10, 120)));
+    }
+    uint32_t dies = p.channels * p.ways * p.luns;
+    if (dies >= 3) {
+        p.parity = oneIn(rng, 2) ? 1 : 0;
+    }
+    if (p.parity != 0 && mix.faults && mix.media && oneIn(rng, 2)) {
+        /* A die dies, and nothing is lost. Nothing else fails, and the stripes before it have ended: parity makes
+         * good for one page of each. */
+        c.media = "tearing=true,seed=" + std::to_string(between(rng, 1, 1000000)) + (mix.pairs ? ",pairing=dist3" : "");
+        c.lives.front().end = Life::Off;
+        c.lives[1].dead = between(rng, 1, dies);
     }
     return c;
 }

@@ -49,6 +49,7 @@ struct Life {
     uint32_t seed = 1;  /**< of what is left to chance while power is on */
     uint32_t depth = 1; /**< commands in flight */
     uint32_t hours = 0; /**< without power, before it */
+    uint32_t dead = 0;  /**< a die dies before it: its number, from 1 on; 0: none */
     std::vector<Command> commands;
 };
 
@@ -56,6 +57,7 @@ struct Life {
 struct Part {
     uint32_t channels = 2, ways = 2, luns = 1, planes = 1, blocks = 16, pages = 32, pageBytes = 4096, spare = 224;
     uint32_t read = 1500, program = 3000, erase = 6000, bus = 250; /**< cycles */
+    uint32_t parity = 0; /**< 1: the drive is formatted with parity over dies */
 };
 
 struct Case {

@@ -24,8 +24,9 @@ constexpr uint32_t kFua = 1u << 30;
 
 class NativeHost : public Host {
   public:
-    NativeHost(model::Nand &nand, const Life &life, const model::Times &times)
-        : d(nand, 1 + life.seed % 2, life.seed, 0, {}, times, {}, life.cut) {
+    NativeHost(model::Nand &nand, const Life &life, const model::Times &times, bool parity)
+        : d(nand, 1 + life.seed % 2, life.seed, 0, {}, times, {}, life.cut,
+            {0, parity ? IDENTITY_FLAG_PARITY_ON : IDENTITY_FLAG_PARITY_OFF}) {
         d.start();
     }
     Drive d;
@@ -274,7 +275,8 @@ class Player {
         g.chance = r.seed;
         model::Nand nand(g);
         nand.cells().reliability() = r;
-        h.faults = r.programFail > 0 || r.eraseFail > 0 || r.factoryBad > 0;
+        h.faults = r.programFail > 0 || r.eraseFail > 0 || r.factoryBad > 0 ||
+                   std::any_of(c.lives.begin(), c.lives.end(), [](const Life &l) { return l.dead > 0; });
         /* A program that fails takes what the host was told is in the write cache: only a loss of power is made good.
          */
         h.fades = (r.pairing != assasin::NandPairing::None && r.programFail > 0) || r.dieDies ||
@@ -313,8 +315,16 @@ class Player {
         if (c.lives[life].hours > 0) {
             nand.cells().age(c.lives[life].hours);
         }
+        if (c.lives[life].dead > 0) {
+            uint32_t die = (c.lives[life].dead - 1) % (c.part.channels * c.part.ways * c.part.luns);
+            assasin::Reliability &r = nand.cells().reliability();
+            r.dieDies = true;
+            r.deadChannel = die % c.part.channels;
+            r.deadWay = die / c.part.channels % c.part.ways;
+            r.deadLun = die / c.part.channels / c.part.ways;
+        }
         try {
-            host.emplace(nand, c.lives[life], times);
+            host.emplace(nand, c.lives[life], times, c.part.parity != 0);
             if (!h.oracle) {
                 h.oracle.emplace(0, host->writeCache());
             }
@@ -382,7 +392,8 @@ class Player {
         }
         Moments m;
         m.left = explore->forks;
-        m.own = explore->own && rng() % 2 ? 1 + static_cast<uint32_t>(rng() % explore->forks) : 0;
+        bool whole = life + 1 < c.lives.size() && c.lives[life + 1].dead > 0;
+        m.own = explore->own && !whole && rng() % 2 ? 1 + static_cast<uint32_t>(rng() % explore->forks) : 0;
         m.gap =
             1000 + now.commands.size() * uint64_t{c.part.program} * 2 / (1 + std::min(now.depth, 4u)) / explore->forks;
         m.next = 0;

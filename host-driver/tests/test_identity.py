@@ -52,6 +52,9 @@ def test_the_firmware_carries_it(file: str) -> None:
     assert struct.unpack_from("<QI", own, changed[0]) == (0x123456789ABC, contract.IDENTITY_FLAG_OVERRIDE)
     again = identity.personalised(own, 7, override=False)
     assert struct.unpack_from("<QI", again, changed[0]) == (7, 0)
+    for parity, flag in ((True, contract.IDENTITY_FLAG_PARITY_ON), (False, contract.IDENTITY_FLAG_PARITY_OFF)):
+        asked = identity.personalised(image, 7, override=False, spare=9, parity=parity)
+        assert struct.unpack_from("<QII", asked, changed[0]) == (7, flag, 9)
 
 
 def test_a_firmware_that_takes_none_stays_as_it_is() -> None:

@@ -52,7 +52,7 @@ def test_places_and_addresses_agree() -> None:
 
 
 def test_rates_and_lost_blocks() -> None:
-    m = page(retries=12, rescued=3, lost=1)
+    m = page(retries=12, rescued=3, lost=1, parity=1, rebuilt=5)
     m.sectors_read[0], m.bits_corrected[0], m.sectors_failed[0] = 101, 368, 1
     m.error_lba[0], m.error_address[0] = 4711, 1 << 28 | Media(m).address(0, 1, 7)
     m.error_found[0] = contract.FLASH_STATUS_UNCORRECTABLE << 28 | 0b1010 << 16
@@ -67,6 +67,8 @@ def test_rates_and_lost_blocks() -> None:
     found = media.json()
     assert found["code"] == {"t": 70, "parity_bytes": 122}
     assert found["rescued"] == 3
+    assert found["parity"] is True and found["rebuilt"] == 5
+    assert "parity over dies: yes; 5 sectors were rebuilt" in text
     assert "checksum only" in Media(page(code_t=0, code_parity=0)).code
 
 

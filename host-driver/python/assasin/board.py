@@ -244,6 +244,7 @@ class Board:
         media: str = "",
         nand_age: float = 0,
         spare: int = 0,
+        parity: bool | None = None,
     ) -> Status:
         """
         Starts the board (a running one of this name is stopped first) and waits until it serves.
@@ -254,14 +255,15 @@ class Board:
         (assasin-board --kernel-fault). `serial`: the drive's serial number from now on; without it the one beside the image, at
         first a new one. `media`: how badly the NAND behaves, KEY=VALUE,... (board/virtual/nand/README.md). `nand_age`: hours that
         the medium has lain since it was used last. `spare`: per cent of a new or erased medium that the drive keeps back for
-        itself, 0: as many as it does by itself. Returns the board's status. Raises BoardError.
+        itself, 0: as many as it does by itself. `parity`: whether such a medium gets parity over dies, None: as the drive does
+        by itself. Returns the board's status. Raises BoardError.
         """
         settings = self._settings(profile)
         slots = [word for slot, path in (kernels or {}).items() for word in ("--kernel", f"{slot}={path}")]
         slots += [word for slot, fault in (kernel_faults or {}).items() for word in ("--kernel-fault", f"{slot}={fault}")]
         image = image or self.paths.folder / f"image-{config}-{profile}"
         program, built = self._program(config, package)
-        firmware = self._personalised(built, image, serial, spare)
+        firmware = self._personalised(built, image, serial, spare, parity)
         command = [*program, "--image", str(image), "--profile", str(settings), "--firmware", str(firmware)]
         command += [
             "--socket",
@@ -306,14 +308,15 @@ class Board:
         package = package or self._built(config)
         return [str(package.image)], package.firmware
 
-    def _personalised(self, firmware: Path, image: Path, serial: str | None, spare: int) -> Path:
-        """The firmware with the identity of the drive whose NAND image is in `image`, and the spare share of its next format."""
+    def _personalised(self, firmware: Path, image: Path, serial: str | None, spare: int, parity: bool | None) -> Path:
+        """The firmware with the identity of the drive whose NAND image is in `image`, and what its next format is to do."""
         try:
             own = identity.of_image(image, serial)
         except identity.IdentityError as e:
             raise BoardError(str(e)) from e
         self.paths.folder.mkdir(parents=True, exist_ok=True)
-        self.paths.firmware.write_bytes(identity.personalised(firmware.read_bytes(), own, override=True, spare=spare))
+        image_bytes = identity.personalised(firmware.read_bytes(), own, override=True, spare=spare, parity=parity)
+        self.paths.firmware.write_bytes(image_bytes)
         return self.paths.firmware
 
     def _await_serving(

@@ -265,6 +265,11 @@ _MEDIUM_OPTIONS = (
         metavar="PERCENT",
         help="How much of a new or erased NAND the drive keeps back for itself, 2 to 90. Without it: 7.",
     ),
+    click.option(
+        "--parity",
+        type=click.Choice(("on", "off")),
+        help="Whether a new or erased NAND gets parity over dies: data outlive a die. It takes three. Without it: from eight on.",
+    ),
     click.option("--stop", is_flag=True, help="Only stop the board that runs."),
 )
 
@@ -300,6 +305,7 @@ def flash_virtual(
     format_: bool,
     serial: str | None,
     spare: int | None,
+    parity: str | None,
     kernels: tuple[tuple[int, Path], ...],
     stop: bool,
     name: str,
@@ -343,6 +349,7 @@ def flash_virtual(
             media=",".join(media),
             nand_age=nand_age,
             spare=spare or 0,
+            parity=_switch(parity),
         ),
     )
 
@@ -361,6 +368,7 @@ def flash_native(
     format_: bool,
     serial: str | None,
     spare: int | None,
+    parity: str | None,
     stop: bool,
     name: str,
     as_json: bool,
@@ -379,9 +387,23 @@ def flash_native(
         board,
         as_json,
         lambda say: board.start(
-            config, profile, nand, format_, tick=say, serial=serial, media=",".join(media), nand_age=nand_age, spare=spare or 0
+            config,
+            profile,
+            nand,
+            format_,
+            tick=say,
+            serial=serial,
+            media=",".join(media),
+            nand_age=nand_age,
+            spare=spare or 0,
+            parity=_switch(parity),
         ),
     )
+
+
+def _switch(value: str | None) -> bool | None:
+    """What an option that is on, off or not given says."""
+    return None if value is None else value == "on"
 
 
 def _stop(board: Board, as_json: bool) -> None:

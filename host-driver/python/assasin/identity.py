@@ -66,11 +66,12 @@ def of_image(folder: Path, wanted: str | None = None) -> int:
     return identity
 
 
-def personalised(image: bytes, identity: int, override: bool, spare: int = 0) -> bytes:
+def personalised(image: bytes, identity: int, override: bool, spare: int = 0, parity: bool | None = None) -> bytes:
     """
     A firmware image that gives its drive this identifier, or with `override` replaces the one that its medium holds.
 
     `spare`: per cent of the medium that the drive keeps back when it formats it; 0 leaves that to the drive.
+    `parity`: whether a medium that it formats has parity over dies; None leaves that to the drive.
 
     An image of a firmware that takes none is returned as it is.
     """
@@ -80,5 +81,7 @@ def personalised(image: bytes, identity: int, override: bool, spare: int = 0) ->
     if at < 0:
         return image
     flags = contract.IDENTITY_FLAG_OVERRIDE if override else 0
+    if parity is not None:
+        flags |= contract.IDENTITY_FLAG_PARITY_ON if parity else contract.IDENTITY_FLAG_PARITY_OFF
     block = _MAGIC + struct.pack("<QII", identity, flags, spare)
     return image[:at] + block + image[at + len(block) :]

@@ -148,6 +148,7 @@ class Media:
                 f"(raw bit error rate {rate_text(self.error_rate)}), {self.sectors_failed:,} failed",
             ),
             ("repeated reads", f"{p.retries:,}, by which {p.rescued:,} sectors were read; {p.lost:,} times a block was lost"),
+            ("parity over dies", f"{'yes' if p.parity else 'no'}; {p.rebuilt:,} sectors were rebuilt since power-on"),
         ]
         return rows + [("lost" if n == 0 else "", str(lost)) for n, lost in enumerate(self.lost)]
 
@@ -169,6 +170,8 @@ class Media:
             "raw_bit_error_rate": self.error_rate,
             "retries": p.retries,
             "rescued": p.rescued,
+            "parity": bool(p.parity),
+            "rebuilt": p.rebuilt,
             "lost": p.lost,
             "channels": [vars(c) for c in self.channels],
             "lost_sectors": [{"lba": x.lba, "place": vars(x.place), "found": found_text(x.found)} for x in self.lost],

@@ -312,7 +312,10 @@ static uint32_t end_rounds(void) {
 /** Apply the log's sector at `ppa` with OOB word 0 `oob0` to the map. False: no sector of the log has that word. */
 static bool roll_apply(const struct roll *r, uint32_t oob0, uint32_t ppa) {
     if (oob0 < ftl.lbas) {
-        map_set(oob0, ppa);
+        uint32_t before = map_set(oob0, ppa);
+        if (r->copies) {
+            pairs_note(APPEND_COPY, ppa, oob0, before);
+        }
         return true;
     }
     if ((oob0 ^ OOB_LOST) < ftl.lbas) {
@@ -524,6 +527,55 @@ static uint32_t roll_position(const struct roll *r) {
     return r->ended ? sb.pages - r->tail.left : sb.pages;
 }
 
+/** Most copies before the log's end that are looked at: there are never more than a few dozen in programming. */
+#define WEAK_COPIES 512u
+
+/** Let the map name the originals again of copies that have been read: copy and original by turns. Those that can be
+ * read are of the same version. */
+static void take_originals(uint32_t pages) {
+    nand_wait_idle();
+    for (uint32_t i = 0; i < pages; i += 2) {
+        const struct scan_page *copy = &scan_pages[i];
+        const struct scan_page *original = &scan_pages[i + 1];
+        uint32_t from;
+        uint32_t lba = pairs_noted(APPEND_COPY, copy->ppa, &from);
+        if (scan_good(original) && original->oob0 == lba && (!scan_good(copy) || original->oob1 == copy->oob1)) {
+            map_set(lba, from);
+            if (sb.state[ppa_block(from)] == SB_FREE) {
+                superblock_set_state(ppa_block(from), SB_CLOSED);
+            }
+        }
+    }
+}
+
+/** The last copies in superblock `n`, which has them from `begin` to `end`, may be weakly programmed: such a page reads
+ * well, but not for long. Most of their originals are still there, because no superblock is erased before what it held
+ * is elsewhere: the map names these again. None of them is a copy of this log. */
+static void prefer_originals(uint32_t n, uint32_t begin, uint32_t end) {
+    uint32_t most = WEAK_STRIPES * (1 + pairs_gap()) * bad.units * nand_geo.sectors;
+    most = most < WEAK_COPIES ? most : WEAK_COPIES;
+    begin = end - begin > most ? end - most : begin;
+    struct sb_cursor c;
+    cursor_seek(&c, n, begin);
+    uint32_t pages = 0;
+    for (; begin < end; begin++, cursor_next(&c)) {
+        uint32_t ppa = cursor_ppa(&c);
+        uint32_t from;
+        uint32_t lba = pairs_noted(APPEND_COPY, ppa, &from);
+        if (lba >= ftl.lbas || map_get(lba) != ppa || from <= MAP_LOST || !superblock_has(from)) {
+            continue;
+        }
+        scan_read_once(&scan_pages[pages], ppa, SCAN_BUFFER + pages * 64, 64);
+        scan_read(&scan_pages[pages + 1], from, SCAN_BUFFER + pages * 64 + 64, 64);
+        pages += 2;
+        if (pages == SCAN_MAX) {
+            take_originals(pages);
+            pages = 0;
+        }
+    }
+    take_originals(pages);
+}
+
 /** What collection has moved since the checkpoint. Its superblocks are read to their ends one by one. `*last`: how far
  * the last of them is written. */
 static uint32_t roll_copies(struct sb_cursor *last) {
@@ -549,6 +601,10 @@ static uint32_t roll_copies(struct sb_cursor *last) {
         }
     }
     weak_add(newest, before, position);
+    for (uint32_t i = 0; i < weak_count; i++) {
+        uint32_t begin = weak[i] == ckpt.log.sb[APPEND_COPY] ? sb.pages - ckpt.log.left[APPEND_COPY] : 0;
+        prefer_originals(weak[i], begin, weak[i] == newest ? position : sb.pages);
+    }
     return applied;
 }
 

@@ -51,7 +51,7 @@ static bool sort(const struct request *r, uint32_t s, uint32_t lists, uint32_t r
             extent += EXTENT_BYTES;
         }
         uint32_t ppa = map_get(lba);
-        last = ppa != 0 ? ppa >> 28 : i % nand_geo.channels;
+        last = ppa != 0 && nand_has_way(ppa) ? ppa >> 28 : i % nand_geo.channels;
         if (count[last] == room) {
             return false;
         }

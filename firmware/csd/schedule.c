@@ -114,8 +114,14 @@ static void pump(struct stream *s) {
         if (ppa != 0) {
             struct nand_way *way = &nand_ways[ppa >> 24];
             if (way->credit == 0) {
-                wait_for(s, way);
-                return;
+                if (!nand_has_way(ppa)) {
+                    ppa = NAND_NO_BLOCK;
+                    way = &nand_ways[ppa >> 24];
+                }
+                if (way->credit == 0) {
+                    wait_for(s, way);
+                    return;
+                }
             }
             way->credit--;
             nand_push_stream(s->w0, ppa, next_lba(s), s->pushed << PAGE_LOG2, bytes);
@@ -137,6 +143,7 @@ bool stream_again(struct stream *s, uint32_t page, uint32_t lba) {
     if (ppa == 0) {
         return push_zero(s, page, bytes);
     }
+    ppa = nand_has_way(ppa) ? ppa : NAND_NO_BLOCK;
     if (nand_ways[ppa >> 24].credit == 0) {
         return false;
     }

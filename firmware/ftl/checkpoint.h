@@ -22,7 +22,7 @@
  * Pages that a root record names carry a tag as OOB word 0, and as OOB word 1 the stamp of their area: a number that no
  * use of the area had before. Every place of an area is written once a use, so tag and stamp tell a page from all that
  * its place held before. There are two of each (ftl/area.h); the address that is named is that of either. */
-#define ROOT_MAGIC       0x39545253u /* "SRT9" */
+#define ROOT_MAGIC       0x41545253u /* "SRTA" */
 #define ROOT_MAGIC_NAME  0x00ffffffu /* what older versions have in common with it */
 #define ROOT_CLEAN       1u
 #define ROOT_PARITY      2u /* stripes have parity */

@@ -204,9 +204,9 @@ static inline bool ftl_has_cache(void) {
     return nand_geo.sectors > 1;
 }
 /** Whether the sector that `op` has read is not the one that holds block `lba` any more: it may have been erased before
- * the read. */
+ * the read. A read that was to be of a way that is not there was of MAP_LOST. */
 static inline bool ftl_moved(const struct nand_op *op, uint32_t lba) {
-    return map_get(lba) != nand_op_ppa(op);
+    return nand_op_ppa(op) != MAP_LOST && map_get(lba) != nand_op_ppa(op);
 }
 /** The newest write of `lba` in the cache, or NULL. Only while ftl.cached is not 0. */
 struct ftl_write *ftl_cached(uint32_t lba);

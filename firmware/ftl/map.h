@@ -36,7 +36,7 @@
 #define MAP_NO_PAGE       0xffffffffu
 /** Entry of a block that its owner has declared unreadable. A read of that address finds no block either: it is a
  * sector of a root block. */
-#define MAP_LOST 1u
+#define MAP_LOST NAND_NO_BLOCK
 
 /** Top table entry. */
 struct map_dir {

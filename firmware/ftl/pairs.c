@@ -115,6 +115,12 @@ void pairs_note(enum append_point point, uint32_t ppa, uint32_t lba, uint32_t fr
     hal_write(at + 4, from);
 }
 
+uint32_t pairs_noted(enum append_point point, uint32_t ppa, uint32_t *from) {
+    uint32_t at = note_at(point, ppa);
+    *from = hal_read(at + 4);
+    return hal_read(at);
+}
+
 /** The copy at `ppa` is gone: the map names the original again. Nothing has erased that: who does exposes the copy
  * first. */
 static void take_back(uint32_t lba, uint32_t from) {
@@ -160,12 +166,13 @@ static void declare_lost(uint32_t lba) {
 }
 
 static void spoilt(enum append_point point, uint32_t ppa) {
-    uint32_t lba = hal_read(note_at(point, ppa));
+    uint32_t from;
+    uint32_t lba = pairs_noted(point, ppa, &from);
     if (lba >= ftl.lbas || map_get(lba) != ppa) {
         return;
     }
     if (point == APPEND_COPY) {
-        take_back(lba, hal_read(note_at(point, ppa) + 4));
+        take_back(lba, from);
     } else {
         declare_lost(lba);
     }

@@ -54,6 +54,8 @@ uint8_t pairs_hold(uint32_t ppa);
 void pairs_let(uint8_t upper);
 /** Sector `ppa` takes block `lba`; at the copies' append point the block's original is at `from`. */
 void pairs_note(enum append_point point, uint32_t ppa, uint32_t lba, uint32_t from);
+/** The block that sector `ppa` was noted with last, and where that was before. */
+uint32_t pairs_noted(enum append_point point, uint32_t ppa, uint32_t *from);
 /** The program at `point` that begins with `first` has ended, with those of other planes. When it has failed, copies
  * that it has taken along are found where they were before. Blocks of the host that nobody relied on yet are lost:
  * reads say so, and so does the next flush. */

@@ -337,7 +337,10 @@ static uint32_t end_rounds(void) {
 /** Apply the log's sector at `ppa` with OOB word 0 `oob0` to the map. False: no sector of the log has that word. */
 static bool roll_apply(struct roll *r, uint32_t oob0, uint32_t ppa) {
     if (oob0 < ftl.lbas) {
-        map_set(oob0, ppa);
+        uint32_t before = map_set(oob0, ppa);
+        if (r->copies) {
+            pairs_note(APPEND_COPY, ppa, oob0, before);
+        }
     } else if ((oob0 ^ OOB_LOST) < ftl.lbas) {
         map_set(oob0 ^ OOB_LOST, MAP_LOST);
     } else if (r->copies || oob0 == OOB_SUMMARY) {
@@ -558,6 +561,11 @@ static uint32_t weak_count;
 /** Stripes before the log's end in which such pages may lie: dies get pages ahead. */
 #define WEAK_STRIPES 10u
 
+/** Sectors at the end of a log whose pages may be weakly programmed. */
+static uint32_t weak_sectors(void) {
+    return WEAK_STRIPES * (1 + pairs_gap()) * bad.units * nand_geo.sectors;
+}
+
 uint32_t recover_weak(uint32_t i) {
     return i < weak_count ? weak[i] : SB_NONE;
 }
@@ -567,8 +575,7 @@ static void weak_add(uint32_t n, uint32_t before, uint32_t position) {
     if (n != SB_NONE) {
         weak[weak_count++] = n;
     }
-    uint32_t stripes = WEAK_STRIPES * (1 + pairs_gap());
-    if (before != SB_NONE && position < stripes * bad.units * nand_geo.sectors) {
+    if (before != SB_NONE && position < weak_sectors()) {
         weak[weak_count++] = before;
     }
 }
@@ -592,6 +599,77 @@ static uint32_t roll_position(const struct roll *r) {
     return r->ended ? sb.pages - r->tail.left : sb.pages;
 }
 
+/** Most copies before the log's end that are looked at: there are never more than a few dozen in programming. */
+#define WEAK_COPIES 512u
+
+/** What is read of a copy: itself, its original, and what lies behind that. */
+#define WEAK_READS 3u
+
+/** Let the map name the originals again of `copies` that are being read, where these are of the same version and
+ * strong: their superblock goes on behind them. */
+static void take_originals(uint32_t copies) {
+    nand_wait_idle();
+    for (uint32_t i = 0; i < copies; i++) {
+        const struct scan_page *copy = &scan_pages[i * WEAK_READS];
+        const struct scan_page *original = copy + 1;
+        const struct scan_page *behind = copy + 2;
+        uint32_t from;
+        uint32_t lba = pairs_noted(APPEND_COPY, copy->ppa, &from);
+        if (!scan_blank(behind) && scan_good(original) && original->oob0 == lba &&
+            (!scan_good(copy) || original->oob1 == copy->oob1)) {
+            map_set(lba, from);
+            if (sb.state[ppa_block(from)] == SB_FREE) {
+                superblock_set_state(ppa_block(from), SB_CLOSED);
+            }
+        }
+    }
+}
+
+/** The page of the superblock of `ppa` that is blank if that is among the last ones written there. */
+static uint32_t page_behind(uint32_t ppa) {
+    uint32_t position = superblock_position(ppa) + weak_sectors();
+    struct sb_cursor c;
+    do {
+        position = (position < sb.pages ? position : sb.pages) - nand_geo.sectors;
+        cursor_seek(&c, ppa_block(ppa), position & ~(nand_geo.sectors - 1));
+    } while (bad_at(cursor_ppa(&c)) && position >= nand_geo.sectors);
+    return cursor_ppa(&c);
+}
+
+/** The last copies in superblock `n`, which has them from `begin` to `end`, may be weakly programmed: such a page reads
+ * well, but not for long. Most of their originals are still there, because no superblock is erased before what it held
+ * is elsewhere: the map names these again. None of them is a copy of this log. */
+static void prefer_originals(uint32_t n, uint32_t begin, uint32_t end) {
+    uint32_t most = weak_sectors() < WEAK_COPIES ? weak_sectors() : WEAK_COPIES;
+    begin = end - begin > most ? end - most : begin;
+    struct sb_cursor c;
+    cursor_seek(&c, n, begin);
+    uint32_t copies = 0;
+    for (; begin < end; begin++, cursor_next(&c)) {
+        uint32_t ppa = cursor_ppa(&c);
+        uint32_t from;
+        uint32_t lba = pairs_noted(APPEND_COPY, ppa, &from);
+        if (lba >= ftl.lbas || map_get(lba) != ppa || from <= MAP_LOST || !superblock_has(from)) {
+            continue;
+        }
+        uint32_t at[WEAK_READS] = {ppa, from, page_behind(from)};
+        for (uint32_t i = 0; i < WEAK_READS; i++) {
+            uint32_t k = copies * WEAK_READS + i;
+            scan_read_once(&scan_pages[k], at[i], SCAN_BUFFER + k * 64, 64);
+        }
+        if (++copies == SCAN_MAX / WEAK_READS) {
+            take_originals(copies);
+            copies = 0;
+        }
+    }
+    take_originals(copies);
+}
+
+/** Where the log of copies begins in superblock `n`. */
+static uint32_t copies_begin(uint32_t n) {
+    return n == ckpt.log.sb[APPEND_COPY] ? sb.pages - ckpt.log.left[APPEND_COPY] : 0;
+}
+
 /** What collection has moved since the checkpoint. Its superblocks are read to their ends one by one. `*last`: how far
  * the last of them is written. */
 static uint32_t roll_copies(struct sb_cursor *last) {
@@ -602,8 +680,7 @@ static uint32_t roll_copies(struct sb_cursor *last) {
     uint32_t position = 0;
     for (uint32_t i = 0; (n = log_superblock(APPEND_COPY, i)) != SB_NONE; i++) {
         struct roll r = {.copies = true};
-        bool open = n == ckpt.log.sb[APPEND_COPY];
-        roll_superblock(&r, n, open ? sb.pages - ckpt.log.left[APPEND_COPY] : 0);
+        roll_superblock(&r, n, copies_begin(n));
         applied += r.applied;
         if (r.applied > 0) {
             before = newest;
@@ -615,8 +692,16 @@ static uint32_t roll_copies(struct sb_cursor *last) {
         } else {
             cursor_seek(last, n, sb.pages);
         }
+        if (r.applied > 0 && tail_names(n)) {
+            /* As the mount found that wrote the tails: its map is on the medium nowhere. */
+            prefer_originals(n, copies_begin(n), roll_position(&r));
+        }
     }
+    uint32_t earlier = weak_count;
     weak_add(newest, before, position);
+    for (uint32_t i = earlier; i < weak_count; i++) {
+        prefer_originals(weak[i], copies_begin(weak[i]), weak[i] == newest ? position : sb.pages);
+    }
     return applied;
 }
 

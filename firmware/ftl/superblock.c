@@ -125,8 +125,7 @@ bool superblock_release(void) {
 }
 
 bool superblock_has(uint32_t ppa) {
-    return ppa >> 28 < nand_geo.channels && (ppa_way(ppa) & 15) < nand_geo.ways &&
-           ppa_row(ppa) >> nand_geo.lun_shift < nand_geo.luns && ppa_block(ppa) < sb.count;
+    return nand_has_way(ppa) && ppa_row(ppa) >> nand_geo.lun_shift < nand_geo.luns && ppa_block(ppa) < sb.count;
 }
 
 uint32_t superblock_find_free(bool worn) {

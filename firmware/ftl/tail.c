@@ -49,6 +49,14 @@ uint32_t tail_find(uint32_t n, uint32_t k) {
     return i;
 }
 
+bool tail_names(uint32_t n) {
+    uint32_t i = 0;
+    while (i < ckpt.log.tails && ckpt.log.tail[i].name >> 16 != n) {
+        i++;
+    }
+    return i < ckpt.log.tails;
+}
+
 void tail_init(void) {
     tail.count = ckpt.log.tails;
     for (uint32_t i = 0; i < tail.count; i++) {

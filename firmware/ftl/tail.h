@@ -24,6 +24,8 @@ uint32_t tail_chunk(void);
 uint32_t tail_page(uint32_t i);
 /** Entry of the list that was read for chunk `k` of superblock `n`; ckpt.log.tails: none. */
 uint32_t tail_find(uint32_t n, uint32_t k);
+/** Whether the list that was read has something of superblock `n`. */
+bool tail_names(uint32_t n);
 
 /** A mount reads the log. */
 void tail_init(void);

@@ -17,10 +17,9 @@
 #include "ftl/planes.h"
 #include "ftl/summary.h"
 
-#define HASH      512u
-#define MAX_TRIES 3u
-/** Of a write that the host believes written. */
-#define CACHED_TRIES 16u
+#define HASH 512u
+/** Each try that fails costs a block, and a die of which none works is left out before that many. */
+#define MAX_TRIES 16u
 
 static struct ftl_write *inflight[HASH];
 /** Writes that wait for room, or for an exclusive operation. */
@@ -198,7 +197,7 @@ static void program_ended(struct ftl_write *w) {
         summary_ended(w->note, ok);
         w->op->confirm = FLASH_CONFIRM_PAGE;
         if (!ok) {
-            if (++w->tries < (w->taken ? CACHED_TRIES : MAX_TRIES)) {
+            if (++w->tries < MAX_TRIES) {
                 start(w);
             } else {
                 finish(w, FTL_MEDIA);

@@ -29,7 +29,7 @@ void nand_queues_init(void) {
         nand_op_put(&nand_ops[i]);
     }
     for (uint32_t i = 0; i < NAND_MAX_CHANNELS * NAND_MAX_WAYS; i++) {
-        nand_ways[i] = (struct nand_way){.credit = NAND_WAY_DEPTH};
+        nand_ways[i] = (struct nand_way){.credit = nand_has_way(i << 24) ? NAND_WAY_DEPTH : 0};
     }
 }
 
@@ -111,6 +111,14 @@ void nand_submit(struct nand_op *op) {
                 return;
             }
         } while (way->credit > 0);
+    }
+    if (__builtin_expect(!nand_has_way(nand_op_ppa(op)), 0)) {
+        /* A damaged entry of the map names it, which only reads come from. */
+        nand_outstanding--;
+        op->way = (uint8_t)ppa_way(NAND_NO_BLOCK);
+        op->row = ppa_row(NAND_NO_BLOCK);
+        nand_submit(op);
+        return;
     }
     list_put(&way->ops, &op->node);
     way->waiting = 1;

@@ -205,6 +205,13 @@ struct nand_op *nand_op_get(void);
 void nand_queues_init(void);
 void nand_op_put(struct nand_op *op);
 
+/** Sector of which a read fails that asks for a block: it is one of a root block. */
+#define NAND_NO_BLOCK 1u
+/** Whether the board has the way of sector `ppa`. No descriptor may go to one that it does not have: these ways have no
+ * places, so that whoever finds none looks here. */
+static inline bool nand_has_way(uint32_t ppa) {
+    return ppa >> 28 < nand_geo.channels && (ppa >> 24 & 15) < nand_geo.ways;
+}
 /** Queue a descriptor; `done` runs from nand_complete. Behind a program with FLASH_CONFIRM_MORE the page's next sector
  * is submitted at once. */
 void nand_submit(struct nand_op *op);

@@ -406,3 +406,24 @@ TEST(bad_spare_share_as_asked_for) {
     d.start();
     CHECK_EQ(d.capacity(), more);
 }
+
+TEST(bad_a_write_is_tried_in_block_after_block) {
+    /* As long as there are good blocks: a write fault would be one of a drive that has nearly all of its room. */
+    for (const Geometry &g : {kSmall, kPlanes}) {
+        Nand nand(g);
+        Drive d(nand, 1, seed);
+        d.start();
+        std::set<Block> failed;
+        d.dev.faults.programOf = [&](uint32_t key, uint32_t tag) {
+            return tag == 5 && failed.size() < 10 && failed.insert(blockOf(nand, key)).second;
+        };
+        CHECK_EQ(d.write(5, pattern(5, 1)).status, kOk);
+        CHECK_EQ(flush(d), kOk);
+        CHECK_EQ(failed.size(), 10u);
+        std::vector<uint8_t> got;
+        CHECK_EQ(d.read(5, 1, &got).status, kOk);
+        CHECK(got == pattern(5, 1));
+        CHECK_EQ(d.write(6, pattern(6, 1)).status, kOk);
+        CHECK_EQ(flush(d), kOk);
+    }
+}

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <set>
 
 #include "tests/harness.h"
 #include "torture/native.h"
@@ -10,6 +12,61 @@
 using namespace torture;
 
 namespace {
+
+/** A drive on which every read fails, and its medium. */
+struct Unreadable : Host {
+    std::set<uint32_t> holds; /**< versions of block 0 */
+    bool says = false;        /**< and the other ones are known to be gone */
+    uint32_t last = 0;
+
+    uint32_t capacity() override {
+        return 1;
+    }
+    bool writeCache() override {
+        return true;
+    }
+    uint32_t submit(const Command &, const std::vector<uint8_t> &) override {
+        return ++last;
+    }
+    std::vector<Ended> wait() override {
+        return {{last, harness::kReadError, {}}};
+    }
+    void reset() override {
+    }
+    void shutdown() override {
+    }
+    void idle(uint64_t) override {
+    }
+    std::optional<bool> onMedium(uint32_t, const std::vector<uint32_t> &versions) override {
+        return std::any_of(versions.begin(), versions.end(), [&](uint32_t v) { return holds.count(v) != 0; });
+    }
+    bool gone(uint32_t, uint32_t version) override {
+        return says && holds.count(version) == 0;
+    }
+};
+
+/** Whether a block that cannot be read is a finding. Version 1 was flushed, version 2 in the write cache when power
+ * went. */
+bool isFinding(bool fades, std::set<uint32_t> holds, bool says) {
+    auto h = std::make_unique<History>();
+    h->fades = fades;
+    h->oracle.emplace(1, true);
+    h->oracle->submit(0, 1, 1);
+    h->oracle->complete(0, 1, 2, true, true);
+    h->oracle->submit(0, 2, 3);
+    h->oracle->complete(0, 2, 4, true, false);
+    h->oracle->cut();
+    Unreadable host;
+    host.holds = std::move(holds);
+    host.says = says;
+    Load load(host, *h, 1);
+    try {
+        load.verify();
+        return false;
+    } catch (const Failure &e) {
+        return e.kind == Failure::Lost;
+    }
+}
 
 void checkAround(const Case &c, const Explore &plan) {
     Explore explore = plan;
@@ -86,4 +143,17 @@ TEST(torture_oracle) {
     o.complete(1, 2, 6, true, true);
     o.cut();
     CHECK(may(1, 2) && !may(1, kZeros));
+}
+
+TEST(torture_unreadable_blocks) {
+    CHECK(isFinding(false, {}, true));
+    /* The medium lost all that the block may hold, or has it. */
+    CHECK(!isFinding(true, {}, false));
+    CHECK(isFinding(true, {1, 2}, false));
+    CHECK(isFinding(true, {1}, false));
+    CHECK(isFinding(true, {2}, false));
+    /* The drive says that version 2 is lost: version 1 is not what the host was told. */
+    CHECK(!isFinding(true, {1}, true));
+    CHECK(isFinding(true, {1, 2}, true));
+    CHECK(isFinding(false, {1}, true));
 }

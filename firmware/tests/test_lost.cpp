@@ -101,6 +101,54 @@ TEST(lost_blocks_end_streams) {
     CHECK_EQ(get64(logPage(d, 2, 512), 160), 0u);
 }
 
+TEST(lost_blocks_of_a_channel_that_is_not_there) {
+    /* A map page that is whole names ways and channels that the board does not have: reads and streams of these blocks
+     * end with an error, and all others are there. */
+    Nand nand(Geometry{});
+    {
+        Drive d(nand, 1, seed);
+        d.start();
+        CHECK_EQ(d.write(0, pattern(0, 1, 16)).status, kOk);
+        d.shutdown();
+    }
+    const std::map<uint32_t, uint32_t> wrong{{3, 15u << 28}, {5, 2u << 28}, {7, 2u << 24}, {9, 15u << 24}};
+    uint32_t pages = 0;
+    for (auto [key, page] : nand.pages()) {
+        if (page.oob0 == 0xf0000000) {
+            for (auto [lba, where] : wrong) {
+                uint32_t entry;
+                std::memcpy(&entry, &page.data[lba * 4], 4);
+                entry = (entry & 0xffffff) | where;
+                std::memcpy(&page.data[lba * 4], &entry, 4);
+            }
+            nand.put(key, page);
+            pages++;
+        }
+    }
+    CHECK_EQ(pages, 2u);
+    Drive d(nand, 2, seed + 1);
+    CHECK(d.dev.console.find("clean medium") != std::string::npos);
+    d.start();
+    CHECK_EQ(scomp::load(d, 0, scomp::kernelElf(model::kCopy)).status, kOk);
+    for (uint32_t lba = 0; lba < 16; lba++) {
+        bool lost = wrong.count(lba) != 0;
+        CHECK_EQ(readStatus(d, lba), lost ? kReadError : kOk);
+        scomp::Job j;
+        j.args = {0, 0, 0, 0};
+        j.pieces = {scomp::Piece{std::vector{scomp::Stream{{{lba & ~1u, 2}}, 2 * 4096}}}};
+        uint32_t failed = 0;
+        auto r = scomp::runJob(d, j, &failed);
+        lost = wrong.count(lba & ~1u) + wrong.count(lba | 1u) != 0;
+        CHECK_EQ(failed, lost ? 1u : 0u);
+        CHECK_EQ(r[0].last.status, lost ? SCOMP_STATUS_MEDIA : SCOMP_STATUS_OK);
+    }
+    /* When they are written they are there again. */
+    CHECK_EQ(d.write(0, pattern(0, 2, 16)).status, kOk);
+    std::vector<uint8_t> got;
+    CHECK_EQ(d.read(0, 16, &got).status, kOk);
+    CHECK(got == pattern(0, 2, 16));
+}
+
 TEST(lost_blocks_and_power_cuts) {
     /* Writes and Write Uncorrectable of the same blocks again and again, cut short: each block is as the last
      * acknowledged command left it, or as one that was under way. */

@@ -188,7 +188,7 @@ TEST(planes_where_the_bus_has_no_time_left) {
 
 TEST(planes_fail_one_by_one) {
     /* A page of either plane fails now and then, at any of its sectors: the medium has lost what it held, so all of it
-     * is written again. What is written again goes well: a block that fails three times is a write fault. */
+     * is written again. What is written again goes well. */
     for (const Geometry &g : {kTwo, kLuns, kFour, kSectors, kOne}) {
         for (uint32_t plane = 0; plane < g.planes; plane++) {
             Nand nand(g);

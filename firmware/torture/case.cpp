@@ -325,8 +325,12 @@ Case generate(uint64_t seed, const Mix &mix) {
         p.blocks += 4;
     }
     c.media = "tearing=true,seed=" + std::to_string(between(rng, 1, 1000000));
-    if (mix.pairs) {
+    /* Drawn apart, so that all else of a seed stays as it is. */
+    std::mt19937_64 own(seed * 0x9e3779b97f4a7c15ull + 2);
+    if (mix.pairs || (mix.media && oneIn(own, 5))) {
         c.media += ",pairing=dist3";
+        /* Their log takes more superblocks. */
+        p.blocks += 4;
     }
     if (mix.media && oneIn(rng, 6)) {
         c.media += ",rber=" + std::string(large ? "5e-4" : "1e-4");

@@ -84,10 +84,12 @@ struct Case {
 
 /** What cases are made of, beside what every drive meets: torn pages, cuts everywhere, resets, formats. */
 struct Mix {
-    bool media = true; /**< raw bit errors that the code corrects, programs and erases that fail, factory bad blocks */
+    /** Raw bit errors that the code corrects, programs and erases that fail, factory bad blocks, pages that share
+     * cells. */
+    bool media = true;
     bool faults = false;  /**< such programs, erases and blocks in every case */
     bool offloads = true; /**< offloads that write */
-    bool pairs = false;   /**< pages that share cells: a torn program spoils the page before */
+    bool pairs = false;   /**< in every case pages that share cells: a torn program spoils the page before */
     bool age = false;     /**< hours without power: weakly programmed pages fade */
     bool room = false;    /**< Case::room */
 };

@@ -252,6 +252,11 @@ void Load::finish(const Flying &f, const Host::Ended &e) {
     }
 }
 
+bool Load::versionLost(uint32_t lba, const std::vector<uint32_t> &versions) {
+    return std::any_of(versions.begin(), versions.end(),
+                       [&](uint32_t v) { return !(v & kZeros) && host.gone(lba, v); });
+}
+
 void Load::unreadable(const Flying &f, uint16_t status) {
     const Command &c = f.command;
     std::string why = text(c) + " ends with status " + hex(status);
@@ -262,7 +267,7 @@ void Load::unreadable(const Flying &f, uint16_t status) {
         /* What the drive holds as deallocated it need not read. */
         bool zeros = std::any_of(f.allowed[i].begin(), f.allowed[i].end(), [](uint32_t v) { return v & kZeros; });
         std::optional<bool> there = zeros ? true : host.onMedium(c.lba + i, f.allowed[i]);
-        if (there && !*there && h.fades) {
+        if (h.fades && ((there && !*there) || versionLost(c.lba + i, f.allowed[i]))) {
             /* Other blocks of the command are read by other commands. */
             h.faded++;
             return;

@@ -53,6 +53,12 @@ class Host {
     virtual std::optional<bool> onMedium(uint32_t, const std::vector<uint32_t> &) {
         return std::nullopt;
     }
+    /** Whether something tells that the block was there in this version and is gone: the medium holds it with more
+     * errors than the code corrects by now, or the drive has said that it lost what was in its write cache. Of a
+     * program of several planes that fails, it takes all of their pages for lost. */
+    virtual bool gone(uint32_t, uint32_t) {
+        return false;
+    }
 };
 
 /** What goes on over all lives of a drive. */
@@ -62,6 +68,8 @@ struct History {
     uint64_t events = 1;  /**< submissions and completions so far: the oracle's time */
     uint64_t refused = 0; /**< writes that a drive without room has refused */
     uint64_t commands = 0, reads = 0;
+    /** Blocks that the drive has said to be lost from its write cache, and the newest version that this can be of. */
+    std::map<uint32_t, uint32_t> saidLost;
     uint64_t faded = 0; /**< blocks that could not be read, nor can be: the medium lost them */
     uint32_t blocks = kOffloadBase + kOffloadBlocks; /**< of the drive that are looked at */
     bool faults = false;                             /**< the medium has programs and erases that fail */
@@ -107,6 +115,9 @@ class Load {
     void finishRead(const Flying &f, const Host::Ended &e);
     /** A read has failed: only a medium that loses data explains that. */
     void unreadable(const Flying &f, uint16_t status);
+    /** Whether the drive has lost one of these versions of the block: an older one that is still there would be the
+     * wrong answer. */
+    bool versionLost(uint32_t lba, const std::vector<uint32_t> &versions);
     void checkWhole(const History::Whole &w) const;
 };
 

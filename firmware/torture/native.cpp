@@ -24,11 +24,12 @@ constexpr uint32_t kFua = 1u << 30;
 
 class NativeHost : public Host {
   public:
-    NativeHost(model::Nand &nand, const Life &life, const model::Times &times, bool parity)
-        : d(nand, 1 + life.seed % 2, life.seed, 0, {}, times, {}, life.cut,
-            {0, parity ? IDENTITY_FLAG_PARITY_ON : IDENTITY_FLAG_PARITY_OFF}) {
+    NativeHost(model::Nand &nand, const Life &life, const model::Times &times, History &history, bool parity)
+        : h(history), d(nand, 1 + life.seed % 2, life.seed, 0, {}, times, {}, life.cut,
+                        {0, parity ? IDENTITY_FLAG_PARITY_ON : IDENTITY_FLAG_PARITY_OFF}) {
         d.start();
     }
+    History &h;
     Drive d;
     std::function<void()> between = [] {}; /**< called while the drive works */
 
@@ -133,14 +134,35 @@ class NativeHost : public Host {
     }
 
     std::optional<bool> onMedium(uint32_t lba, const std::vector<uint32_t> &versions) override {
-        if (looked != d.dev.now) {
-            medium = d.dev.nand.pages();
-            looked = d.dev.now;
-        }
+        look();
         return std::any_of(medium.begin(), medium.end(), [&](const auto &sector) {
             return std::any_of(versions.begin(), versions.end(),
-                               [&](uint32_t v) { return holds(sector.second.data.data(), lba, v); });
+                               [&](uint32_t v) { return holds(sector.second.data.data(), lba, v); }) &&
+                   d.dev.nand.readable(sector.first);
         });
+    }
+    bool gone(uint32_t lba, uint32_t version) override {
+        listen();
+        look();
+        auto said = h.saidLost.find(lba);
+        if (said != h.saidLost.end() && version <= said->second) {
+            return true;
+        }
+        return !*onMedium(lba, {version}) && std::any_of(medium.begin(), medium.end(), [&](const auto &sector) {
+            return holds(sector.second.data.data(), lba, version);
+        });
+    }
+    /** Note what the drive has said of lost blocks. */
+    void listen() {
+        const std::string &console = d.dev.console;
+        static const std::string kBlock = "ftl: block ", kLost = " is lost: it ";
+        for (size_t at = heard; (at = console.find(kBlock, at)) != std::string::npos; heard = ++at) {
+            size_t end;
+            uint32_t lba = static_cast<uint32_t>(std::stoul(console.substr(at + kBlock.size(), 12), &end));
+            if (console.compare(at + kBlock.size() + end, kLost.size(), kLost) == 0) {
+                h.saidLost[lba] = h.number;
+            }
+        }
     }
 
   private:
@@ -155,7 +177,14 @@ class NativeHost : public Host {
     uint64_t abortAt = UINT64_MAX;          /**< the session */
     std::map<uint32_t, model::Page> medium; /**< what it held at a look */
     uint64_t looked = UINT64_MAX;
+    size_t heard = 0; /**< of the console */
 
+    void look() {
+        if (looked != d.dev.now) {
+            medium = d.dev.nand.pages();
+            looked = d.dev.now;
+        }
+    }
     void put(const harness::Buffer &b, const std::vector<uint8_t> &data) {
         uint32_t off = static_cast<uint32_t>(b.addr & 4095);
         for (size_t i = 0; i < data.size();) {
@@ -294,9 +323,13 @@ class Player {
     History h;
     uint64_t bootCycles = 100000;
 
-    /** Root blocks have their places: a medium on which none of them can be erased cannot be formatted. */
+    /** Root blocks have their places: a medium on which none of them can be erased cannot be formatted, nor can one of
+     * which too many blocks came bad. */
     static bool refusesFormat(const NativeHost &host) {
-        return host.d.dev.console.find("no root block can be erased") != std::string::npos;
+        const std::string &console = host.d.dev.console;
+        return console.find("no root block can be erased") != std::string::npos ||
+               (console.find("blank medium: formatting") != std::string::npos &&
+                console.find("no namespace: too few blocks") != std::string::npos);
     }
 
     void play(model::Nand &nand, const model::Times &times, std::mt19937_64 &rng) {
@@ -304,6 +337,9 @@ class Player {
         std::optional<Load> load;
         bool ready = false;
         auto cut = [&] {
+            if (host) {
+                host->listen();
+            }
             counts.cuts++;
             counts.bootCuts += !ready;
             if (load) {
@@ -324,7 +360,7 @@ class Player {
             r.deadLun = die / c.part.channels / c.part.ways;
         }
         try {
-            host.emplace(nand, c.lives[life], times, c.part.parity != 0);
+            host.emplace(nand, c.lives[life], times, h, c.part.parity != 0);
             if (!h.oracle) {
                 h.oracle.emplace(0, host->writeCache());
             }
@@ -354,6 +390,7 @@ class Player {
             counts.refused += h.refused - refused;
             host->d.dev.tearInFlight();
             if (now.end == Life::Off) {
+                host->listen();
                 load->lost(true);
             } else {
                 cut();

@@ -277,6 +277,27 @@ std::map<uint32_t, Page> Nand::pages() const {
     return all;
 }
 
+bool Nand::readable(uint32_t key) const {
+    assasin::NandAddress at = address(key);
+    Medium &m = medium();
+    auto &block = m.image.block({at.channel, at.way, at.lun, at.block});
+    auto &die = m.image.die(at.channel, at.way, at.lun);
+    const auto reads = block.reads;
+    const auto operations = die.operations;
+    /* The medium is as it was, what it draws by chance too. */
+    assasin::NandCells cells = m.cells;
+    bool all = true;
+    /* Some of a page's errors change from read to read. */
+    for (unsigned i = 0; i < 3 && all; i++) {
+        std::vector<uint8_t> raw(rawPageBytes());
+        cells.read(at, raw.data(), cells.bestLevel(at));
+        all = decode(key, raw.data()).has_value();
+    }
+    block.reads = reads;
+    die.operations = operations;
+    return all;
+}
+
 Page Nand::page(uint32_t key) const {
     assasin::NandAddress at = address(key);
     std::vector<uint8_t> raw(rawPageBytes());

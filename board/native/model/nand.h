@@ -141,6 +141,9 @@ class Nand {
     std::map<uint32_t, Page> pages() const;
     /** A sector that is. */
     Page page(uint32_t key) const;
+    /** Whether reads at the block's best level still correct the sector of `key`, after what time, reads and weak
+     * programs have done to it. */
+    bool readable(uint32_t key) const;
     /** Replaces what a programmed sector holds, as if it had been programmed with that. */
     void put(uint32_t key, const Page &page);
 

@@ -108,7 +108,9 @@ def test_every_architecture_is_synthesised(tmp_path: Path) -> None:
     rows = {row.config: row for row in utilisation.estimate(["cosmosplus"], configs, file=tmp_path / "utilisation.json")}
     assert list(rows) == configs
     # Four L2 caches of 256 KiB beside the firmware's memory are more block RAM than a user's design should take of this part.
-    assert {name: "too many BRAM36" in row.why for name, row in rows.items() if not row.fits} == {"Baseline4x8": True, "Prefetch4x8": True}
+    full = {name: row.why for name, row in rows.items() if not row.fits}
+    assert full.keys() == {"Baseline4x8", "Prefetch4x8"}
+    assert all("too many BRAM36" in why for why in full.values()), full
     sb, cache, baseline = rows["AssasinSb4x8"], rows["AssasinSbCache4x8"], rows["Baseline4x8"]
     # L1 of 32 KiB and its tags, and L2 of 256 KiB, in blocks of 4 KiB.
     assert sb.bram36 + 4 * 8 <= cache.bram36 <= sb.bram36 + 4 * 10

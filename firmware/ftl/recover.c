@@ -476,6 +476,7 @@ static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     uint32_t size = tail_chunk();
     uint32_t begin = position;
     bool stopped = false;
+    bool tailed = false;
     r->blanks = 0;
     r->ended = false;
     while (!stopped && position < sb.pages && r->blanks < end_sectors()) {
@@ -485,9 +486,11 @@ static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
         uint32_t t = tail_find(n, k);
         r->chunk = seq + chunk;
         r->seq = seq + position;
+        tailed = false;
         if (t < ckpt.log.tails) {
             stopped = ckpt.log.tail[t].ppa == 0;
-            if (!stopped) {
+            tailed = !stopped;
+            if (tailed) {
                 roll_page(r, tail_page(t), n, chunk, position, end);
             }
         } else if (summary.chunk != 0 && summary_read(r, n, k, seq + summary_place(k), position)) {
@@ -506,7 +509,8 @@ static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
     }
     if (!stopped) {
         tail_stop(n, (position + size - 1) / size);
-    } else {
+    }
+    if (stopped || tailed) {
         uint32_t found = r->end - seq;
         roll_ended(r, n, found > begin && found <= position ? found : begin);
     }

@@ -217,10 +217,12 @@ def _awake(drive: Drive) -> tuple[int, int]:
     return look.time, look.time - look.fw_sleep
 
 
-def _firmware(config: str, profile: str, length: int, tell: Tell) -> tuple[list[Row], dict[str, Any]]:
+def _page_costs(config: str, profile: str, length: int, parity: bool, tell: Tell) -> list[Row]:
+    """What a page costs that is written, and one that is streamed. Rows of drives with parity over dies end in `_parity`."""
     board = Board(NAME)
-    tell(f"starting {config}, profile {profile}")
-    status = board.start(config, profile, format=True)
+    name = "_parity" if parity else ""
+    tell(f"starting {config}, profile {profile}, parity over dies {'on' if parity else 'off'}")
+    status = board.start(config, profile, format=True, parity=parity)
     try:
         with Drive(board.address) as drive:
             data = bench.random_data(length)
@@ -250,11 +252,16 @@ def _firmware(config: str, profile: str, length: int, tell: Tell) -> tuple[list[
     ns = float(status["ns_per_cycle"])
     goal = WRITE_CYCLES if (config, profile) == ("AssasinSb8x8", "paper") else None
     return [
-        Row("firmware_cycles_written_page", awake, "cycles", CYCLES_WRITTEN),
-        Row("firmware_cycles_streamed_page", figures.firmware_cycles_per_page, "cycles", CYCLES_STREAMED),
-        Row("write_cycles_a_page", cycles, "cycles", goal),
-        Row("write_throughput", perf.gb_per_s(BLOCK / cycles, ns), "GB/s"),
-    ], {"firmware": {"config": config, "profile": profile, "bytes": length}}
+        Row(f"firmware_cycles_written_page{name}", awake, "cycles", CYCLES_WRITTEN),
+        Row(f"firmware_cycles_streamed_page{name}", figures.firmware_cycles_per_page, "cycles", CYCLES_STREAMED),
+        Row(f"write_cycles_a_page{name}", cycles, "cycles", goal),
+        Row(f"write_throughput{name}", perf.gb_per_s(BLOCK / cycles, ns), "GB/s"),
+    ]
+
+
+def _firmware(config: str, profile: str, length: int, tell: Tell) -> tuple[list[Row], dict[str, Any]]:
+    rows = [row for parity in (False, True) for row in _page_costs(config, profile, length, parity, tell)]
+    return rows, {"firmware": {"config": config, "profile": profile, "bytes": length}}
 
 
 _BOOT = re.compile(r"boot: (\d+) cycles awake and asleep")

@@ -116,9 +116,9 @@ COMMANDS = {
     "run": ("run", "{files}/sb/loop.elf", "--lba", 0, "--bytes", "64K"),
     "run-fed": ("run", "{files}/sb/loop.elf", "--stream", "{files}/big"),
     "write": ("write", 0, "{files}/big"),
-    "read": ("read", 0, "8M", "{files}/back"),
+    "read": ("read", 0, "7M", "{files}/back"),
     "bench-scan": ("bench", "scan", "--bytes", "2M", "--lba", 0),
-    "bench-write": ("bench", "write", "--bytes", "8M", "--lba", 0),
+    "bench-write": ("bench", "write", "--bytes", "7M", "--lba", 0),
     "bench-random": ("bench", "random", "--reads", 100000, "--lba", 0),
 }
 

@@ -91,7 +91,7 @@ def test_power_cuts_tear_nothing_that_was_acknowledged(board: Board, seed: int) 
 
 
 def test_a_die_that_dies_ends_reads_and_functions_with_its_blocks(board: Board) -> None:
-    board.start(CONFIG, PROFILE, format=True, media="dead-die=1.3.0,dead-after=60")
+    board.start(CONFIG, PROFILE, format=True, media="dead-die=1.3.0,dead-after=60", parity=False)
     with Drive(board.address) as drive:
         for lba in range(0, 64, CHUNK):
             drive.write(lba, content(lba, 0))
@@ -118,3 +118,21 @@ def test_a_die_that_dies_ends_reads_and_functions_with_its_blocks(board: Board) 
         assert media.error_lba[0] == lost[-1]
         assert media.error_address[0] >> 24 == 0x13
         assert media.lost >= len(lost)
+
+
+def test_a_die_that_dies_costs_nothing_with_parity(board: Board) -> None:
+    """The drive rebuilds the die's blocks of those on the other dies, for reads and for functions."""
+    board.start(CONFIG, PROFILE, format=True, media="dead-die=1.3.0,dead-after=60", parity=True)
+    with Drive(board.address) as drive:
+        for lba in range(0, 64, CHUNK):
+            drive.write(lba, content(lba, 0))
+        drive.flush()
+        written = b"".join(content(lba, 0) for lba in range(0, 64, CHUNK))
+        for _ in range(20):
+            pieces = offloads.run(drive, "scan", [Extent(0, 64)], 64 * BLOCK, pieces=1)
+            assert offloads.scan_result(pieces) == offloads.expected_scan(written)
+        for lba in range(64):
+            assert drive.read(lba, BLOCK) == written[lba * BLOCK :][:BLOCK]
+        media = drive.media()
+        assert media.lost == 0
+        assert media.rebuilt > 0

@@ -79,7 +79,9 @@ def test_counters_are_what_the_firmware_reports(board: Board) -> None:
         for name in ("cycles", "instret", "wait_in", "wait_out", "wait_mem", "l1_misses", "l2_misses", "prefetches"):
             expected = sum(getattr(r, name) for r in reports if r.core == core)
             assert log.cores(name)[:, core].sum() == expected, (core, name)
-    assert all(r.cycles and r.instret and r.wait_in for r in reports)
+    assert all(r.cycles and r.instret for r in reports)
+    # A core whose pages come faster than it works may have waited for none.
+    assert any(r.wait_in for r in reports)
     for channel in range(2):
         assert log.channels("data_bytes")[:, channel].sum() == after.data_bytes[channel] - before.data_bytes[channel]
         busy = after.bus_busy[channel] - before.bus_busy[channel]

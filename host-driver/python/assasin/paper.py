@@ -386,7 +386,8 @@ def needed(config: str, figures: Sequence[str]) -> list[str]:
 def _machine(config: str, profile: str, quick: bool, say: Callable[[str], None]) -> Iterator[Machine]:
     board = Board(f"paper-{config}")
     say(f"{config}: starting the board")
-    board.start(config, profile, format=True)
+    # The drive of the paper has no parity: pages follow each other over the channels.
+    board.start(config, profile, format=True, parity=False)
     try:
         with Drive(board.address) as drive:
             yield Machine(drive, config, quick, say)

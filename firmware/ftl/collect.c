@@ -150,16 +150,8 @@ static void program_ended(struct ftl_write *w) {
 }
 
 static void programmed(struct nand_op *op, uint32_t status) {
-    struct ftl_write *w = op->arg;
-    if (status != FLASH_STATUS_OK) {
-        w->first->failed = 1;
-        planes_failed(w->first);
-    } else {
-        bad_worked(w->ppa);
-    }
-    if (op->confirm == FLASH_CONFIRM_PAGE) {
-        w = w->first;
-        planes_ended(w);
+    struct ftl_write *w = planes_sector_ended(op, status);
+    if (w != NULL) {
         if (nand_geo.paired) {
             pairs_ended(APPEND_COPY, w);
         }

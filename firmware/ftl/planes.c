@@ -193,3 +193,18 @@ void planes_look(bool still) {
         }
     }
 }
+
+struct ftl_write *planes_sector_ended(const struct nand_op *op, uint32_t status) {
+    struct ftl_write *w = op->arg;
+    if (status != FLASH_STATUS_OK) {
+        w->first->failed = 1;
+        planes_failed(w->first);
+    } else {
+        bad_worked(w->ppa);
+    }
+    if (op->confirm != FLASH_CONFIRM_PAGE) {
+        return NULL;
+    }
+    planes_ended(w->first);
+    return w->first;
+}

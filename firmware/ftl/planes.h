@@ -29,6 +29,9 @@ void planes_go(struct planes_lane *lane);
 /** The program that begins with `first` has failed: its blocks are bad, those of all planes, since the status may be
  * that of all of them. */
 void planes_failed(const struct ftl_write *first);
+/** The program of the sector `op`, whose argument is its write, has ended with `status`. Returns the write that the
+ * page or the pages of several planes begin with, once the last of their sectors has ended; NULL before. */
+struct ftl_write *planes_sector_ended(const struct nand_op *op, uint32_t status);
 /** Such programs go without these pages when they will not come: for certain when the log stands `still`. */
 void planes_look(bool still);
 

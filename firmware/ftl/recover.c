@@ -697,7 +697,8 @@ static uint32_t roll_copies(struct sb_cursor *last) {
             cursor_seek(last, n, sb.pages);
         }
         if (r.applied > 0 && tail_names(n)) {
-            /* As the mount found that wrote the tails: its map is on the medium nowhere. */
+            /* The mount that wrote the tails preferred the originals, too, but did not write its map to the medium:
+             * this mount has to come to the same result. */
             prefer_originals(n, copies_begin(n), roll_position(&r));
         }
     }

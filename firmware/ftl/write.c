@@ -254,15 +254,8 @@ static __attribute__((noinline)) void page_programmed(struct nand_op *op, uint32
         sector_programmed(w);
         return;
     }
-    if (status != FLASH_STATUS_OK) {
-        w->first->failed = 1;
-        planes_failed(w->first);
-    } else {
-        bad_worked(w->ppa);
-    }
-    if (op->confirm == FLASH_CONFIRM_PAGE) {
-        w = w->first;
-        planes_ended(w);
+    w = planes_sector_ended(op, status);
+    if (w != NULL) {
         if (nand_geo.paired) {
             pairs_ended(APPEND_HOST, w);
         }

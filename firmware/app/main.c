@@ -140,12 +140,13 @@ void firmware_boot(void) {
 }
 
 /** The earliest time that something here is to be looked at without an event: watchdogs, and while cores run the
- * channels' counters; and poll_at. */
+ * channels' counters; the age of the log; and poll_at. */
 static void timer_update(void) {
     uint64_t next = core_deadline();
     if (next != TIMER_NEVER && next > nand_health_due()) {
         next = nand_health_due();
     }
+    next = ftl_log_old_at() < next ? ftl_log_old_at() : next;
     timer_set(poll_at < next ? poll_at : next);
 }
 
@@ -191,6 +192,7 @@ static __attribute__((noinline)) void handle_rare(uint32_t event) {
         poll_at = TIMER_NEVER;
         stream_poll_wanted = false;
         core_timer();
+        ftl_log_age();
         if (time_now() >= nand_health_due()) {
             nand_health_count();
         }
@@ -213,6 +215,10 @@ void firmware_step(void) {
         /* What has just ended may be what other work has waited for, and no event tells: one more look before sleeping.
          */
         if (!awake && (work_pending & WORK_AWAKE) == 0) {
+            if (ftl.changed != ftl_log_watched) {
+                ftl_log_watch();
+                timer_update();
+            }
             hal_wfi();
         }
         return;

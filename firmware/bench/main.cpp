@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -37,6 +38,7 @@ struct Options {
     uint32_t count = 2048; /**< blocks that these take */
     bool random = false;   /**< they do not follow each other */
     uint32_t parity = 0;   /**< flags of the format that say whether it has parity; 0: by its dies */
+    uint32_t maps = 32;    /**< pages of the map of the drive that is mounted */
     std::string profile;   /**< where to leave what each instruction took */
 };
 
@@ -273,30 +275,51 @@ void latency(const Options &o) {
            written > 0 ? static_cast<double>(load.medium.data - data) / written : 0, ofReads.c_str(), ofWrites.c_str());
 }
 
-/** What writes and reads of blocks in a row cost the firmware's processor, by function. */
-void cycles(const Options &o) {
-    Load load(o);
-    auto reset = reinterpret_cast<fw_cycles_reset_fn *>(load.d.symbol("fw_cycles_reset"));
-    auto total = reinterpret_cast<fw_cycles_total_fn *>(load.d.symbol("fw_cycles_total"));
-    auto functions = reinterpret_cast<fw_cycles_functions_fn *>(load.d.symbol("fw_cycles_functions"));
-    auto instructions = reinterpret_cast<fw_cycles_instructions_fn *>(load.d.symbol("fw_cycles_instructions"));
-    if (reset == nullptr || total == nullptr || functions == nullptr || instructions == nullptr) {
-        throw BadInput("cycles: ASSASIN_FW_SO has to name assasin-fw-cycles.so");
+/** What the simulated processor has spent. */
+class Spent {
+  public:
+    explicit Spent(Drive &d)
+        : reset(function<fw_cycles_reset_fn>(d, "fw_cycles_reset")),
+          total(function<fw_cycles_total_fn>(d, "fw_cycles_total")),
+          functions(function<fw_cycles_functions_fn>(d, "fw_cycles_functions")),
+          instructions(function<fw_cycles_instructions_fn>(d, "fw_cycles_instructions")) {
     }
-    if (o.blocks > 32 || o.count > load.span || o.count % o.blocks != 0) {
-        throw BadInput("cycles: commands have up to 32 blocks, and together at most those of the drive");
+
+    fw_cycles_reset_fn *reset;
+
+    /** Prints it by function, everything divided by `by`. The drive has taken `drive` cycles. */
+    void print(double by, uint64_t drive) const {
+        fw_cycles all = total();
+        printf("{\"cycles\": %.1f, \"instructions\": %.1f, \"register_loads\": %.2f, \"register_stores\": %.2f, "
+               "\"dram_loads\": %.2f, \"dram_stores\": %.2f, \"drive_cycles\": %.1f, \"functions\": [",
+               static_cast<double>(all.cycles) / by, static_cast<double>(all.instructions) / by,
+               static_cast<double>(all.registerLoads) / by, static_cast<double>(all.registerStores) / by,
+               static_cast<double>(all.dramLoads) / by, static_cast<double>(all.dramStores) / by,
+               static_cast<double>(drive) / by);
+        struct Rows {
+            double by;
+            bool any = false;
+        } rows{by};
+        functions(
+            [](void *arg, const char *name, uint64_t cycles, uint64_t calls) {
+                auto &r = *static_cast<Rows *>(arg);
+                printf("%s[\"%s\", %.2f, %.3f]", r.any ? ", " : "", name, static_cast<double>(cycles) / r.by,
+                       static_cast<double>(calls) / r.by);
+                r.any = true;
+            },
+            &rows);
+        printf("]}\n");
     }
-    /* The first time opens superblocks and makes pages of the map. */
-    load.row(false);
-    bool reads = o.reads > 0;
-    uint64_t begin = load.d.dev.now;
-    reset();
-    load.row(reads);
-    fw_cycles all = total();
-    if (!o.profile.empty()) {
-        FILE *out = fopen(o.profile.c_str(), "w");
+
+    /** Writes the cycles that each instruction took to the file `path`. An empty `path` means that nothing is written.
+     */
+    void profile(const std::string &path) const {
+        if (path.empty()) {
+            return;
+        }
+        FILE *out = fopen(path.c_str(), "w");
         if (out == nullptr) {
-            throw BadInput("--profile " + o.profile + ": cannot be written");
+            throw BadInput("--profile " + path + ": cannot be written");
         }
         instructions(
             [](void *to, uint32_t pc, uint64_t cycles, uint64_t runs) {
@@ -306,26 +329,94 @@ void cycles(const Options &o) {
             out);
         fclose(out);
     }
-    double blocks = o.count;
-    printf("{\"cycles\": %.1f, \"instructions\": %.1f, \"register_loads\": %.2f, \"register_stores\": %.2f, "
-           "\"dram_loads\": %.2f, \"dram_stores\": %.2f, \"drive_cycles\": %.1f, \"functions\": [",
-           static_cast<double>(all.cycles) / blocks, static_cast<double>(all.instructions) / blocks,
-           static_cast<double>(all.registerLoads) / blocks, static_cast<double>(all.registerStores) / blocks,
-           static_cast<double>(all.dramLoads) / blocks, static_cast<double>(all.dramStores) / blocks,
-           static_cast<double>(load.d.dev.now - begin) / blocks);
-    struct Rows {
-        double blocks;
-        bool any = false;
-    } rows{blocks};
-    functions(
-        [](void *arg, const char *name, uint64_t cycles, uint64_t calls) {
-            auto &r = *static_cast<Rows *>(arg);
-            printf("%s[\"%s\", %.2f, %.3f]", r.any ? ", " : "", name, static_cast<double>(cycles) / r.blocks,
-                   static_cast<double>(calls) / r.blocks);
-            r.any = true;
-        },
-        &rows);
-    printf("]}\n");
+
+  private:
+    fw_cycles_total_fn *total;
+    fw_cycles_functions_fn *functions;
+    fw_cycles_instructions_fn *instructions;
+
+    template <typename F> static F *function(Drive &d, const char *name) {
+        auto *f = reinterpret_cast<F *>(d.symbol(name));
+        if (f == nullptr) {
+            throw BadInput("ASSASIN_FW_SO has to name assasin-fw-cycles.so");
+        }
+        return f;
+    }
+};
+
+/** What writes and reads of blocks in a row cost the firmware's processor, by function. */
+void cycles(const Options &o) {
+    Load load(o);
+    Spent spent(load.d);
+    if (o.blocks > 32 || o.count > load.span || o.count % o.blocks != 0) {
+        throw BadInput("cycles: commands have up to 32 blocks, and together at most those of the drive");
+    }
+    /* The first time opens superblocks and makes pages of the map. */
+    load.row(false);
+    bool reads = o.reads > 0;
+    uint64_t begin = load.d.dev.now;
+    spent.reset();
+    load.row(reads);
+    spent.profile(o.profile);
+    spent.print(o.count, load.d.dev.now - begin);
+}
+
+/**
+ * What a mount costs the firmware's processor, by function: of a drive of `o.maps` pages of the map, behind a loss of
+ * power with `o.count` random writes to these since the last checkpoint; 0: behind a shutdown.
+ */
+void mount(const Options &o) {
+    constexpr uint32_t kEntries = 1024;
+    model::Nand nand(o.geometry);
+    auto start = [&] {
+        auto d = std::make_unique<Drive>(nand, 1, o.seed, 0, std::vector<model::Slot>{}, o.times, model::Faults{},
+                                         UINT64_MAX, harness::Loaded{0, o.parity});
+        /* Everything takes exactly its time. */
+        d->dev.regular = true;
+        return d;
+    };
+    auto write = [&](Drive &d, uint32_t count, const std::function<uint32_t(uint32_t)> &place) {
+        std::vector<uint16_t> flying;
+        Buffer source = d.buffer(kBlockBytes);
+        for (uint32_t n = 0; n < count || !flying.empty();) {
+            for (; n < count && flying.size() < o.depth; n++) {
+                Sqe s = Drive::sqe(0x01, 1);
+                Drive::setPrp(s, source);
+                s[10] = place(n);
+                flying.push_back(d.submit(1, s));
+            }
+            d.run([&] { return d.completed() > 0; });
+            std::erase_if(flying, [&](uint16_t cid) { return d.take(1, cid).has_value(); });
+        }
+    };
+    {
+        auto d = start();
+        d->start(1);
+        if (o.maps == 0 || o.maps > d->capacity() / kEntries) {
+            throw BadInput("mount: the drive has up to " + std::to_string(d->capacity() / kEntries) + " map pages");
+        }
+        write(*d, o.maps, [&](uint32_t n) { return n * kEntries; });
+        d->shutdown();
+    }
+    if (o.count > 0) {
+        std::mt19937 rng(o.seed);
+        auto d = start();
+        d->start(1);
+        write(*d, o.count,
+              [&](uint32_t n) { return o.random ? static_cast<uint32_t>(rng() % (o.maps * kEntries)) : n; });
+        d->dev.tearAs = model::Tear::Half;
+        d->dev.cutAt = d->dev.now;
+        try {
+            d->settle();
+        } catch (const model::PowerCut &) {
+            d->dev.tearInFlight();
+        }
+    }
+    auto d = start();
+    Spent spent(*d);
+    spent.profile(o.profile);
+    fputs(d->dev.console.c_str(), stderr);
+    spent.print(1, d->dev.now);
 }
 
 std::vector<double> numbers(const std::string &name, const std::string &text, char between, size_t count) {
@@ -399,6 +490,8 @@ Options parse(int argc, char **argv) {
             o.count = whole(one());
         } else if (name == "--random") {
             o.random = one() != 0;
+        } else if (name == "--maps") {
+            o.maps = whole(one());
         } else if (name == "--profile") {
             o.profile = value;
         } else if (name == "--parity") {
@@ -423,8 +516,10 @@ int main(int argc, char **argv) {
             latency(parse(argc, argv));
         } else if (what == "cycles") {
             cycles(parse(argc, argv));
+        } else if (what == "mount") {
+            mount(parse(argc, argv));
         } else {
-            throw BadInput("usage: assasin-ftl-bench amplification|latency|cycles [--OPTION VALUE]...");
+            throw BadInput("usage: assasin-ftl-bench amplification|latency|cycles|mount [--OPTION VALUE]...");
         }
         return 0;
     } catch (const std::exception &e) {

@@ -126,9 +126,10 @@ static void erase(struct pairs_wait *p) {
     superblock_erase(&append[point].erase, n, erased);
 }
 
-static void prepare(enum append_point point, bool worn) {
+/** Erase a free superblock for `point`, the most worn one or the least; `all`: even one that is kept for copies. */
+static void prepare(enum append_point point, bool worn, bool all) {
     struct append *a = &append[point];
-    bool last = point == APPEND_HOST && sb.free + (append[APPEND_COPY].next != SB_NONE) <= ROOM_COPIES;
+    bool last = !all && point == APPEND_HOST && sb.free + (append[APPEND_COPY].next != SB_NONE) <= ROOM_COPIES;
     if (a->next != SB_NONE || a->erase.active || sb.free == 0 || last || ftl.read_only ||
         ckpt.log.listed + APPEND_POINTS > ROOT_LIST_MOST) {
         return;
@@ -142,11 +143,16 @@ static void prepare(enum append_point point, bool worn) {
 }
 
 void append_prepare(enum append_point point) {
-    prepare(point, false);
+    prepare(point, false, false);
+}
+
+bool append_prepare_last(void) {
+    prepare(APPEND_HOST, false, true);
+    return append[APPEND_HOST].next != SB_NONE;
 }
 
 bool append_prepare_worn(void) {
-    prepare(APPEND_COPY, true);
+    prepare(APPEND_COPY, true, false);
     return append[APPEND_COPY].next != SB_NONE;
 }
 
@@ -298,8 +304,17 @@ uint32_t append_page(enum append_point point) {
     }
     if (a->cur.left <= sb.pages / 4 && a->next == SB_NONE) {
         append_prepare(point);
+        if (a->holes) {
+            /* What is erased now relies on the pages before this one. */
+            step_over(point);
+        }
     }
     if (!find_page(point)) {
+        if (a->cur.left == 0 && a->next == SB_NONE) {
+            /* More was stepped over than the quarter at which the next superblock is prepared. Its erase wakes who
+             * waits. */
+            append_prepare(point);
+        }
         return 0;
     }
     uint32_t ppa = cursor_ppa(&a->cur);

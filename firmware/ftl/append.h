@@ -62,6 +62,8 @@ uint32_t append_room(enum append_point point);
 void append_prepare(enum append_point point);
 /** Likewise for copies of data that do not change, the most worn free one. False when none may be had. */
 bool append_prepare_worn(void);
+/** Likewise for the host, though it be one of those that are kept for copies. False when none is free. */
+bool append_prepare_last(void);
 /** Go on where the newest root record of a clean medium says. */
 void append_resume(void);
 /** Close the superblock that is open. */

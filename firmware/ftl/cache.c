@@ -6,6 +6,7 @@
 
 #include "ftl/pairs.h"
 #include "ftl/write.h"
+#include "media/health.h"
 #include "platform/console.h"
 
 static struct list drains;
@@ -23,10 +24,10 @@ bool cache_draining(void) {
     return !list_empty(&drains);
 }
 
-/** Whether a write may be taken now. */
+/** Whether a write may be taken now. At the end of the drive's life none is: what is answered has a page. */
 static bool cache_open(void) {
     return ftl_has_cache() && !ftl.cache_off && !ftl.read_only && list_empty(&drains) && ftl.cached < FTL_CACHE &&
-           !ftl_read_only();
+           map.mapped + room_margin <= room_data;
 }
 
 void cache_take(struct ftl_write *w) {
@@ -69,11 +70,27 @@ void cache_look(void) {
     pairs_settle(&relying, false);
 }
 
+/** The data of `w`, which was answered, are gone. */
+static void lose(const struct ftl_write *w) {
+    ftl.lost = true;
+    console_printf("ftl: block %u is lost: it was in the write cache, and no page took it\n", w->lba);
+    if (nand_lost_notice != NULL) {
+        nand_lost_notice();
+    }
+}
+
+void ftl_cache_lost(void) {
+    for (struct ftl_write *w = NULL; (w = write_after(w)) != NULL;) {
+        if (w->taken) {
+            lose(w);
+        }
+    }
+}
+
 void cache_leave(const struct ftl_write *w, enum ftl_status status) {
     ftl.cached--;
     if (status != FTL_OK) {
-        ftl.lost = true;
-        console_printf("ftl: block %u is lost: it was in the write cache, and no page took it\n", w->lba);
+        lose(w);
     }
     cache_look();
     /* Who found the cache full. */

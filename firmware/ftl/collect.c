@@ -51,7 +51,9 @@ static struct {
     uint32_t at_risk; /**< superblock with data on a bad block; SB_NONE: none is known that is closed */
     bool upkeep;      /**< the victim is emptied for the medium's sake, not for room */
     bool holes;       /**< the victim has bad blocks, and they hold nothing */
-    uint32_t gain;    /**< sectors that are won when the victim is free; of upkeep: that the host may write meanwhile */
+    uint32_t gain;    /**< sectors that the host may write while the victim is emptied */
+    uint32_t won;     /**< sectors that are won when the victim is free */
+    uint32_t owed;    /**< sectors that the host had written beyond what victims have won, when this one was taken */
     uint32_t search;  /**< LBA at which the search for what is left goes on; SB_NONE: there is none */
     bool spent;       /**< no superblock was worth taking when it was last looked at */
 } job;
@@ -108,6 +110,12 @@ static void settled(void) {
 static void none_found(void) {
     job.spent = true;
     collect_written = 0;
+    /* What was written last may be mostly stale: a full superblock that no other one follows would stay open. */
+    for (uint32_t i = 0; i < APPEND_POINTS; i++) {
+        if (append[i].cur.sb != SB_NONE && append[i].cur.left == 0 && append[i].next == SB_NONE) {
+            append_close((enum append_point)i);
+        }
+    }
     /* Those that recovery reads cannot be taken before the next checkpoint. */
     if (ftl.unlogged || sb.logged > 0) {
         ftl_reclaim();
@@ -379,7 +387,8 @@ static void begin(uint32_t victim, bool upkeep) {
     job.holes = bad_blocks(victim) > 0 && !bad_moving(victim);
     job.spent = false;
     collect_written = 0;
-    job.gain = upkeep ? sb.pages : log_sectors(victim) - superblock_valid(victim);
+    job.won = log_sectors(victim) - superblock_valid(victim);
+    job.gain = upkeep ? sb.pages : job.won;
     cursor_open(&job.at, victim);
 }
 
@@ -446,6 +455,9 @@ static void victim_ended(void) {
         return;
     }
     job.search = SB_NONE;
+    uint32_t owed = job.owed + collect_written;
+    job.owed = owed > job.won ? owed - job.won : 0;
+    collect_written = 0;
     /* What it still holds was programmed again and again in vain: the next time would end like this one. */
     superblock_set_state(job.victim, superblock_valid(job.victim) > 0 ? SB_UNMOVABLE : SB_CLOSED);
     superblock_emptied();
@@ -536,8 +548,11 @@ void collect_pause(void) {
 /* ---- pace ---- */
 
 void collect_paid(uint32_t sectors) {
+    if (!wanted()) {
+        return;
+    }
     collect_written += sectors;
-    if (wanted() && job.victim == SB_NONE && (!job.spent || collect_written > sb.pages / 8)) {
+    if (job.victim == SB_NONE && (!job.spent || collect_written > sb.pages / 8)) {
         job.spent = false;
         work_set(WORK_COLLECT);
     }
@@ -547,9 +562,17 @@ bool collect_allows(void) {
     if (job.victim == SB_NONE || !wanted()) {
         return true;
     }
+    /* The host may be ahead by a little. Beyond that it is given half of what is won until that is made up for: would
+     * it be given all, it would come to the end of its superblock before there is another, and wait for many victims.
+     */
     uint32_t ahead = sb.pages / 8 + nand_geo.sectors;
-    return collect_written <= ahead ||
-           (uint64_t)(collect_written - ahead) * sb.pages <= (uint64_t)job.gain * (sb.pages - job.at.left);
+    uint32_t gain = job.gain, spare = ahead - job.owed;
+    if (job.owed > ahead) {
+        gain /= 2;
+        spare = 0;
+    }
+    return collect_written <= spare ||
+           (uint64_t)(collect_written - spare) * sb.pages <= (uint64_t)gain * (sb.pages - job.at.left);
 }
 
 bool collect_spent(void) {

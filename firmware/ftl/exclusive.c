@@ -12,6 +12,7 @@
 #include "ftl/ftl.h"
 #include "ftl/parity.h"
 #include "platform/console.h"
+#include "platform/timer.h"
 #include "platform/work.h"
 
 struct exclusive_state exclusive;
@@ -23,12 +24,21 @@ static struct list live_waiting;
 static struct list live_batch;
 static struct ftl_exclusive live;
 
+/** When the log is old. */
+static uint64_t log_old_at = TIMER_NEVER;
+
+bool ftl_log_watched;
+
 static void live_next(void);
 
-/* ---- length of the log ---- */
+/* ---- length and age of the log ---- */
 
 /** Pages between two looks. */
 #define LOG_LOOK 64u
+
+static void log_young(void) {
+    log_old_at = time_now() + (uint64_t)FTL_LOG_AGE * 1000000u * nand_geo.clock_mhz;
+}
 
 void ftl_log_restart(uint32_t trims, uint32_t copies) {
     ftl.log_start = ckpt.log.seq;
@@ -36,6 +46,31 @@ void ftl_log_restart(uint32_t trims, uint32_t copies) {
     ftl.log_trims -= trims;
     ftl.log_copies -= copies;
     ftl.log_gap = 0;
+    if (log_old_at != TIMER_NEVER) {
+        log_young();
+    }
+}
+
+void ftl_log_watch(void) {
+    ftl_log_watched = ftl.changed;
+    log_old_at = TIMER_NEVER;
+    if (ftl.changed && !ftl.read_only) {
+        log_young();
+    }
+}
+
+uint64_t ftl_log_old_at(void) {
+    return log_old_at;
+}
+
+void ftl_log_age(void) {
+    if (time_now() < log_old_at) {
+        return;
+    }
+    ftl_log_watch();
+    if (ftl.changed && !ftl.read_only) {
+        ftl_checkpoint(&log_checkpoint);
+    }
 }
 
 /** What recovery would go through, in pages. */

@@ -67,6 +67,7 @@ struct ftl_write {
     uint32_t ppa;
     uint16_t note; /**< of a page's first: for its summary (ftl/summary.h) */
     uint8_t upper; /**< pairs.c's */
+    uint8_t owner; /**< parity.c's */
     union {
         struct {
             uint8_t lost;        /**< makes the block unreadable: the data at `buffer` only fill the sector */
@@ -154,7 +155,7 @@ static inline uint32_t ftl_in_flight(void) {
 /** Fewest sectors of log between two checkpoints that nobody asked for: on the smallest drive, and on those whose log
  * may be many times as long. A checkpoint takes the processor as long as a hundred pages of the host's, however little
  * it writes. */
-#define FTL_LOG_LEAST       1024u
+#define FTL_LOG_LEAST       4096u
 #define FTL_LOG_LEAST_LARGE 8192u
 /** Pages of log for each page of the map that the checkpoint writes: its programs are at most an eighth of the log's,
  * and few more. */
@@ -163,6 +164,8 @@ static inline uint32_t ftl_in_flight(void) {
 #define FTL_TRIM_LOGGED 65536u
 /** Blocks that recovery trims in the time that it takes for a page of the log. */
 #define FTL_TRIM_PER_PAGE 32u
+/** Seconds between a checkpoint and the next one that nobody asked for, if anything was written since. */
+#define FTL_LOG_AGE 300u
 /** How far the log may go beyond where a checkpoint is due: the last trim, and what was in flight. */
 #define FTL_LOG_BEYOND (FTL_TRIM_LOGGED / FTL_TRIM_PER_PAGE + 1024u)
 
@@ -213,6 +216,8 @@ struct ftl_write *ftl_cached(uint32_t lba);
 /** Run `done` when everything in the cache now is durable: FTL_MEDIA when something of it, now or since the last drain,
  * was lost or cannot be written. */
 void ftl_drain(struct ftl_drain *d);
+/** Power goes, and the cache could not be emptied: say so of each write in it, and count it. */
+void ftl_cache_lost(void);
 
 /**
  * Start a write of an uncommitted page, announced likewise: it is programmed, as w->ppa then, and its superblock
@@ -286,6 +291,8 @@ uint32_t ftl_metadata(uint32_t *n, uint32_t *tag);
 uint32_t ftl_spare(void);
 /** Good sectors of the log that can hold data. */
 extern uint32_t room_data;
+/** So many of them the write cache leaves free: what it holds has to find room when further blocks go bad. */
+extern uint32_t room_margin;
 /** So many blocks have gone bad that what is in use fills the others. */
 static inline bool ftl_spent(void) {
     return map.mapped > room_data;
@@ -295,6 +302,15 @@ static inline bool ftl_read_only(void) {
     return ftl.read_only || ftl_spent();
 }
 
+/** Whether the log's age is counted: it is from the first sleep on behind a change. A drive of which nothing has
+ * changed waits for no time. */
+extern bool ftl_log_watched;
+/** Count it, or no longer: `ftl.changed` is other than ftl_log_watched. */
+void ftl_log_watch(void);
+/** When the log is to be looked at because of its age; TIMER_NEVER: it is not counted. */
+uint64_t ftl_log_old_at(void);
+/** Time has passed: a log that is old enough calls for a checkpoint, whether the drive is idle or not. */
+void ftl_log_age(void);
 /** WORK_FTL: a slice of long work. WORK_TRIM: try again. */
 void ftl_poll(void);
 void ftl_trim_poll(void);
@@ -410,6 +426,12 @@ uint32_t ftl_trim_crc(void);
 const char *recover_mount(bool *blank);
 /** Superblock `i` of those whose last pages may be weakly programmed; SB_NONE behind the last. */
 uint32_t recover_weak(uint32_t i);
+/** Most of these. Of each at most so many copies before the log's end are looked at, as never more than a few dozen are
+ * in programming; of a copy it, its original, and what lies behind that are read. */
+#define RECOVER_WEAK       (2 * APPEND_POINTS + 12u)
+#define RECOVER_COPIES     512u
+#define RECOVER_COPY_READS 3u
+#define RECOVER_WEAK_READS (RECOVER_WEAK * RECOVER_COPIES * RECOVER_COPY_READS)
 /** Write the first root of an empty medium. */
 const char *checkpoint_format(void);
 

@@ -23,6 +23,7 @@
 #define MAP_DIR_BITS   20u /**< log2 of the pages a directory page covers */
 #define MAP_TOP        512u
 #define MAP_DIR_STRIDE 8192u
+static_assert(MAP_TOP * MAP_DIR_STRIDE <= DRAM_DIRECTORY_SIZE, "directory");
 #define MAP_DIR_FLASH  4096u /**< offset of the checkpointed copies' addresses */
 #define MAP_MAX_LBAS   (DRAM_MAP_SIZE / 4u)
 #define MAP_DIRTY_LIST 1024u
@@ -64,6 +65,9 @@ struct map_state {
 extern struct map_state map;
 
 void map_init(void);
+/** From now on the processor's loads from `first` to the end of the map are cached. What the cache has is forgotten:
+ * also wanted where anything else has written there. */
+void map_cache(uint32_t first);
 
 /** DRAM address of the map page that covers `lba`; the zero page when there is none (all entries then read as never
  * written). */
@@ -92,6 +96,14 @@ static inline uint32_t map_get(uint32_t lba) {
 
 /** Point `lba` at `ppa` (0: unmap; MAP_LOST) and return what it pointed at. Valid counts of both superblocks follow. */
 uint32_t map_set(uint32_t lba, uint32_t ppa);
+/**
+ * Likewise, for the log that a mount reads, between begin and end: counts of valid sectors are too large until the end.
+ * The TCM memory given has MAP_REPLAY_BYTES.
+ */
+uint32_t map_replay(uint32_t lba, uint32_t ppa);
+#define MAP_REPLAY_BYTES (SB_MAX * 2u)
+void map_replay_begin(uint16_t *memory);
+void map_replay_end(void);
 /** The entry that was `old` is `ppa`: the counts follow. */
 void map_recount(uint32_t old, uint32_t ppa);
 /** Likewise, for what a write has programmed: most follow each other in a map page that is marked already. */
@@ -113,9 +125,6 @@ static inline void map_point(uint32_t lba, uint32_t ppa) {
         map_recount(old, ppa);
     }
 }
-
-/** Make map page `number` (LBA / 1,024) present, contents undefined when `fresh` is false. Returns its DRAM address. */
-uint32_t map_make(uint32_t number, bool fresh);
 
 /** The next checkpoint is to write map page `number`, which is there. */
 void map_dirty(uint32_t number);

@@ -7,6 +7,7 @@
 #include "ftl/area.h"
 #include "ftl/bad.h"
 #include "ftl/checkpoint.h"
+#include "ftl/pairs.h"
 
 static struct {
     struct meta_page pages[META_PAGES];
@@ -81,13 +82,20 @@ static bool place(struct meta_page *p) {
     return true;
 }
 
+/** Whether the program of page `ppa`, of which no copy was written, has taken both copies of another page along. */
+static bool takes_along(uint32_t ppa) {
+    uint32_t page = (ppa_row(ppa) & (nand_geo.pages - 1)) >> nand_geo.sector_log2;
+    return nand_geo.paired && pairs_lower(page) != UINT32_MAX;
+}
+
 static void copy_ended(struct nand_op *op, uint32_t status) {
     struct meta_page *p = op->arg;
     uint32_t ppa = nand_op_ppa(op);
     p->in_flight--;
     if (status == FLASH_STATUS_OK) {
         bad_worked(ppa);
-        if (!p->any || op == p->ops[0]) {
+        /* A mount reads what is named: from the first half of the dies every other stripe, then from the other half. */
+        if (!p->any || op == p->ops[ppa >> nand_geo.sector_log2 & 1]) {
             p->ppa = ppa;
         }
         p->any = true;
@@ -95,11 +103,16 @@ static void copy_ended(struct nand_op *op, uint32_t status) {
         /* Others in flight to a block that has just failed may fail with it. */
         meta.tries += !bad_at(ppa);
         p->failed = true;
-        /* It may have taken a page along that this checkpoint has written: that one has its other copy only. */
+        /* It may have taken a page along that this checkpoint has written: that one has its other copy only.
+         * Where it has none, the checkpoint fails. */
         bad.rewrite |= nand_geo.paired;
         if (area_spares(ppa)) {
             bad_block(ppa, BAD_PROGRAM);
         }
+    }
+    if (p->in_flight == 0 && !p->any && takes_along(ppa)) {
+        p->done(p, false);
+        return;
     }
     if (p->in_flight > 0 || (p->failed && meta.tries <= META_TRIES && place(p))) {
         return;

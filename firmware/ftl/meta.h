@@ -20,7 +20,8 @@
 struct meta_page {
     uint32_t tag;  /**< OOB word 0 */
     uint32_t data; /**< DRAM address */
-    uint32_t ppa;  /**< a copy that was written, the first if it was; 0: none */
+    uint32_t
+        ppa; /**< a copy that was written: where both were, the one that the page's number in its block says; 0: none */
     struct nand_op *ops[2];
     void (*done)(struct meta_page *p, bool ok);
     uint8_t index;     /**< the owner's */

@@ -48,13 +48,10 @@ struct parity_point parity_points[APPEND_POINTS];
 static struct stripe stripes[STRIPES];
 /** Stripes in state CLOSED or WRITTEN. */
 static uint32_t unsettled;
-/** Programs that have ended and wait for their sums. */
-static struct {
-    struct ftl_write *head; /**< linked by `first` */
-    void (*ended)(struct ftl_write *first);
-} deferred[PARITY_OWNERS];
+/** What runs when a program that has ended is in its sums, by its `owner`. */
+static void (*deferred[PARITY_OWNERS])(struct ftl_write *first);
 
-static void summed(struct xor_sum *sum);
+static void summed(struct xor_sum *sum, struct list *awaited);
 
 void parity_init(void) {
     memset(stripes, 0, sizeof stripes);
@@ -77,11 +74,15 @@ void parity_init(void) {
 
 /* ---- metadata words ---- */
 
-uint32_t parity_mix(uint32_t oob0) {
+static inline uint32_t mix(uint32_t oob0) {
     uint32_t x = oob0 + 0x9e3779b9u;
     x = (x ^ x >> 16) * 0x21f0aaadu;
     x = (x ^ x >> 15) * 0x735a2d97u;
     return x ^ x >> 15;
+}
+
+uint32_t parity_mix(uint32_t oob0) {
+    return mix(oob0);
 }
 
 uint32_t parity_mark(uint32_t oob0) {
@@ -410,15 +411,45 @@ enum parity_step parity_step_slow(enum append_point point, const struct sb_curso
     return PARITY_TAKE;
 }
 
+/** Of `left` pages, one a channel from `channel` on: those before the channel of page `ppa`. */
+static uint32_t before(uint32_t ppa, uint32_t channel, uint32_t left) {
+    uint32_t pages = (ppa >> 28) - channel;
+    return pages < left ? pages : left;
+}
+
 uint32_t parity_row(const struct sb_cursor *c) {
     const struct parity_point *p = &parity_points[APPEND_HOST];
-    if (p->open == NULL || p->closing != 0 || c->left <= p->end) {
+    if (p->open == NULL || c->left <= p->end) {
         return 0;
     }
+    uint32_t ppa = cursor_ppa(c);
     uint32_t left = c->left - p->end;
-    uint32_t before = (p->place >> 28) - c->channel;
-    bool near = ((p->place ^ cursor_ppa(c)) & 0xfffffffu) == 0 && before < left;
-    return near ? before : left;
+    if (((p->place ^ ppa) & 0xfffffffu) == 0) {
+        left = before(p->place, c->channel, left);
+    }
+    for (uint32_t i = 0; i < STRIPES && p->closing > 0; i++) {
+        const struct stripe *s = &stripes[i];
+        if (s->state == STRIPE_CLOSED && s->point == APPEND_HOST && same_die(s->ppa & 0xfffffffu, ppa & 0xfffffffu)) {
+            left = before(s->ppa, c->channel, left);
+        }
+    }
+    return left;
+}
+
+void parity_placed_sector(struct ftl_write *w) {
+    struct parity_point *p = &parity_points[APPEND_HOST];
+    struct stripe *s = p->open;
+    w->source.from = 0;
+    if (s == NULL) {
+        return;
+    }
+    s->low[0] ^= w->lba;
+    s->mix[0] ^= mix(w->lba);
+    xor_add(&s->sums[0], &w->source, w->buffer);
+    s->placed++;
+    if (--s->pages == 0) {
+        close(p);
+    }
 }
 
 void parity_placed_now(enum append_point point, struct ftl_write *first) {
@@ -444,43 +475,27 @@ void parity_placed_now(enum append_point point, struct ftl_write *first) {
     }
 }
 
-/** Some data of the program from `first` on are not in their sum. */
-static bool unsummed(const struct ftl_write *first) {
-    for (const struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
+bool parity_defers_now(enum parity_owner owner, struct ftl_write *first, void (*ended)(struct ftl_write *first)) {
+    for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
         if (w->source.from != 0) {
+            w->source.from |= XOR_AWAITED;
+            w->first = first;
+            first->owner = (uint8_t)owner;
+            deferred[owner] = ended;
             return true;
         }
     }
     return false;
 }
 
-bool parity_defers_now(enum parity_owner owner, struct ftl_write *first, void (*ended)(struct ftl_write *first)) {
-    if (!unsummed(first)) {
-        return false;
-    }
-    first->first = deferred[owner].head;
-    deferred[owner].head = first;
-    deferred[owner].ended = ended;
-    return true;
-}
-
-/** End the programs that have waited for their sums. */
-static void end_deferred(void) {
-    for (uint32_t i = 0; i < PARITY_OWNERS; i++) {
-        struct ftl_write *all = deferred[i].head;
-        deferred[i].head = NULL;
-        while (all != NULL) {
-            struct ftl_write *w = all;
-            all = w->first;
-            if (!parity_defers_now((enum parity_owner)i, w, deferred[i].ended)) {
-                deferred[i].ended(w);
-            }
+static void summed(struct xor_sum *sum, struct list *awaited) {
+    while (!list_empty(awaited)) {
+        struct ftl_write *first = CONTAINER(list_take(awaited), struct ftl_write, source.node)->first;
+        enum parity_owner owner = first->owner;
+        if (!parity_defers_now(owner, first, deferred[owner])) {
+            deferred[owner](first);
         }
     }
-}
-
-static void summed(struct xor_sum *sum) {
-    end_deferred();
     struct stripe *s = &stripes[(sum->at - DRAM_PARITY) / (SECTORS * PAGE_SIZE)];
     if (s->state == STRIPE_CLOSED) {
         submit(s);

@@ -82,6 +82,8 @@ static inline bool parity_waits(enum append_point point) {
     return parity_points[point].waits;
 }
 void parity_placed_now(enum append_point point, struct ftl_write *first);
+/** Likewise of a drive with parity: `w`, without marks, is a page of the host's point. */
+void parity_placed_sector(struct ftl_write *w);
 /** The page that `point` has just given is programmed with the writes from `first` on, whose descriptors are complete.
  */
 static inline void parity_placed(enum append_point point, struct ftl_write *first) {

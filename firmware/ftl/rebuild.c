@@ -53,8 +53,9 @@ static struct { uint32_t die, failures; } deaf;
 
 static void go(void);
 
-static void added(struct xor_sum *sum) {
+static void added(struct xor_sum *sum, struct list *awaited) {
     (void)sum;
+    (void)awaited;
     go();
 }
 

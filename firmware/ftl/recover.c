@@ -3,6 +3,7 @@
  * Mounting: newest root record, directory, map, then forward through the log by the spare areas. Reads that fail have
  * been repeated already (nand/retry.c).
  */
+#include <assert.h>
 #include <string.h>
 
 #include "ftl/area.h"
@@ -11,6 +12,7 @@
 #include "ftl/ftl.h"
 #include "ftl/pairs.h"
 #include "ftl/parity.h"
+#include "ftl/rewrite.h"
 #include "ftl/root.h"
 #include "ftl/rootfind.h"
 #include "ftl/scan.h"
@@ -68,29 +70,42 @@ static void load_faded(uint32_t ppa) {
     faded = ppa;
 }
 
-static void load_done(struct nand_op *op, uint32_t status) {
+/** Whether `op` has read the page of metadata that it was to read. */
+static bool load_good(const struct nand_op *op, uint32_t status) {
+    return status == FLASH_STATUS_OK && op->data0 == (uint32_t)(uintptr_t)op->arg && op->data1 == ckpt.stamp;
+}
+
+/** The read of the copy that is not named has ended. */
+static void load_second_done(struct nand_op *op, uint32_t status) {
     uint32_t tag = (uint32_t)(uintptr_t)op->arg;
+    if (!load_good(op, status)) {
+        load_errors++;
+    } else {
+        load_rescued++;
+        struct named n = named(tag, op->w2);
+        if (n.word != NULL) {
+            *n.word = nand_op_ppa(op);
+        } else {
+            hal_write(n.at, nand_op_ppa(op));
+        }
+        write_again(tag, op->w2);
+    }
+    nand_op_put(op);
+}
+
+static void load_done(struct nand_op *op, uint32_t status) {
     uint32_t ppa = nand_op_ppa(op);
-    struct named n = named(tag, op->w2);
-    bool first = ppa == (n.word != NULL ? *n.word : hal_read(n.at));
-    if (status != FLASH_STATUS_OK || op->data0 != tag || op->data1 != ckpt.stamp) {
+    if (!load_good(op, status)) {
         uint32_t partner = area_partner(ppa);
-        if (first && superblock_has(partner)) {
+        if (superblock_has(partner)) {
+            op->done = load_second_done;
             nand_read(op, partner, op->w2, PAGE_SIZE);
             nand_submit(op);
             return;
         }
         load_errors++;
-    } else if (!first) {
-        load_rescued++;
-        if (n.word != NULL) {
-            *n.word = ppa;
-        } else {
-            hal_write(n.at, ppa);
-        }
-        write_again(tag, op->w2);
     } else if (ppa == faded) {
-        write_again(tag, op->w2);
+        write_again((uint32_t)(uintptr_t)op->arg, op->w2);
     }
     nand_op_put(op);
 }
@@ -142,8 +157,9 @@ static const char *map_load(uint32_t dirs) {
         for (uint32_t i = 0; d->addr != 0 && i < d->count; i++) {
             uint32_t ppa = hal_read(d->addr + MAP_DIR_FLASH + i * 4);
             if (ppa != 0) {
-                uint32_t number = t * MAP_ENTRIES + i;
-                load(ppa, map_make(number, false), OOB_META | number);
+                uint32_t page = DRAM_MAP + map.pages++ * PAGE_SIZE;
+                hal_write(d->addr + i * 4, page);
+                load(ppa, page, OOB_META | (t * MAP_ENTRIES + i));
             }
         }
     }
@@ -318,26 +334,38 @@ struct roll {
     struct sb_cursor tail; /**< then: the sector behind the last one found */
 };
 
+/** Programs of a die that may fail one behind the other before its block is left out. */
+#define FAILED_ROUNDS 2u
+
 /** Pages of a round: one of every way. */
 static uint32_t round_pages(void) {
     return nand_geo.channels * nand_geo.ways;
 }
 
 /**
- * Rounds of the log without a page that prove its end. Every LUN programs in order, but pages of planes that it takes
- * together may be there or not one by one. So a LUN whose last plane's page is not the log's has nothing behind that
- * page; such pages follow each other after as many rounds as there are LUNs and planes, and up to one more, since every
- * round begins at another way. Where pages share cells, two stripes may stay blank with one between them that was lost.
- * A stripe that got its parity before it was full has a rest without pages.
+ * Rounds that a loss of power may leave blank before a page that was in programming. Every LUN programs in order, but
+ * pages of planes that it takes together may be there or not one by one. So a LUN whose last plane's page is not the
+ * log's has nothing behind that page; such pages follow each other after as many rounds as there are LUNs and planes,
+ * and up to one more, since every round begins at another way. Where pages share cells, two stripes may stay blank with
+ * one between them that was lost. A stripe that got its parity before it was full has a rest without pages.
+ */
+static uint32_t cut_rounds(void) {
+    return nand_geo.luns * nand_geo.planes * (1 + pairs_gap()) + 1 + (parity_on ? nand_geo.luns : 0);
+}
+
+/**
+ * Rounds of the log without a page that prove its end. A page whose program failed may read blank, too, with pages
+ * behind it whose programs had begun and went well, while nothing was written to other dies any more, since their
+ * blocks had failed before.
  */
 static uint32_t end_rounds(void) {
-    return nand_geo.luns * nand_geo.planes * (1 + pairs_gap()) + 1 + (parity_on ? nand_geo.luns : 0);
+    return cut_rounds() + nand_geo.luns * nand_geo.planes * FAILED_ROUNDS;
 }
 
 /** Apply the log's sector at `ppa` with OOB word 0 `oob0` to the map. False: no sector of the log has that word. */
 static bool roll_apply(struct roll *r, uint32_t oob0, uint32_t ppa) {
     if (oob0 < ftl.lbas) {
-        uint32_t before = map_set(oob0, ppa);
+        uint32_t before = map_replay(oob0, ppa);
         if (r->copies) {
             pairs_note(APPEND_COPY, ppa, oob0, before);
         }
@@ -424,6 +452,7 @@ static bool summary_read(const struct roll *r, uint32_t n, uint32_t k, uint32_t 
     struct scan_page *p = &scan_pages[0];
     scan_read(p, cursor_ppa(&c), DRAM_SUMMARIES, PAGE_SIZE);
     nand_wait_idle();
+    map_cache(DRAM_DIRECTORY);
     return scan_good(p) && p->oob0 == OOB_SUMMARY && (r->copies || p->oob1 == seq) &&
            hal_read(DRAM_SUMMARIES + SUMMARY_CHUNK * 4) == k &&
            hal_read(DRAM_SUMMARIES + SUMMARY_FIRST * 4) <= position;
@@ -518,7 +547,7 @@ static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
 }
 
 /**
- * Move the cursor on until end_rounds() of pages behind it are blank: nothing but blank pages lies behind them. They
+ * Move the cursor on until cut_rounds() of pages behind it are blank: nothing but blank pages lies behind them. They
  * stay unused: one page of every LUN and plane may have been in programming when power went, and its first sector reads
  * blank.
  */
@@ -528,7 +557,7 @@ static void skip_blank(struct sb_cursor *c) {
     if (c->sector != 0) {
         cursor_next_page(c);
     }
-    while (c->left > 0 && blanks < end_rounds() * round_pages()) {
+    while (c->left > 0 && blanks < cut_rounds() * round_pages()) {
         uint32_t n = 0;
         for (; n < width && c->left > 0; cursor_next_page(c)) {
             /* Nothing is written to bad blocks: they tell nothing. */
@@ -560,7 +589,7 @@ static uint32_t log_superblock(enum append_point point, uint32_t i) {
 }
 
 /** Superblocks whose last pages may be weakly programmed, because power went meanwhile. */
-static uint32_t weak[2 * APPEND_POINTS + 12u];
+static uint32_t weak[RECOVER_WEAK];
 static uint32_t weak_count;
 /** Stripes before the log's end in which such pages may lie: dies get pages ahead. */
 #define WEAK_STRIPES 10u
@@ -598,23 +627,26 @@ static void weak_before(void) {
     }
 }
 
+/** The log has pages in superblock `n` up to `position`, and the superblock `before` was the last one with some. The
+ * last ones may be weakly programmed where it ends early, and so may those before a beginning. */
+static void ends_add(uint32_t n, uint32_t before, uint32_t position) {
+    if (before != SB_NONE && position < weak_sectors()) {
+        rewrite_add(before, sb.pages, weak_sectors());
+    }
+    rewrite_add(n, position, weak_sectors());
+}
+
 /** Where the log ends in the superblock that `r` has read. */
 static uint32_t roll_position(const struct roll *r) {
     return r->ended ? sb.pages - r->tail.left : sb.pages;
 }
-
-/** Most copies before the log's end that are looked at: there are never more than a few dozen in programming. */
-#define WEAK_COPIES 512u
-
-/** What is read of a copy: itself, its original, and what lies behind that. */
-#define WEAK_READS 3u
 
 /** Let the map name the originals again of `copies` that are being read, where these are of the same version and
  * strong: their superblock goes on behind them. */
 static void take_originals(uint32_t copies) {
     nand_wait_idle();
     for (uint32_t i = 0; i < copies; i++) {
-        const struct scan_page *copy = &scan_pages[i * WEAK_READS];
+        const struct scan_page *copy = &scan_pages[i * RECOVER_COPY_READS];
         const struct scan_page *original = copy + 1;
         const struct scan_page *behind = copy + 2;
         uint32_t from;
@@ -644,7 +676,7 @@ static uint32_t page_behind(uint32_t ppa) {
  * well, but not for long. Most of their originals are still there, because no superblock is erased before what it held
  * is elsewhere: the map names these again. None of them is a copy of this log. */
 static void prefer_originals(uint32_t n, uint32_t begin, uint32_t end) {
-    uint32_t most = weak_sectors() < WEAK_COPIES ? weak_sectors() : WEAK_COPIES;
+    uint32_t most = weak_sectors() < RECOVER_COPIES ? weak_sectors() : RECOVER_COPIES;
     begin = end - begin > most ? end - most : begin;
     struct sb_cursor c;
     cursor_seek(&c, n, begin);
@@ -656,12 +688,12 @@ static void prefer_originals(uint32_t n, uint32_t begin, uint32_t end) {
         if (lba >= ftl.lbas || map_get(lba) != ppa || from <= MAP_LOST || !superblock_has(from)) {
             continue;
         }
-        uint32_t at[WEAK_READS] = {ppa, from, page_behind(from)};
-        for (uint32_t i = 0; i < WEAK_READS; i++) {
-            uint32_t k = copies * WEAK_READS + i;
+        uint32_t at[RECOVER_COPY_READS] = {ppa, from, page_behind(from)};
+        for (uint32_t i = 0; i < RECOVER_COPY_READS; i++) {
+            uint32_t k = copies * RECOVER_COPY_READS + i;
             scan_read_once(&scan_pages[k], at[i], SCAN_BUFFER + k * 64, 64);
         }
-        if (++copies == SCAN_MAX / WEAK_READS) {
+        if (++copies == SCAN_MAX / RECOVER_COPY_READS) {
             take_originals(copies);
             copies = 0;
         }
@@ -690,6 +722,7 @@ static uint32_t roll_copies(struct sb_cursor *last) {
             before = newest;
             newest = n;
             position = roll_position(&r);
+            ends_add(n, before, position);
         }
         if (r.ended) {
             *last = r.tail;
@@ -742,6 +775,7 @@ struct rolled {
     uint32_t copied;  /**< of them: of the copies' append point */
     uint32_t seq;     /**< behind the last superblock */
     uint32_t end;     /**< behind the last sector found */
+    uint32_t again;   /**< sectors that were written again */
     bool resumed;     /**< copies go on in a superblock that was open */
 };
 
@@ -752,6 +786,7 @@ struct rolled {
 static struct rolled roll_forward(void) {
     struct sb_cursor last = {.sb = SB_NONE};
     weak_count = 0;
+    rewrite_init();
     weak_before();
     tail_init();
     uint32_t copied = roll_copies(&last);
@@ -768,9 +803,11 @@ static struct rolled roll_forward(void) {
             before = newest;
             newest = n;
             position = roll_position(&r);
+            ends_add(n, before, position);
         }
     }
     weak_add(newest, before, position);
+    map_replay_end();
     for (uint32_t i = 0; i < sb.count; i++) {
         if (sb.state[i] == SB_OPEN) {
             superblock_closed(i);
@@ -869,9 +906,8 @@ static bool log_continues(const struct rolled *r) {
     if (ckpt.rewrite || r->resumed || !room_for_another() || !tail_write()) {
         return false;
     }
-    ftl.seq = r->seq;
     ftl.log_copies += r->copied;
-    ftl.log_gap = r->seq - ckpt.log.seq - (r->applied - r->copied);
+    ftl.log_gap = ftl.seq - ckpt.log.seq - (r->applied - r->copied) - r->again;
     ftl.hurry = true;
     boot_exclusive(checkpoint_mark_dirty_run);
     console_printf("ftl: the checkpoint follows; %u tails of the log are listed\n", ckpt.log.tails);
@@ -880,7 +916,12 @@ static bool log_continues(const struct rolled *r) {
 
 /** Roll forward. `doubt`: the root record may not be the newest; `whole`: metadata have to be written again. */
 static const char *recover_roll(bool doubt, bool whole) {
+    /* Each entry of the log is looked up in a summary, the directory and the map. */
+    map_cache(DRAM_DIRECTORY);
+    static_assert(MAP_REPLAY_BYTES <= SCAN_SPARE, "counts of a mount");
+    map_replay_begin(scan_spare());
     struct rolled r = roll_forward();
+    map_cache(DRAM_MAP);
     ftl.replayed = r.applied;
     console_printf("ftl: recovered %u pages after the checkpoint, %u pages mapped\n", r.applied, map.mapped);
     /* Before anything is written: the next mount would not know any more. */
@@ -893,12 +934,16 @@ static const char *recover_roll(bool doubt, bool whole) {
     boot_exclusive(checkpoint_mark_dirty_run);
     ckpt.rewrite |= ftl.read_only;
     ftl.changed = true;
+    ftl.seq = r.seq;
+    if (!ftl_read_only() && !r.resumed) {
+        r.again = rewrite_run();
+    }
     if (!doubt && !whole && log_continues(&r)) {
         return NULL;
     }
     /* The next boot starts behind a checkpoint, and nobody reads past this log's end again. Its sequence numbers are
      * far from any that a lost page may carry. */
-    ftl.seq = r.seq + sb.pages;
+    ftl.seq += append[APPEND_HOST].cur.sb == SB_NONE ? sb.pages : 0;
     if (!ftl.read_only) {
         boot_exclusive(checkpoint_run);
     }

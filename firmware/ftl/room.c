@@ -20,10 +20,16 @@
 /** Most superblocks that collection keeps free. */
 #define FREE_MOST 4u
 
+/** A checkpoint lets collection have the superblocks of the log when they are such a share of all. The youngest hold
+ * little that is stale, so that nothing is lost by waiting for them, and a checkpoint of a map that is written at
+ * random takes a program for each of its pages. */
+#define LOGGED_SHARE 8u
+
 uint32_t room_wanted;
 static uint32_t logged_most;
 uint32_t room_data;
-/** What it was at the format. */
+uint32_t room_margin;
+/** What room_data was at the format. */
 static uint32_t data_at_format;
 
 uint32_t room_reserve_superblocks(void) {
@@ -42,6 +48,11 @@ void room_count(void) {
     room_data -= (uint32_t)((uint64_t)room_data * pairs_share() / 1024);
 }
 
+/** A drive of which blocks have gone bad may lose more of them, up to a superblock's in quick succession. */
+static void margin_set(void) {
+    room_margin = room_data < data_at_format ? sb.pages : 0;
+}
+
 /** Those of them that the capacity does not need. */
 static uint32_t spare_sectors(void) {
     return room_data > ftl.lbas ? room_data - ftl.lbas : 0;
@@ -53,9 +64,11 @@ void room_init(void) {
     for (uint32_t i = 0; i < bad.count; i++) {
         data_at_format += bad_grown(i) ? nand_geo.pages : 0;
     }
+    margin_set();
     uint32_t spare = spare_sectors() / sb.pages + room_reserve_superblocks();
     room_wanted = spare / 4 < ROOM_COPIES + 1 ? ROOM_COPIES + 1 : spare / 4 > FREE_MOST ? FREE_MOST : spare / 4;
-    logged_most = spare / 4 < 1 ? 1 : spare / 4;
+    logged_most = spare / 4 > sb.count / LOGGED_SHARE ? spare / 4 : sb.count / LOGGED_SHARE;
+    logged_most = logged_most < 1 ? 1 : logged_most;
 }
 
 bool room_log_long(void) {
@@ -64,6 +77,7 @@ bool room_log_long(void) {
 
 void room_changed(void) {
     room_count();
+    margin_set();
     if (ftl_spare_fell != NULL) {
         ftl_spare_fell();
     }

@@ -6,10 +6,14 @@
 #include "ftl/buffer.h"
 
 struct scan_page *scan_pages;
-static_assert(SCAN_MAX * sizeof(struct scan_page) <= BUFFER_SCRATCH, "pages under way");
+static_assert(SCAN_MAX * sizeof(struct scan_page) + SCAN_SPARE <= BUFFER_SCRATCH, "pages under way");
 
 void scan_init(void) {
     scan_pages = buffer_scratch();
+}
+
+void *scan_spare(void) {
+    return scan_pages + SCAN_MAX;
 }
 
 static void scan_done(struct nand_op *op, uint32_t status) {

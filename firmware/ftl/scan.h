@@ -29,6 +29,9 @@ extern struct scan_page *scan_pages;
 
 /** Before anything else of this file. */
 void scan_init(void);
+/** Other memory of the TCM for the mount: SCAN_SPARE bytes. */
+#define SCAN_SPARE 8192u
+void *scan_spare(void);
 /** Start reading `bytes` of page `ppa` to DRAM `dst`. */
 void scan_read(struct scan_page *p, uint32_t ppa, uint32_t dst, uint32_t bytes);
 /** Likewise, and do not repeat it when it fails. */

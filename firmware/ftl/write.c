@@ -127,6 +127,17 @@ struct ftl_write *ftl_cached(uint32_t lba) {
     return newest;
 }
 
+struct ftl_write *write_after(const struct ftl_write *w) {
+    if (w != NULL && w->chain != NULL) {
+        return w->chain;
+    }
+    uint32_t i = w != NULL ? w->lba % HASH + 1 : 0;
+    while (i < HASH && inflight[i] == NULL) {
+        i++;
+    }
+    return i < HASH ? inflight[i] : NULL;
+}
+
 /* ---- writes ---- */
 
 static void pump(void);
@@ -136,9 +147,14 @@ static inline uintptr_t anything_waits(void) {
     return (uintptr_t)gather.list.first | (uintptr_t)waiting.first | (uintptr_t)ready.first | planes_delayed;
 }
 
+/** Whether all that waits does so for the next page, which waits for parity: its end brings ftl_kick. */
+static inline bool held(void) {
+    return parity_waits(APPEND_HOST) && ftl.gathered == nand_geo.sectors && list_empty(&ready) && !planes_delayed;
+}
+
 /** Start what can be started. Only the outermost call does: nothing here is ever deep on the stack. */
 void ftl_pump(void) {
-    if (anything_waits() != 0 && !pumping) {
+    if (anything_waits() != 0 && !pumping && !held()) {
         pump();
     }
 }
@@ -182,9 +198,11 @@ static __attribute__((noinline)) void look_on(void) {
     ftl_pump();
 }
 
+static void program_summed(struct ftl_write *w);
+
 /** The program that begins with `w` has ended: all its pages are programmed, or have to be written again. */
 static void program_ended(struct ftl_write *w) {
-    if (parity_defers(PARITY_HOST, w, program_ended)) {
+    if (parity_defers(PARITY_HOST, w, program_summed)) {
         return;
     }
     bool ok = !w->failed;
@@ -221,20 +239,35 @@ static void program_ended(struct ftl_write *w) {
     look_on();
 }
 
-/** The program of `w` alone, a page that is in no list any more, has ended well. */
-static inline void sector_programmed(struct ftl_write *w) {
+/** The program of `w` alone, a page that is in no list any more, has ended well; `now`: its lane does not know yet. */
+static inline __attribute__((always_inline)) void sector_ended(struct ftl_write *w, bool now) {
     pumping = true;
     map_point(w->lba, w->ppa);
     /* Registers have to wait until the map's entry is in DRAM: first what needs none. */
     ftl.in_turn[w->turn]--;
     leave(w);
     summary_ended(w->note, true);
-    planes_ended(w);
+    if (now) {
+        planes_ended(w);
+    }
     w->done(w, FTL_OK);
     pumping = false;
     uintptr_t waits = (uintptr_t)exclusive.waiting.first | exclusive.live;
     if (__builtin_expect((waits | anything_waits()) != 0, 0)) {
         look_on();
+    }
+}
+
+static void sector_programmed(struct ftl_write *w) {
+    sector_ended(w, true);
+}
+
+/** The program that begins with `w` had ended before its data were in their sums, and now they are. */
+static void program_summed(struct ftl_write *w) {
+    if (((uintptr_t)w->node.next | w->special | w->failed | nand_geo.paired) == 0) {
+        sector_ended(w, false);
+    } else {
+        program_ended(w);
     }
 }
 
@@ -249,9 +282,14 @@ void write_begin(void) {
 static __attribute__((noinline)) void page_programmed(struct nand_op *op, uint32_t status) {
     struct ftl_write *w = op->arg;
     uintptr_t other = ((uintptr_t)w->first ^ (uintptr_t)w) | (uintptr_t)w->node.next | w->special | nand_geo.paired;
-    if ((other | status | bad.suspect | w->source.from) == 0) {
-        /* Of a drive with parity, in its sum already. */
-        sector_programmed(w);
+    if ((other | status | bad.suspect) == 0) {
+        /* Of a drive with parity. */
+        if (w->source.from == 0) {
+            sector_programmed(w);
+        } else {
+            planes_ended(w);
+            parity_defers(PARITY_HOST, w, program_summed);
+        }
         return;
     }
     w = planes_sector_ended(op, status);
@@ -384,7 +422,7 @@ static bool page_out(void) {
         ftl_prepare_pages();
         return ftl.read_only;
     }
-    if (((int32_t)(ftl.seq - ftl.log_due) >= 0 || room_log_long()) && ftl_log_due()) {
+    if (!parity_mounting && ((int32_t)(ftl.seq - ftl.log_due) >= 0 || room_log_long()) && ftl_log_due()) {
         ftl_prepare_pages();
         if (ftl_log_full() || ftl_paused() || ftl.read_only) {
             stalled = true;
@@ -402,7 +440,8 @@ static bool page_out(void) {
     if (full && refuse_all(FTL_READ_ONLY)) {
         return true;
     }
-    if (full) {
+    /* Those that were taken get what is kept for copies: no room is won any more. */
+    if (full && !append_prepare_last()) {
         cache_drained(FTL_READ_ONLY);
     }
     /* A checkpoint that should make room may have failed at once. */
@@ -451,6 +490,78 @@ static void start_now(struct ftl_write *w) {
     }
 }
 
+/** Whether a write that comes now is a page of its own, for which page_out would not have to look at anything but for
+ * what append.c has looked at for a whole row, if there is one. */
+static inline bool alone(const struct ftl_write *w) {
+    uintptr_t waits = (uintptr_t)gather.list.first | (uintptr_t)waiting.first | (uintptr_t)exclusive.running |
+                      (uintptr_t)exclusive.waiting.first;
+    uint32_t otherwise = w->special | pumping | planes_delayed | ftl.read_only | ftl.clean;
+    return (waits | otherwise) == 0;
+}
+
+/** Make `w` the program of the page at `ppa`. */
+static inline void straight_program(struct ftl_write *w, uint32_t ppa, uint32_t seq, uint16_t note) {
+    ftl.changed = true;
+    ftl.in_turn[ftl.turn]++;
+    w->node.next = NULL;
+    w->turn = ftl.turn;
+    w->ppa = ppa;
+    struct nand_op *op = w->op;
+    op->done = programmed;
+    op->arg = w;
+    w->note = note;
+    nand_program(op, ppa, w->buffer, w->lba, seq);
+}
+
+/** Program `w`, which is alone(), on the next page of its row. */
+static inline void write_straight(struct ftl_write *w) {
+    uint16_t note = summary_row_note(&append[APPEND_HOST]);
+    uint32_t ppa = append_row(&append[APPEND_HOST]);
+    uint32_t seq = ftl.seq++;
+    straight_program(w, ppa, seq, note);
+    planes_program_sector(w);
+    /* Behind it: registers have to wait until the note is in DRAM. */
+    summary_note(note, 0, w->lba);
+}
+
+/** Likewise the last of its row. */
+static __attribute__((noinline)) void write_last(struct ftl_write *w) {
+    write_straight(w);
+    append_next_row(&append[APPEND_HOST]);
+}
+
+/** Likewise on a drive with parity, while `pumping` lets nothing else begin before the page is on its way. */
+static void row_program(struct ftl_write *w) {
+    struct append *a = &append[APPEND_HOST];
+    a->row = a->row_summed;
+    uint16_t note = summary_row_note(a);
+    uint32_t ppa = append_row(a);
+    uint32_t seq = ftl.seq++;
+    a->row_summed = a->row;
+    a->row = 0;
+    if (a->row_summed == 0) {
+        append_next_row(a);
+    }
+    straight_program(w, ppa, seq, note);
+    parity_placed_sector(w);
+    planes_program_sector(w);
+    summary_note(note, 0, w->lba);
+}
+
+/** Likewise, but nobody pumps. */
+static __attribute__((noinline)) void write_summed(struct ftl_write *w) {
+    pumping = true;
+    row_program(w);
+    pumping = false;
+    ftl_pump();
+}
+
+/** Whether `w`, which has waited for pages, is the next one of its row. */
+static bool row_takes(const struct ftl_write *w) {
+    uint32_t otherwise = w->special | ftl.gathered | planes_delayed | ftl.read_only | ftl.clean;
+    return append[APPEND_HOST].row_summed != 0 && otherwise == 0 && list_empty(&exclusive.waiting);
+}
+
 static __attribute__((noinline)) void pump(void) {
     pumping = true;
     for (;;) {
@@ -462,7 +573,12 @@ static __attribute__((noinline)) void pump(void) {
         } else if (!list_empty(&waiting) && !ftl_paused() && ftl.read_only && refuse(&waiting, FTL_MEDIA)) {
             continue;
         } else if (!list_empty(&waiting) && !ftl_paused() && ftl.gathered < nand_geo.sectors) {
-            start_now(take_first(&waiting));
+            struct ftl_write *w = take_first(&waiting);
+            if (row_takes(w)) {
+                row_program(w);
+            } else {
+                start_now(w);
+            }
         } else {
             break;
         }
@@ -501,77 +617,8 @@ static void supersede(struct ftl_write *w, struct ftl_write *old) {
     old->done(old, FTL_OK);
 }
 
-/** Whether a write that comes now is a page of its own, for which page_out would not have to look at anything that
- * append.c has not looked at for the whole row. */
-static inline bool straight(const struct ftl_write *w) {
-    uintptr_t waits = (uintptr_t)gather.list.first | (uintptr_t)waiting.first | (uintptr_t)exclusive.running |
-                      (uintptr_t)exclusive.waiting.first;
-    uint32_t otherwise = w->special | pumping | planes_delayed | ftl.read_only | ftl.clean;
-    return append[APPEND_HOST].row != 0 && (waits | otherwise) == 0;
-}
-
-/** Make `w` the program of the page at `ppa`. */
-static inline void straight_program(struct ftl_write *w, uint32_t ppa, uint32_t seq, uint16_t note) {
-    ftl.changed = true;
-    ftl.in_turn[ftl.turn]++;
-    w->node.next = NULL;
-    w->turn = ftl.turn;
-    w->ppa = ppa;
-    struct nand_op *op = w->op;
-    op->done = programmed;
-    op->arg = w;
-    w->note = note;
-    nand_program(op, ppa, w->buffer, w->lba, seq);
-}
-
-/** Program `w`, the page that is straight(). */
-static inline void write_straight(struct ftl_write *w) {
-    uint16_t note = summary_row_note(&append[APPEND_HOST]);
-    uint32_t ppa = append_row(&append[APPEND_HOST]);
-    uint32_t seq = ftl.seq++;
-    straight_program(w, ppa, seq, note);
-    planes_program_sector(w);
-    /* Behind it: registers have to wait until the note is in DRAM. */
-    summary_note(note, 0, w->lba);
-}
-
-/** Likewise the last of its row. */
-static __attribute__((noinline)) void write_last(struct ftl_write *w) {
-    write_straight(w);
-    append_next_row(&append[APPEND_HOST]);
-}
-
-/** Likewise on a drive with parity, if it can be: nothing else begins before the page is on its way. */
-static __attribute__((noinline)) bool write_summed(struct ftl_write *w) {
-    struct append *a = &append[APPEND_HOST];
-    a->row = a->row_summed;
-    if (!straight(w)) {
-        a->row = 0;
-        return false;
-    }
-    pumping = true;
-    uint16_t note = summary_row_note(a);
-    uint32_t ppa = append_row(a);
-    uint32_t seq = ftl.seq++;
-    a->row_summed = a->row;
-    a->row = 0;
-    if (a->row_summed == 0) {
-        append_next_row(a);
-    }
-    straight_program(w, ppa, seq, note);
-    parity_placed(APPEND_HOST, w);
-    planes_program_sector(w);
-    summary_note(note, 0, w->lba);
-    pumping = false;
-    ftl_pump();
-    return true;
-}
-
 /** Write `w`, which is in the hash behind `before`, the newest other write of its LBA. */
 static __attribute__((noinline)) void write_gathered_or_behind(struct ftl_write *w, struct ftl_write *before) {
-    if (parity_on && before == NULL && write_summed(w)) {
-        return;
-    }
     cache_take(w);
     if (before == NULL) {
         start(w);
@@ -598,12 +645,17 @@ void ftl_write(struct ftl_write *w) {
         p = &(*p)->chain;
     }
     *p = w;
-    if (__builtin_expect(before != NULL || !straight(w), 0)) {
+    uint32_t row = append[APPEND_HOST].row;
+    if (__builtin_expect(before != NULL || !alone(w), 0)) {
         write_gathered_or_behind(w, before);
-    } else if (append[APPEND_HOST].row == 1) {
+    } else if (row > 1) {
+        write_straight(w);
+    } else if (append[APPEND_HOST].row_summed != 0) {
+        write_summed(w);
+    } else if (row == 1) {
         write_last(w);
     } else {
-        write_straight(w);
+        write_gathered_or_behind(w, NULL);
     }
 }
 

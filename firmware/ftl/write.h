@@ -13,6 +13,8 @@ void write_init(void);
 void write_begin(void);
 /** The first of the writes of the next page, NULL when there is none. */
 struct ftl_write *write_gathered(void);
+/** The write behind `w` of all that have not ended, NULL: the first; NULL when there is none. */
+struct ftl_write *write_after(const struct ftl_write *w);
 /** Whether a write of block `lba`, taken or not, has not ended. */
 bool write_under_way(uint32_t lba);
 /** Start what can be started. */

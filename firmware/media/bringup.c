@@ -328,6 +328,7 @@ static const char *set_geometry(const struct onfi_param *p) {
     nand_geo.lun_shift = lun_shift;
     nand_geo.bad_blocks = p->bad_blocks;
     nand_geo.endurance = p->endurance != 0 ? p->endurance : NAND_ENDURANCE;
+    nand_geo.read_us = p->read_us;
     nand_geo.program_us = p->program_us;
     nand_geo.erase_us = p->erase_us;
     nand_geo.paired = p->paired;

@@ -73,6 +73,7 @@ struct nand_geometry {
     uint32_t bus_cycles;   /**< bus cycles of the read of a page that is one sector */
     uint32_t bad_blocks;   /**< of a LUN, at most; 0: the part has none, and no marks of any */
     uint32_t endurance;    /**< erases that a block is good for */
+    uint32_t read_us;      /**< longest page read */
     uint32_t program_us;   /**< longest page program */
     uint32_t erase_us;     /**< longest block erase */
     uint32_t clock_mhz;    /**< what the timing was worked out for */

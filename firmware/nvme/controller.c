@@ -159,6 +159,7 @@ static void shutdown_drained(struct ftl_drain *d, enum ftl_status status) {
     (void)d;
     if (status != FTL_OK) {
         console_printf("nvme: shutdown: the write cache could not be written out\n");
+        ftl_cache_lost();
     }
     shutdown_checkpoint.clean = true;
     shutdown_checkpoint.x.done = shutdown_done;

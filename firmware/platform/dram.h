@@ -79,9 +79,6 @@
 /** Sectors that collection moves, 4 KiB each. */
 #define DRAM_COPIES      (ASSASIN_DRAM_BASE + 0x00280000u)
 #define DRAM_COPIES_SIZE 0x20000u
-/** Summaries of the log (ftl/summary.h), 4 KiB each. */
-#define DRAM_SUMMARIES      (ASSASIN_DRAM_BASE + 0x002a0000u)
-#define DRAM_SUMMARIES_SIZE 0x8000u
 /** Superblock table as checkpointed, 8 bytes an entry; directly behind it the list of bad blocks, 4 bytes an entry: a
  * checkpoint takes both for one table. */
 #define DRAM_TABLE         (ASSASIN_DRAM_BASE + 0x002c0000u)
@@ -113,17 +110,28 @@
 #define DRAM_FEEDS       (ASSASIN_DRAM_BASE + 0x09000000u)
 #define DRAM_FEEDS_SIZE  0x07000000u
 #define DRAM_FEED_STRIDE 0x00010000u
+/** Parity pages of stripes that are being written, by stripe and sector; then what rebuilds a sector, 4 KiB each. */
+#define DRAM_PARITY       (ASSASIN_DRAM_BASE + 0x11000000u)
+#define DRAM_PARITY_SIZE  0x30000u
+#define DRAM_REBUILD      (ASSASIN_DRAM_BASE + 0x11030000u)
+#define DRAM_REBUILD_SIZE 0x24000u
+/** What sectors of the host's append point hold, then those of the copies': 8 bytes each, by their place in the
+ * superblock (ftl/pairs.h). */
+#define DRAM_NOTES      (ASSASIN_DRAM_BASE + 0x11800000u)
+#define DRAM_NOTES_SIZE 0x00800000u
+/*
+ * From here to the end of the map the firmware's loads are cached at a mount (map_cache): the directory, summaries and
+ * the map. What lies between the firmware does not load then.
+ */
 /** Directory pages: 8 KiB each, see ftl/map.h. */
-#define DRAM_DIRECTORY      (ASSASIN_DRAM_BASE + 0x10000000u)
-#define DRAM_DIRECTORY_SIZE 0x04000000u
+#define DRAM_DIRECTORY      (ASSASIN_DRAM_BASE + 0x12000000u)
+#define DRAM_DIRECTORY_SIZE 0x00400000u
+/** Summaries of the log (ftl/summary.h), 4 KiB each. */
+#define DRAM_SUMMARIES      (ASSASIN_DRAM_BASE + 0x13000000u)
+#define DRAM_SUMMARIES_SIZE 0x8000u
 /** Subsystem Local Memory. */
 #define DRAM_MEMORY      (ASSASIN_DRAM_BASE + 0x14000000u)
 #define DRAM_MEMORY_SIZE 0x04000000u
-/** Parity pages of stripes that are being written, by stripe and sector; then what rebuilds a sector, 4 KiB each. */
-#define DRAM_PARITY       (ASSASIN_DRAM_BASE + 0x18000000u)
-#define DRAM_PARITY_SIZE  0x30000u
-#define DRAM_REBUILD      (ASSASIN_DRAM_BASE + 0x18030000u)
-#define DRAM_REBUILD_SIZE 0x24000u
 /** Map pages, 4 KiB each, given out in order. */
 #define DRAM_MAP      (ASSASIN_DRAM_BASE + 0x20000000u)
 #define DRAM_MAP_SIZE 0x40000000u
@@ -135,11 +143,6 @@
 /** Pages by channel of CHANNEL_LOCAL requests. */
 #define DRAM_LOCAL      (ASSASIN_DRAM_BASE + 0x70000000u)
 #define DRAM_LOCAL_SIZE 0x04000000u
-/** What sectors of the host's append point hold, then those of the copies': 8 bytes each, by their place in the
- * superblock (ftl/pairs.h). */
-#define DRAM_NOTES      (ASSASIN_DRAM_BASE + 0x7e000000u)
-#define DRAM_NOTES_SIZE 0x00800000u
-
 /* In this order, or they would share bytes. */
 #define DRAM_BEHIND(part, before) static_assert(before + before##_SIZE <= part, #before " reaches into " #part)
 DRAM_BEHIND(DRAM_PARAM, DRAM_ZERO);
@@ -171,18 +174,19 @@ DRAM_BEHIND(DRAM_FUNCS, DRAM_BAD);
 DRAM_BEHIND(DRAM_REQUESTS, DRAM_FUNCS);
 DRAM_BEHIND(DRAM_RESULTS, DRAM_REQUESTS);
 DRAM_BEHIND(DRAM_FEEDS, DRAM_RESULTS);
-DRAM_BEHIND(DRAM_DIRECTORY, DRAM_FEEDS);
-DRAM_BEHIND(DRAM_MEMORY, DRAM_DIRECTORY);
-DRAM_BEHIND(DRAM_PARITY, DRAM_MEMORY);
+DRAM_BEHIND(DRAM_PARITY, DRAM_FEEDS);
 DRAM_BEHIND(DRAM_REBUILD, DRAM_PARITY);
-DRAM_BEHIND(DRAM_MAP, DRAM_REBUILD);
+DRAM_BEHIND(DRAM_NOTES, DRAM_REBUILD);
+DRAM_BEHIND(DRAM_DIRECTORY, DRAM_NOTES);
+DRAM_BEHIND(DRAM_SUMMARIES, DRAM_DIRECTORY);
+DRAM_BEHIND(DRAM_MEMORY, DRAM_SUMMARIES);
+DRAM_BEHIND(DRAM_MAP, DRAM_MEMORY);
 DRAM_BEHIND(ASSASIN_DRAM_TILES_BASE, DRAM_MAP);
 static_assert(ASSASIN_DRAM_TILES_BASE + ASSASIN_DRAM_TILES_COUNT * ASSASIN_DRAM_TILES_STRIDE <= DRAM_COMMITS,
               "the tiles' part reaches into DRAM_COMMITS");
 DRAM_BEHIND(DRAM_LOCAL, DRAM_COMMITS);
-DRAM_BEHIND(DRAM_NOTES, DRAM_LOCAL);
-static_assert(DRAM_NOTES - ASSASIN_DRAM_BASE + DRAM_NOTES_SIZE <= ASSASIN_DRAM_SIZE,
-              "DRAM_NOTES reaches beyond the DRAM");
+static_assert(DRAM_LOCAL - ASSASIN_DRAM_BASE + DRAM_LOCAL_SIZE <= ASSASIN_DRAM_SIZE,
+              "DRAM_LOCAL reaches beyond the DRAM");
 #undef DRAM_BEHIND
 
 #endif

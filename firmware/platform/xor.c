@@ -32,14 +32,15 @@ static void start(void) {
     }
     for (uint32_t n = 0; n < BATCH && !list_empty(&sum->waiting); n++) {
         struct xor_source *source = CONTAINER(list_take(&sum->waiting), struct xor_source, node);
-        hdma_write(HDMA_PARITY_LOAD, source->from);
+        hdma_write(HDMA_PARITY_LOAD, source->from & ~XOR_AWAITED);
         list_put(&engine.batch, &source->node);
     }
     hdma_write(HDMA_PARITY_STORE, sum->at);
     sum->blank = false;
     sum->queued = !list_empty(&sum->waiting);
     if (sum->queued) {
-        list_put(&engine.sums, &sum->node);
+        /* Who waits for a sum waits for all of it, and each has an end: one after the other they end soonest. */
+        list_push(&engine.sums, &sum->node);
     }
 }
 
@@ -67,11 +68,16 @@ void xor_poll(void) {
     engine.done++;
     engine.sum = NULL;
     struct list batch = list_take_all(&engine.batch);
-    while (!list_empty(&batch)) {
-        CONTAINER(list_take(&batch), struct xor_source, node)->from = 0;
-    }
+    struct list awaited = {0};
     start();
+    while (!list_empty(&batch)) {
+        struct xor_source *source = CONTAINER(list_take(&batch), struct xor_source, node);
+        if ((source->from & XOR_AWAITED) != 0) {
+            list_put(&awaited, &source->node);
+        }
+        source->from = 0;
+    }
     if (sum->added != NULL) {
-        sum->added(sum);
+        sum->added(sum, &awaited);
     }
 }

@@ -15,8 +15,11 @@
 /** A sector that is to be added. Zero: it is not. */
 struct xor_source {
     struct node node;
-    uint32_t from; /**< DRAM address, 64-byte aligned; 0: it has been added, the memory there may be used again */
+    uint32_t from; /**< DRAM address, 64-byte aligned, and XOR_AWAITED; 0: it has been added, the memory there may be
+                      used again */
 };
+/** Somebody waits for the source to be added: `added` gets it. */
+#define XOR_AWAITED 1u
 
 struct xor_sum {
     struct node node;    /**< of those that wait for the engine */
@@ -24,7 +27,8 @@ struct xor_sum {
     uint32_t at;         /**< DRAM address of the sum, 64-byte aligned */
     bool blank;          /**< nothing has been added: the memory at `at` says nothing */
     bool queued;
-    void (*added)(struct xor_sum *sum); /**< some sources have been; NULL: nobody asks */
+    /** Some sources have been, of which those in `awaited` are XOR_AWAITED; NULL: nobody asks. */
+    void (*added)(struct xor_sum *sum, struct list *awaited);
 };
 
 void xor_init(void);

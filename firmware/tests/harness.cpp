@@ -18,6 +18,8 @@ Drive::Drive(model::Nand &nand, uint32_t cores, uint32_t seed, uint32_t bootArg,
     dev.times = times;
     dev.faults = faults;
     dev.cutAt = cutAt;
+    /* What the firmware does once in minutes is not what a test waits for. */
+    dev.patience = 10'000'000'000;
     for (const model::Slot &s : slots) {
         dev.addSlot(s);
     }

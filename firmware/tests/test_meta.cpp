@@ -181,7 +181,8 @@ TEST(meta_rescued_page_is_written_again) {
     std::set<uint32_t> half, whole;
     for (auto [key, tag] : old) {
         whole.insert(key);
-        if (dieOf(nand, key) < 2) {
+        /* The copy that is named, on the other half of the dies each other page. */
+        if ((dieOf(nand, key) >= 2) == (nand.address(key).page % 2 != 0)) {
             half.insert(key);
         }
     }

@@ -308,8 +308,7 @@ class Player {
                    std::any_of(c.lives.begin(), c.lives.end(), [](const Life &l) { return l.dead > 0; });
         /* A program that fails takes what the host was told is in the write cache: only a loss of power is made good.
          */
-        h.fades = (r.pairing != assasin::NandPairing::None && r.programFail > 0) || r.dieDies ||
-                  std::any_of(c.lives.begin(), c.lives.end(), [](const Life &l) { return l.hours > 0; });
+        h.fades = (r.pairing != assasin::NandPairing::None && r.programFail > 0) || r.dieDies || ages();
         h.room = c.room;
         h.blocks = std::max(h.blocks, c.end());
         model::Times times{p.read, p.program, p.erase, p.bus};
@@ -322,6 +321,11 @@ class Player {
   private:
     History h;
     uint64_t bootCycles = 100000;
+
+    /** Whether the case has time without power in it. */
+    bool ages() const {
+        return std::any_of(c.lives.begin(), c.lives.end(), [](const Life &l) { return l.hours > 0; });
+    }
 
     /** Root blocks have their places: a medium on which none of them can be erased cannot be formatted, nor can one of
      * which too many blocks came bad. */
@@ -496,6 +500,7 @@ class Player {
             childWhy = why;
             explore = nullptr;
             c = std::move(child);
+            h.fades |= ages();
             host.d.dev.cutAt = when;
             isChild = true;
             return;

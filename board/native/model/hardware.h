@@ -147,6 +147,8 @@ class Hardware {
     uint64_t dmaErrors = 0;
     uintptr_t tcmBase = 0; /**< what TCM addresses count from */
     bool regular = false;  /**< everything takes exactly its time, else by chance up to a quarter more */
+    /** A timer further ahead, in cycles, is nothing to wait for while no core runs. */
+    uint64_t patience = UINT64_MAX;
     uint64_t streamPagesHeld = 0, streamPagesDropped = 0;
     std::map<uint32_t, uint32_t> misdirected; /**< reads of a page that bring another one, by key */
 
@@ -212,7 +214,9 @@ class Hardware {
     /** Time of the timer event when it lies ahead and may wake the firmware; UINT64_MAX: none. */
     uint64_t timerAt() const {
         bool armed = mtimecmp > now && (eventEnable >> SYS_EVENT_TIMER_SHIFT & 1);
-        return armed ? mtimecmp : UINT64_MAX;
+        bool running =
+            std::any_of(cores.begin(), cores.end(), [](const Core &c) { return c.state == CORE_STATE_RUNNING; });
+        return armed && (running || mtimecmp - now <= patience) ? mtimecmp : UINT64_MAX;
     }
 
     /* DRAM; pages get their power-on contents when they are touched first. */

@@ -130,3 +130,23 @@ def test_seconds_end_a_run_through_the_door(board: Make) -> None:
 def test_a_board_that_cannot_start_is_no_finding(board: Make) -> None:
     with pytest.raises(torture.TortureError, match="AssasinNo2x2"):
         through_door(board(NativeBoard, "native-torture"), "AssasinNo2x2", "--cuts", "1")
+
+
+def test_a_board_that_the_program_has_just_killed_is_off(tmp_path: Path) -> None:
+    """The process ends between the look at it and the kill."""
+    process = subprocess.Popen(["sleep", "60"])
+
+    class Ending(Board):
+        looks = 0
+
+        def pid(self) -> int | None:
+            self.looks += 1
+            return process.pid if self.looks == 1 else None
+
+    board = Ending("ending")
+    try:
+        torture.Power(board, "AssasinSb2x2", "test", "").off()
+    finally:
+        process.kill()
+        process.wait()
+    assert board.looks > 1

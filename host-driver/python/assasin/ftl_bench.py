@@ -279,23 +279,33 @@ class Mount:
     ns: float
 
 
-def _mount(config: str, profile: str, write: Callable[[Drive], None], cut: bool) -> Mount:
-    """A mount of what `write` leaves on a new drive. `cut`: power is lost behind it."""
+def _mount(config: str, profile: str, maps: int, log: int) -> Mount:
+    """
+    A mount of a drive with `maps` pages of map, evenly spread over its blocks.
+
+    `log`: power is lost behind so many writes to these pages at random; 0: it was shut down.
+    """
     writer, reader = board_of("native", f"{NAME}-image"), Board(f"{NAME}-mount")
     try:
         writer.start(config, profile, format=True)
-        drive = Drive(writer.address)
-        try:
-            write(drive)
+        with Drive(writer.address) as drive:
             blocks = drive.info.blocks
-            if cut:
+            pages = np.linspace(0, blocks // MAP_ENTRIES - 1, maps).astype(int)
+            for page in pages:
+                drive.write(int(page) * MAP_ENTRIES, bytes(BLOCK))
+        writer.stop()
+        if log:
+            writer.start(config, profile)
+            drive = Drive(writer.address)
+            try:
+                random = np.random.default_rng(log)
+                for page, entry in zip(random.choice(pages, log), random.integers(0, MAP_ENTRIES, log), strict=True):
+                    drive.write(int(page) * MAP_ENTRIES + int(entry), bytes(BLOCK))
                 writer.kill()
-        finally:
-            # Without power it cannot be shut down.
-            with contextlib.suppress(*[DriveError] * cut):
-                drive.close()
-        if not cut:
-            writer.stop()
+            finally:
+                # Without power it cannot be shut down.
+                with contextlib.suppress(DriveError):
+                    drive.close()
         status = reader.start(config, profile, image=writer.paths.folder / f"image-{config}-{profile}")
         # It is there when its mount is over. What it does then, and a shutdown behind it, would take far longer.
         drive = Drive(reader.address)
@@ -322,31 +332,22 @@ def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 def _recovery(config: str, profile: str, quick: bool, tell: Tell) -> tuple[list[Row], dict[str, Any]]:
     """Mounts after a power cut behind more and more log, and of more and more map; both lines give what a TiB takes."""
-    logs, maps = ((64, 192), (8, 32)) if quick else ((1500, 3000, 5000, 7500), (64, 256, 1024))
+    logs, maps = ((64, 192), (8, 32)) if quick else ((2500, 4390, 7225), (64, 256, 1024))
     by_log, by_map = [], []
-    for pages in logs:
-        tell(f"mount after a cut behind {pages} pages of log")
-
-        def at_random(drive: Drive, n: int = pages) -> None:
-            for i in np.random.default_rng(n).integers(0, drive.info.blocks, n):
-                drive.write(int(i), bytes(BLOCK))
-
-        mount = _mount(config, profile, at_random, True)
-        by_log.append((float(pages), float(mount.cycles)))
     for count in maps:
         tell(f"mount of {count} pages of map")
-
-        def scattered(drive: Drive, n: int = count) -> None:
-            for i in range(n):
-                drive.write(i * MAP_ENTRIES, bytes(BLOCK))
-
-        mount = _mount(config, profile, scattered, False)
-        by_map.append((float(count), float(mount.cycles)))
+        by_map.append((float(count), float(_mount(config, profile, count, 0).cycles)))
+    # At most eight pages of log come to a page of the map. Those behind the last summary are as many each time: a summary tells
+    # of 945, and of 63 of parity.
+    for pages in logs:
+        tell(f"mount after a cut behind {pages} pages of log")
+        mount = _mount(config, profile, maps[-1], pages)
+        by_log.append((float(pages), float(mount.cycles)))
     a_page, start = line(by_log)
     a_map, _ = line(by_map)
     # A drive of a TiB of this kind has so many times this one's log.
     times = TIB / BLOCK / mount.blocks
-    cycles = start + a_page * mount.log_most * times + a_map * TIB / BLOCK / MAP_ENTRIES
+    cycles = start - a_map * maps[-1] + a_page * mount.log_most * times + a_map * TIB / BLOCK / MAP_ENTRIES
     return [
         Row("recovery_cycles_a_page_of_log", a_page, "cycles"),
         Row("recovery_cycles_a_page_of_map", a_map, "cycles"),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ from typing import Any, ClassVar
 import click
 
 from assasin import terminal
-from assasin.board import Board
+from assasin.board import Board, BoardError
 from assasin.cli import Command, ConfigName, json_option
 from assasin.errors import AssasinError
 from assasin.tree import BUILD, ROOT
@@ -127,9 +128,10 @@ class Power:
         return f"on {self.board.pid()} {self.board.address}"
 
     def off(self) -> None:
-        """Takes the board's power away."""
+        """Takes the board's power away, unless the program has done that; it may be about to."""
         if self.board.pid() is not None:
-            self.board.kill()
+            with contextlib.suppress(BoardError):
+                self.board.kill()
 
 
 @click.command("torture", cls=Command)

@@ -55,11 +55,8 @@ static bool set_capacity(uint32_t spare_per_cent) {
                        ckpt.first + 2 * ckpt.area_sbs + reserve + 1);
         return false;
     }
-    /* The spare share, but at least what it takes to write. */
-    uint64_t data = room_data;
-    uint64_t blocks = (uint64_t)sb.count * (bad.units - (parity_on ? nand_geo.planes : 0)) - bad.count;
-    uint64_t provisioned = blocks * nand_geo.pages * (100 - spare_per_cent) / 100;
-    uint64_t lbas = data < provisioned ? data : provisioned;
+    /* The spare share lies beside what it takes to write at all: a small drive, too, then finds victims that hold little. */
+    uint64_t lbas = (uint64_t)room_data * (100 - spare_per_cent) / 100;
     if (lbas > MAP_MAX_LBAS) {
         lbas = MAP_MAX_LBAS;
     }
@@ -105,7 +102,8 @@ void ftl_init(bool format, uint32_t spare_per_cent, enum ftl_parity parity) {
     checkpoint_layout();
     ftl_log_restart(0, 0);
 
-    if (!set_capacity(FTL_SPARE_LEAST)) {
+    /* The most that a root record may name. */
+    if (!set_capacity(0)) {
         return;
     }
     bounds_init();

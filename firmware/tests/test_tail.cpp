@@ -26,11 +26,16 @@ constexpr uint32_t kTrim = 0xfffffffe;
 /** What a read of each block gives; nothing: it cannot be read. */
 using Found = std::vector<std::optional<std::vector<uint8_t>>>;
 
-/** Keys of the pages of the log that were programmed last. */
+/**
+ * Keys of the pages of the log that were programmed last. A trim record whose program had ended before the summary of
+ * its chunk was written is read by every mount, and the summary tells no mount what it holds: where there are summaries
+ * trim records stay readable.
+ */
 struct Last {
+    bool summaries;
     std::deque<uint32_t> keys;
     void note(uint32_t key, uint32_t oob0) {
-        if ((oob0 & 0x3fffffff) < 0x0fffffff || oob0 == kTrim) {
+        if ((oob0 & 0x3fffffff) < 0x0fffffff || (oob0 == kTrim && !summaries)) {
             keys.push_back(key);
             if (keys.size() > 40) {
                 keys.pop_front();
@@ -133,7 +138,7 @@ TEST(tail_mounts_in_a_row_find_the_same) {
         for (uint32_t round = 0; round < 8; round++) {
             std::mt19937 rng(seed * 1000 + round);
             Nand nand(g);
-            Last last;
+            Last last{g.blockPages * g.channels * g.ways * g.planes >= 256, {}};
             /* The first life ends the format's own checkpoint; the second one's log is read. */
             write(nand, static_cast<uint32_t>(rng()), 40, last);
             write(nand, static_cast<uint32_t>(rng()), 200 + rng() % 1200, last);
@@ -173,7 +178,7 @@ TEST(tail_cuts_in_a_mount_and_behind_it) {
         for (uint32_t round = 0; round < 6; round++) {
             std::mt19937 rng(seed * 2000 + round);
             Nand nand(g);
-            Last last;
+            Last last{g.blockPages * g.channels * g.ways * g.planes >= 256, {}};
             write(nand, static_cast<uint32_t>(rng()), 40, last);
             write(nand, static_cast<uint32_t>(rng()), 200 + rng() % 1200, last);
             Keys none;

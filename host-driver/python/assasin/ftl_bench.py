@@ -40,7 +40,7 @@ SUPERBLOCKS, PAGES = 1024, 32
 
 SPARES = (0.07, 0.28)
 CAPACITY = 0.93
-"""Share of its sectors that the drive offers."""
+"""Share of its sectors that the drive offers, beyond those that its log needs to go on."""
 
 SKEW = "0.8,0.2"
 """The skewed load: this share of the writes goes to this share of the blocks."""

@@ -7,6 +7,7 @@
 #include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
+#include "ftl/resume.h"
 #include "ftl/summary.h"
 #include "platform/console.h"
 
@@ -41,10 +42,12 @@ static uint32_t log_cycles(void) {
     return summary.chunk != 0 ? CYCLES_ENTRY : CYCLES_ROLL + read_cycles();
 }
 
-/** Sectors that are read though there are summaries: an append point has up to two chunks without one; and the last
- * copies, which may be weak. */
+/** Sectors that are read though there are summaries: an append point has up to two chunks without one; the last copies,
+ * which may be weak; and the rests of superblocks where none is free. */
 static uint32_t read_singly(void) {
-    return 2 * APPEND_POINTS * summary.chunk + RECOVER_WEAK_READS;
+    uint32_t part = sb.pages >> nand_geo.sector_log2;
+    uint32_t rests = sb.count + RESUME_PARTS * (part < RESUME_PAGES ? part : RESUME_PAGES);
+    return 2 * APPEND_POINTS * summary.chunk + RECOVER_WEAK_READS + rests;
 }
 
 void bounds_init(void) {

@@ -55,7 +55,8 @@ static bool set_capacity(uint32_t spare_per_cent) {
                        ckpt.first + 2 * ckpt.area_sbs + reserve + 1);
         return false;
     }
-    /* The spare share lies beside what it takes to write at all: a small drive, too, then finds victims that hold little. */
+    /* The spare share lies beside what it takes to write at all: a small drive, too, then finds victims that hold
+     * little. */
     uint64_t lbas = (uint64_t)room_data * (100 - spare_per_cent) / 100;
     if (lbas > MAP_MAX_LBAS) {
         lbas = MAP_MAX_LBAS;

@@ -178,8 +178,8 @@ struct ftl_bounds {
 };
 extern struct ftl_bounds ftl_bounds;
 
-/** Per cent of the sectors beyond what the log needs to go on that a format keeps back, unless it is told otherwise, and
- * what it can be told. */
+/** Per cent of the sectors beyond what the log needs to go on that a format keeps back, unless it is told otherwise,
+ * and what it can be told. */
 #define FTL_SPARE       7u
 #define FTL_SPARE_LEAST 2u
 #define FTL_SPARE_MOST  90u

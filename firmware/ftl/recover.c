@@ -12,6 +12,7 @@
 #include "ftl/ftl.h"
 #include "ftl/pairs.h"
 #include "ftl/parity.h"
+#include "ftl/resume.h"
 #include "ftl/rewrite.h"
 #include "ftl/root.h"
 #include "ftl/rootfind.h"
@@ -337,29 +338,13 @@ struct roll {
 /** Programs of a die that may fail one behind the other before its block is left out. */
 #define FAILED_ROUNDS 2u
 
-/** Pages of a round: one of every way. */
-static uint32_t round_pages(void) {
-    return nand_geo.channels * nand_geo.ways;
-}
-
-/**
- * Rounds that a loss of power may leave blank before a page that was in programming. Every LUN programs in order, but
- * pages of planes that it takes together may be there or not one by one. So a LUN whose last plane's page is not the
- * log's has nothing behind that page; such pages follow each other after as many rounds as there are LUNs and planes,
- * and up to one more, since every round begins at another way. Where pages share cells, two stripes may stay blank with
- * one between them that was lost. A stripe that got its parity before it was full has a rest without pages.
- */
-static uint32_t cut_rounds(void) {
-    return nand_geo.luns * nand_geo.planes * (1 + pairs_gap()) + 1 + (parity_on ? nand_geo.luns : 0);
-}
-
 /**
  * Rounds of the log without a page that prove its end. A page whose program failed may read blank, too, with pages
  * behind it whose programs had begun and went well, while nothing was written to other dies any more, since their
  * blocks had failed before.
  */
 static uint32_t end_rounds(void) {
-    return cut_rounds() + nand_geo.luns * nand_geo.planes * FAILED_ROUNDS;
+    return resume_cut_rounds() + nand_geo.luns * nand_geo.planes * FAILED_ROUNDS;
 }
 
 /** Apply the log's sector at `ppa` with OOB word 0 `oob0` to the map. False: no sector of the log has that word. */
@@ -391,7 +376,7 @@ static bool roll_sector(struct roll *r, const struct scan_page *p) {
 
 /** Sectors without one of the log that prove its end. */
 static uint32_t end_sectors(void) {
-    return end_rounds() * round_pages() * nand_geo.sectors;
+    return end_rounds() * resume_round_pages() * nand_geo.sectors;
 }
 
 /**
@@ -544,33 +529,6 @@ static void roll_superblock(struct roll *r, uint32_t n, uint32_t position) {
         roll_ended(r, n, found > begin && found <= position ? found : begin);
     }
     r->seq = seq + sb.pages;
-}
-
-/**
- * Move the cursor on until cut_rounds() of pages behind it are blank: nothing but blank pages lies behind them. They
- * stay unused: one page of every LUN and plane may have been in programming when power went, and its first sector reads
- * blank.
- */
-static void skip_blank(struct sb_cursor *c) {
-    uint32_t width = round_pages() < SCAN_MAX ? round_pages() : SCAN_MAX;
-    uint32_t blanks = 0;
-    if (c->sector != 0) {
-        cursor_next_page(c);
-    }
-    while (c->left > 0 && blanks < cut_rounds() * round_pages()) {
-        uint32_t n = 0;
-        for (; n < width && c->left > 0; cursor_next_page(c)) {
-            /* Nothing is written to bad blocks: they tell nothing. */
-            if (!bad_at(cursor_ppa(c))) {
-                scan_read(&scan_pages[n], cursor_ppa(c), SCAN_BUFFER + n * 64, 64);
-                n++;
-            }
-        }
-        nand_wait_idle();
-        for (uint32_t i = 0; i < n; i++) {
-            blanks = scan_blank(&scan_pages[i]) ? blanks + 1 : 0;
-        }
-    }
 }
 
 /** Superblock `i` of those of `point` that the log may be in, the one open at the checkpoint first; SB_NONE behind the
@@ -743,32 +701,6 @@ static uint32_t roll_copies(struct sb_cursor *last) {
     return applied;
 }
 
-/**
- * Losses of power one behind the other may close superblocks faster than collection empties any: when none is left that
- * holds nothing, the copies go on where the last of them stopped, behind the pages that may be weakly programmed.
- * Otherwise nothing would ever become free again.
- */
-static bool copies_resume(struct sb_cursor *last) {
-    for (uint32_t i = checkpoint_meta_superblocks(); i < sb.count; i++) {
-        if (sb.state[i] == SB_FREE ||
-            ((sb.state[i] == SB_CLOSED || sb.state[i] == SB_LOGGED) && superblock_valid(i) == 0)) {
-            return false;
-        }
-    }
-    if (last->sb != SB_NONE) {
-        skip_blank(last);
-        append[APPEND_COPY].cur = *last;
-        append[APPEND_COPY].holes = append_holes(last->sb);
-        append[APPEND_COPY].exposed = 0;
-        pairs_expose(APPEND_COPY);
-        summary_open(APPEND_COPY, sb.pages - last->left);
-        superblock_set_state(last->sb, SB_OPEN);
-        console_printf("ftl: no superblock is free: copies go on in superblock %u, %u sectors are left\n", last->sb,
-                       last->left);
-    }
-    return true;
-}
-
 /** What following the log has found. */
 struct rolled {
     uint32_t applied; /**< sectors */
@@ -816,7 +748,7 @@ static struct rolled roll_forward(void) {
     for (uint32_t i = 0; i < ckpt.log.listed; i++) {
         superblock_erased(ckpt.log.list[i] & ~ROOT_LIST_COPY);
     }
-    bool resumed = copies_resume(&last);
+    bool resumed = resume_copies(&last);
     return (struct rolled){
         .applied = r.applied + copied, .copied = copied, .seq = r.seq, .end = r.end, .resumed = resumed};
 }
@@ -826,7 +758,7 @@ static struct rolled roll_forward(void) {
  * root record was complete, which freed it, and its checkpoint is not this one.
  */
 static bool log_goes_on(uint32_t seq) {
-    uint32_t width = round_pages() < SCAN_MAX ? round_pages() : SCAN_MAX;
+    uint32_t width = resume_round_pages() < SCAN_MAX ? resume_round_pages() : SCAN_MAX;
     for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count; n++) {
         if (sb.state[n] == SB_BAD) {
             continue;
@@ -862,7 +794,7 @@ static void area_resume(void) {
     while (!ckpt.rewrite && ckpt.used < area_sectors()) {
         area_seek();
         struct sb_cursor c = ckpt.at;
-        skip_blank(&c);
+        resume_skip_blank(&c);
         ckpt.used += ckpt.at.left - c.left;
         if (c.left > 0) {
             break;

@@ -33,6 +33,7 @@ Drive::Drive(model::Nand &nand, uint32_t cores, uint32_t seed, uint32_t bootArg,
     auto *identity = static_cast<drive_identity *>(dlsym(handle, "loader_identity"));
     identity->id = loaded.id;
     identity->flags = loaded.flags;
+    identity->spare = loaded.spare;
     dev.bootArg = bootArg;
     model::current = &dev;
     try {

@@ -117,6 +117,7 @@ struct Buffer {
 struct Loaded {
     uint64_t id = 0;
     uint32_t flags = 0;
+    uint32_t spare = 0; /**< per cent that a format is to keep back; 0: what is usual */
 };
 
 /** A session of the drive, as its owner knows it. */

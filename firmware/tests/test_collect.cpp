@@ -257,7 +257,8 @@ TEST(collect_weak_copies_do_not_replace_their_originals) {
     uint32_t copies = 0, cuts = 0;
     Used u(kSmall, seed);
     {
-        Drive d(u.nand, 1, seed);
+        /* With little to spare there is much to copy. */
+        Drive d(u.nand, 1, seed, 0, {}, {}, {}, UINT64_MAX, Loaded{0, 0, 2});
         u.start(d);
         u.fill(d);
         for (uint32_t i = 0; i < 2 * u.versions.size(); i++) {

@@ -50,7 +50,7 @@ std::string boot(Nand &nand, Loaded loaded, uint32_t bootArg = 0, bool orderly =
 
 TEST(identity_of_the_medium) {
     Nand one(Geometry{}), other(Geometry{});
-    const Loaded first{0x0123456789ab, 0}, second{0xffffffffffff, 0};
+    const Loaded first{0x0123456789ab, 0, 0}, second{0xffffffffffff, 0, 0};
     CHECK(boot(one, first) == "ASSASIN-0123456789AB");
     CHECK(boot(other, second) == "ASSASIN-FFFFFFFFFFFF");
     /* The power went as soon as a host had seen it; whatever a loader gives from now on, the medium has its own. */

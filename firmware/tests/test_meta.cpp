@@ -213,7 +213,7 @@ TEST(meta_page_read_with_difficulty_is_written_again) {
         CHECK(says(d, "clean medium"));
         CHECK(!failed.empty());
         d.start();
-        put(d, w, 1101, 9000);
+        put(d, w, d.capacity() - 1, 9000);
         CHECK_EQ(flush(d), kOk);
     }
     Drive d(nand, 1, seed, 0, {}, {}, unreadable(all));

@@ -92,9 +92,9 @@ void level(const Erases &e) {
 } // namespace
 
 TEST(wear_is_levelled_under_data_that_never_change) {
-    level(wear(seed, 0.2, 1, 20'000));
+    level(wear(seed, 0.2, 1, 40'000));
 }
 
 TEST(wear_is_level_where_all_data_change) {
-    level(wear(seed, 1, 1, 8'000));
+    level(wear(seed, 1, 1, 16'000));
 }

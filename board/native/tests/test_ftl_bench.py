@@ -108,7 +108,7 @@ def test_a_mount_at_the_worst_moment_keeps_its_bound(elf: Path, parity: int, cou
     program = BUILD / "native" / "assasin-ftl-bench"
     environment = os.environ | {"ASSASIN_FW_SO": str(BUILD / "native" / "assasin-fw-cycles.so"), "ASSASIN_FW_ELF": str(elf)}
     words = ["mount", "--geometry", "2x2x1x1x64x256", "--times", "30000,300000,3800000,4200", "--depth", "8", "--random", "1"]
-    words += ["--maps", "40", "--count", str(count), "--parity", str(parity)]
+    words += ["--maps", "39", "--count", str(count), "--parity", str(parity)]
     done = subprocess.run([program, *words], env=environment, capture_output=True, text=True, check=True)
     console = done.stderr
     bound = re.search(r"ftl: up to (\d+) pages of log; a mount takes up to (\d+) ms", console)

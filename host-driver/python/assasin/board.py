@@ -215,8 +215,10 @@ class Board:
     def kill(self) -> None:
         """Takes the board's power away: SIGKILL."""
         pid = self.require().pid()
-        assert pid is not None
-        os.kill(pid, signal.SIGKILL)
+        if pid is None:
+            raise BoardError("the board ended by itself just now: see `assasin status`")
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
         self._await_end(pid)
 
     def _await_end(self, pid: int) -> None:

@@ -43,11 +43,9 @@ static uint32_t log_cycles(void) {
 }
 
 /** Sectors that are read though there are summaries: an append point has up to two chunks without one; the last copies,
- * which may be weak; and the rests of superblocks where none is free. */
+ * which may be weak; and all of a small drive on which no superblock is free. */
 static uint32_t read_singly(void) {
-    uint32_t part = sb.pages >> nand_geo.sector_log2;
-    uint32_t rests = sb.count + RESUME_PARTS * (part < RESUME_PAGES ? part : RESUME_PAGES);
-    return 2 * APPEND_POINTS * summary.chunk + RECOVER_WEAK_READS + rests;
+    return 2 * APPEND_POINTS * summary.chunk + RECOVER_WEAK_READS + resume_reads();
 }
 
 void bounds_init(void) {

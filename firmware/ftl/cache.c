@@ -52,17 +52,22 @@ void cache_drained(enum ftl_status status) {
 static void settled(struct pairs_wait *p) {
     (void)p;
     struct list all = list_take_all(&settling);
-    end_all(&all, settling_status);
+    /* Programs that were waited for have failed and have taken what this was to make durable. */
+    end_all(&all, ftl.lost ? FTL_MEDIA : settling_status);
     cache_look();
 }
 
 void cache_look(void) {
-    if (list_empty(&drains) || !list_empty(&settling) || ((ftl.cached > 0 || pairs_losses != 0) && !ftl.read_only)) {
+    if (list_empty(&drains) || !list_empty(&settling)) {
         return;
     }
-    bool lost = ftl.lost;
+    bool unlogged = nand_geo.paired && pairs_unlogged();
+    if (list_empty(&drains) || ((ftl.cached > 0 || pairs_losses != 0) && !ftl.read_only)) {
+        return;
+    }
+    bool lost = ftl.lost || unlogged;
     if (ftl.cached == 0) {
-        ftl.lost = false;
+        ftl.lost = unlogged;
     }
     settling_status = lost || ftl.cached > 0 ? FTL_MEDIA : FTL_OK;
     settling = list_take_all(&drains);

@@ -6,6 +6,7 @@
  * going through it once more undoes everything.
  */
 #include "ftl/ftl.h"
+#include "ftl/pairs.h"
 #include "platform/work.h"
 
 /** Entries a slice. */
@@ -39,6 +40,30 @@ static void end(enum ftl_status status) {
     ftl_exclusive_end(&first->x, status);
 }
 
+/** Unpin a few pages of the list. True at its end. */
+static bool drop(struct ftl_commit *l) {
+    for (uint32_t budget = SLICE; budget > 0 && l->at < l->count; budget--, l->at++) {
+        uint32_t ppa = hal_read(l->list + l->at * 8 + 4);
+        if (ppa != 0) {
+            superblock_pin(ppa_block(ppa), -1);
+        }
+    }
+    if (sb.pinned == 0) {
+        pairs_gone_count = 0;
+    }
+    return l->at == l->count;
+}
+
+/** Whether a page of the list has been lost: then none of them enters the map. */
+static bool spoilt(const struct ftl_commit *l) {
+    for (uint32_t i = 0; i < l->count && pairs_gone_count > 0; i++) {
+        if (pairs_gone(hal_read(l->list + i * 8 + 4))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void checkpointed(struct ftl_exclusive *x, enum ftl_status status);
 
 /** Swap a few entries of the list with the map's. */
@@ -65,7 +90,14 @@ static void swap_slice(void) {
         }
         return;
     }
-    struct ftl_commit *more = (struct ftl_commit *)ftl_exclusive_join(commit_run);
+    struct ftl_commit *more;
+    while ((more = (struct ftl_commit *)ftl_exclusive_join(commit_run)) != NULL && spoilt(more)) {
+        more->at = 0;
+        while (!drop(more)) {
+        }
+        more->x.queued = false;
+        more->x.done(&more->x, FTL_MEDIA);
+    }
     if (more != NULL) {
         more->at = 0;
         more->batch = l;
@@ -92,17 +124,6 @@ static void checkpointed(struct ftl_exclusive *x, enum ftl_status status) {
     ftl_slices(swap_slice);
 }
 
-/** Unpin a few pages of the list. True at its end. */
-static bool drop(struct ftl_commit *l) {
-    for (uint32_t budget = SLICE; budget > 0 && l->at < l->count; budget--, l->at++) {
-        uint32_t ppa = hal_read(l->list + l->at * 8 + 4);
-        if (ppa != 0) {
-            superblock_pin(ppa_block(ppa), -1);
-        }
-    }
-    return l->at == l->count;
-}
-
 static void drop_slice(void) {
     if (drop(job.first)) {
         end(FTL_MEDIA);
@@ -115,7 +136,7 @@ void commit_run(struct ftl_exclusive *x) {
     job.first->batch = NULL;
     job.undo = false;
     ftl.unlogged |= !ftl.read_only;
-    ftl_slices(ftl.read_only ? drop_slice : swap_slice);
+    ftl_slices(ftl.read_only || spoilt(job.first) ? drop_slice : swap_slice);
 }
 
 void ftl_commit(struct ftl_commit *l) {

@@ -17,10 +17,32 @@ static uint8_t turn;
 /** Who waits for the turn that is not the present one; who came meanwhile. */
 static struct list waiting, next;
 
+/** Blocks that are being declared lost, at most: those of a page of every plane. */
+#define LOSSES 32u
+static struct ftl_write losses[LOSSES];
+uint32_t pairs_losses;
+
+/** Blocks that are lost while a newer version of them is on its way, or that the log cannot take yet. */
+static struct {
+    uint32_t count;
+    bool more; /**< than there is room for */
+    struct lost_block {
+        uint32_t lba, ppa;
+    } block[LOSSES];
+} unlogged;
+
+/** Uncommitted pages that are gone; when there are more, each may be. They are all forgotten when none is left. */
+#define GONE 32u
+static uint32_t gone[GONE];
+uint32_t pairs_gone_count;
+
 void pairs_init(void) {
     in_flight[0] = in_flight[1] = 0;
     turn = 0;
     pairs_losses = 0;
+    unlogged.count = 0;
+    unlogged.more = false;
+    pairs_gone_count = 0;
     waiting = next = (struct list){0};
 }
 
@@ -97,11 +119,6 @@ static void end(struct ftl_write *first) {
 
 /* ---- programs that fail ---- */
 
-/** Blocks that are being declared lost, at most: those of a page of every plane. */
-#define LOSSES 32u
-static struct ftl_write losses[LOSSES];
-uint32_t pairs_losses;
-
 /** Where the sector at `ppa` is noted: by its place in the superblock. Others of the same place are of another
  * superblock, and the map tells these apart. */
 static uint32_t note_at(enum append_point point, uint32_t ppa) {
@@ -142,17 +159,11 @@ static void loss_logged(struct ftl_write *w, enum ftl_status status) {
     cache_look();
 }
 
-/** Block `lba` is gone, and the host takes it for written: the log says so, or a cut would bring an older version back.
- */
-static void declare_lost(uint32_t lba) {
-    ftl.lost = true;
-    console_printf("ftl: block %u is lost: it shared cells with a page whose program failed\n", lba);
-    if (write_under_way(lba) || pairs_losses == UINT32_MAX) {
-        return;
-    }
-    struct nand_op *op = nand_op_get();
+/** Have the log say that block `lba` is gone. False: that cannot begin now. */
+static bool log_loss(uint32_t lba) {
+    struct nand_op *op = !write_under_way(lba) && pairs_losses != UINT32_MAX ? nand_op_get() : NULL;
     if (op == NULL) {
-        return;
+        return false;
     }
     uint32_t n = 0;
     while ((pairs_losses >> n & 1) != 0) {
@@ -163,18 +174,80 @@ static void declare_lost(uint32_t lba) {
         .op = op, .lba = lba, .buffer = DRAM_ZERO, .lost = 1, .take = loss_taken, .done = loss_logged};
     ftl_announce();
     ftl_write(&losses[n]);
+    return true;
+}
+
+bool pairs_unlogged(void) {
+    for (uint32_t i = unlogged.count; i-- > 0;) {
+        struct lost_block b = unlogged.block[i];
+        bool gone = map_get(b.lba) == b.ppa;
+        if (gone && write_under_way(b.lba)) {
+            continue;
+        }
+        unlogged.block[i] = unlogged.block[--unlogged.count];
+        if (gone && !log_loss(b.lba)) {
+            unlogged.block[unlogged.count++] = b;
+            break;
+        }
+        /* What has been begun may have brought this function here again. */
+        i = i < unlogged.count ? i : unlogged.count;
+    }
+    bool some = unlogged.count > 0 || unlogged.more;
+    unlogged.more &= unlogged.count > 0;
+    return some;
+}
+
+/** Block `lba`, at `ppa`, is gone, and the host takes it for written: the log says so, or a newer version is written
+ * first, or a cut would bring an older one back. */
+static void declare_lost(uint32_t lba, uint32_t ppa) {
+    ftl.lost = true;
+    console_printf("ftl: block %u is lost: it shared cells with a page whose program failed\n", lba);
+    if (log_loss(lba)) {
+        return;
+    }
+    if (unlogged.count < LOSSES) {
+        unlogged.block[unlogged.count++] = (struct lost_block){lba, ppa};
+    } else {
+        unlogged.more = true;
+    }
+}
+
+static void uncommitted_gone(uint32_t ppa) {
+    if (sb.pinned == 0) {
+        pairs_gone_count = 0;
+        return;
+    }
+    if (pairs_gone_count < GONE) {
+        gone[pairs_gone_count] = ppa;
+    }
+    pairs_gone_count++;
+}
+
+bool pairs_gone(uint32_t ppa) {
+    for (uint32_t i = 0; i < pairs_gone_count && i < GONE; i++) {
+        if (gone[i] == ppa) {
+            return true;
+        }
+    }
+    return pairs_gone_count > GONE;
 }
 
 static void spoilt(enum append_point point, uint32_t ppa) {
     uint32_t from;
     uint32_t lba = pairs_noted(point, ppa, &from);
-    if (lba >= ftl.lbas || map_get(lba) != ppa) {
+    if (lba >= ftl.lbas) {
+        return;
+    }
+    if (map_get(lba) != ppa) {
+        if (point == APPEND_HOST && from != 0) {
+            uncommitted_gone(ppa);
+        }
         return;
     }
     if (point == APPEND_COPY) {
         take_back(lba, from);
     } else {
-        declare_lost(lba);
+        declare_lost(lba, ppa);
     }
 }
 

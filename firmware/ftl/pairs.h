@@ -52,7 +52,8 @@ void pairs_begin(struct ftl_write *first);
  */
 uint8_t pairs_hold(uint32_t ppa);
 void pairs_let(uint8_t upper);
-/** Sector `ppa` takes block `lba`; at the copies' append point the block's original is at `from`. */
+/** Sector `ppa` takes block `lba`; at the copies' append point the block's original is at `from`, at the host's `from`
+ * is 1 for an uncommitted page. */
 void pairs_note(enum append_point point, uint32_t ppa, uint32_t lba, uint32_t from);
 /** The block that sector `ppa` was noted with last, and where that was before. */
 uint32_t pairs_noted(enum append_point point, uint32_t ppa, uint32_t *from);
@@ -62,6 +63,13 @@ uint32_t pairs_noted(enum append_point point, uint32_t ppa, uint32_t *from);
 void pairs_ended(enum append_point point, struct ftl_write *first);
 /** Blocks of which the log does not say yet that they are lost, a bit each: a flush waits for that. */
 extern uint32_t pairs_losses;
+/** Whether blocks are lost of which neither the log says so nor a newer version has been programmed: no flush is right
+ * until then. Has the log say so where that can begin now. */
+bool pairs_unlogged(void);
+/** Whether the uncommitted page `ppa` is gone, or may be, because it shared cells with a page whose program failed. */
+bool pairs_gone(uint32_t ppa);
+/** Some uncommitted page may be gone. */
+extern uint32_t pairs_gone_count;
 /** Programs have ended, and the map knows: run what waits for that. */
 void pairs_look(void);
 

@@ -74,15 +74,16 @@ void parity_init(void) {
 
 /* ---- metadata words ---- */
 
-static inline uint32_t mix(uint32_t oob0) {
-    uint32_t x = oob0 + 0x9e3779b9u;
+/** Equal words of two pages must not cancel out: where they are goes in. */
+static inline uint32_t mix(uint32_t oob0, uint32_t ppa) {
+    uint32_t x = (oob0 ^ ppa) + 0x9e3779b9u;
     x = (x ^ x >> 16) * 0x21f0aaadu;
     x = (x ^ x >> 15) * 0x735a2d97u;
     return x ^ x >> 15;
 }
 
-uint32_t parity_mix(uint32_t oob0) {
-    return mix(oob0);
+uint32_t parity_mix(uint32_t oob0, uint32_t ppa) {
+    return mix(oob0, ppa);
 }
 
 uint32_t parity_mark(uint32_t oob0) {
@@ -444,7 +445,7 @@ void parity_placed_sector(struct ftl_write *w) {
         return;
     }
     s->low[0] ^= w->lba;
-    s->mix[0] ^= mix(w->lba);
+    s->mix[0] ^= mix(w->lba, w->ppa);
     xor_add(&s->sums[0], &w->source, w->buffer);
     s->placed++;
     if (--s->pages == 0) {
@@ -461,7 +462,7 @@ void parity_placed_now(enum append_point point, struct ftl_write *first) {
         }
         uint32_t i = w->op->row & (nand_geo.sectors - 1);
         s->low[i] ^= parity_mark(w->op->data0);
-        s->mix[i] ^= parity_mix(w->op->data0);
+        s->mix[i] ^= parity_mix(w->op->data0, nand_op_ppa(w->op));
         if (w->op->w2 != DRAM_ZERO) {
             xor_add(&s->sums[i], &w->source, w->op->w2);
         }

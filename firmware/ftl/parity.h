@@ -10,8 +10,8 @@
  * when the stripe ends before.
  *
  * The metadata words of a parity sector: OOB0 is the exclusive-or of those of the others, with OOB_PARITY in place of
- * their marks; OOB1 that of parity_mix() of their OOB0. What is made of the others is right if both fit: so a sector
- * that is in the sum and cannot be found any more does no harm.
+ * their marks; OOB1 that of parity_mix() of their OOB0 and of where they are. What is made of the others is right if
+ * both fit: so a sector that is in the sum and cannot be found any more does no harm.
  */
 #ifndef ASSASIN_FW_PARITY_H
 #define ASSASIN_FW_PARITY_H
@@ -124,8 +124,8 @@ void rebuild_init(void);
 void rebuild_poll(void);
 /** The stripe of `ppa` has no parity on the medium yet; if it is open it ends. rebuild_poll follows. */
 bool parity_pending(uint32_t ppa);
-/** Of a sector's OOB0: what OOB1 of the stripe's parity has of it. */
-uint32_t parity_mix(uint32_t oob0);
+/** Of OOB0 of the sector at `ppa`: what OOB1 of the stripe's parity has of it. */
+uint32_t parity_mix(uint32_t oob0, uint32_t ppa);
 /** OOB0 as it is summed: the marks are two bits from 28 on, which parity_unmark makes marks again. */
 uint32_t parity_mark(uint32_t oob0);
 uint32_t parity_unmark(uint32_t sum);

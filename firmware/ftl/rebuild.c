@@ -98,7 +98,7 @@ static void member_read(struct nand_op *op, uint32_t status) {
         deaf.failures = bad_die(ppa) == deaf.die ? 0 : deaf.failures;
         bool parity = oob_parity(op->data0);
         j->low ^= parity ? op->data0 - OOB_PARITY : parity_mark(op->data0);
-        j->mix ^= parity ? op->data1 : parity_mix(op->data0);
+        j->mix ^= parity ? op->data1 : parity_mix(op->data0, ppa);
         if (!parity) {
             j->numbered = true;
             j->number = op->data1 - superblock_position(ppa);
@@ -172,7 +172,8 @@ static void end(struct job *j) {
     j->op = NULL;
     nand_outstanding--;
     uint32_t oob0 = parity_unmark(j->low & 0x3fffffffu);
-    bool ok = j->parity && parity_mix(oob0) == j->mix && (!op->check || ((oob0 ^ op->data0) & 0xfffffffu) == 0);
+    bool ok = j->parity && parity_mix(oob0, nand_op_ppa(op)) == j->mix &&
+              (!op->check || ((oob0 ^ op->data0) & 0xfffffffu) == 0);
     if (!ok && op->attempt != 0) {
         nand_retry_start(op, op->status);
         return;

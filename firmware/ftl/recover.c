@@ -717,6 +717,10 @@ struct rolled {
  */
 static struct rolled roll_forward(void) {
     struct sb_cursor last = {.sb = SB_NONE};
+    for (uint32_t i = 0; i < ckpt.log.listed; i++) {
+        /* Their bad blocks hold pages from before the erase, which belong to no stripe any more. */
+        bad_erased(ckpt.log.list[i] & ~ROOT_LIST_COPY);
+    }
     weak_count = 0;
     rewrite_init();
     weak_before();

@@ -6,9 +6,13 @@
  */
 #include "ftl/resume.h"
 
+#include <string.h>
+
 #include "ftl/append.h"
 #include "ftl/bad.h"
 #include "ftl/checkpoint.h"
+#include "ftl/ftl.h"
+#include "ftl/map.h"
 #include "ftl/pairs.h"
 #include "ftl/parity.h"
 #include "ftl/scan.h"
@@ -52,58 +56,137 @@ void resume_skip_blank(struct sb_cursor *c) {
     }
 }
 
-/** Read the pages of superblock `n` before position `end`, up to `most` of them. Returns the position behind the last
- * one that is not blank, or that of the first one read. */
-static uint32_t blank_from(uint32_t n, uint32_t end, uint32_t most) {
-    uint32_t pages = 0;
-    for (uint32_t at = end; at > 0 && pages < most; pages++) {
-        at -= nand_geo.sectors;
-        struct sb_cursor c;
-        cursor_seek(&c, n, at);
-        scan_pages[pages].status = SCAN_LEFT_OUT;
-        if (!bad_at(cursor_ppa(&c))) {
-            scan_read_once(&scan_pages[pages], cursor_ppa(&c), SCAN_BUFFER + pages * 64, 64);
-        }
-    }
-    nand_wait_idle();
-    uint32_t blank = 0;
-    while (blank < pages && (scan_blank(&scan_pages[blank]) || scan_pages[blank].status == SCAN_LEFT_OUT)) {
-        blank++;
-    }
-    return end - blank * nand_geo.sectors;
+/* ---- two of a block ---- */
+
+/** A block of which the medium has two of the same version, in DRAM: the version of the one that the map names, and
+ * where the other one is. */
+#define TWINS         DRAM_COPIES
+#define TWIN_VERSION  0u
+#define TWIN_AT       4u
+#define TWIN_BYTES    8u
+#define TWIN_NONE     0u
+#define TWIN_UNKNOWN  0xffffffffu /**< the one that the map names cannot be read */
+#define TWIN_SECTORS  65536u      /**< most sectors of a drive of which all are read */
+#define TWIN_COUNTERS (SCAN_SPARE / 4)
+
+static_assert(TWIN_SECTORS / 4 <= DRAM_COPIES_SIZE / TWIN_BYTES, "blocks that may have two");
+
+static uint32_t twin(uint32_t lba) {
+    return TWINS + lba * TWIN_BYTES;
 }
 
-/** How far superblock `n` is written, or further. */
-static uint32_t written(uint32_t n) {
-    uint32_t from = sb.pages;
-    for (uint32_t read = 0; read < RESUME_PAGES && from > 0; read += SCAN_MAX) {
-        uint32_t end = from;
-        from = blank_from(n, end, SCAN_MAX);
-        if (end - from < SCAN_MAX * nand_geo.sectors) {
-            break;
-        }
-    }
-    return from;
+uint32_t resume_reads(void) {
+    bool small = ftl.lbas <= DRAM_COPIES_SIZE / TWIN_BYTES && sb.count <= TWIN_COUNTERS && sb.pages <= TWIN_SECTORS &&
+                 sb.count * sb.pages <= TWIN_SECTORS;
+    return small ? ftl.lbas + sb.count * sb.pages : 0;
 }
 
-/** The superblock with the longest rest, and behind what may be weakly programmed there. `*best` has one already, or
- * none. */
-static void longest_rest(struct sb_cursor *best) {
-    uint32_t parts = 0;
-    uint32_t last = best->sb;
-    for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count && parts < RESUME_PARTS; n++) {
-        if ((sb.state[n] != SB_CLOSED && sb.state[n] != SB_LOGGED) || n == last ||
-            blank_from(n, sb.pages, 1) == sb.pages) {
-            continue;
+/** The block of the sector read, or one that there is not. */
+static uint32_t block_of(const struct scan_page *p) {
+    return scan_good(p) ? p->oob0 & ~OOB_UNCOMMITTED : UINT32_MAX;
+}
+
+/** Read which version the map names of each block. */
+static void read_versions(void) {
+    for (uint32_t lba = 0; lba < ftl.lbas;) {
+        uint32_t n = 0;
+        for (; lba < ftl.lbas && n < SCAN_MAX; lba++) {
+            hal_write(twin(lba) + TWIN_AT, TWIN_UNKNOWN);
+            uint32_t ppa = map_get(lba);
+            if (ppa > MAP_LOST && superblock_has(ppa)) {
+                scan_read_once(&scan_pages[n], ppa, SCAN_BUFFER + n * 64, 64);
+                n++;
+            }
         }
-        parts++;
-        struct sb_cursor c;
-        cursor_seek(&c, n, written(n));
-        resume_skip_blank(&c);
-        if (best->sb == SB_NONE || c.left > best->left) {
-            *best = c;
+        nand_wait_idle();
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t is = block_of(&scan_pages[i]);
+            if (is < ftl.lbas && map_get(is) == scan_pages[i].ppa) {
+                hal_write(twin(is) + TWIN_VERSION, scan_pages[i].oob1);
+                hal_write(twin(is) + TWIN_AT, TWIN_NONE);
+            }
         }
     }
+}
+
+static bool holds_data(uint32_t n) {
+    return sb.state[n] == SB_CLOSED || sb.state[n] == SB_LOGGED;
+}
+
+/** Look in superblock `n` for sectors of the version that the map names elsewhere. */
+static void find_twins(uint32_t n) {
+    struct sb_cursor c;
+    cursor_open(&c, n);
+    while (c.left > 0) {
+        uint32_t k = 0;
+        for (; c.left > 0 && k < SCAN_MAX; cursor_next(&c)) {
+            if (!bad_at(cursor_ppa(&c))) {
+                scan_read_once(&scan_pages[k], cursor_ppa(&c), SCAN_BUFFER + k * 64, 64);
+                k++;
+            }
+        }
+        nand_wait_idle();
+        for (uint32_t i = 0; i < k; i++) {
+            const struct scan_page *p = &scan_pages[i];
+            uint32_t lba = block_of(p);
+            if (lba < ftl.lbas && hal_read(twin(lba) + TWIN_AT) == TWIN_NONE &&
+                hal_read(twin(lba) + TWIN_VERSION) == p->oob1 && ppa_block(map_get(lba)) != n) {
+                hal_write(twin(lba) + TWIN_AT, p->ppa);
+            }
+        }
+    }
+}
+
+static bool has_twin(uint32_t lba) {
+    uint32_t at = hal_read(twin(lba) + TWIN_AT);
+    return at != TWIN_NONE && at != TWIN_UNKNOWN;
+}
+
+/** The superblock that holds least of those of which everything is elsewhere as well. SB_NONE: there is none. */
+static uint32_t held_twice(void) {
+    uint32_t *twins = scan_spare();
+    memset(twins, 0, SCAN_SPARE);
+    for (uint32_t lba = 0; lba < ftl.lbas; lba++) {
+        if (has_twin(lba)) {
+            twins[ppa_block(map_get(lba))]++;
+        }
+    }
+    uint32_t best = SB_NONE;
+    for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count; n++) {
+        if (holds_data(n) && twins[n] == superblock_valid(n) &&
+            (best == SB_NONE || superblock_valid(n) < superblock_valid(best))) {
+            best = n;
+        }
+    }
+    return best;
+}
+
+/**
+ * Empty a superblock of which everything is elsewhere as well: what the last copies were made of is still there, since
+ * no superblock has been erased after the one that they went to. False: there is none.
+ */
+static bool empty_one(void) {
+    if (resume_reads() == 0) {
+        return false;
+    }
+    read_versions();
+    for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count; n++) {
+        if (holds_data(n)) {
+            find_twins(n);
+        }
+    }
+    uint32_t n = held_twice();
+    if (n == SB_NONE) {
+        return false;
+    }
+    console_printf("ftl: no superblock is free: all %u sectors of superblock %u are elsewhere as well\n",
+                   superblock_valid(n), n);
+    for (uint32_t lba = 0; lba < ftl.lbas; lba++) {
+        if (has_twin(lba) && ppa_block(map_get(lba)) == n) {
+            map_set(lba, hal_read(twin(lba) + TWIN_AT));
+        }
+    }
+    return true;
 }
 
 bool resume_copies(const struct sb_cursor *last) {
@@ -113,13 +196,12 @@ bool resume_copies(const struct sb_cursor *last) {
             return false;
         }
     }
+    if (empty_one()) {
+        return true;
+    }
     struct sb_cursor c = *last;
     if (c.sb != SB_NONE) {
         resume_skip_blank(&c);
-    }
-    /* Pages that share cells with what the host wrote are left alone. */
-    if (!nand_geo.paired && (c.sb == SB_NONE || c.left < sb.pages / 2)) {
-        longest_rest(&c);
     }
     if (c.sb != SB_NONE && c.left > 0) {
         append[APPEND_COPY].cur = c;

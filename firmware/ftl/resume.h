@@ -18,12 +18,11 @@ uint32_t resume_cut_rounds(void);
 /** Move the cursor on until as many rounds of pages behind it are blank: nothing but blank pages lies behind them. They
  * stay unused: they may have been in programming when power went, and read blank. */
 void resume_skip_blank(struct sb_cursor *c);
-/** When every superblock holds something, open one that is not full for copies, behind the pages that may be weakly
- * programmed: `*last`, where copies stopped, or another. False: some superblock is free or empty. */
+/** When every superblock holds something, empty one of which everything is elsewhere as well. Where there is none, open
+ * the one for copies again where these stopped, `*last`, behind the pages that may be weakly programmed. False: some
+ * superblock is free or empty. */
 bool resume_copies(const struct sb_cursor *last);
-
-/** Superblocks of which resume_copies reads more than a page, and most pages that it reads of each. */
-#define RESUME_PARTS 8u
-#define RESUME_PAGES 1024u
+/** Most sectors that resume_copies reads: those of the drive if that is small; 0: none. */
+uint32_t resume_reads(void);
 
 #endif

@@ -321,7 +321,7 @@ static bool durable(const struct ftl_write *w) {
 static void page_paired(const struct ftl_write *first) {
     bool expose = false;
     for (const struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
-        pairs_note(APPEND_HOST, w->ppa, w->lba, 0);
+        pairs_note(APPEND_HOST, w->ppa, w->lba, w->uncommitted);
         expose |= durable(w);
     }
     if (expose) {

@@ -31,7 +31,7 @@
 /** Most bits of a sector address: what a physical page address leaves beside channel and way. */
 #define NAND_ROW_BITS 24u
 /** Version of what the drive puts on the medium, FLASH.LAYOUT[7:0]; a sector of another one is not read. */
-#define NAND_LAYOUT_VERSION 1u
+#define NAND_LAYOUT_VERSION 2u
 /** Seed of the scrambler, the same on all drives: a medium may move to another board. */
 #define NAND_SEED 0x41535344u
 /** Bytes of a sector that are data of a block. */

@@ -112,7 +112,7 @@ TEST(media_errors_up_to_t_are_corrected_and_counted) {
     scomp_media before = media(d);
     CHECK_EQ(before.code_t, kT);
     CHECK_EQ(before.sector_bytes, 4280u);
-    CHECK_EQ(before.layout, 1u);
+    CHECK_EQ(before.layout, 2u);
     flip(nand, sectorOf(nand, 5), kT);
     std::vector<uint8_t> got;
     CHECK_EQ(d.read(0, 32, &got).status, kOk);

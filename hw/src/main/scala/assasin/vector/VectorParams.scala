@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3.util.{isPow2, log2Ceil}
+
+/** What one vector unit is elaborated with (docs/varve/unit.md 1.3).
+  *
+  * @param xLen
+  *   bits of a scalar register and of an address: 32 or 64
+  * @param vLen
+  *   bits of a vector register: 64, 128, 256 or 512
+  * @param dLen
+  *   bits of an element group, the unit of access, hazards and issue, and of the memory ports: 64, 128, 256 or 512, at
+  *   most `vLen` and at least an eighth of it
+  * @param eLen
+  *   bits of the largest element: 32 or 64, at most `dLen` and `xLen`
+  * @param banks
+  *   banks of the register file: 1, 2 or 4, at most a quarter of the element groups of all registers; built with 1
+  * @param executeQueue
+  *   instructions that may wait before the execute path: 2 to 8
+  * @param loadQueue
+  *   the same of the load path
+  * @param storeQueue
+  *   the same of the store path
+  * @param trace
+  *   adds the port that shows commits and register writes (co-simulation)
+  */
+case class VectorParams(
+    xLen: Int = 32,
+    vLen: Int = 256,
+    dLen: Int = 256,
+    eLen: Int = 32,
+    banks: Int = 1,
+    executeQueue: Int = 4,
+    loadQueue: Int = 3,
+    storeQueue: Int = 2,
+    trace: Boolean = false
+) {
+  private def depth(name: String, value: Int): Unit =
+    require(value >= 2 && value <= 8, s"$name = $value: choose 2 to 8")
+  require(Seq(32, 64).contains(xLen), s"xLen = $xLen: choose 32 or 64")
+  require(Seq(64, 128, 256, 512).contains(vLen), s"vLen = $vLen: choose 64, 128, 256 or 512")
+  require(Seq(64, 128, 256, 512).contains(dLen), s"dLen = $dLen: choose 64, 128, 256 or 512")
+  require(
+    dLen <= vLen && vLen / dLen <= 8,
+    s"dLen = $dLen: choose vLen = $vLen, or a half, a quarter or an eighth of it"
+  )
+  require(
+    Seq(32, 64).contains(eLen) && eLen <= dLen && eLen <= xLen,
+    s"eLen = $eLen: choose 32, or 64 with xLen 64, at most dLen = $dLen"
+  )
+  require(isPow2(banks) && banks <= 4 && 32 * vLen / dLen >= 8 * banks, s"banks = $banks: choose 1, 2 or 4")
+  depth("executeQueue", executeQueue)
+  depth("loadQueue", loadQueue)
+  depth("storeQueue", storeQueue)
+
+  /** Bytes of a vector register (vlenb) and of an element group. */
+  val vBytes: Int = vLen / 8
+  val dBytes: Int = dLen / 8
+
+  /** Element groups of a register, and of all 32. */
+  val egsPerRegister: Int = vLen / dLen
+  val egs: Int            = 32 * egsPerRegister
+
+  /** Bits of the index of an element group. */
+  val egBits: Int = log2Ceil(egs)
+
+  /** Bits of vstart: element indices 0 to vLen - 1, as a group of eight registers of bytes has vLen elements. */
+  val vstartBits: Int = log2Ceil(vLen)
+
+  /** Bits of vl: 0 to vLen. */
+  val vlBits: Int = vstartBits + 1
+
+  /** Bits of a tag: instructions behind the commit point are numbered modulo 2^tagBits, and never so many are under
+    * way.
+    */
+  val tagBits: Int = log2Ceil(executeQueue + loadQueue + storeQueue + 5 + 3) + 1
+}

@@ -2,9 +2,10 @@
 package assasin.core
 
 import chisel3._
-import chisel3.util.{Cat, Fill, MuxCase, log2Ceil}
+import chisel3.util.{Cat, Fill, MuxCase, UIntToOH, log2Ceil}
 
 import assasin.contract.{Cause, CoreState}
+import assasin.vector.VectorSettings
 
 /** In-order five-stage RV32IM + Zicsr pipeline, with the extensions that [[CoreParams]] names.
   *
@@ -19,6 +20,9 @@ import assasin.contract.{Cause, CoreState}
   * Operands are bypassed in ID from the ends of EX and MEM and from WB. Results of loads, stream reads and M
   * instructions exist at the end of MEM: one bubble before a use; those of CSR reads one later. An instruction in EX is
   * never speculative except for a trap in MEM in the same cycle, which withdraws its data access.
+  *
+  * With `p.vector` EX offers vector instructions to a unit, which says in MEM when they end (docs/varve/unit.md 2).
+  * Their scalar results come later: a scoreboard holds instructions that use such a register in ID.
   */
 class Core(val p: CoreParams) extends Module {
   val io = IO(new CoreIO(p))
@@ -67,8 +71,13 @@ class Core(val p: CoreParams) extends Module {
   private val memCsr   = Reg(Bool())
   private val memMret  = Reg(Bool())
   private val memWfi   = Reg(Bool())
+  // FENCE.I, and either of the two.
   private val memFence = Reg(Bool())
+  private val memOrder = Reg(Bool())
   private val memOp    = Reg(new StreamOp)
+  private val memVset  = Reg(Bool())
+  private val memVec   = Reg(Bool())
+  private val memLate  = Reg(Bool())
   private val memExc   = Reg(Bool())
   private val memCause = Reg(UInt(4.W))
   private val memIrq   = Reg(Bool())
@@ -84,6 +93,11 @@ class Core(val p: CoreParams) extends Module {
   private val wbWen  = RegInit(false.B)
   private val wbRd   = Reg(UInt(5.W))
   private val wbData = Reg(UInt(32.W))
+  // The value is that of a vector instruction which retired earlier.
+  private val wbLate = RegInit(false.B)
+
+  // Registers whose values the vector unit still owes.
+  private val late = RegInit(0.U(32.W))
 
   // ---- MEM ------------------------------------------------------------------------------------------------------------------
   private val streamStall = io.stream.map(_.stall).getOrElse(false.B)
@@ -91,20 +105,32 @@ class Core(val p: CoreParams) extends Module {
   private val rangeError  = io.stream.map(s => (memOp.readI || memOp.readO) && s.rangeError).getOrElse(false.B)
   private val csrStall    = io.pointers.map(s => s.stall && s.waits).getOrElse(false.B)
   private val memData     = memLoad || memStore
-  private val memStream   = memOp.asUInt.orR
+
+  private val vectorDone  = io.vector.fold(true.B)(_.commit.done)
+  private val vectorTrap  = io.vector.fold(false.B)(v => memVec && v.commit.done && v.commit.trap)
+  private val vectorLoads = io.vector.fold(false.B)(_.status.loads)
+  // Stores or loads.
+  private val vectorAccess = io.vector.fold(false.B)(v => v.status.loads || v.status.stores)
+  private val vectorCsr    = io.vector.fold(false.B)(v => memCsr && csr.io.extension.get.waits && v.status.busy)
+  private val vectorStall = memVec && !vectorDone || vectorCsr || memOrder && vectorAccess ||
+    // A program that stops has its late results, and its exit code may be one of them.
+    p.vector.isDefined.B && memExc && late.orR
+  private val memStream = memOp.asUInt.orR
 
   private val memWait = memData && !io.dmem.resp.valid || memStream && streamStall ||
-    memWfi && !io.irqPending && !halt || csrStall
+    memWfi && !io.irqPending && !halt || csrStall || vectorStall
   private val memDone = memValid && !memWait
   // Nothing in MEM after this cycle, so EX may move.
   private val memReady = !memWait || !memValid
 
   private val accessFault = memData && io.dmem.resp.bits.err
-  private val memTrap     = memDone && (memExc || accessFault || rangeError)
+  private val memTrap     = memDone && (memExc || accessFault || rangeError || vectorTrap)
   private val memEnd      = memDone && streamEnd
   private val memRetire   = memDone && !memTrap
   // A wait for a stream does not outlast a halt. ReadIStream and ReadOStream end by themselves.
-  private val memGiveUp = memValid && halt && ((memOp.load || memOp.store) && streamStall || csrStall)
+  private val vectorGiveUp =
+    io.vector.fold(false.B)(v => memVec && v.commit.waits.valid && !v.commit.begun && !v.commit.done)
+  private val memGiveUp = memValid && halt && ((memOp.load || memOp.store) && streamStall || csrStall || vectorGiveUp)
   private val memCatch  = memTrap && memCause === 3.U && memExc && io.debug.ebreak && !debugOp
   private val memKill   = memTrap || memEnd || memDone && (memMret || memFence) || memGiveUp
   // Traps that the program sees.
@@ -113,9 +139,13 @@ class Core(val p: CoreParams) extends Module {
   private val stopEnd  = memEnd && csr.io.sepilogue === 0.U
   private val trapCause = MuxCase(
     Cat(memIrq, 0.U(27.W), memCause),
-    Seq(accessFault -> Mux(memStore, 7.U, 5.U), rangeError -> Cause.StreamRange.U)
+    Seq(accessFault -> Mux(memStore, 7.U, 5.U), rangeError -> Cause.StreamRange.U) ++
+      io.vector.map(v => vectorTrap -> v.commit.cause)
   )
-  private val trapTval = Mux(rangeError, memOperand, memResult)
+  private val trapTval = MuxCase(
+    memResult,
+    Seq(rangeError -> memOperand) ++ io.vector.map(v => vectorTrap -> v.commit.tval)
+  )
   private val memTarget = MuxCase(
     memPc + 4.U,
     Seq(
@@ -186,7 +216,9 @@ class Core(val p: CoreParams) extends Module {
   private val exAccess  = ex.load || ex.store
   private val badAccess = exAccess && (exFn(0) && alu.io.sum(0) || exFn(1) && alu.io.sum(1, 0) =/= 0.U)
   private val badCsr    = ex.csr && csr.io.checkIllegal
-  private val illegal   = ex.illegal || badCsr
+  private val settings  = p.vector.map(v => Module(new VectorSettings(v)))
+  private val badVset   = settings.fold(false.B)(s => ex.vset && !s.io.enabled)
+  private val illegal   = ex.illegal || badCsr || badVset
   private val exExc     = exFetchFault || illegal || ex.ebreak || ex.ecall || badTarget || badAccess
   private val exCause = MuxCase(
     0.U(4.W),
@@ -210,15 +242,23 @@ class Core(val p: CoreParams) extends Module {
   )
   private val exSpoilt = exExc || exIrq
 
-  private val exDone  = !exValid || exSpoilt || Mux(ex.div, divider.io.done, !exAccess || io.dmem.req.ready)
+  // What depends on vector CSRs or mstatus.VS waits in EX until a write to a CSR has left MEM.
+  private val exHeld =
+    csr.io.extension.fold(false.B)(e => (ex.vset || ex.vector || ex.csr && e.named) && memValid && memCsr)
+  // A scalar access waits for vector accesses before it; loads do not wait for loads.
+  private val exOrdered =
+    io.vector.fold(true.B)(v => !(v.status.stores || ex.store && vectorLoads || memValid && memVec && v.commit.memory))
+
+  private val exDone = !exValid || !exHeld &&
+    (exSpoilt || Mux(ex.div, divider.io.done, !exAccess || io.dmem.req.ready && exOrdered))
   private val exReady = memReady && exDone
   // The redirect below: decided here, effective only if MEM lets EX move.
   private val exRedirect = exValid && exReady && !exSpoilt && (ex.jalr || exMispredict)
   private val exResult = MuxCase(
     alu.io.out,
-    Seq(ex.jalr -> exOther) ++ bits.map(unit => (ex.bit =/= BitOp.None) -> unit.io.out) ++ aes.map(unit =>
-      ex.aes -> unit.io.out
-    )
+    Seq(ex.jalr -> exOther) ++ settings.map(s => ex.vset -> s.io.newVl) ++ bits.map(unit =>
+      (ex.bit =/= BitOp.None) -> unit.io.out
+    ) ++ aes.map(unit => ex.aes -> unit.io.out)
   )
 
   divider.io.valid := exValid && ex.div && !exSpoilt && !memKill && enabled
@@ -237,7 +277,7 @@ class Core(val p: CoreParams) extends Module {
 
   private val exSize = exFn(1, 0)
   private val lane   = alu.io.sum(1, 0)
-  io.dmem.req.valid      := exValid && exAccess && !exSpoilt && memReady && !memKill
+  io.dmem.req.valid      := exValid && exAccess && !exSpoilt && memReady && !memKill && exOrdered
   io.dmem.req.bits.addr  := alu.io.sum
   io.dmem.req.bits.write := ex.store
   io.dmem.req.bits.size  := exSize
@@ -276,14 +316,19 @@ class Core(val p: CoreParams) extends Module {
     )
   )
   private def lateFor(rs: UInt): Bool = exWrites && exLate && exRd === rs || memWrites && memCsr && memRd === rs
+  // The register waits for a vector instruction that is in the pipeline or has retired.
+  private def owed(r: UInt): Bool =
+    if (p.vector.isEmpty) false.B
+    else late(r) || exWrites && ex.late && exRd === r || memValid && memLate && memRd === r
 
   private val rs1 = insn(19, 15)
   private val rs2 = insn(24, 20)
   regs.io.rs1 := rs1
   regs.io.rs2 := rs2
   // The word that FETCH asks for becomes the tval of an illegal instruction.
-  private val peek   = issue && io.debug.fetch
-  private val hazard = !idFault && (id.usesRs1 && lateFor(rs1) || id.usesRs2 && lateFor(rs2))
+  private val peek = issue && io.debug.fetch
+  private val hazard = !idFault && (id.usesRs1 && (lateFor(rs1) || owed(rs1)) ||
+    id.usesRs2 && (lateFor(rs2) || owed(rs2)) || id.wen && owed(insn(11, 7)))
   private val value1 = operand(rs1, regs.io.data1)
   private val value2 = operand(rs2, regs.io.data2)
 
@@ -335,7 +380,10 @@ class Core(val p: CoreParams) extends Module {
     memValid   := exValid && exReady
     memPc      := exPc
     memInsn    := exInsn
-    memWen     := ex.wen && !exSpoilt
+    memWen     := ex.wen && !ex.late && !exSpoilt
+    memLate    := ex.wen && ex.late && !exSpoilt
+    memVset    := ex.vset && !exSpoilt
+    memVec     := ex.vector && !exSpoilt
     memLoad    := ex.load && !exSpoilt
     memStore   := ex.store && !exSpoilt
     memMul     := ex.mul
@@ -343,6 +391,7 @@ class Core(val p: CoreParams) extends Module {
     memMret    := ex.mret && !exSpoilt
     memWfi     := p.wfiSleeps.B && ex.wfi && !exSpoilt
     memFence   := ex.fenceI && !exSpoilt
+    memOrder   := p.vector.isDefined.B && ex.fence && !exSpoilt
     memOp      := Mux(exSpoilt, 0.U.asTypeOf(memOp), ex.stream)
     memExc     := exSpoilt
     memCause   := exCause
@@ -358,6 +407,24 @@ class Core(val p: CoreParams) extends Module {
   when(memKill || !enabled) { exValid := false.B }
   when(memKill || !enabled) { memValid := false.B }
   when(!enabled) { wbWen := false.B }
+
+  // Late results use the cycles in which MEM writes no register; also those of a core that has stopped in the meantime.
+  wbLate := false.B
+  private val result = io.vector.map(_.result)
+  result.foreach { r =>
+    r.ready := !(memRetire && memWen)
+    when(r.fire && !clearing) {
+      wbWen  := true.B
+      wbLate := true.B
+      wbRd   := r.bits.rd
+      wbData := r.bits.data
+    }
+    val sets   = io.vector.map(v => memRetire && memVec && v.commit.late).get
+    val set    = Mux(sets, UIntToOH(memRd, 32), 0.U)
+    val clears = Mux(r.fire, UIntToOH(r.bits.rd, 32), 0.U)
+    late := late & ~clears | set
+    when(clearing) { late := 0.U }
+  }
 
   regs.io.wen   := wbWen || clearing
   regs.io.rd    := Mux(clearing, clearIndex(4, 0), wbRd)
@@ -399,6 +466,48 @@ class Core(val p: CoreParams) extends Module {
     s.publish            := csr.io.publish.get
   }
 
+  // ---- Vector unit ----------------------------------------------------------------------------------------------------------
+  settings.foreach { s =>
+    val v     = io.vector.get
+    val ends  = memDone && memVec && enabled
+    val hooks = csr.io.extension.get
+    s.io.clear           := clearing
+    s.io.insn            := exInsn
+    s.io.rs1             := exA
+    s.io.rs2             := exRs2
+    s.io.advance         := exValid && exReady && ex.vset
+    s.io.memVset         := memValid && memVset
+    s.io.memVector       := memValid && memVec
+    s.io.retire          := memRetire && memVset
+    s.io.setVstart.valid := ends && v.commit.setVstart.valid
+    s.io.setVstart.bits  := v.commit.setVstart.bits
+    s.io.setVl.valid     := ends && v.commit.setVl.valid
+    s.io.setVl.bits      := v.commit.setVl.bits
+    s.io.dirty           := ends && v.commit.dirty
+    s.io.vxsat           := v.status.vxsat
+    s.io.write           := hooks.write
+    s.io.value           := hooks.value
+    s.io.statusWrite     := hooks.statusWrite
+    hooks.read           := s.io.read
+    hooks.status         := s.io.status
+    hooks.illegal.foreach(_ := !s.io.enabled)
+
+    v.offer.valid        := exValid && ex.vector && !exSpoilt && !exHeld && !memKill && enabled
+    v.offer.insn         := exInsn
+    v.offer.rs1          := exA
+    v.offer.rs2          := exRs2
+    v.offer.config       := s.io.config
+    v.offer.enabled      := s.io.enabled
+    v.advance            := exReady && v.offer.valid
+    v.commit.valid       := memValid && memVec && enabled
+    v.commit.kill        := memValid && memVec && (memGiveUp || !enabled)
+    v.clear              := clearing
+    v.window.valid       := false.B
+    v.window.bits.write  := false.B
+    v.window.bits.select := 0.U
+    v.window.bits.data   := 0.U
+  }
+
   // ---- Stopping and status --------------------------------------------------------------------------------------------------
   private val stopCause = RegInit(0.U(8.W))
   private val stopTval  = RegInit(0.U(32.W))
@@ -425,23 +534,38 @@ class Core(val p: CoreParams) extends Module {
     state := CoreState.Hung.U
   }
 
-  io.sleeping        := memValid && memWfi && !io.irqPending && !halt
+  private val unitBusy = io.vector.fold(false.B)(_.status.busy)
+  io.sleeping        := memValid && memWfi && !io.irqPending && !halt && !unitBusy
   io.status.state    := Mux(!io.run, CoreState.Idle.U, Mux(idle, CoreState.Running.U, state))
   io.status.cause    := stopCause
   io.status.tval     := stopTval
   io.status.pc       := latestPc
   io.status.exitCode := a0
   // Bit 23 of the instruction tells OWAIT from IWAIT, bits 22:20 are the stream.
-  io.status.waitIn     := memValid && (memOp.load && streamStall || csrStall && !memInsn(23))
-  io.status.waitOut    := memValid && (memOp.store && streamStall || csrStall && memInsn(23))
-  io.status.waitStream := Mux(csrStall, memInsn(22, 20), memInsn(17, 15))
-  io.status.retire     := memRetire && !debugOp
+  private val vectorWait    = io.vector.fold(false.B)(v => memVec && v.commit.waits.valid)
+  private val vectorWaitOut = io.vector.fold(false.B)(_.commit.waits.bits.output)
+  io.status.waitIn := memValid && (memOp.load && streamStall || csrStall && !memInsn(
+    23
+  ) || vectorWait && !vectorWaitOut)
+  io.status.waitOut := memValid && (memOp.store && streamStall || csrStall && memInsn(
+    23
+  ) || vectorWait && vectorWaitOut)
+  io.status.waitStream := MuxCase(
+    memInsn(17, 15),
+    Seq(csrStall -> memInsn(22, 20)) ++ io.vector.map(v => memVec -> v.commit.waits.bits.stream(2, 0))
+  )
+  io.status.retire := memRetire && !debugOp
 
   // ---- Debug ----------------------------------------------------------------------------------------------------------------
-  private val debugDone = memValid && debugOp && (!memWait || memGiveUp)
+  // An issued instruction with a late result is done when that has come.
+  private val debugLate  = RegInit(false.B)
+  private val resultFire = result.fold(false.B)(_.fire)
+  private val memOwes    = io.vector.fold(false.B)(v => memRetire && memVec && v.commit.late)
+  when(debugOp && memOwes) { debugLate := true.B }.elsewhen(resultFire || !enabled) { debugLate := false.B }
+  private val debugDone = memValid && debugOp && (!memWait || memGiveUp) && !memOwes || debugLate && resultFire
   when(issue) { debugOp := true.B }.elsewhen(debugDone || !enabled) { debugOp := false.B }
   when(idFire || !running || !halt) { stepping := false.B }.elsewhen(io.debug.step) { stepping := true.B }
-  io.debug.halted := halt && pipeIdle && !stepping && !clearing
+  io.debug.halted := halt && pipeIdle && !stepping && !clearing && !unitBusy
   io.debug.caught := running && !halt && (onBreak && pipeIdle) || memCatch || running && Mux(
     stopTrap && trapCause === 11.U,
     io.debug.exits,
@@ -455,7 +579,8 @@ class Core(val p: CoreParams) extends Module {
     t.valid     := RegNext(memDone && !debugOp && !memCatch, false.B)
     t.pc        := RegNext(memPc)
     t.insn      := RegNext(memInsn)
-    t.wen       := wbWen
+    t.wen       := wbWen && !wbLate
+    t.late      := wbLate
     t.rd        := wbRd
     t.wdata     := wbData
     t.trap      := RegNext(memTrap, false.B)

@@ -3,6 +3,8 @@ package assasin.core
 
 import chisel3._
 
+import assasin.vector.VectorIssueIO
+
 /** How a core stands. */
 class CoreStatusIO extends Bundle {
 
@@ -47,6 +49,10 @@ class CoreTraceIO extends Bundle {
 
   /** StreamLoad at the end of its stream: jumped to SEPILOGUE or hung. */
   val streamEnd = Bool()
+
+  /** `rd` is written with `wdata` in this cycle by a vector instruction that retired earlier. Not together with `wen`.
+    */
+  val late = Bool()
 }
 
 /** Ports of [[Core]]. */
@@ -72,5 +78,6 @@ class CoreIO(p: CoreParams) extends Bundle {
   val debug    = new CoreDebugIO(p.breakpoints)
   val stream   = if (p.streams) Some(new StreamPortIO) else None
   val pointers = if (p.pointers) Some(new PointerPortIO) else None
+  val vector   = p.vector.map(v => Flipped(new VectorIssueIO(v)))
   val trace    = if (p.trace) Some(Output(new CoreTraceIO)) else None
 }

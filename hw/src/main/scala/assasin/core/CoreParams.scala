@@ -5,6 +5,7 @@ import chisel3.util.log2Ceil
 
 import assasin.CoreExtensions
 import assasin.contract.DebugRegs
+import assasin.vector.{VectorParams, VectorSettings}
 
 /** What one pipeline is elaborated with.
   *
@@ -25,6 +26,8 @@ import assasin.contract.DebugRegs
   *   comparators of the debug port, at least 1
   * @param trace
   *   adds the retired-instruction port (co-simulation)
+  * @param vector
+  *   adds vset*, the vector CSRs and the port of a vector unit with these parameters
   */
 case class CoreParams(
     imemBytes: BigInt,
@@ -34,7 +37,8 @@ case class CoreParams(
     wfiSleeps: Boolean = true,
     extensions: CoreExtensions = CoreExtensions.none,
     breakpoints: Int = DebugRegs.BreakAddr.count,
-    trace: Boolean = false
+    trace: Boolean = false,
+    vector: Option[VectorParams] = None
 ) {
   require(imemBytes >= 1024 && imemBytes % 1024 == 0, s"imemBytes = $imemBytes: choose a multiple of 1024")
   require(
@@ -44,4 +48,12 @@ case class CoreParams(
   require(breakpoints >= 1, s"breakpoints = $breakpoints: choose at least 1")
   require(!(streams && pointers), "stream pointers are moved by instructions or by CSR writes, not by both")
   require(imemBase + imemBytes <= (BigInt(1) << 32), s"imemBase = $imemBase: the memory must end below 2^32")
+  vector.foreach(v => require(v.xLen == 32, s"vector.xLen = ${v.xLen}: choose 32, the width of this core"))
+
+  /** Instructions beyond [[DecodeTable]]. */
+  val decoders: Seq[DecodeExtension] = (if (streams) Seq(StreamDecode) else Nil) ++ vector.map(_ => VectorDecodeRows)
+
+  /** CSRs that [[CsrFile]] leaves to others. */
+  val csrs: CsrExtension =
+    CsrExtension(if (vector.isDefined) VectorSettings.Csrs.map(c => CsrRow(c.address, c.waits)) else Nil)
 }

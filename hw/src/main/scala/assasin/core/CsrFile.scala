@@ -52,6 +52,9 @@ class CsrFileIO(p: CoreParams) extends Bundle {
   val waits   = if (p.pointers) Some(Output(Bool())) else None
   val grain   = if (p.pointers) Some(Output(UInt(17.W))) else None
   val publish = if (p.pointers) Some(Valid(new PointerPublish)) else None
+
+  /** CSRs of `p.csrs`. */
+  val extension = Option.when(p.csrs.rows.nonEmpty)(new CsrExtensionIO(p.csrs.rows.size))
 }
 
 /** Machine-mode CSRs of the privileged specification and the stream CSRs.
@@ -91,18 +94,24 @@ class CsrFile(p: CoreParams) extends Module {
   } else {
     false.B
   }
+  private val extensionExists = io.extension.fold(false.B) { e =>
+    val named = p.csrs.rows.map(row => a === row.address.U)
+    e.named := named.reduce(_ || _)
+    named.zip(e.illegal).map { case (name, illegal) => name && !illegal }.reduce(_ || _)
+  }
   private val exists = in(a, 0x300, 0x301) || in(a, 0x304, 0x305) || a === 0x310.U || in(a, 0x340, 0x344) ||
     a(11, 5) === (0x320 >> 5).U && (a(4, 0) === 0.U || a(4, 0) > 2.U) ||
     in(a, 0x7a0, 0x7a3) ||
     a(11, 5) === (0xb00 >> 5).U && counter || a(11, 5) === (0xb80 >> 5).U && counter ||
     a === 0xc00.U || a === 0xc02.U || a === 0xc80.U || a === 0xc82.U || in(a, 0xf11, 0xf15) ||
     p.streams.B && (a === StreamCsr.Sepilogue.U || in(a, StreamCsr.Ihead, StreamCsr.Streamcfg)) ||
-    pointerExists
+    pointerExists || extensionExists
   io.checkIllegal := !exists || io.checkWrite && a(11, 10) === 3.U
 
   // Read.
-  private val misa    = (BigInt(1) << 30 | 1 << 8 | 1 << 12).U(32.W)
-  private val mstatus = Cat(3.U(2.W), 0.U(3.W), statusPie, 0.U(3.W), statusIe, 0.U(3.W))
+  private val misa = (BigInt(1) << 30 | 1 << 8 | 1 << 12).U(32.W)
+  private val mstatus = Cat(3.U(2.W), 0.U(3.W), statusPie, 0.U(3.W), statusIe, 0.U(3.W)) |
+    io.extension.map(_.status).getOrElse(0.U)
   private val mieBits = Cat(mie(2), 0.U(3.W), mie(1), 0.U(3.W), mie(0), 0.U(3.W))
   private val mipBits = Cat(io.irqPending, 0.U(11.W))
   private val table: Seq[(Int, UInt)] = Seq(
@@ -124,7 +133,7 @@ class CsrFile(p: CoreParams) extends Module {
     0xc80 -> mcycle(63, 32),
     0xc82 -> minstret(63, 32),
     0xf14 -> io.hartId
-  )
+  ) ++ io.extension.toSeq.flatMap(e => p.csrs.rows.map(_.address).zip(e.read))
   private val standard = MuxLookup(io.addr, 0.U(32.W))(table.map { case (n, v) => n.U -> v })
   io.peek.foreach { peek =>
     // Groups of eight from IHEAD on.
@@ -180,6 +189,13 @@ class CsrFile(p: CoreParams) extends Module {
     publish.bits.value  := value
   }
   io.grain.foreach(_ := grain)
+
+  io.extension.foreach { e =>
+    e.waits := p.csrs.rows.filter(_.waits).map(row => io.addr === row.address.U).fold(false.B)(_ || _)
+    e.write.zip(p.csrs.rows).foreach { case (write, row) => write := writes(row.address) }
+    e.value       := value
+    e.statusWrite := writes(0x300)
+  }
 
   when(io.mret) {
     statusIe  := statusPie

@@ -6,13 +6,14 @@ import java.nio.file.{Files, Path}
 import _root_.circt.stage.ChiselStage
 import chisel3.RawModule
 
+import assasin.vector.VectorParams
 import assasin.{Architecture, CoreExtensions, Emission, SocParams}
 
 /** Emits the designs under co-simulation into sub-folders of the folder given as argument: `native`, a StreamCore with
   * its trace port; `spike`, one with extensions and its memories where the reference simulator can have memory too;
-  * `firmware`, the pipeline alone as the firmware processor has it; `elf` and, with extensions, `elfx`, the same with
-  * instructions anywhere; and for each other memory architecture a StreamCore in a folder of its name, and for those
-  * without scratchpad the data memory alone, CachedMemory.
+  * `firmware`, the pipeline alone as the firmware processor has it; `vector`, the same with the port of a vector unit;
+  * `elf` and, with extensions, `elfx`, the same with instructions anywhere; and for each other memory architecture a
+  * StreamCore in a folder of its name, and for those without scratchpad the data memory alone, CachedMemory.
   */
 object EmitCosim {
   private val firtoolOptions =
@@ -35,6 +36,7 @@ object EmitCosim {
       if (!arch.scratchpad) write(args(0), arch.name, "CachedMemory", new CachedMemory(tile))
     }
     write(args(0), "firmware", "Core", new Core(firmware))
+    write(args(0), "vector", "Core", new Core(firmware.copy(vector = Some(VectorParams()))))
     write(args(0), "elf", "Core", new Core(elf))
     write(args(0), "elfx", "Core", new Core(elf.copy(extensions = CoreExtensions.all)))
   }

@@ -41,7 +41,10 @@ class CoreBench {
         top.reset = 0;
     }
 
+    virtual ~CoreBench() = default;
+
     void tick() {
+        drive();
         top.io_irqPending = irq;
         top.io_imem_data = fetched;
         // Answer of an access taken in an earlier cycle.
@@ -52,6 +55,7 @@ class CoreBench {
         top.io_dmem_req_ready = fast || rng() % 3 == 0;
         top.clock = 0;
         top.eval();
+        sample();
         if (answer)
             outstanding = false;
         if (top.io_dmem_req_valid && top.io_dmem_req_ready)
@@ -73,6 +77,13 @@ class CoreBench {
     bool irq = false;
     bool fast = false;     ///< memory always ready, answers in the next cycle
     unsigned overlaps = 0; ///< accesses that break the rules of the port
+
+  protected:
+    /// Sets further inputs before, and looks at further outputs in, a cycle.
+    virtual void drive() {
+    }
+    virtual void sample() {
+    }
 
   private:
     void take() {

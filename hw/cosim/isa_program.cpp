@@ -298,7 +298,10 @@ class Generator {
         case 2: { // unused major opcodes
             static const unsigned opcodes[] = {0x07, 0x27, 0x2f, 0x43, 0x47, 0x4b, 0x4f, 0x53,
                                                0x57, 0x5b, 0x6b, 0x77, 0x7b, 0x1b, 0x3b, 0x1f};
-            emit((static_cast<Word>(rng()) & ~0x7fu) | opcodes[rnd(16)]);
+            unsigned opcode = opcodes[rnd(16)];
+            if (options.vector && (opcode == 0x07 || opcode == 0x27 || opcode == 0x57))
+                opcode = 0x5b;
+            emit((static_cast<Word>(rng()) & ~0x7fu) | opcode);
             break;
         }
         case 3: { // unused function codes of used opcodes
@@ -399,7 +402,67 @@ class Generator {
         }
     }
 
+    // vtype: mostly SEW, LMUL and the two policy bits, some of it not supported.
+    uint32_t vtype() {
+        return chance(90) ? rnd(8) | rnd(chance(80) ? 3 : 8) << 3 | rnd(4) << 6 : rnd(0x800);
+    }
+
+    // vset*, accesses to the vector CSRs, and mstatus.VS.
+    void vector_item() {
+        const unsigned rd = chance(30) ? 0 : near(), rs1 = chance(30) ? 0 : near();
+        switch (rnd(14)) {
+        case 0:
+        case 1:
+        case 2:
+            emit(vsetvli(rd, rs1, vtype()));
+            break;
+        case 3:
+        case 4:
+            emit(vsetivli(rd, rnd(32), vtype() & 0x3ff));
+            break;
+        case 5:
+            if (chance(80))
+                li(7, vtype());
+            emit(vsetvl(rd, rs1, 7));
+            break;
+        case 6: // a value that matters to vl
+            emit(addi(near(), 0, static_cast<int32_t>(rnd(chance(50) ? 20 : 300))));
+            break;
+        case 7: // the same VLMAX again: rd and rs1 are x0
+            emit(vsetvli(rd, 0, 0xc0 | (1u << 3 | 1)));
+            emit(vsetvli(0, 0, chance(50) ? 0u : 2u << 3 | 2));
+            break;
+        case 8: // VS, mostly not Off
+            li(kTmp, 0x600);
+            emit(csr(3, 0, kMstatus, kTmp));
+            if (chance(85)) {
+                li(kTmp, (1 + rnd(3)) << 9);
+                emit(csr(2, 0, kMstatus, kTmp));
+            }
+            break;
+        case 9:
+            emit(csrr(near(), kMstatus));
+            break;
+        case 10: // reserved words
+            emit(vsetvl(rd, rs1, near()) | (1 + rnd(31)) << 25);
+            break;
+        default: {
+            static const unsigned numbers[] = {kVstart, kVxsat, kVxrm, kVcsr, kVl, kVtype, kVlenb};
+            const unsigned number = numbers[rnd(7)];
+            if (chance(60))
+                emit(csrr(near(), number));
+            else
+                emit(csr(chance(50) ? 1 + rnd(3) : 5 + rnd(3), near(), number, near()));
+            break;
+        }
+        }
+    }
+
     void random_item(bool top, unsigned depth = 0) {
+        if (options.vector && chance(30)) {
+            vector_item();
+            return;
+        }
         const unsigned pick = rnd(100);
         if (pick < 45) {
             if (options.extensions && chance(40))

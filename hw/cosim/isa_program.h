@@ -30,6 +30,8 @@ struct ProgramOptions {
     bool extensions = false; ///< instructions of Zba, Zbb, Zkne and Zknd among the others; without it only as traps
     bool interrupts = false; ///< enables the external interrupt; its handler leaves no trace in what the rest can see.
                              ///< Without `traps`.
+    bool vector = false;     ///< vset*, vector CSRs and mstatus.VS among the others, no other vector instruction that
+                             ///< exists
 };
 
 Program random_program(std::mt19937_64 &rng, const ProgramOptions &options);

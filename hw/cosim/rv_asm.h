@@ -110,7 +110,43 @@ constexpr Word stream_reado(unsigned f3, unsigned rd, unsigned stream, unsigned 
     return ASSASIN_MATCH_STREAM_READO_B | f3 << 12 | rd << 7 | stream << 15 | rs2 << 20;
 }
 
+// `vtype`: 11 bits; 10 for vsetivli.
+constexpr Word vsetvli(unsigned rd, unsigned rs1, unsigned vtype) {
+    return vtype << 20 | rs1 << 15 | 7 << 12 | rd << 7 | 0x57;
+}
+constexpr Word vsetivli(unsigned rd, unsigned avl, unsigned vtype) {
+    return 3u << 30 | vtype << 20 | avl << 15 | 7 << 12 | rd << 7 | 0x57;
+}
+constexpr Word vsetvl(unsigned rd, unsigned rs1, unsigned rs2) {
+    return r_type(0x57, 7, 0x40, rd, rs1, rs2);
+}
+constexpr Word vadd_vx(unsigned vd, unsigned vs2, unsigned rs1) {
+    return r_type(0x57, 4, 1, vd, rs1, vs2);
+}
+constexpr Word vadd_vv(unsigned vd, unsigned vs2, unsigned vs1) {
+    return r_type(0x57, 0, 1, vd, vs1, vs2);
+}
+constexpr Word vmv_x_s(unsigned rd, unsigned vs2) {
+    return r_type(0x57, 2, 0x21, rd, 0, vs2);
+}
+constexpr Word vle32(unsigned vd, unsigned rs1) {
+    return r_type(0x07, 6, 1, vd, rs1, 0);
+}
+constexpr Word vlse32(unsigned vd, unsigned rs1, unsigned rs2) {
+    return r_type(0x07, 6, 5, vd, rs1, rs2);
+}
+constexpr Word vse32(unsigned vs3, unsigned rs1) {
+    return r_type(0x27, 6, 1, vs3, rs1, 0);
+}
+
 enum CsrAddress : unsigned {
+    kVstart = 0x008,
+    kVxsat = 0x009,
+    kVxrm = 0x00a,
+    kVcsr = 0x00f,
+    kVl = 0xc20,
+    kVtype = 0xc21,
+    kVlenb = 0xc22,
     kMstatus = 0x300,
     kMisa = 0x301,
     kMie = 0x304,

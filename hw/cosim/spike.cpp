@@ -172,7 +172,7 @@ Spike::~Spike() {
 
 bool Spike::next(SpikeCommit &commit) {
     // core   0: 3 0x80000000 (0x00000297) x5  0x80000000 mem ...
-    char line[256];
+    char line[512];
     while (std::fgets(line, sizeof line, commits)) {
         const char *p = std::strstr(line, ": 3 0x");
         if (!p)
@@ -183,10 +183,14 @@ bool Spike::next(SpikeCommit &commit) {
         commit.wen = false;
         if (*end == ')')
             end++;
-        if (end[0] == ' ' && end[1] == 'x' && end[2] >= '0' && end[2] <= '9') {
+        // A name and a value for each register written, CSRs (c768_mstatus) among them; then the access to memory.
+        for (const char *x = end; (x = std::strstr(x, " x")) != nullptr; x += 2) {
+            if (x[2] < '0' || x[2] > '9')
+                continue;
             commit.wen = true;
-            commit.rd = static_cast<unsigned>(std::strtoul(end + 2, &end, 10));
+            commit.rd = static_cast<unsigned>(std::strtoul(x + 2, &end, 10));
             commit.wdata = static_cast<uint32_t>(std::strtoul(end, &end, 16));
+            break;
         }
         started |= commit.pc == entry;
         if (started)

@@ -22,9 +22,10 @@ struct SpikeCommit {
 
 constexpr char kBaseIsa[] = "rv32im_zicsr_zicntr_zifencei";
 constexpr char kExtendedIsa[] = "rv32im_zicsr_zicntr_zifencei_zba_zbb_zkne_zknd";
+constexpr char kVectorIsa[] = "rv32im_zicsr_zicntr_zifencei_zve32x_zvl256b";
 
 struct SpikeOptions {
-    std::string isa;                                   ///< kBaseIsa or kExtendedIsa
+    std::string isa;                                   ///< one of the above
     std::string elf;                                   ///< program file
     std::string errors;                                ///< file for what spike says
     uint32_t entry;                                    ///< commits before this PC are the boot ROM's

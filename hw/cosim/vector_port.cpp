@@ -1,0 +1,709 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The pipeline's vector port: random programs with a unit made of chance behind the port, each retired instruction
+// compared with a model of the program. The unit takes random times, traps, waits for streams, has loads and stores under
+// way and sends results late and in any order; a debugger halts, looks and lets go.
+// Usage: vector_port SEED PROGRAMS
+#include <algorithm>
+#include <optional>
+
+#include "assasin_contract.h"
+#include "check.h"
+#include "debug_port.h"
+#include "isa_program.h"
+#include "program_bench.h"
+#include "rv_asm.h"
+
+using namespace cosim;
+using namespace rv;
+
+namespace {
+
+// x5..x10 are random, x31 points to memory, x28..x30 are the trap handler's.
+constexpr unsigned kFirst = 5, kRegs = 6, kPointer = 31;
+constexpr uint32_t kIllegal = 0xffffffff;
+
+struct Settings {
+    bool vill = true;
+    uint32_t vtype = 0, vl = 0, vstart = 0, vxrm = 0, vs = 0;
+    bool vxsat = false;
+
+    // VLMAX of a legal vtype, 0 of any other (V specification 3.4, VLEN 256, ELEN 32).
+    static uint32_t vlmax(uint32_t vtype) {
+        const unsigned sew = 8u << (vtype >> 3 & 7), lmul = vtype & 7;
+        if (vtype >> 8 || sew > 32 || lmul == 4)
+            return 0;
+        // In eighths; LMUL must be at least SEW / ELEN.
+        const unsigned eighths = lmul < 4 ? 8u << lmul : 8u >> (8 - lmul);
+        return eighths * 32 < sew * 8 ? 0 : 256 * eighths / 8 / sew;
+    }
+    uint32_t set(uint32_t type, bool keep, bool most, uint32_t avl) {
+        const uint32_t max = vlmax(type);
+        const bool bad = max == 0 || (keep && (vill || vlmax(vtype) != max));
+        vill = bad;
+        vtype = bad ? 0 : type;
+        vl = bad ? 0 : keep ? vl : most ? max : std::min(avl, max);
+        vstart = 0;
+        vs = 3;
+        return vl;
+    }
+};
+
+/// What the unit has of an instruction in the commit stage, and what it will do with it.
+struct Held {
+    uint32_t insn, rs1, rs2;
+    Settings config;
+    bool enabled;
+    unsigned wait;
+    bool memory, load, store, late, trap, stream, begins, begun = false;
+    uint32_t cause, tval, data;
+    std::optional<uint32_t> vl, vstart;
+};
+
+bool is_vector(uint32_t insn) {
+    const unsigned opcode = insn & 0x7f;
+    return opcode == 0x07 || opcode == 0x27 || (opcode == 0x57 && (insn >> 12 & 7) != 7);
+}
+
+class Port : public ProgramBench {
+  public:
+    Port(uint64_t seed, const std::vector<uint32_t> &program)
+        : ProgramBench(seed, program), seed(seed), chance(seed ^ 0x5eed) {
+    }
+
+    /// Counts and prints what is not as expected.
+    void check(const char *what, uint64_t got, uint64_t expected) {
+        if (got != expected && failed++ < 8)
+            std::printf("seed %" PRIu64 ", cycle %" PRIu64 ", pc %08x: %s is 0x%" PRIx64 ", expected 0x%" PRIx64 "\n",
+                        seed, cycle, pc, what, got, expected);
+    }
+    const uint64_t seed;
+    uint32_t pc = 0; ///< of the instruction that is compared
+    unsigned failed = 0;
+
+    bool busy() const {
+        return !results.empty() || rest || !loads.empty() || !stores.empty();
+    }
+
+    std::optional<Held> held;
+    std::deque<Held> ended;   ///< instructions that left the commit stage, for the model
+    unsigned pulses = 0;      ///< of vxsat, not yet seen by the model
+    unsigned killed = 0, waited = 0, late_results = 0, traps = 0;
+    bool quick_results = false;
+    bool no_traps = false;
+    bool was_loads = false, was_stores = false, was_busy = false; ///< in the latest cycle
+
+  protected:
+    void drive() override {
+        const bool done = held && held->wait == 0;
+        top.io_vector_commit_done = done;
+        top.io_vector_commit_begun = held && held->begun;
+        top.io_vector_commit_trap = done && held->trap;
+        top.io_vector_commit_cause = done ? held->cause : 0;
+        top.io_vector_commit_tval = done ? held->tval : 0;
+        top.io_vector_commit_late = done && held->late && !held->trap;
+        top.io_vector_commit_setVl_valid = done && held->vl && !held->trap;
+        top.io_vector_commit_setVl_bits = done && held->vl ? *held->vl : 0;
+        top.io_vector_commit_setVstart_valid = done && held->vstart;
+        top.io_vector_commit_setVstart_bits = done && held->vstart ? *held->vstart : 0;
+        top.io_vector_commit_dirty = done && !(held->trap && held->cause == 2);
+        top.io_vector_commit_memory = held && held->memory;
+        top.io_vector_commit_waits_valid = held && held->stream && held->wait != 0;
+        top.io_vector_commit_waits_bits_output = held && (held->insn & 1u << 20);
+        top.io_vector_commit_waits_bits_stream = 5;
+        was_busy = busy();
+        was_loads = !loads.empty();
+        was_stores = !stores.empty();
+        top.io_vector_status_busy = was_busy;
+        top.io_vector_status_loads = was_loads;
+        top.io_vector_status_stores = was_stores;
+        pulse = was_busy && roll(8) == 0;
+        top.io_vector_status_vxsat = pulse;
+        // One result is offered until it is taken.
+        if (!offered && !results.empty() && (quick_results || roll(4) == 0))
+            offered = roll(static_cast<unsigned>(results.size())) + 1;
+        top.io_vector_result_valid = offered != 0;
+        if (offered) {
+            top.io_vector_result_bits_rd = results[offered - 1].first;
+            top.io_vector_result_bits_data = results[offered - 1].second;
+        } else {
+            top.io_vector_result_bits_rd = roll(32);
+            top.io_vector_result_bits_data = static_cast<uint32_t>(chance());
+        }
+    }
+
+    void sample() override {
+        if (pulse)
+            pulses++;
+        // The write of the result taken in the cycle before.
+        check("late write on the trace port", top.io_trace_late, taken.has_value());
+        if (taken && top.io_trace_late) {
+            check("late register", top.io_trace_rd, taken->first);
+            check("late value", top.io_trace_wdata, taken->second);
+        }
+        check("one write a cycle", top.io_trace_late && top.io_trace_wen, 0);
+        taken.reset();
+        if (offered && top.io_vector_result_ready) {
+            taken = results[offered - 1];
+            results.erase(results.begin() + (offered - 1));
+            offered = 0;
+        }
+        // Order of scalar accesses behind vector accesses.
+        if (top.io_dmem_req_valid && top.io_dmem_req_ready) {
+            check("scalar access beside a vector access in MEM", held && held->memory, 0);
+            check("scalar access beside vector stores", was_stores, 0);
+            check("scalar store beside vector loads", top.io_dmem_req_bits_write && was_loads, 0);
+        }
+        age(loads);
+        age(stores);
+        if (rest)
+            rest--;
+        const bool valid = top.io_vector_commit_valid, kill = top.io_vector_commit_kill;
+        if (!held) {
+            check("commit without an instruction", valid, 0);
+        } else if (kill) {
+            check("killed after it has begun or ended", held->begun || (held->wait == 0 && valid), 0);
+            killed++;
+            held.reset();
+        } else if (held->wait == 0) {
+            if (valid)
+                end();
+        } else {
+            held->wait--;
+            waited++;
+            if (valid && held->begins)
+                held->begun = true;
+        }
+        if (top.io_vector_clear) {
+            check("offered or committed while cleared", top.io_vector_advance || valid, 0);
+            held.reset();
+            results.clear();
+            loads.clear();
+            stores.clear();
+            offered = rest = 0;
+        }
+        if (top.io_vector_advance) {
+            check("advance without an offer", top.io_vector_offer_valid, 1);
+            check("advance into a full stage", held.has_value(), 0);
+            take();
+        }
+    }
+
+  private:
+    unsigned roll(unsigned n) {
+        return static_cast<unsigned>(chance() % n);
+    }
+    void age(std::vector<unsigned> &list) {
+        for (auto &left : list)
+            left--;
+        list.erase(std::remove(list.begin(), list.end(), 0u), list.end());
+    }
+    void take() {
+        Held h{};
+        h.insn = top.io_vector_offer_insn;
+        h.rs1 = top.io_vector_offer_rs1;
+        h.rs2 = top.io_vector_offer_rs2;
+        h.enabled = top.io_vector_offer_enabled;
+        h.config.vill = top.io_vector_offer_config_vill;
+        h.config.vtype = top.io_vector_offer_config_vma << 7 | top.io_vector_offer_config_vta << 6 |
+                         top.io_vector_offer_config_vsew << 3 | top.io_vector_offer_config_vlmul;
+        h.config.vl = top.io_vector_offer_config_vl;
+        h.config.vstart = top.io_vector_offer_config_vstart;
+        h.config.vxrm = top.io_vector_offer_config_vxrm;
+        const unsigned opcode = h.insn & 0x7f;
+        h.load = opcode == 0x07;
+        h.store = opcode == 0x27;
+        h.memory = h.load || h.store;
+        h.late = opcode == 0x57 && (h.insn >> 12 & 7) == 2 && h.insn >> 26 == 0x10 && (h.insn >> 7 & 31);
+        h.wait = roll(3) ? 0 : roll(12);
+        h.stream = !h.memory && roll(8) == 0;
+        h.begins = h.memory && roll(3) == 0;
+        if (h.stream)
+            h.wait = 1 + roll(40);
+        h.trap = !no_traps && roll(16) == 0;
+        static const uint32_t causes[] = {2, 4, 5, 6, 7};
+        h.cause = causes[roll(5)];
+        h.tval = static_cast<uint32_t>(chance());
+        h.data = static_cast<uint32_t>(chance());
+        if (h.trap ? h.cause != 2 : true)
+            h.vstart = h.trap ? roll(256) : 0;
+        if (h.load && h.config.vl && roll(4) == 0)
+            h.vl = roll(h.config.vl) + 1;
+        held = h;
+    }
+    void end() {
+        const Held &h = *held;
+        if (h.trap) {
+            traps++;
+        } else {
+            if (h.late) {
+                for (const auto &r : results)
+                    check("two results for one register", r.first == (h.insn >> 7 & 31), 0);
+                results.emplace_back(h.insn >> 7 & 31, h.data);
+                late_results++;
+            }
+            if (h.load)
+                loads.push_back(1 + roll(20));
+            if (h.store)
+                stores.push_back(1 + roll(20));
+            rest = std::max(rest, roll(4) ? 0 : roll(30));
+        }
+        ended.push_back(h);
+        held.reset();
+    }
+
+    std::mt19937_64 chance;
+    std::vector<std::pair<unsigned, uint32_t>> results;
+    std::vector<unsigned> loads, stores; ///< cycles left of accesses under way
+    std::optional<std::pair<unsigned, uint32_t>> taken;
+    unsigned offered = 0, rest = 0;
+    bool pulse = false;
+};
+
+/// The program as the specification has it, one instruction a call.
+struct Model {
+    explicit Model(Port &p) : port(p) {
+    }
+
+    uint32_t x[32] = {}, mtvec = 0, mepc = 0, mcause = 0, mtval = 0, next = kImemBase;
+    Settings v;
+    std::vector<uint32_t> memory = std::vector<uint32_t>(kSpadBytes / 4);
+    Port &port;
+
+    uint32_t csr_read(unsigned number) {
+        switch (number) {
+        case kMtvec:
+            return mtvec;
+        case kMepc:
+            return mepc;
+        case kMcause:
+            return mcause;
+        case kMtval:
+            return mtval;
+        case kVl:
+            return v.vl;
+        case kVtype:
+            return v.vill << 31 | v.vtype;
+        case kVstart:
+            return v.vstart;
+        case kVxsat:
+            return v.vxsat;
+        case kVxrm:
+            return v.vxrm;
+        case kVcsr:
+            return v.vxrm << 1 | v.vxsat;
+        case kMstatus:
+            return 0x1800 | v.vs << 9 | (v.vs == 3 ? 0x80000000u : 0) | mpie << 7;
+        default:
+            return 0;
+        }
+    }
+    void csr_write(unsigned number, uint32_t value) {
+        switch (number) {
+        case kMtvec:
+            mtvec = value;
+            return;
+        case kMepc:
+            mepc = value;
+            return;
+        case kMstatus:
+            v.vs = value >> 9 & 3;
+            mpie = value >> 7 & 1;
+            return;
+        case kVstart:
+            v.vstart = value & 255;
+            break;
+        case kVxsat:
+            v.vxsat = value & 1;
+            break;
+        case kVxrm:
+            v.vxrm = value & 3;
+            break;
+        case kVcsr:
+            v.vxrm = value >> 1 & 3;
+            v.vxsat = value & 1;
+            break;
+        default:
+            return;
+        }
+        v.vs = 3;
+    }
+    uint32_t mpie = 0;
+
+    void trap(uint32_t pc, uint32_t cause, uint32_t tval) {
+        mepc = pc;
+        mcause = cause;
+        mtval = tval;
+        mpie = 0;
+        next = mtvec;
+    }
+
+    /// What the unit said of a vector instruction, and what it was given.
+    void vector(uint32_t pc, uint32_t insn, bool trapped) {
+        if (port.ended.empty()) {
+            port.check("vector instruction that the unit has not ended", 1, 0);
+            return;
+        }
+        const Held h = port.ended.front();
+        port.ended.pop_front();
+        port.check("offered word", h.insn, insn);
+        const unsigned opcode = insn & 0x7f, f3 = insn >> 12 & 7;
+        if (opcode != 0x57 || f3 == 4)
+            port.check("offered rs1", h.rs1, x[insn >> 15 & 31]);
+        if (opcode != 0x57 && (insn >> 26 & 3) == 2)
+            port.check("offered rs2", h.rs2, x[insn >> 20 & 31]);
+        port.check("offered vill", h.config.vill, v.vill);
+        port.check("offered vtype", h.config.vtype, v.vtype);
+        port.check("offered vl", h.config.vl, v.vl);
+        port.check("offered vstart", h.config.vstart, v.vstart);
+        port.check("offered vxrm", h.config.vxrm, v.vxrm);
+        port.check("offered VS", h.enabled, v.vs != 0);
+        port.check("trap as the unit has it", trapped, h.trap);
+        if (!h.trap || h.cause != 2)
+            v.vs = 3;
+        if (h.vstart)
+            v.vstart = *h.vstart;
+        if (h.trap) {
+            trap(pc, h.cause, h.tval);
+            return;
+        }
+        if (h.vl)
+            v.vl = *h.vl;
+        if (h.late)
+            x[insn >> 7 & 31] = h.data;
+        next = pc + 4;
+    }
+
+    /// One retired or trapped instruction.
+    void step(const Commit &c) {
+        const uint32_t insn = c.insn, pc = c.pc;
+        port.pc = pc;
+        port.check("pc", pc, next);
+        next = pc + 4;
+        const unsigned opcode = insn & 0x7f, f3 = insn >> 12 & 7, rd = insn >> 7 & 31, rs2 = insn >> 20 & 31;
+        const uint32_t a = x[insn >> 15 & 31], b = x[rs2];
+        const int32_t imm = static_cast<int32_t>(insn) >> 20;
+        uint32_t value = 0;
+        bool writes = rd != 0;
+        if (is_vector(insn)) {
+            vector(pc, insn, c.trap);
+            port.check("early write of a vector instruction", c.wen, 0);
+            return;
+        }
+        if (insn == ecall || insn == kIllegal) {
+            port.check("traps", c.trap, 1);
+            trap(pc, insn == ecall ? 11 : 2, insn == ecall ? 0 : insn);
+            return;
+        }
+        port.check("traps", c.trap, 0);
+        switch (opcode) {
+        case 0x13:
+            value = a + imm; // addi only
+            break;
+        case 0x37:
+            value = insn & 0xfffff000;
+            break;
+        case 0x17:
+            value = pc + (insn & 0xfffff000);
+            break;
+        case 0x33:
+            if (insn >> 25 == 1)
+                value = f3 == 0 ? a * b : b ? a / b : ~0u; // mul, divu
+            else
+                value = insn >> 30 ? a - b : a + b;
+            break;
+        case 0x03:
+            value = memory[(a + imm - kSpadBase) / 4];
+            break;
+        case 0x23:
+            memory[(a + ((imm & ~31) | static_cast<int32_t>(rd)) - kSpadBase) / 4] = b;
+            writes = false;
+            break;
+        case 0x63: {
+            const uint32_t distance = (insn >> 8 & 15) << 1 | (insn >> 25 & 63) << 5; // forward, short
+            if ((a == b) == (f3 == 0))
+                next = pc + distance;
+            writes = false;
+            break;
+        }
+        case 0x6f: // forward or to itself
+            value = pc + 4;
+            next = pc + ((insn >> 21 & 0x3ff) << 1);
+            break;
+        case 0x0f:
+            port.check("FENCE beside vector accesses", fence_unsafe, 0);
+            writes = false;
+            break;
+        case 0x57: {
+            const bool immediate = insn >> 30 == 3, by_register = insn >> 31 && !immediate;
+            const bool none = !immediate && (insn >> 15 & 31) == 0;
+            const uint32_t type = by_register ? b : immediate ? insn >> 20 & 0x3ff : insn >> 20 & 0x7ff;
+            value = v.set(type, none && rd == 0, none && rd != 0, immediate ? insn >> 15 & 31 : a);
+            break;
+        }
+        case 0x73:
+            if (insn == mret) {
+                next = mepc;
+                mpie = 1;
+                writes = false;
+                break;
+            }
+            value = csr_read(insn >> 20);
+            if (f3 == 1)
+                csr_write(insn >> 20, a);
+            else if (insn >> 15 & 31)
+                csr_write(insn >> 20, f3 == 2 ? value | a : value & ~a);
+            break;
+        default:
+            port.check("word", insn, 0);
+        }
+        port.check("writes", c.wen, writes);
+        if (writes) {
+            port.check("rd", c.rd, rd);
+            port.check("value", c.wdata, value);
+            x[rd] = value;
+        }
+    }
+    bool fence_unsafe = false;
+};
+
+class Maker {
+  public:
+    explicit Maker(std::mt19937_64 &r) : rng(r) {
+    }
+    uint32_t end_pc = 0;
+    bool exits = false;
+
+    std::vector<Word> make() {
+        // The handler: cause, value, and on behind the instruction.
+        code = {jal(0, 4 * 7),          csrr(29, kMcause),     csrr(28, kMtval), csrr(30, kMepc),
+                addi(30, 30, 4),        csrw(kMepc, 30),       mret,             auipc(29, 0),
+                addi(29, 29, -4 * 6),   csrw(kMtvec, 29)};
+        li(29, 0x600);
+        code.push_back(csrrs(0, kMstatus, 29));
+        li(kPointer, kSpadBase + 0x1000);
+        for (unsigned i = 0; i < kRegs; i++)
+            li(kFirst + i, static_cast<uint32_t>(rng()) >> roll(32));
+        code.push_back(vsetvli(0, 5, 2 << 3));
+        while (code.size() < 4000)
+            item(0);
+        for (unsigned i = 1; i < 32; i++)
+            code.push_back(addi(i, i, 0));
+        exits = roll(2);
+        if (exits) {
+            code.push_back(csrw(kMtvec, 0));
+            code.push_back(vmv_x_s(10, 0));
+            code.push_back(ecall);
+        }
+        end_pc = kImemBase + static_cast<uint32_t>(code.size()) * 4 - (exits ? 4 : 0);
+        code.push_back(jal(0, 0));
+        return code;
+    }
+
+  private:
+    unsigned roll(unsigned n) {
+        return static_cast<unsigned>(rng() % n);
+    }
+    unsigned reg() {
+        return roll(16) ? kFirst + roll(kRegs) : 0;
+    }
+    void li(unsigned rd, uint32_t value) {
+        const int32_t low = static_cast<int32_t>(value << 20) >> 20;
+        code.push_back(lui(rd, value - static_cast<uint32_t>(low)));
+        code.push_back(addi(rd, rd, low));
+    }
+    void item(unsigned depth) {
+        const unsigned rd = reg(), a = reg(), b = reg();
+        switch (roll(depth ? 19 : 20)) {
+        case 0:
+        case 1:
+        case 2: {
+            const Word w[] = {add(rd, a, b), sub(rd, a, b), mul(rd, a, b), divu(rd, a, b),
+                              addi(rd, a, static_cast<int32_t>(roll(4096)) - 2048), lui(rd, static_cast<Word>(rng()))};
+            code.push_back(w[roll(6)]);
+            break;
+        }
+        case 3:
+        case 4:
+            code.push_back(lw(rd, kPointer, static_cast<int32_t>(roll(16)) * 4));
+            break;
+        case 5:
+        case 6:
+            code.push_back(sw(a, kPointer, static_cast<int32_t>(roll(16)) * 4));
+            break;
+        case 7:
+        case 8:
+        case 9:
+        case 10:
+            code.push_back(vmv_x_s(rd, roll(32)));
+            break;
+        case 11:
+            code.push_back(roll(2) ? vadd_vx(roll(32), roll(32), a) : vadd_vv(roll(32), roll(32), roll(32)));
+            break;
+        case 12:
+            code.push_back(roll(3) ? vle32(roll(32), a) : vlse32(roll(32), a, b));
+            break;
+        case 13:
+            code.push_back(vse32(roll(32), a));
+            break;
+        case 14:
+            code.push_back(vsetvli(rd, a, roll(4) | roll(3) << 3 | roll(4) << 6));
+            break;
+        case 15:
+            code.push_back(roll(2) ? vsetivli(rd, roll(32), roll(8) | roll(4) << 3) : vsetvli(0, 0, roll(8) | roll(3) << 3));
+            break;
+        case 16: {
+            static const unsigned numbers[] = {kVl, kVtype, kVstart, kVxsat, kVxrm, kVcsr, kMstatus};
+            const unsigned n = roll(7);
+            code.push_back(n >= 2 && n < 6 && roll(2) ? csrrw(rd, numbers[n], a) : csrr(rd, numbers[n]));
+            break;
+        }
+        case 17:
+            code.push_back(roll(2) ? fence_i : 0x0ff0000f);
+            break;
+        case 18:
+            code.push_back(roll(4) ? addi(0, a, 0) : roll(2) ? ecall : kIllegal);
+            break;
+        default: {
+            const size_t at = code.size();
+            code.push_back(0);
+            const unsigned n = 1 + roll(4);
+            for (unsigned i = 0; i < n; i++)
+                item(1);
+            code[at] = b_type(roll(2), a, b, static_cast<int32_t>(code.size() - at) * 4);
+            break;
+        }
+        }
+    }
+
+    std::mt19937_64 &rng;
+    std::vector<Word> code;
+};
+
+uint64_t total = 0, lates = 0, kills = 0, trapped = 0, halts = 0, issued = 0;
+
+bool run_program(uint64_t seed) {
+    std::mt19937_64 rng(seed);
+    Maker maker(rng);
+    const std::vector<Word> program = maker.make();
+    Port port(seed, program);
+    port.fast = seed % 3 == 0;
+    port.quick_results = seed % 4 == 0;
+    DebugPort<CoreBench> debug(port);
+    Model model(port);
+    const bool debugged = seed % 2;
+    uint64_t latest = port.cycle;
+    unsigned halted_for = 0;
+    bool unsafe = false, over = false;
+
+    const auto look = [&] {
+        while (!port.commits.empty()) {
+            const Commit c = port.commits.front();
+            port.commits.pop_front();
+            latest = port.cycle;
+            model.fence_unsafe = unsafe;
+            model.step(c);
+            total++;
+            over |= c.pc == maker.end_pc;
+        }
+        unsafe = port.was_loads || port.was_stores;
+        if (port.pulses) {
+            port.pulses = 0;
+            model.v.vxsat = true;
+            model.v.vs = 3;
+        }
+    };
+    while (!over && !port.failed) {
+        if (debugged && !port.top.io_debug_halt && rng() % 200 == 0) {
+            port.top.io_debug_halt = 1;
+            halted_for = 1 + static_cast<unsigned>(rng() % 60);
+        }
+        debug.tick();
+        look();
+        if (port.cycle - latest > 3000) {
+            port.check("stuck", 1, 0);
+            break;
+        }
+        if (!port.top.io_debug_halt)
+            continue;
+        if (port.top.io_debug_halted) {
+            port.check("halted beside a busy unit", port.was_busy || port.held.has_value(), 0);
+            if (--halted_for == 0) {
+                halts++;
+                port.top.io_debug_halt = 0;
+                continue;
+            }
+            if (rng() % 20 == 0) { // a scalar register, then a late result
+                // The trace port and what the unit says of itself are a cycle behind.
+                debug.tick();
+                look();
+                if (!debug.halted())
+                    continue;
+                const unsigned r = kFirst + static_cast<unsigned>(rng() % kRegs);
+                port.check("register seen by the debugger", debug.reg(r), model.x[r]);
+                if (debug.halted()) {
+                    const unsigned rd = kFirst + static_cast<unsigned>(rng() % kRegs);
+                    const uint32_t got = debug.execute(vmv_x_s(rd, 0));
+                    issued++;
+                    if (debug.error) {
+                        if (!port.ended.empty()) {
+                            const Held h = port.ended.front();
+                            port.ended.pop_front();
+                            if (h.vstart)
+                                model.v.vstart = *h.vstart;
+                            if (h.cause != 2)
+                                model.v.vs = 3;
+                        }
+                    } else {
+                        port.check("unit ended the debugger's instruction", port.ended.size(), 1);
+                        if (!port.ended.empty()) {
+                            const Held h = port.ended.front();
+                            port.ended.pop_front();
+                            port.check("late result seen by the debugger", got, h.data);
+                            model.x[rd] = h.data;
+                            model.v.vstart = 0;
+                            model.v.vs = 3;
+                        }
+                    }
+                    for (unsigned i = 0; i < 200 && !debug.halted(); i++)
+                        debug.tick();
+                }
+                latest = port.cycle;
+                look();
+            }
+        }
+    }
+    if (!port.failed && maker.exits) {
+        port.check("exit", port.top.io_status_state, CORE_STATE_EXITED);
+        port.check("exit code", port.top.io_status_exitCode, model.x[10]);
+    }
+    // Stopped with the unit at work, and cleared.
+    port.top.io_debug_halt = 0;
+    port.top.io_run = 0;
+    port.tick();
+    port.tick();
+    port.check("cleared", port.top.io_vector_clear, 1);
+    port.check("accesses that break the rules of the port", port.overlaps, 0);
+    lates += port.late_results;
+    kills += port.killed;
+    trapped += port.traps;
+    return port.failed == 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc != 3) {
+        std::fprintf(stderr, "usage: %s SEED PROGRAMS\n", argv[0]);
+        return 2;
+    }
+    const uint64_t seed = std::strtoull(argv[1], nullptr, 0);
+    const unsigned programs = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 0));
+    unsigned passed = 0, failed = 0;
+    for (unsigned i = 0; i < programs; i++)
+        run_program(seed + i) ? passed++ : failed++;
+    std::printf("vector_port: seed %" PRIu64 ", %" PRIu64 " instructions, %" PRIu64 " late results, %" PRIu64
+                " traps of the unit, %" PRIu64 " given up, %" PRIu64 " halts, %" PRIu64 " issued\n",
+                seed, total, lates, trapped, kills, halts, issued);
+    std::printf("vector_port: %u passed, %u failed\n", passed, failed);
+    return failed != 0;
+}

@@ -10,7 +10,7 @@ mkdir -p "$out"
 digest() { cat "$@" | sha256sum | cut -c1-32; }
 
 # Chisel to SystemVerilog.
-mapfile -t scala < <(find hw/src/main/scala/assasin/{bus,cache,core,stream,xbar} hw/src/main/scala/assasin/*.scala \
+mapfile -t scala < <(find hw/src/main/scala/assasin/{bus,cache,core,stream,vector,xbar} hw/src/main/scala/assasin/*.scala \
     hw/src/test/scala/assasin/core/EmitCosim.scala build/gen/scala hw/build.sbt -type f | sort)
 stamp=$(digest "${scala[@]}")
 if [ "$(cat "$out/emit.stamp" 2>/dev/null)" != "$stamp" ]; then

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pipeline's vector port: random programs with a unit made of chance behind the port, each retired instruction
-// compared with a model of the program. The unit takes random times, traps, waits for streams, has loads and stores under
-// way and sends results late and in any order; a debugger halts, looks and lets go.
-// Usage: vector_port SEED PROGRAMS
+// compared with a model of the program. The unit takes random times, traps, waits for streams, has loads and stores
+// under way and sends results late and in any order; a debugger halts, looks and lets go. Usage: vector_port SEED
+// PROGRAMS
 #include <algorithm>
 #include <optional>
 
@@ -85,8 +85,8 @@ class Port : public ProgramBench {
     }
 
     std::optional<Held> held;
-    std::deque<Held> ended;   ///< instructions that left the commit stage, for the model
-    unsigned pulses = 0;      ///< of vxsat, not yet seen by the model
+    std::deque<Held> ended; ///< instructions that left the commit stage, for the model
+    unsigned pulses = 0;    ///< of vxsat, not yet seen by the model
     unsigned killed = 0, waited = 0, late_results = 0, traps = 0;
     bool quick_results = false;
     bool no_traps = false;
@@ -475,9 +475,9 @@ class Maker {
 
     std::vector<Word> make() {
         // The handler: cause, value, and on behind the instruction.
-        code = {jal(0, 4 * 7),          csrr(29, kMcause),     csrr(28, kMtval), csrr(30, kMepc),
-                addi(30, 30, 4),        csrw(kMepc, 30),       mret,             auipc(29, 0),
-                addi(29, 29, -4 * 6),   csrw(kMtvec, 29)};
+        code = {
+            jal(0, 4 * 7), csrr(29, kMcause), csrr(28, kMtval),     csrr(30, kMepc), addi(30, 30, 4), csrw(kMepc, 30),
+            mret,          auipc(29, 0),      addi(29, 29, -4 * 6), csrw(kMtvec, 29)};
         li(29, 0x600);
         code.push_back(csrrs(0, kMstatus, 29));
         li(kPointer, kSpadBase + 0x1000);
@@ -517,8 +517,12 @@ class Maker {
         case 0:
         case 1:
         case 2: {
-            const Word w[] = {add(rd, a, b), sub(rd, a, b), mul(rd, a, b), divu(rd, a, b),
-                              addi(rd, a, static_cast<int32_t>(roll(4096)) - 2048), lui(rd, static_cast<Word>(rng()))};
+            const Word w[] = {add(rd, a, b),
+                              sub(rd, a, b),
+                              mul(rd, a, b),
+                              divu(rd, a, b),
+                              addi(rd, a, static_cast<int32_t>(roll(4096)) - 2048),
+                              lui(rd, static_cast<Word>(rng()))};
             code.push_back(w[roll(6)]);
             break;
         }
@@ -549,7 +553,8 @@ class Maker {
             code.push_back(vsetvli(rd, a, roll(4) | roll(3) << 3 | roll(4) << 6));
             break;
         case 15:
-            code.push_back(roll(2) ? vsetivli(rd, roll(32), roll(8) | roll(4) << 3) : vsetvli(0, 0, roll(8) | roll(3) << 3));
+            code.push_back(roll(2) ? vsetivli(rd, roll(32), roll(8) | roll(4) << 3)
+                                   : vsetvli(0, 0, roll(8) | roll(3) << 3));
             break;
         case 16: {
             static const unsigned numbers[] = {kVl, kVtype, kVstart, kVxsat, kVxrm, kVcsr, kMstatus};

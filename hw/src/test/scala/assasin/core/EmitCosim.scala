@@ -36,6 +36,8 @@ object EmitCosim {
       if (!arch.scratchpad) write(args(0), arch.name, "CachedMemory", new CachedMemory(tile))
     }
     write(args(0), "firmware", "Core", new Core(firmware))
+    val everything = extended.core.copy(vector = Some(VectorParams()))
+    write(args(0), "decode", "Decode", new Decode(everything))
     write(args(0), "vector", "Core", new Core(firmware.copy(vector = Some(VectorParams()))))
     write(args(0), "elf", "Core", new Core(elf))
     write(args(0), "elfx", "Core", new Core(elf.copy(extensions = CoreExtensions.all)))

@@ -216,7 +216,7 @@ class Port : public ProgramBench {
         h.late = opcode == 0x57 && (h.insn >> 12 & 7) == 2 && h.insn >> 26 == 0x10 && (h.insn >> 7 & 31);
         h.wait = roll(3) ? 0 : roll(12);
         h.stream = !h.memory && roll(8) == 0;
-        h.begins = h.memory && roll(3) == 0;
+        h.begins = (h.memory || h.stream) && roll(3) == 0;
         if (h.stream)
             h.wait = 1 + roll(40);
         h.trap = !no_traps && roll(16) == 0;
@@ -560,6 +560,13 @@ class Maker {
             static const unsigned numbers[] = {kVl, kVtype, kVstart, kVxsat, kVxrm, kVcsr, kMstatus};
             const unsigned n = roll(7);
             code.push_back(n >= 2 && n < 6 && roll(2) ? csrrw(rd, numbers[n], a) : csrr(rd, numbers[n]));
+            if (n == 6) { // VS to Initial or Clean, or from Initial to Dirty
+                li(29, (1 + roll(2)) << 9);
+                code.push_back(csr(roll(4) ? 3 : 2, 0, kMstatus, 29));
+                li(29, 0x200);
+                code.push_back(csrrs(0, kMstatus, 29));
+                code.push_back(csrr(rd, kMstatus));
+            }
             break;
         }
         case 17:
@@ -599,6 +606,7 @@ bool run_program(uint64_t seed) {
     uint64_t latest = port.cycle;
     unsigned halted_for = 0;
     bool unsafe = false, over = false;
+    unsigned exit_state = CORE_STATE_RUNNING;
 
     const auto look = [&] {
         while (!port.commits.empty()) {
@@ -609,12 +617,15 @@ bool run_program(uint64_t seed) {
             model.step(c);
             total++;
             over |= c.pc == maker.end_pc;
+            if (c.trap && model.mtvec == 0) { // ECALL, or the unit's trap of the instruction before it
+                over = true;
+                exit_state = c.cause == 11 ? CORE_STATE_EXITED : CORE_STATE_TRAPPED;
+            }
         }
         unsafe = port.was_loads || port.was_stores;
         if (port.pulses) {
             port.pulses = 0;
             model.v.vxsat = true;
-            model.v.vs = 3;
         }
     };
     while (!over && !port.failed) {
@@ -678,7 +689,7 @@ bool run_program(uint64_t seed) {
         }
     }
     if (!port.failed && maker.exits) {
-        port.check("exit", port.top.io_status_state, CORE_STATE_EXITED);
+        port.check("exit", port.top.io_status_state, exit_state);
         port.check("exit code", port.top.io_status_exitCode, model.x[10]);
     }
     // Stopped with the unit at work, and cleared.

@@ -156,8 +156,9 @@ class VectorSettings(p: VectorParams) extends Module {
     vxrm  := io.value(2, 1)
     vxsat := io.value(0)
   }
+  // Not when vxsat is set: the instruction has made VS Dirty when it retired, and a later write to mstatus counts.
   when(io.statusWrite) { vs := io.value(10, 9) }
-  when(io.retire || io.dirty || io.vxsat || io.write.asUInt.orR) { vs := 3.U }
+  when(io.retire || io.dirty || io.write.asUInt.orR) { vs := 3.U }
   when(io.clear) {
     vill   := true.B
     vtype  := 0.U

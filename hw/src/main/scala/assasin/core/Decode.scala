@@ -41,16 +41,33 @@ class Decode(p: CoreParams) extends Module {
     }
   }
 
-  // One comparison of the major opcode for all that share it.
-  private val opcodes = scala.collection.mutable.Map[BigInt, Bool]()
+  // One comparison for all patterns that have the same in a field of the instruction; a comparison across fields would be
+  // slow in simulation, which has to gather their bits.
+  private val fields      = Seq((31, 25), (24, 20), (19, 15), (14, 12), (11, 7), (6, 0))
+  private val comparisons = scala.collection.mutable.Map[(Int, BigInt, BigInt), Bool]()
+  private def fits(cube: Cube): Bool =
+    if (cube.mask == (BigInt(1) << 32) - 1) insn === cube.value.U
+    else
+      fields
+        .flatMap { case (high, low) =>
+          val width = high - low + 1
+          val all   = (BigInt(1) << width) - 1
+          val mask  = cube.mask >> low & all
+          val value = cube.value >> low & all
+          def equal = if (mask == all) insn(high, low) === value.U else (insn(high, low) & mask.U(width.W)) === value.U
+          Option.when(mask != 0)(comparisons.getOrElseUpdate((low, mask, value), equal))
+        }
+        .reverse
+        .reduce(_ && _)
   private def matches(patterns: Seq[BitPat]): Bool =
     joined(patterns.map(b => Cube(b.mask, b.value)).toSet).toSeq
       .sortBy(c => (c.value, c.mask))
-      .map { case Cube(mask, value) =>
-        require((mask & 0x7f) == 0x7f, s"pattern with mask 0x${mask.toString(16)}: bits 6:0 are not all fixed")
-        val major = opcodes.getOrElseUpdate(value & 0x7f, insn(6, 0) === (value & 0x7f).U)
-        val rest  = mask >> 7
-        if (rest == 0) major else major && (insn(31, 7) & rest.U(25.W)) === (value >> 7).U(25.W)
+      .map { cube =>
+        require(
+          (cube.mask & 0x7f) == 0x7f,
+          s"pattern with mask 0x${cube.mask.toString(16)}: bits 6:0 are not all fixed"
+        )
+        fits(cube)
       }
       .reduceOption(_ || _)
       .getOrElse(false.B)

@@ -22,23 +22,64 @@ HW = Path(__file__).resolve().parent.parent
 SCALARS = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
 
 
+FIELDS = {
+    "rd": (7, 5),
+    "rs1": (15, 5),
+    "rs1=stream": (15, 5),
+    "rs2": (20, 5),
+    "vd": (7, 5),
+    "vs": (15, 5),
+    "vs1": (15, 5),
+    "vs2": (20, 5),
+    "simm5": (15, 5),
+    "step": (20, 5),
+    "vm": (25, 1),
+    "vm=mask": (20, 5),
+    "smask": (20, 12),
+}
+"""Lowest bit and width of the operand fields; those of `id` differ by instruction."""
+
+
 class ContractError(Exception):
     """The contract contradicts itself; the message names file, item and rule."""
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """One line of a riscv-opcodes table: name and the fixed bits."""
+    """One line of a riscv-opcodes table: name, operand fields (without and with what `=` says of them) and the fixed bits."""
 
     name: str
     fields: tuple[str, ...]
     match: int
     mask: int
+    operands: tuple[str, ...] = ()
 
     @property
     def ident(self) -> str:
         """Upper-case identifier, e.g. STREAM_READI_BU."""
         return self.name.upper().replace(".", "_")
+
+    def places(self) -> tuple[tuple[str, int, int], ...]:
+        """(operand, lowest bit, width) of each operand, in the table's order.
+
+        `id` takes the bits that no other operand and no fixed range has. Raises ContractError when operands overlap, or leave bits.
+        """
+        free = ~self.mask & 0xFFFFFFFF
+        known = {o: FIELDS[o] for o in self.operands if o != "id"}
+        for operand, (lsb, width) in known.items():
+            bits = ((1 << width) - 1) << lsb
+            if bits & ~free:
+                raise ContractError(f"{self.name}: operand {operand} is not in free bits")
+            free &= ~bits
+        if "id" in self.operands:
+            lsb = (free & -free).bit_length() - 1
+            known["id"] = (lsb, (free >> lsb).bit_length())
+            if free >> lsb not in (7, 15):
+                raise ContractError(f"{self.name}: id is not three or four bits")
+            free = 0
+        if free:
+            raise ContractError(f"{self.name}: bits {free:#010x} are neither fixed nor an operand")
+        return tuple((o, *known[o]) for o in self.operands)
 
 
 def parse_opcodes(path: Path) -> list[Instruction]:
@@ -49,11 +90,12 @@ def parse_opcodes(path: Path) -> list[Instruction]:
         if not line:
             continue
         match = mask = 0
-        fields = []
+        fields, operands = [], []
         for word in line[1:]:
             ranged = re.fullmatch(r"(\d+)\.\.(\d+)=(\w+)", word)
             if not ranged:
                 fields.append(word.split("=")[0])
+                operands.append(word)
                 continue
             hi, lo, value = int(ranged[1]), int(ranged[2]), int(ranged[3], 0)
             bits = ((1 << (hi - lo + 1)) - 1) << lo
@@ -61,12 +103,17 @@ def parse_opcodes(path: Path) -> list[Instruction]:
                 raise ContractError(f"{path.name}:{number}: {word} overlaps another range or does not fit")
             mask |= bits
             match |= value << lo
-        out.append(Instruction(line[0], tuple(fields), match, mask))
-    for i, a in enumerate(out):
-        for b in out[i + 1 :]:
-            if (a.match ^ b.match) & a.mask & b.mask == 0:
-                raise ContractError(f"{path.name}: {a.name} and {b.name} have overlapping encodings")
+        out.append(Instruction(line[0], tuple(fields), match, mask, tuple(operands)))
+    check_overlap(path.name, out)
     return out
+
+
+def check_overlap(where: str, table: list[Instruction]) -> None:
+    """Refuse two instructions that one word could be."""
+    for i, a in enumerate(table):
+        for b in table[i + 1 :]:
+            if (a.match ^ b.match) & a.mask & b.mask == 0:
+                raise ContractError(f"{where}: {a.name} and {b.name} have overlapping encodings")
 
 
 def field_size(kind: str) -> tuple[str, int, int]:
@@ -85,6 +132,7 @@ class Contract:
         load = {p.stem: tomllib.loads(p.read_text()) for p in sorted((HW / "regs").glob("*.toml"))}
         csr = tomllib.loads((HW / "isa" / "csrs.toml").read_text())
         self.instructions = parse_opcodes(HW / "isa" / "rv_xassasin")
+        self.varve = parse_opcodes(HW / "isa" / "rv_xvarve")
         self.csrs: list[dict[str, Any]] = csr["csr"]
         self.causes: list[dict[str, Any]] = csr["cause"]
         self.windows: list[dict[str, Any]] = load["map"]["window"]
@@ -99,7 +147,16 @@ class Contract:
         self.check()
 
     def check(self) -> None:
-        """Reject overlapping registers, fields and windows and structs whose size or alignment is off."""
+        """Reject overlapping instructions, CSRs, registers, fields and windows and structs whose size or alignment is off."""
+        check_overlap("rv_xassasin, rv_xvarve", self.instructions + self.varve)
+        for ins in self.instructions + self.varve:
+            ins.places()
+        addresses: dict[int, str] = {}
+        for csr in self.csrs:
+            for address in range(csr["address"], csr["address"] + csr.get("count", 1)):
+                if address in addresses:
+                    raise ContractError(f"csrs.toml: {csr['name']} and {addresses[address]} are both at {address:#x}")
+                addresses[address] = csr["name"]
         for name, block in self.blocks.items():
             used: dict[int, str] = {}
             for reg in block["reg"]:
@@ -145,6 +202,23 @@ def snake(name: str) -> str:
 
 
 PYTHON_TABLES = '''
+class Operand(NamedTuple):
+    """An operand field of an instruction; `name` as in the table under hw/isa."""
+
+    name: str
+    lsb: int
+    width: int
+
+
+class Instruction(NamedTuple):
+    """An instruction: a word is one when word & mask == match."""
+
+    name: str
+    operands: tuple[Operand, ...]
+    match: int
+    mask: int
+
+
 class Field(NamedTuple):
     """Bits of a register."""
 
@@ -181,13 +255,20 @@ def scala(c: Contract) -> dict[str, str]:
     """Scala objects in package assasin.contract."""
     head = f"// {BANNER}\npackage assasin.contract\n\n"
     out = {}
-    body = "import chisel3.util.BitPat\n\n/** Stream instructions as decode patterns. */\nobject StreamInstructions {\n"
-    for ins in c.instructions:
-        bits = "".join(("1" if ins.match >> b & 1 else "0") if ins.mask >> b & 1 else "?" for b in range(31, -1, -1))
-        body += f'  def {ins.ident}: BitPat = BitPat("b{bits}")\n'
-    out["StreamInstructions.scala"] = head + body + "}\n"
-    body = "/** Stream CSR addresses (first of each group). */\nobject StreamCsr {\n"
-    body += "".join(f"  /** {r['doc']} */\n  val {camel(r['name'])}: Int = {r['address']:#x}\n" for r in c.csrs) + "}\n\n"
+    tables = (("Stream", "Stream instructions", c.instructions), ("Varve", "Instructions of VarVE", c.varve))
+    for name, title, instructions in tables:
+        body = f"import chisel3.util.BitPat\n\n/** {title} as decode patterns. */\nobject {name}Instructions {{\n"
+        for ins in instructions:
+            bits = "".join(("1" if ins.match >> b & 1 else "0") if ins.mask >> b & 1 else "?" for b in range(31, -1, -1))
+            body += f'  def {ins.ident}: BitPat = BitPat("b{bits}")\n'
+        out[f"{name}Instructions.scala"] = head + body + "}\n"
+
+    def addresses(unit: str) -> str:
+        rows = [r for r in c.csrs if r.get("unit", "stream") == unit]
+        return "".join(f"  /** {r['doc']} */\n  val {camel(r['name'])}: Int = {r['address']:#x}\n" for r in rows)
+
+    out["VarveCsr.scala"] = head + "/** CSR addresses of VarVE. */\nobject VarveCsr {\n" + addresses("varve") + "}\n"
+    body = "/** Stream CSR addresses (first of each group). */\nobject StreamCsr {\n" + addresses("stream") + "}\n\n"
     body += "/** Exception causes (mcause). */\nobject Cause {\n"
     body += "".join(f"  /** {r['doc']} */\n  val {camel(r['name'])}: Int = {r['code']}\n" for r in c.causes) + "}\n"
     out["StreamCsr.scala"] = head + body
@@ -223,6 +304,8 @@ def c_header(c: Contract) -> str:
     o += ["#ifndef __ASSEMBLER__", "#include <assert.h>", "#include <stddef.h>", "#include <stdint.h>", "#endif", ""]
     for ins in c.instructions:
         o += [f"#define ASSASIN_MATCH_{ins.ident} {ins.match:#010x}", f"#define ASSASIN_MASK_{ins.ident} {ins.mask:#010x}"]
+    for ins in c.varve:
+        o += [f"#define VARVE_MATCH_{ins.ident} {ins.match:#010x}", f"#define VARVE_MASK_{ins.ident} {ins.mask:#010x}"]
     o += [""] + [f"#define ASSASIN_CSR_{r['name']} {r['address']:#x} /* {r['doc']} */" for r in c.csrs]
     o += [""] + [f"#define ASSASIN_CAUSE_{r['name']} {r['code']} /* {r['doc']} */" for r in c.causes] + [""]
     for w in c.windows:
@@ -272,6 +355,13 @@ def python(c: Contract) -> str:
     o += [PYTHON_TABLES]
     for ins in c.instructions:
         o += [f"MATCH_{ins.ident} = {ins.match:#010x}", f"MASK_{ins.ident} = {ins.mask:#010x}"]
+    for ins in c.varve:
+        o += [f"VARVE_MATCH_{ins.ident} = {ins.match:#010x}", f"VARVE_MASK_{ins.ident} = {ins.mask:#010x}"]
+    o += ["INSTRUCTIONS = ("]
+    for ins in c.instructions + c.varve:
+        places = ", ".join(f"Operand({o!r}, {lsb}, {width})" for o, lsb, width in ins.places())
+        o += [f"    Instruction({ins.name!r}, ({places},), {ins.match:#010x}, {ins.mask:#010x}),"]
+    o += [")"]
     o += [f"CSR_{r['name']} = {r['address']:#x}" for r in c.csrs] + [f"CAUSE_{r['name']} = {r['code']}" for r in c.causes]
     for w in c.windows:
         o += [f"{w['name']}_BASE = {w['base']:#x}", f"{w['name']}_SIZE = {w['size']:#x}"]
@@ -319,6 +409,8 @@ def markdown(c: Contract) -> str:
         "|---|---|---|---|",
     ]
     o += [f"| `{i.name}` | {', '.join(i.fields)} | `{i.match:08x}` | `{i.mask:08x}` |" for i in c.instructions]
+    o += ["", "## Instructions of VarVE", "", "| instruction | operands | match | mask |", "|---|---|---|---|"]
+    o += [f"| `{i.name}` | {', '.join(i.operands)} | `{i.match:08x}` | `{i.mask:08x}` |" for i in c.varve]
     o += ["", "## CSRs", "", "| CSR | address | access | meaning |", "|---|---|---|---|"]
     o += [f"| {r['name']} | {r['address']:#x}{'+s' if 'count' in r else ''} | {r['access']} | {r['doc']} |" for r in c.csrs]
     o += ["", "## Exception causes", "", "| cause | code | meaning |", "|---|---|---|"]

@@ -47,6 +47,63 @@ def test_stream_encodings_follow_table_iii(contract):
     assert by_name["stream.reado.w"].mask == 0xFE00707F
 
 
+def test_varve_encodings(contract):
+    by_name = {i.name: i for i in contract.varve}
+    assert len(by_name) == 79
+    for name, ins in by_name.items():
+        assert ins.match & 0x7F == {"vv": 0x2B, "vs": 0x5B}[name[:2]], name
+    # the example of isa.md 3.2: vv.cmpeq.vi v1, v8, 1
+    word = by_name["vv.cmpeq.vi"].match | 1 << 25 | 8 << 20 | 1 << 15 | 1 << 7
+    assert word == 0x6280B0AB
+    places = {name: dict((o, (lsb, width)) for o, lsb, width in ins.places()) for name, ins in by_name.items()}
+    assert places["vs.fr"]["id"] == (7, 4)
+    assert places["vs.fw"]["id"] == (7, 3)
+    assert places["vs.cr"]["id"] == (20, 4)
+    assert places["vs.ew"]["id"] == (20, 3)
+    assert places["vs.vunpack.m"]["id"] == (26, 4)
+    assert places["vs.vpack.m"]["id"] == (26, 3)
+    assert places["vs.rcnum"]["smask"] == (20, 12)
+
+
+def test_varve_and_stream_instructions_do_not_overlap(contract):
+    broken = generate.Contract()
+    broken.varve.append(generate.Instruction("vs.bad", (), 0x0000000B, 0xFE00707F))
+    with pytest.raises(generate.ContractError, match=r"stream\.lb and vs\.bad"):
+        broken.check()
+
+
+def test_operands_fill_an_instruction(tmp_path):
+    (left,) = generate.parse_opcodes(table(tmp_path, "a rd 31..25=0 14..0=0x0b\n"))
+    with pytest.raises(generate.ContractError, match="operand rd"):
+        left.places()
+    (left,) = generate.parse_opcodes(table(tmp_path, "a rd 31..25=0 14..12=0 6..0=0x0b\n"))
+    with pytest.raises(generate.ContractError, match="neither fixed nor an operand"):
+        left.places()
+
+
+def test_two_csrs_at_one_address_are_refused(contract):
+    broken = generate.Contract()
+    broken.csrs.append({"name": "EXTRA", "address": 0x842, "access": "rw", "doc": ""})
+    with pytest.raises(generate.ContractError, match="EXTRA and VSSEL are both at 0x842"):
+        broken.check()
+
+
+def test_varve_in_all_languages(contract, python_half):
+    header, scala = generate.c_header(contract), generate.scala(contract)
+    for ins in contract.varve:
+        assert f"#define VARVE_MATCH_{ins.ident} {ins.match:#010x}\n#define VARVE_MASK_{ins.ident} {ins.mask:#010x}\n" in header
+        pattern = re.search(rf'def {ins.ident}: BitPat = BitPat\("b([01?]+)"\)', scala["VarveInstructions.scala"])[1]
+        assert int(pattern.replace("?", "0"), 2) == ins.match
+        assert int("".join("0" if bit == "?" else "1" for bit in pattern), 2) == ins.mask
+    listed = {i.name: i for i in python_half.INSTRUCTIONS}
+    assert len(listed) == len(contract.instructions) + len(contract.varve)
+    assert all(listed[i.name].match == i.match and listed[i.name].mask == i.mask for i in contract.varve)
+    assert "val Vsfmt: Int = 0x840" in scala["VarveCsr.scala"]
+    assert "Vsfmt" not in scala["StreamCsr.scala"]
+    assert python_half.CSR_MVARVE == 0x7C0
+    assert "#define ASSASIN_CAUSE_STREAM_DATA 25 " in header
+
+
 def test_overlapping_encodings_are_refused(tmp_path):
     with pytest.raises(generate.ContractError, match="overlapping encodings"):
         generate.parse_opcodes(table(tmp_path, "a 6..0=0x0b\nb 14..12=1 6..0=0x0b\n"))

@@ -71,7 +71,6 @@ varve_outcome plain(const varve::Outcome &o) {
 struct varve_model {
     Table world;
     varve::Model model;
-    uint64_t rvv = 0; ///< RVV instructions executed
     varve_model(const varve::Params &p, const varve_world &w) : world(w), model(p, world) {
     }
 };
@@ -107,8 +106,6 @@ void varve_step(struct varve_model *m, uint32_t insn, uint64_t rs1, uint64_t rs2
     varve::Outcome o = m->model.step(insn, rs1, rs2);
     if (o.what == varve::Outcome::NotMine) {
         o = varve::rvv_step(m->model, m->world, insn, rs1, rs2);
-        if (o.what == varve::Outcome::Done)
-            m->rvv++;
     }
     *out = plain(o);
 }
@@ -139,6 +136,14 @@ void varve_csr(struct varve_model *m, uint32_t number, uint32_t op, uint64_t sou
         }
     }
     *out = plain(o);
+}
+
+void varve_set_vs(struct varve_model *m, uint32_t vs) {
+    m->model.state.vs = vs & 3;
+}
+
+uint32_t varve_vs(const struct varve_model *m) {
+    return m->model.state.vs;
 }
 
 bool varve_owns(const struct varve_model *m, uint32_t s, bool output) {

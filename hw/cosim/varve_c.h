@@ -62,6 +62,9 @@ void varve_step(struct varve_model *m, uint32_t insn, uint64_t rs1, uint64_t rs2
 /** A CSR of VarVE, vl, vtype, vlenb or vstart. `op`: 1 write, 2 set, 3 clear. */
 void varve_csr(struct varve_model *m, uint32_t number, uint32_t op, uint64_t source, bool write,
                struct varve_outcome *out);
+/** mstatus.VS, 0 to 3: the core has it, the model sets it to 3. */
+void varve_set_vs(struct varve_model *m, uint32_t vs);
+uint32_t varve_vs(const struct varve_model *m);
 /** Whether stream.* of custom-0 on stream buffer s is illegal. */
 bool varve_owns(const struct varve_model *m, uint32_t s, bool output);
 void varve_read_counts(const struct varve_model *m, struct varve_counts *counts);

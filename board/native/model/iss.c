@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void consume(struct iss_core *c, unsigned s, uint32_t head) {
+void iss_consume(struct iss_core *c, unsigned s, uint32_t head) {
     uint32_t from = c->ihead[s];
     c->ihead[s] = head;
     if (c->consumed)
@@ -31,7 +31,7 @@ static uint32_t extend(uint32_t f3, const uint8_t *p) {
     }
 }
 
-static uint8_t *memory(struct iss_core *c, uint32_t address, uint32_t width) {
+uint8_t *iss_memory(struct iss_core *c, uint32_t address, uint32_t width) {
     if (c->tcm)
         return address <= c->tcm_bytes - width ? c->tcm + address : NULL;
     uint32_t at = address - ASSASIN_CORE_SPAD_BASE;
@@ -261,6 +261,8 @@ static bool op_imm(uint32_t w, uint32_t f3, uint32_t a, uint32_t *value) {
 
 /* A CSR access. Returns false: illegal. *stuck: it waits for a stream. */
 static bool csr(struct iss_core *c, uint32_t number, bool write, uint32_t source, uint32_t *value, bool *stuck) {
+    if (c->vector && c->vector->csr(c, number, write, source, value))
+        return true;
     uint32_t s = number & 7;
     bool is_stream = number != ASSASIN_CSR_SEPILOGUE && number != ASSASIN_CSR_SGRAIN && number != ASSASIN_CSR_STREAMCFG;
     bool soft = c->software;
@@ -302,7 +304,7 @@ static bool csr(struct iss_core *c, uint32_t number, bool write, uint32_t source
         if (write) {
             if (source - c->ihead[s] > c->itail[s] - c->ihead[s])
                 return false; /* gives back more than there is */
-            consume(c, s, source);
+            iss_consume(c, s, source);
         }
         return soft;
     case ASSASIN_CSR_OHEADW:
@@ -420,7 +422,7 @@ enum iss_status iss_core_run(struct iss_core *c, uint64_t limit) {
                 return trap(c, 2, w);
             if (address % width)
                 return trap(c, opcode == 0x03 ? 4 : 6, address);
-            uint8_t *p = memory(c, address, width);
+            uint8_t *p = iss_memory(c, address, width);
             if (!p && c->tcm && width == 4 && address % 4 == 0) {
                 /* As late as the pipeline gets there: what the model does now depends on the time. */
                 c->cycles = cycle;
@@ -489,6 +491,8 @@ enum iss_status iss_core_run(struct iss_core *c, uint64_t limit) {
             uint32_t width = 1u << (f3 & 3), s = rs1;
             if (f7 > 3 || c->software || s >= c->streams)
                 return trap(c, 2, w);
+            if (f7 < 2 && c->vector && c->vector->owns(c, s, f7 == 1))
+                return trap(c, 2, w);
             const uint8_t *ring = (f7 & 1 ? c->osb : c->isb) + s * c->ring;
             uint8_t bytes[4];
             late = true;
@@ -505,7 +509,7 @@ enum iss_status iss_core_run(struct iss_core *c, uint64_t limit) {
                 for (uint32_t i = 0; i < width; i++)
                     bytes[i] = ring[(c->ihead[s] + i) % c->ring];
                 value = extend(f3, bytes);
-                consume(c, s, c->ihead[s] + width);
+                iss_consume(c, s, c->ihead[s] + width);
             } else if (f7 == 1) {
                 if (c->olimit[s] - c->ohead[s] < width)
                     return wait_for(c, s, true);
@@ -523,8 +527,16 @@ enum iss_status iss_core_run(struct iss_core *c, uint64_t limit) {
             }
             break;
         }
-        default:
-            return trap(c, 2, w);
+        default: {
+            if (!c->vector)
+                return trap(c, 2, w);
+            writes = false;
+            enum iss_status status = c->vector->step(c, w, a, b, &value, &writes);
+            if (status != ISS_LIMIT)
+                return status;
+            late = true;
+            break;
+        }
         }
         cycle += cost;
         if (c->spent) {

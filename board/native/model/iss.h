@@ -29,6 +29,20 @@ enum iss_status {
     ISS_SLEEPS, /**< has done WFI; only with `tcm` */
 };
 
+struct iss_core;
+
+/** A core's vector unit: executes the words and CSRs that the core does not know. */
+struct iss_vector {
+    void *unit;
+    /** Executes a word; a, b: what rs1 and rs2 hold. ISS_LIMIT: done, rd gets *value where *writes. ISS_TRAPPED: cause
+     * and tval are set. ISS_WAITS: waits_for and waits_output are set, and nothing else has changed. */
+    enum iss_status (*step)(struct iss_core *c, uint32_t insn, uint32_t a, uint32_t b, uint32_t *value, bool *writes);
+    /** Reads a CSR, or writes it; false: there is none. */
+    bool (*csr)(struct iss_core *c, uint32_t number, bool write, uint32_t source, uint32_t *value);
+    /** Whether the unit has this stream, so that the core's own stream instructions must not move it. */
+    bool (*owns)(struct iss_core *c, unsigned s, bool output);
+};
+
 /** A core. Positions of streams are bytes modulo 2^32; a ring's byte p is at p modulo `ring`. */
 struct iss_core {
     uint8_t *imem, *spad;        /**< CORE_IMEM_SIZE, CORE_SPAD_SIZE bytes */
@@ -45,6 +59,7 @@ struct iss_core {
     /** The core has consumed bytes of stream s, from position `from` on; may be NULL. */
     void (*consumed)(struct iss_core *c, unsigned s, uint32_t from);
     void *user;
+    const struct iss_vector *vector; /**< NULL: the core has no vector unit */
     /** The drive's own processor instead of a core: code and data lie here from address 0 on. NULL: a core. */
     uint8_t *tcm;
     uint32_t tcm_bytes;
@@ -64,6 +79,11 @@ struct iss_core {
 
 /** Goes on, for at most `limit` instructions. */
 enum iss_status iss_core_run(struct iss_core *c, uint64_t limit);
+
+/** Memory of the core at [address, address + bytes); NULL where there is none. */
+uint8_t *iss_memory(struct iss_core *c, uint32_t address, uint32_t bytes);
+/** Moves IHEAD of stream s, as loads do. */
+void iss_consume(struct iss_core *c, unsigned s, uint32_t head);
 
 #ifdef __cplusplus
 }

@@ -33,6 +33,11 @@ _start:
     srli    t1, t1, 1
     csrw    ASSASIN_CSR_SGRAIN, t1
 #endif
+#ifdef ASSASIN_VARVE
+    li      t0, 0x200               /* mstatus.VS: initial */
+    csrs    mstatus, t0
+    .word   0xcc00f057              /* vsetivli x0, 1, e8, m1, ta, ma: a copy of a vector register is illegal under vill */
+#endif
     call    compute
     ecall                           /* ends the piece, a0 = exit code */
 3:  j       3b

@@ -5,6 +5,7 @@
  * 0xEE, so that an offload which looks there computes something else. */
 #include <assasin_contract.h>
 #include <iss.h>
+#include <iss_varve.h>
 #include <string.h>
 
 #define POISON 0xEE
@@ -20,10 +21,12 @@ struct job {
     uint32_t s_log2, page, entry, seed;                     /* seed 0: pages arrive and leave as early as possible */
     uint32_t software;                                      /* 1: software stream pointers */
     uint64_t limit;                                         /* instructions */
+    uint32_t vlen, g;                                       /* of VarVE, bits; vlen 0: there is none */
     /* results */
     uint32_t status, exit_code, cause, pc, tval, sepilogue;
     uint32_t in_head[ISS_STREAMS];
     uint64_t instructions, cycles;
+    uint64_t strips, elements; /* of VarVE */
 };
 
 static uint8_t isb[ISS_BUFFER], osb[ISS_BUFFER];
@@ -143,7 +146,19 @@ void iss_run(struct job *job) {
     }
     random_state = 0x9E3779B97F4A7C15u * (job->seed + 1);
     job->status = EXITED;
+    struct varve_params params = {.vlen = job->vlen, .g = job->g, .mbmax = 64, .z = 1, .nin = 9, .pup = 1, .full = 1};
+    if (job->vlen && !iss_varve_attach(&c, &params)) {
+        job->status = TRAPPED; /* cause 0: no such unit */
+        return;
+    }
     enum status status = execute(&c);
+    if (c.vector) {
+        struct varve_counts counts;
+        varve_read_counts(iss_varve_model(&c), &counts);
+        job->strips = counts.strips;
+        job->elements = counts.elements;
+        iss_varve_detach(&c);
+    }
     for (unsigned s = 0; s < c.streams; s++)
         while (drain(&c, s, true)) {
         }

@@ -34,10 +34,13 @@ class _Job(ctypes.Structure):
         ("out_bytes", ctypes.c_uint32 * STREAMS),
         *((n, ctypes.c_uint32) for n in ("s_log2", "page", "entry", "seed", "software")),
         ("limit", ctypes.c_uint64),
+        *((n, ctypes.c_uint32) for n in ("vlen", "g")),
         *((n, ctypes.c_uint32) for n in ("status", "exit_code", "cause", "pc", "tval", "sepilogue")),
         ("in_head", ctypes.c_uint32 * STREAMS),
         ("instructions", ctypes.c_uint64),
         ("cycles", ctypes.c_uint64),
+        ("strips", ctypes.c_uint64),
+        ("elements", ctypes.c_uint64),
     ]
 
 
@@ -70,9 +73,18 @@ class Core:
     """Bytes that an output stream may have."""
     piece: int = 0
     pieces: int = 1
+    vlen: int = 0
+    """Bits of a vector register of VarVE; 0: the core has none."""
+    g: int = 8
+    """Alignment of VarVE, bits."""
+    memory: dict[int, bytes] = field(default_factory=dict)
+    """More of the scratchpad: what lies at which address."""
+    spad: bytes = b""
+    """The scratchpad after the run."""
     out: list[bytes] = field(default_factory=list)
     instructions: int = 0
     cycles: int = 0
+    strips: int = 0
     sepilogue: int = 0
 
     def run(self, limit: int = 200_000_000) -> int | None:
@@ -95,9 +107,12 @@ class Core:
             task.bytes[i] = len(data)
         put(spad, 0, bytes(task))
         put(spad, contract.SCOMP_SPAD_ARGS, self.args)
+        for address, data in self.memory.items():
+            put(spad, address - contract.CORE_SPAD_BASE, data)
 
         streams = max(len(self.inputs), self.outputs, 1)
         job = _Job(s_log2=(streams - 1).bit_length(), page=self.page, seed=self.seed, software=self.software, limit=limit)
+        job.vlen, job.g = self.vlen, self.g
         job.entry = struct.unpack_from("<I", elf, 24)[0]
         job.imem, job.spad = ctypes.addressof(imem), ctypes.addressof(spad)
         keep = [ctypes.create_string_buffer(data, len(data) or 1) for data in self.inputs]
@@ -109,6 +124,7 @@ class Core:
         lib.iss_run(ctypes.byref(job))
         self.out = [ctypes.string_at(drained[i], job.out_bytes[i]) for i in range(self.outputs)]
         self.instructions, self.cycles, self.sepilogue = job.instructions, job.cycles, job.sepilogue
+        self.strips, self.spad = job.strips, spad.raw
         if job.status == TRAPPED:
             raise Trap(job.cause, job.pc)
         if job.status == TIMEOUT:

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * \file
+ * varve.h on VarVE-pup: packed streams to and from vectors of 32-bit lanes, and RVV's instructions between them. All
+ * instructions are assembly with the vl and vtype that the strip has set; the compiler must be kept from vector code of
+ * its own (-fno-vectorize -fno-slp-vectorize -mno-implicit-float).
+ */
+#ifndef ASSASIN_OFFLOAD_VARVE_PUP_H
+#define ASSASIN_OFFLOAD_VARVE_PUP_H
+
+/* Values left of each input; a declaration hides the one of the file. */
+#define VV_LEFT(id, count) uintptr_t vv_left_##id __attribute__((unused)) = (uintptr_t)(count)
+static uintptr_t vv_left_0 __attribute__((unused)), vv_left_1 __attribute__((unused)),
+    vv_left_2 __attribute__((unused)), vv_left_3 __attribute__((unused)), vv_left_4 __attribute__((unused)),
+    vv_left_5 __attribute__((unused)), vv_left_6 __attribute__((unused)), vv_left_7 __attribute__((unused)),
+    vv_left_8 __attribute__((unused));
+
+#include "varve_streams.h"
+
+typedef vint32m1_t vv_t;
+typedef vbool32_t vvmask_t;
+
+#define VV_BEGIN() ((void)0)
+
+VV_INLINE uintptr_t vv_set_length(uintptr_t left) {
+    uintptr_t vl;
+    __asm__ volatile("vsetvli %0, %1, e32, m1, ta, ma" : "=r"(vl) : "r"(left) : "vl", "vtype", "memory");
+    return vl;
+}
+VV_INLINE uintptr_t vv_length(void) {
+    uintptr_t vl;
+    __asm__ volatile("csrr %0, vl" : "=r"(vl) : : "memory");
+    return vl;
+}
+
+#define VV_LESS(set, id, least) ((set) >> (id)&1 && vv_left_##id < (least) ? vv_left_##id : (least))
+#define VV_LEAST_LEFT(set)                                                                                             \
+    __extension__({                                                                                                    \
+        uintptr_t vv_least = UINTPTR_MAX;                                                                              \
+        vv_least = VV_LESS(set, 0, vv_least);                                                                          \
+        vv_least = VV_LESS(set, 1, vv_least);                                                                          \
+        vv_least = VV_LESS(set, 2, vv_least);                                                                          \
+        vv_least = VV_LESS(set, 3, vv_least);                                                                          \
+        vv_least = VV_LESS(set, 4, vv_least);                                                                          \
+        vv_least = VV_LESS(set, 5, vv_least);                                                                          \
+        vv_least = VV_LESS(set, 6, vv_least);                                                                          \
+        vv_least = VV_LESS(set, 7, vv_least);                                                                          \
+        vv_least = VV_LESS(set, 8, vv_least);                                                                          \
+        vv_least;                                                                                                      \
+    })
+/* A stream with VV_TO_END ends when an unpack has brought vl to 0. */
+#define VV_TAKE(set, id, vl)                                                                                           \
+    do {                                                                                                               \
+        if ((set) >> (id)&1) {                                                                                         \
+            if (vv_left_##id != VV_TO_END)                                                                             \
+                vv_left_##id -= (vl);                                                                                  \
+            else if (vv_length() == 0)                                                                                 \
+                vv_left_##id = 0;                                                                                      \
+        }                                                                                                              \
+    } while (0)
+#define VV_STRIPS(set)                                                                                                 \
+    for (uintptr_t vv_vl; (vv_vl = vv_set_length(VV_LEAST_LEFT(set))) != 0; __extension__({                            \
+             VV_TAKE(set, 0, vv_vl);                                                                                   \
+             VV_TAKE(set, 1, vv_vl);                                                                                   \
+             VV_TAKE(set, 2, vv_vl);                                                                                   \
+             VV_TAKE(set, 3, vv_vl);                                                                                   \
+             VV_TAKE(set, 4, vv_vl);                                                                                   \
+             VV_TAKE(set, 5, vv_vl);                                                                                   \
+             VV_TAKE(set, 6, vv_vl);                                                                                   \
+             VV_TAKE(set, 7, vv_vl);                                                                                   \
+             VV_TAKE(set, 8, vv_vl);                                                                                   \
+         }))
+
+#define vv_unpack(id)                                                                                                  \
+    __extension__({                                                                                                    \
+        vv_t vv_r;                                                                                                     \
+        VV_UNPACK_INSN(vv_r, 1, id);                                                                                   \
+        vv_r;                                                                                                          \
+    })
+/* Unpacking takes no mask; what the mask leaves out is not used. */
+#define vv_unpack_m(m, id) ((void)(m), vv_unpack(id))
+#define vv_pack(v, id)                                                                                                 \
+    __extension__({                                                                                                    \
+        uintptr_t vv_n;                                                                                                \
+        VV_PACK_INSN(vv_n, 1, v, id);                                                                                  \
+        vv_n;                                                                                                          \
+    })
+#define vv_pack_m(m, v, id)                                                                                            \
+    __extension__({                                                                                                    \
+        uintptr_t vv_n;                                                                                                \
+        VV_PACK_M_INSN(vv_n, 1, m, v, id);                                                                             \
+        vv_n;                                                                                                          \
+    })
+
+VV_INLINE vvmask_t vv_mask_and(vvmask_t a, vvmask_t b) {
+    vvmask_t r;
+    __asm__ volatile("vmand.mm %0, %1, %2" : "=vr"(r) : "vr"(a), "vr"(b));
+    return r;
+}
+VV_INLINE vvmask_t vv_mask_or(vvmask_t a, vvmask_t b) {
+    vvmask_t r;
+    __asm__ volatile("vmor.mm %0, %1, %2" : "=vr"(r) : "vr"(a), "vr"(b));
+    return r;
+}
+VV_INLINE vvmask_t vv_mask_andn(vvmask_t a, vvmask_t b) {
+    vvmask_t r;
+    __asm__ volatile("vmandn.mm %0, %1, %2" : "=vr"(r) : "vr"(a), "vr"(b));
+    return r;
+}
+VV_INLINE vvmask_t vv_mask_not(vvmask_t a) {
+    vvmask_t r;
+    __asm__ volatile("vmnand.mm %0, %1, %1" : "=vr"(r) : "vr"(a));
+    return r;
+}
+
+#define VV_IS_IMMEDIATE(x, low, high) (__builtin_constant_p(x) && (x) >= (low) && (x) <= (high))
+/* Zeros first, because RVV leaves inactive elements as they were. */
+#define VV_VV(name, insn)                                                                                              \
+    VV_INLINE vv_t vv_##name(vv_t a, vv_t b) {                                                                         \
+        vv_t r;                                                                                                        \
+        __asm__ volatile(insn ".vv %0, %1, %2" : "=vr"(r) : "vr"(a), "vr"(b));                                         \
+        return r;                                                                                                      \
+    }                                                                                                                  \
+    VV_INLINE vv_t vv_##name##_m(vvmask_t m, vv_t a, vv_t b) {                                                         \
+        vv_t r;                                                                                                        \
+        __asm__ volatile("vmv.v.i %0, 0\n\t" insn ".vv %0, %1, %2, v0.t" : "=&vr"(r) : "vr"(a), "vr"(b), "vm"(m));     \
+        return r;                                                                                                      \
+    }
+#define VV_VX(name, insn)                                                                                              \
+    VV_INLINE vv_t vv_##name##_x(vv_t a, intptr_t x) {                                                                 \
+        vv_t r;                                                                                                        \
+        __asm__ volatile(insn ".vx %0, %1, %2" : "=vr"(r) : "vr"(a), "r"(x));                                          \
+        return r;                                                                                                      \
+    }                                                                                                                  \
+    VV_INLINE vv_t vv_##name##_xm(vvmask_t m, vv_t a, intptr_t x) {                                                    \
+        vv_t r;                                                                                                        \
+        __asm__ volatile("vmv.v.i %0, 0\n\t" insn ".vx %0, %1, %2, v0.t" : "=&vr"(r) : "vr"(a), "r"(x), "vm"(m));      \
+        return r;                                                                                                      \
+    }
+#define VV_OP(name, insn)                                                                                              \
+    VV_VV(name, insn)                                                                                                  \
+    VV_VX(name, insn)
+VV_OP(add, "vadd")
+VV_OP(sub, "vsub")
+VV_VX(rsub, "vrsub")
+VV_OP(min, "vmin")
+VV_OP(max, "vmax")
+VV_OP(and, "vand")
+VV_OP(or, "vor")
+VV_OP(xor, "vxor")
+VV_OP(mul, "vmul")
+VV_OP(asl, "vsll")
+VV_OP(asr, "vsra")
+VV_INLINE vv_t vv_bic(vv_t a, vv_t b) {
+    return vv_and(a, vv_xor_x(b, -1));
+}
+VV_INLINE vv_t vv_bic_x(vv_t a, intptr_t x) {
+    return vv_and_x(a, ~x);
+}
+
+/* A compare and one inside a mask. */
+#define VV_COMPARE_VV(name, insn)                                                                                      \
+    VV_INLINE vvmask_t vv_##name(vv_t a, vv_t b) {                                                                     \
+        vvmask_t r;                                                                                                    \
+        __asm__ volatile(insn ".vv %0, %1, %2" : "=vr"(r) : "vr"(a), "vr"(b));                                         \
+        return r;                                                                                                      \
+    }                                                                                                                  \
+    VV_INLINE vvmask_t vv_##name##_m(vvmask_t m, vv_t a, vv_t b) {                                                     \
+        return vv_mask_and(m, vv_##name(a, b));                                                                        \
+    }
+#define VV_COMPARE_VX(name, insn)                                                                                      \
+    VV_INLINE vvmask_t vv_##name##_x(vv_t a, intptr_t x) {                                                             \
+        vvmask_t r;                                                                                                    \
+        if (VV_IS_IMMEDIATE(x, -16, 15))                                                                               \
+            __asm__ volatile(insn ".vi %0, %1, %2" : "=vr"(r) : "vr"(a), "i"(x));                                      \
+        else                                                                                                           \
+            __asm__ volatile(insn ".vx %0, %1, %2" : "=vr"(r) : "vr"(a), "r"(x));                                      \
+        return r;                                                                                                      \
+    }                                                                                                                  \
+    VV_INLINE vvmask_t vv_##name##_xm(vvmask_t m, vv_t a, intptr_t x) {                                                \
+        return vv_mask_and(m, vv_##name##_x(a, x));                                                                    \
+    }
+VV_COMPARE_VV(eq, "vmseq")
+VV_COMPARE_VX(eq, "vmseq")
+VV_COMPARE_VV(ne, "vmsne")
+VV_COMPARE_VX(ne, "vmsne")
+VV_COMPARE_VV(lt, "vmslt")
+VV_COMPARE_VV(le, "vmsle")
+VV_COMPARE_VX(le, "vmsle")
+VV_COMPARE_VX(gt, "vmsgt")
+VV_INLINE vvmask_t vv_lt_x(vv_t a, intptr_t x) {
+    vvmask_t r;
+    __asm__ volatile("vmslt.vx %0, %1, %2" : "=vr"(r) : "vr"(a), "r"(x));
+    return r;
+}
+VV_INLINE vvmask_t vv_lt_xm(vvmask_t m, vv_t a, intptr_t x) {
+    return vv_mask_and(m, vv_lt_x(a, x));
+}
+#define vv_ge_x(a, x)     vv_mask_not(vv_lt_x(a, x))
+#define vv_ge_xm(m, a, x) vv_mask_andn(m, vv_lt_x(a, x))
+#define vv_gt(a, b)       vv_lt(b, a)
+#define vv_ge(a, b)       vv_le(b, a)
+#define vv_gt_m(m, a, b)  vv_lt_m(m, b, a)
+#define vv_ge_m(m, a, b)  vv_le_m(m, b, a)
+
+VV_INLINE vv_t vv_dup(intptr_t x) {
+    vv_t r;
+    __asm__ volatile("vmv.v.x %0, %1" : "=vr"(r) : "r"(x));
+    return r;
+}
+VV_INLINE int32_t vv_sum32(vv_t v) {
+    intptr_t s;
+    vv_t t;
+    __asm__ volatile("vmv.s.x %1, x0\n\tvredsum.vs %1, %2, %1\n\tvmv.x.s %0, %1" : "=r"(s), "=&vr"(t) : "vr"(v));
+    return (int32_t)s;
+}
+VV_INLINE int32_t vv_sum32_m(vvmask_t m, vv_t v) {
+    intptr_t s;
+    vv_t t;
+    __asm__ volatile("vmv.s.x %1, x0\n\tvredsum.vs %1, %2, %1, v0.t\n\tvmv.x.s %0, %1"
+                     : "=r"(s), "=&vr"(t)
+                     : "vr"(v), "vm"(m));
+    return (int32_t)s;
+}
+
+#endif

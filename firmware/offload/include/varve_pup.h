@@ -48,28 +48,31 @@ VV_INLINE uintptr_t vv_length(void) {
         vv_least = VV_LESS(set, 8, vv_least);                                                                          \
         vv_least;                                                                                                      \
     })
-/* A stream with VV_TO_END ends when an unpack has brought vl to 0. */
-#define VV_TAKE(set, id, vl)                                                                                           \
+#define VV_TAKE(set, id, count)                                                                                        \
     do {                                                                                                               \
-        if ((set) >> (id)&1) {                                                                                         \
-            if (vv_left_##id != VV_TO_END)                                                                             \
-                vv_left_##id -= (vl);                                                                                  \
-            else if (vv_length() == 0)                                                                                 \
-                vv_left_##id = 0;                                                                                      \
-        }                                                                                                              \
+        if ((set) >> (id)&1)                                                                                           \
+            vv_left_##id -= (count);                                                                                   \
     } while (0)
+#define VV_TAKE_ALL(set, count)                                                                                        \
+    __extension__({                                                                                                    \
+        VV_TAKE(set, 0, count);                                                                                        \
+        VV_TAKE(set, 1, count);                                                                                        \
+        VV_TAKE(set, 2, count);                                                                                        \
+        VV_TAKE(set, 3, count);                                                                                        \
+        VV_TAKE(set, 4, count);                                                                                        \
+        VV_TAKE(set, 5, count);                                                                                        \
+        VV_TAKE(set, 6, count);                                                                                        \
+        VV_TAKE(set, 7, count);                                                                                        \
+        VV_TAKE(set, 8, count);                                                                                        \
+        0;                                                                                                             \
+    })
+/* The streams of a set move together, so one count of what is left is enough. Streams with VV_TO_END (all of the set,
+   and given as that constant) end when an unpack has brought vl to 0. */
 #define VV_STRIPS(set)                                                                                                 \
-    for (uintptr_t vv_vl; (vv_vl = vv_set_length(VV_LEAST_LEFT(set))) != 0; __extension__({                            \
-             VV_TAKE(set, 0, vv_vl);                                                                                   \
-             VV_TAKE(set, 1, vv_vl);                                                                                   \
-             VV_TAKE(set, 2, vv_vl);                                                                                   \
-             VV_TAKE(set, 3, vv_vl);                                                                                   \
-             VV_TAKE(set, 4, vv_vl);                                                                                   \
-             VV_TAKE(set, 5, vv_vl);                                                                                   \
-             VV_TAKE(set, 6, vv_vl);                                                                                   \
-             VV_TAKE(set, 7, vv_vl);                                                                                   \
-             VV_TAKE(set, 8, vv_vl);                                                                                   \
-         }))
+    for (uintptr_t vv_total = VV_LEAST_LEFT(set), vv_rest = vv_total, vv_vl;                                           \
+         (vv_vl = vv_set_length(vv_rest)) != 0 || VV_TAKE_ALL(set, vv_total - vv_rest);                                \
+         vv_rest = __builtin_constant_p(vv_total) && vv_total == VV_TO_END ? (vv_length() ? VV_TO_END : 0)             \
+                                                                           : vv_rest - vv_vl)
 
 #define vv_unpack(id)                                                                                                  \
     __extension__({                                                                                                    \

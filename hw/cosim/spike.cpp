@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "spike.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
@@ -157,23 +158,24 @@ Spike::Spike(const SpikeOptions &options) : errors(options.errors), entry(option
 }
 
 Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words, const std::string &isa)
-    : Spike(SpikeOptions{isa,
-                         write_elf(folder + "/program.elf", words),
-                         folder + "/spike.err",
-                         kImemBase,
-                         {{kImemBase, kImemBytes}, {kSpadBase, kSpadBytes}}}) {
+    : Spike(folder, words, isa, {{kImemBase, kImemBytes}, {kSpadBase, kSpadBytes}}) {
+}
+
+Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words, const std::string &isa,
+             const std::vector<std::pair<uint32_t, uint32_t>> &memory)
+    : Spike(SpikeOptions{isa, write_elf(folder + "/program.elf", words), folder + "/spike.err", kImemBase, memory}) {
 }
 
 Spike::~Spike() {
     std::fclose(commits);
     kill(process, SIGKILL);
     waitpid(process, nullptr, 0);
+    std::free(line);
 }
 
 bool Spike::next(SpikeCommit &commit) {
     // core   0: 3 0x80000000 (0x00000297) x5  0x80000000 mem ...
-    char line[512];
-    while (std::fgets(line, sizeof line, commits)) {
+    while (getline(&line, &line_size, commits) >= 0) {
         const char *p = std::strstr(line, ": 3 0x");
         if (!p)
             continue;
@@ -183,6 +185,7 @@ bool Spike::next(SpikeCommit &commit) {
         commit.wen = false;
         if (*end == ')')
             end++;
+        commit.effects = end;
         // A name and a value for each register written, CSRs (c768_mstatus) among them; then the access to memory.
         for (const char *x = end; (x = std::strstr(x, " x")) != nullptr; x += 2) {
             if (x[2] < '0' || x[2] > '9')

@@ -18,6 +18,7 @@ struct SpikeCommit {
     bool wen;
     unsigned rd;
     uint32_t wdata;
+    std::string effects; ///< what the log says behind the instruction word: registers, CSRs, memory
 };
 
 constexpr char kBaseIsa[] = "rv32im_zicsr_zicntr_zifencei";
@@ -36,8 +37,11 @@ class Spike {
   public:
     /// Starts spike. Throws std::runtime_error.
     explicit Spike(const SpikeOptions &options);
-    /// Writes an ELF image into `folder` and starts spike on it. Throws std::runtime_error.
+    /// Writes an ELF image into `folder` and starts spike on it, with the memories of the random programs or with
+    /// others. Throws std::runtime_error.
     Spike(const std::string &folder, const std::vector<uint32_t> &words, const std::string &isa);
+    Spike(const std::string &folder, const std::vector<uint32_t> &words, const std::string &isa,
+          const std::vector<std::pair<uint32_t, uint32_t>> &memory);
     ~Spike();
     Spike(const Spike &) = delete;
     Spike &operator=(const Spike &) = delete;
@@ -51,6 +55,8 @@ class Spike {
     std::string errors;
     uint32_t entry;
     bool started = false;
+    char *line = nullptr; ///< buffer of getline
+    size_t line_size = 0;
 };
 
 } // namespace cosim

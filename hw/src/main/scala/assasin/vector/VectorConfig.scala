@@ -40,7 +40,7 @@ class VectorConfig(p: VectorParams) extends Bundle {
 
   /** log2(EMUL) in two's complement, 5 bits, of an operand whose elements have 8 << `eew` bits: LMUL * EEW / SEW. */
   def emul(eew: UInt): SInt =
-    vlmul.asSInt.pad(5) + Cat(0.U(1.W), eew(2, 0)).asSInt.pad(5) - Cat(0.U(1.W), vsew).asSInt.pad(5)
+    vlmul.asSInt.pad(5) + Cat(0.U(1.W), eew.pad(3)(2, 0)).asSInt.pad(5) - Cat(0.U(1.W), vsew).asSInt.pad(5)
 }
 
 object VectorConfig {

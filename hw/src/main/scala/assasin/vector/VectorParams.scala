@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package assasin.vector
 
-import chisel3.util.{isPow2, log2Ceil}
+import chisel3.util.log2Ceil
 
 /** What one vector unit is elaborated with (docs/varve/unit.md 1.3).
   *
@@ -14,8 +14,6 @@ import chisel3.util.{isPow2, log2Ceil}
   *   most `vLen` and at least an eighth of it
   * @param eLen
   *   bits of the largest element: 32 or 64, at most `dLen` and `xLen`
-  * @param banks
-  *   banks of the register file: 1, 2 or 4, at most a quarter of the element groups of all registers; built with 1
   * @param executeQueue
   *   instructions that may wait before the execute path: 2 to 8
   * @param loadQueue
@@ -30,7 +28,6 @@ case class VectorParams(
     vLen: Int = 256,
     dLen: Int = 256,
     eLen: Int = 32,
-    banks: Int = 1,
     executeQueue: Int = 4,
     loadQueue: Int = 3,
     storeQueue: Int = 2,
@@ -49,7 +46,6 @@ case class VectorParams(
     Seq(32, 64).contains(eLen) && eLen <= dLen && eLen <= xLen,
     s"eLen = $eLen: choose 32, or 64 with xLen 64, at most dLen = $dLen"
   )
-  require(isPow2(banks) && banks <= 4 && 32 * vLen / dLen >= 8 * banks, s"banks = $banks: choose 1, 2 or 4")
   depth("executeQueue", executeQueue)
   depth("loadQueue", loadQueue)
   depth("storeQueue", storeQueue)

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "vector_program.h"
+
+#include <iterator>
+#include <string>
+
+#include "rv_asm.h"
+
+namespace cosim {
+namespace {
+
+constexpr unsigned kArith = 0x57, kLoad = 0x07, kStore = 0x27;
+constexpr unsigned kVstart = 0x008, kMstatus = 0x300, kMtvec = 0x305, kMepc = 0x341, kMcause = 0x342, kMtval = 0x343;
+
+// Registers: x5 to x7 for the setting up, x8 and x9 strides, x10 to x15 addresses, x16 to x27 values, x28 to x31 the
+// handler's.
+constexpr unsigned kTemp = 5, kStride = 8, kPointer = 10, kValue = 16, kHandler = 28;
+
+class Generator {
+  public:
+    Generator(std::mt19937_64 &rng, unsigned vlen) : rng(rng), vlen(vlen) {
+    }
+
+    VectorProgram make(uint64_t seed) {
+        li(kTemp, 0x600);
+        emit(csr(2, kMstatus, 0, kTemp)); // VS: Dirty
+        fill_memory();
+        for (unsigned i = 0; i < 6; i++)
+            new_pointer(kPointer + i);
+        new_stride(kStride);
+        new_stride(kStride + 1);
+        for (unsigned i = 0; i < 12; i++)
+            li(kValue + i, value());
+        li(kTemp, kVectorBase);
+        for (unsigned v = 0; v < 32; v += 8) {
+            emit(memory_word(kLoad, 7, 0, true, 8, kTemp, 0, v));
+            emit(rv::addi(kTemp, kTemp, static_cast<int32_t>(pick(200))));
+        }
+        vset();
+        const size_t body = 900 + pick(600);
+        for (size_t i = 0; i < body; i++)
+            step();
+        // Everything to memory, where it is compared.
+        emit(csr(5, kVstart, 0, 0));
+        li(kTemp, kVectorBase);
+        for (unsigned v = 0; v < 32; v += 8) {
+            emit(memory_word(kStore, 7, 0, true, 8, kTemp, 0, v));
+            emit(rv::addi(kTemp, kTemp, static_cast<int32_t>(vlen)));
+        }
+        VectorProgram program{};
+        program.seed = seed;
+        program.end_pc = here();
+        emit(rv::jal(0, 0));
+        program.handler = here();
+        emit(csr(2, kMcause, kHandler, 0));
+        emit(csr(2, kMtval, kHandler + 1, 0));
+        emit(csr(2, kVstart, kHandler + 2, 0));
+        emit(csr(5, kVstart, 0, 0));
+        emit(csr(2, kMepc, kHandler + 3, 0));
+        emit(rv::addi(kHandler + 3, kHandler + 3, 4));
+        emit(csr(1, kMepc, 0, kHandler + 3));
+        emit(0x30200073); // mret
+        program.words = with_handler(words, program.handler);
+        program.data.assign(kVectorBytes, 0);
+        program.end_pc += 4 * kPrologue;
+        program.handler += 4 * kPrologue;
+        return program;
+    }
+
+  private:
+    // The words that set mtvec stand before everything else, since the handler's address is known last.
+    static constexpr unsigned kPrologue = 3;
+    static std::vector<uint32_t> with_handler(const std::vector<uint32_t> &code, uint32_t handler) {
+        const uint32_t target = handler + 4 * kPrologue, low = target & 0xfff;
+        std::vector<uint32_t> out = {rv::lui(kTemp, target + (low >= 0x800 ? 0x1000 : 0)),
+                                     rv::addi(kTemp, kTemp, static_cast<int32_t>(low << 20) >> 20),
+                                     csr(1, kMtvec, 0, kTemp)};
+        out.insert(out.end(), code.begin(), code.end());
+        return out;
+    }
+
+    unsigned pick(size_t n) {
+        return static_cast<unsigned>(rng() % n);
+    }
+    bool percent(unsigned p) {
+        return pick(100) < p;
+    }
+    uint32_t here() const {
+        return kImemBase + static_cast<uint32_t>(words.size()) * 4;
+    }
+    void emit(uint32_t word) {
+        words.push_back(word);
+    }
+    void li(unsigned rd, uint32_t value) {
+        const uint32_t low = value & 0xfff;
+        emit(rv::lui(rd, value + (low >= 0x800 ? 0x1000 : 0)));
+        emit(rv::addi(rd, rd, static_cast<int32_t>(low << 20) >> 20));
+    }
+    static uint32_t csr(unsigned f3, unsigned number, unsigned rd, unsigned rs1) {
+        return number << 20 | rs1 << 15 | f3 << 12 | rd << 7 | 0x73;
+    }
+    static uint32_t memory_word(unsigned op, unsigned nf, unsigned mop, bool vm, unsigned rs2, unsigned rs1,
+                                unsigned width, unsigned vd) {
+        return nf << 29 | mop << 26 | static_cast<unsigned>(vm) << 25 | rs2 << 20 | rs1 << 15 | width << 12 | vd << 7 |
+               op;
+    }
+    static uint32_t arith_word(unsigned f6, bool vm, unsigned vs2, unsigned vs1, unsigned f3, unsigned vd) {
+        return f6 << 26 | static_cast<unsigned>(vm) << 25 | vs2 << 20 | vs1 << 15 | f3 << 12 | vd << 7 | kArith;
+    }
+
+    // Words whose elements of every width are interesting now and then.
+    uint32_t value() {
+        static constexpr uint32_t kEdges[] = {0,          1,          0xffffffff, 0x80000000, 0x7fffffff, 0x80808080,
+                                              0x7f7f7f7f, 0x80008000, 0x7fff7fff, 0x00ff00ff, 0x01010101, 0x0000ffff};
+        if (percent(40))
+            return kEdges[pick(std::size(kEdges))];
+        return static_cast<uint32_t>(rng()) >> (percent(30) ? pick(32) : 0);
+    }
+
+    void fill_memory() {
+        li(kTemp, kVectorBase);
+        for (unsigned at = 0; at < 1600; at += 4) {
+            li(kTemp + 1, value());
+            emit(rv::s_type(2, kTemp + 1, kTemp, static_cast<int32_t>(at)));
+        }
+    }
+
+    void new_pointer(unsigned reg) {
+        uint32_t at = kVectorBase + pick(2048);
+        if (percent(10))
+            at = kVectorBase + pick(32);
+        else if (percent(12))
+            at = kVectorBase + kVectorBytes - pick(512);
+        else if (percent(4))
+            at = kVectorBase + kVectorBytes + pick(64) - 32;
+        else if (percent(4))
+            at = kVectorBase - 64 + pick(128);
+        static constexpr uint32_t kAlign[] = {1, 2, 4, 4, 4, 8, 32, 64};
+        li(reg, at & ~(kAlign[pick(8)] - 1));
+    }
+
+    // No element of an access may come to the program or to kToHost.
+    void new_stride(unsigned reg) {
+        uint32_t stride = pick(4) * (1u << pick(4));
+        if (percent(20))
+            stride = 0;
+        else if (percent(15))
+            stride = pick(170);
+        else if (percent(30))
+            stride = 0u - stride;
+        else if (percent(4))
+            stride = 0x100000;
+        else if (percent(4))
+            stride = 0u - 0x100000u;
+        li(reg, stride);
+    }
+
+    void vset() {
+        unsigned vtype = 0;
+        do {
+            sew = pick(3);
+            lmul = pick(8);
+        } while (lmul == 4 || (lmul > 4 && 8 - lmul + sew > 2));
+        vtype = sew << 3 | lmul | pick(4) << 6;
+        if (percent(2))
+            vtype = pick(256); // perhaps vill
+        const unsigned rd = percent(50) ? 0 : kValue + pick(12);
+        switch (pick(4)) {
+        case 0: // VLMAX
+            emit(vtype << 20 | 0 << 15 | 7 << 12 | (kValue + pick(12)) << 7 | kArith);
+            break;
+        case 1: // vsetivli
+            emit(3u << 30 | vtype << 20 | pick(32) << 15 | 7 << 12 | rd << 7 | kArith);
+            break;
+        default:
+            li(kTemp, percent(5) ? 0 : pick(vlen + 8) >> pick(6));
+            emit(vtype << 20 | kTemp << 15 | 7 << 12 | rd << 7 | kArith);
+        }
+    }
+
+    // A register for a group of 2^log; sometimes one where none may begin. Few registers, so that hazards are many.
+    unsigned reg(unsigned log) {
+        const unsigned r = percent(60) ? pick(8) + (log == 3 ? 8 * pick(4) : 0) : pick(32);
+        return percent(2) ? r : r & ~((1u << log) - 1);
+    }
+    unsigned group() const {
+        return lmul < 4 ? lmul : 0;
+    }
+
+    void arith() {
+        struct Line {
+            unsigned f6;
+            const char *forms;
+        };
+        static constexpr Line kLines[] = {{0x00, "VXI"}, {0x02, "VX"},  {0x03, "XI"},  {0x04, "VX"},
+                                          {0x05, "VX"},  {0x06, "VX"},  {0x07, "VX"},  {0x09, "VXI"},
+                                          {0x0a, "VXI"}, {0x0b, "VXI"}, {0x17, "VXI"}, {0x17, "VXI"}};
+        const Line &line = kLines[pick(std::size(kLines))];
+        const std::string forms = line.forms;
+        const char form = forms[pick(forms.size())];
+        const bool vm = percent(60);
+        const unsigned log = group();
+        const unsigned vs2 = line.f6 == 0x17 && vm && !percent(3) ? 0 : reg(log);
+        unsigned vd = reg(log);
+        if (!vm && vd == 0 && !percent(5))
+            vd = 1u << log & 31;
+        if (form == 'V')
+            emit(arith_word(line.f6, vm, vs2, reg(log), 0, vd));
+        else if (form == 'X')
+            emit(arith_word(line.f6, vm, vs2, pick(33) ? kValue + pick(12) : 0, 4, vd));
+        else
+            emit(arith_word(line.f6, vm, vs2, pick(32), 3, vd));
+    }
+
+    void move() {
+        switch (pick(4)) {
+        case 0:
+        case 1:
+            emit(arith_word(0x10, true, pick(32), 0, 2, pick(10) ? kValue + pick(12) : 0)); // vmv.x.s
+            break;
+        case 2:
+            emit(arith_word(0x10, true, 0, kValue + pick(12), 6, pick(percent(50) ? 4 : 32))); // vmv.s.x
+            break;
+        default: {
+            const unsigned log = pick(4);
+            emit(arith_word(0x27, true, reg(log), (1u << log) - 1, 3, reg(log)));
+        }
+        }
+    }
+
+    void memory() {
+        const bool load = percent(55);
+        const unsigned op = load ? kLoad : kStore, base = kPointer + pick(6);
+        const unsigned eew = percent(60) ? sew : pick(3), width = eew ? eew + 4 : 0;
+        const bool vm = percent(65);
+        if (percent(8))
+            emit(csr(5, kVstart, 0, pick(percent(50) ? 4 : 32)));
+        switch (pick(8)) {
+        case 0: { // whole registers
+            const unsigned log = pick(4);
+            emit(memory_word(op, (1u << log) - 1, 0, true, 8, base, load ? width : 0, reg(log)));
+            break;
+        }
+        case 1: // mask
+            emit(memory_word(op, 0, 0, true, 11, base, 0, pick(percent(50) ? 2 : 32)));
+            break;
+        case 2:
+        case 3: { // strided
+            const unsigned log = emul(eew), vd = masked_reg(log, vm || !load);
+            emit(memory_word(op, 0, 2, vm, kStride + pick(2), base, width, vd));
+            break;
+        }
+        default: {
+            const unsigned log = emul(eew), vd = masked_reg(log, vm || !load);
+            emit(memory_word(op, 0, 0, vm, 0, base, width, vd));
+        }
+        }
+    }
+    unsigned masked_reg(unsigned log, bool may_be_0) {
+        const unsigned r = reg(log);
+        return r == 0 && !may_be_0 && !percent(5) ? 1u << log & 31 : r;
+    }
+    unsigned emul(unsigned eew) const {
+        const int log = static_cast<int>(lmul < 4 ? lmul : lmul - 8) + static_cast<int>(eew) - static_cast<int>(sew);
+        return log < 0 ? 0 : log > 3 ? 3 : static_cast<unsigned>(log);
+    }
+
+    // Instructions of the V specification that the unit has not yet; the reference would execute them.
+    static bool unbuilt(uint32_t w) {
+        const unsigned op = w & 0x7f, f3 = w >> 12 & 7, f6 = w >> 26, rs2 = w >> 20 & 31, vs1 = w >> 15 & 31;
+        const auto in = [f6](unsigned first, unsigned last) { return f6 >= first && f6 <= last; };
+        if (op == kArith) {
+            if (f3 == 0 || f3 == 3 || f3 == 4)
+                return f6 == 0x0c || in(0x0e, 0x13) || in(0x18, 0x23) || f6 == 0x25 || (f6 == 0x27 && f3 != 3) ||
+                       in(0x28, 0x31);
+            if (f3 == 2 || f3 == 6)
+                return f6 != 0x10 || (f3 == 2 && (vs1 == 16 || vs1 == 17));
+            return f3 == 7;
+        }
+        const unsigned mop = w >> 26 & 3, nf = w >> 29;
+        return mop == 1 || mop == 3 || (mop == 2 && nf) || (mop == 0 && (rs2 == 16 || (nf && rs2 != 8)));
+    }
+
+    // Any word of the major opcodes. Its addresses are those of the other accesses.
+    void wild() {
+        for (;;) {
+            uint32_t word = static_cast<uint32_t>(rng());
+            static constexpr unsigned kOps[] = {kArith, kArith, kLoad, kStore};
+            word = (word & ~0x7fu) | kOps[pick(4)];
+            if (percent(50)) // without it hardly a word is legal
+                word = (word & ~(0x1fu << 26)) | (word & 0x08u << 24);
+            const unsigned op = word & 0x7f, f3 = word >> 12 & 7;
+            if (op == kArith) {
+                if (f3 == 2 && percent(70))
+                    word &= ~(0x1fu << 15);
+                if (f3 == 2)
+                    word = (word & ~(0x1fu << 7)) | (kValue + pick(12)) << 7;
+            } else {
+                if (f3 >= 1 && f3 <= 4)
+                    continue; // floating point
+                word = (word & ~(0x1fu << 15)) | (kPointer + pick(6)) << 15;
+                if ((word >> 26 & 3) == 2)
+                    word = (word & ~(0x1fu << 20)) | (kStride + pick(2)) << 20;
+                else if (percent(50))
+                    word = (word & ~(0x1fu << 20)) | (percent(50) ? 8 : percent(50) ? 0 : 11) << 20;
+            }
+            if (unbuilt(word))
+                continue;
+            emit(word);
+            return;
+        }
+    }
+
+    void step() {
+        const unsigned what = pick(100);
+        if (what < 12)
+            vset();
+        else if (what < 20)
+            li(kValue + pick(12), value());
+        else if (what < 26)
+            new_pointer(kPointer + pick(6));
+        else if (what < 28)
+            new_stride(kStride + pick(2));
+        else if (what < 55)
+            memory();
+        else if (what < 62)
+            move();
+        else if (what < 66)
+            wild();
+        else if (what < 67)
+            vstart_arith();
+        else
+            arith();
+    }
+    // Arithmetic never begins in the middle.
+    void vstart_arith() {
+        emit(csr(5, kVstart, 0, 1 + pick(7)));
+        arith();
+    }
+
+    std::mt19937_64 &rng;
+    unsigned vlen, sew = 0, lmul = 0;
+    std::vector<uint32_t> words;
+};
+
+} // namespace
+
+VectorProgram random_vector_program(std::mt19937_64 &rng, uint64_t seed, unsigned vlen) {
+    return Generator(rng, vlen).make(seed);
+}
+
+} // namespace cosim

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Decoupled, MuxLookup, Valid}
+
+/** How a careful memory access ended. */
+class CarefulEnd(p: VectorParams) extends Bundle {
+  val fault   = Bool()
+  val cause   = UInt(5.W)
+  val addr    = UInt(p.xLen.W)
+  val element = UInt(p.vstartBits.W)
+}
+
+class CommitGateIO(p: VectorParams) extends Bundle {
+  val offer   = Input(new VectorOffer(p))
+  val advance = Input(Bool())
+  val commit  = new VectorCommitIO(p)
+
+  /** Whether the range of the access in the commit stage is legal. Not used while `begun`. */
+  val check = new VectorCheckIO(p)
+
+  /** Nothing is under way behind the commit point. */
+  val idle = Input(Bool())
+
+  /** To the dispatch register. `ready` comes from registers. An empty one only tells the trace. */
+  val dispatch = Decoupled(new VectorOp(p))
+  val empty    = Output(Bool())
+
+  /** The careful access has come to its end; lasts one cycle. */
+  val carefulEnd = Input(Valid(new CarefulEnd(p)))
+
+  val clear = Input(Bool())
+}
+
+/** The commit stage (docs/varve/unit.md 2.2): legality, range check, traps. What leaves it by `dispatch` cannot fail,
+  * but for a careful access, during which the core stands still.
+  */
+class CommitGate(p: VectorParams) extends Module {
+  val io = IO(new CommitGateIO(p))
+
+  // The core's execute stage: the range of a memory access that is not masked, from vstart 0.
+  private val insn      = io.offer.insn
+  private val offerEew  = MuxLookup(insn(14, 12), 0.U(2.W))(Seq(5.U -> 1.U, 6.U -> 2.U, 7.U -> 3.U))
+  private val isStrided = insn(27, 26) === 2.U
+  private val isWhole   = !isStrided && insn(24, 20) === 8.U
+  private val isMask    = !isStrided && insn(24, 20) === 11.U
+  private val vl        = io.offer.config.vl
+  private val reach = Mux(
+    isStrided,
+    (vl - 1.U) * io.offer.rs2(11, 0) +& (1.U << offerEew)(3, 0),
+    Mux(
+      isWhole,
+      p.vBytes.U * (insn(31, 29) +& 1.U),
+      Mux(isMask, (vl +& 7.U) >> 3, (vl << offerEew).asUInt)
+    )
+  )
+  private val last    = io.offer.rs1 +& (reach - 1.U)
+  private val lowBits = MuxLookup(offerEew, 0.U(3.W))(Seq(1.U -> 1.U, 2.U -> 3.U, 3.U -> 7.U))
+  private val unsettled =
+    ((io.offer.rs1 | Mux(isStrided, io.offer.rs2, 0.U)) & lowBits) =/= 0.U || last(p.xLen) ||
+      (isStrided && io.offer.rs2(p.xLen - 1, 12) =/= 0.U)
+
+  private val held     = RegInit(false.B)
+  private val at       = Reg(new VectorOffer(p))
+  private val lastAt   = Reg(UInt(p.xLen.W))
+  private val doubtful = Reg(Bool())
+  private val begun    = RegInit(false.B)
+  private val ended    = RegInit(false.B)
+  private val end      = Reg(new CarefulEnd(p))
+  private val decode   = Module(new VectorDecode(p))
+  decode.io.offer := at
+
+  private val leaves  = held && io.commit.valid && io.commit.done
+  private val enters  = io.offer.valid && io.advance
+  private val forgets = io.commit.kill && !begun
+  when(enters) {
+    at       := io.offer
+    lastAt := last(p.xLen - 1, 0)
+    doubtful := unsettled
+  }
+  held := !io.clear && (enters || (held && !leaves && !forgets))
+
+  private val illegal = !decode.io.legal
+  private val memory  = decode.io.memory && !illegal
+  private val touches = memory && !decode.io.empty
+  private val room    = io.dispatch.ready
+  private val fast    = io.check.ok && !doubtful && at.config.vstart === 0.U
+  private val careful = touches && !fast && (doubtful || at.config.vstart =/= 0.U || !io.check.hold)
+
+  io.check.valid := held && touches && !begun
+  io.check.write := decode.io.op.path === VectorPath.Store.U
+  io.check.first := at.rs1
+  io.check.last  := lastAt
+
+  private val done   = held && (illegal || (room && !begun && (!touches || fast)) || ended)
+  private val starts = held && io.commit.valid && careful && !begun && io.idle && room
+  when(starts)(begun := true.B)
+  when(io.carefulEnd.valid) {
+    ended := true.B
+    end   := io.carefulEnd.bits
+  }
+  when(leaves || io.clear) {
+    begun := false.B
+    ended := false.B
+  }
+
+  private val trap = illegal || (ended && end.fault)
+  io.commit.done            := done
+  io.commit.begun           := begun
+  io.commit.trap            := done && trap
+  io.commit.cause           := Mux(!(done && trap), 0.U, Mux(illegal, 2.U, end.cause))
+  io.commit.tval            := Mux(!(done && trap), 0.U, Mux(illegal, at.insn, end.addr))
+  io.commit.late            := done && !trap && decode.io.op.toScalar && decode.io.op.vd =/= 0.U
+  io.commit.setVstart.valid := done && !illegal
+  io.commit.setVstart.bits  := Mux(done && trap && !illegal, end.element, 0.U)
+  io.commit.setVl.valid     := false.B
+  io.commit.setVl.bits      := 0.U
+  io.commit.waits.valid     := false.B
+  io.commit.waits.bits      := 0.U.asTypeOf(new VectorWait)
+  io.commit.dirty           := done && !illegal
+  io.commit.memory          := held && memory
+
+  io.dispatch.valid                        := starts || (leaves && !illegal && !begun)
+  io.dispatch.bits                         := decode.io.op
+  io.dispatch.bits.first                   := at.rs1
+  io.dispatch.bits.last                    := lastAt
+  io.dispatch.bits.careful                 := !fast && touches
+  when(!fast)(io.dispatch.bits.elementwise := memory)
+  // A scalar move to x0 has nothing to do either.
+  io.empty := decode.io.empty || (decode.io.op.toScalar && decode.io.op.vd === 0.U)
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Decoupled, Fill, MuxLookup, Queue, RegEnable, UIntToOH, Valid, log2Ceil}
+
+class ExecutePathIO(p: VectorParams) extends PathIO(p) {
+  val operands = Vec(2, new RegisterReadIO(p))
+
+  /** Not to be held up. */
+  val write    = Output(Valid(new RegisterWrite(p)))
+  val writeTag = Output(UInt(p.tagBits.W))
+
+  /** Element groups that are written in a later cycle than the next, and from this cycle on. */
+  val late    = Output(UInt(p.egs.W))
+  val landing = Output(UInt(p.egs.W))
+
+  val result = Decoupled(new VectorResult(p))
+}
+
+/** Sequencer and pipeline of arithmetic: S (one element group, hazards), R (registers), X (compute), W (write). A write
+  * is seen by a read in the same cycle, so a dependent element group follows two cycles later.
+  */
+class ExecutePath(p: VectorParams) extends Module {
+  val io = IO(new ExecutePathIO(p))
+
+  private class Beat extends Bundle {
+    val op   = new VectorOp(p)
+    val beat = UInt(log2Ceil(8 * p.egsPerRegister).W)
+    val eg   = UInt(p.egBits.W)
+    val last = Bool()
+  }
+  private val results = 2
+
+  private def egOf(register: UInt, beat: UInt) = (register * p.egsPerRegister.U + beat)(p.egBits - 1, 0)
+  private def expand(registers: UInt) = VecInit(Seq.tabulate(p.egs)(eg => registers(eg / p.egsPerRegister))).asUInt
+
+  // S.
+  private val valid    = RegInit(false.B)
+  private val op       = Reg(new VectorOp(p))
+  private val beat     = Reg(UInt(log2Ceil(8 * p.egsPerRegister).W))
+  private val reads    = Reg(UInt(p.egs.W))
+  private val writes   = Reg(UInt(p.egs.W))
+  private val vs1      = egOf(op.vs1, beat)
+  private val vs2      = egOf(op.vs2, beat)
+  private val vd       = egOf(op.vd, beat)
+  private val v0Groups = ((BigInt(1) << p.egsPerRegister) - 1).U(p.egs.W)
+  private val isLast   = beat === ((op.evl << op.eew)(p.vlBits - 1, 0) - 1.U) >> log2Ceil(p.dBytes)
+
+  // Registers for stages R and X.
+  private val rValid = RegInit(false.B)
+  private val r      = Reg(new Beat)
+  private val xValid = RegInit(false.B)
+  private val wValid = RegInit(false.B)
+
+  private val blocked = io.olderWrites | io.late
+  private val hazard = (op.readsVs1 && blocked(vs1)) || (op.readsVs2 && blocked(vs2)) ||
+    (op.readsMask && (blocked & v0Groups) =/= 0.U) || (op.writes && (io.olderWrites(vd) || io.olderReads(vd)))
+  private val owed  = RegInit(0.U(log2Ceil(results + 1).W))
+  private val issue = valid && !hazard && !(op.toScalar && owed === results.U)
+  private val ends  = issue && isLast
+
+  io.op.ready := !valid || ends
+  when(io.op.fire) {
+    op     := io.op.bits
+    beat   := 0.U
+    reads  := expand(io.op.bits.readRegisters)
+    writes := expand(io.op.bits.writeRegisters)
+  }.elsewhen(issue) {
+    beat   := beat + 1.U
+    writes := writes & ~UIntToOH(vd, p.egs)
+    // v0 is read to the end.
+    reads := (reads & ~Mux(op.readsVs1, UIntToOH(vs1, p.egs), 0.U) & ~Mux(op.readsVs2, UIntToOH(vs2, p.egs), 0.U)) |
+      Mux(op.readsMask, v0Groups, 0.U)
+  }
+  valid              := !io.clear && (io.op.fire || (valid && !ends))
+  io.use.valid       := valid
+  io.use.bits.tag    := op.tag
+  io.use.bits.reads  := reads
+  io.use.bits.writes := writes
+  io.operands(0).eg  := egOf(r.op.vs1, r.beat)
+  io.operands(1).eg  := egOf(r.op.vs2, r.beat)
+
+  // R: operands and masks.
+  rValid := issue && !io.clear
+  when(issue) {
+    r.op   := op
+    r.beat := beat
+    r.eg   := vd
+    r.last := isLast
+  }
+  private val replicated = MuxLookup(r.op.eew, r.op.scalar)((0 to log2Ceil(p.eLen / 8)).map { log =>
+    log.U -> Fill(p.dLen >> (3 + log), r.op.scalar((8 << log) - 1, 0))
+  })
+  private val body   = ElementBytes.body(p, r.op.eew, r.beat, r.op.vstart, r.op.evl)
+  private val active = ElementBytes.chosen(p, r.op.eew, r.beat, io.v0)
+
+  // X: compute.
+  xValid := rValid && !io.clear
+  private val x       = RegEnable(r, rValid)
+  private val integer = Module(new IntegerUnit(p))
+  integer.io.function := x.op.function
+  integer.io.eew      := x.op.eew
+  integer.io.a        := RegEnable(io.operands(1).data, rValid)
+  integer.io.b        := RegEnable(Mux(r.op.readsVs1, io.operands(0).data, replicated), rValid)
+  integer.io.choose   := RegEnable(active, rValid)
+  private val xMask = RegEnable(Mux(r.op.masked, body & active, body), rValid)
+
+  // W: write.
+  wValid := xValid && !io.clear
+  private val wOp   = RegEnable(x.op, xValid)
+  private val wLast = RegEnable(x.last, xValid)
+  io.write.valid     := wValid && wOp.writes
+  io.write.bits.eg   := RegEnable(x.eg, xValid)
+  io.write.bits.data := RegEnable(integer.io.out, xValid)
+  io.write.bits.mask := RegEnable(xMask, xValid)
+  io.writeTag        := wOp.tag
+  io.end.valid       := wValid && wLast
+  io.end.bits        := wOp.tag
+
+  private def landsIn(stage: Bool, writes: Bool, eg: UInt) = Mux(stage && writes, UIntToOH(eg, p.egs), 0.U(p.egs.W))
+  io.late    := landsIn(rValid, r.op.writes, r.eg)
+  io.landing := io.late | landsIn(xValid, x.op.writes, x.eg) | landsIn(io.write.valid, true.B, io.write.bits.eg)
+
+  // Results wait here as long as the core likes; no more are begun than there is room for.
+  private val queue = Module(new Queue(new VectorResult(p), results))
+  queue.reset          := reset.asBool || io.clear
+  queue.io.enq.valid   := xValid && x.op.toScalar
+  queue.io.enq.bits.rd := x.op.vd
+  queue.io.enq.bits.data := MuxLookup(x.op.eew, 0.U)((0 to log2Ceil(p.eLen / 8)).map { log =>
+    log.U -> integer.io.out((8 << log) - 1, 0).asSInt.pad(p.xLen).asUInt
+  })
+  io.result <> queue.io.deq
+  owed := Mux(io.clear, 0.U, owed + (issue && op.toScalar) - io.result.fire)
+
+  io.busy := valid || rValid || xValid || wValid || owed =/= 0.U
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Cat, Fill, MuxLookup, log2Ceil}
+
+class IntegerUnitIO(p: VectorParams) extends Bundle {
+
+  /** [[IntegerFunction]]. */
+  val function = Input(UInt(IntegerFunction.bits.W))
+
+  /** log2 of the bytes of an element. */
+  val eew = Input(UInt(2.W))
+
+  /** Values of vs2; of vs1, a scalar or an immediate. */
+  val a = Input(UInt(p.dLen.W))
+  val b = Input(UInt(p.dLen.W))
+
+  /** Merge: the bytes that are taken from `b`. */
+  val choose = Input(UInt(p.dBytes.W))
+
+  val out = Output(UInt(p.dLen.W))
+}
+
+/** Addition, comparison, logic and moves on the elements of an element group. Combinational. */
+class IntegerUnit(p: VectorParams) extends Module {
+  val io = IO(new IntegerUnitIO(p))
+
+  import IntegerFunction._
+  private val logs                      = 0 to log2Ceil(p.eLen / 8)
+  private def is(functions: Int*): Bool = functions.map(f => io.function === f.U).reduce(_ || _)
+
+  /** By element size: whether byte `i` is the highest of its element, counted in a lane of ELEN bits. */
+  private def isTop(i: Int): Bool = MuxLookup(io.eew, true.B)(logs.map(log => log.U -> ((i + 1) % (1 << log) == 0).B))
+
+  private val compares  = is(MinUnsigned, Min, MaxUnsigned, Max)
+  private val subtracts = compares || is(Subtract, SubtractFrom)
+  private val signed    = is(Min, Max)
+  private val swaps     = is(SubtractFrom)
+  private val x         = Mux(swaps, io.b, io.a)
+  private val y         = Mux(swaps, io.a, io.b)
+
+  // One addition a lane of ELEN bits with a bit above each byte. Inside an element that bit is 1 + 0, so the carry
+  // passes; above an element's highest byte it is twice the carry into the next one. Its sum tells the carry out.
+  private val laneBytes = p.eLen / 8
+  private val lanes = for (lane <- 0 until p.dLen / p.eLen) yield {
+    val bytes = for (i <- 0 until laneBytes) yield {
+      val at   = lane * p.eLen + 8 * i
+      val flip = Cat(signed && isTop(i), 0.U(7.W))
+      val last = isTop(i)
+      val xi   = x(at + 7, at) ^ flip
+      val yi   = (y(at + 7, at) ^ flip) ^ Fill(8, subtracts)
+      (Cat(Mux(last, subtracts, true.B), xi), Cat(last && subtracts, yi))
+    }
+    Cat(bytes.map(_._1).reverse) +& Cat(bytes.map(_._2).reverse) + subtracts
+  }
+  private def laneOf(i: Int) = (lanes(i / laneBytes), i % laneBytes * 9)
+  private val sum = Cat((0 until p.dBytes).map { i =>
+    val (lane, at) = laneOf(i)
+    lane(at + 7, at)
+  }.reverse)
+  private val carries = VecInit((0 until p.dBytes).map { i =>
+    val (lane, at) = laneOf(i)
+    lane(at + 8)
+  })
+
+  // a < b, at each byte of the element.
+  private val less = (0 until p.dBytes).map { i =>
+    !MuxLookup(io.eew, carries(i))(logs.map(log => log.U -> carries(i | ((1 << log) - 1))))
+  }
+  private val takeB = Cat((0 until p.dBytes).map { i =>
+    Mux(is(Merge), io.choose(i), is(MoveB) || (compares && (less(i) === is(MaxUnsigned, Max))))
+  }.reverse)
+  private val chosen = Cat((0 until p.dBytes).map { i =>
+    Mux(takeB(i), io.b(8 * i + 7, 8 * i), io.a(8 * i + 7, 8 * i))
+  }.reverse)
+
+  io.out := MuxLookup(io.function, chosen)(
+    Seq(
+      Add.U          -> sum,
+      Subtract.U     -> sum,
+      SubtractFrom.U -> sum,
+      And.U          -> (io.a & io.b),
+      Or.U           -> (io.a | io.b),
+      Xor.U          -> (io.a ^ io.b)
+    )
+  )
+}

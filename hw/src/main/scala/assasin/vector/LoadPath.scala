@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Decoupled, Fill, MuxLookup, Queue, UIntToOH, Valid, log2Ceil}
+
+class LoadPathIO(p: VectorParams) extends MemoryPathIO(p) {
+  val load       = Decoupled(new VectorLoadRequest(p))
+  val loadAnswer = Input(Valid(UInt(p.dLen.W)))
+
+  val write    = Decoupled(new RegisterWrite(p))
+  val writeTag = Output(UInt(p.tagBits.W))
+
+  /** Element groups that are asked for and not written. */
+  val landing = Output(UInt(p.egs.W))
+}
+
+/** Loads: asks for element groups, or for elements one after the other, and writes the answers into the registers. */
+class LoadPath(p: VectorParams) extends Module {
+  val io = IO(new LoadPathIO(p))
+
+  private val depth = 4
+
+  /** What becomes of an answer; or, with `silent`, of an element or group that is not loaded. */
+  private class Ticket extends Bundle {
+    val tag         = UInt(p.tagBits.W)
+    val eg          = UInt(p.egBits.W)
+    val mask        = UInt(p.dBytes.W)
+    val elementwise = Bool()
+    val eew         = UInt(2.W)
+    val silent      = Bool()
+    val last        = Bool()
+    val lastOfGroup = Bool()
+  }
+
+  private val v0Groups = ((BigInt(1) << p.egsPerRegister) - 1).U(p.egs.W)
+  private val valid    = RegInit(false.B)
+  private val op       = Reg(new VectorOp(p))
+  private val count    = Reg(UInt(p.vlBits.W))
+  private val addr     = Reg(UInt(p.xLen.W))
+  private val writes   = Reg(UInt(p.egs.W))
+  private val touched  = Reg(Bool())
+  private val landing  = RegInit(0.U(p.egs.W))
+  private val cursor   = new ElementCursor(p, op, count, io.v0)
+
+  private val tickets = Module(new Queue(new Ticket, depth))
+  private val answers = Module(new Queue(UInt(p.dLen.W), depth, flow = true))
+  tickets.reset := reset.asBool || io.clear
+  answers.reset := reset.asBool || io.clear
+
+  // Answers to what was asked before a clear are dropped; nothing is asked until they have come.
+  private val asked = RegInit(0.U(log2Ceil(depth + 1).W))
+  private val drop  = RegInit(0.U(log2Ceil(depth + 1).W))
+
+  private val older = io.olderWrites | landing
+  private val hazard = io.olderWrites(cursor.eg) || io.olderReads(cursor.eg) || (landing(cursor.eg) && !touched) ||
+    (op.readsMask && (older & v0Groups) =/= 0.U)
+  private val goes       = valid && !hazard && io.ordered && tickets.io.enq.ready && drop === 0.U && !io.clear
+  private val needed     = cursor.mask =/= 0.U
+  private val misaligned = (addr & (cursor.size - 1.U)) =/= 0.U
+  private val allowed    = !op.careful || (!misaligned && io.check.ok)
+  private val fault      = goes && needed && op.careful && (misaligned || (!io.check.ok && !io.check.hold))
+
+  io.check.valid := valid && op.careful && needed
+  io.check.write := false.B
+  io.check.first := addr
+  io.check.last  := addr + (cursor.size - 1.U)
+
+  // A group's last bytes may lie behind the range that was checked.
+  private val groupBytes = op.last - addr
+  io.load.valid     := goes && needed && allowed
+  io.load.bits.addr := addr
+  io.load.bits.bytes := Mux(
+    op.elementwise,
+    cursor.size,
+    Mux(groupBytes >= (p.dBytes - 1).U, p.dBytes.U, groupBytes(log2Ceil(p.dBytes), 0) + 1.U)
+  )
+  private val step = io.load.fire || (goes && !needed) || fault
+  private val ends = step && (cursor.last || fault)
+
+  tickets.io.enq.valid            := step
+  tickets.io.enq.bits.tag         := op.tag
+  tickets.io.enq.bits.eg          := cursor.eg
+  tickets.io.enq.bits.mask        := cursor.mask
+  tickets.io.enq.bits.elementwise := op.elementwise
+  tickets.io.enq.bits.eew         := op.eew
+  tickets.io.enq.bits.silent      := !io.load.valid
+  tickets.io.enq.bits.last        := cursor.last || fault
+  tickets.io.enq.bits.lastOfGroup := cursor.lastOfGroup || fault
+
+  io.op.ready := !valid || ends
+  when(io.op.fire) {
+    op      := io.op.bits
+    count   := 0.U
+    addr    := io.op.bits.scalar
+    writes  := VecInit(Seq.tabulate(p.egs)(eg => io.op.bits.writeRegisters(eg / p.egsPerRegister))).asUInt
+    touched := false.B
+  }.elsewhen(step) {
+    count                           := count + 1.U
+    addr                            := addr + cursor.step
+    touched                         := !cursor.lastOfGroup
+    when(cursor.lastOfGroup)(writes := writes & ~UIntToOH(cursor.eg, p.egs))
+  }
+  valid              := !io.clear && (io.op.fire || (valid && !ends))
+  io.use.valid       := valid
+  io.use.bits.tag    := op.tag
+  io.use.bits.reads  := Mux(op.readsMask, v0Groups, 0.U)
+  io.use.bits.writes := writes
+
+  // Answers.
+  private val ticket   = tickets.io.deq
+  private val answered = io.loadAnswer.valid && drop === 0.U
+  answers.io.enq.valid := answered
+  answers.io.enq.bits  := io.loadAnswer.bits
+  io.write.valid       := ticket.valid && (ticket.bits.silent || answers.io.deq.valid)
+  io.write.bits.eg     := ticket.bits.eg
+  io.write.bits.mask   := Mux(ticket.bits.silent, 0.U, ticket.bits.mask)
+  private val data = answers.io.deq.bits
+  io.write.bits.data := Mux(
+    ticket.bits.elementwise,
+    MuxLookup(ticket.bits.eew, data)(
+      (0 to log2Ceil(p.eLen / 8)).map(log => log.U -> Fill(p.dLen >> (3 + log), data((8 << log) - 1, 0)))
+    ),
+    data
+  )
+  io.writeTag          := ticket.bits.tag
+  ticket.ready         := io.write.fire
+  answers.io.deq.ready := io.write.fire && !ticket.bits.silent
+  io.end.valid         := io.write.fire && ticket.bits.last
+  io.end.bits          := ticket.bits.tag
+
+  private val arrives = Mux(io.write.fire && ticket.bits.lastOfGroup, UIntToOH(ticket.bits.eg, p.egs), 0.U)
+  private val departs = Mux(step, UIntToOH(cursor.eg, p.egs), 0.U)
+  landing    := Mux(io.clear, 0.U, (landing & ~arrives) | departs)
+  io.landing := landing
+
+  asked := asked + io.load.fire - io.loadAnswer.valid
+  drop := Mux(
+    io.clear,
+    asked - io.loadAnswer.valid,
+    drop - (io.loadAnswer.valid && drop =/= 0.U)
+  )
+
+  // Ranges.
+  private val pending = Reg(new AccessRange(p))
+  when(step) {
+    val more = ticket.valid
+    pending.tag   := op.tag
+    pending.first := Mux(more && pending.first < op.first, pending.first, op.first)
+    pending.last  := Mux(more && pending.last > op.last, pending.last, op.last)
+  }
+  io.pending.valid    := ticket.valid
+  io.pending.bits     := pending
+  io.range.valid      := valid
+  io.range.bits.tag   := op.tag
+  io.range.bits.first := op.first
+  io.range.bits.last  := op.last
+
+  // A careful access is alone, so it has ended when nothing is left.
+  private val careful = RegInit(false.B)
+  private val end     = Reg(new CarefulEnd(p))
+  io.carefulEnd.valid := careful && !valid && !ticket.valid
+  io.carefulEnd.bits  := end
+  careful             := !io.clear && ((io.op.fire && io.op.bits.careful) || (careful && !io.carefulEnd.valid))
+  when(step) {
+    end.fault   := fault
+    end.cause   := Mux(misaligned, 4.U, io.check.cause)
+    end.addr    := addr
+    end.element := count(p.vstartBits - 1, 0)
+  }
+
+  io.busy := valid || ticket.valid || careful
+}

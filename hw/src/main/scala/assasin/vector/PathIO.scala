@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Decoupled, Valid}
+
+/** What every path has. */
+class PathIO(p: VectorParams) extends Bundle {
+  val op = Flipped(Decoupled(new VectorOp(p)))
+
+  /** The instruction in the sequencer and the element groups that it has yet to touch. */
+  val use = Output(Valid(new SequencedUse(p)))
+
+  /** What older instructions of other paths have yet to read and to write, their writes under way included. */
+  val olderReads  = Input(UInt(p.egs.W))
+  val olderWrites = Input(UInt(p.egs.W))
+
+  /** v0, with what is written in this cycle. */
+  val v0 = Input(UInt(p.vLen.W))
+
+  /** The tag ends. */
+  val end = Output(Valid(UInt(p.tagBits.W)))
+
+  /** Something is under way. */
+  val busy = Output(Bool())
+
+  val clear = Input(Bool())
+}
+
+/** Range of addresses of an instruction under way. */
+class AccessRange(p: VectorParams) extends Bundle {
+  val tag   = UInt(p.tagBits.W)
+  val first = UInt(p.xLen.W)
+  val last  = UInt(p.xLen.W)
+}
+
+/** What a memory path has besides. */
+class MemoryPathIO(p: VectorParams) extends PathIO(p) {
+
+  /** The instruction in the sequencer, for those that must not overlap it. */
+  val range = Output(Valid(new AccessRange(p)))
+
+  /** The instruction in the sequencer must wait for an older access of the other kind. */
+  val ordered = Input(Bool())
+
+  /** A range that holds all accesses that have left the sequencer and are not done; `tag` means nothing. */
+  val pending = Output(Valid(new AccessRange(p)))
+
+  /** Used for a careful access only. */
+  val check      = new VectorCheckIO(p)
+  val carefulEnd = Output(Valid(new CarefulEnd(p)))
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+
+/** What the table of OP-V says of an instruction. */
+class VectorControls extends Bundle {
+
+  /** The forms that exist: by vector (OPIVV, OPMVV), by scalar (OPIVX, OPMVX), by immediate (OPIVI). */
+  val vv = Bool()
+  val vx = Bool()
+  val vi = Bool()
+
+  /** [[IntegerFunction]]. */
+  val function = UInt(IntegerFunction.bits.W)
+
+  /** vmerge (vm = 0) and vmv.v (vm = 1). */
+  val merge = Bool()
+
+  /** vmv<n>r.v, n - 1 in the immediate. */
+  val wholeMove = Bool()
+
+  /** vmv.x.s as OPMVV with vs1 = 0, vmv.s.x as OPMVX with vs2 = 0. */
+  val scalarMove = Bool()
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Cat, Fill, MuxLookup, log2Ceil}
+
+class VectorDecodeIO(p: VectorParams) extends Bundle {
+  val offer = Input(new VectorOffer(p))
+
+  /** The word may be executed with this vtype, vstart and mstatus. */
+  val legal = Output(Bool())
+
+  /** It accesses memory. */
+  val memory = Output(Bool())
+
+  /** Decoded, without tag and range; `careful` is 0. evl may be 0. */
+  val op = Output(new VectorOp(p))
+
+  /** Nothing is to be done but to set vstart to 0: no element is between vstart and vl, and no scalar is written. */
+  val empty = Output(Bool())
+}
+
+/** Decodes a word and decides its legality (docs/varve/unit.md 3.5). Combinational. What the unit has not is illegal.
+  */
+class VectorDecode(p: VectorParams) extends Module {
+  val io = IO(new VectorDecodeIO(p))
+
+  private val insn    = io.offer.insn
+  private val config  = io.offer.config
+  private val funct3  = insn(14, 12)
+  private val vm      = insn(25)
+  private val vd      = insn(11, 7)
+  private val vs1     = insn(19, 15)
+  private val vs2     = insn(24, 20)
+  private val maxEew  = log2Ceil(p.eLen / 8)
+  private val isArith = insn(6, 0) === "b1010111".U
+  private val isLoad  = insn(6, 0) === "b0000111".U
+  private val isStore = insn(6, 0) === "b0100111".U
+  private val memory  = isLoad || isStore
+
+  /** Whether a group of 2^`log` registers may begin at `register`. */
+  private def aligned(register: UInt, log: UInt): Bool =
+    (register(2, 0) & VecInit(0.U(3.W), 1.U(3.W), 3.U(3.W), 7.U(3.W))(log)) === 0.U
+
+  // Arithmetic.
+  private val byScalar    = funct3 === 4.U || funct3 === 6.U
+  private val byImmediate = funct3 === 3.U
+  private val byVector    = funct3 === 0.U || funct3 === 2.U
+  private val multiply    = funct3 === 2.U || funct3 === 6.U
+  private val row         = VectorInstructions.controls(multiply, insn(31, 26))
+  private val exists = MuxLookup(funct3, false.B)(
+    Seq(0.U -> row.vv, 2.U -> row.vv, 3.U -> row.vi, 4.U -> row.vx, 6.U -> row.vx)
+  )
+  private val lmul    = Mux(config.vlmul(2), 0.U(2.W), config.vlmul(1, 0))
+  private val toX     = row.scalarMove && byVector
+  private val fromX   = row.scalarMove && byScalar
+  private val move    = row.merge && vm
+  private val movable = vs1 === 0.U || vs1 === 1.U || vs1 === 3.U || vs1 === 7.U
+  private val moveLog = Mux(vs1 === 7.U, 3.U(2.W), Mux(vs1 === 3.U, 2.U(2.W), Mux(vs1 === 1.U, 1.U(2.W), 0.U(2.W))))
+  private val plainLegal = Mux(
+    row.scalarMove,
+    vm && Mux(byVector, vs1 === 0.U, vs2 === 0.U),
+    Mux(
+      row.wholeMove,
+      vm && movable && aligned(vd, moveLog) && aligned(vs2, moveLog),
+      aligned(vd, lmul) && (!byVector || aligned(vs1, lmul)) &&
+        Mux(move, vs2 === 0.U, aligned(vs2, lmul)) && (vm || vd =/= 0.U)
+    )
+  )
+  private val arithLegal = exists && plainLegal && !config.vill && config.vstart === 0.U
+  private val arithEvl = Mux(
+    toX,
+    1.U,
+    Mux(fromX, (config.vl =/= 0.U).asUInt, Mux(row.wholeMove, (p.vBytes.U << moveLog)(p.vlBits - 1, 0), config.vl))
+  )
+
+  // Memory.
+  private val eew        = MuxLookup(funct3, 0.U(2.W))(Seq(5.U -> 1.U, 6.U -> 2.U, 7.U -> 3.U))
+  private val isEew      = (funct3 === 0.U || funct3 >= 5.U) && eew <= maxEew.U
+  private val nf         = insn(31, 29)
+  private val mew        = insn(28)
+  private val mop        = insn(27, 26)
+  private val unit       = mop === 0.U
+  private val strided    = mop === 2.U
+  private val whole      = unit && vs2 === 8.U
+  private val mask       = unit && vs2 === 11.U
+  private val plain      = unit && vs2 === 0.U
+  private val emul       = config.emul(eew)
+  private val emulLog    = Mux(emul < 0.S, 0.U(2.W), emul(1, 0).asUInt)
+  private val wholeLog   = Mux(nf(2), 3.U(2.W), Mux(nf(1), 2.U(2.W), nf(0).asUInt))
+  private val groupLegal = !config.vill && nf === 0.U && emul >= -3.S && emul <= 3.S && aligned(vd, emulLog)
+  private val wholeLegal = vm && (nf === 0.U || nf === 1.U || nf === 3.U || nf === 7.U) && aligned(vd, wholeLog) &&
+    (isLoad || eew === 0.U)
+  private val maskLegal = vm && nf === 0.U && eew === 0.U && !config.vill
+  private val memoryLegal = isEew && !mew &&
+    Mux(whole, wholeLegal, Mux(mask, maskLegal, (plain || strided) && groupLegal && (vm || isStore || vd =/= 0.U)))
+  private val memoryEvl = Mux(
+    whole,
+    ((p.vBytes.U << wholeLog) >> eew)(p.vlBits - 1, 0),
+    Mux(mask, ((config.vl +& 7.U) >> 3).asUInt, config.vl)
+  )
+
+  io.legal  := io.offer.enabled && Mux(isArith, arithLegal, memory && memoryLegal)
+  io.memory := memory
+
+  private val op  = io.op
+  private val evl = Mux(isArith, arithEvl, memoryEvl)
+  op.tag       := 0.U
+  op.path      := Mux(isArith, VectorPath.Execute.U, Mux(isLoad, VectorPath.Load.U, VectorPath.Store.U))
+  op.vd        := vd
+  op.vs1       := vs1
+  op.vs2       := vs2
+  op.readsVs1  := isArith && byVector && !row.scalarMove
+  op.readsVs2  := isArith && !move && !fromX
+  op.writes    := Mux(isArith, !toX, isLoad)
+  op.readsMask := !vm
+  op.masked    := !vm && !(isArith && row.merge)
+  op.toScalar  := isArith && toX
+  op.function  := Mux(move, IntegerFunction.MoveB.U, Mux(toX, IntegerFunction.MoveA.U, row.function))
+  op.eew       := Mux(isArith, Mux(row.wholeMove, 0.U, config.vsew(1, 0)), eew)
+  op.groups := Mux(
+    isArith,
+    Mux(row.wholeMove, moveLog, Mux(row.scalarMove, 0.U, lmul)),
+    Mux(whole, wholeLog, Mux(mask, 0.U, emulLog))
+  )
+  op.evl         := evl
+  op.vstart      := config.vstart
+  op.scalar      := Mux(isArith && byImmediate, Cat(Fill(p.xLen - 5, vs1(4)), vs1), io.offer.rs1)
+  op.elementwise := memory && strided
+  op.stride      := Mux(strided, io.offer.rs2, (1.U << eew)(3, 0))
+  op.careful     := false.B
+  op.first       := 0.U
+  op.last        := 0.U
+  io.empty       := evl <= config.vstart
+}

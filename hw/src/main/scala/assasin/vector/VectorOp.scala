@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+
+/** The paths that instructions take behind the commit point. */
+object VectorPath {
+  val Execute = 0
+  val Load    = 1
+  val Store   = 2
+  val count   = 3
+}
+
+/** An instruction behind the commit point, decoded. */
+class VectorOp(p: VectorParams) extends Bundle {
+
+  /** Number in program order modulo 2^tagBits. */
+  val tag = UInt(p.tagBits.W)
+
+  /** [[VectorPath]]. */
+  val path = UInt(2.W)
+
+  /** Register fields; `vd` is also a store's source, and the scalar destination with `toScalar`. */
+  val vd  = UInt(5.W)
+  val vs1 = UInt(5.W)
+  val vs2 = UInt(5.W)
+
+  /** Registers whose values it needs. */
+  val readsVs1 = Bool()
+  val readsVs2 = Bool()
+
+  /** It writes vd. */
+  val writes = Bool()
+
+  /** It reads v0: to write only active elements (`masked`) or to choose. */
+  val readsMask = Bool()
+  val masked    = Bool()
+
+  /** Element 0 of vs2 goes to scalar register vd. */
+  val toScalar = Bool()
+
+  /** [[IntegerFunction]]. */
+  val function = UInt(IntegerFunction.bits.W)
+
+  /** log2 of the bytes of an element, and of the registers of its groups. */
+  val eew    = UInt(2.W)
+  val groups = UInt(2.W)
+
+  /** Elements `vstart` to `evl` - 1 are worked on; evl is not 0 behind the dispatch register. */
+  val evl    = UInt(p.vlBits.W)
+  val vstart = UInt(p.vstartBits.W)
+
+  /** Scalar or immediate operand; of a memory access the base address. */
+  val scalar = UInt(p.xLen.W)
+
+  /** Memory access: one element after the other, `stride` bytes apart. Else whole element groups. */
+  val elementwise = Bool()
+  val stride      = UInt(p.xLen.W)
+
+  /** Memory access: it may fault; each element is checked. It is alone under way. */
+  val careful = Bool()
+
+  /** Memory access that is not careful: its first and last byte's addresses. */
+  val first = UInt(p.xLen.W)
+  val last  = UInt(p.xLen.W)
+
+  /** The registers from `base` on of a group, a bit each. */
+  private def group(base: UInt): UInt = {
+    val ones = VecInit(0x01.U(8.W), 0x03.U(8.W), 0x0f.U(8.W), 0xff.U(8.W))(groups)
+    (ones << base)(31, 0)
+  }
+
+  /** The registers that it writes and reads. */
+  def writeRegisters: UInt = Mux(writes, group(vd), 0.U)
+  def readRegisters: UInt = {
+    val store = path === VectorPath.Store.U
+    Mux(readsVs1, group(vs1), 0.U) | Mux(readsVs2, group(vs2), 0.U) | Mux(store, group(vd), 0.U) | readsMask
+  }
+}

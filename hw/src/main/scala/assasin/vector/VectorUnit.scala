@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{UIntToOH, Valid}
+
+class VectorUnitIO(p: VectorParams) extends Bundle {
+  val issue  = new VectorIssueIO(p)
+  val memory = new VectorMemoryIO(p)
+  val trace  = if (p.trace) Some(Output(new VectorTraceIO(p))) else None
+}
+
+/** The vector unit (docs/varve/unit.md): integer vectors of fixed width behind a core's commit point. */
+class VectorUnit(p: VectorParams) extends Module {
+  val io = IO(new VectorUnitIO(p))
+
+  private val clear   = io.issue.clear
+  private val gate    = Module(new CommitGate(p))
+  private val file    = Module(new RegisterFile(p))
+  private val execute = Module(new ExecutePath(p))
+  private val load    = Module(new LoadPath(p))
+  private val store   = Module(new StorePath(p))
+  private val depths  = Seq(p.executeQueue, p.loadQueue, p.storeQueue)
+  private val queues  = depths.map(depth => Module(new IssueQueue(p, depth)))
+  private val hazards = Module(new HazardMatrix(p, depths))
+  private val paths   = Seq(execute.io, load.io, store.io)
+
+  // Commit: a tag, and the dispatch register.
+  private val tag     = RegInit(0.U(p.tagBits.W))
+  private val slots   = 1 << (p.tagBits - 1)
+  private val active  = RegInit(0.U(slots.W))
+  private val waits   = RegInit(false.B)
+  private val waiting = Reg(new VectorOp(p))
+  private val taken = VecInit(queues.zipWithIndex.map { case (queue, path) =>
+    queue.io.in.ready && waiting.path === path.U
+  }).asUInt.orR
+  private val slotOf    = (t: UInt) => UIntToOH(t(p.tagBits - 2, 0), slots)
+  private val freed     = paths.map(path => Mux(path.end.valid, slotOf(path.end.bits), 0.U)).reduce(_ | _)
+  private val enters    = gate.io.dispatch.fire && !gate.io.empty
+  private val busyPaths = paths.map(_.busy).reduce(_ || _)
+  private val queued    = queues.map(_.io.entries(0).valid)
+  private val busy      = waits || queued.reduce(_ || _) || busyPaths
+
+  gate.io.offer   := io.issue.offer
+  gate.io.advance := io.issue.advance
+  gate.io.commit <> io.issue.commit
+  gate.io.clear          := clear
+  gate.io.idle           := !busy
+  gate.io.dispatch.ready := (!waits || taken) && (active & slotOf(tag)) === 0.U
+  gate.io.carefulEnd     := Mux(load.io.carefulEnd.valid, load.io.carefulEnd, store.io.carefulEnd)
+  when(enters) {
+    waiting     := gate.io.dispatch.bits
+    waiting.tag := tag
+    tag         := tag + 1.U
+  }
+  waits  := !clear && (enters || (waits && !taken))
+  active := Mux(clear, 0.U, (active & ~freed) | Mux(enters, slotOf(tag), 0.U))
+
+  // Queues and paths.
+  for (((queue, path), number) <- queues.zip(paths).zipWithIndex) {
+    queue.io.in.valid := waits && waiting.path === number.U
+    queue.io.in.bits  := waiting
+    queue.io.clear    := clear
+    path.op <> queue.io.out
+    path.clear                   := clear
+    path.v0                      := file.io.v0
+    path.olderReads              := hazards.io.olderReads(number)
+    hazards.io.sequenced(number) := path.use
+    for ((entry, seen) <- queue.io.entries.zip(hazards.io.queued(number))) {
+      seen.valid       := entry.valid
+      seen.bits.tag    := entry.bits.tag
+      seen.bits.reads  := entry.bits.readRegisters
+      seen.bits.writes := entry.bits.writeRegisters
+    }
+  }
+  execute.io.olderWrites := hazards.io.olderWrites(VectorPath.Execute) | load.io.landing
+  load.io.olderWrites    := hazards.io.olderWrites(VectorPath.Load) | execute.io.landing
+  store.io.olderWrites   := hazards.io.olderWrites(VectorPath.Store) | execute.io.landing | load.io.landing
+
+  // Registers: arithmetic writes when it has to, loads otherwise.
+  file.io.operands <> execute.io.operands
+  file.io.store <> store.io.read
+  load.io.write.ready := !execute.io.write.valid
+  file.io.write.valid := execute.io.write.valid || load.io.write.valid
+  file.io.write.bits  := Mux(execute.io.write.valid, execute.io.write.bits, load.io.write.bits)
+
+  // Memory: program order of what overlaps (docs/varve/unit.md 3.8).
+  private def overlap(a: AccessRange, b: AccessRange): Bool = a.first <= b.last && b.first <= a.last
+  private def ordered(mine: AccessRange, path: MemoryPathIO, queue: IssueQueue): Bool = {
+    val entries = queue.io.entries.map { entry =>
+      val range = Wire(Valid(new AccessRange(p)))
+      range.valid      := entry.valid
+      range.bits.tag   := entry.bits.tag
+      range.bits.first := entry.bits.first
+      range.bits.last  := entry.bits.last
+      range
+    } :+ path.range
+    val inTurn = entries.map(e => e.valid && (e.bits.tag - mine.tag)(p.tagBits - 1) && overlap(e.bits, mine))
+    !inTurn.reduce(_ || _) && !(path.pending.valid && overlap(path.pending.bits, mine))
+  }
+  load.io.ordered  := ordered(load.io.range.bits, store.io, queues(VectorPath.Store))
+  store.io.ordered := ordered(store.io.range.bits, load.io, queues(VectorPath.Load))
+
+  load.io.load <> io.memory.load
+  load.io.loadAnswer := io.memory.loadAnswer
+  store.io.store <> io.memory.store
+  store.io.storeDone := io.memory.storeDone
+
+  // A careful access is alone, and the gate does not ask while it is under way.
+  private val asking = Seq(load.io.check, store.io.check)
+  io.memory.check.valid := gate.io.check.valid || asking.map(_.valid).reduce(_ || _)
+  for (signal <- 0 to 2) {
+    def of(check: VectorCheckIO): Data = Seq(check.write, check.first, check.last)(signal)
+    of(io.memory.check) := Mux(asking(0).valid, of(asking(0)), Mux(asking(1).valid, of(asking(1)), of(gate.io.check)))
+  }
+  for (check <- gate.io.check +: asking) {
+    check.ok    := io.memory.check.ok
+    check.hold  := io.memory.check.hold
+    check.cause := io.memory.check.cause
+  }
+
+  io.issue.result <> execute.io.result
+  io.issue.status.busy   := busy
+  io.issue.status.loads  := queued(VectorPath.Load) || load.io.busy || (waits && waiting.path === VectorPath.Load.U)
+  io.issue.status.stores := queued(VectorPath.Store) || store.io.busy || (waits && waiting.path === VectorPath.Store.U)
+  io.issue.status.vxsat  := false.B
+
+  // The debugger's window has no user yet: it takes nothing.
+  io.issue.window.ready       := false.B
+  io.issue.windowAnswer.valid := false.B
+  io.issue.windowAnswer.bits  := 0.U
+
+  io.trace.foreach { trace =>
+    trace.commit.valid      := gate.io.dispatch.fire
+    trace.commit.bits.tag   := tag
+    trace.commit.bits.empty := gate.io.empty
+    trace.write.valid       := execute.io.write.valid || load.io.write.fire
+    trace.write.bits.tag    := Mux(execute.io.write.valid, execute.io.writeTag, load.io.writeTag)
+    trace.write.bits.write  := file.io.write.bits
+    for ((end, path) <- trace.ends.zip(paths)) end := path.end
+  }
+}

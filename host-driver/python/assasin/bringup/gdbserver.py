@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from xml.sax.saxutils import quoteattr
 
-from assasin.bringup import rv32
+from assasin.bringup import disassemble, rv32
 from assasin.bringup.hart import Hart, Status
 from assasin.bringup.link import BringupError
 from assasin.bringup.wire import Disconnected, Wire
@@ -19,6 +19,8 @@ _CSR0 = 65
 """GDB's number of CSR 0."""
 
 _PACKET = 0x2000
+_MOST_LINES = 64
+"""What `monitor disassemble` prints at once fits a packet."""
 _POLL_SECONDS = 0.01
 _SIGINT, _SIGILL, _SIGTRAP, _SIGSEGV, _SIGBUS = 2, 4, 5, 11, 7
 _SIGNALS = {2: _SIGILL, 1: _SIGSEGV, 5: _SIGSEGV, 7: _SIGSEGV, 0: _SIGBUS, 4: _SIGBUS, 6: _SIGBUS}
@@ -184,9 +186,27 @@ class GdbServer:
             self._say(f"{self.hart.name}: {self.hart.status()}\n")
         elif len(words) == 2 and words[0] == "exits" and words[1] in ("on", "off"):
             self.hart.catch(ebreak=True, stops=True, exits=words[1] == "on")
+        elif words[:1] == ["disassemble"] and len(words) <= 3:
+            self._say(self._disassemble(words[1:]))
         else:
-            self._say("monitor status: how the hart stands\nmonitor exits on|off: stop when a core's function ends (ECALL)\n")
+            self._say(
+                "monitor status: how the hart stands\n"
+                "monitor exits on|off: stop when a core's function ends (ECALL)\n"
+                "monitor disassemble [ADDRESS [COUNT]]: COUNT (16) instructions, VarVE's and the streams' by name; from PC on\n"
+            )
         return "OK"
+
+    def _disassemble(self, words: list[str]) -> str:
+        try:
+            address = int(words[0], 0) if words else self.hart.pc
+            count = int(words[1], 0) if len(words) == 2 else 16
+        except ValueError:
+            return "monitor disassemble: ADDRESS and COUNT are numbers, for example 0x1c 8\n"
+        if address % 4 or not 0 <= address < 1 << 32 or not 0 < count <= _MOST_LINES:
+            return f"monitor disassemble: the address is a multiple of 4, and there are 1 to {_MOST_LINES} instructions\n"
+        # As GDB reads it: without the breakpoints that are planted there.
+        code = bytes.fromhex(self._read_memory(f"{address:x},{4 * count:x}".encode()))
+        return disassemble.listing(code, address)
 
     # ---- Registers and memory --------------------------------------------------------------------------------------------------
 

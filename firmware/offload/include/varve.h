@@ -58,6 +58,7 @@
  * - `vv_mask_and`, `vv_mask_or`, `vv_mask_andn` (first and not second), `vv_mask_not`; `vv_mask_between_x(a, low,
  * high)`
  * - `vv_dup(x)`; `vv_sum32(v)`, `vv_sum32_m(m, v)`: sum of the strip's elements modulo 2^32; `vv_sum(v)`: modulo 2^64
+ * (not with VARVE_PUP)
  *
  * A value unpacked under a mask is used only under that mask or one inside it, or where a zero does no harm.
  */

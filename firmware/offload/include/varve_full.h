@@ -28,7 +28,7 @@ typedef vbool8_t vvmask_t;
     __extension__({                                                                                                    \
         uintptr_t vv_n;                                                                                                \
         __asm__ volatile(".insn i 0x5b, 1, %0, x0, %1" : "=r"(vv_n) : "i"(((set) ^ 0x800) - 0x800) : "memory");        \
-        vv_n;                                                                                                          \
+        vv_result(vv_n);                                                                                               \
     })
 #define vv_nume() vv_next(0)
 #define vv_consume(id, n)                                                                                              \
@@ -77,13 +77,13 @@ typedef vbool8_t vvmask_t;
     __extension__({                                                                                                    \
         uintptr_t vv_n;                                                                                                \
         VV_PACK_INSN(vv_n, 0, v, id);                                                                                  \
-        vv_n;                                                                                                          \
+        vv_result(vv_n);                                                                                               \
     })
 #define vv_pack_m(m, v, id)                                                                                            \
     __extension__({                                                                                                    \
         uintptr_t vv_n;                                                                                                \
         VV_PACK_M_INSN(vv_n, 0, m, v, id);                                                                             \
-        vv_n;                                                                                                          \
+        vv_result(vv_n);                                                                                               \
     })
 
 /* Forms of an operation with funct6 `f6`. low, high: what fits five bits. A destination of a predicated operation must

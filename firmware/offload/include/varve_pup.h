@@ -86,13 +86,13 @@ VV_INLINE uintptr_t vv_length(void) {
     __extension__({                                                                                                    \
         uintptr_t vv_n;                                                                                                \
         VV_PACK_INSN(vv_n, 1, v, id);                                                                                  \
-        vv_n;                                                                                                          \
+        vv_result(vv_n);                                                                                               \
     })
 #define vv_pack_m(m, v, id)                                                                                            \
     __extension__({                                                                                                    \
         uintptr_t vv_n;                                                                                                \
         VV_PACK_M_INSN(vv_n, 1, m, v, id);                                                                             \
-        vv_n;                                                                                                          \
+        vv_result(vv_n);                                                                                               \
     })
 
 VV_INLINE vvmask_t vv_mask_and(vvmask_t a, vvmask_t b) {
@@ -159,6 +159,13 @@ VV_INLINE vv_t vv_bic(vv_t a, vv_t b) {
 }
 VV_INLINE vv_t vv_bic_x(vv_t a, intptr_t x) {
     return vv_and_x(a, ~x);
+}
+
+VV_INLINE vv_t vv_bic_m(vvmask_t m, vv_t a, vv_t b) {
+    return vv_and_m(m, a, vv_xor_x(b, -1));
+}
+VV_INLINE vv_t vv_bic_xm(vvmask_t m, vv_t a, intptr_t x) {
+    return vv_and_xm(m, a, ~x);
 }
 
 /* A compare and one inside a mask. */

@@ -9,6 +9,11 @@
 
 #include <riscv_vector.h>
 
+/* A value that a macro gives and that need not be used. */
+VV_INLINE uintptr_t vv_result(uintptr_t value) {
+    return value;
+}
+
 #define VV_DECLARE(funct7, id, format, base, count)                                                                    \
     __asm__ volatile("csrw 0x840, %0\n\t.insn r 0x5b, 0, %1, x%2, %3, %4"                                              \
                      :                                                                                                 \
@@ -45,7 +50,7 @@
     __extension__({                                                                                                    \
         uintptr_t vv_done;                                                                                             \
         __asm__ volatile(".insn r 0x5b, 0, %1, %0, x0, x%2" : "=r"(vv_done) : "i"(funct7), "i"(id) : "memory");        \
-        vv_done;                                                                                                       \
+        vv_result(vv_done);                                                                                            \
     })
 #define VV_END_IN(id)  VV_END(24, id)
 #define VV_END_OUT(id) VV_END(25, id)

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import test_varve_model
 import varve_forms
 from varve_forms import KERNELS, Case, Out
 
@@ -122,6 +123,71 @@ def test_machine_code_of_other_lengths_of_registers(form, vlen, scalar):
     for kernel in KERNELS:
         c = case(kernel, 333)
         same(varve_forms.on_core(form, c, vlen), varve_forms.on_host(scalar, c), f"{kernel}, {form}, VLEN {vlen}")
+
+
+ARITHMETIC = ("add", "sub", "min", "max", "bic", "and", "or", "xor", "mul", "asl", "asr", "rsub", "div")
+COMPARES = ("eq", "ne", "lt", "le", "gt", "ge")
+MASKS = {
+    300: lambda p, q: p > 0 and q > 0,
+    301: lambda p, q: p > 0 or q > 0,
+    302: lambda p, q: p > 0 and not q > 0,
+    303: lambda p, q: not p > 0,
+}
+
+
+def operations() -> list[int]:
+    """Every case of operations.c."""
+    arithmetic = [10 * i + k for i, name in enumerate(ARITHMETIC) for k in range(6) if name != "rsub" or k not in (0, 3)]
+    return arithmetic + [200 + 10 * i + k for i in range(len(COMPARES)) for k in range(6)] + list(range(300, 308))
+
+
+def operated(op: int, p: list[int], q: list[int], x: int) -> tuple[int, list[int]]:
+    """A case of operations.c in Python: its value, and the words it writes."""
+    if op >= 304:
+        if op < 306:
+            return len(p), [v + (x if op == 304 else 13) for v in p]
+        total = sum(v + w for v, w in zip(p, q, strict=True)) if op == 306 else sum(v for v, w in zip(p, q, strict=True) if w > 0)
+        return total % (1 << 32), []
+    if op >= 300:
+        out = [v for v, w in zip(p, q, strict=True) if MASKS[op](v, w)]
+        return len(out), out
+    kind = op % 10
+    second = [(w, 13, x)[kind % 3] for w in q]
+    on = [kind < 3 or w > 0 for w in q]
+    if op >= 200:
+        holds = test_varve_model.OPERATIONS["cmp" + COMPARES[(op - 200) // 10]]
+        out = [v for v, w, o in zip(p, second, on, strict=True) if o and holds(v, w, 32)]
+        return len(out), out
+    compute = test_varve_model.OPERATIONS[ARITHMETIC[op // 10]]
+    return len(p), [compute(v, w, 32) if o else 0 for v, w, o in zip(p, second, on, strict=True)]
+
+
+@pytest.mark.parametrize("form", ["host scalar", "host model", *varve_forms.CORE_FORMS])
+def test_every_operation(form, scalar, model):
+    model.vv_model_configure(256, 8, 64)
+    rng = random.Random(f"{SEED} {form}")
+    for op in operations():
+        if form == "pup" and op // 10 == ARITHMETIC.index("div"):
+            continue
+        n = rng.choice((1, 8, 33, 70))
+        p, q = ([rng.randint(-(1 << w), 1 << w) for w in rng.choices(range(31), k=n)] for _ in range(2))
+        q = [rng.choice((v, w, 0)) for v, w in zip(p, q, strict=True)]
+        x = rng.choice((rng.randint(-40, 40), rng.randint(-(1 << 31), (1 << 31) - 1), rng.choice(p)))
+        a, b = (b"".join((v & 0xFFFFFFFF).to_bytes(4, "little") for v in values) for values in (p, q))
+        c = Case("operate", n, [a, b, Out(4 * n), op, x & 0xFFFFFFFF])
+        value, out = operated(op, p, q, x)
+        want = filled(b"".join((v & 0xFFFFFFFF).to_bytes(4, "little") for v in out), 4 * n)
+        if form.startswith("host"):
+            got = varve_forms.on_host({"host scalar": scalar, "host model": model}[form], c)
+        else:
+            got = varve_forms.on_core(form, c)
+        same(got, varve_forms.Result(value, [want]), f"operation {op}, {form}, n {n}, x {x}")
+
+
+def test_widths_by_exhaustion():
+    """hw/cosim/varve_tests.cpp."""
+    run = subprocess.run([varve_forms.BUILD / "tests"], capture_output=True, text=True)
+    assert run.stdout.endswith("26 passed, 0 failed\n"), run.stdout
 
 
 def test_bits_behind_an_output_and_wrong_bytes_are_seen(scalar, model):

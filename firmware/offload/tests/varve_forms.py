@@ -19,14 +19,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import assasin_contract as contract
-from iss import Core
+from iss import Core, segments
 
 BUILD = Path(__file__).resolve().parents[3] / "build" / "offload" / "varve"
 CORE_FORMS = ("scalar", "pup", "full", "published")
 """Forms that are machine code of a core."""
 
 KERNELS = ("q03c", "filter3", "raid5", "bitpack", "narrow", "widen", "dense5")
-_DATA = contract.CORE_SPAD_BASE + contract.SCOMP_SPAD_DATA + 0x400
+_NUMBERS = {kernel: i for i, kernel in enumerate((*KERNELS[:6], "dense5", "operate"))}
+"""As main.c has them; operate is operations.c's."""
+_DATA = contract.CORE_SPAD_BASE + contract.SCOMP_SPAD_DATA + 0x2000
+"""Behind the programs' own data (jump tables); checked when one is loaded."""
 _JOB = struct.Struct("<9I")
 
 
@@ -153,8 +156,10 @@ def on_core(form: str, case: Case, vlen: int = 256, g: int = 8, seed: int = 0) -
         at += (len(data) + 15) // 8 * 8
     end = contract.CORE_SPAD_BASE + contract.CORE_SPAD_SIZE - 0x800
     assert at <= end, f"{case.kernel} with {case.n} values needs {at - end} bytes more than the scratchpad has beside the stack"
-    job = _JOB.pack(KERNELS.index(case.kernel), case.n, *(arguments + [0] * 6)[:6], 0)
+    job = _JOB.pack(_NUMBERS[case.kernel], case.n, *(arguments + [0] * 6)[:6], 0)
     core = Core(BUILD / f"{form}.elf", [], args=job, outputs=0, memory=memory, vlen=0 if form == "scalar" else vlen, g=g, seed=seed)
+    own = [address + size for address, _, size in segments(core.path.read_bytes()) if address >= contract.CORE_SPAD_BASE]
+    assert max(own, default=0) <= _DATA, f"{form}.elf has more data than the cases leave room for"
     code = core.run()
     assert code == 0, f"{form}: {case.kernel} ends with {code}"
 

@@ -14,6 +14,7 @@ uintptr_t raid5(uintptr_t, const void *, const void *, const void *, const void 
 uintptr_t bitpack(uintptr_t, const void *, unsigned, void *, unsigned);
 uintptr_t narrow(uintptr_t, const void *, void *, void *);
 uintptr_t widen(uintptr_t, const void *, const void *, void *);
+uintptr_t operate(uintptr_t, const void *, const void *, void *, unsigned, unsigned);
 void dense5(uintptr_t, const void *, const int32_t *, int32_t *);
 
 int compute(void) {
@@ -43,6 +44,9 @@ int compute(void) {
         return 0;
     case 6:
         dense5(j->n, (void *)a[0], (void *)a[1], (void *)a[2]);
+        return 0;
+    case 7:
+        j->result = operate(j->n, (void *)a[0], (void *)a[1], (void *)a[2], a[3], a[4]);
         return 0;
     default:
         return 1;

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import test_varve_model
 import varve_forms
+from iss import Core, Trap
 from varve_forms import KERNELS, Case, Out
 
 SEED = int(os.environ.get("SEED", "1"))
@@ -182,6 +183,28 @@ def test_every_operation(form, scalar, model):
         else:
             got = varve_forms.on_core(form, c)
         same(got, varve_forms.Result(value, [want]), f"operation {op}, {form}, n {n}, x {x}")
+
+
+@pytest.mark.parametrize("form", ["pup", "full", "published"])
+def test_stream_buffers(form):
+    """Pages come and go at random times; every second stream ends with bits that are no value."""
+    rng = random.Random(f"{SEED} {form}")
+    for seed in (0, 1, 2, 3):
+        n, m = rng.choice(((0, 0), (1, 1), (1500, 5000), (9000, 30000)))
+        values = [rng.choice((-1, 1)) * rng.getrandbits(rng.randint(0, 12)) for _ in range(n)]
+        narrow = [rng.getrandbits(11) for _ in range(m)]
+        data = b"".join((v & 0xFFFFFFFF).to_bytes(4, "little") for v in values)
+        packed = sum(v << 11 * i for i, v in enumerate(narrow)).to_bytes((11 * m + 7) // 8, "little")
+        core = Core(varve_forms.BUILD / f"clip-{form}.elf", [data, packed], outputs=2, vlen=256, seed=seed)
+        assert core.run() == 0, f"SEED={SEED}"
+        want = sum((v >> 6) << 5 * i for i, v in enumerate(narrow)).to_bytes((5 * m + 7) // 8, "little")
+        assert core.out == [bytes(min(max(v, 0), 255) for v in values), want], f"SEED={SEED}, page seed {seed}, {n} and {m} values"
+
+
+def test_a_core_without_the_unit_traps(tmp_path):
+    core = Core(varve_forms.BUILD / "clip-full.elf", [b"abcd", b""], outputs=2)
+    with pytest.raises(Trap, match="cause 2"):
+        core.run()
 
 
 def test_widths_by_exhaustion():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from assasin.bringup.disassemble import listing, text
+from assasin.bringup.gdbserver import GdbServer
 from assasin.tree import contract
 
 SEED = int(os.environ.get("SEED", "1"))
@@ -114,3 +115,46 @@ def test_any_word_has_a_text() -> None:
 def test_listing() -> None:
     code = b"".join(w.to_bytes(4, "little") for w in (0x0200245B, 0x00000513))
     assert listing(code, 0x1C) == "      1c:  0200245b  vs.vunpack v8,s0\n      20:  00000513  addi a0,zero,0\n"
+
+
+class FakeHart:
+    """As much of a hart as `monitor disassemble` needs."""
+
+    name = "core 0"
+    is_firmware = False
+    pc = 0x1C
+
+    def read_memory(self, address: int, count: int) -> bytes:
+        code = b"".join(w.to_bytes(4, "little") for w in (0x0200245B, 0x00000513))
+        return (code * 64)[address - 0x1C :][:count]
+
+
+class FakeWire:
+    """Keeps what is sent."""
+
+    def __init__(self) -> None:
+        self.said = ""
+
+    def send(self, packet: str) -> None:
+        assert packet[0] == "O"
+        self.said += bytes.fromhex(packet[1:]).decode()
+
+
+@pytest.mark.parametrize(
+    ("asked", "lines", "first"),
+    [
+        ("disassemble", 16, "      1c:  0200245b  vs.vunpack v8,s0"),
+        ("disassemble 0x20", 16, "      20:  00000513  addi a0,zero,0"),
+        ("disassemble 32 3", 3, "      20:  00000513  addi a0,zero,0"),
+        ("disassemble 0x1e", 1, "monitor disassemble: the address is a multiple of 4, and there are 1 to 64 instructions"),
+        ("disassemble 0x1c 65", 1, "monitor disassemble: the address is a multiple of 4, and there are 1 to 64 instructions"),
+        ("disassemble here", 1, "monitor disassemble: ADDRESS and COUNT are numbers, for example 0x1c 8"),
+    ],
+)
+def test_in_gdb(asked: str, lines: int, first: str) -> None:
+    wire = FakeWire()
+    server = GdbServer(FakeHart(), wire)  # type: ignore[arg-type]
+    assert server._monitor(asked) == "OK"
+    assert len(wire.said.splitlines()) == lines
+    assert wire.said.splitlines()[0] == first
+    assert len("O") + 2 * len(wire.said) < 0x2000

@@ -22,6 +22,22 @@ if [ "$(cat "$out/emit.stamp" 2>/dev/null)" != "$stamp" ]; then
     echo "$stamp" >"$out/emit.stamp"
 fi
 
+# The vector unit alone, for each VLEN/DLEN in the array `vectors`. Own stamp, so that a change of the core does not emit it again.
+vectors=(256/256 256/128 128/64 512/256)
+emit_vectors() {
+    local stamp
+    mapfile -t scala < <(find hw/src/main/scala/assasin/vector hw/src/main/scala/assasin/Emission.scala \
+        hw/src/test/scala/assasin/vector/EmitVector.scala hw/build.sbt hw/cosim/build.sh -type f | sort)
+    stamp=$(digest "${scala[@]}")
+    [ "$(cat "$out/vector.stamp" 2>/dev/null)" != "$stamp" ] || return 0
+    echo "cosim: generating the vector unit"
+    (cd hw && sbt "Test/runMain assasin.vector.EmitVector $out ${vectors[*]}") >"$out/vector.log" 2>&1 || {
+        tail -40 "$out/vector.log" >&2
+        exit 1
+    }
+    echo "$stamp" >"$out/vector.stamp"
+}
+
 # bench VARIANT TOP NAME SOURCE...: one executable around one design. $defines: more compiler options.
 defines=
 bench() {

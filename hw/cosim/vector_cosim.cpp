@@ -211,9 +211,10 @@ class VectorBench {
         const Step &step = steps[std::min(commit_full ? commit_step : at, steps.size() - 1)];
         std::printf("seed %" PRIu64 ", step %zu, pc %08x, insn %08x, cycle %" PRIu64 ": %s\n", program.seed, at,
                     step.pc, step.insn, cycles, what);
-        std::printf("  vtype %08x, vl %u, vstart %u, x[rs1] %08x, x[rs2] %08x; cause %u, tval %08x, vstart %u\n", before.vtype,
-                    before.vl, before.vstart, before.x[step.insn >> 15 & 31], before.x[step.insn >> 20 & 31],
-                    top.io_issue_commit_cause, top.io_issue_commit_tval, top.io_issue_commit_setVstart_bits);
+        std::printf("  vtype %08x, vl %u, vstart %u, x[rs1] %08x, x[rs2] %08x; cause %u, tval %08x, vstart %u\n",
+                    before.vtype, before.vl, before.vstart, before.x[step.insn >> 15 & 31],
+                    before.x[step.insn >> 20 & 31], top.io_issue_commit_cause, top.io_issue_commit_tval,
+                    top.io_issue_commit_setVstart_bits);
         return false;
     }
 
@@ -462,7 +463,7 @@ class VectorBench {
         idle = 0;
         const bool trap = top.io_issue_commit_trap;
         if (trap != step.trap)
-            return fail(!trap                                 ? "does not trap, the reference does"
+            return fail(!trap                            ? "does not trap, the reference does"
                         : top.io_issue_commit_cause == 2 ? "is illegal, the reference executes it"
                                                          : "faults, the reference does not");
         if (trap && (top.io_issue_commit_cause != step.cause || top.io_issue_commit_tval != step.tval)) {

@@ -192,17 +192,21 @@ class Generator {
             unsigned f6;
             const char *forms;
         };
-        static constexpr Line kLines[] = {{0x00, "VXI"}, {0x02, "VX"},  {0x03, "XI"},  {0x04, "VX"},
-                                          {0x05, "VX"},  {0x06, "VX"},  {0x07, "VX"},  {0x09, "VXI"},
-                                          {0x0a, "VXI"}, {0x0b, "VXI"}, {0x17, "VXI"}, {0x17, "VXI"}};
+        static constexpr Line kLines[] = {
+            {0x00, "VXI"}, {0x02, "VX"},  {0x03, "XI"},  {0x04, "VX"},  {0x05, "VX"},  {0x06, "VX"}, {0x07, "VX"},
+            {0x09, "VXI"}, {0x0a, "VXI"}, {0x0b, "VXI"}, {0x10, "VXI"}, {0x11, "VXI"}, {0x12, "VX"}, {0x13, "VX"},
+            {0x17, "VXI"}, {0x17, "VXI"}, {0x18, "VXI"}, {0x19, "VXI"}, {0x1a, "VX"},  {0x1b, "VX"}, {0x1c, "VXI"},
+            {0x1d, "VXI"}, {0x1e, "XI"},  {0x1f, "XI"},  {0x25, "VXI"}, {0x28, "VXI"}, {0x29, "VXI"}};
         const Line &line = kLines[pick(std::size(kLines))];
         const std::string forms = line.forms;
         const char form = forms[pick(forms.size())];
-        const bool vm = percent(60);
+        const bool vm = percent((line.f6 | 2) == 0x12 ? 5 : 60),
+                   mask = line.f6 >= 0x18 ? line.f6 < 0x20 : (line.f6 | 2) == 0x13;
         const unsigned log = group();
         const unsigned vs2 = line.f6 == 0x17 && vm && !percent(3) ? 0 : reg(log);
-        unsigned vd = reg(log);
-        if (!vm && vd == 0 && !percent(5))
+        // Masks go to v0 often, else seldom to a register that a source's group holds.
+        unsigned vd = mask ? (percent(40) ? 0 : percent(50) ? vs2 : pick(32)) : reg(log);
+        if (!vm && vd == 0 && !mask && !percent(5))
             vd = 1u << log & 31;
         if (form == 'V')
             emit(arith_word(line.f6, vm, vs2, reg(log), 0, vd));
@@ -271,8 +275,7 @@ class Generator {
         const auto in = [f6](unsigned first, unsigned last) { return f6 >= first && f6 <= last; };
         if (op == kArith) {
             if (f3 == 0 || f3 == 3 || f3 == 4)
-                return f6 == 0x0c || in(0x0e, 0x13) || in(0x18, 0x23) || f6 == 0x25 || (f6 == 0x27 && f3 != 3) ||
-                       in(0x28, 0x31);
+                return f6 == 0x0c || in(0x0e, 0x0f) || in(0x20, 0x23) || (f6 == 0x27 && f3 != 3) || in(0x2a, 0x31);
             if (f3 == 2 || f3 == 6)
                 return f6 != 0x10 || (f3 == 2 && (vs1 == 16 || vs1 == 17));
             return f3 == 7;

@@ -76,7 +76,7 @@ class CommitGate(p: VectorParams) extends Module {
   private val forgets = io.commit.kill && !begun
   when(enters) {
     at       := io.offer
-    lastAt := last(p.xLen - 1, 0)
+    lastAt   := last(p.xLen - 1, 0)
     doubtful := unsettled
   }
   held := !io.clear && (enters || (held && !leaves && !forgets))

@@ -29,6 +29,10 @@ class ExecutePath(p: VectorParams) extends Module {
     val beat = UInt(log2Ceil(8 * p.egsPerRegister).W)
     val eg   = UInt(p.egBits.W)
     val last = Bool()
+
+    /** It writes; of a mask result only the beats behind those that compute. */
+    val writes = Bool()
+    val finish = Bool()
   }
   private val results = 2
 
@@ -45,7 +49,13 @@ class ExecutePath(p: VectorParams) extends Module {
   private val vs2      = egOf(op.vs2, beat)
   private val vd       = egOf(op.vd, beat)
   private val v0Groups = ((BigInt(1) << p.egsPerRegister) - 1).U(p.egs.W)
-  private val isLast   = beat === ((op.evl << op.eew)(p.vlBits - 1, 0) - 1.U) >> log2Ceil(p.dBytes)
+
+  // A mask result is collected, a bit an element, and written by as many beats as it has element groups.
+  private val finish    = Reg(Bool())
+  private val lastBit   = (op.evl - 1.U) >> log2Ceil(p.dLen)
+  private val computed  = beat === ((op.evl << op.eew)(p.vlBits - 1, 0) - 1.U) >> log2Ceil(p.dBytes)
+  private val isLast    = Mux(op.maskResult, finish && beat === lastBit, computed)
+  private val writesNow = op.writes && (!op.maskResult || finish)
 
   // Registers for stages R and X.
   private val rValid = RegInit(false.B)
@@ -54,8 +64,10 @@ class ExecutePath(p: VectorParams) extends Module {
   private val wValid = RegInit(false.B)
 
   private val blocked = io.olderWrites | io.late
-  private val hazard = (op.readsVs1 && blocked(vs1)) || (op.readsVs2 && blocked(vs2)) ||
-    (op.readsMask && (blocked & v0Groups) =/= 0.U) || (op.writes && (io.olderWrites(vd) || io.olderReads(vd)))
+  private val hazard = (op.readsVs1 && !finish && blocked(vs1)) || (op.readsVs2 && !finish && blocked(vs2)) ||
+    (op.readsMask && (blocked & v0Groups) =/= 0.U) || (writesNow && (io.olderWrites(vd) || io.olderReads(
+      vd
+    ) || (finish && blocked(vd))))
   private val owed  = RegInit(0.U(log2Ceil(results + 1).W))
   private val issue = valid && !hazard && !(op.toScalar && owed === results.U)
   private val ends  = issue && isLast
@@ -64,14 +76,18 @@ class ExecutePath(p: VectorParams) extends Module {
   when(io.op.fire) {
     op     := io.op.bits
     beat   := 0.U
+    finish := false.B
     reads  := expand(io.op.bits.readRegisters)
     writes := expand(io.op.bits.writeRegisters)
   }.elsewhen(issue) {
-    beat   := beat + 1.U
-    writes := writes & ~UIntToOH(vd, p.egs)
+    beat                   := Mux(op.maskResult && computed && !finish, 0.U, beat + 1.U)
+    finish                 := op.maskResult && (finish || computed)
+    when(writesNow)(writes := writes & ~UIntToOH(vd, p.egs))
     // v0 is read to the end.
-    reads := (reads & ~Mux(op.readsVs1, UIntToOH(vs1, p.egs), 0.U) & ~Mux(op.readsVs2, UIntToOH(vs2, p.egs), 0.U)) |
-      Mux(op.readsMask, v0Groups, 0.U)
+    when(!finish) {
+      reads := (reads & ~Mux(op.readsVs1, UIntToOH(vs1, p.egs), 0.U) & ~Mux(op.readsVs2, UIntToOH(vs2, p.egs), 0.U)) |
+        Mux(op.readsMask, v0Groups, 0.U)
+    }
   }
   valid              := !io.clear && (io.op.fire || (valid && !ends))
   io.use.valid       := valid
@@ -79,21 +95,28 @@ class ExecutePath(p: VectorParams) extends Module {
   io.use.bits.reads  := reads
   io.use.bits.writes := writes
   io.operands(0).eg  := egOf(r.op.vs1, r.beat)
-  io.operands(1).eg  := egOf(r.op.vs2, r.beat)
+  io.operands(1).eg  := Mux(r.finish, r.eg, egOf(r.op.vs2, r.beat))
 
   // R: operands and masks.
   rValid := issue && !io.clear
   when(issue) {
-    r.op   := op
-    r.beat := beat
-    r.eg   := vd
-    r.last := isLast
+    r.op     := op
+    r.beat   := beat
+    r.eg     := vd
+    r.last   := isLast
+    r.writes := writesNow
+    r.finish := finish
   }
   private val replicated = MuxLookup(r.op.eew, r.op.scalar)((0 to log2Ceil(p.eLen / 8)).map { log =>
     log.U -> Fill(p.dLen >> (3 + log), r.op.scalar((8 << log) - 1, 0))
   })
   private val body   = ElementBytes.body(p, r.op.eew, r.beat, r.op.vstart, r.op.evl)
   private val active = ElementBytes.chosen(p, r.op.eew, r.beat, io.v0)
+
+  // The bits of a mask register that belong to active elements.
+  private val bits =
+    (((1.U << r.op.evl) - 1.U)(p.vLen - 1, 0) & Mux(r.op.masked, io.v0, ((BigInt(1) << p.vLen) - 1).U)) >>
+      (r.beat * p.dLen.U)
 
   // X: compute.
   xValid := rValid && !io.clear
@@ -103,24 +126,45 @@ class ExecutePath(p: VectorParams) extends Module {
   integer.io.eew      := x.op.eew
   integer.io.a        := RegEnable(io.operands(1).data, rValid)
   integer.io.b        := RegEnable(Mux(r.op.readsVs1, io.operands(0).data, replicated), rValid)
-  integer.io.choose   := RegEnable(active, rValid)
-  private val xMask = RegEnable(Mux(r.op.masked, body & active, body), rValid)
+  integer.io.choose   := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
+  private val shift = Module(new ShiftUnit(p))
+  shift.io.left   := x.op.function === IntegerFunction.ShiftLeft.U
+  shift.io.signed := x.op.function === IntegerFunction.ShiftRightSigned.U
+  shift.io.eew    := x.op.eew
+  shift.io.a      := integer.io.a
+  shift.io.b      := integer.io.b
+
+  private val collected = Reg(UInt(p.vLen.W))
+  private val elements  = (p.dBytes.U >> x.op.eew).asUInt
+  when(xValid && x.op.maskResult && !x.finish) {
+    collected := Mux(x.beat === 0.U, 0.U, collected) | (integer.io.flags << (x.beat * elements))(p.vLen - 1, 0)
+  }
+  private val xBits  = RegEnable(bits(p.dLen - 1, 0), rValid)
+  private val flags  = (collected >> (x.beat * p.dLen.U))(p.dLen - 1, 0)
+  private val merged = (integer.io.a & ~xBits) | (flags & xBits)
+  private val out = Mux(
+    x.finish,
+    merged,
+    Mux(x.op.function >= IntegerFunction.ShiftLeft.U, shift.io.out, integer.io.out)
+  )
+  private val xMask = RegEnable(Mux(r.finish, Fill(p.dBytes, 1.U(1.W)), Mux(r.op.masked, body & active, body)), rValid)
 
   // W: write.
   wValid := xValid && !io.clear
-  private val wOp   = RegEnable(x.op, xValid)
-  private val wLast = RegEnable(x.last, xValid)
-  io.write.valid     := wValid && wOp.writes
+  private val wOp     = RegEnable(x.op, xValid)
+  private val wLast   = RegEnable(x.last, xValid)
+  private val wWrites = RegEnable(x.writes, xValid)
+  io.write.valid     := wValid && wWrites
   io.write.bits.eg   := RegEnable(x.eg, xValid)
-  io.write.bits.data := RegEnable(integer.io.out, xValid)
+  io.write.bits.data := RegEnable(out, xValid)
   io.write.bits.mask := RegEnable(xMask, xValid)
   io.writeTag        := wOp.tag
   io.end.valid       := wValid && wLast
   io.end.bits        := wOp.tag
 
   private def landsIn(stage: Bool, writes: Bool, eg: UInt) = Mux(stage && writes, UIntToOH(eg, p.egs), 0.U(p.egs.W))
-  io.late    := landsIn(rValid, r.op.writes, r.eg)
-  io.landing := io.late | landsIn(xValid, x.op.writes, x.eg) | landsIn(io.write.valid, true.B, io.write.bits.eg)
+  io.late    := landsIn(rValid, r.writes, r.eg)
+  io.landing := io.late | landsIn(xValid, x.writes, x.eg) | landsIn(io.write.valid, true.B, io.write.bits.eg)
 
   // Results wait here as long as the core likes; no more are begun than there is room for.
   private val queue = Module(new Queue(new VectorResult(p), results))

@@ -17,6 +17,16 @@ class VectorControls extends Bundle {
   /** vmerge (vm = 0) and vmv.v (vm = 1). */
   val merge = Bool()
 
+  /** The result is a bit an element, in a mask register. */
+  val maskResult = Bool()
+
+  /** v0, with vm = 0, is a carry or borrow. `needsCarry`: vm = 1 does not exist. */
+  val carry      = Bool()
+  val needsCarry = Bool()
+
+  /** The immediate is unsigned. */
+  val unsignedImmediate = Bool()
+
   /** vmv<n>r.v, n - 1 in the immediate. */
   val wholeMove = Bool()
 

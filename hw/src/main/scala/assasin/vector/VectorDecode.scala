@@ -57,14 +57,22 @@ class VectorDecode(p: VectorParams) extends Module {
   private val move    = row.merge && vm
   private val movable = vs1 === 0.U || vs1 === 1.U || vs1 === 3.U || vs1 === 7.U
   private val moveLog = Mux(vs1 === 7.U, 3.U(2.W), Mux(vs1 === 3.U, 2.U(2.W), Mux(vs1 === 1.U, 1.U(2.W), 0.U(2.W))))
+
+  /** A mask register may be the first of a source's group but no other of it. */
+  private def apart(source: UInt): Bool = vd === source || (vd >> lmul) =/= (source >> lmul)
+
   private val plainLegal = Mux(
     row.scalarMove,
     vm && Mux(byVector, vs1 === 0.U, vs2 === 0.U),
     Mux(
       row.wholeMove,
       vm && movable && aligned(vd, moveLog) && aligned(vs2, moveLog),
-      aligned(vd, lmul) && (!byVector || aligned(vs1, lmul)) &&
-        Mux(move, vs2 === 0.U, aligned(vs2, lmul)) && (vm || vd =/= 0.U)
+      (!byVector || aligned(vs1, lmul)) && Mux(move, vs2 === 0.U, aligned(vs2, lmul)) && !(row.needsCarry && vm) &&
+        Mux(
+          row.maskResult,
+          apart(vs2) && (!byVector || apart(vs1)),
+          aligned(vd, lmul) && (vm || vd =/= 0.U)
+        )
     )
   )
   private val arithLegal = exists && plainLegal && !config.vill && config.vstart === 0.U
@@ -105,27 +113,28 @@ class VectorDecode(p: VectorParams) extends Module {
 
   private val op  = io.op
   private val evl = Mux(isArith, arithEvl, memoryEvl)
-  op.tag       := 0.U
-  op.path      := Mux(isArith, VectorPath.Execute.U, Mux(isLoad, VectorPath.Load.U, VectorPath.Store.U))
-  op.vd        := vd
-  op.vs1       := vs1
-  op.vs2       := vs2
-  op.readsVs1  := isArith && byVector && !row.scalarMove
-  op.readsVs2  := isArith && !move && !fromX
-  op.writes    := Mux(isArith, !toX, isLoad)
-  op.readsMask := !vm
-  op.masked    := !vm && !(isArith && row.merge)
-  op.toScalar  := isArith && toX
-  op.function  := Mux(move, IntegerFunction.MoveB.U, Mux(toX, IntegerFunction.MoveA.U, row.function))
-  op.eew       := Mux(isArith, Mux(row.wholeMove, 0.U, config.vsew(1, 0)), eew)
+  op.tag        := 0.U
+  op.path       := Mux(isArith, VectorPath.Execute.U, Mux(isLoad, VectorPath.Load.U, VectorPath.Store.U))
+  op.vd         := vd
+  op.vs1        := vs1
+  op.vs2        := vs2
+  op.readsVs1   := isArith && byVector && !row.scalarMove
+  op.readsVs2   := isArith && !move && !fromX
+  op.writes     := Mux(isArith, !toX, isLoad)
+  op.readsMask  := !vm
+  op.masked     := !vm && !(isArith && (row.merge || row.carry))
+  op.maskResult := isArith && row.maskResult
+  op.toScalar   := isArith && toX
+  op.function   := Mux(move, IntegerFunction.MoveB.U, Mux(toX, IntegerFunction.MoveA.U, row.function))
+  op.eew        := Mux(isArith, Mux(row.wholeMove, 0.U, config.vsew(1, 0)), eew)
   op.groups := Mux(
     isArith,
     Mux(row.wholeMove, moveLog, Mux(row.scalarMove, 0.U, lmul)),
     Mux(whole, wholeLog, Mux(mask, 0.U, emulLog))
   )
-  op.evl         := evl
-  op.vstart      := config.vstart
-  op.scalar      := Mux(isArith && byImmediate, Cat(Fill(p.xLen - 5, vs1(4)), vs1), io.offer.rs1)
+  op.evl    := evl
+  op.vstart := config.vstart
+  op.scalar := Mux(isArith && byImmediate, Cat(Fill(p.xLen - 5, vs1(4) && !row.unsignedImmediate), vs1), io.offer.rs1)
   op.elementwise := memory && strided
   op.stride      := Mux(strided, io.offer.rs2, (1.U << eew)(3, 0))
   op.careful     := false.B

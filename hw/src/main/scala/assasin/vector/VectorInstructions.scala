@@ -11,6 +11,10 @@ object VectorInstructions {
   private case object Merge      extends Kind
   private case object WholeMove  extends Kind
   private case object ScalarMove extends Kind
+  private case object Compare    extends Kind
+  private case object Carry      extends Kind
+  private case object CarryOut   extends Kind
+  private case object Shift      extends Kind
 
   /** `multiply`: OPMVV, OPMVX instead of OPIVV, OPIVX, OPIVI. `forms`: V by vector, X by scalar, I by immediate. */
   private case class Row(name: String, multiply: Boolean, funct6: Int, forms: String, function: Int, kind: Kind = Plain)
@@ -26,22 +30,41 @@ object VectorInstructions {
     Row("vand", false, 0x09, "VXI", IntegerFunction.And),
     Row("vor", false, 0x0a, "VXI", IntegerFunction.Or),
     Row("vxor", false, 0x0b, "VXI", IntegerFunction.Xor),
+    Row("vadc", false, 0x10, "VXI", IntegerFunction.AddCarry, Carry),
+    Row("vmadc", false, 0x11, "VXI", IntegerFunction.AddCarry, CarryOut),
+    Row("vsbc", false, 0x12, "VX", IntegerFunction.SubtractBorrow, Carry),
+    Row("vmsbc", false, 0x13, "VX", IntegerFunction.SubtractBorrow, CarryOut),
     Row("vmerge, vmv.v", false, 0x17, "VXI", IntegerFunction.Merge, Merge),
+    Row("vmseq", false, 0x18, "VXI", IntegerFunction.Equal, Compare),
+    Row("vmsne", false, 0x19, "VXI", IntegerFunction.NotEqual, Compare),
+    Row("vmsltu", false, 0x1a, "VX", IntegerFunction.LessUnsigned, Compare),
+    Row("vmslt", false, 0x1b, "VX", IntegerFunction.Less, Compare),
+    Row("vmsleu", false, 0x1c, "VXI", IntegerFunction.LessEqualUnsigned, Compare),
+    Row("vmsle", false, 0x1d, "VXI", IntegerFunction.LessEqual, Compare),
+    Row("vmsgtu", false, 0x1e, "XI", IntegerFunction.GreaterUnsigned, Compare),
+    Row("vmsgt", false, 0x1f, "XI", IntegerFunction.Greater, Compare),
+    Row("vsll", false, 0x25, "VXI", IntegerFunction.ShiftLeft, Shift),
+    Row("vsrl", false, 0x28, "VXI", IntegerFunction.ShiftRight, Shift),
+    Row("vsra", false, 0x29, "VXI", IntegerFunction.ShiftRightSigned, Shift),
     Row("vmv<n>r", false, 0x27, "I", IntegerFunction.MoveA, WholeMove),
     Row("vmv.x.s, vmv.s.x", true, 0x10, "VX", IntegerFunction.MoveB, ScalarMove)
   )
 
   private def literal(row: Option[Row]): VectorControls = {
-    def form(letter: Char) = row.exists(_.forms.contains(letter)).B
-    def kind(wanted: Kind) = row.exists(_.kind == wanted).B
+    def form(letter: Char)  = row.exists(_.forms.contains(letter)).B
+    def kind(wanted: Kind*) = row.exists(r => wanted.contains(r.kind)).B
     (new VectorControls).Lit(
-      _.vv         -> form('V'),
-      _.vx         -> form('X'),
-      _.vi         -> form('I'),
-      _.function   -> row.map(_.function).getOrElse(0).U(IntegerFunction.bits.W),
-      _.merge      -> kind(Merge),
-      _.wholeMove  -> kind(WholeMove),
-      _.scalarMove -> kind(ScalarMove)
+      _.vv                -> form('V'),
+      _.vx                -> form('X'),
+      _.vi                -> form('I'),
+      _.function          -> row.map(_.function).getOrElse(0).U(IntegerFunction.bits.W),
+      _.merge             -> kind(Merge),
+      _.maskResult        -> kind(Compare, CarryOut),
+      _.carry             -> kind(Carry, CarryOut),
+      _.needsCarry        -> kind(Carry),
+      _.unsignedImmediate -> kind(Shift),
+      _.wholeMove         -> kind(WholeMove),
+      _.scalarMove        -> kind(ScalarMove)
     )
   }
 

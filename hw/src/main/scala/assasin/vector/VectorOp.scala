@@ -36,6 +36,9 @@ class VectorOp(p: VectorParams) extends Bundle {
   val readsMask = Bool()
   val masked    = Bool()
 
+  /** The result is a bit an element: vd is one register, whose other bits stay. */
+  val maskResult = Bool()
+
   /** Element 0 of vs2 goes to scalar register vd. */
   val toScalar = Bool()
 
@@ -65,15 +68,16 @@ class VectorOp(p: VectorParams) extends Bundle {
   val last  = UInt(p.xLen.W)
 
   /** The registers from `base` on of a group, a bit each. */
-  private def group(base: UInt): UInt = {
-    val ones = VecInit(0x01.U(8.W), 0x03.U(8.W), 0x0f.U(8.W), 0xff.U(8.W))(groups)
+  private def group(base: UInt, log: UInt): UInt = {
+    val ones = VecInit(0x01.U(8.W), 0x03.U(8.W), 0x0f.U(8.W), 0xff.U(8.W))(log)
     (ones << base)(31, 0)
   }
 
   /** The registers that it writes and reads. */
-  def writeRegisters: UInt = Mux(writes, group(vd), 0.U)
+  def writeRegisters: UInt = Mux(writes, group(vd, Mux(maskResult, 0.U, groups)), 0.U)
   def readRegisters: UInt = {
     val store = path === VectorPath.Store.U
-    Mux(readsVs1, group(vs1), 0.U) | Mux(readsVs2, group(vs2), 0.U) | Mux(store, group(vd), 0.U) | readsMask
+    Mux(readsVs1, group(vs1, groups), 0.U) | Mux(readsVs2, group(vs2, groups), 0.U) |
+      Mux(store, group(vd, groups), 0.U) | readsMask
   }
 }

@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path}
 
 import _root_.circt.stage.ChiselStage
 
-
+import assasin.Emission
 
 /** Emits the vector unit alone, with its trace port, for hw/cosim/vector_cosim: arguments FOLDER VLEN/DLEN...; each
   * goes into the sub-folder `vectorVLENxDLEN`.
@@ -19,7 +19,7 @@ object EmitVector {
     for (set <- args.tail) {
       val Array(vLen, dLen) = set.split('/').map(_.toInt)
       val params            = VectorParams(vLen = vLen, dLen = dLen, trace = true)
-      val text              = ChiselStage.emitSystemVerilog(new VectorUnit(params), Array("--warnings-as-errors"), firtoolOptions)
+      val text              = Emission.strict(ChiselStage.emitSystemVerilog(new VectorUnit(params), _, firtoolOptions))
       val file              = Path.of(args.head, s"vector${vLen}x$dLen", "VectorUnit.sv")
       Files.createDirectories(file.getParent)
       Files.writeString(file, text)

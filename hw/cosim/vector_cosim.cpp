@@ -155,6 +155,7 @@ class VectorBench {
         done_rate = rate();
         result_rate = rate();
         kill_rate = rng() % 2 ? 5 : 0;
+        clear_at = rng() % 3 ? 0 : 1 + rng() % 3000;
         top.reset = 1;
         idle_inputs();
         for (int i = 0; i < 3; i++)
@@ -166,6 +167,8 @@ class VectorBench {
         while (at < steps.size() || !tags.empty() || !results.empty() || commit_full) {
             if (!cycle_once())
                 return false;
+            if (cycles == clear_at && clear_at)
+                clear();
             if (++cycles > 400000 || idle > 20000)
                 return fail("no end: the unit hangs");
         }
@@ -280,6 +283,23 @@ class VectorBench {
             std::memcpy(bytes, &port, count);
         else
             std::memcpy(bytes, port.data(), count);
+    }
+
+    // The core starts anew in the middle of everything. Answers of accesses under way still come.
+    void clear() {
+        idle_inputs();
+        top.io_issue_clear = 1;
+        edge();
+        top.io_issue_clear = 0;
+        for (Store &store : stores)
+            store.written = true;
+        memory = reference = program.data;
+        state = before = State{};
+        at = commit_step = 0;
+        commit_full = doomed = false;
+        tags.clear();
+        results.clear();
+        late_rd = 0;
     }
 
     void edge() {
@@ -602,6 +622,7 @@ class VectorBench {
     const std::vector<Step> &steps;
     std::vector<uint8_t> memory, reference;
     unsigned commit_rate, offer_rate, load_rate, answer_rate, store_rate, done_rate, result_rate, kill_rate;
+    uint64_t clear_at; ///< cycle, or 0
     bool holding = false, busy = false;
 
     size_t at = 0; ///< next step to offer

@@ -217,7 +217,13 @@ class Generator {
     }
 
     void move() {
-        switch (pick(4)) {
+        switch (pick(7)) {
+        case 5: // mask logic
+            emit(arith_word(0x18 + pick(8), !percent(2), pick(8), pick(8), 2, percent(30) ? 0 : pick(8)));
+            break;
+        case 6: // vcpop, vfirst
+            emit(arith_word(0x10, percent(50), pick(8), 16 + pick(2), 2, pick(10) ? kValue + pick(12) : 0));
+            break;
         case 0:
         case 1:
             emit(arith_word(0x10, true, pick(32), 0, 2, pick(10) ? kValue + pick(12) : 0)); // vmv.x.s
@@ -271,13 +277,15 @@ class Generator {
 
     // Instructions of the V specification that the unit has not yet; the reference would execute them.
     static bool unbuilt(uint32_t w) {
-        const unsigned op = w & 0x7f, f3 = w >> 12 & 7, f6 = w >> 26, rs2 = w >> 20 & 31, vs1 = w >> 15 & 31;
+        const unsigned op = w & 0x7f, f3 = w >> 12 & 7, f6 = w >> 26, rs2 = w >> 20 & 31;
         const auto in = [f6](unsigned first, unsigned last) { return f6 >= first && f6 <= last; };
         if (op == kArith) {
             if (f3 == 0 || f3 == 3 || f3 == 4)
                 return f6 == 0x0c || in(0x0e, 0x0f) || in(0x20, 0x23) || (f6 == 0x27 && f3 != 3) || in(0x2a, 0x31);
-            if (f3 == 2 || f3 == 6)
-                return f6 != 0x10 || (f3 == 2 && (vs1 == 16 || vs1 == 17));
+            if (f3 == 2)
+                return f6 != 0x10 && !in(0x18, 0x1f);
+            if (f3 == 6)
+                return f6 != 0x10;
             return f3 == 7;
         }
         const unsigned mop = w >> 26 & 3, nf = w >> 29;

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Decoupled, Fill, MuxLookup, Queue, RegEnable, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Decoupled, Fill, MuxLookup, PopCount, PriorityEncoder, Queue, RegEnable, UIntToOH, Valid, log2Ceil}
 
 class ExecutePathIO(p: VectorParams) extends PathIO(p) {
   val operands = Vec(2, new RegisterReadIO(p))
@@ -51,9 +51,10 @@ class ExecutePath(p: VectorParams) extends Module {
   private val v0Groups = ((BigInt(1) << p.egsPerRegister) - 1).U(p.egs.W)
 
   // A mask result is collected, a bit an element, and written by as many beats as it has element groups.
-  private val finish    = Reg(Bool())
-  private val lastBit   = (op.evl - 1.U) >> log2Ceil(p.dLen)
-  private val computed  = beat === ((op.evl << op.eew)(p.vlBits - 1, 0) - 1.U) >> log2Ceil(p.dBytes)
+  private val finish  = Reg(Bool())
+  private val lastBit = Mux(op.evl === 0.U, 0.U, (op.evl - 1.U) >> log2Ceil(p.dLen))
+  private val computed =
+    beat === Mux(op.bitwise, lastBit, ((op.evl << op.eew)(p.vlBits - 1, 0) - 1.U) >> log2Ceil(p.dBytes))
   private val isLast    = Mux(op.maskResult, finish && beat === lastBit, computed)
   private val writesNow = op.writes && (!op.maskResult || finish)
 
@@ -125,8 +126,8 @@ class ExecutePath(p: VectorParams) extends Module {
   integer.io.function := x.op.function
   integer.io.eew      := x.op.eew
   integer.io.a        := RegEnable(io.operands(1).data, rValid)
-  integer.io.b        := RegEnable(Mux(r.op.readsVs1, io.operands(0).data, replicated), rValid)
-  integer.io.choose   := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
+  integer.io.b := RegEnable(Mux(r.op.readsVs1, io.operands(0).data ^ Fill(p.dLen, r.op.invertB), replicated), rValid)
+  integer.io.choose := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
   private val shift = Module(new ShiftUnit(p))
   shift.io.left   := x.op.function === IntegerFunction.ShiftLeft.U
   shift.io.signed := x.op.function === IntegerFunction.ShiftRightSigned.U
@@ -136,8 +137,13 @@ class ExecutePath(p: VectorParams) extends Module {
 
   private val collected = Reg(UInt(p.vLen.W))
   private val elements  = (p.dBytes.U >> x.op.eew).asUInt
+  private val logic     = integer.io.out ^ Fill(p.dLen, x.op.invertOut)
   when(xValid && x.op.maskResult && !x.finish) {
-    collected := Mux(x.beat === 0.U, 0.U, collected) | (integer.io.flags << (x.beat * elements))(p.vLen - 1, 0)
+    collected := Mux(x.beat === 0.U, 0.U, collected) | (Mux(x.op.bitwise, logic, integer.io.flags) << (x.beat * Mux(
+      x.op.bitwise,
+      p.dLen.U,
+      elements
+    )))(p.vLen - 1, 0)
   }
   private val xBits  = RegEnable(bits(p.dLen - 1, 0), rValid)
   private val flags  = (collected >> (x.beat * p.dLen.U))(p.dLen - 1, 0)
@@ -148,6 +154,16 @@ class ExecutePath(p: VectorParams) extends Module {
     Mux(x.op.function >= IntegerFunction.ShiftLeft.U, shift.io.out, integer.io.out)
   )
   private val xMask = RegEnable(Mux(r.finish, Fill(p.dBytes, 1.U(1.W)), Mux(r.op.masked, body & active, body)), rValid)
+
+  // Bits of a mask register, counted or searched over its element groups.
+  private val found    = integer.io.a & xBits
+  private val before   = Reg(UInt(p.xLen.W))
+  private val isFirst  = x.beat === 0.U
+  private val so       = Mux(isFirst, Mux(x.op.findFirst, Fill(p.xLen, 1.U(1.W)), 0.U), before)
+  private val firstOf  = (x.beat * p.dLen.U) +& PriorityEncoder(found)
+  private val newFirst = Mux(so(p.xLen - 1) && found =/= 0.U, firstOf, so)
+  private val ofMask   = Mux(x.op.findFirst, newFirst, so + PopCount(found))(p.xLen - 1, 0)
+  when(xValid && x.op.toScalar)(before := ofMask)
 
   // W: write.
   wValid := xValid && !io.clear
@@ -169,13 +185,14 @@ class ExecutePath(p: VectorParams) extends Module {
   // Results wait here as long as the core likes; no more are begun than there is room for.
   private val queue = Module(new Queue(new VectorResult(p), results))
   queue.reset          := reset.asBool || io.clear
-  queue.io.enq.valid   := xValid && x.op.toScalar
+  queue.io.enq.valid   := xValid && x.op.toScalar && x.last
   queue.io.enq.bits.rd := x.op.vd
-  queue.io.enq.bits.data := MuxLookup(x.op.eew, 0.U)((0 to log2Ceil(p.eLen / 8)).map { log =>
+  private val element = MuxLookup(x.op.eew, 0.U)((0 to log2Ceil(p.eLen / 8)).map { log =>
     log.U -> integer.io.out((8 << log) - 1, 0).asSInt.pad(p.xLen).asUInt
   })
+  queue.io.enq.bits.data := Mux(x.op.bitwise, ofMask, element)
   io.result <> queue.io.deq
-  owed := Mux(io.clear, 0.U, owed + (issue && op.toScalar) - io.result.fire)
+  owed := Mux(io.clear, 0.U, owed + (ends && op.toScalar) - io.result.fire)
 
   io.busy := valid || rValid || xValid || wValid || owed =/= 0.U
 }

@@ -24,12 +24,17 @@ class VectorControls extends Bundle {
   val carry      = Bool()
   val needsCarry = Bool()
 
+  /** The operands are mask registers, too; the bits of vs1 or of the result may be inverted. */
+  val bitwise   = Bool()
+  val invertB   = Bool()
+  val invertOut = Bool()
+
   /** The immediate is unsigned. */
   val unsignedImmediate = Bool()
 
   /** vmv<n>r.v, n - 1 in the immediate. */
   val wholeMove = Bool()
 
-  /** vmv.x.s as OPMVV with vs1 = 0, vmv.s.x as OPMVX with vs2 = 0. */
+  /** vmv.x.s, vcpop.m, vfirst.m as OPMVV with vs1 = 0, 16, 17, vmv.s.x as OPMVX with vs2 = 0. */
   val scalarMove = Bool()
 }

@@ -53,6 +53,7 @@ class VectorDecode(p: VectorParams) extends Module {
   )
   private val lmul    = Mux(config.vlmul(2), 0.U(2.W), config.vlmul(1, 0))
   private val toX     = row.scalarMove && byVector
+  private val ofMask  = toX && vs1 =/= 0.U
   private val fromX   = row.scalarMove && byScalar
   private val move    = row.merge && vm
   private val movable = vs1 === 0.U || vs1 === 1.U || vs1 === 3.U || vs1 === 7.U
@@ -63,21 +64,25 @@ class VectorDecode(p: VectorParams) extends Module {
 
   private val plainLegal = Mux(
     row.scalarMove,
-    vm && Mux(byVector, vs1 === 0.U, vs2 === 0.U),
+    Mux(byVector, (vs1 === 0.U && vm) || vs1 === 16.U || vs1 === 17.U, vm && vs2 === 0.U),
     Mux(
       row.wholeMove,
       vm && movable && aligned(vd, moveLog) && aligned(vs2, moveLog),
-      (!byVector || aligned(vs1, lmul)) && Mux(move, vs2 === 0.U, aligned(vs2, lmul)) && !(row.needsCarry && vm) &&
+      Mux(
+        row.bitwise,
+        vm,
+        (!byVector || aligned(vs1, lmul)) && Mux(move, vs2 === 0.U, aligned(vs2, lmul))
+      ) && !(row.needsCarry && vm) &&
         Mux(
           row.maskResult,
-          apart(vs2) && (!byVector || apart(vs1)),
+          row.bitwise || apart(vs2) && (!byVector || apart(vs1)),
           aligned(vd, lmul) && (vm || vd =/= 0.U)
         )
     )
   )
   private val arithLegal = exists && plainLegal && !config.vill && config.vstart === 0.U
   private val arithEvl = Mux(
-    toX,
+    toX && !ofMask,
     1.U,
     Mux(fromX, (config.vl =/= 0.U).asUInt, Mux(row.wholeMove, (p.vBytes.U << moveLog)(p.vlBits - 1, 0), config.vl))
   )
@@ -125,11 +130,15 @@ class VectorDecode(p: VectorParams) extends Module {
   op.masked     := !vm && !(isArith && (row.merge || row.carry))
   op.maskResult := isArith && row.maskResult
   op.toScalar   := isArith && toX
+  op.bitwise    := isArith && (row.bitwise || ofMask)
+  op.invertB    := row.invertB
+  op.invertOut  := row.invertOut
+  op.findFirst  := vs1(0)
   op.function   := Mux(move, IntegerFunction.MoveB.U, Mux(toX, IntegerFunction.MoveA.U, row.function))
   op.eew        := Mux(isArith, Mux(row.wholeMove, 0.U, config.vsew(1, 0)), eew)
   op.groups := Mux(
     isArith,
-    Mux(row.wholeMove, moveLog, Mux(row.scalarMove, 0.U, lmul)),
+    Mux(row.wholeMove, moveLog, Mux(row.scalarMove || row.bitwise, 0.U, lmul)),
     Mux(whole, wholeLog, Mux(mask, 0.U, emulLog))
   )
   op.evl    := evl
@@ -140,5 +149,5 @@ class VectorDecode(p: VectorParams) extends Module {
   op.careful     := false.B
   op.first       := 0.U
   op.last        := 0.U
-  io.empty       := evl <= config.vstart
+  io.empty       := evl <= config.vstart && !(isArith && toX)
 }

@@ -14,10 +14,20 @@ object VectorInstructions {
   private case object Compare    extends Kind
   private case object Carry      extends Kind
   private case object CarryOut   extends Kind
+  private case object MaskLogic  extends Kind
   private case object Shift      extends Kind
 
   /** `multiply`: OPMVV, OPMVX instead of OPIVV, OPIVX, OPIVI. `forms`: V by vector, X by scalar, I by immediate. */
-  private case class Row(name: String, multiply: Boolean, funct6: Int, forms: String, function: Int, kind: Kind = Plain)
+  private case class Row(
+      name: String,
+      multiply: Boolean,
+      funct6: Int,
+      forms: String,
+      function: Int,
+      kind: Kind = Plain,
+      invertB: Boolean = false,
+      invertOut: Boolean = false
+  )
 
   private val rows = Seq(
     Row("vadd", false, 0x00, "VXI", IntegerFunction.Add),
@@ -47,7 +57,15 @@ object VectorInstructions {
     Row("vsrl", false, 0x28, "VXI", IntegerFunction.ShiftRight, Shift),
     Row("vsra", false, 0x29, "VXI", IntegerFunction.ShiftRightSigned, Shift),
     Row("vmv<n>r", false, 0x27, "I", IntegerFunction.MoveA, WholeMove),
-    Row("vmv.x.s, vmv.s.x", true, 0x10, "VX", IntegerFunction.MoveB, ScalarMove)
+    Row("vmandn", true, 0x18, "V", IntegerFunction.And, MaskLogic, invertB = true),
+    Row("vmand", true, 0x19, "V", IntegerFunction.And, MaskLogic),
+    Row("vmor", true, 0x1a, "V", IntegerFunction.Or, MaskLogic),
+    Row("vmxor", true, 0x1b, "V", IntegerFunction.Xor, MaskLogic),
+    Row("vmorn", true, 0x1c, "V", IntegerFunction.Or, MaskLogic, invertB = true),
+    Row("vmnand", true, 0x1d, "V", IntegerFunction.And, MaskLogic, invertOut = true),
+    Row("vmnor", true, 0x1e, "V", IntegerFunction.Or, MaskLogic, invertOut = true),
+    Row("vmxnor", true, 0x1f, "V", IntegerFunction.Xor, MaskLogic, invertOut = true),
+    Row("vmv.x.s, vcpop, vfirst, vmv.s.x", true, 0x10, "VX", IntegerFunction.MoveB, ScalarMove)
   )
 
   private def literal(row: Option[Row]): VectorControls = {
@@ -59,9 +77,12 @@ object VectorInstructions {
       _.vi                -> form('I'),
       _.function          -> row.map(_.function).getOrElse(0).U(IntegerFunction.bits.W),
       _.merge             -> kind(Merge),
-      _.maskResult        -> kind(Compare, CarryOut),
+      _.maskResult        -> kind(Compare, CarryOut, MaskLogic),
       _.carry             -> kind(Carry, CarryOut),
       _.needsCarry        -> kind(Carry),
+      _.bitwise           -> kind(MaskLogic),
+      _.invertB           -> row.exists(_.invertB).B,
+      _.invertOut         -> row.exists(_.invertOut).B,
       _.unsignedImmediate -> kind(Shift),
       _.wholeMove         -> kind(WholeMove),
       _.scalarMove        -> kind(ScalarMove)

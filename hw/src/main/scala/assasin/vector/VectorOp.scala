@@ -39,8 +39,15 @@ class VectorOp(p: VectorParams) extends Bundle {
   /** The result is a bit an element: vd is one register, whose other bits stay. */
   val maskResult = Bool()
 
-  /** Element 0 of vs2 goes to scalar register vd. */
-  val toScalar = Bool()
+  /** Mask registers as operands: `evl` bits. */
+  val bitwise   = Bool()
+  val invertB   = Bool()
+  val invertOut = Bool()
+
+  /** Scalar register vd takes element 0 of vs2; with `bitwise` how many active bits of it are 1, or the first's index.
+    */
+  val toScalar  = Bool()
+  val findFirst = Bool()
 
   /** [[IntegerFunction]]. */
   val function = UInt(IntegerFunction.bits.W)
@@ -49,7 +56,7 @@ class VectorOp(p: VectorParams) extends Bundle {
   val eew    = UInt(2.W)
   val groups = UInt(2.W)
 
-  /** Elements `vstart` to `evl` - 1 are worked on; evl is not 0 behind the dispatch register. */
+  /** Elements `vstart` to `evl` - 1 are worked on; behind the dispatch register some are, but with `toScalar`. */
   val evl    = UInt(p.vlBits.W)
   val vstart = UInt(p.vstartBits.W)
 

@@ -217,7 +217,14 @@ class Generator {
     }
 
     void move() {
-        switch (pick(7)) {
+        switch (pick(8)) {
+        case 7: { // vzext, vsext
+            const unsigned vs1 = percent(10) ? pick(32) : 4 + pick(4), fewer = vs1 & 2 ? 1 : 2, log = group();
+            const unsigned vd = reg(log), part = log > fewer ? log - fewer : 0;
+            const unsigned vs2 = percent(25) ? (vd + (1u << log) - (1u << part)) & 31 : reg(part);
+            emit(arith_word(0x12, vd == 0 || percent(60), vs2, vs1, 2, vd));
+            break;
+        }
         case 5: // mask logic
             emit(arith_word(0x18 + pick(8), !percent(2), pick(8), pick(8), 2, percent(30) ? 0 : pick(8)));
             break;
@@ -283,7 +290,7 @@ class Generator {
             if (f3 == 0 || f3 == 3 || f3 == 4)
                 return f6 == 0x0c || in(0x0e, 0x0f) || in(0x20, 0x23) || (f6 == 0x27 && f3 != 3) || in(0x2a, 0x31);
             if (f3 == 2)
-                return f6 != 0x10 && !in(0x18, 0x1f);
+                return f6 != 0x10 && f6 != 0x12 && !in(0x18, 0x1f);
             if (f3 == 6)
                 return f6 != 0x10;
             return f3 == 7;

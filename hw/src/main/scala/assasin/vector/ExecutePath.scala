@@ -2,7 +2,19 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Decoupled, Fill, MuxLookup, PopCount, PriorityEncoder, Queue, RegEnable, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{
+  Cat,
+  Decoupled,
+  Fill,
+  MuxLookup,
+  PopCount,
+  PriorityEncoder,
+  Queue,
+  RegEnable,
+  UIntToOH,
+  Valid,
+  log2Ceil
+}
 
 class ExecutePathIO(p: VectorParams) extends PathIO(p) {
   val operands = Vec(2, new RegisterReadIO(p))
@@ -46,7 +58,7 @@ class ExecutePath(p: VectorParams) extends Module {
   private val reads    = Reg(UInt(p.egs.W))
   private val writes   = Reg(UInt(p.egs.W))
   private val vs1      = egOf(op.vs1, beat)
-  private val vs2      = egOf(op.vs2, beat)
+  private val vs2      = egOf(op.vs2, beat >> op.extend)
   private val vd       = egOf(op.vd, beat)
   private val v0Groups = ((BigInt(1) << p.egsPerRegister) - 1).U(p.egs.W)
 
@@ -84,9 +96,13 @@ class ExecutePath(p: VectorParams) extends Module {
     beat                   := Mux(op.maskResult && computed && !finish, 0.U, beat + 1.U)
     finish                 := op.maskResult && (finish || computed)
     when(writesNow)(writes := writes & ~UIntToOH(vd, p.egs))
-    // v0 is read to the end.
+    // v0 is read to the end, and what is extended by several beats too.
     when(!finish) {
-      reads := (reads & ~Mux(op.readsVs1, UIntToOH(vs1, p.egs), 0.U) & ~Mux(op.readsVs2, UIntToOH(vs2, p.egs), 0.U)) |
+      reads := (reads & ~Mux(op.readsVs1, UIntToOH(vs1, p.egs), 0.U) & ~Mux(
+        op.readsVs2 && op.extend === 0.U,
+        UIntToOH(vs2, p.egs),
+        0.U
+      )) |
         Mux(op.readsMask, v0Groups, 0.U)
     }
   }
@@ -96,7 +112,7 @@ class ExecutePath(p: VectorParams) extends Module {
   io.use.bits.reads  := reads
   io.use.bits.writes := writes
   io.operands(0).eg  := egOf(r.op.vs1, r.beat)
-  io.operands(1).eg  := Mux(r.finish, r.eg, egOf(r.op.vs2, r.beat))
+  io.operands(1).eg  := Mux(r.finish, r.eg, egOf(r.op.vs2, r.beat >> r.op.extend))
 
   // R: operands and masks.
   rValid := issue && !io.clear
@@ -110,6 +126,26 @@ class ExecutePath(p: VectorParams) extends Module {
   }
   private val replicated = MuxLookup(r.op.eew, r.op.scalar)((0 to log2Ceil(p.eLen / 8)).map { log =>
     log.U -> Fill(p.dLen >> (3 + log), r.op.scalar((8 << log) - 1, 0))
+  })
+
+  // A part of the source's element group fills one of the destination's.
+  private val source = io.operands(1).data
+  private val extended = MuxLookup(r.op.extend, source)((1 to log2Ceil(p.eLen / 8)).map { fewer =>
+    val parts = 1 << fewer
+    val bits  = p.dLen / parts
+    val part  = VecInit(Seq.tabulate(parts)(i => source((i + 1) * bits - 1, i * bits)))(r.beat.pad(fewer)(fewer - 1, 0))
+    fewer.U -> MuxLookup(r.op.eew, part.pad(p.dLen))((fewer to log2Ceil(p.eLen / 8)).map { log =>
+      val wide   = 8 << log
+      val narrow = wide >> fewer
+      log.U -> Cat(
+        Seq
+          .tabulate(p.dLen / wide) { i =>
+            val element = part((i + 1) * narrow - 1, i * narrow)
+            Cat(Fill(wide - narrow, r.op.extendSigned && element(narrow - 1)), element)
+          }
+          .reverse
+      )
+    })
   })
   private val body   = ElementBytes.body(p, r.op.eew, r.beat, r.op.vstart, r.op.evl)
   private val active = ElementBytes.chosen(p, r.op.eew, r.beat, io.v0)
@@ -125,7 +161,7 @@ class ExecutePath(p: VectorParams) extends Module {
   private val integer = Module(new IntegerUnit(p))
   integer.io.function := x.op.function
   integer.io.eew      := x.op.eew
-  integer.io.a        := RegEnable(io.operands(1).data, rValid)
+  integer.io.a        := RegEnable(extended, rValid)
   integer.io.b := RegEnable(Mux(r.op.readsVs1, io.operands(0).data ^ Fill(p.dLen, r.op.invertB), replicated), rValid)
   integer.io.choose := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
   private val shift = Module(new ShiftUnit(p))

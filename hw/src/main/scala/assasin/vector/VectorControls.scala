@@ -29,6 +29,9 @@ class VectorControls extends Bundle {
   val invertB   = Bool()
   val invertOut = Bool()
 
+  /** vzext, vsext; vs1 says which. */
+  val extend = Bool()
+
   /** The immediate is unsigned. */
   val unsignedImmediate = Bool()
 

@@ -62,6 +62,16 @@ class VectorDecode(p: VectorParams) extends Module {
   /** A mask register may be the first of a source's group but no other of it. */
   private def apart(source: UInt): Bool = vd === source || (vd >> lmul) =/= (source >> lmul)
 
+  // vzext, vsext: a source may lie in the destination as its highest part if it is at least a whole register.
+  private val fewer      = Mux(vs1(2), Mux(vs1(1), 1.U(2.W), 2.U(2.W)), 3.U(2.W))
+  private val sourceEmul = config.vlmul.asSInt.pad(5) - fewer.zext
+  private val sourceLog  = Mux(sourceEmul < 0.S, 0.U(2.W), sourceEmul(1, 0).asUInt)
+  private val inside     = (vs2 >> lmul) === (vd >> lmul)
+  private val highest =
+    sourceEmul >= 0.S && vs2 =/= vd && vs2 +& (1.U << sourceLog) === vd +& (1.U << lmul)
+  private val extendLegal = vs1(4, 1) =/= 0.U && !vs1(4, 3).orR && config.vsew >= fewer && sourceEmul >= -3.S &&
+    aligned(vd, lmul) && aligned(vs2, sourceLog) && (!inside || highest) && (vm || vd =/= 0.U)
+
   private val plainLegal = Mux(
     row.scalarMove,
     Mux(byVector, (vs1 === 0.U && vm) || vs1 === 16.U || vs1 === 17.U, vm && vs2 === 0.U),
@@ -80,7 +90,7 @@ class VectorDecode(p: VectorParams) extends Module {
         )
     )
   )
-  private val arithLegal = exists && plainLegal && !config.vill && config.vstart === 0.U
+  private val arithLegal = exists && Mux(row.extend, extendLegal, plainLegal) && !config.vill && config.vstart === 0.U
   private val arithEvl = Mux(
     toX && !ofMask,
     1.U,
@@ -118,24 +128,26 @@ class VectorDecode(p: VectorParams) extends Module {
 
   private val op  = io.op
   private val evl = Mux(isArith, arithEvl, memoryEvl)
-  op.tag        := 0.U
-  op.path       := Mux(isArith, VectorPath.Execute.U, Mux(isLoad, VectorPath.Load.U, VectorPath.Store.U))
-  op.vd         := vd
-  op.vs1        := vs1
-  op.vs2        := vs2
-  op.readsVs1   := isArith && byVector && !row.scalarMove
-  op.readsVs2   := isArith && !move && !fromX
-  op.writes     := Mux(isArith, !toX, isLoad)
-  op.readsMask  := !vm
-  op.masked     := !vm && !(isArith && (row.merge || row.carry))
-  op.maskResult := isArith && row.maskResult
-  op.toScalar   := isArith && toX
-  op.bitwise    := isArith && (row.bitwise || ofMask)
-  op.invertB    := row.invertB
-  op.invertOut  := row.invertOut
-  op.findFirst  := vs1(0)
-  op.function   := Mux(move, IntegerFunction.MoveB.U, Mux(toX, IntegerFunction.MoveA.U, row.function))
-  op.eew        := Mux(isArith, Mux(row.wholeMove, 0.U, config.vsew(1, 0)), eew)
+  op.tag          := 0.U
+  op.path         := Mux(isArith, VectorPath.Execute.U, Mux(isLoad, VectorPath.Load.U, VectorPath.Store.U))
+  op.vd           := vd
+  op.vs1          := vs1
+  op.vs2          := vs2
+  op.readsVs1     := isArith && byVector && !row.scalarMove && !row.extend
+  op.extend       := Mux(isArith && row.extend, fewer, 0.U)
+  op.extendSigned := vs1(0)
+  op.readsVs2     := isArith && !move && !fromX
+  op.writes       := Mux(isArith, !toX, isLoad)
+  op.readsMask    := !vm
+  op.masked       := !vm && !(isArith && (row.merge || row.carry))
+  op.maskResult   := isArith && row.maskResult
+  op.toScalar     := isArith && toX
+  op.bitwise      := isArith && (row.bitwise || ofMask)
+  op.invertB      := row.invertB
+  op.invertOut    := row.invertOut
+  op.findFirst    := vs1(0)
+  op.function     := Mux(move, IntegerFunction.MoveB.U, Mux(toX, IntegerFunction.MoveA.U, row.function))
+  op.eew          := Mux(isArith, Mux(row.wholeMove, 0.U, config.vsew(1, 0)), eew)
   op.groups := Mux(
     isArith,
     Mux(row.wholeMove, moveLog, Mux(row.scalarMove || row.bitwise, 0.U, lmul)),

@@ -15,6 +15,7 @@ object VectorInstructions {
   private case object Carry      extends Kind
   private case object CarryOut   extends Kind
   private case object MaskLogic  extends Kind
+  private case object Extend     extends Kind
   private case object Shift      extends Kind
 
   /** `multiply`: OPMVV, OPMVX instead of OPIVV, OPIVX, OPIVI. `forms`: V by vector, X by scalar, I by immediate. */
@@ -57,6 +58,7 @@ object VectorInstructions {
     Row("vsrl", false, 0x28, "VXI", IntegerFunction.ShiftRight, Shift),
     Row("vsra", false, 0x29, "VXI", IntegerFunction.ShiftRightSigned, Shift),
     Row("vmv<n>r", false, 0x27, "I", IntegerFunction.MoveA, WholeMove),
+    Row("vzext, vsext", true, 0x12, "V", IntegerFunction.MoveA, Extend),
     Row("vmandn", true, 0x18, "V", IntegerFunction.And, MaskLogic, invertB = true),
     Row("vmand", true, 0x19, "V", IntegerFunction.And, MaskLogic),
     Row("vmor", true, 0x1a, "V", IntegerFunction.Or, MaskLogic),
@@ -83,6 +85,7 @@ object VectorInstructions {
       _.bitwise           -> kind(MaskLogic),
       _.invertB           -> row.exists(_.invertB).B,
       _.invertOut         -> row.exists(_.invertOut).B,
+      _.extend            -> kind(Extend),
       _.unsignedImmediate -> kind(Shift),
       _.wholeMove         -> kind(WholeMove),
       _.scalarMove        -> kind(ScalarMove)

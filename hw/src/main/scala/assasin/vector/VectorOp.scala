@@ -49,6 +49,10 @@ class VectorOp(p: VectorParams) extends Bundle {
   val toScalar  = Bool()
   val findFirst = Bool()
 
+  /** The elements of vs2 have 2^`extend` times fewer bits than those of vd, and are extended. */
+  val extend       = UInt(2.W)
+  val extendSigned = Bool()
+
   /** [[IntegerFunction]]. */
   val function = UInt(IntegerFunction.bits.W)
 

@@ -37,7 +37,9 @@ class Generator {
             emit(rv::addi(kTemp, kTemp, static_cast<int32_t>(pick(200))));
         }
         vset();
-        const size_t body = 900 + pick(600);
+        // Some programs are there for the legality of words.
+        wild_share = percent(15) ? 70 : 4;
+        const size_t body = (wild_share > 50 ? 2500 : 900) + pick(600);
         for (size_t i = 0; i < body; i++)
             step();
         // Everything to memory, where it is compared.
@@ -330,6 +332,10 @@ class Generator {
     }
 
     void step() {
+        if (percent(wild_share)) {
+            wild();
+            return;
+        }
         const unsigned what = pick(100);
         if (what < 12)
             vset();
@@ -343,8 +349,6 @@ class Generator {
             memory();
         else if (what < 62)
             move();
-        else if (what < 66)
-            wild();
         else if (what < 67)
             vstart_arith();
         else
@@ -357,7 +361,7 @@ class Generator {
     }
 
     std::mt19937_64 &rng;
-    unsigned vlen, sew = 0, lmul = 0;
+    unsigned vlen, sew = 0, lmul = 0, wild_share = 4; ///< wild words a hundred steps
     std::vector<uint32_t> words;
 };
 

@@ -243,6 +243,14 @@ void bad_erased(uint32_t n) {
         hal_write(bad_word(n), bad_blocks(n));
         bad.moving--;
         bad.released = true;
+        /* Not at the next checkpoint only: another block of it may fail before that. */
+        for (uint32_t i = 0; i < bad.count; i++) {
+            uint32_t e = entry(i);
+            if (entry_superblock(e) == n && (e & BAD_HOLDS) != 0) {
+                hal_write(DRAM_BAD_LIST + i * 4, e & ~BAD_HOLDS);
+                bad.changed |= 1u << i / BAD_PER_PAGE;
+            }
+        }
     }
 }
 

@@ -135,8 +135,9 @@ void commit_run(struct ftl_exclusive *x) {
     job.first->at = 0;
     job.first->batch = NULL;
     job.undo = false;
-    ftl.unlogged |= !ftl.read_only;
-    ftl_slices(ftl.read_only || spoilt(job.first) ? drop_slice : swap_slice);
+    bool go = !ftl.read_only && !spoilt(job.first);
+    ftl.unlogged |= go;
+    ftl_slices(go ? swap_slice : drop_slice);
 }
 
 void ftl_commit(struct ftl_commit *l) {

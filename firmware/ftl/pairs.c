@@ -148,14 +148,24 @@ static void take_back(uint32_t lba, uint32_t from) {
     checkpoint_spoilt();
 }
 
+static void unlogged_add(uint32_t lba, uint32_t ppa) {
+    if (unlogged.count < LOSSES) {
+        unlogged.block[unlogged.count++] = (struct lost_block){lba, ppa};
+    } else {
+        unlogged.more = true;
+    }
+}
+
 static void loss_taken(struct ftl_write *w) {
     (void)w;
 }
 
 static void loss_logged(struct ftl_write *w, enum ftl_status status) {
-    (void)status;
     nand_op_put(w->op);
     pairs_losses &= ~(1u << (w - losses));
+    if (status != FTL_OK) {
+        unlogged_add(w->lba, map_get(w->lba));
+    }
     cache_look();
 }
 
@@ -202,13 +212,8 @@ bool pairs_unlogged(void) {
 static void declare_lost(uint32_t lba, uint32_t ppa) {
     ftl.lost = true;
     console_printf("ftl: block %u is lost: it shared cells with a page whose program failed\n", lba);
-    if (log_loss(lba)) {
-        return;
-    }
-    if (unlogged.count < LOSSES) {
-        unlogged.block[unlogged.count++] = (struct lost_block){lba, ppa};
-    } else {
-        unlogged.more = true;
+    if (!log_loss(lba)) {
+        unlogged_add(lba, ppa);
     }
 }
 

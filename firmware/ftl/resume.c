@@ -66,19 +66,18 @@ void resume_skip_blank(struct sb_cursor *c) {
 #define TWIN_BYTES    8u
 #define TWIN_NONE     0u
 #define TWIN_UNKNOWN  0xffffffffu /**< the one that the map names cannot be read */
-#define TWIN_SECTORS  65536u      /**< most sectors of a drive of which all are read */
+#define TWIN_SECTORS  16384u      /**< most sectors of a drive of which all are read */
 #define TWIN_COUNTERS (SCAN_SPARE / 4)
 
-static_assert(TWIN_SECTORS / 4 <= DRAM_COPIES_SIZE / TWIN_BYTES, "blocks that may have two");
+static_assert(TWIN_SECTORS <= DRAM_COPIES_SIZE / TWIN_BYTES, "blocks that may have two");
 
 static uint32_t twin(uint32_t lba) {
     return TWINS + lba * TWIN_BYTES;
 }
 
 uint32_t resume_reads(void) {
-    bool small = ftl.lbas <= DRAM_COPIES_SIZE / TWIN_BYTES && sb.count <= TWIN_COUNTERS && sb.pages <= TWIN_SECTORS &&
-                 sb.count * sb.pages <= TWIN_SECTORS;
-    return small ? ftl.lbas + sb.count * sb.pages : 0;
+    bool small = sb.count <= TWIN_COUNTERS && sb.pages <= TWIN_SECTORS && sb.count * sb.pages <= TWIN_SECTORS;
+    return small ? 2 * sb.count * sb.pages : 0;
 }
 
 /** The block of the sector read, or one that there is not. */
@@ -120,7 +119,7 @@ static void find_twins(uint32_t n) {
     while (c.left > 0) {
         uint32_t k = 0;
         for (; c.left > 0 && k < SCAN_MAX; cursor_next(&c)) {
-            if (!bad_at(cursor_ppa(&c))) {
+            if (!bad_at(cursor_ppa(&c)) || bad_holds(cursor_ppa(&c))) {
                 scan_read_once(&scan_pages[k], cursor_ppa(&c), SCAN_BUFFER + k * 64, 64);
                 k++;
             }
@@ -137,17 +136,28 @@ static void find_twins(uint32_t n) {
     }
 }
 
-static bool has_twin(uint32_t lba) {
-    uint32_t at = hal_read(twin(lba) + TWIN_AT);
-    return at != TWIN_NONE && at != TWIN_UNKNOWN;
+/** Whether the last pages of superblock `n` may be weakly programmed. */
+static bool weak(uint32_t n) {
+    uint32_t i = 0;
+    while (recover_weak(i) != SB_NONE && recover_weak(i) != n) {
+        i++;
+    }
+    return recover_weak(i) == n;
 }
 
-/** The superblock that holds least of those of which everything is elsewhere as well. SB_NONE: there is none. */
-static uint32_t held_twice(void) {
+/** Whether block `lba` has another sector; `strong`: in a superblock without weak pages. */
+static bool has_twin(uint32_t lba, bool strong) {
+    uint32_t at = hal_read(twin(lba) + TWIN_AT);
+    return at != TWIN_NONE && at != TWIN_UNKNOWN && !(strong && weak(ppa_block(at)));
+}
+
+/** The superblock that holds least of those of which everything is elsewhere as well, `strong`: in superblocks without
+ * weak pages. SB_NONE: there is none. */
+static uint32_t held_twice(bool strong) {
     uint32_t *twins = scan_spare();
     memset(twins, 0, SCAN_SPARE);
     for (uint32_t lba = 0; lba < ftl.lbas; lba++) {
-        if (has_twin(lba)) {
+        if (has_twin(lba, strong)) {
             twins[ppa_block(map_get(lba))]++;
         }
     }
@@ -170,19 +180,25 @@ static bool empty_one(void) {
         return false;
     }
     read_versions();
-    for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count; n++) {
-        if (holds_data(n)) {
-            find_twins(n);
+    /* Strong ones first: the first one that is found stays. */
+    for (uint32_t i = 0; i < 2; i++) {
+        for (uint32_t n = checkpoint_meta_superblocks(); n < sb.count; n++) {
+            if (holds_data(n) && weak(n) == (i == 1)) {
+                find_twins(n);
+            }
         }
     }
-    uint32_t n = held_twice();
+    uint32_t n = held_twice(true);
+    if (n == SB_NONE) {
+        n = held_twice(false);
+    }
     if (n == SB_NONE) {
         return false;
     }
     console_printf("ftl: no superblock is free: all %u sectors of superblock %u are elsewhere as well\n",
                    superblock_valid(n), n);
     for (uint32_t lba = 0; lba < ftl.lbas; lba++) {
-        if (has_twin(lba) && ppa_block(map_get(lba)) == n) {
+        if (has_twin(lba, false) && ppa_block(map_get(lba)) == n) {
             map_set(lba, hal_read(twin(lba) + TWIN_AT));
         }
     }
@@ -191,8 +207,7 @@ static bool empty_one(void) {
 
 bool resume_copies(const struct sb_cursor *last) {
     for (uint32_t i = checkpoint_meta_superblocks(); i < sb.count; i++) {
-        if (sb.state[i] == SB_FREE ||
-            ((sb.state[i] == SB_CLOSED || sb.state[i] == SB_LOGGED) && superblock_valid(i) == 0)) {
+        if (sb.state[i] == SB_FREE || (holds_data(i) && superblock_valid(i) == 0 && bad_sectors(i) > 0)) {
             return false;
         }
     }

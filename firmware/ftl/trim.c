@@ -87,6 +87,8 @@ static void trim_program(struct ftl_trim *t) {
     if (t->op == NULL) {
         t->op = nand_op_get();
     }
+    /* The record's page is none that may take another one with it. */
+    pairs_expose(APPEND_HOST);
     uint32_t ppa = t->op != NULL && !ftl_read_only() ? ftl_page(&seq) : 0;
     if (ppa == 0) {
         if (t->op != NULL && !append_pending(APPEND_HOST)) {

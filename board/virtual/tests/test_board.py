@@ -93,7 +93,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_stopping_the_clock_changes_nothing(folder: Path) -> None:
     """The console is read out at other moments, which delays the firmware by some cycles. So the images are compared
-    before the first record that holds the drive's time."""
+    before the first record that holds the drive's time, and bytes of DRAM when the drive is idle: in the middle of its
+    work one of the two is a load ahead."""
     seen = []
     for name, option in (("asleep", ()), ("awake", ("--never-sleep",))):
         found = []
@@ -105,8 +106,10 @@ def test_stopping_the_clock_changes_nothing(folder: Path) -> None:
             assert result.returncode == 0, result.stderr
             stats = json.loads((place / "stats").read_text())
             assert (stats["asleep_cycles"] > 100_000) == (name == "asleep")
-            found += [stats[key] for key in ("dram_read_bytes", "dram_write_bytes", "flash_program_bytes")]
-            if until == 640_000:
+            found.append(stats["flash_program_bytes"])
+            if until == 1_500_000:
+                found += [stats[key] for key in ("dram_read_bytes", "dram_write_bytes")]
+            else:
                 assert stats["flash_program_bytes"] > 0
                 found.append(hashlib.sha256((place / "image" / "nand.img").read_bytes()).hexdigest())
         boot = re.search(r"boot: (\d+) cycles", (place / "console").read_text())

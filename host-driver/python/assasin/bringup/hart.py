@@ -27,6 +27,10 @@ class AccessError(BringupError):
     """Nothing answers at an address, or a register does not exist."""
 
 
+class NotHaltedError(BringupError):
+    """A hart was given an instruction while it was not halted."""
+
+
 @dataclass(frozen=True)
 class Status:
     """How a hart stands: `state` is CoreState; `cause` the mcause of the trap that stopped it; `waits` what it waits for."""
@@ -153,10 +157,11 @@ class Hart:
             self.block.write(contract.DEBUG_STEP, self.bit)
             self._await_halt("finish a step")
             after = self.run(look)
-        except AccessError:
-            # The firmware may clear RUN at any moment.
-            if self.status().running:
+        except (AccessError, NotHaltedError):
+            # What `look` executes fails only when the firmware has stopped the core since, or clears it for its next job.
+            if not self.asked_to_halt:
                 raise
+            self._await_halt("come to a halt again")
             return False
         return before != after or not self.status().running
 
@@ -218,7 +223,7 @@ class Hart:
             )
         if status >> contract.DEBUG_STATUS_ERROR_SHIFT & 1:
             if not self.halted:
-                raise BringupError(f"{self.name} is not halted")
+                raise NotHaltedError(f"{self.name} is not halted")
             raise AccessError(f"{self.name}: nothing answers at that address, or it has no such register")
         return results
 

@@ -218,6 +218,37 @@ class Generator {
             emit(arith_word(line.f6, vm, vs2, pick(32), 3, vd));
     }
 
+    // OPMVV, OPMVX of one element size: multiply.
+    void multiply() {
+        static constexpr unsigned kLines[] = {0x24, 0x25, 0x26, 0x27, 0x29, 0x2b, 0x2d, 0x2f};
+        const unsigned f6 = kLines[pick(std::size(kLines))], log = group();
+        const bool vm = percent(60), by_vector = percent(60);
+        const unsigned vd = masked_reg(log, vm);
+        emit(arith_word(f6, vm, reg(log), by_vector ? reg(log) : kValue + pick(12), by_vector ? 2 : 6, vd));
+    }
+
+    // A source of half the element size: in the highest part of a destination, or anywhere.
+    unsigned narrow_source(unsigned log, unsigned vd) {
+        return lmul < 3 && percent(35) ? (vd + (1u << log)) & 31 : reg(log);
+    }
+    void widen() {
+        const bool vm = percent(60), by_vector = percent(60);
+        const unsigned log = group(), wide = lmul < 4 ? lmul + (lmul < 3) : 0;
+        const unsigned f6 = 0x30 + pick(16), vd = masked_reg(wide, vm);
+        const unsigned vs2 = f6 >= 0x34 && f6 < 0x38 ? reg(wide) : narrow_source(log, vd);
+        emit(arith_word(f6, vm, vs2, by_vector ? narrow_source(log, vd) : kValue + pick(12), by_vector ? 2 : 6, vd));
+    }
+    void narrow() {
+        const bool vm = percent(60);
+        const unsigned log = group(), wide = lmul < 4 ? lmul + (lmul < 3) : 0;
+        const unsigned f6 = 0x2c + pick(2), vs2 = reg(wide), form = pick(3);
+        const unsigned vd = percent(35) ? vs2 : masked_reg(log, vm);
+        if (form == 0)
+            emit(arith_word(f6, vm, vs2, reg(log), 0, vd));
+        else
+            emit(arith_word(f6, vm, vs2, form == 1 ? kValue + pick(12) : pick(32), form == 1 ? 4 : 3, vd));
+    }
+
     void move() {
         switch (pick(8)) {
         case 7: { // vzext, vsext
@@ -290,11 +321,12 @@ class Generator {
         const auto in = [f6](unsigned first, unsigned last) { return f6 >= first && f6 <= last; };
         if (op == kArith) {
             if (f3 == 0 || f3 == 3 || f3 == 4)
-                return f6 == 0x0c || in(0x0e, 0x0f) || in(0x20, 0x23) || (f6 == 0x27 && f3 != 3) || in(0x2a, 0x31);
+                return f6 == 0x0c || in(0x0e, 0x0f) || in(0x20, 0x23) || (f6 == 0x27 && f3 != 3) || in(0x2a, 0x2b) ||
+                       in(0x2e, 0x31);
             if (f3 == 2)
-                return f6 != 0x10 && f6 != 0x12 && !in(0x18, 0x1f);
+                return f6 != 0x10 && f6 != 0x12 && !in(0x18, 0x1f) && f6 < 0x24;
             if (f3 == 6)
-                return f6 != 0x10;
+                return f6 != 0x10 && f6 < 0x24;
             return f3 == 7;
         }
         const unsigned mop = w >> 26 & 3, nf = w >> 29;
@@ -349,8 +381,14 @@ class Generator {
             memory();
         else if (what < 62)
             move();
-        else if (what < 67)
+        else if (what < 65)
             vstart_arith();
+        else if (what < 72)
+            multiply();
+        else if (what < 78)
+            widen();
+        else if (what < 81)
+            narrow();
         else
             arith();
     }

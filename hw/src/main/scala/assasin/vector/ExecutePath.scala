@@ -17,7 +17,9 @@ import chisel3.util.{
 }
 
 class ExecutePathIO(p: VectorParams) extends PathIO(p) {
-  val operands = Vec(2, new RegisterReadIO(p))
+
+  /** vs1, vs2, vd. */
+  val operands = Vec(3, new RegisterReadIO(p))
 
   /** Not to be held up. */
   val write    = Output(Valid(new RegisterWrite(p)))
@@ -31,7 +33,8 @@ class ExecutePathIO(p: VectorParams) extends PathIO(p) {
 }
 
 /** Sequencer and pipeline of arithmetic: S (one element group, hazards), R (registers), X (compute), W (write). A write
-  * is seen by a read in the same cycle, so a dependent element group follows two cycles later.
+  * is seen by a read in the same cycle, so a dependent element group follows two cycles later. Long functions take the
+  * stages X, X2 and X3. Beats come to W in the order in which they were issued.
   */
 class ExecutePath(p: VectorParams) extends Module {
   val io = IO(new ExecutePathIO(p))
@@ -57,9 +60,9 @@ class ExecutePath(p: VectorParams) extends Module {
   private val beat     = Reg(UInt(log2Ceil(8 * p.egsPerRegister).W))
   private val reads    = Reg(UInt(p.egs.W))
   private val writes   = Reg(UInt(p.egs.W))
-  private val vs1      = egOf(op.vs1, beat)
+  private val vs1      = egOf(op.vs1, beat >> op.extendB)
   private val vs2      = egOf(op.vs2, beat >> op.extend)
-  private val vd       = egOf(op.vd, beat)
+  private val vd       = egOf(op.vd, beat >> op.narrow)
   private val v0Groups = ((BigInt(1) << p.egsPerRegister) - 1).U(p.egs.W)
 
   // A mask result is collected, a bit an element, and written by as many beats as it has element groups.
@@ -71,19 +74,29 @@ class ExecutePath(p: VectorParams) extends Module {
   private val writesNow = op.writes && (!op.maskResult || finish)
 
   // Registers for stages R and X.
-  private val rValid = RegInit(false.B)
-  private val r      = Reg(new Beat)
-  private val xValid = RegInit(false.B)
-  private val wValid = RegInit(false.B)
+  private val rValid  = RegInit(false.B)
+  private val r       = Reg(new Beat)
+  private val xValid  = RegInit(false.B)
+  private val x2Valid = RegInit(false.B)
+  private val x3Valid = RegInit(false.B)
+  private val wValid  = RegInit(false.B)
+
+  // Behind a long function a short one waits, so that it does not overtake it.
+  private def isLong(of: VectorOp) = IntegerFunction.isMultiply(of.function)
+  private val gap                  = RegInit(0.U(2.W))
 
   private val blocked = io.olderWrites | io.late
   private val hazard = (op.readsVs1 && !finish && blocked(vs1)) || (op.readsVs2 && !finish && blocked(vs2)) ||
-    (op.readsMask && (blocked & v0Groups) =/= 0.U) || (writesNow && (io.olderWrites(vd) || io.olderReads(
+    (op.readsVd && blocked(vd)) || (op.readsMask && (blocked & v0Groups) =/= 0.U) || (writesNow && (io.olderWrites(
+      vd
+    ) || io.olderReads(
       vd
     ) || (finish && blocked(vd))))
-  private val owed  = RegInit(0.U(log2Ceil(results + 1).W))
-  private val issue = valid && !hazard && !(op.toScalar && owed === results.U)
-  private val ends  = issue && isLast
+  private val owed   = RegInit(0.U(log2Ceil(results + 1).W))
+  private val inTurn = isLong(op) || gap === 0.U
+  private val issue  = valid && !hazard && inTurn && !(op.toScalar && owed === results.U)
+  private val ends   = issue && isLast
+  gap := Mux(io.clear, 0.U, Mux(issue && isLong(op), 2.U, gap - gap.orR))
 
   io.op.ready := !valid || ends
   when(io.op.fire) {
@@ -93,12 +106,13 @@ class ExecutePath(p: VectorParams) extends Module {
     reads  := expand(io.op.bits.readRegisters)
     writes := expand(io.op.bits.writeRegisters)
   }.elsewhen(issue) {
-    beat                   := Mux(op.maskResult && computed && !finish, 0.U, beat + 1.U)
-    finish                 := op.maskResult && (finish || computed)
-    when(writesNow)(writes := writes & ~UIntToOH(vd, p.egs))
+    beat   := Mux(op.maskResult && computed && !finish, 0.U, beat + 1.U)
+    finish := op.maskResult && (finish || computed)
+    // Two beats write an element group of narrow results.
+    when(writesNow && (!op.narrow || beat(0)))(writes := writes & ~UIntToOH(vd, p.egs))
     // v0 is read to the end, and what is extended by several beats too.
     when(!finish) {
-      reads := (reads & ~Mux(op.readsVs1, UIntToOH(vs1, p.egs), 0.U) & ~Mux(
+      reads := (reads & ~Mux(op.readsVs1 && !op.extendB, UIntToOH(vs1, p.egs), 0.U) & ~Mux(
         op.readsVs2 && op.extend === 0.U,
         UIntToOH(vs2, p.egs),
         0.U
@@ -111,8 +125,9 @@ class ExecutePath(p: VectorParams) extends Module {
   io.use.bits.tag    := op.tag
   io.use.bits.reads  := reads
   io.use.bits.writes := writes
-  io.operands(0).eg  := egOf(r.op.vs1, r.beat)
+  io.operands(0).eg  := egOf(r.op.vs1, r.beat >> r.op.extendB)
   io.operands(1).eg  := Mux(r.finish, r.eg, egOf(r.op.vs2, r.beat >> r.op.extend))
+  io.operands(2).eg  := r.eg
 
   // R: operands and masks.
   rValid := issue && !io.clear
@@ -124,31 +139,33 @@ class ExecutePath(p: VectorParams) extends Module {
     r.writes := writesNow
     r.finish := finish
   }
-  private val replicated = MuxLookup(r.op.eew, r.op.scalar)((0 to log2Ceil(p.eLen / 8)).map { log =>
+  private val narrowEew = r.op.eew - r.op.extendB
+  private val replicated = MuxLookup(narrowEew, r.op.scalar)((0 to log2Ceil(p.eLen / 8)).map { log =>
     log.U -> Fill(p.dLen >> (3 + log), r.op.scalar((8 << log) - 1, 0))
   })
+  private val extendA = Module(new OperandExtend(p, log2Ceil(p.eLen / 8)))
+  extendA.io.in     := io.operands(1).data
+  extendA.io.fewer  := r.op.extend
+  extendA.io.part   := r.beat.pad(3)(2, 0)
+  extendA.io.signed := r.op.extendSigned
+  extendA.io.eew    := r.op.eew
+  private val extendB = Module(new OperandExtend(p, 1))
+  extendB.io.in     := Mux(r.op.readsVs1, io.operands(0).data ^ Fill(p.dLen, r.op.invertB), replicated)
+  extendB.io.fewer  := r.op.extendB
+  extendB.io.part   := r.beat.pad(3)(2, 0)
+  extendB.io.signed := r.op.extendBSigned
+  extendB.io.eew    := r.op.eew
 
-  // A part of the source's element group fills one of the destination's.
-  private val source = io.operands(1).data
-  private val extended = MuxLookup(r.op.extend, source)((1 to log2Ceil(p.eLen / 8)).map { fewer =>
-    val parts = 1 << fewer
-    val bits  = p.dLen / parts
-    val part  = VecInit(Seq.tabulate(parts)(i => source((i + 1) * bits - 1, i * bits)))(r.beat.pad(fewer)(fewer - 1, 0))
-    fewer.U -> MuxLookup(r.op.eew, part.pad(p.dLen))((fewer to log2Ceil(p.eLen / 8)).map { log =>
-      val wide   = 8 << log
-      val narrow = wide >> fewer
-      log.U -> Cat(
-        Seq
-          .tabulate(p.dLen / wide) { i =>
-            val element = part((i + 1) * narrow - 1, i * narrow)
-            Cat(Fill(wide - narrow, r.op.extendSigned && element(narrow - 1)), element)
-          }
-          .reverse
-      )
-    })
-  })
-  private val body   = ElementBytes.body(p, r.op.eew, r.beat, r.op.vstart, r.op.evl)
-  private val active = ElementBytes.chosen(p, r.op.eew, r.beat, io.v0)
+  // The bytes that are written. Of narrow results these are in one half of the element group.
+  private val writtenEew = r.op.eew - r.op.narrow
+  private val written    = r.beat >> r.op.narrow
+  private val half = Mux(
+    r.op.narrow,
+    Cat(Fill(p.dBytes / 2, r.beat(0)), Fill(p.dBytes / 2, !r.beat(0))),
+    Fill(p.dBytes, 1.U(1.W))
+  )
+  private val body   = ElementBytes.body(p, writtenEew, written, r.op.vstart, r.op.evl) & half
+  private val active = ElementBytes.chosen(p, writtenEew, written, io.v0)
 
   // The bits of a mask register that belong to active elements.
   private val bits =
@@ -161,15 +178,22 @@ class ExecutePath(p: VectorParams) extends Module {
   private val integer = Module(new IntegerUnit(p))
   integer.io.function := x.op.function
   integer.io.eew      := x.op.eew
-  integer.io.a        := RegEnable(extended, rValid)
-  integer.io.b := RegEnable(Mux(r.op.readsVs1, io.operands(0).data ^ Fill(p.dLen, r.op.invertB), replicated), rValid)
-  integer.io.choose := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
+  integer.io.a        := RegEnable(Mux(r.op.swapA, io.operands(2).data, extendA.io.out), rValid)
+  integer.io.b        := RegEnable(extendB.io.out, rValid)
+  integer.io.choose   := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
   private val shift = Module(new ShiftUnit(p))
   shift.io.left   := x.op.function === IntegerFunction.ShiftLeft.U
   shift.io.signed := x.op.function === IntegerFunction.ShiftRightSigned.U
   shift.io.eew    := x.op.eew
   shift.io.a      := integer.io.a
   shift.io.b      := integer.io.b
+  private val multiply = Module(new MultiplyUnit(p))
+  multiply.io.valid    := xValid && isLong(x.op)
+  multiply.io.function := x.op.function
+  multiply.io.eew      := x.op.eew
+  multiply.io.a        := integer.io.a
+  multiply.io.b        := integer.io.b
+  multiply.io.c        := RegEnable(Mux(r.op.swapA, io.operands(1).data, io.operands(2).data), rValid && isLong(r.op))
 
   private val collected = Reg(UInt(p.vLen.W))
   private val elements  = (p.dBytes.U >> x.op.eew).asUInt
@@ -181,13 +205,14 @@ class ExecutePath(p: VectorParams) extends Module {
       elements
     )))(p.vLen - 1, 0)
   }
-  private val xBits  = RegEnable(bits(p.dLen - 1, 0), rValid)
-  private val flags  = (collected >> (x.beat * p.dLen.U))(p.dLen - 1, 0)
-  private val merged = (integer.io.a & ~xBits) | (flags & xBits)
+  private val xBits     = RegEnable(bits(p.dLen - 1, 0), rValid)
+  private val flags     = (collected >> (x.beat * p.dLen.U))(p.dLen - 1, 0)
+  private val merged    = (integer.io.a & ~xBits) | (flags & xBits)
+  private val computedX = Mux(IntegerFunction.isShift(x.op.function), shift.io.out, integer.io.out)
   private val out = Mux(
     x.finish,
     merged,
-    Mux(x.op.function >= IntegerFunction.ShiftLeft.U, shift.io.out, integer.io.out)
+    Mux(x.op.narrow, ResultNarrow(p, x.op.eew, computedX), computedX)
   )
   private val xMask = RegEnable(Mux(r.finish, Fill(p.dBytes, 1.U(1.W)), Mux(r.op.masked, body & active, body)), rValid)
 
@@ -201,22 +226,33 @@ class ExecutePath(p: VectorParams) extends Module {
   private val ofMask   = Mux(x.op.findFirst, newFirst, so + PopCount(found))(p.xLen - 1, 0)
   when(xValid && x.op.toScalar)(before := ofMask)
 
+  // X2, X3.
+  private val xIsLong = isLong(x.op)
+  x2Valid := xValid && xIsLong && !io.clear
+  x3Valid := x2Valid && !io.clear
+  private val x2     = RegEnable(x, xValid && xIsLong)
+  private val x2Mask = RegEnable(xMask, xValid && xIsLong)
+  private val x3     = RegEnable(x2, x2Valid)
+  private val x3Mask = RegEnable(x2Mask, x2Valid)
+
   // W: write.
-  wValid := xValid && !io.clear
-  private val wOp     = RegEnable(x.op, xValid)
-  private val wLast   = RegEnable(x.last, xValid)
-  private val wWrites = RegEnable(x.writes, xValid)
-  io.write.valid     := wValid && wWrites
-  io.write.bits.eg   := RegEnable(x.eg, xValid)
-  io.write.bits.data := RegEnable(out, xValid)
-  io.write.bits.mask := RegEnable(xMask, xValid)
-  io.writeTag        := wOp.tag
-  io.end.valid       := wValid && wLast
-  io.end.bits        := wOp.tag
+  private val shortEnds = xValid && !xIsLong
+  private val toWrite   = shortEnds || x3Valid
+  private val last      = Mux(x3Valid, x3, x)
+  wValid := toWrite && !io.clear
+  private val w = RegEnable(last, toWrite)
+  io.write.valid     := wValid && w.writes
+  io.write.bits.eg   := w.eg
+  io.write.bits.data := RegEnable(Mux(x3Valid, multiply.io.out, out), toWrite)
+  io.write.bits.mask := RegEnable(Mux(x3Valid, x3Mask, xMask), toWrite)
+  io.writeTag        := w.op.tag
+  io.end.valid       := wValid && w.last
+  io.end.bits        := w.op.tag
 
   private def landsIn(stage: Bool, writes: Bool, eg: UInt) = Mux(stage && writes, UIntToOH(eg, p.egs), 0.U(p.egs.W))
-  io.late    := landsIn(rValid, r.writes, r.eg)
-  io.landing := io.late | landsIn(xValid, x.writes, x.eg) | landsIn(io.write.valid, true.B, io.write.bits.eg)
+  io.late := landsIn(rValid, r.writes, r.eg) | landsIn(xValid && xIsLong, x.writes, x.eg) |
+    landsIn(x2Valid, x2.writes, x2.eg)
+  io.landing := io.late | landsIn(toWrite, last.writes, last.eg) | landsIn(io.write.valid, true.B, w.eg)
 
   // Results wait here as long as the core likes; no more are begun than there is room for.
   private val queue = Module(new Queue(new VectorResult(p), results))
@@ -230,5 +266,5 @@ class ExecutePath(p: VectorParams) extends Module {
   io.result <> queue.io.deq
   owed := Mux(io.clear, 0.U, owed + (ends && op.toScalar) - io.result.fire)
 
-  io.busy := valid || rValid || xValid || wValid || owed =/= 0.U
+  io.busy := valid || rValid || xValid || x2Valid || x3Valid || wValid || owed =/= 0.U
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package assasin.vector
 
+import chisel3._
+
 /** What the execute path computes of `a` (vs2) and `b` (vs1, scalar or immediate). */
 object IntegerFunction {
   val Add               = 0  // a + b
@@ -29,5 +31,18 @@ object IntegerFunction {
   val ShiftLeft         = 24 // a by the low bits of b
   val ShiftRight        = 25
   val ShiftRightSigned  = 26
-  val bits              = 5
+
+  // MultiplyUnit; `c` is the third operand.
+  val MultiplyLow                = 32 // a * b
+  val MultiplyHighUnsigned       = 33
+  val MultiplyHigh               = 34
+  val MultiplyHighSignedUnsigned = 35 // a is signed, b is not
+  val MultiplyAdd                = 36 // c + a * b
+  val MultiplySubtract           = 37 // c - a * b
+
+  val bits = 6
+
+  /** The unit that computes a function. */
+  def isShift(function: UInt): Bool    = function(5, 3) === (ShiftLeft >> 3).U
+  def isMultiply(function: UInt): Bool = function(5, 3) === (MultiplyLow >> 3).U
 }

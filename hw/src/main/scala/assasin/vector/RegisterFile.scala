@@ -19,8 +19,8 @@ class RegisterReadIO(p: VectorParams) extends Bundle {
 
 class RegisterFileIO(p: VectorParams) extends Bundle {
 
-  /** vs1, vs2: these see what is written in the same cycle. */
-  val operands = Flipped(Vec(2, new RegisterReadIO(p)))
+  /** vs1, vs2, vd: these see what is written in the same cycle. */
+  val operands = Flipped(Vec(3, new RegisterReadIO(p)))
 
   /** A store's data: sees what has been written before this cycle. */
   val store = Flipped(new RegisterReadIO(p))

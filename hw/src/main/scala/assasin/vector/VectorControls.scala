@@ -32,6 +32,19 @@ class VectorControls extends Bundle {
   /** vzext, vsext; vs1 says which. */
   val extend = Bool()
 
+  /** The elements of vd have 2 * SEW bits; with `wideA` those of vs2 too. Narrow operands are extended. */
+  val widen   = Bool()
+  val wideA   = Bool()
+  val signedA = Bool()
+  val signedB = Bool()
+
+  /** The elements of vs2 have 2 * SEW bits. */
+  val narrow = Bool()
+
+  /** vd is the third operand; with `swapA` it is a factor and vs2 the summand. */
+  val third = Bool()
+  val swapA = Bool()
+
   /** The immediate is unsigned. */
   val unsignedImmediate = Bool()
 

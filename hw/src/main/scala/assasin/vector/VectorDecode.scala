@@ -72,6 +72,18 @@ class VectorDecode(p: VectorParams) extends Module {
   private val extendLegal = vs1(4, 1) =/= 0.U && !vs1(4, 3).orR && config.vsew >= fewer && sourceEmul >= -3.S &&
     aligned(vd, lmul) && aligned(vs2, sourceLog) && (!inside || highest) && (vm || vd =/= 0.U)
 
+  // Widening, narrowing: one group is twice as large; a source of half its element size may lie in it as its highest
+  // part, a destination as its lowest.
+  private val wideLog                           = Mux(config.vlmul(2), 0.U(2.W), config.vlmul(1, 0) + 1.U)
+  private val doubling                          = config.vlmul =/= 3.U && config.vsew < maxEew.U && (vm || vd =/= 0.U)
+  private def apartWide(a: UInt, b: UInt): Bool = (a >> wideLog) =/= (b >> wideLog)
+  private def widenable(source: UInt): Bool =
+    aligned(source, lmul) && (apartWide(source, vd) || (!config.vlmul(2) && (source >> lmul)(0)))
+  private val widenLegal = doubling && aligned(vd, wideLog) && (!byVector || widenable(vs1)) &&
+    Mux(row.wideA, aligned(vs2, wideLog), widenable(vs2))
+  private val narrowLegal = doubling && aligned(vd, lmul) && aligned(vs2, wideLog) &&
+    (apartWide(vs2, vd) || vs2 === vd) && (!byVector || aligned(vs1, lmul))
+
   private val plainLegal = Mux(
     row.scalarMove,
     Mux(byVector, (vs1 === 0.U && vm) || vs1 === 16.U || vs1 === 17.U, vm && vs2 === 0.U),
@@ -90,7 +102,9 @@ class VectorDecode(p: VectorParams) extends Module {
         )
     )
   )
-  private val arithLegal = exists && Mux(row.extend, extendLegal, plainLegal) && !config.vill && config.vstart === 0.U
+  private val kindLegal =
+    Mux(row.extend, extendLegal, Mux(row.widen, widenLegal, Mux(row.narrow, narrowLegal, plainLegal)))
+  private val arithLegal = exists && kindLegal && !config.vill && config.vstart === 0.U
   private val arithEvl = Mux(
     toX && !ofMask,
     1.U,
@@ -128,29 +142,38 @@ class VectorDecode(p: VectorParams) extends Module {
 
   private val op  = io.op
   private val evl = Mux(isArith, arithEvl, memoryEvl)
-  op.tag          := 0.U
-  op.path         := Mux(isArith, VectorPath.Execute.U, Mux(isLoad, VectorPath.Load.U, VectorPath.Store.U))
-  op.vd           := vd
-  op.vs1          := vs1
-  op.vs2          := vs2
-  op.readsVs1     := isArith && byVector && !row.scalarMove && !row.extend
-  op.extend       := Mux(isArith && row.extend, fewer, 0.U)
-  op.extendSigned := vs1(0)
-  op.readsVs2     := isArith && !move && !fromX
-  op.writes       := Mux(isArith, !toX, isLoad)
-  op.readsMask    := !vm
-  op.masked       := !vm && !(isArith && (row.merge || row.carry))
-  op.maskResult   := isArith && row.maskResult
-  op.toScalar     := isArith && toX
-  op.bitwise      := isArith && (row.bitwise || ofMask)
-  op.invertB      := row.invertB
-  op.invertOut    := row.invertOut
-  op.findFirst    := vs1(0)
-  op.function     := Mux(move, IntegerFunction.MoveB.U, Mux(toX, IntegerFunction.MoveA.U, row.function))
-  op.eew          := Mux(isArith, Mux(row.wholeMove, 0.U, config.vsew(1, 0)), eew)
+  op.tag           := 0.U
+  op.path          := Mux(isArith, VectorPath.Execute.U, Mux(isLoad, VectorPath.Load.U, VectorPath.Store.U))
+  op.vd            := vd
+  op.vs1           := vs1
+  op.vs2           := vs2
+  op.readsVs1      := isArith && byVector && !row.scalarMove && !row.extend
+  op.readsVd       := isArith && row.third
+  op.swapA         := row.swapA
+  op.extend        := Mux(isArith, Mux(row.extend, fewer, (row.widen && !row.wideA).asUInt), 0.U)
+  op.extendSigned  := Mux(row.extend, vs1(0), row.signedA)
+  op.extendB       := isArith && (row.widen || row.narrow)
+  op.extendBSigned := row.signedB
+  op.narrow        := isArith && row.narrow
+  op.readsVs2      := isArith && !move && !fromX
+  op.writes        := Mux(isArith, !toX, isLoad)
+  op.readsMask     := !vm
+  op.masked        := !vm && !(isArith && (row.merge || row.carry))
+  op.maskResult    := isArith && row.maskResult
+  op.toScalar      := isArith && toX
+  op.bitwise       := isArith && (row.bitwise || ofMask)
+  op.invertB       := row.invertB
+  op.invertOut     := row.invertOut
+  op.findFirst     := vs1(0)
+  op.function      := Mux(move, IntegerFunction.MoveB.U, Mux(toX, IntegerFunction.MoveA.U, row.function))
+  op.eew           := Mux(isArith, Mux(row.wholeMove, 0.U, config.vsew(1, 0) + (row.widen || row.narrow)), eew)
   op.groups := Mux(
     isArith,
-    Mux(row.wholeMove, moveLog, Mux(row.scalarMove || row.bitwise, 0.U, lmul)),
+    Mux(
+      row.wholeMove,
+      moveLog,
+      Mux(row.scalarMove || row.bitwise, 0.U, Mux(row.widen || row.narrow, wideLog, lmul))
+    ),
     Mux(whole, wholeLog, Mux(mask, 0.U, emulLog))
   )
   op.evl    := evl

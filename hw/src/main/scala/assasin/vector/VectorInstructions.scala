@@ -17,6 +17,9 @@ object VectorInstructions {
   private case object MaskLogic  extends Kind
   private case object Extend     extends Kind
   private case object Shift      extends Kind
+  private case object Narrow     extends Kind
+  private case object Widen      extends Kind
+  private case object WidenA     extends Kind // vs2 is wide already
 
   /** `multiply`: OPMVV, OPMVX instead of OPIVV, OPIVX, OPIVI. `forms`: V by vector, X by scalar, I by immediate. */
   private case class Row(
@@ -27,7 +30,11 @@ object VectorInstructions {
       function: Int,
       kind: Kind = Plain,
       invertB: Boolean = false,
-      invertOut: Boolean = false
+      invertOut: Boolean = false,
+      third: Boolean = false,
+      swapA: Boolean = false,
+      signedA: Boolean = false,
+      signedB: Boolean = false
   )
 
   private val rows = Seq(
@@ -57,6 +64,8 @@ object VectorInstructions {
     Row("vsll", false, 0x25, "VXI", IntegerFunction.ShiftLeft, Shift),
     Row("vsrl", false, 0x28, "VXI", IntegerFunction.ShiftRight, Shift),
     Row("vsra", false, 0x29, "VXI", IntegerFunction.ShiftRightSigned, Shift),
+    Row("vnsrl", false, 0x2c, "VXI", IntegerFunction.ShiftRight, Narrow),
+    Row("vnsra", false, 0x2d, "VXI", IntegerFunction.ShiftRightSigned, Narrow),
     Row("vmv<n>r", false, 0x27, "I", IntegerFunction.MoveA, WholeMove),
     Row("vzext, vsext", true, 0x12, "V", IntegerFunction.MoveA, Extend),
     Row("vmandn", true, 0x18, "V", IntegerFunction.And, MaskLogic, invertB = true),
@@ -67,6 +76,29 @@ object VectorInstructions {
     Row("vmnand", true, 0x1d, "V", IntegerFunction.And, MaskLogic, invertOut = true),
     Row("vmnor", true, 0x1e, "V", IntegerFunction.Or, MaskLogic, invertOut = true),
     Row("vmxnor", true, 0x1f, "V", IntegerFunction.Xor, MaskLogic, invertOut = true),
+    Row("vmulhu", true, 0x24, "VX", IntegerFunction.MultiplyHighUnsigned),
+    Row("vmul", true, 0x25, "VX", IntegerFunction.MultiplyLow),
+    Row("vmulhsu", true, 0x26, "VX", IntegerFunction.MultiplyHighSignedUnsigned),
+    Row("vmulh", true, 0x27, "VX", IntegerFunction.MultiplyHigh),
+    Row("vmadd", true, 0x29, "VX", IntegerFunction.MultiplyAdd, third = true, swapA = true),
+    Row("vnmsub", true, 0x2b, "VX", IntegerFunction.MultiplySubtract, third = true, swapA = true),
+    Row("vmacc", true, 0x2d, "VX", IntegerFunction.MultiplyAdd, third = true),
+    Row("vnmsac", true, 0x2f, "VX", IntegerFunction.MultiplySubtract, third = true),
+    Row("vwaddu", true, 0x30, "VX", IntegerFunction.Add, Widen),
+    Row("vwadd", true, 0x31, "VX", IntegerFunction.Add, Widen, signedA = true, signedB = true),
+    Row("vwsubu", true, 0x32, "VX", IntegerFunction.Subtract, Widen),
+    Row("vwsub", true, 0x33, "VX", IntegerFunction.Subtract, Widen, signedA = true, signedB = true),
+    Row("vwaddu.w", true, 0x34, "VX", IntegerFunction.Add, WidenA),
+    Row("vwadd.w", true, 0x35, "VX", IntegerFunction.Add, WidenA, signedB = true),
+    Row("vwsubu.w", true, 0x36, "VX", IntegerFunction.Subtract, WidenA),
+    Row("vwsub.w", true, 0x37, "VX", IntegerFunction.Subtract, WidenA, signedB = true),
+    Row("vwmulu", true, 0x38, "VX", IntegerFunction.MultiplyLow, Widen),
+    Row("vwmulsu", true, 0x3a, "VX", IntegerFunction.MultiplyLow, Widen, signedA = true),
+    Row("vwmul", true, 0x3b, "VX", IntegerFunction.MultiplyLow, Widen, signedA = true, signedB = true),
+    Row("vwmaccu", true, 0x3c, "VX", IntegerFunction.MultiplyAdd, Widen, third = true),
+    Row("vwmacc", true, 0x3d, "VX", IntegerFunction.MultiplyAdd, Widen, third = true, signedA = true, signedB = true),
+    Row("vwmaccus", true, 0x3e, "X", IntegerFunction.MultiplyAdd, Widen, third = true, signedA = true),
+    Row("vwmaccsu", true, 0x3f, "VX", IntegerFunction.MultiplyAdd, Widen, third = true, signedB = true),
     Row("vmv.x.s, vcpop, vfirst, vmv.s.x", true, 0x10, "VX", IntegerFunction.MoveB, ScalarMove)
   )
 
@@ -86,7 +118,14 @@ object VectorInstructions {
       _.invertB           -> row.exists(_.invertB).B,
       _.invertOut         -> row.exists(_.invertOut).B,
       _.extend            -> kind(Extend),
-      _.unsignedImmediate -> kind(Shift),
+      _.widen             -> kind(Widen, WidenA),
+      _.wideA             -> kind(WidenA),
+      _.signedA           -> row.exists(_.signedA).B,
+      _.signedB           -> row.exists(_.signedB).B,
+      _.narrow            -> kind(Narrow),
+      _.third             -> row.exists(_.third).B,
+      _.swapA             -> row.exists(_.swapA).B,
+      _.unsignedImmediate -> kind(Shift, Narrow),
       _.wholeMove         -> kind(WholeMove),
       _.scalarMove        -> kind(ScalarMove)
     )

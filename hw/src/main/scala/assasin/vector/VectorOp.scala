@@ -29,6 +29,10 @@ class VectorOp(p: VectorParams) extends Bundle {
   val readsVs1 = Bool()
   val readsVs2 = Bool()
 
+  /** It needs vd, as summand, or with `swapA` as factor in place of vs2, which then is the summand. */
+  val readsVd = Bool()
+  val swapA   = Bool()
+
   /** It writes vd. */
   val writes = Bool()
 
@@ -49,14 +53,21 @@ class VectorOp(p: VectorParams) extends Bundle {
   val toScalar  = Bool()
   val findFirst = Bool()
 
-  /** The elements of vs2 have 2^`extend` times fewer bits than those of vd, and are extended. */
+  /** The elements of vs2 have 2^`extend` times fewer bits than 8 << `eew`, and are extended. */
   val extend       = UInt(2.W)
   val extendSigned = Bool()
+
+  /** The same of vs1 or the scalar, with half as many bits. */
+  val extendB       = Bool()
+  val extendBSigned = Bool()
+
+  /** The elements of vd have half as many bits as 8 << `eew`. */
+  val narrow = Bool()
 
   /** [[IntegerFunction]]. */
   val function = UInt(IntegerFunction.bits.W)
 
-  /** log2 of the bytes of an element, and of the registers of its groups. */
+  /** log2 of the bytes of an element as computed, and of the registers of the largest group. */
   val eew    = UInt(2.W)
   val groups = UInt(2.W)
 
@@ -85,7 +96,10 @@ class VectorOp(p: VectorParams) extends Bundle {
   }
 
   /** The registers that it writes and reads. */
-  def writeRegisters: UInt = Mux(writes, group(vd, Mux(maskResult, 0.U, groups)), 0.U)
+  def writeRegisters: UInt = {
+    val log = Mux(maskResult, 0.U, Mux(narrow && groups =/= 0.U, groups - 1.U, groups))
+    Mux(writes, group(vd, log), 0.U)
+  }
   def readRegisters: UInt = {
     val store = path === VectorPath.Store.U
     Mux(readsVs1, group(vs1, groups), 0.U) | Mux(readsVs2, group(vs2, groups), 0.U) |

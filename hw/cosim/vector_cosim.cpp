@@ -136,6 +136,10 @@ bool reference_steps(const VectorProgram &program, const std::string &folder, st
     }
 }
 
+bool is_vxsat(uint32_t insn) {
+    return (insn & 0x7f) == 0x73 && (insn >> 12 & 7) != 0 && insn >> 20 == 9;
+}
+
 bool is_vector(uint32_t insn) {
     const unsigned op = insn & 0x7f, f3 = insn >> 12 & 7;
     return (op == 0x57 && f3 != 7) || ((op == 0x07 || op == 0x27) && (f3 == 0 || f3 >= 5));
@@ -237,14 +241,26 @@ class VectorBench {
         top.io_memory_check_hold = 0;
     }
 
-    // Scalar steps take no time: what they do is known.
-    void skip_scalar() {
+    // Scalar steps take no time: what they do is known. But vxsat is read when the unit has nothing under way.
+    bool skip_scalar() {
         while (at < steps.size() && !(is_vector(steps[at].insn) && steps[at].pc < program.handler)) {
+            const uint32_t insn = steps[at].insn;
+            if (is_vxsat(insn)) {
+                if (commit_full || !tags.empty())
+                    return true;
+                if (steps[at].wen && steps[at].wdata != vxsat) {
+                    std::printf("vxsat is %u, reference %u\n", vxsat, steps[at].wdata);
+                    return fail("vxsat differs");
+                }
+                if ((insn >> 12 & 7) == 5) // csrrwi
+                    vxsat = insn >> 15 & 1;
+            }
             take_effects(steps[at]);
             if (!steps[at].stores.empty())
                 memory = reference; // only ahead of the first vector instruction
             at++;
         }
+        return true;
     }
     void take_effects(const Step &step) {
         if (step.wen)
@@ -299,7 +315,7 @@ class VectorBench {
         commit_full = doomed = false;
         tags.clear();
         results.clear();
-        late_rd = 0;
+        late_rd = vxsat = 0;
     }
 
     void edge() {
@@ -310,10 +326,11 @@ class VectorBench {
     }
 
     bool cycle_once() {
-        skip_scalar();
+        if (!skip_scalar())
+            return false;
         idle_inputs();
         // Offer: the next vector instruction, or a wrong path's word that will not advance.
-        const bool have = at < steps.size();
+        const bool have = at < steps.size() && !is_vxsat(steps[at].insn);
         bool real = false;
         if (have && chance(offer_rate)) {
             const Step &step = steps[at];
@@ -511,6 +528,9 @@ class VectorBench {
     }
 
     bool sample() {
+        if (top.io_issue_status_vxsat && !busy)
+            return fail("vxsat while nothing is under way");
+        vxsat |= top.io_issue_status_vxsat;
         if (top.io_issue_result_valid && top.io_issue_result_ready) {
             const unsigned rd = top.io_issue_result_bits_rd;
             const auto want = results.find(rd);
@@ -626,6 +646,7 @@ class VectorBench {
     bool holding = false, busy = false;
 
     size_t at = 0; ///< next step to offer
+    unsigned vxsat = 0;
     bool commit_full = false, doomed = false;
     size_t commit_step = 0;
     uint64_t idle = 0;

@@ -10,7 +10,8 @@ namespace cosim {
 namespace {
 
 constexpr unsigned kArith = 0x57, kLoad = 0x07, kStore = 0x27;
-constexpr unsigned kVstart = 0x008, kMstatus = 0x300, kMtvec = 0x305, kMepc = 0x341, kMcause = 0x342, kMtval = 0x343;
+constexpr unsigned kVstart = 0x008, kVxsat = 0x009, kVxrm = 0x00a, kMstatus = 0x300, kMtvec = 0x305, kMepc = 0x341,
+                   kMcause = 0x342, kMtval = 0x343;
 
 // Registers: x5 to x7 for the setting up, x8 and x9 strides, x10 to x15 addresses, x16 to x27 values, x28 to x31 the
 // handler's.
@@ -43,6 +44,7 @@ class Generator {
         for (size_t i = 0; i < body; i++)
             step();
         // Everything to memory, where it is compared.
+        emit(csr(2, kVxsat, kTemp, 0));
         emit(csr(5, kVstart, 0, 0));
         li(kTemp, kVectorBase);
         for (unsigned v = 0; v < 32; v += 8) {
@@ -198,7 +200,8 @@ class Generator {
             {0x00, "VXI"}, {0x02, "VX"},  {0x03, "XI"},  {0x04, "VX"},  {0x05, "VX"},  {0x06, "VX"}, {0x07, "VX"},
             {0x09, "VXI"}, {0x0a, "VXI"}, {0x0b, "VXI"}, {0x10, "VXI"}, {0x11, "VXI"}, {0x12, "VX"}, {0x13, "VX"},
             {0x17, "VXI"}, {0x17, "VXI"}, {0x18, "VXI"}, {0x19, "VXI"}, {0x1a, "VX"},  {0x1b, "VX"}, {0x1c, "VXI"},
-            {0x1d, "VXI"}, {0x1e, "XI"},  {0x1f, "XI"},  {0x25, "VXI"}, {0x28, "VXI"}, {0x29, "VXI"}};
+            {0x1d, "VXI"}, {0x1e, "XI"},  {0x1f, "XI"},  {0x20, "VXI"}, {0x21, "VXI"}, {0x22, "VX"}, {0x23, "VX"},
+            {0x25, "VXI"}, {0x27, "VX"},  {0x28, "VXI"}, {0x29, "VXI"}, {0x2a, "VXI"}, {0x2b, "VXI"}};
         const Line &line = kLines[pick(std::size(kLines))];
         const std::string forms = line.forms;
         const char form = forms[pick(forms.size())];
@@ -218,9 +221,10 @@ class Generator {
             emit(arith_word(line.f6, vm, vs2, pick(32), 3, vd));
     }
 
-    // OPMVV, OPMVX of one element size: multiply.
+    // OPMVV, OPMVX of one element size: averages, divide, multiply.
     void multiply() {
-        static constexpr unsigned kLines[] = {0x24, 0x25, 0x26, 0x27, 0x29, 0x2b, 0x2d, 0x2f};
+        static constexpr unsigned kLines[] = {0x08, 0x09, 0x0a, 0x0b, 0x20, 0x21, 0x22, 0x23,
+                                              0x24, 0x25, 0x26, 0x27, 0x29, 0x2b, 0x2d, 0x2f};
         const unsigned f6 = kLines[pick(std::size(kLines))], log = group();
         const bool vm = percent(60), by_vector = percent(60);
         const unsigned vd = masked_reg(log, vm);
@@ -241,12 +245,21 @@ class Generator {
     void narrow() {
         const bool vm = percent(60);
         const unsigned log = group(), wide = lmul < 4 ? lmul + (lmul < 3) : 0;
-        const unsigned f6 = 0x2c + pick(2), vs2 = reg(wide), form = pick(3);
+        const unsigned f6 = 0x2c + pick(4), vs2 = reg(wide), form = pick(3);
         const unsigned vd = percent(35) ? vs2 : masked_reg(log, vm);
         if (form == 0)
             emit(arith_word(f6, vm, vs2, reg(log), 0, vd));
         else
             emit(arith_word(f6, vm, vs2, form == 1 ? kValue + pick(12) : pick(32), form == 1 ? 4 : 3, vd));
+    }
+
+    void fixed_point_csr() {
+        if (percent(60))
+            emit(csr(5, kVxrm, 0, pick(4)));
+        else if (percent(60))
+            emit(csr(2, kVxsat, kValue + pick(12), 0));
+        else
+            emit(csr(5, kVxsat, kValue + pick(12), percent(80) ? 0 : 1));
     }
 
     void move() {
@@ -321,12 +334,11 @@ class Generator {
         const auto in = [f6](unsigned first, unsigned last) { return f6 >= first && f6 <= last; };
         if (op == kArith) {
             if (f3 == 0 || f3 == 3 || f3 == 4)
-                return f6 == 0x0c || in(0x0e, 0x0f) || in(0x20, 0x23) || (f6 == 0x27 && f3 != 3) || in(0x2a, 0x2b) ||
-                       in(0x2e, 0x31);
+                return f6 == 0x0c || in(0x0e, 0x0f) || in(0x30, 0x31);
             if (f3 == 2)
-                return f6 != 0x10 && f6 != 0x12 && !in(0x18, 0x1f) && f6 < 0x24;
+                return in(0x00, 0x07) || in(0x0c, 0x0f) || f6 == 0x11 || in(0x13, 0x17);
             if (f3 == 6)
-                return f6 != 0x10 && f6 < 0x24;
+                return in(0x00, 0x07) || in(0x0c, 0x0f) || in(0x11, 0x1f);
             return f3 == 7;
         }
         const unsigned mop = w >> 26 & 3, nf = w >> 29;
@@ -383,11 +395,13 @@ class Generator {
             move();
         else if (what < 65)
             vstart_arith();
-        else if (what < 72)
+        else if (what < 67)
+            fixed_point_csr();
+        else if (what < 74)
             multiply();
-        else if (what < 78)
+        else if (what < 79)
             widen();
-        else if (what < 81)
+        else if (what < 83)
             narrow();
         else
             arith();

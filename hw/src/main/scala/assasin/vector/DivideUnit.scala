@@ -54,9 +54,9 @@ class DivideUnit(p: VectorParams) extends Module {
     element := 0.U
     loading := true.B
   }.elsewhen(running) {
-    loading                        := storing
-    left                           := Mux(loading, bits, left - 1.U)
-    when(storing)(element          := element + 1.U)
+    loading               := storing
+    left                  := Mux(loading, bits, left - 1.U)
+    when(storing)(element := element + 1.U)
   }
 
   /** The element's place: a one at each of its bytes. */
@@ -75,12 +75,12 @@ class DivideUnit(p: VectorParams) extends Module {
         val width  = 8 << log
         val chosen = VecInit(Seq.tabulate(64 / width)(i => data((i + 1) * width - 1, i * width)))
         val value  = if (width == 64) chosen(0) else chosen(element(2 - log, 0))
-        log.U -> Cat(Fill(p.eLen - width, io.signed && value(width - 1)), value)
+        log.U -> Cat(io.signed && value(width - 1), value).asSInt.pad(p.eLen + 1).asUInt(p.eLen - 1, 0)
       })
       (at, io.signed && at(p.eLen - 1))
     }
-    val (dividend, dividendMinus) = pick(a)
-    val (divisor, divisorMinus)   = pick(b)
+    val (dividend, dividendMinus)                = pick(a)
+    val (divisor, divisorMinus)                  = pick(b)
     def negative(value: UInt, minus: Bool): UInt = ((value ^ Fill(p.eLen, minus)) + minus)(p.eLen - 1, 0)
 
     // The dividend leaves `low` at the top of an element's bits, the quotient enters below.

@@ -30,6 +30,9 @@ class ExecutePathIO(p: VectorParams) extends PathIO(p) {
   val landing = Output(UInt(p.egs.W))
 
   val result = Decoupled(new VectorResult(p))
+
+  /** An element that is written has been saturated. */
+  val vxsat = Output(Bool())
 }
 
 /** Sequencer and pipeline of arithmetic: S (one element group, hazards), R (registers), X (compute), W (write). A write
@@ -82,8 +85,12 @@ class ExecutePath(p: VectorParams) extends Module {
   private val wValid  = RegInit(false.B)
 
   // Behind a long function a short one waits, so that it does not overtake it.
-  private def isLong(of: VectorOp) = IntegerFunction.isMultiply(of.function)
+  private def isLong(of: VectorOp) = IntegerFunction.isLong(of.function)
   private val gap                  = RegInit(0.U(2.W))
+
+  // While a beat is divided, which it is in X, no other is issued.
+  private def isDivide(of: VectorOp) = IntegerFunction.isDivide(of.function)
+  private val dividing               = RegInit(false.B)
 
   private val blocked = io.olderWrites | io.late
   private val hazard = (op.readsVs1 && !finish && blocked(vs1)) || (op.readsVs2 && !finish && blocked(vs2)) ||
@@ -93,7 +100,7 @@ class ExecutePath(p: VectorParams) extends Module {
       vd
     ) || (finish && blocked(vd))))
   private val owed   = RegInit(0.U(log2Ceil(results + 1).W))
-  private val inTurn = isLong(op) || gap === 0.U
+  private val inTurn = !dividing && (isLong(op) || gap === 0.U)
   private val issue  = valid && !hazard && inTurn && !(op.toScalar && owed === results.U)
   private val ends   = issue && isLast
   gap := Mux(io.clear, 0.U, Mux(issue && isLong(op), 2.U, gap - gap.orR))
@@ -183,17 +190,39 @@ class ExecutePath(p: VectorParams) extends Module {
   integer.io.choose   := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
   private val shift = Module(new ShiftUnit(p))
   shift.io.left   := x.op.function === IntegerFunction.ShiftLeft.U
-  shift.io.signed := x.op.function === IntegerFunction.ShiftRightSigned.U
+  shift.io.signed := IntegerFunction.shiftsSigned(x.op.function)
   shift.io.eew    := x.op.eew
   shift.io.a      := integer.io.a
   shift.io.b      := integer.io.b
   private val multiply = Module(new MultiplyUnit(p))
-  multiply.io.valid    := xValid && isLong(x.op)
+  multiply.io.valid    := xValid && IntegerFunction.isMultiply(x.op.function)
+  multiply.io.vxrm     := x.op.vxrm
   multiply.io.function := x.op.function
   multiply.io.eew      := x.op.eew
   multiply.io.a        := integer.io.a
   multiply.io.b        := integer.io.b
   multiply.io.c        := RegEnable(Mux(r.op.swapA, io.operands(1).data, io.operands(2).data), rValid && isLong(r.op))
+  private val fixed = Module(new FixedPointUnit(p))
+  fixed.io.valid    := xValid && IntegerFunction.isFixed(x.op.function)
+  fixed.io.function := x.op.function
+  fixed.io.vxrm     := x.op.vxrm
+  fixed.io.eew      := x.op.eew
+  fixed.io.a        := integer.io.a
+  fixed.io.b        := integer.io.b
+  fixed.io.sum      := integer.io.sum
+  fixed.io.carries  := integer.io.carries
+  fixed.io.shifted  := shift.io.out
+  fixed.io.guard    := shift.io.guard
+  fixed.io.sticky   := shift.io.sticky
+  private val divide = Module(new DivideUnit(p))
+  divide.io.start    := xValid && isDivide(x.op)
+  divide.io.quotient := !x.op.function(1)
+  divide.io.signed   := x.op.function(0)
+  divide.io.eew      := x.op.eew
+  divide.io.a        := integer.io.a
+  divide.io.b        := integer.io.b
+  divide.io.clear    := io.clear
+  dividing           := !io.clear && ((issue && isDivide(op)) || (dividing && !divide.io.done))
 
   private val collected = Reg(UInt(p.vLen.W))
   private val elements  = (p.dBytes.U >> x.op.eew).asUInt
@@ -205,10 +234,14 @@ class ExecutePath(p: VectorParams) extends Module {
       elements
     )))(p.vLen - 1, 0)
   }
-  private val xBits     = RegEnable(bits(p.dLen - 1, 0), rValid)
-  private val flags     = (collected >> (x.beat * p.dLen.U))(p.dLen - 1, 0)
-  private val merged    = (integer.io.a & ~xBits) | (flags & xBits)
-  private val computedX = Mux(IntegerFunction.isShift(x.op.function), shift.io.out, integer.io.out)
+  private val xBits  = RegEnable(bits(p.dLen - 1, 0), rValid)
+  private val flags  = (collected >> (x.beat * p.dLen.U))(p.dLen - 1, 0)
+  private val merged = (integer.io.a & ~xBits) | (flags & xBits)
+  private val computedX = Mux(
+    divide.io.done,
+    divide.io.out,
+    Mux(IntegerFunction.isShift(x.op.function), shift.io.out, integer.io.out)
+  )
   private val out = Mux(
     x.finish,
     merged,
@@ -236,22 +269,27 @@ class ExecutePath(p: VectorParams) extends Module {
   private val x3Mask = RegEnable(x2Mask, x2Valid)
 
   // W: write.
-  private val shortEnds = xValid && !xIsLong
+  private val longFixed = IntegerFunction.isFixed(x3.op.function)
+  private val fixedOut  = Mux(x3.op.narrow, ResultNarrow(p, x3.op.eew, fixed.io.out), fixed.io.out)
+  private val misfits   = Mux(longFixed, fixed.io.saturated, multiply.io.saturated)
+  private val misfit    = Mux(x3.op.narrow, ResultNarrow(p, x3.op.eew, misfits, 1), misfits) & x3Mask
+  private val shortEnds = divide.io.done || (xValid && !xIsLong && !isDivide(x.op))
   private val toWrite   = shortEnds || x3Valid
   private val last      = Mux(x3Valid, x3, x)
   wValid := toWrite && !io.clear
   private val w = RegEnable(last, toWrite)
   io.write.valid     := wValid && w.writes
   io.write.bits.eg   := w.eg
-  io.write.bits.data := RegEnable(Mux(x3Valid, multiply.io.out, out), toWrite)
+  io.write.bits.data := RegEnable(Mux(x3Valid, Mux(longFixed, fixedOut, multiply.io.out), out), toWrite)
   io.write.bits.mask := RegEnable(Mux(x3Valid, x3Mask, xMask), toWrite)
   io.writeTag        := w.op.tag
   io.end.valid       := wValid && w.last
   io.end.bits        := w.op.tag
+  io.vxsat           := wValid && RegEnable(x3Valid && misfit.orR, toWrite)
 
   private def landsIn(stage: Bool, writes: Bool, eg: UInt) = Mux(stage && writes, UIntToOH(eg, p.egs), 0.U(p.egs.W))
   io.late := landsIn(rValid, r.writes, r.eg) | landsIn(xValid && xIsLong, x.writes, x.eg) |
-    landsIn(x2Valid, x2.writes, x2.eg)
+    landsIn(x2Valid, x2.writes, x2.eg) | landsIn(dividing && !divide.io.done, x.writes, x.eg)
   io.landing := io.late | landsIn(toWrite, last.writes, last.eg) | landsIn(io.write.valid, true.B, w.eg)
 
   // Results wait here as long as the core likes; no more are begun than there is room for.
@@ -266,5 +304,5 @@ class ExecutePath(p: VectorParams) extends Module {
   io.result <> queue.io.deq
   owed := Mux(io.clear, 0.U, owed + (ends && op.toScalar) - io.result.fire)
 
-  io.busy := valid || rValid || xValid || x2Valid || x3Valid || wValid || owed =/= 0.U
+  io.busy := valid || rValid || xValid || x2Valid || x3Valid || dividing || wValid || owed =/= 0.U
 }

@@ -39,10 +39,40 @@ object IntegerFunction {
   val MultiplyHighSignedUnsigned = 35 // a is signed, b is not
   val MultiplyAdd                = 36 // c + a * b
   val MultiplySubtract           = 37 // c - a * b
+  val MultiplyFraction           = 38 // a * b / 2^(SEW - 1), signed, rounded
+
+  // DivideUnit: a / b.
+  val DivideUnsigned    = 40
+  val Divide            = 41
+  val RemainderUnsigned = 42
+  val Remainder         = 43
+
+  // FixedPointUnit. Bit 0: signed; bit 1 of sums: a - b instead of a + b.
+  val SaturateAddUnsigned      = 48
+  val SaturateAdd              = 49
+  val SaturateSubtractUnsigned = 50
+  val SaturateSubtract         = 51
+  val AverageAddUnsigned       = 52
+  val AverageAdd               = 53
+  val AverageSubtractUnsigned  = 54
+  val AverageSubtract          = 55
+  val ScaleRight               = 56 // shift with rounding
+  val ScaleRightSigned         = 57
+  val ClipUnsigned             = 58 // shift with rounding, then half as many bits with saturation
+  val Clip                     = 59
 
   val bits = 6
 
   /** The unit that computes a function. */
   def isShift(function: UInt): Bool    = function(5, 3) === (ShiftLeft >> 3).U
   def isMultiply(function: UInt): Bool = function(5, 3) === (MultiplyLow >> 3).U
+  def isDivide(function: UInt): Bool   = function(5, 3) === (DivideUnsigned >> 3).U
+  def isFixed(function: UInt): Bool    = function(5, 4) === (SaturateAddUnsigned >> 4).U
+
+  /** Those of three stages. */
+  def isLong(function: UInt): Bool = isMultiply(function) || isFixed(function)
+
+  /** Shifts to the right that copy the sign. */
+  def shiftsSigned(function: UInt): Bool =
+    function === ShiftRightSigned.U || function === ScaleRightSigned.U || function === Clip.U
 }

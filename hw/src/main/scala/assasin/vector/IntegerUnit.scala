@@ -21,6 +21,10 @@ class IntegerUnitIO(p: VectorParams) extends Bundle {
 
   val out = Output(UInt(p.dLen.W))
 
+  /** The sum or difference; at the highest byte of each element the carry out of it. Not for comparisons. */
+  val sum     = Output(UInt(p.dLen.W))
+  val carries = Output(UInt(p.dBytes.W))
+
   /** The flag of each element, the first in bit 0. */
   val flags = Output(UInt(p.dBytes.W))
 }
@@ -36,13 +40,14 @@ class IntegerUnit(p: VectorParams) extends Module {
   /** By element size: whether byte `i` is the highest of its element, counted in a lane of ELEN bits. */
   private def isTop(i: Int): Bool = MuxLookup(io.eew, true.B)(logs.map(log => log.U -> ((i + 1) % (1 << log) == 0).B))
 
-  private val chooses   = is(MinUnsigned, Min, MaxUnsigned, Max)
-  private val compares  = io.function(5, 3) === (Equal >> 3).U
-  private val subtracts = chooses || compares || is(Subtract, SubtractFrom, SubtractBorrow)
-  private val signed    = is(Min, Max, Less, LessEqual, Greater)
-  private val swaps     = is(SubtractFrom, LessEqual, LessEqualUnsigned, Greater, GreaterUnsigned)
-  private val x         = Mux(swaps, io.b, io.a)
-  private val y         = Mux(swaps, io.a, io.b)
+  private val chooses  = is(MinUnsigned, Min, MaxUnsigned, Max)
+  private val compares = io.function(5, 3) === (Equal >> 3).U
+  private val subtracts = chooses || compares || is(Subtract, SubtractFrom, SubtractBorrow) ||
+    (IntegerFunction.isFixed(io.function) && io.function(1))
+  private val signed = is(Min, Max, Less, LessEqual, Greater)
+  private val swaps  = is(SubtractFrom, LessEqual, LessEqualUnsigned, Greater, GreaterUnsigned)
+  private val x      = Mux(swaps, io.b, io.a)
+  private val y      = Mux(swaps, io.a, io.b)
 
   // Into the element that begins at byte `i`.
   private def carryIn(i: Int): Bool = Mux(is(AddCarry, SubtractBorrow), io.choose(i) ^ subtracts, subtracts)
@@ -71,6 +76,9 @@ class IntegerUnit(p: VectorParams) extends Module {
     val (lane, at) = laneOf(i)
     lane(at + 8)
   })
+
+  io.sum     := sum
+  io.carries := carries.asUInt
 
   // a < b, at each byte of the element.
   private val less = (0 until p.dBytes).map { i =>

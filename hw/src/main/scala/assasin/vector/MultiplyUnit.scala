@@ -12,6 +12,9 @@ class MultiplyUnitIO(p: VectorParams) extends Bundle {
   /** [[IntegerFunction]]. */
   val function = Input(UInt(IntegerFunction.bits.W))
 
+  /** Rounding mode. */
+  val vxrm = Input(UInt(2.W))
+
   /** log2 of the bytes of an element. */
   val eew = Input(UInt(2.W))
 
@@ -22,6 +25,9 @@ class MultiplyUnitIO(p: VectorParams) extends Bundle {
 
   /** Two cycles after the operands. */
   val out = Output(UInt(p.dLen.W))
+
+  /** At each byte: its element did not fit. */
+  val saturated = Output(UInt(p.dBytes.W))
 }
 
 /** Products of the elements of an element group, with a sum. Three stages: products of halves, whole products, the
@@ -41,11 +47,13 @@ class MultiplyUnit(p: VectorParams) extends Module {
   /** Two stages behind the operands. */
   private class Late extends Bundle {
     val function = UInt(IntegerFunction.bits.W)
+    val vxrm     = UInt(2.W)
     val eew      = UInt(2.W)
     val c        = UInt(p.dLen.W)
   }
   private val late = Wire(new Late)
   late.function := io.function
+  late.vxrm     := io.vxrm
   late.eew      := io.eew
   late.c        := io.c
 
@@ -56,8 +64,8 @@ class MultiplyUnit(p: VectorParams) extends Module {
   private val late3  = RegEnable(late2, valid2)
 
   // The low half of a product has the same bits for signed and unsigned factors.
-  private val signedA = io.function === MultiplyHigh.U || io.function === MultiplyHighSignedUnsigned.U
-  private val signedB = io.function === MultiplyHigh.U
+  private val signedB = io.function === MultiplyHigh.U || io.function === MultiplyFraction.U
+  private val signedA = signedB || io.function === MultiplyHighSignedUnsigned.U
 
   private def signed17(bits: UInt, sign: Bool): SInt = Cat(sign && bits(bits.getWidth - 1), bits).asSInt.pad(17)
 
@@ -111,13 +119,23 @@ class MultiplyUnit(p: VectorParams) extends Module {
   private val isHigh  = high(late3.function)
   private val adds    = late3.function === MultiplyAdd.U
   private val minus   = late3.function === MultiplySubtract.U
+
+  // Only the square of the most negative fraction does not fit.
+  private val fraction = late3.function === MultiplyFraction.U
+  private def overflows(bits: Int, i: Int): Bool =
+    fraction && product((2 * i + 2) * bits - 1) =/= product((2 * i + 2) * bits - 2)
   io.out := MuxLookup(late3.eew, 0.U)((0 to maxLog).map { log =>
     val bits = 8 << log
     log.U -> Cat((0 until p.dLen / bits).map { i =>
       val both = product((2 * i + 2) * bits - 1, 2 * i * bits)
-      val part = Mux(isHigh, both(2 * bits - 1, bits), both(bits - 1, 0))
+      val part = Mux(fraction, both(2 * bits - 2, bits - 1), Mux(isHigh, both(2 * bits - 1, bits), both(bits - 1, 0)))
+      val up   = Rounding.increment(late3.vxrm, both(bits - 1), both(bits - 2), both(bits - 3, 0).orR)
       val c    = late3.c((i + 1) * bits - 1, i * bits)
-      (Mux(adds || minus, c, 0.U) + (part ^ Fill(bits, minus)) + minus)(bits - 1, 0)
+      val sum  = Mux(adds || minus, c, 0.U) + (part ^ Fill(bits, minus)) + (minus || (fraction && up))
+      Mux(overflows(bits, i), Fill(bits - 1, 1.U(1.W)).pad(bits), sum(bits - 1, 0))
     }.reverse)
+  })
+  io.saturated := MuxLookup(late3.eew, 0.U)((0 to maxLog).map { log =>
+    log.U -> Cat((0 until (p.dBytes >> log)).map(i => Fill(1 << log, overflows(8 << log, i))).reverse)
   })
 }

@@ -16,6 +16,12 @@ class ShiftUnitIO(p: VectorParams) extends Bundle {
   val b = Input(UInt(p.dLen.W))
 
   val out = Output(UInt(p.dLen.W))
+
+  /** Of a shift to the right, at the first byte of each element: the highest of the bits that it drops, and whether a
+    * lower one is 1.
+    */
+  val guard  = Output(UInt(p.dBytes.W))
+  val sticky = Output(UInt(p.dBytes.W))
 }
 
 /** Shifts of the elements of an element group. Combinational. */
@@ -42,15 +48,29 @@ class ShiftUnit(p: VectorParams) extends Module {
 
     // To the right; for a shift to the left the lane is turned round before and behind.
     val turnedAmounts = (0 until laneBytes).map(i => Mux(io.left, amounts(laneBytes - 1 - i), amounts(i)))
-    val shifted = (0 until 3 + maxLog).foldLeft(Mux(io.left, Reverse(a), a)) { (data, stage) =>
-      val by = 1 << stage
-      Cat((0 until p.eLen).map { j =>
-        val inside = MuxLookup(io.eew, false.B)((0 to maxLog).map(log => log.U -> (j % (8 << log) + by < (8 << log)).B))
-        val source = if (j + by < p.eLen) Mux(inside, data(j + by), negative(j / 8)) else negative(j / 8)
-        Mux(turnedAmounts(j / 8)(stage), source, data(j))
-      }.reverse)
+    val none          = Seq.fill(laneBytes)(false.B)
+    val (shifted, guard, sticky) = (0 until 3 + maxLog).foldLeft((Mux(io.left, Reverse(a), a), none, none)) {
+      case ((data, guard, sticky), stage) =>
+        val by      = 1 << stage
+        val dropped = (0 until laneBytes).map(i => data((8 * i + by - 1) min (p.eLen - 1), 8 * i))
+        val newData = Cat((0 until p.eLen).map { j =>
+          val inside =
+            MuxLookup(io.eew, false.B)((0 to maxLog).map(log => log.U -> (j % (8 << log) + by < (8 << log)).B))
+          val source = if (j + by < p.eLen) Mux(inside, data(j + by), negative(j / 8)) else negative(j / 8)
+          Mux(turnedAmounts(j / 8)(stage), source, data(j))
+        }.reverse)
+        val newGuard = (0 until laneBytes).map { i =>
+          Mux(amounts(i)(stage), if (8 * i + by <= p.eLen) dropped(i)(by - 1) else false.B, guard(i))
+        }
+        val newSticky = (0 until laneBytes).map { i =>
+          val lower = if (by > 1 && 8 * i + by <= p.eLen) dropped(i)(by - 2, 0).orR else false.B
+          sticky(i) || (amounts(i)(stage) && (guard(i) || lower))
+        }
+        (newData, newGuard, newSticky)
     }
-    Mux(io.left, Reverse(shifted), shifted)
+    (Mux(io.left, Reverse(shifted), shifted), Cat(guard.reverse), Cat(sticky.reverse))
   }
-  io.out := Cat(lanes.reverse)
+  io.out    := Cat(lanes.map(_._1).reverse)
+  io.guard  := Cat(lanes.map(_._2).reverse)
+  io.sticky := Cat(lanes.map(_._3).reverse)
 }

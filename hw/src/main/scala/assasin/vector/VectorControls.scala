@@ -48,7 +48,7 @@ class VectorControls extends Bundle {
   /** The immediate is unsigned. */
   val unsignedImmediate = Bool()
 
-  /** vmv<n>r.v, n - 1 in the immediate. */
+  /** vmv<n>r.v by immediate, with n - 1 in it. */
   val wholeMove = Bool()
 
   /** vmv.x.s, vcpop.m, vfirst.m as OPMVV with vs1 = 0, 16, 17, vmv.s.x as OPMVX with vs2 = 0. */

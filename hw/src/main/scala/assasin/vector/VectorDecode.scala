@@ -51,13 +51,14 @@ class VectorDecode(p: VectorParams) extends Module {
   private val exists = MuxLookup(funct3, false.B)(
     Seq(0.U -> row.vv, 2.U -> row.vv, 3.U -> row.vi, 4.U -> row.vx, 6.U -> row.vx)
   )
-  private val lmul    = Mux(config.vlmul(2), 0.U(2.W), config.vlmul(1, 0))
-  private val toX     = row.scalarMove && byVector
-  private val ofMask  = toX && vs1 =/= 0.U
-  private val fromX   = row.scalarMove && byScalar
-  private val move    = row.merge && vm
-  private val movable = vs1 === 0.U || vs1 === 1.U || vs1 === 3.U || vs1 === 7.U
-  private val moveLog = Mux(vs1 === 7.U, 3.U(2.W), Mux(vs1 === 3.U, 2.U(2.W), Mux(vs1 === 1.U, 1.U(2.W), 0.U(2.W))))
+  private val lmul      = Mux(config.vlmul(2), 0.U(2.W), config.vlmul(1, 0))
+  private val toX       = row.scalarMove && byVector
+  private val ofMask    = toX && vs1 =/= 0.U
+  private val fromX     = row.scalarMove && byScalar
+  private val move      = row.merge && vm
+  private val registers = row.wholeMove && byImmediate
+  private val movable   = vs1 === 0.U || vs1 === 1.U || vs1 === 3.U || vs1 === 7.U
+  private val moveLog   = Mux(vs1 === 7.U, 3.U(2.W), Mux(vs1 === 3.U, 2.U(2.W), Mux(vs1 === 1.U, 1.U(2.W), 0.U(2.W))))
 
   /** A mask register may be the first of a source's group but no other of it. */
   private def apart(source: UInt): Bool = vd === source || (vd >> lmul) =/= (source >> lmul)
@@ -88,7 +89,7 @@ class VectorDecode(p: VectorParams) extends Module {
     row.scalarMove,
     Mux(byVector, (vs1 === 0.U && vm) || vs1 === 16.U || vs1 === 17.U, vm && vs2 === 0.U),
     Mux(
-      row.wholeMove,
+      registers,
       vm && movable && aligned(vd, moveLog) && aligned(vs2, moveLog),
       Mux(
         row.bitwise,
@@ -108,7 +109,7 @@ class VectorDecode(p: VectorParams) extends Module {
   private val arithEvl = Mux(
     toX && !ofMask,
     1.U,
-    Mux(fromX, (config.vl =/= 0.U).asUInt, Mux(row.wholeMove, (p.vBytes.U << moveLog)(p.vlBits - 1, 0), config.vl))
+    Mux(fromX, (config.vl =/= 0.U).asUInt, Mux(registers, (p.vBytes.U << moveLog)(p.vlBits - 1, 0), config.vl))
   )
 
   // Memory.
@@ -165,12 +166,13 @@ class VectorDecode(p: VectorParams) extends Module {
   op.invertB       := row.invertB
   op.invertOut     := row.invertOut
   op.findFirst     := vs1(0)
-  op.function      := Mux(move, IntegerFunction.MoveB.U, Mux(toX, IntegerFunction.MoveA.U, row.function))
-  op.eew           := Mux(isArith, Mux(row.wholeMove, 0.U, config.vsew(1, 0) + (row.widen || row.narrow)), eew)
+  op.function      := Mux(move, IntegerFunction.MoveB.U, Mux(toX || registers, IntegerFunction.MoveA.U, row.function))
+  op.vxrm          := config.vxrm
+  op.eew           := Mux(isArith, Mux(registers, 0.U, config.vsew(1, 0) + (row.widen || row.narrow)), eew)
   op.groups := Mux(
     isArith,
     Mux(
-      row.wholeMove,
+      registers,
       moveLog,
       Mux(row.scalarMove || row.bitwise, 0.U, Mux(row.widen || row.narrow, wideLog, lmul))
     ),

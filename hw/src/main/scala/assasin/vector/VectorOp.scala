@@ -67,6 +67,9 @@ class VectorOp(p: VectorParams) extends Bundle {
   /** [[IntegerFunction]]. */
   val function = UInt(IntegerFunction.bits.W)
 
+  /** Rounding mode. */
+  val vxrm = UInt(2.W)
+
   /** log2 of the bytes of an element as computed, and of the registers of the largest group. */
   val eew    = UInt(2.W)
   val groups = UInt(2.W)

@@ -123,7 +123,7 @@ class VectorUnit(p: VectorParams) extends Module {
   io.issue.status.busy   := busy
   io.issue.status.loads  := queued(VectorPath.Load) || load.io.busy || (waits && waiting.path === VectorPath.Load.U)
   io.issue.status.stores := queued(VectorPath.Store) || store.io.busy || (waits && waiting.path === VectorPath.Store.U)
-  io.issue.status.vxsat  := false.B
+  io.issue.status.vxsat  := execute.io.vxsat
 
   // The debugger's window has no user yet: it takes nothing.
   io.issue.window.ready       := false.B

@@ -173,13 +173,53 @@ class Rvv {
         return o;
     }
 
+    /// vl<count>re<w>.v, vs<count>r.v
+    Outcome whole_memory(bool store, unsigned count) {
+        if ((count & (count - 1)) || vd() % count || (store && f3() != 0))
+            return illegal();
+        for (unsigned i = 0; i < count * bytes; i++) {
+            uint8_t byte = 0;
+            if (store ? !world.storable(rs1 + i) : !world.load(rs1 + i, byte)) {
+                Outcome o = illegal();
+                o.cause = store ? 7 : 5;
+                o.tval = rs1 + i;
+                return o;
+            }
+        }
+        Outcome o;
+        for (unsigned r = 0; r < count; r++) {
+            std::vector<uint8_t> raw = m.state.r[vd() + r].raw;
+            for (unsigned b = 0; b < bytes; b++)
+                if (store)
+                    world.store(rs1 + r * bytes + b, raw[b]);
+                else
+                    world.load(rs1 + r * bytes + b, raw[b]);
+            if (store)
+                continue;
+            m.rvv_write(vd() + r, raw.data());
+            o.written |= 1u << (vd() + r);
+        }
+        return o;
+    }
+
     Outcome memory(bool store) {
         const unsigned width = f3() == 0 ? 8 : f3() == 5 ? 16 : f3() == 6 ? 32 : 0;
+        if (width && vs2() == 8 && !(insn >> 26 & 7) && !masked())
+            return whole_memory(store, (insn >> 29) + 1);
         if (width == 0 || vs2() != 0 || insn >> 26)
             return other();
-        // EMUL = EEW / SEW * LMUL; only whole groups up to LMUL are here
-        if (width != sew)
-            return other();
+        // EMUL = EEW / SEW * LMUL, as powers of two
+        const unsigned code = m.state.vtype & 7;
+        int power = code < 4 ? static_cast<int>(code) : static_cast<int>(code) - 8;
+        for (unsigned w = sew; w < width; w *= 2)
+            power++;
+        for (unsigned w = width; w < sew; w *= 2)
+            power--;
+        if (power < -3 || power > 3)
+            return illegal();
+        group = power > 0 ? 1u << power : 1;
+        if (vd() % group)
+            return illegal();
         for (unsigned i = 0; i < vl; i++) {
             if (!active(i))
                 continue;

@@ -60,6 +60,9 @@
  * - `vv_dup(x)`; `vv_sum32(v)`, `vv_sum32_m(m, v)`: sum of the strip's elements modulo 2^32; `vv_sum(v)`: modulo 2^64
  * (not with VARVE_PUP)
  *
+ * - `vv_hold(v)`: v is used after more than 31 further results of the strip. Only VARVE_MODEL, which gives registers to
+ *   results in turn, needs to know.
+ *
  * A value unpacked under a mask is used only under that mask or one inside it, or where a zero does no harm.
  */
 #ifndef ASSASIN_OFFLOAD_VARVE_H
@@ -115,6 +118,10 @@ _Static_assert(sizeof(struct varve_huffman) == 552, "the unit reads 552 bytes");
 #include "varve_model.h"
 #else
 #error "varve.h: define VARVE_FULL, VARVE_PUP, VARVE_SCALAR or VARVE_MODEL"
+#endif
+
+#ifndef VARVE_MODEL
+#define vv_hold(v) ((void)(v))
 #endif
 
 /** Elements between two numbers, both included. */

@@ -3,8 +3,8 @@
  * \file
  * varve.h on the functional model (hw/cosim/varve_model.h), for programs of the machine that it is built on: each
  * intrinsic executes the word that VARVE_FULL would assemble. runtime/varve_native.cpp has the functions. Streams lie
- * in the process' memory. Registers are given to results in turn, so a strip may not use a value after 31 more results;
- * that stops the program with a message, as does every trap.
+ * in the process' memory. Registers are given to results in turn, so a strip may not use a value after 31 more results
+ * unless vv_hold names it; that stops the program with a message, as does every trap.
  */
 #ifndef ASSASIN_OFFLOAD_VARVE_MODEL_H
 #define ASSASIN_OFFLOAD_VARVE_MODEL_H
@@ -32,6 +32,8 @@ void vv_model_csr(uint32_t number, uintptr_t value);
 vv_t vv_model_result(void);
 /** The register of a value that is still there. */
 uint32_t vv_model_use(uint32_t reg, uint32_t serial);
+/** Keeps the register of a value from other results until the end of the strip. */
+void vv_model_hold(vv_t v);
 /** Copies a mask to v0. */
 void vv_model_mask(vvmask_t m);
 
@@ -62,6 +64,7 @@ VV_INLINE void vv_model_declare(uint32_t funct7, uint32_t id, uint32_t format, u
 #define VV_BEGIN()        ((void)vv_next(0))
 #define vv_next(set)      vv_model_step((uint32_t)(set) << 20 | 1u << 12 | 10u << 7 | 0x5b, 0, 0)
 #define vv_nume()         vv_next(0)
+#define vv_hold(v)        vv_model_hold(v)
 #define vv_consume(id, n) ((void)vv_model_step(16u << 25 | (uint32_t)(id) << 20 | 10u << 15 | 0x5b, n, 0))
 #define VV_STRIPS(set)    for (uintptr_t vv_now = 1, vv_before = 1; vv_before; vv_before = vv_now, vv_now = vv_next(set))
 

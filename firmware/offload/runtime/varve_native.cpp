@@ -15,6 +15,7 @@ uintptr_t vv_model_step(uint32_t insn, uintptr_t rs1, uintptr_t rs2);
 void vv_model_csr(uint32_t number, uintptr_t value);
 vv_native vv_model_result();
 uint32_t vv_model_use(uint32_t reg, uint32_t serial);
+void vv_model_hold(vv_native v);
 void vv_model_mask(vv_native m);
 }
 
@@ -22,6 +23,7 @@ namespace {
 
 varve_model *model = nullptr;
 uint32_t serials[32], next_serial = 0, next_register = 0;
+uint32_t held = 0; ///< bit r: register r is kept for the rest of the strip
 
 [[noreturn]] void stop(const char *what, uint64_t a, uint64_t b) {
     std::fprintf(stderr, "VarVE model: %s (%#llx, %#llx)\n", what, static_cast<unsigned long long>(a),
@@ -74,7 +76,7 @@ void vv_model_configure(uint32_t vlen, uint32_t g, uint32_t mbmax) {
     if (!model)
         stop("illegal parameters: VLEN and G are", vlen, g);
     set_group(0);
-    next_register = next_serial = 0;
+    next_register = next_serial = held = 0;
 }
 
 void vv_model_counts(uint64_t *instructions, uint64_t *strips) {
@@ -94,6 +96,8 @@ uintptr_t vv_model_step(uint32_t insn, uintptr_t rs1, uintptr_t rs2) {
     varve_step(model, insn, rs1, rs2, &o);
     if (logic)
         set_group(0);
+    if ((insn & 0x707f) == 0x105b) // vs.rcnum: the strip is over
+        held = 0;
     if (o.what != VARVE_DONE)
         stop(o.what == VARVE_TRAP ? "a trap; word and cause are" : "not executed; word and what are", insn,
              o.what == VARVE_TRAP ? o.cause : o.what);
@@ -108,7 +112,11 @@ void vv_model_csr(uint32_t number, uintptr_t value) {
 }
 
 vv_native vv_model_result() {
-    next_register = next_register % 31 + 1;
+    if (held == 0xfffffffe)
+        stop("every register is held; serial and held ones are", next_serial, held);
+    do
+        next_register = next_register % 31 + 1;
+    while (held >> next_register & 1);
     serials[next_register] = ++next_serial;
     return {next_register, next_serial};
 }
@@ -117,6 +125,10 @@ uint32_t vv_model_use(uint32_t reg, uint32_t serial) {
     if (reg == 0 || reg > 31 || serials[reg] != serial)
         stop("a value is used after 31 more results; register and serial are", reg, serial);
     return reg;
+}
+
+void vv_model_hold(vv_native v) {
+    held |= 1u << vv_model_use(v.reg, v.serial);
 }
 
 void vv_model_mask(vv_native m) {

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every generated filter stores the rows that Python selects, in every form."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+import varve_filters
+from varve_filters import CORE_FORMS, STREAM_FORMS, Call, Result, call, expected, filters, on_core, on_host, rows_of
+
+SEED = int(os.environ.get("SEED", "1"))
+# Not multiples of a strip's rows, for any VLEN and LMUL.
+KINDS = (("some", 0), ("some", 1), ("some", 9), ("some", 333), ("all", 45), ("none", 45))
+
+
+def calls(name: str, packed: bool = False) -> list[tuple[str, Call]]:
+    """Calls of a filter, each with its description."""
+    f, rng = filters()[name], random.Random(f"{SEED} {name}")
+    return [(f"{name}, {kind} of {n} rows, SEED={SEED}", call(f, rows_of(f, n, kind, rng), packed)) for kind, n in KINDS]
+
+
+def same(got: Result, c: Call, what: str) -> None:
+    want = expected(c)
+    assert got.found == want.found, f"{what}: rows found"
+    assert got.outputs == want.outputs, f"{what}: {', '.join(c.filter['outputs'])}"
+
+
+def test_the_random_rows_reach_both_sides_of_every_filter() -> None:
+    for name in filters():
+        found = {what.split(",")[1]: c.found for what, c in calls(name)}
+        assert found[" all of 45 rows"] == 45 and found[" none of 45 rows"] == 0, name
+        assert 0 < found[" some of 333 rows"] < 333, name
+
+
+def test_there_are_25_filters_on_growing_tables_and_7_others() -> None:
+    assert sorted(f["grows"] for f in filters().values()) == [False] * 7 + [True] * 25
+
+
+@pytest.mark.parametrize("name", filters())
+def test_on_the_host(name: str) -> None:
+    varve_filters.library("model").vv_model_configure(256, 8, 64)
+    for what, c in calls(name):
+        for form in ("scalar", "model"):
+            same(on_host(form, c), c, f"{form}: {what}")
+    for what, c in calls(name, packed=True):
+        same(on_host("model", c), c, f"model, packed: {what}")
+
+
+@pytest.mark.parametrize(("vlen", "g"), [(64, 8), (512, 8), (256, 4), (256, 1)])
+def test_on_models_of_other_sizes(vlen: int, g: int) -> None:
+    varve_filters.library("model").vv_model_configure(vlen, g, 64)
+    for name, f in filters().items():
+        c = call(f, rows_of(f, 101, "some", random.Random(f"{SEED} {name}")))
+        same(on_host("model", c), c, f"{name}, VLEN {vlen}, G {g}, SEED={SEED}")
+
+
+@pytest.mark.parametrize("form", CORE_FORMS)
+@pytest.mark.parametrize("name", filters())
+def test_machine_code(name: str, form: str) -> None:
+    for what, c in calls(name):
+        same(on_core(form, c), c, f"{form}: {what}")
+
+
+@pytest.mark.parametrize("form", STREAM_FORMS)
+def test_machine_code_with_packed_columns(form: str) -> None:
+    for name in filters():
+        for what, c in calls(name, packed=True):
+            same(on_core(form, c), c, f"{form}, packed: {what}")
+
+
+@pytest.mark.parametrize("vlen", [128, 512])
+@pytest.mark.parametrize("form", CORE_FORMS[2:])
+def test_machine_code_of_other_lengths_of_registers(form: str, vlen: int) -> None:
+    for name, f in filters().items():
+        c = call(f, rows_of(f, 101, "some", random.Random(f"{SEED} {name}")))
+        same(on_core(form, c, vlen), c, f"{name}, {form}, VLEN {vlen}, SEED={SEED}")
+
+
+@pytest.mark.parametrize("name", filters())
+def test_full_has_fewer_instructions_than_scalar_and_zve32x(name: str) -> None:
+    got = {
+        form: varve_filters.counts(filters()[name], form)["instructions_per_row"] for form in ("scalar", "zve32x-m1", "pup", "full")
+    }
+    assert 2 * got["full"] < got["zve32x-m1"] < got["scalar"], got
+    assert got["pup"] < got["zve32x-m1"], got

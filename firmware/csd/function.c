@@ -254,6 +254,7 @@ static bool cores_run(uint32_t variant) {
     switch (sys_read(SYS_ARCH)) {
     case CORE_ARCH_SB:
     case CORE_ARCH_SB_CACHE:
+    case CORE_ARCH_V:
         return variant == SCOMP_VARIANT_SB;
     case CORE_ARCH_SB_X:
         return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_SBX;

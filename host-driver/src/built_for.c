@@ -62,6 +62,7 @@ uint32_t arch_variant(uint32_t arch) {
     switch (arch) {
     case CORE_ARCH_SB:
     case CORE_ARCH_SB_CACHE:
+    case CORE_ARCH_V:
         return SCOMP_VARIANT_SB;
     case CORE_ARCH_SB_X:
         return SCOMP_VARIANT_SBX;
@@ -77,7 +78,7 @@ uint32_t arch_variant(uint32_t arch) {
 
 static const char *const variants[][2] = {
     [0] = {"?", "unknown"},
-    [SCOMP_VARIANT_SB] = {"sb", "AssasinSb, AssasinSbCache, ChannelLocal"},
+    [SCOMP_VARIANT_SB] = {"sb", "AssasinSb, AssasinSbCache, ChannelLocal, AssasinV"},
     [SCOMP_VARIANT_SBX] = {"sbx", "AssasinSbX"},
     [SCOMP_VARIANT_SP] = {"sp", "AssasinSp"},
     [SCOMP_VARIANT_MEM] = {"mem", "Baseline, Prefetch"},

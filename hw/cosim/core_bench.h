@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives one Verilated pipeline (Core): clock, interrupt, and the memories behind its two ports.
+// Drives one Verilated pipeline (Core; with CORE_VECTOR defined VectorCore): clock, interrupt, and the memories behind
+// its ports.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <random>
 
+#ifdef CORE_VECTOR
+#include "VVectorCore.h"
+#else
 #include "VCore.h"
+#endif
 #include "commit.h"
 
 namespace cosim {
+
+#ifdef CORE_VECTOR
+using CoreModel = VVectorCore;
+#else
+using CoreModel = VCore;
+#endif
 
 /// What lies behind the memory ports of a core.
 class CoreMemory {
@@ -70,7 +81,7 @@ class CoreBench {
         cycle++;
     }
 
-    VCore top;
+    CoreModel top;
     std::mt19937_64 rng;
     std::deque<Commit> commits;
     uint64_t cycle = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a bare-metal rv32 program on the pipeline. See README.md; started by hw/cosim/run-elf.
-// Usage: run_elf FILE FOLDER [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED] [--extensions] [--falsify N]
+// Usage: run_elf FILE FOLDER [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED] [--extensions] [--vector]
+// [--falsify N]. Which of the designs it is, --extensions and --vector only say again: it is compiled for one.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -11,10 +12,19 @@
 #include "assasin_contract.h"
 #include "lockstep.h"
 #include "sparse_memory.h"
+#ifdef CORE_VECTOR
+#include "vector_memory.h"
+#endif
 
 using namespace cosim;
 
 namespace {
+
+#ifdef CORE_VECTOR
+using ProgramBench = VectorBench;
+#else
+using ProgramBench = CoreBench;
+#endif
 
 /// Process exit codes.
 enum Exit { kPass = 0, kFail = 1, kUsage = 2, kMismatch = 3, kTimeout = 4 };
@@ -22,7 +32,7 @@ enum Exit { kPass = 0, kFail = 1, kUsage = 2, kMismatch = 3, kTimeout = 4 };
 struct Options {
     std::string file, folder, signature;
     uint64_t max_cycles = 100000000;
-    bool lockstep = false, slow = false, extensions = false;
+    bool lockstep = false, slow = false, extensions = false, vector = false;
     uint64_t falsify = ~uint64_t{0}; ///< instruction that is compared with one bit wrong
     uint64_t seed = 1;
 };
@@ -148,7 +158,7 @@ int run(const Options &options) {
     std::unique_ptr<Spike> spike;
     if (options.lockstep)
         spike.reset(new Spike(reference(options, elf, host)));
-    CoreBench bench(options.seed, host, elf.entry);
+    ProgramBench bench(options.seed, host, elf.entry);
     bench.fast = !options.slow;
     const uint64_t begin = bench.cycle;
 
@@ -235,6 +245,8 @@ Options parse(int argc, char **argv) {
             options.lockstep = true;
         } else if (word == "--extensions") {
             options.extensions = true;
+        } else if (word == "--vector") {
+            options.vector = true;
         } else if (word == "--signature") {
             if (!next)
                 throw std::invalid_argument("--signature needs a file name");
@@ -258,6 +270,8 @@ Options parse(int argc, char **argv) {
     }
     if (names.size() != 2)
         throw std::invalid_argument("one program, please");
+    if (options.vector && options.lockstep)
+        throw std::invalid_argument("--lockstep compares no vector registers: leave it out, or --vector");
     options.file = names[0];
     options.folder = names[1];
     return options;
@@ -271,7 +285,7 @@ int main(int argc, char **argv) {
     } catch (const std::invalid_argument &e) {
         std::fprintf(stderr,
                      "run-elf: %s\nusage: run-elf FILE [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED] "
-                     "[--extensions] [--falsify N]\n",
+                     "[--extensions] [--vector] [--falsify N]\n",
                      e.what());
     } catch (const std::exception &e) {
         std::fprintf(stderr, "run-elf: %s\n", e.what());

@@ -233,6 +233,7 @@ class VectorBench {
         top.io_issue_result_ready = 0;
         top.io_issue_window_valid = 0;
         top.io_issue_clear = 0;
+        top.io_issue_erase = 0;
         top.io_memory_loadAnswer_valid = 0;
         top.io_memory_storeDone = 0;
         top.io_memory_load_ready = 0;

@@ -94,6 +94,9 @@ class Port : public ProgramBench {
 
   protected:
     void drive() override {
+        // Erasing takes as long as it likes, and nothing may come before it has ended.
+        erased = top.io_vector_erase && (erased || roll(16) == 0);
+        top.io_vector_erased = erased;
         const bool done = held && held->wait == 0;
         top.io_vector_commit_done = done;
         top.io_vector_commit_begun = held && held->begun;
@@ -173,6 +176,10 @@ class Port : public ProgramBench {
             if (valid && held->begins)
                 held->begun = true;
         }
+        if (started && !top.io_vector_clear)
+            check("started before the registers were erased", erased_before, 1);
+        started = top.io_vector_clear && top.io_run;
+        erased_before = erased;
         if (top.io_vector_clear) {
             check("offered or committed while cleared", top.io_vector_advance || valid, 0);
             held.reset();
@@ -257,6 +264,8 @@ class Port : public ProgramBench {
     std::optional<std::pair<unsigned, uint32_t>> taken;
     unsigned offered = 0, rest = 0;
     bool pulse = false;
+    bool erased = false, erased_before = false;
+    bool started = false; ///< in the latest cycle the unit was cleared for a program to start
 };
 
 /// The program as the specification has it, one instruction a call.

@@ -19,6 +19,7 @@ class NoUnit : public ProgramBench {
 
   protected:
     void drive() override {
+        top.io_vector_erased = 1;
         top.io_vector_commit_done = held;
         top.io_vector_commit_trap = held;
         top.io_vector_commit_cause = 2;

@@ -35,6 +35,7 @@ ARCHITECTURES = (
     "AssasinSb",
     "AssasinSbCache",
     "AssasinSbX",
+    "AssasinV",
     "ChannelLocal",
     "AssasinSbHls",
 )

@@ -19,6 +19,8 @@ import assasin.contract.CoreArch
   *   L1 misses train a prefetcher into L2
   * @param channelLocal
   *   core i receives stream pages from channel i alone; needs as many cores as channels
+  * @param vector
+  *   a vector unit (Zve32x) on the scratchpad
   * @param extensions
   *   standard RISC-V extensions of the cores
   */
@@ -30,15 +32,20 @@ case class Architecture(
     dataCache: Boolean,
     prefetcher: Boolean = false,
     channelLocal: Boolean = false,
+    vector: Boolean = false,
     extensions: CoreExtensions = CoreExtensions.none
 ) {
   require(scratchpad || dataCache, s"$name has no data memory")
   require(scratchpad || !streamInstructions, s"$name: stream instructions need stream buffers on the chip")
   require(!dataCache || streamInstructions || !scratchpad, s"$name: nothing ties a cache to a scratchpad and windows")
+  require(
+    !vector || streamInstructions && !dataCache,
+    s"$name: the vector unit is on a scratchpad beside stream buffers"
+  )
   require(!prefetcher || !scratchpad, s"$name: the prefetcher is part of L2")
 }
 
-/** The architectures of the paper's Table IV, and AssasinSbX, which goes past it. */
+/** The architectures of the paper's Table IV, and AssasinSbX and AssasinV, which go past it. */
 object Architecture {
   val AssasinSb: Architecture =
     Architecture("AssasinSb", CoreArch.Sb, streamInstructions = true, scratchpad = true, dataCache = false)
@@ -54,6 +61,9 @@ object Architecture {
   val AssasinSbX: Architecture =
     AssasinSb.copy(name = "AssasinSbX", code = CoreArch.SbX, extensions = CoreExtensions.all)
 
+  val AssasinV: Architecture = AssasinSb.copy(name = "AssasinV", code = CoreArch.V, vector = true)
+
   /** All that [[assasin.soc.Configs]] knows. */
-  val all: Seq[Architecture] = Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal, AssasinSbX)
+  val all: Seq[Architecture] =
+    Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal, AssasinSbX, AssasinV)
 }

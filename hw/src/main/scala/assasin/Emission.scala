@@ -29,6 +29,11 @@ object Emission {
       if (warnings.nonEmpty)
         throw new IllegalStateException(s"firtool warned, which counts as an error:\n$warnings") with NoStackTrace
       result
+    } catch {
+      // What is wrong with the design stands in the log only.
+      case e: Throwable =>
+        System.err.print(Files.readString(log))
+        throw e
     } finally Files.delete(log)
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package assasin
 
+import assasin.vector.VectorParams
+
 /** What one chip is elaborated with.
   *
   * @param cores
@@ -27,6 +29,8 @@ package assasin
   *   input stream buffer, and again output stream buffer, of an ASSASIN core, bytes
   * @param arch
   *   memory architecture of the ASSASIN cores
+  * @param vector
+  *   of the ASSASIN cores' vector units, where `arch` has them
   * @param trace
   *   adds the retired-instruction port to every core (co-simulation only)
   */
@@ -43,6 +47,7 @@ case class SocParams(
     spadBytes: Int = 64 * 1024,
     streamBytes: Int = 64 * 1024,
     arch: Architecture = Architecture.AssasinSb,
+    vector: VectorParams = VectorParams(),
     trace: Boolean = false
 ) {
   require(cores >= 1 && cores <= 16, s"cores = $cores: choose 1 to 16")

@@ -32,7 +32,8 @@ class Core(val p: CoreParams) extends Module {
   // ---- State ----------------------------------------------------------------------------------------------------------------
   private val state   = RegInit(CoreState.Idle.U(3.W))
   private val running = state === CoreState.Running.U && io.run
-  // While idle the register file is cleared, one register a cycle; when the debugger may use it, only before a start.
+  // While idle the register file is cleared, one register a cycle, and so are the vector registers; when the debugger may
+  // use it, only before a start.
   private val clearIndex = RegInit(0.U(6.W))
   private val cleared    = clearIndex(5)
   private val idle       = state === CoreState.Idle.U
@@ -502,6 +503,7 @@ class Core(val p: CoreParams) extends Module {
     v.commit.valid       := memValid && memVec && enabled
     v.commit.kill        := memValid && memVec && (memGiveUp || !enabled)
     v.clear              := clearing
+    v.erase              := clearing
     v.window.valid       := false.B
     v.window.bits.write  := false.B
     v.window.bits.select := 0.U
@@ -519,7 +521,7 @@ class Core(val p: CoreParams) extends Module {
   when(!io.run) {
     state := CoreState.Idle.U
   }.elsewhen(idle) {
-    when(cleared) {
+    when(cleared && io.vector.fold(true.B)(_.erased)) {
       state     := CoreState.Running.U
       stopCause := 0.U
       stopTval  := 0.U

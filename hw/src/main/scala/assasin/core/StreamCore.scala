@@ -6,6 +6,7 @@ import chisel3.util.{Cat, MuxLookup, log2Ceil}
 
 import assasin.contract.{AddressMap, CoreState}
 import assasin.stream.OutputDrain
+import assasin.vector.VectorUnit
 import assasin.xbar.XbarBeat
 
 /** One ASSASIN core: pipeline, instruction memory, data memories as `p.soc.arch` wants them, drain and register block.
@@ -15,10 +16,11 @@ class StreamCore(val p: StreamCoreParams) extends Module {
 
   private val arch = p.soc.arch
 
-  private val core  = Module(new Core(p.core))
-  private val regs  = Module(new StreamCoreRegs(p.soc.streamBytes))
-  private val imem  = Module(new DualBankRam(p.soc.imemBytes, granuleBits = 32))
-  private val drain = Module(new OutputDrain(p.dramDst, p.soc.tiles))
+  private val core   = Module(new Core(p.core))
+  private val regs   = Module(new StreamCoreRegs(p.soc.streamBytes))
+  private val imem   = Module(new DualBankRam(p.soc.imemBytes, granuleBits = 32))
+  private val drain  = Module(new OutputDrain(p.dramDst, p.soc.tiles))
+  private val vector = p.core.vector.map(v => Module(new VectorUnit(v)))
   private val memory: TileMemory =
     if (arch.streamInstructions) Module(new StreamMemory(p))
     else if (arch.scratchpad) Module(new WindowMemory(p))
@@ -48,7 +50,7 @@ class StreamCore(val p: StreamCoreParams) extends Module {
   core.io.debug <> io.debug
   io.status := regs.io.status
   io.running := regs.io.status.state === CoreState.Running.U && !core.io.debug.halted || drain.io.busy ||
-    memory.io.busy
+    memory.io.busy || vector.fold(false.B)(_.io.issue.status.busy)
   if (p.soc.trace) io.trace.get := core.io.trace.get
 
   // ---- Packets from the crossbar, one cycle later at the memories -----------------------------------------------------------
@@ -106,6 +108,10 @@ class StreamCore(val p: StreamCoreParams) extends Module {
   memory.io.stream.foreach(_ <> core.io.stream.get)
   memory.io.soft.foreach(_ <> core.io.pointers.get)
   memory.io.dram.foreach(io.dram.get <> _)
+  for ((unit, port) <- vector.zip(core.io.vector)) {
+    port <> unit.io.issue
+    memory.io.vector.get <> unit.io.memory
+  }
   regs.io.counts := memory.io.counts
 
   private val pointers = memory.io.pointers

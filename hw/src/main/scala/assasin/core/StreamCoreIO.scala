@@ -31,7 +31,8 @@ class StreamCoreIO(p: StreamCoreParams) extends Bundle {
   val status = Output(new CoreStatusIO)
   val debug  = new CoreDebugIO(p.core.breakpoints)
 
-  /** State RUNNING and not halted, a drain or an access to DRAM under way: the clock must not stop. */
+  /** State RUNNING and not halted, a drain, an access to DRAM or the vector unit under way: the clock must not stop.
+    */
   val running = Output(Bool())
 
   /** The tile's part of DRAM, behind its caches; id 0, answers in order. */

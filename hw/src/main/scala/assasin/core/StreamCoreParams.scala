@@ -31,6 +31,7 @@ case class StreamCoreParams(
     pointers = !soc.arch.streamInstructions,
     wfiSleeps = false,
     extensions = soc.arch.extensions,
-    trace = soc.trace
+    trace = soc.trace,
+    vector = Option.when(soc.arch.vector)(soc.vector)
   )
 }

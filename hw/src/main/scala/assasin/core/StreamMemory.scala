@@ -9,9 +9,12 @@ import assasin.cache.{L1Cache, LineDram, UnsharedLines}
 import assasin.contract.AddressMap
 import assasin.stream.{InputStreamBuffer, OutputStreamBuffer}
 
-/** Scratchpad and stream buffers (AssasinSb), and with `arch.dataCache` an L1 cache on CORE_DATA (AssasinSbCache). */
+/** Scratchpad and stream buffers (AssasinSb), with `arch.dataCache` an L1 cache on CORE_DATA (AssasinSbCache), and with
+  * a vector unit the scratchpad in rows of DLEN bits (AssasinV).
+  */
 class StreamMemory(p: StreamCoreParams) extends TileMemory(p) {
-  private val spad   = Module(new Scratchpad(p.soc.spadBytes))
+  private val wide   = p.core.vector.map(v => Module(new WideScratchpad(p.soc.spadBytes, v)).io)
+  private val spad   = wide.getOrElse(Module(new Scratchpad(p.soc.spadBytes)).io)
   private val input  = Module(new InputStreamBuffer(bytes))
   private val output = Module(new OutputStreamBuffer(bytes))
 
@@ -25,14 +28,14 @@ class StreamMemory(p: StreamCoreParams) extends TileMemory(p) {
   input.io.deliver.bits.raw    := !beat.toStream
   input.io.deliver.bits.data   := beat.data
   input.io.deliver.bits.mark   := beat.mark && beat.last
-  spad.io.load.valid           := loadSpad
-  spad.io.load.bits            := beat
+  spad.load.valid              := loadSpad
+  spad.load.bits               := beat
 
   // ---- Loads and stores -----------------------------------------------------------------------------------------------------
   private val request = io.dmem.req
   private val inSpad  = request.bits.addr(31, spadBits) === (p.spadBase >> spadBits).U
-  spad.io.core.valid := request.valid && inSpad
-  spad.io.core.bits  := request.bits
+  spad.core.valid := request.valid && inSpad
+  spad.core.bits  := request.bits
   if (p.soc.arch.dataCache) {
     val dataBits = log2Ceil(AddressMap.CoreData.size)
     val inData   = request.bits.addr(31, dataBits) === (AddressMap.CoreData.base >> dataBits).U
@@ -46,7 +49,7 @@ class StreamMemory(p: StreamCoreParams) extends TileMemory(p) {
     val near = RegNext(request.fire && !inData, false.B)
     io.dmem.resp.valid      := near || cache.io.resp.valid
     io.dmem.resp.bits.err   := near && RegNext(!inSpad)
-    io.dmem.resp.bits.rdata := Mux(near, spad.io.rdata, cache.io.resp.bits)
+    io.dmem.resp.bits.rdata := Mux(near, spad.rdata, cache.io.resp.bits)
 
     cache.io.snoop.req.valid := false.B
     cache.io.snoop.req.bits  := 0.U.asTypeOf(cache.io.snoop.req.bits)
@@ -72,8 +75,21 @@ class StreamMemory(p: StreamCoreParams) extends TileMemory(p) {
     request.ready           := true.B
     io.dmem.resp.valid      := RegNext(request.fire, false.B)
     io.dmem.resp.bits.err   := RegNext(!inSpad)
-    io.dmem.resp.bits.rdata := spad.io.rdata
+    io.dmem.resp.bits.rdata := spad.rdata
     noCache()
+  }
+
+  // The unit sees the scratchpad and nothing else; whether the range wraps, `first <= last` says.
+  for ((port, ram) <- io.vector.zip(wide)) {
+    val base = (p.spadBase >> spadBits).U
+    port.check.ok := port.check.first <= port.check.last && port.check.first(31, spadBits) === base &&
+      port.check.last(31, spadBits) === base
+    port.check.hold  := false.B
+    port.check.cause := Mux(port.check.write, 7.U, 5.U)
+    ram.vectorLoad <> port.load
+    ram.vectorStore <> port.store
+    port.loadAnswer := ram.loadAnswer
+    port.storeDone  := ram.storeDone
   }
 
   // ---- Streams --------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import chisel3.util.{Cat, Decoupled, log2Ceil}
 import assasin.bus.{Axi4IO, Axi4Params}
 import assasin.contract.AddressMap
 import assasin.stream.{DrainReadIO, StreamPartition, StreamPointersIO}
+import assasin.vector.VectorMemoryIO
 
 /** Eight bytes from the crossbar for a tile's data memories. */
 class TileBeat extends Bundle {
@@ -77,6 +78,9 @@ class TileMemoryIO(p: StreamCoreParams) extends Bundle {
   val drain = Flipped(new DrainReadIO)
 
   val counts = Output(new TileCounts)
+
+  /** The vector unit's accesses to the scratchpad. */
+  val vector = p.core.vector.map(v => Flipped(new VectorMemoryIO(v)))
   val dram   = if (p.soc.tileDram) Some(new Axi4IO(Axi4Params())) else None
 }
 

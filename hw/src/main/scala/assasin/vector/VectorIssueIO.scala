@@ -145,4 +145,10 @@ class VectorIssueIO(p: VectorParams) extends Bundle {
     * it is high nothing is offered or committed.
     */
   val clear = Input(Bool())
+
+  /** With `clear`, from its second cycle on: all vector registers become 0, an element group a cycle, and then `erased`
+    * rises until `erase` falls. So that a program sees nothing of the one before it.
+    */
+  val erase  = Input(Bool())
+  val erased = Output(Bool())
 }

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{UIntToOH, Valid}
+import chisel3.util.{Fill, UIntToOH, Valid}
 
 class VectorUnitIO(p: VectorParams) extends Bundle {
   val issue  = new VectorIssueIO(p)
@@ -77,12 +77,25 @@ class VectorUnit(p: VectorParams) extends Module {
   load.io.olderWrites    := hazards.io.olderWrites(VectorPath.Load) | execute.io.landing
   store.io.olderWrites   := hazards.io.olderWrites(VectorPath.Store) | execute.io.landing | load.io.landing
 
+  // Between programs the registers become 0, one element group a cycle. The paths write no more then.
+  private val erasing   = RegNext(clear && io.issue.erase, false.B)
+  private val eraseNext = RegInit(0.U((p.egBits + 1).W))
+  private val erased    = eraseNext(p.egBits)
+  when(!erasing) { eraseNext := 0.U }.elsewhen(!erased) { eraseNext := eraseNext + 1.U }
+  io.issue.erased := erasing && erased
+
   // Registers: arithmetic writes when it has to, loads otherwise.
   file.io.operands <> execute.io.operands
   file.io.store <> store.io.read
   load.io.write.ready := !execute.io.write.valid
   file.io.write.valid := execute.io.write.valid || load.io.write.valid
   file.io.write.bits  := Mux(execute.io.write.valid, execute.io.write.bits, load.io.write.bits)
+  when(erasing) {
+    file.io.write.valid     := !erased
+    file.io.write.bits.eg   := eraseNext(p.egBits - 1, 0)
+    file.io.write.bits.data := 0.U
+    file.io.write.bits.mask := Fill(p.dBytes, 1.U(1.W))
+  }
 
   // Memory: program order of what overlaps (docs/varve/unit.md 3.8).
   private def overlap(a: AccessRange, b: AccessRange): Bool = a.first <= b.last && b.first <= a.last

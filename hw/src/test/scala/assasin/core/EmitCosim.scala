@@ -12,8 +12,9 @@ import assasin.{Architecture, CoreExtensions, Emission, SocParams}
 /** Emits the designs under co-simulation into sub-folders of the folder given as argument: `native`, a StreamCore with
   * its trace port; `spike`, one with extensions and its memories where the reference simulator can have memory too;
   * `firmware`, the pipeline alone as the firmware processor has it; `vector`, the same with the port of a vector unit;
-  * `elf` and, with extensions, `elfx`, the same with instructions anywhere; and for each other memory architecture a
-  * StreamCore in a folder of its name, and for those without scratchpad the data memory alone, CachedMemory.
+  * `elf` and, with extensions, `elfx`, the same with instructions anywhere; `elfv`, that with a vector unit; and for
+  * each other memory architecture a StreamCore in a folder of its name, and for those without scratchpad the data
+  * memory alone, CachedMemory.
   */
 object EmitCosim {
   private val firtoolOptions =
@@ -41,6 +42,7 @@ object EmitCosim {
     write(args(0), "vector", "Core", new Core(firmware.copy(vector = Some(VectorParams()))))
     write(args(0), "elf", "Core", new Core(elf))
     write(args(0), "elfx", "Core", new Core(elf.copy(extensions = CoreExtensions.all)))
+    write(args(0), "elfv", "VectorCore", new VectorCore(elf.copy(extensions = CoreExtensions.all), VectorParams()))
   }
 
   private def write(folder: String, variant: String, top: String, module: => RawModule): Unit = {

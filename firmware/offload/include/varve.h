@@ -60,6 +60,8 @@
  * - `vv_dup(x)`; `vv_sum32(v)`, `vv_sum32_m(m, v)`: sum of the strip's elements modulo 2^32; `vv_sum(v)`: modulo 2^64
  * (not with VARVE_PUP)
  *
+ * - `vv_number(x)`: x in a register of the core from here on. Before a loop it keeps the compiler from loading a
+ * constant in every strip.
  * - `vv_hold(v)`: v is used after more than 31 further results of the strip. Only VARVE_MODEL, which gives registers to
  *   results in turn, needs to know.
  *
@@ -122,6 +124,9 @@ _Static_assert(sizeof(struct varve_huffman) == 552, "the unit reads 552 bytes");
 
 #ifndef VARVE_MODEL
 #define vv_hold(v) ((void)(v))
+#endif
+#if defined(VARVE_MODEL) || defined(VARVE_SCALAR)
+#define vv_number(x) ((intptr_t)(x))
 #endif
 
 /** Elements between two numbers, both included. */

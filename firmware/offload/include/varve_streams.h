@@ -14,6 +14,11 @@ VV_INLINE uintptr_t vv_result(uintptr_t value) {
     return value;
 }
 
+VV_INLINE intptr_t vv_number(intptr_t x) {
+    __asm__ volatile("" : "+r"(x));
+    return x;
+}
+
 #define VV_DECLARE(funct7, id, format, base, count)                                                                    \
     __asm__ volatile("csrw 0x840, %0\n\t.insn r 0x5b, 0, %1, x%2, %3, %4"                                              \
                      :                                                                                                 \

@@ -8,17 +8,30 @@ import random
 
 import pytest
 import varve_filters
-from varve_filters import CORE_FORMS, STREAM_FORMS, Call, Result, call, expected, filters, on_core, on_host, rows_of
+from varve_filters import (
+    CORE_FORMS,
+    LAYOUTS,
+    STREAM_FORMS,
+    Call,
+    Result,
+    call,
+    expected,
+    filters,
+    from_buffers,
+    on_core,
+    on_host,
+    rows_of,
+)
 
 SEED = int(os.environ.get("SEED", "1"))
 # Not multiples of a strip's rows, for any VLEN and LMUL.
 KINDS = (("some", 0), ("some", 1), ("some", 9), ("some", 333), ("all", 45), ("none", 45))
 
 
-def calls(name: str, packed: bool = False) -> list[tuple[str, Call]]:
+def calls(name: str, layout: str = "padded") -> list[tuple[str, Call]]:
     """Calls of a filter, each with its description."""
     f, rng = filters()[name], random.Random(f"{SEED} {name}")
-    return [(f"{name}, {kind} of {n} rows, SEED={SEED}", call(f, rows_of(f, n, kind, rng), packed)) for kind, n in KINDS]
+    return [(f"{name}, {kind} of {n} rows, SEED={SEED}", call(f, rows_of(f, n, kind, rng), layout)) for kind, n in KINDS]
 
 
 def same(got: Result, c: Call, what: str) -> None:
@@ -44,8 +57,9 @@ def test_on_the_host(name: str) -> None:
     for what, c in calls(name):
         for form in ("scalar", "model"):
             same(on_host(form, c), c, f"{form}: {what}")
-    for what, c in calls(name, packed=True):
-        same(on_host("model", c), c, f"model, packed: {what}")
+    for layout in ("packed", "varwidth"):
+        for what, c in calls(name, layout):
+            same(on_host("model", c), c, f"model, {layout}: {what}")
 
 
 @pytest.mark.parametrize(("vlen", "g"), [(64, 8), (512, 8), (256, 4), (256, 1)])
@@ -63,11 +77,28 @@ def test_machine_code(name: str, form: str) -> None:
         same(on_core(form, c), c, f"{form}: {what}")
 
 
+@pytest.mark.parametrize("layout", ["packed", "varwidth"])
 @pytest.mark.parametrize("form", STREAM_FORMS)
-def test_machine_code_with_packed_columns(form: str) -> None:
+def test_machine_code_with_other_layouts(form: str, layout: str) -> None:
     for name in filters():
-        for what, c in calls(name, packed=True):
-            same(on_core(form, c), c, f"{form}, packed: {what}")
+        for what, c in calls(name, layout):
+            same(on_core(form, c), c, f"{form}, {layout}: {what}")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("form", STREAM_FORMS)
+def test_machine_code_from_stream_buffers(form: str, layout: str) -> None:
+    left_out = []
+    for name, f in filters().items():
+        buffers = max(len(f["inputs"]), len(f["outputs"])) * (2 if layout == "varwidth" else 1)
+        if buffers > 8:
+            left_out.append(name)
+            continue
+        c = call(f, rows_of(f, 333, "some", random.Random(f"{SEED} {name}")), layout)
+        got = from_buffers(form, c, seed=SEED)
+        assert (got.found, got.outputs) == (c.found, c.outputs), f"{name}, {form}, {layout} from buffers, SEED={SEED}"
+    # A VarWidth column takes two of a core's eight buffers.
+    assert left_out == (["q01l", "q07l", "q09p", "q12l", "q19l"] if layout == "varwidth" else [])
 
 
 @pytest.mark.parametrize("vlen", [128, 512])

@@ -141,30 +141,59 @@ def pack(values: list[int], bits: int) -> bytes:
     return stream.to_bytes((len(values) * bits + 7) // 8, "little")
 
 
+LAYOUTS = ("padded", "packed", "varwidth")
+"""How a column's values lie: in the stored type, in the fewest bits of any value of the column, or each in its own fewest bits."""
+_VARWIDTH, _BUFFER = 1, 0x400
+"""VARVE_FILTER_ of varve_filter.h."""
+
+
+@dataclass
+class Data:
+    """Values of a column in a layout."""
+
+    values: bytes
+    widths: bytes = b""
+    """VarWidth: bits of each value."""
+
+
+def lay(values: list[int], column: str, layout: str) -> Data:
+    """Values of a column as bytes."""
+    if layout != "varwidth":
+        return Data(pack(values, width(column) if layout == "packed" else columns()[column]["pad"]))
+    unsigned, stream, at, widths = columns()[column]["unsigned"], 0, 0, []
+    for v in values:
+        bits = v.bit_length() if unsigned else 0 if v == 0 else (v if v >= 0 else ~v).bit_length() + 1
+        stream |= (v & (1 << bits) - 1) << at
+        at += bits
+        widths.append(bits)
+    return Data(stream.to_bytes((at + 7) // 8, "little"), bytes(widths))
+
+
 @dataclass
 class Call:
     """A call of a filter: its inputs' bytes, and what it must store."""
 
     filter: dict
     n: int
+    layout: str
     bits: list[int]
     """Width of a value of every stream, inputs and then outputs."""
-    inputs: list[bytes]
+    inputs: list[Data]
     found: int
-    outputs: list[bytes]
+    outputs: list[Data]
     room: list[int]
-    """Bytes of each output when every row is selected."""
+    """Bytes of each output when every row is selected and has all its bits."""
 
 
-def call(f: dict, rows: list[dict[str, int]], packed: bool = False) -> Call:
-    """A call over rows; packed: in the columns' fixed widths instead of padded."""
+def call(f: dict, rows: list[dict[str, int]], layout: str = "padded") -> Call:
+    """A call over rows."""
     kept = [row for row in rows if selected(f, row)]
     names = [*f["inputs"], *f["outputs"]]
-    bits = [width(name) if packed else columns()[name]["pad"] for name in names]
-    of_inputs, of_outputs = bits[: len(f["inputs"])], bits[len(f["inputs"]) :]
-    inputs = [pack([row[name] for row in rows], b) for name, b in zip(f["inputs"], of_inputs, strict=True)]
-    outputs = [pack([row[name] for row in kept], b) for name, b in zip(f["outputs"], of_outputs, strict=True)]
-    return Call(f, len(rows), bits, inputs, len(kept), outputs, [(len(rows) * b + 7) // 8 for b in of_outputs])
+    bits = [width(name) if layout == "packed" else columns()[name]["pad"] for name in names]
+    inputs = [lay([row[name] for row in rows], name, layout) for name in f["inputs"]]
+    outputs = [lay([row[name] for row in kept], name, layout) for name in f["outputs"]]
+    room = [(len(rows) * b + 7) // 8 for b in bits[len(f["inputs"]) :]]
+    return Call(f, len(rows), layout, bits, inputs, len(kept), outputs, room)
 
 
 @dataclass
@@ -172,7 +201,7 @@ class Result:
     """What a call gave and took."""
 
     found: int
-    outputs: list[bytes]
+    outputs: list[Data]
     """All room of each output; 0xa5 where nothing was stored."""
     instructions: int = 0
     strips: int = 0
@@ -180,11 +209,42 @@ class Result:
 
 def expected(c: Call) -> Result:
     """What a call must give."""
-    return Result(c.found, [data.ljust(room, b"\xa5") for data, room in zip(c.outputs, c.room, strict=True)])
+    widths_room = c.n if c.layout == "varwidth" else 0
+    filled = [
+        Data(data.values.ljust(room, b"\xa5"), data.widths.ljust(widths_room, b"\xa5"))
+        for data, room in zip(c.outputs, c.room, strict=True)
+    ]
+    return Result(c.found, filled)
+
+
+def _areas(c: Call) -> list[bytes]:
+    """What lies in memory before a call: for every stream its values and its widths; outputs with a guard behind each."""
+    areas = [part for data in c.inputs for part in (data.values, data.widths)]
+    for room in c.room:
+        areas += [b"\xa5" * room + _GUARD, b"\xa5" * (c.n if c.layout == "varwidth" else 0) + _GUARD]
+    return areas
+
+
+def _stored(c: Call, areas: list[bytes], what: str) -> list[Data]:
+    """The outputs among the areas behind a call."""
+    outputs = []
+    for k in range(2 * len(c.inputs), len(areas), 2):
+        assert all(area.endswith(_GUARD) for area in areas[k : k + 2]), f"{what} writes behind an output"
+        outputs.append(Data(*(area[: -len(_GUARD)] for area in areas[k : k + 2])))
+    return outputs
+
+
+def _flags(c: Call) -> int:
+    return _VARWIDTH if c.layout == "varwidth" else 0
 
 
 class _Stream(ctypes.Structure):
-    _fields_: ClassVar = [("base", ctypes.c_void_p), ("bits", ctypes.c_size_t)]
+    _fields_: ClassVar = [
+        ("base", ctypes.c_void_p),
+        ("widths", ctypes.c_void_p),
+        ("bits", ctypes.c_size_t),
+        ("flags", ctypes.c_size_t),
+    ]
 
 
 class _Args(ctypes.Structure):
@@ -205,47 +265,64 @@ def on_host(form: str, c: Call) -> Result:
     function = getattr(library(form), c.filter["name"])
     function.restype = ctypes.c_size_t
     args = _Args(filter=c.filter["number"], rows=c.n)
-    places = []
-    for k, data in enumerate([*c.inputs, *(b"\xa5" * room + _GUARD for room in c.room)]):
+    areas, places = _areas(c), []
+    for data in areas:
         holder = ctypes.create_string_buffer(len(data) + 16)
         at = -ctypes.addressof(holder) % 8
         ctypes.memmove(ctypes.addressof(holder) + at, data, len(data))
-        args.stream[k] = _Stream(ctypes.addressof(holder) + at, c.bits[k])
         places.append((holder, at))
+    addresses = [ctypes.addressof(holder) + at for holder, at in places]
+    for k, bits in enumerate(c.bits):
+        args.stream[k] = _Stream(addresses[2 * k], addresses[2 * k + 1], bits, _flags(c))
     found = function(ctypes.byref(args))
-    outputs = []
-    for (holder, at), room in zip(places[len(c.inputs) :], c.room, strict=True):
-        assert holder.raw[at + room :][: len(_GUARD)] == _GUARD, f"{c.filter['name']} writes behind an output"
-        outputs.append(holder.raw[at : at + room])
-    return Result(found, outputs)
+    after = [holder.raw[at : at + len(data)] for (holder, at), data in zip(places, areas, strict=True)]
+    return Result(found, _stored(c, after, c.filter["name"]))
+
+
+def _arguments(c: Call, streams: list[tuple[int, int, int, int]]) -> bytes:
+    """struct varve_filter_args on a core."""
+    words = [word for stream in streams for word in stream]
+    return struct.pack(f"<{4 + len(words)}I", c.filter["number"], c.n, 0, 0, *words)
+
+
+def _run(form: str, core: Core, c: Call) -> int:
+    """Runs a core with a call; returns the rows found."""
+    own = [address + size for address, _, size in segments(core.path.read_bytes()) if address >= contract.CORE_SPAD_BASE]
+    assert max(own, default=0) <= _DATA, f"{form}.elf has more data than the cases leave room for"
+    code = core.run()
+    assert code == 0, f"{form}: {c.filter['name']} ends with {code}"
+    return int.from_bytes(core.spad[contract.SCOMP_SPAD_ARGS + 8 :][:4], "little")
 
 
 def on_core(form: str, c: Call, vlen: int = 256, g: int = 8) -> Result:
-    """Runs a filter's machine code on the simulator of a core; vlen and g in bits."""
-    name, at, memory, streams, places = c.filter["name"], _DATA, {}, [], []
-    for k, data in enumerate([*c.inputs, *(b"\xa5" * room + _GUARD for room in c.room)]):
-        if k >= len(c.inputs):
-            places.append((at, c.room[k - len(c.inputs)]))
-        memory[at] = data
-        streams += [at, c.bits[k]]
+    """Runs a filter's machine code on the simulator of a core, with all columns in its scratchpad; vlen and g in bits."""
+    areas, addresses, at = _areas(c), [], _DATA
+    for data in areas:
+        addresses.append(at)
         at += (len(data) + 15) // 8 * 8
     end = contract.CORE_SPAD_BASE + contract.CORE_SPAD_SIZE - 0x1000
-    assert at <= end, f"{name} with {c.n} rows needs {at - end} bytes more than the scratchpad has beside the stack"
-    args = struct.pack(f"<{4 + 2 * _STREAMS}I", c.filter["number"], c.n, 0, 0, *streams, *[0] * (2 * _STREAMS - len(streams)))
-    path, vector = BUILD / "filters" / f"{form}.elf", 0 if form.startswith("scalar") else vlen
-    core = Core(path, [], args=args, outputs=0, memory=memory, vlen=vector, g=g)
-    own = [address + size for address, _, size in segments(path.read_bytes()) if address >= contract.CORE_SPAD_BASE]
-    assert max(own, default=0) <= _DATA, f"{form}.elf has more data than the cases leave room for"
-    code = core.run()
-    assert code == 0, f"{form}: {name} ends with {code}"
+    assert at <= end, f"{c.filter['name']} with {c.n} rows needs {at - end} bytes more than the scratchpad has beside the stack"
+    args = _arguments(c, [(addresses[2 * k], addresses[2 * k + 1], bits, _flags(c)) for k, bits in enumerate(c.bits)])
+    memory = dict(zip(addresses, areas, strict=True))
+    vector = 0 if form.startswith("scalar") else vlen
+    core = Core(BUILD / "filters" / f"{form}.elf", [], args=args, outputs=0, memory=memory, vlen=vector, g=g)
+    found = _run(form, core, c)
+    after = [core.spad[a - contract.CORE_SPAD_BASE :][: len(data)] for a, data in zip(addresses, areas, strict=True)]
+    return Result(found, _stored(c, after, f"{form}: {c.filter['name']}"), core.instructions, core.strips)
 
-    def read(address: int, size: int) -> bytes:
-        return core.spad[address - contract.CORE_SPAD_BASE :][:size]
 
-    for address, size in places:
-        assert read(address + size, len(_GUARD)) == _GUARD, f"{form}: {name} writes behind an output"
-    found = int.from_bytes(read(contract.CORE_SPAD_BASE + contract.SCOMP_SPAD_ARGS + 8, 4), "little")
-    return Result(found, [read(a, s) for a, s in places], core.instructions, core.strips)
+def from_buffers(form: str, c: Call, seed: int = 0) -> Result:
+    """Runs a filter's machine code with every column in a stream buffer; the widths of a VarWidth one in a further buffer."""
+    inputs, outputs = len(c.inputs), len(c.room)
+    streams = [(0, inputs + k, c.bits[k], _flags(c) | _BUFFER) for k in range(inputs)]
+    streams += [(0, outputs + k, c.bits[inputs + k], _flags(c) | _BUFFER) for k in range(outputs)]
+    var = c.layout == "varwidth"
+    data = [d.values for d in c.inputs] + ([d.widths for d in c.inputs] if var else [])
+    path = BUILD / "filters" / f"{form}.elf"
+    core = Core(path, data, args=_arguments(c, streams), outputs=outputs * (2 if var else 1), vlen=256, seed=seed)
+    found = _run(form, core, c)
+    stored = [Data(core.out[k], core.out[outputs + k] if var else b"") for k in range(outputs)]
+    return Result(found, stored, core.instructions, core.strips)
 
 
 def counts(f: dict, form: str, vlen: int = 256, g: int = 8, seed: int = 1) -> dict[str, object]:

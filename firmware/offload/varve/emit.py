@@ -229,6 +229,7 @@ class _Streams(_Form):
         """Lines of the function."""
         self.lines: list[str] = []
         self.masked: dict[Column, bool] = {}
+        self.constants: dict[int, str] = {}
         self.names = 0
         mask = ""
         for clause in self.f.where:
@@ -243,9 +244,10 @@ class _Streams(_Form):
         inputs, outputs = len(self.inputs), len(self.f.select)
         head = []
         for k, c in enumerate(self.inputs):
-            head.append(f"VV_IN_FR({k}, a->stream[{k}].base, a->stream[{k}].bits, rows, {_sign(c)});")
+            head.append(f"VARVE_FILTER_IN({k}, rows, {_sign(c)});")
         for k, c in enumerate(self.f.select):
-            head.append(f"VV_OUT_FW({k}, a->stream[{inputs + k}].base, a->stream[{inputs + k}].bits, {_sign(c)});")
+            head.append(f"VARVE_FILTER_OUT({k}, {inputs + k}, {_sign(c)});")
+        head += [f"const intptr_t {name} = vv_number({_c(value)});" for value, name in self.constants.items()]
         head += ["VV_BEGIN();", f"VV_STRIPS({(1 << inputs) - 1}) {{"]
         ends = [f"VV_END_IN({k});" for k in range(inputs)] + [f"VV_END_OUT({k});" for k in range(1, outputs)]
         return [*head, *("    " + line for line in self.lines), "}", *ends, "return VV_END_OUT(0);"]
@@ -256,6 +258,12 @@ class _Streams(_Form):
         self.masked[column] = bool(mask)
         k = self.stream(column)
         self.lines.append(f"vv_t x{k} = {f'vv_unpack_m({mask}, {k})' if mask else f'vv_unpack({k})'};")
+
+    def constant(self, value: int) -> str:
+        """A constant that an instruction can hold, or the variable that has it over the whole loop."""
+        if -16 <= value <= 15:
+            return _c(value)
+        return self.constants.setdefault(value, f"c{len(self.constants)}")
 
     def holding(self, line: str) -> list[str]:
         """A line, and behind an unpack that its value is needed for longer."""
@@ -288,7 +296,8 @@ class _Streams(_Form):
         under = bool(mask) and self.predicated and (self.masked[t.column] or inside)
 
         def compare(name: str, value: int) -> str:
-            return f"vv_{name}_xm({mask}, {x}, {_c(value)})" if under else f"vv_{name}_x({x}, {_c(value)})"
+            number = self.constant(value)
+            return f"vv_{name}_xm({mask}, {x}, {number})" if under else f"vv_{name}_x({x}, {number})"
 
         if isinstance(t, Equal):
             joined = ""

@@ -117,14 +117,11 @@ class ExecutePath(p: VectorParams) extends Module {
     finish := op.maskResult && (finish || computed)
     // Two beats write an element group of narrow results.
     when(writesNow && (!op.narrow || beat(0)))(writes := writes & ~UIntToOH(vd, p.egs))
-    // v0 is read to the end, and what is extended by several beats too.
+    // v0 is read to the end, and so are all sources if several beats read an element group of one.
     when(!finish) {
-      reads := (reads & ~Mux(op.readsVs1 && !op.extendB, UIntToOH(vs1, p.egs), 0.U) & ~Mux(
-        op.readsVs2 && op.extend === 0.U,
-        UIntToOH(vs2, p.egs),
-        0.U
-      )) |
-        Mux(op.readsMask, v0Groups, 0.U)
+      val sources = Mux(op.readsVs1, UIntToOH(vs1, p.egs), 0.U) | Mux(op.readsVs2, UIntToOH(vs2, p.egs), 0.U)
+      val read    = Mux(op.extendB || op.extend =/= 0.U, 0.U, sources)
+      reads := (reads & ~read) | Mux(op.readsMask, v0Groups, 0.U)
     }
   }
   valid              := !io.clear && (io.op.fire || (valid && !ends))

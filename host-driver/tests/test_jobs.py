@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 CONFIGS = ("AssasinSb2x2", "AssasinSbX2x2", "AssasinSp2x2", "AssasinSbCache2x2", "Baseline2x2", "Prefetch2x2")
 CHANNEL_LOCAL = "ChannelLocal2x2"
+VECTOR = "AssasinV2x2"
 BLOCK = 4096
 XOR, INC, SUM, SPLIT, HOLD = 0, 1, 2, 3, 4
 """The functions below; what the drive calls them is Loaded's to know."""
@@ -310,6 +311,31 @@ def test_a_channel_local_drive() -> None:
         assert [p.report.core for p in pieces] == [0, 1]
         assert [p.report.bytes_in for p in pieces] == [8 * BLOCK] * 2
         assert offloads.scan_result(pieces) == offloads.expected_scan(data)
+
+
+def test_vectors() -> None:
+    """AssasinV runs vector instructions beside functions built for AssasinSb; of two jobs neither sees the other's registers."""
+    if not built(VECTOR):
+        pytest.skip(f"needs scripts/build {VECTOR}")
+    data = data_of(100_003, 31)
+    added = (np.frombuffer(data, np.uint8) + np.uint8(7)).tobytes()
+    for drive in start(VECTOR):
+        name = drive.load((ROOT / "build/offload/vector_add.elf").read_bytes())
+        cuts = [(i, min(i + 30_011, len(data))) for i in range(0, len(data), 30_011)]
+        pieces = drive.run_job(Job(name, [[Input.of(data[i:j])] for i, j in cuts]))
+        assert all(p.ok for p in pieces)
+        assert b"".join(p.outputs[0] for p in pieces) == added
+        drive.unload(name)
+        drive.write(0, data)
+        assert offloads.scan_result(offloads.run(drive, "scan", [Extent(0, 25)], len(data))) == offloads.expected_scan(data)
+
+
+def test_vectors_need_the_unit(drive: Drive) -> None:
+    """On a core without the unit they trap, and the drive says so."""
+    name = drive.load((ROOT / "build/offload/vector_add.elf").read_bytes())
+    (piece,) = drive.run_job(Job(name, [[Input.of(bytes(100))]]))
+    assert piece.status == contract.SCOMP_STATUS_TRAP
+    drive.unload(name)
 
 
 def test_aes(any_drive: Drive) -> None:

@@ -143,22 +143,12 @@ class ExecutePath(p: VectorParams) extends Module {
     r.writes := writesNow
     r.finish := finish
   }
-  private val narrowEew = r.op.eew - r.op.extendB
-  private val replicated = MuxLookup(narrowEew, r.op.scalar)((0 to log2Ceil(p.eLen / 8)).map { log =>
-    log.U -> Fill(p.dLen >> (3 + log), r.op.scalar((8 << log) - 1, 0))
-  })
-  private val extendA = Module(new OperandExtend(p, log2Ceil(p.eLen / 8)))
-  extendA.io.in     := io.operands(1).data
-  extendA.io.fewer  := r.op.extend
-  extendA.io.part   := r.beat.pad(3)(2, 0)
-  extendA.io.signed := r.op.extendSigned
-  extendA.io.eew    := r.op.eew
-  private val extendB = Module(new OperandExtend(p, 1))
-  extendB.io.in     := Mux(r.op.readsVs1, io.operands(0).data ^ Fill(p.dLen, r.op.invertB), replicated)
-  extendB.io.fewer  := r.op.extendB
-  extendB.io.part   := r.beat.pad(3)(2, 0)
-  extendB.io.signed := r.op.extendBSigned
-  extendB.io.eew    := r.op.eew
+  private val operands = Module(new OperandUnit(p))
+  operands.io.op   := r.op
+  operands.io.part := r.beat.pad(3)(2, 0)
+  operands.io.vs1  := io.operands(0).data
+  operands.io.vs2  := io.operands(1).data
+  operands.io.vd   := io.operands(2).data
 
   // The bytes that are written. Of narrow results these are in one half of the element group.
   private val writtenEew = r.op.eew - r.op.narrow
@@ -179,53 +169,25 @@ class ExecutePath(p: VectorParams) extends Module {
   // X: compute.
   xValid := rValid && !io.clear
   private val x       = RegEnable(r, rValid)
-  private val integer = Module(new IntegerUnit(p))
-  integer.io.function := x.op.function
-  integer.io.eew      := x.op.eew
-  integer.io.a        := RegEnable(Mux(r.op.swapA, io.operands(2).data, extendA.io.out), rValid)
-  integer.io.b        := RegEnable(extendB.io.out, rValid)
-  integer.io.choose   := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
-  private val shift = Module(new ShiftUnit(p))
-  shift.io.left   := x.op.function === IntegerFunction.ShiftLeft.U
-  shift.io.signed := IntegerFunction.shiftsSigned(x.op.function)
-  shift.io.eew    := x.op.eew
-  shift.io.a      := integer.io.a
-  shift.io.b      := integer.io.b
-  private val multiply = Module(new MultiplyUnit(p))
-  multiply.io.valid    := xValid && IntegerFunction.isMultiply(x.op.function)
-  multiply.io.vxrm     := x.op.vxrm
-  multiply.io.function := x.op.function
-  multiply.io.eew      := x.op.eew
-  multiply.io.a        := integer.io.a
-  multiply.io.b        := integer.io.b
-  multiply.io.c        := RegEnable(Mux(r.op.swapA, io.operands(1).data, io.operands(2).data), rValid && isLong(r.op))
-  private val fixed = Module(new FixedPointUnit(p))
-  fixed.io.valid    := xValid && IntegerFunction.isFixed(x.op.function)
-  fixed.io.function := x.op.function
-  fixed.io.vxrm     := x.op.vxrm
-  fixed.io.eew      := x.op.eew
-  fixed.io.a        := integer.io.a
-  fixed.io.b        := integer.io.b
-  fixed.io.sum      := integer.io.sum
-  fixed.io.carries  := integer.io.carries
-  fixed.io.shifted  := shift.io.out
-  fixed.io.guard    := shift.io.guard
-  fixed.io.sticky   := shift.io.sticky
-  private val divide = Module(new DivideUnit(p))
-  divide.io.start    := xValid && isDivide(x.op)
-  divide.io.quotient := !x.op.function(1)
-  divide.io.signed   := x.op.function(0)
-  divide.io.eew      := x.op.eew
-  divide.io.a        := integer.io.a
-  divide.io.b        := integer.io.b
-  divide.io.clear    := io.clear
-  dividing           := !io.clear && ((issue && isDivide(op)) || (dividing && !divide.io.done))
+  private val xIsLong = isLong(x.op)
+  private val units   = Module(new ElementUnits(p))
+  units.io.valid    := xValid
+  units.io.function := x.op.function
+  units.io.vxrm     := x.op.vxrm
+  units.io.eew      := x.op.eew
+  units.io.narrow   := x.op.narrow
+  units.io.a        := RegEnable(operands.io.a, rValid)
+  units.io.b        := RegEnable(operands.io.b, rValid)
+  units.io.c        := RegEnable(operands.io.c, rValid && isLong(r.op))
+  units.io.choose   := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
+  units.io.clear    := io.clear
+  dividing          := !io.clear && ((issue && isDivide(op)) || (dividing && !units.io.done))
 
   private val collected = Reg(UInt(p.vLen.W))
   private val elements  = (p.dBytes.U >> x.op.eew).asUInt
-  private val logic     = integer.io.out ^ Fill(p.dLen, x.op.invertOut)
+  private val logic     = units.io.out ^ Fill(p.dLen, x.op.invertOut)
   when(xValid && x.op.maskResult && !x.finish) {
-    collected := Mux(x.beat === 0.U, 0.U, collected) | (Mux(x.op.bitwise, logic, integer.io.flags) << (x.beat * Mux(
+    collected := Mux(x.beat === 0.U, 0.U, collected) | (Mux(x.op.bitwise, logic, units.io.flags) << (x.beat * Mux(
       x.op.bitwise,
       p.dLen.U,
       elements
@@ -233,21 +195,12 @@ class ExecutePath(p: VectorParams) extends Module {
   }
   private val xBits  = RegEnable(bits(p.dLen - 1, 0), rValid)
   private val flags  = (collected >> (x.beat * p.dLen.U))(p.dLen - 1, 0)
-  private val merged = (integer.io.a & ~xBits) | (flags & xBits)
-  private val computedX = Mux(
-    divide.io.done,
-    divide.io.out,
-    Mux(IntegerFunction.isShift(x.op.function), shift.io.out, integer.io.out)
-  )
-  private val out = Mux(
-    x.finish,
-    merged,
-    Mux(x.op.narrow, ResultNarrow(p, x.op.eew, computedX), computedX)
-  )
-  private val xMask = RegEnable(Mux(r.finish, Fill(p.dBytes, 1.U(1.W)), Mux(r.op.masked, body & active, body)), rValid)
+  private val merged = (units.io.a & ~xBits) | (flags & xBits)
+  private val out    = Mux(x.finish, merged, units.io.out)
+  private val xMask  = RegEnable(Mux(r.finish, Fill(p.dBytes, 1.U(1.W)), Mux(r.op.masked, body & active, body)), rValid)
 
   // Bits of a mask register, counted or searched over its element groups.
-  private val found    = integer.io.a & xBits
+  private val found    = units.io.a & xBits
   private val before   = Reg(UInt(p.xLen.W))
   private val isFirst  = x.beat === 0.U
   private val so       = Mux(isFirst, Mux(x.op.findFirst, Fill(p.xLen, 1.U(1.W)), 0.U), before)
@@ -257,7 +210,6 @@ class ExecutePath(p: VectorParams) extends Module {
   when(xValid && x.op.toScalar)(before := ofMask)
 
   // X2, X3.
-  private val xIsLong = isLong(x.op)
   x2Valid := xValid && xIsLong && !io.clear
   x3Valid := x2Valid && !io.clear
   private val x2     = RegEnable(x, xValid && xIsLong)
@@ -266,27 +218,23 @@ class ExecutePath(p: VectorParams) extends Module {
   private val x3Mask = RegEnable(x2Mask, x2Valid)
 
   // W: write.
-  private val longFixed = IntegerFunction.isFixed(x3.op.function)
-  private val fixedOut  = Mux(x3.op.narrow, ResultNarrow(p, x3.op.eew, fixed.io.out), fixed.io.out)
-  private val misfits   = Mux(longFixed, fixed.io.saturated, multiply.io.saturated)
-  private val misfit    = Mux(x3.op.narrow, ResultNarrow(p, x3.op.eew, misfits, 1), misfits) & x3Mask
-  private val shortEnds = divide.io.done || (xValid && !xIsLong && !isDivide(x.op))
+  private val shortEnds = units.io.done || (xValid && !xIsLong && !isDivide(x.op))
   private val toWrite   = shortEnds || x3Valid
   private val last      = Mux(x3Valid, x3, x)
   wValid := toWrite && !io.clear
   private val w = RegEnable(last, toWrite)
   io.write.valid     := wValid && w.writes
   io.write.bits.eg   := w.eg
-  io.write.bits.data := RegEnable(Mux(x3Valid, Mux(longFixed, fixedOut, multiply.io.out), out), toWrite)
+  io.write.bits.data := RegEnable(Mux(x3Valid, units.io.longOut, out), toWrite)
   io.write.bits.mask := RegEnable(Mux(x3Valid, x3Mask, xMask), toWrite)
   io.writeTag        := w.op.tag
   io.end.valid       := wValid && w.last
   io.end.bits        := w.op.tag
-  io.vxsat           := wValid && RegEnable(x3Valid && misfit.orR, toWrite)
+  io.vxsat           := wValid && RegEnable(x3Valid && (units.io.saturated & x3Mask).orR, toWrite)
 
   private def landsIn(stage: Bool, writes: Bool, eg: UInt) = Mux(stage && writes, UIntToOH(eg, p.egs), 0.U(p.egs.W))
   io.late := landsIn(rValid, r.writes, r.eg) | landsIn(xValid && xIsLong, x.writes, x.eg) |
-    landsIn(x2Valid, x2.writes, x2.eg) | landsIn(dividing && !divide.io.done, x.writes, x.eg)
+    landsIn(x2Valid, x2.writes, x2.eg) | landsIn(dividing && !units.io.done, x.writes, x.eg)
   io.landing := io.late | landsIn(toWrite, last.writes, last.eg) | landsIn(io.write.valid, true.B, w.eg)
 
   // Results wait here as long as the core likes; no more are begun than there is room for.
@@ -295,7 +243,7 @@ class ExecutePath(p: VectorParams) extends Module {
   queue.io.enq.valid   := xValid && x.op.toScalar && x.last
   queue.io.enq.bits.rd := x.op.vd
   private val element = MuxLookup(x.op.eew, 0.U)((0 to log2Ceil(p.eLen / 8)).map { log =>
-    log.U -> integer.io.out((8 << log) - 1, 0).asSInt.pad(p.xLen).asUInt
+    log.U -> units.io.out((8 << log) - 1, 0).asSInt.pad(p.xLen).asUInt
   })
   queue.io.enq.bits.data := Mux(x.op.bitwise, ofMask, element)
   io.result <> queue.io.deq

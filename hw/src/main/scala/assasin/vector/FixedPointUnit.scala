@@ -18,6 +18,9 @@ class FixedPointUnitIO(p: VectorParams) extends Bundle {
   /** log2 of the bytes of an element. */
   val eew = Input(UInt(2.W))
 
+  /** Clips: the results are narrow. */
+  val narrow = Input(Bool())
+
   /** Operands, and what [[IntegerUnit]] and [[ShiftUnit]] make of them. */
   val a       = Input(UInt(p.dLen.W))
   val b       = Input(UInt(p.dLen.W))
@@ -27,10 +30,11 @@ class FixedPointUnitIO(p: VectorParams) extends Bundle {
   val guard   = Input(UInt(p.dBytes.W))
   val sticky  = Input(UInt(p.dBytes.W))
 
-  /** Two cycles after the operands. Clipped elements stand in the lower halves of their places. */
-  val out = Output(UInt(p.dLen.W))
+  /** Two cycles after the operands: the results are there. */
+  val done = Output(Bool())
+  val out  = Output(UInt(p.dLen.W))
 
-  /** At each byte: its element did not fit. */
+  /** At each byte of the results: its element did not fit. */
   val saturated = Output(UInt(p.dBytes.W))
 }
 
@@ -107,9 +111,13 @@ class FixedPointUnit(p: VectorParams) extends Module {
     val limit = Mux(signed3, Cat(minus, Fill(half - 1, !minus)), Fill(half, 1.U(1.W)))
     (over, value, limit.pad(bits))
   }
-  io.out := bySize(eew3) { (log, first) =>
+  private val narrow3 = RegEnable(RegEnable(io.narrow, io.valid), valid2)
+  private val fitting = bySize(eew3) { (log, first) =>
     val (over, value, limit) = clip(log, first)
     Mux(over, limit, value)
   }
-  io.saturated := overflow3 | bySize(eew3)((log, first) => Fill(1 << log, clip(log, first)._1))
+  private val misfits = overflow3 | bySize(eew3)((log, first) => Fill(1 << log, clip(log, first)._1))
+  io.done      := RegNext(valid2, false.B)
+  io.out       := Mux(narrow3, ResultNarrow(p, eew3, fitting), fitting)
+  io.saturated := Mux(narrow3, ResultNarrow(p, eew3, misfits, 1), misfits)
 }

@@ -28,9 +28,9 @@ SEED = int(os.environ.get("SEED", "1"))
 KINDS = (("some", 0), ("some", 1), ("some", 9), ("some", 333), ("all", 45), ("none", 45))
 
 
-def calls(name: str, layout: str = "padded") -> list[tuple[str, Call]]:
+def calls(name: str, layout: str = "padded", of: str = "filters") -> list[tuple[str, Call]]:
     """Calls of a filter, each with its description."""
-    f, rng = filters()[name], random.Random(f"{SEED} {name}")
+    f, rng = filters(of)[name], random.Random(f"{SEED} {name}")
     return [(f"{name}, {kind} of {n} rows, SEED={SEED}", call(f, rows_of(f, n, kind, rng), layout)) for kind, n in KINDS]
 
 
@@ -107,6 +107,17 @@ def test_machine_code_of_other_lengths_of_registers(form: str, vlen: int) -> Non
     for name, f in filters().items():
         c = call(f, rows_of(f, 101, "some", random.Random(f"{SEED} {name}")))
         same(on_core(form, c, vlen), c, f"{name}, {form}, VLEN {vlen}, SEED={SEED}")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", filters("shapes"))
+def test_every_kind_of_clause(name: str, layout: str) -> None:
+    varve_filters.library("model", "shapes").vv_model_configure(256, 8, 64)
+    for what, c in calls(name, layout, "shapes"):
+        for form in ("scalar", "model") if layout == "padded" else ("model",):
+            same(on_host(form, c), c, f"{form}, {layout}: {what}")
+        for form in CORE_FORMS if layout == "padded" else STREAM_FORMS:
+            same(on_core(form, c), c, f"{form}, {layout}: {what}")
 
 
 @pytest.mark.parametrize("name", filters())

@@ -47,20 +47,25 @@ _GUARD = b"\xc3" * 8
 _STREAMS = 17
 
 
+SETS = ("filters", "shapes")
+"""Directories of build/offload/varve: filters of TPC-H, and those of the tests with every kind of clause."""
+
+
 @cache
-def _file() -> dict:
-    return json.loads((BUILD / "filters.json").read_text(encoding="utf-8"))
+def _file(of: str) -> dict:
+    return json.loads((BUILD / of / "filters.json").read_text(encoding="utf-8"))
 
 
+@cache
 def columns() -> dict[str, dict]:
-    """Columns by name, as filters.json has them."""
-    return _file()["columns"]
+    """Columns by name, as filters.json has them; of both sets."""
+    return {name: column for of in SETS for name, column in _file(of)["columns"].items()}
 
 
 @cache
-def filters() -> dict[str, dict]:
-    """Filters by name, as filters.json has them."""
-    return {f["name"]: f for f in _file()["filters"]}
+def filters(of: str = "filters") -> dict[str, dict]:
+    """Filters of a set by name, as filters.json has them, with the set's name as `of`."""
+    return {f["name"]: f | {"of": of} for f in _file(of)["filters"]}
 
 
 def holds(clause: dict, row: dict[str, int]) -> bool:
@@ -91,10 +96,10 @@ def constants(f: dict, column: str) -> list[int]:
 
 
 @cache
-def _near(name: str, column: str) -> list[int]:
+def _near(of: str, name: str, column: str) -> list[int]:
     """Values of a column at the edges of a filter."""
     c = columns()[column]
-    near = [c["min"], c["max"], *(v + d for v in constants(filters()[name], column) for d in (-1, 0, 0, 1))]
+    near = [c["min"], c["max"], *(v + d for v in constants(filters(of)[name], column) for d in (-1, 0, 0, 1))]
     return [v for v in near if c["min"] <= v <= c["max"]]
 
 
@@ -107,7 +112,7 @@ def random_row(f: dict, rng: random.Random, edges: bool = True) -> dict[str, int
     row = {}
     for name in f["inputs"]:
         c = columns()[name]
-        row[name] = rng.choice(_near(f["name"], name)) if edges and rng.random() < 0.5 else rng.randint(c["min"], c["max"])
+        row[name] = rng.choice(_near(f["of"], f["name"], name)) if edges and rng.random() < 0.5 else rng.randint(c["min"], c["max"])
     return row
 
 
@@ -255,14 +260,14 @@ class _Args(ctypes.Structure):
 
 
 @cache
-def library(form: str) -> ctypes.CDLL:
+def library(form: str, of: str = "filters") -> ctypes.CDLL:
     """A form for the host: scalar or model."""
-    return ctypes.CDLL(str(BUILD / "filters" / f"{form}.so"))
+    return ctypes.CDLL(str(BUILD / of / f"{form}.so"))
 
 
 def on_host(form: str, c: Call) -> Result:
     """Runs a filter of a shared library."""
-    function = getattr(library(form), c.filter["name"])
+    function = getattr(library(form, c.filter["of"]), c.filter["name"])
     function.restype = ctypes.c_size_t
     args = _Args(filter=c.filter["number"], rows=c.n)
     areas, places = _areas(c), []
@@ -305,7 +310,7 @@ def on_core(form: str, c: Call, vlen: int = 256, g: int = 8) -> Result:
     args = _arguments(c, [(addresses[2 * k], addresses[2 * k + 1], bits, _flags(c)) for k, bits in enumerate(c.bits)])
     memory = dict(zip(addresses, areas, strict=True))
     vector = 0 if form.startswith("scalar") else vlen
-    core = Core(BUILD / "filters" / f"{form}.elf", [], args=args, outputs=0, memory=memory, vlen=vector, g=g)
+    core = Core(BUILD / c.filter["of"] / f"{form}.elf", [], args=args, outputs=0, memory=memory, vlen=vector, g=g)
     found = _run(form, core, c)
     after = [core.spad[a - contract.CORE_SPAD_BASE :][: len(data)] for a, data in zip(addresses, areas, strict=True)]
     return Result(found, _stored(c, after, f"{form}: {c.filter['name']}"), core.instructions, core.strips)
@@ -318,7 +323,7 @@ def from_buffers(form: str, c: Call, seed: int = 0) -> Result:
     streams += [(0, outputs + k, c.bits[inputs + k], _flags(c) | _BUFFER) for k in range(outputs)]
     var = c.layout == "varwidth"
     data = [d.values for d in c.inputs] + ([d.widths for d in c.inputs] if var else [])
-    path = BUILD / "filters" / f"{form}.elf"
+    path = BUILD / c.filter["of"] / f"{form}.elf"
     core = Core(path, data, args=_arguments(c, streams), outputs=outputs * (2 if var else 1), vlen=256, seed=seed)
     found = _run(form, core, c)
     stored = [Data(core.out[k], core.out[outputs + k] if var else b"") for k in range(outputs)]

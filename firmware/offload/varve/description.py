@@ -16,6 +16,12 @@ _LIMITS = {8: (0, 255), 32: (-(2**31), 2**31 - 1)}
 """Least and greatest number of a stored type; those of 32 bits are compared as signed numbers."""
 
 
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long main compute
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
+"""Names that C, or the program of a core, has already."""
+
+
 class DescriptionError(Exception):
     """A rule that the description breaks; the text names file, filter or column, and rule."""
 
@@ -185,6 +191,7 @@ def _description(data: dict) -> Description:
 
 def _column(name: str, item: object, others: dict[str, Column]) -> Column:
     where = f"column {name}"
+    _require(_NAME.fullmatch(name) is not None, where, "the name must be small letters, digits and _")
     table = _keys(item, where, {"pad", "unsigned", "min", "max"}, {"codes", "ascii"})
     pad = _number(table["pad"], where, "pad")
     _require(pad in _LIMITS, where, f"pad must be {' or '.join(map(str, _LIMITS))} bits")
@@ -200,14 +207,19 @@ def _column(name: str, item: object, others: dict[str, Column]) -> Column:
         codes = list(others[codes].codes)
     _require(isinstance(codes, list) and all(isinstance(c, str) for c in codes), where, "codes must be a list of words")
     _require(len(set(codes)) == len(codes), where, "a word has two codes")
+    plain = all(c.isprintable() and c.isascii() and "*/" not in c for c in codes)
+    _require(plain, where, "a word must be printable ASCII without */, for it becomes a comment of C")
     _require(not codes or (low, high) == (0, len(codes) - 1), where, "min and max must be the first and the last code")
-    return Column(name, pad, unsigned, low, high, tuple(codes), _flag(table, "ascii", False, where))
+    characters = _flag(table, "ascii", False, where)
+    _require(not characters or (low >= 32 and high <= 126), where, "min and max of an ascii column must be 32 to 126")
+    return Column(name, pad, unsigned, low, high, tuple(codes), characters)
 
 
 def _filter(name: str, item: object, tables: dict[str, str], columns: dict[str, Column]) -> Filter:
     where = f"filter {name}"
     table = _keys(item, where, {"name", "table", "where", "select"})
-    _require(re.fullmatch(r"[a-z][a-z0-9_]*", name) is not None, where, "the name must be small letters, digits and _")
+    _require(_NAME.fullmatch(name) is not None, where, "the name must be small letters, digits and _")
+    _require(name not in _KEYWORDS.split(), where, "the name has a meaning in C")
     kind = _text(table["table"], where, "table")
     _require(kind in tables, where, f"table {kind} is not declared")
 

@@ -60,9 +60,9 @@ def _sql(f: Filter) -> str:
 
 def _named(column: Column, value: int) -> str:
     """A constant with its word."""
-    if column.ascii:
+    if column.ascii and value in range(32, 127):
         return f"{value} ({chr(value)})"
-    return f"{value} ({column.codes[value]})" if value < len(column.codes) else str(value)
+    return f"{value} ({column.codes[value]})" if 0 <= value < len(column.codes) else str(value)
 
 
 def _choice(f: Filter) -> str:

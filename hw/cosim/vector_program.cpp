@@ -262,6 +262,26 @@ class Generator {
             emit(csr(5, kVxsat, kValue + pick(12), percent(80) ? 0 : 1));
     }
 
+    // The most negative elements by themselves, by -1 and by 0, between a clear and a read of vxsat.
+    void extremes() {
+        const unsigned scalar = kValue + pick(12), vs2 = reg(group());
+        li(scalar, 1u << ((8u << sew) - 1));
+        emit(arith_word(0x17, true, 0, scalar, 4, vs2)); // vmv.v.x
+        if (percent(60))
+            li(scalar, percent(60) ? 0xffffffff : 0);
+        emit(csr(5, kVxsat, 0, 0));
+        struct Line {
+            unsigned f6, f3;
+        };
+        // vsmul twice, vsadd, vssub, vdiv, vrem, vmulh, vaadd
+        static constexpr Line kLines[] = {{0x27, 4}, {0x27, 4}, {0x21, 4}, {0x23, 4},
+                                          {0x21, 6}, {0x23, 6}, {0x27, 6}, {0x09, 6}};
+        const Line &line = kLines[pick(std::size(kLines))];
+        const bool vm = percent(80);
+        emit(arith_word(line.f6, vm, vs2, scalar, line.f3, masked_reg(group(), vm)));
+        emit(csr(2, kVxsat, kValue + pick(12), 0));
+    }
+
     void move() {
         switch (pick(8)) {
         case 7: { // vzext, vsext
@@ -395,8 +415,10 @@ class Generator {
             move();
         else if (what < 65)
             vstart_arith();
-        else if (what < 67)
+        else if (what < 66)
             fixed_point_csr();
+        else if (what < 67)
+            extremes();
         else if (what < 74)
             multiply();
         else if (what < 79)

@@ -619,8 +619,18 @@ static void take_originals(uint32_t copies) {
     }
 }
 
-/** The page of the superblock of `ppa` that is blank if that is among the last ones written there. */
+/**
+ * The page of the superblock of `ppa` that is blank if the program of `ppa` may have been the last one on its die. A
+ * die programs the pages of a block in order, so that is the next page of the block. Where pages share cells a later
+ * program may have taken the page along: then it is one as far behind as dies get pages ahead, as it is behind a
+ * block's last page.
+ */
 static uint32_t page_behind(uint32_t ppa) {
+    uint32_t at = ppa_row(ppa) & ((1u << nand_geo.plane_shift) - 1);
+    uint32_t next = (at & ~(nand_geo.sectors - 1)) + nand_geo.sectors;
+    if (!nand_geo.paired && next < nand_geo.pages) {
+        return ppa - at + next;
+    }
     uint32_t position = superblock_position(ppa) + weak_sectors();
     struct sb_cursor c;
     do {

@@ -252,6 +252,7 @@ FUNCTIONS: dict[str, Description] = {
         results=_records(False, [("extendedprice", "<i4"), ("discount", "<i4")]),
     ),
     "histogram": Description(merge=_added("<u4"), results=_numbered("byte", lambda _: ["count"], "<u4")),
+    "vector_add": Description(),
     "aes": Description(
         record=lambda _: AES_BLOCK,
         alike=True,

@@ -78,7 +78,7 @@ def test_sizes(text: str, size: int) -> None:
 def test_architectures_are_those_of_the_chip() -> None:
     scala = ROOT / "hw/src/main/scala/assasin"
     chip = (scala / "Architecture.scala").read_text() + (scala / "soc/Configs.scala").read_text()
-    listed = re.search(r"val all: Seq\[Architecture\] = Seq\((.*?)\)", chip, re.DOTALL)
+    listed = re.search(r"val all: Seq\[Architecture\] =\s+Seq\((.*?)\)", chip, re.DOTALL)
     assert listed
     with_slots = re.findall(r'\(\("(\w+)", Architecture', chip)
     assert sorted(ARCHITECTURES) == sorted([*re.findall(r"\w+", listed[1]), *with_slots])

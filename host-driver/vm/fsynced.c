@@ -22,7 +22,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { BLOCK = 4096, WORDS = BLOCK / 8, AT_ONCE = 64 };
+enum { BLOCK = 4096, WORDS = BLOCK / 8 };
 
 static uint64_t mixed(uint64_t x) {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -77,20 +77,21 @@ static uint64_t counted(const char *name) {
     return n;
 }
 
+/**
+ * Each block is a write of its own past the page cache. A file system that writes blocks anew frees an old extent only
+ * when nothing in it is in use: of extents of many blocks, overwritten at random, it would keep far more than the file.
+ */
 static void fill(const char *name, uint64_t percent) {
-    static uint64_t words[AT_ONCE * WORDS];
-    int file = opened(name, O_WRONLY | O_CREAT | O_TRUNC);
+    _Alignas(BLOCK) static uint64_t words[WORDS];
+    int file = opened(name, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT);
     struct statvfs free;
     if (fstatvfs(file, &free) != 0) {
         fail(1, name);
     }
     uint64_t blocks = (uint64_t)free.f_bavail * free.f_frsize / BLOCK * percent / 100;
-    for (uint64_t block = 0; block < blocks; block += AT_ONCE) {
-        for (uint64_t i = 0; i < AT_ONCE; i++) {
-            content(words + i * WORDS, block + i, 0);
-        }
-        uint64_t n = blocks - block < AT_ONCE ? blocks - block : AT_ONCE;
-        if (write(file, words, n * BLOCK) != (ssize_t)(n * BLOCK)) {
+    for (uint64_t block = 0; block < blocks; block++) {
+        content(words, block, 0);
+        if (write(file, words, BLOCK) != BLOCK) {
             fail(3, "filling");
         }
     }

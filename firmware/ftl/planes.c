@@ -32,13 +32,8 @@ void planes_init(void) {
     planes_near = nand_geo.channels * nand_geo.ways * nand_geo.luns * nand_geo.sectors <= NEAR;
 }
 
-static void submit(struct ftl_write *first) {
-    if (first->node.next == NULL) {
-        first->first = first;
-        first->op->before = 0;
-        nand_submit_page(first->op);
-        return;
-    }
+/** Program the pages of several planes, or the sectors of a page, that begin with `first`. */
+static __attribute__((noinline)) void submit_all(struct ftl_write *first) {
     uint32_t before = 0;
     for (struct ftl_write *w = first; w != NULL; w = ftl_write_next(w)) {
         struct nand_op *op = w->op;
@@ -46,6 +41,14 @@ static void submit(struct ftl_write *first) {
         before += op->confirm == FLASH_CONFIRM_PLANE;
         op->before = op->confirm == FLASH_CONFIRM_PAGE && nand_geo.luns > 1 ? (uint8_t)before : 0;
         nand_submit(op);
+    }
+}
+
+static inline void submit(struct ftl_write *first) {
+    if (first->node.next == NULL) {
+        planes_submit_sector(first);
+    } else {
+        submit_all(first);
     }
 }
 
@@ -76,7 +79,7 @@ static struct ftl_write **find(struct ftl_write **p, uint32_t row) {
     return p;
 }
 
-static struct ftl_write *leave(struct planes_lane *lane, struct ftl_write **p) {
+static inline struct ftl_write *leave(struct planes_lane *lane, struct ftl_write **p) {
     struct ftl_write *w = *p;
     *p = w->first;
     if (lane->end == &w->first) {
@@ -119,15 +122,11 @@ static bool waits(struct ftl_write **p) {
     return comes(w, row);
 }
 
-/** Program the page at `p` with those of the planes behind its own. */
-static void start(struct planes_lane *lane, struct ftl_write **p) {
-    struct ftl_write *first = leave(lane, p);
+/** Program `first`, which has left the lane, with the pages of the planes behind its own that wait from `p` on. */
+static __attribute__((noinline)) void start_together(struct planes_lane *lane, struct ftl_write **p,
+                                                     struct ftl_write *first) {
     struct ftl_write *last = first;
     uint32_t way = first->op->way;
-    if (*p == NULL || first->lba == OOB_SUMMARY) {
-        submit(first);
-        return;
-    }
     for (uint32_t row = next_plane(way, first->op->row); row != 0; row = next_plane(way, row)) {
         while (last->node.next != NULL) {
             last = ftl_write_next(last);
@@ -141,6 +140,16 @@ static void start(struct planes_lane *lane, struct ftl_write **p) {
         last->node.next = &leave(lane, p)->node;
     }
     submit(first);
+}
+
+/** Program the page at `p` with those of the planes behind its own. */
+static inline void start(struct planes_lane *lane, struct ftl_write **p) {
+    struct ftl_write *first = leave(lane, p);
+    if (*p == NULL || first->lba == OOB_SUMMARY) {
+        submit(first);
+    } else {
+        start_together(lane, p, first);
+    }
 }
 
 /** Start what the way's LUNs can take; `now`: nothing waits for a further plane. */
@@ -175,8 +184,20 @@ void planes_program(struct ftl_write *first) {
     go(lane, false);
 }
 
-void planes_go(struct planes_lane *lane) {
-    go(lane, false);
+void planes_go(struct planes_lane *lane, uint32_t lun) {
+    if (planes_near) {
+        go(lane, false);
+        return;
+    }
+    /* Other LUNs have nothing that could begin. */
+    struct ftl_write **p = &lane->head;
+    while (*p != NULL && (*p)->op->row >> nand_geo.lun_shift != lun) {
+        p = &(*p)->first;
+    }
+    if (*p != NULL) {
+        lane->busy |= 1u << lun;
+        start(lane, p);
+    }
 }
 
 void planes_look(bool still) {

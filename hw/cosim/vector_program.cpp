@@ -253,6 +253,27 @@ class Generator {
             emit(arith_word(f6, vm, vs2, form == 1 ? kValue + pick(12) : pick(32), form == 1 ? 4 : 3, vd));
     }
 
+    // Reductions: vd and vs1 are single registers, which may lie in vs2's group.
+    void reduce() {
+        const bool vm = percent(60), wide = percent(25);
+        const unsigned log = group(), vs2 = reg(log);
+        const unsigned vs1 = percent(25) ? vs2 + pick(size_t{1} << log) : pick(percent(60) ? 8 : 32);
+        const unsigned vd = percent(15) ? 0 : percent(25) ? vs2 : pick(percent(60) ? 8 : 32);
+        emit(arith_word(wide ? 0x30 + pick(2) : pick(8), vm, vs2, vs1 & 31, wide ? 0 : 2, vd));
+    }
+    // vmsbf, vmsof, vmsif, viota, vid; the mask is often one with few ones.
+    void mask_unary() {
+        static constexpr unsigned kLines[] = {1, 2, 3, 16, 16, 17};
+        const unsigned vs1 = percent(3) ? pick(32) : kLines[pick(std::size(kLines))], log = vs1 < 16 ? 0 : group();
+        const bool vm = percent(60);
+        const unsigned vs2 = vs1 == 17 && !percent(4) ? 0 : pick(percent(60) ? 8 : 32), vd = masked_reg(log, vm);
+        if (percent(30) && vs1 < 17) {
+            const unsigned other = pick(8);
+            emit(arith_word(percent(50) ? 0x18 : 0x19, true, vs2, other, 2, vs2)); // vmandn, vmand
+        }
+        emit(arith_word(0x14, vm, vs2, vs1, 2, vd));
+    }
+
     void fixed_point_csr() {
         if (percent(60))
             emit(csr(5, kVxrm, 0, pick(4)));
@@ -354,11 +375,11 @@ class Generator {
         const auto in = [f6](unsigned first, unsigned last) { return f6 >= first && f6 <= last; };
         if (op == kArith) {
             if (f3 == 0 || f3 == 3 || f3 == 4)
-                return f6 == 0x0c || in(0x0e, 0x0f) || in(0x30, 0x31);
+                return f6 == 0x0c || in(0x0e, 0x0f);
             if (f3 == 2)
-                return in(0x00, 0x07) || in(0x0c, 0x0f) || f6 == 0x11 || in(0x13, 0x17);
+                return f6 == 0x17;
             if (f3 == 6)
-                return in(0x00, 0x07) || in(0x0c, 0x0f) || in(0x11, 0x1f);
+                return in(0x0e, 0x0f);
             return f3 == 7;
         }
         const unsigned mop = w >> 26 & 3, nf = w >> 29;
@@ -409,22 +430,26 @@ class Generator {
             new_pointer(kPointer + pick(6));
         else if (what < 28)
             new_stride(kStride + pick(2));
-        else if (what < 55)
+        else if (what < 51)
             memory();
-        else if (what < 62)
+        else if (what < 58)
             move();
-        else if (what < 65)
+        else if (what < 61)
             vstart_arith();
-        else if (what < 66)
+        else if (what < 62)
             fixed_point_csr();
-        else if (what < 67)
+        else if (what < 63)
             extremes();
-        else if (what < 74)
+        else if (what < 69)
             multiply();
-        else if (what < 79)
+        else if (what < 74)
             widen();
-        else if (what < 83)
+        else if (what < 78)
             narrow();
+        else if (what < 82)
+            reduce();
+        else if (what < 86)
+            mask_unary();
         else
             arith();
     }

@@ -17,7 +17,7 @@ object ElementBytes {
     */
   def body(p: VectorParams, eew: UInt, beat: UInt, vstart: UInt, evl: UInt): UInt = {
     def part(elements: UInt): UInt = {
-      val bytes = (elements << eew)(p.vlBits - 1, 0)
+      val bytes = (elements.pad(p.vlBits + 1) << eew)(p.vlBits, 0)
       val whole = bytes >> log2Ceil(p.dBytes)
       Mux(
         whole > beat,
@@ -26,6 +26,17 @@ object ElementBytes {
       )
     }
     part(evl) & ~part(vstart)
+  }
+
+  /** The bits of `mask` that belong to the elements of element group number `beat` of a register group, the first in
+    * bit 0. There are as many as the element group has elements; those above are 0.
+    */
+  def flags(p: VectorParams, eew: UInt, beat: UInt, mask: UInt): UInt = {
+    def part(log: Int): UInt = {
+      val elements = p.dBytes >> log
+      (mask >> (beat * elements.U))(elements - 1, 0).pad(p.dBytes)
+    }
+    MuxLookup(eew, part(0))((1 to log2Ceil(p.eLen / 8)).map(log => log.U -> part(log)))
   }
 
   /** Bytes of element group number `beat` of a register group in elements whose bit of `mask` is 1. */

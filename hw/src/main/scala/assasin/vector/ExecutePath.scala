@@ -2,19 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{
-  Cat,
-  Decoupled,
-  Fill,
-  MuxLookup,
-  PopCount,
-  PriorityEncoder,
-  Queue,
-  RegEnable,
-  UIntToOH,
-  Valid,
-  log2Ceil
-}
+import chisel3.util.{Cat, Decoupled, Fill, FillInterleaved, MuxLookup, Queue, RegEnable, UIntToOH, Valid, log2Ceil}
 
 class ExecutePathIO(p: VectorParams) extends PathIO(p) {
 
@@ -44,37 +32,51 @@ class ExecutePath(p: VectorParams) extends Module {
 
   private class Beat extends Bundle {
     val op   = new VectorOp(p)
-    val beat = UInt(log2Ceil(8 * p.egsPerRegister).W)
+    val beat = UInt(p.beatBits.W)
     val eg   = UInt(p.egBits.W)
     val last = Bool()
 
-    /** It writes; of a mask result only the beats behind those that compute. */
+    /** It writes; of a mask result only the beats behind those that compute, of a reduction the last. */
     val writes = Bool()
     val finish = Bool()
   }
   private val results = 2
 
   private def egOf(register: UInt, beat: UInt) = (register * p.egsPerRegister.U + beat)(p.egBits - 1, 0)
+
+  /** The highest bit of each element. */
+  private def signs(eew: UInt) = MuxLookup(eew, 0.U(p.dLen.W))((0 to log2Ceil(p.eLen / 8)).map { log =>
+    log.U -> Fill(p.dLen >> (3 + log), (BigInt(1) << ((8 << log) - 1)).U((8 << log).W))
+  })
   private def expand(registers: UInt) = VecInit(Seq.tabulate(p.egs)(eg => registers(eg / p.egsPerRegister))).asUInt
+
+  // An element group of a mask register has the bits of several of elements.
+  private def isIota(of: VectorOp)            = of.function === IntegerFunction.Iota.U
+  private def vs1Of(of: VectorOp, beat: UInt) = egOf(of.vs1, Mux(of.reduces, 0.U, beat >> of.extendB))
+  private def vs2Of(of: VectorOp, beat: UInt) =
+    egOf(of.vs2, Mux(isIota(of), beat >> (3.U +& of.eew), beat >> of.extend))
 
   // S.
   private val valid    = RegInit(false.B)
   private val op       = Reg(new VectorOp(p))
-  private val beat     = Reg(UInt(log2Ceil(8 * p.egsPerRegister).W))
+  private val beat     = Reg(UInt(p.beatBits.W))
   private val reads    = Reg(UInt(p.egs.W))
   private val writes   = Reg(UInt(p.egs.W))
-  private val vs1      = egOf(op.vs1, beat >> op.extendB)
-  private val vs2      = egOf(op.vs2, beat >> op.extend)
-  private val vd       = egOf(op.vd, beat >> op.narrow)
+  private val vs1      = vs1Of(op, beat)
+  private val vs2      = vs2Of(op, beat)
+  private val vd       = egOf(op.vd, Mux(op.reduces, 0.U, beat >> op.narrow))
   private val v0Groups = ((BigInt(1) << p.egsPerRegister) - 1).U(p.egs.W)
 
   // A mask result is collected, a bit an element, and written by as many beats as it has element groups.
+  // A reduction first makes one element group of all, then halves it until one element is left, which then meets vs1's.
   private val finish  = Reg(Bool())
+  private val folds   = log2Ceil(p.dBytes).U - op.eew
   private val lastBit = Mux(op.evl === 0.U, 0.U, (op.evl - 1.U) >> log2Ceil(p.dLen))
   private val computed =
-    beat === Mux(op.bitwise, lastBit, ((op.evl << op.eew)(p.vlBits - 1, 0) - 1.U) >> log2Ceil(p.dBytes))
-  private val isLast    = Mux(op.maskResult, finish && beat === lastBit, computed)
-  private val writesNow = op.writes && (!op.maskResult || finish)
+    beat === Mux(op.bitwise, lastBit, ((op.evl << op.eew)(p.vlBits, 0) - 1.U) >> log2Ceil(p.dBytes))
+  private val finishes  = op.maskResult || op.reduces
+  private val isLast    = Mux(finishes, finish && beat === Mux(op.reduces, folds, lastBit), computed)
+  private val writesNow = op.writes && (!finishes || (finish && (op.maskResult || isLast)))
 
   // Registers for stages R and X.
   private val rValid  = RegInit(false.B)
@@ -93,12 +95,10 @@ class ExecutePath(p: VectorParams) extends Module {
   private val dividing               = RegInit(false.B)
 
   private val blocked = io.olderWrites | io.late
-  private val hazard = (op.readsVs1 && !finish && blocked(vs1)) || (op.readsVs2 && !finish && blocked(vs2)) ||
-    (op.readsVd && blocked(vd)) || (op.readsMask && (blocked & v0Groups) =/= 0.U) || (writesNow && (io.olderWrites(
-      vd
-    ) || io.olderReads(
-      vd
-    ) || (finish && blocked(vd))))
+  private val hazard = (op.readsVs1 && (!finish || op.reduces) && blocked(vs1)) ||
+    (op.readsVs2 && !finish && blocked(vs2)) || (op.readsVd && blocked(vd)) ||
+    (op.readsMask && (blocked & v0Groups) =/= 0.U) ||
+    (writesNow && (io.olderWrites(vd) || io.olderReads(vd) || (op.maskResult && blocked(vd))))
   private val owed   = RegInit(0.U(log2Ceil(results + 1).W))
   private val inTurn = !dividing && (isLong(op) || gap === 0.U)
   private val issue  = valid && !hazard && inTurn && !(op.toScalar && owed === results.U)
@@ -113,14 +113,15 @@ class ExecutePath(p: VectorParams) extends Module {
     reads  := expand(io.op.bits.readRegisters)
     writes := expand(io.op.bits.writeRegisters)
   }.elsewhen(issue) {
-    beat   := Mux(op.maskResult && computed && !finish, 0.U, beat + 1.U)
-    finish := op.maskResult && (finish || computed)
+    beat   := Mux(finishes && computed && !finish, 0.U, beat + 1.U)
+    finish := finishes && (finish || computed)
     // Two beats write an element group of narrow results.
     when(writesNow && (!op.narrow || beat(0)))(writes := writes & ~UIntToOH(vd, p.egs))
-    // v0 is read to the end, and so are all sources if several beats read an element group of one.
+    // v0 is read to the end, and so are all sources if several beats read an element group of one, and vs1 of a
+    // reduction, which may lie in vs2.
     when(!finish) {
       val sources = Mux(op.readsVs1, UIntToOH(vs1, p.egs), 0.U) | Mux(op.readsVs2, UIntToOH(vs2, p.egs), 0.U)
-      val read    = Mux(op.extendB || op.extend =/= 0.U, 0.U, sources)
+      val read    = Mux(op.extendB || op.extend =/= 0.U || op.reduces || isIota(op), 0.U, sources)
       reads := (reads & ~read) | Mux(op.readsMask, v0Groups, 0.U)
     }
   }
@@ -129,8 +130,8 @@ class ExecutePath(p: VectorParams) extends Module {
   io.use.bits.tag    := op.tag
   io.use.bits.reads  := reads
   io.use.bits.writes := writes
-  io.operands(0).eg  := egOf(r.op.vs1, r.beat >> r.op.extendB)
-  io.operands(1).eg  := Mux(r.finish, r.eg, egOf(r.op.vs2, r.beat >> r.op.extend))
+  io.operands(0).eg  := vs1Of(r.op, r.beat)
+  io.operands(1).eg  := Mux(r.finish, r.eg, vs2Of(r.op, r.beat))
   io.operands(2).eg  := r.eg
 
   // R: operands and masks.
@@ -162,30 +163,60 @@ class ExecutePath(p: VectorParams) extends Module {
   private val active = ElementBytes.chosen(p, writtenEew, written, io.v0)
 
   // The bits of a mask register that belong to active elements.
-  private val bits =
-    (((1.U << r.op.evl) - 1.U)(p.vLen - 1, 0) & Mux(r.op.masked, io.v0, ((BigInt(1) << p.vLen) - 1).U)) >>
-      (r.beat * p.dLen.U)
+  private val v0IfMasked = Mux(r.op.masked, io.v0, ((BigInt(1) << p.vLen) - 1).U)
+  private val bits       = (((1.U << r.op.evl) - 1.U)(p.vLen - 1, 0) & v0IfMasked) >> (r.beat * p.dLen.U)
+
+  // Of a source of viota the bits of the beat's active elements.
+  private val iotaBeat = r.beat & ((8.U << r.op.eew) - 1.U)
+  private val flagsOf = ElementBytes.flags(p, r.op.eew, iotaBeat, io.operands(1).data) &
+    ElementBytes.flags(p, r.op.eew, r.beat, v0IfMasked)
+
+  private val finishMask = Mux(r.op.reduces, ElementBytes.body(p, r.op.eew, 0.U, 0.U, 1.U), Fill(p.dBytes, 1.U(1.W)))
+  private val xMask      = RegEnable(Mux(r.finish, finishMask, Mux(r.op.masked, body & active, body)), rValid)
 
   // X: compute.
   xValid := rValid && !io.clear
   private val x       = RegEnable(r, rValid)
   private val xIsLong = isLong(x.op)
   private val units   = Module(new ElementUnits(p))
+  private val mask    = Module(new MaskUnit(p))
   units.io.valid    := xValid
   units.io.function := x.op.function
   units.io.vxrm     := x.op.vxrm
   units.io.eew      := x.op.eew
   units.io.narrow   := x.op.narrow
-  units.io.a        := RegEnable(operands.io.a, rValid)
-  units.io.b        := RegEnable(operands.io.b, rValid)
-  units.io.c        := RegEnable(operands.io.c, rValid && isLong(r.op))
-  units.io.choose   := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
-  units.io.clear    := io.clear
-  dividing          := !io.clear && ((issue && isDivide(op)) || (dividing && !units.io.done))
+  private val xA = RegEnable(operands.io.a, rValid)
+  private val xB = RegEnable(operands.io.b, rValid)
+  units.io.c      := RegEnable(operands.io.c, rValid && isLong(r.op))
+  units.io.choose := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
+  units.io.clear  := io.clear
+  dividing        := !io.clear && ((issue && isDivide(op)) || (dividing && !units.io.done))
+
+  // Reductions: the lanes of inactive elements keep what they have, which is first the function's neutral element.
+  private val reduced = Reg(UInt(p.dLen.W))
+  private val neutral = MuxLookup(x.op.function, 0.U(p.dLen.W))(
+    Seq(
+      IntegerFunction.And.U         -> Fill(p.dLen, 1.U(1.W)),
+      IntegerFunction.MinUnsigned.U -> Fill(p.dLen, 1.U(1.W)),
+      IntegerFunction.Min.U         -> ~signs(x.op.eew),
+      IntegerFunction.Max.U         -> signs(x.op.eew)
+    )
+  )
+  private val soFar = Mux(!x.finish && x.beat === 0.U, neutral, reduced)
+  private val upper =
+    MuxLookup(x.beat, reduced)((0 until log2Ceil(p.dBytes)).map(fold => fold.U -> (reduced >> (p.dLen >> (fold + 1)))))
+  private val withVs1 = x.beat === log2Ceil(p.dBytes).U - x.op.eew
+  private val xBytes  = FillInterleaved(8, xMask)
+  units.io.a := Mux(x.op.reduces && x.finish, Mux(withVs1, xB, upper), xA)
+  units.io.b := Mux(x.op.reduces, soFar, xB)
+  when(xValid && x.op.reduces) {
+    reduced := Mux(x.finish, units.io.out, (units.io.out & xBytes) | (soFar & ~xBytes))
+  }
 
   private val collected = Reg(UInt(p.vLen.W))
   private val elements  = (p.dBytes.U >> x.op.eew).asUInt
-  private val logic     = units.io.out ^ Fill(p.dLen, x.op.invertOut)
+  private val isMask    = IntegerFunction.isMask(x.op.function)
+  private val logic     = Mux(isMask, mask.io.bits, units.io.out ^ Fill(p.dLen, x.op.invertOut))
   when(xValid && x.op.maskResult && !x.finish) {
     collected := Mux(x.beat === 0.U, 0.U, collected) | (Mux(x.op.bitwise, logic, units.io.flags) << (x.beat * Mux(
       x.op.bitwise,
@@ -195,19 +226,15 @@ class ExecutePath(p: VectorParams) extends Module {
   }
   private val xBits  = RegEnable(bits(p.dLen - 1, 0), rValid)
   private val flags  = (collected >> (x.beat * p.dLen.U))(p.dLen - 1, 0)
-  private val merged = (units.io.a & ~xBits) | (flags & xBits)
-  private val out    = Mux(x.finish, merged, units.io.out)
-  private val xMask  = RegEnable(Mux(r.finish, Fill(p.dBytes, 1.U(1.W)), Mux(r.op.masked, body & active, body)), rValid)
+  private val merged = (xA & ~xBits) | (flags & xBits)
+  private val out =
+    Mux(x.finish && x.op.maskResult, merged, Mux(isMask, mask.io.vector, units.io.out))
 
-  // Bits of a mask register, counted or searched over its element groups.
-  private val found    = units.io.a & xBits
-  private val before   = Reg(UInt(p.xLen.W))
-  private val isFirst  = x.beat === 0.U
-  private val so       = Mux(isFirst, Mux(x.op.findFirst, Fill(p.xLen, 1.U(1.W)), 0.U), before)
-  private val firstOf  = (x.beat * p.dLen.U) +& PriorityEncoder(found)
-  private val newFirst = Mux(so(p.xLen - 1) && found =/= 0.U, firstOf, so)
-  private val ofMask   = Mux(x.op.findFirst, newFirst, so + PopCount(found))(p.xLen - 1, 0)
-  when(xValid && x.op.toScalar)(before := ofMask)
+  mask.io.valid    := xValid && isMask
+  mask.io.beat     := x.beat
+  mask.io.function := x.op.function
+  mask.io.eew      := x.op.eew
+  mask.io.ones     := Mux(isIota(x.op), RegEnable(flagsOf, rValid), xA & xBits)
 
   // X2, X3.
   x2Valid := xValid && xIsLong && !io.clear
@@ -245,7 +272,7 @@ class ExecutePath(p: VectorParams) extends Module {
   private val element = MuxLookup(x.op.eew, 0.U)((0 to log2Ceil(p.eLen / 8)).map { log =>
     log.U -> units.io.out((8 << log) - 1, 0).asSInt.pad(p.xLen).asUInt
   })
-  queue.io.enq.bits.data := Mux(x.op.bitwise, ofMask, element)
+  queue.io.enq.bits.data := Mux(x.op.bitwise, mask.io.scalar, element)
   io.result <> queue.io.deq
   owed := Mux(io.clear, 0.U, owed + (ends && op.toScalar) - io.result.fire)
 

@@ -61,13 +61,23 @@ object IntegerFunction {
   val ClipUnsigned             = 58 // shift with rounding, then half as many bits with saturation
   val Clip                     = 59
 
-  val bits = 6
+  // MaskUnit: bits of mask registers. Those with bit 2 look for the first active 1.
+  val CountOnes    = 64
+  val Iota         = 65 // of each element: how many active ones are below it
+  val Index        = 66 // of each element
+  val FindFirst    = 68
+  val SetBefore    = 69 // vmsbf
+  val SetIncluding = 70 // vmsif
+  val SetOnly      = 71 // vmsof
+
+  val bits = 7
 
   /** The unit that computes a function. */
-  def isShift(function: UInt): Bool    = function(5, 3) === (ShiftLeft >> 3).U
-  def isMultiply(function: UInt): Bool = function(5, 3) === (MultiplyLow >> 3).U
-  def isDivide(function: UInt): Bool   = function(5, 3) === (DivideUnsigned >> 3).U
-  def isFixed(function: UInt): Bool    = function(5, 4) === (SaturateAddUnsigned >> 4).U
+  def isShift(function: UInt): Bool    = function(6, 3) === (ShiftLeft >> 3).U
+  def isMultiply(function: UInt): Bool = function(6, 3) === (MultiplyLow >> 3).U
+  def isDivide(function: UInt): Bool   = function(6, 3) === (DivideUnsigned >> 3).U
+  def isFixed(function: UInt): Bool    = function(6, 4) === (SaturateAddUnsigned >> 4).U
+  def isMask(function: UInt): Bool     = function(6, 3) === (CountOnes >> 3).U
 
   /** Those of three stages. */
   def isLong(function: UInt): Bool = isMultiply(function) || isFixed(function)

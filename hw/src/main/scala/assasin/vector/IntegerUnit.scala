@@ -41,7 +41,7 @@ class IntegerUnit(p: VectorParams) extends Module {
   private def isTop(i: Int): Bool = MuxLookup(io.eew, true.B)(logs.map(log => log.U -> ((i + 1) % (1 << log) == 0).B))
 
   private val chooses  = is(MinUnsigned, Min, MaxUnsigned, Max)
-  private val compares = io.function(5, 3) === (Equal >> 3).U
+  private val compares = io.function(6, 3) === (Equal >> 3).U
   private val subtracts = chooses || compares || is(Subtract, SubtractFrom, SubtractBorrow) ||
     (IntegerFunction.isFixed(io.function) && io.function(1))
   private val signed = is(Min, Max, Less, LessEqual, Greater)

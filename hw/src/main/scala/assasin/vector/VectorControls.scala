@@ -48,6 +48,12 @@ class VectorControls extends Bundle {
   /** The immediate is unsigned. */
   val unsignedImmediate = Bool()
 
+  /** The elements of vs2 are reduced to one, with element 0 of vs1, in element 0 of vd. */
+  val reduce = Bool()
+
+  /** vmsbf, vmsof, vmsif, viota, vid as OPMVV with vs1 = 1, 2, 3, 16, 17. */
+  val maskUnary = Bool()
+
   /** vmv<n>r.v by immediate, with n - 1 in it. */
   val wholeMove = Bool()
 

@@ -57,6 +57,9 @@ class VectorDecode(p: VectorParams) extends Module {
   private val fromX     = row.scalarMove && byScalar
   private val move      = row.merge && vm
   private val registers = row.wholeMove && byImmediate
+  private val iota      = row.maskUnary && vs1 === 16.U
+  private val index     = row.maskUnary && vs1 === 17.U
+  private val maskSet   = row.maskUnary && !vs1(4)
   private val movable   = vs1 === 0.U || vs1 === 1.U || vs1 === 3.U || vs1 === 7.U
   private val moveLog   = Mux(vs1 === 7.U, 3.U(2.W), Mux(vs1 === 3.U, 2.U(2.W), Mux(vs1 === 1.U, 1.U(2.W), 0.U(2.W))))
 
@@ -85,6 +88,16 @@ class VectorDecode(p: VectorParams) extends Module {
   private val narrowLegal = doubling && aligned(vd, lmul) && aligned(vs2, wideLog) &&
     (apartWide(vs2, vd) || vs2 === vd) && (!byVector || aligned(vs1, lmul))
 
+  // Reductions: vd and vs1 are single registers, which may lie anywhere, v0 included.
+  private val reduceLegal = aligned(vs2, lmul) && (!row.widen || config.vsew < maxEew.U)
+
+  // vmsbf, vmsof, vmsif; viota; vid. A source, if it is there, is a single register outside of the destination.
+  private val maskUnaryLegal = (vm || vd =/= 0.U) && Mux(
+    maskSet,
+    vs1(3, 0) =/= 0.U && vs1(3, 2) === 0.U && vd =/= vs2,
+    aligned(vd, lmul) && ((iota && (vd >> lmul) =/= (vs2 >> lmul)) || (index && vs2 === 0.U))
+  )
+
   private val plainLegal = Mux(
     row.scalarMove,
     Mux(byVector, (vs1 === 0.U && vm) || vs1 === 16.U || vs1 === 17.U, vm && vs2 === 0.U),
@@ -104,7 +117,19 @@ class VectorDecode(p: VectorParams) extends Module {
     )
   )
   private val kindLegal =
-    Mux(row.extend, extendLegal, Mux(row.widen, widenLegal, Mux(row.narrow, narrowLegal, plainLegal)))
+    Mux(
+      row.extend,
+      extendLegal,
+      Mux(
+        row.reduce,
+        reduceLegal,
+        Mux(
+          row.maskUnary,
+          maskUnaryLegal,
+          Mux(row.widen, widenLegal, Mux(row.narrow, narrowLegal, plainLegal))
+        )
+      )
+    )
   private val arithLegal = exists && kindLegal && !config.vill && config.vstart === 0.U
   private val arithEvl = Mux(
     toX && !ofMask,
@@ -141,6 +166,20 @@ class VectorDecode(p: VectorParams) extends Module {
   io.legal  := io.offer.enabled && Mux(isArith, arithLegal, memory && memoryLegal)
   io.memory := memory
 
+  // Of vcpop and vfirst, vmsbf, vmsof and vmsif, viota and vid.
+  private val maskFunction = MuxLookup(vs1(1, 0), 0.U)(
+    Seq(
+      0.U -> Mux(ofMask, IntegerFunction.CountOnes.U, IntegerFunction.Iota.U),
+      1.U -> Mux(
+        ofMask,
+        IntegerFunction.FindFirst.U,
+        Mux(vs1(4), IntegerFunction.Index.U, IntegerFunction.SetBefore.U)
+      ),
+      2.U -> IntegerFunction.SetOnly.U,
+      3.U -> IntegerFunction.SetIncluding.U
+    )
+  )
+
   private val op  = io.op
   private val evl = Mux(isArith, arithEvl, memoryEvl)
   op.tag           := 0.U
@@ -148,33 +187,37 @@ class VectorDecode(p: VectorParams) extends Module {
   op.vd            := vd
   op.vs1           := vs1
   op.vs2           := vs2
-  op.readsVs1      := isArith && byVector && !row.scalarMove && !row.extend
+  op.readsVs1      := isArith && byVector && !row.scalarMove && !row.extend && !row.maskUnary
   op.readsVd       := isArith && row.third
   op.swapA         := row.swapA
   op.extend        := Mux(isArith, Mux(row.extend, fewer, (row.widen && !row.wideA).asUInt), 0.U)
   op.extendSigned  := Mux(row.extend, vs1(0), row.signedA)
-  op.extendB       := isArith && (row.widen || row.narrow)
+  op.extendB       := isArith && ((row.widen && !row.reduce) || row.narrow)
   op.extendBSigned := row.signedB
   op.narrow        := isArith && row.narrow
-  op.readsVs2      := isArith && !move && !fromX
+  op.readsVs2      := isArith && !move && !fromX && !index
   op.writes        := Mux(isArith, !toX, isLoad)
   op.readsMask     := !vm
   op.masked        := !vm && !(isArith && (row.merge || row.carry))
-  op.maskResult    := isArith && row.maskResult
+  op.maskResult    := isArith && (row.maskResult || maskSet)
+  op.reduces       := isArith && row.reduce
   op.toScalar      := isArith && toX
-  op.bitwise       := isArith && (row.bitwise || ofMask)
+  op.bitwise       := isArith && (row.bitwise || ofMask || maskSet)
   op.invertB       := row.invertB
   op.invertOut     := row.invertOut
-  op.findFirst     := vs1(0)
-  op.function      := Mux(move, IntegerFunction.MoveB.U, Mux(toX || registers, IntegerFunction.MoveA.U, row.function))
-  op.vxrm          := config.vxrm
-  op.eew           := Mux(isArith, Mux(registers, 0.U, config.vsew(1, 0) + (row.widen || row.narrow)), eew)
+  op.function := Mux(
+    row.maskUnary || ofMask,
+    maskFunction,
+    Mux(move, IntegerFunction.MoveB.U, Mux(toX || registers, IntegerFunction.MoveA.U, row.function))
+  )
+  op.vxrm := config.vxrm
+  op.eew  := Mux(isArith, Mux(registers, 0.U, config.vsew(1, 0) + (row.widen || row.narrow)), eew)
   op.groups := Mux(
     isArith,
     Mux(
       registers,
       moveLog,
-      Mux(row.scalarMove || row.bitwise, 0.U, Mux(row.widen || row.narrow, wideLog, lmul))
+      Mux(row.scalarMove || row.bitwise || maskSet, 0.U, Mux((row.widen && !row.reduce) || row.narrow, wideLog, lmul))
     ),
     Mux(whole, wholeLog, Mux(mask, 0.U, emulLog))
   )

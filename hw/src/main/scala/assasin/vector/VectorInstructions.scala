@@ -20,6 +20,9 @@ object VectorInstructions {
   private case object Narrow     extends Kind
   private case object Widen      extends Kind
   private case object WidenA     extends Kind // vs2 is wide already
+  private case object Reduce     extends Kind
+  private case object WideReduce extends Kind // the elements of vd and vs1 are wide
+  private case object MaskUnary  extends Kind
 
   /** `multiply`: OPMVV, OPMVX instead of OPIVV, OPIVX, OPIVI. `forms`: V by vector, X by scalar, I by immediate. */
   private case class Row(
@@ -75,6 +78,17 @@ object VectorInstructions {
     Row("vnclipu", false, 0x2e, "VXI", IntegerFunction.ClipUnsigned, Narrow),
     Row("vnclip", false, 0x2f, "VXI", IntegerFunction.Clip, Narrow),
     Row("vsmul, vmv<n>r", false, 0x27, "VXI", IntegerFunction.MultiplyFraction, WholeMove),
+    Row("vwredsumu", false, 0x30, "V", IntegerFunction.Add, WideReduce),
+    Row("vwredsum", false, 0x31, "V", IntegerFunction.Add, WideReduce, signedA = true),
+    Row("vredsum", true, 0x00, "V", IntegerFunction.Add, Reduce),
+    Row("vredand", true, 0x01, "V", IntegerFunction.And, Reduce),
+    Row("vredor", true, 0x02, "V", IntegerFunction.Or, Reduce),
+    Row("vredxor", true, 0x03, "V", IntegerFunction.Xor, Reduce),
+    Row("vredminu", true, 0x04, "V", IntegerFunction.MinUnsigned, Reduce),
+    Row("vredmin", true, 0x05, "V", IntegerFunction.Min, Reduce),
+    Row("vredmaxu", true, 0x06, "V", IntegerFunction.MaxUnsigned, Reduce),
+    Row("vredmax", true, 0x07, "V", IntegerFunction.Max, Reduce),
+    Row("vmsbf, vmsof, vmsif, viota, vid", true, 0x14, "V", IntegerFunction.SetBefore, MaskUnary),
     Row("vzext, vsext", true, 0x12, "V", IntegerFunction.MoveA, Extend),
     Row("vmandn", true, 0x18, "V", IntegerFunction.And, MaskLogic, invertB = true),
     Row("vmand", true, 0x19, "V", IntegerFunction.And, MaskLogic),
@@ -134,7 +148,7 @@ object VectorInstructions {
       _.invertB           -> row.exists(_.invertB).B,
       _.invertOut         -> row.exists(_.invertOut).B,
       _.extend            -> kind(Extend),
-      _.widen             -> kind(Widen, WidenA),
+      _.widen             -> kind(Widen, WidenA, WideReduce),
       _.wideA             -> kind(WidenA),
       _.signedA           -> row.exists(_.signedA).B,
       _.signedB           -> row.exists(_.signedB).B,
@@ -143,6 +157,8 @@ object VectorInstructions {
       _.swapA             -> row.exists(_.swapA).B,
       _.unsignedImmediate -> kind(Shift, Narrow),
       _.wholeMove         -> kind(WholeMove),
+      _.reduce            -> kind(Reduce, WideReduce),
+      _.maskUnary         -> kind(MaskUnary),
       _.scalarMove        -> kind(ScalarMove)
     )
   }

@@ -43,15 +43,16 @@ class VectorOp(p: VectorParams) extends Bundle {
   /** The result is a bit an element: vd is one register, whose other bits stay. */
   val maskResult = Bool()
 
+  /** The elements of vs2 are reduced to one, which with element 0 of vs1 gives element 0 of vd. */
+  val reduces = Bool()
+
   /** Mask registers as operands: `evl` bits. */
   val bitwise   = Bool()
   val invertB   = Bool()
   val invertOut = Bool()
 
-  /** Scalar register vd takes element 0 of vs2; with `bitwise` how many active bits of it are 1, or the first's index.
-    */
-  val toScalar  = Bool()
-  val findFirst = Bool()
+  /** Scalar register vd takes element 0 of vs2; with `bitwise` what MaskUnit finds in it. */
+  val toScalar = Bool()
 
   /** The elements of vs2 have 2^`extend` times fewer bits than 8 << `eew`, and are extended. */
   val extend       = UInt(2.W)
@@ -100,12 +101,14 @@ class VectorOp(p: VectorParams) extends Bundle {
 
   /** The registers that it writes and reads. */
   def writeRegisters: UInt = {
-    val log = Mux(maskResult, 0.U, Mux(narrow && groups =/= 0.U, groups - 1.U, groups))
+    val log = Mux(maskResult || reduces, 0.U, Mux(narrow && groups =/= 0.U, groups - 1.U, groups))
     Mux(writes, group(vd, log), 0.U)
   }
   def readRegisters: UInt = {
     val store = path === VectorPath.Store.U
-    Mux(readsVs1, group(vs1, groups), 0.U) | Mux(readsVs2, group(vs2, groups), 0.U) |
+    val iota  = function === IntegerFunction.Iota.U
+    Mux(readsVs1, group(vs1, Mux(reduces, 0.U, groups)), 0.U) |
+      Mux(readsVs2, group(vs2, Mux(iota, 0.U, groups)), 0.U) |
       Mux(store, group(vd, groups), 0.U) | readsMask
   }
 }

@@ -58,6 +58,9 @@ case class VectorParams(
   val egsPerRegister: Int = vLen / dLen
   val egs: Int            = 32 * egsPerRegister
 
+  /** Bits of the number of a beat: a group of eight registers whose elements are extended to twice as many bits. */
+  val beatBits: Int = log2Ceil(16 * egsPerRegister)
+
   /** Bits of the index of an element group. */
   val egBits: Int = log2Ceil(egs)
 

@@ -274,6 +274,58 @@ class Generator {
         emit(arith_word(0x14, vm, vs2, vs1, 2, vd));
     }
 
+    static uint32_t vset_word(unsigned vtype, unsigned rd, unsigned rs1) {
+        return vtype << 20 | rs1 << 15 | 7 << 12 | rd << 7 | kArith;
+    }
+    // Indices are often made small; those of 16 bits beside bytes need another vtype for that, at the same VLMAX.
+    void small_indices(unsigned vs1, bool of16) {
+        const bool other = of16 && sew != 1, larger = sew == 0 && lmul != 3, smaller = sew == 2 && lmul != 5;
+        if (other && !larger && !smaller)
+            return;
+        if (other)
+            emit(vset_word(1 << 3 | ((larger ? lmul + 1 : lmul - 1) & 7), 0, 0));
+        li(kTemp, (1u << pick(9)) - 1);
+        emit(arith_word(0x09, true, vs1, kTemp, 4, vs1)); // vand.vx
+        if (other)
+            emit(vset_word(sew << 3 | lmul, 0, 0));
+    }
+    void slide() {
+        const unsigned log = group(), vs2 = reg(log), form = pick(6);
+        const bool vm = percent(60), up = form & 1;
+        const unsigned vd = percent(up ? 3 : 40) ? vs2 : masked_reg(log, vm), f6 = 0x0e + !up;
+        if (form < 2) {
+            emit(arith_word(f6, vm, vs2, pick(32), 3, vd));
+        } else {
+            const unsigned scalar = percent(15) ? kValue + pick(12) : kTemp;
+            if (scalar == kTemp)
+                li(kTemp, pick(vlen + 2) >> pick(8));
+            emit(arith_word(f6, vm, vs2, scalar, form < 4 ? 4 : 6, vd));
+        }
+    }
+    void gather() {
+        const unsigned log = group(), form = pick(5), vs2 = reg(log);
+        const bool vm = percent(60), of16 = form == 1;
+        const unsigned vs1 = reg(of16 ? emul(1) : log), vd = masked_reg(log, vm);
+        if (form < 3) {
+            if (percent(75))
+                small_indices(vs1, of16);
+            emit(arith_word(of16 ? 0x0e : 0x0c, vm, vs2, vs1, 0, vd));
+        } else if (form == 3) {
+            const unsigned scalar = percent(15) ? kValue + pick(12) : kTemp;
+            if (scalar == kTemp)
+                li(kTemp, pick(vlen + 2) >> pick(8));
+            emit(arith_word(0x0c, vm, vs2, scalar, 4, vd));
+        } else {
+            emit(arith_word(0x0c, vm, vs2, pick(32), 3, vd));
+        }
+    }
+    void compress() {
+        const unsigned log = group(), vs2 = reg(log), vs1 = pick(percent(60) ? 8 : 32);
+        if (percent(25))
+            emit(arith_word(percent(50) ? 0x1a : 0x19, true, vs1, pick(8), 2, vs1)); // vmor, vmand
+        emit(arith_word(0x17, !percent(3), vs2, vs1, 2, percent(3) ? vs2 : reg(log)));
+    }
+
     void fixed_point_csr() {
         if (percent(60))
             emit(csr(5, kVxrm, 0, pick(4)));
@@ -371,15 +423,8 @@ class Generator {
 
     // Instructions of the V specification that the unit has not yet; the reference would execute them.
     static bool unbuilt(uint32_t w) {
-        const unsigned op = w & 0x7f, f3 = w >> 12 & 7, f6 = w >> 26, rs2 = w >> 20 & 31;
-        const auto in = [f6](unsigned first, unsigned last) { return f6 >= first && f6 <= last; };
+        const unsigned op = w & 0x7f, f3 = w >> 12 & 7, rs2 = w >> 20 & 31;
         if (op == kArith) {
-            if (f3 == 0 || f3 == 3 || f3 == 4)
-                return f6 == 0x0c || in(0x0e, 0x0f);
-            if (f3 == 2)
-                return f6 == 0x17;
-            if (f3 == 6)
-                return in(0x0e, 0x0f);
             return f3 == 7;
         }
         const unsigned mop = w >> 26 & 3, nf = w >> 29;
@@ -448,8 +493,14 @@ class Generator {
             narrow();
         else if (what < 82)
             reduce();
-        else if (what < 86)
+        else if (what < 85)
             mask_unary();
+        else if (what < 88)
+            slide();
+        else if (what < 91)
+            gather();
+        else if (what < 93)
+            compress();
         else
             arith();
     }

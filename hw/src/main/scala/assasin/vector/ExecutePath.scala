@@ -56,6 +56,8 @@ class ExecutePath(p: VectorParams) extends Module {
   private def vs2Of(of: VectorOp, beat: UInt) =
     egOf(of.vs2, Mux(isIota(of), beat >> (3.U +& of.eew), beat >> of.extend))
 
+  private val permute = Module(new PermuteUnit(p))
+
   // S.
   private val valid    = RegInit(false.B)
   private val op       = Reg(new VectorOp(p))
@@ -99,10 +101,11 @@ class ExecutePath(p: VectorParams) extends Module {
     (op.readsVs2 && !finish && blocked(vs2)) || (op.readsVd && blocked(vd)) ||
     (op.readsMask && (blocked & v0Groups) =/= 0.U) ||
     (writesNow && (io.olderWrites(vd) || io.olderReads(vd) || (op.maskResult && blocked(vd))))
-  private val owed   = RegInit(0.U(log2Ceil(results + 1).W))
-  private val inTurn = !dividing && (isLong(op) || gap === 0.U)
-  private val issue  = valid && !hazard && inTurn && !(op.toScalar && owed === results.U)
-  private val ends   = issue && isLast
+  private val owed     = RegInit(0.U(log2Ceil(results + 1).W))
+  private val inTurn   = !dividing && (isLong(op) || gap === 0.U)
+  private val permutes = IntegerFunction.isPermute(op.function)
+  private val issue    = valid && !permutes && !hazard && inTurn && !(op.toScalar && owed === results.U)
+  private val ends     = (issue && isLast) || permute.io.done
   gap := Mux(io.clear, 0.U, Mux(issue && isLong(op), 2.U, gap - gap.orR))
 
   io.op.ready := !valid || ends
@@ -125,13 +128,26 @@ class ExecutePath(p: VectorParams) extends Module {
       reads := (reads & ~read) | Mux(op.readsMask, v0Groups, 0.U)
     }
   }
-  valid              := !io.clear && (io.op.fire || (valid && !ends))
+  valid := !io.clear && (io.op.fire || (valid && !ends))
+
+  // PermuteUnit has the registers to itself: it begins when nothing else of this path is under way, and keeps all
+  // element groups that it touches to its end.
+  private val permuting = RegInit(false.B)
+  private val drained   = !rValid && !xValid && !x2Valid && !x3Valid && !dividing
+  private val allClear  = (reads & blocked) === 0.U && (writes & (io.olderReads | io.olderWrites)) === 0.U
+  permute.io.start := valid && permutes && !permuting && drained && allClear && !io.clear
+  permute.io.op    := op
+  permute.io.v0    := io.v0
+  permute.io.clear := io.clear
+  permuting        := !io.clear && (permute.io.start || (permuting && !permute.io.done))
+  for ((read, port) <- permute.io.reads.zip(io.operands)) read.data := port.data
+
   io.use.valid       := valid
   io.use.bits.tag    := op.tag
   io.use.bits.reads  := reads
   io.use.bits.writes := writes
-  io.operands(0).eg  := vs1Of(r.op, r.beat)
-  io.operands(1).eg  := Mux(r.finish, r.eg, vs2Of(r.op, r.beat))
+  io.operands(0).eg  := Mux(permuting, permute.io.reads(0).eg, vs1Of(r.op, r.beat))
+  io.operands(1).eg  := Mux(permuting, permute.io.reads(1).eg, Mux(r.finish, r.eg, vs2Of(r.op, r.beat)))
   io.operands(2).eg  := r.eg
 
   // R: operands and masks.
@@ -250,19 +266,20 @@ class ExecutePath(p: VectorParams) extends Module {
   private val last      = Mux(x3Valid, x3, x)
   wValid := toWrite && !io.clear
   private val w = RegEnable(last, toWrite)
-  io.write.valid     := wValid && w.writes
-  io.write.bits.eg   := w.eg
-  io.write.bits.data := RegEnable(Mux(x3Valid, units.io.longOut, out), toWrite)
-  io.write.bits.mask := RegEnable(Mux(x3Valid, x3Mask, xMask), toWrite)
-  io.writeTag        := w.op.tag
-  io.end.valid       := wValid && w.last
-  io.end.bits        := w.op.tag
-  io.vxsat           := wValid && RegEnable(x3Valid && (units.io.saturated & x3Mask).orR, toWrite)
+  io.write.valid                := (wValid && w.writes) || permute.io.write.valid
+  io.write.bits.eg              := w.eg
+  io.write.bits.data            := RegEnable(Mux(x3Valid, units.io.longOut, out), toWrite)
+  io.write.bits.mask            := RegEnable(Mux(x3Valid, x3Mask, xMask), toWrite)
+  when(permuting)(io.write.bits := permute.io.write.bits)
+  io.writeTag                   := Mux(permuting, op.tag, w.op.tag)
+  io.end.valid                  := (wValid && w.last) || permute.io.done
+  io.end.bits                   := Mux(permuting, op.tag, w.op.tag)
+  io.vxsat                      := wValid && RegEnable(x3Valid && (units.io.saturated & x3Mask).orR, toWrite)
 
   private def landsIn(stage: Bool, writes: Bool, eg: UInt) = Mux(stage && writes, UIntToOH(eg, p.egs), 0.U(p.egs.W))
   io.late := landsIn(rValid, r.writes, r.eg) | landsIn(xValid && xIsLong, x.writes, x.eg) |
     landsIn(x2Valid, x2.writes, x2.eg) | landsIn(dividing && !units.io.done, x.writes, x.eg)
-  io.landing := io.late | landsIn(toWrite, last.writes, last.eg) | landsIn(io.write.valid, true.B, w.eg)
+  io.landing := io.late | landsIn(toWrite, last.writes, last.eg) | landsIn(wValid, w.writes, w.eg)
 
   // Results wait here as long as the core likes; no more are begun than there is room for.
   private val queue = Module(new Queue(new VectorResult(p), results))

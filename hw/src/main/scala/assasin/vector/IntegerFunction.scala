@@ -70,6 +70,16 @@ object IntegerFunction {
   val SetIncluding = 70 // vmsif
   val SetOnly      = 71 // vmsof
 
+  // PermuteUnit.
+  val SlideUp    = 72
+  val SlideDown  = 73
+  val Slide1Up   = 74
+  val Slide1Down = 75
+  val Gather     = 76 // indices in vs1, of SEW bits
+  val Gather16   = 77 // indices in vs1, of 16 bits
+  val GatherOne  = 78 // the index is the scalar
+  val Compress   = 79
+
   val bits = 7
 
   /** The unit that computes a function. */
@@ -78,6 +88,7 @@ object IntegerFunction {
   def isDivide(function: UInt): Bool   = function(6, 3) === (DivideUnsigned >> 3).U
   def isFixed(function: UInt): Bool    = function(6, 4) === (SaturateAddUnsigned >> 4).U
   def isMask(function: UInt): Bool     = function(6, 3) === (CountOnes >> 3).U
+  def isPermute(function: UInt): Bool  = function(6, 3) === (SlideUp >> 3).U
 
   /** Those of three stages. */
   def isLong(function: UInt): Bool = isMultiply(function) || isFixed(function)

@@ -54,6 +54,9 @@ class VectorControls extends Bundle {
   /** vmsbf, vmsof, vmsif, viota, vid as OPMVV with vs1 = 1, 2, 3, 16, 17. */
   val maskUnary = Bool()
 
+  /** Slides, gathers and vcompress. What is a slide upwards by scalar is vrgatherei16 by vector. */
+  val permute = Bool()
+
   /** vmv<n>r.v by immediate, with n - 1 in it. */
   val wholeMove = Bool()
 

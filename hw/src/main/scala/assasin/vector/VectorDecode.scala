@@ -60,8 +60,13 @@ class VectorDecode(p: VectorParams) extends Module {
   private val iota      = row.maskUnary && vs1 === 16.U
   private val index     = row.maskUnary && vs1 === 17.U
   private val maskSet   = row.maskUnary && !vs1(4)
-  private val movable   = vs1 === 0.U || vs1 === 1.U || vs1 === 3.U || vs1 === 7.U
-  private val moveLog   = Mux(vs1 === 7.U, 3.U(2.W), Mux(vs1 === 3.U, 2.U(2.W), Mux(vs1 === 1.U, 1.U(2.W), 0.U(2.W))))
+  private val function = Mux(
+    byVector && row.function === IntegerFunction.SlideUp.U,
+    IntegerFunction.Gather16.U,
+    Mux(!byVector && row.function === IntegerFunction.Gather.U, IntegerFunction.GatherOne.U, row.function)
+  )
+  private val movable = vs1 === 0.U || vs1 === 1.U || vs1 === 3.U || vs1 === 7.U
+  private val moveLog = Mux(vs1 === 7.U, 3.U(2.W), Mux(vs1 === 3.U, 2.U(2.W), Mux(vs1 === 1.U, 1.U(2.W), 0.U(2.W))))
 
   /** A mask register may be the first of a source's group but no other of it. */
   private def apart(source: UInt): Bool = vd === source || (vd >> lmul) =/= (source >> lmul)
@@ -98,6 +103,26 @@ class VectorDecode(p: VectorParams) extends Module {
     aligned(vd, lmul) && ((iota && (vd >> lmul) =/= (vs2 >> lmul)) || (index && vs2 === 0.U))
   )
 
+  // Slides, gathers, vcompress: what an element group is read for may be written before only if the source goes
+  // downwards.
+  private val downwards = function === IntegerFunction.SlideDown.U || function === IntegerFunction.Slide1Down.U
+  private val gathers16 = function === IntegerFunction.Gather16.U
+  private val compress  = function === IntegerFunction.Compress.U
+  private val indexEmul = config.emul(1.U)
+  private val indexLog  = Mux(indexEmul < 0.S, 0.U(2.W), indexEmul(1, 0).asUInt)
+  private val largerLog = Mux(indexLog > lmul, indexLog, lmul)
+  private val indexLegal = Mux(
+    compress,
+    vm && (vd >> lmul) =/= (vs1 >> lmul),
+    Mux(
+      gathers16,
+      indexEmul >= -3.S && indexEmul <= 3.S && aligned(vs1, indexLog) && (vd >> largerLog) =/= (vs1 >> largerLog),
+      aligned(vs1, lmul) && vd =/= vs1
+    )
+  )
+  private val permuteLegal = aligned(vd, lmul) && aligned(vs2, lmul) && (vm || vd =/= 0.U) &&
+    (downwards || vd =/= vs2) && (!byVector || indexLegal)
+
   private val plainLegal = Mux(
     row.scalarMove,
     Mux(byVector, (vs1 === 0.U && vm) || vs1 === 16.U || vs1 === 17.U, vm && vs2 === 0.U),
@@ -126,7 +151,11 @@ class VectorDecode(p: VectorParams) extends Module {
         Mux(
           row.maskUnary,
           maskUnaryLegal,
-          Mux(row.widen, widenLegal, Mux(row.narrow, narrowLegal, plainLegal))
+          Mux(
+            row.permute,
+            permuteLegal,
+            Mux(row.widen, widenLegal, Mux(row.narrow, narrowLegal, plainLegal))
+          )
         )
       )
     )
@@ -208,7 +237,7 @@ class VectorDecode(p: VectorParams) extends Module {
   op.function := Mux(
     row.maskUnary || ofMask,
     maskFunction,
-    Mux(move, IntegerFunction.MoveB.U, Mux(toX || registers, IntegerFunction.MoveA.U, row.function))
+    Mux(move, IntegerFunction.MoveB.U, Mux(toX || registers, IntegerFunction.MoveA.U, function))
   )
   op.vxrm := config.vxrm
   op.eew  := Mux(isArith, Mux(registers, 0.U, config.vsew(1, 0) + (row.widen || row.narrow)), eew)
@@ -221,11 +250,12 @@ class VectorDecode(p: VectorParams) extends Module {
     ),
     Mux(whole, wholeLog, Mux(mask, 0.U, emulLog))
   )
-  op.evl    := evl
-  op.vstart := config.vstart
+  op.groupsOfVs1 := Mux(row.reduce || compress, 0.U, Mux(gathers16, indexLog, op.groups))
+  op.evl         := evl
+  op.vstart      := config.vstart
   op.scalar := Mux(isArith && byImmediate, Cat(Fill(p.xLen - 5, vs1(4) && !row.unsignedImmediate), vs1), io.offer.rs1)
   op.elementwise := memory && strided
-  op.stride      := Mux(strided, io.offer.rs2, (1.U << eew)(3, 0))
+  op.stride      := Mux(isArith, config.vlmax, Mux(strided, io.offer.rs2, (1.U << eew)(3, 0)))
   op.careful     := false.B
   op.first       := 0.U
   op.last        := 0.U

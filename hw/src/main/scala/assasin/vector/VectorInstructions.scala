@@ -23,6 +23,7 @@ object VectorInstructions {
   private case object Reduce     extends Kind
   private case object WideReduce extends Kind // the elements of vd and vs1 are wide
   private case object MaskUnary  extends Kind
+  private case object Permute    extends Kind
 
   /** `multiply`: OPMVV, OPMVX instead of OPIVV, OPIVX, OPIVI. `forms`: V by vector, X by scalar, I by immediate. */
   private case class Row(
@@ -89,6 +90,12 @@ object VectorInstructions {
     Row("vredmaxu", true, 0x06, "V", IntegerFunction.MaxUnsigned, Reduce),
     Row("vredmax", true, 0x07, "V", IntegerFunction.Max, Reduce),
     Row("vmsbf, vmsof, vmsif, viota, vid", true, 0x14, "V", IntegerFunction.SetBefore, MaskUnary),
+    Row("vrgather", false, 0x0c, "VXI", IntegerFunction.Gather, Permute),
+    Row("vslideup, vrgatherei16", false, 0x0e, "VXI", IntegerFunction.SlideUp, Permute),
+    Row("vslidedown", false, 0x0f, "XI", IntegerFunction.SlideDown, Permute),
+    Row("vslide1up", true, 0x0e, "X", IntegerFunction.Slide1Up, Permute),
+    Row("vslide1down", true, 0x0f, "X", IntegerFunction.Slide1Down, Permute),
+    Row("vcompress", true, 0x17, "V", IntegerFunction.Compress, Permute),
     Row("vzext, vsext", true, 0x12, "V", IntegerFunction.MoveA, Extend),
     Row("vmandn", true, 0x18, "V", IntegerFunction.And, MaskLogic, invertB = true),
     Row("vmand", true, 0x19, "V", IntegerFunction.And, MaskLogic),
@@ -155,10 +162,11 @@ object VectorInstructions {
       _.narrow            -> kind(Narrow),
       _.third             -> row.exists(_.third).B,
       _.swapA             -> row.exists(_.swapA).B,
-      _.unsignedImmediate -> kind(Shift, Narrow),
+      _.unsignedImmediate -> kind(Shift, Narrow, Permute),
       _.wholeMove         -> kind(WholeMove),
       _.reduce            -> kind(Reduce, WideReduce),
       _.maskUnary         -> kind(MaskUnary),
+      _.permute           -> kind(Permute),
       _.scalarMove        -> kind(ScalarMove)
     )
   }

@@ -71,9 +71,10 @@ class VectorOp(p: VectorParams) extends Bundle {
   /** Rounding mode. */
   val vxrm = UInt(2.W)
 
-  /** log2 of the bytes of an element as computed, and of the registers of the largest group. */
-  val eew    = UInt(2.W)
-  val groups = UInt(2.W)
+  /** log2 of the bytes of an element as computed, of the registers of the largest group, and of those of vs1's. */
+  val eew         = UInt(2.W)
+  val groups      = UInt(2.W)
+  val groupsOfVs1 = UInt(2.W)
 
   /** Elements `vstart` to `evl` - 1 are worked on; behind the dispatch register some are, but with `toScalar`. */
   val evl    = UInt(p.vlBits.W)
@@ -82,7 +83,9 @@ class VectorOp(p: VectorParams) extends Bundle {
   /** Scalar or immediate operand; of a memory access the base address. */
   val scalar = UInt(p.xLen.W)
 
-  /** Memory access: one element after the other, `stride` bytes apart. Else whole element groups. */
+  /** Memory access: one element after the other, `stride` bytes apart. Else whole element groups. `stride` of a
+    * permutation is VLMAX.
+    */
   val elementwise = Bool()
   val stride      = UInt(p.xLen.W)
 
@@ -107,7 +110,7 @@ class VectorOp(p: VectorParams) extends Bundle {
   def readRegisters: UInt = {
     val store = path === VectorPath.Store.U
     val iota  = function === IntegerFunction.Iota.U
-    Mux(readsVs1, group(vs1, Mux(reduces, 0.U, groups)), 0.U) |
+    Mux(readsVs1, group(vs1, groupsOfVs1), 0.U) |
       Mux(readsVs2, group(vs2, Mux(iota, 0.U, groups)), 0.U) |
       Mux(store, group(vd, groups), 0.U) | readsMask
   }

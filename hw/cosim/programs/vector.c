@@ -55,9 +55,9 @@ struct loop {
 };
 #define BOTH(name)                                                                                                     \
     { name##_vector, name##_scalar }
-static const struct loop loops[] = {BOTH(add),      BOTH(logic),  BOTH(bytes),  BOTH(choose), BOTH(extend),
-                                    BOTH(multiply), BOTH(narrow), BOTH(divide), BOTH(widen),  BOTH(total),
-                                    BOTH(dot),      BOTH(stride), BOTH(gather), BOTH(reverse)};
+static const struct loop loops[] = {BOTH(add),      BOTH(logic),   BOTH(bytes),  BOTH(choose), BOTH(extend),
+                                    BOTH(multiply), BOTH(narrow),  BOTH(divide), BOTH(widen),  BOTH(total),
+                                    BOTH(dot),      BOTH(reverse), BOTH(stride), BOTH(gather)};
 
 int main(void) {
     uint32_t state = 12345;

@@ -316,7 +316,9 @@ class VectorBench {
         commit_full = doomed = false;
         tags.clear();
         results.clear();
-        late_rd = vxsat = 0;
+        late_rd = vxsat = filled = 0;
+        look.clear();
+        looking = false;
     }
 
     void edge() {
@@ -343,7 +345,8 @@ class VectorBench {
         } else if (chance(50)) {
             offer(static_cast<uint32_t>(rng()));
         }
-        top.io_issue_commit_valid = commit_full && !doomed && chance(commit_rate);
+        drive_window();
+        top.io_issue_commit_valid = commit_full && !doomed && look.empty() && chance(commit_rate);
         top.io_issue_result_ready = chance(result_rate);
         drive_memory();
         top.clock = 0;
@@ -428,6 +431,57 @@ class VectorBench {
         top.io_issue_offer_config_vxrm = state.vxrm;
     }
 
+    /// An access by the window: what it reads, if that is known.
+    struct Look {
+        bool write;
+        uint32_t select, data;
+        bool known;
+        uint32_t want;
+    };
+
+    // The window looks at a word when nothing is under way; or changes it and changes it back, while nothing commits.
+    void drive_window() {
+        if (look.empty() && !busy && tags.empty() && filled >= 4 && chance(3)) {
+            const unsigned reg = rng() % 32, word = rng() % (kVBytes / 4);
+            uint32_t value, other = static_cast<uint32_t>(rng());
+            std::memcpy(&value, &shadow[reg][4 * word], 4);
+            const uint32_t select = 1u << 28 | word << 8 | reg;
+            static constexpr uint32_t kNothing[] = {2u << 28, 1u << 31, 0x20, 0x80, kVBytes / 4 << 8, 0x800 << 8};
+            const uint32_t nothing = select ^ kNothing[rng() % 6];
+            look.push_back({false, select, other, true, value});
+            if (chance(50)) {
+                look.push_back({true, nothing, other, false, 0});
+                look.push_back({false, nothing, other, true, 0});
+                look.push_back({true, select, other, false, 0});
+                look.push_back({false, select, value, true, other});
+                look.push_back({true, select, value, false, 0});
+                look.push_back({false, select, other, true, value});
+            }
+        }
+        if (look.empty() || looking)
+            return;
+        top.io_issue_window_valid = chance(80);
+        top.io_issue_window_bits_write = look.front().write;
+        top.io_issue_window_bits_select = look.front().select;
+        top.io_issue_window_bits_data = look.front().data;
+    }
+    bool sample_window() {
+        if (top.io_issue_window_ready && top.io_issue_status_busy)
+            return fail("the window is open while something is under way");
+        if (static_cast<bool>(top.io_issue_windowAnswer_valid) != looking)
+            return fail("the window does not answer in time");
+        if (looking) {
+            if (look.front().known && top.io_issue_windowAnswer_bits != look.front().want) {
+                std::printf("select %08x: %08x instead of %08x\n", look.front().select, top.io_issue_windowAnswer_bits,
+                            look.front().want);
+                return fail("the window shows a wrong word");
+            }
+            look.pop_front();
+        }
+        looking = top.io_issue_window_valid && top.io_issue_window_ready;
+        return true;
+    }
+
     static bool legal(uint32_t first, uint32_t last) {
         return first <= last && first >= kVectorBase && last < kVectorBase + kVectorBytes;
     }
@@ -498,6 +552,7 @@ class VectorBench {
     bool retire() {
         const Step &step = steps[commit_step];
         compared++;
+        filled++;
         idle = 0;
         const bool trap = top.io_issue_commit_trap;
         if (trap != step.trap)
@@ -516,6 +571,12 @@ class VectorBench {
             return fail("illegal, but sets vstart");
         if (!trap && (!top.io_issue_commit_setVstart_valid || top.io_issue_commit_setVstart_bits != 0))
             return fail("does not set vstart to 0");
+        const auto vl =
+            std::find_if(step.csrs.begin(), step.csrs.end(), [](const auto &csr) { return csr.first == 3104; });
+        const bool sets_vl = !trap && vl != step.csrs.end();
+        if (static_cast<bool>(top.io_issue_commit_setVl_valid) != sets_vl ||
+            (sets_vl && top.io_issue_commit_setVl_bits != vl->second))
+            return fail("vl differs");
         if (static_cast<bool>(top.io_issue_commit_dirty) != !(trap && step.cause == 2))
             return fail("dirty is wrong");
         const bool late = top.io_issue_commit_late;
@@ -529,6 +590,8 @@ class VectorBench {
     }
 
     bool sample() {
+        if (!sample_window())
+            return false;
         if (top.io_issue_status_vxsat && !busy)
             return fail("vxsat while nothing is under way");
         vxsat |= top.io_issue_status_vxsat;
@@ -646,8 +709,10 @@ class VectorBench {
     uint64_t clear_at; ///< cycle, or 0
     bool holding = false, busy = false;
 
-    size_t at = 0; ///< next step to offer
-    unsigned vxsat = 0;
+    size_t at = 0;                  ///< next step to offer
+    unsigned vxsat = 0, filled = 0; ///< instructions retired; the first four fill all registers
+    std::deque<Look> look;
+    bool looking = false; ///< the first one's answer comes in this cycle
     bool commit_full = false, doomed = false;
     size_t commit_step = 0;
     uint64_t idle = 0;

@@ -13,9 +13,9 @@ constexpr unsigned kArith = 0x57, kLoad = 0x07, kStore = 0x27;
 constexpr unsigned kVstart = 0x008, kVxsat = 0x009, kVxrm = 0x00a, kMstatus = 0x300, kMtvec = 0x305, kMepc = 0x341,
                    kMcause = 0x342, kMtval = 0x343;
 
-// Registers: x5 to x7 for the setting up, x8 and x9 strides, x10 to x15 addresses, x16 to x27 values, x28 to x31 the
-// handler's.
-constexpr unsigned kTemp = 5, kStride = 8, kPointer = 10, kValue = 16, kHandler = 28;
+// Registers: x4 whether the handler has tried again, x5 to x7 for the setting up, x8 and x9 strides, x10 to x15
+// addresses, x16 to x27 values, x28 to x31 the handler's.
+constexpr unsigned kTried = 4, kTemp = 5, kStride = 8, kPointer = 10, kValue = 16, kHandler = 28;
 
 class Generator {
   public:
@@ -56,14 +56,7 @@ class Generator {
         program.end_pc = here();
         emit(rv::jal(0, 0));
         program.handler = here();
-        emit(csr(2, kMcause, kHandler, 0));
-        emit(csr(2, kMtval, kHandler + 1, 0));
-        emit(csr(2, kVstart, kHandler + 2, 0));
-        emit(csr(5, kVstart, 0, 0));
-        emit(csr(2, kMepc, kHandler + 3, 0));
-        emit(rv::addi(kHandler + 3, kHandler + 3, 4));
-        emit(csr(1, kMepc, 0, kHandler + 3));
-        emit(0x30200073); // mret
+        handler();
         program.words = with_handler(words, program.handler);
         program.data.assign(kVectorBytes, 0);
         program.end_pc += 4 * kPrologue;
@@ -72,6 +65,35 @@ class Generator {
     }
 
   private:
+    // After a fault of a memory access, but not twice in a row: legal addresses, and once more from vstart on. Else the
+    // instruction is skipped.
+    void handler() {
+        emit(csr(2, kMcause, kHandler, 0));
+        emit(csr(2, kMtval, kHandler + 1, 0));
+        emit(csr(2, kVstart, kHandler + 2, 0));
+        emit(csr(2, kMepc, kHandler + 3, 0));
+        std::vector<uint32_t> again;
+        again.swap(words);
+        emit(rv::addi(kTried, 0, 1));
+        for (unsigned i = 0; i < 6; i++)
+            // With the last one large indices are legal then, and small ones are not.
+            li(kPointer + i, kVectorBase + 512 + 4 * pick(256) - (i == 5 ? 0x2000 : 0));
+        for (unsigned i = 0; i < 2; i++)
+            li(kStride + i, 4 * pick(10));
+        emit(0x30200073); // mret
+        again.swap(words);
+        const int32_t skip = 4 * static_cast<int32_t>(again.size());
+        emit(rv::addi(kHandler, kHandler, -2));
+        emit(rv::beq(kHandler, 0, skip + 8));
+        emit(rv::bne(kTried, 0, skip + 4));
+        words.insert(words.end(), again.begin(), again.end());
+        emit(rv::addi(kTried, 0, 0));
+        emit(csr(5, kVstart, 0, 0));
+        emit(rv::addi(kHandler + 3, kHandler + 3, 4));
+        emit(csr(1, kMepc, 0, kHandler + 3));
+        emit(0x30200073); // mret
+    }
+
     // The words that set mtvec stand before everything else, since the handler's address is known last.
     static constexpr unsigned kPrologue = 3;
     static std::vector<uint32_t> with_handler(const std::vector<uint32_t> &code, uint32_t handler) {
@@ -143,6 +165,10 @@ class Generator {
         li(reg, at & ~(kAlign[pick(8)] - 1));
     }
 
+    void new_end_pointer(unsigned reg) {
+        li(reg, kVectorBase + kVectorBytes - (pick(percent(50) ? 64 : 512) & ~((1u << sew) - 1)));
+    }
+
     // No element of an access may come to the program or to kToHost.
     void new_stride(unsigned reg) {
         uint32_t stride = pick(4) * (1u << pick(4));
@@ -168,6 +194,9 @@ class Generator {
         vtype = sew << 3 | lmul | pick(4) << 6;
         if (percent(2))
             vtype = pick(256); // perhaps vill
+        set_vl(vtype);
+    }
+    void set_vl(unsigned vtype) {
         const unsigned rd = percent(50) ? 0 : kValue + pick(12);
         switch (pick(4)) {
         case 0: // VLMAX
@@ -389,9 +418,17 @@ class Generator {
         const unsigned op = load ? kLoad : kStore, base = kPointer + pick(6);
         const unsigned eew = percent(60) ? sew : pick(3), width = eew ? eew + 4 : 0;
         const bool vm = percent(65);
-        if (percent(8))
-            emit(csr(5, kVstart, 0, pick(percent(50) ? 4 : 32)));
-        switch (pick(8)) {
+        const unsigned kind = pick(13);
+        if (percent(12))
+            new_pointer(base);
+        if (kind >= 11) {
+            indexed(op, base, vm);
+            return;
+        }
+        if (kind == 10 && percent(60))
+            new_end_pointer(base);
+        perhaps_vstart();
+        switch (kind) {
         case 0: { // whole registers
             const unsigned log = pick(4);
             emit(memory_word(op, (1u << log) - 1, 0, true, 8, base, load ? width : 0, reg(log)));
@@ -406,12 +443,82 @@ class Generator {
             emit(memory_word(op, 0, 2, vm, kStride + pick(2), base, width, vd));
             break;
         }
+        case 4:
+        case 5: { // segments, unit-stride or strided
+            const unsigned log = emul(eew), nf = some_nf(log), vd = segment_reg(log, nf, vm || !load);
+            const bool strided = percent(50);
+            emit(memory_word(op, nf, strided ? 2 : 0, vm, strided ? kStride + pick(2) : 0, base, width, vd));
+            break;
+        }
+        case 10: { // fault-only-first
+            const unsigned log = emul(eew), nf = percent(60) ? 0 : some_nf(log), vd = segment_reg(log, nf, vm);
+            emit(memory_word(kLoad, nf, 0, vm, 16, base, width, vd));
+            break;
+        }
         default: {
             const unsigned log = emul(eew), vd = masked_reg(log, vm || !load);
             emit(memory_word(op, 0, 0, vm, 0, base, width, vd));
         }
         }
     }
+    void perhaps_vstart() {
+        if (percent(8))
+            emit(csr(5, kVstart, 0, pick(percent(50) ? 4 : 32)));
+    }
+    // Fields less 1, most of the time so many that their groups are 8 registers at most.
+    unsigned some_nf(unsigned log) {
+        const unsigned most = log == 3 || percent(5) ? 8 : 8u >> log;
+        return percent(5) ? 0 : pick(most);
+    }
+    // Most of the time all groups end at v31 or before.
+    unsigned segment_reg(unsigned log, unsigned nf, bool may_be_0) {
+        const unsigned all = (nf + 1) << log, r = masked_reg(log, may_be_0);
+        return r + all > 32 && all <= 16 && !percent(10) ? (32 - all) & ~((1u << log) - 1) : r;
+    }
+
+    // Indices that lead to the vector memory or a little behind it, made at once, since no element may come to the
+    // program or to kToHost: then the access.
+    void indexed(unsigned op, unsigned base, bool vm) {
+        const unsigned eew = pick(3), log = group(), index_log = emul(eew), nf = percent(65) ? 0 : some_nf(log);
+        const unsigned vd = segment_reg(log, nf, vm || op == kStore);
+        unsigned vs2 = reg(index_log);
+        if (percent(30)) // in the group of the elements: as its beginning or its end
+            vs2 = percent(50) ? vd : (vd + ((nf + 1) << log) - (1u << index_log)) & 31;
+        const int index_emul =
+            static_cast<int>(lmul < 4 ? lmul : lmul - 8) + static_cast<int>(eew) - static_cast<int>(sew);
+        if (index_emul <= 3 && (vs2 & ((1u << index_log) - 1)) == 0) {
+            // Where LMUL is a fraction other elements of the register are indices, too; so the whole register.
+            set_vlmax(eew << 3 | index_log);
+            static constexpr uint32_t kAligned[] = {0x7c, 0xfc, 0x3fc, 0xffc, 0x1ffc, 0x1ffc, 0x3ffc, 0x7ffc};
+            static constexpr uint32_t kAny[] = {0x3f, 0xff, 0x1ff, 0x3fff};
+            const bool aligned = percent(85);
+            const uint32_t mask = aligned ? kAligned[pick(std::size(kAligned))] : kAny[pick(std::size(kAny))];
+            li(kTemp, mask);
+            emit(arith_word(0x09, true, vs2, kTemp, 4, vs2)); // vand.vx
+            if (percent(40)) {                                // one element more that is misaligned or illegal
+                set_vlmax(2 << 3);
+                li(kTemp, 1u << pick(percent(50) ? 8 : 32));
+                emit(arith_word(0x10, true, 0, kTemp, 6, 0)); // vmv.s.x
+                if (vs2 != 0) {
+                    set_vlmax(eew << 3 | index_log);
+                    li(kTemp, 1u << (percent(50) ? pick(2) : 14));
+                    emit(arith_word(0x0a, false, vs2, kTemp, 4, vs2)); // vor.vx
+                }
+            }
+        } else if (eew > 0) {
+            emit(memory_word(op, nf, 1, vm, vs2, base, 0, vd)); // bytes reach nothing else
+            return;
+        }
+        if (percent(60))
+            li(base, kVectorBase + 4 * pick(512));
+        set_vl(sew << 3 | lmul | pick(4) << 6);
+        perhaps_vstart();
+        emit(memory_word(op, nf, percent(50) ? 1 : 3, vm, vs2, base, eew ? eew + 4 : 0, vd));
+    }
+    void set_vlmax(unsigned vtype) {
+        emit(vtype << 20 | 0 << 15 | 7 << 12 | kTemp << 7 | kArith);
+    }
+
     unsigned masked_reg(unsigned log, bool may_be_0) {
         const unsigned r = reg(log);
         return r == 0 && !may_be_0 && !percent(5) ? 1u << log & 31 : r;
@@ -421,14 +528,16 @@ class Generator {
         return log < 0 ? 0 : log > 3 ? 3 : static_cast<unsigned>(log);
     }
 
-    // Instructions of the V specification that the unit has not yet; the reference would execute them.
-    static bool unbuilt(uint32_t w) {
-        const unsigned op = w & 0x7f, f3 = w >> 12 & 7, rs2 = w >> 20 & 31;
-        if (op == kArith) {
-            return f3 == 7;
-        }
-        const unsigned mop = w >> 26 & 3, nf = w >> 29;
-        return mop == 1 || mop == 3 || (mop == 2 && nf) || (mop == 0 && (rs2 == 16 || (nf && rs2 != 8)));
+    // Seldom, as it costs much variety: all vector registers become indices that lead nowhere else.
+    bool tame_indices() {
+        if (percent(60))
+            return false;
+        set_vlmax(2 << 3 | 3);
+        li(kTemp, percent(50) ? 0x7ffc : 0x7ffc7ffc);
+        for (unsigned v = 0; v < 32; v += 8)
+            emit(arith_word(0x09, true, v, kTemp, 4, v)); // vand.vx
+        vset();
+        return true;
     }
 
     // Any word of the major opcodes. Its addresses are those of the other accesses.
@@ -441,6 +550,8 @@ class Generator {
                 word = (word & ~(0x1fu << 26)) | (word & 0x08u << 24);
             const unsigned op = word & 0x7f, f3 = word >> 12 & 7;
             if (op == kArith) {
+                if (f3 == 7)
+                    continue; // vset*
                 if (f3 == 2 && percent(70))
                     word &= ~(0x1fu << 15);
                 if (f3 == 2)
@@ -451,11 +562,15 @@ class Generator {
                 word = (word & ~(0x1fu << 15)) | (kPointer + pick(6)) << 15;
                 if ((word >> 26 & 3) == 2)
                     word = (word & ~(0x1fu << 20)) | (kStride + pick(2)) << 20;
-                else if (percent(50))
-                    word = (word & ~(0x1fu << 20)) | (percent(50) ? 8 : percent(50) ? 0 : 11) << 20;
+                else if ((word >> 26 & 3) == 0 && percent(50)) {
+                    static constexpr unsigned kUnit[] = {0, 0, 8, 8, 11, 16, 16};
+                    word = (word & ~(0x1fu << 20)) | kUnit[pick(std::size(kUnit))] << 20;
+                }
+                if (percent(50)) // without it fields hardly ever fit
+                    word &= ~(0x6u << 29);
+                if (word >> 26 & 1 && f3 != 0 && !tame_indices())
+                    word &= ~(7u << 12);
             }
-            if (unbuilt(word))
-                continue;
             emit(word);
             return;
         }

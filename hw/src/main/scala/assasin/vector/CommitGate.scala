@@ -42,23 +42,25 @@ class CommitGate(p: VectorParams) extends Module {
   // The core's execute stage: the range of a memory access that is not masked, from vstart 0.
   private val insn      = io.offer.insn
   private val offerEew  = MuxLookup(insn(14, 12), 0.U(2.W))(Seq(5.U -> 1.U, 6.U -> 2.U, 7.U -> 3.U))
+  private val isIndexed = insn(26)
   private val isStrided = insn(27, 26) === 2.U
   private val isWhole   = !isStrided && insn(24, 20) === 8.U
   private val isMask    = !isStrided && insn(24, 20) === 11.U
   private val vl        = io.offer.config.vl
+  private val fields    = insn(31, 29) +& 1.U
   private val reach = Mux(
     isStrided,
-    (vl - 1.U) * io.offer.rs2(11, 0) +& (1.U << offerEew)(3, 0),
+    (vl - 1.U) * io.offer.rs2(11, 0) +& (fields << offerEew).asUInt,
     Mux(
       isWhole,
       p.vBytes.U * (insn(31, 29) +& 1.U),
-      Mux(isMask, (vl +& 7.U) >> 3, (vl << offerEew).asUInt)
+      Mux(isMask, (vl +& 7.U) >> 3, ((vl * fields) << offerEew).asUInt)
     )
   )
   private val last    = io.offer.rs1 +& (reach - 1.U)
   private val lowBits = MuxLookup(offerEew, 0.U(3.W))(Seq(1.U -> 1.U, 2.U -> 3.U, 3.U -> 7.U))
   private val unsettled =
-    ((io.offer.rs1 | Mux(isStrided, io.offer.rs2, 0.U)) & lowBits) =/= 0.U || last(p.xLen) ||
+    ((io.offer.rs1 | Mux(isStrided, io.offer.rs2, 0.U)) & lowBits) =/= 0.U || last(p.xLen) || isIndexed ||
       (isStrided && io.offer.rs2(p.xLen - 1, 12) =/= 0.U)
 
   private val held     = RegInit(false.B)
@@ -105,7 +107,9 @@ class CommitGate(p: VectorParams) extends Module {
     ended := false.B
   }
 
-  private val trap = illegal || (ended && end.fault)
+  // Fault-only-first: elements from the fault on are no part of the vector.
+  private val shortened = ended && end.fault && decode.io.firstOnly && end.element =/= 0.U
+  private val trap      = illegal || (ended && end.fault && !shortened)
   io.commit.done            := done
   io.commit.begun           := begun
   io.commit.trap            := done && trap
@@ -114,8 +118,8 @@ class CommitGate(p: VectorParams) extends Module {
   io.commit.late            := done && !trap && decode.io.op.toScalar && decode.io.op.vd =/= 0.U
   io.commit.setVstart.valid := done && !illegal
   io.commit.setVstart.bits  := Mux(done && trap && !illegal, end.element, 0.U)
-  io.commit.setVl.valid     := false.B
-  io.commit.setVl.bits      := 0.U
+  io.commit.setVl.valid     := shortened
+  io.commit.setVl.bits      := Mux(shortened, end.element, 0.U)
   io.commit.waits.valid     := false.B
   io.commit.waits.bits      := 0.U.asTypeOf(new VectorWait)
   io.commit.dirty           := done && !illegal

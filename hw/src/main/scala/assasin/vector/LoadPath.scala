@@ -31,17 +31,16 @@ class LoadPath(p: VectorParams) extends Module {
     val silent      = Bool()
     val last        = Bool()
     val lastOfGroup = Bool()
+    val fault       = Bool()
   }
 
   private val v0Groups = ((BigInt(1) << p.egsPerRegister) - 1).U(p.egs.W)
-  private val valid    = RegInit(false.B)
-  private val op       = Reg(new VectorOp(p))
-  private val count    = Reg(UInt(p.vlBits.W))
-  private val addr     = Reg(UInt(p.xLen.W))
+  private val sequence = new MemorySequence(p, io, write = false)
+  private val op       = sequence.op
+  private val cursor   = sequence.cursor
   private val writes   = Reg(UInt(p.egs.W))
   private val touched  = Reg(Bool())
   private val landing  = RegInit(0.U(p.egs.W))
-  private val cursor   = new ElementCursor(p, op, count, io.v0)
 
   private val tickets = Module(new Queue(new Ticket, depth))
   private val answers = Module(new Queue(UInt(p.dLen.W), depth, flow = true))
@@ -52,31 +51,25 @@ class LoadPath(p: VectorParams) extends Module {
   private val asked = RegInit(0.U(log2Ceil(depth + 1).W))
   private val drop  = RegInit(0.U(log2Ceil(depth + 1).W))
 
+  // A segment has elements in several element groups: its instruction begins when none of them is landing.
   private val older = io.olderWrites | landing
-  private val hazard = io.olderWrites(cursor.eg) || io.olderReads(cursor.eg) || (landing(cursor.eg) && !touched) ||
+  private val meets = Mux(op.nf =/= 0.U, sequence.atFirst && landing =/= 0.U, landing(cursor.eg) && !touched)
+  private val hazard = io.olderWrites(cursor.eg) || io.olderReads(cursor.eg) || meets ||
     (op.readsMask && (older & v0Groups) =/= 0.U)
-  private val goes       = valid && !hazard && io.ordered && tickets.io.enq.ready && drop === 0.U && !io.clear
-  private val needed     = cursor.mask =/= 0.U
-  private val misaligned = (addr & (cursor.size - 1.U)) =/= 0.U
-  private val allowed    = !op.careful || (!misaligned && io.check.ok)
-  private val fault      = goes && needed && op.careful && (misaligned || (!io.check.ok && !io.check.hold))
-
-  io.check.valid := valid && op.careful && needed
-  io.check.write := false.B
-  io.check.first := addr
-  io.check.last  := addr + (cursor.size - 1.U)
+  private val goes =
+    sequence.atAccess && !hazard && io.ordered && tickets.io.enq.ready && drop === 0.U && !io.clear
 
   // A group's last bytes may lie behind the range that was checked.
-  private val groupBytes = op.last - addr
-  io.load.valid     := goes && needed && allowed
-  io.load.bits.addr := addr
+  private val groupBytes = op.last - sequence.addr
+  io.load.valid     := goes && sequence.needed && sequence.allowed
+  io.load.bits.addr := sequence.addr
   io.load.bits.bytes := Mux(
     op.elementwise,
     cursor.size,
     Mux(groupBytes >= (p.dBytes - 1).U, p.dBytes.U, groupBytes(log2Ceil(p.dBytes), 0) + 1.U)
   )
-  private val step = io.load.fire || (goes && !needed) || fault
-  private val ends = step && (cursor.last || fault)
+  private val step = sequence.step
+  sequence.drive(goes, io.load.fire)
 
   tickets.io.enq.valid            := step
   tickets.io.enq.bits.tag         := op.tag
@@ -85,24 +78,18 @@ class LoadPath(p: VectorParams) extends Module {
   tickets.io.enq.bits.elementwise := op.elementwise
   tickets.io.enq.bits.eew         := op.eew
   tickets.io.enq.bits.silent      := !io.load.valid
-  tickets.io.enq.bits.last        := cursor.last || fault
-  tickets.io.enq.bits.lastOfGroup := cursor.lastOfGroup || fault
+  tickets.io.enq.bits.last        := sequence.ends
+  tickets.io.enq.bits.lastOfGroup := cursor.lastOfGroup
+  tickets.io.enq.bits.fault       := sequence.fault
 
-  io.op.ready := !valid || ends
   when(io.op.fire) {
-    op      := io.op.bits
-    count   := 0.U
-    addr    := io.op.bits.scalar
     writes  := VecInit(Seq.tabulate(p.egs)(eg => io.op.bits.writeRegisters(eg / p.egsPerRegister))).asUInt
     touched := false.B
   }.elsewhen(step) {
-    count                           := count + 1.U
-    addr                            := addr + cursor.step
     touched                         := !cursor.lastOfGroup
     when(cursor.lastOfGroup)(writes := writes & ~UIntToOH(cursor.eg, p.egs))
   }
-  valid              := !io.clear && (io.op.fire || (valid && !ends))
-  io.use.valid       := valid
+  io.use.valid       := sequence.valid
   io.use.bits.tag    := op.tag
   io.use.bits.reads  := Mux(op.readsMask, v0Groups, 0.U)
   io.use.bits.writes := writes
@@ -129,7 +116,9 @@ class LoadPath(p: VectorParams) extends Module {
   io.end.valid         := io.write.fire && ticket.bits.last
   io.end.bits          := ticket.bits.tag
 
-  private val arrives = Mux(io.write.fire && ticket.bits.lastOfGroup, UIntToOH(ticket.bits.eg, p.egs), 0.U)
+  // Behind a fault nothing is asked for, and groups of other fields may not have come to their ends.
+  private val lands   = Mux(ticket.bits.lastOfGroup, UIntToOH(ticket.bits.eg, p.egs), 0.U)
+  private val arrives = Mux(io.write.fire, lands | Fill(p.egs, ticket.bits.fault), 0.U)
   private val departs = Mux(step, UIntToOH(cursor.eg, p.egs), 0.U)
   landing    := Mux(io.clear, 0.U, (landing & ~arrives) | departs)
   io.landing := landing
@@ -141,33 +130,5 @@ class LoadPath(p: VectorParams) extends Module {
     drop - (io.loadAnswer.valid && drop =/= 0.U)
   )
 
-  // Ranges.
-  private val pending = Reg(new AccessRange(p))
-  when(step) {
-    val more = ticket.valid
-    pending.tag   := op.tag
-    pending.first := Mux(more && pending.first < op.first, pending.first, op.first)
-    pending.last  := Mux(more && pending.last > op.last, pending.last, op.last)
-  }
-  io.pending.valid    := ticket.valid
-  io.pending.bits     := pending
-  io.range.valid      := valid
-  io.range.bits.tag   := op.tag
-  io.range.bits.first := op.first
-  io.range.bits.last  := op.last
-
-  // A careful access is alone, so it has ended when nothing is left.
-  private val careful = RegInit(false.B)
-  private val end     = Reg(new CarefulEnd(p))
-  io.carefulEnd.valid := careful && !valid && !ticket.valid
-  io.carefulEnd.bits  := end
-  careful             := !io.clear && ((io.op.fire && io.op.bits.careful) || (careful && !io.carefulEnd.valid))
-  when(step) {
-    end.fault   := fault
-    end.cause   := Mux(misaligned, 4.U, io.check.cause)
-    end.addr    := addr
-    end.element := count(p.vstartBits - 1, 0)
-  }
-
-  io.busy := valid || ticket.valid || careful
+  sequence.ranges(ticket.valid)
 }

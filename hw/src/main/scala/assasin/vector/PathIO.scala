@@ -46,6 +46,10 @@ class MemoryPathIO(p: VectorParams) extends PathIO(p) {
   /** A range that holds all accesses that have left the sequencer and are not done; `tag` means nothing. */
   val pending = Output(Valid(new AccessRange(p)))
 
+  /** A store's data, and of both kinds the index; `reading` while an instruction with indices is in the sequencer. */
+  val read    = new ElementReadIO(p)
+  val reading = Output(Bool())
+
   /** Used for a careful access only. */
   val check      = new VectorCheckIO(p)
   val carefulEnd = Output(Valid(new CarefulEnd(p)))

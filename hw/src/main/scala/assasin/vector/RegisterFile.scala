@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Valid}
+import chisel3.util.{Cat, Valid, log2Ceil}
 
 /** A write of bytes of an element group. */
 class RegisterWrite(p: VectorParams) extends Bundle {
@@ -22,8 +22,8 @@ class RegisterFileIO(p: VectorParams) extends Bundle {
   /** vs1, vs2, vd: these see what is written in the same cycle. */
   val operands = Flipped(Vec(3, new RegisterReadIO(p)))
 
-  /** A store's data: sees what has been written before this cycle. */
-  val store = Flipped(new RegisterReadIO(p))
+  /** A store's data, an index, the window: sees what has been written before this cycle. */
+  val element = Flipped(new ElementReadIO(p))
 
   val write = Input(Valid(new RegisterWrite(p)))
 
@@ -47,7 +47,13 @@ class RegisterFile(p: VectorParams) extends Module {
       Seq.tabulate(p.dBytes)(i => Mux(through && write.mask(i), write.data(8 * i + 7, 8 * i), row(i))).reverse
     )
   }
-  io.store.data := rows(io.store.eg).asUInt
+  private val row   = rows(io.element.eg).asUInt
+  private val words = VecInit(Seq.tabulate(p.dLen / p.eLen)(i => row(p.eLen * (i + 1) - 1, p.eLen * i)))
+  private val logE  = log2Ceil(p.eLen / 8)
+  io.element.data := row
+  io.element.element := words(
+    if (p.dLen > p.eLen) io.element.byte(log2Ceil(p.dBytes) - 1, logE) else 0.U
+  ) >> (io.element.byte(logE - 1, 0) ## 0.U(3.W))
 
   // The part of v0 that a write of its element group changes.
   private val v0 = Reg(Vec(p.egsPerRegister, Vec(p.dBytes, UInt(8.W))))

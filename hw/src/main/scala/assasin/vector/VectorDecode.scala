@@ -16,6 +16,9 @@ class VectorDecodeIO(p: VectorParams) extends Bundle {
   /** Decoded, without tag and range; `careful` is 0. evl may be 0. */
   val op = Output(new VectorOp(p))
 
+  /** Fault-only-first: a fault at an element above 0 shortens vl instead of trapping. */
+  val firstOnly = Output(Bool())
+
   /** Nothing is to be done but to set vstart to 0: no element is between vstart and vl, and no scalar is written. */
   val empty = Output(Bool())
 }
@@ -167,33 +170,60 @@ class VectorDecode(p: VectorParams) extends Module {
   )
 
   // Memory.
-  private val eew        = MuxLookup(funct3, 0.U(2.W))(Seq(5.U -> 1.U, 6.U -> 2.U, 7.U -> 3.U))
-  private val isEew      = (funct3 === 0.U || funct3 >= 5.U) && eew <= maxEew.U
-  private val nf         = insn(31, 29)
-  private val mew        = insn(28)
-  private val mop        = insn(27, 26)
-  private val unit       = mop === 0.U
-  private val strided    = mop === 2.U
-  private val whole      = unit && vs2 === 8.U
-  private val mask       = unit && vs2 === 11.U
-  private val plain      = unit && vs2 === 0.U
-  private val emul       = config.emul(eew)
-  private val emulLog    = Mux(emul < 0.S, 0.U(2.W), emul(1, 0).asUInt)
-  private val wholeLog   = Mux(nf(2), 3.U(2.W), Mux(nf(1), 2.U(2.W), nf(0).asUInt))
-  private val groupLegal = !config.vill && nf === 0.U && emul >= -3.S && emul <= 3.S && aligned(vd, emulLog)
+  private val width     = MuxLookup(funct3, 0.U(2.W))(Seq(5.U -> 1.U, 6.U -> 2.U, 7.U -> 3.U))
+  private val isWidth   = (funct3 === 0.U || funct3 >= 5.U) && width <= maxEew.U
+  private val nf        = insn(31, 29)
+  private val mew       = insn(28)
+  private val mop       = insn(27, 26)
+  private val unit      = mop === 0.U
+  private val strided   = mop === 2.U
+  private val whole     = unit && vs2 === 8.U
+  private val mask      = unit && vs2 === 11.U
+  private val firstOnly = unit && vs2 === 16.U && isLoad
+  private val plain     = (unit && vs2 === 0.U) || firstOnly
+  private val indexed   = mop(0)
+  private val segmentNf = Mux(whole || mask, 0.U, nf)
+
+  // Of an indexed access the word's width is that of the indices, and the elements have SEW bits.
+  private val eew     = Mux(indexed, config.vsew(1, 0), width)
+  private val emul    = Mux(indexed, config.vlmul.asSInt.pad(5), config.emul(width))
+  private val emulLog = Mux(emul < 0.S, 0.U(2.W), emul(1, 0).asUInt)
+
+  // The registers of all fields, and those of the indices.
+  private val fields      = ((nf +& 1.U) << emulLog).asUInt
+  private val fieldsEnd   = vd +& fields
+  private val offsetEmul  = config.emul(width)
+  private val offsetLog   = Mux(offsetEmul < 0.S, 0.U(2.W), offsetEmul(1, 0).asUInt)
+  private val offsetEnd   = vs2 +& (1.U << offsetLog)
+  private val offsetApart = offsetEnd <= vd || fieldsEnd <= vs2
+
+  // Indices may lie in the elements that are loaded if there is one field: wider ones and these begin alike, narrower
+  // ones are the highest part and at least a whole register.
+  private val offsetInside = nf === 0.U && Mux(
+    width > eew,
+    vd === vs2,
+    width === eew || (offsetEmul >= 0.S && vd =/= vs2 && offsetEnd === fieldsEnd)
+  )
+  private val offsetLegal = offsetEmul >= -3.S && offsetEmul <= 3.S && aligned(vs2, offsetLog) &&
+    (isStore || offsetApart || offsetInside)
+  private val wholeLog = Mux(nf(2), 3.U(2.W), Mux(nf(1), 2.U(2.W), nf(0).asUInt))
+  private val groupLegal = !config.vill && emul >= -3.S && emul <= 3.S && aligned(vd, emulLog) &&
+    fields <= 8.U && fieldsEnd <= 32.U && (!indexed || offsetLegal)
   private val wholeLegal = vm && (nf === 0.U || nf === 1.U || nf === 3.U || nf === 7.U) && aligned(vd, wholeLog) &&
-    (isLoad || eew === 0.U)
-  private val maskLegal = vm && nf === 0.U && eew === 0.U && !config.vill
-  private val memoryLegal = isEew && !mew &&
-    Mux(whole, wholeLegal, Mux(mask, maskLegal, (plain || strided) && groupLegal && (vm || isStore || vd =/= 0.U)))
+    (isLoad || width === 0.U)
+  private val maskLegal = vm && nf === 0.U && width === 0.U && !config.vill
+  private val anyVd     = vm || isStore || vd =/= 0.U
+  private val memoryLegal = isWidth && !mew &&
+    Mux(whole, wholeLegal, Mux(mask, maskLegal, (plain || strided || indexed) && groupLegal && anyVd))
   private val memoryEvl = Mux(
     whole,
     ((p.vBytes.U << wholeLog) >> eew)(p.vlBits - 1, 0),
     Mux(mask, ((config.vl +& 7.U) >> 3).asUInt, config.vl)
   )
 
-  io.legal  := io.offer.enabled && Mux(isArith, arithLegal, memory && memoryLegal)
-  io.memory := memory
+  io.legal     := io.offer.enabled && Mux(isArith, arithLegal, memory && memoryLegal)
+  io.memory    := memory
+  io.firstOnly := memory && firstOnly
 
   // Of vcpop and vfirst, vmsbf, vmsof and vmsif, viota and vid.
   private val maskFunction = MuxLookup(vs1(1, 0), 0.U)(
@@ -254,8 +284,11 @@ class VectorDecode(p: VectorParams) extends Module {
   op.evl         := evl
   op.vstart      := config.vstart
   op.scalar := Mux(isArith && byImmediate, Cat(Fill(p.xLen - 5, vs1(4) && !row.unsignedImmediate), vs1), io.offer.rs1)
-  op.elementwise := memory && strided
-  op.stride      := Mux(isArith, config.vlmax, Mux(strided, io.offer.rs2, (1.U << eew)(3, 0)))
+  op.elementwise := memory && (strided || indexed || segmentNf =/= 0.U)
+  op.nf          := Mux(memory, segmentNf, 0.U)
+  op.stride      := Mux(isArith, config.vlmax, Mux(strided, io.offer.rs2 - (nf << eew), (1.U << eew)(3, 0)))
+  op.indexed     := memory && indexed
+  op.indexEew    := width
   op.careful     := false.B
   op.first       := 0.U
   op.last        := 0.U

@@ -2,6 +2,7 @@
 package assasin.vector
 
 import chisel3._
+import chisel3.util.Cat
 
 /** The paths that instructions take behind the commit point. */
 object VectorPath {
@@ -83,11 +84,18 @@ class VectorOp(p: VectorParams) extends Bundle {
   /** Scalar or immediate operand; of a memory access the base address. */
   val scalar = UInt(p.xLen.W)
 
-  /** Memory access: one element after the other, `stride` bytes apart. Else whole element groups. `stride` of a
-    * permutation is VLMAX.
-    */
+  /** Memory access: one element after the other. Else whole element groups. */
   val elementwise = Bool()
-  val stride      = UInt(p.xLen.W)
+
+  /** Memory access, by elements: fields of a segment less 1, each in a group of registers behind the one before, and
+    * bytes from the last field of a segment to the first of the next. `stride` of a permutation is VLMAX.
+    */
+  val nf     = UInt(3.W)
+  val stride = UInt(p.xLen.W)
+
+  /** Memory access, careful: vs2 holds the segments' distances from the base address; log2 of the bytes of one. */
+  val indexed  = Bool()
+  val indexEew = UInt(2.W)
 
   /** Memory access: it may fault; each element is checked. It is alone under way. */
   val careful = Bool()
@@ -102,16 +110,23 @@ class VectorOp(p: VectorParams) extends Bundle {
     (ones << base)(31, 0)
   }
 
-  /** The registers that it writes and reads. */
+  /** The same of as many groups as there are fields: 8 registers at most. */
+  private def fields(base: UInt, log: UInt): UInt = {
+    val count = ((nf +& 1.U) << log)(3, 0)
+    val ones  = Cat((0 until 8).map(i => count > i.U).reverse)
+    (ones << base)(31, 0)
+  }
+
+  /** The registers that it writes and reads, but for an index: an access with indices is alone under way. */
   def writeRegisters: UInt = {
     val log = Mux(maskResult || reduces, 0.U, Mux(narrow && groups =/= 0.U, groups - 1.U, groups))
-    Mux(writes, group(vd, log), 0.U)
+    Mux(writes, fields(vd, log), 0.U)
   }
   def readRegisters: UInt = {
     val store = path === VectorPath.Store.U
     val iota  = function === IntegerFunction.Iota.U
     Mux(readsVs1, group(vs1, groupsOfVs1), 0.U) |
       Mux(readsVs2, group(vs2, Mux(iota, 0.U, groups)), 0.U) |
-      Mux(store, group(vd, groups), 0.U) | readsMask
+      Mux(store, fields(vd, groups), 0.U) | readsMask
   }
 }

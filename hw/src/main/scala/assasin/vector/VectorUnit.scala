@@ -86,10 +86,25 @@ class VectorUnit(p: VectorParams) extends Module {
 
   // Registers: arithmetic writes when it has to, loads otherwise.
   file.io.operands <> execute.io.operands
-  file.io.store <> store.io.read
-  load.io.write.ready := !execute.io.write.valid
-  file.io.write.valid := execute.io.write.valid || load.io.write.valid
-  file.io.write.bits  := Mux(execute.io.write.valid, execute.io.write.bits, load.io.write.bits)
+  private val window = Module(new VectorWindow(p))
+  window.io.request <> io.issue.window
+  window.io.idle        := !busy && !clear
+  io.issue.windowAnswer := window.io.answer
+
+  // The window is idle while anything is under way, and an access with indices is alone.
+  private val readers = Seq(store.io.read, load.io.read, window.io.read)
+  for (reader <- readers) {
+    reader.data    := file.io.element.data
+    reader.element := file.io.element.element
+  }
+  private def chosen[T <: Data](of: ElementReadIO => T): T =
+    Mux(io.issue.window.fire, of(readers(2)), Mux(load.io.reading, of(readers(1)), of(readers(0))))
+  file.io.element.eg                        := chosen(_.eg)
+  file.io.element.byte                      := chosen(_.byte)
+  load.io.write.ready                       := !execute.io.write.valid
+  file.io.write.valid                       := execute.io.write.valid || load.io.write.valid
+  file.io.write.bits                        := Mux(execute.io.write.valid, execute.io.write.bits, load.io.write.bits)
+  when(window.io.write.valid)(file.io.write := window.io.write)
   when(erasing) {
     file.io.write.valid     := !erased
     file.io.write.bits.eg   := eraseNext(p.egBits - 1, 0)
@@ -137,11 +152,6 @@ class VectorUnit(p: VectorParams) extends Module {
   io.issue.status.loads  := queued(VectorPath.Load) || load.io.busy || (waits && waiting.path === VectorPath.Load.U)
   io.issue.status.stores := queued(VectorPath.Store) || store.io.busy || (waits && waiting.path === VectorPath.Store.U)
   io.issue.status.vxsat  := execute.io.vxsat
-
-  // The debugger's window has no user yet: it takes nothing.
-  io.issue.window.ready       := false.B
-  io.issue.windowAnswer.valid := false.B
-  io.issue.windowAnswer.bits  := 0.U
 
   io.trace.foreach { trace =>
     trace.commit.valid      := gate.io.dispatch.fire

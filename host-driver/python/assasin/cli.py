@@ -37,6 +37,8 @@ from assasin import (
     random_reads,
     result_table,
     terminal,
+    varve_bench,
+    varve_data,
     vm_suite,
 )
 from assasin import paper as paper_bench
@@ -1076,6 +1078,30 @@ def ftl_command(parts: tuple[str, ...] | None, quick: bool, config: str, profile
         terminal.out.print(f"{os.path.relpath(ftl_bench.BENCH_FOLDER, ROOT)}: {', '.join(['ftl.json', *(p.name for p in plots)])}")
     for part, why in missing.items():
         terminal.err.print(f"{part} was not measured: {why}", markup=False, highlight=False, soft_wrap=True)
+
+
+@bench.command("varve")
+@click.option("--filters", help="Only these, for example q03c,q06l; default all.", metavar="NAME,NAME,...")
+@click.option("--quick", is_flag=True, help="Few rows and, unless named, few filters: for tests; the figures say little.")
+@click.option("--seed", type=click.IntRange(0, 0xFFFFFFFF), default=varve_data.SEED, show_default=True, help="Of the columns.")
+@json_option
+def varve_command(filters: str | None, quick: bool, seed: int, as_json: bool) -> None:
+    """
+    The vector unit: filters of TPC-H in scalar and vector code, ours beside the dissertation's values.
+
+    Runs on the RTL of one tile of AssasinV (hw/cosim/kernel-tile), programs by make -C firmware/offload filters. Leaves
+    build/bench/varve.json and varve-filters.png.
+    """
+    with terminal.spinner("varve") as say:
+        result = varve_bench.run(filters.split(",") if filters else None, quick, seed, say)
+    from assasin import varve_plots
+
+    plot = varve_plots.plot(result, varve_bench.BENCH_FOLDER)
+    if as_json:
+        terminal.dump(result)
+    else:
+        varve_bench.print_table(result)
+        terminal.out.print(f"{os.path.relpath(varve_bench.BENCH_FOLDER, ROOT)}: varve.json, {plot.name}")
 
 
 def _heading(what: str, context: benchmarks.Context) -> str:

@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+`assasin bench varve`: the dissertation's figures of the vector unit (docs/varve/bench.md), ours beside its stated values.
+
+The filters of TPC-H, figures 8.12 and 8.13: each form is machine code that runs on the RTL of one tile of AssasinV, its columns in
+the scratchpad. Every result is compared with numpy's. A figure is twice what N rows take beyond their first N / 2, so that the
+start and the end of a call are not in it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assasin import programs, terminal
+from assasin.errors import AssasinError
+from assasin.paper import BENCH_FOLDER, commit
+from assasin.tree import BUILD, ROOT, contract
+from assasin.varve_data import SMALL, Window
+from assasin.varve_stated import EACH, GEOMEAN, Stated
+
+TILE = BUILD / "cosim" / "AssasinV" / "kernel_tile"
+FILTERS = BUILD / "offload" / "varve" / "filters"
+BUILDS = {TILE: "hw/cosim/kernel-tile", FILTERS: "make -C firmware/offload filters"}
+"""What builds what is measured with."""
+
+CONFIG = "tile of AssasinV"
+UNIT = {"vlen": 256, "dlen": 256, "g": 8}
+
+FORMS = {
+    "scalar": ("scalar", "scalar-clang"),
+    "zve32x": ("zve32x-m1",),
+    "zve32x-best": ("zve32x-m1", "zve32x-m2", "zve32x-m4", "zve32x-m8"),
+}
+"""Programs of a form, of which a filter takes the one with fewest cycles."""
+
+ABSENT = {form: "not in RTL yet" for form in ("pup", "full")}
+
+ROWS, QUICK_ROWS, REPEATS = 1024, 128, 64
+"""Most rows of a call; how often the rows of nation and region stand in a column."""
+
+QUICK_FILTERS = ("q03c", "q06l", "q10l")
+GROWING = 25
+"""Filters of tables that grow, over which the geometric mean is."""
+
+LIMIT = 4_000_000
+"""Cycles of a call, more than any filter takes."""
+
+_DATA = contract.CORE_SPAD_BASE + contract.SCOMP_SPAD_DATA + 0x1000
+_END = contract.CORE_SPAD_BASE + contract.CORE_SPAD_SIZE - 0x1000
+"""Where columns may lie: behind the program's own data, and below its stack."""
+
+_ALIGN = 32
+_ARGS = contract.CORE_SPAD_BASE + contract.SCOMP_SPAD_ARGS
+_UNTOUCHED = 0xA5
+
+Values = NDArray[np.generic]
+
+
+class VarveBenchError(AssasinError):
+    """Something that is measured with is not there, or a result is wrong; the message says which, and what to do."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A value beside the dissertation's (docs/varve/bench.md 1.1)."""
+
+    figure: str
+    workload: str
+    form: str
+    metric: str
+    ours: float | None
+    paper: float | None
+    unit: str
+    config: str = CONFIG
+    low: float | None = None
+    high: float | None = None
+    plotted: bool = False
+    why: str | None = None
+    """Why there is none of ours."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a filter's rows take in a program, without the start and the end of a call."""
+
+    program: str
+    cycles: int
+    instructions: int
+    overhead: int
+    """Cycles of the start and the end."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A filter over rows: what it reads, and what it must store."""
+
+    filter: dict[str, Any]
+    rows: int
+    inputs: list[Values]
+    outputs: list[Values]
+
+    @property
+    def found(self) -> int:
+        """Rows selected."""
+        return len(self.outputs[0])
+
+
+def description() -> dict[str, Any]:
+    """filters.json: columns and filters. Raises VarveBenchError."""
+    _there(FILTERS / "filters.json")
+    found: dict[str, Any] = json.loads((FILTERS / "filters.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _there(path: Path) -> None:
+    if not path.exists():
+        build = BUILDS[path if path in BUILDS else path.parent]
+        raise VarveBenchError(f"{path.relative_to(ROOT)} is not there: build it with {build}")
+
+
+# -- what a filter must find
+
+
+def _holds(clause: dict[str, Any], window: Window) -> NDArray[np.bool_]:
+    """For which rows a clause of filters.json holds."""
+    if "any" in clause:
+        lists = [reduce(np.logical_and, (_holds(test, window) for test in tests)) for tests in clause["any"]]
+        return reduce(np.logical_or, lists)
+    column = window.column(clause["column"])
+    if "equal" in clause:
+        holds = np.isin(column, clause["equal"])
+    else:
+        low, high = clause["range"]
+        holds = (column >= (-math.inf if low is None else low)) & (column <= (math.inf if high is None else high))
+    return ~holds if clause["not"] else holds
+
+
+def _type(column: dict[str, Any]) -> str:
+    return {8: "u1", 32: "<u4" if column["unsigned"] else "<i4"}[column["pad"]]
+
+
+def rows_of(f: dict[str, Any], columns: dict[str, dict[str, Any]], quick: bool) -> int:
+    """Rows of a filter's call: as many as fit into the scratchpad with all of them selected, at most ROWS."""
+    if f["table"] in SMALL:
+        return SMALL[f["table"]] * (REPEATS // 8 if quick else REPEATS)
+    most = QUICK_ROWS if quick else ROWS
+    names = [*f["inputs"], *f["outputs"]]
+    while sum(_room(most * columns[name]["pad"] // 8) for name in names) > _END - _DATA:
+        most -= 64
+    return most
+
+
+def _room(size: int) -> int:
+    """Bytes that an area of so many takes, with at least 8 behind it."""
+    return (size + 8 + _ALIGN - 1) // _ALIGN * _ALIGN
+
+
+def call(f: dict[str, Any], columns: dict[str, dict[str, Any]], window: Window, rows: int) -> Call:
+    """A call over the window's first rows."""
+    selected = reduce(np.logical_and, (_holds(clause, window) for clause in f["where"]))[:rows]
+    inputs = [window.column(name)[:rows].astype(_type(columns[name])) for name in f["inputs"]]
+    outputs = [window.column(name)[:rows][selected].astype(_type(columns[name])) for name in f["outputs"]]
+    return Call(f, rows, inputs, outputs)
+
+
+# -- on the tile
+
+
+def _padded(values: Values) -> bytes:
+    """An output with what must be behind it, in words."""
+    data = values.tobytes()
+    return data + bytes([_UNTOUCHED]) * (8 + -len(data) % 4)
+
+
+def _commands(c: Call) -> str:
+    """Lines for kernel_tile that make the call and read its results."""
+    lines, words, at = [], [c.filter["number"], c.rows, 0, 0], _DATA
+    reads = [(_ARGS + 8, 4)]
+    for values in c.inputs:
+        words += [at, 0, 8 * values.itemsize, 0]
+        lines.append(f"load {at} {values.tobytes().hex()}")
+        at += _room(values.nbytes)
+    for values in c.outputs:
+        words += [at, 0, 8 * values.itemsize, 0]
+        size = len(_padded(values))
+        lines.append(f"load {at} {bytes([_UNTOUCHED] * size).hex()}")
+        reads.append((at, size))
+        at += _room(c.rows * values.itemsize)
+    lines.append(f"load {_ARGS} {struct.pack(f'<{len(words)}I', *words).hex()}")
+    lines.append(f"run {LIMIT}")
+    return "".join(f"{line}\n" for line in (*lines, *(f"read {address} {size}" for address, size in reads)))
+
+
+def _check(c: Call, what: str, answers: Sequence[dict[str, Any]]) -> tuple[int, int]:
+    """Cycles and instructions of a call whose results are right."""
+    run, found, *outputs = answers
+    if (run["state"], run["code"]) != (contract.CORE_STATE_EXITED, 0):
+        raise VarveBenchError(f"{what} does not end well: state {run['state']}, code {run['code']}, pc {run['pc']:#x}")
+    rows = int.from_bytes(bytes.fromhex(found["bytes"]), "little")
+    if rows != c.found:
+        raise VarveBenchError(f"{what} finds {rows} rows, numpy {c.found}: the result is wrong")
+    for name, values, answer in zip(c.filter["outputs"], c.outputs, outputs, strict=True):
+        stored, wanted = bytes.fromhex(answer["bytes"]), _padded(values)
+        if stored == wanted:
+            continue
+        at = next(i for i, (a, b) in enumerate(zip(stored, wanted, strict=True)) if a != b) // values.itemsize
+        if at >= c.found:
+            raise VarveBenchError(f"{what} writes behind the end of {name}: the result is wrong")
+        ours = np.frombuffer(stored, values.dtype, c.found)[at]
+        raise VarveBenchError(f"{what}: row {at} of {name} is {ours}, numpy says {values[at]}: the result is wrong")
+    return run["cycles"], run["instructions"]
+
+
+def measure(program: str, half: Call, whole: Call) -> Measured:
+    """Runs a filter of a program over its first rows, and over all of them. Raises VarveBenchError, also for a wrong result."""
+    elf = FILTERS / f"{program}.elf"
+    _there(TILE)
+    _there(elf)
+    calls = (half, whole)
+    with tempfile.TemporaryFile("w+") as commands:
+        for c in calls:
+            commands.write(_commands(c))
+        commands.seek(0)
+        done = programs.run([TILE, elf], stdin=commands, capture_output=True, text=True)
+    name = f"{half.filter['name']} as {program}"
+    if done.returncode:
+        raise VarveBenchError(f"{name}: {done.stderr.strip()[-600:] or f'kernel_tile ends with {done.returncode}'}")
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    each = len(answers) // 2
+    (few, few_in), (many, many_in) = (
+        _check(c, f"{name} over {c.rows} rows", answers[k * each : (k + 1) * each]) for k, c in enumerate(calls)
+    )
+    if 2 * half.rows != whole.rows:
+        raise ValueError("the first call takes half of the rows")
+    cycles = 2 * (many - few)
+    return Measured(program, cycles, 2 * (many_in - few_in), many - cycles)
+
+
+# -- rows
+
+
+def _row(figure: str, workload: str, form: str, metric: str, ours: float | None, unit: str, why: str | None = None) -> Row:
+    stated = (GEOMEAN if workload == "geomean" else EACH).get((figure, form, metric), Stated())
+    if not workload.startswith("q") or stated != Stated():
+        return Row(figure, workload, form, metric, ours, stated.value, unit, CONFIG, stated.low, stated.high, stated.plotted, why)
+    return Row(figure, workload, form, metric, ours, None, unit, why=why)
+
+
+RATIOS = {
+    "8.12": (("speedup_over_scalar", "cycles", "scalar"), ("speedup_over_zve32x", "cycles", "zve32x")),
+    "8.13": (
+        ("fewer_instructions_than_scalar", "instructions", "scalar"),
+        ("fewer_instructions_than_zve32x", "instructions", "zve32x"),
+    ),
+}
+"""Of a figure: metric, what it divides, and the form it is over."""
+
+
+def _ratio(found: dict[str, Measured], form: str, what: str, over: str) -> float:
+    return float(getattr(found[over], what) / getattr(found[form], what))
+
+
+def _rows_of_filter(name: str, rows: int, selected: int, found: dict[str, Measured]) -> Iterator[Row]:
+    for form, m in found.items():
+        yield _row("8.12", name, form, "cycles", m.cycles, f"cycles, {m.program}")
+        yield _row("8.12", name, form, "rows", rows, "rows, with all columns in the scratchpad")
+        yield _row("8.12", name, form, "selected", selected, "rows")
+        yield _row("8.12", name, form, "cycles_per_row", m.cycles / rows, "cycles")
+        yield _row("8.12", name, form, "overhead_cycles", m.overhead, "cycles")
+        yield _row("8.13", name, form, "instructions", m.instructions, f"instructions, {m.program}")
+    for figure, ratios in RATIOS.items():
+        for metric, what, over in ratios:
+            for form in found:
+                # Scalar is over nothing, and zve32x not over itself.
+                if form not in ("scalar", over):
+                    yield _row(figure, name, form, metric, _ratio(found, form, what, over), "1")
+            for form, why in ABSENT.items():
+                yield _row(figure, name, form, metric, None, "1", why)
+
+
+def mean(values: Sequence[float]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def _geomeans(found: dict[str, dict[str, Measured]]) -> Iterator[Row]:
+    """`found`: of the filters whose tables grow."""
+    missing = None if len(found) == GROWING else f"{len(found)} of the {GROWING} filters were measured"
+    for figure, ratios in RATIOS.items():
+        for metric, what, over in ratios:
+            for form in FORMS:
+                if form in ("scalar", over):
+                    continue
+                ours = None if missing else mean([_ratio(f, form, what, over) for f in found.values()])
+                yield _row(figure, "geomean", form, metric, ours, "1", missing)
+            for form, why in ABSENT.items():
+                yield _row(figure, "geomean", form, metric, None, "1", why)
+
+
+Tell = Callable[[str], None]
+
+
+def run(filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> dict[str, Any]:
+    """
+    Measures filters, default all, and leaves build/bench/varve.json, whose content is returned. Raises VarveBenchError.
+
+    `quick`: few rows, and by default few filters; the figures say little.
+    """
+    described = description()
+    columns, known = described["columns"], {f["name"]: f for f in described["filters"]}
+    names = filters or (QUICK_FILTERS if quick else tuple(known))
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise VarveBenchError(f"there is no filter {', '.join(unknown)}; there are {', '.join(known)}")
+    rows: list[Row] = []
+    growing: dict[str, dict[str, Measured]] = {}
+    for name in dict.fromkeys(names):
+        f = known[name]
+        n = rows_of(f, columns, quick)
+        window = Window(f["table"], n, seed)
+        half, whole = call(f, columns, window, n // 2), call(f, columns, window, n)
+        of: dict[str, Measured] = {}
+        for program in dict.fromkeys(p for programs_ in FORMS.values() for p in programs_):
+            tell(f"{name} as {program}, {n} rows")
+            of[program] = measure(program, half, whole)
+        found = {form: min((of[p] for p in ps), key=lambda m: m.cycles) for form, ps in FORMS.items()}
+        rows += _rows_of_filter(name, n, whole.found, found)
+        if f["grows"]:
+            growing[name] = found
+    rows += _geomeans(growing)
+    result: dict[str, Any] = {"board": CONFIG, "commit": commit(), "quick": quick, "seed": seed, "unit": UNIT}
+    result["rows"] = [asdict(r) for r in rows]
+    BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
+    part = BENCH_FOLDER / "varve.json.part"
+    part.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    part.replace(BENCH_FOLDER / "varve.json")
+    return result
+
+
+# -- for readers
+
+
+def values(result: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """Rows of a result by workload, form and metric."""
+    return {(r["workload"], r["form"], r["metric"]): r for r in result["rows"]}
+
+
+def filters_of(result: dict[str, Any]) -> list[str]:
+    """The filters of a result, and geomean where all of them are in it."""
+    names = dict.fromkeys(r["workload"] for r in result["rows"])
+    return [name for name in names if name != "geomean" or values(result)["geomean", "zve32x", "speedup_over_scalar"]["ours"]]
+
+
+def print_table(result: dict[str, Any]) -> None:
+    """Prints a line a filter, and ours beside what the dissertation states."""
+    rows = values(result)
+
+    def shown(workload: str, form: str, metric: str, form_of: str = ".2f") -> str:
+        row = rows.get((workload, form, metric))
+        return "" if row is None or row["ours"] is None else format(row["ours"], form_of)
+
+    def program(workload: str, form: str) -> str:
+        row = rows.get((workload, form, "cycles"))
+        return "" if row is None else row["unit"].split(", ")[1]
+
+    terminal.table(
+        f"TPC-H filters on the RTL of a {result['board']}, VLEN {UNIT['vlen']}, commit {result['commit'][:12]}"
+        + (", quick: the figures say little" if result["quick"] else ""),
+        ["filter", "rows", "selected", "scalar", "by", "zve32x", "best", "by"]
+        + ["zve32x over scalar", "best over scalar", "instructions: zve32x", "best"],
+        [
+            [
+                name,
+                shown(name, "scalar", "rows", ".0f"),
+                shown(name, "scalar", "selected", ".0f"),
+                shown(name, "scalar", "cycles_per_row"),
+                program(name, "scalar"),
+                shown(name, "zve32x", "cycles_per_row"),
+                shown(name, "zve32x-best", "cycles_per_row"),
+                program(name, "zve32x-best"),
+                shown(name, "zve32x", "speedup_over_scalar"),
+                shown(name, "zve32x-best", "speedup_over_scalar"),
+                shown(name, "zve32x", "fewer_instructions_than_scalar"),
+                shown(name, "zve32x-best", "fewer_instructions_than_scalar"),
+            ]
+            for name in filters_of(result)
+        ],
+        "scalar, zve32x, best: cycles a row. zve32x: LMUL 1; best: the fastest of LMUL 1, 2, 4, 8. Instructions: of the scalar "
+        "form, a row, over the form's.\nDecimals take 32 bits; the dissertation has 64.",
+    )
+    stated = [
+        [
+            r["figure"],
+            r["form"],
+            r["metric"],
+            "-" if r["ours"] is None else f"{r['ours']:.2f}",
+            f"{r['paper']:g}",
+            r["why"] or "",
+        ]
+        for r in result["rows"]
+        if r["workload"] == "geomean" and r["paper"] is not None
+    ]
+    terminal.table(
+        f"The dissertation's values, geometric mean over {GROWING} filters",
+        ["figure", "form", "metric", "ours", "dissertation", "why none"],
+        stated,
+        "each filter, where only a plot shows it: pup 1.2 to 7.5 and full 2.6 to 15 over scalar, full 1.3 to 5.4 over zve32x",
+    )

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the text of the ASSASIN dissertation states of filters, figures 8.12 and 8.13 (docs/varve/bench.md 1.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A value, or the range that the text gives of values that only a plot shows."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    plotted: bool = False
+
+
+EACH: dict[tuple[str, str, str], Stated] = {
+    ("8.12", "zve32x", "speedup_over_scalar"): Stated(plotted=True),
+    ("8.12", "pup", "speedup_over_scalar"): Stated(low=1.2, high=7.5, plotted=True),
+    ("8.12", "full", "speedup_over_scalar"): Stated(low=2.6, high=15, plotted=True),
+    ("8.12", "full", "speedup_over_zve32x"): Stated(low=1.3, high=5.4, plotted=True),
+    ("8.13", "zve32x", "fewer_instructions_than_scalar"): Stated(plotted=True),
+    ("8.13", "pup", "fewer_instructions_than_scalar"): Stated(plotted=True),
+    ("8.13", "full", "fewer_instructions_than_scalar"): Stated(plotted=True),
+}
+"""Figure, form and metric of every filter."""
+
+GEOMEAN: dict[tuple[str, str, str], Stated] = {
+    # 5.7 over scalar and 2.1 over SVE, both for the full form.
+    ("8.12", "zve32x", "speedup_over_scalar"): Stated(2.7),
+    # 1.5 times SVE.
+    ("8.12", "pup", "speedup_over_scalar"): Stated(4.1),
+    ("8.12", "full", "speedup_over_scalar"): Stated(5.7),
+    ("8.12", "pup", "speedup_over_zve32x"): Stated(1.5),
+    ("8.12", "full", "speedup_over_zve32x"): Stated(2.1),
+    # 10 of the full form over 3.4 of it against SVE.
+    ("8.13", "zve32x", "fewer_instructions_than_scalar"): Stated(2.9),
+    ("8.13", "full", "fewer_instructions_than_scalar"): Stated(10),
+    ("8.13", "full", "fewer_instructions_than_zve32x"): Stated(3.4),
+}
+"""Figure, form and metric of the geometric mean."""

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`assasin bench varve` on the tile's RTL: a short run leaves what its readers expect, and a wrong result ends it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from assasin import varve_bench
+from assasin.cli import cli
+from assasin.tree import BUILD, ROOT
+from assasin.varve_bench import Call, VarveBenchError
+from assasin.varve_data import Window
+from click.testing import CliRunner, Result
+
+
+def command(folder: Path, *words: str) -> Result:
+    with pytest.MonkeyPatch.context() as m:
+        m.setattr(varve_bench, "BENCH_FOLDER", folder)
+        return CliRunner().invoke(cli, ["bench", "varve", *words])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    subprocess.run(["make", "-s", "-C", ROOT / "firmware" / "offload", "filters"], check=True)
+    subprocess.run([ROOT / "hw" / "cosim" / "kernel-tile"], check=True)
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bench")
+    done = command(folder, "--quick")
+    assert done.exit_code == 0, done.output
+    assert "q06l" in done.output and "varve.json, varve-filters.png" in done.output
+    return folder
+
+
+def test_a_short_run_leaves_rows_and_a_plot(left: Path) -> None:
+    result: dict[str, Any] = json.loads((left / "varve.json").read_text())
+    assert result["quick"] and result["unit"]["vlen"] == 256
+    rows = {(r["figure"], r["workload"], r["form"], r["metric"]): r for r in result["rows"]}
+    assert len(rows) == len(result["rows"]), "no row twice"
+    for row in rows.values():
+        # Either a value, or why there is none.
+        assert (row["ours"] is None) == bool(row["why"])
+        assert row["unit"] and row["config"]
+    for name in varve_bench.QUICK_FILTERS:
+        for form in varve_bench.FORMS:
+            cycles, count = rows["8.12", name, form, "cycles"]["ours"], rows["8.13", name, form, "instructions"]["ours"]
+            assert 0 < count <= cycles
+            assert rows["8.12", name, form, "cycles_per_row"]["ours"] == cycles / rows["8.12", name, form, "rows"]["ours"]
+        best = rows["8.12", name, "zve32x-best", "speedup_over_scalar"]["ours"]
+        assert best >= rows["8.12", name, "zve32x", "speedup_over_scalar"]["ours"] > 1
+        assert rows["8.13", name, "zve32x", "fewer_instructions_than_scalar"]["ours"] > 1
+        full = rows["8.12", name, "full", "speedup_over_scalar"]
+        assert (full["ours"], full["paper"], full["low"], full["high"]) == (None, None, 2.6, 15) and full["plotted"]
+    mean = rows["8.12", "geomean", "full", "speedup_over_zve32x"]
+    assert (mean["ours"], mean["paper"]) == (None, 2.1)
+    assert "of the 25 filters" in rows["8.12", "geomean", "zve32x", "speedup_over_scalar"]["why"]
+    assert (left / "varve-filters.png").stat().st_size > 1000
+
+
+def calls(name: str = "q03c", rows: int = 64) -> tuple[Call, Call]:
+    found = varve_bench.description()
+    f = next(f for f in found["filters"] if f["name"] == name)
+    window = Window(f["table"], rows)
+    half, whole = (varve_bench.call(f, found["columns"], window, n) for n in (rows // 2, rows))
+    return half, whole
+
+
+def broken(c: Call, column: int, row: int, value: int) -> Call:
+    """The same, but the tile reads another value than the one from which numpy's result is."""
+    inputs = [values.copy() for values in c.inputs]
+    inputs[column][row] = value
+    return replace(c, inputs=inputs)
+
+
+@pytest.mark.parametrize("program", ["scalar", "zve32x-m1", "zve32x-m8"])
+def test_a_wrong_result_is_found(program: str) -> None:
+    half, whole = calls()
+    assert varve_bench.measure(program, half, whole).cycles > 0
+    selected = np.flatnonzero(whole.inputs[0] == 1)
+    other = int(np.flatnonzero(whole.inputs[0] != 1)[0])
+    with pytest.raises(VarveBenchError, match=rf"q03c as {program} over 64 rows finds {whole.found + 1} rows, numpy {whole.found}"):
+        varve_bench.measure(program, half, broken(whole, 0, other, 1))
+    last = len(selected) - 1
+    with pytest.raises(VarveBenchError, match=f"row {last} of c_custkey is 123456789, numpy says .*: the result is wrong"):
+        varve_bench.measure(program, half, broken(whole, 1, int(selected[-1]), 123_456_789))
+    # Rows are moved and none is lost.
+    moved = broken(broken(whole, 0, int(selected[0]), 0), 0, other, 1)
+    with pytest.raises(VarveBenchError, match="the result is wrong"):
+        varve_bench.measure(program, half, moved)
+
+
+def test_a_wrong_result_ends_the_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = varve_bench.call
+    monkeypatch.setattr(varve_bench, "call", lambda *words: broken(make(*words), 1, 0, 7) if words[3] > 64 else make(*words))
+    done = command(tmp_path, "--quick", "--filters", "q22c")
+    assert done.exit_code != 0
+    assert "q22c as scalar over 128 rows" in done.output and "the result is wrong" in done.output
+    assert not (tmp_path / "varve.json").exists()
+
+
+def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = command(tmp_path, "--filters", "q06l,q99x")
+    assert done.exit_code != 0 and "there is no filter q99x; there are q01l," in done.output
+    missing = BUILD / "cosim" / "nothing"
+    monkeypatch.setattr(varve_bench, "TILE", missing)
+    monkeypatch.setattr(varve_bench, "BUILDS", {missing: "hw/cosim/kernel-tile"})
+    done = command(tmp_path, "--quick", "--filters", "q06l")
+    assert "build/cosim/nothing is not there: build it with hw/cosim/kernel-tile" in done.output
+    assert command(tmp_path, "--seed", "-1").exit_code == 2
+
+
+def test_columns_are_what_the_description_says() -> None:
+    found = varve_bench.description()
+    tables = {f["inputs"][0][:2]: f["table"] for f in found["filters"]}
+    for name, column in found["columns"].items():
+        for window in range(2):
+            values = Window(tables[name[:2]], 5000, window=window, windows=2).column(name)
+            assert len(values) == 5000
+            assert column["min"] <= values.min() and values.max() <= column["max"], name
+    # Whatever is made first, and however many rows: the same values.
+    late = Window("lineitem", 500)
+    late.column("l_extendedprice")
+    assert (late.column("l_receiptdate") == Window("lineitem", 500).column("l_receiptdate")).all()
+    assert (late.column("l_receiptdate") != Window("lineitem", 500, seed=15).column("l_receiptdate")).any()
+
+
+def test_selectivities() -> None:
+    """Shares of rows from docs/varve/bench.md 2.3, which are of SF 10."""
+    found = varve_bench.description()
+    shares = {"q01l": 98.64, "q02p": 0.36, "q03c": 19.72, "q03o": 48.37, "q03l": 54.06, "q04o": 3.87, "q05o": 15.28, "q06l": 1.93}
+    shares |= {"q07l": 30.0, "q08p": 0.73, "q09p": 5.52, "q10l": 24.65, "q12l": 4.37, "q14l": 1.18, "q15l": 3.77, "q16p": 14.83}
+    shares |= {"q19l": 2.21, "q19p": 0.21, "q20p": 1.11, "q20l": 15.31, "q21o": 48.6, "q22c": 90.87, "q07n": 8.0, "q02r": 20.0}
+    n = 50_000
+    for name, share in shares.items():
+        f = next(f for f in found["filters"] if f["name"] == name)
+        ours = varve_bench.call(f, found["columns"], Window(f["table"], n, window=3, windows=8), n).found / n
+        # Lines of an order have its date, so they are fewer draws than rows.
+        assert abs(ours - share / 100) < 8 * (share / 100 * (1 - share / 100) / n) ** 0.5 + 0.001, f"{name}: {100 * ours:.2f} %"
+
+
+def test_rows_fit_the_scratchpad() -> None:
+    found = varve_bench.description()
+    for f in found["filters"]:
+        rows = varve_bench.rows_of(f, found["columns"], quick=False)
+        assert rows == {"nation": 1600, "region": 320}.get(f["table"], 1024)

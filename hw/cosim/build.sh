@@ -28,7 +28,7 @@ emit_vectors() {
     local stamp
     mapfile -t scala < <(find hw/src/main/scala/assasin/vector hw/src/main/scala/assasin/Emission.scala \
         hw/src/test/scala/assasin/vector/EmitVector.scala hw/build.sbt hw/cosim/build.sh -type f | sort)
-    stamp=$(digest "${scala[@]}")
+    stamp="$(digest "${scala[@]}") ${vectors[*]}"
     [ "$(cat "$out/vector.stamp" 2>/dev/null)" != "$stamp" ] || return 0
     echo "cosim: generating the vector unit"
     (cd hw && sbt "Test/runMain assasin.vector.EmitVector $out ${vectors[*]}") >"$out/vector.log" 2>&1 || {

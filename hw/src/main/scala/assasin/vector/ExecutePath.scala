@@ -36,9 +36,12 @@ class ExecutePath(p: VectorParams) extends Module {
     val eg   = UInt(p.egBits.W)
     val last = Bool()
 
-    /** It writes; of a mask result only the beats behind those that compute, of a reduction the last. */
+    /** It writes; of a mask result that several beats compute only the beats behind those, of a reduction the last. */
     val writes = Bool()
     val finish = Bool()
+
+    /** Computes the last bits of a mask result, and writes all of it. */
+    val whole = Bool()
   }
   private val results = 2
 
@@ -66,10 +69,10 @@ class ExecutePath(p: VectorParams) extends Module {
   private val writes   = Reg(UInt(p.egs.W))
   private val vs1      = vs1Of(op, beat)
   private val vs2      = vs2Of(op, beat)
-  private val vd       = egOf(op.vd, Mux(op.reduces, 0.U, beat >> op.narrow))
   private val v0Groups = ((BigInt(1) << p.egsPerRegister) - 1).U(p.egs.W)
 
-  // A mask result is collected, a bit an element, and written by as many beats as it has element groups.
+  // A mask result is collected, a bit an element. The last beat that computes writes it if that is one element group, else
+  // as many beats as there are element groups do so behind it.
   // A reduction first makes one element group of all, then halves it until one element is left, which then meets vs1's.
   private val finish  = Reg(Bool())
   private val folds   = log2Ceil(p.dBytes).U - op.eew
@@ -77,8 +80,10 @@ class ExecutePath(p: VectorParams) extends Module {
   private val computed =
     beat === Mux(op.bitwise, lastBit, ((op.evl << op.eew)(p.vlBits, 0) - 1.U) >> log2Ceil(p.dBytes))
   private val finishes  = op.maskResult || op.reduces
-  private val isLast    = Mux(finishes, finish && beat === Mux(op.reduces, folds, lastBit), computed)
-  private val writesNow = op.writes && (!finishes || (finish && (op.maskResult || isLast)))
+  private val whole     = op.maskResult && !finish && computed && lastBit === 0.U
+  private val vd        = egOf(op.vd, Mux(op.reduces || whole, 0.U, beat >> op.narrow))
+  private val isLast    = Mux(finishes, (finish && beat === Mux(op.reduces, folds, lastBit)) || whole, computed)
+  private val writesNow = op.writes && (!finishes || (finish && op.maskResult) || isLast)
 
   // Registers for stages R and X.
   private val rValid  = RegInit(false.B)
@@ -147,7 +152,7 @@ class ExecutePath(p: VectorParams) extends Module {
   io.use.bits.reads  := reads
   io.use.bits.writes := writes
   io.operands(0).eg  := Mux(permuting, permute.io.reads(0).eg, vs1Of(r.op, r.beat))
-  io.operands(1).eg  := Mux(permuting, permute.io.reads(1).eg, Mux(r.finish, r.eg, vs2Of(r.op, r.beat)))
+  io.operands(1).eg  := Mux(permuting, permute.io.reads(1).eg, vs2Of(r.op, r.beat))
   io.operands(2).eg  := r.eg
 
   // R: operands and masks.
@@ -159,6 +164,7 @@ class ExecutePath(p: VectorParams) extends Module {
     r.last   := isLast
     r.writes := writesNow
     r.finish := finish
+    r.whole  := whole
   }
   private val operands = Module(new OperandUnit(p))
   operands.io.op   := r.op
@@ -180,7 +186,8 @@ class ExecutePath(p: VectorParams) extends Module {
 
   // The bits of a mask register that belong to active elements.
   private val v0IfMasked = Mux(r.op.masked, io.v0, ((BigInt(1) << p.vLen) - 1).U)
-  private val bits       = (((1.U << r.op.evl) - 1.U)(p.vLen - 1, 0) & v0IfMasked) >> (r.beat * p.dLen.U)
+  private val bits       = (((1.U << r.op.evl) - 1.U)(p.vLen - 1, 0) & v0IfMasked) >>
+    (Mux(r.whole, 0.U, r.beat) * p.dLen.U)
 
   // Of a source of viota the bits of the beat's active elements.
   private val iotaBeat = r.beat & ((8.U << r.op.eew) - 1.U)
@@ -188,7 +195,7 @@ class ExecutePath(p: VectorParams) extends Module {
     ElementBytes.flags(p, r.op.eew, r.beat, v0IfMasked)
 
   private val finishMask = Mux(r.op.reduces, ElementBytes.body(p, r.op.eew, 0.U, 0.U, 1.U), Fill(p.dBytes, 1.U(1.W)))
-  private val xMask      = RegEnable(Mux(r.finish, finishMask, Mux(r.op.masked, body & active, body)), rValid)
+  private val xMask      = RegEnable(Mux(r.finish || r.whole, finishMask, Mux(r.op.masked, body & active, body)), rValid)
 
   // X: compute.
   xValid := rValid && !io.clear
@@ -203,7 +210,8 @@ class ExecutePath(p: VectorParams) extends Module {
   units.io.narrow   := x.op.narrow
   private val xA = RegEnable(operands.io.a, rValid)
   private val xB = RegEnable(operands.io.b, rValid)
-  units.io.c      := RegEnable(operands.io.c, rValid && isLong(r.op))
+  private val xC = RegEnable(operands.io.c, rValid && (isLong(r.op) || r.op.maskResult))
+  units.io.c      := xC
   units.io.choose := RegEnable(Mux(r.op.readsMask, active, 0.U), rValid)
   units.io.clear  := io.clear
   dividing        := !io.clear && ((issue && isDivide(op)) || (dividing && !units.io.done))
@@ -233,18 +241,15 @@ class ExecutePath(p: VectorParams) extends Module {
   private val elements  = (p.dBytes.U >> x.op.eew).asUInt
   private val isMask    = IntegerFunction.isMask(x.op.function)
   private val logic     = Mux(isMask, mask.io.bits, units.io.out ^ Fill(p.dLen, x.op.invertOut))
-  when(xValid && x.op.maskResult && !x.finish) {
-    collected := Mux(x.beat === 0.U, 0.U, collected) | (Mux(x.op.bitwise, logic, units.io.flags) << (x.beat * Mux(
-      x.op.bitwise,
-      p.dLen.U,
-      elements
-    )))(p.vLen - 1, 0)
-  }
+  private val found     = Mux(x.op.bitwise, logic, units.io.flags)
+  private val collects = Mux(x.beat === 0.U, 0.U, collected) |
+    (found << (x.beat * Mux(x.op.bitwise, p.dLen.U, elements)))(p.vLen - 1, 0)
+  when(xValid && x.op.maskResult && !x.finish)(collected := collects)
   private val xBits  = RegEnable(bits(p.dLen - 1, 0), rValid)
-  private val flags  = (collected >> (x.beat * p.dLen.U))(p.dLen - 1, 0)
-  private val merged = (xA & ~xBits) | (flags & xBits)
+  private val flags  = Mux(x.whole, collects, collected >> (x.beat * p.dLen.U))(p.dLen - 1, 0)
+  private val merged = (xC & ~xBits) | (flags & xBits)
   private val out =
-    Mux(x.finish && x.op.maskResult, merged, Mux(isMask, mask.io.vector, units.io.out))
+    Mux((x.finish || x.whole) && x.op.maskResult, merged, Mux(isMask, mask.io.vector, units.io.out))
 
   mask.io.valid    := xValid && isMask
   mask.io.beat     := x.beat
@@ -282,7 +287,7 @@ class ExecutePath(p: VectorParams) extends Module {
   io.landing := io.late | landsIn(toWrite, last.writes, last.eg) | landsIn(wValid, w.writes, w.eg)
 
   // Results wait here as long as the core likes; no more are begun than there is room for.
-  private val queue = Module(new Queue(new VectorResult(p), results))
+  private val queue = Module(new Queue(new VectorResult(p), results, flow = true))
   queue.reset          := reset.asBool || io.clear
   queue.io.enq.valid   := xValid && x.op.toScalar && x.last
   queue.io.enq.bits.rd := x.op.vd

@@ -14,7 +14,7 @@ class IssueQueueIO(p: VectorParams, depth: Int) extends Bundle {
   val clear = Input(Bool())
 }
 
-/** Instructions of one path in program order. */
+/** Instructions of one path in program order. Nothing stays for a cycle if none is before it and the path takes it. */
 class IssueQueue(p: VectorParams, depth: Int) extends Module {
   val io = IO(new IssueQueueIO(p, depth))
 
@@ -23,11 +23,12 @@ class IssueQueue(p: VectorParams, depth: Int) extends Module {
   private val ops   = Reg(Vec(depth, new VectorOp(p)))
   private val takes = io.out.ready && valid(0)
   private val moved = Mux(takes, valid >> 1, valid)
-  private val enter = io.in.valid && io.in.ready
+  private val flows = io.out.ready && !valid(0)
+  private val enter = io.in.valid && io.in.ready && !flows
 
   io.in.ready  := !valid(depth - 1)
-  io.out.valid := valid(0)
-  io.out.bits  := ops(0)
+  io.out.valid := valid(0) || io.in.valid
+  io.out.bits  := Mux(valid(0), ops(0), io.in.bits)
   for (i <- 0 until depth) {
     val free = !moved(i) && (if (i == 0) true.B else moved(i - 1))
     when(enter && free)(ops(i) := io.in.bits)

@@ -186,7 +186,7 @@ class ExecutePath(p: VectorParams) extends Module {
 
   // The bits of a mask register that belong to active elements.
   private val v0IfMasked = Mux(r.op.masked, io.v0, ((BigInt(1) << p.vLen) - 1).U)
-  private val bits       = (((1.U << r.op.evl) - 1.U)(p.vLen - 1, 0) & v0IfMasked) >>
+  private val bits = (((1.U << r.op.evl) - 1.U)(p.vLen - 1, 0) & v0IfMasked) >>
     (Mux(r.whole, 0.U, r.beat) * p.dLen.U)
 
   // Of a source of viota the bits of the beat's active elements.
@@ -195,7 +195,7 @@ class ExecutePath(p: VectorParams) extends Module {
     ElementBytes.flags(p, r.op.eew, r.beat, v0IfMasked)
 
   private val finishMask = Mux(r.op.reduces, ElementBytes.body(p, r.op.eew, 0.U, 0.U, 1.U), Fill(p.dBytes, 1.U(1.W)))
-  private val xMask      = RegEnable(Mux(r.finish || r.whole, finishMask, Mux(r.op.masked, body & active, body)), rValid)
+  private val xMask = RegEnable(Mux(r.finish || r.whole, finishMask, Mux(r.op.masked, body & active, body)), rValid)
 
   // X: compute.
   xValid := rValid && !io.clear

@@ -22,7 +22,7 @@ if [ "$(cat "$out/emit.stamp" 2>/dev/null)" != "$stamp" ]; then
     echo "$stamp" >"$out/emit.stamp"
 fi
 
-# The vector unit alone, for each VLEN/DLEN in the array `vectors`. Own stamp, so that a change of the core does not emit it again.
+# The vector unit alone, for each VLEN/DLEN, VLEN/DLEN/pup and VLEN/DLEN/full in the array `vectors`. Own stamp, so that a change of the core does not emit it again.
 vectors=(256/256 256/128 128/64 512/256)
 emit_vectors() {
     local stamp

@@ -506,6 +506,7 @@ class Core(val p: CoreParams) extends Module {
     v.erase              := clearing
     v.window.valid       := false.B
     v.window.bits.write  := false.B
+    v.window.bits.nume   := false.B
     v.window.bits.select := 0.U
     v.window.bits.data   := 0.U
   }

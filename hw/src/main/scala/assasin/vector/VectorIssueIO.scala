@@ -4,6 +4,17 @@ package assasin.vector
 import chisel3._
 import chisel3.util.{Decoupled, Valid}
 
+/** VarVE's CSRs that an instruction depends on (docs/varve/isa.md 2.2), as they are after all older instructions. */
+class VarveConfig(p: VectorParams) extends Bundle {
+
+  /** MVARVE's state is not Off. Without it every VarVE instruction is illegal. */
+  val enabled = Bool()
+
+  /** VSFMT and VSAUX, of meaning for declarations of streams only. */
+  val format = UInt(32.W)
+  val aux    = UInt(p.xLen.W)
+}
+
 /** The instruction in the core's execute stage, speculative: it may still be cancelled. */
 class VectorOffer(p: VectorParams) extends Bundle {
 
@@ -12,7 +23,8 @@ class VectorOffer(p: VectorParams) extends Bundle {
     */
   val valid = Bool()
 
-  /** The instruction word: major opcodes LOAD-FP and STORE-FP with a vector width, or OP-V. The unit decides legality.
+  /** The instruction word: major opcodes LOAD-FP and STORE-FP with a vector width, or OP-V; with `pup` custom-2, and with
+    * `full` custom-1 too. The unit decides legality.
     */
   val insn = UInt(32.W)
 
@@ -27,6 +39,9 @@ class VectorOffer(p: VectorParams) extends Bundle {
 
   /** mstatus.VS is not Off, as this instruction has to see it. Without it every instruction is illegal. */
   val enabled = Bool()
+
+  /** Looked at for custom-1 and custom-2 only. */
+  val varve = if (p.pup) Some(new VarveConfig(p)) else None
 }
 
 /** The stream that an instruction in the commit stage waits for. */
@@ -56,7 +71,9 @@ class VectorCommitIO(p: VectorParams) extends Bundle {
   /** A careful access: elements have been accessed, so kill and replay are no longer possible. */
   val begun = Output(Bool())
 
-  /** With `done`: it traps instead of retiring. `cause` as in mcause: 2, 4, 5, 6 or 7. */
+  /** With `done`: it traps instead of retiring. `cause` as in mcause: 2, 4, 5, 6 or 7; of a stream instruction
+    * also 24 (STREAM_RANGE) and 25 (STREAM_DATA).
+    */
   val trap  = Output(Bool())
   val cause = Output(UInt(5.W))
   val tval  = Output(UInt(p.xLen.W))
@@ -95,7 +112,7 @@ class VectorResult(p: VectorParams) extends Bundle {
 /** What is under way behind the commit point. The instruction in the commit stage does not count, the one that has left
   * it in the cycle before does.
   */
-class VectorStatus extends Bundle {
+class VectorStatus(p: VectorParams) extends Bundle {
 
   /** Anything, results not yet taken included. */
   val busy = Bool()
@@ -106,11 +123,20 @@ class VectorStatus extends Bundle {
 
   /** A pulse: set vxsat. Comes while `busy`. */
   val vxsat = Bool()
+
+  /** Bit s: an open stream of VarVE has input or output stream buffer s, as its data or its widths. stream.load, or
+    * stream.store, on it is then illegal. A declaration counts from the cycle after its end in the commit stage on.
+    */
+  val ownInputs  = if (p.pup) Some(UInt(8.W)) else None
+  val ownOutputs = if (p.pup) Some(UInt(8.W)) else None
 }
 
 /** One access to vector state by the debugger's window (VSSEL, VSDAT; docs/varve/isa.md 2.2). */
 class VectorWindowRequest extends Bundle {
-  val write  = Bool()
+  val write = Bool()
+
+  /** Of CSR NUME instead; `select` means nothing. Only with `full`. */
+  val nume   = Bool()
   val select = UInt(32.W)
   val data   = UInt(32.W)
 }
@@ -135,7 +161,7 @@ class VectorIssueIO(p: VectorParams) extends Bundle {
   /** In any order among instructions of different rd; the core allows one result under way a register. */
   val result = Decoupled(new VectorResult(p))
 
-  val status = Output(new VectorStatus)
+  val status = Output(new VectorStatus(p))
 
   /** Taken and answered only while nothing is under way. A write is answered too, with any data. */
   val window       = Flipped(Decoupled(new VectorWindowRequest))

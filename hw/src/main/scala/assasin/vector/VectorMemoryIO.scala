@@ -23,21 +23,21 @@ class VectorCheckIO(p: VectorParams) extends Bundle {
   val cause = Input(UInt(5.W))
 }
 
-/** A read of up to DLEN bits at any byte address. */
+/** A read of up to [[VectorParams.memoryBytes]] at any byte address. */
 class VectorLoadRequest(p: VectorParams) extends Bundle {
   val addr = UInt(p.xLen.W)
 
-  /** Bytes that matter, 1 to DLEN / 8. */
+  /** Bytes that matter, 1 to `memoryBytes`. */
   val bytes = UInt((log2Ceil(p.dBytes) + 1).W)
 }
 
-/** A write of up to DLEN bits at any byte address. */
+/** A write of up to [[VectorParams.memoryBytes]] at any byte address. */
 class VectorStoreRequest(p: VectorParams) extends Bundle {
   val addr = UInt(p.xLen.W)
 
   /** From the addressed byte on, and which of these bytes are written; perhaps none. */
-  val data = UInt(p.dLen.W)
-  val mask = UInt(p.dBytes.W)
+  val data = UInt(p.memoryBits.W)
+  val mask = UInt(p.memoryBytes.W)
 }
 
 /** The unit's memory (docs/varve/unit.md 4.2), seen from the unit. A load takes effect between its request and its
@@ -50,7 +50,7 @@ class VectorMemoryIO(p: VectorParams) extends Bundle {
   val load = Decoupled(new VectorLoadRequest(p))
 
   /** Answers in the order of the requests, from the addressed byte on; cannot be held up. */
-  val loadAnswer = Input(Valid(UInt(p.dLen.W)))
+  val loadAnswer = Input(Valid(UInt(p.memoryBits.W)))
 
   val store = Decoupled(new VectorStoreRequest(p))
 

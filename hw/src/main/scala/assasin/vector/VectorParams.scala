@@ -20,6 +20,20 @@ import chisel3.util.log2Ceil
   *   the same of the load path
   * @param storeQueue
   *   the same of the store path
+  * @param pup
+  *   VarVE-pup (docs/varve/isa.md): UNPACK and PACK between vectors and packed streams
+  * @param full
+  *   VarVE-full: vectors of elements of any width; implies `pup`, and requires `dLen` to be `vLen`
+  * @param align
+  *   VarVE-full's slot, bits: 8, 4, 2 or 1 (G of docs/varve/isa.md)
+  * @param maxWidth
+  *   bits of VarVE's largest element: 32 or 64 (MBMAX)
+  * @param inputs
+  *   ids of input streams: 8 to 12; those from 8 on are memory streams only (NIN)
+  * @param unpackQueue
+  *   instructions that may wait before the unpack path: 2 to 8
+  * @param packQueue
+  *   the same of the pack path
   * @param trace
   *   adds the port that shows commits and register writes (co-simulation)
   */
@@ -31,6 +45,13 @@ case class VectorParams(
     executeQueue: Int = 4,
     loadQueue: Int = 3,
     storeQueue: Int = 2,
+    pup: Boolean = false,
+    full: Boolean = false,
+    align: Int = 8,
+    maxWidth: Int = 64,
+    inputs: Int = 8,
+    unpackQueue: Int = 4,
+    packQueue: Int = 2,
     trace: Boolean = false
 ) {
   private def depth(name: String, value: Int): Unit =
@@ -49,10 +70,30 @@ case class VectorParams(
   depth("executeQueue", executeQueue)
   depth("loadQueue", loadQueue)
   depth("storeQueue", storeQueue)
+  depth("unpackQueue", unpackQueue)
+  depth("packQueue", packQueue)
+  require(!full || pup, "full = true: choose pup = true too")
+  require(!full || dLen == vLen, s"full = true, dLen = $dLen: choose vLen = $vLen")
+  require(Seq(1, 2, 4, 8).contains(align), s"align = $align: choose 8, 4, 2 or 1")
+  require(Seq(32, 64).contains(maxWidth), s"maxWidth = $maxWidth: choose 32 or 64")
+  require(inputs >= 8 && inputs <= 12, s"inputs = $inputs: choose 8 to 12")
 
   /** Bytes of a vector register (vlenb) and of an element group. */
   val vBytes: Int = vLen / 8
   val dBytes: Int = dLen / 8
+
+  /** Bits and bytes of a memory access. Packed streams begin at any bit, so with `pup` one byte more than an element
+    * group.
+    */
+  val memoryBits: Int  = dLen + (if (pup) 8 else 0)
+  val memoryBytes: Int = memoryBits / 8
+
+  /** Of VarVE-full: elements that a register may hold (EMAX), and slots of a register. */
+  val elements: Int = vLen / align
+  val slots: Int    = vLen / align
+
+  /** Ids of output streams. */
+  val outputs: Int = 8
 
   /** Element groups of a register, and of all 32. */
   val egsPerRegister: Int = vLen / dLen
@@ -73,5 +114,7 @@ case class VectorParams(
   /** Bits of a tag: instructions behind the commit point are numbered modulo 2^tagBits, and never so many are under
     * way.
     */
-  val tagBits: Int = log2Ceil(executeQueue + loadQueue + storeQueue + 5 + 3) + 1
+  val tagBits: Int = log2Ceil(
+    executeQueue + loadQueue + storeQueue + 5 + 3 + (if (pup) unpackQueue + packQueue + 4 else 0)
+  ) + 1
 }

@@ -7,6 +7,7 @@ import chisel3.util.{Fill, UIntToOH, Valid}
 class VectorUnitIO(p: VectorParams) extends Bundle {
   val issue  = new VectorIssueIO(p)
   val memory = new VectorMemoryIO(p)
+  val stream = if (p.pup) Some(new VectorStreamIO(p)) else None
   val trace  = if (p.trace) Some(Output(new VectorTraceIO(p))) else None
 }
 
@@ -152,6 +153,15 @@ class VectorUnit(p: VectorParams) extends Module {
   io.issue.status.loads  := queued(VectorPath.Load) || load.io.busy || (waits && waiting.path === VectorPath.Load.U)
   io.issue.status.stores := queued(VectorPath.Store) || store.io.busy || (waits && waiting.path === VectorPath.Store.U)
   io.issue.status.vxsat  := execute.io.vxsat
+  io.issue.status.ownInputs.foreach(_ := 0.U)
+  io.issue.status.ownOutputs.foreach(_ := 0.U)
+  for (stream <- io.stream) {
+    stream.input.stream  := 0.U
+    stream.output.stream := 0.U
+    stream.read          := 0.U.asTypeOf(stream.read)
+    stream.consume       := 0.U.asTypeOf(stream.consume)
+    stream.write         := 0.U.asTypeOf(stream.write)
+  }
 
   io.trace.foreach { trace =>
     trace.commit.valid      := gate.io.dispatch.fire

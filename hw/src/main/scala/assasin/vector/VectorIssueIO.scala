@@ -23,8 +23,8 @@ class VectorOffer(p: VectorParams) extends Bundle {
     */
   val valid = Bool()
 
-  /** The instruction word: major opcodes LOAD-FP and STORE-FP with a vector width, or OP-V; with `pup` custom-2, and with
-    * `full` custom-1 too. The unit decides legality.
+  /** The instruction word: major opcodes LOAD-FP and STORE-FP with a vector width, or OP-V; with `pup` custom-2, and
+    * with `full` custom-1 too. The unit decides legality.
     */
   val insn = UInt(32.W)
 
@@ -71,8 +71,8 @@ class VectorCommitIO(p: VectorParams) extends Bundle {
   /** A careful access: elements have been accessed, so kill and replay are no longer possible. */
   val begun = Output(Bool())
 
-  /** With `done`: it traps instead of retiring. `cause` as in mcause: 2, 4, 5, 6 or 7; of a stream instruction
-    * also 24 (STREAM_RANGE) and 25 (STREAM_DATA).
+  /** With `done`: it traps instead of retiring. `cause` as in mcause: 2, 4, 5, 6 or 7; of a stream instruction also 24
+    * (STREAM_RANGE) and 25 (STREAM_DATA).
     */
   val trap  = Output(Bool())
   val cause = Output(UInt(5.W))

@@ -131,7 +131,8 @@ class VectorUnit(p: VectorParams) extends Module {
   store.io.ordered := ordered(store.io.range.bits, load.io, queues(VectorPath.Load))
 
   load.io.load <> io.memory.load
-  load.io.loadAnswer := io.memory.loadAnswer
+  load.io.loadAnswer.valid := io.memory.loadAnswer.valid
+  load.io.loadAnswer.bits  := io.memory.loadAnswer.bits(p.dLen - 1, 0)
   store.io.store <> io.memory.store
   store.io.storeDone := io.memory.storeDone
 

@@ -7,8 +7,9 @@ import _root_.circt.stage.ChiselStage
 
 import assasin.Emission
 
-/** Emits the vector unit alone, with its trace port, for hw/cosim/vector_cosim: arguments FOLDER VLEN/DLEN..., each perhaps
-  * with /pup or /full behind it. Each goes into the sub-folder `vectorVLENxDLEN`, with `pup` or `full` at its end.
+/** Emits the vector unit alone, with its trace port, for hw/cosim/vector_cosim: arguments FOLDER VLEN/DLEN..., each
+  * perhaps with /pup or /full behind it. Each goes into the sub-folder `vectorVLENxDLEN`, with `pup` or `full` at its
+  * end.
   */
 object EmitVector {
   private val firtoolOptions =

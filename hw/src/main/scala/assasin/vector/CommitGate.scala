@@ -30,6 +30,9 @@ class CommitGateIO(p: VectorParams) extends Bundle {
   /** The careful access has come to its end; lasts one cycle. */
   val carefulEnd = Input(Valid(new CarefulEnd(p)))
 
+  /** Instructions with streams. */
+  val streams = if (p.pup) Some(new StreamCommitIO(p)) else None
+
   val clear = Input(Bool())
 }
 
@@ -83,10 +86,16 @@ class CommitGate(p: VectorParams) extends Module {
   }
   held := !io.clear && (enters || (held && !leaves && !forgets))
 
-  private val illegal = !decode.io.legal
-  private val memory  = decode.io.memory && !illegal
+  // What StreamGate says; without it there are no such instructions.
+  private val ofStream = io.streams.fold(false.B)(_.mine)
+  private def stream[T <: Data](of: StreamCommitIO => T, plain: T): T =
+    io.streams.fold(plain)(s => Mux(s.mine, of(s), plain))
+
+  private val illegal = stream(_.illegal, !decode.io.legal)
+  private val memory  = decode.io.memory && !illegal && !ofStream
   private val touches = memory && !decode.io.empty
   private val room    = io.dispatch.ready
+  private val packing = io.streams.fold(false.B)(_.packing)
   private val fast    = io.check.ok && !doubtful && at.config.vstart === 0.U
   private val careful = touches && !fast && (doubtful || at.config.vstart =/= 0.U || !io.check.hold)
 
@@ -95,8 +104,9 @@ class CommitGate(p: VectorParams) extends Module {
   io.check.first := at.rs1
   io.check.last  := lastAt
 
-  private val done   = held && (illegal || (room && !begun && (!touches || fast)) || ended)
-  private val starts = held && io.commit.valid && careful && !begun && io.idle && room
+  private val vectorDone = held && (illegal || (room && !begun && (!touches || fast && !packing)) || ended)
+  private val done       = stream(_.done, vectorDone)
+  private val starts     = held && io.commit.valid && careful && !begun && io.idle && room
   when(starts)(begun := true.B)
   when(io.carefulEnd.valid) {
     ended := true.B
@@ -109,28 +119,52 @@ class CommitGate(p: VectorParams) extends Module {
 
   // Fault-only-first: elements from the fault on are no part of the vector.
   private val shortened = ended && end.fault && decode.io.firstOnly && end.element =/= 0.U
-  private val trap      = illegal || (ended && end.fault && !shortened)
+  private val trap      = stream(_.trap, illegal || (ended && end.fault && !shortened))
   io.commit.done            := done
   io.commit.begun           := begun
   io.commit.trap            := done && trap
-  io.commit.cause           := Mux(!(done && trap), 0.U, Mux(illegal, 2.U, end.cause))
-  io.commit.tval            := Mux(!(done && trap), 0.U, Mux(illegal, at.insn, end.addr))
-  io.commit.late            := done && !trap && decode.io.op.toScalar && decode.io.op.vd =/= 0.U
+  io.commit.cause           := Mux(!(done && trap), 0.U, stream(_.cause, Mux(illegal, 2.U, end.cause)))
+  io.commit.tval            := Mux(!(done && trap), 0.U, stream(_.tval, Mux(illegal, at.insn, end.addr)))
+  io.commit.late            := done && stream(_.late, !trap && decode.io.op.toScalar && decode.io.op.vd =/= 0.U)
   io.commit.setVstart.valid := done && !illegal
-  io.commit.setVstart.bits  := Mux(done && trap && !illegal, end.element, 0.U)
-  io.commit.setVl.valid     := shortened
-  io.commit.setVl.bits      := Mux(shortened, end.element, 0.U)
-  io.commit.waits.valid     := false.B
-  io.commit.waits.bits      := 0.U.asTypeOf(new VectorWait)
-  io.commit.dirty           := done && !illegal
-  io.commit.memory          := held && memory
+  io.commit.setVstart.bits  := Mux(done && trap && !illegal && !ofStream, end.element, 0.U)
+  private val newVl = Wire(Valid(UInt(p.vlBits.W)))
+  newVl.valid := shortened
+  newVl.bits  := Mux(shortened, end.element, 0.U)
+  private val noWait = 0.U.asTypeOf(Valid(new VectorWait))
+  io.commit.setVl             := stream(_.setVl, newVl)
+  when(!done)(io.commit.setVl := 0.U.asTypeOf(io.commit.setVl))
+  io.commit.waits             := Mux(held, stream(_.waits, noWait), noWait)
+  io.commit.dirty             := done && !illegal && !(ofStream && trap)
+  io.commit.memory            := held && (memory || ofStream && !illegal)
 
-  io.dispatch.valid                        := starts || (leaves && !illegal && !begun)
-  io.dispatch.bits                         := decode.io.op
-  io.dispatch.bits.first                   := at.rs1
-  io.dispatch.bits.last                    := lastAt
-  io.dispatch.bits.careful                 := !fast && touches
-  when(!fast)(io.dispatch.bits.elementwise := memory)
+  private val vectorOp = WireDefault(decode.io.op)
+  vectorOp.first                   := at.rs1
+  vectorOp.last                    := lastAt
+  vectorOp.careful                 := !fast && touches
+  when(!fast)(vectorOp.elementwise := memory)
+  io.dispatch.valid                := starts || (leaves && !illegal && !begun && !(ofStream && trap))
+  io.dispatch.bits                 := stream(_.op, vectorOp)
   // A scalar move to x0 has nothing to do either.
-  io.empty := decode.io.empty || (decode.io.op.toScalar && decode.io.op.vd === 0.U)
+  private val vectorEmpty = decode.io.empty || (decode.io.op.toScalar && decode.io.op.vd === 0.U)
+  io.empty := io.streams.fold(vectorEmpty)(s => Mux(s.mine, !s.dispatches, vectorEmpty))
+
+  for (s <- io.streams) {
+    s.at          := at
+    s.held        := held
+    s.enters      := enters
+    s.leaves      := leaves
+    s.forgets     := held && forgets
+    s.room        := room
+    s.idle        := io.idle
+    s.check.ok    := io.check.ok
+    s.check.hold  := io.check.hold
+    s.check.cause := io.check.cause
+    when(s.mine) {
+      io.check.valid := held && s.check.valid
+      io.check.write := s.check.write
+      io.check.first := s.check.first
+      io.check.last  := s.check.last
+    }
+  }
 }

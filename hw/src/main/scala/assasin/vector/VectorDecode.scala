@@ -292,5 +292,6 @@ class VectorDecode(p: VectorParams) extends Module {
   op.careful     := false.B
   op.first       := 0.U
   op.last        := 0.U
-  io.empty       := evl <= config.vstart && !(isArith && toX)
+  op.use.foreach(use => use := 0.U.asTypeOf(use))
+  io.empty := evl <= config.vstart && !(isArith && toX)
 }

@@ -2,14 +2,37 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.Cat
+import chisel3.util.{Cat, log2Ceil}
 
 /** The paths that instructions take behind the commit point. */
 object VectorPath {
   val Execute = 0
   val Load    = 1
   val Store   = 2
-  val count   = 3
+  val Unpack  = 3
+  val Pack    = 4
+
+  /** How many there are. */
+  def count(p: VectorParams): Int = if (p.pup) 5 else 3
+}
+
+/** What an instruction of the unpack or of the pack path has besides. */
+class StreamUse(p: VectorParams) extends Bundle {
+  val stream = UInt(4.W)
+
+  /** In a stream buffer, else in memory. */
+  val buffer = Bool()
+
+  /** Bits of a value, and how an unpack extends it. */
+  val valueBits = UInt(7.W)
+  val unsigned  = Bool()
+
+  /** The bit at which it begins in the byte at `scalar`: of an unpack, and with `flush`. */
+  val bitpos = UInt(3.W)
+
+  /** Pack path: nothing is packed; `partial` becomes the stream's last byte. */
+  val flush   = Bool()
+  val partial = UInt(8.W)
 }
 
 /** An instruction behind the commit point, decoded. */
@@ -19,9 +42,11 @@ class VectorOp(p: VectorParams) extends Bundle {
   val tag = UInt(p.tagBits.W)
 
   /** [[VectorPath]]. */
-  val path = UInt(2.W)
+  val path = UInt(log2Ceil(VectorPath.count(p)).W)
 
-  /** Register fields; `vd` is also a store's source, and the scalar destination with `toScalar`. */
+  /** Register fields; `vd` is also a store's or pack's source, and the scalar destination with `toScalar`. Of a pack
+    * `vs1` is the mask register, if it reads vs1, and `vs2` the scalar destination.
+    */
   val vd  = UInt(5.W)
   val vs1 = UInt(5.W)
   val vs2 = UInt(5.W)
@@ -104,6 +129,11 @@ class VectorOp(p: VectorParams) extends Bundle {
   val first = UInt(p.xLen.W)
   val last  = UInt(p.xLen.W)
 
+  /** Unpack path: `scalar` and `last` are the bytes that hold its first and its last bit; `first` is the byte that the
+    * stream's next element begins in.
+    */
+  val use = if (p.pup) Some(new StreamUse(p)) else None
+
   /** The registers from `base` on of a group, a bit each. */
   private def group(base: UInt, log: UInt): UInt = {
     val ones = VecInit(0x01.U(8.W), 0x03.U(8.W), 0x0f.U(8.W), 0xff.U(8.W))(log)
@@ -123,7 +153,7 @@ class VectorOp(p: VectorParams) extends Bundle {
     Mux(writes, fields(vd, log), 0.U)
   }
   def readRegisters: UInt = {
-    val store = path === VectorPath.Store.U
+    val store = path === VectorPath.Store.U || (if (p.pup) path === VectorPath.Pack.U else false.B)
     val iota  = function === IntegerFunction.Iota.U
     Mux(readsVs1, group(vs1, groupsOfVs1), 0.U) |
       Mux(readsVs2, group(vs2, Mux(iota, 0.U, groups)), 0.U) |

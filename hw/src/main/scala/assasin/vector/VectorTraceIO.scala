@@ -26,5 +26,5 @@ class VectorTraceIO(p: VectorParams) extends Bundle {
   val write  = Valid(new VectorTraceWrite(p))
 
   /** By path: the instruction of this tag writes no more. */
-  val ends = Vec(VectorPath.count, Valid(UInt(p.tagBits.W)))
+  val ends = Vec(VectorPath.count(p), Valid(UInt(p.tagBits.W)))
 }

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Fill, UIntToOH, Valid}
+import chisel3.util.{Arbiter, Fill, PriorityMux, Queue, UIntToOH, Valid}
 
 class VectorUnitIO(p: VectorParams) extends Bundle {
   val issue  = new VectorIssueIO(p)
@@ -21,10 +21,13 @@ class VectorUnit(p: VectorParams) extends Module {
   private val execute = Module(new ExecutePath(p))
   private val load    = Module(new LoadPath(p))
   private val store   = Module(new StorePath(p))
-  private val depths  = Seq(p.executeQueue, p.loadQueue, p.storeQueue)
+  private val unpack  = if (p.pup) Some(Module(new UnpackPath(p))) else None
+  private val pack    = if (p.pup) Some(Module(new PackPath(p))) else None
+  private val depths =
+    Seq(p.executeQueue, p.loadQueue, p.storeQueue) ++ (if (p.pup) Seq(p.unpackQueue, p.packQueue) else Nil)
   private val queues  = depths.map(depth => Module(new IssueQueue(p, depth)))
   private val hazards = Module(new HazardMatrix(p, depths))
-  private val paths   = Seq(execute.io, load.io, store.io)
+  private val paths   = Seq(execute.io, load.io, store.io) ++ unpack.map(_.io) ++ pack.map(_.io)
 
   // Commit: a tag, and the dispatch register.
   private val tag     = RegInit(0.U(p.tagBits.W))
@@ -35,12 +38,17 @@ class VectorUnit(p: VectorParams) extends Module {
   private val taken = VecInit(queues.zipWithIndex.map { case (queue, path) =>
     queue.io.in.ready && waiting.path === path.U
   }).asUInt.orR
-  private val slotOf    = (t: UInt) => UIntToOH(t(p.tagBits - 2, 0), slots)
-  private val freed     = paths.map(path => Mux(path.end.valid, slotOf(path.end.bits), 0.U)).reduce(_ | _)
-  private val enters    = gate.io.dispatch.fire && !gate.io.empty
-  private val busyPaths = paths.map(_.busy).reduce(_ || _)
-  private val queued    = queues.map(_.io.entries(0).valid)
-  private val busy      = waits || queued.reduce(_ || _) || busyPaths
+  private val slotOf                 = (t: UInt) => UIntToOH(t(p.tagBits - 2, 0), slots)
+  private val freed                  = paths.map(path => Mux(path.end.valid, slotOf(path.end.bits), 0.U)).reduce(_ | _)
+  private val enters                 = gate.io.dispatch.fire && !gate.io.empty
+  private val busyPaths              = paths.map(_.busy).reduce(_ || _)
+  private val queued                 = queues.map(_.io.entries(0).valid)
+  private def under(path: Int): Bool = queued(path) || (waits && waiting.path === path.U)
+  private val loads                  = under(VectorPath.Load) || load.io.busy
+  private val stores                 = under(VectorPath.Store) || store.io.busy
+  // Results of ended streams wait for the core.
+  private val ending = WireDefault(false.B)
+  private val busy   = waits || queued.reduce(_ || _) || busyPaths || ending
 
   gate.io.offer   := io.issue.offer
   gate.io.advance := io.issue.advance
@@ -74,9 +82,17 @@ class VectorUnit(p: VectorParams) extends Module {
       seen.bits.writes := entry.bits.writeRegisters
     }
   }
-  execute.io.olderWrites := hazards.io.olderWrites(VectorPath.Execute) | load.io.landing
-  load.io.olderWrites    := hazards.io.olderWrites(VectorPath.Load) | execute.io.landing
-  store.io.olderWrites   := hazards.io.olderWrites(VectorPath.Store) | execute.io.landing | load.io.landing
+  private val unpacked = unpack.fold(0.U(p.egs.W))(_.io.landing)
+  private val loaded   = load.io.landing | unpacked
+  execute.io.olderWrites := hazards.io.olderWrites(VectorPath.Execute) | loaded
+  load.io.olderWrites    := hazards.io.olderWrites(VectorPath.Load) | execute.io.landing | unpacked
+  store.io.olderWrites   := hazards.io.olderWrites(VectorPath.Store) | execute.io.landing | loaded
+  for (path <- unpack) {
+    path.io.olderWrites := hazards.io.olderWrites(VectorPath.Unpack) | execute.io.landing | load.io.landing
+  }
+  for (path <- pack) {
+    path.io.olderWrites := hazards.io.olderWrites(VectorPath.Pack) | execute.io.landing | loaded
+  }
 
   // Between programs the registers become 0, one element group a cycle. The paths write no more then.
   private val erasing   = RegNext(clear && io.issue.erase, false.B)
@@ -85,11 +101,12 @@ class VectorUnit(p: VectorParams) extends Module {
   when(!erasing) { eraseNext := 0.U }.elsewhen(!erased) { eraseNext := eraseNext + 1.U }
   io.issue.erased := erasing && erased
 
-  // Registers: arithmetic writes when it has to, loads otherwise.
+  // Registers: arithmetic writes when it has to, loads and unpacks otherwise.
   file.io.operands <> execute.io.operands
   private val window = Module(new VectorWindow(p))
   window.io.request <> io.issue.window
   window.io.idle        := !busy && !clear
+  window.io.other       := 0.U
   io.issue.windowAnswer := window.io.answer
 
   // The window is idle while anything is under way, and an access with indices is alone.
@@ -100,11 +117,17 @@ class VectorUnit(p: VectorParams) extends Module {
   }
   private def chosen[T <: Data](of: ElementReadIO => T): T =
     Mux(io.issue.window.fire, of(readers(2)), Mux(load.io.reading, of(readers(1)), of(readers(0))))
-  file.io.element.eg                        := chosen(_.eg)
-  file.io.element.byte                      := chosen(_.byte)
-  load.io.write.ready                       := !execute.io.write.valid
-  file.io.write.valid                       := execute.io.write.valid || load.io.write.valid
-  file.io.write.bits                        := Mux(execute.io.write.valid, execute.io.write.bits, load.io.write.bits)
+  file.io.element.eg   := chosen(_.eg)
+  file.io.element.byte := chosen(_.byte)
+
+  private val writers = Seq[(Bool, RegisterWrite, UInt)](
+    (execute.io.write.valid, execute.io.write.bits, execute.io.writeTag),
+    (load.io.write.valid, load.io.write.bits, load.io.writeTag)
+  ) ++ unpack.map(path => (path.io.write.valid, path.io.write.bits, path.io.writeTag))
+  load.io.write.ready := !execute.io.write.valid
+  unpack.foreach(_.io.write.ready := !execute.io.write.valid && !load.io.write.valid)
+  file.io.write.valid                       := writers.map(_._1).reduce(_ || _)
+  file.io.write.bits                        := PriorityMux(writers.map(w => w._1 -> w._2))
   when(window.io.write.valid)(file.io.write := window.io.write)
   when(erasing) {
     file.io.write.valid     := !erased
@@ -130,11 +153,14 @@ class VectorUnit(p: VectorParams) extends Module {
   load.io.ordered  := ordered(load.io.range.bits, store.io, queues(VectorPath.Store))
   store.io.ordered := ordered(store.io.range.bits, load.io, queues(VectorPath.Load))
 
-  load.io.load <> io.memory.load
-  load.io.loadAnswer.valid := io.memory.loadAnswer.valid
-  load.io.loadAnswer.bits  := io.memory.loadAnswer.bits(p.dLen - 1, 0)
-  store.io.store <> io.memory.store
-  store.io.storeDone := io.memory.storeDone
+  if (p.pup) connectStreams()
+  else {
+    load.io.load <> io.memory.load
+    load.io.loadAnswer := io.memory.loadAnswer
+    store.io.store <> io.memory.store
+    store.io.storeDone := io.memory.storeDone
+    io.issue.result <> execute.io.result
+  }
 
   // A careful access is alone, and the gate does not ask while it is under way.
   private val asking = Seq(load.io.check, store.io.check)
@@ -149,28 +175,114 @@ class VectorUnit(p: VectorParams) extends Module {
     check.cause := io.memory.check.cause
   }
 
-  io.issue.result <> execute.io.result
-  io.issue.status.busy   := busy
-  io.issue.status.loads  := queued(VectorPath.Load) || load.io.busy || (waits && waiting.path === VectorPath.Load.U)
-  io.issue.status.stores := queued(VectorPath.Store) || store.io.busy || (waits && waiting.path === VectorPath.Store.U)
-  io.issue.status.vxsat  := execute.io.vxsat
-  io.issue.status.ownInputs.foreach(_ := 0.U)
-  io.issue.status.ownOutputs.foreach(_ := 0.U)
-  for (stream <- io.stream) {
-    stream.input.stream  := 0.U
-    stream.output.stream := 0.U
-    stream.read          := 0.U.asTypeOf(stream.read)
-    stream.consume       := 0.U.asTypeOf(stream.consume)
-    stream.write         := 0.U.asTypeOf(stream.write)
+  io.issue.status.busy  := busy
+  io.issue.status.vxsat := execute.io.vxsat
+  if (!p.pup) {
+    io.issue.status.loads  := loads
+    io.issue.status.stores := stores
   }
 
   io.trace.foreach { trace =>
     trace.commit.valid      := gate.io.dispatch.fire
     trace.commit.bits.tag   := tag
     trace.commit.bits.empty := gate.io.empty
-    trace.write.valid       := execute.io.write.valid || load.io.write.fire
-    trace.write.bits.tag    := Mux(execute.io.write.valid, execute.io.writeTag, load.io.writeTag)
-    trace.write.bits.write  := file.io.write.bits
+    trace.write.valid       := writers.map(_._1).reduce(_ || _)
+    trace.write.bits.tag    := PriorityMux(writers.map(w => w._1 -> w._3))
+    trace.write.bits.write  := PriorityMux(writers.map(w => w._1 -> w._2))
     for ((end, path) <- trace.ends.zip(paths)) end := path.end
+  }
+
+  /** Streams of VarVE: the descriptors and the gate, and what their paths share with the others. */
+  private def connectStreams(): Unit = {
+    val table   = Module(new StreamTable(p))
+    val streams = Module(new StreamGate(p))
+    val stream  = io.stream.get
+    val input   = unpack.get.io
+    val output  = pack.get.io
+
+    // Commit stage.
+    val packing = table.io.writes || output.storing
+    gate.io.streams.get <> streams.io.commit
+    streams.io.offer   := io.issue.offer
+    streams.io.loads   := loads
+    streams.io.stores  := stores
+    streams.io.packing := packing
+    streams.io.sLog2   := stream.sLog2
+    streams.io.clear   := clear
+    streams.io.table <> table.io.look
+    streams.io.input <> stream.input
+    streams.io.output <> stream.output
+    table.io.clear   := clear
+    table.io.declare := streams.io.declare
+    table.io.advance := streams.io.advance
+    table.io.reserve := streams.io.reserve
+    table.io.enter   := streams.io.enter
+    table.io.close   := streams.io.close
+    table.io.raise   := streams.io.raise
+
+    io.issue.status.loads          := loads || table.io.reads
+    io.issue.status.stores         := stores || packing
+    io.issue.status.ownInputs.get  := table.io.ownInputs
+    io.issue.status.ownOutputs.get := table.io.ownOutputs
+
+    // Paths.
+    stream.read                := input.read
+    input.readAnswer           := stream.readAnswer
+    stream.consume             := input.consume
+    stream.write               := output.write
+    table.io.inputDone         := input.done
+    table.io.outputDone        := output.done
+    table.io.write             := output.stream
+    output.at                  := table.io.at
+    table.io.move              := output.move
+    table.io.settle            := output.settle
+    table.io.select            := io.issue.window.bits.select
+    table.io.windowWrite.valid := io.issue.window.fire && io.issue.window.bits.write
+    table.io.windowWrite.bits  := io.issue.window.bits.data
+    window.io.other            := table.io.word
+
+    // Port D: a pack goes behind the others. The gate reads while nothing is under way.
+    output.granted       := !load.io.reading && !store.io.use.valid
+    output.read.data     := file.io.element.data
+    streams.io.mask.data := file.io.element.data
+    when(output.reading && output.granted)(file.io.element.eg := output.read.eg)
+      .elsewhen(!busy && !io.issue.window.fire)(file.io.element.eg := streams.io.mask.eg)
+
+    // Loads go before unpacks; memory answers in order. Who asked is known until the answer has come, also over a clear.
+    val owners = Module(new Queue(Bool(), 16))
+    val turn   = owners.io.enq.ready
+    io.memory.load.valid := (load.io.load.valid || input.load.valid) && turn
+    io.memory.load.bits  := Mux(load.io.load.valid, load.io.load.bits, input.load.bits)
+    load.io.load.ready   := io.memory.load.ready && turn
+    input.load.ready     := io.memory.load.ready && turn && !load.io.load.valid
+    owners.io.enq.valid  := io.memory.load.fire
+    owners.io.enq.bits   := !load.io.load.valid
+    owners.io.deq.ready  := io.memory.loadAnswer.valid
+
+    load.io.loadAnswer.valid := io.memory.loadAnswer.valid && !owners.io.deq.bits
+    load.io.loadAnswer.bits  := io.memory.loadAnswer.bits(p.dLen - 1, 0)
+    input.loadAnswer.valid   := io.memory.loadAnswer.valid && owners.io.deq.bits
+    input.loadAnswer.bits    := io.memory.loadAnswer.bits
+
+    // Stores and packs for memory are not under way together.
+    io.memory.store.valid := store.io.store.valid || output.store.valid
+    io.memory.store.bits  := Mux(store.io.store.valid, store.io.store.bits, output.store.bits)
+    store.io.store.ready  := io.memory.store.ready
+    output.store.ready    := io.memory.store.ready && !store.io.store.valid
+    store.io.storeDone    := io.memory.storeDone && !output.storing
+    output.storeDone      := io.memory.storeDone && output.storing
+
+    // Scalar results.
+    val ended = Module(new Queue(new VectorResult(p), 2))
+    ended.reset            := reset.asBool || clear
+    ended.io.enq.valid     := streams.io.result.valid
+    ended.io.enq.bits      := streams.io.result.bits
+    streams.io.resultReady := ended.io.enq.ready
+    ending                 := ended.io.deq.valid
+    val results = Module(new Arbiter(new VectorResult(p), 3))
+    results.io.in(0) <> execute.io.result
+    results.io.in(1) <> output.result
+    results.io.in(2) <> ended.io.deq
+    io.issue.result <> results.io.out
   }
 }

@@ -13,12 +13,15 @@ class VectorWindowIO(p: VectorParams) extends Bundle {
   /** Nothing is under way: the register file's ports are free. */
   val idle = Input(Bool())
 
+  /** The word that the request selects of other classes; 0 for those that there are not. */
+  val other = Input(UInt(32.W))
+
   val read  = new ElementReadIO(p)
   val write = Output(Valid(new RegisterWrite(p)))
 }
 
 /** A way into the vector registers, a word at a time (docs/varve/isa.md 2.2): for a debugger and for saving a context.
-  * `select` is that of VSSEL: class 1, the register, and the word in it. All else reads 0 and is not written.
+  * `select` is that of VSSEL: class 1, the register, and the word in it. Other classes are kept elsewhere.
   */
 class VectorWindow(p: VectorParams) extends Module {
   val io = IO(new VectorWindowIO(p))
@@ -41,7 +44,7 @@ class VectorWindow(p: VectorParams) extends Module {
   io.write.bits.mask := (15.U << (inGroup ## 0.U(2.W)))(p.dBytes - 1, 0)
 
   private val data = RegInit(0.U(32.W))
-  when(io.request.fire)(data := Mux(exists, io.read.element(31, 0), 0.U))
+  when(io.request.fire)(data := Mux(exists, io.read.element(31, 0), io.other))
   io.answer.valid            := RegNext(io.request.fire, false.B)
   io.answer.bits             := data
 }

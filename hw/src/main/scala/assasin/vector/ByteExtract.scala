@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Cat, Fill, MuxLookup, log2Ceil}
+
+class ByteExtractIO(p: VectorParams) extends Bundle {
+
+  /** Packed values, the first from bit `bitpos` of the first byte on. */
+  val window = Input(UInt(p.memoryBits.W))
+  val bitpos = Input(UInt(3.W))
+
+  /** Bits of a value, 1 to those of a lane, and how it is extended. */
+  val valueBits = Input(UInt(7.W))
+  val unsigned  = Input(Bool())
+
+  /** log2 of the bytes of a lane. */
+  val eew = Input(UInt(2.W))
+
+  /** A value a lane. */
+  val out = Output(UInt(p.dLen.W))
+}
+
+/** Spreads packed values over the lanes of an element group (docs/varve/unit.md 5.1): each output byte is up to 8 bits
+  * from any bit of the window on, with zeros or signs above. Combinational.
+  */
+class ByteExtract(p: VectorParams) extends Module {
+  require(p.pup, "ByteExtract is of VarVE-pup")
+  val io = IO(new ByteExtractIO(p))
+
+  private val offsetBits = log2Ceil(p.memoryBits + 8)
+  private val bytes      = Seq.tabulate(p.memoryBytes)(i => io.window(8 * i + 7, 8 * i)) ++ Seq.fill(2)(0.U(8.W))
+  private val count      = 1 << log2Ceil(bytes.size)
+  private val all        = VecInit(bytes ++ Seq.fill(count - bytes.size)(0.U(8.W)))
+  private val eews       = 0 to log2Ceil(p.eLen / 8)
+  private def byEew[T <: Data](of: Int => T): T =
+    MuxLookup(io.eew, of(0))(eews.tail.map(eew => eew.U -> of(eew)))
+
+  // Where each lane's value begins, and its highest bit.
+  private val starts =
+    Seq.tabulate(p.dBytes)(lane => (lane.U * io.valueBits +& io.bitpos).pad(offsetBits)(offsetBits - 1, 0))
+  private def index(offset: UInt): UInt = (offset >> 3).pad(log2Ceil(count))(log2Ceil(count) - 1, 0)
+  private val signs = VecInit(starts.map { start =>
+    val at = start + io.valueBits - 1.U
+    !io.unsigned && all(index(at))(at(2, 0))
+  })
+
+  io.out := Cat(
+    Seq
+      .tabulate(p.dBytes) { b =>
+        val start = byEew(eew => starts(b >> eew))
+        val part  = byEew(eew => (b & ((1 << eew) - 1)).U(3.W))
+        val from  = (start + Cat(part, 0.U(3.W)))(offsetBits - 1, 0)
+        val raw   = (Cat(all(index(from + 8.U)), all(index(from))) >> from(2, 0))(7, 0)
+        // Bits of the value from this byte's first one on.
+        val rest  = io.valueBits -& Cat(part, 0.U(3.W))
+        val valid = Mux(rest(7), 0.U(8.W), Cat((0 until 8).map(i => rest(6, 0) > i.U).reverse))
+        (raw & valid) | (Fill(8, byEew(eew => signs(b >> eew))) & ~valid)
+      }
+      .reverse
+  )
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Decoupled, PopCount, Queue, UIntToOH, Valid, log2Ceil}
+
+/** Bytes for an output stream in memory or in a stream buffer. */
+class PackWrite(p: VectorParams) extends Bundle {
+  val buffer  = Bool()
+  val stream  = UInt(3.W)
+  val bytepos = UInt(p.xLen.W)
+  val count   = UInt((log2Ceil(p.dBytes) + 1).W)
+  val data    = UInt(p.memoryBits.W)
+}
+
+class PackPathIO(p: VectorParams) extends PathIO(p) {
+
+  /** Vector registers, when it is this path's turn. */
+  val read    = new RegisterReadIO(p)
+  val reading = Output(Bool())
+  val granted = Input(Bool())
+
+  /** Streams in memory; streams in stream buffers. */
+  val store     = Decoupled(new VectorStoreRequest(p))
+  val storeDone = Input(Bool())
+  val write     = Output(Valid(new StreamWriteRequest(p)))
+
+  /** The output stream's position in [[StreamTable]]. */
+  val stream = Output(UInt(3.W))
+  val at     = Input(new OutputPosition(p))
+  val move   = Output(Valid(new OutputPosition(p)))
+  val settle = Output(Valid(new StreamSettle(p)))
+
+  /** An instruction has written all of its bits to this stream but those of a part of a byte. */
+  val done = Output(Valid(UInt(4.W)))
+
+  /** Bytes for memory are under way. */
+  val storing = Output(Bool())
+
+  val result = Decoupled(new VectorResult(p))
+}
+
+/** Packs the active elements of registers behind one another into output streams, an element group a cycle
+  * (docs/varve/unit.md 5.2): S reads the mask, then element groups; P1 and P2 join the elements' bits, P3 puts them
+  * behind what the stream has, and whole bytes are written in the cycle behind it.
+  */
+class PackPath(p: VectorParams) extends Module {
+  val io = IO(new PackPathIO(p))
+
+  private val inFlight = 15
+  private val logD     = log2Ceil(p.dBytes)
+  private val first    = (logD + 1) / 2
+
+  /** What goes along with the bits. */
+  private class Beat extends Bundle {
+    val use  = new StreamUse(p)
+    val tag  = UInt(p.tagBits.W)
+    val last = Bool()
+
+    /** Of a flush: where the byte goes. */
+    val bytepos = UInt(p.xLen.W)
+
+    /** Elements that the instruction packs; bits that it could have packed more. */
+    val count   = UInt(p.vlBits.W)
+    val surplus = UInt((p.vlBits + 6).W)
+  }
+
+  // Everything behind S moves at once, unless a byte for memory cannot.
+  private val move = Wire(Bool())
+
+  // ---- S --------------------------------------------------------------------------------------------------------------------
+  private val valid    = RegInit(false.B)
+  private val op       = Reg(new VectorOp(p))
+  private val use      = op.use.get
+  private val beat     = Reg(UInt(p.beatBits.W))
+  private val masking  = RegInit(false.B)
+  private val maskBeat = Reg(UInt(log2Ceil(p.egsPerRegister + 1).W))
+  private val mask     = Reg(Vec(p.egsPerRegister, UInt(p.dLen.W)))
+  private val told     = Reg(Bool())
+
+  private val below   = ((1.U << op.evl) - 1.U)(p.vLen - 1, 0)
+  private val chosen  = Mux(op.readsVs1, mask.asUInt, ((BigInt(1) << p.vLen) - 1).U) & below
+  private val count   = Mux(op.readsVs1, PopCount(chosen), op.evl)
+  private val results = Module(new Queue(new VectorResult(p), 2))
+  results.reset := reset.asBool || io.clear
+  io.result <> results.io.deq
+
+  private val maskEg  = (op.vs1 * p.egsPerRegister.U + maskBeat)(p.egBits - 1, 0)
+  private val dataEg  = (op.vd * p.egsPerRegister.U + beat)(p.egBits - 1, 0)
+  private val eg      = Mux(masking, maskEg, dataEg)
+  private val empty   = op.evl === 0.U
+  private val last    = empty || beat === ((op.evl << op.eew)(p.vlBits, 0) - 1.U) >> logD
+  private val owes    = op.vs2 =/= 0.U
+  private val telling = valid && !masking && owes && !told
+  results.io.enq.valid           := telling && !io.clear
+  results.io.enq.bits.rd         := op.vs2
+  results.io.enq.bits.data       := count
+  when(results.io.enq.fire)(told := true.B)
+
+  private val reads = valid && (masking || !empty)
+  io.read.eg := eg
+  io.reading := reads
+  private val readable = !reads || (io.granted && !io.olderWrites(eg))
+  private val masks    = valid && masking && readable
+  private val issues =
+    valid && !masking && readable && move && !io.clear && (!owes || told || results.io.enq.ready)
+  private val ends = issues && last
+  io.op.ready := !valid || ends
+  private val dataReads = Reg(UInt(p.egs.W))
+  private val maskReads = Reg(UInt(p.egs.W))
+  private def groupsOf(registers: UInt) =
+    VecInit(Seq.tabulate(p.egs)(eg => registers(eg / p.egsPerRegister))).asUInt
+  when(io.op.fire) {
+    op       := io.op.bits
+    beat     := 0.U
+    masking  := io.op.bits.readsVs1
+    maskBeat := 0.U
+    told     := false.B
+    val data = WireDefault(io.op.bits)
+    data.readsVs1 := false.B
+    dataReads     := Mux(io.op.bits.use.get.flush, 0.U, groupsOf(data.readRegisters))
+    maskReads     := Mux(io.op.bits.readsVs1, groupsOf(UIntToOH(io.op.bits.vs1, 32)), 0.U)
+  }.elsewhen(masks) {
+    for (i <- 0 until p.egsPerRegister) when(maskBeat === i.U)(mask(i) := io.read.data)
+    maskBeat := maskBeat + 1.U
+    when(maskBeat === (p.egsPerRegister - 1).U) {
+      masking   := false.B
+      maskReads := 0.U
+    }
+  }.elsewhen(issues) {
+    beat      := beat + 1.U
+    dataReads := dataReads & ~UIntToOH(dataEg, p.egs)
+  }
+  valid              := !io.clear && (io.op.fire || (valid && !ends))
+  io.use.valid       := valid
+  io.use.bits.tag    := op.tag
+  io.use.bits.reads  := dataReads | maskReads
+  io.use.bits.writes := 0.U
+
+  // ---- R: bits of each byte ---------------------------------------------------------------------------------------------------
+  private val rValid  = RegInit(false.B)
+  private val r       = Reg(new Beat)
+  private val rData   = Reg(UInt(p.dLen.W))
+  private val rActive = Reg(UInt(p.dBytes.W))
+  private val rEew    = Reg(UInt(2.W))
+  private val advance = move || io.clear
+  when(advance) {
+    rValid := issues && !io.clear
+    when(issues) {
+      r.use     := use
+      r.tag     := op.tag
+      r.last    := last
+      r.bytepos := op.scalar
+      r.count   := count
+      r.surplus := ((op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
+      rData     := io.read.data
+      rActive   := Mux(empty, 0.U, ElementBytes.chosen(p, op.eew, beat, chosen))
+      rEew      := op.eew
+    }
+  }
+  private val leaves = Seq.tabulate(p.dBytes) { b =>
+    val string = Wire(new PackString(0))
+    val part   = (b & 7).U(3.W) & ((1.U << rEew) - 1.U)(2, 0)
+    val rest   = r.use.valueBits -& (part ## 0.U(3.W))
+    val length = Mux(!rActive(b) || rest(7), 0.U, Mux(rest(6, 0) > 8.U, 8.U, rest(3, 0)))
+    string.length := length
+    string.data   := rData(8 * b + 7, 8 * b) & ((1.U << length) - 1.U)(7, 0)
+    string
+  }
+
+  // ---- P1, P2 -----------------------------------------------------------------------------------------------------------------
+  private def stage[T <: Data](strings: Seq[PackString], level: Int, valid: Bool) =
+    strings.map { string =>
+      val held = Reg(new PackString(level))
+      when(advance && valid)(held := string)
+      held
+    }
+  private val p1Valid = RegInit(false.B)
+  private val p1      = Reg(new Beat)
+  private val p1Bits  = stage(PackTree.levels(leaves, 0, first), first, rValid)
+  private val p2Valid = RegInit(false.B)
+  private val p2      = Reg(new Beat)
+  private val p2Bits  = stage(PackTree.levels(p1Bits, first, logD), logD, p1Valid).head
+  when(advance) {
+    p1Valid          := rValid && !io.clear
+    when(rValid)(p1  := r)
+    p2Valid          := p1Valid && !io.clear
+    when(p1Valid)(p2 := p1)
+  }
+
+  // ---- P3 ---------------------------------------------------------------------------------------------------------------------
+  io.stream := p2.use.stream(2, 0)
+  private val lands  = p2Valid && move && !io.clear
+  private val flush  = p2.use.flush
+  private val joined = ((p2Bits.data << io.at.bitpos).pad(p.memoryBits)(p.memoryBits - 1, 0) | io.at.partial)
+  private val length = p2Bits.length +& io.at.bitpos
+  private val bytes  = (length >> 3)(logD, 0)
+  io.move.valid        := lands && !flush
+  io.move.bits.bytepos := io.at.bytepos + bytes
+  io.move.bits.bitpos  := length(2, 0)
+  io.move.bits.partial := (joined >> Mux(bytes === 0.U, 0.U, bytes ## 0.U(3.W)))(7, 0)
+
+  io.settle.valid        := lands && p2.last && !flush
+  io.settle.bits.stream  := p2.use.stream
+  io.settle.bits.count   := p2.count
+  io.settle.bits.surplus := p2.surplus
+  io.done.valid          := lands && p2.last
+  io.done.bits           := p2.use.stream
+
+  private val outValid = RegInit(false.B)
+  private val out      = Reg(new PackWrite(p))
+  private val outBytes = Mux(flush, 1.U, bytes)
+  when(lands) {
+    out.buffer  := p2.use.buffer
+    out.stream  := p2.use.stream(2, 0)
+    out.bytepos := Mux(flush, p2.bytepos, io.at.bytepos)
+    out.count   := outBytes
+    out.data    := Mux(flush, p2.use.partial, joined)
+  }
+  // Bytes for memory are counted from here to their end, so that nothing overtakes them.
+  private val sent      = RegInit(0.U(log2Ceil(inFlight + 1).W))
+  private val room      = sent < (inFlight - 1).U
+  private val mask2     = ((1.U << out.count) - 1.U)(p.memoryBytes - 1, 0)
+  private val leavesNow = !outValid || out.buffer || (io.store.ready && room)
+  move     := leavesNow
+  outValid := !io.clear && ((lands && outBytes =/= 0.U) || (outValid && !leavesNow))
+
+  io.store.valid       := outValid && !out.buffer && room && !io.clear
+  io.store.bits.addr   := out.bytepos
+  io.store.bits.data   := out.data
+  io.store.bits.mask   := mask2
+  io.write.valid       := outValid && out.buffer && !io.clear
+  io.write.bits.stream := out.stream
+  io.write.bits.pos    := out.bytepos(31, 0)
+  io.write.bits.head   := (out.bytepos + out.count)(31, 0)
+  io.write.bits.data   := out.data
+  io.write.bits.mask   := mask2
+  sent                 := sent + io.store.fire - io.storeDone
+
+  io.end.valid := lands && p2.last
+  io.end.bits  := p2.tag
+  io.storing   := sent =/= 0.U || (outValid && !out.buffer)
+  io.busy      := valid || rValid || p1Valid || p2Valid || outValid || sent =/= 0.U || results.io.deq.valid
+}

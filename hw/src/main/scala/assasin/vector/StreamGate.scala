@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Cat, Mux1H, PopCount, Valid, is, switch}
+
+import assasin.contract.Cause
+
+/** What [[CommitGate]] and [[StreamGate]] tell each other, seen from the former. */
+class StreamCommitIO(p: VectorParams) extends Bundle {
+
+  /** The instruction that the commit stage holds. At the end of this cycle the offered one enters; this one leaves with
+    * `done`, is cancelled.
+    */
+  val at      = Output(new VectorOffer(p))
+  val held    = Output(Bool())
+  val enters  = Output(Bool())
+  val leaves  = Output(Bool())
+  val forgets = Output(Bool())
+
+  /** The dispatch register is free. */
+  val room = Output(Bool())
+
+  /** Nothing is under way. */
+  val idle = Output(Bool())
+
+  /** Whether `at` is an instruction of custom-2. Everything below means something only then. */
+  val mine = Input(Bool())
+
+  /** As in [[VectorCommitIO]]. */
+  val done    = Input(Bool())
+  val illegal = Input(Bool())
+  val trap    = Input(Bool())
+  val cause   = Input(UInt(5.W))
+  val tval    = Input(UInt(p.xLen.W))
+  val late    = Input(Bool())
+  val setVl   = Input(Valid(UInt(p.vlBits.W)))
+  val waits   = Input(Valid(new VectorWait))
+  val check   = Flipped(new VectorCheckIO(p))
+
+  /** It goes to a path, as `op`. */
+  val dispatches = Input(Bool())
+  val op         = Input(new VectorOp(p))
+
+  /** Packs for memory are under way: vector loads and stores wait for them. */
+  val packing = Input(Bool())
+}
+
+class StreamGateIO(p: VectorParams) extends Bundle {
+  val offer  = Input(new VectorOffer(p))
+  val commit = Flipped(new StreamCommitIO(p))
+
+  /** Vector loads or stores, packs for memory are under way. */
+  val loads   = Input(Bool())
+  val stores  = Input(Bool())
+  val packing = Input(Bool())
+
+  val table  = new StreamTableLookIO(p)
+  val input  = new StreamInputLookIO
+  val output = new StreamOutputLookIO
+  val sLog2  = Input(UInt(2.W))
+
+  /** Used while nothing is under way. */
+  val mask = new RegisterReadIO(p)
+
+  /** Happens at the end of this cycle, as the instruction leaves. */
+  val declare = Valid(new StreamDeclare(p))
+  val advance = Valid(new StreamAdvance(p))
+  val reserve = Valid(new StreamReserve(p))
+  val enter   = Valid(new StreamName)
+  val close   = Valid(new StreamName)
+  val raise   = Valid(new StreamName)
+
+  /** A stream ends: rd takes the number of its elements. */
+  val resultReady = Input(Bool())
+  val result      = Valid(new VectorResult(p))
+
+  val clear = Input(Bool())
+}
+
+/** Stream instructions in the commit stage (docs/varve/isa.md 3.3 and 4.5, docs/varve/unit.md 5.3).
+  *
+  * One passes at once if all elements that it may touch are there, or have room. That is found a cycle ahead, and again
+  * in every cycle until it is so. Near the end of a stream, of its room or of memory it looks at one element after the
+  * other, or counts the bits of a pack's mask, and then decides exactly.
+  */
+class StreamGate(p: VectorParams) extends Module {
+  val io = IO(new StreamGateIO(p))
+
+  private val posBits   = p.xLen + 3
+  private val bitsBits  = p.vlBits + 6
+  private val mostCount = if (p.full) p.elements else p.vLen
+
+  private def custom2(of: VectorOffer) = of.insn(6, 0) === "b1011011".U
+
+  // ---- What is known of an instruction: found from the execute stage, or anew from the commit stage ---------------------------
+  private val fast = Wire(Bool())
+  // An instruction in the commit stage that is not done stays, or is cancelled.
+  private val stays = io.commit.held && !io.commit.done
+  private val from  = Mux(stays, io.commit.at, io.offer)
+  private val word  = StreamWord(p, from.insn)
+  private val fmt   = from.varve.get.format(13, 0).asTypeOf(new StreamFormat)
+  private val look  = io.table
+  io.table.output  := word.output
+  io.table.stream  := word.stream
+  io.input.stream  := word.stream(2, 0)
+  io.output.stream := word.stream(2, 0)
+  private val streams     = (1.U(4.W) << io.sLog2)(3, 0)
+  private val allElements = from.rs2.andR
+
+  private val width = Mux(word.declare, fmt.valueBits, look.common.format.valueBits)
+  private val count = Mux(word.consume, from.rs1(p.vlBits - 1, 0), from.config.vl)
+
+  // A declaration.
+  private val inputBits = from.rs2 * fmt.valueBits
+  private val inputEnd  = from.rs1 +& ((inputBits +& 7.U) >> 3)
+  private val declareLegal = word.declare && word.kind === StreamKind.Fixed.U && !look.common.open &&
+    from.varve.get.format(31, 14) === 0.U && fmt.valueBits =/= 0.U && fmt.valueBits <= 64.U &&
+    (if (p.maxWidth == 64) true.B else fmt.mb =/= 3.U) && (word.output || fmt.valueBits <= (8.U << fmt.mb)) &&
+    Mux(
+      fmt.buffer,
+      word.stream < streams && from.rs1 <= 7.U,
+      word.output || (!allElements && inputEnd <= (BigInt(1) << p.xLen).U)
+    )
+
+  // An unpack, a pack.
+  private val lmul    = Mux(from.config.vlmul(2), 0.U(2.W), from.config.vlmul(1, 0))
+  private val aligned = (word.register(2, 0) & VecInit(0.U(3.W), 1.U(3.W), 3.U(3.W), 7.U(3.W))(lmul)) === 0.U
+  private val vectorLegal =
+    !from.config.vill && aligned && look.common.format.valueBits <= (8.U << from.config.vsew(1, 0))
+
+  private val legal = from.enabled && from.varve.get.enabled && from.config.vstart === 0.U &&
+    Mux(
+      word.declare,
+      declareLegal,
+      look.common.open && Mux(
+        word.unpack || word.pack,
+        vectorLegal,
+        word.consume || word.endInput || word.endOutput
+      )
+    )
+
+  // How far the elements reach, and how far the stream buffer lets them.
+  // A stream's last byte has room if one bit more has.
+  private val bits  = Mux(word.endOutput, 1.U, (count * width)(bitsBits - 1, 0))
+  private val end   = look.position +& bits
+  private val start = look.position(34, 3)
+  private val need  = bits +& look.position(2, 0)
+  private def within(limit: UInt): Bool = {
+    val bytes = limit - start
+    !bytes(31) && Cat(bytes, 0.U(3.W)) >= need
+  }
+  private val pastEnd = (io.input.tail - io.input.end).asSInt > 0.S && io.input.known
+  private val fits    = Mux(word.output, within(io.output.tail), within(Mux(pastEnd, io.input.end, io.input.tail)))
+
+  private val known   = RegInit(false.B)
+  private val k       = Reg(new StreamWord)
+  private val kLegal  = Reg(Bool())
+  private val kCommon = Reg(new StreamDescriptor(p))
+  private val kLeft   = Reg(UInt(p.xLen.W))
+  private val partial = Reg(UInt(8.W))
+  private val kCount  = Reg(UInt(p.vlBits.W))
+  private val kBits   = Reg(UInt(bitsBits.W))
+  private val kStart  = Reg(UInt(posBits.W))
+  private val kEnd    = Reg(UInt(posBits.W))
+  private val kFits   = Reg(Bool())
+  private val kEnough = Reg(Bool())
+  private val kToEnd  = Reg(Bool())
+  private val kBusy   = Reg(Bool())
+  private val kTooBig = Reg(Bool())
+  private val kHead   = Reg(UInt(32.W))
+
+  // The instruction before this one may change what was found, if it leaves in the cycle in which this one enters.
+  private val kEnds = k.declare || k.endInput || k.endOutput
+  private val stale = word.declare || stays ||
+    (io.commit.held && io.commit.mine && (!known || kEnds || (k.output === word.output && k.stream === word.stream)))
+  private val renews = io.commit.held && fast && !io.commit.done
+  when(io.commit.enters || renews) {
+    k       := word
+    kLegal  := legal
+    kCommon := look.common
+    kLeft   := look.left
+    partial := look.partial
+    kCount  := count
+    kBits   := bits
+    kStart  := look.position
+    kEnd    := end(posBits - 1, 0)
+    kFits   := fits
+    kEnough := look.left.andR || look.left >= count
+    kToEnd  := io.input.known && !within(io.input.end)
+    kBusy   := look.busy
+    kTooBig := from.rs1 > mostCount.U
+    kHead   := Mux(word.output, io.output.head, io.input.head)
+  }
+  known := !io.clear && Mux(io.commit.enters, custom2(io.offer) && !stale, io.commit.held && custom2(io.commit.at))
+
+  // ---- Decision ---------------------------------------------------------------------------------------------------------------
+  private object State extends ChiselEnum {
+    // Looks at all elements at once; at one element; at one byte; counts a mask's bits; decides on the counted elements;
+    // has decided.
+    val Fast, Element, Byte, Count, Counted, Decided = Value
+  }
+  private val state = RegInit(State.Fast)
+  fast := state === State.Fast
+
+  private val format  = Mux(k.declare, io.commit.at.varve.get.format(13, 0).asTypeOf(new StreamFormat), kCommon.format)
+  private val buffer  = format.buffer
+  private val output  = k.output
+  private val moves   = k.unpack || k.consume
+  private val flushes = k.endOutput && kCommon.bitpos =/= 0.U
+
+  // Element after element.
+  private val passed   = Reg(UInt(p.vlBits.W))
+  private val position = Reg(UInt(posBits.W))
+  private val byte     = Reg(UInt(p.xLen.W))
+  private val counted  = Reg(UInt(p.vlBits.W))
+  private val group    = Reg(UInt((p.egBits + 1).W))
+
+  // How it ended: by the stream's end, by an error in the stream, by memory.
+  private val ended    = Reg(Bool())
+  private val broken   = Reg(Bool())
+  private val fault    = Reg(Bool())
+  private val faultFor = Reg(UInt(5.W))
+
+  private val elementEnd = position +& kCommon.format.valueBits
+  private def bitsTo(limit: UInt): SInt = {
+    val bytes = (limit - position(34, 3)).asSInt
+    Cat(bytes, 0.U(3.W)).asSInt - position(2, 0).zext
+  }
+  private val restToEnd    = bitsTo(io.input.end)
+  private val more         = kLeft =/= passed || kLeft.andR
+  private val elementWidth = kCommon.format.valueBits.zext
+  private val cut          = buffer && io.input.known && restToEnd < elementWidth
+  private val padding      = restToEnd <= 0.S || (kLeft.andR && restToEnd < 8.S)
+  private val notYet       = buffer && !cut && bitsTo(io.input.tail) < elementWidth
+
+  private val countedBits = (counted * kCommon.format.valueBits)(bitsBits - 1, 0)
+  private val countedEnd  = kStart +& countedBits
+  private val countedFits = {
+    val bytes = io.output.tail - kStart(34, 3)
+    !bytes(31) && Cat(bytes, 0.U(3.W)) >= (countedBits +& kStart(2, 0))
+  }
+
+  private def byteOf(bit: UInt): UInt = (bit >> 3)(p.xLen - 1, 0)
+  io.commit.check.valid := io.commit.held && io.commit.mine && known && kLegal && !buffer && (k.pack || moves || flushes) &&
+    state =/= State.Count && state =/= State.Decided && (kCount =/= 0.U || flushes)
+  io.commit.check.write := output
+  io.commit.check.first := Mux(
+    flushes,
+    kCommon.bytepos,
+    Mux1H(
+      Seq(
+        (fast || state === State.Counted)                  -> byteOf(kStart),
+        (state === State.Element)                          -> byteOf(position),
+        (state === State.Byte)                             -> byte,
+        (state === State.Count || state === State.Decided) -> 0.U
+      )
+    )
+  )
+  io.commit.check.last := Mux(
+    flushes,
+    kCommon.bytepos,
+    Mux1H(
+      Seq(
+        fast                                               -> byteOf(kEnd - 1.U),
+        (state === State.Element)                          -> byteOf(elementEnd(posBits - 1, 0) - 1.U),
+        (state === State.Byte)                             -> byte,
+        (state === State.Counted)                          -> byteOf(countedEnd(posBits - 1, 0) - 1.U),
+        (state === State.Count || state === State.Decided) -> 0.U
+      )
+    )
+  )
+  private val faults = !io.commit.check.ok && !io.commit.check.hold
+
+  private val allThere =
+    (!flushes && kCount === 0.U) || ((output || kEnough) && Mux(buffer, kFits, io.commit.check.ok))
+
+  // Nothing of memory streams may pass vector loads and stores: a declaration sees all older stores, a pack no younger
+  // access.
+  private val inOrder = Mux(
+    k.declare,
+    buffer || output || !(io.stores || io.packing),
+    !(k.pack || flushes) || buffer || !(io.loads || io.stores)
+  )
+  private val quiet   = !(k.declare || k.endInput || k.endOutput) || !kBusy
+  private val writesX = k.endInput || k.endOutput
+  private val free    = io.commit.room && inOrder && quiet && (!writesX || io.resultReady)
+  private val tooMany = k.consume && kTooBig
+  private val errs    = kCommon.pending =/= 0.U && (moves || (writesX && quiet))
+  private val region  = moves || k.pack || flushes
+
+  private val traps   = !kLegal || tooMany || errs
+  private val decided = state === State.Decided
+  private val failed  = fault || (broken && (k.consume || passed === 0.U)) || (ended && k.consume)
+  io.commit.mine    := custom2(io.commit.at)
+  io.commit.packing := io.packing
+  io.commit.done := io.commit.held && known && Mux(
+    decided,
+    failed || free,
+    fast && (traps || (free && (!region || allThere)))
+  )
+
+  // The mask's bits below vl that lie in element group `group`.
+  private val maskPart =
+    (((1.U << io.commit.at.config.vl) - 1.U)(p.vLen - 1, 0) >> (group * p.dLen.U))(p.dLen - 1, 0)
+  io.mask.eg := (k.mask * p.egsPerRegister.U + group)(p.egBits - 1, 0)
+
+  when(io.commit.held && io.commit.mine && known && kLegal && !io.commit.done) {
+    switch(state) {
+      is(State.Fast) {
+        passed   := 0.U
+        position := kStart
+        ended    := false.B
+        broken   := false.B
+        fault    := false.B
+        byte     := Mux(flushes, kCommon.bytepos, byteOf(kStart))
+        group    := 0.U
+        counted  := 0.U
+        when(moves && !allThere && !traps) {
+          when(Mux(buffer, !kEnough || kToEnd, !kEnough || faults))(state := State.Element)
+        }
+        when(k.pack && !allThere && k.masked && io.commit.idle)(state                                  := State.Count)
+        when(k.pack && !allThere && !k.masked && !buffer && faults && io.commit.idle && inOrder)(state := State.Byte)
+        when(flushes && !buffer && faults && quiet && inOrder && !traps)(state                         := State.Byte)
+      }
+      is(State.Element) {
+        when(passed === kCount || !more) {
+          ended := passed =/= kCount
+          state := State.Decided
+        }.elsewhen(cut) {
+          ended  := padding
+          broken := !padding
+          state  := State.Decided
+        }.elsewhen(buffer && !notYet || !buffer && io.commit.check.ok) {
+          passed   := passed + 1.U
+          position := elementEnd(posBits - 1, 0)
+        }.elsewhen(!buffer && faults) {
+          byte  := byteOf(position)
+          state := State.Byte
+          // The elements before are delivered first, so which byte it is matters for the first only.
+          when(k.unpack && passed =/= 0.U)(state := State.Decided)
+        }
+      }
+      is(State.Byte) {
+        when(io.commit.check.ok)(byte := byte + 1.U).elsewhen(faults) {
+          fault    := true.B
+          faultFor := io.commit.check.cause
+          state    := State.Decided
+        }
+      }
+      is(State.Count) {
+        counted                                        := counted + PopCount(io.mask.data & maskPart)
+        group                                          := group + 1.U
+        when(group === (p.egsPerRegister - 1).U)(state := State.Counted)
+      }
+      is(State.Counted) {
+        when(counted === 0.U || Mux(buffer, countedFits, io.commit.check.ok)) {
+          state := State.Decided
+        }.elsewhen(!buffer && faults)(state := State.Byte)
+      }
+    }
+  }
+  when(io.commit.leaves || io.commit.forgets || io.clear)(state := State.Fast)
+
+  // ---- What comes of it -------------------------------------------------------------------------------------------------------
+  private val isTrap = Mux(decided, failed, traps)
+  private val stops  = Mux(decided && moves, passed, kCount)
+  private val endPos = Mux(decided && moves, position, kEnd)
+  io.commit.illegal := known && !kLegal
+  io.commit.trap    := isTrap
+  private val reason = Mux(errs && !decided, kCommon.pending, 1.U(3.W))
+  private val inData = Mux(decided, broken && !fault, errs && !tooMany)
+  io.commit.cause := Mux(
+    !kLegal,
+    2.U,
+    Mux(fault && decided, faultFor, Mux(inData, Cause.StreamData.U, Cause.StreamRange.U))
+  )
+  io.commit.tval := Mux(
+    !kLegal,
+    io.commit.at.insn,
+    Mux(
+      fault && decided,
+      byte,
+      Mux(inData, Cat(reason, 0.U(3.W), output, k.stream), io.commit.at.rs1)
+    )
+  )
+  private val good = !isTrap
+  io.commit.late        := good && k.rd =/= 0.U && (k.pack || writesX)
+  io.commit.setVl.valid := good && k.unpack && stops < io.commit.at.config.vl
+  io.commit.setVl.bits  := stops
+  private val lacks = Mux(
+    fast,
+    region && buffer && !traps && !allThere && !(moves && (!kEnough || kToEnd)) && !(k.pack && k.masked && !io.commit.idle),
+    (state === State.Element && notYet && passed =/= kCount && more) ||
+      (state === State.Counted && buffer && counted =/= 0.U && !countedFits)
+  )
+  io.commit.waits.valid       := io.commit.held && io.commit.mine && known && kLegal && !io.commit.done && lacks
+  io.commit.waits.bits.output := output
+  io.commit.waits.bits.stream := k.stream
+
+  io.commit.dispatches := good && Mux1H(
+    Seq(
+      k.unpack                                         -> (stops =/= 0.U),
+      k.consume                                        -> (stops =/= 0.U && buffer),
+      k.endInput                                       -> (buffer && kCommon.bitpos =/= 0.U),
+      k.endOutput                                      -> flushes,
+      k.pack                                           -> true.B,
+      (!k.unpack && !k.consume && !writesX && !k.pack) -> false.B
+    )
+  )
+
+  private val happens = io.commit.leaves && good
+  io.declare.valid        := happens && k.declare
+  io.declare.bits.output  := output
+  io.declare.bits.stream  := k.stream
+  io.declare.bits.kind    := k.kind
+  io.declare.bits.format  := format
+  io.declare.bits.bytepos := Mux(buffer, kHead, io.commit.at.rs1)
+  io.declare.bits.bitpos  := Mux(buffer, io.commit.at.rs1(2, 0), 0.U)
+  io.declare.bits.left    := io.commit.at.rs2
+
+  io.advance.valid         := happens && moves
+  io.advance.bits.stream   := k.stream
+  io.advance.bits.count    := stops
+  io.advance.bits.position := endPos
+  io.reserve.valid         := happens && k.pack
+  io.reserve.bits.stream   := k.stream
+  io.reserve.bits.bits     := kBits
+
+  for (name <- Seq(io.enter, io.close, io.raise)) {
+    name.bits.output := output
+    name.bits.stream := k.stream
+  }
+  io.enter.valid := happens && io.commit.dispatches
+  io.close.valid := happens && writesX
+  io.raise.valid := io.commit.leaves && kLegal && errs && writesX
+
+  io.result.valid     := happens && writesX && k.rd =/= 0.U
+  io.result.bits.rd   := k.rd
+  io.result.bits.data := kCommon.done
+
+  private val op = io.commit.op
+  op          := 0.U.asTypeOf(op)
+  op.path     := Mux(output, VectorPath.Pack.U, VectorPath.Unpack.U)
+  op.vd       := k.register
+  op.vs1      := k.mask
+  op.vs2      := k.rd
+  op.readsVs1 := k.pack && k.masked
+  op.writes   := k.unpack
+  op.eew      := io.commit.at.config.vsew(1, 0)
+  op.groups   := Mux(io.commit.at.config.vlmul(2), 0.U, io.commit.at.config.vlmul(1, 0))
+  op.evl      := Mux(k.pack, kCount, Mux(k.unpack, stops, 0.U))
+  op.scalar   := Mux(k.endOutput, kCommon.bytepos, byteOf(kStart))
+  op.first    := Mux(k.endInput, kCommon.bytepos + 1.U, byteOf(endPos))
+  op.last     := byteOf(endPos - 1.U)
+  private val use = op.use.get
+  use.stream    := k.stream
+  use.buffer    := buffer
+  use.valueBits := kCommon.format.valueBits
+  use.unsigned  := kCommon.format.unsigned
+  use.bitpos    := Mux(k.endOutput, kCommon.bitpos, kStart(2, 0))
+  use.flush     := k.endOutput
+  use.partial   := partial
+}

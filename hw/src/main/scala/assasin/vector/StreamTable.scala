@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Cat, Valid}
+
+/** A declaration takes effect. */
+class StreamDeclare(p: VectorParams) extends Bundle {
+  val output = Bool()
+  val stream = UInt(4.W)
+  val kind   = UInt(2.W)
+  val format = new StreamFormat
+
+  /** Where it begins, and of an input how many elements there are. */
+  val bytepos = UInt(p.xLen.W)
+  val bitpos  = UInt(3.W)
+  val left    = UInt(p.xLen.W)
+}
+
+/** Elements of an input stream are consumed. */
+class StreamAdvance(p: VectorParams) extends Bundle {
+  val stream = UInt(4.W)
+  val count  = UInt(p.vlBits.W)
+
+  /** Bits behind the last of them. */
+  val position = UInt((p.xLen + 3).W)
+}
+
+/** Bits of an output stream that an instruction past the commit point may write. */
+class StreamReserve(p: VectorParams) extends Bundle {
+  val stream = UInt(4.W)
+  val bits   = UInt((p.vlBits + 6).W)
+}
+
+/** An instruction has appended all that it appends to an output stream. */
+class StreamSettle(p: VectorParams) extends Bundle {
+  val stream = UInt(4.W)
+  val count  = UInt(p.vlBits.W)
+
+  /** Bits that it had reserved and has not written. */
+  val surplus = UInt((p.vlBits + 6).W)
+}
+
+/** Where an output stream is written next. */
+class OutputPosition(p: VectorParams) extends Bundle {
+  val bytepos = UInt(p.xLen.W)
+  val bitpos  = UInt(3.W)
+  val partial = UInt(8.W)
+}
+
+/** A stream as the commit stage sees it, in the same cycle. */
+class StreamTableLookIO(p: VectorParams) extends Bundle {
+  val output = Output(Bool())
+  val stream = Output(UInt(4.W))
+
+  /** Of meaning according to `output`. */
+  val common  = Input(new StreamDescriptor(p))
+  val left    = Input(UInt(p.xLen.W))
+  val partial = Input(UInt(8.W))
+
+  /** Bit position of the next element of an input; of an output the highest that it can have once all that is under way
+    * has been written.
+    */
+  val position = Input(UInt((p.xLen + 3).W))
+
+  /** Instructions past the commit point still use it. */
+  val busy = Input(Bool())
+}
+
+class StreamTableIO(p: VectorParams) extends Bundle {
+  val look    = Flipped(new StreamTableLookIO(p))
+  val declare = Flipped(Valid(new StreamDeclare(p)))
+  val advance = Flipped(Valid(new StreamAdvance(p)))
+  val reserve = Flipped(Valid(new StreamReserve(p)))
+
+  /** An instruction that uses a stream leaves the commit stage for a path; a stream ends; a pending error is raised. */
+  val enter = Flipped(Valid(new StreamName))
+  val close = Flipped(Valid(new StreamName))
+  val raise = Flipped(Valid(new StreamName))
+
+  /** It has read all that it reads, or written all that it writes, in its path. */
+  val inputDone  = Flipped(Valid(UInt(4.W)))
+  val outputDone = Flipped(Valid(UInt(4.W)))
+
+  /** The pack path: an output's position, and what becomes of it. */
+  val write  = Input(UInt(3.W))
+  val at     = Output(new OutputPosition(p))
+  val move   = Flipped(Valid(new OutputPosition(p)))
+  val settle = Flipped(Valid(new StreamSettle(p)))
+
+  /** Stream buffers that open streams have. */
+  val ownInputs  = Output(UInt(8.W))
+  val ownOutputs = Output(UInt(8.W))
+
+  /** Memory streams are under way: read by unpacks, written by packs. */
+  val reads  = Output(Bool())
+  val writes = Output(Bool())
+
+  /** VSDAT's class 0 (docs/varve/isa.md 2.2): the word that `select` names, 0 for all others; a write of it. */
+  val select      = Input(UInt(32.W))
+  val word        = Output(UInt(32.W))
+  val windowWrite = Flipped(Valid(UInt(32.W)))
+
+  val clear = Input(Bool())
+}
+
+/** Which stream. */
+class StreamName extends Bundle {
+  val output = Bool()
+  val stream = UInt(4.W)
+}
+
+/** The descriptors of VarVE's streams (docs/varve/isa.md 2.1, docs/varve/unit.md 5.3).
+  *
+  * An input stream is where the commit stage sees it: an unpack brings its position along. How far an output stream has
+  * come, the pack path knows, as a masked pack's elements are counted there; the commit stage works with the highest
+  * position that is possible.
+  */
+class StreamTable(p: VectorParams) extends Module {
+  val io = IO(new StreamTableIO(p))
+
+  private val inputs  = RegInit(VecInit(Seq.fill(p.inputs)(0.U.asTypeOf(new InputDescriptor(p)))))
+  private val outputs = RegInit(VecInit(Seq.fill(p.outputs)(0.U.asTypeOf(new OutputDescriptor(p)))))
+  private val reach   = Reg(Vec(p.outputs, UInt((p.xLen + 3).W)))
+
+  // Instructions past the commit point, by stream. A memory stream's are those of a stream that was one when they entered.
+  private val inputUses  = RegInit(VecInit(Seq.fill(p.inputs)(0.U(p.tagBits.W))))
+  private val outputUses = RegInit(VecInit(Seq.fill(p.outputs)(0.U(p.tagBits.W))))
+  private val inMemory   = Reg(Vec(p.inputs, Bool()))
+  private val outMemory  = Reg(Vec(p.outputs, Bool()))
+
+  private def named(stream: UInt, i: Int)    = stream === i.U
+  private def position(of: StreamDescriptor) = Cat(of.bytepos, of.bitpos)
+
+  // Of the input streams there may be no power of two: all 0 for an id that there is not.
+  private def byInput[T <: Data](of: Vec[T]): T =
+    of.zipWithIndex.map { case (e, i) => Mux(named(io.look.stream, i), e.asUInt, 0.U) }.reduce(_ | _).asTypeOf(of.head)
+  private val in  = byInput(inputs)
+  private val out = outputs(io.look.stream(2, 0))
+  private def common(of: StreamDescriptor) = {
+    val fields = Wire(new StreamDescriptor(p))
+    fields.open    := of.open
+    fields.kind    := of.kind
+    fields.format  := of.format
+    fields.bytepos := of.bytepos
+    fields.bitpos  := of.bitpos
+    fields.done    := of.done
+    fields.pending := of.pending
+    fields
+  }
+  io.look.common   := Mux(io.look.output, common(out), common(in))
+  io.look.left     := in.left
+  io.look.partial  := out.partial
+  io.look.position := Mux(io.look.output, reach(io.look.stream(2, 0)), position(in))
+  io.look.busy := Mux(
+    io.look.output,
+    outputUses(io.look.stream(2, 0)) =/= 0.U,
+    byInput(inputUses) =/= 0.U
+  )
+
+  io.at.bytepos := outputs(io.write).bytepos
+  io.at.bitpos  := outputs(io.write).bitpos
+  io.at.partial := outputs(io.write).partial
+
+  private val declared = io.declare.bits
+  private def begin(of: StreamDescriptor): Unit = {
+    of.open    := true.B
+    of.kind    := declared.kind
+    of.format  := declared.format
+    of.bytepos := declared.bytepos
+    of.bitpos  := declared.bitpos
+    of.done    := 0.U
+    of.pending := 0.U
+  }
+  private def chosen(event: Valid[StreamName], output: Boolean, i: Int) =
+    event.valid && event.bits.output === output.B && named(event.bits.stream, i)
+
+  for ((input, i) <- inputs.zipWithIndex) {
+    when(io.declare.valid && !declared.output && named(declared.stream, i)) {
+      begin(input)
+      input.left := declared.left
+    }
+    when(io.advance.valid && named(io.advance.bits.stream, i)) {
+      input.bytepos                     := io.advance.bits.position >> 3
+      input.bitpos                      := io.advance.bits.position(2, 0)
+      input.done                        := input.done + io.advance.bits.count
+      when(!input.left.andR)(input.left := input.left - io.advance.bits.count)
+    }
+    when(chosen(io.close, false, i))(input         := 0.U.asTypeOf(input))
+    when(chosen(io.raise, false, i))(input.pending := 0.U)
+    val enters = chosen(io.enter, false, i)
+    inputUses(i)             := inputUses(i) + enters - (io.inputDone.valid && named(io.inputDone.bits, i))
+    when(enters)(inMemory(i) := !input.format.buffer)
+  }
+  for ((output, i) <- outputs.zipWithIndex) {
+    val reserves = io.reserve.valid && named(io.reserve.bits.stream, i)
+    val settles  = io.settle.valid && named(io.settle.bits.stream, i)
+    reach(i) := reach(i) + Mux(reserves, io.reserve.bits.bits, 0.U) - Mux(settles, io.settle.bits.surplus, 0.U)
+    when(io.move.valid && io.write === i.U) {
+      output.bytepos := io.move.bits.bytepos
+      output.bitpos  := io.move.bits.bitpos
+      output.partial := io.move.bits.partial
+    }
+    when(settles)(output.done := output.done + io.settle.bits.count)
+    when(io.declare.valid && declared.output && named(declared.stream, i)) {
+      begin(output)
+      output.partial := 0.U
+      reach(i)       := Cat(declared.bytepos, declared.bitpos)
+    }
+    when(chosen(io.close, true, i))(output         := 0.U.asTypeOf(output))
+    when(chosen(io.raise, true, i))(output.pending := 0.U)
+    val enters = chosen(io.enter, true, i)
+    outputUses(i)             := outputUses(i) + enters - (io.outputDone.valid && named(io.outputDone.bits, i))
+    when(enters)(outMemory(i) := !output.format.buffer)
+  }
+  io.reads  := inputUses.zip(inMemory).map { case (uses, memory) => uses =/= 0.U && memory }.reduce(_ || _)
+  io.writes := outputUses.zip(outMemory).map { case (uses, memory) => uses =/= 0.U && memory }.reduce(_ || _)
+
+  private def owns(of: StreamDescriptor) = of.open && of.format.buffer
+  io.ownInputs  := Cat(inputs.take(8).map(owns).reverse)
+  io.ownOutputs := Cat(outputs.map(owns).reverse)
+
+  // ---- Window ---------------------------------------------------------------------------------------------------------------
+  private val object8  = io.select(7, 0)
+  private val index    = io.select(19, 8)
+  private val isStream = io.select(31, 28) === 0.U
+
+  /** Words of a stream: word number, how it reads, what a write does. */
+  private def half(value: UInt, upper: Boolean): UInt =
+    if (upper) (if (p.xLen == 64) value(63, 32) else 0.U(32.W)) else value(31, 0)
+  private def word(of: StreamDescriptor, left: UInt, partial: UInt): UInt = {
+    val words = Seq(
+      Cat(of.pending.pad(4), 0.U(6.W), of.format.asUInt, 0.U(1.W), of.kind, of.open).pad(32),
+      half(of.bytepos, upper = false),
+      half(of.bytepos, upper = true),
+      Cat(partial, 0.U(5.W), of.bitpos).pad(32),
+      0.U(32.W),
+      0.U(32.W),
+      half(left, upper = false),
+      half(left, upper = true),
+      half(of.done, upper = false),
+      half(of.done, upper = true)
+    )
+    words.zipWithIndex.map { case (w, i) => Mux(index === i.U, w, 0.U) }.reduce(_ | _)
+  }
+  private def here(output: Boolean, i: Int) =
+    isStream && object8 === (i + (if (output) 16 else 0)).U
+  private val inputWords = inputs.zipWithIndex.map { case (in, i) => (here(false, i), word(in, in.left, 0.U(8.W))) }
+  private val outputWords =
+    outputs.zipWithIndex.map { case (out, i) => (here(true, i), word(out, 0.U(p.xLen.W), out.partial)) }
+  io.word := (inputWords ++ outputWords).map { case (hit, w) => Mux(hit, w, 0.U) }.reduce(_ | _)
+
+  private val value = io.windowWrite.bits
+  private def put(field: UInt, upper: Boolean): Unit =
+    if (p.xLen == 64) field := (if (upper) Cat(value, field(31, 0)) else Cat(field(63, 32), value))
+    else if (!upper) field := value
+  private def restore(of: StreamDescriptor): Unit = {
+    when(index === 0.U) {
+      of.open    := value(0)
+      of.kind    := value(2, 1)
+      of.format  := value(17, 4).asTypeOf(new StreamFormat)
+      of.pending := value(26, 24)
+    }
+    when(index === 1.U)(put(of.bytepos, upper = false))
+    when(index === 2.U)(put(of.bytepos, upper = true))
+    when(index === 3.U)(of.bitpos := value(2, 0))
+    when(index === 8.U)(put(of.done, upper = false))
+    when(index === 9.U)(put(of.done, upper = true))
+  }
+  for ((input, i) <- inputs.zipWithIndex) when(io.windowWrite.valid && here(false, i)) {
+    restore(input)
+    when(index === 6.U)(put(input.left, upper = false))
+    when(index === 7.U)(put(input.left, upper = true))
+  }
+  // Nothing is under way, so an output stream can only be where it is.
+  for ((output, i) <- outputs.zipWithIndex) {
+    val restores = io.windowWrite.valid && here(true, i)
+    when(restores) {
+      restore(output)
+      when(index === 3.U)(output.partial := value(15, 8))
+    }
+    when(RegNext(restores, false.B))(reach(i) := position(output))
+  }
+
+  when(io.clear) {
+    inputs.foreach(input => input := 0.U.asTypeOf(input))
+    outputs.foreach(output => output := 0.U.asTypeOf(output))
+    inputUses.foreach(_ := 0.U)
+    outputUses.foreach(_ := 0.U)
+  }
+}

@@ -4,8 +4,8 @@ package assasin.core
 import chisel3._
 import chisel3.util.{Cat, Fill, MuxCase, UIntToOH, log2Ceil}
 
-import assasin.contract.{Cause, CoreState}
-import assasin.vector.VectorSettings
+import assasin.contract.{Cause, CoreState, StreamCsr, VarveCsr}
+import assasin.vector.{VectorParams, VectorSettings}
 
 /** In-order five-stage RV32IM + Zicsr pipeline, with the extensions that [[CoreParams]] names.
   *
@@ -28,6 +28,10 @@ class Core(val p: CoreParams) extends Module {
   val io = IO(new CoreIO(p))
 
   private val csr = Module(new CsrFile(p))
+
+  private def vectorHas(what: VectorParams => Boolean): Boolean = p.vector.exists(what)
+  private val hasPup                                            = vectorHas(_.pup)
+  private val hasFull                                           = vectorHas(_.full)
 
   // ---- State ----------------------------------------------------------------------------------------------------------------
   private val state   = RegInit(CoreState.Idle.U(3.W))
@@ -113,7 +117,13 @@ class Core(val p: CoreParams) extends Module {
   // Stores or loads.
   private val vectorAccess = io.vector.fold(false.B)(v => v.status.loads || v.status.stores)
   private val vectorCsr    = io.vector.fold(false.B)(v => memCsr && csr.io.extension.get.waits && v.status.busy)
-  private val vectorStall = memVec && !vectorDone || vectorCsr || memOrder && vectorAccess ||
+  // VSDAT and NUME are read and written by the unit's window.
+  private val window       = p.vector.map(v => Module(new WindowAccess(v)))
+  private val memNume      = hasFull.B && memInsn(31, 20) === VarveCsr.Nume.U
+  private val memCsrWrites = memInsn(13, 12) === 1.U || memInsn(19, 15) =/= 0.U
+  private val memWindow    = p.vector.isDefined.B && memCsr && (memInsn(31, 20) === VarveCsr.Vsdat.U || memNume)
+  private val windowStall  = window.fold(false.B)(w => memWindow && !w.io.ready)
+  private val vectorStall = memVec && !vectorDone || vectorCsr || windowStall || memOrder && vectorAccess ||
     // A program that stops has its late results, and its exit code may be one of them.
     p.vector.isDefined.B && memExc && late.orR
   private val memStream = memOp.asUInt.orR
@@ -219,8 +229,14 @@ class Core(val p: CoreParams) extends Module {
   private val badCsr    = ex.csr && csr.io.checkIllegal
   private val settings  = p.vector.map(v => Module(new VectorSettings(v)))
   private val badVset   = settings.fold(false.B)(s => ex.vset && !s.io.enabled)
-  private val illegal   = ex.illegal || badCsr || badVset
-  private val exExc     = exFetchFault || illegal || ex.ebreak || ex.ecall || badTarget || badAccess
+  // A stream instruction moves the Head of no stream that VarVE has (docs/varve/isa.md 3.3).
+  private def bit(vector: Option[UInt], n: UInt): Bool = vector.fold(false.B)(v => (v >> n)(0))
+  private val exStream                                 = exInsn(17, 15)
+  private val badStream = io.vector.fold(false.B)(v =>
+    ex.stream.load && bit(v.status.ownInputs, exStream) || ex.stream.store && bit(v.status.ownOutputs, exStream)
+  )
+  private val illegal = ex.illegal || badCsr || badVset || badStream
+  private val exExc   = exFetchFault || illegal || ex.ebreak || ex.ecall || badTarget || badAccess
   private val exCause = MuxCase(
     0.U(4.W),
     Seq(
@@ -244,8 +260,19 @@ class Core(val p: CoreParams) extends Module {
   private val exSpoilt = exExc || exIrq
 
   // What depends on vector CSRs or mstatus.VS waits in EX until a write to a CSR has left MEM.
-  private val exHeld =
+  private val exSettings =
     csr.io.extension.fold(false.B)(e => (ex.vset || ex.vector || ex.csr && e.named) && memValid && memCsr)
+  // Custom-1 and custom-2 are the major opcodes of vector instructions with bit 2 clear.
+  private val memVarve = hasPup.B && memValid && memVec && !memInsn(2)
+  // VarVE moves Heads, and opens and closes streams, behind its instructions: what looks at a stream waits for them.
+  private val varveUnder = io.vector.filter(_ => hasPup).map { v =>
+    val under = RegInit(false.B)
+    under := !clearing && (memVarve && memRetire || under && v.status.busy)
+    under && v.status.busy
+  }
+  private val exPointer = ex.csr && exInsn(31, 26) === (StreamCsr.Ihead >> 6).U
+  private val exStreams = varveUnder.fold(false.B)(under => (ex.stream.asUInt.orR || exPointer) && (memVarve || under))
+  private val exHeld    = exSettings || exStreams
   // A scalar access waits for vector accesses before it; loads do not wait for loads.
   private val exOrdered =
     io.vector.fold(true.B)(v => !(v.status.stores || ex.store && vectorLoads || memValid && memVec && v.commit.memory))
@@ -438,7 +465,7 @@ class Core(val p: CoreParams) extends Module {
   csr.io.addr            := memInsn(31, 20)
   csr.io.fn              := memInsn(13, 12)
   csr.io.src             := memResult
-  csr.io.write           := memDone && memCsr && (memInsn(13, 12) === 1.U || memInsn(19, 15) =/= 0.U)
+  csr.io.write           := memDone && memCsr && memCsrWrites
   csr.io.trap.valid      := takeTrap
   csr.io.trap.bits.pc    := memPc
   csr.io.trap.bits.cause := trapCause
@@ -491,24 +518,35 @@ class Core(val p: CoreParams) extends Module {
     s.io.statusWrite     := hooks.statusWrite
     hooks.read           := s.io.read
     hooks.status         := s.io.status
-    hooks.illegal.foreach(_ := !s.io.enabled)
+    hooks.illegal        := s.io.illegal
+    for (varve <- s.io.varve) {
+      varve.inMem       := memVarve
+      v.offer.varve.get := varve.config
+    }
 
-    v.offer.valid        := exValid && ex.vector && !exSpoilt && !exHeld && !memKill && enabled
-    v.offer.insn         := exInsn
-    v.offer.rs1          := exA
-    v.offer.rs2          := exRs2
-    v.offer.config       := s.io.config
-    v.offer.enabled      := s.io.enabled
-    v.advance            := exReady && v.offer.valid
-    v.commit.valid       := memValid && memVec && enabled
-    v.commit.kill        := memValid && memVec && (memGiveUp || !enabled)
-    v.clear              := clearing
-    v.erase              := clearing
-    v.window.valid       := false.B
-    v.window.bits.write  := false.B
-    v.window.bits.nume   := false.B
-    v.window.bits.select := 0.U
-    v.window.bits.data   := 0.U
+    v.offer.valid   := exValid && ex.vector && !exSpoilt && !exHeld && !memKill && enabled
+    v.offer.insn    := exInsn
+    v.offer.rs1     := exA
+    v.offer.rs2     := exRs2
+    v.offer.config  := s.io.config
+    v.offer.enabled := s.io.enabled
+    v.advance       := exReady && v.offer.valid
+    v.commit.valid  := memValid && memVec && enabled
+    v.commit.kill   := memValid && memVec && (memGiveUp || !enabled)
+    v.clear         := clearing
+    v.erase         := clearing
+
+    val w = window.get.io
+    w.valid     := memValid && memWindow
+    w.nume      := memNume
+    w.select    := s.io.select
+    w.write     := memCsrWrites
+    w.data      := hooks.value
+    w.cancel    := !enabled
+    w.clear     := clearing
+    s.io.window := w.value
+    v.window <> w.window
+    w.answer := v.windowAnswer
   }
 
   // ---- Stopping and status --------------------------------------------------------------------------------------------------
@@ -545,6 +583,7 @@ class Core(val p: CoreParams) extends Module {
   io.status.pc       := latestPc
   io.status.exitCode := a0
   // Bit 23 of the instruction tells OWAIT from IWAIT, bits 22:20 are the stream.
+  // A stream that is waited for has a buffer, so its number is below 8.
   private val vectorWait    = io.vector.fold(false.B)(v => memVec && v.commit.waits.valid)
   private val vectorWaitOut = io.vector.fold(false.B)(_.commit.waits.bits.output)
   io.status.waitIn := memValid && (memOp.load && streamStall || csrStall && !memInsn(

@@ -51,9 +51,10 @@ case class CoreParams(
   vector.foreach(v => require(v.xLen == 32, s"vector.xLen = ${v.xLen}: choose 32, the width of this core"))
 
   /** Instructions beyond [[DecodeTable]]. */
-  val decoders: Seq[DecodeExtension] = (if (streams) Seq(StreamDecode) else Nil) ++ vector.map(_ => VectorDecodeRows)
+  val decoders: Seq[DecodeExtension] = (if (streams) Seq(StreamDecode) else Nil) ++
+    vector.toSeq.flatMap(v => VectorDecodeRows +: (if (v.pup) Seq(VarveDecodeRows(v.full)) else Nil))
 
   /** CSRs that [[CsrFile]] leaves to others. */
   val csrs: CsrExtension =
-    CsrExtension(if (vector.isDefined) VectorSettings.Csrs.map(c => CsrRow(c.address, c.waits)) else Nil)
+    CsrExtension(vector.toSeq.flatMap(VectorSettings.csrs).map(c => CsrRow(c.address, c.waits)))
 }

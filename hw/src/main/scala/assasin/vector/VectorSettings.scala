@@ -2,7 +2,9 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Valid}
+import chisel3.util.{Cat, Valid, log2Ceil}
+
+import assasin.contract.VarveCsr
 
 /** A vector CSR of [[VectorSettings]].
   *
@@ -11,7 +13,17 @@ import chisel3.util.{Cat, Valid}
   * @param waits
   *   its value is known only when the unit has nothing under way
   */
-case class VectorCsr(address: Int, waits: Boolean)
+case class VectorCsr(address: Int, waits: Boolean = false)
+
+/** VarVE's part of [[VectorSettingsIO]]. */
+class VarveSettingsIO(p: VectorParams) extends Bundle {
+
+  /** The vector instruction in MEM is one of VarVE's. */
+  val inMem = Input(Bool())
+
+  /** For an instruction in EX, under the condition of [[VectorSettingsIO.config]]. */
+  val config = Output(new VarveConfig(p))
+}
 
 /** Ports of [[VectorSettings]]. */
 class VectorSettingsIO(p: VectorParams) extends Bundle {
@@ -49,18 +61,27 @@ class VectorSettingsIO(p: VectorParams) extends Bundle {
   val config  = Output(new VectorConfig(p))
   val enabled = Output(Bool())
 
-  /** CSRs in the order of [[VectorSettings.Csrs]]: values, writes in this cycle. */
-  val read  = Output(Vec(VectorSettings.Csrs.size, UInt(p.xLen.W)))
-  val write = Input(Vec(VectorSettings.Csrs.size, Bool()))
-  val value = Input(UInt(p.xLen.W))
+  /** CSRs in the order of [[VectorSettings.csrs]]: an instruction in EX may not access them, values, writes in this
+    * cycle.
+    */
+  val illegal = Output(Vec(VectorSettings.csrs(p).size, Bool()))
+  val read    = Output(Vec(VectorSettings.csrs(p).size, UInt(p.xLen.W)))
+  val write   = Input(Vec(VectorSettings.csrs(p).size, Bool()))
+  val value   = Input(UInt(p.xLen.W))
 
-  /** mstatus' fields VS and SD in their places; mstatus is written with `value` in this cycle. */
+  /** VSSEL, and what the unit's window has answered: the value of VSDAT or NUME. */
+  val select = Output(UInt(32.W))
+  val window = Input(UInt(32.W))
+
+  /** mstatus' fields VS, XS and SD in their places; mstatus is written with `value` in this cycle. */
   val status      = Output(UInt(p.xLen.W))
   val statusWrite = Input(Bool())
+
+  val varve = Option.when(p.pup)(new VarveSettingsIO(p))
 }
 
 /** The vector CSRs and vset* for a core that has none of its own (V specification 1.0, sections 3 and 6;
-  * docs/varve/isa.md 2.3).
+  * docs/varve/isa.md 2.2 and 2.3).
   *
   * A vset* computes in EX and takes effect when it retires from MEM; what is in EX sees the one in MEM. vset* with rd
   * and rs1 x0 that would change VLMAX, or finds vill set, sets vill, as the specification allows.
@@ -128,17 +149,53 @@ class VectorSettings(p: VectorParams) extends Module {
   }
 
   // ---- CSRs -----------------------------------------------------------------------------------------------------------------
-  private val values = Seq[UInt](
-    vstart,
-    vxsat,
-    vxrm,
-    Cat(vxrm, vxsat),
-    vl,
-    Cat(vill, 0.U((p.xLen - 9).W), vtype),
-    p.vBytes.U
+  private val csrs = VectorSettings.csrs(p)
+  // Of the CSR with this address; `otherwise` without one.
+  private def of[T](ports: Seq[T], address: Int, otherwise: T): T =
+    csrs.map(_.address).zip(ports).collectFirst { case (`address`, port) => port }.getOrElse(otherwise)
+  private def writes(address: Int): Bool = of(io.write, address, false.B)
+
+  private val built   = if (p.full) 3 else 1
+  private val log2G   = log2Ceil(p.align)
+  private val vvcfg   = BigInt(p.elements) << 16 | p.maxWidth << 8 | built << 4 | log2G
+  private val select  = RegInit(0.U(32.W))
+  private val state   = Option.when(p.pup)(RegInit(1.U(2.W))) // MVARVE
+  private val format  = Option.when(p.pup)(RegInit(0.U(32.W)))
+  private val aux     = Option.when(p.pup)(RegInit(0.U(p.xLen.W)))
+  private val unknown = 0.U
+  private val values = Map[Int, UInt](
+    0x008           -> vstart,
+    0x009           -> vxsat,
+    0x00a           -> vxrm,
+    0x00f           -> Cat(vxrm, vxsat),
+    0xc20           -> vl,
+    0xc21           -> Cat(vill, 0.U((p.xLen - 9).W), vtype),
+    0xc22           -> p.vBytes.U,
+    VarveCsr.Vssel  -> select,
+    VarveCsr.Vsdat  -> io.window,
+    VarveCsr.Nume   -> io.window,
+    VarveCsr.Vsfmt  -> format.getOrElse(unknown),
+    VarveCsr.Vsaux  -> aux.getOrElse(unknown),
+    VarveCsr.Vvcfg  -> vvcfg.U,
+    VarveCsr.Mvarve -> state.getOrElse(unknown)
   )
-  io.read.zip(values).foreach { case (read, value) => read := value }
-  io.status := Cat(vs === 3.U, 0.U((p.xLen - 12).W), vs, 0.U(9.W))
+  io.select := select
+  for (((row, read), illegal) <- csrs.zip(io.read).zip(io.illegal)) {
+    read := values(row.address)
+    // A plain unit has of VarVE's only the window, which belongs to the vector registers then.
+    illegal := (row.address match {
+      case VarveCsr.Mvarve                                 => false.B
+      case n if n >= VarveCsr.Vsfmt && n <= VarveCsr.Vvcfg => state.fold(vs === 0.U)(_ === 0.U)
+      case _                                               => vs === 0.U
+    })
+  }
+  private val varveState = state.getOrElse(0.U(2.W))
+  io.status := Cat(vs === 3.U || varveState === 3.U, 0.U((p.xLen - 18).W), varveState, 0.U(4.W), vs, 0.U(9.W))
+  for (varve <- io.varve) {
+    varve.config.enabled := varveState =/= 0.U
+    varve.config.format  := format.get
+    varve.config.aux     := aux.get
+  }
 
   when(io.retire) {
     vill   := memVill
@@ -149,16 +206,27 @@ class VectorSettings(p: VectorParams) extends Module {
   when(io.setVstart.valid) { vstart := io.setVstart.bits }
   when(io.setVl.valid) { vl := io.setVl.bits }
   when(io.vxsat) { vxsat := true.B }
-  when(io.write(0)) { vstart := io.value(p.vstartBits - 1, 0) }
-  when(io.write(1)) { vxsat := io.value(0) }
-  when(io.write(2)) { vxrm := io.value(1, 0) }
-  when(io.write(3)) {
+  when(writes(0x008)) { vstart := io.value(p.vstartBits - 1, 0) }
+  when(writes(0x009)) { vxsat := io.value(0) }
+  when(writes(0x00a)) { vxrm := io.value(1, 0) }
+  when(writes(0x00f)) {
     vxrm  := io.value(2, 1)
     vxsat := io.value(0)
   }
+  when(writes(VarveCsr.Vssel)) { select := io.value(31, 0) }
+  format.foreach(f => when(writes(VarveCsr.Vsfmt)) { f := io.value(31, 0) })
+  aux.foreach(a => when(writes(VarveCsr.Vsaux)) { a := io.value })
+
+  // Registers and NumE are vector state; VSFMT, VSAUX and VSSEL are VarVE's alone.
+  private val ofVector = VectorSettings.standard.map(_.address) ++ Seq(VarveCsr.Vsdat, VarveCsr.Nume)
+  private val ofVarve  = Seq(VarveCsr.Vsfmt, VarveCsr.Vsaux, VarveCsr.Vssel, VarveCsr.Vsdat, VarveCsr.Nume)
   // Not when vxsat is set: the instruction has made VS Dirty when it retired, and a later write to mstatus counts.
   when(io.statusWrite) { vs := io.value(10, 9) }
-  when(io.retire || io.dirty || io.write.asUInt.orR) { vs := 3.U }
+  when(io.retire || io.dirty || ofVector.map(writes).reduce(_ || _)) { vs := 3.U }
+  for (s <- state) {
+    when(writes(VarveCsr.Mvarve)) { s := io.value(1, 0) }
+    when(io.dirty && io.varve.get.inMem || ofVarve.map(writes).reduce(_ || _)) { s := 3.U }
+  }
   when(io.clear) {
     vill   := true.B
     vtype  := 0.U
@@ -167,19 +235,31 @@ class VectorSettings(p: VectorParams) extends Module {
     vxrm   := 0.U
     vxsat  := false.B
     vs     := 0.U
+    select := 0.U
+    state.foreach(_ := 1.U)
+    format.foreach(_ := 0.U)
+    aux.foreach(_ := 0.U)
   }
 }
 
 object VectorSettings {
 
   /** vstart, vxsat, vxrm, vcsr, vl, vtype and vlenb. */
-  val Csrs: Seq[VectorCsr] = Seq(
-    VectorCsr(0x008, waits = false),
+  private val standard: Seq[VectorCsr] = Seq(
+    VectorCsr(0x008),
     VectorCsr(0x009, waits = true),
-    VectorCsr(0x00a, waits = false),
+    VectorCsr(0x00a),
     VectorCsr(0x00f, waits = true),
-    VectorCsr(0xc20, waits = false),
-    VectorCsr(0xc21, waits = false),
-    VectorCsr(0xc22, waits = false)
+    VectorCsr(0xc20),
+    VectorCsr(0xc21),
+    VectorCsr(0xc22)
   )
+
+  /** Those of a unit: the standard ones, a debugger's way to the registers (VSSEL and VSDAT), and VarVE's. Accesses to
+    * VSDAT and NUME go through the unit's window, which makes them wait.
+    */
+  def csrs(p: VectorParams): Seq[VectorCsr] = standard ++
+    Seq(VectorCsr(VarveCsr.Vssel), VectorCsr(VarveCsr.Vsdat)) ++
+    (if (p.pup) Seq(VarveCsr.Vsfmt, VarveCsr.Vsaux, VarveCsr.Vvcfg, VarveCsr.Mvarve).map(VectorCsr(_)) else Nil) ++
+    (if (p.full) Seq(VectorCsr(VarveCsr.Nume)) else Nil)
 }

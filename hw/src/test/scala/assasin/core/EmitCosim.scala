@@ -11,10 +11,11 @@ import assasin.{Architecture, CoreExtensions, Emission, SocParams}
 
 /** Emits the designs under co-simulation into sub-folders of the folder given as argument: `native`, a StreamCore with
   * its trace port; `spike`, one with extensions and its memories where the reference simulator can have memory too;
-  * `firmware`, the pipeline alone as the firmware processor has it; `vector`, the same with the port of a vector unit;
-  * `elf` and, with extensions, `elfx`, the same with instructions anywhere; `elfv`, that with a vector unit; and for
-  * each other memory architecture a StreamCore in a folder of its name, and for those without scratchpad the data
-  * memory alone, CachedMemory.
+  * `firmware`, the pipeline alone as the firmware processor has it; `vector`, the same with the port of a vector unit,
+  * `vectorpup` and `vectorfull` with that of one which has VarVE, and with the port of streams; `decode`, `decodepup`
+  * and `decodefull`, the decoders with all extensions and these units; `elf` and, with extensions, `elfx`, the same
+  * with instructions anywhere; `elfv`, that with a vector unit; and for each other memory architecture a StreamCore in
+  * a folder of its name, and for those without scratchpad the data memory alone, CachedMemory.
   */
 object EmitCosim {
   private val firtoolOptions =
@@ -37,9 +38,16 @@ object EmitCosim {
       if (!arch.scratchpad) write(args(0), arch.name, "CachedMemory", new CachedMemory(tile))
     }
     write(args(0), "firmware", "Core", new Core(firmware))
-    val everything = extended.core.copy(vector = Some(VectorParams()))
-    write(args(0), "decode", "Decode", new Decode(everything))
-    write(args(0), "vector", "Core", new Core(firmware.copy(vector = Some(VectorParams()))))
+    val units = Seq(
+      ""     -> VectorParams(),
+      "pup"  -> VectorParams(pup = true),
+      "full" -> VectorParams(pup = true, full = true, inputs = 9)
+    )
+    for ((name, unit) <- units) {
+      write(args(0), s"decode$name", "Decode", new Decode(extended.core.copy(vector = Some(unit))))
+      val core = firmware.copy(streams = unit.pup, vector = Some(unit))
+      write(args(0), s"vector$name", "Core", new Core(core))
+    }
     write(args(0), "elf", "Core", new Core(elf))
     write(args(0), "elfx", "Core", new Core(elf.copy(extensions = CoreExtensions.all)))
     write(args(0), "elfv", "VectorCore", new VectorCore(elf.copy(extensions = CoreExtensions.all), VectorParams()))

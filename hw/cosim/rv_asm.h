@@ -139,6 +139,11 @@ constexpr Word vse32(unsigned vs3, unsigned rs1) {
     return r_type(0x27, 6, 1, vs3, rs1, 0);
 }
 
+// VarVE: `bits` are an instruction's VARVE_MATCH, with what its other fields hold.
+constexpr Word varve(Word bits, unsigned rd, unsigned rs1, unsigned rs2) {
+    return bits | rs2 << 20 | rs1 << 15 | rd << 7;
+}
+
 enum CsrAddress : unsigned {
     kVstart = 0x008,
     kVxsat = 0x009,

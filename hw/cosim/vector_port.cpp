@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pipeline's vector port: random programs with a unit made of chance behind the port, each retired instruction
 // compared with a model of the program. The unit takes random times, traps, waits for streams, has loads and stores
-// under way and sends results late and in any order; a debugger halts, looks and lets go. Usage: vector_port SEED
-// PROGRAMS
+// under way and sends results late and in any order; its window is a memory; a debugger halts, looks and lets go. With
+// VARVE 1 (VarVE-pup) and 2 (VarVE-full) the unit opens and closes streams too, and the pipeline has a port of streams,
+// which stalls at random. Usage: vector_port SEED PROGRAMS
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "assasin_contract.h"
@@ -20,12 +22,18 @@ namespace {
 
 // x5..x10 are random, x31 points to memory, x28..x30 are the trap handler's.
 constexpr unsigned kFirst = 5, kRegs = 6, kPointer = 31;
-constexpr uint32_t kIllegal = 0xffffffff;
+constexpr uint32_t kIllegal = 0xffffffff, kPointerValue = 0x5eed1234;
+constexpr unsigned kVsfmt = ASSASIN_CSR_VSFMT, kVsaux = ASSASIN_CSR_VSAUX, kVssel = ASSASIN_CSR_VSSEL,
+                   kVsdat = ASSASIN_CSR_VSDAT, kNume = ASSASIN_CSR_NUME, kVvcfg = ASSASIN_CSR_VVCFG,
+                   kMvarve = ASSASIN_CSR_MVARVE, kIhead = ASSASIN_CSR_IHEAD;
+/// Of VectorParams' defaults: G 8, MBMAX 64, EMAX 32.
+constexpr uint32_t kVvcfgValue = 3 | (VARVE == 2 ? 3 : 1) << 4 | 64 << 8 | 32 << 16;
 
 struct Settings {
     bool vill = true;
     uint32_t vtype = 0, vl = 0, vstart = 0, vxrm = 0, vs = 0;
     bool vxsat = false;
+    uint32_t mvarve = 1, vsfmt = 0, vsaux = 0;
 
     // VLMAX of a legal vtype, 0 of any other (V specification 3.4, VLEN 256, ELEN 32).
     static uint32_t vlmax(uint32_t vtype) {
@@ -55,14 +63,56 @@ struct Held {
     bool enabled;
     unsigned wait;
     bool memory, load, store, late, trap, stream, begins, begun = false;
+    bool output;
+    unsigned stream_number, own_in, own_out; ///< what it waits for; the streams that are open behind it
     uint32_t cause, tval, data;
     std::optional<uint32_t> vl, vstart;
 };
 
+bool is_varve(uint32_t insn) {
+    return (insn & 0x7f) == 0x2b || (insn & 0x7f) == 0x5b;
+}
 bool is_vector(uint32_t insn) {
     const unsigned opcode = insn & 0x7f;
-    return opcode == 0x07 || opcode == 0x27 || (opcode == 0x57 && (insn >> 12 & 7) != 7);
+    return opcode == 0x07 || opcode == 0x27 || (opcode == 0x57 && (insn >> 12 & 7) != 7) || (VARVE && opcode == 0x5b) ||
+           (VARVE == 2 && opcode == 0x2b);
 }
+bool matches(uint32_t insn, uint32_t match, uint32_t mask) {
+    return (insn & mask) == match;
+}
+#define IS(name) matches(insn, VARVE_MATCH_##name, VARVE_MASK_##name)
+/// Scalar registers that a vector instruction reads, and whether it writes one.
+bool uses_rs1(uint32_t insn) {
+    if (is_varve(insn))
+        return IS(VS_FR) || IS(VS_VR) || IS(VS_HR) || IS(VS_FW) || IS(VS_VW) || IS(VS_HW) || IS(VS_CR) || IS(VV_MUL_VX);
+    return (insn & 0x7f) != 0x57 || (insn >> 12 & 7) == 4;
+}
+bool uses_rs2(uint32_t insn) {
+    if (is_varve(insn))
+        return IS(VS_FR) || IS(VS_VR) || IS(VS_HR);
+    return (insn & 0x7f) != 0x57 && (insn >> 26 & 3) == 2;
+}
+bool writes_scalar(uint32_t insn) {
+    if (is_varve(insn))
+        return IS(VS_ER) || IS(VS_EW) || IS(VS_RCNUM) || IS(VS_VPACK) || IS(VS_PACK) || IS(VS_PACK_M) || IS(VV_NUM) ||
+               IS(VV_REDSUM);
+    return (insn & 0x7f) == 0x57 && (insn >> 12 & 7) == 2 && insn >> 26 == 0x10;
+}
+bool is_stream(uint32_t insn) {
+    return (insn & 0x7f) == 0x0b;
+}
+
+/// A request of the window, as it was taken.
+struct Request {
+    bool write, nume;
+    uint32_t select, data; ///< written, or the answer
+};
+
+/// A stream instruction of custom-0 that has ended.
+struct StreamEnd {
+    unsigned kind, stream; ///< funct7 of its word
+    uint32_t operand, rdata;
+};
 
 class Port : public ProgramBench {
   public:
@@ -86,7 +136,19 @@ class Port : public ProgramBench {
 
     std::optional<Held> held;
     std::deque<Held> ended; ///< instructions that left the commit stage, for the model
-    unsigned pulses = 0;    ///< of vxsat, not yet seen by the model
+    std::deque<Request> requests;
+    std::deque<StreamEnd> streams;
+    unsigned own_in = 0, own_out = 0;
+    unsigned accesses = 0, stream_ends = 0, owned = 0;
+
+    /// What the window shows.
+    uint32_t &shown(bool nume, uint32_t select) {
+        if (nume)
+            return nume_value;
+        const auto at = words.find(select);
+        return at == words.end() ? words[select] = select * 0x9e3779b9u + 1 : at->second;
+    }
+    unsigned pulses = 0; ///< of vxsat, not yet seen by the model
     unsigned killed = 0, waited = 0, late_results = 0, traps = 0;
     bool quick_results = false;
     bool no_traps = false;
@@ -111,8 +173,8 @@ class Port : public ProgramBench {
         top.io_vector_commit_dirty = done && !(held->trap && held->cause == 2);
         top.io_vector_commit_memory = held && held->memory;
         top.io_vector_commit_waits_valid = held && held->stream && held->wait != 0;
-        top.io_vector_commit_waits_bits_output = held && (held->insn & 1u << 20);
-        top.io_vector_commit_waits_bits_stream = 5;
+        top.io_vector_commit_waits_bits_output = held && held->output;
+        top.io_vector_commit_waits_bits_stream = held ? held->stream_number : 0;
         was_busy = busy();
         was_loads = !loads.empty();
         was_stores = !stores.empty();
@@ -121,6 +183,25 @@ class Port : public ProgramBench {
         top.io_vector_status_stores = was_stores;
         pulse = was_busy && roll(8) == 0;
         top.io_vector_status_vxsat = pulse;
+        // Taken only while nothing is under way.
+        top.io_vector_window_ready = !was_busy && !held && !top.io_vector_clear && roll(3);
+        if (answer_in && --answer_in == 0) {
+            top.io_vector_windowAnswer_valid = 1;
+            top.io_vector_windowAnswer_bits = answer;
+        } else {
+            top.io_vector_windowAnswer_valid = 0;
+            top.io_vector_windowAnswer_bits = static_cast<uint32_t>(chance());
+        }
+#if VARVE
+        top.io_vector_status_ownInputs = own_in;
+        top.io_vector_status_ownOutputs = own_out;
+        top.io_stream_stall = roll(3) == 0;
+        top.io_stream_end = top.io_stream_rangeError = 0;
+        top.io_stream_rdata = static_cast<uint32_t>(chance());
+        top.io_stream_sLog2 = 3;
+        top.io_stream_ringLog2 = 13;
+        top.io_stream_peek_data = kPointerValue;
+#endif
         // One result is offered until it is taken.
         if (!offered && !results.empty() && (quick_results || roll(4) == 0))
             offered = roll(static_cast<unsigned>(results.size())) + 1;
@@ -156,6 +237,8 @@ class Port : public ProgramBench {
             check("scalar access beside vector stores", was_stores, 0);
             check("scalar store beside vector loads", top.io_dmem_req_bits_write && was_loads, 0);
         }
+        sample_window();
+        sample_streams();
         age(loads);
         age(stores);
         if (rest)
@@ -181,6 +264,9 @@ class Port : public ProgramBench {
         started = top.io_vector_clear && top.io_run;
         erased_before = erased;
         if (top.io_vector_clear) {
+            own_in = own_out = 0;
+            answer_in = 0;
+            requests.clear();
             check("offered or committed while cleared", top.io_vector_advance || valid, 0);
             held.reset();
             results.clear();
@@ -198,6 +284,53 @@ class Port : public ProgramBench {
   private:
     unsigned roll(unsigned n) {
         return static_cast<unsigned>(chance() % n);
+    }
+    void sample_window() {
+        if (!top.io_vector_window_valid || !top.io_vector_window_ready)
+            return;
+        check("a request beside an answer that is owed", answer_in, 0);
+        const bool nume = top.io_vector_window_bits_nume;
+        Request r{top.io_vector_window_bits_write != 0, nume, top.io_vector_window_bits_select,
+                  top.io_vector_window_bits_data};
+        check("NUME without VarVE-full", nume && VARVE != 2, 0);
+        if (r.write)
+            shown(nume, r.select) = r.data;
+        else
+            r.data = shown(nume, r.select);
+        answer = r.write ? static_cast<uint32_t>(chance()) : r.data;
+        answer_in = seed % 2 ? 1 : 1 + roll(4);
+        requests.push_back(r);
+        accesses++;
+    }
+    void sample_streams() {
+        const bool waits = held && held->stream && held->wait && top.io_vector_commit_valid;
+#if VARVE
+        const bool ops[] = {top.io_stream_op_load != 0, top.io_stream_op_store != 0, top.io_stream_op_readI != 0,
+                            top.io_stream_op_readO != 0};
+        for (unsigned kind = 0; kind < 4; kind++) {
+            if (!ops[kind])
+                continue;
+            check("stream instruction beside VarVE's", under && was_busy, 0);
+            check("stream instruction on a stream of VarVE",
+                  kind < 2 && ((kind ? own_out : own_in) >> top.io_stream_stream & 1), 0);
+            if (!top.io_stream_stall) {
+                streams.push_back({kind, top.io_stream_stream, top.io_stream_operand, top.io_stream_rdata});
+                stream_ends++;
+            }
+        }
+        const bool pointer = top.io_trace_valid && (top.io_trace_insn & 0x7f) == 0x73 &&
+                             top.io_trace_insn >> 26 == kIhead >> 6 && (top.io_trace_insn >> 12 & 3);
+        check("a stream's pointer read beside VarVE", pointer && was_under, 0);
+        const bool load = ops[0] && top.io_stream_stall, store = ops[1] && top.io_stream_stall;
+        was_under = under && was_busy;
+        under = was_under; // one that ends in this cycle counts from the next one on
+#else
+        const bool load = false, store = false;
+#endif
+        check("waits for input", top.io_status_waitIn, load || (waits && !held->output));
+        check("waits for room", top.io_status_waitOut, store || (waits && held->output));
+        if (waits)
+            check("the stream that is waited for", top.io_status_waitStream, held->stream_number);
     }
     void age(std::vector<unsigned> &list) {
         for (auto &left : list)
@@ -217,23 +350,42 @@ class Port : public ProgramBench {
         h.config.vstart = top.io_vector_offer_config_vstart;
         h.config.vxrm = top.io_vector_offer_config_vxrm;
         const unsigned opcode = h.insn & 0x7f;
+        const bool custom2 = opcode == 0x5b;
         h.load = opcode == 0x07;
         h.store = opcode == 0x27;
         h.memory = h.load || h.store;
-        h.late = opcode == 0x57 && (h.insn >> 12 & 7) == 2 && h.insn >> 26 == 0x10 && (h.insn >> 7 & 31);
+        h.late = writes_scalar(h.insn) && (h.insn >> 7 & 31);
         h.wait = roll(3) ? 0 : roll(12);
-        h.stream = !h.memory && roll(8) == 0;
-        h.begins = (h.memory || h.stream) && roll(3) == 0;
+        h.stream = !h.memory && roll(custom2 ? 3 : 8) == 0;
+        h.begins = (h.memory || h.stream) && !custom2 && roll(3) == 0;
+        h.output = roll(2);
+        h.stream_number = roll(8);
+        if (custom2) { // perhaps of a stream in memory
+            h.load = roll(4) == 0;
+            h.store = roll(4) == 0;
+            h.memory = h.load || h.store || roll(2);
+        }
+        h.own_in = own_in;
+        h.own_out = own_out;
+        if (custom2 && (h.insn >> 12 & 7) == 0) {
+            h.own_in = roll(2) ? roll(256) : 0;
+            h.own_out = roll(2) ? roll(256) : 0;
+        }
         if (h.stream)
             h.wait = 1 + roll(40);
         h.trap = !no_traps && roll(16) == 0;
-        static const uint32_t causes[] = {2, 4, 5, 6, 7};
-        h.cause = causes[roll(5)];
+        static const uint32_t causes[] = {2, 4, 5, 6, 7, 24, 25};
+        h.cause = causes[roll(custom2 ? 7 : 5)];
         h.tval = static_cast<uint32_t>(chance());
         h.data = static_cast<uint32_t>(chance());
         if (h.trap ? h.cause != 2 : true)
             h.vstart = h.trap ? roll(256) : 0;
-        if (h.load && h.config.vl && roll(4) == 0)
+#if VARVE
+        h.config.mvarve = top.io_vector_offer_varve_enabled;
+        h.config.vsfmt = top.io_vector_offer_varve_format;
+        h.config.vsaux = top.io_vector_offer_varve_aux;
+#endif
+        if ((h.load || custom2) && h.config.vl && roll(4) == 0)
             h.vl = roll(h.config.vl) + 1;
         held = h;
     }
@@ -253,6 +405,9 @@ class Port : public ProgramBench {
             if (h.store)
                 stores.push_back(1 + roll(20));
             rest = std::max(rest, roll(4) ? 0 : roll(30));
+            under |= is_varve(h.insn);
+            own_in = h.own_in;
+            own_out = h.own_out;
         }
         ended.push_back(h);
         held.reset();
@@ -264,6 +419,10 @@ class Port : public ProgramBench {
     std::optional<std::pair<unsigned, uint32_t>> taken;
     unsigned offered = 0, rest = 0;
     bool pulse = false;
+    bool under = false, was_under = false; ///< VarVE's instructions are behind the commit stage
+    std::map<uint32_t, uint32_t> words;    ///< of the window, those that were asked for
+    uint32_t nume_value = 32, answer = 0;
+    unsigned answer_in = 0; ///< cycles until the window's answer
     bool erased = false, erased_before = false;
     bool started = false; ///< in the latest cycle the unit was cleared for a program to start
 };
@@ -278,8 +437,68 @@ struct Model {
     std::vector<uint32_t> memory = std::vector<uint32_t>(kSpadBytes / 4);
     Port &port;
 
-    uint32_t csr_read(unsigned number) {
+    uint32_t vssel = 0;
+
+    /// A CSR may not be accessed.
+    bool illegal(unsigned number) const {
         switch (number) {
+        case kVssel:
+        case kVsdat:
+            return VARVE ? v.mvarve == 0 : v.vs == 0;
+        case kVsfmt:
+        case kVsaux:
+        case kVvcfg:
+            return !VARVE || v.mvarve == 0;
+        case kNume:
+            return VARVE != 2 || v.mvarve == 0;
+        case kMvarve:
+            return !VARVE;
+        case kVl:
+        case kVtype:
+        case kVstart:
+        case kVxsat:
+        case kVxrm:
+        case kVcsr:
+            return v.vs == 0;
+        default:
+            return false;
+        }
+    }
+
+    /// The request that an access to the window has made.
+    uint32_t window(bool nume, bool write, uint32_t data) {
+        if (port.requests.empty()) {
+            port.check("requests of the window", 0, 1);
+            return 0;
+        }
+        const Request r = port.requests.front();
+        port.requests.pop_front();
+        port.check("request writes", r.write, write);
+        port.check("request of NUME", r.nume, nume);
+        if (!nume)
+            port.check("select", r.select, vssel);
+        if (write)
+            port.check("written", r.data, data);
+        return r.data;
+    }
+
+    uint32_t csr_read(unsigned number) {
+        if ((number & ~63u) == kIhead)
+            return kPointerValue;
+        switch (number) {
+        case kVssel:
+            return vssel;
+        case kVsdat:
+        case kNume:
+            return window(number == kNume, false, 0);
+        case kVsfmt:
+            return v.vsfmt;
+        case kVsaux:
+            return v.vsaux;
+        case kVvcfg:
+            return kVvcfgValue;
+        case kMvarve:
+            return v.mvarve;
         case kMtvec:
             return mtvec;
         case kMepc:
@@ -301,13 +520,34 @@ struct Model {
         case kVcsr:
             return v.vxrm << 1 | v.vxsat;
         case kMstatus:
-            return 0x1800 | v.vs << 9 | (v.vs == 3 ? 0x80000000u : 0) | mpie << 7;
+            return 0x1800 | v.vs << 9 | (v.vs == 3 || (VARVE && v.mvarve == 3) ? 0x80000000u : 0) | mpie << 7 |
+                   (VARVE ? v.mvarve << 15 : 0);
         default:
             return 0;
         }
     }
     void csr_write(unsigned number, uint32_t value) {
         switch (number) {
+        case kMvarve:
+            v.mvarve = value & 3;
+            return;
+        case kVsfmt:
+            v.vsfmt = value;
+            v.mvarve = 3;
+            return;
+        case kVsaux:
+            v.vsaux = value;
+            v.mvarve = 3;
+            return;
+        case kVssel:
+            vssel = value;
+            v.mvarve = 3;
+            return;
+        case kVsdat:
+        case kNume:
+            window(number == kNume, true, value);
+            v.mvarve = 3;
+            break;
         case kMtvec:
             mtvec = value;
             return;
@@ -355,10 +595,9 @@ struct Model {
         const Held h = port.ended.front();
         port.ended.pop_front();
         port.check("offered word", h.insn, insn);
-        const unsigned opcode = insn & 0x7f, f3 = insn >> 12 & 7;
-        if (opcode != 0x57 || f3 == 4)
+        if (uses_rs1(insn))
             port.check("offered rs1", h.rs1, x[insn >> 15 & 31]);
-        if (opcode != 0x57 && (insn >> 26 & 3) == 2)
+        if (uses_rs2(insn))
             port.check("offered rs2", h.rs2, x[insn >> 20 & 31]);
         port.check("offered vill", h.config.vill, v.vill);
         port.check("offered vtype", h.config.vtype, v.vtype);
@@ -366,15 +605,25 @@ struct Model {
         port.check("offered vstart", h.config.vstart, v.vstart);
         port.check("offered vxrm", h.config.vxrm, v.vxrm);
         port.check("offered VS", h.enabled, v.vs != 0);
+        if (is_varve(insn)) {
+            port.check("offered MVARVE", h.config.mvarve, v.mvarve != 0);
+            port.check("offered VSFMT", h.config.vsfmt, v.vsfmt);
+            port.check("offered VSAUX", h.config.vsaux, v.vsaux);
+        }
         port.check("trap as the unit has it", trapped, h.trap);
-        if (!h.trap || h.cause != 2)
+        if (!h.trap || h.cause != 2) {
             v.vs = 3;
+            if (is_varve(insn))
+                v.mvarve = 3;
+        }
         if (h.vstart)
             v.vstart = *h.vstart;
         if (h.trap) {
             trap(pc, h.cause, h.tval);
             return;
         }
+        own_in = h.own_in;
+        own_out = h.own_out;
         if (h.vl)
             v.vl = *h.vl;
         if (h.late)
@@ -398,8 +647,13 @@ struct Model {
             port.check("early write of a vector instruction", c.wen, 0);
             return;
         }
-        if (insn == ecall || insn == kIllegal) {
+        const unsigned stream = insn >> 15 & 7, kind = insn >> 25;
+        const bool bad = insn == kIllegal || is_varve(insn) || (opcode == 0x73 && f3 && illegal(insn >> 20)) ||
+                         (is_stream(insn) && kind < 2 && ((kind ? own_out : own_in) >> stream & 1)) ||
+                         (is_stream(insn) && !VARVE);
+        if (insn == ecall || bad) {
             port.check("traps", c.trap, 1);
+            port.owned += bad && is_stream(insn);
             trap(pc, insn == ecall ? 11 : 2, insn == ecall ? 0 : insn);
             return;
         }
@@ -438,6 +692,21 @@ struct Model {
             value = pc + 4;
             next = pc + ((insn >> 21 & 0x3ff) << 1);
             break;
+        case 0x0b: {
+            if (port.streams.empty()) {
+                port.check("stream instructions that have ended", 0, 1);
+                return;
+            }
+            const StreamEnd e = port.streams.front();
+            port.streams.pop_front();
+            port.check("stream instruction", e.kind, kind);
+            port.check("its stream", e.stream, stream);
+            if (kind)
+                port.check("its operand", e.operand, b);
+            value = e.rdata; // words only
+            writes = kind != 1 && rd != 0;
+            break;
+        }
         case 0x0f:
             port.check("FENCE beside vector accesses", fence_unsafe, 0);
             writes = false;
@@ -473,6 +742,7 @@ struct Model {
         }
     }
     bool fence_unsafe = false;
+    unsigned own_in = 0, own_out = 0;
 };
 
 class Maker {
@@ -522,6 +792,10 @@ class Maker {
     }
     void item(unsigned depth) {
         const unsigned rd = reg(), a = reg(), b = reg();
+        if (roll(4) == 0) {
+            roll(2) ? window_item(rd, a) : varve_item(rd, a, b);
+            return;
+        }
         switch (roll(depth ? 19 : 20)) {
         case 0:
         case 1:
@@ -596,11 +870,104 @@ class Maker {
         }
     }
 
+    /// CSRs of VarVE, also with MVARVE or VS off. The handler of traps changes x28..x30.
+    void window_item(unsigned rd, unsigned a) {
+        static const unsigned numbers[] = {kVssel, kVsdat, kVsdat, kVsdat, kVsfmt, kVsaux, kVvcfg, kMvarve, kNume};
+        const auto access = [&] {
+            const unsigned n = numbers[roll(9)];
+            if (n == kMvarve) // not off
+                code.push_back(csr(2, rd, n, roll(2) ? a : 0));
+            else
+                code.push_back(csr(1 + roll(3), rd, n, roll(2) ? a : 0));
+        };
+        access();
+        if (roll(8) == 0) {
+            const unsigned number = VARVE && roll(2) ? kMvarve : kMstatus;
+            li(29, number == kMvarve ? 3 : 0x600);
+            code.push_back(csr(3, 0, number, 29));
+            access();
+            if (roll(2))
+                code.push_back(roll(2) ? vadd_vv(roll(32), roll(32), roll(32))
+                                       : varve(VARVE_MATCH_VS_FR, roll(8), a, a));
+            li(29, number == kMvarve ? 1 + roll(3) : 0x200);
+            code.push_back(csrrs(0, number, 29));
+        }
+    }
+
+    /// VarVE's instructions, which a core without VarVE does not know, and the stream instructions beside them.
+    void varve_item(unsigned rd, unsigned a, unsigned b) {
+        const unsigned id = roll(8), v = roll(32);
+        static const uint32_t in[] = {VARVE_MATCH_VS_FR, VARVE_MATCH_VS_VR, VARVE_MATCH_VS_HR};
+        static const uint32_t out[] = {VARVE_MATCH_VS_FW, VARVE_MATCH_VS_VW, VARVE_MATCH_VS_HW};
+        switch (roll(14)) {
+        case 0:
+            code.push_back(varve(in[roll(3)], id, a, b));
+            break;
+        case 1:
+            code.push_back(varve(out[roll(3)], id, a, 0));
+            break;
+        case 2:
+            code.push_back(varve(VARVE_MATCH_VS_CR, 0, a, id));
+            break;
+        case 3:
+            code.push_back(varve(roll(2) ? VARVE_MATCH_VS_ER : VARVE_MATCH_VS_EW, rd, 0, id));
+            break;
+        case 4:
+            code.push_back(varve(VARVE_MATCH_VS_RCNUM | roll(256) << 20, rd, 0, 0));
+            break;
+        case 5:
+        case 6:
+            code.push_back(varve((roll(2) ? VARVE_MATCH_VS_UNPACK : VARVE_MATCH_VS_VUNPACK) | id << 26, v, 0, 0));
+            break;
+        case 7:
+        case 8:
+            code.push_back(varve((roll(2) ? VARVE_MATCH_VS_PACK : VARVE_MATCH_VS_PACK_M) | id << 26, rd, v, 0));
+            break;
+        case 9: {
+            const Word w[] = {varve(VARVE_MATCH_VV_ADD_VV, v, v, roll(32)), varve(VARVE_MATCH_VV_MUL_VX, v, a, v),
+                              varve(VARVE_MATCH_VV_NUM, rd, 0, v), varve(VARVE_MATCH_VV_REDSUM, rd, 0, v)};
+            code.push_back(w[roll(4)]);
+            break;
+        }
+        case 10:
+            code.push_back(stream_load(2, rd, id));
+            break;
+        case 11:
+            code.push_back(stream_store(2, a, id));
+            break;
+        case 12:
+            code.push_back(roll(2) ? stream_readi(2, rd, id, a) : stream_reado(2, rd, id, a));
+            break;
+        default:
+            code.push_back(VARVE ? csrr(rd, kIhead + roll(40)) : kIllegal);
+            break;
+        }
+    }
+
     std::mt19937_64 &rng;
     std::vector<Word> code;
 };
 
-uint64_t total = 0, lates = 0, kills = 0, trapped = 0, halts = 0, issued = 0;
+/// A debugger reads and writes a word of a vector register, by VSSEL and VSDAT.
+void look_into(Port &port, DebugPort<CoreBench> &debug, Model &model, std::mt19937_64 &rng) {
+    const uint32_t before = debug.csr(kVssel);
+    port.check("VSSEL is not there for the debugger", debug.error, model.illegal(kVssel));
+    if (debug.error)
+        return;
+    port.check("VSSEL seen by the debugger", before, model.vssel);
+    const uint32_t select = 1u << 28 | static_cast<uint32_t>(rng() % 8) << 8 | static_cast<uint32_t>(rng() % 32);
+    const uint32_t value = static_cast<uint32_t>(rng());
+    debug.set_csr(kVssel, select);
+    port.check("word seen by the debugger", debug.csr(kVsdat), port.shown(false, select));
+    debug.set_csr(kVsdat, value);
+    port.check("word as the debugger wrote it", debug.csr(kVsdat), value);
+    port.check("the window's word", port.shown(false, select), value);
+    debug.set_csr(kVssel, before);
+    port.requests.clear();
+    model.v.mvarve = model.v.vs = 3;
+}
+
+uint64_t total = 0, lates = 0, kills = 0, trapped = 0, halts = 0, issued = 0, accesses = 0, stream_ends = 0, owned = 0;
 
 bool run_program(uint64_t seed) {
     std::mt19937_64 rng(seed);
@@ -665,6 +1032,8 @@ bool run_program(uint64_t seed) {
                     continue;
                 const unsigned r = kFirst + static_cast<unsigned>(rng() % kRegs);
                 port.check("register seen by the debugger", debug.reg(r), model.x[r]);
+                if (rng() % 2)
+                    look_into(port, debug, model, rng);
                 if (debug.halted()) {
                     const unsigned rd = kFirst + static_cast<unsigned>(rng() % kRegs);
                     const uint32_t got = debug.execute(vmv_x_s(rd, 0));
@@ -711,6 +1080,9 @@ bool run_program(uint64_t seed) {
     lates += port.late_results;
     kills += port.killed;
     trapped += port.traps;
+    accesses += port.accesses;
+    stream_ends += port.stream_ends;
+    owned += port.owned;
     return port.failed == 0;
 }
 
@@ -727,8 +1099,9 @@ int main(int argc, char **argv) {
     for (unsigned i = 0; i < programs; i++)
         run_program(seed + i) ? passed++ : failed++;
     std::printf("vector_port: seed %" PRIu64 ", %" PRIu64 " instructions, %" PRIu64 " late results, %" PRIu64
-                " traps of the unit, %" PRIu64 " given up, %" PRIu64 " halts, %" PRIu64 " issued\n",
-                seed, total, lates, trapped, kills, halts, issued);
+                " traps of the unit, %" PRIu64 " given up, %" PRIu64 " halts, %" PRIu64 " issued, %" PRIu64
+                " requests of the window, %" PRIu64 " stream instructions, %" PRIu64 " refused\n",
+                seed, total, lates, trapped, kills, halts, issued, accesses, stream_ends, owned);
     std::printf("vector_port: %u passed, %u failed\n", passed, failed);
     return failed != 0;
 }

@@ -331,6 +331,8 @@ class Port : public ProgramBench {
         check("waits for room", top.io_status_waitOut, store || (waits && held->output));
         if (waits)
             check("the stream that is waited for", top.io_status_waitStream, held->stream_number);
+        if (waits && !held->begun && top.io_debug_halt)
+            check("a wait is given up on a halt", top.io_vector_commit_kill, 1);
     }
     void age(std::vector<unsigned> &list) {
         for (auto &left : list)

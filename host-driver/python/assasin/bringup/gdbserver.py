@@ -17,6 +17,8 @@ _GPRS_AND_PC = 33
 _PC = 32
 _CSR0 = 65
 """GDB's number of CSR 0."""
+_V0 = _CSR0 + 4096
+"""The server's number of v0."""
 
 _PACKET = 0x2000
 _MOST_LINES = 64
@@ -35,8 +37,20 @@ def _number(text: str) -> int:
     return int.from_bytes(bytes.fromhex(text), "little")
 
 
-def target_description(csrs: dict[str, int]) -> str:
-    """GDB's XML of a hart with these CSRs."""
+def _vectors(length: int) -> str:
+    """The feature of vector registers of `length` bytes, each a union of its elements of every width."""
+    types = {"bytes": 8, "shorts": 16, "words": 32, "longs": 64}
+    vectors = "".join(f"<vector id='{n}' type='uint{w}' count='{8 * length // w}'/>" for n, w in types.items())
+    fields = "".join(f"<field name='{n[0]}' type='{n}'/>" for n in types)
+    registers = "".join(
+        f"<reg name='v{n}' bitsize='{8 * length}' type='riscv_vector' group='vector' regnum='{_V0 + n}'/>"
+        for n in range(rv32.VECTOR_REGISTERS)
+    )
+    return f"<feature name='org.gnu.gdb.riscv.vector'>{vectors}<union id='riscv_vector'>{fields}</union>{registers}</feature>"
+
+
+def target_description(csrs: dict[str, int], vector_bytes: int = 0) -> str:
+    """GDB's XML of a hart with these CSRs, and with vector registers of `vector_bytes` unless that is 0."""
     pointers = ("sp", "gp", "tp", "fp")
     registers = "".join(
         f"<reg name={quoteattr(name)} bitsize='32' type='{'data_ptr' if name in pointers else 'int'}' regnum='{n}'/>"
@@ -52,7 +66,8 @@ def target_description(csrs: dict[str, int]) -> str:
         # Bare metal: GDB steps by the hart's own single step, not by breakpoints where it thinks that the hart goes.
         "<osabi>none</osabi>"
         f"<feature name='org.gnu.gdb.riscv.cpu'>{registers}</feature>"
-        f"<feature name='org.gnu.gdb.riscv.csr'>{control}</feature></target>"
+        f"<feature name='org.gnu.gdb.riscv.csr'>{control}</feature>"
+        f"{_vectors(vector_bytes) if vector_bytes else ''}</target>"
     )
 
 
@@ -155,7 +170,7 @@ class GdbServer:
             return f"PacketSize={_PACKET:x};qXfer:features:read+;QStartNoAckMode+;vContSupported+"
         if text.startswith("Xfer:features:read:target.xml:"):
             offset, length = (int(x, 16) for x in text.rpartition(":")[2].split(","))
-            xml = target_description(self.hart.csrs).encode()
+            xml = target_description(self.hart.csrs, self.hart.vector_bytes).encode()
             part = xml[offset : offset + length]
             return (b"l" if offset + length >= len(xml) else b"m") + part
         fixed = {"Attached": "1", "C": "QC1", "fThreadInfo": "m1", "sThreadInfo": "l", "Offsets": "", "Symbol::": "OK"}
@@ -224,8 +239,15 @@ class GdbServer:
             raise BringupError(f"{self.hart.name} has no register {number}")
         return number - _CSR0
 
+    def _vector(self, number: int) -> int | None:
+        n = number - _V0
+        return n if self.hart.vector_bytes and 0 <= n < rv32.VECTOR_REGISTERS else None
+
     def _read_one(self, rest: bytes) -> str:
         n = int(rest, 16)
+        vector = self._vector(n)
+        if vector is not None:
+            return self.hart.vector(vector).hex()
         if n < _PC:
             return _word(self.hart.register(n))
         return _word(self.hart.pc if n == _PC else self.hart.csr(self._csr(n)))
@@ -233,6 +255,10 @@ class GdbServer:
     def _write_one(self, rest: bytes) -> str:
         number, _, text = rest.decode().partition("=")
         n, value = int(number, 16), _number(text)
+        vector = self._vector(n)
+        if vector is not None:
+            self.hart.set_vector(vector, value.to_bytes(self.hart.vector_bytes, "little"))
+            return "OK"
         if n < _PC:
             self.hart.set_register(n, value)
         elif n == _PC:

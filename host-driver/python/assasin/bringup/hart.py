@@ -23,6 +23,12 @@ _SPAN = 2048  # bytes that a load reaches on either side of its base
 _RESULT: Operation = (BASE + contract.DEBUG_RESULT, None)
 
 
+_MSTATUS = rv32.STANDARD_CSRS["mstatus"]
+_VSTART, _VL, _VTYPE, _VLENB = (rv32.VECTOR_CSRS[name] for name in ("vstart", "vl", "vtype", "vlenb"))
+_OF_VECTORS = frozenset((*rv32.VECTOR_CSRS.values(), *rv32.VARVE_CSRS.values(), contract.CSR_NUME))
+"""Not to be accessed while mstatus.VS, or of VarVE MVARVE, is Off."""
+
+
 class AccessError(BringupError):
     """Nothing answers at an address, or a register does not exist."""
 
@@ -256,12 +262,108 @@ class Hart:
 
     def csr(self, address: int) -> int:
         """A control and status register."""
-        return self.run([rv32.csrr(0, address)])[0]
+        if address not in _OF_VECTORS:
+            return self._read_csr(address)
+        with self._vectors():
+            return self._read_csr(address)
 
     def set_csr(self, address: int, value: int) -> None:
-        """Writes one."""
+        """Writes one. vl and vtype are set as vsetvl sets them. Raises BringupError."""
+        if address not in _OF_VECTORS:
+            self._write_csr(address, value)
+            return
+        with self._vectors(writes=True):
+            if address not in (_VL, _VTYPE):
+                self._write_csr(address, value)
+                return
+            new = {_VL: self._read_csr(_VL), _VTYPE: self._read_csr(_VTYPE)} | {address: value}
+            start = self._read_csr(_VSTART)
+            with self._saved(1, 2):
+                code = [*rv32.set_register(1, new[_VL]), *rv32.set_register(2, new[_VTYPE]), rv32.vsetvl(1, 2)]
+                self.run_quietly(code)
+            self._write_csr(_VSTART, start)
+            found = self._read_csr(address)
+        if found != value:
+            raise BringupError(f"{self.name} cannot have {value:#x} there, and now has {found:#x}")
+
+    def _read_csr(self, address: int) -> int:
+        return self.run([rv32.csrr(0, address)])[0]
+
+    def _write_csr(self, address: int, value: int) -> None:
         with self._saved(1):
             self.run_quietly([*rv32.set_register(1, value), rv32.csrw(address, 1)])
+
+    # ---- Vector registers ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def vector_bytes(self) -> int:
+        """Bytes of a vector register, 0 without a vector unit."""
+        if self.is_firmware:
+            return 0
+        with self.link.locked():
+            status = self._read_csr(_MSTATUS)
+            try:
+                self._write_csr(_MSTATUS, status | rv32.MSTATUS_VS)
+                return self._read_csr(_VLENB) if self._read_csr(_MSTATUS) & rv32.MSTATUS_VS else 0
+            finally:
+                self._write_csr(_MSTATUS, status)
+
+    @cached_property
+    def _has_varve(self) -> bool:
+        with suppress(AccessError):
+            self._read_csr(contract.CSR_MVARVE)
+            return True
+        return False
+
+    @contextmanager
+    def _vectors(self, writes: bool = False) -> Iterator[None]:
+        """
+        Lets vector CSRs be accessed also while mstatus.VS or MVARVE is Off. Both are as before afterwards, but for what `writes`
+        vector state: then one that was not Off is Dirty.
+        """
+        states = {_MSTATUS: rv32.MSTATUS_VS} | ({contract.CSR_MVARVE: 3} if self._has_varve else {})
+        with self.link.locked():
+            before = {address: self._read_csr(address) for address in states}
+            try:
+                for address, field in states.items():
+                    if not before[address] & field:
+                        self._write_csr(address, before[address] | field)
+                yield
+            finally:
+                for address, field in states.items():
+                    dirty = field if writes and before[address] & field else 0
+                    self._write_csr(address, before[address] | dirty)
+
+    @contextmanager
+    def _window(self, writes: bool = False) -> Iterator[None]:
+        """VSSEL is the debugger's meanwhile."""
+        with self._vectors(writes):
+            select = self._read_csr(contract.CSR_VSSEL)
+            try:
+                yield
+            finally:
+                self._write_csr(contract.CSR_VSSEL, select)
+
+    def vector(self, n: int) -> bytes:
+        """A vector register, its lowest byte first."""
+        code = rv32.set_register(1, rv32.WINDOW_DATA | n)
+        operations: list[Operation] = [(BASE + contract.DEBUG_INSN, i) for i in code]
+        words = self.vector_bytes // 4
+        for _ in range(words):
+            for instruction in (rv32.csrw(contract.CSR_VSSEL, 1), rv32.addi(1, 1, rv32.WINDOW_WORD)):
+                operations.append((BASE + contract.DEBUG_INSN, instruction))
+            operations += [(BASE + contract.DEBUG_INSN, rv32.csrr(0, contract.CSR_VSDAT)), _RESULT]
+        with self._window(), self._saved(1):
+            return struct.pack(f"<{words}I", *self._operate(operations))
+
+    def set_vector(self, n: int, data: bytes) -> None:
+        """Writes one, all its bytes."""
+        code = rv32.set_register(1, rv32.WINDOW_DATA | n)
+        for (word,) in struct.iter_unpack("<I", data):
+            code += [rv32.csrw(contract.CSR_VSSEL, 1), rv32.addi(1, 1, rv32.WINDOW_WORD)]
+            code += [*rv32.set_register(2, word), rv32.csrw(contract.CSR_VSDAT, 2)]
+        with self._window(writes=True), self._saved(1, 2):
+            self.run_quietly(code)
 
     @contextmanager
     def _saved(self, *numbers: int) -> Iterator[None]:
@@ -286,7 +388,15 @@ class Hart:
         with suppress(BringupError):
             self.csr(contract.CSR_SGRAIN)
             table["sgrain"] = contract.CSR_SGRAIN
-        return table | rv32.stream_csrs(self.csr(contract.CSR_STREAMCFG) & rv32.STREAMCFG_STREAMS)
+        table |= rv32.stream_csrs(self.csr(contract.CSR_STREAMCFG) & rv32.STREAMCFG_STREAMS)
+        if self.vector_bytes:
+            table |= rv32.VECTOR_CSRS
+            if self._has_varve:
+                table |= {"mvarve": contract.CSR_MVARVE} | rv32.VARVE_CSRS
+                with suppress(BringupError):
+                    self.csr(contract.CSR_NUME)
+                    table["nume"] = contract.CSR_NUME
+        return table
 
     # ---- Memory ----------------------------------------------------------------------------------------------------------------
 

@@ -32,6 +32,19 @@ STANDARD_CSRS = {
 }
 """CSRs that every hart has."""
 
+VECTOR_CSRS = {"vstart": 0x008, "vxsat": 0x009, "vxrm": 0x00A, "vcsr": 0x00F, "vl": 0xC20, "vtype": 0xC21, "vlenb": 0xC22}
+"""Those of a hart with a vector unit; illegal while mstatus.VS is Off."""
+
+VARVE_CSRS = {n.lower(): getattr(contract, f"CSR_{n}") for n in ("VSFMT", "VSAUX", "VSSEL", "VSDAT", "VVCFG")}
+"""Those of a hart whose vector unit has VarVE, besides MVARVE; illegal while MVARVE is Off."""
+
+MSTATUS_VS = 3 << 9
+VECTOR_REGISTERS = 32
+WINDOW_DATA = 1 << 28
+"""VSSEL: class of vector registers' words."""
+WINDOW_WORD = 1 << 8
+"""VSSEL: from one word to the next."""
+
 CAUSES = {
     0: "misaligned instruction",
     1: "instruction access fault",
@@ -105,6 +118,11 @@ def csrr(rd: int, csr: int) -> int:
 def csrw(csr: int, rs1: int) -> int:
     """rs1 to CSR."""
     return csr << 20 | rs1 << 15 | 1 << 12 | 0x73
+
+
+def vsetvl(rs1: int, rs2: int) -> int:
+    """vl from rs1 and vtype from rs2."""
+    return 0x40 << 25 | rs2 << 20 | rs1 << 15 | 7 << 12 | 0x57
 
 
 def set_register(rd: int, value: int) -> list[int]:

@@ -51,7 +51,8 @@
  * **Values** are vv_t, masks vvmask_t; x is a number (constants from -16 to 15 cost no register), m a mask.
  *
  * - `vv_unpack(id)`, `vv_unpack_m(m, id)`: next values; under a mask the others are not used
- * - `vv_pack(v, id)`, `vv_pack_m(m, v, id)`: append; return how many (waiting for it stalls the core)
+ * - `vv_pack(v, id)`, `vv_pack_m(m, v, id)`: append. VV_END_OUT says how many there were; in a strip
+ *   `vv_pack_count(v, id)` and `vv_pack_count_m(m, v, id)` append and return it, for which the core waits
  * - `vv_add(a, b)`, also sub mul min max and or xor bic asl asr (div: not with VARVE_PUP); `vv_add_x(a, x)`, also rsub;
  *   `vv_add_m(m, a, b)`, `vv_add_xm(m, a, x)`: 0 where the mask is off
  * - `vv_eq(a, b)`, also ne lt le; `vv_eq_x(a, x)`, also gt ge; `vv_eq_m(m, a, b)`, `vv_eq_xm(m, a, x)`: off where m is

@@ -73,13 +73,15 @@ typedef vbool8_t vvmask_t;
         __asm__ volatile(".insn r 0x5b, 2, %1, %0, x0, %2" : "=vr"(vv_r) : "i"((id) << 1), "vr"(m) : "memory");        \
         vv_r;                                                                                                          \
     })
-#define vv_pack(v, id)                                                                                                 \
+#define vv_pack(v, id)      VV_APPEND_INSN(0, v, id)
+#define vv_pack_m(m, v, id) VV_APPEND_M_INSN(0, m, v, id)
+#define vv_pack_count(v, id)                                                                                           \
     __extension__({                                                                                                    \
         uintptr_t vv_n;                                                                                                \
         VV_PACK_INSN(vv_n, 0, v, id);                                                                                  \
         vv_result(vv_n);                                                                                               \
     })
-#define vv_pack_m(m, v, id)                                                                                            \
+#define vv_pack_count_m(m, v, id)                                                                                      \
     __extension__({                                                                                                    \
         uintptr_t vv_n;                                                                                                \
         VV_PACK_M_INSN(vv_n, 0, m, v, id);                                                                             \

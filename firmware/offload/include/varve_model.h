@@ -79,14 +79,17 @@ VV_INLINE vv_t vv_unpack_m(vvmask_t m, uint32_t id) {
     vv_model_step(id << 26 | mask << 20 | 2u << 12 | r.reg << 7 | 0x5b, 0, 0);
     return r;
 }
-VV_INLINE uintptr_t vv_pack(vv_t v, uint32_t id) {
+VV_INLINE uintptr_t vv_pack_count(vv_t v, uint32_t id) {
     return vv_model_step(id << 26 | 1u << 25 | vv_model_use(v.reg, v.serial) << 15 | 3u << 12 | 10u << 7 | 0x5b, 0, 0);
 }
-VV_INLINE uintptr_t vv_pack_m(vvmask_t m, vv_t v, uint32_t id) {
+VV_INLINE uintptr_t vv_pack_count_m(vvmask_t m, vv_t v, uint32_t id) {
     return vv_model_step(id << 26 | vv_model_use(m.reg, m.serial) << 20 | vv_model_use(v.reg, v.serial) << 15 |
                              3u << 12 | 10u << 7 | 0x5b,
                          0, 0);
 }
+
+#define vv_pack(v, id)      ((void)vv_pack_count(v, id))
+#define vv_pack_m(m, v, id) ((void)vv_pack_count_m(m, v, id))
 
 /* funct3: 0 two vectors, 3 immediate, 4 register; vm: 1 without a mask. */
 VV_INLINE vv_t vv_model_vv(uint32_t funct6, uint32_t vm, vv_t a, vv_t b) {

@@ -81,14 +81,16 @@ VV_INLINE uintptr_t vv_length(void) {
         vv_r;                                                                                                          \
     })
 /* Unpacking takes no mask; what the mask leaves out is not used. */
-#define vv_unpack_m(m, id) ((void)(m), vv_unpack(id))
-#define vv_pack(v, id)                                                                                                 \
+#define vv_unpack_m(m, id)  ((void)(m), vv_unpack(id))
+#define vv_pack(v, id)      VV_APPEND_INSN(1, v, id)
+#define vv_pack_m(m, v, id) VV_APPEND_M_INSN(1, m, v, id)
+#define vv_pack_count(v, id)                                                                                           \
     __extension__({                                                                                                    \
         uintptr_t vv_n;                                                                                                \
         VV_PACK_INSN(vv_n, 1, v, id);                                                                                  \
         vv_result(vv_n);                                                                                               \
     })
-#define vv_pack_m(m, v, id)                                                                                            \
+#define vv_pack_count_m(m, v, id)                                                                                      \
     __extension__({                                                                                                    \
         uintptr_t vv_n;                                                                                                \
         VV_PACK_M_INSN(vv_n, 1, m, v, id);                                                                             \

@@ -133,10 +133,12 @@ static struct vv_stream vv_in_0 __attribute__((unused)), vv_in_1 __attribute__((
                                                 VV_LESS(set, 6, VV_LESS(set, 7, VV_LESS(set, 8, UINTPTR_MAX)))))))))
 #define VV_STRIPS(set) for (uintptr_t vv_left = VV_LEAST_LEFT(set); vv_left; vv_left--)
 
-#define vv_unpack(id)       vv_scalar_read(&vv_in_##id)
-#define vv_unpack_m(m, id)  ((void)(m), vv_unpack(id))
-#define vv_pack(v, id)      vv_scalar_write(&vv_out_##id, v, true)
-#define vv_pack_m(m, v, id) vv_scalar_write(&vv_out_##id, v, m)
+#define vv_unpack(id)             vv_scalar_read(&vv_in_##id)
+#define vv_unpack_m(m, id)        ((void)(m), vv_unpack(id))
+#define vv_pack_count(v, id)      vv_scalar_write(&vv_out_##id, v, true)
+#define vv_pack_count_m(m, v, id) vv_scalar_write(&vv_out_##id, v, m)
+#define vv_pack(v, id)            ((void)vv_pack_count(v, id))
+#define vv_pack_m(m, v, id)       ((void)vv_pack_count_m(m, v, id))
 
 #define VV_OP(name, expression)                                                                                        \
     VV_INLINE vv_t vv_##name(vv_t a, vv_t b) {                                                                         \

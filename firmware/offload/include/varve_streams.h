@@ -73,5 +73,10 @@ VV_INLINE intptr_t vv_number(intptr_t x) {
                      : "=r"(count)                                                                                     \
                      : "i"((kind) << 5 | (id) << 1), "vr"(v), "vr"(m)                                                  \
                      : "memory")
+/* Packs whose count nobody wants: no register of the core waits for it. */
+#define VV_APPEND_INSN(kind, v, id)                                                                                    \
+    __asm__ volatile(".insn r 0x5b, 3, %0, x0, %1, x0" : : "i"((kind) << 5 | (id) << 1 | 1), "vr"(v) : "memory")
+#define VV_APPEND_M_INSN(kind, m, v, id)                                                                               \
+    __asm__ volatile(".insn r 0x5b, 3, %0, x0, %1, %2" : : "i"((kind) << 5 | (id) << 1), "vr"(v), "vr"(m) : "memory")
 
 #endif

@@ -293,5 +293,6 @@ class VectorDecode(p: VectorParams) extends Module {
   op.first       := 0.U
   op.last        := 0.U
   op.use.foreach(use => use := 0.U.asTypeOf(use))
+  op.variable.foreach(use => use := 0.U.asTypeOf(use))
   io.empty := evl <= config.vstart && !(isArith && toX)
 }

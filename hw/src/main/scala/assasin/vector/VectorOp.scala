@@ -35,6 +35,33 @@ class StreamUse(p: VectorParams) extends Bundle {
   val partial = UInt(8.W)
 }
 
+/** What an instruction of VarVE-full has besides. */
+class VariableUse(p: VectorParams) extends Bundle {
+
+  /** It is one: of the execute path an operation on elements of any width; of the unpack and pack paths one that writes
+    * or reads a register of such elements.
+    */
+  val active = Bool()
+
+  /** [[VariableFunction]]. */
+  val function = UInt(VariableFunction.bits.W)
+
+  /** b is `scalar`. */
+  val byScalar = Bool()
+
+  /** Of vv.index: what is added from element to element, 5 bits signed. */
+  val step = UInt(5.W)
+
+  /** The result is a mask. */
+  val compare = Bool()
+
+  /** It tells a number of elements (N of docs/varve/isa.md 3.1). */
+  val setsCount = Bool()
+
+  /** Of an unpack: log2 of the largest width, less 3. */
+  val mb = UInt(2.W)
+}
+
 /** An instruction behind the commit point, decoded. */
 class VectorOp(p: VectorParams) extends Bundle {
 
@@ -133,6 +160,9 @@ class VectorOp(p: VectorParams) extends Bundle {
     * stream's next element begins in.
     */
   val use = if (p.pup) Some(new StreamUse(p)) else None
+
+  /** VarVE-full. */
+  val variable = if (p.full) Some(new VariableUse(p)) else None
 
   /** The registers from `base` on of a group, a bit each. */
   private def group(base: UInt, log: UInt): UInt = {

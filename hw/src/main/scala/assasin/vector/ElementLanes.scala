@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Cat, Fill, MuxLookup, RegEnable, log2Ceil}
+
+class ElementLanesIO(p: VectorParams) extends Bundle {
+
+  /** Takes a register at the end of this cycle. */
+  val take    = Input(Bool())
+  val operand = Input(new VariableOperand(p))
+
+  /** Of the register taken: number of a group of lanes, log2 of the bytes of a lane, 0 to 3. */
+  val beat = Input(UInt(log2Ceil(p.elements).W))
+  val eew  = Input(UInt(2.W))
+
+  /** In the same cycle: an element a lane, extended, or cut. */
+  val lanes = Output(UInt(p.dLen.W))
+}
+
+/** Spreads the elements of a register over lanes (docs/varve/unit.md 6.5). */
+class ElementLanes(p: VectorParams) extends Module {
+  require(p.full && p.align == 8, s"align = ${p.align}: elements lie in slots of 8 bits")
+  val io = IO(new ElementLanesIO(p))
+
+  private val squeeze = Module(new Squeeze(p))
+  squeeze.io.data := io.operand.data
+  squeeze.io.live := io.operand.metadata.live
+  private val sizes  = io.operand.metadata.widths.map(LaneWidths.slots)
+  private val starts = sizes.scanLeft(0.U(log2Ceil(p.slots + 8).W))((sum, size) => sum + size).init
+
+  private val data     = RegEnable(squeeze.io.out, io.take)
+  private val size     = VecInit(sizes.map(RegEnable(_, io.take)))
+  private val start    = VecInit(starts.map(RegEnable(_, io.take)))
+  private val unsigned = RegEnable(io.operand.metadata.unsigned, io.take)
+  private val bytes    = VecInit(Seq.tabulate(p.dBytes)(i => data(8 * i + 7, 8 * i)))
+
+  private val logs                              = 0 to 3
+  private val indexBits                         = log2Ceil(p.dBytes)
+  private def byLog[T <: Data](of: Int => T): T = MuxLookup(io.eew, of(0))(logs.tail.map(log => log.U -> of(log)))
+  private def element(log: Int, lane: Int): UInt =
+    ((io.beat * (p.dBytes >> log).U) + lane.U)(log2Ceil(p.elements) - 1, 0)
+
+  io.lanes := Cat(
+    Seq
+      .tabulate(p.dBytes) { b =>
+        val at    = byLog(log => element(log, b >> log))
+        val part  = byLog(log => (b & ((1 << log) - 1)).U(3.W))
+        val top   = bytes((start(at) + size(at) - 1.U)(indexBits - 1, 0))(7)
+        val above = Fill(8, top && !unsigned && size(at) =/= 0.U)
+        Mux(part < size(at), bytes((start(at) + part)(indexBits - 1, 0)), above)
+      }
+      .reverse
+  )
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Cat, Fill, MuxCase}
+
+/** Bits that the values of lanes need (docs/varve/isa.md 1.2). */
+object LaneWidths {
+
+  /** Of a value whose bits above the highest that differs from its sign are cut: how many are left. */
+  private def highest(byte: UInt): UInt =
+    MuxCase(0.U(7.W), (7 to 0 by -1).map(i => byte(i) -> (i + 1).U(7.W)))
+
+  /** Width of the value in each lane.
+    *
+    * @param data
+    *   lanes of 8 << `log` bits each
+    * @param log
+    *   log2 of the bytes of a lane, 0 to 3
+    */
+  def apply(data: UInt, log: Int, unsigned: Bool): Seq[UInt] = {
+    val bytes = 1 << log
+    Seq.tabulate(data.getWidth / (8 * bytes)) { lane =>
+      val value = data(8 * bytes * (lane + 1) - 1, 8 * bytes * lane)
+      val sign  = !unsigned && value(8 * bytes - 1)
+      val parts = Seq.tabulate(bytes)(k => value(8 * k + 7, 8 * k) ^ Fill(8, sign))
+      val upTo = MuxCase(
+        0.U(7.W),
+        (bytes - 1 to 0 by -1).map(k => parts(k).orR -> (highest(parts(k)) + (8 * k).U))
+      )
+      Mux(unsigned || (upTo === 0.U && !sign), upTo, upTo + 1.U)
+    }
+  }
+
+  /** Slots of 8 bits of a width. */
+  def slots(width: UInt): UInt = ((width +& 7.U) >> 3)(3, 0)
+
+  /** The lowest `count` of `all` bits. */
+  def ones(count: UInt, all: Int): UInt = Cat((0 until all).map(i => count > i.U).reverse)
+}

@@ -32,7 +32,7 @@ class ByteExtract(p: VectorParams) extends Module {
   private val bytes      = Seq.tabulate(p.memoryBytes)(i => io.window(8 * i + 7, 8 * i)) ++ Seq.fill(2)(0.U(8.W))
   private val count      = 1 << log2Ceil(bytes.size)
   private val all        = VecInit(bytes ++ Seq.fill(count - bytes.size)(0.U(8.W)))
-  private val eews       = 0 to log2Ceil(p.eLen / 8)
+  private val eews       = 0 to (if (p.full) 3 else log2Ceil(p.eLen / 8))
   private def byEew[T <: Data](of: Int => T): T =
     MuxLookup(io.eew, of(0))(eews.tail.map(eew => eew.U -> of(eew)))
 

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Decoupled, PopCount, Queue, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Decoupled, FillInterleaved, MuxLookup, PopCount, Queue, UIntToOH, Valid, log2Ceil}
 
 /** Bytes for an output stream in memory or in a stream buffer. */
 class PackWrite(p: VectorParams) extends Bundle {
@@ -38,6 +38,21 @@ class PackPathIO(p: VectorParams) extends PathIO(p) {
   val storing = Output(Bool())
 
   val result = Decoupled(new VectorResult(p))
+
+  val strip = if (p.full) Some(new StripPackIO(p)) else None
+}
+
+/** What VarVE-full needs besides. */
+class StripPackIO(p: VectorParams) extends Bundle {
+  private val countBits = log2Ceil(p.elements + 1)
+
+  /** Metadata of the register that `read` names; NumE, once all instructions before have told their numbers. */
+  val metadata = Input(new VariableMetadata(p))
+  val numE     = Input(UInt(countBits.W))
+  val known    = Input(Bool())
+
+  /** The strip ends at these elements at the latest. */
+  val closed = Valid(UInt(countBits.W))
 }
 
 /** Packs the active elements of registers behind one another into output streams, an element group a cycle
@@ -78,32 +93,45 @@ class PackPath(p: VectorParams) extends Module {
   private val mask     = Reg(Vec(p.egsPerRegister, UInt(p.dLen.W)))
   private val told     = Reg(Bool())
 
-  private val below   = ((1.U << op.evl) - 1.U)(p.vLen - 1, 0)
+  // Of VarVE-full's all elements are taken at once, and leave in lanes that hold the stream's values.
+  private val variable = op.variable.fold(false.B)(_.active)
+  private val taking   = RegInit(false.B)
+  private val most     = Reg(UInt(p.vlBits.W))
+  private val laneLog = Mux(
+    use.valueBits <= 8.U,
+    0.U(2.W),
+    Mux(use.valueBits <= 16.U, 1.U(2.W), Mux(use.valueBits <= 32.U, 2.U(2.W), 3.U(2.W)))
+  )
+  private val eew   = Mux(variable, laneLog, op.eew)
+  private val bound = Mux(variable, most, op.evl)
+
+  private val below   = ((1.U << bound) - 1.U)(p.vLen - 1, 0)
   private val chosen  = Mux(op.readsVs1, mask.asUInt, ((BigInt(1) << p.vLen) - 1).U) & below
-  private val count   = Mux(op.readsVs1, PopCount(chosen), op.evl)
+  private val count   = Mux(op.readsVs1, PopCount(chosen), bound)
   private val results = Module(new Queue(new VectorResult(p), 2))
   results.reset := reset.asBool || io.clear
   io.result <> results.io.deq
 
   private val maskEg  = (op.vs1 * p.egsPerRegister.U + maskBeat)(p.egBits - 1, 0)
-  private val dataEg  = (op.vd * p.egsPerRegister.U + beat)(p.egBits - 1, 0)
+  private val dataEg  = (op.vd * p.egsPerRegister.U + Mux(variable, 0.U, beat))(p.egBits - 1, 0)
   private val eg      = Mux(masking, maskEg, dataEg)
-  private val empty   = op.evl === 0.U
-  private val last    = empty || beat === ((op.evl << op.eew)(p.vlBits, 0) - 1.U) >> logD
+  private val empty   = bound === 0.U
+  private val last    = empty || beat === ((bound << eew)(p.vlBits + 1, 0) - 1.U) >> logD
   private val owes    = op.vs2 =/= 0.U
-  private val telling = valid && !masking && owes && !told
+  private val telling = valid && !masking && !taking && owes && !told
   results.io.enq.valid           := telling && !io.clear
   results.io.enq.bits.rd         := op.vs2
   results.io.enq.bits.data       := count
   when(results.io.enq.fire)(told := true.B)
 
-  private val reads = valid && (masking || !empty)
+  private val reads = valid && (masking || taking || (!empty && !variable))
   io.read.eg := eg
   io.reading := reads
   private val readable = !reads || (io.granted && !io.olderWrites(eg))
   private val masks    = valid && masking && readable
+  private val takes    = valid && !masking && taking && readable && io.strip.fold(true.B)(_.known)
   private val issues =
-    valid && !masking && readable && move && !io.clear && (!owes || told || results.io.enq.ready)
+    valid && !masking && !taking && readable && move && !io.clear && (!owes || told || results.io.enq.ready)
   private val ends = issues && last
   io.op.ready := !valid || ends
   private val dataReads = Reg(UInt(p.egs.W))
@@ -114,6 +142,7 @@ class PackPath(p: VectorParams) extends Module {
     op       := io.op.bits
     beat     := 0.U
     masking  := io.op.bits.readsVs1
+    taking   := io.op.bits.variable.fold(false.B)(_.active)
     maskBeat := 0.U
     told     := false.B
     val data = WireDefault(io.op.bits)
@@ -127,6 +156,9 @@ class PackPath(p: VectorParams) extends Module {
       masking   := false.B
       maskReads := 0.U
     }
+  }.elsewhen(takes) {
+    taking    := false.B
+    dataReads := 0.U
   }.elsewhen(issues) {
     beat      := beat + 1.U
     dataReads := dataReads & ~UIntToOH(dataEg, p.egs)
@@ -136,6 +168,23 @@ class PackPath(p: VectorParams) extends Module {
   io.use.bits.tag    := op.tag
   io.use.bits.reads  := dataReads | maskReads
   io.use.bits.writes := 0.U
+
+  private val spread = if (p.full) Some(Module(new ElementLanes(p))) else None
+  for ((lanes, strip) <- spread.zip(io.strip)) {
+    lanes.io.take             := takes
+    lanes.io.operand.data     := io.read.data
+    lanes.io.operand.metadata := strip.metadata
+    lanes.io.beat             := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
+    lanes.io.eew              := eew
+    val least = Mux(strip.metadata.count < strip.numE, strip.metadata.count, strip.numE)
+    strip.closed.valid := takes && !io.clear
+    strip.closed.bits  := least
+    when(takes)(most := least)
+  }
+  private val chosenLanes = (0 to (if (p.full) 3 else log2Ceil(p.eLen / 8))).map { log =>
+    val bits = (chosen >> (beat * (p.dBytes >> log).U))((p.dBytes >> log) - 1, 0)
+    log.U -> FillInterleaved(1 << log, bits)
+  }
 
   // ---- R: bits of each byte ---------------------------------------------------------------------------------------------------
   private val rValid  = RegInit(false.B)
@@ -153,9 +202,9 @@ class PackPath(p: VectorParams) extends Module {
       r.bytepos := op.scalar
       r.count   := count
       r.surplus := ((op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
-      rData     := io.read.data
-      rActive   := Mux(empty, 0.U, ElementBytes.chosen(p, op.eew, beat, chosen))
-      rEew      := op.eew
+      rData     := spread.fold(io.read.data)(lanes => Mux(variable, lanes.io.lanes, io.read.data))
+      rActive   := Mux(empty, 0.U, MuxLookup(eew, chosenLanes.head._2)(chosenLanes.tail))
+      rEew      := eew
     }
   }
   private val leaves = Seq.tabulate(p.dBytes) { b =>

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Mux1H, PopCount, Valid, is, switch}
+import chisel3.util.{Cat, Mux1H, PopCount, PriorityEncoder, Valid, is, log2Ceil, switch}
 
 import assasin.contract.Cause
 
@@ -71,11 +71,32 @@ class StreamGateIO(p: VectorParams) extends Bundle {
   val close   = Valid(new StreamName)
   val raise   = Valid(new StreamName)
 
-  /** A stream ends: rd takes the number of its elements. */
+  /** A stream ends: rd takes the number of its elements; or VRCNUM's rd NumE. */
   val resultReady = Input(Bool())
   val result      = Valid(new VectorResult(p))
 
+  val strip = if (p.full) Some(new StripGateIO(p)) else None
+
   val clear = Input(Bool())
+}
+
+/** What VarVE-full needs besides. */
+class StripGateIO(p: VectorParams) extends Bundle {
+  private val countBits = log2Ceil(p.elements + 1)
+
+  /** Registers that hold vectors of VarVE-full; PACKED, NumE and whether VRCNUM may read it. */
+  val variable = Input(UInt(32.W))
+  val packed   = Input(Bool())
+  val numE     = Input(UInt(countBits.W))
+  val settled  = Input(Bool())
+
+  /** Elements of the register packed, and length of the mask. Used while nothing is under way. */
+  val register = Output(UInt(5.W))
+  val yielded  = Input(UInt(countBits.W))
+  val mask     = Output(UInt(5.W))
+  val length   = Input(UInt(countBits.W))
+
+  val table = Flipped(new StripTableIO(p))
 }
 
 /** Stream instructions in the commit stage (docs/varve/isa.md 3.3 and 4.5, docs/varve/unit.md 5.3).
@@ -101,15 +122,20 @@ class StreamGate(p: VectorParams) extends Module {
   private val word  = StreamWord(p, from.insn)
   private val fmt   = from.varve.get.format(13, 0).asTypeOf(new StreamFormat)
   private val look  = io.table
-  io.table.output  := word.output
-  io.table.stream  := word.stream
-  io.input.stream  := word.stream(2, 0)
+  // VRCNUM looks at one stream of its set after the other.
+  private val recounts = RegInit(false.B)
+  private val turn     = Reg(UInt(4.W))
+  private val stream   = Mux(recounts, turn, word.stream)
+  io.table.output  := word.output && !recounts
+  io.table.stream  := stream
+  io.input.stream  := stream(2, 0)
   io.output.stream := word.stream(2, 0)
   private val streams     = (1.U(4.W) << io.sLog2)(3, 0)
   private val allElements = from.rs2.andR
 
   private val width = Mux(word.declare, fmt.valueBits, look.common.format.valueBits)
-  private val count = Mux(word.consume, from.rs1(p.vlBits - 1, 0), from.config.vl)
+  private val count =
+    Mux(word.consume, from.rs1(p.vlBits - 1, 0), Mux(word.full, p.elements.U, from.config.vl))
 
   // A declaration.
   private val inputBits = from.rs2 * fmt.valueBits
@@ -126,18 +152,28 @@ class StreamGate(p: VectorParams) extends Module {
   // An unpack, a pack.
   private val lmul    = Mux(from.config.vlmul(2), 0.U(2.W), from.config.vlmul(1, 0))
   private val aligned = (word.register(2, 0) & VecInit(0.U(3.W), 1.U(3.W), 3.U(3.W), 7.U(3.W))(lmul)) === 0.U
-  private val vectorLegal =
+  private val fixedLegal =
     !from.config.vill && aligned && look.common.format.valueBits <= (8.U << from.config.vsew(1, 0))
+  private val grouped     = !from.config.vill && !from.config.vlmul(2) && from.config.vlmul =/= 0.U
+  private val variable    = io.strip.fold(0.U(32.W))(_.variable)
+  private val packed      = io.strip.fold(false.B)(_.packed)
+  private val maskLegal   = !word.masked || !variable(word.mask)
+  private val vectorLegal = maskLegal && Mux(
+    word.full,
+    !grouped && Mux(word.unpack, !packed, variable(word.register)),
+    fixedLegal
+  )
+  private val recountLegal = word.count && (word.set & ~io.strip.fold(0.U(12.W))(_.table.open)) === 0.U
 
   private val legal = from.enabled && from.varve.get.enabled && from.config.vstart === 0.U &&
     Mux(
       word.declare,
       declareLegal,
-      look.common.open && Mux(
+      recountLegal || (look.common.open && Mux(
         word.unpack || word.pack,
         vectorLegal,
         word.consume || word.endInput || word.endOutput
-      )
+      ))
     )
 
   // How far the elements reach, and how far the stream buffer lets them.
@@ -171,10 +207,11 @@ class StreamGate(p: VectorParams) extends Module {
   private val kHead   = Reg(UInt(32.W))
 
   // The instruction before this one may change what was found, if it leaves in the cycle in which this one enters.
-  private val kEnds = k.declare || k.endInput || k.endOutput
-  private val stale = word.declare || stays ||
+  private val kEnds = k.declare || k.endInput || k.endOutput || k.count
+  private val stale = word.declare || word.count || stays ||
     (io.commit.held && io.commit.mine && (!known || kEnds || (k.output === word.output && k.stream === word.stream)))
-  private val renews = io.commit.held && fast && !io.commit.done
+  private val loading = WireDefault(false.B)
+  private val renews  = io.commit.held && (fast || loading) && !io.commit.done
   when(io.commit.enters || renews) {
     k       := word
     kLegal  := legal
@@ -197,8 +234,8 @@ class StreamGate(p: VectorParams) extends Module {
   // ---- Decision ---------------------------------------------------------------------------------------------------------------
   private object State extends ChiselEnum {
     // Looks at all elements at once; at one element; at one byte; counts a mask's bits; decides on the counted elements;
-    // has decided.
-    val Fast, Element, Byte, Count, Counted, Decided = Value
+    // has decided. VRCNUM chooses the next stream of its set; looks it up.
+    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load = Value
   }
   private val state = RegInit(State.Fast)
   fast := state === State.Fast
@@ -206,7 +243,8 @@ class StreamGate(p: VectorParams) extends Module {
   private val format  = Mux(k.declare, io.commit.at.varve.get.format(13, 0).asTypeOf(new StreamFormat), kCommon.format)
   private val buffer  = format.buffer
   private val output  = k.output
-  private val moves   = k.unpack || k.consume
+  private val looks   = k.unpack || k.consume
+  private val moves   = looks && !(k.unpack && k.full)
   private val flushes = k.endOutput && kCommon.bitpos =/= 0.U
 
   // Element after element.
@@ -215,6 +253,11 @@ class StreamGate(p: VectorParams) extends Module {
   private val byte     = Reg(UInt(p.xLen.W))
   private val counted  = Reg(UInt(p.vlBits.W))
   private val group    = Reg(UInt((p.egBits + 1).W))
+
+  // Elements to look at. VRCNUM's: of the streams in its set that the strip has not unpacked, which are left.
+  private val limit = Reg(UInt(p.vlBits.W))
+  private val set   = Reg(UInt(12.W))
+  loading := state === State.Load
 
   // How it ended: by the stream's end, by an error in the stream, by memory.
   private val ended    = Reg(Bool())
@@ -242,8 +285,8 @@ class StreamGate(p: VectorParams) extends Module {
   }
 
   private def byteOf(bit: UInt): UInt = (bit >> 3)(p.xLen - 1, 0)
-  io.commit.check.valid := io.commit.held && io.commit.mine && known && kLegal && !buffer && (k.pack || moves || flushes) &&
-    state =/= State.Count && state =/= State.Decided && (kCount =/= 0.U || flushes)
+  io.commit.check.valid := io.commit.held && io.commit.mine && known && kLegal && !buffer && (k.pack || looks || k.count || flushes) &&
+    state =/= State.Count && state =/= State.Decided && (kCount =/= 0.U || flushes || k.count)
   io.commit.check.write := output
   io.commit.check.first := Mux(
     flushes,
@@ -284,25 +327,33 @@ class StreamGate(p: VectorParams) extends Module {
   )
   private val quiet   = !(k.declare || k.endInput || k.endOutput) || !kBusy
   private val writesX = k.endInput || k.endOutput
-  private val free    = io.commit.room && inOrder && quiet && (!writesX || io.resultReady)
+  private val answers = writesX || k.count
+  private val free    = io.commit.room && inOrder && quiet && (!answers || io.resultReady)
   private val tooMany = k.consume && kTooBig
-  private val errs    = kCommon.pending =/= 0.U && (moves || (writesX && quiet))
-  private val region  = moves || k.pack || flushes
+  private val errs    = kCommon.pending =/= 0.U && (looks || (writesX && quiet))
+  private val region  = looks || k.pack || flushes
 
   private val traps   = !kLegal || tooMany || errs
   private val decided = state === State.Decided
-  private val failed  = fault || (broken && (k.consume || passed === 0.U)) || (ended && k.consume)
+  private val strip   = io.strip
+  private val numE    = strip.fold(0.U(p.vlBits.W))(_.numE.pad(p.vlBits))
+  private val unasked = strip.fold(0.U(12.W))(s => Mux(s.numE === 0.U, 0.U, k.set & ~s.table.unpacked))
+  private val recount = k.count && strip.fold(false.B)(_.settled)
+  private val failed  = !k.count && (fault || (broken && (k.consume || passed === 0.U)) || (ended && k.consume))
   io.commit.mine    := custom2(io.commit.at)
   io.commit.packing := io.packing
   io.commit.done := io.commit.held && known && Mux(
     decided,
-    failed || free,
-    fast && (traps || (free && (!region || allThere)))
+    (failed || free) && !recounts,
+    fast && (traps || (free && (!region || allThere) && (!k.count || (recount && unasked === 0.U))))
   )
 
-  // The mask's bits below vl that lie in element group `group`.
+  // How many elements a pack looks at; the mask's bits below it that lie in element group `group`.
+  private val packs = strip.fold(io.commit.at.config.vl) { s =>
+    Mux(k.full, Mux(s.yielded < s.numE, s.yielded, s.numE).pad(p.vlBits), io.commit.at.config.vl)
+  }
   private val maskPart =
-    (((1.U << io.commit.at.config.vl) - 1.U)(p.vLen - 1, 0) >> (group * p.dLen.U))(p.dLen - 1, 0)
+    (((1.U << packs) - 1.U)(p.vLen - 1, 0) >> (group * p.dLen.U))(p.dLen - 1, 0)
   io.mask.eg := (k.mask * p.egsPerRegister.U + group)(p.egBits - 1, 0)
 
   when(io.commit.held && io.commit.mine && known && kLegal && !io.commit.done) {
@@ -316,16 +367,23 @@ class StreamGate(p: VectorParams) extends Module {
         byte     := Mux(flushes, kCommon.bytepos, byteOf(kStart))
         group    := 0.U
         counted  := 0.U
-        when(moves && !allThere && !traps) {
-          when(Mux(buffer, !kEnough || kToEnd, !kEnough || faults))(state := State.Element)
+        limit    := kCount
+        set      := unasked
+        when(looks && !allThere && !traps) {
+          when(k.unpack && k.full && k.masked) {
+            // The mask's length is known when nothing is under way. An element is looked at in any case.
+            limit                := strip.fold(0.U(p.vlBits.W))(s => Mux(s.length === 0.U, 1.U, s.length.pad(p.vlBits)))
+            when(io.commit.idle)(state := State.Element)
+          }.elsewhen(Mux(buffer, !kEnough || kToEnd, !kEnough || faults))(state := State.Element)
         }
-        when(k.pack && !allThere && k.masked && io.commit.idle)(state                                  := State.Count)
-        when(k.pack && !allThere && !k.masked && !buffer && faults && io.commit.idle && inOrder)(state := State.Byte)
+        when(recount && unasked =/= 0.U)(state := State.Choose)
+        when(k.pack && !allThere && (k.masked || k.full) && io.commit.idle)(state                                  := State.Count)
+        when(k.pack && !allThere && !k.masked && !k.full && !buffer && faults && io.commit.idle && inOrder)(state := State.Byte)
         when(flushes && !buffer && faults && quiet && inOrder && !traps)(state                         := State.Byte)
       }
       is(State.Element) {
-        when(passed === kCount || !more) {
-          ended := passed =/= kCount
+        when(passed === limit || !more) {
+          ended := passed =/= limit
           state := State.Decided
         }.elsewhen(cut) {
           ended  := padding
@@ -338,7 +396,8 @@ class StreamGate(p: VectorParams) extends Module {
           byte  := byteOf(position)
           state := State.Byte
           // The elements before are delivered first, so which byte it is matters for the first only.
-          when(k.unpack && passed =/= 0.U)(state := State.Decided)
+          when(k.unpack && passed =/= 0.U || k.count)(state := State.Decided)
+          when(k.count)(fault := true.B)
         }
       }
       is(State.Byte) {
@@ -349,7 +408,7 @@ class StreamGate(p: VectorParams) extends Module {
         }
       }
       is(State.Count) {
-        counted                                        := counted + PopCount(io.mask.data & maskPart)
+        counted := counted + PopCount(Mux(k.masked, io.mask.data, ((BigInt(1) << p.dLen) - 1).U) & maskPart)
         group                                          := group + 1.U
         when(group === (p.egsPerRegister - 1).U)(state := State.Counted)
       }
@@ -358,14 +417,39 @@ class StreamGate(p: VectorParams) extends Module {
           state := State.Decided
         }.elsewhen(!buffer && faults)(state := State.Byte)
       }
+      is(State.Choose) {
+        turn     := PriorityEncoder(set)
+        recounts := set =/= 0.U
+        state    := Mux(set === 0.U, State.Decided, State.Load)
+      }
+      is(State.Load) {
+        passed   := 0.U
+        position := look.position
+        ended    := false.B
+        broken   := false.B
+        fault    := false.B
+        limit    := numE
+        state    := State.Element
+      }
     }
   }
-  when(io.commit.leaves || io.commit.forgets || io.clear)(state := State.Fast)
+  // What VRCNUM has found of a stream.
+  private val found = io.commit.held && k.count && decided && recounts
+  when(found) {
+    set      := set & ~(1.U(16.W) << turn)(11, 0)
+    recounts := false.B
+    state    := State.Choose
+  }
+  when(io.commit.leaves || io.commit.forgets || io.clear) {
+    state    := State.Fast
+    recounts := false.B
+  }
 
   // ---- What comes of it -------------------------------------------------------------------------------------------------------
   private val isTrap = Mux(decided, failed, traps)
-  private val stops  = Mux(decided && moves, passed, kCount)
-  private val endPos = Mux(decided && moves, position, kEnd)
+  private val most = strip.fold(kCount)(s => Mux(k.full && k.masked && s.length < kCount, s.length.pad(p.vlBits), kCount))
+  private val stops  = Mux(decided && looks, Mux(passed < most, passed, most), kCount)
+  private val endPos = Mux(decided && looks, position, kEnd)
   io.commit.illegal := known && !kLegal
   io.commit.trap    := isTrap
   private val reason = Mux(errs && !decided, kCommon.pending, 1.U(3.W))
@@ -385,22 +469,22 @@ class StreamGate(p: VectorParams) extends Module {
     )
   )
   private val good = !isTrap
-  io.commit.late        := good && k.rd =/= 0.U && (k.pack || writesX)
-  io.commit.setVl.valid := good && k.unpack && stops < io.commit.at.config.vl
+  io.commit.late        := good && k.rd =/= 0.U && (k.pack || answers)
+  io.commit.setVl.valid := good && k.unpack && !k.full && stops < io.commit.at.config.vl
   io.commit.setVl.bits  := stops
   private val lacks = Mux(
     fast,
-    region && buffer && !traps && !allThere && !(moves && (!kEnough || kToEnd)) && !(k.pack && k.masked && !io.commit.idle),
-    (state === State.Element && notYet && passed =/= kCount && more) ||
+    region && buffer && !traps && !allThere && !(looks && (!kEnough || kToEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full) && !io.commit.idle),
+    (state === State.Element && notYet && passed =/= limit && more) ||
       (state === State.Counted && buffer && counted =/= 0.U && !countedFits)
   )
   io.commit.waits.valid       := io.commit.held && io.commit.mine && known && kLegal && !io.commit.done && lacks
   io.commit.waits.bits.output := output
-  io.commit.waits.bits.stream := k.stream
+  io.commit.waits.bits.stream := Mux(recounts, turn, k.stream)
 
   io.commit.dispatches := good && Mux1H(
     Seq(
-      k.unpack                                         -> (stops =/= 0.U),
+      k.unpack                                         -> (stops =/= 0.U || k.full),
       k.consume                                        -> (stops =/= 0.U && buffer),
       k.endInput                                       -> (buffer && kCommon.bitpos =/= 0.U),
       k.endOutput                                      -> flushes,
@@ -435,16 +519,16 @@ class StreamGate(p: VectorParams) extends Module {
   io.close.valid := happens && writesX
   io.raise.valid := io.commit.leaves && kLegal && errs && writesX
 
-  io.result.valid     := happens && writesX && k.rd =/= 0.U
+  io.result.valid     := happens && answers && k.rd =/= 0.U
   io.result.bits.rd   := k.rd
-  io.result.bits.data := kCommon.done
+  io.result.bits.data := Mux(k.count, numE, kCommon.done)
 
   private val op = io.commit.op
   op          := 0.U.asTypeOf(op)
   op.path     := Mux(output, VectorPath.Pack.U, VectorPath.Unpack.U)
   op.vd       := k.register
   op.vs1      := k.mask
-  op.vs2      := k.rd
+  op.vs2      := Mux(k.pack, k.rd, 0.U)
   op.readsVs1 := k.pack && k.masked
   op.writes   := k.unpack
   op.eew      := io.commit.at.config.vsew(1, 0)
@@ -461,4 +545,23 @@ class StreamGate(p: VectorParams) extends Module {
   use.bitpos    := Mux(k.endOutput, kCommon.bitpos, kStart(2, 0))
   use.flush     := k.endOutput
   use.partial   := partial
+
+  for (s <- io.strip) {
+    s.register                 := k.register
+    s.mask                     := k.mask
+    s.table.recount.valid      := happens && k.count
+    s.table.recount.bits.set   := k.set
+    s.table.recount.bits.count := s.numE
+    s.table.stage.valid        := found
+    s.table.stage.bits.stream  := turn
+    s.table.stage.bits.count   := passed
+    s.table.stage.bits.reason  := Mux(fault || ended, 7.U, Mux(broken, 1.U, 0.U))
+    s.table.unpack             := k.unpack && k.full
+    val full = op.variable.get
+    full.active    := k.full && (k.unpack || k.pack)
+    full.setsCount := k.full && k.unpack
+    full.mb        := kCommon.format.mb
+    when(k.full && k.unpack)(op.readsVs1 := k.masked)
+    when(k.full)(op.groups               := 0.U)
+  }
 }

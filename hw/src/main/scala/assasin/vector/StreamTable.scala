@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Valid}
+import chisel3.util.{Cat, Decoupled, OHToUInt, PriorityEncoderOH, Valid, log2Ceil}
 
 /** A declaration takes effect. */
 class StreamDeclare(p: VectorParams) extends Bundle {
@@ -88,6 +88,11 @@ class StreamTableIO(p: VectorParams) extends Bundle {
   val move   = Flipped(Valid(new OutputPosition(p)))
   val settle = Flipped(Valid(new StreamSettle(p)))
 
+  val strip = if (p.full) Some(new StripTableIO(p)) else None
+
+  /** IHEAD of a stream that VRCNUM has moved; when it is taken. */
+  val consume = if (p.full) Some(Decoupled(new StreamConsume)) else None
+
   /** Stream buffers that open streams have. */
   val ownInputs  = Output(UInt(8.W))
   val ownOutputs = Output(UInt(8.W))
@@ -102,6 +107,34 @@ class StreamTableIO(p: VectorParams) extends Bundle {
   val windowWrite = Flipped(Valid(UInt(32.W)))
 
   val clear = Input(Bool())
+}
+
+/** VRCNUM: NumE elements of each stream of a set are consumed. */
+class StreamRecount(p: VectorParams) extends Bundle {
+  val set   = UInt(12.W)
+  val count = UInt(log2Ceil(p.elements + 1).W)
+}
+
+/** How many elements of a stream that VRCNUM names are there, at most NumE, and why there are no more; 0: there are. */
+class StreamStage(p: VectorParams) extends Bundle {
+  val stream = UInt(4.W)
+  val count  = UInt(log2Ceil(p.elements + 1).W)
+  val reason = UInt(3.W)
+}
+
+/** What VarVE-full needs besides. */
+class StripTableIO(p: VectorParams) extends Bundle {
+  val recount = Flipped(Valid(new StreamRecount(p)))
+
+  /** Before it, for each stream of its set that is not in `unpacked`. */
+  val stage = Flipped(Valid(new StreamStage(p)))
+
+  /** An unpack of the stream that `enter` names: all elements that the strip may have are there. */
+  val unpack = Input(Bool())
+
+  /** Streams that are open; that the strip has unpacked. */
+  val open     = Output(UInt(12.W))
+  val unpacked = Output(UInt(12.W))
 }
 
 /** Which stream. */
@@ -215,6 +248,49 @@ class StreamTable(p: VectorParams) extends Module {
   }
   io.reads  := inputUses.zip(inMemory).map { case (uses, memory) => uses =/= 0.U && memory }.reduce(_ || _)
   io.writes := outputUses.zip(outMemory).map { case (uses, memory) => uses =/= 0.U && memory }.reduce(_ || _)
+
+  // VRCNUM. A strip unpacks its streams and does not move them; those that it has not unpacked are looked at by the gate.
+  for (strip <- io.strip) {
+    val unpacked = RegInit(0.U(12.W))
+    val heads    = RegInit(0.U(8.W))
+    val staged   = Reg(Vec(p.inputs, new StreamStage(p)))
+    val moves    = strip.recount.valid
+    for ((input, i) <- inputs.zipWithIndex) {
+      when(moves && strip.recount.bits.set(i)) {
+        val count = Mux(unpacked(i), strip.recount.bits.count, staged(i).count)
+        val next  = position(input) + count * input.format.valueBits
+        input.bytepos := next >> 3
+        input.bitpos  := next(2, 0)
+        input.done    := input.done + count
+        when(!input.left.andR)(input.left := input.left - count)
+        when(!unpacked(i) && strip.recount.bits.count =/= 0.U && input.pending === 0.U) {
+          input.pending := staged(i).reason
+        }
+      }
+      when(strip.stage.valid && named(strip.stage.bits.stream, i))(staged(i) := strip.stage.bits)
+    }
+    val looks = Mux(strip.unpack && io.enter.valid, (1.U(16.W) << io.enter.bits.stream)(11, 0), 0.U)
+    unpacked := Mux(moves || io.clear, 0.U, unpacked | looks)
+    when(io.close.valid && !io.close.bits.output) {
+      unpacked := unpacked & ~(1.U(16.W) << io.close.bits.stream)(11, 0)
+    }
+    when(io.windowWrite.valid || io.clear)(unpacked := 0.U)
+    val buffers = Cat(inputs.take(8).map(_.format.buffer).reverse)
+    val first   = PriorityEncoderOH(heads)
+    val consume = io.consume.get
+    consume.valid       := heads.orR
+    consume.bits.stream := OHToUInt(first)
+    consume.bits.head   := inputs(OHToUInt(first)).bytepos(31, 0)
+    heads := Mux(
+      io.clear,
+      0.U,
+      (heads & ~Mux(consume.ready, first, 0.U)) |
+        Mux(moves, strip.recount.bits.set(7, 0) & buffers, 0.U)
+    )
+    when(!io.look.output && (heads & (1.U(16.W) << io.look.stream)(7, 0)).orR)(io.look.busy := true.B)
+    strip.open     := Cat(inputs.map(_.open).reverse).pad(12)
+    strip.unpacked := unpacked
+  }
 
   private def owns(of: StreamDescriptor) = of.open && of.format.buffer
   io.ownInputs  := Cat(inputs.take(8).map(owns).reverse)

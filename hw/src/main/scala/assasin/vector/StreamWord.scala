@@ -13,6 +13,13 @@ class StreamWord extends Bundle {
   val endOutput = Bool()
   val unpack    = Bool()
   val pack      = Bool()
+  val count     = Bool()
+
+  /** Of VarVE-full: vs.vunpack, vs.vpack. */
+  val full = Bool()
+
+  /** Of vs.rcnum (`count`): the input streams that move, a bit each. */
+  val set = UInt(12.W)
 
   /** The stream. */
   val output = Bool()
@@ -45,15 +52,21 @@ object StreamWord {
     val outputId    = Mux(funct3 === 3.U, 0.U(1.W) ## insn(28, 26), Mux(declares, rd(3, 0), rs2(3, 0)))
     val inputId     = Mux(funct3 === 2.U, insn(29, 26), Mux(declares, rd(3, 0), rs2(3, 0)))
     val inputExists = inputId < p.inputs.U
-    word.output    := Mux(plain, Mux(declares, funct7(3), funct7(0)), funct3(0))
+    word.output    := Mux(plain, Mux(declares, funct7(3), funct7(0)), funct3 === 3.U)
     word.stream    := Mux(word.output, outputId, inputId)
     word.declare   := declares && !rd(4) && Mux(funct7(3), !rd(3) && rs2 === 0.U, inputExists)
     word.kind      := funct7(1, 0)
     word.consume   := plain && funct7 === 16.U && !rs2(4) && rd === 0.U && inputExists
     word.endInput  := plain && funct7 === 24.U && !rs2(4) && rs1 === 0.U && inputExists
     word.endOutput := plain && funct7 === 25.U && rs2(4, 3) === 0.U && rs1 === 0.U
-    word.unpack    := funct3 === 2.U && insn(31, 30) === 1.U && vm && rs2 === 0.U && rs1 === 0.U && inputExists
-    word.pack      := funct3 === 3.U && insn(31, 29) === 2.U && (!vm || rs2 === 0.U)
+    // Of VarVE-full's a mask may follow; both kinds have the stream in the same field.
+    val full = if (p.full) !insn(30) && funct3(1) else false.B
+    word.full  := full
+    word.count := (if (p.full) funct3 === 1.U && rs1 === 0.U else false.B)
+    word.set   := insn(31, 20)
+    word.unpack := funct3 === 2.U && !insn(31) && (insn(30) || full) && rs1 === 0.U && inputExists &&
+      Mux(vm, rs2 === 0.U, full)
+    word.pack     := funct3 === 3.U && !insn(31) && !insn(29) && (insn(30) || full) && (!vm || rs2 === 0.U)
     word.register  := Mux(word.output, rs1, rd)
     word.masked    := !vm
     word.mask      := rs2

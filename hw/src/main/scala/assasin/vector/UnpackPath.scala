@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Decoupled, Queue, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Cat, Decoupled, Queue, UIntToOH, Valid, log2Ceil}
 
 class UnpackPathIO(p: VectorParams) extends PathIO(p) {
 
@@ -23,11 +23,31 @@ class UnpackPathIO(p: VectorParams) extends PathIO(p) {
 
   /** An instruction has read all of its bytes of this stream. */
   val done = Output(Valid(UInt(4.W)))
+
+  val strip = if (p.full) Some(new StripUnpackIO(p)) else None
+}
+
+/** What VarVE-full needs besides. */
+class StripUnpackIO(p: VectorParams) extends Bundle {
+
+  /** Vector registers, when it is this path's turn; the number of elements of the same register. */
+  val read    = new RegisterReadIO(p)
+  val reading = Output(Bool())
+  val granted = Input(Bool())
+  val length  = Input(UInt(log2Ceil(p.elements + 1).W))
+
+  /** With `write`: the register's metadata, if it is one of VarVE-full. */
+  val metadata = Valid(new VariableMetadata(p))
+
+  /** A register's number of elements is known. */
+  val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
 }
 
 /** Unpacks elements of input streams into registers, an element group a cycle (docs/varve/unit.md 5.1): S asks for the
   * bytes, the answer waits in a queue, and is spread over the lanes and written in the two cycles behind it. An
   * instruction without elements only gives bytes back.
+  *
+  * Of VarVE-full's the lanes of all beats are appended to one register, and no bytes are given back: VRCNUM does that.
   */
 class UnpackPath(p: VectorParams) extends Module {
   val io = IO(new UnpackPathIO(p))
@@ -47,6 +67,14 @@ class UnpackPath(p: VectorParams) extends Module {
     val silent = Bool()
     val last   = Bool()
     val head   = UInt(32.W)
+
+    /** Of VarVE-full: the beat, and the elements that are there and that the mask lets through. */
+    val variable = Bool()
+    val first    = Bool()
+    val beat     = UInt(log2Ceil(p.elements).W)
+    val present  = UInt(p.dBytes.W)
+    val active   = UInt(p.dBytes.W)
+    val mb       = UInt(2.W)
   }
 
   // ---- S --------------------------------------------------------------------------------------------------------------------
@@ -71,12 +99,29 @@ class UnpackPath(p: VectorParams) extends Module {
   private val kind    = Reg(Bool())
   private val oneKind = !tickets.io.deq.valid || kind === use.buffer
 
-  private val silent = op.evl === 0.U
-  private val eg     = (op.vd * p.egsPerRegister.U + beat)(p.egBits - 1, 0)
-  private val last   = silent || beat === ((op.evl << op.eew)(p.vlBits, 0) - 1.U) >> logD
-  private val hazard = !silent && (io.olderWrites(eg) || io.olderReads(eg) || landing(eg))
+  // Elements in a mask's way: the mask is read first, and its length bounds their number.
+  private val variable = op.variable.fold(false.B)(_.active)
+  private val masking  = RegInit(false.B)
+  private val mask     = Reg(UInt(p.elements.W))
+  private val most     = Reg(UInt(p.vlBits.W))
+  private val laneLog = Mux(
+    use.valueBits <= 8.U,
+    0.U(2.W),
+    Mux(use.valueBits <= 16.U, 1.U(2.W), Mux(use.valueBits <= 32.U, 2.U(2.W), 3.U(2.W)))
+  )
+  private val eew   = Mux(variable, laneLog, op.eew)
+  private val count = Mux(variable, most, op.evl)
+  private val lanes = (p.dBytes.U >> eew).asUInt
+  private val base  = beat * lanes
+
+  private val silent = count === 0.U
+  private val eg     = (op.vd * p.egsPerRegister.U + Mux(variable, 0.U, beat))(p.egBits - 1, 0)
+  private val last   = silent || beat === ((count << eew)(p.vlBits + 1, 0) - 1.U) >> logD
+  private val changes = !silent || variable
+  private val hazard =
+    changes && (io.olderWrites(eg) || io.olderReads(eg) || (landing(eg) && !(variable && beat =/= 0.U)))
   private val goes =
-    valid && !hazard && tickets.io.enq.ready && (silent || (oneKind && drop === 0.U)) && !io.clear
+    valid && !masking && !hazard && tickets.io.enq.ready && (silent || (oneKind && drop === 0.U)) && !io.clear
   private val addr = (position >> 3)(p.xLen - 1, 0)
   // The last bytes of a full request may lie behind the range that was checked.
   private val rest = op.last - addr
@@ -92,11 +137,17 @@ class UnpackPath(p: VectorParams) extends Module {
   tickets.io.enq.bits.tag    := op.tag
   tickets.io.enq.bits.eg     := eg
   tickets.io.enq.bits.mask   := Mux(silent, 0.U, ElementBytes.body(p, op.eew, beat, 0.U, op.evl))
-  tickets.io.enq.bits.eew    := op.eew
+  tickets.io.enq.bits.eew    := eew
   tickets.io.enq.bits.use    := use
   tickets.io.enq.bits.silent := silent
   tickets.io.enq.bits.last   := last
   tickets.io.enq.bits.head   := op.first(31, 0)
+  tickets.io.enq.bits.variable := variable
+  tickets.io.enq.bits.first    := beat === 0.U
+  tickets.io.enq.bits.beat     := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
+  tickets.io.enq.bits.present  := Cat((0 until p.dBytes).map(l => l.U < lanes && base +& l.U < count).reverse)
+  tickets.io.enq.bits.active   := (mask >> base(log2Ceil(p.elements), 0)).pad(p.dBytes)(p.dBytes - 1, 0)
+  tickets.io.enq.bits.mb       := op.variable.fold(0.U)(_.mb)
   // Where a beat begins in its first byte; the rest of `use` is the instruction's.
   tickets.io.enq.bits.use.bitpos := position(2, 0)
 
@@ -107,17 +158,30 @@ class UnpackPath(p: VectorParams) extends Module {
     beat     := 0.U
     position := io.op.bits.scalar ## io.op.bits.use.get.bitpos
     writes   := VecInit(Seq.tabulate(p.egs)(eg => io.op.bits.writeRegisters(eg / p.egsPerRegister))).asUInt
+    masking  := io.op.bits.readsVs1
+    mask     := ((BigInt(1) << p.elements) - 1).U
+    most     := io.op.bits.evl
   }.elsewhen(step) {
     beat     := beat + 1.U
-    position := position + (use.valueBits << (logD.U - op.eew))
+    position := position + (use.valueBits << (logD.U - eew))
     writes   := writes & ~UIntToOH(eg, p.egs)
+  }
+  private val maskEg = op.vs1
+  for (strip <- io.strip) {
+    strip.read.eg := maskEg
+    strip.reading := valid && masking
+    when(valid && masking && strip.granted && !io.olderWrites(maskEg) && !landing(maskEg)) {
+      masking                         := false.B
+      mask                            := strip.read.data(p.elements - 1, 0)
+      when(strip.length < op.evl)(most := strip.length)
+    }
   }
   when(step)(kind := use.buffer)
   valid           := !io.clear && (io.op.fire || (valid && !ends))
 
   io.use.valid       := valid
   io.use.bits.tag    := op.tag
-  io.use.bits.reads  := 0.U
+  io.use.bits.reads  := Mux(masking, UIntToOH(maskEg, p.egs), 0.U)
   io.use.bits.writes := writes
 
   // ---- Answers --------------------------------------------------------------------------------------------------------------
@@ -147,7 +211,16 @@ class UnpackPath(p: VectorParams) extends Module {
   extract.io.unsigned  := ticket.bits.use.unsigned
   extract.io.eew       := ticket.bits.eew
 
-  ticket.ready         := (!outValid || io.write.ready) && (ticket.bits.silent || answers.io.deq.valid)
+  // Appending is taken when what was appended before has been written.
+  private val outTicket = Reg(new Ticket)
+  private val append    = if (p.full) Some(Module(new UnpackAppend(p))) else None
+  private val appending = RegInit(false.B)
+  private val appended  = RegInit(false.B)
+  private val ofAppend  = Reg(new RegisterWrite(p))
+  private val tagOf     = Reg(UInt(p.tagBits.W))
+  private val appends   = outValid && outTicket.variable && !appending
+  private val leaves    = Mux(outTicket.variable, !appending, io.write.ready && !appended)
+  ticket.ready := (!outValid || leaves) && (ticket.bits.silent || answers.io.deq.valid)
   answers.io.deq.ready := ticket.fire && !ticket.bits.silent
   when(ticket.fire) {
     out.eg   := ticket.bits.eg
@@ -156,26 +229,59 @@ class UnpackPath(p: VectorParams) extends Module {
     outTag   := ticket.bits.tag
     outLast  := ticket.bits.last
     outLands := !ticket.bits.silent
+    outTicket := ticket.bits
   }
-  outValid := !io.clear && (ticket.fire || (outValid && !io.write.ready))
+  outValid := !io.clear && (ticket.fire || (outValid && !leaves))
 
   // All bytes have been read: they are given back.
   io.done.valid          := ticket.fire && ticket.bits.last && !io.clear
   io.done.bits           := ticket.bits.use.stream
-  io.consume.valid       := io.done.valid && ticket.bits.use.buffer
+  io.consume.valid       := io.done.valid && ticket.bits.use.buffer && !ticket.bits.variable
   io.consume.bits.stream := ticket.bits.use.stream(2, 0)
   io.consume.bits.head   := ticket.bits.head
 
-  io.write.valid := outValid
+  // From the last beat into UnpackAppend to the register's write.
+  appending := !io.clear && ((appends && outTicket.last) || (appending && !(appended && io.write.ready)))
+  when(appends && outTicket.last) {
+    ofAppend.eg := out.eg
+    tagOf       := outTag
+  }
+  io.write.valid := appended || (outValid && !outTicket.variable)
   io.write.bits  := out
-  io.writeTag    := outTag
-  io.end.valid   := io.write.fire && outLast
-  io.end.bits    := outTag
+  io.writeTag    := Mux(appended, tagOf, outTag)
+  io.end.valid   := io.write.fire && (appended || outLast)
+  io.end.bits    := io.writeTag
+  for ((unit, strip) <- append.zip(io.strip)) {
+    unit.io.in.valid         := appends
+    unit.io.in.bits.first    := outTicket.first
+    unit.io.in.bits.last     := outTicket.last
+    unit.io.in.bits.beat     := outTicket.beat
+    unit.io.in.bits.eew      := outTicket.eew
+    unit.io.in.bits.data     := out.data
+    unit.io.in.bits.present  := outTicket.present
+    unit.io.in.bits.active   := outTicket.active
+    unit.io.in.bits.unsigned := outTicket.use.unsigned
+    unit.io.in.bits.mb       := outTicket.mb
+    appended                 := !io.clear && (unit.io.out.valid && appending || (appended && !io.write.ready))
+    when(appended) {
+      io.write.bits.eg   := ofAppend.eg
+      io.write.bits.data := unit.io.out.bits.data
+      io.write.bits.mask := ((BigInt(1) << p.dBytes) - 1).U
+    }
+    strip.metadata.valid := appended
+    strip.metadata.bits  := unit.io.out.bits.metadata
+    strip.counted.valid  := unit.io.out.valid && appending && !io.clear
+    strip.counted.bits   := unit.io.out.bits.metadata.count
+  }
 
-  private val departs = Mux(step && !silent, UIntToOH(eg, p.egs), 0.U)
-  private val arrives = Mux(io.write.fire && outLands, UIntToOH(out.eg, p.egs), 0.U)
+  private val departs = Mux(step && changes, UIntToOH(eg, p.egs), 0.U)
+  private val arrives = Mux(
+    io.write.fire && (appended || outLands),
+    UIntToOH(Mux(appended, ofAppend.eg, out.eg), p.egs),
+    0.U
+  )
   landing    := Mux(io.clear, 0.U, (landing & ~arrives) | departs)
   io.landing := landing
 
-  io.busy := valid || ticket.valid || outValid
+  io.busy := valid || ticket.valid || outValid || appending
 }

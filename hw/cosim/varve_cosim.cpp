@@ -1,0 +1,1107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Instruction-by-instruction co-simulation of the vector unit with VarVE-pup against the functional model (docs/varve/
+// isa.md 7) on random programs. The bench stands in for the core, its memory, and the stream buffers: it offers,
+// advances, commits, kills and offers again at random times, delivers and drains streams, and answers memory.
+// Usage: varve_cosim SEED PROGRAMS [KINDS [trace]]    KINDS: sum of 1 (FR, FW), 2 (VR, VW), 4 (HR, HW); without it 1.
+// A fourth argument: every instruction is printed as it leaves the commit stage.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "VVectorUnit.h"
+#include "varve_model.h"
+#include "varve_program.h"
+#include "varve_rvv.h"
+
+#ifndef VECTOR_VLEN
+#error "VECTOR_VLEN and VECTOR_DLEN: bits of a register and of an element group of the design"
+#endif
+
+using namespace cosim;
+using varve::Outcome;
+
+namespace {
+
+constexpr unsigned kVBytes = VECTOR_VLEN / 8, kDBytes = VECTOR_DLEN / 8;
+constexpr unsigned kMemoryBytes = kDBytes + 1; // of an access
+using Register = std::array<uint8_t, kVBytes>;
+
+/// What has been seen, over all programs: a count for each name.
+std::map<std::string, uint64_t> seen;
+
+bool is_stream(uint32_t insn) {
+    return (insn & 127) == 0x5b;
+}
+std::string name_of(uint32_t insn) {
+    if (!is_stream(insn))
+        return (insn & 127) == 0x57 ? "rvv" : (insn & 127) == 0x07 ? "rvv load" : "rvv store";
+    switch (insn >> 12 & 7) {
+    case 0:
+        switch (insn >> 25) {
+        case 0:
+            return "vs.fr";
+        case 1:
+            return "vs.vr";
+        case 2:
+            return "vs.hr";
+        case 8:
+            return "vs.fw";
+        case 9:
+            return "vs.vw";
+        case 10:
+            return "vs.hw";
+        case 16:
+            return "vs.cr";
+        case 24:
+            return "vs.er";
+        case 25:
+            return "vs.ew";
+        }
+        break;
+    case 2:
+        if (insn >> 30 == 1)
+            return "vs.unpack";
+        break;
+    case 3:
+        if (insn >> 29 == 2)
+            return insn >> 25 & 1 ? "vs.pack" : "vs.pack.m";
+    }
+    return "wild";
+}
+/// Bit of `kinds` that a declaration needs; 0: it is none.
+unsigned kind_of(uint32_t insn) {
+    const unsigned funct7 = insn >> 25;
+    return is_stream(insn) && !(insn >> 12 & 7) && !(funct7 & ~11u) && (funct7 & 3) != 3 ? 1u << (funct7 & 3) : 0;
+}
+
+bool legal(uint64_t first, uint64_t last) {
+    return first <= last && first >= kVarveBase && last < kVarveBase + kVarveBytes;
+}
+
+/// Memory and stream buffers as the program sees them: all that has committed has been done. What is delivered, known
+/// and free is told by the bench.
+class Outside : public varve::World {
+  public:
+    explicit Outside(const VarveProgram &program) : memory(program.memory), program(program) {
+        for (unsigned s = 0; s < kBuffers; s++) {
+            in_head[s] = tail[s] = program.in[s].start;
+            out_start[s] = out_tail[s] = program.out[s];
+        }
+    }
+    bool load(uint64_t address, uint8_t &byte) override {
+        if (!legal(address, address))
+            return false;
+        byte = memory[address - kVarveBase];
+        return true;
+    }
+    bool store(uint64_t address, uint8_t byte) override {
+        if (!legal(address, address))
+            return false;
+        if (!trial)
+            memory[address - kVarveBase] = byte;
+        return true;
+    }
+    bool storable(uint64_t address) override {
+        return legal(address, address);
+    }
+    uint64_t head(unsigned s, bool output) override {
+        return output ? out_start[s] + appended[s].size() : in_head[s];
+    }
+    void consumed(unsigned s, uint64_t position) override {
+        if (!trial)
+            in_head[s] = position;
+    }
+    uint8_t stream_byte(unsigned s, uint64_t position) override {
+        return program.in[s].bytes.at(position - program.in[s].start);
+    }
+    uint64_t delivered(unsigned s) override {
+        return tail[s];
+    }
+    std::optional<uint64_t> end(unsigned s) override {
+        if (known[s])
+            return program.in[s].start + program.in[s].length;
+        return std::nullopt;
+    }
+    uint64_t room(unsigned s) override {
+        return out_tail[s];
+    }
+    void append(unsigned s, uint8_t byte) override {
+        if (!trial)
+            appended[s].push_back(byte);
+    }
+
+    std::vector<uint8_t> memory;
+    std::array<uint64_t, kBuffers> in_head, out_start;
+    std::array<std::vector<uint8_t>, kBuffers> appended;
+    /// As one cycle before.
+    std::array<uint64_t, kBuffers> tail, out_tail;
+    std::array<bool, kBuffers> known{};
+    bool trial = false; ///< nothing is changed: only whether an instruction could be decided is asked
+
+  private:
+    const VarveProgram &program;
+};
+
+class VarveBench {
+  public:
+    VarveBench(const VarveProgram &program, unsigned kinds, bool verbose)
+        : rng(program.seed ^ 0x5eed), program(program), kinds(kinds), verbose(verbose) {
+        const auto rate = [this] { return std::array<unsigned, 4>{100, 90, 60, 25}[rng() % 4]; };
+        commit_rate = rate();
+        offer_rate = rate();
+        load_rate = rate();
+        answer_rate = rate();
+        store_rate = rate();
+        done_rate = rate();
+        result_rate = rate();
+        const auto seldom = [this] { return std::array<unsigned, 4>{40, 15, 5, 2}[rng() % 4]; };
+        deliver_rate = seldom();
+        drain_rate = seldom();
+        chunk = std::array<unsigned, 4>{8, 64, 512, 2048}[rng() % 4];
+        kill_rate = rng() % 2 ? 5 : 0;
+        clear_at = rng() % 3 ? 0 : 1 + rng() % 2000;
+        restart();
+        top.reset = 1;
+        idle_inputs();
+        top.io_issue_erase = 0;
+        for (int i = 0; i < 3; i++)
+            edge();
+        top.reset = 0;
+    }
+
+    bool run() {
+        while (at < program.items.size() || !tags.empty() || !results.empty() || commit_full) {
+            if (!cycle_once())
+                return false;
+            if (cycles == clear_at && clear_at)
+                clear();
+            if (++cycles > 400000 || idle > 20000)
+                return fail("no end: the unit hangs");
+        }
+        for (int i = 0; i < 300 && (loads.size() || stores.size() || busy || i < 3); i++)
+            if (!cycle_once())
+                return false;
+        if (busy)
+            return fail("busy at the end");
+        for (size_t i = 0; i < memory.size(); i++)
+            if (memory[i] != world->memory[i]) {
+                std::printf("seed %" PRIu64 ": memory at %08zx is %02x, model %02x\n", program.seed, kVarveBase + i,
+                            memory[i], world->memory[i]);
+                return false;
+            }
+        return true;
+    }
+
+    uint64_t cycles = 0, compared = 0;
+
+  private:
+    /// What the core's other instructions see and change.
+    struct State {
+        uint32_t vstart = 0, vl = 0, vtype = 0x80000000, format = 0, aux = 0, on = 0;
+    };
+    struct Tag {
+        unsigned tag;
+        size_t step;
+        bool ended = false;
+        struct Write {
+            unsigned eg;
+            std::array<uint8_t, kDBytes> data;
+            uint64_t mask;
+        };
+        std::vector<Write> writes;
+    };
+    /// What the model has made of an instruction.
+    struct Done {
+        bool retired = false;
+        std::map<unsigned, Register> vectors;
+    };
+
+    bool chance(unsigned percent) {
+        return rng() % 100 < percent;
+    }
+    uint32_t word() const {
+        return program.items[std::min(commit_full ? commit_step : at, program.items.size() - 1)].word;
+    }
+    bool fail(const char *what) {
+        const VarveItem &item = program.items[std::min(commit_full ? commit_step : at, program.items.size() - 1)];
+        std::printf("seed %" PRIu64 ", item %zu, insn %08x (%s), cycle %" PRIu64 ": %s\n", program.seed,
+                    commit_full ? commit_step : at, item.word, name_of(item.word).c_str(), cycles, what);
+        std::printf("  rs1 %08x, rs2 %08x, vtype %08x, vl %u, vstart %u, VSFMT %08x, on %u; unit: trap %u, cause %u, "
+                    "tval %08x, setVl %u %u\n",
+                    item.a, item.b, before.vtype, before.vl, before.vstart, before.format, before.on,
+                    top.io_issue_commit_trap, top.io_issue_commit_cause, top.io_issue_commit_tval,
+                    top.io_issue_commit_setVl_valid, top.io_issue_commit_setVl_bits);
+        if (is_stream(item.word))
+            show_stream(item.word);
+        return false;
+    }
+    void show_stream(uint32_t insn) {
+        const unsigned funct3 = insn >> 12 & 7;
+        const bool output = funct3 == 3 || (funct3 == 0 && (insn >> 25 == 25 || (insn >> 28 & 1)));
+        const unsigned id = (funct3 == 2     ? insn >> 26 & 15
+                             : funct3 == 3   ? insn >> 26 & 7
+                             : kind_of(insn) ? insn >> 7 & 15
+                                             : insn >> 20 & 15) &
+                            7;
+        const varve::Stream &s = output ? model->state.out[id] : model->state.in[id];
+        std::printf("  model's %s %u: open %u, w %u, U %u, buffer %u, bytepos %" PRIx64 ".%u, left %" PRIx64
+                    ", done %" PRIu64 "\n",
+                    output ? "output" : "input", id, s.open, s.width(), s.is_unsigned(), s.buffer(), s.bytepos,
+                    s.bitpos, s.left, s.done);
+        if (output)
+            std::printf("  buffer: OHEAD %" PRIx64 " (unit %" PRIx64 "), OTAIL %" PRIx64 "\n", world->head(id, true),
+                        out_head(id), out_tail[id]);
+        else
+            std::printf(
+                "  buffer: IHEAD %" PRIx64 " (unit %" PRIx64 "), ITAIL %" PRIx64 ", IEND %" PRIx64 " known %u\n",
+                world->in_head[id], in_head[id], tail[id], program.in[id].start + program.in[id].length, known[id]);
+    }
+
+    void idle_inputs() {
+        top.io_issue_offer_valid = 0;
+        top.io_issue_advance = 0;
+        top.io_issue_commit_valid = 0;
+        top.io_issue_commit_kill = 0;
+        top.io_issue_result_ready = 0;
+        top.io_issue_window_valid = 0;
+        top.io_issue_clear = 0;
+        top.io_memory_loadAnswer_valid = 0;
+        top.io_memory_storeDone = 0;
+        top.io_memory_load_ready = 0;
+        top.io_memory_store_ready = 0;
+        top.io_memory_check_ok = 0;
+        top.io_memory_check_hold = 0;
+        top.io_stream_sLog2 = static_cast<uint8_t>(program.log_streams);
+        top.io_stream_ringLog2 = static_cast<uint8_t>(program.log_ring);
+    }
+
+    template <typename T> static void put_wide(T &port, const uint8_t *bytes, unsigned count) {
+        if constexpr (sizeof(T) <= 8) {
+            uint64_t value = 0;
+            std::memcpy(&value, bytes, std::min(count, 8u));
+            port = static_cast<T>(value);
+        } else
+            std::memcpy(port.data(), bytes, count);
+    }
+    template <typename T> static void get_wide(const T &port, uint8_t *bytes, unsigned count) {
+        if constexpr (sizeof(T) <= 8)
+            std::memcpy(bytes, &port, count);
+        else
+            std::memcpy(bytes, port.data(), count);
+    }
+
+    /// The state at the start: all but the registers' contents, and what memory still owes the unit.
+    void restart() {
+        world = std::make_unique<Outside>(program);
+        varve::Params p;
+        p.vlen = VECTOR_VLEN;
+        p.nin = kBuffers;
+        p.streams = 1u << program.log_streams;
+        p.full = false;
+        model = std::make_unique<varve::Model>(p, *world);
+        memory = program.memory;
+        done.assign(program.items.size(), {});
+        for (unsigned s = 0; s < kBuffers; s++) {
+            in_head[s] = tail[s] = program.in[s].start;
+            out_tail[s] = program.out[s];
+            written[s].clear();
+        }
+        known.fill(false);
+        state = before = State{};
+        at = commit_step = 0;
+        commit_full = doomed = false;
+        tags.clear();
+        results.clear();
+        late_rd = filled = 0;
+        look.clear();
+        looking = read_pending = false;
+        stalled = 0;
+    }
+    // The core starts anew in the middle of everything. Answers of accesses under way still come.
+    void clear() {
+        idle_inputs();
+        top.io_issue_clear = 1;
+        edge();
+        top.io_issue_clear = 0;
+        for (Store &store : stores)
+            store.written = true;
+        restart();
+        owed_loads = loads.size();
+        owed_stores = stores.size();
+        seen["clear"]++;
+    }
+    void edge() {
+        top.clock = 0;
+        top.eval();
+        top.clock = 1;
+        top.eval();
+    }
+
+    // ---- Core
+    // --------------------------------------------------------------------------------------------------------
+
+    /// The next instruction's index, and what it sees, when `from` is what the one before it leaves.
+    size_t ahead(State &from) const {
+        size_t i = at;
+        for (; i < program.items.size() && program.items[i].kind != VarveItem::Insn; i++) {
+            const VarveItem &item = program.items[i];
+            switch (item.kind) {
+            case VarveItem::Set:
+                from.vtype = item.a;
+                from.vl = item.b;
+                from.vstart = 0;
+                break;
+            case VarveItem::Format:
+                from.format = item.a;
+                from.aux = item.b;
+                break;
+            case VarveItem::Start:
+                from.vstart = item.a;
+                break;
+            default:
+                from.on = item.a;
+            }
+        }
+        return i;
+    }
+
+    void offer(const State &s, uint32_t insn, uint32_t rs1, uint32_t rs2) {
+        top.io_issue_offer_valid = 1;
+        top.io_issue_offer_insn = insn;
+        top.io_issue_offer_rs1 = rs1;
+        top.io_issue_offer_rs2 = rs2;
+        top.io_issue_offer_enabled = s.on & 1;
+        top.io_issue_offer_varve_enabled = s.on >> 1 & 1;
+        top.io_issue_offer_varve_format = s.format;
+        top.io_issue_offer_varve_aux = s.aux;
+        top.io_issue_offer_config_vill = s.vtype >> 31;
+        top.io_issue_offer_config_vma = s.vtype >> 7 & 1;
+        top.io_issue_offer_config_vta = s.vtype >> 6 & 1;
+        top.io_issue_offer_config_vsew = s.vtype >> 3 & 7;
+        top.io_issue_offer_config_vlmul = s.vtype & 7;
+        top.io_issue_offer_config_vl = static_cast<uint16_t>(s.vl);
+        top.io_issue_offer_config_vstart = static_cast<uint8_t>(s.vstart);
+        top.io_issue_offer_config_vxrm = 0;
+    }
+
+    /// Offers the next instruction as it looks with what the commit stage says in this cycle.
+    void offer_next() {
+        State now = state;
+        if (commit_full && !doomed) {
+            now.vstart = 0; // as an older instruction's end sets it to
+            if (top.io_issue_commit_valid && top.io_issue_commit_done && top.io_issue_commit_setVl_valid)
+                now.vl = top.io_issue_commit_setVl_bits;
+        }
+        offer_step = ahead(now);
+        offer_state = now;
+        const VarveItem &item = program.items[offer_step];
+        offer(now, item.word, item.a, item.b);
+    }
+
+    bool cycle_once() {
+        idle_inputs();
+        const bool have = [this] {
+            State scratch = state;
+            const size_t next = ahead(scratch);
+            if (next == program.items.size() && !commit_full)
+                at = next;
+            return next < program.items.size();
+        }();
+        bool real = false;
+        if (have && chance(offer_rate)) {
+            offer_next();
+            const unsigned rd = program.items[offer_step].word >> 7 & 31;
+            // The core allows one late result a register.
+            const bool pending = commit_full && !doomed && (program.items[commit_step].word >> 7 & 31) == rd &&
+                                 may_write(program.items[commit_step].word);
+            real = !pending && !((late_rd >> rd & 1) && may_write(program.items[offer_step].word));
+        } else if (chance(50)) {
+            State any = state;
+            any.vl = static_cast<uint32_t>(rng() % (VECTOR_VLEN + 1));
+            offer(any, static_cast<uint32_t>(chance(50) ? (rng() & ~0x7full) | 0x5b : rng()),
+                  static_cast<uint32_t>(rng()), static_cast<uint32_t>(rng()));
+        }
+        drive_window();
+        top.io_issue_commit_valid = commit_full && !doomed && look.empty() && chance(commit_rate);
+        top.io_issue_result_ready = chance(result_rate);
+        drive_memory();
+        drive_streams();
+        top.clock = 0;
+        settle(real);
+
+        const bool ends = top.io_issue_commit_done;
+        if (!commit_full && (ends || top.io_issue_commit_begun || top.io_issue_commit_trap))
+            return fail("done without an instruction");
+        const bool leaves = top.io_issue_commit_valid && ends;
+        const bool waits = top.io_issue_commit_waits_valid;
+        bool killed = false;
+        if (commit_full && !leaves && !top.io_issue_commit_begun &&
+            (doomed ? chance(30) : chance(kill_rate ? (waits ? 15 : kill_rate) : 0)) && !top.io_issue_commit_valid) {
+            top.io_issue_commit_kill = 1;
+            killed = true;
+        }
+        // `done` may not depend on `valid`.
+        if (commit_full && !top.io_issue_commit_valid && chance(10)) {
+            top.io_issue_commit_kill = 0;
+            top.io_issue_commit_valid = 1;
+            settle(real);
+            if (static_cast<bool>(top.io_issue_commit_done) != ends)
+                return fail("done depends on valid");
+            top.io_issue_commit_valid = 0;
+            top.io_issue_commit_kill = killed;
+        }
+        settle(real);
+        const bool trap = leaves && top.io_issue_commit_trap;
+        const bool empties = !commit_full || leaves || killed;
+        const bool advances = top.io_issue_offer_valid && real && empties && !trap && chance(95);
+        // Sometimes a wrong-path word enters, to be killed there.
+        const bool strays = top.io_issue_offer_valid && !real && empties && chance(kill_rate);
+        top.io_issue_advance = advances || strays;
+        settle(real);
+        busy = top.io_issue_status_busy;
+
+        if (!check_streams())
+            return false;
+        if (leaves && !retire())
+            return false;
+        if (commit_full && !doomed && !leaves && !killed ? !check_wait() : (stalled = 0, false))
+            return false;
+        if (!sample())
+            return false;
+        if (killed && !doomed) {
+            if (waits)
+                seen["given up while it waits"]++;
+            else
+                seen["killed"]++;
+            at = commit_step; // offered again
+            state = before;
+        }
+        if (leaves || killed)
+            commit_full = false;
+        if (advances || strays) {
+            commit_full = true;
+            commit_step = advances ? offer_step : at;
+            // What followed a cancelled instruction is cancelled with it, in the next cycle.
+            doomed = strays || killed;
+            if (advances && !killed) {
+                before = offer_state;
+                state = offer_state;
+                state.vstart = 0;
+                at = offer_step + 1;
+            }
+        }
+        top.clock = 1;
+        top.eval();
+        keep_streams();
+        idle++;
+        return true;
+    }
+
+    /// Evaluates until the combinational ways through the bench are settled.
+    void settle(bool real) {
+        for (int i = 0; i < 3; i++) {
+            top.eval();
+            top.io_memory_check_ok =
+                top.io_memory_check_valid && !holding && legal(top.io_memory_check_first, top.io_memory_check_last);
+            top.io_memory_check_hold = top.io_memory_check_valid && holding;
+            top.io_memory_check_cause = top.io_memory_check_write ? 7 : 5;
+            const unsigned s = top.io_stream_input_stream, o = top.io_stream_output_stream;
+            top.io_stream_input_head = static_cast<uint32_t>(in_head[s]);
+            top.io_stream_input_tail = static_cast<uint32_t>(tail[s]);
+            top.io_stream_input_end =
+                static_cast<uint32_t>(known[s] ? program.in[s].start + program.in[s].length : garbage);
+            top.io_stream_input_known = known[s];
+            top.io_stream_output_head = static_cast<uint32_t>(out_head(o));
+            top.io_stream_output_tail = static_cast<uint32_t>(out_tail[o]);
+            if (real)
+                offer_next();
+        }
+        top.eval();
+    }
+
+    static bool may_write(uint32_t insn) {
+        return is_stream(insn) || ((insn & 127) == 0x57 && insn >> 26 == 0x10 && (insn >> 12 & 7) == 2);
+    }
+
+    /// The model executes an instruction, with a fault of a vector access as the unit's rules have it: the elements
+    /// before it are done, and vstart names it.
+    Outcome execute(const VarveItem &item, uint32_t &vstart) {
+        varve::State &m = model->state;
+        m.vtype = before.vtype;
+        m.vl = before.vl;
+        m.vstart = before.vstart;
+        m.vs = before.on & 1 ? 3 : 0;
+        m.mvarve = before.on & 2 ? 3 : 0;
+        m.vsfmt = before.format;
+        m.vsaux = before.aux;
+        vstart = 0;
+        if (is_stream(item.word)) {
+            if (kind_of(item.word) & ~kinds) {
+                Outcome o;
+                o.what = Outcome::Trap;
+                o.cause = 2;
+                o.tval = item.word;
+                return o;
+            }
+            return model->step(item.word, item.a, item.b);
+        }
+        Outcome o = varve::rvv_step(*model, *world, item.word, item.a, item.b);
+        if (o.what != Outcome::Trap || o.cause == 2)
+            return o;
+        const unsigned bytes = 1u << ((item.word >> 12 & 7) ? (item.word >> 12 & 3) : 0);
+        vstart = (static_cast<uint32_t>(o.tval) - item.a) / bytes;
+        m.vl = vstart;
+        const Outcome elements = varve::rvv_step(*model, *world, item.word, item.a, item.b);
+        m.vl = before.vl;
+        o.written = elements.written;
+        return o;
+    }
+
+    // The instruction in the commit stage ends.
+    bool retire() {
+        const VarveItem &item = program.items[commit_step];
+        compared++;
+        filled++;
+        idle = 0;
+        uint32_t vstart = 0;
+        const Outcome o = execute(item, vstart);
+        const bool trap = top.io_issue_commit_trap, stream = is_stream(item.word);
+        const std::string name = name_of(item.word);
+        if (o.what == Outcome::NotMine)
+            return fail("the bench's mistake: the model does not know the instruction");
+        if (o.what == Outcome::Wait)
+            return fail("commits what is not certain");
+        const bool traps = o.what == Outcome::Trap;
+        seen[name + (traps ? ": cause " + std::to_string(o.cause) : "")]++;
+        if (traps && o.cause == 25)
+            seen["STREAM_DATA reason " + std::to_string(o.tval >> 8)]++;
+        if (trap != traps) {
+            std::printf("model: %s, cause %u tval %08" PRIx64 "\n", traps ? "traps" : "does not trap", o.cause, o.tval);
+            return fail(!trap                            ? "does not trap, the model does"
+                        : top.io_issue_commit_cause == 2 ? "is illegal, the model executes it"
+                                                         : "traps, the model does not");
+        }
+        if (trap && (top.io_issue_commit_cause != o.cause || top.io_issue_commit_tval != o.tval)) {
+            std::printf("cause %u tval %08x, model %u %08" PRIx64 "\n", top.io_issue_commit_cause,
+                        top.io_issue_commit_tval, o.cause, o.tval);
+            return fail("trap differs");
+        }
+        const bool illegal = trap && o.cause == 2;
+        if (static_cast<bool>(top.io_issue_commit_setVstart_valid) == illegal)
+            return fail("illegal, but sets vstart, or does not set it");
+        if (!illegal && top.io_issue_commit_setVstart_bits != vstart)
+            return fail("vstart differs");
+        const bool sets_vl = !trap && model->state.vl != before.vl;
+        if (static_cast<bool>(top.io_issue_commit_setVl_valid) != sets_vl ||
+            (sets_vl && top.io_issue_commit_setVl_bits != model->state.vl)) {
+            std::printf("model: vl %" PRIu64 "\n", model->state.vl);
+            return fail("vl differs");
+        }
+        if (sets_vl)
+            seen[model->state.vl ? "unpack shortens vl" : "unpack makes vl 0"]++;
+        if (static_cast<bool>(top.io_issue_commit_dirty) != !(illegal || (stream && trap)))
+            return fail("dirty is wrong");
+        if (stream && static_cast<bool>(top.io_issue_commit_memory) == illegal)
+            return fail("commit.memory is wrong");
+        const bool late = o.wen && o.rd != 0 && !trap;
+        if (static_cast<bool>(top.io_issue_commit_late) != late)
+            return fail("late differs from the model's scalar write");
+        if (verbose)
+            std::printf("%6" PRIu64 ": item %zu, %08x %s%s, rd x%u = %" PRIx64 "\n", cycles, commit_step, item.word,
+                        name.c_str(), trap ? " traps" : "", late ? o.rd : 0, late ? o.value : 0);
+        if (late) {
+            results[o.rd] = static_cast<uint32_t>(o.value);
+            late_rd |= 1u << o.rd;
+        }
+        if (top.io_issue_commit_waits_valid)
+            return fail("done, and waits");
+        Done &d = done[commit_step];
+        d = {};
+        d.retired = true;
+        for (unsigned r = 0; r < 32; r++)
+            if (o.written >> r & 1)
+                std::memcpy(d.vectors[r].data(), model->state.r[r].raw.data(), kVBytes);
+        if (stream && !trap)
+            observe(item.word);
+        // With an advance in this cycle, what follows sees this too.
+        state = trap ? before : state;
+        if (trap) {
+            state.vstart = illegal ? before.vstart : vstart;
+        } else if (sets_vl) {
+            state.vl = static_cast<uint32_t>(model->state.vl);
+        }
+        return true;
+    }
+
+    void observe(uint32_t insn) {
+        const unsigned funct3 = insn >> 12 & 7, sew = 8u << (before.vtype >> 3 & 7);
+        if (funct3 != 2 && funct3 != 3)
+            return;
+        const bool output = funct3 == 3;
+        const varve::Stream &s = output ? model->state.out[insn >> 26 & 7] : model->state.in[insn >> 26 & 7];
+        seen[std::string(output ? "pack " : "unpack ") + (s.buffer() ? "buffer" : "memory") + ", SEW " +
+             std::to_string(sew)]++;
+    }
+
+    /// The instruction in the commit stage stays: with reason?
+    bool check_wait() {
+        const bool waits = top.io_issue_commit_waits_valid;
+        if (waits) {
+            seen[top.io_issue_commit_waits_bits_output ? "cycles of waiting for room" : "cycles of waiting for data"]++;
+            if (!is_stream(program.items[commit_step].word))
+                return fail("waits for a stream, and is no stream instruction");
+        }
+        if (busy || top.io_issue_commit_valid == 0 || top.io_issue_commit_begun)
+            return true; // what is under way may be why
+        stalled++;
+        if (stalled % 100 != 0)
+            return true;
+        world->trial = true;
+        std::unique_ptr<varve::Model> kept = std::move(model);
+        model = std::make_unique<varve::Model>(*kept);
+        uint32_t vstart;
+        const Outcome o =
+            is_stream(program.items[commit_step].word) ? execute(program.items[commit_step], vstart) : Outcome{};
+        model = std::move(kept);
+        world->trial = false;
+        if (o.what != Outcome::Wait) {
+            // Decided since when? Streams move meanwhile, so twice in a row.
+            if (++overdue == 2)
+                return fail("does not end, though the model can decide it");
+            return true;
+        }
+        overdue = 0;
+        if (!waits)
+            return fail("does not say that it waits");
+        if (top.io_issue_commit_waits_bits_stream != o.waits_for ||
+            static_cast<bool>(top.io_issue_commit_waits_bits_output) != o.waits_output)
+            return fail("waits for another stream");
+        return true;
+    }
+
+    // ---- Window
+    // ------------------------------------------------------------------------------------------------------
+
+    struct Look {
+        uint32_t select, want;
+    };
+    // The window looks at words when nothing is under way, while nothing commits.
+    void drive_window() {
+        if (look.empty() && !busy && tags.empty() && filled >= 4 && chance(4)) {
+            const uint32_t kept = model->state.vssel;
+            model->state.mvarve = 3;
+            auto ask = [&](uint32_t select) {
+                model->state.vssel = select;
+                look.push_back({select, static_cast<uint32_t>(model->csr(0x843, 2, 0, false).value)});
+            };
+            if (chance(70)) {
+                const unsigned object = static_cast<unsigned>((rng() % 2) << 4 | rng() % 8);
+                for (unsigned index = 0; index < 11; index++)
+                    ask(index << 8 | object);
+            } else {
+                ask(1u << 28 | static_cast<uint32_t>(rng() % (kVBytes / 4) << 8 | rng() % 32));
+                ask(static_cast<uint32_t>(rng() % 4096 << 8 | rng() % 64));
+            }
+            model->state.vssel = kept;
+            seen["looks by the window"]++;
+        }
+        if (look.empty() || looking)
+            return;
+        top.io_issue_window_valid = chance(80);
+        top.io_issue_window_bits_write = 0;
+        top.io_issue_window_bits_nume = 0;
+        top.io_issue_window_bits_select = look.front().select;
+        top.io_issue_window_bits_data = static_cast<uint32_t>(rng());
+    }
+    bool sample_window() {
+        if (top.io_issue_window_ready && top.io_issue_status_busy)
+            return fail("the window is open while something is under way");
+        if (static_cast<bool>(top.io_issue_windowAnswer_valid) != looking)
+            return fail("the window does not answer in time");
+        if (looking) {
+            if (top.io_issue_windowAnswer_bits != look.front().want) {
+                std::printf("select %08x: %08x instead of %08x\n", look.front().select, top.io_issue_windowAnswer_bits,
+                            look.front().want);
+                return fail("the window shows a wrong word");
+            }
+            look.pop_front();
+        }
+        looking = top.io_issue_window_valid && top.io_issue_window_ready;
+        return true;
+    }
+
+    // ---- Streams
+    // -----------------------------------------------------------------------------------------------------
+
+    uint64_t out_head(unsigned s) const {
+        return program.out[s] + written[s].size();
+    }
+    /// Arrivals and drains; an answer to what was asked in the cycle before.
+    void drive_streams() {
+        garbage = rng();
+        for (unsigned s = 0; s < kBuffers; s++) {
+            const VarveInput &in = program.in[s];
+            const uint64_t ring = 1ull << program.log_ring;
+            if (!known[s] && chance(tail[s] == in.start + in.length ? 5 : 1) && chance(20 + deliver_rate))
+                known[s] = true;
+            if (chance(deliver_rate)) {
+                // A page's rest may be delivered too, once the end is known.
+                const uint64_t most = in.start + (known[s] ? in.bytes.size() : in.length);
+                tail[s] = std::max(tail[s], std::min({tail[s] + 1 + rng() % chunk, most, in_head[s] + ring}));
+            }
+            if (chance(drain_rate))
+                out_tail[s] = std::max(out_tail[s], std::min(out_tail[s] + 1 + rng() % chunk, out_head(s) + ring));
+        }
+        uint8_t bytes[kMemoryBytes];
+        for (unsigned i = 0; i < kMemoryBytes; i++) {
+            bytes[i] = static_cast<uint8_t>(rng());
+            if (!read_pending)
+                continue;
+            const uint64_t pos = read_pos + i;
+            if (read_known[i])
+                bytes[i] = program.in[read_stream].bytes.at(pos - program.in[read_stream].start);
+        }
+        put_wide(top.io_stream_readAnswer, bytes, kMemoryBytes);
+        read_pending = false;
+    }
+    /// What the unit knows of streams against the model, before the instruction in the commit stage ends.
+    bool check_streams() {
+        unsigned ins = 0, outs = 0;
+        for (unsigned s = 0; s < kBuffers; s++) {
+            ins |= (model->owns(s, false) ? 1u : 0u) << s;
+            outs |= (model->owns(s, true) ? 1u : 0u) << s;
+        }
+        if (top.io_issue_status_ownInputs != ins || top.io_issue_status_ownOutputs != outs) {
+            std::printf("unit: inputs %02x, outputs %02x, model %02x %02x\n", top.io_issue_status_ownInputs,
+                        top.io_issue_status_ownOutputs, ins, outs);
+            return fail("stream buffers in use differ");
+        }
+        if (busy)
+            return true;
+        for (unsigned s = 0; s < kBuffers; s++) {
+            if (in_head[s] != world->in_head[s]) {
+                std::printf("stream %u: IHEAD %" PRIx64 ", model %" PRIx64 "\n", s, in_head[s], world->in_head[s]);
+                return fail("idle, and IHEAD differs");
+            }
+            if (written[s].size() != world->appended[s].size()) {
+                std::printf("stream %u: %zu bytes written, model %zu\n", s, written[s].size(),
+                            world->appended[s].size());
+                return fail("idle, and OHEAD differs");
+            }
+        }
+        if (loads.size() > owed_loads || stores.size() > owed_stores)
+            return fail("idle, and memory accesses are under way");
+        return true;
+    }
+    bool sample_streams() {
+        if (top.io_stream_read_valid) {
+            read_stream = top.io_stream_read_bits_stream;
+            read_pos = extend(in_head[read_stream], top.io_stream_read_bits_pos);
+            read_pending = true;
+            for (unsigned i = 0; i < kMemoryBytes; i++)
+                read_known[i] = read_pos + i >= in_head[read_stream] && read_pos + i < tail[read_stream];
+        }
+        if (top.io_stream_consume_valid) {
+            const unsigned s = top.io_stream_consume_bits_stream;
+            const uint64_t to = extend(in_head[s], top.io_stream_consume_bits_head);
+            if (to < in_head[s] || to > world->in_head[s]) {
+                std::printf("stream %u: IHEAD %" PRIx64 " to %" PRIx64 ", model %" PRIx64 "\n", s, in_head[s], to,
+                            world->in_head[s]);
+                return fail("IHEAD moves back or past the model's");
+            }
+            in_head[s] = to;
+        }
+        if (top.io_stream_write_valid) {
+            const unsigned s = top.io_stream_write_bits_stream;
+            const uint64_t mask = top.io_stream_write_bits_mask;
+            if (mask & (mask + 1))
+                return fail("a write to an output stream with gaps");
+            unsigned count = 0;
+            while (mask >> count & 1)
+                count++;
+            if (top.io_stream_write_bits_pos != static_cast<uint32_t>(out_head(s)) ||
+                top.io_stream_write_bits_head != static_cast<uint32_t>(out_head(s) + count))
+                return fail("a write that is not at OHEAD");
+            if (out_head(s) + count > out_tail[s])
+                return fail("a write past OTAIL");
+            uint8_t bytes[kMemoryBytes];
+            get_wide(top.io_stream_write_bits_data, bytes, kMemoryBytes);
+            for (unsigned i = 0; i < count; i++) {
+                const size_t n = written[s].size();
+                if (n >= world->appended[s].size() || bytes[i] != world->appended[s][n]) {
+                    std::printf("output %u, byte %zu: %02x, model %s %02x\n", s, n, bytes[i],
+                                n < world->appended[s].size() ? "" : "nothing",
+                                n < world->appended[s].size() ? world->appended[s][n] : 0);
+                    return fail("a byte of an output stream differs");
+                }
+                written[s].push_back(bytes[i]);
+            }
+        }
+        return true;
+    }
+    /// What was delivered and known in this cycle is what the model may use in the next.
+    void keep_streams() {
+        world->tail = tail;
+        world->known = known;
+        world->out_tail = out_tail;
+    }
+    static uint64_t extend(uint64_t near, uint32_t low) {
+        return near +
+               static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(low - static_cast<uint32_t>(near))));
+    }
+
+    // ---- Memory
+    // ------------------------------------------------------------------------------------------------------
+
+    struct Load {
+        uint32_t addr;
+        unsigned bytes;
+        bool read = false;
+        std::array<uint8_t, kMemoryBytes> data;
+    };
+    struct Store {
+        uint32_t addr;
+        uint64_t mask;
+        bool written = false;
+        std::array<uint8_t, kMemoryBytes> data;
+    };
+    // Loads are read at a random moment between request and answer, stores written between request and done.
+    void drive_memory() {
+        holding = chance(10);
+        top.io_memory_load_ready = chance(load_rate);
+        top.io_memory_store_ready = chance(store_rate);
+        uint8_t bytes[kMemoryBytes];
+        for (uint8_t &b : bytes)
+            b = static_cast<uint8_t>(rng());
+        if (!loads.empty() && loads.front().read && chance(answer_rate)) {
+            top.io_memory_loadAnswer_valid = 1;
+            std::memcpy(bytes, loads.front().data.data(), kMemoryBytes);
+            loads.pop_front();
+            owed_loads -= owed_loads ? 1 : 0;
+        }
+        put_wide(top.io_memory_loadAnswer_bits, bytes, kMemoryBytes);
+        if (!stores.empty() && stores.front().written && chance(done_rate)) {
+            top.io_memory_storeDone = 1;
+            stores.pop_front();
+            owed_stores -= owed_stores ? 1 : 0;
+        }
+        // In order among loads and among stores; loads and stores pass each other.
+        for (auto &load : loads)
+            if (!load.read) {
+                if (chance(50)) {
+                    for (unsigned i = 0; i < kMemoryBytes; i++)
+                        load.data[i] =
+                            i < load.bytes ? memory[load.addr - kVarveBase + i] : static_cast<uint8_t>(rng());
+                    load.read = true;
+                }
+                break;
+            }
+        for (auto &store : stores)
+            if (!store.written) {
+                if (chance(50)) {
+                    for (unsigned i = 0; i < kMemoryBytes; i++)
+                        if (store.mask >> i & 1)
+                            memory[store.addr - kVarveBase + i] = store.data[i];
+                    store.written = true;
+                }
+                break;
+            }
+    }
+    bool sample_memory() {
+        if (loads.size() > owed_loads && !top.io_issue_status_loads)
+            return fail("a load is under way, and status.loads does not say so");
+        if (stores.size() > owed_stores && !top.io_issue_status_stores)
+            return fail("a store is under way, and status.stores does not say so");
+        if (top.io_memory_load_valid && top.io_memory_load_ready) {
+            const uint32_t first = top.io_memory_load_bits_addr, bytes = top.io_memory_load_bits_bytes;
+            if (bytes == 0 || bytes > kMemoryBytes || !legal(first, static_cast<uint64_t>(first) + bytes - 1))
+                return fail("a load outside the memory");
+            loads.push_back({first, bytes, false, {}});
+            idle = 0;
+        }
+        if (top.io_memory_store_valid && top.io_memory_store_ready) {
+            Store store{top.io_memory_store_bits_addr, top.io_memory_store_bits_mask, false, {}};
+            get_wide(top.io_memory_store_bits_data, store.data.data(), kMemoryBytes);
+            for (unsigned i = 0; i < kMemoryBytes; i++)
+                if ((store.mask >> i & 1) && !legal(store.addr + i, store.addr + i))
+                    return fail("a store outside the memory");
+            stores.push_back(store);
+            idle = 0;
+        }
+        return true;
+    }
+
+    // ---- What happens behind the commit point
+    // ------------------------------------------------------------------------
+
+    bool sample() {
+        if (!sample_window() || !sample_streams() || !sample_memory())
+            return false;
+        if (top.io_issue_status_vxsat)
+            return fail("vxsat, and nothing saturates");
+        if (top.io_issue_result_valid && top.io_issue_result_ready) {
+            const unsigned rd = top.io_issue_result_bits_rd;
+            const auto want = results.find(rd);
+            if (want == results.end())
+                return fail("a result that nobody waits for");
+            if (want->second != top.io_issue_result_bits_data) {
+                std::printf("x%u = %08x, model %08x\n", rd, top.io_issue_result_bits_data, want->second);
+                return fail("a result differs");
+            }
+            results.erase(want);
+            late_rd &= ~(1u << rd);
+            idle = 0;
+        }
+        if (top.io_trace_commit_valid) {
+            if (!commit_full)
+                return fail("dispatch without an instruction");
+            Tag tag{top.io_trace_commit_bits_tag, commit_step, top.io_trace_commit_bits_empty != 0, {}};
+            if (find(tag.tag) && !tag.ended)
+                return fail("a tag is given twice");
+            tags.push_back(tag);
+        }
+        if (top.io_trace_write_valid) {
+            Tag *tag = find(top.io_trace_write_bits_tag);
+            if (!tag)
+                return fail("a write of no tag");
+            Tag::Write write{};
+            write.eg = top.io_trace_write_bits_write_eg;
+            write.mask = top.io_trace_write_bits_write_mask;
+            get_wide(top.io_trace_write_bits_write_data, write.data.data(), kDBytes);
+            tag->writes.push_back(write);
+        }
+        if ((top.io_trace_ends_0_valid && !end(top.io_trace_ends_0_bits)) ||
+            (top.io_trace_ends_1_valid && !end(top.io_trace_ends_1_bits)) ||
+            (top.io_trace_ends_2_valid && !end(top.io_trace_ends_2_bits)) ||
+            (top.io_trace_ends_3_valid && !end(top.io_trace_ends_3_bits)) ||
+            (top.io_trace_ends_4_valid && !end(top.io_trace_ends_4_bits)))
+            return fail("an end of no tag");
+        while (!tags.empty() && tags.front().ended && done[tags.front().step].retired) {
+            if (!compare(tags.front()))
+                return false;
+            tags.pop_front();
+        }
+        return true;
+    }
+    Tag *find(unsigned number) {
+        for (Tag &tag : tags)
+            if (!tag.ended && tag.tag == number)
+                return &tag;
+        return nullptr;
+    }
+    bool end(unsigned number) {
+        Tag *tag = find(number);
+        if (tag)
+            tag->ended = true;
+        return tag != nullptr;
+    }
+
+    // All of the instruction's writes are known, and all older ones are in the shadow.
+    bool compare(const Tag &tag) {
+        const Done &want = done[tag.step];
+        const VarveItem &item = program.items[tag.step];
+        for (const auto &write : tag.writes) {
+            const unsigned reg = write.eg * kDBytes / kVBytes, from = write.eg * kDBytes % kVBytes;
+            for (unsigned i = 0; i < kDBytes; i++) {
+                if (!(write.mask >> i & 1))
+                    continue;
+                if (shadow[reg][from + i] != write.data[i] && !want.vectors.count(reg)) {
+                    std::printf("seed %" PRIu64 ", item %zu, insn %08x (%s): changes v%u, the model does not\n",
+                                program.seed, tag.step, item.word, name_of(item.word).c_str(), reg);
+                    return false;
+                }
+                shadow[reg][from + i] = write.data[i];
+            }
+        }
+        for (const auto &[reg, value] : want.vectors)
+            if (shadow[reg] != value) {
+                std::printf("seed %" PRIu64 ", item %zu, insn %08x (%s): v%u differs\n  unit  ", program.seed, tag.step,
+                            item.word, name_of(item.word).c_str(), reg);
+                for (unsigned i = kVBytes; i-- > 0;)
+                    std::printf("%02x", shadow[reg][i]);
+                std::printf("\n  model ");
+                for (unsigned i = kVBytes; i-- > 0;)
+                    std::printf("%02x", value[i]);
+                std::printf("\n");
+                return false;
+            }
+        return true;
+    }
+
+    VVectorUnit top;
+    std::mt19937_64 rng;
+    const VarveProgram &program;
+    const unsigned kinds;
+    const bool verbose; ///< prints each instruction as it leaves the commit stage
+    std::unique_ptr<Outside> world;
+    std::unique_ptr<varve::Model> model;
+    std::vector<uint8_t> memory; ///< the unit's
+    unsigned commit_rate, offer_rate, load_rate, answer_rate, store_rate, done_rate, result_rate, kill_rate;
+    unsigned deliver_rate, drain_rate, chunk;
+    uint64_t clear_at; ///< cycle, or 0
+    bool holding = false, busy = false;
+
+    size_t at = 0; ///< next item
+    std::vector<Done> done;
+    std::deque<Look> look;
+    bool looking = false; ///< the first one's answer comes in this cycle
+    bool commit_full = false, doomed = false;
+    size_t commit_step = 0, offer_step = 0;
+    uint64_t idle = 0;
+    unsigned stalled = 0, overdue = 0;
+    State state, before, offer_state; ///< behind the commit stage's instruction; ahead of it; ahead of the offered one
+    std::map<unsigned, uint32_t> results;
+    uint32_t late_rd = 0;
+    unsigned filled = 0; ///< instructions ended; the first four fill all registers
+    std::deque<Tag> tags;
+    std::array<Register, 32> shadow{};
+    std::deque<Load> loads;
+    std::deque<Store> stores;
+    size_t owed_loads = 0, owed_stores = 0; ///< of those, the ones from before a clear
+
+    // The unit's view of stream buffers.
+    std::array<uint64_t, kBuffers> in_head{}, tail{}, out_tail{};
+    std::array<bool, kBuffers> known{};
+    std::array<std::vector<uint8_t>, kBuffers> written;
+    uint64_t garbage = 0;
+    bool read_pending = false;
+    unsigned read_stream = 0;
+    uint64_t read_pos = 0;
+    std::array<bool, kMemoryBytes> read_known{};
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc < 3 || argc > 5) {
+        std::fprintf(stderr, "usage: %s SEED PROGRAMS [KINDS [trace]]\n", argv[0]);
+        return 2;
+    }
+    const uint64_t seed = std::strtoull(argv[1], nullptr, 0);
+    const unsigned programs = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 0));
+    const unsigned kinds = argc > 3 ? static_cast<unsigned>(std::strtoul(argv[3], nullptr, 0)) : 1;
+    unsigned passed = 0, failed = 0;
+    uint64_t total = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    for (unsigned i = 0; i < programs; i++) {
+        const VarveProgram program = random_varve_program(seed + i, VECTOR_VLEN, kinds);
+        VarveBench bench(program, kinds, argc == 5);
+        bench.run() ? passed++ : failed++;
+        total += bench.compared;
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    for (const auto &[what, count] : seen)
+        std::printf("  %-32s %10" PRIu64 "\n", what.c_str(), count);
+    std::printf("varve_cosim: VLEN %d, DLEN %d, seed %" PRIu64 ", %" PRIu64 " instructions compared in %.1f s\n",
+                VECTOR_VLEN, VECTOR_DLEN, seed, total, seconds);
+    std::printf("varve_cosim: %u passed, %u failed\n", passed, failed);
+    return failed != 0;
+}

@@ -1,0 +1,605 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "varve_program.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace cosim {
+
+namespace {
+
+constexpr unsigned kIds = 8; // of inputs and of outputs
+
+/// What VSFMT says.
+struct Format {
+    unsigned w = 8;
+    bool is_unsigned = false;
+    unsigned mb = 3;
+    bool buffer = false;
+    unsigned aux = 0;
+    uint32_t word() const {
+        return w | (is_unsigned ? 1u : 0u) << 7 | mb << 8 | (buffer ? 1u : 0u) << 10 | aux << 11;
+    }
+};
+
+class Generator {
+  public:
+    Generator(uint64_t seed, unsigned bits, unsigned allowed) : rng(seed), vlen(bits), kinds(allowed) {
+        program.seed = seed;
+        program.log_streams = chance(70) ? 3 : below(4);
+        program.log_ring = 12 + below(3);
+        most_open = 1 + below(6);
+        few = chance(70);
+        buffers = std::array<unsigned, 3>{20, 60, 90}[below(3)];
+    }
+
+    VarveProgram run() {
+        program.memory.resize(kVarveBytes);
+        for (uint8_t &byte : program.memory)
+            byte = random_byte();
+        for (VarveInput &in : program.in) {
+            in.start = position();
+            in.length = chance(8) ? 0 : chance(15) ? below(40) : 200 + below(3000);
+            in.bytes.resize(in.length + 600);
+            for (uint8_t &byte : in.bytes)
+                byte = random_byte();
+        }
+        for (uint64_t &out : program.out)
+            out = position();
+        enable(3);
+        while (vill)
+            set();
+        for (unsigned r = 0; r < 32; r += 8)
+            insn(whole(0x07, r, 8, 0), kVarveBase + r * vlen / 8, 0);
+        const unsigned length = 60 + below(300);
+        while (program.items.size() < length)
+            block();
+        if (chance(80))
+            end_all();
+        return program;
+    }
+
+  private:
+    struct Open {
+        bool open = false, buffer = false;
+        unsigned kind = 0, w = 0;
+        uint64_t first = 0, end = 0; ///< in memory: what must not be written; or what may be
+        uint64_t used = 0;           ///< of an output in memory: bits that may have been written
+    };
+
+    // ---- Chance
+    // ------------------------------------------------------------------------------------------------------
+    unsigned below(unsigned n) {
+        return static_cast<unsigned>(rng() % n);
+    }
+    bool chance(unsigned percent) {
+        return below(100) < percent;
+    }
+    uint8_t random_byte() {
+        return static_cast<uint8_t>(chance(20) ? 0 : chance(10) ? 0xff : rng());
+    }
+    uint64_t position() {
+        return chance(30) ? 0 : chance(40) ? 0xffffffff - below(600) : rng() & 0xffffffff;
+    }
+    unsigned scalar() { // a register that is not x0
+        return 1 + below(few ? 4 : 31);
+    }
+    unsigned result() {
+        return chance(15) ? 0 : scalar();
+    }
+    unsigned group() const {
+        return power > 0 ? 1u << power : 1;
+    }
+    unsigned reg(unsigned size) {
+        const unsigned groups = 32 / size;
+        return size * below(few && chance(80) ? std::min(groups, 4u) : groups);
+    }
+
+    // ---- Items
+    // -------------------------------------------------------------------------------------------------------
+    void insn(uint32_t word, uint32_t rs1, uint32_t rs2) {
+        program.items.push_back({VarveItem::Insn, word, rs1, rs2});
+    }
+    void format(uint32_t fmt, uint32_t aux) {
+        program.items.push_back({VarveItem::Format, 0, fmt, aux});
+    }
+    void start(uint32_t vstart) {
+        program.items.push_back({VarveItem::Start, 0, vstart, 0});
+    }
+    void enable(uint32_t on) {
+        program.items.push_back({VarveItem::Enable, 0, on, 0});
+    }
+    void set() {
+        if (chance(2)) {
+            vill = true;
+            vl = 0;
+            program.items.push_back({VarveItem::Set, 0, 0x80000000, 0});
+            return;
+        }
+        vill = false;
+        do {
+            log_sew = below(3);
+            power = chance(25) ? -static_cast<int>(1 + below(3)) : static_cast<int>(chance(40) ? 0 : below(4));
+        } while (power < 0 && 8u << log_sew > 32u >> -power);
+        const unsigned most = power >= 0 ? (vlen / sew()) << power : (vlen / sew()) >> -power;
+        vl = chance(40) ? most : chance(5) ? 0 : chance(20) ? 1 : below(most + 1);
+        const uint32_t vtype = (static_cast<uint32_t>(power) & 7) | log_sew << 3 | below(4) << 6;
+        program.items.push_back({VarveItem::Set, 0, vtype, vl});
+    }
+    unsigned sew() const {
+        return 8u << log_sew;
+    }
+
+    // ---- Words
+    // -------------------------------------------------------------------------------------------------------
+    static uint32_t custom2(unsigned funct7, unsigned rs2, unsigned rs1, unsigned rd) {
+        return funct7 << 25 | rs2 << 20 | rs1 << 15 | rd << 7 | 0x5b;
+    }
+    static uint32_t unpack_word(unsigned id, unsigned vd) {
+        return 1u << 30 | id << 26 | 1u << 25 | 2u << 12 | vd << 7 | 0x5b;
+    }
+    static uint32_t pack_word(unsigned id, bool masked, unsigned mask, unsigned vs, unsigned rd) {
+        return 1u << 30 | id << 26 | (masked ? 0u : 1u) << 25 | (masked ? mask : 0) << 20 | vs << 15 | 3u << 12 |
+               rd << 7 | 0x5b;
+    }
+    static uint32_t vector(unsigned funct6, bool masked, unsigned vs2, unsigned vs1, unsigned funct3, unsigned vd) {
+        return funct6 << 26 | (masked ? 0u : 1u) << 25 | vs2 << 20 | vs1 << 15 | funct3 << 12 | vd << 7 | 0x57;
+    }
+    static uint32_t memory_word(unsigned major, bool masked, unsigned rs1, unsigned log_eew, unsigned vd) {
+        return (masked ? 0u : 1u) << 25 | rs1 << 15 | (log_eew ? 4 + log_eew : 0) << 12 | vd << 7 | major;
+    }
+    static uint32_t whole(unsigned major, unsigned vd, unsigned count, unsigned log_eew) {
+        return (count - 1) << 29 | memory_word(major, false, 1, log_eew, vd) | 8u << 20;
+    }
+
+    // ---- Memory
+    // ------------------------------------------------------------------------------------------------------
+    static bool overlap(uint64_t first, uint64_t end, const Open &with) {
+        return with.open && !with.buffer && first < with.end && with.first < end;
+    }
+    bool free_to_write(uint64_t first, uint64_t end) const {
+        return std::none_of(in.begin(), in.end(), [&](const Open &o) { return overlap(first, end, o); });
+    }
+    bool free_to_read(uint64_t first, uint64_t end) const {
+        return std::none_of(out.begin(), out.end(), [&](const Open &o) { return overlap(first, end, o); });
+    }
+    /// An address, often near one that was used before.
+    uint32_t address() {
+        uint32_t at = kVarveBase + below(kVarveBytes);
+        if (chance(60))
+            at = hot + below(128) - below(64);
+        else if (chance(10))
+            at = kVarveBase + kVarveBytes - below(200);
+        else if (chance(5))
+            at = kVarveBase - below(100);
+        hot = std::min(std::max(at, kVarveBase), kVarveBase + kVarveBytes - 1);
+        return at;
+    }
+
+    // ---- Streams
+    // -----------------------------------------------------------------------------------------------------
+    std::array<Open, kIds> &streams(bool output) {
+        return output ? out : in;
+    }
+    unsigned open_count(bool output) {
+        return static_cast<unsigned>(
+            std::count_if(streams(output).begin(), streams(output).end(), [](const Open &o) { return o.open; }));
+    }
+    /// An open stream that suits a transfer, or any number.
+    unsigned choose(bool output, bool transfers) {
+        std::vector<unsigned> ids;
+        for (unsigned id = 0; id < kIds; id++) {
+            const Open &o = streams(output)[id];
+            if (o.open && (!transfers || o.w <= sew() || chance(3)))
+                ids.push_back(id);
+        }
+        if (ids.empty() || chance(2))
+            return below(output ? 8 : chance(90) ? 8 : 16);
+        return ids[below(static_cast<unsigned>(ids.size()))];
+    }
+    bool is_open(bool output, unsigned id) {
+        return id < kIds && streams(output)[id].open;
+    }
+
+    unsigned random_width() {
+        switch (below(5)) {
+        case 0:
+            return 1 + below(64);
+        case 1:
+            return 8u << below(3);
+        case 2:
+            return sew();
+        default:
+            return 1 + below(sew());
+        }
+    }
+
+    void declare(bool output) {
+        unsigned id = below(kIds);
+        for (unsigned i = 0; i < 4 && streams(output)[id].open; i++)
+            id = below(kIds);
+        Format f;
+        f.w = random_width();
+        f.is_unsigned = chance(50);
+        f.mb = f.w <= 8 ? 0 : f.w <= 16 ? 1 : f.w <= 32 ? 2 : 3;
+        if (output)
+            f.mb = below(4);
+        else if (chance(50))
+            f.mb = f.mb + below(4 - f.mb);
+        f.aux = chance(70) ? 0 : below(8);
+        f.buffer = chance(buffers) && id < 1u << program.log_streams;
+        uint32_t rs1 = f.buffer ? below(8) : address();
+        uint32_t count = below(3000);
+        switch (below(8)) {
+        case 0:
+            count = below(2);
+            break;
+        case 1:
+        case 2:
+        case 3:
+            count = below(60);
+            break;
+        case 4:
+            count = f.buffer ? ~0u : count;
+            break;
+        case 5: // to the end, about
+            count = f.buffer ? static_cast<uint32_t>(program.in[id].length * 8 / f.w + below(5)) : count;
+            break;
+        }
+        uint32_t word = output ? custom2(8, 0, scalar(), id) : custom2(0, scalar(), scalar(), id);
+        Open next;
+        next.open = true;
+        next.buffer = f.buffer;
+        next.w = f.w;
+        if (!f.buffer) {
+            next.first = rs1;
+            next.end = rs1 + (output ? 64 + below(800) : (static_cast<uint64_t>(count) * f.w + 7) / 8);
+            if (output ? !free_to_write(next.first, next.end) : !free_to_read(next.first, next.end))
+                return;
+        }
+        bool legal = !streams(output)[id].open;
+        uint32_t fmt = f.word();
+        if (chance(12)) { // one reason, or none, why it is illegal
+            bool bad = true;
+            switch (below(11)) {
+            case 0:
+                fmt &= ~127u;
+                break;
+            case 1:
+                fmt |= 127;
+                break;
+            case 2:
+                fmt |= 1u << (14 + below(18));
+                break;
+            case 3:
+                word |= 8u << 7; // an id that is none
+                break;
+            case 4:
+                word |= 16u << 7;
+                break;
+            case 5:
+                rs1 = 8 + static_cast<uint32_t>(rng() % 0xfffffff8);
+                bad = f.buffer;
+                break;
+            case 6:
+                bad = !output && !f.buffer;
+                count = ~0u;
+                break;
+            case 7:
+                bad = !output && !f.buffer;
+                rs1 = 0xffffffff - below(100);
+                count = below(4) ? 2000 + below(0x7fffffff) : static_cast<uint32_t>((0x100000000 - rs1) * 8 / f.w + 1);
+                break;
+            case 8:
+                bad = output;
+                word |= scalar() << 20;
+                break;
+            case 9:
+                bad = program.log_streams < 3;
+                id = bad ? (1u << program.log_streams) + below(8 - (1u << program.log_streams)) : 0;
+                fmt |= 1u << 10;
+                rs1 = below(8);
+                word = (word & ~(15u << 7)) | id << 7;
+                break;
+            default:
+                bad = !output && f.w > 8;
+                fmt &= ~(3u << 8);
+            }
+            if (!bad)
+                return;
+            legal = false;
+        }
+        if (kinds != kFixedStreams || chance(2)) { // other kinds are illegal
+            const unsigned kind = 1 + below(3);
+            if (chance(5)) {
+                word |= kind << 25;
+                legal = false;
+            }
+        }
+        if (legal)
+            streams(output)[id] = next;
+        format(fmt, static_cast<uint32_t>(rng()));
+        insn(word, rs1, count);
+    }
+
+    void end(bool output, unsigned id) {
+        insn(custom2(output ? 25 : 24, id, 0, result()), static_cast<uint32_t>(rng()), static_cast<uint32_t>(rng()));
+        if (id < kIds)
+            streams(output)[id].open = false;
+    }
+    void end_any(bool output) {
+        end(output, chance(85) ? choose(output, false) : below(16));
+    }
+    void end_all() {
+        for (bool output : {false, true})
+            for (unsigned id = 0; id < kIds; id++)
+                if (streams(output)[id].open)
+                    end(output, id);
+    }
+
+    unsigned transfer_register() {
+        const unsigned r = reg(group());
+        return chance(2) ? (r + below(4)) % 32 : r;
+    }
+    void unpack() {
+        insn(unpack_word(choose(false, true), transfer_register()), static_cast<uint32_t>(rng()),
+             static_cast<uint32_t>(rng()));
+        if (chance(10))
+            set(); // at the end of a stream vl is small
+    }
+    /// Whether an output stream may be written `bits` more.
+    bool budget(unsigned id, uint64_t bits) {
+        Open &o = out[id];
+        if (!o.open || o.buffer)
+            return true;
+        if (8 * (o.end - o.first) < o.used + bits + 8)
+            return false;
+        o.used += bits;
+        return true;
+    }
+    void pack() {
+        const unsigned id = choose(true, true) & 7;
+        if (!budget(id, static_cast<uint64_t>(vl) * out[id].w)) {
+            end(true, id);
+            return;
+        }
+        insn(pack_word(id, chance(50), chance(40) ? 0 : reg(1), transfer_register(), result()),
+             static_cast<uint32_t>(rng()), static_cast<uint32_t>(rng()));
+    }
+    void consume() {
+        uint32_t count = below(20);
+        switch (below(8)) {
+        case 0:
+            count = 0;
+            break;
+        case 1:
+            count = below(vlen + 1);
+            break;
+        case 2:
+            count = chance(50) ? vlen + below(2) : static_cast<uint32_t>(rng());
+            break;
+        }
+        insn(custom2(16, choose(false, false), scalar(), 0), count, static_cast<uint32_t>(rng()));
+    }
+
+    // ---- RVV
+    // ---------------------------------------------------------------------------------------------------------
+    void arithmetic() {
+        static constexpr unsigned kFunctions[] = {0x00, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07,
+                                                  0x09, 0x0a, 0x0b, 0x25, 0x28, 0x29};
+        const unsigned f6 = kFunctions[below(13)];
+        unsigned f3 = std::array<unsigned, 3>{0, 3, 4}[below(3)];
+        if (f3 == 3 && (f6 == 2 || (f6 >= 4 && f6 <= 7)))
+            f3 = 4;
+        if (f3 == 0 && f6 == 3)
+            f3 = 4;
+        const unsigned vd = reg(group());
+        insn(vector(f6, vd != 0 && chance(30), reg(group()), f3 == 0 ? reg(group()) : below(32), f3, vd),
+             static_cast<uint32_t>(rng()), 0);
+    }
+    void compare() {
+        unsigned f6 = 0x18 + below(8);
+        unsigned f3 = std::array<unsigned, 3>{0, 3, 4}[below(3)];
+        if (f3 == 0 && f6 >= 0x1e)
+            f6 -= 2;
+        if (f3 == 3 && (f6 == 0x1a || f6 == 0x1b))
+            f3 = 4;
+        const unsigned vs2 = reg(group()), vs1 = f3 == 0 ? reg(group()) : below(32);
+        unsigned vd = chance(40) ? 0 : reg(1);
+        auto inside = [&](unsigned group_start) { return vd > group_start && vd < group_start + group(); };
+        if (inside(vs2) || (f3 == 0 && inside(vs1)))
+            vd = vs2;
+        if (f3 == 0 && inside(vs1))
+            return;
+        insn(vector(f6, chance(20), vs2, vs1, f3, vd), chance(50) ? below(256) : static_cast<uint32_t>(rng()), 0);
+    }
+    void other_vector() {
+        const unsigned vd = reg(group());
+        switch (below(8)) {
+        case 0: // mask logic
+        case 1:
+            insn(vector(0x18 + below(8), false, reg(1), reg(1), 2, chance(40) ? 0 : reg(1)), 0, 0);
+            break;
+        case 2: { // vmv.v, vmerge
+            const unsigned f3 = std::array<unsigned, 3>{0, 3, 4}[below(3)];
+            const bool merge = vd != 0 && chance(50);
+            insn(vector(0x17, merge, merge ? reg(group()) : 0, f3 == 0 ? reg(group()) : below(32), f3, vd),
+                 static_cast<uint32_t>(rng()), 0);
+            break;
+        }
+        case 3: // vmul, vmacc
+            insn(vector(chance(50) ? 0x25 : 0x2d, vd != 0 && chance(30), reg(group()), reg(group()), 2, vd), 0, 0);
+            break;
+        case 4: // vcpop, vfirst
+            insn(vector(0x10, chance(20), reg(1), 16 + below(2), 2, result()), 0, 0);
+            break;
+        case 5: // vmv.x.s
+            insn(vector(0x10, false, reg(1), 0, 2, result()), 0, 0);
+            break;
+        case 6: // vid, vredsum
+            if (chance(50))
+                insn(vector(0x14, vd != 0 && chance(30), 0, 17, 2, vd), 0, 0);
+            else
+                insn(vector(0x00, false, reg(group()), reg(1), 2, reg(1)), 0, 0);
+            break;
+        default: { // vmv<count>r
+            const unsigned count = 1u << below(4);
+            insn(vector(0x27, false, reg(count), count - 1, 3, reg(count)), 0, 0);
+        }
+        }
+    }
+    void access() {
+        const bool store = chance(50);
+        if (chance(20)) {
+            const unsigned count = 1u << below(4), log_eew = store ? 0 : below(3), bytes = count * vlen / 8;
+            const uint32_t at =
+                std::min(std::max(address(), kVarveBase), kVarveBase + kVarveBytes - bytes) & ~((1u << log_eew) - 1);
+            if (!store || free_to_write(at, at + bytes))
+                insn(whole(store ? 0x27 : 0x07, reg(count), count, log_eew), at, 0);
+            return;
+        }
+        unsigned log_eew = chance(70) ? log_sew : below(3);
+        int emul = power + static_cast<int>(log_eew) - static_cast<int>(log_sew);
+        if (emul < -3 || emul > 3) {
+            log_eew = log_sew;
+            emul = power;
+        }
+        const uint32_t at = address() & ~((1u << log_eew) - 1);
+        const unsigned bytes = vl << log_eew;
+        if (store && !free_to_write(at, at + bytes))
+            return;
+        const unsigned vd = reg(emul > 0 ? 1u << emul : 1);
+        insn(memory_word(store ? 0x27 : 0x07, (store || vd != 0) && chance(30), scalar(), log_eew, vd), at, 0);
+        start(0); // a fault leaves its element
+    }
+    void plain() {
+        if (vill) {
+            set();
+            return;
+        }
+        switch (below(8)) {
+        case 0:
+        case 1:
+            compare();
+            break;
+        case 2:
+        case 3:
+            other_vector();
+            break;
+        case 4:
+        case 5:
+            access();
+            break;
+        default:
+            arithmetic();
+        }
+    }
+
+    /// A word of custom-2 with any bits that opens no stream in memory.
+    void wild() {
+        uint32_t word = (static_cast<uint32_t>(rng()) & ~127u) | 0x5b;
+        if (chance(60)) // near the words that there are
+            word = (program.items.back().kind == VarveItem::Insn ? program.items.back().word : unpack_word(0, 0));
+        for (unsigned i = below(3); i > 0; i--)
+            word ^= 1u << (7 + below(25));
+        if ((word & 127) != 0x5b)
+            return;
+        const unsigned funct3 = word >> 12 & 7, funct7 = word >> 25;
+        if (funct3 == 0 && (funct7 & ~11u) == 0 && (funct7 & 3) != 3) {
+            format(1u << 10 | 3 << 8 | (1 + below(64)), 0);
+            const bool output = funct7 & 8;
+            const unsigned id = word >> 7 & 15;
+            insn(word, below(10), chance(50) ? below(100) : ~0u);
+            if (!(word >> 11 & 1) && id < 1u << program.log_streams && !(output && (word >> 20 & 31)) &&
+                (funct7 & 3) == 0 && !is_open(output, id)) {
+                Open &o = streams(output)[id];
+                o = {};
+                o.open = o.buffer = true;
+                o.w = program.items[program.items.size() - 2].a & 127;
+            }
+            return;
+        }
+        if (funct3 == 3)
+            for (unsigned id = 0; id < kIds; id++)
+                if (!budget(id, vlen * 8))
+                    return;
+        if (funct3 == 0 && (funct7 & ~1u) == 24 && (word >> 20 & 31) < kIds && !(word >> 15 & 31))
+            streams(funct7 & 1)[word >> 20 & 7].open = false;
+        insn(word, static_cast<uint32_t>(chance(50) ? below(20) : rng()), static_cast<uint32_t>(rng()));
+    }
+
+    /// A stream instruction that is illegal whatever it names.
+    void off() {
+        const bool by_start = chance(40);
+        if (by_start)
+            start(1 + below(vlen - 1));
+        else
+            enable(below(3));
+        switch (below(5)) {
+        case 0:
+            insn(custom2(24 + below(2), choose(false, false) & 7, 0, result()), 0, 0);
+            break;
+        case 1:
+            insn(pack_word(choose(true, true) & 7, chance(50), reg(1), reg(group()), result()), 0, 0);
+            break;
+        case 2:
+            insn(custom2(16, choose(false, false) & 15, scalar(), 0), below(10), 0);
+            break;
+        default:
+            insn(unpack_word(choose(false, true) & 15, reg(group())), 0, 0);
+        }
+        if (by_start)
+            start(0);
+        else
+            enable(3);
+    }
+
+    void block() {
+        const unsigned dice = below(100);
+        if (open_count(false) < most_open && chance(20))
+            declare(false);
+        if (open_count(true) < most_open && chance(20))
+            declare(true);
+        if (dice < 7)
+            set();
+        else if (dice < 33)
+            unpack();
+        else if (dice < 53)
+            pack();
+        else if (dice < 58)
+            consume();
+        else if (dice < 62)
+            end_any(chance(50));
+        else if (dice < 65)
+            declare(chance(50));
+        else if (dice < 67)
+            wild();
+        else if (dice < 69)
+            off();
+        else if (dice < 72) { // the whole way of a value, one instruction behind the other
+            unpack();
+            plain();
+            pack();
+        } else
+            plain();
+    }
+
+    std::mt19937_64 rng;
+    VarveProgram program;
+    unsigned vlen, kinds;
+    unsigned most_open, buffers;
+    bool few; ///< few registers, so that instructions depend on one another
+    bool vill = true;
+    unsigned log_sew = 0, vl = 0;
+    int power = 0;
+    uint32_t hot = kVarveBase;
+    std::array<Open, kIds> in, out;
+};
+
+} // namespace
+
+VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds) {
+    return Generator(seed, vlen, kinds).run();
+}
+
+} // namespace cosim

@@ -493,7 +493,7 @@ class StreamGate(p: VectorParams) extends Module {
     )
   )
 
-  private val happens = io.commit.leaves && good
+  private val happens = io.commit.leaves && io.commit.mine && good
   io.declare.valid        := happens && k.declare
   io.declare.bits.output  := output
   io.declare.bits.stream  := k.stream
@@ -517,7 +517,7 @@ class StreamGate(p: VectorParams) extends Module {
   }
   io.enter.valid := happens && io.commit.dispatches
   io.close.valid := happens && writesX
-  io.raise.valid := io.commit.leaves && kLegal && errs && writesX
+  io.raise.valid := io.commit.leaves && io.commit.mine && kLegal && errs && writesX
 
   io.result.valid     := happens && answers && k.rd =/= 0.U
   io.result.bits.rd   := k.rd

@@ -33,6 +33,10 @@ class CommitGateIO(p: VectorParams) extends Bundle {
   /** Instructions with streams. */
   val streams = if (p.pup) Some(new StreamCommitIO(p)) else None
 
+  /** Of VarVE-full: registers that hold its vectors, PACKED. */
+  val variable = if (p.full) Some(Input(UInt(32.W))) else None
+  val packed   = if (p.full) Some(Input(Bool())) else None
+
   val clear = Input(Bool())
 }
 
@@ -91,13 +95,25 @@ class CommitGate(p: VectorParams) extends Module {
   private def stream[T <: Data](of: StreamCommitIO => T, plain: T): T =
     io.streams.fold(plain)(s => Mux(s.mine, of(s), plain))
 
-  private val illegal = stream(_.illegal, !decode.io.legal)
-  private val memory  = decode.io.memory && !illegal && !ofStream
-  private val touches = memory && !decode.io.empty
-  private val room    = io.dispatch.ready
-  private val packing = io.streams.fold(false.B)(_.packing)
-  private val fast    = io.check.ok && !doubtful && at.config.vstart === 0.U
-  private val careful = touches && !fast && (doubtful || at.config.vstart =/= 0.U || !io.check.hold)
+  // An operation on elements of any width.
+  private val variable = if (p.full) Some(Module(new VariableDecode(p))) else None
+  private val ofFull   = variable.fold(false.B)(_ => at.insn(6, 0) === "b0101011".U)
+  for (v <- variable) {
+    v.io.offer    := at
+    v.io.variable := io.variable.get
+    v.io.packed   := io.packed.get
+  }
+  private val plainOp = WireDefault(decode.io.op)
+  for (v <- variable) when(ofFull)(plainOp := v.io.op)
+
+  private val plainLegal = variable.fold(decode.io.legal)(v => Mux(ofFull, v.io.legal, decode.io.legal))
+  private val illegal    = stream(_.illegal, !plainLegal)
+  private val memory     = decode.io.memory && !illegal && !ofStream && !ofFull
+  private val touches    = memory && !decode.io.empty
+  private val room       = io.dispatch.ready
+  private val packing    = io.streams.fold(false.B)(_.packing)
+  private val fast       = io.check.ok && !doubtful && at.config.vstart === 0.U
+  private val careful    = touches && !fast && (doubtful || at.config.vstart =/= 0.U || !io.check.hold)
 
   io.check.valid := held && touches && !begun
   io.check.write := decode.io.op.path === VectorPath.Store.U
@@ -125,7 +141,7 @@ class CommitGate(p: VectorParams) extends Module {
   io.commit.trap            := done && trap
   io.commit.cause           := Mux(!(done && trap), 0.U, stream(_.cause, Mux(illegal, 2.U, end.cause)))
   io.commit.tval            := Mux(!(done && trap), 0.U, stream(_.tval, Mux(illegal, at.insn, end.addr)))
-  io.commit.late            := done && stream(_.late, !trap && decode.io.op.toScalar && decode.io.op.vd =/= 0.U)
+  io.commit.late            := done && stream(_.late, !trap && plainOp.toScalar && plainOp.vd =/= 0.U)
   io.commit.setVstart.valid := done && !illegal
   io.commit.setVstart.bits  := Mux(done && trap && !illegal && !ofStream, end.element, 0.U)
   private val newVl = Wire(Valid(UInt(p.vlBits.W)))
@@ -138,7 +154,7 @@ class CommitGate(p: VectorParams) extends Module {
   io.commit.dirty             := done && !illegal && !(ofStream && trap)
   io.commit.memory            := held && (memory || ofStream && !illegal)
 
-  private val vectorOp = WireDefault(decode.io.op)
+  private val vectorOp = WireDefault(plainOp)
   vectorOp.first                   := at.rs1
   vectorOp.last                    := lastAt
   vectorOp.careful                 := !fast && touches
@@ -146,7 +162,7 @@ class CommitGate(p: VectorParams) extends Module {
   io.dispatch.valid                := starts || (leaves && !illegal && !begun && !(ofStream && trap))
   io.dispatch.bits                 := stream(_.op, vectorOp)
   // A scalar move to x0 has nothing to do either.
-  private val vectorEmpty = decode.io.empty || (decode.io.op.toScalar && decode.io.op.vd === 0.U)
+  private val vectorEmpty = Mux(ofFull, false.B, decode.io.empty) || (plainOp.toScalar && plainOp.vd === 0.U)
   io.empty := io.streams.fold(vectorEmpty)(s => Mux(s.mine, !s.dispatches, vectorEmpty))
 
   for (s <- io.streams) {

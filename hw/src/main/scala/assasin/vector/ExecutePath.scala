@@ -21,6 +21,22 @@ class ExecutePathIO(p: VectorParams) extends PathIO(p) {
 
   /** An element that is written has been saturated. */
   val vxsat = Output(Bool())
+
+  val strip = if (p.full) Some(new StripExecuteIO(p)) else None
+}
+
+/** What VarVE-full needs besides. */
+class StripExecuteIO(p: VectorParams) extends Bundle {
+
+  /** Metadata of vs2, vs1. */
+  val reads = Vec(2, new MetadataReadIO(p))
+
+  /** With `write`: the register's metadata; or it is of fixed width, and a mask of this length. */
+  val metadata = Valid(new MetadataWrite(p))
+  val length   = Valid(new MaskLengthWrite(p))
+
+  /** A register's number of elements is known. */
+  val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
 }
 
 /** Sequencer and pipeline of arithmetic: S (one element group, hazards), R (registers), X (compute), W (write). A write
@@ -77,7 +93,10 @@ class ExecutePath(p: VectorParams) extends Module {
   private val finish  = Reg(Bool())
   private val folds   = log2Ceil(p.dBytes).U - op.eew
   private val lastBit = Mux(op.evl === 0.U, 0.U, (op.evl - 1.U) >> log2Ceil(p.dLen))
-  private val computed =
+  // Of VarVE-full's there is one beat.
+  private def isVariable(of: VectorOp) = of.variable.fold(false.B)(_.active)
+  private def flies(of: VectorOp)      = isVariable(of) && !of.toScalar
+  private val computed = isVariable(op) ||
     beat === Mux(op.bitwise, lastBit, ((op.evl << op.eew)(p.vlBits, 0) - 1.U) >> log2Ceil(p.dBytes))
   private val finishes  = op.maskResult || op.reduces
   private val whole     = op.maskResult && !finish && computed && lastBit === 0.U
@@ -107,11 +126,15 @@ class ExecutePath(p: VectorParams) extends Module {
     (op.readsMask && (blocked & v0Groups) =/= 0.U) ||
     (writesNow && (io.olderWrites(vd) || io.olderReads(vd) || (op.maskResult && blocked(vd))))
   private val owed     = RegInit(0.U(log2Ceil(results + 1).W))
-  private val inTurn   = !dividing && (isLong(op) || gap === 0.U)
+  private val flight   = RegInit(0.U(3.W))
+  private val inTurn   = !dividing && (flies(op) || ((isLong(op) || gap === 0.U) && flight === 0.U))
   private val permutes = IntegerFunction.isPermute(op.function)
   private val issue    = valid && !permutes && !hazard && inTurn && !(op.toScalar && owed === results.U)
   private val ends     = (issue && isLast) || permute.io.done
   gap := Mux(io.clear, 0.U, Mux(issue && isLong(op), 2.U, gap - gap.orR))
+
+  // Other functions wait behind an operation on elements of any width, so that they do not overtake it.
+  flight := Mux(io.clear, 0.U, Mux(issue && flies(op), (VariableUnit.latency - 2).U, flight - flight.orR))
 
   io.op.ready := !valid || ends
   when(io.op.fire) {
@@ -138,7 +161,8 @@ class ExecutePath(p: VectorParams) extends Module {
   // PermuteUnit has the registers to itself: it begins when nothing else of this path is under way, and keeps all
   // element groups that it touches to its end.
   private val permuting = RegInit(false.B)
-  private val drained   = !rValid && !xValid && !x2Valid && !x3Valid && !dividing
+  private val airborne  = WireDefault(false.B)
+  private val drained   = !rValid && !xValid && !x2Valid && !x3Valid && !dividing && !airborne
   private val allClear  = (reads & blocked) === 0.U && (writes & (io.olderReads | io.olderWrites)) === 0.U
   permute.io.start := valid && permutes && !permuting && drained && allClear && !io.clear
   permute.io.op    := op
@@ -198,7 +222,7 @@ class ExecutePath(p: VectorParams) extends Module {
   private val xMask = RegEnable(Mux(r.finish || r.whole, finishMask, Mux(r.op.masked, body & active, body)), rValid)
 
   // X: compute.
-  xValid := rValid && !io.clear
+  xValid := rValid && !flies(r.op) && !io.clear
   private val x       = RegEnable(r, rValid)
   private val xIsLong = isLong(x.op)
   private val units   = Module(new ElementUnits(p))
@@ -282,9 +306,73 @@ class ExecutePath(p: VectorParams) extends Module {
   io.vxsat                      := wValid && RegEnable(x3Valid && (units.io.saturated & x3Mask).orR, toWrite)
 
   private def landsIn(stage: Bool, writes: Bool, eg: UInt) = Mux(stage && writes, UIntToOH(eg, p.egs), 0.U(p.egs.W))
-  io.late := landsIn(rValid, r.writes, r.eg) | landsIn(xValid && xIsLong, x.writes, x.eg) |
+  private val shortLate = landsIn(rValid, r.writes, r.eg) | landsIn(xValid && xIsLong, x.writes, x.eg) |
     landsIn(x2Valid, x2.writes, x2.eg) | landsIn(dividing && !units.io.done, x.writes, x.eg)
-  io.landing := io.late | landsIn(toWrite, last.writes, last.eg) | landsIn(wValid, w.writes, w.eg)
+  private val shortLanding = shortLate | landsIn(toWrite, last.writes, last.eg) | landsIn(wValid, w.writes, w.eg)
+  io.late    := shortLate
+  io.landing := shortLanding
+
+  // Elements of any width: their unit, and what goes along with an operation in it.
+  for (strip <- io.strip) {
+    val unit = Module(new VariableUnit(p))
+    strip.reads(0).register := r.op.vs2 + Mux(isVariable(r.op), 0.U, r.beat.pad(5))(4, 0)
+    strip.reads(1).register := r.op.vs1
+    val read = strip.reads.map(_.metadata)
+    unit.io.in.valid           := rValid && flies(r.op)
+    unit.io.in.bits.function   := r.op.variable.get.function
+    unit.io.in.bits.a.data     := io.operands(1).data
+    unit.io.in.bits.a.metadata := read(0)
+    unit.io.in.bits.b.data     := io.operands(0).data
+    unit.io.in.bits.b.metadata := read(1)
+    unit.io.in.bits.byScalar   := r.op.variable.get.byScalar
+    unit.io.in.bits.scalar     := r.op.scalar
+    unit.io.in.bits.active     := Mux(r.op.masked, io.v0(p.elements - 1, 0), Fill(p.elements, 1.U(1.W)))
+
+    val valids = RegInit(VecInit(Seq.fill(VariableUnit.latency)(false.B)))
+    val beats  = Reg(Vec(VariableUnit.latency, new Beat))
+    valids(0)                       := unit.io.in.valid && !io.clear
+    when(unit.io.in.valid)(beats(0) := r)
+    for (i <- 1 until VariableUnit.latency) {
+      valids(i)                    := valids(i - 1) && !io.clear
+      when(valids(i - 1))(beats(i) := beats(i - 1))
+    }
+    val lands   = valids.last
+    val landed  = beats.last
+    val compare = landed.op.variable.get.compare
+    airborne := valids.asUInt.orR
+    when(lands) {
+      io.write.valid     := true.B
+      io.write.bits.eg   := landed.eg
+      io.write.bits.data := Mux(compare, unit.io.mask.pad(p.dLen), unit.io.out.bits.data)
+      io.write.bits.mask := Fill(p.dBytes, 1.U(1.W))
+      io.writeTag        := landed.op.tag
+      io.end.valid       := true.B
+      io.end.bits        := landed.op.tag
+    }
+    val underWay = valids.zip(beats).map { case (valid, beat) => landsIn(valid, true.B, beat.eg) }
+    io.late             := shortLate | underWay.dropRight(2).reduce(_ | _)
+    io.landing          := shortLanding | underWay.reduce(_ | _)
+    strip.counted.valid := valids(2)
+    strip.counted.bits  := unit.io.counted.bits
+
+    // Registers that other instructions write: vmv<n>r.v takes metadata along, mask logic the smaller length of its masks.
+    val moves                         = w.op.function === IntegerFunction.MoveA.U
+    val isLogic                       = w.op.bitwise && w.op.maskResult && !IntegerFunction.isMask(w.op.function)
+    def later[T <: Data](value: T): T = RegEnable(RegEnable(value, rValid), toWrite)
+    val shorter                       = later(Mux(read(0).count < read(1).count, read(0).count, read(1).count))
+    val fixed                         = (wValid && w.writes) || permute.io.write.valid
+    val flown                         = lands && !compare
+    strip.metadata.valid         := flown || (wValid && w.writes && moves)
+    strip.metadata.bits.register := Mux(flown, landed.eg, w.eg)
+    strip.metadata.bits.metadata := Mux(flown, unit.io.out.bits.metadata, later(read(0)))
+    strip.length.valid           := (lands && compare) || (fixed && !(wValid && moves))
+    strip.length.bits.register   := Mux(lands, landed.eg, io.write.bits.eg)
+    strip.length.bits.count := Mux(
+      lands,
+      unit.io.out.bits.metadata.count,
+      Mux(wValid && isLogic, shorter, p.elements.U)
+    )
+  }
 
   // Results wait here as long as the core likes; no more are begun than there is room for.
   private val queue = Module(new Queue(new VectorResult(p), results, flow = true))
@@ -295,8 +383,11 @@ class ExecutePath(p: VectorParams) extends Module {
     log.U -> units.io.out((8 << log) - 1, 0).asSInt.pad(p.xLen).asUInt
   })
   queue.io.enq.bits.data := Mux(x.op.bitwise, mask.io.scalar, element)
+  for (strip <- io.strip) when(isVariable(x.op)) {
+    queue.io.enq.bits.data := RegEnable(strip.reads(0).metadata.count, rValid)
+  }
   io.result <> queue.io.deq
   owed := Mux(io.clear, 0.U, owed + (ends && op.toScalar) - io.result.fire)
 
-  io.busy := valid || rValid || xValid || x2Valid || x3Valid || dividing || wValid || owed =/= 0.U
+  io.busy := valid || rValid || xValid || x2Valid || x3Valid || dividing || wValid || airborne || owed =/= 0.U
 }

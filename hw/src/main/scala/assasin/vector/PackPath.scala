@@ -40,13 +40,16 @@ class PackPathIO(p: VectorParams) extends PathIO(p) {
   val result = Decoupled(new VectorResult(p))
 
   val strip = if (p.full) Some(new StripPackIO(p)) else None
+
+  /** The source register of the instruction in S. */
+  val register = Output(UInt(5.W))
 }
 
 /** What VarVE-full needs besides. */
 class StripPackIO(p: VectorParams) extends Bundle {
   private val countBits = log2Ceil(p.elements + 1)
 
-  /** Metadata of the register that `read` names; NumE, once all instructions before have told their numbers. */
+  /** Metadata of [[PackPathIO.register]]; NumE, once all instructions before have told their numbers. */
   val metadata = Input(new VariableMetadata(p))
   val numE     = Input(UInt(countBits.W))
   val known    = Input(Bool())
@@ -125,11 +128,14 @@ class PackPath(p: VectorParams) extends Module {
   when(results.io.enq.fire)(told := true.B)
 
   private val reads = valid && (masking || taking || (!empty && !variable))
-  io.read.eg := eg
-  io.reading := reads
-  private val readable = !reads || (io.granted && !io.olderWrites(eg))
-  private val masks    = valid && masking && readable
-  private val takes    = valid && !masking && taking && readable && io.strip.fold(true.B)(_.known)
+  io.read.eg  := eg
+  io.register := op.vd
+  // Whoever waits for another instruction leaves the port to it.
+  private val ready    = !io.olderWrites(eg) && (!taking || masking || io.strip.fold(true.B)(_.known))
+  private val readable = !reads || (io.granted && ready)
+  io.reading := reads && ready
+  private val masks = valid && masking && readable
+  private val takes = valid && !masking && taking && readable
   private val issues =
     valid && !masking && !taking && readable && move && !io.clear && (!owes || told || results.io.enq.ready)
   private val ends = issues && last
@@ -179,7 +185,7 @@ class PackPath(p: VectorParams) extends Module {
     val least = Mux(strip.metadata.count < strip.numE, strip.metadata.count, strip.numE)
     strip.closed.valid := takes && !io.clear
     strip.closed.bits  := least
-    when(takes)(most := least)
+    when(takes)(most   := least)
   }
   private val chosenLanes = (0 to (if (p.full) 3 else log2Ceil(p.eLen / 8))).map { log =>
     val bits = (chosen >> (beat * (p.dBytes >> log).U))((p.dBytes >> log) - 1, 0)

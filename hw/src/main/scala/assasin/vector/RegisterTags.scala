@@ -12,6 +12,9 @@ class RegisterTagsIO(p: VectorParams) extends Bundle {
   /** Registers that hold vectors of VarVE-full, a bit each, as the instruction in the commit stage has to see them. */
   val variable = Output(UInt(32.W))
 
+  /** The same for the instruction behind it. */
+  val next = Output(UInt(32.W))
+
   /** VSDAT's class 3 is written. */
   val write = Flipped(Valid(Bool()))
   val named = Input(UInt(5.W))
@@ -29,11 +32,13 @@ class RegisterTags(p: VectorParams) extends Module {
   private val writes = op.writeRegisters
 
   // vmv<n>r.v takes the tags along.
-  private val moves = !use.active && op.path === VectorPath.Execute.U && op.function === IntegerFunction.MoveA.U
-  private val moved = Mux(op.vd >= op.vs2, tags << (op.vd - op.vs2), tags >> (op.vs2 - op.vd))(31, 0)
+  private val moves  = !use.active && op.path === VectorPath.Execute.U && op.function === IntegerFunction.MoveA.U
+  private val moved  = Mux(op.vd >= op.vs2, tags << (op.vd - op.vs2), tags >> (op.vs2 - op.vd))(31, 0)
   private val become = Mux(use.active && !use.compare, writes, Mux(moves, moved & writes, 0.U))
-  when(io.op.valid)(tags := (tags & ~writes) | become)
+  private val next   = Mux(io.op.valid, (tags & ~writes) | become, tags)
+  tags                      := next
   when(io.write.valid)(tags := tags.bitSet(io.named, io.write.bits))
-  when(io.clear)(tags := 0.U)
-  io.variable := tags
+  when(io.clear)(tags       := 0.U)
+  io.variable               := tags
+  io.next                   := next
 }

@@ -7,6 +7,9 @@ import chisel3.util.{Cat, Decoupled, Queue, UIntToOH, log2Ceil}
 class StorePathIO(p: VectorParams) extends MemoryPathIO(p) {
   val store     = Decoupled(new VectorStoreRequest(p))
   val storeDone = Input(Bool())
+
+  /** It reads registers, or would if memory took more: it does not wait for another instruction. */
+  val wants = Output(Bool())
 }
 
 /** Stores: reads element groups and sends them, whole or one element after the other. */
@@ -29,6 +32,8 @@ class StorePath(p: VectorParams) extends Module {
 
   private val hazard = io.olderWrites(cursor.eg) || (op.readsMask && (io.olderWrites & v0Groups) =/= 0.U)
   private val goes   = sequence.atAccess && !hazard && io.ordered && sending.io.enq.ready && room && !io.clear
+
+  io.wants := io.reading || (sequence.atAccess && !hazard && io.ordered)
 
   private val words = Seq.tabulate(p.dLen / p.eLen)(i => io.read.data(p.eLen * (i + 1) - 1, p.eLen * i))
   sending.io.enq.valid     := goes && sequence.needed && sequence.allowed

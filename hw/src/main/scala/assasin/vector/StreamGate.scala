@@ -84,7 +84,9 @@ class StreamGateIO(p: VectorParams) extends Bundle {
 class StripGateIO(p: VectorParams) extends Bundle {
   private val countBits = log2Ceil(p.elements + 1)
 
-  /** Registers that hold vectors of VarVE-full; PACKED, NumE and whether VRCNUM may read it. */
+  /** Registers that hold vectors of VarVE-full, and PACKED, behind the instruction that leaves; NumE and whether VRCNUM
+    * may read it.
+    */
   val variable = Input(UInt(32.W))
   val packed   = Input(Bool())
   val numE     = Input(UInt(countBits.W))
@@ -154,10 +156,10 @@ class StreamGate(p: VectorParams) extends Module {
   private val aligned = (word.register(2, 0) & VecInit(0.U(3.W), 1.U(3.W), 3.U(3.W), 7.U(3.W))(lmul)) === 0.U
   private val fixedLegal =
     !from.config.vill && aligned && look.common.format.valueBits <= (8.U << from.config.vsew(1, 0))
-  private val grouped     = !from.config.vill && !from.config.vlmul(2) && from.config.vlmul =/= 0.U
-  private val variable    = io.strip.fold(0.U(32.W))(_.variable)
-  private val packed      = io.strip.fold(false.B)(_.packed)
-  private val maskLegal   = !word.masked || !variable(word.mask)
+  private val grouped   = !from.config.vill && !from.config.vlmul(2) && from.config.vlmul =/= 0.U
+  private val variable  = io.strip.fold(0.U(32.W))(_.variable)
+  private val packed    = io.strip.fold(false.B)(_.packed)
+  private val maskLegal = !word.masked || !variable(word.mask)
   private val vectorLegal = maskLegal && Mux(
     word.full,
     !grouped && Mux(word.unpack, !packed, variable(word.register)),
@@ -372,14 +374,16 @@ class StreamGate(p: VectorParams) extends Module {
         when(looks && !allThere && !traps) {
           when(k.unpack && k.full && k.masked) {
             // The mask's length is known when nothing is under way. An element is looked at in any case.
-            limit                := strip.fold(0.U(p.vlBits.W))(s => Mux(s.length === 0.U, 1.U, s.length.pad(p.vlBits)))
+            limit := strip.fold(0.U(p.vlBits.W))(s => Mux(s.length === 0.U, 1.U, s.length.pad(p.vlBits)))
             when(io.commit.idle)(state := State.Element)
           }.elsewhen(Mux(buffer, !kEnough || kToEnd, !kEnough || faults))(state := State.Element)
         }
-        when(recount && unasked =/= 0.U)(state := State.Choose)
-        when(k.pack && !allThere && (k.masked || k.full) && io.commit.idle)(state                                  := State.Count)
-        when(k.pack && !allThere && !k.masked && !k.full && !buffer && faults && io.commit.idle && inOrder)(state := State.Byte)
-        when(flushes && !buffer && faults && quiet && inOrder && !traps)(state                         := State.Byte)
+        when(recount && unasked =/= 0.U)(state                                    := State.Choose)
+        when(k.pack && !allThere && (k.masked || k.full) && io.commit.idle)(state := State.Count)
+        when(k.pack && !allThere && !k.masked && !k.full && !buffer && faults && io.commit.idle && inOrder)(
+          state := State.Byte
+        )
+        when(flushes && !buffer && faults && quiet && inOrder && !traps)(state := State.Byte)
       }
       is(State.Element) {
         when(passed === limit || !more) {
@@ -397,7 +401,7 @@ class StreamGate(p: VectorParams) extends Module {
           state := State.Byte
           // The elements before are delivered first, so which byte it is matters for the first only.
           when(k.unpack && passed =/= 0.U || k.count)(state := State.Decided)
-          when(k.count)(fault := true.B)
+          when(k.count)(fault                               := true.B)
         }
       }
       is(State.Byte) {
@@ -409,7 +413,7 @@ class StreamGate(p: VectorParams) extends Module {
       }
       is(State.Count) {
         counted := counted + PopCount(Mux(k.masked, io.mask.data, ((BigInt(1) << p.dLen) - 1).U) & maskPart)
-        group                                          := group + 1.U
+        group   := group + 1.U
         when(group === (p.egsPerRegister - 1).U)(state := State.Counted)
       }
       is(State.Counted) {
@@ -447,7 +451,8 @@ class StreamGate(p: VectorParams) extends Module {
 
   // ---- What comes of it -------------------------------------------------------------------------------------------------------
   private val isTrap = Mux(decided, failed, traps)
-  private val most = strip.fold(kCount)(s => Mux(k.full && k.masked && s.length < kCount, s.length.pad(p.vlBits), kCount))
+  private val most =
+    strip.fold(kCount)(s => Mux(k.full && k.masked && s.length < kCount, s.length.pad(p.vlBits), kCount))
   private val stops  = Mux(decided && looks, Mux(passed < most, passed, most), kCount)
   private val endPos = Mux(decided && looks, position, kEnd)
   io.commit.illegal := known && !kLegal
@@ -554,13 +559,13 @@ class StreamGate(p: VectorParams) extends Module {
     s.table.recount.bits.count := s.numE
     s.table.stage.valid        := found
     s.table.stage.bits.stream  := turn
-    s.table.stage.bits.count   := passed
+    s.table.stage.bits.count   := passed(log2Ceil(p.elements + 1) - 1, 0)
     s.table.stage.bits.reason  := Mux(fault || ended, 7.U, Mux(broken, 1.U, 0.U))
     s.table.unpack             := k.unpack && k.full
     val full = op.variable.get
-    full.active    := k.full && (k.unpack || k.pack)
-    full.setsCount := k.full && k.unpack
-    full.mb        := kCommon.format.mb
+    full.active                          := k.full && (k.unpack || k.pack)
+    full.setsCount                       := k.full && k.unpack
+    full.mb                              := kCommon.format.mb
     when(k.full && k.unpack)(op.readsVs1 := k.masked)
     when(k.full)(op.groups               := 0.U)
   }

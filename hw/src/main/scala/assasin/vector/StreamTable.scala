@@ -259,9 +259,9 @@ class StreamTable(p: VectorParams) extends Module {
       when(moves && strip.recount.bits.set(i)) {
         val count = Mux(unpacked(i), strip.recount.bits.count, staged(i).count)
         val next  = position(input) + count * input.format.valueBits
-        input.bytepos := next >> 3
-        input.bitpos  := next(2, 0)
-        input.done    := input.done + count
+        input.bytepos                     := next >> 3
+        input.bitpos                      := next(2, 0)
+        input.done                        := input.done + count
         when(!input.left.andR)(input.left := input.left - count)
         when(!unpacked(i) && strip.recount.bits.count =/= 0.U && input.pending === 0.U) {
           input.pending := staged(i).reason
@@ -280,7 +280,7 @@ class StreamTable(p: VectorParams) extends Module {
     val consume = io.consume.get
     consume.valid       := heads.orR
     consume.bits.stream := OHToUInt(first)
-    consume.bits.head   := inputs(OHToUInt(first)).bytepos(31, 0)
+    consume.bits.head   := VecInit(inputs.take(8).map(_.bytepos(31, 0)))(OHToUInt(first))
     heads := Mux(
       io.clear,
       0.U,

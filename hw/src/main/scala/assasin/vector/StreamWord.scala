@@ -67,10 +67,10 @@ object StreamWord {
     word.unpack := funct3 === 2.U && !insn(31) && (insn(30) || full) && rs1 === 0.U && inputExists &&
       Mux(vm, rs2 === 0.U, full)
     word.pack     := funct3 === 3.U && !insn(31) && !insn(29) && (insn(30) || full) && (!vm || rs2 === 0.U)
-    word.register  := Mux(word.output, rs1, rd)
-    word.masked    := !vm
-    word.mask      := rs2
-    word.rd        := rd
+    word.register := Mux(word.output, rs1, rd)
+    word.masked   := !vm
+    word.mask     := rs2
+    word.rd       := rd
     word
   }
 }

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Valid, log2Ceil}
+import chisel3.util.{PopCount, Valid, log2Ceil}
 
 class StripStateIO(p: VectorParams) extends Bundle {
   private val countBits = log2Ceil(p.elements + 1)
@@ -27,6 +27,9 @@ class StripStateIO(p: VectorParams) extends Bundle {
   val numE   = Output(UInt(countBits.W))
   val packed = Output(Bool())
 
+  /** PACKED for the instruction behind the one that leaves the commit stage. */
+  val next = Output(Bool())
+
   /** NumE has its value for those that pack or add up; for VRCNUM. */
   val known   = Output(Bool())
   val settled = Output(Bool())
@@ -49,8 +52,8 @@ class StripState(p: VectorParams) extends Module {
   private def least(a: UInt, b: UInt): UInt = Mux(a < b, a, b)
   private val all = (io.counted ++ io.closed).map(n => Mux(n.valid, n.bits, most)).foldLeft(numE)(least)
   numE                   := all
-  open                   := open + io.counts - io.counted.map(_.valid.asUInt.pad(2)).reduce(_ + _)
-  closing                := closing + io.closes - io.closed.map(_.valid.asUInt.pad(2)).reduce(_ + _)
+  open                   := open + io.counts - PopCount(io.counted.map(_.valid))
+  closing                := closing + io.closes - PopCount(io.closed.map(_.valid))
   when(io.closes)(packed := true.B)
   when(io.renew) {
     numE   := most
@@ -68,6 +71,7 @@ class StripState(p: VectorParams) extends Module {
   }
   io.numE    := numE
   io.packed  := packed
+  io.next    := !io.renew && (packed || io.closes)
   io.known   := open === 0.U
   io.settled := open === 0.U && closing === 0.U
 }

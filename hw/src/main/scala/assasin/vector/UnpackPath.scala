@@ -114,9 +114,9 @@ class UnpackPath(p: VectorParams) extends Module {
   private val lanes = (p.dBytes.U >> eew).asUInt
   private val base  = beat * lanes
 
-  private val silent = count === 0.U
-  private val eg     = (op.vd * p.egsPerRegister.U + Mux(variable, 0.U, beat))(p.egBits - 1, 0)
-  private val last   = silent || beat === ((count << eew)(p.vlBits + 1, 0) - 1.U) >> logD
+  private val silent  = count === 0.U
+  private val eg      = (op.vd * p.egsPerRegister.U + Mux(variable, 0.U, beat))(p.egBits - 1, 0)
+  private val last    = silent || beat === ((count << eew)(p.vlBits + 1, 0) - 1.U) >> logD
   private val changes = !silent || variable
   private val hazard =
     changes && (io.olderWrites(eg) || io.olderReads(eg) || (landing(eg) && !(variable && beat =/= 0.U)))
@@ -133,15 +133,15 @@ class UnpackPath(p: VectorParams) extends Module {
   io.read.bits.pos    := addr(31, 0)
   private val step = goes && (silent || use.buffer || io.load.ready)
 
-  tickets.io.enq.valid       := step
-  tickets.io.enq.bits.tag    := op.tag
-  tickets.io.enq.bits.eg     := eg
-  tickets.io.enq.bits.mask   := Mux(silent, 0.U, ElementBytes.body(p, op.eew, beat, 0.U, op.evl))
-  tickets.io.enq.bits.eew    := eew
-  tickets.io.enq.bits.use    := use
-  tickets.io.enq.bits.silent := silent
-  tickets.io.enq.bits.last   := last
-  tickets.io.enq.bits.head   := op.first(31, 0)
+  tickets.io.enq.valid         := step
+  tickets.io.enq.bits.tag      := op.tag
+  tickets.io.enq.bits.eg       := eg
+  tickets.io.enq.bits.mask     := Mux(silent, 0.U, ElementBytes.body(p, op.eew, beat, 0.U, op.evl))
+  tickets.io.enq.bits.eew      := eew
+  tickets.io.enq.bits.use      := use
+  tickets.io.enq.bits.silent   := silent
+  tickets.io.enq.bits.last     := last
+  tickets.io.enq.bits.head     := op.first(31, 0)
   tickets.io.enq.bits.variable := variable
   tickets.io.enq.bits.first    := beat === 0.U
   tickets.io.enq.bits.beat     := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
@@ -169,10 +169,10 @@ class UnpackPath(p: VectorParams) extends Module {
   private val maskEg = op.vs1
   for (strip <- io.strip) {
     strip.read.eg := maskEg
-    strip.reading := valid && masking
-    when(valid && masking && strip.granted && !io.olderWrites(maskEg) && !landing(maskEg)) {
-      masking                         := false.B
-      mask                            := strip.read.data(p.elements - 1, 0)
+    strip.reading := valid && masking && !io.olderWrites(maskEg) && !landing(maskEg)
+    when(strip.reading && strip.granted) {
+      masking                          := false.B
+      mask                             := strip.read.data(p.elements - 1, 0)
       when(strip.length < op.evl)(most := strip.length)
     }
   }
@@ -220,15 +220,15 @@ class UnpackPath(p: VectorParams) extends Module {
   private val tagOf     = Reg(UInt(p.tagBits.W))
   private val appends   = outValid && outTicket.variable && !appending
   private val leaves    = Mux(outTicket.variable, !appending, io.write.ready && !appended)
-  ticket.ready := (!outValid || leaves) && (ticket.bits.silent || answers.io.deq.valid)
+  ticket.ready         := (!outValid || leaves) && (ticket.bits.silent || answers.io.deq.valid)
   answers.io.deq.ready := ticket.fire && !ticket.bits.silent
   when(ticket.fire) {
-    out.eg   := ticket.bits.eg
-    out.mask := ticket.bits.mask
-    out.data := extract.io.out
-    outTag   := ticket.bits.tag
-    outLast  := ticket.bits.last
-    outLands := !ticket.bits.silent
+    out.eg    := ticket.bits.eg
+    out.mask  := ticket.bits.mask
+    out.data  := extract.io.out
+    outTag    := ticket.bits.tag
+    outLast   := ticket.bits.last
+    outLands  := !ticket.bits.silent
     outTicket := ticket.bits
   }
   outValid := !io.clear && (ticket.fire || (outValid && !leaves))

@@ -242,7 +242,7 @@ class VectorUnit(p: VectorParams) extends Module {
     window.io.other            := table.io.word
 
     // Port D: a pack goes behind the others. The gate reads while nothing is under way.
-    output.granted       := !load.io.reading && !store.io.use.valid
+    output.granted       := !load.io.reading && !store.io.wants
     output.read.data     := file.io.element.data
     streams.io.mask.data := file.io.element.data
     when(output.reading && output.granted)(file.io.element.eg := output.read.eg)
@@ -272,6 +272,8 @@ class VectorUnit(p: VectorParams) extends Module {
     store.io.storeDone    := io.memory.storeDone && !output.storing
     output.storeDone      := io.memory.storeDone && output.storing
 
+    if (p.full) connectStrips(table, streams)
+
     // Scalar results.
     val ended = Module(new Queue(new VectorResult(p), 2))
     ended.reset            := reset.asBool || clear
@@ -284,5 +286,85 @@ class VectorUnit(p: VectorParams) extends Module {
     results.io.in(1) <> output.result
     results.io.in(2) <> ended.io.deq
     io.issue.result <> results.io.out
+  }
+
+  /** VarVE-full: tags, metadata and NumE. */
+  private def connectStrips(table: StreamTable, streams: StreamGate): Unit = {
+    val tags     = Module(new RegisterTags(p))
+    val strip    = Module(new StripState(p))
+    val metadata = Module(new MetadataFile(p))
+    val input    = unpack.get.io
+    val output   = pack.get.io
+    val gateway  = streams.io.strip.get
+
+    // Commit stage.
+    val op  = gate.io.dispatch.bits
+    val use = op.variable.get
+    val sum = use.function === VariableFunction.Sum.U || use.function === VariableFunction.SumHigh.U
+    gate.io.variable.get := tags.io.variable
+    gate.io.packed.get   := strip.io.packed
+    tags.io.op.valid     := enters
+    tags.io.op.bits      := op
+    tags.io.clear        := clear
+    strip.io.clear       := clear
+    strip.io.counts      := enters && use.active && use.setsCount
+    strip.io.closes      := enters && use.active && (op.path === VectorPath.Pack.U || (op.toScalar && sum))
+    strip.io.counted(0)  := execute.io.strip.get.counted
+    strip.io.counted(1)  := input.strip.get.counted
+    strip.io.closed(0)   := output.strip.get.closed
+    strip.io.closed(1)   := 0.U.asTypeOf(strip.io.closed(1))
+    strip.io.renew       := gateway.table.recount.valid
+
+    gateway.variable := tags.io.next
+    gateway.packed   := strip.io.next
+    gateway.numE     := strip.io.numE
+    gateway.settled  := strip.io.settled
+    gateway.table <> table.io.strip.get
+
+    // IHEAD: what unpacks of pup give back goes first.
+    val moved = table.io.consume.get
+    moved.ready := !input.consume.valid
+    when(!input.consume.valid) {
+      io.stream.get.consume.valid := moved.valid
+      io.stream.get.consume.bits  := moved.bits
+    }
+
+    // Metadata. The gate looks while nothing is under way.
+    metadata.io.clear := clear
+    for (i <- 0 until 2) metadata.io.reads(i) <> execute.io.strip.get.reads(i)
+    metadata.io.reads(2).register := Mux(output.busy, output.register, gateway.register)
+    metadata.io.reads(3).register := Mux(input.strip.get.reading, input.strip.get.read.eg, gateway.mask)
+    output.strip.get.metadata     := metadata.io.reads(2).metadata
+    output.strip.get.numE         := strip.io.numE
+    output.strip.get.known        := strip.io.known
+    gateway.yielded               := metadata.io.reads(2).metadata.count
+    gateway.length                := metadata.io.reads(3).metadata.count
+    input.strip.get.length        := metadata.io.reads(3).metadata.count
+
+    val unpacks = input.strip.get.metadata.valid && input.write.fire
+    metadata.io.write.valid         := execute.io.strip.get.metadata.valid || unpacks
+    metadata.io.write.bits.register := Mux(unpacks, input.write.bits.eg, execute.io.strip.get.metadata.bits.register)
+    metadata.io.write.bits.metadata := Mux(
+      unpacks,
+      input.strip.get.metadata.bits,
+      execute.io.strip.get.metadata.bits.metadata
+    )
+    // A load, or an unpack of pup, leaves a register of fixed width.
+    val fixed = file.io.write.valid && !execute.io.write.valid && !unpacks
+    metadata.io.length.valid         := execute.io.strip.get.length.valid || fixed
+    metadata.io.length.bits.register := Mux(fixed, file.io.write.bits.eg, execute.io.strip.get.length.bits.register)
+    metadata.io.length.bits.count    := Mux(fixed, p.elements.U, execute.io.strip.get.length.bits.count)
+
+    // Port D, behind a pack.
+    input.strip.get.read.data                                                   := file.io.element.data
+    input.strip.get.granted                                                     := output.granted && !output.reading
+    when(input.strip.get.reading && input.strip.get.granted)(file.io.element.eg := input.strip.get.read.eg)
+
+    tags.io.write.valid  := false.B
+    tags.io.write.bits   := false.B
+    tags.io.named        := io.issue.window.bits.select(4, 0)
+    strip.io.write.valid := io.issue.window.fire && io.issue.window.bits.nume && io.issue.window.bits.write
+    strip.io.write.bits  := io.issue.window.bits.data
+    when(io.issue.window.bits.nume)(window.io.other := strip.io.packed ## 0.U(15.W) ## strip.io.numE.pad(16))
   }
 }

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Cat, Fill, MuxCase, MuxLookup, PopCount, RegEnable, Valid, log2Ceil}
+
+/** An operation on elements of any width. */
+class VariableRequest(p: VectorParams) extends Bundle {
+
+  /** [[VariableFunction]], but for those to a scalar, of other registers and with products. */
+  val function = UInt(VariableFunction.bits.W)
+
+  /** vs2 and vs1, or with `byScalar` the number in `scalar`. */
+  val a        = new VariableOperand(p)
+  val b        = new VariableOperand(p)
+  val byScalar = Bool()
+  val scalar   = UInt(p.xLen.W)
+
+  /** Elements that the mask lets through. */
+  val active = UInt(p.elements.W)
+}
+
+class VariableUnitIO(p: VectorParams) extends Bundle {
+  val in = Flipped(Valid(new VariableRequest(p)))
+
+  /** Three cycles behind `in`: how many elements the result has. */
+  val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
+
+  /** [[VariableUnit.latency]] cycles behind `in`: a register; of a compare its metadata's count counts and the mask. */
+  val out  = Valid(new VariableOperand(p))
+  val mask = Output(UInt(p.elements.W))
+}
+
+/** Arithmetic on elements of any width (docs/varve/unit.md 6.2): E1 to E3 bring the elements of two registers to common
+  * boundaries, as many pairs as fit; X1 computes; X2 finds the widths of the results, X3 brings them to the elements.
+  *
+  * An operation a cycle.
+  */
+class VariableUnit(p: VectorParams) extends Module {
+  require(p.full && p.align == 8, s"align = ${p.align}: elements are aligned to slots of 8 bits")
+  val io = IO(new VariableUnitIO(p))
+
+  private val slots     = p.slots
+  private val elements  = p.elements
+  private val slotBits  = log2Ceil(slots)
+  private val sumBits   = log2Ceil(8 * elements + 1)
+  private val countBits = log2Ceil(elements + 1)
+
+  /** What an operation is, along the pipeline. */
+  private class Kind extends Bundle {
+    val function  = UInt(VariableFunction.bits.W)
+    val aUnsigned = Bool()
+    val bUnsigned = Bool()
+    val unsigned  = Bool()
+    val mb        = UInt(2.W)
+    val byScalar  = Bool()
+    val scalar    = UInt(64.W)
+  }
+  private def is(kind: Kind, functions: Int*): Bool = functions.map(f => kind.function === f.U).reduce(_ || _)
+
+  // ---- R: how many bits each pair takes -----------------------------------------------------------------------------------------
+  private val in         = io.in.bits
+  private val a          = in.a.metadata
+  private val b          = in.b.metadata
+  private val number     = if (p.maxWidth < p.xLen) in.scalar(p.maxWidth - 1, 0) else in.scalar
+  private val negative   = number(number.getWidth - 1)
+  private val wideScalar = Cat(Fill(64 - number.getWidth, negative), number)
+  private val scalarWidth = {
+    val bits    = wideScalar ^ Fill(64, negative)
+    val highest = MuxCase(0.U(7.W), (63 to 0 by -1).map(i => bits(i) -> (i + 1).U(7.W)))
+    Mux(negative, highest + 1.U, highest)
+  }
+  private val kind       = Wire(new Kind)
+  private val subtracts  = Seq(VariableFunction.Subtract, VariableFunction.SubtractFrom)
+  private val duplicates = in.function === VariableFunction.Duplicate.U
+  kind.function  := in.function
+  kind.aUnsigned := a.unsigned
+  kind.bUnsigned := Mux(in.byScalar, !negative, b.unsigned)
+  private val isSub = subtracts.map(f => in.function === f.U).reduce(_ || _)
+  kind.unsigned := Mux(duplicates, !negative, kind.aUnsigned && kind.bUnsigned && !isSub)
+  private val holding =
+    Mux(scalarWidth <= 8.U, 0.U(2.W), Mux(scalarWidth <= 16.U, 1.U, Mux(scalarWidth <= 32.U, 2.U, 3.U)))
+  kind.mb       := Mux(duplicates, holding, Mux(in.byScalar || a.mb > b.mb, a.mb, b.mb))
+  kind.byScalar := in.byScalar
+  kind.scalar   := wideScalar
+
+  private val mbBits = (8.U(8.W) << kind.mb)(7, 0)
+  private val yields = Mux(duplicates, elements.U, Mux(in.byScalar || a.count < b.count, a.count, b.count))
+  private def least(x: UInt, y: UInt): UInt = Mux(x < y, x, y)
+  private def most(x: UInt, y: UInt): UInt  = Mux(x > y, x, y)
+  private val widthsA                       = a.widths
+  private val widthsB                       = Seq.tabulate(elements)(i => Mux(in.byScalar, scalarWidth, b.widths(i)))
+  private val sizes = Seq.tabulate(elements) { i =>
+    val (wa, wb)     = (widthsA(i), widthsB(i))
+    val signed       = !kind.unsigned
+    val pa           = Mux(signed && kind.aUnsigned && wa =/= 0.U, wa +& 1.U, wa.pad(8))
+    val pb           = Mux(signed && kind.bUnsigned && wb =/= 0.U, wb +& 1.U, wb.pad(8))
+    val larger       = most(pa, pb)
+    val one          = least(larger + 1.U, mbBits)
+    val taken        = Mux(in.function === VariableFunction.Subtract.U, wb, wa)
+    val bothUnsigned = kind.aUnsigned && kind.bUnsigned
+    val difference = Mux(
+      bothUnsigned,
+      Mux(wa === 0.U && wb === 0.U, 0.U, least(most(wa.pad(8), wb.pad(8)) + 1.U, mbBits)),
+      Mux(wa =/= 0.U && wb =/= 0.U, one, least(larger + (taken =/= 0.U), mbBits))
+    )
+    val aligned = MuxCase(
+      larger,
+      Seq(
+        (in.function === VariableFunction.Add.U && wa =/= 0.U && wb =/= 0.U) -> one,
+        isSub                                                                -> difference,
+        duplicates                                                           -> wb.pad(8)
+      )
+    )
+    val bits = least(aligned, p.maxWidth.U)
+    Mux(in.active(i) && i.U < yields, LaneWidths.slots(bits(6, 0)), 0.U)
+  }
+
+  // ---- E1: where each pair begins; dead slots out ---------------------------------------------------------------------------------
+  private val v1      = RegNext(io.in.valid, false.B)
+  private val k1      = RegEnable(kind, io.in.valid)
+  private val size1   = sizes.map(RegEnable(_, io.in.valid))
+  private val count1  = RegEnable(yields, io.in.valid)
+  private val slotsA1 = widthsA.map(w => RegEnable(LaneWidths.slots(w), io.in.valid))
+  private val slotsB1 = widthsB.map(w => RegEnable(LaneWidths.slots(w), io.in.valid))
+  private def squeezed(of: VariableOperand): UInt = {
+    val unit = Module(new Squeeze(p))
+    unit.io.data := RegEnable(of.data, io.in.valid)
+    unit.io.live := RegEnable(of.metadata.live, io.in.valid)
+    unit.io.out
+  }
+  private val dataA1  = squeezed(in.a)
+  private val dataB1  = squeezed(in.b)
+  private val starts1 = PrefixSum(size1, sumBits)
+  private val fits1   = Seq.tabulate(elements)(i => starts1(i + 1) <= slots.U && i.U < count1)
+  private val fromA1  = PrefixSum(slotsA1, slotBits + 1)
+  private val fromB1  = PrefixSum(slotsB1, slotBits + 1)
+
+  // ---- E2: what each slot that begins an element has to know ------------------------------------------------------------------------
+  private val v2      = RegNext(v1, false.B)
+  private val k2      = RegEnable(k1, v1)
+  private val dataA2  = RegEnable(dataA1, v1)
+  private val dataB2  = RegEnable(dataB1, v1)
+  private val fits2   = fits1.map(RegEnable(_, v1))
+  private val size2   = size1.map(RegEnable(_, v1))
+  private val start2  = starts1.map(s => RegEnable(s(slotBits, 0), v1))
+  private val fromA2  = fromA1.map(RegEnable(_, v1))
+  private val fromB2  = fromB1.map(RegEnable(_, v1))
+  private val slotsA2 = slotsA1.map(RegEnable(_, v1))
+  private val slotsB2 = slotsB1.map(RegEnable(_, v1))
+  private val count2  = PopCount(fits2)
+  private val begins2 = Seq.tabulate(elements)(i =>
+    Mux(fits2(i) && size2(i) =/= 0.U, (1.U << start2(i)(slotBits - 1, 0))(slots - 1, 0), 0.U)
+  )
+  private val end2 = fits2.zip(start2.tail).map { case (fit, to) => Mux(fit, to, 0.U) }.reduce(_ max _)
+  private def or(words: Seq[UInt]): UInt = words.reduce(_ | _)
+
+  /** Values of elements at their first slots. */
+  private def scatter(values: Seq[UInt]): Vec[UInt] = {
+    val bits = Seq.tabulate(values.head.getWidth)(bit =>
+      or(values.zip(begins2).map { case (value, begin) => Mux(value(bit), begin, 0.U) })
+    )
+    VecInit(Seq.tabulate(slots)(s => Cat(bits.map(_(s)).reverse)))
+  }
+  private val first2 = or(begins2)
+
+  // ---- E3: the bytes of both operands on common boundaries --------------------------------------------------------------------------
+  private val v3      = RegNext(v2, false.B)
+  private val k3      = RegEnable(k2, v2)
+  private val dataA3  = RegEnable(dataA2, v2)
+  private val dataB3  = RegEnable(dataB2, v2)
+  private val first3  = RegEnable(first2, v2)
+  private val end3    = RegEnable(end2, v2)
+  private val fromA3  = RegEnable(scatter(fromA2.init.map(_(slotBits - 1, 0))), v2)
+  private val fromB3  = RegEnable(scatter(fromB2.init.map(_(slotBits - 1, 0))), v2)
+  private val manyA3  = RegEnable(scatter(slotsA2), v2)
+  private val manyB3  = RegEnable(scatter(slotsB2), v2)
+  private val count3  = RegEnable(count2, v2)
+  private val lastOf2 = Seq.tabulate(elements)(i => (start2(i) + size2(i) - 1.U)(slotBits - 1, 0))
+  private def along[T <: Data](values: Seq[T], stages: Seq[Bool]): Seq[T] =
+    values.map(value => stages.foldLeft(value)((v, stage) => RegEnable(v, stage)))
+  io.counted.valid := v3
+  io.counted.bits  := count3
+
+  // How far a slot is behind the first of its element; no element has more than 8.
+  private val byteId3 = VecInit(Seq.tabulate(slots) { s =>
+    MuxCase(0.U(3.W), (0 to (7 min s)).map(d => first3(s - d) -> d.U(3.W)))
+  })
+
+  /** A value of the element's first slot, at each of its slots. */
+  private def spread[T <: Data](of: Vec[T], byteId: Vec[UInt]): Seq[T] = Seq.tabulate(slots) { s =>
+    MuxLookup(byteId(s), of(s))((1 to (7 min s)).map(d => d.U -> of(s - d)))
+  }
+  private def bytesOf(data: UInt): Vec[UInt] = VecInit(Seq.tabulate(slots)(i => data(8 * i + 7, 8 * i)))
+  private def aligned(data: UInt, from: Vec[UInt], many: Vec[UInt], unsigned: Bool): Seq[UInt] = {
+    val bytes = bytesOf(data)
+    val base  = spread(from, byteId3)
+    val own   = spread(many, byteId3)
+    Seq.tabulate(slots) { s =>
+      val top = bytes((base(s) + own(s) - 1.U)(slotBits - 1, 0))(7) && !unsigned && own(s) =/= 0.U
+      Mux(byteId3(s) < own(s), bytes((base(s) + byteId3(s))(slotBits - 1, 0)), Fill(8, top))
+    }
+  }
+  private val inside3 = VecInit(Seq.tabulate(slots)(s => s.U < end3))
+  private val last3   = Seq.tabulate(slots)(s => s.U +& 1.U === end3 || (if (s + 1 < slots) first3(s + 1) else false.B))
+  private val scalarBytes = VecInit(Seq.tabulate(8)(i => k3.scalar(8 * i + 7, 8 * i)))
+  private val alignedB    = aligned(dataB3, fromB3, manyB3, k3.bUnsigned)
+
+  // ---- X1: compute ------------------------------------------------------------------------------------------------------------------
+  private val v4      = RegNext(v3, false.B)
+  private val k4      = RegEnable(k3, v3)
+  private val a4      = aligned(dataA3, fromA3, manyA3, k3.aUnsigned).map(RegEnable(_, v3))
+  private val b4      = Seq.tabulate(slots)(s => RegEnable(Mux(k3.byScalar, scalarBytes(byteId3(s)), alignedB(s)), v3))
+  private val byteId4 = RegEnable(byteId3, v3)
+  private val first4  = RegEnable(first3, v3)
+  private val last4   = VecInit(last3.map(RegEnable(_, v3)))
+  private val inside4 = RegEnable(inside3, v3)
+
+  private val reverses = is(k4, VariableFunction.SubtractFrom)
+  private val isAdd    = is(k4, VariableFunction.Add)
+  // a - b, b - a, a + b. Compares and the choice of the smaller are by a - b.
+  private val left    = a4.zip(b4).map { case (x, y) => Mux(reverses, y, x) }
+  private val right   = a4.zip(b4).map { case (x, y) => Mux(isAdd, y, ~Mux(reverses, x, y)) }
+  private val carryIn = !isAdd
+  private val sums0   = left.zip(right).map { case (x, y) => x +& y }
+  private val sums1   = sums0.map(_ + 1.U)
+
+  /** Carries out of slots: generated, or passed on from the slot below in the same element. */
+  private val carryOut = {
+    val begin = Seq.tabulate(slots) { s =>
+      val passes = sums0(s)(7, 0).andR
+      (sums0(s)(8) || (first4(s) && passes && carryIn), passes && !first4(s))
+    }
+    Seq(1, 2, 4)
+      .foldLeft(begin) { (now, distance) =>
+        Seq.tabulate(slots) { s =>
+          val (g, pass) = now(s)
+          if (s < distance) (g, pass)
+          else (g || (pass && now(s - distance)._1), pass && now(s - distance)._2)
+        }
+      }
+      .map(_._1)
+  }
+  private val sum = Seq.tabulate(slots) { s =>
+    val carry = Mux(first4(s), carryIn, if (s == 0) carryIn else carryOut(s - 1))
+    Mux(carry, sums1(s)(7, 0), sums0(s)(7, 0))
+  }
+
+  /** Of a bit a slot: all of them from the element's first slot up to this one. */
+  private def allUpTo(bits: Seq[Bool]): Seq[Bool] =
+    Seq(1, 2, 4)
+      .foldLeft(bits.zip(first4.asBools)) { (now, distance) =>
+        Seq.tabulate(slots) { s =>
+          val (all, complete) = now(s)
+          if (s < distance) (all, complete)
+          else (all && (complete || now(s - distance)._1), complete || now(s - distance)._2)
+        }
+      }
+      .map(_._1)
+  private val equal = allUpTo(a4.zip(b4).map { case (x, y) => x === y })
+  // One bit more than the slots have decides, as unsigned elements may have all of them.
+  private val less = Seq.tabulate(slots) { s =>
+    val (x, y) = (!k4.aUnsigned && a4(s)(7), !k4.bUnsigned && b4(s)(7))
+    x ^ !y ^ carryOut(s)
+  }
+
+  /** A bit of an element's last slot, at all of its slots. */
+  private def downwards[T <: Data](of: Seq[T], last: Vec[Bool]): Seq[T] = Seq.tabulate(slots) { s =>
+    val upTo = 7 min (slots - 1 - s)
+    MuxCase(of(s + upTo), (0 until upTo).map(d => last(s + d) -> of(s + d)))
+  }
+  private val smaller = downwards(less, last4)
+  private val result = Seq.tabulate(slots) { s =>
+    val (x, y) = (a4(s), b4(s))
+    val takesA = smaller(s) === is(k4, VariableFunction.Min)
+    MuxLookup(k4.function, sum(s))(
+      Seq(
+        VariableFunction.Min.U       -> Mux(takesA, x, y),
+        VariableFunction.Max.U       -> Mux(takesA, x, y),
+        VariableFunction.BitClear.U  -> (x & ~y),
+        VariableFunction.And.U       -> (x & y),
+        VariableFunction.Or.U        -> (x | y),
+        VariableFunction.Xor.U       -> (x ^ y),
+        VariableFunction.Duplicate.U -> y
+      )
+    )
+  }
+  private def holds(less: Bool, equal: Bool, kind: Kind): Bool = MuxLookup(kind.function, equal)(
+    Seq(
+      VariableFunction.NotEqual.U     -> !equal,
+      VariableFunction.Less.U         -> less,
+      VariableFunction.LessEqual.U    -> (less || equal),
+      VariableFunction.GreaterEqual.U -> !less,
+      VariableFunction.Greater.U      -> !(less || equal)
+    )
+  )
+  private val flag = less.zip(equal).map { case (l, e) => holds(l, e, k4) }
+
+  // Wrapped at mb: bytes above repeat the sign of the highest below, or are 0.
+  private val mbBytes = (1.U(4.W) << k4.mb)(3, 0)
+  private val wrapped = Seq.tabulate(slots) { s =>
+    val above    = byteId4(s) >= mbBytes
+    val distance = byteId4(s) - (mbBytes - 1.U)
+    val sign     = MuxLookup(distance, false.B)((1 to (7 min s)).map(d => d.U -> result(s - d)(7)))
+    Mux(above, Fill(8, sign && !k4.unsigned), result(s))
+  }
+
+  // ---- X2: widths -------------------------------------------------------------------------------------------------------------------
+  private val v5      = RegNext(v4, false.B)
+  private val k5      = RegEnable(k4, v4)
+  private val bytes5  = wrapped.map(RegEnable(_, v4))
+  private val flag5   = flag.map(RegEnable(_, v4))
+  private val byteId5 = RegEnable(byteId4, v4)
+  private val first5  = RegEnable(first4, v4)
+  private val last5   = RegEnable(last4, v4)
+  private val inside5 = RegEnable(inside4, v4)
+  private val sign5   = downwards(bytes5.map(byte => byte(7) && !k5.unsigned), last5)
+  private val own5 = Seq.tabulate(slots) { s =>
+    val bits = bytes5(s) ^ Fill(8, sign5(s))
+    val high = MuxCase(0.U(4.W), (7 to 0 by -1).map(i => bits(i) -> (i + 1).U(4.W)))
+    (bits.orR, (byteId5(s) ## 0.U(3.W)) +& high)
+  }
+  // The highest byte that differs from the sign, from the element's first slot up to this one.
+  private val upTo5 = Seq(1, 2, 4)
+    .foldLeft(Seq.tabulate(slots)(s => (own5(s)._1, own5(s)._2.pad(7), first5(s)))) { (now, distance) =>
+      Seq.tabulate(slots) { s =>
+        val (some, width, complete) = now(s)
+        if (s < distance) (some, width, complete)
+        else {
+          val (otherSome, otherWidth, otherComplete) = now(s - distance)
+          (
+            some || (!complete && otherSome),
+            Mux(some || complete, width, otherWidth),
+            complete || otherComplete
+          )
+        }
+      }
+    }
+  private val width5 = Seq.tabulate(slots) { s =>
+    val (some, width, _) = upTo5(s)
+    val plain            = Mux(some, width, 0.U(7.W))
+    Mux(k5.unsigned || (!some && !sign5(s)), plain, plain + 1.U)
+  }
+  private val slots5 = downwards(width5.map(LaneWidths.slots), last5)
+  private val live5  = Cat(Seq.tabulate(slots)(s => inside5(s) && byteId5(s) < slots5(s)).reverse)
+
+  // ---- X3: to the elements ------------------------------------------------------------------------------------------------------------
+  private val v6      = RegNext(v5, false.B)
+  private val k6      = RegEnable(k5, v5)
+  private val data6   = RegEnable(Cat(bytes5.reverse), v5)
+  private val width6  = VecInit(width5.map(RegEnable(_, v5)))
+  private val flag6   = VecInit(flag5.map(RegEnable(_, v5)))
+  private val live6   = RegEnable(live5, v5)
+  private val stages  = Seq(v2, v3, v4, v5)
+  private val fits6   = along(fits2, stages)
+  private val some6   = along(size2.map(_ =/= 0.U), stages)
+  private val lastOf6 = along(lastOf2, stages)
+  private val count6  = along(Seq(count2), stages).head
+  private val active6 = along(RegEnable(RegEnable(in.active, io.in.valid), v1).asBools, stages)
+  private val zero    = holds(false.B, true.B, k6)
+
+  io.out.valid                  := RegNext(v6, false.B)
+  io.out.bits.data              := RegEnable(data6, v6)
+  io.out.bits.metadata.live     := RegEnable(live6, v6)
+  io.out.bits.metadata.count    := RegEnable(count6, v6)
+  io.out.bits.metadata.unsigned := RegEnable(k6.unsigned, v6)
+  io.out.bits.metadata.mb       := RegEnable(k6.mb, v6)
+  for (i <- 0 until elements) {
+    io.out.bits.metadata.widths(i) := RegEnable(Mux(fits6(i) && some6(i), width6(lastOf6(i)), 0.U), v6)
+  }
+  io.mask := RegEnable(
+    Cat(
+      Seq.tabulate(elements)(i => fits6(i) && active6(i) && Mux(some6(i), flag6(lastOf6(i)), zero)).reverse
+    ),
+    v6
+  )
+}
+
+object VariableUnit {
+
+  /** Cycles from `in` to `out`. */
+  val latency = 7
+}

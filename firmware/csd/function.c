@@ -255,6 +255,7 @@ static bool cores_run(uint32_t variant) {
     case CORE_ARCH_SB:
     case CORE_ARCH_SB_CACHE:
     case CORE_ARCH_V:
+    case CORE_ARCH_VP:
         return variant == SCOMP_VARIANT_SB;
     case CORE_ARCH_SB_X:
         return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_SBX;

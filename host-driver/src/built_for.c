@@ -63,6 +63,7 @@ uint32_t arch_variant(uint32_t arch) {
     case CORE_ARCH_SB:
     case CORE_ARCH_SB_CACHE:
     case CORE_ARCH_V:
+    case CORE_ARCH_VP:
         return SCOMP_VARIANT_SB;
     case CORE_ARCH_SB_X:
         return SCOMP_VARIANT_SBX;

@@ -21,6 +21,8 @@ import assasin.contract.CoreArch
   *   core i receives stream pages from channel i alone; needs as many cores as channels
   * @param vector
   *   a vector unit (Zve32x) on the scratchpad
+  * @param pup
+  *   the unit has VarVE-pup, and a port to the stream buffers
   * @param extensions
   *   standard RISC-V extensions of the cores
   */
@@ -33,6 +35,7 @@ case class Architecture(
     prefetcher: Boolean = false,
     channelLocal: Boolean = false,
     vector: Boolean = false,
+    pup: Boolean = false,
     extensions: CoreExtensions = CoreExtensions.none
 ) {
   require(scratchpad || dataCache, s"$name has no data memory")
@@ -42,10 +45,11 @@ case class Architecture(
     !vector || streamInstructions && !dataCache,
     s"$name: the vector unit is on a scratchpad beside stream buffers"
   )
+  require(vector || !pup, s"$name: VarVE is part of a vector unit")
   require(!prefetcher || !scratchpad, s"$name: the prefetcher is part of L2")
 }
 
-/** The architectures of the paper's Table IV, and AssasinSbX and AssasinV, which go past it. */
+/** The architectures of the paper's Table IV, and AssasinSbX and those with a vector unit, which go past it. */
 object Architecture {
   val AssasinSb: Architecture =
     Architecture("AssasinSb", CoreArch.Sb, streamInstructions = true, scratchpad = true, dataCache = false)
@@ -63,7 +67,10 @@ object Architecture {
 
   val AssasinV: Architecture = AssasinSb.copy(name = "AssasinV", code = CoreArch.V, vector = true)
 
+  /** A line with `full` follows when the unit has it. */
+  val AssasinVp: Architecture = AssasinV.copy(name = "AssasinVp", code = CoreArch.Vp, pup = true)
+
   /** All that [[assasin.soc.Configs]] knows. */
   val all: Seq[Architecture] =
-    Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal, AssasinSbX, AssasinV)
+    Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal, AssasinSbX, AssasinV, AssasinVp)
 }

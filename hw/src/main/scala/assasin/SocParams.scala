@@ -30,7 +30,7 @@ import assasin.vector.VectorParams
   * @param arch
   *   memory architecture of the ASSASIN cores
   * @param vector
-  *   of the ASSASIN cores' vector units, where `arch` has them
+  *   of the ASSASIN cores' vector units, where `arch` has them; whether they have VarVE `arch` says
   * @param trace
   *   adds the retired-instruction port to every core (co-simulation only)
   */

@@ -478,10 +478,11 @@ class Core(val p: CoreParams) extends Module {
   io.stream.foreach { s =>
     s.exStream := exInsn(17, 15)
     s.advance  := exReady
-    s.op       := Mux(memValid, memOp, 0.U.asTypeOf(memOp))
-    s.stream   := memInsn(17, 15)
-    s.size     := memSize
-    s.operand  := memOperand
+    s.exLoad.foreach(_ := exValid && ex.stream.load)
+    s.op      := Mux(memValid, memOp, 0.U.asTypeOf(memOp))
+    s.stream  := memInsn(17, 15)
+    s.size    := memSize
+    s.operand := memOperand
     csr.io.peek.get <> s.peek
     csr.io.streamCfg.get := Cat(s.ringLog2, 0.U(4.W), (1.U(4.W) << s.sLog2)(3, 0))
   }

@@ -76,7 +76,7 @@ class CoreIO(p: CoreParams) extends Bundle {
   val dmem     = new DmemIO
   val status   = Output(new CoreStatusIO)
   val debug    = new CoreDebugIO(p.breakpoints)
-  val stream   = if (p.streams) Some(new StreamPortIO) else None
+  val stream   = if (p.streams) Some(new StreamPortIO(p.wideStreams)) else None
   val pointers = if (p.pointers) Some(new PointerPortIO) else None
   val vector   = p.vector.map(v => Flipped(new VectorIssueIO(v)))
   val trace    = if (p.trace) Some(Output(new CoreTraceIO)) else None

@@ -50,6 +50,9 @@ case class CoreParams(
   require(imemBase + imemBytes <= (BigInt(1) << 32), s"imemBase = $imemBase: the memory must end below 2^32")
   vector.foreach(v => require(v.xLen == 32, s"vector.xLen = ${v.xLen}: choose 32, the width of this core"))
 
+  /** The stream buffers have a vector unit's port too. */
+  val wideStreams: Boolean = streams && vector.exists(_.pup)
+
   /** Instructions beyond [[DecodeTable]]. */
   val decoders: Seq[DecodeExtension] = (if (streams) Seq(StreamDecode) else Nil) ++
     vector.toSeq.flatMap(v => VectorDecodeRows +: (if (v.pup) Seq(VarveDecodeRows(v.full)) else Nil))

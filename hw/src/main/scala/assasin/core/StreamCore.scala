@@ -111,6 +111,7 @@ class StreamCore(val p: StreamCoreParams) extends Module {
   for ((unit, port) <- vector.zip(core.io.vector)) {
     port <> unit.io.issue
     memory.io.vector.get <> unit.io.memory
+    for ((streams, ports) <- memory.io.vectorStreams.zip(unit.io.stream)) streams <> ports
   }
   regs.io.counts := memory.io.counts
 

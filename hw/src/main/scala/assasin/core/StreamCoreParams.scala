@@ -32,6 +32,6 @@ case class StreamCoreParams(
     wfiSleeps = false,
     extensions = soc.arch.extensions,
     trace = soc.trace,
-    vector = Option.when(soc.arch.vector)(soc.vector)
+    vector = Option.when(soc.arch.vector)(soc.vector.copy(pup = soc.arch.pup))
   )
 }

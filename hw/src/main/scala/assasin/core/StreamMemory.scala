@@ -7,29 +7,33 @@ import chisel3.util.{MuxLookup, log2Ceil}
 import assasin.cache.CacheParams
 import assasin.cache.{L1Cache, LineDram, UnsharedLines}
 import assasin.contract.AddressMap
-import assasin.stream.{InputStreamBuffer, OutputStreamBuffer}
+import assasin.stream.{InputStreamBuffer, OutputStreamBuffer, WideInputStreamBuffer, WideOutputStreamBuffer}
 
 /** Scratchpad and stream buffers (AssasinSb), with `arch.dataCache` an L1 cache on CORE_DATA (AssasinSbCache), and with
-  * a vector unit the scratchpad in rows of DLEN bits (AssasinV).
+  * a vector unit the scratchpad in rows of DLEN bits (AssasinV), if it has VarVE the stream buffers too (AssasinVp).
   */
 class StreamMemory(p: StreamCoreParams) extends TileMemory(p) {
-  private val wide   = p.core.vector.map(v => Module(new WideScratchpad(p.soc.spadBytes, v)).io)
-  private val spad   = wide.getOrElse(Module(new Scratchpad(p.soc.spadBytes)).io)
-  private val input  = Module(new InputStreamBuffer(bytes))
-  private val output = Module(new OutputStreamBuffer(bytes))
+  private val wide = p.core.vector.map(v => Module(new WideScratchpad(p.soc.spadBytes, v)).io)
+  private val spad = wide.getOrElse(Module(new Scratchpad(p.soc.spadBytes)).io)
+
+  private val pup        = p.core.vector.filter(_.pup)
+  private val wideInput  = pup.map(v => Module(new WideInputStreamBuffer(bytes, v)).io)
+  private val wideOutput = pup.map(v => Module(new WideOutputStreamBuffer(bytes, v)).io)
+  private val input      = wideInput.getOrElse(Module(new InputStreamBuffer(bytes)).io)
+  private val output     = wideOutput.getOrElse(Module(new OutputStreamBuffer(bytes)).io)
 
   // ---- Crossbar -------------------------------------------------------------------------------------------------------------
   private val beat     = io.beat.bits
   private val loadSpad = io.beat.valid && !beat.toStream && beat.toSpad && !io.run
-  io.beat.ready                := true.B
-  input.io.deliver.valid       := io.beat.valid && (beat.toStream || !beat.toSpad)
-  input.io.deliver.bits.pos    := beat.addr
-  input.io.deliver.bits.stream := beat.stream
-  input.io.deliver.bits.raw    := !beat.toStream
-  input.io.deliver.bits.data   := beat.data
-  input.io.deliver.bits.mark   := beat.mark && beat.last
-  spad.load.valid              := loadSpad
-  spad.load.bits               := beat
+  io.beat.ready             := true.B
+  input.deliver.valid       := io.beat.valid && (beat.toStream || !beat.toSpad)
+  input.deliver.bits.pos    := beat.addr
+  input.deliver.bits.stream := beat.stream
+  input.deliver.bits.raw    := !beat.toStream
+  input.deliver.bits.data   := beat.data
+  input.deliver.bits.mark   := beat.mark && beat.last
+  spad.load.valid           := loadSpad
+  spad.load.bits            := beat
 
   // ---- Loads and stores -----------------------------------------------------------------------------------------------------
   private val request = io.dmem.req
@@ -98,48 +102,62 @@ class StreamMemory(p: StreamCoreParams) extends TileMemory(p) {
   port.sLog2    := io.partition.sLog2
   port.ringLog2 := log2Ceil(bytes).U(5.W) - io.partition.sLog2
 
-  input.io.partition     := io.partition
-  input.io.clear         := pointers.clear
-  input.io.writeTail     := pointers.writeTail
-  input.io.writeEnd      := pointers.writeEnd
-  input.io.writeEndValid := pointers.writeEndValid
-  input.io.op.exStream   := port.exStream
-  input.io.op.advance    := port.advance
-  input.io.op.load       := port.op.load
-  input.io.op.read       := port.op.readI
-  input.io.op.stream     := port.stream
-  input.io.op.size       := port.size
-  input.io.op.distance   := port.operand
-  pointers.endValid      := input.io.endValid
-  pointers.room          := input.io.room
+  input.partition     := io.partition
+  input.clear         := pointers.clear
+  input.writeTail     := pointers.writeTail
+  input.writeEnd      := pointers.writeEnd
+  input.writeEndValid := pointers.writeEndValid
+  input.op.exStream   := port.exStream
+  input.op.advance    := port.advance
+  input.op.load       := port.op.load
+  input.op.read       := port.op.readI
+  input.op.stream     := port.stream
+  input.op.size       := port.size
+  input.op.distance   := port.operand
+  pointers.endValid   := input.endValid
+  pointers.room       := input.room
 
-  output.io.partition  := io.partition
-  output.io.clear      := pointers.clear
-  output.io.writeTail  := pointers.writeOutTail
-  output.io.op.store   := port.op.store
-  output.io.op.read    := port.op.readO
-  output.io.op.stream  := port.stream
-  output.io.op.size    := port.size
-  output.io.op.operand := port.operand
-  output.io.cover      := pointers.cover
-  output.io.free <> pointers.free
-  output.io.drain <> io.drain
-  pointers.outReady := output.io.ready
+  output.partition  := io.partition
+  output.clear      := pointers.clear
+  output.writeTail  := pointers.writeOutTail
+  output.op.store   := port.op.store
+  output.op.read    := port.op.readO
+  output.op.stream  := port.stream
+  output.op.size    := port.size
+  output.op.operand := port.operand
+  output.cover      := pointers.cover
+  output.free <> pointers.free
+  output.drain <> io.drain
+  pointers.outReady := output.ready
+
+  for ((streams, wide) <- io.vectorStreams.zip(wideInput)) {
+    wide.look <> streams.input
+    wide.unitRead      := streams.read
+    streams.readAnswer := wide.readAnswer
+    wide.consume       := streams.consume
+    wide.exLoad        := port.exLoad.get
+    streams.sLog2      := port.sLog2
+    streams.ringLog2   := port.ringLog2
+  }
+  for ((streams, wide) <- io.vectorStreams.zip(wideOutput)) {
+    wide.look <> streams.output
+    wide.unitWrite := streams.write
+  }
 
   // Each buffer stalls only its own operations.
-  port.stall      := input.io.op.stall || output.io.op.stall
-  port.end        := input.io.op.end
-  port.rangeError := Mux(port.op.readI, input.io.op.rangeError, output.io.op.rangeError)
-  port.rdata      := Mux(port.op.readO, output.io.op.rdata, input.io.op.rdata)
+  port.stall      := input.op.stall || output.op.stall
+  port.end        := input.op.end
+  port.rangeError := Mux(port.op.readI, input.op.rangeError, output.op.rangeError)
+  port.rdata      := Mux(port.op.readO, output.op.rdata, input.op.rdata)
 
   // Pointers for CSR reads, which hide an end that is not known, and for the register block.
-  private val in  = input.io.peek(0)
-  private val out = output.io.peek(0)
+  private val in  = input.peek(0)
+  private val out = output.peek(0)
   in.stream  := port.peek.stream
   out.stream := port.peek.stream
-  port.peek.data := MuxLookup(port.peek.group, Mux(input.io.endValid(port.peek.stream), in.end, ~0.U(32.W)))(
+  port.peek.data := MuxLookup(port.peek.group, Mux(input.endValid(port.peek.stream), in.end, ~0.U(32.W)))(
     Seq(0.U -> in.head, 1.U -> in.tail, 2.U -> out.head, 3.U -> out.tail)
   )
-  input.io.peek(1) <> pointers.inPeek
-  output.io.peek(1) <> pointers.outPeek
+  input.peek(1) <> pointers.inPeek
+  output.peek(1) <> pointers.outPeek
 }

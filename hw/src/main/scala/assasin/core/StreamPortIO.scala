@@ -27,12 +27,18 @@ class StreamPeekIO extends Bundle {
   * A StreamLoad announces its stream while in EX, so that the memory word at the head is there when it is in MEM. An
   * operation completes in the cycle in which it is in MEM and `stall` is 0; pointers advance then, unless `end` or
   * `rangeError`.
+  *
+  * @param enables
+  *   adds `exLoad`, for buffers that are read only when somebody needs it
   */
-class StreamPortIO extends Bundle {
+class StreamPortIO(enables: Boolean) extends Bundle {
 
   /** Stream of the instruction in EX, and whether EX moves to MEM at the end of this cycle. */
   val exStream = Output(UInt(3.W))
   val advance  = Output(Bool())
+
+  /** The instruction in EX is a StreamLoad. */
+  val exLoad = if (enables) Some(Output(Bool())) else None
 
   val op     = Output(new StreamOp)
   val stream = Output(UInt(3.W))

@@ -7,7 +7,7 @@ import chisel3.util.{Cat, Decoupled, log2Ceil}
 import assasin.bus.{Axi4IO, Axi4Params}
 import assasin.contract.AddressMap
 import assasin.stream.{DrainReadIO, StreamPartition, StreamPointersIO}
-import assasin.vector.VectorMemoryIO
+import assasin.vector.{VectorMemoryIO, VectorStreamIO}
 
 /** Eight bytes from the crossbar for a tile's data memories. */
 class TileBeat extends Bundle {
@@ -67,7 +67,7 @@ class TileMemoryIO(p: StreamCoreParams) extends Bundle {
   val busy = Output(Bool())
 
   val dmem   = Flipped(new DmemIO)
-  val stream = if (p.core.streams) Some(Flipped(new StreamPortIO)) else None
+  val stream = if (p.core.streams) Some(Flipped(new StreamPortIO(p.core.wideStreams))) else None
   val soft   = if (p.core.pointers) Some(Flipped(new PointerPortIO)) else None
 
   /** PC of a load or store that waits. */
@@ -81,7 +81,10 @@ class TileMemoryIO(p: StreamCoreParams) extends Bundle {
 
   /** The vector unit's accesses to the scratchpad. */
   val vector = p.core.vector.map(v => Flipped(new VectorMemoryIO(v)))
-  val dram   = if (p.soc.tileDram) Some(new Axi4IO(Axi4Params())) else None
+
+  /** And to the stream buffers. */
+  val vectorStreams = p.core.vector.filter(_.pup).map(v => Flipped(new VectorStreamIO(v)))
+  val dram          = if (p.soc.tileDram) Some(new Axi4IO(Axi4Params())) else None
 }
 
 /** The data memories of a tile and the streams in them: what tells the memory architectures apart. */

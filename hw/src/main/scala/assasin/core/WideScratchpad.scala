@@ -11,20 +11,21 @@ class WideScratchpadIO(v: VectorParams) extends ScratchpadIO {
 
   /** The vector unit's accesses as in [[assasin.vector.VectorMemoryIO]]; of an address the low bits count. */
   val vectorLoad  = Flipped(Decoupled(new VectorLoadRequest(v)))
-  val loadAnswer  = Output(Valid(UInt(v.dLen.W)))
+  val loadAnswer  = Output(Valid(UInt(v.memoryBits.W)))
   val vectorStore = Flipped(Decoupled(new VectorStoreRequest(v)))
   val storeDone   = Output(Bool())
 }
 
-/** Data memory of a core with a vector unit: one read and one write a cycle, of DLEN bits at any byte address. The core
-  * and the crossbar go before the unit. A load is answered, and a store done, in the next cycle.
+/** Data memory of a core with a vector unit: one read and one write a cycle, of memoryBits of
+  * [[assasin.vector.VectorParams]] at any byte address. The core and the crossbar go before the unit. A load is
+  * answered, and a store done, in the next cycle.
   */
 class WideScratchpad(bytes: Int, v: VectorParams) extends Module {
   private val bits = log2Ceil(bytes)
 
   val io = IO(new WideScratchpadIO(v))
 
-  private val ram = Module(new RowBanks(bytes, v.dBytes))
+  private val ram = Module(new RowBanks(bytes, v.dBytes, readBytes = v.memoryBytes, writeBytes = v.memoryBytes))
   private val req = io.core.bits
 
   private val coreReads = io.core.valid && !req.write

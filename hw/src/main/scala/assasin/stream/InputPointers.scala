@@ -4,6 +4,8 @@ package assasin.stream
 import chisel3._
 import chisel3.util.Valid
 
+import assasin.vector.StreamInputLookIO
+
 /** IHEAD, ITAIL and IEND of one stream, same cycle. */
 class InputPeekIO extends Bundle {
   val stream = Output(UInt(3.W))
@@ -28,7 +30,7 @@ class InputLookupIO extends Bundle {
 }
 
 /** Ports of [[InputPointers]]. */
-class InputPointersIO(bytes: Int) extends Bundle {
+class InputPointersIO(bytes: Int, looks: Boolean) extends Bundle {
   val partition = Input(new StreamPartition(bytes))
   val clear     = Input(Bool())
 
@@ -51,16 +53,26 @@ class InputPointersIO(bytes: Int) extends Bundle {
   /** IEND_VALID: written and read. */
   val writeEndValid = Flipped(Valid(UInt(8.W)))
   val endValid      = Output(UInt(8.W))
+
+  /** For a vector unit. */
+  val look = if (looks) Some(Flipped(new StreamInputLookIO)) else None
 }
 
-/** Heads, Tails, ends and room of the input streams of one core. */
-class InputPointers(bytes: Int) extends Module {
-  val io = IO(new InputPointersIO(bytes))
+/** Heads, Tails, ends and room of the input streams of one core.
+  *
+  * @param bytes
+  *   size of the buffer
+  * @param looks
+  *   adds the port `look`
+  */
+class InputPointers(bytes: Int, looks: Boolean = false) extends Module {
+  val io = IO(new InputPointersIO(bytes, looks))
 
   private val part  = io.partition
-  private val heads = Module(new PointerFile(3))
-  private val ends  = Module(new PointerFile(3))
-  private val tails = Module(new InputTails(bytes, 3))
+  private val reads = if (looks) 4 else 3
+  private val heads = Module(new PointerFile(reads))
+  private val ends  = Module(new PointerFile(reads))
+  private val tails = Module(new InputTails(bytes, reads))
 
   private val endValid = RegInit(0.U(8.W))
   when(io.writeEndValid.valid) { endValid := io.writeEndValid.bits }
@@ -102,6 +114,16 @@ class InputPointers(bytes: Int) extends Module {
     io.peek(i).head        := heads.io.value(1 + i)
     io.peek(i).end         := ends.io.value(1 + i)
     io.peek(i).tail := InputPointers.clip(tails.io.value(1 + i), ends.io.value(1 + i), endValid(io.peek(i).stream))
+  }
+
+  for (look <- io.look) {
+    heads.io.stream(3) := look.stream
+    tails.io.stream(3) := look.stream
+    ends.io.stream(3)  := look.stream
+    look.head          := heads.io.value(3)
+    look.tail          := tails.io.value(3)
+    look.end           := ends.io.value(3)
+    look.known         := endValid(look.stream)
   }
 }
 

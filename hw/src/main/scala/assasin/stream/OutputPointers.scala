@@ -18,7 +18,7 @@ class StreamSpan extends Bundle {
 }
 
 /** Ports of [[OutputPointers]]. */
-class OutputPointersIO(bytes: Int) extends Bundle {
+class OutputPointersIO(bytes: Int, peeks: Int) extends Bundle {
   val partition = Input(new StreamPartition(bytes))
   val clear     = Input(Bool())
 
@@ -36,19 +36,26 @@ class OutputPointersIO(bytes: Int) extends Bundle {
 
   /** OTAIL set by the firmware: everything up to a ring before it counts as drained. Not together with `cover`. */
   val writeTail = Flipped(Valid(new PointerWrite))
-  val peek      = Vec(2, Flipped(new OutputPeekIO))
+  val peek      = Vec(peeks, Flipped(new OutputPeekIO))
 
   /** Bit s: stream s holds a page of bytes not covered by a drain; follows the Head within nine cycles. */
   val ready = Output(UInt(8.W))
 }
 
-/** Heads and Tails of the output streams of one core, and which of them hold a page that no drain covers yet. */
-class OutputPointers(bytes: Int) extends Module {
-  val io = IO(new OutputPointersIO(bytes))
+/** Heads and Tails of the output streams of one core, and which of them hold a page that no drain covers yet.
+  *
+  * @param bytes
+  *   size of the buffer
+  * @param peeks
+  *   number of ports `peek`
+  */
+class OutputPointers(bytes: Int, peeks: Int = 2) extends Module {
+  val io = IO(new OutputPointersIO(bytes, peeks))
 
   private val part  = io.partition
-  private val heads = Module(new PointerFile(4))
-  private val tails = Module(new PointerFile(4))
+  private val last  = peeks + 1
+  private val heads = Module(new PointerFile(peeks + 2))
+  private val tails = Module(new PointerFile(peeks + 2))
   // Position up to which drains are queued.
   private val covered = Module(new PointerFile(2))
 
@@ -64,22 +71,22 @@ class OutputPointers(bytes: Int) extends Module {
   covered.io.clear   := io.clear
   covered.io.initial := 0.U
 
-  tails.io.stream(3)         := io.free.bits.stream
+  tails.io.stream(last)      := io.free.bits.stream
   io.free.ready              := !io.writeTail.valid
   tails.io.write.valid       := io.writeTail.valid || io.free.valid
   tails.io.write.bits.stream := Mux(io.writeTail.valid, io.writeTail.bits.stream, io.free.bits.stream)
   tails.io.write.bits.value := Mux(
     io.writeTail.valid,
     io.writeTail.bits.value,
-    tails.io.value(3) + io.free.bits.bytes
+    tails.io.value(last) + io.free.bits.bytes
   )
 
   private val ready = RegInit(0.U(8.W))
   private val scan  = RegInit(0.U(3.W))
-  heads.io.stream(3)   := scan
-  covered.io.stream(0) := scan
-  covered.io.stream(1) := io.cover.bits.stream
-  private val behind = heads.io.value(3) - covered.io.value(0)
+  heads.io.stream(last) := scan
+  covered.io.stream(0)  := scan
+  covered.io.stream(1)  := io.cover.bits.stream
+  private val behind = heads.io.value(last) - covered.io.value(0)
   private val holds  = behind.asSInt > part.pageMask.zext
   scan  := scan + 1.U
   ready := Mux(holds, ready | UIntToOH(scan, 8), ready & ~UIntToOH(scan, 8))
@@ -96,7 +103,7 @@ class OutputPointers(bytes: Int) extends Module {
   when(io.clear) { ready := 0.U }
   io.ready := ready
 
-  for (i <- 0 until 2) {
+  for (i <- 0 until peeks) {
     heads.io.stream(1 + i) := io.peek(i).stream
     tails.io.stream(1 + i) := io.peek(i).stream
     io.peek(i).head        := heads.io.value(1 + i)

@@ -15,7 +15,8 @@ import assasin.{Architecture, CoreExtensions, Emission, SocParams}
   * `vectorpup` and `vectorfull` with that of one which has VarVE, and with the port of streams; `decode`, `decodepup`
   * and `decodefull`, the decoders with all extensions and these units; `elf` and, with extensions, `elfx`, the same
   * with instructions anywhere; `elfv`, that with a vector unit; and for each other memory architecture a StreamCore in
-  * a folder of its name, and for those without scratchpad the data memory alone, CachedMemory.
+  * a folder of its name, and for those without scratchpad the data memory alone, CachedMemory; `streams64` and so on,
+  * the data memories alone, StreamMemory, beside a vector unit with VarVE and DLEN 64 and so on.
   */
 object EmitCosim {
   private val firtoolOptions =
@@ -36,6 +37,11 @@ object EmitCosim {
       val tile = native.copy(soc = native.soc.copy(arch = arch))
       write(args(0), arch.name, "StreamCore", new StreamCore(tile))
       if (!arch.scratchpad) write(args(0), arch.name, "CachedMemory", new CachedMemory(tile))
+    }
+    for (dLen <- Seq(64, 256, 512)) {
+      val unit = VectorParams(vLen = dLen.max(256), dLen = dLen)
+      val tile = native.copy(soc = native.soc.copy(arch = Architecture.AssasinVp, vector = unit))
+      write(args(0), s"streams$dLen", "StreamMemory", new StreamMemory(tile))
     }
     write(args(0), "firmware", "Core", new Core(firmware))
     val units = Seq(

@@ -259,8 +259,9 @@ class PackPath(p: VectorParams) extends Module {
   io.settle.bits.stream  := p2.use.stream
   io.settle.bits.count   := p2.count
   io.settle.bits.surplus := p2.surplus
-  io.done.valid          := lands && p2.last
-  io.done.bits           := p2.use.stream
+  // The cycle in which the last byte goes to a stream buffer.
+  io.done.valid := RegNext(lands && p2.last, false.B)
+  io.done.bits  := RegNext(p2.use.stream)
 
   private val outValid = RegInit(false.B)
   private val out      = Reg(new PackWrite(p))

@@ -60,8 +60,9 @@ class StreamGateIO(p: VectorParams) extends Bundle {
   val output = new StreamOutputLookIO
   val sLog2  = Input(UInt(2.W))
 
-  /** Used while nothing is under way. */
-  val mask = new RegisterReadIO(p)
+  /** Used while nothing is under way; a cycle of the window, in which it is not `granted`, waits. */
+  val mask    = new RegisterReadIO(p)
+  val granted = Input(Bool())
 
   /** Happens at the end of this cycle, as the instruction leaves. */
   val declare = Valid(new StreamDeclare(p))
@@ -287,7 +288,7 @@ class StreamGate(p: VectorParams) extends Module {
   }
 
   private def byteOf(bit: UInt): UInt = (bit >> 3)(p.xLen - 1, 0)
-  io.commit.check.valid := io.commit.held && io.commit.mine && known && kLegal && !buffer && (k.pack || looks || k.count || flushes) &&
+  io.commit.check.valid := io.commit.held && io.commit.mine && known && kLegal && !buffer && (k.pack || k.unpack || k.count || flushes) &&
     state =/= State.Count && state =/= State.Decided && (kCount =/= 0.U || flushes || k.count)
   io.commit.check.write := output
   io.commit.check.first := Mux(
@@ -318,7 +319,7 @@ class StreamGate(p: VectorParams) extends Module {
   private val faults = !io.commit.check.ok && !io.commit.check.hold
 
   private val allThere =
-    (!flushes && kCount === 0.U) || ((output || kEnough) && Mux(buffer, kFits, io.commit.check.ok))
+    (!flushes && kCount === 0.U) || ((output || kEnough) && Mux(buffer, kFits, k.consume || io.commit.check.ok))
 
   // Nothing of memory streams may pass vector loads and stores: a declaration sees all older stores, a pack no younger
   // access.
@@ -350,6 +351,9 @@ class StreamGate(p: VectorParams) extends Module {
     fast && (traps || (free && (!region || allThere) && (!k.count || (recount && unasked === 0.U))))
   )
 
+  // What was found a cycle before no longer changes.
+  private val still = io.commit.idle && RegNext(io.commit.idle, false.B)
+
   // How many elements a pack looks at; the mask's bits below it that lie in element group `group`.
   private val packs = strip.fold(io.commit.at.config.vl) { s =>
     Mux(k.full, Mux(s.yielded < s.numE, s.yielded, s.numE).pad(p.vlBits), io.commit.at.config.vl)
@@ -378,9 +382,9 @@ class StreamGate(p: VectorParams) extends Module {
             when(io.commit.idle)(state := State.Element)
           }.elsewhen(Mux(buffer, !kEnough || kToEnd, !kEnough || faults))(state := State.Element)
         }
-        when(recount && unasked =/= 0.U)(state                                    := State.Choose)
-        when(k.pack && !allThere && (k.masked || k.full) && io.commit.idle)(state := State.Count)
-        when(k.pack && !allThere && !k.masked && !k.full && !buffer && faults && io.commit.idle && inOrder)(
+        when(recount && unasked =/= 0.U)(state                           := State.Choose)
+        when(k.pack && !allThere && (k.masked || k.full) && still)(state := State.Count)
+        when(k.pack && !allThere && !k.masked && !k.full && !buffer && faults && still && inOrder)(
           state := State.Byte
         )
         when(flushes && !buffer && faults && quiet && inOrder && !traps)(state := State.Byte)
@@ -393,7 +397,7 @@ class StreamGate(p: VectorParams) extends Module {
           ended  := padding
           broken := !padding
           state  := State.Decided
-        }.elsewhen(buffer && !notYet || !buffer && io.commit.check.ok) {
+        }.elsewhen(Mux(buffer, !notYet, k.consume || io.commit.check.ok)) {
           passed   := passed + 1.U
           position := elementEnd(posBits - 1, 0)
         }.elsewhen(!buffer && faults) {
@@ -412,9 +416,11 @@ class StreamGate(p: VectorParams) extends Module {
         }
       }
       is(State.Count) {
-        counted := counted + PopCount(Mux(k.masked, io.mask.data, ((BigInt(1) << p.dLen) - 1).U) & maskPart)
-        group   := group + 1.U
-        when(group === (p.egsPerRegister - 1).U)(state := State.Counted)
+        when(io.granted) {
+          counted := counted + PopCount(Mux(k.masked, io.mask.data, ((BigInt(1) << p.dLen) - 1).U) & maskPart)
+          group   := group + 1.U
+          when(group === (p.egsPerRegister - 1).U)(state := State.Counted)
+        }
       }
       is(State.Counted) {
         when(counted === 0.U || Mux(buffer, countedFits, io.commit.check.ok)) {

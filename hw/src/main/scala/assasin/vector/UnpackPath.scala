@@ -176,8 +176,8 @@ class UnpackPath(p: VectorParams) extends Module {
       when(strip.length < op.evl)(most := strip.length)
     }
   }
-  when(step)(kind := use.buffer)
-  valid           := !io.clear && (io.op.fire || (valid && !ends))
+  when(step && !silent)(kind := use.buffer)
+  valid                      := !io.clear && (io.op.fire || (valid && !ends))
 
   io.use.valid       := valid
   io.use.bits.tag    := op.tag

@@ -245,6 +245,7 @@ class VectorUnit(p: VectorParams) extends Module {
     output.granted       := !load.io.reading && !store.io.wants
     output.read.data     := file.io.element.data
     streams.io.mask.data := file.io.element.data
+    streams.io.granted   := !io.issue.window.fire
     when(output.reading && output.granted)(file.io.element.eg := output.read.eg)
       .elsewhen(!busy && !io.issue.window.fire)(file.io.element.eg := streams.io.mask.eg)
 

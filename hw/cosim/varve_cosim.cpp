@@ -33,6 +33,8 @@ namespace {
 constexpr unsigned kVBytes = VECTOR_VLEN / 8, kDBytes = VECTOR_DLEN / 8;
 constexpr unsigned kMemoryBytes = kDBytes + 1; // of an access
 using Register = std::array<uint8_t, kVBytes>;
+/// Cycles that the unit may take for a decision with nothing else under way.
+constexpr unsigned kPatience = 200 + 4 * VECTOR_VLEN;
 
 /// What has been seen, over all programs: a count for each name.
 std::map<std::string, uint64_t> seen;
@@ -323,7 +325,7 @@ class VarveBench {
         late_rd = filled = 0;
         look.clear();
         looking = read_pending = false;
-        stalled = 0;
+        stalled = overdue = 0;
     }
     // The core starts anew in the middle of everything. Answers of accesses under way still come.
     void clear() {
@@ -472,7 +474,7 @@ class VarveBench {
             return false;
         if (leaves && !retire())
             return false;
-        if (commit_full && !doomed && !leaves && !killed ? !check_wait() : (stalled = 0, false))
+        if (commit_full && !doomed && !leaves && !killed ? !check_wait() : (stalled = overdue = 0, false))
             return false;
         if (!sample())
             return false;
@@ -672,15 +674,13 @@ class VarveBench {
             is_stream(program.items[commit_step].word) ? execute(program.items[commit_step], vstart) : Outcome{};
         model = std::move(kept);
         world->trial = false;
-        if (o.what != Outcome::Wait) {
-            // Decided since when? Streams move meanwhile, so twice in a row.
-            if (++overdue == 2)
-                return fail("does not end, though the model can decide it");
+        // Near an end it looks at one element after the other, and at one byte.
+        overdue = waits && o.what == Outcome::Wait ? 0 : overdue + 1;
+        if (overdue == kPatience / 100)
+            return fail(o.what == Outcome::Wait ? "does not say that it waits"
+                                                : "does not end, though the model can decide it");
+        if (!waits || o.what != Outcome::Wait)
             return true;
-        }
-        overdue = 0;
-        if (!waits)
-            return fail("does not say that it waits");
         if (top.io_issue_commit_waits_bits_stream != o.waits_for ||
             static_cast<bool>(top.io_issue_commit_waits_bits_output) != o.waits_output)
             return fail("waits for another stream");

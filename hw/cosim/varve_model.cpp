@@ -696,7 +696,7 @@ Model::Peek Model::value(unsigned id, Cursor &at, bool data) {
         const Wide rest = end ? static_cast<Wide>(*end) * 8 - at.bit : static_cast<Wide>(1) << 100;
         if (rest < static_cast<Wide>(count)) {
             const bool padding = s.kind == Fixed && to_end && rest < 8;
-            r.have = (rest == 0 && s.kind != Variable) || padding ? Have::End : Have::Error;
+            r.have = (rest <= 0 && s.kind != Variable) || padding ? Have::End : Have::Error;
             r.reason = Truncated;
             return false;
         }

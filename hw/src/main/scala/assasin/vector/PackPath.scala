@@ -207,7 +207,7 @@ class PackPath(p: VectorParams) extends Module {
       r.last    := last
       r.bytepos := op.scalar
       r.count   := count
-      r.surplus := ((op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
+      r.surplus := Mux(use.exact, 0.U, ((op.evl - count) * use.valueBits)(p.vlBits + 5, 0))
       rData     := spread.fold(io.read.data)(lanes => Mux(variable, lanes.io.lanes, io.read.data))
       rActive   := Mux(empty, 0.U, MuxLookup(eew, chosenLanes.head._2)(chosenLanes.tail))
       rEew      := eew

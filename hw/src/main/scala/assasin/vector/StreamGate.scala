@@ -520,7 +520,7 @@ class StreamGate(p: VectorParams) extends Module {
   io.advance.bits.position := endPos
   io.reserve.valid         := happens && k.pack
   io.reserve.bits.stream   := k.stream
-  io.reserve.bits.bits     := kBits
+  io.reserve.bits.bits     := Mux(decided, countedBits, kBits)
 
   for (name <- Seq(io.enter, io.close, io.raise)) {
     name.bits.output := output
@@ -555,6 +555,7 @@ class StreamGate(p: VectorParams) extends Module {
   use.unsigned  := kCommon.format.unsigned
   use.bitpos    := Mux(k.endOutput, kCommon.bitpos, kStart(2, 0))
   use.flush     := k.endOutput
+  use.exact     := decided
   use.partial   := partial
 
   for (s <- io.strip) {

@@ -33,6 +33,9 @@ class StreamUse(p: VectorParams) extends Bundle {
   /** Pack path: nothing is packed; `partial` becomes the stream's last byte. */
   val flush   = Bool()
   val partial = UInt(8.W)
+
+  /** Pack path: room was reserved for the elements that are packed, and not for all. */
+  val exact = Bool()
 }
 
 /** What an instruction of VarVE-full has besides. */

@@ -167,7 +167,7 @@ class VarveBench {
         const auto seldom = [this] { return std::array<unsigned, 4>{40, 15, 5, 2}[rng() % 4]; };
         deliver_rate = seldom();
         drain_rate = seldom();
-        chunk = std::array<unsigned, 4>{8, 64, 512, 2048}[rng() % 4];
+        chunk = std::array<unsigned, 4>{32, 64, 512, 2048}[rng() % 4];
         kill_rate = rng() % 2 ? 5 : 0;
         clear_at = rng() % 3 ? 0 : 1 + rng() % 2000;
         restart();
@@ -324,7 +324,7 @@ class VarveBench {
         results.clear();
         late_rd = filled = 0;
         look.clear();
-        looking = read_pending = false;
+        looking = read_pending = alone = false;
         stalled = overdue = 0;
     }
     // The core starts anew in the middle of everything. Answers of accesses under way still come.
@@ -417,8 +417,11 @@ class VarveBench {
                 at = next;
             return next < program.items.size();
         }();
+        drive_window();
         bool real = false;
-        if (have && chance(offer_rate)) {
+        if (alone && !look.empty()) {
+            // No instruction is in the pipeline.
+        } else if (have && chance(offer_rate)) {
             offer_next();
             const unsigned rd = program.items[offer_step].word >> 7 & 31;
             // The core allows one late result a register.
@@ -431,7 +434,6 @@ class VarveBench {
             offer(any, static_cast<uint32_t>(chance(50) ? (rng() & ~0x7full) | 0x5b : rng()),
                   static_cast<uint32_t>(rng()), static_cast<uint32_t>(rng()));
         }
-        drive_window();
         top.io_issue_commit_valid = commit_full && !doomed && look.empty() && chance(commit_rate);
         top.io_issue_result_ready = chance(result_rate);
         drive_memory();
@@ -446,7 +448,8 @@ class VarveBench {
         const bool waits = top.io_issue_commit_waits_valid;
         bool killed = false;
         if (commit_full && !leaves && !top.io_issue_commit_begun &&
-            (doomed ? chance(30) : chance(kill_rate ? (waits ? 15 : kill_rate) : 0)) && !top.io_issue_commit_valid) {
+            (doomed ? chance(30) : kills < 20 && chance(kill_rate ? (waits ? 15 : kill_rate) : 0)) &&
+            !top.io_issue_commit_valid) {
             top.io_issue_commit_kill = 1;
             killed = true;
         }
@@ -478,6 +481,7 @@ class VarveBench {
             return false;
         if (!sample())
             return false;
+        kills = leaves ? 0 : kills + (killed && !doomed);
         if (killed && !doomed) {
             if (waits)
                 seen["given up while it waits"]++;
@@ -690,10 +694,13 @@ class VarveBench {
     // ---- Window
     // ------------------------------------------------------------------------------------------------------
 
+    /// A word that is read, and what it should be; or one that is written.
     struct Look {
         uint32_t select, want;
+        bool write = false;
     };
-    // The window looks at words when nothing is under way, while nothing commits.
+    // The window looks at words when nothing is under way, while nothing commits; or changes a stream's words and
+    // changes them back, while no instruction is in the commit stage.
     void drive_window() {
         if (look.empty() && !busy && tags.empty() && filled >= 4 && chance(4)) {
             const uint32_t kept = model->state.vssel;
@@ -702,10 +709,20 @@ class VarveBench {
                 model->state.vssel = select;
                 look.push_back({select, static_cast<uint32_t>(model->csr(0x843, 2, 0, false).value)});
             };
+            alone = !commit_full && chance(50);
             if (chance(70)) {
                 const unsigned object = static_cast<unsigned>((rng() % 2) << 4 | rng() % 8);
                 for (unsigned index = 0; index < 11; index++)
                     ask(index << 8 | object);
+                if (alone) {
+                    const std::deque<Look> words = look;
+                    for (const bool back : {false, true})
+                        for (unsigned index = 10; index-- > (back ? 0u : 1u);)
+                            look.push_back(
+                                {words[index].select, back ? words[index].want : static_cast<uint32_t>(rng()), true});
+                    look.insert(look.end(), words.begin(), words.end());
+                    seen["streams changed by the window"]++;
+                }
             } else {
                 ask(1u << 28 | static_cast<uint32_t>(rng() % (kVBytes / 4) << 8 | rng() % 32));
                 ask(static_cast<uint32_t>(rng() % 4096 << 8 | rng() % 64));
@@ -716,10 +733,10 @@ class VarveBench {
         if (look.empty() || looking)
             return;
         top.io_issue_window_valid = chance(80);
-        top.io_issue_window_bits_write = 0;
+        top.io_issue_window_bits_write = look.front().write;
         top.io_issue_window_bits_nume = 0;
         top.io_issue_window_bits_select = look.front().select;
-        top.io_issue_window_bits_data = static_cast<uint32_t>(rng());
+        top.io_issue_window_bits_data = look.front().write ? look.front().want : static_cast<uint32_t>(rng());
     }
     bool sample_window() {
         if (top.io_issue_window_ready && top.io_issue_status_busy)
@@ -727,7 +744,7 @@ class VarveBench {
         if (static_cast<bool>(top.io_issue_windowAnswer_valid) != looking)
             return fail("the window does not answer in time");
         if (looking) {
-            if (top.io_issue_windowAnswer_bits != look.front().want) {
+            if (!look.front().write && top.io_issue_windowAnswer_bits != look.front().want) {
                 std::printf("select %08x: %08x instead of %08x\n", look.front().select, top.io_issue_windowAnswer_bits,
                             look.front().want);
                 return fail("the window shows a wrong word");
@@ -1053,10 +1070,12 @@ class VarveBench {
     std::vector<Done> done;
     std::deque<Look> look;
     bool looking = false; ///< the first one's answer comes in this cycle
+    bool alone = false;   ///< while there are words to look at, nothing is offered
     bool commit_full = false, doomed = false;
     size_t commit_step = 0, offer_step = 0;
     uint64_t idle = 0;
     unsigned stalled = 0, overdue = 0;
+    unsigned kills = 0;               ///< of the instruction that is next; near an end it needs some cycles in a row
     State state, before, offer_state; ///< behind the commit stage's instruction; ahead of it; ahead of the offered one
     std::map<unsigned, uint32_t> results;
     uint32_t late_rd = 0;

@@ -254,9 +254,11 @@ static bool cores_run(uint32_t variant) {
     switch (sys_read(SYS_ARCH)) {
     case CORE_ARCH_SB:
     case CORE_ARCH_SB_CACHE:
-    case CORE_ARCH_V:
-    case CORE_ARCH_VP:
         return variant == SCOMP_VARIANT_SB;
+    case CORE_ARCH_V:
+        return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_V;
+    case CORE_ARCH_VP:
+        return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_V || variant == SCOMP_VARIANT_VP;
     case CORE_ARCH_SB_X:
         return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_SBX;
     case CORE_ARCH_SP:

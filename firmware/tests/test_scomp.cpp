@@ -458,6 +458,21 @@ TEST(scomp_bad_elf) {
     }
     CHECK_EQ(load(d, 0, noted(SCOMP_VARIANT_SB)).status, kOk);
     CHECK_EQ(load(d, 0, noted(SCOMP_VARIANT_MEM, 77)).status, kOk);
+    /* Cores with a vector unit run what is built for SB, and for units that do not have more than theirs. */
+    for (uint32_t arch : {CORE_ARCH_SB, CORE_ARCH_V, CORE_ARCH_VP}) {
+        d.dev.arch = arch;
+        for (uint32_t variant : {SCOMP_VARIANT_V, SCOMP_VARIANT_VP, SCOMP_VARIANT_VF}) {
+            if ((variant == SCOMP_VARIANT_V && arch != CORE_ARCH_SB) ||
+                (variant == SCOMP_VARIANT_VP && arch == CORE_ARCH_VP)) {
+                CHECK_EQ(load(d, 0, noted(variant)).status, kOk);
+            } else {
+                refuse(noted(variant), SCOMP_ELF_ERROR_OTHER_CORES);
+            }
+        }
+        refuse(noted(SCOMP_VARIANT_SBX), SCOMP_ELF_ERROR_OTHER_CORES);
+        CHECK_EQ(load(d, 0, noted(SCOMP_VARIANT_SB)).status, kOk);
+    }
+    d.dev.arch = CORE_ARCH_SB;
     CHECK_EQ(load(d, 0, noted(SCOMP_VARIANT_MEM, SCOMP_NOTE_VARIANT, 20)).status, kOk);
     Sqe u = Drive::sqe(0xc0);
     u[10] = d.owner.functions[0];

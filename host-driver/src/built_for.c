@@ -58,31 +58,53 @@ uint32_t elf_variant(const void *elf, size_t bytes) {
     return 0;
 }
 
+#define BIT(variant) (1u << (variant))
+
+/* What the cores of a CORE_ARCH_* are. */
+static const struct {
+    uint32_t variant;
+    uint32_t also;    /* bits: they run what is built for these too */
+    uint32_t library; /* whose build of this project's offloads they take */
+} archs[] = {
+    [CORE_ARCH_SB] = {SCOMP_VARIANT_SB, 0, SCOMP_VARIANT_SB},
+    [CORE_ARCH_SB_CACHE] = {SCOMP_VARIANT_SB, 0, SCOMP_VARIANT_SB},
+    [CORE_ARCH_SB_X] = {SCOMP_VARIANT_SBX, BIT(SCOMP_VARIANT_SB), SCOMP_VARIANT_SBX},
+    [CORE_ARCH_SP] = {SCOMP_VARIANT_SP, 0, SCOMP_VARIANT_SP},
+    [CORE_ARCH_BASELINE] = {SCOMP_VARIANT_MEM, 0, SCOMP_VARIANT_MEM},
+    [CORE_ARCH_PREFETCH] = {SCOMP_VARIANT_MEM, 0, SCOMP_VARIANT_MEM},
+    [CORE_ARCH_V] = {SCOMP_VARIANT_V, BIT(SCOMP_VARIANT_SB), SCOMP_VARIANT_SB},
+    [CORE_ARCH_VP] = {SCOMP_VARIANT_VP, BIT(SCOMP_VARIANT_SB) | BIT(SCOMP_VARIANT_V), SCOMP_VARIANT_SB},
+};
+
+static bool arch_known(uint32_t arch) {
+    return arch < sizeof(archs) / sizeof(archs[0]);
+}
+
 uint32_t arch_variant(uint32_t arch) {
-    switch (arch) {
-    case CORE_ARCH_SB:
-    case CORE_ARCH_SB_CACHE:
-    case CORE_ARCH_V:
-    case CORE_ARCH_VP:
-        return SCOMP_VARIANT_SB;
-    case CORE_ARCH_SB_X:
-        return SCOMP_VARIANT_SBX;
-    case CORE_ARCH_SP:
-        return SCOMP_VARIANT_SP;
-    case CORE_ARCH_BASELINE:
-    case CORE_ARCH_PREFETCH:
-        return SCOMP_VARIANT_MEM;
-    default:
-        return 0;
-    }
+    return arch_known(arch) ? archs[arch].variant : 0;
+}
+
+uint32_t arch_library(uint32_t arch) {
+    return arch_known(arch) ? archs[arch].library : 0;
+}
+
+bool arch_runs(uint32_t arch, uint32_t variant) {
+    return arch_known(arch) && variant < 32 && ((BIT(archs[arch].variant) | archs[arch].also) & BIT(variant));
+}
+
+bool variant_has_vectors(uint32_t variant) {
+    return variant == SCOMP_VARIANT_V || variant == SCOMP_VARIANT_VP || variant == SCOMP_VARIANT_VF;
 }
 
 static const char *const variants[][2] = {
     [0] = {"?", "unknown"},
-    [SCOMP_VARIANT_SB] = {"sb", "AssasinSb, AssasinSbCache, ChannelLocal, AssasinV"},
+    [SCOMP_VARIANT_SB] = {"sb", "AssasinSb, AssasinSbCache, ChannelLocal"},
     [SCOMP_VARIANT_SBX] = {"sbx", "AssasinSbX"},
     [SCOMP_VARIANT_SP] = {"sp", "AssasinSp"},
     [SCOMP_VARIANT_MEM] = {"mem", "Baseline, Prefetch"},
+    [SCOMP_VARIANT_V] = {"v", "AssasinV, AssasinVp"},
+    [SCOMP_VARIANT_VP] = {"vp", "AssasinVp"},
+    [SCOMP_VARIANT_VF] = {"vf", "AssasinVf"},
 };
 
 static uint32_t known(uint32_t variant) {

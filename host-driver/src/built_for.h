@@ -3,6 +3,7 @@
 #ifndef ASSASIN_SRC_BUILT_FOR_H
 #define ASSASIN_SRC_BUILT_FOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,10 +13,17 @@ const char *elf_foreign_machine(const void *elf, size_t bytes);
 /* The SCOMP_VARIANT_* that the file's note names; 0: it has no such note. */
 uint32_t elf_variant(const void *elf, size_t bytes);
 
-/* The SCOMP_VARIANT_* of a CORE_ARCH_*; 0: unknown. */
+/* The SCOMP_VARIANT_* of a CORE_ARCH_*, and the one whose build of this project's offloads it takes; 0: unknown. */
 uint32_t arch_variant(uint32_t arch);
+uint32_t arch_library(uint32_t arch);
 
-/* A SCOMP_VARIANT_* as folder of build/offload, and the configurations whose cores it is for; "?" for none. */
+/* Whether cores of a CORE_ARCH_* run what is built for a SCOMP_VARIANT_*. */
+bool arch_runs(uint32_t arch, uint32_t variant);
+
+/* Programs of the SCOMP_VARIANT_* use vector instructions. */
+bool variant_has_vectors(uint32_t variant);
+
+/* A SCOMP_VARIANT_* as folder of build/offload, and the configurations that it is for; "?" for none. */
 const char *variant_name(uint32_t variant);
 const char *variant_configs(uint32_t variant);
 

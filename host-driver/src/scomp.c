@@ -41,8 +41,13 @@ static int check_cores(struct assasin_drive *drive, const void *elf, size_t byte
         return 0;
     int rc = assasin_core_arch(drive, &arch);
     uint32_t mine = arch_variant(rc ? 0 : arch);
-    if (rc || !mine || variant == mine || (variant == SCOMP_VARIANT_SB && mine == SCOMP_VARIANT_SBX))
+    if (rc || !mine || arch_runs(arch, variant))
         return rc;
+    if (variant_has_vectors(variant))
+        return drive_fail(drive, EINVAL,
+                          "loading a function: the ELF file was built for '%s' cores (%s), whose vector instructions "
+                          "this drive's '%s' cores (%s) do not have",
+                          variant_name(variant), variant_configs(variant), variant_name(mine), variant_configs(mine));
     return drive_fail(drive, EINVAL,
                       "loading a function: the ELF file was built for '%s' cores (%s), this drive has '%s' cores (%s): "
                       "take build/offload/%s/NAME.elf, which make -C firmware/offload SRC=NAME.c builds too",
@@ -119,6 +124,6 @@ int assasin_core_arch(struct assasin_drive *drive, uint32_t *arch) {
 }
 
 const char *assasin_offload_variant(uint32_t arch) {
-    uint32_t variant = arch_variant(arch);
+    uint32_t variant = arch_library(arch);
     return variant ? variant_name(variant) : NULL;
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 from assasin import analytics, functions, offloads, tpch_scans
 from assasin.board import Board
-from assasin.drive import Drive, DriveError
+from assasin.drive import Command, Drive, DriveError
 from assasin.functions import Table
 from assasin.job import OUTSIDE, Edge, Extent, Input, Job, Node, Piece, Tree, chain
 from assasin.offloads import OffloadError
@@ -331,11 +332,18 @@ def test_vectors() -> None:
 
 
 def test_vectors_need_the_unit(drive: Drive) -> None:
-    """On a core without the unit they trap, and the drive says so."""
-    name = drive.load((ROOT / "build/offload/vector_add.elf").read_bytes())
-    (piece,) = drive.run_job(Job(name, [[Input.of(bytes(100))]]))
-    assert piece.status == contract.SCOMP_STATUS_TRAP
-    drive.unload(name)
+    """A drive without the unit refuses them, and so do its host library and its firmware."""
+    for form, built_for in (
+        ("vector_add.elf", "'v' cores (AssasinV, AssasinVp)"),
+        ("vector/limit/pup.elf", "'vp' cores (AssasinVp)"),
+    ):
+        elf = (ROOT / "build/offload" / form).read_bytes()
+        with pytest.raises(DriveError, match=re.escape(built_for)):
+            drive.load(elf)
+        data = elf.ljust(-len(elf) % 4 + len(elf), b"\0")
+        opcode = contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD
+        with pytest.raises(DriveError, match="cores of another kind"):
+            drive.execute(0, Command.of(opcode, dw11=len(data), **drive.session().named()), data)
 
 
 def test_aes(any_drive: Drive) -> None:

@@ -179,7 +179,7 @@ def test_programs_for_other_cores_are_refused_by_name(board: Board, tmp_path: Pa
     (tmp_path / "rv64.elf").write_bytes(elf)
     refused("the ELF file is for 64-bit RISC-V", tmp_path / "rv64.elf", *where)
     for variant, configs in (("mem", "Baseline, Prefetch"), ("sp", "AssasinSp"), ("sbx", "AssasinSbX")):
-        mine = "AssasinSb, AssasinSbCache, ChannelLocal, AssasinV"
+        mine = "AssasinSb, AssasinSbCache, ChannelLocal"
         built_for = f"built for '{variant}' cores ({configs}), this drive has 'sb' cores ({mine})"
         refused(built_for, ROOT / f"build/offload/{variant}/scan.elf", *where)
     refused("take build/offload/sb/NAME.elf, which make -C firmware/offload", ROOT / "build/offload/mem/scan.elf", *where)

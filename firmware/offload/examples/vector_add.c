@@ -2,7 +2,7 @@
 /*
  * Adds 7 to every byte of input stream 0 with vector instructions, for the cores of AssasinV: bytes go from the stream
  * to the scratchpad, where the unit works on up to 256 of them an instruction. gcc 12 has no vector intrinsics, so the
- * instructions are written as assembly; another core traps at the first of them.
+ * instructions are written as assembly; a drive without the unit refuses the program.
  */
 #include <assasin.h>
 

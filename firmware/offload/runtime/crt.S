@@ -50,6 +50,8 @@ _start:
 #define VARIANT SCOMP_VARIANT_MEM
 #elif defined(ASSASIN_ZK)
 #define VARIANT SCOMP_VARIANT_SBX
+#elif defined(ASSASIN_VARVE)        /* SCOMP_VARIANT_V, _VP or _VF */
+#define VARIANT ASSASIN_VARVE
 #else
 #define VARIANT SCOMP_VARIANT_SB
 #endif

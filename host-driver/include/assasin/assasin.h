@@ -266,7 +266,7 @@ int assasin_core_arch(struct assasin_drive *drive, uint32_t *arch);
 
 /** Which build of an offload runs on cores of an architecture. \return "sb" (stream instructions), "sbx" (these, and
  * Zba, Zbb, Zkne, Zknd), "sp" (stream buffers as memory), "mem" (cached memory): build/offload/VARIANT/NAME.elf; NULL
- * for an unknown architecture. */
+ * for an unknown architecture. Cores with a vector unit take "sb"; what else they run, a function's ELF note says. */
 const char *assasin_offload_variant(uint32_t arch);
 
 /** Most slots for kernels that a drive has. */

@@ -36,6 +36,7 @@ ARCHITECTURES = (
     "AssasinSbCache",
     "AssasinSbX",
     "AssasinV",
+    "AssasinVp",
     "ChannelLocal",
     "AssasinSbHls",
 )

@@ -4,10 +4,25 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 from pathlib import Path
 
+import assasin_contract as contract
+import pytest
 from native import ROOT
+
+
+def variant(elf: Path) -> int:
+    """The ScompVariant in the note that is the file's only segment of notes."""
+    data = elf.read_bytes()
+    offset, size, count = struct.unpack_from("<I", data, 28)[0], *struct.unpack_from("<HH", data, 42)
+    headers = [struct.unpack_from("<8I", data, offset + i * size) for i in range(count)]
+    ((_, at, *_),) = (h for h in headers if h[0] == 4)
+    *head, name, number = struct.unpack_from("<3I8sI", data, at)
+    assert head == [8, 4, contract.SCOMP_NOTE_VARIANT]
+    assert name == b"ASSASIN\0"
+    return number
 
 
 def make(source: Path | str, out: Path, target: str) -> subprocess.CompletedProcess[str]:
@@ -34,3 +49,20 @@ def test_a_cast_that_is_right_on_the_cores_does_not_stop_the_native_build(tmp_pa
     done = make(tmp_path / "cast.c", tmp_path / "out", "native")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "native" / "cast.so").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "built_for"),
+    [
+        *((f"{arch}/scan", arch) for arch in ("sb", "sbx", "sp", "mem")),
+        *((file, "v") for file in ("v/vector_add", "vector_add", "varve/filters/zve32x-m1", "varve/filters/zve32x-m8")),
+        *((f"varve/filters/{form}", "sb") for form in ("scalar", "scalar-clang")),
+        *(
+            (f"{kernels}/{form}", kind)
+            for kernels in ("varve", "varve/filters", "varve/shapes", "vector/limit")
+            for form, kind in (("scalar", "sb"), ("pup", "vp"), ("full", "vf"), ("published", "vf"))
+        ),
+    ],
+)
+def test_a_program_names_the_cores_that_it_needs(file: str, built_for: str) -> None:
+    assert variant(ROOT / f"build/offload/{file}.elf") == getattr(contract, f"SCOMP_VARIANT_{built_for.upper()}")

@@ -352,7 +352,7 @@ class ExecutePath(p: VectorParams) extends Module {
     val underWay = valids.zip(beats).map { case (valid, beat) => landsIn(valid, true.B, beat.eg) }
     io.late             := shortLate | underWay.dropRight(2).reduce(_ | _)
     io.landing          := shortLanding | underWay.reduce(_ | _)
-    strip.counted.valid := valids(2)
+    strip.counted.valid := valids(1)
     strip.counted.bits  := unit.io.counted.bits
 
     // Registers that other instructions write: vmv<n>r.v takes metadata along, mask logic the smaller length of its masks.

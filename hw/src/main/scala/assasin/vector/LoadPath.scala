@@ -13,6 +13,9 @@ class LoadPathIO(p: VectorParams) extends MemoryPathIO(p) {
 
   /** Element groups that are asked for and not written. */
   val landing = Output(UInt(p.egs.W))
+
+  /** The same without what is written in this cycle, as one that reads with write-through in the next has to see it. */
+  val lasting = Output(UInt(p.egs.W))
 }
 
 /** Loads: asks for element groups, or for elements one after the other, and writes the answers into the registers. */
@@ -122,6 +125,7 @@ class LoadPath(p: VectorParams) extends Module {
   private val departs = Mux(step, UIntToOH(cursor.eg, p.egs), 0.U)
   landing    := Mux(io.clear, 0.U, (landing & ~arrives) | departs)
   io.landing := landing
+  io.lasting := landing & ~arrives
 
   asked := asked + io.load.fire - io.loadAnswer.valid
   drop := Mux(

@@ -27,7 +27,10 @@ class LaneBeat(p: VectorParams) extends Bundle {
 class UnpackAppendIO(p: VectorParams) extends Bundle {
   val in = Flipped(Valid(new LaneBeat(p)))
 
-  /** Two cycles behind an instruction's last beat. */
+  /** In the cycle behind an instruction's last beat: its number of elements. */
+  val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
+
+  /** Two cycles behind an instruction's last beat, and as it is until the next beat comes. */
   val out = Valid(new VariableOperand(p))
 }
 
@@ -78,10 +81,13 @@ class UnpackAppend(p: VectorParams) extends Module {
   squeeze.io.live := live
   private val kept     = squeeze.io.out & FillInterleaved(8, LaneWidths.ones(squeeze.io.count, p.dBytes))
   private val appended = (kept << (fillNow ## 0.U(3.W)))(p.dLen - 1, 0)
+  private val countNow = (Mux(u.first, 0.U, count) + PopCount(fits))(log2Ceil(p.elements + 1) - 1, 0)
+  io.counted.valid := valid && u.last
+  io.counted.bits  := countNow
   when(valid) {
     data  := Mux(u.first, 0.U, data) | appended
     fill  := fillNow + squeeze.io.count
-    count := Mux(u.first, 0.U, count) + PopCount(fits)
+    count := countNow
     full  := (!u.first && full) || overflow
     for (element <- 0 until p.elements) {
       val (mine, lane) = (

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, Queue, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Cat, Decoupled, Fill, Queue, UIntToOH, Valid, log2Ceil}
 
 class UnpackPathIO(p: VectorParams) extends PathIO(p) {
 
@@ -20,6 +20,9 @@ class UnpackPathIO(p: VectorParams) extends PathIO(p) {
 
   /** Element groups that are asked for and not written. */
   val landing = Output(UInt(p.egs.W))
+
+  /** The same without what is written in this cycle, as one that reads with write-through in the next has to see it. */
+  val lasting = Output(UInt(p.egs.W))
 
   /** An instruction has read all of its bytes of this stream. */
   val done = Output(Valid(UInt(4.W)))
@@ -68,12 +71,13 @@ class UnpackPath(p: VectorParams) extends Module {
     val last   = Bool()
     val head   = UInt(32.W)
 
-    /** Of VarVE-full: the beat, and the elements that are there and that the mask lets through. */
+    /** Of VarVE-full: the beat, and the its elements that are there and the first of them. */
     val variable = Bool()
     val first    = Bool()
     val beat     = UInt(log2Ceil(p.elements).W)
     val present  = UInt(p.dBytes.W)
-    val active   = UInt(p.dBytes.W)
+    val base     = UInt(log2Ceil(p.elements).W)
+    val masked   = Bool()
     val mb       = UInt(2.W)
   }
 
@@ -99,18 +103,21 @@ class UnpackPath(p: VectorParams) extends Module {
   private val kind    = Reg(Bool())
   private val oneKind = !tickets.io.deq.valid || kind === use.buffer
 
-  // Elements in a mask's way: the mask is read first, and its length bounds their number.
+  // A mask is read beside: the instruction stays in S until it has been, and its elements wait for it before they are
+  // appended. Its length bounds their number.
   private val variable = op.variable.fold(false.B)(_.active)
-  private val masking  = RegInit(false.B)
-  private val mask     = Reg(UInt(p.elements.W))
-  private val most     = Reg(UInt(p.vlBits.W))
+  private val masking    = RegInit(false.B)
+  private val issued     = RegInit(false.B)
+  private val mask       = Reg(UInt(p.elements.W))
+  private val maskLength = Reg(UInt(log2Ceil(p.elements + 1).W))
+  private val maskHeld   = RegInit(false.B)
   private val laneLog = Mux(
     use.valueBits <= 8.U,
     0.U(2.W),
     Mux(use.valueBits <= 16.U, 1.U(2.W), Mux(use.valueBits <= 32.U, 2.U(2.W), 3.U(2.W)))
   )
   private val eew   = Mux(variable, laneLog, op.eew)
-  private val count = Mux(variable, most, op.evl)
+  private val count = op.evl
   private val lanes = (p.dBytes.U >> eew).asUInt
   private val base  = beat * lanes
 
@@ -121,7 +128,7 @@ class UnpackPath(p: VectorParams) extends Module {
   private val hazard =
     changes && (io.olderWrites(eg) || io.olderReads(eg) || (landing(eg) && !(variable && beat =/= 0.U)))
   private val goes =
-    valid && !masking && !hazard && tickets.io.enq.ready && (silent || (oneKind && drop === 0.U)) && !io.clear
+    valid && !issued && !hazard && tickets.io.enq.ready && (silent || (oneKind && drop === 0.U)) && !io.clear
   private val addr = (position >> 3)(p.xLen - 1, 0)
   // The last bytes of a full request may lie behind the range that was checked.
   private val rest = op.last - addr
@@ -146,12 +153,14 @@ class UnpackPath(p: VectorParams) extends Module {
   tickets.io.enq.bits.first    := beat === 0.U
   tickets.io.enq.bits.beat     := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
   tickets.io.enq.bits.present  := Cat((0 until p.dBytes).map(l => l.U < lanes && base +& l.U < count).reverse)
-  tickets.io.enq.bits.active   := (mask >> base(log2Ceil(p.elements), 0)).pad(p.dBytes)(p.dBytes - 1, 0)
+  tickets.io.enq.bits.base     := base(log2Ceil(p.elements) - 1, 0)
+  tickets.io.enq.bits.masked   := op.readsVs1
   tickets.io.enq.bits.mb       := op.variable.fold(0.U)(_.mb)
   // Where a beat begins in its first byte; the rest of `use` is the instruction's.
   tickets.io.enq.bits.use.bitpos := position(2, 0)
 
-  private val ends = step && last
+  private val unmasks = io.strip.fold(false.B)(strip => strip.reading && strip.granted)
+  private val ends    = valid && (issued || (step && last)) && (!masking || unmasks)
   io.op.ready := !valid || ends
   when(io.op.fire) {
     op       := io.op.bits
@@ -159,8 +168,7 @@ class UnpackPath(p: VectorParams) extends Module {
     position := io.op.bits.scalar ## io.op.bits.use.get.bitpos
     writes   := VecInit(Seq.tabulate(p.egs)(eg => io.op.bits.writeRegisters(eg / p.egsPerRegister))).asUInt
     masking  := io.op.bits.readsVs1
-    mask     := ((BigInt(1) << p.elements) - 1).U
-    most     := io.op.bits.evl
+    issued   := false.B
   }.elsewhen(step) {
     beat     := beat + 1.U
     position := position + (use.valueBits << (logD.U - eew))
@@ -169,15 +177,19 @@ class UnpackPath(p: VectorParams) extends Module {
   private val maskEg = op.vs1
   for (strip <- io.strip) {
     strip.read.eg := maskEg
-    strip.reading := valid && masking && !io.olderWrites(maskEg) && !landing(maskEg)
-    when(strip.reading && strip.granted) {
-      masking                          := false.B
-      mask                             := strip.read.data(p.elements - 1, 0)
-      when(strip.length < op.evl)(most := strip.length)
+    // The register that is unpacked to may be the mask.
+    val own = maskEg === op.vd && (issued || beat =/= 0.U)
+    strip.reading := valid && masking && !maskHeld && !io.olderWrites(maskEg) && (!landing(maskEg) || own)
+    when(unmasks) {
+      // The next instruction, if it enters, says itself whether it has a mask.
+      when(!ends)(masking := false.B)
+      mask       := strip.read.data(p.elements - 1, 0)
+      maskLength := strip.length
     }
   }
+  when(step && last && !ends)(issued := true.B)
   when(step && !silent)(kind := use.buffer)
-  valid                      := !io.clear && (io.op.fire || (valid && !ends))
+  valid := !io.clear && (io.op.fire || (valid && !ends))
 
   io.use.valid       := valid
   io.use.bits.tag    := op.tag
@@ -218,8 +230,10 @@ class UnpackPath(p: VectorParams) extends Module {
   private val appended  = RegInit(false.B)
   private val ofAppend  = Reg(new RegisterWrite(p))
   private val tagOf     = Reg(UInt(p.tagBits.W))
-  private val appends   = outValid && outTicket.variable && !appending
-  private val leaves    = Mux(outTicket.variable, !appending, io.write.ready && !appended)
+  private val writesNow = WireDefault(false.B)
+  private val free      = (!appending || (writesNow && io.write.ready)) && (!outTicket.masked || maskHeld)
+  private val appends   = outValid && outTicket.variable && free
+  private val leaves    = Mux(outTicket.variable, free, io.write.ready && !writesNow)
   ticket.ready         := (!outValid || leaves) && (ticket.bits.silent || answers.io.deq.valid)
   answers.io.deq.ready := ticket.fire && !ticket.bits.silent
   when(ticket.fire) {
@@ -241,47 +255,52 @@ class UnpackPath(p: VectorParams) extends Module {
   io.consume.bits.head   := ticket.bits.head
 
   // From the last beat into UnpackAppend to the register's write.
-  appending := !io.clear && ((appends && outTicket.last) || (appending && !(appended && io.write.ready)))
+  appending := !io.clear && ((appends && outTicket.last) || (appending && !(writesNow && io.write.ready)))
   when(appends && outTicket.last) {
     ofAppend.eg := out.eg
     tagOf       := outTag
   }
-  io.write.valid := appended || (outValid && !outTicket.variable)
+  maskHeld := !io.clear && (unmasks || (maskHeld && !(appends && outTicket.masked && outTicket.last)))
+  io.write.valid := writesNow || (outValid && !outTicket.variable)
   io.write.bits  := out
-  io.writeTag    := Mux(appended, tagOf, outTag)
-  io.end.valid   := io.write.fire && (appended || outLast)
+  io.writeTag    := Mux(writesNow, tagOf, outTag)
+  io.end.valid   := io.write.fire && (writesNow || outLast)
   io.end.bits    := io.writeTag
   for ((unit, strip) <- append.zip(io.strip)) {
+    val inMask = Cat((0 until p.dBytes).map(l => outTicket.base +& l.U < maskLength).reverse)
     unit.io.in.valid         := appends
     unit.io.in.bits.first    := outTicket.first
     unit.io.in.bits.last     := outTicket.last
     unit.io.in.bits.beat     := outTicket.beat
     unit.io.in.bits.eew      := outTicket.eew
     unit.io.in.bits.data     := out.data
-    unit.io.in.bits.present  := outTicket.present
-    unit.io.in.bits.active   := outTicket.active
+    unit.io.in.bits.present  := Mux(outTicket.masked, outTicket.present & inMask, outTicket.present)
+    unit.io.in.bits.active   := Mux(outTicket.masked, (mask >> outTicket.base).pad(p.dBytes)(p.dBytes - 1, 0), Fill(p.dBytes, 1.U(1.W)))
     unit.io.in.bits.unsigned := outTicket.use.unsigned
     unit.io.in.bits.mb       := outTicket.mb
-    appended                 := !io.clear && (unit.io.out.valid && appending || (appended && !io.write.ready))
-    when(appended) {
+    // The register stands in the unit until it can be written.
+    writesNow := unit.io.out.valid && appending || appended
+    appended  := !io.clear && writesNow && !io.write.ready
+    when(writesNow) {
       io.write.bits.eg   := ofAppend.eg
       io.write.bits.data := unit.io.out.bits.data
       io.write.bits.mask := ((BigInt(1) << p.dBytes) - 1).U
     }
-    strip.metadata.valid := appended
+    strip.metadata.valid := writesNow
     strip.metadata.bits  := unit.io.out.bits.metadata
-    strip.counted.valid  := unit.io.out.valid && appending && !io.clear
-    strip.counted.bits   := unit.io.out.bits.metadata.count
+    strip.counted.valid  := unit.io.counted.valid && appending && !io.clear
+    strip.counted.bits   := unit.io.counted.bits
   }
 
   private val departs = Mux(step && changes, UIntToOH(eg, p.egs), 0.U)
   private val arrives = Mux(
-    io.write.fire && (appended || outLands),
-    UIntToOH(Mux(appended, ofAppend.eg, out.eg), p.egs),
+    io.write.fire && (writesNow || outLands),
+    UIntToOH(Mux(writesNow, ofAppend.eg, out.eg), p.egs),
     0.U
   )
   landing    := Mux(io.clear, 0.U, (landing & ~arrives) | departs)
   io.landing := landing
+  io.lasting := landing & ~arrives
 
   io.busy := valid || ticket.valid || outValid || appending
 }

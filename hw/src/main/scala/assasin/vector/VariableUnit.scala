@@ -23,7 +23,7 @@ class VariableRequest(p: VectorParams) extends Bundle {
 class VariableUnitIO(p: VectorParams) extends Bundle {
   val in = Flipped(Valid(new VariableRequest(p)))
 
-  /** Three cycles behind `in`: how many elements the result has. */
+  /** Two cycles behind `in`: how many elements the result has. */
   val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
 
   /** [[VariableUnit.latency]] cycles behind `in`: a register; of a compare its metadata's count counts and the mask. */
@@ -175,12 +175,11 @@ class VariableUnit(p: VectorParams) extends Module {
   private val fromB3  = RegEnable(scatter(fromB2.init.map(_(slotBits - 1, 0))), v2)
   private val manyA3  = RegEnable(scatter(slotsA2), v2)
   private val manyB3  = RegEnable(scatter(slotsB2), v2)
-  private val count3  = RegEnable(count2, v2)
   private val lastOf2 = Seq.tabulate(elements)(i => (start2(i) + size2(i) - 1.U)(slotBits - 1, 0))
   private def along[T <: Data](values: Seq[T], stages: Seq[Bool]): Seq[T] =
     values.map(value => stages.foldLeft(value)((v, stage) => RegEnable(v, stage)))
-  io.counted.valid := v3
-  io.counted.bits  := count3
+  io.counted.valid := v2
+  io.counted.bits  := count2
 
   // How far a slot is behind the first of its element; no element has more than 8.
   private val byteId3 = VecInit(Seq.tabulate(slots) { s =>

@@ -84,7 +84,8 @@ class VectorUnit(p: VectorParams) extends Module {
   }
   private val unpacked = unpack.fold(0.U(p.egs.W))(_.io.landing)
   private val loaded   = load.io.landing | unpacked
-  execute.io.olderWrites := hazards.io.olderWrites(VectorPath.Execute) | loaded
+  private val lasting  = load.io.lasting | unpack.fold(0.U(p.egs.W))(_.io.lasting)
+  execute.io.olderWrites := hazards.io.olderWrites(VectorPath.Execute) | lasting
   load.io.olderWrites    := hazards.io.olderWrites(VectorPath.Load) | execute.io.landing | unpacked
   store.io.olderWrites   := hazards.io.olderWrites(VectorPath.Store) | execute.io.landing | loaded
   for (path <- unpack) {

@@ -57,6 +57,11 @@ def test_a_short_run_leaves_rows_and_a_plot(left: Path) -> None:
         best = rows["8.12", name, "zve32x-best", "speedup_over_scalar"]["ours"]
         assert best >= rows["8.12", name, "zve32x", "speedup_over_scalar"]["ours"] > 1
         assert rows["8.13", name, "zve32x", "fewer_instructions_than_scalar"]["ours"] > 1
+        for metric in ("speedup_over_scalar", "speedup_over_zve32x"):
+            pup = rows["8.12", name, "pup", metric]["ours"]
+            assert 1 < pup <= rows["8.12", name, "pup-best", metric]["ours"]
+        assert rows["8.12", name, "pup-best", "speedup_over_zve32x_best"]["ours"] > 1
+        assert ("8.12", name, "zve32x-best", "speedup_over_zve32x_best") not in rows
         full = rows["8.12", name, "full", "speedup_over_scalar"]
         assert (full["ours"], full["paper"], full["low"], full["high"]) == (None, None, 2.6, 15) and full["plotted"]
     mean = rows["8.12", "geomean", "full", "speedup_over_zve32x"]
@@ -80,7 +85,7 @@ def broken(c: Call, column: int, row: int, value: int) -> Call:
     return replace(c, inputs=inputs)
 
 
-@pytest.mark.parametrize("program", ["scalar", "zve32x-m1", "zve32x-m8"])
+@pytest.mark.parametrize("program", ["scalar", "zve32x-m1", "zve32x-m8", "pup", "pup-m8"])
 def test_a_wrong_result_is_found(program: str) -> None:
     half, whole = calls()
     assert varve_bench.measure(program, half, whole).cycles > 0

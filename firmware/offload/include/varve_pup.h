@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * \file
- * varve.h on VarVE-pup: packed streams to and from vectors of 32-bit lanes, and RVV's instructions between them. All
- * instructions are assembly with the vl and vtype that the strip has set; the compiler must be kept from vector code of
- * its own (-fno-vectorize -fno-slp-vectorize -mno-implicit-float).
+ * varve.h on VarVE-pup: packed streams to and from vectors of lanes of VARVE_LANE bits (8, 16, 32; default 32), and
+ * RVV's instructions between them. A vector takes VARVE_LMUL registers (1, 2, 4, 8; default 1). All instructions are
+ * assembly with the vl and vtype that the strip has set; the compiler must be kept from vector code of its own
+ * (-fno-vectorize -fno-slp-vectorize -mno-implicit-float).
  */
 #ifndef ASSASIN_OFFLOAD_VARVE_PUP_H
 #define ASSASIN_OFFLOAD_VARVE_PUP_H
@@ -17,14 +18,55 @@ static uintptr_t vv_left_0 __attribute__((unused)), vv_left_1 __attribute__((unu
 
 #include "varve_streams.h"
 
-typedef vint32m1_t vv_t;
-typedef vbool32_t vvmask_t;
+#ifndef VARVE_LANE
+#define VARVE_LANE 32
+#endif
+#ifndef VARVE_LMUL
+#define VARVE_LMUL 1
+#endif
+#if VARVE_LANE != 8 && VARVE_LANE != 16 && VARVE_LANE != 32
+#error "varve_pup.h: VARVE_LANE must be 8, 16 or 32"
+#endif
+#if VARVE_LMUL != 1 && VARVE_LMUL != 2 && VARVE_LMUL != 4 && VARVE_LMUL != 8
+#error "varve_pup.h: VARVE_LMUL must be 1, 2, 4 or 8"
+#endif
+
+#define VV_PASTE_(a, b, c, d, e) a##b##c##d##e
+#define VV_PASTE(a, b, c, d, e)  VV_PASTE_(a, b, c, d, e)
+/* VARVE_LANE / VARVE_LMUL as the name of a type has it. */
+#if VARVE_LANE == VARVE_LMUL
+#define VV_LANE_BITS_OF_A_MASK 1
+#elif VARVE_LANE == 2 * VARVE_LMUL
+#define VV_LANE_BITS_OF_A_MASK 2
+#elif VARVE_LANE == 4 * VARVE_LMUL
+#define VV_LANE_BITS_OF_A_MASK 4
+#elif VARVE_LANE == 8 * VARVE_LMUL
+#define VV_LANE_BITS_OF_A_MASK 8
+#elif VARVE_LANE == 16 * VARVE_LMUL
+#define VV_LANE_BITS_OF_A_MASK 16
+#else
+#define VV_LANE_BITS_OF_A_MASK 32
+#endif
+typedef VV_PASTE(vint, VARVE_LANE, m, VARVE_LMUL, _t) vv_t;
+typedef VV_PASTE(vbool, VV_LANE_BITS_OF_A_MASK, _t, , ) vvmask_t;
+
+/* vtype of a strip. */
+#define VV_TEXT_(x) #x
+#define VV_TEXT(x)  VV_TEXT_(x)
+#define VV_VTYPE    "e" VV_TEXT(VARVE_LANE) ", m" VV_TEXT(VARVE_LMUL) ", ta, ma"
+
+/* The mask that a compare gives may not lie in the group that it reads, but in its first register (RVV 1.0, 5.2). */
+#if VARVE_LMUL == 1
+#define VV_MASK_RESULT "=vr"
+#else
+#define VV_MASK_RESULT "=&vr"
+#endif
 
 #define VV_BEGIN() ((void)0)
 
 VV_INLINE uintptr_t vv_set_length(uintptr_t left) {
     uintptr_t vl;
-    __asm__ volatile("vsetvli %0, %1, e32, m1, ta, ma" : "=r"(vl) : "r"(left) : "vl", "vtype", "memory");
+    __asm__ volatile("vsetvli %0, %1, " VV_VTYPE : "=r"(vl) : "r"(left) : "vl", "vtype", "memory");
     return vl;
 }
 VV_INLINE uintptr_t vv_length(void) {
@@ -174,7 +216,7 @@ VV_INLINE vv_t vv_bic_xm(vvmask_t m, vv_t a, intptr_t x) {
 #define VV_COMPARE_VV(name, insn)                                                                                      \
     VV_INLINE vvmask_t vv_##name(vv_t a, vv_t b) {                                                                     \
         vvmask_t r;                                                                                                    \
-        __asm__ volatile(insn ".vv %0, %1, %2" : "=vr"(r) : "vr"(a), "vr"(b));                                         \
+        __asm__ volatile(insn ".vv %0, %1, %2" : VV_MASK_RESULT(r) : "vr"(a), "vr"(b));                                \
         return r;                                                                                                      \
     }                                                                                                                  \
     VV_INLINE vvmask_t vv_##name##_m(vvmask_t m, vv_t a, vv_t b) {                                                     \
@@ -184,9 +226,9 @@ VV_INLINE vv_t vv_bic_xm(vvmask_t m, vv_t a, intptr_t x) {
     VV_INLINE vvmask_t vv_##name##_x(vv_t a, intptr_t x) {                                                             \
         vvmask_t r;                                                                                                    \
         if (VV_IS_IMMEDIATE(x, -16, 15))                                                                               \
-            __asm__ volatile(insn ".vi %0, %1, %2" : "=vr"(r) : "vr"(a), "i"(x));                                      \
+            __asm__ volatile(insn ".vi %0, %1, %2" : VV_MASK_RESULT(r) : "vr"(a), "i"(x));                             \
         else                                                                                                           \
-            __asm__ volatile(insn ".vx %0, %1, %2" : "=vr"(r) : "vr"(a), "r"(x));                                      \
+            __asm__ volatile(insn ".vx %0, %1, %2" : VV_MASK_RESULT(r) : "vr"(a), "r"(x));                             \
         return r;                                                                                                      \
     }                                                                                                                  \
     VV_INLINE vvmask_t vv_##name##_xm(vvmask_t m, vv_t a, intptr_t x) {                                                \
@@ -202,7 +244,7 @@ VV_COMPARE_VX(le, "vmsle")
 VV_COMPARE_VX(gt, "vmsgt")
 VV_INLINE vvmask_t vv_lt_x(vv_t a, intptr_t x) {
     vvmask_t r;
-    __asm__ volatile("vmslt.vx %0, %1, %2" : "=vr"(r) : "vr"(a), "r"(x));
+    __asm__ volatile("vmslt.vx %0, %1, %2" : VV_MASK_RESULT(r) : "vr"(a), "r"(x));
     return r;
 }
 VV_INLINE vvmask_t vv_lt_xm(vvmask_t m, vv_t a, intptr_t x) {
@@ -220,19 +262,22 @@ VV_INLINE vv_t vv_dup(intptr_t x) {
     __asm__ volatile("vmv.v.x %0, %1" : "=vr"(r) : "r"(x));
     return r;
 }
+/* A sum has the width of a lane. */
+#if VARVE_LANE == 32
 VV_INLINE int32_t vv_sum32(vv_t v) {
     intptr_t s;
-    vv_t t;
+    vint32m1_t t;
     __asm__ volatile("vmv.s.x %1, x0\n\tvredsum.vs %1, %2, %1\n\tvmv.x.s %0, %1" : "=r"(s), "=&vr"(t) : "vr"(v));
     return (int32_t)s;
 }
 VV_INLINE int32_t vv_sum32_m(vvmask_t m, vv_t v) {
     intptr_t s;
-    vv_t t;
+    vint32m1_t t;
     __asm__ volatile("vmv.s.x %1, x0\n\tvredsum.vs %1, %2, %1, v0.t\n\tvmv.x.s %0, %1"
                      : "=r"(s), "=&vr"(t)
                      : "vr"(v), "vm"(m));
     return (int32_t)s;
 }
+#endif
 
 #endif

@@ -35,11 +35,14 @@ CORE_FORMS = (
     "zve32x-m4",
     "zve32x-m8",
     "pup",
+    "pup-m2",
+    "pup-m4",
+    "pup-m8",
     "full",
     "published",
 )
 """Forms that are machine code of a core."""
-STREAM_FORMS = ("pup", "full", "published")
+STREAM_FORMS = ("pup", "pup-m2", "pup-m4", "pup-m8", "full", "published")
 """Those that read and write values of any width."""
 
 _DATA = contract.CORE_SPAD_BASE + contract.SCOMP_SPAD_DATA + 0x1000

@@ -1089,7 +1089,7 @@ def varve_command(filters: str | None, quick: bool, seed: int, as_json: bool) ->
     """
     The vector unit: filters of TPC-H in scalar and vector code, ours beside the dissertation's values.
 
-    Runs on the RTL of one tile of AssasinV (hw/cosim/kernel-tile), programs by make -C firmware/offload filters. Leaves
+    Runs on the RTL of one tile of AssasinVp (hw/cosim/kernel-tile), programs by make -C firmware/offload filters. Leaves
     build/bench/varve.json and varve-filters.png.
     """
     with terminal.spinner("varve") as say:

@@ -15,7 +15,7 @@ import assasin.{Architecture, CoreExtensions, Emission, SocParams}
   * `vectorpup` and `vectorfull` with that of one which has VarVE, and with the port of streams; `decode`, `decodepup`
   * and `decodefull`, the decoders with all extensions and these units; `elf` and, with extensions, `elfx`, the same
   * with instructions anywhere; `elfv`, that with a vector unit; and for each other memory architecture a StreamCore in
-  * a folder of its name, and for those without scratchpad the data memory alone, CachedMemory; `streams64` and so on,
+  * a folder of its name, `AssasinVf` with VarVE-full, and for those without scratchpad the data memory alone, CachedMemory; `streams64` and so on,
   * the data memories alone, StreamMemory, beside a vector unit with VarVE and DLEN 64 and so on.
   */
 object EmitCosim {
@@ -38,6 +38,10 @@ object EmitCosim {
       write(args(0), arch.name, "StreamCore", new StreamCore(tile))
       if (!arch.scratchpad) write(args(0), arch.name, "CachedMemory", new CachedMemory(tile))
     }
+    // No configuration has VarVE-full yet.
+    val full = VectorParams(pup = true, full = true, inputs = 9)
+    val tile = native.copy(soc = native.soc.copy(arch = Architecture.AssasinVp, vector = full))
+    write(args(0), "AssasinVf", "StreamCore", new StreamCore(tile))
     for (dLen <- Seq(64, 256, 512)) {
       val unit = VectorParams(vLen = dLen.max(256), dLen = dLen)
       val tile = native.copy(soc = native.soc.copy(arch = Architecture.AssasinVp, vector = unit))
@@ -47,7 +51,7 @@ object EmitCosim {
     val units = Seq(
       ""     -> VectorParams(),
       "pup"  -> VectorParams(pup = true),
-      "full" -> VectorParams(pup = true, full = true, inputs = 9)
+      "full" -> full
     )
     for ((name, unit) <- units) {
       write(args(0), s"decode$name", "Decode", new Decode(extended.core.copy(vector = Some(unit))))

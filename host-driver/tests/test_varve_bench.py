@@ -63,7 +63,8 @@ def test_a_short_run_leaves_rows_and_a_plot(left: Path) -> None:
         assert rows["8.12", name, "pup-best", "speedup_over_zve32x_best"]["ours"] > 1
         assert ("8.12", name, "zve32x-best", "speedup_over_zve32x_best") not in rows
         full = rows["8.12", name, "full", "speedup_over_scalar"]
-        assert (full["ours"], full["paper"], full["low"], full["high"]) == (None, None, 2.6, 15) and full["plotted"]
+        assert (full["paper"], full["low"], full["high"]) == (None, 2.6, 15) and full["plotted"]
+        assert full["ours"] > 1 and "VarVE-full" in full["config"]
     mean = rows["8.12", "geomean", "full", "speedup_over_zve32x"]
     assert (mean["ours"], mean["paper"]) == (None, 2.1)
     assert "of the 25 filters" in rows["8.12", "geomean", "zve32x", "speedup_over_scalar"]["why"]

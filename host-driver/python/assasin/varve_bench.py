@@ -30,11 +30,13 @@ from assasin.varve_data import SMALL, Window
 from assasin.varve_stated import EACH, GEOMEAN, Stated
 
 TILE = BUILD / "cosim" / "AssasinVp" / "kernel_tile"
+FULL_TILE = BUILD / "cosim" / "AssasinVf" / "kernel_tile"
+"""Of VarVE-full, which no configuration of a board has yet."""
 FILTERS = BUILD / "offload" / "varve" / "filters"
-BUILDS = {TILE: "hw/cosim/kernel-tile", FILTERS: "make -C firmware/offload filters"}
+BUILDS = {TILE: "hw/cosim/kernel-tile", FULL_TILE: "hw/cosim/kernel-tile", FILTERS: "make -C firmware/offload filters"}
 """What builds what is measured with."""
 
-CONFIG = "tile of AssasinVp"
+CONFIG, FULL_CONFIG = "tile of AssasinVp", "the same tile with VarVE-full"
 UNIT = {"vlen": 256, "dlen": 256, "g": 8}
 
 FORMS = {
@@ -43,10 +45,9 @@ FORMS = {
     "zve32x-best": ("zve32x-m1", "zve32x-m2", "zve32x-m4", "zve32x-m8"),
     "pup": ("pup",),
     "pup-best": ("pup", "pup-m2", "pup-m4", "pup-m8"),
+    "full": ("full",),
 }
 """Programs of a form, of which a filter takes the one with fewest cycles. A form is compared with those before it."""
-
-ABSENT = {"full": "not in the RTL of this tile yet"}
 
 
 def compared(over: str) -> list[str]:
@@ -234,14 +235,15 @@ def _check(c: Call, what: str, answers: Sequence[dict[str, Any]]) -> tuple[int, 
 def measure(program: str, half: Call, whole: Call) -> Measured:
     """Runs a filter of a program over its first rows, and over all of them. Raises VarveBenchError, also for a wrong result."""
     elf = FILTERS / f"{program}.elf"
-    _there(TILE)
+    tile = FULL_TILE if program in FORMS["full"] else TILE
+    _there(tile)
     _there(elf)
     calls = (half, whole)
     with tempfile.TemporaryFile("w+") as commands:
         for c in calls:
             commands.write(_commands(c))
         commands.seek(0)
-        done = programs.run([TILE, elf], stdin=commands, capture_output=True, text=True)
+        done = programs.run([tile, elf], stdin=commands, capture_output=True, text=True)
     name = f"{half.filter['name']} as {program}"
     if done.returncode:
         raise VarveBenchError(f"{name}: {done.stderr.strip()[-600:] or f'kernel_tile ends with {done.returncode}'}")
@@ -261,9 +263,10 @@ def measure(program: str, half: Call, whole: Call) -> Measured:
 
 def _row(figure: str, workload: str, form: str, metric: str, ours: float | None, unit: str, why: str | None = None) -> Row:
     stated = (GEOMEAN if workload == "geomean" else EACH).get((figure, form, metric), Stated())
+    config = FULL_CONFIG if form == "full" else CONFIG
     if not workload.startswith("q") or stated != Stated():
-        return Row(figure, workload, form, metric, ours, stated.value, unit, CONFIG, stated.low, stated.high, stated.plotted, why)
-    return Row(figure, workload, form, metric, ours, None, unit, why=why)
+        return Row(figure, workload, form, metric, ours, stated.value, unit, config, stated.low, stated.high, stated.plotted, why)
+    return Row(figure, workload, form, metric, ours, None, unit, config, why=why)
 
 
 RATIOS = {
@@ -296,8 +299,6 @@ def _rows_of_filter(name: str, rows: int, selected: int, found: dict[str, Measur
         for metric, what, over in ratios:
             for form in compared(over):
                 yield _row(figure, name, form, metric, _ratio(found, form, what, over), "1")
-            for form, why in ABSENT.items():
-                yield _row(figure, name, form, metric, None, "1", why)
 
 
 def mean(values: Sequence[float]) -> float:
@@ -313,8 +314,6 @@ def _geomeans(found: dict[str, dict[str, Measured]]) -> Iterator[Row]:
             for form in compared(over):
                 ours = None if missing else mean([_ratio(f, form, what, over) for f in found.values()])
                 yield _row(figure, "geomean", form, metric, ours, "1", missing)
-            for form, why in ABSENT.items():
-                yield _row(figure, "geomean", form, metric, None, "1", why)
 
 
 Tell = Callable[[str], None]

@@ -105,7 +105,7 @@ class UnpackPath(p: VectorParams) extends Module {
 
   // A mask is read beside: the instruction stays in S until it has been, and its elements wait for it before they are
   // appended. Its length bounds their number.
-  private val variable = op.variable.fold(false.B)(_.active)
+  private val variable   = op.variable.fold(false.B)(_.active)
   private val masking    = RegInit(false.B)
   private val issued     = RegInit(false.B)
   private val mask       = Reg(UInt(p.elements.W))
@@ -183,13 +183,13 @@ class UnpackPath(p: VectorParams) extends Module {
     when(unmasks) {
       // The next instruction, if it enters, says itself whether it has a mask.
       when(!ends)(masking := false.B)
-      mask       := strip.read.data(p.elements - 1, 0)
-      maskLength := strip.length
+      mask                := strip.read.data(p.elements - 1, 0)
+      maskLength          := strip.length
     }
   }
   when(step && last && !ends)(issued := true.B)
-  when(step && !silent)(kind := use.buffer)
-  valid := !io.clear && (io.op.fire || (valid && !ends))
+  when(step && !silent)(kind         := use.buffer)
+  valid                              := !io.clear && (io.op.fire || (valid && !ends))
 
   io.use.valid       := valid
   io.use.bits.tag    := op.tag
@@ -260,7 +260,7 @@ class UnpackPath(p: VectorParams) extends Module {
     ofAppend.eg := out.eg
     tagOf       := outTag
   }
-  maskHeld := !io.clear && (unmasks || (maskHeld && !(appends && outTicket.masked && outTicket.last)))
+  maskHeld       := !io.clear && (unmasks || (maskHeld && !(appends && outTicket.masked && outTicket.last)))
   io.write.valid := writesNow || (outValid && !outTicket.variable)
   io.write.bits  := out
   io.writeTag    := Mux(writesNow, tagOf, outTag)
@@ -268,14 +268,18 @@ class UnpackPath(p: VectorParams) extends Module {
   io.end.bits    := io.writeTag
   for ((unit, strip) <- append.zip(io.strip)) {
     val inMask = Cat((0 until p.dBytes).map(l => outTicket.base +& l.U < maskLength).reverse)
-    unit.io.in.valid         := appends
-    unit.io.in.bits.first    := outTicket.first
-    unit.io.in.bits.last     := outTicket.last
-    unit.io.in.bits.beat     := outTicket.beat
-    unit.io.in.bits.eew      := outTicket.eew
-    unit.io.in.bits.data     := out.data
-    unit.io.in.bits.present  := Mux(outTicket.masked, outTicket.present & inMask, outTicket.present)
-    unit.io.in.bits.active   := Mux(outTicket.masked, (mask >> outTicket.base).pad(p.dBytes)(p.dBytes - 1, 0), Fill(p.dBytes, 1.U(1.W)))
+    unit.io.in.valid        := appends
+    unit.io.in.bits.first   := outTicket.first
+    unit.io.in.bits.last    := outTicket.last
+    unit.io.in.bits.beat    := outTicket.beat
+    unit.io.in.bits.eew     := outTicket.eew
+    unit.io.in.bits.data    := out.data
+    unit.io.in.bits.present := Mux(outTicket.masked, outTicket.present & inMask, outTicket.present)
+    unit.io.in.bits.active := Mux(
+      outTicket.masked,
+      (mask >> outTicket.base).pad(p.dBytes)(p.dBytes - 1, 0),
+      Fill(p.dBytes, 1.U(1.W))
+    )
     unit.io.in.bits.unsigned := outTicket.use.unsigned
     unit.io.in.bits.mb       := outTicket.mb
     // The register stands in the unit until it can be written.

@@ -15,8 +15,9 @@ import assasin.{Architecture, CoreExtensions, Emission, SocParams}
   * `vectorpup` and `vectorfull` with that of one which has VarVE, and with the port of streams; `decode`, `decodepup`
   * and `decodefull`, the decoders with all extensions and these units; `elf` and, with extensions, `elfx`, the same
   * with instructions anywhere; `elfv`, that with a vector unit; and for each other memory architecture a StreamCore in
-  * a folder of its name, `AssasinVf` with VarVE-full, and for those without scratchpad the data memory alone, CachedMemory; `streams64` and so on,
-  * the data memories alone, StreamMemory, beside a vector unit with VarVE and DLEN 64 and so on.
+  * a folder of its name, `AssasinVf` with VarVE-full, and for those without scratchpad the data memory alone,
+  * CachedMemory; `streams64` and so on, the data memories alone, StreamMemory, beside a vector unit with VarVE and DLEN
+  * 64 and so on.
   */
 object EmitCosim {
   private val firtoolOptions =

@@ -256,12 +256,12 @@ class VariableUnit(p: VectorParams) extends Module {
         }
       }
       .map(_._1)
-  private val equal = allUpTo(a4.zip(b4).map { case (x, y) => x === y })
-  // One bit more than the slots have decides, as unsigned elements may have all of them.
-  private val less = Seq.tabulate(slots) { s =>
-    val (x, y) = (!k4.aUnsigned && a4(s)(7), !k4.bUnsigned && b4(s)(7))
-    x ^ !y ^ carryOut(s)
-  }
+  private val same  = allUpTo(a4.zip(b4).map { case (x, y) => x === y })
+  private val signs = Seq.tabulate(slots)(s => (!k4.aUnsigned && a4(s)(7), !k4.bUnsigned && b4(s)(7)))
+  // Numbers of different signs are never equal, and ordered by their signs: an unsigned element may have all bits of the
+  // slots, so that its slots say nothing against those of a negative number. Right at an element's last slot.
+  private val equal = same.zip(signs).map { case (bits, (x, y)) => bits && x === y }
+  private val less  = signs.zip(carryOut).map { case ((x, y), carry) => Mux(x === y, !carry, x) }
 
   /** A bit of an element's last slot, at all of its slots. */
   private def downwards[T <: Data](of: Seq[T], last: Vec[Bool]): Seq[T] = Seq.tabulate(slots) { s =>

@@ -340,7 +340,7 @@ def test_vectors_need_the_unit(drive: Drive) -> None:
         elf = (ROOT / "build/offload" / form).read_bytes()
         with pytest.raises(DriveError, match=re.escape(built_for)):
             drive.load(elf)
-        data = elf.ljust(-len(elf) % 4 + len(elf), b"\0")
+        data = bytearray(elf.ljust(-len(elf) % 4 + len(elf), b"\0"))
         opcode = contract.SCOMP_OPCODE_ADMIN_FUNC_LOAD
         with pytest.raises(DriveError, match="cores of another kind"):
             drive.execute(0, Command.of(opcode, dw11=len(data), **drive.session().named()), data)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from assasin import varve_bench
+from assasin import varve_bench, varve_tile, varve_workloads
 from assasin.cli import cli
 from assasin.tree import BUILD, ROOT
 from assasin.varve_bench import Call, VarveBenchError
@@ -27,7 +27,7 @@ def command(folder: Path, *words: str) -> Result:
 
 @pytest.fixture(scope="module", autouse=True)
 def _built() -> None:
-    subprocess.run(["make", "-s", "-C", ROOT / "firmware" / "offload", "filters"], check=True)
+    subprocess.run(["make", "-s", "-C", ROOT / "firmware" / "offload", "filters", "workloads"], check=True)
     subprocess.run([ROOT / "hw" / "cosim" / "kernel-tile"], check=True)
 
 
@@ -36,7 +36,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bench")
     done = command(folder, "--quick")
     assert done.exit_code == 0, done.output
-    assert "q06l" in done.output and "varve.json, varve-filters.png" in done.output
+    assert "q06l" in done.output and "varve.json, varve-8.10.png, varve-filters.png" in done.output
     return folder
 
 
@@ -68,7 +68,20 @@ def test_a_short_run_leaves_rows_and_a_plot(left: Path) -> None:
     mean = rows["8.12", "geomean", "full", "speedup_over_zve32x"]
     assert (mean["ours"], mean["paper"]) == (None, 2.1)
     assert "of the 25 filters" in rows["8.12", "geomean", "zve32x", "speedup_over_scalar"]["why"]
-    assert (left / "varve-filters.png").stat().st_size > 1000
+    assert (left / "varve-filters.png").stat().st_size > 1000 and (left / "varve-8.10.png").stat().st_size > 1000
+    for w in varve_workloads.ALL:
+        for form in w.forms:
+            assert 0 < rows["8.10", w.name, form, "instructions"]["ours"] <= 1.01 * rows["8.10", w.name, form, "cycles"]["ours"]
+        best = rows["8.10", w.name, "pup-best", "speedup_over_scalar"]["ours"]
+        assert best >= rows["8.10", w.name, "pup", "speedup_over_scalar"]["ours"] > 1
+        assert rows["8.10", w.name, "full", "speedup_over_scalar"]["why"]
+    for name, goal in varve_workloads.GOALS.items():
+        assert rows["8.10", name, "pup-best", "speedup_over_scalar"]["ours"] > goal
+        assert rows["8.10", name, "zve32x", "speedup_over_scalar"]["ours"] == 1
+        assert rows["8.10", f"{name}/unrolled", "scalar", "cycles"]["ours"] < rows["8.10", name, "scalar", "cycles"]["ours"]
+    assert rows["8.10", "bitpack5", "pup", "speedup_over_scalar"]["paper"] == 78
+    traffic = rows["8.15", "bitpack5/varwidth", "full", "memory_traffic_reduction"]
+    assert (traffic["ours"], traffic["low"], traffic["high"]) == (None, 1.3, 4.3) and traffic["plotted"]
 
 
 def calls(name: str = "q03c", rows: int = 64) -> tuple[Call, Call]:
@@ -103,6 +116,24 @@ def test_a_wrong_result_is_found(program: str) -> None:
         varve_bench.measure(program, half, moved)
 
 
+@pytest.mark.parametrize("program", ["scalar", "zve32x-m8", "pup-e32-m8"])
+@pytest.mark.parametrize("name", ["bitpack15", "raid5-decode"])
+def test_a_wrong_result_of_a_workload_is_found(name: str, program: str) -> None:
+    w = next(w for w in varve_workloads.ALL if w.name == name)
+
+    def data(rows: int, seed: int) -> tuple[list[varve_tile.Values], varve_tile.Values]:
+        inputs, output = w.data(rows, seed)
+        inputs[-1][rows - 1] ^= 1 if rows == 128 else 0
+        return inputs, output
+
+    with pytest.raises(VarveBenchError, match=f"{name} as {program}, 128 rows: byte .*: the result is wrong"):
+        varve_workloads.measure(replace(w, data=data), program, 128, 14)
+
+
+def test_values_are_packed_bit_0_first() -> None:
+    assert varve_workloads.packed(np.array([0x11, 0x02, 0x1F], "u1"), 5).tolist() == [0x51, 0x7C]
+
+
 def test_a_wrong_result_ends_the_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make = varve_bench.call
     monkeypatch.setattr(varve_bench, "call", lambda *words: broken(make(*words), 1, 0, 7) if words[3] > 64 else make(*words))
@@ -116,11 +147,12 @@ def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     done = command(tmp_path, "--filters", "q06l,q99x")
     assert done.exit_code != 0 and "there is no filter q99x; there are q01l," in done.output
     missing = BUILD / "cosim" / "nothing"
-    monkeypatch.setattr(varve_bench, "TILE", missing)
-    monkeypatch.setattr(varve_bench, "BUILDS", {missing: "hw/cosim/kernel-tile"})
+    monkeypatch.setattr(varve_tile, "TILE", missing)
+    monkeypatch.setattr(varve_tile, "BUILDS", {missing: "hw/cosim/kernel-tile"})
     done = command(tmp_path, "--quick", "--filters", "q06l")
     assert "build/cosim/nothing is not there: build it with hw/cosim/kernel-tile" in done.output
     assert command(tmp_path, "--seed", "-1").exit_code == 2
+    assert "there is no figure 8.99; there are 8.12," in command(tmp_path, "--figure", "8.10,8.99").output
 
 
 def test_columns_are_what_the_description_says() -> None:

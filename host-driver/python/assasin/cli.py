@@ -1081,27 +1081,30 @@ def ftl_command(parts: tuple[str, ...] | None, quick: bool, config: str, profile
 
 
 @bench.command("varve")
+@click.option("--figure", help="Only for these: 8.10, 8.12, 8.13, 8.15; default all.", metavar="FIGURE,...")
 @click.option("--filters", help="Only these, for example q03c,q06l; default all.", metavar="NAME,NAME,...")
 @click.option("--quick", is_flag=True, help="Few rows and, unless named, few filters: for tests; the figures say little.")
 @click.option("--seed", type=click.IntRange(0, 0xFFFFFFFF), default=varve_data.SEED, show_default=True, help="Of the columns.")
 @json_option
-def varve_command(filters: str | None, quick: bool, seed: int, as_json: bool) -> None:
+def varve_command(figure: str | None, filters: str | None, quick: bool, seed: int, as_json: bool) -> None:
     """
-    The vector unit: filters of TPC-H in scalar and vector code, ours beside the dissertation's values.
+    The vector unit: filters of TPC-H, bitpacking and RAID5 in scalar and vector code, ours beside the dissertation's values.
 
-    Runs on the RTL of one tile of AssasinVp (hw/cosim/kernel-tile), programs by make -C firmware/offload filters. Leaves
-    build/bench/varve.json and varve-filters.png.
+    Runs on the RTL of one tile of AssasinVp (hw/cosim/kernel-tile), programs by make -C firmware/offload filters workloads.
+    Leaves build/bench/varve.json, varve-8.10.png and varve-filters.png.
     """
     with terminal.spinner("varve") as say:
-        result = varve_bench.run(filters.split(",") if filters else None, quick, seed, say)
+        result = varve_bench.run(figure.split(",") if figure else None, filters.split(",") if filters else None, quick, seed, say)
     from assasin import varve_plots
 
-    plot = varve_plots.plot(result, varve_bench.BENCH_FOLDER)
+    plots = varve_plots.plots(result, varve_bench.BENCH_FOLDER)
     if as_json:
         terminal.dump(result)
     else:
         varve_bench.print_table(result)
-        terminal.out.print(f"{os.path.relpath(varve_bench.BENCH_FOLDER, ROOT)}: varve.json, {plot.name}")
+        terminal.out.print(
+            f"{os.path.relpath(varve_bench.BENCH_FOLDER, ROOT)}: {', '.join(['varve.json', *(p.name for p in plots)])}"
+        )
 
 
 def _heading(what: str, context: benchmarks.Context) -> str:

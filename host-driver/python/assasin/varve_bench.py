@@ -2,41 +2,47 @@
 """
 `assasin bench varve`: the dissertation's figures of the vector unit (docs/varve/bench.md), ours beside its stated values.
 
-The filters of TPC-H, figures 8.12 and 8.13: each form is machine code that runs on the RTL of one tile of AssasinVp, its columns in
-the scratchpad. Every result is compared with numpy's. A figure is twice what N rows take beyond their first N / 2, so that the
-start and the end of a call are not in it.
+Here the filters of TPC-H, figures 8.12 and 8.13; varve_workloads.py has figure 8.10. Each form is machine code that runs on the RTL
+of one tile of AssasinVp, its columns in the scratchpad. Every result is compared with numpy's. A figure is twice what N rows take
+beyond their first N / 2, so that the start and the end of a call are not in it.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import struct
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assasin import programs, terminal
-from assasin.errors import AssasinError
+from assasin import terminal, varve_workloads
 from assasin.paper import BENCH_FOLDER, commit
-from assasin.tree import BUILD, ROOT, contract
 from assasin.varve_data import SMALL, Window
 from assasin.varve_stated import EACH, GEOMEAN, Stated
+from assasin.varve_tile import (
+    ARGS,
+    CONFIG,
+    DATA,
+    END,
+    FILTERS,
+    FULL_CONFIG,
+    Measured,
+    Row,
+    Script,
+    Values,
+    VarveBenchError,
+    answers,
+    beyond,
+    ended,
+    padded,
+    room,
+    there,
+)
 
-TILE = BUILD / "cosim" / "AssasinVp" / "kernel_tile"
-FULL_TILE = BUILD / "cosim" / "AssasinVf" / "kernel_tile"
-"""Of VarVE-full, which no configuration of a board has yet."""
-FILTERS = BUILD / "offload" / "varve" / "filters"
-BUILDS = {TILE: "hw/cosim/kernel-tile", FULL_TILE: "hw/cosim/kernel-tile", FILTERS: "make -C firmware/offload filters"}
-"""What builds what is measured with."""
-
-CONFIG, FULL_CONFIG = "tile of AssasinVp", "the same tile with VarVE-full"
 UNIT = {"vlen": 256, "dlen": 256, "g": 8}
 
 FORMS = {
@@ -63,53 +69,6 @@ QUICK_FILTERS = ("q03c", "q06l", "q10l")
 GROWING = 25
 """Filters of tables that grow, over which the geometric mean is."""
 
-LIMIT = 4_000_000
-"""Cycles of a call, more than any filter takes."""
-
-_DATA = contract.CORE_SPAD_BASE + contract.SCOMP_SPAD_DATA + 0x1000
-_END = contract.CORE_SPAD_BASE + contract.CORE_SPAD_SIZE - 0x1000
-"""Where columns may lie: behind the program's own data, and below its stack."""
-
-_ALIGN = 32
-_ARGS = contract.CORE_SPAD_BASE + contract.SCOMP_SPAD_ARGS
-_UNTOUCHED = 0xA5
-
-Values = NDArray[np.generic]
-
-
-class VarveBenchError(AssasinError):
-    """Something that is measured with is not there, or a result is wrong; the message says which, and what to do."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A value beside the dissertation's (docs/varve/bench.md 1.1)."""
-
-    figure: str
-    workload: str
-    form: str
-    metric: str
-    ours: float | None
-    paper: float | None
-    unit: str
-    config: str = CONFIG
-    low: float | None = None
-    high: float | None = None
-    plotted: bool = False
-    why: str | None = None
-    """Why there is none of ours."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a filter's rows take in a program, without the start and the end of a call."""
-
-    program: str
-    cycles: int
-    instructions: int
-    overhead: int
-    """Cycles of the start and the end."""
-
 
 @dataclass(frozen=True)
 class Call:
@@ -128,15 +87,9 @@ class Call:
 
 def description() -> dict[str, Any]:
     """filters.json: columns and filters. Raises VarveBenchError."""
-    _there(FILTERS / "filters.json")
+    there(FILTERS / "filters.json")
     found: dict[str, Any] = json.loads((FILTERS / "filters.json").read_text(encoding="utf-8"))
     return found
-
-
-def _there(path: Path) -> None:
-    if not path.exists():
-        build = BUILDS[path if path in BUILDS else path.parent]
-        raise VarveBenchError(f"{path.relative_to(ROOT)} is not there: build it with {build}")
 
 
 # -- what a filter must find
@@ -166,14 +119,9 @@ def rows_of(f: dict[str, Any], columns: dict[str, dict[str, Any]], quick: bool) 
         return SMALL[f["table"]] * (REPEATS // 8 if quick else REPEATS)
     most = QUICK_ROWS if quick else ROWS
     names = [*f["inputs"], *f["outputs"]]
-    while sum(_room(most * columns[name]["pad"] // 8) for name in names) > _END - _DATA:
+    while sum(room(most * columns[name]["pad"] // 8) for name in names) > END - DATA:
         most -= 64
     return most
-
-
-def _room(size: int) -> int:
-    """Bytes that an area of so many takes, with at least 8 behind it."""
-    return (size + 8 + _ALIGN - 1) // _ALIGN * _ALIGN
 
 
 def call(f: dict[str, Any], columns: dict[str, dict[str, Any]], window: Window, rows: int) -> Call:
@@ -187,41 +135,27 @@ def call(f: dict[str, Any], columns: dict[str, dict[str, Any]], window: Window, 
 # -- on the tile
 
 
-def _padded(values: Values) -> bytes:
-    """An output with what must be behind it, in words."""
-    data = values.tobytes()
-    return data + bytes([_UNTOUCHED]) * (8 + -len(data) % 4)
-
-
-def _commands(c: Call) -> str:
-    """Lines for kernel_tile that make the call and read its results."""
-    lines, words, at = [], [c.filter["number"], c.rows, 0, 0], _DATA
-    reads = [(_ARGS + 8, 4)]
+def _script(c: Call) -> Script:
+    """Makes the call and reads its results: the rows found, and each output."""
+    script, words = Script(), [c.filter["number"], c.rows, 0, 0]
+    script.read(ARGS + 8, 4)
     for values in c.inputs:
-        words += [at, 0, 8 * values.itemsize, 0]
-        lines.append(f"load {at} {values.tobytes().hex()}")
-        at += _room(values.nbytes)
+        words += [script.input(values), 0, 8 * values.itemsize, 0]
     for values in c.outputs:
-        words += [at, 0, 8 * values.itemsize, 0]
-        size = len(_padded(values))
-        lines.append(f"load {at} {bytes([_UNTOUCHED] * size).hex()}")
-        reads.append((at, size))
-        at += _room(c.rows * values.itemsize)
-    lines.append(f"load {_ARGS} {struct.pack(f'<{len(words)}I', *words).hex()}")
-    lines.append(f"run {LIMIT}")
-    return "".join(f"{line}\n" for line in (*lines, *(f"read {address} {size}" for address, size in reads)))
+        words += [script.output(values, c.rows * values.itemsize), 0, 8 * values.itemsize, 0]
+    script.arguments(words)
+    return script
 
 
 def _check(c: Call, what: str, answers: Sequence[dict[str, Any]]) -> tuple[int, int]:
     """Cycles and instructions of a call whose results are right."""
     run, found, *outputs = answers
-    if (run["state"], run["code"]) != (contract.CORE_STATE_EXITED, 0):
-        raise VarveBenchError(f"{what} does not end well: state {run['state']}, code {run['code']}, pc {run['pc']:#x}")
+    ended(run, what)
     rows = int.from_bytes(bytes.fromhex(found["bytes"]), "little")
     if rows != c.found:
         raise VarveBenchError(f"{what} finds {rows} rows, numpy {c.found}: the result is wrong")
     for name, values, answer in zip(c.filter["outputs"], c.outputs, outputs, strict=True):
-        stored, wanted = bytes.fromhex(answer["bytes"]), _padded(values)
+        stored, wanted = bytes.fromhex(answer["bytes"]), padded(values)
         if stored == wanted:
             continue
         at = next(i for i, (a, b) in enumerate(zip(stored, wanted, strict=True)) if a != b) // values.itemsize
@@ -234,28 +168,12 @@ def _check(c: Call, what: str, answers: Sequence[dict[str, Any]]) -> tuple[int, 
 
 def measure(program: str, half: Call, whole: Call) -> Measured:
     """Runs a filter of a program over its first rows, and over all of them. Raises VarveBenchError, also for a wrong result."""
-    elf = FILTERS / f"{program}.elf"
-    tile = FULL_TILE if program in FORMS["full"] else TILE
-    _there(tile)
-    _there(elf)
-    calls = (half, whole)
-    with tempfile.TemporaryFile("w+") as commands:
-        for c in calls:
-            commands.write(_commands(c))
-        commands.seek(0)
-        done = programs.run([tile, elf], stdin=commands, capture_output=True, text=True)
-    name = f"{half.filter['name']} as {program}"
-    if done.returncode:
-        raise VarveBenchError(f"{name}: {done.stderr.strip()[-600:] or f'kernel_tile ends with {done.returncode}'}")
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    each = len(answers) // 2
-    (few, few_in), (many, many_in) = (
-        _check(c, f"{name} over {c.rows} rows", answers[k * each : (k + 1) * each]) for k, c in enumerate(calls)
-    )
     if 2 * half.rows != whole.rows:
         raise ValueError("the first call takes half of the rows")
-    cycles = 2 * (many - few)
-    return Measured(program, cycles, 2 * (many_in - few_in), many - cycles)
+    name = f"{half.filter['name']} as {program}"
+    given = answers(FILTERS / f"{program}.elf", name, [_script(half), _script(whole)], full=program in FORMS["full"])
+    few, many = (_check(c, f"{name} over {c.rows} rows", a) for c, a in zip((half, whole), given, strict=True))
+    return beyond(program, few, many)
 
 
 # -- rows
@@ -319,15 +237,39 @@ def _geomeans(found: dict[str, dict[str, Measured]]) -> Iterator[Row]:
 Tell = Callable[[str], None]
 
 
-def run(filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> dict[str, Any]:
-    """
-    Measures filters, default all, and leaves build/bench/varve.json, whose content is returned. Raises VarveBenchError.
+FIGURES = {"filters": ("8.12", "8.13"), "workloads": ("8.10", "8.15")}
+"""What is measured for which figures."""
 
-    `quick`: few rows, and by default few filters; the figures say little.
+
+def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> dict[str, Any]:
     """
+    Measures for figures, default all or those of the filters named, and leaves build/bench/varve.json, whose content is
+    returned. Raises VarveBenchError.
+
+    `filters`: default all. `quick`: few rows, and by default few filters; the figures say little.
+    """
+    known_figures = [figure for of in FIGURES.values() for figure in of]
+    strange = [figure for figure in figures or () if figure not in known_figures]
+    if strange:
+        raise VarveBenchError(f"there is no figure {', '.join(strange)}; there are {', '.join(known_figures)}")
+    rows: list[Row] = []
+    if figures is None or set(figures) & set(FIGURES["filters"]):
+        rows += _filters(filters, quick, seed, tell)
+    if filters is None if figures is None else set(figures) & set(FIGURES["workloads"]):
+        rows += varve_workloads.run(quick, seed, tell)
+    result: dict[str, Any] = {"board": CONFIG, "commit": commit(), "quick": quick, "seed": seed, "unit": UNIT}
+    result["rows"] = [asdict(r) for r in rows]
+    BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
+    part = BENCH_FOLDER / "varve.json.part"
+    part.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    part.replace(BENCH_FOLDER / "varve.json")
+    return result
+
+
+def _filters(filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> list[Row]:
     described = description()
     columns, known = described["columns"], {f["name"]: f for f in described["filters"]}
-    names = filters or (QUICK_FILTERS if quick else tuple(known))
+    names = (QUICK_FILTERS if quick else tuple(known)) if filters is None else tuple(filters)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise VarveBenchError(f"there is no filter {', '.join(unknown)}; there are {', '.join(known)}")
@@ -347,13 +289,7 @@ def run(filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> di
         if f["grows"]:
             growing[name] = found
     rows += _geomeans(growing)
-    result: dict[str, Any] = {"board": CONFIG, "commit": commit(), "quick": quick, "seed": seed, "unit": UNIT}
-    result["rows"] = [asdict(r) for r in rows]
-    BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
-    part = BENCH_FOLDER / "varve.json.part"
-    part.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    part.replace(BENCH_FOLDER / "varve.json")
-    return result
+    return rows
 
 
 # -- for readers
@@ -366,7 +302,7 @@ def values(result: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]
 
 def filters_of(result: dict[str, Any]) -> list[str]:
     """The filters of a result, and geomean where all of them are in it."""
-    names = dict.fromkeys(r["workload"] for r in result["rows"])
+    names = dict.fromkeys(r["workload"] for r in result["rows"] if r["figure"] in RATIOS)
     return [name for name in names if name != "geomean" or values(result)["geomean", "zve32x", "speedup_over_scalar"]["ours"]]
 
 
@@ -382,9 +318,52 @@ def print_table(result: dict[str, Any]) -> None:
         row = rows.get((workload, form, "cycles"))
         return "" if row is None else row["unit"].split(", ")[1]
 
+    def stated(workload: str, form: str, metric: str) -> str:
+        row = rows.get((workload, form, metric))
+        return "" if row is None or row["paper"] is None else f"{row['paper']:g}"
+
+    where = f"on the RTL of a {result['board']}, VLEN {UNIT['vlen']}, commit {result['commit'][:12]}" + (
+        ", quick: the figures say little" if result["quick"] else ""
+    )
+    workloads = [w.name for w in varve_workloads.ALL if (w.name, "scalar", "cycles") in rows]
+    if workloads:
+        terminal.table(
+            f"Bitpacking and RAID5 {where}",
+            [
+                "workload",
+                "form",
+                "program",
+                "cycles a row",
+                "instructions",
+                "over scalar",
+                "dissertation",
+                "goal",
+                "over zve32x",
+                "over best",
+            ],
+            [
+                [
+                    name,
+                    form,
+                    program(name, form),
+                    shown(name, form, "cycles_per_row", ".4f"),
+                    shown(name, form, "instructions", ".0f"),
+                    shown(name, form, "speedup_over_scalar"),
+                    stated(name, form, "speedup_over_scalar"),
+                    str(varve_workloads.GOALS.get(name, "")) if form == "pup-best" else "",
+                    shown(name, form, "speedup_over_zve32x"),
+                    shown(name, form, "speedup_over_zve32x_best"),
+                ]
+                for name in workloads
+                for form in FORMS
+                if (name, form, "speedup_over_scalar") in rows or form == "scalar"
+            ],
+            "Lanes of pup: 32 bits, LMUL 1; of pup-best: the fastest. zve32x packs bits in scalar code, as the dissertation says.",
+        )
+    if not filters_of(result):
+        return
     terminal.table(
-        f"TPC-H filters on the RTL of a {result['board']}, VLEN {UNIT['vlen']}, commit {result['commit'][:12]}"
-        + (", quick: the figures say little" if result["quick"] else ""),
+        f"TPC-H filters {where}",
         ["filter", "rows", "selected", "scalar", "zve32x", "best", "by", "pup", "best", "by"]
         + ["over scalar: zve32x", "best", "pup", "best", "over zve32x: pup", "over best: pup best", "instructions: zve32x", "pup"],
         [
@@ -410,7 +389,7 @@ def print_table(result: dict[str, Any]) -> None:
         'Without "over": cycles a row. zve32x, pup: LMUL 1; best: the fastest of LMUL 1, 2, 4, 8. Instructions: of the scalar '
         "form, a row, over the form's.\nDecimals take 32 bits; the dissertation has 64.",
     )
-    stated = [
+    means = [
         [
             r["figure"],
             r["form"],
@@ -425,6 +404,6 @@ def print_table(result: dict[str, Any]) -> None:
     terminal.table(
         f"The dissertation's values, geometric mean over {GROWING} filters",
         ["figure", "form", "metric", "ours", "dissertation", "why none"],
-        stated,
+        means,
         "each filter, where only a plot shows it: pup 1.2 to 7.5 and full 2.6 to 15 over scalar, full 1.3 to 5.4 over zve32x",
     )

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plot of `assasin bench varve`: a bar a filter and form, the dissertation's stated mean as a mark."""
+"""Plots of `assasin bench varve`: a bar a workload and form, what the dissertation states as a mark."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from assasin import varve_workloads
 from assasin.varve_bench import FORMS, filters_of, values
 
 PANELS = {
@@ -14,26 +15,39 @@ PANELS = {
 }
 
 
-def plot(result: dict[str, Any], folder: Path) -> Path:
-    """Writes varve-filters.png."""
+def plots(result: dict[str, Any], folder: Path) -> list[Path]:
+    """Writes varve-8.10.png and varve-filters.png, as far as they were measured."""
+    rows = values(result)
+    names = [w.name for w in varve_workloads.ALL if (w.name, "scalar", "cycles") in rows]
+    drawn = []
+    if names:
+        panels = {"speedup_over_scalar": "Figure 8.10: scalar cycles over the form's"}
+        drawn.append(_plot(result, folder / "varve-8.10.png", "Bitpacking and RAID5", names, panels, log=True))
+    if filters_of(result):
+        drawn.append(_plot(result, folder / "varve-filters.png", "Filters of TPC-H", filters_of(result), PANELS, log=False))
+    return drawn
+
+
+def _plot(result: dict[str, Any], path: Path, title: str, names: list[str], panels: dict[str, str], *, log: bool) -> Path:
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    rows, names = values(result), filters_of(result)
+    rows = values(result)
     forms = [form for form in FORMS if form != "scalar"]
     width = 0.8 / len(forms)
-    drawing, axes = pyplot.subplots(len(PANELS), 1, figsize=(13, 8), layout="constrained")
+    drawing, axes = pyplot.subplots(len(panels), 1, figsize=(13, 4 * len(panels)), layout="constrained", squeeze=False)
     note = f"{result['board']}, commit {result['commit'][:12]}" + (", quick" if result["quick"] else "")
-    drawing.suptitle(f"Filters of TPC-H on one core with a vector unit, {note}", fontsize=10)
-    for axis, (metric, title) in zip(axes, PANELS.items(), strict=True):
+    drawing.suptitle(f"{title} on one core with a vector unit, {note}", fontsize=10)
+    for axis, (metric, heading) in zip(axes[:, 0], panels.items(), strict=True):
         stated = False
         for i, form in enumerate(forms):
             at = [k + (i - (len(forms) - 1) / 2) * width for k in range(len(names))]
-            axis.bar(at, [rows[name, form, metric]["ours"] for name in names], width, color=f"C{i}", label=form)
-            for x, name in zip(at, names, strict=True):
-                paper = rows[name, form, metric]["paper"]
+            has = [(x, rows[name, form, metric]) for x, name in zip(at, names, strict=True) if (name, form, metric) in rows]
+            axis.bar([x for x, _ in has], [r["ours"] for _, r in has], width, color=f"C{i}", label=form)
+            for x, r in has:
+                paper = r["paper"]
                 if paper is not None:
                     label = None if stated else "stated by the dissertation"
                     axis.plot([x - width / 2, x + width / 2], [paper, paper], color="black", lw=2, label=label)
@@ -41,9 +55,10 @@ def plot(result: dict[str, Any], folder: Path) -> Path:
         axis.set_xticks(range(len(names)), names, rotation=60 if len(names) > 8 else 0, fontsize=8)
         axis.axhline(1, color="grey", lw=0.5)
         axis.set_ylabel("times")
-        axis.set_title(title, fontsize=9)
+        axis.set_title(heading, fontsize=9)
+        if log:
+            axis.set_yscale("log")
         axis.legend(fontsize=8)
-    path = folder / "varve-filters.png"
     drawing.savefig(path, dpi=120)
     pyplot.close(drawing)
     return path

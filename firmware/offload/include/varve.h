@@ -9,7 +9,7 @@
  * | macro        | a strip is                                             | file           | compiler   |
  * |--------------|--------------------------------------------------------|----------------|------------|
  * | VARVE_FULL   | as many values as fit the registers, each of its width | varve_full.h   | clang 19   |
- * | VARVE_PUP    | a vector of 32-bit lanes, from packed streams          | varve_pup.h    | clang 19   |
+ * | VARVE_PUP    | a vector of VARVE_LANE-bit lanes, from packed streams  | varve_pup.h    | clang 19   |
  * | VARVE_SCALAR | one value                                              | varve_scalar.h | any C11    |
  * | VARVE_MODEL  | as VARVE_FULL, executed by the functional model        | varve_model.h  | the host's |
  *

@@ -39,6 +39,8 @@ class Workload:
     """What a row is."""
     rows: int
     """A multiple of 64."""
+    strip: int
+    """Rows of the largest vector of any form."""
     forms: dict[str, tuple[str, ...]]
     data: Callable[[int, int], tuple[list[Values], Values]]
     """Inputs and output of so many rows, from a seed."""
@@ -83,23 +85,24 @@ def _decode(rows: int, seed: int) -> tuple[list[Values], Values]:
 # The dissertation's vector code falls back to scalar code for bitpacking, so form zve32x is scalar code too.
 _PACKING = {"scalar": SCALAR, "zve32x": SCALAR, "zve32x-best": ZVE32X, "pup": ("pup-e32-m1",)}
 _RAID = {"scalar": SCALAR, "zve32x": ZVE32X[:1], "zve32x-best": ZVE32X, "pup": ("pup-e32-m1",), "pup-best": _pup(32)}
-_BRANDS = Workload("bitpack5", 0, "values of 8 bits", 8192, {**_PACKING, "pup-best": _pup(8, 32)}, _brands)
-_DATES = Workload("bitpack15", 1, "values of 32 bits", 4096, {**_PACKING, "pup-best": _pup(32)}, _dates("<u4"))
+_BRANDS = Workload("bitpack5", 0, "values of 8 bits", 8192, 2048, {**_PACKING, "pup-best": _pup(8, 32)}, _brands)
+_DATES = Workload("bitpack15", 1, "values of 32 bits", 4096, 64, {**_PACKING, "pup-best": _pup(32)}, _dates("<u4"))
 _NARROW = {"scalar": SCALAR, "pup": ("pup-e32-m1",), "pup-best": _pup(16, 32)}
 ALL = (
     _BRANDS,
     replace(_BRANDS, name="bitpack5/unrolled", scalar=3),
     _DATES,
     replace(_DATES, name="bitpack15/unrolled", scalar=4),
-    Workload("bitpack15/of16", 5, "values of 16 bits", 4096, _NARROW, _dates("<u2")),
-    Workload("raid5-encode", 2, "words of each stream", 2048, _RAID, _encode),
-    Workload("raid5-decode", 2, "words of each stream", 2048, _RAID, _decode),
+    Workload("bitpack15/of16", 5, "values of 16 bits", 4096, 128, _NARROW, _dates("<u2")),
+    Workload("raid5-encode", 2, "words of each stream", 2048, 64, _RAID, _encode),
+    Workload("raid5-decode", 2, "words of each stream", 2048, 64, _RAID, _decode),
 )
 """unrolled: the scalar form's block of 32 values has constant shifts. of16: from a column of 16 bits."""
 
 ABSENT = {"full": "the workload has no program of VarVE-full yet"}
 
 QUICK_ROWS = 256
+"""At least; half of the rows are no less than the largest vector of any form."""
 
 GOALS = {"bitpack5": 78, "bitpack15": 38}
 """speedup_over_scalar that the fastest form with packed streams is to have."""
@@ -201,7 +204,7 @@ def run(quick: bool, seed: int, tell: Callable[[str], None]) -> Iterator[Row]:
     """Measures all workloads. Raises VarveBenchError."""
     done: dict[tuple[str, str, int], Measured] = {}
     for w in ALL:
-        rows = QUICK_ROWS if quick else w.rows
+        rows = max(QUICK_ROWS, 2 * w.strip) if quick else w.rows
         found = {}
         for form, programs in w.forms.items():
             of = []

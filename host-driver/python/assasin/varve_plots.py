@@ -45,7 +45,7 @@ def _plot(result: dict[str, Any], path: Path, title: str, names: list[str], pane
         for i, form in enumerate(forms):
             at = [k + (i - (len(forms) - 1) / 2) * width for k in range(len(names))]
             has = [(x, rows[name, form, metric]) for x, name in zip(at, names, strict=True) if (name, form, metric) in rows]
-            axis.bar([x for x, _ in has], [r["ours"] for _, r in has], width, color=f"C{i}", label=form)
+            axis.bar([x for x, _ in has], [r["ours"] or 0 for _, r in has], width, color=f"C{i}", label=form)
             for x, r in has:
                 paper = r["paper"]
                 if paper is not None:

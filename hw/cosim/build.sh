@@ -38,6 +38,22 @@ emit_vectors() {
     echo "$stamp" >"$out/vector.stamp"
 }
 
+# VariableUnit, for each VLEN/MBMAX in the array `variables`.
+variables=(256/64 64/32)
+emit_variables() {
+    local stamp
+    mapfile -t scala < <(find hw/src/main/scala/assasin/vector hw/src/main/scala/assasin/Emission.scala \
+        hw/src/test/scala/assasin/vector/{EmitVariable,VariableHarness}.scala hw/build.sbt hw/cosim/build.sh -type f | sort)
+    stamp="$(digest "${scala[@]}") ${variables[*]}"
+    [ "$(cat "$out/variable.stamp" 2>/dev/null)" != "$stamp" ] || return 0
+    echo "cosim: generating VariableUnit"
+    (cd hw && sbt "Test/runMain assasin.vector.EmitVariable $out ${variables[*]}") >"$out/variable.log" 2>&1 || {
+        tail -40 "$out/variable.log" >&2
+        exit 1
+    }
+    echo "$stamp" >"$out/variable.stamp"
+}
+
 # bench VARIANT TOP NAME SOURCE...: one executable around one design. $defines: more compiler options.
 defines=
 bench() {

@@ -908,7 +908,10 @@ def test_the_command_line(own_board: Board, tmp_path: Path) -> None:
     depths = json.loads(assasin("bench", "random", "--bytes", "64K", "--depth", "1,8", "--reads", 64, *name, "--json"))["depths"]
     assert [d["depth"] for d in depths] == [1, 8]
     assert depths[1]["cycles"] < depths[0]["cycles"]
-    assert all(0 < s < d["cycles"] * d["depth"] * 2 for d in depths for s in d["stages"].values())
+    # One read in eight is timed. All the timed ones together take no longer than all reads in flight: a single read that waits
+    # for an erase may be much of that, and the mean of the timed ones so far above the mean of all.
+    limits = [(d["depth"], 8.5 * d["cycles"] * d["depth"], d["stages"]) for d in depths]
+    assert not [(depth, s, n) for depth, limit, each in limits for s, n in each.items() if not 0 < n < limit], depths
     # One read of 64 is scrub's, which is 15 cycles of the average.
     assert depths[0]["handling"] <= 1575, "device cycles in command handling of a 4 KiB read"
     assert "holds 1 to" in assasin("bench", "random", "--depth", 4096, *name, ok=False)

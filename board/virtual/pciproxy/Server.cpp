@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -54,6 +55,7 @@ Server::~Server() {
     function_.onIntx = nullptr;
     function_.onBusMaster = nullptr;
     closeIf(visitor_);
+    closeIf(next_);
     closeIf(irqfd_);
     closeIf(resamplefd_);
 }
@@ -80,9 +82,15 @@ void Server::poll() {
         char byte;
         const ssize_t n = recv(visitor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-            // the visitor is there and has nothing to say: whoever else waits is told so by a closed connection
-            int other = listener_.accept();
-            closeIf(other);
+            // The visitor has nothing to say. It may have left, and another come, since: only if it is still there
+            // after the other has come is the other told so by a closed connection.
+            if (next_ < 0) {
+                next_ = listener_.accept();
+                if (next_ >= 0) {
+                    continue;
+                }
+            }
+            closeIf(next_);
             return;
         }
         if (n <= 0) {
@@ -108,7 +116,7 @@ void Server::waitOn(std::vector<pollfd> &fds) const {
 }
 
 void Server::admit() {
-    visitor_ = listener_.accept();
+    visitor_ = next_ >= 0 ? std::exchange(next_, -1) : listener_.accept();
     if (visitor_ >= 0) {
         // a visitor that stops in the middle of a message must not stop the board for good
         const timeval limit{2, 0};

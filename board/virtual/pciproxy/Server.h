@@ -79,6 +79,7 @@ class Server {
     HostMemory &host_;
     BarTarget &target_;
     int visitor_ = -1;
+    int next_ = -1; ///< who has come while the visitor may still be there
     int visitorPid_ = 0;
     int irqfd_ = -1;
     int resamplefd_ = -1;

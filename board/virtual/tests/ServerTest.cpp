@@ -4,8 +4,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,6 +18,31 @@
 #include <unistd.h>
 
 #include "tests/MemFd.h"
+
+namespace {
+
+/// Runs once, right before the server asks for the next connection to the door.
+std::function<void()> beforeAccept;
+
+/// The socket of QEMU's qtest connection, not the door.
+bool isQtest(int fd) {
+    sockaddr_un address{};
+    socklen_t size = sizeof address;
+    getsockname(fd, reinterpret_cast<sockaddr *>(&address), &size);
+    const std::string path = address.sun_path;
+    return path.size() > 3 && path.substr(path.size() - 3) == ".qt";
+}
+
+} // namespace
+
+// The linker sends calls of accept4 here (--wrap).
+extern "C" int __real_accept4(int fd, sockaddr *address, socklen_t *size, int flags);
+extern "C" int __wrap_accept4(int fd, sockaddr *address, socklen_t *size, int flags) {
+    if (beforeAccept && !isQtest(fd)) {
+        std::exchange(beforeAccept, nullptr)();
+    }
+    return __real_accept4(fd, address, size, flags);
+}
 
 namespace {
 
@@ -269,6 +296,20 @@ TEST_F(ServerTest, SecondVisitorIsTurnedAwayAndComesBackLater) {
     visitor = connectTo(path);
     EXPECT_EQ(configRead(0, 2), BOARD_PCI_VENDOR);
     EXPECT_EQ(registers.resets, 1u);
+    EXPECT_EQ(server->visits(), 2u);
+}
+
+TEST_F(ServerTest, WhoComesWhenTheLastHasLeftIsServed) {
+    EXPECT_EQ(configRead(0, 2), BOARD_PCI_VENDOR);
+    // One visitor leaves and the next comes after the server has found nothing to serve, before it looks who else
+    // waits.
+    beforeAccept = [this] {
+        close(visitor);
+        visitor = connectTo(path);
+    };
+    server->poll();
+    EXPECT_FALSE(beforeAccept);
+    EXPECT_EQ(configRead(0, 2), BOARD_PCI_VENDOR);
     EXPECT_EQ(server->visits(), 2u);
 }
 

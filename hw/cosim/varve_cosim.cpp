@@ -697,10 +697,10 @@ class VarveBench {
     /// A word that is read, and what it should be; or one that is written.
     struct Look {
         uint32_t select, want;
-        bool write = false;
+        bool write = false, nume = false;
     };
     // The window looks at words when nothing is under way, while nothing commits; or changes a stream's words and
-    // changes them back, while no instruction is in the commit stage.
+    // changes them back, while no instruction is in the commit stage. A write of NumE leaves the word that VSSEL names.
     void drive_window() {
         if (look.empty() && !busy && tags.empty() && filled >= 4 && chance(4)) {
             const uint32_t kept = model->state.vssel;
@@ -724,7 +724,14 @@ class VarveBench {
                     seen["streams changed by the window"]++;
                 }
             } else {
-                ask(1u << 28 | static_cast<uint32_t>(rng() % (kVBytes / 4) << 8 | rng() % 32));
+                const std::array<uint32_t, 2> words = {
+                    1u << 28 | static_cast<uint32_t>(rng() % (kVBytes / 4) << 8 | rng() % 32),
+                    static_cast<uint32_t>(rng() % 11 << 8 | (rng() % 2) << 4 | rng() % 8)};
+                for (const uint32_t word : words)
+                    look.push_back({word, static_cast<uint32_t>(rng()), true, true});
+                for (const uint32_t word : words)
+                    ask(word);
+                seen["writes of NumE"]++;
                 ask(static_cast<uint32_t>(rng() % 4096 << 8 | rng() % 64));
             }
             model->state.vssel = kept;
@@ -734,7 +741,7 @@ class VarveBench {
             return;
         top.io_issue_window_valid = chance(80);
         top.io_issue_window_bits_write = look.front().write;
-        top.io_issue_window_bits_nume = 0;
+        top.io_issue_window_bits_nume = look.front().nume;
         top.io_issue_window_bits_select = look.front().select;
         top.io_issue_window_bits_data = look.front().write ? look.front().want : static_cast<uint32_t>(rng());
     }

@@ -62,61 +62,19 @@ class InputStreamBuffer(bytes: Int) extends Module {
   val io = IO(new InputStreamBufferIO(bytes))
 
   private val part     = io.partition
-  private val rowBits  = part.offsetBits - 3
   private val ram      = Module(new DualBankRam(bytes, granuleBits = 32))
   private val pointers = Module(new InputPointers(bytes))
-  pointers.io.partition     := part
-  pointers.io.clear         := io.clear
-  pointers.io.writeTail     := io.writeTail
-  pointers.io.writeEnd      := io.writeEnd
-  pointers.io.writeEndValid := io.writeEndValid
-  pointers.io.peek <> io.peek
-  io.endValid := pointers.io.endValid
-  io.room     := pointers.io.room
+  private val access   = new InputStreamAccess(io, pointers)
+  private val pos      = access.pos
 
-  // ---- StreamLoad -----------------------------------------------------------------------------------------------------------
-  private val width = (1.U(3.W) << io.op.size)(2, 0)
-  // Position of the StreamLoad in MEM, or of the bytes ReadIStream wants.
-  private val pos   = Reg(UInt(32.W))
-  private val past  = pos + width
-  private val at    = pointers.io.at
-  private val known = at.known
-  at.stream := io.op.stream
-
-  private val atEnd   = known && (at.end - pos).asSInt < width.zext
-  private val present = (at.tail - pos).asSInt >= width.zext
-  private val loaded  = io.op.load && !atEnd && present
-
+  private val loaded = io.op.load && !access.atEnd && access.present
   pointers.io.move.valid       := loaded
   pointers.io.move.bits.stream := io.op.stream
-  pointers.io.move.bits.value  := past
-
-  pointers.io.headStream := io.op.exStream
-  private val exPos = Mux(io.op.load && io.op.stream === io.op.exStream, past, pointers.io.head)
-
-  // ---- ReadIStream: position and range, memory, data --------------------------------------------------------------------------
-  private val phase    = RegInit(0.U(2.W))
-  private val badRange = Reg(Bool())
-  private val readDone = phase === 2.U || phase === 1.U && badRange
-  private val limit    = InputPointers.clip(at.tail, at.end, known)
-  phase := Mux(!io.op.read || readDone, 0.U, phase + 1.U)
-  when(io.op.read && phase === 0.U) {
-    badRange := io.op.distance < width || io.op.distance > part.ring ||
-      !at.far && io.op.distance > limit
-  }
-
-  when(io.op.advance) {
-    pos := exPos
-  }.elsewhen(io.op.read && phase === 0.U) {
-    pos := limit - io.op.distance
-  }
-
-  io.op.stall      := io.op.load && !atEnd && !present || io.op.read && !readDone
-  io.op.end        := atEnd
-  io.op.rangeError := badRange
+  pointers.io.move.bits.value  := access.past
+  access.drive(loaded, busy = false.B)
 
   // ---- Memory ---------------------------------------------------------------------------------------------------------------
-  private val nextPos    = Mux(io.op.advance, exPos, pos)
+  private val nextPos    = Mux(io.op.advance, access.exPos, pos)
   private val nextStream = Mux(io.op.advance, io.op.exStream, io.op.stream)
   // The even word of an access that starts in an odd word is in the next row, which may be the ring's first.
   ram.io.read.evenRow := part.offset(nextStream, nextPos + 4.U)(part.offsetBits - 1, 3)
@@ -124,14 +82,9 @@ class InputStreamBuffer(bytes: Int) extends Module {
   private val words = Mux(pos(2), Cat(ram.io.read.even, ram.io.read.odd), Cat(ram.io.read.odd, ram.io.read.even))
   io.op.rdata := (words >> Cat(pos(1, 0), 0.U(3.W)))(31, 0)
 
-  private val beat       = io.deliver.bits
-  private val beatOffset = Mux(beat.raw, beat.pos(part.offsetBits - 1, 0), part.offset(beat.stream, beat.pos))
   ram.io.writeEn       := io.deliver.valid
-  ram.io.write.evenRow := beatOffset(part.offsetBits - 1, 3)
-  ram.io.write.oddRow  := beatOffset(part.offsetBits - 1, 3)
-  ram.io.write.data    := beat.data
+  ram.io.write.evenRow := access.beatOffset(part.offsetBits - 1, 3)
+  ram.io.write.oddRow  := access.beatOffset(part.offsetBits - 1, 3)
+  ram.io.write.data    := io.deliver.bits.data
   ram.io.write.mask    := "hff".U
-
-  pointers.io.mark.valid := io.deliver.valid && beat.mark && !beat.raw
-  pointers.io.mark.bits  := (beatOffset >> part.pageLog2)(6, 0)
 }

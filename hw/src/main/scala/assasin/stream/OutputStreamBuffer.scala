@@ -2,7 +2,7 @@
 package assasin.stream
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, UIntToOH, Valid}
+import chisel3.util.{Cat, Decoupled, Valid}
 
 import assasin.core.DualBankRam
 
@@ -62,25 +62,18 @@ class OutputStreamBuffer(bytes: Int) extends Module {
   private val part     = io.partition
   private val ram      = Module(new DualBankRam(bytes, granuleBits = 8))
   private val pointers = Module(new OutputPointers(bytes))
-  pointers.io.partition := part
-  pointers.io.clear     := io.clear
-  pointers.io.cover     := io.cover
-  pointers.io.writeTail := io.writeTail
-  pointers.io.free <> io.free
+  private val access   = new OutputStreamAccess(io, pointers)
+  private val pos      = access.pos
+  private val readPos  = access.readPos
   pointers.io.peek <> io.peek
-  io.ready := pointers.io.ready
 
-  // ---- StreamStore ----------------------------------------------------------------------------------------------------------
-  private val width = (1.U(3.W) << io.op.size)(2, 0)
-  private val pos   = pointers.io.head
-  pointers.io.stream := io.op.stream
-  private val fits   = (pointers.io.tail - pos).asSInt >= width.zext
-  private val stored = io.op.store && fits
-  private val past   = pos + width
+  private val stored = io.op.store && access.fits
   pointers.io.move.valid       := stored
   pointers.io.move.bits.stream := io.op.stream
-  pointers.io.move.bits.value  := past
+  pointers.io.move.bits.value  := access.past
+  access.drive(stored)
 
+  // ---- Memory write ---------------------------------------------------------------------------------------------------------
   // Eight lanes from the word that holds `pos`; if that is an odd word the halves change places and the even one is a row on.
   private val lanes    = (io.op.operand << Cat(pos(1, 0), 0.U(3.W))).pad(64)
   private val laneMask = (Cat(0.U(4.W), io.op.size(1), io.op.size(1), io.op.size.orR, 1.U(1.W)) << pos(1, 0))(7, 0)
@@ -90,25 +83,8 @@ class OutputStreamBuffer(bytes: Int) extends Module {
   ram.io.write.data    := Mux(pos(2), Cat(lanes(31, 0), lanes(63, 32)), lanes)
   ram.io.write.mask    := Mux(pos(2), Cat(laneMask(3, 0), laneMask(7, 4)), laneMask)
 
-  // ---- ReadOStream: position and range, memory, data --------------------------------------------------------------------------
-  private val far      = RegInit(0.U(8.W))
-  private val phase    = RegInit(0.U(2.W))
-  private val badRange = Reg(Bool())
-  private val readPos  = Reg(UInt(32.W))
-  private val readDone = phase === 2.U || phase === 1.U && badRange
-  when(stored && past(31)) { far := far | UIntToOH(io.op.stream, 8) }
-  when(io.clear) { far := 0.U }
-  phase := Mux(!io.op.read || readDone, 0.U, phase + 1.U)
-  when(phase === 0.U) {
-    readPos := pos - io.op.operand
-    badRange := io.op.operand < width || io.op.operand > part.ring ||
-      !far(io.op.stream) && io.op.operand > pos
-  }
-  io.op.stall      := io.op.store && !fits || io.op.read && !readDone
-  io.op.rangeError := badRange
-
   // ---- Memory read: ReadOStream goes first ------------------------------------------------------------------------------------
-  private val coreReads  = io.op.read && phase === 1.U
+  private val coreReads  = access.reads
   private val nextStream = Mux(coreReads, io.op.stream, io.drain.req.bits.stream)
   private val nextPos    = Mux(coreReads, readPos, io.drain.req.bits.pos)
   ram.io.read.evenRow := part.offset(nextStream, nextPos + 4.U)(part.offsetBits - 1, 3)

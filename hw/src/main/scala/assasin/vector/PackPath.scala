@@ -100,13 +100,8 @@ class PackPath(p: VectorParams) extends Module {
   private val variable = op.variable.fold(false.B)(_.active)
   private val taking   = RegInit(false.B)
   private val most     = Reg(UInt(p.vlBits.W))
-  private val laneLog = Mux(
-    use.valueBits <= 8.U,
-    0.U(2.W),
-    Mux(use.valueBits <= 16.U, 1.U(2.W), Mux(use.valueBits <= 32.U, 2.U(2.W), 3.U(2.W)))
-  )
-  private val eew   = Mux(variable, laneLog, op.eew)
-  private val bound = Mux(variable, most, op.evl)
+  private val eew      = Mux(variable, use.laneLog, op.eew)
+  private val bound    = Mux(variable, most, op.evl)
 
   private val below   = ((1.U << bound) - 1.U)(p.vLen - 1, 0)
   private val chosen  = Mux(op.readsVs1, mask.asUInt, ((BigInt(1) << p.vLen) - 1).U) & below

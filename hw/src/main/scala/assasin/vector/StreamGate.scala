@@ -6,46 +6,6 @@ import chisel3.util.{Cat, Mux1H, PopCount, PriorityEncoder, Valid, is, log2Ceil,
 
 import assasin.contract.Cause
 
-/** What [[CommitGate]] and [[StreamGate]] tell each other, seen from the former. */
-class StreamCommitIO(p: VectorParams) extends Bundle {
-
-  /** The instruction that the commit stage holds. At the end of this cycle the offered one enters; this one leaves with
-    * `done`, is cancelled.
-    */
-  val at      = Output(new VectorOffer(p))
-  val held    = Output(Bool())
-  val enters  = Output(Bool())
-  val leaves  = Output(Bool())
-  val forgets = Output(Bool())
-
-  /** The dispatch register is free. */
-  val room = Output(Bool())
-
-  /** Nothing is under way. */
-  val idle = Output(Bool())
-
-  /** Whether `at` is an instruction of custom-2. Everything below means something only then. */
-  val mine = Input(Bool())
-
-  /** As in [[VectorCommitIO]]. */
-  val done    = Input(Bool())
-  val illegal = Input(Bool())
-  val trap    = Input(Bool())
-  val cause   = Input(UInt(5.W))
-  val tval    = Input(UInt(p.xLen.W))
-  val late    = Input(Bool())
-  val setVl   = Input(Valid(UInt(p.vlBits.W)))
-  val waits   = Input(Valid(new VectorWait))
-  val check   = Flipped(new VectorCheckIO(p))
-
-  /** It goes to a path, as `op`. */
-  val dispatches = Input(Bool())
-  val op         = Input(new VectorOp(p))
-
-  /** Packs for memory are under way: vector loads and stores wait for them. */
-  val packing = Input(Bool())
-}
-
 class StreamGateIO(p: VectorParams) extends Bundle {
   val offer  = Input(new VectorOffer(p))
   val commit = Flipped(new StreamCommitIO(p))
@@ -111,128 +71,16 @@ class StripGateIO(p: VectorParams) extends Bundle {
 class StreamGate(p: VectorParams) extends Module {
   val io = IO(new StreamGateIO(p))
 
-  private val posBits   = p.xLen + 3
-  private val bitsBits  = p.vlBits + 6
-  private val mostCount = if (p.full) p.elements else p.vLen
+  private val posBits  = p.xLen + 3
+  private val bitsBits = p.vlBits + 6
 
-  private def custom2(of: VectorOffer) = of.insn(6, 0) === "b1011011".U
-
-  // ---- What is known of an instruction: found from the execute stage, or anew from the commit stage ---------------------------
-  private val fast = Wire(Bool())
-  // An instruction in the commit stage that is not done stays, or is cancelled.
-  private val stays = io.commit.held && !io.commit.done
-  private val from  = Mux(stays, io.commit.at, io.offer)
-  private val word  = StreamWord(p, from.insn)
-  private val fmt   = from.varve.get.format(13, 0).asTypeOf(new StreamFormat)
-  private val look  = io.table
   // VRCNUM looks at one stream of its set after the other.
   private val recounts = RegInit(false.B)
   private val turn     = Reg(UInt(4.W))
-  private val stream   = Mux(recounts, turn, word.stream)
-  io.table.output  := word.output && !recounts
-  io.table.stream  := stream
-  io.input.stream  := stream(2, 0)
-  io.output.stream := word.stream(2, 0)
-  private val streams     = (1.U(4.W) << io.sLog2)(3, 0)
-  private val allElements = from.rs2.andR
-
-  private val width = Mux(word.declare, fmt.valueBits, look.common.format.valueBits)
-  private val count =
-    Mux(word.consume, from.rs1(p.vlBits - 1, 0), Mux(word.full, p.elements.U, from.config.vl))
-
-  // A declaration.
-  private val inputBits = from.rs2 * fmt.valueBits
-  private val inputEnd  = from.rs1 +& ((inputBits +& 7.U) >> 3)
-  private val declareLegal = word.declare && word.kind === StreamKind.Fixed.U && !look.common.open &&
-    from.varve.get.format(31, 14) === 0.U && fmt.valueBits =/= 0.U && fmt.valueBits <= 64.U &&
-    (if (p.maxWidth == 64) true.B else fmt.mb =/= 3.U) && (word.output || fmt.valueBits <= (8.U << fmt.mb)) &&
-    Mux(
-      fmt.buffer,
-      word.stream < streams && from.rs1 <= 7.U,
-      word.output || (!allElements && inputEnd <= (BigInt(1) << p.xLen).U)
-    )
-
-  // An unpack, a pack.
-  private val lmul    = Mux(from.config.vlmul(2), 0.U(2.W), from.config.vlmul(1, 0))
-  private val aligned = (word.register(2, 0) & VecInit(0.U(3.W), 1.U(3.W), 3.U(3.W), 7.U(3.W))(lmul)) === 0.U
-  private val fixedLegal =
-    !from.config.vill && aligned && look.common.format.valueBits <= (8.U << from.config.vsew(1, 0))
-  private val grouped   = !from.config.vill && !from.config.vlmul(2) && from.config.vlmul =/= 0.U
-  private val variable  = io.strip.fold(0.U(32.W))(_.variable)
-  private val packed    = io.strip.fold(false.B)(_.packed)
-  private val maskLegal = !word.masked || !variable(word.mask)
-  private val vectorLegal = maskLegal && Mux(
-    word.full,
-    !grouped && Mux(word.unpack, !packed, variable(word.register)),
-    fixedLegal
-  )
-  private val recountLegal = word.count && (word.set & ~io.strip.fold(0.U(12.W))(_.table.open)) === 0.U
-
-  private val legal = from.enabled && from.varve.get.enabled && from.config.vstart === 0.U &&
-    Mux(
-      word.declare,
-      declareLegal,
-      recountLegal || (look.common.open && Mux(
-        word.unpack || word.pack,
-        vectorLegal,
-        word.consume || word.endInput || word.endOutput
-      ))
-    )
-
-  // How far the elements reach, and how far the stream buffer lets them.
-  // A stream's last byte has room if one bit more has.
-  private val bits  = Mux(word.endOutput, 1.U, (count * width)(bitsBits - 1, 0))
-  private val end   = look.position +& bits
-  private val start = look.position(34, 3)
-  private val need  = bits +& look.position(2, 0)
-  private def within(limit: UInt): Bool = {
-    val bytes = limit - start
-    !bytes(31) && Cat(bytes, 0.U(3.W)) >= need
-  }
-  private val pastEnd = (io.input.tail - io.input.end).asSInt > 0.S && io.input.known
-  private val fits    = Mux(word.output, within(io.output.tail), within(Mux(pastEnd, io.input.end, io.input.tail)))
-
-  private val known   = RegInit(false.B)
-  private val k       = Reg(new StreamWord)
-  private val kLegal  = Reg(Bool())
-  private val kCommon = Reg(new StreamDescriptor(p))
-  private val kLeft   = Reg(UInt(p.xLen.W))
-  private val partial = Reg(UInt(8.W))
-  private val kCount  = Reg(UInt(p.vlBits.W))
-  private val kBits   = Reg(UInt(bitsBits.W))
-  private val kStart  = Reg(UInt(posBits.W))
-  private val kEnd    = Reg(UInt(posBits.W))
-  private val kFits   = Reg(Bool())
-  private val kEnough = Reg(Bool())
-  private val kToEnd  = Reg(Bool())
-  private val kBusy   = Reg(Bool())
-  private val kTooBig = Reg(Bool())
-  private val kHead   = Reg(UInt(32.W))
-
-  // The instruction before this one may change what was found, if it leaves in the cycle in which this one enters.
-  private val kEnds = k.declare || k.endInput || k.endOutput || k.count
-  private val stale = word.declare || word.count || stays ||
-    (io.commit.held && io.commit.mine && (!known || kEnds || (k.output === word.output && k.stream === word.stream)))
-  private val loading = WireDefault(false.B)
-  private val renews  = io.commit.held && (fast || loading) && !io.commit.done
-  when(io.commit.enters || renews) {
-    k       := word
-    kLegal  := legal
-    kCommon := look.common
-    kLeft   := look.left
-    partial := look.partial
-    kCount  := count
-    kBits   := bits
-    kStart  := look.position
-    kEnd    := end(posBits - 1, 0)
-    kFits   := fits
-    kEnough := look.left.andR || look.left >= count
-    kToEnd  := io.input.known && !within(io.input.end)
-    kBusy   := look.busy
-    kTooBig := from.rs1 > mostCount.U
-    kHead   := Mux(word.output, io.output.head, io.input.head)
-  }
-  known := !io.clear && Mux(io.commit.enters, custom2(io.offer) && !stale, io.commit.held && custom2(io.commit.at))
+  private val check    = Module(new StreamCheck(p))
+  private val known    = check.io.known
+  private val found    = check.io.found
+  private val k        = found.word
 
   // ---- Decision ---------------------------------------------------------------------------------------------------------------
   private object State extends ChiselEnum {
@@ -241,14 +89,15 @@ class StreamGate(p: VectorParams) extends Module {
     val Fast, Element, Byte, Count, Counted, Decided, Choose, Load = Value
   }
   private val state = RegInit(State.Fast)
-  fast := state === State.Fast
+  private val fast  = state === State.Fast
 
-  private val format  = Mux(k.declare, io.commit.at.varve.get.format(13, 0).asTypeOf(new StreamFormat), kCommon.format)
+  private val format =
+    Mux(k.declare, io.commit.at.varve.get.format(13, 0).asTypeOf(new StreamFormat), found.common.format)
   private val buffer  = format.buffer
   private val output  = k.output
   private val looks   = k.unpack || k.consume
   private val moves   = looks && !(k.unpack && k.full)
-  private val flushes = k.endOutput && kCommon.bitpos =/= 0.U
+  private val flushes = k.endOutput && found.common.bitpos =/= 0.U
 
   // Element after element.
   private val passed   = Reg(UInt(p.vlBits.W))
@@ -260,7 +109,6 @@ class StreamGate(p: VectorParams) extends Module {
   // Elements to look at. VRCNUM's: of the streams in its set that the strip has not unpacked, which are left.
   private val limit = Reg(UInt(p.vlBits.W))
   private val set   = Reg(UInt(12.W))
-  loading := state === State.Load
 
   // How it ended: by the stream's end, by an error in the stream, by memory.
   private val ended    = Reg(Bool())
@@ -268,35 +116,35 @@ class StreamGate(p: VectorParams) extends Module {
   private val fault    = Reg(Bool())
   private val faultFor = Reg(UInt(5.W))
 
-  private val elementEnd = position +& kCommon.format.valueBits
+  private val elementEnd = position +& found.common.format.valueBits
   private def bitsTo(limit: UInt): SInt = {
     val bytes = (limit - position(34, 3)).asSInt
     Cat(bytes, 0.U(3.W)).asSInt - position(2, 0).zext
   }
   private val restToEnd    = bitsTo(io.input.end)
-  private val more         = kLeft =/= passed || kLeft.andR
-  private val elementWidth = kCommon.format.valueBits.zext
+  private val more         = found.left =/= passed || found.left.andR
+  private val elementWidth = found.common.format.valueBits.zext
   private val cut          = buffer && io.input.known && restToEnd < elementWidth
-  private val padding      = restToEnd <= 0.S || (kLeft.andR && restToEnd < 8.S)
+  private val padding      = restToEnd <= 0.S || (found.left.andR && restToEnd < 8.S)
   private val notYet       = buffer && !cut && bitsTo(io.input.tail) < elementWidth
 
-  private val countedBits = (counted * kCommon.format.valueBits)(bitsBits - 1, 0)
-  private val countedEnd  = kStart +& countedBits
+  private val countedBits = (counted * found.common.format.valueBits)(bitsBits - 1, 0)
+  private val countedEnd  = found.start +& countedBits
   private val countedFits = {
-    val bytes = io.output.tail - kStart(34, 3)
-    !bytes(31) && Cat(bytes, 0.U(3.W)) >= (countedBits +& kStart(2, 0))
+    val bytes = io.output.tail - found.start(34, 3)
+    !bytes(31) && Cat(bytes, 0.U(3.W)) >= (countedBits +& found.start(2, 0))
   }
 
   private def byteOf(bit: UInt): UInt = (bit >> 3)(p.xLen - 1, 0)
-  io.commit.check.valid := io.commit.held && io.commit.mine && known && kLegal && !buffer && (k.pack || k.unpack || k.count || flushes) &&
-    state =/= State.Count && state =/= State.Decided && (kCount =/= 0.U || flushes || k.count)
+  io.commit.check.valid := io.commit.held && io.commit.mine && known && found.legal && !buffer && (k.pack || k.unpack || k.count || flushes) &&
+    state =/= State.Count && state =/= State.Decided && (found.count =/= 0.U || flushes || k.count)
   io.commit.check.write := output
   io.commit.check.first := Mux(
     flushes,
-    kCommon.bytepos,
+    found.common.bytepos,
     Mux1H(
       Seq(
-        (fast || state === State.Counted)                  -> byteOf(kStart),
+        (fast || state === State.Counted)                  -> byteOf(found.start),
         (state === State.Element)                          -> byteOf(position),
         (state === State.Byte)                             -> byte,
         (state === State.Count || state === State.Decided) -> 0.U
@@ -305,10 +153,10 @@ class StreamGate(p: VectorParams) extends Module {
   )
   io.commit.check.last := Mux(
     flushes,
-    kCommon.bytepos,
+    found.common.bytepos,
     Mux1H(
       Seq(
-        fast                                               -> byteOf(kEnd - 1.U),
+        fast                                               -> byteOf(found.end - 1.U),
         (state === State.Element)                          -> byteOf(elementEnd(posBits - 1, 0) - 1.U),
         (state === State.Byte)                             -> byte,
         (state === State.Counted)                          -> byteOf(countedEnd(posBits - 1, 0) - 1.U),
@@ -319,7 +167,11 @@ class StreamGate(p: VectorParams) extends Module {
   private val faults = !io.commit.check.ok && !io.commit.check.hold
 
   private val allThere =
-    (!flushes && kCount === 0.U) || ((output || kEnough) && Mux(buffer, kFits, k.consume || io.commit.check.ok))
+    (!flushes && found.count === 0.U) || ((output || found.enough) && Mux(
+      buffer,
+      found.fits,
+      k.consume || io.commit.check.ok
+    ))
 
   // Nothing of memory streams may pass vector loads and stores: a declaration sees all older stores, a pack no younger
   // access.
@@ -328,28 +180,45 @@ class StreamGate(p: VectorParams) extends Module {
     buffer || output || !(io.stores || io.packing),
     !(k.pack || flushes) || buffer || !(io.loads || io.stores)
   )
-  private val quiet   = !(k.declare || k.endInput || k.endOutput) || !kBusy
+  private val quiet   = !(k.declare || k.endInput || k.endOutput) || !found.busy
   private val writesX = k.endInput || k.endOutput
   private val answers = writesX || k.count
   private val free    = io.commit.room && inOrder && quiet && (!answers || io.resultReady)
-  private val tooMany = k.consume && kTooBig
-  private val errs    = kCommon.pending =/= 0.U && (looks || (writesX && quiet))
+  private val tooMany = k.consume && found.tooMany
+  private val errs    = found.common.pending =/= 0.U && (looks || (writesX && quiet))
   private val region  = looks || k.pack || flushes
 
-  private val traps   = !kLegal || tooMany || errs
+  private val traps   = !found.legal || tooMany || errs
   private val decided = state === State.Decided
   private val strip   = io.strip
   private val numE    = strip.fold(0.U(p.vlBits.W))(_.numE.pad(p.vlBits))
   private val unasked = strip.fold(0.U(12.W))(s => Mux(s.numE === 0.U, 0.U, k.set & ~s.table.unpacked))
   private val recount = k.count && strip.fold(false.B)(_.settled)
   private val failed  = !k.count && (fault || (broken && (k.consume || passed === 0.U)) || (ended && k.consume))
-  io.commit.mine    := custom2(io.commit.at)
+  io.commit.mine    := StreamWord.is(io.commit.at.insn)
   io.commit.packing := io.packing
   io.commit.done := io.commit.held && known && Mux(
     decided,
     (failed || free) && !recounts,
     fast && (traps || (free && (!region || allThere) && (!k.count || (recount && unasked === 0.U))))
   )
+
+  check.io.offer      := io.offer
+  check.io.at         := io.commit.at
+  check.io.held       := io.commit.held
+  check.io.done       := io.commit.done
+  check.io.enters     := io.commit.enters
+  check.io.renew      := fast || state === State.Load
+  check.io.turn.valid := recounts
+  check.io.turn.bits  := turn
+  check.io.variable   := strip.fold(0.U)(_.variable)
+  check.io.packed     := strip.fold(false.B)(_.packed)
+  check.io.open       := strip.fold(0.U)(_.table.open)
+  check.io.sLog2      := io.sLog2
+  check.io.clear      := io.clear
+  check.io.table <> io.table
+  check.io.input <> io.input
+  check.io.output <> io.output
 
   // What was found a cycle before no longer changes.
   private val still = io.commit.idle && RegNext(io.commit.idle, false.B)
@@ -362,25 +231,25 @@ class StreamGate(p: VectorParams) extends Module {
     (((1.U << packs) - 1.U)(p.vLen - 1, 0) >> (group * p.dLen.U))(p.dLen - 1, 0)
   io.mask.eg := (k.mask * p.egsPerRegister.U + group)(p.egBits - 1, 0)
 
-  when(io.commit.held && io.commit.mine && known && kLegal && !io.commit.done) {
+  when(io.commit.held && io.commit.mine && known && found.legal && !io.commit.done) {
     switch(state) {
       is(State.Fast) {
         passed   := 0.U
-        position := kStart
+        position := found.start
         ended    := false.B
         broken   := false.B
         fault    := false.B
-        byte     := Mux(flushes, kCommon.bytepos, byteOf(kStart))
+        byte     := Mux(flushes, found.common.bytepos, byteOf(found.start))
         group    := 0.U
         counted  := 0.U
-        limit    := kCount
+        limit    := found.count
         set      := unasked
         when(looks && !allThere && !traps) {
           when(k.unpack && k.full && k.masked) {
             // The mask's length is known when nothing is under way. An element is looked at in any case.
             limit := strip.fold(0.U(p.vlBits.W))(s => Mux(s.length === 0.U, 1.U, s.length.pad(p.vlBits)))
             when(io.commit.idle)(state := State.Element)
-          }.elsewhen(Mux(buffer, !kEnough || kToEnd, !kEnough || faults))(state := State.Element)
+          }.elsewhen(Mux(buffer, !found.enough || found.toEnd, !found.enough || faults))(state := State.Element)
         }
         when(recount && unasked =/= 0.U)(state                           := State.Choose)
         when(k.pack && !allThere && (k.masked || k.full) && still)(state := State.Count)
@@ -434,7 +303,7 @@ class StreamGate(p: VectorParams) extends Module {
       }
       is(State.Load) {
         passed   := 0.U
-        position := look.position
+        position := check.io.position
         ended    := false.B
         broken   := false.B
         fault    := false.B
@@ -444,8 +313,8 @@ class StreamGate(p: VectorParams) extends Module {
     }
   }
   // What VRCNUM has found of a stream.
-  private val found = io.commit.held && k.count && decided && recounts
-  when(found) {
+  private val asked = io.commit.held && k.count && decided && recounts
+  when(asked) {
     set      := set & ~(1.U(16.W) << turn)(11, 0)
     recounts := false.B
     state    := State.Choose
@@ -458,20 +327,20 @@ class StreamGate(p: VectorParams) extends Module {
   // ---- What comes of it -------------------------------------------------------------------------------------------------------
   private val isTrap = Mux(decided, failed, traps)
   private val most =
-    strip.fold(kCount)(s => Mux(k.full && k.masked && s.length < kCount, s.length.pad(p.vlBits), kCount))
-  private val stops  = Mux(decided && looks, Mux(passed < most, passed, most), kCount)
-  private val endPos = Mux(decided && looks, position, kEnd)
-  io.commit.illegal := known && !kLegal
+    strip.fold(found.count)(s => Mux(k.full && k.masked && s.length < found.count, s.length.pad(p.vlBits), found.count))
+  private val stops  = Mux(decided && looks, Mux(passed < most, passed, most), found.count)
+  private val endPos = Mux(decided && looks, position, found.end)
+  io.commit.illegal := known && !found.legal
   io.commit.trap    := isTrap
-  private val reason = Mux(errs && !decided, kCommon.pending, 1.U(3.W))
+  private val reason = Mux(errs && !decided, found.common.pending, 1.U(3.W))
   private val inData = Mux(decided, broken && !fault, errs && !tooMany)
   io.commit.cause := Mux(
-    !kLegal,
+    !found.legal,
     2.U,
     Mux(fault && decided, faultFor, Mux(inData, Cause.StreamData.U, Cause.StreamRange.U))
   )
   io.commit.tval := Mux(
-    !kLegal,
+    !found.legal,
     io.commit.at.insn,
     Mux(
       fault && decided,
@@ -485,11 +354,11 @@ class StreamGate(p: VectorParams) extends Module {
   io.commit.setVl.bits  := stops
   private val lacks = Mux(
     fast,
-    region && buffer && !traps && !allThere && !(looks && (!kEnough || kToEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full) && !io.commit.idle),
+    region && buffer && !traps && !allThere && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full) && !io.commit.idle),
     (state === State.Element && notYet && passed =/= limit && more) ||
       (state === State.Counted && buffer && counted =/= 0.U && !countedFits)
   )
-  io.commit.waits.valid       := io.commit.held && io.commit.mine && known && kLegal && !io.commit.done && lacks
+  io.commit.waits.valid       := io.commit.held && io.commit.mine && known && found.legal && !io.commit.done && lacks
   io.commit.waits.bits.output := output
   io.commit.waits.bits.stream := Mux(recounts, turn, k.stream)
 
@@ -497,7 +366,7 @@ class StreamGate(p: VectorParams) extends Module {
     Seq(
       k.unpack                                         -> (stops =/= 0.U || k.full),
       k.consume                                        -> (stops =/= 0.U && buffer),
-      k.endInput                                       -> (buffer && kCommon.bitpos =/= 0.U),
+      k.endInput                                       -> (buffer && found.common.bitpos =/= 0.U),
       k.endOutput                                      -> flushes,
       k.pack                                           -> true.B,
       (!k.unpack && !k.consume && !writesX && !k.pack) -> false.B
@@ -510,7 +379,7 @@ class StreamGate(p: VectorParams) extends Module {
   io.declare.bits.stream  := k.stream
   io.declare.bits.kind    := k.kind
   io.declare.bits.format  := format
-  io.declare.bits.bytepos := Mux(buffer, kHead, io.commit.at.rs1)
+  io.declare.bits.bytepos := Mux(buffer, found.head, io.commit.at.rs1)
   io.declare.bits.bitpos  := Mux(buffer, io.commit.at.rs1(2, 0), 0.U)
   io.declare.bits.left    := io.commit.at.rs2
 
@@ -520,7 +389,7 @@ class StreamGate(p: VectorParams) extends Module {
   io.advance.bits.position := endPos
   io.reserve.valid         := happens && k.pack
   io.reserve.bits.stream   := k.stream
-  io.reserve.bits.bits     := Mux(decided, countedBits, kBits)
+  io.reserve.bits.bits     := Mux(decided, countedBits, found.bits)
 
   for (name <- Seq(io.enter, io.close, io.raise)) {
     name.bits.output := output
@@ -528,11 +397,11 @@ class StreamGate(p: VectorParams) extends Module {
   }
   io.enter.valid := happens && io.commit.dispatches
   io.close.valid := happens && writesX
-  io.raise.valid := io.commit.leaves && io.commit.mine && kLegal && errs && writesX
+  io.raise.valid := io.commit.leaves && io.commit.mine && found.legal && errs && writesX
 
   io.result.valid     := happens && answers && k.rd =/= 0.U
   io.result.bits.rd   := k.rd
-  io.result.bits.data := Mux(k.count, numE, kCommon.done)
+  io.result.bits.data := Mux(k.count, numE, found.common.done)
 
   private val op = io.commit.op
   op          := 0.U.asTypeOf(op)
@@ -544,19 +413,19 @@ class StreamGate(p: VectorParams) extends Module {
   op.writes   := k.unpack
   op.eew      := io.commit.at.config.vsew(1, 0)
   op.groups   := Mux(io.commit.at.config.vlmul(2), 0.U, io.commit.at.config.vlmul(1, 0))
-  op.evl      := Mux(k.pack, kCount, Mux(k.unpack, stops, 0.U))
-  op.scalar   := Mux(k.endOutput, kCommon.bytepos, byteOf(kStart))
-  op.first    := Mux(k.endInput, kCommon.bytepos + 1.U, byteOf(endPos))
+  op.evl      := Mux(k.pack, found.count, Mux(k.unpack, stops, 0.U))
+  op.scalar   := Mux(k.endOutput, found.common.bytepos, byteOf(found.start))
+  op.first    := Mux(k.endInput, found.common.bytepos + 1.U, byteOf(endPos))
   op.last     := byteOf(endPos - 1.U)
   private val use = op.use.get
   use.stream    := k.stream
   use.buffer    := buffer
-  use.valueBits := kCommon.format.valueBits
-  use.unsigned  := kCommon.format.unsigned
-  use.bitpos    := Mux(k.endOutput, kCommon.bitpos, kStart(2, 0))
+  use.valueBits := found.common.format.valueBits
+  use.unsigned  := found.common.format.unsigned
+  use.bitpos    := Mux(k.endOutput, found.common.bitpos, found.start(2, 0))
   use.flush     := k.endOutput
   use.exact     := decided
-  use.partial   := partial
+  use.partial   := found.partial
 
   for (s <- io.strip) {
     s.register                 := k.register
@@ -564,7 +433,7 @@ class StreamGate(p: VectorParams) extends Module {
     s.table.recount.valid      := happens && k.count
     s.table.recount.bits.set   := k.set
     s.table.recount.bits.count := s.numE
-    s.table.stage.valid        := found
+    s.table.stage.valid        := asked
     s.table.stage.bits.stream  := turn
     s.table.stage.bits.count   := passed(log2Ceil(p.elements + 1) - 1, 0)
     s.table.stage.bits.reason  := Mux(fault || ended, 7.U, Mux(broken, 1.U, 0.U))
@@ -572,7 +441,7 @@ class StreamGate(p: VectorParams) extends Module {
     val full = op.variable.get
     full.active                          := k.full && (k.unpack || k.pack)
     full.setsCount                       := k.full && k.unpack
-    full.mb                              := kCommon.format.mb
+    full.mb                              := found.common.format.mb
     when(k.full && k.unpack)(op.readsVs1 := k.masked)
     when(k.full)(op.groups               := 0.U)
   }

@@ -97,6 +97,9 @@ class StreamTableIO(p: VectorParams) extends Bundle {
   val ownInputs  = Output(UInt(8.W))
   val ownOutputs = Output(UInt(8.W))
 
+  /** Instructions past the commit point use a stream, or IHEAD of one is still to be moved. */
+  val busy = Output(Bool())
+
   /** Memory streams are under way: read by unpacks, written by packs. */
   val reads  = Output(Bool())
   val writes = Output(Bool())
@@ -246,6 +249,8 @@ class StreamTable(p: VectorParams) extends Module {
     outputUses(i)             := outputUses(i) + enters - (io.outputDone.valid && named(io.outputDone.bits, i))
     when(enters)(outMemory(i) := !output.format.buffer)
   }
+  private val moving = WireDefault(false.B)
+  io.busy   := (inputUses ++ outputUses).map(_ =/= 0.U).reduce(_ || _) || moving
   io.reads  := inputUses.zip(inMemory).map { case (uses, memory) => uses =/= 0.U && memory }.reduce(_ || _)
   io.writes := outputUses.zip(outMemory).map { case (uses, memory) => uses =/= 0.U && memory }.reduce(_ || _)
 
@@ -278,6 +283,7 @@ class StreamTable(p: VectorParams) extends Module {
     val buffers = Cat(inputs.take(8).map(_.format.buffer).reverse)
     val first   = PriorityEncoderOH(heads)
     val consume = io.consume.get
+    moving              := heads.orR
     consume.valid       := heads.orR
     consume.bits.stream := OHToUInt(first)
     consume.bits.head   := VecInit(inputs.take(8).map(_.bytepos(31, 0)))(OHToUInt(first))

@@ -37,6 +37,9 @@ class StreamWord extends Bundle {
 
 object StreamWord {
 
+  /** The word is one of custom-2. */
+  def is(insn: UInt): Bool = insn(6, 0) === "b1011011".U
+
   /** The word `insn`, of which only custom-2's opcode is looked at elsewhere. */
   def apply(p: VectorParams, insn: UInt): StreamWord = {
     val word   = Wire(new StreamWord)

@@ -65,13 +65,21 @@ class UnpackPath(p: VectorParams) extends Module {
     val tag    = UInt(p.tagBits.W)
     val eg     = UInt(p.egBits.W)
     val mask   = UInt(p.dBytes.W)
-    val eew    = UInt(2.W)
-    val use    = new StreamUse(p)
     val silent = Bool()
     val last   = Bool()
+
+    /** How the values lie in the answer, and in lanes of how many bytes they go. */
+    val bitpos    = UInt(3.W)
+    val valueBits = UInt(7.W)
+    val unsigned  = Bool()
+    val eew       = UInt(2.W)
+
+    /** The stream, and its IHEAD behind the instruction. */
+    val stream = UInt(4.W)
+    val buffer = Bool()
     val head   = UInt(32.W)
 
-    /** Of VarVE-full: the beat, and the its elements that are there and the first of them. */
+    /** Of VarVE-full: the number of the beat, its lanes that hold an element, and the number of the first element. */
     val variable = Bool()
     val first    = Bool()
     val beat     = UInt(log2Ceil(p.elements).W)
@@ -111,19 +119,13 @@ class UnpackPath(p: VectorParams) extends Module {
   private val mask       = Reg(UInt(p.elements.W))
   private val maskLength = Reg(UInt(log2Ceil(p.elements + 1).W))
   private val maskHeld   = RegInit(false.B)
-  private val laneLog = Mux(
-    use.valueBits <= 8.U,
-    0.U(2.W),
-    Mux(use.valueBits <= 16.U, 1.U(2.W), Mux(use.valueBits <= 32.U, 2.U(2.W), 3.U(2.W)))
-  )
-  private val eew   = Mux(variable, laneLog, op.eew)
-  private val count = op.evl
-  private val lanes = (p.dBytes.U >> eew).asUInt
-  private val base  = beat * lanes
+  private val eew        = Mux(variable, use.laneLog, op.eew)
+  private val lanes      = (p.dBytes.U >> eew).asUInt
+  private val base       = beat * lanes
 
-  private val silent  = count === 0.U
+  private val silent  = op.evl === 0.U
   private val eg      = (op.vd * p.egsPerRegister.U + Mux(variable, 0.U, beat))(p.egBits - 1, 0)
-  private val last    = silent || beat === ((count << eew)(p.vlBits + 1, 0) - 1.U) >> logD
+  private val last    = silent || beat === ((op.evl << eew)(p.vlBits + 1, 0) - 1.U) >> logD
   private val changes = !silent || variable
   private val hazard =
     changes && (io.olderWrites(eg) || io.olderReads(eg) || (landing(eg) && !(variable && beat =/= 0.U)))
@@ -140,24 +142,27 @@ class UnpackPath(p: VectorParams) extends Module {
   io.read.bits.pos    := addr(31, 0)
   private val step = goes && (silent || use.buffer || io.load.ready)
 
-  tickets.io.enq.valid         := step
-  tickets.io.enq.bits.tag      := op.tag
-  tickets.io.enq.bits.eg       := eg
-  tickets.io.enq.bits.mask     := Mux(silent, 0.U, ElementBytes.body(p, op.eew, beat, 0.U, op.evl))
-  tickets.io.enq.bits.eew      := eew
-  tickets.io.enq.bits.use      := use
-  tickets.io.enq.bits.silent   := silent
-  tickets.io.enq.bits.last     := last
-  tickets.io.enq.bits.head     := op.first(31, 0)
-  tickets.io.enq.bits.variable := variable
-  tickets.io.enq.bits.first    := beat === 0.U
-  tickets.io.enq.bits.beat     := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
-  tickets.io.enq.bits.present  := Cat((0 until p.dBytes).map(l => l.U < lanes && base +& l.U < count).reverse)
-  tickets.io.enq.bits.base     := base(log2Ceil(p.elements) - 1, 0)
-  tickets.io.enq.bits.masked   := op.readsVs1
-  tickets.io.enq.bits.mb       := op.variable.fold(0.U)(_.mb)
-  // Where a beat begins in its first byte; the rest of `use` is the instruction's.
-  tickets.io.enq.bits.use.bitpos := position(2, 0)
+  private val entered = tickets.io.enq.bits
+  tickets.io.enq.valid := step
+  entered.tag          := op.tag
+  entered.eg           := eg
+  entered.mask         := Mux(silent, 0.U, ElementBytes.body(p, op.eew, beat, 0.U, op.evl))
+  entered.silent       := silent
+  entered.last         := last
+  entered.bitpos       := position(2, 0)
+  entered.valueBits    := use.valueBits
+  entered.unsigned     := use.unsigned
+  entered.eew          := eew
+  entered.stream       := use.stream
+  entered.buffer       := use.buffer
+  entered.head         := op.first(31, 0)
+  entered.variable     := variable
+  entered.first        := beat === 0.U
+  entered.beat         := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
+  entered.present      := Cat((0 until p.dBytes).map(l => l.U < lanes && base +& l.U < op.evl).reverse)
+  entered.base         := base(log2Ceil(p.elements) - 1, 0)
+  entered.masked       := op.readsVs1
+  entered.mb           := op.variable.fold(0.U)(_.mb)
 
   private val unmasks = io.strip.fold(false.B)(strip => strip.reading && strip.granted)
   private val ends    = valid && (issued || (step && last)) && (!masking || unmasks)
@@ -211,95 +216,85 @@ class UnpackPath(p: VectorParams) extends Module {
 
   // ---- Lanes, then W --------------------------------------------------------------------------------------------------------
   private val outValid = RegInit(false.B)
-  private val out      = Reg(new RegisterWrite(p))
-  private val outTag   = Reg(UInt(p.tagBits.W))
-  private val outLast  = Reg(Bool())
-  private val outLands = Reg(Bool())
+  private val out      = Reg(new Ticket)
+  private val outData  = Reg(UInt(p.dLen.W))
   private val ticket   = tickets.io.deq
   private val extract  = Module(new ByteExtract(p))
   extract.io.window    := answers.io.deq.bits
-  extract.io.bitpos    := ticket.bits.use.bitpos
-  extract.io.valueBits := ticket.bits.use.valueBits
-  extract.io.unsigned  := ticket.bits.use.unsigned
+  extract.io.bitpos    := ticket.bits.bitpos
+  extract.io.valueBits := ticket.bits.valueBits
+  extract.io.unsigned  := ticket.bits.unsigned
   extract.io.eew       := ticket.bits.eew
 
   // Appending is taken when what was appended before has been written.
-  private val outTicket = Reg(new Ticket)
-  private val append    = if (p.full) Some(Module(new UnpackAppend(p))) else None
-  private val appending = RegInit(false.B)
-  private val appended  = RegInit(false.B)
-  private val ofAppend  = Reg(new RegisterWrite(p))
-  private val tagOf     = Reg(UInt(p.tagBits.W))
-  private val writesNow = WireDefault(false.B)
-  private val free      = (!appending || (writesNow && io.write.ready)) && (!outTicket.masked || maskHeld)
-  private val appends   = outValid && outTicket.variable && free
-  private val leaves    = Mux(outTicket.variable, free, io.write.ready && !writesNow)
+  private val append      = if (p.full) Some(Module(new UnpackAppend(p))) else None
+  private val appending   = RegInit(false.B)
+  private val appended    = RegInit(false.B)
+  private val appendedEg  = Reg(UInt(p.egBits.W))
+  private val appendedTag = Reg(UInt(p.tagBits.W))
+  private val writesNow   = WireDefault(false.B)
+  private val free        = (!appending || (writesNow && io.write.ready)) && (!out.masked || maskHeld)
+  private val appends     = outValid && out.variable && free
+  private val leaves      = Mux(out.variable, free, io.write.ready && !writesNow)
   ticket.ready         := (!outValid || leaves) && (ticket.bits.silent || answers.io.deq.valid)
   answers.io.deq.ready := ticket.fire && !ticket.bits.silent
   when(ticket.fire) {
-    out.eg    := ticket.bits.eg
-    out.mask  := ticket.bits.mask
-    out.data  := extract.io.out
-    outTag    := ticket.bits.tag
-    outLast   := ticket.bits.last
-    outLands  := !ticket.bits.silent
-    outTicket := ticket.bits
+    out     := ticket.bits
+    outData := extract.io.out
   }
   outValid := !io.clear && (ticket.fire || (outValid && !leaves))
 
   // All bytes have been read: they are given back.
   io.done.valid          := ticket.fire && ticket.bits.last && !io.clear
-  io.done.bits           := ticket.bits.use.stream
-  io.consume.valid       := io.done.valid && ticket.bits.use.buffer && !ticket.bits.variable
-  io.consume.bits.stream := ticket.bits.use.stream(2, 0)
+  io.done.bits           := ticket.bits.stream
+  io.consume.valid       := io.done.valid && ticket.bits.buffer && !ticket.bits.variable
+  io.consume.bits.stream := ticket.bits.stream(2, 0)
   io.consume.bits.head   := ticket.bits.head
 
   // From the last beat into UnpackAppend to the register's write.
-  appending := !io.clear && ((appends && outTicket.last) || (appending && !(writesNow && io.write.ready)))
-  when(appends && outTicket.last) {
-    ofAppend.eg := out.eg
-    tagOf       := outTag
+  appending := !io.clear && ((appends && out.last) || (appending && !(writesNow && io.write.ready)))
+  when(appends && out.last) {
+    appendedEg  := out.eg
+    appendedTag := out.tag
   }
-  maskHeld       := !io.clear && (unmasks || (maskHeld && !(appends && outTicket.masked && outTicket.last)))
-  io.write.valid := writesNow || (outValid && !outTicket.variable)
-  io.write.bits  := out
-  io.writeTag    := Mux(writesNow, tagOf, outTag)
-  io.end.valid   := io.write.fire && (writesNow || outLast)
-  io.end.bits    := io.writeTag
+  maskHeld           := !io.clear && (unmasks || (maskHeld && !(appends && out.masked && out.last)))
+  io.write.valid     := writesNow || (outValid && !out.variable)
+  io.write.bits.eg   := Mux(writesNow, appendedEg, out.eg)
+  io.write.bits.mask := Mux(writesNow, Fill(p.dBytes, 1.U(1.W)), out.mask)
+  io.write.bits.data := outData
+  io.writeTag        := Mux(writesNow, appendedTag, out.tag)
+  io.end.valid       := io.write.fire && (writesNow || out.last)
+  io.end.bits        := io.writeTag
   for ((unit, strip) <- append.zip(io.strip)) {
-    val inMask = Cat((0 until p.dBytes).map(l => outTicket.base +& l.U < maskLength).reverse)
+    val inMask = Cat((0 until p.dBytes).map(l => out.base +& l.U < maskLength).reverse)
     unit.io.in.valid        := appends
-    unit.io.in.bits.first   := outTicket.first
-    unit.io.in.bits.last    := outTicket.last
-    unit.io.in.bits.beat    := outTicket.beat
-    unit.io.in.bits.eew     := outTicket.eew
-    unit.io.in.bits.data    := out.data
-    unit.io.in.bits.present := Mux(outTicket.masked, outTicket.present & inMask, outTicket.present)
+    unit.io.in.bits.first   := out.first
+    unit.io.in.bits.last    := out.last
+    unit.io.in.bits.beat    := out.beat
+    unit.io.in.bits.eew     := out.eew
+    unit.io.in.bits.data    := outData
+    unit.io.in.bits.present := Mux(out.masked, out.present & inMask, out.present)
     unit.io.in.bits.active := Mux(
-      outTicket.masked,
-      (mask >> outTicket.base).pad(p.dBytes)(p.dBytes - 1, 0),
+      out.masked,
+      (mask >> out.base).pad(p.dBytes)(p.dBytes - 1, 0),
       Fill(p.dBytes, 1.U(1.W))
     )
-    unit.io.in.bits.unsigned := outTicket.use.unsigned
-    unit.io.in.bits.mb       := outTicket.mb
+    unit.io.in.bits.unsigned := out.unsigned
+    unit.io.in.bits.mb       := out.mb
     // The register stands in the unit until it can be written.
-    writesNow := unit.io.out.valid && appending || appended
-    appended  := !io.clear && writesNow && !io.write.ready
-    when(writesNow) {
-      io.write.bits.eg   := ofAppend.eg
-      io.write.bits.data := unit.io.out.bits.data
-      io.write.bits.mask := ((BigInt(1) << p.dBytes) - 1).U
-    }
-    strip.metadata.valid := writesNow
-    strip.metadata.bits  := unit.io.out.bits.metadata
-    strip.counted.valid  := unit.io.counted.valid && appending && !io.clear
-    strip.counted.bits   := unit.io.counted.bits
+    writesNow                          := unit.io.out.valid && appending || appended
+    appended                           := !io.clear && writesNow && !io.write.ready
+    when(writesNow)(io.write.bits.data := unit.io.out.bits.data)
+    strip.metadata.valid               := writesNow
+    strip.metadata.bits                := unit.io.out.bits.metadata
+    strip.counted.valid                := unit.io.counted.valid && appending && !io.clear
+    strip.counted.bits                 := unit.io.counted.bits
   }
 
   private val departs = Mux(step && changes, UIntToOH(eg, p.egs), 0.U)
   private val arrives = Mux(
-    io.write.fire && (writesNow || outLands),
-    UIntToOH(Mux(writesNow, ofAppend.eg, out.eg), p.egs),
+    io.write.fire && (writesNow || !out.silent),
+    UIntToOH(io.write.bits.eg, p.egs),
     0.U
   )
   landing    := Mux(io.clear, 0.U, (landing & ~arrives) | departs)

@@ -36,6 +36,10 @@ class StreamUse(p: VectorParams) extends Bundle {
 
   /** Pack path: room was reserved for the elements that are packed, and not for all. */
   val exact = Bool()
+
+  /** log2 of the bytes of the smallest lane that holds a value. */
+  def laneLog: UInt =
+    Mux(valueBits <= 8.U, 0.U(2.W), Mux(valueBits <= 16.U, 1.U(2.W), Mux(valueBits <= 32.U, 2.U(2.W), 3.U(2.W))))
 }
 
 /** What an instruction of VarVE-full has besides. */

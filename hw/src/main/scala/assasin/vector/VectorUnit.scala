@@ -46,9 +46,9 @@ class VectorUnit(p: VectorParams) extends Module {
   private def under(path: Int): Bool = queued(path) || (waits && waiting.path === path.U)
   private val loads                  = under(VectorPath.Load) || load.io.busy
   private val stores                 = under(VectorPath.Store) || store.io.busy
-  // Results of ended streams wait for the core.
-  private val ending = WireDefault(false.B)
-  private val busy   = waits || queued.reduce(_ || _) || busyPaths || ending
+  // Instructions still use streams, or results of ended streams wait for the core.
+  private val streaming = WireDefault(false.B)
+  private val busy      = waits || queued.reduce(_ || _) || busyPaths || streaming
 
   gate.io.offer   := io.issue.offer
   gate.io.advance := io.issue.advance
@@ -238,7 +238,7 @@ class VectorUnit(p: VectorParams) extends Module {
     table.io.move              := output.move
     table.io.settle            := output.settle
     table.io.select            := io.issue.window.bits.select
-    table.io.windowWrite.valid := io.issue.window.fire && io.issue.window.bits.write
+    table.io.windowWrite.valid := io.issue.window.fire && io.issue.window.bits.write && !io.issue.window.bits.nume
     table.io.windowWrite.bits  := io.issue.window.bits.data
     window.io.other            := table.io.word
 
@@ -282,7 +282,7 @@ class VectorUnit(p: VectorParams) extends Module {
     ended.io.enq.valid     := streams.io.result.valid
     ended.io.enq.bits      := streams.io.result.bits
     streams.io.resultReady := ended.io.enq.ready
-    ending                 := ended.io.deq.valid
+    streaming              := table.io.busy || ended.io.deq.valid
     val results = Module(new Arbiter(new VectorResult(p), 3))
     results.io.in(0) <> execute.io.result
     results.io.in(1) <> output.result

@@ -30,9 +30,9 @@ class VectorWindow(p: VectorParams) extends Module {
   private val select       = io.request.bits.select
   private val register     = select(4, 0)
   private val word         = select(19, 8)
-  private val exists       = select(31, 28) === 1.U && select(7, 5) === 0.U && word < (p.vLen / 32).U
-  private val eg           = (register * p.egsPerRegister.U + (word >> log2Ceil(wordsOfGroup)))(p.egBits - 1, 0)
-  private val inGroup      = word(log2Ceil(wordsOfGroup) - 1, 0)
+  private val exists = !io.request.bits.nume && select(31, 28) === 1.U && select(7, 5) === 0.U && word < (p.vLen / 32).U
+  private val eg     = (register * p.egsPerRegister.U + (word >> log2Ceil(wordsOfGroup)))(p.egBits - 1, 0)
+  private val inGroup = word(log2Ceil(wordsOfGroup) - 1, 0)
 
   io.request.ready := io.idle
   io.read.eg       := eg

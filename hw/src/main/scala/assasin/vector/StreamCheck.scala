@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Cat, Valid}
+
+/** What is known of a stream instruction, as things stood in the cycle before. */
+class StreamFound(p: VectorParams) extends Bundle {
+  val word  = new StreamWord
+  val legal = Bool()
+
+  /** Its stream, if it has one. */
+  val common  = new StreamDescriptor(p)
+  val left    = UInt(p.xLen.W)
+  val partial = UInt(8.W)
+
+  /** IHEAD or OHEAD of the stream buffer that has the stream's number. */
+  val head = UInt(32.W)
+
+  /** Instructions past the commit point still use the stream. */
+  val busy = Bool()
+
+  /** Elements that it may touch, how many bits these are, and where they begin and end. */
+  val count = UInt(p.vlBits.W)
+  val bits  = UInt((p.vlBits + 6).W)
+  val start = UInt((p.xLen + 3).W)
+  val end   = UInt((p.xLen + 3).W)
+
+  /** The stream buffer has all of them, or room for them; the declaration has as many; the stream's end is known, and
+    * lies before theirs.
+    */
+  val fits   = Bool()
+  val enough = Bool()
+  val toEnd  = Bool()
+
+  /** vs.cr: more than it may consume. */
+  val tooMany = Bool()
+}
+
+class StreamCheckIO(p: VectorParams) extends Bundle {
+
+  /** As [[StreamCommitIO]] has them. */
+  val offer  = Input(new VectorOffer(p))
+  val at     = Input(new VectorOffer(p))
+  val held   = Input(Bool())
+  val done   = Input(Bool())
+  val enters = Input(Bool())
+
+  /** The instruction in the commit stage is to be looked at again. With `turn` not its own stream is looked up, but
+    * this input stream.
+    */
+  val renew = Input(Bool())
+  val turn  = Flipped(Valid(UInt(4.W)))
+
+  /** Of VarVE-full, as the offered instruction has to see them: registers that hold its vectors, PACKED; and which
+    * input streams are open. 0 without it.
+    */
+  val variable = Input(UInt(32.W))
+  val packed   = Input(Bool())
+  val open     = Input(UInt(12.W))
+
+  val table  = new StreamTableLookIO(p)
+  val input  = new StreamInputLookIO
+  val output = new StreamOutputLookIO
+  val sLog2  = Input(UInt(2.W))
+
+  /** What `found` says is of the instruction in the commit stage. */
+  val known = Output(Bool())
+  val found = Output(new StreamFound(p))
+
+  /** Position of the stream that is looked up in this cycle. */
+  val position = Output(UInt((p.xLen + 3).W))
+
+  val clear = Input(Bool())
+}
+
+/** Looks up a stream instruction's stream, and finds whether the instruction is legal (docs/varve/isa.md 3.3) and how
+  * far its elements reach: as it leaves the execute stage, or anew from the commit stage.
+  */
+class StreamCheck(p: VectorParams) extends Module {
+  val io = IO(new StreamCheckIO(p))
+
+  private val mostCount = if (p.full) p.elements else p.vLen
+
+  // An instruction in the commit stage that is not done stays, or is cancelled.
+  private val stays  = io.held && !io.done
+  private val from   = Mux(stays, io.at, io.offer)
+  private val word   = StreamWord(p, from.insn)
+  private val format = from.varve.get.format(13, 0).asTypeOf(new StreamFormat)
+  private val look   = io.table
+  private val stream = Mux(io.turn.valid, io.turn.bits, word.stream)
+  io.table.output  := word.output && !io.turn.valid
+  io.table.stream  := stream
+  io.input.stream  := stream(2, 0)
+  io.output.stream := word.stream(2, 0)
+  io.position      := look.position
+
+  private val streams     = (1.U(4.W) << io.sLog2)(3, 0)
+  private val allElements = from.rs2.andR
+  private val width       = Mux(word.declare, format.valueBits, look.common.format.valueBits)
+  private val count =
+    Mux(word.consume, from.rs1(p.vlBits - 1, 0), Mux(word.full, p.elements.U, from.config.vl))
+
+  // ---- Legality -------------------------------------------------------------------------------------------------------------
+  private val inputBits = from.rs2 * format.valueBits
+  private val inputEnd  = from.rs1 +& ((inputBits +& 7.U) >> 3)
+  private val declareLegal = word.declare && word.kind === StreamKind.Fixed.U && !look.common.open &&
+    from.varve.get.format(31, 14) === 0.U && format.valueBits =/= 0.U && format.valueBits <= 64.U &&
+    (if (p.maxWidth == 64) true.B else format.mb =/= 3.U) &&
+    (word.output || format.valueBits <= (8.U << format.mb)) &&
+    Mux(
+      format.buffer,
+      word.stream < streams && from.rs1 <= 7.U,
+      word.output || (!allElements && inputEnd <= (BigInt(1) << p.xLen).U)
+    )
+
+  private val lmul    = Mux(from.config.vlmul(2), 0.U(2.W), from.config.vlmul(1, 0))
+  private val aligned = (word.register(2, 0) & VecInit(0.U(3.W), 1.U(3.W), 3.U(3.W), 7.U(3.W))(lmul)) === 0.U
+  private val fixedLegal =
+    !from.config.vill && aligned && look.common.format.valueBits <= (8.U << from.config.vsew(1, 0))
+  private val grouped   = !from.config.vill && !from.config.vlmul(2) && from.config.vlmul =/= 0.U
+  private val maskLegal = !word.masked || !io.variable(word.mask)
+  private val vectorLegal = maskLegal && Mux(
+    word.full,
+    !grouped && Mux(word.unpack, !io.packed, io.variable(word.register)),
+    fixedLegal
+  )
+  private val recountLegal = word.count && (word.set & ~io.open) === 0.U
+
+  private val legal = from.enabled && from.varve.get.enabled && from.config.vstart === 0.U &&
+    Mux(
+      word.declare,
+      declareLegal,
+      recountLegal || (look.common.open && Mux(
+        word.unpack || word.pack,
+        vectorLegal,
+        word.consume || word.endInput || word.endOutput
+      ))
+    )
+
+  // ---- Reach ----------------------------------------------------------------------------------------------------------------
+  // A stream's last byte has room if one bit more has.
+  private val bits  = Mux(word.endOutput, 1.U, (count * width)(p.vlBits + 5, 0))
+  private val end   = look.position +& bits
+  private val start = look.position(34, 3)
+  private val need  = bits +& look.position(2, 0)
+  private def within(limit: UInt): Bool = {
+    val bytes = limit - start
+    !bytes(31) && Cat(bytes, 0.U(3.W)) >= need
+  }
+  private val pastEnd = (io.input.tail - io.input.end).asSInt > 0.S && io.input.known
+
+  // ---- What was found -------------------------------------------------------------------------------------------------------
+  private val known = RegInit(false.B)
+  private val found = Reg(new StreamFound(p))
+
+  // The instruction before may change what was found, if it leaves in the cycle in which this one enters.
+  private val before  = found.word
+  private val changes = before.declare || before.endInput || before.endOutput || before.count
+  private val sameOne = before.output === word.output && before.stream === word.stream
+  private val isOurs  = StreamWord.is(io.at.insn)
+  private val stale =
+    word.declare || word.count || stays || (io.held && isOurs && (!known || changes || sameOne))
+  when(io.enters || (io.held && io.renew && !io.done)) {
+    found.word    := word
+    found.legal   := legal
+    found.common  := look.common
+    found.left    := look.left
+    found.partial := look.partial
+    found.head    := Mux(word.output, io.output.head, io.input.head)
+    found.busy    := look.busy
+    found.count   := count
+    found.bits    := bits
+    found.start   := look.position
+    found.end     := end(p.xLen + 2, 0)
+    found.fits    := Mux(word.output, within(io.output.tail), within(Mux(pastEnd, io.input.end, io.input.tail)))
+    found.enough  := look.left.andR || look.left >= count
+    found.toEnd   := io.input.known && !within(io.input.end)
+    found.tooMany := from.rs1 > mostCount.U
+  }
+  known    := !io.clear && Mux(io.enters, StreamWord.is(io.offer.insn) && !stale, io.held && isOurs)
+  io.known := known
+  io.found := found
+}

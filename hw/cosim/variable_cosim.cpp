@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // VariableUnit alone against the functions of the model (docs/varve/isa.md 4.1, 4.2): random registers of any widths,
 // signs and mb, with dead slots between elements, all functions, masks and scalars, one operation a cycle or fewer.
-// Compared are values, widths, the slots of each element, n, sign, mb, and mask bits. Slots of 8 bits. Usage:
-// variable_cosim SEED OPERATIONS
+// Compared are values, widths, the slots of each element, n, sign, mb, and mask bits. Beside it the sums of
+// VariableSum, and registers of fixed width as LaneOperand reads them. Slots of 8 bits. Usage: variable_cosim SEED
+// OPERATIONS
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -47,15 +48,16 @@ enum Function : unsigned {
     Divide,
     ShiftLeft,
     ShiftRight,
-    Duplicate
+    Duplicate,
+    Index,
+    FromSigned,
+    FromUnsigned,
+    Functions
 };
 const Op kOps[] = {Op::Add, Op::Sub, Op::Rsub, Op::Min, Op::Max, Op::Bic, Op::And, Op::Or,  Op::Xor, Op::Eq,
                    Op::Ne,  Op::Lt,  Op::Le,   Op::Ge,  Op::Gt,  Op::Mul, Op::Div, Op::Asl, Op::Asr, Op::Add};
-const char *const kNames[] = {"add", "sub", "rsub", "min", "max", "bic", "and", "or",  "xor", "eq",
-                              "ne",  "lt",  "le",   "ge",  "gt",  "mul", "div", "asl", "asr", "dup"};
-// What the unit has.
-const unsigned kBuilt[] = {Add, Subtract, SubtractFrom, Min,  Max,       BitClear,     And,     Or,
-                           Xor, Equal,    NotEqual,     Less, LessEqual, GreaterEqual, Greater, Duplicate};
+const char *const kNames[] = {"add", "sub", "rsub", "min", "max", "bic", "and", "or",  "xor",   "eq",   "ne",  "lt",
+                              "le",  "ge",  "gt",   "mul", "div", "asl", "asr", "dup", "index", "copy", "copy"};
 
 bool is_compare(unsigned function) {
     return function >= Equal && function <= Greater;
@@ -80,6 +82,7 @@ struct Request {
     Vector a, b;
     bool scalar = false;
     Wide x = 0;
+    unsigned step = 0; ///< 5 bits
     Bits active = Bits(kEmax);
 };
 
@@ -103,12 +106,20 @@ class Bench {
 
     void run(unsigned operations) {
         top.reset = 1;
-        top.valid = 0;
+        top.valid = top.adds = top.clear = 0;
         tick();
         tick();
         top.reset = 0;
         for (unsigned done = 0; done < operations || !expected.empty();) {
-            const bool offer = done < operations && below(pace) == 0;
+            const bool clears = clears_at && done >= clears_at;
+            if (clears) {
+                clears_at = 0;
+                expected.clear();
+                counts.clear();
+                sums.clear();
+            }
+            top.clear = clears;
+            const bool offer = !clears && done < operations && room && below(pace) == 0;
             if (below(50) == 0)
                 pace = 1 + below(4) * below(4);
             Request r;
@@ -124,7 +135,11 @@ class Bench {
                 counts.push_back(expected.back().n);
                 done++;
             }
+            if (!clears && below(200) == 0)
+                clears_at = done + 1;
+            other(offer ? r : draw(), !clears && below(2));
             sample();
+            room = top.room;
             top.clock = 1;
             top.eval();
             if (++idle > 3000) {
@@ -133,6 +148,10 @@ class Bench {
             }
         }
         checks.equal("counts that are missing", counts.size(), 0);
+        // Every function must have come.
+        for (unsigned f = 0; f < Functions; f++)
+            if (operations >= 2000)
+                equal("operations that are missing", drawn[f] == 0, 0, f, 0);
     }
 
   private:
@@ -199,18 +218,22 @@ class Bench {
 
     Request draw() {
         Request r;
-        r.function = kBuilt[below(sizeof kBuilt / sizeof kBuilt[0])];
+        r.function = below(Functions);
         const unsigned style = below(6);
         r.a = operand(style);
         r.b = operand(style);
         if (below(8) == 0)
             r.b = r.a;
-        r.scalar = r.function == Duplicate || below(3) == 0;
+        // Of a register of fixed width the unit reads a alone; vv.index has no mask.
+        r.scalar = r.function >= Duplicate || below(3) == 0;
+        r.step = below(32);
         const unsigned w = below(33);
         r.x = coin() ? static_cast<Wide>(below(32)) - 16 : number(below(2) ? w : std::min(w, 9u), false);
         if (r.scalar && r.a.n && below(4) == 0)
             r.x = wrap(r.a.v[below(r.a.n)], 32, false);
-        const unsigned mode = below(4);
+        if (r.function == Index && coin())
+            r.x = wrap((static_cast<Wide>(1) << below(33)) + below(64) - 32, 32, false);
+        const unsigned mode = r.function >= Index ? 3 : below(4);
         for (unsigned i = 0; i < kEmax; i++)
             r.active[i] = mode == 0 ? coin() : mode == 1 ? below(8) == 0 : true;
         return r;
@@ -247,6 +270,7 @@ class Bench {
     void drive(const Request &r) {
         Bits word;
         put(word, r.active);
+        put(word, r.step, 5);
         put(word, static_cast<uint64_t>(r.x), 32);
         put(word, r.scalar, 1);
         put(word, r.b);
@@ -262,7 +286,7 @@ class Bench {
     Bits take(unsigned n) {
         Bits field(n);
         for (unsigned i = 0; i < n; i++, place++)
-            field[i] = top.out_bits[place / 32] >> (place % 32) & 1;
+            field[i] = from[place / 32] >> (place % 32) & 1;
         return field;
     }
     uint64_t take_number(unsigned n) {
@@ -272,7 +296,8 @@ class Bench {
     Expected answer(const Request &r) {
         Expected e;
         e.function = r.function;
-        const Op op = kOps[r.function];
+        drawn[r.function]++;
+        const Op op = r.function < Index ? kOps[r.function] : Op::Add;
         unsigned k = kEmax;
         std::vector<unsigned> aw;
         std::vector<Wide> v;
@@ -285,6 +310,21 @@ class Bench {
                 v.push_back(active[i] ? r.x : 0);
                 aw.push_back(width(v[i], e.is_unsigned));
             }
+        } else if (r.function == Index) {
+            const int step = r.step < 16 ? static_cast<int>(r.step) : static_cast<int>(r.step) - 32;
+            e.is_unsigned = r.x >= 0 && step >= 0;
+            e.mb = 32;
+            for (unsigned i = 0; i < k; i++) {
+                v.push_back(wrap(r.x + static_cast<int>(i) * step, 32, e.is_unsigned));
+                aw.push_back(width(v[i], e.is_unsigned));
+            }
+        } else if (r.function > Index) {
+            e.is_unsigned = r.a.is_unsigned;
+            e.mb = r.a.mb;
+            k = r.a.n;
+            v = r.a.v;
+            for (unsigned i = 0; i < k; i++)
+                aw.push_back(width(v[i], e.is_unsigned));
         } else {
             k = std::min({r.a.n, r.scalar ? kEmax : r.b.n, kEmax});
             const auto left = [&](unsigned i) { return Operand{r.a.v[i], r.a.is_unsigned, r.a.mb}; };
@@ -311,25 +351,74 @@ class Bench {
         return e;
     }
 
+    /// Sums of a's active elements, one cycle or more behind each other; a's data as lanes.
+    void other(const Request &r, bool adds) {
+        if (!top.valid)
+            drive(r);
+        top.adds = adds;
+        const unsigned log = below(3), lanes = kVlen >> (3 + log), count = below(lanes + 1);
+        top.laneEew = log;
+        top.laneCount = count;
+        top.laneUnsigned = coin();
+        top.eval();
+        if (adds) {
+            uint64_t sum = 0;
+            for (unsigned i = 0; i < r.a.n; i++)
+                if (r.active[i])
+                    sum += static_cast<uint64_t>(r.a.v[i]);
+            sums.push_back(sum);
+        }
+        if (top.total_valid && !top.reset && !top.clear) {
+            checks.equal("sums too many", sums.empty(), 0);
+            if (!sums.empty()) {
+                checks.equal("sum", top.total_bits, sums.front());
+                sums.pop_front();
+            }
+        }
+        // What lies in the lanes, and which bytes are live.
+        place = 0;
+        from = top.operand;
+        const uint64_t log_mb = take_number(2), is_unsigned = take_number(1), n = take_number(kCountBits);
+        const Bits live = take(kSlots);
+        checks.equal("mb of lanes", log_mb, log);
+        checks.equal("sign of lanes", is_unsigned, top.laneUnsigned);
+        checks.equal("number of lanes", n, count);
+        Bits want(kSlots);
+        for (unsigned i = 0; i < kEmax; i++) {
+            unsigned w = 0;
+            if (i < count) {
+                const uint64_t bits = slice(r.a.data, i * (8u << log), 8u << log);
+                w = width(wrap(static_cast<Wide>(bits), 8u << log, is_unsigned), is_unsigned);
+            }
+            checks.equal("width of a lane", take_number(kWidthBits), w);
+            for (unsigned k = 0; k < ceil_to(w, kG) / kG; k++)
+                want[(i << log) + k] = true;
+        }
+        checks.equal("live slots of lanes", live == want, 1);
+    }
+
     void equal(const char *what, uint64_t got, uint64_t want, unsigned function, unsigned i) {
-        if (got != want && checks.failed < 20)
+        const bool shown = wrong[function] < 5;
+        wrong[function] += got != want;
+        if (got != want && shown)
             std::printf("%s, element %u: ", kNames[function], i);
-        if (got == want || checks.failed < 20)
+        if (got == want || shown)
             checks.equal(what, got, want);
         else
             checks.failed++;
     }
 
     void sample() {
-        if (top.counted_valid && !top.reset) {
+        if (top.counted_valid && !top.reset && !top.clear) {
             if (counts.empty())
                 return checks.equal("counts too many", 1, 0);
             equal("count", top.counted_bits, counts.front(), expected.empty() ? 0 : expected.front().function, 0);
             counts.pop_front();
         }
-        if (!top.out_valid)
+        if (!top.out_valid || top.clear)
             return;
         idle = place = 0;
+        from = top.out_bits;
         if (expected.empty())
             return checks.equal("answers too many", 1, 0);
         const Expected e = expected.front();
@@ -374,7 +463,11 @@ class Bench {
     unsigned pace = 1, idle = 0;
     std::deque<Expected> expected;
     std::deque<unsigned> counts;
-    unsigned place = 0; ///< in the answer
+    std::deque<uint64_t> sums;
+    unsigned drawn[Functions] = {}, wrong[Functions] = {}, clears_at = 0;
+    bool room = true;
+    unsigned place = 0;             ///< in the answer
+    const uint32_t *from = nullptr; ///< the answer
 };
 
 } // namespace

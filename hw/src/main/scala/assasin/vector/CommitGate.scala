@@ -161,8 +161,10 @@ class CommitGate(p: VectorParams) extends Module {
   when(!fast)(vectorOp.elementwise := memory)
   io.dispatch.valid                := starts || (leaves && !illegal && !begun && !(ofStream && trap))
   io.dispatch.bits                 := stream(_.op, vectorOp)
-  // A scalar move to x0 has nothing to do either.
-  private val vectorEmpty = Mux(ofFull, false.B, decode.io.empty) || (plainOp.toScalar && plainOp.vd === 0.U)
+  // A scalar move to x0 has nothing to do either; a sum closes the strip.
+  private val closes = variable.fold(false.B)(v => ofFull && v.io.closes)
+  private val vectorEmpty =
+    Mux(ofFull, false.B, decode.io.empty) || (plainOp.toScalar && plainOp.vd === 0.U && !closes)
   io.empty := io.streams.fold(vectorEmpty)(s => Mux(s.mine, !s.dispatches, vectorEmpty))
 
   for (s <- io.streams) {

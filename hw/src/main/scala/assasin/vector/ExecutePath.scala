@@ -37,6 +37,16 @@ class StripExecuteIO(p: VectorParams) extends Bundle {
 
   /** A register's number of elements is known. */
   val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
+
+  /** NumE; the instruction in the sequencer, if it is a sum, may go by it. */
+  val numE  = Input(UInt(log2Ceil(p.elements + 1).W))
+  val known = Input(Bool())
+
+  /** There is a sum in the sequencer. */
+  val sums = Output(Bool())
+
+  /** A sum ends the strip at these elements at the latest. */
+  val closed = Valid(UInt(log2Ceil(p.elements + 1).W))
 }
 
 /** Sequencer and pipeline of arithmetic: S (one element group, hazards), R (registers), X (compute), W (write). A write
@@ -59,7 +69,8 @@ class ExecutePath(p: VectorParams) extends Module {
     /** Computes the last bits of a mask result, and writes all of it. */
     val whole = Bool()
   }
-  private val results = 2
+  // Sums come to their results later.
+  private val results = if (p.full) 6 else 2
 
   private def egOf(register: UInt, beat: UInt) = (register * p.egsPerRegister.U + beat)(p.egBits - 1, 0)
 
@@ -96,6 +107,12 @@ class ExecutePath(p: VectorParams) extends Module {
   // Of VarVE-full's there is one beat.
   private def isVariable(of: VectorOp) = of.variable.fold(false.B)(_.active)
   private def flies(of: VectorOp)      = isVariable(of) && !of.toScalar
+  private def isSum(of: VectorOp) =
+    isVariable(of) && of.toScalar && of.variable.fold(false.B)(_.function =/= VariableFunction.Count.U)
+  private def isFromLanes(of: VectorOp) = flies(of) && of.variable.fold(false.B) { use =>
+    use.function === VariableFunction.FromSigned.U || use.function === VariableFunction.FromUnsigned.U
+  }
+  private def owes(of: VectorOp) = of.toScalar && !(isSum(of) && of.vd === 0.U)
   private val computed = isVariable(op) ||
     beat === Mux(op.bitwise, lastBit, ((op.evl << op.eew)(p.vlBits, 0) - 1.U) >> log2Ceil(p.dBytes))
   private val finishes  = op.maskResult || op.reduces
@@ -125,16 +142,19 @@ class ExecutePath(p: VectorParams) extends Module {
     (op.readsVs2 && !finish && blocked(vs2)) || (op.readsVd && blocked(vd)) ||
     (op.readsMask && (blocked & v0Groups) =/= 0.U) ||
     (writesNow && (io.olderWrites(vd) || io.olderReads(vd) || (op.maskResult && blocked(vd))))
-  private val owed     = RegInit(0.U(log2Ceil(results + 1).W))
-  private val flight   = RegInit(0.U(3.W))
-  private val inTurn   = !dividing && (flies(op) || ((isLong(op) || gap === 0.U) && flight === 0.U))
+  private val owed = RegInit(0.U(log2Ceil(results + 1).W))
+  // Operations on elements of any width take longer: others wait, so that they do not overtake them. A result of a
+  // register of fixed width is in R for a cycle more; a scalar that is no sum waits for the sums before it.
+  private val flying  = WireDefault(false.B)
+  private val room    = WireDefault(true.B)
+  private val summing = WireDefault(false.B)
+  private val known   = io.strip.fold(true.B)(_.known)
+  private val inTurn = !dividing && (flies(op) && room || !flies(op) && (isLong(op) || gap === 0.U) && !flying) &&
+    (!isSum(op) || known) && !(op.toScalar && !isSum(op) && summing)
   private val permutes = IntegerFunction.isPermute(op.function)
-  private val issue    = valid && !permutes && !hazard && inTurn && !(op.toScalar && owed === results.U)
+  private val issue    = valid && !permutes && !hazard && inTurn && !(owes(op) && owed === results.U)
   private val ends     = (issue && isLast) || permute.io.done
   gap := Mux(io.clear, 0.U, Mux(issue && isLong(op), 2.U, gap - gap.orR))
-
-  // Other functions wait behind an operation on elements of any width, so that they do not overtake it.
-  flight := Mux(io.clear, 0.U, Mux(issue && flies(op), (VariableUnit.latency - 2).U, flight - flight.orR))
 
   io.op.ready := !valid || ends
   when(io.op.fire) {
@@ -312,13 +332,15 @@ class ExecutePath(p: VectorParams) extends Module {
   io.late    := shortLate
   io.landing := shortLanding
 
-  // Elements of any width: their unit, and what goes along with an operation in it.
+  // Elements of any width: their units, and what goes along with an operation in them.
+  private val summed = WireDefault(0.U.asTypeOf(Valid(new VectorResult(p))))
   for (strip <- io.strip) {
     val unit = Module(new VariableUnit(p))
     strip.reads(0).register := r.op.vs2 + Mux(isVariable(r.op), 0.U, r.beat.pad(5))(4, 0)
     strip.reads(1).register := r.op.vs1
-    val read = strip.reads.map(_.metadata)
-    unit.io.in.valid           := rValid && flies(r.op)
+    val read   = strip.reads.map(_.metadata)
+    val active = Mux(r.op.masked, io.v0(p.elements - 1, 0), Fill(p.elements, 1.U(1.W)))
+    unit.io.in.valid           := rValid && flies(r.op) && !isFromLanes(r.op)
     unit.io.in.bits.function   := r.op.variable.get.function
     unit.io.in.bits.a.data     := io.operands(1).data
     unit.io.in.bits.a.metadata := read(0)
@@ -326,20 +348,45 @@ class ExecutePath(p: VectorParams) extends Module {
     unit.io.in.bits.b.metadata := read(1)
     unit.io.in.bits.byScalar   := r.op.variable.get.byScalar
     unit.io.in.bits.scalar     := r.op.scalar
-    unit.io.in.bits.active     := Mux(r.op.masked, io.v0(p.elements - 1, 0), Fill(p.elements, 1.U(1.W)))
+    unit.io.in.bits.step       := r.op.variable.get.step
+    unit.io.in.bits.active     := active
+    unit.io.clear              := io.clear
 
+    // A register of fixed width: widths of its lanes first. No other operation is in R in the cycle behind it.
+    val converts = rValid && isFromLanes(r.op)
+    val lanes    = Module(new LaneOperand(p))
+    lanes.io.data     := io.operands(1).data
+    lanes.io.eew      := r.op.eew
+    lanes.io.count    := r.op.evl
+    lanes.io.unsigned := r.op.variable.get.function === VariableFunction.FromUnsigned.U
+    val converted = RegNext(converts && !io.clear, false.B)
+    val fromLanes = RegEnable(lanes.io.out, converts)
+    val ofLanes   = RegEnable(r, converts)
+    when(converted) {
+      unit.io.in.valid         := true.B
+      unit.io.in.bits.function := ofLanes.op.variable.get.function
+      unit.io.in.bits.a        := fromLanes
+      unit.io.in.bits.byScalar := true.B
+      unit.io.in.bits.active   := Fill(p.elements, 1.U(1.W))
+    }
+    room := unit.io.room && !converts
+
+    // The beats of the operations in E1 to X3, and of the one that is written.
     val valids = RegInit(VecInit(Seq.fill(VariableUnit.latency)(false.B)))
     val beats  = Reg(Vec(VariableUnit.latency, new Beat))
-    valids(0)                       := unit.io.in.valid && !io.clear
-    when(unit.io.in.valid)(beats(0) := r)
+    val leave  = unit.io.moves ++ Seq.fill(VariableUnit.latency - 4)(true.B)
+    valids(0)                       := (unit.io.in.valid || (valids(0) && !leave(0))) && !io.clear
+    when(unit.io.in.valid)(beats(0) := Mux(converted, ofLanes, r))
     for (i <- 1 until VariableUnit.latency) {
-      valids(i)                    := valids(i - 1) && !io.clear
-      when(valids(i - 1))(beats(i) := beats(i - 1))
+      val comes = valids(i - 1) && leave(i - 1)
+      valids(i)            := (comes || (valids(i) && !leave(i))) && !io.clear
+      when(comes)(beats(i) := beats(i - 1))
     }
     val lands   = valids.last
     val landed  = beats.last
     val compare = landed.op.variable.get.compare
-    airborne := valids.asUInt.orR
+    airborne := valids.asUInt.orR || converted
+    flying   := (rValid && flies(r.op)) || converted || valids.take(4).reduce(_ || _)
     when(lands) {
       io.write.valid     := true.B
       io.write.bits.eg   := landed.eg
@@ -349,11 +396,38 @@ class ExecutePath(p: VectorParams) extends Module {
       io.end.valid       := true.B
       io.end.bits        := landed.op.tag
     }
-    val underWay = valids.zip(beats).map { case (valid, beat) => landsIn(valid, true.B, beat.eg) }
+    val underWay = landsIn(converted, true.B, ofLanes.eg) +: valids.zip(beats).map { case (valid, beat) =>
+      landsIn(valid, true.B, beat.eg)
+    }
     io.late             := shortLate | underWay.dropRight(2).reduce(_ | _)
     io.landing          := shortLanding | underWay.reduce(_ | _)
-    strip.counted.valid := valids(1)
+    strip.counted.valid := unit.io.counted.valid && !io.clear
     strip.counted.bits  := unit.io.counted.bits
+
+    // Sums: of the elements below NumE, which from then on is not above the register's number of elements.
+    val sum    = Module(new VariableSum(p))
+    val sums   = rValid && isSum(r.op)
+    val length = Mux(read(0).count < strip.numE, read(0).count, strip.numE)
+    strip.sums                      := valid && isSum(op)
+    strip.closed.valid              := sums && !io.clear
+    strip.closed.bits               := length
+    sum.io.clear                    := io.clear
+    sum.io.in.valid                 := sums
+    sum.io.in.bits.operand.data     := io.operands(1).data
+    sum.io.in.bits.operand.metadata := read(0)
+    sum.io.in.bits.active           := active & LaneWidths.ones(length, p.elements)
+    val adding = RegInit(VecInit(Seq.fill(VariableSum.latency)(false.B)))
+    val addsTo = Reg(Vec(VariableSum.latency, UInt(5.W)))
+    val high   = Reg(Vec(VariableSum.latency, Bool()))
+    for (i <- 0 until VariableSum.latency) {
+      adding(i) := (if (i == 0) sums else adding(i - 1)) && !io.clear
+      addsTo(i) := (if (i == 0) r.op.vd else addsTo(i - 1))
+      high(i)   := (if (i == 0) r.op.variable.get.function === VariableFunction.SumHigh.U else high(i - 1))
+    }
+    summing          := sums || adding.asUInt.orR
+    summed.valid     := adding.last && addsTo.last =/= 0.U
+    summed.bits.rd   := addsTo.last
+    summed.bits.data := Mux(high.last, sum.io.out.bits >> (64 - p.xLen), sum.io.out.bits)(p.xLen - 1, 0)
 
     // Registers that other instructions write: vmv<n>r.v takes metadata along, mask logic the smaller length of its masks.
     val moves                         = w.op.function === IntegerFunction.MoveA.U
@@ -377,7 +451,7 @@ class ExecutePath(p: VectorParams) extends Module {
   // Results wait here as long as the core likes; no more are begun than there is room for.
   private val queue = Module(new Queue(new VectorResult(p), results, flow = true))
   queue.reset          := reset.asBool || io.clear
-  queue.io.enq.valid   := xValid && x.op.toScalar && x.last
+  queue.io.enq.valid   := (xValid && x.op.toScalar && x.last && !isSum(x.op)) || summed.valid
   queue.io.enq.bits.rd := x.op.vd
   private val element = MuxLookup(x.op.eew, 0.U)((0 to log2Ceil(p.eLen / 8)).map { log =>
     log.U -> units.io.out((8 << log) - 1, 0).asSInt.pad(p.xLen).asUInt
@@ -386,8 +460,9 @@ class ExecutePath(p: VectorParams) extends Module {
   for (strip <- io.strip) when(isVariable(x.op)) {
     queue.io.enq.bits.data := RegEnable(strip.reads(0).metadata.count, rValid)
   }
+  when(summed.valid)(queue.io.enq.bits := summed.bits)
   io.result <> queue.io.deq
-  owed := Mux(io.clear, 0.U, owed + (ends && op.toScalar) - io.result.fire)
+  owed := Mux(io.clear, 0.U, owed + (ends && owes(op)) - io.result.fire)
 
   io.busy := valid || rValid || xValid || x2Valid || x3Valid || dividing || wValid || airborne || owed =/= 0.U
 }

@@ -15,6 +15,9 @@ class VariableDecodeIO(p: VectorParams) extends Bundle {
 
   /** Decoded, without tag. */
   val op = Output(new VectorOp(p))
+
+  /** It is a sum: NumE must not become less any more. */
+  val closes = Output(Bool())
 }
 
 /** Decodes a word of custom-1 and decides its legality (docs/varve/isa.md 3.1, 3.3). Combinational. */
@@ -111,7 +114,10 @@ class VariableDecode(p: VectorParams) extends Module {
   op.toScalar  := isScalarOut
   op.eew       := config.vsew(1, 0)
   op.evl       := config.vl
-  op.scalar    := Mux(byImmediate, Cat(Fill(p.xLen - 5, vs1(4)), vs1), io.offer.rs1)
+  // Shifts take 0 to 31.
+  private val isShift = binary === VariableFunction.ShiftLeft.U || binary === VariableFunction.ShiftRight.U
+  op.scalar := Mux(byImmediate, Cat(Fill(p.xLen - 5, vs1(4) && !isShift), vs1), io.offer.rs1)
+  io.closes := isScalarOut && !isNum
   private val use = op.variable.get
   use.active    := true.B
   use.function  := function

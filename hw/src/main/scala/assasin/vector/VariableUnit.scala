@@ -7,14 +7,19 @@ import chisel3.util.{Cat, Fill, MuxCase, MuxLookup, PopCount, RegEnable, Valid, 
 /** An operation on elements of any width. */
 class VariableRequest(p: VectorParams) extends Bundle {
 
-  /** [[VariableFunction]], but for those to a scalar, of other registers and with products. */
+  /** [[VariableFunction]], but for those to a scalar. */
   val function = UInt(VariableFunction.bits.W)
 
-  /** vs2 and vs1, or with `byScalar` the number in `scalar`. */
+  /** vs2 and vs1, or with `byScalar` the number in `scalar`. Of a register of fixed width `a` has its lanes as
+    * elements.
+    */
   val a        = new VariableOperand(p)
   val b        = new VariableOperand(p)
   val byScalar = Bool()
   val scalar   = UInt(p.xLen.W)
+
+  /** Of vv.index: what is added from element to element, 5 bits signed. */
+  val step = UInt(5.W)
 
   /** Elements that the mask lets through. */
   val active = UInt(p.elements.W)
@@ -23,18 +28,30 @@ class VariableRequest(p: VectorParams) extends Bundle {
 class VariableUnitIO(p: VectorParams) extends Bundle {
   val in = Flipped(Valid(new VariableRequest(p)))
 
-  /** Two cycles behind `in`: how many elements the result has. */
+  /** An operation may come in the next cycle. */
+  val room = Output(Bool())
+
+  /** The operation in E1, E2, E3, X1 leaves its stage. */
+  val moves = Output(Vec(4, Bool()))
+
+  /** Two cycles behind `in`, or later: how many elements the result has. */
   val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
 
-  /** [[VariableUnit.latency]] cycles behind `in`: a register; of a compare its metadata's count counts and the mask. */
+  /** [[VariableUnit.latency]] cycles behind `in`, or later, in the order of the operations: a register; of a compare
+    * its metadata's count counts and the mask.
+    */
   val out  = Valid(new VariableOperand(p))
   val mask = Output(UInt(p.elements.W))
+
+  /** Operations under way are forgotten. */
+  val clear = Input(Bool())
 }
 
 /** Arithmetic on elements of any width (docs/varve/unit.md 6.2): E1 to E3 bring the elements of two registers to common
   * boundaries, as many pairs as fit; X1 computes; X2 finds the widths of the results, X3 brings them to the elements.
   *
-  * An operation a cycle.
+  * An operation a cycle. A product stays in X1 for a cycle, and one more for each byte of the shorter operand's longest
+  * element; a quotient for three cycles and one for each bit of the slots of its largest element. What is behind waits.
   */
 class VariableUnit(p: VectorParams) extends Module {
   require(p.full && p.align == 8, s"align = ${p.align}: elements are aligned to slots of 8 bits")
@@ -55,7 +72,9 @@ class VariableUnit(p: VectorParams) extends Module {
     val mb        = UInt(2.W)
     val byScalar  = Bool()
     val scalar    = UInt(64.W)
+    val step      = UInt(5.W)
   }
+  private val long                                  = Seq(VariableFunction.Multiply, VariableFunction.Divide)
   private def is(kind: Kind, functions: Int*): Bool = functions.map(f => kind.function === f.U).reduce(_ || _)
 
   // ---- R: how many bits each pair takes -----------------------------------------------------------------------------------------
@@ -73,23 +92,63 @@ class VariableUnit(p: VectorParams) extends Module {
   private val kind       = Wire(new Kind)
   private val subtracts  = Seq(VariableFunction.Subtract, VariableFunction.SubtractFrom)
   private val duplicates = in.function === VariableFunction.Duplicate.U
+  private val indexes    = in.function === VariableFunction.Index.U
+  private val shiftsLeft = in.function === VariableFunction.ShiftLeft.U
+  private val shifts     = shiftsLeft || in.function === VariableFunction.ShiftRight.U
+  private val copies     = in.function >= VariableFunction.FromSigned.U
   kind.function  := in.function
   kind.aUnsigned := a.unsigned
   kind.bUnsigned := Mux(in.byScalar, !negative, b.unsigned)
   private val isSub = subtracts.map(f => in.function === f.U).reduce(_ || _)
-  kind.unsigned := Mux(duplicates, !negative, kind.aUnsigned && kind.bUnsigned && !isSub)
+  kind.unsigned := MuxCase(
+    kind.aUnsigned && kind.bUnsigned && !isSub,
+    Seq(duplicates -> !negative, indexes -> (!negative && !in.step(4)), (shifts || copies) -> a.unsigned)
+  )
   private val holding =
     Mux(scalarWidth <= 8.U, 0.U(2.W), Mux(scalarWidth <= 16.U, 1.U, Mux(scalarWidth <= 32.U, 2.U, 3.U)))
-  kind.mb       := Mux(duplicates, holding, Mux(in.byScalar || a.mb > b.mb, a.mb, b.mb))
+  kind.mb := MuxCase(
+    b.mb,
+    Seq(duplicates -> holding, indexes -> 2.U, (in.byScalar || shifts || copies || a.mb > b.mb) -> a.mb)
+  )
   kind.byScalar := in.byScalar
   kind.scalar   := wideScalar
+  kind.step     := in.step
 
   private val mbBits = (8.U(8.W) << kind.mb)(7, 0)
-  private val yields = Mux(duplicates, elements.U, Mux(in.byScalar || a.count < b.count, a.count, b.count))
+  private val yields =
+    Mux(duplicates || indexes, elements.U, Mux(in.byScalar || a.count < b.count, a.count, b.count))
   private def least(x: UInt, y: UInt): UInt = Mux(x < y, x, y)
   private def most(x: UInt, y: UInt): UInt  = Mux(x > y, x, y)
   private val widthsA                       = a.widths
   private val widthsB                       = Seq.tabulate(elements)(i => Mux(in.byScalar, scalarWidth, b.widths(i)))
+
+  // Element i of vv.index is a multiple of the step more than the scalar. That changes the bits above `offsetBits` by one.
+  private val offsetBits = log2Ceil(elements) + 5
+  private def offset(step: UInt, element: Int): UInt = VecInit(Seq.tabulate(32) { bits =>
+    val multiple = (if (bits < 16) bits else bits - 32) * element
+    BigInt(multiple & ((1 << offsetBits) - 1)).U(offsetBits.W)
+  })(step)
+  private def bitsOf(value: UInt): UInt =
+    MuxCase(0.U(7.W), (value.getWidth - 1 to 0 by -1).map(i => value(i) -> (i + 1).U(7.W)))
+  private val indexHigh = Seq(-1, 0, 1).map { change =>
+    val high = (wideScalar(31, offsetBits) + ((1 << (32 - offsetBits)) + change).U)(31 - offsetBits, 0)
+    val sign = high(31 - offsetBits) && !kind.unsigned
+    (high, sign, bitsOf(high ^ Fill(32 - offsetBits, sign)))
+  }
+  private val indexWidths = Seq.tabulate(elements) { i =>
+    val added                            = offset(in.step, i)
+    val low                              = wideScalar(offsetBits - 1, 0) +& added
+    val fewer                            = added(offsetBits - 1) && !low(offsetBits)
+    val more                             = !added(offsetBits - 1) && low(offsetBits)
+    def of[T <: Data](values: Seq[T]): T = Mux(fewer, values(0), Mux(more, values(2), values(1)))
+    val sign                             = of(indexHigh.map(_._2))
+    val high                             = of(indexHigh.map(_._3))
+    val below                            = bitsOf(low(offsetBits - 1, 0) ^ Fill(offsetBits, sign))
+    val plain                            = Mux(high =/= 0.U, high + offsetBits.U, below)
+    Mux(kind.unsigned || (plain === 0.U && !sign), plain, plain + 1.U)
+  }
+
+  private val shiftCount = wideScalar(5, 0) & (mbBits - 1.U)(5, 0)
   private val sizes = Seq.tabulate(elements) { i =>
     val (wa, wb)     = (widthsA(i), widthsB(i))
     val signed       = !kind.unsigned
@@ -104,9 +163,29 @@ class VariableUnit(p: VectorParams) extends Module {
       Mux(wa === 0.U && wb === 0.U, 0.U, least(most(wa.pad(8), wb.pad(8)) + 1.U, mbBits)),
       Mux(wa =/= 0.U && wb =/= 0.U, one, least(larger + (taken =/= 0.U), mbBits))
     )
+    val lengthened = Mux(
+      in.byScalar,
+      Mux(wa === 0.U, 0.U, least(wa +& shiftCount, mbBits)),
+      Mux(
+        wa === 0.U,
+        wb.pad(8),
+        most(
+          wb.pad(8),
+          Mux(b.unsigned, least(wa +& Cat((0 until 6).map(n => wb > n.U).reverse), mbBits), mbBits)
+        )
+      )
+    )
+    val quotient = Mux(wb === 0.U, pa, most(least(pa + signed, mbBits), pb))
     val aligned = MuxCase(
       larger,
       Seq(
+        shiftsLeft -> lengthened,
+        shifts     -> Mux(in.byScalar, wa, most(wa, wb)).pad(8),
+        (in.function === VariableFunction.Multiply.U) ->
+          Mux(wa === 0.U || wb === 0.U, 0.U, least(wa +& wb, mbBits)),
+        (in.function === VariableFunction.Divide.U)                          -> quotient,
+        indexes                                                              -> indexWidths(i).pad(8),
+        copies                                                               -> wa.pad(8),
         (in.function === VariableFunction.Add.U && wa =/= 0.U && wb =/= 0.U) -> one,
         isSub                                                                -> difference,
         duplicates                                                           -> wb.pad(8)
@@ -117,7 +196,10 @@ class VariableUnit(p: VectorParams) extends Module {
   }
 
   // ---- E1: where each pair begins; dead slots out ---------------------------------------------------------------------------------
-  private val v1      = RegNext(io.in.valid, false.B)
+  private val List(v1, v2, v3, v4, v5, v6)             = List.fill(6)(RegInit(false.B))
+  private val List(leaves1, leaves2, leaves3, leaves4) = List.fill(4)(Wire(Bool()))
+
+  v1 := (io.in.valid || (v1 && !leaves1)) && !io.clear
   private val k1      = RegEnable(kind, io.in.valid)
   private val size1   = sizes.map(RegEnable(_, io.in.valid))
   private val count1  = RegEnable(yields, io.in.valid)
@@ -137,17 +219,17 @@ class VariableUnit(p: VectorParams) extends Module {
   private val fromB1  = PrefixSum(slotsB1, slotBits + 1)
 
   // ---- E2: what each slot that begins an element has to know ------------------------------------------------------------------------
-  private val v2      = RegNext(v1, false.B)
-  private val k2      = RegEnable(k1, v1)
-  private val dataA2  = RegEnable(dataA1, v1)
-  private val dataB2  = RegEnable(dataB1, v1)
-  private val fits2   = fits1.map(RegEnable(_, v1))
-  private val size2   = size1.map(RegEnable(_, v1))
-  private val start2  = starts1.map(s => RegEnable(s(slotBits, 0), v1))
-  private val fromA2  = fromA1.map(RegEnable(_, v1))
-  private val fromB2  = fromB1.map(RegEnable(_, v1))
-  private val slotsA2 = slotsA1.map(RegEnable(_, v1))
-  private val slotsB2 = slotsB1.map(RegEnable(_, v1))
+  v2 := (leaves1 || (v2 && !leaves2)) && !io.clear
+  private val k2      = RegEnable(k1, leaves1)
+  private val dataA2  = RegEnable(dataA1, leaves1)
+  private val dataB2  = RegEnable(dataB1, leaves1)
+  private val fits2   = fits1.map(RegEnable(_, leaves1))
+  private val size2   = size1.map(RegEnable(_, leaves1))
+  private val start2  = starts1.map(s => RegEnable(s(slotBits, 0), leaves1))
+  private val fromA2  = fromA1.map(RegEnable(_, leaves1))
+  private val fromB2  = fromB1.map(RegEnable(_, leaves1))
+  private val slotsA2 = slotsA1.map(RegEnable(_, leaves1))
+  private val slotsB2 = slotsB1.map(RegEnable(_, leaves1))
   private val count2  = PopCount(fits2)
   private val begins2 = Seq.tabulate(elements)(i =>
     Mux(fits2(i) && size2(i) =/= 0.U, (1.U << start2(i)(slotBits - 1, 0))(slots - 1, 0), 0.U)
@@ -164,21 +246,32 @@ class VariableUnit(p: VectorParams) extends Module {
   }
   private val first2 = or(begins2)
 
+  /** Whether any element has more than 0, 1, .. 7 slots of so many. */
+  private def longest(slotsOf: Seq[UInt]): Seq[Bool] = Seq.tabulate(8) { n =>
+    fits2.lazyZip(size2).lazyZip(slotsOf).map((fit, size, own) => fit && size > n.U && own > n.U).toSeq.reduce(_ || _)
+  }
+  private val longestA2 = PopCount(longest(slotsA2))
+  private val longestB2 = PopCount(longest(slotsB2))
+
   // ---- E3: the bytes of both operands on common boundaries --------------------------------------------------------------------------
-  private val v3      = RegNext(v2, false.B)
-  private val k3      = RegEnable(k2, v2)
-  private val dataA3  = RegEnable(dataA2, v2)
-  private val dataB3  = RegEnable(dataB2, v2)
-  private val first3  = RegEnable(first2, v2)
-  private val end3    = RegEnable(end2, v2)
-  private val fromA3  = RegEnable(scatter(fromA2.init.map(_(slotBits - 1, 0))), v2)
-  private val fromB3  = RegEnable(scatter(fromB2.init.map(_(slotBits - 1, 0))), v2)
-  private val manyA3  = RegEnable(scatter(slotsA2), v2)
-  private val manyB3  = RegEnable(scatter(slotsB2), v2)
-  private val lastOf2 = Seq.tabulate(elements)(i => (start2(i) + size2(i) - 1.U)(slotBits - 1, 0))
+  v3 := (leaves2 || (v3 && !leaves3)) && !io.clear
+  private val k3       = RegEnable(k2, leaves2)
+  private val dataA3   = RegEnable(dataA2, leaves2)
+  private val dataB3   = RegEnable(dataB2, leaves2)
+  private val first3   = RegEnable(first2, leaves2)
+  private val end3     = RegEnable(end2, leaves2)
+  private val fromA3   = RegEnable(scatter(fromA2.init.map(_(slotBits - 1, 0))), leaves2)
+  private val fromB3   = RegEnable(scatter(fromB2.init.map(_(slotBits - 1, 0))), leaves2)
+  private val manyA3   = RegEnable(scatter(slotsA2), leaves2)
+  private val manyB3   = RegEnable(scatter(slotsB2), leaves2)
+  private val offset3  = RegEnable(scatter(Seq.tabulate(elements)(i => offset(k2.step, i))), leaves2)
+  private val swaps3   = RegEnable(longestA2 < longestB2, leaves2)
+  private val passes3  = RegEnable(Mux(longestA2 < longestB2, longestA2, longestB2), leaves2)
+  private val largest3 = RegEnable(PopCount(longest(size2)), leaves2)
+  private val lastOf2  = Seq.tabulate(elements)(i => (start2(i) + size2(i) - 1.U)(slotBits - 1, 0))
   private def along[T <: Data](values: Seq[T], stages: Seq[Bool]): Seq[T] =
     values.map(value => stages.foldLeft(value)((v, stage) => RegEnable(v, stage)))
-  io.counted.valid := v2
+  io.counted.valid := RegNext(leaves1, false.B) && v2
   io.counted.bits  := count2
 
   // How far a slot is behind the first of its element; no element has more than 8.
@@ -202,48 +295,89 @@ class VariableUnit(p: VectorParams) extends Module {
   }
   private val inside3 = VecInit(Seq.tabulate(slots)(s => s.U < end3))
   private val last3   = Seq.tabulate(slots)(s => s.U +& 1.U === end3 || (if (s + 1 < slots) first3(s + 1) else false.B))
+  private val above3 = Seq.tabulate(slots) { s =>
+    val upTo = 7 min (slots - 1 - s)
+    MuxCase(upTo.U(3.W), (0 until upTo).map(d => last3(s + d) -> d.U(3.W)))
+  }
   private val scalarBytes = VecInit(Seq.tabulate(8)(i => k3.scalar(8 * i + 7, 8 * i)))
-  private val alignedB    = aligned(dataB3, fromB3, manyB3, k3.bUnsigned)
+  private val offsetBytes = spread(offset3, byteId3).zipWithIndex.map { case (value, s) =>
+    val sign = value(offsetBits - 1)
+    val wide = Cat(Fill(16 - offsetBits, sign), value)
+    MuxLookup(byteId3(s), Fill(8, sign))(Seq(0.U -> wide(7, 0), 1.U -> wide(15, 8)))
+  }
+  private val indexes3 = is(k3, VariableFunction.Index)
+  private val alignedA = aligned(dataA3, fromA3, manyA3, k3.aUnsigned).zipWithIndex.map { case (byte, s) =>
+    Mux(indexes3, scalarBytes(byteId3(s)), byte)
+  }
+  private val alignedB = aligned(dataB3, fromB3, manyB3, k3.bUnsigned).zipWithIndex.map { case (byte, s) =>
+    MuxCase(byte, Seq(indexes3 -> offsetBytes(s), k3.byScalar -> scalarBytes(byteId3(s))))
+  }
 
   // ---- X1: compute ------------------------------------------------------------------------------------------------------------------
-  private val v4      = RegNext(v3, false.B)
-  private val k4      = RegEnable(k3, v3)
-  private val a4      = aligned(dataA3, fromA3, manyA3, k3.aUnsigned).map(RegEnable(_, v3))
-  private val b4      = Seq.tabulate(slots)(s => RegEnable(Mux(k3.byScalar, scalarBytes(byteId3(s)), alignedB(s)), v3))
-  private val byteId4 = RegEnable(byteId3, v3)
-  private val first4  = RegEnable(first3, v3)
-  private val last4   = VecInit(last3.map(RegEnable(_, v3)))
-  private val inside4 = RegEnable(inside3, v3)
+  v4 := (leaves3 || (v4 && !leaves4)) && !io.clear
+  private val k4      = RegEnable(k3, leaves3)
+  private val a4      = Reg(Vec(slots, UInt(8.W)))
+  private val b4      = Reg(Vec(slots, UInt(8.W)))
+  private val byteId4 = RegEnable(byteId3, leaves3)
+  private val above4  = VecInit(above3.map(RegEnable(_, leaves3)))
+  private val first4  = RegEnable(first3, leaves3)
+  private val last4   = VecInit(last3.map(RegEnable(_, leaves3)))
+  private val inside4 = RegEnable(inside3, leaves3)
 
-  private val reverses = is(k4, VariableFunction.SubtractFrom)
-  private val isAdd    = is(k4, VariableFunction.Add)
-  // a - b, b - a, a + b. Compares and the choice of the smaller are by a - b.
-  private val left    = a4.zip(b4).map { case (x, y) => Mux(reverses, y, x) }
-  private val right   = a4.zip(b4).map { case (x, y) => Mux(isAdd, y, ~Mux(reverses, x, y)) }
-  private val carryIn = !isAdd
-  private val sums0   = left.zip(right).map { case (x, y) => x +& y }
-  private val sums1   = sums0.map(_ + 1.U)
+  // Products take the longer operand as factor a.
+  private val swaps    = is(k3, VariableFunction.Multiply) && swaps3
+  private val swapped4 = RegEnable(swaps, leaves3)
+  private val largest4 = RegEnable(largest3, leaves3)
 
-  /** Carries out of slots: generated, or passed on from the slot below in the same element. */
-  private val carryOut = {
-    val begin = Seq.tabulate(slots) { s =>
-      val passes = sums0(s)(7, 0).andR
-      (sums0(s)(8) || (first4(s) && passes && carryIn), passes && !first4(s))
+  // Of products and quotients: cycles before the last one, and a value a slot: sums, or the remainder.
+  private val left4 = Reg(UInt(7.W))
+  private val part4 = Reg(Vec(slots, UInt(SlotMultiplier.sumBits.W)))
+  when(leaves3) {
+    left4 := MuxCase(
+      0.U,
+      Seq(
+        is(k3, VariableFunction.Multiply)                     -> passes3,
+        (is(k3, VariableFunction.Divide) && largest3 =/= 0.U) -> ((largest3 ## 0.U(3.W)) + 2.U)
+      )
+    )
+    part4.foreach(_ := 0.U)
+    for (s <- 0 until slots) {
+      a4(s) := Mux(swaps, alignedB(s), alignedA(s))
+      b4(s) := Mux(swaps, alignedA(s), alignedB(s))
     }
-    Seq(1, 2, 4)
-      .foldLeft(begin) { (now, distance) =>
-        Seq.tabulate(slots) { s =>
-          val (g, pass) = now(s)
-          if (s < distance) (g, pass)
-          else (g || (pass && now(s - distance)._1), pass && now(s - distance)._2)
-        }
-      }
-      .map(_._1)
   }
-  private val sum = Seq.tabulate(slots) { s =>
-    val carry = Mux(first4(s), carryIn, if (s == 0) carryIn else carryOut(s - 1))
-    Mux(carry, sums1(s)(7, 0), sums0(s)(7, 0))
+
+  // The operation in a stage leaves it when the next one is empty or leaves too.
+  leaves4  := v4 && left4 === 0.U
+  leaves3  := v3 && (!v4 || leaves4)
+  leaves2  := v2 && (!v3 || leaves3)
+  leaves1  := v1 && (!v2 || leaves2)
+  io.moves := VecInit(leaves1, leaves2, leaves3, leaves4)
+
+  // Behind a product or quotient E1 to E3 may have to keep what comes: three operations at most, with the one in R.
+  private val waits = Seq(v1 -> k1, v2 -> k2, v3 -> k3, v4 -> k4).map { case (v, k) =>
+    v && is(k, long: _*)
+  } :+
+    (io.in.valid && is(kind, long: _*))
+  io.room := !waits.reduce(_ || _) || PopCount(Seq(io.in.valid, v1, v2, v3)) <= 2.U
+  assert(!(io.in.valid && v1 && !leaves1 && !io.clear), "an operation comes while E1 is not free")
+
+  private val firsts    = VecInit(first4.asBools)
+  private val isProduct = is(k4, VariableFunction.Multiply)
+  private val reverses  = is(k4, VariableFunction.SubtractFrom)
+  private val isAdd     = is(k4, VariableFunction.Add, VariableFunction.Index) || isProduct
+  // a - b, b - a, a + b, the sums of a product. Compares and the choice of the smaller are by a - b.
+  private val adder = Module(new SlotAdder(slots))
+  adder.io.first   := firsts
+  adder.io.carryIn := !isAdd
+  for (s <- 0 until slots) {
+    val (x, y) = (a4(s), b4(s))
+    val upper  = if (s == 0) 0.U else Mux(firsts(s), 0.U, part4(s - 1)(SlotMultiplier.sumBits - 1, 8))
+    adder.io.left(s)  := Mux(isProduct, part4(s)(7, 0), Mux(reverses, y, x))
+    adder.io.right(s) := Mux(isProduct, upper, Mux(isAdd, y, ~Mux(reverses, x, y)))
   }
+  private val sum      = adder.io.sum
+  private val carryOut = adder.io.carryOut
 
   /** Of a bit a slot: all of them from the element's first slot up to this one. */
   private def allUpTo(bits: Seq[Bool]): Seq[Bool] =
@@ -269,18 +403,90 @@ class VariableUnit(p: VectorParams) extends Module {
     MuxCase(of(s + upTo), (0 until upTo).map(d => last(s + d) -> of(s + d)))
   }
   private val smaller = downwards(less, last4)
+  private val minusA  = downwards(signs.map(_._1), last4)
+  private val minusB  = downwards(signs.map(_._2), last4)
+
+  // Shifts: counts are modulo mb.
+  private val shifter = Module(new SlotShifter(slots))
+  private val counts  = spread(VecInit(b4.map(byte => byte(5, 0) & ((8.U(8.W) << k4.mb)(7, 0) - 1.U)(5, 0))), byteId4)
+  shifter.io.data   := a4
+  shifter.io.byteId := byteId4
+  shifter.io.above  := above4
+  shifter.io.count  := VecInit(counts)
+  shifter.io.sign   := VecInit(minusA)
+  shifter.io.left   := is(k4, VariableFunction.ShiftLeft)
+
+  // Products: a byte of b a cycle.
+  private val multiplier = Module(new SlotMultiplier(slots))
+  multiplier.io.a      := a4
+  multiplier.io.b      := b4
+  multiplier.io.sum    := part4
+  multiplier.io.first  := firsts
+  multiplier.io.byteId := byteId4
+  multiplier.io.signed := left4 === 1.U && !Mux(swapped4, k4.aUnsigned, k4.bUnsigned)
+
+  // Quotients: both operands without signs, a bit a cycle, then the sign. An element takes part in the last of the steps.
+  private val divider   = Module(new SlotDivider(slots))
+  private val negative4 = Reg(Vec(slots, Bool()))
+  private val zero4     = Reg(Vec(slots, Bool()))
+  private val stepsLeft = left4 - 1.U
+  private val phase = MuxCase(
+    DividePhase.Step.U,
+    Seq(
+      (left4 === 0.U)                          -> DividePhase.NegateQuotient.U,
+      (left4 === (largest4 ## 0.U(3.W)) + 2.U) -> DividePhase.NegateDividend.U,
+      (left4 === (largest4 ## 0.U(3.W)) + 1.U) -> DividePhase.NegateDivisor.U
+    )
+  )
+  divider.io.phase     := phase
+  divider.io.a         := a4
+  divider.io.b         := b4
+  divider.io.remainder := VecInit(part4.map(_(7, 0)))
+  divider.io.first     := firsts
+  divider.io.last      := last4
+  divider.io.negates := VecInit(Seq.tabulate(slots) { s =>
+    MuxLookup(phase, negative4(s))(
+      Seq(DividePhase.NegateDividend.U -> minusA(s), DividePhase.NegateDivisor.U -> minusB(s))
+    )
+  })
+  divider.io.runs := VecInit(Seq.tabulate(slots)(s => stepsLeft(5, 3) <= byteId4(s) +& above4(s)))
+  when(v4 && left4 =/= 0.U) {
+    left4 := left4 - 1.U
+    when(isProduct) {
+      a4    := multiplier.io.nextA
+      b4    := multiplier.io.nextB
+      part4 := multiplier.io.nextSum
+    }.otherwise {
+      a4 := divider.io.nextA
+      b4 := divider.io.nextB
+      for (s <- 0 until slots) part4(s) := divider.io.nextRemainder(s)
+      when(phase === DividePhase.NegateDividend.U) {
+        negative4 := minusA
+        zero4     := downwards(allUpTo(b4.map(_ === 0.U)), last4)
+      }
+      when(phase === DividePhase.NegateDivisor.U) {
+        for (s <- 0 until slots) negative4(s) := negative4(s) =/= minusB(s)
+      }
+    }
+  }
+
   private val result = Seq.tabulate(slots) { s =>
     val (x, y) = (a4(s), b4(s))
     val takesA = smaller(s) === is(k4, VariableFunction.Min)
     MuxLookup(k4.function, sum(s))(
       Seq(
-        VariableFunction.Min.U       -> Mux(takesA, x, y),
-        VariableFunction.Max.U       -> Mux(takesA, x, y),
-        VariableFunction.BitClear.U  -> (x & ~y),
-        VariableFunction.And.U       -> (x & y),
-        VariableFunction.Or.U        -> (x | y),
-        VariableFunction.Xor.U       -> (x ^ y),
-        VariableFunction.Duplicate.U -> y
+        VariableFunction.Min.U          -> Mux(takesA, x, y),
+        VariableFunction.Max.U          -> Mux(takesA, x, y),
+        VariableFunction.BitClear.U     -> (x & ~y),
+        VariableFunction.And.U          -> (x & y),
+        VariableFunction.Or.U           -> (x | y),
+        VariableFunction.Xor.U          -> (x ^ y),
+        VariableFunction.Duplicate.U    -> y,
+        VariableFunction.FromSigned.U   -> x,
+        VariableFunction.FromUnsigned.U -> x,
+        VariableFunction.ShiftLeft.U    -> shifter.io.out(s),
+        VariableFunction.ShiftRight.U   -> shifter.io.out(s),
+        VariableFunction.Divide.U       -> Mux(zero4(s), 0.U, divider.io.nextA(s))
       )
     )
   }
@@ -305,14 +511,14 @@ class VariableUnit(p: VectorParams) extends Module {
   }
 
   // ---- X2: widths -------------------------------------------------------------------------------------------------------------------
-  private val v5      = RegNext(v4, false.B)
-  private val k5      = RegEnable(k4, v4)
-  private val bytes5  = wrapped.map(RegEnable(_, v4))
-  private val flag5   = flag.map(RegEnable(_, v4))
-  private val byteId5 = RegEnable(byteId4, v4)
-  private val first5  = RegEnable(first4, v4)
-  private val last5   = RegEnable(last4, v4)
-  private val inside5 = RegEnable(inside4, v4)
+  v5 := leaves4 && !io.clear
+  private val k5      = RegEnable(k4, leaves4)
+  private val bytes5  = wrapped.map(RegEnable(_, leaves4))
+  private val flag5   = flag.map(RegEnable(_, leaves4))
+  private val byteId5 = RegEnable(byteId4, leaves4)
+  private val first5  = RegEnable(first4, leaves4)
+  private val last5   = RegEnable(last4, leaves4)
+  private val inside5 = RegEnable(inside4, leaves4)
   private val sign5   = downwards(bytes5.map(byte => byte(7) && !k5.unsigned), last5)
   private val own5 = Seq.tabulate(slots) { s =>
     val bits = bytes5(s) ^ Fill(8, sign5(s))
@@ -344,21 +550,21 @@ class VariableUnit(p: VectorParams) extends Module {
   private val live5  = Cat(Seq.tabulate(slots)(s => inside5(s) && byteId5(s) < slots5(s)).reverse)
 
   // ---- X3: to the elements ------------------------------------------------------------------------------------------------------------
-  private val v6      = RegNext(v5, false.B)
+  v6 := v5 && !io.clear
   private val k6      = RegEnable(k5, v5)
   private val data6   = RegEnable(Cat(bytes5.reverse), v5)
   private val width6  = VecInit(width5.map(RegEnable(_, v5)))
   private val flag6   = VecInit(flag5.map(RegEnable(_, v5)))
   private val live6   = RegEnable(live5, v5)
-  private val stages  = Seq(v2, v3, v4, v5)
+  private val stages  = Seq(leaves2, leaves3, leaves4, v5)
   private val fits6   = along(fits2, stages)
   private val some6   = along(size2.map(_ =/= 0.U), stages)
   private val lastOf6 = along(lastOf2, stages)
   private val count6  = along(Seq(count2), stages).head
-  private val active6 = along(RegEnable(RegEnable(in.active, io.in.valid), v1).asBools, stages)
+  private val active6 = along(RegEnable(RegEnable(in.active, io.in.valid), leaves1).asBools, stages)
   private val zero    = holds(false.B, true.B, k6)
 
-  io.out.valid                  := RegNext(v6, false.B)
+  io.out.valid                  := RegNext(v6 && !io.clear, false.B)
   io.out.bits.data              := RegEnable(data6, v6)
   io.out.bits.metadata.live     := RegEnable(live6, v6)
   io.out.bits.metadata.count    := RegEnable(count6, v6)

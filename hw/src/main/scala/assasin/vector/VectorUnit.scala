@@ -314,7 +314,7 @@ class VectorUnit(p: VectorParams) extends Module {
     strip.io.counted(0)  := execute.io.strip.get.counted
     strip.io.counted(1)  := input.strip.get.counted
     strip.io.closed(0)   := output.strip.get.closed
-    strip.io.closed(1)   := 0.U.asTypeOf(strip.io.closed(1))
+    strip.io.closed(1)   := execute.io.strip.get.closed
     strip.io.renew       := gateway.table.recount.valid
 
     gateway.variable := tags.io.next
@@ -338,10 +338,26 @@ class VectorUnit(p: VectorParams) extends Module {
     metadata.io.reads(3).register := Mux(input.strip.get.reading, input.strip.get.read.eg, gateway.mask)
     output.strip.get.metadata     := metadata.io.reads(2).metadata
     output.strip.get.numE         := strip.io.numE
-    output.strip.get.known        := strip.io.known
-    gateway.yielded               := metadata.io.reads(2).metadata.count
-    gateway.length                := metadata.io.reads(3).metadata.count
-    input.strip.get.length        := metadata.io.reads(3).metadata.count
+    // Who packs or adds up goes by the NumE that those before it leave: a pack waits for older sums, a sum until older
+    // packs have read their registers.
+    def older(other: UInt, than: UInt): Bool = (other - than)(p.tagBits - 1)
+    val adds                                 = execute.io.strip.get
+    def isSum(of: VectorOp): Bool = {
+      val function = of.variable.get.function
+      of.variable.get.active && of.toScalar && function =/= VariableFunction.Count.U
+    }
+    val sumsBefore = queues(VectorPath.Execute).io.entries.map { entry =>
+      entry.valid && isSum(entry.bits) && older(entry.bits.tag, output.use.bits.tag)
+    } :+ (adds.sums && older(execute.io.use.bits.tag, output.use.bits.tag)) :+ adds.closed.valid
+    val packsBefore = queues(VectorPath.Pack).io.entries.map { entry =>
+      entry.valid && older(entry.bits.tag, execute.io.use.bits.tag)
+    } :+ (output.use.valid && output.use.bits.reads =/= 0.U && older(output.use.bits.tag, execute.io.use.bits.tag))
+    output.strip.get.known := strip.io.known && !sumsBefore.reduce(_ || _)
+    adds.known             := strip.io.known && !packsBefore.reduce(_ || _)
+    adds.numE              := strip.io.numE
+    gateway.yielded        := metadata.io.reads(2).metadata.count
+    gateway.length         := metadata.io.reads(3).metadata.count
+    input.strip.get.length := metadata.io.reads(3).metadata.count
 
     val unpacks = input.strip.get.metadata.valid && input.write.fire
     metadata.io.write.valid         := execute.io.strip.get.metadata.valid || unpacks

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.MuxLookup
+
+class SlotMultiplierIO(slots: Int) extends Bundle {
+
+  /** The factor that is extended over all slots of its element, the one that is taken byte by byte, and the sum so far:
+    * at first the factors and 0. A slot's sum has 5 bits that belong to the slot above.
+    */
+  val a   = Input(Vec(slots, UInt(8.W)))
+  val b   = Input(Vec(slots, UInt(8.W)))
+  val sum = Input(Vec(slots, UInt(SlotMultiplier.sumBits.W)))
+
+  /** Slots that begin an element, and slots of the same element below each slot. */
+  val first  = Input(Vec(slots, Bool()))
+  val byteId = Input(Vec(slots, UInt(3.W)))
+
+  /** The byte is the highest of a signed factor. */
+  val signed = Input(Bool())
+
+  /** The same behind this step. */
+  val nextA   = Output(Vec(slots, UInt(8.W)))
+  val nextB   = Output(Vec(slots, UInt(8.W)))
+  val nextSum = Output(Vec(slots, UInt(SlotMultiplier.sumBits.W)))
+}
+
+/** A step of the multiplication of elements of up to 8 slots of 8 bits (docs/varve/unit.md 6.6): adds the products of
+  * all slots of a with the lowest byte of b, moves a upwards by a slot and b downwards. All is modulo the element's
+  * slots. Combinational.
+  */
+class SlotMultiplier(slots: Int) extends Module {
+  val io = IO(new SlotMultiplierIO(slots))
+
+  private val byte = Seq.tabulate(slots) { s =>
+    MuxLookup(io.byteId(s), io.b(s))((1 to (7 min s)).map(d => d.U -> io.b(s - d)))
+  }
+  private val products = io.a.zip(byte).map { case (x, y) => x * y }
+  for (s <- 0 until slots) {
+    def below(of: => UInt): UInt = if (s == 0) 0.U(8.W) else Mux(io.first(s), 0.U(8.W), of)
+    val under                    = below(io.a((s - 1) max 0))
+    // A negative highest byte counts 256 less: a, a slot higher, is subtracted, which adds its complement and 1.
+    val negative   = io.signed && byte(s)(7)
+    val subtracted = Mux(negative, ~under, 0.U(8.W))
+    val one        = negative && (if (s == 0) true.B else io.first(s))
+    io.nextSum(s) := io.sum(s) + products(s)(7, 0) + below(products((s - 1) max 0)(15, 8)) + subtracted + one
+    io.nextA(s)   := under
+    io.nextB(s)   := (if (s + 1 < slots) io.b(s + 1) else 0.U)
+  }
+}
+
+object SlotMultiplier {
+
+  /** 8 steps add two bytes, and one of them a byte and 1: less than 2^13. */
+  val sumBits = 13
+}

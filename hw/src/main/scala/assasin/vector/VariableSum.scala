@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Cat, MuxCase, RegEnable, Valid, log2Ceil}
+
+class VariableSumRequest(p: VectorParams) extends Bundle {
+  val operand = new VariableOperand(p)
+
+  /** Elements that are added up. */
+  val active = UInt(p.elements.W)
+}
+
+class VariableSumIO(p: VectorParams) extends Bundle {
+  val in = Flipped(Valid(new VariableSumRequest(p)))
+
+  /** [[VariableSum.latency]] cycles behind `in`: the sum modulo 2^64. */
+  val out = Valid(UInt(64.W))
+
+  /** Sums under way are forgotten. */
+  val clear = Input(Bool())
+}
+
+/** Adds up the elements of a register (docs/varve/unit.md 6.6): bytes of the same place in their elements, then these
+  * sums. A register a cycle.
+  */
+class VariableSum(p: VectorParams) extends Module {
+  require(p.full && p.align == 8, s"align = ${p.align}: elements lie in slots of 8 bits")
+  val io = IO(new VariableSumIO(p))
+
+  private val slots    = p.slots
+  private val elements = p.elements
+  private val slotBits = log2Ceil(slots)
+
+  // ---- Where each element begins; dead slots out ------------------------------------------------------------------------------------
+  private val valid1   = RegNext(io.in.valid && !io.clear, false.B)
+  private val metadata = io.in.bits.operand.metadata
+  private val size1    = metadata.widths.map(w => RegEnable(LaneWidths.slots(w), io.in.valid))
+  private val active1  = RegEnable(io.in.bits.active, io.in.valid)
+  private val squeeze  = Module(new Squeeze(p))
+  squeeze.io.data := RegEnable(io.in.bits.operand.data, io.in.valid)
+  squeeze.io.live := RegEnable(metadata.live, io.in.valid)
+  private val unsigned1             = RegEnable(metadata.unsigned, io.in.valid)
+  private val starts1               = PrefixSum(size1, slotBits + 1)
+  private def at(place: UInt): UInt = (1.U << place(slotBits - 1, 0))(slots - 1, 0)
+  private val begins1               = Seq.tabulate(elements)(i => Mux(size1(i) =/= 0.U, at(starts1(i)), 0.U))
+
+  // ---- Sums of the bytes of each place: of signed elements the highest byte is signed -----------------------------------------------
+  private val valid2    = RegNext(valid1 && !io.clear, false.B)
+  private val data2     = RegEnable(squeeze.io.out, valid1)
+  private val unsigned2 = RegEnable(unsigned1, valid1)
+  private val first2    = RegEnable(begins1.reduce(_ | _), valid1)
+  private val adds2 = RegEnable(
+    begins1.zipWithIndex.map { case (begin, i) => Mux(active1(i), begin, 0.U) }.reduce(_ | _),
+    valid1
+  )
+  private val end2 = RegEnable(starts1.last, valid1)
+  private val terms2 = Seq.tabulate(slots) { s =>
+    val reach  = 7 min s
+    val byteId = MuxCase(0.U(3.W), (0 to reach).map(d => first2(s - d) -> d.U(3.W)))
+    val adds   = MuxCase(false.B, (0 to reach).map(d => first2(s - d) -> adds2(s - d)))
+    val last   = s.U +& 1.U === end2 || (if (s + 1 < slots) first2(s + 1) else false.B)
+    val byte   = data2(8 * s + 7, 8 * s)
+    (byteId, Mux(adds && s.U < end2, Cat(last && !unsigned2 && byte(7), byte), 0.U(9.W)).asSInt)
+  }
+  private val placeBits = 9 + slotBits
+  private val places2 = Seq.tabulate(8) { place =>
+    terms2
+      .map { case (byteId, term) => Mux(byteId === place.U, term, 0.S(9.W)).pad(placeBits) }
+      .reduceLeft((x, y) => (x + y)(placeBits - 1, 0).asSInt)
+  }
+
+  // ---- Sum of these -----------------------------------------------------------------------------------------------------------------
+  private val valid3  = RegNext(valid2 && !io.clear, false.B)
+  private val places3 = places2.map(RegEnable(_, valid2))
+  private val parts3 = places3.zipWithIndex.map { case (sum, place) =>
+    if (place == 0) sum.pad(64).asUInt else Cat(sum.pad(64).asUInt(63 - 8 * place, 0), 0.U((8 * place).W))
+  }
+  io.out.valid := RegNext(valid3 && !io.clear, false.B)
+  io.out.bits  := RegEnable(parts3.reduceLeft((x, y) => (x + y)(63, 0)), valid3)
+}
+
+object VariableSum {
+
+  /** Cycles from `in` to `out`. */
+  val latency = 4
+}

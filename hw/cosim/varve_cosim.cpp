@@ -258,6 +258,9 @@ class VarveBench {
                     ", done %" PRIu64 "\n",
                     output ? "output" : "input", id, s.open, s.width(), s.is_unsigned(), s.buffer(), s.bytepos,
                     s.bitpos, s.left, s.done);
+        if (s.kind)
+            std::printf("  widths: kind %u, mb %u, aux %u, auxpos %" PRIx64 ", partial %02x\n", s.kind, s.mb(), s.aux(),
+                        s.auxpos, s.partial);
         if (output)
             std::printf("  buffer: OHEAD %" PRIx64 " (unit %" PRIx64 "), OTAIL %" PRIx64 "\n", world->head(id, true),
                         out_head(id), out_tail[id]);
@@ -653,8 +656,8 @@ class VarveBench {
             return;
         const bool output = funct3 == 3;
         const varve::Stream &s = output ? model->state.out[insn >> 26 & 7] : model->state.in[insn >> 26 & 7];
-        seen[std::string(output ? "pack " : "unpack ") + (s.buffer() ? "buffer" : "memory") + ", SEW " +
-             std::to_string(sew)]++;
+        seen[std::string(output ? "pack " : "unpack ") + (s.kind ? "VarWidth " : "") +
+             (s.buffer() ? "buffer" : "memory") + ", SEW " + std::to_string(sew)]++;
     }
 
     /// The instruction in the commit stage stays: with reason?
@@ -664,6 +667,10 @@ class VarveBench {
             seen[top.io_issue_commit_waits_bits_output ? "cycles of waiting for room" : "cycles of waiting for data"]++;
             if (!is_stream(program.items[commit_step].word))
                 return fail("waits for a stream, and is no stream instruction");
+            const unsigned funct3 = program.items[commit_step].word >> 12 & 7;
+            if ((funct3 == 2 || funct3 == 3) &&
+                top.io_issue_commit_waits_bits_stream != (program.items[commit_step].word >> 26 & 7))
+                seen[funct3 == 3 ? "cycles of waiting for room for widths" : "cycles of waiting for widths"]++;
         }
         if (busy || top.io_issue_commit_valid == 0 || top.io_issue_commit_begun)
             return true; // what is under way may be why

@@ -46,6 +46,8 @@ class Generator {
         }
         for (uint64_t &out : program.out)
             out = position();
+        if (kinds & kVariableStreams)
+            sow_widths();
         enable(3);
         while (vill)
             set();
@@ -63,8 +65,11 @@ class Generator {
     struct Open {
         bool open = false, buffer = false;
         unsigned kind = 0, w = 0;
-        uint64_t first = 0, end = 0; ///< in memory: what must not be written; or what may be
-        uint64_t used = 0;           ///< of an output in memory: bits that may have been written
+        uint64_t first = 0, end = 0;                       ///< in memory: what must not be written; or what may be
+        uint64_t used = 0;                                 ///< of an output in memory: bits that may have been written
+        bool variable = false;                             ///< a VarWidth stream
+        unsigned aux = 0;                                  ///< in a stream buffer: that of its widths
+        uint64_t aux_first = 0, aux_end = 0, aux_used = 0; ///< in memory: the same of its widths
     };
 
     // ---- Chance
@@ -155,7 +160,8 @@ class Generator {
     // ---- Memory
     // ------------------------------------------------------------------------------------------------------
     static bool overlap(uint64_t first, uint64_t end, const Open &with) {
-        return with.open && !with.buffer && first < with.end && with.first < end;
+        return with.open && !with.buffer &&
+               ((first < with.end && with.first < end) || (first < with.aux_end && with.aux_first < end));
     }
     bool free_to_write(uint64_t first, uint64_t end) const {
         return std::none_of(in.begin(), in.end(), [&](const Open &o) { return overlap(first, end, o); });
@@ -214,7 +220,104 @@ class Generator {
         }
     }
 
+    // ---- VarWidth streams
+    // --------------------------------------------------------------------------------------------
+    /// A width byte as a stream has it: mostly small, seldom one that is none.
+    uint8_t width_byte(unsigned most) {
+        return static_cast<uint8_t>(chance(1) && chance(40) ? 60 + below(80)
+                                    : chance(2)             ? below(65)
+                                    : chance(20)            ? 0
+                                                            : below(most + 1));
+    }
+    /// Widths in a part of memory and in some stream buffers.
+    void sow_widths() {
+        unsigned most = 8;
+        for (unsigned i = 0; i < kVarveBytes / 2; i++) {
+            if (i % 256 == 0)
+                most = std::array<unsigned, 6>{1, 4, 8, 8, 16, 32}[below(6)];
+            program.memory[i] = width_byte(most);
+        }
+        for (unsigned s = 0; s < kBuffers; s++) {
+            has_widths[s] = chance(50);
+            most = std::array<unsigned, 6>{1, 4, 8, 8, 16, 32}[below(6)];
+            if (has_widths[s])
+                for (uint8_t &byte : program.in[s].bytes)
+                    byte = width_byte(most);
+        }
+    }
+    void declare_variable(bool output) {
+        unsigned id = below(kIds);
+        for (unsigned i = 0; i < 4 && streams(output)[id].open; i++)
+            id = below(kIds);
+        Format f;
+        f.w = 0;
+        f.is_unsigned = chance(50);
+        f.mb = chance(40) ? 3 : below(4);
+        f.buffer = chance(buffers) && id < 1u << program.log_streams;
+        f.aux = below(8);
+        auto wrong = [&] {
+            return f.aux == id || f.aux >= 1u << program.log_streams || streams(output)[f.aux].open ||
+                   (!output && !has_widths[f.aux]);
+        };
+        for (unsigned i = 0; i < 8 && f.buffer && wrong(); i++)
+            f.aux = below(8);
+        Open next;
+        next.open = next.variable = true;
+        next.buffer = f.buffer;
+        next.aux = f.aux;
+        uint32_t rs1 = f.buffer ? below(8) : address();
+        uint32_t count = std::array<uint32_t, 4>{below(3), below(60), below(300), below(300)}[below(4)];
+        if (f.buffer && chance(40))
+            count = chance(50) ? ~0u : below(3000);
+        uint32_t aux = chance(80) ? kVarveBase + below(kVarveBytes / 2) : address();
+        uint32_t fmt = f.word();
+        bool legal = !streams(output)[id].open;
+        if (chance(6)) {
+            const unsigned why = below(5);
+            if (why > 1 && (output || f.buffer != (why == 4)))
+                return;
+            switch (why) {
+            case 0:
+                fmt |= 1 + below(127);
+                break;
+            case 1:
+                fmt |= 1u << (14 + below(18));
+                break;
+            case 2:
+                count = ~0u;
+                break;
+            case 3:
+                aux = 0xffffffff - below(100);
+                count = 0u - aux + 1 + below(50);
+                break;
+            default:
+                rs1 = 8 + below(100);
+            }
+            legal = false;
+        }
+        if (!f.buffer) {
+            const unsigned bytes = 64 + below(800);
+            next.first = rs1;
+            next.end = rs1 + (output ? bytes : static_cast<uint64_t>(count) * (8u << f.mb) / 8 + 1);
+            next.aux_first = aux;
+            next.aux_end = aux + (output ? static_cast<uint64_t>(bytes / (1 + below(4))) : count);
+            if (output && next.first < next.aux_end && next.aux_first < next.end)
+                return;
+            if (legal && (output ? !free_to_write(next.first, next.end) || !free_to_write(next.aux_first, next.aux_end)
+                                 : !free_to_read(next.first, next.end) || !free_to_read(next.aux_first, next.aux_end)))
+                return;
+        }
+        if (legal)
+            streams(output)[id] = next;
+        format(fmt, aux);
+        insn(output ? custom2(9, 0, scalar(), id) : custom2(1, scalar(), scalar(), id), rs1, count);
+    }
+
     void declare(bool output) {
+        if (kinds & kVariableStreams && chance(50)) {
+            declare_variable(output);
+            return;
+        }
         unsigned id = below(kIds);
         for (unsigned i = 0; i < 4 && streams(output)[id].open; i++)
             id = below(kIds);
@@ -311,7 +414,7 @@ class Generator {
         }
         if (kinds != kFixedStreams || chance(2)) { // other kinds are illegal
             const unsigned kind = 1 + below(3);
-            if (chance(5)) {
+            if (chance(5) && (fmt & 127)) {
                 word |= kind << 25;
                 legal = false;
             }
@@ -347,19 +450,20 @@ class Generator {
         if (chance(10))
             set(); // at the end of a stream vl is small
     }
-    /// Whether an output stream may be written `bits` more.
-    bool budget(unsigned id, uint64_t bits) {
+    /// Whether an output stream may be written `bits` more, of `count` values.
+    bool budget(unsigned id, uint64_t bits, uint64_t count) {
         Open &o = out[id];
         if (!o.open || o.buffer)
             return true;
-        if (8 * (o.end - o.first) < o.used + bits + 8)
+        if (8 * (o.end - o.first) < o.used + bits + 8 || (o.variable && o.aux_end - o.aux_first < o.aux_used + count))
             return false;
         o.used += bits;
+        o.aux_used += count;
         return true;
     }
     void pack() {
         const unsigned id = choose(true, true) & 7;
-        if (!budget(id, static_cast<uint64_t>(vl) * out[id].w)) {
+        if (!budget(id, static_cast<uint64_t>(vl) * (out[id].variable ? sew() : out[id].w), vl)) {
             end(true, id);
             return;
         }
@@ -521,7 +625,7 @@ class Generator {
         }
         if (funct3 == 3)
             for (unsigned id = 0; id < kIds; id++)
-                if (!budget(id, vlen * 8))
+                if (!budget(id, vlen * 8, vlen))
                     return;
         if (funct3 == 0 && (funct7 & ~1u) == 24 && (word >> 20 & 31) < kIds && !(word >> 15 & 31))
             streams(funct7 & 1)[word >> 20 & 7].open = false;
@@ -594,6 +698,7 @@ class Generator {
     int power = 0;
     uint32_t hot = kVarveBase;
     std::array<Open, kIds> in, out;
+    std::array<bool, kIds> has_widths{}; ///< input stream buffers that hold widths
 };
 
 } // namespace

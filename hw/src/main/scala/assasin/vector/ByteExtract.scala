@@ -14,11 +14,24 @@ class ByteExtractIO(p: VectorParams) extends Bundle {
   val valueBits = Input(UInt(7.W))
   val unsigned  = Input(Bool())
 
+  /** Instead each value has its own bits, 0 to 64, of which those of a lane are taken, and begins at its own bit of the
+    * window.
+    */
+  val variable = Input(Bool())
+  val starts   = Input(Vec(p.dBytes, UInt(ByteExtract.offsetBits(p).W)))
+  val bits     = Input(Vec(p.dBytes, UInt(7.W)))
+
   /** log2 of the bytes of a lane. */
   val eew = Input(UInt(2.W))
 
   /** A value a lane. */
   val out = Output(UInt(p.dLen.W))
+}
+
+object ByteExtract {
+
+  /** Of the number of a bit in a window, and behind it. */
+  def offsetBits(p: VectorParams): Int = log2Ceil(p.memoryBits + 8)
 }
 
 /** Spreads packed values over the lanes of an element group (docs/varve/unit.md 5.1): each output byte is up to 8 bits
@@ -28,7 +41,7 @@ class ByteExtract(p: VectorParams) extends Module {
   require(p.pup, "ByteExtract is of VarVE-pup")
   val io = IO(new ByteExtractIO(p))
 
-  private val offsetBits = log2Ceil(p.memoryBits + 8)
+  private val offsetBits = ByteExtract.offsetBits(p)
   private val bytes      = Seq.tabulate(p.memoryBytes)(i => io.window(8 * i + 7, 8 * i)) ++ Seq.fill(2)(0.U(8.W))
   private val count      = 1 << log2Ceil(bytes.size)
   private val all        = VecInit(bytes ++ Seq.fill(count - bytes.size)(0.U(8.W)))
@@ -37,12 +50,14 @@ class ByteExtract(p: VectorParams) extends Module {
     MuxLookup(io.eew, of(0))(eews.tail.map(eew => eew.U -> of(eew)))
 
   // Where each lane's value begins, and its highest bit.
-  private val starts =
-    Seq.tabulate(p.dBytes)(lane => (lane.U * io.valueBits +& io.bitpos).pad(offsetBits)(offsetBits - 1, 0))
+  private val starts = Seq.tabulate(p.dBytes)(lane =>
+    Mux(io.variable, io.starts(lane), (lane.U * io.valueBits +& io.bitpos).pad(offsetBits)(offsetBits - 1, 0))
+  )
+  private val bits                      = io.bits.map(Mux(io.variable, _, io.valueBits))
   private def index(offset: UInt): UInt = (offset >> 3).pad(log2Ceil(count))(log2Ceil(count) - 1, 0)
-  private val signs = VecInit(starts.map { start =>
-    val at = start + io.valueBits - 1.U
-    !io.unsigned && all(index(at))(at(2, 0))
+  private val signs = VecInit(starts.zip(bits).map { case (start, bits) =>
+    val at = start + bits - 1.U
+    !io.unsigned && bits =/= 0.U && all(index(at))(at(2, 0))
   })
 
   io.out := Cat(
@@ -53,7 +68,7 @@ class ByteExtract(p: VectorParams) extends Module {
         val from  = (start + Cat(part, 0.U(3.W)))(offsetBits - 1, 0)
         val raw   = (Cat(all(index(from + 8.U)), all(index(from))) >> from(2, 0))(7, 0)
         // Bits of the value from this byte's first one on.
-        val rest  = io.valueBits -& Cat(part, 0.U(3.W))
+        val rest  = byEew(eew => bits(b >> eew)) -& Cat(part, 0.U(3.W))
         val valid = Mux(rest(7), 0.U(8.W), Cat((0 until 8).map(i => rest(6, 0) > i.U).reverse))
         (raw & valid) | (Fill(8, byEew(eew => signs(b >> eew))) & ~valid)
       }

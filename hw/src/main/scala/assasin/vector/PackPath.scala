@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Decoupled, FillInterleaved, MuxLookup, PopCount, Queue, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Cat, Decoupled, Fill, FillInterleaved, MuxLookup, PopCount, Queue, UIntToOH, Valid, log2Ceil}
 
 /** Bytes for an output stream in memory or in a stream buffer. */
 class PackWrite(p: VectorParams) extends Bundle {
@@ -75,12 +75,19 @@ class PackPath(p: VectorParams) extends Module {
     val tag  = UInt(p.tagBits.W)
     val last = Bool()
 
+    /** Values have their own widths; these are the widths. */
+    val own    = Bool()
+    val widths = Bool()
+
     /** Of a flush: where the byte goes. */
     val bytepos = UInt(p.xLen.W)
 
-    /** Elements that the instruction packs; bits that it could have packed more. */
-    val count   = UInt(p.vlBits.W)
-    val surplus = UInt((p.vlBits + 6).W)
+    /** Elements that the instruction packs; bits that it could have packed more, or at all if it is `own`; elements
+      * that it could have packed more.
+      */
+    val count      = UInt(p.vlBits.W)
+    val surplus    = UInt((p.vlBits + 6).W)
+    val auxSurplus = UInt(p.vlBits.W)
   }
 
   // Everything behind S moves at once, unless a byte for memory cannot.
@@ -131,8 +138,10 @@ class PackPath(p: VectorParams) extends Module {
   io.reading := reads && ready
   private val masks = valid && masking && readable
   private val takes = valid && !masking && taking && readable
+  // R keeps values that have their own widths for one move more, as these follow.
+  private val again = Wire(Bool())
   private val issues =
-    valid && !masking && !taking && readable && move && !io.clear && (!owes || told || results.io.enq.ready)
+    valid && !masking && !taking && readable && move && !again && !io.clear && (!owes || told || results.io.enq.ready)
   private val ends = issues && last
   io.op.ready := !valid || ends
   private val dataReads = Reg(UInt(p.egs.W))
@@ -195,27 +204,74 @@ class PackPath(p: VectorParams) extends Module {
   private val rEew    = Reg(UInt(2.W))
   private val advance = move || io.clear
   when(advance) {
-    rValid := issues && !io.clear
+    rValid               := (issues || again) && !io.clear
+    when(again)(r.widths := true.B)
     when(issues) {
+      r.own     := use.variable
+      r.widths  := false.B
       r.use     := use
       r.tag     := op.tag
       r.last    := last
       r.bytepos := op.scalar
       r.count   := count
-      r.surplus := Mux(use.exact, 0.U, ((op.evl - count) * use.valueBits)(p.vlBits + 5, 0))
-      rData     := spread.fold(io.read.data)(lanes => Mux(variable, lanes.io.lanes, io.read.data))
-      rActive   := Mux(empty, 0.U, MuxLookup(eew, chosenLanes.head._2)(chosenLanes.tail))
-      rEew      := eew
+      r.surplus := Mux(
+        use.exact,
+        0.U,
+        (Mux(use.variable, op.evl, op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
+      )
+      r.auxSurplus := Mux(use.exact || !use.variable, 0.U, op.evl - count)
+      rData        := spread.fold(io.read.data)(lanes => Mux(variable, lanes.io.lanes, io.read.data))
+      rActive      := Mux(empty, 0.U, MuxLookup(eew, chosenLanes.head._2)(chosenLanes.tail))
+      rEew         := eew
     }
   }
-  private val leaves = Seq.tabulate(p.dBytes) { b =>
+  again := rValid && r.own && !r.widths
+
+  // A value that has its own width is at first cut to the most bits that it may have.
+  private val rLogs                             = 0 to log2Ceil(p.eLen / 8)
+  private def byEew[T <: Data](of: Int => T): T = MuxLookup(rEew, of(0))(rLogs.tail.map(log => log.U -> of(log)))
+  private def byMost[T <: Data](of: Int => T): T =
+    MuxLookup(r.use.mb, of(rLogs.last))(rLogs.init.map(log => log.U -> of(log)))
+  private def rByte(b: Int) = rData(8 * b + 7, 8 * b)
+  private val cut = Cat(
+    Seq
+      .tabulate(p.dBytes) { b =>
+        byEew { log =>
+          val part = b & ((1 << log) - 1)
+          byMost { most =>
+            if (part < (1 << most)) rByte(b) else Fill(8, rByte(b - part + (1 << most) - 1)(7) && !r.use.unsigned)
+          }
+        }
+      }
+      .reverse
+  )
+  private val rWidths = {
+    val all = rLogs.map(log => LaneWidths(cut, log, r.use.unsigned))
+    Seq.tabulate(p.dBytes)(b => byEew(log => all(log)(b >> log)))
+  }
+  private val rStrings = Seq.tabulate(p.dBytes) { b =>
     val string = Wire(new PackString(0))
     val part   = (b & 7).U(3.W) & ((1.U << rEew) - 1.U)(2, 0)
-    val rest   = r.use.valueBits -& (part ## 0.U(3.W))
-    val length = Mux(!rActive(b) || rest(7), 0.U, Mux(rest(6, 0) > 8.U, 8.U, rest(3, 0)))
+    val rest   = Mux(r.own, rWidths(b), r.use.valueBits) -& (part ## 0.U(3.W))
+    val bits   = Mux(rest(7), 0.U, Mux(rest(6, 0) > 8.U, 8.U, rest(3, 0)))
+    val length = Mux(rActive(b), Mux(r.widths, Mux(part === 0.U, 8.U, 0.U), bits), 0.U)
     string.length := length
-    string.data   := rData(8 * b + 7, 8 * b) & ((1.U << length) - 1.U)(7, 0)
+    string.data   := Mux(r.widths, rWidths(b), rByte(b)) & ((1.U << length) - 1.U)(7, 0)
     string
+  }
+  private val qValid = RegInit(false.B)
+  private val q      = Reg(new Beat)
+  private val leaves = rStrings.map { string =>
+    val held = Reg(new PackString(0))
+    when(advance && rValid)(held := string)
+    held
+  }
+  when(advance) {
+    qValid := rValid && !io.clear
+    when(rValid) {
+      q      := r
+      q.last := r.last && !again
+    }
   }
 
   // ---- P1, P2 -----------------------------------------------------------------------------------------------------------------
@@ -227,13 +283,13 @@ class PackPath(p: VectorParams) extends Module {
     }
   private val p1Valid = RegInit(false.B)
   private val p1      = Reg(new Beat)
-  private val p1Bits  = stage(PackTree.levels(leaves, 0, first), first, rValid)
+  private val p1Bits  = stage(PackTree.levels(leaves, 0, first), first, qValid)
   private val p2Valid = RegInit(false.B)
   private val p2      = Reg(new Beat)
   private val p2Bits  = stage(PackTree.levels(p1Bits, first, logD), logD, p1Valid).head
   when(advance) {
-    p1Valid          := rValid && !io.clear
-    when(rValid)(p1  := r)
+    p1Valid          := qValid && !io.clear
+    when(qValid)(p1  := q)
     p2Valid          := p1Valid && !io.clear
     when(p1Valid)(p2 := p1)
   }
@@ -242,18 +298,30 @@ class PackPath(p: VectorParams) extends Module {
   io.stream := p2.use.stream(2, 0)
   private val lands  = p2Valid && move && !io.clear
   private val flush  = p2.use.flush
-  private val joined = ((p2Bits.data << io.at.bitpos).pad(p.memoryBits)(p.memoryBits - 1, 0) | io.at.partial)
-  private val length = p2Bits.length +& io.at.bitpos
+  private val widths = p2.widths
+  private val joined =
+    Mux(widths, p2Bits.data, (p2Bits.data << io.at.bitpos).pad(p.memoryBits)(p.memoryBits - 1, 0) | io.at.partial)
+  private val length = p2Bits.length +& Mux(widths, 0.U, io.at.bitpos)
   private val bytes  = (length >> 3)(logD, 0)
   io.move.valid        := lands && !flush
   io.move.bits.bytepos := io.at.bytepos + bytes
   io.move.bits.bitpos  := length(2, 0)
   io.move.bits.partial := (joined >> Mux(bytes === 0.U, 0.U, bytes ## 0.U(3.W)))(7, 0)
+  io.move.bits.auxpos  := io.at.auxpos
+  when(widths) {
+    io.move.bits        := io.at
+    io.move.bits.auxpos := io.at.auxpos + bytes
+  }
+  // Bits of values with their own widths that the instruction has appended.
+  private val appended = RegInit(0.U((p.vlBits + 6).W))
+  when(lands)(appended    := Mux(p2.last, 0.U, appended + Mux(widths, 0.U, p2Bits.length)))
+  when(io.clear)(appended := 0.U)
 
-  io.settle.valid        := lands && p2.last && !flush
-  io.settle.bits.stream  := p2.use.stream
-  io.settle.bits.count   := p2.count
-  io.settle.bits.surplus := p2.surplus
+  io.settle.valid           := lands && p2.last && !flush
+  io.settle.bits.stream     := p2.use.stream
+  io.settle.bits.count      := p2.count
+  io.settle.bits.surplus    := p2.surplus - Mux(p2.own && !p2.use.exact, appended, 0.U)
+  io.settle.bits.auxSurplus := p2.auxSurplus
   // The cycle in which the last byte goes to a stream buffer.
   io.done.valid := RegNext(lands && p2.last, false.B)
   io.done.bits  := RegNext(p2.use.stream)
@@ -263,8 +331,8 @@ class PackPath(p: VectorParams) extends Module {
   private val outBytes = Mux(flush, 1.U, bytes)
   when(lands) {
     out.buffer  := p2.use.buffer
-    out.stream  := p2.use.stream(2, 0)
-    out.bytepos := Mux(flush, p2.bytepos, io.at.bytepos)
+    out.stream  := Mux(widths, p2.use.aux, p2.use.stream(2, 0))
+    out.bytepos := Mux(flush, p2.bytepos, Mux(widths, io.at.auxpos, io.at.bytepos))
     out.count   := outBytes
     out.data    := Mux(flush, p2.use.partial, joined)
   }
@@ -291,5 +359,5 @@ class PackPath(p: VectorParams) extends Module {
   io.end.valid := lands && p2.last
   io.end.bits  := p2.tag
   io.storing   := sent =/= 0.U || (outValid && !out.buffer)
-  io.busy      := valid || rValid || p1Valid || p2Valid || outValid || sent =/= 0.U || results.io.deq.valid
+  io.busy      := valid || rValid || qValid || p1Valid || p2Valid || outValid || sent =/= 0.U || results.io.deq.valid
 }

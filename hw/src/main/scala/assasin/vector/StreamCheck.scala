@@ -17,6 +17,9 @@ class StreamFound(p: VectorParams) extends Bundle {
   /** IHEAD or OHEAD of the stream buffer that has the stream's number. */
   val head = UInt(32.W)
 
+  /** Position of its next width, as `start`. */
+  val aux = UInt(p.xLen.W)
+
   /** Instructions past the commit point still use the stream. */
   val busy = Bool()
 
@@ -51,6 +54,9 @@ class StreamCheckIO(p: VectorParams) extends Bundle {
     */
   val renew = Input(Bool())
   val turn  = Flipped(Valid(UInt(4.W)))
+
+  /** The pointers looked up are those of this stream buffer's stream; so is whether it is busy. */
+  val pointers = Flipped(Valid(UInt(3.W)))
 
   /** Of VarVE-full, as the offered instruction has to see them: registers that hold its vectors, PACKED; and which
     * input streams are open. 0 without it.
@@ -88,30 +94,44 @@ class StreamCheck(p: VectorParams) extends Module {
   private val word   = StreamWord(p, from.insn)
   private val format = from.varve.get.format(13, 0).asTypeOf(new StreamFormat)
   private val look   = io.table
-  private val stream = Mux(io.turn.valid, io.turn.bits, word.stream)
+  private val stream = Mux(io.turn.valid, io.turn.bits, Mux(io.pointers.valid, io.pointers.bits, word.stream))
   io.table.output  := word.output && !io.turn.valid
   io.table.stream  := stream
   io.input.stream  := stream(2, 0)
-  io.output.stream := word.stream(2, 0)
+  io.output.stream := Mux(io.pointers.valid, io.pointers.bits, word.stream(2, 0))
   io.position      := look.position
 
   private val streams     = (1.U(4.W) << io.sLog2)(3, 0)
   private val allElements = from.rs2.andR
-  private val width       = Mux(word.declare, format.valueBits, look.common.format.valueBits)
+  private val variable    = look.common.kind === StreamKind.Variable.U
+
+  // Of a value that has its own width, the most that a pack may write.
+  private val logSew  = from.config.vsew(1, 0)
+  private val logMost = Mux(look.common.format.mb < logSew, look.common.format.mb, logSew)
+  private val width   = Mux(variable, (8.U << logMost)(6, 0), look.common.format.valueBits)
   private val count =
     Mux(word.consume, from.rs1(p.vlBits - 1, 0), Mux(word.full, p.elements.U, from.config.vl))
 
   // ---- Legality -------------------------------------------------------------------------------------------------------------
-  private val inputBits = from.rs2 * format.valueBits
-  private val inputEnd  = from.rs1 +& ((inputBits +& 7.U) >> 3)
-  private val declareLegal = word.declare && word.kind === StreamKind.Fixed.U && !look.common.open &&
-    from.varve.get.format(31, 14) === 0.U && format.valueBits =/= 0.U && format.valueBits <= 64.U &&
-    (if (p.maxWidth == 64) true.B else format.mb =/= 3.U) &&
+  private val inputBits  = from.rs2 * format.valueBits
+  private val inputEnd   = from.rs1 +& ((inputBits +& 7.U) >> 3)
+  private val widths     = word.kind === StreamKind.Variable.U
+  private val fixedWidth = format.valueBits =/= 0.U && format.valueBits <= 64.U
+  private val space      = (BigInt(1) << p.xLen).U
+
+  // The stream buffer of the widths is free.
+  private val auxFree = (1.U(4.W) << format.aux)(7, 0) & (look.open(7, 0) | look.auxes)
+  private val auxLegal =
+    format.aux < streams && format.aux =/= word.stream && auxFree === 0.U
+  private val taken = look.common.open || (!word.stream(3) && look.auxes(word.stream(2, 0)))
+  private val declareLegal = word.declare && !taken &&
+    (word.kind === StreamKind.Fixed.U && fixedWidth || (if (p.full) false.B else widths && format.valueBits === 0.U)) &&
+    from.varve.get.format(31, 14) === 0.U && (if (p.maxWidth == 64) true.B else format.mb =/= 3.U) &&
     (word.output || format.valueBits <= (8.U << format.mb)) &&
     Mux(
       format.buffer,
-      word.stream < streams && from.rs1 <= 7.U,
-      word.output || (!allElements && inputEnd <= (BigInt(1) << p.xLen).U)
+      word.stream < streams && from.rs1 <= 7.U && (!widths || auxLegal),
+      word.output || (!allElements && inputEnd <= space && (!widths || (from.varve.get.aux +& from.rs2) <= space))
     )
 
   private val lmul    = Mux(from.config.vlmul(2), 0.U(2.W), from.config.vlmul(1, 0))
@@ -131,7 +151,7 @@ class StreamCheck(p: VectorParams) extends Module {
     Mux(
       word.declare,
       declareLegal,
-      recountLegal || (look.common.open && Mux(
+      recountLegal || (look.common.open && (word.stream(3) || !look.auxes(word.stream(2, 0))) && Mux(
         word.unpack || word.pack,
         vectorLegal,
         word.consume || word.endInput || word.endOutput
@@ -168,6 +188,7 @@ class StreamCheck(p: VectorParams) extends Module {
     found.left    := look.left
     found.partial := look.partial
     found.head    := Mux(word.output, io.output.head, io.input.head)
+    found.aux     := look.auxPosition
     found.busy    := look.busy
     found.count   := count
     found.bits    := bits

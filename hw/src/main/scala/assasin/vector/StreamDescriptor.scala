@@ -39,6 +39,9 @@ class StreamDescriptor(p: VectorParams) extends Bundle {
   val bytepos = UInt(p.xLen.W)
   val bitpos  = UInt(3.W)
 
+  /** The same of the next width, if the widths are in a stream of their own; else it means nothing. */
+  val auxpos = UInt(p.xLen.W)
+
   /** Elements consumed, or written. */
   val done = UInt(p.xLen.W)
 

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Mux1H, PopCount, PriorityEncoder, Valid, is, log2Ceil, switch}
+import chisel3.util.{Cat, Decoupled, Fill, Mux1H, MuxLookup, PopCount, PriorityEncoder, Valid, is, log2Ceil, switch}
 
 import assasin.contract.Cause
 
@@ -21,7 +21,7 @@ class StreamGateIO(p: VectorParams) extends Bundle {
   val sLog2  = Input(UInt(2.W))
 
   /** Used while nothing is under way; a cycle of the window, in which it is not `granted`, waits. */
-  val mask    = new RegisterReadIO(p)
+  val mask    = new ElementReadIO(p)
   val granted = Input(Bool())
 
   /** Happens at the end of this cycle, as the instruction leaves. */
@@ -37,6 +37,16 @@ class StreamGateIO(p: VectorParams) extends Bundle {
   val result      = Valid(new VectorResult(p))
 
   val strip = if (p.full) Some(new StripGateIO(p)) else None
+
+  /** Looks at widths of streams in memory; of those in stream buffers, when nobody else reads. */
+  val load        = Decoupled(new VectorLoadRequest(p))
+  val loadAnswer  = Input(Valid(UInt(p.memoryBits.W)))
+  val read        = Output(Valid(new StreamReadRequest))
+  val readGranted = Input(Bool())
+  val readAnswer  = Input(UInt(p.memoryBits.W))
+
+  /** An answer of memory is awaited. */
+  val loading = Output(Bool())
 
   val clear = Input(Bool())
 }
@@ -85,8 +95,10 @@ class StreamGate(p: VectorParams) extends Module {
   // ---- Decision ---------------------------------------------------------------------------------------------------------------
   private object State extends ChiselEnum {
     // Looks at all elements at once; at one element; at one byte; counts a mask's bits; decides on the counted elements;
-    // has decided. VRCNUM chooses the next stream of its set; looks it up.
-    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load = Value
+    // has decided. VRCNUM chooses the next stream of its set; looks it up. Of streams with widths: StreamScan looks at
+    // the elements; looks up where the widths of a declared stream begin; looks whether there is room for all widths; reads
+    // an element's bit of the mask, reads the element, adds its width; decides on the counted elements' widths.
+    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load, Scan, Aux, Room, Mask, Read, Add, CountedAux = Value
   }
   private val state = RegInit(State.Fast)
   private val fast  = state === State.Fast
@@ -98,6 +110,20 @@ class StreamGate(p: VectorParams) extends Module {
   private val looks   = k.unpack || k.consume
   private val moves   = looks && !(k.unpack && k.full)
   private val flushes = k.endOutput && found.common.bitpos =/= 0.U
+
+  // Values have their own widths. Where those of a declared stream begin in a stream buffer.
+  private val variable = Mux(k.declare, k.kind, found.common.kind) === StreamKind.Variable.U
+  private val auxHead  = Reg(UInt(32.W))
+  private val scan     = Module(new StreamScan(p))
+
+  // Of a pack of such values: there may be too little room for their widths; bits of the counted elements; the number of
+  // the next one, itself, and whether all have been counted.
+  private val packsOwn = k.pack && variable
+  private val short    = RegInit(false.B)
+  private val tallied  = Reg(UInt(bitsBits.W))
+  private val index    = Reg(UInt(p.vlBits.W))
+  private val element  = Reg(UInt(p.eLen.W))
+  private val exact    = Reg(Bool())
 
   // Element after element.
   private val passed   = Reg(UInt(p.vlBits.W))
@@ -113,6 +139,7 @@ class StreamGate(p: VectorParams) extends Module {
   // How it ended: by the stream's end, by an error in the stream, by memory.
   private val ended    = Reg(Bool())
   private val broken   = Reg(Bool())
+  private val why      = Reg(UInt(3.W))
   private val fault    = Reg(Bool())
   private val faultFor = Reg(UInt(5.W))
 
@@ -128,11 +155,32 @@ class StreamGate(p: VectorParams) extends Module {
   private val padding      = restToEnd <= 0.S || (found.left.andR && restToEnd < 8.S)
   private val notYet       = buffer && !cut && bitsTo(io.input.tail) < elementWidth
 
-  private val countedBits = (counted * found.common.format.valueBits)(bitsBits - 1, 0)
+  private val countedBits = Mux(variable, tallied, (counted * found.common.format.valueBits)(bitsBits - 1, 0))
   private val countedEnd  = found.start +& countedBits
   private val countedFits = {
     val bytes = io.output.tail - found.start(34, 3)
     !bytes(31) && Cat(bytes, 0.U(3.W)) >= (countedBits +& found.start(2, 0))
+  }
+
+  // Room for widths.
+  private val auxCount = Mux(state === State.Room, found.count, counted)
+  private val auxFits = {
+    val bytes = io.output.tail - found.aux(31, 0)
+    !bytes(31) && bytes >= auxCount
+  }
+
+  // An element's own width.
+  private val logMost = {
+    val eew = io.commit.at.config.vsew(1, 0)
+    Mux(format.mb < eew, format.mb, eew)
+  }
+  private val elementBits = {
+    val logs = 0 to log2Ceil(p.eLen / 8)
+    val cut = MuxLookup(logMost, element)(logs.init.map { log =>
+      val low = element((8 << log) - 1, 0)
+      log.U -> Cat(Fill(p.eLen - (8 << log), !format.unsigned && low((8 << log) - 1)), low)
+    })
+    LaneWidths(cut, logs.last, format.unsigned).head
   }
 
   private def byteOf(bit: UInt): UInt = (bit >> 3)(p.xLen - 1, 0)
@@ -164,10 +212,23 @@ class StreamGate(p: VectorParams) extends Module {
       )
     )
   )
+  scan.io.check.ok    := io.commit.check.ok
+  scan.io.check.hold  := io.commit.check.hold
+  scan.io.check.cause := io.commit.check.cause
+  when(state === State.Scan) {
+    io.commit.check.valid := scan.io.check.valid
+    io.commit.check.first := scan.io.check.first
+    io.commit.check.last  := scan.io.check.last
+  }
+  when(state === State.Room || state === State.CountedAux) {
+    io.commit.check.first := found.aux
+    io.commit.check.last  := found.aux + auxCount - 1.U
+  }
+  when(state === State.Mask || state === State.Read || state === State.Add)(io.commit.check.valid := false.B)
   private val faults = !io.commit.check.ok && !io.commit.check.hold
 
   private val allThere =
-    (!flushes && found.count === 0.U) || ((output || found.enough) && Mux(
+    (!flushes && found.count === 0.U) || (!((looks || k.pack) && variable) && (output || found.enough) && Mux(
       buffer,
       found.fits,
       k.consume || io.commit.check.ok
@@ -200,22 +261,26 @@ class StreamGate(p: VectorParams) extends Module {
   io.commit.done := io.commit.held && known && Mux(
     decided,
     (failed || free) && !recounts,
-    fast && (traps || (free && (!region || allThere) && (!k.count || (recount && unasked === 0.U))))
+    fast && (traps || (free && (!region || allThere) && (!k.count || (recount && unasked === 0.U)) &&
+      !(k.declare && variable && buffer)))
   )
 
-  check.io.offer      := io.offer
-  check.io.at         := io.commit.at
-  check.io.held       := io.commit.held
-  check.io.done       := io.commit.done
-  check.io.enters     := io.commit.enters
-  check.io.renew      := fast || state === State.Load
-  check.io.turn.valid := recounts
-  check.io.turn.bits  := turn
-  check.io.variable   := strip.fold(0.U)(_.variable)
-  check.io.packed     := strip.fold(false.B)(_.packed)
-  check.io.open       := strip.fold(0.U)(_.table.open)
-  check.io.sLog2      := io.sLog2
-  check.io.clear      := io.clear
+  check.io.offer  := io.offer
+  check.io.at     := io.commit.at
+  check.io.held   := io.commit.held
+  check.io.done   := io.commit.done
+  check.io.enters := io.commit.enters
+  check.io.renew  := fast || state === State.Load
+  check.io.pointers.valid := state === State.Aux || state === State.Room || state === State.CountedAux ||
+    (state === State.Scan && scan.io.aux)
+  check.io.pointers.bits := format.aux
+  check.io.turn.valid    := recounts
+  check.io.turn.bits     := turn
+  check.io.variable      := strip.fold(0.U)(_.variable)
+  check.io.packed        := strip.fold(false.B)(_.packed)
+  check.io.open          := strip.fold(0.U)(_.table.open)
+  check.io.sLog2         := io.sLog2
+  check.io.clear         := io.clear
   check.io.table <> io.table
   check.io.input <> io.input
   check.io.output <> io.output
@@ -229,11 +294,21 @@ class StreamGate(p: VectorParams) extends Module {
   }
   private val maskPart =
     (((1.U << packs) - 1.U)(p.vLen - 1, 0) >> (group * p.dLen.U))(p.dLen - 1, 0)
-  io.mask.eg := (k.mask * p.egsPerRegister.U + group)(p.egBits - 1, 0)
+  private val logD      = log2Ceil(p.dBytes)
+  private val readsMask = state === State.Count || state === State.Mask
+  private val maskGroup = Mux(state === State.Mask, (index >> log2Ceil(p.dLen)).asUInt, group)
+  private val inGroup   = (index << io.commit.at.config.vsew(1, 0))(p.vlBits + 1, 0)
+  io.mask.eg := Mux(
+    readsMask,
+    k.mask * p.egsPerRegister.U + maskGroup,
+    k.register * p.egsPerRegister.U + (inGroup >> logD)
+  )(p.egBits - 1, 0)
+  io.mask.byte := inGroup(logD - 1, 0)
 
   when(io.commit.held && io.commit.mine && known && found.legal && !io.commit.done) {
     switch(state) {
       is(State.Fast) {
+        why      := 1.U
         passed   := 0.U
         position := found.start
         ended    := false.B
@@ -244,16 +319,31 @@ class StreamGate(p: VectorParams) extends Module {
         counted  := 0.U
         limit    := found.count
         set      := unasked
+        when(k.declare && variable && buffer && !traps && quiet)(state := State.Aux)
         when(looks && !allThere && !traps) {
-          when(k.unpack && k.full && k.masked) {
+          when(variable) {
+            state := State.Scan
+          }.elsewhen(k.unpack && k.full && k.masked) {
             // The mask's length is known when nothing is under way. An element is looked at in any case.
             limit := strip.fold(0.U(p.vlBits.W))(s => Mux(s.length === 0.U, 1.U, s.length.pad(p.vlBits)))
             when(io.commit.idle)(state := State.Element)
           }.elsewhen(Mux(buffer, !found.enough || found.toEnd, !found.enough || faults))(state := State.Element)
         }
-        when(recount && unasked =/= 0.U)(state                           := State.Choose)
-        when(k.pack && !allThere && (k.masked || k.full) && still)(state := State.Count)
-        when(k.pack && !allThere && !k.masked && !k.full && !buffer && faults && still && inOrder)(
+        when(recount && unasked =/= 0.U)(state := State.Choose)
+        exact                                  := false.B
+        tallied                                := 0.U
+        index                                  := 0.U
+        when(packsOwn && !allThere && !traps) {
+          when(still && (short || Mux(buffer, !found.fits, faults))) {
+            exact := true.B
+            state := Mux(k.masked, State.Mask, State.Read)
+          }.elsewhen(Mux(buffer, found.fits, io.commit.check.ok)) {
+            short := false.B
+            state := State.Room
+          }
+        }
+        when(k.pack && !variable && !allThere && (k.masked || k.full) && still)(state := State.Count)
+        when(k.pack && !variable && !allThere && !k.masked && !k.full && !buffer && faults && still && inOrder)(
           state := State.Byte
         )
         when(flushes && !buffer && faults && quiet && inOrder && !traps)(state := State.Byte)
@@ -292,9 +382,62 @@ class StreamGate(p: VectorParams) extends Module {
         }
       }
       is(State.Counted) {
-        when(counted === 0.U || Mux(buffer, countedFits, io.commit.check.ok)) {
+        when(counted === 0.U) {
           state := State.Decided
+        }.elsewhen(countedBits === 0.U || Mux(buffer, countedFits, io.commit.check.ok)) {
+          state := Mux(variable, State.CountedAux, State.Decided)
         }.elsewhen(!buffer && faults)(state := State.Byte)
+      }
+      is(State.Room) {
+        when(Mux(buffer, auxFits, io.commit.check.ok))(state := State.Decided).elsewhen(buffer || faults) {
+          short := true.B
+          state := State.Fast
+        }
+      }
+      is(State.Mask) {
+        when(io.granted) {
+          state := State.Read
+          when(!io.mask.data(index(log2Ceil(p.dLen) - 1, 0))) {
+            index := index + 1.U
+            state := Mux(index + 1.U === found.count, State.Counted, State.Mask)
+          }
+        }
+      }
+      is(State.Read) {
+        when(io.granted) {
+          element := io.mask.element
+          index   := index + 1.U
+          state   := State.Add
+        }
+      }
+      is(State.Add) {
+        tallied := tallied + elementBits
+        counted := counted + 1.U
+        state   := Mux(index === found.count, State.Counted, Mux(k.masked, State.Mask, State.Read))
+      }
+      is(State.CountedAux) {
+        when(Mux(buffer, auxFits, io.commit.check.ok))(state := State.Decided).elsewhen(!buffer && faults) {
+          byte  := found.aux
+          state := State.Byte
+        }
+      }
+      is(State.Scan) {
+        when(scan.io.done) {
+          passed   := scan.io.result.passed
+          position := scan.io.result.position
+          ended    := scan.io.result.ended
+          broken   := scan.io.result.broken
+          why      := scan.io.result.reason
+          fault    := scan.io.result.fault
+          faultFor := scan.io.result.cause
+          byte     := scan.io.result.byte
+          state    := State.Decided
+        }
+      }
+      is(State.Aux) {
+        // Who ended a stream may still move its Head.
+        auxHead                    := Mux(output, io.output.head, io.input.head)
+        when(!io.table.busy)(state := State.Decided)
       }
       is(State.Choose) {
         turn     := PriorityEncoder(set)
@@ -322,6 +465,7 @@ class StreamGate(p: VectorParams) extends Module {
   when(io.commit.leaves || io.commit.forgets || io.clear) {
     state    := State.Fast
     recounts := false.B
+    short    := false.B
   }
 
   // ---- What comes of it -------------------------------------------------------------------------------------------------------
@@ -332,7 +476,7 @@ class StreamGate(p: VectorParams) extends Module {
   private val endPos = Mux(decided && looks, position, found.end)
   io.commit.illegal := known && !found.legal
   io.commit.trap    := isTrap
-  private val reason = Mux(errs && !decided, found.common.pending, 1.U(3.W))
+  private val reason = Mux(errs && !decided, found.common.pending, why)
   private val inData = Mux(decided, broken && !fault, errs && !tooMany)
   io.commit.cause := Mux(
     !found.legal,
@@ -352,15 +496,22 @@ class StreamGate(p: VectorParams) extends Module {
   io.commit.late        := good && k.rd =/= 0.U && (k.pack || answers)
   io.commit.setVl.valid := good && k.unpack && !k.full && stops < io.commit.at.config.vl
   io.commit.setVl.bits  := stops
-  private val lacks = Mux(
+  private val lacks = (state === State.Scan && scan.io.lacks.valid) || Mux(
     fast,
-    region && buffer && !traps && !allThere && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full) && !io.commit.idle),
+    region && buffer && !traps && !allThere && !((looks || k.pack) && variable) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full) && !io.commit.idle),
     (state === State.Element && notYet && passed =/= limit && more) ||
-      (state === State.Counted && buffer && counted =/= 0.U && !countedFits)
+      (state === State.Counted && buffer && counted =/= 0.U && countedBits =/= 0.U && !countedFits) ||
+      (state === State.CountedAux && buffer && !auxFits)
   )
   io.commit.waits.valid       := io.commit.held && io.commit.mine && known && found.legal && !io.commit.done && lacks
   io.commit.waits.bits.output := output
-  io.commit.waits.bits.stream := Mux(recounts, turn, k.stream)
+  io.commit.waits.bits.stream := Mux1H(
+    Seq(
+      (state === State.Scan)                               -> scan.io.lacks.bits,
+      (state === State.CountedAux)                         -> format.aux,
+      (state =/= State.Scan && state =/= State.CountedAux) -> Mux(recounts, turn, k.stream)
+    )
+  )
 
   io.commit.dispatches := good && Mux1H(
     Seq(
@@ -382,6 +533,7 @@ class StreamGate(p: VectorParams) extends Module {
   io.declare.bits.bytepos := Mux(buffer, found.head, io.commit.at.rs1)
   io.declare.bits.bitpos  := Mux(buffer, io.commit.at.rs1(2, 0), 0.U)
   io.declare.bits.left    := io.commit.at.rs2
+  io.declare.bits.auxpos  := Mux(variable, Mux(buffer, auxHead, io.commit.at.varve.get.aux), 0.U)
 
   io.advance.valid         := happens && moves
   io.advance.bits.stream   := k.stream
@@ -389,7 +541,9 @@ class StreamGate(p: VectorParams) extends Module {
   io.advance.bits.position := endPos
   io.reserve.valid         := happens && k.pack
   io.reserve.bits.stream   := k.stream
-  io.reserve.bits.bits     := Mux(decided, countedBits, found.bits)
+  private val counts = decided && (!variable || exact)
+  io.reserve.bits.bits  := Mux(counts, countedBits, found.bits)
+  io.reserve.bits.count := Mux(variable, Mux(counts, counted, found.count), 0.U)
 
   for (name <- Seq(io.enter, io.close, io.raise)) {
     name.bits.output := output
@@ -420,12 +574,37 @@ class StreamGate(p: VectorParams) extends Module {
   private val use = op.use.get
   use.stream    := k.stream
   use.buffer    := buffer
-  use.valueBits := found.common.format.valueBits
+  use.valueBits := Mux(variable, (8.U << logMost)(6, 0), found.common.format.valueBits)
   use.unsigned  := found.common.format.unsigned
   use.bitpos    := Mux(k.endOutput, found.common.bitpos, found.start(2, 0))
   use.flush     := k.endOutput
-  use.exact     := decided
+  use.exact     := counts
   use.partial   := found.partial
+  use.variable  := variable && (k.unpack || k.consume || k.pack)
+  use.aux       := format.aux
+  use.auxHead   := (found.aux + stops)(31, 0)
+  use.mb        := format.mb
+  op.stride     := found.aux
+
+  scan.io.active           := io.commit.held && known && state === State.Scan
+  scan.io.request.stream   := k.stream
+  scan.io.request.format   := format
+  scan.io.request.position := found.start
+  scan.io.request.aux      := found.aux
+  scan.io.request.left     := found.left
+  scan.io.request.limit    := found.count
+  scan.io.request.unpack   := k.unpack
+  scan.io.request.eew      := io.commit.at.config.vsew(1, 0)
+  scan.io.tail             := io.input.tail
+  scan.io.end              := io.input.end
+  scan.io.known            := io.input.known
+  scan.io.clear            := io.clear
+  scan.io.load <> io.load
+  scan.io.loadAnswer := io.loadAnswer
+  io.read            := scan.io.read
+  scan.io.granted    := io.readGranted
+  scan.io.readAnswer := io.readAnswer
+  io.loading         := scan.io.loading
 
   for (s <- io.strip) {
     s.register                 := k.register

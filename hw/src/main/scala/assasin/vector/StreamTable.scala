@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, OHToUInt, PriorityEncoderOH, Valid, log2Ceil}
+import chisel3.util.{Cat, Decoupled, OHToUInt, PriorityEncoderOH, UIntToOH, Valid, log2Ceil}
 
 /** A declaration takes effect. */
 class StreamDeclare(p: VectorParams) extends Bundle {
@@ -15,6 +15,9 @@ class StreamDeclare(p: VectorParams) extends Bundle {
   val bytepos = UInt(p.xLen.W)
   val bitpos  = UInt(3.W)
   val left    = UInt(p.xLen.W)
+
+  /** Where its widths begin. */
+  val auxpos = UInt(p.xLen.W)
 }
 
 /** Elements of an input stream are consumed. */
@@ -30,6 +33,9 @@ class StreamAdvance(p: VectorParams) extends Bundle {
 class StreamReserve(p: VectorParams) extends Bundle {
   val stream = UInt(4.W)
   val bits   = UInt((p.vlBits + 6).W)
+
+  /** Widths. */
+  val count = UInt(p.vlBits.W)
 }
 
 /** An instruction has appended all that it appends to an output stream. */
@@ -37,8 +43,9 @@ class StreamSettle(p: VectorParams) extends Bundle {
   val stream = UInt(4.W)
   val count  = UInt(p.vlBits.W)
 
-  /** Bits that it had reserved and has not written. */
-  val surplus = UInt((p.vlBits + 6).W)
+  /** Bits that it had reserved and has not written; widths. */
+  val surplus    = UInt((p.vlBits + 6).W)
+  val auxSurplus = UInt(p.vlBits.W)
 }
 
 /** Where an output stream is written next. */
@@ -46,6 +53,9 @@ class OutputPosition(p: VectorParams) extends Bundle {
   val bytepos = UInt(p.xLen.W)
   val bitpos  = UInt(3.W)
   val partial = UInt(8.W)
+
+  /** Its next width. */
+  val auxpos = UInt(p.xLen.W)
 }
 
 /** A stream as the commit stage sees it, in the same cycle. */
@@ -62,6 +72,13 @@ class StreamTableLookIO(p: VectorParams) extends Bundle {
     * has been written.
     */
   val position = Input(UInt((p.xLen + 3).W))
+
+  /** Of its widths the same, a byte. */
+  val auxPosition = Input(UInt(p.xLen.W))
+
+  /** Streams of the same direction that are open; stream buffers that hold the widths of others. */
+  val open  = Input(UInt(12.W))
+  val auxes = Input(UInt(8.W))
 
   /** Instructions past the commit point still use it. */
   val busy = Input(Bool())
@@ -159,6 +176,9 @@ class StreamTable(p: VectorParams) extends Module {
   private val outputs = RegInit(VecInit(Seq.fill(p.outputs)(0.U.asTypeOf(new OutputDescriptor(p)))))
   private val reach   = Reg(Vec(p.outputs, UInt((p.xLen + 3).W)))
 
+  // The same of widths.
+  private val auxReach = Reg(Vec(p.outputs, UInt(p.xLen.W)))
+
   // Instructions past the commit point, by stream. A memory stream's are those of a stream that was one when they entered.
   private val inputUses  = RegInit(VecInit(Seq.fill(p.inputs)(0.U(p.tagBits.W))))
   private val outputUses = RegInit(VecInit(Seq.fill(p.outputs)(0.U(p.tagBits.W))))
@@ -180,14 +200,16 @@ class StreamTable(p: VectorParams) extends Module {
     fields.format  := of.format
     fields.bytepos := of.bytepos
     fields.bitpos  := of.bitpos
+    fields.auxpos  := of.auxpos
     fields.done    := of.done
     fields.pending := of.pending
     fields
   }
-  io.look.common   := Mux(io.look.output, common(out), common(in))
-  io.look.left     := in.left
-  io.look.partial  := out.partial
-  io.look.position := Mux(io.look.output, reach(io.look.stream(2, 0)), position(in))
+  io.look.common      := Mux(io.look.output, common(out), common(in))
+  io.look.left        := in.left
+  io.look.partial     := out.partial
+  io.look.position    := Mux(io.look.output, reach(io.look.stream(2, 0)), position(in))
+  io.look.auxPosition := Mux(io.look.output, auxReach(io.look.stream(2, 0)), in.auxpos)
   io.look.busy := Mux(
     io.look.output,
     outputUses(io.look.stream(2, 0)) =/= 0.U,
@@ -197,6 +219,7 @@ class StreamTable(p: VectorParams) extends Module {
   io.at.bytepos := outputs(io.write).bytepos
   io.at.bitpos  := outputs(io.write).bitpos
   io.at.partial := outputs(io.write).partial
+  io.at.auxpos  := outputs(io.write).auxpos
 
   private val declared = io.declare.bits
   private def begin(of: StreamDescriptor): Unit = {
@@ -205,6 +228,7 @@ class StreamTable(p: VectorParams) extends Module {
     of.format  := declared.format
     of.bytepos := declared.bytepos
     of.bitpos  := declared.bitpos
+    of.auxpos  := declared.auxpos
     of.done    := 0.U
     of.pending := 0.U
   }
@@ -217,10 +241,11 @@ class StreamTable(p: VectorParams) extends Module {
       input.left := declared.left
     }
     when(io.advance.valid && named(io.advance.bits.stream, i)) {
-      input.bytepos                     := io.advance.bits.position >> 3
-      input.bitpos                      := io.advance.bits.position(2, 0)
-      input.done                        := input.done + io.advance.bits.count
-      when(!input.left.andR)(input.left := input.left - io.advance.bits.count)
+      input.bytepos                                           := io.advance.bits.position >> 3
+      input.bitpos                                            := io.advance.bits.position(2, 0)
+      when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + io.advance.bits.count)
+      input.done                                              := input.done + io.advance.bits.count
+      when(!input.left.andR)(input.left                       := input.left - io.advance.bits.count)
     }
     when(chosen(io.close, false, i))(input         := 0.U.asTypeOf(input))
     when(chosen(io.raise, false, i))(input.pending := 0.U)
@@ -232,16 +257,20 @@ class StreamTable(p: VectorParams) extends Module {
     val reserves = io.reserve.valid && named(io.reserve.bits.stream, i)
     val settles  = io.settle.valid && named(io.settle.bits.stream, i)
     reach(i) := reach(i) + Mux(reserves, io.reserve.bits.bits, 0.U) - Mux(settles, io.settle.bits.surplus, 0.U)
+    auxReach(i) := auxReach(i) + Mux(reserves, io.reserve.bits.count, 0.U) -
+      Mux(settles, io.settle.bits.auxSurplus, 0.U)
     when(io.move.valid && io.write === i.U) {
       output.bytepos := io.move.bits.bytepos
       output.bitpos  := io.move.bits.bitpos
       output.partial := io.move.bits.partial
+      output.auxpos  := io.move.bits.auxpos
     }
     when(settles)(output.done := output.done + io.settle.bits.count)
     when(io.declare.valid && declared.output && named(declared.stream, i)) {
       begin(output)
       output.partial := 0.U
       reach(i)       := Cat(declared.bytepos, declared.bitpos)
+      auxReach(i)    := declared.auxpos
     }
     when(chosen(io.close, true, i))(output         := 0.U.asTypeOf(output))
     when(chosen(io.raise, true, i))(output.pending := 0.U)
@@ -249,7 +278,8 @@ class StreamTable(p: VectorParams) extends Module {
     outputUses(i)             := outputUses(i) + enters - (io.outputDone.valid && named(io.outputDone.bits, i))
     when(enters)(outMemory(i) := !output.format.buffer)
   }
-  private val moving = WireDefault(false.B)
+  private val inputOpen = Cat(inputs.map(_.open).reverse).pad(12)
+  private val moving    = WireDefault(false.B)
   io.busy   := (inputUses ++ outputUses).map(_ =/= 0.U).reduce(_ || _) || moving
   io.reads  := inputUses.zip(inMemory).map { case (uses, memory) => uses =/= 0.U && memory }.reduce(_ || _)
   io.writes := outputUses.zip(outMemory).map { case (uses, memory) => uses =/= 0.U && memory }.reduce(_ || _)
@@ -294,13 +324,19 @@ class StreamTable(p: VectorParams) extends Module {
         Mux(moves, strip.recount.bits.set(7, 0) & buffers, 0.U)
     )
     when(!io.look.output && (heads & (1.U(16.W) << io.look.stream)(7, 0)).orR)(io.look.busy := true.B)
-    strip.open     := Cat(inputs.map(_.open).reverse).pad(12)
-    strip.unpacked := unpacked
+    strip.open                                                                              := inputOpen
+    strip.unpacked                                                                          := unpacked
   }
 
   private def owns(of: StreamDescriptor) = of.open && of.format.buffer
-  io.ownInputs  := Cat(inputs.take(8).map(owns).reverse)
-  io.ownOutputs := Cat(outputs.map(owns).reverse)
+  private def auxes(of: Seq[StreamDescriptor]): UInt =
+    of.map(s => Mux(owns(s) && s.kind === StreamKind.Variable.U, UIntToOH(s.format.aux, 8), 0.U)).reduce(_ | _)
+  private val inputAuxes  = auxes(inputs)
+  private val outputAuxes = auxes(outputs)
+  io.look.open  := Mux(io.look.output, Cat(outputs.map(_.open).reverse).pad(12), inputOpen)
+  io.look.auxes := Mux(io.look.output, outputAuxes, inputAuxes)
+  io.ownInputs  := Cat(inputs.take(8).map(owns).reverse) | inputAuxes
+  io.ownOutputs := Cat(outputs.map(owns).reverse) | outputAuxes
 
   // ---- Window ---------------------------------------------------------------------------------------------------------------
   private val object8  = io.select(7, 0)
@@ -316,8 +352,8 @@ class StreamTable(p: VectorParams) extends Module {
       half(of.bytepos, upper = false),
       half(of.bytepos, upper = true),
       Cat(partial, 0.U(5.W), of.bitpos).pad(32),
-      0.U(32.W),
-      0.U(32.W),
+      half(of.auxpos, upper = false),
+      half(of.auxpos, upper = true),
       half(left, upper = false),
       half(left, upper = true),
       half(of.done, upper = false),
@@ -346,6 +382,8 @@ class StreamTable(p: VectorParams) extends Module {
     when(index === 1.U)(put(of.bytepos, upper = false))
     when(index === 2.U)(put(of.bytepos, upper = true))
     when(index === 3.U)(of.bitpos := value(2, 0))
+    when(index === 4.U)(put(of.auxpos, upper = false))
+    when(index === 5.U)(put(of.auxpos, upper = true))
     when(index === 8.U)(put(of.done, upper = false))
     when(index === 9.U)(put(of.done, upper = true))
   }
@@ -361,7 +399,10 @@ class StreamTable(p: VectorParams) extends Module {
       restore(output)
       when(index === 3.U)(output.partial := value(15, 8))
     }
-    when(RegNext(restores, false.B))(reach(i) := position(output))
+    when(RegNext(restores, false.B)) {
+      reach(i)    := position(output)
+      auxReach(i) := output.auxpos
+    }
   }
 
   when(io.clear) {

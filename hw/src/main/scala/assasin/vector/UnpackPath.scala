@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, Fill, Queue, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Cat, Decoupled, Fill, MuxLookup, PopCount, Queue, UIntToOH, Valid, log2Ceil}
 
 class UnpackPathIO(p: VectorParams) extends PathIO(p) {
 
@@ -59,6 +59,7 @@ class UnpackPath(p: VectorParams) extends Module {
   private val posBits  = p.xLen + 3
   private val logD     = log2Ceil(p.dBytes)
   private val sizeBits = log2Ceil(p.dBytes) + 1
+  private val sumBits  = log2Ceil(64 * p.dBytes + 1)
 
   /** What becomes of an answer; `silent`: there is none. */
   private class Ticket extends Bundle {
@@ -78,6 +79,19 @@ class UnpackPath(p: VectorParams) extends Module {
     val stream = UInt(4.W)
     val buffer = Bool()
     val head   = UInt(32.W)
+
+    /** The answer is widths. Of values that have their own: none has a bit, so there is no answer; the first one's
+      * number, and what is to be added to where each begins.
+      */
+    val widths = Bool()
+    val own    = Bool()
+    val empty  = Bool()
+    val number = UInt(logD.W)
+    val shift  = UInt(sumBits.W)
+
+    /** Where the widths are, and IHEAD of these behind the instruction. */
+    val aux     = UInt(3.W)
+    val auxHead = UInt(32.W)
 
     /** Of VarVE-full: the number of the beat, its lanes that hold an element, and the number of the first element. */
     val variable = Bool()
@@ -123,46 +137,97 @@ class UnpackPath(p: VectorParams) extends Module {
   private val lanes      = (p.dBytes.U >> eew).asUInt
   private val base       = beat * lanes
 
-  private val silent  = op.evl === 0.U
-  private val eg      = (op.vd * p.egsPerRegister.U + Mux(variable, 0.U, beat))(p.egBits - 1, 0)
-  private val last    = silent || beat === ((op.evl << eew)(p.vlBits + 1, 0) - 1.U) >> logD
-  private val changes = !silent || variable
+  // Values with widths of their own: these are read first, as many as an element group has bytes. Where each of these
+  // values begins, counted from the first one, is known from the cycle in which `summed` rises.
+  private val own     = use.variable
+  private val asking  = RegInit(false.B)
+  private val summed  = RegInit(false.B)
+  private val element = Reg(UInt(p.vlBits.W))
+  private val starts  = Reg(Vec(p.dBytes, UInt(sumBits.W)))
+  private val total   = Reg(UInt(sumBits.W))
+  private val bits    = Reg(Vec(p.dBytes, UInt(7.W)))
+  private val number  = element(logD - 1, 0)
+  private val left    = op.evl - element
+  private val group   = (number >> (logD.U - op.eew)).asUInt
+  private val start   = starts(number)
+  private val ownAt   = position +& start
+  // Those of one element group that end inside the window, from the next one on.
+  private val stops = starts.tail :+ total
+  private val ownFits = VecInit(Seq.tabulate(p.dBytes) { i =>
+    val length = stops(i) - start + ownAt(2, 0)
+    val same   = (i.U(logD.W) >> (logD.U - op.eew)).asUInt === group
+    number <= i.U && (i.U - number) < left && same && length <= p.memoryBits.U
+  })
+  private val ownCount = PopCount(ownFits)
+  private val ownEnd   = element + ownCount
+  private val ownBits  = VecInit(stops)((number + ownCount - 1.U)(logD - 1, 0)) - start
+  private val ownEmpty = ownBits === 0.U
+  private val asks     = own && op.evl =/= 0.U && !summed
+  private val leftMost = Mux(left < p.dBytes.U, left, p.dBytes.U)(sizeBits - 1, 0)
+
+  private val silent = op.evl === 0.U
+  private val eg     = (op.vd * p.egsPerRegister.U + Mux(variable, 0.U, beat))(p.egBits - 1, 0)
+  private val last = silent || Mux(
+    own,
+    !asks && ownEnd === op.evl,
+    beat === ((op.evl << eew)(p.vlBits + 1, 0) - 1.U) >> logD
+  )
+  // It reads; it changes a register.
+  private val reads   = !silent && (asks || !(own && ownEmpty))
+  private val changes = (!silent && !asks) || variable
   private val hazard =
     changes && (io.olderWrites(eg) || io.olderReads(eg) || (landing(eg) && !(variable && beat =/= 0.U)))
   private val goes =
-    valid && !issued && !hazard && tickets.io.enq.ready && (silent || (oneKind && drop === 0.U)) && !io.clear
-  private val addr = (position >> 3)(p.xLen - 1, 0)
+    valid && !issued && !hazard && !(asks && asking) && tickets.io.enq.ready &&
+      (!reads || (oneKind && drop === 0.U)) && !io.clear
+  private val addr =
+    Mux(asks, op.stride + element, (Mux(own, ownAt(posBits - 1, 0), position) >> 3)(p.xLen - 1, 0))
   // The last bytes of a full request may lie behind the range that was checked.
   private val rest = op.last - addr
-  io.load.valid       := goes && !silent && !use.buffer
-  io.load.bits.addr   := addr
-  io.load.bits.bytes  := Mux(rest >= (p.memoryBytes - 1).U, p.memoryBytes.U, rest(sizeBits - 1, 0) + 1.U)
-  io.read.valid       := goes && !silent && use.buffer
-  io.read.bits.stream := use.stream(2, 0)
+  io.load.valid     := goes && reads && !use.buffer
+  io.load.bits.addr := addr
+  io.load.bits.bytes := Mux(
+    asks,
+    leftMost,
+    Mux(rest >= (p.memoryBytes - 1).U, p.memoryBytes.U, rest(sizeBits - 1, 0) + 1.U)
+  )
+  io.read.valid       := goes && reads && use.buffer
+  io.read.bits.stream := Mux(asks, use.aux, use.stream(2, 0))
   io.read.bits.pos    := addr(31, 0)
-  private val step = goes && (silent || use.buffer || io.load.ready)
+  private val step = goes && (!reads || use.buffer || io.load.ready)
 
   private val entered = tickets.io.enq.bits
   tickets.io.enq.valid := step
   entered.tag          := op.tag
   entered.eg           := eg
-  entered.mask         := Mux(silent, 0.U, ElementBytes.body(p, op.eew, beat, 0.U, op.evl))
-  entered.silent       := silent
-  entered.last         := last
-  entered.bitpos       := position(2, 0)
-  entered.valueBits    := use.valueBits
-  entered.unsigned     := use.unsigned
-  entered.eew          := eew
-  entered.stream       := use.stream
-  entered.buffer       := use.buffer
-  entered.head         := op.first(31, 0)
-  entered.variable     := variable
-  entered.first        := beat === 0.U
-  entered.beat         := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
-  entered.present      := Cat((0 until p.dBytes).map(l => l.U < lanes && base +& l.U < op.evl).reverse)
-  entered.base         := base(log2Ceil(p.elements) - 1, 0)
-  entered.masked       := op.readsVs1
-  entered.mb           := op.variable.fold(0.U)(_.mb)
+  entered.mask := Mux(
+    silent,
+    0.U,
+    ElementBytes.body(p, op.eew, beat, Mux(own, element, 0.U), Mux(own, ownEnd, op.evl))
+  )
+  entered.silent    := silent
+  entered.last      := last
+  entered.widths    := asks
+  entered.own       := own
+  entered.empty     := own && !asks && ownEmpty
+  entered.number    := number
+  entered.shift     := ownAt(2, 0) - start
+  entered.aux       := use.aux
+  entered.auxHead   := use.auxHead
+  entered.bitpos    := position(2, 0)
+  entered.valueBits := use.valueBits
+  entered.unsigned  := use.unsigned
+  entered.eew       := eew
+  entered.stream    := use.stream
+  entered.buffer    := use.buffer
+  entered.head      := op.first(31, 0)
+  entered.variable  := variable
+  entered.first     := beat === 0.U
+  entered.beat      := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
+  entered.present   := Cat((0 until p.dBytes).map(l => l.U < lanes && base +& l.U < op.evl).reverse)
+  entered.base      := base(log2Ceil(p.elements) - 1, 0)
+  entered.masked    := op.readsVs1
+  entered.mb        := op.variable.fold(0.U)(_.mb)
 
   private val unmasks = io.strip.fold(false.B)(strip => strip.reading && strip.granted)
   private val ends    = valid && (issued || (step && last)) && (!masking || unmasks)
@@ -174,6 +239,23 @@ class UnpackPath(p: VectorParams) extends Module {
     writes   := VecInit(Seq.tabulate(p.egs)(eg => io.op.bits.writeRegisters(eg / p.egsPerRegister))).asUInt
     masking  := io.op.bits.readsVs1
     issued   := false.B
+    asking   := false.B
+    summed   := false.B
+    element  := 0.U
+  }.elsewhen(step && asks) {
+    asking := true.B
+  }.elsewhen(step && own) {
+    element := ownEnd
+    // The last one of its element group; of those whose widths were read.
+    when((ownEnd << op.eew)(logD - 1, 0) === 0.U) {
+      beat   := beat + 1.U
+      writes := writes & ~UIntToOH(eg, p.egs)
+    }
+    when(ownEnd(logD - 1, 0) === 0.U) {
+      asking   := false.B
+      summed   := false.B
+      position := position + total
+    }
   }.elsewhen(step) {
     beat     := beat + 1.U
     position := position + (use.valueBits << (logD.U - eew))
@@ -193,7 +275,7 @@ class UnpackPath(p: VectorParams) extends Module {
     }
   }
   when(step && last && !ends)(issued := true.B)
-  when(step && !silent)(kind         := use.buffer)
+  when(step && reads)(kind           := use.buffer)
   valid                              := !io.clear && (io.op.fire || (valid && !ends))
 
   io.use.valid       := valid
@@ -225,6 +307,17 @@ class UnpackPath(p: VectorParams) extends Module {
   extract.io.valueBits := ticket.bits.valueBits
   extract.io.unsigned  := ticket.bits.unsigned
   extract.io.eew       := ticket.bits.eew
+  extract.io.variable  := ticket.bits.own
+  for (lane <- 0 until p.dBytes) {
+    // The lane's value is one of those whose widths are known.
+    val at = MuxLookup(ticket.bits.eew, lane.U(logD.W))((1 to 3).map { log =>
+      val lanes = log2Ceil(p.dBytes >> log)
+      log.U -> (if (lane < (p.dBytes >> log) && lanes > 0) Cat(ticket.bits.number >> lanes, lane.U(lanes.W))
+                else ticket.bits.number)
+    })
+    extract.io.starts(lane) := (starts(at) + ticket.bits.shift)(ByteExtract.offsetBits(p) - 1, 0)
+    extract.io.bits(lane)   := bits(at)
+  }
 
   // Appending is taken when what was appended before has been written.
   private val append      = if (p.full) Some(Module(new UnpackAppend(p))) else None
@@ -236,13 +329,27 @@ class UnpackPath(p: VectorParams) extends Module {
   private val free        = (!appending || (writesNow && io.write.ready)) && (!out.masked || maskHeld)
   private val appends     = outValid && out.variable && free
   private val leaves      = Mux(out.variable, free, io.write.ready && !writesNow)
-  ticket.ready         := (!outValid || leaves) && (ticket.bits.silent || answers.io.deq.valid)
-  answers.io.deq.ready := ticket.fire && !ticket.bits.silent
+  private val noAnswer    = ticket.bits.silent || ticket.bits.empty
+  // Bytes of widths are given back in the cycle before.
+  private val auxGiven = RegInit(false.B)
+  private val givesAux = ticket.bits.own && ticket.bits.buffer && ticket.bits.last && !auxGiven
+  private val canLeave = (!outValid || leaves) && (noAnswer || answers.io.deq.valid)
+  ticket.ready         := canLeave && !givesAux
+  auxGiven             := !io.clear && ticket.valid && canLeave && givesAux
+  answers.io.deq.ready := ticket.fire && !noAnswer
   when(ticket.fire) {
     out     := ticket.bits
-    outData := extract.io.out
+    outData := Mux(ticket.bits.empty, 0.U, extract.io.out)
   }
-  outValid := !io.clear && (ticket.fire || (outValid && !leaves))
+  outValid := !io.clear && (ticket.fire && !ticket.bits.widths || (outValid && !leaves))
+  when(ticket.fire && ticket.bits.widths) {
+    val widths = Seq.tabulate(p.dBytes)(i => answers.io.deq.bits(8 * i + 6, 8 * i))
+    bits := VecInit(widths)
+    val sums = PrefixSum(widths, sumBits)
+    starts := VecInit(sums.init)
+    total  := sums.last
+    summed := true.B
+  }
 
   // All bytes have been read: they are given back.
   io.done.valid          := ticket.fire && ticket.bits.last && !io.clear
@@ -250,6 +357,11 @@ class UnpackPath(p: VectorParams) extends Module {
   io.consume.valid       := io.done.valid && ticket.bits.buffer && !ticket.bits.variable
   io.consume.bits.stream := ticket.bits.stream(2, 0)
   io.consume.bits.head   := ticket.bits.head
+  when(ticket.valid && canLeave && givesAux && !io.clear) {
+    io.consume.valid       := true.B
+    io.consume.bits.stream := ticket.bits.aux
+    io.consume.bits.head   := ticket.bits.auxHead
+  }
 
   // From the last beat into UnpackAppend to the register's write.
   appending := !io.clear && ((appends && out.last) || (appending && !(writesNow && io.write.ready)))

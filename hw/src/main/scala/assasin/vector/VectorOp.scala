@@ -30,6 +30,15 @@ class StreamUse(p: VectorParams) extends Bundle {
   /** The bit at which it begins in the byte at `scalar`: of an unpack, and with `flush`. */
   val bitpos = UInt(3.W)
 
+  /** Each value has its own width, a byte in a stream of its own: a stream buffer's stream `aux`, or memory. An unpack
+    * begins with the one at position or address `stride` of the instruction. An instruction of the unpack path that
+    * gives bytes back makes `auxHead` IHEAD of these. A pack's values have 8 << `mb` bits at most.
+    */
+  val variable = Bool()
+  val aux      = UInt(3.W)
+  val auxHead  = UInt(32.W)
+  val mb       = UInt(2.W)
+
   /** Pack path: nothing is packed; `partial` becomes the stream's last byte. */
   val flush   = Bool()
   val partial = UInt(8.W)
@@ -163,8 +172,8 @@ class VectorOp(p: VectorParams) extends Bundle {
   val first = UInt(p.xLen.W)
   val last  = UInt(p.xLen.W)
 
-  /** Unpack path: `scalar` and `last` are the bytes that hold its first and its last bit; `first` is the byte that the
-    * stream's next element begins in.
+  /** Unpack path: `stride` is the byte that holds its first width. `scalar` and `last` are the bytes that hold its
+    * first and its last bit; `first` is the byte that the stream's next element begins in.
     */
   val use = if (p.pup) Some(new StreamUse(p)) else None
 

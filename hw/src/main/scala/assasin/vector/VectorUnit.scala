@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Arbiter, Fill, PriorityMux, Queue, UIntToOH, Valid}
+import chisel3.util.{Arbiter, Fill, PriorityEncoderOH, PriorityMux, Queue, UIntToOH, Valid}
 
 class VectorUnitIO(p: VectorParams) extends Bundle {
   val issue  = new VectorIssueIO(p)
@@ -49,6 +49,9 @@ class VectorUnit(p: VectorParams) extends Module {
   // Instructions still use streams, or results of ended streams wait for the core.
   private val streaming = WireDefault(false.B)
   private val busy      = waits || queued.reduce(_ || _) || busyPaths || streaming
+
+  // The commit stage awaits an answer of memory.
+  private val looking = WireDefault(false.B)
 
   gate.io.offer   := io.issue.offer
   gate.io.advance := io.issue.advance
@@ -106,7 +109,7 @@ class VectorUnit(p: VectorParams) extends Module {
   file.io.operands <> execute.io.operands
   private val window = Module(new VectorWindow(p))
   window.io.request <> io.issue.window
-  window.io.idle        := !busy && !clear
+  window.io.idle        := !busy && !looking && !clear
   window.io.other       := 0.U
   io.issue.windowAnswer := window.io.answer
 
@@ -176,7 +179,7 @@ class VectorUnit(p: VectorParams) extends Module {
     check.cause := io.memory.check.cause
   }
 
-  io.issue.status.busy  := busy
+  io.issue.status.busy  := busy || looking
   io.issue.status.vxsat := execute.io.vxsat
   if (!p.pup) {
     io.issue.status.loads  := loads
@@ -221,13 +224,16 @@ class VectorUnit(p: VectorParams) extends Module {
     table.io.close   := streams.io.close
     table.io.raise   := streams.io.raise
 
-    io.issue.status.loads          := loads || table.io.reads
+    looking                        := streams.io.loading
+    io.issue.status.loads          := loads || table.io.reads || looking
     io.issue.status.stores         := stores || packing
     io.issue.status.ownInputs.get  := table.io.ownInputs
     io.issue.status.ownOutputs.get := table.io.ownOutputs
 
     // Paths.
-    stream.read                := input.read
+    stream.read                := Mux(input.read.valid, input.read, streams.io.read)
+    streams.io.readGranted     := !input.read.valid
+    streams.io.readAnswer      := stream.readAnswer
     input.readAnswer           := stream.readAnswer
     stream.consume             := input.consume
     stream.write               := output.write
@@ -243,28 +249,36 @@ class VectorUnit(p: VectorParams) extends Module {
     window.io.other            := table.io.word
 
     // Port D: a pack goes behind the others. The gate reads while nothing is under way.
-    output.granted       := !load.io.reading && !store.io.wants
-    output.read.data     := file.io.element.data
-    streams.io.mask.data := file.io.element.data
-    streams.io.granted   := !io.issue.window.fire
+    output.granted          := !load.io.reading && !store.io.wants
+    output.read.data        := file.io.element.data
+    streams.io.mask.data    := file.io.element.data
+    streams.io.mask.element := file.io.element.element
+    streams.io.granted      := !io.issue.window.fire
     when(output.reading && output.granted)(file.io.element.eg := output.read.eg)
-      .elsewhen(!busy && !io.issue.window.fire)(file.io.element.eg := streams.io.mask.eg)
+      .elsewhen(!busy && !io.issue.window.fire) {
+        file.io.element.eg   := streams.io.mask.eg
+        file.io.element.byte := streams.io.mask.byte
+      }
 
-    // Loads go before unpacks; memory answers in order. Who asked is known until the answer has come, also over a clear.
-    val owners = Module(new Queue(Bool(), 16))
+    // Loads go before unpacks, and these before what the gate looks at; memory answers in order. Who asked is known until
+    // the answer has come, also over a clear.
+    val askers = Seq(load.io.load, input.load, streams.io.load)
+    val first  = PriorityEncoderOH(askers.map(_.valid))
+    val owners = Module(new Queue(UInt(askers.size.W), 16))
     val turn   = owners.io.enq.ready
-    io.memory.load.valid := (load.io.load.valid || input.load.valid) && turn
-    io.memory.load.bits  := Mux(load.io.load.valid, load.io.load.bits, input.load.bits)
-    load.io.load.ready   := io.memory.load.ready && turn
-    input.load.ready     := io.memory.load.ready && turn && !load.io.load.valid
-    owners.io.enq.valid  := io.memory.load.fire
-    owners.io.enq.bits   := !load.io.load.valid
-    owners.io.deq.ready  := io.memory.loadAnswer.valid
+    io.memory.load.valid := askers.map(_.valid).reduce(_ || _) && turn
+    io.memory.load.bits  := PriorityMux(askers.map(asker => asker.valid -> asker.bits))
+    for ((asker, mine) <- askers.zip(first)) asker.ready := io.memory.load.ready && turn && mine
+    owners.io.enq.valid := io.memory.load.fire
+    owners.io.enq.bits  := VecInit(first).asUInt
+    owners.io.deq.ready := io.memory.loadAnswer.valid
 
-    load.io.loadAnswer.valid := io.memory.loadAnswer.valid && !owners.io.deq.bits
+    load.io.loadAnswer.valid := io.memory.loadAnswer.valid && owners.io.deq.bits(0)
     load.io.loadAnswer.bits  := io.memory.loadAnswer.bits(p.dLen - 1, 0)
-    input.loadAnswer.valid   := io.memory.loadAnswer.valid && owners.io.deq.bits
-    input.loadAnswer.bits    := io.memory.loadAnswer.bits
+    for ((answer, i) <- Seq(input.loadAnswer, streams.io.loadAnswer).zipWithIndex) {
+      answer.valid := io.memory.loadAnswer.valid && owners.io.deq.bits(i + 1)
+      answer.bits  := io.memory.loadAnswer.bits
+    }
 
     // Stores and packs for memory are not under way together.
     io.memory.store.valid := store.io.store.valid || output.store.valid

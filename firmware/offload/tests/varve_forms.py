@@ -26,11 +26,11 @@ CORE_FORMS = ("scalar", "pup", "full", "published")
 """Forms that are machine code of a core."""
 
 KERNELS = ("q03c", "filter3", "raid5", "bitpack", "narrow", "widen", "dense5")
-_NUMBERS = {kernel: i for i, kernel in enumerate((*KERNELS[:6], "dense5", "operate"))}
+NUMBERS = {kernel: i for i, kernel in enumerate((*KERNELS[:6], "dense5", "operate"))}
 """As main.c has them; operate is operations.c's."""
 _DATA = contract.CORE_SPAD_BASE + contract.SCOMP_SPAD_DATA + 0x2000
 """Behind the programs' own data (jump tables); checked when one is loaded."""
-_JOB = struct.Struct("<9I")
+JOB = struct.Struct("<9I")
 
 
 @dataclass
@@ -156,7 +156,7 @@ def on_core(form: str, case: Case, vlen: int = 256, g: int = 8, seed: int = 0) -
         at += (len(data) + 15) // 8 * 8
     end = contract.CORE_SPAD_BASE + contract.CORE_SPAD_SIZE - 0x800
     assert at <= end, f"{case.kernel} with {case.n} values needs {at - end} bytes more than the scratchpad has beside the stack"
-    job = _JOB.pack(_NUMBERS[case.kernel], case.n, *(arguments + [0] * 6)[:6], 0)
+    job = JOB.pack(NUMBERS[case.kernel], case.n, *(arguments + [0] * 6)[:6], 0)
     core = Core(BUILD / f"{form}.elf", [], args=job, outputs=0, memory=memory, vlen=0 if form == "scalar" else vlen, g=g, seed=seed)
     own = [address + size for address, _, size in segments(core.path.read_bytes()) if address >= contract.CORE_SPAD_BASE]
     assert max(own, default=0) <= _DATA, f"{form}.elf has more data than the cases leave room for"
@@ -168,7 +168,7 @@ def on_core(form: str, case: Case, vlen: int = 256, g: int = 8, seed: int = 0) -
 
     for address, size in buffers:
         assert read(address + size, len(_GUARD)) == _GUARD, f"{form}: {case.kernel} writes behind an output"
-    value = _JOB.unpack(core.spad[contract.SCOMP_SPAD_ARGS :][: _JOB.size])[8]
+    value = JOB.unpack(core.spad[contract.SCOMP_SPAD_ARGS :][: JOB.size])[8]
     return Result(value, [read(a, s) for a, s in buffers], core.instructions, core.strips)
 
 

@@ -23,7 +23,7 @@ if [ "$(cat "$out/emit.stamp" 2>/dev/null)" != "$stamp" ]; then
 fi
 
 # The vector unit alone, for each VLEN/DLEN, VLEN/DLEN/pup and VLEN/DLEN/full in the array `vectors`. Own stamp, so that a change of the core does not emit it again.
-vectors=(256/256 256/128 128/64 512/256 256/256/pup 256/128/pup 128/64/pup)
+vectors=(256/256 256/128 128/64 512/256 256/256/pup 256/128/pup 128/64/pup 256/256/full 64/64/full)
 emit_vectors() {
     local stamp
     mapfile -t scala < <(find hw/src/main/scala/assasin/vector hw/src/main/scala/assasin/Emission.scala \

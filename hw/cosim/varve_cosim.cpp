@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Instruction-by-instruction co-simulation of the vector unit with VarVE-pup against the functional model (docs/varve/
-// isa.md 7) on random programs. The bench stands in for the core, its memory, and the stream buffers: it offers,
-// advances, commits, kills and offers again at random times, delivers and drains streams, and answers memory.
+// Instruction-by-instruction co-simulation of the vector unit with VarVE-pup or VarVE-full against the functional model
+// (docs/varve/ isa.md 7) on random programs. The bench stands in for the core, its memory, and the stream buffers: it
+// offers, advances, commits, kills and offers again at random times, delivers and drains streams, and answers memory.
 // Usage: varve_cosim SEED PROGRAMS [KINDS [trace]]    KINDS: sum of 1 (FR, FW), 2 (VR, VW), 4 (HR, HW); without it 1.
 // A fourth argument: every instruction is printed as it leaves the commit stage.
 #include <algorithm>
@@ -24,6 +24,9 @@
 #ifndef VECTOR_VLEN
 #error "VECTOR_VLEN and VECTOR_DLEN: bits of a register and of an element group of the design"
 #endif
+#ifndef VECTOR_FULL
+#define VECTOR_FULL 0 // 1: the design has VarVE-full
+#endif
 
 using namespace cosim;
 using varve::Outcome;
@@ -33,6 +36,8 @@ namespace {
 constexpr unsigned kVBytes = VECTOR_VLEN / 8, kDBytes = VECTOR_DLEN / 8;
 constexpr unsigned kMemoryBytes = kDBytes + 1; // of an access
 using Register = std::array<uint8_t, kVBytes>;
+/// Elements of a register of VarVE-full. Registers that RVV uses; those above may hold such elements.
+constexpr unsigned kElements = kVBytes, kFixedRegisters = VECTOR_FULL ? 16 : 32;
 /// Cycles that the unit may take for a decision with nothing else under way.
 constexpr unsigned kPatience = 200 + 4 * VECTOR_VLEN;
 
@@ -42,7 +47,22 @@ std::map<std::string, uint64_t> seen;
 bool is_stream(uint32_t insn) {
     return (insn & 127) == 0x5b;
 }
+bool is_variable(uint32_t insn) {
+    return (insn & 127) == 0x2b;
+}
 std::string name_of(uint32_t insn) {
+    if (is_variable(insn)) {
+        static const std::map<unsigned, std::string> kNames = {
+            {0x00, "add"},   {0x02, "sub"},   {0x03, "rsub"},  {0x05, "min"},   {0x07, "max"},   {0x08, "bic"},
+            {0x09, "and"},   {0x0a, "or"},    {0x0b, "xor"},   {0x14, "index"}, {0x17, "dup"},   {0x18, "cmpeq"},
+            {0x19, "cmpne"}, {0x1b, "cmplt"}, {0x1d, "cmple"}, {0x1e, "cmpge"}, {0x1f, "cmpgt"}, {0x21, "div"},
+            {0x24, "mul"},   {0x25, "asl"},   {0x29, "asr"}};
+        const auto found = kNames.find(insn >> 26);
+        const bool unary = (insn >> 12 & 7) == 2;
+        return unary                   ? insn >> 26 == 0x10 ? "vv.num, vv.redsum" : "vv.tvs"
+               : found == kNames.end() ? "vv wild"
+                                       : "vv." + found->second + (insn >> 25 & 1 ? "" : ".m");
+    }
     if (!is_stream(insn))
         return (insn & 127) == 0x57 ? "rvv" : (insn & 127) == 0x07 ? "rvv load" : "rvv store";
     switch (insn >> 12 & 7) {
@@ -71,8 +91,14 @@ std::string name_of(uint32_t insn) {
     case 2:
         if (insn >> 30 == 1)
             return "vs.unpack";
+        if (insn >> 31 == 0)
+            return insn >> 25 & 1 ? "vs.vunpack" : "vs.vunpack.m";
         break;
+    case 1:
+        return "vs.rcnum";
     case 3:
+        if (insn >> 29 == 0)
+            return insn >> 25 & 1 ? "vs.vpack" : "vs.vpack.m";
         if (insn >> 29 == 2)
             return insn >> 25 & 1 ? "vs.pack" : "vs.pack.m";
     }
@@ -209,6 +235,13 @@ class VarveBench {
     struct State {
         uint32_t vstart = 0, vl = 0, vtype = 0x80000000, format = 0, aux = 0, on = 0;
     };
+    /// Of a register of VarVE-full. `live`: slots that hold an element's bytes.
+    struct Metadata {
+        unsigned count = 0, mb = 0;
+        bool is_unsigned = false;
+        std::array<uint8_t, kVBytes> widths{};
+        std::array<bool, kVBytes> live{};
+    };
     struct Tag {
         unsigned tag;
         size_t step;
@@ -217,13 +250,15 @@ class VarveBench {
             unsigned eg;
             std::array<uint8_t, kDBytes> data;
             uint64_t mask;
+            bool variable, length; ///< with metadata; with a number of elements alone
+            Metadata metadata;
         };
         std::vector<Write> writes;
     };
     /// What the model has made of an instruction.
     struct Done {
         bool retired = false;
-        std::map<unsigned, Register> vectors;
+        std::map<unsigned, varve::Register> vectors;
     };
 
     bool chance(unsigned percent) {
@@ -308,9 +343,9 @@ class VarveBench {
         world = std::make_unique<Outside>(program);
         varve::Params p;
         p.vlen = VECTOR_VLEN;
-        p.nin = kBuffers;
+        p.nin = VECTOR_FULL ? 9 : kBuffers;
         p.streams = 1u << program.log_streams;
-        p.full = false;
+        p.full = VECTOR_FULL;
         model = std::make_unique<varve::Model>(p, *world);
         memory = program.memory;
         done.assign(program.items.size(), {});
@@ -320,6 +355,8 @@ class VarveBench {
             written[s].clear();
         }
         known.fill(false);
+        for (Metadata &m : metadata)
+            m.count = kElements;
         state = before = State{};
         at = commit_step = 0;
         commit_full = doomed = false;
@@ -537,7 +574,8 @@ class VarveBench {
     }
 
     static bool may_write(uint32_t insn) {
-        return is_stream(insn) || ((insn & 127) == 0x57 && insn >> 26 == 0x10 && (insn >> 12 & 7) == 2);
+        return is_stream(insn) || is_variable(insn) ||
+               ((insn & 127) == 0x57 && insn >> 26 == 0x10 && (insn >> 12 & 7) == 2);
     }
 
     /// The model executes an instruction, with a fault of a vector access as the unit's rules have it: the elements
@@ -552,6 +590,8 @@ class VarveBench {
         m.vsfmt = before.format;
         m.vsaux = before.aux;
         vstart = 0;
+        if (is_variable(item.word))
+            return model->step(item.word, item.a, item.b);
         if (is_stream(item.word)) {
             if (kind_of(item.word) & ~kinds) {
                 Outcome o;
@@ -624,8 +664,10 @@ class VarveBench {
         if (static_cast<bool>(top.io_issue_commit_late) != late)
             return fail("late differs from the model's scalar write");
         if (verbose)
-            std::printf("%6" PRIu64 ": item %zu, %08x %s%s, rd x%u = %" PRIx64 "\n", cycles, commit_step, item.word,
-                        name.c_str(), trap ? " traps" : "", late ? o.rd : 0, late ? o.value : 0);
+            std::printf("%6" PRIu64 ": item %zu, %08x %s%s, vtype %x, vl %u, rd x%u = %" PRIx64
+                        ", NumE %u, registers %x\n",
+                        cycles, commit_step, item.word, name.c_str(), trap ? " traps" : "", before.vtype, before.vl,
+                        late ? o.rd : 0, late ? o.value : 0, model->state.nume, trap ? 0 : o.written);
         if (late) {
             results[o.rd] = static_cast<uint32_t>(o.value);
             late_rd |= 1u << o.rd;
@@ -637,7 +679,7 @@ class VarveBench {
         d.retired = true;
         for (unsigned r = 0; r < 32; r++)
             if (o.written >> r & 1)
-                std::memcpy(d.vectors[r].data(), model->state.r[r].raw.data(), kVBytes);
+                d.vectors[r] = model->state.r[r];
         if (stream && !trap)
             observe(item.word);
         // With an advance in this cycle, what follows sees this too.
@@ -732,10 +774,20 @@ class VarveBench {
                 }
             } else {
                 const std::array<uint32_t, 2> words = {
-                    1u << 28 | static_cast<uint32_t>(rng() % (kVBytes / 4) << 8 | rng() % 32),
+                    1u << 28 | static_cast<uint32_t>(rng() % (kVBytes / 4) << 8 | rng() % kFixedRegisters),
                     static_cast<uint32_t>(rng() % 11 << 8 | (rng() % 2) << 4 | rng() % 8)};
-                for (const uint32_t word : words)
-                    look.push_back({word, static_cast<uint32_t>(rng()), true, true});
+                for (const uint32_t word : words) {
+                    if (VECTOR_FULL && alone) {
+                        const uint32_t wrong = static_cast<uint32_t>(rng());
+                        const uint32_t value = wrong & ~(chance(80) ? 0x7fff0000 | 0xffff << (1 + rng() % 8) : 0);
+                        look.push_back({word, value, true, true});
+                        model->state.nume = std::min(value & 0xffff, kElements);
+                        model->state.packed = value >> 31;
+                    } else if (!VECTOR_FULL)
+                        look.push_back({word, static_cast<uint32_t>(rng()), true, true});
+                    if (VECTOR_FULL)
+                        look.push_back({word, model->state.nume | (model->state.packed ? 1u : 0u) << 31, false, true});
+                }
                 for (const uint32_t word : words)
                     ask(word);
                 seen["writes of NumE"]++;
@@ -1007,6 +1059,12 @@ class VarveBench {
             write.eg = top.io_trace_write_bits_write_eg;
             write.mask = top.io_trace_write_bits_write_mask;
             get_wide(top.io_trace_write_bits_write_data, write.data.data(), kDBytes);
+            if (!get_metadata(write))
+                return fail("metadata of another register than is written");
+            if (verbose)
+                std::printf("%6" PRIu64 ":   item %zu writes v%u, mask %" PRIx64 "%s, n %u\n", cycles, tag->step,
+                            write.eg * kDBytes / kVBytes, write.mask, write.variable ? ", elements" : "",
+                            write.metadata.count);
             tag->writes.push_back(write);
         }
         if ((top.io_trace_ends_0_valid && !end(top.io_trace_ends_0_bits)) ||
@@ -1035,6 +1093,80 @@ class VarveBench {
         return tag != nullptr;
     }
 
+#if VECTOR_FULL
+    bool get_metadata(Tag::Write &write) {
+        write.variable = top.io_trace_metadata_valid;
+        write.length = top.io_trace_length_valid;
+        Metadata &m = write.metadata;
+        m.count = write.variable ? top.io_trace_metadata_bits_metadata_count : top.io_trace_length_bits_count;
+        if (write.length)
+            return top.io_trace_length_bits_register == write.eg && !write.variable;
+        if (!write.variable)
+            return true;
+        m.mb = 8u << top.io_trace_metadata_bits_metadata_mb;
+        m.is_unsigned = top.io_trace_metadata_bits_metadata_unsigned;
+        uint8_t bits[(kVBytes + 7) / 8];
+        get_wide(top.io_trace_metadata_bits_metadata_live, bits, sizeof bits);
+        for (unsigned i = 0; i < kVBytes; i++)
+            m.live[i] = bits[i / 8] >> (i % 8) & 1;
+        get_wide(top.io_trace_widths, m.widths.data(), kVBytes);
+        return top.io_trace_metadata_bits_register == write.eg;
+    }
+    /// Whether a register holds the model's elements.
+    bool holds(unsigned reg, const varve::Register &want) const {
+        const Metadata &m = metadata[reg];
+        const unsigned count = m.count;
+        if (count != want.n || m.mb != want.mb || m.is_unsigned != want.is_unsigned)
+            return false;
+        unsigned slot = 0;
+        for (unsigned i = 0; i < count; i++) {
+            const unsigned width = m.widths[i], many = (width + 7) / 8;
+            uint64_t value = 0;
+            for (unsigned j = 0; j < many; j++, slot++) {
+                while (slot < kVBytes && !m.live[slot])
+                    slot++;
+                if (slot >= kVBytes || j == 8)
+                    return false;
+                value |= static_cast<uint64_t>(shadow[reg][slot]) << 8 * j;
+                if (j + 1 == many && many < 8 && !want.is_unsigned && shadow[reg][slot] >> 7)
+                    value |= ~0ull << 8 * many;
+            }
+            if (width != varve::width(want.value(i), want.is_unsigned) || value != want.v[i])
+                return false;
+        }
+        while (slot < kVBytes && !m.live[slot])
+            slot++;
+        return slot == kVBytes;
+    }
+    void show(unsigned reg, const varve::Register &want) const {
+        const Metadata &m = metadata[reg];
+        std::printf("  unit:  n %u, mb %u, U %u, widths", m.count, m.mb, m.is_unsigned);
+        for (unsigned i = 0; i < kElements; i++)
+            std::printf(" %u", m.widths[i]);
+        std::printf(", live ");
+        for (unsigned i = kVBytes; i-- > 0;)
+            std::printf("%d", m.live[i]);
+        if (!want.var) {
+            std::printf("\n  model: n %u\n", want.n);
+            return;
+        }
+        std::printf("\n  model: n %u, mb %u, U %u, elements", want.n, want.mb, want.is_unsigned);
+        for (unsigned i = 0; i < want.n; i++)
+            std::printf(" %" PRIx64, want.v[i]);
+        std::printf("\n");
+    }
+#else
+    bool get_metadata(Tag::Write &write) const {
+        write.variable = write.length = false;
+        return true;
+    }
+    bool holds(unsigned, const varve::Register &) const {
+        return false;
+    }
+    void show(unsigned, const varve::Register &) const {
+    }
+#endif
+
     // All of the instruction's writes are known, and all older ones are in the shadow.
     bool compare(const Tag &tag) {
         const Done &want = done[tag.step];
@@ -1051,17 +1183,24 @@ class VarveBench {
                 }
                 shadow[reg][from + i] = write.data[i];
             }
+            if (write.variable)
+                metadata[reg] = write.metadata;
+            if (write.length)
+                metadata[reg].count = write.metadata.count;
         }
         for (const auto &[reg, value] : want.vectors)
-            if (shadow[reg] != value) {
+            if (value.var ? !holds(reg, value)
+                          : std::memcmp(shadow[reg].data(), value.raw.data(), kVBytes) != 0 ||
+                                (VECTOR_FULL && metadata[reg].count != value.n)) {
                 std::printf("seed %" PRIu64 ", item %zu, insn %08x (%s): v%u differs\n  unit  ", program.seed, tag.step,
                             item.word, name_of(item.word).c_str(), reg);
                 for (unsigned i = kVBytes; i-- > 0;)
                     std::printf("%02x", shadow[reg][i]);
                 std::printf("\n  model ");
                 for (unsigned i = kVBytes; i-- > 0;)
-                    std::printf("%02x", value[i]);
+                    std::printf("%02x", value.raw[i]);
                 std::printf("\n");
+                show(reg, value);
                 return false;
             }
         return true;
@@ -1096,6 +1235,7 @@ class VarveBench {
     unsigned filled = 0; ///< instructions ended; the first four fill all registers
     std::deque<Tag> tags;
     std::array<Register, 32> shadow{};
+    std::array<Metadata, 32> metadata{};
     std::deque<Load> loads;
     std::deque<Store> stores;
     size_t owed_loads = 0, owed_stores = 0; ///< of those, the ones from before a clear
@@ -1125,7 +1265,7 @@ int main(int argc, char **argv) {
     uint64_t total = 0;
     const auto begin = std::chrono::steady_clock::now();
     for (unsigned i = 0; i < programs; i++) {
-        const VarveProgram program = random_varve_program(seed + i, VECTOR_VLEN, kinds);
+        const VarveProgram program = random_varve_program(seed + i, VECTOR_VLEN, kinds, VECTOR_FULL);
         VarveBench bench(program, kinds, argc == 5);
         bench.run() ? passed++ : failed++;
         total += bench.compared;

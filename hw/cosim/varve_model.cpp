@@ -410,6 +410,11 @@ void Model::rvv_write(unsigned r, const uint8_t *raw) {
     state.vs = 3;
 }
 
+void Model::fix(unsigned r) {
+    state.r[r].var = false;
+    state.r[r].v.clear();
+}
+
 void Model::move(unsigned vd, unsigned vs) {
     if (vd != vs)
         state.r[vd] = state.r[vs];
@@ -1058,7 +1063,12 @@ Outcome Model::unpack(uint32_t insn) {
     }
     Outcome o;
     const unsigned bytes = sew() / 8, size = p.vlen / 8;
-    for (unsigned r = 0; r < lmul; r++) {
+    for (unsigned r = 0; r < lmul && c; r++) {
+        o.written |= 1u << (vd + r);
+        if (r * size >= c * bytes) {
+            fix(vd + r);
+            continue;
+        }
         std::vector<uint8_t> raw = state.r[vd + r].raw;
         for (unsigned k = 0; k < size; k++) {
             const unsigned at_byte = r * size + k;
@@ -1066,7 +1076,6 @@ Outcome Model::unpack(uint32_t insn) {
                 raw[k] = static_cast<uint8_t>(values[at_byte / bytes] >> (8 * (at_byte % bytes)));
         }
         rvv_write(vd + r, raw.data());
-        o.written |= 1u << (vd + r);
     }
     state.vl = c;
     counts.elements += c;

@@ -156,6 +156,8 @@ class Model {
     bool owns(unsigned s, bool output) const;
     /// An RVV instruction has written these bytes to register r.
     void rvv_write(unsigned r, const uint8_t *raw);
+    /// Register r is one of a group that an RVV instruction writes, behind its last element.
+    void fix(unsigned r);
     /// vmv1r.v of a register: contents, tag and metadata.
     void move(unsigned vd, unsigned vs);
     /// RVV mask logic has written vd from two masks: raw, and the smaller length.

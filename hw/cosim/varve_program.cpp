@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <string>
 
 namespace cosim {
 
@@ -24,7 +26,8 @@ struct Format {
 
 class Generator {
   public:
-    Generator(uint64_t seed, unsigned bits, unsigned allowed) : rng(seed), vlen(bits), kinds(allowed) {
+    Generator(uint64_t seed, unsigned bits, unsigned allowed, bool with_full)
+        : rng(seed), vlen(bits), kinds(allowed), full(with_full) {
         program.seed = seed;
         program.log_streams = chance(70) ? 3 : below(4);
         program.log_ring = 12 + below(3);
@@ -53,6 +56,8 @@ class Generator {
             set();
         for (unsigned r = 0; r < 32; r += 8)
             insn(whole(0x07, r, 8, 0), kVarveBase + r * vlen / 8, 0);
+        for (unsigned i = full ? 6 : 0; i > 0; i--)
+            duplicate();
         const unsigned length = 60 + below(300);
         while (program.items.size() < length)
             block();
@@ -96,7 +101,7 @@ class Generator {
         return power > 0 ? 1u << power : 1;
     }
     unsigned reg(unsigned size) {
-        const unsigned groups = 32 / size;
+        const unsigned groups = (full ? 16 : 32) / size;
         return size * below(few && chance(80) ? std::min(groups, 4u) : groups);
     }
 
@@ -442,7 +447,7 @@ class Generator {
 
     unsigned transfer_register() {
         const unsigned r = reg(group());
-        return chance(2) ? (r + below(4)) % 32 : r;
+        return chance(2) ? (r + below(4)) % (full ? 16 : 32) : r;
     }
     void unpack() {
         insn(unpack_word(choose(false, true), transfer_register()), static_cast<uint32_t>(rng()),
@@ -627,6 +632,10 @@ class Generator {
             for (unsigned id = 0; id < kIds; id++)
                 if (!budget(id, vlen * 8, vlen))
                     return;
+        if (full && (word >> 30 & 1)) // of pup: only registers of RVV
+            word &= ~(1u << 11 | 1u << 19);
+        else if (full && funct3 == 2)
+            word |= 1u << 11;
         if (funct3 == 0 && (funct7 & ~1u) == 24 && (word >> 20 & 31) < kIds && !(word >> 15 & 31))
             streams(funct7 & 1)[word >> 20 & 7].open = false;
         insn(word, static_cast<uint32_t>(chance(50) ? below(20) : rng()), static_cast<uint32_t>(rng()));
@@ -658,12 +667,177 @@ class Generator {
             enable(3);
     }
 
+    // ---- VarVE-full
+    // -----------------------------------------------------------------------------------------------------
+
+    static uint32_t variable(unsigned funct6, bool masked, unsigned vs2, unsigned vs1, unsigned funct3, unsigned vd) {
+        return (vector(funct6, masked, vs2, vs1, funct3, vd) & ~127u) | 0x2b;
+    }
+    unsigned elements_register() {
+        return 16 + below(few && chance(90) ? 4 : 16);
+    }
+    unsigned source() {
+        return chance(3) ? below(32) : elements_register();
+    }
+    unsigned mask_register() {
+        return chance(2) ? below(32) : chance(40) ? 0 : reg(1);
+    }
+    /// A scalar of any width.
+    uint32_t number() {
+        const uint32_t value = static_cast<uint32_t>(rng()) >> below(32);
+        return chance(20) ? 1u << below(32) : chance(40) ? -value : value;
+    }
+    /// Register groups are kept from VarVE-full.
+    void no_groups() {
+        while (power > 0 && chance(95))
+            set();
+    }
+    /// What yields a number of elements is illegal once a strip packs.
+    void open_strip() {
+        if (packed && chance(95))
+            renew();
+    }
+    void operation() {
+        struct Row {
+            unsigned funct6;
+            const char *forms;
+        };
+        static constexpr Row kRows[] = {{0x00, "VIX"}, {0x02, "VIX"}, {0x03, "IX"},  {0x05, "VIX"}, {0x07, "VIX"},
+                                        {0x08, "VIX"}, {0x09, "VIX"}, {0x0a, "VIX"}, {0x0b, "VIX"}, {0x14, "X"},
+                                        {0x17, "IX"},  {0x21, "VIX"}, {0x24, "VIX"}, {0x25, "VIX"}, {0x29, "VIX"}};
+        no_groups();
+        open_strip();
+        const Row &row = kRows[below(std::size(kRows))];
+        const std::string forms = row.forms;
+        const char form = forms[below(static_cast<unsigned>(forms.size()))];
+        const bool masked = chance(row.funct6 == 0x14 ? 3 : 25);
+        const unsigned a = row.funct6 == 0x17 ? 0 : row.funct6 == 0x14 ? below(32) : source();
+        insn(variable(row.funct6, masked, a, form == 'V' ? source() : below(32),
+                      form == 'V'   ? 0
+                      : form == 'I' ? 3
+                                    : 4,
+                      masked && chance(5) ? 0 : elements_register()),
+             number(), 0);
+    }
+    void full_compare() {
+        no_groups();
+        open_strip();
+        unsigned f6 = std::array<unsigned, 6>{0x18, 0x19, 0x1b, 0x1d, 0x1e, 0x1f}[below(6)];
+        const unsigned f3 = f6 >= 0x1e || chance(50) ? 3 + below(2) : 0;
+        insn(variable(f6, chance(20), source(), f3 == 0 ? source() : below(32), f3,
+                      chance(5) ? elements_register() : mask_register()),
+             number(), 0);
+    }
+    void full_unpack() {
+        no_groups();
+        open_strip();
+        const bool masked = chance(40);
+        insn((unpack_word(choose(false, false) & 15, elements_register()) & ~(1u << 30 | 1u << 25)) |
+                 (masked ? mask_register() << 20 : 1u << 25),
+             static_cast<uint32_t>(rng()), static_cast<uint32_t>(rng()));
+    }
+    void full_pack() {
+        no_groups();
+        const unsigned id = choose(true, false) & 7;
+        if (!budget(id, static_cast<uint64_t>(vlen / 8) * (out[id].variable ? 64 : out[id].w), vlen / 8)) {
+            end(true, id);
+            return;
+        }
+        insn(pack_word(id, chance(50), mask_register(), source(), result()) & ~(1u << 30), number(), number());
+        packed = true;
+    }
+    /// The number of a register's elements, or their sum.
+    void number_of() {
+        no_groups();
+        const unsigned what = below(3);
+        insn(variable(0x10, what != 0 && chance(30), source(), what, 2, result()), 0, 0);
+        packed |= what != 0;
+    }
+    /// Elements of a vector of fixed width.
+    void from_fixed() {
+        no_groups();
+        open_strip();
+        insn(variable(0x12, false, chance(95) ? reg(1) : source(), below(2), 2, elements_register()), 0, 0);
+    }
+    /// The strip ends, and streams move by what it has used.
+    void renew() {
+        unsigned streams = 0;
+        for (unsigned id = 0; id < kIds; id++)
+            if (in[id].open && chance(70))
+                streams |= 1u << id;
+        if (chance(2))
+            streams |= 1u << below(12);
+        insn(streams << 20 | 1u << 12 | result() << 7 | 0x5b, static_cast<uint32_t>(rng()),
+             static_cast<uint32_t>(rng()));
+        packed = false;
+    }
+    /// A number in all elements; one of no elements makes all that is computed with it such.
+    void duplicate() {
+        no_groups();
+        open_strip();
+        insn(variable(0x17, false, 0, below(32), 3 + below(2), elements_register()), number(), 0);
+    }
+    void strip() {
+        if (chance(40))
+            duplicate();
+        for (unsigned i = 1 + below(3); i > 0; i--)
+            full_unpack();
+        for (unsigned i = below(6); i > 0; i--)
+            chance(40) ? full_compare() : !vill && chance(15) ? other_vector() : chance(5) ? from_fixed() : operation();
+        if (chance(50))
+            full_unpack();
+        for (unsigned i = below(3); i > 0; i--)
+            full_pack();
+        if (chance(90))
+            renew();
+        if (chance(15)) // it has ended, perhaps
+            end(false, choose(false, false) & 7);
+    }
+    /// A word of custom-1 with some bits wrong.
+    void wild_operation() {
+        uint32_t word = variable(0x00, chance(20), source(), source(), std::array<unsigned, 3>{0, 3, 4}[below(3)],
+                                 elements_register());
+        for (unsigned i = 1 + below(3); i > 0; i--)
+            word ^= 1u << (7 + below(25));
+        word |= 1u << 11;
+        insn(word, number(), 0);
+    }
+    void full_block() {
+        const unsigned dice = below(100);
+        if (dice < 40)
+            strip();
+        else if (dice < 55)
+            operation();
+        else if (dice < 65)
+            full_compare();
+        else if (dice < 75)
+            full_unpack();
+        else if (dice < 83)
+            full_pack();
+        else if (dice < 88)
+            renew();
+        else if (dice < 91)
+            number_of();
+        else if (dice < 93)
+            from_fixed();
+        else if (dice < 97 && !vill) { // vmv<count>r takes tags and metadata along
+            const unsigned count = 1u << below(3), to = 16 + count * below(16 / count);
+            const unsigned from = chance(30) ? reg(count) : 16 + count * below(16 / count);
+            insn(vector(0x27, false, from, count - 1, 3, to), 0, 0);
+        } else
+            wild_operation();
+    }
+
     void block() {
         const unsigned dice = below(100);
         if (open_count(false) < most_open && chance(20))
             declare(false);
         if (open_count(true) < most_open && chance(20))
             declare(true);
+        if (full && chance(60)) {
+            full_block();
+            return;
+        }
         if (dice < 7)
             set();
         else if (dice < 33)
@@ -691,6 +865,8 @@ class Generator {
     std::mt19937_64 rng;
     VarveProgram program;
     unsigned vlen, kinds;
+    bool full;
+    bool packed = false; ///< perhaps: the strip packs
     unsigned most_open, buffers;
     bool few; ///< few registers, so that instructions depend on one another
     bool vill = true;
@@ -703,8 +879,8 @@ class Generator {
 
 } // namespace
 
-VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds) {
-    return Generator(seed, vlen, kinds).run();
+VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds, bool full) {
+    return Generator(seed, vlen, kinds, full).run();
 }
 
 } // namespace cosim

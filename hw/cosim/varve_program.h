@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random programs of VarVE-pup's and RVV's instructions, for co-simulation of the vector unit against the model.
+// Random programs of VarVE's and RVV's instructions, for co-simulation of the vector unit against the model.
 #pragma once
 
 #include <array>
@@ -40,7 +40,9 @@ struct VarveProgram {
 /// Kinds of streams that programs may declare: a bit each.
 enum : unsigned { kFixedStreams = 1, kVariableStreams = 2, kHuffmanStreams = 4 };
 
-/// `vlen`: bits of a vector register. The first four instructions fill all registers.
-VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds);
+/// `vlen`: bits of a vector register. `full`: with instructions of VarVE-full. The first four instructions fill all
+/// registers. In a program of VarVE-full RVV uses v0 to v15 alone, and vectors of elements of any width lie above them:
+/// what RVV makes of one is not said.
+VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds, bool full);
 
 } // namespace cosim

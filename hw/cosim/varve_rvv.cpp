@@ -95,30 +95,38 @@ class Rvv {
         }
         return v;
     }
-    /// Writes elements [0, vl) that `value` gives for active ones.
-    template <typename F> Outcome put(unsigned width, unsigned count, F value) {
+    /// Writes elements [0, vl) that `value` gives for active ones. A load leaves a register of a group as it is if no
+    /// active element lies in it.
+    template <typename F> Outcome put(unsigned width, unsigned count, F value, bool load = false) {
         if (vd() % group)
             return illegal();
         std::vector<std::vector<uint8_t>> raw;
+        std::vector<bool> touched(group);
         for (unsigned g = 0; g < group; g++)
             raw.push_back(m.state.r[vd() + g].raw);
         for (unsigned i = 0; i < count; i++) {
             if (!active(i))
                 continue;
             const uint64_t v = value(i);
+            touched[i * width / 8 / bytes] = true;
             for (unsigned b = 0; b < width / 8; b++) {
                 const unsigned at = i * width / 8 + b;
                 raw[at / bytes][at % bytes] = static_cast<uint8_t>(v >> (8 * b));
             }
         }
         Outcome o;
-        for (unsigned g = 0; g < group; g++) {
-            m.rvv_write(vd() + g, raw[g].data());
+        for (unsigned g = 0; g < group && count; g++) {
+            if (load ? touched[g] : g * bytes < count * width / 8)
+                m.rvv_write(vd() + g, raw[g].data());
+            else
+                m.fix(vd() + g);
             o.written |= 1u << (vd() + g);
         }
         return o;
     }
     template <typename F> Outcome put_mask(F value, bool all) {
+        if (vl == 0)
+            return {};
         std::vector<uint8_t> raw = m.state.r[vd()].raw;
         for (unsigned i = 0; i < vl; i++) {
             if (!all && !active(i))
@@ -235,15 +243,18 @@ class Rvv {
             }
         }
         if (!store)
-            return put(width, vl, [&](unsigned i) {
-                uint64_t v = 0;
-                for (unsigned b = 0; b < width / 8; b++) {
-                    uint8_t byte = 0;
-                    world.load(rs1 + i * (width / 8) + b, byte);
-                    v |= static_cast<uint64_t>(byte) << (8 * b);
-                }
-                return v;
-            });
+            return put(
+                width, vl,
+                [&](unsigned i) {
+                    uint64_t v = 0;
+                    for (unsigned b = 0; b < width / 8; b++) {
+                        uint8_t byte = 0;
+                        world.load(rs1 + i * (width / 8) + b, byte);
+                        v |= static_cast<uint64_t>(byte) << (8 * b);
+                    }
+                    return v;
+                },
+                true);
         for (unsigned i = 0; i < vl; i++)
             if (active(i))
                 for (unsigned b = 0; b < width / 8; b++)
@@ -403,7 +414,8 @@ class Rvv {
                     }
                 },
                 true);
-            m.state.r[vd()].n = n;
+            if (vl != 0)
+                m.state.r[vd()].n = n;
             return o;
         }
         return other();

@@ -69,6 +69,9 @@ class StripGateIO(p: VectorParams) extends Bundle {
   val mask     = Output(UInt(5.W))
   val length   = Input(UInt(countBits.W))
 
+  /** NumE is written by the window. */
+  val renumber = Input(Bool())
+
   val table = Flipped(new StripTableIO(p))
 }
 
@@ -184,8 +187,8 @@ class StreamGate(p: VectorParams) extends Module {
   }
 
   private def byteOf(bit: UInt): UInt = (bit >> 3)(p.xLen - 1, 0)
-  io.commit.check.valid := io.commit.held && io.commit.mine && known && found.legal && !buffer && (k.pack || k.unpack || k.count || flushes) &&
-    state =/= State.Count && state =/= State.Decided && (found.count =/= 0.U || flushes || k.count)
+  io.commit.check.valid := io.commit.held && io.commit.mine && known && found.legal && !buffer && (k.pack || k.unpack || flushes) &&
+    state =/= State.Count && state =/= State.Decided && (found.count =/= 0.U || flushes)
   io.commit.check.write := output
   io.commit.check.first := Mux(
     flushes,
@@ -244,7 +247,9 @@ class StreamGate(p: VectorParams) extends Module {
   private val quiet   = !(k.declare || k.endInput || k.endOutput) || !found.busy
   private val writesX = k.endInput || k.endOutput
   private val answers = writesX || k.count
-  private val free    = io.commit.room && inOrder && quiet && (!answers || io.resultReady)
+  // What moves IHEAD of a stream itself goes behind a VRCNUM that moved it.
+  private val turns   = moves && io.strip.fold(false.B)(_.table.moving)
+  private val free    = io.commit.room && inOrder && quiet && !turns && (!answers || io.resultReady)
   private val tooMany = k.consume && found.tooMany
   private val errs    = found.common.pending =/= 0.U && (looks || (writesX && quiet))
   private val region  = looks || k.pack || flushes
@@ -356,15 +361,14 @@ class StreamGate(p: VectorParams) extends Module {
           ended  := padding
           broken := !padding
           state  := State.Decided
-        }.elsewhen(Mux(buffer, !notYet, k.consume || io.commit.check.ok)) {
+        }.elsewhen(Mux(buffer, !notYet, k.consume || k.count || io.commit.check.ok)) {
           passed   := passed + 1.U
           position := elementEnd(posBits - 1, 0)
         }.elsewhen(!buffer && faults) {
           byte  := byteOf(position)
           state := State.Byte
           // The elements before are delivered first, so which byte it is matters for the first only.
-          when(k.unpack && passed =/= 0.U || k.count)(state := State.Decided)
-          when(k.count)(fault                               := true.B)
+          when(k.unpack && passed =/= 0.U)(state := State.Decided)
         }
       }
       is(State.Byte) {
@@ -615,8 +619,9 @@ class StreamGate(p: VectorParams) extends Module {
     s.table.stage.valid        := asked
     s.table.stage.bits.stream  := turn
     s.table.stage.bits.count   := passed(log2Ceil(p.elements + 1) - 1, 0)
-    s.table.stage.bits.reason  := Mux(fault || ended, 7.U, Mux(broken, 1.U, 0.U))
+    s.table.stage.bits.reason  := Mux(ended, 7.U, Mux(broken, 1.U, 0.U))
     s.table.unpack             := k.unpack && k.full
+    s.table.renumber           := s.renumber
     val full = op.variable.get
     full.active                          := k.full && (k.unpack || k.pack)
     full.setsCount                       := k.full && k.unpack

@@ -155,6 +155,12 @@ class StripTableIO(p: VectorParams) extends Bundle {
   /** Streams that are open; that the strip has unpacked. */
   val open     = Output(UInt(12.W))
   val unpacked = Output(UInt(12.W))
+
+  /** IHEAD of a stream is still to be moved by a VRCNUM. */
+  val moving = Output(Bool())
+
+  /** NumE is written by the window: what was unpacked says no more how far streams move. */
+  val renumber = Input(Bool())
 }
 
 /** Which stream. */
@@ -292,24 +298,25 @@ class StreamTable(p: VectorParams) extends Module {
     val moves    = strip.recount.valid
     for ((input, i) <- inputs.zipWithIndex) {
       when(moves && strip.recount.bits.set(i)) {
-        val count = Mux(unpacked(i), strip.recount.bits.count, staged(i).count)
+        // Where NumE is 0 the gate has looked at none.
+        val asked = !unpacked(i) && strip.recount.bits.count =/= 0.U
+        val count = Mux(asked, staged(i).count, strip.recount.bits.count)
         val next  = position(input) + count * input.format.valueBits
-        input.bytepos                     := next >> 3
-        input.bitpos                      := next(2, 0)
-        input.done                        := input.done + count
-        when(!input.left.andR)(input.left := input.left - count)
-        when(!unpacked(i) && strip.recount.bits.count =/= 0.U && input.pending === 0.U) {
-          input.pending := staged(i).reason
-        }
+        input.bytepos                                      := next >> 3
+        input.bitpos                                       := next(2, 0)
+        input.done                                         := input.done + count
+        when(!input.left.andR)(input.left                  := input.left - count)
+        when(asked && input.pending === 0.U)(input.pending := staged(i).reason)
       }
       when(strip.stage.valid && named(strip.stage.bits.stream, i))(staged(i) := strip.stage.bits)
     }
     val looks = Mux(strip.unpack && io.enter.valid, (1.U(16.W) << io.enter.bits.stream)(11, 0), 0.U)
     unpacked := Mux(moves || io.clear, 0.U, unpacked | looks)
-    when(io.close.valid && !io.close.bits.output) {
-      unpacked := unpacked & ~(1.U(16.W) << io.close.bits.stream)(11, 0)
-    }
-    when(io.windowWrite.valid || io.clear)(unpacked := 0.U)
+    // A stream that moves in the midst of a strip has fewer elements left than the strip has seen.
+    def without(stream: UInt): UInt = unpacked & ~(1.U(16.W) << stream)(11, 0)
+    when(io.advance.valid)(unpacked                                   := without(io.advance.bits.stream))
+    when(io.close.valid && !io.close.bits.output)(unpacked            := without(io.close.bits.stream))
+    when(io.windowWrite.valid || strip.renumber || io.clear)(unpacked := 0.U)
     val buffers = Cat(inputs.take(8).map(_.format.buffer).reverse)
     val first   = PriorityEncoderOH(heads)
     val consume = io.consume.get
@@ -326,6 +333,7 @@ class StreamTable(p: VectorParams) extends Module {
     when(!io.look.output && (heads & (1.U(16.W) << io.look.stream)(7, 0)).orR)(io.look.busy := true.B)
     strip.open                                                                              := inputOpen
     strip.unpacked                                                                          := unpacked
+    strip.moving                                                                            := moving
   }
 
   private def owns(of: StreamDescriptor) = of.open && of.format.buffer

@@ -27,6 +27,9 @@ class UnpackPathIO(p: VectorParams) extends PathIO(p) {
   /** An instruction has read all of its bytes of this stream. */
   val done = Output(Valid(UInt(4.W)))
 
+  /** An instruction of VarVE-pup has given back what it has read of a stream buffer. */
+  val gave = Output(Bool())
+
   val strip = if (p.full) Some(new StripUnpackIO(p)) else None
 }
 
@@ -328,8 +331,11 @@ class UnpackPath(p: VectorParams) extends Module {
   private val writesNow   = WireDefault(false.B)
   private val free        = (!appending || (writesNow && io.write.ready)) && (!out.masked || maskHeld)
   private val appends     = outValid && out.variable && free
-  private val leaves      = Mux(out.variable, free, io.write.ready && !writesNow)
-  private val noAnswer    = ticket.bits.silent || ticket.bits.empty
+  // What writes no register only ends.
+  private val plain     = outValid && !out.variable && !writesNow
+  private val plainEnds = plain && (out.silent || io.write.ready)
+  private val leaves    = Mux(out.variable, free, plainEnds)
+  private val noAnswer  = ticket.bits.silent || ticket.bits.empty
   // Bytes of widths are given back in the cycle before.
   private val auxGiven = RegInit(false.B)
   private val givesAux = ticket.bits.own && ticket.bits.buffer && ticket.bits.last && !auxGiven
@@ -354,7 +360,8 @@ class UnpackPath(p: VectorParams) extends Module {
   // All bytes have been read: they are given back.
   io.done.valid          := ticket.fire && ticket.bits.last && !io.clear
   io.done.bits           := ticket.bits.stream
-  io.consume.valid       := io.done.valid && ticket.bits.buffer && !ticket.bits.variable
+  io.gave                := io.done.valid && ticket.bits.buffer && !ticket.bits.variable
+  io.consume.valid       := io.gave
   io.consume.bits.stream := ticket.bits.stream(2, 0)
   io.consume.bits.head   := ticket.bits.head
   when(ticket.valid && canLeave && givesAux && !io.clear) {
@@ -370,12 +377,12 @@ class UnpackPath(p: VectorParams) extends Module {
     appendedTag := out.tag
   }
   maskHeld           := !io.clear && (unmasks || (maskHeld && !(appends && out.masked && out.last)))
-  io.write.valid     := writesNow || (outValid && !out.variable)
+  io.write.valid     := writesNow || (plain && !out.silent)
   io.write.bits.eg   := Mux(writesNow, appendedEg, out.eg)
   io.write.bits.mask := Mux(writesNow, Fill(p.dBytes, 1.U(1.W)), out.mask)
   io.write.bits.data := outData
   io.writeTag        := Mux(writesNow, appendedTag, out.tag)
-  io.end.valid       := io.write.fire && (writesNow || out.last)
+  io.end.valid       := Mux(writesNow, io.write.fire, plainEnds && out.last)
   io.end.bits        := io.writeTag
   for ((unit, strip) <- append.zip(io.strip)) {
     val inMask = Cat((0 until p.dBytes).map(l => out.base +& l.U < maskLength).reverse)
@@ -405,7 +412,7 @@ class UnpackPath(p: VectorParams) extends Module {
 
   private val departs = Mux(step && changes, UIntToOH(eg, p.egs), 0.U)
   private val arrives = Mux(
-    io.write.fire && (writesNow || !out.silent),
+    io.write.fire,
     UIntToOH(io.write.bits.eg, p.egs),
     0.U
   )

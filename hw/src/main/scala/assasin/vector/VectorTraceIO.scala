@@ -25,6 +25,13 @@ class VectorTraceIO(p: VectorParams) extends Bundle {
   val commit = Valid(new VectorTraceCommit(p))
   val write  = Valid(new VectorTraceWrite(p))
 
+  /** Of VarVE-full, with a write: the register's metadata; the widths of its elements, a byte each; or its number of
+    * elements alone.
+    */
+  val metadata = Option.when(p.full)(Valid(new MetadataWrite(p)))
+  val widths   = Option.when(p.full)(UInt((8 * p.elements).W))
+  val length   = Option.when(p.full)(Valid(new MaskLengthWrite(p)))
+
   /** By path: the instruction of this tag writes no more. */
   val ends = Vec(VectorPath.count(p), Valid(UInt(p.tagBits.W)))
 }

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Arbiter, Fill, PriorityEncoderOH, PriorityMux, Queue, UIntToOH, Valid}
+import chisel3.util.{Arbiter, Cat, Fill, PriorityEncoderOH, PriorityMux, Queue, UIntToOH, Valid}
 
 class VectorUnitIO(p: VectorParams) extends Bundle {
   val issue  = new VectorIssueIO(p)
@@ -331,10 +331,16 @@ class VectorUnit(p: VectorParams) extends Module {
     strip.io.closed(1)   := execute.io.strip.get.closed
     strip.io.renew       := gateway.table.recount.valid
 
+    // Instructions that give bytes of a stream buffer back themselves, as they read: a VRCNUM goes behind them.
+    val isGiving = enters && op.path === VectorPath.Unpack.U && op.use.get.buffer && !use.active
+    val gives    = RegInit(0.U(p.tagBits.W))
+    gives := Mux(clear, 0.U, gives + isGiving - input.gave)
+
     gateway.variable := tags.io.next
     gateway.packed   := strip.io.next
     gateway.numE     := strip.io.numE
-    gateway.settled  := strip.io.settled
+    gateway.settled  := strip.io.settled && gives === 0.U
+    gateway.renumber := strip.io.write.valid
     gateway.table <> table.io.strip.get
 
     // IHEAD: what unpacks of pup give back goes first.
@@ -382,10 +388,16 @@ class VectorUnit(p: VectorParams) extends Module {
       execute.io.strip.get.metadata.bits.metadata
     )
     // A load, or an unpack of pup, leaves a register of fixed width.
-    val fixed = file.io.write.valid && !execute.io.write.valid && !unpacks
+    val fixed = file.io.write.valid && file.io.write.bits.mask.orR && !execute.io.write.valid && !unpacks
     metadata.io.length.valid         := execute.io.strip.get.length.valid || fixed
     metadata.io.length.bits.register := Mux(fixed, file.io.write.bits.eg, execute.io.strip.get.length.bits.register)
     metadata.io.length.bits.count    := Mux(fixed, p.elements.U, execute.io.strip.get.length.bits.count)
+
+    for (trace <- io.trace) {
+      trace.metadata.get := metadata.io.write
+      trace.widths.get   := Cat(metadata.io.write.bits.metadata.widths.reverse.map(_.pad(8)))
+      trace.length.get   := metadata.io.length
+    }
 
     // Port D, behind a pack.
     input.strip.get.read.data                                                   := file.io.element.data

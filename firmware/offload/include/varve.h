@@ -60,6 +60,9 @@
  * high)`
  * - `vv_dup(x)`; `vv_sum32(v)`, `vv_sum32_m(m, v)`: sum of the strip's elements modulo 2^32; `vv_sum(v)`: modulo 2^64
  * (not with VARVE_PUP)
+ * - VARVE_FULL and VARVE_MODEL only: `vv_index(first, step)`: first, first + step, ... modulo 2^32, step a constant
+ * from -16 to 15; `vv_num(v)`: number of elements. VARVE_FULL only: `vv_from_s(v, n)`, `vv_from_u(v, n)`: the first n
+ *   elements of a vector of riscv_vector.h, LMUL 1
  *
  * - `vv_number(x)`: x in a register of the core from here on. Before a loop it keeps the compiler from loading a
  * constant in every strip.

@@ -171,6 +171,23 @@ VV_INLINE vv_t vv_dup(intptr_t x) {
                          : "r"((uintptr_t)(first)), "i"((step)&31));                                                   \
         vv_r;                                                                                                          \
     })
+/* The first n elements, at most a register's, of a vector of fixed width, LMUL 1: signed, or unsigned. vl and vtype are
+   set for the instruction, and then as VV_BEGIN does. */
+#define VV_LOG2_BYTES(v)                                                                                               \
+    _Generic((v), vint8m1_t : 0, vuint8m1_t : 0, vint16m1_t : 1, vuint16m1_t : 1, vint32m1_t : 2, vuint32m1_t : 2)
+#define VV_FROM(v, n, is_unsigned)                                                                                     \
+    __extension__({                                                                                                    \
+        vv_t vv_r;                                                                                                     \
+        uintptr_t vv_old;                                                                                              \
+        __asm__ volatile(".insn i 0x57, 7, x0, %3, %4\n\t.insn r 0x2b, 2, 0x25, %0, x%5, %2\n\t"                       \
+                         "vsetvli %1, x0, e8, m1, ta, ma"                                                              \
+                         : "=&vr"(vv_r), "=r"(vv_old)                                                                  \
+                         : "vr"(v), "r"((uintptr_t)(n)), "i"(0xc0 | VV_LOG2_BYTES(v) << 3), "i"(is_unsigned)           \
+                         : "vl", "vtype");                                                                             \
+        vv_r;                                                                                                          \
+    })
+#define vv_from_s(v, n) VV_FROM(v, n, 0)
+#define vv_from_u(v, n) VV_FROM(v, n, 1)
 VV_INLINE uintptr_t vv_num(vv_t v) {
     uintptr_t n;
     __asm__ volatile(".insn r 0x2b, 2, 0x21, %0, x0, %1" : "=r"(n) : "vr"(v));

@@ -62,7 +62,7 @@ bench() {
     local dir=$out/$variant sources=()
     for source in "$@"; do sources+=("$root/hw/cosim/$source"); done
     local want
-    want=$(digest "$dir/$top.sv" hw/cosim/*.h "${sources[@]}" build/gen/c/assasin_contract.h hw/cosim/build.sh)
+    want="$(digest "$dir/$top.sv" hw/cosim/*.h "${sources[@]}" build/gen/c/assasin_contract.h hw/cosim/build.sh) $defines"
     [ "$(cat "$dir/$name.stamp" 2>/dev/null)" != "$want" ] || return 0
     echo "cosim: building $name"
     {

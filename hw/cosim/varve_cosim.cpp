@@ -778,8 +778,9 @@ class VarveBench {
                     static_cast<uint32_t>(rng() % 11 << 8 | (rng() % 2) << 4 | rng() % 8)};
                 for (const uint32_t word : words) {
                     if (VECTOR_FULL && alone) {
-                        const uint32_t wrong = static_cast<uint32_t>(rng());
-                        const uint32_t value = wrong & ~(chance(80) ? 0x7fff0000 | 0xffff << (1 + rng() % 8) : 0);
+                        // A small number mostly, else any; bit 31 is PACKED.
+                        const auto any = static_cast<uint32_t>(rng());
+                        const uint32_t value = chance(80) ? (any & 1u << 31) | any % (2 * kElements) : any;
                         look.push_back({word, value, true, true});
                         model->state.nume = std::min(value & 0xffff, kElements);
                         model->state.packed = value >> 31;

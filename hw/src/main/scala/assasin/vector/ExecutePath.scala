@@ -105,15 +105,12 @@ class ExecutePath(p: VectorParams) extends Module {
   private val folds   = log2Ceil(p.dBytes).U - op.eew
   private val lastBit = Mux(op.evl === 0.U, 0.U, (op.evl - 1.U) >> log2Ceil(p.dLen))
   // Of VarVE-full's there is one beat.
-  private def isVariable(of: VectorOp) = of.variable.fold(false.B)(_.active)
-  private def flies(of: VectorOp)      = isVariable(of) && !of.toScalar
-  private def isSum(of: VectorOp) =
-    isVariable(of) && of.toScalar && of.variable.fold(false.B)(_.function =/= VariableFunction.Count.U)
+  private def flies(of: VectorOp) = of.isVariable && !of.toScalar
   private def isFromLanes(of: VectorOp) = flies(of) && of.variable.fold(false.B) { use =>
     use.function === VariableFunction.FromSigned.U || use.function === VariableFunction.FromUnsigned.U
   }
-  private def owes(of: VectorOp) = of.toScalar && !(isSum(of) && of.vd === 0.U)
-  private val computed = isVariable(op) ||
+  private def owes(of: VectorOp) = of.toScalar && !(of.isSum && of.vd === 0.U)
+  private val computed = op.isVariable ||
     beat === Mux(op.bitwise, lastBit, ((op.evl << op.eew)(p.vlBits, 0) - 1.U) >> log2Ceil(p.dBytes))
   private val finishes  = op.maskResult || op.reduces
   private val whole     = op.maskResult && !finish && computed && lastBit === 0.U
@@ -150,7 +147,7 @@ class ExecutePath(p: VectorParams) extends Module {
   private val summing = WireDefault(false.B)
   private val known   = io.strip.fold(true.B)(_.known)
   private val inTurn = !dividing && (flies(op) && room || !flies(op) && (isLong(op) || gap === 0.U) && !flying) &&
-    (!isSum(op) || known) && !(op.toScalar && !isSum(op) && summing)
+    (!op.isSum || known) && !(op.toScalar && !op.isSum && summing)
   private val permutes = IntegerFunction.isPermute(op.function)
   private val issue    = valid && !permutes && !hazard && inTurn && !(owes(op) && owed === results.U)
   private val ends     = (issue && isLast) || permute.io.done
@@ -336,7 +333,7 @@ class ExecutePath(p: VectorParams) extends Module {
   private val summed = WireDefault(0.U.asTypeOf(Valid(new VectorResult(p))))
   for (strip <- io.strip) {
     val unit = Module(new VariableUnit(p))
-    strip.reads(0).register := r.op.vs2 + Mux(isVariable(r.op), 0.U, r.beat.pad(5))(4, 0)
+    strip.reads(0).register := r.op.vs2 + Mux(r.op.isVariable, 0.U, r.beat.pad(5))(4, 0)
     strip.reads(1).register := r.op.vs1
     val read   = strip.reads.map(_.metadata)
     val active = Mux(r.op.masked, io.v0(p.elements - 1, 0), Fill(p.elements, 1.U(1.W)))
@@ -406,9 +403,9 @@ class ExecutePath(p: VectorParams) extends Module {
 
     // Sums: of the elements below NumE, which from then on is not above the register's number of elements.
     val sum    = Module(new VariableSum(p))
-    val sums   = rValid && isSum(r.op)
+    val sums   = rValid && r.op.isSum
     val length = Mux(read(0).count < strip.numE, read(0).count, strip.numE)
-    strip.sums                      := valid && isSum(op)
+    strip.sums                      := valid && op.isSum
     strip.closed.valid              := sums && !io.clear
     strip.closed.bits               := length
     sum.io.clear                    := io.clear
@@ -451,13 +448,13 @@ class ExecutePath(p: VectorParams) extends Module {
   // Results wait here as long as the core likes; no more are begun than there is room for.
   private val queue = Module(new Queue(new VectorResult(p), results, flow = true))
   queue.reset          := reset.asBool || io.clear
-  queue.io.enq.valid   := (xValid && x.op.toScalar && x.last && !isSum(x.op)) || summed.valid
+  queue.io.enq.valid   := (xValid && x.op.toScalar && x.last && !x.op.isSum) || summed.valid
   queue.io.enq.bits.rd := x.op.vd
   private val element = MuxLookup(x.op.eew, 0.U)((0 to log2Ceil(p.eLen / 8)).map { log =>
     log.U -> units.io.out((8 << log) - 1, 0).asSInt.pad(p.xLen).asUInt
   })
   queue.io.enq.bits.data := Mux(x.op.bitwise, mask.io.scalar, element)
-  for (strip <- io.strip) when(isVariable(x.op)) {
+  for (strip <- io.strip) when(x.op.isVariable) {
     queue.io.enq.bits.data := RegEnable(strip.reads(0).metadata.count, rValid)
   }
   when(summed.valid)(queue.io.enq.bits := summed.bits)

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, MuxCase}
+import chisel3.util.Cat
 
 /** What [[SlotDivider]] does. */
 object DividePhase {
@@ -45,18 +45,12 @@ class SlotDivider(slots: Int) extends Module {
   private val steps     = io.phase === DividePhase.Step.U
   private val ofDivisor = io.phase === DividePhase.NegateDivisor.U
 
-  /** A bit of the element's last slot, at all of its slots. */
-  private def downwards(of: Seq[Bool]): Seq[Bool] = Seq.tabulate(slots) { s =>
-    val upTo = 7 min (slots - 1 - s)
-    MuxCase(of(s + upTo), (0 until upTo).map(d => io.last(s + d) -> of(s + d)))
-  }
-
   /** Elements moved up by a bit; `lowest` comes in at the first slot. */
   private def upwards(of: Seq[UInt], lowest: Seq[Bool]): Seq[UInt] = Seq.tabulate(slots) { s =>
     Cat(of(s)(6, 0), if (s == 0) lowest(s) else Mux(io.first(s), lowest(s), of(s - 1)(7)))
   }
 
-  private val highest = downwards(io.a.map(_(7)))
+  private val highest = ElementSlots.fromLast(io.a.map(_(7)), io.last)
   private val shifted = upwards(io.remainder, highest)
   private val adder   = Module(new SlotAdder(slots))
   adder.io.first   := io.first
@@ -67,7 +61,10 @@ class SlotDivider(slots: Int) extends Module {
   }
 
   // The bit that leaves the remainder's slots counts too.
-  private val fits  = downwards(io.remainder.zip(adder.io.carryOut).map { case (byte, carry) => byte(7) || carry })
+  private val fits = ElementSlots.fromLast(
+    io.remainder.zip(adder.io.carryOut).map { case (byte, carry) => byte(7) || carry },
+    io.last
+  )
   private val moved = upwards(io.a, fits)
   for (s <- 0 until slots) {
     val negated = Mux(io.negates(s), adder.io.sum(s), Mux(ofDivisor, io.b(s), io.a(s)))

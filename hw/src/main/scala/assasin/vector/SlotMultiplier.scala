@@ -2,7 +2,6 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.MuxLookup
 
 class SlotMultiplierIO(slots: Int) extends Bundle {
 
@@ -33,9 +32,7 @@ class SlotMultiplierIO(slots: Int) extends Bundle {
 class SlotMultiplier(slots: Int) extends Module {
   val io = IO(new SlotMultiplierIO(slots))
 
-  private val byte = Seq.tabulate(slots) { s =>
-    MuxLookup(io.byteId(s), io.b(s))((1 to (7 min s)).map(d => d.U -> io.b(s - d)))
-  }
+  private val byte     = ElementSlots.fromFirst(io.b, io.byteId)
   private val products = io.a.zip(byte).map { case (x, y) => x * y }
   for (s <- 0 until slots) {
     def below(of: => UInt): UInt = if (s == 0) 0.U(8.W) else Mux(io.first(s), 0.U(8.W), of)

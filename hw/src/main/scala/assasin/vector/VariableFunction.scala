@@ -37,6 +37,6 @@ object VariableFunction {
   val SumHigh = 25
   val bits    = 5
 
-  def isCompare(function: UInt): Bool  = function >= Equal.U && function <= Greater.U
-  def isToScalar(function: UInt): Bool = function >= Count.U
+  def isCompare(function: UInt): Bool = function >= Equal.U && function <= Greater.U
+  def isSum(function: UInt): Bool     = function === Sum.U || function === SumHigh.U
 }

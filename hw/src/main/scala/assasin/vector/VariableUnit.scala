@@ -279,15 +279,11 @@ class VariableUnit(p: VectorParams) extends Module {
     MuxCase(0.U(3.W), (0 to (7 min s)).map(d => first3(s - d) -> d.U(3.W)))
   })
 
-  /** A value of the element's first slot, at each of its slots. */
-  private def spread[T <: Data](of: Vec[T], byteId: Vec[UInt]): Seq[T] = Seq.tabulate(slots) { s =>
-    MuxLookup(byteId(s), of(s))((1 to (7 min s)).map(d => d.U -> of(s - d)))
-  }
   private def bytesOf(data: UInt): Vec[UInt] = VecInit(Seq.tabulate(slots)(i => data(8 * i + 7, 8 * i)))
   private def aligned(data: UInt, from: Vec[UInt], many: Vec[UInt], unsigned: Bool): Seq[UInt] = {
     val bytes = bytesOf(data)
-    val base  = spread(from, byteId3)
-    val own   = spread(many, byteId3)
+    val base  = ElementSlots.fromFirst(from, byteId3)
+    val own   = ElementSlots.fromFirst(many, byteId3)
     Seq.tabulate(slots) { s =>
       val top = bytes((base(s) + own(s) - 1.U)(slotBits - 1, 0))(7) && !unsigned && own(s) =/= 0.U
       Mux(byteId3(s) < own(s), bytes((base(s) + byteId3(s))(slotBits - 1, 0)), Fill(8, top))
@@ -300,7 +296,7 @@ class VariableUnit(p: VectorParams) extends Module {
     MuxCase(upTo.U(3.W), (0 until upTo).map(d => last3(s + d) -> d.U(3.W)))
   }
   private val scalarBytes = VecInit(Seq.tabulate(8)(i => k3.scalar(8 * i + 7, 8 * i)))
-  private val offsetBytes = spread(offset3, byteId3).zipWithIndex.map { case (value, s) =>
+  private val offsetBytes = ElementSlots.fromFirst(offset3, byteId3).zipWithIndex.map { case (value, s) =>
     val sign = value(offsetBits - 1)
     val wide = Cat(Fill(16 - offsetBits, sign), value)
     MuxLookup(byteId3(s), Fill(8, sign))(Seq(0.U -> wide(7, 0), 1.U -> wide(15, 8)))
@@ -397,18 +393,14 @@ class VariableUnit(p: VectorParams) extends Module {
   private val equal = same.zip(signs).map { case (bits, (x, y)) => bits && x === y }
   private val less  = signs.zip(carryOut).map { case ((x, y), carry) => Mux(x === y, !carry, x) }
 
-  /** A bit of an element's last slot, at all of its slots. */
-  private def downwards[T <: Data](of: Seq[T], last: Vec[Bool]): Seq[T] = Seq.tabulate(slots) { s =>
-    val upTo = 7 min (slots - 1 - s)
-    MuxCase(of(s + upTo), (0 until upTo).map(d => last(s + d) -> of(s + d)))
-  }
-  private val smaller = downwards(less, last4)
-  private val minusA  = downwards(signs.map(_._1), last4)
-  private val minusB  = downwards(signs.map(_._2), last4)
+  private val smaller = ElementSlots.fromLast(less, last4)
+  private val minusA  = ElementSlots.fromLast(signs.map(_._1), last4)
+  private val minusB  = ElementSlots.fromLast(signs.map(_._2), last4)
 
   // Shifts: counts are modulo mb.
   private val shifter = Module(new SlotShifter(slots))
-  private val counts  = spread(VecInit(b4.map(byte => byte(5, 0) & ((8.U(8.W) << k4.mb)(7, 0) - 1.U)(5, 0))), byteId4)
+  private val counts =
+    ElementSlots.fromFirst(VecInit(b4.map(byte => byte(5, 0) & ((8.U(8.W) << k4.mb)(7, 0) - 1.U)(5, 0))), byteId4)
   shifter.io.data   := a4
   shifter.io.byteId := byteId4
   shifter.io.above  := above4
@@ -462,7 +454,7 @@ class VariableUnit(p: VectorParams) extends Module {
       for (s <- 0 until slots) part4(s) := divider.io.nextRemainder(s)
       when(phase === DividePhase.NegateDividend.U) {
         negative4 := minusA
-        zero4     := downwards(allUpTo(b4.map(_ === 0.U)), last4)
+        zero4     := ElementSlots.fromLast(allUpTo(b4.map(_ === 0.U)), last4)
       }
       when(phase === DividePhase.NegateDivisor.U) {
         for (s <- 0 until slots) negative4(s) := negative4(s) =/= minusB(s)
@@ -519,7 +511,7 @@ class VariableUnit(p: VectorParams) extends Module {
   private val first5  = RegEnable(first4, leaves4)
   private val last5   = RegEnable(last4, leaves4)
   private val inside5 = RegEnable(inside4, leaves4)
-  private val sign5   = downwards(bytes5.map(byte => byte(7) && !k5.unsigned), last5)
+  private val sign5   = ElementSlots.fromLast(bytes5.map(byte => byte(7) && !k5.unsigned), last5)
   private val own5 = Seq.tabulate(slots) { s =>
     val bits = bytes5(s) ^ Fill(8, sign5(s))
     val high = MuxCase(0.U(4.W), (7 to 0 by -1).map(i => bits(i) -> (i + 1).U(4.W)))
@@ -546,7 +538,7 @@ class VariableUnit(p: VectorParams) extends Module {
     val plain            = Mux(some, width, 0.U(7.W))
     Mux(k5.unsigned || (!some && !sign5(s)), plain, plain + 1.U)
   }
-  private val slots5 = downwards(width5.map(LaneWidths.slots), last5)
+  private val slots5 = ElementSlots.fromLast(width5.map(LaneWidths.slots), last5)
   private val live5  = Cat(Seq.tabulate(slots)(s => inside5(s) && byteId5(s) < slots5(s)).reverse)
 
   // ---- X3: to the elements ------------------------------------------------------------------------------------------------------------

@@ -180,6 +180,10 @@ class VectorOp(p: VectorParams) extends Bundle {
   /** VarVE-full. */
   val variable = if (p.full) Some(new VariableUse(p)) else None
 
+  /** It works on elements of any width; it is a VREDSUM. */
+  def isVariable: Bool = variable.fold(false.B)(_.active)
+  def isSum: Bool      = variable.fold(false.B)(use => use.active && VariableFunction.isSum(use.function)) && toScalar
+
   /** The registers from `base` on of a group, a bit each. */
   private def group(base: UInt, log: UInt): UInt = {
     val ones = VecInit(0x01.U(8.W), 0x03.U(8.W), 0x0f.U(8.W), 0xff.U(8.W))(log)

@@ -316,7 +316,6 @@ class VectorUnit(p: VectorParams) extends Module {
     // Commit stage.
     val op  = gate.io.dispatch.bits
     val use = op.variable.get
-    val sum = use.function === VariableFunction.Sum.U || use.function === VariableFunction.SumHigh.U
     gate.io.variable.get := tags.io.variable
     gate.io.packed.get   := strip.io.packed
     tags.io.op.valid     := enters
@@ -324,7 +323,7 @@ class VectorUnit(p: VectorParams) extends Module {
     tags.io.clear        := clear
     strip.io.clear       := clear
     strip.io.counts      := enters && use.active && use.setsCount
-    strip.io.closes      := enters && use.active && (op.path === VectorPath.Pack.U || (op.toScalar && sum))
+    strip.io.closes      := enters && use.active && (op.path === VectorPath.Pack.U || op.isSum)
     strip.io.counted(0)  := execute.io.strip.get.counted
     strip.io.counted(1)  := input.strip.get.counted
     strip.io.closed(0)   := output.strip.get.closed
@@ -362,12 +361,8 @@ class VectorUnit(p: VectorParams) extends Module {
     // packs have read their registers.
     def older(other: UInt, than: UInt): Bool = (other - than)(p.tagBits - 1)
     val adds                                 = execute.io.strip.get
-    def isSum(of: VectorOp): Bool = {
-      val function = of.variable.get.function
-      of.variable.get.active && of.toScalar && function =/= VariableFunction.Count.U
-    }
     val sumsBefore = queues(VectorPath.Execute).io.entries.map { entry =>
-      entry.valid && isSum(entry.bits) && older(entry.bits.tag, output.use.bits.tag)
+      entry.valid && entry.bits.isSum && older(entry.bits.tag, output.use.bits.tag)
     } :+ (adds.sums && older(execute.io.use.bits.tag, output.use.bits.tag)) :+ adds.closed.valid
     val packsBefore = queues(VectorPath.Pack).io.entries.map { entry =>
       entry.valid && older(entry.bits.tag, execute.io.use.bits.tag)

@@ -259,6 +259,9 @@ static bool cores_run(uint32_t variant) {
         return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_V;
     case CORE_ARCH_VP:
         return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_V || variant == SCOMP_VARIANT_VP;
+    case CORE_ARCH_VF:
+        return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_V || variant == SCOMP_VARIANT_VP ||
+               variant == SCOMP_VARIANT_VF;
     case CORE_ARCH_SB_X:
         return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_SBX;
     case CORE_ARCH_SP:

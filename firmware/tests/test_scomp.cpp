@@ -459,11 +459,12 @@ TEST(scomp_bad_elf) {
     CHECK_EQ(load(d, 0, noted(SCOMP_VARIANT_SB)).status, kOk);
     CHECK_EQ(load(d, 0, noted(SCOMP_VARIANT_MEM, 77)).status, kOk);
     /* Cores with a vector unit run what is built for SB, and for units that do not have more than theirs. */
-    for (uint32_t arch : {CORE_ARCH_SB, CORE_ARCH_V, CORE_ARCH_VP}) {
+    for (uint32_t arch : {CORE_ARCH_SB, CORE_ARCH_V, CORE_ARCH_VP, CORE_ARCH_VF}) {
         d.dev.arch = arch;
         for (uint32_t variant : {SCOMP_VARIANT_V, SCOMP_VARIANT_VP, SCOMP_VARIANT_VF}) {
             if ((variant == SCOMP_VARIANT_V && arch != CORE_ARCH_SB) ||
-                (variant == SCOMP_VARIANT_VP && arch == CORE_ARCH_VP)) {
+                (variant == SCOMP_VARIANT_VP && (arch == CORE_ARCH_VP || arch == CORE_ARCH_VF)) ||
+                (variant == SCOMP_VARIANT_VF && arch == CORE_ARCH_VF)) {
                 CHECK_EQ(load(d, 0, noted(variant)).status, kOk);
             } else {
                 refuse(noted(variant), SCOMP_ELF_ERROR_OTHER_CORES);

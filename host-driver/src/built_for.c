@@ -74,6 +74,7 @@ static const struct {
     [CORE_ARCH_PREFETCH] = {SCOMP_VARIANT_MEM, 0, SCOMP_VARIANT_MEM},
     [CORE_ARCH_V] = {SCOMP_VARIANT_V, BIT(SCOMP_VARIANT_SB), SCOMP_VARIANT_SB},
     [CORE_ARCH_VP] = {SCOMP_VARIANT_VP, BIT(SCOMP_VARIANT_SB) | BIT(SCOMP_VARIANT_V), SCOMP_VARIANT_SB},
+    [CORE_ARCH_VF] = {SCOMP_VARIANT_VF, BIT(SCOMP_VARIANT_SB) | BIT(SCOMP_VARIANT_V) | BIT(SCOMP_VARIANT_VP), SCOMP_VARIANT_SB},
 };
 
 static bool arch_known(uint32_t arch) {
@@ -102,8 +103,8 @@ static const char *const variants[][2] = {
     [SCOMP_VARIANT_SBX] = {"sbx", "AssasinSbX"},
     [SCOMP_VARIANT_SP] = {"sp", "AssasinSp"},
     [SCOMP_VARIANT_MEM] = {"mem", "Baseline, Prefetch"},
-    [SCOMP_VARIANT_V] = {"v", "AssasinV, AssasinVp"},
-    [SCOMP_VARIANT_VP] = {"vp", "AssasinVp"},
+    [SCOMP_VARIANT_V] = {"v", "AssasinV, AssasinVp, AssasinVf"},
+    [SCOMP_VARIANT_VP] = {"vp", "AssasinVp, AssasinVf"},
     [SCOMP_VARIANT_VF] = {"vf", "AssasinVf"},
 };
 

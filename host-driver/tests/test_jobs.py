@@ -29,6 +29,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 CONFIGS = ("AssasinSb2x2", "AssasinSbX2x2", "AssasinSp2x2", "AssasinSbCache2x2", "Baseline2x2", "Prefetch2x2")
 CHANNEL_LOCAL = "ChannelLocal2x2"
 VECTOR = "AssasinV2x2"
+VARVE = (("AssasinVp2x2", ("pup",)), ("AssasinVf2x2", ("pup", "full", "published")))
 BLOCK = 4096
 XOR, INC, SUM, SPLIT, HOLD = 0, 1, 2, 3, 4
 """The functions below; what the drive calls them is Loaded's to know."""
@@ -331,11 +332,55 @@ def test_vectors() -> None:
         assert offloads.scan_result(offloads.run(drive, "scan", [Extent(0, 25)], len(data))) == offloads.expected_scan(data)
 
 
+@pytest.mark.parametrize(("config", "forms"), VARVE)
+def test_varve(config: str, forms: tuple[str, ...]) -> None:
+    """Cores with VarVE run its kernels on stream buffers beside Zve32x and functions built for AssasinSb, in any order."""
+    if not built(config):
+        pytest.skip(f"needs scripts/build {config}")
+    seed = int(os.environ.get("SEED", "14"))
+    rng = random.Random(f"{seed} {config}")
+    programs = [ROOT / f"build/offload/varve/clip-{form}.elf" for form in forms]
+    for drive in start(config):
+        names = [drive.load(p.read_bytes()) for p in programs]
+        for function, form in zip(names, forms, strict=True):
+            sizes = [(rng.randrange(20_000), rng.randrange(40_000)) for _ in range(4)]
+            cases = [clip_case(rng, *size) for size in [*sizes, (0, 1), (1, 0)]]
+            pieces = drive.run_job(Job(function, [[Input.of(a), Input.of(b)] for (a, b), _ in cases]))
+            for piece, size, (_, want) in zip(pieces, [*sizes, (0, 1), (1, 0)], cases, strict=True):
+                assert piece.ok, f"SEED={seed}, {form}, values {size}: {piece}"
+                assert list(piece.outputs) == want, f"SEED={seed}, {form}, values {size}"
+        data = data_of(60_001, seed)
+        name = drive.load((ROOT / "build/offload/vector_add.elf").read_bytes())
+        (piece,) = drive.run_job(Job(name, [[Input.of(data)]]))
+        assert piece.outputs[0] == (np.frombuffer(data, np.uint8) + np.uint8(7)).tobytes()
+        drive.unload(name)
+        drive.write(0, data)
+        assert offloads.scan_result(offloads.run(drive, "scan", [Extent(0, 15)], len(data))) == offloads.expected_scan(data)
+        if "full" not in forms:
+            with pytest.raises(DriveError, match=re.escape("'vf' cores (AssasinVf)")):
+                drive.load((ROOT / "build/offload/varve/clip-full.elf").read_bytes())
+
+
+def clip_case(rng: random.Random, values: int, packed: int) -> tuple[tuple[bytes, bytes], list[bytes]]:
+    """Input and output streams of firmware/offload/tests/varve/clip.c with so many values in each."""
+    wide = np.array([rng.choice((-1, 1)) * rng.getrandbits(rng.randint(0, 12)) for _ in range(values)], "<i4")
+    narrow = [rng.getrandbits(11) for _ in range(packed)]
+    inputs = (wide.tobytes(), bits(narrow, 11))
+    return inputs, [wide.clip(0, 255).astype(np.uint8).tobytes(), bits([v >> 6 for v in narrow], 5)]
+
+
+def bits(values: list[int], width: int) -> bytes:
+    """Values of `width` bits without gaps, the first one lowest; the last byte is filled with zeros."""
+    places = np.array(values, np.uint32)[:, np.newaxis] >> np.arange(width, dtype=np.uint32) & 1
+    return np.packbits(places.astype(np.uint8).reshape(-1), bitorder="little").tobytes()
+
+
 def test_vectors_need_the_unit(drive: Drive) -> None:
     """A drive without the unit refuses them, and so do its host library and its firmware."""
     for form, built_for in (
-        ("vector_add.elf", "'v' cores (AssasinV, AssasinVp)"),
-        ("vector/limit/pup.elf", "'vp' cores (AssasinVp)"),
+        ("vector_add.elf", "'v' cores (AssasinV, AssasinVp, AssasinVf)"),
+        ("vector/limit/pup.elf", "'vp' cores (AssasinVp, AssasinVf)"),
+        ("vector/limit/full.elf", "'vf' cores (AssasinVf)"),
     ):
         elf = (ROOT / "build/offload" / form).read_bytes()
         with pytest.raises(DriveError, match=re.escape(built_for)):

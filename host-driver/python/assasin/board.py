@@ -37,6 +37,7 @@ ARCHITECTURES = (
     "AssasinSbX",
     "AssasinV",
     "AssasinVp",
+    "AssasinVf",
     "ChannelLocal",
     "AssasinSbHls",
 )

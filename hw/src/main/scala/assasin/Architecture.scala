@@ -23,6 +23,8 @@ import assasin.contract.CoreArch
   *   a vector unit (Zve32x) on the scratchpad
   * @param pup
   *   the unit has VarVE-pup, and a port to the stream buffers
+  * @param full
+  *   the unit has VarVE-full
   * @param extensions
   *   standard RISC-V extensions of the cores
   */
@@ -36,6 +38,7 @@ case class Architecture(
     channelLocal: Boolean = false,
     vector: Boolean = false,
     pup: Boolean = false,
+    full: Boolean = false,
     extensions: CoreExtensions = CoreExtensions.none
 ) {
   require(scratchpad || dataCache, s"$name has no data memory")
@@ -46,6 +49,7 @@ case class Architecture(
     s"$name: the vector unit is on a scratchpad beside stream buffers"
   )
   require(vector || !pup, s"$name: VarVE is part of a vector unit")
+  require(pup || !full, s"$name: VarVE-full is beside VarVE-pup")
   require(!prefetcher || !scratchpad, s"$name: the prefetcher is part of L2")
 }
 
@@ -65,12 +69,12 @@ object Architecture {
   val AssasinSbX: Architecture =
     AssasinSb.copy(name = "AssasinSbX", code = CoreArch.SbX, extensions = CoreExtensions.all)
 
-  val AssasinV: Architecture = AssasinSb.copy(name = "AssasinV", code = CoreArch.V, vector = true)
-
-  /** A line with `full` follows when the unit has it. */
+  val AssasinV: Architecture  = AssasinSb.copy(name = "AssasinV", code = CoreArch.V, vector = true)
   val AssasinVp: Architecture = AssasinV.copy(name = "AssasinVp", code = CoreArch.Vp, pup = true)
+  val AssasinVf: Architecture = AssasinVp.copy(name = "AssasinVf", code = CoreArch.Vf, full = true)
 
   /** All that [[assasin.soc.Configs]] knows. */
   val all: Seq[Architecture] =
-    Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal, AssasinSbX, AssasinV, AssasinVp)
+    Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal, AssasinSbX) ++
+      Seq(AssasinV, AssasinVp, AssasinVf)
 }

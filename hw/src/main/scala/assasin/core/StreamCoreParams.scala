@@ -23,6 +23,9 @@ case class StreamCoreParams(
   require(dramDst >= 0 && dramDst < 64, s"dramDst = $dramDst: a crossbar destination is 0 to 63")
   require(spadBase % soc.spadBytes == 0, s"spadBase = $spadBase: choose a multiple of spadBytes = ${soc.spadBytes}")
 
+  /** Least input streams of the unit: VarVE-full has nine (docs/varve/isa.md, section 0). */
+  private def leastInputs: Int = if (soc.arch.full) 9 else 8
+
   /** The pipeline's part. */
   val core: CoreParams = CoreParams(
     imemBytes = soc.imemBytes,
@@ -32,6 +35,8 @@ case class StreamCoreParams(
     wfiSleeps = false,
     extensions = soc.arch.extensions,
     trace = soc.trace,
-    vector = Option.when(soc.arch.vector)(soc.vector.copy(pup = soc.arch.pup))
+    vector = Option.when(soc.arch.vector)(
+      soc.vector.copy(pup = soc.arch.pup, full = soc.arch.full, inputs = soc.vector.inputs.max(leastInputs))
+    )
   )
 }

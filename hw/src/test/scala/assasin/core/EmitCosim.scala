@@ -39,10 +39,6 @@ object EmitCosim {
       write(args(0), arch.name, "StreamCore", new StreamCore(tile))
       if (!arch.scratchpad) write(args(0), arch.name, "CachedMemory", new CachedMemory(tile))
     }
-    // No configuration has VarVE-full yet.
-    val full = VectorParams(pup = true, full = true, inputs = 9)
-    val tile = native.copy(soc = native.soc.copy(arch = Architecture.AssasinVp, vector = full))
-    write(args(0), "AssasinVf", "StreamCore", new StreamCore(tile))
     for (dLen <- Seq(64, 256, 512)) {
       val unit = VectorParams(vLen = dLen.max(256), dLen = dLen)
       val tile = native.copy(soc = native.soc.copy(arch = Architecture.AssasinVp, vector = unit))
@@ -52,7 +48,7 @@ object EmitCosim {
     val units = Seq(
       ""     -> VectorParams(),
       "pup"  -> VectorParams(pup = true),
-      "full" -> full
+      "full" -> VectorParams(pup = true, full = true, inputs = 9)
     )
     for ((name, unit) <- units) {
       write(args(0), s"decode$name", "Decode", new Decode(extended.core.copy(vector = Some(unit))))

@@ -251,24 +251,9 @@ static uint32_t kernel_parse(struct function *f, uint32_t at, uint32_t bytes) {
 
 /** Whether the drive's cores run what is built for `variant`, a ScompVariant. */
 static bool cores_run(uint32_t variant) {
-    switch (sys_read(SYS_ARCH)) {
-    case CORE_ARCH_SB:
-    case CORE_ARCH_SB_CACHE:
-        return variant == SCOMP_VARIANT_SB;
-    case CORE_ARCH_V:
-        return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_V;
-    case CORE_ARCH_VP:
-        return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_V || variant == SCOMP_VARIANT_VP;
-    case CORE_ARCH_VF:
-        return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_V || variant == SCOMP_VARIANT_VP ||
-               variant == SCOMP_VARIANT_VF;
-    case CORE_ARCH_SB_X:
-        return variant == SCOMP_VARIANT_SB || variant == SCOMP_VARIANT_SBX;
-    case CORE_ARCH_SP:
-        return variant == SCOMP_VARIANT_SP;
-    default:
-        return variant == SCOMP_VARIANT_MEM;
-    }
+    static const uint16_t run[] = SCOMP_CORES_RUN;
+    uint32_t arch = sys_read(SYS_ARCH);
+    return arch < sizeof(run) / sizeof(run[0]) && variant < 16 && (run[arch] >> variant & 1) != 0;
 }
 
 /** Whether a segment of notes begins with one that names cores which this drive does not have. */

@@ -58,39 +58,25 @@ uint32_t elf_variant(const void *elf, size_t bytes) {
     return 0;
 }
 
-#define BIT(variant) (1u << (variant))
-
-/* What the cores of a CORE_ARCH_* are. */
-static const struct {
-    uint32_t variant;
-    uint32_t also;    /* bits: they run what is built for these too */
-    uint32_t library; /* whose build of this project's offloads they take */
-} archs[] = {
-    [CORE_ARCH_SB] = {SCOMP_VARIANT_SB, 0, SCOMP_VARIANT_SB},
-    [CORE_ARCH_SB_CACHE] = {SCOMP_VARIANT_SB, 0, SCOMP_VARIANT_SB},
-    [CORE_ARCH_SB_X] = {SCOMP_VARIANT_SBX, BIT(SCOMP_VARIANT_SB), SCOMP_VARIANT_SBX},
-    [CORE_ARCH_SP] = {SCOMP_VARIANT_SP, 0, SCOMP_VARIANT_SP},
-    [CORE_ARCH_BASELINE] = {SCOMP_VARIANT_MEM, 0, SCOMP_VARIANT_MEM},
-    [CORE_ARCH_PREFETCH] = {SCOMP_VARIANT_MEM, 0, SCOMP_VARIANT_MEM},
-    [CORE_ARCH_V] = {SCOMP_VARIANT_V, BIT(SCOMP_VARIANT_SB), SCOMP_VARIANT_SB},
-    [CORE_ARCH_VP] = {SCOMP_VARIANT_VP, BIT(SCOMP_VARIANT_SB) | BIT(SCOMP_VARIANT_V), SCOMP_VARIANT_SB},
-    [CORE_ARCH_VF] = {SCOMP_VARIANT_VF, BIT(SCOMP_VARIANT_SB) | BIT(SCOMP_VARIANT_V) | BIT(SCOMP_VARIANT_VP), SCOMP_VARIANT_SB},
-};
+/* Of what CORE_ARCH_* says. */
+static const uint32_t run[] = SCOMP_CORES_RUN;
+static const uint32_t own[] = SCOMP_CORES_VARIANT;
+static const uint32_t library[] = SCOMP_CORES_LIBRARY;
 
 static bool arch_known(uint32_t arch) {
-    return arch < sizeof(archs) / sizeof(archs[0]);
+    return arch < sizeof(run) / sizeof(run[0]);
 }
 
 uint32_t arch_variant(uint32_t arch) {
-    return arch_known(arch) ? archs[arch].variant : 0;
+    return arch_known(arch) ? own[arch] : 0;
 }
 
 uint32_t arch_library(uint32_t arch) {
-    return arch_known(arch) ? archs[arch].library : 0;
+    return arch_known(arch) ? library[arch] : 0;
 }
 
 bool arch_runs(uint32_t arch, uint32_t variant) {
-    return arch_known(arch) && variant < 32 && ((BIT(archs[arch].variant) | archs[arch].also) & BIT(variant));
+    return arch_known(arch) && variant < 32 && (run[arch] >> variant & 1);
 }
 
 bool variant_has_vectors(uint32_t variant) {

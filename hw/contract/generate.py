@@ -125,6 +125,31 @@ def field_size(kind: str) -> tuple[str, int, int]:
     return parsed[1], count, SCALARS[parsed[1]] * max(count, 1)
 
 
+class CoreTable:
+    """What each kind of core runs, by its CoreArch: lists as long as the greatest code, 0 where a code runs nothing."""
+
+    def __init__(self, enums: list[dict[str, Any]], rows: list[dict[str, Any]]) -> None:
+        codes = {e["name"]: {name: value for name, value, _ in e["values"]} for e in enums}
+        archs, variants = codes["CoreArch"], codes["ScompVariant"]
+        self.rows = rows
+        size = max(archs.values()) + 1
+        self.runs, self.own, self.library = [0] * size, [0] * size, [0] * size
+        for row in rows:
+            where = f"cores {row['arch']}"
+            if row["arch"] not in archs:
+                raise ContractError(f"{where}: no such CoreArch")
+            if unknown := [name for name in [*row["runs"], row["library"]] if name not in variants]:
+                raise ContractError(f"{where}: no such ScompVariant: {', '.join(unknown)}")
+            if row["library"] not in row["runs"]:
+                raise ContractError(f"{where}: they do not run what is built for {row['library']}")
+            code = archs[row["arch"]]
+            if self.runs[code]:
+                raise ContractError(f"{where} are named twice")
+            self.runs[code] = sum(1 << variants[name] for name in set(row["runs"]))
+            self.own[code] = variants[row["runs"][-1]]
+            self.library[code] = variants[row["library"]]
+
+
 class Contract:
     """All tables, loaded and checked."""
 
@@ -140,6 +165,7 @@ class Contract:
         self.enums = [e for d in load.values() for e in d.get("enum", [])]
         self.consts = [c for d in load.values() for c in d.get("const", [])]
         self.structs = [s for d in load.values() for s in d.get("struct", [])]
+        self.cores = CoreTable(self.enums, load["scomp"]["cores"])
         try:
             self.steps = StepTables(load["flash"]["reg"], load["flash"]["enum"], load["flash"])
         except StepError as err:
@@ -335,6 +361,11 @@ def c_header(c: Contract) -> str:
     ]
     o += ["    }", f"#define FLASH_DEFAULT_STEP_COUNT {len(c.steps.steps)}"]
     o += [f"#define FLASH_DEFAULT_PHASES {{ {', '.join(f'{word:#x}u' for word in c.steps.phases)} }}"]
+    o += ["", "/* Initialisers of tables by CORE_ARCH_*. Bits 1 << SCOMP_VARIANT_*: programs that such cores run; 0 of a code that no chip has. */"]
+    o += [f"#define SCOMP_CORES_RUN {{ {', '.join(f'{bits:#x}u' for bits in c.cores.runs)} }}"]
+    o += ["/* Their own SCOMP_VARIANT_*, and the one whose builds of this project's offloads they take; 0: likewise. */"]
+    o += [f"#define SCOMP_CORES_VARIANT {{ {', '.join(f'{v}u' for v in c.cores.own)} }}"]
+    o += [f"#define SCOMP_CORES_LIBRARY {{ {', '.join(f'{v}u' for v in c.cores.library)} }}"]
     o += ["", "#ifndef __ASSEMBLER__"]
     for s in c.structs:
         o += ["", f"/** {s['doc']} */", f"struct {s['name']} {{"]
@@ -377,6 +408,7 @@ def python(c: Contract) -> str:
         o += [f"{snake(e['name'])} = {{{', '.join(f'{v:#x}: {n!r}' for n, v, _ in e['values'])}}}"]
         o += [f"{snake(e['name'])}_DOC = {{{', '.join(f'{v:#x}: {d!r}' for _, v, d in e['values'])}}}"]
     o += [f"{k['name']} = {k['value']:#x}" for k in c.consts]
+    o += [f"SCOMP_CORES_RUN = {tuple(c.cores.runs)!r}"]
     o += ["BLOCKS = {"]
     for name, block in c.blocks.items():
         o += [f"    {name!r}: Block({block['title']!r}, ("]
@@ -430,6 +462,8 @@ def markdown(c: Contract) -> str:
     for e in c.enums:
         o += ["", f"## {e['name']}", "", e["doc"], "", "| name | value | meaning |", "|---|---|---|"]
         o += [f"| {n} | {v:#x} | {d} |" for n, v, d in e["values"]]
+    o += ["", "## What cores run", "", "| CoreArch | programs built for | offloads of this project built for |", "|---|---|---|"]
+    o += [f"| {row['arch']} | {', '.join(row['runs'])} | {row['library']} |" for row in c.cores.rows]
     for s in c.structs:
         o += [
             "",

@@ -160,6 +160,35 @@ def test_files_are_left_alone_when_nothing_changed(tmp_path):
     assert stamps == {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
 
 
+def test_what_cores_run_in_all_languages(contract, python_half):
+    header = generate.c_header(contract)
+    archs, variants = python_half.CORE_ARCH, {name: value for value, name in python_half.SCOMP_VARIANT.items()}
+    run = [{name for name, value in variants.items() if bits >> value & 1} for bits in python_half.SCOMP_CORES_RUN]
+    assert len(run) == max(archs) + 1
+    for code, name in archs.items():
+        assert bool(run[code]) == (name != "UDP"), name
+    assert run[python_half.CORE_ARCH_VF] == {"SB", "V", "VP", "VF"}
+    assert run[python_half.CORE_ARCH_SB_X] == {"SB", "SBX"}
+    listed = re.search(r"#define SCOMP_CORES_RUN \{ (.*) \}", header)[1].split(", ")
+    assert [int(bits.rstrip("u"), 16) for bits in listed] == list(python_half.SCOMP_CORES_RUN)
+    own = re.search(r"#define SCOMP_CORES_VARIANT \{ (.*) \}", header)[1].split(", ")
+    assert own[python_half.CORE_ARCH_VF] == f"{python_half.SCOMP_VARIANT_VF}u"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"arch": "NONE", "runs": ["SB"], "library": "SB"}, "NONE: no such CoreArch"),
+        ({"arch": "UDP", "runs": ["SB", "NONE"], "library": "SB"}, "UDP: no such ScompVariant: NONE"),
+        ({"arch": "UDP", "runs": ["SB"], "library": "V"}, "UDP: they do not run what is built for V"),
+        ({"arch": "VF", "runs": ["SB"], "library": "SB"}, "VF are named twice"),
+    ],
+)
+def test_contradictions_about_what_cores_run_are_refused(contract, row, message):
+    with pytest.raises(generate.ContractError, match=message):
+        generate.CoreTable(contract.enums, [*contract.cores.rows, row])
+
+
 def test_default_steps_of_a_read(contract):
     words, phases = contract.steps.steps, contract.steps.phases
     first = phases[5] & 63

@@ -459,7 +459,7 @@ class VarveBench {
         }();
         drive_window();
         bool real = false;
-        if (alone && !look.empty()) {
+        if (alone && asking()) {
             // No instruction is in the pipeline.
         } else if (have && chance(offer_rate)) {
             offer_next();
@@ -474,7 +474,7 @@ class VarveBench {
             offer(any, static_cast<uint32_t>(chance(50) ? (rng() & ~0x7full) | 0x5b : rng()),
                   static_cast<uint32_t>(rng()), static_cast<uint32_t>(rng()));
         }
-        top.io_issue_commit_valid = commit_full && !doomed && look.empty() && chance(commit_rate);
+        top.io_issue_commit_valid = commit_full && !doomed && !asking() && chance(commit_rate);
         top.io_issue_result_ready = chance(result_rate);
         drive_memory();
         drive_streams();
@@ -750,6 +750,10 @@ class VarveBench {
     };
     // The window looks at words when nothing is under way, while nothing commits; or changes a stream's words and
     // changes them back, while no instruction is in the commit stage. A write of NumE leaves the word that VSSEL names.
+    /// Instructions wait. One may follow a write at once, as it leaves the core's MEM stage when the unit takes it.
+    bool asking() const {
+        return look.size() > 1 || (!look.empty() && !(look.front().write && looking));
+    }
     void drive_window() {
         if (look.empty() && !busy && tags.empty() && filled >= 4 && chance(4)) {
             const uint32_t kept = model->state.vssel;
@@ -759,7 +763,9 @@ class VarveBench {
                 look.push_back({select, static_cast<uint32_t>(model->csr(0x843, 2, 0, false).value)});
             };
             alone = !commit_full && chance(50);
-            if (chance(70)) {
+            if (VECTOR_FULL && chance(30)) {
+                look_into_registers(ask);
+            } else if (chance(70)) {
                 const unsigned object = static_cast<unsigned>((rng() % 2) << 4 | rng() % 8);
                 for (unsigned index = 0; index < 11; index++)
                     ask(index << 8 | object);
@@ -805,12 +811,83 @@ class VarveBench {
         top.io_issue_window_bits_select = look.front().select;
         top.io_issue_window_bits_data = look.front().write ? look.front().want : static_cast<uint32_t>(rng());
     }
+    // Words of registers of VarVE-full, some of which become other elements, or masks. Compact data, widths, then what
+    // else there is, as who restores a state writes them; the unit and the model then hold the same.
+    template <typename Ask> void look_into_registers(Ask ask) {
+        const auto set = [&](uint32_t select, uint32_t value) {
+            look.push_back({select, value, true});
+            model->state.vssel = select;
+            model->csr(0x843, 1, value, true);
+        };
+        for (unsigned n = 1 + static_cast<unsigned>(rng() % 3); n; n--) {
+            const auto reg =
+                static_cast<uint32_t>(chance(80) ? kFixedRegisters + rng() % (32 - kFixedRegisters) : rng() % 32);
+            if (alone && reg >= kFixedRegisters && chance(50)) {
+                const bool narrow = chance(50), is_unsigned = chance(50);
+                const auto mb = static_cast<unsigned>(rng() % 4);
+                std::vector<uint8_t> data, widths;
+                for (unsigned count = static_cast<unsigned>(rng() % (kElements + 1)); widths.size() < count;) {
+                    const unsigned bits = chance(30) ? 0 : static_cast<unsigned>(rng() % (narrow ? 8 : (8u << mb))) + 1;
+                    varve::Wide value = static_cast<varve::Wide>(bits ? rng() >> (64 - bits) : 0);
+                    if (!is_unsigned && bits && (value >> (bits - 1) & 1))
+                        value -= static_cast<varve::Wide>(1) << bits;
+                    const unsigned width = varve::width(value, is_unsigned);
+                    if (data.size() + (width + 7) / 8 > kVBytes)
+                        break;
+                    widths.push_back(static_cast<uint8_t>(width));
+                    for (unsigned j = 0; j < width; j += 8)
+                        data.push_back(static_cast<uint8_t>(value >> j));
+                }
+                const auto count = static_cast<uint32_t>(widths.size());
+                data.resize(kVBytes);
+                widths.resize(kElements);
+                for (uint32_t k = 0; k < kVBytes / 4; k++)
+                    set(1u << 28 | k << 8 | reg, data[4 * k] | data[4 * k + 1] << 8 | data[4 * k + 2] << 16 |
+                                                     static_cast<uint32_t>(data[4 * k + 3]) << 24);
+                for (uint32_t i = 0; i < kElements; i++)
+                    set(2u << 28 | i << 8 | reg, widths[i]);
+                set(3u << 28 | reg, 1u | (is_unsigned ? 2u : 0u) | mb << 2 | count << 16);
+                std::copy(data.begin(), data.end(), shadow[reg].begin());
+                Metadata &m = metadata[reg];
+                m.count = count;
+                m.mb = 8u << mb;
+                m.is_unsigned = is_unsigned;
+                std::copy(widths.begin(), widths.end(), m.widths.begin());
+                unsigned slots = 0;
+                for (const uint8_t width : widths)
+                    slots += (width + 7) / 8;
+                for (unsigned i = 0; i < kVBytes; i++)
+                    m.live[i] = i < slots;
+                seen["registers of elements set by the window"]++;
+            } else if (alone && reg < kFixedRegisters && chance(50)) {
+                const auto count = static_cast<uint32_t>(rng() % (2 * kElements));
+                set(3u << 28 | reg, count << 16);
+                metadata[reg].count = std::min(count, kElements);
+                seen["lengths of masks set by the window"]++;
+            }
+            if (n == 1 && chance(30)) // nobody looks before an instruction does
+                break;
+            if (model->state.r[reg].var || reg < kFixedRegisters)
+                for (uint32_t k = 0; k < kVBytes / 4; k++)
+                    ask(1u << 28 | k << 8 | reg);
+            for (uint32_t i = 0; i < kElements + 1; i++)
+                ask(2u << 28 | i << 8 | reg);
+            for (uint32_t i = 0; i < 2; i++)
+                ask(3u << 28 | i << 8 | reg);
+        }
+        seen["registers that the window looked into"]++;
+    }
     bool sample_window() {
         if (top.io_issue_window_ready && top.io_issue_status_busy)
             return fail("the window is open while something is under way");
-        if (static_cast<bool>(top.io_issue_windowAnswer_valid) != looking)
-            return fail("the window does not answer in time");
-        if (looking) {
+        if (top.io_issue_windowAnswer_valid && !looking)
+            return fail("the window answers nobody");
+        if (looking && !top.io_issue_windowAnswer_valid) {
+            if (++window_wait > (VECTOR_FULL ? kVBytes + 2 : 1))
+                return fail("the window does not answer in time");
+        } else if (looking) {
+            window_wait = 0;
+            looking = false;
             if (!look.front().write && top.io_issue_windowAnswer_bits != look.front().want) {
                 std::printf("select %08x: %08x instead of %08x\n", look.front().select, top.io_issue_windowAnswer_bits,
                             look.front().want);
@@ -818,7 +895,11 @@ class VarveBench {
             }
             look.pop_front();
         }
-        looking = top.io_issue_window_valid && top.io_issue_window_ready;
+        if (top.io_issue_window_valid && top.io_issue_window_ready) {
+            if (looking)
+                return fail("the window takes a request before it has answered the last one");
+            looking = true;
+        }
         return true;
     }
 
@@ -1223,8 +1304,9 @@ class VarveBench {
     size_t at = 0; ///< next item
     std::vector<Done> done;
     std::deque<Look> look;
-    bool looking = false; ///< the first one's answer comes in this cycle
-    bool alone = false;   ///< while there are words to look at, nothing is offered
+    bool looking = false;     ///< the first one's answer has not come
+    unsigned window_wait = 0; ///< cycles since it could have come
+    bool alone = false;       ///< while there are words to look at, nothing is offered
     bool commit_full = false, doomed = false;
     size_t commit_step = 0, offer_step = 0;
     uint64_t idle = 0;

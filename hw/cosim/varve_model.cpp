@@ -1266,10 +1266,10 @@ uint32_t Model::window_read() const {
         return b[0] | b[1] << 8 | b[2] << 16 | static_cast<uint32_t>(b[3]) << 24;
     }
     if (kind == 2 && p.full && index < p.emax())
-        return r.w[index];
+        return r.var ? r.w[index] : 0;
     if (kind == 3 && p.full && index == 0) {
         const unsigned mb = r.mb == 8 ? 0 : r.mb == 16 ? 1 : r.mb == 32 ? 2 : 3;
-        return (r.var ? 1u : 0u) | (r.is_unsigned ? 2u : 0u) | mb << 2 | r.n << 16;
+        return (r.var ? 1u | (r.is_unsigned ? 2u : 0u) | mb << 2 : 0) | r.n << 16;
     }
     return 0;
 }
@@ -1339,6 +1339,7 @@ void Model::window_write(uint32_t v) {
         r.is_unsigned = v >> 1 & 1;
         r.mb = 8u << (v >> 2 & 3);
         r.n = std::min(v >> 16 & 511, p.emax());
+        std::fill(r.w.begin() + r.n, r.w.end(), 0);
         if (r.var)
             expand(r);
         else

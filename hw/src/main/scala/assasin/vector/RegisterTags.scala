@@ -35,10 +35,10 @@ class RegisterTags(p: VectorParams) extends Module {
   private val moves  = !use.active && op.path === VectorPath.Execute.U && op.function === IntegerFunction.MoveA.U
   private val moved  = Mux(op.vd >= op.vs2, tags << (op.vd - op.vs2), tags >> (op.vs2 - op.vd))(31, 0)
   private val become = Mux(use.active && !use.compare, writes, Mux(moves, moved & writes, 0.U))
-  private val next   = Mux(io.op.valid, (tags & ~writes) | become, tags)
-  tags                      := next
-  when(io.write.valid)(tags := tags.bitSet(io.named, io.write.bits))
-  when(io.clear)(tags       := 0.U)
+  private val seen   = Mux(io.write.valid, tags.bitSet(io.named, io.write.bits), tags)
+  private val next   = Mux(io.op.valid, (tags & ~writes) | become, seen)
+  tags                := next
+  when(io.clear)(tags := 0.U)
   io.variable               := tags
   io.next                   := next
 }

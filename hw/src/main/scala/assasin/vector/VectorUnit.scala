@@ -48,7 +48,9 @@ class VectorUnit(p: VectorParams) extends Module {
   private val stores                 = under(VectorPath.Store) || store.io.busy
   // Instructions still use streams, or results of ended streams wait for the core.
   private val streaming = WireDefault(false.B)
-  private val busy      = waits || queued.reduce(_ || _) || busyPaths || streaming
+  private val underway  = waits || queued.reduce(_ || _) || busyPaths || streaming
+  private val window    = Module(new VectorWindow(p))
+  private val busy      = underway || window.io.working
 
   // The commit stage awaits an answer of memory.
   private val looking = WireDefault(false.B)
@@ -58,7 +60,7 @@ class VectorUnit(p: VectorParams) extends Module {
   gate.io.commit <> io.issue.commit
   gate.io.clear          := clear
   gate.io.idle           := !busy
-  gate.io.dispatch.ready := (!waits || taken) && (active & slotOf(tag)) === 0.U
+  gate.io.dispatch.ready := (!waits || taken) && (active & slotOf(tag)) === 0.U && !window.io.working
   gate.io.carefulEnd     := Mux(load.io.carefulEnd.valid, load.io.carefulEnd, store.io.carefulEnd)
   when(enters) {
     waiting     := gate.io.dispatch.bits
@@ -107,9 +109,9 @@ class VectorUnit(p: VectorParams) extends Module {
 
   // Registers: arithmetic writes when it has to, loads and unpacks otherwise.
   file.io.operands <> execute.io.operands
-  private val window = Module(new VectorWindow(p))
   window.io.request <> io.issue.window
-  window.io.idle        := !busy && !looking && !clear
+  window.io.idle        := !underway && !looking && !clear
+  window.io.clear       := clear
   window.io.other       := 0.U
   io.issue.windowAnswer := window.io.answer
 
@@ -120,7 +122,7 @@ class VectorUnit(p: VectorParams) extends Module {
     reader.element := file.io.element.element
   }
   private def chosen[T <: Data](of: ElementReadIO => T): T =
-    Mux(io.issue.window.fire, of(readers(2)), Mux(load.io.reading, of(readers(1)), of(readers(0))))
+    Mux(window.io.reading, of(readers(2)), Mux(load.io.reading, of(readers(1)), of(readers(0))))
   file.io.element.eg   := chosen(_.eg)
   file.io.element.byte := chosen(_.byte)
 
@@ -253,7 +255,7 @@ class VectorUnit(p: VectorParams) extends Module {
     output.read.data        := file.io.element.data
     streams.io.mask.data    := file.io.element.data
     streams.io.mask.element := file.io.element.element
-    streams.io.granted      := !io.issue.window.fire
+    streams.io.granted      := !window.io.reading
     when(output.reading && output.granted)(file.io.element.eg := output.read.eg)
       .elsewhen(!busy && !io.issue.window.fire) {
         file.io.element.eg   := streams.io.mask.eg
@@ -312,6 +314,7 @@ class VectorUnit(p: VectorParams) extends Module {
     val input    = unpack.get.io
     val output   = pack.get.io
     val gateway  = streams.io.strip.get
+    val look     = window.io.strip.get
 
     // Commit stage.
     val op  = gate.io.dispatch.bits
@@ -353,7 +356,11 @@ class VectorUnit(p: VectorParams) extends Module {
     // Metadata. The gate looks while nothing is under way.
     metadata.io.clear := clear
     for (i <- 0 until 2) metadata.io.reads(i) <> execute.io.strip.get.reads(i)
-    metadata.io.reads(2).register := Mux(output.busy, output.register, gateway.register)
+    metadata.io.reads(2).register := Mux(
+      window.io.working,
+      look.register,
+      Mux(output.busy, output.register, gateway.register)
+    )
     metadata.io.reads(3).register := Mux(input.strip.get.reading, input.strip.get.read.eg, gateway.mask)
     output.strip.get.metadata     := metadata.io.reads(2).metadata
     output.strip.get.numE         := strip.io.numE
@@ -383,10 +390,20 @@ class VectorUnit(p: VectorParams) extends Module {
       execute.io.strip.get.metadata.bits.metadata
     )
     // A load, or an unpack of pup, leaves a register of fixed width.
-    val fixed = file.io.write.valid && file.io.write.bits.mask.orR && !execute.io.write.valid && !unpacks
+    val fixed =
+      file.io.write.valid && file.io.write.bits.mask.orR && !execute.io.write.valid && !unpacks && !window.io.write.valid
     metadata.io.length.valid         := execute.io.strip.get.length.valid || fixed
     metadata.io.length.bits.register := Mux(fixed, file.io.write.bits.eg, execute.io.strip.get.length.bits.register)
     metadata.io.length.bits.count    := Mux(fixed, p.elements.U, execute.io.strip.get.length.bits.count)
+
+    // The window, while nothing is under way.
+    look.variable := tags.io.variable
+    look.metadata := metadata.io.reads(2).metadata
+    when(look.change.valid) {
+      metadata.io.write.valid         := true.B
+      metadata.io.write.bits.register := look.register
+      metadata.io.write.bits.metadata := look.change.bits
+    }
 
     for (trace <- io.trace) {
       trace.metadata.get := metadata.io.write
@@ -399,8 +416,7 @@ class VectorUnit(p: VectorParams) extends Module {
     input.strip.get.granted                                                     := output.granted && !output.reading
     when(input.strip.get.reading && input.strip.get.granted)(file.io.element.eg := input.strip.get.read.eg)
 
-    tags.io.write.valid  := false.B
-    tags.io.write.bits   := false.B
+    tags.io.write        := look.tag
     tags.io.named        := io.issue.window.bits.select(4, 0)
     strip.io.write.valid := io.issue.window.fire && io.issue.window.bits.nume && io.issue.window.bits.write
     strip.io.write.bits  := io.issue.window.bits.data

@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from assasin.bringup import dump
+from assasin.bringup import dump, varve_state
 from assasin.bringup.gdbserver import GdbServer, target_description
 from assasin.bringup.hart import BASE, AccessError, DebugBlock, Hart
 from assasin.bringup.link import BringupError, Link, Operation
@@ -48,7 +48,10 @@ class Model(Link):
         if varve:
             own = (contract.CSR_VSFMT, contract.CSR_VSAUX, contract.CSR_VVCFG, contract.CSR_NUME)
             self.csrs |= dict.fromkeys(own, 0) | {contract.CSR_MVARVE: 1}
+        self.words: dict[int, int] = {}
+        """Words of the window by VSSEL, besides those of class 1."""
         self.v = [bytearray(random.Random(n).randbytes(vlen // 8)) for n in range(32)]
+        self.written: list[int] = []
         self.result = 0
         self.error = False
 
@@ -110,7 +113,9 @@ class Model(Link):
             return None
         if number == contract.CSR_VSDAT and self.vlen:
             place = self._place()
-            return int.from_bytes(place[0][place[1] : place[1] + 4], "little") if place else 0
+            if place is None:
+                return self.words.get(self.csrs[contract.CSR_VSSEL], 0)
+            return int.from_bytes(place[0][place[1] : place[1] + 4], "little")
         return self.csrs.get(number)
 
     def _place(self) -> tuple[bytearray, int] | None:
@@ -126,6 +131,9 @@ class Model(Link):
             place = self._place()
             if place:
                 place[0][place[1] : place[1] + 4] = value.to_bytes(4, "little")
+            elif self.csrs[contract.CSR_VSSEL] in self.words:
+                self.words[self.csrs[contract.CSR_VSSEL]] = value
+                self.written.append(self.csrs[contract.CSR_VSSEL])
         else:
             self.csrs[number] = value
         if self.varve and contract.CSR_VSFMT <= number <= contract.CSR_VVCFG:
@@ -284,3 +292,58 @@ def test_gdb(tmp_path: Path, varve: bool) -> None:
     assert "v31 " in said
     assert model.v[4][28:] == bytes.fromhex("78563412")
     assert (model.csrs[VL], model.csrs[VTYPE]) == (6, E32M1)
+
+
+def with_elements(model: Model) -> None:
+    """v3 holds 1, -2, 300 and 0 as signed elements; v9 is a mask of 4 elements; NumE is 4. Input 1 and output 0 are open."""
+    model.v[3][:] = bytes([1, 0xFE, 300 & 255, 300 >> 8]).ljust(32, b"\0")
+    model.csrs[contract.CSR_VVCFG] = 3 | 3 << 4 | 64 << 8 | 32 << 16
+    model.csrs[contract.CSR_NUME] = 4 | 1 << 31
+    state = varve_state.select
+    model.words = {state(3, n): 32 << 16 for n in range(32)} | {state(3, 3): 1 | 2 << 2 | 4 << 16, state(3, 9): 4 << 16}
+    model.words |= {state(2, 3, i): width for i, width in enumerate((2, 2, 10, 0))}
+    model.words |= {state(0, 1): 1 | (11 | 1 << 7 | 1 << 8 | 1 << 10) << 4, state(0, 1, 1): 0x44, state(0, 1, 3): 5}
+    model.words |= {state(0, 1, 6): 0xFFFFFFFF, state(0, 1, 8): 49}
+    model.words |= {state(0, 16): 1 | 1 << 1 | (2 << 8) << 4 | 6 << 24, state(0, 16, 1): 0x900, state(0, 16, 4): 0x700}
+
+
+def test_elements_and_streams(tmp_path: Path) -> None:
+    model, hart = core(tmp_path, varve=True)
+    with_elements(model)
+    set_states(model, 1, 1)
+    model.x = list(range(32))
+    old = dict(model.csrs)
+    v3 = varve_state.vector(hart, 3)
+    assert v3.elements(8) == [1, -2, 300, 0]
+    assert varve_state.vector(hart, 9).text(8).startswith("v9: fixed width, mask length 4: ")
+    assert varve_state.vectors_text(hart) == (
+        "NumE 4, PACKED\nv3: 4 elements, signed, up to 32 bits\n  1 (2 bits), -2 (2 bits), 300 (10 bits), 0 (0 bits)\n"
+    )
+    assert varve_state.streams_text(hart) == (
+        "input s1: fixed width 11 bits, unsigned, up to 16 bits, stream buffer, at byte 0x44 bit 5, 49 elements done,"
+        " to the stream's end\n"
+        "output s0: VarWidth, signed, up to 32 bits, memory, at byte 0x900 bit 0, next width at 0x700, 0 elements done,"
+        " pending error 6\n"
+    )
+    assert (model.csrs, model.x) == (old, list(range(32))), "looking changes nothing"
+    hart.set_vector(3, bytes([5]).ljust(32, b"\0"))
+    assert model.written == [varve_state.select(3, 3)], "the data count when the rest is written"
+    assert varve_state.vector(hart, 3).elements(8)[0] == 5
+
+
+def test_harts_without(tmp_path: Path) -> None:
+    _, plain = core(tmp_path)
+    assert varve_state.streams_text(plain) == "core 0 has no VarVE\n"
+    assert "has no VarVE-full" in varve_state.vectors_text(plain)
+    _, pup = core(tmp_path, varve=True)
+    assert varve_state.streams_text(pup) == "no stream is open\n"
+
+
+def test_gdb_shows_elements(tmp_path: Path) -> None:
+    model, hart = core(tmp_path, varve=True)
+    with_elements(model)
+    said = gdb(hart, ["monitor vectors", "monitor vectors v9 $v3", "monitor vectors v32", "monitor streams"])
+    assert said.count("300 (10 bits)") == 2
+    assert "v9: fixed width, mask length 4" in said
+    assert "vector registers are v0 to v31" in said
+    assert "input s1: fixed width 11 bits" in said

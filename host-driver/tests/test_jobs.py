@@ -8,8 +8,11 @@ import os
 import random
 import re
 import sqlite3
+import struct
 import subprocess
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,9 @@ import numpy as np
 import pytest
 from assasin import analytics, functions, offloads, tpch_scans
 from assasin.board import Board
+from assasin.bringup import disassemble, varve_state
+from assasin.bringup.hart import DebugBlock, Hart
+from assasin.bringup.link import open_link
 from assasin.drive import Command, Drive, DriveError
 from assasin.functions import Table
 from assasin.job import OUTSIDE, Edge, Extent, Input, Job, Node, Piece, Tree, chain
@@ -359,6 +365,84 @@ def test_varve(config: str, forms: tuple[str, ...]) -> None:
         if "full" not in forms:
             with pytest.raises(DriveError, match=re.escape("'vf' cores (AssasinVf)")):
                 drive.load((ROOT / "build/offload/varve/clip-full.elf").read_bytes())
+
+
+def instructions(elf: bytes) -> dict[int, int]:
+    """Words of an ELF file's code by address."""
+    (headers,), (count,) = struct.unpack_from("<I", elf, 28), struct.unpack_from("<H", elf, 44)
+    words = {}
+    for i in range(count):
+        kind, offset, address, _, size, _, flags, _ = struct.unpack_from("<8I", elf, headers + 32 * i)
+        if kind == 1 and flags & 1:
+            words |= {
+                address + at: word
+                for at, (word,) in zip(range(0, size, 4), struct.iter_unpack("<I", elf[offset:][:size]), strict=False)
+            }
+    return words
+
+
+def halted_core(block: DebugBlock) -> Hart:
+    deadline = time.monotonic() + 120
+    while True:
+        for hart in block.harts:
+            if hart.halted:
+                return hart
+        assert time.monotonic() < deadline, "no core comes to the breakpoint"
+
+
+def test_a_debugger_in_the_middle_of_a_strip() -> None:
+    """Halted before VPACK, a core shows its elements, NumE and streams, takes another element, and goes on with it."""
+    config = "AssasinVf2x2"
+    if not built(config):
+        pytest.skip(f"needs scripts/build {config}")
+    elf = (ROOT / "build/offload/varve/clip-full.elf").read_bytes()
+    code = instructions(elf)
+    texts = {at: disassemble.text(word, at) for at, word in code.items()}
+    packs = [at for at, text in texts.items() if text.startswith("vs.vpack ") and text.endswith(",s0")]
+    (packed,) = {code[at] >> 20 & 31 for at in packs}
+    (inputs, want) = clip_case(random.Random(14), 200, 0)
+    first = np.frombuffer(inputs[0], "<i4").copy()
+    first[:2] = 200, -7
+    want[0] = first.clip(0, 255).astype(np.uint8).tobytes()
+    board = Board(f"pytest-strip-{os.getpid()}")
+    board.start(config, "test", format=True)
+    try:
+        with Drive(board.address) as drive, open_link(f"virtual:{board.name}") as link, ThreadPoolExecutor(1) as pool:
+            block = DebugBlock(link)
+            for hart in block.harts[:-1]:
+                for place in packs:
+                    hart.set_breakpoint(place)
+            name = drive.load(elf)
+            job = pool.submit(drive.run_job, Job(name, [[Input.of(first.tobytes()), Input.of(inputs[1])]]))
+            hart, at = halted_core(block), 0
+            try:
+                for strip in range(3):
+                    vector = varve_state.vector(hart, packed)
+                    assert vector.variable
+                    assert vector.count > 0
+                    values = first[at : at + vector.count].clip(0, 255)
+                    assert vector.elements(8) == values.tolist(), f"strip {strip}"
+                    assert hart.csr(contract.CSR_NUME) == vector.count
+                    source, target = varve_state.streams(hart)
+                    assert (source.output, source.number, source.byte, source.done) == (False, 0, 4 * at, at)
+                    assert (target.output, target.number, target.byte, target.done) == (True, 0, at, at)
+                    if strip == 0:
+                        assert re.search(r"  200 \([89] bits\), 0 \(0 bits\), ", vector.text(8))
+                        hart.set_vector(packed, bytes([123, *vector.data[1:]]))
+                    at += vector.count
+                    assert hart.step()
+                    hart.resume()
+                    assert halted_core(block).number == hart.number
+            finally:
+                for each in block.harts[:-1]:
+                    each.clear_breakpoint()
+                hart.resume()
+            (piece,) = job.result(timeout=300)
+            assert piece.ok, piece
+            assert piece.outputs[0] == bytes([123]) + want[0][1:]
+    finally:
+        board.stop()
+        board.erase()
 
 
 def clip_case(rng: random.Random, values: int, packed: int) -> tuple[tuple[bytes, bytes], list[bytes]]:

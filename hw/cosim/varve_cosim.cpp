@@ -820,9 +820,12 @@ class VarveBench {
             model->csr(0x843, 1, value, true);
         };
         for (unsigned n = 1 + static_cast<unsigned>(rng() % 3); n; n--) {
-            const auto reg =
+            auto reg =
                 static_cast<uint32_t>(chance(80) ? kFixedRegisters + rng() % (32 - kFixedRegisters) : rng() % 32);
-            if (alone && reg >= kFixedRegisters && chance(50)) {
+            const bool unseen = alone && n == 1 && chance(60); // nobody looks before an instruction does
+            if (unseen && (word() >> 24 & 1))                  // the next one, which has it as vs2
+                reg = word() >> 20 & 31;
+            if (alone && reg >= kFixedRegisters && chance(85)) {
                 const bool narrow = chance(50), is_unsigned = chance(50);
                 const auto mb = static_cast<unsigned>(rng() % 4);
                 std::vector<uint8_t> data, widths;
@@ -859,13 +862,13 @@ class VarveBench {
                 for (unsigned i = 0; i < kVBytes; i++)
                     m.live[i] = i < slots;
                 seen["registers of elements set by the window"]++;
-            } else if (alone && reg < kFixedRegisters && chance(50)) {
+            } else if (alone && reg < kFixedRegisters && chance(85)) {
                 const auto count = static_cast<uint32_t>(rng() % (2 * kElements));
                 set(3u << 28 | reg, count << 16);
                 metadata[reg].count = std::min(count, kElements);
                 seen["lengths of masks set by the window"]++;
             }
-            if (n == 1 && chance(30)) // nobody looks before an instruction does
+            if (unseen)
                 break;
             if (model->state.r[reg].var || reg < kFixedRegisters)
                 for (uint32_t k = 0; k < kVBytes / 4; k++)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from xml.sax.saxutils import quoteattr
 
-from assasin.bringup import disassemble, rv32
+from assasin.bringup import disassemble, rv32, varve_state
 from assasin.bringup.hart import Hart, Status
 from assasin.bringup.link import BringupError
 from assasin.bringup.wire import Disconnected, Wire
@@ -203,13 +203,28 @@ class GdbServer:
             self.hart.catch(ebreak=True, stops=True, exits=words[1] == "on")
         elif words[:1] == ["disassemble"] and len(words) <= 3:
             self._say(self._disassemble(words[1:]))
+        elif words == ["streams"]:
+            self._say(varve_state.streams_text(self.hart))
+        elif words[:1] == ["vectors"]:
+            self._say_vectors(words[1:])
         else:
             self._say(
                 "monitor status: how the hart stands\n"
                 "monitor exits on|off: stop when a core's function ends (ECALL)\n"
                 "monitor disassemble [ADDRESS [COUNT]]: COUNT (16) instructions, VarVE's and the streams' by name; from PC on\n"
+                "monitor streams: the open streams of VarVE, their formats and positions\n"
+                "monitor vectors [NUMBER...]: elements and widths of these vector registers, or of all that have some; NumE\n"
             )
         return "OK"
+
+    def _say_vectors(self, words: list[str]) -> None:
+        names = [w.removeprefix("$").removeprefix("v") for w in words]
+        if not all(n.isdecimal() and int(n) < rv32.VECTOR_REGISTERS for n in names):
+            self._say("monitor vectors: vector registers are v0 to v31\n")
+            return
+        # A line at a time: a packet has less room than all registers take.
+        for line in varve_state.vectors_text(self.hart, [int(n) for n in names] or None).splitlines(keepends=True):
+            self._say(line)
 
     def _disassemble(self, words: list[str]) -> str:
         try:

@@ -356,12 +356,25 @@ class Hart:
         with self._window(), self._saved(1):
             return struct.pack(f"<{words}I", *self._operate(operations))
 
+    def window(self, selects: Sequence[int]) -> list[int]:
+        """Words of vector state, by VSSEL (docs/varve/isa.md, 2.2)."""
+        operations: list[Operation] = []
+        for select in selects:
+            for i in (*rv32.set_register(1, select), rv32.csrw(contract.CSR_VSSEL, 1), rv32.csrr(0, contract.CSR_VSDAT)):
+                operations.append((BASE + contract.DEBUG_INSN, i))
+            operations.append(_RESULT)
+        with self._window(), self._saved(1):
+            return self._operate(operations)
+
     def set_vector(self, n: int, data: bytes) -> None:
-        """Writes one, all its bytes."""
+        """Writes one, all its bytes. One of VarVE-full keeps the widths of its elements, whose slots `data` are without gaps."""
         code = rv32.set_register(1, rv32.WINDOW_DATA | n)
         for (word,) in struct.iter_unpack("<I", data):
             code += [rv32.csrw(contract.CSR_VSSEL, 1), rv32.addi(1, 1, rv32.WINDOW_WORD)]
             code += [*rv32.set_register(2, word), rv32.csrw(contract.CSR_VSDAT, 2)]
+        # A register of VarVE-full takes its data when the rest of it is written.
+        code += [*rv32.set_register(1, rv32.WINDOW_REGISTER | n), rv32.csrw(contract.CSR_VSSEL, 1)]
+        code += [rv32.csrr(2, contract.CSR_VSDAT), rv32.csrw(contract.CSR_VSDAT, 2)]
         with self._window(writes=True), self._saved(1, 2):
             self.run_quietly(code)
 

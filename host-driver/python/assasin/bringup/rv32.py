@@ -42,6 +42,8 @@ MSTATUS_VS = 3 << 9
 VECTOR_REGISTERS = 32
 WINDOW_DATA = 1 << 28
 """VSSEL: class of vector registers' words."""
+WINDOW_REGISTER = 3 << 28
+"""VSSEL: class of what else a vector register has."""
 WINDOW_WORD = 1 << 8
 """VSSEL: from one word to the next."""
 

@@ -6,7 +6,8 @@ import chisel3.util.{Valid, log2Ceil}
 
 class MetadataWindowIO(p: VectorParams) extends Bundle {
 
-  /** A request for class 2 or 3, or to read class 1 of a register that holds elements of any width; not while `working`.
+  /** A request for class 2 or 3, or to read class 1 of a register that holds elements of any width; not while
+    * `working`.
     */
   val request = Flipped(Valid(new VectorWindowRequest))
   val working = Output(Bool())
@@ -68,7 +69,7 @@ class MetadataWindow(p: VectorParams) extends Module {
     working := !last
     when(isData) {
       when(io.metadata.live(position)) {
-        slots                                                    := slots + 1.U
+        slots                                        := slots + 1.U
         when(slots >> 2 === index)(word(slots(1, 0)) := io.read.element(7, 0))
       }
     }.elsewhen(at < count) {
@@ -85,7 +86,7 @@ class MetadataWindow(p: VectorParams) extends Module {
   private val form  = Mux(isVariable, io.metadata.mb ## io.metadata.unsigned, 0.U(3.W))
   private val other = io.metadata.count.pad(9) ## 0.U(12.W) ## form ## isVariable
   io.answer.valid := working && last
-  io.answer.bits := Mux(isData, word.asUInt, Mux(isWidth, Mux(isVariable, width, 0.U), other))
+  io.answer.bits  := Mux(isData, word.asUInt, Mux(isWidth, Mux(isVariable, width, 0.U), other))
 
   io.change.valid := working && last && request.write
   io.change.bits  := io.metadata

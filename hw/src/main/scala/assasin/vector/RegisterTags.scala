@@ -39,6 +39,6 @@ class RegisterTags(p: VectorParams) extends Module {
   private val next   = Mux(io.op.valid, (tags & ~writes) | become, seen)
   tags                := next
   when(io.clear)(tags := 0.U)
-  io.variable               := tags
-  io.next                   := next
+  io.variable         := tags
+  io.next             := next
 }

@@ -365,6 +365,7 @@ class VarveBench {
         late_rd = filled = 0;
         look.clear();
         looking = read_pending = alone = false;
+        window_wait = 0;
         stalled = overdue = 0;
     }
     // The core starts anew in the middle of everything. Answers of accesses under way still come.

@@ -51,9 +51,14 @@ VV_INLINE intptr_t vv_number(intptr_t x) {
     VV_AUX(table);                                                                                                     \
     VV_DECLARE_OUT(10, id, VV_FORMAT(width, flags), base)
 
+/* A program may look at a stream before it is ended; `object` as VSSEL has it. */
+#ifndef VV_ENDING
+#define VV_ENDING(object) ((void)0)
+#endif
 #define VV_END(funct7, id)                                                                                             \
     __extension__({                                                                                                    \
         uintptr_t vv_done;                                                                                             \
+        VV_ENDING(((funct7)&1) << 4 | (id));                                                                           \
         __asm__ volatile(".insn r 0x5b, 0, %1, %0, x0, x%2" : "=r"(vv_done) : "i"(funct7), "i"(id) : "memory");        \
         vv_result(vv_done);                                                                                            \
     })

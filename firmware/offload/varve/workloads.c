@@ -2,16 +2,20 @@
 /**
  * \file
  * Workloads of docs/varve/bench.md 4 besides the filters: bitpacking and RAID5. A macro chooses the form: VARVE_SCALAR,
- * VARVE_ZVE (intrinsics, VARVE_LMUL registers a vector), VARVE_PUP (varve.h). The piece's arguments say which workload.
+ * VARVE_ZVE (intrinsics, VARVE_LMUL registers a vector), VARVE_PUP or VARVE_FULL (varve.h). The piece's arguments say
+ * which workload.
  */
 #include <assasin.h>
-
 /** A call; host-driver/python/assasin/varve_workloads.py has the same structure. */
 struct job {
     uint32_t kernel, n; /**< n: values, or words of a stream */
     uint32_t result;    /**< set at the end: values or words written */
     uint32_t in[5], out;
+#ifdef VARVE_TRAFFIC
+    uint32_t widths[4]; /**< of the inputs, where values have widths of their own */
+#endif
 };
+#define JOB ((struct job *)(ASSASIN_CORE_SPAD_BASE + SCOMP_SPAD_ARGS))
 
 #define INLINE static inline __attribute__((always_inline, unused))
 #define APART  static __attribute__((noinline, unused))
@@ -19,13 +23,26 @@ struct job {
 #if defined VARVE_ZVE
 #include <riscv_vector.h>
 #include <stddef.h>
-#elif defined VARVE_PUP
+#elif !defined VARVE_SCALAR
+#define STREAMS
 #include <varve.h>
+#ifdef VARVE_TRAFFIC
+#define INPUT(id, base, width, count)                                                                                  \
+    VV_LEFT(id, count);                                                                                                \
+    if (JOB->widths[id]) {                                                                                             \
+        VV_IN_VR(id, base, JOB->widths[id], count, VV_UNSIGNED);                                                       \
+    } else {                                                                                                           \
+        VV_IN_FR(id, base, width, count, VV_UNSIGNED);                                                                 \
+    }                                                                                                                  \
+    ((void)0)
+#else
+#define INPUT(id, base, width, count) VV_IN_FR(id, base, width, count, VV_UNSIGNED)
+#endif
 #endif
 
 /* -- bitpacking: `count` values, a multiple of 32, each of `bits` bits of a word or byte of `padded` bits */
 
-#if !defined VARVE_PUP
+#if !defined STREAMS
 INLINE uint32_t padded_value(const uint8_t *in, uint32_t i, unsigned padded) {
     return padded == 8    ? in[i]
            : padded == 16 ? ((const uint16_t *)(uintptr_t)in)[i]
@@ -185,7 +202,7 @@ APART uint32_t bitpack15(uint32_t count, const void *in, void *out) {
 
 #else
 INLINE uintptr_t bitpack(uintptr_t count, const void *in, unsigned padded, void *out, unsigned bits) {
-    VV_IN_FR(0, in, padded, count, VV_UNSIGNED);
+    INPUT(0, in, padded, count);
     VV_OUT_FW(0, out, bits, VV_UNSIGNED);
     VV_BEGIN();
     VV_STRIPS(1) {
@@ -230,10 +247,10 @@ APART uint32_t raid5(uint32_t n, const struct job *j) {
 }
 #else
 APART uint32_t raid5(uint32_t n, const struct job *j) {
-    VV_IN_FR(0, j->in[0], 32, n, VV_UNSIGNED);
-    VV_IN_FR(1, j->in[1], 32, n, VV_UNSIGNED);
-    VV_IN_FR(2, j->in[2], 32, n, VV_UNSIGNED);
-    VV_IN_FR(3, j->in[3], 32, n, VV_UNSIGNED);
+    INPUT(0, j->in[0], 32, n);
+    INPUT(1, j->in[1], 32, n);
+    INPUT(2, j->in[2], 32, n);
+    INPUT(3, j->in[3], 32, n);
     VV_OUT_FW(0, j->out, 32, VV_UNSIGNED);
     VV_BEGIN();
     VV_STRIPS(15) {
@@ -249,7 +266,7 @@ APART uint32_t raid5(uint32_t n, const struct job *j) {
 #endif
 
 int compute(void) {
-    struct job *j = (struct job *)(ASSASIN_CORE_SPAD_BASE + SCOMP_SPAD_ARGS);
+    struct job *j = JOB;
     const void *in = (const void *)j->in[0];
     void *out = (void *)j->out;
     switch (j->kernel) {
@@ -265,7 +282,7 @@ int compute(void) {
     case 5:
         j->result = bitpack15_of16(j->n, in, out);
         return 0;
-#if !defined VARVE_PUP
+#if !defined STREAMS
     case 3:
         j->result = bitpack5_unrolled(j->n, in, out);
         return 0;

@@ -2,9 +2,9 @@
 """
 `assasin bench varve`: the dissertation's figures of the vector unit (docs/varve/bench.md), ours beside its stated values.
 
-Here the filters of TPC-H, figures 8.12 and 8.13; varve_workloads.py has figure 8.10. Each form is machine code that runs on the RTL
-of one tile of AssasinVp, its columns in the scratchpad. Every result is compared with numpy's. A figure is twice what N rows take
-beyond their first N / 2, so that the start and the end of a call are not in it.
+Here the filters of TPC-H, figures 8.12 and 8.13; varve_workloads.py has figure 8.10, varve_traffic.py 8.15. Each form is machine
+code that runs on the RTL of one tile of AssasinVp, its columns in the scratchpad. Every result is compared with numpy's. A figure is
+twice what N rows take beyond their first N / 2, so that the start and the end of a call are not in it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assasin import terminal, varve_workloads
+from assasin import terminal, varve_traffic, varve_workloads
 from assasin.paper import BENCH_FOLDER, commit
 from assasin.varve_data import SMALL, Window
 from assasin.varve_stated import EACH, GEOMEAN, Stated
@@ -237,8 +237,8 @@ def _geomeans(found: dict[str, dict[str, Measured]]) -> Iterator[Row]:
 Tell = Callable[[str], None]
 
 
-FIGURES = {"filters": ("8.12", "8.13"), "workloads": ("8.10", "8.15")}
-"""What is measured for which figures."""
+FILTER_FIGURES = ("8.12", "8.13")
+FIGURES = (*FILTER_FIGURES, varve_workloads.FIGURE, varve_traffic.FIGURE)
 
 
 def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> dict[str, Any]:
@@ -248,15 +248,22 @@ def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: boo
 
     `filters`: default all. `quick`: few rows, and by default few filters; the figures say little.
     """
-    known_figures = [figure for of in FIGURES.values() for figure in of]
-    strange = [figure for figure in figures or () if figure not in known_figures]
+    strange = [figure for figure in figures or () if figure not in FIGURES]
     if strange:
-        raise VarveBenchError(f"there is no figure {', '.join(strange)}; there are {', '.join(known_figures)}")
+        raise VarveBenchError(f"there is no figure {', '.join(strange)}; there are {', '.join(FIGURES)}")
     rows: list[Row] = []
-    if figures is None or set(figures) & set(FIGURES["filters"]):
+
+    def asked(*of: str, all_filters: bool = False) -> bool:
+        """Whether one of the figures is to be measured; all_filters: by default only where no filters are named."""
+        return (filters is None or not all_filters) if figures is None else bool(set(figures) & set(of))
+
+    if asked(*FILTER_FIGURES):
         rows += _filters(filters, quick, seed, tell)
-    if filters is None if figures is None else set(figures) & set(FIGURES["workloads"]):
+    if asked(varve_workloads.FIGURE, all_filters=True):
         rows += varve_workloads.run(quick, seed, tell)
+    if asked(varve_traffic.FIGURE):
+        described = description()
+        rows += varve_traffic.run(described, chosen(described, filters, quick), filters is None, quick, seed, tell)
     result: dict[str, Any] = {"board": CONFIG, "commit": commit(), "quick": quick, "seed": seed, "unit": UNIT}
     result["rows"] = [asdict(r) for r in rows]
     BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
@@ -266,16 +273,22 @@ def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: boo
     return result
 
 
-def _filters(filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> list[Row]:
-    described = description()
-    columns, known = described["columns"], {f["name"]: f for f in described["filters"]}
-    names = (QUICK_FILTERS if quick else tuple(known)) if filters is None else tuple(filters)
+def chosen(described: dict[str, Any], filters: Sequence[str] | None, quick: bool) -> list[str]:
+    """Names of the filters that are measured. Raises VarveBenchError."""
+    known = [f["name"] for f in described["filters"]]
+    names = (QUICK_FILTERS if quick else known) if filters is None else filters
     unknown = [name for name in names if name not in known]
     if unknown:
         raise VarveBenchError(f"there is no filter {', '.join(unknown)}; there are {', '.join(known)}")
+    return list(dict.fromkeys(names))
+
+
+def _filters(filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> list[Row]:
+    described = description()
+    columns, known = described["columns"], {f["name"]: f for f in described["filters"]}
     rows: list[Row] = []
     growing: dict[str, dict[str, Measured]] = {}
-    for name in dict.fromkeys(names):
+    for name in chosen(described, filters, quick):
         f = known[name]
         n = rows_of(f, columns, quick)
         window = Window(f["table"], n, seed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,35 @@ SMALL = {"nation": 25, "region": 5}
 
 CURRENT = 9298
 """1995-06-17: what was received by then may have been returned, what was shipped later is open. Days since 1970-01-01."""
+
+
+@dataclass(frozen=True)
+class VarWidth:
+    """A stream of values with widths of their own (docs/varve/isa.md 5.2)."""
+
+    data: NDArray[np.uint8]
+    """The values' bits without gaps, bit 0 first."""
+    widths: NDArray[np.uint8]
+    """Bits of each value."""
+
+
+def widths(values: Column, unsigned: bool) -> Column:
+    """Bits of the smallest number that holds each value, without a sign or in two's complement; 0 of 0."""
+    if unsigned and (values < 0).any():
+        raise ValueError("a value below 0 has no width without a sign")
+    # 53 bits at most, so that a double has each number exactly.
+    magnitude = np.where(values < 0, ~values, values)
+    bits = np.frexp(magnitude.astype(np.float64))[1].astype(np.int64)
+    return bits if unsigned else np.where(values == 0, 0, bits + 1)
+
+
+def varwidth(values: Column, unsigned: bool) -> VarWidth:
+    """Values of up to 32 bits as a VarWidth stream."""
+    of = widths(values, unsigned)
+    places = np.arange(33)
+    bits = values[:, None] >> places & 1
+    data = np.packbits(bits[places < of[:, None]].astype(np.uint8), bitorder="little")
+    return VarWidth(data, of.astype(np.uint8))
 
 
 class Window:

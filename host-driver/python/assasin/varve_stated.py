@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the text of the ASSASIN dissertation states of figures 8.10, 8.12 and 8.13 (docs/varve/bench.md 1.2)."""
+"""What the text of the ASSASIN dissertation states of figures of chapter 8 (docs/varve/bench.md 1.2), with its printed pages."""
 
 from __future__ import annotations
 
@@ -59,3 +59,6 @@ WORKLOADS: dict[tuple[str, str, str], Stated] = {
     ("raid5-decode", "full", "speedup_over_scalar"): Stated(13.1),
 }
 """Workload, form and metric of figure 8.10."""
+
+TRAFFIC = Stated(low=1.3, high=4.3, plotted=True)
+"""memory_traffic_reduction of figure 8.15, p.81."""

@@ -145,7 +145,8 @@ class Script:
         return at
 
     def _load(self, at: int, data: bytes) -> None:
-        self._loads.append(f"load {at} {data.hex()}\n")
+        if data:
+            self._loads.append(f"load {at} {data.hex()}\n")
 
 
 def answers(elf: Path, what: str, scripts: Sequence[Script], *, full: bool = False) -> list[list[dict[str, Any]]]:

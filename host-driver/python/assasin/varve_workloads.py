@@ -17,12 +17,27 @@ import numpy as np
 from assasin.varve_data import Window
 from assasin.varve_stated import WORKLOADS as STATED
 from assasin.varve_stated import Stated
-from assasin.varve_tile import ARGS, WORKLOADS, Measured, Row, Script, Values, VarveBenchError, answers, beyond, ended, padded
+from assasin.varve_tile import (
+    ARGS,
+    CONFIG,
+    FULL_CONFIG,
+    WORKLOADS,
+    Measured,
+    Row,
+    Script,
+    Values,
+    VarveBenchError,
+    answers,
+    beyond,
+    ended,
+    padded,
+)
 
 FIGURE = "8.10"
 
 SCALAR = ("scalar", "scalar-clang")
 ZVE32X = tuple(f"zve32x-m{m}" for m in (1, 2, 4, 8))
+FULL = ("full",)
 
 
 def _pup(*lanes: int) -> tuple[str, ...]:
@@ -83,11 +98,15 @@ def _decode(rows: int, seed: int) -> tuple[list[Values], Values]:
 
 
 # The dissertation's vector code falls back to scalar code for bitpacking, so form zve32x is scalar code too.
-_PACKING = {"scalar": SCALAR, "zve32x": SCALAR, "zve32x-best": ZVE32X, "pup": ("pup-e32-m1",)}
-_RAID = {"scalar": SCALAR, "zve32x": ZVE32X[:1], "zve32x-best": ZVE32X, "pup": ("pup-e32-m1",), "pup-best": _pup(32)}
-_BRANDS = Workload("bitpack5", 0, "values of 8 bits", 8192, 2048, {**_PACKING, "pup-best": _pup(8, 32)}, _brands)
-_DATES = Workload("bitpack15", 1, "values of 32 bits", 4096, 64, {**_PACKING, "pup-best": _pup(32)}, _dates("<u4"))
-_NARROW = {"scalar": SCALAR, "pup": ("pup-e32-m1",), "pup-best": _pup(16, 32)}
+def _forms(pup_best: tuple[str, ...], **others: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return {"scalar": SCALAR, **others, "pup": ("pup-e32-m1",), "pup-best": pup_best, "full": FULL}
+
+
+_PACKING = {"zve32x": SCALAR, "zve32x-best": ZVE32X}
+_RAID = _forms(_pup(32), **{"zve32x": ZVE32X[:1], "zve32x-best": ZVE32X})
+_BRANDS = Workload("bitpack5", 0, "values of 8 bits", 8192, 2048, _forms(_pup(8, 32), **_PACKING), _brands)
+_DATES = Workload("bitpack15", 1, "values of 32 bits", 4096, 64, _forms(_pup(32), **_PACKING), _dates("<u4"))
+_NARROW = _forms(_pup(16, 32))
 ALL = (
     _BRANDS,
     replace(_BRANDS, name="bitpack5/unrolled", scalar=3),
@@ -98,8 +117,6 @@ ALL = (
     Workload("raid5-decode", 2, "words of each stream", 2048, 64, _RAID, _decode),
 )
 """unrolled: the scalar form's block of 32 values has constant shifts. of16: from a column of 16 bits."""
-
-ABSENT = {"full": "the workload has no program of VarVE-full yet"}
 
 QUICK_ROWS = 256
 """At least; half of the rows are no less than the largest vector of any form."""
@@ -144,7 +161,7 @@ def _check(c: Call, what: str, given: list[dict[str, Any]]) -> tuple[int, int]:
 def measure(w: Workload, program: str, rows: int, seed: int, kernel: int | None = None) -> Measured:
     """Runs a kernel of a program over half of the rows, and over all of them. Raises VarveBenchError, also for a wrong result."""
     calls = [Call(w.kernel if kernel is None else kernel, n, *w.data(n, seed)) for n in (rows // 2, rows)]
-    given = answers(WORKLOADS / f"{program}.elf", f"{w.name} as {program}", [_script(c) for c in calls])
+    given = answers(WORKLOADS / f"{program}.elf", f"{w.name} as {program}", [_script(c) for c in calls], full=program in FULL)
     few, many = (_check(c, f"{w.name} as {program}, {c.rows} rows", a) for c, a in zip(calls, given, strict=True))
     return beyond(program, few, many)
 
@@ -161,9 +178,9 @@ RATIOS = (
 def rows_of(w: Workload, rows: int, found: dict[str, Measured]) -> Iterator[Row]:
     """Rows of the result."""
 
-    def row(form: str, metric: str, ours: float | None, unit: str, why: str | None = None) -> Row:
-        stated = STATED.get((w.name, form, metric), Stated())
-        return Row(FIGURE, w.name, form, metric, ours, stated.value, unit, why=why)
+    def row(form: str, metric: str, ours: float, unit: str) -> Row:
+        config = FULL_CONFIG if form == "full" else CONFIG
+        return Row(FIGURE, w.name, form, metric, ours, STATED.get((w.name, form, metric), Stated()).value, unit, config)
 
     for form, m in found.items():
         yield row(form, "cycles", m.cycles, f"cycles, {m.program}")
@@ -176,28 +193,6 @@ def rows_of(w: Workload, rows: int, found: dict[str, Measured]) -> Iterator[Row]
         if over in found:
             for form in forms[forms.index(over) + 1 :]:
                 yield row(form, metric, getattr(found[over], what) / getattr(found[form], what), "1")
-        for form, why in ABSENT.items():
-            yield row(form, metric, None, "1", why)
-
-
-TRAFFIC = "streams of values of their own widths are not in the RTL of this tile yet"
-
-
-def traffic(name: str) -> Row:
-    """Figure 8.15 of a workload."""
-    return Row(
-        "8.15",
-        f"{name}/varwidth",
-        "full",
-        "memory_traffic_reduction",
-        None,
-        None,
-        "1",
-        low=1.3,
-        high=4.3,
-        plotted=True,
-        why=TRAFFIC,
-    )
 
 
 def run(quick: bool, seed: int, tell: Callable[[str], None]) -> Iterator[Row]:
@@ -217,5 +212,3 @@ def run(quick: bool, seed: int, tell: Callable[[str], None]) -> Iterator[Row]:
                 of.append(done[key])
             found[form] = min(of, key=lambda m: m.cycles)
         yield from rows_of(w, rows, found)
-        if "/" not in w.name:
-            yield traffic(w.name)

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from assasin import varve_bench, varve_tile, varve_traffic, varve_workloads
+from assasin import varve_bench, varve_datapath, varve_filters, varve_tile, varve_traffic, varve_workloads
 from assasin.cli import cli
 from assasin.tree import BUILD, ROOT
-from assasin.varve_bench import Call, VarveBenchError
 from assasin.varve_data import Window, varwidth
+from assasin.varve_filters import Call
+from assasin.varve_tile import VarveBenchError
 from click.testing import CliRunner, Result
 
 
@@ -50,8 +51,8 @@ def test_a_short_run_leaves_rows_and_a_plot(left: Path) -> None:
         # Either a value, or why there is none.
         assert (row["ours"] is None) == bool(row["why"])
         assert row["unit"] and row["config"]
-    for name in varve_bench.QUICK_FILTERS:
-        for form in varve_bench.FORMS:
+    for name in varve_filters.QUICK_FILTERS:
+        for form in varve_filters.FORMS:
             cycles, count = rows["8.12", name, form, "cycles"]["ours"], rows["8.13", name, form, "instructions"]["ours"]
             assert 0 < count <= cycles
             assert rows["8.12", name, form, "cycles_per_row"]["ours"] == cycles / rows["8.12", name, form, "rows"]["ours"]
@@ -84,7 +85,7 @@ def test_a_short_run_leaves_rows_and_a_plot(left: Path) -> None:
         assert rows["8.10", name, "zve32x", "speedup_over_scalar"]["ours"] == 1
         assert rows["8.10", f"{name}/unrolled", "scalar", "cycles"]["ours"] < rows["8.10", name, "scalar", "cycles"]["ours"]
     assert rows["8.10", "bitpack5", "pup", "speedup_over_scalar"]["paper"] == 78
-    for name in (*varve_bench.QUICK_FILTERS, "bitpack5", "raid5-encode"):
+    for name in (*varve_filters.QUICK_FILTERS, "bitpack5", "raid5-encode"):
         padded, mixed = (rows["8.15", w, "pup", "bytes"]["ours"] for w in (name, f"{name}/mixed"))
         assert mixed <= padded
         traffic = rows["8.15", f"{name}/mixed", "pup", "memory_traffic_reduction"]
@@ -95,10 +96,10 @@ def test_a_short_run_leaves_rows_and_a_plot(left: Path) -> None:
 
 
 def calls(name: str = "q03c", rows: int = 64) -> tuple[Call, Call]:
-    found = varve_bench.description()
+    found = varve_filters.description()
     f = next(f for f in found["filters"] if f["name"] == name)
     window = Window(f["table"], rows)
-    half, whole = (varve_bench.call(f, found["columns"], window, n) for n in (rows // 2, rows))
+    half, whole = (varve_filters.call(f, found["columns"], window, n) for n in (rows // 2, rows))
     return half, whole
 
 
@@ -112,18 +113,18 @@ def broken(c: Call, column: int, row: int, value: int) -> Call:
 @pytest.mark.parametrize("program", ["scalar", "zve32x-m1", "zve32x-m8", "pup", "pup-m8", "full"])
 def test_a_wrong_result_is_found(program: str) -> None:
     half, whole = calls()
-    assert varve_bench.measure(program, half, whole).cycles > 0
+    assert varve_filters.measure(program, half, whole).cycles > 0
     selected = np.flatnonzero(whole.inputs[0] == 1)
     other = int(np.flatnonzero(whole.inputs[0] != 1)[0])
     with pytest.raises(VarveBenchError, match=rf"q03c as {program} over 64 rows finds {whole.found + 1} rows, numpy {whole.found}"):
-        varve_bench.measure(program, half, broken(whole, 0, other, 1))
+        varve_filters.measure(program, half, broken(whole, 0, other, 1))
     last = len(selected) - 1
     with pytest.raises(VarveBenchError, match=f"row {last} of c_custkey is 123456789, numpy says .*: the result is wrong"):
-        varve_bench.measure(program, half, broken(whole, 1, int(selected[-1]), 123_456_789))
+        varve_filters.measure(program, half, broken(whole, 1, int(selected[-1]), 123_456_789))
     # Rows are moved and none is lost.
     moved = broken(broken(whole, 0, int(selected[0]), 0), 0, other, 1)
     with pytest.raises(VarveBenchError, match="the result is wrong"):
-        varve_bench.measure(program, half, moved)
+        varve_filters.measure(program, half, moved)
 
 
 @pytest.mark.parametrize("program", ["scalar", "zve32x-m8", "pup-e32-m8", "full"])
@@ -179,9 +180,30 @@ def test_values_are_packed_bit_0_first() -> None:
     assert varve_workloads.packed(np.array([0x11, 0x02, 0x1F], "u1"), 5).tolist() == [0x51, 0x7C]
 
 
+def test_each_size_of_the_datapath(monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run([ROOT / "hw" / "cosim" / "kernel-tile", "AssasinVf-d128"], check=True)
+    missing = varve_tile.TILES / "nothing" / "kernel_tile"
+    monkeypatch.setitem(varve_datapath.SIZES, 512, missing)
+    rows = {(r.workload, r.form, r.metric): r for r in varve_datapath.run(("q03c",), True, 14, lambda _: None)}
+    # Scalar code does not see the data path; vectors of twice the size take about half of the cycles.
+    assert rows["q03c/d128", "scalar", "cycles"].ours == rows["q03c", "scalar", "cycles"].ours
+    for form in ("zve32x", "pup", "full"):
+        narrow, wide = (rows[name, form, "cycles"].ours for name in ("q03c/d128", "q03c"))
+        assert narrow is not None and wide is not None and 1.6 < narrow / wide < 2.4
+    assert rows["geomean/d128", "full", "speedup_over_zve32x"].why == "1 of the 25 filters were measured"
+    assert rows["geomean/d512", "full", "speedup_over_zve32x"].why == (
+        "build/cosim/nothing/kernel_tile is not there: build it with hw/cosim/kernel-tile nothing"
+    )
+    with pytest.raises(VarveBenchError, match="the result is wrong"):
+        half, whole = calls()
+        varve_filters.measure(
+            "full", half, broken(whole, 1, int(np.flatnonzero(whole.inputs[0] == 1)[0]), 9), varve_datapath.SIZES[128]
+        )
+
+
 def test_a_wrong_result_ends_the_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make = varve_bench.call
-    monkeypatch.setattr(varve_bench, "call", lambda *words: broken(make(*words), 1, 0, 7) if words[3] > 64 else make(*words))
+    make = varve_filters.call
+    monkeypatch.setattr(varve_filters, "call", lambda *words: broken(make(*words), 1, 0, 7) if words[3] > 64 else make(*words))
     done = command(tmp_path, "--quick", "--filters", "q22c")
     assert done.exit_code != 0
     assert "q22c as scalar over 128 rows" in done.output and "the result is wrong" in done.output
@@ -201,7 +223,7 @@ def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_columns_are_what_the_description_says() -> None:
-    found = varve_bench.description()
+    found = varve_filters.description()
     tables = {f["inputs"][0][:2]: f["table"] for f in found["filters"]}
     for name, column in found["columns"].items():
         for window in range(2):
@@ -217,20 +239,20 @@ def test_columns_are_what_the_description_says() -> None:
 
 def test_selectivities() -> None:
     """Shares of rows from docs/varve/bench.md 2.3, which are of SF 10."""
-    found = varve_bench.description()
+    found = varve_filters.description()
     shares = {"q01l": 98.64, "q02p": 0.36, "q03c": 19.72, "q03o": 48.37, "q03l": 54.06, "q04o": 3.87, "q05o": 15.28, "q06l": 1.93}
     shares |= {"q07l": 30.0, "q08p": 0.73, "q09p": 5.52, "q10l": 24.65, "q12l": 4.37, "q14l": 1.18, "q15l": 3.77, "q16p": 14.83}
     shares |= {"q19l": 2.21, "q19p": 0.21, "q20p": 1.11, "q20l": 15.31, "q21o": 48.6, "q22c": 90.87, "q07n": 8.0, "q02r": 20.0}
     n = 50_000
     for name, share in shares.items():
         f = next(f for f in found["filters"] if f["name"] == name)
-        ours = varve_bench.call(f, found["columns"], Window(f["table"], n, window=3, windows=8), n).found / n
+        ours = varve_filters.call(f, found["columns"], Window(f["table"], n, window=3, windows=8), n).found / n
         # Lines of an order have its date, so they are fewer draws than rows.
         assert abs(ours - share / 100) < 8 * (share / 100 * (1 - share / 100) / n) ** 0.5 + 0.001, f"{name}: {100 * ours:.2f} %"
 
 
 def test_rows_fit_the_scratchpad() -> None:
-    found = varve_bench.description()
+    found = varve_filters.description()
     for f in found["filters"]:
-        rows = varve_bench.rows_of(f, found["columns"], quick=False)
+        rows = varve_filters.rows_of(f, found["columns"], quick=False)
         assert rows == {"nation": 1600, "region": 320}.get(f["table"], 1024)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from assasin.tree import BUILD, ROOT
-from assasin.varve_tile import ARGS, Script, VarveBenchError, answers, ended, padded
+from assasin.varve_tile import ARGS, FULL_TILE, Script, VarveBenchError, answers, ended, padded
 
 SEED = int(os.environ.get("SEED", "1"))
 ELF = BUILD / "offload" / "varve" / "functions.elf"
@@ -164,7 +164,8 @@ def script(c: Call) -> Script:
 def check(calls: list[Call]) -> int:
     """Cycles of all calls. Raises if one of them gives something wrong."""
     cycles = 0
-    for c, (run, words, output) in zip(calls, answers(ELF, "functions", [script(c) for c in calls], full=True), strict=True):
+    done = answers(ELF, "functions", [script(c) for c in calls], FULL_TILE)
+    for c, (run, words, output) in zip(calls, done, strict=True):
         what = f"SEED={SEED}, function {c.function} of {len(c.a)} values, {c.formats}, x {c.x}"
         ended(run, what)
         cycles += run["cycles"]

@@ -1081,7 +1081,7 @@ def ftl_command(parts: tuple[str, ...] | None, quick: bool, config: str, profile
 
 
 @bench.command("varve")
-@click.option("--figure", help="Only for these: 8.10, 8.12, 8.13, 8.15; default all.", metavar="FIGURE,...")
+@click.option("--figure", help="Only for these, for example 8.10,8.15; default all.", metavar="FIGURE,...")
 @click.option("--filters", help="Only these, for example q03c,q06l; default all.", metavar="NAME,NAME,...")
 @click.option("--quick", is_flag=True, help="Few rows and, unless named, few filters: for tests; the figures say little.")
 @click.option("--seed", type=click.IntRange(0, 0xFFFFFFFF), default=varve_data.SEED, show_default=True, help="Of the columns.")

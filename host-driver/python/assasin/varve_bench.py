@@ -2,243 +2,29 @@
 """
 `assasin bench varve`: the dissertation's figures of the vector unit (docs/varve/bench.md), ours beside its stated values.
 
-Here the filters of TPC-H, figures 8.12 and 8.13; varve_workloads.py has figure 8.10, varve_traffic.py 8.15. Each form is machine
-code that runs on the RTL of one tile of AssasinVp, its columns in the scratchpad. Every result is compared with numpy's. A figure is
-twice what N rows take beyond their first N / 2, so that the start and the end of a call are not in it.
+varve_filters.py has figures 8.12 and 8.13, varve_workloads.py 8.10, varve_traffic.py 8.15, varve_datapath.py 8.16. Each form is
+machine code that runs on the RTL of one tile, its data in the scratchpad. Results are compared with numpy's. A figure is twice what
+N rows take beyond their first N / 2, so that the start and the end of a call are not in it.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import reduce
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from assasin import terminal, varve_traffic, varve_workloads
+from assasin import terminal, varve_datapath, varve_filters, varve_traffic, varve_workloads
 from assasin.paper import BENCH_FOLDER, commit
-from assasin.varve_data import SMALL, Window
-from assasin.varve_stated import EACH, GEOMEAN, Stated
-from assasin.varve_tile import (
-    ARGS,
-    CONFIG,
-    DATA,
-    END,
-    FILTERS,
-    FULL_CONFIG,
-    Measured,
-    Row,
-    Script,
-    Values,
-    VarveBenchError,
-    answers,
-    beyond,
-    ended,
-    padded,
-    room,
-    there,
-)
+from assasin.varve_filters import FORMS, GROWING, RATIOS, compared
+from assasin.varve_tile import CONFIG, Row, VarveBenchError
 
 UNIT = {"vlen": 256, "dlen": 256, "g": 8}
-
-FORMS = {
-    "scalar": ("scalar", "scalar-clang"),
-    "zve32x": ("zve32x-m1",),
-    "zve32x-best": ("zve32x-m1", "zve32x-m2", "zve32x-m4", "zve32x-m8"),
-    "pup": ("pup",),
-    "pup-best": ("pup", "pup-m2", "pup-m4", "pup-m8"),
-    "full": ("full",),
-}
-"""Programs of a form, of which a filter takes the one with fewest cycles. A form is compared with those before it."""
-
-
-def compared(over: str) -> list[str]:
-    """Forms that are measured and compared with `over`."""
-    forms = list(FORMS)
-    return forms[forms.index(over) + 1 :]
-
-
-ROWS, QUICK_ROWS, REPEATS = 1024, 128, 64
-"""Most rows of a call; how often the rows of nation and region stand in a column."""
-
-QUICK_FILTERS = ("q03c", "q06l", "q10l")
-GROWING = 25
-"""Filters of tables that grow, over which the geometric mean is."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """A filter over rows: what it reads, and what it must store."""
-
-    filter: dict[str, Any]
-    rows: int
-    inputs: list[Values]
-    outputs: list[Values]
-
-    @property
-    def found(self) -> int:
-        """Rows selected."""
-        return len(self.outputs[0])
-
-
-def description() -> dict[str, Any]:
-    """filters.json: columns and filters. Raises VarveBenchError."""
-    there(FILTERS / "filters.json")
-    found: dict[str, Any] = json.loads((FILTERS / "filters.json").read_text(encoding="utf-8"))
-    return found
-
-
-# -- what a filter must find
-
-
-def _holds(clause: dict[str, Any], window: Window) -> NDArray[np.bool_]:
-    """For which rows a clause of filters.json holds."""
-    if "any" in clause:
-        lists = [reduce(np.logical_and, (_holds(test, window) for test in tests)) for tests in clause["any"]]
-        return reduce(np.logical_or, lists)
-    column = window.column(clause["column"])
-    if "equal" in clause:
-        holds = np.isin(column, clause["equal"])
-    else:
-        low, high = clause["range"]
-        holds = (column >= (-math.inf if low is None else low)) & (column <= (math.inf if high is None else high))
-    return ~holds if clause["not"] else holds
-
-
-def _type(column: dict[str, Any]) -> str:
-    return {8: "u1", 32: "<u4" if column["unsigned"] else "<i4"}[column["pad"]]
-
-
-def rows_of(f: dict[str, Any], columns: dict[str, dict[str, Any]], quick: bool) -> int:
-    """Rows of a filter's call: as many as fit into the scratchpad with all of them selected, at most ROWS."""
-    if f["table"] in SMALL:
-        return SMALL[f["table"]] * (REPEATS // 8 if quick else REPEATS)
-    most = QUICK_ROWS if quick else ROWS
-    names = [*f["inputs"], *f["outputs"]]
-    while sum(room(most * columns[name]["pad"] // 8) for name in names) > END - DATA:
-        most -= 64
-    return most
-
-
-def call(f: dict[str, Any], columns: dict[str, dict[str, Any]], window: Window, rows: int) -> Call:
-    """A call over the window's first rows."""
-    selected = reduce(np.logical_and, (_holds(clause, window) for clause in f["where"]))[:rows]
-    inputs = [window.column(name)[:rows].astype(_type(columns[name])) for name in f["inputs"]]
-    outputs = [window.column(name)[:rows][selected].astype(_type(columns[name])) for name in f["outputs"]]
-    return Call(f, rows, inputs, outputs)
-
-
-# -- on the tile
-
-
-def _script(c: Call) -> Script:
-    """Makes the call and reads its results: the rows found, and each output."""
-    script, words = Script(), [c.filter["number"], c.rows, 0, 0]
-    script.read(ARGS + 8, 4)
-    for values in c.inputs:
-        words += [script.input(values), 0, 8 * values.itemsize, 0]
-    for values in c.outputs:
-        words += [script.output(values, c.rows * values.itemsize), 0, 8 * values.itemsize, 0]
-    script.arguments(words)
-    return script
-
-
-def _check(c: Call, what: str, answers: Sequence[dict[str, Any]]) -> tuple[int, int]:
-    """Cycles and instructions of a call whose results are right."""
-    run, found, *outputs = answers
-    ended(run, what)
-    rows = int.from_bytes(bytes.fromhex(found["bytes"]), "little")
-    if rows != c.found:
-        raise VarveBenchError(f"{what} finds {rows} rows, numpy {c.found}: the result is wrong")
-    for name, values, answer in zip(c.filter["outputs"], c.outputs, outputs, strict=True):
-        stored, wanted = bytes.fromhex(answer["bytes"]), padded(values)
-        if stored == wanted:
-            continue
-        at = next(i for i, (a, b) in enumerate(zip(stored, wanted, strict=True)) if a != b) // values.itemsize
-        if at >= c.found:
-            raise VarveBenchError(f"{what} writes behind the end of {name}: the result is wrong")
-        ours = np.frombuffer(stored, values.dtype, c.found)[at]
-        raise VarveBenchError(f"{what}: row {at} of {name} is {ours}, numpy says {values[at]}: the result is wrong")
-    return run["cycles"], run["instructions"]
-
-
-def measure(program: str, half: Call, whole: Call) -> Measured:
-    """Runs a filter of a program over its first rows, and over all of them. Raises VarveBenchError, also for a wrong result."""
-    if 2 * half.rows != whole.rows:
-        raise ValueError("the first call takes half of the rows")
-    name = f"{half.filter['name']} as {program}"
-    given = answers(FILTERS / f"{program}.elf", name, [_script(half), _script(whole)], full=program in FORMS["full"])
-    few, many = (_check(c, f"{name} over {c.rows} rows", a) for c, a in zip((half, whole), given, strict=True))
-    return beyond(program, few, many)
-
-
-# -- rows
-
-
-def _row(figure: str, workload: str, form: str, metric: str, ours: float | None, unit: str, why: str | None = None) -> Row:
-    stated = (GEOMEAN if workload == "geomean" else EACH).get((figure, form, metric), Stated())
-    config = FULL_CONFIG if form == "full" else CONFIG
-    if not workload.startswith("q") or stated != Stated():
-        return Row(figure, workload, form, metric, ours, stated.value, unit, config, stated.low, stated.high, stated.plotted, why)
-    return Row(figure, workload, form, metric, ours, None, unit, config, why=why)
-
-
-RATIOS = {
-    "8.12": (
-        ("speedup_over_scalar", "cycles", "scalar"),
-        ("speedup_over_zve32x", "cycles", "zve32x"),
-        ("speedup_over_zve32x_best", "cycles", "zve32x-best"),
-    ),
-    "8.13": (
-        ("fewer_instructions_than_scalar", "instructions", "scalar"),
-        ("fewer_instructions_than_zve32x", "instructions", "zve32x"),
-    ),
-}
-"""Of a figure: metric, what it divides, and the form it is over."""
-
-
-def _ratio(found: dict[str, Measured], form: str, what: str, over: str) -> float:
-    return float(getattr(found[over], what) / getattr(found[form], what))
-
-
-def _rows_of_filter(name: str, rows: int, selected: int, found: dict[str, Measured]) -> Iterator[Row]:
-    for form, m in found.items():
-        yield _row("8.12", name, form, "cycles", m.cycles, f"cycles, {m.program}")
-        yield _row("8.12", name, form, "rows", rows, "rows, with all columns in the scratchpad")
-        yield _row("8.12", name, form, "selected", selected, "rows")
-        yield _row("8.12", name, form, "cycles_per_row", m.cycles / rows, "cycles")
-        yield _row("8.12", name, form, "overhead_cycles", m.overhead, "cycles")
-        yield _row("8.13", name, form, "instructions", m.instructions, f"instructions, {m.program}")
-    for figure, ratios in RATIOS.items():
-        for metric, what, over in ratios:
-            for form in compared(over):
-                yield _row(figure, name, form, metric, _ratio(found, form, what, over), "1")
-
-
-def mean(values: Sequence[float]) -> float:
-    """The geometric mean."""
-    return math.exp(sum(math.log(v) for v in values) / len(values))
-
-
-def _geomeans(found: dict[str, dict[str, Measured]]) -> Iterator[Row]:
-    """`found`: of the filters whose tables grow."""
-    missing = None if len(found) == GROWING else f"{len(found)} of the {GROWING} filters were measured"
-    for figure, ratios in RATIOS.items():
-        for metric, what, over in ratios:
-            for form in compared(over):
-                ours = None if missing else mean([_ratio(f, form, what, over) for f in found.values()])
-                yield _row(figure, "geomean", form, metric, ours, "1", missing)
-
 
 Tell = Callable[[str], None]
 
 
-FILTER_FIGURES = ("8.12", "8.13")
-FIGURES = (*FILTER_FIGURES, varve_workloads.FIGURE, varve_traffic.FIGURE)
+FIGURES = (*RATIOS, varve_workloads.FIGURE, varve_traffic.FIGURE, varve_datapath.FIGURE)
 
 
 def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> dict[str, Any]:
@@ -257,13 +43,14 @@ def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: boo
         """Whether one of the figures is to be measured; all_filters: by default only where no filters are named."""
         return (filters is None or not all_filters) if figures is None else bool(set(figures) & set(of))
 
-    if asked(*FILTER_FIGURES):
-        rows += _filters(filters, quick, seed, tell)
+    if asked(*RATIOS):
+        rows += varve_filters.run(filters, quick, seed, tell)
     if asked(varve_workloads.FIGURE, all_filters=True):
         rows += varve_workloads.run(quick, seed, tell)
     if asked(varve_traffic.FIGURE):
-        described = description()
-        rows += varve_traffic.run(described, chosen(described, filters, quick), filters is None, quick, seed, tell)
+        rows += varve_traffic.run(filters, quick, seed, tell)
+    if asked(varve_datapath.FIGURE):
+        rows += varve_datapath.run(filters, quick, seed, tell)
     result: dict[str, Any] = {"board": CONFIG, "commit": commit(), "quick": quick, "seed": seed, "unit": UNIT}
     result["rows"] = [asdict(r) for r in rows]
     BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
@@ -271,38 +58,6 @@ def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: boo
     part.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     part.replace(BENCH_FOLDER / "varve.json")
     return result
-
-
-def chosen(described: dict[str, Any], filters: Sequence[str] | None, quick: bool) -> list[str]:
-    """Names of the filters that are measured. Raises VarveBenchError."""
-    known = [f["name"] for f in described["filters"]]
-    names = (QUICK_FILTERS if quick else known) if filters is None else filters
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise VarveBenchError(f"there is no filter {', '.join(unknown)}; there are {', '.join(known)}")
-    return list(dict.fromkeys(names))
-
-
-def _filters(filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> list[Row]:
-    described = description()
-    columns, known = described["columns"], {f["name"]: f for f in described["filters"]}
-    rows: list[Row] = []
-    growing: dict[str, dict[str, Measured]] = {}
-    for name in chosen(described, filters, quick):
-        f = known[name]
-        n = rows_of(f, columns, quick)
-        window = Window(f["table"], n, seed)
-        half, whole = call(f, columns, window, n // 2), call(f, columns, window, n)
-        of: dict[str, Measured] = {}
-        for program in dict.fromkeys(p for programs_ in FORMS.values() for p in programs_):
-            tell(f"{name} as {program}, {n} rows")
-            of[program] = measure(program, half, whole)
-        found = {form: min((of[p] for p in ps), key=lambda m: m.cycles) for form, ps in FORMS.items()}
-        rows += _rows_of_filter(name, n, whole.found, found)
-        if f["grows"]:
-            growing[name] = found
-    rows += _geomeans(growing)
-    return rows
 
 
 # -- for readers
@@ -373,6 +128,8 @@ def print_table(result: dict[str, Any]) -> None:
             ],
             "Lanes of pup: 32 bits, LMUL 1; of pup-best: the fastest. zve32x packs bits in scalar code, as the dissertation says.",
         )
+    _print_datapath(result)
+    _print_traffic(result)
     if not filters_of(result):
         return
     terminal.table(
@@ -420,3 +177,38 @@ def print_table(result: dict[str, Any]) -> None:
         means,
         "each filter, where only a plot shows it: pup 1.2 to 7.5 and full 2.6 to 15 over scalar, full 1.3 to 5.4 over zve32x",
     )
+
+
+def _print_datapath(result: dict[str, Any]) -> None:
+    rows = [r for r in result["rows"] if r["figure"] == varve_datapath.FIGURE and r["metric"] != "cycles"]
+    if rows:
+        terminal.table(
+            "Figure 8.16: the filters' tile with vectors and data path of 128 (d128), 256 and 512 (d512) bits",
+            ["filters", "form", "metric", "ours", "dissertation", "why none"],
+            [
+                [
+                    r["workload"],
+                    r["form"],
+                    r["metric"],
+                    "-" if r["ours"] is None else f"{r['ours']:.2f}",
+                    "plot" if r["paper"] is None else f"{r['paper']:g}",
+                    r["why"] or "",
+                ]
+                for r in rows
+                if r["workload"].startswith("geomean")
+            ],
+            "All forms run on the tile with VarVE-full; pup with LMUL 1.",
+        )
+
+
+def _print_traffic(result: dict[str, Any]) -> None:
+    found = {(r["workload"], r["metric"]): r["ours"] for r in result["rows"] if r["figure"] == varve_traffic.FIGURE and r["ours"]}
+    names = list(dict.fromkeys(name.split("/")[0] for name, metric in found if metric == "bytes"))
+    if names:
+        metrics = ("memory_traffic_reduction", "input_traffic_reduction")
+        terminal.table(
+            "Figure 8.15: times fewer bytes with VarWidth input than with padded input",
+            ["workload", "all", "of inputs", "mixed", "of inputs"],
+            [[name, *(f"{found[f'{name}/{v}', m]:.2f}" for v in ("varwidth", "mixed") for m in metrics)] for name in names],
+            "mixed: VarWidth only columns where that takes fewer bytes. The dissertation: 1.3 to 4.3. Streams of VarVE-pup.",
+        )

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from assasin import varve_workloads
-from assasin.varve_bench import FORMS, filters_of, values
+from assasin.varve_bench import filters_of, values
+from assasin.varve_filters import FORMS
 
 PANELS = {
     "speedup_over_scalar": "Figure 8.12: scalar cycles over the form's",

@@ -62,3 +62,12 @@ WORKLOADS: dict[tuple[str, str, str], Stated] = {
 
 TRAFFIC = Stated(low=1.3, high=4.3, plotted=True)
 """memory_traffic_reduction of figure 8.15, p.81."""
+
+DATAPATH: dict[tuple[str, str], Stated] = {
+    ("zve32x", "speedup_over_scalar"): Stated(plotted=True),
+    ("pup", "speedup_over_scalar"): Stated(plotted=True),
+    ("full", "speedup_over_scalar"): Stated(plotted=True),
+    # "Robust", for each of the three sizes.
+    ("full", "speedup_over_zve32x"): Stated(2.2),
+}
+"""Form and metric of the geometric mean of figure 8.16, p.82."""

@@ -18,8 +18,9 @@ from assasin import programs
 from assasin.errors import AssasinError
 from assasin.tree import BUILD, ROOT, contract
 
-TILE = BUILD / "cosim" / "AssasinVp" / "kernel_tile"
-FULL_TILE = BUILD / "cosim" / "AssasinVf" / "kernel_tile"
+TILES = BUILD / "cosim"
+TILE = TILES / "AssasinVp" / "kernel_tile"
+FULL_TILE = TILES / "AssasinVf" / "kernel_tile"
 """Of VarVE-full, which no configuration of a board has yet."""
 FILTERS = BUILD / "offload" / "varve" / "filters"
 WORKLOADS = BUILD / "offload" / "varve" / "workloads"
@@ -149,9 +150,9 @@ class Script:
             self._loads.append(f"load {at} {data.hex()}\n")
 
 
-def answers(elf: Path, what: str, scripts: Sequence[Script], *, full: bool = False) -> list[list[dict[str, Any]]]:
-    """Those of each script, run one behind the other on a tile, `full`: with VarVE-full. Raises VarveBenchError."""
-    tile = FULL_TILE if full else TILE
+def answers(elf: Path, what: str, scripts: Sequence[Script], tile: Path | None = None) -> list[list[dict[str, Any]]]:
+    """Those of each script, run one behind the other on a tile, default TILE. Raises VarveBenchError."""
+    tile = tile or TILE
     there(tile)
     there(elf)
     with tempfile.TemporaryFile("w+") as commands:

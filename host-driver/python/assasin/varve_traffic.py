@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from assasin import varve_workloads
+from assasin import varve_filters, varve_workloads
 from assasin.varve_data import VarWidth, Window, varwidth
 from assasin.varve_stated import TRAFFIC as STATED
 from assasin.varve_tile import (
@@ -118,10 +118,8 @@ def count(what: str, c: Call, varwidth_columns: Sequence[bool]) -> Traffic:
 
 
 def _filter_call(f: dict[str, Any], columns: dict[str, dict[str, Any]], rows: int, seed: int) -> Call:
-    from assasin import varve_bench
-
     # From the middle of the table, because the first keys are narrow.
-    made = varve_bench.call(f, columns, Window(f["table"], rows, seed, 1, 2), rows)
+    made = varve_filters.call(f, columns, Window(f["table"], rows, seed, 1, 2), rows)
 
     def arguments(places: list[tuple[int, int, int]], outs: list[int]) -> list[int]:
         words = [f["number"], rows, 0, 0]
@@ -166,15 +164,15 @@ def _rows(name: str, c: Call) -> Iterator[Row]:
         yield row(workload, "full", "memory_traffic_reduction", None, "1", ABSENT)
 
 
-def run(
-    described: dict[str, Any], filters: Sequence[str], workloads: bool, quick: bool, seed: int, tell: Callable[[str], None]
-) -> Iterator[Row]:
-    """Counts the traffic of filters of filters.json, and of the other workloads. Raises VarveBenchError."""
+def run(filters: Sequence[str] | None, quick: bool, seed: int, tell: Callable[[str], None]) -> Iterator[Row]:
+    """Counts the traffic of the filters named, default of all and of the other workloads. Raises VarveBenchError."""
+    described = varve_filters.description()
+    names = varve_filters.chosen(described, filters, quick)
     rows = QUICK_ROWS if quick else ROWS
-    for f in (f for f in described["filters"] if f["name"] in filters):
+    for f in (f for f in described["filters"] if f["name"] in names):
         tell(f"{f['name']}, bytes of its streams")
         yield from _rows(f["name"], _filter_call(f, described["columns"], rows, seed))
-    for w in varve_workloads.ALL if workloads else ():
+    for w in varve_workloads.ALL if filters is None else ():
         if "/" not in w.name:
             tell(f"{w.name}, bytes of its streams")
             yield from _rows(w.name, _workload_call(w, rows, seed))

@@ -21,6 +21,7 @@ from assasin.varve_tile import (
     ARGS,
     CONFIG,
     FULL_CONFIG,
+    FULL_TILE,
     WORKLOADS,
     Measured,
     Row,
@@ -161,7 +162,9 @@ def _check(c: Call, what: str, given: list[dict[str, Any]]) -> tuple[int, int]:
 def measure(w: Workload, program: str, rows: int, seed: int, kernel: int | None = None) -> Measured:
     """Runs a kernel of a program over half of the rows, and over all of them. Raises VarveBenchError, also for a wrong result."""
     calls = [Call(w.kernel if kernel is None else kernel, n, *w.data(n, seed)) for n in (rows // 2, rows)]
-    given = answers(WORKLOADS / f"{program}.elf", f"{w.name} as {program}", [_script(c) for c in calls], full=program in FULL)
+    given = answers(
+        WORKLOADS / f"{program}.elf", f"{w.name} as {program}", [_script(c) for c in calls], FULL_TILE if program in FULL else None
+    )
     few, many = (_check(c, f"{w.name} as {program}, {c.rows} rows", a) for c, a in zip(calls, given, strict=True))
     return beyond(program, few, many)
 

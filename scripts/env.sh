@@ -10,7 +10,9 @@ ASSASIN_TOOLS=$ASSASIN_CACHE/tools-$SBT_VERSION-$(sha256sum "$ASSASIN_ROOT/scrip
 ASSASIN_HLS=$ASSASIN_CACHE/hls-$(sha256sum "$ASSASIN_ROOT/scripts/requirements-hls.txt" | cut -c1-12)
 # The open ap_int.h and its kin.
 ASSASIN_HLS_HEADERS=$ASSASIN_HLS/hls4ml/templates/vivado/ap_types
-export ASSASIN_HLS ASSASIN_HLS_HEADERS
+# Data that benches measure with; the package's Python is not used.
+ASSASIN_DATA=$ASSASIN_CACHE/data-$(sha256sum "$ASSASIN_ROOT/scripts/requirements-data.txt" | cut -c1-12)
+export ASSASIN_HLS ASSASIN_HLS_HEADERS ASSASIN_DATA
 export SBT_VERSION LLVM_VERSION ASSASIN_ROOT ASSASIN_CACHE ASSASIN_VENV ASSASIN_TOOLS
 export PATH="$ASSASIN_ROOT/scripts/bin:$ASSASIN_TOOLS/bin:$ASSASIN_VENV/bin:$PATH"
 export CCACHE_DIR=${CCACHE_DIR:-$ASSASIN_CACHE/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-4G}

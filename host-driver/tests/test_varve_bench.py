@@ -11,7 +11,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from assasin import varve_bench, varve_datapath, varve_filters, varve_tile, varve_traffic, varve_workloads
+from assasin import (
+    varve_bench,
+    varve_datapath,
+    varve_filters,
+    varve_listing,
+    varve_mnist,
+    varve_summary,
+    varve_tile,
+    varve_traffic,
+    varve_workloads,
+)
 from assasin.cli import cli
 from assasin.tree import BUILD, ROOT
 from assasin.varve_data import Window, varwidth
@@ -85,6 +95,22 @@ def test_a_short_run_leaves_rows_and_a_plot(left: Path) -> None:
         assert rows["8.10", name, "zve32x", "speedup_over_scalar"]["ours"] == 1
         assert rows["8.10", f"{name}/unrolled", "scalar", "cycles"]["ours"] < rows["8.10", name, "scalar", "cycles"]["ours"]
     assert rows["8.10", "bitpack5", "pup", "speedup_over_scalar"]["paper"] == 78
+    for name in varve_mnist.VARIANTS:
+        for form in varve_mnist.FORMS:
+            assert rows["8.14", name, form, "cycles"]["ours"] > 0
+        assert rows["8.14", name, "full", "speedup_over_zve32x"]["ours"] > 1
+        pup = rows["8.14", name, "pup", "cycles"]["ours"]
+        assert pup <= rows["8.14", name, "zve32x", "cycles"]["ours"]
+        assert 0.9 < rows["table8.2", name, "scalar", "accuracy"]["ours"] < 1
+    assert rows["8.14", "mnist-pruned", "full", "speedup_over_zve32x"]["paper"] == 2.0
+    assert rows["8.8", "q03c", "zve32x", "instructions_per_iteration"]["ours"] == 16
+    iterations = rows["8.8", "q03c", "full", "rows_per_iteration"]["ours"]
+    assert 16 < iterations <= 32
+    raid = rows["8.10", "raid5-encode", "full", "speedup_over_zve32x"]["ours"]
+    assert rows["8.17", "raid5/a8", "full", "speedup_over_zve32x"]["ours"] == raid
+    assert rows["8.18", "gan/a1", "full-model", "speedup_over_scalar"]["ours"] > 1
+    assert rows["8.5", "summary", "full", "speedup_over_scalar"]["why"].endswith("geomean")
+    assert "Baseline" in rows["9.2", "geomean", "full", "speedup_over_baseline"]["why"]
     for name in (*varve_filters.QUICK_FILTERS, "bitpack5", "raid5-encode"):
         padded, mixed = (rows["8.15", w, "pup", "bytes"]["ours"] for w in (name, f"{name}/mixed"))
         assert mixed <= padded
@@ -178,6 +204,24 @@ def test_traffic_that_is_not_the_streams_is_found(monkeypatch: pytest.MonkeyPatc
 
 def test_values_are_packed_bit_0_first() -> None:
     assert varve_workloads.packed(np.array([0x11, 0x02, 0x1F], "u1"), 5).tolist() == [0x51, 0x7C]
+
+
+def test_a_loop_is_found_in_a_listing() -> None:
+    found = varve_listing.loop(varve_tile.WORKLOADS / "full.elf", "bitpack5")
+    # Unrolled by two: unpack, pack, VRCNUM and a branch each.
+    assert len(found.words) == 8 and found.count((0x707F, 0x105B)) == 2
+    with pytest.raises(VarveBenchError, match="no_such has no loop"):
+        varve_listing.loop(varve_tile.WORKLOADS / "full.elf", "no_such")
+
+
+def test_a_summary_is_the_geometric_mean() -> None:
+    ratios = dict(zip(varve_summary.MEMBERS, (2.0, 4.0, 8.0, 1.0, 16.0, 0.5), strict=True))
+    measured = {(name, "full", "speedup_over_scalar"): ratio for name, ratio in ratios.items()}
+    rows = {(r.figure, r.workload): r for r in varve_summary.run(measured, [])}
+    assert rows["8.5", "summary"].ours == rows["10.1", "geomean"].ours == pytest.approx(2 ** (9 / 6))
+    assert (rows["8.5", "summary-all"].ours, rows["8.5", "summary-all"].why) == (None, "not measured in this run: 25 filters")
+    del measured["mnist", "full", "speedup_over_scalar"]
+    assert next(iter(varve_summary.run(measured, []))).why == "not measured in this run: mnist"
 
 
 def test_each_size_of_the_datapath(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,7 @@ from assasin import (
     terminal,
     varve_bench,
     varve_data,
+    varve_train,
     vm_suite,
 )
 from assasin import paper as paper_bench
@@ -1085,14 +1086,19 @@ def ftl_command(parts: tuple[str, ...] | None, quick: bool, config: str, profile
 @click.option("--filters", help="Only these, for example q03c,q06l; default all.", metavar="NAME,NAME,...")
 @click.option("--quick", is_flag=True, help="Few rows and, unless named, few filters: for tests; the figures say little.")
 @click.option("--seed", type=click.IntRange(0, 0xFFFFFFFF), default=varve_data.SEED, show_default=True, help="Of the columns.")
+@click.option("--train", is_flag=True, help="Train the networks for MNIST again, in minutes, and hold them against the committed.")
 @json_option
-def varve_command(figure: str | None, filters: str | None, quick: bool, seed: int, as_json: bool) -> None:
+def varve_command(figure: str | None, filters: str | None, quick: bool, seed: int, train: bool, as_json: bool) -> None:
     """
-    The vector unit: filters of TPC-H, bitpacking and RAID5 in scalar and vector code, ours beside the dissertation's values.
+    The vector unit: filters of TPC-H, bitpacking, RAID5 and MNIST in scalar and vector code, beside the dissertation's values.
 
-    Runs on the RTL of one tile of AssasinVp (hw/cosim/kernel-tile), programs by make -C firmware/offload filters workloads.
-    Leaves build/bench/varve.json, varve-8.10.png and varve-filters.png.
+    Runs on the RTL of one tile (hw/cosim/kernel-tile), programs by make -C firmware/offload filters workloads.
+    Leaves build/bench/varve.json, varve-8.10.png and varve-filters.png. --train: train the networks for MNIST again instead.
     """
+    if train:
+        with terminal.spinner("training") as say:
+            varve_train.train_again(say)
+        return
     with terminal.spinner("varve") as say:
         result = varve_bench.run(figure.split(",") if figure else None, filters.split(",") if filters else None, quick, seed, say)
     from assasin import varve_plots

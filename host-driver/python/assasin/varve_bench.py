@@ -14,7 +14,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from assasin import terminal, varve_datapath, varve_filters, varve_traffic, varve_workloads
+from assasin import (
+    terminal,
+    varve_analytic,
+    varve_datapath,
+    varve_filters,
+    varve_listing,
+    varve_mnist,
+    varve_summary,
+    varve_traffic,
+    varve_workloads,
+)
 from assasin.paper import BENCH_FOLDER, commit
 from assasin.varve_filters import FORMS, GROWING, RATIOS, compared
 from assasin.varve_tile import CONFIG, Row, VarveBenchError
@@ -24,7 +34,21 @@ UNIT = {"vlen": 256, "dlen": 256, "g": 8}
 Tell = Callable[[str], None]
 
 
-FIGURES = (*RATIOS, varve_workloads.FIGURE, varve_traffic.FIGURE, varve_datapath.FIGURE)
+FIGURES = (
+    *RATIOS,
+    varve_workloads.FIGURE,
+    varve_traffic.FIGURE,
+    varve_datapath.FIGURE,
+    varve_mnist.FIGURE,
+    varve_mnist.TABLE,
+    varve_analytic.RAID,
+    varve_analytic.GAN,
+    varve_listing.UNPACK,
+    varve_listing.FILTER,
+    varve_summary.SCALAR,
+    varve_summary.BASELINE,
+    varve_summary.TOGETHER,
+)
 
 
 def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> dict[str, Any]:
@@ -47,10 +71,21 @@ def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: boo
         rows += varve_filters.run(filters, quick, seed, tell)
     if asked(varve_workloads.FIGURE, all_filters=True):
         rows += varve_workloads.run(quick, seed, tell)
+    if asked(varve_mnist.FIGURE, varve_mnist.TABLE, all_filters=True):
+        rows += varve_mnist.run(quick, tell)
     if asked(varve_traffic.FIGURE):
         rows += varve_traffic.run(filters, quick, seed, tell)
     if asked(varve_datapath.FIGURE):
         rows += varve_datapath.run(filters, quick, seed, tell)
+    own = [r for r in rows if r.figure != varve_datapath.FIGURE]
+    measured = {(r.workload, r.form, r.metric): r.ours for r in own if r.ours is not None}
+    if asked(varve_analytic.RAID, varve_analytic.GAN, all_filters=True):
+        rows += varve_analytic.run(measured, seed)
+    if asked(varve_listing.UNPACK, varve_listing.FILTER, all_filters=True):
+        rows += varve_listing.run(measured)
+    if asked(varve_summary.SCALAR, varve_summary.BASELINE, varve_summary.TOGETHER, all_filters=True):
+        growing = [f["name"] for f in varve_filters.description()["filters"] if f["grows"]]
+        rows += varve_summary.run(measured, [name for name in growing if (name, "full", "cycles") in measured])
     result: dict[str, Any] = {"board": CONFIG, "commit": commit(), "quick": quick, "seed": seed, "unit": UNIT}
     result["rows"] = [asdict(r) for r in rows]
     BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
@@ -64,8 +99,8 @@ def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: boo
 
 
 def values(result: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Rows of a result by workload, form and metric."""
-    return {(r["workload"], r["form"], r["metric"]): r for r in result["rows"]}
+    """Rows of a result by workload, form and metric, but those of other data paths, which have the same names."""
+    return {(r["workload"], r["form"], r["metric"]): r for r in result["rows"] if r["figure"] != varve_datapath.FIGURE}
 
 
 def filters_of(result: dict[str, Any]) -> list[str]:
@@ -128,6 +163,8 @@ def print_table(result: dict[str, Any]) -> None:
             ],
             "Lanes of pup: 32 bits, LMUL 1; of pup-best: the fastest. zve32x packs bits in scalar code, as the dissertation says.",
         )
+    _print_others(result)
+    _print_mnist(result)
     _print_datapath(result)
     _print_traffic(result)
     if not filters_of(result):
@@ -176,6 +213,87 @@ def print_table(result: dict[str, Any]) -> None:
         ["figure", "form", "metric", "ours", "dissertation", "why none"],
         means,
         "each filter, where only a plot shows it: pup 1.2 to 7.5 and full 2.6 to 15 over scalar, full 1.3 to 5.4 over zve32x",
+    )
+
+
+OTHERS = (
+    varve_analytic.RAID,
+    varve_analytic.GAN,
+    varve_listing.UNPACK,
+    varve_listing.FILTER,
+    varve_summary.SCALAR,
+    varve_summary.BASELINE,
+    varve_summary.TOGETHER,
+)
+"""Figures that have a line a row."""
+
+
+def _print_others(result: dict[str, Any]) -> None:
+    rows = [r for r in result["rows"] if r["figure"] in OTHERS]
+    if rows:
+        terminal.table(
+            "Listings, the analytical model (full-model), and summaries",
+            ["figure", "workload", "form", "metric", "ours", "dissertation", "why none"],
+            [
+                [
+                    r["figure"],
+                    r["workload"],
+                    r["form"],
+                    r["metric"],
+                    "-" if r["ours"] is None else f"{r['ours']:.2f}",
+                    "plot" if r["plotted"] else "" if r["paper"] is None else f"{r['paper']:g}",
+                    r["why"] or "",
+                ]
+                for r in rows
+            ],
+            "a8, a4, a2, a1: widths are aligned to so many bits.",
+        )
+
+
+def _print_mnist(result: dict[str, Any]) -> None:
+    rows = {(r["workload"], r["form"], r["metric"]): r for r in result["rows"] if r["figure"] == varve_mnist.FIGURE}
+    if not rows:
+        return
+
+    def shown(name: str, form: str, metric: str) -> list[str]:
+        row = rows.get((name, form, metric))
+        return ["", ""] if row is None else [f"{row['ours']:.2f}", "" if row["paper"] is None else f"{row['paper']:g}"]
+
+    table = {(r["workload"], r["metric"]): r for r in result["rows"] if r["figure"] == varve_mnist.TABLE}
+    said = "; ".join(
+        f"{name}: {table[name, 'accuracy']['ours']:.2%} of 5,000 digits in five folds, {table[name, 'zeros']['ours']:.0%} zeros "
+        f"(dissertation {table[name, 'accuracy']['paper']:.2%} of 10,000)"
+        for name in varve_mnist.VARIANTS
+    )
+    terminal.table(
+        "Figure 8.14: a network for MNIST, convolution and dense layer, by the faster of two ways each",
+        [
+            "network",
+            "form",
+            "cycles",
+            "dense layer",
+            "by",
+            "over scalar",
+            "dissertation",
+            "over zve32x",
+            "dissertation",
+            "over best",
+        ],
+        [
+            [
+                name,
+                form,
+                f"{rows[name, form, 'cycles']['ours']:,.0f}",
+                f"{rows[name, form, 'cycles_dense']['ours']:,.0f}",
+                rows[name, form, "cycles"]["unit"].split(": ")[1],
+                *shown(name, form, "speedup_over_scalar"),
+                *shown(name, form, "speedup_over_zve32x"),
+                shown(name, form, "speedup_over_zve32x_best")[0],
+            ]
+            for name in varve_mnist.VARIANTS
+            for form in varve_mnist.FORMS
+        ],
+        f"Over scalar code of the network that is not pruned. {said}.",
     )
 
 

@@ -40,7 +40,7 @@ def _rows(workload: str, size: int, found: Sequence[dict[str, Measured]], why: s
 def _row(
     workload: str, size: int, form: str, metric: str, ours: float | None, unit: str, stated: Stated, why: str | None = None
 ) -> Row:
-    config = f"tile with VarVE-full, VLEN and DLEN {size}"
+    config = f"tile of AssasinVf, VLEN and DLEN {size}"
     name = workload if size == 256 else f"{workload}/d{size}"
     return Row(FIGURE, name, form, metric, ours, stated.value, unit, config, plotted=stated.plotted, why=why)
 

@@ -71,3 +71,62 @@ DATAPATH: dict[tuple[str, str], Stated] = {
     ("full", "speedup_over_zve32x"): Stated(2.2),
 }
 """Form and metric of the geometric mean of figure 8.16, p.82."""
+
+MNIST: dict[tuple[str, str, str], Stated] = {
+    # 2.7 of the pup form, which is 3 % over SVE.
+    ("mnist", "zve32x", "speedup_over_scalar"): Stated(2.6),
+    ("mnist", "pup", "speedup_over_scalar"): Stated(2.7),
+    ("mnist", "full", "speedup_over_scalar"): Stated(3.7),
+    ("mnist", "full", "speedup_over_zve32x"): Stated(1.4),
+    # Both "don't change".
+    ("mnist-pruned", "zve32x", "speedup_over_scalar"): Stated(2.6),
+    ("mnist-pruned", "pup", "speedup_over_scalar"): Stated(2.7),
+    ("mnist-pruned", "full", "speedup_over_scalar"): Stated(5.1),
+    ("mnist-pruned", "full", "speedup_over_zve32x"): Stated(2.0),
+}
+"""Network, form and metric of figure 8.14, p.79-80; over scalar code of the network that is not pruned."""
+
+
+@dataclass(frozen=True)
+class StatedNetwork:
+    """What table 8.2 says of a network."""
+
+    accuracy: float
+    zeros: float | None
+
+
+NETWORKS = {"mnist": StatedNetwork(0.977, None), "mnist-pruned": StatedNetwork(0.9758, 0.80)}
+"""p.79."""
+
+ALIGNMENT: dict[tuple[str, str, str], Stated] = {
+    # "Very close to the simulated" 3.7.
+    ("raid5/a8", "full-model", "speedup_over_zve32x"): Stated(3.7),
+    ("raid5/a4", "full-model", "speedup_over_zve32x"): Stated(plotted=True),
+    ("raid5/a2", "full-model", "speedup_over_zve32x"): Stated(plotted=True),
+    ("raid5/a1", "full-model", "speedup_over_zve32x"): Stated(15),
+    ("raid5/a1", "full-model", "speedup_over_scalar"): Stated(53),
+    # "Roughly the same" as SVE.
+    ("gan/a8", "full-model", "speedup_over_zve32x"): Stated(1),
+    ("gan/a4", "full-model", "speedup_over_zve32x"): Stated(plotted=True),
+    ("gan/a2", "full-model", "speedup_over_zve32x"): Stated(plotted=True),
+    ("gan/a1", "full-model", "speedup_over_zve32x"): Stated(3),
+    ("gan/a1", "full-model", "speedup_over_scalar"): Stated(28),
+}
+"""Workload, form and metric of figures 8.17, p.84, and 8.18, p.85."""
+
+LISTINGS: dict[tuple[str, str, str], float] = {
+    # "About 10" of SVE.
+    ("unpack", "zve32x", "instructions_per_vector"): 10,
+    ("unpack", "pup", "instructions_per_vector"): 1,
+}
+"""Workload, form and metric of figure 8.4, p.67; of 8.8 nothing is stated but the listing."""
+
+SUMMARY: dict[tuple[str, str, str], Stated] = {
+    # Over 64-bit scalar code, p.90-91.
+    ("8.5", "summary", "speedup_over_scalar"): Stated(6, low=3, high=15),
+    # P.92-94.
+    ("9.2", "geomean", "speedup_over_baseline"): Stated(17),
+    # The part of VarVE in the 17 times; the other 1.9 is ASSASIN's, p.97.
+    ("10.1", "geomean", "speedup_over_scalar_on_the_same_core"): Stated(8.9),
+}
+"""Figure, workload and metric of the full form over all workloads."""

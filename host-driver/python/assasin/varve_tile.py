@@ -21,7 +21,7 @@ from assasin.tree import BUILD, ROOT, contract
 TILES = BUILD / "cosim"
 TILE = TILES / "AssasinVp" / "kernel_tile"
 FULL_TILE = TILES / "AssasinVf" / "kernel_tile"
-"""Of VarVE-full, which no configuration of a board has yet."""
+"""With VarVE-full."""
 FILTERS = BUILD / "offload" / "varve" / "filters"
 WORKLOADS = BUILD / "offload" / "varve" / "workloads"
 BUILDS = {
@@ -32,7 +32,7 @@ BUILDS = {
 }
 """What builds what is measured with."""
 
-CONFIG, FULL_CONFIG = "tile of AssasinVp", "the same tile with VarVE-full"
+CONFIG, FULL_CONFIG = "tile of AssasinVp", "tile of AssasinVf, with VarVE-full"
 
 LIMIT = 4_000_000
 """Cycles of a call, more than any takes."""

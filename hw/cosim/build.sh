@@ -22,8 +22,9 @@ if [ "$(cat "$out/emit.stamp" 2>/dev/null)" != "$stamp" ]; then
     echo "$stamp" >"$out/emit.stamp"
 fi
 
-# The vector unit alone, for each VLEN/DLEN, VLEN/DLEN/pup and VLEN/DLEN/full in the array `vectors`. Own stamp, so that a change of the core does not emit it again.
-vectors=(256/256 256/128 128/64 512/256 256/256/pup 256/128/pup 128/64/pup 256/256/full 64/64/full)
+# The vector unit alone, for each VLEN/DLEN or VLEN/DLEN/FORM (EmitVector) in the array `vectors`. Own stamp, so that a change of the core
+# does not emit it again.
+vectors=(256/256 256/128 128/64 512/256 256/128/rv64 128/64/zve64x 256/256/pup 256/128/pup 128/64/pup 256/256/full 64/64/full)
 emit_vectors() {
     local stamp
     mapfile -t scala < <(find hw/src/main/scala/assasin/vector hw/src/main/scala/assasin/Emission.scala \
@@ -36,6 +37,21 @@ emit_vectors() {
         exit 1
     }
     echo "$stamp" >"$out/vector.stamp"
+}
+
+# emit_vector_core VLEN DLEN: the pipeline with a vector unit, for run-elf, in `elfvVLENxDLEN`.
+emit_vector_core() {
+    local variant=elfv$1x$2 stamp
+    mapfile -t scala < <(find hw/src/main/scala/assasin/{bus,core,stream,vector} hw/src/main/scala/assasin/*.scala \
+        hw/src/test/scala/assasin/core/{EmitVectorCore,VectorCore}.scala build/gen/scala hw/build.sbt -type f | sort)
+    stamp=$(digest "${scala[@]}")
+    [ "$(cat "$out/$variant.stamp" 2>/dev/null)" != "$stamp" ] || return 0
+    echo "cosim: generating the pipeline with a vector unit, VLEN $1, DLEN $2"
+    (cd hw && sbt "Test/runMain assasin.core.EmitVectorCore $out $1/$2") >"$out/$variant.log" 2>&1 || {
+        tail -40 "$out/$variant.log" >&2
+        exit 1
+    }
+    echo "$stamp" >"$out/$variant.stamp"
 }
 
 # VariableUnit, for each VLEN/MBMAX in the array `variables`.

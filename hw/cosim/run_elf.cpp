@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a bare-metal rv32 program on the pipeline. See README.md; started by hw/cosim/run-elf.
 // Usage: run_elf FILE FOLDER [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED] [--extensions] [--vector]
-// [--falsify N]. Which of the designs it is, --extensions and --vector only say again: it is compiled for one.
+// [--vlen BITS] [--dlen BITS] [--falsify N]. Which of the designs it is, --extensions, --vector, --vlen and --dlen only
+// say again: it is compiled for one.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -32,7 +33,7 @@ enum Exit { kPass = 0, kFail = 1, kUsage = 2, kMismatch = 3, kTimeout = 4 };
 struct Options {
     std::string file, folder, signature;
     uint64_t max_cycles = 100000000;
-    bool lockstep = false, slow = false, extensions = false, vector = false;
+    bool lockstep = false, slow = false, extensions = false, vector = false, sized = false;
     uint64_t falsify = ~uint64_t{0}; ///< instruction that is compared with one bit wrong
     uint64_t seed = 1;
 };
@@ -247,6 +248,10 @@ Options parse(int argc, char **argv) {
             options.extensions = true;
         } else if (word == "--vector") {
             options.vector = true;
+        } else if (word == "--vlen" || word == "--dlen") {
+            options.sized = true;
+            number(word.c_str(), next);
+            i++;
         } else if (word == "--signature") {
             if (!next)
                 throw std::invalid_argument("--signature needs a file name");
@@ -272,6 +277,8 @@ Options parse(int argc, char **argv) {
         throw std::invalid_argument("one program, please");
     if (options.vector && options.lockstep)
         throw std::invalid_argument("--lockstep compares no vector registers: leave it out, or --vector");
+    if (options.sized && !options.vector)
+        throw std::invalid_argument("--vlen and --dlen need --vector");
     options.file = names[0];
     options.folder = names[1];
     return options;
@@ -285,7 +292,7 @@ int main(int argc, char **argv) {
     } catch (const std::invalid_argument &e) {
         std::fprintf(stderr,
                      "run-elf: %s\nusage: run-elf FILE [--signature OUT] [--max-cycles N] [--lockstep] [--slow SEED] "
-                     "[--extensions] [--vector] [--falsify N]\n",
+                     "[--extensions] [--vector] [--vlen BITS] [--dlen BITS] [--falsify N]\n",
                      e.what());
     } catch (const std::exception &e) {
         std::fprintf(stderr, "run-elf: %s\n", e.what());

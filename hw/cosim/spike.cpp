@@ -23,16 +23,31 @@ template <typename T> void put(std::string &out, const T &value) {
     out.append(reinterpret_cast<const char *>(&value), sizeof value);
 }
 
-// One loadable segment, and a symbol table with `tohost`, by which spike learns that the program has ended.
-std::string elf_image(const std::vector<uint32_t> &words) {
-    const std::string names("\0tohost\0fromhost\0.text\0.symtab\0.strtab\0", 39);
-    const size_t code_at = 0x1000, code_size = words.size() * 4, symbols_at = code_at + code_size;
-    const size_t names_at = symbols_at + 3 * sizeof(Elf32_Sym),
-                 sections_at = (names_at + names.size() + 3) & ~size_t{3};
+struct Elf32 {
+    using Ehdr = Elf32_Ehdr;
+    using Phdr = Elf32_Phdr;
+    using Sym = Elf32_Sym;
+    using Shdr = Elf32_Shdr;
+    static constexpr unsigned char kClass = ELFCLASS32;
+};
+struct Elf64 {
+    using Ehdr = Elf64_Ehdr;
+    using Phdr = Elf64_Phdr;
+    using Sym = Elf64_Sym;
+    using Shdr = Elf64_Shdr;
+    static constexpr unsigned char kClass = ELFCLASS64;
+};
 
-    Elf32_Ehdr header{};
+// One loadable segment, and a symbol table with `tohost`, by which spike learns that the program has ended.
+template <typename Elf> std::string elf_image(const std::vector<uint32_t> &words) {
+    const std::string names("\0tohost\0fromhost\0.text\0.symtab\0.strtab\0", 39);
+    const size_t code_at = 0x1000, code_size = words.size() * 4, symbols_at = (code_at + code_size + 7) & ~size_t{7};
+    const size_t names_at = symbols_at + 3 * sizeof(typename Elf::Sym),
+                 sections_at = (names_at + names.size() + 7) & ~size_t{7};
+
+    typename Elf::Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = ELFCLASS32;
+    header.e_ident[EI_CLASS] = Elf::kClass;
     header.e_ident[EI_DATA] = ELFDATA2LSB;
     header.e_ident[EI_VERSION] = EV_CURRENT;
     header.e_type = ET_EXEC;
@@ -40,23 +55,24 @@ std::string elf_image(const std::vector<uint32_t> &words) {
     header.e_version = EV_CURRENT;
     header.e_entry = kImemBase;
     header.e_phoff = sizeof header;
-    header.e_shoff = static_cast<Elf32_Off>(sections_at);
+    header.e_shoff = static_cast<decltype(header.e_shoff)>(sections_at);
     header.e_ehsize = sizeof header;
-    header.e_phentsize = sizeof(Elf32_Phdr);
+    header.e_phentsize = sizeof(typename Elf::Phdr);
     header.e_phnum = 1;
-    header.e_shentsize = sizeof(Elf32_Shdr);
+    header.e_shentsize = sizeof(typename Elf::Shdr);
     header.e_shnum = 4;
     header.e_shstrndx = 3;
 
-    Elf32_Phdr segment{};
+    typename Elf::Phdr segment{};
+    using Size = decltype(segment.p_filesz);
     segment.p_type = PT_LOAD;
-    segment.p_offset = static_cast<Elf32_Off>(code_at);
+    segment.p_offset = static_cast<decltype(segment.p_offset)>(code_at);
     segment.p_vaddr = segment.p_paddr = kImemBase;
-    segment.p_filesz = segment.p_memsz = static_cast<Elf32_Word>(code_size);
+    segment.p_filesz = segment.p_memsz = static_cast<Size>(code_size);
     segment.p_flags = PF_R | PF_W | PF_X;
     segment.p_align = 4;
 
-    Elf32_Sym none{}, tohost{}, fromhost{};
+    typename Elf::Sym none{}, tohost{}, fromhost{};
     tohost.st_name = 1;
     tohost.st_value = kToHost;
     tohost.st_info = ELF32_ST_INFO(STB_GLOBAL, STT_NOTYPE);
@@ -65,44 +81,46 @@ std::string elf_image(const std::vector<uint32_t> &words) {
     fromhost.st_name = 8;
     fromhost.st_value = kToHost + 8;
 
-    Elf32_Shdr null{}, text{}, symtab{}, strtab{};
+    typename Elf::Shdr null{}, text{}, symtab{}, strtab{};
+    using Offset = decltype(text.sh_offset);
     text.sh_name = 17;
     text.sh_type = SHT_PROGBITS;
     text.sh_flags = SHF_ALLOC | SHF_EXECINSTR | SHF_WRITE;
     text.sh_addr = kImemBase;
-    text.sh_offset = static_cast<Elf32_Off>(code_at);
-    text.sh_size = static_cast<Elf32_Word>(code_size);
+    text.sh_offset = static_cast<Offset>(code_at);
+    text.sh_size = static_cast<Size>(code_size);
     symtab.sh_name = 23;
     symtab.sh_type = SHT_SYMTAB;
-    symtab.sh_offset = static_cast<Elf32_Off>(symbols_at);
-    symtab.sh_size = 3 * sizeof(Elf32_Sym);
+    symtab.sh_offset = static_cast<Offset>(symbols_at);
+    symtab.sh_size = 3 * sizeof(typename Elf::Sym);
     symtab.sh_link = 3;
     symtab.sh_info = 1;
-    symtab.sh_entsize = sizeof(Elf32_Sym);
+    symtab.sh_entsize = sizeof(typename Elf::Sym);
     strtab.sh_name = 31;
     strtab.sh_type = SHT_STRTAB;
-    strtab.sh_offset = static_cast<Elf32_Off>(names_at);
-    strtab.sh_size = static_cast<Elf32_Word>(names.size());
+    strtab.sh_offset = static_cast<Offset>(names_at);
+    strtab.sh_size = static_cast<Size>(names.size());
 
     std::string out;
     put(out, header);
     put(out, segment);
     out.resize(code_at);
     out.append(reinterpret_cast<const char *>(words.data()), code_size);
+    out.resize(symbols_at);
     put(out, none);
     put(out, tohost);
     put(out, fromhost);
     out += names;
     out.resize(sections_at);
-    for (const Elf32_Shdr &section : {null, text, symtab, strtab})
+    for (const typename Elf::Shdr &section : {null, text, symtab, strtab})
         put(out, section);
     return out;
 }
 
 // Returns `file`.
-std::string write_elf(const std::string &file, const std::vector<uint32_t> &words) {
+std::string write_elf(const std::string &file, const std::vector<uint32_t> &words, const std::string &isa) {
     std::ofstream stream(file, std::ios::binary);
-    const std::string image = elf_image(words);
+    const std::string image = isa.compare(0, 4, "rv64") == 0 ? elf_image<Elf64>(words) : elf_image<Elf32>(words);
     stream.write(image.data(), static_cast<std::streamsize>(image.size()));
     stream.close();
     if (!stream)
@@ -163,7 +181,8 @@ Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words, cons
 
 Spike::Spike(const std::string &folder, const std::vector<uint32_t> &words, const std::string &isa,
              const std::vector<std::pair<uint32_t, uint32_t>> &memory)
-    : Spike(SpikeOptions{isa, write_elf(folder + "/program.elf", words), folder + "/spike.err", kImemBase, memory}) {
+    : Spike(
+          SpikeOptions{isa, write_elf(folder + "/program.elf", words, isa), folder + "/spike.err", kImemBase, memory}) {
 }
 
 Spike::~Spike() {
@@ -192,7 +211,7 @@ bool Spike::next(SpikeCommit &commit) {
                 continue;
             commit.wen = true;
             commit.rd = static_cast<unsigned>(std::strtoul(x + 2, &end, 10));
-            commit.wdata = static_cast<uint32_t>(std::strtoul(end, &end, 16));
+            commit.wdata = std::strtoul(end, &end, 16);
             break;
         }
         started |= commit.pc == entry;

@@ -17,7 +17,7 @@ struct SpikeCommit {
     uint32_t pc, insn;
     bool wen;
     unsigned rd;
-    uint32_t wdata;
+    uint64_t wdata;
     std::string effects; ///< what the log says behind the instruction word: registers, CSRs, memory
 };
 
@@ -26,10 +26,10 @@ constexpr char kExtendedIsa[] = "rv32im_zicsr_zicntr_zifencei_zba_zbb_zkne_zknd"
 constexpr char kVectorIsa[] = "rv32im_zicsr_zicntr_zifencei_zve32x_zvl256b";
 
 struct SpikeOptions {
-    std::string isa;                                   ///< one of the above
-    std::string elf;                                   ///< program file
-    std::string errors;                                ///< file for what spike says
-    uint32_t entry;                                    ///< commits before this PC are the boot ROM's
+    std::string isa;    ///< one of the above, or any other; rv64... gets an ELF file of 64 bits
+    std::string elf;    ///< program file
+    std::string errors; ///< file for what spike says
+    uint32_t entry;     ///< commits before this PC are the boot ROM's
     std::vector<std::pair<uint32_t, uint32_t>> memory; ///< base and size, bytes
 };
 

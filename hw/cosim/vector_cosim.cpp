@@ -12,13 +12,15 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <type_traits>
 
 #include "VVectorUnit.h"
 #include "spike.h"
 #include "vector_program.h"
 
 #ifndef VECTOR_VLEN
-#error "VECTOR_VLEN and VECTOR_DLEN: bits of a register and of an element group of the design"
+#error                                                                                                                 \
+    "VECTOR_VLEN, VECTOR_DLEN, VECTOR_XLEN, VECTOR_ELEN: bits of the design's registers, element groups, scalars, elements"
 #endif
 
 using namespace cosim;
@@ -28,17 +30,26 @@ namespace {
 constexpr unsigned kVBytes = VECTOR_VLEN / 8, kDBytes = VECTOR_DLEN / 8;
 using Register = std::array<uint8_t, kVBytes>;
 
+/// A scalar register, an address.
+using Scalar = std::conditional_t<VECTOR_XLEN == 64, uint64_t, uint32_t>;
+#if VECTOR_XLEN == 64
+#define SCALAR "%016" PRIx64
+#else
+#define SCALAR "%08" PRIx32
+#endif
+
 /// One step of the program as the reference took it.
 struct Step {
     uint32_t pc, insn;
     bool trap = false;
-    uint32_t cause = 0, tval = 0, trap_vstart = 0;
+    uint32_t cause = 0, trap_vstart = 0;
+    Scalar tval = 0;
     bool wen = false;
     unsigned rd = 0;
-    uint32_t wdata = 0;
+    Scalar wdata = 0;
     std::map<unsigned, Register> vectors;
-    std::vector<std::pair<unsigned, uint32_t>> csrs;
-    std::vector<std::pair<uint32_t, std::string>> stores; ///< address, hexadecimal digits
+    std::vector<std::pair<unsigned, Scalar>> csrs;
+    std::vector<std::pair<Scalar, std::string>> stores; ///< address, hexadecimal digits
 };
 
 unsigned hex_digit(char c) {
@@ -73,7 +84,7 @@ void parse_effects(const std::string &text, Step &step) {
         } else if (word[0] == 'x' && std::isdigit(static_cast<unsigned char>(word[1]))) {
             step.wen = true; // spike names vector registers ahead of it
             step.rd = static_cast<unsigned>(std::strtoul(word.c_str() + 1, nullptr, 10));
-            step.wdata = static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 16));
+            step.wdata = static_cast<Scalar>(std::strtoul(value.c_str(), nullptr, 16));
         } else if (word == "mem" && i + 2 < words.size() && words[i + 2].compare(0, 2, "0x") == 0) {
             step.stores.emplace_back(std::strtoul(value.c_str(), nullptr, 16), words[i + 2].substr(2));
             i++;
@@ -85,10 +96,13 @@ void parse_effects(const std::string &text, Step &step) {
 // The program's steps: commits of the reference, and instructions that it trapped on. Spike's log names a vector access
 // that faults, with what it has done, but not an illegal instruction; the handler tells which one it was.
 bool reference_steps(const VectorProgram &program, const std::string &folder, std::vector<Step> &steps) {
-    Spike spike(folder, program.words, "rv32im_zicsr_zve32x_zvl" + std::to_string(VECTOR_VLEN) + "b",
+    Spike spike(folder, program.words,
+                "rv" + std::to_string(VECTOR_XLEN) + "im_zicsr_zve" + std::to_string(VECTOR_ELEN) + "x_zvl" +
+                    std::to_string(VECTOR_VLEN) + "b",
                 {{kImemBase, kImemBytes}, {kVectorBase, kVectorBytes}, {kToHost & ~0xfffu, 0x1000}});
     size_t handler = 0; // index of the handler's first step
-    uint32_t cause = 0, tval = 0, vstart = 0;
+    uint32_t cause = 0, vstart = 0;
+    Scalar tval = 0;
     for (;;) {
         SpikeCommit commit{};
         if (!spike.next(commit)) {
@@ -108,21 +122,21 @@ bool reference_steps(const VectorProgram &program, const std::string &folder, st
             continue;
         switch (commit.insn >> 20) {
         case 0x342:
-            cause = step.wdata;
+            cause = static_cast<uint32_t>(step.wdata);
             break;
         case 0x343:
             tval = step.wdata;
             break;
         case 0x008:
             if (step.wen)
-                vstart = step.wdata;
+                vstart = static_cast<uint32_t>(step.wdata);
             break;
         case 0x341:
             if (!step.wen)
                 break;
             if (handler == 0 || steps[handler - 1].pc != step.wdata) {
                 Step trapped{};
-                trapped.pc = step.wdata;
+                trapped.pc = static_cast<uint32_t>(step.wdata);
                 trapped.insn = program.words[(step.wdata - kImemBase) / 4];
                 steps.insert(steps.begin() + static_cast<ptrdiff_t>(handler), trapped);
                 handler++;
@@ -207,8 +221,8 @@ class VectorBench {
 
     /// What the core's other instructions see and change.
     struct State {
-        std::array<uint32_t, 32> x{};
-        uint32_t vstart = 0, vl = 0, vtype = 0x80000000, vxrm = 0, mstatus = 0;
+        std::array<Scalar, 32> x{};
+        Scalar vstart = 0, vl = 0, vtype = Scalar{1} << (VECTOR_XLEN - 1), vxrm = 0, mstatus = 0;
     };
 
     bool chance(unsigned percent) {
@@ -218,10 +232,11 @@ class VectorBench {
         const Step &step = steps[std::min(commit_full ? commit_step : at, steps.size() - 1)];
         std::printf("seed %" PRIu64 ", step %zu, pc %08x, insn %08x, cycle %" PRIu64 ": %s\n", program.seed, at,
                     step.pc, step.insn, cycles, what);
-        std::printf("  vtype %08x, vl %u, vstart %u, x[rs1] %08x, x[rs2] %08x; cause %u, tval %08x, vstart %u\n",
-                    before.vtype, before.vl, before.vstart, before.x[step.insn >> 15 & 31],
-                    before.x[step.insn >> 20 & 31], top.io_issue_commit_cause, top.io_issue_commit_tval,
-                    top.io_issue_commit_setVstart_bits);
+        std::printf("  vtype " SCALAR ", vl %u, vstart %u, x[rs1] " SCALAR ", x[rs2] " SCALAR "; cause %u, tval " SCALAR
+                    ", vstart %u\n",
+                    before.vtype, static_cast<unsigned>(before.vl), static_cast<unsigned>(before.vstart),
+                    before.x[step.insn >> 15 & 31], before.x[step.insn >> 20 & 31], top.io_issue_commit_cause,
+                    static_cast<Scalar>(top.io_issue_commit_tval), top.io_issue_commit_setVstart_bits);
         return false;
     }
 
@@ -250,7 +265,7 @@ class VectorBench {
                 if (commit_full || !tags.empty())
                     return true;
                 if (steps[at].wen && steps[at].wdata != vxsat) {
-                    std::printf("vxsat is %u, reference %u\n", vxsat, steps[at].wdata);
+                    std::printf("vxsat is %u, reference " SCALAR "\n", vxsat, steps[at].wdata);
                     return fail("vxsat differs");
                 }
                 if ((insn >> 12 & 7) == 5) // csrrwi
@@ -281,7 +296,7 @@ class VectorBench {
         for (const auto &[address, digits] : step.stores)
             for (size_t i = 0; i < digits.size() / 2; i++) {
                 const size_t d = digits.size() - 2 * i - 2;
-                const uint32_t to = address + static_cast<uint32_t>(i) - kVectorBase;
+                const Scalar to = address + static_cast<Scalar>(i) - kVectorBase;
                 if (to < reference.size())
                     reference[to] = static_cast<uint8_t>(hex_digit(digits[d]) << 4 | hex_digit(digits[d + 1]));
             }
@@ -421,7 +436,7 @@ class VectorBench {
         top.io_issue_offer_rs1 = state.x[insn >> 15 & 31];
         top.io_issue_offer_rs2 = state.x[insn >> 20 & 31];
         top.io_issue_offer_enabled = (state.mstatus >> 9 & 3) != 0;
-        top.io_issue_offer_config_vill = state.vtype >> 31;
+        top.io_issue_offer_config_vill = static_cast<uint8_t>(state.vtype >> (VECTOR_XLEN - 1));
         top.io_issue_offer_config_vma = state.vtype >> 7 & 1;
         top.io_issue_offer_config_vta = state.vtype >> 6 & 1;
         top.io_issue_offer_config_vsew = state.vtype >> 3 & 7;
@@ -482,7 +497,7 @@ class VectorBench {
         return true;
     }
 
-    static bool legal(uint32_t first, uint32_t last) {
+    static bool legal(Scalar first, Scalar last) {
         return first <= last && first >= kVectorBase && last < kVectorBase + kVectorBytes;
     }
     void answer_check() {
@@ -525,13 +540,13 @@ class VectorBench {
             }
     }
     struct Load {
-        uint32_t addr;
+        Scalar addr;
         unsigned bytes;
         bool read = false;
         std::array<uint8_t, kDBytes> data;
     };
     struct Store {
-        uint32_t addr;
+        Scalar addr;
         uint64_t mask;
         bool written = false;
         std::array<uint8_t, kDBytes> data;
@@ -560,8 +575,8 @@ class VectorBench {
                         : top.io_issue_commit_cause == 2 ? "is illegal, the reference executes it"
                                                          : "faults, the reference does not");
         if (trap && (top.io_issue_commit_cause != step.cause || top.io_issue_commit_tval != step.tval)) {
-            std::printf("cause %u tval %08x, reference %u %08x\n", top.io_issue_commit_cause, top.io_issue_commit_tval,
-                        step.cause, step.tval);
+            std::printf("cause %u tval " SCALAR ", reference %u " SCALAR "\n", top.io_issue_commit_cause,
+                        static_cast<Scalar>(top.io_issue_commit_tval), step.cause, step.tval);
             return fail("trap differs");
         }
         if (trap && step.cause != 2 &&
@@ -601,7 +616,8 @@ class VectorBench {
             if (want == results.end())
                 return fail("a result that nobody waits for");
             if (want->second != top.io_issue_result_bits_data) {
-                std::printf("x%u = %08x, reference %08x\n", rd, top.io_issue_result_bits_data, want->second);
+                std::printf("x%u = " SCALAR ", reference " SCALAR "\n", rd,
+                            static_cast<Scalar>(top.io_issue_result_bits_data), want->second);
                 return fail("a result differs");
             }
             results.erase(want);
@@ -637,7 +653,8 @@ class VectorBench {
             tags.pop_front();
         }
         if (top.io_memory_load_valid && top.io_memory_load_ready) {
-            const uint32_t first = top.io_memory_load_bits_addr, bytes = top.io_memory_load_bits_bytes;
+            const Scalar first = top.io_memory_load_bits_addr;
+            const unsigned bytes = top.io_memory_load_bits_bytes;
             if (bytes == 0 || bytes > kDBytes || !legal(first, first + bytes - 1))
                 return fail("a load outside the memory");
             loads.push_back({first, bytes, false, {}});
@@ -717,7 +734,7 @@ class VectorBench {
     size_t commit_step = 0;
     uint64_t idle = 0;
     State state, before; ///< ahead of step `at`; ahead of the instruction in the commit stage
-    std::map<unsigned, uint32_t> results;
+    std::map<unsigned, Scalar> results;
     uint32_t late_rd = 0;
     std::deque<Tag> tags;
     std::array<Register, 32> shadow{};
@@ -727,7 +744,7 @@ class VectorBench {
 
 uint64_t run_program(uint64_t seed, const std::string &folder) {
     std::mt19937_64 rng(seed);
-    const VectorProgram program = random_vector_program(rng, seed, VECTOR_VLEN);
+    const VectorProgram program = random_vector_program(rng, seed, {VECTOR_VLEN, VECTOR_XLEN, VECTOR_ELEN});
     if (program.words.size() * 4 > kImemBytes) {
         std::printf("seed %" PRIu64 ": program of %zu words does not fit\n", seed, program.words.size());
         return 0;
@@ -757,9 +774,9 @@ int main(int argc, char **argv) {
         compared ? passed++ : failed++;
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    std::printf("vector_cosim: VLEN %d, DLEN %d, seed %" PRIu64 ", %" PRIu64
+    std::printf("vector_cosim: VLEN %d, DLEN %d, XLEN %d, ELEN %d, seed %" PRIu64 ", %" PRIu64
                 " vector instructions compared in %.1f s\n",
-                VECTOR_VLEN, VECTOR_DLEN, seed, total, seconds);
+                VECTOR_VLEN, VECTOR_DLEN, VECTOR_XLEN, VECTOR_ELEN, seed, total, seconds);
     std::printf("vector_cosim: %u passed, %u failed\n", passed, failed);
     return failed != 0;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "core_bench.h"
 
@@ -21,8 +22,13 @@ class VectorBench : public CoreBench {
         top.io_memory_store_ready = fast || rng() % 2 == 0;
         answers = !loads.empty() && (fast || rng() % 2 == 0);
         top.io_memory_loadAnswer_valid = answers;
-        for (unsigned i = 0; i < kBytes / 4; i++)
-            top.io_memory_loadAnswer_bits[i] = answers ? loads.front()[i] : static_cast<uint32_t>(rng());
+        Group group;
+        for (uint32_t &word : group)
+            word = static_cast<uint32_t>(rng());
+        if (answers)
+            group = loads.front();
+        // A port of 64 bits is an integer, a wider one an array of words.
+        std::memcpy(&top.io_memory_loadAnswer_bits, group.data(), kBytes);
         done = stores != 0 && (fast || rng() % 2 == 0);
         top.io_memory_storeDone = done;
     }
@@ -72,10 +78,12 @@ class VectorBench : public CoreBench {
     }
 
     void store(uint32_t addr, uint64_t mask) {
+        Group group;
+        std::memcpy(group.data(), &top.io_memory_store_bits_data, kBytes);
         for (unsigned i = 0; i < kBytes; i++) {
             if (!(mask >> i & 1))
                 continue;
-            const uint32_t at = addr + i, byte = top.io_memory_store_bits_data[i / 4] >> 8 * (i & 3) & 0xff;
+            const uint32_t at = addr + i, byte = group[i / 4] >> 8 * (i & 3) & 0xff;
             overlaps += !memory.write(at & ~3u, byte << 8 * (at & 3), 1u << (at & 3));
         }
         stores++;

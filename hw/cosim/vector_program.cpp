@@ -19,7 +19,8 @@ constexpr unsigned kTried = 4, kTemp = 5, kStride = 8, kPointer = 10, kValue = 1
 
 class Generator {
   public:
-    Generator(std::mt19937_64 &rng, unsigned vlen) : rng(rng), vlen(vlen) {
+    Generator(std::mt19937_64 &rng, const VectorShape &shape)
+        : rng(rng), vlen(shape.vlen), wide_scalars(shape.xlen == 64), max_sew(shape.elen == 64 ? 3 : 2) {
     }
 
     VectorProgram make(uint64_t seed) {
@@ -77,9 +78,9 @@ class Generator {
         emit(rv::addi(kTried, 0, 1));
         for (unsigned i = 0; i < 6; i++)
             // With the last one large indices are legal then, and small ones are not.
-            li(kPointer + i, kVectorBase + 512 + 4 * pick(256) - (i == 5 ? 0x2000 : 0));
+            li(kPointer + i, kVectorBase + 512 + (pick(256) << max_sew) - (i == 5 ? 0x2000 : 0));
         for (unsigned i = 0; i < 2; i++)
-            li(kStride + i, 4 * pick(10));
+            li(kStride + i, pick(10) << max_sew);
         emit(0x30200073); // mret
         again.swap(words);
         const int32_t skip = 4 * static_cast<int32_t>(again.size());
@@ -97,8 +98,9 @@ class Generator {
     // The words that set mtvec stand before everything else, since the handler's address is known last.
     static constexpr unsigned kPrologue = 3;
     static std::vector<uint32_t> with_handler(const std::vector<uint32_t> &code, uint32_t handler) {
-        const uint32_t target = handler + 4 * kPrologue, low = target & 0xfff;
-        std::vector<uint32_t> out = {rv::lui(kTemp, target + (low >= 0x800 ? 0x1000 : 0)),
+        // From the first word on, as an address is not sign-extended.
+        const uint32_t target = handler + 4 * kPrologue - kImemBase, low = target & 0xfff;
+        std::vector<uint32_t> out = {rv::auipc(kTemp, target + (low >= 0x800 ? 0x1000 : 0)),
                                      rv::addi(kTemp, kTemp, static_cast<int32_t>(low << 20) >> 20),
                                      csr(1, kMtvec, 0, kTemp)};
         out.insert(out.end(), code.begin(), code.end());
@@ -117,10 +119,35 @@ class Generator {
     void emit(uint32_t word) {
         words.push_back(word);
     }
-    void li(unsigned rd, uint32_t value) {
+    // Of a 32-bit register the low half. An address is below 2^32 and positive.
+    void li(unsigned rd, uint64_t value) {
+        const uint64_t negative = uint64_t{0} - (value >> 31 & 1);
+        if (!wide_scalars) {
+            li32(rd, static_cast<uint32_t>(value));
+        } else if (value >> 32 == negative >> 32) {
+            li32(rd, static_cast<uint32_t>(value));
+        } else if (value >> 32 == 0) {
+            li32(rd, static_cast<uint32_t>(value));
+            emit(shift_left(rd, 32));
+            emit(rv::op_imm(5, rd, rd, 32)); // srli
+        } else {
+            li32(rd, static_cast<uint32_t>(value >> 32));
+            for (const unsigned from : {21u, 10u}) {
+                emit(shift_left(rd, 11));
+                emit(rv::op_imm(6, rd, rd, value >> from & 0x7ff)); // ori
+            }
+            emit(shift_left(rd, 10));
+            emit(rv::op_imm(6, rd, rd, value & 0x3ff));
+        }
+    }
+    // Sign-extended to 64 bits.
+    void li32(unsigned rd, uint32_t value) {
         const uint32_t low = value & 0xfff;
         emit(rv::lui(rd, value + (low >= 0x800 ? 0x1000 : 0)));
-        emit(rv::addi(rd, rd, static_cast<int32_t>(low << 20) >> 20));
+        emit(rv::i_type(wide_scalars ? 0x1b : 0x13, 0, rd, rd, static_cast<int32_t>(low << 20) >> 20)); // addiw or addi
+    }
+    static uint32_t shift_left(unsigned rd, unsigned by) {
+        return rv::op_imm(1, rd, rd, static_cast<int32_t>(by));
     }
     static uint32_t csr(unsigned f3, unsigned number, unsigned rd, unsigned rs1) {
         return number << 20 | rs1 << 15 | f3 << 12 | rd << 7 | 0x73;
@@ -135,7 +162,15 @@ class Generator {
     }
 
     // Words whose elements of every width are interesting now and then.
-    uint32_t value() {
+    uint64_t value() {
+        const uint32_t low = half_value();
+        if (!wide_scalars || percent(25))
+            return low;
+        if (percent(50))
+            return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(low)));
+        return uint64_t{half_value()} << 32 | low;
+    }
+    uint32_t half_value() {
         static constexpr uint32_t kEdges[] = {0,          1,          0xffffffff, 0x80000000, 0x7fffffff, 0x80808080,
                                               0x7f7f7f7f, 0x80008000, 0x7fff7fff, 0x00ff00ff, 0x01010101, 0x0000ffff};
         if (percent(40))
@@ -146,7 +181,7 @@ class Generator {
     void fill_memory() {
         li(kTemp, kVectorBase);
         for (unsigned at = 0; at < 1600; at += 4) {
-            li(kTemp + 1, value());
+            li32(kTemp + 1, half_value());
             emit(rv::s_type(2, kTemp + 1, kTemp, static_cast<int32_t>(at)));
         }
     }
@@ -162,7 +197,10 @@ class Generator {
         else if (percent(4))
             at = kVectorBase - 64 + pick(128);
         static constexpr uint32_t kAlign[] = {1, 2, 4, 4, 4, 8, 32, 64};
-        li(reg, at & ~(kAlign[pick(8)] - 1));
+        uint64_t pointer = at & ~(kAlign[pick(8)] - 1);
+        if (wide_scalars && percent(8)) // an address whose low half alone would be legal
+            pointer |= uint64_t{1} << (32 + pick(32));
+        li(reg, pointer);
     }
 
     void new_end_pointer(unsigned reg) {
@@ -171,26 +209,28 @@ class Generator {
 
     // No element of an access may come to the program or to kToHost.
     void new_stride(unsigned reg) {
-        uint32_t stride = pick(4) * (1u << pick(4));
+        uint64_t stride = pick(4) * (1u << pick(4));
         if (percent(20))
             stride = 0;
         else if (percent(15))
             stride = pick(170);
         else if (percent(30))
-            stride = 0u - stride;
+            stride = 0 - stride;
         else if (percent(4))
             stride = 0x100000;
         else if (percent(4))
-            stride = 0u - 0x100000u;
+            stride = 0 - uint64_t{0x100000};
+        else if (wide_scalars && percent(8)) // the low half alone would be legal
+            stride |= uint64_t{1} << (32 + pick(32));
         li(reg, stride);
     }
 
     void vset() {
         unsigned vtype = 0;
         do {
-            sew = pick(3);
+            sew = pick(max_sew + 1);
             lmul = pick(8);
-        } while (lmul == 4 || (lmul > 4 && 8 - lmul + sew > 2));
+        } while (lmul == 4 || (lmul > 4 && 8 - lmul + sew > max_sew));
         vtype = sew << 3 | lmul | pick(4) << 6;
         if (percent(2))
             vtype = pick(256); // perhaps vill
@@ -308,15 +348,21 @@ class Generator {
     }
     // Indices are often made small; those of 16 bits beside bytes need another vtype for that, at the same VLMAX.
     void small_indices(unsigned vs1, bool of16) {
-        const bool other = of16 && sew != 1, larger = sew == 0 && lmul != 3, smaller = sew == 2 && lmul != 5;
-        if (other && !larger && !smaller)
+        const bool other = of16 && sew != 1;
+        const int log = static_cast<int>(lmul < 4 ? lmul : lmul - 8) + 1 - static_cast<int>(sew);
+        if (other && (log > 3 || log < 1 - static_cast<int>(max_sew)))
             return;
         if (other)
-            emit(vset_word(1 << 3 | ((larger ? lmul + 1 : lmul - 1) & 7), 0, 0));
+            emit(vset_word(1 << 3 | (static_cast<unsigned>(log) & 7), 0, 0));
         li(kTemp, (1u << pick(9)) - 1);
         emit(arith_word(0x09, true, vs1, kTemp, 4, vs1)); // vand.vx
         if (other)
             emit(vset_word(sew << 3 | lmul, 0, 0));
+    }
+    // Of an element, perhaps behind the last; of a wide register sometimes one whose low half alone would be inside.
+    uint64_t some_index() {
+        const uint64_t index = pick(vlen + 2) >> pick(8);
+        return wide_scalars && percent(15) ? index | uint64_t{1} << (32 + pick(32)) : index;
     }
     void slide() {
         const unsigned log = group(), vs2 = reg(log), form = pick(6);
@@ -327,7 +373,7 @@ class Generator {
         } else {
             const unsigned scalar = percent(15) ? kValue + pick(12) : kTemp;
             if (scalar == kTemp)
-                li(kTemp, pick(vlen + 2) >> pick(8));
+                li(kTemp, some_index());
             emit(arith_word(f6, vm, vs2, scalar, form < 4 ? 4 : 6, vd));
         }
     }
@@ -342,7 +388,7 @@ class Generator {
         } else if (form == 3) {
             const unsigned scalar = percent(15) ? kValue + pick(12) : kTemp;
             if (scalar == kTemp)
-                li(kTemp, pick(vlen + 2) >> pick(8));
+                li(kTemp, some_index());
             emit(arith_word(0x0c, vm, vs2, scalar, 4, vd));
         } else {
             emit(arith_word(0x0c, vm, vs2, pick(32), 3, vd));
@@ -367,10 +413,10 @@ class Generator {
     // The most negative elements by themselves, by -1 and by 0, between a clear and a read of vxsat.
     void extremes() {
         const unsigned scalar = kValue + pick(12), vs2 = reg(group());
-        li(scalar, 1u << ((8u << sew) - 1));
+        li(scalar, uint64_t{1} << ((8u << sew) - 1));
         emit(arith_word(0x17, true, 0, scalar, 4, vs2)); // vmv.v.x
         if (percent(60))
-            li(scalar, percent(60) ? 0xffffffff : 0);
+            li(scalar, percent(60) ? ~uint64_t{0} : 0);
         emit(csr(5, kVxsat, 0, 0));
         struct Line {
             unsigned f6, f3;
@@ -384,10 +430,18 @@ class Generator {
         emit(csr(2, kVxsat, kValue + pick(12), 0));
     }
 
+    // vzext and vsext, by 8 where elements are so large.
+    unsigned some_extend() {
+        return max_sew == 3 && percent(30) ? 2 + pick(2) : 4 + pick(4);
+    }
     void move() {
         switch (pick(8)) {
         case 7: { // vzext, vsext
-            const unsigned vs1 = percent(10) ? pick(32) : 4 + pick(4), fewer = vs1 & 2 ? 1 : 2, log = group();
+            const unsigned vs1 = percent(10) ? pick(32) : some_extend(),
+                           fewer = vs1 < 4   ? 3
+                                   : vs1 & 2 ? 1
+                                             : 2,
+                           log = group();
             const unsigned vd = reg(log), part = log > fewer ? log - fewer : 0;
             const unsigned vs2 = percent(25) ? (vd + (1u << log) - (1u << part)) & 31 : reg(part);
             emit(arith_word(0x12, vd == 0 || percent(60), vs2, vs1, 2, vd));
@@ -416,7 +470,7 @@ class Generator {
     void memory() {
         const bool load = percent(55);
         const unsigned op = load ? kLoad : kStore, base = kPointer + pick(6);
-        const unsigned eew = percent(60) ? sew : pick(3), width = eew ? eew + 4 : 0;
+        const unsigned eew = percent(60) ? sew : pick(max_sew + 1), width = eew ? eew + 4 : 0;
         const bool vm = percent(65);
         const unsigned kind = pick(13);
         if (percent(12))
@@ -479,7 +533,8 @@ class Generator {
     // Indices that lead to the vector memory or a little behind it, made at once, since no element may come to the
     // program or to kToHost: then the access.
     void indexed(unsigned op, unsigned base, bool vm) {
-        const unsigned eew = pick(3), log = group(), index_log = emul(eew), nf = percent(65) ? 0 : some_nf(log);
+        const unsigned eew = pick(max_sew + 1), log = group(), index_log = emul(eew),
+                       nf = percent(65) ? 0 : some_nf(log);
         const unsigned vd = segment_reg(log, nf, vm || op == kStore);
         unsigned vs2 = reg(index_log);
         if (percent(30)) // in the group of the elements: as its beginning or its end
@@ -497,7 +552,7 @@ class Generator {
             emit(arith_word(0x09, true, vs2, kTemp, 4, vs2)); // vand.vx
             if (percent(40)) {                                // one element more that is misaligned or illegal
                 set_vlmax(2 << 3);
-                li(kTemp, 1u << pick(percent(50) ? 8 : 32));
+                li(kTemp, uint64_t{1} << pick(percent(50) ? 8 : 32));
                 emit(arith_word(0x10, true, 0, kTemp, 6, 0)); // vmv.s.x
                 if (vs2 != 0) {
                     set_vlmax(eew << 3 | index_log);
@@ -510,7 +565,7 @@ class Generator {
             return;
         }
         if (percent(60))
-            li(base, kVectorBase + 4 * pick(512));
+            li(base, kVectorBase + (pick(512) << max_sew));
         set_vl(sew << 3 | lmul | pick(4) << 6);
         perhaps_vstart();
         emit(memory_word(op, nf, percent(50) ? 1 : 3, vm, vs2, base, eew ? eew + 4 : 0, vd));
@@ -626,14 +681,17 @@ class Generator {
     }
 
     std::mt19937_64 &rng;
-    unsigned vlen, sew = 0, lmul = 0, wild_share = 4; ///< wild words a hundred steps
+    unsigned vlen;
+    bool wide_scalars;                          ///< scalar registers have 64 bits
+    unsigned max_sew;                           ///< log2 of the largest element's bytes
+    unsigned sew = 0, lmul = 0, wild_share = 4; ///< wild words a hundred steps
     std::vector<uint32_t> words;
 };
 
 } // namespace
 
-VectorProgram random_vector_program(std::mt19937_64 &rng, uint64_t seed, unsigned vlen) {
-    return Generator(rng, vlen).make(seed);
+VectorProgram random_vector_program(std::mt19937_64 &rng, uint64_t seed, const VectorShape &shape) {
+    return Generator(rng, shape).make(seed);
 }
 
 } // namespace cosim

@@ -21,7 +21,12 @@ struct VectorProgram {
     std::vector<uint8_t> data;   ///< memory at the start
 };
 
-/// `vlen`: bits of a vector register.
-VectorProgram random_vector_program(std::mt19937_64 &rng, uint64_t seed, unsigned vlen);
+/// For which unit a program is made, bits: of a vector register, of a scalar register and an address (32 or 64), of the
+/// largest element (32, or 64 with xlen 64).
+struct VectorShape {
+    unsigned vlen, xlen = 32, elen = 32;
+};
+
+VectorProgram random_vector_program(std::mt19937_64 &rng, uint64_t seed, const VectorShape &shape);
 
 } // namespace cosim

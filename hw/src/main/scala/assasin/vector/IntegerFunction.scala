@@ -93,6 +93,12 @@ object IntegerFunction {
   /** Those of three stages. */
   def isLong(function: UInt): Bool = isMultiply(function) || isFixed(function)
 
+  /** Products of which more than the low half matters. */
+  def isHighProduct(function: UInt): Bool =
+    Seq(MultiplyHighUnsigned, MultiplyHigh, MultiplyHighSignedUnsigned, MultiplyFraction)
+      .map(function === _.U)
+      .reduce(_ || _)
+
   /** Shifts to the right that copy the sign. */
   def shiftsSigned(function: UInt): Bool =
     function === ShiftRightSigned.U || function === ScaleRightSigned.U || function === Clip.U

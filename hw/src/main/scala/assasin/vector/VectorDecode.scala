@@ -162,7 +162,11 @@ class VectorDecode(p: VectorParams) extends Module {
         )
       )
     )
-  private val arithLegal = exists && kindLegal && !config.vill && config.vstart === 0.U
+
+  // Zve64x has no high half of a product of 64-bit elements, and no vsmul of them.
+  private val highProduct = (p.eLen == 64).B && config.vsew === 3.U && IntegerFunction.isHighProduct(row.function) &&
+    !registers
+  private val arithLegal = exists && kindLegal && !highProduct && !config.vill && config.vstart === 0.U
   private val arithEvl = Mux(
     toX && !ofMask,
     1.U,

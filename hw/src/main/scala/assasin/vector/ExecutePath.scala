@@ -38,15 +38,15 @@ class StripExecuteIO(p: VectorParams) extends Bundle {
   /** A register's number of elements is known. */
   val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
 
-  /** NumE; the instruction in the sequencer, if it is a sum, may go by it. */
-  val numE  = Input(UInt(log2Ceil(p.elements + 1).W))
-  val known = Input(Bool())
+  /** By [[StripPlace.strip]]: NumE; the instruction in the sequencer, if it is a sum, may go by it. */
+  val numEs = Input(Vec(2, UInt(log2Ceil(p.elements + 1).W)))
+  val known = Input(Vec(2, Bool()))
 
   /** There is a sum in the sequencer. */
   val sums = Output(Bool())
 
-  /** A sum ends the strip at these elements at the latest. */
-  val closed = Valid(UInt(log2Ceil(p.elements + 1).W))
+  /** Of a sum. */
+  val closed = Valid(new StripClose(p))
 }
 
 /** Sequencer and pipeline of arithmetic: S (one element group, hazards), R (registers), X (compute), W (write). A write
@@ -145,7 +145,7 @@ class ExecutePath(p: VectorParams) extends Module {
   private val flying  = WireDefault(false.B)
   private val room    = WireDefault(true.B)
   private val summing = WireDefault(false.B)
-  private val known   = io.strip.fold(true.B)(_.known)
+  private val known   = io.strip.fold(true.B)(_.known(op.variable.get.place.strip))
   private val inTurn = !dividing && (flies(op) && room || !flies(op) && (isLong(op) || gap === 0.U) && !flying) &&
     (!op.isSum || known) && !(op.toScalar && !op.isSum && summing)
   private val permutes = IntegerFunction.isPermute(op.function)
@@ -404,10 +404,13 @@ class ExecutePath(p: VectorParams) extends Module {
     // Sums: of the elements below NumE, which from then on is not above the register's number of elements.
     val sum    = Module(new VariableSum(p))
     val sums   = rValid && r.op.isSum
-    val length = Mux(read(0).count < strip.numE, read(0).count, strip.numE)
+    val place  = r.op.variable.get.place
+    val numE   = strip.numEs(place.strip)
+    val length = Mux(read(0).count < numE, read(0).count, numE)
     strip.sums                      := valid && op.isSum
     strip.closed.valid              := sums && !io.clear
-    strip.closed.bits               := length
+    strip.closed.bits.count         := length
+    strip.closed.bits.place         := place
     sum.io.clear                    := io.clear
     sum.io.in.valid                 := sums
     sum.io.in.bits.operand.data     := io.operands(1).data

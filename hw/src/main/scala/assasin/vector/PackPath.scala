@@ -49,13 +49,14 @@ class PackPathIO(p: VectorParams) extends PathIO(p) {
 class StripPackIO(p: VectorParams) extends Bundle {
   private val countBits = log2Ceil(p.elements + 1)
 
-  /** Metadata of [[PackPathIO.register]]; NumE, once all instructions before have told their numbers. */
+  /** Metadata of [[PackPathIO.register]]; by [[StripPlace.strip]] NumE, once all instructions before have told their
+    * numbers.
+    */
   val metadata = Input(new VariableMetadata(p))
-  val numE     = Input(UInt(countBits.W))
-  val known    = Input(Bool())
+  val numEs    = Input(Vec(2, UInt(countBits.W)))
+  val known    = Input(Vec(2, Bool()))
 
-  /** The strip ends at these elements at the latest. */
-  val closed = Valid(UInt(countBits.W))
+  val closed = Valid(new StripClose(p))
 }
 
 /** Packs the active elements of registers behind one another into output streams, an element group a cycle
@@ -105,6 +106,7 @@ class PackPath(p: VectorParams) extends Module {
 
   // Of VarVE-full's all elements are taken at once, and leave in lanes that hold the stream's values.
   private val variable = op.variable.fold(false.B)(_.active)
+  private val place    = op.variable.fold(0.U.asTypeOf(new StripPlace))(_.place)
   private val taking   = RegInit(false.B)
   private val most     = Reg(UInt(p.vlBits.W))
   private val eew      = Mux(variable, use.laneLog, op.eew)
@@ -133,7 +135,7 @@ class PackPath(p: VectorParams) extends Module {
   io.read.eg  := eg
   io.register := op.vd
   // Whoever waits for another instruction leaves the port to it.
-  private val ready    = !io.olderWrites(eg) && (!taking || masking || io.strip.fold(true.B)(_.known))
+  private val ready    = !io.olderWrites(eg) && (!taking || masking || io.strip.fold(true.B)(_.known(place.strip)))
   private val readable = !reads || (io.granted && ready)
   io.reading := reads && ready
   private val masks = valid && masking && readable
@@ -186,9 +188,11 @@ class PackPath(p: VectorParams) extends Module {
     lanes.io.operand.metadata := strip.metadata
     lanes.io.beat             := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
     lanes.io.eew              := eew
-    val least = Mux(strip.metadata.count < strip.numE, strip.metadata.count, strip.numE)
-    strip.closed.valid := takes && !io.clear
-    strip.closed.bits  := least
+    val numE  = strip.numEs(place.strip)
+    val least = Mux(strip.metadata.count < numE, strip.metadata.count, numE)
+    strip.closed.valid      := takes && !io.clear
+    strip.closed.bits.count := least
+    strip.closed.bits.place := place
     when(takes)(most   := least)
   }
   private val chosenLanes = (0 to (if (p.full) 3 else log2Ceil(p.eLen / 8))).map { log =>

@@ -2,76 +2,144 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{FillInterleaved, MuxLookup, PopCount, RegEnable, Valid, log2Ceil}
+import chisel3.util.{Decoupled, FillInterleaved, MuxLookup, PopCount, Queue, RegEnable, Valid, log2Ceil}
 
 /** Values in lanes, a beat of an instruction that unpacks them. */
 class LaneBeat(p: VectorParams) extends Bundle {
   val first = Bool()
   val last  = Bool()
 
-  /** Number of the beat. */
+  /** The instruction, and the element group that it writes. */
+  val tag = UInt(p.tagBits.W)
+  val eg  = UInt(p.egBits.W)
+
+  /** Number of the beat. Without a beat's values all elements of its lanes are inactive. */
   val beat = UInt(log2Ceil(p.elements).W)
 
   /** log2 of the bytes of a lane, 0 to 3, and the lanes. */
   val eew  = UInt(2.W)
   val data = UInt(p.dLen.W)
 
-  /** Lanes that hold an element; those whose element is active. Others' elements are 0. */
+  /** Lanes that hold an element; elements of all beats. */
   val present = UInt(p.dBytes.W)
-  val active  = UInt(p.dBytes.W)
+  val bound   = UInt(log2Ceil(p.elements + 1).W)
+
+  /** It has a mask: inactive elements are 0, and there are no more than the mask's. */
+  val masked = Bool()
 
   val unsigned = Bool()
   val mb       = UInt(2.W)
 }
 
+/** A register that has been unpacked. */
+class UnpackedRegister(p: VectorParams) extends Bundle {
+  val tag   = UInt(p.tagBits.W)
+  val eg    = UInt(p.egBits.W)
+  val value = new VariableOperand(p)
+}
+
 class UnpackAppendIO(p: VectorParams) extends Bundle {
-  val in = Flipped(Valid(new LaneBeat(p)))
+  val in = Flipped(Decoupled(new LaneBeat(p)))
 
-  /** In the cycle behind an instruction's last beat: its number of elements. */
-  val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
+  /** Masks of the instructions that have one, in their order. */
+  val mask = Flipped(Decoupled(new UnpackMask(p)))
 
-  /** Two cycles behind an instruction's last beat, and as it is until the next beat comes. */
-  val out = Valid(new VariableOperand(p))
+  /** Numbers of elements as they become known: of an instruction without a mask, in the cycle before `out`; of one with
+    * a mask, perhaps before its elements are appended.
+    */
+  val counted = Vec(2, Valid(UInt(log2Ceil(p.elements + 1).W)))
+
+  /** Two cycles behind an instruction's last beat, or later. */
+  val out = Decoupled(new UnpackedRegister(p))
+
+  /** Something is under way. */
+  val busy = Output(Bool())
+
+  val clear = Input(Bool())
 }
 
 /** Puts values of lanes into a register as elements of their own widths, one behind the other, as many as fit
   * (docs/varve/unit.md 5.1, U3 and U4): the width of each lane's value in one stage, its slots behind those of the
-  * elements before it in the next. A beat a cycle; behind an element that does not fit there is none.
+  * elements before it in the next. A beat a cycle; behind an element that does not fit there is none. Beats of an
+  * instruction with a mask wait between the stages until the mask is known.
   */
 class UnpackAppend(p: VectorParams) extends Module {
   require(p.full && p.align == 8, s"align = ${p.align}: elements are appended in slots of 8 bits")
   val io = IO(new UnpackAppendIO(p))
 
-  private val logs     = 0 to 3
-  private val fillBits = log2Ceil(p.slots + 1)
+  private val logs      = 0 to 3
+  private val logD      = log2Ceil(p.dBytes)
+  private val fillBits  = log2Ceil(p.slots + 1)
+  private val countBits = log2Ceil(p.elements + 1)
 
   // ---- Widths ---------------------------------------------------------------------------------------------------------------
-  private val in                                = io.in.bits
-  private def byLog[T <: Data](of: Int => T): T = MuxLookup(in.eew, of(0))(logs.tail.map(log => log.U -> of(log)))
-  private val widths = Seq.tabulate(p.dBytes) { lane =>
-    val width =
-      byLog(log => if (lane < (p.dBytes >> log)) LaneWidths(in.data, log, in.unsigned)(lane) else 0.U(7.W))
-    Mux(in.active(lane), width, 0.U)
+  private class Widths extends Bundle {
+    val beat   = new LaneBeat(p)
+    val widths = Vec(p.dBytes, UInt(7.W))
   }
-  private val valid   = RegNext(io.in.valid, false.B)
-  private val u       = RegEnable(in, io.in.valid)
-  private val uWidths = widths.map(width => RegEnable(width, io.in.valid))
+  private val in = io.in.bits
+  private val widths = Seq.tabulate(p.dBytes) { lane =>
+    MuxLookup(in.eew, LaneWidths(in.data, 0, in.unsigned)(lane))(
+      logs.tail.map(log =>
+        log.U -> (if (lane < (p.dBytes >> log)) LaneWidths(in.data, log, in.unsigned)(lane) else 0.U(7.W))
+      )
+    )
+  }
+  private val waiting = Module(new Queue(new Widths, 4))
+  private val count   = Module(new MaskedCount(p))
+  private val enters  = io.in.valid && waiting.io.enq.ready && (!in.masked || !in.first || count.io.room)
+  io.in.ready                := waiting.io.enq.ready && (!in.masked || !in.first || count.io.room)
+  waiting.reset              := reset.asBool || io.clear
+  waiting.io.enq.valid       := enters
+  waiting.io.enq.bits.beat   := in
+  waiting.io.enq.bits.widths := VecInit(widths)
+  count.io.in.valid          := enters && in.masked
+  count.io.in.bits           := in
+  count.io.slots             := VecInit(widths.map(LaneWidths.slots))
+  count.io.clear             := io.clear
+
+  // A mask is used twice: to count, and to append.
+  private val masks     = Module(new Queue(new UnpackMask(p), 2))
+  private val forCounts = Module(new Queue(new UnpackMask(p), 2))
+  for ((queue, other) <- Seq(masks -> forCounts, forCounts -> masks)) {
+    queue.reset        := reset.asBool || io.clear
+    queue.io.enq.valid := io.mask.valid && other.io.enq.ready
+    queue.io.enq.bits  := io.mask.bits
+  }
+  io.mask.ready := masks.io.enq.ready && forCounts.io.enq.ready
+  count.io.mask <> forCounts.io.deq
 
   // ---- Slots ----------------------------------------------------------------------------------------------------------------
   private val data  = Reg(UInt(p.dLen.W))
   private val known = Reg(Vec(p.elements, UInt(7.W)))
   private val fill  = Reg(UInt(fillBits.W))
-  private val count = Reg(UInt(log2Ceil(p.elements + 1).W))
+  private val total = Reg(UInt(countBits.W))
   private val full  = Reg(Bool())
 
+  private val outValid = RegInit(false.B)
+  private val u        = waiting.io.deq.bits.beat
+  private val mask     = masks.io.deq.bits
+  private val appends =
+    waiting.io.deq.valid && (!u.masked || masks.io.deq.valid) && (!outValid || io.out.ready) && !io.clear
+  waiting.io.deq.ready := appends
+  masks.io.deq.ready   := appends && u.masked && u.last
+
+  private def byEew[T <: Data](of: Int => T): T = MuxLookup(u.eew, of(0))(logs.tail.map(log => log.U -> of(log)))
+  private val base                              = (u.beat << (logD.U - u.eew))(countBits - 1, 0)
+  private val bound   = Mux(u.masked && mask.length < u.bound, mask.length, u.bound)
+  private val chosen  = (mask.active >> base).pad(p.dBytes)(p.dBytes - 1, 0)
+  private val inMask  = (LaneWidths.ones(mask.length, p.elements) >> base).pad(p.dBytes)(p.dBytes - 1, 0)
+  private val present = Mux(u.masked, u.present & inMask, u.present)
+  private val active  = Mux(u.masked, u.present & chosen, u.present)
+  private val uWidths = waiting.io.deq.bits.widths.zipWithIndex.map { case (width, l) => Mux(active(l), width, 0.U) }
+
   private val fillNow  = Mux(u.first, 0.U, fill)
-  private val sizes    = uWidths.zipWithIndex.map { case (width, l) => Mux(u.present(l), LaneWidths.slots(width), 0.U) }
+  private val sizes    = uWidths.map(LaneWidths.slots)
   private val ends     = sizes.scanLeft(fillNow.pad(fillBits + 4))((sum, size) => (sum + size)(fillBits + 3, 0)).tail
-  private val fits     = VecInit(ends.map(_ <= p.slots.U)).asUInt & u.present & ~Mux(!u.first && full, u.present, 0.U)
-  private val overflow = (u.present & ~fits) =/= 0.U
+  private val fits     = VecInit(ends.map(_ <= p.slots.U)).asUInt & present & ~Mux(!u.first && full, present, 0.U)
+  private val overflow = (present & ~fits) =/= 0.U
 
   // Bytes of lanes that belong to elements which fit.
-  private def byEew[T <: Data](of: Int => T): T = MuxLookup(u.eew, of(0))(logs.tail.map(log => log.U -> of(log)))
   private val sizeOf = VecInit(sizes.zipWithIndex.map { case (size, l) => Mux(fits(l), size, 0.U) })
   private val live = VecInit(Seq.tabulate(p.dBytes) { b =>
     byEew(log => sizeOf(b >> log) > (b & ((1 << log) - 1)).U)
@@ -81,14 +149,15 @@ class UnpackAppend(p: VectorParams) extends Module {
   squeeze.io.live := live
   private val kept     = squeeze.io.out & FillInterleaved(8, LaneWidths.ones(squeeze.io.count, p.dBytes))
   private val appended = (kept << (fillNow ## 0.U(3.W)))(p.dLen - 1, 0)
-  private val countNow = (Mux(u.first, 0.U, count) + PopCount(fits))(log2Ceil(p.elements + 1) - 1, 0)
-  io.counted.valid := valid && u.last
-  io.counted.bits  := countNow
-  when(valid) {
+
+  // The first element that does not fit ends them. Beats that are left out have none.
+  private val wasFull  = !u.first && full
+  private val totalNow = Mux(wasFull, total, Mux(overflow, base + PopCount(fits), bound))
+  when(appends) {
     data  := Mux(u.first, 0.U, data) | appended
     fill  := fillNow + squeeze.io.count
-    count := countNow
-    full  := (!u.first && full) || overflow
+    total := totalNow
+    full  := wasFull || overflow
     for (element <- 0 until p.elements) {
       val (mine, lane) = (
         byEew(log => u.beat === (element / (p.dBytes >> log)).U),
@@ -98,12 +167,21 @@ class UnpackAppend(p: VectorParams) extends Module {
       when(mine)(known(element) := width).elsewhen(u.first)(known(element) := 0.U)
     }
   }
+  outValid := !io.clear && ((appends && u.last) || (outValid && !io.out.ready))
 
-  io.out.valid                  := RegNext(valid && u.last, false.B)
-  io.out.bits.data              := data
-  io.out.bits.metadata.widths   := known
-  io.out.bits.metadata.live     := LaneWidths.ones(fill, p.slots)
-  io.out.bits.metadata.count    := count
-  io.out.bits.metadata.unsigned := RegNext(u.unsigned)
-  io.out.bits.metadata.mb       := RegNext(u.mb)
+  io.counted(0).valid := appends && u.last && !u.masked
+  io.counted(0).bits  := totalNow
+  io.counted(1)       := count.io.counted
+
+  io.out.valid                        := outValid
+  io.out.bits.tag                     := RegEnable(u.tag, appends)
+  io.out.bits.eg                      := RegEnable(u.eg, appends)
+  io.out.bits.value.data              := data
+  io.out.bits.value.metadata.widths   := known
+  io.out.bits.value.metadata.live     := LaneWidths.ones(fill, p.slots)
+  io.out.bits.value.metadata.count    := total
+  io.out.bits.value.metadata.unsigned := RegEnable(u.unsigned, appends)
+  io.out.bits.value.metadata.mb       := RegEnable(u.mb, appends)
+
+  io.busy := waiting.io.deq.valid || outValid
 }

@@ -76,6 +76,9 @@ class VariableUse(p: VectorParams) extends Bundle {
 
   /** Of an unpack: log2 of the largest width, less 3. */
   val mb = UInt(2.W)
+
+  /** Of one that packs or adds up. */
+  val place = new StripPlace
 }
 
 /** An instruction behind the commit point, decoded. */

@@ -317,16 +317,16 @@ class VectorUnit(p: VectorParams) extends Module {
     val look     = window.io.strip.get
 
     // Commit stage.
-    val op  = gate.io.dispatch.bits
-    val use = op.variable.get
+    val op = gate.io.dispatch.bits
     gate.io.variable.get := tags.io.variable
     gate.io.packed.get   := strip.io.packed
     tags.io.op.valid     := enters
     tags.io.op.bits      := op
     tags.io.clear        := clear
     strip.io.clear       := clear
-    strip.io.counts      := enters && use.active && use.setsCount
-    strip.io.closes      := enters && use.active && (op.path === VectorPath.Pack.U || op.isSum)
+    strip.io.op.valid    := enters
+    strip.io.op.bits     := op
+    when(enters)(waiting.variable.get.place := strip.io.place)
     strip.io.counted(0)  := execute.io.strip.get.counted
     strip.io.counted(1)  := input.strip.get.counted
     strip.io.closed(0)   := output.strip.get.closed
@@ -334,7 +334,7 @@ class VectorUnit(p: VectorParams) extends Module {
     strip.io.renew       := gateway.table.recount.valid
 
     // Instructions that give bytes of a stream buffer back themselves, as they read: a VRCNUM goes behind them.
-    val isGiving = enters && op.path === VectorPath.Unpack.U && op.use.get.buffer && !use.active
+    val isGiving = enters && op.path === VectorPath.Unpack.U && op.use.get.buffer && !op.isVariable
     val gives    = RegInit(0.U(p.tagBits.W))
     gives := Mux(clear, 0.U, gives + isGiving - input.gave)
 
@@ -363,7 +363,7 @@ class VectorUnit(p: VectorParams) extends Module {
     )
     metadata.io.reads(3).register := Mux(input.strip.get.reading, input.strip.get.read.eg, gateway.mask)
     output.strip.get.metadata     := metadata.io.reads(2).metadata
-    output.strip.get.numE         := strip.io.numE
+    output.strip.get.numEs        := strip.io.numEs
     // Who packs or adds up goes by the NumE that those before it leave: a pack waits for older sums, a sum until older
     // packs have read their registers.
     def older(other: UInt, than: UInt): Bool = (other - than)(p.tagBits - 1)
@@ -374,9 +374,9 @@ class VectorUnit(p: VectorParams) extends Module {
     val packsBefore = queues(VectorPath.Pack).io.entries.map { entry =>
       entry.valid && older(entry.bits.tag, execute.io.use.bits.tag)
     } :+ (output.use.valid && output.use.bits.reads =/= 0.U && older(output.use.bits.tag, execute.io.use.bits.tag))
-    output.strip.get.known := strip.io.known && !sumsBefore.reduce(_ || _)
-    adds.known             := strip.io.known && !packsBefore.reduce(_ || _)
-    adds.numE              := strip.io.numE
+    output.strip.get.known := VecInit(strip.io.known.map(_ && !sumsBefore.reduce(_ || _)))
+    adds.known             := VecInit(strip.io.known.map(_ && !packsBefore.reduce(_ || _)))
+    adds.numEs             := strip.io.numEs
     gateway.yielded        := metadata.io.reads(2).metadata.count
     gateway.length         := metadata.io.reads(3).metadata.count
     input.strip.get.length := metadata.io.reads(3).metadata.count

@@ -35,6 +35,10 @@ class StripExecuteIO(p: VectorParams) extends Bundle {
   val metadata = Valid(new MetadataWrite(p))
   val length   = Valid(new MaskLengthWrite(p))
 
+  /** Masks that will be written; [[ExecutePathIO.landing]] without their element groups. */
+  val forwards    = Output(Vec(2, Valid(new MaskForward(p))))
+  val unforwarded = Output(UInt(p.egs.W))
+
   /** A register's number of elements is known. */
   val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
 
@@ -72,6 +76,7 @@ class ExecutePath(p: VectorParams) extends Module {
   // Sums come to their results later.
   private val results = if (p.full) 6 else 2
 
+  private def least(a: UInt, b: UInt): UInt  = Mux(a < b, a, b)
   private def egOf(register: UInt, beat: UInt) = (register * p.egsPerRegister.U + beat)(p.egBits - 1, 0)
 
   /** The highest bit of each element. */
@@ -398,6 +403,22 @@ class ExecutePath(p: VectorParams) extends Module {
     }
     io.late             := shortLate | underWay.dropRight(2).reduce(_ | _)
     io.landing          := shortLanding | underWay.reduce(_ | _)
+
+    // Masks: of elements of any width, in X2; of fixed width, in X.
+    val early    = beats(4)
+    val computes = valids(4) && early.op.variable.get.compare
+    val logical  = x.op.bitwise && !IntegerFunction.isMask(x.op.function)
+    val inX      = shortEnds && !x3Valid && x.op.maskResult && x.writes && !dividing
+    strip.forwards(0).valid            := computes && !io.clear
+    strip.forwards(0).bits.eg          := early.eg
+    strip.forwards(0).bits.mask        := unit.io.early
+    strip.forwards(1).valid            := inX && !io.clear
+    strip.forwards(1).bits.eg          := x.eg
+    strip.forwards(1).bits.mask.bits   := out(p.elements - 1, 0)
+    strip.forwards(1).bits.mask.length := Mux(logical, RegEnable(least(read(0).count, read(1).count), rValid), p.elements.U)
+    strip.unforwarded := shortLate | landsIn(toWrite && !inX, last.writes, last.eg) | landsIn(wValid, w.writes, w.eg) |
+      landsIn(valids(4) && !computes, true.B, early.eg) |
+      underWay.zipWithIndex.filter(_._2 != 5).map(_._1).reduce(_ | _)
     strip.counted.valid := unit.io.counted.valid && !io.clear
     strip.counted.bits  := unit.io.counted.bits
 
@@ -433,7 +454,7 @@ class ExecutePath(p: VectorParams) extends Module {
     val moves                         = w.op.function === IntegerFunction.MoveA.U
     val isLogic                       = w.op.bitwise && w.op.maskResult && !IntegerFunction.isMask(w.op.function)
     def later[T <: Data](value: T): T = RegEnable(RegEnable(value, rValid), toWrite)
-    val shorter                       = later(Mux(read(0).count < read(1).count, read(0).count, read(1).count))
+    val shorter                       = later(least(read(0).count, read(1).count))
     val fixed                         = (wValid && w.writes) || permute.io.write.valid
     val flown                         = lands && !compare
     strip.metadata.valid         := flown || (wValid && w.writes && moves)

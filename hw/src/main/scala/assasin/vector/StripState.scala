@@ -12,7 +12,7 @@ class StripStateIO(p: VectorParams) extends Bundle {
   val place = Output(new StripPlace)
 
   /** Numbers of elements as they become known: of those that count, of those that close. */
-  val counted = Flipped(Vec(2, Valid(UInt(countBits.W))))
+  val counted = Flipped(Vec(3, Valid(UInt(countBits.W))))
   val closed  = Flipped(Vec(2, Valid(new StripClose(p))))
 
   /** VRCNUM: the next strip begins, and NumE is EMAX again. */

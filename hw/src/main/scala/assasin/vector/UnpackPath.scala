@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, Fill, MuxLookup, PopCount, Queue, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Cat, Decoupled, Fill, MuxLookup, PopCount, PriorityEncoder, Queue, UIntToOH, Valid, log2Ceil}
 
 class UnpackPathIO(p: VectorParams) extends PathIO(p) {
 
@@ -42,11 +42,17 @@ class StripUnpackIO(p: VectorParams) extends Bundle {
   val granted = Input(Bool())
   val length  = Input(UInt(log2Ceil(p.elements + 1).W))
 
+  /** Masks that the execute path will write; and what else it, and others, have yet to write before this path's
+    * instruction.
+    */
+  val forwards = Vec(2, Flipped(Valid(new MaskForward(p))))
+  val blocked  = Input(UInt(p.egs.W))
+
   /** With `write`: the register's metadata, if it is one of VarVE-full. */
   val metadata = Valid(new VariableMetadata(p))
 
-  /** A register's number of elements is known. */
-  val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
+  /** Registers' numbers of elements as they become known. */
+  val counted = Vec(2, Valid(UInt(log2Ceil(p.elements + 1).W)))
 }
 
 /** Unpacks elements of input streams into registers, an element group a cycle (docs/varve/unit.md 5.1): S asks for the
@@ -54,6 +60,7 @@ class StripUnpackIO(p: VectorParams) extends Bundle {
   * instruction without elements only gives bytes back.
   *
   * Of VarVE-full's the lanes of all beats are appended to one register, and no bytes are given back: VRCNUM does that.
+  * Once an instruction's mask is known, beats without an active element are left out.
   */
 class UnpackPath(p: VectorParams) extends Module {
   val io = IO(new UnpackPathIO(p))
@@ -101,7 +108,7 @@ class UnpackPath(p: VectorParams) extends Module {
     val first    = Bool()
     val beat     = UInt(log2Ceil(p.elements).W)
     val present  = UInt(p.dBytes.W)
-    val base     = UInt(log2Ceil(p.elements).W)
+    val bound    = UInt(log2Ceil(p.elements + 1).W)
     val masked   = Bool()
     val mb       = UInt(2.W)
   }
@@ -129,16 +136,31 @@ class UnpackPath(p: VectorParams) extends Module {
   private val oneKind = !tickets.io.deq.valid || kind === use.buffer
 
   // A mask is read beside: the instruction stays in S until it has been, and its elements wait for it before they are
-  // appended. Its length bounds their number.
-  private val variable   = op.variable.fold(false.B)(_.active)
-  private val masking    = RegInit(false.B)
-  private val issued     = RegInit(false.B)
-  private val mask       = Reg(UInt(p.elements.W))
-  private val maskLength = Reg(UInt(log2Ceil(p.elements + 1).W))
-  private val maskHeld   = RegInit(false.B)
-  private val eew        = Mux(variable, use.laneLog, op.eew)
-  private val lanes      = (p.dBytes.U >> eew).asUInt
-  private val base       = beat * lanes
+  // appended. Then those of its elements that are active are known.
+  private val variable = op.variable.fold(false.B)(_.active)
+  private val masking  = RegInit(false.B)
+  private val begun    = RegInit(false.B)
+  private val issued   = RegInit(false.B)
+  private val unmasked = RegInit(false.B)
+  private val active   = Reg(UInt(p.elements.W))
+  private val eew      = Mux(variable, use.laneLog, op.eew)
+  private val lanes    = (p.dBytes.U >> eew).asUInt
+
+  // Beats from the next one on that have an active element; the first of these, how far it is, and whether it is the last.
+  // If there is none a beat without values ends the instruction.
+  private val step1 = use.valueBits << (logD.U - eew)
+  private val chosen = MuxLookup(eew, 0.U(8.W))((0 to 3).map { log =>
+    val each = p.elements >> log
+    log.U -> Cat((0 until 8).map(j => if (j < (1 << log)) active(each * (j + 1) - 1, each * j).orR else false.B).reverse)
+  })
+  private val ahead     = (chosen >> beat(2, 0))(7, 0)
+  private val leavesOut = variable && unmasked
+  private val skipped   = Mux(leavesOut && ahead =/= 0.U, PriorityEncoder(ahead), 0.U)
+  private val exhausted = leavesOut && ahead === 0.U
+  private val beatNow   = beat + skipped
+  private val positionNow =
+    position + MuxLookup(skipped, 0.U(posBits.W))((1 until 8).map(k => k.U -> (step1 * k.U).pad(posBits)))
+  private val base = beatNow * lanes
 
   // Values with widths of their own: these are read first, as many as an element group has bytes. Where each of these
   // values begins, counted from the first one, is known from the cycle in which `summed` rises.
@@ -170,21 +192,25 @@ class UnpackPath(p: VectorParams) extends Module {
 
   private val silent = op.evl === 0.U
   private val eg     = (op.vd * p.egsPerRegister.U + Mux(variable, 0.U, beat))(p.egBits - 1, 0)
-  private val last = silent || Mux(
+  private val last = silent || exhausted || Mux(
     own,
     !asks && ownEnd === op.evl,
-    beat === ((op.evl << eew)(p.vlBits + 1, 0) - 1.U) >> logD
+    Mux(
+      leavesOut,
+      (ahead & (ahead - 1.U)) === 0.U,
+      beat === ((op.evl << eew)(p.vlBits + 1, 0) - 1.U) >> logD
+    )
   )
   // It reads; it changes a register.
-  private val reads   = !silent && (asks || !(own && ownEmpty))
+  private val reads   = !silent && !exhausted && (asks || !(own && ownEmpty))
   private val changes = (!silent && !asks) || variable
   private val hazard =
-    changes && (io.olderWrites(eg) || io.olderReads(eg) || (landing(eg) && !(variable && beat =/= 0.U)))
+    changes && (io.olderWrites(eg) || io.olderReads(eg) || (landing(eg) && !(variable && begun)))
   private val goes =
     valid && !issued && !hazard && !(asks && asking) && tickets.io.enq.ready &&
       (!reads || (oneKind && drop === 0.U)) && !io.clear
   private val addr =
-    Mux(asks, op.stride + element, (Mux(own, ownAt(posBits - 1, 0), position) >> 3)(p.xLen - 1, 0))
+    Mux(asks, op.stride + element, (Mux(own, ownAt(posBits - 1, 0), positionNow) >> 3)(p.xLen - 1, 0))
   // The last bytes of a full request may lie behind the range that was checked.
   private val rest = op.last - addr
   io.load.valid     := goes && reads && !use.buffer
@@ -212,12 +238,12 @@ class UnpackPath(p: VectorParams) extends Module {
   entered.last      := last
   entered.widths    := asks
   entered.own       := own
-  entered.empty     := own && !asks && ownEmpty
+  entered.empty     := (own && !asks && ownEmpty) || exhausted
   entered.number    := number
   entered.shift     := ownAt(2, 0) - start
   entered.aux       := use.aux
   entered.auxHead   := use.auxHead
-  entered.bitpos    := position(2, 0)
+  entered.bitpos    := positionNow(2, 0)
   entered.valueBits := use.valueBits
   entered.unsigned  := use.unsigned
   entered.eew       := eew
@@ -225,14 +251,14 @@ class UnpackPath(p: VectorParams) extends Module {
   entered.buffer    := use.buffer
   entered.head      := op.first(31, 0)
   entered.variable  := variable
-  entered.first     := beat === 0.U
-  entered.beat      := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
-  entered.present   := Cat((0 until p.dBytes).map(l => l.U < lanes && base +& l.U < op.evl).reverse)
-  entered.base      := base(log2Ceil(p.elements) - 1, 0)
+  entered.first     := !begun
+  entered.beat      := beatNow.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
+  entered.present   := Cat((0 until p.dBytes).map(l => l.U < lanes && base +& l.U < op.evl && !exhausted).reverse)
+  entered.bound     := op.evl.pad(log2Ceil(p.elements + 1))(log2Ceil(p.elements + 1) - 1, 0)
   entered.masked    := op.readsVs1
   entered.mb        := op.variable.fold(0.U)(_.mb)
 
-  private val unmasks = io.strip.fold(false.B)(strip => strip.reading && strip.granted)
+  private val unmasks = WireDefault(false.B)
   private val ends    = valid && (issued || (step && last)) && (!masking || unmasks)
   io.op.ready := !valid || ends
   when(io.op.fire) {
@@ -241,7 +267,9 @@ class UnpackPath(p: VectorParams) extends Module {
     position := io.op.bits.scalar ## io.op.bits.use.get.bitpos
     writes   := VecInit(Seq.tabulate(p.egs)(eg => io.op.bits.writeRegisters(eg / p.egsPerRegister))).asUInt
     masking  := io.op.bits.readsVs1
+    begun    := false.B
     issued   := false.B
+    unmasked := false.B
     asking   := false.B
     summed   := false.B
     element  := 0.U
@@ -260,21 +288,34 @@ class UnpackPath(p: VectorParams) extends Module {
       position := position + total
     }
   }.elsewhen(step) {
-    beat     := beat + 1.U
-    position := position + (use.valueBits << (logD.U - eew))
+    beat     := beatNow + 1.U
+    position := positionNow + step1
     writes   := writes & ~UIntToOH(eg, p.egs)
   }
+  when(step && !io.op.fire)(begun := true.B)
+  private val append    = if (p.full) Some(Module(new UnpackAppend(p))) else None
   private val maskEg = op.vs1
-  for (strip <- io.strip) {
+  for ((unit, strip) <- append.zip(io.strip)) {
     strip.read.eg := maskEg
     // The register that is unpacked to may be the mask.
-    val own = maskEg === op.vd && (issued || beat =/= 0.U)
-    strip.reading := valid && masking && !maskHeld && !io.olderWrites(maskEg) && (!landing(maskEg) || own)
+    val own   = maskEg === op.vd && begun
+    val wants = valid && masking && unit.io.mask.ready && (!landing(maskEg) || own) && !io.clear
+    val hits  = strip.forwards.map(f => f.valid && f.bits.eg === maskEg)
+    val taken = wants && hits.reduce(_ || _) && !strip.blocked(maskEg)
+    strip.reading := wants && !io.olderWrites(maskEg)
+    unmasks       := taken || (strip.reading && strip.granted)
+    val read = Wire(new UnpackMask(p))
+    read.bits          := strip.read.data(p.elements - 1, 0)
+    read.length        := strip.length
+    unit.io.mask.valid := unmasks
+    unit.io.mask.bits  := Mux(taken, Mux(hits(0), strip.forwards(0).bits.mask, strip.forwards(1).bits.mask), read)
     when(unmasks) {
       // The next instruction, if it enters, says itself whether it has a mask.
-      when(!ends)(masking := false.B)
-      mask                := strip.read.data(p.elements - 1, 0)
-      maskLength          := strip.length
+      when(!ends) {
+        masking  := false.B
+        unmasked := true.B
+      }
+      active := unit.io.mask.bits.active & LaneWidths.ones(op.evl, p.elements)
     }
   }
   when(step && last && !ends)(issued := true.B)
@@ -322,15 +363,9 @@ class UnpackPath(p: VectorParams) extends Module {
     extract.io.bits(lane)   := bits(at)
   }
 
-  // Appending is taken when what was appended before has been written.
-  private val append      = if (p.full) Some(Module(new UnpackAppend(p))) else None
-  private val appending   = RegInit(false.B)
-  private val appended    = RegInit(false.B)
-  private val appendedEg  = Reg(UInt(p.egBits.W))
-  private val appendedTag = Reg(UInt(p.tagBits.W))
-  private val writesNow   = WireDefault(false.B)
-  private val free        = (!appending || (writesNow && io.write.ready)) && (!out.masked || maskHeld)
-  private val appends     = outValid && out.variable && free
+  // A register that has been appended stands until it is written.
+  private val writesNow = append.fold(false.B)(_.io.out.valid)
+  private val free      = append.fold(false.B)(_.io.in.ready)
   // What writes no register only ends.
   private val plain     = outValid && !out.variable && !writesNow
   private val plainEnds = plain && (out.silent || io.write.ready)
@@ -370,44 +405,38 @@ class UnpackPath(p: VectorParams) extends Module {
     io.consume.bits.head   := ticket.bits.auxHead
   }
 
-  // From the last beat into UnpackAppend to the register's write.
-  appending := !io.clear && ((appends && out.last) || (appending && !(writesNow && io.write.ready)))
-  when(appends && out.last) {
-    appendedEg  := out.eg
-    appendedTag := out.tag
-  }
-  maskHeld           := !io.clear && (unmasks || (maskHeld && !(appends && out.masked && out.last)))
   io.write.valid     := writesNow || (plain && !out.silent)
-  io.write.bits.eg   := Mux(writesNow, appendedEg, out.eg)
-  io.write.bits.mask := Mux(writesNow, Fill(p.dBytes, 1.U(1.W)), out.mask)
+  io.write.bits.eg   := out.eg
+  io.write.bits.mask := out.mask
   io.write.bits.data := outData
-  io.writeTag        := Mux(writesNow, appendedTag, out.tag)
+  io.writeTag        := out.tag
   io.end.valid       := Mux(writesNow, io.write.fire, plainEnds && out.last)
   io.end.bits        := io.writeTag
   for ((unit, strip) <- append.zip(io.strip)) {
-    val inMask = Cat((0 until p.dBytes).map(l => out.base +& l.U < maskLength).reverse)
-    unit.io.in.valid        := appends
-    unit.io.in.bits.first   := out.first
-    unit.io.in.bits.last    := out.last
-    unit.io.in.bits.beat    := out.beat
-    unit.io.in.bits.eew     := out.eew
-    unit.io.in.bits.data    := outData
-    unit.io.in.bits.present := Mux(out.masked, out.present & inMask, out.present)
-    unit.io.in.bits.active := Mux(
-      out.masked,
-      (mask >> out.base).pad(p.dBytes)(p.dBytes - 1, 0),
-      Fill(p.dBytes, 1.U(1.W))
-    )
+    unit.io.in.valid         := outValid && out.variable
+    unit.io.in.bits.first    := out.first
+    unit.io.in.bits.last     := out.last
+    unit.io.in.bits.tag      := out.tag
+    unit.io.in.bits.eg       := out.eg
+    unit.io.in.bits.beat     := out.beat
+    unit.io.in.bits.eew      := out.eew
+    unit.io.in.bits.data     := outData
+    unit.io.in.bits.present  := out.present
+    unit.io.in.bits.bound    := out.bound
+    unit.io.in.bits.masked   := out.masked
     unit.io.in.bits.unsigned := out.unsigned
     unit.io.in.bits.mb       := out.mb
-    // The register stands in the unit until it can be written.
-    writesNow                          := unit.io.out.valid && appending || appended
-    appended                           := !io.clear && writesNow && !io.write.ready
-    when(writesNow)(io.write.bits.data := unit.io.out.bits.data)
-    strip.metadata.valid               := writesNow
-    strip.metadata.bits                := unit.io.out.bits.metadata
-    strip.counted.valid                := unit.io.counted.valid && appending && !io.clear
-    strip.counted.bits                 := unit.io.counted.bits
+    unit.io.out.ready        := io.write.ready
+    unit.io.clear            := io.clear
+    when(writesNow) {
+      io.write.bits.eg   := unit.io.out.bits.eg
+      io.write.bits.mask := Fill(p.dBytes, 1.U(1.W))
+      io.write.bits.data := unit.io.out.bits.value.data
+      io.writeTag        := unit.io.out.bits.tag
+    }
+    strip.metadata.valid := writesNow
+    strip.metadata.bits  := unit.io.out.bits.value.metadata
+    strip.counted        := unit.io.counted
   }
 
   private val departs = Mux(step && changes, UIntToOH(eg, p.egs), 0.U)
@@ -420,5 +449,5 @@ class UnpackPath(p: VectorParams) extends Module {
   io.landing := landing
   io.lasting := landing & ~arrives
 
-  io.busy := valid || ticket.valid || outValid || appending
+  io.busy := valid || ticket.valid || outValid || append.fold(false.B)(_.io.busy)
 }

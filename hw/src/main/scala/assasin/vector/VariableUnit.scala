@@ -43,6 +43,9 @@ class VariableUnitIO(p: VectorParams) extends Bundle {
   val out  = Valid(new VariableOperand(p))
   val mask = Output(UInt(p.elements.W))
 
+  /** Two cycles before `out`: of a compare the mask. */
+  val early = Output(new UnpackMask(p))
+
   /** Operations under way are forgotten. */
   val clear = Input(Bool())
 }
@@ -546,15 +549,26 @@ class VariableUnit(p: VectorParams) extends Module {
   private val k6      = RegEnable(k5, v5)
   private val data6   = RegEnable(Cat(bytes5.reverse), v5)
   private val width6  = VecInit(width5.map(RegEnable(_, v5)))
-  private val flag6   = VecInit(flag5.map(RegEnable(_, v5)))
   private val live6   = RegEnable(live5, v5)
-  private val stages  = Seq(leaves2, leaves3, leaves4, v5)
-  private val fits6   = along(fits2, stages)
-  private val some6   = along(size2.map(_ =/= 0.U), stages)
-  private val lastOf6 = along(lastOf2, stages)
-  private val count6  = along(Seq(count2), stages).head
-  private val active6 = along(RegEnable(RegEnable(in.active, io.in.valid), leaves1).asBools, stages)
-  private val zero    = holds(false.B, true.B, k6)
+  private val stages  = Seq(leaves2, leaves3, leaves4)
+  private val fits5   = along(fits2, stages)
+  private val some5   = along(size2.map(_ =/= 0.U), stages)
+  private val lastOf5 = along(lastOf2, stages)
+  private val count5  = along(Seq(count2), stages).head
+  private val active5 = along(RegEnable(RegEnable(in.active, io.in.valid), leaves1).asBools, stages)
+  private val fits6   = fits5.map(RegEnable(_, v5))
+  private val some6   = some5.map(RegEnable(_, v5))
+  private val lastOf6 = lastOf5.map(RegEnable(_, v5))
+  private val count6  = RegEnable(count5, v5)
+
+  // Flags of elements are known a stage before their widths.
+  private val zero5     = holds(false.B, true.B, k5)
+  private val flagsLast = VecInit(flag5)
+  private val mask5 = Cat(
+    Seq.tabulate(elements)(i => fits5(i) && active5(i) && Mux(some5(i), flagsLast(lastOf5(i)), zero5)).reverse
+  )
+  io.early.bits   := mask5
+  io.early.length := count5
 
   io.out.valid                  := RegNext(v6 && !io.clear, false.B)
   io.out.bits.data              := RegEnable(data6, v6)
@@ -565,12 +579,7 @@ class VariableUnit(p: VectorParams) extends Module {
   for (i <- 0 until elements) {
     io.out.bits.metadata.widths(i) := RegEnable(Mux(fits6(i) && some6(i), width6(lastOf6(i)), 0.U), v6)
   }
-  io.mask := RegEnable(
-    Cat(
-      Seq.tabulate(elements)(i => fits6(i) && active6(i) && Mux(some6(i), flag6(lastOf6(i)), zero)).reverse
-    ),
-    v6
-  )
+  io.mask := RegEnable(RegEnable(mask5, v5), v6)
 }
 
 object VariableUnit {

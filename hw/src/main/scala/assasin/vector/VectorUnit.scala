@@ -328,7 +328,8 @@ class VectorUnit(p: VectorParams) extends Module {
     strip.io.op.bits     := op
     when(enters)(waiting.variable.get.place := strip.io.place)
     strip.io.counted(0)  := execute.io.strip.get.counted
-    strip.io.counted(1)  := input.strip.get.counted
+    strip.io.counted(1)  := input.strip.get.counted(0)
+    strip.io.counted(2)  := input.strip.get.counted(1)
     strip.io.closed(0)   := output.strip.get.closed
     strip.io.closed(1)   := execute.io.strip.get.closed
     strip.io.renew       := gateway.table.recount.valid
@@ -410,6 +411,10 @@ class VectorUnit(p: VectorParams) extends Module {
       trace.widths.get   := Cat(metadata.io.write.bits.metadata.widths.reverse.map(_.pad(8)))
       trace.length.get   := metadata.io.length
     }
+
+    // Masks that are not written yet.
+    input.strip.get.forwards := execute.io.strip.get.forwards
+    input.strip.get.blocked  := hazards.io.olderWrites(VectorPath.Unpack) | adds.unforwarded | load.io.landing
 
     // Port D, behind a pack.
     input.strip.get.read.data                                                   := file.io.element.data

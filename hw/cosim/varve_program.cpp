@@ -729,21 +729,25 @@ class Generator {
              number(), 0);
     }
     void full_unpack() {
+        full_unpack(chance(40), mask_register(), elements_register());
+    }
+    void full_unpack(bool masked, unsigned mask, unsigned vd) {
         no_groups();
         open_strip();
-        const bool masked = chance(40);
-        insn((unpack_word(choose(false, false) & 15, elements_register()) & ~(1u << 30 | 1u << 25)) |
-                 (masked ? mask_register() << 20 : 1u << 25),
+        insn((unpack_word(choose(false, false) & 15, vd) & ~(1u << 30 | 1u << 25)) | (masked ? mask << 20 : 1u << 25),
              static_cast<uint32_t>(rng()), static_cast<uint32_t>(rng()));
     }
     void full_pack() {
+        full_pack(chance(50), mask_register(), source());
+    }
+    void full_pack(bool masked, unsigned mask, unsigned vs) {
         no_groups();
         const unsigned id = choose(true, false) & 7;
         if (!budget(id, static_cast<uint64_t>(vlen / 8) * (out[id].variable ? 64 : out[id].w), vlen / 8)) {
             end(true, id);
             return;
         }
-        insn(pack_word(id, chance(50), mask_register(), source(), result()) & ~(1u << 30), number(), number());
+        insn(pack_word(id, masked, mask, vs, result()) & ~(1u << 30), number(), number());
         packed = true;
     }
     /// The number of a register's elements, or their sum.
@@ -793,6 +797,32 @@ class Generator {
         if (chance(15)) // it has ended, perhaps
             end(false, choose(false, false) & 7);
     }
+    /// Strips as filters have them, one right behind the other: a mask that lets through some, few or no elements,
+    /// unpacks under it, packs of what was unpacked, or of a register that is older than the strip and ends it earlier.
+    void filter() {
+        const unsigned compared = elements_register(), mask = chance(50) ? 0 : reg(1);
+        for (unsigned strips = 1 + below(4); strips > 0; strips--) {
+            std::vector<unsigned> taken;
+            full_unpack(false, 0, compared);
+            const unsigned funct6 = chance(40) ? 0x18 : std::array<unsigned, 3>{0x19, 0x1d, 0x1f}[below(3)];
+            insn(variable(funct6, false, compared, below(32), 3 + below(2), mask), number(), 0);
+            if (chance(30))
+                insn(variable(0x1f, false, compared, below(32), 3 + below(2), reg(1)), number(), 0);
+            if (!vill && chance(30))
+                insn(vector(0x18 + below(8), false, chance(80) ? mask : reg(1), reg(1), 2, mask), 0, 0);
+            for (unsigned i = 1 + below(5); i > 0; i--) {
+                taken.push_back(chance(5) ? mask : elements_register());
+                full_unpack(chance(90), chance(90) ? mask : mask_register(), taken.back());
+            }
+            if (chance(30))
+                operation();
+            for (unsigned i = below(4); i > 0; i--)
+                full_pack(chance(80), mask, chance(80) ? taken[below(static_cast<unsigned>(taken.size()))] : source());
+            if (chance(20))
+                number_of();
+            renew();
+        }
+    }
     /// A word of custom-1 with some bits wrong.
     void wild_operation() {
         uint32_t word = variable(0x00, chance(20), source(), source(), std::array<unsigned, 3>{0, 3, 4}[below(3)],
@@ -804,8 +834,10 @@ class Generator {
     }
     void full_block() {
         const unsigned dice = below(100);
-        if (dice < 40)
+        if (dice < 25)
             strip();
+        else if (dice < 40)
+            filter();
         else if (dice < 55)
             operation();
         else if (dice < 65)

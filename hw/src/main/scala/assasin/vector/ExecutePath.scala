@@ -13,6 +13,9 @@ class ExecutePathIO(p: VectorParams) extends PathIO(p) {
   val write    = Output(Valid(new RegisterWrite(p)))
   val writeTag = Output(UInt(p.tagBits.W))
 
+  /** It writes in the next cycle, perhaps. */
+  val writesNext = Output(Bool())
+
   /** Element groups that are written in a later cycle than the next, and from this cycle on. */
   val late    = Output(UInt(p.egs.W))
   val landing = Output(UInt(p.egs.W))
@@ -76,7 +79,7 @@ class ExecutePath(p: VectorParams) extends Module {
   // Sums come to their results later.
   private val results = if (p.full) 6 else 2
 
-  private def least(a: UInt, b: UInt): UInt  = Mux(a < b, a, b)
+  private def least(a: UInt, b: UInt): UInt    = Mux(a < b, a, b)
   private def egOf(register: UInt, beat: UInt) = (register * p.egsPerRegister.U + beat)(p.egBits - 1, 0)
 
   /** The highest bit of each element. */
@@ -315,7 +318,8 @@ class ExecutePath(p: VectorParams) extends Module {
   private val shortEnds = units.io.done || (xValid && !xIsLong && !isDivide(x.op))
   private val toWrite   = shortEnds || x3Valid
   private val last      = Mux(x3Valid, x3, x)
-  wValid := toWrite && !io.clear
+  wValid        := toWrite && !io.clear
+  io.writesNext := toWrite || permuting
   private val w = RegEnable(last, toWrite)
   io.write.valid                := (wValid && w.writes) || permute.io.write.valid
   io.write.bits.eg              := w.eg
@@ -384,7 +388,8 @@ class ExecutePath(p: VectorParams) extends Module {
       valids(i)            := (comes || (valids(i) && !leave(i))) && !io.clear
       when(comes)(beats(i) := beats(i - 1))
     }
-    val lands   = valids.last
+    io.writesNext := toWrite || permuting || valids(VariableUnit.latency - 2)
+    val lands = valids.last
     val landed  = beats.last
     val compare = landed.op.variable.get.compare
     airborne := valids.asUInt.orR || converted
@@ -401,21 +406,25 @@ class ExecutePath(p: VectorParams) extends Module {
     val underWay = landsIn(converted, true.B, ofLanes.eg) +: valids.zip(beats).map { case (valid, beat) =>
       landsIn(valid, true.B, beat.eg)
     }
-    io.late             := shortLate | underWay.dropRight(2).reduce(_ | _)
-    io.landing          := shortLanding | underWay.reduce(_ | _)
+    io.late    := shortLate | underWay.dropRight(2).reduce(_ | _)
+    io.landing := shortLanding | underWay.reduce(_ | _)
 
     // Masks: of elements of any width, in X2; of fixed width, in X.
     val early    = beats(4)
     val computes = valids(4) && early.op.variable.get.compare
     val logical  = x.op.bitwise && !IntegerFunction.isMask(x.op.function)
     val inX      = shortEnds && !x3Valid && x.op.maskResult && x.writes && !dividing
-    strip.forwards(0).valid            := computes && !io.clear
-    strip.forwards(0).bits.eg          := early.eg
-    strip.forwards(0).bits.mask        := unit.io.early
-    strip.forwards(1).valid            := inX && !io.clear
-    strip.forwards(1).bits.eg          := x.eg
-    strip.forwards(1).bits.mask.bits   := out(p.elements - 1, 0)
-    strip.forwards(1).bits.mask.length := Mux(logical, RegEnable(least(read(0).count, read(1).count), rValid), p.elements.U)
+    strip.forwards(0).valid          := computes && !io.clear
+    strip.forwards(0).bits.eg        := early.eg
+    strip.forwards(0).bits.mask      := unit.io.early
+    strip.forwards(1).valid          := inX && !io.clear
+    strip.forwards(1).bits.eg        := x.eg
+    strip.forwards(1).bits.mask.bits := out(p.elements - 1, 0)
+    strip.forwards(1).bits.mask.length := Mux(
+      logical,
+      RegEnable(least(read(0).count, read(1).count), rValid),
+      p.elements.U
+    )
     strip.unforwarded := shortLate | landsIn(toWrite && !inX, last.writes, last.eg) | landsIn(wValid, w.writes, w.eg) |
       landsIn(valids(4) && !computes, true.B, early.eg) |
       underWay.zipWithIndex.filter(_._2 != 5).map(_._1).reduce(_ | _)

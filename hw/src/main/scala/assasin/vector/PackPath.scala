@@ -193,7 +193,7 @@ class PackPath(p: VectorParams) extends Module {
     strip.closed.valid      := takes && !io.clear
     strip.closed.bits.count := least
     strip.closed.bits.place := place
-    when(takes)(most   := least)
+    when(takes)(most        := least)
   }
   private val chosenLanes = (0 to (if (p.full) 3 else log2Ceil(p.eLen / 8))).map { log =>
     val bits = (chosen >> (beat * (p.dBytes >> log).U))((p.dBytes >> log) - 1, 0)

@@ -66,11 +66,11 @@ class StripState(p: VectorParams) extends Module {
   private val closes = io.op.valid && use.active && (op.path === VectorPath.Pack.U || op.isSum)
   private val writes = op.writeRegisters
   when(io.op.valid)(made := (made & ~writes) | Mux(use.active && use.setsCount && !use.compare, writes, 0.U))
-  io.place.strip := strip
-  io.place.sure  := (made & UIntToOH(Mux(op.path === VectorPath.Pack.U, op.vd, op.vs2), 32)).orR
+  io.place.strip         := strip
+  io.place.sure          := (made & UIntToOH(Mux(op.path === VectorPath.Pack.U, op.vd, op.vs2), 32)).orR
 
   private def least(a: UInt, b: UInt): UInt = Mux(a < b, a, b)
-  private val ends = io.closed.map(n => n.valid && n.bits.place.strip === strip)
+  private val ends                          = io.closed.map(n => n.valid && n.bits.place.strip === strip)
   private val all = (io.counted.map(n => Mux(n.valid, n.bits, most)) ++
     io.closed.zip(ends).map { case (n, mine) => Mux(mine, n.bits.count, most) }).foldLeft(numE)(least)
   numE   := all

@@ -52,6 +52,9 @@ class UnpackAppendIO(p: VectorParams) extends Bundle {
   /** Two cycles behind an instruction's last beat, or later. */
   val out = Decoupled(new UnpackedRegister(p))
 
+  /** The element group that `out` has in the next cycle for the first time. */
+  val soon = Output(Valid(UInt(p.egBits.W)))
+
   /** Something is under way. */
   val busy = Output(Bool())
 
@@ -126,8 +129,8 @@ class UnpackAppend(p: VectorParams) extends Module {
 
   private def byEew[T <: Data](of: Int => T): T = MuxLookup(u.eew, of(0))(logs.tail.map(log => log.U -> of(log)))
   private val base                              = (u.beat << (logD.U - u.eew))(countBits - 1, 0)
-  private val bound   = Mux(u.masked && mask.length < u.bound, mask.length, u.bound)
-  private val chosen  = (mask.active >> base).pad(p.dBytes)(p.dBytes - 1, 0)
+  private val bound                             = Mux(u.masked && mask.length < u.bound, mask.length, u.bound)
+  private val chosen                            = (mask.active >> base).pad(p.dBytes)(p.dBytes - 1, 0)
   private val inMask  = (LaneWidths.ones(mask.length, p.elements) >> base).pad(p.dBytes)(p.dBytes - 1, 0)
   private val present = Mux(u.masked, u.present & inMask, u.present)
   private val active  = Mux(u.masked, u.present & chosen, u.present)
@@ -182,6 +185,9 @@ class UnpackAppend(p: VectorParams) extends Module {
   io.out.bits.value.metadata.count    := total
   io.out.bits.value.metadata.unsigned := RegEnable(u.unsigned, appends)
   io.out.bits.value.metadata.mb       := RegEnable(u.mb, appends)
+
+  io.soon.valid := appends && u.last
+  io.soon.bits  := u.eg
 
   io.busy := waiting.io.deq.valid || outValid
 }

@@ -18,10 +18,16 @@ class UnpackPathIO(p: VectorParams) extends PathIO(p) {
   val write    = Decoupled(new RegisterWrite(p))
   val writeTag = Output(UInt(p.tagBits.W))
 
+  /** A write of the next cycle is taken if it is claimed; the write of this cycle was. */
+  val claimable = Input(Bool())
+  val claimed   = Output(Bool())
+
   /** Element groups that are asked for and not written. */
   val landing = Output(UInt(p.egs.W))
 
-  /** The same without what is written in this cycle, as one that reads with write-through in the next has to see it. */
+  /** The same without what is written in this cycle, or surely in the next, as one that reads with write-through in the
+    * next has to see it.
+    */
   val lasting = Output(UInt(p.egs.W))
 
   /** An instruction has read all of its bytes of this stream. */
@@ -151,7 +157,9 @@ class UnpackPath(p: VectorParams) extends Module {
   private val step1 = use.valueBits << (logD.U - eew)
   private val chosen = MuxLookup(eew, 0.U(8.W))((0 to 3).map { log =>
     val each = p.elements >> log
-    log.U -> Cat((0 until 8).map(j => if (j < (1 << log)) active(each * (j + 1) - 1, each * j).orR else false.B).reverse)
+    log.U -> Cat(
+      (0 until 8).map(j => if (j < (1 << log)) active(each * (j + 1) - 1, each * j).orR else false.B).reverse
+    )
   })
   private val ahead     = (chosen >> beat(2, 0))(7, 0)
   private val leavesOut = variable && unmasked
@@ -293,7 +301,7 @@ class UnpackPath(p: VectorParams) extends Module {
     writes   := writes & ~UIntToOH(eg, p.egs)
   }
   when(step && !io.op.fire)(begun := true.B)
-  private val append    = if (p.full) Some(Module(new UnpackAppend(p))) else None
+  private val append = if (p.full) Some(Module(new UnpackAppend(p))) else None
   private val maskEg = op.vs1
   for ((unit, strip) <- append.zip(io.strip)) {
     strip.read.eg := maskEg
@@ -446,8 +454,11 @@ class UnpackPath(p: VectorParams) extends Module {
     0.U
   )
   landing    := Mux(io.clear, 0.U, (landing & ~arrives) | departs)
+  private val claims = append.fold(false.B)(_.io.soon.valid && io.claimable)
+  private val surely = append.fold(0.U(p.egs.W))(unit => Mux(claims, UIntToOH(unit.io.soon.bits, p.egs), 0.U))
+  io.claimed := RegNext(claims && !io.clear, false.B)
   io.landing := landing
-  io.lasting := landing & ~arrives
+  io.lasting := landing & ~arrives & ~surely
 
   io.busy := valid || ticket.valid || outValid || append.fold(false.B)(_.io.busy)
 }

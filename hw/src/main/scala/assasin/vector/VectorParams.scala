@@ -51,7 +51,7 @@ case class VectorParams(
     maxWidth: Int = 64,
     inputs: Int = 8,
     unpackQueue: Int = 4,
-    packQueue: Int = 2,
+    packQueue: Int = 4,
     trace: Boolean = false
 ) {
   private def depth(name: String, value: Int): Unit =

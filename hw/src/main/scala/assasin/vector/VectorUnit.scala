@@ -126,12 +126,17 @@ class VectorUnit(p: VectorParams) extends Module {
   file.io.element.eg   := chosen(_.eg)
   file.io.element.byte := chosen(_.byte)
 
+  // A register that is unpacked goes before one that is loaded if an operation counts on it.
+  private val claimed = unpack.fold(false.B)(_.io.claimed)
   private val writers = Seq[(Bool, RegisterWrite, UInt)](
     (execute.io.write.valid, execute.io.write.bits, execute.io.writeTag),
-    (load.io.write.valid, load.io.write.bits, load.io.writeTag)
+    (load.io.write.valid && !claimed, load.io.write.bits, load.io.writeTag)
   ) ++ unpack.map(path => (path.io.write.valid, path.io.write.bits, path.io.writeTag))
-  load.io.write.ready := !execute.io.write.valid
-  unpack.foreach(_.io.write.ready := !execute.io.write.valid && !load.io.write.valid)
+  load.io.write.ready := !execute.io.write.valid && !claimed
+  for (path <- unpack) {
+    path.io.write.ready := !execute.io.write.valid && (!load.io.write.valid || claimed)
+    path.io.claimable   := !execute.io.writesNext
+  }
   file.io.write.valid                       := writers.map(_._1).reduce(_ || _)
   file.io.write.bits                        := PriorityMux(writers.map(w => w._1 -> w._2))
   when(window.io.write.valid)(file.io.write := window.io.write)
@@ -318,21 +323,21 @@ class VectorUnit(p: VectorParams) extends Module {
 
     // Commit stage.
     val op = gate.io.dispatch.bits
-    gate.io.variable.get := tags.io.variable
-    gate.io.packed.get   := strip.io.packed
-    tags.io.op.valid     := enters
-    tags.io.op.bits      := op
-    tags.io.clear        := clear
-    strip.io.clear       := clear
-    strip.io.op.valid    := enters
-    strip.io.op.bits     := op
+    gate.io.variable.get                    := tags.io.variable
+    gate.io.packed.get                      := strip.io.packed
+    tags.io.op.valid                        := enters
+    tags.io.op.bits                         := op
+    tags.io.clear                           := clear
+    strip.io.clear                          := clear
+    strip.io.op.valid                       := enters
+    strip.io.op.bits                        := op
     when(enters)(waiting.variable.get.place := strip.io.place)
-    strip.io.counted(0)  := execute.io.strip.get.counted
-    strip.io.counted(1)  := input.strip.get.counted(0)
-    strip.io.counted(2)  := input.strip.get.counted(1)
-    strip.io.closed(0)   := output.strip.get.closed
-    strip.io.closed(1)   := execute.io.strip.get.closed
-    strip.io.renew       := gateway.table.recount.valid
+    strip.io.counted(0)                     := execute.io.strip.get.counted
+    strip.io.counted(1)                     := input.strip.get.counted(0)
+    strip.io.counted(2)                     := input.strip.get.counted(1)
+    strip.io.closed(0)                      := output.strip.get.closed
+    strip.io.closed(1)                      := execute.io.strip.get.closed
+    strip.io.renew                          := gateway.table.recount.valid
 
     // Instructions that give bytes of a stream buffer back themselves, as they read: a VRCNUM goes behind them.
     val isGiving = enters && op.path === VectorPath.Unpack.U && op.use.get.buffer && !op.isVariable

@@ -389,7 +389,7 @@ class ExecutePath(p: VectorParams) extends Module {
       when(comes)(beats(i) := beats(i - 1))
     }
     io.writesNext := toWrite || permuting || valids(VariableUnit.latency - 2)
-    val lands = valids.last
+    val lands   = valids.last
     val landed  = beats.last
     val compare = landed.op.variable.get.compare
     airborne := valids.asUInt.orR || converted

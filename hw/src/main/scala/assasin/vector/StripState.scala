@@ -21,6 +21,9 @@ class StripStateIO(p: VectorParams) extends Bundle {
   /** NUME is written. */
   val write = Flipped(Valid(UInt(32.W)))
 
+  /** The window writes, perhaps a register's number of elements. */
+  val altered = Input(Bool())
+
   /** NumE and PACKED. */
   val numE   = Output(UInt(countBits.W))
   val packed = Output(Bool())
@@ -93,6 +96,7 @@ class StripState(p: VectorParams) extends Module {
     packed := io.write.bits(31)
     made   := 0.U
   }
+  when(io.altered)(made := 0.U)
   when(io.clear) {
     numE   := most
     packed := false.B

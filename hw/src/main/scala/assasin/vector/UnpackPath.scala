@@ -453,7 +453,7 @@ class UnpackPath(p: VectorParams) extends Module {
     UIntToOH(io.write.bits.eg, p.egs),
     0.U
   )
-  landing    := Mux(io.clear, 0.U, (landing & ~arrives) | departs)
+  landing := Mux(io.clear, 0.U, (landing & ~arrives) | departs)
   private val claims = append.fold(false.B)(_.io.soon.valid && io.claimable)
   private val surely = append.fold(0.U(p.egs.W))(unit => Mux(claims, UIntToOH(unit.io.soon.bits, p.egs), 0.U))
   io.claimed := RegNext(claims && !io.clear, false.B)

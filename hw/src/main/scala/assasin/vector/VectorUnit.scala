@@ -428,6 +428,7 @@ class VectorUnit(p: VectorParams) extends Module {
 
     tags.io.write        := look.tag
     tags.io.named        := io.issue.window.bits.select(4, 0)
+    strip.io.altered     := io.issue.window.fire && io.issue.window.bits.write
     strip.io.write.valid := io.issue.window.fire && io.issue.window.bits.nume && io.issue.window.bits.write
     strip.io.write.bits  := io.issue.window.bits.data
     when(io.issue.window.bits.nume)(window.io.other := strip.io.packed ## 0.U(15.W) ## strip.io.numE.pad(16))

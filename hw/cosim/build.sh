@@ -70,6 +70,21 @@ emit_variables() {
     echo "$stamp" >"$out/variable.stamp"
 }
 
+# HuffmanTables.
+emit_huffman() {
+    local stamp
+    mapfile -t scala < <(find hw/src/main/scala/assasin/vector/Huffman* hw/src/main/scala/assasin/Emission.scala \
+        hw/src/test/scala/assasin/vector/EmitHuffman.scala hw/build.sbt hw/cosim/build.sh -type f | sort)
+    stamp=$(digest "${scala[@]}")
+    [ "$(cat "$out/huffman.stamp" 2>/dev/null)" != "$stamp" ] || return 0
+    echo "cosim: generating HuffmanTables"
+    (cd hw && sbt "Test/runMain assasin.vector.EmitHuffman $out") >"$out/huffman.log" 2>&1 || {
+        tail -40 "$out/huffman.log" >&2
+        exit 1
+    }
+    echo "$stamp" >"$out/huffman.stamp"
+}
+
 # bench VARIANT TOP NAME SOURCE...: one executable around one design. $defines: more compiler options.
 defines=
 bench() {

@@ -699,7 +699,10 @@ class VarveBench {
             return;
         const bool output = funct3 == 3;
         const varve::Stream &s = output ? model->state.out[insn >> 26 & 7] : model->state.in[insn >> 26 & 7];
-        seen[std::string(output ? "pack " : "unpack ") + (s.kind ? "VarWidth " : "") +
+        seen[std::string(output ? "pack " : "unpack ") +
+             (s.kind == varve::Huffman ? "Huffman "
+              : s.kind                 ? "VarWidth "
+                                       : "") +
              (s.buffer() ? "buffer" : "memory") + ", SEW " + std::to_string(sew)]++;
     }
 

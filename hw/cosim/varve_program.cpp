@@ -51,6 +51,8 @@ class Generator {
             out = position();
         if (kinds & kVariableStreams)
             sow_widths();
+        if (kinds & kHuffmanStreams)
+            sow_tables();
         enable(3);
         while (vill)
             set();
@@ -69,10 +71,11 @@ class Generator {
   private:
     struct Open {
         bool open = false, buffer = false;
-        unsigned kind = 0, w = 0;
+        unsigned w = 0;
         uint64_t first = 0, end = 0;                       ///< in memory: what must not be written; or what may be
         uint64_t used = 0;                                 ///< of an output in memory: bits that may have been written
         bool variable = false;                             ///< a VarWidth stream
+        bool huffman = false;                              ///< a Huffman stream
         unsigned aux = 0;                                  ///< in a stream buffer: that of its widths
         uint64_t aux_first = 0, aux_end = 0, aux_used = 0; ///< in memory: the same of its widths
     };
@@ -168,7 +171,10 @@ class Generator {
         return with.open && !with.buffer &&
                ((first < with.end && with.first < end) || (first < with.aux_end && with.aux_first < end));
     }
-    bool free_to_write(uint64_t first, uint64_t end) const {
+    bool free_to_write(uint64_t first, uint64_t end) {
+        for (const Table &table : tables)
+            if (first < table.address + kTableBytes && table.address < end && !chance(3))
+                return false;
         return std::none_of(in.begin(), in.end(), [&](const Open &o) { return overlap(first, end, o); });
     }
     bool free_to_read(uint64_t first, uint64_t end) const {
@@ -318,7 +324,146 @@ class Generator {
         insn(output ? custom2(9, 0, scalar(), id) : custom2(1, scalar(), scalar(), id), rs1, count);
     }
 
+    // ---- Huffman streams
+    // ---------------------------------------------------------------------------------------------
+    static constexpr unsigned kTableBytes = 552;
+    struct Table {
+        uint32_t address;
+        unsigned width;
+        bool for_output; ///< no symbol twice, none above 255
+    };
+    void half(uint32_t address, unsigned value) {
+        program.memory[address - kVarveBase] = static_cast<uint8_t>(value);
+        program.memory[address - kVarveBase + 1] = static_cast<uint8_t>(value >> 8);
+    }
+    /// Lengths of a code of at most n symbols: of a complete one, or without some of its codes.
+    std::vector<unsigned> lengths(unsigned n) {
+        std::vector<unsigned> leaves = {0};
+        const unsigned longest = 8 + below(8);
+        const bool deep = chance(40);
+        while (leaves.size() < n || leaves[0] == 0) {
+            unsigned &leaf =
+                leaves[deep && chance(80) ? leaves.size() - 1 : below(static_cast<unsigned>(leaves.size()))];
+            if (leaf == longest)
+                continue;
+            const unsigned below_it = ++leaf;
+            leaves.push_back(below_it);
+        }
+        for (unsigned i = chance(50) ? 0 : 1 + below(4); i > 0 && leaves.size() > 1; i--)
+            leaves.erase(leaves.begin() + below(static_cast<unsigned>(leaves.size())));
+        return leaves;
+    }
+    /// A table, perhaps a bad one. Those from the number of symbols on are any.
+    Table table(uint32_t at) {
+        Table t{at, chance(70) ? 1 + below(8) : 1 + below(16), chance(60)};
+        const unsigned values = 1u << t.width, most = std::min(t.for_output ? std::min(values, 256u) : 256u, 256u);
+        std::vector<unsigned> codes = lengths(chance(30) ? most : 1 + below(chance(50) ? std::min(most, 20u) : most));
+        while (codes.size() > most)
+            codes.pop_back();
+        const auto n = static_cast<unsigned>(codes.size());
+        std::array<unsigned, 16> count{};
+        for (const unsigned length : codes)
+            count[length]++;
+        std::vector<unsigned> symbols(std::min(values, 256u));
+        for (unsigned i = 0; i < symbols.size(); i++)
+            symbols[i] = i;
+        std::shuffle(symbols.begin(), symbols.end(), rng);
+        unsigned longest = 15;
+        while (!count[longest])
+            longest--;
+        half(at, 0x4856);
+        half(at + 2, n);
+        half(at + 4, (chance(80) ? longest : longest + below(16 - longest)) | t.width << 8);
+        half(at + 6, 0);
+        for (unsigned length = 0; length < 16; length++)
+            half(at + 8 + 2 * length, count[length]);
+        for (unsigned i = 0; i < 256; i++)
+            half(at + 40 + 2 * i, i >= n         ? static_cast<unsigned>(rng())
+                                  : t.for_output ? symbols[i]
+                                                 : static_cast<unsigned>(rng()) % values);
+        if (chance(12)) // one of the header, of the counts or of the symbols
+            program.memory[at - kVarveBase +
+                           std::array<unsigned, 3>{below(8), 8 + below(32), 40 + below(2 * n)}[below(3)]] ^=
+                static_cast<uint8_t>(1u << below(8));
+        return t;
+    }
+    void sow_tables() {
+        for (unsigned i = 0; i < 5; i++)
+            tables.push_back(table(kVarveBase + kVarveBytes / 2 + i * 640 + 8 * below(10)));
+    }
+    void declare_huffman(bool output) {
+        unsigned id = below(kIds);
+        for (unsigned i = 0; i < 4 && streams(output)[id].open; i++)
+            id = below(kIds);
+        Table t = tables[below(static_cast<unsigned>(tables.size()))];
+        for (unsigned i = 0; i < 3 && output && !t.for_output; i++)
+            t = tables[below(static_cast<unsigned>(tables.size()))];
+        Format f;
+        f.w = chance(97) ? t.width : 1 + below(16);
+        f.is_unsigned = chance(50);
+        f.mb = output ? below(4) : (f.w > 8 ? 1 : 0) + below(f.w > 8 ? 3 : 4);
+        f.buffer = chance(buffers) && id < 1u << program.log_streams;
+        Open next;
+        next.open = next.huffman = true;
+        next.buffer = f.buffer;
+        next.w = std::min(f.w, 8u);
+        uint32_t rs1 = f.buffer ? below(8) : address();
+        uint32_t count = std::array<uint32_t, 4>{below(3), below(60), below(300), below(300)}[below(4)];
+        if (f.buffer && chance(40))
+            count = chance(50) ? ~0u : below(3000);
+        if (!f.buffer) {
+            next.first = rs1;
+            next.end = rs1 + (output ? 64 + below(800) : 2 * static_cast<uint64_t>(count) + 8);
+            if (output ? !free_to_write(next.first, next.end) : !free_to_read(next.first, next.end))
+                return;
+        }
+        unsigned taken = 0;
+        for (const bool way : {false, true})
+            for (const Open &o : streams(way))
+                taken += o.open && o.huffman;
+        bool legal = !streams(output)[id].open && taken < 2;
+        uint32_t fmt = f.word(), aux = t.address;
+        if (chance(10)) {
+            const unsigned why = below(7);
+            switch (why) {
+            case 0:
+                fmt &= ~127u;
+                break;
+            case 1:
+                fmt = (fmt & ~127u) | 17 | below(128);
+                break;
+            case 2:
+                fmt |= 1u << (14 + below(18));
+                break;
+            case 3:
+                aux |= 1 + below(7);
+                break;
+            case 4: // where no memory is, or its end
+                aux = chance(50) ? kVarveBase + kVarveBytes - 8 * below(80) : address() & ~7u;
+                break;
+            case 5:
+                if (output || f.buffer)
+                    return;
+                count = ~0u;
+                break;
+            default:
+                if (!f.buffer)
+                    return;
+                rs1 = 8 + below(100);
+            }
+            legal = false;
+        }
+        if (legal)
+            streams(output)[id] = next;
+        format(fmt, aux);
+        insn(output ? custom2(10, 0, scalar(), id) : custom2(2, scalar(), scalar(), id), rs1, count);
+    }
+
     void declare(bool output) {
+        if (kinds & kHuffmanStreams && chance(50)) {
+            declare_huffman(output);
+            return;
+        }
         if (kinds & kVariableStreams && chance(50)) {
             declare_variable(output);
             return;
@@ -468,7 +613,11 @@ class Generator {
     }
     void pack() {
         const unsigned id = choose(true, true) & 7;
-        if (!budget(id, static_cast<uint64_t>(vl) * (out[id].variable ? sew() : out[id].w), vl)) {
+        if (!budget(id,
+                    static_cast<uint64_t>(vl) * (out[id].variable  ? sew()
+                                                 : out[id].huffman ? 15
+                                                                   : out[id].w),
+                    vl)) {
             end(true, id);
             return;
         }
@@ -906,6 +1055,7 @@ class Generator {
     int power = 0;
     uint32_t hot = kVarveBase;
     std::array<Open, kIds> in, out;
+    std::vector<Table> tables;
     std::array<bool, kIds> has_widths{}; ///< input stream buffers that hold widths
 };
 

@@ -41,6 +41,9 @@ class PackPathIO(p: VectorParams) extends PathIO(p) {
 
   val strip = if (p.full) Some(new StripPackIO(p)) else None
 
+  /** Huffman codes. */
+  val look = if (p.full) None else Some(new HuffmanLookIO)
+
   /** The source register of the instruction in S. */
   val register = Output(UInt(5.W))
 }
@@ -89,6 +92,9 @@ class PackPath(p: VectorParams) extends Module {
     val count      = UInt(p.vlBits.W)
     val surplus    = UInt((p.vlBits + 6).W)
     val auxSurplus = UInt(p.vlBits.W)
+
+    /** An element that has no code. */
+    val missing = Bool()
   }
 
   // Everything behind S moves at once, unless a byte for memory cannot.
@@ -131,7 +137,13 @@ class PackPath(p: VectorParams) extends Module {
   results.io.enq.bits.data       := count
   when(results.io.enq.fire)(told := true.B)
 
-  private val reads = valid && (masking || taking || (!empty && !variable))
+  // Elements of a Huffman stream leave one a cycle, from a copy of their element group.
+  private val serial   = if (p.full) false.B else use.huffman && !empty
+  private val split    = RegInit(false.B)
+  private val group    = Reg(UInt(p.dLen.W))
+  private val element  = Reg(UInt(p.vlBits.W))
+  private val inLookup = RegInit(false.B)
+  private val reads    = valid && (masking || taking || (!empty && !variable && !(serial && split)))
   io.read.eg  := eg
   io.register := op.vd
   // Whoever waits for another instruction leaves the port to it.
@@ -142,9 +154,16 @@ class PackPath(p: VectorParams) extends Module {
   private val takes = valid && !masking && taking && readable
   // R keeps values that have their own widths for one move more, as these follow.
   private val again = Wire(Bool())
-  private val issues =
-    valid && !masking && !taking && readable && move && !again && !io.clear && (!owes || told || results.io.enq.ready)
-  private val ends = issues && last
+  private val tells = !owes || told || results.io.enq.ready
+  private val issues = valid && !masking && !taking && readable && move && !again && !io.clear && tells && !serial &&
+    !inLookup
+  private val codeMoves   = inLookup && move && !again
+  private val splits      = valid && serial && !masking && !split && readable
+  private val looks       = valid && serial && split && (!inLookup || codeMoves) && tells && !io.clear
+  private val nextElement = element + 1.U
+  private val lastElement = nextElement === bound
+  private val lastInGroup = (nextElement << op.eew)(logD - 1, 0) === 0.U
+  private val ends        = issues && last || looks && lastElement
   io.op.ready := !valid || ends
   private val dataReads = Reg(UInt(p.egs.W))
   private val maskReads = Reg(UInt(p.egs.W))
@@ -157,6 +176,8 @@ class PackPath(p: VectorParams) extends Module {
     taking   := io.op.bits.variable.fold(false.B)(_.active)
     maskBeat := 0.U
     told     := false.B
+    split    := false.B
+    element  := 0.U
     val data = WireDefault(io.op.bits)
     data.readsVs1 := false.B
     dataReads     := Mux(io.op.bits.use.get.flush, 0.U, groupsOf(data.readRegisters))
@@ -171,10 +192,16 @@ class PackPath(p: VectorParams) extends Module {
   }.elsewhen(takes) {
     taking    := false.B
     dataReads := 0.U
-  }.elsewhen(issues) {
+  }.elsewhen(issues || splits) {
     beat      := beat + 1.U
     dataReads := dataReads & ~UIntToOH(dataEg, p.egs)
+    when(splits)(split := true.B)
+  }.elsewhen(looks) {
+    element                 := nextElement
+    when(lastInGroup)(split := false.B)
   }
+  when(splits)(group := io.read.data)
+    .elsewhen(looks)(group := group >> (8.U << op.eew))
   valid              := !io.clear && (io.op.fire || (valid && !ends))
   io.use.valid       := valid
   io.use.bits.tag    := op.tag
@@ -200,6 +227,37 @@ class PackPath(p: VectorParams) extends Module {
     log.U -> FillInterleaved(1 << log, bits)
   }
 
+  // ---- Codes: of one element of a Huffman stream ---------------------------------------------------------------------------
+  private val c       = Reg(new Beat)
+  private val cSymbol = Reg(UInt(HuffmanCode.widestValue.W))
+  private val cActive = Reg(Bool())
+  private val symbol = {
+    val low   = group(HuffmanCode.widestValue - 1, 0)
+    val byte  = Cat(Fill(8, group(7) && !use.unsigned), group(7, 0))
+    val width = ((1.U << use.valueBits(4, 0)) - 1.U)(HuffmanCode.widestValue - 1, 0)
+    Mux(op.eew === 0.U, byte, low) & width
+  }
+  private val cLength = io.look.fold(0.U(4.W))(_.length)
+  for (look <- io.look) {
+    look.set    := Mux(looks, use.table, c.use.table)
+    look.symbol := Mux(looks, symbol, cSymbol)
+    inLookup    := !io.clear && (looks || (inLookup && !codeMoves))
+    when(looks) {
+      cSymbol      := symbol
+      cActive      := chosen(element(log2Ceil(p.vLen) - 1, 0))
+      c.use        := use
+      c.tag        := op.tag
+      c.last       := lastElement
+      c.own        := false.B
+      c.widths     := false.B
+      c.bytepos    := op.scalar
+      c.count      := count
+      c.surplus    := Mux(use.exact, 0.U, (op.evl * HuffmanCode.longest.U).pad(p.vlBits + 6))
+      c.auxSurplus := 0.U
+      c.missing    := false.B
+    }
+  }
+
   // ---- R: bits of each byte ---------------------------------------------------------------------------------------------------
   private val rValid  = RegInit(false.B)
   private val r       = Reg(new Beat)
@@ -208,7 +266,7 @@ class PackPath(p: VectorParams) extends Module {
   private val rEew    = Reg(UInt(2.W))
   private val advance = move || io.clear
   when(advance) {
-    rValid               := (issues || again) && !io.clear
+    rValid               := (issues || again || inLookup) && !io.clear
     when(again)(r.widths := true.B)
     when(issues) {
       r.own     := use.variable
@@ -223,11 +281,20 @@ class PackPath(p: VectorParams) extends Module {
         0.U,
         (Mux(use.variable, op.evl, op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
       )
+      r.missing := false.B
       r.auxSurplus := Mux(use.exact || !use.variable, 0.U, op.evl - count)
       rData        := spread.fold(io.read.data)(lanes => Mux(variable, lanes.io.lanes, io.read.data))
       rActive      := Mux(empty, 0.U, MuxLookup(eew, chosenLanes.head._2)(chosenLanes.tail))
       rEew         := eew
     }
+  }
+  when(advance && inLookup && !again) {
+    r               := c
+    r.use.valueBits := cLength
+    r.missing       := cActive && cLength === 0.U
+    rData           := io.look.fold(0.U(p.dLen.W))(_.code)
+    rActive         := Fill(2, cActive)
+    rEew            := 1.U
   }
   again := rValid && r.own && !r.widths
 
@@ -321,10 +388,29 @@ class PackPath(p: VectorParams) extends Module {
   when(lands)(appended    := Mux(p2.last, 0.U, appended + Mux(widths, 0.U, p2Bits.length)))
   when(io.clear)(appended := 0.U)
 
+  // Of elements that have Huffman codes: those that had one, and whether some had none, before the last one.
+  private val huffman = if (p.full) false.B else p2.use.huffman
+  private val coded   = RegInit(0.U(p.vlBits.W))
+  private val missing = RegInit(false.B)
+  private val codeEnd = coded + (p2Bits.length =/= 0.U)
+  when(lands) {
+    coded   := Mux(p2.last, 0.U, codeEnd)
+    missing := !p2.last && (missing || p2.missing)
+  }
+  when(io.clear) {
+    coded   := 0.U
+    missing := false.B
+  }
+
   io.settle.valid           := lands && p2.last && !flush
+  io.settle.bits.missing    := huffman && (missing || p2.missing)
   io.settle.bits.stream     := p2.use.stream
-  io.settle.bits.count      := p2.count
-  io.settle.bits.surplus    := p2.surplus - Mux(p2.own && !p2.use.exact, appended, 0.U)
+  io.settle.bits.count      := Mux(huffman, codeEnd, p2.count)
+  io.settle.bits.surplus    := p2.surplus - Mux(
+    p2.use.exact,
+    0.U,
+    Mux(huffman, appended + p2Bits.length, Mux(p2.own, appended, 0.U))
+  )
   io.settle.bits.auxSurplus := p2.auxSurplus
   // The cycle in which the last byte goes to a stream buffer.
   io.done.valid := RegNext(lands && p2.last, false.B)
@@ -363,5 +449,5 @@ class PackPath(p: VectorParams) extends Module {
   io.end.valid := lands && p2.last
   io.end.bits  := p2.tag
   io.storing   := sent =/= 0.U || (outValid && !out.buffer)
-  io.busy      := valid || rValid || qValid || p1Valid || p2Valid || outValid || sent =/= 0.U || results.io.deq.valid
+  io.busy      := valid || rValid || qValid || p1Valid || p2Valid || inLookup || outValid || sent =/= 0.U || results.io.deq.valid
 }

@@ -36,6 +36,9 @@ class StreamFound(p: VectorParams) extends Bundle {
   val enough = Bool()
   val toEnd  = Bool()
 
+  /** The Huffman table that a declaration would get. */
+  val table = Bool()
+
   /** vs.cr: more than it may consume. */
   val tooMany = Bool()
 }
@@ -104,11 +107,16 @@ class StreamCheck(p: VectorParams) extends Module {
   private val streams     = (1.U(4.W) << io.sLog2)(3, 0)
   private val allElements = from.rs2.andR
   private val variable    = look.common.kind === StreamKind.Variable.U
+  private val huffman     = look.common.kind === StreamKind.Huffman.U
 
-  // Of a value that has its own width, the most that a pack may write.
+  // The most that a pack may write of a value.
   private val logSew  = from.config.vsew(1, 0)
   private val logMost = Mux(look.common.format.mb < logSew, look.common.format.mb, logSew)
-  private val width   = Mux(variable, (8.U << logMost)(6, 0), look.common.format.valueBits)
+  private val width   = Mux(
+    variable,
+    (8.U << logMost)(6, 0),
+    Mux(huffman, HuffmanCode.longest.U, look.common.format.valueBits)
+  )
   private val count =
     Mux(word.consume, from.rs1(p.vlBits - 1, 0), Mux(word.full, p.elements.U, from.config.vl))
 
@@ -119,25 +127,30 @@ class StreamCheck(p: VectorParams) extends Module {
   private val fixedWidth = format.valueBits =/= 0.U && format.valueBits <= 64.U
   private val space      = (BigInt(1) << p.xLen).U
 
+  // Symbols are no wider than this, a table is free, and it is where it may be.
+  private val codes = word.kind === StreamKind.Huffman.U
+  private val codesLegal = format.valueBits =/= 0.U && format.valueBits <= HuffmanCode.widestValue.U &&
+    !look.tables.andR && from.varve.get.aux(2, 0) === 0.U
+
   // The stream buffer of the widths is free.
   private val auxFree = (1.U(4.W) << format.aux)(7, 0) & (look.open(7, 0) | look.auxes)
   private val auxLegal =
     format.aux < streams && format.aux =/= word.stream && auxFree === 0.U
   private val taken = look.common.open || (!word.stream(3) && look.auxes(word.stream(2, 0)))
   private val declareLegal = word.declare && !taken &&
-    (word.kind === StreamKind.Fixed.U && fixedWidth || (if (p.full) false.B else widths && format.valueBits === 0.U)) &&
+    (word.kind === StreamKind.Fixed.U && fixedWidth || (if (p.full) false.B else widths && format.valueBits === 0.U || codes && codesLegal)) &&
     from.varve.get.format(31, 14) === 0.U && (if (p.maxWidth == 64) true.B else format.mb =/= 3.U) &&
     (word.output || format.valueBits <= (8.U << format.mb)) &&
     Mux(
       format.buffer,
       word.stream < streams && from.rs1 <= 7.U && (!widths || auxLegal),
-      word.output || (!allElements && inputEnd <= space && (!widths || (from.varve.get.aux +& from.rs2) <= space))
+      word.output || (!allElements && (codes || inputEnd <= space) && (!widths || (from.varve.get.aux +& from.rs2) <= space))
     )
 
   private val lmul    = Mux(from.config.vlmul(2), 0.U(2.W), from.config.vlmul(1, 0))
   private val aligned = (word.register(2, 0) & VecInit(0.U(3.W), 1.U(3.W), 3.U(3.W), 7.U(3.W))(lmul)) === 0.U
   private val fixedLegal =
-    !from.config.vill && aligned && look.common.format.valueBits <= (8.U << from.config.vsew(1, 0))
+    !from.config.vill && aligned && (huffman || look.common.format.valueBits <= (8.U << from.config.vsew(1, 0)))
   private val grouped   = !from.config.vill && !from.config.vlmul(2) && from.config.vlmul =/= 0.U
   private val maskLegal = !word.masked || !io.variable(word.mask)
   private val vectorLegal = maskLegal && Mux(
@@ -197,6 +210,7 @@ class StreamCheck(p: VectorParams) extends Module {
     found.fits    := Mux(word.output, within(io.output.tail), within(Mux(pastEnd, io.input.end, io.input.tail)))
     found.enough  := look.left.andR || look.left >= count
     found.toEnd   := io.input.known && !within(io.input.end)
+    found.table   := look.tables(0)
     found.tooMany := from.rs1 > mostCount.U
   }
   known    := !io.clear && Mux(io.enters, StreamWord.is(io.offer.insn) && !stale, io.held && isOurs)

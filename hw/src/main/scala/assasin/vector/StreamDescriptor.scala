@@ -45,6 +45,9 @@ class StreamDescriptor(p: VectorParams) extends Bundle {
   /** Elements consumed, or written. */
   val done = UInt(p.xLen.W)
 
+  /** Its Huffman table, if it has one. */
+  val table = Bool()
+
   /** Reason that the next instruction with this stream traps for; 0: none. */
   val pending = UInt(3.W)
 }

@@ -38,6 +38,9 @@ class StreamGateIO(p: VectorParams) extends Bundle {
 
   val strip = if (p.full) Some(new StripGateIO(p)) else None
 
+  /** Huffman streams (not of VarVE-full). */
+  val huffman = if (p.full) None else Some(new HuffmanGateIO(p))
+
   /** Looks at widths of streams in memory; of those in stream buffers, when nobody else reads. */
   val load        = Decoupled(new VectorLoadRequest(p))
   val loadAnswer  = Input(Valid(UInt(p.memoryBits.W)))
@@ -49,6 +52,20 @@ class StreamGateIO(p: VectorParams) extends Bundle {
   val loading = Output(Bool())
 
   val clear = Input(Bool())
+}
+
+/** What Huffman streams need besides. */
+class HuffmanGateIO(p: VectorParams) extends Bundle {
+
+  /** Symbols are looked up while nothing is under way. */
+  val tables = Flipped(new HuffmanTablesIO)
+
+  /** An element of an unpack has been decoded. As many unpacks are under way as there are banks of them. */
+  val element = Output(Valid(new SymbolWrite(p)))
+  val full    = Input(Bool())
+
+  /** An unpack of decoded elements leaves. */
+  val unpack = Output(Bool())
 }
 
 /** What VarVE-full needs besides. */
@@ -100,8 +117,10 @@ class StreamGate(p: VectorParams) extends Module {
     // Looks at all elements at once; at one element; at one byte; counts a mask's bits; decides on the counted elements;
     // has decided. VRCNUM chooses the next stream of its set; looks it up. Of streams with widths: StreamScan looks at
     // the elements; looks up where the widths of a declared stream begin; looks whether there is room for all widths; reads
-    // an element's bit of the mask, reads the element, adds its width; decides on the counted elements' widths.
-    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load, Scan, Aux, Room, Mask, Read, Add, CountedAux = Value
+    // an element's bit of the mask, reads the element, adds its width; decides on the counted elements' widths. Of
+    // Huffman streams: HuffmanScan decodes the elements; the table is loaded.
+    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load, Scan, Aux, Room, Mask, Read, Add, CountedAux, Decode,
+      Table = Value
   }
   private val state = RegInit(State.Fast)
   private val fast  = state === State.Fast
@@ -119,9 +138,16 @@ class StreamGate(p: VectorParams) extends Module {
   private val auxHead  = Reg(UInt(32.W))
   private val scan     = Module(new StreamScan(p))
 
+  // Values have Huffman codes.
+  private val huffman = Mux(k.declare, k.kind, found.common.kind) === StreamKind.Huffman.U
+  private val ownBits = variable || huffman
+  private val decoder = if (p.full) None else Some(Module(new HuffmanScan(p)))
+  private val loader  = if (p.full) None else Some(Module(new HuffmanLoad(p)))
+  private val bank    = RegInit(false.B)
+
   // Of a pack of such values: there may be too little room for their widths; bits of the counted elements; the number of
   // the next one, itself, and whether all have been counted.
-  private val packsOwn = k.pack && variable
+  private val packsOwn = k.pack && ownBits
   private val short    = RegInit(false.B)
   private val tallied  = Reg(UInt(bitsBits.W))
   private val index    = Reg(UInt(p.vlBits.W))
@@ -158,7 +184,7 @@ class StreamGate(p: VectorParams) extends Module {
   private val padding      = restToEnd <= 0.S || (found.left.andR && restToEnd < 8.S)
   private val notYet       = buffer && !cut && bitsTo(io.input.tail) < elementWidth
 
-  private val countedBits = Mux(variable, tallied, (counted * found.common.format.valueBits)(bitsBits - 1, 0))
+  private val countedBits = Mux(ownBits, tallied, (counted * found.common.format.valueBits)(bitsBits - 1, 0))
   private val countedEnd  = found.start +& countedBits
   private val countedFits = {
     val bytes = io.output.tail - found.start(34, 3)
@@ -184,6 +210,16 @@ class StreamGate(p: VectorParams) extends Module {
       log.U -> Cat(Fill(p.eLen - (8 << log), !format.unsigned && low((8 << log) - 1)), low)
     })
     LaneWidths(cut, logs.last, format.unsigned).head
+  }
+
+  // Or its code's: looked for as the element is read.
+  private val codeBits = io.huffman.fold(0.U(4.W))(_.tables.look.length)
+  for (huffman <- io.huffman) {
+    val read = io.mask.element(HuffmanCode.widestValue - 1, 0)
+    val byte = Cat(Fill(8, read(7) && !format.unsigned), read(7, 0))
+    huffman.tables.look.set := found.common.table
+    huffman.tables.look.symbol := Mux(io.commit.at.config.vsew(1, 0) === 0.U, byte, read) &
+      ((1.U << format.valueBits(4, 0)) - 1.U)(HuffmanCode.widestValue - 1, 0)
   }
 
   private def byteOf(bit: UInt): UInt = (bit >> 3)(p.xLen - 1, 0)
@@ -223,6 +259,19 @@ class StreamGate(p: VectorParams) extends Module {
     io.commit.check.first := scan.io.check.first
     io.commit.check.last  := scan.io.check.last
   }
+  for (decoder <- decoder; loader <- loader) {
+    for ((check, at) <- Seq(decoder.io.check -> State.Decode, loader.io.check -> State.Table)) {
+      check.ok    := io.commit.check.ok
+      check.hold  := io.commit.check.hold
+      check.cause := io.commit.check.cause
+      when(state === at) {
+        io.commit.check.valid := check.valid
+        io.commit.check.write := false.B
+        io.commit.check.first := check.first
+        io.commit.check.last  := check.last
+      }
+    }
+  }
   when(state === State.Room || state === State.CountedAux) {
     io.commit.check.first := found.aux
     io.commit.check.last  := found.aux + auxCount - 1.U
@@ -231,7 +280,7 @@ class StreamGate(p: VectorParams) extends Module {
   private val faults = !io.commit.check.ok && !io.commit.check.hold
 
   private val allThere =
-    (!flushes && found.count === 0.U) || (!((looks || k.pack) && variable) && (output || found.enough) && Mux(
+    (!flushes && found.count === 0.U) || (!(looks && ownBits || k.pack && variable) && (output || found.enough) && Mux(
       buffer,
       found.fits,
       k.consume || io.commit.check.ok
@@ -267,7 +316,7 @@ class StreamGate(p: VectorParams) extends Module {
     decided,
     (failed || free) && !recounts,
     fast && (traps || (free && (!region || allThere) && (!k.count || (recount && unasked === 0.U)) &&
-      !(k.declare && variable && buffer)))
+      !(k.declare && (variable && buffer || huffman))))
   )
 
   check.io.offer  := io.offer
@@ -325,9 +374,12 @@ class StreamGate(p: VectorParams) extends Module {
         limit    := found.count
         set      := unasked
         when(k.declare && variable && buffer && !traps && quiet)(state := State.Aux)
+        when(k.declare && huffman && !traps && quiet && !(io.stores || io.packing))(state := State.Table)
         when(looks && !allThere && !traps) {
           when(variable) {
             state := State.Scan
+          }.elsewhen(huffman) {
+            when(!io.huffman.fold(false.B)(_.full))(state := State.Decode)
           }.elsewhen(k.unpack && k.full && k.masked) {
             // The mask's length is known when nothing is under way. An element is looked at in any case.
             limit := strip.fold(0.U(p.vlBits.W))(s => Mux(s.length === 0.U, 1.U, s.length.pad(p.vlBits)))
@@ -347,8 +399,8 @@ class StreamGate(p: VectorParams) extends Module {
             state := State.Room
           }
         }
-        when(k.pack && !variable && !allThere && (k.masked || k.full) && still)(state := State.Count)
-        when(k.pack && !variable && !allThere && !k.masked && !k.full && !buffer && faults && still && inOrder)(
+        when(k.pack && !ownBits && !allThere && (k.masked || k.full) && still)(state := State.Count)
+        when(k.pack && !ownBits && !allThere && !k.masked && !k.full && !buffer && faults && still && inOrder)(
           state := State.Byte
         )
         when(flushes && !buffer && faults && quiet && inOrder && !traps)(state := State.Byte)
@@ -415,7 +467,7 @@ class StreamGate(p: VectorParams) extends Module {
         }
       }
       is(State.Add) {
-        tallied := tallied + elementBits
+        tallied := tallied + Mux(huffman, codeBits, elementBits)
         counted := counted + 1.U
         state   := Mux(index === found.count, State.Counted, Mux(k.masked, State.Mask, State.Read))
       }
@@ -435,6 +487,29 @@ class StreamGate(p: VectorParams) extends Module {
           fault    := scan.io.result.fault
           faultFor := scan.io.result.cause
           byte     := scan.io.result.byte
+          state    := State.Decided
+        }
+      }
+      is(State.Decode) {
+        for (decoder <- decoder) when(decoder.io.done) {
+          passed   := decoder.io.result.passed
+          position := decoder.io.result.position
+          ended    := decoder.io.result.ended
+          broken   := decoder.io.result.broken
+          why      := decoder.io.result.reason
+          fault    := decoder.io.result.fault
+          faultFor := decoder.io.result.cause
+          byte     := decoder.io.result.byte
+          state    := State.Decided
+        }
+      }
+      is(State.Table) {
+        for (loader <- loader) when(loader.io.done) {
+          broken   := !loader.io.good
+          why      := 4.U
+          fault    := loader.io.fault
+          faultFor := loader.io.cause
+          byte     := loader.io.byte
           state    := State.Decided
         }
       }
@@ -500,9 +575,10 @@ class StreamGate(p: VectorParams) extends Module {
   io.commit.late        := good && k.rd =/= 0.U && (k.pack || answers)
   io.commit.setVl.valid := good && k.unpack && !k.full && stops < io.commit.at.config.vl
   io.commit.setVl.bits  := stops
-  private val lacks = (state === State.Scan && scan.io.lacks.valid) || Mux(
+  private val lacks = (state === State.Scan && scan.io.lacks.valid) ||
+    (state === State.Decode && decoder.fold(false.B)(_.io.lacks.valid)) || Mux(
     fast,
-    region && buffer && !traps && !allThere && !((looks || k.pack) && variable) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full) && !io.commit.idle),
+    region && buffer && !traps && !allThere && !((looks || k.pack) && ownBits) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full) && !io.commit.idle),
     (state === State.Element && notYet && passed =/= limit && more) ||
       (state === State.Counted && buffer && counted =/= 0.U && countedBits =/= 0.U && !countedFits) ||
       (state === State.CountedAux && buffer && !auxFits)
@@ -545,7 +621,7 @@ class StreamGate(p: VectorParams) extends Module {
   io.advance.bits.position := endPos
   io.reserve.valid         := happens && k.pack
   io.reserve.bits.stream   := k.stream
-  private val counts = decided && (!variable || exact)
+  private val counts = decided && (!ownBits || exact)
   io.reserve.bits.bits  := Mux(counts, countedBits, found.bits)
   io.reserve.bits.count := Mux(variable, Mux(counts, counted, found.count), 0.U)
 
@@ -578,6 +654,9 @@ class StreamGate(p: VectorParams) extends Module {
   private val use = op.use.get
   use.stream    := k.stream
   use.buffer    := buffer
+  use.huffman   := huffman && (k.unpack || k.pack)
+  use.table     := found.common.table
+  use.bank      := bank
   use.valueBits := Mux(variable, (8.U << logMost)(6, 0), found.common.format.valueBits)
   use.unsigned  := found.common.format.unsigned
   use.bitpos    := Mux(k.endOutput, found.common.bitpos, found.start(2, 0))
@@ -589,6 +668,11 @@ class StreamGate(p: VectorParams) extends Module {
   use.auxHead   := (found.aux + stops)(31, 0)
   use.mb        := format.mb
   op.stride     := found.aux
+  // What has been decoded lies in lanes.
+  when(huffman && k.unpack) {
+    use.valueBits := (8.U << op.eew)(6, 0)
+    use.bitpos    := 0.U
+  }
 
   scan.io.active           := io.commit.held && known && state === State.Scan
   scan.io.request.stream   := k.stream
@@ -609,6 +693,56 @@ class StreamGate(p: VectorParams) extends Module {
   scan.io.granted    := io.readGranted
   scan.io.readAnswer := io.readAnswer
   io.loading         := scan.io.loading
+  io.declare.bits.table := found.table
+  for (decoder <- decoder; loader <- loader; huffman <- io.huffman) {
+    val tables = huffman.tables
+    decoder.io.active     := io.commit.held && known && state === State.Decode
+    decoder.io.request    := scan.io.request
+    decoder.io.tail       := io.input.tail
+    decoder.io.end        := io.input.end
+    decoder.io.known      := io.input.known
+    decoder.io.granted    := io.readGranted
+    decoder.io.readAnswer := io.readAnswer
+    decoder.io.clear      := io.clear
+    decoder.io.length     := tables.length
+    decoder.io.longest    := tables.longest
+    decoder.io.symbol     := tables.symbol
+    decoder.io.bank       := bank
+    when(decoder.io.read.valid)(io.read := decoder.io.read)
+
+    loader.io.active         := io.commit.held && known && state === State.Table
+    loader.io.address        := io.commit.at.varve.get.aux
+    loader.io.request.set    := found.table
+    loader.io.request.symbolBits  := format.valueBits
+    loader.io.request.output := output
+    loader.io.built          := tables.idle
+    loader.io.builtGood      := tables.good
+    loader.io.clear          := io.clear
+
+    tables.fill  := loader.io.fill
+    tables.build := loader.io.build
+    tables.set   := found.common.table
+    tables.bits  := decoder.io.bits
+    // Nothing is built for an instruction that was cancelled.
+    tables.clear := io.clear || !loader.io.active
+
+    // One of the three reads memory at a time, also if an answer comes for an instruction that was cancelled.
+    val loads  = Seq(scan.io.load, decoder.io.load, loader.io.load)
+    val busy   = Seq(scan.io.loading, decoder.io.loading, loader.io.loading)
+    val others = busy.indices.map(i => busy.zipWithIndex.filter(_._2 != i).map(_._1).reduce(_ || _))
+    io.load.valid := loads.zip(others).map { case (load, other) => load.valid && !other }.reduce(_ || _)
+    io.load.bits  := Mux(loads(0).valid, loads(0).bits, Mux(loads(1).valid, loads(1).bits, loads(2).bits))
+    for ((load, other) <- loads.zip(others)) load.ready := io.load.ready && !other
+    for ((answer, mine) <- Seq(scan.io.loadAnswer, decoder.io.loadAnswer, loader.io.loadAnswer).zip(busy)) {
+      answer.valid := io.loadAnswer.valid && mine
+      answer.bits  := io.loadAnswer.bits
+    }
+    io.loading := busy.reduce(_ || _)
+
+    huffman.element := decoder.io.element
+    huffman.unpack  := happens && use.huffman && k.unpack && io.commit.dispatches
+    when(huffman.unpack)(bank := !bank)
+  }
 
   for (s <- io.strip) {
     s.register                 := k.register

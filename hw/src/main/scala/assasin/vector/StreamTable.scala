@@ -16,8 +16,9 @@ class StreamDeclare(p: VectorParams) extends Bundle {
   val bitpos  = UInt(3.W)
   val left    = UInt(p.xLen.W)
 
-  /** Where its widths begin. */
+  /** Where its widths begin; its Huffman table. */
   val auxpos = UInt(p.xLen.W)
+  val table  = Bool()
 }
 
 /** Elements of an input stream are consumed. */
@@ -46,6 +47,9 @@ class StreamSettle(p: VectorParams) extends Bundle {
   /** Bits that it had reserved and has not written; widths. */
   val surplus    = UInt((p.vlBits + 6).W)
   val auxSurplus = UInt(p.vlBits.W)
+
+  /** Some elements had no Huffman code. */
+  val missing = Bool()
 }
 
 /** Where an output stream is written next. */
@@ -79,6 +83,9 @@ class StreamTableLookIO(p: VectorParams) extends Bundle {
   /** Streams of the same direction that are open; stream buffers that hold the widths of others. */
   val open  = Input(UInt(12.W))
   val auxes = Input(UInt(8.W))
+
+  /** Huffman tables that open streams of both directions have. */
+  val tables = Input(UInt(HuffmanCode.sets.W))
 
   /** Instructions past the commit point still use it. */
   val busy = Input(Bool())
@@ -209,6 +216,7 @@ class StreamTable(p: VectorParams) extends Module {
     fields.auxpos  := of.auxpos
     fields.done    := of.done
     fields.pending := of.pending
+    fields.table   := of.table
     fields
   }
   io.look.common      := Mux(io.look.output, common(out), common(in))
@@ -237,6 +245,7 @@ class StreamTable(p: VectorParams) extends Module {
     of.auxpos  := declared.auxpos
     of.done    := 0.U
     of.pending := 0.U
+    of.table   := declared.table
   }
   private def chosen(event: Valid[StreamName], output: Boolean, i: Int) =
     event.valid && event.bits.output === output.B && named(event.bits.stream, i)
@@ -272,6 +281,7 @@ class StreamTable(p: VectorParams) extends Module {
       output.auxpos  := io.move.bits.auxpos
     }
     when(settles)(output.done := output.done + io.settle.bits.count)
+    when(settles && io.settle.bits.missing && output.pending === 0.U)(output.pending := 6.U)
     when(io.declare.valid && declared.output && named(declared.stream, i)) {
       begin(output)
       output.partial := 0.U
@@ -343,6 +353,9 @@ class StreamTable(p: VectorParams) extends Module {
   private val outputAuxes = auxes(outputs)
   io.look.open  := Mux(io.look.output, Cat(outputs.map(_.open).reverse).pad(12), inputOpen)
   io.look.auxes := Mux(io.look.output, outputAuxes, inputAuxes)
+  io.look.tables := Cat((0 until HuffmanCode.sets).reverse.map { set =>
+    (inputs ++ outputs).map(s => s.open && s.kind === StreamKind.Huffman.U && s.table === set.U).reduce(_ || _)
+  })
   io.ownInputs  := Cat(inputs.take(8).map(owns).reverse) | inputAuxes
   io.ownOutputs := Cat(outputs.map(owns).reverse) | outputAuxes
 
@@ -356,7 +369,7 @@ class StreamTable(p: VectorParams) extends Module {
     if (upper) (if (p.xLen == 64) value(63, 32) else 0.U(32.W)) else value(31, 0)
   private def word(of: StreamDescriptor, left: UInt, partial: UInt): UInt = {
     val words = Seq(
-      Cat(of.pending.pad(4), 0.U(6.W), of.format.asUInt, 0.U(1.W), of.kind, of.open).pad(32),
+      Cat(of.pending.pad(4), 0.U(3.W), of.table, 0.U(2.W), of.format.asUInt, 0.U(1.W), of.kind, of.open).pad(32),
       half(of.bytepos, upper = false),
       half(of.bytepos, upper = true),
       Cat(partial, 0.U(5.W), of.bitpos).pad(32),
@@ -386,6 +399,7 @@ class StreamTable(p: VectorParams) extends Module {
       of.kind    := value(2, 1)
       of.format  := value(17, 4).asTypeOf(new StreamFormat)
       of.pending := value(26, 24)
+      of.table   := value(20)
     }
     when(index === 1.U)(put(of.bytepos, upper = false))
     when(index === 2.U)(put(of.bytepos, upper = true))

@@ -10,6 +10,13 @@ class UnpackPathIO(p: VectorParams) extends PathIO(p) {
   val load       = Decoupled(new VectorLoadRequest(p))
   val loadAnswer = Input(Valid(UInt(p.memoryBits.W)))
 
+  /** Elements of Huffman streams. */
+  val rows = Output(Valid(new SymbolRead(p)))
+  val row  = Input(UInt(p.dLen.W))
+
+  /** With `done`: they were this instruction's. */
+  val rowsDone = Output(Bool())
+
   /** Streams in stream buffers. */
   val read       = Output(Valid(new StreamReadRequest))
   val readAnswer = Input(UInt(p.memoryBits.W))
@@ -95,6 +102,7 @@ class UnpackPath(p: VectorParams) extends Module {
     val stream = UInt(4.W)
     val buffer = Bool()
     val head   = UInt(32.W)
+    val rows   = Bool()
 
     /** The answer is widths. Of values that have their own: none has a bit, so there is no answer; the first one's
       * number, and what is to be added to where each begins.
@@ -139,7 +147,8 @@ class UnpackPath(p: VectorParams) extends Module {
 
   // Memory answers later than stream buffers: what is under way is of one kind, so that answers come in order.
   private val kind    = Reg(Bool())
-  private val oneKind = !tickets.io.deq.valid || kind === use.buffer
+  private val quick   = use.buffer || use.huffman
+  private val oneKind = !tickets.io.deq.valid || kind === quick
 
   // A mask is read beside: the instruction stays in S until it has been, and its elements wait for it before they are
   // appended. Then those of its elements that are active are known.
@@ -221,17 +230,20 @@ class UnpackPath(p: VectorParams) extends Module {
     Mux(asks, op.stride + element, (Mux(own, ownAt(posBits - 1, 0), positionNow) >> 3)(p.xLen - 1, 0))
   // The last bytes of a full request may lie behind the range that was checked.
   private val rest = op.last - addr
-  io.load.valid     := goes && reads && !use.buffer
+  io.load.valid     := goes && reads && !quick
   io.load.bits.addr := addr
   io.load.bits.bytes := Mux(
     asks,
     leftMost,
     Mux(rest >= (p.memoryBytes - 1).U, p.memoryBytes.U, rest(sizeBits - 1, 0) + 1.U)
   )
-  io.read.valid       := goes && reads && use.buffer
+  io.rows.valid       := goes && reads && use.huffman
+  io.rows.bits.bank   := use.bank
+  io.rows.bits.row    := beat(log2Ceil(8 * p.egsPerRegister) - 1, 0)
+  io.read.valid       := goes && reads && use.buffer && !use.huffman
   io.read.bits.stream := Mux(asks, use.aux, use.stream(2, 0))
   io.read.bits.pos    := addr(31, 0)
-  private val step = goes && (!reads || use.buffer || io.load.ready)
+  private val step = goes && (!reads || quick || io.load.ready)
 
   private val entered = tickets.io.enq.bits
   tickets.io.enq.valid := step
@@ -257,6 +269,7 @@ class UnpackPath(p: VectorParams) extends Module {
   entered.eew       := eew
   entered.stream    := use.stream
   entered.buffer    := use.buffer
+  entered.rows      := use.huffman
   entered.head      := op.first(31, 0)
   entered.variable  := variable
   entered.first     := !begun
@@ -327,7 +340,7 @@ class UnpackPath(p: VectorParams) extends Module {
     }
   }
   when(step && last && !ends)(issued := true.B)
-  when(step && reads)(kind           := use.buffer)
+  when(step && reads)(kind           := quick)
   valid                              := !io.clear && (io.op.fire || (valid && !ends))
 
   io.use.valid       := valid
@@ -338,8 +351,9 @@ class UnpackPath(p: VectorParams) extends Module {
   // ---- Answers --------------------------------------------------------------------------------------------------------------
   private val fromMemory = io.loadAnswer.valid && drop === 0.U
   private val fromBuffer = RegNext(io.read.valid, false.B)
-  answers.io.enq.valid := fromMemory || fromBuffer
-  answers.io.enq.bits  := Mux(fromMemory, io.loadAnswer.bits, io.readAnswer)
+  private val fromRows   = RegNext(io.rows.valid, false.B)
+  answers.io.enq.valid := fromMemory || fromBuffer || fromRows
+  answers.io.enq.bits  := Mux(fromMemory, io.loadAnswer.bits, Mux(fromRows, io.row, io.readAnswer))
 
   asked := asked + io.load.fire - io.loadAnswer.valid
   drop := Mux(
@@ -403,6 +417,7 @@ class UnpackPath(p: VectorParams) extends Module {
   // All bytes have been read: they are given back.
   io.done.valid          := ticket.fire && ticket.bits.last && !io.clear
   io.done.bits           := ticket.bits.stream
+  io.rowsDone            := ticket.bits.rows
   io.gave                := io.done.valid && ticket.bits.buffer && !ticket.bits.variable
   io.consume.valid       := io.gave
   io.consume.bits.stream := ticket.bits.stream(2, 0)

@@ -39,6 +39,13 @@ class StreamUse(p: VectorParams) extends Bundle {
   val auxHead  = UInt(32.W)
   val mb       = UInt(2.W)
 
+  /** The stream has the Huffman table `table`. An unpack's elements have been decoded, and are in bank `bank` of
+    * [[SymbolRows]], an element group for each beat.
+    */
+  val huffman = Bool()
+  val table   = Bool()
+  val bank    = Bool()
+
   /** Pack path: nothing is packed; `partial` becomes the stream's last byte. */
   val flush   = Bool()
   val partial = UInt(8.W)

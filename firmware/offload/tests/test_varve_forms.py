@@ -201,6 +201,15 @@ def test_stream_buffers(form):
         assert core.out == [bytes(min(max(v, 0), 255) for v in values), want], f"SEED={SEED}, page seed {seed}, {n} and {m} values"
 
 
+@pytest.mark.parametrize("vlen", [128, 256, 512])
+def test_huffman_streams(vlen):
+    """Machine code of VarVE-pup against an encoder in Python."""
+    for n in (*SHORT, 1000):
+        for c in varve_forms.huffman(n, random.Random(f"{SEED} {n}")):
+            what = f"{('decode', 'encode')[c.kernel]} of {n} values, VLEN {vlen}, SEED={SEED}"
+            assert varve_forms.huffman_on_core(c, vlen) == (n, c.want), what
+
+
 def test_a_core_without_the_unit_traps(tmp_path):
     core = Core(varve_forms.BUILD / "clip-full.elf", [b"abcd", b""], outputs=2)
     with pytest.raises(Trap, match="cause 2"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import heapq
 import json
 import random
 import struct
@@ -102,6 +103,63 @@ def bitpack(n: int, padded: int, bits: int, rng: random.Random) -> Case:
     """Values of `bits` bits in `padded` ones."""
     data = b"".join(rng.getrandbits(bits).to_bytes(padded // 8, "little") for _ in range(n))
     return Case("bitpack", n, [data, padded, Out((n * bits + 7) // 8), bits])
+
+
+def huffman_table(data: bytes) -> tuple[bytes, dict[int, str]]:
+    """A Huffman table (docs/varve/isa.md 5.3) for these bytes, and each one's code, its first bit first."""
+    heap = [(data.count(symbol) + 1, i, [symbol]) for i, symbol in enumerate(sorted(set(data) | {0, 255}))]
+    lengths = dict.fromkeys((symbol for _, _, symbols in heap for symbol in symbols), 0)
+    heapq.heapify(heap)
+    while len(heap) > 1:
+        (a, i, left), (b, _, right) = heapq.heappop(heap), heapq.heappop(heap)
+        for symbol in left + right:
+            lengths[symbol] += 1
+        heapq.heappush(heap, (a + b, i, left + right))
+    order = sorted(lengths, key=lambda symbol: (lengths[symbol], symbol))
+    assert lengths[order[-1]] <= 15
+    codes, value, before = {}, 0, lengths[order[0]]
+    for symbol in order:
+        value <<= lengths[symbol] - before
+        before = lengths[symbol]
+        codes[symbol] = format(value, f"0{before}b")
+        value += 1
+    counts = [sum(length == k for length in lengths.values()) for k in range(16)]
+    header = struct.pack("<HHBBH16H", 0x4856, len(order), lengths[order[-1]], 8, 0, *counts)
+    return header + struct.pack("<256H", *order, *[0xFFFF] * (256 - len(order))), codes
+
+
+@dataclass
+class HuffmanCase:
+    """A call of huffman.c: bytes from `source` to `want`, one of which are codes of `bits` bits in all."""
+
+    kernel: int
+    n: int
+    source: bytes
+    table: bytes
+    want: bytes
+    bits: int
+
+
+def huffman(n: int, rng: random.Random) -> list[HuffmanCase]:
+    """n bytes decoded, and encoded; small ones are frequent."""
+    data = bytes(min(int(rng.expovariate(0.12)), 255) for _ in range(n))
+    table, codes = huffman_table(data)
+    bits = "".join(codes[symbol] for symbol in data)
+    packed = int(bits[::-1] or "0", 2).to_bytes((len(bits) + 7) // 8, "little")
+    return [HuffmanCase(0, n, packed, table, data, len(bits)), HuffmanCase(1, n, data, table, packed, len(bits))]
+
+
+def huffman_on_core(c: HuffmanCase, vlen: int) -> tuple[int, bytes]:
+    """Runs its machine code on the simulator of a core: the kernel's value, and the output with a guard behind it."""
+    source, table, out = (_DATA + at for at in (0, 0x3000, 0x3400))
+    memory = {source: c.source or b"\0", table: c.table, out: b"\xa5" * len(c.want) + _GUARD}
+    job = JOB.pack(c.kernel, c.n, source, table, out, 0, 0, 0, 0)
+    core = Core(BUILD / "huffman.elf", [], args=job, outputs=0, memory=memory, vlen=vlen, g=8, seed=0)
+    code = core.run()
+    assert code == 0, f"huffman.c ends with {code}"
+    output = core.spad[out - contract.CORE_SPAD_BASE :][: len(c.want) + len(_GUARD)]
+    assert output[len(c.want) :] == _GUARD, "huffman.c writes behind an output"
+    return JOB.unpack(core.spad[contract.SCOMP_SPAD_ARGS :][: JOB.size])[8], bytes(output[: len(c.want)])
 
 
 def signed_width(v: int) -> int:

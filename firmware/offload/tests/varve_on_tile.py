@@ -6,6 +6,7 @@ Not among the tests of firmware/offload/test, as it builds the tile: the suite `
 
 from __future__ import annotations
 
+import random
 import subprocess
 
 import numpy as np
@@ -56,3 +57,25 @@ def test_a_kernel_on_the_tile(kernel: str) -> None:
             data = bytes.fromhex(got["bytes"])
             assert data[: len(want)] == want, f"{what}: output {i}"
             assert set(data[len(want) :]) <= {0xA5}, f"{what}: writes behind output {i}"
+
+
+def test_huffman_streams_on_the_tile() -> None:
+    """Bytes whose codes are of 1 to 15 bits are encoded and decoded; prints the cycles of each."""
+    cases = [c for n in (*LENGTHS, 1024, 2048) for c in varve_forms.huffman(n, random.Random(f"{test_varve_forms.SEED} {n}"))]
+    scripts = []
+    for c in cases:
+        s = varve_tile.Script()
+        places = [s.input(np.frombuffer(part or b"\0", np.uint8)) for part in (c.source, c.table)]
+        places.append(s.output(np.full(len(c.want) + 1, 0xA5, np.uint8), len(c.want) + 1))
+        s.arguments([c.kernel, c.n, *places, 0, 0, 0, 0])
+        s.read(varve_tile.ARGS, varve_forms.JOB.size)
+        scripts.append(s)
+    done = varve_tile.answers(BUILD / "offload" / "varve" / "huffman.elf", "huffman", scripts)
+    for c, (run, *reads) in zip(cases, done, strict=True):
+        what = f"{('decode', 'encode')[c.kernel]} of {c.n} values, {c.bits} bits, SEED={test_varve_forms.SEED}"
+        varve_tile.ended(run, what)
+        assert varve_forms.JOB.unpack(bytes.fromhex(reads[-1]["bytes"]))[8] == c.n, f"{what}: value"
+        data = bytes.fromhex(reads[0]["bytes"])
+        assert data[: len(c.want)] == c.want, f"{what}: output"
+        assert set(data[len(c.want) :]) <= {0xA5}, f"{what}: writes behind the output"
+        print(f"{what}: {run['cycles']} cycles")

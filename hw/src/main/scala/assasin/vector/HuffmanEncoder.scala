@@ -41,7 +41,7 @@ class HuffmanEncoder extends Module {
   private val put     = io.put.bits
   io.known := (has(put.set) >> put.symbol)(0)
   for ((set, i) <- has.zipWithIndex) {
-    when(io.put.valid && put.set === i.U)(set            := set | (1.U << put.symbol)(symbols - 1, 0))
+    when(io.put.valid && put.set === i.U)(set           := set | (1.U << put.symbol)(symbols - 1, 0))
     when(io.forget.valid && io.forget.bits === i.U)(set := 0.U)
   }
   when(io.put.valid)(codes.write(put.set ## put.symbol, put.length ## put.code))

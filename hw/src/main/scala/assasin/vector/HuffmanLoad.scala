@@ -98,7 +98,7 @@ class HuffmanLoad(p: VectorParams) extends Module {
   }.otherwise {
     switch(state) {
       is(State.Ask) {
-        byte := address
+        byte                                                             := address
         when(io.load.fire)(state := State.Answer).elsewhen(faults)(state := State.Byte)
       }
       is(State.Byte) {

@@ -17,8 +17,8 @@ class HuffmanScanIO(p: VectorParams) extends StreamScanIO(p) {
   val bank    = Input(Bool())
 }
 
-/** Decodes a Huffman stream's elements in the commit stage, one a cycle, until as many have been found as are asked for,
-  * or there are no more (docs/varve/isa.md 4.3 and 5.3, docs/varve/unit.md 5.5). The bits come in windows of
+/** Decodes a Huffman stream's elements in the commit stage, one a cycle, until as many have been found as are asked
+  * for, or there are no more (docs/varve/isa.md 4.3 and 5.3, docs/varve/unit.md 5.5). The bits come in windows of
   * [[VectorParams.memoryBits]].
   */
 class HuffmanScan(p: VectorParams) extends Module {
@@ -54,13 +54,13 @@ class HuffmanScan(p: VectorParams) extends Module {
   private val result = Reg(new StreamScanResult(p))
 
   // What is decoded next: its position and number; the bits that are there from it on.
-  private val at     = Reg(UInt(posBits.W))
-  private val number = Reg(UInt(p.vlBits.W))
-  private val window = Reg(UInt(p.memoryBits.W))
-  private val there  = Reg(UInt(thereBits.W))
-  private val few    = Reg(UInt(2.W))
-  private val reason = Reg(UInt(3.W))
-  private val cause  = Reg(UInt(5.W))
+  private val at      = Reg(UInt(posBits.W))
+  private val number  = Reg(UInt(p.vlBits.W))
+  private val window  = Reg(UInt(p.memoryBits.W))
+  private val there   = Reg(UInt(thereBits.W))
+  private val few     = Reg(UInt(2.W))
+  private val reason  = Reg(UInt(3.W))
+  private val cause   = Reg(UInt(5.W))
   private val badByte = Reg(UInt(p.xLen.W))
   io.done   := begun && state === State.Done
   io.result := result
@@ -88,7 +88,7 @@ class HuffmanScan(p: VectorParams) extends Module {
   private val most                       = p.memoryBits.U(thereBits.W) - atBit
   private val someThere                  = bitsThere > 0.S
 
-  io.load.valid       := runs && !buffer && !loading && !io.clear && (state === State.Ask && io.check.ok || state === State.Few)
+  io.load.valid := runs && !buffer && !loading && !io.clear && (state === State.Ask && io.check.ok || state === State.Few)
   io.load.bits.addr   := atByte
   io.load.bits.bytes  := Mux(state === State.Few, few, p.memoryBytes.U)
   io.read.valid       := runs && buffer && !io.clear && state === State.Ask && someThere
@@ -168,8 +168,8 @@ class HuffmanScan(p: VectorParams) extends Module {
       is(State.Byte) {
         cause   := io.check.cause
         badByte := fewByte
-        bound := Bound.Memory
-        there := Mux(few === 0.U, 0.U, (few ## 0.U(3.W)) - atBit)
+        bound   := Bound.Memory
+        there   := Mux(few === 0.U, 0.U, (few ## 0.U(3.W)) - atBit)
         when(few === fewBytes.U) {
           bound := Bound.Size
           state := State.Few

@@ -17,7 +17,7 @@ class HuffmanBuild extends Bundle {
 
   /** Bits of a symbol that the declaration asks for; the stream is an output. */
   val symbolBits = UInt(7.W)
-  val output = Bool()
+  val output     = Bool()
 }
 
 class HuffmanTablesIO extends Bundle {
@@ -75,11 +75,11 @@ class HuffmanTables extends Module {
   decoder.io.code := code
   decoder.io.bits := Mux(building, running(HuffmanCode.longest - 1, 0), io.bits)
 
-  private val number  = Mux(building, step(7, 0), decoder.io.index)
-  private val row     = Mux(state === State.Head, step(7, 0), HuffmanCode.symbolWord.U +& (number >> 1))
-  private val word    = words.read(Mux(building, want.set, io.set) ## row)
-  private val upper   = RegNext(number(0))
-  private val symbol  = Mux(upper, word(31, 16), word(15, 0))
+  private val number = Mux(building, step(7, 0), decoder.io.index)
+  private val row    = Mux(state === State.Head, step(7, 0), HuffmanCode.symbolWord.U +& (number >> 1))
+  private val word   = words.read(Mux(building, want.set, io.set) ## row)
+  private val upper  = RegNext(number(0))
+  private val symbol = Mux(upper, word(31, 16), word(15, 0))
   when(io.fill.valid)(words.write(io.fill.bits.set ## io.fill.bits.word, io.fill.bits.data))
 
   io.idle    := !building
@@ -96,13 +96,13 @@ class HuffmanTables extends Module {
   }
   private val tooWide = (symbol >> want.symbolBits(4, 0)) =/= 0.U
   private val length  = decoder.io.length
-  encoder.io.forget.valid     := io.build.valid
-  encoder.io.forget.bits      := io.build.bits.set
-  encoder.io.put.valid        := state === State.Symbols && answered && want.output
-  encoder.io.put.bits.set     := want.set
-  encoder.io.put.bits.symbol  := symbol(7, 0)
-  encoder.io.put.bits.code    := Reverse(running(HuffmanCode.longest - 1, 0))
-  encoder.io.put.bits.length  := length
+  encoder.io.forget.valid    := io.build.valid
+  encoder.io.forget.bits     := io.build.bits.set
+  encoder.io.put.valid       := state === State.Symbols && answered && want.output
+  encoder.io.put.bits.set    := want.set
+  encoder.io.put.bits.symbol := symbol(7, 0)
+  encoder.io.put.bits.code   := Reverse(running(HuffmanCode.longest - 1, 0))
+  encoder.io.put.bits.length := length
   private val unwritable = want.output && (symbol(15, 8) =/= 0.U || encoder.io.known)
 
   switch(state) {

@@ -193,8 +193,8 @@ class PackPath(p: VectorParams) extends Module {
     taking    := false.B
     dataReads := 0.U
   }.elsewhen(issues || splits) {
-    beat      := beat + 1.U
-    dataReads := dataReads & ~UIntToOH(dataEg, p.egs)
+    beat               := beat + 1.U
+    dataReads          := dataReads & ~UIntToOH(dataEg, p.egs)
     when(splits)(split := true.B)
   }.elsewhen(looks) {
     element                 := nextElement
@@ -202,11 +202,11 @@ class PackPath(p: VectorParams) extends Module {
   }
   when(splits)(group := io.read.data)
     .elsewhen(looks)(group := group >> (8.U << op.eew))
-  valid              := !io.clear && (io.op.fire || (valid && !ends))
-  io.use.valid       := valid
-  io.use.bits.tag    := op.tag
-  io.use.bits.reads  := dataReads | maskReads
-  io.use.bits.writes := 0.U
+  valid                    := !io.clear && (io.op.fire || (valid && !ends))
+  io.use.valid             := valid
+  io.use.bits.tag          := op.tag
+  io.use.bits.reads        := dataReads | maskReads
+  io.use.bits.writes       := 0.U
 
   private val spread = if (p.full) Some(Module(new ElementLanes(p))) else None
   for ((lanes, strip) <- spread.zip(io.strip)) {
@@ -281,7 +281,7 @@ class PackPath(p: VectorParams) extends Module {
         0.U,
         (Mux(use.variable, op.evl, op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
       )
-      r.missing := false.B
+      r.missing    := false.B
       r.auxSurplus := Mux(use.exact || !use.variable, 0.U, op.evl - count)
       rData        := spread.fold(io.read.data)(lanes => Mux(variable, lanes.io.lanes, io.read.data))
       rActive      := Mux(empty, 0.U, MuxLookup(eew, chosenLanes.head._2)(chosenLanes.tail))
@@ -402,11 +402,11 @@ class PackPath(p: VectorParams) extends Module {
     missing := false.B
   }
 
-  io.settle.valid           := lands && p2.last && !flush
-  io.settle.bits.missing    := huffman && (missing || p2.missing)
-  io.settle.bits.stream     := p2.use.stream
-  io.settle.bits.count      := Mux(huffman, codeEnd, p2.count)
-  io.settle.bits.surplus    := p2.surplus - Mux(
+  io.settle.valid        := lands && p2.last && !flush
+  io.settle.bits.missing := huffman && (missing || p2.missing)
+  io.settle.bits.stream  := p2.use.stream
+  io.settle.bits.count   := Mux(huffman, codeEnd, p2.count)
+  io.settle.bits.surplus := p2.surplus - Mux(
     p2.use.exact,
     0.U,
     Mux(huffman, appended + p2Bits.length, Mux(p2.own, appended, 0.U))
@@ -449,5 +449,5 @@ class PackPath(p: VectorParams) extends Module {
   io.end.valid := lands && p2.last
   io.end.bits  := p2.tag
   io.storing   := sent =/= 0.U || (outValid && !out.buffer)
-  io.busy      := valid || rValid || qValid || p1Valid || p2Valid || inLookup || outValid || sent =/= 0.U || results.io.deq.valid
+  io.busy := valid || rValid || qValid || p1Valid || p2Valid || inLookup || outValid || sent =/= 0.U || results.io.deq.valid
 }

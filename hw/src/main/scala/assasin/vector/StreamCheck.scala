@@ -112,7 +112,7 @@ class StreamCheck(p: VectorParams) extends Module {
   // The most that a pack may write of a value.
   private val logSew  = from.config.vsew(1, 0)
   private val logMost = Mux(look.common.format.mb < logSew, look.common.format.mb, logSew)
-  private val width   = Mux(
+  private val width = Mux(
     variable,
     (8.U << logMost)(6, 0),
     Mux(huffman, HuffmanCode.longest.U, look.common.format.valueBits)
@@ -138,7 +138,9 @@ class StreamCheck(p: VectorParams) extends Module {
     format.aux < streams && format.aux =/= word.stream && auxFree === 0.U
   private val taken = look.common.open || (!word.stream(3) && look.auxes(word.stream(2, 0)))
   private val declareLegal = word.declare && !taken &&
-    (word.kind === StreamKind.Fixed.U && fixedWidth || (if (p.full) false.B else widths && format.valueBits === 0.U || codes && codesLegal)) &&
+    (word.kind === StreamKind.Fixed.U && fixedWidth || (if (p.full) false.B
+                                                        else
+                                                          widths && format.valueBits === 0.U || codes && codesLegal)) &&
     from.varve.get.format(31, 14) === 0.U && (if (p.maxWidth == 64) true.B else format.mb =/= 3.U) &&
     (word.output || format.valueBits <= (8.U << format.mb)) &&
     Mux(

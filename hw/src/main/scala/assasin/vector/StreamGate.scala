@@ -119,8 +119,8 @@ class StreamGate(p: VectorParams) extends Module {
     // the elements; looks up where the widths of a declared stream begin; looks whether there is room for all widths; reads
     // an element's bit of the mask, reads the element, adds its width; decides on the counted elements' widths. Of
     // Huffman streams: HuffmanScan decodes the elements; the table is loaded.
-    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load, Scan, Aux, Room, Mask, Read, Add, CountedAux, Decode,
-      Table = Value
+    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load, Scan, Aux, Room, Mask, Read, Add, CountedAux,
+        Decode, Table = Value
   }
   private val state = RegInit(State.Fast)
   private val fast  = state === State.Fast
@@ -373,7 +373,7 @@ class StreamGate(p: VectorParams) extends Module {
         counted  := 0.U
         limit    := found.count
         set      := unasked
-        when(k.declare && variable && buffer && !traps && quiet)(state := State.Aux)
+        when(k.declare && variable && buffer && !traps && quiet)(state                    := State.Aux)
         when(k.declare && huffman && !traps && quiet && !(io.stores || io.packing))(state := State.Table)
         when(looks && !allThere && !traps) {
           when(variable) {
@@ -577,12 +577,12 @@ class StreamGate(p: VectorParams) extends Module {
   io.commit.setVl.bits  := stops
   private val lacks = (state === State.Scan && scan.io.lacks.valid) ||
     (state === State.Decode && decoder.fold(false.B)(_.io.lacks.valid)) || Mux(
-    fast,
-    region && buffer && !traps && !allThere && !((looks || k.pack) && ownBits) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full) && !io.commit.idle),
-    (state === State.Element && notYet && passed =/= limit && more) ||
-      (state === State.Counted && buffer && counted =/= 0.U && countedBits =/= 0.U && !countedFits) ||
-      (state === State.CountedAux && buffer && !auxFits)
-  )
+      fast,
+      region && buffer && !traps && !allThere && !((looks || k.pack) && ownBits) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full) && !io.commit.idle),
+      (state === State.Element && notYet && passed =/= limit && more) ||
+        (state === State.Counted && buffer && counted =/= 0.U && countedBits =/= 0.U && !countedFits) ||
+        (state === State.CountedAux && buffer && !auxFits)
+    )
   io.commit.waits.valid       := io.commit.held && io.commit.mine && known && found.legal && !io.commit.done && lacks
   io.commit.waits.bits.output := output
   io.commit.waits.bits.stream := Mux1H(
@@ -688,36 +688,36 @@ class StreamGate(p: VectorParams) extends Module {
   scan.io.known            := io.input.known
   scan.io.clear            := io.clear
   scan.io.load <> io.load
-  scan.io.loadAnswer := io.loadAnswer
-  io.read            := scan.io.read
-  scan.io.granted    := io.readGranted
-  scan.io.readAnswer := io.readAnswer
-  io.loading         := scan.io.loading
-  io.declare.bits.table := found.table
+  scan.io.loadAnswer    := io.loadAnswer
+  io.read               := scan.io.read
+  scan.io.granted       := io.readGranted
+  scan.io.readAnswer    := io.readAnswer
+  io.loading            := scan.io.loading
+  io.declare.bits.table := huffman && found.table
   for (decoder <- decoder; loader <- loader; huffman <- io.huffman) {
     val tables = huffman.tables
-    decoder.io.active     := io.commit.held && known && state === State.Decode
-    decoder.io.request    := scan.io.request
-    decoder.io.tail       := io.input.tail
-    decoder.io.end        := io.input.end
-    decoder.io.known      := io.input.known
-    decoder.io.granted    := io.readGranted
-    decoder.io.readAnswer := io.readAnswer
-    decoder.io.clear      := io.clear
-    decoder.io.length     := tables.length
-    decoder.io.longest    := tables.longest
-    decoder.io.symbol     := tables.symbol
-    decoder.io.bank       := bank
+    decoder.io.active                   := io.commit.held && known && state === State.Decode
+    decoder.io.request                  := scan.io.request
+    decoder.io.tail                     := io.input.tail
+    decoder.io.end                      := io.input.end
+    decoder.io.known                    := io.input.known
+    decoder.io.granted                  := io.readGranted
+    decoder.io.readAnswer               := io.readAnswer
+    decoder.io.clear                    := io.clear
+    decoder.io.length                   := tables.length
+    decoder.io.longest                  := tables.longest
+    decoder.io.symbol                   := tables.symbol
+    decoder.io.bank                     := bank
     when(decoder.io.read.valid)(io.read := decoder.io.read)
 
-    loader.io.active         := io.commit.held && known && state === State.Table
-    loader.io.address        := io.commit.at.varve.get.aux
-    loader.io.request.set    := found.table
-    loader.io.request.symbolBits  := format.valueBits
-    loader.io.request.output := output
-    loader.io.built          := tables.idle
-    loader.io.builtGood      := tables.good
-    loader.io.clear          := io.clear
+    loader.io.active             := io.commit.held && known && state === State.Table
+    loader.io.address            := io.commit.at.varve.get.aux
+    loader.io.request.set        := found.table
+    loader.io.request.symbolBits := format.valueBits
+    loader.io.request.output     := output
+    loader.io.built              := tables.idle
+    loader.io.builtGood          := tables.good
+    loader.io.clear              := io.clear
 
     tables.fill  := loader.io.fill
     tables.build := loader.io.build
@@ -732,15 +732,15 @@ class StreamGate(p: VectorParams) extends Module {
     val others = busy.indices.map(i => busy.zipWithIndex.filter(_._2 != i).map(_._1).reduce(_ || _))
     io.load.valid := loads.zip(others).map { case (load, other) => load.valid && !other }.reduce(_ || _)
     io.load.bits  := Mux(loads(0).valid, loads(0).bits, Mux(loads(1).valid, loads(1).bits, loads(2).bits))
-    for ((load, other) <- loads.zip(others)) load.ready := io.load.ready && !other
+    for ((load, other)  <- loads.zip(others)) load.ready := io.load.ready && !other
     for ((answer, mine) <- Seq(scan.io.loadAnswer, decoder.io.loadAnswer, loader.io.loadAnswer).zip(busy)) {
       answer.valid := io.loadAnswer.valid && mine
       answer.bits  := io.loadAnswer.bits
     }
     io.loading := busy.reduce(_ || _)
 
-    huffman.element := decoder.io.element
-    huffman.unpack  := happens && use.huffman && k.unpack && io.commit.dispatches
+    huffman.element           := decoder.io.element
+    huffman.unpack            := happens && use.huffman && k.unpack && io.commit.dispatches
     when(huffman.unpack)(bank := !bank)
   }
 

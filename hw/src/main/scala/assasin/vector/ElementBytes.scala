@@ -7,9 +7,6 @@ import chisel3.util.{Cat, Fill, MuxLookup, log2Ceil}
 /** The bytes of an element group that belong to certain elements of a register group. */
 object ElementBytes {
 
-  /** Ones in the positions below `count`. */
-  private def below(width: Int, count: UInt): UInt = ((1.U << count) - 1.U)(width - 1, 0)
-
   /** Bytes of element group number `beat` of a register group in elements `vstart` to `evl` - 1.
     *
     * @param eew
@@ -22,7 +19,7 @@ object ElementBytes {
       Mux(
         whole > beat,
         Fill(p.dBytes, 1.U(1.W)),
-        Mux(whole === beat, below(p.dBytes, bytes(log2Ceil(p.dBytes) - 1, 0)), 0.U)
+        Mux(whole === beat, LaneWidths.ones(bytes(log2Ceil(p.dBytes) - 1, 0), p.dBytes), 0.U)
       )
     }
     part(evl) & ~part(vstart)

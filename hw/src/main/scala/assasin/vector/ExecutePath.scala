@@ -235,7 +235,7 @@ class ExecutePath(p: VectorParams) extends Module {
 
   // The bits of a mask register that belong to active elements.
   private val v0IfMasked = Mux(r.op.masked, io.v0, ((BigInt(1) << p.vLen) - 1).U)
-  private val bits = (((1.U << r.op.evl) - 1.U)(p.vLen - 1, 0) & v0IfMasked) >>
+  private val bits = (LaneWidths.ones(r.op.evl, p.vLen) & v0IfMasked) >>
     (Mux(r.whole, 0.U, r.beat) * p.dLen.U)
 
   // Of a source of viota the bits of the beat's active elements.
@@ -287,12 +287,26 @@ class ExecutePath(p: VectorParams) extends Module {
   }
 
   private val collected = Reg(UInt(p.vLen.W))
-  private val elements  = (p.dBytes.U >> x.op.eew).asUInt
   private val isMask    = IntegerFunction.isMask(x.op.function)
   private val logic     = Mux(isMask, mask.io.bits, units.io.out ^ Fill(p.dLen, x.op.invertOut))
-  private val found     = Mux(x.op.bitwise, logic, units.io.flags)
-  private val collects = Mux(x.beat === 0.U, 0.U, collected) |
-    (found << (x.beat * Mux(x.op.bitwise, p.dLen.U, elements)))(p.vLen - 1, 0)
+
+  // A beat gives a flag for each element, so what a place in the mask may be given depends on the elements' size alone.
+  private val maxLog                        = log2Ceil(p.eLen / 8)
+  private val flagBits                      = p.dBytes >> maxLog
+  private def bySize(of: Int => UInt): UInt = MuxLookup(x.op.eew, of(0))((1 to maxLog).map(log => log.U -> of(log)))
+  private val flagsOfPlace = Seq.tabulate(1 << maxLog) { place =>
+    bySize { log =>
+      val at = place % (1 << (maxLog - log)) * flagBits
+      units.io.flags(at + flagBits - 1, at)
+    }
+  }
+  private val flagsFound = Cat((0 until p.vLen / flagBits).reverse.map { place =>
+    val lies = bySize(log => x.beat === (place >> (maxLog - log)).U)
+    Fill(flagBits, lies) & flagsOfPlace(place % (1 << maxLog))
+  })
+  private val logicFound =
+    Cat((0 until p.egsPerRegister).reverse.map(eg => Fill(p.dLen, x.beat === eg.U) & logic))
+  private val collects = Mux(x.beat === 0.U, 0.U, collected) | Mux(x.op.bitwise, logicFound, flagsFound)
   when(xValid && x.op.maskResult && !x.finish)(collected := collects)
   private val xBits  = RegEnable(bits(p.dLen - 1, 0), rValid)
   private val flags  = Mux(x.whole, collects, collected >> (x.beat * p.dLen.U))(p.dLen - 1, 0)

@@ -89,10 +89,8 @@ class FixedPointUnit(p: VectorParams) extends Module {
   private val base2       = RegEnable(base, io.valid)
   private val increments2 = RegEnable(increments, io.valid)
   private val overflow2   = RegEnable(overflow, io.valid)
-  private val rounded = bySize(eew2) { (log, first) =>
-    val bits = 8 << log
-    (base2(8 * first + bits - 1, 8 * first) + increments2(first))(bits - 1, 0)
-  }
+  private val highest     = bySize(eew2)((log, _) => (BigInt(1) << ((1 << log) - 1)).U((1 << log).W))
+  private val rounded     = LaneSum(p, base2, 0.U(p.dLen.W), highest, increments2)
 
   // Clips.
   private val function3 = RegEnable(function2, valid2)

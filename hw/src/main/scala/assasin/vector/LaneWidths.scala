@@ -36,5 +36,14 @@ object LaneWidths {
   def slots(width: UInt): UInt = ((width +& 7.U) >> 3)(3, 0)
 
   /** The lowest `count` of `all` bits. */
-  def ones(count: UInt, all: Int): UInt = Cat((0 until all).map(i => count > i.U).reverse)
+  def ones(count: UInt, all: Int): UInt = {
+    val bits = count.getWidth
+    if (bits <= 6) Cat((0 until all).map(i => count > i.U).reverse)
+    else {
+      // In groups of 16, so that a bit takes one LUT and no carry chain.
+      val inside = Cat((0 until 16).map(i => count(3, 0) > i.U).reverse)
+      val group  = count(bits - 1, 4)
+      Cat((0 until all).map(i => group > (i / 16).U || (group === (i / 16).U && inside(i % 16))).reverse)
+    }
+  }
 }

@@ -69,18 +69,37 @@ class MultiplyUnit(p: VectorParams) extends Module {
 
   private def signed17(bits: UInt, sign: Bool): SInt = Cat(sign && bits(bits.getWidth - 1), bits).asSInt.pad(17)
 
-  /** Product of an element of 2^`log` bytes, number `element` of lane `lane`, of the products of its halves. */
-  private def whole(cells: IndexedSeq[SInt], log: Int, element: Int): UInt = {
-    val bits = 16 << log
-    if (log == 0) cells(element)(bits - 1, 0)
-    else {
-      val n     = 1 << (log - 1)
-      val first = element * n
-      val terms = for (i <- 0 until n; j <- 0 until n) yield {
-        val cell = cells((first + i) * halves + first + j)
-        (cell.pad(bits) << (16 * (i + j)))(bits - 1, 0)
-      }
-      terms.reduce((x, y) => (x + y)(bits - 1, 0))
+  /** The cells side by side whose halves lie `distance` apart, those of `of`(0) lowest. Halves below an element's
+    * highest are not negative, so only the last cell may be.
+    */
+  private def row(count: Int)(of: Int => SInt): UInt =
+    Cat((0 until count).reverse.map(k => if (k == count - 1) of(k).asUInt else of(k)(31, 0)))
+
+  /** What the cells of unequal halves add to the product of an element of 2^`log` bytes, number `element`. */
+  private def cross(cells: IndexedSeq[SInt], log: Int, element: Int): UInt = {
+    val n                    = 1 << (log - 1)
+    def cell(i: Int, j: Int) = cells((element * n + i) * halves + element * n + j)
+    val rows = (1 until n).map { distance =>
+      val sum =
+        row(n - distance)(k => cell(k + distance, k)).asSInt +& row(n - distance)(k => cell(k, k + distance)).asSInt
+      (sum << (16 * distance)).pad(16 << log)((16 << log) - 1, 0)
+    }
+    rows.reduce((x, y) => (x + y)((16 << log) - 1, 0))
+  }
+
+  /** The products of a lane's elements of 2^`eew` bytes. */
+  private def whole(cells: IndexedSeq[SInt], eew: UInt): UInt = {
+    val bytes = Cat((0 until p.eLen / 8).reverse.map(k => cells(k)(15, 0)))
+    val equal = Cat((0 until halves).reverse.map(i => cells(i * halves + i)(31, 0)))
+    val base  = Mux(eew === 0.U, bytes, equal)
+    // Elements of 32 bits, then of 64: the product of equal halves and the rest.
+    (2 to maxLog).foldLeft(base) { (smaller, log) =>
+      val bits = 16 << log
+      Cat((0 until (p.eLen / 8 >> log)).reverse.map { element =>
+        val rest = Mux(eew === log.U, cross(cells, log, element), 0.U(bits.W))
+        val low  = if (log == 2) smaller else Mux(eew === log.U, equal, smaller)
+        (low((element + 1) * bits - 1, element * bits) + rest)(bits - 1, 0)
+      })
     }
   }
 
@@ -106,12 +125,7 @@ class MultiplyUnit(p: VectorParams) extends Module {
         }
       RegEnable(x * y, io.valid)
     }
-    RegEnable(
-      MuxLookup(late2.eew, 0.U((2 * p.eLen).W))((0 to maxLog).map { log =>
-        log.U -> Cat((0 until (p.eLen / 8 >> log)).map(whole(cells, log, _)).reverse)
-      }),
-      valid2
-    )
+    RegEnable(whole(cells, late2.eew), valid2)
   }
 
   // The result of each element size.
@@ -124,18 +138,30 @@ class MultiplyUnit(p: VectorParams) extends Module {
   private val fraction = late3.function === MultiplyFraction.U
   private def overflows(bits: Int, i: Int): Bool =
     fraction && product((2 * i + 2) * bits - 1) =/= product((2 * i + 2) * bits - 2)
-  io.out := MuxLookup(late3.eew, 0.U)((0 to maxLog).map { log =>
-    val bits = 8 << log
-    log.U -> Cat((0 until p.dLen / bits).map { i =>
-      val both = product((2 * i + 2) * bits - 1, 2 * i * bits)
-      val part = Mux(fraction, both(2 * bits - 2, bits - 1), Mux(isHigh, both(2 * bits - 1, bits), both(bits - 1, 0)))
-      val up   = Rounding.increment(late3.vxrm, both(bits - 1), both(bits - 2), both(bits - 3, 0).orR)
-      val c    = late3.c((i + 1) * bits - 1, i * bits)
-      val sum  = Mux(adds || minus, c, 0.U) + (part ^ Fill(bits, minus)) + (minus || (fraction && up))
-      Mux(overflows(bits, i), Fill(bits - 1, 1.U(1.W)).pad(bits), sum(bits - 1, 0))
-    }.reverse)
+  private def bySize(of: (Int, Int) => UInt): UInt = MuxLookup(late3.eew, 0.U)((0 to maxLog).map { log =>
+    log.U -> Cat((0 until (p.dBytes >> log)).reverse.map(of(log, _)))
   })
-  io.saturated := MuxLookup(late3.eew, 0.U)((0 to maxLog).map { log =>
-    log.U -> Cat((0 until (p.dBytes >> log)).map(i => Fill(1 << log, overflows(8 << log, i))).reverse)
+  private def both(log: Int, i: Int): UInt = product((i + 1) * (16 << log) - 1, i * (16 << log))
+  private val part = bySize { (log, i) =>
+    val bits  = 8 << log
+    val whole = both(log, i)
+    Mux(fraction, whole(2 * bits - 2, bits - 1), Mux(isHigh, whole(2 * bits - 1, bits), whole(bits - 1, 0)))
+  }
+
+  // At each byte, of its element: 1 is added; its highest byte; it did not fit.
+  private val ups = bySize { (log, i) =>
+    val bits  = 8 << log
+    val whole = both(log, i)
+    val up    = Rounding.increment(late3.vxrm, whole(bits - 1), whole(bits - 2), whole(bits - 3, 0).orR)
+    Fill(1 << log, minus || (fraction && up))
+  }
+  private val tops     = bySize((log, _) => (BigInt(1) << ((1 << log) - 1)).U((1 << log).W))
+  private val overflow = bySize((log, i) => Fill(1 << log, overflows(8 << log, i)))
+
+  private val third = Mux(adds || minus, late3.c, 0.U)
+  private val sum   = LaneSum(p, third, part ^ Fill(p.dLen, minus), tops, ups)
+  io.out := Cat((0 until p.dBytes).reverse.map { i =>
+    Mux(overflow(i), Cat(!tops(i), Fill(7, 1.U(1.W))), sum(8 * i + 7, 8 * i))
   })
+  io.saturated := overflow
 }

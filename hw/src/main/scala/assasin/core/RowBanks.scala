@@ -93,28 +93,38 @@ class RowBanks(bytes: Int, rowBytes: Int, readBytes: Int, writeBytes: Int, granu
   private val (readRows, _)  = rows(io.read.addr)
   private val Seq(even, odd) = banks.zip(readRows).map { case (bank, row) => bank.read(row, io.read.enable).asUInt }
   private val from           = RegNext(io.read.addr(offsetBits, 0))
-  private val pair           = Mux(from(offsetBits), Cat(even, odd), Cat(odd, even))
-  io.read.data := (pair >> Cat(from(offsetBits - 1, 0), 0.U(3.W)))(8 * readBytes - 1, 0)
+  private val (fromLane, fromOdd)             = (from(offsetBits - 1, 0), from(offsetBits))
+  private def byteOf(row: UInt, i: Int): UInt = row(8 * i + 7, 8 * i)
+
+  // The lanes from the first byte's on are of its row, those below of the next one. A byte more than a row is the next
+  // row's in the lane of the first.
+  private val window = Cat((0 until rowBytes).reverse.map { i =>
+    Mux(fromOdd ^ (i.U < fromLane), byteOf(odd, i), byteOf(even, i))
+  })
+  private val above = Seq(odd, even).map(row => VecInit(Seq.tabulate(rowBytes)(byteOf(row, _)))(fromLane))
+  io.read.data := Cat(Mux(fromOdd, above(1), above(0)), ByteRotate.down(window, fromLane))(8 * readBytes - 1, 0)
 
   private val (writeRows, isOdd) = rows(io.write.addr)
 
-  /** `value`, of one bit or 8 * `granule` bits a lane, moved to the lanes that the write's address names. */
-  private def place(value: UInt, laneBits: Int): UInt = {
-    val lane = io.write.addr(offsetBits - 1, 0) >> log2Ceil(granule)
-    val bits = 2 * lanes * laneBits
-    (value << (if (laneBits == 1) lane else Cat(lane, 0.U(log2Ceil(laneBits).W)))).pad(bits)(bits - 1, 0)
+  private val lane = (io.write.addr(offsetBits - 1, 0) >> log2Ceil(granule)).asUInt
+
+  // What is written begins in a lane of the first row and goes on from lane 0 of the second.
+  private val mask = (io.write.mask << lane).pad(2 * lanes)(2 * lanes - 1, 0)
+  private val turned =
+    if (granule == 1) ByteRotate.up(io.write.data.pad(8 * rowBytes)(8 * rowBytes - 1, 0), lane)
+    else Fill(lanes, io.write.data)
+
+  /** Lane `i` of a row. A byte more than a row lies in the second row in the lane of the first byte. */
+  private def written(second: Bool, i: Int): UInt = {
+    val bits = 8 * granule
+    val byte = turned((i + 1) * bits - 1, i * bits)
+    if (writeBytes <= rowBytes) byte
+    else Mux(second && lane === i.U, io.write.data(8 * writeBytes - 1, 8 * rowBytes), byte)
   }
-  // A write of one lane goes to all of them, and the mask chooses.
-  private val data = if (granule == 1) place(io.write.data, 8) else Fill(2 * lanes, io.write.data)
-  private val mask = place(io.write.mask, 1)
-  private def half(value: UInt, second: Bool): UInt = {
-    val bits = value.getWidth / 2
-    Mux(second, value(2 * bits - 1, bits), value(bits - 1, 0))
-  }
-  for ((bank, row, second) <- Seq((banks(0), writeRows(0), isOdd), (banks(1), writeRows(1), !isOdd))) {
-    val chosen = half(mask, second)
+  for ((bank, row, isSecond) <- Seq((banks(0), writeRows(0), isOdd), (banks(1), writeRows(1), !isOdd))) {
+    val chosen = Mux(isSecond, mask(2 * lanes - 1, lanes), mask(lanes - 1, 0))
     when(io.writeEn && chosen.orR) {
-      bank.write(row, half(data, second).asTypeOf(Vec(lanes, UInt((8 * granule).W))), chosen.asBools)
+      bank.write(row, VecInit(Seq.tabulate(lanes)(written(isSecond, _))), chosen.asBools)
     }
   }
 }

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from assasin.synth import SynthError, delays, gates, resources, sta, units, yosys
+from assasin.synth import SynthError, clock, delays, gates, resources, sta, units, yosys
 from assasin.synth.resources import Resources
 from assasin.synth.rtl import Rtl
 
@@ -87,6 +87,37 @@ def test_timing_is_that_of_yosys(tmp_path: Path, product: str) -> None:
     assert from_memory
     assert slowest.ps >= from_memory.ps > 2454
     assert graph.slowest(start=lambda name, kind: False) is None
+
+
+def test_worst_paths_by_name(tmp_path: Path) -> None:
+    """One path for each register or memory it leads into; with flip-flops at the ports also those that begin or end there."""
+    (tmp_path / "paths.v").write_text(PATHS.replace("PRODUCT", "q * x"))
+    netlist = tmp_path / "paths.json"
+    command = "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf -abc9 -top Paths"
+    yosys.run(f"read_verilog -sv {tmp_path / 'paths.v'}\n{command}\nwrite_json {netlist}\n", tmp_path / "log")
+    inside = sta.Timing.of_file(netlist, "Paths").worst(99)
+    assert [p.ps for p in inside] == sorted((p.ps for p in inside), reverse=True)
+    ends = [p.end_net for p in inside]
+    assert len(set(ends)) == len(ends)
+    assert {"y", "z"} <= set(ends)
+    assert sta.Timing.of_file(netlist, "Paths").slowest() == inside[0]
+    (to_y,) = (p for p in inside if p.end_net == "y")
+    assert to_y.ps > 2454  # out of the memory
+    whole = {p.end_net: p for p in sta.Timing.of_file(netlist, "Paths", ports=True).worst(99)}
+    assert whole["x"].start_net == "a"
+    # From the memory to a port, where a flip-flop stands.
+    setup = dict(delays.library()["FDRE"].setup)["D"]
+    assert whole["q"].ps >= 2454 + setup
+    assert "q" not in ends
+
+
+def test_timing_of_a_unit(small_chip: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chip = Rtl(small_chip)
+    found = clock.unit_timing(chip, "Core")
+    assert 0 < len(found.worst) <= clock.WORST
+    assert found.period == found.worst[0].ps > 303
+    monkeypatch.setattr(yosys, "run", None)
+    assert clock.unit_timing(chip, "Core") == found
 
 
 def test_timing_needs_known_cells() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from assasin.boards import Board
 from assasin.synth import SynthError, resources, rtl, units, utilisation
 from assasin.synth.resources import Resources
 from assasin.synth.utilisation import UnitRow
-from assasin.tree import contract
+from assasin.tree import ROOT, contract
 
 
 def _units(lut: int, bram36: float, ff: int = 0, uram: int = 0) -> list[UnitRow]:
@@ -56,6 +57,13 @@ def test_every_architecture_is_in_a_boards_table() -> None:
         assert f"Prefetch8x{board.nand.channels}" in configs
         assert f"AssasinSbHls4x{board.nand.channels}" in configs
         assert len(set(configs)) == len(configs)
+
+
+def test_units_are_modules() -> None:
+    """A unit by a name that no module has would be counted with the module above it."""
+    sources = "\n".join(path.read_text() for path in (ROOT / "hw" / "src" / "main").rglob("*.scala"))
+    modules = set(re.findall(r"\bclass (\w+)", sources))
+    assert set(units.UNITS) <= modules, set(units.UNITS) - modules
 
 
 def test_boards_without_fpga() -> None:

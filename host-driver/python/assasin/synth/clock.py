@@ -15,7 +15,7 @@ from assasin.synth.units import base_name
 from assasin.tree import BUILD
 
 TILE = "StreamCore"
-_COMMAND = f"synth_xilinx -family xc7 -flatten -noiopad -noclkbuf -abc9 -top {TILE}"
+_COMMAND = "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf -abc9"
 
 STRUCTURES = {
     "InputStreamBuffer": "stream buffer",
@@ -55,6 +55,33 @@ class TileTiming:
     structures: dict[str, Delay]
 
 
+@dataclass(frozen=True)
+class UnitTiming:
+    """A module by itself, a flip-flop at each port: its period, ps, and its slowest paths, one for each register they lead into."""
+
+    period: int
+    worst: list[sta.SlowPath]
+
+
+WORST = 10
+"""Paths that `unit_timing` names."""
+
+
+def unit_timing(rtl: Rtl, module: str, say: Callable[[str], None] = lambda _: None) -> UnitTiming:
+    """Timing of one module with all below it; from the cache when its content has been analysed before. Raises SynthError."""
+    key = cache.digest(rtl.hash(module), _COMMAND, f"unit paths {WORST}", yosys.version())
+    kept = cache.load("timing", key)
+    if kept is None:
+        say(f"timing of {module}")
+        worst = _graph(rtl, module, ports=True).worst(WORST)
+        if not worst:
+            raise SynthError(f"{module} has no path")
+        kept = {"worst": [asdict(path) for path in worst]}
+        cache.store("timing", key, kept)
+    paths = [sta.SlowPath(**path) for path in kept["worst"]]
+    return UnitTiming(paths[0].ps, paths)
+
+
 def timing(rtl: Rtl, say: Callable[[str], None] = lambda _: None) -> TileTiming:
     """Timing of the chip's tile; from the cache when its content has been analysed before. Raises SynthError."""
     key = cache.digest(rtl.hash(TILE), _COMMAND, "paths 1", yosys.version())
@@ -79,15 +106,20 @@ def groups(rtl: Rtl) -> dict[str, str]:
 
 
 def _analyse(rtl: Rtl) -> TileTiming:
-    work = BUILD / "synth" / "logs" / f"tile-{rtl.hash(TILE)}"
+    return paths(_graph(rtl, TILE), groups(rtl))
+
+
+def _graph(rtl: Rtl, top: str, ports: bool = False) -> sta.Timing:
+    """Maps a module, flat."""
+    work = BUILD / "synth" / "logs" / f"timing-{top}-{rtl.hash(top)}"
     work.parent.mkdir(parents=True, exist_ok=True)
     netlist = work.with_suffix(".json")
-    lines = [f"read_verilog -sv {rtl.folder / (module + '.sv')}" for module in sorted(rtl.closure(TILE))]
-    lines += [f"hierarchy -check -top {TILE}", _COMMAND, f"write_json {netlist}"]
+    lines = [f"read_verilog -sv {rtl.folder / (module + '.sv')}" for module in sorted(rtl.closure(top))]
+    lines += [f"hierarchy -check -top {top}", f"{_COMMAND} -top {top}", f"write_json {netlist}"]
     yosys.run("\n".join(lines) + "\n", work.with_suffix(".log"))
-    graph = sta.Timing.of_file(netlist, TILE)
+    graph = sta.Timing.of_file(netlist, top, ports)
     netlist.unlink()
-    return paths(graph, groups(rtl))
+    return graph
 
 
 def _slowest(graph: sta.Timing, start: sta.Select = sta.anything, end: sta.Select = sta.anything) -> sta.SlowPath:

@@ -489,7 +489,8 @@ class VarveBench {
         const bool waits = top.io_issue_commit_waits_valid;
         bool killed = false;
         if (commit_full && !leaves && !top.io_issue_commit_begun &&
-            (doomed ? chance(30) : kills < 20 && chance(kill_rate ? (waits ? 15 : kill_rate) : 0)) &&
+            (doomed ? chance(30)
+                    : (halted && waits) || (kills < 20 && chance(kill_rate ? (waits ? 15 : kill_rate) : 0))) &&
             !top.io_issue_commit_valid) {
             top.io_issue_commit_kill = 1;
             killed = true;
@@ -523,6 +524,12 @@ class VarveBench {
         if (!sample())
             return false;
         kills = leaves ? 0 : kills + (killed && !doomed);
+        if (killed && !doomed && halted && waits && !busy && !check_step())
+            return false;
+        if (leaves) {
+            steps = 0;
+            halted = chance(20);
+        }
         if (killed && !doomed) {
             if (waits)
                 seen["given up while it waits"]++;
@@ -706,6 +713,30 @@ class VarveBench {
              (s.buffer() ? "buffer" : "memory") + ", SEW " + std::to_string(sew)]++;
     }
 
+    /// What the model makes of the instruction in the commit stage, without doing it.
+    Outcome trial() {
+        world->trial = true;
+        std::unique_ptr<varve::Model> kept = std::move(model);
+        model = std::make_unique<varve::Model>(*kept);
+        uint32_t vstart;
+        const Outcome o =
+            is_stream(program.items[commit_step].word) ? execute(program.items[commit_step], vstart) : Outcome{};
+        model = std::move(kept);
+        world->trial = false;
+        return o;
+    }
+
+    /// A debugger's step has given up the instruction, since it says that it waits: it may not do so each time when the
+    /// stream has all that it needs.
+    bool check_step() {
+        if (trial().what == Outcome::Wait) {
+            steps = 0;
+            return true;
+        }
+        seen["steps given up early"]++;
+        return ++steps < 20 || fail("a step gives it up each time, though the model can decide it");
+    }
+
     /// The instruction in the commit stage stays: with reason?
     bool check_wait() {
         const bool waits = top.io_issue_commit_waits_valid;
@@ -723,14 +754,7 @@ class VarveBench {
         stalled++;
         if (stalled % 100 != 0)
             return true;
-        world->trial = true;
-        std::unique_ptr<varve::Model> kept = std::move(model);
-        model = std::make_unique<varve::Model>(*kept);
-        uint32_t vstart;
-        const Outcome o =
-            is_stream(program.items[commit_step].word) ? execute(program.items[commit_step], vstart) : Outcome{};
-        model = std::move(kept);
-        world->trial = false;
+        const Outcome o = trial();
         // Near an end it looks at one element after the other, and at one byte.
         overdue = waits && o.what == Outcome::Wait ? 0 : overdue + 1;
         if (overdue == kPatience / 100)
@@ -1318,6 +1342,8 @@ class VarveBench {
     size_t commit_step = 0, offer_step = 0;
     uint64_t idle = 0;
     unsigned stalled = 0, overdue = 0;
+    bool halted = false;              ///< the core is halted and steps: an instruction that waits is given up at once
+    unsigned steps = 0;               ///< given up in a row, though the model can decide it
     unsigned kills = 0;               ///< of the instruction that is next; near an end it needs some cycles in a row
     State state, before, offer_state; ///< behind the commit stage's instruction; ahead of it; ahead of the offered one
     std::map<unsigned, uint32_t> results;

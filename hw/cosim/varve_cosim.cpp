@@ -195,6 +195,7 @@ class VarveBench {
         drain_rate = seldom();
         chunk = std::array<unsigned, 4>{32, 64, 512, 2048}[rng() % 4];
         kill_rate = rng() % 2 ? 5 : 0;
+        step_rate = std::array<unsigned, 3>{0, 10, 90}[rng() % 3];
         clear_at = rng() % 3 ? 0 : 1 + rng() % 2000;
         restart();
         top.reset = 1;
@@ -528,7 +529,7 @@ class VarveBench {
             return false;
         if (leaves) {
             steps = 0;
-            halted = chance(20);
+            halted = chance(step_rate);
         }
         if (killed && !doomed) {
             if (waits)
@@ -1327,7 +1328,7 @@ class VarveBench {
     std::unique_ptr<Outside> world;
     std::unique_ptr<varve::Model> model;
     std::vector<uint8_t> memory; ///< the unit's
-    unsigned commit_rate, offer_rate, load_rate, answer_rate, store_rate, done_rate, result_rate, kill_rate;
+    unsigned commit_rate, offer_rate, load_rate, answer_rate, store_rate, done_rate, result_rate, kill_rate, step_rate;
     unsigned deliver_rate, drain_rate, chunk;
     uint64_t clear_at; ///< cycle, or 0
     bool holding = false, busy = false;

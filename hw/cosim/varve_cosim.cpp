@@ -490,9 +490,9 @@ class VarveBench {
         const bool waits = top.io_issue_commit_waits_valid;
         bool killed = false;
         if (commit_full && !leaves && !top.io_issue_commit_begun &&
-            (doomed ? chance(30)
-                    : (halted && waits) || (kills < 20 && chance(kill_rate ? (waits ? 15 : kill_rate) : 0))) &&
-            !top.io_issue_commit_valid) {
+            ((halted && waits && !doomed) ||
+             (!top.io_issue_commit_valid &&
+              (doomed ? chance(30) : kills < 20 && chance(kill_rate ? (waits ? 15 : kill_rate) : 0))))) {
             top.io_issue_commit_kill = 1;
             killed = true;
         }

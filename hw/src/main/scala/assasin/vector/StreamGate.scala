@@ -578,7 +578,7 @@ class StreamGate(p: VectorParams) extends Module {
   private val lacks = (state === State.Scan && scan.io.lacks.valid) ||
     (state === State.Decode && decoder.fold(false.B)(_.io.lacks.valid)) || Mux(
       fast,
-      region && buffer && !traps && !allThere && !((looks || k.pack) && ownBits) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full) && !io.commit.idle),
+      region && buffer && !traps && !allThere && !((looks || k.pack) && ownBits) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full)),
       (state === State.Element && notYet && passed =/= limit && more) ||
         (state === State.Counted && buffer && counted =/= 0.U && countedBits =/= 0.U && !countedFits) ||
         (state === State.CountedAux && buffer && !auxFits)

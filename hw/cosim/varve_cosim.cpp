@@ -617,10 +617,26 @@ class VarveBench {
         const unsigned bytes = 1u << ((item.word >> 12 & 7) ? (item.word >> 12 & 3) : 0);
         vstart = (static_cast<uint32_t>(o.tval) - item.a) / bytes;
         m.vl = vstart;
+        if ((item.word & 127) == 0x07)
+            fix_destination(item.word);
         const Outcome elements = varve::rvv_step(*model, *world, item.word, item.a, item.b);
         m.vl = before.vl;
         o.written = elements.written;
         return o;
+    }
+    /// A load that traps makes all registers of its destination FIXED (docs/varve/isa.md 3.5). What VAR registers hold
+    /// then is for the unit to say.
+    void fix_destination(uint32_t insn) {
+        const unsigned vd = insn >> 7 & 31, log_eew = (insn >> 12 & 7) ? (insn >> 12 & 3) : 0;
+        const bool whole = (insn >> 20 & 0x1f) == 8, mask = (insn >> 20 & 0x1f) == 11;
+        const int lmul = static_cast<int>((before.vtype & 7) ^ 4) - 4;
+        const int emul = static_cast<int>(log_eew) - static_cast<int>(before.vtype >> 3 & 7) + lmul;
+        const unsigned count = whole ? (insn >> 29) + 1 : mask || emul < 0 ? 1 : 1u << emul;
+        for (unsigned r = vd; r < std::min(vd + count, 32u); r++) {
+            if (model->state.r[r].var)
+                model->state.r[r].raw.assign(shadow[r].begin(), shadow[r].end());
+            model->fix(r);
+        }
     }
 
     // The instruction in the commit stage ends.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from assasin import perf
+from assasin import perf, random_reads
 from assasin.job import Piece, Report
 from assasin.tree import contract
 
@@ -52,3 +52,15 @@ def test_a_short_window_is_not_worth_a_figure() -> None:
     pieces = [piece(0, 0, 10_000, 35_000)]
     assert perf.steady(pieces, [look(t, 0.9) for t in range(0, 60_000, 10_000)]) is not None
     assert perf.steady([piece(0, 30_000, 10_000, 35_000)], [look(t, 0.9) for t in range(0, 60_000, 10_000)]) is None
+
+
+def test_a_look_that_waited_for_the_host_does_not_make_reads_cheap() -> None:
+    """The second of the looks took 900,000 cycles, the others 100; 8 reads took 4,000, of which the processor slept 1,600."""
+
+    def counters(time: int, slept: int, commands: int = 0) -> contract.ScompStages:
+        return contract.ScompStages(time=time, fw_sleep=slept, commands=commands, reads=commands)
+
+    looks = [counters(1000, 0), counters(1100, 40), counters(901_100, 890_000), counters(901_200, 890_040)]
+    found = random_reads._figures(8, 8, looks, counters(905_200, 891_640, 8), None)
+    assert found.cycles == (4000 - 100) / 8
+    assert found.firmware == (4000 - 100 - (1600 - 40)) / 8

@@ -905,9 +905,12 @@ def test_the_command_line(own_board: Board, tmp_path: Path) -> None:
     assert [r["cores"] for r in figures["runs"]] == [1, 2]
     assert all(r["correct"] for r in figures["runs"])
     assert json.loads(assasin("bench", "read", "--bytes", "64K", *name, "--json"))["correct"]
-    depths = json.loads(assasin("bench", "random", "--bytes", "64K", "--depth", "1,8", "--reads", 64, *name, "--json"))["depths"]
+    random = ("bench", "random", "--bytes", "64K", "--depth", "1,8", "--reads", 64, *name, "--json")
+    runs = [json.loads(assasin(*random))["depths"] for _ in range(2)]
+    depths = runs[0]
     assert [d["depth"] for d in depths] == [1, 8]
-    assert depths[1]["cycles"] < depths[0]["cycles"]
+    # The drive's clock goes on while the host's process waits for a processor: the shorter run is the drive's own time.
+    assert min(run[1]["cycles"] for run in runs) < min(run[0]["cycles"] for run in runs)
     # One read in eight is timed. All the timed ones together take no longer than all reads in flight: a single read that waits
     # for an erase may be much of that, and the mean of the timed ones so far above the mean of all.
     limits = [(d["depth"], 8.5 * d["cycles"] * d["depth"], d["stages"]) for d in depths]

@@ -75,6 +75,16 @@ object Architecture {
 
   /** All that [[assasin.soc.Configs]] knows. */
   val all: Seq[Architecture] =
-    Seq(AssasinSb, AssasinSbCache, AssasinSp, Baseline, Prefetch, ChannelLocal, AssasinSbX) ++
-      Seq(AssasinV, AssasinVp, AssasinVf)
+    Seq(
+      AssasinSb,
+      AssasinSbCache,
+      AssasinSp,
+      Baseline,
+      Prefetch,
+      ChannelLocal,
+      AssasinSbX,
+      AssasinV,
+      AssasinVp,
+      AssasinVf,
+    )
 }

@@ -3,9 +3,11 @@
 // Usage: kernel_tile ELF. Reads commands from standard input, a line each, addresses and lengths in decimal:
 //   load ADDRESS HEX       puts bytes into the scratchpad; ADDRESS is a multiple of 8
 //   run CYCLES             runs the program from its entry; prints {"state", "code", "cycles", "instructions", "pc"}
+//   trace INSTRUCTIONS     prints the last so many instructions of the run, each as {"cycle", "pc", "word"}
 //   read ADDRESS BYTES     prints what is in the scratchpad as {"bytes": "HEX"}; both are multiples of 4
 // state: of the core at the end, RUNNING where it takes more than CYCLES. cycles: between the first and the last
 // instruction that retires. Exit code 2: a command or the program cannot be understood.
+#include <algorithm>
 #include <cinttypes>
 #include <iostream>
 #include <sstream>
@@ -74,6 +76,14 @@ void run(Bench &b, uint32_t entry, uint64_t cycles) {
     b.run(2);
 }
 
+/// Where the cycles of a loop go: when each of its instructions passed the commit point.
+void trace(const Bench &b, uint64_t instructions) {
+    const size_t all = b.commits.size(), first = all - std::min<uint64_t>(all, instructions);
+    for (size_t i = first; i < all; i++)
+        std::printf("{\"cycle\": %" PRIu64 ", \"pc\": %u, \"word\": %u}\n", b.commits[i].cycle, b.commits[i].pc,
+                    b.commits[i].insn);
+}
+
 void li(std::vector<Word> &code, unsigned rd, uint32_t value) {
     const int32_t low = static_cast<int32_t>(value << 20) >> 20;
     code.push_back(lui(rd, value - static_cast<uint32_t>(low)));
@@ -123,6 +133,8 @@ void command(Bench &b, const ElfFile &elf, const std::string &line) {
         load(b, ASSASIN_XB_SPAD_BASE + at, std::move(data));
     } else if (words && name == "run") {
         run(b, elf.entry, first);
+    } else if (words && name == "trace") {
+        trace(b, first);
     } else if (words && name == "read" && words >> second) {
         read(b, static_cast<uint32_t>(first), static_cast<uint32_t>(second));
     } else {

@@ -46,8 +46,8 @@ class StripExecuteIO(p: VectorParams) extends Bundle {
   val counted = Valid(UInt(log2Ceil(p.elements + 1).W))
 
   /** By [[StripPlace.strip]]: NumE; the instruction in the sequencer, if it is a sum, may go by it. */
-  val numEs = Input(Vec(2, UInt(log2Ceil(p.elements + 1).W)))
-  val known = Input(Vec(2, Bool()))
+  val numEs = Input(Vec(StripPlace.strips, UInt(log2Ceil(p.elements + 1).W)))
+  val known = Input(Vec(StripPlace.strips, Bool()))
 
   /** There is a sum in the sequencer. */
   val sums = Output(Bool())

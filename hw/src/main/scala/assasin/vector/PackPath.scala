@@ -56,8 +56,8 @@ class StripPackIO(p: VectorParams) extends Bundle {
     * numbers.
     */
   val metadata = Input(new VariableMetadata(p))
-  val numEs    = Input(Vec(2, UInt(countBits.W)))
-  val known    = Input(Vec(2, Bool()))
+  val numEs    = Input(Vec(StripPlace.strips, UInt(countBits.W)))
+  val known    = Input(Vec(StripPlace.strips, Bool()))
 
   val closed = Valid(new StripClose(p))
 }

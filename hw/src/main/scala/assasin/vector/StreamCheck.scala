@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Valid}
+import chisel3.util.{Cat, Valid, log2Ceil}
 
 /** What is known of a stream instruction, as things stood in the cycle before. */
 class StreamFound(p: VectorParams) extends Bundle {
@@ -41,6 +41,9 @@ class StreamFound(p: VectorParams) extends Bundle {
 
   /** vs.cr: more than it may consume. */
   val tooMany = Bool()
+
+  /** As [[VariableUse]] has it. */
+  val moves = UInt(StripPending.depth.W)
 }
 
 class StreamCheckIO(p: VectorParams) extends Bundle {
@@ -67,6 +70,10 @@ class StreamCheckIO(p: VectorParams) extends Bundle {
   val variable = Input(UInt(32.W))
   val packed   = Input(Bool())
   val open     = Input(UInt(12.W))
+
+  /** Elements by which VRCNUMs may still move streams; which of these move the stream looked up. */
+  val ahead = Input(UInt((log2Ceil(p.elements + 1) + 1).W))
+  val moves = Input(UInt(StripPending.depth.W))
 
   val table  = new StreamTableLookIO(p)
   val input  = new StreamInputLookIO
@@ -174,8 +181,10 @@ class StreamCheck(p: VectorParams) extends Module {
     )
 
   // ---- Reach ----------------------------------------------------------------------------------------------------------------
+  // Where an unpack of VarVE-full will begin, may not be known yet: then what it may reach is asked for.
+  private val reach = Mux(word.full && word.unpack, p.elements.U + io.ahead, count)(p.vlBits - 1, 0)
   // A stream's last byte has room if one bit more has.
-  private val bits  = Mux(word.endOutput, 1.U, (count * width)(p.vlBits + 5, 0))
+  private val bits  = Mux(word.endOutput, 1.U, (reach * width)(p.vlBits + 5, 0))
   private val end   = look.position +& bits
   private val start = look.position(34, 3)
   private val need  = bits +& look.position(2, 0)
@@ -210,9 +219,10 @@ class StreamCheck(p: VectorParams) extends Module {
     found.start   := look.position
     found.end     := end(p.xLen + 2, 0)
     found.fits    := Mux(word.output, within(io.output.tail), within(Mux(pastEnd, io.input.end, io.input.tail)))
-    found.enough  := look.left.andR || look.left >= count
+    found.enough  := look.left.andR || look.left >= reach
     found.toEnd   := io.input.known && !within(io.input.end)
     found.table   := look.tables(0)
+    found.moves   := io.moves
     found.tooMany := from.rs1 > mostCount.U
   }
   known    := !io.clear && Mux(io.enters, StreamWord.is(io.offer.insn) && !stale, io.held && isOurs)

@@ -80,6 +80,19 @@ class StripGateIO(p: VectorParams) extends Bundle {
   val numE     = Input(UInt(countBits.W))
   val settled  = Input(Bool())
 
+  /** VRCNUM may leave before that. It leaves, so or not. */
+  val mayLeave = Input(Bool())
+  val renew    = Output(Bool())
+  val early    = Output(Bool())
+
+  /** The oldest of those that left early: NumE of its strip; it has moved its streams. Whether there are any, and
+    * elements by which they may move streams.
+    */
+  val resolved = Flipped(Valid(UInt(countBits.W)))
+  val taken    = Output(Bool())
+  val pending  = Input(Bool())
+  val ahead    = Input(UInt((countBits + 1).W))
+
   /** Elements of the register packed, and length of the mask. Used while nothing is under way. */
   val register = Output(UInt(5.W))
   val yielded  = Input(UInt(countBits.W))
@@ -297,8 +310,11 @@ class StreamGate(p: VectorParams) extends Module {
   private val writesX = k.endInput || k.endOutput
   private val answers = writesX || k.count
   // What moves IHEAD of a stream itself goes behind a VRCNUM that moved it.
-  private val turns   = moves && io.strip.fold(false.B)(_.table.moving)
-  private val free    = io.commit.room && inOrder && quiet && !turns && (!answers || io.resultReady)
+  private val turns = moves && io.strip.fold(false.B)(_.table.moving)
+  // What a VRCNUM that left early has not done yet: unpacks of VarVE-full, packs and further VRCNUMs need not wait for it.
+  private val pending = io.strip.fold(false.B)(s => s.pending || RegNext(s.pending, false.B))
+  private val alone   = pending && !(k.unpack && k.full || k.pack || k.count)
+  private val free    = io.commit.room && inOrder && quiet && !turns && !alone && (!answers || io.resultReady)
   private val tooMany = k.consume && found.tooMany
   private val errs    = found.common.pending =/= 0.U && (looks || (writesX && quiet))
   private val region  = looks || k.pack || flushes
@@ -309,13 +325,15 @@ class StreamGate(p: VectorParams) extends Module {
   private val numE    = strip.fold(0.U(p.vlBits.W))(_.numE.pad(p.vlBits))
   private val unasked = strip.fold(0.U(12.W))(s => Mux(s.numE === 0.U, 0.U, k.set & ~s.table.unpacked))
   private val recount = k.count && strip.fold(false.B)(_.settled)
-  private val failed  = !k.count && (fault || (broken && (k.consume || passed === 0.U)) || (ended && k.consume))
+  private val early =
+    strip.fold(false.B)(s => k.count && s.mayLeave && !s.settled && (k.set & ~s.table.unpacked) === 0.U)
+  private val failed = !k.count && (fault || (broken && (k.consume || passed === 0.U)) || (ended && k.consume))
   io.commit.mine    := StreamWord.is(io.commit.at.insn)
   io.commit.packing := io.packing
   io.commit.done := io.commit.held && known && Mux(
     decided,
     (failed || free) && !recounts,
-    fast && (traps || (free && (!region || allThere) && (!k.count || (recount && unasked === 0.U)) &&
+    fast && (traps || (free && (!region || allThere) && (!k.count || early || (recount && unasked === 0.U)) &&
       !(k.declare && (variable && buffer || huffman))))
   )
 
@@ -334,6 +352,8 @@ class StreamGate(p: VectorParams) extends Module {
   check.io.packed        := strip.fold(false.B)(_.packed)
   check.io.open          := strip.fold(0.U)(_.table.open)
   check.io.sLog2         := io.sLog2
+  check.io.ahead         := strip.fold(0.U)(_.ahead)
+  check.io.moves         := 0.U
   check.io.clear         := io.clear
   check.io.table <> io.table
   check.io.input <> io.input
@@ -375,7 +395,7 @@ class StreamGate(p: VectorParams) extends Module {
         set      := unasked
         when(k.declare && variable && buffer && !traps && quiet)(state                    := State.Aux)
         when(k.declare && huffman && !traps && quiet && !(io.stores || io.packing))(state := State.Table)
-        when(looks && !allThere && !traps) {
+        when(looks && !allThere && !traps && !pending) {
           when(variable) {
             state := State.Scan
           }.elsewhen(huffman) {
@@ -578,7 +598,7 @@ class StreamGate(p: VectorParams) extends Module {
   private val lacks = (state === State.Scan && scan.io.lacks.valid) ||
     (state === State.Decode && decoder.fold(false.B)(_.io.lacks.valid)) || Mux(
       fast,
-      region && buffer && !traps && !allThere && !((looks || k.pack) && ownBits) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full)),
+      region && buffer && !traps && !allThere && !pending && !((looks || k.pack) && ownBits) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full)),
       (state === State.Element && notYet && passed =/= limit && more) ||
         (state === State.Counted && buffer && counted =/= 0.U && countedBits =/= 0.U && !countedFits) ||
         (state === State.CountedAux && buffer && !auxFits)
@@ -633,7 +653,7 @@ class StreamGate(p: VectorParams) extends Module {
   io.close.valid := happens && writesX
   io.raise.valid := io.commit.leaves && io.commit.mine && found.legal && errs && writesX
 
-  io.result.valid     := happens && answers && k.rd =/= 0.U
+  io.result.valid     := happens && answers && k.rd =/= 0.U && !early
   io.result.bits.rd   := k.rd
   io.result.bits.data := Mux(k.count, numE, found.common.done)
 
@@ -745,21 +765,41 @@ class StreamGate(p: VectorParams) extends Module {
   }
 
   for (s <- io.strip) {
-    s.register                 := k.register
-    s.mask                     := k.mask
-    s.table.recount.valid      := happens && k.count
-    s.table.recount.bits.set   := k.set
-    s.table.recount.bits.count := s.numE
-    s.table.stage.valid        := asked
-    s.table.stage.bits.stream  := turn
-    s.table.stage.bits.count   := passed(log2Ceil(p.elements + 1) - 1, 0)
-    s.table.stage.bits.reason  := Mux(ended, 7.U, Mux(broken, 1.U, 0.U))
-    s.table.unpack             := k.unpack && k.full
-    s.table.renumber           := s.renumber
+    s.register := k.register
+    s.mask     := k.mask
+    // VRCNUMs that left early move their streams one after the other; no other one gives a result then.
+    val moves = Module(new StripPending)
+    s.renew                    := happens && k.count
+    s.early                    := early
+    s.taken                    := s.resolved.valid && io.resultReady
+    moves.io.enter.valid       := s.renew && early
+    moves.io.enter.bits.set    := k.set
+    moves.io.enter.bits.rd     := k.rd
+    moves.io.leave             := s.taken
+    moves.io.stream            := io.table.stream
+    moves.io.clear             := io.clear
+    check.io.moves             := moves.io.moves
+    s.table.renew              := s.renew
+    s.table.recount.valid      := s.taken || (s.renew && !early)
+    s.table.recount.bits.set   := Mux(s.taken, moves.io.oldest.set, k.set)
+    s.table.recount.bits.count := Mux(s.taken, s.resolved.bits, s.numE)
+    s.table.recount.bits.early := s.taken
+    when(s.taken) {
+      io.result.valid     := moves.io.oldest.rd =/= 0.U
+      io.result.bits.rd   := moves.io.oldest.rd
+      io.result.bits.data := s.resolved.bits
+    }
+    s.table.stage.valid       := asked
+    s.table.stage.bits.stream := turn
+    s.table.stage.bits.count  := passed(log2Ceil(p.elements + 1) - 1, 0)
+    s.table.stage.bits.reason := Mux(ended, 7.U, Mux(broken, 1.U, 0.U))
+    s.table.unpack            := k.unpack && k.full
+    s.table.renumber          := s.renumber
     val full = op.variable.get
     full.active                          := k.full && (k.unpack || k.pack)
     full.setsCount                       := k.full && k.unpack
     full.mb                              := found.common.format.mb
+    full.moves                           := found.moves
     when(k.full && k.unpack)(op.readsVs1 := k.masked)
     when(k.full)(op.groups               := 0.U)
   }

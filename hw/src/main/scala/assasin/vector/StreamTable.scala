@@ -140,6 +140,9 @@ class StreamTableIO(p: VectorParams) extends Bundle {
 class StreamRecount(p: VectorParams) extends Bundle {
   val set   = UInt(12.W)
   val count = UInt(log2Ceil(p.elements + 1).W)
+
+  /** It left the commit stage before: then its strip had unpacked all streams of the set. */
+  val early = Bool()
 }
 
 /** How many elements of a stream that VRCNUM names are there, at most NumE, and why there are no more; 0: there are. */
@@ -152,6 +155,9 @@ class StreamStage(p: VectorParams) extends Bundle {
 /** What VarVE-full needs besides. */
 class StripTableIO(p: VectorParams) extends Bundle {
   val recount = Flipped(Valid(new StreamRecount(p)))
+
+  /** A VRCNUM leaves the commit stage: the next strip begins. */
+  val renew = Input(Bool())
 
   /** Before it, for each stream of its set that is not in `unpacked`. */
   val stage = Flipped(Valid(new StreamStage(p)))
@@ -309,7 +315,7 @@ class StreamTable(p: VectorParams) extends Module {
     for ((input, i) <- inputs.zipWithIndex) {
       when(moves && strip.recount.bits.set(i)) {
         // Where NumE is 0 the gate has looked at none.
-        val asked = !unpacked(i) && strip.recount.bits.count =/= 0.U
+        val asked = !strip.recount.bits.early && !unpacked(i) && strip.recount.bits.count =/= 0.U
         val count = Mux(asked, staged(i).count, strip.recount.bits.count)
         val next  = position(input) + count * input.format.valueBits
         input.bytepos                                      := next >> 3
@@ -321,7 +327,7 @@ class StreamTable(p: VectorParams) extends Module {
       when(strip.stage.valid && named(strip.stage.bits.stream, i))(staged(i) := strip.stage.bits)
     }
     val looks = Mux(strip.unpack && io.enter.valid, (1.U(16.W) << io.enter.bits.stream)(11, 0), 0.U)
-    unpacked := Mux(moves || io.clear, 0.U, unpacked | looks)
+    unpacked := Mux(strip.renew || io.clear, 0.U, unpacked | looks)
     // A stream that moves in the midst of a strip has fewer elements left than the strip has seen.
     def without(stream: UInt): UInt = unpacked & ~(1.U(16.W) << stream)(11, 0)
     when(io.advance.valid)(unpacked                                   := without(io.advance.bits.stream))

@@ -64,6 +64,10 @@ class StripUnpackIO(p: VectorParams) extends Bundle {
   /** With `write`: the register's metadata, if it is one of VarVE-full. */
   val metadata = Valid(new VariableMetadata(p))
 
+  /** The oldest strip whose number is not known, as in [[StripPlace]]; NumE by strips. */
+  val oldest = Input(UInt(StripPlace.stripBits.W))
+  val numEs  = Input(Vec(StripPlace.strips, UInt(log2Ceil(p.elements + 1).W)))
+
   /** Registers' numbers of elements as they become known. */
   val counted = Vec(2, Valid(UInt(log2Ceil(p.elements + 1).W)))
 }
@@ -281,11 +285,22 @@ class UnpackPath(p: VectorParams) extends Module {
 
   private val unmasks = WireDefault(false.B)
   private val ends    = valid && (issued || (step && last)) && (!masking || unmasks)
-  io.op.ready := !valid || ends
+  // Where an unpack begins is known when the strips before its own have their numbers.
+  private val placed = io.strip.fold(true.B) { strip =>
+    val use = io.op.bits.variable.get
+    !use.active || use.place.strip === strip.oldest
+  }
+  private val moved = io.strip.fold(0.U(posBits.W)) { strip =>
+    val use                     = io.op.bits.variable.get
+    def numE(before: Int): UInt = Mux(use.moves(before - 1), strip.numEs(use.place.strip - before.U), 0.U)
+    val elements                = numE(1) +& numE(2)
+    Mux(use.active, elements * io.op.bits.use.get.valueBits, 0.U).pad(posBits)
+  }
+  io.op.ready := (!valid || ends) && placed
   when(io.op.fire) {
     op       := io.op.bits
     beat     := 0.U
-    position := io.op.bits.scalar ## io.op.bits.use.get.bitpos
+    position := (io.op.bits.scalar ## io.op.bits.use.get.bitpos) + moved
     writes   := VecInit(Seq.tabulate(p.egs)(eg => io.op.bits.writeRegisters(eg / p.egsPerRegister))).asUInt
     masking  := io.op.bits.readsVs1
     begun    := false.B

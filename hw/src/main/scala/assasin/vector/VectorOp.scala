@@ -84,8 +84,12 @@ class VariableUse(p: VectorParams) extends Bundle {
   /** Of an unpack: log2 of the largest width, less 3. */
   val mb = UInt(2.W)
 
-  /** Of one that packs or adds up. */
   val place = new StripPlace
+
+  /** Of an unpack: its position is still to be moved by as many elements as the strip before it has, the strip before
+    * that one.
+    */
+  val moves = UInt(StripPending.depth.W)
 }
 
 /** An instruction behind the commit point, decoded. */

@@ -48,9 +48,11 @@ class VectorUnit(p: VectorParams) extends Module {
   private val stores                 = under(VectorPath.Store) || store.io.busy
   // Instructions still use streams, or results of ended streams wait for the core.
   private val streaming = WireDefault(false.B)
-  private val underway  = waits || queued.reduce(_ || _) || busyPaths || streaming
-  private val window    = Module(new VectorWindow(p))
-  private val busy      = underway || window.io.working
+  // A VRCNUM that has left the commit stage has not moved its streams.
+  private val pending  = WireDefault(false.B)
+  private val underway = waits || queued.reduce(_ || _) || busyPaths || streaming || pending
+  private val window   = Module(new VectorWindow(p))
+  private val busy     = underway || window.io.working
 
   // The commit stage awaits an answer of memory.
   private val looking = WireDefault(false.B)
@@ -357,18 +359,27 @@ class VectorUnit(p: VectorParams) extends Module {
     strip.io.counted(2)                     := input.strip.get.counted(1)
     strip.io.closed(0)                      := output.strip.get.closed
     strip.io.closed(1)                      := execute.io.strip.get.closed
-    strip.io.renew                          := gateway.table.recount.valid
+    strip.io.renew                          := gateway.renew
+    strip.io.early                          := gateway.early
+    strip.io.taken                          := gateway.taken
 
     // Instructions that give bytes of a stream buffer back themselves, as they read: a VRCNUM goes behind them.
     val isGiving = enters && op.path === VectorPath.Unpack.U && op.use.get.buffer && !op.isVariable
     val gives    = RegInit(0.U(p.tagBits.W))
     gives := Mux(clear, 0.U, gives + isGiving - input.gave)
 
-    gateway.variable := tags.io.next
-    gateway.packed   := strip.io.next
-    gateway.numE     := strip.io.numE
-    gateway.settled  := strip.io.settled && gives === 0.U
-    gateway.renumber := strip.io.write.valid
+    gateway.variable       := tags.io.next
+    gateway.packed         := strip.io.next
+    gateway.numE           := strip.io.numE
+    gateway.settled        := strip.io.settled && gives === 0.U
+    gateway.mayLeave       := strip.io.mayLeave && gives === 0.U
+    gateway.resolved       := strip.io.resolved
+    gateway.pending        := strip.io.pending
+    gateway.ahead          := strip.io.ahead
+    pending                := strip.io.pending
+    input.strip.get.oldest := strip.io.oldest
+    input.strip.get.numEs  := strip.io.numEs
+    gateway.renumber       := strip.io.write.valid
     gateway.table <> table.io.strip.get
 
     // IHEAD: what unpacks of pup give back goes first.

@@ -254,8 +254,9 @@ APART uint32_t raid5(uint32_t n, const struct job *j) {
     VV_OUT_FW(0, j->out, 32, VV_UNSIGNED);
     VV_BEGIN();
     VV_STRIPS(15) {
-        const vv_t ab = vv_xor(vv_unpack(0), vv_unpack(1));
-        vv_pack(vv_xor(ab, vv_xor(vv_unpack(2), vv_unpack(3))), 0);
+        /* In registers of their own, so that no unpack waits for an operation. */
+        const vv_t a = vv_unpack(0), b = vv_unpack(1), c = vv_unpack(2), d = vv_unpack(3);
+        vv_pack(vv_xor(vv_xor(a, b), vv_xor(c, d)), 0);
     }
     VV_END_IN(0);
     VV_END_IN(1);

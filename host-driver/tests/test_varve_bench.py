@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from assasin import (
+    varve_baseline,
     varve_bench,
     varve_datapath,
     varve_filters,
@@ -110,7 +111,16 @@ def test_a_short_run_leaves_rows_and_a_plot(left: Path) -> None:
     assert rows["8.17", "raid5/a8", "full", "speedup_over_zve32x"]["ours"] == raid
     assert rows["8.18", "gan/a1", "full-model", "speedup_over_scalar"]["ours"] > 1
     assert rows["8.5", "summary", "full", "speedup_over_scalar"]["why"].endswith("geomean")
-    assert "Baseline" in rows["9.2", "geomean", "full", "speedup_over_baseline"]["why"]
+    for name in (*varve_filters.QUICK_FILTERS, *varve_baseline.WORKLOADS, *varve_mnist.VARIANTS):
+        scalar, full = (rows["9.2", name, form, "speedup_over_baseline"]["ours"] for form in ("scalar", "full"))
+        assert 1 < scalar < full, name
+    assert rows["9.2", "mnist/warm", "baseline", "cycles"]["ours"] < rows["9.2", "mnist", "baseline", "cycles"]["ours"]
+    for name in ("q06l", "bitpack5"):
+        assert 0 < rows["9.2", name, "full", "bytes_per_cycle_8_cores"]["ours"] <= 64
+        assert rows["9.2", f"{name}/flash", "full", "bytes_per_cycle_8_cores"]["why"]
+    mean = rows["9.2", "geomean", "full", "speedup_over_baseline"]
+    assert (mean["ours"], mean["paper"], mean["why"]) == (None, 17, "3 of the 25 filters were measured")
+    assert rows["10.1", "geomean", "scalar", "speedup_over_baseline"]["paper"] == 1.9
     for name in (*varve_filters.QUICK_FILTERS, "bitpack5", "raid5-encode"):
         padded, mixed = (rows["8.15", w, "pup", "bytes"]["ours"] for w in (name, f"{name}/mixed"))
         assert mixed <= padded
@@ -222,6 +232,49 @@ def test_a_summary_is_the_geometric_mean() -> None:
     assert (rows["8.5", "summary-all"].ours, rows["8.5", "summary-all"].why) == (None, "not measured in this run: 25 filters")
     del measured["mnist", "full", "speedup_over_scalar"]
     assert next(iter(varve_summary.run(measured, []))).why == "not measured in this run: mnist"
+
+
+def test_means_over_baseline() -> None:
+    filters = [f"f{k}" for k in range(varve_filters.GROWING)]
+    over = {(name, "full"): 2.0 for name in (*varve_baseline.WORKLOADS, *filters)}
+    over |= {
+        ("mnist", "full"): 8.0,
+        ("mnist-pruned", "full"): 32.0,
+        ("mnist/warm", "full"): 2.0,
+        ("mnist-pruned/warm", "full"): 2.0,
+    }
+    rows = {(r.workload, r.form): r for r in varve_baseline.summary(over, filters)}
+    assert rows["geomean", "full"].ours == pytest.approx(2 ** ((3 + 1 + 3 + 5) / 6))
+    assert rows["geomean-all", "full"].ours == pytest.approx(2 ** ((3 + 25 + 3 + 5) / 30))
+    assert rows["geomean/warm", "full"].ours == pytest.approx(2)
+    assert rows["geomean", "full"].paper == 17 and (rows["geomean", "scalar"].ours, rows["geomean", "scalar"].paper) == (None, 1.9)
+    del over["mnist-pruned", "full"]
+    found = {(r.workload, r.form): r for r in varve_baseline.summary(over, filters)}
+    assert found["geomean", "full"].why == "not measured in this run: mnist-pruned"
+
+
+def test_eight_cores_take_what_their_ports_give() -> None:
+    assert varve_baseline.bytes_per_cycle(800, 10, 400) == 16
+    assert varve_baseline.bytes_per_cycle(800, 10, 1) == 64
+    assert varve_baseline.bytes_per_cycle(800, 1600, 1) == 32
+
+
+@pytest.mark.parametrize("program", varve_baseline.PROGRAMS)
+def test_a_wrong_result_on_baseline_is_found(program: str) -> None:
+    half, whole = calls()
+    slow = varve_filters.measure(program, half, whole, varve_tile.BASELINE_TILE)
+    fast = varve_filters.measure(program.replace("baseline", "scalar"), half, whole)
+    # The same instructions, but for the misses in the caches.
+    assert slow.instructions == fast.instructions and slow.cycles > fast.cycles
+    other = int(np.flatnonzero(whole.inputs[0] != 1)[0])
+    with pytest.raises(VarveBenchError, match=rf"q03c as {program} over 64 rows finds {whole.found + 1} rows, numpy {whole.found}"):
+        varve_filters.measure(program, half, broken(whole, 0, other, 1), varve_tile.BASELINE_TILE)
+
+
+def test_a_program_for_another_start_traps_on_baseline() -> None:
+    # Its start writes a CSR of stream instructions, which Baseline has not.
+    with pytest.raises(VarveBenchError, match="q03c as scalar over 32 rows does not end well"):
+        varve_filters.measure("scalar", *calls(), varve_tile.BASELINE_TILE)
 
 
 def test_each_size_of_the_datapath(monkeypatch: pytest.MonkeyPatch) -> None:

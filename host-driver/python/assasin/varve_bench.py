@@ -17,6 +17,7 @@ from typing import Any
 from assasin import (
     terminal,
     varve_analytic,
+    varve_baseline,
     varve_datapath,
     varve_filters,
     varve_listing,
@@ -46,7 +47,7 @@ FIGURES = (
     varve_listing.UNPACK,
     varve_listing.FILTER,
     varve_summary.SCALAR,
-    varve_summary.BASELINE,
+    varve_baseline.FIGURE,
     varve_summary.TOGETHER,
 )
 
@@ -83,9 +84,12 @@ def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: boo
         rows += varve_analytic.run(measured, seed)
     if asked(varve_listing.UNPACK, varve_listing.FILTER, all_filters=True):
         rows += varve_listing.run(measured)
-    if asked(varve_summary.SCALAR, varve_summary.BASELINE, varve_summary.TOGETHER, all_filters=True):
-        growing = [f["name"] for f in varve_filters.description()["filters"] if f["grows"]]
+    growing = [f["name"] for f in varve_filters.description()["filters"] if f["grows"]]
+    if asked(varve_summary.SCALAR, varve_summary.TOGETHER, all_filters=True):
         rows += varve_summary.run(measured, [name for name in growing if (name, "full", "cycles") in measured])
+    if asked(varve_baseline.FIGURE, all_filters=True):
+        chosen = varve_filters.chosen(varve_filters.description(), filters, quick)
+        rows += varve_baseline.run(measured, [name for name in growing if name in chosen], quick, seed, tell)
     result: dict[str, Any] = {"board": CONFIG, "commit": commit(), "quick": quick, "seed": seed, "unit": UNIT}
     result["rows"] = [asdict(r) for r in rows]
     BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
@@ -99,8 +103,9 @@ def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: boo
 
 
 def values(result: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Rows of a result by workload, form and metric, but those of other data paths, which have the same names."""
-    return {(r["workload"], r["form"], r["metric"]): r for r in result["rows"] if r["figure"] != varve_datapath.FIGURE}
+    """Rows of a result by workload, form and metric, but those of other data paths and of Baseline, which have the same names."""
+    apart = (varve_datapath.FIGURE, varve_baseline.FIGURE, varve_summary.TOGETHER)
+    return {(r["workload"], r["form"], r["metric"]): r for r in result["rows"] if r["figure"] not in apart}
 
 
 def filters_of(result: dict[str, Any]) -> list[str]:
@@ -167,6 +172,7 @@ def print_table(result: dict[str, Any]) -> None:
     _print_mnist(result)
     _print_datapath(result)
     _print_traffic(result)
+    _print_baseline(result)
     if not filters_of(result):
         return
     terminal.table(
@@ -222,7 +228,6 @@ OTHERS = (
     varve_listing.UNPACK,
     varve_listing.FILTER,
     varve_summary.SCALAR,
-    varve_summary.BASELINE,
     varve_summary.TOGETHER,
 )
 """Figures that have a line a row."""
@@ -317,6 +322,47 @@ def _print_datapath(result: dict[str, Any]) -> None:
             ],
             "All forms run on the tile with VarVE-full; pup with LMUL 1.",
         )
+
+
+def _print_baseline(result: dict[str, Any]) -> None:
+    rows = {(r["workload"], r["form"], r["metric"]): r for r in result["rows"] if r["figure"] == varve_baseline.FIGURE}
+    if not rows:
+        return
+    names = list(dict.fromkeys(name for name, _, metric in rows if metric == "speedup_over_baseline" or metric == "cycles"))
+
+    def shown(name: str, form: str, metric: str) -> str:
+        row = rows.get((name, form, metric))
+        return "" if row is None or row["ours"] is None else f"{row['ours']:,.2f}"
+
+    def said(name: str, key: str) -> str:
+        row = rows.get((name, "full", "speedup_over_baseline"))
+        return "" if row is None or row[key] is None else str(row[key])
+
+    terminal.table(
+        "Figure 9.2: VarVE-full over scalar code on Baseline",
+        [
+            "workload",
+            "Baseline, cycles a row",
+            "scalar over Baseline",
+            "full over Baseline",
+            "dissertation",
+            "8 cores, B/cycle",
+            "why none",
+        ],
+        [
+            [
+                name,
+                shown(name, "baseline", "cycles_per_row"),
+                shown(name, "scalar", "speedup_over_baseline"),
+                shown(name, "full", "speedup_over_baseline"),
+                said(name, "paper"),
+                shown(name, "full", "bytes_per_cycle_8_cores"),
+                said(name, "why"),
+            ]
+            for name in names
+        ],
+        "Data in DRAM behind L1 and L2 against data in the scratchpad; /warm: mnist's in L2. B/cycle: flash infinite, derived.",
+    )
 
 
 def _print_traffic(result: dict[str, Any]) -> None:

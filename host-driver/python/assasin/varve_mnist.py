@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from assasin.varve_train import CLASSES, FILTERS, FOLDS, POOLED, SIDE, VARIANTS,
 FIGURE, TABLE = "8.14", "table8.2"
 
 SCALAR, ZVE32X = ("scalar", "scalar-clang"), tuple(f"zve32x-m{m}" for m in (1, 2, 4, 8))
+BASELINE = ("baseline", "baseline-clang")
+"""Programs of the scalar form for a core with caches."""
 FORMS = {"scalar": SCALAR, "zve32x": ZVE32X[:1], "zve32x-best": ZVE32X, "pup": ("pup", *ZVE32X[:1]), "full": ("full",)}
 """Programs of a form, of which each layer takes the one with fewest cycles. A core with VarVE-pup runs code of Zve32x too."""
 
@@ -33,7 +36,7 @@ _PLACES, _PIXELS, _DENSE = 0, 1, 2
 _PLANE = SIDE // 2
 _ROOM = {_PLACES: GROUP * 4 * POOLED * _PLANE, _PIXELS: GROUP * (SIDE + 2) ** 2}
 """Words for the sums before the maximum."""
-_KERNELS = {**dict.fromkeys(SCALAR, (_PIXELS,)), "zve32x-m1": (_PLACES, _PIXELS)}
+_KERNELS = {**dict.fromkeys((*SCALAR, *BASELINE), (_PIXELS,)), "zve32x-m1": (_PLACES, _PIXELS)}
 """Ways in which a program has the convolution, default by places."""
 
 IMAGE = 500
@@ -88,11 +91,11 @@ def dense(features: Values, weights: Values) -> Script:
     return script
 
 
-def _run(network: str, program: str, kernel: int, what: str, scripts: list[Script], wanted: list[Values]) -> Taken:
+def _run(network: str, program: str, kernel: int, what: str, scripts: list[Script], wanted: list[Values], tile: Path) -> Taken:
     """Runs calls of a layer. Raises VarveBenchError, also for a wrong result."""
     what = f"{network} as {program}, {what}"
     cycles = instructions = 0
-    for k, (run, output) in enumerate(answers(WORKLOADS / f"{network}-{program}.elf", what, scripts, FULL_TILE)):
+    for k, (run, output) in enumerate(answers(WORKLOADS / f"{network}-{program}.elf", what, scripts, tile)):
         ended(run, what)
         stored, right = bytes.fromhex(output["bytes"]), padded(wanted[k])
         if stored != right:
@@ -102,23 +105,37 @@ def _run(network: str, program: str, kernel: int, what: str, scripts: list[Scrip
     return Taken(program, kernel, cycles, instructions)
 
 
-def layers(name: str, network: Network, program: str, image: Pixels, groups: int = GROUPS) -> tuple[Taken, Taken]:
+def layers(
+    name: str,
+    network: Network,
+    program: str,
+    image: Pixels,
+    groups: int = GROUPS,
+    tile: Path = FULL_TILE,
+    warm: bool = False,
+) -> tuple[Taken, Taken]:
     """
     Convolution with the maximum, and the dense layer, of an image by a program. Raises VarveBenchError, also for a wrong result.
 
-    groups: of eight filters; the dense layer adds up their features.
+    groups: of eight filters; the dense layer adds up their features. warm: as of Script.
     """
+
+    def run(kernel: int, what: str, scripts: list[Script], wanted: list[Values]) -> Taken:
+        for script in scripts:
+            script.warm = warm
+        return _run(name, program, kernel, what, scripts, wanted, tile)
+
     features = varve_train.pooled(network, image[None])[0].reshape(GROUPS, GROUP, POOLED * POOLED)[:groups]
     found = []
     for kernel in _KERNELS.get(program, (_PLACES,)):
         scripts = [convolution(kernel, image, g) for g in range(groups)]
         # By pixels the filters of a place lie side by side.
         wanted = [(group.T if kernel == _PIXELS else group).astype("<u4").ravel() for group in features]
-        found.append(_run(name, program, kernel, "convolution", scripts, wanted))
+        found.append(run(kernel, "convolution", scripts, wanted))
     weights = network.dense.reshape(CLASSES // PIECE_CLASSES, PIECE_CLASSES, GROUPS, PIECE)
     calls = [(features[g].ravel(), w[:, g]) for w in weights for g in range(groups)]
     sums = [(w @ x).astype("<i4") for x, w in calls]
-    second = _run(name, program, _DENSE, "dense layer", [dense(x, w) for x, w in calls], sums)
+    second = run(_DENSE, "dense layer", [dense(x, w) for x, w in calls], sums)
     return min(found, key=lambda t: t.cycles), second
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-Summaries of `assasin bench varve` over all workloads: 8.5, 9.2 and 10.1 of the dissertation (docs/varve/bench.md 1.2).
+Summaries of `assasin bench varve` over all workloads: 8.5 and 10.1 of the dissertation (docs/varve/bench.md 1.2).
 
 The set is bitpack5, bitpack15, raid5-encode, the filters' geometric mean as one member, mnist and mnist-pruned, as the dissertation
 names none; `geomean-all` counts every filter.
@@ -14,10 +14,8 @@ from assasin.varve_filters import GROWING, mean
 from assasin.varve_stated import SUMMARY, Stated
 from assasin.varve_tile import FULL_CONFIG, Row
 
-SCALAR, BASELINE, TOGETHER = "8.5", "9.2", "10.1"
+SCALAR, TOGETHER = "8.5", "10.1"
 MEMBERS = ("bitpack5", "bitpack15", "raid5-encode", "geomean", "mnist", "mnist-pruned")
-
-NO_BASELINE = "no tile of Baseline runs these kernels: they are built for cores with a scratchpad"
 
 
 def run(measured: dict[tuple[str, str, str], float], filters: list[str]) -> Iterator[Row]:
@@ -42,4 +40,3 @@ def run(measured: dict[tuple[str, str, str], float], filters: list[str]) -> Iter
         workload = name.replace("geomean", "summary")
         yield row(SCALAR, workload, "speedup_over_scalar", ours, unit, why)
         yield row(TOGETHER, name, "speedup_over_scalar_on_the_same_core", ours, unit, why)
-        yield row(BASELINE, name, "speedup_over_baseline", None, "1", NO_BASELINE)

@@ -22,11 +22,14 @@ TILES = BUILD / "cosim"
 TILE = TILES / "AssasinVp" / "kernel_tile"
 FULL_TILE = TILES / "AssasinVf" / "kernel_tile"
 """With VarVE-full."""
+BASELINE_TILE = TILES / "Baseline" / "kernel_tile"
+"""With L1 and L2 in front of DRAM instead of a scratchpad; programs named baseline run on it."""
 FILTERS = BUILD / "offload" / "varve" / "filters"
 WORKLOADS = BUILD / "offload" / "varve" / "workloads"
 BUILDS = {
     TILE: "hw/cosim/kernel-tile",
     FULL_TILE: "hw/cosim/kernel-tile",
+    BASELINE_TILE: "hw/cosim/kernel-tile",
     FILTERS: "make -C firmware/offload filters",
     WORKLOADS: "make -C firmware/offload workloads",
 }
@@ -106,6 +109,8 @@ class Script:
 
     def __init__(self) -> None:
         self.at = DATA
+        self.warm = False
+        """Whether a tile with caches has the data in L2 at the start; else it has them in DRAM alone."""
         self._loads: list[str] = []
         self._reads: list[str] = []
 
@@ -132,7 +137,7 @@ class Script:
         """The lines."""
         if self.at > END:
             raise ValueError("the data do not fit the scratchpad")
-        return "".join([*self._loads, f"run {LIMIT}\n", *self._reads])
+        return "".join([*self._loads, f"run {LIMIT}{' warm' if self.warm else ''}\n", *self._reads])
 
     @property
     def answers(self) -> int:

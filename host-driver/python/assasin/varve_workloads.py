@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -159,12 +160,20 @@ def _check(c: Call, what: str, given: list[dict[str, Any]]) -> tuple[int, int]:
     return run["cycles"], run["instructions"]
 
 
-def measure(w: Workload, program: str, rows: int, seed: int, kernel: int | None = None) -> Measured:
-    """Runs a kernel of a program over half of the rows, and over all of them. Raises VarveBenchError, also for a wrong result."""
+def rows_measured(w: Workload, quick: bool) -> int:
+    """Rows of a workload's call."""
+    return max(QUICK_ROWS, 2 * w.strip) if quick else w.rows
+
+
+def measure(w: Workload, program: str, rows: int, seed: int, kernel: int | None = None, tile: Path | None = None) -> Measured:
+    """
+    Runs a kernel of a program over half of the rows, and over all of them. Raises VarveBenchError, also for a wrong result.
+
+    tile: default the one of VarVE-pup, for VarVE-full the other.
+    """
     calls = [Call(w.kernel if kernel is None else kernel, n, *w.data(n, seed)) for n in (rows // 2, rows)]
-    given = answers(
-        WORKLOADS / f"{program}.elf", f"{w.name} as {program}", [_script(c) for c in calls], FULL_TILE if program in FULL else None
-    )
+    tile = tile or (FULL_TILE if program in FULL else None)
+    given = answers(WORKLOADS / f"{program}.elf", f"{w.name} as {program}", [_script(c) for c in calls], tile)
     few, many = (_check(c, f"{w.name} as {program}, {c.rows} rows", a) for c, a in zip(calls, given, strict=True))
     return beyond(program, few, many)
 
@@ -202,7 +211,7 @@ def run(quick: bool, seed: int, tell: Callable[[str], None]) -> Iterator[Row]:
     """Measures all workloads. Raises VarveBenchError."""
     done: dict[tuple[str, str, int], Measured] = {}
     for w in ALL:
-        rows = max(QUICK_ROWS, 2 * w.strip) if quick else w.rows
+        rows = rows_measured(w, quick)
         found = {}
         for form, programs in w.forms.items():
             of = []

@@ -29,34 +29,57 @@ class WidthUnitIO(slots: Int) extends Bundle {
 class WidthUnit(slots: Int) extends Module {
   val io = IO(new WidthUnitIO(slots))
 
-  private val sign = ElementSlots.fromLast(io.bytes.map(byte => byte(7) && !io.unsigned), io.last)
-  private val own = Seq.tabulate(slots) { s =>
-    val bits = io.bytes(s) ^ Fill(8, sign(s))
-    val high = MuxCase(0.U(4.W), (7 to 0 by -1).map(i => bits(i) -> (i + 1).U(4.W)))
-    (bits.orR, (io.byteId(s) ## 0.U(3.W)) +& high)
-  }
-  // The highest byte that differs from the sign, from the element's first slot up to this one.
-  private val upTo = Seq(1, 2, 4)
-    .foldLeft(Seq.tabulate(slots)(s => (own(s)._1, own(s)._2.pad(7), io.first(s)))) { (now, distance) =>
+  private val signed = !io.unsigned
+  private val sign   = ElementSlots.fromLast(io.bytes.map(byte => byte(7) && signed), io.last)
+  // Bits that differ from the sign.
+  private val differs = Seq.tabulate(slots)(s => io.bytes(s) ^ Fill(8, sign(s)))
+  private val some    = differs.map(_.orR)
+
+  // A slot is live if one from it up to the element's last differs, or if it holds the sign alone.
+  private val someAbove = Seq(1, 2, 4)
+    .foldLeft(some.zip(io.last)) { (now, distance) =>
       Seq.tabulate(slots) { s =>
-        val (some, width, complete) = now(s)
-        if (s < distance) (some, width, complete)
-        else {
-          val (otherSome, otherWidth, otherComplete) = now(s - distance)
-          (
-            some || (!complete && otherSome),
-            Mux(some || complete, width, otherWidth),
-            complete || otherComplete
-          )
-        }
+        val (any, complete) = now(s)
+        if (s + distance >= slots) (any, complete)
+        else (any || (!complete && now(s + distance)._1), complete || now(s + distance)._2)
       }
     }
-  private val found = Seq.tabulate(slots) { s =>
-    val (some, width, _) = upTo(s)
-    val plain            = Mux(some, width, 0.U(7.W))
-    Mux(io.unsigned || (!some && !sign(s)), plain, plain + 1.U)
+    .map(_._1)
+  io.live := Cat(
+    Seq
+      .tabulate(slots) { s =>
+        val below = if (s == 0) sign(s) else Mux(io.first(s), sign(s), io.bytes(s - 1)(7) ^ sign(s))
+        io.inside(s) && (someAbove(s) || (signed && below))
+      }
+      .reverse
+  )
+
+  // The highest bit that differs, from the element's first slot up to this one. The sign's bit is added before the places
+  // are chosen, so that what follows the choice is a carry of one bit.
+  private case class Place(some: Bool, byteId: UInt, bits: UInt, complete: Bool)
+  private val own = Seq.tabulate(slots) { s =>
+    val bits = MuxCase(0.U(4.W), (7 to 0 by -1).map(i => differs(s)(i) -> Mux(signed, (i + 2).U(4.W), (i + 1).U)))
+    Place(some(s), io.byteId(s), bits, io.first(s))
   }
-  private val slotsOf = ElementSlots.fromLast(found.map(LaneWidths.slots), io.last)
-  io.live  := Cat(Seq.tabulate(slots)(s => io.inside(s) && io.byteId(s) < slotsOf(s)).reverse)
-  io.widths := VecInit(found)
+  private val highest = Seq(1, 2, 4).foldLeft(own) { (now, distance) =>
+    Seq.tabulate(slots) { s =>
+      val here = now(s)
+      if (s < distance) here
+      else {
+        val below = now(s - distance)
+        val keeps = here.some || here.complete
+        Place(
+          here.some || (!here.complete && below.some),
+          Mux(keeps, here.byteId, below.byteId),
+          Mux(keeps, here.bits, below.bits),
+          here.complete || below.complete
+        )
+      }
+    }
+  }
+  for (s <- 0 until slots) {
+    val place = highest(s)
+    val width = Cat(place.byteId +& place.bits(3), place.bits(2, 0))
+    io.widths(s) := Mux(place.some, width, sign(s))
+  }
 }

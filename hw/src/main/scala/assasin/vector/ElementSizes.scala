@@ -5,7 +5,9 @@ import chisel3._
 import chisel3.util.{Cat, Fill, MuxCase, log2Ceil}
 
 class ElementSizesIO(p: VectorParams) extends Bundle {
-  val in   = Input(new VariableRequest(p))
+  val in     = Input(new VariableRequest(p))
+  val scalar = Input(new VariableScalar)
+
   val kind = Output(new VariableKind)
 
   /** How many elements the operands have in common. */
@@ -25,31 +27,30 @@ class ElementSizes(p: VectorParams) extends Module {
 
   private val elements = p.elements
 
-  private val in         = io.in
-  private val a          = in.a.metadata
-  private val b          = in.b.metadata
-  private val number     = if (p.maxWidth < p.xLen) in.scalar(p.maxWidth - 1, 0) else in.scalar
-  private val negative   = number(number.getWidth - 1)
-  private val wideScalar = Cat(Fill(64 - number.getWidth, negative), number)
-  private val scalarWidth = {
-    val bits    = wideScalar ^ Fill(64, negative)
-    val highest = MuxCase(0.U(7.W), (63 to 0 by -1).map(i => bits(i) -> (i + 1).U(7.W)))
-    Mux(negative, highest + 1.U, highest)
-  }
-  private val kind       = io.kind
-  private val subtracts  = Seq(VariableFunction.Subtract, VariableFunction.SubtractFrom)
-  private val duplicates = in.function === VariableFunction.Duplicate.U
-  private val indexes    = in.function === VariableFunction.Index.U
-  private val shiftsLeft = in.function === VariableFunction.ShiftLeft.U
-  private val shifts     = shiftsLeft || in.function === VariableFunction.ShiftRight.U
-  private val copies     = in.function >= VariableFunction.FromSigned.U
+  private val in          = io.in
+  private val a           = in.a.metadata
+  private val b           = in.b.metadata
+  private val wideScalar  = VariableScalar.wide(p, in.scalar)
+  private val negative    = wideScalar(63)
+  private val scalarWidth = io.scalar.bits
+  private val kind        = io.kind
+  private val subtracts   = Seq(VariableFunction.Subtract, VariableFunction.SubtractFrom)
+  private val duplicates  = in.function === VariableFunction.Duplicate.U
+  private val indexes     = in.function === VariableFunction.Index.U
+  private val shiftsLeft  = in.function === VariableFunction.ShiftLeft.U
+  private val shifts      = shiftsLeft || in.function === VariableFunction.ShiftRight.U
+  private val copies      = in.function >= VariableFunction.FromSigned.U
   kind.function  := in.function
   kind.aUnsigned := a.unsigned
   kind.bUnsigned := Mux(in.byScalar, !negative, b.unsigned)
   private val isSub = subtracts.map(f => in.function === f.U).reduce(_ || _)
   kind.unsigned := MuxCase(
     kind.aUnsigned && kind.bUnsigned && !isSub,
-    Seq(duplicates -> !negative, indexes -> (!negative && !in.step(4)), (shifts || copies) -> a.unsigned)
+    Seq(
+      duplicates         -> !negative,
+      indexes            -> VariableScalar.indexUnsigned(wideScalar, in.step),
+      (shifts || copies) -> a.unsigned
+    )
   )
   private val holding =
     Mux(scalarWidth <= 8.U, 0.U(2.W), Mux(scalarWidth <= 16.U, 1.U, Mux(scalarWidth <= 32.U, 2.U, 3.U)))
@@ -71,22 +72,15 @@ class ElementSizes(p: VectorParams) extends Module {
 
   // What is added to the scalar changes the bits above `offsetBits` by one at most.
   private val offsetBits = IndexOffset.width(p)
-  private def bitsOf(value: UInt): UInt =
-    MuxCase(0.U(7.W), (value.getWidth - 1 to 0 by -1).map(i => value(i) -> (i + 1).U(7.W)))
-  private val indexHigh = Seq(-1, 0, 1).map { change =>
-    val high = (wideScalar(31, offsetBits) + ((1 << (32 - offsetBits)) + change).U)(31 - offsetBits, 0)
-    val sign = high(31 - offsetBits) && !kind.unsigned
-    (high, sign, bitsOf(high ^ Fill(32 - offsetBits, sign)))
-  }
   private val indexWidths = Seq.tabulate(elements) { i =>
     val added                            = IndexOffset(p, in.step, i)
     val low                              = wideScalar(offsetBits - 1, 0) +& added
     val fewer                            = added(offsetBits - 1) && !low(offsetBits)
     val more                             = !added(offsetBits - 1) && low(offsetBits)
     def of[T <: Data](values: Seq[T]): T = Mux(fewer, values(0), Mux(more, values(2), values(1)))
-    val sign                             = of(indexHigh.map(_._2))
-    val high                             = of(indexHigh.map(_._3))
-    val below                            = bitsOf(low(offsetBits - 1, 0) ^ Fill(offsetBits, sign))
+    val sign                             = of(io.scalar.negatives)
+    val high                             = of(io.scalar.highs)
+    val below                            = VariableScalar.bitsOf(low(offsetBits - 1, 0) ^ Fill(offsetBits, sign))
     val plain                            = Mux(high =/= 0.U, high + offsetBits.U, below)
     Mux(kind.unsigned || (plain === 0.U && !sign), plain, plain + 1.U)
   }

@@ -7,6 +7,9 @@ import chisel3.util.{Cat, Fill, MuxCase, MuxLookup, PopCount, RegEnable, Valid, 
 class VariableUnitIO(p: VectorParams) extends Bundle {
   val in = Flipped(Valid(new VariableRequest(p)))
 
+  /** Of its scalar. */
+  val scalar = Input(new VariableScalar)
+
   /** An operation may come in the next cycle. */
   val room = Output(Bool())
 
@@ -47,7 +50,8 @@ class VariableUnit(p: VectorParams) extends Module {
 
   // ---- R: how many slots each pair takes --------------------------------------------------------------------------------------------
   private val sizes = Module(new ElementSizes(p))
-  sizes.io.in := io.in.bits
+  sizes.io.in     := io.in.bits
+  sizes.io.scalar := io.scalar
 
   // ---- E1 to E3: both operands on common boundaries ---------------------------------------------------------------------------------
   private val List(v1, v2, v3, v4, v5, v6)             = List.fill(6)(RegInit(false.B))

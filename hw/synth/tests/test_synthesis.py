@@ -120,6 +120,21 @@ def test_timing_of_a_unit(small_chip: Path, own_cache: Path, monkeypatch: pytest
     assert clock.unit_timing(chip, "Core") == found
 
 
+def test_period_over_another(tmp_path: Path, own_cache: Path) -> None:
+    """Of a sum and a product behind it over the sum alone, and the other way round."""
+    for name, sum_ in (("Long", "(a + b) * c"), ("Short", "a + b"), ("AssasinSoc", "a")):
+        (tmp_path / f"{name}.sv").write_text(
+            f"module {name}(input [15:0] a, b, c, output [15:0] o);\n  assign o = {sum_};\nendmodule\n"
+        )
+    chip = Rtl(tmp_path)
+    found = clock.period_over_fixed_width_unit(chip, ("Long", "Short"), "Short")
+    assert found["Short"] == 1
+    assert found["Long"] == clock.unit_timing(chip, "Long").period / clock.unit_timing(chip, "Short").period > 1
+    assert clock.period_over_fixed_width_unit(chip, ("Short",), "Long")["Short"] == pytest.approx(1 / found["Long"])
+    with pytest.raises(SynthError, match="no module AlignUnit"):
+        clock.period_over_fixed_width_unit(chip, ("AlignUnit",), "Short")
+
+
 def test_timing_needs_known_cells() -> None:
     cell = {"type": "Mystery", "parameters": {}, "connections": {}}
     with pytest.raises(SynthError, match="no timing of Mystery"):

@@ -82,6 +82,29 @@ def unit_timing(rtl: Rtl, module: str, say: Callable[[str], None] = lambda _: No
     return UnitTiming(paths[0].ps, paths)
 
 
+VARIABLE_UNITS = ("SlotAdder", "ElementSizes", "AlignUnit", "WidthUnit")
+"""Parts of VarVE-full that section 8.4.2 of the dissertation speaks of: the adder; the alignment of elements, the sizes before it,
+and the widths behind it."""
+FIXED_WIDTH_UNIT = "IntegerUnit"
+"""What adds in the unit without VarVE-full."""
+
+
+def period_over_fixed_width_unit(
+    rtl: Rtl,
+    modules: Sequence[str] = VARIABLE_UNITS,
+    over: str = FIXED_WIDTH_UNIT,
+    say: Callable[[str], None] = lambda _: None,
+) -> dict[str, float]:
+    """
+    The period of each of these modules over that of the module `over`, all by themselves (`unit_timing`). Raises SynthError.
+    """
+    for module in (over, *modules):
+        if module not in rtl.texts:
+            raise SynthError(f"{rtl.folder.name} has no module {module}: periods are compared on a chip with VarVE-full")
+    period = unit_timing(rtl, over, say).period
+    return {module: unit_timing(rtl, module, say).period / period for module in modules}
+
+
 def timing(rtl: Rtl, say: Callable[[str], None] = lambda _: None) -> TileTiming:
     """Timing of the chip's tile; from the cache when its content has been analysed before. Raises SynthError."""
     key = cache.digest(rtl.hash(TILE), _COMMAND, "paths 1", yosys.version())

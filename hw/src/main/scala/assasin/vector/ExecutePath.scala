@@ -369,8 +369,10 @@ class ExecutePath(p: VectorParams) extends Module {
     unit.io.in.bits.byScalar   := r.op.variable.get.byScalar
     unit.io.in.bits.scalar     := r.op.scalar
     unit.io.in.bits.step       := r.op.variable.get.step
-    unit.io.in.bits.active     := active
-    unit.io.clear              := io.clear
+    // Loaded with `r`.
+    unit.io.scalar         := RegEnable(VariableScalar(p, op.scalar, op.variable.get.step), issue)
+    unit.io.in.bits.active := active
+    unit.io.clear          := io.clear
 
     // A register of fixed width: widths of its lanes first. No other operation is in R in the cycle behind it.
     val converts = rValid && isFromLanes(r.op)

@@ -4,29 +4,11 @@ package assasin.vector
 import chisel3._
 import chisel3.util.{Cat, Fill, MuxCase, MuxLookup, PopCount, RegEnable, Valid, log2Ceil}
 
-/** An operation on elements of any width. */
-class VariableRequest(p: VectorParams) extends Bundle {
-
-  /** [[VariableFunction]], but for those to a scalar. */
-  val function = UInt(VariableFunction.bits.W)
-
-  /** vs2 and vs1, or with `byScalar` the number in `scalar`. Of a register of fixed width `a` has its lanes as
-    * elements.
-    */
-  val a        = new VariableOperand(p)
-  val b        = new VariableOperand(p)
-  val byScalar = Bool()
-  val scalar   = UInt(p.xLen.W)
-
-  /** Of vv.index: what is added from element to element, 5 bits signed. */
-  val step = UInt(5.W)
-
-  /** Elements that the mask lets through. */
-  val active = UInt(p.elements.W)
-}
-
 class VariableUnitIO(p: VectorParams) extends Bundle {
   val in = Flipped(Valid(new VariableRequest(p)))
+
+  /** Of its scalar. */
+  val scalar = Input(new VariableScalar)
 
   /** An operation may come in the next cycle. */
   val room = Output(Bool())
@@ -60,273 +42,53 @@ class VariableUnit(p: VectorParams) extends Module {
   require(p.full && p.align == 8, s"align = ${p.align}: elements are aligned to slots of 8 bits")
   val io = IO(new VariableUnitIO(p))
 
-  private val slots     = p.slots
-  private val elements  = p.elements
-  private val slotBits  = log2Ceil(slots)
-  private val sumBits   = log2Ceil(8 * elements + 1)
-  private val countBits = log2Ceil(elements + 1)
+  private val slots    = p.slots
+  private val elements = p.elements
+  private val slotBits = log2Ceil(slots)
 
-  /** What an operation is, along the pipeline. */
-  private class Kind extends Bundle {
-    val function  = UInt(VariableFunction.bits.W)
-    val aUnsigned = Bool()
-    val bUnsigned = Bool()
-    val unsigned  = Bool()
-    val mb        = UInt(2.W)
-    val byScalar  = Bool()
-    val scalar    = UInt(64.W)
-    val step      = UInt(5.W)
-  }
-  private val long                                  = Seq(VariableFunction.Multiply, VariableFunction.Divide)
-  private def is(kind: Kind, functions: Int*): Bool = functions.map(f => kind.function === f.U).reduce(_ || _)
+  private val long = Seq(VariableFunction.Multiply, VariableFunction.Divide)
 
-  // ---- R: how many bits each pair takes -----------------------------------------------------------------------------------------
-  private val in         = io.in.bits
-  private val a          = in.a.metadata
-  private val b          = in.b.metadata
-  private val number     = if (p.maxWidth < p.xLen) in.scalar(p.maxWidth - 1, 0) else in.scalar
-  private val negative   = number(number.getWidth - 1)
-  private val wideScalar = Cat(Fill(64 - number.getWidth, negative), number)
-  private val scalarWidth = {
-    val bits    = wideScalar ^ Fill(64, negative)
-    val highest = MuxCase(0.U(7.W), (63 to 0 by -1).map(i => bits(i) -> (i + 1).U(7.W)))
-    Mux(negative, highest + 1.U, highest)
-  }
-  private val kind       = Wire(new Kind)
-  private val subtracts  = Seq(VariableFunction.Subtract, VariableFunction.SubtractFrom)
-  private val duplicates = in.function === VariableFunction.Duplicate.U
-  private val indexes    = in.function === VariableFunction.Index.U
-  private val shiftsLeft = in.function === VariableFunction.ShiftLeft.U
-  private val shifts     = shiftsLeft || in.function === VariableFunction.ShiftRight.U
-  private val copies     = in.function >= VariableFunction.FromSigned.U
-  kind.function  := in.function
-  kind.aUnsigned := a.unsigned
-  kind.bUnsigned := Mux(in.byScalar, !negative, b.unsigned)
-  private val isSub = subtracts.map(f => in.function === f.U).reduce(_ || _)
-  kind.unsigned := MuxCase(
-    kind.aUnsigned && kind.bUnsigned && !isSub,
-    Seq(duplicates -> !negative, indexes -> (!negative && !in.step(4)), (shifts || copies) -> a.unsigned)
-  )
-  private val holding =
-    Mux(scalarWidth <= 8.U, 0.U(2.W), Mux(scalarWidth <= 16.U, 1.U, Mux(scalarWidth <= 32.U, 2.U, 3.U)))
-  kind.mb := MuxCase(
-    b.mb,
-    Seq(duplicates -> holding, indexes -> 2.U, (in.byScalar || shifts || copies || a.mb > b.mb) -> a.mb)
-  )
-  kind.byScalar := in.byScalar
-  kind.scalar   := wideScalar
-  kind.step     := in.step
+  // ---- R: how many slots each pair takes --------------------------------------------------------------------------------------------
+  private val sizes = Module(new ElementSizes(p))
+  sizes.io.in     := io.in.bits
+  sizes.io.scalar := io.scalar
 
-  private val mbBits = (8.U(8.W) << kind.mb)(7, 0)
-  private val yields =
-    Mux(duplicates || indexes, elements.U, Mux(in.byScalar || a.count < b.count, a.count, b.count))
-  private def least(x: UInt, y: UInt): UInt = Mux(x < y, x, y)
-  private def most(x: UInt, y: UInt): UInt  = Mux(x > y, x, y)
-  private val widthsA                       = a.widths
-  private val widthsB                       = Seq.tabulate(elements)(i => Mux(in.byScalar, scalarWidth, b.widths(i)))
-
-  // Element i of vv.index is a multiple of the step more than the scalar. That changes the bits above `offsetBits` by one.
-  private val offsetBits = log2Ceil(elements) + 5
-  private def offset(step: UInt, element: Int): UInt = VecInit(Seq.tabulate(32) { bits =>
-    val multiple = (if (bits < 16) bits else bits - 32) * element
-    BigInt(multiple & ((1 << offsetBits) - 1)).U(offsetBits.W)
-  })(step)
-  private def bitsOf(value: UInt): UInt =
-    MuxCase(0.U(7.W), (value.getWidth - 1 to 0 by -1).map(i => value(i) -> (i + 1).U(7.W)))
-  private val indexHigh = Seq(-1, 0, 1).map { change =>
-    val high = (wideScalar(31, offsetBits) + ((1 << (32 - offsetBits)) + change).U)(31 - offsetBits, 0)
-    val sign = high(31 - offsetBits) && !kind.unsigned
-    (high, sign, bitsOf(high ^ Fill(32 - offsetBits, sign)))
-  }
-  private val indexWidths = Seq.tabulate(elements) { i =>
-    val added                            = offset(in.step, i)
-    val low                              = wideScalar(offsetBits - 1, 0) +& added
-    val fewer                            = added(offsetBits - 1) && !low(offsetBits)
-    val more                             = !added(offsetBits - 1) && low(offsetBits)
-    def of[T <: Data](values: Seq[T]): T = Mux(fewer, values(0), Mux(more, values(2), values(1)))
-    val sign                             = of(indexHigh.map(_._2))
-    val high                             = of(indexHigh.map(_._3))
-    val below                            = bitsOf(low(offsetBits - 1, 0) ^ Fill(offsetBits, sign))
-    val plain                            = Mux(high =/= 0.U, high + offsetBits.U, below)
-    Mux(kind.unsigned || (plain === 0.U && !sign), plain, plain + 1.U)
-  }
-
-  private val shiftCount = wideScalar(5, 0) & (mbBits - 1.U)(5, 0)
-  private val sizes = Seq.tabulate(elements) { i =>
-    val (wa, wb)     = (widthsA(i), widthsB(i))
-    val signed       = !kind.unsigned
-    val pa           = Mux(signed && kind.aUnsigned && wa =/= 0.U, wa +& 1.U, wa.pad(8))
-    val pb           = Mux(signed && kind.bUnsigned && wb =/= 0.U, wb +& 1.U, wb.pad(8))
-    val larger       = most(pa, pb)
-    val one          = least(larger + 1.U, mbBits)
-    val taken        = Mux(in.function === VariableFunction.Subtract.U, wb, wa)
-    val bothUnsigned = kind.aUnsigned && kind.bUnsigned
-    val difference = Mux(
-      bothUnsigned,
-      Mux(wa === 0.U && wb === 0.U, 0.U, least(most(wa.pad(8), wb.pad(8)) + 1.U, mbBits)),
-      Mux(wa =/= 0.U && wb =/= 0.U, one, least(larger + (taken =/= 0.U), mbBits))
-    )
-    val lengthened = Mux(
-      in.byScalar,
-      Mux(wa === 0.U, 0.U, least(wa +& shiftCount, mbBits)),
-      Mux(
-        wa === 0.U,
-        wb.pad(8),
-        most(
-          wb.pad(8),
-          Mux(b.unsigned, least(wa +& Cat((0 until 6).map(n => wb > n.U).reverse), mbBits), mbBits)
-        )
-      )
-    )
-    val quotient = Mux(wb === 0.U, pa, most(least(pa + signed, mbBits), pb))
-    val aligned = MuxCase(
-      larger,
-      Seq(
-        shiftsLeft -> lengthened,
-        shifts     -> Mux(in.byScalar, wa, most(wa, wb)).pad(8),
-        (in.function === VariableFunction.Multiply.U) ->
-          Mux(wa === 0.U || wb === 0.U, 0.U, least(wa +& wb, mbBits)),
-        (in.function === VariableFunction.Divide.U)                          -> quotient,
-        indexes                                                              -> indexWidths(i).pad(8),
-        copies                                                               -> wa.pad(8),
-        (in.function === VariableFunction.Add.U && wa =/= 0.U && wb =/= 0.U) -> one,
-        isSub                                                                -> difference,
-        duplicates                                                           -> wb.pad(8)
-      )
-    )
-    val bits = least(aligned, p.maxWidth.U)
-    Mux(in.active(i) && i.U < yields, LaneWidths.slots(bits(6, 0)), 0.U)
-  }
-
-  // ---- E1: where each pair begins; dead slots out ---------------------------------------------------------------------------------
+  // ---- E1 to E3: both operands on common boundaries ---------------------------------------------------------------------------------
   private val List(v1, v2, v3, v4, v5, v6)             = List.fill(6)(RegInit(false.B))
   private val List(leaves1, leaves2, leaves3, leaves4) = List.fill(4)(Wire(Bool()))
-
   v1 := (io.in.valid || (v1 && !leaves1)) && !io.clear
-  private val k1      = RegEnable(kind, io.in.valid)
-  private val size1   = sizes.map(RegEnable(_, io.in.valid))
-  private val count1  = RegEnable(yields, io.in.valid)
-  private val slotsA1 = widthsA.map(w => RegEnable(LaneWidths.slots(w), io.in.valid))
-  private val slotsB1 = widthsB.map(w => RegEnable(LaneWidths.slots(w), io.in.valid))
-  private def squeezed(of: VariableOperand): UInt = {
-    val unit = Module(new Squeeze(p))
-    unit.io.data := RegEnable(of.data, io.in.valid)
-    unit.io.live := RegEnable(of.metadata.live, io.in.valid)
-    unit.io.out
-  }
-  private val dataA1  = squeezed(in.a)
-  private val dataB1  = squeezed(in.b)
-  private val starts1 = PrefixSum(size1, sumBits)
-  private val fits1   = Seq.tabulate(elements)(i => starts1(i + 1) <= slots.U && i.U < count1)
-  private val fromA1  = PrefixSum(slotsA1, slotBits + 1)
-  private val fromB1  = PrefixSum(slotsB1, slotBits + 1)
-
-  // ---- E2: what each slot that begins an element has to know ------------------------------------------------------------------------
   v2 := (leaves1 || (v2 && !leaves2)) && !io.clear
-  private val k2      = RegEnable(k1, leaves1)
-  private val dataA2  = RegEnable(dataA1, leaves1)
-  private val dataB2  = RegEnable(dataB1, leaves1)
-  private val fits2   = fits1.map(RegEnable(_, leaves1))
-  private val size2   = size1.map(RegEnable(_, leaves1))
-  private val start2  = starts1.map(s => RegEnable(s(slotBits, 0), leaves1))
-  private val fromA2  = fromA1.map(RegEnable(_, leaves1))
-  private val fromB2  = fromB1.map(RegEnable(_, leaves1))
-  private val slotsA2 = slotsA1.map(RegEnable(_, leaves1))
-  private val slotsB2 = slotsB1.map(RegEnable(_, leaves1))
-  private val count2  = PopCount(fits2)
-  private val begins2 = Seq.tabulate(elements)(i =>
-    Mux(fits2(i) && size2(i) =/= 0.U, (1.U << start2(i)(slotBits - 1, 0))(slots - 1, 0), 0.U)
-  )
-  private val end2 = fits2.zip(start2.tail).map { case (fit, to) => Mux(fit, to, 0.U) }.reduce(_ max _)
-  private def or(words: Seq[UInt]): UInt = words.reduce(_ | _)
-
-  /** Values of elements at their first slots. */
-  private def scatter(values: Seq[UInt]): Vec[UInt] = {
-    val bits = Seq.tabulate(values.head.getWidth)(bit =>
-      or(values.zip(begins2).map { case (value, begin) => Mux(value(bit), begin, 0.U) })
-    )
-    VecInit(Seq.tabulate(slots)(s => Cat(bits.map(_(s)).reverse)))
-  }
-  private val first2 = or(begins2)
-
-  /** Whether any element has more than 0, 1, .. 7 slots of so many. */
-  private def longest(slotsOf: Seq[UInt]): Seq[Bool] = Seq.tabulate(8) { n =>
-    fits2.lazyZip(size2).lazyZip(slotsOf).map((fit, size, own) => fit && size > n.U && own > n.U).toSeq.reduce(_ || _)
-  }
-  private val longestA2 = PopCount(longest(slotsA2))
-  private val longestB2 = PopCount(longest(slotsB2))
-
-  // ---- E3: the bytes of both operands on common boundaries --------------------------------------------------------------------------
   v3 := (leaves2 || (v3 && !leaves3)) && !io.clear
-  private val k3       = RegEnable(k2, leaves2)
-  private val dataA3   = RegEnable(dataA2, leaves2)
-  private val dataB3   = RegEnable(dataB2, leaves2)
-  private val first3   = RegEnable(first2, leaves2)
-  private val end3     = RegEnable(end2, leaves2)
-  private val fromA3   = RegEnable(scatter(fromA2.init.map(_(slotBits - 1, 0))), leaves2)
-  private val fromB3   = RegEnable(scatter(fromB2.init.map(_(slotBits - 1, 0))), leaves2)
-  private val manyA3   = RegEnable(scatter(slotsA2), leaves2)
-  private val manyB3   = RegEnable(scatter(slotsB2), leaves2)
-  private val offset3  = RegEnable(scatter(Seq.tabulate(elements)(i => offset(k2.step, i))), leaves2)
-  private val swaps3   = RegEnable(longestA2 < longestB2, leaves2)
-  private val passes3  = RegEnable(Mux(longestA2 < longestB2, longestA2, longestB2), leaves2)
-  private val largest3 = RegEnable(PopCount(longest(size2)), leaves2)
-  private val lastOf2  = Seq.tabulate(elements)(i => (start2(i) + size2(i) - 1.U)(slotBits - 1, 0))
+  private val align = Module(new AlignUnit(p))
+  align.io.loads  := VecInit(io.in.valid, leaves1, leaves2)
+  align.io.a      := io.in.bits.a
+  align.io.b      := io.in.bits.b
+  align.io.kind   := sizes.io.kind
+  align.io.count  := sizes.io.count
+  align.io.slotsA := sizes.io.slotsA
+  align.io.slotsB := sizes.io.slotsB
+  align.io.sizes  := sizes.io.sizes
+  private val Seq(k1, k2, k3) = align.io.kinds.toSeq
+  io.counted.valid := RegNext(leaves1, false.B) && v2
+  io.counted.bits  := align.io.counted
   private def along[T <: Data](values: Seq[T], stages: Seq[Bool]): Seq[T] =
     values.map(value => stages.foldLeft(value)((v, stage) => RegEnable(v, stage)))
-  io.counted.valid := RegNext(leaves1, false.B) && v2
-  io.counted.bits  := count2
-
-  // How far a slot is behind the first of its element; no element has more than 8.
-  private val byteId3 = VecInit(Seq.tabulate(slots) { s =>
-    MuxCase(0.U(3.W), (0 to (7 min s)).map(d => first3(s - d) -> d.U(3.W)))
-  })
-
-  private def bytesOf(data: UInt): Vec[UInt] = VecInit(Seq.tabulate(slots)(i => data(8 * i + 7, 8 * i)))
-  private def aligned(data: UInt, from: Vec[UInt], many: Vec[UInt], unsigned: Bool): Seq[UInt] = {
-    val bytes = bytesOf(data)
-    val base  = ElementSlots.fromFirst(from, byteId3)
-    val own   = ElementSlots.fromFirst(many, byteId3)
-    Seq.tabulate(slots) { s =>
-      val top = bytes((base(s) + own(s) - 1.U)(slotBits - 1, 0))(7) && !unsigned && own(s) =/= 0.U
-      Mux(byteId3(s) < own(s), bytes((base(s) + byteId3(s))(slotBits - 1, 0)), Fill(8, top))
-    }
-  }
-  private val inside3 = VecInit(Seq.tabulate(slots)(s => s.U < end3))
-  private val last3   = Seq.tabulate(slots)(s => s.U +& 1.U === end3 || (if (s + 1 < slots) first3(s + 1) else false.B))
-  private val above3 = Seq.tabulate(slots) { s =>
-    val upTo = 7 min (slots - 1 - s)
-    MuxCase(upTo.U(3.W), (0 until upTo).map(d => last3(s + d) -> d.U(3.W)))
-  }
-  private val scalarBytes = VecInit(Seq.tabulate(8)(i => k3.scalar(8 * i + 7, 8 * i)))
-  private val offsetBytes = ElementSlots.fromFirst(offset3, byteId3).zipWithIndex.map { case (value, s) =>
-    val sign = value(offsetBits - 1)
-    val wide = Cat(Fill(16 - offsetBits, sign), value)
-    MuxLookup(byteId3(s), Fill(8, sign))(Seq(0.U -> wide(7, 0), 1.U -> wide(15, 8)))
-  }
-  private val indexes3 = is(k3, VariableFunction.Index)
-  private val alignedA = aligned(dataA3, fromA3, manyA3, k3.aUnsigned).zipWithIndex.map { case (byte, s) =>
-    Mux(indexes3, scalarBytes(byteId3(s)), byte)
-  }
-  private val alignedB = aligned(dataB3, fromB3, manyB3, k3.bUnsigned).zipWithIndex.map { case (byte, s) =>
-    MuxCase(byte, Seq(indexes3 -> offsetBytes(s), k3.byScalar -> scalarBytes(byteId3(s))))
-  }
 
   // ---- X1: compute ------------------------------------------------------------------------------------------------------------------
   v4 := (leaves3 || (v4 && !leaves4)) && !io.clear
   private val k4      = RegEnable(k3, leaves3)
   private val a4      = Reg(Vec(slots, UInt(8.W)))
   private val b4      = Reg(Vec(slots, UInt(8.W)))
-  private val byteId4 = RegEnable(byteId3, leaves3)
-  private val above4  = VecInit(above3.map(RegEnable(_, leaves3)))
-  private val first4  = RegEnable(first3, leaves3)
-  private val last4   = VecInit(last3.map(RegEnable(_, leaves3)))
-  private val inside4 = RegEnable(inside3, leaves3)
+  private val byteId4 = RegEnable(align.io.byteId, leaves3)
+  private val above4  = RegEnable(align.io.above, leaves3)
+  private val first4  = RegEnable(align.io.first, leaves3)
+  private val last4   = RegEnable(align.io.last, leaves3)
+  private val inside4 = RegEnable(align.io.inside, leaves3)
 
   // Products take the longer operand as factor a.
-  private val swaps    = is(k3, VariableFunction.Multiply) && swaps3
+  private val swaps    = k3.is(VariableFunction.Multiply) && align.io.swaps
   private val swapped4 = RegEnable(swaps, leaves3)
-  private val largest4 = RegEnable(largest3, leaves3)
+  private val largest4 = RegEnable(align.io.largest, leaves3)
 
   // Of products and quotients: cycles before the last one, and a value a slot: sums, or the remainder.
   private val left4 = Reg(UInt(7.W))
@@ -335,14 +97,14 @@ class VariableUnit(p: VectorParams) extends Module {
     left4 := MuxCase(
       0.U,
       Seq(
-        is(k3, VariableFunction.Multiply)                     -> passes3,
-        (is(k3, VariableFunction.Divide) && largest3 =/= 0.U) -> ((largest3 ## 0.U(3.W)) + 2.U)
+        k3.is(VariableFunction.Multiply)                             -> align.io.passes,
+        (k3.is(VariableFunction.Divide) && align.io.largest =/= 0.U) -> ((align.io.largest ## 0.U(3.W)) + 2.U)
       )
     )
     part4.foreach(_ := 0.U)
     for (s <- 0 until slots) {
-      a4(s) := Mux(swaps, alignedB(s), alignedA(s))
-      b4(s) := Mux(swaps, alignedA(s), alignedB(s))
+      a4(s) := Mux(swaps, align.io.alignedB(s), align.io.alignedA(s))
+      b4(s) := Mux(swaps, align.io.alignedA(s), align.io.alignedB(s))
     }
   }
 
@@ -355,23 +117,22 @@ class VariableUnit(p: VectorParams) extends Module {
 
   // Behind a product or quotient E1 to E3 may have to keep what comes: three operations at most, with the one in R.
   private val waits = Seq(v1 -> k1, v2 -> k2, v3 -> k3, v4 -> k4).map { case (v, k) =>
-    v && is(k, long: _*)
+    v && k.is(long: _*)
   } :+
-    (io.in.valid && is(kind, long: _*))
+    (io.in.valid && sizes.io.kind.is(long: _*))
   io.room := !waits.reduce(_ || _) || PopCount(Seq(io.in.valid, v1, v2, v3)) <= 2.U
   assert(!(io.in.valid && v1 && !leaves1 && !io.clear), "an operation comes while E1 is not free")
 
-  private val firsts    = VecInit(first4.asBools)
-  private val isProduct = is(k4, VariableFunction.Multiply)
-  private val reverses  = is(k4, VariableFunction.SubtractFrom)
-  private val isAdd     = is(k4, VariableFunction.Add, VariableFunction.Index) || isProduct
+  private val isProduct = k4.is(VariableFunction.Multiply)
+  private val reverses  = k4.is(VariableFunction.SubtractFrom)
+  private val isAdd     = k4.is(VariableFunction.Add, VariableFunction.Index) || isProduct
   // a - b, b - a, a + b, the sums of a product. Compares and the choice of the smaller are by a - b.
   private val adder = Module(new SlotAdder(slots))
-  adder.io.first   := firsts
+  adder.io.first   := first4
   adder.io.carryIn := !isAdd
   for (s <- 0 until slots) {
     val (x, y) = (a4(s), b4(s))
-    val upper  = if (s == 0) 0.U else Mux(firsts(s), 0.U, part4(s - 1)(SlotMultiplier.sumBits - 1, 8))
+    val upper  = if (s == 0) 0.U else Mux(first4(s), 0.U, part4(s - 1)(SlotMultiplier.sumBits - 1, 8))
     adder.io.left(s)  := Mux(isProduct, part4(s)(7, 0), Mux(reverses, y, x))
     adder.io.right(s) := Mux(isProduct, upper, Mux(isAdd, y, ~Mux(reverses, x, y)))
   }
@@ -381,7 +142,7 @@ class VariableUnit(p: VectorParams) extends Module {
   /** Of a bit a slot: all of them from the element's first slot up to this one. */
   private def allUpTo(bits: Seq[Bool]): Seq[Bool] =
     Seq(1, 2, 4)
-      .foldLeft(bits.zip(first4.asBools)) { (now, distance) =>
+      .foldLeft(bits.zip(first4)) { (now, distance) =>
         Seq.tabulate(slots) { s =>
           val (all, complete) = now(s)
           if (s < distance) (all, complete)
@@ -409,14 +170,14 @@ class VariableUnit(p: VectorParams) extends Module {
   shifter.io.above  := above4
   shifter.io.count  := VecInit(counts)
   shifter.io.sign   := VecInit(minusA)
-  shifter.io.left   := is(k4, VariableFunction.ShiftLeft)
+  shifter.io.left   := k4.is(VariableFunction.ShiftLeft)
 
   // Products: a byte of b a cycle.
   private val multiplier = Module(new SlotMultiplier(slots))
   multiplier.io.a      := a4
   multiplier.io.b      := b4
   multiplier.io.sum    := part4
-  multiplier.io.first  := firsts
+  multiplier.io.first  := first4
   multiplier.io.byteId := byteId4
   multiplier.io.signed := left4 === 1.U && !Mux(swapped4, k4.aUnsigned, k4.bUnsigned)
 
@@ -437,7 +198,7 @@ class VariableUnit(p: VectorParams) extends Module {
   divider.io.a         := a4
   divider.io.b         := b4
   divider.io.remainder := VecInit(part4.map(_(7, 0)))
-  divider.io.first     := firsts
+  divider.io.first     := first4
   divider.io.last      := last4
   divider.io.negates := VecInit(Seq.tabulate(slots) { s =>
     MuxLookup(phase, negative4(s))(
@@ -467,7 +228,7 @@ class VariableUnit(p: VectorParams) extends Module {
 
   private val result = Seq.tabulate(slots) { s =>
     val (x, y) = (a4(s), b4(s))
-    val takesA = smaller(s) === is(k4, VariableFunction.Min)
+    val takesA = smaller(s) === k4.is(VariableFunction.Min)
     MuxLookup(k4.function, sum(s))(
       Seq(
         VariableFunction.Min.U          -> Mux(takesA, x, y),
@@ -485,7 +246,7 @@ class VariableUnit(p: VectorParams) extends Module {
       )
     )
   }
-  private def holds(less: Bool, equal: Bool, kind: Kind): Bool = MuxLookup(kind.function, equal)(
+  private def holds(less: Bool, equal: Bool, kind: VariableKind): Bool = MuxLookup(kind.function, equal)(
     Seq(
       VariableFunction.NotEqual.U     -> !equal,
       VariableFunction.Less.U         -> less,
@@ -514,48 +275,26 @@ class VariableUnit(p: VectorParams) extends Module {
   private val first5  = RegEnable(first4, leaves4)
   private val last5   = RegEnable(last4, leaves4)
   private val inside5 = RegEnable(inside4, leaves4)
-  private val sign5   = ElementSlots.fromLast(bytes5.map(byte => byte(7) && !k5.unsigned), last5)
-  private val own5 = Seq.tabulate(slots) { s =>
-    val bits = bytes5(s) ^ Fill(8, sign5(s))
-    val high = MuxCase(0.U(4.W), (7 to 0 by -1).map(i => bits(i) -> (i + 1).U(4.W)))
-    (bits.orR, (byteId5(s) ## 0.U(3.W)) +& high)
-  }
-  // The highest byte that differs from the sign, from the element's first slot up to this one.
-  private val upTo5 = Seq(1, 2, 4)
-    .foldLeft(Seq.tabulate(slots)(s => (own5(s)._1, own5(s)._2.pad(7), first5(s)))) { (now, distance) =>
-      Seq.tabulate(slots) { s =>
-        val (some, width, complete) = now(s)
-        if (s < distance) (some, width, complete)
-        else {
-          val (otherSome, otherWidth, otherComplete) = now(s - distance)
-          (
-            some || (!complete && otherSome),
-            Mux(some || complete, width, otherWidth),
-            complete || otherComplete
-          )
-        }
-      }
-    }
-  private val width5 = Seq.tabulate(slots) { s =>
-    val (some, width, _) = upTo5(s)
-    val plain            = Mux(some, width, 0.U(7.W))
-    Mux(k5.unsigned || (!some && !sign5(s)), plain, plain + 1.U)
-  }
-  private val slots5 = ElementSlots.fromLast(width5.map(LaneWidths.slots), last5)
-  private val live5  = Cat(Seq.tabulate(slots)(s => inside5(s) && byteId5(s) < slots5(s)).reverse)
+  private val widths  = Module(new WidthUnit(slots))
+  widths.io.bytes    := VecInit(bytes5)
+  widths.io.unsigned := k5.unsigned
+  widths.io.byteId   := byteId5
+  widths.io.first    := first5
+  widths.io.last     := last5
+  widths.io.inside   := inside5
 
   // ---- X3: to the elements ------------------------------------------------------------------------------------------------------------
   v6 := v5 && !io.clear
   private val k6      = RegEnable(k5, v5)
   private val data6   = RegEnable(Cat(bytes5.reverse), v5)
-  private val width6  = VecInit(width5.map(RegEnable(_, v5)))
-  private val live6   = RegEnable(live5, v5)
+  private val width6  = RegEnable(widths.io.widths, v5)
+  private val live6   = RegEnable(widths.io.live, v5)
   private val stages  = Seq(leaves2, leaves3, leaves4)
-  private val fits5   = along(fits2, stages)
-  private val some5   = along(size2.map(_ =/= 0.U), stages)
-  private val lastOf5 = along(lastOf2, stages)
-  private val count5  = along(Seq(count2), stages).head
-  private val active5 = along(RegEnable(RegEnable(in.active, io.in.valid), leaves1).asBools, stages)
+  private val fits5   = along(align.io.fits, stages)
+  private val some5   = along(align.io.some, stages)
+  private val lastOf5 = along(align.io.lastOf, stages)
+  private val count5  = along(Seq(align.io.counted), stages).head
+  private val active5 = along(RegEnable(RegEnable(io.in.bits.active, io.in.valid), leaves1).asBools, stages)
   private val fits6   = fits5.map(RegEnable(_, v5))
   private val some6   = some5.map(RegEnable(_, v5))
   private val lastOf6 = lastOf5.map(RegEnable(_, v5))

@@ -20,12 +20,14 @@ class VariableHarness(p: VectorParams) extends Module {
 
   unit.io.in.valid := valid
   unit.io.in.bits  := in.asTypeOf(new VariableRequest(p))
-  counted          := unit.io.counted
-  out.valid        := unit.io.out.valid
-  out.bits         := unit.io.out.bits.asUInt
-  mask             := unit.io.mask
-  room             := unit.io.room
-  unit.io.clear    := clear
+  private val request = in.asTypeOf(new VariableRequest(p))
+  unit.io.scalar := VariableScalar(p, request.scalar, request.step)
+  counted        := unit.io.counted
+  out.valid      := unit.io.out.valid
+  out.bits       := unit.io.out.bits.asUInt
+  mask           := unit.io.mask
+  room           := unit.io.room
+  unit.io.clear  := clear
 
   // Adds up the elements of a that are active.
   private val adder = Module(new VariableSum(p))

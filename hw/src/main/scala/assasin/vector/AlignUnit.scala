@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.vector
+
+import chisel3._
+import chisel3.util.{Cat, Fill, MuxCase, MuxLookup, PopCount, RegEnable, log2Ceil}
+
+class AlignUnitIO(p: VectorParams) extends Bundle {
+
+  /** An operation comes into E1, E2, E3. */
+  val loads = Input(Vec(3, Bool()))
+
+  /** With it into E1: both registers, and what [[ElementSizes]] says of them. */
+  val a      = Input(new VariableOperand(p))
+  val b      = Input(new VariableOperand(p))
+  val kind   = Input(new VariableKind)
+  val count  = Input(UInt(log2Ceil(p.elements + 1).W))
+  val slotsA = Input(Vec(p.elements, UInt(4.W)))
+  val slotsB = Input(Vec(p.elements, UInt(4.W)))
+  val sizes  = Input(Vec(p.elements, UInt(4.W)))
+
+  /** Of the operations in E1, E2, E3. */
+  val kinds = Output(Vec(3, new VariableKind))
+
+  /** In E2: how many pairs fit, which these are, which have any slot, and their last slots. */
+  val counted = Output(UInt(log2Ceil(p.elements + 1).W))
+  val fits    = Output(Vec(p.elements, Bool()))
+  val some    = Output(Vec(p.elements, Bool()))
+  val lastOf  = Output(Vec(p.elements, UInt(log2Ceil(p.slots).W)))
+
+  /** In E3: slots of the longest element of the operand whose longest is the shorter; that one is a; slots of the
+    * largest pair.
+    */
+  val passes  = Output(UInt(4.W))
+  val swaps   = Output(Bool())
+  val largest = Output(UInt(4.W))
+
+  /** In E3: the bytes of both operands. */
+  val alignedA = Output(Vec(p.slots, UInt(8.W)))
+  val alignedB = Output(Vec(p.slots, UInt(8.W)))
+
+  /** In E3, of each slot: how far it is from the first and from the last of its element; whether it is the first, the
+    * last; whether it belongs to any.
+    */
+  val byteId = Output(Vec(p.slots, UInt(3.W)))
+  val above  = Output(Vec(p.slots, UInt(3.W)))
+  val first  = Output(Vec(p.slots, Bool()))
+  val last   = Output(Vec(p.slots, Bool()))
+  val inside = Output(Vec(p.slots, Bool()))
+}
+
+/** Brings the elements of two registers to common boundaries, as many pairs as fit (docs/varve/unit.md 6.2): E1 to E3
+  * of [[VariableUnit]].
+  */
+class AlignUnit(p: VectorParams) extends Module {
+  val io = IO(new AlignUnitIO(p))
+
+  private val slots      = p.slots
+  private val elements   = p.elements
+  private val slotBits   = log2Ceil(slots)
+  private val sumBits    = log2Ceil(8 * elements + 1)
+  private val offsetBits = IndexOffset.width(p)
+
+  // ---- E1: where each pair begins; dead slots out ---------------------------------------------------------------------------------
+  private val k1      = RegEnable(io.kind, io.loads(0))
+  private val size1   = io.sizes.map(RegEnable(_, io.loads(0)))
+  private val count1  = RegEnable(io.count, io.loads(0))
+  private val slotsA1 = io.slotsA.map(RegEnable(_, io.loads(0)))
+  private val slotsB1 = io.slotsB.map(RegEnable(_, io.loads(0)))
+  private def squeezed(of: VariableOperand): UInt = {
+    val unit = Module(new Squeeze(p))
+    unit.io.data := RegEnable(of.data, io.loads(0))
+    unit.io.live := RegEnable(of.metadata.live, io.loads(0))
+    unit.io.out
+  }
+  private val dataA1  = squeezed(io.a)
+  private val dataB1  = squeezed(io.b)
+  private val starts1 = PrefixSum(size1, sumBits)
+  private val fits1   = Seq.tabulate(elements)(i => starts1(i + 1) <= slots.U && i.U < count1)
+  private val fromA1  = PrefixSum(slotsA1, slotBits + 1)
+  private val fromB1  = PrefixSum(slotsB1, slotBits + 1)
+
+  // ---- E2: what each slot that begins an element has to know ------------------------------------------------------------------------
+  private val k2      = RegEnable(k1, io.loads(1))
+  private val dataA2  = RegEnable(dataA1, io.loads(1))
+  private val dataB2  = RegEnable(dataB1, io.loads(1))
+  private val fits2   = fits1.map(RegEnable(_, io.loads(1)))
+  private val size2   = size1.map(RegEnable(_, io.loads(1)))
+  private val start2  = starts1.map(s => RegEnable(s(slotBits, 0), io.loads(1)))
+  private val fromA2  = fromA1.map(RegEnable(_, io.loads(1)))
+  private val fromB2  = fromB1.map(RegEnable(_, io.loads(1)))
+  private val slotsA2 = slotsA1.map(RegEnable(_, io.loads(1)))
+  private val slotsB2 = slotsB1.map(RegEnable(_, io.loads(1)))
+  private val count2  = PopCount(fits2)
+  private val begins2 = Seq.tabulate(elements)(i =>
+    Mux(fits2(i) && size2(i) =/= 0.U, (1.U << start2(i)(slotBits - 1, 0))(slots - 1, 0), 0.U)
+  )
+  private val end2 = fits2.zip(start2.tail).map { case (fit, to) => Mux(fit, to, 0.U) }.reduce(_ max _)
+  private def or(words: Seq[UInt]): UInt = words.reduce(_ | _)
+
+  /** Values of elements at their first slots. */
+  private def scatter(values: Seq[UInt]): Vec[UInt] = {
+    val bits = Seq.tabulate(values.head.getWidth)(bit =>
+      or(values.zip(begins2).map { case (value, begin) => Mux(value(bit), begin, 0.U) })
+    )
+    VecInit(Seq.tabulate(slots)(s => Cat(bits.map(_(s)).reverse)))
+  }
+  private val first2 = or(begins2)
+
+  /** Whether any element has more than 0, 1, .. 7 slots of so many. */
+  private def longest(slotsOf: Seq[UInt]): Seq[Bool] = Seq.tabulate(8) { n =>
+    fits2.lazyZip(size2).lazyZip(slotsOf).map((fit, size, own) => fit && size > n.U && own > n.U).toSeq.reduce(_ || _)
+  }
+  private val longestA2 = PopCount(longest(slotsA2))
+  private val longestB2 = PopCount(longest(slotsB2))
+
+  // ---- E3: the bytes of both operands on common boundaries --------------------------------------------------------------------------
+  private val k3       = RegEnable(k2, io.loads(2))
+  private val dataA3   = RegEnable(dataA2, io.loads(2))
+  private val dataB3   = RegEnable(dataB2, io.loads(2))
+  private val first3   = RegEnable(first2, io.loads(2))
+  private val end3     = RegEnable(end2, io.loads(2))
+  private val fromA3   = RegEnable(scatter(fromA2.init.map(_(slotBits - 1, 0))), io.loads(2))
+  private val fromB3   = RegEnable(scatter(fromB2.init.map(_(slotBits - 1, 0))), io.loads(2))
+  private val manyA3   = RegEnable(scatter(slotsA2), io.loads(2))
+  private val manyB3   = RegEnable(scatter(slotsB2), io.loads(2))
+  private val offset3  = RegEnable(scatter(Seq.tabulate(elements)(i => IndexOffset(p, k2.step, i))), io.loads(2))
+  private val swaps3   = RegEnable(longestA2 < longestB2, io.loads(2))
+  private val passes3  = RegEnable(Mux(longestA2 < longestB2, longestA2, longestB2), io.loads(2))
+  private val largest3 = RegEnable(PopCount(longest(size2)), io.loads(2))
+  private val lastOf2  = Seq.tabulate(elements)(i => (start2(i) + size2(i) - 1.U)(slotBits - 1, 0))
+
+  // How far a slot is behind the first of its element; no element has more than 8.
+  private val byteId3 = VecInit(Seq.tabulate(slots) { s =>
+    MuxCase(0.U(3.W), (0 to (7 min s)).map(d => first3(s - d) -> d.U(3.W)))
+  })
+
+  private def bytesOf(data: UInt): Vec[UInt] = VecInit(Seq.tabulate(slots)(i => data(8 * i + 7, 8 * i)))
+  private def aligned(data: UInt, from: Vec[UInt], many: Vec[UInt], unsigned: Bool): Seq[UInt] = {
+    val bytes = bytesOf(data)
+    val base  = ElementSlots.fromFirst(from, byteId3)
+    val own   = ElementSlots.fromFirst(many, byteId3)
+    Seq.tabulate(slots) { s =>
+      val top = bytes((base(s) + own(s) - 1.U)(slotBits - 1, 0))(7) && !unsigned && own(s) =/= 0.U
+      Mux(byteId3(s) < own(s), bytes((base(s) + byteId3(s))(slotBits - 1, 0)), Fill(8, top))
+    }
+  }
+  private val inside3 = VecInit(Seq.tabulate(slots)(s => s.U < end3))
+  private val last3   = Seq.tabulate(slots)(s => s.U +& 1.U === end3 || (if (s + 1 < slots) first3(s + 1) else false.B))
+  private val above3 = Seq.tabulate(slots) { s =>
+    val upTo = 7 min (slots - 1 - s)
+    MuxCase(upTo.U(3.W), (0 until upTo).map(d => last3(s + d) -> d.U(3.W)))
+  }
+  private val scalarBytes = VecInit(Seq.tabulate(8)(i => k3.scalar(8 * i + 7, 8 * i)))
+  private val offsetBytes = ElementSlots.fromFirst(offset3, byteId3).zipWithIndex.map { case (value, s) =>
+    val sign = value(offsetBits - 1)
+    val wide = Cat(Fill(16 - offsetBits, sign), value)
+    MuxLookup(byteId3(s), Fill(8, sign))(Seq(0.U -> wide(7, 0), 1.U -> wide(15, 8)))
+  }
+  private val indexes3 = k3.is(VariableFunction.Index)
+  private val alignedA = aligned(dataA3, fromA3, manyA3, k3.aUnsigned).zipWithIndex.map { case (byte, s) =>
+    Mux(indexes3, scalarBytes(byteId3(s)), byte)
+  }
+  private val alignedB = aligned(dataB3, fromB3, manyB3, k3.bUnsigned).zipWithIndex.map { case (byte, s) =>
+    MuxCase(byte, Seq(indexes3 -> offsetBytes(s), k3.byScalar -> scalarBytes(byteId3(s))))
+  }
+
+  io.kinds   := VecInit(k1, k2, k3)
+  io.counted := count2
+  io.fits    := VecInit(fits2)
+  io.some    := VecInit(size2.map(_ =/= 0.U))
+  io.lastOf  := VecInit(lastOf2)
+
+  io.passes   := passes3
+  io.swaps    := swaps3
+  io.largest  := largest3
+  io.alignedA := VecInit(alignedA)
+  io.alignedB := VecInit(alignedB)
+  io.byteId   := byteId3
+  io.above    := VecInit(above3)
+  io.first    := VecInit(first3.asBools)
+  io.last     := VecInit(last3)
+  io.inside   := inside3
+}

@@ -3,10 +3,9 @@ package assasin.soc
 
 import assasin.SocParams
 import assasin.bus.Axi4Params
-import assasin.core.{Core, CoreParams, StreamCore, StreamCoreParams}
-import assasin.flash.{FlashChannel, FlashPhyIO}
-import assasin.slot.{KernelSlotIO, SlotTile}
-import assasin.xbar.XbarPort
+import assasin.core.{Core, CoreParams}
+import assasin.flash.FlashPhyIO
+import assasin.slot.KernelSlotIO
 import chisel3._
 
 /** Ports of the chip, see docs/architecture.md "Top-level ports". */
@@ -17,8 +16,7 @@ class AssasinSocIO(p: SocParams, axi: Axi4Params) extends BoardIO(axi) {
 
 /** The whole drive controller: what an FPGA holds between PCIe (XDMA), DRAM and flash PHYs. */
 class AssasinSoc(p: SocParams) extends Module {
-  private val axi =
-    Axi4Params(addrBits = 32, dataBits = 64, idBits = if (p.tileDram && p.cores + BoardIO.DramMasters > 16) 5 else 4)
+  private val axi = BoardIO.dramParams(p)
 
   val io = IO(new AssasinSocIO(p, axi))
 
@@ -46,54 +44,5 @@ class AssasinSoc(p: SocParams) extends Module {
   uncore.io.firmware.status   := firmware.io.status
   uncore.io.firmware.debug <> firmware.io.debug
 
-  private val dramDst    = XbarPort.dram(p.tiles, p.channels)
-  private val coreParams = StreamCoreParams(p, dramDst)
-  private val cores = uncore.io.cores.zipWithIndex.map { case (port, i) =>
-    val core = withReset(partReset)(Module(new StreamCore(coreParams))).suggestName(s"core$i")
-    core.io.hartId := i.U
-    core.io.regs <> port.regs
-    core.io.in <> port.packets
-    port.drain <> core.io.out
-    for ((uncoreSide, tile) <- port.dram.zip(core.io.dram)) {
-      // Ids differ in width and mean nothing here.
-      uncoreSide.ar <> tile.ar
-      uncoreSide.aw <> tile.aw
-      uncoreSide.w <> tile.w
-      tile.r <> uncoreSide.r
-      tile.b <> uncoreSide.b
-    }
-    port.event   := core.io.event
-    port.running := core.io.running
-    port.status  := core.io.status
-    port.debug <> core.io.debug
-    core
-  }
-
-  private val slots = uncore.io.slots.zipWithIndex.map { case (port, i) =>
-    val slot = withReset(partReset)(Module(new SlotTile(p, dramDst))).suggestName(s"slot$i")
-    slot.io.regs <> port.regs
-    slot.io.ctrl <> port.ctrl
-    slot.io.in <> port.packets
-    port.drain <> slot.io.out
-    port.event   := slot.io.event
-    port.running := slot.io.running
-    port.id      := io.slot(i).id
-    io.slot(i) <> slot.io.kernel
-    slot
-  }
-
-  for ((port, i) <- uncore.io.channels.zipWithIndex) {
-    val channel = withReset(partReset)(Module(new FlashChannel(p))).suggestName(s"channel$i")
-    io.flash(i) <> channel.io.phy
-    channel.io.number := i.U
-    channel.io.regs <> port.regs
-    channel.io.in <> port.program
-    port.pages <> channel.io.out
-    port.fetch <> channel.io.fetch
-    port.pending := channel.io.pending
-    port.asleep  := channel.io.asleep
-    channel.io.room := VecInit(
-      if (p.channelLocal) Seq(cores(i).io.room) else cores.map(_.io.room) ++ slots.map(_.io.room)
-    )
-  }
+  DriveParts(p, uncore.io, io.flash, io.slot, partReset)
 }

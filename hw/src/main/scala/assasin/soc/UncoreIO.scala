@@ -19,6 +19,10 @@ object BoardIO {
 
   /** Masters of the DRAM port beside the tiles. */
   val DramMasters: Int = 4
+
+  /** Shape of the DRAM port, and of the port that the XDMA reaches device memory by. */
+  def dramParams(p: SocParams): Axi4Params =
+    Axi4Params(addrBits = 32, dataBits = 64, idBits = if (p.tileDram && p.cores + DramMasters > 16) 5 else 4)
 }
 
 /** The ports of the chip towards PCIe, DRAM and clock, see docs/architecture.md "Top-level ports". */

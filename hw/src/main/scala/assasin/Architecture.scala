@@ -85,6 +85,6 @@ object Architecture {
       AssasinSbX,
       AssasinV,
       AssasinVp,
-      AssasinVf,
+      AssasinVf
     )
 }

@@ -20,7 +20,13 @@ object DriveParts {
     * @param partReset
     *   reset of all of them: the chip's reset or [[UncoreIO.hold]]
     */
-  def apply(p: SocParams, uncore: UncoreIO, flash: Vec[FlashPhyIO], kernels: Vec[KernelSlotIO], partReset: Bool): Unit = {
+  def apply(
+      p: SocParams,
+      uncore: UncoreIO,
+      flash: Vec[FlashPhyIO],
+      kernels: Vec[KernelSlotIO],
+      partReset: Bool
+  ): Unit = {
     val dramDst    = XbarPort.dram(p.tiles, p.channels)
     val coreParams = StreamCoreParams(p, dramDst)
     val cores = uncore.cores.zipWithIndex.map { case (port, i) =>

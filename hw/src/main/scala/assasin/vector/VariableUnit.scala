@@ -57,14 +57,31 @@ class VariableUnitIO(p: VectorParams) extends Bundle {
   * element; a quotient for three cycles and one for each bit of the slots of its largest element. What is behind waits.
   */
 class VariableUnit(p: VectorParams) extends Module {
-  require(p.full && p.align == 8, s"align = ${p.align}: elements are aligned to slots of 8 bits")
+  require(p.full, "vectors of any width are of VarVE-full")
   val io = IO(new VariableUnitIO(p))
 
   private val slots     = p.slots
   private val elements  = p.elements
   private val slotBits  = log2Ceil(slots)
-  private val sumBits   = log2Ceil(8 * elements + 1)
+  private val sumBits   = log2Ceil(p.slotsOfElement * elements + 1)
   private val countBits = log2Ceil(elements + 1)
+
+  // Slots of `align` bits hold elements; a multiplier and a divider work on whole bytes.
+  private val align      = p.align
+  private val logAlign   = log2Ceil(align)
+  private val perByte    = p.slotsOfByte
+  private val logPerByte = log2Ceil(perByte)
+  private val most       = p.slotsOfElement
+  private val bytes      = p.dBytes
+
+  /** Slot k of a byte, or of more bits. */
+  private def slotOf(value: UInt, k: Int): UInt = value(align * (k + 1) - 1, align * k)
+
+  /** Each byte's slots together; of each byte the value of its lowest slot. */
+  private def byBytes(of: Seq[UInt]): Seq[UInt]          = of.grouped(perByte).map(s => Cat(s.reverse)).toSeq
+  private def lowestOf[T <: Data](of: Seq[T]): Seq[T]    = of.grouped(perByte).map(_.head).toSeq
+  private def highestOf[T <: Data](of: Seq[T]): Seq[T]   = of.grouped(perByte).map(_.last).toSeq
+  private def numberOfBytes(of: Seq[UInt]): Seq[UInt]    = of.map(id => (id >> logPerByte).asUInt)
 
   /** What an operation is, along the pipeline. */
   private class Kind extends Bundle {
@@ -120,8 +137,8 @@ class VariableUnit(p: VectorParams) extends Module {
   private val mbBits = (8.U(8.W) << kind.mb)(7, 0)
   private val yields =
     Mux(duplicates || indexes, elements.U, Mux(in.byScalar || a.count < b.count, a.count, b.count))
-  private def least(x: UInt, y: UInt): UInt = Mux(x < y, x, y)
-  private def most(x: UInt, y: UInt): UInt  = Mux(x > y, x, y)
+  private def least(x: UInt, y: UInt): UInt   = Mux(x < y, x, y)
+  private def greater(x: UInt, y: UInt): UInt = Mux(x > y, x, y)
   private val widthsA                       = a.widths
   private val widthsB                       = Seq.tabulate(elements)(i => Mux(in.byScalar, scalarWidth, b.widths(i)))
 
@@ -157,13 +174,13 @@ class VariableUnit(p: VectorParams) extends Module {
     val signed       = !kind.unsigned
     val pa           = Mux(signed && kind.aUnsigned && wa =/= 0.U, wa +& 1.U, wa.pad(8))
     val pb           = Mux(signed && kind.bUnsigned && wb =/= 0.U, wb +& 1.U, wb.pad(8))
-    val larger       = most(pa, pb)
+    val larger       = greater(pa, pb)
     val one          = least(larger + 1.U, mbBits)
     val taken        = Mux(in.function === VariableFunction.Subtract.U, wb, wa)
     val bothUnsigned = kind.aUnsigned && kind.bUnsigned
     val difference = Mux(
       bothUnsigned,
-      Mux(wa === 0.U && wb === 0.U, 0.U, least(most(wa.pad(8), wb.pad(8)) + 1.U, mbBits)),
+      Mux(wa === 0.U && wb === 0.U, 0.U, least(greater(wa.pad(8), wb.pad(8)) + 1.U, mbBits)),
       Mux(wa =/= 0.U && wb =/= 0.U, one, least(larger + (taken =/= 0.U), mbBits))
     )
     val lengthened = Mux(
@@ -172,18 +189,18 @@ class VariableUnit(p: VectorParams) extends Module {
       Mux(
         wa === 0.U,
         wb.pad(8),
-        most(
+        greater(
           wb.pad(8),
           Mux(b.unsigned, least(wa +& Cat((0 until 6).map(n => wb > n.U).reverse), mbBits), mbBits)
         )
       )
     )
-    val quotient = Mux(wb === 0.U, pa, most(least(pa + signed, mbBits), pb))
+    val quotient = Mux(wb === 0.U, pa, greater(least(pa + signed, mbBits), pb))
     val aligned = MuxCase(
       larger,
       Seq(
         shiftsLeft -> lengthened,
-        shifts     -> Mux(in.byScalar, wa, most(wa, wb)).pad(8),
+        shifts     -> Mux(in.byScalar, wa, greater(wa, wb)).pad(8),
         (in.function === VariableFunction.Multiply.U) ->
           Mux(wa === 0.U || wb === 0.U, 0.U, least(wa +& wb, mbBits)),
         (in.function === VariableFunction.Divide.U)                          -> quotient,
@@ -195,7 +212,17 @@ class VariableUnit(p: VectorParams) extends Module {
       )
     )
     val bits = least(aligned, p.maxWidth.U)
-    Mux(in.active(i) && i.U < yields, LaneWidths.slots(bits(6, 0)), 0.U)
+    // Products and quotients take whole bytes.
+    val inSlots = LaneWidths.slots(bits(6, 0), align)
+    val size =
+      if (align == 8) inSlots
+      else
+        Mux(
+          long.map(f => in.function === f.U).reduce(_ || _),
+          LaneWidths.slots(bits(6, 0), 8) << logPerByte,
+          inSlots
+        )
+    Mux(in.active(i) && i.U < yields, size, 0.U)
   }
 
   // ---- E1: where each pair begins; dead slots out ---------------------------------------------------------------------------------
@@ -206,10 +233,10 @@ class VariableUnit(p: VectorParams) extends Module {
   private val k1      = RegEnable(kind, io.in.valid)
   private val size1   = sizes.map(RegEnable(_, io.in.valid))
   private val count1  = RegEnable(yields, io.in.valid)
-  private val slotsA1 = widthsA.map(w => RegEnable(LaneWidths.slots(w), io.in.valid))
-  private val slotsB1 = widthsB.map(w => RegEnable(LaneWidths.slots(w), io.in.valid))
+  private val slotsA1 = widthsA.map(w => RegEnable(LaneWidths.slots(w, align), io.in.valid))
+  private val slotsB1 = widthsB.map(w => RegEnable(LaneWidths.slots(w, align), io.in.valid))
   private def squeezed(of: VariableOperand): UInt = {
-    val unit = Module(new Squeeze(p))
+    val unit = Module(new Squeeze(align, slots))
     unit.io.data := RegEnable(of.data, io.in.valid)
     unit.io.live := RegEnable(of.metadata.live, io.in.valid)
     unit.io.out
@@ -249,14 +276,15 @@ class VariableUnit(p: VectorParams) extends Module {
   }
   private val first2 = or(begins2)
 
-  /** Whether any element has more than 0, 1, .. 7 slots of so many. */
+  /** Whether any element has more than 0, 1, .. 7 bytes of so many slots. */
   private def longest(slotsOf: Seq[UInt]): Seq[Bool] = Seq.tabulate(8) { n =>
-    fits2.lazyZip(size2).lazyZip(slotsOf).map((fit, size, own) => fit && size > n.U && own > n.U).toSeq.reduce(_ || _)
+    val below = (n * perByte).U
+    fits2.lazyZip(size2).lazyZip(slotsOf).map((fit, size, own) => fit && size > below && own > below).toSeq.reduce(_ || _)
   }
   private val longestA2 = PopCount(longest(slotsA2))
   private val longestB2 = PopCount(longest(slotsB2))
 
-  // ---- E3: the bytes of both operands on common boundaries --------------------------------------------------------------------------
+  // ---- E3: the slots of both operands on common boundaries --------------------------------------------------------------------------
   v3 := (leaves2 || (v3 && !leaves3)) && !io.clear
   private val k3       = RegEnable(k2, leaves2)
   private val dataA3   = RegEnable(dataA2, leaves2)
@@ -277,47 +305,41 @@ class VariableUnit(p: VectorParams) extends Module {
   io.counted.valid := RegNext(leaves1, false.B) && v2
   io.counted.bits  := count2
 
-  // How far a slot is behind the first of its element; no element has more than 8.
-  private val byteId3 = VecInit(Seq.tabulate(slots) { s =>
-    MuxCase(0.U(3.W), (0 to (7 min s)).map(d => first3(s - d) -> d.U(3.W)))
-  })
+  // How far a slot is behind the first of its element.
+  private val slotId3 = VecInit(ElementSlots.below(first3.asBools, most))
 
-  private def bytesOf(data: UInt): Vec[UInt] = VecInit(Seq.tabulate(slots)(i => data(8 * i + 7, 8 * i)))
   private def aligned(data: UInt, from: Vec[UInt], many: Vec[UInt], unsigned: Bool): Seq[UInt] = {
-    val bytes = bytesOf(data)
-    val base  = ElementSlots.fromFirst(from, byteId3)
-    val own   = ElementSlots.fromFirst(many, byteId3)
+    val values = VecInit(Seq.tabulate(slots)(slotOf(data, _)))
+    val base   = ElementSlots.fromFirst(from, slotId3, most)
+    val own    = ElementSlots.fromFirst(many, slotId3, most)
     Seq.tabulate(slots) { s =>
-      val top = bytes((base(s) + own(s) - 1.U)(slotBits - 1, 0))(7) && !unsigned && own(s) =/= 0.U
-      Mux(byteId3(s) < own(s), bytes((base(s) + byteId3(s))(slotBits - 1, 0)), Fill(8, top))
+      val top = values((base(s) + own(s) - 1.U)(slotBits - 1, 0))(align - 1) && !unsigned && own(s) =/= 0.U
+      Mux(slotId3(s) < own(s), values((base(s) + slotId3(s))(slotBits - 1, 0)), Fill(align, top))
     }
   }
   private val inside3 = VecInit(Seq.tabulate(slots)(s => s.U < end3))
   private val last3   = Seq.tabulate(slots)(s => s.U +& 1.U === end3 || (if (s + 1 < slots) first3(s + 1) else false.B))
-  private val above3 = Seq.tabulate(slots) { s =>
-    val upTo = 7 min (slots - 1 - s)
-    MuxCase(upTo.U(3.W), (0 until upTo).map(d => last3(s + d) -> d.U(3.W)))
-  }
-  private val scalarBytes = VecInit(Seq.tabulate(8)(i => k3.scalar(8 * i + 7, 8 * i)))
-  private val offsetBytes = ElementSlots.fromFirst(offset3, byteId3).zipWithIndex.map { case (value, s) =>
+  private val above3      = ElementSlots.above(last3, most)
+  private val scalarSlots = VecInit(Seq.tabulate(most)(slotOf(k3.scalar, _)))
+  private val offsetSlots = ElementSlots.fromFirst(offset3, slotId3, most).zipWithIndex.map { case (value, s) =>
     val sign = value(offsetBits - 1)
     val wide = Cat(Fill(16 - offsetBits, sign), value)
-    MuxLookup(byteId3(s), Fill(8, sign))(Seq(0.U -> wide(7, 0), 1.U -> wide(15, 8)))
+    MuxLookup(slotId3(s), Fill(align, sign))((0 until 2 * perByte).map(k => k.U -> slotOf(wide, k)))
   }
   private val indexes3 = is(k3, VariableFunction.Index)
-  private val alignedA = aligned(dataA3, fromA3, manyA3, k3.aUnsigned).zipWithIndex.map { case (byte, s) =>
-    Mux(indexes3, scalarBytes(byteId3(s)), byte)
+  private val alignedA = aligned(dataA3, fromA3, manyA3, k3.aUnsigned).zipWithIndex.map { case (slot, s) =>
+    Mux(indexes3, scalarSlots(slotId3(s)), slot)
   }
-  private val alignedB = aligned(dataB3, fromB3, manyB3, k3.bUnsigned).zipWithIndex.map { case (byte, s) =>
-    MuxCase(byte, Seq(indexes3 -> offsetBytes(s), k3.byScalar -> scalarBytes(byteId3(s))))
+  private val alignedB = aligned(dataB3, fromB3, manyB3, k3.bUnsigned).zipWithIndex.map { case (slot, s) =>
+    MuxCase(slot, Seq(indexes3 -> offsetSlots(s), k3.byScalar -> scalarSlots(slotId3(s))))
   }
 
   // ---- X1: compute ------------------------------------------------------------------------------------------------------------------
   v4 := (leaves3 || (v4 && !leaves4)) && !io.clear
   private val k4      = RegEnable(k3, leaves3)
-  private val a4      = Reg(Vec(slots, UInt(8.W)))
-  private val b4      = Reg(Vec(slots, UInt(8.W)))
-  private val byteId4 = RegEnable(byteId3, leaves3)
+  private val a4      = Reg(Vec(slots, UInt(align.W)))
+  private val b4      = Reg(Vec(slots, UInt(align.W)))
+  private val slotId4 = RegEnable(slotId3, leaves3)
   private val above4  = VecInit(above3.map(RegEnable(_, leaves3)))
   private val first4  = RegEnable(first3, leaves3)
   private val last4   = VecInit(last3.map(RegEnable(_, leaves3)))
@@ -328,9 +350,9 @@ class VariableUnit(p: VectorParams) extends Module {
   private val swapped4 = RegEnable(swaps, leaves3)
   private val largest4 = RegEnable(largest3, leaves3)
 
-  // Of products and quotients: cycles before the last one, and a value a slot: sums, or the remainder.
+  // Of products and quotients: cycles before the last one, and a value a byte: sums, or the remainder.
   private val left4 = Reg(UInt(7.W))
-  private val part4 = Reg(Vec(slots, UInt(SlotMultiplier.sumBits.W)))
+  private val part4 = Reg(Vec(bytes, UInt(SlotMultiplier.sumBits.W)))
   when(leaves3) {
     left4 := MuxCase(
       0.U,
@@ -366,13 +388,16 @@ class VariableUnit(p: VectorParams) extends Module {
   private val reverses  = is(k4, VariableFunction.SubtractFrom)
   private val isAdd     = is(k4, VariableFunction.Add, VariableFunction.Index) || isProduct
   // a - b, b - a, a + b, the sums of a product. Compares and the choice of the smaller are by a - b.
-  private val adder = Module(new SlotAdder(slots))
+  private val adder = Module(new SlotAdder(slots, align))
   adder.io.first   := firsts
   adder.io.carryIn := !isAdd
   for (s <- 0 until slots) {
     val (x, y) = (a4(s), b4(s))
-    val upper  = if (s == 0) 0.U else Mux(firsts(s), 0.U, part4(s - 1)(SlotMultiplier.sumBits - 1, 8))
-    adder.io.left(s)  := Mux(isProduct, part4(s)(7, 0), Mux(reverses, y, x))
+    // Of a product the byte's lower part, and the upper one of the byte below.
+    val (byte, k) = (s / perByte, s % perByte)
+    val under     = if (byte == 0) 0.U(8.W) else part4(byte - 1)(SlotMultiplier.sumBits - 1, 8).pad(8)
+    val upper     = if (byte == 0) 0.U else Mux(firsts(byte * perByte), 0.U, slotOf(under, k))
+    adder.io.left(s)  := Mux(isProduct, slotOf(part4(byte), k), Mux(reverses, y, x))
     adder.io.right(s) := Mux(isProduct, upper, Mux(isAdd, y, ~Mux(reverses, x, y)))
   }
   private val sum      = adder.io.sum
@@ -380,7 +405,8 @@ class VariableUnit(p: VectorParams) extends Module {
 
   /** Of a bit a slot: all of them from the element's first slot up to this one. */
   private def allUpTo(bits: Seq[Bool]): Seq[Bool] =
-    Seq(1, 2, 4)
+    ElementSlots
+      .distances(most)
       .foldLeft(bits.zip(first4.asBools)) { (now, distance) =>
         Seq.tabulate(slots) { s =>
           val (all, complete) = now(s)
@@ -390,40 +416,55 @@ class VariableUnit(p: VectorParams) extends Module {
       }
       .map(_._1)
   private val same  = allUpTo(a4.zip(b4).map { case (x, y) => x === y })
-  private val signs = Seq.tabulate(slots)(s => (!k4.aUnsigned && a4(s)(7), !k4.bUnsigned && b4(s)(7)))
+  private val signs = Seq.tabulate(slots)(s => (!k4.aUnsigned && a4(s)(align - 1), !k4.bUnsigned && b4(s)(align - 1)))
   // Numbers of different signs are never equal, and ordered by their signs: an unsigned element may have all bits of the
   // slots, so that its slots say nothing against those of a negative number. Right at an element's last slot.
   private val equal = same.zip(signs).map { case (bits, (x, y)) => bits && x === y }
   private val less  = signs.zip(carryOut).map { case ((x, y), carry) => Mux(x === y, !carry, x) }
 
-  private val smaller = ElementSlots.fromLast(less, last4)
-  private val minusA  = ElementSlots.fromLast(signs.map(_._1), last4)
-  private val minusB  = ElementSlots.fromLast(signs.map(_._2), last4)
+  private val smaller = ElementSlots.fromLast(less, last4, most)
+  private val minusA  = ElementSlots.fromLast(signs.map(_._1), last4, most)
+  private val minusB  = ElementSlots.fromLast(signs.map(_._2), last4, most)
 
   // Shifts: counts are modulo mb.
-  private val shifter = Module(new SlotShifter(slots))
+  private val shifter = Module(new SlotShifter(slots, align))
+  private val countMask = ((8.U(8.W) << k4.mb)(7, 0) - 1.U)(5, 0)
+
+  /** The lowest six bits of b at an element's first slot. An element may have fewer, then the sign is above. */
+  private def countAt(s: Int): UInt =
+    if (align == 8) b4(s)(5, 0)
+    else {
+      val fill = Fill(align, minusB(s))
+      val bits = Cat((0 until (5 + align) / align).map { d =>
+        if (d == 0) b4(s) else if (s + d >= slots) fill else Mux(above4(s) >= d.U, b4(s + d), fill)
+      }.reverse)(5, 0)
+      Mux(k4.byScalar, k4.scalar(5, 0), bits)
+    }
   private val counts =
-    ElementSlots.fromFirst(VecInit(b4.map(byte => byte(5, 0) & ((8.U(8.W) << k4.mb)(7, 0) - 1.U)(5, 0))), byteId4)
-  shifter.io.data   := a4
-  shifter.io.byteId := byteId4
-  shifter.io.above  := above4
-  shifter.io.count  := VecInit(counts)
-  shifter.io.sign   := VecInit(minusA)
-  shifter.io.left   := is(k4, VariableFunction.ShiftLeft)
+    ElementSlots.fromFirst(VecInit(Seq.tabulate(slots)(s => countAt(s) & countMask)), slotId4, most)
+  shifter.io.data  := a4
+  shifter.io.below := slotId4
+  shifter.io.above := above4
+  shifter.io.count := VecInit(counts)
+  shifter.io.sign  := VecInit(minusA)
+  shifter.io.left  := is(k4, VariableFunction.ShiftLeft)
 
   // Products: a byte of b a cycle.
-  private val multiplier = Module(new SlotMultiplier(slots))
-  multiplier.io.a      := a4
-  multiplier.io.b      := b4
+  private val firstBytes = VecInit(lowestOf(firsts))
+  private val byteId4    = numberOfBytes(lowestOf(slotId4))
+  private val multiplier = Module(new SlotMultiplier(bytes))
+  multiplier.io.a      := byBytes(a4)
+  multiplier.io.b      := byBytes(b4)
   multiplier.io.sum    := part4
-  multiplier.io.first  := firsts
+  multiplier.io.first  := firstBytes
   multiplier.io.byteId := byteId4
   multiplier.io.signed := left4 === 1.U && !Mux(swapped4, k4.aUnsigned, k4.bUnsigned)
 
   // Quotients: both operands without signs, a bit a cycle, then the sign. An element takes part in the last of the steps.
-  private val divider   = Module(new SlotDivider(slots))
-  private val negative4 = Reg(Vec(slots, Bool()))
-  private val zero4     = Reg(Vec(slots, Bool()))
+  private val divider   = Module(new SlotDivider(bytes))
+  private val negative4 = Reg(Vec(bytes, Bool()))
+  private val zero4     = Reg(Vec(bytes, Bool()))
+  private val minusBytes = Seq(minusA, minusB).map(lowestOf(_))
   private val stepsLeft = left4 - 1.U
   private val phase = MuxCase(
     DividePhase.Step.U,
@@ -434,33 +475,36 @@ class VariableUnit(p: VectorParams) extends Module {
     )
   )
   divider.io.phase     := phase
-  divider.io.a         := a4
-  divider.io.b         := b4
+  divider.io.a         := byBytes(a4)
+  divider.io.b         := byBytes(b4)
   divider.io.remainder := VecInit(part4.map(_(7, 0)))
-  divider.io.first     := firsts
-  divider.io.last      := last4
-  divider.io.negates := VecInit(Seq.tabulate(slots) { s =>
+  divider.io.first     := firstBytes
+  divider.io.last      := VecInit(highestOf(last4))
+  divider.io.negates := VecInit(Seq.tabulate(bytes) { s =>
     MuxLookup(phase, negative4(s))(
-      Seq(DividePhase.NegateDividend.U -> minusA(s), DividePhase.NegateDivisor.U -> minusB(s))
+      Seq(DividePhase.NegateDividend.U -> minusBytes(0)(s), DividePhase.NegateDivisor.U -> minusBytes(1)(s))
     )
   })
-  divider.io.runs := VecInit(Seq.tabulate(slots)(s => stepsLeft(5, 3) <= byteId4(s) +& above4(s)))
+  private val aboveBytes = numberOfBytes(highestOf(above4))
+  divider.io.runs := VecInit(Seq.tabulate(bytes)(s => stepsLeft(5, 3) <= byteId4(s) +& aboveBytes(s)))
+  private def inSlotsOf(values: Seq[UInt]): Vec[UInt] =
+    VecInit(values.flatMap(value => Seq.tabulate(perByte)(slotOf(value, _))))
   when(v4 && left4 =/= 0.U) {
     left4 := left4 - 1.U
     when(isProduct) {
-      a4    := multiplier.io.nextA
-      b4    := multiplier.io.nextB
+      a4    := inSlotsOf(multiplier.io.nextA)
+      b4    := inSlotsOf(multiplier.io.nextB)
       part4 := multiplier.io.nextSum
     }.otherwise {
-      a4 := divider.io.nextA
-      b4 := divider.io.nextB
-      for (s <- 0 until slots) part4(s) := divider.io.nextRemainder(s)
+      a4 := inSlotsOf(divider.io.nextA)
+      b4 := inSlotsOf(divider.io.nextB)
+      for (s <- 0 until bytes) part4(s) := divider.io.nextRemainder(s)
       when(phase === DividePhase.NegateDividend.U) {
-        negative4 := minusA
-        zero4     := ElementSlots.fromLast(allUpTo(b4.map(_ === 0.U)), last4)
+        negative4 := minusBytes(0)
+        zero4     := lowestOf(ElementSlots.fromLast(allUpTo(b4.map(_ === 0.U)), last4, most))
       }
       when(phase === DividePhase.NegateDivisor.U) {
-        for (s <- 0 until slots) negative4(s) := negative4(s) =/= minusB(s)
+        for (s <- 0 until bytes) negative4(s) := negative4(s) =/= minusBytes(1)(s)
       }
     }
   }
@@ -481,7 +525,7 @@ class VariableUnit(p: VectorParams) extends Module {
         VariableFunction.FromUnsigned.U -> x,
         VariableFunction.ShiftLeft.U    -> shifter.io.out(s),
         VariableFunction.ShiftRight.U   -> shifter.io.out(s),
-        VariableFunction.Divide.U       -> Mux(zero4(s), 0.U, divider.io.nextA(s))
+        VariableFunction.Divide.U       -> Mux(zero4(s / perByte), 0.U, slotOf(divider.io.nextA(s / perByte), s % perByte))
       )
     )
   }
@@ -496,32 +540,39 @@ class VariableUnit(p: VectorParams) extends Module {
   )
   private val flag = less.zip(equal).map { case (l, e) => holds(l, e, k4) }
 
-  // Wrapped at mb: bytes above repeat the sign of the highest below, or are 0.
-  private val mbBytes = (1.U(4.W) << k4.mb)(3, 0)
-  private val wrapped = Seq.tabulate(slots) { s =>
-    val above    = byteId4(s) >= mbBytes
-    val distance = byteId4(s) - (mbBytes - 1.U)
-    val sign     = MuxLookup(distance, false.B)((1 to (7 min s)).map(d => d.U -> result(s - d)(7)))
-    Mux(above, Fill(8, sign && !k4.unsigned), result(s))
+  // Wrapped at mb: slots above repeat the sign of the highest below, or are 0.
+  private val mbSlots = (perByte.U(p.sizeBits.W) << k4.mb)(p.sizeBits - 1, 0)
+  private val wrapped = {
+    val above     = slotId4.map(_ >= mbSlots)
+    val distances = slotId4.map(_ - (mbSlots - 1.U))
+    val tops      = result.map(_(align - 1))
+    val signs =
+      if (most <= 8)
+        Seq.tabulate(slots)(s =>
+          MuxLookup(distances(s), false.B)((1 to ((most - 1) min s)).map(d => d.U -> tops(s - d)))
+        )
+      else ElementSlots.fromFirst(tops, above.zip(distances).map { case (a, d) => Mux(a, d, 0.U) }, most)
+    Seq.tabulate(slots)(s => Mux(above(s), Fill(align, signs(s) && !k4.unsigned), result(s)))
   }
 
   // ---- X2: widths -------------------------------------------------------------------------------------------------------------------
   v5 := leaves4 && !io.clear
   private val k5      = RegEnable(k4, leaves4)
-  private val bytes5  = wrapped.map(RegEnable(_, leaves4))
+  private val values5 = wrapped.map(RegEnable(_, leaves4))
   private val flag5   = flag.map(RegEnable(_, leaves4))
-  private val byteId5 = RegEnable(byteId4, leaves4)
+  private val slotId5 = RegEnable(slotId4, leaves4)
   private val first5  = RegEnable(first4, leaves4)
   private val last5   = RegEnable(last4, leaves4)
   private val inside5 = RegEnable(inside4, leaves4)
-  private val sign5   = ElementSlots.fromLast(bytes5.map(byte => byte(7) && !k5.unsigned), last5)
+  private val sign5   = ElementSlots.fromLast(values5.map(slot => slot(align - 1) && !k5.unsigned), last5, most)
   private val own5 = Seq.tabulate(slots) { s =>
-    val bits = bytes5(s) ^ Fill(8, sign5(s))
-    val high = MuxCase(0.U(4.W), (7 to 0 by -1).map(i => bits(i) -> (i + 1).U(4.W)))
-    (bits.orR, (byteId5(s) ## 0.U(3.W)) +& high)
+    val bits = values5(s) ^ Fill(align, sign5(s))
+    val high = MuxCase(0.U(4.W), (align - 1 to 0 by -1).map(i => bits(i) -> (i + 1).U(4.W)))
+    (bits.orR, (slotId5(s) << logAlign) +& high)
   }
-  // The highest byte that differs from the sign, from the element's first slot up to this one.
-  private val upTo5 = Seq(1, 2, 4)
+  // The highest slot that differs from the sign, from the element's first slot up to this one.
+  private val upTo5 = ElementSlots
+    .distances(most)
     .foldLeft(Seq.tabulate(slots)(s => (own5(s)._1, own5(s)._2.pad(7), first5(s)))) { (now, distance) =>
       Seq.tabulate(slots) { s =>
         val (some, width, complete) = now(s)
@@ -541,13 +592,13 @@ class VariableUnit(p: VectorParams) extends Module {
     val plain            = Mux(some, width, 0.U(7.W))
     Mux(k5.unsigned || (!some && !sign5(s)), plain, plain + 1.U)
   }
-  private val slots5 = ElementSlots.fromLast(width5.map(LaneWidths.slots), last5)
-  private val live5  = Cat(Seq.tabulate(slots)(s => inside5(s) && byteId5(s) < slots5(s)).reverse)
+  private val slots5 = ElementSlots.fromLast(width5.map(LaneWidths.slots(_, align)), last5, most)
+  private val live5  = Cat(Seq.tabulate(slots)(s => inside5(s) && slotId5(s) < slots5(s)).reverse)
 
   // ---- X3: to the elements ------------------------------------------------------------------------------------------------------------
   v6 := v5 && !io.clear
   private val k6      = RegEnable(k5, v5)
-  private val data6   = RegEnable(Cat(bytes5.reverse), v5)
+  private val data6   = RegEnable(Cat(values5.reverse), v5)
   private val width6  = VecInit(width5.map(RegEnable(_, v5)))
   private val live6   = RegEnable(live5, v5)
   private val stages  = Seq(leaves2, leaves3, leaves4)

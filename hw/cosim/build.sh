@@ -54,8 +54,8 @@ emit_vector_core() {
     echo "$stamp" >"$out/$variant.stamp"
 }
 
-# VariableUnit, for each VLEN/MBMAX in the array `variables`.
-variables=(256/64 64/32)
+# VariableUnit, for each VLEN/MBMAX/G in the array `variables`.
+variables=(256/64/8 64/32/8 64/64/4)
 emit_variables() {
     local stamp
     mapfile -t scala < <(find hw/src/main/scala/assasin/vector hw/src/main/scala/assasin/Emission.scala \

@@ -2,8 +2,7 @@
 // VariableUnit alone against the functions of the model (docs/varve/isa.md 4.1, 4.2): random registers of any widths,
 // signs and mb, with dead slots between elements, all functions, masks and scalars, one operation a cycle or fewer.
 // Compared are values, widths, the slots of each element, n, sign, mb, and mask bits. Beside it the sums of
-// VariableSum, and registers of fixed width as LaneOperand reads them. Slots of 8 bits. Usage: variable_cosim SEED
-// OPERATIONS
+// VariableSum, and registers of fixed width as LaneOperand reads them. Usage: variable_cosim SEED OPERATIONS
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -19,7 +18,7 @@ using namespace varve;
 
 namespace {
 
-constexpr unsigned kVlen = VARIABLE_VLEN, kG = 8, kMbmax = VARIABLE_MBMAX;
+constexpr unsigned kVlen = VARIABLE_VLEN, kG = VARIABLE_G, kMbmax = VARIABLE_MBMAX;
 constexpr unsigned kEmax = kVlen / kG, kSlots = kVlen / kG;
 
 constexpr unsigned bits_of(unsigned v) {
@@ -392,7 +391,7 @@ class Bench {
             }
             checks.equal("width of a lane", take_number(kWidthBits), w);
             for (unsigned k = 0; k < ceil_to(w, kG) / kG; k++)
-                want[(i << log) + k] = true;
+                want[i * ((8u << log) / kG) + k] = true;
         }
         checks.equal("live slots of lanes", live == want, 1);
     }

@@ -14,9 +14,9 @@ class AlignUnitIO(p: VectorParams) extends Bundle {
   val b      = Input(new VariableOperand(p))
   val kind   = Input(new VariableKind)
   val count  = Input(UInt(log2Ceil(p.elements + 1).W))
-  val slotsA = Input(Vec(p.elements, UInt(4.W)))
-  val slotsB = Input(Vec(p.elements, UInt(4.W)))
-  val sizes  = Input(Vec(p.elements, UInt(4.W)))
+  val slotsA = Input(Vec(p.elements, UInt(p.sizeBits.W)))
+  val slotsB = Input(Vec(p.elements, UInt(p.sizeBits.W)))
+  val sizes  = Input(Vec(p.elements, UInt(p.sizeBits.W)))
 
   /** Of the operations in E1, E2, E3. */
   val kinds = Output(Vec(3, new VariableKind))
@@ -27,22 +27,22 @@ class AlignUnitIO(p: VectorParams) extends Bundle {
   val some    = Output(Vec(p.elements, Bool()))
   val lastOf  = Output(Vec(p.elements, UInt(log2Ceil(p.slots).W)))
 
-  /** In E3: slots of the longest element of the operand whose longest is the shorter; that one is a; slots of the
+  /** In E3: bytes of the longest element of the operand whose longest is the shorter; that one is a; bytes of the
     * largest pair.
     */
   val passes  = Output(UInt(4.W))
   val swaps   = Output(Bool())
   val largest = Output(UInt(4.W))
 
-  /** In E3: the bytes of both operands. */
-  val alignedA = Output(Vec(p.slots, UInt(8.W)))
-  val alignedB = Output(Vec(p.slots, UInt(8.W)))
+  /** In E3: the slots of both operands. */
+  val alignedA = Output(Vec(p.slots, UInt(p.align.W)))
+  val alignedB = Output(Vec(p.slots, UInt(p.align.W)))
 
   /** In E3, of each slot: how far it is from the first and from the last of its element; whether it is the first, the
     * last; whether it belongs to any.
     */
-  val byteId = Output(Vec(p.slots, UInt(3.W)))
-  val above  = Output(Vec(p.slots, UInt(3.W)))
+  val slotId = Output(Vec(p.slots, UInt(p.slotIdBits.W)))
+  val above  = Output(Vec(p.slots, UInt(p.slotIdBits.W)))
   val first  = Output(Vec(p.slots, Bool()))
   val last   = Output(Vec(p.slots, Bool()))
   val inside = Output(Vec(p.slots, Bool()))
@@ -57,7 +57,9 @@ class AlignUnit(p: VectorParams) extends Module {
   private val slots      = p.slots
   private val elements   = p.elements
   private val slotBits   = log2Ceil(slots)
-  private val sumBits    = log2Ceil(8 * elements + 1)
+  private val align      = p.align
+  private val most       = p.slotsOfElement
+  private val sumBits    = log2Ceil(most * elements + 1)
   private val offsetBits = IndexOffset.width(p)
 
   // ---- E1: where each pair begins; dead slots out ---------------------------------------------------------------------------------
@@ -67,7 +69,7 @@ class AlignUnit(p: VectorParams) extends Module {
   private val slotsA1 = io.slotsA.map(RegEnable(_, io.loads(0)))
   private val slotsB1 = io.slotsB.map(RegEnable(_, io.loads(0)))
   private def squeezed(of: VariableOperand): UInt = {
-    val unit = Module(new Squeeze(p))
+    val unit = Module(new Squeeze(align, slots))
     unit.io.data := RegEnable(of.data, io.loads(0))
     unit.io.live := RegEnable(of.metadata.live, io.loads(0))
     unit.io.out
@@ -106,14 +108,20 @@ class AlignUnit(p: VectorParams) extends Module {
   }
   private val first2 = or(begins2)
 
-  /** Whether any element has more than 0, 1, .. 7 slots of so many. */
+  /** Whether any element has more than 0, 1, .. 7 bytes of so many slots. */
   private def longest(slotsOf: Seq[UInt]): Seq[Bool] = Seq.tabulate(8) { n =>
-    fits2.lazyZip(size2).lazyZip(slotsOf).map((fit, size, own) => fit && size > n.U && own > n.U).toSeq.reduce(_ || _)
+    val below = (n * p.slotsOfByte).U
+    fits2
+      .lazyZip(size2)
+      .lazyZip(slotsOf)
+      .map((fit, size, own) => fit && size > below && own > below)
+      .toSeq
+      .reduce(_ || _)
   }
   private val longestA2 = PopCount(longest(slotsA2))
   private val longestB2 = PopCount(longest(slotsB2))
 
-  // ---- E3: the bytes of both operands on common boundaries --------------------------------------------------------------------------
+  // ---- E3: the slots of both operands on common boundaries --------------------------------------------------------------------------
   private val k3       = RegEnable(k2, io.loads(2))
   private val dataA3   = RegEnable(dataA2, io.loads(2))
   private val dataB3   = RegEnable(dataB2, io.loads(2))
@@ -129,39 +137,34 @@ class AlignUnit(p: VectorParams) extends Module {
   private val largest3 = RegEnable(PopCount(longest(size2)), io.loads(2))
   private val lastOf2  = Seq.tabulate(elements)(i => (start2(i) + size2(i) - 1.U)(slotBits - 1, 0))
 
-  // How far a slot is behind the first of its element; no element has more than 8.
-  private val byteId3 = VecInit(Seq.tabulate(slots) { s =>
-    MuxCase(0.U(3.W), (0 to (7 min s)).map(d => first3(s - d) -> d.U(3.W)))
-  })
+  // How far a slot is behind the first of its element.
+  private val slotId3 = VecInit(ElementSlots.below(first3.asBools, most))
 
-  private def bytesOf(data: UInt): Vec[UInt] = VecInit(Seq.tabulate(slots)(i => data(8 * i + 7, 8 * i)))
+  private def slotOf(value: UInt, k: Int): UInt = value(align * (k + 1) - 1, align * k)
   private def aligned(data: UInt, from: Vec[UInt], many: Vec[UInt], unsigned: Bool): Seq[UInt] = {
-    val bytes = bytesOf(data)
-    val base  = ElementSlots.fromFirst(from, byteId3)
-    val own   = ElementSlots.fromFirst(many, byteId3)
+    val values = VecInit(Seq.tabulate(slots)(slotOf(data, _)))
+    val base   = ElementSlots.fromFirst(from, slotId3, most)
+    val own    = ElementSlots.fromFirst(many, slotId3, most)
     Seq.tabulate(slots) { s =>
-      val top = bytes((base(s) + own(s) - 1.U)(slotBits - 1, 0))(7) && !unsigned && own(s) =/= 0.U
-      Mux(byteId3(s) < own(s), bytes((base(s) + byteId3(s))(slotBits - 1, 0)), Fill(8, top))
+      val top = values((base(s) + own(s) - 1.U)(slotBits - 1, 0))(align - 1) && !unsigned && own(s) =/= 0.U
+      Mux(slotId3(s) < own(s), values((base(s) + slotId3(s))(slotBits - 1, 0)), Fill(align, top))
     }
   }
   private val inside3 = VecInit(Seq.tabulate(slots)(s => s.U < end3))
   private val last3   = Seq.tabulate(slots)(s => s.U +& 1.U === end3 || (if (s + 1 < slots) first3(s + 1) else false.B))
-  private val above3 = Seq.tabulate(slots) { s =>
-    val upTo = 7 min (slots - 1 - s)
-    MuxCase(upTo.U(3.W), (0 until upTo).map(d => last3(s + d) -> d.U(3.W)))
-  }
-  private val scalarBytes = VecInit(Seq.tabulate(8)(i => k3.scalar(8 * i + 7, 8 * i)))
-  private val offsetBytes = ElementSlots.fromFirst(offset3, byteId3).zipWithIndex.map { case (value, s) =>
+  private val above3  = ElementSlots.above(last3, most)
+  private val scalarSlots = VecInit(Seq.tabulate(most)(slotOf(k3.scalar, _)))
+  private val offsetSlots = ElementSlots.fromFirst(offset3, slotId3, most).zipWithIndex.map { case (value, s) =>
     val sign = value(offsetBits - 1)
     val wide = Cat(Fill(16 - offsetBits, sign), value)
-    MuxLookup(byteId3(s), Fill(8, sign))(Seq(0.U -> wide(7, 0), 1.U -> wide(15, 8)))
+    MuxLookup(slotId3(s), Fill(align, sign))((0 until 2 * p.slotsOfByte).map(k => k.U -> slotOf(wide, k)))
   }
   private val indexes3 = k3.is(VariableFunction.Index)
-  private val alignedA = aligned(dataA3, fromA3, manyA3, k3.aUnsigned).zipWithIndex.map { case (byte, s) =>
-    Mux(indexes3, scalarBytes(byteId3(s)), byte)
+  private val alignedA = aligned(dataA3, fromA3, manyA3, k3.aUnsigned).zipWithIndex.map { case (slot, s) =>
+    Mux(indexes3, scalarSlots(slotId3(s)), slot)
   }
-  private val alignedB = aligned(dataB3, fromB3, manyB3, k3.bUnsigned).zipWithIndex.map { case (byte, s) =>
-    MuxCase(byte, Seq(indexes3 -> offsetBytes(s), k3.byScalar -> scalarBytes(byteId3(s))))
+  private val alignedB = aligned(dataB3, fromB3, manyB3, k3.bUnsigned).zipWithIndex.map { case (slot, s) =>
+    MuxCase(slot, Seq(indexes3 -> offsetSlots(s), k3.byScalar -> scalarSlots(slotId3(s))))
   }
 
   io.kinds   := VecInit(k1, k2, k3)
@@ -175,7 +178,7 @@ class AlignUnit(p: VectorParams) extends Module {
   io.largest  := largest3
   io.alignedA := VecInit(alignedA)
   io.alignedB := VecInit(alignedB)
-  io.byteId   := byteId3
+  io.slotId   := slotId3
   io.above    := VecInit(above3)
   io.first    := VecInit(first3.asBools)
   io.last     := VecInit(last3)

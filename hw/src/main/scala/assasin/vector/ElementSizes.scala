@@ -14,9 +14,9 @@ class ElementSizesIO(p: VectorParams) extends Bundle {
   val count = Output(UInt(log2Ceil(p.elements + 1).W))
 
   /** Slots of each element: in the registers, and together with its partner, 0 of one that does not take part. */
-  val slotsA = Output(Vec(p.elements, UInt(4.W)))
-  val slotsB = Output(Vec(p.elements, UInt(4.W)))
-  val sizes  = Output(Vec(p.elements, UInt(4.W)))
+  val slotsA = Output(Vec(p.elements, UInt(p.sizeBits.W)))
+  val slotsB = Output(Vec(p.elements, UInt(p.sizeBits.W)))
+  val sizes  = Output(Vec(p.elements, UInt(p.sizeBits.W)))
 }
 
 /** How many slots each pair of elements takes, so that its result fits in (docs/varve/unit.md 6.2): R of
@@ -128,12 +128,22 @@ class ElementSizes(p: VectorParams) extends Module {
         duplicates                                                           -> wb.pad(8)
       )
     )
-    val bits = least(aligned, p.maxWidth.U)
-    Mux(in.active(i) && i.U < yields, LaneWidths.slots(bits(6, 0)), 0.U)
+    val bits    = least(aligned, p.maxWidth.U)
+    val inSlots = LaneWidths.slots(bits(6, 0), p.align)
+    // Products and quotients take whole bytes.
+    val size =
+      if (p.align == 8) inSlots
+      else
+        Mux(
+          kind.is(VariableFunction.Multiply, VariableFunction.Divide),
+          LaneWidths.slots(bits(6, 0), 8) << log2Ceil(p.slotsOfByte),
+          inSlots
+        )
+    Mux(in.active(i) && i.U < yields, size, 0.U)
   }
 
   io.count  := yields
-  io.slotsA := VecInit(widthsA.map(LaneWidths.slots))
-  io.slotsB := VecInit(widthsB.map(LaneWidths.slots))
+  io.slotsA := VecInit(widthsA.map(LaneWidths.slots(_, p.align)))
+  io.slotsB := VecInit(widthsB.map(LaneWidths.slots(_, p.align)))
   io.sizes  := VecInit(sizes)
 }

@@ -19,7 +19,7 @@ class LaneOperandIO(p: VectorParams) extends Bundle {
   * dead. Combinational.
   */
 class LaneOperand(p: VectorParams) extends Module {
-  require(p.full && p.align == 8, s"align = ${p.align}: elements lie in slots of 8 bits")
+  require(p.full, "vectors of any width are of VarVE-full")
   val io = IO(new LaneOperandIO(p))
 
   private val logs                              = 0 to log2Ceil(p.eLen / 8)
@@ -29,13 +29,20 @@ class LaneOperand(p: VectorParams) extends Module {
     val width = byEew(log => if (i < byLog(log).size) byLog(log)(i) else 0.U(7.W))
     Mux(i.U < io.count, width, 0.U)
   }
-  private val sizes = widths.map(LaneWidths.slots)
+  private val sizes = widths.map(LaneWidths.slots(_, p.align))
 
   private val metadata = io.out.metadata
   io.out.data := io.data
   metadata.widths.zip(widths).foreach { case (port, width) => port := width }
   metadata.live := Cat(
-    Seq.tabulate(p.slots)(b => byEew(log => sizes(b >> log) > (b & ((1 << log) - 1)).U)).reverse
+    Seq
+      .tabulate(p.slots) { s =>
+        byEew { log =>
+          val slotsOfLane = p.slotsOfByte << log
+          sizes(s / slotsOfLane) > (s % slotsOfLane).U
+        }
+      }
+      .reverse
   )
   metadata.count    := Mux(io.count > p.elements.U, p.elements.U, io.count)(log2Ceil(p.elements + 1) - 1, 0)
   metadata.unsigned := io.unsigned

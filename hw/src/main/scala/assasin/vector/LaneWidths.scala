@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Fill, MuxCase}
+import chisel3.util.{Cat, Fill, MuxCase, log2Ceil}
 
 /** Bits that the values of lanes need (docs/varve/isa.md 1.2). */
 object LaneWidths {
@@ -32,8 +32,9 @@ object LaneWidths {
     }
   }
 
-  /** Slots of 8 bits of a width. */
-  def slots(width: UInt): UInt = ((width +& 7.U) >> 3)(3, 0)
+  /** Slots of `align` bits, one of 8, 4, 2 and 1, that hold a width of up to 64 bits. */
+  def slots(width: UInt, align: Int): UInt =
+    ((width +& (align - 1).U) >> log2Ceil(align))(log2Ceil(64 / align), 0)
 
   /** The lowest `count` of `all` bits. */
   def ones(count: UInt, all: Int): UInt = {

@@ -8,7 +8,7 @@ class MaskedCountIO(p: VectorParams) extends Bundle {
 
   /** A beat of an instruction with a mask, and the slots that the value of each lane takes. */
   val in    = Flipped(Valid(new LaneBeat(p)))
-  val slots = Input(Vec(p.dBytes, UInt(4.W)))
+  val slots = Input(Vec(p.dBytes, UInt(p.sizeBits.W)))
 
   /** An instruction's first beat may come. */
   val room = Output(Bool())
@@ -29,8 +29,8 @@ class MaskedCountIO(p: VectorParams) extends Bundle {
 class MaskedCount(p: VectorParams) extends Module {
   val io = IO(new MaskedCountIO(p))
 
-  private val sumBits  = log2Ceil(8 * p.elements + 1)
-  private val takes    = Reg(Vec(p.elements, UInt(4.W)))
+  private val sumBits  = log2Ceil(p.slotsOfElement * p.elements + 1)
+  private val takes    = Reg(Vec(p.elements, UInt(p.sizeBits.W)))
   private val bound    = Reg(UInt(log2Ceil(p.elements + 1).W))
   private val complete = RegInit(false.B)
   private val adds     = complete && io.mask.valid && !io.clear

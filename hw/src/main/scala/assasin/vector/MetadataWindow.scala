@@ -32,8 +32,14 @@ class MetadataWindowIO(p: VectorParams) extends Bundle {
   * time, and a network that does it at once has none of the area to spare.
   */
 class MetadataWindow(p: VectorParams) extends Module {
-  require(p.full && p.align == 8, "MetadataWindow is of VarVE-full with slots of a byte")
+  require(p.full, "MetadataWindow is of VarVE-full")
   val io = IO(new MetadataWindowIO(p))
+
+  private val slotsOfWord = 32 / p.align
+  private val placeBits   = log2Ceil(slotsOfWord)
+
+  /** Bits of a number of elements in a word of class 3. */
+  private val saidBits = 9 max log2Ceil(p.elements + 1)
 
   private val working = RegInit(false.B)
   private val request = Reg(new VectorWindowRequest)
@@ -41,7 +47,7 @@ class MetadataWindow(p: VectorParams) extends Module {
 
   /** Of class 1 live slots below `at`; of class 3 slots that the elements below `at` have, at most all. */
   private val slots = Reg(UInt(log2Ceil(p.slots + 1).W))
-  private val word  = Reg(Vec(4, UInt(8.W)))
+  private val word  = Reg(Vec(slotsOfWord, UInt(p.align.W)))
 
   private val register   = request.select(4, 0)
   private val index      = request.select(19, 8)
@@ -52,11 +58,18 @@ class MetadataWindow(p: VectorParams) extends Module {
   private val takesTime  = isData || (!isWidth && request.write)
   private val last       = !takesTime || at === p.slots.U
 
+  private val slot =
+    if (p.align == 8) io.read.element(7, 0)
+    else
+      VecInit(Seq.tabulate(p.slotsOfByte)(k => io.read.element(p.align * (k + 1) - 1, p.align * k)))(
+        position(log2Ceil(p.slotsOfByte) - 1, 0)
+      )
+
   // What a write of class 3 says.
-  private val said  = request.data(24, 16)
+  private val said  = request.data(15 + saidBits, 16)
   private val count = Mux(said > p.elements.U, p.elements.U, said)(log2Ceil(p.elements + 1) - 1, 0)
   private val width = io.metadata.widths(Mux(isWidth, index(log2Ceil(p.elements) - 1, 0), position))
-  private val sum   = slots +& (width +& 7.U)(7, 3)
+  private val sum   = slots +& ((width +& (p.align - 1).U) >> log2Ceil(p.align))
 
   when(io.request.valid) {
     working := true.B
@@ -69,8 +82,8 @@ class MetadataWindow(p: VectorParams) extends Module {
     working := !last
     when(isData) {
       when(io.metadata.live(position)) {
-        slots                                        := slots + 1.U
-        when(slots >> 2 === index)(word(slots(1, 0)) := io.read.element(7, 0))
+        slots                                                            := slots + 1.U
+        when(slots >> placeBits === index)(word(slots(placeBits - 1, 0)) := slot)
       }
     }.elsewhen(at < count) {
       slots := Mux(sum > p.slots.U, p.slots.U, sum)(log2Ceil(p.slots + 1) - 1, 0)
@@ -81,10 +94,10 @@ class MetadataWindow(p: VectorParams) extends Module {
   io.working   := working
   io.register  := register
   io.read.eg   := register
-  io.read.byte := position
+  io.read.byte := position >> log2Ceil(p.slotsOfByte)
 
   private val form  = Mux(isVariable, io.metadata.mb ## io.metadata.unsigned, 0.U(3.W))
-  private val other = io.metadata.count.pad(9) ## 0.U(12.W) ## form ## isVariable
+  private val other = io.metadata.count.pad(saidBits) ## 0.U(12.W) ## form ## isVariable
   io.answer.valid := working && last
   io.answer.bits  := Mux(isData, word.asUInt, Mux(isWidth, Mux(isVariable, width, 0.U), other))
 

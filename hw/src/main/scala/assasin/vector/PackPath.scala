@@ -129,7 +129,7 @@ class PackPath(p: VectorParams) extends Module {
   private val dataEg  = (op.vd * p.egsPerRegister.U + Mux(variable, 0.U, beat))(p.egBits - 1, 0)
   private val eg      = Mux(masking, maskEg, dataEg)
   private val empty   = bound === 0.U
-  private val last    = empty || beat === ((bound << eew)(p.vlBits + 1, 0) - 1.U) >> logD
+  private val last    = empty || beat === ((bound << eew)(p.laneBytesBits - 1, 0) - 1.U) >> logD
   private val owes    = op.vs2 =/= 0.U
   private val telling = valid && !masking && !taking && owes && !told
   results.io.enq.valid           := telling && !io.clear

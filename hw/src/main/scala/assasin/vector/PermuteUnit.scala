@@ -144,7 +144,7 @@ class PermuteUnit(p: VectorParams) extends Module {
     }
   }
 
-  private val squeeze = Module(new Squeeze(p))
+  private val squeeze = Module(new Squeeze(8, p.dBytes))
   squeeze.io.data := data(0)
   squeeze.io.live := ElementBytes.chosen(p, op.eew, b.number & ((8.U << op.eew) - 1.U), data(1)) &
     ElementBytes.body(p, op.eew, b.number, 0.U, op.evl)

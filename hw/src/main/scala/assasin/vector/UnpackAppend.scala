@@ -67,7 +67,7 @@ class UnpackAppendIO(p: VectorParams) extends Bundle {
   * instruction with a mask wait between the stages until the mask is known.
   */
 class UnpackAppend(p: VectorParams) extends Module {
-  require(p.full && p.align == 8, s"align = ${p.align}: elements are appended in slots of 8 bits")
+  require(p.full, "elements are appended with VarVE-full")
   val io = IO(new UnpackAppendIO(p))
 
   private val logs      = 0 to 3
@@ -98,7 +98,7 @@ class UnpackAppend(p: VectorParams) extends Module {
   waiting.io.enq.bits.widths := VecInit(widths)
   count.io.in.valid          := enters && in.masked
   count.io.in.bits           := in
-  count.io.slots             := VecInit(widths.map(LaneWidths.slots))
+  count.io.slots             := VecInit(widths.map(LaneWidths.slots(_, p.align)))
   count.io.clear             := io.clear
 
   // A mask is used twice: to count, and to append.
@@ -137,21 +137,24 @@ class UnpackAppend(p: VectorParams) extends Module {
   private val uWidths = waiting.io.deq.bits.widths.zipWithIndex.map { case (width, l) => Mux(active(l), width, 0.U) }
 
   private val fillNow  = Mux(u.first, 0.U, fill)
-  private val sizes    = uWidths.map(LaneWidths.slots)
+  private val sizes    = uWidths.map(LaneWidths.slots(_, p.align))
   private val ends     = sizes.scanLeft(fillNow.pad(fillBits + 4))((sum, size) => (sum + size)(fillBits + 3, 0)).tail
   private val fits     = VecInit(ends.map(_ <= p.slots.U)).asUInt & present & ~Mux(!u.first && full, present, 0.U)
   private val overflow = (present & ~fits) =/= 0.U
 
-  // Bytes of lanes that belong to elements which fit.
+  // Slots of lanes that belong to elements which fit.
   private val sizeOf = VecInit(sizes.zipWithIndex.map { case (size, l) => Mux(fits(l), size, 0.U) })
-  private val live = VecInit(Seq.tabulate(p.dBytes) { b =>
-    byEew(log => sizeOf(b >> log) > (b & ((1 << log) - 1)).U)
+  private val live = VecInit(Seq.tabulate(p.slots) { s =>
+    byEew { log =>
+      val slotsOfLane = p.slotsOfByte << log
+      sizeOf(s / slotsOfLane) > (s % slotsOfLane).U
+    }
   }).asUInt
-  private val squeeze = Module(new Squeeze(p))
+  private val squeeze = Module(new Squeeze(p.align, p.slots))
   squeeze.io.data := u.data
   squeeze.io.live := live
-  private val kept     = squeeze.io.out & FillInterleaved(8, LaneWidths.ones(squeeze.io.count, p.dBytes))
-  private val appended = (kept << (fillNow ## 0.U(3.W)))(p.dLen - 1, 0)
+  private val kept     = squeeze.io.out & FillInterleaved(p.align, LaneWidths.ones(squeeze.io.count, p.slots))
+  private val appended = (kept << (fillNow << log2Ceil(p.align)))(p.dLen - 1, 0)
 
   // The first element that does not fit ends them. Beats that are left out have none.
   private val wasFull  = !u.first && full

@@ -167,20 +167,23 @@ class UnpackPath(p: VectorParams) extends Module {
 
   // Beats from the next one on that have an active element; the first of these, how far it is, and whether it is the last.
   // If there is none a beat without values ends the instruction.
-  private val step1 = use.valueBits << (logD.U - eew)
-  private val chosen = MuxLookup(eew, 0.U(8.W))((0 to 3).map { log =>
-    val each = p.elements >> log
+  private val step1     = use.valueBits << (logD.U - eew)
+  private val mostBeats = 8 * p.slotsOfByte
+  private val chosen = MuxLookup(eew, 0.U(mostBeats.W))((0 to 3).map { log =>
+    val each = p.dBytes >> log
     log.U -> Cat(
-      (0 until 8).map(j => if (j < (1 << log)) active(each * (j + 1) - 1, each * j).orR else false.B).reverse
+      (0 until mostBeats)
+        .map(j => if (each * j < p.elements) active(each * (j + 1) - 1, each * j).orR else false.B)
+        .reverse
     )
   })
-  private val ahead     = (chosen >> beat(2, 0))(7, 0)
+  private val ahead     = (chosen >> beat(log2Ceil(mostBeats) - 1, 0))(mostBeats - 1, 0)
   private val leavesOut = variable && unmasked
   private val skipped   = Mux(leavesOut && ahead =/= 0.U, PriorityEncoder(ahead), 0.U)
   private val exhausted = leavesOut && ahead === 0.U
   private val beatNow   = beat + skipped
   private val positionNow =
-    position + MuxLookup(skipped, 0.U(posBits.W))((1 until 8).map(k => k.U -> (step1 * k.U).pad(posBits)))
+    position + MuxLookup(skipped, 0.U(posBits.W))((1 until mostBeats).map(k => k.U -> (step1 * k.U).pad(posBits)))
   private val base = beatNow * lanes
 
   // Values with widths of their own: these are read first, as many as an element group has bytes. Where each of these
@@ -219,7 +222,7 @@ class UnpackPath(p: VectorParams) extends Module {
     Mux(
       leavesOut,
       (ahead & (ahead - 1.U)) === 0.U,
-      beat === ((op.evl << eew)(p.vlBits + 1, 0) - 1.U) >> logD
+      beat === ((op.evl << eew)(p.laneBytesBits - 1, 0) - 1.U) >> logD
     )
   )
   // It reads; it changes a register.

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, MuxCase, RegEnable, Valid, log2Ceil}
+import chisel3.util.{Cat, RegEnable, Valid, log2Ceil}
 
 class VariableSumRequest(p: VectorParams) extends Bundle {
   val operand = new VariableOperand(p)
@@ -21,11 +21,11 @@ class VariableSumIO(p: VectorParams) extends Bundle {
   val clear = Input(Bool())
 }
 
-/** Adds up the elements of a register (docs/varve/unit.md 6.6): bytes of the same place in their elements, then these
+/** Adds up the elements of a register (docs/varve/unit.md 6.6): slots of the same place in their elements, then these
   * sums. A register a cycle.
   */
 class VariableSum(p: VectorParams) extends Module {
-  require(p.full && p.align == 8, s"align = ${p.align}: elements lie in slots of 8 bits")
+  require(p.full, "vectors of any width are of VarVE-full")
   val io = IO(new VariableSumIO(p))
 
   private val slots    = p.slots
@@ -35,9 +35,9 @@ class VariableSum(p: VectorParams) extends Module {
   // ---- Where each element begins; dead slots out ------------------------------------------------------------------------------------
   private val valid1   = RegNext(io.in.valid && !io.clear, false.B)
   private val metadata = io.in.bits.operand.metadata
-  private val size1    = metadata.widths.map(w => RegEnable(LaneWidths.slots(w), io.in.valid))
+  private val size1    = metadata.widths.map(w => RegEnable(LaneWidths.slots(w, p.align), io.in.valid))
   private val active1  = RegEnable(io.in.bits.active, io.in.valid)
-  private val squeeze  = Module(new Squeeze(p))
+  private val squeeze  = Module(new Squeeze(p.align, p.slots))
   squeeze.io.data := RegEnable(io.in.bits.operand.data, io.in.valid)
   squeeze.io.live := RegEnable(metadata.live, io.in.valid)
   private val unsigned1             = RegEnable(metadata.unsigned, io.in.valid)
@@ -45,7 +45,7 @@ class VariableSum(p: VectorParams) extends Module {
   private def at(place: UInt): UInt = (1.U << place(slotBits - 1, 0))(slots - 1, 0)
   private val begins1               = Seq.tabulate(elements)(i => Mux(size1(i) =/= 0.U, at(starts1(i)), 0.U))
 
-  // ---- Sums of the bytes of each place: of signed elements the highest byte is signed -----------------------------------------------
+  // ---- Sums of the slots of each place: of signed elements the highest slot is signed -----------------------------------------------
   private val valid2    = RegNext(valid1 && !io.clear, false.B)
   private val data2     = RegEnable(squeeze.io.out, valid1)
   private val unsigned2 = RegEnable(unsigned1, valid1)
@@ -54,19 +54,22 @@ class VariableSum(p: VectorParams) extends Module {
     begins1.zipWithIndex.map { case (begin, i) => Mux(active1(i), begin, 0.U) }.reduce(_ | _),
     valid1
   )
-  private val end2 = RegEnable(starts1.last, valid1)
+  private val end2      = RegEnable(starts1.last, valid1)
+  private val bits      = p.align
+  private val ids2      = ElementSlots.below(first2.asBools, p.slotsOfElement)
+  private val elements2 = ElementSlots.fromFirst(adds2.asBools, ids2, p.slotsOfElement)
   private val terms2 = Seq.tabulate(slots) { s =>
-    val reach  = 7 min s
-    val byteId = MuxCase(0.U(3.W), (0 to reach).map(d => first2(s - d) -> d.U(3.W)))
-    val adds   = MuxCase(false.B, (0 to reach).map(d => first2(s - d) -> adds2(s - d)))
-    val last   = s.U +& 1.U === end2 || (if (s + 1 < slots) first2(s + 1) else false.B)
-    val byte   = data2(8 * s + 7, 8 * s)
-    (byteId, Mux(adds && s.U < end2, Cat(last && !unsigned2 && byte(7), byte), 0.U(9.W)).asSInt)
+    val last = s.U +& 1.U === end2 || (if (s + 1 < slots) first2(s + 1) else false.B)
+    val slot = data2(bits * (s + 1) - 1, bits * s)
+    (
+      ids2(s),
+      Mux(elements2(s) && s.U < end2, Cat(last && !unsigned2 && slot(bits - 1), slot), 0.U((bits + 1).W)).asSInt
+    )
   }
-  private val placeBits = 9 + slotBits
-  private val places2 = Seq.tabulate(8) { place =>
+  private val placeBits = bits + 1 + slotBits
+  private val places2 = Seq.tabulate(p.slotsOfElement) { place =>
     terms2
-      .map { case (byteId, term) => Mux(byteId === place.U, term, 0.S(9.W)).pad(placeBits) }
+      .map { case (id, term) => Mux(id === place.U, term, 0.S((bits + 1).W)).pad(placeBits) }
       .reduceLeft((x, y) => (x + y)(placeBits - 1, 0).asSInt)
   }
 
@@ -74,7 +77,7 @@ class VariableSum(p: VectorParams) extends Module {
   private val valid3  = RegNext(valid2 && !io.clear, false.B)
   private val places3 = places2.map(RegEnable(_, valid2))
   private val parts3 = places3.zipWithIndex.map { case (sum, place) =>
-    if (place == 0) sum.pad(64).asUInt else Cat(sum.pad(64).asUInt(63 - 8 * place, 0), 0.U((8 * place).W))
+    if (place == 0) sum.pad(64).asUInt else Cat(sum.pad(64).asUInt(63 - bits * place, 0), 0.U((bits * place).W))
   }
   io.out.valid := RegNext(valid3 && !io.clear, false.B)
   io.out.bits  := RegEnable(parts3.reduceLeft((x, y) => (x + y)(63, 0)), valid3)

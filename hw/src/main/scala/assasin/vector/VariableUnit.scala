@@ -39,12 +39,28 @@ class VariableUnitIO(p: VectorParams) extends Bundle {
   * element; a quotient for three cycles and one for each bit of the slots of its largest element. What is behind waits.
   */
 class VariableUnit(p: VectorParams) extends Module {
-  require(p.full && p.align == 8, s"align = ${p.align}: elements are aligned to slots of 8 bits")
+  require(p.full, "vectors of any width are of VarVE-full")
   val io = IO(new VariableUnitIO(p))
 
   private val slots    = p.slots
   private val elements = p.elements
   private val slotBits = log2Ceil(slots)
+
+  // Slots of `align` bits hold elements; a multiplier and a divider work on whole bytes.
+  private val align      = p.align
+  private val perByte    = p.slotsOfByte
+  private val logPerByte = log2Ceil(perByte)
+  private val most       = p.slotsOfElement
+  private val bytes      = p.dBytes
+
+  /** Slot k of a byte, or of more bits. */
+  private def slotOf(value: UInt, k: Int): UInt = value(align * (k + 1) - 1, align * k)
+
+  /** Each byte's slots together; of each byte the value of its lowest slot, of its highest one. */
+  private def byBytes(of: Seq[UInt]): Seq[UInt]        = of.grouped(perByte).map(s => Cat(s.reverse)).toSeq
+  private def lowestOf[T <: Data](of: Seq[T]): Seq[T]  = of.grouped(perByte).map(_.head).toSeq
+  private def highestOf[T <: Data](of: Seq[T]): Seq[T] = of.grouped(perByte).map(_.last).toSeq
+  private def numberOfBytes(of: Seq[UInt]): Seq[UInt]  = of.map(id => (id >> logPerByte).asUInt)
 
   private val long = Seq(VariableFunction.Multiply, VariableFunction.Divide)
 
@@ -59,52 +75,52 @@ class VariableUnit(p: VectorParams) extends Module {
   v1 := (io.in.valid || (v1 && !leaves1)) && !io.clear
   v2 := (leaves1 || (v2 && !leaves2)) && !io.clear
   v3 := (leaves2 || (v3 && !leaves3)) && !io.clear
-  private val align = Module(new AlignUnit(p))
-  align.io.loads  := VecInit(io.in.valid, leaves1, leaves2)
-  align.io.a      := io.in.bits.a
-  align.io.b      := io.in.bits.b
-  align.io.kind   := sizes.io.kind
-  align.io.count  := sizes.io.count
-  align.io.slotsA := sizes.io.slotsA
-  align.io.slotsB := sizes.io.slotsB
-  align.io.sizes  := sizes.io.sizes
-  private val Seq(k1, k2, k3) = align.io.kinds.toSeq
+  private val aligner = Module(new AlignUnit(p))
+  aligner.io.loads  := VecInit(io.in.valid, leaves1, leaves2)
+  aligner.io.a      := io.in.bits.a
+  aligner.io.b      := io.in.bits.b
+  aligner.io.kind   := sizes.io.kind
+  aligner.io.count  := sizes.io.count
+  aligner.io.slotsA := sizes.io.slotsA
+  aligner.io.slotsB := sizes.io.slotsB
+  aligner.io.sizes  := sizes.io.sizes
+  private val Seq(k1, k2, k3) = aligner.io.kinds.toSeq
   io.counted.valid := RegNext(leaves1, false.B) && v2
-  io.counted.bits  := align.io.counted
+  io.counted.bits  := aligner.io.counted
   private def along[T <: Data](values: Seq[T], stages: Seq[Bool]): Seq[T] =
     values.map(value => stages.foldLeft(value)((v, stage) => RegEnable(v, stage)))
 
   // ---- X1: compute ------------------------------------------------------------------------------------------------------------------
   v4 := (leaves3 || (v4 && !leaves4)) && !io.clear
   private val k4      = RegEnable(k3, leaves3)
-  private val a4      = Reg(Vec(slots, UInt(8.W)))
-  private val b4      = Reg(Vec(slots, UInt(8.W)))
-  private val byteId4 = RegEnable(align.io.byteId, leaves3)
-  private val above4  = RegEnable(align.io.above, leaves3)
-  private val first4  = RegEnable(align.io.first, leaves3)
-  private val last4   = RegEnable(align.io.last, leaves3)
-  private val inside4 = RegEnable(align.io.inside, leaves3)
+  private val a4      = Reg(Vec(slots, UInt(align.W)))
+  private val b4      = Reg(Vec(slots, UInt(align.W)))
+  private val slotId4 = RegEnable(aligner.io.slotId, leaves3)
+  private val above4  = RegEnable(aligner.io.above, leaves3)
+  private val first4  = RegEnable(aligner.io.first, leaves3)
+  private val last4   = RegEnable(aligner.io.last, leaves3)
+  private val inside4 = RegEnable(aligner.io.inside, leaves3)
 
   // Products take the longer operand as factor a.
-  private val swaps    = k3.is(VariableFunction.Multiply) && align.io.swaps
+  private val swaps    = k3.is(VariableFunction.Multiply) && aligner.io.swaps
   private val swapped4 = RegEnable(swaps, leaves3)
-  private val largest4 = RegEnable(align.io.largest, leaves3)
+  private val largest4 = RegEnable(aligner.io.largest, leaves3)
 
-  // Of products and quotients: cycles before the last one, and a value a slot: sums, or the remainder.
+  // Of products and quotients: cycles before the last one, and a value a byte: sums, or the remainder.
   private val left4 = Reg(UInt(7.W))
-  private val part4 = Reg(Vec(slots, UInt(SlotMultiplier.sumBits.W)))
+  private val part4 = Reg(Vec(bytes, UInt(SlotMultiplier.sumBits.W)))
   when(leaves3) {
     left4 := MuxCase(
       0.U,
       Seq(
-        k3.is(VariableFunction.Multiply)                             -> align.io.passes,
-        (k3.is(VariableFunction.Divide) && align.io.largest =/= 0.U) -> ((align.io.largest ## 0.U(3.W)) + 2.U)
+        k3.is(VariableFunction.Multiply)                               -> aligner.io.passes,
+        (k3.is(VariableFunction.Divide) && aligner.io.largest =/= 0.U) -> ((aligner.io.largest ## 0.U(3.W)) + 2.U)
       )
     )
     part4.foreach(_ := 0.U)
     for (s <- 0 until slots) {
-      a4(s) := Mux(swaps, align.io.alignedB(s), align.io.alignedA(s))
-      b4(s) := Mux(swaps, align.io.alignedA(s), align.io.alignedB(s))
+      a4(s) := Mux(swaps, aligner.io.alignedB(s), aligner.io.alignedA(s))
+      b4(s) := Mux(swaps, aligner.io.alignedA(s), aligner.io.alignedB(s))
     }
   }
 
@@ -127,13 +143,16 @@ class VariableUnit(p: VectorParams) extends Module {
   private val reverses  = k4.is(VariableFunction.SubtractFrom)
   private val isAdd     = k4.is(VariableFunction.Add, VariableFunction.Index) || isProduct
   // a - b, b - a, a + b, the sums of a product. Compares and the choice of the smaller are by a - b.
-  private val adder = Module(new SlotAdder(slots))
+  private val adder = Module(new SlotAdder(slots, align))
   adder.io.first   := first4
   adder.io.carryIn := !isAdd
   for (s <- 0 until slots) {
     val (x, y) = (a4(s), b4(s))
-    val upper  = if (s == 0) 0.U else Mux(first4(s), 0.U, part4(s - 1)(SlotMultiplier.sumBits - 1, 8))
-    adder.io.left(s)  := Mux(isProduct, part4(s)(7, 0), Mux(reverses, y, x))
+    // Of a product the byte's lower part, and the upper one of the byte below.
+    val (byte, k) = (s / perByte, s % perByte)
+    val under     = if (byte == 0) 0.U(8.W) else part4(byte - 1)(SlotMultiplier.sumBits - 1, 8).pad(8)
+    val upper     = if (byte == 0) 0.U else Mux(first4(byte * perByte), 0.U, slotOf(under, k))
+    adder.io.left(s)  := Mux(isProduct, slotOf(part4(byte), k), Mux(reverses, y, x))
     adder.io.right(s) := Mux(isProduct, upper, Mux(isAdd, y, ~Mux(reverses, x, y)))
   }
   private val sum      = adder.io.sum
@@ -141,7 +160,8 @@ class VariableUnit(p: VectorParams) extends Module {
 
   /** Of a bit a slot: all of them from the element's first slot up to this one. */
   private def allUpTo(bits: Seq[Bool]): Seq[Bool] =
-    Seq(1, 2, 4)
+    ElementSlots
+      .distances(most)
       .foldLeft(bits.zip(first4)) { (now, distance) =>
         Seq.tabulate(slots) { s =>
           val (all, complete) = now(s)
@@ -151,41 +171,56 @@ class VariableUnit(p: VectorParams) extends Module {
       }
       .map(_._1)
   private val same  = allUpTo(a4.zip(b4).map { case (x, y) => x === y })
-  private val signs = Seq.tabulate(slots)(s => (!k4.aUnsigned && a4(s)(7), !k4.bUnsigned && b4(s)(7)))
+  private val signs = Seq.tabulate(slots)(s => (!k4.aUnsigned && a4(s)(align - 1), !k4.bUnsigned && b4(s)(align - 1)))
   // Numbers of different signs are never equal, and ordered by their signs: an unsigned element may have all bits of the
   // slots, so that its slots say nothing against those of a negative number. Right at an element's last slot.
   private val equal = same.zip(signs).map { case (bits, (x, y)) => bits && x === y }
   private val less  = signs.zip(carryOut).map { case ((x, y), carry) => Mux(x === y, !carry, x) }
 
-  private val smaller = ElementSlots.fromLast(less, last4)
-  private val minusA  = ElementSlots.fromLast(signs.map(_._1), last4)
-  private val minusB  = ElementSlots.fromLast(signs.map(_._2), last4)
+  private val smaller = ElementSlots.fromLast(less, last4, most)
+  private val minusA  = ElementSlots.fromLast(signs.map(_._1), last4, most)
+  private val minusB  = ElementSlots.fromLast(signs.map(_._2), last4, most)
 
   // Shifts: counts are modulo mb.
-  private val shifter = Module(new SlotShifter(slots))
+  private val shifter   = Module(new SlotShifter(slots, align))
+  private val countMask = ((8.U(8.W) << k4.mb)(7, 0) - 1.U)(5, 0)
+
+  /** The lowest six bits of b at an element's first slot. An element may have fewer, then the sign is above. */
+  private def countAt(s: Int): UInt =
+    if (align == 8) b4(s)(5, 0)
+    else {
+      val fill = Fill(align, minusB(s))
+      val bits = Cat((0 until (5 + align) / align).map { d =>
+        if (d == 0) b4(s) else if (s + d >= slots) fill else Mux(above4(s) >= d.U, b4(s + d), fill)
+      }.reverse)(5, 0)
+      Mux(k4.byScalar, k4.scalar(5, 0), bits)
+    }
   private val counts =
-    ElementSlots.fromFirst(VecInit(b4.map(byte => byte(5, 0) & ((8.U(8.W) << k4.mb)(7, 0) - 1.U)(5, 0))), byteId4)
-  shifter.io.data   := a4
-  shifter.io.byteId := byteId4
-  shifter.io.above  := above4
-  shifter.io.count  := VecInit(counts)
-  shifter.io.sign   := VecInit(minusA)
-  shifter.io.left   := k4.is(VariableFunction.ShiftLeft)
+    ElementSlots.fromFirst(VecInit(Seq.tabulate(slots)(s => countAt(s) & countMask)), slotId4, most)
+  shifter.io.data  := a4
+  shifter.io.below := slotId4
+  shifter.io.above := above4
+  shifter.io.count := VecInit(counts)
+  shifter.io.sign  := VecInit(minusA)
+  shifter.io.left  := k4.is(VariableFunction.ShiftLeft)
 
   // Products: a byte of b a cycle.
-  private val multiplier = Module(new SlotMultiplier(slots))
-  multiplier.io.a      := a4
-  multiplier.io.b      := b4
+  private val firstBytes = VecInit(lowestOf(first4))
+  private val byteId4    = numberOfBytes(lowestOf(slotId4))
+  private val multiplier = Module(new SlotMultiplier(bytes))
+  multiplier.io.a      := byBytes(a4)
+  multiplier.io.b      := byBytes(b4)
   multiplier.io.sum    := part4
-  multiplier.io.first  := first4
+  multiplier.io.first  := firstBytes
   multiplier.io.byteId := byteId4
   multiplier.io.signed := left4 === 1.U && !Mux(swapped4, k4.aUnsigned, k4.bUnsigned)
 
   // Quotients: both operands without signs, a bit a cycle, then the sign. An element takes part in the last of the steps.
-  private val divider   = Module(new SlotDivider(slots))
-  private val negative4 = Reg(Vec(slots, Bool()))
-  private val zero4     = Reg(Vec(slots, Bool()))
-  private val stepsLeft = left4 - 1.U
+  private val divider    = Module(new SlotDivider(bytes))
+  private val negative4  = Reg(Vec(bytes, Bool()))
+  private val zero4      = Reg(Vec(bytes, Bool()))
+  private val minusBytes = Seq(minusA, minusB).map(lowestOf(_))
+  private val stepsLeft  = left4 - 1.U
   private val phase = MuxCase(
     DividePhase.Step.U,
     Seq(
@@ -195,33 +230,36 @@ class VariableUnit(p: VectorParams) extends Module {
     )
   )
   divider.io.phase     := phase
-  divider.io.a         := a4
-  divider.io.b         := b4
+  divider.io.a         := byBytes(a4)
+  divider.io.b         := byBytes(b4)
   divider.io.remainder := VecInit(part4.map(_(7, 0)))
-  divider.io.first     := first4
-  divider.io.last      := last4
-  divider.io.negates := VecInit(Seq.tabulate(slots) { s =>
+  divider.io.first     := firstBytes
+  divider.io.last      := VecInit(highestOf(last4))
+  divider.io.negates := VecInit(Seq.tabulate(bytes) { s =>
     MuxLookup(phase, negative4(s))(
-      Seq(DividePhase.NegateDividend.U -> minusA(s), DividePhase.NegateDivisor.U -> minusB(s))
+      Seq(DividePhase.NegateDividend.U -> minusBytes(0)(s), DividePhase.NegateDivisor.U -> minusBytes(1)(s))
     )
   })
-  divider.io.runs := VecInit(Seq.tabulate(slots)(s => stepsLeft(5, 3) <= byteId4(s) +& above4(s)))
+  private val aboveBytes = numberOfBytes(highestOf(above4))
+  divider.io.runs := VecInit(Seq.tabulate(bytes)(s => stepsLeft(5, 3) <= byteId4(s) +& aboveBytes(s)))
+  private def inSlotsOf(values: Seq[UInt]): Vec[UInt] =
+    VecInit(values.flatMap(value => Seq.tabulate(perByte)(slotOf(value, _))))
   when(v4 && left4 =/= 0.U) {
     left4 := left4 - 1.U
     when(isProduct) {
-      a4    := multiplier.io.nextA
-      b4    := multiplier.io.nextB
+      a4    := inSlotsOf(multiplier.io.nextA)
+      b4    := inSlotsOf(multiplier.io.nextB)
       part4 := multiplier.io.nextSum
     }.otherwise {
-      a4 := divider.io.nextA
-      b4 := divider.io.nextB
-      for (s <- 0 until slots) part4(s) := divider.io.nextRemainder(s)
+      a4 := inSlotsOf(divider.io.nextA)
+      b4 := inSlotsOf(divider.io.nextB)
+      for (s <- 0 until bytes) part4(s) := divider.io.nextRemainder(s)
       when(phase === DividePhase.NegateDividend.U) {
-        negative4 := minusA
-        zero4     := ElementSlots.fromLast(allUpTo(b4.map(_ === 0.U)), last4)
+        negative4 := minusBytes(0)
+        zero4     := lowestOf(ElementSlots.fromLast(allUpTo(b4.map(_ === 0.U)), last4, most))
       }
       when(phase === DividePhase.NegateDivisor.U) {
-        for (s <- 0 until slots) negative4(s) := negative4(s) =/= minusB(s)
+        for (s <- 0 until bytes) negative4(s) := negative4(s) =/= minusBytes(1)(s)
       }
     }
   }
@@ -242,7 +280,7 @@ class VariableUnit(p: VectorParams) extends Module {
         VariableFunction.FromUnsigned.U -> x,
         VariableFunction.ShiftLeft.U    -> shifter.io.out(s),
         VariableFunction.ShiftRight.U   -> shifter.io.out(s),
-        VariableFunction.Divide.U       -> Mux(zero4(s), 0.U, divider.io.nextA(s))
+        VariableFunction.Divide.U -> Mux(zero4(s / perByte), 0.U, slotOf(divider.io.nextA(s / perByte), s % perByte))
       )
     )
   }
@@ -257,28 +295,34 @@ class VariableUnit(p: VectorParams) extends Module {
   )
   private val flag = less.zip(equal).map { case (l, e) => holds(l, e, k4) }
 
-  // Wrapped at mb: bytes above repeat the sign of the highest below, or are 0.
-  private val mbBytes = (1.U(4.W) << k4.mb)(3, 0)
-  private val wrapped = Seq.tabulate(slots) { s =>
-    val above    = byteId4(s) >= mbBytes
-    val distance = byteId4(s) - (mbBytes - 1.U)
-    val sign     = MuxLookup(distance, false.B)((1 to (7 min s)).map(d => d.U -> result(s - d)(7)))
-    Mux(above, Fill(8, sign && !k4.unsigned), result(s))
+  // Wrapped at mb: slots above repeat the sign of the highest below, or are 0.
+  private val mbSlots = (perByte.U(p.sizeBits.W) << k4.mb)(p.sizeBits - 1, 0)
+  private val wrapped = {
+    val above     = slotId4.map(_ >= mbSlots)
+    val distances = slotId4.map(_ - (mbSlots - 1.U))
+    val tops      = result.map(_(align - 1))
+    val signs =
+      if (most <= 8)
+        Seq.tabulate(slots)(s =>
+          MuxLookup(distances(s), false.B)((1 to ((most - 1) min s)).map(d => d.U -> tops(s - d)))
+        )
+      else ElementSlots.fromFirst(tops, above.zip(distances).map { case (a, d) => Mux(a, d, 0.U) }, most)
+    Seq.tabulate(slots)(s => Mux(above(s), Fill(align, signs(s) && !k4.unsigned), result(s)))
   }
 
   // ---- X2: widths -------------------------------------------------------------------------------------------------------------------
   v5 := leaves4 && !io.clear
   private val k5      = RegEnable(k4, leaves4)
-  private val bytes5  = wrapped.map(RegEnable(_, leaves4))
+  private val values5 = wrapped.map(RegEnable(_, leaves4))
   private val flag5   = flag.map(RegEnable(_, leaves4))
-  private val byteId5 = RegEnable(byteId4, leaves4)
+  private val slotId5 = RegEnable(slotId4, leaves4)
   private val first5  = RegEnable(first4, leaves4)
   private val last5   = RegEnable(last4, leaves4)
   private val inside5 = RegEnable(inside4, leaves4)
-  private val widths  = Module(new WidthUnit(slots))
-  widths.io.bytes    := VecInit(bytes5)
+  private val widths  = Module(new WidthUnit(slots, align, most))
+  widths.io.values   := VecInit(values5)
   widths.io.unsigned := k5.unsigned
-  widths.io.byteId   := byteId5
+  widths.io.slotId   := slotId5
   widths.io.first    := first5
   widths.io.last     := last5
   widths.io.inside   := inside5
@@ -286,14 +330,14 @@ class VariableUnit(p: VectorParams) extends Module {
   // ---- X3: to the elements ------------------------------------------------------------------------------------------------------------
   v6 := v5 && !io.clear
   private val k6      = RegEnable(k5, v5)
-  private val data6   = RegEnable(Cat(bytes5.reverse), v5)
+  private val data6   = RegEnable(Cat(values5.reverse), v5)
   private val width6  = RegEnable(widths.io.widths, v5)
   private val live6   = RegEnable(widths.io.live, v5)
   private val stages  = Seq(leaves2, leaves3, leaves4)
-  private val fits5   = along(align.io.fits, stages)
-  private val some5   = along(align.io.some, stages)
-  private val lastOf5 = along(align.io.lastOf, stages)
-  private val count5  = along(Seq(align.io.counted), stages).head
+  private val fits5   = along(aligner.io.fits, stages)
+  private val some5   = along(aligner.io.some, stages)
+  private val lastOf5 = along(aligner.io.lastOf, stages)
+  private val count5  = along(Seq(aligner.io.counted), stages).head
   private val active5 = along(RegEnable(RegEnable(io.in.bits.active, io.in.valid), leaves1).asBools, stages)
   private val fits6   = fits5.map(RegEnable(_, v5))
   private val some6   = some5.map(RegEnable(_, v5))

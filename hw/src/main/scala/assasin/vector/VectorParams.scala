@@ -92,6 +92,14 @@ case class VectorParams(
   val elements: Int = vLen / align
   val slots: Int    = vLen / align
 
+  /** Slots of a byte, and of the largest element; bits of the number of a slot in its element, and of an element's
+    * number of slots.
+    */
+  val slotsOfByte: Int    = 8 / align
+  val slotsOfElement: Int = 64 / align
+  val slotIdBits: Int     = log2Ceil(slotsOfElement)
+  val sizeBits: Int       = slotIdBits + 1
+
   /** Ids of output streams. */
   val outputs: Int = 8
 
@@ -99,8 +107,13 @@ case class VectorParams(
   val egsPerRegister: Int = vLen / dLen
   val egs: Int            = 32 * egsPerRegister
 
-  /** Bits of the number of a beat: a group of eight registers whose elements are extended to twice as many bits. */
-  val beatBits: Int = log2Ceil(16 * egsPerRegister)
+  /** Bits of the number of a beat: a group of eight registers whose elements are extended to twice as many bits. With
+    * VarVE-full a register's elements in lanes of 64 bits, and one more.
+    */
+  val beatBits: Int = log2Ceil(16 * egsPerRegister * (if (full) slotsOfByte else 1))
+
+  /** Bits of the number of bytes that the elements of a stream instruction take in lanes. */
+  def laneBytesBits: Int = vlBits + (if (full && align < 8) 3 else 2)
 
   /** Bits of the index of an element group. */
   val egBits: Int = log2Ceil(egs)

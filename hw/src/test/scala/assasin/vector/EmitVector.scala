@@ -8,14 +8,15 @@ import _root_.circt.stage.ChiselStage
 import assasin.Emission
 
 /** Emits the vector unit alone, with its trace port, for hw/cosim/vector_cosim: arguments FOLDER VLEN/DLEN..., each
-  * perhaps with /pup, /full, /rv64 (64-bit scalars and addresses) or /zve64x (elements of 64 bits, too) behind it. Each
-  * goes into the sub-folder `vectorVLENxDLEN`, with what stands behind the last stroke at its end.
+  * perhaps with /pup, /full, /full-a4, /full-a2, /full-a1 (slots of 4, 2 and 1 bits), /rv64 (64-bit scalars and
+  * addresses) or /zve64x (elements of 64 bits, too) behind it. Each goes into the sub-folder `vectorVLENxDLEN`, with
+  * what stands behind the last stroke at its end.
   */
 object EmitVector {
   private val firtoolOptions =
     Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
 
-  private val forms = Seq("", "pup", "full", "rv64", "zve64x")
+  private val forms = Seq("", "pup", "full", "full-a4", "full-a2", "full-a1", "rv64", "zve64x")
 
   def main(args: Array[String]): Unit = {
     require(args.length >= 2, "usage: EmitVector FOLDER VLEN/DLEN...")
@@ -24,7 +25,7 @@ object EmitVector {
       val form  = parts.lift(2).getOrElse("")
       require(forms.contains(form), s"$set: choose VLEN/DLEN, or that with one of /${forms.tail.mkString(", /")}")
       val (vLen, dLen) = (parts(0).toInt, parts(1).toInt)
-      val full         = form == "full"
+      val full         = form.startsWith("full")
       val params = VectorParams(
         xLen = if (form == "rv64" || form == "zve64x") 64 else 32,
         vLen = vLen,
@@ -32,6 +33,7 @@ object EmitVector {
         eLen = if (form == "zve64x") 64 else 32,
         pup = full || form == "pup",
         full = full,
+        align = if (form.startsWith("full-a")) form.last.asDigit else 8,
         inputs = if (full) 9 else 8,
         trace = true
       )

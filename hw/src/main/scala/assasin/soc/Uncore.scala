@@ -114,6 +114,7 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   writer.io.in <> crossbar.io.toDram
   writer.io.accepted := crossbar.io.dramAccepted
   writer.io.flush    := hold
+  io.firmware.order  := writer.io.order
   settled            := writer.io.settled && reader.io.idle
   reader.io.order    := writer.io.order
   reader.io.copy <> hostDma.io.copy

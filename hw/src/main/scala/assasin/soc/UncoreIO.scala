@@ -7,7 +7,7 @@ import assasin.contract.DebugRegs
 import assasin.core.{CoreDebugIO, CoreStatusIO, DmemIO, ImemIO}
 import assasin.flash.FlashFetch
 import assasin.nvme.{ControllerMemory, XdmaBypassIO, XdmaIrqIO}
-import assasin.xbar.XbarBeat
+import assasin.xbar.{WriteOrder, XbarBeat}
 import chisel3._
 import chisel3.util.Decoupled
 
@@ -52,6 +52,9 @@ class FirmwarePortIO extends Bundle {
   val sleeping = Input(Bool())
   val status   = Input(new CoreStatusIO)
   val debug    = Flipped(new CoreDebugIO(DebugRegs.BreakAddr.count))
+
+  /** For a processor that does not read DRAM through `dmem`: how far the packets to DRAM have come. */
+  val order = Output(new WriteOrder)
 }
 
 /** One ASSASIN core, seen from the uncore. */

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.subsystem
+
+import freechips.rocketchip.amba.axi4.{AXI4Fragmenter, AXI4IdIndexer, AXI4ToTL, AXI4UserYanker}
+import freechips.rocketchip.subsystem.{FBUS, PBUS}
+import freechips.rocketchip.tilelink.{TLBuffer, TLFIFOFixer, TLFragmenter, TLWidthWidget}
+import org.chipsalliance.cde.config.Parameters
+import org.chipsalliance.diplomacy.lazymodule.LazyModule
+import testchipip.soc.SubsystemInjector
+
+/** Attaches the [[Drive]] that [[DriveKey]] asks for: registers to the periphery bus, memory to the front bus, so that
+  * the tiles' caches are coherent with it, and the interrupt.
+  */
+case object DriveInjector
+    extends SubsystemInjector((p, subsystem) => {
+      implicit val q: Parameters = p
+      p(DriveKey).foreach { params =>
+        val fbus  = subsystem.locateTLBusWrapper(FBUS)
+        val pbus  = subsystem.locateTLBusWrapper(PBUS)
+        val drive = fbus { LazyModule(new Drive(params)).suggestName("drive") }
+        pbus.coupleTo("drive") {
+          drive.registers := TLFragmenter(4, pbus.blockBytes, holdFirstDeny = true) := TLWidthWidget(
+            pbus.beatBytes
+          ) := _
+        }
+        fbus.coupleFrom("drive") {
+          (_
+            := TLBuffer()
+            := TLFIFOFixer(TLFIFOFixer.all)
+            := TLWidthWidget(8)
+            := AXI4ToTL()
+            := AXI4UserYanker(Some(8))
+            := AXI4Fragmenter()
+            := AXI4IdIndexer(1)
+            := drive.memory)
+        }
+        subsystem.ibus.fromSync := drive.interrupt
+      }
+    })

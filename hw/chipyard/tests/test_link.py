@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""scripts/chipyard against folders that look like a Chipyard checkout, or not enough like one."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+BUILD = """lazy val chipyard = {
+  val optionalModules: Seq[(String, ProjectReference)] = Seq(
+    "saturn" -> saturn,
+  )
+}
+"""
+
+
+def link(*args: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([ROOT / "scripts" / "chipyard", *map(str, args)], capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    for generator in ("chipyard", "rocket-chip", "testchipip"):
+        (tmp_path / "generators" / generator / "src" / "main" / "scala").mkdir(parents=True)
+    (tmp_path / "build.sbt").write_text(BUILD)
+    return tmp_path
+
+
+def test_links_the_generator_once(checkout: Path) -> None:
+    first = link(checkout)
+    assert first.returncode == 0, first.stderr
+    assert "AssasinCardConfig" in first.stdout
+    assert "AssasinBaseConfig" not in first.stdout
+    build = (checkout / "build.sbt").read_text()
+    assert build.count('"assasin" -> assasin,') == 1
+    assert build.index('"assasin" -> assasin') < build.index('"saturn" -> saturn')
+    assert f'file("{ROOT}")' in build
+    place = checkout / "generators" / "assasin"
+    assert (place / "src/main/scala/assasin/subsystem/Drive.scala").is_file()
+    assert (place / "chipyard/AssasinConfigs.scala").is_file()
+    assert (place / ".git").exists()
+    again = link(checkout)
+    assert again.returncode == 0
+    assert (checkout / "build.sbt").read_text() == build
+
+
+def test_another_version_is_named(checkout: Path) -> None:
+    assert "commit unknown; tried was" in link(checkout).stderr
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    done = link(tmp_path / "none")
+    assert done.returncode == 1
+    assert "is no directory" in done.stderr
+
+
+def test_a_folder_that_is_no_checkout(tmp_path: Path) -> None:
+    done = link(tmp_path)
+    assert done.returncode == 1
+    assert "is no Chipyard checkout" in done.stderr
+    assert "git clone" in done.stderr
+
+
+def test_a_submodule_that_is_not_initialised(checkout: Path) -> None:
+    (checkout / "generators/testchipip/src/main/scala").rmdir()
+    done = link(checkout)
+    assert done.returncode == 1
+    assert "submodule generators/testchipip is not initialised" in done.stderr
+
+
+def test_a_build_that_takes_generators_otherwise(checkout: Path) -> None:
+    (checkout / "build.sbt").write_text("// nothing of it\n")
+    done = link(checkout)
+    assert done.returncode == 1
+    assert "takes generators in another way" in done.stderr
+    assert (checkout / "build.sbt").read_text() == "// nothing of it\n"
+    assert not list(checkout.glob("build.sbt.*")), "no half-written file stays"
+
+
+@pytest.mark.parametrize("args", [(), ("{}", "--verilog"), ("{}", "--other", "Config")])
+def test_usage(checkout: Path, args: tuple[str, ...]) -> None:
+    done = link(*(a.format(checkout) for a in args))
+    assert done.returncode == 1
+    assert "usage: scripts/chipyard" in done.stderr
+
+
+def test_a_configuration_that_is_no_class(checkout: Path) -> None:
+    done = link(checkout, "--verilog", "a b")
+    assert done.returncode == 1
+    assert "configuration 'a b'" in done.stderr

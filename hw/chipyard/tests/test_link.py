@@ -80,7 +80,7 @@ def test_a_build_that_takes_generators_otherwise(checkout: Path) -> None:
     assert not list(checkout.glob("build.sbt.*")), "no half-written file stays"
 
 
-@pytest.mark.parametrize("args", [(), ("{}", "--verilog"), ("{}", "--other", "Config")])
+@pytest.mark.parametrize("args", [(), ("{}", "--elaborate"), ("{}", "--other", "Config")])
 def test_usage(checkout: Path, args: tuple[str, ...]) -> None:
     done = link(*(a.format(checkout) for a in args))
     assert done.returncode == 1
@@ -88,6 +88,6 @@ def test_usage(checkout: Path, args: tuple[str, ...]) -> None:
 
 
 def test_a_configuration_that_is_no_class(checkout: Path) -> None:
-    done = link(checkout, "--verilog", "a b")
+    done = link(checkout, "--elaborate", "a b")
     assert done.returncode == 1
     assert "configuration 'a b'" in done.stderr

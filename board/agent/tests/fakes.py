@@ -116,11 +116,18 @@ class Overlay(threading.Thread):
 
     def run(self) -> None:
         """One bitstream."""
-        while not (self.path.exists() and self.path.read_text()):
+        while not (named := self._read()):
             time.sleep(0.002)
-        self.named = self.path.read_text()
+        self.named = named
         self.taken = (self.tree.root / "lib/firmware/assasin.bin").read_bytes()
         self.tree.state(self.outcome)
+
+    def _read(self) -> str:
+        """What the attribute says; nothing while there is no overlay: the agent removes the old one at any time."""
+        try:
+            return self.path.read_text()
+        except FileNotFoundError:
+            return ""
 
 
 class Chip(threading.Thread):

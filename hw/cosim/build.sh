@@ -2,6 +2,8 @@
 # Sourced by the scripts of this folder, from the repository's root: generates the designs and builds benches, both only when a
 # source has changed.
 # shellcheck shell=bash
+. scripts/cache.sh
+. scripts/verilated.sh
 scripts/contract
 root=$PWD
 out=$root/build/cosim
@@ -9,100 +11,114 @@ mkdir -p "$out"
 
 digest() { cat "$@" | sha256sum | cut -c1-32; }
 
-# Chisel to SystemVerilog.
-mapfile -t scala < <(find hw/src/main/scala/assasin/{bus,cache,core,stream,vector,xbar} hw/src/main/scala/assasin/*.scala \
-    hw/src/test/scala/assasin/core/EmitCosim.scala build/gen/scala hw/build.sbt -type f | sort)
-stamp=$(digest "${scala[@]}")
-if [ "$(cat "$out/emit.stamp" 2>/dev/null)" != "$stamp" ]; then
-    echo "cosim: generating the designs"
-    (cd hw && sbt "Test/runMain assasin.core.EmitCosim $out") >"$out/emit.log" 2>&1 || {
+flags=(-std=c++17 -march=native)
+verilate=(-O3 --x-assign fast -Wno-fatal)
+
+# What a bench depends on beside its sources.
+tools=$({
+    echo "$ASSASIN_VENV" "${flags[@]}" "${verilate[@]}"
+    "$verilated_compiler" --version
+    grep -m1 '^flags' /proc/cpuinfo
+} | sha256sum | cut -c1-16)
+
+scala=hw/src/main/scala/assasin
+tests=hw/src/test/scala/assasin
+# The vector unit alone, for each VLEN/DLEN or VLEN/DLEN/FORM (EmitVector).
+vectors=(256/256 256/128 128/64 512/256 256/128/rv64 128/64/zve64x 256/256/pup 256/128/pup 128/64/pup 256/256/full 64/64/full)
+# VariableUnit, for each VLEN/MBMAX/G.
+variables=(256/64/8 64/32/8 64/64/4)
+
+# Families of designs: what generates each, and from which sources. A change of one does not emit the others again.
+declare -A generator=(
+    [core]="assasin.core.EmitCosim $out"
+    [vector]="assasin.vector.EmitVector $out ${vectors[*]}"
+    [variable]="assasin.vector.EmitVariable $out ${variables[*]}"
+    [huffman]="assasin.vector.EmitHuffman $out"
+)
+declare -A sources_of=(
+    [core]="$(echo $scala/{bus,cache,core,stream,vector,xbar} $scala/*.scala $tests/core/EmitCosim.scala build/gen/scala)"
+    [vector]="$scala/vector $tests/vector/EmitVector.scala"
+    [variable]="$scala/vector $tests/vector/EmitVariable.scala $tests/vector/VariableHarness.scala"
+    [huffman]="$(echo $scala/vector/Huffman*) $tests/vector/EmitHuffman.scala"
+)
+# design_core VLEN DLEN: the family elfvVLENxDLEN, the pipeline with a vector unit, for run-elf
+design_core() {
+    generator[elfv$1x$2]="assasin.core.EmitVectorCore $out $1/$2"
+    sources_of[elfv$1x$2]="$(echo $scala/{bus,core,stream,vector} $scala/*.scala $tests/core/{EmitVectorCore,VectorCore}.scala build/gen/scala)"
+}
+
+# emit FAMILY...: their Verilog below $out: what it was last time, from the cache, or by one run of sbt.
+emit() {
+    local family files stamp commands=()
+    local -A stamps=()
+    for family; do
+        # shellcheck disable=SC2086  # a list of files and folders
+        mapfile -t files < <(find ${sources_of[$family]} $scala/Emission.scala hw/build.sbt -type f | sort -u)
+        stamp=$(echo "$(digest "${files[@]}") ${generator[$family]//$out/}" | sha256sum | cut -c1-32)
+        [ "$(cat "$out/$family.stamp" 2>/dev/null)" != "$stamp" ] || continue
+        if cache_load verilog "$stamp" "$out"; then
+            echo "$stamp" >"$out/$family.stamp"
+        else
+            rm -rf "$out/$family.new"
+            commands+=("Test/runMain ${generator[$family]/$out/$out/$family.new}")
+            stamps[$family]=$stamp
+        fi
+    done
+    [ ${#commands[@]} -gt 0 ] || return 0
+    echo "cosim: generating ${!stamps[*]}"
+    (cd hw && sbt "${commands[@]}") >"$out/emit.log" 2>&1 || {
         tail -40 "$out/emit.log" >&2
         exit 1
     }
-    echo "$stamp" >"$out/emit.stamp"
-fi
-
-# The vector unit alone, for each VLEN/DLEN or VLEN/DLEN/FORM (EmitVector) in the array `vectors`. Own stamp, so that a change of the core
-# does not emit it again.
-vectors=(256/256 256/128 128/64 512/256 256/128/rv64 128/64/zve64x 256/256/pup 256/128/pup 128/64/pup 256/256/full 64/64/full)
-emit_vectors() {
-    local stamp
-    mapfile -t scala < <(find hw/src/main/scala/assasin/vector hw/src/main/scala/assasin/Emission.scala \
-        hw/src/test/scala/assasin/vector/EmitVector.scala hw/build.sbt hw/cosim/build.sh -type f | sort)
-    stamp="$(digest "${scala[@]}") ${vectors[*]}"
-    [ "$(cat "$out/vector.stamp" 2>/dev/null)" != "$stamp" ] || return 0
-    echo "cosim: generating the vector unit"
-    (cd hw && sbt "Test/runMain assasin.vector.EmitVector $out ${vectors[*]}") >"$out/vector.log" 2>&1 || {
-        tail -40 "$out/vector.log" >&2
-        exit 1
-    }
-    echo "$stamp" >"$out/vector.stamp"
+    for family in "${!stamps[@]}"; do
+        mapfile -t files < <(cd "$out/$family.new" && find . -name '*.sv')
+        cache_store verilog "${stamps[$family]}" "$out/$family.new" "${files[@]}"
+        cp -r "$out/$family.new/." "$out"
+        rm -rf "$out/$family.new"
+        echo "${stamps[$family]}" >"$out/$family.stamp"
+    done
 }
 
-# emit_vector_core VLEN DLEN: the pipeline with a vector unit, for run-elf, in `elfvVLENxDLEN`.
-emit_vector_core() {
-    local variant=elfv$1x$2 stamp
-    mapfile -t scala < <(find hw/src/main/scala/assasin/{bus,core,stream,vector} hw/src/main/scala/assasin/*.scala \
-        hw/src/test/scala/assasin/core/{EmitVectorCore,VectorCore}.scala build/gen/scala hw/build.sbt -type f | sort)
-    stamp=$(digest "${scala[@]}")
-    [ "$(cat "$out/$variant.stamp" 2>/dev/null)" != "$stamp" ] || return 0
-    echo "cosim: generating the pipeline with a vector unit, VLEN $1, DLEN $2"
-    (cd hw && sbt "Test/runMain assasin.core.EmitVectorCore $out $1/$2") >"$out/$variant.log" 2>&1 || {
-        tail -40 "$out/$variant.log" >&2
-        exit 1
-    }
-    echo "$stamp" >"$out/$variant.stamp"
+# model VARIANT TOP: the Verilated design that benches are linked with, $dir/$top.obj/libV$top.a.
+model() {
+    local dir=$out/$1 top=$2 want
+    want=$(digest "$dir/$top.sv")
+    [ "$(cat "$dir/$top.stamp" 2>/dev/null)" != "$want" ] || return 0
+    verilator --cc --build -j "${ASSASIN_JOBS:-2}" "${verilate[@]}" -MAKEFLAGS "$(verilated_make "${flags[*]}")" --top-module "$top" \
+        --prefix "V$top" --Mdir "$dir/$top.obj" "$dir/$top.sv" || return
+    echo "$want" >"$dir/$top.stamp"
 }
 
-# VariableUnit, for each VLEN/MBMAX/G in the array `variables`.
-variables=(256/64/8 64/32/8 64/64/4)
-emit_variables() {
-    local stamp
-    mapfile -t scala < <(find hw/src/main/scala/assasin/vector hw/src/main/scala/assasin/Emission.scala \
-        hw/src/test/scala/assasin/vector/{EmitVariable,VariableHarness}.scala hw/build.sbt hw/cosim/build.sh -type f | sort)
-    stamp="$(digest "${scala[@]}") ${variables[*]}"
-    [ "$(cat "$out/variable.stamp" 2>/dev/null)" != "$stamp" ] || return 0
-    echo "cosim: generating VariableUnit"
-    (cd hw && sbt "Test/runMain assasin.vector.EmitVariable $out ${variables[*]}") >"$out/variable.log" 2>&1 || {
-        tail -40 "$out/variable.log" >&2
-        exit 1
-    }
-    echo "$stamp" >"$out/variable.stamp"
+# link VARIANT TOP NAME SOURCE...: the executable of a bench.
+link() {
+    local dir=$out/$1 top=$2 name=$3 root_of_verilator source objects=()
+    shift 3
+    root_of_verilator=$(sed -nE 's/^VERILATOR_ROOT = (.*)/\1/p' "$dir/$top.obj/V$top.mk")
+    mkdir -p "$dir/$name.obj"
+    for source in "$@"; do objects+=("$dir/$name.obj/$(basename "$source" .cpp).o"); done
+    # shellcheck disable=SC2016,SC2086  # the inner shell expands it; $defines is a list of words
+    printf '%s\0' "$@" | xargs -0 -n 1 -P "${ASSASIN_JOBS:-2}" bash -c \
+        'source=${@: -1}; exec ccache "${@:2:$#-2}" -c "$source" -o "$1/$(basename "$source" .cpp).o"' _ "$dir/$name.obj" \
+        "$verilated_compiler" "${flags[@]}" -O2 $defines "-I$root/build/gen/c" "-I$root/hw/cosim" -isystem "$dir/$top.obj" \
+        -isystem "$root_of_verilator/include" -isystem "$root_of_verilator/include/vltstd" || return
+    "$verilated_compiler" "${objects[@]}" "$dir/$top.obj/libV$top.a" "$dir/$top.obj/libverilated.a" -lpthread -ldl -o "$dir/$name"
 }
 
-# HuffmanTables.
-emit_huffman() {
-    local stamp
-    mapfile -t scala < <(find hw/src/main/scala/assasin/vector/Huffman* hw/src/main/scala/assasin/Emission.scala \
-        hw/src/test/scala/assasin/vector/EmitHuffman.scala hw/build.sbt hw/cosim/build.sh -type f | sort)
-    stamp=$(digest "${scala[@]}")
-    [ "$(cat "$out/huffman.stamp" 2>/dev/null)" != "$stamp" ] || return 0
-    echo "cosim: generating HuffmanTables"
-    (cd hw && sbt "Test/runMain assasin.vector.EmitHuffman $out") >"$out/huffman.log" 2>&1 || {
-        tail -40 "$out/huffman.log" >&2
-        exit 1
-    }
-    echo "$stamp" >"$out/huffman.stamp"
-}
-
-# bench VARIANT TOP NAME SOURCE...: one executable around one design. $defines: more compiler options.
+# bench VARIANT TOP NAME SOURCE...: one executable around one design. $defines: more compiler options for its sources.
 defines=
 bench() {
-    local variant=$1 top=$2 name=$3 source
-    shift 3
-    local dir=$out/$variant sources=()
-    for source in "$@"; do sources+=("$root/hw/cosim/$source"); done
-    local want
-    want="$(digest "$dir/$top.sv" hw/cosim/*.h "${sources[@]}" build/gen/c/assasin_contract.h hw/cosim/build.sh) $defines"
+    local dir=$out/$1 top=$2 name=$3 source sources=() want
+    for source in "${@:4}"; do sources+=("$root/hw/cosim/$source"); done
+    want="$(digest "$dir/$top.sv" hw/cosim/*.h "${sources[@]}" build/gen/c/assasin_contract.h) $tools $top $defines"
+    want=$(sha256sum <<<"$want" | cut -c1-32)
     [ "$(cat "$dir/$name.stamp" 2>/dev/null)" != "$want" ] || return 0
-    echo "cosim: building $name"
-    {
-        verilator --cc --exe --build -j "${ASSASIN_JOBS:-2}" -O3 --x-assign fast --top-module "$top" --prefix "V$top" --Mdir "$dir/$name.obj" \
-            -Wno-fatal -CFLAGS "-std=c++17 -O2 -march=native -I$root/build/gen/c -I$root/hw/cosim $defines" \
-            -MAKEFLAGS OBJCACHE=ccache -o "$dir/$name" "$dir/$top.sv" "${sources[@]}"
-    } >"$dir/$name.log" 2>&1 || {
-        tail -40 "$dir/$name.log" >&2
-        exit 1
-    }
+    if ! cache_load bench "$want" "$dir"; then
+        echo "cosim: building $name"
+        { model "$1" "$top" && link "$1" "$top" "$name" "${sources[@]}"; } >"$dir/$name.log" 2>&1 || {
+            tail -40 "$dir/$name.log" >&2
+            exit 1
+        }
+        cache_store bench "$want" "$dir" "$name"
+    fi
     echo "$want" >"$dir/$name.stamp"
 }

@@ -115,7 +115,7 @@ def _model(architecture: str) -> Path:
 @memoise
 def _emit() -> None:
     """The tiles' RTL, as the co-simulation has it."""
-    _call(["bash", "-c", "set -euo pipefail; . scripts/env.sh; . hw/cosim/build.sh"], "the generator of the tiles", ROOT)
+    _call(["bash", "-c", "set -euo pipefail; . scripts/env.sh; . hw/cosim/build.sh; emit core"], "the generator of the tiles", ROOT)
 
 
 @memoise

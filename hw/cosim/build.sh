@@ -24,7 +24,7 @@ fi
 
 # The vector unit alone, for each VLEN/DLEN or VLEN/DLEN/FORM (EmitVector) in the array `vectors`. Own stamp, so that a change of the core
 # does not emit it again.
-vectors=(256/256 256/128 128/64 512/256 256/128/rv64 128/64/zve64x 256/256/pup 256/128/pup 128/64/pup 256/256/full 64/64/full)
+vectors=(256/256 256/128 128/64 512/256 256/128/rv64 128/64/zve64x 256/256/pup 256/128/pup 128/64/pup 256/256/full 64/64/full 64/64/full-a4)
 emit_vectors() {
     local stamp
     mapfile -t scala < <(find hw/src/main/scala/assasin/vector hw/src/main/scala/assasin/Emission.scala \
@@ -52,6 +52,21 @@ emit_vector_core() {
         exit 1
     }
     echo "$stamp" >"$out/$variant.stamp"
+}
+
+# emit_vector_tile TILE: a tile of AssasinVf whose unit has another size (EmitVectorTile). These take long, and no test of CI but one runs one.
+emit_vector_tile() {
+    local stamp
+    mapfile -t scala < <(find hw/src/main/scala/assasin/{bus,cache,core,stream,vector,xbar} hw/src/main/scala/assasin/*.scala \
+        hw/src/test/scala/assasin/core/EmitVectorTile.scala build/gen/scala hw/build.sbt -type f | sort)
+    stamp=$(digest "${scala[@]}")
+    [ "$(cat "$out/$1.stamp" 2>/dev/null)" != "$stamp" ] || return 0
+    echo "cosim: generating the tile $1"
+    (cd hw && sbt "Test/runMain assasin.core.EmitVectorTile $out $1") >"$out/$1.log" 2>&1 || {
+        tail -40 "$out/$1.log" >&2
+        exit 1
+    }
+    echo "$stamp" >"$out/$1.stamp"
 }
 
 # VariableUnit, for each VLEN/MBMAX/G in the array `variables`.

@@ -114,6 +114,9 @@ ALIGNMENT: dict[tuple[str, str, str], Stated] = {
 }
 """Workload, form and metric of figures 8.17, p.84, and 8.18, p.85."""
 
+CARRIES = {"zve32x": 4, "full": 8}
+"""Form and cases of table 8.4, p.90; SVE has elements of up to 64 bits."""
+
 LISTINGS: dict[tuple[str, str, str], float] = {
     # "About 10" of SVE.
     ("unpack", "zve32x", "instructions_per_vector"): 10,

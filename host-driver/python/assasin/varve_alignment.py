@@ -20,6 +20,8 @@ FIGURE = RAID
 SIZES = {align: FULL_TILE if align == 8 else TILES / f"AssasinVf-a{align}" / "kernel_tile" for align in ALIGNMENTS}
 """Tiles by bits of a slot."""
 FORMS = {"zve32x": "zve32x-m1", "full": "full"}
+FINE = "full-fine"
+"""The program of filters in form full where a slot has fewer than 8 bits: a mask may have more bits than a register bytes."""
 WORKLOAD = "raid5-encode"
 FILTERS = ("q03c", "q06l")
 """Measured where none are named."""
@@ -39,7 +41,12 @@ def _filter(name: str, quick: bool, seed: int) -> tuple[int, Measure]:
     n = varve_filters.rows_of(f, described["columns"], quick)
     window = Window(f["table"], n, seed)
     half, whole = (varve_filters.call(f, described["columns"], window, k) for k in (n // 2, n))
-    return n, lambda program, tile: varve_filters.measure(program, half, whole, tile)
+
+    def measure(program: str, tile: Path) -> Measured:
+        fine = program == FORMS["full"] and tile != FULL_TILE
+        return varve_filters.measure(FINE if fine else program, half, whole, tile)
+
+    return n, measure
 
 
 def _row(workload: str, align: int, form: str, metric: str, ours: float | None, unit: str, why: str | None = None) -> Row:

@@ -18,6 +18,7 @@ from assasin import (
     terminal,
     varve_alignment,
     varve_analytic,
+    varve_area,
     varve_baseline,
     varve_datapath,
     varve_filters,
@@ -45,6 +46,7 @@ FIGURES = (
     varve_mnist.TABLE,
     varve_analytic.RAID,
     varve_analytic.GAN,
+    varve_area.FIGURE,
     varve_analytic.ADDER,
     varve_listing.UNPACK,
     varve_listing.FILTER,
@@ -110,6 +112,8 @@ def run(
     measured = {(r.workload, r.form, r.metric): r.ours for r in own if r.ours is not None}
     if asked(varve_analytic.RAID, varve_analytic.GAN, all_filters=True):
         rows += varve_analytic.run(measured, seed)
+    if asked(varve_area.FIGURE, all_filters=True):
+        rows += varve_area.unmeasured() if figures is None else varve_area.run(tell)
     if asked(varve_analytic.ADDER, all_filters=True):
         rows += varve_analytic.adders()
     if asked(varve_listing.UNPACK, varve_listing.FILTER, all_filters=True):
@@ -255,6 +259,7 @@ def print_table(result: dict[str, Any]) -> None:
 OTHERS = (
     varve_analytic.RAID,
     varve_analytic.GAN,
+    varve_area.FIGURE,
     varve_analytic.ADDER,
     varve_listing.UNPACK,
     varve_listing.FILTER,

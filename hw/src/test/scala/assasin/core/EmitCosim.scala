@@ -14,9 +14,9 @@ import assasin.{Architecture, CoreExtensions, Emission, SocParams}
   * `firmware`, the pipeline alone as the firmware processor has it; `vector`, the same with the port of a vector unit,
   * `vectorpup` and `vectorfull` with that of one which has VarVE, and with the port of streams; `decode`, `decodepup`
   * and `decodefull`, the decoders with all extensions and these units; `elf` and, with extensions, `elfx`, the same
-  * with instructions anywhere; for each other memory architecture a StreamCore in a folder of its name,
-  * and for those without scratchpad the data memory alone, CachedMemory; `streams64` and so on, the data memories alone, StreamMemory, beside a vector unit with
-  * VarVE and DLEN 64 and so on.
+  * with instructions anywhere; for each other memory architecture a StreamCore in a folder of its name, and for those
+  * without scratchpad the data memory alone, CachedMemory; `streams64` and so on, the data memories alone,
+  * StreamMemory, beside a vector unit with VarVE and DLEN 64 and so on.
   */
 object EmitCosim {
   private val firtoolOptions =

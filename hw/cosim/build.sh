@@ -24,7 +24,7 @@ tools=$({
 scala=hw/src/main/scala/assasin
 tests=hw/src/test/scala/assasin
 # The vector unit alone, for each VLEN/DLEN or VLEN/DLEN/FORM (EmitVector).
-vectors=(256/256 256/128 128/64 512/256 256/128/rv64 128/64/zve64x 256/256/pup 256/128/pup 128/64/pup 256/256/full 64/64/full)
+vectors=(256/256 256/128 128/64 512/256 256/128/rv64 128/64/zve64x 256/256/pup 256/128/pup 128/64/pup 256/256/full 64/64/full 64/64/full-a4)
 # VariableUnit, for each VLEN/MBMAX/G.
 variables=(256/64/8 64/32/8 64/64/4)
 
@@ -46,12 +46,18 @@ design_core() {
     generator[elfv$1x$2]="assasin.core.EmitVectorCore $out $1/$2"
     sources_of[elfv$1x$2]="$(echo $scala/{bus,core,stream,vector} $scala/*.scala $tests/core/{EmitVectorCore,VectorCore}.scala build/gen/scala)"
 }
+# design_tile TILE: the family TILE, a tile of AssasinVf whose unit has another size, for kernel-tile. These take long.
+design_tile() {
+    generator[$1]="assasin.core.EmitVectorTile $out $1"
+    sources_of[$1]="$(echo $scala/{bus,cache,core,stream,vector,xbar} $scala/*.scala $tests/core/EmitVectorTile.scala build/gen/scala)"
+}
 
 # emit FAMILY...: their Verilog below $out: what it was last time, from the cache, or by one run of sbt.
 emit() {
     local family files stamp commands=()
     local -A stamps=()
     for family; do
+        [ -z "${stamps[$family]:-}" ] || continue
         # shellcheck disable=SC2086  # a list of files and folders
         mapfile -t files < <(find ${sources_of[$family]} $scala/Emission.scala hw/build.sbt -type f | sort -u)
         stamp=$(echo "$(digest "${files[@]}") ${generator[$family]//$out/}" | sha256sum | cut -c1-32)

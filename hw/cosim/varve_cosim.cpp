@@ -27,6 +27,9 @@
 #ifndef VECTOR_FULL
 #define VECTOR_FULL 0 // 1: the design has VarVE-full
 #endif
+#ifndef VECTOR_G
+#define VECTOR_G 8 // bits of a slot of VarVE-full
+#endif
 
 using namespace cosim;
 using varve::Outcome;
@@ -36,8 +39,12 @@ namespace {
 constexpr unsigned kVBytes = VECTOR_VLEN / 8, kDBytes = VECTOR_DLEN / 8;
 constexpr unsigned kMemoryBytes = kDBytes + 1; // of an access
 using Register = std::array<uint8_t, kVBytes>;
-/// Elements of a register of VarVE-full. Registers that RVV uses; those above may hold such elements.
-constexpr unsigned kElements = kVBytes, kFixedRegisters = VECTOR_FULL ? 16 : 32;
+/// Of VarVE-full: slots of a register, and elements that one may hold. Registers that RVV uses; those above may hold
+/// such elements.
+constexpr unsigned kSlots = VECTOR_VLEN / VECTOR_G, kElements = kSlots, kFixedRegisters = VECTOR_FULL ? 16 : 32;
+constexpr unsigned slots_of(unsigned width) {
+    return (width + VECTOR_G - 1) / VECTOR_G;
+}
 /// Cycles that the unit may take for a decision with nothing else under way.
 constexpr unsigned kPatience = 200 + 4 * VECTOR_VLEN;
 
@@ -236,12 +243,12 @@ class VarveBench {
     struct State {
         uint32_t vstart = 0, vl = 0, vtype = 0x80000000, format = 0, aux = 0, on = 0;
     };
-    /// Of a register of VarVE-full. `live`: slots that hold an element's bytes.
+    /// Of a register of VarVE-full. `live`: slots that hold an element's bits.
     struct Metadata {
         unsigned count = 0, mb = 0;
         bool is_unsigned = false;
-        std::array<uint8_t, kVBytes> widths{};
-        std::array<bool, kVBytes> live{};
+        std::array<uint8_t, kElements> widths{};
+        std::array<bool, kSlots> live{};
     };
     struct Tag {
         unsigned tag;
@@ -324,6 +331,15 @@ class VarveBench {
         top.io_stream_ringLog2 = static_cast<uint8_t>(program.log_ring);
     }
 
+    static unsigned slot_of(const uint8_t *data, unsigned slot) {
+        const unsigned bit = VECTOR_G * slot;
+        return data[bit / 8] >> bit % 8 & ((1u << VECTOR_G) - 1);
+    }
+    /// Into a slot that is 0.
+    static void put_slot(uint8_t *data, unsigned slot, unsigned value) {
+        const unsigned bit = VECTOR_G * slot;
+        data[bit / 8] |= static_cast<uint8_t>((value & ((1u << VECTOR_G) - 1)) << bit % 8);
+    }
     template <typename T> static void put_wide(T &port, const uint8_t *bytes, unsigned count) {
         if constexpr (sizeof(T) <= 8) {
             uint64_t value = 0;
@@ -347,6 +363,7 @@ class VarveBench {
         p.nin = VECTOR_FULL ? 9 : kBuffers;
         p.streams = 1u << program.log_streams;
         p.full = VECTOR_FULL;
+        p.g = VECTOR_G;
         model = std::make_unique<varve::Model>(p, *world);
         memory = program.memory;
         done.assign(program.items.size(), {});
@@ -873,21 +890,21 @@ class VarveBench {
             if (alone && reg >= kFixedRegisters && chance(85)) {
                 const bool narrow = chance(50), is_unsigned = chance(50);
                 const auto mb = static_cast<unsigned>(rng() % 4);
-                std::vector<uint8_t> data, widths;
+                std::vector<uint8_t> data(kVBytes), widths;
+                unsigned slots = 0;
                 for (unsigned count = static_cast<unsigned>(rng() % (kElements + 1)); widths.size() < count;) {
                     const unsigned bits = chance(30) ? 0 : static_cast<unsigned>(rng() % (narrow ? 8 : (8u << mb))) + 1;
                     varve::Wide value = static_cast<varve::Wide>(bits ? rng() >> (64 - bits) : 0);
                     if (!is_unsigned && bits && (value >> (bits - 1) & 1))
                         value -= static_cast<varve::Wide>(1) << bits;
                     const unsigned width = varve::width(value, is_unsigned);
-                    if (data.size() + (width + 7) / 8 > kVBytes)
+                    if (slots + slots_of(width) > kSlots)
                         break;
                     widths.push_back(static_cast<uint8_t>(width));
-                    for (unsigned j = 0; j < width; j += 8)
-                        data.push_back(static_cast<uint8_t>(value >> j));
+                    for (unsigned j = 0; j < slots_of(width); j++, slots++)
+                        put_slot(data.data(), slots, static_cast<unsigned>(value >> VECTOR_G * j));
                 }
                 const auto count = static_cast<uint32_t>(widths.size());
-                data.resize(kVBytes);
                 widths.resize(kElements);
                 for (uint32_t k = 0; k < kVBytes / 4; k++)
                     set(1u << 28 | k << 8 | reg, data[4 * k] | data[4 * k + 1] << 8 | data[4 * k + 2] << 16 |
@@ -901,10 +918,7 @@ class VarveBench {
                 m.mb = 8u << mb;
                 m.is_unsigned = is_unsigned;
                 std::copy(widths.begin(), widths.end(), m.widths.begin());
-                unsigned slots = 0;
-                for (const uint8_t width : widths)
-                    slots += (width + 7) / 8;
-                for (unsigned i = 0; i < kVBytes; i++)
+                for (unsigned i = 0; i < kSlots; i++)
                     m.live[i] = i < slots;
                 seen["registers of elements set by the window"]++;
             } else if (alone && reg < kFixedRegisters && chance(85)) {
@@ -931,7 +945,7 @@ class VarveBench {
         if (top.io_issue_windowAnswer_valid && !looking)
             return fail("the window answers nobody");
         if (looking && !top.io_issue_windowAnswer_valid) {
-            if (++window_wait > (VECTOR_FULL ? kVBytes + 2 : 1))
+            if (++window_wait > (VECTOR_FULL ? kSlots + 2 : 1))
                 return fail("the window does not answer in time");
         } else if (looking) {
             window_wait = 0;
@@ -1235,11 +1249,11 @@ class VarveBench {
             return true;
         m.mb = 8u << top.io_trace_metadata_bits_metadata_mb;
         m.is_unsigned = top.io_trace_metadata_bits_metadata_unsigned;
-        uint8_t bits[(kVBytes + 7) / 8];
+        uint8_t bits[(kSlots + 7) / 8];
         get_wide(top.io_trace_metadata_bits_metadata_live, bits, sizeof bits);
-        for (unsigned i = 0; i < kVBytes; i++)
+        for (unsigned i = 0; i < kSlots; i++)
             m.live[i] = bits[i / 8] >> (i % 8) & 1;
-        get_wide(top.io_trace_widths, m.widths.data(), kVBytes);
+        get_wide(top.io_trace_widths, m.widths.data(), kElements);
         return top.io_trace_metadata_bits_register == write.eg;
     }
     /// Whether a register holds the model's elements.
@@ -1250,23 +1264,24 @@ class VarveBench {
             return false;
         unsigned slot = 0;
         for (unsigned i = 0; i < count; i++) {
-            const unsigned width = m.widths[i], many = (width + 7) / 8;
+            const unsigned width = m.widths[i], many = slots_of(width);
             uint64_t value = 0;
             for (unsigned j = 0; j < many; j++, slot++) {
-                while (slot < kVBytes && !m.live[slot])
+                while (slot < kSlots && !m.live[slot])
                     slot++;
-                if (slot >= kVBytes || j == 8)
+                if (slot >= kSlots || j == 64 / VECTOR_G)
                     return false;
-                value |= static_cast<uint64_t>(shadow[reg][slot]) << 8 * j;
-                if (j + 1 == many && many < 8 && !want.is_unsigned && shadow[reg][slot] >> 7)
-                    value |= ~0ull << 8 * many;
+                const unsigned bits = slot_of(shadow[reg].data(), slot);
+                value |= static_cast<uint64_t>(bits) << VECTOR_G * j;
+                if (j + 1 == many && many < 64 / VECTOR_G && !want.is_unsigned && bits >> (VECTOR_G - 1))
+                    value |= ~0ull << VECTOR_G * many;
             }
             if (width != varve::width(want.value(i), want.is_unsigned) || value != want.v[i])
                 return false;
         }
-        while (slot < kVBytes && !m.live[slot])
+        while (slot < kSlots && !m.live[slot])
             slot++;
-        return slot == kVBytes;
+        return slot == kSlots;
     }
     void show(unsigned reg, const varve::Register &want) const {
         const Metadata &m = metadata[reg];
@@ -1274,7 +1289,7 @@ class VarveBench {
         for (unsigned i = 0; i < kElements; i++)
             std::printf(" %u", m.widths[i]);
         std::printf(", live ");
-        for (unsigned i = kVBytes; i-- > 0;)
+        for (unsigned i = kSlots; i-- > 0;)
             std::printf("%d", m.live[i]);
         if (!want.var) {
             std::printf("\n  model: n %u\n", want.n);
@@ -1398,7 +1413,7 @@ int main(int argc, char **argv) {
     uint64_t total = 0;
     const auto begin = std::chrono::steady_clock::now();
     for (unsigned i = 0; i < programs; i++) {
-        const VarveProgram program = random_varve_program(seed + i, VECTOR_VLEN, kinds, VECTOR_FULL);
+        const VarveProgram program = random_varve_program(seed + i, VECTOR_VLEN, kinds, VECTOR_FULL, VECTOR_G);
         VarveBench bench(program, kinds, argc == 5);
         bench.run() ? passed++ : failed++;
         total += bench.compared;
@@ -1406,8 +1421,8 @@ int main(int argc, char **argv) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     for (const auto &[what, count] : seen)
         std::printf("  %-32s %10" PRIu64 "\n", what.c_str(), count);
-    std::printf("varve_cosim: VLEN %d, DLEN %d, seed %" PRIu64 ", %" PRIu64 " instructions compared in %.1f s\n",
-                VECTOR_VLEN, VECTOR_DLEN, seed, total, seconds);
+    std::printf("varve_cosim: VLEN %d, DLEN %d, G %d, seed %" PRIu64 ", %" PRIu64 " instructions compared in %.1f s\n",
+                VECTOR_VLEN, VECTOR_DLEN, VECTOR_G, seed, total, seconds);
     std::printf("varve_cosim: %u passed, %u failed\n", passed, failed);
     return failed != 0;
 }

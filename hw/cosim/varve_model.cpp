@@ -1338,7 +1338,7 @@ void Model::window_write(uint32_t v) {
         r.var = v & 1;
         r.is_unsigned = v >> 1 & 1;
         r.mb = 8u << (v >> 2 & 3);
-        r.n = std::min(v >> 16 & 511, p.emax());
+        r.n = std::min(v >> 16 & (p.emax() > 511 ? 1023 : 511), p.emax());
         std::fill(r.w.begin() + r.n, r.w.end(), 0);
         if (r.var)
             expand(r);

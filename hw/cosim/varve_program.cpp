@@ -26,8 +26,8 @@ struct Format {
 
 class Generator {
   public:
-    Generator(uint64_t seed, unsigned bits, unsigned allowed, bool with_full)
-        : rng(seed), vlen(bits), kinds(allowed), full(with_full) {
+    Generator(uint64_t seed, unsigned bits, unsigned allowed, bool with_full, unsigned slot)
+        : rng(seed), vlen(bits), elements(bits / slot), kinds(allowed), full(with_full) {
         program.seed = seed;
         program.log_streams = chance(70) ? 3 : below(4);
         program.log_ring = 12 + below(3);
@@ -779,7 +779,7 @@ class Generator {
         }
         if (funct3 == 3)
             for (unsigned id = 0; id < kIds; id++)
-                if (!budget(id, vlen * 8, vlen))
+                if (!budget(id, elements * 64, vlen))
                     return;
         if (full && (word >> 30 & 1)) // of pup: only registers of RVV
             word &= ~(1u << 11 | 1u << 19);
@@ -892,7 +892,7 @@ class Generator {
     void full_pack(bool masked, unsigned mask, unsigned vs) {
         no_groups();
         const unsigned id = choose(true, false) & 7;
-        if (!budget(id, static_cast<uint64_t>(vlen / 8) * (out[id].variable ? 64 : out[id].w), vlen / 8)) {
+        if (!budget(id, static_cast<uint64_t>(elements) * (out[id].variable ? 64 : out[id].w), elements)) {
             end(true, id);
             return;
         }
@@ -1045,7 +1045,7 @@ class Generator {
 
     std::mt19937_64 rng;
     VarveProgram program;
-    unsigned vlen, kinds;
+    unsigned vlen, elements, kinds; ///< `elements`: that a register of VarVE-full may hold
     bool full;
     bool packed = false; ///< perhaps: the strip packs
     unsigned most_open, buffers;
@@ -1061,8 +1061,8 @@ class Generator {
 
 } // namespace
 
-VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds, bool full) {
-    return Generator(seed, vlen, kinds, full).run();
+VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds, bool full, unsigned slot) {
+    return Generator(seed, vlen, kinds, full, slot).run();
 }
 
 } // namespace cosim

@@ -40,9 +40,9 @@ struct VarveProgram {
 /// Kinds of streams that programs may declare: a bit each.
 enum : unsigned { kFixedStreams = 1, kVariableStreams = 2, kHuffmanStreams = 4 };
 
-/// `vlen`: bits of a vector register. `full`: with instructions of VarVE-full. The first four instructions fill all
-/// registers. In a program of VarVE-full RVV uses v0 to v15 alone, and vectors of elements of any width lie above them:
-/// what RVV makes of one is not said.
-VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds, bool full);
+/// `vlen`: bits of a vector register. `full`: with instructions of VarVE-full, `slot`: bits of its slot. The first four
+/// instructions fill all registers. In a program of VarVE-full RVV uses v0 to v15 alone, and vectors of elements of any
+/// width lie above them: what RVV makes of one is not said.
+VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds, bool full, unsigned slot);
 
 } // namespace cosim

@@ -13,7 +13,9 @@
  * | VARVE_SCALAR | one value                                              | varve_scalar.h | any C11    |
  * | VARVE_MODEL  | as VARVE_FULL, executed by the functional model        | varve_model.h  | the host's |
  *
- * With VARVE_FULL and -DVARVE_PUBLISHED the loop consumes by separate instructions, as the dissertation's does.
+ * With VARVE_FULL and -DVARVE_PUBLISHED the loop consumes by separate instructions, as the dissertation's does; with
+ * -DVARVE_FINE programs also run on units whose slots have fewer than 8 bits (three instructions for one of mask
+ * logic).
  *
  *     uintptr_t q03c(uintptr_t rows, const void *custkey, const void *segment, void *out) {
  *         VV_IN_FR(0, segment, 8, rows, VV_UNSIGNED);

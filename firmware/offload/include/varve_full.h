@@ -217,12 +217,27 @@ VV_INLINE int64_t vv_sum(vv_t v) {
 }
 
 /* Assembly, because the compiler would set vl for its own mask instructions. Not volatile: these touch no NumE. */
+#ifdef VARVE_FINE
+/* Slots of fewer than 8 bits: a register may hold more elements than VV_BEGIN's vl. All VLEN bits of a mask are taken.
+ */
+#define VV_MASK(name, insn)                                                                                            \
+    VV_INLINE vvmask_t vv_mask_##name(vvmask_t a, vvmask_t b) {                                                        \
+        vvmask_t r;                                                                                                    \
+        uintptr_t vv_old;                                                                                              \
+        __asm__("vsetvli %1, x0, e8, m8, ta, ma\n\t" insn " %0, %2, %3\n\tvsetvli %1, x0, e8, m1, ta, ma"              \
+                : "=vr"(r), "=&r"(vv_old)                                                                              \
+                : "vr"(a), "vr"(b)                                                                                     \
+                : "vl", "vtype");                                                                                      \
+        return r;                                                                                                      \
+    }
+#else
 #define VV_MASK(name, insn)                                                                                            \
     VV_INLINE vvmask_t vv_mask_##name(vvmask_t a, vvmask_t b) {                                                        \
         vvmask_t r;                                                                                                    \
         __asm__(insn " %0, %1, %2" : "=vr"(r) : "vr"(a), "vr"(b));                                                     \
         return r;                                                                                                      \
     }
+#endif
 VV_MASK(and, "vmand.mm")
 VV_MASK(or, "vmor.mm")
 VV_MASK(andn, "vmandn.mm")

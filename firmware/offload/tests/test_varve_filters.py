@@ -109,6 +109,14 @@ def test_machine_code_of_other_lengths_of_registers(form: str, vlen: int) -> Non
         same(on_core(form, c, vlen), c, f"{name}, {form}, VLEN {vlen}, SEED={SEED}")
 
 
+@pytest.mark.parametrize(("vlen", "g"), [(256, 8), (256, 4), (256, 1), (64, 2)])
+def test_machine_code_for_slots_of_any_size(vlen: int, g: int) -> None:
+    """More elements than vl of 8-bit lanes at LMUL 1 has, also in masks."""
+    for name, f in filters().items():
+        c = call(f, rows_of(f, 333, "some", random.Random(f"{SEED} {name}")))
+        same(varve_filters.on_core("full-fine", c, vlen, g), c, f"{name}, VLEN {vlen}, G {g}, SEED={SEED}")
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", filters("shapes"))
 def test_every_kind_of_clause(name: str, layout: str) -> None:

@@ -16,7 +16,9 @@ from typing import Any
 
 from assasin import (
     terminal,
+    varve_alignment,
     varve_analytic,
+    varve_area,
     varve_baseline,
     varve_datapath,
     varve_filters,
@@ -28,7 +30,7 @@ from assasin import (
 )
 from assasin.paper import BENCH_FOLDER, commit
 from assasin.varve_filters import FORMS, GROWING, RATIOS, compared
-from assasin.varve_tile import CONFIG, Row, VarveBenchError
+from assasin.varve_tile import CONFIG, Row, VarveBenchError, build
 
 UNIT = {"vlen": 256, "dlen": 256, "g": 8}
 
@@ -44,6 +46,8 @@ FIGURES = (
     varve_mnist.TABLE,
     varve_analytic.RAID,
     varve_analytic.GAN,
+    varve_area.FIGURE,
+    varve_analytic.ADDER,
     varve_listing.UNPACK,
     varve_listing.FILTER,
     varve_summary.SCALAR,
@@ -51,17 +55,37 @@ FIGURES = (
     varve_summary.TOGETHER,
 )
 
+NEEDS = {
+    figure: (varve_workloads.FIGURE, *RATIOS, varve_mnist.FIGURE)
+    for figure in (varve_summary.SCALAR, varve_baseline.FIGURE, varve_summary.TOGETHER)
+} | {varve_summary.TOGETHER: (varve_workloads.FIGURE, *RATIOS, varve_mnist.FIGURE, varve_baseline.FIGURE)}
+"""Figures that are means over what others measure: these are measured with them."""
 
-def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: bool, seed: int, tell: Tell) -> dict[str, Any]:
+
+def with_needs(figures: Sequence[str]) -> list[str]:
+    """Figures, and those that they are made of."""
+    return list(dict.fromkeys([*figures, *(need for figure in figures for need in NEEDS.get(figure, ()))]))
+
+
+def run(
+    figures: Sequence[str] | None,
+    filters: Sequence[str] | None,
+    quick: bool,
+    seed: int,
+    tell: Tell,
+    builds: bool = False,
+) -> dict[str, Any]:
     """
     Measures for figures, default all or those of the filters named, and leaves build/bench/varve.json, whose content is
     returned. Raises VarveBenchError.
 
-    `filters`: default all. `quick`: few rows, and by default few filters; the figures say little.
+    `filters`: default all. `quick`: few rows, and by default few filters; the figures say little. `builds`: tiles of other data
+    paths and slots are built first.
     """
     strange = [figure for figure in figures or () if figure not in FIGURES]
     if strange:
         raise VarveBenchError(f"there is no figure {', '.join(strange)}; there are {', '.join(FIGURES)}")
+    figures = None if figures is None else with_needs(figures)
     rows: list[Row] = []
 
     def asked(*of: str, all_filters: bool = False) -> bool:
@@ -76,12 +100,22 @@ def run(figures: Sequence[str] | None, filters: Sequence[str] | None, quick: boo
         rows += varve_mnist.run(quick, tell)
     if asked(varve_traffic.FIGURE):
         rows += varve_traffic.run(filters, quick, seed, tell)
+    others = {varve_datapath.FIGURE: varve_datapath.SIZES, varve_alignment.FIGURE: varve_alignment.SIZES}
+    for tile in [tile for figure, sizes in others.items() if builds and asked(figure) for tile in sizes.values()]:
+        tell(f"building {tile.parent.name}, in up to an hour")
+        build(tile)
     if asked(varve_datapath.FIGURE):
         rows += varve_datapath.run(filters, quick, seed, tell)
-    own = [r for r in rows if r.figure != varve_datapath.FIGURE]
+    if asked(varve_alignment.FIGURE):
+        rows += varve_alignment.run(filters, quick, seed, tell)
+    own = [r for r in rows if r.figure not in others]
     measured = {(r.workload, r.form, r.metric): r.ours for r in own if r.ours is not None}
     if asked(varve_analytic.RAID, varve_analytic.GAN, all_filters=True):
         rows += varve_analytic.run(measured, seed)
+    if asked(varve_area.FIGURE, all_filters=True):
+        rows += varve_area.unmeasured() if figures is None else varve_area.run(tell)
+    if asked(varve_analytic.ADDER, all_filters=True):
+        rows += varve_analytic.adders()
     if asked(varve_listing.UNPACK, varve_listing.FILTER, all_filters=True):
         rows += varve_listing.run(measured)
     growing = [f["name"] for f in varve_filters.description()["filters"] if f["grows"]]
@@ -225,6 +259,8 @@ def print_table(result: dict[str, Any]) -> None:
 OTHERS = (
     varve_analytic.RAID,
     varve_analytic.GAN,
+    varve_area.FIGURE,
+    varve_analytic.ADDER,
     varve_listing.UNPACK,
     varve_listing.FILTER,
     varve_summary.SCALAR,
@@ -251,7 +287,7 @@ def _print_others(result: dict[str, Any]) -> None:
                 ]
                 for r in rows
             ],
-            "a8, a4, a2, a1: widths are aligned to so many bits.",
+            "a8, a4, a2, a1: widths are aligned to so many bits; full: on the RTL of a tile with such slots.",
         )
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from assasin import varve_filters
-from assasin.tree import ROOT
 from assasin.varve_data import Window
 from assasin.varve_filters import GROWING, mean
 from assasin.varve_stated import DATAPATH, Stated
-from assasin.varve_tile import FULL_TILE, TILES, Measured, Row
+from assasin.varve_tile import FULL_TILE, TILES, Measured, Row, missing
 
 FIGURE = "8.16"
 
@@ -47,8 +46,9 @@ def _row(
 
 def _why(size: int, found: int) -> str | None:
     """Why there is no mean over the filters on the tile of a size."""
-    if not SIZES[size].exists():
-        return f"{SIZES[size].relative_to(ROOT)} is not there: build it with hw/cosim/kernel-tile {SIZES[size].parent.name}"
+    why = missing(SIZES[size])
+    if why:
+        return why
     return None if found == GROWING else f"{found} of the {GROWING} filters were measured"
 
 

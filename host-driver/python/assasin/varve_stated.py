@@ -114,6 +114,18 @@ ALIGNMENT: dict[tuple[str, str, str], Stated] = {
 }
 """Workload, form and metric of figures 8.17, p.84, and 8.18, p.85."""
 
+AREA = {
+    ("eau", "prefix_sum_area_a1_over_a8"): Stated(8),
+    ("eau", "multiplexers_area_a1_over_a8"): Stated(64),
+    # All at 1 GHz; the goal is at most 1.15.
+    ("eau", "period_over_fixed_width_unit"): Stated(1.0, high=1.15),
+    ("adder", "period_over_fixed_width_unit"): Stated(1.0, high=1.15),
+}
+"""Part and metric of section 8.4.2, p.87."""
+
+CARRIES = {"zve32x": 4, "full": 8}
+"""Form and cases of table 8.4, p.90; SVE has elements of up to 64 bits."""
+
 LISTINGS: dict[tuple[str, str, str], float] = {
     # "About 10" of SVE.
     ("unpack", "zve32x", "instructions_per_vector"): 10,

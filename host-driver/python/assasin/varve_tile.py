@@ -93,6 +93,20 @@ def there(path: Path) -> None:
         raise VarveBenchError(f"{path.relative_to(ROOT)} is not there: build it with {build}")
 
 
+def missing(tile: Path) -> str | None:
+    """Why nothing is measured on a tile that no run needs, where it is not built."""
+    if tile.exists():
+        return None
+    return f"{tile.relative_to(ROOT)} is not there: build it with hw/cosim/kernel-tile {tile.parent.name}"
+
+
+def build(tile: Path) -> None:
+    """Builds a tile unless it is up to date, in up to an hour. Raises VarveBenchError."""
+    done = programs.run([ROOT / "hw" / "cosim" / "kernel-tile", tile.parent.name], capture_output=True, text=True)
+    if done.returncode:
+        raise VarveBenchError(f"hw/cosim/kernel-tile {tile.parent.name}: {done.stderr.strip()[-600:]}")
+
+
 def room(size: int) -> int:
     """Bytes that an area of so many takes, with at least 8 behind it."""
     return (size + 8 + _ALIGN - 1) // _ALIGN * _ALIGN

@@ -104,7 +104,7 @@ def has_full(hart: Hart) -> bool:
 def vector(hart: Hart, number: int) -> Vector:
     """A vector register of a halted hart with VarVE-full. Raises BringupError."""
     (word,) = hart.window([select(_REGISTER, number)])
-    variable, count = bool(word & 1), word >> 16 & 511
+    variable, count = bool(word & 1), word >> 16 & 1023
     widths = hart.window([select(_WIDTH, number, i) for i in range(count)]) if variable else []
     return Vector(number, hart.vector(number), variable, bool(word >> 1 & 1), 8 << (word >> 2 & 3), count, tuple(widths))
 

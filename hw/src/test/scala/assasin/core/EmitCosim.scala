@@ -14,10 +14,9 @@ import assasin.{Architecture, CoreExtensions, Emission, SocParams}
   * `firmware`, the pipeline alone as the firmware processor has it; `vector`, the same with the port of a vector unit,
   * `vectorpup` and `vectorfull` with that of one which has VarVE, and with the port of streams; `decode`, `decodepup`
   * and `decodefull`, the decoders with all extensions and these units; `elf` and, with extensions, `elfx`, the same
-  * with instructions anywhere; for each other memory architecture a StreamCore in a folder of its name,
-  * `AssasinVf-d128` and `AssasinVf-d512` with VLEN and DLEN of as many bits, and for those without scratchpad the data
-  * memory alone, CachedMemory; `streams64` and so on, the data memories alone, StreamMemory, beside a vector unit with
-  * VarVE and DLEN 64 and so on.
+  * with instructions anywhere; for each other memory architecture a StreamCore in a folder of its name, and for those
+  * without scratchpad the data memory alone, CachedMemory; `streams64` and so on, the data memories alone,
+  * StreamMemory, beside a vector unit with VarVE and DLEN 64 and so on.
   */
 object EmitCosim {
   private val firtoolOptions =
@@ -38,11 +37,6 @@ object EmitCosim {
       val tile = native.copy(soc = native.soc.copy(arch = arch))
       write(args(0), arch.name, "StreamCore", new StreamCore(tile))
       if (!arch.scratchpad) write(args(0), arch.name, "CachedMemory", new CachedMemory(tile))
-    }
-    for (bits <- Seq(128, 512)) {
-      val unit = VectorParams(vLen = bits, dLen = bits)
-      val tile = native.copy(soc = native.soc.copy(arch = Architecture.AssasinVf, vector = unit))
-      write(args(0), s"AssasinVf-d$bits", "StreamCore", new StreamCore(tile))
     }
     for (dLen <- Seq(64, 256, 512)) {
       val unit = VectorParams(vLen = dLen.max(256), dLen = dLen)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Section 8.4.2 of `assasin bench varve`: rows of what synthesis finds, without synthesis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from assasin import varve_area
+from assasin.synth import SynthError, clock, units
+from assasin.synth.rtl import Rtl
+from assasin.varve_tile import VarveBenchError
+
+
+@pytest.fixture
+def emitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folders of modules, of which yosys makes so many LUTs: a network has 10 and twice as many for each halving of a slot."""
+    for folder in ("a8", "a4", "a2", "a1"):
+        for module in ("SlotPrefix", "Squeeze", "AlignUnit", "SlotAdder", "IntegerUnit"):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / f"{module}.sv").write_text(f"module {module}(\n);\nendmodule\n")
+
+    def netlist(rtl: Rtl, module: str, family: str, say: object) -> units.Netlist:
+        doublings = {"a8": 0, "a4": 1, "a2": 2, "a1": 3}[rtl.folder.name]
+        return units.Netlist({"LUT6": (10 if module == "SlotPrefix" else 30) << doublings, "MUXF7": 99}, {})
+
+    periods = {"AlignUnit": 3000, "SlotAdder": 1800, "IntegerUnit": 2000}
+    monkeypatch.setattr(varve_area, "_emitted", lambda _: tmp_path)
+    monkeypatch.setattr(units, "netlist", netlist)
+    monkeypatch.setattr(clock, "unit_timing", lambda rtl, module, say: clock.UnitTiming(periods[module], []))
+    return tmp_path
+
+
+def test_rows_are_what_synthesis_finds(emitted: Path) -> None:
+    rows = {(r.workload, r.metric): r for r in varve_area.run(lambda _: None)}
+    assert rows["eau/a8", "prefix_sum_luts"].ours == 10 and rows["eau/a1", "multiplexers_luts"].ours == 240
+    assert (rows["eau", "prefix_sum_area_a1_over_a8"].ours, rows["eau", "prefix_sum_area_a1_over_a8"].paper) == (8, 8)
+    assert (rows["eau", "multiplexers_area_a1_over_a8"].ours, rows["eau", "multiplexers_area_a1_over_a8"].paper) == (8, 64)
+    adder, eau = (rows[name, "period_over_fixed_width_unit"] for name in ("adder", "eau"))
+    assert (adder.ours, eau.ours, eau.high) == (0.9, 1.5, 1.15)
+    # A run that does not name the figure has the same ratios, and says why there are none.
+    left = {(r.workload, r.metric): r for r in varve_area.unmeasured()}
+    assert set(left) == {key for key in rows if "/" not in key[0]}
+    assert all(r.ours is None and "--figure 8.4.2" in (r.why or "") for r in left.values())
+
+
+def test_a_missing_module_ends_the_bench(emitted: Path) -> None:
+    (emitted / "a2" / "Squeeze.sv").unlink()
+    with pytest.raises(VarveBenchError, match=r"8\.4\.2: .*a2 holds no Squeeze.sv"):
+        list(varve_area.run(lambda _: None))
+    with pytest.raises(SynthError, match=r"holds no AssasinSoc\.sv"):
+        Rtl(emitted / "a1")

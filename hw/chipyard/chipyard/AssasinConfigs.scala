@@ -11,13 +11,14 @@ import assasin.subsystem.{
   WithVarVE
 }
 import chipyard.assasindrive.{WithAssasinPunchthrough, WithAssasinTiedOff, WithVirtualBoard}
-import chipyard.clocking.{WithNoClockTap, WithNoTileClockGaters, WithNoTileResetSetters}
 import chipyard.config.{
   AbstractConfig,
   WithBroadcastManager,
   WithBroadcastParams,
-  WithNoCLINT,
+  WithNoClockTap,
   WithNoDebug,
+  WithNoTileClockGaters,
+  WithNoTileResetSetters,
   WithNoUART
 }
 import chipyard.harness.{WithAllClocksFromHarnessClockInstantiator, WithHarnessBinderClockFreqMHz}
@@ -100,7 +101,6 @@ class AssasinBoardBaseConfig
         new WithNoSerialTL ++
         new WithNoBootAddrReg ++
         new WithNoCustomBootPin ++
-        new WithNoCLINT ++
         new WithNoUART ++
         new WithNoDebug ++
         new WithNoClockTap ++

@@ -25,9 +25,11 @@ case class HeldTileAttachParams(tileParams: RocketTileParams, crossingParams: Ro
   override def connectMasterPorts(domain: TilePRCIDomain[RocketTile], context: Attachable): Unit = {
     implicit val p: Parameters = context.p
     val bus                    = context.locateTLBusWrapper(crossingParams.master.where)
-    val hold                   = holdOf(context)
-    hold.node :=* domain.crossMasterPort(crossingParams.crossingType)
-    bus.coupleFrom(tileParams.baseName) { _ :=* crossingParams.master.injectNode(context) :=* hold.node }
+    bus.coupleFrom(tileParams.baseName) {
+      _ :=* crossingParams.master.injectNode(context) :=* holdOf(context).node :=* domain.crossMasterPort(
+        crossingParams.crossingType
+      )
+    }
   }
 
   override def connectPRC(domain: TilePRCIDomain[RocketTile], context: TileContextType): Unit = {

@@ -30,7 +30,7 @@ import freechips.rocketchip.rocket.{
   WithNSmallCores,
   WithRV32
 }
-import freechips.rocketchip.subsystem.{BroadcastParams, WithExtMemSize}
+import freechips.rocketchip.subsystem.{BroadcastParams, WithExtMemSize, WithoutTLMonitors}
 import org.chipsalliance.cde.config.Config
 import testchipip.boot.{WithNoBootAddrReg, WithNoCustomBootPin}
 import testchipip.serdes.WithNoSerialTL
@@ -103,6 +103,7 @@ class AssasinBoardBaseConfig
         new WithNoCustomBootPin ++
         new WithNoUART ++
         new WithNoDebug ++
+        new WithoutTLMonitors ++
         new WithNoClockTap ++
         new WithNoTileClockGaters ++
         new WithNoTileResetSetters ++

@@ -134,6 +134,9 @@ void Board::boot() {
         cycle();
     }
     soc_.setReset(false);
+    for (unsigned i = 0; i < Soc::RESET_TAIL; i++) {
+        cycle();
+    }
     bool released = false;
     xdma_.load(Soc::FIRMWARE_BASE, firmware.data(), firmware.size());
     const uint64_t limit = now_ + BOOT_LIMIT;

@@ -45,6 +45,8 @@ class Soc {
     static const char *const CPU;
     static const uint32_t FIRMWARE_BASE;
     static const uint32_t FIRMWARE_BYTES;
+    /// Cycles that the chip's inside stays in reset for after the pin: a Chipyard chip synchronises its reset.
+    static const unsigned RESET_TAIL;
     static constexpr unsigned MAX_CHANNELS = 16;
     /// Slots for kernels.
     static const unsigned SLOTS;

@@ -3,6 +3,7 @@
     .set    PLIC_PRIORITY_1, 0x0c000004
     .set    PLIC_ENABLE, 0x0c002000
     .set    PLIC_THRESHOLD, 0x0c200000
+    .set    PLIC_CLAIM, 0x0c200004
     .set    MIE_MEIE, 1 << 11
     .set    MSTATUS_MIE, 1 << 3
     .section .init, "ax"
@@ -37,6 +38,10 @@ _start:
     sw      t1, 0(t0)
     li      t0, PLIC_THRESHOLD
     sw      zero, 0(t0)
+    /* A reset of the tile leaves the controller as it is: what it has claimed is completed here. */
+    li      t1, 1
+    li      t0, PLIC_CLAIM
+    sw      t1, 0(t0)
     fence
     li      t0, MIE_MEIE
     csrw    mie, t0

@@ -4,9 +4,9 @@
  * Hardware access on a Rocket tile: the contract's addresses are the tile's addresses, registers uncached, DRAM through
  * the tile's caches.
  *
- * The drive's port to DRAM is coherent with the caches, and the drive answers a register read only when all packets that
- * were on their way to DRAM are there. So nothing is ever flushed; but a processor may order accesses to DRAM and to
- * registers as it likes, so each register access has a fence between itself and DRAM.
+ * The drive's port to DRAM is coherent with the caches, and the drive answers a register read only when all packets
+ * that were on their way to DRAM are there. So nothing is ever flushed; but a processor may order accesses to DRAM and
+ * to registers as it likes, so each register access has a fence between itself and DRAM.
  */
 #ifndef ASSASIN_FW_HAL_H
 #define ASSASIN_FW_HAL_H

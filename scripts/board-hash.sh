@@ -12,8 +12,12 @@ hash_of() {
 contract=(hw/isa hw/contract)
 for file in hw/regs/*.toml; do [[ $file == */scomp.toml ]] || contract+=("$file"); done
 
-# rtl_hash_of CONFIG: hash of everything its Verilog is made from
+# rtl_hash_of CONFIG: hash of everything its Verilog is made from; a Chipyard chip's also from the commit of that checkout
 rtl_hash_of() {
-    echo "$1 $(hash_of hw/src/main "${contract[@]}" hw/build.sbt hw/project/build.properties hw/project/plugins.sbt)" |
-        sha256sum | cut -c1-16
+    local checkout='' folders=(hw/src/main "${contract[@]}")
+    if [[ $1 == Chipyard* ]]; then
+        checkout=$(git -C "$CHIPYARD_DIR" rev-parse HEAD)
+        folders+=(hw/chipyard scripts/chipyard)
+    fi
+    echo "$1 $checkout $(hash_of "${folders[@]}" hw/build.sbt hw/project/build.properties hw/project/plugins.sbt)" | sha256sum | cut -c1-16
 }

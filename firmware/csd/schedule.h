@@ -80,7 +80,7 @@ struct stream {
     };
     uint32_t end; /**< stream position of its end */
 };
-#ifdef __riscv
+#if UINTPTR_MAX == UINT32_MAX
 static_assert(sizeof(struct stream) == 64, "struct stream size");
 #endif
 extern struct stream streams[MAX_CORES * MAX_STREAMS];

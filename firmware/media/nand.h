@@ -136,7 +136,7 @@ struct nand_op {
     /* nand.c: a program of several planes whose status is asked plane by plane */
     uint8_t asking; /**< planes still to be asked */
 };
-#ifdef __riscv
+#if UINTPTR_MAX == UINT32_MAX
 _Static_assert(sizeof(struct nand_op) == 48, "there are many of them: no gaps");
 #endif
 extern struct nand_op nand_ops[NAND_OPS];
@@ -154,7 +154,7 @@ struct nand_way {
     uint8_t level;       /**< read level at which a repeated read went well last; 0: none has */
     uint8_t pad[2];      /**< an entry's address is a shift */
 };
-#ifdef __riscv
+#if UINTPTR_MAX == UINT32_MAX
 _Static_assert(sizeof(struct nand_way) == 32, "struct nand_way size");
 #endif
 extern struct nand_way nand_ways[NAND_MAX_CHANNELS * NAND_MAX_WAYS];

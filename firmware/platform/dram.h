@@ -143,6 +143,9 @@
 /** Pages by channel of CHANNEL_LOCAL requests. */
 #define DRAM_LOCAL      (ASSASIN_DRAM_BASE + 0x70000000u)
 #define DRAM_LOCAL_SIZE 0x04000000u
+/** The firmware itself, on a processor without a memory of its own (hal/rocket/link.ld). */
+#define DRAM_FIRMWARE      (ASSASIN_DRAM_BASE + 0x74000000u)
+#define DRAM_FIRMWARE_SIZE 0x00100000u
 /* In this order, or they would share bytes. */
 #define DRAM_BEHIND(part, before) static_assert(before + before##_SIZE <= part, #before " reaches into " #part)
 DRAM_BEHIND(DRAM_PARAM, DRAM_ZERO);
@@ -185,8 +188,9 @@ DRAM_BEHIND(ASSASIN_DRAM_TILES_BASE, DRAM_MAP);
 static_assert(ASSASIN_DRAM_TILES_BASE + ASSASIN_DRAM_TILES_COUNT * ASSASIN_DRAM_TILES_STRIDE <= DRAM_COMMITS,
               "the tiles' part reaches into DRAM_COMMITS");
 DRAM_BEHIND(DRAM_LOCAL, DRAM_COMMITS);
-static_assert(DRAM_LOCAL - ASSASIN_DRAM_BASE + DRAM_LOCAL_SIZE <= ASSASIN_DRAM_SIZE,
-              "DRAM_LOCAL reaches beyond the DRAM");
+DRAM_BEHIND(DRAM_FIRMWARE, DRAM_LOCAL);
+static_assert(DRAM_FIRMWARE - ASSASIN_DRAM_BASE + DRAM_FIRMWARE_SIZE <= ASSASIN_DRAM_SIZE,
+              "DRAM_FIRMWARE reaches beyond the DRAM");
 #undef DRAM_BEHIND
 
 #endif

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import threading
@@ -22,6 +23,7 @@ from assasin.bringup.elf import Elf
 from assasin.bringup.hart import AccessError, DebugBlock, Hart
 from assasin.bringup.link import BringupError, XdmaLink, open_link
 from assasin.drive import Drive, Extent, function_image
+from assasin.processor import CORE, ROCKET
 from assasin.tree import BUILD, ROOT, contract
 
 CONFIG = "AssasinSb2x2"
@@ -401,6 +403,51 @@ def test_xdma_devices(devices: Callable[[str], Path]) -> None:
         open_link("xdma:/dev/nowhere")
 
 
+def assembled(path: Path, arch: str, base: int, *symbols: str) -> Path:
+    """An ELF file with a word for each symbol."""
+    source = path.with_suffix(".S")
+    source.write_text(".globl _start\n_start:\n" + "".join(f"{s}: .word {i + 0x100}\n" for i, s in enumerate(symbols)))
+    abi = "lp64" if arch.startswith("rv64") else "ilp32"
+    command = ["riscv64-unknown-elf-gcc", f"-march={arch}", f"-mabi={abi}", "-nostdlib", f"-Wl,-Ttext={base:#x}", "-o", path, source]
+    subprocess.run(command, check=True, timeout=60)
+    return path
+
+
+@pytest.mark.parametrize("arch", ["rv32imac", "rv64imac"])
+def test_a_tiles_firmware_goes_to_dram(devices: Callable[[str], Path], tmp_path: Path, arch: str) -> None:
+    """In reset, by DMA, at the place of its segments; and compared."""
+    elf = assembled(tmp_path / "tile.elf", arch, ROCKET.base, "one", "two")
+    assert [s.name for s in Elf(elf).symbols] == ["one", "two"]
+    assert loader.processor_for(elf) is ROCKET
+    image = loader.firmware_image(elf)
+    assert image == struct.pack("<II", 0x100, 0x101)
+    user = devices("user")
+    with open_link(f"xdma:{str(user)[: -len('_user')]}") as link:
+        # What is written does not come back.
+        with pytest.raises(BringupError, match="nothing moves"):
+            loader.load_tile_firmware(link, image, 0x12345678)
+        reset = contract.CTRL_BASE + contract.CTRL_RESET
+        assert user.read_bytes()[reset : reset + 8] == struct.pack("<II", 1, 0x12345678)
+        devices("c2h_0").unlink()
+        devices("c2h_0").symlink_to(devices("h2c_0"))
+        loader.load_tile_firmware(link, image)
+        assert user.read_bytes()[reset : reset + 8] == struct.pack("<II", 0, 0x12345678)
+    with devices("h2c_0").open("rb") as memory:
+        memory.seek(ROCKET.base)
+        assert memory.read() == image
+
+
+def test_firmware_of_another_place_is_refused(tmp_path: Path) -> None:
+    other = assembled(tmp_path / "other.elf", "rv32imac", ROCKET.base + 0x100000, "one")
+    with pytest.raises(BringupError, match="is no firmware: entry 0xf4100000"):
+        loader.firmware_image(other)
+    core = assembled(tmp_path / "core.elf", "rv32im", 0, "one")
+    assert loader.processor_for(core) is CORE
+    (tmp_path / "flat.bin").write_bytes(bytes(contract.TCM_SIZE))
+    assert loader.processor_for(tmp_path / "flat.bin") is CORE
+    assert len(loader.firmware_image(tmp_path / "flat.bin")) == contract.TCM_SIZE
+
+
 def test_addresses_of_boards() -> None:
     with pytest.raises(BringupError, match="or agent:"):
         open_link("usb:1")
@@ -420,7 +467,7 @@ def test_damaged_elf_files(tmp_path: Path) -> None:
     data = bytearray(STAT.read_bytes())
     path = tmp_path / "x.elf"
     path.write_bytes(b"text")
-    with pytest.raises(BringupError, match="not a 32-bit RISC-V"):
+    with pytest.raises(BringupError, match="not a RISC-V"):
         Elf(path)
     data[32:36] = b"\xff\xff\xff\x7f"
     path.write_bytes(data)

@@ -60,6 +60,13 @@ uint8_t *Hardware::dramPage(uint32_t addr) const {
     return dram + size_t{page} * kDramPage;
 }
 
+uint8_t *Hardware::dramMemory(uint32_t addr, uint32_t bytes) const {
+    for (uint32_t at = 0; at < bytes; at += kDramPage) {
+        dramPage(addr + at);
+    }
+    return dram + (addr & (kDramBytes - 1));
+}
+
 uint32_t Hardware::dramRead(uint32_t addr) const {
     uint32_t v;
     std::memcpy(&v, dramPage(addr) + (addr & (kDramPage - 4)), 4);
@@ -149,7 +156,7 @@ void Hardware::advance(uint64_t cycles) {
 }
 
 void Hardware::wfi() {
-    if (eventLevel() & eventEnable) {
+    if (interrupt()) {
         idleWfi = 0;
         return;
     }
@@ -195,8 +202,12 @@ bool Hardware::flashIdle() const {
     return true;
 }
 
+bool Hardware::interrupt() const {
+    return (eventLevel() & eventEnable) != 0;
+}
+
 bool Hardware::quiet() const {
-    return (eventLevel() & eventEnable) == 0 && events.empty() && timerAt() == UINT64_MAX;
+    return !interrupt() && events.empty() && timerAt() == UINT64_MAX;
 }
 
 uint32_t Hardware::read(uint32_t addr) {
@@ -867,6 +878,12 @@ void model_spend(uint32_t cycles) {
 }
 void model_tcm(void *memory) {
     model::current->tcmBase = reinterpret_cast<uintptr_t>(memory);
+}
+void *model_dram(uint32_t addr, uint32_t bytes) {
+    return model::current->dramMemory(addr, bytes);
+}
+uint32_t model_interrupt() {
+    return model::current->interrupt() ? 1 : 0;
 }
 void model_wfi() {
     model::current->wfi();

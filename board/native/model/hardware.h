@@ -120,6 +120,11 @@ class Hardware {
     /** Address under which the DMA engines see an object of the firmware. */
     uint32_t dmaAddress(const volatile void *p);
 
+    /** DRAM from `addr`, a multiple of a page, on: where a processor has its own code and data. */
+    uint8_t *dramMemory(uint32_t addr, uint32_t bytes) const;
+    /** Level of the interrupt line: an event is there that the firmware has enabled. */
+    bool interrupt() const;
+
     /** Nothing will happen without the host. */
     bool quiet() const;
     bool flashIdle() const;

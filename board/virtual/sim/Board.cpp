@@ -46,9 +46,9 @@ std::vector<uint8_t> loadFirmware(const std::string &path) {
         throw std::runtime_error("cannot open firmware '" + path + "': " + std::strerror(errno));
     }
     std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    if (bytes.empty() || bytes.size() > ASSASIN_TCM_SIZE) {
+    if (bytes.empty() || bytes.size() > Soc::FIRMWARE_BYTES) {
         throw std::runtime_error("firmware '" + path + "' has " + std::to_string(bytes.size()) + " bytes; 1 to " +
-                                 std::to_string(ASSASIN_TCM_SIZE) + " fit the firmware memory");
+                                 std::to_string(Soc::FIRMWARE_BYTES) + " fit the firmware memory");
     }
     if (bytes.size() >= 4 && std::memcmp(bytes.data(),
                                          "\x7f"
@@ -134,8 +134,11 @@ void Board::boot() {
         cycle();
     }
     soc_.setReset(false);
+    for (unsigned i = 0; i < Soc::RESET_TAIL; i++) {
+        cycle();
+    }
     bool released = false;
-    xdma_.load(ASSASIN_TCM_BASE, firmware.data(), firmware.size());
+    xdma_.load(Soc::FIRMWARE_BASE, firmware.data(), firmware.size());
     const uint64_t limit = now_ + BOOT_LIMIT;
     while (!released) {
         cycle();
@@ -332,6 +335,7 @@ Status Board::status() const {
     s.state = state_;
     s.message = message_;
     s.config = Soc::CONFIG;
+    s.cpu = Soc::CPU;
     s.profile = profile_.name;
     s.profileFile = options_.profile;
     s.part = nand_.partName();

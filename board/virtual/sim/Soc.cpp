@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "assasin_contract.h"
 #include "sim/ForEach.h"
 
 #include "VAssasinSoc.h"
@@ -27,6 +28,10 @@ const unsigned Soc::WAYS = ASSASIN_WAYS;
 const unsigned Soc::PHY_BYTES = ASSASIN_PHY_BYTES;
 const unsigned Soc::SLOTS = ASSASIN_SLOTS;
 const char *const Soc::CONFIG = ASSASIN_CONFIG;
+const char *const Soc::CPU = ASSASIN_CPU;
+const uint32_t Soc::FIRMWARE_BASE = ASSASIN_FIRMWARE_BASE;
+const uint32_t Soc::FIRMWARE_BYTES = ASSASIN_FIRMWARE_BYTES;
+const unsigned Soc::RESET_TAIL = ASSASIN_RESET_TAIL;
 
 Soc::Soc() : context_(std::make_unique<VerilatedContext>()) {
 #if VM_TRACE

@@ -41,6 +41,12 @@ class Soc {
     static const unsigned PHY_BYTES;
     /// Name of the configuration, e.g. AssasinSb8x8.
     static const char *const CONFIG;
+    /// The firmware's processor as the firmware's build names it, and the device addresses its image goes to.
+    static const char *const CPU;
+    static const uint32_t FIRMWARE_BASE;
+    static const uint32_t FIRMWARE_BYTES;
+    /// Cycles that the chip's inside stays in reset for after the pin: a Chipyard chip synchronises its reset.
+    static const unsigned RESET_TAIL;
     static constexpr unsigned MAX_CHANNELS = 16;
     /// Slots for kernels.
     static const unsigned SLOTS;

@@ -69,6 +69,7 @@ std::string Status::json() const {
     o.add("state", state);
     o.add("message", message);
     o.add("config", config);
+    o.add("cpu", cpu);
     o.add("profile", profile);
     o.add("profile_file", profileFile);
     o.add("part", part);

@@ -12,6 +12,7 @@ struct Status {
     std::string state;   ///< booting, serving, stopped, failed, violation
     std::string message; ///< why, when failed or violation
     std::string config;  ///< e.g. AssasinSb8x8
+    std::string cpu;     ///< core, rocket or rocket64: what the firmware is for
     std::string profile;
     std::string profileFile;
     std::string part;

@@ -40,8 +40,10 @@ ARCHITECTURES = (
     "AssasinVf",
     "ChannelLocal",
     "AssasinSbHls",
+    "ChipyardAssasin",
+    "ChipyardAssasinRvd",
 )
-"""What a configuration's name may begin with. AssasinSbHls: with slots for kernels."""
+"""What a configuration's name may begin with. AssasinSbHls: with slots for kernels; Chipyard: the drive in a Chipyard SoC."""
 
 PROFILES = ("paper", "test")
 """What a cycle is worth and the models' timing: board/virtual/profiles/NAME.toml."""

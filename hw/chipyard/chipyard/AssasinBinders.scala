@@ -31,7 +31,7 @@ class WithAssasinPunchthrough
 
       InModuleBody {
         val ports: Seq[DrivePort] = sinks.zip(found).map { case (sink, drive) =>
-          val port = IO(new ClockedIO(new DrivePinsIO(drive.params.soc))).suggestName("drive")
+          val port = IO(new ClockedIO(new DrivePinsIO(drive.params))).suggestName("drive")
           port.bits <> sink.bundle
           port.clock := clockSink.get.in.head._1.clock
           DrivePort(() => port)

@@ -2,11 +2,39 @@
 package chipyard
 
 import assasin.Architecture
-import assasin.subsystem.{WithAssasin, WithAssasinSlots, WithVarVE}
-import chipyard.assasindrive.{WithAssasinPunchthrough, WithAssasinTiedOff}
-import chipyard.config.AbstractConfig
-import freechips.rocketchip.rocket.{WithNBigCores, WithRV32}
+import assasin.subsystem.{
+  WithAssasin,
+  WithAssasinClockStop,
+  WithAssasinEntry,
+  WithAssasinSlots,
+  WithAssasinTileHold,
+  WithVarVE
+}
+import chipyard.assasindrive.{WithAssasinPunchthrough, WithAssasinTiedOff, WithVirtualBoard}
+import chipyard.config.{
+  AbstractConfig,
+  WithBroadcastManager,
+  WithBroadcastParams,
+  WithNoClockTap,
+  WithNoDebug,
+  WithNoTileClockGaters,
+  WithNoTileResetSetters,
+  WithNoUART
+}
+import chipyard.harness.{WithAllClocksFromHarnessClockInstantiator, WithHarnessBinderClockFreqMHz}
+import freechips.rocketchip.rocket.{
+  WithDefaultBtb,
+  WithL1DCacheWays,
+  WithL1ICacheWays,
+  WithNBigCores,
+  WithNSmallCores,
+  WithRV32
+}
+import freechips.rocketchip.subsystem.{BroadcastParams, WithExtMemSize, WithoutTLMonitors}
 import org.chipsalliance.cde.config.Config
+import testchipip.boot.{WithNoBootAddrReg, WithNoCustomBootPin}
+import testchipip.serdes.WithNoSerialTL
+import testchipip.soc.WithNoScratchpads
 
 /** What every configuration with a drive has beside the drive: its pins. */
 class AssasinBaseConfig
@@ -48,4 +76,46 @@ class AssasinCardConfig
         new WithRV32 ++
         new WithNBigCores(1) ++
         new AssasinBaseConfig
+    )
+
+/** A chip that the virtual board runs (top: DriveTop): nothing that the drive's firmware does not use, no second-level
+  * cache, and one Rocket tile with caches of 16 KiB that begins where the board's loader has put the firmware. Left of it:
+  * WithAssasinTileHold, WithAssasinClockStop, WithAssasin.
+  */
+class AssasinBoardBaseConfig
+    extends Config(
+      new WithVirtualBoard ++
+        new WithAllClocksFromHarnessClockInstantiator ++
+        new WithHarnessBinderClockFreqMHz(500) ++
+        new WithAssasinPunchthrough ++
+        new WithAssasinEntry(0xf4000000L) ++
+        new WithDefaultBtb ++
+        new WithL1ICacheWays(4) ++
+        new WithL1DCacheWays(4) ++
+        new WithNSmallCores(1) ++
+        new WithExtMemSize(0x80000000L) ++
+        // The drive has many lines under way.
+        new WithBroadcastParams(BroadcastParams(nTrackers = 16)) ++
+        new WithBroadcastManager ++
+        new WithNoScratchpads ++
+        new WithNoSerialTL ++
+        new WithNoBootAddrReg ++
+        new WithNoCustomBootPin ++
+        new WithNoUART ++
+        new WithNoDebug ++
+        new WithoutTLMonitors ++
+        new WithNoClockTap ++
+        new WithNoTileClockGaters ++
+        new WithNoTileResetSetters ++
+        new AbstractConfig
+    )
+
+/** Two cores, two channels, RV32 Rocket, for the virtual board. */
+class ChipyardAssasin2x2Config
+    extends Config(
+      new WithAssasinTileHold ++
+        new WithAssasinClockStop ++
+        new WithAssasin(cores = 2, channels = 2) ++
+        new WithRV32 ++
+        new AssasinBoardBaseConfig
     )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -80,7 +81,9 @@ def test_a_build_that_takes_generators_otherwise(checkout: Path) -> None:
     assert not list(checkout.glob("build.sbt.*")), "no half-written file stays"
 
 
-@pytest.mark.parametrize("args", [(), ("{}", "--elaborate"), ("{}", "--other", "Config")])
+@pytest.mark.parametrize(
+    "args", [(), ("{}", "--elaborate"), ("{}", "--other", "Config"), ("{}", "--board"), ("{}", "--verilog", "ChipyardAssasin2x2")]
+)
 def test_usage(checkout: Path, args: tuple[str, ...]) -> None:
     done = link(*(a.format(checkout) for a in args))
     assert done.returncode == 1
@@ -91,3 +94,24 @@ def test_a_configuration_that_is_no_class(checkout: Path) -> None:
     done = link(checkout, "--elaborate", "a b")
     assert done.returncode == 1
     assert "configuration 'a b'" in done.stderr
+
+
+@pytest.mark.parametrize("args", [("--board", "AssasinSb2x2"), ("--verilog", "ChipyardAssasin", "out")])
+def test_a_board_that_is_no_chipyard_chip(checkout: Path, args: tuple[str, ...]) -> None:
+    done = link(checkout, *args)
+    assert done.returncode == 1
+    assert "such as ChipyardAssasin2x2" in done.stderr
+
+
+def test_a_board_without_a_checkout() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "CHIPYARD_DIR"}
+    done = subprocess.run(
+        [ROOT / "scripts" / "build-board", "ChipyardAssasin2x2"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 2
+    assert "set CHIPYARD_DIR" in done.stderr

@@ -11,6 +11,7 @@ from assasin.bitstreams.errors import BitstreamError
 from assasin.bitstreams.hashes import file_hash, rtl_hash
 from assasin.bitstreams.manifest import BITSTREAMS, NAME, Manifest
 from assasin.bitstreams.package import FIRMWARE_BUILT, Facts, Package, make
+from assasin.processor import processor_of
 from assasin.tree import BUILD, ROOT
 
 _RECIPE = "scripts/build-board"
@@ -26,13 +27,14 @@ def package(config: str) -> Package:
     """Packages the simulator in build/board/CONFIG with the built firmware. Raises BitstreamError."""
     build = BUILD / "board" / config
     stamp = build / "stamp"
-    for path, how in ((build / "assasin-board", f"scripts/build {config}"), (FIRMWARE_BUILT, "make -C firmware")):
+    firmware = _firmware(config)
+    for path, how in ((build / "assasin-board", f"scripts/build {config}"), (firmware, processor_of(config).make)):
         if not path.exists():
             raise BitstreamError(f"{path.relative_to(ROOT)} is not there: build it with {how}")
     if not stamp.exists():
         raise BitstreamError(f"{stamp.relative_to(ROOT)} is not there: the build did not finish; run scripts/build {config}")
     tool = {_RECIPE: stamp.read_text().strip(), "verilator": _version("verilator"), "clang": _version(_clang())}
-    return make("virtual", config, build / "assasin-board", Facts(tool, rtl_hash=_rtl_of(config, stamp)))
+    return make("virtual", config, build / "assasin-board", Facts(tool, rtl_hash=_rtl_of(config, stamp)), firmware)
 
 
 def ready(config: str) -> Package:
@@ -44,7 +46,8 @@ def ready(config: str) -> Package:
     binary = BUILD / "board" / config / "assasin-board"
     stamp = binary.with_name("stamp")
     manifest = folder(config) / NAME
-    if not binary.exists() or not FIRMWARE_BUILT.exists() or not manifest.exists() or not stamp.exists():
+    firmware = _firmware(config)
+    if not binary.exists() or not firmware.exists() or not manifest.exists() or not stamp.exists():
         return package(config)
     packaged = Manifest.read(manifest)
     if packaged.tool.get(_RECIPE) != stamp.read_text().strip():
@@ -54,11 +57,15 @@ def ready(config: str) -> Package:
             f"{binary.relative_to(ROOT)} is not what was packaged from this build: it was changed. Remove build/board/{config} "
             f"and run scripts/build {config}; if the change is yours, package it with: assasin bitstream package virtual {config}"
         )
-    if packaged.firmware_hash != file_hash(FIRMWARE_BUILT):
+    if packaged.firmware_hash != file_hash(firmware):
         # What the package holds is verified before it is replaced: a change of firmware hides no change of the simulator.
         Package.open(folder(config))
         return package(config)
     return Package.open(folder(config))
+
+
+def _firmware(config: str) -> Path:
+    return processor_of(config).image(FIRMWARE_BUILT)
 
 
 def _rtl_of(config: str, stamp: Path) -> str:

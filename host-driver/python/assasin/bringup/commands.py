@@ -28,6 +28,7 @@ from assasin.bringup.link import BringupError, open_link
 from assasin.cli import Command, Group, Size, open_drive
 from assasin.drive import Drive
 from assasin.media import rate_text
+from assasin.processor import CORE
 from assasin.terminal import percent
 from assasin.tree import BUILD, contract
 
@@ -101,14 +102,23 @@ def bringup() -> None:
 @click.option("--halted", is_flag=True, help="Leave the firmware processor halted before its first instruction.")
 @common
 def load(block: DebugBlock, file: Path, boot_arg: int | None, serial: str | None, halted: bool) -> None:
-    """Reset the board and start the firmware FILE (flat binary or ELF). Whoever uses the drive loses it."""
+    """
+    Reset the board and start the firmware FILE. Whoever uses the drive loses it.
+
+    FILE is a flat binary or an ELF file; for a tile of a Chipyard SoC the ELF file.
+    """
     try:
         own = identity.fresh() if serial is None else identity.parse(serial)
     except identity.IdentityError as e:
         raise BringupError(str(e)) from e
     image = identity.personalised(loader.firmware_image(file), own, override=serial is not None)
     with terminal.spinner(f"loading {len(image)} bytes"):
-        loader.load_firmware(block, image, boot_arg, halted)
+        if loader.processor_for(file) is CORE:
+            loader.load_firmware(block, image, boot_arg, halted)
+        elif halted:
+            raise BringupError("--halted: the drive's debug block does not reach a tile; use the SoC's own debug module")
+        else:
+            loader.load_tile_firmware(block.link, image, boot_arg)
     terminal.out.print(f"{file.name}: {len(image)} bytes, {'halted before its first instruction' if halted else 'started'}")
 
 

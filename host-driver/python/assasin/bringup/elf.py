@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What bring-up needs of 32-bit little-endian RISC-V ELF files: segments and function names."""
+"""What bring-up needs of little-endian RISC-V ELF files: segments and function names."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from assasin.bringup.link import BringupError
 
+_ELFCLASS64 = 2
 _PT_LOAD, _SHT_SYMTAB, _SHN_UNDEF = 1, 2, 0
 _STT_NOTYPE, _STT_FUNC = 0, 2
 _EM_RISCV = 243
@@ -30,29 +31,36 @@ class Elf:
     def __init__(self, path: Path) -> None:
         self.path = path
         data = path.read_bytes()
-        if data[:6] != b"\x7fELF\x01\x01" or len(data) < 52 or struct.unpack_from("<H", data, 18)[0] != _EM_RISCV:
-            raise BringupError(f"{path} is not a 32-bit RISC-V ELF file")
+        if data[:4] != b"\x7fELF" or data[5:6] != b"\x01" or len(data) < 52 or struct.unpack_from("<H", data, 18)[0] != _EM_RISCV:
+            raise BringupError(f"{path} is not a RISC-V ELF file")
         try:
             self._parse(data)
         except (struct.error, IndexError, UnicodeDecodeError) as e:
             raise BringupError(f"{path} is a damaged ELF file: {e}") from e
 
     def _parse(self, data: bytes) -> None:
-        self.entry, phoff, shoff = struct.unpack_from("<III", data, 24)
-        phsize, phnum, shsize, shnum = struct.unpack_from("<HHHH", data, 42)
+        wide = data[4] == _ELFCLASS64
+        self.entry, phoff, shoff = struct.unpack_from("<QQQ" if wide else "<III", data, 24)
+        phsize, phnum, shsize, shnum = struct.unpack_from("<HHHH", data, 54 if wide else 42)
         self.segments: list[tuple[int, bytes]] = []
         for i in range(phnum):
-            kind, offset, _, address, in_file, in_memory = struct.unpack_from("<IIIIII", data, phoff + i * phsize)
+            # The flags stand second in the wide form, and behind all these in the other.
+            kind, offset, _, address, in_file, in_memory = struct.unpack_from(
+                "<I4x5Q" if wide else "<IIIIII", data, phoff + i * phsize
+            )
             if kind == _PT_LOAD and in_memory:
                 self.segments.append((address, data[offset : offset + in_file].ljust(in_memory, b"\0")))
-        headers = [struct.unpack_from("<10I", data, shoff + i * shsize) for i in range(shnum)]
+        headers = [struct.unpack_from("<2I4Q2I2Q" if wide else "<10I", data, shoff + i * shsize) for i in range(shnum)]
         symbols = []
         for _, kind, _, _, offset, size, link, *_ in headers:
             if kind != _SHT_SYMTAB:
                 continue
             names = headers[link][4]
-            for at in range(offset, offset + size, 16):
-                name_at, value, length, info, _, section = struct.unpack_from("<IIIBBH", data, at)
+            for at in range(offset, offset + size, 24 if wide else 16):
+                if wide:
+                    name_at, info, section, value, length = struct.unpack_from("<IBxHQQ", data, at)
+                else:
+                    name_at, value, length, info, section = struct.unpack_from("<IIIBxH", data, at)
                 start = names + name_at
                 name = data[start : data.index(b"\0", start)].decode()
                 # 4: SHF_EXECINSTR; mapping symbols ($x, $d) and local labels are no names.

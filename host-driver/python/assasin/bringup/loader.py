@@ -9,7 +9,8 @@ from typing import Protocol
 
 from assasin.bringup.elf import Elf
 from assasin.bringup.hart import DebugBlock
-from assasin.bringup.link import BringupError, XdmaLink
+from assasin.bringup.link import BringupError, Link, XdmaLink
+from assasin.processor import CORE, ROCKET, Processor
 from assasin.tree import contract
 
 _RESET = contract.CTRL_BASE + contract.CTRL_RESET
@@ -97,23 +98,52 @@ def memory_for(block: DebugBlock, address: int, count: int, write: bool = False)
     return DebugMemory(block)
 
 
+def processor_for(path: Path) -> Processor:
+    """What the firmware in the file is for: an ELF file's entry tells. A flat binary is the drive's own processor's."""
+    with path.open("rb") as file:
+        if file.read(4) != b"\x7fELF":
+            return CORE
+    return ROCKET if Elf(path).entry == ROCKET.base else CORE
+
+
 def firmware_image(path: Path) -> bytes:
     """The firmware memory's contents from a flat binary or an ELF file. Raises BringupError."""
     data = path.read_bytes()
+    memory = processor_for(path)
     if data[:4] == b"\x7fELF":
         elf = Elf(path)
-        end = max((address + len(part) for address, part in elf.segments), default=0)
-        if elf.entry != contract.TCM_BASE or end > contract.TCM_SIZE:
+        first = min((address for address, _ in elf.segments), default=memory.base)
+        end = max((address + len(part) for address, part in elf.segments), default=memory.base)
+        if elf.entry != memory.base or first < memory.base or end > memory.base + memory.size:
             raise BringupError(
-                f"{path} is no firmware: entry {elf.entry:#x}, end {end:#x}; it starts at 0 and fits {contract.TCM_SIZE:#x} bytes"
+                f"{path} is no firmware: entry {elf.entry:#x}, end {end:#x}; it starts at 0 and fits {contract.TCM_SIZE:#x} bytes, or on "
+                f"a tile starts at {ROCKET.base:#x} and fits {ROCKET.size:#x}"
             )
-        image = bytearray(end)
+        image = bytearray(end - memory.base)
         for address, part in elf.segments:
-            image[address : address + len(part)] = part
+            image[address - memory.base : address - memory.base + len(part)] = part
         data = bytes(image)
-    if not 0 < len(data) <= contract.TCM_SIZE:
-        raise BringupError(f"{path} has {len(data)} bytes; 1 to {contract.TCM_SIZE} fit the firmware memory")
+    if not 0 < len(data) <= memory.size:
+        raise BringupError(f"{path} has {len(data)} bytes; 1 to {memory.size} fit the firmware memory")
     return data
+
+
+def load_tile_firmware(link: Link, image: bytes, boot_arg: int | None = None) -> None:
+    """
+    Resets tile, cores and channels, writes the tile's firmware into DRAM, compares it, and lets the tile start.
+
+    By DMA alone: the drive's debug block does not reach a tile. Raises BringupError.
+    """
+    if not isinstance(link, XdmaLink):
+        raise BringupError("the firmware of a tile is in DRAM, and only DMA reaches that: load it through xdma:PREFIX")
+    link.write(_RESET, 1)
+    if boot_arg is not None:
+        link.write(_BOOT_ARG, boot_arg)
+    memory = XdmaMemory(link)
+    memory.write(ROCKET.base, image)
+    if memory.read(ROCKET.base, len(image)) != image:
+        raise BringupError("DRAM does not hold what was written to it")
+    link.write(_RESET, 0)
 
 
 def load_firmware(block: DebugBlock, image: bytes, boot_arg: int | None = None, halted: bool = False) -> None:

@@ -43,7 +43,7 @@ object Emission {
     * With the macro ASSASIN_CLOCK_GATES, which the virtual board sets, it is a latch and an AND gate, as ASIC libraries
     * have it. Elsewhere, on FPGAs, the clock passes through: registers behind a gate hold their values by themselves.
     */
-  private val ClockGateCell =
+  val ClockGateCell: String =
     """module EICG_wrapper(
       |  input  in,
       |         en,

@@ -82,12 +82,18 @@ object Emit {
     }
     Emission.addCells(dir)
     write(dir.resolve("filelist.f"), listed(dir).map(_.getFileName.toString).mkString("", "\n", "\n"))
-    write(
-      dir.resolve("config.json"),
-      s"""{"name": "${p.name}", "arch": "${p.arch.name}", "cores": ${p.cores}, "slots": ${p.slots}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
-        s""""luns": ${p.luns}, "phyBytes": ${p.phyBytes}, "ecc": [${p.ecc.mkString(", ")}]}\n"""
-    )
+    write(dir.resolve("config.json"), describe(p, p.name, Seq.empty))
   }
+
+  /** The text of `config.json`.
+    *
+    * @param more
+    *   numbers that other tops than [[AssasinSoc]] add, by name
+    */
+  def describe(p: SocParams, name: String, more: Seq[(String, BigInt)]): String =
+    s"""{"name": "$name", "arch": "${p.arch.name}", "cores": ${p.cores}, "slots": ${p.slots}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
+      s""""luns": ${p.luns}, "phyBytes": ${p.phyBytes}, "ecc": [${p.ecc.mkString(", ")}]""" +
+      more.map { case (key, value) => s""", "$key": $value""" }.mkString + "}\n"
 
   private def listed(dir: Path): Seq[Path] = {
     val stream = Files.list(dir)

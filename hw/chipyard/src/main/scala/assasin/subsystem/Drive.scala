@@ -3,19 +3,23 @@ package assasin.subsystem
 
 import assasin.contract.AddressMap
 import assasin.soc.BoardIO
+import chisel3._
 import freechips.rocketchip.amba.axi4.{AXI4MasterNode, AXI4MasterParameters, AXI4MasterPortParameters}
 import freechips.rocketchip.diplomacy.{AddressSet, IdRange, RegionType, TransferSizes}
-import freechips.rocketchip.interrupts.{IntSourceNode, IntSourcePortSimple}
+import freechips.rocketchip.interrupts.{IntSinkNode, IntSinkPortSimple, IntSourceNode, IntSourcePortSimple}
 import freechips.rocketchip.resources.SimpleDevice
 import freechips.rocketchip.tilelink.{TLManagerNode, TLSlaveParameters, TLSlavePortParameters}
 import org.chipsalliance.cde.config.Parameters
-import org.chipsalliance.diplomacy.bundlebridge.BundleBridgeSource
+import org.chipsalliance.diplomacy.bundlebridge.{BundleBridgeSink, BundleBridgeSource}
 import org.chipsalliance.diplomacy.lazymodule.LazyModule
 
 /** The whole drive but its firmware processor, which is one of the subsystem's tiles: registers as a TileLink device
   * with an interrupt, an AXI4 master to the subsystem's memory, and its pins.
+  *
+  * @param holdsTile
+  *   a [[TileHold]] is there for CTRL.RESET.FW
   */
-class Drive(val params: DriveParams)(implicit p: Parameters) extends LazyModule {
+class Drive(val params: DriveParams, holdsTile: Boolean)(implicit p: Parameters) extends LazyModule {
   private val axi = BoardIO.dramParams(params.soc)
 
   val device = new SimpleDevice("drive", Seq("assasin,drive"))
@@ -49,7 +53,14 @@ class Drive(val params: DriveParams)(implicit p: Parameters) extends LazyModule 
   /** An event that the firmware has enabled in SYS.EVENT_ENABLE is there. */
   val interrupt = IntSourceNode(IntSourcePortSimple(resources = device.int))
 
-  val pins = BundleBridgeSource(() => new DrivePinsIO(params.soc))
+  /** Which tiles wait for an interrupt. */
+  val waiting = IntSinkNode(IntSinkPortSimple())
+
+  /** The firmware's tile is to be in reset, and how far it is. */
+  val hold: Option[BundleBridgeSource[Bool]]         = Option.when(holdsTile)(BundleBridgeSource(() => Bool()))
+  val held: Option[BundleBridgeSink[TileHoldStatus]] = Option.when(holdsTile)(BundleBridgeSink[TileHoldStatus]())
+
+  val pins = BundleBridgeSource(() => new DrivePinsIO(params))
 
   /** From an address of the subsystem to one of the contract's address map. */
   val registerOffset: BigInt = AddressMap.Sys.base - params.registers

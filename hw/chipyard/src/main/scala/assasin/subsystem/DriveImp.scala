@@ -14,9 +14,11 @@ class DriveImp(outer: Drive) extends LazyModuleImp(outer) {
   private val uncore = Module(new Uncore(soc, BoardIO.dramParams(soc)))
   private val pins   = outer.pins.bundle
 
-  // The clock never stops here.
-  private val timebase = RegInit(0.U(64.W))
-  timebase                 := timebase + 1.U
+  private val timebase = pins.time.map(_.timebase).getOrElse {
+    val cycles = RegInit(0.U(64.W))
+    cycles := cycles + 1.U
+    cycles
+  }
   uncore.io.board.timebase := timebase
 
   uncore.io.board.xdma <> pins.xdma
@@ -30,22 +32,41 @@ class DriveImp(outer: Drive) extends LazyModuleImp(outer) {
   private val (memory, _) = outer.memory.out.head
   connectMemory(memory, uncore.io.board.dram)
 
+  outer.hold.foreach(_.bundle := uncore.io.hold)
+  private val held    = outer.held.map(_.bundle)
+  private val stopped = held.fold(false.B)(_.stopped)
+
+  /** All tiles wait for an interrupt. */
+  private val waiting = outer.waiting.in.flatMap(_._1).reduceOption(_ && _).getOrElse(false.B) && !stopped
+
   private val (registers, edge) = outer.registers.in.head
   private val bridge            = Module(new RegisterBridge(edge, outer.registerOffset))
   bridge.io.tl <> registers
   bridge.io.order := uncore.io.firmware.order
+  // What the tile asked for before it was stopped is not to reach a drive that runs again.
+  bridge.io.hold := uncore.io.hold || stopped
   uncore.io.firmware.dmem <> bridge.io.dmem
 
   private val (interrupts, _) = outer.interrupt.out.head
   interrupts.head := uncore.io.firmware.irq
   absent(uncore.io.firmware)
 
+  for (time <- pins.time) {
+    val quiet = uncore.io.board.asleep && bridge.io.idle && held.fold(true.B)(_.idle)
+
+    /** Cycles of rest before the clock may stop: longer than a signal is on its way through the subsystem's buses. */
+    val rest = RegInit(0.U(6.W))
+    when(!quiet) { rest := 0.U }.elsewhen(!rest.andR) { rest := rest + 1.U }
+    time.asleep := quiet && rest.andR
+    time.wakeAt := uncore.io.board.wakeAt
+  }
+
   /** The firmware processor is a tile with a debug module of its own: the drive's debug block and the host's control
     * registers see one that runs and cannot be halted.
     */
   private def absent(firmware: FirmwarePortIO): Unit = {
     firmware.imem.addr    := 0.U
-    firmware.sleeping     := false.B
+    firmware.sleeping     := waiting
     firmware.status       := 0.U.asTypeOf(firmware.status)
     firmware.status.state := CoreState.Running.U
     firmware.debug.halted := false.B

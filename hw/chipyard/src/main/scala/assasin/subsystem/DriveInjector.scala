@@ -2,7 +2,7 @@
 package assasin.subsystem
 
 import freechips.rocketchip.amba.axi4.{AXI4Fragmenter, AXI4IdIndexer, AXI4ToTL, AXI4UserYanker}
-import freechips.rocketchip.subsystem.{FBUS, PBUS}
+import freechips.rocketchip.subsystem.{FBUS, HasTileNotificationSinks, PBUS}
 import freechips.rocketchip.tilelink.{TLBuffer, TLFIFOFixer, TLFragmenter, TLWidthWidget}
 import org.chipsalliance.cde.config.Parameters
 import org.chipsalliance.diplomacy.lazymodule.LazyModule
@@ -17,7 +17,8 @@ case object DriveInjector
       p(DriveKey).foreach { params =>
         val fbus  = subsystem.locateTLBusWrapper(FBUS)
         val pbus  = subsystem.locateTLBusWrapper(PBUS)
-        val drive = fbus { LazyModule(new Drive(params)).suggestName("drive") }
+        val hold  = subsystem.anyLocationMap.optional[TileHold](TileHold.Place)
+        val drive = fbus { LazyModule(new Drive(params, hold.isDefined)).suggestName("drive") }
         pbus.coupleTo("drive") {
           drive.registers := TLFragmenter(4, pbus.blockBytes, holdFirstDeny = true) := TLWidthWidget(
             pbus.beatBytes
@@ -35,5 +36,13 @@ case object DriveInjector
             := drive.memory)
         }
         subsystem.ibus.fromSync := drive.interrupt
+        subsystem match {
+          case tiles: HasTileNotificationSinks => drive.waiting := tiles.tileWFIXbarNode
+          case other => throw new IllegalArgumentException(s"${other.name} has no tiles that the drive's firmware runs on")
+        }
+        hold.foreach { tile =>
+          tile.hold := drive.hold.get
+          drive.held.get := tile.status
+        }
       }
     })

@@ -13,11 +13,14 @@ import org.chipsalliance.cde.config.Field
   *   base address of the register windows SYS to SLOT of the contract's address map, 4 MiB, a multiple of that
   * @param dram
   *   address in the subsystem of what the drive has at the contract's window DRAM, 2 GiB
+  * @param clockStops
+  *   the board stops the chip's clock while nothing happens, and counts the time
   */
 case class DriveParams(
     soc: SocParams,
     registers: BigInt = AddressMap.Sys.base,
-    dram: BigInt = AddressMap.Dram.base
+    dram: BigInt = AddressMap.Dram.base,
+    clockStops: Boolean = false
 ) {
   require(
     registers % DriveParams.RegisterBytes == 0,

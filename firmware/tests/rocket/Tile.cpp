@@ -29,6 +29,8 @@ namespace {
 constexpr uint32_t FIRMWARE = 0xf4000000u, FIRMWARE_BYTES = 0x00100000u;
 constexpr uint32_t REGISTERS = 0x20000000u, REGISTER_BYTES = 0x00400000u;
 constexpr reg_t MEIP = 1 << 11;
+/** An event that the firmware has handled without sleeping leaves an interrupt behind, now and then some in a row. */
+constexpr unsigned STALE_LIMIT = 100;
 /** Cycles that the model is told of at once, at most. */
 constexpr uint64_t TELL_EVERY = 100'000;
 
@@ -167,8 +169,11 @@ void Tile::sleep() {
     tell();
     line();
     if (!plic_.interrupt()) {
+        stale_ = 0;
         model_wfi();
         line();
+    } else if (model_interrupt() == 0 && ++stale_ > STALE_LIMIT) {
+        throw std::runtime_error("the firmware does not sleep: an interrupt that is over is still claimed by nobody");
     }
     if (model_interrupt() != 0 && (hart_->get_state()->mip->read() & hart_->get_state()->mie->read()) == 0) {
         throw std::runtime_error("the firmware would sleep for ever: its interrupt is not completed, or not enabled");

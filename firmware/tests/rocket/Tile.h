@@ -58,6 +58,7 @@ class Tile final : public simif_t {
     char *memory_;
     uint64_t entry_ = 0;
     uint64_t instructions_ = 0, told_ = 0;
+    unsigned stale_ = 0;          ///< times in a row that WFI has ended for an interrupt that was over
     bool registerLoaded_ = false; ///< a load from a register, and no fence since
     bool ordered_ = false;        ///< a fence for a store to a register, in the same block of instructions
 

@@ -115,10 +115,10 @@ def firmware_image(path: Path) -> bytes:
         first = min((address for address, _ in elf.segments), default=memory.base)
         end = max((address + len(part) for address, part in elf.segments), default=memory.base)
         if elf.entry != memory.base or first < memory.base or end > memory.base + memory.size:
-            raise BringupError(
-                f"{path} is no firmware: entry {elf.entry:#x}, end {end:#x}; it starts at 0 and fits {contract.TCM_SIZE:#x} bytes, or on "
-                f"a tile starts at {ROCKET.base:#x} and fits {ROCKET.size:#x}"
+            places = (
+                f"it starts at 0 and fits {CORE.size:#x} bytes, or on a tile starts at {ROCKET.base:#x} and fits {ROCKET.size:#x}"
             )
+            raise BringupError(f"{path} is no firmware: entry {elf.entry:#x}, end {end:#x}; {places}")
         image = bytearray(end - memory.base)
         for address, part in elf.segments:
             image[address - memory.base : address - memory.base + len(part)] = part

@@ -49,13 +49,13 @@ class Chip(NamedTuple):
 
 
 class Rtl:
-    """The modules of one configuration."""
+    """The modules of one configuration, or of a part of one that has another `top`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, top: str = TOP) -> None:
         self.folder = folder
         self.texts = {path.stem: path.read_text() for path in sorted(folder.glob("*.sv"))}
-        if TOP not in self.texts:
-            raise SynthError(f"{folder} holds no {TOP}.sv: remove the folder, so that it is emitted again")
+        if top not in self.texts:
+            raise SynthError(f"{folder} holds no {top}.sv: remove the folder, so that it is emitted again")
 
     @cached_property
     def instances(self) -> dict[str, Counter[str]]:

@@ -27,7 +27,7 @@ class ElementLanes(p: VectorParams) extends Module {
   squeeze.io.data := io.operand.data
   squeeze.io.live := io.operand.metadata.live
   private val sizes  = io.operand.metadata.widths.map(LaneWidths.slots(_, p.align))
-  private val starts = sizes.scanLeft(0.U(log2Ceil(p.slots + p.slotsOfElement).W))((sum, size) => sum + size).init
+  private val starts = PrefixSum(sizes, log2Ceil(p.slots)).init
 
   private val data     = RegEnable(squeeze.io.out, io.take)
   private val size     = sizes.map(RegEnable(_, io.take))
@@ -44,7 +44,7 @@ class ElementLanes(p: VectorParams) extends Module {
     val lanes = p.dBytes >> log
     Seq.tabulate(lanes)(lane => MuxTree(io.beat, of.drop(lane).grouped(lanes).map(_.head).toSeq))
   }
-  private val startOf = ofLanes(start.map(_(indexBits - 1, 0)))
+  private val startOf = ofLanes(start)
   private val sizeOf  = ofLanes(size)
 
   io.lanes := Cat(

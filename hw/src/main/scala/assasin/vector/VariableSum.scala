@@ -68,15 +68,14 @@ class VariableSum(p: VectorParams) extends Module {
   }
   // Slots of one place of their elements are at least so far apart as this place has slots below it, so of so many
   // neighbours and one more no two have it.
-  private val placeBits = bits + 1 + slotBits
-  private def total(of: Seq[SInt]): SInt =
-    if (of.size == 1) of.head else total(of.grouped(2).map(pair => pair.reduce(_ +& _)).toSeq)
-  private val places2 = Seq.tabulate(p.slotsOfElement) { place =>
+  private val placeBits = bits + 2 + slotBits
+  private val sums2 = Seq.tabulate(p.slotsOfElement) { place =>
     val alone = terms2.drop(place min (slots - 1)).grouped(place + 1).map { group =>
-      group.map { case (id, term) => Mux(id === place.U, term.asUInt, 0.U) }.reduce(_ | _).asSInt
+      group.map { case (id, term) => Mux(id === place.U, term.asUInt, 0.U((bits + 1).W)) }.reduce(_ | _)
     }
-    total(alone.toSeq).pad(placeBits)(placeBits - 1, 0)
+    SumTree(alone.toSeq, placeBits)
   }
+  private val places2 = sums2.map(_._1)
 
   // ---- Sum of these -----------------------------------------------------------------------------------------------------------------
   // Without signs, by adding half of their range, every few places stand side by side in one number; what was added too much
@@ -90,7 +89,7 @@ class VariableSum(p: VectorParams) extends Module {
     val word = Cat(mine.reverse.map(place => (places3(place) ^ half.U(placeBits.W)).pad(apart * bits)))
     (word << (bits * row)).pad(64)(63, 0)
   }
-  private val excess = places3.indices.map(place => half << (bits * place)).sum
+  private val excess = sums2.indices.map(place => (half + sums2(place)._2) << (bits * place)).sum
   private val taken  = ((BigInt(1) << 64) - excess % (BigInt(1) << 64)) % (BigInt(1) << 64)
   io.out.valid := RegNext(valid3 && !io.clear, false.B)
   io.out.bits  := RegEnable((rows3 :+ taken.U(64.W)).reduceLeft((x, y) => (x + y)(63, 0)), valid3)

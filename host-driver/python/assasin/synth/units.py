@@ -137,12 +137,12 @@ def _read_stat(path: Path, unit: str) -> dict[str, int]:
     return dict(modules["\\" + unit]["num_cells_by_type"])
 
 
-def netlist(rtl: Rtl, unit: str, family: str, say: Callable[[str], None] = lambda _: None, below: bool = False) -> Netlist:
+def netlist(rtl: Rtl, unit: str, family: str, say: Callable[[str], None] = lambda _: None, flat: bool = False) -> Netlist:
     """
-    The netlist of one unit, from the cache when its content has been synthesised before; `below`: with the units below it. Raises
+    The netlist of one unit, from the cache when its content has been synthesised before; `flat`: with the units below it. Raises
     SynthError.
     """
-    stop = _never if below else is_unit
+    stop = _never if flat else is_unit
     key = cache.digest(rtl.hash(unit, stop), _script_template(family), "memories 2", yosys.version())
     kept = cache.load("netlist", key)
     if kept is None:

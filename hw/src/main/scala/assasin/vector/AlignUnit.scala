@@ -110,11 +110,10 @@ class AlignUnit(p: VectorParams) extends Module {
     val low    = Mux(k1.is(VariableFunction.Index), offset, bits(offsetBits - 1, 0))
     RegEnable(Cat(bits(bits.getWidth - 1, offsetBits), low), io.loads(1))
   }
-  private val count2  = PopCount(fits2)
-  private val taken2  = fits2.zip(size2).map { case (fit, size) => fit && size =/= 0.U }
-  private val begins2 = Seq.tabulate(elements)(i =>
-    Mux(taken2(i), (1.U << start2(i)(slotBits - 1, 0))(slots - 1, 0), 0.U)
-  )
+  private val count2 = PopCount(fits2)
+  private val taken2 = fits2.zip(size2).map { case (fit, size) => fit && size =/= 0.U }
+  private val begins2 =
+    Seq.tabulate(elements)(i => Mux(taken2(i), (1.U << start2(i)(slotBits - 1, 0))(slots - 1, 0), 0.U))
   private def or(words: Seq[UInt]): UInt = words.reduce(_ | _)
   // Those that fit come first, so there is one last of them.
   private val end2 = or(Seq.tabulate(elements) { i =>
@@ -154,8 +153,8 @@ class AlignUnit(p: VectorParams) extends Module {
   private val slotId3 = VecInit(ElementSlots.below(first3.asBools, most))
 
   private def slotOf(value: UInt, k: Int): UInt = value(align * (k + 1) - 1, align * k)
-  private val bits3    = ElementSlots.fromFirst(sources3, slotId3, most)
-  private val sourceOf = bits3.map(_.asTypeOf(new Source))
+  private val bits3                             = ElementSlots.fromFirst(sources3, slotId3, most)
+  private val sourceOf                          = bits3.map(_.asTypeOf(new Source))
   private def aligned(data: UInt, from: Seq[UInt], many: Seq[UInt], unsigned: Bool): Seq[UInt] = {
     val values = Seq.tabulate(slots)(slotOf(data, _))
     val own    = Seq.tabulate(slots)(s => MuxTree((from(s) + slotId3(s))(slotBits - 1, 0), values))
@@ -177,11 +176,13 @@ class AlignUnit(p: VectorParams) extends Module {
     MuxLookup(slotId3(s), Fill(align, sign))((0 until 2 * p.slotsOfByte).map(k => k.U -> slotOf(wide, k)))
   }
   private val indexes3 = k3.is(VariableFunction.Index)
-  private val alignedA = aligned(dataA3, sourceOf.map(_.fromA), sourceOf.map(_.manyA), k3.aUnsigned).zipWithIndex.map { case (slot, s) =>
-    Mux(indexes3, scalarSlots(s), slot)
+  private val alignedA = aligned(dataA3, sourceOf.map(_.fromA), sourceOf.map(_.manyA), k3.aUnsigned).zipWithIndex.map {
+    case (slot, s) =>
+      Mux(indexes3, scalarSlots(s), slot)
   }
-  private val alignedB = aligned(dataB3, sourceOf.map(_.fromB), sourceOf.map(_.manyB), k3.bUnsigned).zipWithIndex.map { case (slot, s) =>
-    MuxCase(slot, Seq(indexes3 -> offsetSlots(s), k3.byScalar -> scalarSlots(s)))
+  private val alignedB = aligned(dataB3, sourceOf.map(_.fromB), sourceOf.map(_.manyB), k3.bUnsigned).zipWithIndex.map {
+    case (slot, s) =>
+      MuxCase(slot, Seq(indexes3 -> offsetSlots(s), k3.byScalar -> scalarSlots(s)))
   }
 
   io.kinds   := VecInit(k1, k2, k3)

@@ -14,7 +14,7 @@ object BarrelShift {
     def steps(bits: Seq[Bool], left: Int): Seq[Bool] =
       if (left == 0) bits.take(keep)
       else {
-        val low                   = 0 max (left - 2)
+        val low                    = 0 max (left - 2)
         def from(place: Int): Bool = if (place < bits.size) bits(place) else zero
         // What the lower bits of the amount still need.
         val needed = keep + (1 << low) - 1

@@ -72,8 +72,8 @@ class ByteExtract(p: VectorParams) extends Module {
   }
 
   // The sign: the highest bit of a lane's value, which the lane's bytes hold.
-  private val highest  = bits.map(_ - 1.U)
-  private val tops     = Seq.tabulate(p.dBytes)(b => MuxTree(byEew(eew => highest(b >> eew))(2, 0), raw(b).asBools))
+  private val highest = bits.map(_ - 1.U)
+  private val tops    = Seq.tabulate(p.dBytes)(b => MuxTree(byEew(eew => highest(b >> eew))(2, 0), raw(b).asBools))
   private val signs = eews.map { eew =>
     val bytesOfLane = 1 << eew
     Seq.tabulate(p.dBytes >> eew) { lane =>

@@ -71,12 +71,12 @@ class ElementSizes(p: VectorParams) extends Module {
 
   // Sizes are found in slots: rounding up to slots keeps the order of numbers, so the larger of two widths, and the smaller
   // of a width and of MB, which is whole slots, may be chosen behind it.
-  private val logAlign                       = log2Ceil(p.align)
-  private def slotsOf(width: UInt): UInt     = (width >> logAlign) +& (width & (p.align - 1).U).orR
-  private def least(x: UInt, y: UInt): UInt  = Mux(x < y, x, y)
-  private val mbSlots                        = (p.slotsOfByte.U((p.sizeBits + 1).W) << kind.mb)(p.sizeBits - 1, 0)
-  private def most(x: UInt, y: UInt): UInt   = Mux(x > y, x, y)
-  private def capped(size: UInt, cap: Bool)  = Mux(cap && size > mbSlots, mbSlots, size)
+  private val logAlign                      = log2Ceil(p.align)
+  private def slotsOf(width: UInt): UInt    = (width >> logAlign) +& (width & (p.align - 1).U).orR
+  private def least(x: UInt, y: UInt): UInt = Mux(x < y, x, y)
+  private val mbSlots                       = (p.slotsOfByte.U((p.sizeBits + 1).W) << kind.mb)(p.sizeBits - 1, 0)
+  private def most(x: UInt, y: UInt): UInt  = Mux(x > y, x, y)
+  private def capped(size: UInt, cap: Bool) = Mux(cap && size > mbSlots, mbSlots, size)
   private def inBytes(size: UInt): UInt =
     if (p.align == 8) size
     else ((size +& (p.slotsOfByte - 1).U) >> log2Ceil(p.slotsOfByte)) << log2Ceil(p.slotsOfByte)
@@ -113,25 +113,25 @@ class ElementSizes(p: VectorParams) extends Module {
   private val bIsOther     = multiplies || copies || shifts && in.byScalar
   private val mbOnly       = shiftsLeft && !in.byScalar && !b.unsigned
   private val sizes = Seq.tabulate(elements) { i =>
-    val (wa, wb)           = (widthsA(i), widthsB(i))
-    val (someA, someB)     = (wa =/= 0.U, wb =/= 0.U)
-    val both               = someA && someB
-    val taken              = Mux(is(VariableFunction.Subtract), someB, someA)
-    val carries            = adds && both || isSub && !bothUnsigned && taken
-    val caps               = adds && both || isSub || multiplies || shiftsLeft || divides && someB
+    val (wa, wb)       = (widthsA(i), widthsB(i))
+    val (someA, someB) = (wa =/= 0.U, wb =/= 0.U)
+    val both           = someA && someB
+    val taken          = Mux(is(VariableFunction.Subtract), someB, someA)
+    val carries        = adds && both || isSub && !bothUnsigned && taken
+    val caps           = adds && both || isSub || multiplies || shiftsLeft || divides && someB
     // 2^n - 1 for a shift by up to n < 6, else 63.
-    val power              = Cat((0 until 6).map(n => wb > n.U).reverse)
-    val few                = (signsA && someA) +& (carries || divides && signed && someB)
-    val addend             = MuxCase(
+    val power = Cat((0 until 6).map(n => wb > n.U).reverse)
+    val few   = (signsA && someA) +& (carries || divides && signed && someB)
+    val addend = MuxCase(
       few.pad(7),
       Seq(multiplies -> wb, (shiftsLeft && in.byScalar) -> shiftCount.pad(7), shiftsLeft -> power.pad(7))
     )
-    val noA                = duplicates || shiftsLeft && !someA || multiplies && !both
-    val sizeA              = Mux(noA, 0.U, Mux(mbOnly, mbSlots, capped(slotsOf(wa +& addend), caps)))
-    val sizeB              = slotsOf(wb +& ((signsB && someB) +& carries))
-    val cappedB            = Mux(bIsOther, 0.U, capped(sizeB, adds && both || isSub))
-    val larger             = Mux(indexes, indexSizes(i), most(sizeA, cappedB))
-    val inSlots            = least(larger, (p.maxWidth / p.align).U)(p.sizeBits - 1, 0)
+    val noA     = duplicates || shiftsLeft && !someA || multiplies && !both
+    val sizeA   = Mux(noA, 0.U, Mux(mbOnly, mbSlots, capped(slotsOf(wa +& addend), caps)))
+    val sizeB   = slotsOf(wb +& ((signsB && someB) +& carries))
+    val cappedB = Mux(bIsOther, 0.U, capped(sizeB, adds && both || isSub))
+    val larger  = Mux(indexes, indexSizes(i), most(sizeA, cappedB))
+    val inSlots = least(larger, (p.maxWidth / p.align).U)(p.sizeBits - 1, 0)
     // Products and quotients take whole bytes.
     val size = Mux(multiplies || divides, inBytes(inSlots)(p.sizeBits - 1, 0), inSlots)
     Mux(in.active(i) && i.U < yields, size, 0.U)

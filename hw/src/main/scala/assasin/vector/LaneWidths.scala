@@ -32,11 +32,11 @@ object LaneWidths {
     }
   }
 
-  /** The same of lanes of 8 << `eew` bits; in lanes that there are not with this size 0. The bytes are looked at once for
-    * all sizes.
+  /** The same of lanes of 8 << `eew` bits; in lanes that there are not with this size 0. The bytes are looked at once
+    * for all sizes.
     */
   def bySize(data: UInt, eew: UInt, logs: Seq[Int], unsigned: Bool): Seq[UInt] = {
-    val bytes                                           = data.getWidth / 8
+    val bytes                                        = data.getWidth / 8
     def chosen[T <: Data](of: Int => T, other: T): T = MuxLookup(eew, other)(logs.map(log => log.U -> of(log)))
     val signs = Seq.tabulate(bytes) { b =>
       !unsigned && chosen(log => data(8 * (b | ((1 << log) - 1)) + 7), false.B)
@@ -49,9 +49,9 @@ object LaneWidths {
       }
     }
     Seq.tabulate(bytes) { lane =>
-      val there        = logs.filter(log => lane < (bytes >> log))
-      val upTo         = MuxLookup(eew, 0.U(7.W))(there.map(log => log.U -> lanes(log)(lane)._2))
-      val sign         = MuxLookup(eew, false.B)(there.map(log => log.U -> signs(lane << log)))
+      val there = logs.filter(log => lane < (bytes >> log))
+      val upTo  = MuxLookup(eew, 0.U(7.W))(there.map(log => log.U -> lanes(log)(lane)._2))
+      val sign  = MuxLookup(eew, false.B)(there.map(log => log.U -> signs(lane << log)))
       upTo + (!unsigned && (upTo =/= 0.U || sign))
     }
   }

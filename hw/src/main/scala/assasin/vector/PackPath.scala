@@ -138,7 +138,7 @@ class PackPath(p: VectorParams) extends Module {
   when(results.io.enq.fire)(told := true.B)
 
   // Elements of a Huffman stream leave one a cycle, from a copy of their element group.
-  private val serial   = if (p.full) false.B else use.huffman && !empty
+  private val serial = if (p.full) false.B else use.huffman && !empty
   // Values have widths of their own, which VarVE-full has not.
   private val own      = if (p.full) false.B else use.variable
   private val split    = RegInit(false.B)
@@ -332,11 +332,11 @@ class PackPath(p: VectorParams) extends Module {
   }
   private val bitsOfPart = Seq.tabulate(8)(bitsOf(r.use.valueBits, _))
   private val rStrings = Seq.tabulate(p.dBytes) { b =>
-    val string                            = Wire(new PackString(0))
-    def byPart(of: Int => UInt): UInt     = MuxTree(rEew, Seq.tabulate(4)(log => of(b & ((1 << log) - 1))))
-    val bits   = Mux(rOwn, byPart(bitsOf(ownWidths(b), _)), byPart(bitsOfPart(_)))
-    val width  = byPart(part => if (part == 0) 8.U(4.W) else 0.U(4.W))
-    val length = Mux(rActive(b), Mux(rWidths, width, bits), 0.U)
+    val string                        = Wire(new PackString(0))
+    def byPart(of: Int => UInt): UInt = MuxTree(rEew, Seq.tabulate(4)(log => of(b & ((1 << log) - 1))))
+    val bits                          = Mux(rOwn, byPart(bitsOf(ownWidths(b), _)), byPart(bitsOfPart(_)))
+    val width                         = byPart(part => if (part == 0) 8.U(4.W) else 0.U(4.W))
+    val length                        = Mux(rActive(b), Mux(rWidths, width, bits), 0.U)
     string.length := length
     string.data   := Mux(rWidths, ownWidths(b), rByte(b)) & ((1.U << length) - 1.U)(7, 0)
     string

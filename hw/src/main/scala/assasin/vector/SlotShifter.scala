@@ -57,9 +57,10 @@ class SlotShifter(slots: Int, bits: Int) extends Module {
                     // To the left by n is to the right by `bits` - n, of this slot and the one below.
                     val rest   = io.count(s)(inSlot - 1, 0)
                     val shifts = rest =/= 0.U
-                    val low    = Mux(io.left && shifts, if (s == 0) 0.U else Mux(hasBelow(s, 1), whole(s - 1), 0.U), whole(s))
-                    val next   = if (s + 1 < slots) Mux(hasAbove(s, 1), whole(s + 1), fill(s)) else fill(s)
-                    val high   = Mux(io.left, whole(s), next)
+                    val low =
+                      Mux(io.left && shifts, if (s == 0) 0.U else Mux(hasBelow(s, 1), whole(s - 1), 0.U), whole(s))
+                    val next = if (s + 1 < slots) Mux(hasAbove(s, 1), whole(s + 1), fill(s)) else fill(s)
+                    val high = Mux(io.left, whole(s), next)
                     BarrelShift.right(Cat(high, low), Mux(io.left, (0.U - rest)(inSlot - 1, 0), rest), bits)
                   })
   }

@@ -16,8 +16,9 @@ class SqueezeIO(bits: Int, slots: Int) extends Bundle {
 }
 
 /** Leaves out some of `slots` slots of `bits` bits, by steps that move slots downwards by up to 3, 3 * 4, 3 * 16...
-  * places: a LUT chooses among four bits. A slot moves as many places as there are dead slots below it. As these numbers
-  * never decrease from slot to slot, no two slots meet. What stands above the kept slots means nothing. Combinational.
+  * places: a LUT chooses among four bits. A slot moves as many places as there are dead slots below it. As these
+  * numbers never decrease from slot to slot, no two slots meet. What stands above the kept slots means nothing.
+  * Combinational.
   */
 class Squeeze(bits: Int, slots: Int) extends Module {
   val io = IO(new SqueezeIO(bits, slots))

@@ -80,8 +80,8 @@ class UnpackAppend(p: VectorParams) extends Module {
     val beat   = new LaneBeat(p)
     val widths = Vec(p.dBytes, UInt(7.W))
   }
-  private val in = io.in.bits
-  private val widths = LaneWidths.bySize(in.data, in.eew, logs, in.unsigned)
+  private val in      = io.in.bits
+  private val widths  = LaneWidths.bySize(in.data, in.eew, logs, in.unsigned)
   private val waiting = Module(new Queue(new Widths, 4))
   private val count   = Module(new MaskedCount(p))
   private val enters  = io.in.valid && waiting.io.enq.ready && (!in.masked || !in.first || count.io.room)
@@ -132,7 +132,7 @@ class UnpackAppend(p: VectorParams) extends Module {
 
   private val fillNow  = Mux(u.first, 0.U, fill)
   private val sizes    = uWidths.map(LaneWidths.slots(_, p.align))
-  private val ends = PrefixSum(sizes, fillBits + 4).tail.map(sum => (sum + fillNow)(fillBits + 3, 0))
+  private val ends     = PrefixSum(sizes, fillBits + 4).tail.map(sum => (sum + fillNow)(fillBits + 3, 0))
   private val fits     = VecInit(ends.map(_ <= p.slots.U)).asUInt & present & ~Mux(!u.first && full, present, 0.U)
   private val overflow = (present & ~fits) =/= 0.U
 
@@ -147,7 +147,7 @@ class UnpackAppend(p: VectorParams) extends Module {
   private val squeeze = Module(new Squeeze(p.align, p.slots))
   squeeze.io.data := u.data
   squeeze.io.live := live
-  private val kept     = squeeze.io.out & FillInterleaved(p.align, LaneWidths.ones(squeeze.io.count, p.slots))
+  private val kept = squeeze.io.out & FillInterleaved(p.align, LaneWidths.ones(squeeze.io.count, p.slots))
   private val appended = {
     val slots = Seq.tabulate(p.align)(bit => VecInit(Seq.tabulate(p.slots)(s => kept(p.align * s + bit))).asUInt)
     val moved = slots.map(BarrelShift.left(_, fillNow(log2Ceil(p.slots) - 1, 0), p.slots))

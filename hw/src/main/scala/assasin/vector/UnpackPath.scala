@@ -150,7 +150,7 @@ class UnpackPath(p: VectorParams) extends Module {
   private val drop  = RegInit(0.U(log2Ceil(depth + 1).W))
 
   // Memory answers later than stream buffers: what is under way is of one kind, so that answers come in order.
-  private val kind    = Reg(Bool())
+  private val kind = Reg(Bool())
   // VarVE-full has streams of one width only.
   private val huffman = if (p.full) false.B else use.huffman
   private val quick   = use.buffer || huffman
@@ -393,7 +393,7 @@ class UnpackPath(p: VectorParams) extends Module {
     ticket.bits.own    := false.B
     ticket.bits.rows   := false.B
   }
-  private val extract  = Module(new ByteExtract(p))
+  private val extract = Module(new ByteExtract(p))
   extract.io.window    := answers.io.deq.bits
   extract.io.bitpos    := ticket.bits.bitpos
   extract.io.valueBits := ticket.bits.valueBits

@@ -356,7 +356,7 @@ class VariableUnit(p: VectorParams) extends Module {
   private val count6  = RegEnable(count5, v5)
 
   // Flags of elements are known a stage before their widths.
-  private val zero5     = holds(false.B, true.B, k5)
+  private val zero5 = holds(false.B, true.B, k5)
   private val mask5 = Cat(
     Seq.tabulate(elements)(i => fits5(i) && active5(i) && Mux(some5(i), MuxTree(lastOf5(i), flag5), zero5)).reverse
   )

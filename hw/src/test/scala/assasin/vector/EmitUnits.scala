@@ -22,8 +22,8 @@ object EmitUnits {
     require(args.length >= 2, "usage: EmitUnits FOLDER VLEN/G/XLEN...")
     for (set <- args.tail) {
       val Array(vLen, align, xLen) = set.split('/').map(_.toInt)
-      val params                   = VectorParams(xLen = xLen, vLen = vLen, dLen = vLen, pup = true, full = true, align = align)
-      val folder                   = Path.of(args.head, s"unit${vLen}x${align}x$xLen")
+      val params = VectorParams(xLen = xLen, vLen = vLen, dLen = vLen, pup = true, full = true, align = align)
+      val folder = Path.of(args.head, s"unit${vLen}x${align}x$xLen")
       if (Files.exists(folder)) Files.list(folder).forEach(Files.delete(_))
       Files.createDirectories(folder)
       Emission.strict { strictly =>

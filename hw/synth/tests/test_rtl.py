@@ -48,3 +48,10 @@ def test_folder_without_top(tmp_path: Path) -> None:
     (tmp_path / "Core.sv").write_text(SMALL_CHIP["Core"])
     with pytest.raises(SynthError, match=r"holds no AssasinSoc\.sv: remove the folder"):
         Rtl(tmp_path)
+
+
+def test_part_of_a_chip(tmp_path: Path) -> None:
+    part = write_chip(tmp_path / "part", {n: t for n, t in SMALL_CHIP.items() if n != "AssasinSoc"})
+    with pytest.raises(SynthError, match="holds no AssasinSoc"):
+        Rtl(part)
+    assert Rtl(part, "Core").counts("Core") == {"Core": 1, "Counter": 1, "big_2048x32": 1, "small_16x8": 1}

@@ -118,8 +118,12 @@ def _script_template(family: str) -> str:
     return f"synth_xilinx -family {family} -flatten -noiopad -noclkbuf"
 
 
-def _script(rtl: Rtl, unit: str, family: str, stat: Path) -> str:
-    inside = sorted(rtl.closure(unit, is_unit))
+def _never(_: str) -> bool:
+    return False
+
+
+def _script(rtl: Rtl, unit: str, family: str, stat: Path, stop: Callable[[str], bool]) -> str:
+    inside = sorted(rtl.closure(unit, stop))
     below = sorted({child for module in inside for child in rtl.instances[module] if child not in inside})
     lines = [f"read_verilog -sv -lib {rtl.folder / (module + '.sv')}" for module in below]
     lines += [f"read_verilog -sv {rtl.folder / (module + '.sv')}" for module in inside]
@@ -133,16 +137,20 @@ def _read_stat(path: Path, unit: str) -> dict[str, int]:
     return dict(modules["\\" + unit]["num_cells_by_type"])
 
 
-def netlist(rtl: Rtl, unit: str, family: str, say: Callable[[str], None] = lambda _: None) -> Netlist:
-    """The netlist of one unit, from the cache when its content has been synthesised before. Raises SynthError."""
-    key = cache.digest(rtl.hash(unit, is_unit), _script_template(family), "memories 2", yosys.version())
+def netlist(rtl: Rtl, unit: str, family: str, say: Callable[[str], None] = lambda _: None, flat: bool = False) -> Netlist:
+    """
+    The netlist of one unit, from the cache when its content has been synthesised before; `flat`: with the units below it. Raises
+    SynthError.
+    """
+    stop = _never if flat else is_unit
+    key = cache.digest(rtl.hash(unit, stop), _script_template(family), "memories 2", yosys.version())
     kept = cache.load("netlist", key)
     if kept is None:
         say(f"synthesising {unit} for {family}")
         work = BUILD / "synth" / "logs"
         stat, log = work / f"{unit}-{family}-{key}.json", work / f"{unit}-{family}-{key}.log"
         stat.parent.mkdir(parents=True, exist_ok=True)
-        yosys.run(_script(rtl, unit, family, stat), log)
+        yosys.run(_script(rtl, unit, family, stat, stop), log)
         cells = _read_stat(stat, unit)
         below = {child: n for child, n in cells.items() if child in rtl.texts}
         kept = {"cells": {c: n for c, n in cells.items() if c not in below}, "memories": _memories(log)}

@@ -88,16 +88,38 @@ class AlignUnit(p: VectorParams) extends Module {
   private val fits2   = fits1.map(RegEnable(_, io.loads(1)))
   private val size2   = size1.map(RegEnable(_, io.loads(1)))
   private val start2  = starts1.map(s => RegEnable(s(slotBits, 0), io.loads(1)))
-  private val fromA2  = fromA1.map(RegEnable(_, io.loads(1)))
-  private val fromB2  = fromB1.map(RegEnable(_, io.loads(1)))
   private val slotsA2 = slotsA1.map(RegEnable(_, io.loads(1)))
   private val slotsB2 = slotsB1.map(RegEnable(_, io.loads(1)))
-  private val count2  = PopCount(fits2)
-  private val begins2 = Seq.tabulate(elements)(i =>
-    Mux(fits2(i) && size2(i) =/= 0.U, (1.U << start2(i)(slotBits - 1, 0))(slots - 1, 0), 0.U)
-  )
-  private val end2 = fits2.zip(start2.tail).map { case (fit, to) => Mux(fit, to, 0.U) }.reduce(_ max _)
+
+  // What a slot has to know of its element: where it begins in each register, and how many slots it has there. vv.index,
+  // which has no registers, has what it adds in the same bits, so that they are brought to the slots once.
+  private class Source extends Bundle {
+    val manyA = UInt(p.sizeBits.W)
+    val manyB = UInt(p.sizeBits.W)
+    val fromA = UInt(slotBits.W)
+    val fromB = UInt(slotBits.W)
+  }
+  private val sources2 = Seq.tabulate(elements) { i =>
+    val source = Wire(new Source)
+    source.manyA := slotsA1(i)
+    source.manyB := slotsB1(i)
+    source.fromA := fromA1(i)(slotBits - 1, 0)
+    source.fromB := fromB1(i)(slotBits - 1, 0)
+    val bits   = source.asUInt
+    val offset = IndexOffset(p, k1.step, i)
+    val low    = Mux(k1.is(VariableFunction.Index), offset, bits(offsetBits - 1, 0))
+    RegEnable(Cat(bits(bits.getWidth - 1, offsetBits), low), io.loads(1))
+  }
+  private val count2 = PopCount(fits2)
+  private val taken2 = fits2.zip(size2).map { case (fit, size) => fit && size =/= 0.U }
+  private val begins2 =
+    Seq.tabulate(elements)(i => Mux(taken2(i), (1.U << start2(i)(slotBits - 1, 0))(slots - 1, 0), 0.U))
   private def or(words: Seq[UInt]): UInt = words.reduce(_ | _)
+  // Those that fit come first, so there is one last of them.
+  private val end2 = or(Seq.tabulate(elements) { i =>
+    val isLast = fits2(i) && (if (i + 1 < elements) !fits2(i + 1) else true.B)
+    Mux(isLast, start2(i + 1), 0.U)
+  })
 
   /** Values of elements at their first slots. */
   private def scatter(values: Seq[UInt]): Vec[UInt] = {
@@ -108,15 +130,9 @@ class AlignUnit(p: VectorParams) extends Module {
   }
   private val first2 = or(begins2)
 
-  /** Whether any element has more than 0, 1, .. 7 bytes of so many slots. */
+  /** Whether any pair with slots has more than 0, 1, .. 7 bytes of so many slots. */
   private def longest(slotsOf: Seq[UInt]): Seq[Bool] = Seq.tabulate(8) { n =>
-    val below = (n * p.slotsOfByte).U
-    fits2
-      .lazyZip(size2)
-      .lazyZip(slotsOf)
-      .map((fit, size, own) => fit && size > below && own > below)
-      .toSeq
-      .reduce(_ || _)
+    taken2.zip(slotsOf).map { case (taken, own) => taken && own > (n * p.slotsOfByte).U }.reduce(_ || _)
   }
   private val longestA2 = PopCount(longest(slotsA2))
   private val longestB2 = PopCount(longest(slotsB2))
@@ -127,11 +143,7 @@ class AlignUnit(p: VectorParams) extends Module {
   private val dataB3   = RegEnable(dataB2, io.loads(2))
   private val first3   = RegEnable(first2, io.loads(2))
   private val end3     = RegEnable(end2, io.loads(2))
-  private val fromA3   = RegEnable(scatter(fromA2.init.map(_(slotBits - 1, 0))), io.loads(2))
-  private val fromB3   = RegEnable(scatter(fromB2.init.map(_(slotBits - 1, 0))), io.loads(2))
-  private val manyA3   = RegEnable(scatter(slotsA2), io.loads(2))
-  private val manyB3   = RegEnable(scatter(slotsB2), io.loads(2))
-  private val offset3  = RegEnable(scatter(Seq.tabulate(elements)(i => IndexOffset(p, k2.step, i))), io.loads(2))
+  private val sources3 = RegEnable(scatter(sources2), io.loads(2))
   private val swaps3   = RegEnable(longestA2 < longestB2, io.loads(2))
   private val passes3  = RegEnable(Mux(longestA2 < longestB2, longestA2, longestB2), io.loads(2))
   private val largest3 = RegEnable(PopCount(longest(size2)), io.loads(2))
@@ -141,30 +153,36 @@ class AlignUnit(p: VectorParams) extends Module {
   private val slotId3 = VecInit(ElementSlots.below(first3.asBools, most))
 
   private def slotOf(value: UInt, k: Int): UInt = value(align * (k + 1) - 1, align * k)
-  private def aligned(data: UInt, from: Vec[UInt], many: Vec[UInt], unsigned: Bool): Seq[UInt] = {
-    val values = VecInit(Seq.tabulate(slots)(slotOf(data, _)))
-    val base   = ElementSlots.fromFirst(from, slotId3, most)
-    val own    = ElementSlots.fromFirst(many, slotId3, most)
-    Seq.tabulate(slots) { s =>
-      val top = values((base(s) + own(s) - 1.U)(slotBits - 1, 0))(align - 1) && !unsigned && own(s) =/= 0.U
-      Mux(slotId3(s) < own(s), values((base(s) + slotId3(s))(slotBits - 1, 0)), Fill(align, top))
+  private val bits3                             = ElementSlots.fromFirst(sources3, slotId3, most)
+  private val sourceOf                          = bits3.map(_.asTypeOf(new Source))
+  private def aligned(data: UInt, from: Seq[UInt], many: Seq[UInt], unsigned: Bool): Seq[UInt] = {
+    val values = Seq.tabulate(slots)(slotOf(data, _))
+    val own    = Seq.tabulate(slots)(s => MuxTree((from(s) + slotId3(s))(slotBits - 1, 0), values))
+    // A slot above those that the register has of its element takes the sign of the highest of these.
+    val above = Seq.tabulate(slots)(s => slotId3(s) >= many(s))
+    val distances = Seq.tabulate(slots) { s =>
+      Mux(above(s), slotId3(s) - many(s)(p.slotIdBits - 1, 0) + 1.U, 0.U)
     }
+    val signs = ElementSlots.fromFirst(own.map(_(align - 1)), distances, most)
+    Seq.tabulate(slots)(s => Mux(above(s), Fill(align, signs(s) && !unsigned && many(s) =/= 0.U), own(s)))
   }
   private val inside3 = VecInit(Seq.tabulate(slots)(s => s.U < end3))
   private val last3   = Seq.tabulate(slots)(s => s.U +& 1.U === end3 || (if (s + 1 < slots) first3(s + 1) else false.B))
   private val above3  = ElementSlots.above(last3, most)
-  private val scalarSlots = VecInit(Seq.tabulate(most)(slotOf(k3.scalar, _)))
-  private val offsetSlots = ElementSlots.fromFirst(offset3, slotId3, most).zipWithIndex.map { case (value, s) =>
+  private val scalarSlots = slotId3.map(MuxTree(_, Seq.tabulate(most)(slotOf(k3.scalar, _))))
+  private val offsetSlots = bits3.zipWithIndex.map { case (value, s) =>
     val sign = value(offsetBits - 1)
-    val wide = Cat(Fill(16 - offsetBits, sign), value)
+    val wide = Cat(Fill(16 - offsetBits, sign), value(offsetBits - 1, 0))
     MuxLookup(slotId3(s), Fill(align, sign))((0 until 2 * p.slotsOfByte).map(k => k.U -> slotOf(wide, k)))
   }
   private val indexes3 = k3.is(VariableFunction.Index)
-  private val alignedA = aligned(dataA3, fromA3, manyA3, k3.aUnsigned).zipWithIndex.map { case (slot, s) =>
-    Mux(indexes3, scalarSlots(slotId3(s)), slot)
+  private val alignedA = aligned(dataA3, sourceOf.map(_.fromA), sourceOf.map(_.manyA), k3.aUnsigned).zipWithIndex.map {
+    case (slot, s) =>
+      Mux(indexes3, scalarSlots(s), slot)
   }
-  private val alignedB = aligned(dataB3, fromB3, manyB3, k3.bUnsigned).zipWithIndex.map { case (slot, s) =>
-    MuxCase(slot, Seq(indexes3 -> offsetSlots(s), k3.byScalar -> scalarSlots(slotId3(s))))
+  private val alignedB = aligned(dataB3, sourceOf.map(_.fromB), sourceOf.map(_.manyB), k3.bUnsigned).zipWithIndex.map {
+    case (slot, s) =>
+      MuxCase(slot, Seq(indexes3 -> offsetSlots(s), k3.byScalar -> scalarSlots(s)))
   }
 
   io.kinds   := VecInit(k1, k2, k3)

@@ -42,35 +42,53 @@ class ByteExtract(p: VectorParams) extends Module {
   val io = IO(new ByteExtractIO(p))
 
   private val offsetBits = ByteExtract.offsetBits(p)
-  private val bytes      = Seq.tabulate(p.memoryBytes)(i => io.window(8 * i + 7, 8 * i)) ++ Seq.fill(2)(0.U(8.W))
-  private val count      = 1 << log2Ceil(bytes.size)
-  private val all        = VecInit(bytes ++ Seq.fill(count - bytes.size)(0.U(8.W)))
+  private val bytes      = Seq.tabulate(p.memoryBytes)(i => io.window(8 * i + 7, 8 * i))
   private val eews       = 0 to (if (p.full) 3 else log2Ceil(p.eLen / 8))
   private def byEew[T <: Data](of: Int => T): T =
     MuxLookup(io.eew, of(0))(eews.tail.map(eew => eew.U -> of(eew)))
 
-  // Where each lane's value begins, and its highest bit.
+  // Where each lane's value begins, and its bits. VarVE-full has no values with bits of their own.
+  private val own = if (p.full) false.B else io.variable
   private val starts = Seq.tabulate(p.dBytes)(lane =>
-    Mux(io.variable, io.starts(lane), (lane.U * io.valueBits +& io.bitpos).pad(offsetBits)(offsetBits - 1, 0))
+    Mux(own, io.starts(lane), (lane.U * io.valueBits +& io.bitpos).pad(offsetBits)(offsetBits - 1, 0))
   )
-  private val bits                      = io.bits.map(Mux(io.variable, _, io.valueBits))
-  private def index(offset: UInt): UInt = (offset >> 3).pad(log2Ceil(count))(log2Ceil(count) - 1, 0)
-  private val signs = VecInit(starts.zip(bits).map { case (start, bits) =>
-    val at = start + bits - 1.U
-    !io.unsigned && bits =/= 0.U && all(index(at))(at(2, 0))
-  })
+  private val bits = io.bits.map(Mux(own, _, io.valueBits))
+
+  // Eight bits from each byte's first one on: of two neighbouring bytes of the window, one has an even number and one an odd
+  // one, so that each is chosen among half of all. Values of one width are packed, so none is behind its lane's bytes.
+  private val raw = Seq.tabulate(p.dBytes) { b =>
+    val start = byEew(eew => starts(b >> eew))
+    val part  = byEew(eew => (b & ((1 << eew) - 1)).U(3.W))
+    val from  = (start + Cat(part, 0.U(3.W)))(offsetBits - 1, 0)
+    val at    = from >> 3
+    val last  = if (p.full) b + 1 else p.memoryBytes - 1
+    def choose(odd: Int, number: UInt): UInt = {
+      val some = (odd to last by 2).map(bytes(_))
+      MuxTree(number, some)
+    }
+    val even = choose(0, (at +& 1.U) >> 1)
+    val odd  = choose(1, at >> 1)
+    BarrelShift.right(Cat(even, odd, even), from(3, 0), 8)
+  }
+
+  // The sign: the highest bit of a lane's value, which the lane's bytes hold.
+  private val highest = bits.map(_ - 1.U)
+  private val tops    = Seq.tabulate(p.dBytes)(b => MuxTree(byEew(eew => highest(b >> eew))(2, 0), raw(b).asBools))
+  private val signs = eews.map { eew =>
+    val bytesOfLane = 1 << eew
+    Seq.tabulate(p.dBytes >> eew) { lane =>
+      val top = MuxTree(highest(lane)(5, 3), Seq.tabulate(8)(k => tops(lane * bytesOfLane + (k min (bytesOfLane - 1)))))
+      !io.unsigned && bits(lane) =/= 0.U && top
+    }
+  }
 
   io.out := Cat(
     Seq
       .tabulate(p.dBytes) { b =>
-        val start = byEew(eew => starts(b >> eew))
-        val part  = byEew(eew => (b & ((1 << eew) - 1)).U(3.W))
-        val from  = (start + Cat(part, 0.U(3.W)))(offsetBits - 1, 0)
-        val raw   = (Cat(all(index(from + 8.U)), all(index(from))) >> from(2, 0))(7, 0)
         // Bits of the value from this byte's first one on.
-        val rest  = byEew(eew => bits(b >> eew)) -& Cat(part, 0.U(3.W))
+        val rest  = byEew(eew => bits(b >> eew) -& (8 * (b & ((1 << eew) - 1))).U)
         val valid = Mux(rest(7), 0.U(8.W), Cat((0 until 8).map(i => rest(6, 0) > i.U).reverse))
-        (raw & valid) | (Fill(8, byEew(eew => signs(b >> eew))) & ~valid)
+        (raw(b) & valid) | (Fill(8, byEew(eew => signs(eew)(b >> eew))) & ~valid)
       }
       .reverse
   )

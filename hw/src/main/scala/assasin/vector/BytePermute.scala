@@ -17,6 +17,6 @@ class BytePermuteIO(p: VectorParams) extends Bundle {
 class BytePermute(p: VectorParams) extends Module {
   val io = IO(new BytePermuteIO(p))
 
-  private val bytes = VecInit(Seq.tabulate(p.dBytes)(i => io.data(8 * i + 7, 8 * i)))
-  io.out := Cat(io.index.map(bytes(_)).reverse)
+  private val bytes = Seq.tabulate(p.dBytes)(i => io.data(8 * i + 7, 8 * i))
+  io.out := Cat(io.index.map(MuxTree(_, bytes)).reverse)
 }

@@ -27,29 +27,38 @@ class ElementLanes(p: VectorParams) extends Module {
   squeeze.io.data := io.operand.data
   squeeze.io.live := io.operand.metadata.live
   private val sizes  = io.operand.metadata.widths.map(LaneWidths.slots(_, p.align))
-  private val starts = sizes.scanLeft(0.U(log2Ceil(p.slots + p.slotsOfElement).W))((sum, size) => sum + size).init
+  private val starts = PrefixSum(sizes, log2Ceil(p.slots)).init
 
   private val data     = RegEnable(squeeze.io.out, io.take)
-  private val size     = VecInit(sizes.map(RegEnable(_, io.take)))
-  private val start    = VecInit(starts.map(RegEnable(_, io.take)))
+  private val size     = sizes.map(RegEnable(_, io.take))
+  private val start    = starts.map(RegEnable(_, io.take))
   private val unsigned = RegEnable(io.operand.metadata.unsigned, io.take)
-  private val slots    = VecInit(Seq.tabulate(p.slots)(i => data(p.align * (i + 1) - 1, p.align * i)))
+  private val slots    = Seq.tabulate(p.slots)(i => data(p.align * (i + 1) - 1, p.align * i))
 
   private val logs                              = 0 to 3
   private val indexBits                         = log2Ceil(p.slots)
   private def byLog[T <: Data](of: Int => T): T = MuxLookup(io.eew, of(0))(logs.tail.map(log => log.U -> of(log)))
-  private def element(log: Int, lane: Int): UInt =
-    ((io.beat * (p.dBytes >> log).U) + lane.U)(log2Ceil(p.elements) - 1, 0)
+
+  // An element a lane of each size: there are few from which a lane is chosen, one a beat.
+  private def ofLanes(of: Seq[UInt]): Seq[Seq[UInt]] = logs.map { log =>
+    val lanes = p.dBytes >> log
+    Seq.tabulate(lanes)(lane => MuxTree(io.beat, of.drop(lane).grouped(lanes).map(_.head).toSeq))
+  }
+  private val startOf = ofLanes(start)
+  private val sizeOf  = ofLanes(size)
 
   io.lanes := Cat(
     Seq
       .tabulate(p.slots) { s =>
         def slotsOfLane(log: Int) = p.slotsOfByte << log
-        val at                    = byLog(log => element(log, s / slotsOfLane(log)))
+        val from                  = byLog(log => startOf(log)(s / slotsOfLane(log)))
+        val many                  = byLog(log => sizeOf(log)(s / slotsOfLane(log)))
         val part                  = byLog(log => (s % slotsOfLane(log)).U(p.slotIdBits.W))
-        val top                   = slots((start(at) + size(at) - 1.U)(indexBits - 1, 0))(p.align - 1)
-        val above                 = Fill(p.align, top && !unsigned && size(at) =/= 0.U)
-        Mux(part < size(at), slots((start(at) + part)(indexBits - 1, 0)), above)
+        val inside                = part < many
+        // The slot itself, or the element's highest one for the sign above it.
+        val place = Mux(inside, part, many - 1.U)(p.slotIdBits - 1, 0)
+        val slot  = MuxTree((from + place)(indexBits - 1, 0), slots)
+        Mux(inside, slot, Fill(p.align, slot(p.align - 1) && !unsigned && many =/= 0.U))
       }
       .reverse
   )

@@ -65,80 +65,75 @@ class ElementSizes(p: VectorParams) extends Module {
   private val mbBits = (8.U(8.W) << kind.mb)(7, 0)
   private val yields =
     Mux(duplicates || indexes, elements.U, Mux(in.byScalar || a.count < b.count, a.count, b.count))
+  private val widthsA = a.widths
+  private val widthsB = Seq.tabulate(elements)(i => Mux(in.byScalar, scalarWidth, b.widths(i)))
+  private val signed  = !kind.unsigned
+
+  // Sizes are found in slots: rounding up to slots keeps the order of numbers, so the larger of two widths, and the smaller
+  // of a width and of MB, which is whole slots, may be chosen behind it.
+  private val logAlign                      = log2Ceil(p.align)
+  private def slotsOf(width: UInt): UInt    = (width >> logAlign) +& (width & (p.align - 1).U).orR
   private def least(x: UInt, y: UInt): UInt = Mux(x < y, x, y)
+  private val mbSlots                       = (p.slotsOfByte.U((p.sizeBits + 1).W) << kind.mb)(p.sizeBits - 1, 0)
   private def most(x: UInt, y: UInt): UInt  = Mux(x > y, x, y)
-  private val widthsA                       = a.widths
-  private val widthsB                       = Seq.tabulate(elements)(i => Mux(in.byScalar, scalarWidth, b.widths(i)))
+  private def capped(size: UInt, cap: Bool) = Mux(cap && size > mbSlots, mbSlots, size)
+  private def inBytes(size: UInt): UInt =
+    if (p.align == 8) size
+    else ((size +& (p.slotsOfByte - 1).U) >> log2Ceil(p.slotsOfByte)) << log2Ceil(p.slotsOfByte)
 
   // What is added to the scalar changes the bits above `offsetBits` by one at most.
   private val offsetBits = IndexOffset.width(p)
-  private val indexWidths = Seq.tabulate(elements) { i =>
-    val added                            = IndexOffset(p, in.step, i)
-    val low                              = wideScalar(offsetBits - 1, 0) +& added
-    val fewer                            = added(offsetBits - 1) && !low(offsetBits)
-    val more                             = !added(offsetBits - 1) && low(offsetBits)
+  private val highSlots  = io.scalar.highs.map(high => slotsOf(high +& offsetBits.U +& signed))
+  private val isHigh     = io.scalar.highs.map(_ =/= 0.U)
+  private val indexSizes = Seq.tabulate(elements) { i =>
+    val added = IndexOffset(p, in.step, i)
+    val low   = wideScalar(offsetBits - 1, 0) +& added
+    val fewer = added(offsetBits - 1) && !low(offsetBits)
+    val more  = !added(offsetBits - 1) && low(offsetBits)
+
     def of[T <: Data](values: Seq[T]): T = Mux(fewer, values(0), Mux(more, values(2), values(1)))
     val sign                             = of(io.scalar.negatives)
-    val high                             = of(io.scalar.highs)
-    val below                            = VariableScalar.bitsOf(low(offsetBits - 1, 0) ^ Fill(offsetBits, sign))
-    val plain                            = Mux(high =/= 0.U, high + offsetBits.U, below)
-    Mux(kind.unsigned || (plain === 0.U && !sign), plain, plain + 1.U)
+    val differs                          = low(offsetBits - 1, 0) ^ Fill(offsetBits, sign)
+    // With a sign there is one bit more, but for the number 0.
+    val bits   = Mux(signed, Cat(differs, sign), differs)
+    val groups = bits.asBools.grouped(p.align).map(_.reduce(_ || _)).toSeq
+    val below  = MuxCase(0.U(p.sizeBits.W), groups.indices.reverse.map(k => groups(k) -> (k + 1).U(p.sizeBits.W)))
+    Mux(of(isHigh), of(highSlots), below)
   }
 
-  private val shiftCount = wideScalar(5, 0) & (mbBits - 1.U)(5, 0)
+  // Each operand takes a size, with bits added for carries and signs; the pair takes the larger one.
+  private val is           = (function: Int) => in.function === function.U
+  private val multiplies   = is(VariableFunction.Multiply)
+  private val divides      = is(VariableFunction.Divide)
+  private val adds         = is(VariableFunction.Add)
+  private val bothUnsigned = kind.aUnsigned && kind.bUnsigned
+  private val shiftCount   = wideScalar(5, 0) & (mbBits - 1.U)(5, 0)
+  private val signsA       = signed && kind.aUnsigned
+  private val signsB       = signed && kind.bUnsigned && !shifts && !duplicates
+  private val bIsOther     = multiplies || copies || shifts && in.byScalar
+  private val mbOnly       = shiftsLeft && !in.byScalar && !b.unsigned
   private val sizes = Seq.tabulate(elements) { i =>
-    val (wa, wb)     = (widthsA(i), widthsB(i))
-    val signed       = !kind.unsigned
-    val pa           = Mux(signed && kind.aUnsigned && wa =/= 0.U, wa +& 1.U, wa.pad(8))
-    val pb           = Mux(signed && kind.bUnsigned && wb =/= 0.U, wb +& 1.U, wb.pad(8))
-    val larger       = most(pa, pb)
-    val one          = least(larger + 1.U, mbBits)
-    val taken        = Mux(in.function === VariableFunction.Subtract.U, wb, wa)
-    val bothUnsigned = kind.aUnsigned && kind.bUnsigned
-    val difference = Mux(
-      bothUnsigned,
-      Mux(wa === 0.U && wb === 0.U, 0.U, least(most(wa.pad(8), wb.pad(8)) + 1.U, mbBits)),
-      Mux(wa =/= 0.U && wb =/= 0.U, one, least(larger + (taken =/= 0.U), mbBits))
+    val (wa, wb)       = (widthsA(i), widthsB(i))
+    val (someA, someB) = (wa =/= 0.U, wb =/= 0.U)
+    val both           = someA && someB
+    val taken          = Mux(is(VariableFunction.Subtract), someB, someA)
+    val carries        = adds && both || isSub && !bothUnsigned && taken
+    val caps           = adds && both || isSub || multiplies || shiftsLeft || divides && someB
+    // 2^n - 1 for a shift by up to n < 6, else 63.
+    val power = Cat((0 until 6).map(n => wb > n.U).reverse)
+    val few   = (signsA && someA) +& (carries || divides && signed && someB)
+    val addend = MuxCase(
+      few.pad(7),
+      Seq(multiplies -> wb, (shiftsLeft && in.byScalar) -> shiftCount.pad(7), shiftsLeft -> power.pad(7))
     )
-    val lengthened = Mux(
-      in.byScalar,
-      Mux(wa === 0.U, 0.U, least(wa +& shiftCount, mbBits)),
-      Mux(
-        wa === 0.U,
-        wb.pad(8),
-        most(
-          wb.pad(8),
-          Mux(b.unsigned, least(wa +& Cat((0 until 6).map(n => wb > n.U).reverse), mbBits), mbBits)
-        )
-      )
-    )
-    val quotient = Mux(wb === 0.U, pa, most(least(pa + signed, mbBits), pb))
-    val aligned = MuxCase(
-      larger,
-      Seq(
-        shiftsLeft -> lengthened,
-        shifts     -> Mux(in.byScalar, wa, most(wa, wb)).pad(8),
-        (in.function === VariableFunction.Multiply.U) ->
-          Mux(wa === 0.U || wb === 0.U, 0.U, least(wa +& wb, mbBits)),
-        (in.function === VariableFunction.Divide.U)                          -> quotient,
-        indexes                                                              -> indexWidths(i).pad(8),
-        copies                                                               -> wa.pad(8),
-        (in.function === VariableFunction.Add.U && wa =/= 0.U && wb =/= 0.U) -> one,
-        isSub                                                                -> difference,
-        duplicates                                                           -> wb.pad(8)
-      )
-    )
-    val bits    = least(aligned, p.maxWidth.U)
-    val inSlots = LaneWidths.slots(bits(6, 0), p.align)
+    val noA     = duplicates || shiftsLeft && !someA || multiplies && !both
+    val sizeA   = Mux(noA, 0.U, Mux(mbOnly, mbSlots, capped(slotsOf(wa +& addend), caps)))
+    val sizeB   = slotsOf(wb +& ((signsB && someB) +& carries))
+    val cappedB = Mux(bIsOther, 0.U, capped(sizeB, adds && both || isSub))
+    val larger  = Mux(indexes, indexSizes(i), most(sizeA, cappedB))
+    val inSlots = least(larger, (p.maxWidth / p.align).U)(p.sizeBits - 1, 0)
     // Products and quotients take whole bytes.
-    val size =
-      if (p.align == 8) inSlots
-      else
-        Mux(
-          kind.is(VariableFunction.Multiply, VariableFunction.Divide),
-          LaneWidths.slots(bits(6, 0), 8) << log2Ceil(p.slotsOfByte),
-          inSlots
-        )
+    val size = Mux(multiplies || divides, inBytes(inSlots)(p.sizeBits - 1, 0), inSlots)
     Mux(in.active(i) && i.U < yields, size, 0.U)
   }
 

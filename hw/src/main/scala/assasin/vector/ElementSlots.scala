@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{MuxCase, MuxLookup, log2Ceil}
+import chisel3.util.{MuxCase, log2Ceil}
 
 /** A value of one slot of an element, at all of the element's slots (docs/varve/unit.md 6.2). An element has `most`
   * slots or fewer. With up to 8 a slot chooses among all of them; with more that would be too much, and values move by
@@ -52,7 +52,7 @@ object ElementSlots {
   /** That of the first slot. `id`: slots of the same element below each slot. */
   def fromFirst[T <: Data](of: Seq[T], id: Seq[UInt], most: Int): Seq[T] =
     if (most <= 8)
-      of.indices.map(s => MuxLookup(id(s), of(s))((1 to ((most - 1) min s)).map(d => d.U -> of(s - d))))
+      of.indices.map(s => MuxTree(id(s), (0 to ((most - 1) min s)).map(d => of(s - d))))
     else
       distances(most).zipWithIndex.foldLeft(of) { case (now, (distance, bit)) =>
         now.indices.map(s => if (s < distance) now(s) else Mux(id(s)(bit), now(s - distance), now(s)))

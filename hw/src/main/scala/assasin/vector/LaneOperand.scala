@@ -24,10 +24,9 @@ class LaneOperand(p: VectorParams) extends Module {
 
   private val logs                              = 0 to log2Ceil(p.eLen / 8)
   private def byEew[T <: Data](of: Int => T): T = MuxLookup(io.eew, of(0))(logs.tail.map(log => log.U -> of(log)))
-  private val byLog                             = logs.map(log => LaneWidths(io.data, log, io.unsigned))
+  private val ofLanes                           = LaneWidths.bySize(io.data, io.eew, logs, io.unsigned)
   private val widths = Seq.tabulate(p.elements) { i =>
-    val width = byEew(log => if (i < byLog(log).size) byLog(log)(i) else 0.U(7.W))
-    Mux(i.U < io.count, width, 0.U)
+    if (i < ofLanes.size) Mux(i.U < io.count, ofLanes(i), 0.U) else 0.U(7.W)
   }
   private val sizes = widths.map(LaneWidths.slots(_, p.align))
 

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Fill, MuxCase, log2Ceil}
+import chisel3.util.{Cat, Fill, MuxCase, MuxLookup, log2Ceil}
 
 /** Bits that the values of lanes need (docs/varve/isa.md 1.2). */
 object LaneWidths {
@@ -29,6 +29,30 @@ object LaneWidths {
         (bytes - 1 to 0 by -1).map(k => parts(k).orR -> (highest(parts(k)) + (8 * k).U))
       )
       Mux(unsigned || (upTo === 0.U && !sign), upTo, upTo + 1.U)
+    }
+  }
+
+  /** The same of lanes of 8 << `eew` bits; in lanes that there are not with this size 0. The bytes are looked at once
+    * for all sizes.
+    */
+  def bySize(data: UInt, eew: UInt, logs: Seq[Int], unsigned: Bool): Seq[UInt] = {
+    val bytes                                        = data.getWidth / 8
+    def chosen[T <: Data](of: Int => T, other: T): T = MuxLookup(eew, other)(logs.map(log => log.U -> of(log)))
+    val signs = Seq.tabulate(bytes) { b =>
+      !unsigned && chosen(log => data(8 * (b | ((1 << log) - 1)) + 7), false.B)
+    }
+    val parts = Seq.tabulate(bytes)(b => data(8 * b + 7, 8 * b) ^ Fill(8, signs(b)))
+    // Of each lane: whether a bit differs from the sign, and how many bits are left; from lanes of half the size.
+    val lanes = logs.tail.scanLeft(parts.map(part => (part.orR, highest(part)))) { (halves, log) =>
+      halves.grouped(2).toSeq.map { case Seq((low, lowBits), (high, highBits)) =>
+        (low || high, Mux(high, highBits + (4 << log).U, lowBits))
+      }
+    }
+    Seq.tabulate(bytes) { lane =>
+      val there = logs.filter(log => lane < (bytes >> log))
+      val upTo  = MuxLookup(eew, 0.U(7.W))(there.map(log => log.U -> lanes(log)(lane)._2))
+      val sign  = MuxLookup(eew, false.B)(there.map(log => log.U -> signs(lane << log)))
+      upTo + (!unsigned && (upTo =/= 0.U || sign))
     }
   }
 

@@ -138,7 +138,9 @@ class PackPath(p: VectorParams) extends Module {
   when(results.io.enq.fire)(told := true.B)
 
   // Elements of a Huffman stream leave one a cycle, from a copy of their element group.
-  private val serial   = if (p.full) false.B else use.huffman && !empty
+  private val serial = if (p.full) false.B else use.huffman && !empty
+  // Values have widths of their own, which VarVE-full has not.
+  private val own      = if (p.full) false.B else use.variable
   private val split    = RegInit(false.B)
   private val group    = Reg(UInt(p.dLen.W))
   private val element  = Reg(UInt(p.vlBits.W))
@@ -269,7 +271,7 @@ class PackPath(p: VectorParams) extends Module {
     rValid               := (issues || again || inLookup) && !io.clear
     when(again)(r.widths := true.B)
     when(issues) {
-      r.own     := use.variable
+      r.own     := own
       r.widths  := false.B
       r.use     := use
       r.tag     := op.tag
@@ -279,10 +281,10 @@ class PackPath(p: VectorParams) extends Module {
       r.surplus := Mux(
         use.exact,
         0.U,
-        (Mux(use.variable, op.evl, op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
+        (Mux(own, op.evl, op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
       )
       r.missing    := false.B
-      r.auxSurplus := Mux(use.exact || !use.variable, 0.U, op.evl - count)
+      r.auxSurplus := Mux(use.exact || !own, 0.U, op.evl - count)
       rData        := spread.fold(io.read.data)(lanes => Mux(variable, lanes.io.lanes, io.read.data))
       rActive      := Mux(empty, 0.U, MuxLookup(eew, chosenLanes.head._2)(chosenLanes.tail))
       rEew         := eew
@@ -296,7 +298,10 @@ class PackPath(p: VectorParams) extends Module {
     rActive         := Fill(2, cActive)
     rEew            := 1.U
   }
-  again := rValid && r.own && !r.widths
+  // Of the beat in R.
+  private val rOwn    = if (p.full) false.B else r.own
+  private val rWidths = if (p.full) false.B else r.widths
+  again := rValid && rOwn && !rWidths
 
   // A value that has its own width is at first cut to the most bits that it may have.
   private val rLogs                             = 0 to log2Ceil(p.eLen / 8)
@@ -316,18 +321,24 @@ class PackPath(p: VectorParams) extends Module {
       }
       .reverse
   )
-  private val rWidths = {
+  private val ownWidths = {
     val all = rLogs.map(log => LaneWidths(cut, log, r.use.unsigned))
     Seq.tabulate(p.dBytes)(b => byEew(log => all(log)(b >> log)))
   }
+  // Bits of a value that its byte of this number takes.
+  private def bitsOf(width: UInt, part: Int): UInt = {
+    val rest = width -& (8 * part).U
+    Mux(rest(7), 0.U, Mux(rest(6, 0) > 8.U, 8.U, rest(3, 0)))
+  }
+  private val bitsOfPart = Seq.tabulate(8)(bitsOf(r.use.valueBits, _))
   private val rStrings = Seq.tabulate(p.dBytes) { b =>
-    val string = Wire(new PackString(0))
-    val part   = (b & 7).U(3.W) & ((1.U << rEew) - 1.U)(2, 0)
-    val rest   = Mux(r.own, rWidths(b), r.use.valueBits) -& (part ## 0.U(3.W))
-    val bits   = Mux(rest(7), 0.U, Mux(rest(6, 0) > 8.U, 8.U, rest(3, 0)))
-    val length = Mux(rActive(b), Mux(r.widths, Mux(part === 0.U, 8.U, 0.U), bits), 0.U)
+    val string                        = Wire(new PackString(0))
+    def byPart(of: Int => UInt): UInt = MuxTree(rEew, Seq.tabulate(4)(log => of(b & ((1 << log) - 1))))
+    val bits                          = Mux(rOwn, byPart(bitsOf(ownWidths(b), _)), byPart(bitsOfPart(_)))
+    val width                         = byPart(part => if (part == 0) 8.U(4.W) else 0.U(4.W))
+    val length                        = Mux(rActive(b), Mux(rWidths, width, bits), 0.U)
     string.length := length
-    string.data   := Mux(r.widths, rWidths(b), rByte(b)) & ((1.U << length) - 1.U)(7, 0)
+    string.data   := Mux(rWidths, ownWidths(b), rByte(b)) & ((1.U << length) - 1.U)(7, 0)
     string
   }
   private val qValid = RegInit(false.B)
@@ -369,9 +380,9 @@ class PackPath(p: VectorParams) extends Module {
   io.stream := p2.use.stream(2, 0)
   private val lands  = p2Valid && move && !io.clear
   private val flush  = p2.use.flush
-  private val widths = p2.widths
+  private val widths = if (p.full) false.B else p2.widths
   private val joined =
-    Mux(widths, p2Bits.data, (p2Bits.data << io.at.bitpos).pad(p.memoryBits)(p.memoryBits - 1, 0) | io.at.partial)
+    Mux(widths, p2Bits.data, BarrelShift.left(p2Bits.data, io.at.bitpos, p.memoryBits) | io.at.partial)
   private val length = p2Bits.length +& Mux(widths, 0.U, io.at.bitpos)
   private val bytes  = (length >> 3)(logD, 0)
   io.move.valid        := lands && !flush
@@ -409,7 +420,7 @@ class PackPath(p: VectorParams) extends Module {
   io.settle.bits.surplus := p2.surplus - Mux(
     p2.use.exact,
     0.U,
-    Mux(huffman, appended + p2Bits.length, Mux(p2.own, appended, 0.U))
+    Mux(huffman, appended + p2Bits.length, Mux(if (p.full) false.B else p2.own, appended, 0.U))
   )
   io.settle.bits.auxSurplus := p2.auxSurplus
   // The cycle in which the last byte goes to a stream buffer.

@@ -16,7 +16,7 @@ object PackTree {
   def join(strings: Seq[PackString], level: Int): Seq[PackString] =
     strings.grouped(2).toSeq.map { case Seq(low, high) =>
       val both = Wire(new PackString(level + 1))
-      both.data   := low.data | (high.data << low.length)((16 << level) - 1, 0)
+      both.data   := low.data | BarrelShift.left(high.data, low.length, 16 << level)
       both.length := low.length +& high.length
       both
     }

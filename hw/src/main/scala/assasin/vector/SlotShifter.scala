@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Fill, MuxLookup, log2Ceil}
+import chisel3.util.{Cat, Fill, log2Ceil}
 
 class SlotShifterIO(slots: Int, bits: Int) extends Bundle {
   val data = Input(Vec(slots, UInt(bits.W)))
@@ -21,57 +21,47 @@ class SlotShifterIO(slots: Int, bits: Int) extends Bundle {
   val out = Output(Vec(slots, UInt(bits.W)))
 }
 
-/** Shifts elements of up to 64 bits in slots of `bits` bits, each by its own count (docs/varve/unit.md 6.6). A slot of
-  * 8 bits of the result comes from two neighbouring ones of the element, chosen among all; narrower slots, of which an
-  * element has more, move by 1, 2, 4... of them. Combinational.
+/** Shifts elements of up to 64 bits in slots of `bits` bits, each by its own count (docs/varve/unit.md 6.6): slots move
+  * by 1, 2, 4... of them, then bits between neighbouring ones. Combinational.
   */
 class SlotShifter(slots: Int, bits: Int) extends Module {
   val io = IO(new SlotShifterIO(slots, bits))
 
-  if (bits == 8) byChoice() else bySteps()
+  private val inSlot = log2Ceil(bits)
 
-  private def byChoice(): Unit = for (s <- 0 until slots) {
-    def from(distance: Int): UInt = {
-      val fill = Fill(8, io.sign(s))
-      if (distance > 7 || s + distance >= slots) fill
-      else if (distance == 0) io.data(s)
-      else Mux(io.above(s) >= distance.U, io.data(s + distance), fill)
-    }
-    def to(distance: Int): UInt =
-      if (distance > 7 || s < distance) 0.U(8.W)
-      else if (distance == 0) io.data(s)
-      else Mux(io.below(s) >= distance.U, io.data(s - distance), 0.U(8.W))
-    val whole = io.count(s)(5, 3)
-    val rest  = io.count(s)(2, 0)
-    val pair = MuxLookup(whole, 0.U(16.W))(
-      (0 to 7).map(d => d.U -> Mux(io.left, Cat(to(d), to(d + 1)), Cat(from(d + 1), from(d))))
-    )
-    io.out(s) := (pair >> Mux(io.left, 8.U(4.W) - rest, rest))(7, 0)
+  private def fill(s: Int): UInt = Fill(bits, io.sign(s) && !io.left)
+
+  /** Whether the element has a slot `distance` above, below. */
+  private def hasAbove(s: Int, distance: Int): Bool =
+    if (s + distance < slots) io.above(s) >= distance.U else false.B
+  private def hasBelow(s: Int, distance: Int): Bool = if (s >= distance) io.below(s) >= distance.U else false.B
+
+  /** One slot of a move by `distance` against the direction of the shift, if `moves`: a LUT a bit chooses among the
+    * slot itself, the one above, the one below and what comes in.
+    */
+  private def moved(of: Seq[UInt], s: Int, distance: Int, moves: Bool): UInt = {
+    val above   = if (s + distance < slots) of(s + distance) else of(s)
+    val below   = if (s >= distance) of(s - distance) else of(s)
+    val outside = !Mux(io.left, hasBelow(s, distance), hasAbove(s, distance))
+    MuxTree(Cat(moves && (io.left || outside), moves && (!io.left || outside)), Seq(of(s), above, below, fill(s)))
   }
 
-  private def bySteps(): Unit = {
-    val inSlot = log2Ceil(bits)
-
-    /** What lies `distance` slots above a slot, in direction of the shift. */
-    def moved(of: Seq[UInt], s: Int, distance: Int): UInt = {
-      val fill = Fill(bits, io.sign(s))
-      val from = if (s + distance < slots) Mux(io.above(s) >= distance.U, of(s + distance), fill) else fill
-      val to   = if (s >= distance) Mux(io.below(s) >= distance.U, of(s - distance), 0.U(bits.W)) else 0.U(bits.W)
-      Mux(io.left, to, from)
+  // All slots of an element have the same count.
+  private val whole =
+    ElementSlots.distances(64 / bits).zipWithIndex.foldLeft(io.data: Seq[UInt]) { case (now, (distance, step)) =>
+      Seq.tabulate(slots)(s => moved(now, s, distance, io.count(s)(inSlot + step)))
     }
-    // All slots of an element have the same count.
-    val whole =
-      ElementSlots.distances(64 / bits).zipWithIndex.foldLeft(io.data: Seq[UInt]) { case (now, (distance, step)) =>
-        Seq.tabulate(slots)(s => Mux(io.count(s)(inSlot + step), moved(now, s, distance), now(s)))
-      }
-    for (s <- 0 until slots) {
-      io.out(s) := (if (bits == 1) whole(s)
-                    else {
-                      val rest = io.count(s)(inSlot - 1, 0)
-                      val next = moved(whole, s, 1)
-                      val pair = Mux(io.left, Cat(whole(s), next), Cat(next, whole(s)))
-                      (pair >> Mux(io.left, bits.U((inSlot + 1).W) - rest, rest))(bits - 1, 0)
-                    })
-    }
+  for (s <- 0 until slots) {
+    io.out(s) := (if (bits == 1) whole(s)
+                  else {
+                    // To the left by n is to the right by `bits` - n, of this slot and the one below.
+                    val rest   = io.count(s)(inSlot - 1, 0)
+                    val shifts = rest =/= 0.U
+                    val low =
+                      Mux(io.left && shifts, if (s == 0) 0.U else Mux(hasBelow(s, 1), whole(s - 1), 0.U), whole(s))
+                    val next = if (s + 1 < slots) Mux(hasAbove(s, 1), whole(s + 1), fill(s)) else fill(s)
+                    val high = Mux(io.left, whole(s), next)
+                    BarrelShift.right(Cat(high, low), Mux(io.left, (0.U - rest)(inSlot - 1, 0), rest), bits)
+                  })
   }
 }

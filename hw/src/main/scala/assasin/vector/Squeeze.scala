@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, log2Ceil}
+import chisel3.util.{Cat, OHToUInt, log2Ceil}
 
 class SqueezeIO(bits: Int, slots: Int) extends Bundle {
   val data = Input(UInt((bits * slots).W))
@@ -15,9 +15,10 @@ class SqueezeIO(bits: Int, slots: Int) extends Bundle {
   val count = Output(UInt(log2Ceil(slots + 1).W))
 }
 
-/** Leaves out some of `slots` slots of `bits` bits, by log2 steps that move slots downwards by 1, 2, 4... places. A
-  * slot moves as many places as there are dead slots below it. As these numbers never decrease from slot to slot, no
-  * two slots meet. Combinational.
+/** Leaves out some of `slots` slots of `bits` bits, by steps that move slots downwards by up to 3, 3 * 4, 3 * 16...
+  * places: a LUT chooses among four bits. A slot moves as many places as there are dead slots below it. As these
+  * numbers never decrease from slot to slot, no two slots meet. What stands above the kept slots means nothing.
+  * Combinational.
   */
 class Squeeze(bits: Int, slots: Int) extends Module {
   val io = IO(new SqueezeIO(bits, slots))
@@ -27,17 +28,16 @@ class Squeeze(bits: Int, slots: Int) extends Module {
 
   private val dead  = PrefixCount(~io.live)
   private val first = Seq.tabulate(slots)(i => Place(io.live(i), dead(i), io.data(bits * (i + 1) - 1, bits * i)))
-  private val last = (0 until log2Ceil(slots)).foldLeft(first) { (places, step) =>
-    def moves(place: Place) = place.live && place.places(step)
+  private val last = (0 until log2Ceil(slots) by 2).foldLeft(first) { (places, step) =>
+    val high = log2Ceil(slots) min (step + 2)
     places.indices.map { i =>
-      val here = places(i)
-      val stay = here.live && !here.places(step)
-      if (i + (1 << step) >= slots) Place(stay, here.places, here.data)
-      else {
-        val above = places(i + (1 << step))
-        val comes = moves(above)
-        Place(stay || comes, Mux(comes, above.places, here.places), Mux(comes, above.data, here.data))
+      val sources = (0 until (1 << (high - step))).map(k => i + (k << step)).filter(_ < slots).map(places)
+      val comes = sources.zipWithIndex.map { case (source, k) =>
+        source.live && source.places(high - 1, step) === k.U
       }
+      // At most one comes.
+      val number = OHToUInt(comes.padTo(1 << (high - step), false.B))
+      Place(comes.reduce(_ || _), MuxTree(number, sources.map(_.places)), MuxTree(number, sources.map(_.data)))
     }
   }
   io.out   := Cat(last.map(_.data).reverse)

@@ -147,12 +147,13 @@ class StreamGate(p: VectorParams) extends Module {
   private val flushes = k.endOutput && found.common.bitpos =/= 0.U
 
   // Values have their own widths. Where those of a declared stream begin in a stream buffer.
-  private val variable = Mux(k.declare, k.kind, found.common.kind) === StreamKind.Variable.U
+  private val kind     = if (p.full) StreamKind.Fixed.U else Mux(k.declare, k.kind, found.common.kind)
+  private val variable = kind === StreamKind.Variable.U
   private val auxHead  = Reg(UInt(32.W))
   private val scan     = Module(new StreamScan(p))
 
   // Values have Huffman codes.
-  private val huffman = Mux(k.declare, k.kind, found.common.kind) === StreamKind.Huffman.U
+  private val huffman = kind === StreamKind.Huffman.U
   private val ownBits = variable || huffman
   private val decoder = if (p.full) None else Some(Module(new HuffmanScan(p)))
   private val loader  = if (p.full) None else Some(Module(new HuffmanLoad(p)))

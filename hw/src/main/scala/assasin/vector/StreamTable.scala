@@ -209,9 +209,9 @@ class StreamTable(p: VectorParams) extends Module {
 
   // Of the input streams there may be no power of two: all 0 for an id that there is not.
   private def byInput[T <: Data](of: Vec[T]): T =
-    of.zipWithIndex.map { case (e, i) => Mux(named(io.look.stream, i), e.asUInt, 0.U) }.reduce(_ | _).asTypeOf(of.head)
+    Mux(io.look.stream < of.size.U, MuxTree(io.look.stream, of).asUInt, 0.U).asTypeOf(of.head)
   private val in  = byInput(inputs)
-  private val out = outputs(io.look.stream(2, 0))
+  private val out = MuxTree(io.look.stream(2, 0), outputs)
   private def common(of: StreamDescriptor) = {
     val fields = Wire(new StreamDescriptor(p))
     fields.open    := of.open
@@ -228,18 +228,19 @@ class StreamTable(p: VectorParams) extends Module {
   io.look.common      := Mux(io.look.output, common(out), common(in))
   io.look.left        := in.left
   io.look.partial     := out.partial
-  io.look.position    := Mux(io.look.output, reach(io.look.stream(2, 0)), position(in))
-  io.look.auxPosition := Mux(io.look.output, auxReach(io.look.stream(2, 0)), in.auxpos)
+  io.look.position    := Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), position(in))
+  io.look.auxPosition := Mux(io.look.output, MuxTree(io.look.stream(2, 0), auxReach), in.auxpos)
   io.look.busy := Mux(
     io.look.output,
-    outputUses(io.look.stream(2, 0)) =/= 0.U,
+    MuxTree(io.look.stream(2, 0), outputUses) =/= 0.U,
     byInput(inputUses) =/= 0.U
   )
 
-  io.at.bytepos := outputs(io.write).bytepos
-  io.at.bitpos  := outputs(io.write).bitpos
-  io.at.partial := outputs(io.write).partial
-  io.at.auxpos  := outputs(io.write).auxpos
+  private val written = MuxTree(io.write, outputs)
+  io.at.bytepos := written.bytepos
+  io.at.bitpos  := written.bitpos
+  io.at.partial := written.partial
+  io.at.auxpos  := written.auxpos
 
   private val declared = io.declare.bits
   private def begin(of: StreamDescriptor): Unit = {
@@ -339,7 +340,7 @@ class StreamTable(p: VectorParams) extends Module {
     moving              := heads.orR
     consume.valid       := heads.orR
     consume.bits.stream := OHToUInt(first)
-    consume.bits.head   := VecInit(inputs.take(8).map(_.bytepos(31, 0)))(OHToUInt(first))
+    consume.bits.head   := MuxTree(OHToUInt(first), inputs.take(8).map(_.bytepos(31, 0)))
     heads := Mux(
       io.clear,
       0.U,
@@ -390,10 +391,13 @@ class StreamTable(p: VectorParams) extends Module {
   }
   private def here(output: Boolean, i: Int) =
     isStream && object8 === (i + (if (output) 16 else 0)).U
-  private val inputWords = inputs.zipWithIndex.map { case (in, i) => (here(false, i), word(in, in.left, 0.U(8.W))) }
-  private val outputWords =
-    outputs.zipWithIndex.map { case (out, i) => (here(true, i), word(out, 0.U(p.xLen.W), out.partial)) }
-  io.word := (inputWords ++ outputWords).map { case (hit, w) => Mux(hit, w, 0.U) }.reduce(_ | _)
+  // The stream first, then its word.
+  private val isInput  = isStream && object8 < p.inputs.U
+  private val isOutput = isStream && object8(7, 3) === 2.U
+  private val shown    = MuxTree(object8(3, 0), inputs)
+  private val shownOut = MuxTree(object8(2, 0), outputs)
+  io.word := Mux(isInput, word(shown, shown.left, 0.U(8.W)), 0.U) |
+    Mux(isOutput, word(shownOut, 0.U(p.xLen.W), shownOut.partial), 0.U)
 
   private val value = io.windowWrite.bits
   private def put(field: UInt, upper: Boolean): Unit =

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Decoupled, FillInterleaved, MuxLookup, PopCount, Queue, RegEnable, Valid, log2Ceil}
+import chisel3.util.{Cat, Decoupled, FillInterleaved, MuxLookup, PopCount, Queue, RegEnable, Valid, log2Ceil}
 
 /** Values in lanes, a beat of an instruction that unpacks them. */
 class LaneBeat(p: VectorParams) extends Bundle {
@@ -80,14 +80,8 @@ class UnpackAppend(p: VectorParams) extends Module {
     val beat   = new LaneBeat(p)
     val widths = Vec(p.dBytes, UInt(7.W))
   }
-  private val in = io.in.bits
-  private val widths = Seq.tabulate(p.dBytes) { lane =>
-    MuxLookup(in.eew, LaneWidths(in.data, 0, in.unsigned)(lane))(
-      logs.tail.map(log =>
-        log.U -> (if (lane < (p.dBytes >> log)) LaneWidths(in.data, log, in.unsigned)(lane) else 0.U(7.W))
-      )
-    )
-  }
+  private val in      = io.in.bits
+  private val widths  = LaneWidths.bySize(in.data, in.eew, logs, in.unsigned)
   private val waiting = Module(new Queue(new Widths, 4))
   private val count   = Module(new MaskedCount(p))
   private val enters  = io.in.valid && waiting.io.enq.ready && (!in.masked || !in.first || count.io.room)
@@ -138,7 +132,7 @@ class UnpackAppend(p: VectorParams) extends Module {
 
   private val fillNow  = Mux(u.first, 0.U, fill)
   private val sizes    = uWidths.map(LaneWidths.slots(_, p.align))
-  private val ends     = sizes.scanLeft(fillNow.pad(fillBits + 4))((sum, size) => (sum + size)(fillBits + 3, 0)).tail
+  private val ends     = PrefixSum(sizes, fillBits + 4).tail.map(sum => (sum + fillNow)(fillBits + 3, 0))
   private val fits     = VecInit(ends.map(_ <= p.slots.U)).asUInt & present & ~Mux(!u.first && full, present, 0.U)
   private val overflow = (present & ~fits) =/= 0.U
 
@@ -153,8 +147,12 @@ class UnpackAppend(p: VectorParams) extends Module {
   private val squeeze = Module(new Squeeze(p.align, p.slots))
   squeeze.io.data := u.data
   squeeze.io.live := live
-  private val kept     = squeeze.io.out & FillInterleaved(p.align, LaneWidths.ones(squeeze.io.count, p.slots))
-  private val appended = (kept << (fillNow << log2Ceil(p.align)))(p.dLen - 1, 0)
+  private val kept = squeeze.io.out & FillInterleaved(p.align, LaneWidths.ones(squeeze.io.count, p.slots))
+  private val appended = {
+    val slots = Seq.tabulate(p.align)(bit => VecInit(Seq.tabulate(p.slots)(s => kept(p.align * s + bit))).asUInt)
+    val moved = slots.map(BarrelShift.left(_, fillNow(log2Ceil(p.slots) - 1, 0), p.slots))
+    Mux(fillNow(log2Ceil(p.slots)), 0.U, Cat(Seq.tabulate(p.slots)(s => Cat(moved.map(_(s)).reverse)).reverse))
+  }
 
   // The first element that does not fit ends them. Beats that are left out have none.
   private val wasFull  = !u.first && full

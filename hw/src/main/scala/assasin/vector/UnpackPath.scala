@@ -150,8 +150,10 @@ class UnpackPath(p: VectorParams) extends Module {
   private val drop  = RegInit(0.U(log2Ceil(depth + 1).W))
 
   // Memory answers later than stream buffers: what is under way is of one kind, so that answers come in order.
-  private val kind    = Reg(Bool())
-  private val quick   = use.buffer || use.huffman
+  private val kind = Reg(Bool())
+  // VarVE-full has streams of one width only.
+  private val huffman = if (p.full) false.B else use.huffman
+  private val quick   = use.buffer || huffman
   private val oneKind = !tickets.io.deq.valid || kind === quick
 
   // A mask is read beside: the instruction stays in S until it has been, and its elements wait for it before they are
@@ -188,7 +190,7 @@ class UnpackPath(p: VectorParams) extends Module {
 
   // Values with widths of their own: these are read first, as many as an element group has bytes. Where each of these
   // values begins, counted from the first one, is known from the cycle in which `summed` rises.
-  private val own     = use.variable
+  private val own     = if (p.full) false.B else use.variable
   private val asking  = RegInit(false.B)
   private val summed  = RegInit(false.B)
   private val element = Reg(UInt(p.vlBits.W))
@@ -244,10 +246,10 @@ class UnpackPath(p: VectorParams) extends Module {
     leftMost,
     Mux(rest >= (p.memoryBytes - 1).U, p.memoryBytes.U, rest(sizeBits - 1, 0) + 1.U)
   )
-  io.rows.valid       := goes && reads && use.huffman
+  io.rows.valid       := goes && reads && huffman
   io.rows.bits.bank   := use.bank
   io.rows.bits.row    := beat(log2Ceil(8 * p.egsPerRegister) - 1, 0)
-  io.read.valid       := goes && reads && use.buffer && !use.huffman
+  io.read.valid       := goes && reads && use.buffer && !huffman
   io.read.bits.stream := Mux(asks, use.aux, use.stream(2, 0))
   io.read.bits.pos    := addr(31, 0)
   private val step = goes && (!reads || quick || io.load.ready)
@@ -276,7 +278,7 @@ class UnpackPath(p: VectorParams) extends Module {
   entered.eew       := eew
   entered.stream    := use.stream
   entered.buffer    := use.buffer
-  entered.rows      := use.huffman
+  entered.rows      := huffman
   entered.head      := op.first(31, 0)
   entered.variable  := variable
   entered.first     := !begun
@@ -384,8 +386,14 @@ class UnpackPath(p: VectorParams) extends Module {
   private val outValid = RegInit(false.B)
   private val out      = Reg(new Ticket)
   private val outData  = Reg(UInt(p.dLen.W))
-  private val ticket   = tickets.io.deq
-  private val extract  = Module(new ByteExtract(p))
+  private val ticket   = Wire(chiselTypeOf(tickets.io.deq))
+  ticket <> tickets.io.deq
+  if (p.full) {
+    ticket.bits.widths := false.B
+    ticket.bits.own    := false.B
+    ticket.bits.rows   := false.B
+  }
+  private val extract = Module(new ByteExtract(p))
   extract.io.window    := answers.io.deq.bits
   extract.io.bitpos    := ticket.bits.bitpos
   extract.io.valueBits := ticket.bits.valueBits

@@ -66,21 +66,33 @@ class VariableSum(p: VectorParams) extends Module {
       Mux(elements2(s) && s.U < end2, Cat(last && !unsigned2 && slot(bits - 1), slot), 0.U((bits + 1).W)).asSInt
     )
   }
-  private val placeBits = bits + 1 + slotBits
-  private val places2 = Seq.tabulate(p.slotsOfElement) { place =>
-    terms2
-      .map { case (id, term) => Mux(id === place.U, term, 0.S((bits + 1).W)).pad(placeBits) }
-      .reduceLeft((x, y) => (x + y)(placeBits - 1, 0).asSInt)
+  // Slots of one place of their elements are at least so far apart as this place has slots below it, so of so many
+  // neighbours and one more no two have it.
+  private val placeBits = bits + 2 + slotBits
+  private val sums2 = Seq.tabulate(p.slotsOfElement) { place =>
+    val alone = terms2.drop(place min (slots - 1)).grouped(place + 1).map { group =>
+      group.map { case (id, term) => Mux(id === place.U, term.asUInt, 0.U((bits + 1).W)) }.reduce(_ | _)
+    }
+    SumTree(alone.toSeq, placeBits)
   }
+  private val places2 = sums2.map(_._1)
 
   // ---- Sum of these -----------------------------------------------------------------------------------------------------------------
+  // Without signs, by adding half of their range, every few places stand side by side in one number; what was added too much
+  // is taken off.
   private val valid3  = RegNext(valid2 && !io.clear, false.B)
   private val places3 = places2.map(RegEnable(_, valid2))
-  private val parts3 = places3.zipWithIndex.map { case (sum, place) =>
-    if (place == 0) sum.pad(64).asUInt else Cat(sum.pad(64).asUInt(63 - bits * place, 0), 0.U((bits * place).W))
+  private val apart   = (placeBits + bits - 1) / bits
+  private val half    = BigInt(1) << (placeBits - 1)
+  private val rows3 = (0 until (apart min p.slotsOfElement)).map { row =>
+    val mine = places3.indices.filter(_ % apart == row)
+    val word = Cat(mine.reverse.map(place => (places3(place) ^ half.U(placeBits.W)).pad(apart * bits)))
+    (word << (bits * row)).pad(64)(63, 0)
   }
+  private val excess = sums2.indices.map(place => (half + sums2(place)._2) << (bits * place)).sum
+  private val taken  = ((BigInt(1) << 64) - excess % (BigInt(1) << 64)) % (BigInt(1) << 64)
   io.out.valid := RegNext(valid3 && !io.clear, false.B)
-  io.out.bits  := RegEnable(parts3.reduceLeft((x, y) => (x + y)(63, 0)), valid3)
+  io.out.bits  := RegEnable((rows3 :+ taken.U(64.W)).reduceLeft((x, y) => (x + y)(63, 0)), valid3)
 }
 
 object VariableSum {

@@ -264,25 +264,36 @@ class VariableUnit(p: VectorParams) extends Module {
     }
   }
 
-  private val result = Seq.tabulate(slots) { s =>
-    val (x, y) = (a4(s), b4(s))
-    val takesA = smaller(s) === k4.is(VariableFunction.Min)
-    MuxLookup(k4.function, sum(s))(
-      Seq(
-        VariableFunction.Min.U          -> Mux(takesA, x, y),
-        VariableFunction.Max.U          -> Mux(takesA, x, y),
-        VariableFunction.BitClear.U     -> (x & ~y),
-        VariableFunction.And.U          -> (x & y),
-        VariableFunction.Or.U           -> (x | y),
-        VariableFunction.Xor.U          -> (x ^ y),
-        VariableFunction.Duplicate.U    -> y,
-        VariableFunction.FromSigned.U   -> x,
-        VariableFunction.FromUnsigned.U -> x,
-        VariableFunction.ShiftLeft.U    -> shifter.io.out(s),
-        VariableFunction.ShiftRight.U   -> shifter.io.out(s),
-        VariableFunction.Divide.U -> Mux(zero4(s / perByte), 0.U, slotOf(divider.io.nextA(s / perByte), s % perByte))
-      )
+  // What needs no sums: two bits of a slot make one, by a code of the operation, or for minimum and maximum of the element.
+  private val Seq(takeX, takeY, and, or, xor, clear) = Seq.tabulate(6)(_.U(3.W))
+  private val ofBits = MuxLookup(k4.function, takeX)(
+    Seq(
+      VariableFunction.Duplicate.U -> takeY,
+      VariableFunction.And.U       -> and,
+      VariableFunction.Or.U        -> or,
+      VariableFunction.Xor.U       -> xor,
+      VariableFunction.BitClear.U  -> clear
     )
+  )
+  private val chooses = k4.is(VariableFunction.Min, VariableFunction.Max)
+  private val shifts  = k4.is(VariableFunction.ShiftLeft, VariableFunction.ShiftRight)
+  private val divides = k4.is(VariableFunction.Divide)
+  private val logic = chooses || k4.is(
+    VariableFunction.BitClear,
+    VariableFunction.And,
+    VariableFunction.Or,
+    VariableFunction.Xor,
+    VariableFunction.Duplicate,
+    VariableFunction.FromSigned,
+    VariableFunction.FromUnsigned
+  )
+  private val result = Seq.tabulate(slots) { s =>
+    val (x, y)   = (a4(s), b4(s))
+    val choice   = Mux(smaller(s) === k4.is(VariableFunction.Min), takeX, takeY)
+    val code     = Mux(chooses, choice, ofBits)
+    val bits     = MuxTree(code, Seq(x, y, x & y, x | y, x ^ y, x & ~y))
+    val quotient = Mux(zero4(s / perByte), 0.U, slotOf(divider.io.nextA(s / perByte), s % perByte))
+    MuxTree(Cat(shifts || divides, logic || divides), Seq(sum(s), bits, shifter.io.out(s), quotient))
   }
   private def holds(less: Bool, equal: Bool, kind: VariableKind): Bool = MuxLookup(kind.function, equal)(
     Seq(
@@ -304,7 +315,7 @@ class VariableUnit(p: VectorParams) extends Module {
     val signs =
       if (most <= 8)
         Seq.tabulate(slots)(s =>
-          MuxLookup(distances(s), false.B)((1 to ((most - 1) min s)).map(d => d.U -> tops(s - d)))
+          MuxTree(distances(s)(p.slotIdBits - 1, 0), (0 to ((most - 1) min s)).map(d => tops(s - d)))
         )
       else ElementSlots.fromFirst(tops, above.zip(distances).map { case (a, d) => Mux(a, d, 0.U) }, most)
     Seq.tabulate(slots)(s => Mux(above(s), Fill(align, signs(s) && !k4.unsigned), result(s)))
@@ -345,10 +356,9 @@ class VariableUnit(p: VectorParams) extends Module {
   private val count6  = RegEnable(count5, v5)
 
   // Flags of elements are known a stage before their widths.
-  private val zero5     = holds(false.B, true.B, k5)
-  private val flagsLast = VecInit(flag5)
+  private val zero5 = holds(false.B, true.B, k5)
   private val mask5 = Cat(
-    Seq.tabulate(elements)(i => fits5(i) && active5(i) && Mux(some5(i), flagsLast(lastOf5(i)), zero5)).reverse
+    Seq.tabulate(elements)(i => fits5(i) && active5(i) && Mux(some5(i), MuxTree(lastOf5(i), flag5), zero5)).reverse
   )
   io.early.bits   := mask5
   io.early.length := count5
@@ -360,7 +370,7 @@ class VariableUnit(p: VectorParams) extends Module {
   io.out.bits.metadata.unsigned := RegEnable(k6.unsigned, v6)
   io.out.bits.metadata.mb       := RegEnable(k6.mb, v6)
   for (i <- 0 until elements) {
-    io.out.bits.metadata.widths(i) := RegEnable(Mux(fits6(i) && some6(i), width6(lastOf6(i)), 0.U), v6)
+    io.out.bits.metadata.widths(i) := RegEnable(Mux(fits6(i) && some6(i), MuxTree(lastOf6(i), width6), 0.U), v6)
   }
   io.mask := RegEnable(RegEnable(mask5, v5), v6)
 }

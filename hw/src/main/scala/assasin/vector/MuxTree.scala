@@ -5,8 +5,8 @@ import chisel3._
 import chisel3.util.log2Ceil
 
 /** One of several values by its number, as a tree of multiplexers of two. Synthesis puts four values on a LUT then; of
-  * an indexed Vec, which is emitted as a case statement, it decodes the number and gates each value, which takes half
-  * as many LUTs again. A number without a value gives any of them.
+  * an indexed Vec, which is emitted as a case statement, it decodes the number and gates each value, which takes more
+  * LUTs. A number without a value gives any of them.
   */
 object MuxTree {
   def apply[T <: Data](index: UInt, values: Seq[T]): T = {

@@ -4,8 +4,8 @@ package assasin.vector
 import chisel3._
 
 /** Sums of many signed numbers by a tree of carry chains. yosys joins sums that have one user to one of many numbers,
-  * and adds these bit by bit in LUTs before a last chain, which takes two to three times as many LUTs. Complements
-  * between the levels, which cost nothing, keep the chains apart.
+  * and adds these bit by bit in LUTs before a last chain, which takes more LUTs. Complements between the levels, which
+  * cost nothing, keep the chains apart.
   */
 object SumTree {
 

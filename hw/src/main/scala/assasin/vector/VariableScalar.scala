@@ -24,7 +24,7 @@ object VariableScalar {
   /** The number: `scalar` cut to MBMAX bits, sign-extended to 64. */
   def wide(p: VectorParams, scalar: UInt): UInt = {
     val number = if (p.maxWidth < p.xLen) scalar(p.maxWidth - 1, 0) else scalar
-    Cat(Fill(64 - number.getWidth, number(number.getWidth - 1)), number)
+    if (number.getWidth == 64) number else Cat(Fill(64 - number.getWidth, number(number.getWidth - 1)), number)
   }
 
   /** How many bits are left of a value if those above the highest 1 are cut. */

@@ -408,7 +408,7 @@ def assembled(path: Path, arch: str, base: int, *symbols: str) -> Path:
     source = path.with_suffix(".S")
     source.write_text(".globl _start\n_start:\n" + "".join(f"{s}: .word {i + 0x100}\n" for i, s in enumerate(symbols)))
     abi = "lp64" if arch.startswith("rv64") else "ilp32"
-    flags = [f"-march={arch}", f"-mabi={abi}", "-nostdlib", f"-Wl,-Ttext={base:#x}"]
+    flags = [f"-march={arch}", f"-mabi={abi}", "-nostdlib", f"-Wl,-N,-Ttext={base:#x}"]
     subprocess.run(["riscv64-unknown-elf-gcc", *flags, "-o", path, source], check=True, timeout=60)
     return path
 

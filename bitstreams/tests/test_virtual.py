@@ -41,6 +41,19 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "build"
 
 
+def test_a_tiles_configuration_takes_the_tiles_firmware(build: Path) -> None:
+    tile = "ChipyardAssasin2x2"
+    shutil.copytree(build / "board" / CONFIG, build / "board" / tile)
+    with pytest.raises(BitstreamError, match=r"rocket/assasin-fw\.bin is not there: build it with make -C firmware FW_CPU=rocket"):
+        virtual.ready(tile)
+    firmware = build / "firmware" / "rocket" / "assasin-fw.bin"
+    firmware.parent.mkdir()
+    for content in (b"the tile's", b"a newer one"):
+        firmware.write_bytes(content)
+        assert virtual.ready(tile).firmware.read_bytes() == content
+    assert virtual.ready(CONFIG).firmware.read_bytes() == (build / "firmware" / "assasin-fw.bin").read_bytes()
+
+
 @pytest.fixture
 def stopped() -> Iterator[Board]:
     board = Board(NAME)

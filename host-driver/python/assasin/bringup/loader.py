@@ -118,7 +118,7 @@ def firmware_image(path: Path) -> bytes:
             places = (
                 f"it starts at 0 and fits {CORE.size:#x} bytes, or on a tile starts at {ROCKET.base:#x} and fits {ROCKET.size:#x}"
             )
-            raise BringupError(f"{path} is no firmware: entry {elf.entry:#x}, end {end:#x}; {places}")
+            raise BringupError(f"{path} is no firmware: entry {elf.entry:#x}, from {first:#x} to {end:#x}; {places}")
         image = bytearray(end - memory.base)
         for address, part in elf.segments:
             image[address - memory.base : address - memory.base + len(part)] = part

@@ -119,3 +119,12 @@ class ChipyardAssasin2x2Config
         new WithRV32 ++
         new AssasinBoardBaseConfig
     )
+
+/** The same with an RV64 Rocket. */
+class ChipyardAssasinRvd2x2Config
+    extends Config(
+      new WithAssasinTileHold ++
+        new WithAssasinClockStop ++
+        new WithAssasin(cores = 2, channels = 2) ++
+        new AssasinBoardBaseConfig
+    )

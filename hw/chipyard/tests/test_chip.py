@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import subprocess
 import time
@@ -17,8 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assasin.board import Board
+from assasin.bringup.link import VirtualLink
 
 ROOT = Path(__file__).resolve().parents[3]
+RESET = 0x8004
+"""CTRL.RESET in BAR0."""
 CHECKOUT = os.environ.get("CHIPYARD_DIR", "")
 ELABORATED = ["AssasinSb2x2Config", "AssasinSb2x2RV64Config"]
 BOARDS = ["ChipyardAssasin2x2"]
@@ -75,3 +80,36 @@ def test_runs_the_demonstration(board: str, configs: dict[str, dict[str, Any]]) 
     config.update(simulated=True, demo_correct=found["correct"], sim_khz=found["sim_khz"])
     assert found["correct"]
     assert found["config"] == board
+
+
+def test_reset_holds_the_tile_at_any_moment() -> None:
+    """CTRL.RESET.FW amid the firmware's boot, again and again: each time the tile begins anew, and the last boot ends."""
+    board = Board("chipyard-reset")
+    board.start(BOARDS[0], "test", format=True)
+    moments = random.Random(1)
+    try:
+
+        def printed(text: str) -> int:
+            return board.paths.console_log.read_text(errors="replace").count(text)
+
+        def wait(text: str, count: int) -> None:
+            end = time.monotonic() + 300
+            while printed(text) < count:
+                assert time.monotonic() < end, f"'{text}' was printed {printed(text)} times, not {count}: the tile stands"
+                time.sleep(0.2)
+
+        formatted = printed("drive: ")
+        with VirtualLink(board) as link:
+            for i in range(6):
+                boots = printed("ASSASIN firmware")
+                link.write(RESET, 1)
+                held = printed("ASSASIN firmware")
+                time.sleep(0.5)
+                assert printed("ASSASIN firmware") == held, "the tile runs in reset"
+                link.write(RESET, 0)
+                wait("ASSASIN firmware", boots + 1)
+                time.sleep(moments.uniform(0, 3) if i < 5 else 0)
+        wait("drive: ", formatted + 1)
+    finally:
+        board.stop()
+        board.erase()

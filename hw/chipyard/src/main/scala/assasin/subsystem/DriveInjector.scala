@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package assasin.subsystem
 
+import assasin.soc.BoardIO
 import freechips.rocketchip.amba.axi4.{AXI4Fragmenter, AXI4IdIndexer, AXI4ToTL, AXI4UserYanker}
 import freechips.rocketchip.subsystem.{FBUS, HasTileNotificationSinks, PBUS}
 import freechips.rocketchip.tilelink.{TLBuffer, TLFIFOFixer, TLFragmenter, TLWidthWidget}
@@ -30,9 +31,9 @@ case object DriveInjector
             := TLFIFOFixer(TLFIFOFixer.all)
             := TLWidthWidget(8)
             := AXI4ToTL()
-            := AXI4UserYanker(Some(8))
+            := AXI4UserYanker(Some(2))
             := AXI4Fragmenter()
-            := AXI4IdIndexer(1)
+            := AXI4IdIndexer(BoardIO.dramParams(params.soc).idBits)
             := drive.memory)
         }
         subsystem.ibus.fromSync := drive.interrupt

@@ -19,5 +19,5 @@ rtl_hash_of() {
         checkout=$(git -C "$CHIPYARD_DIR" rev-parse HEAD)
         folders+=(hw/chipyard scripts/chipyard)
     fi
-    echo "$1 $checkout $(hash_of "${folders[@]}" hw/build.sbt hw/project/build.properties hw/project/plugins.sbt)" | sha256sum | cut -c1-16
+    echo "$1 ${checkout:+$checkout }$(hash_of "${folders[@]}" hw/build.sbt hw/project/build.properties hw/project/plugins.sbt)" | sha256sum | cut -c1-16
 }

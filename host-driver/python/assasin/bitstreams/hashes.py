@@ -22,8 +22,8 @@ def file_hash(path: Path) -> str:
 
 def rtl_hash(config: str, root: Path = ROOT) -> str:
     """
-    Hash of a configuration's name, the chip's sources and the contract: 16 hexadecimal digits, the value of `rtl_hash` in
-    scripts/build-board, so that a simulator and a bitstream of the same sources carry the same.
+    Hash of a configuration's name, the chip's sources and the contract: 16 hexadecimal digits, the value of `rtl_hash_of` in
+    scripts/board-hash.sh, so that a simulator and a bitstream of the same sources carry the same.
     """
     registers = sorted(str(p.relative_to(root)) for p in (root / "hw" / "regs").glob("*.toml") if p.name != _NOT_IN_CHIP)
     names = sorted(_files(root, [*_RTL, *registers, *_RTL_BUILD]), key=str.encode)

@@ -81,14 +81,14 @@ class TileHoldImp(outer: TileHold) extends LazyModuleImp(outer) {
       ) && aFirst && cFirst && !in.c.valid && !out.b.valid
     } else {
       in.b.valid  := false.B
-      in.b.bits   := DontCare
+      in.b.bits   := 0.U.asTypeOf(in.b.bits)
       in.c.ready  := true.B
       in.e.ready  := true.B
       out.b.ready := true.B
       out.c.valid := false.B
-      out.c.bits  := DontCare
+      out.c.bits  := 0.U.asTypeOf(out.c.bits)
       out.e.valid := false.B
-      out.e.bits  := DontCare
+      out.e.bits  := 0.U.asTypeOf(out.e.bits)
       balance(begins, ends) && aFirst
     }
   }

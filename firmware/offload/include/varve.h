@@ -15,7 +15,7 @@
  *
  * With VARVE_FULL and -DVARVE_PUBLISHED the loop consumes by separate instructions, as the dissertation's does; with
  * -DVARVE_FINE programs also run on units whose slots have fewer than 8 bits (three instructions for one of mask
- * logic).
+ * logic); without it VV_BEGIN stops there by an illegal instruction.
  *
  *     uintptr_t q03c(uintptr_t rows, const void *custkey, const void *segment, void *out) {
  *         VV_IN_FR(0, segment, 8, rows, VV_UNSIGNED);

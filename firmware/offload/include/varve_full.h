@@ -13,12 +13,19 @@
 typedef vint8m1_t vv_t;
 typedef vbool8_t vvmask_t;
 
-/* vl and vtype for the mask logic and the compiler's copies; an empty vs.rcnum sets NumE to its greatest. */
+/* vl and vtype for the mask logic and the compiler's copies; an empty vs.rcnum sets NumE to its greatest. Mask logic
+   takes vl bits. Where a register may hold more elements (EMAX, bits from 16 on of VVCFG) masks would lose some, so the
+   program stops there by an illegal instruction, unless it was built for such units. */
+#ifdef VARVE_FINE
+#define VV_HOLDS "li %1, 0"
+#else
+#define VV_HOLDS "csrr %1, 0x845\n\tsrli %1, %1, 16\n\tbgeu %0, %1, 1f\n\tunimp\n1:"
+#endif
 #define VV_BEGIN()                                                                                                     \
     do {                                                                                                               \
-        uintptr_t vv_old;                                                                                              \
-        __asm__ volatile("vsetvli %0, x0, e8, m1, ta, ma\n\t.insn i 0x5b, 1, x0, x0, 0"                                \
-                         : "=r"(vv_old)                                                                                \
+        uintptr_t vv_vl, vv_most;                                                                                      \
+        __asm__ volatile("vsetvli %0, x0, e8, m1, ta, ma\n\t" VV_HOLDS "\n\t.insn i 0x5b, 1, x0, x0, 0"              \
+                         : "=&r"(vv_vl), "=&r"(vv_most)                                                                \
                          :                                                                                             \
                          : "vl", "vtype", "memory");                                                                   \
     } while (0)

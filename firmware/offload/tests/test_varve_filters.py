@@ -8,6 +8,7 @@ import random
 
 import pytest
 import varve_filters
+from iss import Trap
 from varve_filters import (
     CORE_FORMS,
     LAYOUTS,
@@ -115,6 +116,14 @@ def test_machine_code_for_slots_of_any_size(vlen: int, g: int) -> None:
     for name, f in filters().items():
         c = call(f, rows_of(f, 333, "some", random.Random(f"{SEED} {name}")))
         same(varve_filters.on_core("full-fine", c, vlen, g), c, f"{name}, VLEN {vlen}, G {g}, SEED={SEED}")
+
+
+@pytest.mark.parametrize(("vlen", "g"), [(256, 4), (128, 1)])
+def test_a_program_for_slots_of_a_byte_stops_on_others(vlen: int, g: int) -> None:
+    """Its masks would lose elements: q06l took 60 rows in place of 6."""
+    f = filters()["q06l"]
+    with pytest.raises(Trap, match="cause 2"):
+        varve_filters.on_core("full", call(f, rows_of(f, 320, "some", random.Random(SEED))), vlen, g)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -21,7 +21,7 @@ SIZES = {align: FULL_TILE if align == 8 else TILES / f"AssasinVf-a{align}" / "ke
 """Tiles by bits of a slot."""
 FORMS = {"zve32x": "zve32x-m1", "full": "full"}
 FINE = "full-fine"
-"""The program of filters in form full where a slot has fewer than 8 bits: a mask may have more bits than a register bytes."""
+"""The program of form full where a slot has fewer than 8 bits: a mask may have more bits than a register bytes."""
 WORKLOAD = "raid5-encode"
 FILTERS = ("q03c", "q06l")
 """Measured where none are named."""
@@ -29,10 +29,14 @@ FILTERS = ("q03c", "q06l")
 Measure = Callable[[str, Path], Measured]
 
 
+def _built_for(program: str, tile: Path) -> str:
+    return FINE if program == FORMS["full"] and tile != FULL_TILE else program
+
+
 def _raid5(quick: bool, seed: int) -> tuple[int, Measure]:
     workload = next(w for w in varve_workloads.ALL if w.name == WORKLOAD)
     n = varve_workloads.rows_measured(workload, quick)
-    return n, lambda program, tile: varve_workloads.measure(workload, program, n, seed, tile=tile)
+    return n, lambda program, tile: varve_workloads.measure(workload, _built_for(program, tile), n, seed, tile=tile)
 
 
 def _filter(name: str, quick: bool, seed: int) -> tuple[int, Measure]:
@@ -42,11 +46,7 @@ def _filter(name: str, quick: bool, seed: int) -> tuple[int, Measure]:
     window = Window(f["table"], n, seed)
     half, whole = (varve_filters.call(f, described["columns"], window, k) for k in (n // 2, n))
 
-    def measure(program: str, tile: Path) -> Measured:
-        fine = program == FORMS["full"] and tile != FULL_TILE
-        return varve_filters.measure(FINE if fine else program, half, whole, tile)
-
-    return n, measure
+    return n, lambda program, tile: varve_filters.measure(_built_for(program, tile), half, whole, tile)
 
 
 def _row(workload: str, align: int, form: str, metric: str, ours: float | None, unit: str, why: str | None = None) -> Row:

@@ -24,7 +24,7 @@ typedef vbool8_t vvmask_t;
 #define VV_BEGIN()                                                                                                     \
     do {                                                                                                               \
         uintptr_t vv_vl, vv_most;                                                                                      \
-        __asm__ volatile("vsetvli %0, x0, e8, m1, ta, ma\n\t" VV_HOLDS "\n\t.insn i 0x5b, 1, x0, x0, 0"              \
+        __asm__ volatile("vsetvli %0, x0, e8, m1, ta, ma\n\t" VV_HOLDS "\n\t.insn i 0x5b, 1, x0, x0, 0"                \
                          : "=&r"(vv_vl), "=&r"(vv_most)                                                                \
                          :                                                                                             \
                          : "vl", "vtype", "memory");                                                                   \

@@ -177,9 +177,11 @@ APART void pool(const struct job *j) {
     VV_OUT_FW(0, j->out, 32, VV_UNSIGNED);
     VV_BEGIN();
     VV_STRIPS(31) {
-        const vvmask_t m = vv_eq_x(vv_unpack(0), 1);
-        const vv_t a = vv_max(vv_unpack(1), vv_unpack(2)), b = vv_max(vv_unpack(3), vv_unpack(4));
+        const vv_t chosen = vv_unpack(0), p = vv_unpack(1), q = vv_unpack(2), r = vv_unpack(3), s = vv_unpack(4);
+        const vvmask_t m = vv_eq_x(chosen, 1);
+        const vv_t a = vv_max(p, q), b = vv_max(r, s);
         vv_pack_m(m, vv_asr_x(vv_max(a, b), MNIST_SHIFT), 0);
+        vv_keep(chosen), vv_keep(p), vv_keep(q), vv_keep(r), vv_keep(s);
     }
     VV_END_IN(0), VV_END_IN(1), VV_END_IN(2), VV_END_IN(3), VV_END_IN(4);
     VV_END_OUT(0);

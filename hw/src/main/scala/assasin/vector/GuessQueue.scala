@@ -30,10 +30,10 @@ class GuessQueue[T <: Data](gen: T, depth: Int) extends Module {
   private val sure = RegInit(0.U(log2Ceil(depth + 1).W))
 
   private val guess = sure === 0.U && !io.fate.confirm
-  io.first     := guess
-  io.enq.ready := count =/= depth.U
-  io.deq.valid := count =/= 0.U && !(guess && io.fate.redo)
-  io.deq.bits  := entries(oldest)
+  io.first                                                            := guess
+  io.enq.ready                                                        := count =/= depth.U
+  io.deq.valid                                                        := count =/= 0.U && !(guess && io.fate.redo)
+  io.deq.bits                                                         := entries(oldest)
   when(io.enq.fire)(entries((oldest + count)(log2Ceil(depth) - 1, 0)) := io.enq.bits)
   when(io.deq.fire)(oldest                                            := oldest + 1.U)
 

@@ -26,8 +26,8 @@ class HazardMatrixIO(p: VectorParams, depths: Seq[Int]) extends Bundle {
   val olderReads  = Output(Vec(depths.size, UInt(p.egs.W)))
   val olderWrites = Output(Vec(depths.size, UInt(p.egs.W)))
 
-  /** The same of what the unpack path writes next: the paths' instructions but its own, and with those that have left the
-    * sequencer of the execute path in this cycle.
+  /** The same of what the unpack path writes next: the paths' instructions but its own, and with those that have left
+    * the sequencer of the execute path in this cycle.
     */
   val written       = if (p.full) Some(Input(UInt(p.tagBits.W))) else None
   val writtenReads  = if (p.full) Some(Output(UInt(p.egs.W))) else None
@@ -56,7 +56,8 @@ class HazardMatrix(p: VectorParams, depths: Seq[Int]) extends Module {
       val counts = entry.valid && older(entry.bits.tag, mine)
       (Fill(p.egs, counts) & entry.bits.reads, Fill(p.egs, counts) & entry.bits.writes)
     }
-    def all(which: ((UInt, UInt)) => UInt) = expand(queued.map(which).reduce(_ | _)) | sequenced.map(which).reduce(_ | _)
+    def all(which: ((UInt, UInt)) => UInt) =
+      expand(queued.map(which).reduce(_ | _)) | sequenced.map(which).reduce(_ | _)
     (all(_._1), all(_._2))
   }
   for (path <- depths.indices) {

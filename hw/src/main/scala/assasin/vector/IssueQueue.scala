@@ -14,8 +14,8 @@ class IssueKeepIO extends Bundle {
   val guess = Input(Bool())
   val fate  = Input(new GuessFate)
 
-  /** The oldest one kept ends; the oldest that then is kept surely ends in the next cycle. An instruction is kept no more
-    * from the cycle on in which it ends, and in `entries` from the cycle before.
+  /** The oldest one kept ends; the oldest that then is kept surely ends in the next cycle. An instruction is kept no
+    * more from the cycle on in which it ends, and in `entries` from the cycle before.
     */
   val ends = Input(Bool())
   val soon = Input(Bool())
@@ -68,8 +68,8 @@ class IssueQueue(p: VectorParams, depth: Int, keeps: Boolean = false) extends Mo
     val free = !moved(i) && (if (i == 0) true.B else moved(i - 1))
     when(enter && free)(ops(i) := io.in.bits)
       .elsewhen(gone)(ops(i) := ops((i + 1) min (depth - 1)))
-    io.entries(i).valid       := valid(i)
-    io.entries(i).bits        := ops(i)
+    io.entries(i).valid      := valid(i)
+    io.entries(i).bits       := ops(i)
   }
   valid := Mux(io.clear, 0.U, ((moved << enter) | enter)(depth - 1, 0))
 

@@ -49,8 +49,8 @@ class RegisterName(p: VectorParams) extends Bundle {
 class UnpackAppendIO(p: VectorParams) extends Bundle {
   val in = Flipped(Decoupled(new LaneBeat(p)))
 
-  /** `in` is of an instruction that is unpacked on a guess; that has no mask. What becomes of the guesses here; `holds`:
-    * they will be confirmed in the next cycle.
+  /** `in` is of an instruction that is unpacked on a guess; that has no mask. What becomes of the guesses here;
+    * `holds`: they will be confirmed in the next cycle.
     */
   val guess = Input(Bool())
   val fate  = Input(new GuessFate)
@@ -83,8 +83,8 @@ class UnpackAppendIO(p: VectorParams) extends Bundle {
 /** Puts values of lanes into a register as elements of their own widths, one behind the other, as many as fit
   * (docs/varve/unit.md 5.1, U3 and U4): the width of each lane's value in one stage, its slots behind those of the
   * elements before it in the next. A beat a cycle; behind an element that does not fit there is none. Beats of an
-  * instruction with a mask wait between the stages until the mask is known. Registers wait to be written, up to three of
-  * them, which lets beats of the next instruction follow while they are guesses.
+  * instruction with a mask wait between the stages until the mask is known. Registers wait to be written, up to three
+  * of them, which lets beats of the next instruction follow while they are guesses.
   */
 class UnpackAppend(p: VectorParams) extends Module {
   require(p.full, "elements are appended with VarVE-full")

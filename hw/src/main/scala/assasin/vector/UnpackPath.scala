@@ -62,8 +62,8 @@ class StripUnpackIO(p: VectorParams) extends Bundle {
   /** With `write`: the register's metadata, if it is one of VarVE-full. */
   val metadata = Valid(new VariableMetadata(p))
 
-  /** The oldest strip whose number is not known, as in [[StripPlace]]; its number is known, and it is the oldest no more
-    * from the next cycle on. NumE by strips.
+  /** The oldest strip whose number is not known, as in [[StripPlace]]; its number is known, and it is the oldest no
+    * more from the next cycle on. NumE by strips.
     */
   val oldest   = Input(UInt(StripPlace.stripBits.W))
   val resolves = Input(Bool())
@@ -159,9 +159,9 @@ class UnpackPath(p: VectorParams) extends Module {
   for (strip <- io.strip) {
     val open   = forStrip =/= strip.oldest
     val agrees = strip.numEs(strip.oldest) === assumed
-    fate.confirm := guessing && !open
-    fate.redo    := guessing && open && !agrees
-    holds        := guessing && open && agrees && strip.resolves
+    fate.confirm    := guessing && !open
+    fate.redo       := guessing && open && !agrees
+    holds           := guessing && open && agrees && strip.resolves
     strip.kept.fate := fate
   }
   private def stands(guess: Bool): Bool = guess && !fate.confirm
@@ -351,10 +351,10 @@ class UnpackPath(p: VectorParams) extends Module {
   io.op.ready := (!valid || ends) && (placed || guesses) && !fate.confirm && !fate.redo
   for (strip <- io.strip) {
     val keeps = io.op.bits.isVariable
-    strip.kept.keep  := keeps
-    strip.kept.guess := !placed
+    strip.kept.keep                             := keeps
+    strip.kept.guess                            := !placed
     when(!keeps && strip.kept.some)(io.op.ready := false.B)
-    guessing   := !io.clear && !fate.confirm && !fate.redo && (guessing || (io.op.fire && !placed))
+    guessing := !io.clear && !fate.confirm && !fate.redo && (guessing || (io.op.fire && !placed))
     when(io.op.fire && !placed) {
       forStrip := io.op.bits.variable.get.place.strip
       assumed  := strip.numEs(strip.oldest)
@@ -426,16 +426,17 @@ class UnpackPath(p: VectorParams) extends Module {
   io.use.bits.writes := Mux(variable, 0.U, writes)
 
   // ---- Answers --------------------------------------------------------------------------------------------------------------
-  private val fromMemory = io.loadAnswer.valid && !dropped(0) && !(guessed(0) && fate.redo)
+  private val fromMemory = io.loadAnswer.valid && !dropped(0)
   private val fromBuffer = RegNext(io.read.valid, false.B)
   private val fromRows   = RegNext(io.rows.valid, false.B)
   private val lookGuess  = RegNext(stands(guess), false.B)
-  answers.io.enq.valid := fromMemory || ((fromBuffer || fromRows) && !(lookGuess && fate.redo))
+  answers.io.enq.valid := fromMemory || fromBuffer || fromRows
   answers.io.enq.bits  := Mux(fromMemory, io.loadAnswer.bits, Mux(fromRows, io.row, io.readAnswer))
-  answers.io.enters    := Mux(fromMemory, guessed(0), lookGuess)
+  // One that comes as its guess fails is dropped there.
+  answers.io.enters := Mux(fromMemory, guessed(0), lookGuess)
 
-  private val answered = asked - io.loadAnswer.valid
-  private val asksNow  = Mux(io.load.fire, UIntToOH(answered, mostAsked), 0.U)
+  private val answered                = asked - io.loadAnswer.valid
+  private val asksNow                 = Mux(io.load.fire, UIntToOH(answered, mostAsked), 0.U)
   private def shifted(of: UInt): UInt = Mux(io.loadAnswer.valid, of >> 1, of)
   asked := asked + io.load.fire - io.loadAnswer.valid
   dropped := Mux(

@@ -95,8 +95,8 @@ class VectorUnit(p: VectorParams) extends Module {
   }
   private val unpacked =
     unpack.fold(0.U(p.egs.W))(path => path.io.strip.fold(path.io.landing)(path.io.landing | _.fresh))
-  private val loaded   = load.io.landing | unpacked
-  private val lasting  = load.io.lasting | unpack.fold(0.U(p.egs.W))(_.io.lasting)
+  private val loaded  = load.io.landing | unpacked
+  private val lasting = load.io.lasting | unpack.fold(0.U(p.egs.W))(_.io.lasting)
   execute.io.olderWrites := hazards.io.olderWrites(VectorPath.Execute) | lasting
   load.io.olderWrites    := hazards.io.olderWrites(VectorPath.Load) | execute.io.landing | unpacked
   store.io.olderWrites   := hazards.io.olderWrites(VectorPath.Store) | execute.io.landing | loaded
@@ -374,16 +374,16 @@ class VectorUnit(p: VectorParams) extends Module {
     val gives    = RegInit(0.U(p.tagBits.W))
     gives := Mux(clear, 0.U, gives + isGiving - input.gave)
 
-    gateway.variable       := tags.io.next
-    gateway.packed         := strip.io.next
-    gateway.numE           := strip.io.numE
-    gateway.settled        := strip.io.settled && gives === 0.U
-    gateway.mayLeave       := strip.io.mayLeave && gives === 0.U
-    gateway.resolved       := strip.io.resolved
-    gateway.pending        := strip.io.pending
-    gateway.ahead          := strip.io.ahead
-    pending                := strip.io.pending
-    input.strip.get.oldest := strip.io.oldest
+    gateway.variable         := tags.io.next
+    gateway.packed           := strip.io.next
+    gateway.numE             := strip.io.numE
+    gateway.settled          := strip.io.settled && gives === 0.U
+    gateway.mayLeave         := strip.io.mayLeave && gives === 0.U
+    gateway.resolved         := strip.io.resolved
+    gateway.pending          := strip.io.pending
+    gateway.ahead            := strip.io.ahead
+    pending                  := strip.io.pending
+    input.strip.get.oldest   := strip.io.oldest
     input.strip.get.resolves := gateway.taken
     queues(VectorPath.Unpack).io.kept.get <> input.strip.get.kept
     hazards.io.written.get := input.strip.get.next.tag
@@ -391,8 +391,8 @@ class VectorUnit(p: VectorParams) extends Module {
       val landing = execute.io.landing | load.io.landing
       !(hazards.io.writtenReads.get | hazards.io.writtenWrites.get | landing)(input.strip.get.next.eg)
     }
-    input.strip.get.numEs  := strip.io.numEs
-    gateway.renumber       := strip.io.write.valid
+    input.strip.get.numEs := strip.io.numEs
+    gateway.renumber      := strip.io.write.valid
     gateway.table <> table.io.strip.get
 
     // IHEAD: what unpacks of pup give back goes first.

@@ -881,9 +881,12 @@ class Generator {
         full_unpack(chance(40), mask_register(), elements_register());
     }
     void full_unpack(bool masked, unsigned mask, unsigned vd) {
+        full_unpack(masked, mask, vd, choose(false, false) & 15);
+    }
+    void full_unpack(bool masked, unsigned mask, unsigned vd, unsigned id) {
         no_groups();
         open_strip();
-        insn((unpack_word(choose(false, false) & 15, vd) & ~(1u << 30 | 1u << 25)) | (masked ? mask << 20 : 1u << 25),
+        insn((unpack_word(id, vd) & ~(1u << 30 | 1u << 25)) | (masked ? mask << 20 : 1u << 25),
              static_cast<uint32_t>(rng()), static_cast<uint32_t>(rng()));
     }
     void full_pack() {
@@ -920,6 +923,9 @@ class Generator {
                 streams |= 1u << id;
         if (chance(2))
             streams |= 1u << below(12);
+        renew(streams);
+    }
+    void renew(unsigned streams) {
         insn(streams << 20 | 1u << 12 | result() << 7 | 0x5b, static_cast<uint32_t>(rng()),
              static_cast<uint32_t>(rng()));
         packed = false;
@@ -972,6 +978,33 @@ class Generator {
             renew();
         }
     }
+    /// Strips of a kernel's loop: the same streams into the same registers, operations with these, packs, and each
+    /// strip moves what it has unpacked. Nothing but the numbers of elements holds the next strip up.
+    void loop() {
+        std::vector<std::array<unsigned, 2>> unpacks;
+        unsigned streams = 0;
+        for (unsigned i = 1 + below(4); i > 0; i--) {
+            unpacks.push_back({choose(false, false) & 15, elements_register()});
+            streams |= 1u << unpacks.back()[0];
+        }
+        const auto any = [&] { return unpacks[below(static_cast<unsigned>(unpacks.size()))][1]; };
+        const unsigned made = elements_register(), mask = reg(1);
+        for (unsigned strips = 2 + below(7); strips > 0; strips--) {
+            for (const auto &[id, vd] : unpacks)
+                full_unpack(chance(5), mask, vd, id);
+            for (unsigned i = below(4); i > 0; i--)
+                insn(variable(std::array<unsigned, 3>{0x00, 0x0b, 0x24}[below(3)], false, any(), any(), 0, made), 0, 0);
+            if (chance(20))
+                insn(variable(0x1d, false, any(), below(32), 3 + below(2), mask), number(), 0);
+            if (chance(20))
+                full_unpack(true, mask, elements_register(), unpacks[0][0]);
+            if (chance(30))
+                full_pack(chance(30), mask, chance(70) ? made : any());
+            if (chance(20))
+                number_of();
+            renew(chance(95) ? streams & 0xfff : 0);
+        }
+    }
     /// A word of custom-1 with some bits wrong.
     void wild_operation() {
         uint32_t word = variable(0x00, chance(20), source(), source(), std::array<unsigned, 3>{0, 3, 4}[below(3)],
@@ -985,8 +1018,10 @@ class Generator {
         const unsigned dice = below(100);
         if (dice < 25)
             strip();
-        else if (dice < 40)
+        else if (dice < 37)
             filter();
+        else if (dice < 45)
+            loop();
         else if (dice < 55)
             operation();
         else if (dice < 65)

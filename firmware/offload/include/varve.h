@@ -47,8 +47,10 @@
  * - `VV_BEGIN()`: behind the declarations, before the first strip
  * - `VV_STRIPS(set) { ... }`: once a strip, until the streams of `set` (bit s: input s) are at their end. In it come
  *   unpacking and computing first, then packing and sums: unpacking or computing behind a pack is an illegal
- * instruction. Every input of the loop is in `set` and unpacked once. With VARVE_PUP streams with VV_TO_END must be of
- * equal length, and a strip with sums must have a counted one.
+ *   instruction. Every input of the loop is in `set` and unpacked once. With VARVE_PUP streams with VV_TO_END must
+ *   be of equal length, and a strip with sums must have a counted one.
+ * - `VV_STRIPS_FAR(set) { ... }`: the same. With VARVE_FULL the core runs one strip further ahead of the unit, for one
+ *   empty strip more at the end: faster where there are many strips and the core has little to do in one
  *
  * **Values** are vv_t, masks vvmask_t; x is a number (constants from -16 to 15 cost no register), m a mask.
  *
@@ -70,6 +72,8 @@
  * constant in every strip.
  * - `vv_hold(v)`: v is used after more than 31 further results of the strip. Only VARVE_MODEL, which gives registers to
  *   results in turn, needs to know.
+ * - `vv_keep(v)`, behind the packs: no result since v has v's register. Where v was unpacked, the next strip's can be
+ *   written while this strip's results wait to be packed. Only VARVE_FULL gains from it.
  *
  * A value unpacked under a mask is used only under that mask or one inside it, or where a zero does no harm.
  */
@@ -130,6 +134,12 @@ _Static_assert(sizeof(struct varve_huffman) == 552, "the unit reads 552 bytes");
 
 #ifndef VARVE_MODEL
 #define vv_hold(v) ((void)(v))
+#endif
+#ifndef VARVE_FULL
+#define vv_keep(v) ((void)(v))
+#endif
+#ifndef VV_STRIPS_FAR
+#define VV_STRIPS_FAR VV_STRIPS
 #endif
 #if defined(VARVE_MODEL) || defined(VARVE_SCALAR)
 #define vv_number(x) ((intptr_t)(x))

@@ -66,6 +66,10 @@ typedef vbool8_t vvmask_t;
 #define VV_STRIPS(set)                                                                                                 \
     _Pragma("clang loop unroll_count(2)") for (uintptr_t vv_now = 1, vv_before = 1; vv_before;                         \
                                                vv_before = vv_now, vv_now = vv_next(set))
+/* The NumE of the strip two before, and two empty strips more. */
+#define VV_STRIPS_FAR(set)                                                                                             \
+    _Pragma("clang loop unroll_count(3)") for (uintptr_t vv_now = 1, vv_before = 1, vv_first = 1; vv_first;            \
+                                               vv_first = vv_before, vv_before = vv_now, vv_now = vv_next(set))
 #endif
 
 #define vv_unpack(id)                                                                                                  \
@@ -80,6 +84,11 @@ typedef vbool8_t vvmask_t;
         __asm__ volatile(".insn r 0x5b, 2, %1, %0, x0, %2" : "=vr"(vv_r) : "i"((id) << 1), "vr"(m) : "memory");        \
         vv_r;                                                                                                          \
     })
+/* The compiler gives the register of an unpack to the next result that it can: the unpack of the next strip then waits
+   until that has been packed. */
+VV_INLINE void vv_keep(vv_t v) {
+    __asm__ volatile("" : : "vr"(v));
+}
 #define vv_pack(v, id)      VV_APPEND_INSN(0, v, id)
 #define vv_pack_m(m, v, id) VV_APPEND_M_INSN(0, m, v, id)
 #define vv_pack_count(v, id)                                                                                           \

@@ -239,7 +239,9 @@ class _Streams(_Form):
         for c in self.f.select:
             self.unpack(c, mask)
         self.lines += [f"vv_pack_m({mask}, x{self.stream(c)}, {k});" for k, c in enumerate(self.f.select)]
-        if sum(len(re.findall(r"\bvv_(?!hold|pack)\w+\(", line)) for line in self.lines) > _LEAST_HELD:
+        # The next strip's are unpacked before this strip's masks and values have been packed.
+        self.lines += [f"vv_keep(x{self.stream(c)});" for c, masked in self.masked.items() if not masked]
+        if sum(len(re.findall(r"\bvv_(?!hold|keep|pack)\w+\(", line)) for line in self.lines) > _LEAST_HELD:
             self.lines = [part for line in self.lines for part in self.holding(line)]
         inputs, outputs = len(self.inputs), len(self.f.select)
         head = []

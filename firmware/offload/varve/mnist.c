@@ -148,6 +148,7 @@ APART void pool(const struct job *j) {
 #define UNPACK(t)                                                                                                      \
     const vv_t x##t = vv_unpack(t);                                                                                    \
     (void)x##t;
+#define KEEP(t)           vv_keep(x##t);
 #define DECLARE_OUT(g, f) VV_OUT_FW(f, (int32_t *)j->room + (2 * py + px) * PHASE_WORDS + f * STRIDE, 32, VV_UNSIGNED);
 #define END_OUT(g, f)     VV_END_OUT(f);
 #define PACK(g, f)        vv_pack(s##f, f);
@@ -157,7 +158,8 @@ APART void pool(const struct job *j) {
         EACH_FILTER(g, DECLARE_OUT)                                                                                    \
         VV_BEGIN();                                                                                                    \
         VV_STRIPS(0x1ff){EACH_TAP(UNPACK) EACH_FILTER(g, SUM) MNIST_GROUP_##g(FIRST_SUM, NEXT_MUL, NEXT_ADD, NO_SUM)   \
-                             EACH_FILTER(g, RELU) EACH_FILTER(g, PACK)} EACH_TAP(END_TAP) EACH_FILTER(g, END_OUT)      \
+                             EACH_FILTER(g, RELU) EACH_FILTER(g, PACK) EACH_TAP(KEEP)} EACH_TAP(END_TAP)               \
+            EACH_FILTER(g, END_OUT)                                                                                    \
     }                                                                                                                  \
     APART void places_##g(const struct job *j) {                                                                       \
         for (unsigned phase = 0; phase < 4; phase++)                                                                   \
@@ -177,9 +179,11 @@ APART void pool(const struct job *j) {
     VV_OUT_FW(0, j->out, 32, VV_UNSIGNED);
     VV_BEGIN();
     VV_STRIPS(31) {
-        const vvmask_t m = vv_eq_x(vv_unpack(0), 1);
-        const vv_t a = vv_max(vv_unpack(1), vv_unpack(2)), b = vv_max(vv_unpack(3), vv_unpack(4));
+        const vv_t chosen = vv_unpack(0), p = vv_unpack(1), q = vv_unpack(2), r = vv_unpack(3), s = vv_unpack(4);
+        const vvmask_t m = vv_eq_x(chosen, 1);
+        const vv_t a = vv_max(p, q), b = vv_max(r, s);
         vv_pack_m(m, vv_asr_x(vv_max(a, b), MNIST_SHIFT), 0);
+        vv_keep(chosen), vv_keep(p), vv_keep(q), vv_keep(r), vv_keep(s);
     }
     VV_END_IN(0), VV_END_IN(1), VV_END_IN(2), VV_END_IN(3), VV_END_IN(4);
     VV_END_OUT(0);
@@ -324,10 +328,12 @@ APART void dense(const struct job *j) {
     int32_t a = 0, b = 0, c = 0, d = 0, e = 0, sa = 0, sb = 0, sc = 0, sd = 0, se = 0;
     VV_BEGIN();
     VV_STRIPS(63) {
-        const vv_t x = vv_unpack(0), p = vv_mul(x, vv_unpack(1)), q = vv_mul(x, vv_unpack(2)),
-                   r = vv_mul(x, vv_unpack(3)), s = vv_mul(x, vv_unpack(4)), t = vv_mul(x, vv_unpack(5));
+        const vv_t x = vv_unpack(0), v = vv_unpack(1), w = vv_unpack(2), y = vv_unpack(3), z = vv_unpack(4),
+                   u = vv_unpack(5);
+        const vv_t p = vv_mul(x, v), q = vv_mul(x, w), r = vv_mul(x, y), s = vv_mul(x, z), t = vv_mul(x, u);
         a += sa, b += sb, c += sc, d += sd, e += se;
         sa = vv_sum32(p), sb = vv_sum32(q), sc = vv_sum32(r), sd = vv_sum32(s), se = vv_sum32(t);
+        vv_keep(x), vv_keep(v), vv_keep(w), vv_keep(y), vv_keep(z), vv_keep(u);
     }
     VV_END_IN(0), VV_END_IN(1), VV_END_IN(2), VV_END_IN(3), VV_END_IN(4), VV_END_IN(5);
     int32_t *out = (int32_t *)j->out;

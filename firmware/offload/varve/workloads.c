@@ -205,7 +205,7 @@ INLINE uintptr_t bitpack(uintptr_t count, const void *in, unsigned padded, void 
     INPUT(0, in, padded, count);
     VV_OUT_FW(0, out, bits, VV_UNSIGNED);
     VV_BEGIN();
-    VV_STRIPS(1) {
+    VV_STRIPS_FAR(1) {
         vv_pack(vv_unpack(0), 0);
     }
     VV_END_IN(0);
@@ -253,10 +253,11 @@ APART uint32_t raid5(uint32_t n, const struct job *j) {
     INPUT(3, j->in[3], 32, n);
     VV_OUT_FW(0, j->out, 32, VV_UNSIGNED);
     VV_BEGIN();
-    VV_STRIPS(15) {
+    VV_STRIPS_FAR(15) {
         /* In registers of their own, so that no unpack waits for an operation. */
         const vv_t a = vv_unpack(0), b = vv_unpack(1), c = vv_unpack(2), d = vv_unpack(3);
         vv_pack(vv_xor(vv_xor(a, b), vv_xor(c, d)), 0);
+        vv_keep(a), vv_keep(b), vv_keep(c), vv_keep(d);
     }
     VV_END_IN(0);
     VV_END_IN(1);

@@ -26,6 +26,13 @@ class HazardMatrixIO(p: VectorParams, depths: Seq[Int]) extends Bundle {
   val olderReads  = Output(Vec(depths.size, UInt(p.egs.W)))
   val olderWrites = Output(Vec(depths.size, UInt(p.egs.W)))
 
+  /** The same of what the unpack path writes next: the paths' instructions but its own, and with those that have left
+    * the sequencer of the execute path in this cycle.
+    */
+  val written       = if (p.full) Some(Input(UInt(p.tagBits.W))) else None
+  val writtenReads  = if (p.full) Some(Output(UInt(p.egs.W))) else None
+  val writtenWrites = if (p.full) Some(Output(UInt(p.egs.W))) else None
+
   private def MixedVecOf[T <: Data](elements: Seq[T]) = chisel3.util.MixedVec(elements)
 }
 
@@ -38,8 +45,7 @@ class HazardMatrix(p: VectorParams, depths: Seq[Int]) extends Module {
   private def expand(registers: UInt): UInt =
     Cat(registers.asBools.map(Fill(p.egsPerRegister, _)).reverse)
 
-  for (path <- depths.indices) {
-    val mine   = io.sequenced(path).bits.tag
+  private def of(mine: UInt, path: Int): (UInt, UInt) = {
     val others = depths.indices.filter(_ != path)
     val queued = for (other <- others; entry <- io.queued(other)) yield {
       val counts = entry.valid && older(entry.bits.tag, mine)
@@ -50,7 +56,20 @@ class HazardMatrix(p: VectorParams, depths: Seq[Int]) extends Module {
       val counts = entry.valid && older(entry.bits.tag, mine)
       (Fill(p.egs, counts) & entry.bits.reads, Fill(p.egs, counts) & entry.bits.writes)
     }
-    io.olderReads(path)  := expand(queued.map(_._1).reduce(_ | _)) | sequenced.map(_._1).reduce(_ | _)
-    io.olderWrites(path) := expand(queued.map(_._2).reduce(_ | _)) | sequenced.map(_._2).reduce(_ | _)
+    def all(which: ((UInt, UInt)) => UInt) =
+      expand(queued.map(which).reduce(_ | _)) | sequenced.map(which).reduce(_ | _)
+    (all(_._1), all(_._2))
+  }
+  for (path <- depths.indices) {
+    val (reads, writes) = of(io.sequenced(path).bits.tag, path)
+    io.olderReads(path)  := reads
+    io.olderWrites(path) := writes
+  }
+  // An operation reads its registers in the two cycles behind the sequencer.
+  for (tag <- io.written; reads <- io.writtenReads; writes <- io.writtenWrites) {
+    val (olderReads, olderWrites) = of(tag, VectorPath.Unpack)
+    val before                    = RegNext(io.sequenced(VectorPath.Execute))
+    reads  := olderReads | (Fill(p.egs, before.valid && older(before.bits.tag, tag)) & before.bits.reads)
+    writes := olderWrites
   }
 }

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, OHToUInt, PriorityEncoderOH, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Cat, Decoupled, OHToUInt, PopCount, PriorityEncoderOH, UIntToOH, Valid, log2Ceil}
 
 /** A declaration takes effect. */
 class StreamDeclare(p: VectorParams) extends Bundle {
@@ -103,7 +103,7 @@ class StreamTableIO(p: VectorParams) extends Bundle {
   val raise = Flipped(Valid(new StreamName))
 
   /** It has read all that it reads, or written all that it writes, in its path. */
-  val inputDone  = Flipped(Valid(UInt(4.W)))
+  val inputDone  = Flipped(Vec(2, Valid(UInt(4.W))))
   val outputDone = Flipped(Valid(UInt(4.W)))
 
   /** The pack path: an output's position, and what becomes of it. */
@@ -272,7 +272,7 @@ class StreamTable(p: VectorParams) extends Module {
     when(chosen(io.close, false, i))(input         := 0.U.asTypeOf(input))
     when(chosen(io.raise, false, i))(input.pending := 0.U)
     val enters = chosen(io.enter, false, i)
-    inputUses(i)             := inputUses(i) + enters - (io.inputDone.valid && named(io.inputDone.bits, i))
+    inputUses(i) := inputUses(i) + enters - PopCount(io.inputDone.map(done => done.valid && named(done.bits, i)))
     when(enters)(inMemory(i) := !input.format.buffer)
   }
   for ((output, i) <- outputs.zipWithIndex) {

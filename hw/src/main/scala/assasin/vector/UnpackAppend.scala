@@ -9,9 +9,10 @@ class LaneBeat(p: VectorParams) extends Bundle {
   val first = Bool()
   val last  = Bool()
 
-  /** The instruction, and the element group that it writes. */
-  val tag = UInt(p.tagBits.W)
-  val eg  = UInt(p.egBits.W)
+  /** The instruction, its stream, and the element group that it writes. */
+  val tag    = UInt(p.tagBits.W)
+  val stream = UInt(4.W)
+  val eg     = UInt(p.egBits.W)
 
   /** Number of the beat. Without a beat's values all elements of its lanes are inactive. */
   val beat = UInt(log2Ceil(p.elements).W)
@@ -33,27 +34,45 @@ class LaneBeat(p: VectorParams) extends Bundle {
 
 /** A register that has been unpacked. */
 class UnpackedRegister(p: VectorParams) extends Bundle {
-  val tag   = UInt(p.tagBits.W)
-  val eg    = UInt(p.egBits.W)
-  val value = new VariableOperand(p)
+  val tag    = UInt(p.tagBits.W)
+  val stream = UInt(4.W)
+  val eg     = UInt(p.egBits.W)
+  val value  = new VariableOperand(p)
+}
+
+/** An element group that an instruction writes. */
+class RegisterName(p: VectorParams) extends Bundle {
+  val tag = UInt(p.tagBits.W)
+  val eg  = UInt(p.egBits.W)
 }
 
 class UnpackAppendIO(p: VectorParams) extends Bundle {
   val in = Flipped(Decoupled(new LaneBeat(p)))
 
+  /** `in` is of an instruction that is unpacked on a guess; that has no mask. What becomes of the guesses here;
+    * `holds`: they will be confirmed in the next cycle.
+    */
+  val guess = Input(Bool())
+  val fate  = Input(new GuessFate)
+  val holds = Input(Bool())
+
   /** Masks of the instructions that have one, in their order. */
   val mask = Flipped(Decoupled(new UnpackMask(p)))
 
-  /** Numbers of elements as they become known: of an instruction without a mask, in the cycle before `out`; of one with
-    * a mask, perhaps before its elements are appended.
+  /** Numbers of elements as they become known: of an instruction without a mask, in the cycle before `out` or, behind a
+    * guess, with it; of one with a mask, perhaps before its elements are appended.
     */
   val counted = Vec(2, Valid(UInt(log2Ceil(p.elements + 1).W)))
 
-  /** Two cycles behind an instruction's last beat, or later. */
+  /** The register that `out` has in the next cycle, if it has one; it may be written then. */
+  val next = Output(new RegisterName(p))
+  val free = Input(Bool())
+
+  /** Two cycles behind an instruction's last beat, or later; never a guess. */
   val out = Decoupled(new UnpackedRegister(p))
 
-  /** The element group that `out` has in the next cycle for the first time. */
-  val soon = Output(Valid(UInt(p.egBits.W)))
+  /** `out` will have `next`. */
+  val soon = Output(Bool())
 
   /** Something is under way. */
   val busy = Output(Bool())
@@ -64,7 +83,8 @@ class UnpackAppendIO(p: VectorParams) extends Bundle {
 /** Puts values of lanes into a register as elements of their own widths, one behind the other, as many as fit
   * (docs/varve/unit.md 5.1, U3 and U4): the width of each lane's value in one stage, its slots behind those of the
   * elements before it in the next. A beat a cycle; behind an element that does not fit there is none. Beats of an
-  * instruction with a mask wait between the stages until the mask is known.
+  * instruction with a mask wait between the stages until the mask is known. Registers wait to be written, up to three
+  * of them, which lets beats of the next instruction follow while they are guesses.
   */
 class UnpackAppend(p: VectorParams) extends Module {
   require(p.full, "elements are appended with VarVE-full")
@@ -82,11 +102,13 @@ class UnpackAppend(p: VectorParams) extends Module {
   }
   private val in      = io.in.bits
   private val widths  = LaneWidths.bySize(in.data, in.eew, logs, in.unsigned)
-  private val waiting = Module(new Queue(new Widths, 4))
+  private val waiting = Module(new GuessQueue(new Widths, 4))
   private val count   = Module(new MaskedCount(p))
   private val enters  = io.in.valid && waiting.io.enq.ready && (!in.masked || !in.first || count.io.room)
   io.in.ready                := waiting.io.enq.ready && (!in.masked || !in.first || count.io.room)
-  waiting.reset              := reset.asBool || io.clear
+  waiting.io.clear           := io.clear
+  waiting.io.enters          := io.guess
+  waiting.io.fate            := io.fate
   waiting.io.enq.valid       := enters
   waiting.io.enq.bits.beat   := in
   waiting.io.enq.bits.widths := VecInit(widths)
@@ -113,11 +135,31 @@ class UnpackAppend(p: VectorParams) extends Module {
   private val total = Reg(UInt(countBits.W))
   private val full  = Reg(Bool())
 
-  private val outValid = RegInit(false.B)
-  private val u        = waiting.io.deq.bits.beat
-  private val mask     = masks.io.deq.bits
+  // The register that is being made, once it is complete, and those that wait to be written before it.
+  private class Complete extends Bundle {
+    val register = new UnpackedRegister(p)
+    val guess    = Bool()
+
+    /** Its number of elements is told, or is not told here. */
+    val told = Bool()
+  }
+  private val made      = Wire(new Complete)
+  private val madeValid = RegInit(false.B)
+  private val madeGuess = Reg(Bool())
+  private val madeTold  = Reg(Bool())
+  private val held      = Reg(Vec(2, new Complete))
+  private val heldValid = RegInit(0.U(2.W))
+  private val headHeld  = heldValid(0)
+  private val head      = Mux(headHeld, held(0), made)
+  private val leaves    = io.out.valid && io.out.ready
+  private val moves     = madeValid && !(leaves && !headHeld) && (!heldValid(1) || leaves)
+  private val madeLeft  = moves || (leaves && !headHeld)
+
+  private val u    = waiting.io.deq.bits.beat
+  private val mask = masks.io.deq.bits
   private val appends =
-    waiting.io.deq.valid && (!u.masked || masks.io.deq.valid) && (!outValid || io.out.ready) && !io.clear
+    waiting.io.deq.valid && (!u.masked || masks.io.deq.valid) && (!madeValid || madeLeft) && !io.clear
+  private val completes = appends && u.last
   waiting.io.deq.ready := appends
   masks.io.deq.ready   := appends && u.masked && u.last
 
@@ -171,24 +213,60 @@ class UnpackAppend(p: VectorParams) extends Module {
       when(mine)(known(element) := width).elsewhen(u.first)(known(element) := 0.U)
     }
   }
-  outValid := !io.clear && ((appends && u.last) || (outValid && !io.out.ready))
+  // ---- Complete registers ---------------------------------------------------------------------------------------------------
+  private def stands(guess: Bool): Bool = guess && !io.fate.confirm
+  private val first                     = waiting.io.first
+  // Numbers are told in the order of the instructions.
+  private val untold =
+    (madeValid && !madeTold) || held.zip(heldValid.asBools).map { case (h, v) => v && !h.told }.reduce(_ || _)
+  private val tells = completes && !u.masked && !first && !untold
+  when(completes) {
+    madeGuess := first
+    madeTold  := u.masked || tells
+  }.elsewhen(io.fate.confirm)(madeGuess := false.B)
+  madeValid := !io.clear && (completes || (madeValid && !madeLeft && !(made.guess && io.fate.redo)))
 
-  io.counted(0).valid := appends && u.last && !u.masked
-  io.counted(0).bits  := totalNow
+  private val stays    = Mux(leaves && headHeld, heldValid >> 1, heldValid)
+  private val behind   = Mux(leaves && headHeld, held(1), held(0))
+  private val pushed   = Cat(stays(0) && moves, !stays(0) && moves)
+  private val heldNext = Seq(Mux(stays(0), behind, made), Mux(stays(1), held(1), made))
+  for (i <- 0 until 2) {
+    when(stays(i) || pushed(i)) {
+      held(i)       := heldNext(i)
+      held(i).guess := stands(heldNext(i).guess)
+    }
+  }
+  heldValid := Mux(io.clear, 0.U, (stays | pushed) & Cat(heldNext.reverse.map(n => !(n.guess && io.fate.redo))))
+
+  made.register.tag                     := RegEnable(u.tag, appends)
+  made.register.stream                  := RegEnable(u.stream, appends)
+  made.register.eg                      := RegEnable(u.eg, appends)
+  made.register.value.data              := data
+  made.register.value.metadata.widths   := known
+  made.register.value.metadata.live     := LaneWidths.ones(fill, p.slots)
+  made.register.value.metadata.count    := total
+  made.register.value.metadata.unsigned := RegEnable(u.unsigned, appends)
+  made.register.value.metadata.mb       := RegEnable(u.mb, appends)
+  made.guess                            := madeGuess
+  made.told                             := madeTold
+
+  private val open = RegNext(io.free, false.B)
+  io.out.valid := (headHeld || madeValid) && !stands(head.guess) && open
+  io.out.bits  := head.register
+
+  private val headTells = leaves && !head.told
+  io.counted(0).valid := tells || headTells
+  io.counted(0).bits  := Mux(headTells, head.register.value.metadata.count, totalNow)
   io.counted(1)       := count.io.counted
 
-  io.out.valid                        := outValid
-  io.out.bits.tag                     := RegEnable(u.tag, appends)
-  io.out.bits.eg                      := RegEnable(u.eg, appends)
-  io.out.bits.value.data              := data
-  io.out.bits.value.metadata.widths   := known
-  io.out.bits.value.metadata.live     := LaneWidths.ones(fill, p.slots)
-  io.out.bits.value.metadata.count    := total
-  io.out.bits.value.metadata.unsigned := RegEnable(u.unsigned, appends)
-  io.out.bits.value.metadata.mb       := RegEnable(u.mb, appends)
+  // What comes first in the next cycle.
+  private val second  = Mux(heldValid(1), held(1), made)
+  private val follows = heldValid(1) || (headHeld && madeValid)
+  private val clears  = leaves || !(headHeld || madeValid)
+  private val unsure  = Mux(clears, Mux(follows, stands(second.guess), first), stands(head.guess))
+  io.next.tag := Mux(clears, Mux(follows, second.register.tag, u.tag), head.register.tag)
+  io.next.eg  := Mux(clears, Mux(follows, second.register.eg, u.eg), head.register.eg)
+  io.soon     := (!clears || follows || completes) && (!unsure || io.holds) && io.free
 
-  io.soon.valid := appends && u.last
-  io.soon.bits  := u.eg
-
-  io.busy := waiting.io.deq.valid || outValid
+  io.busy := waiting.io.deq.valid || madeValid || headHeld
 }

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, Fill, MuxLookup, PopCount, PriorityEncoder, Queue, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Cat, Decoupled, Fill, MuxLookup, PopCount, PriorityEncoder, UIntToOH, Valid, log2Ceil}
 
 class UnpackPathIO(p: VectorParams) extends PathIO(p) {
 
@@ -29,15 +29,13 @@ class UnpackPathIO(p: VectorParams) extends PathIO(p) {
   val claimable = Input(Bool())
   val claimed   = Output(Bool())
 
-  /** Element groups that are asked for and not written. */
+  /** Element groups that VarVE-pup's have asked for and not written. */
   val landing = Output(UInt(p.egs.W))
 
-  /** The same without what is written in this cycle, or surely in the next, as one that reads with write-through in the
-    * next has to see it.
-    */
+  /** The same without what is written in this cycle, as one that reads with write-through in the next has to see it. */
   val lasting = Output(UInt(p.egs.W))
 
-  /** An instruction has read all of its bytes of this stream. */
+  /** An instruction of VarVE-pup has read all of its bytes of this stream. */
   val done = Output(Valid(UInt(4.W)))
 
   /** An instruction of VarVE-pup has given back what it has read of a stream buffer. */
@@ -64,9 +62,25 @@ class StripUnpackIO(p: VectorParams) extends Bundle {
   /** With `write`: the register's metadata, if it is one of VarVE-full. */
   val metadata = Valid(new VariableMetadata(p))
 
-  /** The oldest strip whose number is not known, as in [[StripPlace]]; NumE by strips. */
-  val oldest = Input(UInt(StripPlace.stripBits.W))
-  val numEs  = Input(Vec(StripPlace.strips, UInt(log2Ceil(p.elements + 1).W)))
+  /** The oldest strip whose number is not known, as in [[StripPlace]]; its number is known, and it is the oldest no
+    * more from the next cycle on. NumE by strips.
+    */
+  val oldest   = Input(UInt(StripPlace.stripBits.W))
+  val resolves = Input(Bool())
+  val numEs    = Input(Vec(StripPlace.strips, UInt(log2Ceil(p.elements + 1).W)))
+
+  /** The queue keeps an instruction until its register is written. */
+  val kept = Flipped(new IssueKeepIO)
+
+  /** What will be written next; no older instruction has yet to read or to write it. */
+  val next = Output(new RegisterName(p))
+  val free = Input(Bool())
+
+  /** Element groups that are written in this cycle, or surely in the next. */
+  val fresh = Output(UInt(p.egs.W))
+
+  /** An instruction of VarVE-full has ended, which reads this stream. */
+  val done = Valid(UInt(4.W))
 
   /** Registers' numbers of elements as they become known. */
   val counted = Vec(2, Valid(UInt(log2Ceil(p.elements + 1).W)))
@@ -78,6 +92,10 @@ class StripUnpackIO(p: VectorParams) extends Bundle {
   *
   * Of VarVE-full's the lanes of all beats are appended to one register, and no bytes are given back: VRCNUM does that.
   * Once an instruction's mask is known, beats without an active element are left out.
+  *
+  * Where VarVE-full's begin depends on the NumE of the strips before. With `tentative` those of one strip are unpacked
+  * before that of the strip before is known, as if it had its least value so far, up to registers that are not written
+  * yet (docs/varve/unit.md 6.3). When NumE gets less, all that is dropped, and the instructions are taken again.
   */
 class UnpackPath(p: VectorParams) extends Module {
   val io = IO(new UnpackPathIO(p))
@@ -131,6 +149,23 @@ class UnpackPath(p: VectorParams) extends Module {
     val mb       = UInt(2.W)
   }
 
+  // ---- Guesses --------------------------------------------------------------------------------------------------------------
+  // Instructions of the strip behind the oldest have been taken, as if that had this NumE.
+  private val guessing = RegInit(false.B)
+  private val forStrip = Reg(UInt(StripPlace.stripBits.W))
+  private val assumed  = Reg(UInt(log2Ceil(p.elements + 1).W))
+  private val fate     = WireDefault(0.U.asTypeOf(new GuessFate))
+  private val holds    = WireDefault(false.B)
+  for (strip <- io.strip) {
+    val open   = forStrip =/= strip.oldest
+    val agrees = strip.numEs(strip.oldest) === assumed
+    fate.confirm    := guessing && !open
+    fate.redo       := guessing && open && !agrees
+    holds           := guessing && open && agrees && strip.resolves
+    strip.kept.fate := fate
+  }
+  private def stands(guess: Bool): Bool = guess && !fate.confirm
+
   // ---- S --------------------------------------------------------------------------------------------------------------------
   private val valid    = RegInit(false.B)
   private val op       = Reg(new VectorOp(p))
@@ -140,14 +175,21 @@ class UnpackPath(p: VectorParams) extends Module {
   private val landing  = RegInit(0.U(p.egs.W))
   private val use      = op.use.get
 
-  private val tickets = Module(new Queue(new Ticket, depth))
-  private val answers = Module(new Queue(UInt(p.memoryBits.W), depth))
-  tickets.reset := reset.asBool || io.clear
-  answers.reset := reset.asBool || io.clear
+  private val guess = RegInit(false.B)
 
-  // Answers to what was asked before a clear are dropped; nothing is asked until they have come.
-  private val asked = RegInit(0.U(log2Ceil(depth + 1).W))
-  private val drop  = RegInit(0.U(log2Ceil(depth + 1).W))
+  private val tickets = Module(new GuessQueue(new Ticket, depth))
+  private val answers = Module(new GuessQueue(UInt(p.memoryBits.W), depth))
+  tickets.io.fate  := fate
+  answers.io.fate  := fate
+  tickets.io.clear := io.clear
+  answers.io.clear := io.clear
+
+  // What memory has been asked for, and has not answered, oldest first: whether the answer is dropped, because the guess
+  // was or because of a clear, and whether it is a guess.
+  private val mostAsked = 2 * depth
+  private val asked     = RegInit(0.U(log2Ceil(mostAsked + 1).W))
+  private val dropped   = RegInit(0.U(mostAsked.W))
+  private val guessed   = RegInit(0.U(mostAsked.W))
 
   // Memory answers later than stream buffers: what is under way is of one kind, so that answers come in order.
   private val kind = Reg(Bool())
@@ -229,12 +271,11 @@ class UnpackPath(p: VectorParams) extends Module {
   )
   // It reads; it changes a register.
   private val reads   = !silent && !exhausted && (asks || !(own && ownEmpty))
-  private val changes = (!silent && !asks) || variable
-  private val hazard =
-    changes && (io.olderWrites(eg) || io.olderReads(eg) || (landing(eg) && !(variable && begun)))
+  private val changes = !silent && !asks && !variable
+  private val hazard  = changes && (io.olderWrites(eg) || io.olderReads(eg) || landing(eg))
   private val goes =
     valid && !issued && !hazard && !(asks && asking) && tickets.io.enq.ready &&
-      (!reads || (oneKind && drop === 0.U)) && !io.clear
+      (!reads || (oneKind && asked =/= mostAsked.U)) && !(guess && fate.redo) && !io.clear
   private val addr =
     Mux(asks, op.stride + element, (Mux(own, ownAt(posBits - 1, 0), positionNow) >> 3)(p.xLen - 1, 0))
   // The last bytes of a full request may lie behind the range that was checked.
@@ -256,6 +297,7 @@ class UnpackPath(p: VectorParams) extends Module {
 
   private val entered = tickets.io.enq.bits
   tickets.io.enq.valid := step
+  tickets.io.enters    := guess
   entered.tag          := op.tag
   entered.eg           := eg
   entered.mask := Mux(
@@ -290,10 +332,15 @@ class UnpackPath(p: VectorParams) extends Module {
 
   private val unmasks = WireDefault(false.B)
   private val ends    = valid && (issued || (step && last)) && (!masking || unmasks)
-  // Where an unpack begins is known when the strips before its own have their numbers.
+  // Where an unpack begins is known when the strips before its own have their numbers. Of the next strip a guess may be
+  // taken; one with a mask has no use for it, as its mask comes later.
   private val placed = io.strip.fold(true.B) { strip =>
     val use = io.op.bits.variable.get
     !use.active || use.place.strip === strip.oldest
+  }
+  private val guesses = io.strip.fold(false.B) { strip =>
+    val use = io.op.bits.variable.get
+    p.tentative.B && use.active && use.place.strip === strip.oldest + 1.U && !io.op.bits.readsVs1
   }
   private val moved = io.strip.fold(0.U(posBits.W)) { strip =>
     val use                     = io.op.bits.variable.get
@@ -301,7 +348,19 @@ class UnpackPath(p: VectorParams) extends Module {
     val elements                = numE(1) +& numE(2)
     Mux(use.active, elements * io.op.bits.use.get.valueBits, 0.U).pad(posBits)
   }
-  io.op.ready := (!valid || ends) && placed
+  io.op.ready := (!valid || ends) && (placed || guesses) && !fate.confirm && !fate.redo
+  for (strip <- io.strip) {
+    val keeps = io.op.bits.isVariable
+    strip.kept.keep                             := keeps
+    strip.kept.guess                            := !placed
+    when(!keeps && strip.kept.some)(io.op.ready := false.B)
+    guessing := !io.clear && !fate.confirm && !fate.redo && (guessing || (io.op.fire && !placed))
+    when(io.op.fire && !placed) {
+      forStrip := io.op.bits.variable.get.place.strip
+      assumed  := strip.numEs(strip.oldest)
+    }
+  }
+  guess := Mux(io.op.fire, !placed, stands(guess))
   when(io.op.fire) {
     op       := io.op.bits
     beat     := 0.U
@@ -338,9 +397,7 @@ class UnpackPath(p: VectorParams) extends Module {
   private val maskEg = op.vs1
   for ((unit, strip) <- append.zip(io.strip)) {
     strip.read.eg := maskEg
-    // The register that is unpacked to may be the mask.
-    val own   = maskEg === op.vd && begun
-    val wants = valid && masking && unit.io.mask.ready && (!landing(maskEg) || own) && !io.clear
+    val wants = valid && masking && unit.io.mask.ready && !landing(maskEg) && !io.clear
     val hits  = strip.forwards.map(f => f.valid && f.bits.eg === maskEg)
     val taken = wants && hits.reduce(_ || _) && !strip.blocked(maskEg)
     strip.reading := wants && !io.olderWrites(maskEg)
@@ -361,29 +418,41 @@ class UnpackPath(p: VectorParams) extends Module {
   }
   when(step && last && !ends)(issued := true.B)
   when(step && reads)(kind           := quick)
-  valid                              := !io.clear && (io.op.fire || (valid && !ends))
+  valid                              := !io.clear && (io.op.fire || (valid && !ends && !(guess && fate.redo)))
 
   io.use.valid       := valid
   io.use.bits.tag    := op.tag
   io.use.bits.reads  := Mux(masking, UIntToOH(maskEg, p.egs), 0.U)
-  io.use.bits.writes := writes
+  io.use.bits.writes := Mux(variable, 0.U, writes)
 
   // ---- Answers --------------------------------------------------------------------------------------------------------------
-  private val fromMemory = io.loadAnswer.valid && drop === 0.U
+  private val fromMemory = io.loadAnswer.valid && !dropped(0)
   private val fromBuffer = RegNext(io.read.valid, false.B)
   private val fromRows   = RegNext(io.rows.valid, false.B)
+  private val lookGuess  = RegNext(stands(guess), false.B)
   answers.io.enq.valid := fromMemory || fromBuffer || fromRows
   answers.io.enq.bits  := Mux(fromMemory, io.loadAnswer.bits, Mux(fromRows, io.row, io.readAnswer))
+  // One that comes as its guess fails is dropped there.
+  answers.io.enters := Mux(fromMemory, guessed(0), lookGuess)
 
+  private val answered                = asked - io.loadAnswer.valid
+  private val asksNow                 = Mux(io.load.fire, UIntToOH(answered, mostAsked), 0.U)
+  private def shifted(of: UInt): UInt = Mux(io.loadAnswer.valid, of >> 1, of)
   asked := asked + io.load.fire - io.loadAnswer.valid
-  drop := Mux(
+  dropped := Mux(
     io.clear,
-    asked - io.loadAnswer.valid,
-    drop - (io.loadAnswer.valid && drop =/= 0.U)
+    Fill(mostAsked, 1.U(1.W)),
+    shifted(dropped | Mux(fate.redo, guessed, 0.U)) & ~asksNow
+  )
+  guessed := Mux(
+    io.clear || fate.redo || fate.confirm,
+    0.U,
+    shifted(guessed) | Mux(guess, asksNow, 0.U)
   )
 
   // ---- Lanes, then W --------------------------------------------------------------------------------------------------------
   private val outValid = RegInit(false.B)
+  private val outGuess = Reg(Bool())
   private val out      = Reg(new Ticket)
   private val outData  = Reg(UInt(p.dLen.W))
   private val ticket   = Wire(chiselTypeOf(tickets.io.deq))
@@ -426,11 +495,13 @@ class UnpackPath(p: VectorParams) extends Module {
   ticket.ready         := canLeave && !givesAux
   auxGiven             := !io.clear && ticket.valid && canLeave && givesAux
   answers.io.deq.ready := ticket.fire && !noAnswer
+  private val outDrops = outGuess && fate.redo
+  outGuess := Mux(ticket.fire, tickets.io.first, stands(outGuess))
   when(ticket.fire) {
     out     := ticket.bits
     outData := Mux(ticket.bits.empty, 0.U, extract.io.out)
   }
-  outValid := !io.clear && (ticket.fire && !ticket.bits.widths || (outValid && !leaves))
+  outValid := !io.clear && (ticket.fire && !ticket.bits.widths || (outValid && !leaves && !outDrops))
   when(ticket.fire && ticket.bits.widths) {
     val widths = Seq.tabulate(p.dBytes)(i => answers.io.deq.bits(8 * i + 6, 8 * i))
     bits := VecInit(widths)
@@ -441,10 +512,10 @@ class UnpackPath(p: VectorParams) extends Module {
   }
 
   // All bytes have been read: they are given back.
-  io.done.valid          := ticket.fire && ticket.bits.last && !io.clear
+  io.done.valid          := ticket.fire && ticket.bits.last && !ticket.bits.variable && !io.clear
   io.done.bits           := ticket.bits.stream
   io.rowsDone            := ticket.bits.rows
-  io.gave                := io.done.valid && ticket.bits.buffer && !ticket.bits.variable
+  io.gave                := io.done.valid && ticket.bits.buffer
   io.consume.valid       := io.gave
   io.consume.bits.stream := ticket.bits.stream(2, 0)
   io.consume.bits.head   := ticket.bits.head
@@ -462,7 +533,11 @@ class UnpackPath(p: VectorParams) extends Module {
   io.end.valid       := Mux(writesNow, io.write.fire, plainEnds && out.last)
   io.end.bits        := io.writeTag
   for ((unit, strip) <- append.zip(io.strip)) {
-    unit.io.in.valid         := outValid && out.variable
+    unit.io.in.valid         := outValid && out.variable && !outDrops
+    unit.io.guess            := stands(outGuess)
+    unit.io.fate             := fate
+    unit.io.holds            := holds
+    unit.io.in.bits.stream   := out.stream
     unit.io.in.bits.first    := out.first
     unit.io.in.bits.last     := out.last
     unit.io.in.bits.tag      := out.tag
@@ -486,20 +561,30 @@ class UnpackPath(p: VectorParams) extends Module {
     strip.metadata.valid := writesNow
     strip.metadata.bits  := unit.io.out.bits.value.metadata
     strip.counted        := unit.io.counted
+    strip.done.valid     := writesNow && io.write.fire && !io.clear
+    strip.done.bits      := unit.io.out.bits.stream
+    strip.next           := unit.io.next
+    unit.io.free         := strip.free
   }
 
+  // VarVE-full's are seen in the queue.
   private val departs = Mux(step && changes, UIntToOH(eg, p.egs), 0.U)
   private val arrives = Mux(
     io.write.fire,
     UIntToOH(io.write.bits.eg, p.egs),
     0.U
   )
-  landing := Mux(io.clear, 0.U, (landing & ~arrives) | departs)
-  private val claims = append.fold(false.B)(_.io.soon.valid && io.claimable)
-  private val surely = append.fold(0.U(p.egs.W))(unit => Mux(claims, UIntToOH(unit.io.soon.bits, p.egs), 0.U))
-  io.claimed := RegNext(claims && !io.clear, false.B)
+  landing    := Mux(io.clear, 0.U, (landing & ~arrives) | departs)
+  io.claimed := false.B
   io.landing := landing
-  io.lasting := landing & ~arrives & ~surely
+  io.lasting := landing & ~arrives
+  for ((unit, strip) <- append.zip(io.strip)) {
+    val claims = unit.io.soon && io.claimable
+    io.claimed      := RegNext(claims && !io.clear, false.B)
+    strip.kept.ends := writesNow && io.write.fire
+    strip.kept.soon := claims
+    strip.fresh     := Mux(writesNow, arrives, 0.U) | Mux(claims, UIntToOH(unit.io.next.eg, p.egs), 0.U)
+  }
 
   io.busy := valid || ticket.valid || outValid || append.fold(false.B)(_.io.busy)
 }

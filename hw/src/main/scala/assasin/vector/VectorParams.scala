@@ -34,6 +34,9 @@ import chisel3.util.log2Ceil
   *   instructions that may wait before the unpack path: 2 to 8
   * @param packQueue
   *   the same of the pack path
+  * @param tentative
+  *   VarVE-full: a strip's elements are unpacked before the strip before has told how many it has, on a guess
+  *   (docs/varve/unit.md 6.3)
   * @param trace
   *   adds the port that shows commits and register writes (co-simulation)
   */
@@ -52,6 +55,7 @@ case class VectorParams(
     inputs: Int = 8,
     unpackQueue: Int = 4,
     packQueue: Int = 4,
+    tentative: Boolean = true,
     trace: Boolean = false
 ) {
   private def depth(name: String, value: Int): Unit =

@@ -25,8 +25,12 @@ class VectorUnit(p: VectorParams) extends Module {
   private val pack    = if (p.pup) Some(Module(new PackPath(p))) else None
   private val depths =
     Seq(p.executeQueue, p.loadQueue, p.storeQueue) ++ (if (p.pup) Seq(p.unpackQueue, p.packQueue) else Nil)
-  private val queues  = depths.map(depth => Module(new IssueQueue(p, depth)))
-  private val hazards = Module(new HazardMatrix(p, depths))
+  private val queues = depths.zipWithIndex.map { case (depth, path) =>
+    // The unpack path of VarVE-full keeps instructions that are under way.
+    val keeps = p.full && path == VectorPath.Unpack
+    Module(new IssueQueue(p, if (keeps) 2 * depth else depth, keeps))
+  }
+  private val hazards = Module(new HazardMatrix(p, queues.map(_.io.entries.size)))
   private val paths   = Seq(execute.io, load.io, store.io) ++ unpack.map(_.io) ++ pack.map(_.io)
 
   // Commit: a tag, and the dispatch register.
@@ -42,7 +46,7 @@ class VectorUnit(p: VectorParams) extends Module {
   private val freed                  = paths.map(path => Mux(path.end.valid, slotOf(path.end.bits), 0.U)).reduce(_ | _)
   private val enters                 = gate.io.dispatch.fire && !gate.io.empty
   private val busyPaths              = paths.map(_.busy).reduce(_ || _)
-  private val queued                 = queues.map(_.io.entries(0).valid)
+  private val queued                 = queues.map(_.io.entries.map(_.valid).reduce(_ || _))
   private def under(path: Int): Bool = queued(path) || (waits && waiting.path === path.U)
   private val loads                  = under(VectorPath.Load) || load.io.busy
   private val stores                 = under(VectorPath.Store) || store.io.busy
@@ -89,9 +93,10 @@ class VectorUnit(p: VectorParams) extends Module {
       seen.bits.writes := entry.bits.writeRegisters
     }
   }
-  private val unpacked = unpack.fold(0.U(p.egs.W))(_.io.landing)
-  private val loaded   = load.io.landing | unpacked
-  private val lasting  = load.io.lasting | unpack.fold(0.U(p.egs.W))(_.io.lasting)
+  private val unpacked =
+    unpack.fold(0.U(p.egs.W))(path => path.io.strip.fold(path.io.landing)(path.io.landing | _.fresh))
+  private val loaded  = load.io.landing | unpacked
+  private val lasting = load.io.lasting | unpack.fold(0.U(p.egs.W))(_.io.lasting)
   execute.io.olderWrites := hazards.io.olderWrites(VectorPath.Execute) | lasting
   load.io.olderWrites    := hazards.io.olderWrites(VectorPath.Load) | execute.io.landing | unpacked
   store.io.olderWrites   := hazards.io.olderWrites(VectorPath.Store) | execute.io.landing | loaded
@@ -266,7 +271,8 @@ class VectorUnit(p: VectorParams) extends Module {
     input.readAnswer           := stream.readAnswer
     stream.consume             := input.consume
     stream.write               := output.write
-    table.io.inputDone         := input.done
+    table.io.inputDone(0)      := input.done
+    table.io.inputDone(1)      := input.strip.fold(0.U.asTypeOf(Valid(UInt(4.W))))(_.done)
     table.io.outputDone        := output.done
     table.io.write             := output.stream
     output.at                  := table.io.at
@@ -368,18 +374,25 @@ class VectorUnit(p: VectorParams) extends Module {
     val gives    = RegInit(0.U(p.tagBits.W))
     gives := Mux(clear, 0.U, gives + isGiving - input.gave)
 
-    gateway.variable       := tags.io.next
-    gateway.packed         := strip.io.next
-    gateway.numE           := strip.io.numE
-    gateway.settled        := strip.io.settled && gives === 0.U
-    gateway.mayLeave       := strip.io.mayLeave && gives === 0.U
-    gateway.resolved       := strip.io.resolved
-    gateway.pending        := strip.io.pending
-    gateway.ahead          := strip.io.ahead
-    pending                := strip.io.pending
-    input.strip.get.oldest := strip.io.oldest
-    input.strip.get.numEs  := strip.io.numEs
-    gateway.renumber       := strip.io.write.valid
+    gateway.variable         := tags.io.next
+    gateway.packed           := strip.io.next
+    gateway.numE             := strip.io.numE
+    gateway.settled          := strip.io.settled && gives === 0.U
+    gateway.mayLeave         := strip.io.mayLeave && gives === 0.U
+    gateway.resolved         := strip.io.resolved
+    gateway.pending          := strip.io.pending
+    gateway.ahead            := strip.io.ahead
+    pending                  := strip.io.pending
+    input.strip.get.oldest   := strip.io.oldest
+    input.strip.get.resolves := gateway.taken
+    queues(VectorPath.Unpack).io.kept.get <> input.strip.get.kept
+    hazards.io.written.get := input.strip.get.next.tag
+    input.strip.get.free := {
+      val landing = execute.io.landing | load.io.landing
+      !(hazards.io.writtenReads.get | hazards.io.writtenWrites.get | landing)(input.strip.get.next.eg)
+    }
+    input.strip.get.numEs := strip.io.numEs
+    gateway.renumber      := strip.io.write.valid
     gateway.table <> table.io.strip.get
 
     // IHEAD: what unpacks of pup give back goes first.

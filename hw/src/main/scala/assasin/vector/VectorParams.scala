@@ -34,6 +34,8 @@ import chisel3.util.log2Ceil
   *   instructions that may wait before the unpack path: 2 to 8
   * @param packQueue
   *   the same of the pack path
+  * @param counters
+  *   adds the port that a tile counts with what the unit does and waits for
   * @param trace
   *   adds the port that shows commits and register writes (co-simulation)
   */
@@ -52,6 +54,7 @@ case class VectorParams(
     inputs: Int = 8,
     unpackQueue: Int = 4,
     packQueue: Int = 4,
+    counters: Boolean = true,
     trace: Boolean = false
 ) {
   private def depth(name: String, value: Int): Unit =

@@ -178,7 +178,8 @@ def test_counters_that_do_not_add_up_are_found() -> None:
 def test_streams_come_through_the_port_of_a_tile(name: str) -> None:
     of = varve_task.task(name, 2048, 14)
     soon, late = (varve_port.call(of, 2048, delay) for delay in (0, 3000))
-    assert soon["counters"]["elements"] == late["counters"]["elements"] == 2048
+    # And the greatest NumE, which VV_BEGIN reads.
+    assert soon["counters"]["elements"] == late["counters"]["elements"] == 2048 + 32
     waited = late["counters"]["wait_input"] - soon["counters"]["wait_input"]
     assert 2500 < waited < 3100 and late["running"] - soon["running"] == pytest.approx(waited, abs=200)
     changed = [values.copy() for values in of.columns.values()]

@@ -13,6 +13,7 @@ namespace cosim {
 /// Each is the low half of two registers.
 inline constexpr std::pair<const char *, uint32_t> kCounters[] = {{"issued", CORE_VECTOR_ISSUED_LO},
                                                                   {"wait_issue", CORE_VECTOR_WAIT_ISSUE_LO},
+                                                                  {"wait_result", CORE_VECTOR_WAIT_RESULT_LO},
                                                                   {"wait_input", CORE_VECTOR_WAIT_INPUT_LO},
                                                                   {"wait_output", CORE_VECTOR_WAIT_OUTPUT_LO},
                                                                   {"wait_strip", CORE_VECTOR_WAIT_STRIP_LO},

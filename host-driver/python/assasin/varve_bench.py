@@ -27,6 +27,7 @@ from assasin import (
     varve_listing,
     varve_mnist,
     varve_port,
+    varve_silicon,
     varve_summary,
     varve_task,
     varve_traffic,
@@ -58,6 +59,8 @@ FIGURES = (
     varve_baseline.FIGURE,
     varve_board.NAME,
     varve_summary.TOGETHER,
+    varve_silicon.TABLE,
+    varve_silicon.FIGURE,
 )
 
 NEEDS = {
@@ -141,6 +144,12 @@ def run(
         chosen = varve_filters.chosen(varve_filters.description(), filters, quick)
         rows += varve_port.run([*(n for n in growing if n in chosen), *varve_task.PROGRAMS], quick, seed, tell)
         rows += varve_baseline.run(measured, [name for name in growing if name in chosen], quick, seed, tell, on_board)
+    if asked(varve_silicon.TABLE, varve_silicon.FIGURE, all_filters=True):
+        if figures is None:
+            rows += varve_silicon.unmeasured()
+        else:
+            over = next((r for r in rows if (r.figure, r.workload, r.form) == (varve_baseline.FIGURE, "geomean", "full")), None)
+            rows += varve_silicon.run(over.ours if over else None, seed, tell)
     result: dict[str, Any] = {"board": CONFIG, "commit": commit(), "quick": quick, "seed": seed, "unit": UNIT}
     result["rows"] = [asdict(r) for r in rows]
     BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
@@ -284,6 +293,8 @@ OTHERS = (
     varve_listing.FILTER,
     varve_summary.SCALAR,
     varve_summary.TOGETHER,
+    varve_silicon.TABLE,
+    varve_silicon.FIGURE,
 )
 """Figures that have a line a row."""
 

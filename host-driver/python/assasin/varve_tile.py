@@ -49,7 +49,17 @@ ARGS = contract.CORE_SPAD_BASE + contract.SCOMP_SPAD_ARGS
 _ALIGN = 32
 _UNTOUCHED = 0xA5
 
-STAGES = ("issued", "wait_issue", "wait_input", "wait_output", "wait_strip", "wait_hazard", "wait_memory", "wait_unit")
+STAGES = (
+    "issued",
+    "wait_issue",
+    "wait_result",
+    "wait_input",
+    "wait_output",
+    "wait_strip",
+    "wait_hazard",
+    "wait_memory",
+    "wait_unit",
+)
 """Counters of the vector unit of which one counts in each cycle (docs/varve/unit.md 8.3)."""
 
 Values = NDArray[np.generic]

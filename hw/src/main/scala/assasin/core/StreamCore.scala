@@ -114,7 +114,11 @@ class StreamCore(val p: StreamCoreParams) extends Module {
     for ((streams, ports) <- memory.io.vectorStreams.zip(unit.io.stream)) streams <> ports
   }
   regs.io.counts := memory.io.counts
-  for ((sink, counts) <- regs.io.vector.zip(vector.flatMap(_.io.counts))) sink := counts
+  for ((sink, counts) <- regs.io.vector.zip(vector.flatMap(_.io.counts))) {
+    sink            := counts
+    sink.waitIssue  := counts.waitIssue && !core.io.waitResult.get
+    sink.waitResult := counts.waitIssue && core.io.waitResult.get
+  }
 
   private val pointers = memory.io.pointers
   pointers.clear         := regs.io.clear

@@ -5,7 +5,7 @@ import chisel3._
 
 import assasin.contract.CoreRegs
 
-/** What happens in a cycle, for a tile's counters (docs/varve/unit.md 8.3). Of the first eight exactly one, by the
+/** What happens in a cycle, for a tile's counters (docs/varve/unit.md 8.3). Of the first nine exactly one, by the
   * unit's commit stage; where that waits for room behind it, by the path whose instruction stands before.
   */
 class VectorCounts(p: VectorParams) extends Bundle {
@@ -15,6 +15,9 @@ class VectorCounts(p: VectorParams) extends Bundle {
 
   /** The commit stage has no instruction that may leave it, as the core has none. */
   val waitIssue = Bool()
+
+  /** The same, while the core waits for a scalar result. Not from the unit, but from the tile. */
+  val waitResult = Bool()
 
   /** It waits for an input stream's data, for an output stream's room. */
   val waitInput  = Bool()
@@ -29,8 +32,8 @@ class VectorCounts(p: VectorParams) extends Bundle {
   val waitUnit = Bool()
 
   /** A VRCNUM has its number. Elements of it, and those that an UNPACK takes. */
-  val strip    = Bool()
-  val taken    = UInt((p.vlBits + 1).W)
+  val strip = Bool()
+  val taken = UInt((p.vlBits + 1).W)
 
   /** Whatever the commit stage does: an unpack stands before an idle path until a strip has its number; an operation
     * stands in the sequencer until its registers are written.
@@ -46,6 +49,7 @@ class VectorCounts(p: VectorParams) extends Bundle {
     Seq(
       CoreRegs.VectorIssuedLo.offset        -> issued,
       CoreRegs.VectorWaitIssueLo.offset     -> waitIssue,
+      CoreRegs.VectorWaitResultLo.offset    -> waitResult,
       CoreRegs.VectorWaitInputLo.offset     -> waitInput,
       CoreRegs.VectorWaitOutputLo.offset    -> waitOutput,
       CoreRegs.VectorWaitStripLo.offset     -> waitStrip,

@@ -20,6 +20,16 @@ BEATS = ("load_beats", "unpack_beats", "execute_beats", "store_beats", "pack_bea
 STANDS = ("unpack_stands", "execute_stands")
 """Cycles in which an unpack waits until the strip before has its number, an operation until its registers are written."""
 
+_SHARES = {
+    **{name.removeprefix("wait_"): (name,) for name in STAGES},
+    "U": ("unpack_stands",),
+    "E": ("execute_stands",),
+    "in": ("load_beats", "unpack_beats"),
+    "ops": ("execute_beats",),
+    "out": ("store_beats", "pack_beats"),
+}
+"""Columns of the table."""
+
 NAMES = (*STAGES, *STANDS, "strips", "elements", *BEATS)
 
 
@@ -39,17 +49,19 @@ def print_table(result: dict[str, Any], forms: Sequence[str] = ("zve32x", "pup",
         if r["metric"] in NAMES or r["metric"] == "elements_per_strip":
             found.setdefault((r["figure"], r["workload"], r["form"]), {})[r["metric"]] = r["ours"]
     lines = []
-    for (figure, workload, form), counts in found.items():
+    for (_, workload, form), counts in found.items():
         total = sum(counts[name] for name in STAGES)
-        if form in forms and total:
-            shares = [f"{counts[name] / total:.0%}" for name in (*STAGES, *STANDS, *BEATS)]
+        if form in forms and total and not workload.endswith("/unrolled"):
+            shares = [sum(counts[name] for name in names) / total for names in _SHARES.values()]
             each = counts.get("elements_per_strip")
-            lines.append([figure, workload, form, f"{total:,.0f}", *shares, "" if each is None else f"{each:.1f}"])
+            lines.append(
+                [f"{workload} {form}", f"{total:,.0f}", *(f"{s:.0%}" for s in shares), "" if each is None else f"{each:.0f}"]
+            )
     if lines:
-        heads = [name.replace("_", " ") for name in (*STAGES, *STANDS, *BEATS)]
         terminal.table(
             "Where the cycles went: shares of them",
-            ["figure", "workload", "form", "cycles", *heads, "elements a strip"],
+            ["workload", "cycles", *_SHARES, "a strip"],
             lines,
-            "issued to wait unit: of each cycle one. stands, beats: what else happens meanwhile (docs/varve/unit.md 8.3).",
+            "issued to unit: of each cycle one. U: an unpack stands for NumE, E: an operation for its registers; in, ops, out:\n"
+            "beats of loads and unpacks, of operations, of stores and packs (docs/varve/unit.md 8.3). a strip: elements.",
         )

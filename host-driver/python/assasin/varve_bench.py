@@ -135,7 +135,7 @@ def run(
         raise VarveBenchError(f"figure {varve_board.NAME}: name a configuration, for example --board {varve_board.CONFIG}")
     if board is not None and asked(varve_board.NAME):
         named = varve_filters.chosen(varve_filters.description(), filters, quick)
-        names = [*(name for name in named if name in growing), *(varve_task.PROGRAMS if filters is None else ())]
+        names = [*(name for name in named if name in growing), *varve_task.PROGRAMS]
         for of_board in varve_board.run(board, names, quick, seed, tell, builds):
             rows += varve_board.rows_of(of_board, board)
             if of_board.cores == varve_baseline.CORES:

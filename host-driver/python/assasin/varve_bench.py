@@ -58,6 +58,7 @@ FIGURES = (
     varve_summary.SCALAR,
     varve_baseline.FIGURE,
     varve_board.NAME,
+    varve_port.NAME,
     varve_summary.TOGETHER,
     varve_silicon.TABLE,
     varve_silicon.FIGURE,
@@ -140,9 +141,11 @@ def run(
             rows += varve_board.rows_of(of_board, board)
             if of_board.cores == varve_baseline.CORES:
                 on_board[of_board.name] = of_board.rate
+    if asked(varve_baseline.FIGURE, varve_port.NAME, all_filters=True):
+        taken = varve_filters.chosen(varve_filters.description(), filters, quick)
+        rows += varve_port.run([*(name for name in growing if name in taken), *varve_task.PROGRAMS], quick, seed, tell)
     if asked(varve_baseline.FIGURE, all_filters=True):
         chosen = varve_filters.chosen(varve_filters.description(), filters, quick)
-        rows += varve_port.run([*(n for n in growing if n in chosen), *varve_task.PROGRAMS], quick, seed, tell)
         rows += varve_baseline.run(measured, [name for name in growing if name in chosen], quick, seed, tell, on_board)
     if asked(varve_silicon.TABLE, varve_silicon.FIGURE, all_filters=True):
         if figures is None:

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from assasin import programs, varve_counters
-from assasin.varve_task import Task, check, task
+from assasin.varve_filters import GROWING, mean
+from assasin.varve_task import PROGRAMS, Task, check, task
 from assasin.varve_tile import FULL_TILE, Row, VarveBenchError, beyond, missing, taken
 
-FIGURE = "9.2"
+FIGURE, NAME = "9.2", "port"
+"""Of its rows; what asks for it alone."""
 TILE = FULL_TILE.with_name("stream_tile")
 CONFIG = "tile of AssasinVf, fed through its port of 8 bytes a cycle"
 CORES = 8
@@ -45,6 +47,7 @@ def call(of: Task, rows: int, delay: int = 0) -> dict[str, Any]:
 def run(names: Sequence[str], quick: bool, seed: int, tell: Callable[[str], None]) -> Iterator[Row]:
     """Measures filters and workloads by name. Raises VarveBenchError."""
     why = missing(TILE)
+    rates: list[float] = []
     rows = QUICK_ROWS if quick else ROWS
     for name in names:
 
@@ -61,7 +64,11 @@ def run(names: Sequence[str], quick: bool, seed: int, tell: Callable[[str], None
         m = beyond("full", few, many)
         bytes_in = 2 * (given[1]["bytes_in"] - given[0]["bytes_in"])
         yield row("cycles", m.cycles, f"cycles, {rows} rows")
-        yield row(
-            "bytes_per_cycle_8_cores", CORES * bytes_in / m.cycles, "B/cycle of the inputs, flash infinite, 8 times one tile's"
-        )
+        rate = CORES * bytes_in / m.cycles
+        rates += [] if name in PROGRAMS else [rate]
+        yield row("bytes_per_cycle_8_cores", rate, "B/cycle of the inputs, flash infinite, 8 times one tile's")
         yield from varve_counters.rows(FIGURE, f"{name}/port", "full", m.counts, m.program, CONFIG)
+    if len(rates) == GROWING:
+        for metric, ours in (("", mean(rates)), ("least_", min(rates))):
+            unit = "B/cycle of the inputs; the filters alone"
+            yield Row(FIGURE, "filters/port", "full", f"{metric}bytes_per_cycle_8_cores", ours, None, unit, CONFIG)

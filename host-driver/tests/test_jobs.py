@@ -20,7 +20,7 @@ from typing import Any
 import mmh3
 import numpy as np
 import pytest
-from assasin import analytics, functions, offloads, tpch_scans
+from assasin import analytics, functions, offloads, tpch_scans, varve_board
 from assasin.board import Board
 from assasin.bringup import disassemble, varve_state
 from assasin.bringup.hart import DebugBlock, Hart
@@ -30,6 +30,7 @@ from assasin.functions import Table
 from assasin.job import OUTSIDE, Edge, Extent, Input, Job, Node, Piece, Tree, chain
 from assasin.offloads import OffloadError
 from assasin.tree import ROOT, contract
+from assasin.varve_tile import VarveBenchError
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 CONFIGS = ("AssasinSb2x2", "AssasinSbX2x2", "AssasinSp2x2", "AssasinSbCache2x2", "Baseline2x2", "Prefetch2x2")
@@ -388,6 +389,17 @@ def halted_core(block: DebugBlock) -> Hart:
             if hart.halted:
                 return hart
         assert time.monotonic() < deadline, "no core comes to the breakpoint"
+
+
+def test_vector_functions_over_columns_in_the_flash() -> None:
+    """As `assasin bench varve --board` has them: results are numpy's, and the channels limit the rate."""
+    with pytest.raises(VarveBenchError, match="AssasinSb2x2 has no VarVE-full"):
+        next(varve_board.run("AssasinSb2x2", ["q03c"], True, 14, lambda _: None, False))
+    config = "AssasinVf2x2"
+    if not built(config):
+        pytest.skip(f"needs scripts/build {config}")
+    for found in varve_board.run(config, ["q03c", "bitpack5"], True, 14, lambda _: None, False):
+        assert found.cores == 2 and 0.2 < found.rate / found.limit < 1.05, found
 
 
 def test_a_debugger_in_the_middle_of_a_strip() -> None:

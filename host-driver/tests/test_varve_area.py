@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Section 8.4.2 of `assasin bench varve`: rows of what synthesis finds, without synthesis."""
+"""Section 8.4.2, table 9.1 and figure 9.3 of `assasin bench varve`: rows of what synthesis finds, without synthesis."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from assasin import varve_area
-from assasin.synth import SynthError, clock, units
+from assasin import varve_area, varve_silicon
+from assasin.synth import SynthError, clock, table5, units
+from assasin.synth.activity import Activity
+from assasin.synth.efficiency import Scale, UnitUse
+from assasin.synth.gates import Gates
 from assasin.synth.rtl import Rtl
+from assasin.varve_silicon import Cost
 from assasin.varve_tile import VarveBenchError
 
 
@@ -50,3 +54,25 @@ def test_a_missing_module_ends_the_bench(emitted: Path) -> None:
         list(varve_area.run(lambda _: None))
     with pytest.raises(SynthError, match=r"holds no AssasinSoc\.sv"):
         Rtl(emitted / "a1")
+
+
+def unit_use(name: str, area: float, bits: int, idle: float) -> UnitUse:
+    return UnitUse(name, Gates(1, 1, area, bits, ""), idle, 10.0, (name,))
+
+
+def test_a_cost_is_of_logic_at_its_activity_and_of_memory() -> None:
+    runs = [Activity(100, 100, {"a": (20, 1), "b": (0, 1)}), Activity(100, 100, {"a": (40, 1), "b": (0, 1)})]
+    uses = [unit_use("a", 50, 0, 1.0), unit_use("b", 70, 8 * 64 * 1024, 2.0)]
+    found = varve_silicon.cost(uses, Scale(0.01, 2.0), runs)
+    # 0.3 toggles a bit and cycle on the mean; 64 KiB of SRAM.
+    assert found.area == pytest.approx(1.2 + table5.SRAM.area) and found.power == pytest.approx((1 + 3 + 2) * 2 + table5.SRAM.power)
+    # The tile's own SRAM is the instruction memory.
+    assert varve_silicon.cost([unit_use("StreamCore", 0, 8 * 64 * 1024, 0.0)], Scale(0.01, 2.0), runs).area == 0
+
+
+def test_efficiency_is_the_speedup_over_the_ratio() -> None:
+    rows = {(r.workload, r.metric): r for r in varve_silicon.efficiencies(16.0, Cost(2.0, 8.0), Cost(4.0, 2.0))}
+    assert (rows["geomean", "area_efficiency"].ours, rows["geomean", "area_efficiency"].paper) == (32, 32)
+    assert (rows["geomean", "power_efficiency"].ours, rows["geomean", "power_efficiency"].paper) == (4, 4)
+    missing = {r.metric: r for r in varve_silicon.efficiencies(None, Cost(2.0, 8.0), Cost(4.0, 2.0)) if r.workload == "geomean"}
+    assert missing["area_efficiency"].ours is None and "9.2" in str(missing["area_efficiency"].why)

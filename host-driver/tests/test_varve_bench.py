@@ -15,11 +15,14 @@ from assasin import (
     varve_alignment,
     varve_baseline,
     varve_bench,
+    varve_counters,
     varve_datapath,
     varve_filters,
     varve_listing,
     varve_mnist,
+    varve_port,
     varve_summary,
+    varve_task,
     varve_tile,
     varve_traffic,
     varve_workloads,
@@ -123,6 +126,7 @@ def test_a_short_run_leaves_rows_and_a_plot(left: Path) -> None:
         assert 0 < rows["9.2", name, "full", "bytes_per_cycle_8_cores"]["ours"] <= 64
         infinite = rows["9.2", name, "full", "bytes_per_cycle_8_cores"]["ours"]
         assert rows["9.2", f"{name}/flash", "full", "bytes_per_cycle_8_cores"]["ours"] == min(infinite, 8)
+        assert 0 < rows["9.2", f"{name}/port", "full", "bytes_per_cycle_8_cores"]["ours"] <= 64.5
     mean = rows["9.2", "geomean", "full", "speedup_over_baseline"]
     assert (mean["ours"], mean["paper"], mean["why"]) == (None, 17, "3 of the 25 filters were measured")
     assert rows["10.1", "geomean", "scalar", "speedup_over_baseline"]["paper"] == 1.9
@@ -134,6 +138,54 @@ def test_a_short_run_leaves_rows_and_a_plot(left: Path) -> None:
         assert (traffic["low"], traffic["high"]) == (1.3, 4.3) and traffic["plotted"]
         assert rows["8.15", f"{name}/varwidth", "full", "memory_traffic_reduction"]["why"]
     assert rows["8.15", "raid5-encode/varwidth", "pup", "input_traffic_reduction"]["ours"] > 2.5
+
+
+def counters(rows: dict[tuple[str, str, str, str], dict[str, Any]], figure: str, name: str, form: str) -> dict[str, float]:
+    """A workload's, by name."""
+    return {n: rows[figure, name, form, n]["ours"] for n in varve_counters.NAMES}
+
+
+def test_counters_are_of_what_has_run(left: Path) -> None:
+    rows = {(r["figure"], r["workload"], r["form"], r["metric"]): r for r in json.loads((left / "varve.json").read_text())["rows"]}
+    described = {f["name"]: f for f in varve_filters.description()["filters"]}
+    measured = [("8.12", name, form) for name in varve_filters.QUICK_FILTERS for form in ("zve32x", "pup", "full")]
+    measured += [("8.10", "raid5-encode", form) for form in ("zve32x", "pup", "full")]
+    for figure, name, form in measured:
+        of, n = counters(rows, figure, name, form), rows[figure, name, form, "rows"]["ours"]
+        assert sum(of[stage] for stage in varve_tile.STAGES) == rows[figure, name, form, "cycles"]["ours"], (name, form)
+        streams = len(described[name]["inputs"]) if name in described else 4
+        assert of["elements"] == {"zve32x": 0, "pup": streams * n, "full": n}[form], (name, form)
+        assert (of["strips"] > 0) == (form == "full") and (of["load_beats"] > 0) == (form == "zve32x")
+        assert (of["unpack_beats"] > 0) == (of["pack_beats"] > 0) == (form != "zve32x")
+    assert ("8.12", "q03c", "scalar", "issued") not in rows
+    # Four streams of words, 32 bytes a beat; a byte a value, 32 lanes a beat.
+    raid, n = counters(rows, "8.10", "raid5-encode", "full"), rows["8.10", "raid5-encode", "full", "rows"]["ours"]
+    assert raid["unpack_beats"] == 4 * 4 * n / 32 and raid["execute_beats"] == 3 * raid["strips"]
+    assert 8 < rows["8.10", "raid5-encode", "full", "elements_per_strip"]["ours"] <= 32
+    pack = counters(rows, "8.10", "bitpack5", "full")
+    assert pack["unpack_beats"] == rows["8.10", "bitpack5", "full", "rows"]["ours"] / 32
+
+
+def test_counters_that_do_not_add_up_are_found() -> None:
+    counts = dict.fromkeys(varve_counters.NAMES, 0) | {"issued": 7, "wait_strip": 3}
+    run = {"cycles": 9, "instructions": 7, "running": 10, "counters": counts}
+    assert varve_tile.taken(run, "x").counts == counts
+    with pytest.raises(VarveBenchError, match="x: the unit's counters add up to 11 cycles, the tile has run for 10"):
+        varve_tile.taken(run | {"counters": counts | {"wait_unit": 1}}, "x")
+
+
+@pytest.mark.parametrize("name", ["q06l", "raid5-encode"])
+def test_streams_come_through_the_port_of_a_tile(name: str) -> None:
+    of = varve_task.task(name, 2048, 14)
+    soon, late = (varve_port.call(of, 2048, delay) for delay in (0, 3000))
+    # And the greatest NumE, which VV_BEGIN reads.
+    assert soon["counters"]["elements"] == late["counters"]["elements"] == 2048 + 32
+    waited = late["counters"]["wait_input"] - soon["counters"]["wait_input"]
+    assert 2500 < waited < 3100 and late["running"] - soon["running"] == pytest.approx(waited, abs=200)
+    changed = [values.copy() for values in of.columns.values()]
+    changed[-1][:] ^= 1
+    with pytest.raises(VarveBenchError, match=f"{name} through the port of a tile: output 0 .* the result is wrong"):
+        varve_port.call(replace(of, columns=dict(zip(of.columns, changed, strict=True))), 2048)
 
 
 def calls(name: str = "q03c", rows: int = 64) -> tuple[Call, Call]:

@@ -2,11 +2,13 @@
 // Runs a program of a core on one tile, as often as asked, with what it works on in the scratchpad, and counts cycles.
 // Usage: kernel_tile ELF. Reads commands from standard input, a line each, addresses and lengths in decimal:
 //   load ADDRESS HEX       puts bytes into the scratchpad; ADDRESS is a multiple of 8
-//   run CYCLES [warm]      runs the program from its entry; prints {"state", "code", "cycles", "instructions", "pc"}
+//   run CYCLES [warm]      runs the program from its entry; prints {"state", "code", "cycles", "instructions", "pc",
+//                          "running", "counters"}
 //   trace INSTRUCTIONS     prints the last so many instructions of the run, each as {"cycle", "pc", "word"}
 //   read ADDRESS BYTES     prints what is in the scratchpad as {"bytes": "HEX"}; both are multiples of 4
 // state: of the core at the end, RUNNING where it takes more than CYCLES. cycles: between the first and the last
-// instruction that retires. Exit code 2: a command or the program cannot be understood.
+// instruction that retires. running: cycles from the start to the end; counters: of the vector unit in these (hw/regs/
+// core.toml), all 0 where there is none. Exit code 2: a command or the program cannot be understood.
 //
 // With TILE_DRAM the tile is one of Baseline or Prefetch: what is called scratchpad above lies in DRAM behind caches,
 // which a program finds empty; warm: in L2, as far as it fits. Such a run also prints "dram_bytes", read and written
@@ -18,6 +20,7 @@
 #include <stdexcept>
 
 #include "bench.h"
+#include "counters.h"
 #include "elf_file.h"
 #include "rv_asm.h"
 
@@ -198,6 +201,7 @@ std::vector<std::vector<uint8_t>> run(Bench &b, uint32_t entry, uint64_t cycles,
 
 void run(Bench &b, uint32_t entry, uint64_t cycles) {
     b.commits.clear();
+    b.write(CORE_CTRL, 1u << CORE_CTRL_CLEAR_SHIFT);
     b.start(entry);
     const bool stopped = b.wait_stop(cycles);
     uint64_t instructions = 0;
@@ -206,7 +210,7 @@ void run(Bench &b, uint32_t entry, uint64_t cycles) {
     const uint64_t taken = b.commits.empty() ? 0 : b.commits.back().cycle - b.commits.front().cycle;
     print_run(stopped ? b.state() : CORE_STATE_RUNNING, b.read(CORE_EXIT_CODE), taken, instructions,
               b.commits.empty() ? entry : b.commits.back().pc);
-    std::printf("}\n");
+    print_counters(b);
     b.write(CORE_CTRL, 0);
     b.run(2);
 }

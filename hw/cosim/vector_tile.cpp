@@ -99,6 +99,35 @@ void test_erased() {
     checks.equal("bits that were left", b.read(CORE_EXIT_CODE), 0);
 }
 
+// The unit's counters in the tile's registers.
+void test_counters() {
+    checks.test = "counters";
+    Bench b(3);
+    std::vector<Word> code = begin(kE8M1, kVectorBytes);
+    li(code, 7, kBase);
+    for (unsigned i = 0; i < 20; i++)
+        code.push_back(vle8(i, 7));
+    for (unsigned i = 0; i < 5; i++)
+        code.push_back(vor_vv(24, 1, 2));
+    for (unsigned i = 0; i < 3; i++)
+        code.push_back(vse8(24, 7));
+    // Waits for the stores: what happens behind the end is not counted.
+    code.insert(code.end(), {lw(12, 7, 0), ecall});
+    checks.is_true("stops", run_program(b, code));
+    checks.equal("instructions", b.read(CORE_VECTOR_ISSUED_LO), 28);
+    checks.equal("loads", b.read(CORE_VECTOR_LOAD_BEATS_LO), 20);
+    checks.equal("operations", b.read(CORE_VECTOR_EXECUTE_BEATS_LO), 5);
+    checks.equal("stores", b.read(CORE_VECTOR_STORE_BEATS_LO), 3);
+    uint32_t sum = 0;
+    for (uint32_t at = CORE_VECTOR_ISSUED_LO; at <= CORE_VECTOR_WAIT_UNIT_LO; at += 8)
+        sum += b.read(at);
+    checks.equal("the cycles of all reasons", sum, b.read(CORE_CYCLES_LO));
+    b.write(CORE_CTRL, 0);
+    b.write(CORE_CTRL, 1u << CORE_CTRL_CLEAR_SHIFT);
+    for (uint32_t at = CORE_VECTOR_ISSUED_LO; at <= CORE_VECTOR_PACK_BEATS_HI; at += 4)
+        checks.equal("cleared", b.read(at), 0);
+}
+
 // Loads and stores of vectors and words, anywhere in a few hundred bytes so that they meet.
 void random_accesses(uint64_t seed) {
     checks.test = "random accesses";
@@ -171,6 +200,7 @@ int main(int argc, char **argv) {
     const uint64_t seed = std::strtoull(argv[1], nullptr, 0), rounds = std::strtoull(argv[2], nullptr, 0);
     test_faults();
     test_erased();
+    test_counters();
     for (uint64_t i = 0; i < rounds; i++)
         random_accesses(seed + i);
     return checks.report("vector_tile");

@@ -3,7 +3,7 @@
  * \file
  * Workloads of docs/varve/bench.md 4 besides the filters: bitpacking and RAID5. A macro chooses the form: VARVE_SCALAR,
  * VARVE_ZVE (intrinsics, VARVE_LMUL registers a vector), VARVE_PUP or VARVE_FULL (varve.h). The piece's arguments say
- * which workload.
+ * which workload. With VARVE_BUFFERS the last two take all of the piece's streams, where they lie in stream buffers.
  */
 #include <assasin.h>
 /** A call; host-driver/python/assasin/varve_workloads.py has the same structure. */
@@ -35,8 +35,18 @@ struct job {
         VV_IN_FR(id, base, width, count, VV_UNSIGNED);                                                                 \
     }                                                                                                                  \
     ((void)0)
+#elif defined VARVE_BUFFERS
+#define INPUT(id, base, width, count)                                                                                  \
+    (void)(base), (void)(count);                                                                                       \
+    VV_IN_FR(id, 0, width, VV_TO_END, VV_UNSIGNED | VV_BUFFER)
+#define OUTPUT(id, base, width)                                                                                        \
+    (void)(base);                                                                                                      \
+    VV_OUT_FW(id, 0, width, VV_UNSIGNED | VV_BUFFER)
 #else
 #define INPUT(id, base, width, count) VV_IN_FR(id, base, width, count, VV_UNSIGNED)
+#endif
+#ifndef OUTPUT
+#define OUTPUT(id, base, width) VV_OUT_FW(id, base, width, VV_UNSIGNED)
 #endif
 #endif
 
@@ -203,7 +213,7 @@ APART uint32_t bitpack15(uint32_t count, const void *in, void *out) {
 #else
 INLINE uintptr_t bitpack(uintptr_t count, const void *in, unsigned padded, void *out, unsigned bits) {
     INPUT(0, in, padded, count);
-    VV_OUT_FW(0, out, bits, VV_UNSIGNED);
+    OUTPUT(0, out, bits);
     VV_BEGIN();
     VV_STRIPS_FAR(1) {
         vv_pack(vv_unpack(0), 0);
@@ -251,7 +261,7 @@ APART uint32_t raid5(uint32_t n, const struct job *j) {
     INPUT(1, j->in[1], 32, n);
     INPUT(2, j->in[2], 32, n);
     INPUT(3, j->in[3], 32, n);
-    VV_OUT_FW(0, j->out, 32, VV_UNSIGNED);
+    OUTPUT(0, j->out, 32);
     VV_BEGIN();
     VV_STRIPS_FAR(15) {
         /* In registers of their own, so that no unpack waits for an operation. */

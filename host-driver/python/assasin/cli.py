@@ -1087,9 +1087,12 @@ def ftl_command(parts: tuple[str, ...] | None, quick: bool, config: str, profile
 @click.option("--quick", is_flag=True, help="Few rows and, unless named, few filters: for tests; the figures say little.")
 @click.option("--seed", type=click.IntRange(0, 0xFFFFFFFF), default=varve_data.SEED, show_default=True, help="Of the columns.")
 @click.option("--build", is_flag=True, help="First build the tiles with other data paths and slots, each in up to an hour.")
+@click.option("--board", metavar="CONFIG", help="Measure 9.2 on this virtual board too; alone: --figure board.")
 @click.option("--train", is_flag=True, help="Train the networks for MNIST again, in minutes, and hold them against the committed.")
 @json_option
-def varve_command(figure: str | None, filters: str | None, quick: bool, seed: int, build: bool, train: bool, as_json: bool) -> None:
+def varve_command(
+    figure: str | None, filters: str | None, quick: bool, seed: int, build: bool, board: str | None, train: bool, as_json: bool
+) -> None:
     """
     The vector unit: filters of TPC-H, bitpacking, RAID5 and MNIST in scalar and vector code, beside the dissertation's values.
 
@@ -1102,7 +1105,7 @@ def varve_command(figure: str | None, filters: str | None, quick: bool, seed: in
         return
     with terminal.spinner("varve") as say:
         result = varve_bench.run(
-            figure.split(",") if figure else None, filters.split(",") if filters else None, quick, seed, say, build
+            figure.split(",") if figure else None, filters.split(",") if filters else None, quick, seed, say, build, board
         )
     from assasin import varve_plots
 

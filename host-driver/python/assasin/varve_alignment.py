@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from assasin import varve_filters, varve_workloads
+from assasin import varve_counters, varve_filters, varve_workloads
 from assasin.varve_analytic import ALIGNMENTS, RAID
 from assasin.varve_data import Window
 from assasin.varve_tile import FULL_TILE, TILES, Measured, Row, missing
@@ -49,8 +49,12 @@ def _filter(name: str, quick: bool, seed: int) -> tuple[int, Measure]:
     return n, lambda program, tile: varve_filters.measure(_built_for(program, tile), half, whole, tile)
 
 
+def _config(align: int) -> str:
+    return f"tile of AssasinVf, slots of {align} bits"
+
+
 def _row(workload: str, align: int, form: str, metric: str, ours: float | None, unit: str, why: str | None = None) -> Row:
-    return Row(FIGURE, workload, form, metric, ours, None, unit, f"tile of AssasinVf, slots of {align} bits", why=why)
+    return Row(FIGURE, workload, form, metric, ours, None, unit, _config(align), why=why)
 
 
 def run(filters: Sequence[str] | None, quick: bool, seed: int, tell: Callable[[str], None]) -> Iterator[Row]:
@@ -66,5 +70,6 @@ def run(filters: Sequence[str] | None, quick: bool, seed: int, tell: Callable[[s
                 found[form] = m = measure(program, tile)
                 yield _row(workload, align, form, "cycles", m.cycles, f"cycles, {m.program}, {n} rows")
                 yield _row(workload, align, form, "instructions", m.instructions, f"instructions, {m.program}")
+                yield from varve_counters.rows(FIGURE, workload, form, m.counts, m.program, _config(align))
             ratio = found["zve32x"].cycles / found["full"].cycles if found else None
             yield _row(workload, align, "full", "speedup_over_zve32x", ratio, "cycles over cycles", why)

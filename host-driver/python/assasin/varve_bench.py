@@ -20,11 +20,16 @@ from assasin import (
     varve_analytic,
     varve_area,
     varve_baseline,
+    varve_board,
+    varve_counters,
     varve_datapath,
     varve_filters,
     varve_listing,
     varve_mnist,
+    varve_port,
+    varve_silicon,
     varve_summary,
+    varve_task,
     varve_traffic,
     varve_workloads,
 )
@@ -52,7 +57,11 @@ FIGURES = (
     varve_listing.FILTER,
     varve_summary.SCALAR,
     varve_baseline.FIGURE,
+    varve_board.NAME,
+    varve_port.NAME,
     varve_summary.TOGETHER,
+    varve_silicon.TABLE,
+    varve_silicon.FIGURE,
 )
 
 NEEDS = {
@@ -74,13 +83,14 @@ def run(
     seed: int,
     tell: Tell,
     builds: bool = False,
+    board: str | None = None,
 ) -> dict[str, Any]:
     """
     Measures for figures, default all or those of the filters named, and leaves build/bench/varve.json, whose content is
     returned. Raises VarveBenchError.
 
     `filters`: default all. `quick`: few rows, and by default few filters; the figures say little. `builds`: tiles of other data
-    paths and slots are built first.
+    paths and slots, and the board, are built first. `board`: configuration of a virtual board on which 9.2 is measured too.
     """
     strange = [figure for figure in figures or () if figure not in FIGURES]
     if strange:
@@ -121,9 +131,28 @@ def run(
     growing = [f["name"] for f in varve_filters.description()["filters"] if f["grows"]]
     if asked(varve_summary.SCALAR, varve_summary.TOGETHER, all_filters=True):
         rows += varve_summary.run(measured, [name for name in growing if (name, "full", "cycles") in measured])
+    on_board: dict[str, float] = {}
+    if board is None and figures is not None and varve_board.NAME in figures:
+        raise VarveBenchError(f"figure {varve_board.NAME}: name a configuration, for example --board {varve_board.CONFIG}")
+    if board is not None and asked(varve_board.NAME):
+        named = varve_filters.chosen(varve_filters.description(), filters, quick)
+        names = [*(name for name in named if name in growing), *varve_task.PROGRAMS]
+        for of_board in varve_board.run(board, names, quick, seed, tell, builds):
+            rows += varve_board.rows_of(of_board, board)
+            if of_board.cores == varve_baseline.CORES:
+                on_board[of_board.name] = of_board.rate
+    if asked(varve_baseline.FIGURE, varve_port.NAME, all_filters=True):
+        taken = varve_filters.chosen(varve_filters.description(), filters, quick)
+        rows += varve_port.run([*(name for name in growing if name in taken), *varve_task.PROGRAMS], quick, seed, tell)
     if asked(varve_baseline.FIGURE, all_filters=True):
         chosen = varve_filters.chosen(varve_filters.description(), filters, quick)
-        rows += varve_baseline.run(measured, [name for name in growing if name in chosen], quick, seed, tell)
+        rows += varve_baseline.run(measured, [name for name in growing if name in chosen], quick, seed, tell, on_board)
+    if asked(varve_silicon.TABLE, varve_silicon.FIGURE, all_filters=True):
+        if figures is None:
+            rows += varve_silicon.unmeasured()
+        else:
+            over = next((r for r in rows if (r.figure, r.workload, r.form) == (varve_baseline.FIGURE, "geomean", "full")), None)
+            rows += varve_silicon.run(over.ours if over else None, seed, tell)
     result: dict[str, Any] = {"board": CONFIG, "commit": commit(), "quick": quick, "seed": seed, "unit": UNIT}
     result["rows"] = [asdict(r) for r in rows]
     BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
@@ -207,6 +236,8 @@ def print_table(result: dict[str, Any]) -> None:
     _print_datapath(result)
     _print_traffic(result)
     _print_baseline(result)
+    varve_board.print_table(result)
+    varve_counters.print_table(result)
     if not filters_of(result):
         return
     terminal.table(
@@ -265,6 +296,8 @@ OTHERS = (
     varve_listing.FILTER,
     varve_summary.SCALAR,
     varve_summary.TOGETHER,
+    varve_silicon.TABLE,
+    varve_silicon.FIGURE,
 )
 """Figures that have a line a row."""
 

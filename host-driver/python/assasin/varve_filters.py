@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assasin import varve_counters
 from assasin.varve_data import SMALL, Window
 from assasin.varve_stated import EACH, GEOMEAN, Stated
 from assasin.varve_tile import (
@@ -31,6 +32,7 @@ from assasin.varve_tile import (
     Measured,
     Row,
     Script,
+    Taken,
     Values,
     VarveBenchError,
     answers,
@@ -38,6 +40,7 @@ from assasin.varve_tile import (
     ended,
     padded,
     room,
+    taken,
     there,
 )
 
@@ -120,11 +123,21 @@ def rows_of(f: dict[str, Any], columns: dict[str, dict[str, Any]], quick: bool) 
     return most
 
 
+def selected(f: dict[str, Any], window: Window) -> NDArray[np.bool_]:
+    """Which rows of a window a filter selects."""
+    return reduce(np.logical_and, (_holds(clause, window) for clause in f["where"]))
+
+
+def stored(name: str, columns: dict[str, dict[str, Any]], window: Window) -> Values:
+    """A column as it is stored, padded."""
+    return window.column(name).astype(_type(columns[name]))
+
+
 def call(f: dict[str, Any], columns: dict[str, dict[str, Any]], window: Window, rows: int) -> Call:
     """A call over the window's first rows."""
-    selected = reduce(np.logical_and, (_holds(clause, window) for clause in f["where"]))[:rows]
-    inputs = [window.column(name)[:rows].astype(_type(columns[name])) for name in f["inputs"]]
-    outputs = [window.column(name)[:rows][selected].astype(_type(columns[name])) for name in f["outputs"]]
+    chosen = selected(f, window)[:rows]
+    inputs = [stored(name, columns, window)[:rows] for name in f["inputs"]]
+    outputs = [stored(name, columns, window)[:rows][chosen] for name in f["outputs"]]
     return Call(f, rows, inputs, outputs)
 
 
@@ -143,8 +156,8 @@ def _script(c: Call) -> Script:
     return script
 
 
-def _check(c: Call, what: str, answers: Sequence[dict[str, Any]]) -> tuple[int, int]:
-    """Cycles and instructions of a call whose results are right."""
+def _check(c: Call, what: str, answers: Sequence[dict[str, Any]]) -> Taken:
+    """What a call takes whose results are right."""
     run, found, *outputs = answers
     ended(run, what)
     rows = int.from_bytes(bytes.fromhex(found["bytes"]), "little")
@@ -159,7 +172,7 @@ def _check(c: Call, what: str, answers: Sequence[dict[str, Any]]) -> tuple[int, 
             raise VarveBenchError(f"{what} writes behind the end of {name}: the result is wrong")
         ours = np.frombuffer(stored, values.dtype, c.found)[at]
         raise VarveBenchError(f"{what}: row {at} of {name} is {ours}, numpy says {values[at]}: the result is wrong")
-    return run["cycles"], run["instructions"]
+    return taken(run, what)
 
 
 def measure(program: str, half: Call, whole: Call, tile: Path | None = None) -> Measured:
@@ -215,6 +228,7 @@ def _rows_of_filter(name: str, rows: int, selected: int, found: dict[str, Measur
         yield _row("8.12", name, form, "cycles_per_row", m.cycles / rows, "cycles")
         yield _row("8.12", name, form, "overhead_cycles", m.overhead, "cycles")
         yield _row("8.13", name, form, "instructions", m.instructions, f"instructions, {m.program}")
+        yield from varve_counters.rows("8.12", name, form, m.counts, m.program, FULL_CONFIG if form == "full" else CONFIG)
     for figure, ratios in RATIOS.items():
         for metric, what, over in ratios:
             for form in compared(over):

@@ -15,10 +15,22 @@ from pathlib import Path
 
 import numpy as np
 
-from assasin import varve_train
+from assasin import varve_counters, varve_train
 from assasin.varve_stated import MNIST as STATED
 from assasin.varve_stated import NETWORKS, Stated
-from assasin.varve_tile import FULL_CONFIG, FULL_TILE, WORKLOADS, Row, Script, Values, VarveBenchError, answers, ended, padded
+from assasin.varve_tile import (
+    FULL_CONFIG,
+    FULL_TILE,
+    WORKLOADS,
+    Row,
+    Script,
+    Values,
+    VarveBenchError,
+    answers,
+    ended,
+    padded,
+    taken,
+)
 from assasin.varve_train import CLASSES, FILTERS, FOLDS, POOLED, SIDE, VARIANTS, Network, Pixels, Whole
 
 FIGURE, TABLE = "8.14", "table8.2"
@@ -46,13 +58,15 @@ QUICK_PROGRAMS = ("scalar", "zve32x-m1", "pup", "full")
 
 
 @dataclass(frozen=True)
-class Taken:
+class Layer:
     """What a layer takes, over all its calls."""
 
     program: str
     kernel: int
     cycles: int
     instructions: int
+    counts: dict[str, int]
+    """As of varve_tile.Measured."""
 
     @property
     def name(self) -> str:
@@ -91,18 +105,21 @@ def dense(features: Values, weights: Values) -> Script:
     return script
 
 
-def _run(network: str, program: str, kernel: int, what: str, scripts: list[Script], wanted: list[Values], tile: Path) -> Taken:
+def _run(network: str, program: str, kernel: int, what: str, scripts: list[Script], wanted: list[Values], tile: Path) -> Layer:
     """Runs calls of a layer. Raises VarveBenchError, also for a wrong result."""
     what = f"{network} as {program}, {what}"
     cycles = instructions = 0
+    counts: dict[str, int] = {}
     for k, (run, output) in enumerate(answers(WORKLOADS / f"{network}-{program}.elf", what, scripts, tile)):
         ended(run, what)
         stored, right = bytes.fromhex(output["bytes"]), padded(wanted[k])
         if stored != right:
             at = next(i for i, (a, b) in enumerate(zip(stored, right, strict=True)) if a != b)
             raise VarveBenchError(f"{what}, call {k}: byte {at} is {stored[at]:#04x}, not {right[at]:#04x}: the result is wrong")
-        cycles, instructions = cycles + run["cycles"], instructions + run["instructions"]
-    return Taken(program, kernel, cycles, instructions)
+        call = taken(run, what)
+        cycles, instructions = cycles + call.cycles, instructions + call.instructions
+        counts = {name: counts.get(name, 0) + n for name, n in call.counts.items()}
+    return Layer(program, kernel, cycles, instructions, counts)
 
 
 def layers(
@@ -113,14 +130,14 @@ def layers(
     groups: int = GROUPS,
     tile: Path = FULL_TILE,
     warm: bool = False,
-) -> tuple[Taken, Taken]:
+) -> tuple[Layer, Layer]:
     """
     Convolution with the maximum, and the dense layer, of an image by a program. Raises VarveBenchError, also for a wrong result.
 
     groups: of eight filters; the dense layer adds up their features. warm: as of Script.
     """
 
-    def run(kernel: int, what: str, scripts: list[Script], wanted: list[Values]) -> Taken:
+    def run(kernel: int, what: str, scripts: list[Script], wanted: list[Values]) -> Layer:
         for script in scripts:
             script.warm = warm
         return _run(name, program, kernel, what, scripts, wanted, tile)
@@ -139,7 +156,7 @@ def layers(
     return min(found, key=lambda t: t.cycles), second
 
 
-def best(of: dict[str, tuple[Taken, Taken]], programs: tuple[str, ...]) -> tuple[Taken, Taken]:
+def best(of: dict[str, tuple[Layer, Layer]], programs: tuple[str, ...]) -> tuple[Layer, Layer]:
     """The layers of a form, each by its fastest program."""
     first, second = (min((of[p][k] for p in programs), key=lambda t: t.cycles) for k in (0, 1))
     return first, second
@@ -193,6 +210,9 @@ def run(quick: bool, tell: Callable[[str], None]) -> Iterator[Row]:
             yield row("cycles_convolution", first.cycles, f"cycles {unit}")
             yield row("cycles_dense", second.cycles, f"cycles {unit}")
             yield row("instructions", first.instructions + second.instructions, f"instructions {unit}")
+            if first.counts and second.counts:
+                both = {n: first.counts[n] + second.counts[n] for n in first.counts}
+                yield from varve_counters.rows(FIGURE, name, form, both, unit, FULL_CONFIG)
             if form != "scalar":
                 # Of both networks over scalar code of the one that is not pruned, as the dissertation has it.
                 yield row("speedup_over_scalar", scalar["cycles"] / cycles[form], "1")

@@ -133,6 +133,19 @@ LISTINGS: dict[tuple[str, str, str], float] = {
 }
 """Workload, form and metric of figure 8.4, p.67; of 8.8 nothing is stated but the listing."""
 
+SILICON: dict[tuple[str, str, str], float] = {
+    ("table9.1", "core", "area_mm2"): 0.203,
+    ("table9.1", "core", "power_mw"): 22,
+    ("table9.1", "unit", "area_mm2"): 0.303,
+    ("table9.1", "unit", "power_mw"): 103.111,
+    ("table9.1", "eight", "area_mm2"): 4.1,
+    ("table9.1", "eight", "power_mw"): 1000.9,
+    ("9.3", "geomean", "speedup"): 17,
+    ("9.3", "geomean", "power_efficiency"): 4,
+    ("9.3", "geomean", "area_efficiency"): 32,
+}
+"""Figure, part or workload, and metric of table 9.1, and of figure 9.3, over Baseline, p.92-94."""
+
 SUMMARY: dict[tuple[str, str, str], Stated] = {
     # Over 64-bit scalar code, p.90-91.
     ("8.5", "summary", "speedup_over_scalar"): Stated(6, low=3, high=15),

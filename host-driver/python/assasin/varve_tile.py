@@ -7,7 +7,7 @@ import json
 import struct
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,19 @@ ARGS = contract.CORE_SPAD_BASE + contract.SCOMP_SPAD_ARGS
 _ALIGN = 32
 _UNTOUCHED = 0xA5
 
+STAGES = (
+    "issued",
+    "wait_issue",
+    "wait_result",
+    "wait_input",
+    "wait_output",
+    "wait_strip",
+    "wait_hazard",
+    "wait_memory",
+    "wait_unit",
+)
+"""Counters of the vector unit of which one counts in each cycle (docs/varve/unit.md 8.3)."""
+
 Values = NDArray[np.generic]
 
 
@@ -84,6 +97,8 @@ class Measured:
     instructions: int
     overhead: int
     """Cycles of the start and the end."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """Of varve_counters.NAMES; empty for a program that does not use the vector unit."""
 
 
 def there(path: Path) -> None:
@@ -191,7 +206,30 @@ def ended(run: dict[str, Any], what: str) -> None:
         raise VarveBenchError(f"{what} does not end well: state {run['state']}, code {run['code']}, pc {run['pc']:#x}")
 
 
-def beyond(program: str, few: tuple[int, int], many: tuple[int, int]) -> Measured:
-    """Cycles and instructions of a whole from those of its first half and its own."""
-    cycles = 2 * (many[0] - few[0])
-    return Measured(program, cycles, 2 * (many[1] - few[1]), many[0] - cycles)
+@dataclass(frozen=True)
+class Taken:
+    """What a call takes."""
+
+    cycles: int
+    instructions: int
+    counts: dict[str, int]
+    """As of Measured."""
+
+
+def taken(run: dict[str, Any], what: str) -> Taken:
+    """
+    From an answer of kernel_tile. Raises VarveBenchError where the unit's counters do not add up to the cycles of the run.
+    """
+    counts = run.get("counters", {})
+    if any(counts.values()):
+        total = sum(counts[name] for name in STAGES)
+        if total != run["running"]:
+            raise VarveBenchError(f"{what}: the unit's counters add up to {total} cycles, the tile has run for {run['running']}")
+    return Taken(run["cycles"], run["instructions"], counts if counts.get("issued") else {})
+
+
+def beyond(program: str, few: Taken, many: Taken) -> Measured:
+    """What a whole takes from what its first half and itself do."""
+    cycles = 2 * (many.cycles - few.cycles)
+    counts = {name: 2 * (n - few.counts.get(name, 0)) for name, n in many.counts.items()}
+    return Measured(program, cycles, 2 * (many.instructions - few.instructions), many.cycles - cycles, counts)

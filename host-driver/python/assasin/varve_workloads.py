@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from assasin import varve_counters
 from assasin.varve_data import Window
 from assasin.varve_stated import WORKLOADS as STATED
 from assasin.varve_stated import Stated
@@ -27,12 +28,14 @@ from assasin.varve_tile import (
     Measured,
     Row,
     Script,
+    Taken,
     Values,
     VarveBenchError,
     answers,
     beyond,
     ended,
     padded,
+    taken,
 )
 
 FIGURE = "8.10"
@@ -146,8 +149,8 @@ def _script(c: Call) -> Script:
     return script
 
 
-def _check(c: Call, what: str, given: list[dict[str, Any]]) -> tuple[int, int]:
-    """Cycles and instructions of a call whose result is right."""
+def _check(c: Call, what: str, given: list[dict[str, Any]]) -> Taken:
+    """What a call takes whose result is right."""
     run, count, output = given
     ended(run, what)
     stored, wanted = bytes.fromhex(output["bytes"]), padded(c.output)
@@ -157,7 +160,7 @@ def _check(c: Call, what: str, given: list[dict[str, Any]]) -> tuple[int, int]:
     rows = int.from_bytes(bytes.fromhex(count["bytes"]), "little")
     if rows != c.rows:
         raise VarveBenchError(f"{what} says that it stored {rows}: the result is wrong")
-    return run["cycles"], run["instructions"]
+    return taken(run, what)
 
 
 def rows_measured(w: Workload, quick: bool) -> int:
@@ -200,6 +203,7 @@ def rows_of(w: Workload, rows: int, found: dict[str, Measured]) -> Iterator[Row]
         yield row(form, "rows", rows, w.unit)
         yield row(form, "cycles_per_row", m.cycles / rows, "cycles")
         yield row(form, "overhead_cycles", m.overhead, "cycles")
+        yield from varve_counters.rows(FIGURE, w.name, form, m.counts, m.program, FULL_CONFIG if form == "full" else CONFIG)
     forms = list(found)
     for metric, what, over in RATIOS:
         if over in found:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache as memoise
 from pathlib import Path
@@ -36,6 +36,7 @@ _TILES = {
     "AssasinSp": ("AssasinSp", "sp"),
     "Baseline": ("Baseline", "mem"),
     "Prefetch": ("Prefetch", "mem"),
+    "AssasinVf": ("AssasinVf", "sb"),
 }
 _WITH_DRAM = ("AssasinSbCache", "Baseline", "Prefetch")
 
@@ -108,6 +109,30 @@ def measure(architecture: str, workload: Workload, say: Callable[[str], None] = 
     return Activity(kept["cycles"], kept["bytes_in"], {path: (t, b) for path, (t, b) in kept["signals"].items()})
 
 
+def of_program(
+    architecture: str,
+    name: str,
+    elf: Path,
+    args: bytes,
+    streams_out: int,
+    inputs: Sequence[bytes],
+    say: Callable[[str], None] = lambda _: None,
+) -> Activity:
+    """Runs a program over its input streams on one tile; from the cache as `measure`. Raises SynthError."""
+    if architecture not in _TILES:
+        raise SynthError(f"architecture '{architecture}' has no tile to run; there are: {', '.join(_TILES)}")
+    _emit()
+    sources = [_model(architecture), _HARNESS, *sorted(_COSIM.glob("*.h"))]
+    program = [f"{address:x} {data.hex()}" for address, data in Elf(elf).segments]
+    key = cache.digest(*(p.read_text() for p in sources), *program, args.hex(), *(data.hex() for data in inputs))
+    kept = cache.load("activity", key)
+    if kept is None:
+        say(f"activity of {name} on a tile of {architecture}")
+        kept = _count(architecture, name, elf, args, streams_out, inputs)
+        cache.store("activity", key, kept)
+    return Activity(kept["cycles"], kept["bytes_in"], {path: (t, b) for path, (t, b) in kept["signals"].items()})
+
+
 def _model(architecture: str) -> Path:
     return BUILD / "cosim" / _TILES[architecture][0] / "StreamCore.sv"
 
@@ -150,16 +175,21 @@ def _build(architecture: str) -> Path:
 
 def _run(architecture: str, workload: Workload, elf: Path) -> dict[str, Any]:
     """One run, as it is kept in the cache."""
-    binary = _build(architecture)
     data = workload.shape(np.random.default_rng(1).bytes(SIZES[workload.name]))
     share = len(data) // workload.streams_in
+    inputs = [data[i * share : (i + 1) * share] for i in range(workload.streams_in)]
+    return _count(architecture, workload.name, elf, workload.args, workload.streams_out, inputs)
+
+
+def _count(architecture: str, name: str, elf: Path, args: bytes, streams_out: int, inputs: Sequence[bytes]) -> dict[str, Any]:
+    binary = _build(architecture)
     with tempfile.TemporaryDirectory() as folder:
-        inputs = [Path(folder) / f"input{i}" for i in range(workload.streams_in)]
-        for i, path in enumerate(inputs):
-            path.write_bytes(data[i * share : (i + 1) * share])
+        paths = [Path(folder) / f"input{i}" for i in range(len(inputs))]
+        for path, data in zip(paths, inputs, strict=True):
+            path.write_bytes(data)
         saif = Path(folder) / "activity.saif"
-        arguments = [str(elf), workload.args.hex() or "-", str(workload.streams_out), str(saif), *map(str, inputs)]
-        printed = _call([str(binary), *arguments], f"{workload.name} on a tile of {architecture}", ROOT)
+        arguments = [str(elf), args.hex() or "-", str(streams_out), str(saif), *map(str, paths)]
+        printed = _call([str(binary), *arguments], f"{name} on a tile of {architecture}", ROOT)
         return json.loads(printed) | {"signals": parse_saif(saif.read_text(), "StreamCore")}
 
 

@@ -122,10 +122,11 @@ def unit_uses(rtl: Rtl, root: str, say: Callable[[str], None]) -> list[UnitUse]:
         owner = max((key for key in instances if path.startswith(f"{key[1]}." if key[1] else "")), key=lambda k: len(k[1]))
         if rtl.memory_bits(module) < gates.SRAM_BITS:
             instances[owner].append(path)
-    return [_use(rtl, unit, tuple(paths), say) for (unit, _), paths in instances.items()]
+    return [use(rtl, unit, tuple(paths), say) for (unit, _), paths in instances.items()]
 
 
-def _use(rtl: Rtl, unit: str, instances: tuple[str, ...], say: Callable[[str], None]) -> UnitUse:
+def use(rtl: Rtl, unit: str, instances: tuple[str, ...], say: Callable[[str], None]) -> UnitUse:
+    """A unit whose signals are those of these instances."""
     found = gates.gates(rtl, unit, say)
     idle, per_activity = gates.power_model(found, unit)
     return UnitUse(unit, found, idle, per_activity, instances)
@@ -146,7 +147,8 @@ class Scale:
         return Scale(table5.CORE.area / pipeline.found.area, table5.CORE.power / pipeline.power(toggles))
 
 
-def _sram(bits: int) -> table5.Cost:
+def sram(bits: int) -> table5.Cost:
+    """What so many bits of SRAM cost in proportion to the paper's."""
     share = bits / 8 / 1024 / table5.SRAM_KIB
     return table5.Cost(table5.SRAM.power * share, table5.SRAM.area * share)
 
@@ -161,16 +163,16 @@ def engine(
     area: dict[str, float] = defaultdict(float)
     power: dict[str, dict[str, float]] = {w: defaultdict(float) for w in measured}
     crossbar_power = {}
-    for use in uses:
+    for one in uses:
         # The instruction memory is the only SRAM that the tile itself holds.
-        sram = _sram(0 if use.unit == TILE else use.found.sram_bits)
-        part = PARTS.get(units.base_name(use.unit), "memory logic")
-        area[part] += use.found.area * scale.area
-        area["SRAM"] += sram.area
+        memory = sram(0 if one.unit == TILE else one.found.sram_bits)
+        part = PARTS.get(units.base_name(one.unit), "memory logic")
+        area[part] += one.found.area * scale.area
+        area["SRAM"] += memory.area
         for workload, run in measured.items():
             busy = rates[workload] / CORES / run.rate
-            power[workload][part] += use.power(run.of(use.instances) * busy) * scale.power
-            power[workload]["SRAM"] += sram.power
+            power[workload][part] += one.power(run.of(one.instances) * busy) * scale.power
+            power[workload]["SRAM"] += memory.power
     for workload, run in measured.items():
         busy = rates[workload] / CORES / run.rate
         crossbar_power[workload] = crossbar.power(run.of([""]) * busy) * scale.power
@@ -186,16 +188,16 @@ def engines(
     core = next(u for u in uses["Baseline"] if units.base_name(u.unit) == "Core")
     own = {w: r for (a, w), r in rates.items() if a == "Baseline"}
     busy = [run.of(core.instances) * own[w] / CORES / run.rate for w, run in measured["Baseline"].items()]
-    plain = _use(chips["Baseline"], _plain_core(chips["Baseline"]), (), say)
+    plain = use(chips["Baseline"], plain_pipeline(chips["Baseline"]), (), say)
     scale = Scale.of(plain, sum(busy) / len(busy))
     made = {}
     for arch, rtl in chips.items():
-        crossbar = _use(rtl, "Crossbar", (), say)
+        crossbar = use(rtl, "Crossbar", (), say)
         made[arch] = engine(uses[arch], crossbar, scale, measured[arch], {w: r for (a, w), r in rates.items() if a == arch})
     return made
 
 
-def _plain_core(rtl: Rtl) -> str:
+def plain_pipeline(rtl: Rtl) -> str:
     """The firmware processor: the pipeline without streams or software pointers."""
     tile = rtl.closure(TILE)
     return next(m for m in rtl.texts if units.base_name(m) == "Core" and m not in tile)

@@ -354,9 +354,9 @@ class Core(val p: CoreParams) extends Module {
   regs.io.rs1 := rs1
   regs.io.rs2 := rs2
   // The word that FETCH asks for becomes the tval of an illegal instruction.
-  private val peek = issue && io.debug.fetch
-  private val hazard = !idFault && (id.usesRs1 && (lateFor(rs1) || owed(rs1)) ||
-    id.usesRs2 && (lateFor(rs2) || owed(rs2)) || id.wen && owed(insn(11, 7)))
+  private val peek   = issue && io.debug.fetch
+  private val needs  = id.usesRs1 && owed(rs1) || id.usesRs2 && owed(rs2) || id.wen && owed(insn(11, 7))
+  private val hazard = !idFault && (id.usesRs1 && lateFor(rs1) || id.usesRs2 && lateFor(rs2) || needs)
   private val value1 = operand(rs1, regs.io.data1)
   private val value2 = operand(rs2, regs.io.data2)
 
@@ -373,6 +373,7 @@ class Core(val p: CoreParams) extends Module {
   private val idGo     = running && Mux(halt, stepping, !onBreak)
   private val idFire   = (idGo || issue) && exReady && !hazard && !exRedirect && !memKill
   private val pipeIdle = !exValid && !memValid
+  io.waitResult.foreach(_ := idGo && exReady && !idFault && needs && !exRedirect && !memKill)
 
   // ---- IF -------------------------------------------------------------------------------------------------------------------
   private val nextPc = MuxCase(

@@ -72,9 +72,13 @@ class CoreIO(p: CoreParams) extends Bundle {
   /** In WFI with no interrupt pending and no access outstanding: nothing changes until `irqPending`. */
   val sleeping = Output(Bool())
 
-  val imem     = new ImemIO
-  val dmem     = new DmemIO
-  val status   = Output(new CoreStatusIO)
+  val imem   = new ImemIO
+  val dmem   = new DmemIO
+  val status = Output(new CoreStatusIO)
+
+  /** Instructions wait for a scalar result of the vector unit. */
+  val waitResult = Option.when(p.vector.isDefined)(Output(Bool()))
+
   val debug    = new CoreDebugIO(p.breakpoints)
   val stream   = if (p.streams) Some(new StreamPortIO(p.wideStreams)) else None
   val pointers = if (p.pointers) Some(new PointerPortIO) else None

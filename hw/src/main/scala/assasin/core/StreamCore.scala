@@ -17,7 +17,7 @@ class StreamCore(val p: StreamCoreParams) extends Module {
   private val arch = p.soc.arch
 
   private val core   = Module(new Core(p.core))
-  private val regs   = Module(new StreamCoreRegs(p.soc.streamBytes))
+  private val regs   = Module(new StreamCoreRegs(p.soc.streamBytes, p.core.vector.filter(_.counters)))
   private val imem   = Module(new DualBankRam(p.soc.imemBytes, granuleBits = 32))
   private val drain  = Module(new OutputDrain(p.dramDst, p.soc.tiles))
   private val vector = p.core.vector.map(v => Module(new VectorUnit(v)))
@@ -114,6 +114,11 @@ class StreamCore(val p: StreamCoreParams) extends Module {
     for ((streams, ports) <- memory.io.vectorStreams.zip(unit.io.stream)) streams <> ports
   }
   regs.io.counts := memory.io.counts
+  for ((sink, counts) <- regs.io.vector.zip(vector.flatMap(_.io.counts))) {
+    sink            := counts
+    sink.waitIssue  := counts.waitIssue && !core.io.waitResult.get
+    sink.waitResult := counts.waitIssue && core.io.waitResult.get
+  }
 
   private val pointers = memory.io.pointers
   pointers.clear         := regs.io.clear

@@ -2,14 +2,15 @@
 package assasin.core
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, MuxLookup, Valid}
+import chisel3.util.{Cat, Decoupled, Fill, MuxLookup, Valid}
 
 import assasin.bus.{RegBusIO, RegReq}
 import assasin.contract.CoreRegs
 import assasin.stream.{DrainJob, PointerWrite, StreamPartition, StreamSpan}
+import assasin.vector.{VectorCounts, VectorParams}
 
 /** Ports of [[StreamCoreRegs]]. */
-class StreamCoreRegsIO(bytes: Int) extends Bundle {
+class StreamCoreRegsIO(bytes: Int, vectorParams: Option[VectorParams]) extends Bundle {
   val bus    = Flipped(new RegBusIO)
   val run    = Output(Bool())
   val entry  = Output(UInt(32.W))
@@ -18,6 +19,7 @@ class StreamCoreRegsIO(bytes: Int) extends Bundle {
   /** By a debugger. */
   val halted = Input(Bool())
   val counts = Input(new TileCounts)
+  val vector = vectorParams.map(p => Input(new VectorCounts(p)))
   val event  = Output(Bool())
 
   val partition = Output(new StreamPartition(bytes))
@@ -44,9 +46,11 @@ class StreamCoreRegsIO(bytes: Int) extends Bundle {
   *
   * @param bytes
   *   size of a stream buffer
+  * @param vector
+  *   of a vector unit that is counted
   */
-class StreamCoreRegs(bytes: Int) extends Module {
-  val io = IO(new StreamCoreRegsIO(bytes))
+class StreamCoreRegs(bytes: Int, vector: Option[VectorParams] = None) extends Module {
+  val io = IO(new StreamCoreRegsIO(bytes, vector))
 
   private val offsetBits = io.partition.offsetBits
 
@@ -166,7 +170,10 @@ class StreamCoreRegs(bytes: Int) extends Module {
   io.event := RegNext((events & enable).orR, false.B)
 
   // ---- Counters -------------------------------------------------------------------------------------------------------------
-  private val counted = Seq(
+  private val ofVector = io.vector.toSeq.flatMap(_.counters).map { case (offset, n) =>
+    offset -> (n & Fill(n.getWidth, isRunning))
+  }
+  private val ofCore = Seq[(Int, UInt)](
     CoreRegs.CyclesLo.offset        -> isRunning,
     CoreRegs.InstretLo.offset       -> io.status.retire,
     CoreRegs.WaitInCyclesLo.offset  -> io.status.waitIn,
@@ -175,8 +182,9 @@ class StreamCoreRegs(bytes: Int) extends Module {
     CoreRegs.L1MissesLo.offset      -> io.counts.l1Miss,
     CoreRegs.L2MissesLo.offset      -> io.counts.l2Miss,
     CoreRegs.PrefetchesLo.offset    -> io.counts.prefetched
-  ).flatMap { case (offset, increment) =>
-    val counter = Module(new WideCounter)
+  )
+  private val counted = (ofCore ++ ofVector).flatMap { case (offset, increment) =>
+    val counter = Module(new WideCounter(increment.getWidth))
     counter.io.clear     := clear
     counter.io.increment := increment
     counter.io.takeLow   := reads(offset)

@@ -20,6 +20,10 @@ class CommitGateIO(p: VectorParams) extends Bundle {
   /** Whether the range of the access in the commit stage is legal. Not used while `begun`. */
   val check = new VectorCheckIO(p)
 
+  /** The instruction in the commit stage may leave it for the core's part, but does not; it waits for memory. */
+  val stuck  = Output(Bool())
+  val memory = Output(Bool())
+
   /** Nothing is under way behind the commit point. */
   val idle = Input(Bool())
 
@@ -153,6 +157,9 @@ class CommitGate(p: VectorParams) extends Module {
   io.commit.waits             := Mux(held, stream(_.waits, noWait), noWait)
   io.commit.dirty             := done && !illegal && !(ofStream && trap)
   io.commit.memory            := held && (memory || ofStream && !illegal)
+
+  io.stuck  := held && io.commit.valid && !done
+  io.memory := held && touches && (begun || careful || packing || io.check.hold)
 
   private val vectorOp = WireDefault(plainOp)
   vectorOp.first                   := at.rs1

@@ -196,6 +196,11 @@ class ExecutePath(p: VectorParams) extends Module {
   permuting        := !io.clear && (permute.io.start || (permuting && !permute.io.done))
   for ((read, port) <- permute.io.reads.zip(io.operands)) read.data := port.data
 
+  io.activity.beat   := issue || permuting
+  io.activity.hazard := valid && Mux(permutes, !allClear, hazard)
+  io.activity.strip  := valid && op.isSum && !known
+  io.activity.memory := false.B
+
   io.use.valid       := valid
   io.use.bits.tag    := op.tag
   io.use.bits.reads  := reads

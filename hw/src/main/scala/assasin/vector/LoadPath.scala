@@ -97,6 +97,11 @@ class LoadPath(p: VectorParams) extends Module {
   io.use.bits.reads  := Mux(op.readsMask, v0Groups, 0.U)
   io.use.bits.writes := writes
 
+  io.activity.beat   := step
+  io.activity.hazard := sequence.atAccess && hazard
+  io.activity.strip  := false.B
+  io.activity.memory := sequence.atAccess
+
   // Answers.
   private val ticket   = tickets.io.deq
   private val answered = io.loadAnswer.valid && drop === 0.U

@@ -205,6 +205,10 @@ class PackPath(p: VectorParams) extends Module {
   when(splits)(group := io.read.data)
     .elsewhen(looks)(group := group >> (8.U << op.eew))
   valid                    := !io.clear && (io.op.fire || (valid && !ends))
+  io.activity.beat         := issues && !empty || splits || looks
+  io.activity.hazard       := reads && io.olderWrites(eg)
+  io.activity.strip        := reads && !ready
+  io.activity.memory       := valid && !move
   io.use.valid             := valid
   io.use.bits.tag          := op.tag
   io.use.bits.reads        := dataReads | maskReads

@@ -24,6 +24,8 @@ class PathIO(p: VectorParams) extends Bundle {
   /** Something is under way. */
   val busy = Output(Bool())
 
+  val activity = Output(new PathActivity)
+
   val clear = Input(Bool())
 }
 

@@ -51,6 +51,11 @@ class StorePath(p: VectorParams) extends Module {
       reads := (reads & ~UIntToOH(cursor.eg, p.egs)) | Mux(op.readsMask, v0Groups, 0.U)
     }
   }
+  io.activity.beat   := sequence.step
+  io.activity.hazard := sequence.atAccess && hazard
+  io.activity.strip  := false.B
+  io.activity.memory := sequence.atAccess
+
   io.use.valid       := sequence.valid
   io.use.bits.tag    := op.tag
   io.use.bits.reads  := reads

@@ -51,6 +51,14 @@ class StreamGateIO(p: VectorParams) extends Bundle {
   /** An answer of memory is awaited. */
   val loading = Output(Bool())
 
+  /** The instruction in the commit stage waits for the number of a strip; for memory, or for older accesses to it. */
+  val waitsStrip  = Output(Bool())
+  val waitsMemory = Output(Bool())
+
+  /** Elements that are taken at the end of this cycle; with `counted` a VRCNUM's among them. */
+  val taken   = Output(UInt((p.vlBits + 1).W))
+  val counted = Output(Bool())
+
   val clear = Input(Bool())
 }
 
@@ -640,8 +648,17 @@ class StreamGate(p: VectorParams) extends Module {
   io.advance.bits.stream   := k.stream
   io.advance.bits.count    := stops
   io.advance.bits.position := endPos
-  io.reserve.valid         := happens && k.pack
-  io.reserve.bits.stream   := k.stream
+
+  private val undone      = io.commit.held && io.commit.mine && known && found.legal && !io.commit.done
+  private val recounted   = strip.fold(false.B)(_.table.recount.valid)
+  private val recountedBy = strip.fold(0.U(p.vlBits.W))(_.table.recount.bits.count.pad(p.vlBits))
+  io.waitsStrip  := undone && (fast && k.count && !early && !recount || turns || alone)
+  io.waitsMemory := undone && (!inOrder || (io.commit.check.valid && io.commit.check.hold) || io.loading)
+  io.counted     := recounted
+  io.taken       := Mux(recounted, recountedBy, 0.U) +& Mux(io.advance.valid && k.unpack, stops, 0.U)
+
+  io.reserve.valid       := happens && k.pack
+  io.reserve.bits.stream := k.stream
   private val counts = decided && (!ownBits || exact)
   io.reserve.bits.bits  := Mux(counts, countedBits, found.bits)
   io.reserve.bits.count := Mux(variable, Mux(counts, counted, found.count), 0.U)

@@ -586,5 +586,10 @@ class UnpackPath(p: VectorParams) extends Module {
     strip.fresh     := Mux(writesNow, arrives, 0.U) | Mux(claims, UIntToOH(unit.io.next.eg, p.egs), 0.U)
   }
 
+  io.activity.beat   := step && reads
+  io.activity.hazard := valid && Mux(issued, masking && !unmasks, hazard)
+  io.activity.strip  := !valid && io.op.valid && !placed
+  io.activity.memory := valid && !issued && (io.load.valid || ticket.valid && !noAnswer && !answers.io.deq.valid)
+
   io.busy := valid || ticket.valid || outValid || append.fold(false.B)(_.io.busy)
 }

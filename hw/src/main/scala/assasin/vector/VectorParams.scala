@@ -37,6 +37,8 @@ import chisel3.util.log2Ceil
   * @param tentative
   *   VarVE-full: a strip's elements are unpacked before the strip before has told how many it has, on a guess
   *   (docs/varve/unit.md 6.3)
+  * @param counters
+  *   adds the port that a tile counts with what the unit does and waits for
   * @param trace
   *   adds the port that shows commits and register writes (co-simulation)
   */
@@ -56,6 +58,7 @@ case class VectorParams(
     unpackQueue: Int = 4,
     packQueue: Int = 4,
     tentative: Boolean = true,
+    counters: Boolean = true,
     trace: Boolean = false
 ) {
   private def depth(name: String, value: Int): Unit =

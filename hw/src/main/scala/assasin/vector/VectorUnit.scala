@@ -2,12 +2,13 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Arbiter, Cat, Fill, PriorityEncoderOH, PriorityMux, Queue, UIntToOH, Valid}
+import chisel3.util.{Arbiter, Cat, Fill, Mux1H, PriorityEncoderOH, PriorityMux, Queue, UIntToOH, Valid}
 
 class VectorUnitIO(p: VectorParams) extends Bundle {
   val issue  = new VectorIssueIO(p)
   val memory = new VectorMemoryIO(p)
   val stream = if (p.pup) Some(new VectorStreamIO(p)) else None
+  val counts = if (p.counters) Some(Output(new VectorCounts(p))) else None
   val trace  = if (p.trace) Some(Output(new VectorTraceIO(p))) else None
 }
 
@@ -171,6 +172,35 @@ class VectorUnit(p: VectorParams) extends Module {
   load.io.ordered  := ordered(load.io.range.bits, store.io, queues(VectorPath.Store))
   store.io.ordered := ordered(store.io.range.bits, load.io, queues(VectorPath.Load))
 
+  // What a tile counts: why the commit stage stands still, or the path that has no room for what it has sent on.
+  private val counts    = Wire(new VectorCounts(p))
+  private val gateStrip = WireDefault(false.B)
+  private val gateReads = WireDefault(gate.io.memory)
+  private val behind    = waits && !taken
+  private val doing     = Mux1H(paths.zipWithIndex.map { case (path, i) => (waiting.path === i.U) -> path.activity })
+  private val waitsFor  = io.issue.commit.waits
+  private val reasons = Seq(
+    counts.issued     -> (io.issue.commit.valid && io.issue.commit.done),
+    counts.waitIssue  -> !gate.io.stuck,
+    counts.waitInput  -> (waitsFor.valid && !waitsFor.bits.output),
+    counts.waitOutput -> waitsFor.valid,
+    counts.waitStrip  -> gateStrip,
+    counts.waitMemory -> gateReads,
+    counts.waitUnit   -> (!behind || doing.beat),
+    counts.waitHazard -> doing.hazard,
+    counts.waitStrip  -> doing.strip,
+    counts.waitMemory -> doing.memory,
+    counts.waitUnit   -> true.B
+  )
+  private val reason = reasons.map(_._1).zip(PriorityEncoderOH(reasons.map(_._2)))
+  for (sink <- reasons.map(_._1).distinct) sink := reason.collect { case (`sink`, holds) => holds }.reduce(_ || _)
+  counts.waitResult    := false.B
+  counts.strip         := false.B
+  counts.taken         := 0.U
+  counts.unpackStands  := unpack.fold(false.B)(u => !u.io.activity.beat && u.io.activity.strip)
+  counts.executeStands := !execute.io.activity.beat && execute.io.activity.hazard
+  for ((beat, i) <- counts.beats.zipWithIndex) beat := (if (i < paths.size) paths(i).activity.beat else false.B)
+
   if (p.pup) connectStreams()
   else {
     load.io.load <> io.memory.load
@@ -200,6 +230,8 @@ class VectorUnit(p: VectorParams) extends Module {
     io.issue.status.stores := stores
   }
 
+  io.counts.foreach(_ := counts)
+
   io.trace.foreach { trace =>
     trace.commit.valid      := gate.io.dispatch.fire
     trace.commit.bits.tag   := tag
@@ -227,6 +259,10 @@ class VectorUnit(p: VectorParams) extends Module {
     streams.io.packing := packing
     streams.io.sLog2   := stream.sLog2
     streams.io.clear   := clear
+    gateStrip          := streams.io.waitsStrip
+    gateReads          := gate.io.memory || streams.io.waitsMemory
+    counts.strip       := streams.io.counted
+    counts.taken       := streams.io.taken
     streams.io.table <> table.io.look
     streams.io.input <> stream.input
     streams.io.output <> stream.output

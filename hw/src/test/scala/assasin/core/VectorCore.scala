@@ -22,7 +22,7 @@ class VectorCore(p: CoreParams, v: VectorParams) extends Module {
 
   private val core = Module(new Core(p.copy(vector = Some(v))))
   private val unit = Module(new VectorUnit(v))
-  for ((name, port) <- core.io.elements if name != "vector") port <> io.elements(name)
+  for ((name, port) <- core.io.elements if name != "vector" && name != "waitResult") port <> io.elements(name)
   core.io.vector.get <> unit.io.issue
   io.memory <> unit.io.memory
 }

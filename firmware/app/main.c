@@ -93,6 +93,7 @@ void firmware_boot(void) {
     uint32_t dma = hal_dma_addr(&nvme_dma);
     sys_write(SYS_TCM_WRITE_FIRST, dma);
     sys_write(SYS_TCM_WRITE_END, dma + sizeof nvme_dma);
+    controller_announce();
     console_printf("ASSASIN firmware " FW_VERSION "\n");
     timer_init();
     work_pending = 0;

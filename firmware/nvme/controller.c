@@ -21,6 +21,8 @@ struct nvme_queues queues;
 #define CAP_LO       (NVME_MQES | 1u << 16) /* CQR; TO is added */
 /* NSSRS; CSS: NVM command set, all command sets; DSTRD 0; MPSMIN = MPSMAX = 4 KiB */
 #define CAP_HI (1u << 4 | 1u << 5 | 1u << 11)
+/** Most that CAP.TO can say, half seconds. */
+#define TIMEOUT_MOST 255u
 /** Least that hosts are told to wait for a mount or a shutdown: the clock of a simulated drive runs slower than theirs.
  */
 #define PATIENCE_MS   60000u
@@ -258,6 +260,11 @@ uint32_t controller_patience(uint32_t ms) {
     return ms > PATIENCE_MS ? ms : PATIENCE_MS;
 }
 
+void controller_announce(void) {
+    nvme_write(NVME_CAP_LO, CAP_LO | TIMEOUT_MOST << 24);
+    nvme_write(NVME_CAP_HI, CAP_HI);
+}
+
 void controller_init(void) {
     controller = CTRL_DISABLED;
     controller_all_sets = false;
@@ -267,8 +274,7 @@ void controller_init(void) {
     dma_queue_failed = controller_fatal;
     /* TO: the longest mount, half seconds. */
     uint32_t timeout = (controller_patience(ftl_bounds.mount_ms) + 499) / 500;
-    nvme_write(NVME_CAP_LO, CAP_LO | (timeout < 255 ? timeout : 255u) << 24);
-    nvme_write(NVME_CAP_HI, CAP_HI);
+    nvme_write(NVME_CAP_LO, CAP_LO | (timeout < TIMEOUT_MOST ? timeout : TIMEOUT_MOST) << 24);
     csts_update();
     /* The host may have enabled the controller while the firmware booted. The event has to be taken too: until then RDY
      * stays 0. */

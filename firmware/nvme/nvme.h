@@ -213,6 +213,10 @@ struct nvme_queues {
 };
 extern struct nvme_queues queues;
 
+/** Say in CAP what the controller offers, before anything of a boot takes time: a host may read CAP as soon as the
+ * drive is there, and goes by what it has read when it enables the controller. CAP.TO is the most that it can be;
+ * controller_init lowers it. */
+void controller_announce(void);
 void controller_init(void);
 /** What the host is told about something that takes `ms` at most. */
 uint32_t controller_patience(uint32_t ms);

@@ -41,6 +41,16 @@ uint64_t get64(const std::vector<uint8_t> &v, size_t at) {
 
 } // namespace
 
+/* A host may be there, read CAP and enable the controller while the drive boots. */
+TEST(capabilities_are_known_from_the_start) {
+    Nand nand(Geometry{});
+    Drive d(nand);
+    CHECK_EQ(d.dev.capHi, 0x830u);
+    CHECK_EQ(d.dev.capLo & 0xffffffu, 0x100ffu);
+    /* A tile clears its bss first; the flash, which takes longest, comes behind. */
+    CHECK(d.dev.capPromised < d.dev.now / 2);
+}
+
 TEST(identify) {
     Nand nand(Geometry{});
     Drive d(nand);

@@ -25,8 +25,8 @@ constexpr unsigned RESET_CYCLES = 8;
 constexpr uint64_t SERVE_EVERY = 32;      ///< cycles between looks at the sockets: about 0.3 ms of host time at 100 kHz
 constexpr uint64_t DRAIN_EVERY = 20000;   ///< cycles between looks at the console while awake
 constexpr uint64_t DRAIN_AT_SLEEP = 2000; ///< clocked cycles after which falling asleep is worth a look at the console
-constexpr uint64_t DRAIN_SLACK = 24;  ///< cycles from the end of a drain to sleep; whoever prints is awake for longer
-constexpr unsigned SETTLE_CYCLES = 8; ///< cycles a new input takes to show in the chip's sleep output
+constexpr uint64_t DRAIN_SLACK = 16; ///< cycles from the end of a drain to the chip's rest; whoever prints takes longer
+constexpr unsigned SETTLE_CYCLES = 8;    ///< cycles a new input takes to show in the chip's sleep output
 constexpr uint64_t PUBLISH_EVERY = 4096; ///< cycles between looks at the host's clock
 constexpr double PUBLISH_SECONDS = 1.0;
 constexpr uint64_t BOOT_LIMIT = 1000000; ///< cycles
@@ -211,7 +211,7 @@ void Board::sleep() {
     const uint64_t wake = std::min({nandEvent, timer, options_.quitAfter});
     const bool nap = nandEvent != UINT64_MAX && wake == nandEvent; // soon over, and there are many of them
     const uint64_t sinceDrain = clocked_ - drainEnd_;
-    if (!console_->draining() && sinceDrain > (nap ? DRAIN_AT_SLEEP : DRAIN_SLACK)) {
+    if (!console_->draining() && sinceDrain > (nap ? DRAIN_AT_SLEEP : DRAIN_SLACK + Soc::REST)) {
         console_->drain(now_);
         settleUntil_ = clocked_ + SETTLE_CYCLES;
         nextDrain_ = clocked_ + DRAIN_EVERY;

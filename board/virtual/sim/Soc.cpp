@@ -32,6 +32,7 @@ const char *const Soc::CPU = ASSASIN_CPU;
 const uint32_t Soc::FIRMWARE_BASE = ASSASIN_FIRMWARE_BASE;
 const uint32_t Soc::FIRMWARE_BYTES = ASSASIN_FIRMWARE_BYTES;
 const unsigned Soc::RESET_TAIL = ASSASIN_RESET_TAIL;
+const unsigned Soc::REST = ASSASIN_REST;
 
 Soc::Soc() : context_(std::make_unique<VerilatedContext>()) {
 #if VM_TRACE

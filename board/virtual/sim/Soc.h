@@ -47,6 +47,8 @@ class Soc {
     static const uint32_t FIRMWARE_BYTES;
     /// Cycles that the chip's inside stays in reset for after the pin: a Chipyard chip synchronises its reset.
     static const unsigned RESET_TAIL;
+    /// Cycles in which nothing happens before the chip shows that it sleeps.
+    static const unsigned REST;
     static constexpr unsigned MAX_CHANNELS = 16;
     /// Slots for kernels.
     static const unsigned SLOTS;

@@ -186,9 +186,17 @@ void Device::nvmeWrite(uint32_t r, uint32_t v) {
         ending = ending && cqeUsed > 0;
         break;
     case NVME_CAP_LO:
+        if ((v & 0xffffff) != (capLo & 0xffffff) || v >> 24 > capLo >> 24) {
+            capPromised = now;
+        }
         capLo = v;
         break;
     case NVME_CAP_HI:
+        if (v != capHi) {
+            capPromised = now;
+        }
+        capHi = v;
+        break;
     case NVME_SQ_BASE_LO:
     case NVME_SQ_BASE_HI:
     case NVME_CQ_BASE_LO:

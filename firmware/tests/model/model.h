@@ -57,7 +57,10 @@ class Device : public Hardware {
     /** The magic to NSSR. */
     void hostNssr();
     uint32_t hostCsts() const;
-    uint32_t capLo = 0; /**< NVME.CAP_LO as the firmware wrote it */
+    /** CAP as a host reads it: of the chip's reset, then as the firmware wrote it. */
+    uint32_t capLo = 0x140100ff, capHi = 0x20;
+    /** When CAP last changed to more than a shorter CAP.TO: a host that has read it before goes by what was not so. */
+    uint64_t capPromised = 0;
     /** A submission entry, fetched when its queue exists. */
     void submit(uint32_t sqid, const std::array<uint32_t, 16> &sqe);
     std::deque<Completion> completions;

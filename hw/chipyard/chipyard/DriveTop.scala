@@ -20,7 +20,11 @@ class DriveTop(implicit val p: Parameters) extends Module with HasHarnessInstant
 
   val success: Bool = successFn(chiptopSuccess)
 
-  def referenceClockFreqMHz: Double = p(SystemBusKey).dtsFrequency.get.toDouble / 1e6
+  def referenceClockFreqMHz: Double = p(SystemBusKey).dtsFrequency.fold[Double] {
+    throw new IllegalArgumentException(
+      "DriveTop: the system bus has no frequency; add WithSystemBusFrequency(500), and the same to the other buses"
+    )
+  }(_.toDouble / 1e6)
   def referenceClock: Clock         = clock
   def referenceReset: Reset         = reset
 

@@ -82,6 +82,30 @@ def test_runs_the_demonstration(board: str, configs: dict[str, dict[str, Any]]) 
     assert found["config"] == board
 
 
+def test_the_clock_stands_while_nothing_happens() -> None:
+    """A board that has booted and has no host leaves the processor alone."""
+    board = Board("chipyard-idle")
+    board.start(BOARDS[0], "test", format=True)
+    try:
+        end = time.monotonic() + 300
+        while "boot: " not in board.paths.console_log.read_text(errors="replace"):
+            assert time.monotonic() < end, "the firmware does not boot"
+            time.sleep(0.2)
+        time.sleep(3)
+
+        def used() -> float:
+            fields = Path(f"/proc/{board.pid()}/stat").read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        before = used()
+        time.sleep(5)
+        share = (used() - before) / 5
+        assert share < 0.05, f"the idle board takes {100 * share:.0f} % of a processor"
+    finally:
+        board.stop()
+        board.erase()
+
+
 def test_reset_holds_the_tile_at_any_moment() -> None:
     """CTRL.RESET.FW amid the firmware's boot, again and again: each time the tile begins anew, and the last boot ends."""
     board = Board("chipyard-reset")

@@ -115,3 +115,23 @@ def test_a_board_without_a_checkout() -> None:
     )
     assert done.returncode == 2
     assert "set CHIPYARD_DIR" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("config", "top"),
+    [("AssasinSb2x2Config", "chipyard.harness.TestHarness"), ("ChipyardAssasin2x2Config", "chipyard.assasindrive.DriveTop")],
+)
+def test_each_configuration_is_elaborated_under_its_top(checkout: Path, tmp_path: Path, config: str, top: str) -> None:
+    sbt = tmp_path / "sbt"
+    sbt.write_text(f'#!/bin/sh\nprintf "%s" "$*" >{tmp_path}/asked\n')
+    sbt.chmod(0o755)
+    done = subprocess.run(
+        [ROOT / "scripts" / "chipyard", checkout, "--elaborate", config],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "SBT": str(sbt)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"--top-module {top} --legacy-configs chipyard:{config}" in (tmp_path / "asked").read_text()

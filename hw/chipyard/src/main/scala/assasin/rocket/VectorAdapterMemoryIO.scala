@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.rocket
+
+import assasin.vector.{VectorMemoryIO, VectorParams}
+import chisel3._
+import freechips.rocketchip.tilelink.{TLBundle, TLEdgeOut}
+
+class VectorAdapterMemoryIO(p: VectorParams, edge: TLEdgeOut) extends Bundle {
+  val unit = Flipped(new VectorMemoryIO(p))
+  val tl   = new TLBundle(edge.bundle)
+
+  /** An access is under way. */
+  val busy = Output(Bool())
+}

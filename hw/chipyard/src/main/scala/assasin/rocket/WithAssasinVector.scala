@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package assasin.rocket
+
+import assasin.vector.VectorParams
+import chisel3._
+import freechips.rocketchip.rocket.RocketCoreVectorParams
+import freechips.rocketchip.subsystem.{InSubsystem, RocketTileAttachParams, TilesLocated}
+import org.chipsalliance.cde.config.{Config, Parameters}
+
+/** Rocket tiles of 64 bits have the project's vector unit, Zve32x, and neither virtual memory nor physical memory
+  * protection. Left of what makes the tiles.
+  *
+  * @param vLen
+  *   bits of a vector register
+  * @param dLen
+  *   bits of an element group, and of the unit's port to memory before it is brought to the bus's width
+  */
+class WithAssasinVector(vLen: Int = 256, dLen: Int = 128)
+    extends Config((_, _, up) => { case TilesLocated(InSubsystem) =>
+      up(TilesLocated(InSubsystem)).map {
+        case tile: RocketTileAttachParams =>
+          val core   = tile.tileParams.core
+          val params = VectorParams(xLen = 64, vLen = vLen, dLen = dLen, eLen = 32)
+          val vector = RocketCoreVectorParams(
+            build = (p: Parameters) => new AssasinVectorUnit(params)(p),
+            vLen = params.vLen,
+            eLen = params.eLen,
+            vfLen = 0,
+            vfh = false,
+            vMemDataBits = 0,
+            decoder = (p: Parameters) => Module(new AssasinVectorDecoder()(p)),
+            // For the order of scalar accesses only.
+            useDCache = true,
+            issueVConfig = false,
+            vExts = Nil
+          )
+          val changed = core.copy(vector = Some(vector), useVM = false, nPMPs = 0)
+          tile.copy(tileParams = tile.tileParams.copy(core = changed))
+        case other => other
+      }
+    })

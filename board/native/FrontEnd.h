@@ -98,7 +98,7 @@ class FrontEnd {
     const uint32_t readLatency_, writeLatency_;
 
     // Registers of the host
-    uint64_t cap_ = 0x00000020140100ff, asq_ = 0, acq_ = 0, bufferBase_ = 0;
+    uint64_t cap_ = 0x00000830ff0100ff, asq_ = 0, acq_ = 0, bufferBase_ = 0;
     uint32_t cc_ = 0, csts_ = 0, aqa_ = 0, mask_ = 0;
     bool subsystemReset_ = false, bufferShown_ = false, bufferPlaced_ = false;
 

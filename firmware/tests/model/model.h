@@ -58,7 +58,7 @@ class Device : public Hardware {
     void hostNssr();
     uint32_t hostCsts() const;
     /** CAP as a host reads it: of the chip's reset, then as the firmware wrote it. */
-    uint32_t capLo = 0x140100ff, capHi = 0x20;
+    uint32_t capLo = 0xff0100ff, capHi = 0x830;
     /** When CAP last changed to more than a shorter CAP.TO: a host that has read it before goes by what was not so. */
     uint64_t capPromised = 0;
     /** A submission entry, fetched when its queue exists. */

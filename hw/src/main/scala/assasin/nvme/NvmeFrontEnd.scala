@@ -69,7 +69,7 @@ class NvmeFrontEnd(axi: Axi4Params) extends Module {
   private val flush = RegNext(host.io.disabled || (io.hold && !RegNext(io.hold, false.B)), false.B)
 
   // Host registers and doorbells.
-  private val cap      = RegInit("h00000020140100ff".U(64.W))
+  private val cap      = RegInit("h00000830ff0100ff".U(64.W))
   private val csts     = RegInit(0.U(32.W))
   private val stale    = RegInit(false.B)
   private val event    = RegInit(0.U(4.W))

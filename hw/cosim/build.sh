@@ -12,7 +12,8 @@ mkdir -p "$out"
 digest() { cat "$@" | sha256sum | cut -c1-32; }
 
 flags=(-std=c++17 -march=native)
-verilate=(-O3 --x-assign fast -Wno-fatal)
+# Clock gates stop clocks, as on the virtual board.
+verilate=(-O3 --x-assign fast -Wno-fatal -DASSASIN_CLOCK_GATES)
 
 # What a bench depends on beside its sources.
 tools=$({
@@ -23,8 +24,8 @@ tools=$({
 
 scala=hw/src/main/scala/assasin
 tests=hw/src/test/scala/assasin
-# The vector unit alone, for each VLEN/DLEN or VLEN/DLEN/FORM (EmitVector).
-vectors=(256/256 256/128 128/64 512/256 256/128/rv64 128/64/zve64x 256/256/pup 256/128/pup 128/64/pup 256/256/full 64/64/full 64/64/full-a4)
+# The vector unit alone, for each VLEN/DLEN or VLEN/DLEN/FORM (EmitVector); pup-both and full-both are two of them.
+vectors=(256/256 256/128 128/64 512/256 256/128/rv64 128/64/zve64x 256/256/pup 256/128/pup 128/64/pup-both 256/256/full 64/64/full-both 64/64/full-a4)
 # VariableUnit, for each VLEN/MBMAX/G.
 variables=(256/64/8 64/32/8 64/64/4)
 
@@ -37,7 +38,7 @@ declare -A generator=(
 )
 declare -A sources_of=(
     [core]="$(echo $scala/{bus,cache,core,stream,vector,xbar} $scala/*.scala $tests/core/EmitCosim.scala build/gen/scala)"
-    [vector]="$scala/vector $tests/vector/EmitVector.scala"
+    [vector]="$scala/vector $scala/bus/ClockGate.scala $tests/vector/EmitVector.scala $tests/vector/VectorBoth.scala"
     [variable]="$scala/vector $tests/vector/EmitVariable.scala $tests/vector/VariableHarness.scala"
     [huffman]="$(echo $scala/vector/Huffman*) $tests/vector/EmitHuffman.scala"
 )

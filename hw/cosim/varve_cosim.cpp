@@ -16,7 +16,13 @@
 #include <memory>
 #include <string>
 
+#ifdef VECTOR_BOTH
+#include "VVectorBoth.h" // the unit with and without its clock gate
+using Design = VVectorBoth;
+#else
 #include "VVectorUnit.h"
+using Design = VVectorUnit;
+#endif
 #include "varve_model.h"
 #include "varve_program.h"
 #include "varve_rvv.h"
@@ -532,6 +538,12 @@ class VarveBench {
         top.io_issue_advance = advances || strays;
         settle(real);
         busy = top.io_issue_status_busy;
+        if (top.io_trace_stops)
+            seen["cycles that the clock gate stops"]++;
+#ifdef VECTOR_BOTH
+        if (top.differs)
+            return fail("the clock gate changes what the unit shows");
+#endif
 
         if (!check_streams())
             return false;
@@ -1351,7 +1363,7 @@ class VarveBench {
         return true;
     }
 
-    VVectorUnit top;
+    Design top;
     std::mt19937_64 rng;
     const VarveProgram &program;
     const unsigned kinds;

@@ -54,6 +54,7 @@ UNITS = (
     "WideOutputStreamBuffer",
     "VectorSettings",
     "VectorUnit",
+    "VectorPipeline",
     "CommitGate",
     "IssueQueue",
     "HazardMatrix",

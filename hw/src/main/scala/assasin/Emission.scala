@@ -60,6 +60,9 @@ object Emission {
       |endmodule
       |""".stripMargin
 
+  /** The SystemVerilog of a design in one file, with the technology cells that it needs. */
+  def withCells(text: String): String = if (text.contains("EICG_wrapper")) text + ClockGateCell else text
+
   /** Writes the technology cells that what has been emitted into this folder needs. */
   def addCells(dir: Path): Unit =
     Files.write(dir.resolve("EICG_wrapper.sv"), ClockGateCell.getBytes(StandardCharsets.UTF_8))

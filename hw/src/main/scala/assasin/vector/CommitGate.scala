@@ -20,6 +20,9 @@ class CommitGateIO(p: VectorParams) extends Bundle {
   /** Whether the range of the access in the commit stage is legal. Not used while `begun`. */
   val check = new VectorCheckIO(p)
 
+  /** An instruction is in the commit stage. */
+  val held = Output(Bool())
+
   /** The instruction in the commit stage may leave it for the core's part, but does not; it waits for memory. */
   val stuck  = Output(Bool())
   val memory = Output(Bool())
@@ -158,6 +161,7 @@ class CommitGate(p: VectorParams) extends Module {
   io.commit.dirty             := done && !illegal && !(ofStream && trap)
   io.commit.memory            := held && (memory || ofStream && !illegal)
 
+  io.held   := held
   io.stuck  := held && io.commit.valid && !done
   io.memory := held && touches && (begun || careful || packing || io.check.hold)
 

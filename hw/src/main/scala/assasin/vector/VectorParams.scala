@@ -37,6 +37,9 @@ import chisel3.util.log2Ceil
   * @param tentative
   *   VarVE-full: a strip's elements are unpacked before the strip before has told how many it has, on a guess
   *   (docs/varve/unit.md 6.3)
+  * @param clockGate
+  *   the unit has no clock while it has nothing to do (docs/varve/unit.md 8.2); whoever emits it adds the cell of
+  *   [[assasin.bus.ClockGate]]
   * @param counters
   *   adds the port that a tile counts with what the unit does and waits for
   * @param trace
@@ -58,6 +61,7 @@ case class VectorParams(
     unpackQueue: Int = 4,
     packQueue: Int = 4,
     tentative: Boolean = true,
+    clockGate: Boolean = true,
     counters: Boolean = true,
     trace: Boolean = false
 ) {

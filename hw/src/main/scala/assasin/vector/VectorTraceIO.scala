@@ -34,4 +34,7 @@ class VectorTraceIO(p: VectorParams) extends Bundle {
 
   /** By path: the instruction of this tag writes no more. */
   val ends = Vec(VectorPath.count(p), Valid(UInt(p.tagBits.W)))
+
+  /** The clock gate lets the edge at the end of this cycle not pass. */
+  val stops = Bool()
 }

@@ -62,6 +62,6 @@ object EmitCosim {
     val text = Emission.strict(ChiselStage.emitSystemVerilog(module, _, firtoolOptions))
     val file = Path.of(folder, variant, s"$top.sv")
     Files.createDirectories(file.getParent)
-    Files.writeString(file, text)
+    Files.writeString(file, Emission.withCells(text))
   }
 }

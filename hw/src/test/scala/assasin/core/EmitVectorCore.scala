@@ -28,7 +28,7 @@ object EmitVectorCore {
         Emission.strict(ChiselStage.emitSystemVerilog(new VectorCore(core, unit), _, firtoolOptions))
       val file = Path.of(args.head, s"elfv${vLen}x$dLen", "VectorCore.sv")
       Files.createDirectories(file.getParent)
-      Files.writeString(file, text)
+      Files.writeString(file, Emission.withCells(text))
     }
   }
 }

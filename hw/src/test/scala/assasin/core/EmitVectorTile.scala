@@ -31,7 +31,7 @@ object EmitVectorTile {
       val text = Emission.strict(ChiselStage.emitSystemVerilog(new StreamCore(tile), _, firtoolOptions))
       val file = Path.of(args.head, name, "StreamCore.sv")
       Files.createDirectories(file.getParent)
-      Files.writeString(file, text)
+      Files.writeString(file, Emission.withCells(text))
     }
   }
 }

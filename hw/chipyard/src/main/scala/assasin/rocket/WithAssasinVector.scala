@@ -20,7 +20,8 @@ class WithAssasinVector(vLen: Int = 256, dLen: Int = 128)
       up(TilesLocated(InSubsystem)).map {
         case tile: RocketTileAttachParams =>
           val core   = tile.tileParams.core
-          val params = VectorParams(xLen = 64, vLen = vLen, dLen = dLen, eLen = 32)
+          // A chip without a drive has no cell for clock gates.
+          val params = VectorParams(xLen = 64, vLen = vLen, dLen = dLen, eLen = 32, clockGate = false)
           val vector = RocketCoreVectorParams(
             build = (p: Parameters) => new AssasinVectorUnit(params)(p),
             vLen = params.vLen,

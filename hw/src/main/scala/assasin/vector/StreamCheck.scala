@@ -184,7 +184,7 @@ class StreamCheck(p: VectorParams) extends Module {
   // Where an unpack of VarVE-full will begin, may not be known yet: then what it may reach is asked for.
   // Two strips before it may have numbers that are not known.
   private val reachBits = p.vlBits max log2Ceil(3 * p.elements + 1)
-  private val reach     = Mux(word.full && word.unpack, p.elements.U +& io.ahead, count).pad(reachBits)(reachBits - 1, 0)
+  private val reach = Mux(word.full && word.unpack, p.elements.U +& io.ahead, count).pad(reachBits)(reachBits - 1, 0)
   // A stream's last byte has room if one bit more has.
   private val bits  = Mux(word.endOutput, 1.U, (reach * width)(reachBits + 5, 0))
   private val end   = look.position +& bits

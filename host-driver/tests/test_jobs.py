@@ -398,7 +398,7 @@ def test_vector_functions_over_columns_in_the_flash() -> None:
     config = "AssasinVf2x2"
     if not built(config):
         pytest.skip(f"needs scripts/build {config}")
-    for found in varve_board.run(config, ["q03c", "bitpack5"], True, 14, lambda _: None, False):
+    for found in varve_board.run(config, ["bitpack5"], True, 14, lambda _: None, False):
         assert found.cores == 2 and 0.2 < found.rate / found.limit < 1.05, found
 
 

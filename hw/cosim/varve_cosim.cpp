@@ -1424,11 +1424,15 @@ int main(int argc, char **argv) {
     unsigned passed = 0, failed = 0;
     uint64_t total = 0;
     const auto begin = std::chrono::steady_clock::now();
-    for (unsigned i = 0; i < programs; i++) {
-        const VarveProgram program = random_varve_program(seed + i, VECTOR_VLEN, kinds, VECTOR_FULL, VECTOR_G);
+    const auto compare = [&](const VarveProgram &program) {
         VarveBench bench(program, kinds, argc == 5);
         bench.run() ? passed++ : failed++;
         total += bench.compared;
+    };
+    for (unsigned i = 0; i < programs; i++) {
+        compare(random_varve_program(seed + i, VECTOR_VLEN, kinds, VECTOR_FULL, VECTOR_G));
+        if (VECTOR_FULL && i % 10 == 0)
+            compare(crowded_varve_program(seed + i, VECTOR_VLEN, VECTOR_G));
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     for (const auto &[what, count] : seen)

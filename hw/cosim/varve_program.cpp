@@ -56,8 +56,7 @@ class Generator {
         enable(3);
         while (vill)
             set();
-        for (unsigned r = 0; r < 32; r += 8)
-            insn(whole(0x07, r, 8, 0), kVarveBase + r * vlen / 8, 0);
+        fill_registers();
         for (unsigned i = full ? 6 : 0; i > 0; i--)
             duplicate();
         const unsigned length = 60 + below(300);
@@ -65,6 +64,54 @@ class Generator {
             block();
         if (chance(80))
             end_all();
+        return program;
+    }
+
+    /// Pairs of strips. The first one's number becomes less only behind a chain of quotients; until then the second one
+    /// has been unpacked on a guess as far as it goes. With slots of 8 bits an unpack of up to 8 bits has one beat, one
+    /// of 32 has four. So when the guess fails, three registers are complete, four beats wait to be appended, and the
+    /// beat behind these, which has no room there, is the last one of its instruction.
+    VarveProgram crowd() {
+        constexpr unsigned kNarrow = 0, kWide = 1;
+        constexpr unsigned kValues = 16, kQuotients = 17, kProducts = 18;
+        program.log_streams = 3;
+        program.memory.resize(kVarveBytes);
+        for (VarveInput &in : program.in) {
+            in.start = position();
+            in.length = 3000;
+            in.bytes.resize(in.length + 600);
+            for (uint8_t &byte : in.bytes)
+                byte = static_cast<uint8_t>(rng() | 0x10); // a square of five bits or more takes two slots
+        }
+        for (uint64_t &out : program.out)
+            out = position();
+        enable(3);
+        while (vill || power > 0)
+            set();
+        fill_registers();
+        for (const unsigned id : {kNarrow, kWide}) {
+            Format f;
+            f.w = id == kWide ? 32 : 8;
+            f.is_unsigned = true;
+            f.mb = 2;
+            f.buffer = true;
+            format(f.word(), 0);
+            insn(custom2(0, 2, 1, id), 0, ~0u);
+        }
+        const auto unpack_full = [&](unsigned id, unsigned vd) { insn(unpack_word(id, vd) & ~(1u << 30), 0, 0); };
+        for (unsigned pair = 0; pair < 12; pair++) {
+            const unsigned rd = 1 + pair % 8 * 2;
+            unpack_full(kNarrow, kValues);
+            for (unsigned i = 0; i < 4; i++)
+                insn(variable(0x21, false, i ? kQuotients : kValues, 1, 3, kQuotients), 0, 0);
+            insn(variable(0x24, false, kQuotients, kQuotients, 0, kProducts), 0, 0);
+            insn(1u << kNarrow << 20 | 1u << 12 | rd << 7 | 0x5b, 0, 0);
+            for (unsigned i = 0; i < 3; i++)
+                unpack_full(kNarrow, 19 + i);
+            unpack_full(kWide, 22);
+            unpack_full(kNarrow, 23);
+            insn((1u << kNarrow | 1u << kWide) << 20 | 1u << 12 | (rd + 1) << 7 | 0x5b, 0, 0);
+        }
         return program;
     }
 
@@ -121,6 +168,10 @@ class Generator {
     }
     void enable(uint32_t on) {
         program.items.push_back({VarveItem::Enable, 0, on, 0});
+    }
+    void fill_registers() {
+        for (unsigned r = 0; r < 32; r += 8)
+            insn(whole(0x07, r, 8, 0), kVarveBase + r * vlen / 8, 0);
     }
     void set() {
         if (chance(2)) {
@@ -1098,6 +1149,10 @@ class Generator {
 
 VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds, bool full, unsigned slot) {
     return Generator(seed, vlen, kinds, full, slot).run();
+}
+
+VarveProgram crowded_varve_program(uint64_t seed, unsigned vlen, unsigned slot) {
+    return Generator(seed, vlen, kFixedStreams, true, slot).crowd();
 }
 
 } // namespace cosim

@@ -45,4 +45,8 @@ enum : unsigned { kFixedStreams = 1, kVariableStreams = 2, kHuffmanStreams = 4 }
 /// width lie above them: what RVV makes of one is not said.
 VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds, bool full, unsigned slot);
 
+/// A program of VarVE-full in which guesses fail (docs/varve/unit.md 6.3) while as many as possible are under way; the
+/// seed decides the data alone.
+VarveProgram crowded_varve_program(uint64_t seed, unsigned vlen, unsigned slot);
+
 } // namespace cosim

@@ -157,7 +157,8 @@ class Nvme : public ::testing::Test {
 };
 
 TEST_F(Nvme, HostRegisters) {
-    // A host that probes while the firmware boots decides by these which command sets it enables, and how long it waits.
+    // A host that probes while the firmware boots decides by these which command sets it enables, and how long it
+    // waits.
     EXPECT_EQ(bench.hostRead(0x00), 0xff0100ffu);
     EXPECT_EQ(bench.hostRead(0x04), 0x00000830u | 1u << 25);
     EXPECT_EQ(bench.hostRead(0x08), 0x00010400u);

@@ -182,9 +182,11 @@ class StreamCheck(p: VectorParams) extends Module {
 
   // ---- Reach ----------------------------------------------------------------------------------------------------------------
   // Where an unpack of VarVE-full will begin, may not be known yet: then what it may reach is asked for.
-  private val reach = Mux(word.full && word.unpack, p.elements.U + io.ahead, count)(p.vlBits - 1, 0)
+  // Two strips before it may have numbers that are not known.
+  private val reachBits = p.vlBits max log2Ceil(3 * p.elements + 1)
+  private val reach = Mux(word.full && word.unpack, p.elements.U +& io.ahead, count).pad(reachBits)(reachBits - 1, 0)
   // A stream's last byte has room if one bit more has.
-  private val bits  = Mux(word.endOutput, 1.U, (reach * width)(p.vlBits + 5, 0))
+  private val bits  = Mux(word.endOutput, 1.U, (reach * width)(reachBits + 5, 0))
   private val end   = look.position +& bits
   private val start = look.position(34, 3)
   private val need  = bits +& look.position(2, 0)
@@ -215,7 +217,7 @@ class StreamCheck(p: VectorParams) extends Module {
     found.aux     := look.auxPosition
     found.busy    := look.busy
     found.count   := count
-    found.bits    := bits
+    found.bits    := bits(found.bits.getWidth - 1, 0)
     found.start   := look.position
     found.end     := end(p.xLen + 2, 0)
     found.fits    := Mux(word.output, within(io.output.tail), within(Mux(pastEnd, io.input.end, io.input.tail)))

@@ -541,8 +541,11 @@ class VarveBench {
         if (top.io_trace_stops)
             seen["cycles that the clock gate stops"]++;
 #ifdef VECTOR_BOTH
-        if (top.differs)
+        if (top.differs) {
+            top.clock = 1; // the design prints the outputs
+            top.eval();
             return fail("the clock gate changes what the unit shows");
+        }
 #endif
 
         if (!check_streams())

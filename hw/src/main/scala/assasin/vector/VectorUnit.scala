@@ -34,10 +34,14 @@ class VectorUnit(p: VectorParams) extends Module {
   for ((port, of) <- io.trace.zip(pipeline.io.trace)) port   := of
 
   if (p.clockGate) {
+    // What the core or memory tells; `clear` is part of `quiet`.
+    val called = io.issue.advance || io.issue.commit.kill || io.issue.window.valid || io.memory.loadAnswer.valid ||
+      io.memory.storeDone
+
     // Cycles that it has been quiet for.
     val calm   = RegInit(0.U(VectorUnit.calmBits.W))
     val isCalm = calm.andR
-    calm := Mux(pipeline.io.quiet, calm + !isCalm, 0.U)
+    calm := Mux(pipeline.io.quiet && !called, calm + !isCalm, 0.U)
 
     // An instruction in the commit stage looks at pointers as they were in the cycle before.
     val moved = io.stream.fold(false.B) { stream =>
@@ -45,9 +49,6 @@ class VectorUnit(p: VectorParams) extends Module {
         Seq(stream.output.head, stream.output.tail))
       pipeline.io.held && seen =/= RegNext(seen)
     }
-    // What the core or memory tells; `clear` is part of `quiet`.
-    val called = io.issue.advance || io.issue.commit.kill || io.issue.window.valid || io.memory.loadAnswer.valid ||
-      io.memory.storeDone
     active := !pipeline.io.quiet || !isCalm || moved || called
     io.trace.foreach(_.stops := !active)
   }

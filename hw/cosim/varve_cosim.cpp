@@ -207,6 +207,7 @@ class VarveBench {
         deliver_rate = seldom();
         drain_rate = seldom();
         chunk = std::array<unsigned, 4>{32, 64, 512, 2048}[rng() % 4];
+        pause_rate = std::array<unsigned, 3>{0, 2, 10}[rng() % 3];
         kill_rate = rng() % 2 ? 5 : 0;
         step_rate = std::array<unsigned, 3>{0, 10, 90}[rng() % 3];
         clear_at = rng() % 3 ? 0 : 1 + rng() % 2000;
@@ -989,7 +990,11 @@ class VarveBench {
     /// Arrivals and drains; an answer to what was asked in the cycle before.
     void drive_streams() {
         garbage = rng();
-        for (unsigned s = 0; s < kBuffers; s++) {
+        if (pause)
+            pause--;
+        else if (chance(pause_rate))
+            pause = static_cast<unsigned>(rng() % 64);
+        for (unsigned s = 0; s < kBuffers && !pause; s++) {
             const VarveInput &in = program.in[s];
             const uint64_t ring = 1ull << program.log_ring;
             if (!known[s] && chance(tail[s] == in.start + in.length ? 5 : 1) && chance(20 + deliver_rate))
@@ -1375,7 +1380,8 @@ class VarveBench {
     std::unique_ptr<varve::Model> model;
     std::vector<uint8_t> memory; ///< the unit's
     unsigned commit_rate, offer_rate, load_rate, answer_rate, store_rate, done_rate, result_rate, kill_rate, step_rate;
-    unsigned deliver_rate, drain_rate, chunk;
+    unsigned deliver_rate, drain_rate, chunk, pause_rate;
+    unsigned pause = 0; ///< cycles in which no stream moves still, as while a tile waits for the flash
     uint64_t clear_at; ///< cycle, or 0
     bool holding = false, busy = false;
 

@@ -37,6 +37,30 @@ inline std::vector<uint8_t> contents(const char *path) {
 
 using Streams = std::vector<std::vector<uint8_t>>;
 
+/// What a program around a piece is told to run: `ELF ARGUMENTS_HEX|- OUTPUT_STREAMS OPTION INPUT...`, where OPTION is
+/// the program's own. Throws std::exception with a message where a word cannot be understood.
+struct PieceCommand {
+    static constexpr int kOption = 4, kFewest = 6; ///< the word of OPTION; how many words there are at least
+
+    PieceCommand(int argc, char **argv)
+        : elf(ElfFile::read(argv[1])), outputs(static_cast<unsigned>(std::stoul(argv[3]))) {
+        if (const std::string hex = argv[2]; hex != "-")
+            arguments = bytes_of_hex(hex);
+        for (int i = kOption + 1; i < argc; i++) {
+            inputs.push_back(contents(argv[i]));
+            bytes_in += inputs.back().size();
+        }
+        if (inputs.size() > SCOMP_MAX_STREAMS || outputs > SCOMP_MAX_STREAMS)
+            throw std::runtime_error("more than " + std::to_string(SCOMP_MAX_STREAMS) + " streams");
+    }
+
+    ElfFile elf;
+    unsigned outputs;
+    std::vector<uint8_t> arguments;
+    Streams inputs;
+    size_t bytes_in = 0; ///< of all inputs
+};
+
 inline unsigned log2_up(size_t n) {
     unsigned bits = 0;
     while (size_t{1} << bits < n)

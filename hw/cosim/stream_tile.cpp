@@ -6,7 +6,6 @@
 // Exit code 1: the program does not end, or not by itself, or with a code other than 0; 2: wrong arguments.
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 
 #include "counters.h"
 #include "piece.h"
@@ -14,31 +13,22 @@
 using namespace cosim;
 
 int main(int argc, char **argv) {
-    if (argc < 6) {
+    if (argc < PieceCommand::kFewest) {
         std::fprintf(stderr, "usage: stream_tile ELF ARGUMENTS_HEX|- OUTPUT_STREAMS DELAY INPUT...\n");
         return 2;
     }
     try {
-        const ElfFile elf = ElfFile::read(argv[1]);
-        const auto outputs = static_cast<unsigned>(std::stoul(argv[3]));
-        Streams inputs;
-        size_t bytes_in = 0;
-        for (int i = 5; i < argc; i++) {
-            inputs.push_back(contents(argv[i]));
-            bytes_in += inputs.back().size();
-        }
-        if (inputs.size() > SCOMP_MAX_STREAMS || outputs > SCOMP_MAX_STREAMS)
-            throw std::runtime_error("more than 8 streams");
+        const PieceCommand command(argc, argv);
         Bench b(1);
         b.keep_commits = false;
-        load_piece(b, elf, std::strcmp(argv[2], "-") ? bytes_of_hex(argv[2]) : std::vector<uint8_t>(), inputs, outputs);
-        b.start(elf.entry);
-        Piece piece(b, inputs, outputs, b.cycle + std::stoull(argv[4]));
+        load_piece(b, command.elf, command.arguments, command.inputs, command.outputs);
+        b.start(command.elf.entry);
+        Piece piece(b, command.inputs, command.outputs, b.cycle + std::stoull(argv[PieceCommand::kOption]));
         if (!piece.run() || b.read(CORE_EXIT_CODE))
             throw std::runtime_error("the program has not ended well: status " + std::to_string(b.read(CORE_STATUS)) +
                                      ", PC " + std::to_string(b.read(CORE_PC)) + ", exit code " +
                                      std::to_string(b.read(CORE_EXIT_CODE)));
-        std::printf("{\"bytes_in\": %zu, \"outputs\": [", bytes_in);
+        std::printf("{\"bytes_in\": %zu, \"outputs\": [", command.bytes_in);
         bool first = true;
         for (const auto &output : piece.outputs()) {
             std::printf("%s\"", first ? "" : ", ");

@@ -1382,7 +1382,7 @@ class VarveBench {
     unsigned commit_rate, offer_rate, load_rate, answer_rate, store_rate, done_rate, result_rate, kill_rate, step_rate;
     unsigned deliver_rate, drain_rate, chunk, pause_rate;
     unsigned pause = 0; ///< cycles in which no stream moves still, as while a tile waits for the flash
-    uint64_t clear_at; ///< cycle, or 0
+    uint64_t clear_at;  ///< cycle, or 0
     bool holding = false, busy = false;
 
     size_t at = 0; ///< next item

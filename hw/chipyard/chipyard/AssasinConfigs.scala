@@ -11,16 +11,7 @@ import assasin.subsystem.{
   WithVarVE
 }
 import chipyard.assasindrive.{WithAssasinPunchthrough, WithAssasinTiedOff, WithVirtualBoard}
-import chipyard.config.{
-  AbstractConfig,
-  WithBroadcastManager,
-  WithBroadcastParams,
-  WithNoClockTap,
-  WithNoDebug,
-  WithNoTileClockGaters,
-  WithNoTileResetSetters,
-  WithNoUART
-}
+import chipyard.config.{AbstractConfig, WithBroadcastManager, WithBroadcastParams}
 import chipyard.harness.{WithAllClocksFromHarnessClockInstantiator, WithHarnessBinderClockFreqMHz}
 import freechips.rocketchip.rocket.{
   WithDefaultBtb,
@@ -30,11 +21,8 @@ import freechips.rocketchip.rocket.{
   WithNSmallCores,
   WithRV32
 }
-import freechips.rocketchip.subsystem.{BroadcastParams, WithExtMemSize, WithoutTLMonitors}
+import freechips.rocketchip.subsystem.{BroadcastParams, WithExtMemSize}
 import org.chipsalliance.cde.config.Config
-import testchipip.boot.{WithNoBootAddrReg, WithNoCustomBootPin}
-import testchipip.serdes.WithNoSerialTL
-import testchipip.soc.WithNoScratchpads
 
 /** What every configuration with a drive has beside the drive: its pins. */
 class AssasinBaseConfig
@@ -97,16 +85,7 @@ class AssasinBoardBaseConfig
         // The drive has many lines under way.
         new WithBroadcastParams(BroadcastParams(nTrackers = 16)) ++
         new WithBroadcastManager ++
-        new WithNoScratchpads ++
-        new WithNoSerialTL ++
-        new WithNoBootAddrReg ++
-        new WithNoCustomBootPin ++
-        new WithNoUART ++
-        new WithNoDebug ++
-        new WithoutTLMonitors ++
-        new WithNoClockTap ++
-        new WithNoTileClockGaters ++
-        new WithNoTileResetSetters ++
+        new WithBareChip ++
         new AbstractConfig
     )
 

@@ -3,23 +3,11 @@ package chipyard
 
 import assasin.rocket.WithAssasinVector
 import chipyard.assasindrive.{WithProgramRom, WithReport}
-import chipyard.config.{
-  AbstractConfig,
-  WithNoClockTap,
-  WithNoDebug,
-  WithNoTileClockGaters,
-  WithNoTileResetSetters,
-  WithNoUART,
-  WithSystemBusWidth,
-  WithUniformBusFrequencies
-}
+import chipyard.config.{AbstractConfig, WithSystemBusWidth, WithUniformBusFrequencies}
 import chipyard.harness.{WithAllClocksFromHarnessClockInstantiator, WithHarnessBinderClockFreqMHz, WithSimAXIMem}
 import freechips.rocketchip.rocket.WithNHugeCores
-import freechips.rocketchip.subsystem.{WithExtMemSize, WithoutTLMonitors}
+import freechips.rocketchip.subsystem.WithExtMemSize
 import org.chipsalliance.cde.config.Config
-import testchipip.boot.{WithNoBootAddrReg, WithNoCustomBootPin}
-import testchipip.serdes.WithNoSerialTL
-import testchipip.soc.WithNoScratchpads
 
 /** An RV64 Rocket with the project's vector unit, beside Saturn's REFV256D128RocketConfig. */
 class AssasinV256D128RocketConfig
@@ -42,14 +30,5 @@ class VectorBench
         new WithHarnessBinderClockFreqMHz(1000) ++
         new WithUniformBusFrequencies(1000) ++
         new WithExtMemSize(0x100000L) ++
-        new WithNoScratchpads ++
-        new WithNoSerialTL ++
-        new WithNoBootAddrReg ++
-        new WithNoCustomBootPin ++
-        new WithNoUART ++
-        new WithNoDebug ++
-        new WithoutTLMonitors ++
-        new WithNoClockTap ++
-        new WithNoTileClockGaters ++
-        new WithNoTileResetSetters
+        new WithBareChip
     )

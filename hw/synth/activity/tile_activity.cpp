@@ -50,30 +50,20 @@ class RecordedCore : public VStreamCore {
 using namespace cosim;
 
 int main(int argc, char **argv) {
-    if (argc < 6) {
+    if (argc < PieceCommand::kFewest) {
         std::fprintf(stderr, "usage: tile_activity ELF ARGUMENTS_HEX|- OUTPUT_STREAMS SAIF INPUT...\n");
         return 2;
     }
     try {
         Verilated::traceEverOn(true);
-        const ElfFile elf = ElfFile::read(argv[1]);
-        const std::string arguments = argv[2];
-        const auto outputs = static_cast<unsigned>(std::stoul(argv[3]));
-        Streams inputs;
-        size_t bytes_in = 0;
-        for (int i = 5; i < argc; i++) {
-            inputs.push_back(contents(argv[i]));
-            bytes_in += inputs.back().size();
-        }
-        if (inputs.size() > SCOMP_MAX_STREAMS || outputs > SCOMP_MAX_STREAMS)
-            throw std::runtime_error("more than 8 streams");
+        const PieceCommand command(argc, argv);
         Bench b(1);
         b.keep_commits = false;
-        load_piece(b, elf, bytes_of_hex(arguments == "-" ? "" : arguments), inputs, outputs);
-        b.top.record(argv[4]);
+        load_piece(b, command.elf, command.arguments, command.inputs, command.outputs);
+        b.top.record(argv[PieceCommand::kOption]);
         const uint64_t before = b.cycle;
-        b.start(elf.entry);
-        const bool ended = Piece(b, inputs, outputs).run();
+        b.start(command.elf.entry);
+        const bool ended = Piece(b, command.inputs, command.outputs).run();
         const uint64_t cycles = b.cycle - before;
         b.top.stop();
         if (!ended)
@@ -83,10 +73,10 @@ int main(int argc, char **argv) {
         if (const uint32_t code = b.read(CORE_EXIT_CODE))
             throw std::runtime_error("the program ended with exit code " + std::to_string(code));
         uint64_t bytes_out = 0;
-        for (unsigned t = 0; t < outputs; t++)
+        for (unsigned t = 0; t < command.outputs; t++)
             bytes_out += b.read(CORE_OHEAD + 4 * t);
-        std::printf("{\"cycles\": %" PRIu64 ", \"bytes_in\": %zu, \"bytes_out\": %" PRIu64 "}\n", cycles, bytes_in,
-                    bytes_out);
+        std::printf("{\"cycles\": %" PRIu64 ", \"bytes_in\": %zu, \"bytes_out\": %" PRIu64 "}\n", cycles,
+                    command.bytes_in, bytes_out);
     } catch (const std::exception &e) {
         std::fprintf(stderr, "tile_activity: %s\n", e.what());
         return 1;

@@ -391,7 +391,7 @@ class VarveBench {
         look.clear();
         looking = read_pending = alone = false;
         window_wait = 0;
-        stalled = overdue = 0;
+        stalled = overdue = working = 0;
     }
     // The core starts anew in the middle of everything. Answers of accesses under way still come.
     void clear() {
@@ -549,7 +549,7 @@ class VarveBench {
         }
 #endif
 
-        if (!check_streams())
+        if (!check_streams() || !check_counts(leaves, waits))
             return false;
         if (leaves && !retire())
             return false;
@@ -816,6 +816,43 @@ class VarveBench {
             static_cast<bool>(top.io_issue_commit_waits_bits_output) != o.waits_output)
             return fail("waits for another stream");
         return true;
+    }
+
+    /// Why the commit stage stands still, as the unit counts it: one reason in each cycle, and what the bench knows of
+    /// it.
+    bool check_counts(bool leaves, bool waits) {
+        const unsigned counts = top.io_counts_issued + top.io_counts_waitIssue + top.io_counts_waitInput +
+                                top.io_counts_waitOutput + top.io_counts_waitStrip + top.io_counts_waitHazard +
+                                top.io_counts_waitMemory + top.io_counts_waitUnit;
+        const bool stuck = commit_full && top.io_issue_commit_valid && !leaves;
+        if (counts != 1 || top.io_counts_waitResult)
+            return fail("a cycle is not counted once");
+        if (top.io_counts_issued != leaves || top.io_counts_waitIssue != (!stuck && !leaves))
+            return fail("counts something else than happens in the commit stage");
+        if (stuck && waits &&
+            !(top.io_issue_commit_waits_bits_output ? top.io_counts_waitOutput : top.io_counts_waitInput))
+            return fail("waits for a stream, and counts something else");
+        if (stuck && !doomed && lacks())
+            seen[top.io_counts_waitStrip ? "cycles that lack data or room, behind a strip"
+                                         : "cycles that lack data or room"]++;
+        // The unit looks an instruction's stream up in the first cycle, and may do so once more.
+        working = stuck && !doomed && top.io_counts_waitUnit && lacks() ? working + 1 : 0;
+        return working <= 2 || fail("lacks data or room, and that is counted as the unit's own work");
+    }
+    /// The instruction in the commit stage is an unpack or a pack for whose elements the stream buffer surely has too
+    /// little, data or room; it has no mask, and neither its stream's end nor its numbers of elements are near.
+    bool lacks() const {
+        const uint32_t insn = word();
+        if (!is_stream(insn) || !(insn >> 25 & 1) || (before.on & 3) != 3)
+            return false;
+        const unsigned funct3 = insn >> 12 & 7, id = insn >> 26 & (funct3 == 2 ? 15 : 7);
+        const bool full = funct3 == 2 && insn >> 30 == 0, pack = funct3 == 3 && insn >> 29 == 2;
+        if ((!full && !pack) || id >= kBuffers)
+            return false;
+        const varve::Stream &s = pack ? model->state.out[id] : model->state.in[id];
+        const uint64_t most = pack ? before.vl : kElements, end = 8 * s.bytepos + s.bitpos + most * s.width();
+        return s.open && s.buffer() && s.kind == varve::Fixed && s.pending == 0 &&
+               end > 8 * (pack ? out_tail[id] : tail[id]) && (pack || (!known[id] && s.left >= 4 * kElements));
     }
 
     // ---- Window
@@ -1395,9 +1432,10 @@ class VarveBench {
     size_t commit_step = 0, offer_step = 0;
     uint64_t idle = 0;
     unsigned stalled = 0, overdue = 0;
-    bool halted = false;              ///< the core is halted and steps: an instruction that waits is given up at once
-    unsigned steps = 0;               ///< given up in a row, though the model can decide it
-    unsigned kills = 0;               ///< of the instruction that is next; near an end it needs some cycles in a row
+    bool halted = false;  ///< the core is halted and steps: an instruction that waits is given up at once
+    unsigned steps = 0;   ///< given up in a row, though the model can decide it
+    unsigned working = 0; ///< cycles in a row that are counted as the unit's work, though a stream lacks something
+    unsigned kills = 0;   ///< of the instruction that is next; near an end it needs some cycles in a row
     State state, before, offer_state; ///< behind the commit stage's instruction; ahead of it; ahead of the offered one
     std::map<unsigned, uint32_t> results;
     uint32_t late_rd = 0;

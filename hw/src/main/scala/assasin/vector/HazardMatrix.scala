@@ -26,9 +26,7 @@ class HazardMatrixIO(p: VectorParams, depths: Seq[Int]) extends Bundle {
   val olderReads  = Output(Vec(depths.size, UInt(p.egs.W)))
   val olderWrites = Output(Vec(depths.size, UInt(p.egs.W)))
 
-  /** The same of what the unpack path writes next: the paths' instructions but its own, and with those that have left
-    * the sequencer of the execute path in this cycle.
-    */
+  /** The same of what the unpack path writes in the next cycle, for which its own instructions do not count. */
   val written       = if (p.full) Some(Input(UInt(p.tagBits.W))) else None
   val writtenReads  = if (p.full) Some(Output(UInt(p.egs.W))) else None
   val writtenWrites = if (p.full) Some(Output(UInt(p.egs.W))) else None
@@ -65,11 +63,10 @@ class HazardMatrix(p: VectorParams, depths: Seq[Int]) extends Module {
     io.olderReads(path)  := reads
     io.olderWrites(path) := writes
   }
-  // An operation reads its registers in the two cycles behind the sequencer.
+  // What is in a sequencer of the execute path now reads in the next cycle, the one of the write, so it still counts.
   for (tag <- io.written; reads <- io.writtenReads; writes <- io.writtenWrites) {
     val (olderReads, olderWrites) = of(tag, VectorPath.Unpack)
-    val before                    = RegNext(io.sequenced(VectorPath.Execute))
-    reads  := olderReads | (Fill(p.egs, before.valid && older(before.bits.tag, tag)) & before.bits.reads)
+    reads  := olderReads
     writes := olderWrites
   }
 }

@@ -607,7 +607,7 @@ class StreamGate(p: VectorParams) extends Module {
   private val lacks = (state === State.Scan && scan.io.lacks.valid) ||
     (state === State.Decode && decoder.fold(false.B)(_.io.lacks.valid)) || Mux(
       fast,
-      region && buffer && !traps && !allThere && !pending && !((looks || k.pack) && ownBits) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full)),
+      region && buffer && !traps && !allThere && !(looks && pending) && !((looks || k.pack) && ownBits) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full)),
       (state === State.Element && notYet && passed =/= limit && more) ||
         (state === State.Counted && buffer && counted =/= 0.U && countedBits =/= 0.U && !countedFits) ||
         (state === State.CountedAux && buffer && !auxFits)
@@ -652,7 +652,9 @@ class StreamGate(p: VectorParams) extends Module {
   private val undone      = io.commit.held && io.commit.mine && known && found.legal && !io.commit.done
   private val recounted   = strip.fold(false.B)(_.table.recount.valid)
   private val recountedBy = strip.fold(0.U(p.vlBits.W))(_.table.recount.bits.count.pad(p.vlBits))
-  io.waitsStrip  := undone && (fast && k.count && !early && !recount || turns || alone)
+  // As long as a strip before has no number, nobody knows which data an unpack needs.
+  private val unplaced = fast && k.unpack && k.full && pending && !allThere
+  io.waitsStrip  := undone && (fast && k.count && !early && !recount || unplaced || turns || alone)
   io.waitsMemory := undone && (!inOrder || (io.commit.check.valid && io.commit.check.hold) || io.loading)
   io.counted     := recounted
   io.taken       := Mux(recounted, recountedBy, 0.U) +& Mux(io.advance.valid && k.unpack, stops, 0.U)

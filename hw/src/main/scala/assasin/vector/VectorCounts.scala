@@ -35,11 +35,11 @@ class VectorCounts(p: VectorParams) extends Bundle {
   val strip = Bool()
   val taken = UInt((p.vlBits + 1).W)
 
-  /** Whatever the commit stage does: an unpack stands before an idle path until a strip has its number; an operation
-    * stands in the sequencer until its registers are written.
+  /** Whatever the commit stage does: an unpack waits before an idle path until a strip has its number; an operation
+    * waits in the sequencer until its registers are written.
     */
-  val unpackStands  = Bool()
-  val executeStands = Bool()
+  val unpackWaits  = Bool()
+  val executeWaits = Bool()
 
   /** By [[VectorPath]]: a beat. */
   val beats = Vec(5, Bool())
@@ -58,8 +58,8 @@ class VectorCounts(p: VectorParams) extends Bundle {
       CoreRegs.VectorWaitUnitLo.offset      -> waitUnit,
       CoreRegs.VectorStripsLo.offset        -> strip,
       CoreRegs.VectorElementsLo.offset      -> taken,
-      CoreRegs.VectorUnpackStandsLo.offset  -> unpackStands,
-      CoreRegs.VectorExecuteStandsLo.offset -> executeStands,
+      CoreRegs.VectorUnpackWaitsLo.offset  -> unpackWaits,
+      CoreRegs.VectorExecuteWaitsLo.offset -> executeWaits,
       CoreRegs.VectorExecuteBeatsLo.offset  -> beats(VectorPath.Execute),
       CoreRegs.VectorLoadBeatsLo.offset     -> beats(VectorPath.Load),
       CoreRegs.VectorStoreBeatsLo.offset    -> beats(VectorPath.Store),

@@ -205,8 +205,8 @@ class VectorPipeline(p: VectorParams) extends Module {
   counts.waitResult    := false.B
   counts.strip         := false.B
   counts.taken         := 0.U
-  counts.unpackStands  := unpack.fold(false.B)(u => !u.io.activity.beat && u.io.activity.strip)
-  counts.executeStands := !execute.io.activity.beat && execute.io.activity.hazard
+  counts.unpackWaits  := unpack.fold(false.B)(u => !u.io.activity.beat && u.io.activity.strip)
+  counts.executeWaits := !execute.io.activity.beat && execute.io.activity.hazard
   for ((beat, i) <- counts.beats.zipWithIndex) beat := (if (i < paths.size) paths(i).activity.beat else false.B)
 
   if (p.pup) connectStreams()

@@ -196,6 +196,15 @@ class Board:
             return None
         return pid if any(b in command for b in self._PROGRAMS) and state != "Z" else None
 
+    def simulated(self) -> tuple[int, float]:
+        """
+        Cycles that the chip has been evaluated in so far, without those that it slept through, and the processor time that the board
+        has taken for all it did, in seconds. Raises BoardError unless it runs.
+        """
+        pid = self.require().pid()
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return int(self.status()["cycles"]), sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
     def require(self) -> Board:
         """Raises BoardError unless the board runs."""
         if self.pid() is None:

@@ -47,24 +47,24 @@ class VectorCounts(p: VectorParams) extends Bundle {
   /** Offsets of the counters' low halves in block CORE, with what each adds in a cycle. */
   def counters: Seq[(Int, UInt)] = {
     Seq(
-      CoreRegs.VectorIssuedLo.offset        -> issued,
-      CoreRegs.VectorWaitIssueLo.offset     -> waitIssue,
-      CoreRegs.VectorWaitResultLo.offset    -> waitResult,
-      CoreRegs.VectorWaitInputLo.offset     -> waitInput,
-      CoreRegs.VectorWaitOutputLo.offset    -> waitOutput,
-      CoreRegs.VectorWaitStripLo.offset     -> waitStrip,
-      CoreRegs.VectorWaitHazardLo.offset    -> waitHazard,
-      CoreRegs.VectorWaitMemoryLo.offset    -> waitMemory,
-      CoreRegs.VectorWaitUnitLo.offset      -> waitUnit,
-      CoreRegs.VectorStripsLo.offset        -> strip,
-      CoreRegs.VectorElementsLo.offset      -> taken,
+      CoreRegs.VectorIssuedLo.offset       -> issued,
+      CoreRegs.VectorWaitIssueLo.offset    -> waitIssue,
+      CoreRegs.VectorWaitResultLo.offset   -> waitResult,
+      CoreRegs.VectorWaitInputLo.offset    -> waitInput,
+      CoreRegs.VectorWaitOutputLo.offset   -> waitOutput,
+      CoreRegs.VectorWaitStripLo.offset    -> waitStrip,
+      CoreRegs.VectorWaitHazardLo.offset   -> waitHazard,
+      CoreRegs.VectorWaitMemoryLo.offset   -> waitMemory,
+      CoreRegs.VectorWaitUnitLo.offset     -> waitUnit,
+      CoreRegs.VectorStripsLo.offset       -> strip,
+      CoreRegs.VectorElementsLo.offset     -> taken,
       CoreRegs.VectorUnpackWaitsLo.offset  -> unpackWaits,
       CoreRegs.VectorExecuteWaitsLo.offset -> executeWaits,
-      CoreRegs.VectorExecuteBeatsLo.offset  -> beats(VectorPath.Execute),
-      CoreRegs.VectorLoadBeatsLo.offset     -> beats(VectorPath.Load),
-      CoreRegs.VectorStoreBeatsLo.offset    -> beats(VectorPath.Store),
-      CoreRegs.VectorUnpackBeatsLo.offset   -> beats(VectorPath.Unpack),
-      CoreRegs.VectorPackBeatsLo.offset     -> beats(VectorPath.Pack)
+      CoreRegs.VectorExecuteBeatsLo.offset -> beats(VectorPath.Execute),
+      CoreRegs.VectorLoadBeatsLo.offset    -> beats(VectorPath.Load),
+      CoreRegs.VectorStoreBeatsLo.offset   -> beats(VectorPath.Store),
+      CoreRegs.VectorUnpackBeatsLo.offset  -> beats(VectorPath.Unpack),
+      CoreRegs.VectorPackBeatsLo.offset    -> beats(VectorPath.Pack)
     )
   }
 }

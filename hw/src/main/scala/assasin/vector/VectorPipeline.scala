@@ -9,8 +9,8 @@ class VectorPipelineIO(p: VectorParams) extends VectorUnitIO(p) {
   /** An instruction is in the commit stage. */
   val held = Output(Bool())
 
-  /** Without a request, an answer of memory or other pointers of streams no register changes. The last results may still
-    * come out of stages that nobody waits for.
+  /** Without a request, an answer of memory or other pointers of streams no register changes. The last results may
+    * still come out of stages that nobody waits for.
     */
   val quiet = Output(Bool())
 }
@@ -202,9 +202,9 @@ class VectorPipeline(p: VectorParams) extends Module {
   )
   private val reason = reasons.map(_._1).zip(PriorityEncoderOH(reasons.map(_._2)))
   for (sink <- reasons.map(_._1).distinct) sink := reason.collect { case (`sink`, holds) => holds }.reduce(_ || _)
-  counts.waitResult    := false.B
-  counts.strip         := false.B
-  counts.taken         := 0.U
+  counts.waitResult   := false.B
+  counts.strip        := false.B
+  counts.taken        := 0.U
   counts.unpackWaits  := unpack.fold(false.B)(u => !u.io.activity.beat && u.io.activity.strip)
   counts.executeWaits := !execute.io.activity.beat && execute.io.activity.hazard
   for ((beat, i) <- counts.beats.zipWithIndex) beat := (if (i < paths.size) paths(i).activity.beat else false.B)

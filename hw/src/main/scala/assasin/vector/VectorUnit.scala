@@ -45,8 +45,10 @@ class VectorUnit(p: VectorParams) extends Module {
 
     // An instruction in the commit stage looks at pointers as they were in the cycle before.
     val moved = io.stream.fold(false.B) { stream =>
-      val seen = Cat(Seq(stream.input.head, stream.input.tail, stream.input.end, stream.input.known) ++
-        Seq(stream.output.head, stream.output.tail))
+      val seen = Cat(
+        Seq(stream.input.head, stream.input.tail, stream.input.end, stream.input.known) ++
+          Seq(stream.output.head, stream.output.tail)
+      )
       pipeline.io.held && seen =/= RegNext(seen)
     }
     active := !pipeline.io.quiet || !isCalm || moved || called

@@ -10,8 +10,8 @@ import assasin.Emission
 /** Emits the vector unit alone, with its trace port, for hw/cosim/vector_cosim: arguments FOLDER VLEN/DLEN..., each
   * perhaps with /pup, /full, /full-a4, /full-a2, /full-a1 (slots of 4, 2 and 1 bits), /full-late (nothing is unpacked
   * on a guess), /rv64 (64-bit scalars and addresses) or /zve64x (elements of 64 bits, too) behind it; or with /pup-both
-  * or /full-both, which is two of them, [[VectorBoth]]. Each goes into the sub-folder `vectorVLENxDLEN`, with what stands
-  * behind the last stroke at its end.
+  * or /full-both, which is two of them, [[VectorBoth]]. Each goes into the sub-folder `vectorVLENxDLEN`, with what
+  * stands behind the last stroke at its end.
   */
 object EmitVector {
   private val firtoolOptions =

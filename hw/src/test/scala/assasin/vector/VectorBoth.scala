@@ -5,8 +5,8 @@ import chisel3._
 import chisel3.reflect.DataMirror
 import chisel3.util.{DecoupledIO, Valid}
 
-/** A vector unit with a clock gate, and beside it one without, to which the same happens. Where an output has a `valid`,
-  * what it tells counts only with it.
+/** A vector unit with a clock gate, and beside it one without, to which the same happens. Where an output has a
+  * `valid`, what it tells counts only with it.
   */
 class VectorBoth(p: VectorParams) extends Module {
   val io = IO(new VectorUnitIO(p))
@@ -19,14 +19,14 @@ class VectorBoth(p: VectorParams) extends Module {
 
   private def isOutput(port: Data) = DataMirror.directionOf(port) == ActualDirection.Output
   for ((port, of) <- leaves(io).zip(leaves(gated.io))) if (isOutput(port)) port := of else of := port
-  for ((port, of) <- leaves(io).zip(leaves(free.io))) if (!isOutput(port)) of   := port
+  for ((port, of) <- leaves(io).zip(leaves(free.io))) if (!isOutput(port)) of := port
 
   private def leaves(of: Data) = DataMirror.collectLeafMembers(of)
 
   /** The outputs below a port by name: that of the gated unit, the other, and whether they count. */
   private def outputs(name: String, mine: Data, other: Data, counts: Bool): Seq[(String, Data, Data, Bool)] =
     (mine, other) match {
-      case (m: Valid[_], o: Valid[_])             => withValid(name, m, m.valid, m.bits, o.valid, o.bits, counts)
+      case (m: Valid[_], o: Valid[_]) => withValid(name, m, m.valid, m.bits, o.valid, o.bits, counts)
       case (m: DecoupledIO[_], o: DecoupledIO[_]) =>
         Seq((s"$name.ready", m.ready, o.ready, counts)).filter(leaf => isOutput(leaf._2)) ++
           withValid(name, m, m.valid, m.bits, o.valid, o.bits, counts)
@@ -37,7 +37,15 @@ class VectorBoth(p: VectorParams) extends Module {
       case _ => if (isOutput(mine)) Seq((name, mine, other, counts)) else Nil
     }
 
-  private def withValid(name: String, of: Data, valid: Bool, bits: Data, otherValid: Bool, otherBits: Data, counts: Bool) =
+  private def withValid(
+      name: String,
+      of: Data,
+      valid: Bool,
+      bits: Data,
+      otherValid: Bool,
+      otherBits: Data,
+      counts: Bool
+  ) =
     Seq((s"$name.valid", valid, otherValid, counts)).filter(leaf => isOutput(leaf._2)) ++
       outputs(s"$name.bits", bits, otherBits, counts && valid)
 

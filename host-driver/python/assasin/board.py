@@ -198,8 +198,8 @@ class Board:
 
     def simulated(self) -> tuple[int, float]:
         """
-        Cycles that the chip has been evaluated in so far, without those that it slept through, and the processor time that the board has
-        taken for all it did, in seconds. Raises BoardError unless it runs.
+        Cycles that the chip has been evaluated in so far, without those that it slept through; and seconds of processor time that
+        the board has taken for all it did. Raises BoardError unless it runs.
         """
         pid = self.require().pid()
         ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]

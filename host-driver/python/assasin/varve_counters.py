@@ -17,26 +17,26 @@ from assasin.varve_tile import STAGES, Row
 BEATS = ("load_beats", "unpack_beats", "execute_beats", "store_beats", "pack_beats")
 """Element groups that a path has moved on."""
 
-STANDS = ("unpack_stands", "execute_stands")
+WAITS = ("unpack_waits", "execute_waits")
 """Cycles in which an unpack waits until the strip before has its number, an operation until its registers are written."""
 
 _SHARES = {
     **{name.removeprefix("wait_"): (name,) for name in STAGES},
-    "U": ("unpack_stands",),
-    "E": ("execute_stands",),
+    "U": ("unpack_waits",),
+    "E": ("execute_waits",),
     "in": ("load_beats", "unpack_beats"),
     "ops": ("execute_beats",),
     "out": ("store_beats", "pack_beats"),
 }
 """Columns of the table."""
 
-NAMES = (*STAGES, *STANDS, "strips", "elements", *BEATS)
+NAMES = (*STAGES, *WAITS, "strips", "elements", *BEATS)
 
 
 def rows(figure: str, workload: str, form: str, counts: Mapping[str, int], program: str, config: str) -> Iterator[Row]:
     """A row each, and elements of a strip; none for a program that does not use the unit."""
     for name in NAMES if counts else ():
-        unit = "cycles" if name in (*STAGES, *STANDS) else name.split("_")[-1]
+        unit = "cycles" if name in (*STAGES, *WAITS) else name.split("_")[-1]
         yield Row(figure, workload, form, name, counts[name], None, f"{unit}, {program}", config)
     if counts and counts["strips"]:
         yield Row(figure, workload, form, "elements_per_strip", counts["elements"] / counts["strips"], None, "elements", config)

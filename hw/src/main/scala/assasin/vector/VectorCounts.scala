@@ -35,11 +35,11 @@ class VectorCounts(p: VectorParams) extends Bundle {
   val strip = Bool()
   val taken = UInt((p.vlBits + 1).W)
 
-  /** Whatever the commit stage does: an unpack stands before an idle path until a strip has its number; an operation
-    * stands in the sequencer until its registers are written.
+  /** Whatever the commit stage does: an unpack waits before an idle path until a strip has its number; an operation
+    * waits in the sequencer until its registers are written.
     */
-  val unpackStands  = Bool()
-  val executeStands = Bool()
+  val unpackWaits  = Bool()
+  val executeWaits = Bool()
 
   /** By [[VectorPath]]: a beat. */
   val beats = Vec(5, Bool())
@@ -47,24 +47,24 @@ class VectorCounts(p: VectorParams) extends Bundle {
   /** Offsets of the counters' low halves in block CORE, with what each adds in a cycle. */
   def counters: Seq[(Int, UInt)] = {
     Seq(
-      CoreRegs.VectorIssuedLo.offset        -> issued,
-      CoreRegs.VectorWaitIssueLo.offset     -> waitIssue,
-      CoreRegs.VectorWaitResultLo.offset    -> waitResult,
-      CoreRegs.VectorWaitInputLo.offset     -> waitInput,
-      CoreRegs.VectorWaitOutputLo.offset    -> waitOutput,
-      CoreRegs.VectorWaitStripLo.offset     -> waitStrip,
-      CoreRegs.VectorWaitHazardLo.offset    -> waitHazard,
-      CoreRegs.VectorWaitMemoryLo.offset    -> waitMemory,
-      CoreRegs.VectorWaitUnitLo.offset      -> waitUnit,
-      CoreRegs.VectorStripsLo.offset        -> strip,
-      CoreRegs.VectorElementsLo.offset      -> taken,
-      CoreRegs.VectorUnpackStandsLo.offset  -> unpackStands,
-      CoreRegs.VectorExecuteStandsLo.offset -> executeStands,
-      CoreRegs.VectorExecuteBeatsLo.offset  -> beats(VectorPath.Execute),
-      CoreRegs.VectorLoadBeatsLo.offset     -> beats(VectorPath.Load),
-      CoreRegs.VectorStoreBeatsLo.offset    -> beats(VectorPath.Store),
-      CoreRegs.VectorUnpackBeatsLo.offset   -> beats(VectorPath.Unpack),
-      CoreRegs.VectorPackBeatsLo.offset     -> beats(VectorPath.Pack)
+      CoreRegs.VectorIssuedLo.offset       -> issued,
+      CoreRegs.VectorWaitIssueLo.offset    -> waitIssue,
+      CoreRegs.VectorWaitResultLo.offset   -> waitResult,
+      CoreRegs.VectorWaitInputLo.offset    -> waitInput,
+      CoreRegs.VectorWaitOutputLo.offset   -> waitOutput,
+      CoreRegs.VectorWaitStripLo.offset    -> waitStrip,
+      CoreRegs.VectorWaitHazardLo.offset   -> waitHazard,
+      CoreRegs.VectorWaitMemoryLo.offset   -> waitMemory,
+      CoreRegs.VectorWaitUnitLo.offset     -> waitUnit,
+      CoreRegs.VectorStripsLo.offset       -> strip,
+      CoreRegs.VectorElementsLo.offset     -> taken,
+      CoreRegs.VectorUnpackWaitsLo.offset  -> unpackWaits,
+      CoreRegs.VectorExecuteWaitsLo.offset -> executeWaits,
+      CoreRegs.VectorExecuteBeatsLo.offset -> beats(VectorPath.Execute),
+      CoreRegs.VectorLoadBeatsLo.offset    -> beats(VectorPath.Load),
+      CoreRegs.VectorStoreBeatsLo.offset   -> beats(VectorPath.Store),
+      CoreRegs.VectorUnpackBeatsLo.offset  -> beats(VectorPath.Unpack),
+      CoreRegs.VectorPackBeatsLo.offset    -> beats(VectorPath.Pack)
     )
   }
 }

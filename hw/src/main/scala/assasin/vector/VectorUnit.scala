@@ -194,11 +194,11 @@ class VectorUnit(p: VectorParams) extends Module {
   )
   private val reason = reasons.map(_._1).zip(PriorityEncoderOH(reasons.map(_._2)))
   for (sink <- reasons.map(_._1).distinct) sink := reason.collect { case (`sink`, holds) => holds }.reduce(_ || _)
-  counts.waitResult    := false.B
-  counts.strip         := false.B
-  counts.taken         := 0.U
-  counts.unpackStands  := unpack.fold(false.B)(u => !u.io.activity.beat && u.io.activity.strip)
-  counts.executeStands := !execute.io.activity.beat && execute.io.activity.hazard
+  counts.waitResult   := false.B
+  counts.strip        := false.B
+  counts.taken        := 0.U
+  counts.unpackWaits  := unpack.fold(false.B)(u => !u.io.activity.beat && u.io.activity.strip)
+  counts.executeWaits := !execute.io.activity.beat && execute.io.activity.hazard
   for ((beat, i) <- counts.beats.zipWithIndex) beat := (if (i < paths.size) paths(i).activity.beat else false.B)
 
   if (p.pup) connectStreams()

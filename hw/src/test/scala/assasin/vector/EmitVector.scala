@@ -8,15 +8,15 @@ import _root_.circt.stage.ChiselStage
 import assasin.Emission
 
 /** Emits the vector unit alone, with its trace port, for hw/cosim/vector_cosim: arguments FOLDER VLEN/DLEN..., each
-  * perhaps with /pup, /full, /full-a4, /full-a2, /full-a1 (slots of 4, 2 and 1 bits), /rv64 (64-bit scalars and
-  * addresses) or /zve64x (elements of 64 bits, too) behind it. Each goes into the sub-folder `vectorVLENxDLEN`, with
-  * what stands behind the last stroke at its end.
+  * perhaps with /pup, /full, /full-a4, /full-a2, /full-a1 (slots of 4, 2 and 1 bits), /full-late (nothing is unpacked
+  * on a guess), /rv64 (64-bit scalars and addresses) or /zve64x (elements of 64 bits, too) behind it. Each goes into
+  * the sub-folder `vectorVLENxDLEN`, with what stands behind the last stroke at its end.
   */
 object EmitVector {
   private val firtoolOptions =
     Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
 
-  private val forms = Seq("", "pup", "full", "full-a4", "full-a2", "full-a1", "rv64", "zve64x")
+  private val forms = Seq("", "pup", "full", "full-a4", "full-a2", "full-a1", "full-late", "rv64", "zve64x")
 
   def main(args: Array[String]): Unit = {
     require(args.length >= 2, "usage: EmitVector FOLDER VLEN/DLEN...")
@@ -35,6 +35,7 @@ object EmitVector {
         full = full,
         align = if (form.startsWith("full-a")) form.last.asDigit else 8,
         inputs = if (full) 9 else 8,
+        tentative = form != "full-late",
         trace = true
       )
       val text = Emission.strict(ChiselStage.emitSystemVerilog(new VectorUnit(params), _, firtoolOptions))

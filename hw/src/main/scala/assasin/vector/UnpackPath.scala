@@ -94,8 +94,8 @@ class StripUnpackIO(p: VectorParams) extends Bundle {
   * Once an instruction's mask is known, beats without an active element are left out.
   *
   * Where VarVE-full's begin depends on the NumE of the strips before. With `tentative` those of one strip are unpacked
-  * before that of the strip before is known, as if it had its least value so far, up to registers that are not written
-  * yet (docs/varve/unit.md 6.3). When NumE gets less, all that is dropped, and the instructions are taken again.
+  * before that of the strip before is known, on a guess ([[StripGuess]]), up to registers that are not written yet
+  * (docs/varve/unit.md 6.3). When it fails all that is dropped, and the instructions are taken again.
   */
 class UnpackPath(p: VectorParams) extends Module {
   val io = IO(new UnpackPathIO(p))
@@ -151,19 +151,8 @@ class UnpackPath(p: VectorParams) extends Module {
 
   // ---- Guesses --------------------------------------------------------------------------------------------------------------
   // Instructions of the strip behind the oldest have been taken, as if that had this NumE.
-  private val guessing = RegInit(false.B)
-  private val forStrip = Reg(UInt(StripPlace.stripBits.W))
-  private val assumed  = Reg(UInt(log2Ceil(p.elements + 1).W))
-  private val fate     = WireDefault(0.U.asTypeOf(new GuessFate))
-  private val holds    = WireDefault(false.B)
-  for (strip <- io.strip) {
-    val open   = forStrip =/= strip.oldest
-    val agrees = strip.numEs(strip.oldest) === assumed
-    fate.confirm    := guessing && !open
-    fate.redo       := guessing && open && !agrees
-    holds           := guessing && open && agrees && strip.resolves
-    strip.kept.fate := fate
-  }
+  private val expected                  = if (p.full) Some(Module(new StripGuess(p))) else None
+  private val fate                      = expected.fold(0.U.asTypeOf(new GuessFate))(_.io.fate)
   private def stands(guess: Bool): Bool = guess && !fate.confirm
 
   // ---- S --------------------------------------------------------------------------------------------------------------------
@@ -343,22 +332,25 @@ class UnpackPath(p: VectorParams) extends Module {
     p.tentative.B && use.active && use.place.strip === strip.oldest + 1.U && !io.op.bits.readsVs1
   }
   private val moved = io.strip.fold(0.U(posBits.W)) { strip =>
-    val use                     = io.op.bits.variable.get
-    def numE(before: Int): UInt = Mux(use.moves(before - 1), strip.numEs(use.place.strip - before.U), 0.U)
-    val elements                = numE(1) +& numE(2)
+    val use    = io.op.bits.variable.get
+    val number = Mux(placed, strip.numEs(use.place.strip - 1.U), expected.get.io.number)
+    val elements =
+      Mux(use.moves(0), number, 0.U) +& Mux(use.moves(1), strip.numEs(use.place.strip - 2.U), 0.U)
     Mux(use.active, elements * io.op.bits.use.get.valueBits, 0.U).pad(posBits)
   }
   io.op.ready := (!valid || ends) && (placed || guesses) && !fate.confirm && !fate.redo
-  for (strip <- io.strip) {
+  for ((strip, expects) <- io.strip.zip(expected)) {
+    expects.io.oldest      := strip.oldest
+    expects.io.resolves    := strip.resolves
+    expects.io.numEs       := strip.numEs
+    expects.io.taken.valid := io.op.fire && !placed
+    expects.io.taken.bits  := io.op.bits.variable.get.place.strip
+    expects.io.clear       := io.clear
+    strip.kept.fate        := fate
     val keeps = io.op.bits.isVariable
     strip.kept.keep                             := keeps
     strip.kept.guess                            := !placed
     when(!keeps && strip.kept.some)(io.op.ready := false.B)
-    guessing := !io.clear && !fate.confirm && !fate.redo && (guessing || (io.op.fire && !placed))
-    when(io.op.fire && !placed) {
-      forStrip := io.op.bits.variable.get.place.strip
-      assumed  := strip.numEs(strip.oldest)
-    }
   }
   guess := Mux(io.op.fire, !placed, stands(guess))
   when(io.op.fire) {
@@ -536,7 +528,7 @@ class UnpackPath(p: VectorParams) extends Module {
     unit.io.in.valid         := outValid && out.variable && !outDrops
     unit.io.guess            := stands(outGuess)
     unit.io.fate             := fate
-    unit.io.holds            := holds
+    unit.io.holds            := expected.get.io.holds
     unit.io.in.bits.stream   := out.stream
     unit.io.in.bits.first    := out.first
     unit.io.in.bits.last     := out.last

@@ -52,17 +52,18 @@ class ElementSizes(p: VectorParams) extends Module {
       (shifts || copies) -> a.unsigned
     )
   )
-  private val holding =
-    Mux(scalarWidth <= 8.U, 0.U(2.W), Mux(scalarWidth <= 16.U, 1.U, Mux(scalarWidth <= 32.U, 2.U, 3.U)))
   kind.mb := MuxCase(
     b.mb,
-    Seq(duplicates -> holding, indexes -> 2.U, (in.byScalar || shifts || copies || a.mb > b.mb) -> a.mb)
+    Seq(
+      duplicates                                                         -> io.scalar.holding,
+      indexes                                                            -> 2.U,
+      (in.byScalar || shifts || copies || ShortNumbers.less(b.mb, a.mb)) -> a.mb
+    )
   )
   kind.byScalar := in.byScalar
   kind.scalar   := wideScalar
   kind.step     := in.step
 
-  private val mbBits = (8.U(8.W) << kind.mb)(7, 0)
   private val yields =
     Mux(duplicates || indexes, elements.U, Mux(in.byScalar || a.count < b.count, a.count, b.count))
   private val widthsA = a.widths
@@ -71,19 +72,27 @@ class ElementSizes(p: VectorParams) extends Module {
 
   // Sizes are found in slots: rounding up to slots keeps the order of numbers, so the larger of two widths, and the smaller
   // of a width and of MB, which is whole slots, may be chosen behind it.
-  private val logAlign                      = log2Ceil(p.align)
-  private def slotsOf(width: UInt): UInt    = (width >> logAlign) +& (width & (p.align - 1).U).orR
-  private def least(x: UInt, y: UInt): UInt = Mux(x < y, x, y)
-  private val mbSlots                       = (p.slotsOfByte.U((p.sizeBits + 1).W) << kind.mb)(p.sizeBits - 1, 0)
-  private def most(x: UInt, y: UInt): UInt  = Mux(x > y, x, y)
-  private def capped(size: UInt, cap: Bool) = Mux(cap && size > mbSlots, mbSlots, size)
-  private def inBytes(size: UInt): UInt =
-    if (p.align == 8) size
-    else ((size +& (p.slotsOfByte - 1).U) >> log2Ceil(p.slotsOfByte)) << log2Ceil(p.slotsOfByte)
+  private val logPerByte = log2Ceil(p.slotsOfByte)
+  private val largest    = log2Ceil(p.maxWidth / p.align)
+  private val mbs        = (0 to log2Ceil(p.maxWidth / 8)).map(mb => (mb + logPerByte, kind.mb === mb.U))
+
+  private def slotsOf(width: UInt, more: Bool*): UInt = ShortNumbers.dividedUp(width, p.align, more: _*)
+  private def aboveMb(size: UInt): Bool =
+    mbs.map { case (log, is) => is && ShortNumbers.abovePower(size, log) }.reduce(_ || _)
+  private val mbSlots = Cat(
+    (0 to largest).reverse.map(i => mbs.collect { case (`i`, is) => is }.foldLeft(false.B)(_ || _))
+  )
+
+  /** No more slots than the largest element has; of a size that is less than twice that. */
+  private def bounded(size: UInt): UInt = {
+    val bits = size.pad(largest + 1)(largest, 0)
+    if (largest == 0) bits else Cat(bits(largest), bits(largest - 1, 0) & Fill(largest, !bits(largest)))
+  }
+  private def inBytes(size: UInt): UInt = ShortNumbers.dividedUp(size, p.slotsOfByte) << logPerByte
 
   // What is added to the scalar changes the bits above `offsetBits` by one at most.
   private val offsetBits = IndexOffset.width(p)
-  private val highSlots  = io.scalar.highs.map(high => slotsOf(high +& offsetBits.U +& signed))
+  private val highSlots  = io.scalar.highs.map(high => slotsOf(high +& offsetBits.U, signed))
   private val isHigh     = io.scalar.highs.map(_ =/= 0.U)
   private val indexSizes = Seq.tabulate(elements) { i =>
     val added = IndexOffset(p, in.step, i)
@@ -107,31 +116,38 @@ class ElementSizes(p: VectorParams) extends Module {
   private val divides      = is(VariableFunction.Divide)
   private val adds         = is(VariableFunction.Add)
   private val bothUnsigned = kind.aUnsigned && kind.bUnsigned
-  private val shiftCount   = wideScalar(5, 0) & (mbBits - 1.U)(5, 0)
+  private val shiftCount   = wideScalar(5, 0) & Cat(kind.mb === 3.U, kind.mb(1), kind.mb =/= 0.U, 7.U(3.W))
   private val signsA       = signed && kind.aUnsigned
   private val signsB       = signed && kind.bUnsigned && !shifts && !duplicates
   private val bIsOther     = multiplies || copies || shifts && in.byScalar
+  private val isFrom       = is(VariableFunction.SubtractFrom)
   private val mbOnly       = shiftsLeft && !in.byScalar && !b.unsigned
   private val sizes = Seq.tabulate(elements) { i =>
     val (wa, wb)       = (widthsA(i), widthsB(i))
     val (someA, someB) = (wa =/= 0.U, wb =/= 0.U)
     val both           = someA && someB
-    val taken          = Mux(is(VariableFunction.Subtract), someB, someA)
-    val carries        = adds && both || isSub && !bothUnsigned && taken
-    val caps           = adds && both || isSub || multiplies || shiftsLeft || divides && someB
+    val capsB          = adds && both || isSub
+    val capsA          = capsB || multiplies || shiftsLeft || divides && someB
     // 2^n - 1 for a shift by up to n < 6, else 63.
-    val power = Cat((0 until 6).map(n => wb > n.U).reverse)
-    val few   = (signsA && someA) +& (carries || divides && signed && someB)
-    val addend = MuxCase(
-      few.pad(7),
-      Seq(multiplies -> wb, (shiftsLeft && in.byScalar) -> shiftCount.pad(7), shiftsLeft -> power.pad(7))
-    )
-    val noA     = duplicates || shiftsLeft && !someA || multiplies && !both
-    val sizeA   = Mux(noA, 0.U, Mux(mbOnly, mbSlots, capped(slotsOf(wa +& addend), caps)))
-    val sizeB   = slotsOf(wb +& ((signsB && someB) +& carries))
-    val cappedB = Mux(bIsOther, 0.U, capped(sizeB, adds && both || isSub))
-    val larger  = Mux(indexes, indexSizes(i), most(sizeA, cappedB))
-    val inSlots = least(larger, (p.maxWidth / p.align).U)(p.sizeBits - 1, 0)
+    val count  = b.widths(i)
+    val power  = Cat((0 until 6).map(n => count(6, 3).orR || count(2, 0) > n.U).reverse)
+    val addend = Mux(multiplies, wb, Mux(in.byScalar, shiftCount, power).pad(7))
+    val wide   = slotsOf(wa +& addend)
+    // The number 0 takes no slots; what a carry or sign out of it needs, its partner has.
+    val carriesA = (adds || divides && signed) && someB || isSub && !bothUnsigned && (isFrom || someB)
+    val carriesB = adds && someA || isSub && !bothUnsigned && (!isFrom || someA)
+    val few      = slotsOf(wa, signsA, carriesA)
+    val noA      = duplicates || !someA || multiplies && !someB
+    val sizeA    = Mux(noA, 0.U, Mux(multiplies || shiftsLeft, wide, few.pad(wide.getWidth)))
+    val sizeB    = Mux(bIsOther || !someB, 0.U, slotsOf(wb, signsB, carriesB))
+    // Which is the larger, and which are above MB, is found beside one another.
+    val isMb           = mbOnly && someA
+    val less           = ShortNumbers.less(sizeA, sizeB) && !isMb
+    val (overA, overB) = (aboveMb(sizeA) || isMb, aboveMb(sizeB))
+    val takesMb        = Mux(capsB, overA || overB, capsA && !less && overA && !overB)
+    val takesB         = less || capsA && overA && overB
+    val larger         = Mux(takesMb, mbSlots, bounded(Mux(takesB, sizeB.pad(sizeA.getWidth), sizeA)))
+    val inSlots        = Mux(indexes, bounded(indexSizes(i)), larger).pad(p.sizeBits)(p.sizeBits - 1, 0)
     // Products and quotients take whole bytes.
     val size = Mux(multiplies || divides, inBytes(inSlots)(p.sizeBits - 1, 0), inSlots)
     Mux(in.active(i) && i.U < yields, size, 0.U)

@@ -12,6 +12,9 @@ class VariableScalar extends Bundle {
   /** Bits that it needs. */
   val bits = UInt(7.W)
 
+  /** The smallest MB that it fits in: 8 << `holding` bits. */
+  val holding = UInt(2.W)
+
   /** Of vv.index, for an element whose bits above [[IndexOffset.width]] are those of the scalar and -1, 0, 1: the bits
     * that these need, and whether the element is negative.
     */
@@ -40,6 +43,8 @@ object VariableScalar {
     val offsetBits = IndexOffset.width(p)
     val known      = Wire(new VariableScalar)
     known.bits := bitsOf(number ^ Fill(64, negative)) + negative
+    val Seq(above8, above16, above32) = Seq(3, 4, 5).map(ShortNumbers.abovePower(known.bits, _))
+    known.holding := Cat(above16, Mux(above16, above32, above8))
     for ((change, i) <- Seq(-1, 0, 1).zipWithIndex) {
       val high = (number(31, offsetBits) + ((1 << (32 - offsetBits)) + change).U)(31 - offsetBits, 0)
       val sign = high(31 - offsetBits) && !indexUnsigned(number, step)

@@ -1478,8 +1478,10 @@ int main(int argc, char **argv) {
     };
     for (unsigned i = 0; i < programs; i++) {
         compare(random_varve_program(seed + i, VECTOR_VLEN, kinds, VECTOR_FULL, VECTOR_G));
-        if (VECTOR_FULL && i % 10 == 0)
+        if (VECTOR_FULL && i % 10 == 0) {
             compare(crowded_varve_program(seed + i, VECTOR_VLEN, VECTOR_G));
+            compare(steady_varve_program(seed + i, VECTOR_VLEN, VECTOR_G));
+        }
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     for (const auto &[what, count] : seen)

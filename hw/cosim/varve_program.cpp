@@ -74,30 +74,12 @@ class Generator {
     VarveProgram crowd() {
         constexpr unsigned kNarrow = 0, kWide = 1;
         constexpr unsigned kValues = 16, kQuotients = 17, kProducts = 18;
-        program.log_streams = 3;
-        program.memory.resize(kVarveBytes);
-        for (VarveInput &in : program.in) {
-            in.start = position();
-            in.length = 3000;
-            in.bytes.resize(in.length + 600);
+        begin_directed();
+        for (VarveInput &in : program.in)
             for (uint8_t &byte : in.bytes)
                 byte = static_cast<uint8_t>(rng() | 0x10); // a square of five bits or more takes two slots
-        }
-        for (uint64_t &out : program.out)
-            out = position();
-        enable(3);
-        while (vill || power > 0)
-            set();
-        fill_registers();
-        for (const unsigned id : {kNarrow, kWide}) {
-            Format f;
-            f.w = id == kWide ? 32 : 8;
-            f.is_unsigned = true;
-            f.mb = 2;
-            f.buffer = true;
-            format(f.word(), 0);
-            insn(custom2(0, 2, 1, id), 0, ~0u);
-        }
+        declare_values(kNarrow, 8);
+        declare_values(kWide, 32);
         const auto unpack_full = [&](unsigned id, unsigned vd) { insn(unpack_word(id, vd) & ~(1u << 30), 0, 0); };
         for (unsigned pair = 0; pair < 12; pair++) {
             const unsigned rd = 1 + pair % 8 * 2;
@@ -115,7 +97,65 @@ class Generator {
         return program;
     }
 
+    /// Strips that have the same number one behind the other, less than EMAX, so that it is guessed for the next one;
+    /// then others with more, or with fewer elements, for which the guess is too low, or too high. A quotient tells its
+    /// number late, so that two registers of the next strip have been unpacked before.
+    VarveProgram steady() {
+        constexpr unsigned kStrips = 12, kStreams = 2, kPhases = 6;
+        const unsigned slots = elements, slot = vlen / elements;
+        begin_directed();
+        std::vector<uint8_t> values;
+        for (unsigned phase = 0; phase < kPhases; phase++) {
+            const unsigned bits = std::array<unsigned, 3>{16, 8, 24}[phase % 3], size = (bits + slot - 1) / slot;
+            for (unsigned i = 0; i < kStrips * (slots / size); i++)
+                for (unsigned byte = 0; byte < 4; byte++)
+                    values.push_back(
+                        static_cast<uint8_t>(8 * byte >= bits ? 0 : rng() | (8 * byte + 8 == bits ? 0x80 : 0)));
+        }
+        for (VarveInput &in : program.in) {
+            in.length = std::max<size_t>(values.size(), 3000);
+            in.bytes = values;
+            in.bytes.resize(in.length + 600);
+        }
+        for (unsigned id = 0; id < kStreams; id++)
+            declare_values(id, 32);
+        for (unsigned strip = 0; strip < kStrips * kPhases; strip++) {
+            for (unsigned id = 0; id < kStreams; id++)
+                insn(unpack_word(id, 16 + id) & ~(1u << 30), 0, 0);
+            insn(variable(0x21, false, 16, 1, 3, 18), 0, 0);
+            insn(((1u << kStreams) - 1) << 20 | 1u << 12 | (1 + strip % 24) << 7 | 0x5b, 0, 0);
+        }
+        return program;
+    }
+
   private:
+    /// What programs without chance begin with.
+    void begin_directed() {
+        program.log_streams = 3;
+        program.memory.resize(kVarveBytes);
+        for (VarveInput &in : program.in) {
+            in.start = position();
+            in.length = 3000;
+            in.bytes.resize(in.length + 600);
+        }
+        for (uint64_t &out : program.out)
+            out = position();
+        enable(3);
+        while (vill || power > 0)
+            set();
+        fill_registers();
+    }
+    /// An input stream of unsigned values in its stream buffer.
+    void declare_values(unsigned id, unsigned bits) {
+        Format f;
+        f.w = bits;
+        f.is_unsigned = true;
+        f.mb = 2;
+        f.buffer = true;
+        format(f.word(), 0);
+        insn(custom2(0, 2, 1, id), 0, ~0u);
+    }
+
     struct Open {
         bool open = false, buffer = false;
         unsigned w = 0;
@@ -1153,6 +1193,10 @@ VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds, 
 
 VarveProgram crowded_varve_program(uint64_t seed, unsigned vlen, unsigned slot) {
     return Generator(seed, vlen, kFixedStreams, true, slot).crowd();
+}
+
+VarveProgram steady_varve_program(uint64_t seed, unsigned vlen, unsigned slot) {
+    return Generator(seed, vlen, kFixedStreams, true, slot).steady();
 }
 
 } // namespace cosim

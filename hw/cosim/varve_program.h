@@ -49,4 +49,7 @@ VarveProgram random_varve_program(uint64_t seed, unsigned vlen, unsigned kinds, 
 /// seed decides the data alone.
 VarveProgram crowded_varve_program(uint64_t seed, unsigned vlen, unsigned slot);
 
+/// The same, whose strips have the same number for a while, which is then guessed, and then another one.
+VarveProgram steady_varve_program(uint64_t seed, unsigned vlen, unsigned slot);
+
 } // namespace cosim

@@ -2,116 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, Fill, Mux1H, MuxLookup, PopCount, PriorityEncoder, Valid, is, log2Ceil, switch}
-
-import assasin.contract.Cause
-
-class StreamGateIO(p: VectorParams) extends Bundle {
-  val offer  = Input(new VectorOffer(p))
-  val commit = Flipped(new StreamCommitIO(p))
-
-  /** Vector loads or stores, packs for memory are under way. */
-  val loads   = Input(Bool())
-  val stores  = Input(Bool())
-  val packing = Input(Bool())
-
-  val table  = new StreamTableLookIO(p)
-  val input  = new StreamInputLookIO
-  val output = new StreamOutputLookIO
-  val sLog2  = Input(UInt(2.W))
-
-  /** Used while nothing is under way; a cycle of the window, in which it is not `granted`, waits. */
-  val mask    = new ElementReadIO(p)
-  val granted = Input(Bool())
-
-  /** Happens at the end of this cycle, as the instruction leaves. */
-  val declare = Valid(new StreamDeclare(p))
-  val advance = Valid(new StreamAdvance(p))
-  val reserve = Valid(new StreamReserve(p))
-  val enter   = Valid(new StreamName)
-  val close   = Valid(new StreamName)
-  val raise   = Valid(new StreamName)
-
-  /** A stream ends: rd takes the number of its elements; or VRCNUM's rd NumE. */
-  val resultReady = Input(Bool())
-  val result      = Valid(new VectorResult(p))
-
-  val strip = if (p.full) Some(new StripGateIO(p)) else None
-
-  /** Huffman streams (not of VarVE-full). */
-  val huffman = if (p.full) None else Some(new HuffmanGateIO(p))
-
-  /** Looks at widths of streams in memory; of those in stream buffers, when nobody else reads. */
-  val load        = Decoupled(new VectorLoadRequest(p))
-  val loadAnswer  = Input(Valid(UInt(p.memoryBits.W)))
-  val read        = Output(Valid(new StreamReadRequest))
-  val readGranted = Input(Bool())
-  val readAnswer  = Input(UInt(p.memoryBits.W))
-
-  /** An answer of memory is awaited. */
-  val loading = Output(Bool())
-
-  /** The instruction in the commit stage waits for the number of a strip; for memory, or for older accesses to it. */
-  val waitsStrip  = Output(Bool())
-  val waitsMemory = Output(Bool())
-
-  /** Elements that are taken at the end of this cycle; with `counted` a VRCNUM's among them. */
-  val taken   = Output(UInt((p.vlBits + 1).W))
-  val counted = Output(Bool())
-
-  val clear = Input(Bool())
-}
-
-/** What Huffman streams need besides. */
-class HuffmanGateIO(p: VectorParams) extends Bundle {
-
-  /** Symbols are looked up while nothing is under way. */
-  val tables = Flipped(new HuffmanTablesIO)
-
-  /** An element of an unpack has been decoded. As many unpacks are under way as there are banks of them. */
-  val element = Output(Valid(new SymbolWrite(p)))
-  val full    = Input(Bool())
-
-  /** An unpack of decoded elements leaves. */
-  val unpack = Output(Bool())
-}
-
-/** What VarVE-full needs besides. */
-class StripGateIO(p: VectorParams) extends Bundle {
-  private val countBits = log2Ceil(p.elements + 1)
-
-  /** Registers that hold vectors of VarVE-full, and PACKED, behind the instruction that leaves; NumE and whether VRCNUM
-    * may read it.
-    */
-  val variable = Input(UInt(32.W))
-  val packed   = Input(Bool())
-  val numE     = Input(UInt(countBits.W))
-  val settled  = Input(Bool())
-
-  /** VRCNUM may leave before that. It leaves, so or not. */
-  val mayLeave = Input(Bool())
-  val renew    = Output(Bool())
-  val early    = Output(Bool())
-
-  /** The oldest of those that left early: NumE of its strip; it has moved its streams. Whether there are any, and
-    * elements by which they may move streams.
-    */
-  val resolved = Flipped(Valid(UInt(countBits.W)))
-  val taken    = Output(Bool())
-  val pending  = Input(Bool())
-  val ahead    = Input(UInt((countBits + 1).W))
-
-  /** Elements of the register packed, and length of the mask. Used while nothing is under way. */
-  val register = Output(UInt(5.W))
-  val yielded  = Input(UInt(countBits.W))
-  val mask     = Output(UInt(5.W))
-  val length   = Input(UInt(countBits.W))
-
-  /** NumE is written by the window. */
-  val renumber = Input(Bool())
-
-  val table = Flipped(new StripTableIO(p))
-}
+import chisel3.util.{Cat, Fill, Mux1H, MuxLookup, PopCount, is, log2Ceil, switch}
 
 /** Stream instructions in the commit stage (docs/varve/isa.md 3.3 and 4.5, docs/varve/unit.md 5.3).
   *
@@ -125,13 +16,17 @@ class StreamGate(p: VectorParams) extends Module {
   private val posBits  = p.xLen + 3
   private val bitsBits = p.vlBits + 6
 
+  private val check   = Module(new StreamCheck(p))
+  private val known   = check.io.known
+  private val found   = check.io.found
+  private val k       = found.word
+  private val readers = Module(new StreamReaders(p))
+  private val outcome = Module(new StreamOutcome(p))
+
   // VRCNUM looks at one stream of its set after the other.
-  private val recounts = RegInit(false.B)
-  private val turn     = Reg(UInt(4.W))
-  private val check    = Module(new StreamCheck(p))
-  private val known    = check.io.known
-  private val found    = check.io.found
-  private val k        = found.word
+  private val renewal  = if (p.full) Some(Module(new StripRenewal(p))) else None
+  private val recounts = renewal.fold(false.B)(_.io.turn.valid)
+  private val turn     = renewal.fold(0.U(4.W))(_.io.turn.bits)
 
   // ---- Decision ---------------------------------------------------------------------------------------------------------------
   private object State extends ChiselEnum {
@@ -158,13 +53,10 @@ class StreamGate(p: VectorParams) extends Module {
   private val kind     = if (p.full) StreamKind.Fixed.U else Mux(k.declare, k.kind, found.common.kind)
   private val variable = kind === StreamKind.Variable.U
   private val auxHead  = Reg(UInt(32.W))
-  private val scan     = Module(new StreamScan(p))
 
   // Values have Huffman codes.
   private val huffman = kind === StreamKind.Huffman.U
   private val ownBits = variable || huffman
-  private val decoder = if (p.full) None else Some(Module(new HuffmanScan(p)))
-  private val loader  = if (p.full) None else Some(Module(new HuffmanLoad(p)))
   private val bank    = RegInit(false.B)
 
   // Of a pack of such values: there may be too little room for their widths; bits of the counted elements; the number of
@@ -176,23 +68,12 @@ class StreamGate(p: VectorParams) extends Module {
   private val element  = Reg(UInt(p.eLen.W))
   private val exact    = Reg(Bool())
 
-  // Element after element.
-  private val passed   = Reg(UInt(p.vlBits.W))
-  private val position = Reg(UInt(posBits.W))
-  private val byte     = Reg(UInt(p.xLen.W))
+  // Element after element: what has been seen of them, and how many to look at; a pack's, how many there are.
+  private val seen     = Reg(new StreamScanResult(p))
+  private val position = seen.position
+  private val limit    = Reg(UInt(p.vlBits.W))
   private val counted  = Reg(UInt(p.vlBits.W))
   private val group    = Reg(UInt((p.egBits + 1).W))
-
-  // Elements to look at. VRCNUM's: of the streams in its set that the strip has not unpacked, which are left.
-  private val limit = Reg(UInt(p.vlBits.W))
-  private val set   = Reg(UInt(12.W))
-
-  // How it ended: by the stream's end, by an error in the stream, by memory.
-  private val ended    = Reg(Bool())
-  private val broken   = Reg(Bool())
-  private val why      = Reg(UInt(3.W))
-  private val fault    = Reg(Bool())
-  private val faultFor = Reg(UInt(5.W))
 
   private val elementEnd = position +& found.common.format.valueBits
   private def bitsTo(limit: UInt): SInt = {
@@ -200,7 +81,7 @@ class StreamGate(p: VectorParams) extends Module {
     Cat(bytes, 0.U(3.W)).asSInt - position(2, 0).zext
   }
   private val restToEnd    = bitsTo(io.input.end)
-  private val more         = found.left =/= passed || found.left.andR
+  private val more         = found.left =/= seen.passed || found.left.andR
   private val elementWidth = found.common.format.valueBits.zext
   private val cut          = buffer && io.input.known && restToEnd < elementWidth
   private val padding      = restToEnd <= 0.S || (found.left.andR && restToEnd < 8.S)
@@ -221,10 +102,7 @@ class StreamGate(p: VectorParams) extends Module {
   }
 
   // An element's own width.
-  private val logMost = {
-    val eew = io.commit.at.config.vsew(1, 0)
-    Mux(format.mb < eew, format.mb, eew)
-  }
+  private val logMost = StreamOp.logMost(format.mb, io.commit.at.config.vsew)
   private val elementBits = {
     val logs = 0 to log2Ceil(p.eLen / 8)
     val cut = MuxLookup(logMost, element)(logs.init.map { log =>
@@ -235,12 +113,12 @@ class StreamGate(p: VectorParams) extends Module {
   }
 
   // Or its code's: looked for as the element is read.
-  private val codeBits = io.huffman.fold(0.U(4.W))(_.tables.look.length)
-  for (huffman <- io.huffman) {
+  private val codeBits = readers.io.codes.fold(0.U(4.W))(_.look.length)
+  for (codes <- readers.io.codes) {
     val read = io.mask.element(HuffmanCode.widestValue - 1, 0)
     val byte = Cat(Fill(8, read(7) && !format.unsigned), read(7, 0))
-    huffman.tables.look.set := found.common.table
-    huffman.tables.look.symbol := Mux(io.commit.at.config.vsew(1, 0) === 0.U, byte, read) &
+    codes.look.set := found.common.table
+    codes.look.symbol := Mux(io.commit.at.config.vsew(1, 0) === 0.U, byte, read) &
       ((1.U << format.valueBits(4, 0)) - 1.U)(HuffmanCode.widestValue - 1, 0)
   }
 
@@ -255,7 +133,7 @@ class StreamGate(p: VectorParams) extends Module {
       Seq(
         (fast || state === State.Counted)                  -> byteOf(found.start),
         (state === State.Element)                          -> byteOf(position),
-        (state === State.Byte)                             -> byte,
+        (state === State.Byte)                             -> seen.byte,
         (state === State.Count || state === State.Decided) -> 0.U
       )
     )
@@ -267,32 +145,21 @@ class StreamGate(p: VectorParams) extends Module {
       Seq(
         fast                                               -> byteOf(found.end - 1.U),
         (state === State.Element)                          -> byteOf(elementEnd(posBits - 1, 0) - 1.U),
-        (state === State.Byte)                             -> byte,
+        (state === State.Byte)                             -> seen.byte,
         (state === State.Counted)                          -> byteOf(countedEnd(posBits - 1, 0) - 1.U),
         (state === State.Count || state === State.Decided) -> 0.U
       )
     )
   )
-  scan.io.check.ok    := io.commit.check.ok
-  scan.io.check.hold  := io.commit.check.hold
-  scan.io.check.cause := io.commit.check.cause
-  when(state === State.Scan) {
-    io.commit.check.valid := scan.io.check.valid
-    io.commit.check.first := scan.io.check.first
-    io.commit.check.last  := scan.io.check.last
-  }
-  for (decoder <- decoder; loader <- loader) {
-    for ((check, at) <- Seq(decoder.io.check -> State.Decode, loader.io.check -> State.Table)) {
-      check.ok    := io.commit.check.ok
-      check.hold  := io.commit.check.hold
-      check.cause := io.commit.check.cause
-      when(state === at) {
-        io.commit.check.valid := check.valid
-        io.commit.check.write := false.B
-        io.commit.check.first := check.first
-        io.commit.check.last  := check.last
-      }
-    }
+  readers.io.check.ok    := io.commit.check.ok
+  readers.io.check.hold  := io.commit.check.hold
+  readers.io.check.cause := io.commit.check.cause
+  private val reads = state === State.Scan || state === State.Decode || state === State.Table
+  when(reads) {
+    io.commit.check.valid := readers.io.check.valid
+    io.commit.check.write := readers.io.check.write
+    io.commit.check.first := readers.io.check.first
+    io.commit.check.last  := readers.io.check.last
   }
   when(state === State.Room || state === State.CountedAux) {
     io.commit.check.first := found.aux
@@ -324,25 +191,27 @@ class StreamGate(p: VectorParams) extends Module {
   private val pending = io.strip.fold(false.B)(s => s.pending || RegNext(s.pending, false.B))
   private val alone   = pending && !(k.unpack && k.full || k.pack || k.count)
   private val free    = io.commit.room && inOrder && quiet && !turns && !alone && (!answers || io.resultReady)
-  private val tooMany = k.consume && found.tooMany
-  private val errs    = found.common.pending =/= 0.U && (looks || (writesX && quiet))
   private val region  = looks || k.pack || flushes
 
-  private val traps   = !found.legal || tooMany || errs
   private val decided = state === State.Decided
   private val strip   = io.strip
   private val numE    = strip.fold(0.U(p.vlBits.W))(_.numE.pad(p.vlBits))
-  private val unasked = strip.fold(0.U(12.W))(s => Mux(s.numE === 0.U, 0.U, k.set & ~s.table.unpacked))
-  private val recount = k.count && strip.fold(false.B)(_.settled)
-  private val early =
-    strip.fold(false.B)(s => k.count && s.mayLeave && !s.settled && (k.set & ~s.table.unpacked) === 0.U)
-  private val failed = !k.count && (fault || (broken && (k.consume || passed === 0.U)) || (ended && k.consume))
-  io.commit.mine    := StreamWord.is(io.commit.at.insn)
-  io.commit.packing := io.packing
+  private val early   = renewal.fold(false.B)(_.io.early)
+  private val settles = renewal.fold(false.B)(_.io.settles)
+  private val unasked = renewal.fold(false.B)(_.io.unasked)
+  private val traps   = outcome.io.traps
+  outcome.io.at      := io.commit.at
+  outcome.io.found   := found
+  outcome.io.decided := decided
+  outcome.io.seen    := seen
+  outcome.io.quiet   := quiet
+  outcome.io.length  := strip.fold(0.U)(_.length)
+  io.commit.mine     := StreamWord.is(io.commit.at.insn)
+  io.commit.packing  := io.packing
   io.commit.done := io.commit.held && known && Mux(
     decided,
-    (failed || free) && !recounts,
-    fast && (traps || (free && (!region || allThere) && (!k.count || early || (recount && unasked === 0.U)) &&
+    (outcome.io.failed || free) && !recounts,
+    fast && (traps || (free && (!region || allThere) && (!k.count || early || (settles && !unasked)) &&
       !(k.declare && (variable && buffer || huffman))))
   )
 
@@ -353,7 +222,7 @@ class StreamGate(p: VectorParams) extends Module {
   check.io.enters := io.commit.enters
   check.io.renew  := fast || state === State.Load
   check.io.pointers.valid := state === State.Aux || state === State.Room || state === State.CountedAux ||
-    (state === State.Scan && scan.io.aux)
+    readers.io.aux
   check.io.pointers.bits := format.aux
   check.io.turn.valid    := recounts
   check.io.turn.bits     := turn
@@ -362,7 +231,7 @@ class StreamGate(p: VectorParams) extends Module {
   check.io.open          := strip.fold(0.U)(_.table.open)
   check.io.sLog2         := io.sLog2
   check.io.ahead         := strip.fold(0.U)(_.ahead)
-  check.io.moves         := 0.U
+  check.io.moves         := renewal.fold(0.U)(_.io.moves)
   check.io.clear         := io.clear
   check.io.table <> io.table
   check.io.input <> io.input
@@ -391,17 +260,16 @@ class StreamGate(p: VectorParams) extends Module {
   when(io.commit.held && io.commit.mine && known && found.legal && !io.commit.done) {
     switch(state) {
       is(State.Fast) {
-        why      := 1.U
-        passed   := 0.U
-        position := found.start
-        ended    := false.B
-        broken   := false.B
-        fault    := false.B
-        byte     := Mux(flushes, found.common.bytepos, byteOf(found.start))
-        group    := 0.U
-        counted  := 0.U
-        limit    := found.count
-        set      := unasked
+        seen.reason   := 1.U
+        seen.passed   := 0.U
+        seen.position := found.start
+        seen.ended    := false.B
+        seen.broken   := false.B
+        seen.fault    := false.B
+        seen.byte     := Mux(flushes, found.common.bytepos, byteOf(found.start))
+        group         := 0.U
+        counted       := 0.U
+        limit         := found.count
         when(k.declare && variable && buffer && !traps && quiet)(state                    := State.Aux)
         when(k.declare && huffman && !traps && quiet && !(io.stores || io.packing))(state := State.Table)
         when(looks && !allThere && !traps && !pending) {
@@ -415,10 +283,10 @@ class StreamGate(p: VectorParams) extends Module {
             when(io.commit.idle)(state := State.Element)
           }.elsewhen(Mux(buffer, !found.enough || found.toEnd, !found.enough || faults))(state := State.Element)
         }
-        when(recount && unasked =/= 0.U)(state := State.Choose)
-        exact                                  := false.B
-        tallied                                := 0.U
-        index                                  := 0.U
+        when(settles && unasked)(state := State.Choose)
+        exact                          := false.B
+        tallied                        := 0.U
+        index                          := 0.U
         when(packsOwn && !allThere && !traps) {
           when(still && (short || Mux(buffer, !found.fits, faults))) {
             exact := true.B
@@ -435,28 +303,28 @@ class StreamGate(p: VectorParams) extends Module {
         when(flushes && !buffer && faults && quiet && inOrder && !traps)(state := State.Byte)
       }
       is(State.Element) {
-        when(passed === limit || !more) {
-          ended := passed =/= limit
-          state := State.Decided
+        when(seen.passed === limit || !more) {
+          seen.ended := seen.passed =/= limit
+          state      := State.Decided
         }.elsewhen(cut) {
-          ended  := padding
-          broken := !padding
-          state  := State.Decided
+          seen.ended  := padding
+          seen.broken := !padding
+          state       := State.Decided
         }.elsewhen(Mux(buffer, !notYet, k.consume || k.count || io.commit.check.ok)) {
-          passed   := passed + 1.U
-          position := elementEnd(posBits - 1, 0)
+          seen.passed   := seen.passed + 1.U
+          seen.position := elementEnd(posBits - 1, 0)
         }.elsewhen(!buffer && faults) {
-          byte  := byteOf(position)
-          state := State.Byte
+          seen.byte := byteOf(position)
+          state     := State.Byte
           // The elements before are delivered first, so which byte it is matters for the first only.
-          when(k.unpack && passed =/= 0.U)(state := State.Decided)
+          when(k.unpack && seen.passed =/= 0.U)(state := State.Decided)
         }
       }
       is(State.Byte) {
-        when(io.commit.check.ok)(byte := byte + 1.U).elsewhen(faults) {
-          fault    := true.B
-          faultFor := io.commit.check.cause
-          state    := State.Decided
+        when(io.commit.check.ok)(seen.byte := seen.byte + 1.U).elsewhen(faults) {
+          seen.fault := true.B
+          seen.cause := io.commit.check.cause
+          state      := State.Decided
         }
       }
       is(State.Count) {
@@ -502,44 +370,14 @@ class StreamGate(p: VectorParams) extends Module {
       }
       is(State.CountedAux) {
         when(Mux(buffer, auxFits, io.commit.check.ok))(state := State.Decided).elsewhen(!buffer && faults) {
-          byte  := found.aux
-          state := State.Byte
+          seen.byte := found.aux
+          state     := State.Byte
         }
       }
-      is(State.Scan) {
-        when(scan.io.done) {
-          passed   := scan.io.result.passed
-          position := scan.io.result.position
-          ended    := scan.io.result.ended
-          broken   := scan.io.result.broken
-          why      := scan.io.result.reason
-          fault    := scan.io.result.fault
-          faultFor := scan.io.result.cause
-          byte     := scan.io.result.byte
-          state    := State.Decided
-        }
-      }
-      is(State.Decode) {
-        for (decoder <- decoder) when(decoder.io.done) {
-          passed   := decoder.io.result.passed
-          position := decoder.io.result.position
-          ended    := decoder.io.result.ended
-          broken   := decoder.io.result.broken
-          why      := decoder.io.result.reason
-          fault    := decoder.io.result.fault
-          faultFor := decoder.io.result.cause
-          byte     := decoder.io.result.byte
-          state    := State.Decided
-        }
-      }
-      is(State.Table) {
-        for (loader <- loader) when(loader.io.done) {
-          broken   := !loader.io.good
-          why      := 4.U
-          fault    := loader.io.fault
-          faultFor := loader.io.cause
-          byte     := loader.io.byte
-          state    := State.Decided
+      is(State.Scan, State.Decode, State.Table) {
+        when(readers.io.done) {
+          seen  := readers.io.result
+          state := State.Decided
         }
       }
       is(State.Aux) {
@@ -548,77 +386,50 @@ class StreamGate(p: VectorParams) extends Module {
         when(!io.table.busy)(state := State.Decided)
       }
       is(State.Choose) {
-        turn     := PriorityEncoder(set)
-        recounts := set =/= 0.U
-        state    := Mux(set === 0.U, State.Decided, State.Load)
+        state := Mux(renewal.fold(false.B)(_.io.more), State.Load, State.Decided)
       }
       is(State.Load) {
-        passed   := 0.U
-        position := check.io.position
-        ended    := false.B
-        broken   := false.B
-        fault    := false.B
-        limit    := numE
-        state    := State.Element
+        seen.passed   := 0.U
+        seen.position := check.io.position
+        seen.ended    := false.B
+        seen.broken   := false.B
+        seen.fault    := false.B
+        limit         := numE
+        state         := State.Element
       }
     }
   }
   // What VRCNUM has found of a stream.
   private val asked = io.commit.held && k.count && decided && recounts
-  when(asked) {
-    set      := set & ~(1.U(16.W) << turn)(11, 0)
-    recounts := false.B
-    state    := State.Choose
-  }
+  when(asked)(state := State.Choose)
   when(io.commit.leaves || io.commit.forgets || io.clear) {
-    state    := State.Fast
-    recounts := false.B
-    short    := false.B
+    state := State.Fast
+    short := false.B
   }
 
   // ---- What comes of it -------------------------------------------------------------------------------------------------------
-  private val isTrap = Mux(decided, failed, traps)
-  private val most =
-    strip.fold(found.count)(s => Mux(k.full && k.masked && s.length < found.count, s.length.pad(p.vlBits), found.count))
-  private val stops  = Mux(decided && looks, Mux(passed < most, passed, most), found.count)
-  private val endPos = Mux(decided && looks, position, found.end)
+  private val stops = outcome.io.stops
   io.commit.illegal := known && !found.legal
-  io.commit.trap    := isTrap
-  private val reason = Mux(errs && !decided, found.common.pending, why)
-  private val inData = Mux(decided, broken && !fault, errs && !tooMany)
-  io.commit.cause := Mux(
-    !found.legal,
-    2.U,
-    Mux(fault && decided, faultFor, Mux(inData, Cause.StreamData.U, Cause.StreamRange.U))
+  io.commit.trap    := outcome.io.trap
+  io.commit.cause   := outcome.io.cause
+  io.commit.tval    := outcome.io.tval
+  io.commit.setVl   := outcome.io.setVl
+  private val good = !outcome.io.trap
+  io.commit.late := good && k.rd =/= 0.U && (k.pack || answers)
+  private val lacks = readers.io.lacks.valid || Mux(
+    fast,
+    region && buffer && !traps && !allThere && !(looks && pending) && !((looks || k.pack) && ownBits) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full)),
+    (state === State.Element && notYet && seen.passed =/= limit && more) ||
+      (state === State.Counted && buffer && counted =/= 0.U && countedBits =/= 0.U && !countedFits) ||
+      (state === State.CountedAux && buffer && !auxFits)
   )
-  io.commit.tval := Mux(
-    !found.legal,
-    io.commit.at.insn,
-    Mux(
-      fault && decided,
-      byte,
-      Mux(inData, Cat(reason, 0.U(3.W), output, k.stream), io.commit.at.rs1)
-    )
-  )
-  private val good = !isTrap
-  io.commit.late        := good && k.rd =/= 0.U && (k.pack || answers)
-  io.commit.setVl.valid := good && k.unpack && !k.full && stops < io.commit.at.config.vl
-  io.commit.setVl.bits  := stops
-  private val lacks = (state === State.Scan && scan.io.lacks.valid) ||
-    (state === State.Decode && decoder.fold(false.B)(_.io.lacks.valid)) || Mux(
-      fast,
-      region && buffer && !traps && !allThere && !(looks && pending) && !((looks || k.pack) && ownBits) && !(looks && (!found.enough || found.toEnd || k.full && k.masked)) && !(k.pack && (k.masked || k.full)),
-      (state === State.Element && notYet && passed =/= limit && more) ||
-        (state === State.Counted && buffer && counted =/= 0.U && countedBits =/= 0.U && !countedFits) ||
-        (state === State.CountedAux && buffer && !auxFits)
-    )
   io.commit.waits.valid       := io.commit.held && io.commit.mine && known && found.legal && !io.commit.done && lacks
   io.commit.waits.bits.output := output
   io.commit.waits.bits.stream := Mux1H(
     Seq(
-      (state === State.Scan)                               -> scan.io.lacks.bits,
-      (state === State.CountedAux)                         -> format.aux,
-      (state =/= State.Scan && state =/= State.CountedAux) -> Mux(recounts, turn, k.stream)
+      reads                                  -> readers.io.lacks.bits,
+      (state === State.CountedAux)           -> format.aux,
+      (!reads && state =/= State.CountedAux) -> Mux(recounts, turn, k.stream)
     )
   )
 
@@ -647,14 +458,14 @@ class StreamGate(p: VectorParams) extends Module {
   io.advance.valid         := happens && moves
   io.advance.bits.stream   := k.stream
   io.advance.bits.count    := stops
-  io.advance.bits.position := endPos
+  io.advance.bits.position := outcome.io.endPos
 
   private val undone      = io.commit.held && io.commit.mine && known && found.legal && !io.commit.done
   private val recounted   = strip.fold(false.B)(_.table.recount.valid)
   private val recountedBy = strip.fold(0.U(p.vlBits.W))(_.table.recount.bits.count.pad(p.vlBits))
   // As long as a strip before has no number, nobody knows which data an unpack needs.
   private val unplaced = fast && k.unpack && k.full && pending && !allThere
-  io.waitsStrip  := undone && (fast && k.count && !early && !recount || unplaced || turns || alone)
+  io.waitsStrip  := undone && (fast && k.count && !early && !settles || unplaced || turns || alone)
   io.waitsMemory := undone && (!inOrder || (io.commit.check.valid && io.commit.check.hold) || io.loading)
   io.counted     := recounted
   io.taken       := Mux(recounted, recountedBy, 0.U) +& Mux(io.advance.valid && k.unpack, stops, 0.U)
@@ -671,156 +482,94 @@ class StreamGate(p: VectorParams) extends Module {
   }
   io.enter.valid := happens && io.commit.dispatches
   io.close.valid := happens && writesX
-  io.raise.valid := io.commit.leaves && io.commit.mine && found.legal && errs && writesX
+  io.raise.valid := io.commit.leaves && io.commit.mine && found.legal && outcome.io.errs && writesX
 
   io.result.valid     := happens && answers && k.rd =/= 0.U && !early
   io.result.bits.rd   := k.rd
   io.result.bits.data := Mux(k.count, numE, found.common.done)
 
-  private val op = io.commit.op
-  op          := 0.U.asTypeOf(op)
-  op.path     := Mux(output, VectorPath.Pack.U, VectorPath.Unpack.U)
-  op.vd       := k.register
-  op.vs1      := k.mask
-  op.vs2      := Mux(k.pack, k.rd, 0.U)
-  op.readsVs1 := k.pack && k.masked
-  op.writes   := k.unpack
-  op.eew      := io.commit.at.config.vsew(1, 0)
-  op.groups   := Mux(io.commit.at.config.vlmul(2), 0.U, io.commit.at.config.vlmul(1, 0))
-  op.evl      := Mux(k.pack, found.count, Mux(k.unpack, stops, 0.U))
-  op.scalar   := Mux(k.endOutput, found.common.bytepos, byteOf(found.start))
-  op.first    := Mux(k.endInput, found.common.bytepos + 1.U, byteOf(endPos))
-  op.last     := byteOf(endPos - 1.U)
-  private val use = op.use.get
-  use.stream    := k.stream
-  use.buffer    := buffer
-  use.huffman   := huffman && (k.unpack || k.pack)
-  use.table     := found.common.table
-  use.bank      := bank
-  use.valueBits := Mux(variable, (8.U << logMost)(6, 0), found.common.format.valueBits)
-  use.unsigned  := found.common.format.unsigned
-  use.bitpos    := Mux(k.endOutput, found.common.bitpos, found.start(2, 0))
-  use.flush     := k.endOutput
-  use.exact     := counts
-  use.partial   := found.partial
-  use.variable  := variable && (k.unpack || k.consume || k.pack)
-  use.aux       := format.aux
-  use.auxHead   := (found.aux + stops)(31, 0)
-  use.mb        := format.mb
-  op.stride     := found.aux
-  // What has been decoded lies in lanes.
-  when(huffman && k.unpack) {
-    use.valueBits := (8.U << op.eew)(6, 0)
-    use.bitpos    := 0.U
-  }
+  private val maker = Module(new StreamOp(p))
+  maker.io.at     := io.commit.at
+  maker.io.found  := found
+  maker.io.stops  := stops
+  maker.io.endPos := outcome.io.endPos
+  maker.io.counts := counts
+  maker.io.bank   := bank
+  io.commit.op    := maker.io.op
 
-  scan.io.active           := io.commit.held && known && state === State.Scan
-  scan.io.request.stream   := k.stream
-  scan.io.request.format   := format
-  scan.io.request.position := found.start
-  scan.io.request.aux      := found.aux
-  scan.io.request.left     := found.left
-  scan.io.request.limit    := found.count
-  scan.io.request.unpack   := k.unpack
-  scan.io.request.eew      := io.commit.at.config.vsew(1, 0)
-  scan.io.tail             := io.input.tail
-  scan.io.end              := io.input.end
-  scan.io.known            := io.input.known
-  scan.io.clear            := io.clear
-  scan.io.load <> io.load
-  scan.io.loadAnswer    := io.loadAnswer
-  io.read               := scan.io.read
-  scan.io.granted       := io.readGranted
-  scan.io.readAnswer    := io.readAnswer
-  io.loading            := scan.io.loading
+  private val looked = io.commit.held && known
+  readers.io.scans            := looked && state === State.Scan
+  readers.io.decodes          := looked && state === State.Decode
+  readers.io.loads            := looked && state === State.Table
+  readers.io.request.stream   := k.stream
+  readers.io.request.format   := format
+  readers.io.request.position := found.start
+  readers.io.request.aux      := found.aux
+  readers.io.request.left     := found.left
+  readers.io.request.limit    := found.count
+  readers.io.request.unpack   := k.unpack
+  readers.io.request.eew      := io.commit.at.config.vsew(1, 0)
+  readers.io.table.set        := found.table
+  readers.io.table.symbolBits := format.valueBits
+  readers.io.table.output     := output
+  readers.io.address          := io.commit.at.varve.get.aux
+  readers.io.tail             := io.input.tail
+  readers.io.end              := io.input.end
+  readers.io.known            := io.input.known
+  readers.io.loadAnswer       := io.loadAnswer
+  readers.io.granted          := io.readGranted
+  readers.io.readAnswer       := io.readAnswer
+  readers.io.clear            := io.clear
+  io.load <> readers.io.load
+  io.read               := readers.io.read
+  io.loading            := readers.io.loading
   io.declare.bits.table := huffman && found.table
-  for (decoder <- decoder; loader <- loader; huffman <- io.huffman) {
-    val tables = huffman.tables
-    decoder.io.active                   := io.commit.held && known && state === State.Decode
-    decoder.io.request                  := scan.io.request
-    decoder.io.tail                     := io.input.tail
-    decoder.io.end                      := io.input.end
-    decoder.io.known                    := io.input.known
-    decoder.io.granted                  := io.readGranted
-    decoder.io.readAnswer               := io.readAnswer
-    decoder.io.clear                    := io.clear
-    decoder.io.length                   := tables.length
-    decoder.io.longest                  := tables.longest
-    decoder.io.symbol                   := tables.symbol
-    decoder.io.bank                     := bank
-    when(decoder.io.read.valid)(io.read := decoder.io.read)
-
-    loader.io.active             := io.commit.held && known && state === State.Table
-    loader.io.address            := io.commit.at.varve.get.aux
-    loader.io.request.set        := found.table
-    loader.io.request.symbolBits := format.valueBits
-    loader.io.request.output     := output
-    loader.io.built              := tables.idle
-    loader.io.builtGood          := tables.good
-    loader.io.clear              := io.clear
-
-    tables.fill  := loader.io.fill
-    tables.build := loader.io.build
-    tables.set   := found.common.table
-    tables.bits  := decoder.io.bits
-    // Nothing is built for an instruction that was cancelled.
-    tables.clear := io.clear || !loader.io.active
-
-    // One of the three reads memory at a time, also if an answer comes for an instruction that was cancelled.
-    val loads  = Seq(scan.io.load, decoder.io.load, loader.io.load)
-    val busy   = Seq(scan.io.loading, decoder.io.loading, loader.io.loading)
-    val others = busy.indices.map(i => busy.zipWithIndex.filter(_._2 != i).map(_._1).reduce(_ || _))
-    io.load.valid := loads.zip(others).map { case (load, other) => load.valid && !other }.reduce(_ || _)
-    io.load.bits  := Mux(loads(0).valid, loads(0).bits, Mux(loads(1).valid, loads(1).bits, loads(2).bits))
-    for ((load, other)  <- loads.zip(others)) load.ready := io.load.ready && !other
-    for ((answer, mine) <- Seq(scan.io.loadAnswer, decoder.io.loadAnswer, loader.io.loadAnswer).zip(busy)) {
-      answer.valid := io.loadAnswer.valid && mine
-      answer.bits  := io.loadAnswer.bits
-    }
-    io.loading := busy.reduce(_ || _)
-
-    huffman.element           := decoder.io.element
-    huffman.unpack            := happens && use.huffman && k.unpack && io.commit.dispatches
-    when(huffman.unpack)(bank := !bank)
+  for (codes <- readers.io.codes; huffmans <- io.huffman) {
+    huffmans.tables <> codes.tables
+    codes.set                  := found.common.table
+    codes.bank                 := bank
+    huffmans.element           := codes.element
+    huffmans.unpack            := happens && huffman && k.unpack && io.commit.dispatches
+    when(huffmans.unpack)(bank := !bank)
   }
 
-  for (s <- io.strip) {
-    s.register := k.register
-    s.mask     := k.mask
-    // VRCNUMs that left early move their streams one after the other; no other one gives a result then.
-    val moves = Module(new StripPending)
+  for (s <- io.strip; renew <- renewal.map(_.io)) {
+    renew.word        := k
+    renew.leaves      := happens && k.count
+    renew.numE        := s.numE
+    renew.settled     := s.settled
+    renew.mayLeave    := s.mayLeave
+    renew.unpacked    := s.table.unpacked
+    renew.resolved    := s.resolved
+    renew.begin       := undone && fast
+    renew.choose      := undone && state === State.Choose
+    renew.looked      := asked
+    renew.stop        := io.commit.leaves || io.commit.forgets || io.clear
+    renew.resultReady := io.resultReady
+    renew.stream      := io.table.stream
+    renew.clear       := io.clear
+
+    s.register                 := k.register
+    s.mask                     := k.mask
     s.renew                    := happens && k.count
     s.early                    := early
-    s.taken                    := s.resolved.valid && io.resultReady
-    moves.io.enter.valid       := s.renew && early
-    moves.io.enter.bits.set    := k.set
-    moves.io.enter.bits.rd     := k.rd
-    moves.io.leave             := s.taken
-    moves.io.stream            := io.table.stream
-    moves.io.clear             := io.clear
-    check.io.moves             := moves.io.moves
+    s.taken                    := renew.moved.valid
     s.table.renew              := s.renew
     s.table.recount.valid      := s.taken || (s.renew && !early)
-    s.table.recount.bits.set   := Mux(s.taken, moves.io.oldest.set, k.set)
+    s.table.recount.bits.set   := Mux(s.taken, renew.moved.bits.set, k.set)
     s.table.recount.bits.count := Mux(s.taken, s.resolved.bits, s.numE)
     s.table.recount.bits.early := s.taken
+    // No other instruction gives a result then.
     when(s.taken) {
-      io.result.valid     := moves.io.oldest.rd =/= 0.U
-      io.result.bits.rd   := moves.io.oldest.rd
+      io.result.valid     := renew.moved.bits.rd =/= 0.U
+      io.result.bits.rd   := renew.moved.bits.rd
       io.result.bits.data := s.resolved.bits
     }
     s.table.stage.valid       := asked
     s.table.stage.bits.stream := turn
-    s.table.stage.bits.count  := passed(log2Ceil(p.elements + 1) - 1, 0)
-    s.table.stage.bits.reason := Mux(ended, 7.U, Mux(broken, 1.U, 0.U))
+    s.table.stage.bits.count  := seen.passed(log2Ceil(p.elements + 1) - 1, 0)
+    s.table.stage.bits.reason := Mux(seen.ended, 7.U, Mux(seen.broken, 1.U, 0.U))
     s.table.unpack            := k.unpack && k.full
     s.table.renumber          := s.renumber
-    val full = op.variable.get
-    full.active                          := k.full && (k.unpack || k.pack)
-    full.setsCount                       := k.full && k.unpack
-    full.mb                              := found.common.format.mb
-    full.moves                           := found.moves
-    when(k.full && k.unpack)(op.readsVs1 := k.masked)
-    when(k.full)(op.groups               := 0.U)
   }
 }

@@ -59,7 +59,6 @@ class AlignUnit(p: VectorParams) extends Module {
   private val slotBits   = log2Ceil(slots)
   private val align      = p.align
   private val most       = p.slotsOfElement
-  private val sumBits    = log2Ceil(most * elements + 1)
   private val offsetBits = IndexOffset.width(p)
 
   // ---- E1: where each pair begins; dead slots out ---------------------------------------------------------------------------------
@@ -74,20 +73,24 @@ class AlignUnit(p: VectorParams) extends Module {
     unit.io.live := RegEnable(of.metadata.live, io.loads(0))
     unit.io.out
   }
-  private val dataA1  = squeezed(io.a)
-  private val dataB1  = squeezed(io.b)
-  private val starts1 = PrefixSum(size1, sumBits)
-  private val fits1   = Seq.tabulate(elements)(i => starts1(i + 1) <= slots.U && i.U < count1)
-  private val fromA1  = PrefixSum(slotsA1, slotBits + 1)
-  private val fromB1  = PrefixSum(slotsB1, slotBits + 1)
+  private val dataA1 = squeezed(io.a)
+  private val dataB1 = squeezed(io.b)
+  private val ends1  = BoundedSum.upToEach(size1, slotBits + 1)
+  private val fromA1 = PrefixSum(slotsA1, slotBits + 1)
+  private val fromB1 = PrefixSum(slotsB1, slotBits + 1)
 
   // ---- E2: what each slot that begins an element has to know ------------------------------------------------------------------------
-  private val k2      = RegEnable(k1, io.loads(1))
-  private val dataA2  = RegEnable(dataA1, io.loads(1))
-  private val dataB2  = RegEnable(dataB1, io.loads(1))
-  private val fits2   = fits1.map(RegEnable(_, io.loads(1)))
+  private val k2     = RegEnable(k1, io.loads(1))
+  private val dataA2 = RegEnable(dataA1, io.loads(1))
+  private val dataB2 = RegEnable(dataB1, io.loads(1))
+  // Where each pair ends. Whether there is room for it is found here: behind the sums it would be the longest way of the unit.
+  private val ends2 = ends1.map(end => RegEnable(end.low, io.loads(1)))
+  private val room2 = ends1.zip(ends2).map { case (end, low) =>
+    !(RegEnable(end.over, io.loads(1)) || RegEnable(end.carry, io.loads(1)) || ShortNumbers.abovePower(low, slotBits))
+  }
+  private val there2  = Seq.tabulate(elements)(i => RegEnable(i.U < count1, io.loads(1)))
   private val size2   = size1.map(RegEnable(_, io.loads(1)))
-  private val start2  = starts1.map(s => RegEnable(s(slotBits, 0), io.loads(1)))
+  private val some2   = size1.map(size => RegEnable(size =/= 0.U, io.loads(1)))
   private val slotsA2 = slotsA1.map(RegEnable(_, io.loads(1)))
   private val slotsB2 = slotsB1.map(RegEnable(_, io.loads(1)))
 
@@ -110,32 +113,31 @@ class AlignUnit(p: VectorParams) extends Module {
     val low    = Mux(k1.is(VariableFunction.Index), offset, bits(offsetBits - 1, 0))
     RegEnable(Cat(bits(bits.getWidth - 1, offsetBits), low), io.loads(1))
   }
-  private val count2 = PopCount(fits2)
-  private val taken2 = fits2.zip(size2).map { case (fit, size) => fit && size =/= 0.U }
-  private val begins2 =
-    Seq.tabulate(elements)(i => Mux(taken2(i), (1.U << start2(i)(slotBits - 1, 0))(slots - 1, 0), 0.U))
-  private def or(words: Seq[UInt]): UInt = words.reduce(_ | _)
-  // Those that fit come first, so there is one last of them.
-  private val end2 = or(Seq.tabulate(elements) { i =>
-    val isLast = fits2(i) && (if (i + 1 < elements) !fits2(i + 1) else true.B)
-    Mux(isLast, start2(i + 1), 0.U)
-  })
-
-  /** Values of elements at their first slots. */
-  private def scatter(values: Seq[UInt]): Vec[UInt] = {
-    val bits = Seq.tabulate(values.head.getWidth)(bit =>
-      or(values.zip(begins2).map { case (value, begin) => Mux(value(bit), begin, 0.U) })
-    )
-    VecInit(Seq.tabulate(slots)(s => Cat(bits.map(_(s)).reverse)))
+  private val fits2  = room2.zip(there2).map { case (room, there) => room && there }
+  private val taken2 = room2.zip(some2).map { case (room, some) => room && some }
+  private val begins2 = Seq.tabulate(elements) { i =>
+    val begin = if (i == 0) 0.U(slotBits.W) else ends2(i - 1)(slotBits - 1, 0)
+    Mux(taken2(i), (1.U << begin)(slots - 1, 0), 0.U)
   }
+  private def or(words: Seq[UInt]): UInt = words.reduce(_ | _)
+  // Those that there is room for come first, so there is one last of them; behind the last element all sizes are 0.
+  private def ofLast(of: Seq[Bool], values: Seq[UInt]): UInt = or(Seq.tabulate(elements) { i =>
+    Mux(of(i) && (if (i + 1 < elements) !of(i + 1) else true.B), values(i), 0.U)
+  })
+  private val end2 = ofLast(room2, ends2)
+
+  // The number of the element that begins at a slot chooses among the elements' values.
+  private val numbers2 = Seq.tabulate(log2Ceil(elements)) { bit =>
+    or(begins2.zipWithIndex.collect { case (begin, i) if (i >> bit) % 2 == 1 => begin })
+  }
+  private def scatter(values: Seq[UInt]): Vec[UInt] =
+    VecInit(Seq.tabulate(slots)(s => MuxTree(Cat(numbers2.map(_(s)).reverse), values)))
   private val first2 = or(begins2)
 
   /** Whether any pair with slots has more than 0, 1, .. 7 bytes of so many slots. */
-  private def longest(slotsOf: Seq[UInt]): Seq[Bool] = Seq.tabulate(8) { n =>
+  private def longest(slotsOf: Seq[UInt]): UInt = VecInit(Seq.tabulate(8) { n =>
     taken2.zip(slotsOf).map { case (taken, own) => taken && own > (n * p.slotsOfByte).U }.reduce(_ || _)
-  }
-  private val longestA2 = PopCount(longest(slotsA2))
-  private val longestB2 = PopCount(longest(slotsB2))
+  }).asUInt
 
   // ---- E3: the slots of both operands on common boundaries --------------------------------------------------------------------------
   private val k3       = RegEnable(k2, io.loads(2))
@@ -144,10 +146,12 @@ class AlignUnit(p: VectorParams) extends Module {
   private val first3   = RegEnable(first2, io.loads(2))
   private val end3     = RegEnable(end2, io.loads(2))
   private val sources3 = RegEnable(scatter(sources2), io.loads(2))
-  private val swaps3   = RegEnable(longestA2 < longestB2, io.loads(2))
-  private val passes3  = RegEnable(Mux(longestA2 < longestB2, longestA2, longestB2), io.loads(2))
-  private val largest3 = RegEnable(PopCount(longest(size2)), io.loads(2))
-  private val lastOf2  = Seq.tabulate(elements)(i => (start2(i) + size2(i) - 1.U)(slotBits - 1, 0))
+  private val longA3   = RegEnable(longest(slotsA2), io.loads(2))
+  private val longB3   = RegEnable(longest(slotsB2), io.loads(2))
+  private val long3    = RegEnable(longest(size2), io.loads(2))
+
+  private val lastOf2 =
+    ends2.map(end => MuxTree(end(slotBits - 1, 0), Seq.tabulate(slots)(s => ((s + slots - 1) % slots).U(slotBits.W))))
 
   // How far a slot is behind the first of its element.
   private val slotId3 = VecInit(ElementSlots.below(first3.asBools, most))
@@ -167,8 +171,9 @@ class AlignUnit(p: VectorParams) extends Module {
     Seq.tabulate(slots)(s => Mux(above(s), Fill(align, signs(s) && !unsigned && many(s) =/= 0.U), own(s)))
   }
   private val inside3 = VecInit(Seq.tabulate(slots)(s => s.U < end3))
-  private val last3   = Seq.tabulate(slots)(s => s.U +& 1.U === end3 || (if (s + 1 < slots) first3(s + 1) else false.B))
-  private val above3  = ElementSlots.above(last3, most)
+  private val last3 =
+    Seq.tabulate(slots)(s => s.U +& 1.U === end3 || (if (s + 1 < slots) first3(s + 1) else false.B))
+  private val above3      = ElementSlots.above(last3, most)
   private val scalarSlots = slotId3.map(MuxTree(_, Seq.tabulate(most)(slotOf(k3.scalar, _))))
   private val offsetSlots = bits3.zipWithIndex.map { case (value, s) =>
     val sign = value(offsetBits - 1)
@@ -186,14 +191,14 @@ class AlignUnit(p: VectorParams) extends Module {
   }
 
   io.kinds   := VecInit(k1, k2, k3)
-  io.counted := count2
+  io.counted := ofLast(fits2, Seq.tabulate(elements)(i => (i + 1).U(io.counted.getWidth.W)))
   io.fits    := VecInit(fits2)
-  io.some    := VecInit(size2.map(_ =/= 0.U))
+  io.some    := VecInit(some2)
   io.lastOf  := VecInit(lastOf2)
 
-  io.passes   := passes3
-  io.swaps    := swaps3
-  io.largest  := largest3
+  io.passes   := PopCount(longA3 & longB3)
+  io.swaps    := (~longA3 & longB3).orR
+  io.largest  := PopCount(long3)
   io.alignedA := VecInit(alignedA)
   io.alignedB := VecInit(alignedB)
   io.slotId   := slotId3

@@ -195,8 +195,8 @@ class StreamTable(p: VectorParams) extends Module {
   private val outputs = RegInit(VecInit(Seq.fill(p.outputs)(0.U.asTypeOf(new OutputDescriptor(p)))))
   private val reach   = Reg(Vec(p.outputs, UInt((p.xLen + 3).W)))
 
-  // The same of widths.
-  private val auxReach = Reg(Vec(p.outputs, UInt(p.xLen.W)))
+  // The same of widths, which no stream of VarVE-full has.
+  private val auxReach = Option.when(!p.full)(Reg(Vec(p.outputs, UInt(p.xLen.W))))
 
   // Instructions past the commit point, by stream. A memory stream's are those of a stream that was one when they entered.
   private val inputUses  = RegInit(VecInit(Seq.fill(p.inputs)(0.U(p.tagBits.W))))
@@ -225,11 +225,13 @@ class StreamTable(p: VectorParams) extends Module {
     fields.table   := of.table
     fields
   }
-  io.look.common      := Mux(io.look.output, common(out), common(in))
-  io.look.left        := in.left
-  io.look.partial     := out.partial
-  io.look.position    := Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), position(in))
-  io.look.auxPosition := Mux(io.look.output, MuxTree(io.look.stream(2, 0), auxReach), in.auxpos)
+  io.look.common   := Mux(io.look.output, common(out), common(in))
+  io.look.left     := in.left
+  io.look.partial  := out.partial
+  io.look.position := Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), position(in))
+  io.look.auxPosition := auxReach.fold(0.U(p.xLen.W)) { reach =>
+    Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), in.auxpos)
+  }
   io.look.busy := Mux(
     io.look.output,
     MuxTree(io.look.stream(2, 0), outputUses) =/= 0.U,
@@ -257,17 +259,26 @@ class StreamTable(p: VectorParams) extends Module {
   private def chosen(event: Valid[StreamName], output: Boolean, i: Int) =
     event.valid && event.bits.output === output.B && named(event.bits.stream, i)
 
-  for ((input, i) <- inputs.zipWithIndex) {
+  // Elements that VRCNUM takes of each stream, where it takes any.
+  private val recounts = Seq.fill(p.inputs)(WireDefault(0.U.asTypeOf(Valid(UInt(log2Ceil(p.elements + 1).W)))))
+  for (((input, recount), i) <- inputs.zip(recounts).zipWithIndex) {
     when(io.declare.valid && !declared.output && named(declared.stream, i)) {
       begin(input)
       input.left := declared.left
     }
-    when(io.advance.valid && named(io.advance.bits.stream, i)) {
-      input.bytepos                                           := io.advance.bits.position >> 3
-      input.bitpos                                            := io.advance.bits.position(2, 0)
-      when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + io.advance.bits.count)
-      input.done                                              := input.done + io.advance.bits.count
-      when(!input.left.andR)(input.left                       := input.left - io.advance.bits.count)
+    val advances = io.advance.valid && named(io.advance.bits.stream, i)
+    when(advances) {
+      input.bytepos := io.advance.bits.position >> 3
+      input.bitpos  := io.advance.bits.position(2, 0)
+      if (!p.full) {
+        when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + io.advance.bits.count)
+      }
+    }
+    // Numbers of elements are counted by the same sums for both.
+    val consumed = Mux(recount.valid, recount.bits.pad(p.vlBits), io.advance.bits.count)
+    when(advances || recount.valid) {
+      input.done                        := input.done + consumed
+      when(!input.left.andR)(input.left := input.left - consumed)
     }
     when(chosen(io.close, false, i))(input         := 0.U.asTypeOf(input))
     when(chosen(io.raise, false, i))(input.pending := 0.U)
@@ -279,8 +290,9 @@ class StreamTable(p: VectorParams) extends Module {
     val reserves = io.reserve.valid && named(io.reserve.bits.stream, i)
     val settles  = io.settle.valid && named(io.settle.bits.stream, i)
     reach(i) := reach(i) + Mux(reserves, io.reserve.bits.bits, 0.U) - Mux(settles, io.settle.bits.surplus, 0.U)
-    auxReach(i) := auxReach(i) + Mux(reserves, io.reserve.bits.count, 0.U) -
-      Mux(settles, io.settle.bits.auxSurplus, 0.U)
+    for (reach <- auxReach) {
+      reach(i) := reach(i) + Mux(reserves, io.reserve.bits.count, 0.U) - Mux(settles, io.settle.bits.auxSurplus, 0.U)
+    }
     when(io.move.valid && io.write === i.U) {
       output.bytepos := io.move.bits.bytepos
       output.bitpos  := io.move.bits.bitpos
@@ -293,7 +305,7 @@ class StreamTable(p: VectorParams) extends Module {
       begin(output)
       output.partial := 0.U
       reach(i)       := Cat(declared.bytepos, declared.bitpos)
-      auxReach(i)    := declared.auxpos
+      auxReach.foreach(_(i) := declared.auxpos)
     }
     when(chosen(io.close, true, i))(output         := 0.U.asTypeOf(output))
     when(chosen(io.raise, true, i))(output.pending := 0.U)
@@ -319,10 +331,10 @@ class StreamTable(p: VectorParams) extends Module {
         val asked = !strip.recount.bits.early && !unpacked(i) && strip.recount.bits.count =/= 0.U
         val count = Mux(asked, staged(i).count, strip.recount.bits.count)
         val next  = position(input) + count * input.format.valueBits
+        recounts(i).valid                                  := true.B
+        recounts(i).bits                                   := count
         input.bytepos                                      := next >> 3
         input.bitpos                                       := next(2, 0)
-        input.done                                         := input.done + count
-        when(!input.left.andR)(input.left                  := input.left - count)
         when(asked && input.pending === 0.U)(input.pending := staged(i).reason)
       }
       when(strip.stage.valid && named(strip.stage.bits.stream, i))(staged(i) := strip.stage.bits)
@@ -432,8 +444,8 @@ class StreamTable(p: VectorParams) extends Module {
       when(index === 3.U)(output.partial := value(15, 8))
     }
     when(RegNext(restores, false.B)) {
-      reach(i)    := position(output)
-      auxReach(i) := output.auxpos
+      reach(i) := position(output)
+      auxReach.foreach(_(i) := output.auxpos)
     }
   }
 

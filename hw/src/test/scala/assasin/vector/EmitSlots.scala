@@ -10,7 +10,7 @@ import assasin.Emission
 
 /** Emits parts of VarVE-full of VLEN 256 for estimates of area and period, a module a file: argument FOLDER. Into the
   * sub-folders `a8`, `a4`, `a2` and `a1` go [[SlotPrefix]] and [[Squeeze]] for slots of so many bits, into `a8` also
-  * [[SlotAdder]], [[AlignUnit]] and, of the unit without VarVE-full, [[IntegerUnit]].
+  * [[SlotAdder]], [[ElementSizes]], [[AlignUnit]], [[WidthUnit]] and, of the unit without VarVE-full, [[IntegerUnit]].
   */
 object EmitSlots {
   private val firtoolOptions = Array(
@@ -28,7 +28,9 @@ object EmitSlots {
       write(folder, new SlotPrefix(p))
       write(folder, new Squeeze(p.align, p.slots))
       if (align == 8) {
+        write(folder, new ElementSizes(p))
         write(folder, new AlignUnit(p))
+        write(folder, new WidthUnit(p.slots, p.align, p.slotsOfElement))
         write(folder, new SlotAdder(p.slots, p.align))
         write(folder, new IntegerUnit(VectorParams()))
       }

@@ -48,6 +48,15 @@ def test_links_the_generator_once(checkout: Path) -> None:
     assert (checkout / "build.sbt").read_text() == build
 
 
+def test_another_copy_of_the_project_takes_its_place(checkout: Path) -> None:
+    assert link(checkout).returncode == 0
+    build = (checkout / "build.sbt").read_text()
+    (checkout / "build.sbt").write_text(build.replace(f'file("{ROOT}")', 'file("/another/copy & more")'))
+    assert "/another/copy" in (checkout / "build.sbt").read_text()
+    assert link(checkout).returncode == 0
+    assert (checkout / "build.sbt").read_text() == build
+
+
 def test_another_version_is_named(checkout: Path) -> None:
     assert "commit unknown; tried was" in link(checkout).stderr
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks in and out, many commands in flight; identify and log pages. */
+/* Blocks in and out, many commands in flight; blocks that are compared, trimmed, zeroed; identify and log pages. */
 #include "drive.h"
 
 #include "marks.h"
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 /* Bytes of one read or write command: small enough that a few megabytes fill the queue, large enough that firmware time
  * does not rule. */
@@ -27,11 +28,21 @@ struct transfer_slot {
     bool busy;
 };
 
+/* What a transfer does with its blocks. */
+struct verb {
+    uint32_t opcode;
+    const char *doing, *name;
+};
+
+static const struct verb verb_read = {NVME_READ, "reading", "read"};
+static const struct verb verb_write = {NVME_WRITE, "writing", "write"};
+static const struct verb verb_compare = {NVME_COMPARE, "comparing", "compare"};
+
 struct transfer {
     struct assasin_drive *drive;
-    bool write;
+    const struct verb *verb;
     uint64_t lba;
-    uint8_t *data;
+    const struct iovec *parts;
     uint64_t total;
     uint64_t next;
     uint64_t done;
@@ -40,17 +51,36 @@ struct transfer {
     struct transfer_slot slots[TRANSFER_DEPTH];
 };
 
+/* Copies bytes between a buffer and the caller's memory, from byte `offset` of all its parts on. */
+static void copy(const struct transfer *t, uint64_t offset, uint8_t *buffer, size_t bytes) {
+    const struct iovec *part = t->parts;
+    for (; offset >= part->iov_len; part++)
+        offset -= part->iov_len;
+    for (; bytes; part++, offset = 0) {
+        size_t here = part->iov_len - (size_t)offset < bytes ? part->iov_len - (size_t)offset : bytes;
+        uint8_t *memory = (uint8_t *)part->iov_base + offset;
+        if (!here)
+            continue;
+        if (t->verb == &verb_read)
+            memcpy(memory, buffer, here);
+        else
+            memcpy(buffer, memory, here);
+        buffer += here;
+        bytes -= here;
+    }
+}
+
 static void slot_done(void *arg, const struct assasin_completion *completion) {
     struct transfer_slot *slot = arg;
     struct transfer *t = slot->transfer;
     char what[80];
     uint64_t first = t->lba + slot->offset / t->drive->info.block_bytes;
-    snprintf(what, sizeof(what), "%s blocks %llu..%llu", t->write ? "writing" : "reading", (unsigned long long)first,
+    snprintf(what, sizeof(what), "%s blocks %llu..%llu", t->verb->doing, (unsigned long long)first,
              (unsigned long long)(first + slot->bytes / t->drive->info.block_bytes - 1));
     if (!t->failed)
         t->failed = drive_check(t->drive, what, completion);
-    if (!completion->status && !t->write)
-        memcpy(t->data + slot->offset, slot->buffer, slot->bytes);
+    if (!completion->status && t->verb == &verb_read)
+        copy(t, slot->offset, slot->buffer, slot->bytes);
     t->done += slot->bytes;
     t->in_flight--;
     slot->busy = false;
@@ -63,12 +93,11 @@ static int start(struct transfer *t, struct transfer_slot *slot) {
     uint32_t bytes = left < most ? (uint32_t)left : most;
     if (!slot->buffer && !(slot->buffer = drive_alloc(t->drive, most)))
         return t->in_flight ? -EAGAIN : drive_fail(t->drive, ENOMEM, "no DMA memory for %u bytes is left", most);
-    if (t->write)
-        memcpy(slot->buffer, t->data + t->next, bytes);
+    if (t->verb != &verb_read)
+        copy(t, t->next, slot->buffer, bytes);
     *slot =
         (struct transfer_slot){.transfer = t, .buffer = slot->buffer, .offset = t->next, .bytes = bytes, .busy = true};
-    struct assasin_command command = {.dw = {t->write ? NVME_WRITE : NVME_READ,
-                                             t->drive->link->namespace_id, [10] = (uint32_t)lba,
+    struct assasin_command command = {.dw = {t->verb->opcode, t->drive->link->namespace_id, [10] = (uint32_t)lba,
                                              [11] = (uint32_t)(lba >> 32), [12] = bytes / block - 1}};
     int rc = assasin_submit(t->drive, ASSASIN_IO, &command, slot->buffer, bytes, slot_done, slot);
     if (rc) {
@@ -94,8 +123,8 @@ static int fill(struct transfer *t) {
 /* What a transfer that was stopped has done: commands may complete in any order. */
 static int stopped(struct transfer *t, int code) {
     uint64_t first = t->next, block = t->drive->info.block_bytes, lba = t->lba;
-    if (!t->write)
-        return drive_fail(t->drive, code, "interrupted while reading, after %llu of %llu bytes",
+    if (t->verb != &verb_write)
+        return drive_fail(t->drive, code, "interrupted while %s, after %llu of %llu bytes", t->verb->doing,
                           (unsigned long long)t->done, (unsigned long long)t->total);
     for (unsigned i = 0; i < TRANSFER_DEPTH; i++)
         if (t->slots[i].busy && t->slots[i].offset < first)
@@ -112,7 +141,7 @@ static int stopped(struct transfer *t, int code) {
 }
 
 static int run(struct transfer *t, assasin_progress_fn progress, void *arg) {
-    struct wait w = drive_wait_begin(t->drive, t->write ? "writing" : "reading");
+    struct wait w = drive_wait_begin(t->drive, t->verb->doing);
     int stop = 0; /* why the caller ended it */
     while (t->in_flight || (t->next < t->total && !t->failed)) {
         int rc = t->failed ? 0 : fill(t);
@@ -133,10 +162,13 @@ static int run(struct transfer *t, assasin_progress_fn progress, void *arg) {
     return stop ? stopped(t, -stop) : t->failed;
 }
 
-static int transfer(struct assasin_drive *drive, bool write, uint64_t lba, void *data, uint64_t bytes,
-                    assasin_progress_fn progress, void *arg) {
+static int transfer(struct assasin_drive *drive, const struct verb *verb, uint64_t lba, const struct iovec *parts,
+                    int count, assasin_progress_fn progress, void *arg) {
     if (drive->dead)
         return drive->dead;
+    uint64_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        bytes += parts[i].iov_len;
     if (bytes == 0 || bytes % drive->info.block_bytes)
         return drive_fail(drive, EINVAL, "%llu bytes: a transfer is a multiple of the block of %u bytes, and not empty",
                           (unsigned long long)bytes, drive->info.block_bytes);
@@ -144,13 +176,13 @@ static int transfer(struct assasin_drive *drive, bool write, uint64_t lba, void 
     if (!t)
         return drive_fail(drive, ENOMEM, "out of memory");
     t->drive = drive;
-    t->write = write;
+    t->verb = verb;
     t->lba = lba;
-    t->data = data;
+    t->parts = parts;
     t->total = bytes;
-    marks_begin(drive, write ? "write" : "read", bytes);
+    marks_begin(drive, verb->name, bytes);
     int rc = run(t, progress, arg);
-    marks_end(drive, write ? "write" : "read", bytes, rc);
+    marks_end(drive, verb->name, bytes, rc);
     /* Commands that never completed still point at the slots and their buffers: both stay until the process ends. */
     if (t->in_flight == 0) {
         for (unsigned i = 0; i < TRANSFER_DEPTH; i++)
@@ -162,12 +194,67 @@ static int transfer(struct assasin_drive *drive, bool write, uint64_t lba, void 
 
 int assasin_read(struct assasin_drive *drive, uint64_t lba, void *data, uint64_t bytes, assasin_progress_fn progress,
                  void *arg) {
-    return transfer(drive, false, lba, data, bytes, progress, arg);
+    return transfer(drive, &verb_read, lba, &(struct iovec){data, bytes}, 1, progress, arg);
 }
 
 int assasin_write(struct assasin_drive *drive, uint64_t lba, const void *data, uint64_t bytes,
                   assasin_progress_fn progress, void *arg) {
-    return transfer(drive, true, lba, (void *)data, bytes, progress, arg);
+    return transfer(drive, &verb_write, lba, &(struct iovec){(void *)data, bytes}, 1, progress, arg);
+}
+
+int assasin_readv(struct assasin_drive *drive, uint64_t lba, const struct iovec *parts, int count,
+                  assasin_progress_fn progress, void *arg) {
+    return transfer(drive, &verb_read, lba, parts, count, progress, arg);
+}
+
+int assasin_writev(struct assasin_drive *drive, uint64_t lba, const struct iovec *parts, int count,
+                   assasin_progress_fn progress, void *arg) {
+    return transfer(drive, &verb_write, lba, parts, count, progress, arg);
+}
+
+int assasin_compare(struct assasin_drive *drive, uint64_t lba, const void *data, uint64_t bytes,
+                    assasin_progress_fn progress, void *arg) {
+    return transfer(drive, &verb_compare, lba, &(struct iovec){(void *)data, bytes}, 1, progress, arg);
+}
+
+int assasin_trim(struct assasin_drive *drive, const struct assasin_extent *extents, uint32_t count) {
+    struct nvme_dsm_range ranges[NVME_DSM_RANGES];
+    if (count == 0)
+        return drive_fail(drive, EINVAL, "no extent: name the blocks that are not needed any more");
+    for (uint32_t done = 0; done < count;) {
+        uint32_t n = count - done < NVME_DSM_RANGES ? count - done : NVME_DSM_RANGES;
+        memset(ranges, 0, sizeof(ranges));
+        for (uint32_t i = 0; i < n; i++) {
+            if (extents[done + i].count == 0)
+                return drive_fail(drive, EINVAL, "extent %u has no blocks", done + i);
+            ranges[i].lba = extents[done + i].lba;
+            ranges[i].blocks = extents[done + i].count;
+        }
+        struct assasin_command command = {
+            .dw = {NVME_DATASET_MANAGEMENT, drive->link->namespace_id, [10] = n - 1, [11] = NVME_DSM_DEALLOCATE}};
+        int rc = drive_execute(drive, ASSASIN_IO, &command, ranges, sizeof(ranges), "trim", NULL);
+        if (rc)
+            return rc;
+        done += n;
+    }
+    return 0;
+}
+
+int assasin_write_zeroes(struct assasin_drive *drive, uint64_t lba, uint64_t blocks) {
+    if (blocks == 0)
+        return drive_fail(drive, EINVAL, "0 blocks: name at least one");
+    while (blocks > 0) {
+        uint32_t n = blocks < NVME_MAX_BLOCKS ? (uint32_t)blocks : NVME_MAX_BLOCKS;
+        struct assasin_command command = {
+            .dw = {NVME_WRITE_ZEROES,
+                   drive->link->namespace_id, [10] = (uint32_t)lba, [11] = (uint32_t)(lba >> 32), [12] = n - 1}};
+        int rc = drive_execute(drive, ASSASIN_IO, &command, NULL, 0, "write zeroes", NULL);
+        if (rc)
+            return rc;
+        lba += n;
+        blocks -= n;
+    }
+    return 0;
 }
 
 int assasin_flush(struct assasin_drive *drive) {

@@ -37,9 +37,26 @@
 #define NVME_ADMIN_ASYNC_EVENT  0x0Cu
 
 /* NVM opcodes. */
-#define NVME_FLUSH 0x00u
-#define NVME_WRITE 0x01u
-#define NVME_READ  0x02u
+#define NVME_FLUSH              0x00u
+#define NVME_WRITE              0x01u
+#define NVME_READ               0x02u
+#define NVME_COMPARE            0x05u
+#define NVME_WRITE_ZEROES       0x08u
+#define NVME_DATASET_MANAGEMENT 0x09u
+
+/* Most blocks of a command: NLB has 16 bits and counts from 0. */
+#define NVME_MAX_BLOCKS 65536u
+
+/* Dataset Management. */
+#define NVME_DSM_DEALLOCATE (1u << 2)
+#define NVME_DSM_RANGES     256u
+struct nvme_dsm_range {
+    uint32_t attributes;
+    uint32_t blocks;
+    uint64_t lba;
+};
+static_assert(sizeof(struct nvme_dsm_range) == 16,
+              "NVM Command Set Specification, Dataset Management: 16 bytes a range");
 
 #define NVME_FEATURE_QUEUES 0x07u
 

@@ -81,7 +81,7 @@ static const struct {
     {VENDOR(PROGRAM_FAILED), EIO, "the program ended with something else than success"},
     {0x280, EIO, "write fault: the medium could not be written"},
     {0x281, EIO, "unrecovered read error"},
-    {0x285, EIO, "compare failure: the medium holds something else"},
+    {0x285, EILSEQ, "compare failure: the medium holds something else"},
     {0x370, EIO, "the host gave the command up: the path to the drive failed"},
     {0x371, ECANCELED, "the host gave the command up: the drive did not answer in time or was reset"},
 };

@@ -16,9 +16,9 @@ import lz4_frames
 import numpy as np
 import pytest
 from assasin import bench as benchmarks
-from assasin import free_blocks, offloads
+from assasin import offloads
 from assasin.board import Board
-from assasin.drive import Command, Drive, DriveError
+from assasin.drive import Command, Drive, DriveError, Extent
 from assasin.hls.kernel import KernelError
 from assasin.hls.run import board_with
 from assasin.tree import ROOT, contract
@@ -140,7 +140,7 @@ def test_a_benchmark_leaves_what_is_on_the_drive_alone(board: Board, command: tu
     assert f"the drive's last blocks, {last - 15}..{last}, hold data" in " ".join(done.stderr.replace("│", " ").split())
     with Drive(board.address) as drive:
         assert drive.read(last, 4) == b"mine"
-        free_blocks.deallocate(drive, last, 1)
+        drive.trim([Extent(last, 1)])
         assert drive.read(last, 4) == bytes(4)
 
 

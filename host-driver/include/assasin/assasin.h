@@ -7,8 +7,9 @@
  * assasin_last_status() what the drive answered, if it did. Errors of the connection: -ENODEV the drive is gone (the
  * board process ended), -ETIMEDOUT it did not answer; after either, every further call fails the same way and only
  * assasin_close() is left. -EINTR: ended by assasin_options.tick. NVMe errors: -ERANGE for LBA Out of Range, -ENOSPC
- * for Capacity Exceeded, -EINVAL for invalid fields, opcodes, requests and ELF files, -EBADF for an unknown function or
- * handle, -EBUSY for no resources, -ECANCELED for aborted commands, -EIO for everything else.
+ * for Capacity Exceeded, -EILSEQ for Compare Failure, -EINVAL for invalid fields, opcodes, requests and ELF files,
+ * -EBADF for an unknown function or handle, -EBUSY for no resources, -ECANCELED for aborted commands, -EIO for
+ * everything else.
  *
  * A drive belongs to one thread at a time. The library has no global state.
  */
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -221,6 +223,36 @@ int assasin_read(struct assasin_drive *drive, uint64_t lba, void *data, uint64_t
 int assasin_write(struct assasin_drive *drive, uint64_t lba, const void *data, uint64_t bytes,
                   assasin_progress_fn progress, void *arg);
 
+/** assasin_read() into several pieces of memory, one behind the other; `count` parts of any length, a multiple of the
+ * block together. */
+int assasin_readv(struct assasin_drive *drive, uint64_t lba, const struct iovec *parts, int count,
+                  assasin_progress_fn progress, void *arg);
+
+/** assasin_write() from several pieces of memory. */
+int assasin_writev(struct assasin_drive *drive, uint64_t lba, const struct iovec *parts, int count,
+                   assasin_progress_fn progress, void *arg);
+
+/** Has the drive compare `bytes` bytes (a multiple of the block) with what blocks from `lba` on hold. \return 0 they
+ * are equal; -EILSEQ they are not, and assasin_last_error() names the blocks of the command that found it; others as
+ * assasin_read(). */
+int assasin_compare(struct assasin_drive *drive, uint64_t lba, const void *data, uint64_t bytes,
+                    assasin_progress_fn progress, void *arg);
+
+/** A run of logical blocks. */
+struct assasin_extent {
+    uint64_t lba;   /**< first block */
+    uint32_t count; /**< blocks */
+};
+
+/** Tells the drive that blocks are not needed any more (Dataset Management, deallocate): they read zeros. Of many
+ * extents, those before one that is refused are trimmed. \return 0; -EINVAL none, or one without blocks; -ERANGE past
+ * the end; others as above. */
+int assasin_trim(struct assasin_drive *drive, const struct assasin_extent *extents, uint32_t count);
+
+/** Makes `blocks` blocks from `lba` on read zeros, without sending them. \return 0; -EINVAL none; -ERANGE past the end;
+ * others as above. */
+int assasin_write_zeroes(struct assasin_drive *drive, uint64_t lba, uint64_t blocks);
+
 /** Flush. \return 0 or an error. */
 int assasin_flush(struct assasin_drive *drive);
 
@@ -315,12 +347,6 @@ struct assasin_session {
 int assasin_get_session(struct assasin_drive *drive, struct assasin_session *session);
 /** Ends a session: its jobs stop, its functions go. \return 0; -ESTALE there is no such session. */
 int assasin_session_end(struct assasin_drive *drive, uint16_t session);
-
-/** A run of logical blocks. */
-struct assasin_extent {
-    uint64_t lba;   /**< first block */
-    uint32_t count; /**< blocks */
-};
 
 /** One input stream of one piece: blocks of the drive, or bytes of the host's. */
 struct assasin_input {

@@ -18,6 +18,7 @@ from assasin.binding import (
     Command,
     Completion,
     ErrorStruct,
+    ExtentStruct,
     InfoStruct,
     OptionsStruct,
     ProgressFn,
@@ -306,6 +307,27 @@ class Drive:
         padded += bytes(-len(padded) % block)
         self._transfer(self._lib.assasin_write, lba, padded, len(padded), progress)
         return len(padded) // block
+
+    def compare(self, lba: int, data: Data, progress: Progress | None = None) -> bool:
+        """Whether blocks from `lba` on hold `data`, padded with zeros to whole blocks; the drive compares, nothing is read."""
+        padded = as_bytes(data)
+        padded += bytes(-len(padded) % self.info.block_bytes)
+        try:
+            self._transfer(self._lib.assasin_compare, lba, padded, len(padded), progress)
+        except DriveError as error:
+            if error.code == errno.EILSEQ:
+                return False
+            raise
+        return True
+
+    def trim(self, extents: Sequence[Extent]) -> None:
+        """Tells the drive that blocks are not needed any more: they read zeros (Dataset Management, deallocate)."""
+        table = (ExtentStruct * max(1, len(extents)))(*((e.lba, e.count) for e in extents))
+        self._check(self._call(self._lib.assasin_trim, self._handle, table, len(extents)))
+
+    def write_zeroes(self, lba: int, blocks: int) -> None:
+        """Makes blocks read zeros, without sending them."""
+        self._check(self._call(self._lib.assasin_write_zeroes, self._handle, lba, blocks))
 
     def flush(self) -> None:
         """NVMe Flush."""

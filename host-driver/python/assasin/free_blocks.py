@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from assasin.binding import Command
-from assasin.drive import IO_QUEUE, Drive, DriveError, Progress
+from assasin.drive import Drive, DriveError, Extent, Progress
 from assasin.offloads import OffloadError
 
-DATASET_MANAGEMENT = 0x09
-DEALLOCATE = 1 << 2
 LOOK_BYTES = 1 << 20
 
 
@@ -54,12 +50,6 @@ def at_the_end(drive: Drive, length: int, progress: Progress | None = None) -> R
     return Range(first, count, True)
 
 
-def deallocate(drive: Drive, lba: int, count: int) -> None:
-    """NVMe Dataset Management: the blocks read zeros again, and the drive need not keep them."""
-    data = bytearray(struct.pack("<IIQ", 0, count, lba).ljust(4096, b"\0"))
-    drive.execute(IO_QUEUE, Command.of(DATASET_MANAGEMENT, 1, dw10=0, dw11=DEALLOCATE), data)
-
-
 @contextmanager
 def borrowed(drive: Drive, blocks: Range) -> Iterator[int]:
     """First block of the range for the time of a `with` block; a range that was free is free again afterwards."""
@@ -69,4 +59,4 @@ def borrowed(drive: Drive, blocks: Range) -> Iterator[int]:
         if blocks.free:
             # A connection that is lost has been reported by what was done in the block.
             with suppress(DriveError):
-                deallocate(drive, blocks.lba, blocks.count)
+                drive.trim([Extent(blocks.lba, blocks.count)])

@@ -400,6 +400,9 @@ def test_vector_functions_over_columns_in_the_flash() -> None:
         pytest.skip(f"needs scripts/build {config}")
     for found in varve_board.run(config, ["bitpack5"], True, 14, lambda _: None, False):
         assert found.cores == 2 and 0.2 < found.rate / found.limit < 1.05, found
+    for found in varve_board.run(config, ["q06l"], True, 14, lambda _: None, False, core_pages=6):
+        assert found.input_bytes == 2 * 6 * 4096 * 16, found
+        assert found.steady is not None and 0.6 < found.steady.bytes_per_cycle / found.limit < 1.05, found
 
 
 def test_a_debugger_in_the_middle_of_a_strip() -> None:

@@ -281,6 +281,11 @@ def test_a_loop_is_found_in_a_listing() -> None:
         varve_listing.loop(varve_tile.WORKLOADS / "full.elf", "no_such")
 
 
+def test_pages_are_of_a_board() -> None:
+    with pytest.raises(VarveBenchError, match="--pages is of a board: name its configuration too, for example --board"):
+        varve_bench.run(["8.10"], None, True, 14, lambda _: None, core_pages=8)
+
+
 def test_a_summary_is_the_geometric_mean() -> None:
     ratios = dict(zip(varve_summary.MEMBERS, (2.0, 4.0, 8.0, 1.0, 16.0, 0.5), strict=True))
     measured = {(name, "full", "speedup_over_scalar"): ratio for name, ratio in ratios.items()}

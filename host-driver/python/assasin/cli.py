@@ -1088,10 +1088,19 @@ def ftl_command(parts: tuple[str, ...] | None, quick: bool, config: str, profile
 @click.option("--seed", type=click.IntRange(0, 0xFFFFFFFF), default=varve_data.SEED, show_default=True, help="Of the columns.")
 @click.option("--build", is_flag=True, help="First build the tiles with other data paths and slots, each in up to an hour.")
 @click.option("--board", metavar="CONFIG", help="Measure 9.2 on this virtual board too; alone: --figure board.")
+@click.option("--pages", type=click.IntRange(1, 4096), help="On the board: flash pages of a core's part of a column of bytes.")
 @click.option("--train", is_flag=True, help="Train the networks for MNIST again, in minutes, and hold them against the committed.")
 @json_option
 def varve_command(
-    figure: str | None, filters: str | None, quick: bool, seed: int, build: bool, board: str | None, train: bool, as_json: bool
+    figure: str | None,
+    filters: str | None,
+    quick: bool,
+    seed: int,
+    build: bool,
+    board: str | None,
+    pages: int | None,
+    train: bool,
+    as_json: bool,
 ) -> None:
     """
     The vector unit: filters of TPC-H, bitpacking, RAID5 and MNIST in scalar and vector code, beside the dissertation's values.
@@ -1105,7 +1114,14 @@ def varve_command(
         return
     with terminal.spinner("varve") as say:
         result = varve_bench.run(
-            figure.split(",") if figure else None, filters.split(",") if filters else None, quick, seed, say, build, board
+            figure.split(",") if figure else None,
+            filters.split(",") if filters else None,
+            quick,
+            seed,
+            say,
+            build,
+            board,
+            pages,
         )
     from assasin import varve_plots
 

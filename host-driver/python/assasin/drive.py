@@ -322,7 +322,7 @@ class Drive:
 
     def trim(self, extents: Sequence[Extent]) -> None:
         """Tells the drive that blocks are not needed any more: they read zeros (Dataset Management, deallocate)."""
-        table = (ExtentStruct * max(1, len(extents)))(*((e.lba, e.count) for e in extents))
+        table = (ExtentStruct * max(1, len(extents)))(*(ExtentStruct(e.lba, e.count) for e in extents))
         self._check(self._call(self._lib.assasin_trim, self._handle, table, len(extents)))
 
     def write_zeroes(self, lba: int, blocks: int) -> None:

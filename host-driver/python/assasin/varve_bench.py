@@ -84,6 +84,7 @@ def run(
     tell: Tell,
     builds: bool = False,
     board: str | None = None,
+    core_pages: int | None = None,
 ) -> dict[str, Any]:
     """
     Measures for figures, default all or those of the filters named, and leaves build/bench/varve.json, whose content is
@@ -91,6 +92,7 @@ def run(
 
     `filters`: default all. `quick`: few rows, and by default few filters; the figures say little. `builds`: tiles of other data
     paths and slots, and the board, are built first. `board`: configuration of a virtual board on which 9.2 is measured too.
+    `core_pages`: there, pages of a core's part of a column of bytes.
     """
     strange = [figure for figure in figures or () if figure not in FIGURES]
     if strange:
@@ -132,12 +134,14 @@ def run(
     if asked(varve_summary.SCALAR, varve_summary.TOGETHER, all_filters=True):
         rows += varve_summary.run(measured, [name for name in growing if (name, "full", "cycles") in measured])
     on_board: dict[str, float] = {}
+    if core_pages is not None and board is None:
+        raise VarveBenchError("--pages is of a board: name its configuration too, for example --board " + varve_board.CONFIG)
     if board is None and figures is not None and varve_board.NAME in figures:
         raise VarveBenchError(f"figure {varve_board.NAME}: name a configuration, for example --board {varve_board.CONFIG}")
     if board is not None and asked(varve_board.NAME):
         named = varve_filters.chosen(varve_filters.description(), filters, quick)
         names = [*(name for name in named if name in growing), *varve_task.PROGRAMS]
-        for of_board in varve_board.run(board, names, quick, seed, tell, builds):
+        for of_board in varve_board.run(board, names, quick, seed, tell, builds, core_pages):
             rows += varve_board.rows_of(of_board, board)
             if of_board.cores == varve_baseline.CORES:
                 on_board[of_board.name] = of_board.rate

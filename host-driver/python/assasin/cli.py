@@ -6,6 +6,8 @@ from __future__ import annotations
 import dataclasses
 import errno
 import io
+import itertools
+import json
 import os
 import re
 import select
@@ -1238,6 +1240,34 @@ def console(log: bool, name: str, as_json: bool) -> None:
         return
     with board.connect_console() as s:
         pump_console(s, name)
+
+
+@cli.command("top")
+@click.option("--every", type=click.FloatRange(0.1, 3600), default=1.0, show_default=True, help="Seconds between two looks.")
+@click.option("--count", type=click.IntRange(1), help="Looks to take; default: until Ctrl-C or the board's end.")
+@common
+def top_command(every: float, count: int | None, name: str, as_json: bool) -> None:
+    """
+    Show what a running virtual board does: channels, cores, firmware, PCIe, DRAM.
+
+    Works while others use the drive, and takes no simulated time. On a terminal it is a screen, in a pipe a line a look, and with
+    --json an object a line. Ctrl-C leaves.
+    """
+    from rich.live import Live
+
+    from assasin import top
+
+    frames = itertools.islice(top.watch(Board(name), every), count)
+    try:
+        if as_json or not sys.stdout.isatty():
+            for f in frames:
+                print(json.dumps(f.json()) if as_json else top.line(f), flush=True)
+        else:
+            with Live(console=terminal.out, screen=True, auto_refresh=False) as live:
+                for f in frames:
+                    live.update(top.shown(f), refresh=True)
+    except KeyboardInterrupt:
+        return  # it is how one leaves
 
 
 def pump_console(s: socket.socket, name: str) -> None:

@@ -19,6 +19,8 @@ from assasin.power.errors import PowerError
 ANSWER_SECONDS = 60.0
 DEFAULT_EVERY = 20_000
 """Cycles an interval."""
+NEVER = 1 << 62
+"""Cycles an interval where a sample comes only when it is asked for."""
 
 _SUMS = (
     "timebase",
@@ -114,12 +116,12 @@ class ActivityLog:
         return np.diff(self._channels[name], axis=0)
 
 
-class Recorder:
-    """Collects samples of a running board until it is told to stop. The drive's user does not notice."""
+class Counters:
+    """A connection to a running board's counters. The drive's user does not notice."""
 
-    def __init__(self, board: Board, every: int = DEFAULT_EVERY) -> None:
-        """Connects; the first sample is taken now. Raises PowerError."""
-        self._kernels = board.require().status().get("slots", ())
+    def __init__(self, board: Board, every: int = NEVER) -> None:
+        """Connects, and asks for a sample every so many cycles of the timebase. Raises PowerError."""
+        board.require()
         self._name = board.name
         self._log_file = board.paths.log
         path = board.paths.folder / "door.activity"
@@ -132,17 +134,16 @@ class Recorder:
             raise PowerError(
                 f"{path} does not answer ({e.strerror}): build and start the board again (scripts/build, assasin flash virtual)"
             ) from e
-        self._samples: list[dict[str, Any]] = []
-        self._failure: PowerError | None = None
-        self._answered = threading.Event()
-        self._send(f"every {every}\n")
-        self._lines = self._receive()
-        self._heading = next(self._lines)
-        self._samples.append(next(self._lines))
-        # A command may leave the board asleep for longer than any answer takes.
-        self._socket.settimeout(None)
-        self._thread = threading.Thread(target=self._collect, daemon=True)
-        self._thread.start()
+        try:
+            self._send(f"every {every}\n")
+            self._lines = self._receive()
+            self.heading = next(self._lines)
+            """The board's scale, and names of the counters."""
+            self.first = next(self._lines)
+            """The sample at the time of the connection."""
+        except BaseException:
+            self._socket.close()
+            raise
 
     def _send(self, text: str) -> None:
         try:
@@ -169,9 +170,42 @@ class Recorder:
                 except ValueError as e:
                     raise PowerError(f"virtual board '{self._name}' sent '{line[:80]!r}' instead of counters") from e
 
-    def _collect(self) -> None:
+    def ask(self) -> None:
+        """Asks for one more sample, whose `asked` is 1. Raises PowerError."""
+        self._send("now\n")
+
+    def now(self) -> dict[str, Any]:
+        """A sample of now; those that come before it are passed over. Raises PowerError."""
+        self.ask()
+        return next(sample for sample in self._lines if sample.get("asked"))
+
+    def samples(self) -> Iterator[dict[str, Any]]:
+        """Samples as they come, for as long as that takes: a board may be asleep. Raises PowerError."""
+        self._socket.settimeout(None)
+        return self._lines
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._socket.close()
+
+
+class Recorder:
+    """Collects samples of a running board until it is told to stop."""
+
+    def __init__(self, board: Board, every: int = DEFAULT_EVERY) -> None:
+        """Connects; the first sample is taken now. Raises PowerError."""
+        self._kernels = board.require().status().get("slots", ())
+        self._board = board
+        self._counters = Counters(board, every)
+        self._samples: list[dict[str, Any]] = [self._counters.first]
+        self._failure: PowerError | None = None
+        self._answered = threading.Event()
+        self._thread = threading.Thread(target=self._collect, args=(self._counters.samples(),), daemon=True)
+        self._thread.start()
+
+    def _collect(self, samples: Iterator[dict[str, Any]]) -> None:
         try:
-            for sample in self._lines:
+            for sample in samples:
                 self._samples.append(sample)
                 if sample.get("asked"):
                     break
@@ -183,13 +217,12 @@ class Recorder:
         """Takes one more sample and ends. Raises PowerError when the board has ended meanwhile."""
         try:
             if not self._failure:
-                self._send("now\n")
+                self._counters.ask()
                 if not self._answered.wait(ANSWER_SECONDS):
-                    raise PowerError(
-                        f"virtual board '{self._name}' has not answered for {ANSWER_SECONDS:.0f} s: see {self._log_file}"
-                    )
+                    name, log = self._board.name, self._board.paths.log
+                    raise PowerError(f"virtual board '{name}' has not answered for {ANSWER_SECONDS:.0f} s: see {log}")
         finally:
-            self._socket.close()
+            self._counters.close()
         if self._failure:
             raise self._failure
-        return ActivityLog(self._heading, self._samples, self._kernels)
+        return ActivityLog(self._counters.heading, self._samples, self._kernels)

@@ -32,7 +32,9 @@ class Call:
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """Environment of the stand-in."""
     return (
-        os.environ | {"VIVADO_RECORDING": str(folder / "recording"), "VIVADO_REPORTS": str(REPORTS), "VIVADO_SLACK": "0.1"} | more
+        os.environ
+        | {"VIVADO_RECORDING": str(folder / "recording"), "VIVADO_REPORTS": str(REPORTS), "VIVADO_SLACKS": "0.1 0.01 0.2"}
+        | more
     )
 
 

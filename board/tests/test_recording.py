@@ -196,15 +196,47 @@ def test_stages_hand_over_by_checkpoints(project):
         assert (project.folder / leaves).exists()
 
 
-def test_bitstream_needs_timing(project, monkeypatch):
+@pytest.mark.parametrize(
+    ("slacks", "says"),
+    [
+        ("-0.2 0.01 0.2", r"worst setup slack -0\.2 ns; "),
+        ("0.1 -0.003 0.2", r"worst hold slack -0\.003 ns; "),
+        ("0.1 0.01 -0.09", r"worst pulse width slack -0\.09 ns; "),
+        ("-1 -2 -3", r"worst setup slack -1 ns, worst hold slack -2 ns, worst pulse width slack -3 ns; "),
+    ],
+)
+def test_bitstream_needs_timing(project, monkeypatch, slacks, says):
     (project.folder / "route.dcp").touch()
-    monkeypatch.setattr(recording, "environment", lambda folder, **more: _slack(folder, "-0.2"))
-    with pytest.raises(recording.TclFailed, match=r"timing is not met: worst setup slack -0\.2 ns"):
+    monkeypatch.setattr(recording, "environment", lambda folder, **more: _slacks(folder, slacks))
+    with pytest.raises(recording.TclFailed, match=f"timing is not met: {says}"):
         recording.stage(project.folder, "bitstream")
+    assert not list(project.folder.glob("*.bit"))
 
 
-def _slack(folder, value, original=recording.environment):
-    return original(folder) | {"VIVADO_SLACK": value}
+@pytest.mark.parametrize("slacks", ["0 0 0", "0.1 NA 0.2", "NA NA NA", "inf 0.1 0.2"])
+def test_bitstream_where_timing_is_met(project, monkeypatch, slacks):
+    (project.folder / "route.dcp").touch()
+    monkeypatch.setattr(recording, "environment", lambda folder, **more: _slacks(folder, slacks))
+    assert any(call.name == "write_bitstream" for call in recording.stage(project.folder, "bitstream"))
+
+
+def test_a_timing_summary_of_another_form_makes_no_bitstream(project, monkeypatch, tmp_path):
+    (project.folder / "route.dcp").touch()
+    sample = (recording.REPORTS / "timing_route.rpt").read_text()
+    for other, says in (
+        (sample.replace("WPWS(ns)", "WPW (ns)"), r"no column WPWS\(ns\)"),
+        ("Timing Summary Report\n", "no table of WNS"),
+    ):
+        (tmp_path / "timing_route.rpt").write_text(other)
+        monkeypatch.setattr(
+            recording, "environment", lambda folder, **more: _slacks(folder, "0.1 0.1 0.1") | {"VIVADO_REPORTS": str(tmp_path)}
+        )
+        with pytest.raises(recording.TclFailed, match=says):
+            recording.stage(project.folder, "bitstream")
+
+
+def _slacks(folder, value, original=recording.environment):
+    return original(folder) | {"VIVADO_SLACKS": value}
 
 
 def test_a_wrong_stage_is_refused(project):

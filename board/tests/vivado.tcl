@@ -85,16 +85,20 @@ proc open_checkpoint {path} {
 foreach command {report_utilization report_timing_summary report_cdc report_io report_drc report_methodology report_power} {
     proc $command {args} "
         record $command {*}\$args
+        if {\[lsearch \$args -return_string\] >= 0} { return \[timing_summary\] }
         set to \[option \$args -file\]
         file mkdir \[file dirname \$to\]
         set sample \[file join \$::env(VIVADO_REPORTS) \[file tail \$to\]\]
         if {\[file exists \$sample\]} { file copy -force \$sample \$to } else { make_file \$to }
     "
 }
-proc get_timing_paths {args} { return path }
-proc get_property {name object} {
-    record get_property $name $object
-    return $::env(VIVADO_SLACK)
+# The sample report, with other slacks of setup, hold and pulse width where a test says so.
+proc timing_summary {} {
+    set file [open [file join $::env(VIVADO_REPORTS) timing_route.rpt]]
+    set text [read $file]
+    close $file
+    lassign $::env(VIVADO_SLACKS) setup hold width
+    return [string map [list 0.123 $setup 0.011 $hold 0.264 $width] $text]
 }
 foreach command {write_bitstream write_hw_platform write_debug_probes} {
     proc $command {args} "record $command {*}\$args; make_file \[lindex \$args end\]"

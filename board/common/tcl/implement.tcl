@@ -40,12 +40,38 @@ proc run_routing {} {
     report_power -file reports/power_route.rpt
 }
 
+# Slacks of the routed design that are below 0, in words; empty when timing is met. They are read from the timing summary, since only it
+# has pulse widths too.
+proc missed_timing {} {
+    set lines [split [report_timing_summary -max_paths 1 -return_string] "\n"]
+    set header [lsearch -regexp $lines {^\s*WNS\(ns\)\s+TNS\(ns\)}]
+    if {$header < 0} {
+        error "the timing summary has no table of WNS and TNS: this Vivado writes it otherwise; see reports/timing_route.rpt"
+    }
+    # Columns are two blanks apart; their names have single ones.
+    set names [split [regsub -all {\s{2,}} [string trim [lindex $lines $header]] "\t"] "\t"]
+    set values [regexp -all -inline {\S+} [lindex $lines [expr {$header + 2}]]]
+    set missed {}
+    foreach {column what} {WNS(ns) setup WHS(ns) hold WPWS(ns) "pulse width"} {
+        set at [lsearch -exact $names $column]
+        if {$at < 0 || $at >= [llength $values]} {
+            error "the timing summary has no column $column: this Vivado writes it otherwise; see reports/timing_route.rpt"
+        }
+        set slack [lindex $values $at]
+        # NA: no such path is constrained.
+        if {[string is double -strict $slack] && $slack < 0} {
+            lappend missed "worst $what slack $slack ns"
+        }
+    }
+    return [join $missed ", "]
+}
+
 proc make_bitstream {} {
     global settings
     open_checkpoint route.dcp
-    set slack [get_property SLACK [get_timing_paths -max_paths 1 -nworst 1 -setup]]
-    if {$slack ne "" && $slack < 0} {
-        error "timing is not met: worst setup slack $slack ns; see reports/timing_route.rpt. Lower core_mhz in the board file, or build a smaller configuration"
+    set missed [missed_timing]
+    if {$missed ne ""} {
+        error "timing is not met: $missed; see reports/timing_route.rpt. Setup and pulse width: lower core_mhz in the board file, or build a smaller configuration. Hold: no clock helps; look at the paths that the report names"
     }
     write_bitstream -force -bin_file $settings(name).bit
     write_debug_probes -force -quiet $settings(name).ltx

@@ -145,6 +145,8 @@ def run(
             rows += varve_board.rows_of(of_board, board)
             if of_board.cores == varve_baseline.CORES:
                 on_board[of_board.name] = of_board.rate
+            # A job on a large board takes minutes: what was measured stays when the next one is interrupted.
+            store(rows, quick, seed)
     if asked(varve_baseline.FIGURE, varve_port.NAME, all_filters=True):
         taken = varve_filters.chosen(varve_filters.description(), filters, quick)
         rows += varve_port.run([*(name for name in growing if name in taken), *varve_task.PROGRAMS], quick, seed, tell)
@@ -157,6 +159,11 @@ def run(
         else:
             over = next((r for r in rows if (r.figure, r.workload, r.form) == (varve_baseline.FIGURE, "geomean", "full")), None)
             rows += varve_silicon.run(over.ours if over else None, seed, tell)
+    return store(rows, quick, seed)
+
+
+def store(rows: Sequence[Row], quick: bool, seed: int) -> dict[str, Any]:
+    """Writes build/bench/varve.json, whose content it returns."""
     result: dict[str, Any] = {"board": CONFIG, "commit": commit(), "quick": quick, "seed": seed, "unit": UNIT}
     result["rows"] = [asdict(r) for r in rows]
     BENCH_FOLDER.mkdir(parents=True, exist_ok=True)

@@ -77,6 +77,7 @@ def test_beside_a_job_it_shows_channels_and_cores_at_work(board: Board) -> None:
         watching = subprocess.Popen(command("--json", "--every", "0.2"), stdout=subprocess.PIPE, text=True)
         assert watching.stdout is not None
         try:
+            frames.append(json.loads(watching.stdout.readline()))
             reader = threading.Thread(target=lambda: frames.extend(json.loads(line) for line in watching.stdout or ()))
             reader.start()
             pieces = offloads.run(drive, "scan", [Extent(0, 256)], len(data))

@@ -74,6 +74,15 @@ module nand_phy #(
         .pin_rb_n    (nand_rb_n)
     );
 
+    // Three-state values pass the serialisers at once, while the words that came with them are taken a clock later and leave nearly another one
+    // after (OSERDESE2 with DATA_RATE_TQ BUF: 3 of the 4 clocks of phy_clk in a clock, or 1 of 2; for OSERDESE3's T no latency is given). So they
+    // wait for two clocks. What is left between the two is less than the hold time that HOLD_DDR has to spare.
+    reg [1:0] dq_t, dqs_t;
+    always @(posedge clk) begin
+        dq_t  <= reset ? 2'b11 : {dq_t[0], pin_dq_t};
+        dqs_t <= reset ? 2'b11 : {dqs_t[0], pin_dqs_t};
+    end
+
     genvar i;
     generate
         for (i = 0; i < WAYS; i = i + 1) begin : ways
@@ -84,7 +93,7 @@ module nand_phy #(
         for (i = 0; i < 8; i = i + 1) begin : data
             wire oq, tq, in;
             nand_out #(.ULTRASCALE(ULTRASCALE), .SAMPLES(SAMPLES)) out (
-                .clk(clk), .phy_clk(phy_clk), .reset(reset), .word({SAMPLES{pin_dq[i]}}), .t(pin_dq_t), .oq(oq), .tq(tq)
+                .clk(clk), .phy_clk(phy_clk), .reset(reset), .word({SAMPLES{pin_dq[i]}}), .t(dq_t[1]), .oq(oq), .tq(tq)
             );
             IOBUF buffer (.I(oq), .T(tq), .O(in), .IO(nand_dq[i]));
             nand_in #(.ULTRASCALE(ULTRASCALE), .SAMPLES(SAMPLES)) sampler (
@@ -108,7 +117,7 @@ module nand_phy #(
     OBUFDS re_buffer (.I(re_out), .O(nand_re_p), .OB(nand_re_n));
     wire dqs_oq, dqs_tq, dqs_in;
     nand_out #(.ULTRASCALE(ULTRASCALE), .SAMPLES(SAMPLES)) dqs_serialiser (
-        .clk(clk), .phy_clk(phy_clk), .reset(reset), .word(pin_dqs), .t(pin_dqs_t), .oq(dqs_oq), .tq(dqs_tq)
+        .clk(clk), .phy_clk(phy_clk), .reset(reset), .word(pin_dqs), .t(dqs_t[1]), .oq(dqs_oq), .tq(dqs_tq)
     );
     IOBUFDS dqs_buffer (.I(dqs_oq), .T(dqs_tq), .O(dqs_in), .IO(nand_dqs_p), .IOB(nand_dqs_n));
     nand_in #(.ULTRASCALE(ULTRASCALE), .SAMPLES(SAMPLES)) dqs_sampler (

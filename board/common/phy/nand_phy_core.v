@@ -9,7 +9,7 @@
 // begin before the first byte; GAP, so that a way that has given out data is deselected for a moment before it is sent the next command,
 // which ends its burst and frees DQ. For the same reason CE rises a clock early. CLE and ALE are looked at with WE only, as the channel
 // keeps them while data goes out. Hence the channel's timing registers have to allow for more than the part asks, and `margin` tells the
-// firmware: TPST one clock, TCS GAP clocks (30 ns, for tCHZ), TWB GAP + LEAD + 5 clocks (the way of WE out and of R/B back).
+// firmware: TPST one clock, TCS GAP clocks (30 ns, for tCHZ), TWB GAP + LEAD + 6 clocks (the way of WE out, with its serialiser, and of R/B back).
 // SDR needs TWC and the guard times of the channel's reset values, 100 clocks and more (the firmware leaves them as they are).
 // In NV-DDR2, READ ID, features and status come twice each (both edges): DATA_RATE * SAMPLES must be 2 * BYTE_SAMPLES or more when
 // more than one such byte is moved.
@@ -62,7 +62,7 @@ module nand_phy_core #(
     localparam HOLD_DDR = WE_RISE + 8;
     localparam RE_SDR = 80 / SAMPLES;     // clocks that RE is low: 100 ns, at whose end DQ is taken
     localparam AHEAD = 32;                // samples that toggles are planned ahead
-    localparam [7:0] MORE_TPST = 1, MORE_TCS = GAP, MORE_TWB = GAP + LEAD + 5;
+    localparam [7:0] MORE_TPST = 1, MORE_TCS = GAP, MORE_TWB = GAP + LEAD + 6;
     assign margin = {MORE_TWB, MORE_TCS, MORE_TPST};
 
     sync_bits #(.WIDTH(WAYS)) sync_rb (.clk(clk), .in(pin_rb_n), .out(rb_n));

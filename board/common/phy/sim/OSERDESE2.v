@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Behaviour of OSERDESE2 (UG471) at DDR, one three-state bit: a word is taken at the rising edge of CLKDIV and leaves in the next clock.
+// Behaviour of OSERDESE2 (UG471) at DDR, one three-state bit: a word is taken at the rising edge of CLKDIV and leaves 3 clocks of CLK later, 1
+// at four bits ("OSERDESE2 Latencies"). With DATA_RATE_TQ BUF, TQ is T1, without a clock.
 module OSERDESE2 #(
     parameter DATA_RATE_OQ = "DDR",
     parameter DATA_RATE_TQ = "BUF",
@@ -17,9 +18,10 @@ module OSERDESE2 #(
     output TBYTEOUT, SHIFTOUT1, SHIFTOUT2, OFB, TFB,
     output OQ, TQ
 );
-    serialiser_model #(.WIDTH(DATA_WIDTH), .IDLE(INIT_OQ)) model (
+    serialiser_model #(.WIDTH(DATA_WIDTH), .IDLE(INIT_OQ), .LATENCY(DATA_WIDTH == 8 ? 3 : 1)) model (
         .clk(CLK), .clkdiv(CLKDIV), .reset(RST), .word({D8, D7, D6, D5, D4, D3, D2, D1}), .t(T1), .out(OQ), .t_out(TQ)
     );
+    initial if (DATA_RATE_TQ != "BUF") $fatal(1, "DATA_RATE_TQ %s is not modelled", DATA_RATE_TQ);
     assign {TBYTEOUT, SHIFTOUT1, SHIFTOUT2} = 3'b0;
     assign OFB = OQ;
     assign TFB = TQ;

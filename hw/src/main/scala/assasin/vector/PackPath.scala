@@ -42,7 +42,7 @@ class PackPathIO(p: VectorParams) extends PathIO(p) {
   val strip = if (p.full) Some(new StripPackIO(p)) else None
 
   /** Huffman codes. */
-  val look = if (p.full) None else Some(new HuffmanLookIO)
+  val look = new HuffmanLookIO
 
   /** The source register of the instruction in S. */
   val register = Output(UInt(5.W))
@@ -138,9 +138,9 @@ class PackPath(p: VectorParams) extends Module {
   when(results.io.enq.fire)(told := true.B)
 
   // Elements of a Huffman stream leave one a cycle, from a copy of their element group.
-  private val serial = if (p.full) false.B else use.huffman && !empty
-  // Values have widths of their own, which VarVE-full has not.
-  private val own      = if (p.full) false.B else use.variable
+  private val serial = use.huffman && !empty
+  // Values have widths of their own.
+  private val own      = use.variable
   private val split    = RegInit(false.B)
   private val group    = Reg(UInt(p.dLen.W))
   private val element  = Reg(UInt(p.vlBits.W))
@@ -243,25 +243,23 @@ class PackPath(p: VectorParams) extends Module {
     val width = ((1.U << use.valueBits(4, 0)) - 1.U)(HuffmanCode.widestValue - 1, 0)
     Mux(op.eew === 0.U, byte, low) & width
   }
-  private val cLength = io.look.fold(0.U(4.W))(_.length)
-  for (look <- io.look) {
-    look.set    := Mux(looks, use.table, c.use.table)
-    look.symbol := Mux(looks, symbol, cSymbol)
-    inLookup    := !io.clear && (looks || (inLookup && !codeMoves))
-    when(looks) {
-      cSymbol      := symbol
-      cActive      := chosen(element(log2Ceil(p.vLen) - 1, 0))
-      c.use        := use
-      c.tag        := op.tag
-      c.last       := lastElement
-      c.own        := false.B
-      c.widths     := false.B
-      c.bytepos    := op.scalar
-      c.count      := count
-      c.surplus    := Mux(use.exact, 0.U, (op.evl * HuffmanCode.longest.U).pad(p.vlBits + 6))
-      c.auxSurplus := 0.U
-      c.missing    := false.B
-    }
+  private val cLength = io.look.length
+  io.look.set    := Mux(looks, use.table, c.use.table)
+  io.look.symbol := Mux(looks, symbol, cSymbol)
+  inLookup       := !io.clear && (looks || (inLookup && !codeMoves))
+  when(looks) {
+    cSymbol      := symbol
+    cActive      := chosen(element(log2Ceil(p.vLen) - 1, 0))
+    c.use        := use
+    c.tag        := op.tag
+    c.last       := lastElement
+    c.own        := false.B
+    c.widths     := false.B
+    c.bytepos    := op.scalar
+    c.count      := count
+    c.surplus    := Mux(use.exact, 0.U, (op.evl * HuffmanCode.longest.U).pad(p.vlBits + 6))
+    c.auxSurplus := 0.U
+    c.missing    := false.B
   }
 
   // ---- R: bits of each byte ---------------------------------------------------------------------------------------------------
@@ -298,13 +296,13 @@ class PackPath(p: VectorParams) extends Module {
     r               := c
     r.use.valueBits := cLength
     r.missing       := cActive && cLength === 0.U
-    rData           := io.look.fold(0.U(p.dLen.W))(_.code)
+    rData           := io.look.code
     rActive         := Fill(2, cActive)
     rEew            := 1.U
   }
   // Of the beat in R.
-  private val rOwn    = if (p.full) false.B else r.own
-  private val rWidths = if (p.full) false.B else r.widths
+  private val rOwn    = r.own
+  private val rWidths = r.widths
   again := rValid && rOwn && !rWidths
 
   // A value that has its own width is at first cut to the most bits that it may have.
@@ -384,7 +382,7 @@ class PackPath(p: VectorParams) extends Module {
   io.stream := p2.use.stream(2, 0)
   private val lands  = p2Valid && move && !io.clear
   private val flush  = p2.use.flush
-  private val widths = if (p.full) false.B else p2.widths
+  private val widths = p2.widths
   private val joined =
     Mux(widths, p2Bits.data, BarrelShift.left(p2Bits.data, io.at.bitpos, p.memoryBits) | io.at.partial)
   private val length = p2Bits.length +& Mux(widths, 0.U, io.at.bitpos)
@@ -404,7 +402,7 @@ class PackPath(p: VectorParams) extends Module {
   when(io.clear)(appended := 0.U)
 
   // Of elements that have Huffman codes: those that had one, and whether some had none, before the last one.
-  private val huffman = if (p.full) false.B else p2.use.huffman
+  private val huffman = p2.use.huffman
   private val coded   = RegInit(0.U(p.vlBits.W))
   private val missing = RegInit(false.B)
   private val codeEnd = coded + (p2Bits.length =/= 0.U)
@@ -424,7 +422,7 @@ class PackPath(p: VectorParams) extends Module {
   io.settle.bits.surplus := p2.surplus - Mux(
     p2.use.exact,
     0.U,
-    Mux(huffman, appended + p2Bits.length, Mux(if (p.full) false.B else p2.own, appended, 0.U))
+    Mux(huffman, appended + p2Bits.length, Mux(p2.own, appended, 0.U))
   )
   io.settle.bits.auxSurplus := p2.auxSurplus
   // The cycle in which the last byte goes to a stream buffer.

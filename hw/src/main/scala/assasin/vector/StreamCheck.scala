@@ -65,7 +65,7 @@ class StreamCheckIO(p: VectorParams) extends Bundle {
   val pointers = Flipped(Valid(UInt(3.W)))
 
   /** Of VarVE-full, as the offered instruction has to see them: registers that hold its vectors, PACKED; and which
-    * input streams are open. 0 without it.
+    * input streams are open that it may move. 0 without it.
     */
   val variable = Input(UInt(32.W))
   val packed   = Input(Bool())
@@ -145,9 +145,7 @@ class StreamCheck(p: VectorParams) extends Module {
     format.aux < streams && format.aux =/= word.stream && auxFree === 0.U
   private val taken = look.common.open || (!word.stream(3) && look.auxes(word.stream(2, 0)))
   private val declareLegal = word.declare && !taken &&
-    (word.kind === StreamKind.Fixed.U && fixedWidth || (if (p.full) false.B
-                                                        else
-                                                          widths && format.valueBits === 0.U || codes && codesLegal)) &&
+    (word.kind === StreamKind.Fixed.U && fixedWidth || widths && format.valueBits === 0.U || codes && codesLegal) &&
     from.varve.get.format(31, 14) === 0.U && (if (p.maxWidth == 64) true.B else format.mb =/= 3.U) &&
     (word.output || format.valueBits <= (8.U << format.mb)) &&
     Mux(
@@ -164,7 +162,7 @@ class StreamCheck(p: VectorParams) extends Module {
   private val maskLegal = !word.masked || !io.variable(word.mask)
   private val vectorLegal = maskLegal && Mux(
     word.full,
-    !grouped && Mux(word.unpack, !io.packed, io.variable(word.register)),
+    !grouped && look.common.kind === StreamKind.Fixed.U && Mux(word.unpack, !io.packed, io.variable(word.register)),
     fixedLegal
   )
   private val recountLegal = word.count && (word.set & ~io.open) === 0.U

@@ -50,7 +50,7 @@ class StreamGate(p: VectorParams) extends Module {
   private val flushes = k.endOutput && found.common.bitpos =/= 0.U
 
   // Values have their own widths. Where those of a declared stream begin in a stream buffer.
-  private val kind     = if (p.full) StreamKind.Fixed.U else Mux(k.declare, k.kind, found.common.kind)
+  private val kind     = Mux(k.declare, k.kind, found.common.kind)
   private val variable = kind === StreamKind.Variable.U
   private val auxHead  = Reg(UInt(32.W))
 
@@ -113,12 +113,13 @@ class StreamGate(p: VectorParams) extends Module {
   }
 
   // Or its code's: looked for as the element is read.
-  private val codeBits = readers.io.codes.fold(0.U(4.W))(_.look.length)
-  for (codes <- readers.io.codes) {
+  private val codes    = readers.io.codes
+  private val codeBits = codes.look.length
+  codes.look.set := found.common.table
+  codes.look.symbol := {
     val read = io.mask.element(HuffmanCode.widestValue - 1, 0)
     val byte = Cat(Fill(8, read(7) && !format.unsigned), read(7, 0))
-    codes.look.set := found.common.table
-    codes.look.symbol := Mux(io.commit.at.config.vsew(1, 0) === 0.U, byte, read) &
+    Mux(io.commit.at.config.vsew(1, 0) === 0.U, byte, read) &
       ((1.U << format.valueBits(4, 0)) - 1.U)(HuffmanCode.widestValue - 1, 0)
   }
 
@@ -276,7 +277,7 @@ class StreamGate(p: VectorParams) extends Module {
           when(variable) {
             state := State.Scan
           }.elsewhen(huffman) {
-            when(!io.huffman.fold(false.B)(_.full))(state := State.Decode)
+            when(!io.huffman.full)(state := State.Decode)
           }.elsewhen(k.unpack && k.full && k.masked) {
             // The mask's length is known when nothing is under way. An element is looked at in any case.
             limit := strip.fold(0.U(p.vlBits.W))(s => Mux(s.length === 0.U, 1.U, s.length.pad(p.vlBits)))
@@ -524,14 +525,12 @@ class StreamGate(p: VectorParams) extends Module {
   io.read               := readers.io.read
   io.loading            := readers.io.loading
   io.declare.bits.table := huffman && found.table
-  for (codes <- readers.io.codes; huffmans <- io.huffman) {
-    huffmans.tables <> codes.tables
-    codes.set                  := found.common.table
-    codes.bank                 := bank
-    huffmans.element           := codes.element
-    huffmans.unpack            := happens && huffman && k.unpack && io.commit.dispatches
-    when(huffmans.unpack)(bank := !bank)
-  }
+  io.huffman.tables <> codes.tables
+  codes.set                    := found.common.table
+  codes.bank                   := bank
+  io.huffman.element           := codes.element
+  io.huffman.unpack            := happens && huffman && k.unpack && io.commit.dispatches
+  when(io.huffman.unpack)(bank := !bank)
 
   for (s <- io.strip; renew <- renewal.map(_.io)) {
     renew.word        := k

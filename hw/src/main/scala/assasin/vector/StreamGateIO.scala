@@ -37,8 +37,8 @@ class StreamGateIO(p: VectorParams) extends Bundle {
 
   val strip = if (p.full) Some(new StripGateIO(p)) else None
 
-  /** Huffman streams (not of VarVE-full). */
-  val huffman = if (p.full) None else Some(new HuffmanGateIO(p))
+  /** Huffman streams. */
+  val huffman = new HuffmanGateIO(p)
 
   /** Looks at widths of streams in memory; of those in stream buffers, when nobody else reads. */
   val load        = Decoupled(new VectorLoadRequest(p))

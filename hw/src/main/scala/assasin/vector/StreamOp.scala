@@ -28,7 +28,7 @@ class StreamOp(p: VectorParams) extends Module {
   private val k        = found.word
   private val config   = io.at.config
   private val format   = found.common.format
-  private val kind     = if (p.full) StreamKind.Fixed.U else found.common.kind
+  private val kind     = found.common.kind
   private val variable = kind === StreamKind.Variable.U
   private val huffman  = kind === StreamKind.Huffman.U
 

@@ -165,7 +165,7 @@ class StripTableIO(p: VectorParams) extends Bundle {
   /** An unpack of the stream that `enter` names: all elements that the strip may have are there. */
   val unpack = Input(Bool())
 
-  /** Streams that are open; that the strip has unpacked. */
+  /** Streams that are open and have values of one width; that the strip has unpacked. */
   val open     = Output(UInt(12.W))
   val unpacked = Output(UInt(12.W))
 
@@ -195,8 +195,8 @@ class StreamTable(p: VectorParams) extends Module {
   private val outputs = RegInit(VecInit(Seq.fill(p.outputs)(0.U.asTypeOf(new OutputDescriptor(p)))))
   private val reach   = Reg(Vec(p.outputs, UInt((p.xLen + 3).W)))
 
-  // The same of widths, which no stream of VarVE-full has.
-  private val auxReach = Option.when(!p.full)(Reg(Vec(p.outputs, UInt(p.xLen.W))))
+  // The same of widths.
+  private val auxReach = Reg(Vec(p.outputs, UInt(p.xLen.W)))
 
   // Instructions past the commit point, by stream. A memory stream's are those of a stream that was one when they entered.
   private val inputUses  = RegInit(VecInit(Seq.fill(p.inputs)(0.U(p.tagBits.W))))
@@ -229,9 +229,7 @@ class StreamTable(p: VectorParams) extends Module {
   io.look.left     := in.left
   io.look.partial  := out.partial
   io.look.position := Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), position(in))
-  io.look.auxPosition := auxReach.fold(0.U(p.xLen.W)) { reach =>
-    Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), in.auxpos)
-  }
+  io.look.auxPosition := Mux(io.look.output, MuxTree(io.look.stream(2, 0), auxReach), in.auxpos)
   io.look.busy := Mux(
     io.look.output,
     MuxTree(io.look.stream(2, 0), outputUses) =/= 0.U,
@@ -270,9 +268,7 @@ class StreamTable(p: VectorParams) extends Module {
     when(advances) {
       input.bytepos := io.advance.bits.position >> 3
       input.bitpos  := io.advance.bits.position(2, 0)
-      if (!p.full) {
-        when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + io.advance.bits.count)
-      }
+      when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + io.advance.bits.count)
     }
     // Numbers of elements are counted by the same sums for both.
     val consumed = Mux(recount.valid, recount.bits.pad(p.vlBits), io.advance.bits.count)
@@ -290,9 +286,7 @@ class StreamTable(p: VectorParams) extends Module {
     val reserves = io.reserve.valid && named(io.reserve.bits.stream, i)
     val settles  = io.settle.valid && named(io.settle.bits.stream, i)
     reach(i) := reach(i) + Mux(reserves, io.reserve.bits.bits, 0.U) - Mux(settles, io.settle.bits.surplus, 0.U)
-    for (reach <- auxReach) {
-      reach(i) := reach(i) + Mux(reserves, io.reserve.bits.count, 0.U) - Mux(settles, io.settle.bits.auxSurplus, 0.U)
-    }
+    auxReach(i) := auxReach(i) + Mux(reserves, io.reserve.bits.count, 0.U) - Mux(settles, io.settle.bits.auxSurplus, 0.U)
     when(io.move.valid && io.write === i.U) {
       output.bytepos := io.move.bits.bytepos
       output.bitpos  := io.move.bits.bitpos
@@ -305,7 +299,7 @@ class StreamTable(p: VectorParams) extends Module {
       begin(output)
       output.partial := 0.U
       reach(i)       := Cat(declared.bytepos, declared.bitpos)
-      auxReach.foreach(_(i) := declared.auxpos)
+      auxReach(i)    := declared.auxpos
     }
     when(chosen(io.close, true, i))(output         := 0.U.asTypeOf(output))
     when(chosen(io.raise, true, i))(output.pending := 0.U)
@@ -360,7 +354,7 @@ class StreamTable(p: VectorParams) extends Module {
         Mux(moves, strip.recount.bits.set(7, 0) & buffers, 0.U)
     )
     when(!io.look.output && (heads & (1.U(16.W) << io.look.stream)(7, 0)).orR)(io.look.busy := true.B)
-    strip.open                                                                              := inputOpen
+    strip.open                                                                              := Cat(inputs.map(i => i.open && i.kind === StreamKind.Fixed.U).reverse).pad(12)
     strip.unpacked                                                                          := unpacked
     strip.moving                                                                            := moving
   }
@@ -444,8 +438,8 @@ class StreamTable(p: VectorParams) extends Module {
       when(index === 3.U)(output.partial := value(15, 8))
     }
     when(RegNext(restores, false.B)) {
-      reach(i) := position(output)
-      auxReach.foreach(_(i) := output.auxpos)
+      reach(i)    := position(output)
+      auxReach(i) := output.auxpos
     }
   }
 

@@ -182,8 +182,7 @@ class UnpackPath(p: VectorParams) extends Module {
 
   // Memory answers later than stream buffers: what is under way is of one kind, so that answers come in order.
   private val kind = Reg(Bool())
-  // VarVE-full has streams of one width only.
-  private val huffman = if (p.full) false.B else use.huffman
+  private val huffman = use.huffman
   private val quick   = use.buffer || huffman
   private val oneKind = !tickets.io.deq.valid || kind === quick
 
@@ -221,7 +220,7 @@ class UnpackPath(p: VectorParams) extends Module {
 
   // Values with widths of their own: these are read first, as many as an element group has bytes. Where each of these
   // values begins, counted from the first one, is known from the cycle in which `summed` rises.
-  private val own     = if (p.full) false.B else use.variable
+  private val own     = use.variable
   private val asking  = RegInit(false.B)
   private val summed  = RegInit(false.B)
   private val element = Reg(UInt(p.vlBits.W))
@@ -447,13 +446,7 @@ class UnpackPath(p: VectorParams) extends Module {
   private val outGuess = Reg(Bool())
   private val out      = Reg(new Ticket)
   private val outData  = Reg(UInt(p.dLen.W))
-  private val ticket   = Wire(chiselTypeOf(tickets.io.deq))
-  ticket <> tickets.io.deq
-  if (p.full) {
-    ticket.bits.widths := false.B
-    ticket.bits.own    := false.B
-    ticket.bits.rows   := false.B
-  }
+  private val ticket   = tickets.io.deq
   private val extract = Module(new ByteExtract(p))
   extract.io.window    := answers.io.deq.bits
   extract.io.bitpos    := ticket.bits.bitpos

@@ -49,7 +49,7 @@ using Register = std::array<uint8_t, kVBytes>;
 /// such elements.
 constexpr unsigned kSlots = VECTOR_VLEN / VECTOR_G, kElements = kSlots, kFixedRegisters = VECTOR_FULL ? 16 : 32;
 /// Kinds of streams, a bit each, that VarVE-full's own instructions read and write.
-constexpr unsigned kFullInputs = kFixedStreams, kFullOutputs = kFixedStreams;
+constexpr unsigned kFullInputs = kFixedStreams | kVariableStreams | kHuffmanStreams, kFullOutputs = kFixedStreams;
 constexpr unsigned slots_of(unsigned width) {
     return (width + VECTOR_G - 1) / VECTOR_G;
 }

@@ -65,7 +65,7 @@ class StreamCheckIO(p: VectorParams) extends Bundle {
   val pointers = Flipped(Valid(UInt(3.W)))
 
   /** Of VarVE-full, as the offered instruction has to see them: registers that hold its vectors, PACKED; and which
-    * input streams are open that it may move. 0 without it.
+    * input streams are open. 0 without it.
     */
   val variable = Input(UInt(32.W))
   val packed   = Input(Bool())
@@ -104,7 +104,7 @@ class StreamCheck(p: VectorParams) extends Module {
   private val word   = StreamWord(p, from.insn)
   private val format = from.varve.get.format(13, 0).asTypeOf(new StreamFormat)
   private val look   = io.table
-  private val stream = Mux(io.turn.valid, io.turn.bits, Mux(io.pointers.valid, io.pointers.bits, word.stream))
+  private val stream = Mux(io.pointers.valid, io.pointers.bits, Mux(io.turn.valid, io.turn.bits, word.stream))
   io.table.output  := word.output && !io.turn.valid
   io.table.stream  := stream
   io.input.stream  := stream(2, 0)
@@ -162,7 +162,7 @@ class StreamCheck(p: VectorParams) extends Module {
   private val maskLegal = !word.masked || !io.variable(word.mask)
   private val vectorLegal = maskLegal && Mux(
     word.full,
-    !grouped && look.common.kind === StreamKind.Fixed.U && Mux(word.unpack, !io.packed, io.variable(word.register)),
+    !grouped && (word.unpack || look.common.kind === StreamKind.Fixed.U) && Mux(word.unpack, !io.packed, io.variable(word.register)),
     fixedLegal
   )
   private val recountLegal = word.count && (word.set & ~io.open) === 0.U

@@ -46,6 +46,7 @@ class StreamGate(p: VectorParams) extends Module {
   private val buffer  = format.buffer
   private val output  = k.output
   private val looks   = k.unpack || k.consume
+  private val byMask  = k.unpack && k.full && k.masked
   private val moves   = looks && !(k.unpack && k.full)
   private val flushes = k.endOutput && found.common.bitpos =/= 0.U
 
@@ -273,16 +274,18 @@ class StreamGate(p: VectorParams) extends Module {
         limit         := found.count
         when(k.declare && variable && buffer && !traps && quiet)(state                    := State.Aux)
         when(k.declare && huffman && !traps && quiet && !(io.stores || io.packing))(state := State.Table)
-        when(looks && !allThere && !traps && !pending) {
+        // The mask's length is known when nothing is under way. An element is looked at in any case.
+        when(byMask)(
+          limit := strip.fold(0.U(p.vlBits.W))(s => Mux(s.length === 0.U, 1.U, s.length.pad(p.vlBits)))
+        )
+        when(looks && !allThere && !traps && !pending && (!byMask || io.commit.idle)) {
           when(variable) {
             state := State.Scan
           }.elsewhen(huffman) {
             when(!io.huffman.full)(state := State.Decode)
-          }.elsewhen(k.unpack && k.full && k.masked) {
-            // The mask's length is known when nothing is under way. An element is looked at in any case.
-            limit := strip.fold(0.U(p.vlBits.W))(s => Mux(s.length === 0.U, 1.U, s.length.pad(p.vlBits)))
-            when(io.commit.idle)(state := State.Element)
-          }.elsewhen(Mux(buffer, !found.enough || found.toEnd, !found.enough || faults))(state := State.Element)
+          }.elsewhen(byMask || Mux(buffer, !found.enough || found.toEnd, !found.enough || faults)) {
+            state := State.Element
+          }
         }
         when(settles && unasked)(state := State.Choose)
         exact                          := false.B
@@ -390,13 +393,16 @@ class StreamGate(p: VectorParams) extends Module {
         state := Mux(renewal.fold(false.B)(_.io.more), State.Load, State.Decided)
       }
       is(State.Load) {
+        seen.reason   := 1.U
         seen.passed   := 0.U
         seen.position := check.io.position
         seen.ended    := false.B
         seen.broken   := false.B
         seen.fault    := false.B
         limit         := numE
-        state         := State.Element
+        state := MuxLookup(io.table.common.kind, State.Element)(
+          Seq(StreamKind.Variable.U -> State.Scan, StreamKind.Huffman.U -> State.Decode)
+        )
       }
     }
   }
@@ -502,14 +508,18 @@ class StreamGate(p: VectorParams) extends Module {
   readers.io.scans            := looked && state === State.Scan
   readers.io.decodes          := looked && state === State.Decode
   readers.io.loads            := looked && state === State.Table
-  readers.io.request.stream   := k.stream
+  readers.io.request.stream   := Mux(recounts, turn, k.stream)
   readers.io.request.format   := format
   readers.io.request.position := found.start
   readers.io.request.aux      := found.aux
   readers.io.request.left     := found.left
-  readers.io.request.limit    := found.count
+  readers.io.request.limit    := limit
   readers.io.request.unpack   := k.unpack
-  readers.io.request.eew      := io.commit.at.config.vsew(1, 0)
+  // A value of VarVE-full has room in any case.
+  readers.io.request.eew := {
+    val eew = io.commit.at.config.vsew(1, 0)
+    Mux(huffman, StreamOp.symbolLog(k.full, format, eew), Mux(k.full, 3.U, eew))
+  }
   readers.io.table.set        := found.table
   readers.io.table.symbolBits := format.valueBits
   readers.io.table.output     := output
@@ -539,6 +549,7 @@ class StreamGate(p: VectorParams) extends Module {
     renew.settled     := s.settled
     renew.mayLeave    := s.mayLeave
     renew.unpacked    := s.table.unpacked
+    renew.counted     := s.table.counted
     renew.resolved    := s.resolved
     renew.begin       := undone && fast
     renew.choose      := undone && state === State.Choose
@@ -567,7 +578,9 @@ class StreamGate(p: VectorParams) extends Module {
     s.table.stage.valid       := asked
     s.table.stage.bits.stream := turn
     s.table.stage.bits.count  := seen.passed(log2Ceil(p.elements + 1) - 1, 0)
-    s.table.stage.bits.reason := Mux(seen.ended, 7.U, Mux(seen.broken, 1.U, 0.U))
+    s.table.stage.bits.bits   := (seen.position - found.start)(s.table.stage.bits.bits.getWidth - 1, 0)
+    // Memory that cannot be read: of widths, or of codes.
+    s.table.stage.bits.reason := Mux(seen.ended || seen.fault, 7.U, Mux(seen.broken, seen.reason, 0.U))
     s.table.unpack            := k.unpack && k.full
     s.table.renumber          := s.renumber
   }

@@ -150,6 +150,9 @@ class StreamStage(p: VectorParams) extends Bundle {
   val stream = UInt(4.W)
   val count  = UInt(log2Ceil(p.elements + 1).W)
   val reason = UInt(3.W)
+
+  /** Bits of these elements, if they have no common width. */
+  val bits = UInt(log2Ceil(64 * p.elements + 1).W)
 }
 
 /** What VarVE-full needs besides. */
@@ -159,15 +162,16 @@ class StripTableIO(p: VectorParams) extends Bundle {
   /** A VRCNUM leaves the commit stage: the next strip begins. */
   val renew = Input(Bool())
 
-  /** Before it, for each stream of its set that is not in `unpacked`. */
+  /** Before it, for each stream of its set that is not in `unpacked`, or is in `counted`. */
   val stage = Flipped(Valid(new StreamStage(p)))
 
   /** An unpack of the stream that `enter` names: all elements that the strip may have are there. */
   val unpack = Input(Bool())
 
-  /** Streams that are open and have values of one width; that the strip has unpacked. */
+  /** Streams that are open; that the strip has unpacked; whose elements have no common width. */
   val open     = Output(UInt(12.W))
   val unpacked = Output(UInt(12.W))
+  val counted  = Output(UInt(12.W))
 
   /** IHEAD of a stream is still to be moved by a VRCNUM. */
   val moving = Output(Bool())
@@ -317,19 +321,23 @@ class StreamTable(p: VectorParams) extends Module {
   for (strip <- io.strip) {
     val unpacked = RegInit(0.U(12.W))
     val heads    = RegInit(0.U(8.W))
+    val auxHeads = RegInit(0.U(8.W))
     val staged   = Reg(Vec(p.inputs, new StreamStage(p)))
     val moves    = strip.recount.valid
     for ((input, i) <- inputs.zipWithIndex) {
       when(moves && strip.recount.bits.set(i)) {
         // Where NumE is 0 the gate has looked at none.
-        val asked = !strip.recount.bits.early && !unpacked(i) && strip.recount.bits.count =/= 0.U
+        val own   = input.kind =/= StreamKind.Fixed.U
+        val asked = !strip.recount.bits.early && (own || !unpacked(i)) && strip.recount.bits.count =/= 0.U
         val count = Mux(asked, staged(i).count, strip.recount.bits.count)
-        val next  = position(input) + count * input.format.valueBits
+        val bits  = Mux(own, Mux(asked, staged(i).bits, 0.U), count * input.format.valueBits)
+        val next  = position(input) + bits
         recounts(i).valid                                  := true.B
         recounts(i).bits                                   := count
         input.bytepos                                      := next >> 3
         input.bitpos                                       := next(2, 0)
         when(asked && input.pending === 0.U)(input.pending := staged(i).reason)
+        when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + count)
       }
       when(strip.stage.valid && named(strip.stage.bits.stream, i))(staged(i) := strip.stage.bits)
     }
@@ -340,21 +348,24 @@ class StreamTable(p: VectorParams) extends Module {
     when(io.advance.valid)(unpacked                                   := without(io.advance.bits.stream))
     when(io.close.valid && !io.close.bits.output)(unpacked            := without(io.close.bits.stream))
     when(io.windowWrite.valid || strip.renumber || io.clear)(unpacked := 0.U)
+    // IHEAD of the stream, then that of its widths.
     val buffers = Cat(inputs.take(8).map(_.format.buffer).reverse)
-    val first   = PriorityEncoderOH(heads)
+    val widths  = Cat(inputs.take(8).map(_.kind === StreamKind.Variable.U).reverse)
+    val either  = heads | auxHeads
+    val first   = PriorityEncoderOH(either)
+    val ofAux   = (heads & first) === 0.U
     val consume = io.consume.get
-    moving              := heads.orR
-    consume.valid       := heads.orR
-    consume.bits.stream := OHToUInt(first)
-    consume.bits.head   := MuxTree(OHToUInt(first), inputs.take(8).map(_.bytepos(31, 0)))
-    heads := Mux(
-      io.clear,
-      0.U,
-      (heads & ~Mux(consume.ready, first, 0.U)) |
-        Mux(moves, strip.recount.bits.set(7, 0) & buffers, 0.U)
-    )
-    when(!io.look.output && (heads & (1.U(16.W) << io.look.stream)(7, 0)).orR)(io.look.busy := true.B)
-    strip.open                                                                              := Cat(inputs.map(i => i.open && i.kind === StreamKind.Fixed.U).reverse).pad(12)
+    val mover   = MuxTree(OHToUInt(first), inputs.take(8))
+    moving              := either.orR
+    consume.valid       := either.orR
+    consume.bits.stream := Mux(ofAux, mover.format.aux, OHToUInt(first))
+    consume.bits.head   := Mux(ofAux, mover.auxpos, mover.bytepos)(31, 0)
+    val begins = Mux(moves, strip.recount.bits.set(7, 0) & buffers, 0.U)
+    heads    := Mux(io.clear, 0.U, (heads & ~Mux(consume.ready && !ofAux, first, 0.U)) | begins)
+    auxHeads := Mux(io.clear, 0.U, (auxHeads & ~Mux(consume.ready && ofAux, first, 0.U)) | (begins & widths))
+    when(!io.look.output && (either & (1.U(16.W) << io.look.stream)(7, 0)).orR)(io.look.busy := true.B)
+    strip.open                                                                              := inputOpen
+    strip.counted := Cat(inputs.map(_.kind =/= StreamKind.Fixed.U).reverse).pad(12)
     strip.unpacked                                                                          := unpacked
     strip.moving                                                                            := moving
   }

@@ -298,7 +298,7 @@ class VectorPipeline(p: VectorParams) extends Module {
     rows.io.write := huffman.element
     rows.io.read  := input.rows
     input.row     := rows.io.row
-    under         := Mux(clear, 0.U, under + huffman.unpack - (input.done.valid && input.rowsDone))
+    under         := Mux(clear, 0.U, under + huffman.unpack - input.rowsDone)
     huffman.full  := under === 2.U
     // The gate looks while nothing is under way.
     val look = output.look

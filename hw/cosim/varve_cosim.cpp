@@ -48,8 +48,6 @@ using Register = std::array<uint8_t, kVBytes>;
 /// Of VarVE-full: slots of a register, and elements that one may hold. Registers that RVV uses; those above may hold
 /// such elements.
 constexpr unsigned kSlots = VECTOR_VLEN / VECTOR_G, kElements = kSlots, kFixedRegisters = VECTOR_FULL ? 16 : 32;
-/// Kinds of streams, a bit each, that VarVE-full's own instructions read and write.
-constexpr unsigned kFullInputs = kFixedStreams | kVariableStreams | kHuffmanStreams, kFullOutputs = kFixedStreams;
 constexpr unsigned slots_of(unsigned width) {
     return (width + VECTOR_G - 1) / VECTOR_G;
 }
@@ -645,13 +643,6 @@ class VarveBench {
                 o.tval = item.word;
                 return o;
             }
-            if (names_other_kind(item.word)) {
-                Outcome o;
-                o.what = Outcome::Trap;
-                o.cause = 2;
-                o.tval = item.word;
-                return o;
-            }
             return model->step(item.word, item.a, item.b);
         }
         Outcome o = varve::rvv_step(*model, *world, item.word, item.a, item.b);
@@ -680,20 +671,6 @@ class VarveBench {
                 model->state.r[r].raw.assign(shadow[r].begin(), shadow[r].end());
             model->fix(r);
         }
-    }
-
-    /// An instruction of VarVE-full on an open stream of a kind that the unit knows only with VarVE-pup's.
-    bool names_other_kind(uint32_t insn) const {
-        const auto other = [](const varve::Stream &s, unsigned known) { return s.open && !(known >> s.kind & 1); };
-        const unsigned funct3 = insn >> 12 & 7, id = insn >> 26 & 15;
-        if (funct3 == 1)
-            for (unsigned s = 0; s < 12; s++)
-                if (insn >> (20 + s) & 1 && other(model->state.in[s], kFullInputs))
-                    return true;
-        if (insn >> 30 != 0)
-            return false;
-        return funct3 == 2 ? id < varve::kInputs && other(model->state.in[id], kFullInputs)
-                           : funct3 == 3 && other(model->state.out[id & 7], kFullOutputs);
     }
 
     // The instruction in the commit stage ends.

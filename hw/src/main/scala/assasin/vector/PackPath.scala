@@ -60,6 +60,9 @@ class StripPackIO(p: VectorParams) extends Bundle {
   val known    = Input(Vec(StripPlace.strips, Bool()))
 
   val closed = Valid(new StripClose(p))
+
+  /** Of [[PackPathIO.register]], or of the register that the commit stage packs. */
+  val values = new ElementLookIO(p)
 }
 
 /** Packs the active elements of registers behind one another into output streams, an element group a cycle
@@ -160,11 +163,11 @@ class PackPath(p: VectorParams) extends Module {
   private val issues = valid && !masking && !taking && readable && move && !again && !io.clear && tells && !serial &&
     !inLookup
   private val codeMoves   = inLookup && move && !again
-  private val splits      = valid && serial && !masking && !split && readable
+  private val splits      = valid && serial && !masking && !taking && !split && readable
   private val looks       = valid && serial && split && (!inLookup || codeMoves) && tells && !io.clear
   private val nextElement = element + 1.U
   private val lastElement = nextElement === bound
-  private val lastInGroup = (nextElement << op.eew)(logD - 1, 0) === 0.U
+  private val lastInGroup = (nextElement << eew)(logD - 1, 0) === 0.U
   private val ends        = issues && last || looks && lastElement
   io.op.ready := !valid || ends
   private val dataReads = Reg(UInt(p.egs.W))
@@ -202,8 +205,6 @@ class PackPath(p: VectorParams) extends Module {
     element                 := nextElement
     when(lastInGroup)(split := false.B)
   }
-  when(splits)(group := io.read.data)
-    .elsewhen(looks)(group := group >> (8.U << op.eew))
   valid                    := !io.clear && (io.op.fire || (valid && !ends))
   io.activity.beat         := issues && !empty || splits || looks
   io.activity.hazard       := reads && io.olderWrites(eg)
@@ -216,11 +217,16 @@ class PackPath(p: VectorParams) extends Module {
 
   private val spread = if (p.full) Some(Module(new ElementLanes(p))) else None
   for ((lanes, strip) <- spread.zip(io.strip)) {
-    lanes.io.take             := takes
+    lanes.io.take             := takes || strip.values.take
     lanes.io.operand.data     := io.read.data
     lanes.io.operand.metadata := strip.metadata
-    lanes.io.beat             := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
-    lanes.io.eew              := eew
+    // Lanes of 64 bits for the commit stage.
+    val perBeat = p.dBytes / 8
+    val index   = strip.values.index
+    lanes.io.beat := Mux(valid, beat.pad(log2Ceil(p.elements)), index / perBeat.U)(log2Ceil(p.elements) - 1, 0)
+    lanes.io.eew  := Mux(valid, eew, 3.U)
+    val wide = Seq.tabulate(perBeat)(i => lanes.io.lanes(64 * i + 63, 64 * i))
+    strip.values.value := (if (perBeat == 1) wide.head else MuxTree(index(log2Ceil(perBeat) - 1, 0), wide))
     val numE  = strip.numEs(place.strip)
     val least = Mux(strip.metadata.count < numE, strip.metadata.count, numE)
     strip.closed.valid      := takes && !io.clear
@@ -228,6 +234,9 @@ class PackPath(p: VectorParams) extends Module {
     strip.closed.bits.place := place
     when(takes)(most        := least)
   }
+  private val data = spread.fold(io.read.data)(lanes => Mux(variable, lanes.io.lanes, io.read.data))
+  when(splits)(group := data)
+    .elsewhen(looks)(group := group >> (8.U << eew))
   private val chosenLanes = (0 to (if (p.full) 3 else log2Ceil(p.eLen / 8))).map { log =>
     val bits = (chosen >> (beat * (p.dBytes >> log).U))((p.dBytes >> log) - 1, 0)
     log.U -> FillInterleaved(1 << log, bits)
@@ -241,7 +250,7 @@ class PackPath(p: VectorParams) extends Module {
     val low   = group(HuffmanCode.widestValue - 1, 0)
     val byte  = Cat(Fill(8, group(7) && !use.unsigned), group(7, 0))
     val width = ((1.U << use.valueBits(4, 0)) - 1.U)(HuffmanCode.widestValue - 1, 0)
-    Mux(op.eew === 0.U, byte, low) & width
+    Mux(eew === 0.U, byte, low) & width
   }
   private val cLength = io.look.length
   io.look.set    := Mux(looks, use.table, c.use.table)
@@ -283,11 +292,15 @@ class PackPath(p: VectorParams) extends Module {
       r.surplus := Mux(
         use.exact,
         0.U,
-        (Mux(own, op.evl, op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
+        Mux(
+          use.huffman,
+          (op.evl * HuffmanCode.longest.U).pad(p.vlBits + 6),
+          (Mux(own, op.evl, op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
+        )
       )
       r.missing    := false.B
       r.auxSurplus := Mux(use.exact || !own, 0.U, op.evl - count)
-      rData        := spread.fold(io.read.data)(lanes => Mux(variable, lanes.io.lanes, io.read.data))
+      rData        := data
       rActive      := Mux(empty, 0.U, MuxLookup(eew, chosenLanes.head._2)(chosenLanes.tail))
       rEew         := eew
     }
@@ -306,7 +319,7 @@ class PackPath(p: VectorParams) extends Module {
   again := rValid && rOwn && !rWidths
 
   // A value that has its own width is at first cut to the most bits that it may have.
-  private val rLogs                             = 0 to log2Ceil(p.eLen / 8)
+  private val rLogs                             = 0 to (if (p.full) 3 else log2Ceil(p.eLen / 8))
   private def byEew[T <: Data](of: Int => T): T = MuxLookup(rEew, of(0))(rLogs.tail.map(log => log.U -> of(log)))
   private def byMost[T <: Data](of: Int => T): T =
     MuxLookup(r.use.mb, of(rLogs.last))(rLogs.init.map(log => log.U -> of(log)))

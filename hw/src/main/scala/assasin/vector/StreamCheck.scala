@@ -117,8 +117,7 @@ class StreamCheck(p: VectorParams) extends Module {
   private val huffman     = look.common.kind === StreamKind.Huffman.U
 
   // The most that a pack may write of a value.
-  private val logSew  = from.config.vsew(1, 0)
-  private val logMost = Mux(look.common.format.mb < logSew, look.common.format.mb, logSew)
+  private val logMost = StreamOp.logMost(word.full, look.common.format.mb, from.config.vsew)
   private val width = Mux(
     variable,
     (8.U << logMost)(6, 0),
@@ -162,7 +161,7 @@ class StreamCheck(p: VectorParams) extends Module {
   private val maskLegal = !word.masked || !io.variable(word.mask)
   private val vectorLegal = maskLegal && Mux(
     word.full,
-    !grouped && (word.unpack || look.common.kind === StreamKind.Fixed.U) && Mux(word.unpack, !io.packed, io.variable(word.register)),
+    !grouped && Mux(word.unpack, !io.packed, io.variable(word.register)),
     fixedLegal
   )
   private val recountLegal = word.count && (word.set & ~io.open) === 0.U

@@ -33,10 +33,11 @@ class StreamGate(p: VectorParams) extends Module {
     // Looks at all elements at once; at one element; at one byte; counts a mask's bits; decides on the counted elements;
     // has decided. VRCNUM chooses the next stream of its set; looks it up. Of streams with widths: StreamScan looks at
     // the elements; looks up where the widths of a declared stream begin; looks whether there is room for all widths; reads
-    // an element's bit of the mask, reads the element, adds its width; decides on the counted elements' widths. Of
+    // an element's bit of the mask, reads the element, adds its width; decides on the counted elements' widths. Takes a
+    // register of VarVE-full before. Of
     // Huffman streams: HuffmanScan decodes the elements; the table is loaded.
-    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load, Scan, Aux, Room, Mask, Read, Add, CountedAux,
-        Decode, Table = Value
+    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load, Scan, Aux, Room, Mask, Take, Read, Add,
+        CountedAux, Decode, Table = Value
   }
   private val state = RegInit(State.Fast)
   private val fast  = state === State.Fast
@@ -66,7 +67,8 @@ class StreamGate(p: VectorParams) extends Module {
   private val short    = RegInit(false.B)
   private val tallied  = Reg(UInt(bitsBits.W))
   private val index    = Reg(UInt(p.vlBits.W))
-  private val element  = Reg(UInt(p.eLen.W))
+  private val widest   = if (p.full) 64 else p.eLen
+  private val element  = Reg(UInt(widest.W))
   private val exact    = Reg(Bool())
 
   // Element after element: what has been seen of them, and how many to look at; a pack's, how many there are.
@@ -103,12 +105,12 @@ class StreamGate(p: VectorParams) extends Module {
   }
 
   // An element's own width.
-  private val logMost = StreamOp.logMost(format.mb, io.commit.at.config.vsew)
+  private val logMost = StreamOp.logMost(k.full, format.mb, io.commit.at.config.vsew)
   private val elementBits = {
-    val logs = 0 to log2Ceil(p.eLen / 8)
+    val logs = 0 to log2Ceil(widest / 8)
     val cut = MuxLookup(logMost, element)(logs.init.map { log =>
       val low = element((8 << log) - 1, 0)
-      log.U -> Cat(Fill(p.eLen - (8 << log), !format.unsigned && low((8 << log) - 1)), low)
+      log.U -> Cat(Fill(widest - (8 << log), !format.unsigned && low((8 << log) - 1)), low)
     })
     LaneWidths(cut, logs.last, format.unsigned).head
   }
@@ -120,7 +122,8 @@ class StreamGate(p: VectorParams) extends Module {
   codes.look.symbol := {
     val read = io.mask.element(HuffmanCode.widestValue - 1, 0)
     val byte = Cat(Fill(8, read(7) && !format.unsigned), read(7, 0))
-    Mux(io.commit.at.config.vsew(1, 0) === 0.U, byte, read) &
+    val fixed = Mux(io.commit.at.config.vsew(1, 0) === 0.U, byte, read)
+    io.strip.fold(fixed)(s => Mux(k.full, s.values.value(HuffmanCode.widestValue - 1, 0), fixed)) &
       ((1.U << format.valueBits(4, 0)) - 1.U)(HuffmanCode.widestValue - 1, 0)
   }
 
@@ -167,7 +170,9 @@ class StreamGate(p: VectorParams) extends Module {
     io.commit.check.first := found.aux
     io.commit.check.last  := found.aux + auxCount - 1.U
   }
-  when(state === State.Mask || state === State.Read || state === State.Add)(io.commit.check.valid := false.B)
+  when(state === State.Mask || state === State.Take || state === State.Read || state === State.Add) {
+    io.commit.check.valid := false.B
+  }
   private val faults = !io.commit.check.ok && !io.commit.check.hold
 
   private val allThere =
@@ -294,7 +299,7 @@ class StreamGate(p: VectorParams) extends Module {
         when(packsOwn && !allThere && !traps) {
           when(still && (short || Mux(buffer, !found.fits, faults))) {
             exact := true.B
-            state := Mux(k.masked, State.Mask, State.Read)
+            state := Mux(packs === 0.U, State.Counted, Mux(k.full, State.Take, Mux(k.masked, State.Mask, State.Read)))
           }.elsewhen(Mux(buffer, found.fits, io.commit.check.ok)) {
             short := false.B
             state := State.Room
@@ -356,13 +361,14 @@ class StreamGate(p: VectorParams) extends Module {
           state := State.Read
           when(!io.mask.data(index(log2Ceil(p.dLen) - 1, 0))) {
             index := index + 1.U
-            state := Mux(index + 1.U === found.count, State.Counted, State.Mask)
+            state := Mux(index + 1.U === packs, State.Counted, State.Mask)
           }
         }
       }
+      is(State.Take)(when(io.granted)(state := Mux(k.masked, State.Mask, State.Read)))
       is(State.Read) {
         when(io.granted) {
-          element := io.mask.element
+          element := strip.fold(io.mask.element)(s => Mux(k.full, s.values.value, io.mask.element))
           index   := index + 1.U
           state   := State.Add
         }
@@ -370,7 +376,7 @@ class StreamGate(p: VectorParams) extends Module {
       is(State.Add) {
         tallied := tallied + Mux(huffman, codeBits, elementBits)
         counted := counted + 1.U
-        state   := Mux(index === found.count, State.Counted, Mux(k.masked, State.Mask, State.Read))
+        state   := Mux(index === packs, State.Counted, Mux(k.masked, State.Mask, State.Read))
       }
       is(State.CountedAux) {
         when(Mux(buffer, auxFits, io.commit.check.ok))(state := State.Decided).elsewhen(!buffer && faults) {
@@ -558,6 +564,9 @@ class StreamGate(p: VectorParams) extends Module {
     renew.resultReady := io.resultReady
     renew.stream      := io.table.stream
     renew.clear       := io.clear
+
+    s.values.take  := state === State.Take && io.granted
+    s.values.index := index(log2Ceil(p.elements) - 1, 0)
 
     s.register                 := k.register
     s.mask                     := k.mask

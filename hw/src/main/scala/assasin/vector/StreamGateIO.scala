@@ -106,6 +106,9 @@ class StripGateIO(p: VectorParams) extends Bundle {
   val mask     = Output(UInt(5.W))
   val length   = Input(UInt(countBits.W))
 
+  /** Its elements' values. */
+  val values = Flipped(new ElementLookIO(p))
+
   /** NumE is written by the window. */
   val renumber = Input(Bool())
 

@@ -55,9 +55,7 @@ class StreamOp(p: VectorParams) extends Module {
   use.huffman   := huffman && (k.unpack || k.pack)
   use.table     := found.common.table
   use.bank      := io.bank
-  private val logMost = if (p.full) Mux(k.full, format.mb, StreamOp.logMost(format.mb, config.vsew))
-  else StreamOp.logMost(format.mb, config.vsew)
-  use.valueBits := Mux(variable, (8.U << logMost)(6, 0), format.valueBits)
+  use.valueBits := Mux(variable, (8.U << StreamOp.logMost(k.full, format.mb, config.vsew))(6, 0), format.valueBits)
   use.unsigned  := format.unsigned
   use.bitpos    := Mux(k.endOutput, found.common.bitpos, found.start(2, 0))
   use.flush     := k.endOutput
@@ -84,8 +82,10 @@ class StreamOp(p: VectorParams) extends Module {
 
 object StreamOp {
 
-  /** log2 of the bytes of the widest value that a pack may write, from the format's `mb` and vsew. */
-  def logMost(mb: UInt, vsew: UInt): UInt = Mux(mb < vsew(1, 0), mb, vsew(1, 0))
+  /** log2 of the bytes of the widest value that a pack may write, or that an unpack of VarVE-full may read: from the
+    * format's `mb`, and without VarVE-full from vsew.
+    */
+  def logMost(full: Bool, mb: UInt, vsew: UInt): UInt = Mux(full || mb < vsew(1, 0), mb, vsew(1, 0))
 
   /** log2 of the bytes of the lanes that symbols of a Huffman stream are decoded into: with VarVE-full of the smallest
     * that hold them, else of those of an element, 8 << `eew` bits.

@@ -205,15 +205,15 @@ class PackPath(p: VectorParams) extends Module {
     element                 := nextElement
     when(lastInGroup)(split := false.B)
   }
-  valid                    := !io.clear && (io.op.fire || (valid && !ends))
-  io.activity.beat         := issues && !empty || splits || looks
-  io.activity.hazard       := reads && io.olderWrites(eg)
-  io.activity.strip        := reads && !ready
-  io.activity.memory       := valid && !move
-  io.use.valid             := valid
-  io.use.bits.tag          := op.tag
-  io.use.bits.reads        := dataReads | maskReads
-  io.use.bits.writes       := 0.U
+  valid              := !io.clear && (io.op.fire || (valid && !ends))
+  io.activity.beat   := issues && !empty || splits || looks
+  io.activity.hazard := reads && io.olderWrites(eg)
+  io.activity.strip  := reads && !ready
+  io.activity.memory := valid && !move
+  io.use.valid       := valid
+  io.use.bits.tag    := op.tag
+  io.use.bits.reads  := dataReads | maskReads
+  io.use.bits.writes := 0.U
 
   private val spread = if (p.full) Some(Module(new ElementLanes(p))) else None
   for ((lanes, strip) <- spread.zip(io.strip)) {

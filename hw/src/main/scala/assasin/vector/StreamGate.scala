@@ -36,8 +36,8 @@ class StreamGate(p: VectorParams) extends Module {
     // an element's bit of the mask, reads the element, adds its width; decides on the counted elements' widths. Takes a
     // register of VarVE-full before. Of
     // Huffman streams: HuffmanScan decodes the elements; the table is loaded.
-    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load, Scan, Aux, Room, Mask, Take, Read, Add,
-        CountedAux, Decode, Table = Value
+    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load, Scan, Aux, Room, Mask, Take, Read, Add, CountedAux,
+        Decode, Table = Value
   }
   private val state = RegInit(State.Fast)
   private val fast  = state === State.Fast
@@ -120,8 +120,8 @@ class StreamGate(p: VectorParams) extends Module {
   private val codeBits = codes.look.length
   codes.look.set := found.common.table
   codes.look.symbol := {
-    val read = io.mask.element(HuffmanCode.widestValue - 1, 0)
-    val byte = Cat(Fill(8, read(7) && !format.unsigned), read(7, 0))
+    val read  = io.mask.element(HuffmanCode.widestValue - 1, 0)
+    val byte  = Cat(Fill(8, read(7) && !format.unsigned), read(7, 0))
     val fixed = Mux(io.commit.at.config.vsew(1, 0) === 0.U, byte, read)
     io.strip.fold(fixed)(s => Mux(k.full, s.values.value(HuffmanCode.widestValue - 1, 0), fixed)) &
       ((1.U << format.valueBits(4, 0)) - 1.U)(HuffmanCode.widestValue - 1, 0)

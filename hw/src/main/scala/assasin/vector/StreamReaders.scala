@@ -109,7 +109,7 @@ class StreamReaders(p: VectorParams) extends Module {
   decoder.io.longest    := tables.longest
   decoder.io.symbol     := tables.symbol
   decoder.io.bank       := io.codes.bank
-  io.codes.element         := decoder.io.element
+  io.codes.element      := decoder.io.element
 
   loader.io.active    := io.loads
   loader.io.address   := io.address

@@ -229,10 +229,10 @@ class StreamTable(p: VectorParams) extends Module {
     fields.table   := of.table
     fields
   }
-  io.look.common   := Mux(io.look.output, common(out), common(in))
-  io.look.left     := in.left
-  io.look.partial  := out.partial
-  io.look.position := Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), position(in))
+  io.look.common      := Mux(io.look.output, common(out), common(in))
+  io.look.left        := in.left
+  io.look.partial     := out.partial
+  io.look.position    := Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), position(in))
   io.look.auxPosition := Mux(io.look.output, MuxTree(io.look.stream(2, 0), auxReach), in.auxpos)
   io.look.busy := Mux(
     io.look.output,
@@ -270,8 +270,8 @@ class StreamTable(p: VectorParams) extends Module {
     }
     val advances = io.advance.valid && named(io.advance.bits.stream, i)
     when(advances) {
-      input.bytepos := io.advance.bits.position >> 3
-      input.bitpos  := io.advance.bits.position(2, 0)
+      input.bytepos                                           := io.advance.bits.position >> 3
+      input.bitpos                                            := io.advance.bits.position(2, 0)
       when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + io.advance.bits.count)
     }
     // Numbers of elements are counted by the same sums for both.
@@ -290,7 +290,11 @@ class StreamTable(p: VectorParams) extends Module {
     val reserves = io.reserve.valid && named(io.reserve.bits.stream, i)
     val settles  = io.settle.valid && named(io.settle.bits.stream, i)
     reach(i) := reach(i) + Mux(reserves, io.reserve.bits.bits, 0.U) - Mux(settles, io.settle.bits.surplus, 0.U)
-    auxReach(i) := auxReach(i) + Mux(reserves, io.reserve.bits.count, 0.U) - Mux(settles, io.settle.bits.auxSurplus, 0.U)
+    auxReach(i) := auxReach(i) + Mux(reserves, io.reserve.bits.count, 0.U) - Mux(
+      settles,
+      io.settle.bits.auxSurplus,
+      0.U
+    )
     when(io.move.valid && io.write === i.U) {
       output.bytepos := io.move.bits.bytepos
       output.bitpos  := io.move.bits.bitpos
@@ -332,11 +336,11 @@ class StreamTable(p: VectorParams) extends Module {
         val count = Mux(asked, staged(i).count, strip.recount.bits.count)
         val bits  = Mux(own, Mux(asked, staged(i).bits, 0.U), count * input.format.valueBits)
         val next  = position(input) + bits
-        recounts(i).valid                                  := true.B
-        recounts(i).bits                                   := count
-        input.bytepos                                      := next >> 3
-        input.bitpos                                       := next(2, 0)
-        when(asked && input.pending === 0.U)(input.pending := staged(i).reason)
+        recounts(i).valid                                       := true.B
+        recounts(i).bits                                        := count
+        input.bytepos                                           := next >> 3
+        input.bitpos                                            := next(2, 0)
+        when(asked && input.pending === 0.U)(input.pending      := staged(i).reason)
         when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + count)
       }
       when(strip.stage.valid && named(strip.stage.bits.stream, i))(staged(i) := strip.stage.bits)
@@ -364,10 +368,10 @@ class StreamTable(p: VectorParams) extends Module {
     heads    := Mux(io.clear, 0.U, (heads & ~Mux(consume.ready && !ofAux, first, 0.U)) | begins)
     auxHeads := Mux(io.clear, 0.U, (auxHeads & ~Mux(consume.ready && ofAux, first, 0.U)) | (begins & widths))
     when(!io.look.output && (either & (1.U(16.W) << io.look.stream)(7, 0)).orR)(io.look.busy := true.B)
-    strip.open                                                                              := inputOpen
-    strip.counted := Cat(inputs.map(_.kind =/= StreamKind.Fixed.U).reverse).pad(12)
-    strip.unpacked                                                                          := unpacked
-    strip.moving                                                                            := moving
+    strip.open                                                                               := inputOpen
+    strip.counted  := Cat(inputs.map(_.kind =/= StreamKind.Fixed.U).reverse).pad(12)
+    strip.unpacked := unpacked
+    strip.moving   := moving
   }
 
   private def owns(of: StreamDescriptor) = of.open && of.format.buffer

@@ -30,8 +30,8 @@ class SymbolRowsIO(p: VectorParams) extends Bundle {
 
 object SymbolRows {
 
-  /** Element groups of a bank: those of a group of eight registers, or of lanes of 16 bits for all elements of a register
-    * of VarVE-full.
+  /** Element groups of a bank: those of a group of eight registers, or of lanes of 16 bits for all elements of a
+    * register of VarVE-full.
     */
   def rows(p: VectorParams): Int = (8 * p.egsPerRegister).max(2 * p.slotsOfByte)
 }

@@ -181,7 +181,7 @@ class UnpackPath(p: VectorParams) extends Module {
   private val guessed   = RegInit(0.U(mostAsked.W))
 
   // Memory answers later than stream buffers: what is under way is of one kind, so that answers come in order.
-  private val kind = Reg(Bool())
+  private val kind    = Reg(Bool())
   private val huffman = use.huffman
   private val quick   = use.buffer || huffman
   private val oneKind = !tickets.io.deq.valid || kind === quick
@@ -447,7 +447,7 @@ class UnpackPath(p: VectorParams) extends Module {
   private val out      = Reg(new Ticket)
   private val outData  = Reg(UInt(p.dLen.W))
   private val ticket   = tickets.io.deq
-  private val extract = Module(new ByteExtract(p))
+  private val extract  = Module(new ByteExtract(p))
   extract.io.window    := answers.io.deq.bits
   extract.io.bitpos    := ticket.bits.bitpos
   extract.io.valueBits := ticket.bits.valueBits

@@ -457,7 +457,7 @@ class VectorPipeline(p: VectorParams) extends Module {
     metadata.io.reads(3).register := Mux(input.strip.get.reading, input.strip.get.read.eg, gateway.mask)
     output.strip.get.metadata     := metadata.io.reads(2).metadata
     gateway.values <> output.strip.get.values
-    output.strip.get.numEs        := strip.io.numEs
+    output.strip.get.numEs := strip.io.numEs
     // Who packs or adds up goes by the NumE that those before it leave: a pack waits for older sums, a sum until older
     // packs have read their registers.
     def older(other: UInt, than: UInt): Bool = (other - than)(p.tagBits - 1)

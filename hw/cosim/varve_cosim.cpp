@@ -51,8 +51,9 @@ constexpr unsigned kSlots = VECTOR_VLEN / VECTOR_G, kElements = kSlots, kFixedRe
 constexpr unsigned slots_of(unsigned width) {
     return (width + VECTOR_G - 1) / VECTOR_G;
 }
-/// Cycles that the unit may take for a decision with nothing else under way.
-constexpr unsigned kPatience = 200 + 4 * VECTOR_VLEN;
+/// Cycles that the unit may take for a decision with nothing else under way: looking at each element, or reading a
+/// Huffman table from a slow memory.
+constexpr unsigned kPatience = 200 + 4 * std::max(VECTOR_VLEN, 256);
 
 /// What has been seen, over all programs: a count for each name.
 std::map<std::string, uint64_t> seen;

@@ -986,7 +986,11 @@ class Generator {
     void full_pack(bool masked, unsigned mask, unsigned vs) {
         no_groups();
         const unsigned id = choose(true, false) & 7;
-        if (!budget(id, static_cast<uint64_t>(elements) * (out[id].variable ? 64 : out[id].w), elements)) {
+        if (!budget(id,
+                    static_cast<uint64_t>(elements) * (out[id].variable  ? 64
+                                                       : out[id].huffman ? 15
+                                                                         : out[id].w),
+                    elements)) {
             end(true, id);
             return;
         }

@@ -454,5 +454,5 @@ def _print_traffic(result: dict[str, Any]) -> None:
             "Figure 8.15: times fewer bytes with VarWidth input than with padded input",
             ["workload", "all", "of inputs", "mixed", "of inputs"],
             [[name, *(f"{found[f'{name}/{v}', m]:.2f}" for v in ("varwidth", "mixed") for m in metrics)] for name in names],
-            "mixed: VarWidth only columns where that takes fewer bytes. The dissertation: 1.3 to 4.3. Streams of VarVE-pup.",
+            "mixed: VarWidth only columns where that takes fewer bytes. The dissertation: 1.3 to 4.3.",
         )

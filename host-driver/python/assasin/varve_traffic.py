@@ -2,8 +2,8 @@
 """
 Figure 8.15 of `assasin bench varve`: bytes that streams move with padded and with VarWidth input (docs/varve/bench.md 4.5).
 
-The programs pup-traffic run on the RTL of a tile and tell where each stream has come to; data and width bytes of inputs and what
-outputs store are counted by that. Outputs are padded in both.
+The programs pup-traffic and full-traffic run on the RTL of a tile and tell where each stream has come to; data and width bytes of
+inputs and what outputs store are counted by that. Outputs are padded in both.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from assasin.varve_tile import (
     CONFIG,
     FILTERS,
     FULL_CONFIG,
+    FULL_TILE,
+    TILE,
     WORKLOADS,
     Row,
     Script,
@@ -34,8 +36,8 @@ from assasin.varve_tile import (
 )
 
 FIGURE = "8.15"
-PROGRAM = "pup-traffic"
-ABSENT = "VarVE-full has no VarWidth streams in RTL; form pup reads the same streams"
+FORMS = {"pup": (TILE, CONFIG), "full": (FULL_TILE, FULL_CONFIG)}
+"""Tile of a form, and what rows call it; the program is FORM-traffic."""
 
 ROWS, QUICK_ROWS = 256, 64
 """Of a call. The widths take a byte a value besides, and the share of a byte by which a stream ends early is small."""
@@ -84,10 +86,10 @@ class Traffic:
     stored: int
 
 
-def count(what: str, c: Call, varwidth_columns: Sequence[bool]) -> Traffic:
+def count(what: str, c: Call, varwidth_columns: Sequence[bool], form: str = "pup") -> Traffic:
     """
-    Runs a call with so many of its inputs as VarWidth streams. Raises VarveBenchError, also for a wrong result, and where the
-    tile's bytes are not those of the streams as numpy has them.
+    Runs a call in a form of FORMS, with so many of its inputs as VarWidth streams. Raises VarveBenchError, also for a wrong result,
+    and where the tile's bytes are not those of the streams as numpy has them.
     """
     script, places, wanted = Script(), [], []
     for column, own in zip(c.columns, varwidth_columns, strict=True):
@@ -102,7 +104,8 @@ def count(what: str, c: Call, varwidth_columns: Sequence[bool]) -> Traffic:
     outs = [script.output(values, c.rows * values.itemsize) for values in c.outputs]
     script.arguments(c.arguments(places, outs))
     script.read(_POSITIONS, 8 * (_OUTPUT + len(outs)))
-    ((run, *outputs, positions),) = answers((FILTERS if c.program == "filters" else WORKLOADS) / f"{PROGRAM}.elf", what, [script])
+    elf = (FILTERS if c.program == "filters" else WORKLOADS) / f"{form}-traffic.elf"
+    ((run, *outputs, positions),) = answers(elf, what, [script], FORMS[form][0])
     ended(run, what)
     for values, output in zip(c.outputs, outputs, strict=True):
         if bytes.fromhex(output["bytes"]) != padded(values):
@@ -144,24 +147,23 @@ def _workload_call(w: varve_workloads.Workload, rows: int, seed: int) -> Call:
 
 
 def _rows(name: str, c: Call) -> Iterator[Row]:
-    """Rows of a call: padded, all inputs VarWidth, and those for which it pays."""
+    """Rows of a call in each form: padded, all inputs VarWidth, and those for which it pays."""
 
-    def row(workload: str, form: str, metric: str, ours: float | None, unit: str, why: str | None = None) -> Row:
+    def row(workload: str, form: str, metric: str, ours: float, unit: str) -> Row:
         stated = STATED if metric == "memory_traffic_reduction" else None
         low, high = (stated.low, stated.high) if stated else (None, None)
-        config = FULL_CONFIG if form == "full" else CONFIG
-        return Row(FIGURE, workload, form, metric, ours, None, unit, config, low, high, stated is not None, why)
+        return Row(FIGURE, workload, form, metric, ours, None, unit, FORMS[form][1], low, high, stated is not None)
 
-    none = count(f"{name} with padded input", c, [False] * len(c.columns))
-    yield row(name, "pup", "bytes", none.read + none.stored, f"bytes, {c.rows} rows")
-    for variant, chosen in (("varwidth", [True] * len(c.columns)), ("mixed", [column.pays for column in c.columns])):
-        workload = f"{name}/{variant}"
-        some = count(f"{name} with {variant} input", c, chosen)
-        yield row(workload, "pup", "bytes", some.read + some.stored, f"bytes, {c.rows} rows")
-        yield row(workload, "pup", "input_traffic_reduction", none.read / some.read, "1")
-        reduction = (none.read + none.stored) / (some.read + some.stored)
-        yield row(workload, "pup", "memory_traffic_reduction", reduction, "1")
-        yield row(workload, "full", "memory_traffic_reduction", None, "1", ABSENT)
+    for form in FORMS:
+        none = count(f"{name} ({form}) with padded input", c, [False] * len(c.columns), form)
+        yield row(name, form, "bytes", none.read + none.stored, f"bytes, {c.rows} rows")
+        for variant, chosen in (("varwidth", [True] * len(c.columns)), ("mixed", [column.pays for column in c.columns])):
+            workload = f"{name}/{variant}"
+            some = count(f"{name} ({form}) with {variant} input", c, chosen, form)
+            yield row(workload, form, "bytes", some.read + some.stored, f"bytes, {c.rows} rows")
+            yield row(workload, form, "input_traffic_reduction", none.read / some.read, "1")
+            reduction = (none.read + none.stored) / (some.read + some.stored)
+            yield row(workload, form, "memory_traffic_reduction", reduction, "1")
 
 
 def run(filters: Sequence[str] | None, quick: bool, seed: int, tell: Callable[[str], None]) -> Iterator[Row]:

@@ -47,23 +47,21 @@ class ByteExtract(p: VectorParams) extends Module {
   private def byEew[T <: Data](of: Int => T): T =
     MuxLookup(io.eew, of(0))(eews.tail.map(eew => eew.U -> of(eew)))
 
-  // Where each lane's value begins, and its bits. VarVE-full has no values with bits of their own.
-  private val own = if (p.full) false.B else io.variable
+  // Where each lane's value begins, and its bits.
   private val starts = Seq.tabulate(p.dBytes)(lane =>
-    Mux(own, io.starts(lane), (lane.U * io.valueBits +& io.bitpos).pad(offsetBits)(offsetBits - 1, 0))
+    Mux(io.variable, io.starts(lane), (lane.U * io.valueBits +& io.bitpos).pad(offsetBits)(offsetBits - 1, 0))
   )
-  private val bits = io.bits.map(Mux(own, _, io.valueBits))
+  private val bits = io.bits.map(Mux(io.variable, _, io.valueBits))
 
   // Eight bits from each byte's first one on: of two neighbouring bytes of the window, one has an even number and one an odd
-  // one, so that each is chosen among half of all. Values of one width are packed, so none is behind its lane's bytes.
+  // one, so that each is chosen among half of all.
   private val raw = Seq.tabulate(p.dBytes) { b =>
     val start = byEew(eew => starts(b >> eew))
     val part  = byEew(eew => (b & ((1 << eew) - 1)).U(3.W))
     val from  = (start + Cat(part, 0.U(3.W)))(offsetBits - 1, 0)
     val at    = from >> 3
-    val last  = if (p.full) b + 1 else p.memoryBytes - 1
     def choose(odd: Int, number: UInt): UInt = {
-      val some = (odd to last by 2).map(bytes(_))
+      val some = (odd until p.memoryBytes by 2).map(bytes(_))
       MuxTree(number, some)
     }
     val even = choose(0, (at +& 1.U) >> 1)

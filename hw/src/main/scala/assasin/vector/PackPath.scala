@@ -42,7 +42,7 @@ class PackPathIO(p: VectorParams) extends PathIO(p) {
   val strip = if (p.full) Some(new StripPackIO(p)) else None
 
   /** Huffman codes. */
-  val look = if (p.full) None else Some(new HuffmanLookIO)
+  val look = new HuffmanLookIO
 
   /** The source register of the instruction in S. */
   val register = Output(UInt(5.W))
@@ -60,6 +60,9 @@ class StripPackIO(p: VectorParams) extends Bundle {
   val known    = Input(Vec(StripPlace.strips, Bool()))
 
   val closed = Valid(new StripClose(p))
+
+  /** Of [[PackPathIO.register]], or of the register that the commit stage packs. */
+  val values = new ElementLookIO(p)
 }
 
 /** Packs the active elements of registers behind one another into output streams, an element group a cycle
@@ -138,9 +141,9 @@ class PackPath(p: VectorParams) extends Module {
   when(results.io.enq.fire)(told := true.B)
 
   // Elements of a Huffman stream leave one a cycle, from a copy of their element group.
-  private val serial = if (p.full) false.B else use.huffman && !empty
-  // Values have widths of their own, which VarVE-full has not.
-  private val own      = if (p.full) false.B else use.variable
+  private val serial = use.huffman && !empty
+  // Values have widths of their own.
+  private val own      = use.variable
   private val split    = RegInit(false.B)
   private val group    = Reg(UInt(p.dLen.W))
   private val element  = Reg(UInt(p.vlBits.W))
@@ -160,11 +163,11 @@ class PackPath(p: VectorParams) extends Module {
   private val issues = valid && !masking && !taking && readable && move && !again && !io.clear && tells && !serial &&
     !inLookup
   private val codeMoves   = inLookup && move && !again
-  private val splits      = valid && serial && !masking && !split && readable
+  private val splits      = valid && serial && !masking && !taking && !split && readable
   private val looks       = valid && serial && split && (!inLookup || codeMoves) && tells && !io.clear
   private val nextElement = element + 1.U
   private val lastElement = nextElement === bound
-  private val lastInGroup = (nextElement << op.eew)(logD - 1, 0) === 0.U
+  private val lastInGroup = (nextElement << eew)(logD - 1, 0) === 0.U
   private val ends        = issues && last || looks && lastElement
   io.op.ready := !valid || ends
   private val dataReads = Reg(UInt(p.egs.W))
@@ -202,25 +205,28 @@ class PackPath(p: VectorParams) extends Module {
     element                 := nextElement
     when(lastInGroup)(split := false.B)
   }
-  when(splits)(group := io.read.data)
-    .elsewhen(looks)(group := group >> (8.U << op.eew))
-  valid                    := !io.clear && (io.op.fire || (valid && !ends))
-  io.activity.beat         := issues && !empty || splits || looks
-  io.activity.hazard       := reads && io.olderWrites(eg)
-  io.activity.strip        := reads && !ready
-  io.activity.memory       := valid && !move
-  io.use.valid             := valid
-  io.use.bits.tag          := op.tag
-  io.use.bits.reads        := dataReads | maskReads
-  io.use.bits.writes       := 0.U
+  valid              := !io.clear && (io.op.fire || (valid && !ends))
+  io.activity.beat   := issues && !empty || splits || looks
+  io.activity.hazard := reads && io.olderWrites(eg)
+  io.activity.strip  := reads && !ready
+  io.activity.memory := valid && !move
+  io.use.valid       := valid
+  io.use.bits.tag    := op.tag
+  io.use.bits.reads  := dataReads | maskReads
+  io.use.bits.writes := 0.U
 
   private val spread = if (p.full) Some(Module(new ElementLanes(p))) else None
   for ((lanes, strip) <- spread.zip(io.strip)) {
-    lanes.io.take             := takes
+    lanes.io.take             := takes || strip.values.take
     lanes.io.operand.data     := io.read.data
     lanes.io.operand.metadata := strip.metadata
-    lanes.io.beat             := beat.pad(log2Ceil(p.elements))(log2Ceil(p.elements) - 1, 0)
-    lanes.io.eew              := eew
+    // Lanes of 64 bits for the commit stage.
+    val perBeat = p.dBytes / 8
+    val index   = strip.values.index
+    lanes.io.beat := Mux(valid, beat.pad(log2Ceil(p.elements)), index / perBeat.U)(log2Ceil(p.elements) - 1, 0)
+    lanes.io.eew  := Mux(valid, eew, 3.U)
+    val wide = Seq.tabulate(perBeat)(i => lanes.io.lanes(64 * i + 63, 64 * i))
+    strip.values.value := (if (perBeat == 1) wide.head else MuxTree(index(log2Ceil(perBeat) - 1, 0), wide))
     val numE  = strip.numEs(place.strip)
     val least = Mux(strip.metadata.count < numE, strip.metadata.count, numE)
     strip.closed.valid      := takes && !io.clear
@@ -228,6 +234,9 @@ class PackPath(p: VectorParams) extends Module {
     strip.closed.bits.place := place
     when(takes)(most        := least)
   }
+  private val data = spread.fold(io.read.data)(lanes => Mux(variable, lanes.io.lanes, io.read.data))
+  when(splits)(group := data)
+    .elsewhen(looks)(group := group >> (8.U << eew))
   private val chosenLanes = (0 to (if (p.full) 3 else log2Ceil(p.eLen / 8))).map { log =>
     val bits = (chosen >> (beat * (p.dBytes >> log).U))((p.dBytes >> log) - 1, 0)
     log.U -> FillInterleaved(1 << log, bits)
@@ -241,27 +250,25 @@ class PackPath(p: VectorParams) extends Module {
     val low   = group(HuffmanCode.widestValue - 1, 0)
     val byte  = Cat(Fill(8, group(7) && !use.unsigned), group(7, 0))
     val width = ((1.U << use.valueBits(4, 0)) - 1.U)(HuffmanCode.widestValue - 1, 0)
-    Mux(op.eew === 0.U, byte, low) & width
+    Mux(eew === 0.U, byte, low) & width
   }
-  private val cLength = io.look.fold(0.U(4.W))(_.length)
-  for (look <- io.look) {
-    look.set    := Mux(looks, use.table, c.use.table)
-    look.symbol := Mux(looks, symbol, cSymbol)
-    inLookup    := !io.clear && (looks || (inLookup && !codeMoves))
-    when(looks) {
-      cSymbol      := symbol
-      cActive      := chosen(element(log2Ceil(p.vLen) - 1, 0))
-      c.use        := use
-      c.tag        := op.tag
-      c.last       := lastElement
-      c.own        := false.B
-      c.widths     := false.B
-      c.bytepos    := op.scalar
-      c.count      := count
-      c.surplus    := Mux(use.exact, 0.U, (op.evl * HuffmanCode.longest.U).pad(p.vlBits + 6))
-      c.auxSurplus := 0.U
-      c.missing    := false.B
-    }
+  private val cLength = io.look.length
+  io.look.set    := Mux(looks, use.table, c.use.table)
+  io.look.symbol := Mux(looks, symbol, cSymbol)
+  inLookup       := !io.clear && (looks || (inLookup && !codeMoves))
+  when(looks) {
+    cSymbol      := symbol
+    cActive      := chosen(element(log2Ceil(p.vLen) - 1, 0))
+    c.use        := use
+    c.tag        := op.tag
+    c.last       := lastElement
+    c.own        := false.B
+    c.widths     := false.B
+    c.bytepos    := op.scalar
+    c.count      := count
+    c.surplus    := Mux(use.exact, 0.U, (op.evl * HuffmanCode.longest.U).pad(p.vlBits + 6))
+    c.auxSurplus := 0.U
+    c.missing    := false.B
   }
 
   // ---- R: bits of each byte ---------------------------------------------------------------------------------------------------
@@ -285,11 +292,15 @@ class PackPath(p: VectorParams) extends Module {
       r.surplus := Mux(
         use.exact,
         0.U,
-        (Mux(own, op.evl, op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
+        Mux(
+          use.huffman,
+          (op.evl * HuffmanCode.longest.U).pad(p.vlBits + 6),
+          (Mux(own, op.evl, op.evl - count) * use.valueBits)(p.vlBits + 5, 0)
+        )
       )
       r.missing    := false.B
       r.auxSurplus := Mux(use.exact || !own, 0.U, op.evl - count)
-      rData        := spread.fold(io.read.data)(lanes => Mux(variable, lanes.io.lanes, io.read.data))
+      rData        := data
       rActive      := Mux(empty, 0.U, MuxLookup(eew, chosenLanes.head._2)(chosenLanes.tail))
       rEew         := eew
     }
@@ -298,17 +309,17 @@ class PackPath(p: VectorParams) extends Module {
     r               := c
     r.use.valueBits := cLength
     r.missing       := cActive && cLength === 0.U
-    rData           := io.look.fold(0.U(p.dLen.W))(_.code)
+    rData           := io.look.code
     rActive         := Fill(2, cActive)
     rEew            := 1.U
   }
   // Of the beat in R.
-  private val rOwn    = if (p.full) false.B else r.own
-  private val rWidths = if (p.full) false.B else r.widths
+  private val rOwn    = r.own
+  private val rWidths = r.widths
   again := rValid && rOwn && !rWidths
 
   // A value that has its own width is at first cut to the most bits that it may have.
-  private val rLogs                             = 0 to log2Ceil(p.eLen / 8)
+  private val rLogs                             = 0 to (if (p.full) 3 else log2Ceil(p.eLen / 8))
   private def byEew[T <: Data](of: Int => T): T = MuxLookup(rEew, of(0))(rLogs.tail.map(log => log.U -> of(log)))
   private def byMost[T <: Data](of: Int => T): T =
     MuxLookup(r.use.mb, of(rLogs.last))(rLogs.init.map(log => log.U -> of(log)))
@@ -384,7 +395,7 @@ class PackPath(p: VectorParams) extends Module {
   io.stream := p2.use.stream(2, 0)
   private val lands  = p2Valid && move && !io.clear
   private val flush  = p2.use.flush
-  private val widths = if (p.full) false.B else p2.widths
+  private val widths = p2.widths
   private val joined =
     Mux(widths, p2Bits.data, BarrelShift.left(p2Bits.data, io.at.bitpos, p.memoryBits) | io.at.partial)
   private val length = p2Bits.length +& Mux(widths, 0.U, io.at.bitpos)
@@ -404,7 +415,7 @@ class PackPath(p: VectorParams) extends Module {
   when(io.clear)(appended := 0.U)
 
   // Of elements that have Huffman codes: those that had one, and whether some had none, before the last one.
-  private val huffman = if (p.full) false.B else p2.use.huffman
+  private val huffman = p2.use.huffman
   private val coded   = RegInit(0.U(p.vlBits.W))
   private val missing = RegInit(false.B)
   private val codeEnd = coded + (p2Bits.length =/= 0.U)
@@ -424,7 +435,7 @@ class PackPath(p: VectorParams) extends Module {
   io.settle.bits.surplus := p2.surplus - Mux(
     p2.use.exact,
     0.U,
-    Mux(huffman, appended + p2Bits.length, Mux(if (p.full) false.B else p2.own, appended, 0.U))
+    Mux(huffman, appended + p2Bits.length, Mux(p2.own, appended, 0.U))
   )
   io.settle.bits.auxSurplus := p2.auxSurplus
   // The cycle in which the last byte goes to a stream buffer.

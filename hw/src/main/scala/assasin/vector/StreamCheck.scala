@@ -104,7 +104,7 @@ class StreamCheck(p: VectorParams) extends Module {
   private val word   = StreamWord(p, from.insn)
   private val format = from.varve.get.format(13, 0).asTypeOf(new StreamFormat)
   private val look   = io.table
-  private val stream = Mux(io.turn.valid, io.turn.bits, Mux(io.pointers.valid, io.pointers.bits, word.stream))
+  private val stream = Mux(io.pointers.valid, io.pointers.bits, Mux(io.turn.valid, io.turn.bits, word.stream))
   io.table.output  := word.output && !io.turn.valid
   io.table.stream  := stream
   io.input.stream  := stream(2, 0)
@@ -117,8 +117,7 @@ class StreamCheck(p: VectorParams) extends Module {
   private val huffman     = look.common.kind === StreamKind.Huffman.U
 
   // The most that a pack may write of a value.
-  private val logSew  = from.config.vsew(1, 0)
-  private val logMost = Mux(look.common.format.mb < logSew, look.common.format.mb, logSew)
+  private val logMost = StreamOp.logMost(word.full, look.common.format.mb, from.config.vsew)
   private val width = Mux(
     variable,
     (8.U << logMost)(6, 0),
@@ -145,9 +144,7 @@ class StreamCheck(p: VectorParams) extends Module {
     format.aux < streams && format.aux =/= word.stream && auxFree === 0.U
   private val taken = look.common.open || (!word.stream(3) && look.auxes(word.stream(2, 0)))
   private val declareLegal = word.declare && !taken &&
-    (word.kind === StreamKind.Fixed.U && fixedWidth || (if (p.full) false.B
-                                                        else
-                                                          widths && format.valueBits === 0.U || codes && codesLegal)) &&
+    (word.kind === StreamKind.Fixed.U && fixedWidth || widths && format.valueBits === 0.U || codes && codesLegal) &&
     from.varve.get.format(31, 14) === 0.U && (if (p.maxWidth == 64) true.B else format.mb =/= 3.U) &&
     (word.output || format.valueBits <= (8.U << format.mb)) &&
     Mux(

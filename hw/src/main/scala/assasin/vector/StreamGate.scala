@@ -33,9 +33,10 @@ class StreamGate(p: VectorParams) extends Module {
     // Looks at all elements at once; at one element; at one byte; counts a mask's bits; decides on the counted elements;
     // has decided. VRCNUM chooses the next stream of its set; looks it up. Of streams with widths: StreamScan looks at
     // the elements; looks up where the widths of a declared stream begin; looks whether there is room for all widths; reads
-    // an element's bit of the mask, reads the element, adds its width; decides on the counted elements' widths. Of
+    // an element's bit of the mask, reads the element, adds its width; decides on the counted elements' widths. Takes a
+    // register of VarVE-full before. Of
     // Huffman streams: HuffmanScan decodes the elements; the table is loaded.
-    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load, Scan, Aux, Room, Mask, Read, Add, CountedAux,
+    val Fast, Element, Byte, Count, Counted, Decided, Choose, Load, Scan, Aux, Room, Mask, Take, Read, Add, CountedAux,
         Decode, Table = Value
   }
   private val state = RegInit(State.Fast)
@@ -46,11 +47,12 @@ class StreamGate(p: VectorParams) extends Module {
   private val buffer  = format.buffer
   private val output  = k.output
   private val looks   = k.unpack || k.consume
+  private val byMask  = k.unpack && k.full && k.masked
   private val moves   = looks && !(k.unpack && k.full)
   private val flushes = k.endOutput && found.common.bitpos =/= 0.U
 
   // Values have their own widths. Where those of a declared stream begin in a stream buffer.
-  private val kind     = if (p.full) StreamKind.Fixed.U else Mux(k.declare, k.kind, found.common.kind)
+  private val kind     = Mux(k.declare, k.kind, found.common.kind)
   private val variable = kind === StreamKind.Variable.U
   private val auxHead  = Reg(UInt(32.W))
 
@@ -65,7 +67,8 @@ class StreamGate(p: VectorParams) extends Module {
   private val short    = RegInit(false.B)
   private val tallied  = Reg(UInt(bitsBits.W))
   private val index    = Reg(UInt(p.vlBits.W))
-  private val element  = Reg(UInt(p.eLen.W))
+  private val widest   = if (p.full) 64 else p.eLen
+  private val element  = Reg(UInt(widest.W))
   private val exact    = Reg(Bool())
 
   // Element after element: what has been seen of them, and how many to look at; a pack's, how many there are.
@@ -102,23 +105,25 @@ class StreamGate(p: VectorParams) extends Module {
   }
 
   // An element's own width.
-  private val logMost = StreamOp.logMost(format.mb, io.commit.at.config.vsew)
+  private val logMost = StreamOp.logMost(k.full, format.mb, io.commit.at.config.vsew)
   private val elementBits = {
-    val logs = 0 to log2Ceil(p.eLen / 8)
+    val logs = 0 to log2Ceil(widest / 8)
     val cut = MuxLookup(logMost, element)(logs.init.map { log =>
       val low = element((8 << log) - 1, 0)
-      log.U -> Cat(Fill(p.eLen - (8 << log), !format.unsigned && low((8 << log) - 1)), low)
+      log.U -> Cat(Fill(widest - (8 << log), !format.unsigned && low((8 << log) - 1)), low)
     })
     LaneWidths(cut, logs.last, format.unsigned).head
   }
 
   // Or its code's: looked for as the element is read.
-  private val codeBits = readers.io.codes.fold(0.U(4.W))(_.look.length)
-  for (codes <- readers.io.codes) {
-    val read = io.mask.element(HuffmanCode.widestValue - 1, 0)
-    val byte = Cat(Fill(8, read(7) && !format.unsigned), read(7, 0))
-    codes.look.set := found.common.table
-    codes.look.symbol := Mux(io.commit.at.config.vsew(1, 0) === 0.U, byte, read) &
+  private val codes    = readers.io.codes
+  private val codeBits = codes.look.length
+  codes.look.set := found.common.table
+  codes.look.symbol := {
+    val read  = io.mask.element(HuffmanCode.widestValue - 1, 0)
+    val byte  = Cat(Fill(8, read(7) && !format.unsigned), read(7, 0))
+    val fixed = Mux(io.commit.at.config.vsew(1, 0) === 0.U, byte, read)
+    io.strip.fold(fixed)(s => Mux(k.full, s.values.value(HuffmanCode.widestValue - 1, 0), fixed)) &
       ((1.U << format.valueBits(4, 0)) - 1.U)(HuffmanCode.widestValue - 1, 0)
   }
 
@@ -165,7 +170,9 @@ class StreamGate(p: VectorParams) extends Module {
     io.commit.check.first := found.aux
     io.commit.check.last  := found.aux + auxCount - 1.U
   }
-  when(state === State.Mask || state === State.Read || state === State.Add)(io.commit.check.valid := false.B)
+  when(state === State.Mask || state === State.Take || state === State.Read || state === State.Add) {
+    io.commit.check.valid := false.B
+  }
   private val faults = !io.commit.check.ok && !io.commit.check.hold
 
   private val allThere =
@@ -272,16 +279,18 @@ class StreamGate(p: VectorParams) extends Module {
         limit         := found.count
         when(k.declare && variable && buffer && !traps && quiet)(state                    := State.Aux)
         when(k.declare && huffman && !traps && quiet && !(io.stores || io.packing))(state := State.Table)
-        when(looks && !allThere && !traps && !pending) {
+        // The mask's length is known when nothing is under way. An element is looked at in any case.
+        when(byMask)(
+          limit := strip.fold(0.U(p.vlBits.W))(s => Mux(s.length === 0.U, 1.U, s.length.pad(p.vlBits)))
+        )
+        when(looks && !allThere && !traps && !pending && (!byMask || io.commit.idle)) {
           when(variable) {
             state := State.Scan
           }.elsewhen(huffman) {
-            when(!io.huffman.fold(false.B)(_.full))(state := State.Decode)
-          }.elsewhen(k.unpack && k.full && k.masked) {
-            // The mask's length is known when nothing is under way. An element is looked at in any case.
-            limit := strip.fold(0.U(p.vlBits.W))(s => Mux(s.length === 0.U, 1.U, s.length.pad(p.vlBits)))
-            when(io.commit.idle)(state := State.Element)
-          }.elsewhen(Mux(buffer, !found.enough || found.toEnd, !found.enough || faults))(state := State.Element)
+            when(!io.huffman.full)(state := State.Decode)
+          }.elsewhen(byMask || Mux(buffer, !found.enough || found.toEnd, !found.enough || faults)) {
+            state := State.Element
+          }
         }
         when(settles && unasked)(state := State.Choose)
         exact                          := false.B
@@ -290,7 +299,7 @@ class StreamGate(p: VectorParams) extends Module {
         when(packsOwn && !allThere && !traps) {
           when(still && (short || Mux(buffer, !found.fits, faults))) {
             exact := true.B
-            state := Mux(k.masked, State.Mask, State.Read)
+            state := Mux(packs === 0.U, State.Counted, Mux(k.full, State.Take, Mux(k.masked, State.Mask, State.Read)))
           }.elsewhen(Mux(buffer, found.fits, io.commit.check.ok)) {
             short := false.B
             state := State.Room
@@ -352,13 +361,14 @@ class StreamGate(p: VectorParams) extends Module {
           state := State.Read
           when(!io.mask.data(index(log2Ceil(p.dLen) - 1, 0))) {
             index := index + 1.U
-            state := Mux(index + 1.U === found.count, State.Counted, State.Mask)
+            state := Mux(index + 1.U === packs, State.Counted, State.Mask)
           }
         }
       }
+      is(State.Take)(when(io.granted)(state := Mux(k.masked, State.Mask, State.Read)))
       is(State.Read) {
         when(io.granted) {
-          element := io.mask.element
+          element := strip.fold(io.mask.element)(s => Mux(k.full, s.values.value, io.mask.element))
           index   := index + 1.U
           state   := State.Add
         }
@@ -366,7 +376,7 @@ class StreamGate(p: VectorParams) extends Module {
       is(State.Add) {
         tallied := tallied + Mux(huffman, codeBits, elementBits)
         counted := counted + 1.U
-        state   := Mux(index === found.count, State.Counted, Mux(k.masked, State.Mask, State.Read))
+        state   := Mux(index === packs, State.Counted, Mux(k.masked, State.Mask, State.Read))
       }
       is(State.CountedAux) {
         when(Mux(buffer, auxFits, io.commit.check.ok))(state := State.Decided).elsewhen(!buffer && faults) {
@@ -389,13 +399,16 @@ class StreamGate(p: VectorParams) extends Module {
         state := Mux(renewal.fold(false.B)(_.io.more), State.Load, State.Decided)
       }
       is(State.Load) {
+        seen.reason   := 1.U
         seen.passed   := 0.U
         seen.position := check.io.position
         seen.ended    := false.B
         seen.broken   := false.B
         seen.fault    := false.B
         limit         := numE
-        state         := State.Element
+        state := MuxLookup(io.table.common.kind, State.Element)(
+          Seq(StreamKind.Variable.U -> State.Scan, StreamKind.Huffman.U -> State.Decode)
+        )
       }
     }
   }
@@ -501,14 +514,18 @@ class StreamGate(p: VectorParams) extends Module {
   readers.io.scans            := looked && state === State.Scan
   readers.io.decodes          := looked && state === State.Decode
   readers.io.loads            := looked && state === State.Table
-  readers.io.request.stream   := k.stream
+  readers.io.request.stream   := Mux(recounts, turn, k.stream)
   readers.io.request.format   := format
   readers.io.request.position := found.start
   readers.io.request.aux      := found.aux
   readers.io.request.left     := found.left
-  readers.io.request.limit    := found.count
+  readers.io.request.limit    := limit
   readers.io.request.unpack   := k.unpack
-  readers.io.request.eew      := io.commit.at.config.vsew(1, 0)
+  // A value of VarVE-full has room in any case.
+  readers.io.request.eew := {
+    val eew = io.commit.at.config.vsew(1, 0)
+    Mux(huffman, StreamOp.symbolLog(k.full, format, eew), Mux(k.full, 3.U, eew))
+  }
   readers.io.table.set        := found.table
   readers.io.table.symbolBits := format.valueBits
   readers.io.table.output     := output
@@ -524,14 +541,12 @@ class StreamGate(p: VectorParams) extends Module {
   io.read               := readers.io.read
   io.loading            := readers.io.loading
   io.declare.bits.table := huffman && found.table
-  for (codes <- readers.io.codes; huffmans <- io.huffman) {
-    huffmans.tables <> codes.tables
-    codes.set                  := found.common.table
-    codes.bank                 := bank
-    huffmans.element           := codes.element
-    huffmans.unpack            := happens && huffman && k.unpack && io.commit.dispatches
-    when(huffmans.unpack)(bank := !bank)
-  }
+  io.huffman.tables <> codes.tables
+  codes.set                    := found.common.table
+  codes.bank                   := bank
+  io.huffman.element           := codes.element
+  io.huffman.unpack            := happens && huffman && k.unpack && io.commit.dispatches
+  when(io.huffman.unpack)(bank := !bank)
 
   for (s <- io.strip; renew <- renewal.map(_.io)) {
     renew.word        := k
@@ -540,6 +555,7 @@ class StreamGate(p: VectorParams) extends Module {
     renew.settled     := s.settled
     renew.mayLeave    := s.mayLeave
     renew.unpacked    := s.table.unpacked
+    renew.counted     := s.table.counted
     renew.resolved    := s.resolved
     renew.begin       := undone && fast
     renew.choose      := undone && state === State.Choose
@@ -548,6 +564,9 @@ class StreamGate(p: VectorParams) extends Module {
     renew.resultReady := io.resultReady
     renew.stream      := io.table.stream
     renew.clear       := io.clear
+
+    s.values.take  := state === State.Take && io.granted
+    s.values.index := index(log2Ceil(p.elements) - 1, 0)
 
     s.register                 := k.register
     s.mask                     := k.mask
@@ -568,7 +587,9 @@ class StreamGate(p: VectorParams) extends Module {
     s.table.stage.valid       := asked
     s.table.stage.bits.stream := turn
     s.table.stage.bits.count  := seen.passed(log2Ceil(p.elements + 1) - 1, 0)
-    s.table.stage.bits.reason := Mux(seen.ended, 7.U, Mux(seen.broken, 1.U, 0.U))
+    s.table.stage.bits.bits   := (seen.position - found.start)(s.table.stage.bits.bits.getWidth - 1, 0)
+    // Memory that cannot be read: of widths, or of codes.
+    s.table.stage.bits.reason := Mux(seen.ended || seen.fault, 7.U, Mux(seen.broken, seen.reason, 0.U))
     s.table.unpack            := k.unpack && k.full
     s.table.renumber          := s.renumber
   }

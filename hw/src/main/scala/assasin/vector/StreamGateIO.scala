@@ -37,8 +37,8 @@ class StreamGateIO(p: VectorParams) extends Bundle {
 
   val strip = if (p.full) Some(new StripGateIO(p)) else None
 
-  /** Huffman streams (not of VarVE-full). */
-  val huffman = if (p.full) None else Some(new HuffmanGateIO(p))
+  /** Huffman streams. */
+  val huffman = new HuffmanGateIO(p)
 
   /** Looks at widths of streams in memory; of those in stream buffers, when nobody else reads. */
   val load        = Decoupled(new VectorLoadRequest(p))
@@ -105,6 +105,9 @@ class StripGateIO(p: VectorParams) extends Bundle {
   val yielded  = Input(UInt(countBits.W))
   val mask     = Output(UInt(5.W))
   val length   = Input(UInt(countBits.W))
+
+  /** Its elements' values. */
+  val values = Flipped(new ElementLookIO(p))
 
   /** NumE is written by the window. */
   val renumber = Input(Bool())

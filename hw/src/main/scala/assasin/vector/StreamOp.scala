@@ -28,7 +28,7 @@ class StreamOp(p: VectorParams) extends Module {
   private val k        = found.word
   private val config   = io.at.config
   private val format   = found.common.format
-  private val kind     = if (p.full) StreamKind.Fixed.U else found.common.kind
+  private val kind     = found.common.kind
   private val variable = kind === StreamKind.Variable.U
   private val huffman  = kind === StreamKind.Huffman.U
 
@@ -55,7 +55,7 @@ class StreamOp(p: VectorParams) extends Module {
   use.huffman   := huffman && (k.unpack || k.pack)
   use.table     := found.common.table
   use.bank      := io.bank
-  use.valueBits := Mux(variable, (8.U << StreamOp.logMost(format.mb, config.vsew))(6, 0), format.valueBits)
+  use.valueBits := Mux(variable, (8.U << StreamOp.logMost(k.full, format.mb, config.vsew))(6, 0), format.valueBits)
   use.unsigned  := format.unsigned
   use.bitpos    := Mux(k.endOutput, found.common.bitpos, found.start(2, 0))
   use.flush     := k.endOutput
@@ -67,7 +67,7 @@ class StreamOp(p: VectorParams) extends Module {
   use.mb        := format.mb
   // What has been decoded lies in lanes.
   when(huffman && k.unpack) {
-    use.valueBits := (8.U << op.eew)(6, 0)
+    use.valueBits := (8.U << StreamOp.symbolLog(k.full, format, op.eew))(6, 0)
     use.bitpos    := 0.U
   }
   for (full <- op.variable) {
@@ -82,6 +82,13 @@ class StreamOp(p: VectorParams) extends Module {
 
 object StreamOp {
 
-  /** log2 of the bytes of the widest value that a pack may write, from the format's `mb` and vsew. */
-  def logMost(mb: UInt, vsew: UInt): UInt = Mux(mb < vsew(1, 0), mb, vsew(1, 0))
+  /** log2 of the bytes of the widest value that a pack may write, or that an unpack of VarVE-full may read: from the
+    * format's `mb`, and without VarVE-full from vsew.
+    */
+  def logMost(full: Bool, mb: UInt, vsew: UInt): UInt = Mux(full || mb < vsew(1, 0), mb, vsew(1, 0))
+
+  /** log2 of the bytes of the lanes that symbols of a Huffman stream are decoded into: with VarVE-full of the smallest
+    * that hold them, else of those of an element, 8 << `eew` bits.
+    */
+  def symbolLog(full: Bool, format: StreamFormat, eew: UInt): UInt = Mux(full, format.valueBits > 8.U, eew)
 }

@@ -41,7 +41,7 @@ class StreamReadersIO(p: VectorParams) extends Bundle {
   /** An answer of memory is awaited. */
   val loading = Output(Bool())
 
-  val codes = if (p.full) None else Some(new HuffmanReadersIO(p))
+  val codes = new HuffmanReadersIO(p)
 
   val clear = Input(Bool())
 }
@@ -94,78 +94,76 @@ class StreamReaders(p: VectorParams) extends Module {
   io.read        := scan.io.read
   io.loading     := scan.io.loading
 
-  for (codes <- io.codes) {
-    val decoder = Module(new HuffmanScan(p))
-    val loader  = Module(new HuffmanLoad(p))
-    val tables  = codes.tables
-    decoder.io.active     := io.decodes
-    decoder.io.request    := io.request
-    decoder.io.tail       := io.tail
-    decoder.io.end        := io.end
-    decoder.io.known      := io.known
-    decoder.io.granted    := io.granted
-    decoder.io.readAnswer := io.readAnswer
-    decoder.io.clear      := io.clear
-    decoder.io.length     := tables.length
-    decoder.io.longest    := tables.longest
-    decoder.io.symbol     := tables.symbol
-    decoder.io.bank       := codes.bank
-    codes.element         := decoder.io.element
+  private val decoder = Module(new HuffmanScan(p))
+  private val loader  = Module(new HuffmanLoad(p))
+  private val tables  = io.codes.tables
+  decoder.io.active     := io.decodes
+  decoder.io.request    := io.request
+  decoder.io.tail       := io.tail
+  decoder.io.end        := io.end
+  decoder.io.known      := io.known
+  decoder.io.granted    := io.granted
+  decoder.io.readAnswer := io.readAnswer
+  decoder.io.clear      := io.clear
+  decoder.io.length     := tables.length
+  decoder.io.longest    := tables.longest
+  decoder.io.symbol     := tables.symbol
+  decoder.io.bank       := io.codes.bank
+  io.codes.element      := decoder.io.element
 
-    loader.io.active    := io.loads
-    loader.io.address   := io.address
-    loader.io.request   := io.table
-    loader.io.built     := tables.idle
-    loader.io.builtGood := tables.good
-    loader.io.clear     := io.clear
+  loader.io.active    := io.loads
+  loader.io.address   := io.address
+  loader.io.request   := io.table
+  loader.io.built     := tables.idle
+  loader.io.builtGood := tables.good
+  loader.io.clear     := io.clear
 
-    tables.fill  := loader.io.fill
-    tables.build := loader.io.build
-    tables.set   := codes.set
-    tables.bits  := decoder.io.bits
-    // Nothing is built for an instruction that was cancelled.
-    tables.clear := io.clear || !io.loads
-    tables.look <> codes.look
+  tables.fill  := loader.io.fill
+  tables.build := loader.io.build
+  tables.set   := io.codes.set
+  tables.bits  := decoder.io.bits
+  // Nothing is built for an instruction that was cancelled.
+  tables.clear := io.clear || !io.loads
+  tables.look <> io.codes.look
 
-    for (check <- Seq(decoder.io.check, loader.io.check)) {
-      check.ok    := io.check.ok
-      check.hold  := io.check.hold
-      check.cause := io.check.cause
-    }
-    when(io.decodes) {
-      io.done        := decoder.io.done
-      io.result      := decoder.io.result
-      io.lacks.valid := decoder.io.lacks.valid
-      io.check.valid := decoder.io.check.valid
-      io.check.first := decoder.io.check.first
-      io.check.last  := decoder.io.check.last
-    }
-    when(io.loads) {
-      io.done            := loader.io.done
-      io.result.passed   := 0.U
-      io.result.position := io.request.position
-      io.result.ended    := false.B
-      io.result.broken   := !loader.io.good
-      io.result.reason   := 4.U
-      io.result.fault    := loader.io.fault
-      io.result.cause    := loader.io.cause
-      io.result.byte     := loader.io.byte
-      io.check.valid     := loader.io.check.valid
-      io.check.first     := loader.io.check.first
-      io.check.last      := loader.io.check.last
-    }
-    when(decoder.io.read.valid)(io.read := decoder.io.read)
-
-    val loads  = Seq(scan.io.load, decoder.io.load, loader.io.load)
-    val busy   = Seq(scan.io.loading, decoder.io.loading, loader.io.loading)
-    val others = busy.indices.map(i => busy.zipWithIndex.filter(_._2 != i).map(_._1).reduce(_ || _))
-    io.load.valid := loads.zip(others).map { case (load, other) => load.valid && !other }.reduce(_ || _)
-    io.load.bits  := Mux(loads(0).valid, loads(0).bits, Mux(loads(1).valid, loads(1).bits, loads(2).bits))
-    for ((load, other)  <- loads.zip(others)) load.ready := io.load.ready && !other
-    for ((answer, mine) <- Seq(scan.io.loadAnswer, decoder.io.loadAnswer, loader.io.loadAnswer).zip(busy)) {
-      answer.valid := io.loadAnswer.valid && mine
-      answer.bits  := io.loadAnswer.bits
-    }
-    io.loading := busy.reduce(_ || _)
+  for (check <- Seq(decoder.io.check, loader.io.check)) {
+    check.ok    := io.check.ok
+    check.hold  := io.check.hold
+    check.cause := io.check.cause
   }
+  when(io.decodes) {
+    io.done        := decoder.io.done
+    io.result      := decoder.io.result
+    io.lacks.valid := decoder.io.lacks.valid
+    io.check.valid := decoder.io.check.valid
+    io.check.first := decoder.io.check.first
+    io.check.last  := decoder.io.check.last
+  }
+  when(io.loads) {
+    io.done            := loader.io.done
+    io.result.passed   := 0.U
+    io.result.position := io.request.position
+    io.result.ended    := false.B
+    io.result.broken   := !loader.io.good
+    io.result.reason   := 4.U
+    io.result.fault    := loader.io.fault
+    io.result.cause    := loader.io.cause
+    io.result.byte     := loader.io.byte
+    io.check.valid     := loader.io.check.valid
+    io.check.first     := loader.io.check.first
+    io.check.last      := loader.io.check.last
+  }
+  when(decoder.io.read.valid)(io.read := decoder.io.read)
+
+  private val loads  = Seq(scan.io.load, decoder.io.load, loader.io.load)
+  private val busy   = Seq(scan.io.loading, decoder.io.loading, loader.io.loading)
+  private val others = busy.indices.map(i => busy.zipWithIndex.filter(_._2 != i).map(_._1).reduce(_ || _))
+  io.load.valid := loads.zip(others).map { case (load, other) => load.valid && !other }.reduce(_ || _)
+  io.load.bits  := Mux(loads(0).valid, loads(0).bits, Mux(loads(1).valid, loads(1).bits, loads(2).bits))
+  for ((load, other)  <- loads.zip(others)) load.ready := io.load.ready && !other
+  for ((answer, mine) <- Seq(scan.io.loadAnswer, decoder.io.loadAnswer, loader.io.loadAnswer).zip(busy)) {
+    answer.valid := io.loadAnswer.valid && mine
+    answer.bits  := io.loadAnswer.bits
+  }
+  io.loading := busy.reduce(_ || _)
 }

@@ -150,6 +150,9 @@ class StreamStage(p: VectorParams) extends Bundle {
   val stream = UInt(4.W)
   val count  = UInt(log2Ceil(p.elements + 1).W)
   val reason = UInt(3.W)
+
+  /** Bits of these elements, if they have no common width. */
+  val bits = UInt(log2Ceil(64 * p.elements + 1).W)
 }
 
 /** What VarVE-full needs besides. */
@@ -159,15 +162,16 @@ class StripTableIO(p: VectorParams) extends Bundle {
   /** A VRCNUM leaves the commit stage: the next strip begins. */
   val renew = Input(Bool())
 
-  /** Before it, for each stream of its set that is not in `unpacked`. */
+  /** Before it, for each stream of its set that is not in `unpacked`, or is in `counted`. */
   val stage = Flipped(Valid(new StreamStage(p)))
 
   /** An unpack of the stream that `enter` names: all elements that the strip may have are there. */
   val unpack = Input(Bool())
 
-  /** Streams that are open; that the strip has unpacked. */
+  /** Streams that are open; that the strip has unpacked; whose elements have no common width. */
   val open     = Output(UInt(12.W))
   val unpacked = Output(UInt(12.W))
+  val counted  = Output(UInt(12.W))
 
   /** IHEAD of a stream is still to be moved by a VRCNUM. */
   val moving = Output(Bool())
@@ -195,8 +199,8 @@ class StreamTable(p: VectorParams) extends Module {
   private val outputs = RegInit(VecInit(Seq.fill(p.outputs)(0.U.asTypeOf(new OutputDescriptor(p)))))
   private val reach   = Reg(Vec(p.outputs, UInt((p.xLen + 3).W)))
 
-  // The same of widths, which no stream of VarVE-full has.
-  private val auxReach = Option.when(!p.full)(Reg(Vec(p.outputs, UInt(p.xLen.W))))
+  // The same of widths.
+  private val auxReach = Reg(Vec(p.outputs, UInt(p.xLen.W)))
 
   // Instructions past the commit point, by stream. A memory stream's are those of a stream that was one when they entered.
   private val inputUses  = RegInit(VecInit(Seq.fill(p.inputs)(0.U(p.tagBits.W))))
@@ -225,13 +229,11 @@ class StreamTable(p: VectorParams) extends Module {
     fields.table   := of.table
     fields
   }
-  io.look.common   := Mux(io.look.output, common(out), common(in))
-  io.look.left     := in.left
-  io.look.partial  := out.partial
-  io.look.position := Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), position(in))
-  io.look.auxPosition := auxReach.fold(0.U(p.xLen.W)) { reach =>
-    Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), in.auxpos)
-  }
+  io.look.common      := Mux(io.look.output, common(out), common(in))
+  io.look.left        := in.left
+  io.look.partial     := out.partial
+  io.look.position    := Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), position(in))
+  io.look.auxPosition := Mux(io.look.output, MuxTree(io.look.stream(2, 0), auxReach), in.auxpos)
   io.look.busy := Mux(
     io.look.output,
     MuxTree(io.look.stream(2, 0), outputUses) =/= 0.U,
@@ -268,11 +270,9 @@ class StreamTable(p: VectorParams) extends Module {
     }
     val advances = io.advance.valid && named(io.advance.bits.stream, i)
     when(advances) {
-      input.bytepos := io.advance.bits.position >> 3
-      input.bitpos  := io.advance.bits.position(2, 0)
-      if (!p.full) {
-        when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + io.advance.bits.count)
-      }
+      input.bytepos                                           := io.advance.bits.position >> 3
+      input.bitpos                                            := io.advance.bits.position(2, 0)
+      when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + io.advance.bits.count)
     }
     // Numbers of elements are counted by the same sums for both.
     val consumed = Mux(recount.valid, recount.bits.pad(p.vlBits), io.advance.bits.count)
@@ -290,9 +290,11 @@ class StreamTable(p: VectorParams) extends Module {
     val reserves = io.reserve.valid && named(io.reserve.bits.stream, i)
     val settles  = io.settle.valid && named(io.settle.bits.stream, i)
     reach(i) := reach(i) + Mux(reserves, io.reserve.bits.bits, 0.U) - Mux(settles, io.settle.bits.surplus, 0.U)
-    for (reach <- auxReach) {
-      reach(i) := reach(i) + Mux(reserves, io.reserve.bits.count, 0.U) - Mux(settles, io.settle.bits.auxSurplus, 0.U)
-    }
+    auxReach(i) := auxReach(i) + Mux(reserves, io.reserve.bits.count, 0.U) - Mux(
+      settles,
+      io.settle.bits.auxSurplus,
+      0.U
+    )
     when(io.move.valid && io.write === i.U) {
       output.bytepos := io.move.bits.bytepos
       output.bitpos  := io.move.bits.bitpos
@@ -305,7 +307,7 @@ class StreamTable(p: VectorParams) extends Module {
       begin(output)
       output.partial := 0.U
       reach(i)       := Cat(declared.bytepos, declared.bitpos)
-      auxReach.foreach(_(i) := declared.auxpos)
+      auxReach(i)    := declared.auxpos
     }
     when(chosen(io.close, true, i))(output         := 0.U.asTypeOf(output))
     when(chosen(io.raise, true, i))(output.pending := 0.U)
@@ -323,19 +325,23 @@ class StreamTable(p: VectorParams) extends Module {
   for (strip <- io.strip) {
     val unpacked = RegInit(0.U(12.W))
     val heads    = RegInit(0.U(8.W))
+    val auxHeads = RegInit(0.U(8.W))
     val staged   = Reg(Vec(p.inputs, new StreamStage(p)))
     val moves    = strip.recount.valid
     for ((input, i) <- inputs.zipWithIndex) {
       when(moves && strip.recount.bits.set(i)) {
         // Where NumE is 0 the gate has looked at none.
-        val asked = !strip.recount.bits.early && !unpacked(i) && strip.recount.bits.count =/= 0.U
+        val own   = input.kind =/= StreamKind.Fixed.U
+        val asked = !strip.recount.bits.early && (own || !unpacked(i)) && strip.recount.bits.count =/= 0.U
         val count = Mux(asked, staged(i).count, strip.recount.bits.count)
-        val next  = position(input) + count * input.format.valueBits
-        recounts(i).valid                                  := true.B
-        recounts(i).bits                                   := count
-        input.bytepos                                      := next >> 3
-        input.bitpos                                       := next(2, 0)
-        when(asked && input.pending === 0.U)(input.pending := staged(i).reason)
+        val bits  = Mux(own, Mux(asked, staged(i).bits, 0.U), count * input.format.valueBits)
+        val next  = position(input) + bits
+        recounts(i).valid                                       := true.B
+        recounts(i).bits                                        := count
+        input.bytepos                                           := next >> 3
+        input.bitpos                                            := next(2, 0)
+        when(asked && input.pending === 0.U)(input.pending      := staged(i).reason)
+        when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + count)
       }
       when(strip.stage.valid && named(strip.stage.bits.stream, i))(staged(i) := strip.stage.bits)
     }
@@ -346,23 +352,26 @@ class StreamTable(p: VectorParams) extends Module {
     when(io.advance.valid)(unpacked                                   := without(io.advance.bits.stream))
     when(io.close.valid && !io.close.bits.output)(unpacked            := without(io.close.bits.stream))
     when(io.windowWrite.valid || strip.renumber || io.clear)(unpacked := 0.U)
+    // IHEAD of the stream, then that of its widths.
     val buffers = Cat(inputs.take(8).map(_.format.buffer).reverse)
-    val first   = PriorityEncoderOH(heads)
+    val widths  = Cat(inputs.take(8).map(_.kind === StreamKind.Variable.U).reverse)
+    val either  = heads | auxHeads
+    val first   = PriorityEncoderOH(either)
+    val ofAux   = (heads & first) === 0.U
     val consume = io.consume.get
-    moving              := heads.orR
-    consume.valid       := heads.orR
-    consume.bits.stream := OHToUInt(first)
-    consume.bits.head   := MuxTree(OHToUInt(first), inputs.take(8).map(_.bytepos(31, 0)))
-    heads := Mux(
-      io.clear,
-      0.U,
-      (heads & ~Mux(consume.ready, first, 0.U)) |
-        Mux(moves, strip.recount.bits.set(7, 0) & buffers, 0.U)
-    )
-    when(!io.look.output && (heads & (1.U(16.W) << io.look.stream)(7, 0)).orR)(io.look.busy := true.B)
-    strip.open                                                                              := inputOpen
-    strip.unpacked                                                                          := unpacked
-    strip.moving                                                                            := moving
+    val mover   = MuxTree(OHToUInt(first), inputs.take(8))
+    moving              := either.orR
+    consume.valid       := either.orR
+    consume.bits.stream := Mux(ofAux, mover.format.aux, OHToUInt(first))
+    consume.bits.head   := Mux(ofAux, mover.auxpos, mover.bytepos)(31, 0)
+    val begins = Mux(moves, strip.recount.bits.set(7, 0) & buffers, 0.U)
+    heads    := Mux(io.clear, 0.U, (heads & ~Mux(consume.ready && !ofAux, first, 0.U)) | begins)
+    auxHeads := Mux(io.clear, 0.U, (auxHeads & ~Mux(consume.ready && ofAux, first, 0.U)) | (begins & widths))
+    when(!io.look.output && (either & (1.U(16.W) << io.look.stream)(7, 0)).orR)(io.look.busy := true.B)
+    strip.open                                                                               := inputOpen
+    strip.counted  := Cat(inputs.map(_.kind =/= StreamKind.Fixed.U).reverse).pad(12)
+    strip.unpacked := unpacked
+    strip.moving   := moving
   }
 
   private def owns(of: StreamDescriptor) = of.open && of.format.buffer
@@ -444,8 +453,8 @@ class StreamTable(p: VectorParams) extends Module {
       when(index === 3.U)(output.partial := value(15, 8))
     }
     when(RegNext(restores, false.B)) {
-      reach(i) := position(output)
-      auxReach.foreach(_(i) := output.auxpos)
+      reach(i)    := position(output)
+      auxReach(i) := output.auxpos
     }
   }
 

@@ -16,6 +16,7 @@ class StripRenewalIO(p: VectorParams) extends Bundle {
   val settled  = Input(Bool())
   val mayLeave = Input(Bool())
   val unpacked = Input(UInt(12.W))
+  val counted  = Input(UInt(12.W))
   val resolved = Flipped(Valid(UInt(countBits.W)))
 
   /** A VRCNUM may leave although the strip has no number yet. Else it leaves when it `settles`: the strip has its
@@ -54,8 +55,9 @@ class StripRenewal(p: VectorParams) extends Module {
   require(p.full, "strips are of VarVE-full")
   val io = IO(new StripRenewalIO(p))
 
-  // Streams in the set that the strip has not unpacked: where these would end is not known from their unpacks.
-  private val others = io.word.set & ~io.unpacked
+  // Streams in the set that the strip has not unpacked: where these would end is not known from their unpacks. Nor where
+  // those are whose elements have no common width.
+  private val others = io.word.set & (~io.unpacked | io.counted)
   private val asked  = Mux(io.numE === 0.U, 0.U, others)
   io.settles := io.word.count && io.settled
   io.early   := io.word.count && io.mayLeave && !io.settled && others === 0.U

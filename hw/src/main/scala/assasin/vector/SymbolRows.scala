@@ -17,7 +17,7 @@ class SymbolWrite(p: VectorParams) extends Bundle {
 /** Which element group of a bank. */
 class SymbolRead(p: VectorParams) extends Bundle {
   val bank = Bool()
-  val row  = UInt(log2Ceil(8 * p.egsPerRegister).W)
+  val row  = UInt(log2Ceil(SymbolRows.rows(p)).W)
 }
 
 class SymbolRowsIO(p: VectorParams) extends Bundle {
@@ -28,16 +28,22 @@ class SymbolRowsIO(p: VectorParams) extends Bundle {
   val row = Output(UInt(p.dLen.W))
 }
 
-/** Elements of Huffman streams between the commit stage, which decodes them, and the unpack path: two banks of as many
-  * element groups as a group of eight registers has.
-  */
+object SymbolRows {
+
+  /** Element groups of a bank: those of a group of eight registers, or of lanes of 16 bits for all elements of a
+    * register of VarVE-full.
+    */
+  def rows(p: VectorParams): Int = (8 * p.egsPerRegister).max(2 * p.slotsOfByte)
+}
+
+/** Elements of Huffman streams between the commit stage, which decodes them, and the unpack path: two banks. */
 class SymbolRows(p: VectorParams) extends Module {
   val io = IO(new SymbolRowsIO(p))
 
-  private val rows    = SyncReadMem(2 * 8 * p.egsPerRegister, Vec(p.dBytes, UInt(8.W)))
+  private val rows    = SyncReadMem(2 * SymbolRows.rows(p), Vec(p.dBytes, UInt(8.W)))
   private val element = io.write.bits
   private val logD    = log2Ceil(p.dBytes)
-  private val rowBits = log2Ceil(8 * p.egsPerRegister)
+  private val rowBits = log2Ceil(SymbolRows.rows(p))
   private val byte    = (element.index << element.eew)(rowBits + logD - 1, 0)
   private val logs    = 0 to log2Ceil(p.eLen / 8)
   private val data = MuxLookup(element.eew, 0.U(p.dLen.W))(logs.map { log =>

@@ -14,7 +14,7 @@ class UnpackPathIO(p: VectorParams) extends PathIO(p) {
   val rows = Output(Valid(new SymbolRead(p)))
   val row  = Input(UInt(p.dLen.W))
 
-  /** With `done`: they were this instruction's. */
+  /** All of an instruction's have been read. */
   val rowsDone = Output(Bool())
 
   /** Streams in stream buffers. */
@@ -181,9 +181,8 @@ class UnpackPath(p: VectorParams) extends Module {
   private val guessed   = RegInit(0.U(mostAsked.W))
 
   // Memory answers later than stream buffers: what is under way is of one kind, so that answers come in order.
-  private val kind = Reg(Bool())
-  // VarVE-full has streams of one width only.
-  private val huffman = if (p.full) false.B else use.huffman
+  private val kind    = Reg(Bool())
+  private val huffman = use.huffman
   private val quick   = use.buffer || huffman
   private val oneKind = !tickets.io.deq.valid || kind === quick
 
@@ -211,7 +210,7 @@ class UnpackPath(p: VectorParams) extends Module {
     )
   })
   private val ahead     = (chosen >> beat(log2Ceil(mostBeats) - 1, 0))(mostBeats - 1, 0)
-  private val leavesOut = variable && unmasked
+  private val leavesOut = variable && unmasked && !use.variable
   private val skipped   = Mux(leavesOut && ahead =/= 0.U, PriorityEncoder(ahead), 0.U)
   private val exhausted = leavesOut && ahead === 0.U
   private val beatNow   = beat + skipped
@@ -221,7 +220,7 @@ class UnpackPath(p: VectorParams) extends Module {
 
   // Values with widths of their own: these are read first, as many as an element group has bytes. Where each of these
   // values begins, counted from the first one, is known from the cycle in which `summed` rises.
-  private val own     = if (p.full) false.B else use.variable
+  private val own     = use.variable
   private val asking  = RegInit(false.B)
   private val summed  = RegInit(false.B)
   private val element = Reg(UInt(p.vlBits.W))
@@ -230,14 +229,14 @@ class UnpackPath(p: VectorParams) extends Module {
   private val bits    = Reg(Vec(p.dBytes, UInt(7.W)))
   private val number  = element(logD - 1, 0)
   private val left    = op.evl - element
-  private val group   = (number >> (logD.U - op.eew)).asUInt
+  private val group   = (number >> (logD.U - eew)).asUInt
   private val start   = starts(number)
   private val ownAt   = position +& start
   // Those of one element group that end inside the window, from the next one on.
   private val stops = starts.tail :+ total
   private val ownFits = VecInit(Seq.tabulate(p.dBytes) { i =>
     val length = stops(i) - start + ownAt(2, 0)
-    val same   = (i.U(logD.W) >> (logD.U - op.eew)).asUInt === group
+    val same   = (i.U(logD.W) >> (logD.U - eew)).asUInt === group
     number <= i.U && (i.U - number) < left && same && length <= p.memoryBits.U
   })
   private val ownCount = PopCount(ownFits)
@@ -278,7 +277,7 @@ class UnpackPath(p: VectorParams) extends Module {
   )
   io.rows.valid       := goes && reads && huffman
   io.rows.bits.bank   := use.bank
-  io.rows.bits.row    := beat(log2Ceil(8 * p.egsPerRegister) - 1, 0)
+  io.rows.bits.row    := beatNow(log2Ceil(SymbolRows.rows(p)) - 1, 0)
   io.read.valid       := goes && reads && use.buffer && !huffman
   io.read.bits.stream := Mux(asks, use.aux, use.stream(2, 0))
   io.read.bits.pos    := addr(31, 0)
@@ -370,7 +369,7 @@ class UnpackPath(p: VectorParams) extends Module {
   }.elsewhen(step && own) {
     element := ownEnd
     // The last one of its element group; of those whose widths were read.
-    when((ownEnd << op.eew)(logD - 1, 0) === 0.U) {
+    when((ownEnd << eew)(logD - 1, 0) === 0.U) {
       beat   := beat + 1.U
       writes := writes & ~UIntToOH(eg, p.egs)
     }
@@ -384,7 +383,7 @@ class UnpackPath(p: VectorParams) extends Module {
     position := positionNow + step1
     writes   := writes & ~UIntToOH(eg, p.egs)
   }
-  when(step && !io.op.fire)(begun := true.B)
+  when(step && !asks && !io.op.fire)(begun := true.B)
   private val append = if (p.full) Some(Module(new UnpackAppend(p))) else None
   private val maskEg = op.vs1
   for ((unit, strip) <- append.zip(io.strip)) {
@@ -447,14 +446,8 @@ class UnpackPath(p: VectorParams) extends Module {
   private val outGuess = Reg(Bool())
   private val out      = Reg(new Ticket)
   private val outData  = Reg(UInt(p.dLen.W))
-  private val ticket   = Wire(chiselTypeOf(tickets.io.deq))
-  ticket <> tickets.io.deq
-  if (p.full) {
-    ticket.bits.widths := false.B
-    ticket.bits.own    := false.B
-    ticket.bits.rows   := false.B
-  }
-  private val extract = Module(new ByteExtract(p))
+  private val ticket   = tickets.io.deq
+  private val extract  = Module(new ByteExtract(p))
   extract.io.window    := answers.io.deq.bits
   extract.io.bitpos    := ticket.bits.bitpos
   extract.io.valueBits := ticket.bits.valueBits
@@ -482,7 +475,8 @@ class UnpackPath(p: VectorParams) extends Module {
   private val noAnswer  = ticket.bits.silent || ticket.bits.empty
   // Bytes of widths are given back in the cycle before.
   private val auxGiven = RegInit(false.B)
-  private val givesAux = ticket.bits.own && ticket.bits.buffer && ticket.bits.last && !auxGiven
+  private val givesAux =
+    ticket.bits.own && ticket.bits.buffer && ticket.bits.last && !ticket.bits.variable && !auxGiven
   private val canLeave = (!outValid || leaves) && (noAnswer || answers.io.deq.valid)
   ticket.ready         := canLeave && !givesAux
   auxGiven             := !io.clear && ticket.valid && canLeave && givesAux
@@ -506,7 +500,7 @@ class UnpackPath(p: VectorParams) extends Module {
   // All bytes have been read: they are given back.
   io.done.valid          := ticket.fire && ticket.bits.last && !ticket.bits.variable && !io.clear
   io.done.bits           := ticket.bits.stream
-  io.rowsDone            := ticket.bits.rows
+  io.rowsDone            := ticket.fire && ticket.bits.last && ticket.bits.rows && !io.clear
   io.gave                := io.done.valid && ticket.bits.buffer
   io.consume.valid       := io.gave
   io.consume.bits.stream := ticket.bits.stream(2, 0)

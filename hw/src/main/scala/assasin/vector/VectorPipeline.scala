@@ -290,24 +290,22 @@ class VectorPipeline(p: VectorParams) extends Module {
     io.issue.status.ownOutputs.get := table.io.ownOutputs
 
     // Huffman streams.
-    input.row := 0.U
-    for (huffman <- streams.io.huffman) {
-      val tables = Module(new HuffmanTables)
-      val rows   = Module(new SymbolRows(p))
-      val under  = RegInit(0.U(2.W))
-      huffman.tables <> tables.io
-      rows.io.write := huffman.element
-      rows.io.read  := input.rows
-      input.row     := rows.io.row
-      under         := Mux(clear, 0.U, under + huffman.unpack - (input.done.valid && input.rowsDone))
-      huffman.full  := under === 2.U
-      // The gate looks while nothing is under way.
-      val look = output.look.get
-      tables.io.look.set    := Mux(busy, look.set, huffman.tables.look.set)
-      tables.io.look.symbol := Mux(busy, look.symbol, huffman.tables.look.symbol)
-      look.code             := tables.io.look.code
-      look.length           := tables.io.look.length
-    }
+    val huffman = streams.io.huffman
+    val tables  = Module(new HuffmanTables)
+    val rows    = Module(new SymbolRows(p))
+    val under   = RegInit(0.U(2.W))
+    huffman.tables <> tables.io
+    rows.io.write := huffman.element
+    rows.io.read  := input.rows
+    input.row     := rows.io.row
+    under         := Mux(clear, 0.U, under + huffman.unpack - input.rowsDone)
+    huffman.full  := under === 2.U
+    // The gate looks while nothing is under way.
+    val look = output.look
+    tables.io.look.set    := Mux(busy, look.set, huffman.tables.look.set)
+    tables.io.look.symbol := Mux(busy, look.symbol, huffman.tables.look.symbol)
+    look.code             := tables.io.look.code
+    look.length           := tables.io.look.length
 
     // Paths.
     stream.read                := Mux(input.read.valid, input.read, streams.io.read)
@@ -458,7 +456,8 @@ class VectorPipeline(p: VectorParams) extends Module {
     )
     metadata.io.reads(3).register := Mux(input.strip.get.reading, input.strip.get.read.eg, gateway.mask)
     output.strip.get.metadata     := metadata.io.reads(2).metadata
-    output.strip.get.numEs        := strip.io.numEs
+    gateway.values <> output.strip.get.values
+    output.strip.get.numEs := strip.io.numEs
     // Who packs or adds up goes by the NumE that those before it leave: a pack waits for older sums, a sum until older
     // packs have read their registers.
     def older(other: UInt, than: UInt): Bool = (other - than)(p.tagBits - 1)

@@ -7,6 +7,7 @@ import chisel3.util.{Cat, Fill, MuxCase, log2Ceil}
 class ElementSizesIO(p: VectorParams) extends Bundle {
   val in     = Input(new VariableRequest(p))
   val scalar = Input(new VariableScalar)
+  val rule   = Input(new SizeRule)
 
   val kind = Output(new VariableKind)
 
@@ -34,16 +35,16 @@ class ElementSizes(p: VectorParams) extends Module {
   private val negative    = wideScalar(63)
   private val scalarWidth = io.scalar.bits
   private val kind        = io.kind
-  private val subtracts   = Seq(VariableFunction.Subtract, VariableFunction.SubtractFrom)
-  private val duplicates  = in.function === VariableFunction.Duplicate.U
-  private val indexes     = in.function === VariableFunction.Index.U
-  private val shiftsLeft  = in.function === VariableFunction.ShiftLeft.U
-  private val shifts      = shiftsLeft || in.function === VariableFunction.ShiftRight.U
-  private val copies      = in.function >= VariableFunction.FromSigned.U
+  private val rule        = io.rule
+  private val duplicates  = rule.duplicates
+  private val indexes     = rule.indexes
+  private val shiftsLeft  = rule.shiftsLeft
+  private val shifts      = rule.shiftsLeft || rule.shiftsRight
+  private val copies      = rule.copies
+  private val isSub       = rule.subtracts
   kind.function  := in.function
   kind.aUnsigned := a.unsigned
   kind.bUnsigned := Mux(in.byScalar, !negative, b.unsigned)
-  private val isSub = subtracts.map(f => in.function === f.U).reduce(_ || _)
   kind.unsigned := MuxCase(
     kind.aUnsigned && kind.bUnsigned && !isSub,
     Seq(
@@ -111,16 +112,15 @@ class ElementSizes(p: VectorParams) extends Module {
   }
 
   // Each operand takes a size, with bits added for carries and signs; the pair takes the larger one.
-  private val is           = (function: Int) => in.function === function.U
-  private val multiplies   = is(VariableFunction.Multiply)
-  private val divides      = is(VariableFunction.Divide)
-  private val adds         = is(VariableFunction.Add)
+  private val multiplies   = rule.multiplies
+  private val divides      = rule.divides
+  private val adds         = rule.adds
   private val bothUnsigned = kind.aUnsigned && kind.bUnsigned
   private val shiftCount   = wideScalar(5, 0) & Cat(kind.mb === 3.U, kind.mb(1), kind.mb =/= 0.U, 7.U(3.W))
   private val signsA       = signed && kind.aUnsigned
   private val signsB       = signed && kind.bUnsigned && !shifts && !duplicates
   private val bIsOther     = multiplies || copies || shifts && in.byScalar
-  private val isFrom       = is(VariableFunction.SubtractFrom)
+  private val isFrom       = rule.subtractFrom
   private val mbOnly       = shiftsLeft && !in.byScalar && !b.unsigned
   private val sizes = Seq.tabulate(elements) { i =>
     val (wa, wb)       = (widthsA(i), widthsB(i))

@@ -376,6 +376,8 @@ class ExecutePath(p: VectorParams) extends Module {
     unit.io.in.bits.step       := r.op.variable.get.step
     // Loaded with `r`.
     unit.io.scalar         := RegEnable(VariableScalar(p, op.scalar, op.variable.get.step), issue)
+    val rule = RegEnable(SizeRule(op.variable.get.function), issue)
+    unit.io.rule           := rule
     unit.io.in.bits.active := active
     unit.io.clear          := io.clear
 
@@ -392,6 +394,7 @@ class ExecutePath(p: VectorParams) extends Module {
     when(converted) {
       unit.io.in.valid         := true.B
       unit.io.in.bits.function := ofLanes.op.variable.get.function
+      unit.io.rule             := RegEnable(rule, converts)
       unit.io.in.bits.a        := fromLanes
       unit.io.in.bits.byScalar := true.B
       unit.io.in.bits.active   := Fill(p.elements, 1.U(1.W))

@@ -10,6 +10,9 @@ class VariableUnitIO(p: VectorParams) extends Bundle {
   /** Of its scalar. */
   val scalar = Input(new VariableScalar)
 
+  /** Of its function. */
+  val rule = Input(new SizeRule)
+
   /** An operation may come in the next cycle. */
   val room = Output(Bool())
 
@@ -68,6 +71,7 @@ class VariableUnit(p: VectorParams) extends Module {
   private val sizes = Module(new ElementSizes(p))
   sizes.io.in     := io.in.bits
   sizes.io.scalar := io.scalar
+  sizes.io.rule   := io.rule
 
   // ---- E1 to E3: both operands on common boundaries ---------------------------------------------------------------------------------
   private val List(v1, v2, v3, v4, v5, v6)             = List.fill(6)(RegInit(false.B))

@@ -22,6 +22,7 @@ class VariableHarness(p: VectorParams) extends Module {
   unit.io.in.bits  := in.asTypeOf(new VariableRequest(p))
   private val request = in.asTypeOf(new VariableRequest(p))
   unit.io.scalar := VariableScalar(p, request.scalar, request.step)
+  unit.io.rule   := SizeRule(request.function)
   counted        := unit.io.counted
   out.valid      := unit.io.out.valid
   out.bits       := unit.io.out.bits.asUInt

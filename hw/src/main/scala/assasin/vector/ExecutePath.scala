@@ -375,7 +375,7 @@ class ExecutePath(p: VectorParams) extends Module {
     unit.io.in.bits.scalar     := r.op.scalar
     unit.io.in.bits.step       := r.op.variable.get.step
     // Loaded with `r`.
-    unit.io.scalar         := RegEnable(VariableScalar(p, op.scalar, op.variable.get.step), issue)
+    unit.io.scalar := RegEnable(VariableScalar(p, op.scalar, op.variable.get.step), issue)
     val rule = RegEnable(SizeRule(op.variable.get.function), issue)
     unit.io.rule           := rule
     unit.io.in.bits.active := active

@@ -3,7 +3,8 @@ package assasin.vector
 
 import chisel3._
 
-/** By which rule [[ElementSizes]] finds how many slots a pair takes: its [[VariableFunction]] decoded, a stage before. */
+/** By which rule [[ElementSizes]] finds how many slots a pair takes: its [[VariableFunction]] decoded, a stage before.
+  */
 class SizeRule extends Bundle {
   val adds         = Bool()
   val subtracts    = Bool()

@@ -1400,12 +1400,13 @@ def complete() -> None:
     from assasin.boards.commands import boards, build
     from assasin.bringup.commands import bringup, gdb
     from assasin.hls.commands import hls
+    from assasin.offload.commands import offload
     from assasin.petalinux.commands import petalinux
     from assasin.power.commands import power
     from assasin.synth.commands import efficiency, synth
     from assasin.torture import torture
 
-    for command in (agent, bitstream, boards, bringup, build, gdb, hls, petalinux, power, synth, torture):
+    for command in (agent, bitstream, boards, bringup, build, gdb, hls, offload, petalinux, power, synth, torture):
         cli.add_command(command)
     for name in BoardFile.names():
         if name != "virtual":

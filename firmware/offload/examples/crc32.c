@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* crc32: the CRC-32 of a stream as zlib, Ethernet and PNG have it (reflected polynomial 0xEDB88320): one 32-bit word. */
+/* crc32: the CRC-32 of a stream as zlib, Ethernet and PNG have it (reflected polynomial 0xEDB88320): one 32-bit word.
+ */
 #include <assasin.h>
 
 #define POLYNOMIAL 0xEDB88320u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* grep: the lines that contain a fixed string, which is the arguments' bytes, 1 to 64 of them without a newline.
  *
- * Output 0: how often the string occurs, overlapping places counted, then the number of lines with it: two 32-bit words, as
- * `grep -c -F` has the second. The automaton of Knuth, Morris and Pratt looks at every byte once. */
+ * Output 0: how often the string occurs, overlapping places counted, then the number of lines with it: two 32-bit
+ * words, as `grep -c -F` has the second. The automaton of Knuth, Morris and Pratt looks at every byte once. */
 #include <assasin.h>
 
 #define LONGEST 64

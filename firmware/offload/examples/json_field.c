@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* json_field: the values of one member of JSON objects, a line each. The arguments' bytes are the member's name as it is written
- * between the quotes, 1 to 64 of them.
+/* json_field: the values of one member of JSON objects, a line each. The arguments' bytes are the member's name as it
+ * is written between the quotes, 1 to 64 of them.
  *
- * The stream is JSON text, such as one object a line. Members of that name are found at any depth, and a value is put out as it is
- * written: strings with their quotes and escapes, objects and arrays whole. Inside a value that is put out nothing is looked for.
- * Text that ends within a value, or more than 2^32 - 1 nested brackets, is no JSON; the value so far is put out. */
+ * The stream is JSON text, such as one object a line. Members of that name are found at any depth, and a value is put
+ * out as it is written: strings with their quotes and escapes, objects and arrays whole. Inside a value that is put out
+ * nothing is looked for. Text that ends within a value ends with JSON_FIELD_CUT_OFF; what there is of the value is put
+ * out. */
 #include <assasin.h>
+#include <stdbool.h>
 
 #define LONGEST 64
 
@@ -22,6 +24,10 @@ enum state {
 
 static uint8_t name[LONGEST];
 
+static bool is_space(uint32_t c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
 int compute(void) {
     ASSASIN_IN(0);
     ASSASIN_OUT(0);
@@ -31,14 +37,16 @@ int compute(void) {
         ASSASIN_RETURN(JSON_FIELD_BAD_NAME);
     for (uint32_t i = 0; i < length; i++)
         name[i] = args[i];
-    enum state state = OUTSIDE;
-    uint32_t at = 0, same = 0, escaped = 0, depth = 0;
+    uint32_t state = OUTSIDE, at = 0, same = 0, escaped = 0, depth = 0;
     for (;;) {
+        /* Else the compiler makes a loop of its own for each state, and each has another end. */
+        ASSASIN_KEEP(state);
+        ASSASIN_KEEP(depth);
+        ASSASIN_KEEP(escaped);
         uint32_t c = ASSASIN_LOAD_U8(0, end);
-        uint32_t space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
         switch (state) {
         case BEHIND:
-            if (space)
+            if (is_space(c))
                 break;
             state = c == ':' ? BEFORE : OUTSIDE;
             if (c == ':')
@@ -60,13 +68,13 @@ int compute(void) {
                 state = same && at == length ? BEHIND : OUTSIDE;
             break;
         case BEFORE:
-            if (space)
+            if (is_space(c))
                 break;
             state = VALUE;
             depth = 0;
             /* fall through */
         case VALUE:
-            if (depth == 0 && (c == ',' || c == '}' || c == ']' || space)) { /* behind a number or word */
+            if (depth == 0 && (c == ',' || c == '}' || c == ']' || is_space(c))) { /* behind a number or word */
                 ASSASIN_STORE_U8(0, '\n');
                 state = OUTSIDE;
                 break;

@@ -2,9 +2,10 @@
 /* Runs one piece of an offload's native build on files, for `assasin offload check`.
  *
  * Usage: PROGRAM SECONDS ROOM OUTPUTS PREFIX ARGS INPUT...
- * SECONDS: how long the piece may take; ROOM: bytes an output stream may have; ARGS: a file with the arguments. Leaves the output
- * streams in PREFIX.0, PREFIX.1, ... and prints one line, `exit CODE` or `fault TEXT`. A piece that takes too long ends with exit
- * code 124 and the stack of where it is. Every buffer is as long as its contents, so that the sanitizer sees what is beyond. */
+ * SECONDS: how long the piece may take; ROOM: bytes an output stream may have; ARGS: a file with the arguments. Leaves
+ * the output streams in PREFIX.0, PREFIX.1, ... and prints one line, `exit CODE` or `fault TEXT`. A piece that takes
+ * too long ends with exit code 124 and the stack of where it is. Every buffer is as long as its contents, so that the
+ * sanitizer sees what is beyond. */
 #include <assasin.h>
 #include <sanitizer/common_interface_defs.h>
 #include <signal.h>

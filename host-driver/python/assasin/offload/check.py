@@ -81,12 +81,18 @@ def data_for(source: Source, files: Sequence[bytes], size: int | None, seed: int
         return [("the files", list(files))]
     r = random.Random(seed)
     return [
-        (f"{n:,} random bytes", [r.randbytes(n) for _ in range(max(1, source.inputs))]) for n in (SIZES if size is None else (size,))
+        (f"{n:,} random bytes", [r.randbytes(n) for _ in range(max(1, source.inputs))])
+        for n in (SIZES if size is None else (size,))
     ]
 
 
 def check(
-    source: Source, files: Sequence[bytes] = (), size: int | None = None, args: bytes = b"", seed: int = 1, seconds: int = both.SECONDS
+    source: Source,
+    files: Sequence[bytes] = (),
+    size: int | None = None,
+    args: bytes = b"",
+    seed: int = 1,
+    seconds: int = both.SECONDS,
 ) -> Report:
     """
     `size`: of the random data, bytes; None: SIZES. `seconds`: what a run may take. A result other than 0 is no finding: it may be
@@ -124,5 +130,3 @@ def check(
             test.kill()
             test.wait()
     return Report(source.name, None if files else seed, tuple(cases), said, time.monotonic() - start, elf)
-
-

@@ -38,16 +38,22 @@ class SourceName(click.ParamType):
             self.fail(str(e), param, ctx)
 
 
-input_files = click.argument(
-    "files", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+input_files = click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 offload_argument = click.argument("source", metavar="OFFLOAD", type=SourceName())
 args_option = click.option("--args", type=Hex(), default=b"", help="Arguments as hexadecimal bytes.")
-outputs_option = click.option("--outputs", type=click.IntRange(0, 8), help="Output streams; default those that the source declares.")
+outputs_option = click.option(
+    "--outputs", type=click.IntRange(0, 8), help="Output streams; default those that the source declares."
+)
 size_option = click.option("--bytes", "size", type=Size(), help="Instead of files: so many random bytes a stream.")
-seed_option = click.option("--seed", type=click.IntRange(0), help="Of random data; default another one each time, which is printed.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), help="Of random data; default another one each time, which is printed."
+)
 arch_option = click.option(
-    "--arch", type=click.Choice(build.ARCHITECTURES), default="sb", show_default=True, help="Kind of core: firmware/offload/README.md."
+    "--arch",
+    type=click.Choice(build.ARCHITECTURES),
+    default="sb",
+    show_default=True,
+    help="Kind of core: firmware/offload/README.md.",
 )
 
 
@@ -159,9 +165,7 @@ def _report_json(report: checks.Report) -> dict[str, Any]:
 @args_option
 @outputs_option
 @arch_option
-@click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File for the output; stream N > 0 goes to FILE.N."
-)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File for the output; stream N > 0 goes to FILE.N.")
 @click.option("--board", is_flag=True, help="Run it on the started board too, and compare.")
 @click.option("--name", default="virtual", show_default=True, envvar="ASSASIN_BOARD", show_envvar=True, help="Which board.")
 @json_option
@@ -223,7 +227,12 @@ def run_command(
         rows.append(("seed", str(chosen)))
     if out is None and result.outputs and result.outputs[0]:
         first = result.outputs[0]
-        rows.append(("output 0", first[:64].hex(" ", 4) + (f" ... ({len(first):,} bytes; --out FILE keeps them)" if len(first) > 64 else "")))
+        rows.append(
+            (
+                "output 0",
+                first[:64].hex(" ", 4) + (f" ... ({len(first):,} bytes; --out FILE keeps them)" if len(first) > 64 else ""),
+            )
+        )
     wrong = None
     if board:
         from assasin.cli import open_drive

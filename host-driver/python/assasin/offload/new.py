@@ -63,7 +63,9 @@ def require_name(name: str) -> None:
     if not name.isascii() or not IDENTIFIER.fullmatch(name) or len(name) > LONGEST:
         raise NewError(f"'{name}' cannot be an offload's name: letters, digits and _, at most {LONGEST}, no digit first")
     if name in _C_WORDS or keyword.iskeyword(name):
-        raise NewError(f"'{name}' cannot be an offload's name: the word means something in C or Python; call it {name}_0 or the like")
+        raise NewError(
+            f"'{name}' cannot be an offload's name: the word means something in C or Python; call it {name}_0 or the like"
+        )
 
 
 def create(name: str, parent: Path) -> list[Path]:

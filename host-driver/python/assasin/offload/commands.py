@@ -119,8 +119,8 @@ def check_command(
     source: Source, files: tuple[Path, ...], size: int | None, args: bytes, seed: int | None, limit: int, as_json: bool
 ) -> None:
     """
-    Build OFFLOAD and run it on data: here under the address and undefined-behaviour sanitizers, and its machine code on the simulator
-    of a core, which must agree; then its own test, test_NAME.py beside it.
+    Build OFFLOAD and run it on data: here under the address and undefined-behaviour sanitizers, and its machine code on the
+    simulator of a core, which must agree; then its own test, test_NAME.py beside it.
 
     Without --data: random data of 0, 1, 77, 4,096 and 4,099 bytes. What passes is built for the drive too.
     """

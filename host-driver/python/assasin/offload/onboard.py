@@ -15,8 +15,8 @@ def run(
     drive: Drive, source: Source, inputs: Sequence[bytes], args: bytes, outputs: int, tick: Callable[[], None] | None = None
 ) -> tuple[int, list[bytes], str, int]:
     """
-    Runs one piece on one core of the drive, fed by the host. Returns what compute returned, the outputs, how the piece ended in words
-    ("" when well), and its cycles on the core. Raises BuildError, and DriveError when the drive refuses.
+    Runs one piece on one core of the drive, fed by the host. Returns what compute returned, the outputs, how the piece ended in
+    words ("" when well), and its cycles on the core. Raises BuildError, and DriveError when the drive refuses.
     """
     arch = drive.variant()
     elf = build.build(source, (arch,))[arch].read_bytes()

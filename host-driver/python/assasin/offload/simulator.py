@@ -7,6 +7,7 @@ build/offload/iss.so). Its cycles are those of the pipeline, without waiting for
 from __future__ import annotations
 
 import ctypes
+import mmap
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -142,7 +143,8 @@ class Core:
         job.entry = struct.unpack_from("<I", elf, 24)[0]
         job.imem, job.spad = ctypes.addressof(imem), ctypes.addressof(spad)
         keep = [ctypes.create_string_buffer(data, len(data) or 1) for data in self.inputs]
-        drained = [ctypes.create_string_buffer(self.room) for _ in range(self.outputs)]
+        # Pages of a mapping take memory only once they are written.
+        drained = [(ctypes.c_char * self.room).from_buffer(mmap.mmap(-1, max(1, self.room))) for _ in range(self.outputs)]
         for i, buffer in enumerate(keep):
             job.inp[i], job.in_bytes[i] = ctypes.addressof(buffer), len(self.inputs[i])
         for i, buffer in enumerate(drained):

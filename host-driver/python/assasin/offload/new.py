@@ -5,52 +5,19 @@ from __future__ import annotations
 
 import keyword
 import os
+import re
 import shutil
 from pathlib import Path
 
 from assasin.errors import AssasinError
 from assasin.offload.source import IDENTIFIER, shown
 
-_C_WORDS = frozenset(
-    [
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "compute",
-        "main",
-    ]
+_WORD = re.compile(
+    r"(auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long"
+    r"|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while"
+    r"|compute|main)"
 )
+"""Words of C that are no names, and what the runtime has."""
 LONGEST = 31
 """Letters of a name."""
 
@@ -98,7 +65,7 @@ def require_name(name: str) -> None:
     """Raises NewError for what cannot be the name of an offload."""
     if not name.isascii() or not IDENTIFIER.fullmatch(name) or len(name) > LONGEST:
         raise NewError(f"'{name}' cannot be an offload's name: letters, digits and _, at most {LONGEST}, no digit first")
-    if name in _C_WORDS or keyword.iskeyword(name):
+    if _WORD.fullmatch(name) or keyword.iskeyword(name):
         raise NewError(
             f"'{name}' cannot be an offload's name: the word means something in C or Python; call it {name}_0 or the like"
         )

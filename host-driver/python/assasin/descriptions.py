@@ -14,12 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from assasin import tpch_scans
-from assasin.errors import AssasinError
+from assasin.errors import OffloadError
 from assasin.tree import BUILD
-
-
-class OffloadError(AssasinError):
-    """An offload is not there, is called with what it does not take, or some of its pieces failed."""
 
 
 @dataclass(frozen=True)

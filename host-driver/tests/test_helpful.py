@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,3 +93,23 @@ def test_a_user_without_the_environment_is_told_to_set_it_up(tmp_path: Path) -> 
     assert done.returncode == 1
     assert "scripts/setup first" in done.stderr
     assert "python" not in done.stderr.replace(str(tmp_path), "")
+
+
+HELP = """
+import sys
+from assasin.cli import main
+sys.argv = ["assasin", *sys.argv[1:], "--help"]
+main()
+print("loaded:", *(m for m in ("numpy._core", "duckdb", "pyarrow", "matplotlib", "jsonschema") if m in sys.modules))
+"""
+NOT_YET = {"power", "synth", "hls", "bench", "flash"}
+"""Their help still loads what their work needs, or what that of such a command in the group needs."""
+DEEPER = {"offload new", "offload check", "offload run", "offload profile", "bench paper", "bench varve", "flash virtual"}
+
+
+@pytest.mark.parametrize("command", sorted({*cli.list_commands(click.Context(cli)), *DEEPER} - NOT_YET))
+def test_help_loads_no_library_that_only_the_work_needs(command: str) -> None:
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "host-driver" / "python")}
+    words = [sys.executable, "-c", HELP, *command.split()]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment, timeout=60)
+    assert done.stdout.splitlines()[-1] == "loaded:"

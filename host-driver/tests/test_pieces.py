@@ -123,6 +123,8 @@ def _case(name: str, r: random.Random) -> Case:
         "replicate": lambda: Case([data], outputs=r.randint(1, 8)),
         "wal": lambda: Case([_log(r)] * 2),
         "fgrep8": lambda: Case([bytes(BLOCK - 3) + b"patternpatternp" * 9000], b"patternp"),
+        "grep": lambda: Case([data], data[:2].replace(b"\n", b" ")),
+        "json_field": lambda: Case([b'{"a": [1, "b"], "b": 2}\n' * 900], b"b"),
         "saxpy": lambda: Case([_words(r, 9000, 1), _words(r, r.choice([9000, 100]), 1)], struct.pack("<f", 1.5)),
         "psf": lambda: Case([_text(r, 900)], tpch_scans.encode(orders)),
         "parse": lambda: Case([_text(r, 900)], tpch_scans.encode(orders)),

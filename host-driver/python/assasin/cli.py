@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import importlib
 import io
 import itertools
 import json
@@ -15,48 +16,73 @@ import socket
 import sys
 import termios
 import tty
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from assasin import access as accesses
-from assasin import bench as benchmarks
-from assasin import (
-    failures,
-    files,
-    free_blocks,
-    ftl_bench,
-    functions,
-    kernel,
-    lz4_frame,
-    offloads,
-    outfile,
-    perf,
-    random_reads,
-    result_table,
-    terminal,
-    varve_bench,
-    varve_data,
-    varve_train,
-    vm_suite,
-)
-from assasin import paper as paper_bench
+from assasin import failures, kernel, later, outfile, terminal
 from assasin.board import ARCHITECTURES, DEFAULT_CONFIG, PROFILES, Board, BoardError, NativeBoard, board_of, described
-from assasin.cut import Plan, Source, Table, length_of, plan
-from assasin.descriptions import Results, joined, results_of
+from assasin.builtin import BUILTIN
 from assasin.drive import Access, Drive, DriveError, Extent, Piece
+from assasin.errors import OffloadError
 from assasin.helpful import HelpfulGroup, print_version
 from assasin.job import Job
 from assasin.media import Media
-from assasin.offloads import OffloadError
 from assasin.terminal import human_bytes, percent
 from assasin.tree import ROOT, contract
-from assasin.vm import Guest
-from assasin.vm_image import image
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from assasin import bench as benchmarks
+    from assasin import (
+        cut,
+        descriptions,
+        files,
+        free_blocks,
+        ftl_bench,
+        functions,
+        lz4_frame,
+        offloads,
+        perf,
+        random_reads,
+        result_table,
+        varve_bench,
+        varve_data,
+        varve_train,
+        vm_suite,
+    )
+    from assasin import paper as paper_bench
+    from assasin import vm as guests
+    from assasin import vm_image as guest_images
+    from assasin.cut import Plan, Source, Table
+    from assasin.descriptions import Results
+else:
+    np = later.module("numpy")
+    benchmarks = later.module("assasin.bench")
+    cut = later.module("assasin.cut")
+    descriptions = later.module("assasin.descriptions")
+    files = later.module("assasin.files")
+    free_blocks = later.module("assasin.free_blocks")
+    ftl_bench = later.module("assasin.ftl_bench")
+    functions = later.module("assasin.functions")
+    guest_images = later.module("assasin.vm_image")
+    guests = later.module("assasin.vm")
+    lz4_frame = later.module("assasin.lz4_frame")
+    offloads = later.module("assasin.offloads")
+    paper_bench = later.module("assasin.paper")
+    perf = later.module("assasin.perf")
+    random_reads = later.module("assasin.random_reads")
+    result_table = later.module("assasin.result_table")
+    varve_bench = later.module("assasin.varve_bench")
+    varve_data = later.module("assasin.varve_data")
+    varve_train = later.module("assasin.varve_train")
+    vm_suite = later.module("assasin.vm_suite")
 
 
 class Size(click.ParamType):
@@ -143,8 +169,13 @@ class Listed(click.ParamType):
 
     name = "name,name,..."
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = names
+    def __init__(self, names: Sequence[str] | Callable[[], Sequence[str]]) -> None:
+        self._names = names
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What there is; asked for when it is needed."""
+        return self._names() if callable(self._names) else self._names
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """See click.ParamType."""
@@ -225,10 +256,31 @@ class Command(click.Command):
 
 
 class Group(HelpfulGroup):
-    """A group of such commands."""
+    """A group of such commands. `later`: names of commands that a module has, which is loaded when they are named."""
 
     command_class = Command
     group_class = type
+    later: Mapping[str, str] = MappingProxyType({})
+    complete: Callable[[], None] | None = None
+    """Adds commands that are not named in `later`: called once, when one is wanted that is not known yet, or all are."""
+
+    def _completed(self) -> None:
+        if self.complete is not None:
+            call, self.complete = self.complete, None
+            call()
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """See click.Group."""
+        self._completed()
+        return sorted({*self.commands, *self.later})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See click.Group."""
+        if cmd_name not in self.commands and cmd_name in self.later:
+            self.add_command(getattr(importlib.import_module(self.later[cmd_name]), cmd_name))
+        if cmd_name not in self.commands:
+            self._completed()
+        return super().get_command(ctx, cmd_name)
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -647,7 +699,7 @@ class StreamType(click.ParamType):
         match = re.fullmatch(r"(\d+|0x[0-9a-fA-F]+):(.+)", text)
         if match and not Path(text).exists():
             length = Size().convert(match[2], param, ctx)
-            return StreamOption(Table([Extent(int(match[1], 0), -(-length // 4096))], length), None)
+            return StreamOption(cut.Table([Extent(int(match[1], 0), -(-length // 4096))], length), None)
         if not Path(text).is_file():
             self.fail(f"'{text}' is neither LBA:BYTES, for example 128:1M, nor a file", param, ctx)
         return StreamOption(None, Path(text))
@@ -672,7 +724,7 @@ def _sources(
     assert length is not None
     if length == 0:
         raise click.UsageError("--bytes 0: there is nothing to run on")
-    return [Table(extents, length)]
+    return [cut.Table(extents, length)]
 
 
 @cli.command()
@@ -763,12 +815,12 @@ def run(
         _check_cores(drive, cores)
         sources = _sources(drive, streams, extents, lba, length)
         usual = 1 if to else cores or offloads.default_pieces(drive, loaded)
-        planned = plan(function, sources, drive.info.block_bytes, usual, args, len(to) if to else outputs, pieces, record)
+        planned = cut.plan(function, sources, drive.info.block_bytes, usual, args, len(to) if to else outputs, pieces, record)
         inputs = planned.inputs
         if to and len(inputs) != 1:
             raise click.UsageError(f"--to writes the output of one piece, this job has {len(inputs)}: add --pieces 1")
         job = Job(0, inputs, [[[e] for e in to]] if to else None, planned.call.outputs, planned.args, cores, watchdog)
-        total = sum(map(length_of, sources))
+        total = sum(map(cut.length_of, sources))
         with terminal.spinner(f"running {function} on {human_bytes(total)}"), drive.function(loaded) as named:
             done = drive.run_job(replace(job, function=named))
         if planned.call.name == "lz4_decompress" and not to and all(p.ok for p in done):
@@ -804,11 +856,11 @@ def _finish(planned: Plan, done: list[Piece], out: Path | None, dtype: str | Non
     ended_well = all(p.ok for p in done)
     if stored:
         return None
-    outputs = planned.merged(pieces) if ended_well else joined(planned.call, pieces)
+    outputs = planned.merged(pieces) if ended_well else descriptions.joined(planned.call, pieces)
     if ended_well and planned.call.name == "lz4_compress" and out is not None and out.suffix == lz4_frame.SUFFIX:
         outputs = [lz4_frame.wrap(outputs[0], sum(p.report.bytes_in for p in done))]
     _write_output(outputs, out, dtype)
-    return results_of(planned.function, planned.call, outputs) if ended_well else None
+    return descriptions.results_of(planned.function, planned.call, outputs) if ended_well else None
 
 
 def _result_json(results: Results | None) -> dict[str, Any]:
@@ -967,13 +1019,13 @@ def _bench_command(what: str, summary: str) -> None:
         context = benchmarks.Context.of(board)
         with drive, free_blocks.borrowed(drive, _place(drive, length, lba, yes)) as first:
             data = benchmarks.bench_data(what, length)
-            if what in offloads.BUILTIN:
+            if what in BUILTIN:
                 _bench_offload(drive, context, what, data, first, cores or (drive.info.cores,), as_json)
             else:
                 _bench_transfer(drive, context, what, data, first, as_json)
 
 
-for _name in offloads.BUILTIN:
+for _name in BUILTIN:
     _bench_command(_name, f"The offload {_name} in steady state.")
 for _name in ("read", "write"):
     _bench_command(_name, f"Sequential {_name}s over NVMe.")
@@ -1015,8 +1067,8 @@ def random_command(
 
 
 @bench.command("paper")
-@click.option("--figure", "figures", type=Listed(paper_bench.FIGURES), help="Only these; default all.")
-@click.option("--configs", type=Listed(paper_bench.ARCHITECTURES), help="Only these architectures; default all.")
+@click.option("--figure", "figures", type=Listed(lambda: paper_bench.FIGURES), help="Only these; default all.")
+@click.option("--configs", type=Listed(lambda: paper_bench.ARCHITECTURES), help="Only these architectures; default all.")
 @click.option("--quick", is_flag=True, help="2x2 boards, profile test, small inputs: minutes, for tests.")
 @click.option("--size", help="Cores x channels; default 8x8, with --quick 2x2.")
 @click.option("--profile", help="What a cycle is worth; default paper, with --quick test.")
@@ -1054,7 +1106,7 @@ def paper_command(
 
 
 @bench.command("ftl")
-@click.option("--part", "parts", type=Listed(ftl_bench.PARTS), help="Only these; default all.")
+@click.option("--part", "parts", type=Listed(lambda: ftl_bench.PARTS), help="Only these; default all.")
 @click.option("--quick", is_flag=True, help="Small drives, short loads: a minute, for tests; the figures say little.")
 @click.option("--config", type=ConfigName(), default="AssasinSb8x8", show_default=True, help="Of the virtual board.")
 @click.option("--profile", default="paper", show_default=True, help="Of the virtual board.")
@@ -1087,7 +1139,7 @@ def ftl_command(parts: tuple[str, ...] | None, quick: bool, config: str, profile
 @click.option("--figure", help="Only for these, for example 8.10,8.15; default all.", metavar="FIGURE,...")
 @click.option("--filters", help="Only these, for example q03c,q06l; default all.", metavar="NAME,NAME,...")
 @click.option("--quick", is_flag=True, help="Few rows and, unless named, few filters: for tests; the figures say little.")
-@click.option("--seed", type=click.IntRange(0, 0xFFFFFFFF), default=varve_data.SEED, show_default=True, help="Of the columns.")
+@click.option("--seed", type=click.IntRange(0, 0xFFFFFFFF), help="Of the columns; default that of the committed results.")
 @click.option("--build", is_flag=True, help="First build the tiles with other data paths and slots, each in up to an hour.")
 @click.option("--board", metavar="CONFIG", help="Measure 9.2 on this virtual board too; alone: --figure board.")
 @click.option("--pages", type=click.IntRange(1, 4096), help="On the board: flash pages of a core's part of a column of bytes.")
@@ -1097,7 +1149,7 @@ def varve_command(
     figure: str | None,
     filters: str | None,
     quick: bool,
-    seed: int,
+    seed: int | None,
     build: bool,
     board: str | None,
     pages: int | None,
@@ -1119,7 +1171,7 @@ def varve_command(
             figure.split(",") if figure else None,
             filters.split(",") if filters else None,
             quick,
-            seed,
+            varve_data.SEED if seed is None else seed,
             say,
             build,
             board,
@@ -1330,13 +1382,13 @@ def vm(
         return
     board = board_of(kind, name)
     with terminal.spinner("making the guest") as say:
-        image(say)
+        guest_images.image(say)
         started = board.pid() is None
         if started:
             say(f"starting {config}")
             board.start(config, profile)
     try:
-        with Guest(board, share, terminal=True, kernel_options=" ".join(kernel_options)) as guest:
+        with guests.Guest(board, share, terminal=True, kernel_options=" ".join(kernel_options)) as guest:
             code = guest.wait()
     finally:
         if started:
@@ -1348,7 +1400,7 @@ def vm(
 @click.option("--config", type=ConfigName(), default="AssasinSb2x2", show_default=True, help="Board to test.")
 @click.option("--profile", default="test", show_default=True, help="What a cycle is worth.")
 @click.option("--quick", is_flag=True, help="A part of the list, for scripts/test.")
-@click.option("--step", "steps", type=Listed([name for name, _, _ in vm_suite.STEPS]), help="Only these steps.")
+@click.option("--step", "steps", type=Listed(lambda: [name for name, _, _ in vm_suite.STEPS]), help="Only these steps.")
 @board_option
 @click.option("--name", default="vmtest", show_default=True, help="Name of the board, which is formatted.")
 @json_option
@@ -1392,28 +1444,51 @@ def demo(sf: float, config: str, profile: str, keep: bool, as_json: bool) -> Non
         raise OffloadError("an offload's result differs from DuckDB's")
 
 
-def complete() -> None:
-    """Adds the commands of other modules, which are made of what is above."""
-    from assasin.agent.commands import agent
-    from assasin.bitstreams.commands import bitstream, flash_command
-    from assasin.boards import Board as BoardFile
-    from assasin.boards.commands import boards, build
-    from assasin.bringup.commands import bringup, gdb
-    from assasin.hls.commands import hls
-    from assasin.petalinux.commands import petalinux
-    from assasin.power.commands import power
-    from assasin.synth.commands import efficiency, synth
-    from assasin.torture import torture
+LATER = {
+    "agent": "assasin.agent.commands",
+    "bitstream": "assasin.bitstreams.commands",
+    "boards": "assasin.boards.commands",
+    "bringup": "assasin.bringup.commands",
+    "build": "assasin.boards.commands",
+    "gdb": "assasin.bringup.commands",
+    "hls": "assasin.hls.commands",
+    "offload": "assasin.offload.commands",
+    "petalinux": "assasin.petalinux.commands",
+    "power": "assasin.power.commands",
+    "synth": "assasin.synth.commands",
+    "torture": "assasin.torture",
+}
+"""Commands of other modules, which are made of what is above, and loaded when they are named."""
 
-    for command in (agent, bitstream, boards, bringup, build, gdb, hls, petalinux, power, synth, torture):
-        cli.add_command(command)
+
+def _flash_real_boards() -> None:
+    from assasin.bitstreams.commands import flash_command
+    from assasin.boards import Board as BoardFile
+
     for name in BoardFile.names():
         if name != "virtual":
             flash.add_command(flash_command(name))
+
+
+def _bench_efficiency() -> None:
+    from assasin.synth.commands import efficiency
+
     bench.add_command(efficiency)
+
+
+cli.later = LATER
+flash.complete = _flash_real_boards
+bench.complete = _bench_efficiency
+
+
+def complete() -> None:
+    """Loads the commands of all other modules."""
+    for group in (cli, flash, bench):
+        group.list_commands(click.Context(group))
+        for name in group.later:
+            group.get_command(click.Context(group), name)
 
 
 def main() -> object:
     """Runs the command line as entry.py and failures.py want it: what is raised is theirs."""
-    complete()
     return cli.main(prog_name="assasin", standalone_mode=False)

@@ -14,12 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from assasin import tpch_scans
-from assasin.errors import AssasinError
+from assasin.errors import OffloadError
 from assasin.tree import BUILD
-
-
-class OffloadError(AssasinError):
-    """An offload is not there, is called with what it does not take, or some of its pieces failed."""
 
 
 @dataclass(frozen=True)
@@ -252,6 +248,27 @@ FUNCTIONS: dict[str, Description] = {
         results=_records(False, [("extendedprice", "<i4"), ("discount", "<i4")]),
     ),
     "histogram": Description(merge=_added("<u4"), results=_numbered("byte", lambda _: ["count"], "<u4")),
+    "wc": Description(
+        record=None,
+        whole="a word that is cut would count twice",
+        results=_records(True, [("lines", "<u4"), ("words", "<u4"), ("bytes", "<u4")]),
+    ),
+    "crc32": Description(record=None, whole="its checksum is one of the whole stream", results=_records(True, [("crc32", "<u4")])),
+    "grep": Description(
+        record=None,
+        whole="a line or a place that is cut would be lost or count twice",
+        struct="the string, 1 to 64 bytes",
+        args_bytes=lambda args: min(max(len(args), 1), 64),
+        results=_records(True, [("places", "<u4"), ("lines", "<u4")]),
+        exits={1: "the string must have 1 to 64 bytes and no newline"}.get,
+    ),
+    "json_field": Description(
+        record=None,
+        whole="an object that is cut is no JSON",
+        struct="the member's name, 1 to 64 bytes",
+        args_bytes=lambda args: min(max(len(args), 1), 64),
+        exits={1: "the name must have 1 to 64 bytes", 2: "the text ends inside a value"}.get,
+    ),
     "vector_add": Description(),
     "aes": Description(
         record=lambda _: AES_BLOCK,

@@ -11,3 +11,7 @@ class AssasinError(Exception):
 
     exit_code: ClassVar[int] = 1
     """Of a command that ends with it."""
+
+
+class OffloadError(AssasinError):
+    """An offload is not there, is called with what it does not take, or some of its pieces failed."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import subprocess
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +15,8 @@ from assasin.tree import ROOT
 
 def guess(word: str, known: Sequence[str]) -> str:
     """ " Did you mean ...?" for a word that is nearly one of `known`, else nothing."""
+    import difflib
+
     near = difflib.get_close_matches(word, known, 3, 0.6)
     return f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 

@@ -15,9 +15,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from ctypes import byref, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from assasin.binding import (
     EdgeStruct,
@@ -39,7 +37,13 @@ OUTSIDE: int = contract.SCOMP_OUTSIDE
 Bytes = bytes
 """The type, where a field has its name."""
 
-Data = Bytes | bytearray | memoryview | npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Data = Bytes | bytearray | memoryview | npt.NDArray[Any]
+else:
+    # Only for annotations: numpy is loaded by those who have arrays.
+    Data = Any
 """What calls take where they want bytes."""
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from assasin.builtin import BUILTIN
 from assasin.cut import Table, plan
 from assasin.descriptions import OffloadError, explain
 from assasin.drive import Drive, Extent, Kernel, Piece
@@ -18,10 +19,6 @@ from assasin.helpful import guess
 from assasin.job import Data, enough_kcycles
 from assasin.kernel import KernelError
 from assasin.tree import BUILD, ROOT
-
-BUILTIN = ("scan", "stat", "filter")
-"""Names of the offloads in firmware/offload."""
-
 
 KERNEL_FILE = "kernel.toml"
 """Name of the file that describes a kernel (hls-kernels/README.md)."""

@@ -9,14 +9,14 @@ import os
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-
-import jsonschema
-from jsonschema.exceptions import best_match
+from typing import TYPE_CHECKING, Any
 
 from assasin.bitstreams.errors import BitstreamError
 from assasin.bitstreams.hashes import file_hash, rtl_hash
 from assasin.tree import ROOT
+
+if TYPE_CHECKING:
+    import jsonschema
 
 BITSTREAMS = ROOT / "bitstreams"
 """One folder an image: <board>-<config>."""
@@ -153,11 +153,15 @@ class Manifest:
 
 @functools.cache
 def _validator() -> jsonschema.Draft202012Validator:
+    import jsonschema
+
     return jsonschema.Draft202012Validator(json.loads(_SCHEMA.read_text()))
 
 
 def check(values: object, source: str) -> None:
     """Raises BitstreamError unless `values` are as the schema has them."""
+    from jsonschema.exceptions import best_match
+
     error = best_match(_validator().iter_errors(values))
     if error is None:
         assert isinstance(values, dict)

@@ -13,8 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from assasin.bitstreams.errors import BitstreamError
 
 SYNC = bytes.fromhex("aa995566")
@@ -34,6 +32,8 @@ class BitFile:
 
     def for_fpga_manager(self) -> bytes:
         """The configuration data as Linux's fpga_manager takes it on a Zynq."""
+        import numpy as np
+
         return np.frombuffer(self.data, dtype="<u4").byteswap().tobytes()
 
     def fits(self, part: str) -> bool:

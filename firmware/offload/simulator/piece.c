@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs a program on the instruction-set simulator of an ASSASIN core (board/native/model/iss.c); loaded by iss.py.
+/* Runs a piece on the instruction-set simulator of an ASSASIN core (board/native/model/iss.c); loaded by
+ * host-driver/python/assasin/offload/simulator.py.
  *
  * Pages arrive and leave when the core waits or at random, and what the core has given back or not yet got reads as
  * 0xEE, so that an offload which looks there computes something else. */
@@ -12,7 +13,7 @@
 
 enum status { EXITED, TRAPPED, HUNG, TIMEOUT, OUTPUT_FULL };
 
-/** One run; iss.py has the same structure. */
+/** One run; simulator.py has the same structure. */
 struct job {
     uint8_t *imem, *spad; /* CORE_IMEM_SIZE, CORE_SPAD_SIZE bytes, loaded */
     const uint8_t *in[ISS_STREAMS];
@@ -27,6 +28,7 @@ struct job {
     uint32_t in_head[ISS_STREAMS];
     uint64_t instructions, cycles;
     uint64_t strips, elements; /* of VarVE */
+    uint64_t *spent, *runs;    /* cycles and runs of each instruction, CORE_IMEM_SIZE / 4 of each; NULL: not counted */
 };
 
 static uint8_t isb[ISS_BUFFER], osb[ISS_BUFFER];
@@ -50,8 +52,8 @@ static bool deliver(struct iss_core *c, unsigned s) {
     uint32_t limit = (c->ihead[s] / j->page) * j->page + c->ring;
     if (!bytes || at + bytes > limit)
         return false;
-    for (uint32_t i = 0; i < bytes; i++)
-        c->isb[s * c->ring + (at + i) % c->ring] = j->in[s][at + i];
+    /* A ring is a multiple of a page, so a page does not wrap around. */
+    memcpy(c->isb + s * c->ring + at % c->ring, j->in[s] + at, bytes);
     c->itail[s] += bytes;
     return true;
 }
@@ -66,8 +68,7 @@ static bool drain(struct iss_core *c, unsigned s, bool rest) {
         j->status = OUTPUT_FULL;
         return false;
     }
-    for (uint32_t i = 0; i < bytes; i++, drained++)
-        j->out[s][drained] = c->osb[s * c->ring + drained % c->ring];
+    memcpy(j->out[s] + drained, c->osb + s * c->ring + drained % c->ring, bytes);
     c->olimit[s] += bytes;
     return true;
 }
@@ -135,6 +136,8 @@ void iss_run(struct job *job) {
                          .extended = true,
                          .consumed = consumed,
                          .user = job,
+                         .spent = job->spent,
+                         .runs = job->runs,
                          .pc = job->entry,
                          .sgrain = 1};
     memset(isb, POISON, sizeof isb);

@@ -95,7 +95,7 @@ __attribute__((interrupt("machine"), aligned(4))) static void handler(void) {
     __extension__({                                                                                                    \
         uintptr_t place;                                                                                               \
         cause = 99;                                                                                                    \
-        __asm__ volatile("la %0, 1f\n\t.option push\n\t.option norvc\n1:\t" text "\n\t.option pop"                     \
+        __asm__ volatile("la %0, 1f\n\t.balign 4\n\t.option push\n\t.option norvc\n1:\t" text "\n\t.option pop"        \
                          : "=&r"(place)                                                                                \
                          : __VA_ARGS__                                                                                 \
                          : "memory", "t6", "v8");                                                                      \

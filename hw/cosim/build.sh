@@ -24,9 +24,8 @@ tools=$({
 
 scala=hw/src/main/scala/assasin
 tests=hw/src/test/scala/assasin
-# The vector unit alone, for each VLEN/DLEN or VLEN/DLEN/FORM (EmitVector); pup-both and full-both are two of them, pup-bare has no
-# stream buffers.
-vectors=(256/256 128/64 512/256 256/128/rv64 128/64/zve64x 256/256/pup 128/64/pup-both 64/64/pup-bare 256/256/full 64/64/full-both 64/64/full-a4 64/64/full-late)
+# The vector unit alone, for each VLEN/DLEN or VLEN/DLEN/FORM (EmitVector); pup-both and full-both are two of them.
+vectors=(256/256 128/64 512/256 256/128/rv64 128/64/zve64x 256/256/pup 128/64/pup-both 256/256/full 64/64/full-both 64/64/full-a4 64/64/full-late)
 # VariableUnit, for each VLEN/MBMAX/G.
 variables=(256/64/8 64/32/8 64/64/4)
 

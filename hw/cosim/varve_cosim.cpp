@@ -368,7 +368,7 @@ class VarveBench {
         varve::Params p;
         p.vlen = VECTOR_VLEN;
         p.nin = VECTOR_FULL ? 9 : kBuffers;
-        p.streams = VECTOR_BARE ? 0 : 1u << program.log_streams;
+        p.streams = 1u << program.log_streams;
         p.full = VECTOR_FULL;
         p.g = VECTOR_G;
         model = std::make_unique<varve::Model>(p, *world);

@@ -20,7 +20,7 @@ filter scalar_filter, zve_filter, varve_filter;
 
 static uint32_t x[4][WORDS];
 static uint8_t bytes[BYTES + 64];
-static uint8_t wanted[BYTES + 64], got[BYTES + 64];
+static uint8_t wanted[BYTES + 64] __attribute__((aligned(8))), got[BYTES + 64] __attribute__((aligned(8)));
 
 static inline uint32_t cycle(void) {
     uint64_t v;
@@ -28,17 +28,35 @@ static inline uint32_t cycle(void) {
     return (uint32_t)v;
 }
 
-/** Values that fit `bits` bits. */
+/** Words of `bits` bits, bytes of 5. */
 static void fill(uint32_t bits) {
     uint32_t s = 1;
-    for (uint32_t i = 0; i < BYTES + 64; i++) {
-        s = s * 1664525u + 1013904223u;
-        bytes[i] = (uint8_t)(s >> 27);
-    }
     for (uint32_t i = 0; i < 4 * WORDS; i++) {
         s = s * 1664525u + 1013904223u;
         x[i / WORDS][i % WORDS] = s >> (32 - bits);
+        if (i < BYTES + 64)
+            bytes[i] = (uint8_t)(s >> 27);
     }
+}
+
+/** As many as there are words in an output. */
+enum { DOUBLES = BYTES / 8 + 8 };
+
+static void mark(uint8_t *out) {
+    for (uint32_t k = 0; k < DOUBLES; k++)
+        ((uint64_t *)(void *)out)[k] = 0xa5a5a5a5a5a5a5a5u;
+}
+/** Whether `got` has `offset` bytes untouched and then what `wanted` has. */
+static int agree(uint32_t offset) {
+    const uint64_t *a = (const uint64_t *)(const void *)wanted, *b = (const uint64_t *)(const void *)got;
+    uint64_t differ = 0;
+    if (offset == 0)
+        for (uint32_t k = 0; k < DOUBLES; k++)
+            differ |= a[k] ^ b[k];
+    else
+        for (uint32_t k = 0; k < BYTES + 64; k++)
+            differ |= got[k] ^ (k < offset ? 0xa5u : wanted[k - offset]);
+    return !differ;
 }
 
 /* -- workloads */
@@ -50,12 +68,12 @@ struct workload {
     uint32_t forms;     /* bit f: it is there in form f */
 };
 static const struct workload workloads[] = {
-    {0, 4096, 15, 0, 0, 7}, /* bitpacking, bytes to 5 bits */
-    {1, 1024, 15, 0, 0, 7}, /* words to 15 bits */
-    {2, 1024, 3, 0, 0, 7},  /* RAID5, narrow values */
-    {2, 1024, 32, 0, 0, 7}, /* wide ones */
     {9, 1024, 24, 0, 0, 7}, /* the filter */
-    {0, 4032, 15, 3, 1, 5}, /* bitpacking from and to odd addresses */
+    {0, 2048, 15, 3, 1, 5}, /* bitpacking bytes to 5 bits, from and to odd addresses */
+    {2, 1024, 32, 0, 0, 7}, /* RAID5, wide values */
+    {2, 1024, 3, 0, 0, 7},  /* narrow ones */
+    {1, 1024, 15, 0, 0, 7}, /* bitpacking words to 15 bits */
+    {0, 4096, 15, 0, 0, 7}, /* bitpacking bytes to 5 bits */
 };
 
 static uint32_t run(const struct workload *w, uint32_t form, uint8_t *out) {
@@ -141,6 +159,14 @@ static int traps(uint32_t number) {
 int main(void) {
     int differ = 0;
     __asm__ volatile("csrw mtvec, %0\n\tcsrwi 0x7c0, 1" : : "r"(handler));
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t good = traps(i) != 0;
+        differ += !good;
+        REPORT[0] = i;
+        REPORT[0] = TRAP;
+        REPORT[0] = 0;
+        REPORT[0] = good;
+    }
     for (uint32_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
         const struct workload *w = &workloads[i];
         fill(w->bits);
@@ -150,30 +176,19 @@ int main(void) {
                 continue;
             uint8_t *out = form == SCALAR ? wanted : got;
             const uint32_t offset = form == VARVE ? w->outOffset : 0;
-            for (uint32_t k = 0; k < BYTES + 64; k++)
-                out[k] = 0xa5;
+            mark(out);
             const uint32_t t0 = cycle();
             const uint32_t n = run(w, form, out + offset);
             const uint32_t t1 = cycle();
             if (form == SCALAR)
                 size = n;
-            uint32_t same = n == size && n != 0;
-            for (uint32_t k = 0; k < BYTES + 64; k++)
-                same &= form == SCALAR || got[k] == (k < offset ? 0xa5 : wanted[k - offset]);
+            const uint32_t same = n == size && n != 0 && (form == SCALAR || agree(offset));
             differ += !same;
             REPORT[0] = i;
             REPORT[0] = form;
             REPORT[0] = t1 - t0;
             REPORT[0] = same;
         }
-    }
-    for (uint32_t i = 0; i < 4; i++) {
-        const uint32_t good = traps(i) != 0;
-        differ += !good;
-        REPORT[0] = i;
-        REPORT[0] = TRAP;
-        REPORT[0] = 0;
-        REPORT[0] = good;
     }
     return differ;
 }

@@ -9,7 +9,7 @@ import assasin.Emission
 
 /** Emits the vector unit alone, with its trace port, for hw/cosim/vector_cosim: arguments FOLDER VLEN/DLEN..., each
   * perhaps with /pup, /full, /full-a4, /full-a2, /full-a1 (slots of 4, 2 and 1 bits), /full-late (nothing is unpacked
-  * on a guess), /pup-bare (no stream buffers), /rv64 (64-bit scalars and addresses) or /zve64x (elements of 64 bits, too) behind it; or with /pup-both
+  * on a guess), /rv64 (64-bit scalars and addresses) or /zve64x (elements of 64 bits, too) behind it; or with /pup-both
   * or /full-both, which is two of them, [[VectorBoth]]. Each goes into the sub-folder `vectorVLENxDLEN`, with what
   * stands behind the last stroke at its end.
   */
@@ -18,7 +18,7 @@ object EmitVector {
     Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
 
   private val forms =
-    Seq("", "pup", "full", "full-a4", "full-a2", "full-a1", "full-late", "rv64", "zve64x", "pup-both", "pup-bare", "full-both")
+    Seq("", "pup", "full", "full-a4", "full-a2", "full-a1", "full-late", "rv64", "zve64x", "pup-both", "full-both")
 
   def main(args: Array[String]): Unit = {
     require(args.length >= 2, "usage: EmitVector FOLDER VLEN/DLEN...")
@@ -38,7 +38,6 @@ object EmitVector {
         align = if (form.startsWith("full-a")) form.last.asDigit else 8,
         inputs = if (full) 9 else 8,
         tentative = form != "full-late",
-        buffers = !form.endsWith("-bare"),
         trace = true
       )
       val both = form.endsWith("-both")

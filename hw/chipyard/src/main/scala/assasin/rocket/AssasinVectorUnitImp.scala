@@ -60,6 +60,7 @@ class AssasinVectorUnitImp(outer: AssasinVectorUnit) extends RocketVectorUnitMod
   // Accesses to VarVE's CSRs take the same way, but not into the unit.
   private val csrs      = Option.when(params.pup)(Module(new VarveCsrs(params)))
   private val offersCsr = if (params.pup) VarveCsrs.is(offer.insn) else false.B
+
   issue.offer             := offer
   issue.offer.valid       := offered && !offersCsr
   issue.offer.enabled     := core.status.vs =/= 0.U
@@ -70,7 +71,6 @@ class AssasinVectorUnitImp(outer: AssasinVectorUnit) extends RocketVectorUnitMod
   private val pc     = Reg(chiselTypeOf(core.ex.pc))
   private val insn   = Reg(UInt(32.W))
   private val stayed = RegInit(false.B)
-
   private val isCsr  = RegInit(false.B)
   private val first  = RegInit(false.B)
 
@@ -126,8 +126,9 @@ class AssasinVectorUnitImp(outer: AssasinVectorUnit) extends RocketVectorUnitMod
     c.io.privilege := core.status.prv
     c.io.write     := leaves && isCsr
     // custom-1 and custom-2.
-    c.io.dirty              := leaves && commit.dirty && !commit.trap && insn(3, 0) === "b1011".U
-    issue.offer.varve.get   := c.io.config
+    c.io.dirty            := leaves && commit.dirty && !commit.trap && insn(3, 0) === "b1011".U
+    issue.offer.varve.get := c.io.config
+
     val word = Module(new AssasinVectorDecoder(params))
     word.io.inst    := insn
     word.io.vconfig := 0.U.asTypeOf(word.io.vconfig)
@@ -154,12 +155,12 @@ class AssasinVectorUnitImp(outer: AssasinVectorUnit) extends RocketVectorUnitMod
 
   // Results.
   private val own = ownValid && !issue.result.valid
-  core.resp.valid                 := issue.result.valid || ownValid
-  core.resp.bits.fp               := false.B
-  core.resp.bits.size             := 3.U
-  core.resp.bits.rd               := Mux(own, ownRd, issue.result.bits.rd)
-  core.resp.bits.data             := Mux(own, ownData, issue.result.bits.data)
-  issue.result.ready              := core.resp.ready
+  core.resp.valid     := issue.result.valid || ownValid
+  core.resp.bits.fp   := false.B
+  core.resp.bits.size := 3.U
+  core.resp.bits.rd   := Mux(own, ownRd, issue.result.bits.rd)
+  core.resp.bits.data := Mux(own, ownData, issue.result.bits.data)
+  issue.result.ready  := core.resp.ready
   when(own && core.resp.ready) { ownValid := false.B }
 
   core.trap_check_busy := offered || held

@@ -4,8 +4,12 @@
  * Workloads of docs/varve/bench.md 4 besides the filters: bitpacking and RAID5. A macro chooses the form: VARVE_SCALAR,
  * VARVE_ZVE (intrinsics, VARVE_LMUL registers a vector), VARVE_PUP or VARVE_FULL (varve.h). The piece's arguments say
  * which workload. With VARVE_BUFFERS the last two take all of the piece's streams, where they lie in stream buffers.
+ * Another program names its job, a variable of its own, by VARVE_JOB.
  */
+#ifndef VARVE_JOB
 #include <assasin.h>
+#endif
+#include <stdint.h>
 /** A call; host-driver/python/assasin/varve_workloads.py has the same structure. */
 struct job {
     uint32_t kernel, n; /**< n: values, or words of a stream */
@@ -15,7 +19,14 @@ struct job {
     uint32_t widths[4]; /**< of the inputs, where values have widths of their own */
 #endif
 };
+#ifdef VARVE_JOB
+extern struct job VARVE_JOB;
+#define JOB (&VARVE_JOB)
+#else
 #define JOB ((struct job *)(ASSASIN_CORE_SPAD_BASE + SCOMP_SPAD_ARGS))
+#endif
+/* A place of the job. */
+#define AT(place) ((void *)(uintptr_t)(place))
 
 #define INLINE static inline __attribute__((always_inline, unused))
 #define APART  static __attribute__((noinline, unused))
@@ -236,18 +247,16 @@ APART uint32_t bitpack15_of16(uint32_t count, const void *in, void *out) {
 
 #if defined VARVE_SCALAR
 APART uint32_t raid5(uint32_t n, const struct job *j) {
-    const uint32_t *a = (const uint32_t *)j->in[0], *b = (const uint32_t *)j->in[1], *c = (const uint32_t *)j->in[2],
-                   *d = (const uint32_t *)j->in[3];
-    uint32_t *restrict out = (uint32_t *)j->out;
+    const uint32_t *a = AT(j->in[0]), *b = AT(j->in[1]), *c = AT(j->in[2]), *d = AT(j->in[3]);
+    uint32_t *restrict out = AT(j->out);
     for (uint32_t i = 0; i < n; i++)
         out[i] = a[i] ^ b[i] ^ (c[i] ^ d[i]);
     return n;
 }
 #elif defined VARVE_ZVE
 APART uint32_t raid5(uint32_t n, const struct job *j) {
-    const uint32_t *a = (const uint32_t *)j->in[0], *b = (const uint32_t *)j->in[1], *c = (const uint32_t *)j->in[2],
-                   *d = (const uint32_t *)j->in[3];
-    uint32_t *out = (uint32_t *)j->out;
+    const uint32_t *a = AT(j->in[0]), *b = AT(j->in[1]), *c = AT(j->in[2]), *d = AT(j->in[3]);
+    uint32_t *out = AT(j->out);
     for (size_t left = n, vl; left; left -= vl, a += vl, b += vl, c += vl, d += vl, out += vl) {
         vl = LENGTH(left);
         const words_t ab = __riscv_vxor(LOAD(a, vl), LOAD(b, vl), vl);
@@ -257,11 +266,11 @@ APART uint32_t raid5(uint32_t n, const struct job *j) {
 }
 #else
 APART uint32_t raid5(uint32_t n, const struct job *j) {
-    INPUT(0, j->in[0], 32, n);
-    INPUT(1, j->in[1], 32, n);
-    INPUT(2, j->in[2], 32, n);
-    INPUT(3, j->in[3], 32, n);
-    OUTPUT(0, j->out, 32);
+    INPUT(0, AT(j->in[0]), 32, n);
+    INPUT(1, AT(j->in[1]), 32, n);
+    INPUT(2, AT(j->in[2]), 32, n);
+    INPUT(3, AT(j->in[3]), 32, n);
+    OUTPUT(0, AT(j->out), 32);
     VV_BEGIN();
     VV_STRIPS_FAR(15) {
         /* In registers of their own, so that no unpack waits for an operation. */
@@ -279,8 +288,8 @@ APART uint32_t raid5(uint32_t n, const struct job *j) {
 
 int compute(void) {
     struct job *j = JOB;
-    const void *in = (const void *)j->in[0];
-    void *out = (void *)j->out;
+    const void *in = AT(j->in[0]);
+    void *out = AT(j->out);
     switch (j->kernel) {
     case 0:
         j->result = bitpack5(j->n, in, out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package chipyard
 
-import assasin.rocket.WithAssasinVector
+import assasin.rocket.{VarveForm, WithAssasinVector}
 import chipyard.assasindrive.{WithProgramRom, WithReport}
 import chipyard.config.{AbstractConfig, WithSystemBusWidth, WithUniformBusFrequencies}
 import chipyard.harness.{WithAllClocksFromHarnessClockInstantiator, WithHarnessBinderClockFreqMHz, WithSimAXIMem}
@@ -14,6 +14,24 @@ class AssasinV256D128RocketConfig
     extends Config(
       new WithAssasinVector(vLen = 256, dLen = 128) ++
         new WithSystemBusWidth(128) ++
+        new WithNHugeCores(1) ++
+        new AbstractConfig
+    )
+
+/** The same with VarVE-pup, and element groups of a whole register. */
+class AssasinV256PupRocketConfig
+    extends Config(
+      new WithAssasinVector(vLen = 256, dLen = 256, varve = VarveForm.Pup) ++
+        new WithSystemBusWidth(256) ++
+        new WithNHugeCores(1) ++
+        new AbstractConfig
+    )
+
+/** The same with VarVE-full. */
+class AssasinV256FullRocketConfig
+    extends Config(
+      new WithAssasinVector(vLen = 256, dLen = 256, varve = VarveForm.Full) ++
+        new WithSystemBusWidth(256) ++
         new WithNHugeCores(1) ++
         new AbstractConfig
     )

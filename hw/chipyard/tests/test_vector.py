@@ -29,7 +29,19 @@ def test_vector_and_scalar_code_agree(tmp_path: Path, vlen: int) -> None:
     assert done.returncode == 0, f"{done.returncode} kernels differ, or 1000 and a trap's cause: {done.stderr[-1000:]}"
 
 
-@pytest.mark.parametrize("arguments", [[], ["."], [".", "AssasinV256D128Rocket"]])
+@pytest.mark.parametrize("program", ["zve", "pup", "full"])
+def test_programs_fit_the_rom(tmp_path: Path, program: str) -> None:
+    subprocess.run([VECTOR / "compile", program, tmp_path], check=True, timeout=120)
+    assert 1000 < (tmp_path / "bench.bin").stat().st_size < 0x10000
+
+
+def test_what_is_no_program(tmp_path: Path) -> None:
+    done = subprocess.run([VECTOR / "compile", "saturn", tmp_path], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "compile zve|pup|full OUT" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["."], [".", "AssasinV256D128Rocket"], [".", "AssasinV256D128RocketConfig", "saturn"]])
 def test_usage(arguments: list[str]) -> None:
     done = subprocess.run([VECTOR / "run", *arguments], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2

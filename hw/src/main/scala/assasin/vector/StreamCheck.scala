@@ -149,7 +149,7 @@ class StreamCheck(p: VectorParams) extends Module {
     (word.output || format.valueBits <= (8.U << format.mb)) &&
     Mux(
       format.buffer,
-      word.stream < streams && from.rs1 <= 7.U && (!widths || auxLegal),
+      p.buffers.B && word.stream < streams && from.rs1 <= 7.U && (!widths || auxLegal),
       word.output || (!allElements && (codes || inputEnd <= space) && (!widths || (from.varve.get.aux +& from.rs2) <= space))
     )
 

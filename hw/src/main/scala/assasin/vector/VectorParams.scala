@@ -30,6 +30,9 @@ import chisel3.util.log2Ceil
   *   bits of VarVE's largest element: 32 or 64 (MBMAX)
   * @param inputs
   *   ids of input streams: 8 to 12; those from 8 on are memory streams only (NIN)
+  * @param buffers
+  *   the tile has stream buffers; without them the declaration of a stream in one is illegal, and the port to them is
+  *   tied to 0
   * @param unpackQueue
   *   instructions that may wait before the unpack path: 2 to 8
   * @param packQueue
@@ -58,6 +61,7 @@ case class VectorParams(
     align: Int = 8,
     maxWidth: Int = 64,
     inputs: Int = 8,
+    buffers: Boolean = true,
     unpackQueue: Int = 4,
     packQueue: Int = 4,
     tentative: Boolean = true,

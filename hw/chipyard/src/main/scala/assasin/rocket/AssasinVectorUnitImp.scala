@@ -22,6 +22,18 @@ class AssasinVectorUnitImp(outer: AssasinVectorUnit) extends RocketVectorUnitMod
   private val port           = Module(new VectorAdapterMemory(params, edge))
   port.io.unit <> unit.io.memory
   memory <> port.io.tl
+  // A tile has no stream buffers (VectorParams.buffers), so nobody asks here.
+  for (stream <- unit.io.stream) {
+    stream.input.head  := 0.U
+    stream.input.tail  := 0.U
+    stream.input.end   := 0.U
+    stream.input.known := false.B
+    stream.output.head := 0.U
+    stream.output.tail := 0.U
+    stream.readAnswer  := 0.U
+    stream.sLog2       := 0.U
+    stream.ringLog2    := 0.U
+  }
 
   private val core   = io.core
   private val issue  = unit.io.issue
@@ -45,8 +57,12 @@ class AssasinVectorUnitImp(outer: AssasinVectorUnit) extends RocketVectorUnitMod
     offer.config.vl     := core.ex.vconfig.vl
     offer.config.vstart := core.ex.vstart
   }
+  // Accesses to VarVE's CSRs take the same way, but not into the unit.
+  private val csrs      = Option.when(params.pup)(Module(new VarveCsrs(params)))
+  private val offersCsr = if (params.pup) VarveCsrs.is(offer.insn) else false.B
+
   issue.offer             := offer
-  issue.offer.valid       := offered
+  issue.offer.valid       := offered && !offersCsr
   issue.offer.enabled     := core.status.vs =/= 0.U
   issue.offer.config.vxrm := core.wb.vxrm
 
@@ -55,33 +71,75 @@ class AssasinVectorUnitImp(outer: AssasinVectorUnit) extends RocketVectorUnitMod
   private val pc     = Reg(chiselTypeOf(core.ex.pc))
   private val insn   = Reg(UInt(32.W))
   private val stayed = RegInit(false.B)
+  private val isCsr  = RegInit(false.B)
+  private val first  = RegInit(false.B)
 
-  /** Scalar accesses that are older than a vector access are done before it begins. */
-  private val mayCommit = held && (!commit.memory || io.dmem.ordered && !core.wb.store_pending)
-  private val leaves    = mayCommit && commit.done
+  /** Scalar accesses that are older than the instruction here are done; younger ones do not begin. */
+  private val wasSettled = RegInit(false.B)
+  private val settled    = held && (wasSettled || (io.dmem.ordered && !core.wb.store_pending))
+  port.io.settled := settled
+
+  // A value for a scalar register that does not come from the unit.
+  private val ownValid = RegInit(false.B)
+  private val ownRd    = Reg(UInt(5.W))
+  private val ownData  = Reg(UInt(params.xLen.W))
+
+  private val mayCommit = held && !ownValid && !isCsr && (!commit.memory || settled)
+  private val leaves    = Mux(isCsr, held && !ownValid, mayCommit && commit.done)
   private val stays     = held && !leaves
+  private val csrLegal  = csrs.fold(false.B)(_.io.legal)
+  private val traps     = Mux(isCsr, !csrLegal, commit.trap)
+
+  /** An instruction that shortens vl: what is behind it has seen the vl before. */
+  private val shortens = leaves && commit.setVl.valid
+
   // What Rocket has read in its execute stage when an instruction left late is read again.
-  private val block = stays || stayed
-  stayed := stays
+  private val block = stays || stayed || shortens
+  stayed := stays || shortens
   private val enters = offered && !core.killm && !block
-  issue.advance := enters
+  issue.advance := enters && !offersCsr
   commit.valid  := mayCommit
   commit.kill   := false.B
   when(enters) {
-    pc   := offerPc
-    insn := offer.insn
+    pc    := offerPc
+    insn  := offer.insn
+    isCsr := offersCsr
   }
-  held := enters || stays
+  first      := enters
+  held       := enters || stays
+  wasSettled := settled && stays
 
   core.wb.pc               := pc
   core.wb.inst             := insn
-  core.wb.retire           := leaves && !commit.trap
+  core.wb.retire           := leaves && !traps
   core.wb.replay           := false.B
-  core.wb.xcpt             := leaves && commit.trap
-  core.wb.cause            := commit.cause
-  core.wb.tval             := commit.tval
-  core.wb.rob_should_wb    := commit.late
+  core.wb.xcpt             := leaves && traps
+  core.wb.cause            := Mux(isCsr, 2.U, commit.cause)
+  core.wb.tval             := Mux(isCsr, insn, commit.tval)
+  core.wb.rob_should_wb    := Mux(isCsr, insn(11, 7) =/= 0.U, commit.late)
   core.wb.rob_should_wb_fp := false.B
+
+  private val writesRd = WireDefault(false.B)
+  for (c <- csrs) {
+    c.io.insn      := insn
+    c.io.rs1       := RegEnable(offer.rs1, enters)
+    c.io.privilege := core.status.prv
+    c.io.write     := leaves && isCsr
+    // custom-1 and custom-2.
+    c.io.dirty            := leaves && commit.dirty && !commit.trap && insn(3, 0) === "b1011".U
+    issue.offer.varve.get := c.io.config
+
+    val word = Module(new AssasinVectorDecoder(params))
+    word.io.inst    := insn
+    word.io.vconfig := 0.U.asTypeOf(word.io.vconfig)
+    writesRd        := word.io.write_rd && insn(11, 7) =/= 0.U
+  }
+  // Rocket waits for rd from the first cycle here on, so an instruction that traps later gives it a value, too.
+  when(leaves && writesRd && Mux(isCsr, csrLegal || !first, commit.trap && !first)) {
+    ownValid := true.B
+    ownRd    := insn(11, 7)
+    ownData  := Mux(isCsr && csrLegal, csrs.fold(0.U)(_.io.value), 0.U)
+  }
 
   core.set_vstart.valid       := leaves && commit.setVstart.valid
   core.set_vstart.bits        := commit.setVstart.bits
@@ -96,15 +154,17 @@ class AssasinVectorUnitImp(outer: AssasinVectorUnit) extends RocketVectorUnitMod
   core.mem.block_mem := block || issue.status.loads || issue.status.stores || (held && commit.memory)
 
   // Results.
-  core.resp.valid     := issue.result.valid
+  private val own = ownValid && !issue.result.valid
+  core.resp.valid     := issue.result.valid || ownValid
   core.resp.bits.fp   := false.B
   core.resp.bits.size := 3.U
-  core.resp.bits.rd   := issue.result.bits.rd
-  core.resp.bits.data := issue.result.bits.data
+  core.resp.bits.rd   := Mux(own, ownRd, issue.result.bits.rd)
+  core.resp.bits.data := Mux(own, ownData, issue.result.bits.data)
   issue.result.ready  := core.resp.ready
+  when(own && core.resp.ready) { ownValid := false.B }
 
   core.trap_check_busy := offered || held
-  core.backend_busy    := issue.status.busy || port.io.busy
+  core.backend_busy    := issue.status.busy || port.io.busy || ownValid
 
   // A Rocket tile has no debugger's window to the vector registers, and programs that share it trust each other.
   issue.window.valid := false.B

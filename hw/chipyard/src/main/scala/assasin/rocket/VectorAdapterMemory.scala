@@ -7,13 +7,12 @@ import chisel3.util.{Cat, PopCount, PriorityEncoder, log2Ceil}
 import freechips.rocketchip.diplomacy.{AddressSet, RegionType}
 import freechips.rocketchip.tilelink.{TLEdgeOut, TLMessages}
 
-/** The vector unit's memory on TileLink. An access of up to an element group at any address becomes one or two accesses
-  * to whole element groups; answers of loads are put in the order of the requests. Addresses are physical.
+/** The vector unit's memory on TileLink. An access at any address becomes one or two accesses to whole element groups,
+  * which hold all of it: a packed stream's may be one byte longer than an element group; answers of loads are put in the order of the requests. Addresses are physical.
   */
 class VectorAdapterMemory(p: VectorParams, edge: TLEdgeOut) extends Module {
   import VectorAdapterMemory.{Loads, Stores}
 
-  require(!p.pup, "pup = true: the tile's memory port takes element groups; choose VarVE off")
   require(edge.bundle.dataBits == p.dLen, s"the port has ${edge.bundle.dataBits} bits; choose dLen = ${p.dLen}")
 
   val io = IO(new VectorAdapterMemoryIO(p, edge))
@@ -32,9 +31,9 @@ class VectorAdapterMemory(p: VectorParams, edge: TLEdgeOut) extends Module {
   private val regions = AddressSet.unify(plain.flatMap(_.address))
   require(regions.forall(_.contiguous), "memory that the vector unit reaches is contiguous")
   private val check = io.unit.check
-  check.ok := check.first <= check.last &&
+  check.ok := io.settled && check.first <= check.last &&
     regions.map(r => check.first >= r.base.U && check.last <= r.max.U).reduce(_ || _)
-  check.hold  := false.B
+  check.hold  := !io.settled
   check.cause := Mux(check.write, 7.U, 5.U)
 
   // Loads: a ring of slots. Piece 1 is the next element group in memory.
@@ -140,7 +139,7 @@ class VectorAdapterMemory(p: VectorParams, edge: TLEdgeOut) extends Module {
     loadFirst           := loadFirst + 1.U
   }
   io.unit.loadAnswer.valid := answers
-  io.unit.loadAnswer.bits  := (loadData(loadFirst).asUInt >> Cat(loadShift(loadFirst), 0.U(3.W)))(p.dLen - 1, 0)
+  io.unit.loadAnswer.bits  := (loadData(loadFirst).asUInt >> Cat(loadShift(loadFirst), 0.U(3.W)))(p.memoryBits - 1, 0)
 
   private val ends = Seq(d.fire && ofStore && storeOwes(ended) === 1.U, store.fire && !storeMask.orR)
   io.unit.storeDone := storeEnds =/= 0.U

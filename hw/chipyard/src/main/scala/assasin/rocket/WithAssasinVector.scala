@@ -13,15 +13,28 @@ import org.chipsalliance.cde.config.{Config, Parameters}
   * @param vLen
   *   bits of a vector register
   * @param dLen
-  *   bits of an element group, and of the unit's port to memory before it is brought to the bus's width
+  *   bits of an element group, and of the unit's port to memory before it is brought to the bus's width; with VarVE-full
+  *   `vLen`
+  * @param varve
+  *   VarVE on streams in memory, in machine mode's hands (MVARVE); custom-2, and with VarVE-full custom-1, are its own then
   */
-class WithAssasinVector(vLen: Int = 256, dLen: Int = 128)
+class WithAssasinVector(vLen: Int = 256, dLen: Int = 128, varve: VarveForm.Value = VarveForm.None)
     extends Config((_, _, up) => { case TilesLocated(InSubsystem) =>
       up(TilesLocated(InSubsystem)).map {
         case tile: RocketTileAttachParams =>
           val core   = tile.tileParams.core
           // A chip without a drive has no cell for clock gates.
-          val params = VectorParams(xLen = 64, vLen = vLen, dLen = dLen, eLen = 32, clockGate = false)
+          val params = VectorParams(
+            xLen = 64,
+            vLen = vLen,
+            dLen = dLen,
+            eLen = 32,
+            pup = varve != VarveForm.None,
+            full = varve == VarveForm.Full,
+            inputs = if (varve == VarveForm.Full) 9 else 8,
+            buffers = false,
+            clockGate = false
+          )
           val vector = RocketCoreVectorParams(
             build = (p: Parameters) => new AssasinVectorUnit(params)(p),
             vLen = params.vLen,
@@ -29,7 +42,7 @@ class WithAssasinVector(vLen: Int = 256, dLen: Int = 128)
             vfLen = 0,
             vfh = false,
             vMemDataBits = 0,
-            decoder = (p: Parameters) => Module(new AssasinVectorDecoder()(p)),
+            decoder = (p: Parameters) => Module(new AssasinVectorDecoder(params)(p)),
             // For the order of scalar accesses only.
             useDCache = true,
             issueVConfig = false,

@@ -1476,14 +1476,20 @@ def _bench_efficiency() -> None:
     bench.add_command(efficiency)
 
 
+def _group(command: click.Group) -> Group:
+    """A group of this command line, as such."""
+    assert isinstance(command, Group)
+    return command
+
+
 cli.later = LATER
-flash.complete = _flash_real_boards
-bench.complete = _bench_efficiency
+_group(flash).complete = _flash_real_boards
+_group(bench).complete = _bench_efficiency
 
 
 def complete() -> None:
     """Loads the commands of all other modules."""
-    for group in (cli, flash, bench):
+    for group in map(_group, (cli, flash, bench)):
         group.list_commands(click.Context(group))
         for name in group.later:
             group.get_command(click.Context(group), name)

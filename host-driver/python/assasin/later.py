@@ -3,23 +3,21 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+import importlib
 from types import ModuleType
 
 
+class Later(ModuleType):
+    """
+    Stands for the module of the same name until one of its attributes is asked for. It is not in sys.modules, so others who import
+    that module get the real one; and it loads by an import, which threads may do at the same time.
+    """
+
+    def __getattr__(self, name: str) -> object:
+        """The module's attribute. Raises ModuleNotFoundError, AttributeError."""
+        return getattr(importlib.import_module(self.__name__), name)
+
+
 def module(name: str) -> ModuleType:
-    """The module `name`, which runs at the first use of one of its attributes. Raises ModuleNotFoundError when there is none."""
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.find_spec(name)
-    if spec is None or spec.loader is None:
-        raise ModuleNotFoundError(f"No module named '{name}'", name=name)
-    spec.loader = importlib.util.LazyLoader(spec.loader)
-    made = importlib.util.module_from_spec(spec)
-    sys.modules[name] = made
-    spec.loader.exec_module(made)
-    parent, _, child = name.rpartition(".")
-    if parent:
-        setattr(sys.modules[parent], child, made)
-    return made
+    """The module `name`, loaded at the first use of one of its attributes."""
+    return Later(name)

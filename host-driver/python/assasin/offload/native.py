@@ -64,11 +64,11 @@ def run(program: Path, source: Path, inputs: Sequence[bytes], args: bytes, outpu
     with tempfile.TemporaryDirectory(prefix="assasin-") as name:
         folder = Path(name)
         (folder / "args").write_bytes(args)
-        files = []
+        files: list[Path] = []
         for i, data in enumerate(inputs):
             files.append(folder / f"in.{i}")
             files[-1].write_bytes(data)
-        command = [program, str(seconds), str(room), str(outputs), folder / "out", folder / "args", *files]
+        command: list[str | Path] = [program, str(seconds), str(room), str(outputs), folder / "out", folder / "args", *files]
         # Leaks: a core has no heap. Findings of the undefined-behaviour sanitizer do not end the run, so that all are seen.
         options = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0:color=never", "UBSAN_OPTIONS": "print_stacktrace=0"}
         try:

@@ -7,6 +7,7 @@
  * too long ends with exit code 124 and the stack of where it is. Every buffer is as long as its contents, so that the
  * sanitizer sees what is beyond. */
 #include <assasin.h>
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,17 +16,21 @@
 
 #define TIME_OUT 124
 #define NO_FILE  125
+/* What stands for no bytes: malloc(0) has one that may be touched. */
+#define NOTHING 8u
 
 static uint8_t *read_file(const char *path, size_t *bytes) {
     FILE *f = fopen(path, "rb");
     long size = -1;
     if (f && fseek(f, 0, SEEK_END) == 0)
         size = ftell(f);
-    uint8_t *data = size >= 0 ? malloc((size_t)size) : NULL;
-    if (!f || size < 0 || (size && !data)) {
+    uint8_t *data = size >= 0 ? malloc(size ? (size_t)size : NOTHING) : NULL;
+    if (!f || size < 0 || !data) {
         perror(path);
         exit(NO_FILE);
     }
+    if (!size)
+        ASAN_POISON_MEMORY_REGION(data, NOTHING);
     rewind(f);
     *bytes = fread(data, 1, (size_t)size, f);
     fclose(f);

@@ -106,6 +106,12 @@ def test_check_names_the_line_of_what_is_wrong(before: str, body: str, line: int
     assert re.search(rf"mine\.c:{line}: [^(]*{words}" if line else words, said), said
 
 
+def test_check_sees_a_read_of_arguments_where_there_are_none(tmp_path: Path) -> None:
+    path = written(tmp_path, "    ASSASIN_STORE_U8(0, *(const volatile uint8_t *)assasin_args());")
+    said = refused("mine.c:6", "check", path, "--bytes", 16)
+    assert "assasin:" in said
+
+
 def test_check_sees_memory_that_was_never_written(tmp_path: Path) -> None:
     path = written(tmp_path, "    ASSASIN_STORE_U32(0, somewhere());", before=(
         "__attribute__((noinline)) static uint32_t somewhere(void) {\n    volatile uint32_t on_the_stack[64];\n"

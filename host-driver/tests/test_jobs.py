@@ -399,10 +399,12 @@ def test_vector_functions_over_columns_in_the_flash() -> None:
     if not built(config):
         pytest.skip(f"needs scripts/build {config}")
     for found in varve_board.run(config, ["bitpack5"], True, 14, lambda _: None, False):
-        assert found.cores == 2 and 0.2 < found.rate / found.limit < 1.05, found
+        # A core has one page: no limit holds for what comes with the first ones.
+        assert found.cores == 2 and found.rate / found.limit > 0.2, found
     for found in varve_board.run(config, ["q06l"], True, 14, lambda _: None, False, core_pages=6):
         assert found.input_bytes == 2 * 6 * 4096 * 16, found
-        assert found.steady is not None and 0.6 < found.steady.bytes_per_cycle / found.limit < 1.05, found
+        assert 0.4 < found.rate / found.limit < 1.05, found
+        assert found.steady is not None and 0.4 < found.steady.bytes_per_cycle / found.limit < 1.05, found
 
 
 def test_a_debugger_in_the_middle_of_a_strip() -> None:

@@ -207,6 +207,8 @@ def test_stages_hand_over_by_checkpoints(project):
 )
 def test_bitstream_needs_timing(project, monkeypatch, slacks, says):
     (project.folder / "route.dcp").touch()
+    for earlier in project.folder.glob("*.bit"):
+        earlier.unlink()
     monkeypatch.setattr(recording, "environment", lambda folder, **more: _slacks(folder, slacks))
     with pytest.raises(recording.TclFailed, match=f"timing is not met: {says}"):
         recording.stage(project.folder, "bitstream")

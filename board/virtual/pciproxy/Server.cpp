@@ -109,6 +109,9 @@ void Server::waitOn(std::vector<pollfd> &fds) const {
     fds.push_back({qtest_.listenFd(), POLLIN, 0});
     if (visitor_ >= 0) {
         fds.push_back({visitor_, POLLIN, 0});
+    } else if (next_ >= 0) {
+        // It was accepted before the one before it had left: the listener does not tell of it any more.
+        fds.push_back({next_, POLLIN, 0});
     }
     if (qtest_.connected()) {
         fds.push_back({qtest_.fd(), POLLIN, 0});

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -157,14 +158,15 @@ def _report_json(report: checks.Report) -> dict[str, Any]:
     }
 
 
+def piece_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What run and profile take: the offload, and the piece that it runs on."""
+    for option in (arch_option, outputs_option, args_option, seed_option, size_option, input_files, offload_argument):
+        command = option(command)
+    return command
+
+
 @offload.command("run")
-@offload_argument
-@input_files
-@size_option
-@seed_option
-@args_option
-@outputs_option
-@arch_option
+@piece_options
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File for the output; stream N > 0 goes to FILE.N.")
 @click.option("--board", is_flag=True, help="Run it on the started board too, and compare.")
 @click.option("--name", default="virtual", show_default=True, envvar="ASSASIN_BOARD", show_envvar=True, help="Which board.")
@@ -253,13 +255,7 @@ def run_command(
 
 
 @offload.command("profile")
-@offload_argument
-@input_files
-@size_option
-@seed_option
-@args_option
-@outputs_option
-@arch_option
+@piece_options
 @click.option("--lines", "count", type=click.IntRange(1), default=15, show_default=True, help="How many lines to show.")
 @json_option
 def profile_command(

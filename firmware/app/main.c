@@ -21,6 +21,9 @@
 /** How soon to look again at streams that wait for room, and at a full completion path. */
 #define POLL_STREAMS 2048u
 #define POLL_POST    1024u
+/** Of the cycles until the next look at streams that are read as their rings have room: so many for each, as a look takes a
+ * hundred. */
+#define POLL_GATED 256u
 /** How soon to look at streams whose reads run ahead, while others use the flash. */
 #define POLL_AHEAD 16384u
 
@@ -36,6 +39,8 @@ FIRMWARE_ENTRY void firmware_boot(void);
 FIRMWARE_ENTRY void firmware_step(void);
 
 static uint64_t poll_at;
+/** `poll_at` is for something that is wanted soon. */
+static bool poll_soon;
 static uint32_t enabled;
 
 /** Who goes on with which work, in this order. */
@@ -151,15 +156,29 @@ static void timer_update(void) {
     timer_set(poll_at < next ? poll_at : next);
 }
 
+/** Cycles until the next look at what no event tells of; 0: none is wanted. `soon`: it is not only for streams. */
+static uint32_t poll_after(bool posting, bool soon) {
+    if (soon) {
+        return posting ? POLL_POST : POLL_STREAMS;
+    }
+    if (stream_gated > 0) {
+        uint32_t after = stream_gated * POLL_GATED;
+        return after < POLL_STREAMS ? POLL_STREAMS : after < POLL_AHEAD ? after : POLL_AHEAD;
+    }
+    return stream_ahead && nand_outstanding > 0 ? POLL_AHEAD : 0;
+}
+
 /** Something is to be looked at again later, or the timer's event has come. */
 static __attribute__((noinline)) void look_at_time(uint32_t event) {
     bool posting = (work_pending & WORK_POST) != 0;
-    bool ahead = stream_ahead && nand_outstanding > 0;
-    bool poll = (stream_poll_wanted || posting || ahead) && poll_at == TIMER_NEVER;
-    if (poll) {
-        poll_at = time_now() + (posting ? POLL_POST : stream_poll_wanted ? POLL_STREAMS : POLL_AHEAD);
+    bool soon = stream_poll_wanted || posting;
+    uint32_t after = poll_at == TIMER_NEVER || (soon && !poll_soon) ? poll_after(posting, soon) : 0;
+    if (after > 0) {
+        uint64_t at = time_now() + after;
+        poll_at = at < poll_at ? at : poll_at;
+        poll_soon = soon;
     }
-    if (poll || core_deadline_changed || (event & EVENT(TIMER)) != 0) {
+    if (after > 0 || core_deadline_changed || (event & EVENT(TIMER)) != 0) {
         core_deadline_changed = false;
         timer_update();
     }
@@ -175,7 +194,7 @@ static inline void go_on(uint32_t event) {
         nvme_fetch();
     }
     fetch_enable();
-    uint32_t timed = (work_pending & WORK_POST) | (event & EVENT(TIMER));
+    uint32_t timed = (work_pending & WORK_POST) | (event & EVENT(TIMER)) | stream_gated;
     if (__builtin_expect((timed | stream_poll_wanted | stream_ahead | core_deadline_changed) != 0, 0)) {
         look_at_time(event);
     }
@@ -192,6 +211,7 @@ static __attribute__((noinline)) void handle_rare(uint32_t event) {
     if (event & EVENT(TIMER)) {
         poll_at = TIMER_NEVER;
         stream_poll_wanted = false;
+        stream_gated = 0;
         core_timer();
         ftl_log_age();
         if (time_now() >= nand_health_due()) {
@@ -230,7 +250,8 @@ void firmware_step(void) {
         if (stream_poll_flash() > 0) {
             stream_counters.cycles += hal_cycle() - start;
         }
-        if (event == EVENT(FLASH) && !nand_attention && !stream_poll_wanted) {
+        if (event == EVENT(FLASH) && !nand_attention && !stream_poll_wanted &&
+            (stream_gated == 0 || poll_at != TIMER_NEVER)) {
             /* Pages for streams only: nothing else has anything new to look at. */
             return;
         }

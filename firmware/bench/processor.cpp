@@ -39,9 +39,11 @@ namespace {
 
 /*
  * Cycles of accesses beyond the TCM (hw/src/main/scala/assasin/mem/FirmwareBus.scala). A load waits for its answer; a
- * store goes on at once, and the next access waits for it.
+ * store goes on at once, and the next access waits for it. Stores to one line of DRAM gather (StoreGather.scala): they
+ * leave together when something else is asked for, or so many cycles after the last of them.
  */
 constexpr uint32_t kRegisterLoad = 1, kRegisterStore = 2, kDramLoad = 70, kDramStore = 66, kCachedLoad = 1;
+constexpr uint32_t kLineBytes = 64, kPatience = 8;
 constexpr uint32_t kDram = 0x80000000u;
 constexpr uint32_t kTcmBytes = 384 * 1024;
 /** Where a function that is called from here returns to: the entry, which nothing else leads to. */
@@ -117,7 +119,9 @@ class Processor {
     std::map<std::string, uint32_t> symbols_;
     std::map<uint32_t, std::string> functions_;
     uint64_t told_ = 0;       /**< cycles that the model knows of */
-    uint64_t storedTill_ = 0; /**< the last store is done */
+    uint64_t storedTill_ = 0; /**< the last store is done; of those that gather: when they were to leave by themselves */
+    bool gathering_ = false;
+    uint32_t gathered_ = 0; /**< the line of the stores that gather */
     uint64_t loads_ = 0, stores_ = 0, dramLoads_ = 0, dramStores_ = 0;
     uint64_t begin_ = 0, beginInstructions_ = 0;
 
@@ -207,12 +211,26 @@ class Processor {
         auto &p = *static_cast<Processor *>(core->user);
         uint64_t now = core->cycles;
         bool cached = !write && model_cached(address) != 0;
-        uint64_t begin = cached ? now : std::max(now, p.storedTill_);
         bool dram = (address & kDram) != 0;
+        if (p.gathering_ && write && dram && address / kLineBytes == p.gathered_ && now < p.storedTill_) {
+            p.storedTill_ = now + kPatience;
+            p.dramStores_++;
+            p.tell();
+            model_write(address, *value);
+            *stall = 0;
+            return true;
+        }
+        if (p.gathering_ && !cached) {
+            p.storedTill_ = std::min(now, p.storedTill_) + kDramStore;
+            p.gathering_ = false;
+        }
+        uint64_t begin = cached ? now : std::max(now, p.storedTill_);
         *stall = static_cast<uint32_t>(begin - now);
         p.tell();
         if (write) {
-            p.storedTill_ = begin + (dram ? kDramStore : kRegisterStore);
+            p.storedTill_ = begin + (dram ? kPatience : kRegisterStore);
+            p.gathering_ = dram;
+            p.gathered_ = address / kLineBytes;
             (dram ? p.dramStores_ : p.stores_)++;
             model_write(address, *value);
         } else {

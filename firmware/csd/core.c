@@ -159,7 +159,7 @@ void core_throttle(struct request *r, bool on) {
         struct stream *s = core_stream(c, 0);
         if (s->mode != STREAM_FED && s->mode != STREAM_RECALL) {
             s->mode = on || c->rescued ? STREAM_GATED : STREAM_START;
-            stream_poll_wanted = true;
+            stream_gated++;
         }
     }
 }

@@ -108,13 +108,12 @@ static enum drained to_memory(struct core *c, const struct sink *k, uint32_t byt
 }
 
 static enum drained to_host(struct core *c, const struct sink *k, uint32_t s, struct drain *d, uint32_t *dst) {
-    struct scomp_chunk header = {.piece = c->piece->number, .stream = k->ext, .bytes = d->bytes, .position = c->out[s]};
-    uint32_t at = result_chunk(c->piece->request, &header, false, &d->chunk);
+    uint32_t at = result_data(c->piece->request, c->piece->number, k->ext, d->bytes, c->out[s], &d->chunk);
     if (at == 0) {
         c->results_full |= (uint8_t)(1u << s);
         return BLOCKED;
     }
-    *dst = at + (uint32_t)sizeof header;
+    *dst = at + (uint32_t)sizeof(struct scomp_chunk);
     return PUSHED;
 }
 

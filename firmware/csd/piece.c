@@ -238,7 +238,7 @@ static bool report_chunk(struct request *r, uint32_t number, uint32_t flags, uin
             header.position = c->position;
         }
     }
-    uint32_t at = result_chunk(r, &header, true, id);
+    uint32_t at = result_report(r, &header, id);
     if (at == 0) {
         return false;
     }

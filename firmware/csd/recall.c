@@ -70,7 +70,7 @@ void recall_check(struct core *c) {
         c->recalling = false;
         nand_discard(c->index, false);
         s->mode = STREAM_GATED;
-        stream_poll_wanted = true;
+        stream_gated++;
     }
 }
 

@@ -14,63 +14,107 @@
 #define SKIP_MAGIC   0x50494b53u /* "SKIP": the ring goes on at its start */
 #define THROTTLE_ON  (RING / 2)
 #define THROTTLE_OFF (RING / 4)
-_Static_assert(CHUNKS_PENDING * 4u <= DRAM_CHUNKS_STRIDE, "ends of chunks");
+
+/* What request.recent says of an entry of the ring, a chunk or what is skipped at the ring's end. */
+#define ENTRY_UNITS 0x007fu /**< its length, in units of 64 bytes */
+#define ENTRY_DONE  0x0080u /**< its bytes are there */
+#define ENTRY_SKIP  0x0100u
+#define UNIT        64u
+_Static_assert(sizeof(struct scomp_chunk) == UNIT, "a chunk's header is a unit");
+_Static_assert((HEADER + PAGE_SIZE + UNIT) / UNIT <= ENTRY_UNITS, "units of an entry");
 
 static uint32_t padded(uint32_t bytes) {
-    return (bytes + 63) & ~63u;
+    return (bytes + UNIT - 1) & ~(UNIT - 1);
 }
 
 static uint32_t used(const struct request *r) {
     return r->head - r->freed;
 }
 
-/** DRAM address of where chunk `id` ends. */
-static uint32_t end_at(const struct request *r, uint32_t id) {
-    return r->pending + id % CHUNKS_PENDING * 4;
-}
-
 void result_init(struct request *r, uint32_t index) {
     r->ring = DRAM_RESULTS + index * RING;
-    r->pending = DRAM_CHUNKS + index * DRAM_CHUNKS_STRIDE;
+}
+
+/** Entries that can be added before the oldest one that is not complete would be forgotten. */
+static uint32_t entries_left(const struct request *r) {
+    return CHUNKS_PENDING - (r->made - r->complete);
 }
 
 bool result_room(const struct request *r) {
-    return RING - used(r) >= RESERVE && CHUNKS_PENDING - (r->pending_in - r->pending_out) > REPORTS;
+    return RING - used(r) >= RESERVE && entries_left(r) > REPORTS;
 }
 
-uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool report, uint32_t *id) {
-    uint32_t need = HEADER + padded(header->bytes);
+/** Make an entry for a chunk of `bytes` data bytes. Returns the DRAM address of its header, 0 when there is no room. */
+static uint32_t make(struct request *r, uint32_t bytes, bool report, uint32_t *id) {
+    uint32_t need = HEADER + padded(bytes);
     uint32_t offset = r->head % RING;
     uint32_t skip = RING - offset < need ? RING - offset : 0;
     uint32_t keep = report ? 0 : RESERVE;
-    uint32_t keep_pending = report ? 0 : REPORTS;
-    if (RING - used(r) < need + skip + keep || CHUNKS_PENDING - (r->pending_in - r->pending_out) <= keep_pending) {
+    uint32_t keep_entries = report ? 0 : REPORTS;
+    /* What is skipped takes an entry too. */
+    if (RING - used(r) < need + skip + keep || entries_left(r) <= keep_entries + 1) {
         return 0;
     }
     if (skip > 0) {
         hal_write(r->ring + offset, SKIP_MAGIC);
+        r->recent[r->made++ % CHUNKS_PENDING] = (uint16_t)(skip / UNIT | ENTRY_SKIP | ENTRY_DONE);
         r->head += skip;
         offset = 0;
     }
     r->head += need;
-    *id = r->pending_in++ % CHUNKS_PENDING;
-    hal_write(end_at(r, *id), r->head);
-    uint32_t words[sizeof(struct scomp_chunk) / 4];
-    memcpy(words, header, sizeof words);
-    words[0] = SCOMP_CHUNK_MAGIC;
-    uint32_t at = r->ring + offset;
-    for (uint32_t i = 0; i < sizeof words / 4; i++) {
-        hal_write(at + i * 4, words[i]);
-    }
+    *id = r->made++ % CHUNKS_PENDING;
+    r->recent[*id] = (uint16_t)(need / UNIT);
     if (!r->throttled && used(r) > THROTTLE_ON) {
         r->throttled = true;
         core_throttle(r, true);
     }
+    return r->ring + offset;
+}
+
+uint32_t result_data(struct request *r, uint32_t piece, uint32_t stream, uint32_t bytes, uint64_t position,
+                     uint32_t *id) {
+    uint32_t at = make(r, bytes, false, id);
+    if (at == 0) {
+        return 0;
+    }
+    /* Word by word, as a chunk is made for every page of output: a structure in between would double the time. */
+    hal_write(at + offsetof(struct scomp_chunk, magic), SCOMP_CHUNK_MAGIC);
+    hal_write(at + offsetof(struct scomp_chunk, piece), piece);
+    hal_write(at + offsetof(struct scomp_chunk, stream), stream);
+    hal_write(at + offsetof(struct scomp_chunk, bytes), bytes);
+    hal_write(at + offsetof(struct scomp_chunk, position), (uint32_t)position);
+    hal_write(at + offsetof(struct scomp_chunk, position) + 4, (uint32_t)(position >> 32));
+    for (uint32_t i = offsetof(struct scomp_chunk, cause); i < HEADER; i += 4) {
+        hal_write(at + i, 0);
+    }
     return at;
 }
 
+uint32_t result_report(struct request *r, const struct scomp_chunk *header, uint32_t *id) {
+    uint32_t at = make(r, header->bytes, true, id);
+    if (at == 0) {
+        return 0;
+    }
+    uint32_t words[sizeof(struct scomp_chunk) / 4];
+    memcpy(words, header, sizeof words);
+    words[0] = SCOMP_CHUNK_MAGIC;
+    for (uint32_t i = 0; i < sizeof words / 4; i++) {
+        hal_write(at + i * 4, words[i]);
+    }
+    return at;
+}
+
+/** Offset in the ring behind entry `id`, one of those that are not complete. */
+static uint32_t end_of(const struct request *r, uint32_t id) {
+    uint32_t end = r->head;
+    for (uint32_t n = r->made - 1; n % CHUNKS_PENDING != id; n--) {
+        end -= (r->recent[n % CHUNKS_PENDING] & ENTRY_UNITS) * UNIT;
+    }
+    return (end - 1) % RING + 1;
+}
+
 void result_pad(const struct request *r, uint32_t id, uint32_t bytes) {
-    uint32_t end = r->ring + (hal_read(end_at(r, id)) - 1) % RING + 1;
+    uint32_t end = r->ring + end_of(r, id);
     for (uint32_t at = end - padded(bytes) + (bytes & ~3u); at < end; at += 4) {
         uint32_t keep = at - (end - padded(bytes)) < bytes ? bytes & 3 : 0;
         hal_write(at, keep > 0 ? hal_read(at) & ((1u << (keep * 8)) - 1) : 0);
@@ -78,14 +122,10 @@ void result_pad(const struct request *r, uint32_t id, uint32_t bytes) {
 }
 
 void result_ready(struct request *r, uint32_t id) {
-    hal_write(end_at(r, id), hal_read(end_at(r, id)) | CHUNK_DONE);
-    while (r->pending_out != r->pending_in) {
-        uint32_t end = hal_read(end_at(r, r->pending_out));
-        if ((end & CHUNK_DONE) == 0) {
-            break;
-        }
-        r->ready = end & ~CHUNK_DONE;
-        r->pending_out++;
+    r->recent[id] |= ENTRY_DONE;
+    while (r->complete != r->made && (r->recent[r->complete % CHUNKS_PENDING] & ENTRY_DONE) != 0) {
+        r->ready += (r->recent[r->complete % CHUNKS_PENDING] & ENTRY_UNITS) * UNIT;
+        r->complete++;
     }
     result_serve(r);
 }
@@ -114,25 +154,43 @@ static struct csd_op *first_reader(const struct request *r) {
     return CONTAINER_OR_NULL(r->readers.first, struct csd_op, node);
 }
 
+/** Entry `n` of the ring, which begins at DRAM `at`: from its header when it is not one of the newest. */
+static uint32_t entry(const struct request *r, uint32_t n, uint32_t at) {
+    if (r->made - n <= CHUNKS_PENDING) {
+        return r->recent[n % CHUNKS_PENDING];
+    }
+    if (hal_read(at) == SKIP_MAGIC) {
+        return (r->ring + RING - at) / UNIT | ENTRY_SKIP;
+    }
+    return (HEADER + padded(hal_read(at + offsetof(struct scomp_chunk, bytes)))) / UNIT;
+}
+
 void result_serve(struct request *r) {
     while (!list_empty(&r->readers) && r->sent != r->ready) {
         struct csd_op *op = first_reader(r);
         uint32_t offset = r->sent % RING;
-        if (hal_read(r->ring + offset) == SKIP_MAGIC) {
+        uint32_t bytes = 0;
+        uint32_t e = entry(r, r->given, r->ring + offset);
+        if ((e & ENTRY_SKIP) != 0) {
             r->sent += RING - offset;
+            r->given++;
             continue;
         }
-        uint32_t bytes = 0;
-        while (r->sent + bytes != r->ready && offset + bytes < RING) {
-            uint32_t at = r->ring + offset + bytes;
-            if (hal_read(at) == SKIP_MAGIC) {
-                break;
-            }
-            uint32_t chunk = HEADER + padded(hal_read(at + 12));
+        /* As many chunks as fit, which follow each other in the ring. */
+        for (;;) {
+            uint32_t chunk = (e & ENTRY_UNITS) * UNIT;
             if (bytes + chunk > op->bytes) {
                 break;
             }
             bytes += chunk;
+            r->given++;
+            if (r->sent + bytes == r->ready || offset + bytes == RING) {
+                break;
+            }
+            e = entry(r, r->given, r->ring + offset + bytes);
+            if ((e & ENTRY_SKIP) != 0) {
+                break;
+            }
         }
         list_take(&r->readers);
         session_give(r->session, SHARE_READER);

@@ -13,6 +13,7 @@ _Static_assert(OOB_UNCOMMITTED == 1u << 30, "FLASH.W0.CHECK leaves this bit out"
 struct stream streams[MAX_CORES * MAX_STREAMS];
 struct stream_counters stream_counters;
 bool stream_poll_wanted, stream_ahead;
+uint32_t stream_gated;
 uint32_t stream_window, slot_window;
 
 static inline __attribute__((always_inline)) void page_done(struct stream *s);
@@ -163,7 +164,7 @@ static void regate(struct stream *s) {
     }
     uint32_t filled = (s->pushed - (head >> PAGE_LOG2)) & POSITION_PAGES;
     s->limit = s->pushed + s->ring_pages - filled;
-    stream_poll_wanted = true;
+    stream_gated++;
 }
 
 void stream_pump(struct stream *s) {
@@ -206,22 +207,6 @@ void stream_init(void) {
     nand_stream_go = resume;
 }
 
-/** A page of a stream that is not read straight ahead has arrived. */
-static RARE void page_done_special(struct stream *s) {
-    if (s->mode == STREAM_RUN) {
-        s->limit++;
-    } else if (s->mode == STREAM_RECALL) {
-        core_page(s, FLASH_STATUS_OK, 0);
-        return;
-    } else if (s->pushed != s->total) {
-        regate(s);
-    }
-    stream_pump(s);
-    if (s->delivered == 1 || s->delivered == s->total) {
-        core_page(s, FLASH_STATUS_OK, 0);
-    }
-}
-
 static RARE void pump_on(struct stream *s) {
     pump(s);
 }
@@ -249,6 +234,40 @@ static inline __attribute__((always_inline)) void push_next(struct stream *s, ui
     s->pushed = pushed + 1;
     way->credit = (uint8_t)(credit - 1);
     nand_push_stream(s->w0, ppa, lba - entries, pushed << PAGE_LOG2, PAGE_SIZE);
+}
+
+/** A page of a stream in GATED mode has arrived, and its core may have taken others. */
+static inline void page_done_gated(struct stream *s) {
+    uint32_t total = s->total;
+    uint32_t pushed = s->pushed;
+    if (pushed != total) {
+        stream_gated++;
+        uint32_t filled = (pushed - (hal_read(s->ihead) >> PAGE_LOG2)) & POSITION_PAGES;
+        push_next(s, pushed + s->ring_pages - filled, total);
+    }
+    if (s->delivered == 1 || s->delivered == total) {
+        core_page(s, FLASH_STATUS_OK, 0);
+    }
+}
+
+/** A page of a stream that is not read straight ahead has arrived. */
+static RARE void page_done_special(struct stream *s) {
+    if (s->special == STREAM_GATED) {
+        page_done_gated(s);
+        return;
+    }
+    if (s->mode == STREAM_RUN) {
+        s->limit++;
+    } else if (s->mode == STREAM_RECALL) {
+        core_page(s, FLASH_STATUS_OK, 0);
+        return;
+    } else if (s->pushed != s->total) {
+        regate(s);
+    }
+    stream_pump(s);
+    if (s->delivered == 1 || s->delivered == s->total) {
+        core_page(s, FLASH_STATUS_OK, 0);
+    }
 }
 
 static inline __attribute__((always_inline)) void page_done(struct stream *s) {

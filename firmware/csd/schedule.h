@@ -95,8 +95,13 @@ extern struct stream_counters stream_counters;
 /** Pages in flight for a stream of a core, and of a slot, that starts to run now. */
 extern uint32_t stream_window, slot_window;
 
-/** Some stream waits for room that no completion will announce: poll it by the timer. */
+/** Something waits for room that no completion will announce: poll all streams soon. */
 extern bool stream_poll_wanted;
+
+/** Streams in GATED mode that have been found with pages left to read since the timer looked last. Their cores take pages
+ * without a word: poll them by the timer, the more seldom the more there are. A page that arrives has its own stream looked at
+ * anyway. */
+extern uint32_t stream_gated;
 
 /** Some stream's reads may have run ahead of its ring: a core that does not take them holds up ways. */
 extern bool stream_ahead;

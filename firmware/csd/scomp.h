@@ -81,8 +81,6 @@ uint32_t function_parse(struct function *f, uint32_t elf, uint32_t bytes, uint32
 
 /** Chunks under way of one request: drains of all cores and their reports. */
 #define CHUNKS_PENDING 128u
-/** At request.pending: the chunk is complete. Chunks end at multiples of 64. */
-#define CHUNK_DONE 1u
 /** scomp_stream.bytes of a validated input that the host feeds, high word: it is one; its piece has ended. Its first
  * two words then count the bytes of the feeds accepted. */
 #define STREAM_IS_FED 0x80000000u
@@ -117,12 +115,13 @@ struct request {
     uint32_t node_table, edge_table, stream_table, out_table, extent_table; /**< DRAM; 0: absent */
     /* Result ring: counters that run modulo 2^32, offset = counter % DRAM_RESULT_STRIDE. */
     uint32_t ring;
-    uint32_t head;    /**< next chunk goes here */
-    uint32_t ready;   /**< chunks before this are complete */
-    uint32_t sent;    /**< chunks before this were given to reads */
-    uint32_t freed;   /**< chunks before this have left */
-    uint32_t pending; /**< DRAM: where each of CHUNKS_PENDING ends, and CHUNK_DONE */
-    uint32_t pending_in, pending_out;
+    uint32_t head;  /**< next chunk goes here */
+    uint32_t ready; /**< chunks before this are complete */
+    uint32_t sent;  /**< chunks before this were given to reads */
+    uint32_t freed; /**< chunks before this have left */
+    /* Entries of the ring, numbered modulo 2^32: made, complete, given to reads. */
+    uint32_t made, complete, given;
+    uint16_t recent[CHUNKS_PENDING]; /**< the newest ones, entry n at n % CHUNKS_PENDING, see result.c */
     struct list readers;
     uint32_t reads_in_flight;
 };
@@ -223,11 +222,14 @@ void result_init(struct request *r, uint32_t index);
 /** Room for a piece to start: its report can always be written. */
 bool result_room(const struct request *r);
 /**
- * Make a chunk of `bytes` data bytes: writes its header and returns its DRAM address, 0 when there is no room. `*id`
- * names it to result_ready. `report`: may use the room kept for reports.
+ * Make a chunk for `bytes` bytes from `position` on of output `stream` of piece `piece`: writes its header and returns
+ * the header's DRAM address, 0 when there is no room. `*id` names it to result_ready.
  */
-uint32_t result_chunk(struct request *r, const struct scomp_chunk *header, bool report, uint32_t *id);
-/** Zero what lies behind the `bytes` bytes of data of chunk `id`, up to the chunk's end: it is somebody else's. */
+uint32_t result_data(struct request *r, uint32_t piece, uint32_t stream, uint32_t bytes, uint64_t position,
+                     uint32_t *id);
+/** Likewise a report's chunk, which may use the room kept for reports; of `header` all but the magic number. */
+uint32_t result_report(struct request *r, const struct scomp_chunk *header, uint32_t *id);
+/** Zero what lies behind the `bytes` bytes of data of chunk `id`, which is not complete yet, up to the chunk's end: it is somebody else's. */
 void result_pad(const struct request *r, uint32_t id, uint32_t bytes);
 /** The data of chunk `id` is in DRAM. */
 void result_ready(struct request *r, uint32_t id);

@@ -13,6 +13,18 @@ struct sb_table sb;
 /** Erases that wait for operations. */
 static struct list erases_waiting;
 
+/** What superblock_find_free found, of least and most worn ones: it is asked again and again, and has to read the whole
+ * table. Valid until a superblock changes. */
+static struct found {
+    bool valid;
+    uint32_t rotor, n;
+} found[2];
+
+static void forget_found(void) {
+    found[false].valid = false;
+    found[true].valid = false;
+}
+
 void superblock_init(void) {
     memset(&sb, 0, sizeof sb);
     sb.count = nand_geo.blocks;
@@ -26,6 +38,7 @@ void superblock_init(void) {
         sb.counts[i].n = i;
     }
     dram_zero(DRAM_VALID, (sb.count * 4 + 63) & ~63u);
+    forget_found();
     dram_zero(DRAM_TABLE, (sb.count * 8 + 63) & ~63u);
     dram_zero(DRAM_PINS, (sb.count * 4 + 63) & ~63u);
     dram_zero(DRAM_CLOSED, (sb.count * 4 + 63) & ~63u);
@@ -51,6 +64,7 @@ void superblock_unchanged(void) {
 }
 
 void superblock_set_state(uint32_t n, enum sb_state state) {
+    forget_found();
     sb.free += (state == SB_FREE) - (sb.state[n] == SB_FREE);
     sb.logged += (state == SB_LOGGED) - (sb.state[n] == SB_LOGGED);
     sb.bad += (state == SB_BAD) - (sb.state[n] == SB_BAD);
@@ -59,6 +73,7 @@ void superblock_set_state(uint32_t n, enum sb_state state) {
 }
 
 void superblock_erased(uint32_t n) {
+    forget_found();
     uint32_t w = hal_read(DRAM_TABLE + n * 8 + 4);
     if ((w & SB_TABLE_ERASES) != SB_TABLE_ERASES) {
         hal_write(DRAM_TABLE + n * 8 + 4, w + 1);
@@ -129,6 +144,10 @@ bool superblock_has(uint32_t ppa) {
 }
 
 uint32_t superblock_find_free(bool worn) {
+    struct found *known = &found[worn];
+    if (known->valid && known->rotor == sb.rotor) {
+        return known->n;
+    }
     uint32_t best = SB_NONE;
     uint32_t best_erases = 0;
     uint32_t n = sb.rotor;
@@ -145,6 +164,7 @@ uint32_t superblock_find_free(bool worn) {
             best_erases = erases;
         }
     }
+    *known = (struct found){.valid = true, .rotor = sb.rotor, .n = best};
     return best;
 }
 

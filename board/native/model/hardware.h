@@ -242,7 +242,7 @@ class Hardware {
         uint32_t addr = 0; ///< 0: none
         bool stale = false;
     };
-    static constexpr uint32_t kCacheLine = 64, kCacheLines = 16;
+    static constexpr uint32_t kCacheLine = 64, kCacheLines = 64;
     uint32_t cacheFirst = 0, cacheEnd = 0;
     std::array<CacheLine, kCacheLines> cacheLines;
     /// The processor loads: true when the cache has the line. A line that is no longer true is a violation.

@@ -51,6 +51,8 @@ class Found:
     """Of all columns together."""
     limit: float
     """Bytes a cycle that the channels can give at most."""
+    firmware_page: float
+    """Cycles of the firmware for a page's completion, without what it looks at by its timer."""
     cores: int
     cycles: perf.Cycles
     khz: float
@@ -104,6 +106,7 @@ class Flash:
             perf.steady(pieces, looks),
             sum(len(column.data) for column in pages),
             window.bus_limit,
+            window.firmware_cycles_per_page,
             len({p.report.core for p in pieces}),
             perf.decompose(pieces),
             (last_cycle - first_cycle) / max(ended - began, 0.01) / 1000,  # the system counts in 10 ms
@@ -174,6 +177,7 @@ def rows_of(found: Found, config: str) -> Iterator[Row]:
     yield row("channels_bytes_per_cycle", found.limit, "B/cycle that the channels give at most")
     yield row("over_channels_limit", found.rate / found.limit, "1")
     yield row("input_bytes", found.input_bytes, "B")
+    yield row("firmware_cycles_per_page", found.firmware_page, "cycles of the firmware for a page's completion")
     yield row("share_waiting_for_input", found.cycles.input, "1, of the cores' cycles")
     yield row("simulator_khz", found.khz, "kHz, of processor time")
 

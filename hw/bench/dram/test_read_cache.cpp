@@ -14,6 +14,7 @@ namespace {
 constexpr uint32_t MIB = 1u << 20;
 constexpr uint32_t FIRST = DramModel::BASE + MIB; ///< of what is cached
 constexpr uint32_t END = FIRST + 2 * MIB;
+constexpr uint32_t SPAN = 64 * 64; ///< bytes of all lines: addresses so far apart share a place
 constexpr unsigned HIT = 4; ///< cycles from the request to the answer, at most
 
 class ReadCache : public ::testing::Test {
@@ -61,7 +62,7 @@ TEST_F(ReadCache, LoadsAreWhatTheLastWriteLeft) {
     unsigned hits = 0;
     for (unsigned i = 0; i < 6000; i++) {
         // A few lines of the window, lines that share a place with them, and the window's edges.
-        const uint32_t bases[] = {FIRST, FIRST + 1024, FIRST + MIB, END - 128, FIRST - 64, END};
+        const uint32_t bases[] = {FIRST, FIRST + SPAN, FIRST + MIB, END - 128, FIRST - 64, END};
         const unsigned size = rng() % 4 ? 2 : rng() % 3;
         const uint32_t addr = bases[rng() % 6] + (rng() % 128 & ~((1u << size) - 1));
         uint8_t *const expected = &mirror[addr - DramModel::BASE];
@@ -95,7 +96,7 @@ TEST_F(ReadCache, LoadsAreWhatTheLastWriteLeft) {
 
 // A line is read once, for all of its words, and stays until another one needs its place.
 TEST_F(ReadCache, ALineIsReadOnce) {
-    for (uint32_t line = FIRST; line < FIRST + 16 * 64; line += 64) {
+    for (uint32_t line = FIRST; line < FIRST + SPAN; line += 64) {
         const uint64_t before = bench.dram.readBeats;
         const uint32_t start = bench.rng() % 16;
         for (uint32_t word = 0; word < 16; word++) {
@@ -104,10 +105,10 @@ TEST_F(ReadCache, ALineIsReadOnce) {
         }
         EXPECT_EQ(bench.dram.readBeats - before, 8u);
     }
-    for (uint32_t line = FIRST; line < FIRST + 16 * 64; line += 64) {
+    for (uint32_t line = FIRST; line < FIRST + SPAN; line += 64) {
         EXPECT_FALSE(missed(line)) << std::hex << line;
     }
-    EXPECT_TRUE(missed(FIRST + 1024));
+    EXPECT_TRUE(missed(FIRST + SPAN));
     EXPECT_TRUE(missed(FIRST));
     EXPECT_FALSE(missed(FIRST + 64));
 }
@@ -120,8 +121,8 @@ TEST_F(ReadCache, StoresKeepItTrue) {
     const auto found = bench.access(FIRST + 8, false, 0, 2);
     EXPECT_EQ(found.data, 0x12345678u);
     EXPECT_LE(found.cycles, HIT);
-    bench.store(FIRST + 1024 + 8, 0x9abcdef0);
-    EXPECT_EQ(bench.load(FIRST + 1024 + 8), 0x9abcdef0u);
+    bench.store(FIRST + SPAN + 8, 0x9abcdef0);
+    EXPECT_EQ(bench.load(FIRST + SPAN + 8), 0x9abcdef0u);
 }
 
 TEST_F(ReadCache, WhatOthersWroteIsSeenBehindAFlush) {

@@ -11,13 +11,15 @@ import chisel3.util.{Enum, Fill, is, log2Ceil, switch}
 
 object FirmwareBus {
 
-  /** Lines of the read cache, 64 bytes each. */
-  val CacheLines = 16
+  /** Lines of the read cache, 64 bytes each: every input stream of eight cores has its part of the map in another one.
+    */
+  val CacheLines = 64
 }
 
 /** Data side of the firmware processor: TCM in one cycle; register blocks and the XDMA's registers, words only; DRAM,
   * uncached. Other addresses, and bytes or halves of registers, are access faults. Stores to registers and DRAM are
-  * answered at once; the next access outside TCM waits until they are done, so order is kept. Loads from the DRAM that
+  * answered at once; the next access outside TCM waits until they are done, so order is kept, but for a store to the same
+  * line of DRAM, which joins those before it in the [[StoreGather]]. Loads from the DRAM that
   * the firmware has named bring a whole line into a [[ReadCache]], and loads that find theirs there wait for nothing.
   *
   * @param windows
@@ -65,8 +67,10 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
   private val addrSent  = RegInit(true.B)
   private val dataSent  = RegInit(true.B)
 
+  private val gather = Module(new StoreGather(axi))
+
   /** A store to DRAM has no response yet. */
-  private val storing = RegInit(false.B)
+  private val storing = !gather.io.empty
 
   private val in     = io.dmem.req.bits
   private val isTcm  = in.addr < p.tcmBytes.U
@@ -81,11 +85,19 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
   io.tcm.req.bits.write := in.write
   io.tcm.req.bits.data  := Fill(2, in.wdata)
   io.tcm.req.bits.mask  := Mux(in.addr(2), in.mask ## 0.U(4.W), in.mask.pad(8))
-  io.dmem.req.ready     := state === sIdle && Mux(isTcm, io.tcm.req.ready, !storing || cached)
+  private val isStore = isDram && in.write
+  private val mayAsk  = Mux(isStore, gather.io.store.ready, !storing || cached)
+  io.dmem.req.ready := state === sIdle && Mux(isTcm, io.tcm.req.ready, mayAsk)
 
   private val accept  = io.dmem.req.fire
   private val barrier = Module(new ReadBarrier)
   barrier.io.start := accept && isDram && !in.write
+
+  gather.io.store.valid     := io.dmem.req.valid && isStore && state === sIdle
+  gather.io.store.bits.addr := in.addr
+  gather.io.store.bits.data := io.tcm.req.bits.data
+  gather.io.store.bits.mask := io.tcm.req.bits.mask
+  io.dramWrite <> gather.io.dramWrite
 
   private val cache = Module(new ReadCache(FirmwareBus.CacheLines))
 
@@ -112,11 +124,7 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
     }.elsewhen(isDram) {
       answer := in.write
       line   := cached
-      when(in.write) {
-        storing  := true.B
-        addrSent := false.B
-        dataSent := false.B
-      }.otherwise { state := Mux(cached, sLook, sDramHold) }
+      when(!in.write) { state := Mux(cached, sLook, sDramHold) }
     }.elsewhen(isXdma && word) {
       addrSent := false.B
       dataSent := !in.write
@@ -151,6 +159,8 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
   io.xdma.araddr.bits     := req.addr(15, 0)
   io.xdma.bresp.ready     := state === sXdmaWait
   io.xdma.rdata.ready     := state === sXdmaWait
+  when(io.xdma.awaddr.fire) { addrSent := true.B }
+  when(io.xdma.wdata.fire) { dataSent := true.B }
   private val xdmaResp = state === sXdmaWait && Mux(req.write, io.xdma.bresp.valid, io.xdma.rdata.valid)
   private val xdmaErr  = Mux(req.write, io.xdma.bresp.bits, io.xdma.rdata.bits.resp) =/= Axi4.Okay
 
@@ -165,25 +175,14 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
   private val storeAddr = Reg(UInt(32.W))
   private val storeData = Reg(UInt(32.W))
   private val storeMask = Reg(UInt(8.W))
-  when(accept && isDram && in.write) {
+  when(accept && isStore) {
     storeAddr := in.addr
     storeData := in.wdata
     storeMask := io.tcm.req.bits.mask
   }
-  io.dramWrite.aw.valid      := storing && !addrSent
-  io.dramWrite.aw.bits.id    := 0.U
-  io.dramWrite.aw.bits.addr  := storeAddr(31, 3) ## 0.U(3.W)
-  io.dramWrite.aw.bits.len   := 0.U
-  io.dramWrite.aw.bits.size  := Axi4.Size8
-  io.dramWrite.aw.bits.burst := Axi4.Incr
-  io.dramWrite.w.valid       := storing && !dataSent
-  io.dramWrite.w.bits.data   := Fill(2, storeData)
-  io.dramWrite.w.bits.strb   := storeMask
-  io.dramWrite.w.bits.last   := true.B
-  io.dramWrite.b.ready       := true.B
-  when(io.dramWrite.aw.fire || io.xdma.awaddr.fire) { addrSent := true.B }
-  when(io.dramWrite.w.fire || io.xdma.wdata.fire) { dataSent := true.B }
-  when(io.dramWrite.b.valid) { storing := false.B }
+
+  // What gathers leaves for whatever waits for it.
+  gather.io.send := look && !cache.io.hit || (state === sIdle && io.dmem.req.valid && !isTcm && !io.dmem.req.ready)
   private val dramBeat = state === sDramWait && io.dramRead.r.valid
   private val dramResp = dramBeat && io.dramRead.r.bits.last
   private val beatBad  = io.dramRead.r.bits.resp =/= Axi4.Okay
@@ -210,7 +209,7 @@ class FirmwareBus(p: SocParams, axi: Axi4Params, windows: Seq[BigInt]) extends M
   cache.io.lastGood := !dramBad
 
   /** The store was taken in the cycle before. */
-  private val stored = RegNext(accept && isDram && in.write, false.B)
+  private val stored = RegNext(accept && isStore, false.B)
   cache.io.store     := stored
   cache.io.storeAddr := storeAddr
   cache.io.storeData := Fill(2, storeData)

@@ -16,8 +16,9 @@
 
 /** Root record: words magic, CRC-32C of the rest, bytes, sequence, flags, geometry (3), capacity, log (5), area, used,
  * table entries, epoch, directories, bad blocks, superblocks listed, superblocks an area, stamp, candidate blocks of
- * roots that failed, tails of the log, chip enables in use (16 bits a channel), pages of the table and behind them of the list of bad blocks, then per directory
- * page its address and entry count, then ftl_owner_data, then the list, then two words for each tail.
+ * roots that failed, tails of the log, chip enables in use (16 bits a channel), pages of the table and behind them of
+ * the list of bad blocks, then per directory page its address and entry count, then ftl_owner_data, then the list, then
+ * two words for each tail.
  *
  * Pages that a root record names carry a tag as OOB word 0, and as OOB word 1 the stamp of their area: a number that no
  * use of the area had before. Every place of an area is written once a use, so tag and stamp tell a page from all that

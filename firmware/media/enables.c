@@ -21,12 +21,8 @@ enum found {
     USED,    /**< likewise, and a way of the drive */
 };
 static const char *const names[] = {
-    [BUSY] = "busy for ever",
-    [ABSENT] = "absent",
-    [NO_ONFI] = "without ONFI",
-    [OTHER] = "of another part",
-    [LEFT] = "left over",
-    [USED] = "used",
+    [BUSY] = "busy for ever",    [ABSENT] = "absent",  [NO_ONFI] = "without ONFI",
+    [OTHER] = "of another part", [LEFT] = "left over", [USED] = "used",
 };
 static uint8_t found[NAND_MAX_CHANNELS][NAND_MAX_WAYS];
 /** Of the part that the drive takes: the first one's. */

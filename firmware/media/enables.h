@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Which chip enables packages answer at, and which of them are the ways of the drive. A module may have packages at some
- * chip enables only.
+ * Which chip enables packages answer at, and which of them are the ways of the drive. A module may have packages at
+ * some chip enables only.
  *
- * All channels have as many ways: as the channel with the fewest packages has. A channel's ways are its chip enables with a
- * package, in ascending order. Further packages are left over.
+ * All channels have as many ways: as the channel with the fewest packages has. A channel's ways are its chip enables
+ * with a package, in ascending order. Further packages are left over.
  */
 #ifndef ASSASIN_FW_ENABLES_H
 #define ASSASIN_FW_ENABLES_H

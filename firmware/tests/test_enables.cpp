@@ -152,7 +152,8 @@ TEST(enables_without_a_module) {
             fit(nand, 0, {});
         }
         Drive d(nand, 1, seed);
-        CHECK(says(d, all ? "drive: no namespace: no package answers" : "drive: no namespace: a channel has no package"));
+        CHECK(
+            says(d, all ? "drive: no namespace: no package answers" : "drive: no namespace: a channel has no package"));
         CHECK(says(d, all ? "nand: channels 0-1: chip enables 0 1 2 3 4 5 6 7 absent\n"
                           : "nand: channel 1: chip enables 0 1 2 3 4 5 6 7 absent\n"));
         d.start();
@@ -207,8 +208,8 @@ TEST(enables_of_a_medium_are_needed_again) {
                 CHECK(says(d, "drive: no namespace: a channel has no package"));
             } else {
                 checkRefused(nand, seed,
-                             "ftl: channel " + std::to_string(place >> 4) + ": it is on chip enables 0 4; not in use: " +
-                                 std::to_string(place & 15));
+                             "ftl: channel " + std::to_string(place >> 4) +
+                                 ": it is on chip enables 0 4; not in use: " + std::to_string(place & 15));
             }
             absent = was;
             nand.answers.clear();

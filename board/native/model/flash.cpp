@@ -347,9 +347,9 @@ bool Hardware::answersOtherwise(uint32_t c, uint32_t w) {
         at(busy ? kStuckTime : jitter(kShortTime),
            [=, this] { wayEnd(c, w, busy ? FLASH_STATUS_TIMEOUT : FLASH_STATUS_OK, 0, 0); });
     } else if (op == FLASH_OP_READ_ID) {
-        uint32_t id = absent                     ? 0xffffffff
-                      : answer == Answer::Other  ? readId(d.w1) ^ (d.w1 == 0 ? 0x100 : 0)
-                                                 : 0xff00a55a;
+        uint32_t id = absent                    ? 0xffffffff
+                      : answer == Answer::Other ? readId(d.w1) ^ (d.w1 == 0 ? 0x100 : 0)
+                                                : 0xff00a55a;
         at(jitter(kShortTime), [=, this] { wayEnd(c, w, FLASH_STATUS_OK, id, absent ? id : 0); });
     } else {
         violation(what + ", where no package of the drive is");

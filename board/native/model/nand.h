@@ -73,7 +73,7 @@ class Nand {
     /** Chip enables, channel << 4 | number, that a package like the others does not answer at; Reliability::absent has
      * those that none is connected to. Both may be changed between devices. */
     std::map<uint32_t, Answer> answers;
-    uint64_t programs = 0;                     /**< sectors programmed */
+    uint64_t programs = 0; /**< sectors programmed */
     uint64_t erases = 0;
     uint64_t reads = 0, pagePrograms = 0; /**< pages */
 

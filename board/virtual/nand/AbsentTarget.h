@@ -7,9 +7,9 @@
 namespace assasin {
 
 /**
- * A chip enable that no package is connected to: nothing drives the bus. In SDR the PHY takes what it finds when RE rises,
- * all ones of the pull-ups; in NV-DDR2 it waits for DQS, which never toggles, and no beat comes. Which of the two it
- * expects it learns, as with a package, from RESET and SET FEATURES 01h as they pass.
+ * A chip enable that no package is connected to: nothing drives the bus. In SDR the PHY takes what it finds when RE
+ * rises, all ones of the pull-ups; in NV-DDR2 it waits for DQS, which never toggles, and no beat comes. Which of the
+ * two it expects it learns, as with a package, from RESET and SET FEATURES 01h as they pass.
  */
 class AbsentTarget {
   public:

@@ -35,8 +35,8 @@ constexpr Number kNumbers[] = {
     {"erase-fail", &Reliability::eraseFail, 0, 1},
     {"factory-bad", &Reliability::factoryBad, 0, 1},
 };
-constexpr const char *kOthers[] = {"seed", "retry-levels", "tearing", "pairing", "dead-die",
-                                     "dead-how", "dead-after", "fitted", "absent"};
+constexpr const char *kOthers[] = {"seed",     "retry-levels", "tearing", "pairing", "dead-die",
+                                   "dead-how", "dead-after",   "fitted",  "absent"};
 
 std::string shown(double value) {
     char text[32];

@@ -71,8 +71,9 @@ PartFile NandArray::part(const Profile &profile, const std::string &media, unsig
         beyond |= channel < channels ? r.absent[channel] >> ways : r.absent[channel];
     }
     if (beyond != 0) {
-        throw std::runtime_error("--media: fitted or absent names a chip enable that the board does not have: there are " +
-                                 std::to_string(channels) + " channels of " + std::to_string(ways));
+        throw std::runtime_error(
+            "--media: fitted or absent names a chip enable that the board does not have: there are " +
+            std::to_string(channels) + " channels of " + std::to_string(ways));
     }
     return part;
 }

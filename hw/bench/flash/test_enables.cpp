@@ -112,8 +112,8 @@ TEST(Enables, NoStrobeEndsInTimeout) {
         };
         const Read reads[] = {{0, 0, 50}, {1, 0, 0}, {0, 1, 51}, {1, 1, 0}, {2, 0, 52}, {1, 0, 0}, {0, 0, 50}};
         for (unsigned i = 0; i < std::size(reads); i++) {
-            Descriptor d = make(FLASH_OP_READ, reads[i].way, b.sector(reads[i].lun, 1, 0),
-                                kReadBuffer + i * kSector, kSector);
+            Descriptor d =
+                make(FLASH_OP_READ, reads[i].way, b.sector(reads[i].lun, 1, 0), kReadBuffer + i * kSector, kSector);
             d.tag = i;
             b.push(d);
         }

@@ -35,7 +35,8 @@ class BeatWatch(p: SocParams) extends Module {
   }.elsewhen(missing =/= 0.U && !give) {
     silence := silence + 1.U
   }
-  io.valid   := io.dqInValid || give
+  // A beat that comes after it was given up is none that anybody waits for.
+  io.valid   := missing =/= 0.U && io.dqInValid || give
   io.lost    := give && !io.dqInValid
   io.bits    := Mux(io.lost, ~0.U((8 * p.phyBytes).W), io.dqIn)
   io.settled := missing === 0.U

@@ -225,7 +225,7 @@ static void root_build(void) {
     root_begin();
     root_put(ckpt.root_seq + 1);
     root_put(root_flags(job.clean));
-    root_put(nand_geo.channels | nand_geo.ways << 8 | nand_geo.luns << 16 | nand_geo.planes << 24);
+    root_put(root_units());
     root_put(nand_geo.blocks);
     root_put(nand_geo.pages | nand_geo.sector_log2 << 24);
     root_put(ftl.lbas);
@@ -245,6 +245,9 @@ static void root_build(void) {
     root_put(ckpt.stamp);
     root_put(ckpt.root_failed);
     root_put(job.log.tails);
+    for (uint32_t i = 0; i < NAND_MAX_CHANNELS; i += 2) {
+        root_put(nand_geo.enables[i] | (uint32_t)nand_geo.enables[i + 1] << 16);
+    }
     for (uint32_t i = 0; i < ROOT_TABLE_PAGES; i++) {
         root_put(ckpt.table[i]);
     }

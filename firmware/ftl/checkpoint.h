@@ -16,19 +16,20 @@
 
 /** Root record: words magic, CRC-32C of the rest, bytes, sequence, flags, geometry (3), capacity, log (5), area, used,
  * table entries, epoch, directories, bad blocks, superblocks listed, superblocks an area, stamp, candidate blocks of
- * roots that failed, tails of the log, pages of the table and behind them of the list of bad blocks, then per directory
- * page its address and entry count, then ftl_owner_data, then the list, then two words for each tail.
+ * roots that failed, tails of the log, chip enables in use (16 bits a channel), pages of the table and behind them of
+ * the list of bad blocks, then per directory page its address and entry count, then ftl_owner_data, then the list, then
+ * two words for each tail.
  *
  * Pages that a root record names carry a tag as OOB word 0, and as OOB word 1 the stamp of their area: a number that no
  * use of the area had before. Every place of an area is written once a use, so tag and stamp tell a page from all that
  * its place held before. There are two of each (ftl/area.h); the address that is named is that of either. */
-#define ROOT_MAGIC       0x41545253u /* "SRTA" */
+#define ROOT_MAGIC       0x42545253u /* "SRTB" */
 #define ROOT_MAGIC_NAME  0x00ffffffu /* what older versions have in common with it */
 #define ROOT_CLEAN       1u
 #define ROOT_PARITY      2u /* stripes have parity */
 #define ROOT_SB_PAGES    (SB_MAX * 8u / 4096u)
 #define ROOT_TABLE_PAGES (ROOT_SB_PAGES + BAD_PAGES)
-#define ROOT_FIXED_WORDS 25u
+#define ROOT_FIXED_WORDS 33u
 #define ROOT_SEQ_AT      (3u * 4u)
 #define ROOT_FLAGS_AT    (4u * 4u)
 #define ROOT_USED_AT     (15u * 4u)
@@ -37,6 +38,8 @@
 #define ROOT_LISTED_AT   (20u * 4u)
 #define ROOT_FAILED_AT   (23u * 4u)
 #define ROOT_TAILS_AT    (24u * 4u)
+#define ROOT_UNITS_AT    (5u * 4u)
+#define ROOT_ENABLES_AT  (25u * 4u)
 #define ROOT_WORDS       (ROOT_FIXED_WORDS + ROOT_TABLE_PAGES)
 /** Candidate blocks for root records, at most; and in how many of them each record is. */
 #define ROOT_BLOCKS 16u
@@ -46,6 +49,8 @@
 /** Pages that may read blank between two root records: the ones that were tried, the one that a mount leaves, and one
  * whose program could take the newest record along. */
 #define ROOT_GAP (ROOT_TRIES + (nand_geo.paired ? 1u : 0u))
+/** Why a mount gives up that finds a record of another medium. */
+#define ROOT_FOREIGN "medium of another geometry: start with the right one or format it"
 /** Why a mount gives up that finds an older record. */
 #define ROOT_OLDER "the newest root record cannot be read: an older one is not safe to use"
 

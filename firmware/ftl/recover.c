@@ -198,19 +198,11 @@ static const char *root_load(bool *clean) {
     uint32_t flags = root_get();
     *clean = (flags & ROOT_CLEAN) != 0;
     parity_on = (flags & ROOT_PARITY) != 0;
-    uint32_t units = root_get();
-    uint32_t blocks = root_get();
-    uint32_t block_pages = root_get();
-    uint32_t sector_log2 = block_pages >> 24;
-    block_pages &= 0xffffffu;
-    if (units != (nand_geo.channels | nand_geo.ways << 8 | nand_geo.luns << 16 | nand_geo.planes << 24) ||
-        blocks != nand_geo.blocks || block_pages != nand_geo.pages || sector_log2 != nand_geo.sector_log2) {
-        console_printf("ftl: the medium was formatted for %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u "
-                       "pages x %u sectors\n",
-                       units & 0xff, units >> 8 & 0xff, units >> 16 & 0xff, units >> 24, blocks,
-                       block_pages >> sector_log2, 1u << sector_log2);
-        return "medium of another geometry: start with the right one or format it";
+    if (!root_ours(DRAM_ROOT)) {
+        root_say(DRAM_ROOT);
+        return ROOT_FOREIGN;
     }
+    root_at += 3 * 4;
     uint32_t lbas = root_get();
     if (lbas > ftl.lbas) {
         return "medium of a larger capacity";
@@ -232,6 +224,7 @@ static const char *root_load(bool *clean) {
     ckpt.stamp = root_get();
     ckpt.root_failed = root_get();
     ckpt.log.tails = root_get();
+    root_at += NAND_MAX_CHANNELS * 2;
     if (ckpt.area_sbs == 0 || ckpt.area_sbs > sb.count / 2 || !area_mark()) {
         return "root record out of range";
     }

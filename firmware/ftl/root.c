@@ -11,6 +11,7 @@
 #include "ftl/pairs.h"
 #include "ftl/parity.h"
 #include "lib/crc.h"
+#include "media/enables.h"
 #include "platform/console.h"
 
 /** Where copy `n` is read back to. */
@@ -80,6 +81,51 @@ bool root_good(uint32_t at) {
         crc = crc32c_word(crc, hal_read(at + i));
     }
     return crc == hal_read(at + 4);
+}
+
+uint32_t root_units(void) {
+    return nand_geo.channels | nand_geo.ways << 8 | nand_geo.luns << 16 | nand_geo.planes << 24;
+}
+
+/** Chip enables of channel `ch` that the record at `at` names. */
+static uint32_t enables(uint32_t at, uint32_t ch) {
+    return hal_read(at + ROOT_ENABLES_AT + ch / 2 * 4) >> (ch & 1) * 16 & 0xffffu;
+}
+
+bool root_ours(uint32_t at) {
+    bool same = hal_read(at + ROOT_UNITS_AT) == root_units();
+    for (uint32_t ch = 0; ch < NAND_MAX_CHANNELS; ch++) {
+        same &= enables(at, ch) == nand_geo.enables[ch];
+    }
+    return same && hal_read(at + ROOT_UNITS_AT + 4) == nand_geo.blocks &&
+           hal_read(at + ROOT_UNITS_AT + 8) == (nand_geo.pages | nand_geo.sector_log2 << 24);
+}
+
+void root_say(uint32_t at) {
+    uint32_t units = hal_read(at + ROOT_UNITS_AT);
+    uint32_t pages = hal_read(at + ROOT_UNITS_AT + 8);
+    console_printf("ftl: the medium was formatted for %u channels x %u ways x %u LUNs x %u planes x %u blocks x %u "
+                   "pages x %u sectors\n",
+                   units & 0xff, units >> 8 & 0xff, units >> 16 & 0xff, units >> 24, hal_read(at + ROOT_UNITS_AT + 4),
+                   (pages & 0xffffffu) >> (pages >> 24), 1u << (pages >> 24));
+    for (uint32_t ch = 0; ch < NAND_MAX_CHANNELS; ch++) {
+        uint32_t was = enables(at, ch);
+        uint32_t is = nand_geo.enables[ch];
+        if (was == is) {
+            continue;
+        }
+        console_printf("ftl: channel %u: it is on chip enables", ch);
+        enables_print(was);
+        if ((was & ~is) != 0) {
+            console_printf("; not in use:");
+            enables_print(was & ~is);
+        }
+        if ((is & ~was) != 0) {
+            console_printf("; in use and none of it:");
+            enables_print(is & ~was);
+        }
+        console_printf("\n");
+    }
 }
 
 /* ---- building ---- */

@@ -41,6 +41,13 @@ void root_dirty(void);
 /** Likewise, and that it is not. */
 void root_clean(void);
 
+/** Channels, ways, LUNs and planes as a record has them. */
+uint32_t root_units(void);
+/** Whether the record at DRAM address `at` is of a medium on the chip enables in use, and has as many of all these. */
+bool root_ours(uint32_t at);
+/** Say on the console what medium the record at DRAM address `at` is of. */
+void root_say(uint32_t at);
+
 /** The flags of a record that says so. */
 uint32_t root_flags(bool clean);
 /** For builders of whole records: begin, add words, end. */

@@ -4,10 +4,12 @@
 #include <assert.h>
 
 #include "ftl/area.h"
+#include "ftl/bad.h"
 #include "ftl/checkpoint.h"
 #include "ftl/ftl.h"
 #include "ftl/root.h"
 #include "ftl/scan.h"
+#include "platform/console.h"
 #include "platform/timer.h"
 
 /** Pages that cannot be read, one behind the other, at which the search in a block ends: one that cannot be read at all
@@ -24,6 +26,7 @@ static struct root_block {
     bool torn;      /**< behind it is a page that may be torn, or a record that has become unreadable */
     bool old;       /**< there is a root record of an older firmware */
     bool foreign;   /**< there is a page of another layout version */
+    bool other;     /**< the record is of a medium of another geometry, or on other chip enables */
     uint32_t seq;   /**< sequence number of that record */
     enum { DOUBLING, HALVING, RECORDS, FOUND } step;
     bool blank;         /**< the page that is asked for is: those behind it are looked at */
@@ -123,6 +126,7 @@ static void step_end(uint32_t which) {
     } else if (root_good(at)) {
         b->page = (uint16_t)b->lo;
         b->seq = hal_read(at + ROOT_SEQ_AT);
+        b->other = !root_ours(at);
         b->step = FOUND;
         return;
     } else {
@@ -169,6 +173,42 @@ static uint32_t look_at_all(void) {
     return holds;
 }
 
+/**
+ * Whether a root record lies where another geometry, or other chip enables, have their candidates: their places differ,
+ * so that those of this one may be blank though the medium is not.
+ */
+static bool elsewhere(void) {
+    struct sb_cursor at;
+    cursor_open(&at, 0);
+    uint32_t left = ckpt.first * bad.units;
+    while (left > 0) {
+        /* The first pages of the blocks, as many as can be asked for together. */
+        uint32_t batch = left < SCAN_MAX ? left : SCAN_MAX;
+        for (uint32_t i = 0; i < batch; i++) {
+            scan_read_once(&scan_pages[i], cursor_ppa(&at), SCAN_BUFFER + i * 64, 64);
+            cursor_next_page(&at);
+            if (at.page != 0) {
+                cursor_open(&at, at.sb + 1);
+            }
+        }
+        nand_wait_idle();
+        left -= batch;
+        for (uint32_t i = 0; i < batch; i++) {
+            struct scan_page *p = &scan_pages[i];
+            if (!scan_good(p) || hal_read(SCAN_BUFFER + i * 64) != ROOT_MAGIC) {
+                continue;
+            }
+            scan_read_once(p, p->ppa, DRAM_ROOT, PAGE_SIZE);
+            nand_wait_idle();
+            if (scan_good(p) && root_good(DRAM_ROOT)) {
+                root_say(DRAM_ROOT);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /** Why there is no record. NULL: the medium is blank. */
 static const char *none_found(void) {
     bool blank = true;
@@ -207,6 +247,9 @@ const char *root_find(struct root_look *look) {
     uint32_t holds = look_at_all();
     if (holds == 0) {
         const char *why = none_found();
+        if (why == NULL && elsewhere()) {
+            return ROOT_FOREIGN;
+        }
         look->blank = why == NULL;
         return why;
     }
@@ -222,6 +265,11 @@ const char *root_find(struct root_look *look) {
     for (uint32_t i = 0; i < ckpt.roots; i++) {
         if ((work >> i & 1) == 0) {
             continue;
+        }
+        /* Of two media that took turns the one with the greater number need not be the one that was written last. */
+        if (blocks[i].page != NO_PAGE && blocks[i].other && root_ours(DRAM_ROOT)) {
+            console_printf("ftl: root block %u has a record of another medium\n", i);
+            return ROOT_FOREIGN;
         }
         /* An older record may name what was erased and written again since: only a torn one, whose writer never ended,
          * is as if it were not there. */

@@ -2,14 +2,12 @@
 /* What the packages are, and the geometry and timing that the channels are given for them. */
 #include <string.h>
 
+#include "media/enables.h"
 #include "media/nand.h"
 #include "media/onfi.h"
 #include "platform/console.h"
 #include "platform/dram.h"
 
-/** Read ID addresses: maker and part; the ONFI signature. */
-#define READ_ID_PART 0x00u
-#define READ_ID_ONFI 0x20u
 /** SET FEATURES: timing mode; data interface NV-DDR2 in the upper half of P1. */
 #define FEATURE_TIMING 0x01u
 #define FEATURE_NVDDR2 0x20u
@@ -22,10 +20,8 @@
 #define ERASED_T_NO_CODE 16u
 
 struct boot_result {
-    uint32_t bad;       /**< descriptors that failed */
-    uint32_t bad_way;   /**< the last of them */
-    uint32_t id_wrong;  /**< ways that did not say "ONFI" */
-    uint32_t wrong_way; /**< the last of them */
+    uint32_t bad;     /**< descriptors that failed */
+    uint32_t bad_way; /**< the last of them */
 };
 
 static void boot_done(struct nand_op *op, uint32_t status) {
@@ -33,9 +29,6 @@ static void boot_done(struct nand_op *op, uint32_t status) {
     if (status != FLASH_STATUS_OK) {
         r->bad++;
         r->bad_way = op->way;
-    } else if (op->op == FLASH_OP_READ_ID && op->data0 != ONFI_SIGNATURE) {
-        r->id_wrong++;
-        r->wrong_way = op->way;
     }
     nand_op_put(op);
 }
@@ -346,13 +339,9 @@ const char *nand_init(void) {
 
     struct boot_result r = {0};
     load_steps(&nand_default_steps);
-    boot_all(&r, FLASH_OP_RESET, 0, 0, 0);
-    boot_all(&r, FLASH_OP_READ_ID, READ_ID_ONFI, 0, 0);
-    if (r.bad > 0 || r.id_wrong > 0) {
-        uint32_t way = r.bad > 0 ? r.bad_way : r.wrong_way;
-        console_printf("nand: %u ways failed, %u without ONFI; last: channel %u way %u\n", r.bad, r.id_wrong, way >> 4,
-                       way & 15);
-        return "a package does not answer";
+    const char *wrong = enables_find();
+    if (wrong != NULL) {
+        return wrong;
     }
     find_part(&r);
     for (uint32_t i = 0; i < nand_part->feature_count; i++) {
@@ -371,7 +360,7 @@ const char *nand_init(void) {
         /* A level that an earlier firmware has left outlives a reset of the chip. */
         boot_all(&r, FLASH_OP_SET_FEATURE, nand_part->retry_feature, 0, 0);
     }
-    const char *wrong = set_geometry(&param);
+    wrong = set_geometry(&param);
     if (wrong != NULL) {
         return wrong;
     }

@@ -51,7 +51,8 @@
  */
 struct nand_geometry {
     uint32_t channels;
-    uint32_t ways;
+    uint32_t ways;                       /**< of each channel, of which way w is at the w-th of `enables` */
+    uint16_t enables[NAND_MAX_CHANNELS]; /**< chip enables in use, a bit each */
     uint32_t luns;
     uint32_t planes;
     uint32_t together;     /**< planes whose pages can be programmed together: all, or 1 */

@@ -9,6 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** READ ID addresses: maker and part; the ONFI signature. */
+#define READ_ID_PART 0x00u
+#define READ_ID_ONFI 0x20u
+
 #define ONFI_PARAM_BYTES   256u
 #define ONFI_PARAM_COPIES  3u
 #define ONFI_SIGNATURE     0x49464e4fu /* "ONFI" */

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
 #include "model/hardware.h"
 #include "model/internal.h"
@@ -140,6 +141,9 @@ uint32_t Hardware::flashRead(uint32_t c, uint32_t r) {
         return k.code | static_cast<uint32_t>(now < k.codeReady) << FLASH_CODE_BUSY_SHIFT;
     case FLASH_GEOMETRY:
         return k.geometry;
+    case FLASH_WAY_MAP0:
+    case FLASH_WAY_MAP1:
+        return k.wayMap[(r - FLASH_WAY_MAP0) / 4];
     case FLASH_LAYOUT:
         return k.setting.layout;
     case FLASH_SEED:
@@ -268,6 +272,10 @@ void Hardware::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
             violation("PLANES " + hex(v));
         }
         break;
+    case FLASH_WAY_MAP0:
+    case FLASH_WAY_MAP1:
+        setWayMap(c, (r - FLASH_WAY_MAP0) / 4, v);
+        break;
     case FLASH_DISCARD:
         k.discard = v;
         retryRoom();
@@ -302,6 +310,53 @@ uint32_t Hardware::dieOf(const Desc &d) const {
     return other ? way + 16 : way;
 }
 
+void Hardware::setWayMap(uint32_t c, uint32_t word, uint32_t v) {
+    Channel &k = ch[c];
+    std::array<std::pair<bool, uint32_t>, 16> packages{}; /* what a package keeps goes with its chip enable */
+    for (uint32_t w = 0; w < 16; w++) {
+        if (!k.ways[w].fifo.empty() || !k.ways[w + 16].fifo.empty()) {
+            violation("WAY_MAP written while way " + std::to_string(w) + " has descriptors");
+        }
+        packages[enableOf(c, w)] = {k.ways[w].fast, k.ways[w].retryLevel};
+    }
+    k.wayMap[word] = v;
+    for (uint32_t w = 0; w < 16; w++) {
+        k.ways[w].holds = k.ways[w + 16].holds = false;
+        std::tie(k.ways[w].fast, k.ways[w].retryLevel) = packages[enableOf(c, w)];
+    }
+}
+
+bool Hardware::answersOtherwise(uint32_t c, uint32_t w) {
+    Channel &k = ch[c];
+    const Desc d = k.ways[w].fifo.front();
+    uint32_t op = F(FLASH_W0, OP, d.w0), enable = enableOf(c, w);
+    bool absent = nand.cells().absent(c, enable);
+    auto found = nand.answers.find(c << 4 | enable);
+    Answer answer = found == nand.answers.end() ? Answer::Package : found->second;
+    if (!absent && answer == Answer::Package) {
+        return false;
+    }
+    std::string what = "operation " + std::to_string(op) + " on chip enable " + std::to_string(enable) +
+                       " of channel " + std::to_string(c);
+    if (k.hung >> enable & 1) {
+        violation(what + ", which is busy");
+    }
+    if (op == FLASH_OP_RESET) {
+        bool busy = !absent && answer == Answer::Busy;
+        k.hung |= static_cast<uint32_t>(busy) << enable;
+        at(busy ? kStuckTime : jitter(kShortTime),
+           [=, this] { wayEnd(c, w, busy ? FLASH_STATUS_TIMEOUT : FLASH_STATUS_OK, 0, 0); });
+    } else if (op == FLASH_OP_READ_ID) {
+        uint32_t id = absent                    ? 0xffffffff
+                      : answer == Answer::Other ? readId(d.w1) ^ (d.w1 == 0 ? 0x100 : 0)
+                                                : 0xff00a55a;
+        at(jitter(kShortTime), [=, this] { wayEnd(c, w, FLASH_STATUS_OK, id, absent ? id : 0); });
+    } else {
+        violation(what + ", where no package of the drive is");
+    }
+    return true;
+}
+
 void Hardware::checkData(uint32_t c, uint32_t w) {
     const Channel &k = ch[c];
     const Desc &d = k.ways[w].fifo.front();
@@ -326,7 +381,7 @@ void Hardware::wayStart(uint32_t c, uint32_t w) {
         return;
     }
     const Desc d = way.fifo.front();
-    uint32_t key = c << 28 | (w & 15) << 24 | (d.w1 & 0xffffff);
+    uint32_t key = keyOf(c, w, d.w1);
     uint32_t op = F(FLASH_W0, OP, d.w0);
     /* What is for the whole way runs alone, and goes before the other LUN's next; a page that is being given to one LUN
      * keeps the way. Data that waits for room in its stream keeps nothing: the channel gives it up and reads it again.
@@ -352,6 +407,9 @@ void Hardware::wayStart(uint32_t c, uint32_t w) {
     }
     if (op != FLASH_OP_READ) {
         way.holds = false;
+    }
+    if (answersOtherwise(c, w)) {
+        return;
     }
     if (op == FLASH_OP_READ || op == FLASH_OP_READ_RAW || op == FLASH_OP_PROGRAM || op == FLASH_OP_ERASE) {
         checkData(c, w);
@@ -638,7 +696,7 @@ void Hardware::sectorEnd(uint32_t c, uint32_t w) {
     Channel &k = ch[c];
     const Desc d = k.ways[w].fifo.front();
     const assasin::SectorCodec &codec = codecOf(k);
-    uint32_t key = c << 28 | (w & 15) << 24 | (d.w1 & 0xffffff), sector = d.w1 & ((1u << nand.sectorBits()) - 1);
+    uint32_t key = keyOf(c, w, d.w1), sector = d.w1 & ((1u << nand.sectorBits()) - 1);
     Nand::PageRegister &reg = k.ways[w].reg;
     Nand::PageRegister spoilt;
     if (chance(faults.read) || (faults.readOf && faults.readOf(key))) {

@@ -310,6 +310,8 @@ class Hardware {
         std::array<uint32_t, 64> steps{};
         std::array<uint32_t, 16> phases{};
         std::array<Way, 32> ways; /**< LUN 1 of way w: w + 16 */
+        std::array<uint32_t, 2> wayMap{0x76543210, 0xfedcba98};
+        uint32_t hung = 0; /**< chip enables whose RESET has not ended, a bit each */
         struct Cpl {
             uint32_t tag, status, way, d0, d1, errors, code;
         };
@@ -326,6 +328,17 @@ class Hardware {
     void checkData(uint32_t c, uint32_t w);
     /** Everything below names a LUN by its place in Channel::ways. */
     uint32_t dieOf(const Desc &d) const;
+    /** Chip enable that its way drives. */
+    uint32_t enableOf(uint32_t c, uint32_t w) const {
+        return ch[c].wayMap[(w & 15) / 8] >> (w & 7) * 4 & 15;
+    }
+    /** Key of the sector at `address` of its package. */
+    uint32_t keyOf(uint32_t c, uint32_t w, uint32_t address) const {
+        return c << 28 | enableOf(c, w) << 24 | (address & 0xffffff);
+    }
+    void setWayMap(uint32_t c, uint32_t word, uint32_t v);
+    /** What RESET or READ ID of a chip enable comes to that no package like the others is at. False: one is. */
+    bool answersOtherwise(uint32_t c, uint32_t w);
     void wayStart(uint32_t c, uint32_t w);
     void wayData(uint32_t c, uint32_t w);
     void sectorEnd(uint32_t c, uint32_t w);

@@ -57,8 +57,8 @@ Nand::Medium &Nand::medium() const {
 }
 
 Nand::Nand(const Nand &other)
-    : geo(other.geo), ecc(other.ecc), phyMargin(other.phyMargin), programs(other.programs), erases(other.erases),
-      format(other.format), mixed_(other.mixed_) {
+    : geo(other.geo), ecc(other.ecc), phyMargin(other.phyMargin), answers(other.answers), programs(other.programs),
+      erases(other.erases), format(other.format), mixed_(other.mixed_) {
     const assasin::NandImage &from = other.medium().image;
     Medium &m = medium();
     m.cells.reliability() = other.medium().cells.reliability();

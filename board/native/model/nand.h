@@ -36,6 +36,14 @@ struct Geometry {
     uint8_t readLevels = 8;  /**< what the parameter page says of them, where boards' parts have it */
 };
 
+/** What answers at a chip enable: a package like the others, or what the firmware has to do without. */
+enum class Answer {
+    Package,
+    Garbage, /**< READ ID brings something, and never "ONFI" */
+    Busy,    /**< RESET never ends */
+    Other,   /**< a package of another part */
+};
+
 /** What a sector holds. */
 struct Page {
     std::vector<uint8_t> data;
@@ -62,7 +70,10 @@ class Nand {
     Geometry geo;
     std::vector<uint32_t> ecc{24, 40, 55, 70}; /**< strengths of the channels' codes; empty: they have no codec */
     uint32_t phyMargin = 0;                    /**< FLASH.PHY_MARGIN of the PHYs in front of the packages */
-    uint64_t programs = 0;                     /**< sectors programmed */
+    /** Chip enables, channel << 4 | number, that a package like the others does not answer at; Reliability::absent has
+     * those that none is connected to. Both may be changed between devices. */
+    std::map<uint32_t, Answer> answers;
+    uint64_t programs = 0; /**< sectors programmed */
     uint64_t erases = 0;
     uint64_t reads = 0, pagePrograms = 0; /**< pages */
 

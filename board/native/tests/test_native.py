@@ -52,6 +52,26 @@ def test_writes_reads_functions_and_a_restart(board: Make) -> None:
         assert drive.read(5, len(data)) == data
 
 
+def test_chip_enables_without_a_package(board: Make) -> None:
+    b = board(NativeBoard, "native-test")
+    data = bench.random_data(1 << 20)
+    b.start(CONFIG, PROFILE, media="fitted=0+2")
+    with Drive(b.address) as drive:
+        drive.write(3, data)
+        assert drive.read(3, len(data)) == data
+    log = b.paths.console_log
+    assert "nand: channels 0-1: chip enables 0 2 used; 1 3 absent" in log.read_text()
+    b.stop()
+    b.start(CONFIG, PROFILE, media="fitted=0+2,absent=1.2")
+    with Drive(b.address) as drive:
+        assert drive.info.blocks == 0
+    assert "ftl: channel 1: it is on chip enables 0 2; not in use: 2" in log.read_text()
+    b.stop()
+    b.start(CONFIG, PROFILE, media="fitted=0+2")
+    with Drive(b.address) as drive:
+        assert drive.read(3, len(data)) == data
+
+
 def test_bit_errors_are_corrected_and_counted(board: Make) -> None:
     b = board(NativeBoard, "native-test")
     b.start(CONFIG, PROFILE, media="rber=2e-4,seed=3")

@@ -95,6 +95,11 @@ class NandCells {
         return r.deadHow;
     }
 
+    /** No package is connected to this chip enable. */
+    bool absent(unsigned channel, unsigned way) const {
+        return (reliability_.absent[channel] | ~reliability_.fitted) >> way & 1;
+    }
+
     /** Time passes: hours on the medium's clock, which the image keeps. */
     void age(double hours) {
         image_.medium().hours += hours;

@@ -14,15 +14,31 @@ NandChannel::NandChannel(const NandSetup &setup, unsigned channel, unsigned ways
         throw std::runtime_error("PHY latency is " + std::to_string(phyLatency) + " cycles, choose 1 to 15");
     for (unsigned way = 0; way < ways; way++)
         targets_.emplace_back(setup, channel, way);
+    absent_.resize(ways);
 }
 
-NandTarget &NandChannel::selected(uint64_t now, const char *what) {
+unsigned NandChannel::selected(uint64_t now, const char *what) const {
     uint32_t low = ~ceN_ & wayMask_;
     if (low == 0 || (low & (low - 1)))
         throw NandViolation("channel " + std::to_string(channel_), now, "chip enable",
                             std::string(what) + (low ? " with several chip enables low" : " with no chip enable low") +
                                 " (ceN = " + std::to_string(ceN_) + ")");
-    return targets_[static_cast<unsigned>(__builtin_ctz(low))];
+    return static_cast<unsigned>(__builtin_ctz(low));
+}
+
+bool NandChannel::dataIn(uint64_t now, uint32_t beat) {
+    const unsigned way = selected(now, "data in");
+    if (!absent(way))
+        return targets_[way].dataIn(now, beat);
+    absent_[way].dataIn(beat);
+    return false;
+}
+
+void NandChannel::dataOut(uint64_t now) {
+    const unsigned way = selected(now, "data out");
+    const std::optional<uint32_t> beat = absent(way) ? absent_[way].dataOut() : targets_[way].dataOut(now);
+    if (beat)
+        beats_[(firstBeat_ + beatCount_++) % kLatencySlots] = {now + phyLatency_, *beat};
 }
 
 void NandChannel::work(uint64_t now, PhyPort &port) {
@@ -31,7 +47,9 @@ void NandChannel::work(uint64_t now, PhyPort &port) {
         for (unsigned way = 0; way < ways_; way++) {
             if (!(changed >> way & 1))
                 continue;
-            if (port.ceN >> way & 1)
+            if (absent(way))
+                absent_[way].select();
+            else if (port.ceN >> way & 1)
                 targets_[way].deselect(now);
             else
                 targets_[way].select(now);
@@ -44,24 +62,27 @@ void NandChannel::work(uint64_t now, PhyPort &port) {
             target.writeProtect(!wpN_);
     }
     if (port.we) {
-        NandTarget &target = selected(now, "command or address cycle");
+        const unsigned way = selected(now, "command or address cycle");
         if (port.cle == port.ale)
             throw NandViolation("channel " + std::to_string(channel_), now, "latch",
                                 "CLE and ALE are the same in a latch cycle");
-        if (port.cle)
-            target.command(now, static_cast<uint8_t>(port.dqOut));
+        const uint8_t byte = static_cast<uint8_t>(port.dqOut);
+        if (absent(way) && port.cle)
+            absent_[way].command(byte);
+        else if (absent(way))
+            absent_[way].address(byte);
+        else if (port.cle)
+            targets_[way].command(now, byte);
         else
-            target.address(now, static_cast<uint8_t>(port.dqOut));
+            targets_[way].address(now, byte);
         updateReady(now);
     }
     if (port.dqOutValid) {
-        if (selected(now, "data in").dataIn(now, port.dqOut))
+        if (dataIn(now, port.dqOut))
             updateReady(now);
     }
-    if (port.re) {
-        uint32_t data = selected(now, "data out").dataOut(now);
-        beats_[(firstBeat_ + beatCount_++) % kLatencySlots] = {now + phyLatency_, data};
-    }
+    if (port.re)
+        dataOut(now);
     if (now >= rbEvent_)
         updateReady(now);
     if (beatCount_ && now >= beats_[firstBeat_].at) {

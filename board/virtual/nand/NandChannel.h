@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "AbsentTarget.h"
 #include "NandTarget.h"
 
 #include <cstdint>
@@ -74,7 +75,12 @@ class NandChannel {
   private:
     void work(uint64_t now, PhyPort &port);
     void updateReady(uint64_t now);
-    NandTarget &selected(uint64_t now, const char *what);
+    unsigned selected(uint64_t now, const char *what) const;
+    bool absent(unsigned way) const {
+        return setup_.cells.absent(channel_, way);
+    }
+    bool dataIn(uint64_t now, uint32_t beat);
+    void dataOut(uint64_t now);
 
     static constexpr unsigned kLatencySlots = 16;
 
@@ -87,6 +93,7 @@ class NandChannel {
     uint64_t wake_ = kNoEvent;
     uint64_t rbEvent_ = kNoEvent;
     std::vector<NandTarget> targets_;
+    std::vector<AbsentTarget> absent_; // in place of those of `targets_` that are not there
     // Data-out beats on their way through the PHY.
     struct Beat {
         uint64_t at;

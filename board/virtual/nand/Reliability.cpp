@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <vector>
 
 namespace assasin {
 
@@ -34,7 +35,8 @@ constexpr Number kNumbers[] = {
     {"erase-fail", &Reliability::eraseFail, 0, 1},
     {"factory-bad", &Reliability::factoryBad, 0, 1},
 };
-constexpr const char *kOthers[] = {"seed", "retry-levels", "tearing", "pairing", "dead-die", "dead-how", "dead-after"};
+constexpr const char *kOthers[] = {"seed",     "retry-levels", "tearing", "pairing", "dead-die",
+                                   "dead-how", "dead-after",   "fitted",  "absent"};
 
 std::string shown(double value) {
     char text[32];
@@ -53,6 +55,37 @@ uint64_t whole(const std::string &key, const std::string &value, uint64_t high) 
     if (value.empty() || value[0] < '0' || value[0] > '9' || *end || errno || number > high)
         fail(key, value, "a whole number, 0 to " + std::to_string(high));
     return number;
+}
+
+/** The parts of a list with '+' between them. */
+std::vector<std::string> listed(const std::string &value) {
+    std::vector<std::string> items;
+    for (size_t at = 0; at <= value.size();) {
+        const size_t end = std::min(value.find('+', at), value.size());
+        items.push_back(value.substr(at, end - at));
+        at = end + 1;
+    }
+    return items;
+}
+
+/** `value`, numbers below 16 with dots between them, is one of `count` of them. */
+bool numbers(const std::string &value, unsigned count, unsigned *out) {
+    size_t at = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const size_t end = i + 1 < count ? value.find('.', at) : value.size();
+        if (end == std::string::npos || end == at || end - at > 2)
+            return false;
+        out[i] = 0;
+        for (; at < end; at++) {
+            if (value[at] < '0' || value[at] > '9')
+                return false;
+            out[i] = out[i] * 10 + static_cast<unsigned>(value[at] - '0');
+        }
+        if (out[i] > 15)
+            return false;
+        at = end + 1;
+    }
+    return true;
 }
 
 } // namespace
@@ -95,6 +128,24 @@ void Reliability::set(const std::string &key, const std::string &value) {
         deadHow = value == "fail" ? DeadDie::Fail : value == "ones" ? DeadDie::Ones : DeadDie::Busy;
     } else if (key == "dead-after") {
         deadAfter = whole(key, value, UINT64_MAX);
+    } else if (key == "fitted") {
+        unsigned there = value == "all" ? 0xFFFF : 0;
+        unsigned enable[1];
+        for (const std::string &item : value == "all" ? std::vector<std::string>{} : listed(value)) {
+            if (!numbers(item, 1, enable))
+                fail(key, value, "all, or chip enables with + between them, such as 0+4");
+            there |= 1u << enable[0];
+        }
+        fitted = static_cast<uint16_t>(there);
+    } else if (key == "absent") {
+        if (value == "none")
+            absent.fill(0);
+        unsigned place[2];
+        for (const std::string &item : value == "none" ? std::vector<std::string>{} : listed(value)) {
+            if (!numbers(item, 2, place))
+                fail(key, value, "none, or CHANNEL.WAY with + between them, such as 0.1+1.3");
+            absent[place[0]] = static_cast<uint16_t>(absent[place[0]] | 1u << place[1]);
+        }
     } else {
         std::string legal;
         for (const Number &n : kNumbers)

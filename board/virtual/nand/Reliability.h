@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -56,6 +57,11 @@ struct Reliability {
     unsigned deadChannel = 0, deadWay = 0, deadLun = 0;
     uint64_t deadAfter = 0;
     DeadDie deadHow = DeadDie::Fail;
+
+    /** Chip enables that packages are connected to on a whole module, a bit each, and those of every channel that none
+     * is connected to. */
+    uint16_t fitted = 0xFFFF;
+    std::array<uint16_t, 16> absent{};
 
     /** Sets one key. \throws std::runtime_error naming the key, the value and what is legal */
     void set(const std::string &key, const std::string &value);

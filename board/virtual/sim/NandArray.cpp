@@ -66,6 +66,15 @@ PartFile NandArray::part(const Profile &profile, const std::string &media, unsig
                                  std::to_string(channels) + " channels of " + std::to_string(ways) +
                                  " ways, the part " + std::to_string(part.geometry.luns) + " LUNs");
     }
+    unsigned beyond = r.fitted == 0xFFFF ? 0 : r.fitted >> ways;
+    for (unsigned channel = 0; channel < r.absent.size(); channel++) {
+        beyond |= channel < channels ? r.absent[channel] >> ways : r.absent[channel];
+    }
+    if (beyond != 0) {
+        throw std::runtime_error(
+            "--media: fitted or absent names a chip enable that the board does not have: there are " +
+            std::to_string(channels) + " channels of " + std::to_string(ways));
+    }
     return part;
 }
 

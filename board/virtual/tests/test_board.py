@@ -140,6 +140,8 @@ def test_media_keys_are_checked(folder: Path) -> None:
         ("rbre=1", "--media rbre=1: there is no 'rbre': choose from rber, wear-rber, "),
         ("rber=1", "rber=1: choose a number, 0 to 0.45"),
         ("dead-die=9.0.0", "dead-die=9.0.0: the board has 2 channels of 4 ways, the part 1 LUNs"),
+        ("absent=2.0", "fitted or absent names a chip enable that the board does not have: there are 2 channels of 4"),
+        ("fitted=0+4", "fitted or absent names a chip enable that the board does not have: there are 2 channels of 4"),
     ):
         for check in ((), ("--check",)):
             result = run(folder, "--media", media, *check)

@@ -317,6 +317,7 @@ void SectorBench::tick() {
         top->io_start_bits_arg = static_cast<uint32_t>(random()) & ~63u;
         fetching_.push_back(p);
     }
+    top->io_dqInLost = 0;
     top->io_dqInValid = !arriving_.empty() && arriving_.front().first == now;
     top->io_dqIn = static_cast<uint32_t>(random()) & (kPhyBytes == 4 ? ~0u : (1u << 8 * (kPhyBytes % 4)) - 1);
     if (top->io_dqInValid) {

@@ -655,6 +655,12 @@ TEST(Keys, WrongOnesAreNamedWithWhatIsLegal) {
     EXPECT_NE(why("seed=-1").find("seed=-1: choose a whole number"), std::string::npos);
     EXPECT_NE(why("pairing=x").find("none or dist3"), std::string::npos);
     EXPECT_NE(why("dead-die=1.2").find("CHANNEL.WAY.LUN"), std::string::npos);
+    EXPECT_EQ(why("fitted=0+4,absent=0.4+15.15,absent=1.0"), "");
+    EXPECT_EQ(why("fitted=all,absent=none"), "");
+    for (const char *wrong : {"fitted=", "fitted=16", "fitted=0+", "fitted=0.1", "fitted=none"})
+        EXPECT_NE(why(wrong).find("such as 0+4"), std::string::npos) << wrong;
+    for (const char *wrong : {"absent=", "absent=1", "absent=1.16", "absent=1.2.3", "absent=1.2+", "absent=x.1"})
+        EXPECT_NE(why(wrong).find("such as 0.1+1.3"), std::string::npos) << wrong;
     EXPECT_NE(why("tearing=1").find("true or false"), std::string::npos);
     EXPECT_NE(why("rber=nan").find("rber=nan"), std::string::npos);
 }

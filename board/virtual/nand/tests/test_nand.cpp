@@ -1095,6 +1095,35 @@ struct Rule {
 
 class Rules : public ::testing::TestWithParam<Rule> {};
 
+/* The interface that the PHY expects changes with the next selection. */
+TEST(Absent, OnesInSdrAndNothingInNvDdr2) {
+    AbsentTarget target;
+    auto feature = [&](uint8_t address, uint32_t value) {
+        target.select();
+        target.command(0xEF);
+        target.address(address);
+        for (uint32_t beat : {value, 0x20u, 0x20u, 0x20u})
+            target.dataIn(beat);
+    };
+    target.select();
+    EXPECT_EQ(target.dataOut(), std::optional<uint32_t>(0xFF));
+    feature(0x10, 0x24);
+    target.select();
+    EXPECT_EQ(target.dataOut(), std::optional<uint32_t>(0xFF));
+    feature(0x01, 0x24);
+    EXPECT_EQ(target.dataOut(), std::optional<uint32_t>(0xFF));
+    target.select();
+    EXPECT_EQ(target.dataOut(), std::nullopt);
+    feature(0x01, 0x04);
+    target.select();
+    EXPECT_EQ(target.dataOut(), std::optional<uint32_t>(0xFF));
+    feature(0x01, 0x24);
+    target.select();
+    target.command(0xFF);
+    target.select();
+    EXPECT_EQ(target.dataOut(), std::optional<uint32_t>(0xFF));
+}
+
 } // namespace
 
 /** Each illegal sequence stops with its rule. */

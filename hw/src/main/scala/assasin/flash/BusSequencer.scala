@@ -40,6 +40,9 @@ class BusSequencerIO(p: SocParams) extends Bundle {
   /** One more beat of main data may be asked for. */
   val room = Input(Bool())
 
+  /** The beats of all earlier data-out phases are here: the first of this one may be asked for. */
+  val settled = Input(Bool())
+
   /** Bytes of main data being asked for in this cycle. */
   val asked = Output(UInt(3.W))
 
@@ -225,7 +228,13 @@ class BusSequencer(p: SocParams) extends Module {
     when(!in(State.preamble) && beats === 0.U) {
       state := State.post
       count := cfg.tPST - 1.U
-    }.elsewhen(in(State.in)) { dataIn() }.otherwise { dataOut() }
+    }.elsewhen(in(State.in)) {
+      dataIn()
+    }.elsewhen(in(State.preamble) && !io.settled) {
+      paused := true.B
+    }.otherwise {
+      dataOut()
+    }
   }
 
   // The next phase

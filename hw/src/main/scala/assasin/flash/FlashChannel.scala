@@ -11,7 +11,8 @@ import chisel3.util.UIntToOH
   *
   * Descriptors wait in [[WayQueues]]; [[WayStates]] knows what each way waits for; [[Planner]] chooses the next use of
   * the bus; [[BusSequencer]] drives it; [[SectorPath]] carries sectors, codes and corrects them; [[CompletionQueue]]
-  * answers the firmware; [[FlashCounters]] counts.
+  * answers the firmware; [[FlashCounters]] counts. At the pins [[ChipEnableMap]] gives
+  * each way its own, and [[BeatWatch]] ends data out that does not come.
   */
 class FlashChannel(p: SocParams) extends Module {
   val io = IO(new FlashChannelIO(p))
@@ -28,6 +29,8 @@ class FlashChannel(p: SocParams) extends Module {
   private val sequencer   = Module(new BusSequencer(p))
   private val path        = Module(new SectorPath(p))
   private val completions = withClock(planning)(Module(new CompletionQueue(p)))
+  private val enables     = Module(new ChipEnableMap(p))
+  private val watch       = Module(new BeatWatch(p))
   private val config      = registers.io.config
 
   // While a sector is on the bus nothing happens to descriptors, for thousands of cycles. What knows of them has a clock of its
@@ -65,8 +68,8 @@ class FlashChannel(p: SocParams) extends Module {
   queues.io.pop.bits  := Mux(planner.io.pop.valid, planner.io.pop.bits, phase.bits.die)
 
   ways.io.config             := config
-  ways.io.rbN                := io.phy.rbN
-  ways.io.rb1                := RegNext(io.phy.rbN, 0.U)
+  ways.io.rbN                := enables.io.wayRbN
+  ways.io.rb1                := RegNext(enables.io.wayRbN, 0.U)
   ways.io.load               := planner.io.load
   ways.io.programReady.valid := path.io.ready.valid
   ways.io.programTaken.valid := planner.io.programStart.valid
@@ -124,8 +127,9 @@ class FlashChannel(p: SocParams) extends Module {
   path.io.code      := registers.io.code
   path.io.transfer  := sequencer.io.transfer
   path.io.asked     := sequencer.io.asked
-  path.io.dqInValid := io.phy.dqInValid
-  path.io.dqIn      := io.phy.dqIn
+  path.io.dqInValid := watch.io.valid
+  path.io.dqIn      := watch.io.bits
+  path.io.dqInLost  := watch.io.lost
   path.io.start     := planner.io.programStart
   path.io.send      := sequencer.io.send
   path.io.take      := sequencer.io.take
@@ -142,7 +146,10 @@ class FlashChannel(p: SocParams) extends Module {
   ways.io.answer.bits       := Die(path.io.pollLun, path.io.completion.bits.way)
   ways.io.isReady           := path.io.completion.bits.data(6)
 
-  io.phy.ceN        := sequencer.io.ceN
+  enables.io.map    := registers.io.wayMap
+  enables.io.wayCeN := sequencer.io.ceN
+  enables.io.rbN    := io.phy.rbN
+  io.phy.ceN        := enables.io.ceN
   io.phy.cle        := sequencer.io.cle
   io.phy.ale        := sequencer.io.ale
   io.phy.we         := sequencer.io.we
@@ -150,6 +157,11 @@ class FlashChannel(p: SocParams) extends Module {
   io.phy.dqOut      := sequencer.io.dqOut
   io.phy.re         := sequencer.io.re
   io.phy.wpN        := true.B
+
+  watch.io.re          := sequencer.io.re
+  watch.io.dqInValid   := io.phy.dqInValid
+  watch.io.dqIn        := io.phy.dqIn
+  sequencer.io.settled := watch.io.settled
 
   io.out <> path.io.out
   io.fetch <> path.io.fetch

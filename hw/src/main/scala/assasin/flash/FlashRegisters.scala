@@ -101,6 +101,9 @@ class FlashRegistersIO(p: SocParams) extends Bundle {
   /** The firmware writes command steps. */
   val steps = Output(new StepWrite)
 
+  /** Chip enable of every way, four bits each. */
+  val wayMap = Output(UInt((4 * p.ways).W))
+
   /** CODE was written: the table is to be built; it is being built. */
   val code     = Output(Bool())
   val building = Input(Bool())
@@ -131,6 +134,8 @@ class FlashRegisters(p: SocParams) extends Module {
   private val wait0    = RegInit(0.U(31.W))
   private val wait1    = RegInit(0.U(31.W))
   private val high     = RegInit(0.U(32.W))
+  private val mapReset = FlashRegs.WayMap1.reset << 32 | FlashRegs.WayMap0.reset
+  private val wayMap   = RegInit((mapReset & ((BigInt(1) << (4 * p.ways)) - 1)).U((4 * p.ways).W))
 
   private val fire                  = io.regs.req.valid
   private val addr                  = io.regs.req.bits.addr
@@ -160,6 +165,14 @@ class FlashRegisters(p: SocParams) extends Module {
   when(write) {
     for ((offset, reg) <- storage ++ unseen) when(at(offset)) { reg := value(reg.getWidth - 1, 0) }
   }
+
+  when(write && at(FlashRegs.WayMap0.offset)) {
+    wayMap := (if (p.ways > 8) Cat(wayMap(4 * p.ways - 1, 32), value) else value(4 * p.ways - 1, 0))
+  }
+  if (p.ways > 8) when(write && at(FlashRegs.WayMap1.offset)) {
+    wayMap := Cat(value(4 * p.ways - 33, 0), wayMap(31, 0))
+  }
+  io.wayMap := wayMap
 
   // Strengths of the code; 0 is none. A strength that does not exist acts as none.
   private val codes       = CodeParams(p.ecc, p.phyBytes).info
@@ -203,6 +216,8 @@ class FlashRegisters(p: SocParams) extends Module {
     FlashRegs.DataBytesLo.offset   -> io.counts.dataBytes(31, 0),
     FlashRegs.DataBytesHi.offset   -> high,
     FlashRegs.PhyMargin.offset     -> io.margin,
+    FlashRegs.WayMap0.offset       -> wayMap.pad(64)(31, 0),
+    FlashRegs.WayMap1.offset       -> wayMap.pad(64)(63, 32),
     FlashRegs.Code.offset          -> Cat(io.building || io.code, 0.U(28.W), strength),
     FlashRegs.CplCode.offset       -> Cat(cpl.failed, 0.U(6.W), cpl.bits),
     FlashRegs.SectorsRead.offset   -> io.counts.sectorsRead,

@@ -24,6 +24,10 @@ class SectorPathIO(p: SocParams) extends Bundle {
   val asked      = Input(UInt(3.W))
   val dqInValid  = Input(Bool())
   val dqIn       = Input(UInt((8 * p.phyBytes).W))
+
+  /** The beat is none: it has not come. */
+  val dqInLost = Input(Bool())
+
   val out        = Decoupled(new XbarBeat)
   val completion = Decoupled(new FlashCompletion)
 
@@ -80,6 +84,7 @@ class SectorPath(p: SocParams) extends Module {
   reader.io.asked     := io.asked
   reader.io.dqInValid := io.dqInValid
   reader.io.dqIn      := io.dqIn
+  reader.io.dqInLost  := io.dqInLost
   io.transferReady    := reader.io.transferReady
   io.room             := reader.io.room
   io.unfinished       := reader.io.unfinished

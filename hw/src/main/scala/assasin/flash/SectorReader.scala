@@ -30,6 +30,10 @@ class SectorReaderIO(p: SocParams) extends Bundle {
   val dqInValid = Input(Bool())
   val dqIn      = Input(UInt((8 * p.phyBytes).W))
 
+  /** The beat is none: it has not come. */
+  val dqInLost = Input(Bool())
+
+
   /** The code unit's work; none while not `receiving`. */
   val step      = Output(new CodeStep(p))
   val receiving = Output(Bool())
@@ -66,6 +70,7 @@ class SectorReader(p: SocParams) extends Module {
   receiver.io.transfer.bits  := io.transfer.bits
   receiver.io.dqInValid      := io.dqInValid
   receiver.io.dqIn           := io.dqIn
+  receiver.io.dqInLost       := io.dqInLost
   sends                      := buffered.io.deq.valid || !sender.io.idle
   io.step                    := receiver.io.code
   io.receiving               := receiver.io.receiving

@@ -30,6 +30,9 @@ class BufferedTransfer extends Bundle {
 
   /** The sector has not been programmed since its block's erase. */
   val erased = Bool()
+
+  /** Beats of it have not come. */
+  val lost = Bool()
 }
 
 class SectorReceiverIO(p: SocParams) extends Bundle {
@@ -39,6 +42,10 @@ class SectorReceiverIO(p: SocParams) extends Bundle {
   val transfer  = Flipped(Decoupled(new Transfer))
   val dqInValid = Input(Bool())
   val dqIn      = Input(UInt((8 * p.phyBytes).W))
+
+  /** The beat is none: it has not come. */
+  val dqInLost = Input(Bool())
+
 
   /** Descrambled words for the buffers. */
   val word     = Valid(new BufferWord)
@@ -71,6 +78,9 @@ class SectorReceiver(p: SocParams) extends Module {
   private val beatValid = RegNext(io.dqInValid, false.B)
   private val beat      = RegNext(io.dqIn)
   private val ended     = RegInit(false.B)
+  private val lostBeat  = RegNext(io.dqInLost, false.B)
+  private val lost      = RegInit(false.B)
+  lost := lost && !ended || beatValid && lostBeat
 
   // The transfer whose beats come, and those behind it. The scrambler starts when a transfer's turn comes.
   private val transfers = Module(new Queue(new Transfer, SectorReceiver.Transfers))
@@ -169,6 +179,7 @@ class SectorReceiver(p: SocParams) extends Module {
   io.buffered.valid         := ended && now.main
   io.buffered.bits.transfer := now
   io.buffered.bits.erased   := erased && now.sector
+  io.buffered.bits.lost     := lost
 
   private val status = shift(63, 56)
   io.answer.valid       := ended && !now.main
@@ -177,7 +188,9 @@ class SectorReceiver(p: SocParams) extends Module {
   io.answer.bits.poll   := now.poll
   io.answer.bits.tag    := now.tag
   io.answer.bits.status := FlashStatus.Ok.U
-  when(now.check && !status(7)) {
+  when(lost) {
+    io.answer.bits.status := FlashStatus.Timeout.U
+  }.elsewhen(now.check && !status(7)) {
     io.answer.bits.status := FlashStatus.Protected.U
   }.elsewhen(now.check && (status(1, 0) & now.failMask).orR) {
     io.answer.bits.status := FlashStatus.Fail.U

@@ -62,6 +62,7 @@ class SectorSender(p: SocParams) extends Module {
 
   private val now      = Reg(new Transfer)
   private val erased   = Reg(Bool())
+  private val lost     = Reg(Bool())
   private val findings = Reg(new SectorFindings)
   private val buffer   = RegInit(0.U(2.W))
   private val index    = RegInit(0.U(9.W))
@@ -95,6 +96,7 @@ class SectorSender(p: SocParams) extends Module {
   when(io.buffered.fire) {
     now      := io.buffered.bits.transfer
     erased   := io.buffered.bits.erased
+    lost     := io.buffered.bits.lost
     index    := 0.U
     summed   := !io.buffered.bits.transfer.sector
     crc      := Crc32c.Initial
@@ -109,6 +111,9 @@ class SectorSender(p: SocParams) extends Module {
     state    := State.starts
     when(now.drop) {
       status := FlashStatus.Dropped.U
+      state  := State.completes
+    }.elsewhen(lost) {
+      status := FlashStatus.Timeout.U
       state  := State.completes
     }.elsewhen(erased) {
       status := FlashStatus.Erased.U
@@ -170,7 +175,7 @@ class SectorSender(p: SocParams) extends Module {
 
   private val ok      = status === FlashStatus.Ok.U
   private val dropped = status === FlashStatus.Dropped.U
-  private val found   = now.sector && !dropped && !erased
+  private val found   = now.sector && !dropped && !erased && !lost
   io.completion.valid       := in(State.completes)
   io.completion.bits.way    := now.way
   io.completion.bits.tag    := now.tag

@@ -156,7 +156,7 @@ class StreamStage(p: VectorParams) extends Bundle {
   val count  = UInt(log2Ceil(p.elements + 1).W)
   val reason = UInt(3.W)
 
-  /** Bits of these elements, if they have no common width. */
+  /** Bits of these elements. */
   val bits = UInt(log2Ceil(64 * p.elements + 1).W)
 }
 
@@ -518,13 +518,13 @@ class StreamTable(p: VectorParams) extends Module {
     val staged   = Reg(Vec(p.inputs, new StreamStage(p)))
     val moves    = strip.recount.valid
     for ((flags, i) <- inputs.zipWithIndex) {
-      // Where NumE is 0 the gate has looked at none.
+      // Where NumE is 0 the gate has looked at none. It has added up the bits of what it has looked at.
       val own   = flags.kind =/= StreamKind.Fixed.U
       val asked = !strip.recount.bits.early && (own || !unpacked(i)) && strip.recount.bits.count =/= 0.U
-      val count = Mux(asked, staged(i).count, strip.recount.bits.count)
+      val bits  = Mux(own, 0.U, strip.recount.bits.count * flags.format.valueBits)
       recounts(i).valid := moves && strip.recount.bits.set(i)
-      recounts(i).bits  := count
-      bitsOf(i)         := Mux(own, Mux(asked, staged(i).bits, 0.U), count * flags.format.valueBits)
+      recounts(i).bits  := Mux(asked, staged(i).count, strip.recount.bits.count)
+      bitsOf(i)         := Mux(asked, staged(i).bits, bits)
       when(recounts(i).valid && asked && flags.pending === 0.U)(flags.pending := staged(i).reason)
       when(strip.stage.valid && named(strip.stage.bits.stream, i))(staged(i)  := strip.stage.bits)
     }

@@ -166,8 +166,8 @@ class ExecutePath(p: VectorParams) extends Module {
     op     := io.op.bits
     beat   := 0.U
     finish := false.B
-    reads  := expand(io.op.bits.readRegisters)
-    writes := expand(io.op.bits.writeRegisters)
+    reads  := expand(io.registers.reads)
+    writes := expand(io.registers.writes)
   }.elsewhen(issue) {
     beat   := Mux(finishes && computed && !finish, 0.U, beat + 1.U)
     finish := finishes && (finish || computed)

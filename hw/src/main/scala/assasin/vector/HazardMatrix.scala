@@ -6,9 +6,11 @@ import chisel3.util.{Cat, Fill, Valid}
 
 /** Registers that an instruction in a queue will touch. */
 class QueuedUse(p: VectorParams) extends Bundle {
-  val tag    = UInt(p.tagBits.W)
-  val reads  = UInt(32.W)
-  val writes = UInt(32.W)
+  val tag       = UInt(p.tagBits.W)
+  val registers = new RegisterUse
+
+  /** It was taken: what it reads is told by the sequencer. */
+  val kept = Bool()
 }
 
 /** Element groups that the instruction in a sequencer has yet to touch. */
@@ -43,16 +45,26 @@ class HazardMatrix(p: VectorParams, depths: Seq[Int]) extends Module {
   private def expand(registers: UInt): UInt =
     Cat(registers.asBools.map(Fill(p.egsPerRegister, _)).reverse)
 
+  // A store and a pack write no registers; a load reads v0 at most.
+  private val writing                     = Seq(VectorPath.Execute, VectorPath.Load, VectorPath.Unpack)
+  private def writes(path: Int, of: UInt) = if (writing.contains(path)) of else 0.U(of.getWidth.W)
+  private def reads(path: Int, of: UInt, ofV0: Int) =
+    if (path == VectorPath.Load) of(ofV0 - 1, 0).pad(of.getWidth) else of
+
   private def of(mine: UInt, path: Int): (UInt, UInt) = {
     val others = depths.indices.filter(_ != path)
     val queued = for (other <- others; entry <- io.queued(other)) yield {
       val counts = entry.valid && older(entry.bits.tag, mine)
-      (Fill(32, counts) & entry.bits.reads, Fill(32, counts) & entry.bits.writes)
+      val use    = entry.bits.registers
+      (
+        Fill(32, counts && !entry.bits.kept) & reads(other, use.reads, 1),
+        Fill(32, counts) & writes(other, use.writes)
+      )
     }
     val sequenced = for (other <- others) yield {
       val entry  = io.sequenced(other)
-      val counts = entry.valid && older(entry.bits.tag, mine)
-      (Fill(p.egs, counts) & entry.bits.reads, Fill(p.egs, counts) & entry.bits.writes)
+      val counts = Fill(p.egs, entry.valid && older(entry.bits.tag, mine))
+      (counts & reads(other, entry.bits.reads, p.egsPerRegister), counts & writes(other, entry.bits.writes))
     }
     def all(which: ((UInt, UInt)) => UInt) =
       expand(queued.map(which).reduce(_ | _)) | sequenced.map(which).reduce(_ | _)

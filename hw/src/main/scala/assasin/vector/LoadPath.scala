@@ -86,7 +86,7 @@ class LoadPath(p: VectorParams) extends Module {
   tickets.io.enq.bits.fault       := sequence.fault
 
   when(io.op.fire) {
-    writes  := VecInit(Seq.tabulate(p.egs)(eg => io.op.bits.writeRegisters(eg / p.egsPerRegister))).asUInt
+    writes  := VecInit(Seq.tabulate(p.egs)(eg => io.registers.writes(eg / p.egsPerRegister))).asUInt
     touched := false.B
   }.elsewhen(step) {
     touched                         := !cursor.lastOfGroup

@@ -175,18 +175,16 @@ class PackPath(p: VectorParams) extends Module {
   private def groupsOf(registers: UInt) =
     VecInit(Seq.tabulate(p.egs)(eg => registers(eg / p.egsPerRegister))).asUInt
   when(io.op.fire) {
-    op       := io.op.bits
-    beat     := 0.U
-    masking  := io.op.bits.readsVs1
-    taking   := io.op.bits.variable.fold(false.B)(_.active)
-    maskBeat := 0.U
-    told     := false.B
-    split    := false.B
-    element  := 0.U
-    val data = WireDefault(io.op.bits)
-    data.readsVs1 := false.B
-    dataReads     := Mux(io.op.bits.use.get.flush, 0.U, groupsOf(data.readRegisters))
-    maskReads     := Mux(io.op.bits.readsVs1, groupsOf(UIntToOH(io.op.bits.vs1, 32)), 0.U)
+    op        := io.op.bits
+    beat      := 0.U
+    masking   := io.op.bits.readsVs1
+    taking    := io.op.bits.variable.fold(false.B)(_.active)
+    maskBeat  := 0.U
+    told      := false.B
+    split     := false.B
+    element   := 0.U
+    dataReads := Mux(io.op.bits.use.get.flush, 0.U, groupsOf(io.op.bits.storedRegisters))
+    maskReads := Mux(io.op.bits.readsVs1, groupsOf(UIntToOH(io.op.bits.vs1, 32)), 0.U)
   }.elsewhen(masks) {
     for (i <- 0 until p.egsPerRegister) when(maskBeat === i.U)(mask(i) := io.read.data)
     maskBeat := maskBeat + 1.U

@@ -8,6 +8,9 @@ import chisel3.util.{Decoupled, Valid}
 class PathIO(p: VectorParams) extends Bundle {
   val op = Flipped(Decoupled(new VectorOp(p)))
 
+  /** The registers that it reads and writes. */
+  val registers = Input(new RegisterUse)
+
   /** The instruction in the sequencer and the element groups that it has yet to touch. */
   val use = Output(Valid(new SequencedUse(p)))
 

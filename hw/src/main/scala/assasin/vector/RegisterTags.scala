@@ -9,6 +9,9 @@ class RegisterTagsIO(p: VectorParams) extends Bundle {
   /** An instruction that has something to do leaves the commit stage. */
   val op = Flipped(Valid(new VectorOp(p)))
 
+  /** The registers that it writes. */
+  val writes = Input(UInt(32.W))
+
   /** Registers that hold vectors of VarVE-full, a bit each, as the instruction in the commit stage has to see them. */
   val variable = Output(UInt(32.W))
 
@@ -29,7 +32,7 @@ class RegisterTags(p: VectorParams) extends Module {
   private val tags   = RegInit(0.U(32.W))
   private val op     = io.op.bits
   private val use    = op.variable.get
-  private val writes = op.writeRegisters
+  private val writes = io.writes
 
   // vmv<n>r.v takes the tags along.
   private val moves  = !use.active && op.path === VectorPath.Execute.U && op.function === IntegerFunction.MoveA.U

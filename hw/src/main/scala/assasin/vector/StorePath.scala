@@ -44,7 +44,7 @@ class StorePath(p: VectorParams) extends Module {
 
   sequence.drive(goes, sending.io.enq.fire)
   when(io.op.fire) {
-    reads := VecInit(Seq.tabulate(p.egs)(eg => io.op.bits.readRegisters(eg / p.egsPerRegister))).asUInt
+    reads := VecInit(Seq.tabulate(p.egs)(eg => io.registers.reads(eg / p.egsPerRegister))).asUInt
   }.elsewhen(sequence.step) {
     // v0 is read to the end.
     when(cursor.lastOfGroup) {

@@ -29,11 +29,21 @@ class StreamFormat extends Bundle {
   val valueBits = UInt(7.W)
 }
 
-/** What input and output descriptors share (docs/varve/isa.md 2.1). All 0 while the stream is not open. */
-class StreamDescriptor(p: VectorParams) extends Bundle {
+/** What a stream is, and whether it has an error (docs/varve/isa.md 2.1). All 0 while it is not open. */
+class StreamFlags extends Bundle {
   val open   = Bool()
   val kind   = UInt(2.W)
   val format = new StreamFormat
+
+  /** Its Huffman table, if it has one. */
+  val table = Bool()
+
+  /** Reason that the next instruction with this stream traps for; 0: none. */
+  val pending = UInt(3.W)
+}
+
+/** What input and output descriptors have besides. All 0 while the stream is not open. */
+class StreamDescriptor(p: VectorParams) extends StreamFlags {
 
   /** Address of the next byte, or its position in the stream buffer's stream, modulo 2^32; and the bit in it. */
   val bytepos = UInt(p.xLen.W)
@@ -44,24 +54,4 @@ class StreamDescriptor(p: VectorParams) extends Bundle {
 
   /** Elements consumed, or written. */
   val done = UInt(p.xLen.W)
-
-  /** Its Huffman table, if it has one. */
-  val table = Bool()
-
-  /** Reason that the next instruction with this stream traps for; 0: none. */
-  val pending = UInt(3.W)
-}
-
-/** An input stream. */
-class InputDescriptor(p: VectorParams) extends StreamDescriptor(p) {
-
-  /** Elements left; all ones: until the stream buffer's stream ends. */
-  val left = UInt(p.xLen.W)
-}
-
-/** An output stream. */
-class OutputDescriptor(p: VectorParams) extends StreamDescriptor(p) {
-
-  /** The last bits, `bitpos` of them, which are not in memory or the stream buffer yet; those above are 0. */
-  val partial = UInt(8.W)
 }

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, OHToUInt, PopCount, PriorityEncoderOH, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Cat, Decoupled, Fill, OHToUInt, PopCount, PriorityEncoderOH, UIntToOH, Valid, log2Ceil}
 
 /** A declaration takes effect. */
 class StreamDeclare(p: VectorParams) extends Bundle {
@@ -67,9 +67,14 @@ class StreamTableLookIO(p: VectorParams) extends Bundle {
   val output = Output(Bool())
   val stream = Output(UInt(4.W))
 
-  /** Of meaning according to `output`. */
-  val common  = Input(new StreamDescriptor(p))
-  val left    = Input(UInt(p.xLen.W))
+  val common = Input(new StreamDescriptor(p))
+
+  /** Of an input: elements left; all ones: until the stream buffer's stream ends. */
+  val left = Input(UInt(p.xLen.W))
+
+  /** Of an output: the last bits, `bitpos` of them, which are not in memory or the stream buffer yet; those above are
+    * 0.
+    */
   val partial = Input(UInt(8.W))
 
   /** Bit position of the next element of an input; of an output the highest that it can have once all that is under way
@@ -151,7 +156,7 @@ class StreamStage(p: VectorParams) extends Bundle {
   val count  = UInt(log2Ceil(p.elements + 1).W)
   val reason = UInt(3.W)
 
-  /** Bits of these elements, if they have no common width. */
+  /** Bits of these elements. */
   val bits = UInt(log2Ceil(64 * p.elements + 1).W)
 }
 
@@ -191,16 +196,24 @@ class StreamName extends Bundle {
   * An input stream is where the commit stage sees it: an unpack brings its position along. How far an output stream has
   * come, the pack path knows, as a masked pack's elements are counted there; the commit stage works with the highest
   * position that is possible.
+  *
+  * A VRCNUM moves several input streams in a cycle. So each has registers for its position and for one number, that of
+  * elements left; elements consumed, and the position of widths, are found from it. What else changes for one stream at
+  * a time lies in memories ([[StreamField]]).
   */
 class StreamTable(p: VectorParams) extends Module {
   val io = IO(new StreamTableIO(p))
 
-  private val inputs  = RegInit(VecInit(Seq.fill(p.inputs)(0.U.asTypeOf(new InputDescriptor(p)))))
-  private val outputs = RegInit(VecInit(Seq.fill(p.outputs)(0.U.asTypeOf(new OutputDescriptor(p)))))
-  private val reach   = Reg(Vec(p.outputs, UInt((p.xLen + 3).W)))
+  private val posBits = p.xLen + 3
+  private def flags() = 0.U.asTypeOf(new StreamFlags)
+  private val inputs  = RegInit(VecInit(Seq.fill(p.inputs)(flags())))
+  private val outputs = RegInit(VecInit(Seq.fill(p.outputs)(flags())))
 
-  // The same of widths.
-  private val auxReach = Reg(Vec(p.outputs, UInt(p.xLen.W)))
+  // Of input streams: where the next element begins; elements left of those there were, modulo 2^XLEN also where these
+  // are without end.
+  private val places  = RegInit(VecInit(Seq.fill(p.inputs)(0.U(posBits.W))))
+  private val rests   = RegInit(VecInit(Seq.fill(p.inputs)(0.U(p.xLen.W))))
+  private val endless = RegInit(VecInit(Seq.fill(p.inputs)(false.B)))
 
   // Instructions past the commit point, by stream. A memory stream's are those of a stream that was one when they entered.
   private val inputUses  = RegInit(VecInit(Seq.fill(p.inputs)(0.U(p.tagBits.W))))
@@ -208,115 +221,291 @@ class StreamTable(p: VectorParams) extends Module {
   private val inMemory   = Reg(Vec(p.inputs, Bool()))
   private val outMemory  = Reg(Vec(p.outputs, Bool()))
 
-  private def named(stream: UInt, i: Int)    = stream === i.U
-  private def position(of: StreamDescriptor) = Cat(of.bytepos, of.bitpos)
+  private def named(stream: UInt, i: Int)   = stream === i.U
+  private def isVariable(of: StreamFlags)   = of.kind === StreamKind.Variable.U
+  private def perInput(which: Int => Bool)  = Cat((0 until p.inputs).map(which).reverse)
+  private def perOutput(which: Int => Bool) = Cat((0 until p.outputs).map(which).reverse)
+  private val declared                      = io.declare.bits
+  private def declares(output: Boolean, i: Int) =
+    io.declare.valid && declared.output === output.B && named(declared.stream, i)
+  private def chosen(event: Valid[StreamName], output: Boolean, i: Int) =
+    event.valid && event.bits.output === output.B && named(event.bits.stream, i)
+  private val moving = WireDefault(false.B)
 
-  // Of the input streams there may be no power of two: all 0 for an id that there is not.
-  private def byInput[T <: Data](of: Vec[T]): T =
-    Mux(io.look.stream < of.size.U, MuxTree(io.look.stream, of).asUInt, 0.U).asTypeOf(of.head)
-  private val in  = byInput(inputs)
-  private val out = MuxTree(io.look.stream(2, 0), outputs)
-  private def common(of: StreamDescriptor) = {
-    val fields = Wire(new StreamDescriptor(p))
-    fields.open    := of.open
-    fields.kind    := of.kind
-    fields.format  := of.format
-    fields.bytepos := of.bytepos
-    fields.bitpos  := of.bitpos
-    fields.auxpos  := of.auxpos
-    fields.done    := of.done
-    fields.pending := of.pending
-    fields.table   := of.table
-    fields
+  // ---- Window: the stream that it names, and its word -------------------------------------------------------------------------
+  // It is used while nothing is under way, and no instruction is in the commit stage then.
+  private val object8             = io.select(7, 0)
+  private val index               = io.select(19, 8)
+  private val isStream            = io.select(31, 28) === 0.U
+  private val isInput             = isStream && object8 < p.inputs.U
+  private val isOutput            = isStream && object8(7, 3) === 2.U
+  private val value               = io.windowWrite.bits
+  private val restores            = io.windowWrite.valid && (isInput || isOutput)
+  private def restoresIn(i: Int)  = io.windowWrite.valid && isInput && named(object8(3, 0), i)
+  private def restoresOut(i: Int) = io.windowWrite.valid && isOutput && named(object8(2, 0), i)
+
+  /** A word of a field of XLEN bits, and the field as a write of word `first` or of the one behind makes it. */
+  private def half(value: UInt, upper: Boolean): UInt =
+    if (upper) (if (p.xLen == 64) value(63, 32) else 0.U(32.W)) else value(31, 0)
+  private def put(field: UInt, first: Int): UInt =
+    if (p.xLen == 64)
+      Cat(Mux(index === (first + 1).U, value, field(63, 32)), Mux(index === first.U, value, field(31, 0)))
+    else Mux(index === first.U, value, field)
+  private def puts(first: Int): Bool = restores && (index === first.U || index === (first + 1).U)
+
+  // ---- Fields in memories -----------------------------------------------------------------------------------------------------
+  private def field(width: Int, streams: Int, writers: Int, readers: Int) =
+    Module(new StreamField(width, streams, writers, readers)).io
+  private def write(to: Valid[StreamFieldWrite], valid: Bool, stream: UInt, value: UInt): Unit = {
+    to.valid       := valid
+    to.bits.stream := stream
+    to.bits.value  := value
   }
-  io.look.common      := Mux(io.look.output, common(out), common(in))
-  io.look.left        := in.left
-  io.look.partial     := out.partial
-  io.look.position    := Mux(io.look.output, MuxTree(io.look.stream(2, 0), reach), position(in))
-  io.look.auxPosition := Mux(io.look.output, MuxTree(io.look.stream(2, 0), auxReach), in.auxpos)
+
+  // Of input streams: elements consumed and left; the position of widths, and elements left with it where the stream has
+  // any.
+  private val totals  = field(p.xLen, p.inputs, 1, 2)
+  private val auxSums = field(p.xLen, p.inputs, 1, 2)
+
+  /** An input stream. */
+  private class InputView extends Bundle {
+    val flags   = new StreamFlags
+    val place   = UInt(posBits.W)
+    val rest    = UInt(p.xLen.W)
+    val endless = Bool()
+    val total   = UInt(p.xLen.W)
+    val auxSum  = UInt(p.xLen.W)
+
+    def bytepos: UInt = place(posBits - 1, 3)
+    def bitpos: UInt  = place(2, 0)
+    def left: UInt    = rest | Fill(p.xLen, endless)
+    def done: UInt    = total - rest
+    def auxpos: UInt  = auxSum - Mux(isVariable(flags), rest, 0.U)
+  }
+  private def input(stream: UInt, reader: Int): InputView = {
+    val view = Wire(new InputView)
+    view.flags             := MuxTree(stream, inputs)
+    view.place             := MuxTree(stream, places)
+    view.rest              := MuxTree(stream, rests)
+    view.endless           := MuxTree(stream, endless)
+    totals.stream(reader)  := stream
+    auxSums.stream(reader) := stream
+    view.total             := totals.value(reader)
+    view.auxSum            := auxSums.value(reader)
+    view
+  }
+
+  // Of output streams, which the commit stage, or the window, and the pack path write: where the next bit goes, and the
+  // bits before it in its byte; where the next width goes; the highest that both can be. And elements written.
+  private val bytes      = field(p.xLen, p.outputs, 2, 3)
+  private val bits       = field(11, p.outputs, 2, 3)
+  private val auxes      = field(p.xLen, p.outputs, 2, 3)
+  private val written    = field(p.xLen, p.outputs, 1, 3)
+  private val reaches    = field(posBits, p.outputs, 2, 3)
+  private val auxReaches = field(p.xLen, p.outputs, 2, 3)
+
+  /** An output stream. */
+  private class OutputView extends Bundle {
+    val flags   = new StreamFlags
+    val bytepos = UInt(p.xLen.W)
+    val bitpos  = UInt(3.W)
+    val partial = UInt(8.W)
+    val auxpos  = UInt(p.xLen.W)
+  }
+  private def output(stream: UInt, reader: Int): OutputView = {
+    val view = Wire(new OutputView)
+    for (memory <- Seq(bytes, bits, auxes)) memory.stream(reader) := stream
+    view.flags   := MuxTree(stream, outputs)
+    view.bytepos := bytes.value(reader)
+    view.bitpos  := bits.value(reader)(2, 0)
+    view.partial := bits.value(reader)(10, 3)
+    view.auxpos  := auxes.value(reader)
+    view
+  }
+
+  // ---- The commit stage looks --------------------------------------------------------------------------------------------------
+  // Of the input streams there may be no power of two: all 0 for an id that there is not.
+  private val exists = io.look.stream < p.inputs.U
+  private val in     = (Mux(exists, input(io.look.stream, 0).asUInt, 0.U)).asTypeOf(new InputView)
+  private val out    = output(io.look.stream(2, 0), 0)
+  written.stream(0)    := io.look.stream(2, 0)
+  reaches.stream(0)    := io.look.stream(2, 0)
+  auxReaches.stream(0) := io.look.stream(2, 0)
+  private val flagsSeen = Mux(io.look.output, out.flags, in.flags)
+  io.look.common.open    := flagsSeen.open
+  io.look.common.kind    := flagsSeen.kind
+  io.look.common.format  := flagsSeen.format
+  io.look.common.table   := flagsSeen.table
+  io.look.common.pending := flagsSeen.pending
+  io.look.common.bytepos := Mux(io.look.output, out.bytepos, in.bytepos)
+  io.look.common.bitpos  := Mux(io.look.output, out.bitpos, in.bitpos)
+  io.look.common.auxpos  := Mux(io.look.output, out.auxpos, in.auxpos)
+  io.look.common.done    := Mux(io.look.output, written.value(0), in.done)
+  io.look.left           := in.left
+  io.look.partial        := out.partial
+  io.look.position       := Mux(io.look.output, reaches.value(0), in.place)
+  io.look.auxPosition    := Mux(io.look.output, auxReaches.value(0), in.auxpos)
   io.look.busy := Mux(
     io.look.output,
     MuxTree(io.look.stream(2, 0), outputUses) =/= 0.U,
-    byInput(inputUses) =/= 0.U
+    exists && MuxTree(io.look.stream, inputUses) =/= 0.U
   )
 
-  private val written = MuxTree(io.write, outputs)
-  io.at.bytepos := written.bytepos
-  io.at.bitpos  := written.bitpos
-  io.at.partial := written.partial
-  io.at.auxpos  := written.auxpos
+  // ---- Input streams -----------------------------------------------------------------------------------------------------------
+  // The window shows one; while VRCNUMs still move Heads it is not used, and one of theirs is looked up.
+  private val moved   = WireDefault(0.U(3.W))
+  private val shownIn = input(Mux(moving, moved, object8(3, 0)), 1)
 
-  private val declared = io.declare.bits
-  private def begin(of: StreamDescriptor): Unit = {
-    of.open    := true.B
-    of.kind    := declared.kind
-    of.format  := declared.format
-    of.bytepos := declared.bytepos
-    of.bitpos  := declared.bitpos
-    of.auxpos  := declared.auxpos
-    of.done    := 0.U
-    of.pending := 0.U
-    of.table   := declared.table
+  // What a declaration, the window or an advance makes of the one that it names.
+  private val newFlags = Wire(new StreamFlags)
+  newFlags.open    := value(0)
+  newFlags.kind    := value(2, 1)
+  newFlags.format  := value(17, 4).asTypeOf(new StreamFormat)
+  newFlags.pending := value(26, 24)
+  newFlags.table   := value(20)
+  when(io.declare.valid) {
+    newFlags.open    := true.B
+    newFlags.kind    := declared.kind
+    newFlags.format  := declared.format
+    newFlags.pending := 0.U
+    newFlags.table   := declared.table
   }
-  private def chosen(event: Valid[StreamName], output: Boolean, i: Int) =
-    event.valid && event.bits.output === output.B && named(event.bits.stream, i)
+  private val newPlace = Mux(
+    io.declare.valid,
+    Cat(declared.bytepos, declared.bitpos),
+    Mux(
+      io.windowWrite.valid,
+      Cat(put(shownIn.bytepos, 1), Mux(index === 3.U, value(2, 0), shownIn.bitpos)),
+      io.advance.bits.position
+    )
+  )
+  private val newLeft    = Mux(io.declare.valid, declared.left, put(shownIn.left, 6))
+  private val newRest    = Mux(io.declare.valid || puts(6), newLeft, shownIn.rest)
+  private val newDone    = Mux(io.declare.valid, 0.U, put(shownIn.done, 8))
+  private val newAux     = Mux(io.declare.valid, declared.auxpos, put(shownIn.auxpos, 4))
+  private val kindNow    = Mux(index === 0.U, newFlags.kind, shownIn.flags.kind)
+  private val newKind    = Mux(io.declare.valid, declared.kind, kindNow)
+  private val changesIn  = io.declare.valid && !declared.output || io.windowWrite.valid && isInput
+  private val changed    = Mux(io.declare.valid, declared.stream, object8(3, 0))
+  private val closesIn   = perInput(chosen(io.close, false, _))
+  private val zeroInputs = Fill(p.inputs, io.clear) | closesIn
+  write(totals.write(0), changesIn, changed, newDone + newRest)
+  write(auxSums.write(0), changesIn, changed, newAux + Mux(newKind === StreamKind.Variable.U, newRest, 0.U))
+  totals.zero  := zeroInputs
+  auxSums.zero := zeroInputs
 
-  // Elements that VRCNUM takes of each stream, where it takes any.
+  // Elements that VRCNUM takes of each stream, where it takes any, and bits.
   private val recounts = Seq.fill(p.inputs)(WireDefault(0.U.asTypeOf(Valid(UInt(log2Ceil(p.elements + 1).W)))))
-  for (((input, recount), i) <- inputs.zip(recounts).zipWithIndex) {
-    when(io.declare.valid && !declared.output && named(declared.stream, i)) {
-      begin(input)
-      input.left := declared.left
-    }
-    val advances = io.advance.valid && named(io.advance.bits.stream, i)
-    when(advances) {
-      input.bytepos                                           := io.advance.bits.position >> 3
-      input.bitpos                                            := io.advance.bits.position(2, 0)
-      when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + io.advance.bits.count)
-    }
-    // Numbers of elements are counted by the same sums for both.
-    val consumed = Mux(recount.valid, recount.bits.pad(p.vlBits), io.advance.bits.count)
+  private val bitsOf   = Seq.fill(p.inputs)(WireDefault(0.U(posBits.W)))
+  for (i <- 0 until p.inputs) {
+    val (flags, recount) = (inputs(i), recounts(i))
+    val begins           = declares(false, i)
+    val advances         = io.advance.valid && named(io.advance.bits.stream, i)
+    val restored         = restoresIn(i)
+    when(begins || restored && index === 0.U)(flags := newFlags)
+    when(begins || advances || restored)(places(i)  := newPlace)
+    when(recount.valid)(places(i)                   := places(i) + bitsOf(i))
     when(advances || recount.valid) {
-      input.done                        := input.done + consumed
-      when(!input.left.andR)(input.left := input.left - consumed)
+      rests(i) := rests(i) - Mux(recount.valid, recount.bits.pad(p.vlBits), io.advance.bits.count)
     }
-    when(chosen(io.close, false, i))(input         := 0.U.asTypeOf(input))
-    when(chosen(io.raise, false, i))(input.pending := 0.U)
+    when(begins || restored) {
+      rests(i)   := newRest
+      endless(i) := newLeft.andR
+    }
+    when(chosen(io.raise, false, i))(flags.pending := 0.U)
+    when(closesIn(i)) {
+      flags      := 0.U.asTypeOf(flags)
+      places(i)  := 0.U
+      rests(i)   := 0.U
+      endless(i) := false.B
+    }
     val enters = chosen(io.enter, false, i)
     inputUses(i) := inputUses(i) + enters - PopCount(io.inputDone.map(done => done.valid && named(done.bits, i)))
-    when(enters)(inMemory(i) := !input.format.buffer)
+    when(enters)(inMemory(i) := !flags.format.buffer)
   }
-  for ((output, i) <- outputs.zipWithIndex) {
-    val reserves = io.reserve.valid && named(io.reserve.bits.stream, i)
-    val settles  = io.settle.valid && named(io.settle.bits.stream, i)
-    reach(i) := reach(i) + Mux(reserves, io.reserve.bits.bits, 0.U) - Mux(settles, io.settle.bits.surplus, 0.U)
-    auxReach(i) := auxReach(i) + Mux(reserves, io.reserve.bits.count, 0.U) - Mux(
-      settles,
-      io.settle.bits.auxSurplus,
-      0.U
+
+  // ---- Output streams ----------------------------------------------------------------------------------------------------------
+  // Nothing is under way as the window writes, so a stream can only be where it is: so far it reaches from the cycle
+  // behind on, in which its place is read again.
+  private val restoresReach = RegNext(io.windowWrite.valid && isOutput, false.B)
+  private val restoredAt    = Reg(UInt(3.W))
+  restoredAt := object8(2, 0)
+  private val shownOut = output(object8(2, 0), 1)
+  private val here     = output(Mux(restoresReach, restoredAt, io.write), 2)
+  written.stream(1) := object8(2, 0)
+  private val shownDone = written.value(1)
+  io.at.bytepos := here.bytepos
+  io.at.bitpos  := here.bitpos
+  io.at.partial := here.partial
+  io.at.auxpos  := here.auxpos
+
+  private val begins      = io.declare.valid && declared.output
+  private val restored    = io.windowWrite.valid && isOutput
+  private val changedOut  = Mux(begins, declared.stream, object8(2, 0))
+  private val zeroOutputs = Fill(p.outputs, io.clear) | perOutput(chosen(io.close, true, _))
+  // The pack path, then the commit stage or the window, which count where both write one stream.
+  private val move = io.move.bits
+  write(bytes.write(0), io.move.valid, io.write, move.bytepos)
+  write(bits.write(0), io.move.valid, io.write, Cat(move.partial, move.bitpos))
+  write(auxes.write(0), io.move.valid, io.write, move.auxpos)
+  write(bytes.write(1), begins || restored, changedOut, Mux(begins, declared.bytepos, put(shownOut.bytepos, 1)))
+  write(
+    bits.write(1),
+    begins || restored,
+    changedOut,
+    Mux(
+      begins,
+      declared.bitpos,
+      Mux(index === 3.U, Cat(value(15, 8), value(2, 0)), Cat(shownOut.partial, shownOut.bitpos))
     )
-    when(io.move.valid && io.write === i.U) {
-      output.bytepos := io.move.bits.bytepos
-      output.bitpos  := io.move.bits.bitpos
-      output.partial := io.move.bits.partial
-      output.auxpos  := io.move.bits.auxpos
-    }
-    when(settles)(output.done := output.done + io.settle.bits.count)
-    when(settles && io.settle.bits.missing && output.pending === 0.U)(output.pending := 6.U)
-    when(io.declare.valid && declared.output && named(declared.stream, i)) {
-      begin(output)
-      output.partial := 0.U
-      reach(i)       := Cat(declared.bytepos, declared.bitpos)
-      auxReach(i)    := declared.auxpos
-    }
-    when(chosen(io.close, true, i))(output         := 0.U.asTypeOf(output))
-    when(chosen(io.raise, true, i))(output.pending := 0.U)
+  )
+  write(auxes.write(1), begins || restored, changedOut, Mux(begins, declared.auxpos, put(shownOut.auxpos, 4)))
+  for (memory <- Seq(bytes, bits, auxes)) memory.zero := zeroOutputs
+
+  // Elements written: 0 from a declaration on.
+  private val settle = io.settle.bits
+  written.stream(2) := settle.stream
+  write(
+    written.write(0),
+    io.settle.valid || restored,
+    Mux(io.settle.valid, settle.stream, object8(2, 0)),
+    Mux(io.settle.valid, written.value(2) + settle.count, put(shownDone, 8))
+  )
+  written.zero := zeroOutputs | perOutput(declares(true, _))
+
+  // How far it may come: an instruction that leaves the commit stage reserves, one that has packed settles.
+  private val reserve   = io.reserve.bits
+  private val both      = io.reserve.valid && io.settle.valid && reserve.stream === settle.stream
+  private val reserveAt = Mux(restoresReach, restoredAt, Mux(begins, declared.stream, reserve.stream))
+  private val reserves  = io.reserve.valid || begins || restoresReach
+  private def reach(of: StreamFieldIO, more: UInt, less: UInt, begin: UInt, restored: UInt): Unit = {
+    of.stream(1) := reserve.stream
+    of.stream(2) := settle.stream
+    write(of.write(0), io.settle.valid, settle.stream, of.value(2) - less)
+    val reserved = of.value(1) + more - Mux(both, less, 0.U)
+    write(of.write(1), reserves, reserveAt, Mux(restoresReach, restored, Mux(begins, begin, reserved)))
+    of.zero := 0.U
+  }
+  reach(
+    reaches,
+    reserve.bits,
+    settle.surplus,
+    Cat(declared.bytepos, declared.bitpos),
+    Cat(here.bytepos, here.bitpos)
+  )
+  reach(auxReaches, reserve.count, settle.auxSurplus, declared.auxpos, here.auxpos)
+
+  for ((flags, i) <- outputs.zipWithIndex) {
+    val missing = io.settle.valid && named(settle.stream, i) && settle.missing
+    when(missing && flags.pending === 0.U)(flags.pending             := 6.U)
+    when(declares(true, i) || restoresOut(i) && index === 0.U)(flags := newFlags)
+    when(chosen(io.raise, true, i))(flags.pending                    := 0.U)
+    when(zeroOutputs(i))(flags                                       := 0.U.asTypeOf(flags))
     val enters = chosen(io.enter, true, i)
     outputUses(i)             := outputUses(i) + enters - (io.outputDone.valid && named(io.outputDone.bits, i))
-    when(enters)(outMemory(i) := !output.format.buffer)
+    when(enters)(outMemory(i) := !flags.format.buffer)
   }
-  private val inputOpen = Cat(inputs.map(_.open).reverse).pad(12)
-  private val moving    = WireDefault(false.B)
+  private val inputOpen = perInput(inputs(_).open).pad(12)
   io.busy   := (inputUses ++ outputUses).map(_ =/= 0.U).reduce(_ || _) || moving
   io.reads  := inputUses.zip(inMemory).map { case (uses, memory) => uses =/= 0.U && memory }.reduce(_ || _)
   io.writes := outputUses.zip(outMemory).map { case (uses, memory) => uses =/= 0.U && memory }.reduce(_ || _)
@@ -328,22 +517,16 @@ class StreamTable(p: VectorParams) extends Module {
     val auxHeads = RegInit(0.U(8.W))
     val staged   = Reg(Vec(p.inputs, new StreamStage(p)))
     val moves    = strip.recount.valid
-    for ((input, i) <- inputs.zipWithIndex) {
-      when(moves && strip.recount.bits.set(i)) {
-        // Where NumE is 0 the gate has looked at none.
-        val own   = input.kind =/= StreamKind.Fixed.U
-        val asked = !strip.recount.bits.early && (own || !unpacked(i)) && strip.recount.bits.count =/= 0.U
-        val count = Mux(asked, staged(i).count, strip.recount.bits.count)
-        val bits  = Mux(own, Mux(asked, staged(i).bits, 0.U), count * input.format.valueBits)
-        val next  = position(input) + bits
-        recounts(i).valid                                       := true.B
-        recounts(i).bits                                        := count
-        input.bytepos                                           := next >> 3
-        input.bitpos                                            := next(2, 0)
-        when(asked && input.pending === 0.U)(input.pending      := staged(i).reason)
-        when(input.kind === StreamKind.Variable.U)(input.auxpos := input.auxpos + count)
-      }
-      when(strip.stage.valid && named(strip.stage.bits.stream, i))(staged(i) := strip.stage.bits)
+    for ((flags, i) <- inputs.zipWithIndex) {
+      // Where NumE is 0 the gate has looked at none. It has added up the bits of what it has looked at.
+      val own   = flags.kind =/= StreamKind.Fixed.U
+      val asked = !strip.recount.bits.early && (own || !unpacked(i)) && strip.recount.bits.count =/= 0.U
+      val bits  = Mux(own, 0.U, strip.recount.bits.count * flags.format.valueBits)
+      recounts(i).valid := moves && strip.recount.bits.set(i)
+      recounts(i).bits  := Mux(asked, staged(i).count, strip.recount.bits.count)
+      bitsOf(i)         := Mux(asked, staged(i).bits, bits)
+      when(recounts(i).valid && asked && flags.pending === 0.U)(flags.pending := staged(i).reason)
+      when(strip.stage.valid && named(strip.stage.bits.stream, i))(staged(i)  := strip.stage.bits)
     }
     val looks = Mux(strip.unpack && io.enter.valid, (1.U(16.W) << io.enter.bits.stream)(11, 0), 0.U)
     unpacked := Mux(strip.renew || io.clear, 0.U, unpacked | looks)
@@ -354,113 +537,80 @@ class StreamTable(p: VectorParams) extends Module {
     when(io.windowWrite.valid || strip.renumber || io.clear)(unpacked := 0.U)
     // IHEAD of the stream, then that of its widths.
     val buffers = Cat(inputs.take(8).map(_.format.buffer).reverse)
-    val widths  = Cat(inputs.take(8).map(_.kind === StreamKind.Variable.U).reverse)
+    val widths  = Cat(inputs.take(8).map(isVariable).reverse)
     val either  = heads | auxHeads
     val first   = PriorityEncoderOH(either)
     val ofAux   = (heads & first) === 0.U
     val consume = io.consume.get
-    val mover   = MuxTree(OHToUInt(first), inputs.take(8))
+    moved               := OHToUInt(first)
     moving              := either.orR
     consume.valid       := either.orR
-    consume.bits.stream := Mux(ofAux, mover.format.aux, OHToUInt(first))
-    consume.bits.head   := Mux(ofAux, mover.auxpos, mover.bytepos)(31, 0)
+    consume.bits.stream := Mux(ofAux, shownIn.flags.format.aux, moved)
+    consume.bits.head   := Mux(ofAux, shownIn.auxpos, shownIn.bytepos)(31, 0)
     val begins = Mux(moves, strip.recount.bits.set(7, 0) & buffers, 0.U)
     heads    := Mux(io.clear, 0.U, (heads & ~Mux(consume.ready && !ofAux, first, 0.U)) | begins)
     auxHeads := Mux(io.clear, 0.U, (auxHeads & ~Mux(consume.ready && ofAux, first, 0.U)) | (begins & widths))
     when(!io.look.output && (either & (1.U(16.W) << io.look.stream)(7, 0)).orR)(io.look.busy := true.B)
     strip.open                                                                               := inputOpen
-    strip.counted  := Cat(inputs.map(_.kind =/= StreamKind.Fixed.U).reverse).pad(12)
+    strip.counted  := perInput(inputs(_).kind =/= StreamKind.Fixed.U).pad(12)
     strip.unpacked := unpacked
     strip.moving   := moving
   }
 
-  private def owns(of: StreamDescriptor) = of.open && of.format.buffer
-  private def auxes(of: Seq[StreamDescriptor]): UInt =
-    of.map(s => Mux(owns(s) && s.kind === StreamKind.Variable.U, UIntToOH(s.format.aux, 8), 0.U)).reduce(_ | _)
-  private val inputAuxes  = auxes(inputs)
-  private val outputAuxes = auxes(outputs)
-  io.look.open  := Mux(io.look.output, Cat(outputs.map(_.open).reverse).pad(12), inputOpen)
+  private def owns(of: StreamFlags) = of.open && of.format.buffer
+  private def auxesOf(of: Seq[StreamFlags]): UInt =
+    of.map(s => Mux(owns(s) && isVariable(s), UIntToOH(s.format.aux, 8), 0.U)).reduce(_ | _)
+  private val inputAuxes  = auxesOf(inputs)
+  private val outputAuxes = auxesOf(outputs)
+  io.look.open  := Mux(io.look.output, perOutput(outputs(_).open).pad(12), inputOpen)
   io.look.auxes := Mux(io.look.output, outputAuxes, inputAuxes)
   io.look.tables := Cat((0 until HuffmanCode.sets).reverse.map { set =>
     (inputs ++ outputs).map(s => s.open && s.kind === StreamKind.Huffman.U && s.table === set.U).reduce(_ || _)
   })
   io.ownInputs  := Cat(inputs.take(8).map(owns).reverse) | inputAuxes
-  io.ownOutputs := Cat(outputs.map(owns).reverse) | outputAuxes
+  io.ownOutputs := perOutput(i => owns(outputs(i))) | outputAuxes
 
-  // ---- Window ---------------------------------------------------------------------------------------------------------------
-  private val object8  = io.select(7, 0)
-  private val index    = io.select(19, 8)
-  private val isStream = io.select(31, 28) === 0.U
-
-  /** Words of a stream: word number, how it reads, what a write does. */
-  private def half(value: UInt, upper: Boolean): UInt =
-    if (upper) (if (p.xLen == 64) value(63, 32) else 0.U(32.W)) else value(31, 0)
-  private def word(of: StreamDescriptor, left: UInt, partial: UInt): UInt = {
-    val words = Seq(
-      Cat(of.pending.pad(4), 0.U(3.W), of.table, 0.U(2.W), of.format.asUInt, 0.U(1.W), of.kind, of.open).pad(32),
-      half(of.bytepos, upper = false),
-      half(of.bytepos, upper = true),
-      Cat(partial, 0.U(5.W), of.bitpos).pad(32),
-      half(of.auxpos, upper = false),
-      half(of.auxpos, upper = true),
+  // ---- Window: what it reads ---------------------------------------------------------------------------------------------------
+  private val flagsShown = Mux(isInput, shownIn.flags, shownOut.flags)
+  private val words = {
+    def either(in: UInt, out: UInt) = Mux(isInput, in, out)
+    val bytepos                     = either(shownIn.bytepos, shownOut.bytepos)
+    val auxpos                      = either(shownIn.auxpos, shownOut.auxpos)
+    val left                        = either(shownIn.left, 0.U(p.xLen.W))
+    val done                        = either(shownIn.done, shownDone)
+    Seq(
+      Cat(
+        flagsShown.pending.pad(4),
+        0.U(3.W),
+        flagsShown.table,
+        0.U(2.W),
+        flagsShown.format.asUInt,
+        0.U(1.W),
+        flagsShown.kind,
+        flagsShown.open
+      ).pad(32),
+      half(bytepos, upper = false),
+      half(bytepos, upper = true),
+      Cat(either(0.U(8.W), shownOut.partial), 0.U(5.W), either(shownIn.bitpos, shownOut.bitpos)).pad(32),
+      half(auxpos, upper = false),
+      half(auxpos, upper = true),
       half(left, upper = false),
       half(left, upper = true),
-      half(of.done, upper = false),
-      half(of.done, upper = true)
+      half(done, upper = false),
+      half(done, upper = true)
     )
-    words.zipWithIndex.map { case (w, i) => Mux(index === i.U, w, 0.U) }.reduce(_ | _)
   }
-  private def here(output: Boolean, i: Int) =
-    isStream && object8 === (i + (if (output) 16 else 0)).U
-  // The stream first, then its word.
-  private val isInput  = isStream && object8 < p.inputs.U
-  private val isOutput = isStream && object8(7, 3) === 2.U
-  private val shown    = MuxTree(object8(3, 0), inputs)
-  private val shownOut = MuxTree(object8(2, 0), outputs)
-  io.word := Mux(isInput, word(shown, shown.left, 0.U(8.W)), 0.U) |
-    Mux(isOutput, word(shownOut, 0.U(p.xLen.W), shownOut.partial), 0.U)
-
-  private val value = io.windowWrite.bits
-  private def put(field: UInt, upper: Boolean): Unit =
-    if (p.xLen == 64) field := (if (upper) Cat(value, field(31, 0)) else Cat(field(63, 32), value))
-    else if (!upper) field := value
-  private def restore(of: StreamDescriptor): Unit = {
-    when(index === 0.U) {
-      of.open    := value(0)
-      of.kind    := value(2, 1)
-      of.format  := value(17, 4).asTypeOf(new StreamFormat)
-      of.pending := value(26, 24)
-      of.table   := value(20)
+  io.word := words.zipWithIndex
+    .map { case (w, i) =>
+      Mux((isInput || isOutput) && index === i.U, w, 0.U)
     }
-    when(index === 1.U)(put(of.bytepos, upper = false))
-    when(index === 2.U)(put(of.bytepos, upper = true))
-    when(index === 3.U)(of.bitpos := value(2, 0))
-    when(index === 4.U)(put(of.auxpos, upper = false))
-    when(index === 5.U)(put(of.auxpos, upper = true))
-    when(index === 8.U)(put(of.done, upper = false))
-    when(index === 9.U)(put(of.done, upper = true))
-  }
-  for ((input, i) <- inputs.zipWithIndex) when(io.windowWrite.valid && here(false, i)) {
-    restore(input)
-    when(index === 6.U)(put(input.left, upper = false))
-    when(index === 7.U)(put(input.left, upper = true))
-  }
-  // Nothing is under way, so an output stream can only be where it is.
-  for ((output, i) <- outputs.zipWithIndex) {
-    val restores = io.windowWrite.valid && here(true, i)
-    when(restores) {
-      restore(output)
-      when(index === 3.U)(output.partial := value(15, 8))
-    }
-    when(RegNext(restores, false.B)) {
-      reach(i)    := position(output)
-      auxReach(i) := output.auxpos
-    }
-  }
+    .reduce(_ | _)
 
   when(io.clear) {
-    inputs.foreach(input => input := 0.U.asTypeOf(input))
-    outputs.foreach(output => output := 0.U.asTypeOf(output))
+    (inputs ++ outputs).foreach(_ := flags())
+    places.foreach(_ := 0.U)
+    rests.foreach(_ := 0.U)
+    endless.foreach(_ := false.B)
     inputUses.foreach(_ := 0.U)
     outputUses.foreach(_ := 0.U)
   }

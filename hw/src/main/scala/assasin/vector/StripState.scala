@@ -7,9 +7,10 @@ import chisel3.util.{PopCount, PriorityMux, UIntToOH, Valid, log2Ceil}
 class StripStateIO(p: VectorParams) extends Bundle {
   private val countBits = log2Ceil(p.elements + 1)
 
-  /** An instruction with something to do leaves the commit stage; where it stands. */
-  val op    = Flipped(Valid(new VectorOp(p)))
-  val place = Output(new StripPlace)
+  /** An instruction with something to do leaves the commit stage; the registers that it writes; where it stands. */
+  val op     = Flipped(Valid(new VectorOp(p)))
+  val writes = Input(UInt(32.W))
+  val place  = Output(new StripPlace)
 
   /** Numbers of elements as they become known: of those that count, by [[StripState.sources]]; of those that close. */
   val counted = Flipped(Vec(StripState.sources, Valid(UInt(countBits.W))))
@@ -91,7 +92,7 @@ class StripState(p: VectorParams) extends Module {
   private val use    = op.variable.get
   private val counts = io.op.valid && use.active && use.setsCount
   private val closes = io.op.valid && use.active && (op.path === VectorPath.Pack.U || op.isSum)
-  private val writes = op.writeRegisters
+  private val writes = io.writes
   when(io.op.valid)(made := (made & ~writes) | Mux(use.active && use.setsCount && !use.compare, writes, 0.U))
   io.place.strip         := strip
   io.place.sure          := (made & UIntToOH(Mux(op.path === VectorPath.Pack.U, op.vd, op.vs2), 32)).orR

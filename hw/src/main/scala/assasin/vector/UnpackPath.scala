@@ -356,7 +356,7 @@ class UnpackPath(p: VectorParams) extends Module {
     op       := io.op.bits
     beat     := 0.U
     position := (io.op.bits.scalar ## io.op.bits.use.get.bitpos) + moved
-    writes   := VecInit(Seq.tabulate(p.egs)(eg => io.op.bits.writeRegisters(eg / p.egsPerRegister))).asUInt
+    writes   := VecInit(Seq.tabulate(p.egs)(eg => io.registers.writes(eg / p.egsPerRegister))).asUInt
     masking  := io.op.bits.readsVs1
     begun    := false.B
     issued   := false.B

@@ -211,16 +211,25 @@ class VectorOp(p: VectorParams) extends Bundle {
     (ones << base)(31, 0)
   }
 
-  /** The registers that it writes and reads, but for an index: an access with indices is alone under way. */
-  def writeRegisters: UInt = {
+  /** The registers that it reads and writes. */
+  def registers: RegisterUse = {
+    val use = Wire(new RegisterUse)
+    use.reads  := readRegisters
+    use.writes := writeRegisters
+    use
+  }
+  private def writeRegisters: UInt = {
     val log = Mux(maskResult || reduces, 0.U, Mux(narrow && groups =/= 0.U, groups - 1.U, groups))
     Mux(writes, fields(vd, log), 0.U)
   }
-  def readRegisters: UInt = {
+  private def readRegisters: UInt = {
     val store = path === VectorPath.Store.U || (if (p.pup) path === VectorPath.Pack.U else false.B)
     val iota  = function === IntegerFunction.Iota.U
     Mux(readsVs1, group(vs1, groupsOfVs1), 0.U) |
       Mux(readsVs2, group(vs2, Mux(iota, 0.U, groups)), 0.U) |
-      Mux(store, fields(vd, groups), 0.U) | readsMask
+      Mux(store, storedRegisters, 0.U) | readsMask
   }
+
+  /** Those of a store's or pack's data. */
+  def storedRegisters: UInt = fields(vd, groups)
 }

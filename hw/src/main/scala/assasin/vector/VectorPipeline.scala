@@ -43,6 +43,9 @@ class VectorPipeline(p: VectorParams) extends Module {
   private val active  = RegInit(0.U(slots.W))
   private val waits   = RegInit(false.B)
   private val waiting = Reg(new VectorOp(p))
+  // The registers that it reads and writes; those of the one that leaves the commit stage.
+  private val registers    = Reg(new RegisterUse)
+  private val newRegisters = gate.io.dispatch.bits.registers
   private val taken = VecInit(queues.zipWithIndex.map { case (queue, path) =>
     queue.io.in.ready && waiting.path === path.U
   }).asUInt.orR
@@ -74,6 +77,7 @@ class VectorPipeline(p: VectorParams) extends Module {
   gate.io.carefulEnd     := Mux(load.io.carefulEnd.valid, load.io.carefulEnd, store.io.carefulEnd)
   when(enters) {
     waiting     := gate.io.dispatch.bits
+    registers   := newRegisters
     waiting.tag := tag
     tag         := tag + 1.U
   }
@@ -82,19 +86,21 @@ class VectorPipeline(p: VectorParams) extends Module {
 
   // Queues and paths.
   for (((queue, path), number) <- queues.zip(paths).zipWithIndex) {
-    queue.io.in.valid := waits && waiting.path === number.U
-    queue.io.in.bits  := waiting
-    queue.io.clear    := clear
+    queue.io.in.valid    := waits && waiting.path === number.U
+    queue.io.in.bits     := waiting
+    queue.io.clear       := clear
+    queue.io.inRegisters := registers
     path.op <> queue.io.out
+    path.registers               := queue.io.outRegisters
     path.clear                   := clear
     path.v0                      := file.io.v0
     path.olderReads              := hazards.io.olderReads(number)
     hazards.io.sequenced(number) := path.use
     for ((entry, seen) <- queue.io.entries.zip(hazards.io.queued(number))) {
-      seen.valid       := entry.valid
-      seen.bits.tag    := entry.bits.tag
-      seen.bits.reads  := entry.bits.readRegisters
-      seen.bits.writes := entry.bits.writeRegisters
+      seen.valid          := entry.valid
+      seen.bits.tag       := entry.bits.tag
+      seen.bits.registers := entry.bits.registers
+      seen.bits.kept      := entry.bits.kept
     }
   }
   private val unpacked =
@@ -398,10 +404,12 @@ class VectorPipeline(p: VectorParams) extends Module {
     gate.io.packed.get                      := strip.io.packed
     tags.io.op.valid                        := enters
     tags.io.op.bits                         := op
+    tags.io.writes                          := newRegisters.writes
     tags.io.clear                           := clear
     strip.io.clear                          := clear
     strip.io.op.valid                       := enters
     strip.io.op.bits                        := op
+    strip.io.writes                         := newRegisters.writes
     when(enters)(waiting.variable.get.place := strip.io.place)
     strip.io.counted(0)                     := execute.io.strip.get.counted
     strip.io.counted(1)                     := input.strip.get.counted(0)

@@ -5,17 +5,48 @@ than before, or its clock has an edge, and at an edge it leaves out what depends
 it, it is evaluated whenever the logic around it is. The block must have registers and combinational logic only: a latch, or a clock
 gate of its own, would have to see its inputs at an edge.
 
-Usage: evaluate_on_change.py FOLDER BLOCK    changes FOLDER/BLOCK.cpp and the file in FOLDER with the block's eval()
+The chip's model then compares and copies the block's ports itself. As Verilator writes it, it calls functions of DPI-C, for which
+each port is converted, and back.
+
+Usage: evaluate_on_change.py FOLDER TOP BLOCK    changes files of the models VTOP, in FOLDER, and VBLOCK, in FOLDER/VBLOCK
 Exit code 1: they are not as the Verilator in scripts/requirements.txt writes them; nothing is changed.
 """
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-SET = """\
-#define ASSASIN_SET(INPUT, STATEMENT) \\
-    { const auto before = INPUT; STATEMENT changed |= std::memcmp(&before, &INPUT, sizeof before) != 0; }
+CONTAINER = """\
+#pragma once
+#include <cstring>
+#include "V{block}.h"
+extern thread_local bool V{block}_inputs_changed; // whether logic that depends on inputs is evaluated
+class V{block}_container: public V{block} {{
+  public:
+    long long m_seqnum = 0;
+    bool settled = false; // its outputs are those of its inputs
+    V{block}_container(const char* scope): V{block}(scope) {{}}
+    template <typename T> bool set(T &input, const T &value) {{
+        if (std::memcmp(&input, &value, sizeof value) == 0) return false;
+        input = value;
+        return true;
+    }}
+    long long update(bool changed) {{
+        if (changed || !settled) {{
+            settled = true;
+            eval();
+        }}
+        return m_seqnum++;
+    }}
+    long long edge(CData level) {{
+        clock = level;
+        V{block}_inputs_changed = !settled;
+        eval();
+        V{block}_inputs_changed = true;
+        return m_seqnum++;
+    }}
+}};
 """
 
 
@@ -26,52 +57,72 @@ class Source:
         self.path = path
         self.text = path.read_text()
 
-    def replace(self, pattern: str, by: str, within: str = r"\A[\s\S]*\Z", times: int | None = 1) -> None:
-        """
-        Replaces a pattern in the text that `within` matches. Raises SystemExit unless that is one text and the pattern is found so
-        many times in it, or at least once for None.
-        """
-        found = 0
-
-        def inner(part: re.Match[str]) -> str:
-            nonlocal found
-            text, found = re.subn(pattern, by, part[0], flags=re.MULTILINE)
-            return text
-
-        self.text, parts = re.subn(within, inner, self.text, count=1)
-        if parts != 1 or found == 0 or (times is not None and found != times):
-            sys.exit(f"evaluate_on_change: {self.path}: {found} places like '{pattern}', not {times or 'some'}: another Verilator?")
+    def replace(self, pattern: str, by: str | Callable[[re.Match[str]], str]) -> None:
+        """Replaces a pattern that is found once; otherwise raises SystemExit."""
+        self.text, found = re.subn(pattern, by, self.text, flags=re.MULTILINE)
+        if found != 1:
+            sys.exit(f"evaluate_on_change: {self.path}: {found} places like '{pattern}', not 1: another Verilator?")
 
 
-def change(folder: Path, block: str) -> None:
-    """Changes the model of a block in the folder that Verilator has made for it."""
-    flag = f"V{block}_inputs_changed"  # whether logic that depends on inputs is evaluated
-    wrapper = Source(folder / f"{block}.cpp")
-    update = rf"long long {block}_protectlib_combo_update[\s\S]*?\n    }}\n"
-    edge = rf"long long {block}_protectlib_seq_update[\s\S]*?\n    }}\n"
-    wrapper.replace(r"^ *handlep__V->(\w+) = \(\w+\);", r"ASSASIN_SET(handlep__V->\1, \g<0>)", update, None)
-    wrapper.replace(r"^ *VL_SET_[A-Z]+_SVLV\(\d+, *(handlep__V->\w+), .*\);", r"ASSASIN_SET(\1, \g<0>)", update, None)
+def one(folder: Path, files: str, pattern: str) -> Source:
+    """The one file of a folder that has a pattern. Raises SystemExit if there are more, or none."""
+    found = [source for source in map(Source, folder.glob(files)) if re.search(pattern, source.text, flags=re.MULTILINE)]
+    if len(found) != 1:
+        sys.exit(f"evaluate_on_change: {folder}/{files}: {len(found)} files with '{pattern}', not 1: another Verilator?")
+    return found[0]
+
+
+def body(block: str, function: str, arguments: str) -> str:
+    """
+    What the chip's model does instead of a call of a function of DPI-C. Its arguments are the block's handle, the inputs by value,
+    the outputs and, called Vfuncrtn, the result by reference.
+    """
+    found = re.findall(r"\w+(?:<\d+>)?/\*[^*]*\*/ (&?)(\w+)", arguments)
+    (_, handle), ports = found[0], found[1:]
+    inputs = [name for reference, name in ports if not reference]
+    outputs = [name for reference, name in ports if reference]
+    lines = [f"V{block}_container &model = *static_cast<V{block}_container *>(VL_CVT_Q_VP({handle}));"]
+    if function == "combo_ignore":
+        return ""
+    result = outputs.pop()
+    if not result.endswith("__Vfuncrtn"):
+        sys.exit(f"evaluate_on_change: {block}: the last argument of {function} is {result}, not its result: another Verilator?")
+    if function == "combo_update":
+        lines += ["bool changed = false;", *(f"changed |= model.set(model.{name}, {name});" for name in inputs)]
+        lines += [f"{result} = model.update(changed);"]
+    else:
+        lines += [f"{result} = model.edge({inputs[0]});"]
+    return "".join(f"    {line}\n" for line in [*lines, *(f"{name} = model.{name};" for name in outputs)])
+
+
+def change(folder: Path, top: str, block: str) -> None:
+    """Changes the model of a block, and of the chip's use of it, in the folder that Verilator has made for the chip."""
+    flag = f"V{block}_inputs_changed"
+    own = folder / f"V{block}"
+    wrapper = Source(own / f"{block}.cpp")
     wrapper.replace(
-        r"^.*const handlep__V = .*", r"\g<0>\nbool changed = !handlep__V->settled;\nhandlep__V->settled = true;", update
+        rf"^class V{block}_container: public V{block} {{[\s\S]*?^}};\n",
+        f'#include "V{block}_container.h"\nthread_local bool {flag} = true;\n',
     )
-    wrapper.replace(r"handlep__V->eval\(\);", r"if (changed) \g<0>", update)
-    wrapper.replace(r"handlep__V->eval\(\);", rf"{flag} = !handlep__V->settled; \g<0> {flag} = true;", edge)
-    wrapper.replace(r"^.*long long m_seqnum;", r"\g<0>\nbool settled = false;")
-    wrapper.replace(r"^// Container class", f"thread_local bool {flag} = true;\n" + SET.replace("\\", r"\\") + r"\n\g<0>")
-    wrapper.replace(r"^#include <cstdlib>", r"\g<0>\n#include <cstring>")
 
-    evaluates = rf"void V{block}___024root___eval\(V{block}___024root\* vlSelf\) {{[\s\S]*?\n}}\n"
-    files = [source for source in map(Source, folder.glob(f"V{block}___024root__*.cpp")) if re.search(evaluates, source.text)]
-    if len(files) != 1:
-        sys.exit(f"evaluate_on_change: {folder}: {len(files)} files have the eval() of {block}, not 1: another Verilator?")
-    files[0].replace(r"vlSelfRef\.__VicoFirstIteration = 1U;", f"vlSelfRef.__VicoFirstIteration = {flag};", evaluates)
-    files[0].replace(r"\A// Verilated.*", rf"\g<0>\nextern thread_local bool {flag};")
+    evaluates = rf"(void V{block}___024root___eval\(V{block}___024root\* vlSelf\) {{[\s\S]*?vlSelfRef\.__VicoFirstIteration = )1U;"
+    model = one(own, f"V{block}___024root__*.cpp", evaluates)
+    model.replace(evaluates, rf"\g<1>{flag};")
+    model.replace(r"\A// Verilated.*", rf"\g<0>\nextern thread_local bool {flag};")
 
-    for source in [wrapper, *files]:
+    functions = ("combo_update", "seq_update", "combo_ignore")
+    wrap = rf"^(void V{top}___024root____Vdpiimwrap_\w+__DOT__{block}_protectlib_%s_TOP\((.*)\) {{\n)[\s\S]*?^}}\n"
+    chip = one(folder, f"V{top}___024root__*.cpp", wrap % functions[0])
+    for function in functions:
+        chip.replace(wrap % function, lambda found, of=function: found[1] + body(block, of, found[2]) + "}\n")
+    chip.replace(r"\A// Verilated.*", rf'\g<0>\n#include "V{block}/V{block}_container.h"')
+
+    (own / f"V{block}_container.h").write_text(CONTAINER.format(block=block))
+    for source in (wrapper, model, chip):
         source.path.write_text(source.text)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: evaluate_on_change.py FOLDER BLOCK")
-    change(Path(sys.argv[1]), sys.argv[2])
+    if len(sys.argv) != 4:
+        sys.exit("usage: evaluate_on_change.py FOLDER TOP BLOCK")
+    change(Path(sys.argv[1]), sys.argv[2], sys.argv[3])

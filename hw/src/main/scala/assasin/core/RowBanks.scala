@@ -2,7 +2,7 @@
 package assasin.core
 
 import chisel3._
-import chisel3.util.{Cat, Fill, isPow2, log2Ceil}
+import chisel3.util.{Cat, Fill, RegEnable, isPow2, log2Ceil}
 
 /** A read of [[RowBanks]], seen from the reader. */
 class RowBanksReadIO(addressBits: Int, readBytes: Int) extends Bundle {
@@ -92,7 +92,7 @@ class RowBanks(bytes: Int, rowBytes: Int, readBytes: Int, writeBytes: Int, granu
 
   private val (readRows, _)  = rows(io.read.addr)
   private val Seq(even, odd) = banks.zip(readRows).map { case (bank, row) => bank.read(row, io.read.enable).asUInt }
-  private val from           = RegNext(io.read.addr(offsetBits, 0))
+  private val from           = RegEnable(io.read.addr(offsetBits, 0), io.read.enable)
   private val (fromLane, fromOdd)             = (from(offsetBits - 1, 0), from(offsetBits))
   private def byteOf(row: UInt, i: Int): UInt = row(8 * i + 7, 8 * i)
 

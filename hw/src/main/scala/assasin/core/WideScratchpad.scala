@@ -25,7 +25,7 @@ class WideScratchpad(bytes: Int, v: VectorParams) extends Module {
 
   val io = IO(new WideScratchpadIO(v))
 
-  private val ram = Module(new RowBanks(bytes, v.dBytes, readBytes = v.memoryBytes, writeBytes = v.memoryBytes))
+  private val ram = Module(new GatedRowBanks(bytes, v.dBytes, v.memoryBytes, v.memoryBytes, v.clockGate))
   private val req = io.core.bits
 
   private val coreReads = io.core.valid && !req.write

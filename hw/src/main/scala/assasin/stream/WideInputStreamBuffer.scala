@@ -4,7 +4,7 @@ package assasin.stream
 import chisel3._
 import chisel3.util.Valid
 
-import assasin.core.RowBanks
+import assasin.core.GatedRowBanks
 import assasin.vector.{StreamConsume, StreamInputLookIO, StreamReadRequest, VectorParams}
 
 /** Ports of [[WideInputStreamBuffer]]. */
@@ -31,7 +31,7 @@ class WideInputStreamBuffer(bytes: Int, v: VectorParams) extends Module {
 
   private val part = io.partition
   private val ram = Module(
-    new RowBanks(bytes, v.dBytes, readBytes = v.memoryBytes, writeBytes = 8, granule = 8, rings = true)
+    new GatedRowBanks(bytes, v.dBytes, v.memoryBytes, writeBytes = 8, v.clockGate, granule = 8, rings = true)
   )
   private val pointers = Module(new InputPointers(bytes, looks = true))
   private val access   = new InputStreamAccess(io, pointers)

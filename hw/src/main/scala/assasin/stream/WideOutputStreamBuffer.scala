@@ -4,7 +4,7 @@ package assasin.stream
 import chisel3._
 import chisel3.util.{Cat, Valid}
 
-import assasin.core.RowBanks
+import assasin.core.GatedRowBanks
 import assasin.vector.{StreamOutputLookIO, StreamWriteRequest, VectorParams}
 
 /** Ports of [[WideOutputStreamBuffer]]. */
@@ -25,7 +25,7 @@ class WideOutputStreamBuffer(bytes: Int, v: VectorParams) extends Module {
   val io = IO(new WideOutputStreamBufferIO(bytes, v))
 
   private val part     = io.partition
-  private val ram      = Module(new RowBanks(bytes, v.dBytes, readBytes = 8, writeBytes = v.memoryBytes, rings = true))
+  private val ram      = Module(new GatedRowBanks(bytes, v.dBytes, readBytes = 8, v.memoryBytes, v.clockGate, rings = true))
   private val unit     = io.unitWrite
   private val pointers = Module(new OutputPointers(bytes, peeks = 3))
   private val access   = new OutputStreamAccess(io, pointers)

@@ -16,9 +16,9 @@
 #define THROTTLE_OFF (RING / 4)
 
 /* What request.recent says of an entry of the ring, a chunk or what is skipped at the ring's end. */
-#define ENTRY_UNITS 0x007fu /**< its length, in units of 64 bytes */
-#define ENTRY_DONE  0x0080u /**< its bytes are there */
-#define ENTRY_SKIP  0x0100u
+#define ENTRY_UNITS 0x7fu /**< its length, in units of 64 bytes */
+#define ENTRY_DONE  0x80u /**< its bytes are there */
+#define ENTRY_SKIP  0u    /**< of ENTRY_UNITS: up to the ring's end */
 #define UNIT        64u
 _Static_assert(sizeof(struct scomp_chunk) == UNIT, "a chunk's header is a unit");
 _Static_assert((HEADER + PAGE_SIZE + UNIT) / UNIT <= ENTRY_UNITS, "units of an entry");
@@ -57,13 +57,13 @@ static uint32_t make(struct request *r, uint32_t bytes, bool report, uint32_t *i
     }
     if (skip > 0) {
         hal_write(r->ring + offset, SKIP_MAGIC);
-        r->recent[r->made++ % CHUNKS_PENDING] = (uint16_t)(skip / UNIT | ENTRY_SKIP | ENTRY_DONE);
+        r->recent[r->made++ % CHUNKS_PENDING] = ENTRY_SKIP | ENTRY_DONE;
         r->head += skip;
         offset = 0;
     }
     r->head += need;
     *id = r->made++ % CHUNKS_PENDING;
-    r->recent[*id] = (uint16_t)(need / UNIT);
+    r->recent[*id] = (uint8_t)(need / UNIT);
     if (!r->throttled && used(r) > THROTTLE_ON) {
         r->throttled = true;
         core_throttle(r, true);
@@ -104,17 +104,19 @@ uint32_t result_report(struct request *r, const struct scomp_chunk *header, uint
     return at;
 }
 
-/** Offset in the ring behind entry `id`, one of those that are not complete. */
-static uint32_t end_of(const struct request *r, uint32_t id) {
-    uint32_t end = r->head;
-    for (uint32_t n = r->made - 1; n % CHUNKS_PENDING != id; n--) {
-        end -= (r->recent[n % CHUNKS_PENDING] & ENTRY_UNITS) * UNIT;
-    }
-    return (end - 1) % RING + 1;
+/** Where entry `n` ends that begins at `at`, both counting as request.head does. */
+static uint32_t end_of(const struct request *r, uint32_t n, uint32_t at) {
+    uint32_t units = r->recent[n % CHUNKS_PENDING] & ENTRY_UNITS;
+    return at + (units != ENTRY_SKIP ? units * UNIT : RING - at % RING);
 }
 
 void result_pad(const struct request *r, uint32_t id, uint32_t bytes) {
-    uint32_t end = r->ring + end_of(r, id);
+    uint32_t from = r->ready;
+    uint32_t n = r->complete;
+    for (; n % CHUNKS_PENDING != id; n++) {
+        from = end_of(r, n, from);
+    }
+    uint32_t end = r->ring + (end_of(r, n, from) - 1) % RING + 1;
     for (uint32_t at = end - padded(bytes) + (bytes & ~3u); at < end; at += 4) {
         uint32_t keep = at - (end - padded(bytes)) < bytes ? bytes & 3 : 0;
         hal_write(at, keep > 0 ? hal_read(at) & ((1u << (keep * 8)) - 1) : 0);
@@ -124,7 +126,7 @@ void result_pad(const struct request *r, uint32_t id, uint32_t bytes) {
 void result_ready(struct request *r, uint32_t id) {
     r->recent[id] |= ENTRY_DONE;
     while (r->complete != r->made && (r->recent[r->complete % CHUNKS_PENDING] & ENTRY_DONE) != 0) {
-        r->ready += (r->recent[r->complete % CHUNKS_PENDING] & ENTRY_UNITS) * UNIT;
+        r->ready = end_of(r, r->complete, r->ready);
         r->complete++;
     }
     result_serve(r);
@@ -154,13 +156,13 @@ static struct csd_op *first_reader(const struct request *r) {
     return CONTAINER_OR_NULL(r->readers.first, struct csd_op, node);
 }
 
-/** Entry `n` of the ring, which begins at DRAM `at`: from its header when it is not one of the newest. */
-static uint32_t entry(const struct request *r, uint32_t n, uint32_t at) {
+/** Units of entry `n`, which begins at DRAM `at`: from its header when it is not one of the newest. */
+static uint32_t units_of(const struct request *r, uint32_t n, uint32_t at) {
     if (r->made - n <= CHUNKS_PENDING) {
-        return r->recent[n % CHUNKS_PENDING];
+        return r->recent[n % CHUNKS_PENDING] & ENTRY_UNITS;
     }
     if (hal_read(at) == SKIP_MAGIC) {
-        return (r->ring + RING - at) / UNIT | ENTRY_SKIP;
+        return ENTRY_SKIP;
     }
     return (HEADER + padded(hal_read(at + offsetof(struct scomp_chunk, bytes)))) / UNIT;
 }
@@ -170,25 +172,24 @@ void result_serve(struct request *r) {
         struct csd_op *op = first_reader(r);
         uint32_t offset = r->sent % RING;
         uint32_t bytes = 0;
-        uint32_t e = entry(r, r->given, r->ring + offset);
-        if ((e & ENTRY_SKIP) != 0) {
+        uint32_t units = units_of(r, r->given, r->ring + offset);
+        if (units == ENTRY_SKIP) {
             r->sent += RING - offset;
             r->given++;
             continue;
         }
         /* As many chunks as fit, which follow each other in the ring. */
         for (;;) {
-            uint32_t chunk = (e & ENTRY_UNITS) * UNIT;
-            if (bytes + chunk > op->bytes) {
+            if (bytes + units * UNIT > op->bytes) {
                 break;
             }
-            bytes += chunk;
+            bytes += units * UNIT;
             r->given++;
             if (r->sent + bytes == r->ready || offset + bytes == RING) {
                 break;
             }
-            e = entry(r, r->given, r->ring + offset + bytes);
-            if ((e & ENTRY_SKIP) != 0) {
+            units = units_of(r, r->given, r->ring + offset + bytes);
+            if (units == ENTRY_SKIP) {
                 break;
             }
         }

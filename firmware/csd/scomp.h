@@ -121,7 +121,7 @@ struct request {
     uint32_t freed; /**< chunks before this have left */
     /* Entries of the ring, numbered modulo 2^32: made, complete, given to reads. */
     uint32_t made, complete, given;
-    uint16_t recent[CHUNKS_PENDING]; /**< the newest ones, entry n at n % CHUNKS_PENDING, see result.c */
+    uint8_t recent[CHUNKS_PENDING]; /**< the newest ones, entry n at n % CHUNKS_PENDING, see result.c */
     struct list readers;
     uint32_t reads_in_flight;
 };

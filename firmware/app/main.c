@@ -21,8 +21,8 @@
 /** How soon to look again at streams that wait for room, and at a full completion path. */
 #define POLL_STREAMS 2048u
 #define POLL_POST    1024u
-/** Of the cycles until the next look at streams that are read as their rings have room: so many for each, as a look takes a
- * hundred. */
+/** Of the cycles until the next look at streams that are read as their rings have room: so many for each, as a look
+ * takes a hundred. */
 #define POLL_GATED 256u
 /** How soon to look at streams whose reads run ahead, while others use the flash. */
 #define POLL_AHEAD 16384u

@@ -118,8 +118,9 @@ class Processor {
     std::vector<uint64_t> runs_ = std::vector<uint64_t>(kTcmBytes / 4);
     std::map<std::string, uint32_t> symbols_;
     std::map<uint32_t, std::string> functions_;
-    uint64_t told_ = 0;       /**< cycles that the model knows of */
-    uint64_t storedTill_ = 0; /**< the last store is done; of those that gather: when they were to leave by themselves */
+    uint64_t told_ = 0; /**< cycles that the model knows of */
+    uint64_t storedTill_ =
+        0; /**< the last store is done; of those that gather: when they were to leave by themselves */
     bool gathering_ = false;
     uint32_t gathered_ = 0; /**< the line of the stores that gather */
     uint64_t loads_ = 0, stores_ = 0, dramLoads_ = 0, dramStores_ = 0;

@@ -98,9 +98,9 @@ extern uint32_t stream_window, slot_window;
 /** Something waits for room that no completion will announce: poll all streams soon. */
 extern bool stream_poll_wanted;
 
-/** Streams in GATED mode that have been found with pages left to read since the timer looked last. Their cores take pages
- * without a word: poll them by the timer, the more seldom the more there are. A page that arrives has its own stream looked at
- * anyway. */
+/** Streams in GATED mode that have been found with pages left to read since the timer looked last. Their cores take
+ * pages without a word: poll them by the timer, the more seldom the more there are. A page that arrives has its own
+ * stream looked at anyway. */
 extern uint32_t stream_gated;
 
 /** Some stream's reads may have run ahead of its ring: a core that does not take them holds up ways. */

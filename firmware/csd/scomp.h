@@ -229,7 +229,8 @@ uint32_t result_data(struct request *r, uint32_t piece, uint32_t stream, uint32_
                      uint32_t *id);
 /** Likewise a report's chunk, which may use the room kept for reports; of `header` all but the magic number. */
 uint32_t result_report(struct request *r, const struct scomp_chunk *header, uint32_t *id);
-/** Zero what lies behind the `bytes` bytes of data of chunk `id`, which is not complete yet, up to the chunk's end: it is somebody else's. */
+/** Zero what lies behind the `bytes` bytes of data of chunk `id`, which is not complete yet, up to the chunk's end: it
+ * is somebody else's. */
 void result_pad(const struct request *r, uint32_t id, uint32_t bytes);
 /** The data of chunk `id` is in DRAM. */
 void result_ready(struct request *r, uint32_t id);

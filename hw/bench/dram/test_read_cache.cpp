@@ -15,7 +15,7 @@ constexpr uint32_t MIB = 1u << 20;
 constexpr uint32_t FIRST = DramModel::BASE + MIB; ///< of what is cached
 constexpr uint32_t END = FIRST + 2 * MIB;
 constexpr uint32_t SPAN = 64 * 64; ///< bytes of all lines: addresses so far apart share a place
-constexpr unsigned HIT = 4; ///< cycles from the request to the answer, at most
+constexpr unsigned HIT = 4;        ///< cycles from the request to the answer, at most
 
 class ReadCache : public ::testing::Test {
   protected:

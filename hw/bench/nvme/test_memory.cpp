@@ -31,8 +31,8 @@ class Memory : public ::testing::Test {
 };
 
 // Bytes, halves and words anywhere in TCM and DRAM against a model; the XDMA reads and writes the same memory
-// meanwhile. It does so when the firmware has had an access behind its stores, as it has before it rings a doorbell: until
-// then they may be on their way.
+// meanwhile. It does so when the firmware has had an access behind its stores, as it has before it rings a doorbell:
+// until then they may be on their way.
 TEST_F(Memory, FirmwareAndXdmaShareTcmAndDram) {
     auto &rng = bench.rng;
     for (const uint32_t base : {0u, 0x20000u, ASSASIN_TCM_SIZE - 4096, DramModel::BASE + 0x1000}) {

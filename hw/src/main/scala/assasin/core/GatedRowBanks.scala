@@ -5,8 +5,8 @@ import chisel3._
 
 import assasin.bus.ClockGate
 
-/** [[RowBanks]] that has a clock only in cycles that read or write: in a drive nearly all cycles do neither, and what is
-  * made of its wide rows would be evaluated in each. `data` keeps what was read last. Arguments as there.
+/** [[RowBanks]] that has a clock only in cycles that read or write: in a drive nearly all cycles do neither, and what
+  * is made of its wide rows would be evaluated in each. `data` keeps what was read last. Arguments as there.
   *
   * @param clockGate
   *   without it the memory has the clock in every cycle

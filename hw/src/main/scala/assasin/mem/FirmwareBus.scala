@@ -18,9 +18,9 @@ object FirmwareBus {
 
 /** Data side of the firmware processor: TCM in one cycle; register blocks and the XDMA's registers, words only; DRAM,
   * uncached. Other addresses, and bytes or halves of registers, are access faults. Stores to registers and DRAM are
-  * answered at once; the next access outside TCM waits until they are done, so order is kept, but for a store to the same
-  * line of DRAM, which joins those before it in the [[StoreGather]]. Loads from the DRAM that
-  * the firmware has named bring a whole line into a [[ReadCache]], and loads that find theirs there wait for nothing.
+  * answered at once; the next access outside TCM waits until they are done, so order is kept, but for a store to the
+  * same line of DRAM, which joins those before it in the [[StoreGather]]. Loads from the DRAM that the firmware has
+  * named bring a whole line into a [[ReadCache]], and loads that find theirs there wait for nothing.
   *
   * @param windows
   *   base addresses of the register blocks, 4 KiB each

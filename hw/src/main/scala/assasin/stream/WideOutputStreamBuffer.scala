@@ -24,9 +24,9 @@ class WideOutputStreamBufferIO(bytes: Int, v: VectorParams) extends OutputStream
 class WideOutputStreamBuffer(bytes: Int, v: VectorParams) extends Module {
   val io = IO(new WideOutputStreamBufferIO(bytes, v))
 
-  private val part     = io.partition
-  private val ram      = Module(new GatedRowBanks(bytes, v.dBytes, readBytes = 8, v.memoryBytes, v.clockGate, rings = true))
-  private val unit     = io.unitWrite
+  private val part = io.partition
+  private val ram  = Module(new GatedRowBanks(bytes, v.dBytes, readBytes = 8, v.memoryBytes, v.clockGate, rings = true))
+  private val unit = io.unitWrite
   private val pointers = Module(new OutputPointers(bytes, peeks = 3))
   private val access   = new OutputStreamAccess(io, pointers)
   for (i <- 0 until 2) pointers.io.peek(i) <> io.peek(i)

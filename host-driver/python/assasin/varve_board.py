@@ -31,6 +31,8 @@ PROFILE = "paper"
 ARCHITECTURE, WRITER = "AssasinVf", "AssasinSb"
 """Of the boards that are measured; of the native board that writes their flash."""
 CONFIG = f"{ARCHITECTURE}2x2"
+LOOK_CYCLES = 20_000
+"""At least, between two looks at the counters while a job runs: the firmware has to answer each."""
 PAGES, QUICK_PAGES = 4, 1
 """Pages of a core's part of a column of bytes, unless the caller says how many."""
 
@@ -82,6 +84,15 @@ class Flash:
         inputs = [[part(column, first, end) for column in pages] for first, end in bounds]
         m.say(f"{of.name} on {m.config}")
         looks: list[ctypes.Structure] = []
+        looked = 0
+
+        def look() -> None:
+            nonlocal looked
+            cycle, _ = self.board.simulated()
+            if cycle - looked >= LOOK_CYCLES:
+                looked = cycle
+                looks.append(m.drive.perf())
+
         with m.drive.function(of.program.read_bytes()) as loaded:
             job = Job(
                 loaded,
@@ -90,7 +101,7 @@ class Flash:
                 args=of.args,
                 max_cores=cores,
                 watchdog_kcycles=enough_kcycles(inputs),
-                tick=lambda: looks.append(m.drive.perf()),
+                tick=look,
             )
             m.load_cores(job)
             looks.clear()

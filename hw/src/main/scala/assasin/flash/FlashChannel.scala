@@ -11,8 +11,8 @@ import chisel3.util.UIntToOH
   *
   * Descriptors wait in [[WayQueues]]; [[WayStates]] knows what each way waits for; [[Planner]] chooses the next use of
   * the bus; [[BusSequencer]] drives it; [[SectorPath]] carries sectors, codes and corrects them; [[CompletionQueue]]
-  * answers the firmware; [[FlashCounters]] counts. At the pins [[ChipEnableMap]] gives
-  * each way its own, and [[BeatWatch]] ends data out that does not come.
+  * answers the firmware; [[FlashCounters]] counts. At the pins [[ChipEnableMap]] gives each way its own, and
+  * [[BeatWatch]] ends data out that does not come.
   */
 class FlashChannel(p: SocParams) extends Module {
   val io = IO(new FlashChannelIO(p))

@@ -21,9 +21,9 @@ class SectorPathIO(p: SocParams) extends Bundle {
   val room = Output(Bool())
 
   /** Bytes of such data being asked for in this cycle. */
-  val asked      = Input(UInt(3.W))
-  val dqInValid  = Input(Bool())
-  val dqIn       = Input(UInt((8 * p.phyBytes).W))
+  val asked     = Input(UInt(3.W))
+  val dqInValid = Input(Bool())
+  val dqIn      = Input(UInt((8 * p.phyBytes).W))
 
   /** The beat is none: it has not come. */
   val dqInLost = Input(Bool())

@@ -33,7 +33,6 @@ class SectorReaderIO(p: SocParams) extends Bundle {
   /** The beat is none: it has not come. */
   val dqInLost = Input(Bool())
 
-
   /** The code unit's work; none while not `receiving`. */
   val step      = Output(new CodeStep(p))
   val receiving = Output(Bool())

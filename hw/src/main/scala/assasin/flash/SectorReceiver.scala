@@ -46,7 +46,6 @@ class SectorReceiverIO(p: SocParams) extends Bundle {
   /** The beat is none: it has not come. */
   val dqInLost = Input(Bool())
 
-
   /** Descrambled words for the buffers. */
   val word     = Valid(new BufferWord)
   val metadata = Valid(new BufferMetadata)

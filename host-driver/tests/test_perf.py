@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from assasin import perf, random_reads
+from assasin.drive import DriveError
 from assasin.job import Piece, Report
 from assasin.tree import contract
 
@@ -64,3 +69,23 @@ def test_a_look_that_waited_for_the_host_does_not_make_reads_cheap() -> None:
     found = random_reads._figures(8, 8, looks, counters(905_200, 891_640, 8), None)
     assert found.cycles == (4000 - 100) / 8
     assert found.firmware == (4000 - 100 - (1600 - 40)) / 8
+
+
+def test_reads_shorter_than_every_look_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host had no processor in the first looks: each took 900,000 cycles, the reads 4,000, which left less than nothing."""
+    slow = [i * 900_000 for i in range(5)] + [3_604_000]
+    quick = [4_000_000 + i * 100 for i in range(5)] + [4_004_400]
+    times = iter([*slow, *quick])
+    monkeypatch.setattr(random_reads, "stages", lambda drive: contract.ScompStages(time=next(times)))
+    monkeypatch.setattr(random_reads, "_run", lambda *a: None)
+
+    @contextlib.contextmanager
+    def dma(length: int) -> Iterator[tuple[int, bytearray]]:
+        yield 0, bytearray(length)
+
+    drive: Any = SimpleNamespace(info=SimpleNamespace(block_bytes=4096, queue_depth=64), dma=dma)
+    (found,) = random_reads.measure(drive, bytes(4096), 0, 8, [1], None)
+    assert found.cycles == (4000 - 100) / 8
+    times = iter(slow * random_reads.TRIES)
+    with pytest.raises(DriveError, match="the host is too busy"):
+        random_reads.measure(drive, bytes(4096), 0, 8, [1], None)

@@ -913,8 +913,10 @@ def test_the_command_line(own_board: Board, tmp_path: Path) -> None:
     assert min(run[1]["cycles"] for run in runs) < min(run[0]["cycles"] for run in runs)
     # One read in eight is timed. All the timed ones together take no longer than all reads in flight: a single read that waits
     # for an erase may be much of that, and the mean of the timed ones so far above the mean of all.
-    limits = [(d["depth"], 8.5 * d["cycles"] * d["depth"], d["stages"]) for d in depths]
-    assert not [(depth, s, n) for depth, limit, each in limits for s, n in each.items() if not 0 < n < limit], depths
+    # A look at the counters that was slow is taken off the cycles, so that the longer run's are the limit.
+    for d, other in zip(*runs, strict=True):
+        limit = 8.5 * max(d["cycles"], other["cycles"]) * d["depth"]
+        assert not [(s, n) for s, n in d["stages"].items() if not 0 < n < limit], runs
     # One read of 64 is scrub's, which is 15 cycles of the average.
     assert depths[0]["handling"] <= 1575, "device cycles in command handling of a 4 KiB read"
     assert "holds 1 to" in assasin("bench", "random", "--depth", 4096, *name, ok=False)

@@ -32,10 +32,16 @@ def rtl_hash(config: str, root: Path = ROOT) -> str:
     return hashlib.sha256(f"{config} {content}\n".encode()).hexdigest()[:16]
 
 
+def _counts(path: Path) -> bool:
+    """Whether a file, named from the repository's root, goes into a board: what `hash_of` in scripts/board-hash.sh says."""
+    return path.suffix not in (".md", ".pyc") and not {"tests", "reference"} & set(path.parts[:-1])
+
+
 def _files(root: Path, starts: list[str]) -> Iterator[str]:
     for start in starts:
         path = root / start
         if path.is_dir():
-            yield from (str(p.relative_to(root)) for p in path.rglob("*") if p.is_file() and not p.is_symlink())
+            files = (p.relative_to(root) for p in path.rglob("*") if p.is_file() and not p.is_symlink())
+            yield from (str(p) for p in files if _counts(p))
         else:
             yield start

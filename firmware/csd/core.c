@@ -153,7 +153,11 @@ void core_unblock(struct request *r) {
 void core_throttle(struct request *r, bool on) {
     for (uint32_t i = 0; i < scomp_tiles; i++) {
         struct core *c = &cores[i];
-        if (c->phase == CORE_FREE || c->piece->request != r || r->streams_in > 1 || r->tree || r->out_table != 0) {
+        if (c->phase == CORE_FREE || c->piece->request != r || r->tree || r->out_table != 0) {
+            continue;
+        }
+        if (r->streams_in > 1) {
+            abreast_set(c, !on);
             continue;
         }
         struct stream *s = core_stream(c, 0);

@@ -66,10 +66,12 @@ struct core {
     struct drain drains[DRAINS];
     struct sink sinks[MAX_STREAMS];
     uint64_t out[MAX_STREAMS]; /**< output bytes given to drains */
-    uint32_t head, head_since; /**< recall.c: Head's page while the ring is full, and since when, cycles */
+    uint32_t progress;         /**< recall.c: pages taken and, with several streams, arrived, at the last change */
+    uint32_t progress_since;   /**< since when, cycles */
     uint32_t dropped;          /**< pages in flight that a recall has brought back */
     bool recalling;            /**< pages in flight are dropped */
     bool rescued;              /**< a page of its stream has failed: reads do not run ahead any more */
+    bool abreast;              /**< it has several streams, which may be read ahead of their rings (abreast.c) */
     uint32_t status;           /**< SCOMP_STATUS_* once it ends */
     uint32_t cause, pc, tval, exit_code;
     uint64_t position; /**< SCOMP_STATUS_MEDIA: where in external input `input` the page lies */
@@ -158,9 +160,19 @@ void core_wipe(struct core *c);
 /** Queue a copy to offset `offset` in `c`, which starts when all its copies are done. */
 void core_copy(struct core *c, uint32_t src, uint32_t offset, uint32_t bytes);
 
+/* ---- abreast.c ---- */
+
+/** Let the streams of `c`, which are set up, be read ahead of their rings when they are several from flash. */
+void abreast_open(struct core *c);
+/** Begin or go on (`on`), or cease to read ahead; pages in flight stay there. */
+void abreast_set(struct core *c, bool on);
+/** Whether `s`, of which the core has consumed `head` pages, may go ahead of its ring. */
+bool abreast_ahead(const struct stream *s, uint32_t head);
+
 /* ---- recall.c ---- */
 
-/** Drop the pages of the only stream of `c` that are in flight; they are sent for again as the ring has room. */
+/** Drop the pages of `c` that are in flight; they are sent for again as the rings have room. Its streams are all from
+ * flash. */
 void recall_begin(struct core *c);
 /** Look whether `c` holds up ways that others wait for, and go on with what was recalled. Returns whether its reads run
  * ahead. */

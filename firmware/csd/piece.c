@@ -133,7 +133,7 @@ static void connect_input(struct piece *p, uint32_t ext, uint32_t n, uint32_t i)
     uint32_t extent = r->local ? 0 : r->extent_table + first * (uint32_t)sizeof(struct scomp_extent);
     /* A page that waits for room at the head of a way holds up what comes behind it. With several streams that may be
      * the very page that its core waits for; with flash output, the programs that would make room; in a tree, what some
-     * other node waits for. */
+     * other node waits for. What several streams may do all the same: abreast.c. */
     bool gated = r->streams_in > 1 || r->tree || r->out_table != 0 || r->throttled;
     stream_open(s, bytes, r->local ? first : 0, extent, gated);
 }
@@ -210,6 +210,7 @@ bool piece_start(struct request *r, uint32_t number) {
     }
     core_window_update();
     connect(p);
+    abreast_open(&cores[p->core[0]]);
     for (uint32_t n = 0; n < p->nodes; n++) {
         struct node_spec spec = node_spec(r, n);
         core_load(&cores[p->core[n]], spec.args, spec.args_bytes);

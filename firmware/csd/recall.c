@@ -1,75 +1,131 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Reads that run ahead of a ring wait at the heads of ways until the core takes what is in the ring. A core that does
- * not must not hold up the others: its pages in flight are recalled, that is dropped, and sent for again when the ring
- * has room for them. */
+ * not must not hold up the others, nor itself, when it waits for a page of another stream behind them: its pages in
+ * flight are recalled, that is dropped, and sent for again when the rings have room for them. */
 #include "csd/core.h"
 
-/** A core that has left its full ring alone for so long, cycles, while others use the flash, loses its pages in flight.
- */
+/** A core that has left its full ring alone for so long, cycles, while others use the flash or it has other streams,
+ * loses its pages in flight. */
 #define RECALL_AFTER 16384u
-_Static_assert(SLOT_WINDOW_MAX * 8u <= DRAM_RECALL_STRIDE, "pages in flight of one stream");
+/** Likewise a core with several streams none of which is full: each may lack a page that is behind one of the other's.
+ * Longer than an erase, which delays pages, too. */
+#define RECALL_UNFILLED_AFTER (64u * RECALL_AFTER)
 
-/** DRAM address of the entry of dropped page `i`: page number, block. */
-static uint32_t entry(const struct core *c, uint32_t i) {
+/** Bits of an entry's block number; the stream's number is above them. */
+#define ENTRY_STREAM_SHIFT 29u
+_Static_assert(SLOT_WINDOW_MAX * 8u <= DRAM_RECALL_STRIDE, "pages in flight of one stream");
+_Static_assert(((0x10000u >> PAGE_LOG2) + ABREAST_WINDOW + MAX_STREAMS) * 8u <= DRAM_RECALL_STRIDE,
+               "pages in flight of several streams");
+_Static_assert(MAX_STREAMS <= 1u << (32u - ENTRY_STREAM_SHIFT), "numbers of streams in an entry");
+
+/** A dropped page. */
+struct entry {
+    uint32_t page, lba;
+    struct stream *stream;
+};
+
+static uint32_t entry_at(const struct core *c, uint32_t i) {
     return DRAM_RECALL + c->index * DRAM_RECALL_STRIDE + i * 8;
 }
 
-/** Send again for the pages that the ring has room for. */
-static void push(struct core *c, uint32_t head) {
-    struct stream *s = core_stream(c, 0);
+static struct entry entry_get(const struct core *c, uint32_t i) {
+    uint32_t word = hal_read(entry_at(c, i) + 4);
+    return (struct entry){.page = hal_read(entry_at(c, i)),
+                          .lba = word & ((1u << ENTRY_STREAM_SHIFT) - 1),
+                          .stream = core_stream(c, word >> ENTRY_STREAM_SHIFT)};
+}
+
+static void entry_put(const struct core *c, uint32_t i, struct entry e) {
+    hal_write(entry_at(c, i), e.page);
+    hal_write(entry_at(c, i) + 4, e.lba | (uint32_t)e.stream->id << ENTRY_STREAM_SHIFT);
+}
+
+/** Page of `s` that its core takes from now, modulo POSITION_PAGES + 1. */
+static uint32_t head_page(const struct stream *s) {
+    return hal_read(s->ihead) >> PAGE_LOG2;
+}
+
+/** Send again for the pages that the rings have room for. */
+static void push(struct core *c) {
     for (uint32_t i = 0; i < c->dropped;) {
-        uint32_t page = hal_read(entry(c, i));
-        bool room = ((page - head) & POSITION_PAGES) < s->ring_pages;
-        if (!room || !stream_again(s, page, hal_read(entry(c, i) + 4))) {
+        struct entry e = entry_get(c, i);
+        bool room = ((e.page - head_page(e.stream)) & POSITION_PAGES) < e.stream->ring_pages;
+        if (!room || !stream_again(e.stream, e.page, e.lba)) {
             i++;
             continue;
         }
         c->dropped--;
-        hal_write(entry(c, i), hal_read(entry(c, c->dropped)));
-        hal_write(entry(c, i) + 4, hal_read(entry(c, c->dropped) + 4));
+        entry_put(c, i, entry_get(c, c->dropped));
     }
     stream_poll_wanted |= c->dropped > 0;
 }
 
 void recall_begin(struct core *c) {
-    struct stream *s = core_stream(c, 0);
-    stream_unwait(s);
-    s->mode = STREAM_RECALL;
-    s->limit = s->pushed;
+    for (uint32_t i = 0; i < c->streams_in; i++) {
+        struct stream *s = core_stream(c, i);
+        stream_unwait(s);
+        s->mode = STREAM_RECALL;
+        s->limit = s->pushed;
+    }
     c->recalling = true;
     nand_discard(c->index, true);
+    recall_check(c);
+}
+
+/** Whether the streams of `c` are such as may be recalled. */
+static bool recallable(const struct core *c) {
+    uint8_t mode = core_stream(c, 0)->mode;
+    return c->abreast || (c->streams_in == 1 && mode != STREAM_FED && mode != STREAM_EDGE);
 }
 
 bool recall_look(struct core *c) {
-    struct stream *s = core_stream(c, 0);
-    /* Of several streams only pages with room are read. */
-    if (c->streams_in != 1 || s->mode == STREAM_FED || s->mode == STREAM_EDGE || c->recalling) {
+    if (!recallable(c) || c->recalling) {
         return c->recalling;
     }
-    uint32_t head = hal_read(s->ihead) >> PAGE_LOG2;
     if (c->dropped > 0) {
-        push(c, head);
+        push(c);
         return true;
     }
-    bool ahead = ((s->pushed - head) & POSITION_PAGES) > s->ring_pages;
-    bool full = ahead && ((s->delivered - head) & POSITION_PAGES) >= s->ring_pages;
+    bool ahead = false;
+    bool full = false;
+    uint32_t progress = 0;
+    for (uint32_t i = 0; i < c->streams_in; i++) {
+        const struct stream *s = core_stream(c, i);
+        uint32_t head = head_page(s);
+        bool beyond = ((s->pushed - head) & POSITION_PAGES) > s->ring_pages;
+        ahead |= beyond;
+        full |= beyond && ((s->delivered - head) & POSITION_PAGES) >= s->ring_pages;
+        progress += c->abreast ? head + s->delivered : head;
+    }
     uint32_t now = sys_read(SYS_MTIME_LO);
-    if (!full || head != c->head || nand_outstanding == 0) {
-        c->head = head;
-        c->head_since = now;
-    } else if (now - c->head_since >= RECALL_AFTER) {
-        /* From here on the stream is read as the ring has room: its function takes less than is read ahead. */
+    bool others = c->abreast || nand_outstanding != 0;
+    if (!others || !(full || (ahead && c->abreast)) || progress != c->progress) {
+        c->progress = progress;
+        c->progress_since = now;
+    } else if (now - c->progress_since >= (full ? RECALL_AFTER : RECALL_UNFILLED_AFTER)) {
+        /* From here on the streams are read as the rings have room: their function takes less than is read ahead. */
         recall_begin(c);
     }
-    return ahead || s->mode == STREAM_RUN;
+    if (c->abreast) {
+        /* No page may arrive any more to look again. */
+        stream_gated += ahead;
+        return ahead;
+    }
+    return ahead || core_stream(c, 0)->mode == STREAM_RUN;
 }
 
 void recall_check(struct core *c) {
-    struct stream *s = core_stream(c, 0);
-    if (c->recalling && stream_in_flight(s) == c->dropped) {
-        c->recalling = false;
-        nand_discard(c->index, false);
-        s->mode = STREAM_GATED;
+    uint32_t in_flight = 0;
+    for (uint32_t i = 0; c->recalling && i < c->streams_in; i++) {
+        in_flight += stream_in_flight(core_stream(c, i));
+    }
+    if (!c->recalling || in_flight != c->dropped) {
+        return;
+    }
+    c->recalling = false;
+    nand_discard(c->index, false);
+    for (uint32_t i = 0; i < c->streams_in; i++) {
+        core_stream(c, i)->mode = STREAM_GATED;
         stream_gated++;
     }
 }
@@ -79,8 +135,8 @@ bool recall_dropped(struct stream *s, uint32_t page, uint32_t lba) {
     if (!core_active(c)) {
         return false;
     }
-    hal_write(entry(c, c->dropped), s->pushed - ((s->pushed - page) & POSITION_PAGES));
-    hal_write(entry(c, c->dropped) + 4, lba);
+    uint32_t number = s->pushed - ((s->pushed - page) & POSITION_PAGES);
+    entry_put(c, c->dropped, (struct entry){.page = number, .lba = lba, .stream = s});
     c->dropped++;
     recall_check(c);
     return true;
@@ -91,6 +147,7 @@ void recall_end(struct core *c) {
         c->recalling = false;
         nand_discard(c->index, false);
     }
-    core_stream(c, 0)->pushed -= c->dropped;
-    c->dropped = 0;
+    for (; c->dropped > 0; c->dropped--) {
+        entry_get(c, c->dropped - 1).stream->pushed--;
+    }
 }

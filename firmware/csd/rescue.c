@@ -191,7 +191,7 @@ bool rescue_page(struct stream *s, uint32_t lba, uint32_t status) {
     }
     uint32_t ext;
     uint32_t page = stream_find(s, lba, &ext);
-    if (c->streams_in == 1 && (!c->rescued || s->mode == STREAM_RECALL)) {
+    if ((c->streams_in == 1 || c->abreast) && (!c->rescued || s->mode == STREAM_RECALL)) {
         /* Pages that are read ahead wait for room at the heads of ways, where the repetitions would wait behind them.
          */
         c->rescued = true;

@@ -164,6 +164,10 @@ static void regate(struct stream *s) {
     }
     uint32_t filled = (s->pushed - (head >> PAGE_LOG2)) & POSITION_PAGES;
     s->limit = s->pushed + s->ring_pages - filled;
+    if (s->mode == STREAM_ABREAST && head != 0 && abreast_ahead(s, s->pushed - filled)) {
+        s->limit += s->ahead;
+        stream_ahead = true;
+    }
     stream_gated++;
 }
 

@@ -27,15 +27,18 @@
 #define STREAM_WINDOW_MAX 24u
 /** Likewise of a slot, which takes in as fast as all channels deliver. */
 #define SLOT_WINDOW_MAX 96u
+/** Likewise of all streams together of a piece with several, beyond what its core has consumed (abreast.c). */
+#define ABREAST_WINDOW 16u
 
 /** How far a stream may push. */
 enum stream_mode {
     STREAM_RUN, /**< stream_window pages beyond what was delivered: reads run ahead of the ring and wait in the dies */
-    STREAM_START,  /**< like GATED until the core has consumed something, then RUN */
-    STREAM_GATED,  /**< only pages that the ring has room for already: they never hold up a way for others */
-    STREAM_FED,    /**< the host's bytes, copied from their staging (feed.c) */
-    STREAM_EDGE,   /**< another core's output (output.c) */
-    STREAM_RECALL, /**< pages in flight are being recalled (recall.c): none is sent for */
+    STREAM_START,   /**< like GATED until the core has consumed something, then RUN */
+    STREAM_GATED,   /**< only pages that the ring has room for already: they never hold up a way for others */
+    STREAM_ABREAST, /**< like GATED, and `ahead` pages more while no other stream of the core is behind (abreast.c) */
+    STREAM_FED,     /**< the host's bytes, copied from their staging (feed.c) */
+    STREAM_EDGE,    /**< another core's output (output.c) */
+    STREAM_RECALL,  /**< pages in flight are being recalled (recall.c): none is sent for */
 };
 
 /** One input stream of a core; 64 bytes on the drive, so that a tag becomes an address by a shift. */
@@ -59,9 +62,10 @@ struct stream {
     uint16_t last_bytes; /**< bytes of the last page */
     uint8_t ring_pages;
     uint8_t core;
-    uint8_t id;
-    uint8_t end_set;    /**< the core knows `end` */
-    struct node waiter; /**< on the list of `way` */
+    uint8_t id : 7;
+    uint8_t end_set : 1; /**< the core knows `end` */
+    uint8_t ahead;       /**< pages beyond the ring that STREAM_ABREAST may send for */
+    struct node waiter;  /**< on the list of `way` */
     struct nand_way *way;
     union {
         /* Slow path: where the stream goes on when `entries` are used up. */

@@ -130,6 +130,50 @@ TEST(scomp_streams) {
     }
 }
 
+/** Streams of one piece that differ in length are read ahead of their rings. That must cost no function a page, nor its
+ * end: those that take their streams in proportion, and those that leave some alone for long. */
+TEST(scomp_uneven_streams) {
+    for (uint32_t kernel : {model::kPace, model::kCount, model::kSlow, model::kSkew, model::kLurch}) {
+        std::mt19937 random(seed + kernel);
+        Nand nand(Geometry{4, 2, 1, 1, 48, 32});
+        Drive d(nand, 3, seed);
+        d.start();
+        fill(d, 0, 700);
+        CHECK_EQ(load(d, 0, kernelElf(kernel)).status, kOk);
+        for (uint32_t round = 0; round < 3; round++) {
+            Job j;
+            j.out = 1;
+            uint32_t n = 2 + static_cast<uint32_t>(random() % 4);
+            for (uint32_t p = 0; p < 4; p++) {
+                Piece piece;
+                for (uint32_t s = 0; s < n; s++) {
+                    /* The last round has one long stream, which is where reads go ahead the furthest. */
+                    uint32_t pages = round == 2 ? (s == p % n ? 96 : 16) : 1 + static_cast<uint32_t>(random() % 64);
+                    uint32_t cut = static_cast<uint32_t>(random() % 4096);
+                    piece.streams.push_back(
+                        {{{static_cast<uint32_t>(random() % (700 - pages)), pages}}, pages * 4096 - cut});
+                }
+                j.pieces.push_back(piece);
+            }
+            uint64_t held = d.dev.streamPagesHeld;
+            auto r = runJob(d, j);
+            for (uint32_t p = 0; p < 4; p++) {
+                CHECK_EQ(r[p].last.status, SCOMP_STATUS_OK);
+                for (uint32_t s = 0; s < n; s++) {
+                    const auto &in = j.pieces[p].streams[s];
+                    auto [count, sum] = countSum(pattern(in.extents[0].lba, 1, in.extents[0].count), in.bytes);
+                    CHECK_EQ(word(r[p].out[0], 8 * s), count);
+                    CHECK_EQ(word(r[p].out[0], 8 * s + 4), sum);
+                }
+            }
+            /* Pages that lack room wait in the dies. */
+            CHECK(round < 2 || kernel != model::kSlow || d.dev.streamPagesHeld > held);
+        }
+        CHECK(kernel != model::kLurch || d.dev.streamPagesDropped > 0);
+        CHECK(kernel != model::kPace || d.dev.streamPagesDropped == 0);
+    }
+}
+
 TEST(scomp_never_written) {
     Nand nand(Geometry{});
     Drive d(nand, 2, seed);

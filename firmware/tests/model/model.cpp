@@ -311,21 +311,35 @@ void Device::coreStep(uint32_t c) {
     case kCount:
     case kSlow:
     case kHang:
+    case kPace:
+    case kLurch:
     case kSkew: {
         uint32_t quantum = kernel == kSlow ? 128 : kQuantum;
-        bool all = true;
-        for (uint32_t s = 0; s < streams; s++) {
-            for (uint32_t n = 0; n < quantum && available(s) > 0; n++) {
+        bool all = true, even = true;
+        /* kPace: bytes of a stream that this turn ends at; kLurch: at first. */
+        auto until = [&](uint32_t s) -> uint64_t {
+            uint64_t longest = *std::max_element(task.bytes, task.bytes + streams);
+            return kernel == kLurch ? (f.begun ? UINT64_MAX : 8192)
+                   : kernel == kPace && longest > 0
+                       ? std::min<uint64_t>(task.bytes[s], task.bytes[s] * (f.turn + 1ull) * kQuantum / longest)
+                       : UINT64_MAX;
+        };
+        for (uint32_t i = 0; i < streams; i++) {
+            uint32_t s = kernel == kLurch ? streams - 1 - i : i;
+            for (uint32_t n = 0; n < quantum && available(s) > 0 && f.count[s] < until(s); n++) {
                 f.sum[s] += byte(s);
                 f.count[s]++;
                 k.in[s].head++;
                 work++;
             }
             all &= atEnd(s);
-            if (kernel == kSkew && !atEnd(s)) {
+            even &= atEnd(s) || f.count[s] >= until(s);
+            if ((kernel == kSkew || (kernel == kLurch && f.begun)) && !atEnd(s)) {
                 break;
             }
         }
+        f.turn += even && kernel == kPace;
+        f.begun |= even;
         if (all && kernel == kHang) {
             coreStop(c, CORE_STATE_HUNG);
             break;

@@ -41,6 +41,8 @@ enum Kernel : uint32_t {
     kFan,    /**< copies stream 0 to all outputs */
     kStall,  /**< takes 5,000 bytes and then never ends */
     kDump,   /**< emits the whole scratchpad, and fills it with 5Eh */
+    kPace,   /**< kCount that takes from its streams in proportion to their lengths */
+    kLurch, /**< kCount that takes two pages of each stream, then the rest of the last one, of the one before it, ... */
 };
 
 class Device : public Hardware {
@@ -112,6 +114,7 @@ class Device : public Hardware {
     struct Function {
         uint64_t consumed = 0;
         uint32_t turn = 0;
+        bool begun = false; /**< kLurch: it has two pages of each stream */
         uint32_t acc = 0;
         std::array<uint64_t, 8> count{}, sum{};
         bool epilogue = false;

@@ -112,6 +112,7 @@ void firmware_boot(void) {
         fault = ftl.fault;
     } else {
         ftl.lbas = 0;
+        ftl.fault = fault;
     }
     if (fault != NULL) {
         console_printf("drive: no namespace: %s\n", fault);
@@ -165,7 +166,7 @@ static uint32_t poll_after(bool posting, bool soon) {
         uint32_t after = stream_gated * POLL_GATED;
         return after < POLL_STREAMS ? POLL_STREAMS : after < POLL_AHEAD ? after : POLL_AHEAD;
     }
-    return stream_ahead && nand_outstanding > 0 ? POLL_AHEAD : 0;
+    return stream_ahead >= STREAM_AHEAD_ABREAST || (stream_ahead != 0 && nand_outstanding > 0) ? POLL_AHEAD : 0;
 }
 
 /** Something is to be looked at again later, or the timer's event has come. */

@@ -11,6 +11,14 @@
  */
 #include "csd/core.h"
 
+/** A core may have so many pages less to go than another one of its request. */
+#define LEAD 24u
+
+/** A stream's end in units of `pace`. */
+#define PACE_LOG2 30u
+/** A page as a part of its stream, at most. */
+static uint32_t pace[MAX_CORES * MAX_STREAMS];
+
 void abreast_open(struct core *c) {
     const struct request *r = c->piece->request;
     if (c->streams_in == 1 || r->tree || r->local || r->out_table != 0) {
@@ -19,13 +27,14 @@ void abreast_open(struct core *c) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < c->streams_in; i++) {
         const struct stream *s = core_stream(c, i);
-        if (s->mode != STREAM_GATED || s->total > UINT32_MAX / MAX_STREAMS / ABREAST_WINDOW) {
+        if (s->mode != STREAM_GATED || s->total > 1u << (PACE_LOG2 - 8)) {
             return;
         }
         sum += s->total;
     }
     for (uint32_t i = 0; i < c->streams_in; i++) {
         struct stream *s = core_stream(c, i);
+        pace[s - streams] = (1u << PACE_LOG2) / (s->total > 0 ? s->total : 1);
         uint32_t share = sum > 0 ? (ABREAST_WINDOW * s->total + sum / 2) / sum : 0;
         s->ahead = (uint8_t)(share > s->ring_pages ? share - s->ring_pages : 0);
         c->abreast |= s->ahead > 0;
@@ -37,21 +46,56 @@ void abreast_set(struct core *c, bool on) {
     for (uint32_t i = 0; c->abreast && i < c->streams_in; i++) {
         struct stream *s = core_stream(c, i);
         if (s->mode != STREAM_RECALL) {
-            s->mode = on && !c->rescued ? STREAM_ABREAST : STREAM_GATED;
+            s->mode = on && !c->rescued && s->ahead > 0 ? STREAM_ABREAST : STREAM_GATED;
             stream_gated++;
+        }
+    }
+}
+
+/* Pieces that begin together end together when they are of one length: else channels have nothing to do at the end. */
+void abreast_balance(void) {
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
+        struct core *c = &cores[i];
+        if (c->abreast && core_active(c)) {
+            c->piece->request->left = 0;
+        }
+    }
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
+        struct core *c = &cores[i];
+        if (!c->abreast || !core_active(c)) {
+            continue;
+        }
+        c->left = 0;
+        for (uint32_t n = 0; n < c->streams_in; n++) {
+            c->left += core_stream(c, n)->total - core_stream(c, n)->pushed;
+        }
+        struct request *r = c->piece->request;
+        r->left = c->left > r->left ? c->left : r->left;
+    }
+    for (uint32_t i = 0; i < scomp_tiles; i++) {
+        struct core *c = &cores[i];
+        if (c->abreast && core_active(c)) {
+            c->leading = c->left + LEAD < c->piece->request->left;
         }
     }
 }
 
 bool abreast_ahead(const struct stream *s, uint32_t head) {
     const struct core *c = &cores[s->core];
-    /* One more, because the last page of `s` may be short: its pages are a larger part of its bytes than of its pages. */
-    uint64_t to = head + s->ahead + 1;
-    for (uint32_t i = 0; s->ahead > 0 && i < c->streams_in; i++) {
-        const struct stream *t = core_stream(c, i);
-        if (t != s && t->pushed != t->total && (uint64_t)t->pushed * s->total < to * t->total) {
+    if (c->leading) {
+        return false;
+    }
+    /* One page more, because the last one of `s` may be short: then it is a larger part of the bytes than of the pages.
+     * Its pace is rounded down, so is the others'. */
+    uint32_t page = head + s->ahead + 1;
+    uint32_t to = (page < s->total ? page : s->total) * (pace[s - streams] + 1);
+    const struct stream *t = core_stream(c, 0);
+    const uint32_t *p = &pace[t - streams];
+    for (const struct stream *end = t + c->streams_in; t != end; t++, p++) {
+        if (t->pushed * *p < to && t != s && t->pushed != t->total) {
             return false;
         }
     }
-    return s->ahead > 0;
+    stream_ahead |= STREAM_AHEAD_ABREAST;
+    return true;
 }

@@ -7,6 +7,9 @@
 #include "platform/copy.h"
 #include "platform/timer.h"
 
+/** Cycles between two looks at how far reads run ahead of their rings. */
+#define AHEAD_LOOK 8192u
+
 uint32_t scomp_cores, scomp_tiles;
 bool core_deadline_changed;
 struct core cores[MAX_CORES];
@@ -315,7 +318,14 @@ void core_event(uint32_t pending) {
 
 void core_timer(void) {
     uint64_t now = time_now();
-    bool ahead = false;
+    /* How far reads run ahead takes register accesses, and changes slowly. */
+    static uint64_t looked;
+    bool look = now - looked >= AHEAD_LOOK;
+    uint32_t ahead = look ? 0 : stream_ahead;
+    if (look && stream_ahead != 0) {
+        looked = now;
+        abreast_balance();
+    }
     for (uint32_t i = 0; i < scomp_tiles; i++) {
         struct core *c = &cores[i];
         if (c->phase == CORE_RUNNING && now >= c->deadline &&
@@ -331,7 +341,7 @@ void core_timer(void) {
         for (uint32_t s = 0; core_active(c) && !c->wiping && s < c->streams_in; s++) {
             stream_poll(core_stream(c, s));
         }
-        if (stream_ahead && core_active(c)) {
+        if (stream_ahead != 0 && core_active(c) && (look || c->dropped > 0)) {
             ahead |= recall_look(c);
         }
         if (c->blocked != 0) {

@@ -72,6 +72,8 @@ struct core {
     bool recalling;            /**< pages in flight are dropped */
     bool rescued;              /**< a page of its stream has failed: reads do not run ahead any more */
     bool abreast;              /**< it has several streams, which may be read ahead of their rings (abreast.c) */
+    bool leading;              /**< it is to wait for other cores: its streams are not read ahead */
+    uint32_t left;             /**< abreast.c: pages of its streams that were not sent for at the last look */
     uint32_t status;           /**< SCOMP_STATUS_* once it ends */
     uint32_t cause, pc, tval, exit_code;
     uint64_t position; /**< SCOMP_STATUS_MEDIA: where in external input `input` the page lies */
@@ -166,6 +168,8 @@ void core_copy(struct core *c, uint32_t src, uint32_t offset, uint32_t bytes);
 void abreast_open(struct core *c);
 /** Begin or go on (`on`), or cease to read ahead; pages in flight stay there. */
 void abreast_set(struct core *c, bool on);
+/** Find the cores that are ahead of others of their request. */
+void abreast_balance(void);
 /** Whether `s`, of which the core has consumed `head` pages, may go ahead of its ring. */
 bool abreast_ahead(const struct stream *s, uint32_t head);
 
@@ -174,9 +178,9 @@ bool abreast_ahead(const struct stream *s, uint32_t head);
 /** Drop the pages of `c` that are in flight; they are sent for again as the rings have room. Its streams are all from
  * flash. */
 void recall_begin(struct core *c);
-/** Look whether `c` holds up ways that others wait for, and go on with what was recalled. Returns whether its reads run
- * ahead. */
-bool recall_look(struct core *c);
+/** Look whether `c` holds up ways that others wait for, and go on with what was recalled. Returns the STREAM_AHEAD_* of
+ * what runs ahead. */
+uint32_t recall_look(struct core *c);
 /** Page `page` of `s`, block `lba`, has been dropped. False when it is not wanted again. */
 bool recall_dropped(struct stream *s, uint32_t page, uint32_t lba);
 /** A page of a stream that is being recalled has arrived. */

@@ -4,11 +4,13 @@
  * flight are recalled, that is dropped, and sent for again when the rings have room for them. */
 #include "csd/core.h"
 
-/** A core that has left its full ring alone for so long, cycles, while others use the flash or it has other streams,
- * loses its pages in flight. */
+/** A core that has left its full ring alone for so long, cycles, while others use the flash, loses its pages in flight.
+ */
 #define RECALL_AFTER 16384u
-/** Likewise a core with several streams none of which is full: each may lack a page that is behind one of the other's.
- * Longer than an erase, which delays pages, too. */
+/** Likewise a core with several streams, which itself may wait for a page that has to wait for its turn in a way. */
+#define RECALL_ABREAST_AFTER (2u * RECALL_AFTER)
+/** Likewise when none of them is full: each may lack a page that is behind one of the other's. Longer than an erase,
+ * which delays pages, too. */
 #define RECALL_UNFILLED_AFTER (64u * RECALL_AFTER)
 
 /** Bits of an entry's block number; the stream's number is above them. */
@@ -78,13 +80,14 @@ static bool recallable(const struct core *c) {
     return c->abreast || (c->streams_in == 1 && mode != STREAM_FED && mode != STREAM_EDGE);
 }
 
-bool recall_look(struct core *c) {
+uint32_t recall_look(struct core *c) {
+    uint32_t kind = c->abreast ? STREAM_AHEAD_ABREAST : STREAM_AHEAD_ALONE;
     if (!recallable(c) || c->recalling) {
-        return c->recalling;
+        return c->recalling ? kind : 0;
     }
     if (c->dropped > 0) {
         push(c);
-        return true;
+        return kind;
     }
     bool ahead = false;
     bool full = false;
@@ -102,16 +105,13 @@ bool recall_look(struct core *c) {
     if (!others || !(full || (ahead && c->abreast)) || progress != c->progress) {
         c->progress = progress;
         c->progress_since = now;
-    } else if (now - c->progress_since >= (full ? RECALL_AFTER : RECALL_UNFILLED_AFTER)) {
+    } else if (now - c->progress_since >= (!full        ? RECALL_UNFILLED_AFTER
+                                           : c->abreast ? RECALL_ABREAST_AFTER
+                                                        : RECALL_AFTER)) {
         /* From here on the streams are read as the rings have room: their function takes less than is read ahead. */
         recall_begin(c);
     }
-    if (c->abreast) {
-        /* No page may arrive any more to look again. */
-        stream_gated += ahead;
-        return ahead;
-    }
-    return ahead || core_stream(c, 0)->mode == STREAM_RUN;
+    return ahead || core_stream(c, 0)->mode == STREAM_RUN ? kind : 0;
 }
 
 void recall_check(struct core *c) {

@@ -198,7 +198,7 @@ bool rescue_page(struct stream *s, uint32_t lba, uint32_t status) {
         if (s->mode != STREAM_RECALL) {
             recall_begin(c);
         }
-        stream_ahead = true;
+        stream_ahead |= STREAM_AHEAD_ABREAST;
         stream_poll_wanted = true;
         return recall_dropped(s, page, lba);
     }

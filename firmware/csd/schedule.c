@@ -12,7 +12,8 @@ _Static_assert(OOB_UNCOMMITTED == 1u << 30, "FLASH.W0.CHECK leaves this bit out"
 
 struct stream streams[MAX_CORES * MAX_STREAMS];
 struct stream_counters stream_counters;
-bool stream_poll_wanted, stream_ahead;
+bool stream_poll_wanted;
+uint32_t stream_ahead;
 uint32_t stream_gated;
 uint32_t stream_window, slot_window;
 
@@ -58,7 +59,7 @@ void stream_open(struct stream *s, uint64_t bytes, uint32_t map, uint32_t extent
         /* A kernel consumes from the first page on. */
         s->mode = STREAM_RUN;
         s->limit = slot_window;
-        stream_ahead = true;
+        stream_ahead |= STREAM_AHEAD_ALONE;
     }
     s->w0 = PLACE(FLASH_W0, OP, FLASH_OP_READ) | PLACE(FLASH_W0, STREAM, 1) | PLACE(FLASH_W0, CHECK, 1) |
             PLACE(FLASH_W0, CORE, s->core) | PLACE(FLASH_W0, STREAM_ID, s->id) | PLACE(FLASH_W0, TAIL, 1) |
@@ -153,22 +154,31 @@ bool stream_again(struct stream *s, uint32_t page, uint32_t lba) {
     return true;
 }
 
+/** Limit of a stream in GATED or ABREAST mode whose core's Head is at `head`. */
+static inline uint32_t limit_of(const struct stream *s, uint32_t head) {
+    uint32_t filled = (s->pushed - (head >> PAGE_LOG2)) & POSITION_PAGES;
+    uint32_t limit = s->pushed + s->ring_pages - filled;
+    /* As long as the ring has room it is enough to fill that. */
+    bool ahead = filled >= s->ring_pages && s->mode == STREAM_ABREAST && head != 0;
+    return ahead && abreast_ahead(s, s->pushed - filled) ? limit + s->ahead : limit;
+}
+
+/** A stream in GATED or ABREAST mode has been looked at. The next page that arrives has it looked at again; so does the
+ * timer, when none or only one is on its way: its core goes on to take what is in the ring. */
+static inline void gated_looked(const struct stream *s) {
+    stream_gated += s->pushed != s->total && stream_in_flight(s) <= 1;
+}
+
 /** Set the limit of a stream that is not in RUN mode from the core's Head. */
 static void regate(struct stream *s) {
     uint32_t head = hal_read(s->ihead);
     if (s->mode == STREAM_START && head != 0) {
         s->mode = STREAM_RUN;
-        stream_ahead = true;
+        stream_ahead |= STREAM_AHEAD_ALONE;
         s->limit = s->delivered + (s->core < scomp_cores ? stream_window : slot_window);
         return;
     }
-    uint32_t filled = (s->pushed - (head >> PAGE_LOG2)) & POSITION_PAGES;
-    s->limit = s->pushed + s->ring_pages - filled;
-    if (s->mode == STREAM_ABREAST && head != 0 && abreast_ahead(s, s->pushed - filled)) {
-        s->limit += s->ahead;
-        stream_ahead = true;
-    }
-    stream_gated++;
+    s->limit = limit_of(s, head);
 }
 
 void stream_pump(struct stream *s) {
@@ -186,9 +196,13 @@ void stream_poll(struct stream *s) {
         return;
     }
     if (s->mode != STREAM_RUN) {
+        if (s->mode != STREAM_START && stream_in_flight(s) > 1) {
+            return;
+        }
         regate(s);
     }
     stream_pump(s);
+    gated_looked(s);
 }
 
 void stream_unwait(struct stream *s) {
@@ -240,14 +254,15 @@ static inline __attribute__((always_inline)) void push_next(struct stream *s, ui
     nand_push_stream(s->w0, ppa, lba - entries, pushed << PAGE_LOG2, PAGE_SIZE);
 }
 
-/** A page of a stream in GATED mode has arrived, and its core may have taken others. */
+/** A page of a stream in GATED or ABREAST mode has arrived, and its core may have taken others. */
 static inline void page_done_gated(struct stream *s) {
     uint32_t total = s->total;
-    uint32_t pushed = s->pushed;
-    if (pushed != total) {
-        stream_gated++;
-        uint32_t filled = (pushed - (hal_read(s->ihead) >> PAGE_LOG2)) & POSITION_PAGES;
-        push_next(s, pushed + s->ring_pages - filled, total);
+    if (s->pushed != total) {
+        uint32_t limit = limit_of(s, hal_read(s->ihead));
+        if ((int32_t)(limit - s->pushed) > 0) {
+            push_next(s, limit, total);
+        }
+        gated_looked(s);
     }
     if (s->delivered == 1 || s->delivered == total) {
         core_page(s, FLASH_STATUS_OK, 0);
@@ -256,7 +271,7 @@ static inline void page_done_gated(struct stream *s) {
 
 /** A page of a stream that is not read straight ahead has arrived. */
 static RARE void page_done_special(struct stream *s) {
-    if (s->special == STREAM_GATED) {
+    if (s->special == STREAM_GATED || s->special == STREAM_ABREAST) {
         page_done_gated(s);
         return;
     }
@@ -269,6 +284,7 @@ static RARE void page_done_special(struct stream *s) {
         regate(s);
     }
     stream_pump(s);
+    gated_looked(s);
     if (s->delivered == 1 || s->delivered == s->total) {
         core_page(s, FLASH_STATUS_OK, 0);
     }

@@ -28,7 +28,7 @@
 /** Likewise of a slot, which takes in as fast as all channels deliver. */
 #define SLOT_WINDOW_MAX 96u
 /** Likewise of all streams together of a piece with several, beyond what its core has consumed (abreast.c). */
-#define ABREAST_WINDOW 16u
+#define ABREAST_WINDOW 24u
 
 /** How far a stream may push. */
 enum stream_mode {
@@ -102,13 +102,15 @@ extern uint32_t stream_window, slot_window;
 /** Something waits for room that no completion will announce: poll all streams soon. */
 extern bool stream_poll_wanted;
 
-/** Streams in GATED mode that have been found with pages left to read since the timer looked last. Their cores take
- * pages without a word: poll them by the timer, the more seldom the more there are. A page that arrives has its own
- * stream looked at anyway. */
+/** Streams in GATED or ABREAST mode that have been found with pages left to read, and hardly any on its way, since the
+ * timer looked last. Their cores take pages without a word: poll them by the timer, the more seldom the more there are.
+ * A page that arrives has its own stream looked at anyway. */
 extern uint32_t stream_gated;
 
 /** Some stream's reads may have run ahead of its ring: a core that does not take them holds up ways. */
-extern bool stream_ahead;
+extern uint32_t stream_ahead;
+#define STREAM_AHEAD_ALONE   1u /**< of cores with one stream: they hold up others only */
+#define STREAM_AHEAD_ABREAST 2u /**< of cores with several: they may hold up themselves */
 /** Page numbers of 32-bit positions. */
 #define POSITION_PAGES ((1u << (32 - PAGE_LOG2)) - 1)
 /** CHANNEL_LOCAL: from a page's place in the list of pages to its block's in the list of blocks. */

@@ -97,6 +97,7 @@ struct request {
     bool aborted;   /**< no further piece runs */
     bool detached;  /**< nobody will read the results */
     bool throttled; /**< results fill up: cores' reads no longer run ahead of their rings */
+    uint32_t left;  /**< abreast.c: pages that the core has which is the furthest from its end */
     struct csd_op *exec;
     struct ftl_drain drain;
     bool tree;                                  /**< pieces have nodes and edges */

@@ -39,6 +39,9 @@ void media_log(void) {
     struct scomp_media *m = (struct scomp_media *)admin_buffer;
     memcpy(m->id, nand_geo.id, sizeof m->id);
     memcpy(m->model, nand_geo.model, sizeof m->model);
+    for (uint32_t i = 0; ftl.fault != NULL && i + 1 < sizeof m->fault && ftl.fault[i] != 0; i++) {
+        m->fault[i] = (uint8_t)ftl.fault[i];
+    }
     m->layout = NAND_LAYOUT_VERSION;
     m->code_t = nand_geo.code_t;
     m->code_parity = nand_geo.code_parity;

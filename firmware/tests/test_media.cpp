@@ -462,6 +462,25 @@ TEST(media_read_levels_rescue_blocks) {
     CHECK_EQ(word(r[0].out[0], 0), 151u * 4096 - 77);
     CHECK_EQ(word(r[0].out[0], 4), countSum(in, 151 * 4096 - 77).second);
     CHECK_EQ(word(r[1].out[0], 4), countSum(pattern(10, 1, 100), 409600).second);
+    /* Several that run ahead together. */
+    for (uint32_t round = 0; round < 3; round++) {
+        Job three;
+        for (uint32_t p = 0; p < 3; p++) {
+            three.pieces.push_back(Piece{{Stream{{{p, 90}}, 90 * 4096}, Stream{{{100 + p, 20}}, 20 * 4096},
+                                          Stream{{{130 + p, 15}}, 15 * 4096 - 5}},
+                                         {}});
+        }
+        auto found = runJob(d, three);
+        for (uint32_t p = 0; p < 3; p++) {
+            CHECK_EQ(found[p].last.status, SCOMP_STATUS_OK);
+            for (uint32_t i = 0; i < 3; i++) {
+                const auto &stream = three.pieces[p].streams[i];
+                auto bytes = pattern(stream.extents[0].lba, 1, stream.extents[0].count);
+                CHECK_EQ(word(found[p].out[0], 8 * i), stream.bytes);
+                CHECK_EQ(word(found[p].out[0], 8 * i + 4), countSum(bytes, stream.bytes).second);
+            }
+        }
+    }
     /* The levels are back to normal. */
     cells.rber = 0;
     uint64_t retries = media(d).retries;

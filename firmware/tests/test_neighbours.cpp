@@ -104,6 +104,20 @@ TEST(neighbours_stalled_offload) {
     }
 }
 
+/** A function of two streams, the longer of which is read ahead of its ring. */
+TEST(neighbours_stalled_streams) {
+    Nand nand(Geometry{4, 4, 1, 1, 16, 32});
+    for (uint32_t cores : {1u, 4u}) {
+        Drive d(nand, cores, seed);
+        Job j;
+        for (uint32_t p = 0; p < cores; p++) {
+            j.pieces.push_back(Piece{{Stream{{{0, 400}}, 400 * 4096}, Stream{{{400, 112}}, 112 * 4096}}, {}});
+        }
+        j.watchdog = 1'000'000;
+        stallBeside(d, kernelElf(model::kStall), encode(j));
+    }
+}
+
 TEST(neighbours_stalled_local_offload) {
     Nand nand(Geometry{4, 4, 1, 1, 16, 32});
     Drive d(nand, 4, seed);

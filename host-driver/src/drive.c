@@ -282,6 +282,9 @@ static void copy_text(char *to, const uint8_t *from, size_t length) {
     to[length] = 0;
 }
 
+/* Of a drive without blocks; a page, as the blocks of every other drive are. */
+#define NO_BLOCKS_SHIFT 12u
+
 static int learn(struct assasin_drive *drive) {
     uint8_t data[NVME_IDENTIFY_BYTES];
     int rc = assasin_identify(drive, NVME_CNS_CONTROLLER, 0, data);
@@ -298,7 +301,11 @@ static int learn(struct assasin_drive *drive) {
         return rc;
     memcpy(&info->blocks, data + NVME_IDNS_NSZE, sizeof(info->blocks));
     unsigned shift = data[NVME_IDNS_LBAF + 4 * (data[NVME_IDNS_FLBAS] & 0xF) + 2];
-    if (info->blocks == 0 || shift < 9 || shift > 16)
+    /* All zeros: there is no such namespace. What needs none goes on: the log pages say what is wrong with the medium.
+     */
+    if (info->blocks == 0 && shift == 0)
+        shift = NO_BLOCKS_SHIFT;
+    else if (info->blocks == 0 || shift < 9 || shift > 16)
         return drive_fail(drive, EPROTO, "namespace %u makes no sense: %llu blocks of 2^%u bytes",
                           drive->link->namespace_id, (unsigned long long)info->blocks, shift);
     info->block_bytes = 1u << shift;

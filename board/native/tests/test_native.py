@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import subprocess
 import threading
@@ -14,6 +16,7 @@ import pytest
 from assasin import bench, offloads
 from assasin.board import Board, BoardError, NativeBoard, profile_file
 from assasin.drive import Drive, DriveError, Extent
+from assasin.media import Media
 
 ROOT = Path(__file__).resolve().parents[3]
 BINARY = ROOT / "build" / "native" / "assasin-native"
@@ -63,13 +66,41 @@ def test_chip_enables_without_a_package(board: Make) -> None:
     assert "nand: channels 0-1: chip enables 0 2 used; 1 3 absent" in log.read_text()
     b.stop()
     b.start(CONFIG, PROFILE, media="fitted=0+2,absent=1.2")
-    with pytest.raises(DriveError, match="0 blocks"):
-        Drive(b.address)
+    with Drive(b.address) as drive:
+        assert drive.info.blocks == 0
+        assert Media(drive.media()).fault == "medium of another geometry: start with the right one or format it"
     assert "ftl: channel 1: it is on chip enables 0 2; not in use: 2" in log.read_text()
     b.stop()
     b.start(CONFIG, PROFILE, media="fitted=0+2")
     with Drive(b.address) as drive:
         assert drive.read(3, len(data)) == data
+
+
+def test_a_drive_without_a_module_says_so(board: Make) -> None:
+    b = board(NativeBoard, "native-test")
+    everything = "+".join(f"{channel}.{way}" for channel in range(2) for way in range(4))
+    b.start(CONFIG, PROFILE, media=f"absent={everything}")
+    with Drive(b.address) as drive:
+        assert drive.info.blocks == 0
+        assert drive.perf().channels == 2
+        for _ in range(2):
+            for command in (lambda: drive.write(0, bytes(BLOCK)), lambda: drive.read(0, BLOCK), lambda: drive.flush()):
+                with pytest.raises(DriveError, match="namespace not ready"):
+                    command()
+
+    def said(*command: str) -> subprocess.CompletedProcess[str]:
+        whole = [ROOT / "scripts" / "bin" / "assasin", *command, "--name", b.name]
+        return subprocess.run(whole, capture_output=True, text=True, cwd=ROOT, env=os.environ | {"COLUMNS": "200"})
+
+    info = said("info")
+    assert info.returncode == 0, info.stderr
+    assert "the drive has no namespace of blocks: no package answers" in info.stdout
+    found = json.loads(said("info", "--json").stdout)
+    assert (found["drive"]["blocks"], found["media"]["fault"]) == (0, "no package answers")
+    nand = said("bringup", "nand")
+    assert nand.returncode != 0
+    assert "the drive knows no NAND part" in nand.stderr
+    assert "Traceback" not in nand.stderr
 
 
 def test_bit_errors_are_corrected_and_counted(board: Make) -> None:

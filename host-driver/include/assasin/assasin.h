@@ -59,7 +59,7 @@ struct assasin_info {
     char serial[21];         /**< serial number */
     char firmware[9];        /**< firmware revision */
     uint32_t block_bytes;    /**< bytes of a logical block */
-    uint64_t blocks;         /**< logical blocks of the namespace */
+    uint64_t blocks;         /**< logical blocks of the namespace; 0: the drive has none, its MEDIA log page says why */
     uint32_t transfer_bytes; /**< most bytes of one command (MDTS) */
     uint32_t queue_depth;    /**< commands that can be in flight on the I/O queue */
     uint32_t cores;          /**< ASSASIN cores */

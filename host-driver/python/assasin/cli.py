@@ -479,11 +479,12 @@ def _start(board: Board, as_json: bool, start: Callable[[Callable[[str], None]],
         say("waiting for the firmware")
         with Drive(board.address) as drive:
             info = drive.info
+            fault = None if info.blocks else Media(drive.media()).fault
     status = board.status()
     if as_json:
         terminal.dump({"board": status, "drive": asdict(info)})
         return
-    size = human_bytes(info.blocks * info.block_bytes)
+    size = f"no namespace of blocks ({fault})" if fault else human_bytes(info.blocks * info.block_bytes)
     option = "" if board.name == DEFAULT_NAME else f" --name {board.name}"
     terminal.out.print(
         f"{status['config']} serves as '{board.name}': {size}, {info.cores} cores, {info.channels} channels; "
@@ -523,22 +524,25 @@ def info(name: str, as_json: bool) -> None:
         held = [{"slot": n, "id": ident, "kernel": kernels[n] if ident else None} for n, ident in enumerate(slots)]
         terminal.dump({"board": status, "drive": asdict(i), "slots": held, "counters": values, "media": medium.json()})
         return
-    limit = counters.channels * counters.page_bytes / counters.bus_cycles_page
+    capacity = f"{human_bytes(i.blocks * i.block_bytes)} = {i.blocks:,} blocks of {i.block_bytes} bytes"
+    if not i.blocks:
+        capacity = f"none, the drive has no namespace of blocks: {medium.fault}. `assasin console --log` says more"
+    limit = "unknown"
+    if counters.bus_cycles_page:
+        rate = counters.channels * counters.page_bytes / counters.bus_cycles_page
+        limit = f"{rate:.2f} bytes a cycle ({counters.bus_cycles_page} bus cycles a block of {counters.page_bytes:,} bytes)"
     terminal.pairs(
         f"{i.model} on board '{name}'",
         [
             ("board", described(status)),
             ("simulation speed", f"{status['khz']:.0f} kHz since start"),
             ("serial, firmware", f"{i.serial}, {i.firmware}"),
-            ("capacity", f"{human_bytes(i.blocks * i.block_bytes)} = {i.blocks:,} blocks of {i.block_bytes} bytes"),
+            ("capacity", capacity),
             ("cores", f"{i.cores} ASSASIN cores"),
             ("slots", ", ".join(f"{n}: {held}" for n, held in enumerate(kernels)) or "none in this configuration"),
             ("flash", f"{i.channels} channels x {i.ways} ways"),
             *medium.rows(),
-            (
-                "channels' limit",
-                f"{limit:.2f} bytes a cycle ({counters.bus_cycles_page} bus cycles a block of {counters.page_bytes:,} bytes)",
-            ),
+            ("channels' limit", limit),
             ("transfers", f"at most {human_bytes(i.transfer_bytes)} a command, {i.queue_depth} commands in flight"),
             (
                 "NAND",

@@ -81,6 +81,8 @@ class Media:
 
     def __init__(self, page: ctypes.Structure) -> None:
         self._page = page
+        self.fault = bytes(page.fault).split(b"\0")[0].decode("ascii", "replace") or None
+        """Why the drive has no blocks; None when it has."""
         self.model = bytes(page.model).rstrip(b"\0").decode("ascii", "replace")
         self.channels = [
             Channel(
@@ -134,6 +136,8 @@ class Media:
     def rows(self) -> list[tuple[str, str]]:
         """Lines for `assasin info`."""
         p = self._page
+        if not self.model:
+            return [("NAND part", "none")]
         pages = p.block_sectors // max(p.page_sectors, 1)
         rows = [
             (
@@ -156,6 +160,7 @@ class Media:
         """The same for --json."""
         p = self._page
         return {
+            "fault": self.fault,
             "part": self.model,
             "id": bytes(p.id).hex(),
             "page_bytes": p.page_bytes,

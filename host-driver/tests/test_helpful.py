@@ -14,8 +14,8 @@ import click
 import pytest
 from assasin import __version__
 from assasin.board import ARCHITECTURES
-from assasin.cli import Size, cli, complete
-from assasin.helpful import guess
+from assasin.cli import LATER, Size, cli, complete
+from assasin.helpful import guess, summary
 from assasin.tree import ROOT
 from click.testing import CliRunner
 
@@ -32,6 +32,24 @@ def groups(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple
         yield path, command
         for name, child in command.commands.items():
             yield from groups(child, (*path, name))
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_the_summary_of_a_command_that_is_not_loaded_is_its_own(name: str) -> None:
+    assert LATER[name].summary == summary(cli.commands[name])
+
+
+@pytest.mark.parametrize("group", ["", "bench", "bringup", "flash", "hls", "offload", "synth", "vm"])
+def test_the_help_loads_no_library_that_only_the_work_needs(group: str) -> None:
+    """numpy, DuckDB and matplotlib take longer to load than the whole help may take."""
+    say = "import sys; from assasin.cli import main\ntry: main()\nexcept SystemExit: pass\nprint(*sys.modules)"
+    command = [sys.executable, "-c", say, *group.split(), "--help"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    assert "Commands" in done.stdout or "Options" in done.stdout
+    heavy = {"numpy", "duckdb", "matplotlib", "scipy"}
+    assert not heavy & set(done.stdout.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize("path", [" ".join(p) for p, _ in groups(cli)])

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assasin import paper, paper_plots
+from assasin import paper, paper_plots, paper_stated
 from assasin.tree import ROOT
 
-CONFIGS = [f"{a}2x2" for a in paper.ARCHITECTURES]
+CONFIGS = [f"{a}2x2" for a in paper_stated.ARCHITECTURES]
 MISSING = [c for c in CONFIGS if not (ROOT / "build" / "board" / c / "assasin-board").exists()]
 
 pytestmark = [

@@ -17,7 +17,7 @@ import sys
 import termios
 import tty
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assasin import access as accesses
-from assasin import failures, kernel, later, outfile, terminal
+from assasin import failures, kernel, later, outfile, paper_stated, terminal
 from assasin.board import ARCHITECTURES, DEFAULT_CONFIG, PROFILES, Board, BoardError, NativeBoard, board_of, described
 from assasin.builtin import BUILTIN
 from assasin.drive import Access, Drive, DriveError, Extent, Piece
@@ -255,12 +255,21 @@ class Command(click.Command):
         return None
 
 
+@dataclass(frozen=True)
+class Later:
+    """A command of another module, which is loaded when the command is named."""
+
+    module: str
+    summary: str
+    """The command's own first sentence, for the help of the group."""
+
+
 class Group(HelpfulGroup):
-    """A group of such commands. `later`: names of commands that a module has, which is loaded when they are named."""
+    """A group of such commands. `later`: commands of other modules by name."""
 
     command_class = Command
     group_class = type
-    later: Mapping[str, str] = MappingProxyType({})
+    later: Mapping[str, Later] = MappingProxyType({})
     complete: Callable[[], None] | None = None
     """Adds commands that are not named in `later`: called once, when one is wanted that is not known yet, or all are."""
 
@@ -268,6 +277,12 @@ class Group(HelpfulGroup):
         if self.complete is not None:
             call, self.complete = self.complete, None
             call()
+
+    def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
+        """See HelpfulGroup: loads no module for it."""
+        loaded = [n for n in self.list_commands(ctx) if n in self.commands or n not in self.later]
+        known = [(name, of.summary) for name, of in self.later.items() if name not in loaded]
+        return sorted([*self.summaries_of(ctx, loaded), *known])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """See click.Group."""
@@ -277,7 +292,7 @@ class Group(HelpfulGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """See click.Group."""
         if cmd_name not in self.commands and cmd_name in self.later:
-            self.add_command(getattr(importlib.import_module(self.later[cmd_name]), cmd_name))
+            self.add_command(getattr(importlib.import_module(self.later[cmd_name].module), cmd_name))
         if cmd_name not in self.commands:
             self._completed()
         return super().get_command(ctx, cmd_name)
@@ -1072,7 +1087,7 @@ def random_command(
 
 @bench.command("paper")
 @click.option("--figure", "figures", type=Listed(lambda: paper_bench.FIGURES), help="Only these; default all.")
-@click.option("--configs", type=Listed(lambda: paper_bench.ARCHITECTURES), help="Only these architectures; default all.")
+@click.option("--configs", type=Listed(lambda: paper_stated.ARCHITECTURES), help="Only these architectures; default all.")
 @click.option("--quick", is_flag=True, help="2x2 boards, profile test, small inputs: minutes, for tests.")
 @click.option("--size", help="Cores x channels; default 8x8, with --quick 2x2.")
 @click.option("--profile", help="What a cycle is worth; default paper, with --quick test.")
@@ -1095,7 +1110,7 @@ def paper_command(
     size = size or ("2x2" if quick else "8x8")
     if not re.fullmatch(r"[1-9]\d*x[1-9]\d*", size):
         raise click.UsageError(f"--size {size}: write for example 8x8")
-    boards = [f"{a}{size}" for a in configs or paper_bench.ARCHITECTURES]
+    boards = [f"{a}{size}" for a in configs or paper_stated.ARCHITECTURES]
     profile = profile or ("test" if quick else "paper")
     result = paper_bench.run(boards, figures or paper_bench.FIGURES, profile, quick, build_boards)
     from assasin import paper_plots
@@ -1449,18 +1464,41 @@ def demo(sf: float, config: str, profile: str, keep: bool, as_json: bool) -> Non
 
 
 LATER = {
-    "agent": "assasin.agent.commands",
-    "bitstream": "assasin.bitstreams.commands",
-    "boards": "assasin.boards.commands",
-    "bringup": "assasin.bringup.commands",
-    "build": "assasin.boards.commands",
-    "gdb": "assasin.bringup.commands",
-    "hls": "assasin.hls.commands",
-    "offload": "assasin.offload.commands",
-    "petalinux": "assasin.petalinux.commands",
-    "power": "assasin.power.commands",
-    "synth": "assasin.synth.commands",
-    "torture": "assasin.torture",
+    "agent": Later("assasin.agent.commands", "A Zynq board through the agent on its Linux (board/agent)."),
+    "bitstream": Later("assasin.bitstreams.commands", "Images of boards and their manifests: bitstreams/BOARD-CONFIG."),
+    "boards": Later("assasin.boards.commands", "The boards there are."),
+    "bringup": Later("assasin.bringup.commands", "Load, look into and debug a board from outside, whatever its firmware does."),
+    "build": Later(
+        "assasin.boards.commands",
+        "Build the bitstream of a real board with Vivado; stages that are done are not run again.",
+    ),
+    "gdb": Later(
+        "assasin.bringup.commands",
+        "Serve GDB's remote protocol for one processor: halted while GDB has it, let go when GDB leaves.",
+    ),
+    "hls": Later(
+        "assasin.hls.commands",
+        "Kernels for the HLS slots: Vitis C++, simulated in C, run on the virtual board, exported to Vitis "
+        "(hls-kernels/README.md).",
+    ),
+    "offload": Later(
+        "assasin.offload.commands",
+        "Functions of your own for the drive's cores: made, checked, run and profiled without a board "
+        "(firmware/offload/README.md).",
+    ),
+    "petalinux": Later(
+        "assasin.petalinux.commands",
+        "Write the PetaLinux layer of BOARD: the agent's recipe, kernel options, device tree.",
+    ),
+    "power": Later(
+        "assasin.power.commands",
+        "Run COMMAND and say what it cost in energy: in all, by phase, by byte and by offload.",
+    ),
+    "synth": Later(
+        "assasin.synth.commands",
+        "Estimate what configurations take of the boards' FPGAs, with yosys; leaves build/synth/utilisation.json.",
+    ),
+    "torture": Later("assasin.torture", "Cut a drive's power at every moment and look whether all that it acknowledged is there."),
 }
 """Commands of other modules, which are made of what is above, and loaded when they are named."""
 

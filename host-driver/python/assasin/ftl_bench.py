@@ -27,8 +27,7 @@ from assasin import bench, offloads, perf, random_reads
 from assasin.board import Board, BoardError, board_of
 from assasin.drive import Drive, DriveError, Extent
 from assasin.errors import AssasinError
-from assasin.paper import BENCH_FOLDER, commit
-from assasin.tree import BUILD, ROOT
+from assasin.tree import BENCH_FOLDER, BUILD, ROOT, commit
 
 PARTS = ("amplification", "wear", "latency", "firmware", "recovery")
 """What can be measured; the last two need a virtual board."""

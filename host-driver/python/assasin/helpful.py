@@ -31,10 +31,18 @@ def summary(command: click.Command) -> str:
 class HelpfulGroup(click.Group):
     """See above."""
 
+    def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
+        """Names and summaries of the commands that the help shows."""
+        return self.summaries_of(ctx, self.list_commands(ctx))
+
+    def summaries_of(self, ctx: click.Context, names: Sequence[str]) -> list[tuple[str, str]]:
+        """The same of the commands `names`."""
+        commands = [(name, self.get_command(ctx, name)) for name in names]
+        return [(name, summary(c)) for name, c in commands if c is not None and not c.hidden]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """See click.Group, which cuts summaries that are longer than a line."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, summary(c)) for name, c in commands if c is not None and not c.hidden]
+        rows = self.summaries(ctx)
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)

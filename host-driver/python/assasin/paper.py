@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -30,16 +29,12 @@ from assasin.job import Extent, Input, Job, Piece, enough_kcycles
 from assasin.offloads import OffloadError
 from assasin.paper_stated import stated
 from assasin.paper_workloads import Workload
-from assasin.tree import BUILD, ROOT
-
-ARCHITECTURES = ("Baseline", "Prefetch", "AssasinSp", "AssasinSb", "AssasinSbCache", "AssasinSbX", "ChannelLocal")
-"""In the order of the paper's Table IV; AssasinSbX goes past it, ChannelLocal is the alternative of its Figure 7."""
+from assasin.tree import BENCH_FOLDER, ROOT, commit
 
 FIGURES = ("fig5", "fig13", "fig14", "fig16", "fig17", "fig18", "fig19", "dram")
 """The paper's numbers; `dram`: DRAM bytes a flash byte, which the paper describes in words."""
 
 SKEWS = (0.0, 0.25, 0.5, 0.75, 1.0)
-BENCH_FOLDER = BUILD / "bench"
 RANDOM_LBA = 0
 
 
@@ -410,12 +405,6 @@ def measure_config(m: Machine, figures: Sequence[str]) -> list[Row]:
     if "fig19" in figures:
         rows += skew(m)
     return rows
-
-
-def commit() -> str:
-    """The commit of the tree, with `+` when something has been changed since; `unknown` outside a repository."""
-    done = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--abbrev=40", "--dirty=+"], capture_output=True, text=True)
-    return done.stdout.strip() if done.returncode == 0 else "unknown"
 
 
 def build(config: str) -> None:

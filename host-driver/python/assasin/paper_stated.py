@@ -6,6 +6,9 @@ here. The paper's clock is 1 GHz: 1 GB/s is 1 byte a cycle.
 
 from __future__ import annotations
 
+ARCHITECTURES = ("Baseline", "Prefetch", "AssasinSp", "AssasinSb", "AssasinSbCache", "AssasinSbX", "ChannelLocal")
+"""In the order of the paper's Table IV; AssasinSbX goes past it, ChannelLocal is the alternative of its Figure 7."""
+
 STATED: dict[tuple[str, str, str, str], float] = {
     # Section III-A: "the offloaded Filter function runs at 0.63 GB/s", one core.
     ("fig5", "Baseline", "filter", "bytes_per_cycle"): 0.63,

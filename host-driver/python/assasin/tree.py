@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +13,15 @@ ROOT = Path(__file__).resolve().parents[3]
 
 BUILD = ROOT / "build"
 """Everything built lands here."""
+
+BENCH_FOLDER = BUILD / "bench"
+"""Results of benches."""
+
+
+def commit() -> str:
+    """The commit of the tree, with `+` when something has been changed since; `unknown` outside a repository."""
+    done = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--abbrev=40", "--dirty=+"], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
 
 
 def _load_contract() -> ModuleType:

@@ -33,7 +33,7 @@ from assasin import (
     varve_traffic,
     varve_workloads,
 )
-from assasin.paper import BENCH_FOLDER, commit
+from assasin.tree import BENCH_FOLDER, commit
 from assasin.varve_filters import FORMS, GROWING, RATIOS, compared
 from assasin.varve_tile import CONFIG, Row, VarveBenchError, build
 

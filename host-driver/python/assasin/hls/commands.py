@@ -5,20 +5,26 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from assasin import outfile, terminal
+from assasin import later, outfile, terminal
 from assasin.board import PROFILES
 from assasin.cli import ConfigName, Group, Size, json_option
-from assasin.hls import bench as benches
 from assasin.hls import csim as simulation
 from assasin.hls import export as exports
 from assasin.hls import kernel as kernels
 from assasin.hls import model, new, signature
 from assasin.hls import run as runs
 from assasin.hls.kernel import Kernel, KernelError
+from assasin.hls.stated import KERNELS
 from assasin.tree import contract
+
+if TYPE_CHECKING:
+    from assasin.hls import bench as benches
+else:
+    benches = later.module("assasin.hls.bench")
 
 
 class KernelName(click.ParamType):
@@ -275,7 +281,7 @@ def export_command(
 
 
 @hls.command("bench")
-@click.option("--kernel", "wanted", type=click.Choice(benches.KERNELS), multiple=True, help="Only these; default both.")
+@click.option("--kernel", "wanted", type=click.Choice(KERNELS), multiple=True, help="Only these; default both.")
 @click.option("--quick", is_flag=True, help="2x2 board, profile test, small inputs: for tests.")
 @click.option("--config", type=ConfigName(), help="A configuration with slots; default AssasinSbHls8x8, with --quick 2x2.")
 @click.option("--profile", help="What a cycle is worth; default paper, with --quick test.")
@@ -293,7 +299,7 @@ def bench_command(
     config = config or ("AssasinSbHls2x2" if quick else "AssasinSbHls8x8")
     profile = profile or ("test" if quick else "paper")
     with terminal.spinner("three forms") as say:
-        result = benches.run(wanted or benches.KERNELS, config, profile, quick, build_board, name, say)
+        result = benches.run(wanted or KERNELS, config, profile, quick, build_board, name, say)
     if as_json:
         terminal.dump(result)
     else:

@@ -10,16 +10,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assasin import perf
+from assasin import later, perf
 from assasin.board import Board
 from assasin.drive import Drive, DriveError, Extent, Input, Job, Piece
-from assasin.functions import targets_of
 from assasin.hls import model, reference
 from assasin.hls.kernel import Kernel, KernelError
 from assasin.kernel import Kernel as Function
 from assasin.tree import contract
+
+if TYPE_CHECKING:
+    from assasin import functions
+else:
+    functions = later.module("assasin.functions")
 
 DEFAULT_CONFIG = "AssasinSbHls2x2"
 OWN_BOARD = "assasin-hls"
@@ -178,7 +182,7 @@ def job(
     inputs = cut(kernel, streams, pieces, drive.info.block_bytes)
     outputs = None
     if to is not None:
-        outputs = [[o] for o in targets_of(drive, to, [p[0].bytes for p in inputs])]
+        outputs = [[o] for o in functions.targets_of(drive, to, [p[0].bytes for p in inputs])]
     return Job(function, inputs, outputs, args=arguments(kernel, scalars), tick=tick, watchdog_kcycles=watchdog_kcycles)
 
 

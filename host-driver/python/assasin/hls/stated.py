@@ -10,5 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+KERNELS = ("fgrep8", "saxpy")
+"""The functions of which it states them."""
+
 SPEEDUP_OVER_IO: Mapping[tuple[str, str], float] = {("fgrep8", "core"): 8.91, ("fgrep8", "slot"): 15.7, ("saxpy", "core"): 4.0}
 """By kernel and form."""

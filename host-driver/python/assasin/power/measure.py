@@ -18,11 +18,11 @@ from typing import Any
 
 from assasin import interrupts
 from assasin.boards import Board
-from assasin.paper import commit
 from assasin.power import marks
 from assasin.power.errors import PowerError
 from assasin.power.phases import by_offload, by_phase, median_joules
 from assasin.power.sources import Source, Watched
+from assasin.tree import commit
 
 SCHEMA = 1
 

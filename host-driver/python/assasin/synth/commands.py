@@ -12,9 +12,9 @@ import click
 from assasin import terminal
 from assasin.boards import Board
 from assasin.cli import Command, ConfigName, Listed, json_option
-from assasin.paper import ARCHITECTURES, BENCH_FOLDER
+from assasin.paper_stated import ARCHITECTURES
 from assasin.synth import rtl, utilisation
-from assasin.tree import ROOT
+from assasin.tree import BENCH_FOLDER, ROOT
 
 
 @click.command(cls=Command)

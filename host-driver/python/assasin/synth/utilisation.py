@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assasin.boards import Board, Part
-from assasin.paper import ARCHITECTURES
+from assasin.paper_stated import ARCHITECTURES
 from assasin.synth import SynthError, cache, resources, units
 from assasin.synth.resources import Resources
 from assasin.synth.rtl import Chip, Rtl, load, parse

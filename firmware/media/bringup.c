@@ -151,14 +151,12 @@ static void set_waits(const struct onfi_param *p) {
     }
 }
 
-static const char *set_timing(const struct onfi_param *p, uint32_t phy_bytes) {
+static const char *set_timing(const struct onfi_param *p, uint32_t phy_bytes, uint32_t margin) {
     /* beat_ps * MHz / 10^6 cycles a byte. */
     uint32_t rate = (p->beat_ps * phy_bytes * nand_geo.clock_mhz + 999999u) / 1000000u;
     if (rate == 0) {
         rate = 1;
     }
-    /* All channels have the same PHY. */
-    uint32_t margin = flash_read(0, FLASH_PHY_MARGIN);
     bool fits = true;
     uint32_t wc = timing(p->t_wc, 0, FLASH_TIMING0_TWC_MASK, &fits);
     uint32_t cs = timing(p->t_cs, FIELD(FLASH_PHY_MARGIN, TCS, margin), FLASH_TIMING0_TCS_MASK, &fits);
@@ -329,6 +327,40 @@ static const char *set_geometry(const struct onfi_param *p) {
     return NULL;
 }
 
+/** Choose what part and PHY both can, and tell the packages: rate, mode, complementary signals. */
+static const char *set_interface(struct boot_result *r, struct onfi_param *p, uint32_t margin) {
+    if (p->timing_mode == ONFI_NO_MODE) {
+        console_printf("nand: %s offers no NV-DDR2 timing mode\n", p->model);
+        return "data interface not supported";
+    }
+    uint32_t byte_ps = FIELD(FLASH_PHY_MARGIN, BYTE, margin) * 125000 / nand_geo.clock_mhz;
+    if (byte_ps != 0 && !onfi_slow_down(p, byte_ps)) {
+        console_printf("nand: a byte of %s takes %u ps, but the PHY moves one in %u ps\n", p->model, p->beat_ps,
+                       byte_ps);
+        return "data interface not supported";
+    }
+    uint32_t configuration = nand_part->configuration;
+    if (configuration == 0 && FIELD(FLASH_PHY_MARGIN, DIFFERENTIAL, margin)) {
+        if ((p->signals & ONFI_DQS_C) == 0) {
+            console_printf("nand: %s has no DQS_c, which the PHY needs\n", p->model);
+            return "data interface not supported";
+        }
+        configuration = FEATURE_DQS_C | ((p->signals & ONFI_RE_C) != 0 ? FEATURE_RE_C : 0);
+    }
+    if ((p->signals & ONFI_VREFQ) != 0 && p->timing_mode >= ONFI_MODE_200) {
+        configuration |= FEATURE_VREFQ;
+    }
+    if (configuration != 0) {
+        boot_all(r, FLASH_OP_SET_FEATURE, FEATURE_CONFIGURATION, configuration, 0);
+    }
+    boot_all(r, FLASH_OP_SET_FEATURE, FEATURE_TIMING, FEATURE_NVDDR2 | p->timing_mode, 0);
+    if (r->bad > 0) {
+        console_printf("nand: SET FEATURES failed on channel %u way %u\n", r->bad_way >> 4, r->bad_way & 15);
+        return "data interface not accepted";
+    }
+    return NULL;
+}
+
 const char *nand_init(void) {
     uint32_t config = sys_read(SYS_CONFIG);
     nand_geo.channels = FIELD(SYS_CONFIG, CHANNELS, config);
@@ -364,16 +396,13 @@ const char *nand_init(void) {
     if (wrong != NULL) {
         return wrong;
     }
-    if (param.timing_mode == ONFI_NO_MODE) {
-        console_printf("nand: %s offers no NV-DDR2 timing mode\n", param.model);
-        return "data interface not supported";
+    /* All channels have the same PHY. */
+    uint32_t margin = flash_read(0, FLASH_PHY_MARGIN);
+    wrong = set_interface(&r, &param, margin);
+    if (wrong != NULL) {
+        return wrong;
     }
-    boot_all(&r, FLASH_OP_SET_FEATURE, FEATURE_TIMING, FEATURE_NVDDR2 | param.timing_mode, 0);
-    if (r.bad > 0) {
-        console_printf("nand: SET FEATURES failed on channel %u way %u\n", r.bad_way >> 4, r.bad_way & 15);
-        return "data interface not accepted";
-    }
-    wrong = set_timing(&param, FIELD(SYS_CONFIG, PHY_BYTES, config));
+    wrong = set_timing(&param, FIELD(SYS_CONFIG, PHY_BYTES, config), margin);
     if (wrong != NULL) {
         return wrong;
     }

@@ -14,10 +14,11 @@ static uint32_t le32(const uint8_t *p) {
 /** Shortest RE and DQS cycle, two bytes, of NV-DDR2 modes 0 to 10, picoseconds (tRC, tDSC). */
 static const uint16_t cycle_ps[] = {30000, 25000, 15000, 12000, 10000, 7500, 6000, 5000, 3750, 3000, 2500};
 
-/** Fastest NV-DDR2 mode that the parameter page offers: byte 142 has modes 0 to 7, byte 162 those from 8 on. */
-static uint32_t fastest_mode(const uint8_t *p) {
-    uint32_t offered = p[142] | (uint32_t)p[162] << 8;
-    for (uint32_t mode = sizeof cycle_ps / sizeof cycle_ps[0]; mode-- > 0;) {
+#define MODES (sizeof cycle_ps / sizeof cycle_ps[0])
+
+/** Fastest of the NV-DDR2 modes in `offered`. */
+static uint32_t fastest_mode(uint32_t offered) {
+    for (uint32_t mode = MODES; mode-- > 0;) {
         if (offered >> mode & 1) {
             return mode;
         }
@@ -33,7 +34,7 @@ static uint32_t at_least(uint32_t ns, uint32_t least) {
 
 /** Timing of a part that says no more than ONFI asks it to. */
 static void default_timing(const uint8_t *p, struct onfi_param *out) {
-    out->timing_mode = fastest_mode(p);
+    out->timing_mode = fastest_mode(out->modes);
     uint32_t cycle = out->timing_mode == ONFI_NO_MODE ? cycle_ps[0] : cycle_ps[out->timing_mode];
     out->t_wc = 25;
     out->t_cs = 100; /* tCD: chip enable to data after a long rest; commands need 20, data after a short one 30 or 40 */
@@ -94,6 +95,8 @@ bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
     out->crc = (uint16_t)le16(p + 254);
     out->read_levels = read_levels(p);
     out->paired = paired(p);
+    out->modes = p[142] | (uint32_t)p[162] << 8; /* 0 to 7, and those from 8 on */
+    out->signals = p[158];
     if (le16(p + 164) == ONFI_VENDOR_BLOCK) {
         out->t_wc = le16(p + 166);
         out->t_cs = le16(p + 168);
@@ -108,6 +111,23 @@ bool onfi_parse(const uint8_t *p, struct onfi_param *out) {
         out->timing_mode = p[186];
     } else {
         default_timing(p, out);
+    }
+    return true;
+}
+
+bool onfi_slow_down(struct onfi_param *p, uint32_t byte_ps) {
+    /* A picosecond is what rounding takes away. */
+    if (p->beat_ps > byte_ps + 1) {
+        return false;
+    }
+    if (p->beat_ps < byte_ps) {
+        p->t_pst += (byte_ps - p->beat_ps + 999) / 1000; /* half a cycle is part of it */
+        p->beat_ps = byte_ps;
+    }
+    for (uint32_t mode = 0; mode < MODES && mode < p->timing_mode; mode++) {
+        if ((p->modes >> mode & 1) != 0 && cycle_ps[mode] <= 2 * (byte_ps + 1)) {
+            p->timing_mode = mode;
+        }
     }
     return true;
 }

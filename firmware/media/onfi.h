@@ -23,6 +23,13 @@
 #define ONFI_MAX_ENDURANCE 10000000u   /* most erases that are believed */
 #define ONFI_MAX_LEVELS    16u         /* most read levels that are believed */
 
+/** Byte 158 of the parameter page: what feature 02h can turn on. */
+#define ONFI_RE_C  0x08u
+#define ONFI_DQS_C 0x10u
+#define ONFI_VREFQ 0x20u /* external VREFQ: needed from ONFI_MODE_200 on */
+/** Slowest NV-DDR2 mode of 200 MT/s and more. */
+#define ONFI_MODE_200 4u
+
 /**
  * What the firmware takes from the parameter page. Times in ns. Those of a part without the timing block are what every
  * part has to keep in its fastest NV-DDR2 mode (ONFI 4.0, NV-DDR2 timing), the longest where that depends on what is
@@ -43,6 +50,8 @@ struct onfi_param {
     uint32_t program_us, erase_us, read_us; /**< longest page program, block erase and page read, microseconds */
     uint32_t beat_ps;                       /**< one data byte, picoseconds */
     uint32_t timing_mode;                   /**< fastest NV-DDR2 mode, ONFI_NO_MODE: none */
+    uint32_t modes;                         /**< NV-DDR2 modes offered, a bit each */
+    uint32_t signals;                       /**< ONFI_DQS_C and others */
     uint32_t read_levels;                   /**< of feature 89h, the normal one included; 0: the page does not say */
     bool paired;                            /**< two pages share cells, see pairs.h of the FTL */
     uint16_t crc;
@@ -50,5 +59,11 @@ struct onfi_param {
 
 /** Check signature and CRC of one copy and decode it. Returns false when the copy is damaged. */
 bool onfi_parse(const uint8_t *copy, struct onfi_param *out);
+
+/**
+ * Slow the part's bus down to a byte in `byte_ps` picoseconds, and choose its slowest mode that is as fast. Returns
+ * false when the part is slower than that.
+ */
+bool onfi_slow_down(struct onfi_param *p, uint32_t byte_ps);
 
 #endif

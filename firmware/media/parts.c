@@ -10,8 +10,8 @@ _Static_assert(sizeof default_steps / 4 == FLASH_DEFAULT_STEP_COUNT, "default st
 const struct nand_steps nand_default_steps = {
     .steps = default_steps, .count = FLASH_DEFAULT_STEP_COUNT, .phases = default_phases};
 
-/* Hynix: complementary DQS and RE; drive strength. */
-static const struct nand_feature hynix_features[] = {{0x02, 0x06}, {0x10, 0x08}};
+/* Hynix: drive strength. */
+static const struct nand_feature hynix_features[] = {{0x10, 0x08}};
 
 /** The first entry that fits counts; the last one fits every part. */
 static const struct nand_part parts[] = {
@@ -21,6 +21,7 @@ static const struct nand_part parts[] = {
      .steps = &nand_default_steps,
      .retry_feature = 0x89,
      .retry_levels = 7,
+     .configuration = FEATURE_DQS_C | FEATURE_RE_C,
      .features = hynix_features,
      .feature_count = sizeof hynix_features / sizeof *hynix_features},
     /* Feature 89h is Micron's, and that of the model of every part. */

@@ -16,6 +16,12 @@ struct nand_steps {
 };
 extern const struct nand_steps nand_default_steps;
 
+/** SET FEATURES: the NV-DDR2 configuration, P1 of which turns complementary signals and the external VREFQ on. */
+#define FEATURE_CONFIGURATION 0x02u
+#define FEATURE_VREFQ         0x01u
+#define FEATURE_DQS_C         0x02u
+#define FEATURE_RE_C          0x04u
+
 /** A SET FEATURES that a part needs before its fast data interface. */
 struct nand_feature {
     uint8_t address;
@@ -28,8 +34,9 @@ struct nand_part {
     const struct nand_steps *steps;
     uint8_t retry_feature; /**< SET FEATURES address of the read level */
     uint8_t retry_levels;  /**< levels beside the normal one, 0; 0: as many as the parameter page says */
+    uint8_t configuration; /**< P1 of feature 02h; 0: what parameter page and PHY ask for */
     uint8_t feature_count;
-    const struct nand_feature *features; /**< set in this order after RESET, before the data interface is chosen */
+    const struct nand_feature *features; /**< set in this order after RESET, before that and the data interface */
 };
 
 /** The entry of the part that names itself `id`. There is always one. */

@@ -30,6 +30,7 @@ struct Channel {
         }
         set(FLASH_LAYOUT, layout);
         set(FLASH_SEED, 77);
+        exec(FLASH_OP_SET_FEATURE, 2, 0x06);
         exec(FLASH_OP_SET_FEATURE, 1, 0x28);
     }
     void set(uint32_t r, uint32_t v) {

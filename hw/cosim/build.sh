@@ -37,7 +37,7 @@ declare -A generator=(
     [huffman]="assasin.vector.EmitHuffman $out"
 )
 declare -A sources_of=(
-    [core]="$(echo $scala/{bus,cache,core,stream,vector,xbar} $scala/*.scala $tests/core/EmitCosim.scala build/gen/scala)"
+    [core]="$(echo $scala/{bus,cache,core,stream,vector,xbar} $scala/*.scala $tests/core/{EmitCosim,RandomCollisions}.scala build/gen/scala)"
     [vector]="$scala/vector $scala/bus/ClockGate.scala $tests/vector/EmitVector.scala $tests/vector/VectorBoth.scala"
     [variable]="$scala/vector $tests/vector/EmitVariable.scala $tests/vector/VariableHarness.scala"
     [huffman]="$(echo $scala/vector/Huffman*) $tests/vector/EmitHuffman.scala"

@@ -64,6 +64,10 @@ class Run {
     unsigned size = 0, burst = 0, hot = 0, idle_percent = 30;
     bool store = false;
     std::vector<uint32_t> pool;
+    // What is drained has just been stored, and lines of its sets come into L1 while L2 looks for it there.
+    bool crowd = false;
+    unsigned drain_wait = 0;     ///< cycles until it begins
+    uint32_t last_out = kOutput; ///< where the output rings have been stored to last
 
     // Stager: a page on its way to stream `stage_stream`.
     unsigned s_log2 = 0;
@@ -106,6 +110,8 @@ void Run::tick() {
             count.loads++;
         } else {
             std::memcpy(&memory[addr], &data, 1u << size);
+            if (addr >= kOutput && addr < kOutput + 0x10000)
+                last_out = addr;
             count.stores++;
         }
     }
@@ -167,6 +173,13 @@ uint32_t Run::pick() {
         burst--;
         run_addr += stride;
         return run_addr % ASSASIN_DRAM_TILES_SIZE;
+    }
+    if (crowd && !draining && chance(40))
+        return kOutput + ((last_out & ~63u) + 64 * rnd(3) + rnd(64)) % 0x10000;
+    if (crowd && draining && drain_wait < 10 && chance(80)) {
+        // More lines than L1 has ways and fewer than L2 has: the fill ends when L2 turns to the drain.
+        const uint32_t line = (offset_of(kOutput, drain_stream, drain_pos, ring) >> 6) + rnd(2);
+        return (kHeap & ~0xfffu) + (rnd(12) << 12 | (line & 63) << 6 | rnd(64));
     }
     switch (rnd(12)) {
     case 0: // a run with one instruction
@@ -260,7 +273,7 @@ void Run::stage() {
 
 void Run::drain() {
     top.io_drain_req_valid = 0;
-    top.io_between = !draining;
+    top.io_between = !draining || drain_wait != 0;
     if (!draining) {
         // Stores to the rings have ended before a drain of them begins.
         if (gap) {
@@ -269,13 +282,18 @@ void Run::drain() {
         }
         if (quiet || !chance(drain_percent))
             return;
-        drain_stream = rnd(1u << s_log2);
+        drain_stream = crowd ? (last_out - kOutput) / ring : rnd(1u << s_log2);
         const uint32_t first = offset_of(kOutput, drain_stream, 0, ring);
         if ((asked || offered) && store && addr >= first && addr < first + ring)
             return;
         draining = true;
-        drain_pos = 8 * rnd(4 * ring / 8);
-        drain_end = drain_pos + 8 * (1 + rnd(100));
+        drain_pos = crowd ? (last_out - kOutput) % ring & ~63u : 8 * rnd(4 * ring / 8);
+        drain_end = drain_pos + 8 * (1 + rnd(crowd ? 20 : 100));
+        drain_wait = crowd ? 300 : 0; // stores have ended, their lines included
+        return;
+    }
+    if (drain_wait != 0) {
+        drain_wait--;
         return;
     }
     if (drain_pos >= drain_end) {
@@ -401,6 +419,7 @@ bool Run::go(unsigned accesses) {
     idle_percent = rnd(2) ? rnd(80) : 0;
     stage_percent = rnd(60);
     drain_percent = rnd(60);
+    crowd = seed % 2;
     // Lines of few sets of L1, and of L2.
     const unsigned sets = 1 + rnd(6), lines = 20 + rnd(200);
     for (unsigned i = 0; i < lines; i++)

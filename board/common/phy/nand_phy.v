@@ -22,7 +22,7 @@ module nand_phy #(
     output            dq_in_valid,
     output [     7:0] dq_in,
     output [WAYS-1:0] rb_n,
-    output [    23:0] margin,
+    output [    31:0] margin,
     inout  [     7:0] nand_dq,
     output [WAYS-1:0] nand_ce_n,
     output            nand_cle,

@@ -11,8 +11,9 @@
 // keeps them while data goes out. Hence the channel's timing registers have to allow for more than the part asks, and `margin` tells the
 // firmware: TPST one clock, TCS GAP clocks (30 ns, for tCHZ), TWB GAP + LEAD + 6 clocks (the way of WE out, with its serialiser, and of R/B back).
 // SDR needs TWC and the guard times of the channel's reset values, 100 clocks and more (the firmware leaves them as they are).
-// In NV-DDR2, READ ID, features and status come twice each (both edges): DATA_RATE * SAMPLES must be 2 * BYTE_SAMPLES or more when
-// more than one such byte is moved.
+// In NV-DDR2, READ ID, features and status come twice each (both edges), BYTE_SAMPLES apart; the channel leaves twice the time to the next one.
+// `margin` also tells BYTE_SAMPLES, in eighths of a clock: the channel's DATA_RATE may not be less, as a byte is taken BYTE_SAMPLES / 2 after its
+// edge, and the part has to keep up with BYTE_SAMPLES. DQS is received differentially, so that the part has to drive DQS_c.
 module nand_phy_core #(
     parameter WAYS = 8,
     parameter SAMPLES = 8,     // 8 or 4
@@ -36,7 +37,7 @@ module nand_phy_core #(
     output reg            dq_in_valid,
     output reg [     7:0] dq_in,
     output     [WAYS-1:0] rb_n,
-    output     [    23:0] margin,         // as FLASH.PHY_MARGIN: TPST, TCS, TWB, clocks of 8 bits each
+    output     [    31:0] margin,         // as FLASH.PHY_MARGIN
 
     // Pin samples; _t: high impedance
     output reg  [   WAYS-1:0] pin_ce_n,
@@ -63,7 +64,8 @@ module nand_phy_core #(
     localparam RE_SDR = 80 / SAMPLES;     // clocks that RE is low: 100 ns, at whose end DQ is taken
     localparam AHEAD = 32;                // samples that toggles are planned ahead
     localparam [7:0] MORE_TPST = 1, MORE_TCS = GAP, MORE_TWB = GAP + LEAD + 6;
-    assign margin = {MORE_TWB, MORE_TCS, MORE_TPST};
+    localparam [6:0] BYTE_EIGHTHS = BYTE_SAMPLES * 8 / SAMPLES;
+    assign margin = {1'b1, BYTE_EIGHTHS, MORE_TWB, MORE_TCS, MORE_TPST};
 
     sync_bits #(.WIDTH(WAYS)) sync_rb (.clk(clk), .in(pin_rb_n), .out(rb_n));
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <tuple>
 
 #include "model/hardware.h"
 #include "model/internal.h"
@@ -84,6 +83,7 @@ std::vector<uint8_t> Hardware::paramPage() const {
     put16(135, (times.erase + mhz - 1) / mhz);
     put16(137, (times.read + mhz - 1) / mhz);
     p[142] = static_cast<uint8_t>(nand.geo.modes);
+    p[158] = static_cast<uint8_t>((nand.geo.differential ? 0x18 : 0) | (nand.geo.externalVref ? 0x20 : 0));
     p[162] = static_cast<uint8_t>(nand.geo.modes >> 8);
     if (nand.geo.timingBlock) {
         put16(164, 0xa551);
@@ -263,6 +263,8 @@ void Hardware::flashWrite(uint32_t c, uint32_t r, uint32_t v) {
         k.timing[2] = v;
         break;
     case FLASH_DATA_RATE:
+        k.rate = v;
+        break;
     case FLASH_WAIT0:
     case FLASH_WAIT1:
         break;
@@ -312,17 +314,20 @@ uint32_t Hardware::dieOf(const Desc &d) const {
 
 void Hardware::setWayMap(uint32_t c, uint32_t word, uint32_t v) {
     Channel &k = ch[c];
-    std::array<std::pair<bool, uint32_t>, 16> packages{}; /* what a package keeps goes with its chip enable */
+    std::array<std::array<uint32_t, 3>, 16> packages{}; /* what a package keeps goes with its chip enable */
     for (uint32_t w = 0; w < 16; w++) {
         if (!k.ways[w].fifo.empty() || !k.ways[w + 16].fifo.empty()) {
             violation("WAY_MAP written while way " + std::to_string(w) + " has descriptors");
         }
-        packages[enableOf(c, w)] = {k.ways[w].fast, k.ways[w].retryLevel};
+        packages[enableOf(c, w)] = {k.ways[w].interface, k.ways[w].configuration, k.ways[w].retryLevel};
     }
     k.wayMap[word] = v;
     for (uint32_t w = 0; w < 16; w++) {
         k.ways[w].holds = k.ways[w + 16].holds = false;
-        std::tie(k.ways[w].fast, k.ways[w].retryLevel) = packages[enableOf(c, w)];
+        const auto &[interface, configuration, retryLevel] = packages[enableOf(c, w)];
+        k.ways[w].interface = interface;
+        k.ways[w].configuration = configuration;
+        k.ways[w].retryLevel = retryLevel;
     }
 }
 
@@ -360,8 +365,15 @@ bool Hardware::answersOtherwise(uint32_t c, uint32_t w) {
 void Hardware::checkData(uint32_t c, uint32_t w) {
     const Channel &k = ch[c];
     const Desc &d = k.ways[w].fifo.front();
-    if (!k.ways[w & 15].fast || k.geometry == 0) {
+    const Way &package = k.ways[w & 15];
+    if (!(package.interface & 0x20) || k.geometry == 0) {
         violation("data operation before the data interface and the geometry are set");
+    }
+    if (F(FLASH_PHY_MARGIN, DIFFERENTIAL, nand.phyMargin) && !(nand.geo.differential && (package.configuration & 2))) {
+        violation("data operation while the package does not drive DQS_c: the PHY gets anything");
+    }
+    if (k.rate * 8 < F(FLASH_PHY_MARGIN, BYTE, nand.phyMargin)) {
+        violation("a byte in " + std::to_string(k.rate) + " cycles: the PHY gets the next one");
     }
     if (now < k.codeReady) {
         violation("data operation while CODE is BUSY");
@@ -421,8 +433,7 @@ void Hardware::wayStart(uint32_t c, uint32_t w) {
     }
     switch (op) {
     case FLASH_OP_RESET:
-        way.fast = false;
-        way.retryLevel = 0;
+        way.interface = way.configuration = way.retryLevel = 0;
         other.holds = false;
         at(jitter(kShortTime), [=, this] { wayEnd(c, w, 0, 0, 0); });
         break;
@@ -433,8 +444,14 @@ void Hardware::wayStart(uint32_t c, uint32_t w) {
         if (d.w1 == 1 && (d.w2 & 0x30) == 0x20 && !(nand.geo.modes >> (d.w2 & 15) & 1)) {
             violation("NV-DDR2 mode " + std::to_string(d.w2 & 15) + ", which the part does not offer");
         }
+        if (d.w1 == 1 && (d.w2 & 0x30) == 0x20 && (d.w2 & 15) >= 4 && nand.geo.externalVref &&
+            !(way.configuration & 1)) {
+            violation("200 MT/s or more without the external VREFQ, which the part needs for it");
+        }
         if (d.w1 == 1) {
-            way.fast = d.w2 & 0x20;
+            way.interface = d.w2 & 255;
+        } else if (d.w1 == 2) {
+            way.configuration = d.w2 & 255;
         } else if (d.w1 == kRetryFeature) {
             way.retryLevel = d.w2 & 255;
         }

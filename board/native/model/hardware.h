@@ -136,6 +136,14 @@ class Hardware {
     const std::array<uint32_t, 3> &timing(uint32_t channel) const {
         return ch[channel].timing;
     }
+    /** FLASH.DATA_RATE, likewise. */
+    uint32_t dataRate(uint32_t channel) const {
+        return ch[channel].rate;
+    }
+    /** P1 of features 01h and 02h of the package of a way. */
+    std::pair<uint32_t, uint32_t> busFeatures(uint32_t channel, uint32_t way) const {
+        return {ch[channel].ways[way].interface, ch[channel].ways[way].configuration};
+    }
     /** Adds a slot behind the cores and slots that there are. Before boot. */
     void addSlot(const Slot &slot);
     uint32_t arch = CORE_ARCH_SB;
@@ -284,7 +292,8 @@ class Hardware {
         std::deque<Desc> fifo;
         bool busy = false;
         bool waitsRoom = false;
-        bool fast = false; /**< data interface set */
+        uint32_t interface = 0;     /**< P1 of feature 01h */
+        uint32_t configuration = 0; /**< P1 of feature 02h */
         uint32_t retryLevel = 0;
         /* The page register, after a read. */
         bool holds = false; /**< the page `page`, of which the sectors from `nextSector` on can still be sent */
@@ -304,6 +313,7 @@ class Hardware {
     struct Channel {
         uint32_t w0 = 0, w1 = 0, w2 = 0, oob0 = 0, oob1 = 0, geometry = 0, discard = 0;
         std::array<uint32_t, 3> timing{}; /**< TIMING0, 1, 2 */
+        uint32_t rate = 0;                /**< DATA_RATE */
         uint32_t code = 0, erasedLimit = assasin::SectorCodec::kErasedLimit;
         uint64_t codeReady = 0;
         assasin::SectorCodec::Setting setting;

@@ -47,6 +47,8 @@ Nand::Nand(const assasin::PartFile &part, uint32_t channels, uint32_t ways, cons
     geo = {channels, ways, g.luns, g.planes, g.blocksPerPlane, g.pagesPerBlock, g.pageBytes, g.spareBytes};
     geo.timingBlock = part.timingBlock;
     geo.modes = (2u << part.timingMode) - 1;
+    geo.differential = part.differential;
+    geo.externalVref = part.externalVref;
 }
 
 Nand::Medium &Nand::medium() const {

@@ -16,6 +16,7 @@
 
 #include "NandCells.h"
 #include "SectorCodec.h"
+#include "assasin_contract.h"
 
 namespace model {
 
@@ -26,14 +27,16 @@ struct Violation : std::runtime_error {
 
 struct Geometry {
     uint32_t channels = 2, ways = 2, luns = 1, planes = 1, blocks = 16, pages = 32, pageBytes = 4096, spare = 224;
-    bool timingBlock = true; /**< the parameter page has this project's block of times */
-    uint32_t modes = 0x1ff;  /**< NV-DDR2 modes offered, a bit each */
-    bool multiPlane = true;  /**< programs pages of several planes together */
-    double factoryBad = 0;   /**< share of blocks that come bad, as `chance` has it */
-    uint64_t chance = 1;     /**< seed of what is fixed in the factory */
-    uint8_t maker = 0x2c;    /**< first byte of READ ID, and in the parameter page */
-    uint8_t endurance = 0;   /**< erases that a block is good for, as the parameter page says; 0: it says nothing */
-    uint8_t readLevels = 8;  /**< what the parameter page says of them, where boards' parts have it */
+    bool timingBlock = true;   /**< the parameter page has this project's block of times */
+    uint32_t modes = 0x1ff;    /**< NV-DDR2 modes offered, a bit each */
+    bool multiPlane = true;    /**< programs pages of several planes together */
+    double factoryBad = 0;     /**< share of blocks that come bad, as `chance` has it */
+    uint64_t chance = 1;       /**< seed of what is fixed in the factory */
+    uint8_t maker = 0x2c;      /**< first byte of READ ID, and in the parameter page */
+    uint8_t endurance = 0;     /**< erases that a block is good for, as the parameter page says; 0: it says nothing */
+    uint8_t readLevels = 8;    /**< what the parameter page says of them, where boards' parts have it */
+    bool differential = true;  /**< has DQS_c and RE_c, which feature 02h turns on */
+    bool externalVref = false; /**< and needs the external VREFQ, likewise, for 200 MT/s and more */
 };
 
 /** What answers at a chip enable: a package like the others, or what the firmware has to do without. */
@@ -69,7 +72,8 @@ class Nand {
     /** Both may be changed until the first device is made. */
     Geometry geo;
     std::vector<uint32_t> ecc{24, 40, 55, 70}; /**< strengths of the channels' codes; empty: they have no codec */
-    uint32_t phyMargin = 0;                    /**< FLASH.PHY_MARGIN of the PHYs in front of the packages */
+    /** FLASH.PHY_MARGIN of the PHYs in front of the packages: they receive DQS differentially. */
+    uint32_t phyMargin = 1u << FLASH_PHY_MARGIN_DIFFERENTIAL_SHIFT;
     /** Chip enables, channel << 4 | number, that a package like the others does not answer at; Reliability::absent has
      * those that none is connected to. Both may be changed between devices. */
     std::map<uint32_t, Answer> answers;

@@ -7,7 +7,7 @@ namespace assasin {
 
 NandChannel::NandChannel(const NandSetup &setup, unsigned channel, unsigned ways, unsigned phyLatency)
     : setup_(setup), channel_(channel), ways_(ways), phyLatency_(phyLatency), wayMask_((1u << ways) - 1),
-      ceN_(wayMask_), rbN_(wayMask_) {
+      ceN_(wayMask_), rbN_(wayMask_), noise_(channel + 1) {
     if (ways < 1 || ways > 16)
         throw std::runtime_error("ways is " + std::to_string(ways) + ", choose 1 to 16");
     if (phyLatency < 1 || phyLatency >= kLatencySlots)
@@ -34,9 +34,12 @@ bool NandChannel::dataIn(uint64_t now, uint32_t beat) {
     return false;
 }
 
-void NandChannel::dataOut(uint64_t now) {
+void NandChannel::dataOut(uint64_t now, bool differential) {
     const unsigned way = selected(now, "data out");
-    const std::optional<uint32_t> beat = absent(way) ? absent_[way].dataOut() : targets_[way].dataOut(now);
+    std::optional<uint32_t> beat = absent(way) ? absent_[way].dataOut() : targets_[way].dataOut(now);
+    // Edges of DQS against a pin that nobody drives: the PHY takes bytes anywhere.
+    if (differential && !absent(way) && targets_[way].singleEnded())
+        beat = static_cast<uint32_t>(noise_());
     if (beat)
         beats_[(firstBeat_ + beatCount_++) % kLatencySlots] = {now + phyLatency_, *beat};
 }
@@ -82,7 +85,7 @@ void NandChannel::work(uint64_t now, PhyPort &port) {
             updateReady(now);
     }
     if (port.re)
-        dataOut(now);
+        dataOut(now, port.margin & PhyPort::kDifferential);
     if (now >= rbEvent_)
         updateReady(now);
     if (beatCount_ && now >= beats_[firstBeat_].at) {

@@ -5,6 +5,7 @@
 #include "NandTarget.h"
 
 #include <cstdint>
+#include <random>
 #include <vector>
 
 namespace assasin {
@@ -23,7 +24,11 @@ struct PhyPort {
     bool dqInValid = false;
     uint32_t dqIn = 0;
     uint32_t rbN = ~0u;
-    uint32_t margin = 0; // the model keeps the part's figures exactly
+    /** FLASH.PHY_MARGIN. The PHY keeps the part's figures exactly, and receives DQS differentially, as those of boards
+     * do. */
+    uint32_t margin = kDifferential;
+
+    static constexpr uint32_t kDifferential = 1u << 31; ///< FLASH.PHY_MARGIN.DIFFERENTIAL
 };
 
 /** All packages behind one channel, and the PHY's latency. */
@@ -80,7 +85,7 @@ class NandChannel {
         return setup_.cells.absent(channel_, way);
     }
     bool dataIn(uint64_t now, uint32_t beat);
-    void dataOut(uint64_t now);
+    void dataOut(uint64_t now, bool differential);
 
     static constexpr unsigned kLatencySlots = 16;
 
@@ -93,6 +98,7 @@ class NandChannel {
     uint64_t wake_ = kNoEvent;
     uint64_t rbEvent_ = kNoEvent;
     std::vector<NandTarget> targets_;
+    std::mt19937 noise_;
     std::vector<AbsentTarget> absent_; // in place of those of `targets_` that are not there
     // Data-out beats on their way through the PHY.
     struct Beat {

@@ -725,6 +725,10 @@ void NandTarget::applyFeature(uint64_t now) {
                 violate(now, "features",
                         "NV-DDR2 with feature " + hex(address) + " = " + hex(features_[address * 4u]) +
                             ": the part needs " + hex(value) + " there before");
+        if (setup_.part.externalVref && mode >= 4 && !(features_[kConfiguration * 4] & kExternalVref))
+            violate(now, "features",
+                    "NV-DDR2 with feature 02h = " + hex(features_[kConfiguration * 4]) +
+                        ": the part needs the external VREFQ at this rate");
         sdr_ = false;
         times_ = setup_.timing.nvddr2();
     } else {

@@ -58,12 +58,20 @@ class NandTarget {
     /** Cycle of the next change of R/B after `now`, or kNoEvent. */
     uint64_t nextEvent(uint64_t now) const;
 
+    /** In NV-DDR2, and DQS_c is not driven: the part has none, or feature 02h has not turned it on. */
+    bool singleEnded() const {
+        return !sdr_ && !(setup_.part.differential && (features_[kConfiguration * 4] & kComplementaryDqs));
+    }
+
     /** Since power-on. */
     const NandCounts &counts() const {
         return counts_;
     }
 
   private:
+    static constexpr unsigned kConfiguration = 0x02; // feature address of the NV-DDR2 configuration, and bits of its P1
+    static constexpr uint8_t kExternalVref = 1, kComplementaryDqs = 2;
+
     enum class Output { None, Data, Status, Id, Parameter, Feature };
     /** CacheRead and CacheProgram: the array works on while R/B is high, see `behind`. */
     enum class Array { None, Read, Program, Erase, CacheRead, CacheReadEnd, CacheProgram, Other };

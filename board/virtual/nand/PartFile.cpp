@@ -200,6 +200,8 @@ PartFile PartFile::load(const std::string &path) {
     part.timingMode = static_cast<unsigned>(items.number("nvddr2", "timing_mode", 0, 8));
     part.timingBlock = items.boolean("nvddr2", "timing_block", true);
     part.features = items.pairs("nvddr2", "features");
+    part.differential = items.boolean("nvddr2", "differential", true);
+    part.externalVref = items.boolean("nvddr2", "external_vref", false);
     part.nvddr2.beatPs = static_cast<unsigned>(items.number("nvddr2", "beat_ps", 500, 65535));
     part.nvddr2.tWC = nanoseconds("tWC");
     part.nvddr2.tCS = nanoseconds("tCS");
@@ -263,6 +265,7 @@ std::array<uint8_t, PartFile::kParameterPageBytes> PartFile::parameterPage() con
     put(139, 2, nvddr2.tCCS);
     put(142, 1, (2u << std::min(timingMode, 7u)) - 1);
     put(154, 2, nvddr2.tADL);
+    put(158, 1, (differential ? 0x18 : 0) | (externalVref ? 0x20 : 0)); // DQS_c, RE_c; VREFQ for 200 MT/s and more
     put(162, 1, timingMode >= 8 ? 1 : 0);
     if (timingBlock) {
         put(164, 2, 0xA551);

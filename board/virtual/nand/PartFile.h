@@ -67,9 +67,11 @@ struct PartFile {
     NandBusTimes nvddr2;
     unsigned timingMode = 0;                           ///< fastest NV-DDR2 mode
     std::vector<std::pair<uint8_t, uint8_t>> features; ///< address and P1 that NV-DDR2 needs to be set before
-    bool cacheCommands = false;                        ///< 15h, 31h and 3Fh
-    bool timingBlock = true;                           ///< the parameter page has the vendor block of exact times
-    Reliability reliability;                           ///< a perfect medium where the file says nothing
+    bool differential = true;                          ///< the part has DQS_c and RE_c, which feature 02h turns on
+    bool externalVref = false;  ///< and needs the external VREFQ, likewise, for 200 MT/s and more
+    bool cacheCommands = false; ///< 15h, 31h and 3Fh
+    bool timingBlock = true;    ///< the parameter page has the vendor block of exact times
+    Reliability reliability;    ///< a perfect medium where the file says nothing
 
     static constexpr unsigned kParameterPageBytes = 256;
     static constexpr unsigned kParameterPageCopies = 3;

@@ -428,6 +428,10 @@ void FlashBench::boot() {
         if (execute(d).status != FLASH_STATUS_OK)
             throw BenchError("RESET failed");
         d.op = FLASH_OP_SET_FEATURE;
+        d.w1 = 0x02;
+        d.w2 = configuration;
+        if (configuration != 0 && execute(d).status != FLASH_STATUS_OK)
+            throw BenchError("SET_FEATURE failed");
         d.w1 = 0x01;
         d.w2 = 0x20 | part.timingMode;
         if (execute(d).status != FLASH_STATUS_OK)

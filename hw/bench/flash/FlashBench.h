@@ -123,6 +123,8 @@ class FlashBench {
     std::vector<uint8_t> raw(unsigned way, unsigned lun, unsigned block, unsigned page) const;
     /** Puts a page into the array: sector s holds pattern(key + s), the OOB words are key and s. */
     void put(unsigned way, unsigned lun, unsigned block, unsigned page, uint32_t key);
+    /** P1 of feature 02h that boot() sets, 0: it does not. Complementary DQS and RE. */
+    uint8_t configuration = 0x06;
     /** The setting of scrambler and layout. */
     assasin::SectorCodec::Setting setting{kSeed, kLayout};
     std::vector<uint8_t> dram(uint32_t address, unsigned bytes) const;

@@ -53,6 +53,17 @@ TEST(Operations, Features) {
     EXPECT_EQ(b.execute(make(FLASH_OP_GET_FEATURE, 0, 0x10)).data0, 0u);
 }
 
+// What the channel gets from a part that does not drive DQS_c.
+TEST(Operations, NothingIsReadWithoutComplementaryDqs) {
+    for (bool complementary : {true, false}) {
+        FlashBench b(testPart(), seed());
+        b.configuration = complementary ? 0x06 : 0;
+        b.boot();
+        b.put(0, 0, 3, 0, 100);
+        EXPECT_EQ(read(b, 0, b.sector(0, 3, 0)).status == FLASH_STATUS_OK, complementary);
+    }
+}
+
 TEST(Operations, ProgramReadErase) {
     FlashBench b(testPart(), seed());
     b.boot();

@@ -84,7 +84,7 @@ void NandChannel::step(bool clock) {
     NandPins::Package package = pins_.step(steps_++, host);
     phy_->nand_dq = package.dq;
     phy_->nand_dqs_p = package.dqs;
-    phy_->nand_dqs_n = !package.dqs;
+    phy_->nand_dqs_n = package.dqsN;
     phy_->nand_rb_n = package.rbN;
     phy_->eval();
 }

@@ -16,8 +16,8 @@ constexpr double kReleased = 30; // tCHZ
 } // namespace
 
 NandPins::NandPins(const NandSetup &setup, unsigned channel, unsigned ways)
-    : model_(setup, channel, ways, 1), ns_(setup.timing.nsPerCycle()), byteSamples_(PHY_BYTE_SAMPLES), ways_(ways),
-      state_(ways),
+    : model_(setup, channel, ways, 1), ns_(setup.timing.nsPerCycle()),
+      byteSamples_(static_cast<unsigned>(samples(setup.part.nvddr2.beatPs / 1e3))), ways_(ways), state_(ways),
       noise_(channel + 1), before_{(1u << ways) - 1, false, false, true, true, true, false, false, 0, false} {
 }
 
@@ -35,6 +35,7 @@ NandPins::Package NandPins::step(uint64_t now, const Host &host) {
     port.cle = host.cle;
     port.ale = host.ale;
     port.wpN = host.wpN;
+    port.margin = 0; // what DQS_c does is seen here, at the pins
     if (host.dq != before_.dq || host.dqDriven != before_.dqDriven) {
         if (now < dqHeldUntil_)
             violate(now, "DQ changes before its hold time is over");
@@ -108,26 +109,34 @@ void NandPins::writeEnable(uint64_t now, const Host &host, PhyPort &port) {
         violate(now, "WE rises without CLE and ALE in NV-DDR2");
     port.dqOutValid = true;
     latched(host.dq, false);
-    if (feature_ && featureBytes_++ == 1 && featureMode_)
-        state_[way_].ddrNext = (host.dq >> 4 & 3) == 2;
+    featureByte(host.dq);
+}
+
+/** A byte of data in, of SET FEATURES perhaps: the first one counts. */
+void NandPins::featureByte(uint8_t dq) {
+    if (!feature_ || featureBytes_++ != 1)
+        return;
+    if (featureAddress_ == 0x01)
+        state_[way_].ddrNext = (dq >> 4 & 3) == 2;
+    else if (featureAddress_ == 0x02)
+        state_[way_].complementary = dq & 2;
 }
 
 void NandPins::latched(uint8_t dq, bool command) {
     Way &way = state_[way_];
     if (!command) {
         if (feature_ && featureBytes_ == 0) {
-            featureMode_ = dq == 0x01;
+            featureAddress_ = dq;
             featureBytes_ = 1;
         }
         return;
     }
     feature_ = dq == 0xEF;
     featureBytes_ = 0;
-    featureMode_ = false;
     way.twiceOut = dq == 0x90 || dq == 0xEE || dq == 0x70 || dq == 0x78;
     way.twiceIn = feature_;
     if (dq == 0xFF)
-        way.ddrNext = false;
+        way.ddrNext = way.complementary = false;
 }
 
 void NandPins::dataIn(uint64_t now, const Host &host, PhyPort &port) {
@@ -170,8 +179,7 @@ void NandPins::dataIn(uint64_t now, const Host &host, PhyPort &port) {
     inByte_ = host.dq;
     port.dqOutValid = true;
     port.dqOut = host.dq;
-    if (feature_ && featureBytes_++ == 1 && featureMode_)
-        state_[way_].ddrNext = (host.dq >> 4 & 3) == 2;
+    featureByte(host.dq);
 }
 
 void NandPins::dataOut(uint64_t now, const Host &host, PhyPort &port) {
@@ -201,6 +209,7 @@ void NandPins::dataOut(uint64_t now, const Host &host, PhyPort &port) {
             violate(now, "RE rises with no burst begun");
         outBurst_ = true;
         outSecond_ = false;
+        driver_ = way_;
         outStart_ = outEdge_ = now;
         edges_.push_back({now + samples(kDqsd), false});
         fresh_.push_back(false);
@@ -250,16 +259,22 @@ NandPins::Package NandPins::drive(uint64_t now, const Host &host) {
     // Nobody drives: noise, which the PHY must not take for anything.
     package.dq = static_cast<uint8_t>(noise_());
     package.dqs = noise_() & 1;
+    package.dqsN = noise_() & 1;
     if (host.dqDriven && (driving_ || sdr))
         violate(now, "controller and package drive DQ");
     if (host.dqDriven)
         package.dq = host.dq;
     if (driving_ || sdr)
         package.dq = byte_;
-    if (host.dqsDriven)
+    if (host.dqsDriven) {
         package.dqs = host.dqs;
-    if (driving_)
+        package.dqsN = !host.dqs;
+    }
+    if (driving_) {
         package.dqs = level_;
+        if (driver_ >= 0 && state_[driver_].complementary)
+            package.dqsN = !level_;
+    }
     return package;
 }
 

@@ -39,7 +39,7 @@ class NandPins {
     /** What the packages drive, and noise where nobody does. */
     struct Package {
         uint8_t dq;
-        bool dqs;
+        bool dqs, dqsN;
         uint32_t rbN;
     };
 
@@ -57,6 +57,7 @@ class NandPins {
         bool ddr = false, ddrNext = false;
         bool twiceOut = false; ///< bytes come twice in NV-DDR2
         bool twiceIn = false;
+        bool complementary = false; ///< DQS_c is driven, too
     };
 
     [[noreturn]] void violate(uint64_t now, const std::string &what) const;
@@ -64,6 +65,7 @@ class NandPins {
     void chipEnable(uint64_t now, const Host &host);
     void writeEnable(uint64_t now, const Host &host, PhyPort &port);
     void latched(uint8_t dq, bool command);
+    void featureByte(uint8_t dq);
     void dataIn(uint64_t now, const Host &host, PhyPort &port);
     void dataOut(uint64_t now, const Host &host, PhyPort &port);
     Package drive(uint64_t now, const Host &host);
@@ -79,7 +81,8 @@ class NandPins {
     int way_ = -1; ///< selected
     uint64_t weFell_ = 0, dqChanged_ = 0, dqHeldUntil_ = 0;
     // SET FEATURES as it passes
-    bool feature_ = false, featureMode_ = false;
+    bool feature_ = false;
+    uint8_t featureAddress_ = 0;
     unsigned featureBytes_ = 0;
     // Data in
     bool dqsWasDriven_ = false, inBurst_ = false;
@@ -95,6 +98,7 @@ class NandPins {
     std::deque<Edge> edges_;
     std::deque<bool> fresh_; ///< of each edge: a byte of its own, not the repeated one
     bool driving_ = false, level_ = false;
+    int driver_ = -1; ///< way whose burst it is
     uint64_t releaseAt_ = 0;
     uint8_t byte_ = 0;
 };

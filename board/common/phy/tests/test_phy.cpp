@@ -28,6 +28,8 @@ class Phy : public ::testing::Test {
         t.tPST += margin >> FLASH_PHY_MARGIN_TPST_SHIFT & FLASH_PHY_MARGIN_TPST_MASK;
         t.tCS += margin >> FLASH_PHY_MARGIN_TCS_SHIFT & FLASH_PHY_MARGIN_TCS_MASK;
         t.tWB += margin >> FLASH_PHY_MARGIN_TWB_SHIFT & FLASH_PHY_MARGIN_TWB_MASK;
+        const unsigned byte = margin >> FLASH_PHY_MARGIN_BYTE_SHIFT & FLASH_PHY_MARGIN_BYTE_MASK;
+        t.beat = std::max(t.beat, (byte + 7) / 8);
         return t;
     }
 
@@ -98,10 +100,12 @@ TEST_F(Phy, FeaturesInBothInterfaces) {
     for (bool fast : {false, true}) {
         if (fast) {
             boot();
-            // Bytes come twice.
-            assasin::NandCycles t = timing();
-            t.beat = std::max(t.beat, 2u * PHY_BYTE_SAMPLES / PHY_SAMPLES);
-            bench.setTiming(t);
+            d.op = FLASH_OP_READ_ID; // bytes that come twice
+            d.w1 = 0;
+            const Completion c = bench.execute(d);
+            const uint64_t id = c.data0 | static_cast<uint64_t>(c.data1) << 32;
+            for (unsigned i = 0; i < 8; i++)
+                EXPECT_EQ(static_cast<uint8_t>(id >> 8 * i), bench.part.id[i]) << i;
         }
         d.op = FLASH_OP_SET_FEATURE;
         d.w1 = 0x80;
@@ -179,7 +183,7 @@ TEST_F(Phy, WaysInterleave) {
     std::printf("read %.1f MB/s of page data, bytes %u to %u clocks after RE\n", mbs, bench.nand->shortestLatency,
                 bench.nand->longestLatency);
     // A byte every DATA_RATE clocks less what latches, preambles, metadata and parity take.
-    EXPECT_GT(mbs, 0.80 * 1e3 / (bench.timing.nvddr2().beat * kClockNs));
+    EXPECT_GT(mbs, 0.80 * 1e3 / (timing().beat * kClockNs));
 }
 
 TEST_F(Phy, ResetBringsSdrBack) {
@@ -196,6 +200,44 @@ TEST_F(Phy, ResetBringsSdrBack) {
     // The others still speak NV-DDR2.
     d.way = 0;
     EXPECT_EQ(bench.execute(d).data0, 0x49464E4Fu);
+}
+
+TEST_F(Phy, TellsWhatItNeeds) {
+    const uint32_t margin = bench.readReg(FLASH_PHY_MARGIN);
+    EXPECT_EQ(margin >> FLASH_PHY_MARGIN_BYTE_SHIFT & FLASH_PHY_MARGIN_BYTE_MASK, 8u * PHY_BYTE_SAMPLES / PHY_SAMPLES);
+    EXPECT_EQ(margin >> FLASH_PHY_MARGIN_DIFFERENTIAL_SHIFT & FLASH_PHY_MARGIN_DIFFERENTIAL_MASK, 1u);
+}
+
+// A part that drives DQS alone: DQS_c floats, and what the receiver makes of the two is no strobe.
+TEST_F(Phy, WithoutComplementaryDqsNothingIsRead) {
+    bench.configuration = 0;
+    boot();
+    bench.put(0, 0, 0, 0, 100);
+    Descriptor d;
+    d.op = FLASH_OP_READ;
+    d.w1 = bench.row(0, 0, 0);
+    d.w2 = kDramBase + 0x800000;
+    d.bytes = kSector;
+    EXPECT_NE(bench.execute(d).status, static_cast<unsigned>(FLASH_STATUS_OK));
+}
+
+// The part offers 200 MT/s. A PHY made for 100 MT/s takes bytes too late at that rate.
+TEST_F(Phy, FasterThanThePhyNothingIsRead) {
+    if (PHY_BYTE_SAMPLES <= PHY_SAMPLES)
+        GTEST_SKIP() << "the channel has no faster byte";
+    boot();
+    auto data = pattern(kSector);
+    bench.fillDram(kDramBase, data);
+    program(0, bench.row(0, 0, 0), kDramBase, 1, 2);
+    assasin::NandCycles t = timing();
+    t.beat = bench.timing.nvddr2().beat;
+    bench.setTiming(t);
+    Descriptor d;
+    d.op = FLASH_OP_READ;
+    d.w1 = bench.row(0, 0, 0);
+    d.w2 = kDramBase + 0x800000;
+    d.bytes = kSector;
+    EXPECT_NE(bench.execute(d).status, static_cast<unsigned>(FLASH_STATUS_OK));
 }
 
 TEST_F(Phy, ABrokenBusIsNoticed) {

@@ -117,15 +117,21 @@ struct Host {
         }
         idle(t.tRR);
     }
-    void boot(unsigned way) {
+    void feature(unsigned way, unsigned address, uint8_t value) {
+        command(0xEF);
+        addresses({address});
+        in({value, 0, 0, 0});
+        waitReady(way);
+    }
+    /** \param configuration P1 of feature 02h: complementary DQS and RE */
+    void boot(unsigned way, uint8_t configuration = 0x06) {
         t = timing.sdr(0);
         select(way);
         command(0xFF);
         waitReady(way);
-        command(0xEF);
-        addresses({0x01});
-        in({0x28, 0, 0, 0});
-        waitReady(way);
+        if (configuration)
+            feature(way, 0x02, configuration);
+        feature(way, 0x01, 0x28);
         deselect();
         t = timing.nvddr2();
     }
@@ -295,6 +301,49 @@ TEST(Part, RetryLevelsAreInTheParameterPage) {
     EXPECT_EQ(part.parameterPage()[187], 0);
     part.reliability.set("retry-levels", "5");
     EXPECT_EQ(part.parameterPage()[187], 5);
+}
+
+TEST(Part, DqsIsComplementaryOnlyWhenFeature02hSaysSo) {
+    auto reads = [](const PartFile &part, uint8_t configuration, uint32_t margin) {
+        Host h(part, 1);
+        h.pins.margin = margin;
+        h.boot(0, 0x06);
+        const std::vector<uint8_t> data = pageData(part, 1);
+        h.program(0, 0, data);
+        h.boot(0, configuration); // RESET turns it off
+        return h.read(0, 0, 64) == std::vector<uint8_t>(data.begin(), data.begin() + 64);
+    };
+    PartFile part = smallPart();
+    EXPECT_EQ(part.parameterPage()[158], 0x18);
+    EXPECT_TRUE(reads(part, 0x06, PhyPort::kDifferential));
+    EXPECT_TRUE(reads(part, 0x02, PhyPort::kDifferential));
+    EXPECT_FALSE(reads(part, 0x00, PhyPort::kDifferential));
+    EXPECT_FALSE(reads(part, 0x04, PhyPort::kDifferential));
+    EXPECT_TRUE(reads(part, 0x00, 0));
+    part.differential = false;
+    EXPECT_EQ(part.parameterPage()[158], 0);
+    EXPECT_FALSE(reads(part, 0x06, PhyPort::kDifferential));
+    EXPECT_TRUE(reads(part, 0x06, 0));
+}
+
+TEST(Part, ExternalReferenceAt200MegatransfersAndMore) {
+    PartFile part = PartFile::load(std::string(NAND_PARTS) + "/micron-l05b.toml");
+    part.geometry.blocksPerPlane = 4;
+    EXPECT_EQ(part.parameterPage()[158], 0x38);
+    auto boot = [&](uint8_t configuration, uint8_t mode) {
+        Host h(part, 1);
+        h.select(0);
+        h.command(0xFF);
+        h.waitReady(0);
+        h.feature(0, 0x02, configuration);
+        h.feature(0, 0x01, mode);
+        h.idle(h.t.tWC);
+        h.deselect();
+    };
+    EXPECT_EQ(errorOf([&] { boot(0x07, 0x24); }), "");
+    EXPECT_EQ(errorOf([&] { boot(0x06, 0x23); }), "");
+    const std::string why = errorOf([&] { boot(0x06, 0x24); });
+    EXPECT_NE(why.find("the part needs the external VREFQ"), std::string::npos) << why;
 }
 
 TEST(Part, HynixNeedsItsFeaturesAfterReset) {

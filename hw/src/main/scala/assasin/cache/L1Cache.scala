@@ -225,7 +225,8 @@ class L1Cache(p: CacheParams) extends Module {
     lookup := true.B
   }
 
-  // ---- Snoops: in every state but those that use the read ports or wipe ---------------------------------------------------------
+  // ---- Snoops: in every state but those that use the read ports, write tags or wipe ---------------------------------------------
+  // The tags' memory does not say what a row reads in the cycle that writes it.
   private val snoopSet   = snoopReq.line(p.setBits - 1, 0)
   private val snoopMeta  = metas(snoopSet)
   private val snoopHits  = VecInit(rowTags.map(_ === snoopReq.line >> p.setBits)).asUInt & snoopMeta.valid
@@ -234,7 +235,7 @@ class L1Cache(p: CacheParams) extends Module {
   private val snoopBeat  = RegInit(0.U(3.W))
   private val snoopComes = RegNext(snoopRead, false.B)
 
-  io.snoop.req.ready := !snooping && !missed && state =/= sEvictData && !sending && state =/= sFlush
+  io.snoop.req.ready := !snooping && !missed && state =/= sEvictData && !sending && state =/= sInstall && state =/= sFlush
   when(io.snoop.req.fire) {
     snooping  := true.B
     snoopLook := true.B

@@ -90,7 +90,12 @@ class BusSequencer(p: SocParams) extends Module {
   private val beats     = RegInit(0.U(15.W))
   private val main      = Reg(Bool())
   private val narrow    = Reg(Bool())
-  private val hasOut    = Reg(Bool())
+
+  /** In NV-DDR2 the part moves each byte of identifiers and features twice: from one to the next there is twice the
+    * time, in SDR likewise.
+    */
+  private val twice  = Reg(Bool())
+  private val hasOut = Reg(Bool())
 
   /** The last step has begun; it makes the way busy. */
   private val closing = RegInit(false.B)
@@ -134,6 +139,9 @@ class BusSequencer(p: SocParams) extends Module {
   we            := false.B
   dqOutValid    := false.B
   re            := false.B
+
+  /** Time of a beat, of which others follow. */
+  private val beatTime = Mux(twice && beats =/= 1.U, cfg.rate ## 0.U(1.W), cfg.rate) - 1.U
 
   private val ends   = WireDefault(false.B)
   private val paused = WireDefault(false.B)
@@ -187,7 +195,7 @@ class BusSequencer(p: SocParams) extends Module {
     parameter  := parameter >> 8
     io.take    := !narrow
     beats      := beats - 1.U
-    count      := cfg.rate - 1.U
+    count      := beatTime
     when(beats === 1.U) {
       used    := true.B
       io.sent := !narrow
@@ -198,7 +206,7 @@ class BusSequencer(p: SocParams) extends Module {
     when(!main || io.room) {
       re       := true.B
       beats    := beats - 1.U
-      count    := cfg.rate - 1.U
+      count    := beatTime
       io.asked := Mux(main, Mux(narrow, 1.U, p.phyBytes.U), 0.U)
     }.otherwise {
       paused := true.B
@@ -295,6 +303,7 @@ class BusSequencer(p: SocParams) extends Module {
     parameter := desc.arg
     hasOut    := out
     main      := mainPhase
+    twice     := desc.is(FlashOp.ReadId) || desc.is(FlashOp.GetFeature) || desc.is(FlashOp.SetFeature)
     narrow    := !(isRead || isRaw || desc.is(FlashOp.Program)) || next.status
     beats     := Mux(desc.is(FlashOp.SetFeature), 4.U, sectorBeats)
     when(out) { beats := outBeats }

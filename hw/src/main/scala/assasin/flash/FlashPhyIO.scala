@@ -38,12 +38,12 @@ class FlashPhyIO(ways: Int, phyBytes: Int) extends Bundle {
   /** Ready (1) / busy (0) of every chip enable, wired-AND over its LUNs. */
   val rbN = Input(UInt(ways.W))
 
-  /** Constant: cycles that the PHY needs beyond the part's figures, as FLASH.PHY_MARGIN shows them to the firmware. */
+  /** Constant: what the PHY needs beyond the part's figures, as FLASH.PHY_MARGIN shows it to the firmware. */
   val margin = Input(UInt(FlashPhyIO.MarginBits.W))
 }
 
 object FlashPhyIO {
 
-  /** Width of `margin`: tPST, tCS and tWB of 8 bits each, the first lowest. */
-  val MarginBits = 24
+  /** Width of `margin`: the register's. */
+  val MarginBits = 32
 }

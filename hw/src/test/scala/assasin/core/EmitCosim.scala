@@ -15,8 +15,8 @@ import assasin.{Architecture, CoreExtensions, Emission, SocParams}
   * `vectorpup` and `vectorfull` with that of one which has VarVE, and with the port of streams; `decode`, `decodepup`
   * and `decodefull`, the decoders with all extensions and these units; `elf` and, with extensions, `elfx`, the same
   * with instructions anywhere; for each other memory architecture a StreamCore in a folder of its name, and for those
-  * without scratchpad the data memory alone, CachedMemory; `streams64` and so on, the data memories alone,
-  * StreamMemory, beside a vector unit with VarVE and DLEN 64 and so on.
+  * without scratchpad the data memory alone, CachedMemory, with [[RandomCollisions]]; `streams64` and so on, the data
+  * memories alone, StreamMemory, beside a vector unit with VarVE and DLEN 64 and so on.
   */
 object EmitCosim {
   private val firtoolOptions =
@@ -36,7 +36,7 @@ object EmitCosim {
     for (arch <- Architecture.all if arch.code != Architecture.AssasinSb.code) {
       val tile = native.copy(soc = native.soc.copy(arch = arch))
       write(args(0), arch.name, "StreamCore", new StreamCore(tile))
-      if (!arch.scratchpad) write(args(0), arch.name, "CachedMemory", new CachedMemory(tile))
+      if (!arch.scratchpad) write(args(0), arch.name, "CachedMemory", new CachedMemory(tile), RandomCollisions(_))
     }
     for (dLen <- Seq(64, 256, 512)) {
       val unit = VectorParams(vLen = dLen.max(256), dLen = dLen)
@@ -58,10 +58,16 @@ object EmitCosim {
     write(args(0), "elfx", "Core", new Core(elf.copy(extensions = CoreExtensions.all)))
   }
 
-  private def write(folder: String, variant: String, top: String, module: => RawModule): Unit = {
+  private def write(
+      folder: String,
+      variant: String,
+      top: String,
+      module: => RawModule,
+      change: String => String = identity
+  ): Unit = {
     val text = Emission.strict(ChiselStage.emitSystemVerilog(module, _, firtoolOptions))
     val file = Path.of(folder, variant, s"$top.sv")
     Files.createDirectories(file.getParent)
-    Files.writeString(file, Emission.withCells(text))
+    Files.writeString(file, Emission.withCells(change(text)))
   }
 }

@@ -86,19 +86,51 @@ emit() {
     done
 }
 
-# model VARIANT TOP: the Verilated design that benches are linked with, $dir/$top.obj/libV$top.a.
+# level VARIANT: how far a design's C++ is optimised. A tile of another size runs a few short kernels for a figure, and one with a
+# mistake a few programs: there the compiler's time counts.
+level() {
+    case $1 in
+        AssasinVf-d64-blocks-*) echo -O0 ;;
+        AssasinVf-d64*) echo -O2 ;;
+        AssasinVf-*) echo -O1 ;;
+        *) echo -O2 ;;
+    esac
+}
+
+# blocks VARIANT TOP: modules of a design that are models of their own, evaluated when they have something to do, as on the virtual
+# board: of variants with such a name, in whose folder is the evaluate_on_change.py that they are made with.
+blocks() {
+    [[ $1 != *-blocks* ]] || sed -nE 's/^module (VectorPipeline|RowBanks[A-Za-z0-9_]*)\(.*/\1/p' "$out/$1/$2.sv"
+}
+
+# model VARIANT TOP: the Verilated design that benches are linked with, $dir/$top.obj/libV$top.a, and those of its blocks.
 model() {
-    local dir=$out/$1 top=$2 want
-    want=$(digest "$dir/$top.sv")
+    local dir=$out/$1 top=$2 want block blocks hierarchical=() archives=("libV$2.a" libverilated.a)
+    mapfile -t blocks < <(blocks "$1" "$top")
+    want="$(digest "$dir/$top.sv" ${blocks[0]:+"$dir/evaluate_on_change.py"}) $(level "$1")"
     [ "$(cat "$dir/$top.stamp" 2>/dev/null)" != "$want" ] || return 0
-    verilator --cc --build -j "${ASSASIN_JOBS:-2}" "${verilate[@]}" -MAKEFLAGS "$(verilated_make "${flags[*]}")" --top-module "$top" \
-        --prefix "V$top" --Mdir "$dir/$top.obj" "$dir/$top.sv" || return
+    rm -rf "$dir/$top.obj"
+    if [ ${#blocks[@]} -gt 0 ]; then
+        { echo '`verilator_config' && printf 'hier_block -module "%s"\n' "${blocks[@]}"; } >"$dir/$top.vlt"
+        hierarchical=(--hierarchical "$dir/$top.vlt")
+    fi
+    verilator --cc "${hierarchical[@]}" "${verilate[@]}" --top-module "$top" --prefix "V$top" --Mdir "$dir/$top.obj" "$dir/$top.sv" ||
+        return
+    for block in "${blocks[@]}"; do
+        archives+=("V$block/lib$block.a")
+        # Inputs of one without logic between them and its outputs matter at an edge alone: it stays as Verilator writes it.
+        grep -q __VicoFirstIteration "$dir/$top.obj/V$block/"*.cpp || continue
+        python "$dir/evaluate_on_change.py" "$dir/$top.obj" "$top" "$block" || return
+    done
+    eval "make -s -C '$dir/$top.obj' -f 'V$top.mk' -j '${ASSASIN_JOBS:-2}' $(verilated_make "${flags[*]}" "$(level "$1")") ${archives[*]}" || return
     echo "$want" >"$dir/$top.stamp"
 }
 
 # link VARIANT TOP NAME SOURCE...: the executable of a bench.
 link() {
-    local dir=$out/$1 top=$2 name=$3 root_of_verilator source objects=()
+    local dir=$out/$1 top=$2 name=$3 root_of_verilator source objects=() archives=() block
+    archives=("$dir/$top.obj/libV$top.a")
+    for block in $(blocks "$1" "$top"); do archives+=("$dir/$top.obj/V$block/lib$block.a"); done
     shift 3
     root_of_verilator=$(sed -nE 's/^VERILATOR_ROOT = (.*)/\1/p' "$dir/$top.obj/V$top.mk")
     mkdir -p "$dir/$name.obj"
@@ -108,7 +140,7 @@ link() {
         'source=${@: -1}; exec ccache "${@:2:$#-2}" -c "$source" -o "$1/$(basename "$source" .cpp).o"' _ "$dir/$name.obj" \
         "$verilated_compiler" "${flags[@]}" -O2 $defines "-I$root/build/gen/c" "-I$root/hw/cosim" -isystem "$dir/$top.obj" \
         -isystem "$root_of_verilator/include" -isystem "$root_of_verilator/include/vltstd" || return
-    "$verilated_compiler" "${objects[@]}" "$dir/$top.obj/libV$top.a" "$dir/$top.obj/libverilated.a" -lpthread -ldl -o "$dir/$name"
+    "$verilated_compiler" "${objects[@]}" "${archives[@]}" "$dir/$top.obj/libverilated.a" -lpthread -ldl -o "$dir/$name"
 }
 
 # bench VARIANT TOP NAME SOURCE...: one executable around one design. $defines: more compiler options for its sources.
@@ -117,6 +149,8 @@ bench() {
     local dir=$out/$1 top=$2 name=$3 source sources=() want
     for source in "${@:4}"; do sources+=("$root/hw/cosim/$source"); done
     want="$(digest "$dir/$top.sv" hw/cosim/*.h "${sources[@]}" build/gen/c/assasin_contract.h) $tools $top $defines"
+    [ "$(level "$1")" = -O2 ] || want+=" $(level "$1")"
+    [ -z "$(blocks "$1" "$top")" ] || want+=" blocks $(digest "$dir/evaluate_on_change.py")"
     want=$(sha256sum <<<"$want" | cut -c1-32)
     [ "$(cat "$dir/$name.stamp" 2>/dev/null)" != "$want" ] || return 0
     if ! cache_load bench "$want" "$dir"; then

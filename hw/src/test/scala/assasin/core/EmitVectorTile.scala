@@ -10,15 +10,17 @@ import assasin.{Architecture, Emission, SocParams}
 
 /** Emits tiles of AssasinVf whose vector unit has another size, for hw/cosim/kernel-tile: arguments FOLDER NAME... with
   * AssasinVf-d128 and AssasinVf-d512 for VLEN and DLEN of so many bits, AssasinVf-a4, AssasinVf-a2 and AssasinVf-a1 for
-  * slots of so many bits. Each goes into the sub-folder of its name.
+  * slots of so many bits; AssasinVf-d64 and AssasinVf-d64-free for VLEN and DLEN of 64 bits, the latter without clock
+  * gates. Each goes into the sub-folder of its name.
   */
 object EmitVectorTile {
   private val firtoolOptions =
     Array("-disable-all-randomization", "-strip-debug-info", "-default-layer-specialization=enable")
 
   private val units =
-    Seq(128, 512).map(bits => s"AssasinVf-d$bits" -> VectorParams(vLen = bits, dLen = bits)).toMap ++
-      Seq(4, 2, 1).map(bits => s"AssasinVf-a$bits" -> VectorParams(align = bits))
+    Seq(64, 128, 512).map(bits => s"AssasinVf-d$bits" -> VectorParams(vLen = bits, dLen = bits)).toMap ++
+      Seq(4, 2, 1).map(bits => s"AssasinVf-a$bits" -> VectorParams(align = bits)) +
+      ("AssasinVf-d64-free" -> VectorParams(vLen = 64, dLen = 64, clockGate = false))
 
   def main(args: Array[String]): Unit = {
     require(args.length >= 2, "usage: EmitVectorTile FOLDER NAME...")

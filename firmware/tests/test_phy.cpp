@@ -141,9 +141,9 @@ TEST(phy_and_part_the_slower_one_counts) {
         /* a nanosecond is rounded up twice */ {200, 16, 0x03, 0, 0, 0}, /* 12.5 ns a byte are too slow for it */
         {200, 16, 0x13, 2, 4, 11},                                       /* no mode 2 or 3 */
         {100, 8, 0x1f, 1, 2, 6},
-        {150, 16, 0x1f, 2, 1, 9}, /* 13.3 ns a byte */
-        {133, 6, 0x1f, 1, 4, 7},  /* 5.6 ns a byte */
-        {133, 6, 0x0f, 0, 0, 0},  /* 6 ns are too slow for it */
+        {150, 16, 0x1f, 2, 1, 10}, /* 13.3 ns a byte */
+        {133, 6, 0x1f, 1, 4, 8},   /* 5.6 ns a byte */
+        {133, 6, 0x0f, 0, 0, 0},   /* 6 ns are too slow for it */
     };
     for (const auto &c : cases) {
         Nand nand(offering(c.modes));

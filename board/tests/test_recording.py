@@ -129,7 +129,11 @@ def test_xdma_is_what_the_virtual_board_shows(calls, project):
     assert int(config["pf0_msix_cap_table_size"], 16) + 1 == virtual["BOARD_MSIX_VECTORS"]
     assert int(config["pf0_msix_cap_table_offset"], 16) == virtual["BOARD_MSIX_TABLE"]
     assert int(config["pf0_msix_cap_pba_offset"], 16) == virtual["BOARD_MSIX_PBA"]
-    assert config["pf0_msix_cap_table_bir"] == config["pf0_msix_cap_pba_bir"] == f"BAR_{virtual['BOARD_BAR_XDMA']}"
+    engine = virtual["BOARD_BAR_XDMA"]
+    assert config["pf0_msix_cap_table_bir"] == config["pf0_msix_cap_pba_bir"] == f"BAR_{engine + 1}:{engine}"
+    # Each of two 64-bit BARs takes two: NVMe's registers BAR0 and BAR1, the IP's those behind.
+    assert config["axil_master_64bit_en"] == config["xdma_pcie_64bit_en"] == "true"
+    assert virtual["BOARD_CFG_BAR2"] == virtual["BOARD_CFG_BAR0"] + 4 * engine
     # Channel 0 descriptor lists, channel 1 bypass; a bit a channel, the highest first.
     assert config["xdma_rnum_chnl"] == config["xdma_wnum_chnl"] == "2"
     assert config["dsc_bypass_rd"] == config["dsc_bypass_wr"] == "0010"

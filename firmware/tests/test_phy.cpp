@@ -134,15 +134,16 @@ TEST(phy_and_part_the_slower_one_counts) {
     const struct {
         uint32_t mhz, byte, modes, rate, mode, pst;
     } cases[] = {
-        {100, 4, 0x1f, 1, 4, 6},                               /* cosmosplus: 200 MT/s, a byte a cycle */
-        {100, 4, 0x7ff, 1, 4, 6},                              /* a part that would be faster */
-        {200, 16, 0x1f, 2, 2, 11},                             /* daisyplus: 100 MT/s; 25 + 10 + 15 ns and a cycle */
-        {200, 16, 0x7ff, 2, 2, 12},                            /* a nanosecond is rounded up twice */
-        {200, 16, 0x03, 0, 0, 0},                              /* 12.5 ns a byte are too slow for it */
-        {200, 16, 0x13, 2, 4, 11},                             /* no mode 2 or 3 */
-        {100, 8, 0x1f, 1, 2, 6},    {150, 16, 0x1f, 2, 1, 10}, /* 13.3 ns a byte, rounded up to 14 */
-        {133, 6, 0x1f, 1, 4, 8},                               /* 5.6 ns a byte */
-        {133, 6, 0x0f, 0, 0, 0},                               /* 6 ns are too slow for it */
+        {100, 4, 0x1f, 1, 4, 6},    /* cosmosplus: 200 MT/s, a byte a cycle */
+        {100, 4, 0x7ff, 1, 4, 6},   /* a part that would be faster */
+        {200, 16, 0x1f, 2, 2, 11},  /* daisyplus: 100 MT/s; 25 + 10 + 15 ns and a cycle */
+        {200, 16, 0x7ff, 2, 2, 12}, /* a nanosecond is rounded up twice */
+        {200, 16, 0x03, 0, 0, 0},   /* 12.5 ns a byte are too slow for it */
+        {200, 16, 0x13, 2, 4, 11},  /* no mode 2 or 3 */
+        {100, 8, 0x1f, 1, 2, 6},    /* half of what the part can */
+        {150, 16, 0x1f, 2, 1, 10},  /* 13.3 ns a byte, rounded up to 14 */
+        {133, 6, 0x1f, 1, 4, 8},    /* 5.6 ns a byte */
+        {133, 6, 0x0f, 0, 0, 0},    /* 6 ns are too slow for it */
     };
     for (const auto &c : cases) {
         Nand nand(offering(c.modes));

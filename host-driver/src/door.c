@@ -18,7 +18,7 @@
 /* Above 4 GiB, so that every access proves the upper half of an address. */
 #define MEMORY_BUS                0x100000000ull
 #define BAR0_BUS                  0xFE000000u
-#define BAR1_BUS                  0xFE400000u
+#define BAR2_BUS                  0xFE400000u
 #define COMMAND_MEMORY_AND_MASTER 0x6u
 #define TICK_MS                   100u
 /* An access that is under way may end within so many ticks after the caller has ended the wait. */
@@ -233,7 +233,7 @@ static int enable(struct door *d) {
         return error_set(d->base.error, ENXIO, "PCI function %04x:%04x of class %06x is not an ASSASIN drive",
                          id & 0xFFFF, id >> 16, class_code >> 8);
     if (!(rc = config(d, PCI_PROXY_CFG_WRITE, BOARD_CFG_BAR0, BAR0_BUS, 4, NULL)) &&
-        !(rc = config(d, PCI_PROXY_CFG_WRITE, BOARD_CFG_BAR1, BAR1_BUS, 4, NULL)))
+        !(rc = config(d, PCI_PROXY_CFG_WRITE, BOARD_CFG_BAR2, BAR2_BUS, 4, NULL)))
         rc = config(d, PCI_PROXY_CFG_WRITE, BOARD_CFG_COMMAND, COMMAND_MEMORY_AND_MASTER, 2, NULL);
     return rc;
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The XDMA IP (PG195) as chip, firmware and host software expect it, the same on every board:
-#   BAR0, 4 MiB: AXI4-Lite master (NVMe registers, CTRL, DEBUG, controller memory buffer); BAR1, 64 KiB: the IP's registers, with the
+#   BAR0, 4 MiB: AXI4-Lite master (NVMe registers, CTRL, DEBUG, controller memory buffer); BAR2, 64 KiB: the IP's registers, with the
 #   MSI-X table at 0x8000 and the pending bits at 0x8FE0
+#   both are 64-bit BARs and not prefetchable, so that each takes two: NVMe has BAR0 and BAR1 for its registers
 #   channel 0 each way takes descriptor lists, channel 1 is in descriptor bypass for the chip, with status ports
 #   AXI4-Lite slave: the firmware's way to the IP's registers
 #   16 user interrupts on 32 MSI-X vectors; class 010802, an NVMe controller
@@ -27,6 +28,8 @@ proc make_xdma {} {
         CONFIG.axilite_master_en {true} \
         CONFIG.axilite_master_size {4} \
         CONFIG.axilite_master_scale {Megabytes} \
+        CONFIG.axil_master_64bit_en {true} \
+        CONFIG.xdma_pcie_64bit_en {true} \
         CONFIG.pciebar2axibar_axil_master {0x00000000} \
         CONFIG.xdma_axilite_slave {true} \
         CONFIG.xdma_num_usr_irq {16} \
@@ -34,9 +37,9 @@ proc make_xdma {} {
         CONFIG.pf0_msix_enabled {true} \
         CONFIG.pf0_msix_cap_table_size {01F} \
         CONFIG.pf0_msix_cap_table_offset {00008000} \
-        CONFIG.pf0_msix_cap_table_bir {BAR_1} \
+        CONFIG.pf0_msix_cap_table_bir {BAR_3:2} \
         CONFIG.pf0_msix_cap_pba_offset {00008FE0} \
-        CONFIG.pf0_msix_cap_pba_bir {BAR_1} \
+        CONFIG.pf0_msix_cap_pba_bir {BAR_3:2} \
         CONFIG.pf0_interrupt_pin {INTA} \
         CONFIG.vendor_id $settings(vendor_id) \
         CONFIG.pf0_device_id $settings(device_id) \

@@ -87,8 +87,8 @@ void BarServer::access(Client &client) {
     const uint64_t index = bar.addr >> BAR_SHIFT;
     const uint64_t offset = bar.addr & ((uint64_t(1) << BAR_SHIFT) - 1);
     const bool legal = (bar.size == 1 || bar.size == 2 || bar.size == 4 || bar.size == 8) && bar.addr % bar.size == 0;
-    const uint64_t size = index == BOARD_BAR_NVME ? BOARD_BAR0_SIZE : BOARD_BAR1_SIZE;
-    if (!legal || index > BOARD_BAR_XDMA || offset >= size) {
+    const uint64_t size = index == BOARD_BAR_NVME ? BOARD_BAR0_SIZE : BOARD_BAR2_SIZE;
+    if (!legal || (index != BOARD_BAR_NVME && index != BOARD_BAR_XDMA) || offset >= size) {
         finish(client, write ? 0 : UINT64_MAX);
         return;
     }

@@ -12,6 +12,7 @@ constexpr uint32_t CFG_PM_CONTROL = BOARD_CFG_CAP_PM + 0x04;
 constexpr uint32_t CFG_PCIE_CONTROL = BOARD_CFG_CAP_PCIE + 0x08;
 constexpr uint16_t POWER_STATE = 3; ///< D0 is 0, D3hot is 3
 constexpr uint16_t PCIE_FUNCTION_RESET = 1u << 15;
+constexpr uint32_t BAR_64_BIT = 4; ///< memory, not prefetchable
 constexpr uint16_t COMMAND_MEMORY = 1u << 1;
 constexpr uint16_t COMMAND_MASTER = 1u << 2;
 constexpr uint16_t COMMAND_INTX_DISABLE = 1u << 10;
@@ -43,8 +44,10 @@ PciFunction::PciFunction() {
     writable<uint16_t>(BOARD_CFG_COMMAND, 0x0546); // memory, master, parity, SERR, INTx disable
     put<uint32_t>(0x08, BOARD_PCI_CLASS << 8);
     mask_[0x0C] = 0xFF; // cache line size
+    put<uint32_t>(BOARD_CFG_BAR0, BAR_64_BIT);
+    put<uint32_t>(BOARD_CFG_BAR2, BAR_64_BIT);
     writable<uint32_t>(BOARD_CFG_BAR0, ~(BOARD_BAR0_SIZE - 1));
-    writable<uint32_t>(BOARD_CFG_BAR1, ~(BOARD_BAR1_SIZE - 1));
+    writable<uint32_t>(BOARD_CFG_BAR2, ~(BOARD_BAR2_SIZE - 1));
     put<uint16_t>(0x2C, BOARD_PCI_VENDOR);
     put<uint16_t>(0x2E, 0x0007);
     mask_[0x3C] = 0xFF; // interrupt line
@@ -122,17 +125,28 @@ uint32_t PciFunction::maxReadRequest() const {
 
 void PciFunction::reset() {
     config_ = powerOn_;
+    for (const uint32_t bar : {BOARD_CFG_BAR0, BOARD_CFG_BAR2}) {
+        writable<uint32_t>(bar + 4, ~0u);
+    }
     vectors_.fill(Vector());
     update();
+}
+
+void PciFunction::powerOn() {
+    reset();
+    for (const uint32_t bar : {BOARD_CFG_BAR0, BOARD_CFG_BAR2}) {
+        writable<uint32_t>(bar + 4, 0);
+    }
 }
 
 int PciFunction::decode(uint64_t address, uint32_t &offset) const {
     if ((word(BOARD_CFG_COMMAND) & COMMAND_MEMORY) == 0 || poweredDown()) {
         return -1;
     }
-    for (const int bar : {1, 0}) { // should they overlap, the smaller one is seen
-        const uint64_t base = configRead(BOARD_CFG_BAR0 + 4 * uint32_t(bar), 4) & ~0xFu;
-        if (address >= base && address - base < (bar == 0 ? BOARD_BAR0_SIZE : BOARD_BAR1_SIZE)) {
+    for (const int bar : {BOARD_BAR_XDMA, BOARD_BAR_NVME}) { // should they overlap, the smaller one is seen
+        const uint32_t at = BOARD_CFG_BAR0 + 4 * uint32_t(bar);
+        const uint64_t base = uint64_t(configRead(at + 4, 4)) << 32 | (configRead(at, 4) & ~0xFu);
+        if (address >= base && address - base < (bar == BOARD_BAR_NVME ? BOARD_BAR0_SIZE : BOARD_BAR2_SIZE)) {
             offset = uint32_t(address - base);
             return bar;
         }

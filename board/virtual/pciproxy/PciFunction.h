@@ -32,6 +32,11 @@ class PciFunction {
     /// Back to the power-on state: COMMAND 0, BARs 0, MSI-X disabled, every vector masked, nothing pending.
     void reset();
 
+    /// The same for a visitor that comes: the upper halves of the BARs stay 0 until reset(). QEMU's remote-PCI device
+    /// sizes each half as a BAR of its own before it resets the device, and would make another BAR of a half that can
+    /// be written.
+    void powerOn();
+
     /// A function level reset was asked for since the last call. The caller resets function and device.
     bool takeResetRequest();
 
@@ -43,13 +48,13 @@ class PciFunction {
     /// the function is in D3hot.
     int decode(uint64_t address, uint32_t &offset) const;
 
-    /// True when `offset` of BAR1 belongs to the MSI-X table or PBA.
-    static bool ownsBar1(uint32_t offset) {
+    /// True when `offset` of BAR2 belongs to the MSI-X table or PBA.
+    static bool ownsBar2(uint32_t offset) {
         return (offset >= BOARD_MSIX_TABLE && offset < BOARD_MSIX_TABLE + 16 * BOARD_MSIX_VECTORS) ||
                (offset >= BOARD_MSIX_PBA && offset < BOARD_MSIX_PBA + (BOARD_MSIX_VECTORS + 7) / 8);
     }
 
-    /// Aligned 32-bit access to the MSI-X table or PBA at `offset` of BAR1.
+    /// Aligned 32-bit access to the MSI-X table or PBA at `offset` of BAR2.
     uint32_t msixRead(uint32_t offset) const;
     void msixWrite(uint32_t offset, uint32_t value);
 

@@ -142,7 +142,7 @@ void Server::leave(const char *why) {
     closeIf(irqfd_);
     closeIf(resamplefd_);
     visitorPid_ = 0;
-    function_.reset();
+    function_.powerOn();
     host_.clear();
     busy_ = true;
     target_.functionReset([this] { busy_ = false; });

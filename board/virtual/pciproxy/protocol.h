@@ -79,22 +79,23 @@ PCI_PROXY_ASSERT(sizeof(struct pci_proxy_bar) == 24);
 PCI_PROXY_ASSERT(offsetof(struct pci_proxy_bar, memory) == 20);
 #undef PCI_PROXY_ASSERT
 
-/* The board's function: type 0 header, INTA, two 32-bit non-prefetchable memory BARs. */
+/* The board's function: type 0 header, INTA, two 64-bit non-prefetchable memory BARs. NVMe has its registers in BAR0
+ * and BAR1 (MLBAR, MUBAR), so the DMA engine's are in BAR2 and BAR3. */
 #define BOARD_PCI_VENDOR   0x10EEu
 #define BOARD_PCI_DEVICE   0x7028u
 #define BOARD_PCI_CLASS    0x010802u /**< NVM Express I/O controller */
 #define BOARD_BAR0_SIZE    0x400000u
-#define BOARD_BAR1_SIZE    0x10000u
+#define BOARD_BAR2_SIZE    0x10000u
 #define BOARD_BAR_NVME     0 /**< BAR0: NVMe registers at 0, CTRL at 0x8000, controller memory at 0x200000 */
-#define BOARD_BAR_XDMA     1 /**< BAR1: XDMA registers, MSI-X table and PBA */
+#define BOARD_BAR_XDMA     2 /**< BAR2: XDMA registers, MSI-X table and PBA */
 #define BOARD_MSIX_VECTORS 32u
-#define BOARD_MSIX_TABLE   0x8000u /**< offset in BAR1 */
-#define BOARD_MSIX_PBA     0x8FE0u /**< offset in BAR1 */
+#define BOARD_MSIX_TABLE   0x8000u /**< offset in BAR2 */
+#define BOARD_MSIX_PBA     0x8FE0u /**< offset in BAR2 */
 
 /* Configuration space offsets a visitor needs (type 0 header; the capabilities stay where they are here). */
 #define BOARD_CFG_COMMAND  0x04u /**< [1] memory space, [2] bus master, [10] INTx disable */
-#define BOARD_CFG_BAR0     0x10u
-#define BOARD_CFG_BAR1     0x14u
+#define BOARD_CFG_BAR0     0x10u /**< and its upper half */
+#define BOARD_CFG_BAR2     0x18u /**< likewise */
 #define BOARD_CFG_CAP_PM   0x40u
 #define BOARD_CFG_CAP_MSIX 0x48u /**< message control at +2: [15] enable, [14] function mask */
 #define BOARD_CFG_CAP_PCIE 0x54u

@@ -56,7 +56,7 @@ struct FuzzTest : XdmaBench {
                                          0x2080, 0x20A0, 0x4080, 0x4084, 0x4088, 0x408C, 0x6010, 0x6014, 0x6018,
                                          0x6020, 0x6024, 0x6028, 0x8000, 0x800C, 0x8FE0};
         const uint32_t at =
-            pick(10) == 0 ? uint32_t(pick(BOARD_BAR1_SIZE) & ~3u) : known[pick(sizeof known / sizeof known[0])];
+            pick(10) == 0 ? uint32_t(pick(BOARD_BAR2_SIZE) & ~3u) : known[pick(sizeof known / sizeof known[0])];
         // of either direction; the control registers of the chip's own channels are left to the chip
         const uint32_t direction = at < 0x2000 || (at >= 0x4000 && at < 0x6000) ? uint32_t(pick(2)) << 12 : 0;
         const uint32_t chosen = at ^ direction;

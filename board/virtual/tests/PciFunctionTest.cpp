@@ -35,11 +35,23 @@ using PciFunctionTest = Fixture;
 TEST_F(PciFunctionTest, IdentityAndSizing) {
     EXPECT_EQ(f.configRead(0, 4), BOARD_PCI_DEVICE << 16 | BOARD_PCI_VENDOR);
     EXPECT_EQ(f.configRead(8, 4) >> 8, BOARD_PCI_CLASS);
-    for (const uint32_t bar : {BOARD_CFG_BAR0, BOARD_CFG_BAR1}) {
-        f.configWrite(bar, 0xFFFFFFFF, 4);
-        EXPECT_EQ(f.configRead(bar, 4), ~((bar == BOARD_CFG_BAR0 ? BOARD_BAR0_SIZE : BOARD_BAR1_SIZE) - 1));
+    // Upper halves are 0 for one that sizes them before the first reset.
+    for (const bool reset : {false, true}) {
+        for (const uint32_t bar : {BOARD_CFG_BAR0, BOARD_CFG_BAR2}) {
+            f.configWrite(bar, 0xFFFFFFFF, 4);
+            f.configWrite(bar + 4, 0xFFFFFFFF, 4);
+            const uint32_t size = bar == BOARD_CFG_BAR0 ? BOARD_BAR0_SIZE : BOARD_BAR2_SIZE;
+            EXPECT_EQ(f.configRead(bar, 4), ~(size - 1) | 4) << "64-bit, not prefetchable";
+            EXPECT_EQ(f.configRead(bar + 4, 4), reset ? 0xFFFFFFFF : 0u);
+        }
+        f.reset();
+        EXPECT_EQ(f.configRead(BOARD_CFG_BAR0, 4), 4u);
+        EXPECT_EQ(f.configRead(BOARD_CFG_BAR0 + 4, 4), 0u);
     }
-    for (uint32_t offset = 0x18; offset <= 0x28; offset += 4) {
+    f.powerOn();
+    f.configWrite(BOARD_CFG_BAR2 + 4, 0xFFFFFFFF, 4);
+    EXPECT_EQ(f.configRead(BOARD_CFG_BAR2 + 4, 4), 0u);
+    for (uint32_t offset = 0x20; offset <= 0x28; offset += 4) {
         f.configWrite(offset, 0xFFFFFFFF, 4);
         EXPECT_EQ(f.configRead(offset, 4), 0u) << offset;
     }
@@ -63,14 +75,29 @@ TEST_F(PciFunctionTest, CapabilityChain) {
 TEST_F(PciFunctionTest, DecodesOnlyWithMemorySpace) {
     uint32_t offset = 0;
     f.configWrite(BOARD_CFG_BAR0, 0xFE000000, 4);
-    f.configWrite(BOARD_CFG_BAR1, 0xFE400000, 4);
+    f.configWrite(BOARD_CFG_BAR2, 0xFE400000, 4);
     EXPECT_EQ(f.decode(0xFE000014, offset), -1);
     f.configWrite(BOARD_CFG_COMMAND, 2, 2);
     EXPECT_EQ(f.decode(0xFE000014, offset), 0);
     EXPECT_EQ(offset, 0x14u);
-    EXPECT_EQ(f.decode(0xFE40FFFC, offset), 1);
+    EXPECT_EQ(f.decode(0xFE40FFFC, offset), 2);
     EXPECT_EQ(offset, 0xFFFCu);
     EXPECT_EQ(f.decode(0xFE410000, offset), -1);
+}
+
+TEST_F(PciFunctionTest, DecodesBeyond4GiB) {
+    uint32_t offset = 0;
+    f.reset();
+    f.configWrite(BOARD_CFG_BAR0, 0xFE000000, 4);
+    f.configWrite(BOARD_CFG_BAR0 + 4, 0x12, 4);
+    f.configWrite(BOARD_CFG_BAR2, 0xFE400000, 4);
+    f.configWrite(BOARD_CFG_COMMAND, 2, 2);
+    EXPECT_EQ(f.decode(0x12FE3FFFFC, offset), 0);
+    EXPECT_EQ(offset, 0x3FFFFCu);
+    EXPECT_EQ(f.decode(0xFE000000, offset), -1);
+    EXPECT_EQ(f.decode(0x12FE400000, offset), -1);
+    EXPECT_EQ(f.decode(0xFE400000, offset), 2);
+    EXPECT_EQ(offset, 0u);
 }
 
 TEST_F(PciFunctionTest, MsixSendsWhenUnmasked) {
@@ -133,7 +160,7 @@ TEST_F(PciFunctionTest, ResetRestoresPowerOn) {
     f.reset();
     EXPECT_FALSE(master);
     EXPECT_FALSE(f.msixEnabled());
-    EXPECT_EQ(f.configRead(BOARD_CFG_BAR0, 4), 0u);
+    EXPECT_EQ(f.configRead(BOARD_CFG_BAR0, 4), 4u);
     EXPECT_EQ(f.configRead(BOARD_CFG_COMMAND, 2), 0u);
     EXPECT_EQ(f.msixRead(BOARD_MSIX_PBA), 0u);
     EXPECT_EQ(f.msixRead(BOARD_MSIX_TABLE + 16 + 12), 1u);
@@ -172,9 +199,9 @@ TEST_F(PciFunctionTest, FunctionLevelResetIsAskedForOnce) {
 TEST_F(PciFunctionTest, SmallerBarIsSeenInsideTheLargerOne) {
     uint32_t offset = 0;
     f.configWrite(BOARD_CFG_BAR0, 0xFE000000, 4);
-    f.configWrite(BOARD_CFG_BAR1, 0xFE010000, 4);
+    f.configWrite(BOARD_CFG_BAR2, 0xFE010000, 4);
     f.configWrite(BOARD_CFG_COMMAND, 2, 2);
-    EXPECT_EQ(f.decode(0xFE012000, offset), 1);
+    EXPECT_EQ(f.decode(0xFE012000, offset), 2);
     EXPECT_EQ(offset, 0x2000u);
     EXPECT_EQ(f.decode(0xFE3FFFFC, offset), 0);
     EXPECT_EQ(offset, BOARD_BAR0_SIZE - 4);

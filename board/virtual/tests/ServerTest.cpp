@@ -177,7 +177,7 @@ struct Bench : testing::Test {
     }
     void bringUp() {
         configWrite(BOARD_CFG_BAR0, 0xFE000000, 4);
-        configWrite(BOARD_CFG_BAR1, 0xFE400000, 4);
+        configWrite(BOARD_CFG_BAR2, 0xFE400000, 4);
         configWrite(BOARD_CFG_COMMAND, 6, 2);
     }
     bool closedByServer() {
@@ -194,7 +194,7 @@ TEST_F(ServerTest, ConfigurationAndBars) {
     bringUp();
     barWrite(0xFE000014, 0x460001, 4);
     EXPECT_EQ((registers.words[{0, 0x14}]), 0x460001u);
-    registers.words[{1, 0x2000}] = 0x1FC20006;
+    registers.words[{2, 0x2000}] = 0x1FC20006;
     EXPECT_EQ(barRead(0xFE402000, 4), 0x1FC20006u);
     EXPECT_EQ(barRead(0xFE000001, 4), UINT64_MAX) << "misaligned";
     EXPECT_EQ(barRead(0xFE410000, 4), UINT64_MAX) << "outside";
@@ -346,7 +346,7 @@ TEST_F(ServerTest, DeviceResetAnswersAfterTheController) {
     bringUp();
     EXPECT_EQ(call(PCI_PROXY_DEVICE_RESET, nullptr, 0), 0u);
     EXPECT_EQ(registers.resets, 1u);
-    EXPECT_EQ(configRead(BOARD_CFG_BAR0, 4), 0u);
+    EXPECT_EQ(configRead(BOARD_CFG_BAR0, 4), 4u);
 }
 
 TEST_F(ServerTest, MalformedMessagesEndTheVisit) {

@@ -16,7 +16,7 @@ import pytest
 from test_board import BOARD, Running
 from visitor import (
     BAR0,
-    BAR1,
+    BAR2,
     BAR_READ,
     BAR_WRITE,
     CAP,
@@ -63,7 +63,7 @@ def start_list(v: Visitor, to_host: bool, items: list[tuple[int, int, int]], con
         adjacent = 0 if last else len(items) - i - 2
         word = 0xAD4B0000 | adjacent << 8 | (3 if last else 0)
         v.memory[at + 32 * i : at + 32 * i + 32] = struct.pack("<IIQQQ", word, size, source, target, following)
-    base = BAR1 + 0x1000 * to_host
+    base = BAR2 + 0x1000 * to_host
     v.write(base + 0x4080, MEMORY_BUS + at & 0xFFFFFFFF)
     v.write(base + 0x4084, MEMORY_BUS >> 32)
     v.write(base + 0x4088, len(items) - 1)
@@ -82,36 +82,36 @@ def test_lists_reach_device_memory_at_any_alignment(board: Running) -> None:
             pieces.append((done, size))
             done += size
         start_list(v, False, [(0x100001 + o, SPARE_DRAM + 3 + o, n) for o, n in pieces])
-        v.wait(BAR1 + 0x40, 1, 0)
-        assert v.read(BAR1 + 0x44) == STOPPED | COMPLETED
-        assert v.read(BAR1 + 0x48) == len(pieces)
+        v.wait(BAR2 + 0x40, 1, 0)
+        assert v.read(BAR2 + 0x44) == STOPPED | COMPLETED
+        assert v.read(BAR2 + 0x48) == len(pieces)
         start_list(v, True, [(0x200005 + o, SPARE_DRAM + 3 + o, n) for o, n in pieces])
-        v.wait(BAR1 + 0x1040, 1, 0)
-        assert v.read(BAR1 + 0x1044) == STOPPED | COMPLETED
+        v.wait(BAR2 + 0x1040, 1, 0)
+        assert v.read(BAR2 + 0x1044) == STOPPED | COMPLETED
         assert v.memory[0x200005 : 0x200005 + len(data)] == data
         # the firmware memory, and a hole in the device's map
         start_list(v, True, [(0x300000, 1, 4001)])
-        v.wait(BAR1 + 0x1040, 1, 0)
+        v.wait(BAR2 + 0x1040, 1, 0)
         assert any(v.memory[0x300000 : 0x300000 + 4001])
         start_list(v, True, [(0, SPARE_DRAM, 8), (0, 0x40000000, 8)])
-        v.wait(BAR1 + 0x1040, 1, 0)
-        assert v.read(BAR1 + 0x1044) == 1 << 9
-        assert v.read(BAR1 + 0x1048) == 1
+        v.wait(BAR2 + 0x1040, 1, 0)
+        assert v.read(BAR2 + 0x1044) == 1 << 9
+        assert v.read(BAR2 + 0x1048) == 1
 
 
 def test_lists_do_not_reach_the_firmware(board: Running) -> None:
     """The XDMA driver's own test writes from device address 0 on, which is the firmware's code."""
     with Visitor(board.door) as v:
         start_list(v, True, [(0x100000, 0, contract.TCM_SIZE)])
-        v.wait(BAR1 + 0x1040, 1, 0)
+        v.wait(BAR2 + 0x1040, 1, 0)
         code = v.memory[0x100000 : 0x100000 + 0x10000]
         v.memory[0x200000 : 0x200000 + contract.TCM_SIZE] = random.Random(12).randbytes(contract.TCM_SIZE)
         for device, size in [(0, 0x10000), (0, 1), (0x1001, 4096), (contract.TCM_SIZE - 4096, 4096)]:
             start_list(v, False, [(0x200000, device, size)], DRIVER | WRITE_ERRORS)
-            v.wait(BAR1 + 0x40, 1, 0)
-            assert v.read(BAR1 + 0x44) & WRITE_ERRORS
+            v.wait(BAR2 + 0x40, 1, 0)
+            assert v.read(BAR2 + 0x44) & WRITE_ERRORS
         start_list(v, True, [(0x100000, 0, 0x10000)])
-        v.wait(BAR1 + 0x1040, 1, 0)
+        v.wait(BAR2 + 0x1040, 1, 0)
         assert v.memory[0x100000 : 0x100000 + 0x10000] == code
         nvme = Nvme(v)
         assert nvme.admin(6, 0, MEMORY_BUS + 0x40000, (1,))[1] == 0
@@ -122,18 +122,18 @@ def test_list_channels_signal_by_message_and_write_back(board: Running) -> None:
     with Visitor(board.door) as v:
         v.config_write(CFG_MSIX + 2, 0x8000, 2)
         for vector in range(4):
-            v.write(BAR1 + MSIX_TABLE + 16 * vector, MEMORY_BUS + 0x10000 + 4 * vector, 8)
-            v.write(BAR1 + MSIX_TABLE + 16 * vector + 8, 1000 + vector)
-            v.write(BAR1 + MSIX_TABLE + 16 * vector + 12, 0)
-        v.write(BAR1 + 0x20A0, 0x03020100)
-        v.write(BAR1 + 0x2014, 0xF)
-        v.write(BAR1 + 0x1090, STOPPED | COMPLETED)
+            v.write(BAR2 + MSIX_TABLE + 16 * vector, MEMORY_BUS + 0x10000 + 4 * vector, 8)
+            v.write(BAR2 + MSIX_TABLE + 16 * vector + 8, 1000 + vector)
+            v.write(BAR2 + MSIX_TABLE + 16 * vector + 12, 0)
+        v.write(BAR2 + 0x20A0, 0x03020100)
+        v.write(BAR2 + 0x2014, 0xF)
+        v.write(BAR2 + 0x1090, STOPPED | COMPLETED)
         start_list(v, True, [(0, SPARE_DRAM, 4096)])
         deadline = time.monotonic() + 30
         while struct.unpack("<4I", v.memory[0x10000:0x10010]) != (0, 0, 1002, 0):
             assert time.monotonic() < deadline
-        v.write(BAR1 + 0x88, MEMORY_BUS + 0x11000 & 0xFFFFFFFF)
-        v.write(BAR1 + 0x8C, MEMORY_BUS >> 32)
+        v.write(BAR2 + 0x88, MEMORY_BUS + 0x11000 & 0xFFFFFFFF)
+        v.write(BAR2 + 0x8C, MEMORY_BUS >> 32)
         start_list(v, False, [(0, SPARE_DRAM, 4096)] * 5, RUN | WRITEBACK)
         while struct.unpack("<I", v.memory[0x11000:0x11004])[0] != 5:
             assert time.monotonic() < deadline
@@ -196,10 +196,10 @@ def test_function_level_reset_during_io(board: Running) -> None:
             assert v.read(BAR0 + CC) == (1 << 64) - 1, "no BAR decodes after a reset"
             v.place()
             assert v.read(BAR0 + CC) == 0
-            assert v.read(BAR1 + 0x1004) == 0
+            assert v.read(BAR2 + 0x1004) == 0
             # A host waits 100 ms after a reset: reads of the device's memory that are on their way still arrive.
             deadline = time.monotonic() + 30
-            while v.read(BAR1 + 0x1040) != 0:
+            while v.read(BAR2 + 0x1040) != 0:
                 assert time.monotonic() < deadline, "the engine is busy after a reset"
         assert Nvme(v).admin(6, 0, MEMORY_BUS + 0x40000, (1,))[1] == 0
 
@@ -250,14 +250,14 @@ class Fuzzer:
         r = self.random
         size = r.choice([1, 2, 4, 4, 4, 8])
         bar0 = [r.randrange(0x60), 0x1000 + r.randrange(0x100), r.randrange(0x8000), CMB + r.randrange(CMB)]
-        bar1 = [
+        bar2 = [
             r.choice([0x0000, 0x1000]) + r.randrange(0xD4),
             0x2000 + r.randrange(0xB0),
             r.choice([0x4080, 0x5080]) + r.randrange(16),
             0x6000 + r.randrange(0x30),
             0x8000 + r.randrange(0x1000),
         ]
-        address = r.choice([BAR0 + r.choice(bar0), BAR1 + r.choice(bar1)])
+        address = r.choice([BAR0 + r.choice(bar0), BAR2 + r.choice(bar2)])
         return (address if r.randrange(20) == 0 else address - address % size), size
 
     def step(self, v: Visitor) -> None:

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 MEMORY_BUS = 0x1_0000_0000
-BAR0, BAR1 = 0xFE000000, 0xFE400000
+BAR0, BAR2 = 0xFE000000, 0xFE400000
 SYNC_SYSMEM, RET, CFG_WRITE, CFG_READ, BAR_WRITE, BAR_READ, SET_IRQFD, DEVICE_RESET = range(8)
 CAP, CC, CSTS, AQA, ASQ, ACQ = 0x00, 0x14, 0x1C, 0x24, 0x28, 0x30
 CMBLOC, CMBSZ, CMBMSC = 0x38, 0x3C, 0x50
@@ -70,7 +70,7 @@ class Visitor:
 
     def place(self) -> None:
         self.config_write(0x10, BAR0)
-        self.config_write(0x14, BAR1)
+        self.config_write(0x18, BAR2)
         self.config_write(CFG_COMMAND, 6, 2)
 
     def read(self, address: int, size: int = 4) -> int:

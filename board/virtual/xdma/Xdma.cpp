@@ -110,8 +110,8 @@ void Xdma::writeCommon(uint32_t offset, uint32_t value) {
 }
 
 uint32_t Xdma::readRegister(uint32_t offset) {
-    offset &= BOARD_BAR1_SIZE - 4;
-    if (PciFunction::ownsBar1(offset)) {
+    offset &= BOARD_BAR2_SIZE - 4;
+    if (PciFunction::ownsBar2(offset)) {
         return function_.msixRead(offset);
     }
     const uint32_t target = offset >> 12;
@@ -142,8 +142,8 @@ uint32_t Xdma::readRegister(uint32_t offset) {
 }
 
 void Xdma::writeRegister(uint32_t offset, uint32_t value) {
-    offset &= BOARD_BAR1_SIZE - 4;
-    if (PciFunction::ownsBar1(offset)) {
+    offset &= BOARD_BAR2_SIZE - 4;
+    if (PciFunction::ownsBar2(offset)) {
         function_.msixWrite(offset, value);
         return;
     }

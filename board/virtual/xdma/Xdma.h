@@ -29,14 +29,14 @@ struct IrqWires {
 /// and host software looks for its channels from number 0 on.
 ///
 /// Its registers (PG195: H2C 0x0000, C2H 0x1000, IRQ 0x2000, configuration 0x3000, SGDMA 0x4000/0x5000/0x6000, MSI-X
-/// 0x8000) are reached by the host through BAR1 and by the chip through the IP's AXI4-Lite slave port.
+/// 0x8000) are reached by the host through BAR2 and by the chip through the IP's AXI4-Lite slave port.
 class Xdma {
   public:
     static constexpr unsigned CHANNELS = 2; ///< each direction
 
     Xdma(const PcieParams &pcie, HostMemory &host, PciFunction &function);
 
-    /// Aligned 32-bit register access at byte `offset` of BAR1.
+    /// Aligned 32-bit register access at byte `offset` of BAR2.
     uint32_t readRegister(uint32_t offset);
     void writeRegister(uint32_t offset, uint32_t value);
 

@@ -4,7 +4,7 @@ package assasin.vector
 import chisel3._
 import chisel3.util.{Cat, Decoupled, Fill, FillInterleaved, MuxLookup, Queue, RegEnable, UIntToOH, Valid, log2Ceil}
 
-class ExecutePathIO(p: VectorParams) extends PathIO(p) {
+class ExecutePathIO(p: VectorParams) extends MaskingPathIO(p) {
 
   /** vs1, vs2, vd. */
   val operands = Vec(3, new RegisterReadIO(p))
@@ -129,6 +129,7 @@ class ExecutePath(p: VectorParams) extends Module {
   // Registers for stages R and X.
   private val rValid  = RegInit(false.B)
   private val r       = Reg(new Beat)
+  private val rMark   = Reg(UInt(p.egs.W)) // bit `eg`
   private val xValid  = RegInit(false.B)
   private val x2Valid = RegInit(false.B)
   private val x3Valid = RegInit(false.B)
@@ -215,6 +216,7 @@ class ExecutePath(p: VectorParams) extends Module {
     r.op     := op
     r.beat   := beat
     r.eg     := vd
+    rMark    := UIntToOH(vd, p.egs)
     r.last   := isLast
     r.writes := writesNow
     r.finish := finish
@@ -254,6 +256,7 @@ class ExecutePath(p: VectorParams) extends Module {
   // X: compute.
   xValid := rValid && !flies(r.op) && !io.clear
   private val x       = RegEnable(r, rValid)
+  private val xMark   = RegEnable(rMark, rValid)
   private val xIsLong = isLong(x.op)
   private val units   = Module(new ElementUnits(p))
   private val mask    = Module(new MaskUnit(p))
@@ -323,7 +326,7 @@ class ExecutePath(p: VectorParams) extends Module {
   mask.io.beat     := x.beat
   mask.io.function := x.op.function
   mask.io.eew      := x.op.eew
-  mask.io.ones     := Mux(isIota(x.op), RegEnable(flagsOf, rValid), xA & xBits)
+  mask.io.zeros    := ~Mux(isIota(x.op), RegEnable(flagsOf, rValid), xA & xBits)
 
   // X2, X3.
   x2Valid := xValid && xIsLong && !io.clear
@@ -350,10 +353,17 @@ class ExecutePath(p: VectorParams) extends Module {
   io.end.bits                   := Mux(permuting, op.tag, w.op.tag)
   io.vxsat                      := wValid && RegEnable(x3Valid && (units.io.saturated & x3Mask).orR, toWrite)
 
-  private def landsIn(stage: Bool, writes: Bool, eg: UInt) = Mux(stage && writes, UIntToOH(eg, p.egs), 0.U(p.egs.W))
-  private val shortLate = landsIn(rValid, r.writes, r.eg) | landsIn(xValid && xIsLong, x.writes, x.eg) |
-    landsIn(x2Valid, x2.writes, x2.eg) | landsIn(dividing && !units.io.done, x.writes, x.eg)
-  private val shortLanding = shortLate | landsIn(toWrite, last.writes, last.eg) | landsIn(wValid, w.writes, w.eg)
+  // What each stage writes, a bit an element group: a register of its own takes no LUTs.
+  private def gated(on: Bool, mark: UInt) = Mux(on, mark, 0.U(p.egs.W))
+  private val rLands                      = RegNext(gated(issue && writesNow && !io.clear, UIntToOH(vd, p.egs)), 0.U)
+  private val x2Lands                     = RegNext(gated(xValid && xIsLong && !io.clear && x.writes, xMark), 0.U)
+  private val x3Lands                     = RegNext(gated(!io.clear, x2Lands), 0.U)
+  private val xEnds                       = shortEnds && !x3Valid && x.writes
+  private val endLands                    = x3Lands | gated(xEnds, xMark)
+  private val wLands                      = RegNext(gated(!io.clear, endLands), 0.U)
+  private val shortLate = rLands | x2Lands |
+    gated((xValid && xIsLong || dividing && !units.io.done) && x.writes, xMark)
+  private val shortLanding = shortLate | endLands | wLands
   io.late    := shortLate
   io.landing := shortLanding
 
@@ -405,12 +415,17 @@ class ExecutePath(p: VectorParams) extends Module {
     val valids = RegInit(VecInit(Seq.fill(VariableUnit.latency)(false.B)))
     val beats  = Reg(Vec(VariableUnit.latency, new Beat))
     val leave  = unit.io.moves ++ Seq.fill(VariableUnit.latency - 4)(true.B)
-    valids(0)                       := (unit.io.in.valid || (valids(0) && !leave(0))) && !io.clear
-    when(unit.io.in.valid)(beats(0) := Mux(converted, ofLanes, r))
-    for (i <- 1 until VariableUnit.latency) {
-      val comes = valids(i - 1) && leave(i - 1)
-      valids(i)            := (comes || (valids(i) && !leave(i))) && !io.clear
-      when(comes)(beats(i) := beats(i - 1))
+    // What they write, as above: none where there is no beat.
+    val marks        = RegInit(VecInit(Seq.fill(VariableUnit.latency)(0.U(p.egs.W))))
+    val landsOfLanes = RegNext(gated(converts && !io.clear, rMark), 0.U)
+    for (i <- 0 until VariableUnit.latency) {
+      val comes = if (i == 0) unit.io.in.valid else valids(i - 1) && leave(i - 1)
+      valids(i) := (comes || (valids(i) && !leave(i))) && !io.clear
+      when(comes) {
+        beats(i) := (if (i == 0) Mux(converted, ofLanes, r) else beats(i - 1))
+        marks(i) := (if (i == 0) Mux(converted, landsOfLanes, rMark) else marks(i - 1))
+      }
+      when(io.clear || (!comes && leave(i)))(marks(i) := 0.U)
     }
     io.writesNext := toWrite || permuting || valids(VariableUnit.latency - 2)
     val lands   = valids.last
@@ -427,9 +442,7 @@ class ExecutePath(p: VectorParams) extends Module {
       io.end.valid       := true.B
       io.end.bits        := landed.op.tag
     }
-    val underWay = landsIn(converted, true.B, ofLanes.eg) +: valids.zip(beats).map { case (valid, beat) =>
-      landsIn(valid, true.B, beat.eg)
-    }
+    val underWay = landsOfLanes +: marks
     io.late    := shortLate | underWay.dropRight(2).reduce(_ | _)
     io.landing := shortLanding | underWay.reduce(_ | _)
 
@@ -449,8 +462,7 @@ class ExecutePath(p: VectorParams) extends Module {
       RegEnable(least(read(0).count, read(1).count), rValid),
       p.elements.U
     )
-    strip.unforwarded := shortLate | landsIn(toWrite && !inX, last.writes, last.eg) | landsIn(wValid, w.writes, w.eg) |
-      landsIn(valids(4) && !computes, true.B, early.eg) |
+    strip.unforwarded := shortLate | x3Lands | gated(xEnds && !inX, xMark) | wLands | gated(!computes, marks(4)) |
       underWay.zipWithIndex.filter(_._2 != 5).map(_._1).reduce(_ | _)
     strip.counted.valid := unit.io.counted.valid && !io.clear
     strip.counted.bits  := unit.io.counted.bits

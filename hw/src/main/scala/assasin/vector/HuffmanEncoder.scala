@@ -12,6 +12,12 @@ class HuffmanEntry extends Bundle {
   val length = UInt(4.W)
 }
 
+/** The symbols 2 * `pair` and 2 * `pair` + 1 of a set. */
+class HuffmanPair extends Bundle {
+  val set  = Bool()
+  val pair = UInt(7.W)
+}
+
 class HuffmanLookIO extends Bundle {
   val set    = Output(Bool())
   val symbol = Output(UInt(HuffmanCode.widestValue.W))
@@ -23,31 +29,43 @@ class HuffmanLookIO extends Bundle {
 
 class HuffmanEncoderIO extends Bundle {
 
-  /** The set forgets its symbols; a symbol gets its code, which has one already (`known`). */
-  val forget = Flipped(Valid(Bool()))
+  /** A pair of symbols loses its codes, not in the cycle of a `put`; a symbol gets its code, which has one already
+    * (`known`).
+    */
+  val forget = Flipped(Valid(new HuffmanPair))
   val put    = Flipped(Valid(new HuffmanEntry))
   val known  = Output(Bool())
 
   val look = Flipped(new HuffmanLookIO)
 }
 
-/** Codes by symbol, of the two table sets (docs/varve/unit.md 5.5): symbols below 256. */
+/** Codes by symbol, of the two table sets (docs/varve/unit.md 5.5): symbols below 256. Which have one lies in memories
+  * too, one of even and one of odd symbols.
+  */
 class HuffmanEncoder extends Module {
   val io = IO(new HuffmanEncoderIO)
 
   private val symbols = 256
   private val codes   = SyncReadMem(HuffmanCode.sets * symbols, UInt((HuffmanCode.longest + 4).W))
-  private val has     = Reg(Vec(HuffmanCode.sets, UInt(symbols.W)))
+  private val has     = Seq.fill(2)(Mem(HuffmanCode.sets * symbols / 2, Bool()))
   private val put     = io.put.bits
-  io.known := (has(put.set) >> put.symbol)(0)
-  for ((set, i) <- has.zipWithIndex) {
-    when(io.put.valid && put.set === i.U)(set           := set | (1.U << put.symbol)(symbols - 1, 0))
-    when(io.forget.valid && io.forget.bits === i.U)(set := 0.U)
+  private def hasCode(set: Bool, symbol: UInt): Bool = {
+    val pair = has.map(_.read(set ## symbol(7, 1)))
+    Mux(symbol(0), pair(1), pair(0))
+  }
+  io.known := hasCode(put.set, put.symbol)
+  for ((of, odd) <- has.zipWithIndex) {
+    when(io.forget.valid || (io.put.valid && put.symbol(0) === odd.U)) {
+      of.write(
+        Mux(io.forget.valid, io.forget.bits.set ## io.forget.bits.pair, put.set ## put.symbol(7, 1)),
+        !io.forget.valid
+      )
+    }
   }
   when(io.put.valid)(codes.write(put.set ## put.symbol, put.length ## put.code))
 
   private val low   = io.look.symbol(7, 0)
-  private val found = io.look.symbol(HuffmanCode.widestValue - 1, 8) === 0.U && (has(io.look.set) >> low)(0)
+  private val found = io.look.symbol(HuffmanCode.widestValue - 1, 8) === 0.U && hasCode(io.look.set, low)
   private val entry = codes.read(io.look.set ## low)
   io.look.code   := entry(HuffmanCode.longest - 1, 0)
   io.look.length := Mux(RegNext(found), entry(HuffmanCode.longest + 3, HuffmanCode.longest), 0.U)

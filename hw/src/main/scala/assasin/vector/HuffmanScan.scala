@@ -84,9 +84,9 @@ class HuffmanScan(p: VectorParams) extends Module {
   private val toEnd                      = bytesTo(io.end)
   private val toTail                     = bytesTo(io.tail)
   private val endFirst                   = io.known && toEnd <= toTail
-  private val bitsThere                  = Cat(Mux(endFirst, toEnd, toTail), 0.U(3.W)).asSInt - atBit.zext
+  private val bitsThere                  = (Cat(Mux(endFirst, io.end, io.tail), 0.U(3.W)) - at(34, 0)).asSInt
   private val most                       = p.memoryBits.U(thereBits.W) - atBit
-  private val someThere                  = bitsThere > 0.S
+  private val someThere                  = ShortNumbers.isPositive(bitsThere)
 
   io.load.valid := runs && !buffer && !loading && !io.clear && (state === State.Ask && io.check.ok || state === State.Few)
   io.load.bits.addr   := atByte
@@ -104,13 +104,19 @@ class HuffmanScan(p: VectorParams) extends Module {
   io.lacks.valid := runs && state === State.Lack
   io.lacks.bits  := want.stream(2, 0)
 
+  // What is read begins with the next code's byte, what was decoded with the code.
+  private val comes   = state === State.Answer
+  private val answer  = Mux(buffer, io.readAnswer, io.loadAnswer.bits)
+  private val skips   = Mux(comes, atBit, io.length)
+  private val shifted = BarrelShift.right(Mux(comes, answer, window), skips, p.memoryBits)
+
   // ---- Elements -------------------------------------------------------------------------------------------------------------
   io.bits := Reverse(window(HuffmanCode.longest - 1, 0))
   private val enough  = number === want.limit
   private val noMore  = !want.left.andR && want.left === number
   private val decodes = runs && state === State.Decode && !enough && !noMore
-  private val hit     = decodes && io.length =/= 0.U && io.length <= there
-  private val wrong   = decodes && !hit && io.length === 0.U && there >= io.longest
+  private val hit     = decodes && io.length =/= 0.U && !ShortNumbers.less(there, io.length)
+  private val wrong   = decodes && !hit && io.length === 0.U && !ShortNumbers.less(there, io.longest)
 
   // The symbol of what was decoded in the last cycle, and the position behind it.
   private val held    = RegInit(false.B)
@@ -156,8 +162,12 @@ class HuffmanScan(p: VectorParams) extends Module {
       is(State.Ask) {
         few := 0.U
         when(buffer) {
-          there := Mux(!someThere, 0.U, Mux(bitsThere < most.zext, bitsThere.asUInt(thereBits - 1, 0), most))
-          bound := Mux(bitsThere > most.zext, Bound.Size, Mux(endFirst, Bound.Stream, Bound.Delivery))
+          there := Mux(
+            !someThere,
+            0.U,
+            Mux(ShortNumbers.isBelow(bitsThere, most), bitsThere.asUInt(thereBits - 1, 0), most)
+          )
+          bound := Mux(ShortNumbers.isAbove(bitsThere, most), Bound.Size, Mux(endFirst, Bound.Stream, Bound.Delivery))
           when(!someThere)(state := State.Decode).elsewhen(io.granted)(state := State.Answer)
         }.elsewhen(io.load.fire) {
           there := most
@@ -180,13 +190,13 @@ class HuffmanScan(p: VectorParams) extends Module {
       is(State.Few)(when(io.load.fire)(state := State.Answer))
       is(State.Answer) {
         when(answered) {
-          window := (Mux(buffer, io.readAnswer, io.loadAnswer.bits) >> atBit)
+          window := shifted
           state  := State.Decode
         }
       }
       is(State.Decode) {
         when(hit) {
-          window := window >> io.length
+          window := shifted
           there  := there - io.length
           at     := at + io.length
           number := number + 1.U
@@ -207,7 +217,7 @@ class HuffmanScan(p: VectorParams) extends Module {
         }.otherwise(stops(Stop.Fault))
       }
       is(State.Lack) {
-        when(endFirst || bitsThere > there.zext)(state := State.Ask)
+        when(endFirst || ShortNumbers.isAbove(bitsThere, there))(state := State.Ask)
       }
       is(State.End) {
         result.ended  := stop === Stop.Ended

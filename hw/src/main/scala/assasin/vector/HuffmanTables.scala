@@ -24,7 +24,7 @@ class HuffmanTablesIO extends Bundle {
   val fill  = Flipped(Valid(new HuffmanWord))
   val build = Flipped(Valid(new HuffmanBuild))
 
-  /** No table is being built; the last one was good. */
+  /** No table is being built; the last one was good. All words of a set are filled before it is built. */
   val idle = Output(Bool())
   val good = Output(Bool())
 
@@ -96,13 +96,15 @@ class HuffmanTables extends Module {
   }
   private val tooWide = (symbol >> want.symbolBits(4, 0)) =/= 0.U
   private val length  = decoder.io.length
-  encoder.io.forget.valid    := io.build.valid
-  encoder.io.forget.bits     := io.build.bits.set
-  encoder.io.put.valid       := state === State.Symbols && answered && want.output
-  encoder.io.put.bits.set    := want.set
-  encoder.io.put.bits.symbol := symbol(7, 0)
-  encoder.io.put.bits.code   := Reverse(running(HuffmanCode.longest - 1, 0))
-  encoder.io.put.bits.length := length
+  // As a table is filled the symbols of the one before lose their codes: it has more words than there are pairs.
+  encoder.io.forget.valid     := io.fill.valid
+  encoder.io.forget.bits.set  := io.fill.bits.set
+  encoder.io.forget.bits.pair := io.fill.bits.word(6, 0)
+  encoder.io.put.valid        := state === State.Symbols && answered && want.output
+  encoder.io.put.bits.set     := want.set
+  encoder.io.put.bits.symbol  := symbol(7, 0)
+  encoder.io.put.bits.code    := Reverse(running(HuffmanCode.longest - 1, 0))
+  encoder.io.put.bits.length  := length
   private val unwritable = want.output && (symbol(15, 8) =/= 0.U || encoder.io.known)
 
   switch(state) {

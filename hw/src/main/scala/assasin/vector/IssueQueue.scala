@@ -62,9 +62,9 @@ class IssueQueueIO(p: VectorParams, depth: Int, keeps: Boolean) extends Bundle {
   * guess which fails, and so that others see what it will write. What is not kept is only taken when none is kept.
   *
   * An instruction does not move in the queue: it lies in a memory, of which one is written and one is read, and beside
-  * it is what others see of all of them.
+  * it is what others see of all of them. What its path does not use of an instruction is not kept, and given as 0.
   */
-class IssueQueue(p: VectorParams, depth: Int, keeps: Boolean = false) extends Module {
+class IssueQueue(p: VectorParams, depth: Int, path: Int, keeps: Boolean = false) extends Module {
   val io = IO(new IssueQueueIO(p, depth, keeps))
 
   private class Row extends Bundle {
@@ -103,7 +103,7 @@ class IssueQueue(p: VectorParams, depth: Int, keeps: Boolean = false) extends Mo
 
   io.in.ready     := count =/= depth.U
   io.out.valid    := waits || (io.in.valid && io.in.ready)
-  io.out.bits     := Mux(waits, first.op, io.in.bits)
+  io.out.bits     := Mux(waits, first.op, io.in.bits).usedBy(path)
   io.outRegisters := Mux(waits, first.registers, io.inRegisters)
 
   private val entering = Wire(new Row)

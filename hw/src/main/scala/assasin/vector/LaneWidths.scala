@@ -36,6 +36,26 @@ object LaneWidths {
     * for all sizes.
     */
   def bySize(data: UInt, eew: UInt, logs: Seq[Int], unsigned: Bool): Seq[UInt] = {
+    val (lanes, signs) = parts(data, eew, logs, unsigned)
+    Seq.tabulate(data.getWidth / 8) { lane =>
+      val there = logs.filter(log => lane < (data.getWidth / 8 >> log))
+      val upTo  = MuxLookup(eew, 0.U(7.W))(there.map(log => log.U -> lanes(log)(lane)))
+      val sign  = MuxLookup(eew, false.B)(there.map(log => log.U -> signs(lane << log)))
+      upTo + (!unsigned && (upTo =/= 0.U || sign))
+    }
+  }
+
+  /** For each byte the width of the lane that it is in. */
+  def ofBytes(data: UInt, eew: UInt, logs: Seq[Int], unsigned: Bool): Seq[UInt] = {
+    val (lanes, signs) = parts(data, eew, logs, unsigned)
+    Seq.tabulate(data.getWidth / 8) { b =>
+      val upTo = MuxLookup(eew, lanes(0)(b))(logs.tail.map(log => log.U -> lanes(log)(b >> log)))
+      upTo + (!unsigned && (upTo =/= 0.U || signs(b)))
+    }
+  }
+
+  /** Bits that are left of each lane, by log2 of its bytes; the sign of each byte's lane. */
+  private def parts(data: UInt, eew: UInt, logs: Seq[Int], unsigned: Bool): (Seq[Seq[UInt]], Seq[Bool]) = {
     val bytes                                        = data.getWidth / 8
     def chosen[T <: Data](of: Int => T, other: T): T = MuxLookup(eew, other)(logs.map(log => log.U -> of(log)))
     val signs = Seq.tabulate(bytes) { b =>
@@ -48,12 +68,7 @@ object LaneWidths {
         (low || high, Mux(high, highBits + (4 << log).U, lowBits))
       }
     }
-    Seq.tabulate(bytes) { lane =>
-      val there = logs.filter(log => lane < (bytes >> log))
-      val upTo  = MuxLookup(eew, 0.U(7.W))(there.map(log => log.U -> lanes(log)(lane)._2))
-      val sign  = MuxLookup(eew, false.B)(there.map(log => log.U -> signs(lane << log)))
-      upTo + (!unsigned && (upTo =/= 0.U || sign))
-    }
+    (lanes.map(_.map(_._2)), signs)
   }
 
   /** Slots of `align` bits, one of 8, 4, 2 and 1, that hold a width of up to 64 bits. */

@@ -55,10 +55,10 @@ class LoadPath(p: VectorParams) extends Module {
   private val drop  = RegInit(0.U(log2Ceil(depth + 1).W))
 
   // A segment has elements in several element groups: its instruction begins when none of them is landing.
-  private val older = io.olderWrites | landing
+  io.older.eg := cursor.eg
   private val meets = Mux(op.nf =/= 0.U, sequence.atFirst && landing =/= 0.U, landing(cursor.eg) && !touched)
-  private val hazard = io.olderWrites(cursor.eg) || io.olderReads(cursor.eg) || meets ||
-    (op.readsMask && (older & v0Groups) =/= 0.U)
+  private val hazard = io.older.writes || io.older.reads || meets ||
+    (op.readsMask && (io.older.writesV0 || (landing & v0Groups) =/= 0.U))
   private val goes =
     sequence.atAccess && !hazard && io.ordered && tickets.io.enq.ready && drop === 0.U && !io.clear
 

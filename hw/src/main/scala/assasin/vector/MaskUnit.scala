@@ -14,8 +14,8 @@ class MaskUnitIO(p: VectorParams) extends Bundle {
   val function = Input(UInt(IntegerFunction.bits.W))
   val eew      = Input(UInt(2.W))
 
-  /** The active ones of an element group of a mask register; for Iota of the elements of the beat only. */
-  val ones = Input(UInt(p.dLen.W))
+  /** All but the active ones of an element group of a mask register; for Iota of the elements of the beat only. */
+  val zeros = Input(UInt(p.dLen.W))
 
   /** CountOnes, FindFirst: the result as far as this beat. */
   val scalar = Output(UInt(p.xLen.W))
@@ -35,25 +35,27 @@ class MaskUnit(p: VectorParams) extends Module {
 
   import IntegerFunction._
   private val searches = io.function(2)
-  private val counts   = PrefixCount(io.ones(p.dBytes - 1, 0))
+  private val ones     = ~io.zeros
+  private val counts   = PrefixCount(ones(p.dBytes - 1, 0))
 
   // Of the beats before. Below 0: no one has been found.
   private val before   = Reg(UInt(p.xLen.W))
   private val so       = Mux(io.beat === 0.U, Fill(p.xLen, searches), before)
   private val missing  = so(p.xLen - 1)
-  private val here     = io.ones =/= 0.U
-  private val firstOf  = (io.beat * p.dLen.U) +& PriorityEncoder(io.ones)
+  private val here     = ones =/= 0.U
+  private val firstOf  = (io.beat * p.dLen.U) +& PriorityEncoder(ones)
   private val newFirst = Mux(missing && here, firstOf, so)
   private val inBeat   = (p.dBytes.U >> io.eew).asUInt
-  private val added    = Mux(io.function === Index.U, inBeat, PopCount(io.ones))
+  private val added    = Mux(io.function === Index.U, inBeat, PopCount(ones))
   private val now      = Mux(searches, newFirst, so + added)(p.xLen - 1, 0)
   when(io.valid)(before := now)
   io.scalar             := now
 
   // The lowest one and all zeros below it; all bits if there is none.
-  private val through = io.ones ^ (io.ones - 1.U)(p.dLen - 1, 0)
+  // The negative of the ones is their complement and 1, and differs from them above the lowest.
+  private val through = ~(ones ^ (io.zeros + 1.U))
   io.bits := Fill(p.dLen, missing) & MuxLookup(io.function, through)(
-    Seq(SetBefore.U -> (through & ~io.ones), SetOnly.U -> (through & io.ones))
+    Seq(SetBefore.U -> (through & ~ones), SetOnly.U -> (through & ones))
   )
 
   private val below = counts.zipWithIndex.map { case (count, e) => Mux(io.function === Index.U, e.U, count) }

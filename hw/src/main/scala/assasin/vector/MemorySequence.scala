@@ -7,7 +7,7 @@ import chisel3.util.{MuxLookup, log2Ceil}
 /** The sequencer of a memory path: its instruction, and where it stands in it: at an element group, or at an element of
   * a field. Of an indexed access each element takes one cycle more, in which its index is read.
   *
-  * A memory path makes one and drives its `olderWrites`, `ordered` and so on into `goes`.
+  * A memory path makes one and drives its `older`, `ordered` and so on into `goes`.
   *
   * @param io
   *   the path's ports. This class drives those of the operation, of the range, of the check and of the careful end
@@ -76,19 +76,21 @@ class MemorySequence(p: VectorParams, io: MemoryPathIO, write: Boolean) {
     step  := sent || (goes && !needed) || fault
   }
 
-  /** The ranges for the other path. `under`: accesses have left the sequencer and are not done. */
+  /** The ranges for the other path; the first byte of one that is not careful is at the base address. `under`: accesses
+    * have left the sequencer and are not done.
+    */
   def ranges(under: Bool): Unit = {
     val pending = Reg(new AccessRange(p))
     when(step) {
       pending.tag   := op.tag
-      pending.first := Mux(under && pending.first < op.first, pending.first, op.first)
+      pending.first := Mux(under && pending.first < op.scalar, pending.first, op.scalar)
       pending.last  := Mux(under && pending.last > op.last, pending.last, op.last)
     }
     io.pending.valid    := under
     io.pending.bits     := pending
     io.range.valid      := valid
     io.range.bits.tag   := op.tag
-    io.range.bits.first := op.first
+    io.range.bits.first := op.scalar
     io.range.bits.last  := op.last
 
     // A careful access is alone, so it has ended when nothing is left.

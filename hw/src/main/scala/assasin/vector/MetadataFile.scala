@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Valid, log2Ceil}
+import chisel3.util.{Fill, Valid, log2Ceil}
 
 /** A register's metadata takes new values. */
 class MetadataWrite(p: VectorParams) extends Bundle {
@@ -40,19 +40,25 @@ class MetadataFileIO(p: VectorParams) extends Bundle {
 class MetadataFile(p: VectorParams) extends Module {
   val io = IO(new MetadataFileIO(p))
 
-  private val rows   = Mem(32, new VariableMetadata(p))
-  private val counts = RegInit(VecInit(Seq.fill(32)(p.elements.U(log2Ceil(p.elements + 1).W))))
+  private val rows = Mem(32, new VariableMetadata(p))
+  when(io.write.valid)(rows.write(io.write.bits.register, io.write.bits.metadata))
 
-  when(io.write.valid) {
-    rows.write(io.write.bits.register, io.write.bits.metadata)
-    counts(io.write.bits.register) := io.write.bits.metadata.count
-  }
-  when(io.length.valid)(counts(io.length.bits.register) := io.length.bits.count)
-  when(io.clear)(counts.foreach(_ := p.elements.U))
+  // What a number differs from EMAX in, so that EMAX is 0. A length counts where both write one.
+  private val countBits        = log2Ceil(p.elements + 1)
+  private val counts           = Module(new StreamField(countBits, 32, 2, io.reads.size)).io
+  private def packed(of: UInt) = of ^ p.elements.U(countBits.W)
+  counts.write(0).valid       := io.write.valid
+  counts.write(0).bits.stream := io.write.bits.register
+  counts.write(0).bits.value  := packed(io.write.bits.metadata.count)
+  counts.write(1).valid       := io.length.valid
+  counts.write(1).bits.stream := io.length.bits.register
+  counts.write(1).bits.value  := packed(io.length.bits.count)
+  counts.zero                 := Fill(32, io.clear)
 
   for ((read, port) <- io.reads.zipWithIndex) {
+    counts.stream(port) := read.register
     read.metadata       := rows(read.register)
-    read.metadata.count := counts(read.register)
+    read.metadata.count := packed(counts.value(port))
     if (port < 2) {
       when(io.write.valid && io.write.bits.register === read.register)(read.metadata := io.write.bits.metadata)
       when(io.length.valid && io.length.bits.register === read.register) {

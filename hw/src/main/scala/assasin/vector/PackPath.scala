@@ -13,7 +13,7 @@ class PackWrite(p: VectorParams) extends Bundle {
   val data    = UInt(p.memoryBits.W)
 }
 
-class PackPathIO(p: VectorParams) extends PathIO(p) {
+class PackPathIO(p: VectorParams) extends LookingPathIO(p) {
 
   /** Vector registers, when it is this path's turn. */
   val read    = new RegisterReadIO(p)
@@ -121,7 +121,7 @@ class PackPath(p: VectorParams) extends Module {
   private val eew      = Mux(variable, use.laneLog, op.eew)
   private val bound    = Mux(variable, most, op.evl)
 
-  private val below   = ((1.U << bound) - 1.U)(p.vLen - 1, 0)
+  private val below   = LaneWidths.ones(bound, p.vLen)
   private val chosen  = Mux(op.readsVs1, mask.asUInt, ((BigInt(1) << p.vLen) - 1).U) & below
   private val count   = Mux(op.readsVs1, PopCount(chosen), bound)
   private val results = Module(new Queue(new VectorResult(p), 2))
@@ -152,7 +152,8 @@ class PackPath(p: VectorParams) extends Module {
   io.read.eg  := eg
   io.register := op.vd
   // Whoever waits for another instruction leaves the port to it.
-  private val ready    = !io.olderWrites(eg) && (!taking || masking || io.strip.fold(true.B)(_.known(place.strip)))
+  io.older.eg := eg
+  private val ready    = !io.older.writes && (!taking || masking || io.strip.fold(true.B)(_.known(place.strip)))
   private val readable = !reads || (io.granted && ready)
   io.reading := reads && ready
   private val masks = valid && masking && readable
@@ -205,7 +206,7 @@ class PackPath(p: VectorParams) extends Module {
   }
   valid              := !io.clear && (io.op.fire || (valid && !ends))
   io.activity.beat   := issues && !empty || splits || looks
-  io.activity.hazard := reads && io.olderWrites(eg)
+  io.activity.hazard := reads && io.older.writes
   io.activity.strip  := reads && !ready
   io.activity.memory := valid && !move
   io.use.valid       := valid
@@ -334,10 +335,7 @@ class PackPath(p: VectorParams) extends Module {
       }
       .reverse
   )
-  private val ownWidths = {
-    val all = rLogs.map(log => LaneWidths(cut, log, r.use.unsigned))
-    Seq.tabulate(p.dBytes)(b => byEew(log => all(log)(b >> log)))
-  }
+  private val ownWidths = LaneWidths.ofBytes(cut, rEew, rLogs, r.use.unsigned)
   // Bits of a value that its byte of this number takes.
   private def bitsOf(width: UInt, part: Int): UInt = {
     val rest = width -& (8 * part).U

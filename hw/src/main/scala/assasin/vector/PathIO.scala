@@ -14,10 +14,6 @@ class PathIO(p: VectorParams) extends Bundle {
   /** The instruction in the sequencer and the element groups that it has yet to touch. */
   val use = Output(Valid(new SequencedUse(p)))
 
-  /** What older instructions of other paths have yet to read and to write, their writes under way included. */
-  val olderReads  = Input(UInt(p.egs.W))
-  val olderWrites = Input(UInt(p.egs.W))
-
   /** v0, with what is written in this cycle. */
   val v0 = Input(UInt(p.vLen.W))
 
@@ -32,6 +28,21 @@ class PathIO(p: VectorParams) extends Bundle {
   val clear = Input(Bool())
 }
 
+/** What a path has that looks at several element groups at once. */
+class MaskingPathIO(p: VectorParams) extends PathIO(p) {
+
+  /** What older instructions of other paths have yet to read and to write, their writes under way included. */
+  val olderReads  = Input(UInt(p.egs.W))
+  val olderWrites = Input(UInt(p.egs.W))
+}
+
+/** What a path has that looks at one element group, and at v0. */
+class LookingPathIO(p: VectorParams) extends PathIO(p) {
+
+  /** Of older instructions of other paths, their writes under way included. */
+  val older = Flipped(new HazardLookIO(p))
+}
+
 /** Range of addresses of an instruction under way. */
 class AccessRange(p: VectorParams) extends Bundle {
   val tag   = UInt(p.tagBits.W)
@@ -40,7 +51,7 @@ class AccessRange(p: VectorParams) extends Bundle {
 }
 
 /** What a memory path has besides. */
-class MemoryPathIO(p: VectorParams) extends PathIO(p) {
+class MemoryPathIO(p: VectorParams) extends LookingPathIO(p) {
 
   /** The instruction in the sequencer, for those that must not overlap it. */
   val range = Output(Valid(new AccessRange(p)))

@@ -34,9 +34,9 @@ class RegisterTags(p: VectorParams) extends Module {
   private val use    = op.variable.get
   private val writes = io.writes
 
-  // vmv<n>r.v takes the tags along.
+  // vmv<n>r.v takes the tags along: of 8 registers at most.
   private val moves  = !use.active && op.path === VectorPath.Execute.U && op.function === IntegerFunction.MoveA.U
-  private val moved  = Mux(op.vd >= op.vs2, tags << (op.vd - op.vs2), tags >> (op.vs2 - op.vd))(31, 0)
+  private val moved  = BarrelShift.left(BarrelShift.right(tags, op.vs2, 8), op.vd, 32)
   private val become = Mux(use.active && !use.compare, writes, Mux(moves, moved & writes, 0.U))
   private val seen   = Mux(io.write.valid, tags.bitSet(io.named, io.write.bits), tags)
   private val next   = Mux(io.op.valid, (tags & ~writes) | become, seen)

@@ -26,6 +26,42 @@ object ShortNumbers {
     })
   }
 
+  /** Of numbers modulo a power of two, of which fewer than half lie between two: whether x is before y. */
+  def before(x: UInt, y: UInt): Bool = {
+    val top = x.getWidth - 1
+    require(y.getWidth == top + 1, s"${top + 1} and ${y.getWidth} bits: choose the same")
+    x(top) ^ y(top) ^ less(x(top - 1, 0), y(top - 1, 0))
+  }
+
+  /** From so many bits on a carry chain is as good. */
+  private val most                           = 8
+  private def lessOf(x: UInt, y: UInt): Bool = if ((x.getWidth max y.getWidth) > most) x < y else less(x, y)
+
+  /** Whether a number of many bits is below one of fewer, or above it: the bits that only it has are 0, or not. A
+    * comparison of all bits would have an inverter for each of these.
+    */
+  def isBelow(wide: UInt, narrow: UInt): Bool = {
+    val bits = narrow.getWidth
+    if (wide.getWidth <= bits) lessOf(wide, narrow)
+    else !wide(wide.getWidth - 1, bits).orR && lessOf(wide(bits - 1, 0), narrow)
+  }
+  def isBelow(wide: SInt, narrow: UInt): Bool = {
+    val top = wide.getWidth - 1
+    wide(top) || isBelow(wide(top - 1, 0), narrow)
+  }
+  def isAbove(wide: UInt, narrow: UInt): Bool = {
+    val bits = narrow.getWidth
+    if (wide.getWidth <= bits) lessOf(narrow, wide)
+    else wide(wide.getWidth - 1, bits).orR || lessOf(narrow, wide(bits - 1, 0))
+  }
+  def isAbove(wide: SInt, narrow: UInt): Bool = {
+    val top = wide.getWidth - 1
+    !wide(top) && isAbove(wide(top - 1, 0), narrow)
+  }
+
+  /** Whether x is above 0. */
+  def isPositive(x: SInt): Bool = !x(x.getWidth - 1) && x(x.getWidth - 2, 0).orR
+
   /** Whether x is above 2^`log`. */
   def abovePower(x: UInt, log: Int): Bool = {
     val bits                     = x.getWidth

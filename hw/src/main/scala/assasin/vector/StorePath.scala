@@ -30,7 +30,8 @@ class StorePath(p: VectorParams) extends Module {
   private val sent = RegInit(0.U(log2Ceil(inFlight + 1).W))
   private val room = sent < (inFlight - 1).U
 
-  private val hazard = io.olderWrites(cursor.eg) || (op.readsMask && (io.olderWrites & v0Groups) =/= 0.U)
+  io.older.eg := cursor.eg
+  private val hazard = io.older.writes || (op.readsMask && io.older.writesV0)
   private val goes   = sequence.atAccess && !hazard && io.ordered && sending.io.enq.ready && room && !io.clear
 
   io.wants := io.reading || (sequence.atAccess && !hazard && io.ordered)

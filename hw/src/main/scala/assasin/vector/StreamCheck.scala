@@ -189,9 +189,11 @@ class StreamCheck(p: VectorParams) extends Module {
   private val need  = bits +& look.position(2, 0)
   private def within(limit: UInt): Bool = {
     val bytes = limit - start
-    !bytes(31) && Cat(bytes, 0.U(3.W)) >= need
+    !bytes(31) && !ShortNumbers.isBelow(Cat(bytes, 0.U(3.W)), need)
   }
-  private val pastEnd = (io.input.tail - io.input.end).asSInt > 0.S && io.input.known
+  private val pastEnd   = ShortNumbers.isPositive((io.input.tail - io.input.end).asSInt) && io.input.known
+  private val withinEnd = within(io.input.end)
+  private val delivered = within(Mux(word.output, io.output.tail, io.input.tail))
 
   // ---- What was found -------------------------------------------------------------------------------------------------------
   private val known = RegInit(false.B)
@@ -217,9 +219,9 @@ class StreamCheck(p: VectorParams) extends Module {
     found.bits    := bits(found.bits.getWidth - 1, 0)
     found.start   := look.position
     found.end     := end(p.xLen + 2, 0)
-    found.fits    := Mux(word.output, within(io.output.tail), within(Mux(pastEnd, io.input.end, io.input.tail)))
-    found.enough  := look.left.andR || look.left >= reach
-    found.toEnd   := io.input.known && !within(io.input.end)
+    found.fits    := Mux(!word.output && pastEnd, withinEnd, delivered)
+    found.enough  := look.left.andR || !ShortNumbers.isBelow(look.left, reach)
+    found.toEnd   := io.input.known && !withinEnd
     found.table   := look.tables(0)
     found.moves   := io.moves
     found.tooMany := from.rs1 > mostCount.U

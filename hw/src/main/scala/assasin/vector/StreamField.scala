@@ -5,21 +5,21 @@ import chisel3._
 import chisel3.util.{Valid, log2Ceil}
 
 /** A write of a stream's field. */
-class StreamFieldWrite(width: Int) extends Bundle {
-  val stream = UInt(4.W)
+class StreamFieldWrite(width: Int, streams: Int) extends Bundle {
+  val stream = UInt(StreamField.idBits(streams).W)
   val value  = UInt(width.W)
 }
 
 class StreamFieldIO(width: Int, streams: Int, writers: Int, readers: Int) extends Bundle {
 
   /** Of two that write the same stream the later one counts. */
-  val write = Input(Vec(writers, Valid(new StreamFieldWrite(width))))
+  val write = Input(Vec(writers, Valid(new StreamFieldWrite(width, streams))))
 
   /** Streams whose field becomes 0, whatever is written. */
   val zero = Input(UInt(streams.W))
 
   /** Streams that are read, and what was written before this cycle; anything of a stream that there is not. */
-  val stream = Input(Vec(readers, UInt(4.W)))
+  val stream = Input(Vec(readers, UInt(StreamField.idBits(streams).W)))
   val value  = Output(Vec(readers, UInt(width.W)))
 }
 
@@ -46,4 +46,10 @@ class StreamField(width: Int, streams: Int, writers: Int, readers: Int) extends 
     val holder = MuxTree(index(stream), holders)
     value := memories.zipWithIndex.map { case (memory, w) => Mux(holder(w), memory(index(stream)), 0.U) }.reduce(_ | _)
   }
+}
+
+object StreamField {
+
+  /** Bits of the number of a stream, or of what else there are so many of. */
+  def idBits(streams: Int): Int = log2Ceil(streams) max 4
 }

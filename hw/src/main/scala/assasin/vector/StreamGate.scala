@@ -78,30 +78,27 @@ class StreamGate(p: VectorParams) extends Module {
   private val counted  = Reg(UInt(p.vlBits.W))
   private val group    = Reg(UInt((p.egBits + 1).W))
 
-  private val elementEnd = position +& found.common.format.valueBits
-  private def bitsTo(limit: UInt): SInt = {
-    val bytes = (limit - position(34, 3)).asSInt
-    Cat(bytes, 0.U(3.W)).asSInt - position(2, 0).zext
-  }
-  private val restToEnd    = bitsTo(io.input.end)
-  private val more         = found.left =/= seen.passed || found.left.andR
-  private val elementWidth = found.common.format.valueBits.zext
-  private val cut          = buffer && io.input.known && restToEnd < elementWidth
-  private val padding      = restToEnd <= 0.S || (found.left.andR && restToEnd < 8.S)
-  private val notYet       = buffer && !cut && bitsTo(io.input.tail) < elementWidth
+  private val elementEnd                = position +& found.common.format.valueBits
+  private def bitsTo(limit: UInt): SInt = (Cat(limit, 0.U(3.W)) - position(34, 0)).asSInt
+  private val restToEnd                 = bitsTo(io.input.end)
+  private val more                      = found.left =/= seen.passed || found.left.andR
+  private val elementWidth              = found.common.format.valueBits
+  private val cut                       = buffer && io.input.known && ShortNumbers.isBelow(restToEnd, elementWidth)
+  private val padding = !ShortNumbers.isPositive(restToEnd) || (found.left.andR && ShortNumbers.isBelow(restToEnd, 8.U))
+  private val notYet  = buffer && !cut && ShortNumbers.isBelow(bitsTo(io.input.tail), elementWidth)
 
   private val countedBits = Mux(ownBits, tallied, (counted * found.common.format.valueBits)(bitsBits - 1, 0))
   private val countedEnd  = found.start +& countedBits
   private val countedFits = {
     val bytes = io.output.tail - found.start(34, 3)
-    !bytes(31) && Cat(bytes, 0.U(3.W)) >= (countedBits +& found.start(2, 0))
+    !bytes(31) && !ShortNumbers.isBelow(Cat(bytes, 0.U(3.W)), countedBits +& found.start(2, 0))
   }
 
   // Room for widths.
   private val auxCount = Mux(state === State.Room, found.count, counted)
   private val auxFits = {
     val bytes = io.output.tail - found.aux(31, 0)
-    !bytes(31) && bytes >= auxCount
+    !bytes(31) && !ShortNumbers.isBelow(bytes, auxCount)
   }
 
   // An element's own width.
@@ -143,16 +140,21 @@ class StreamGate(p: VectorParams) extends Module {
       )
     )
   )
+  private val bitsEnd = Mux1H(
+    Seq(
+      fast                      -> found.end,
+      (state === State.Element) -> elementEnd(posBits - 1, 0),
+      (state === State.Counted) -> countedEnd(posBits - 1, 0)
+    )
+  )
   io.commit.check.last := Mux(
     flushes,
     found.common.bytepos,
     Mux1H(
       Seq(
-        fast                                               -> byteOf(found.end - 1.U),
-        (state === State.Element)                          -> byteOf(elementEnd(posBits - 1, 0) - 1.U),
-        (state === State.Byte)                             -> seen.byte,
-        (state === State.Counted)                          -> byteOf(countedEnd(posBits - 1, 0) - 1.U),
-        (state === State.Count || state === State.Decided) -> 0.U
+        (fast || state === State.Element || state === State.Counted) -> byteOf(bitsEnd - 1.U),
+        (state === State.Byte)                                       -> seen.byte,
+        (state === State.Count || state === State.Decided)           -> 0.U
       )
     )
   )
@@ -251,8 +253,10 @@ class StreamGate(p: VectorParams) extends Module {
   private val packs = strip.fold(io.commit.at.config.vl) { s =>
     Mux(k.full, Mux(s.yielded < s.numE, s.yielded, s.numE).pad(p.vlBits), io.commit.at.config.vl)
   }
-  private val maskPart =
-    (((1.U << packs) - 1.U)(p.vLen - 1, 0) >> (group * p.dLen.U))(p.dLen - 1, 0)
+  private val maskPart = {
+    val below = LaneWidths.ones(packs, p.vLen)
+    if (p.egsPerRegister == 1) below else (below >> (group * p.dLen.U))(p.dLen - 1, 0)
+  }
   private val logD      = log2Ceil(p.dBytes)
   private val readsMask = state === State.Count || state === State.Mask
   private val maskGroup = Mux(state === State.Mask, (index >> log2Ceil(p.dLen)).asUInt, group)

@@ -109,41 +109,41 @@ class StreamScan(p: VectorParams) extends Module {
   private val left     = want.left - result.passed
   private val toEnd    = want.left.andR
   private val most     = Mux(single, 1.U, chunk.U)
-  private val ofRest   = Mux(rest < most, rest, most)(chunkBits - 1, 0)
-  private val asked    = Mux(!toEnd && left < ofRest, left, ofRest)(chunkBits - 1, 0)
+  private val ofRest   = Mux(ShortNumbers.less(rest, most), rest, most)(chunkBits - 1, 0)
+  private val asked    = Mux(!toEnd && ShortNumbers.isBelow(left, ofRest), left, ofRest)(chunkBits - 1, 0)
   private val noneLeft = !toEnd && left === 0.U
 
   private def toByte(at: UInt): UInt = (at >> 3)(p.xLen - 1, 0)
   private val toAuxEnd               = (io.end - aux(31, 0)).asSInt
   private val toAuxTail              = (io.tail - aux(31, 0)).asSInt
   private val auxThere               = Mux(io.known && toAuxEnd < toAuxTail, toAuxEnd, toAuxTail)
-  private val auxSome                = auxThere > 0.S
-  private val auxCount               = Mux(auxThere < asked.zext, auxThere.asUInt(chunkBits - 1, 0), asked)
+  private val auxSome                = ShortNumbers.isPositive(auxThere)
+  private val auxEnds                = io.known && !ShortNumbers.isPositive(toAuxEnd)
+  private val auxCount = Mux(ShortNumbers.isBelow(auxThere, asked), auxThere.asUInt(chunkBits - 1, 0), asked)
 
   // Whether `bits` more are there in the stream buffer.
-  private def bitsTo(limit: UInt): SInt = {
-    val bytes = (limit - result.position(34, 3)).asSInt
-    Cat(bytes, 0.U(3.W)).asSInt - result.position(2, 0).zext
-  }
-  private def past(bits: UInt): Bool    = bits =/= 0.U && io.known && bitsTo(io.end) < bits.zext
-  private def lacking(bits: UInt): Bool = bits =/= 0.U && bitsTo(io.tail) < bits.zext
+  private def bitsTo(limit: UInt): SInt = (Cat(limit, 0.U(3.W)) - result.position(34, 0)).asSInt
+  private val bitsToEnd                 = bitsTo(io.end)
+  private val bitsToTail                = bitsTo(io.tail)
 
   // The widest value that can be there; one that need not be looked at.
   private val most64  = Mux(format.mb === 3.U, 64.U(7.W), (8.U(7.W) << format.mb)(6, 0))
   private val laneLog = Mux(want.unpack && want.eew < format.mb, want.eew, format.mb)
   private val narrow  = (8.U(10.W) << laneLog)(6, 0)
 
-  private val width    = widths(7, 0)
-  private val tooWide  = width > most64
-  private val wide     = want.unpack && width > (8.U(10.W) << want.eew)(7, 0)
-  private val bits     = width(6, 0)
-  private val ends     = result.position + bits
-  private val sumEnds  = result.position + sum
-  private val element  = state === State.Element
-  private val byByte   = state === State.Byte
-  private val touches  = want.unpack && Mux(state === State.Data, sum =/= 0.U, bits =/= 0.U)
+  private val width   = widths(7, 0)
+  private val tooWide = width > most64
+  private val wide    = want.unpack && width > (8.U(10.W) << want.eew)(7, 0)
+  private val bits    = width(6, 0)
+  private val inData  = state === State.Data
+  private val element = state === State.Element
+  private val byByte  = state === State.Byte
+  // Bits of the values that are looked at, all together or one.
+  private val amount   = Mux(inData, sum, bits)
+  private val ends     = result.position + amount
+  private val touches  = want.unpack && amount =/= 0.U
   private val faults   = !io.check.ok && !io.check.hold
-  private val asksWide = state === State.Data || element
+  private val asksWide = inData || element
   io.check.valid := io.active && begun && !buffer &&
     (state === State.Ask && rest =/= 0.U && !noneLeft || byByte || (asksWide && touches && !(element && tooWide)))
   io.check.write := false.B
@@ -151,12 +151,14 @@ class StreamScan(p: VectorParams) extends Module {
   io.check.last := Mux(
     state === State.Ask,
     aux + asked - 1.U,
-    Mux(byByte, result.byte, toByte(Mux(element, ends, sumEnds)(p.xLen + 2, 0) - 1.U))
+    Mux(byByte, result.byte, toByte(ends(p.xLen + 2, 0) - 1.U))
   )
 
   io.aux := !asksWide
-  private val lacksAux  = state === State.Ask && rest =/= 0.U && !noneLeft && !auxSome && !(io.known && toAuxEnd <= 0.S)
-  private val lacksBits = element && !tooWide && !past(bits) && lacking(bits)
+  private val lacksAux  = state === State.Ask && rest =/= 0.U && !noneLeft && !auxSome && !auxEnds
+  private val past      = amount =/= 0.U && io.known && ShortNumbers.isBelow(bitsToEnd, amount)
+  private val lacking   = amount =/= 0.U && ShortNumbers.isBelow(bitsToTail, amount)
+  private val lacksBits = element && !tooWide && !past && lacking
   io.lacks.valid := io.active && begun && buffer && (lacksAux || lacksBits)
   io.lacks.bits  := Mux(element, want.stream(2, 0), format.aux)
 
@@ -233,7 +235,7 @@ class StreamScan(p: VectorParams) extends Module {
       is(State.Ask) {
         when(rest === 0.U) {
           state := State.Done
-        }.elsewhen(noneLeft || (buffer && io.known && toAuxEnd <= 0.S)) {
+        }.elsewhen(noneLeft || (buffer && auxEnds)) {
           result.ended := true.B
           state        := State.Done
         }.elsewhen(goes) {
@@ -256,18 +258,18 @@ class StreamScan(p: VectorParams) extends Module {
         state := State.Data
       }
       is(State.Data) {
-        val there = plain && Mux(buffer, !past(sum) && !lacking(sum), !touches || io.check.ok)
+        val there = plain && Mux(buffer, !past && !lacking, !touches || io.check.ok)
         when(there) {
-          pass(count, sumEnds)
+          pass(count, ends)
           state := State.Ask
         }.elsewhen(!plain || buffer || !io.check.hold)(state := State.Element)
       }
       is(State.Element) {
         when(tooWide) {
           breaks(2.U)
-        }.elsewhen(buffer && past(bits)) {
+        }.elsewhen(buffer && past) {
           breaks(1.U)
-        }.elsewhen(Mux(buffer, !lacking(bits), !touches || io.check.ok)) {
+        }.elsewhen(Mux(buffer, !lacking, !touches || io.check.ok)) {
           when(wide)(state := State.Fetch).otherwise(next())
         }.elsewhen(!buffer && faults) {
           result.byte := toByte(result.position)

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{Cat, Decoupled, Fill, OHToUInt, PopCount, PriorityEncoderOH, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{Cat, Decoupled, Fill, OHToUInt, PriorityEncoderOH, UIntToOH, Valid, log2Ceil}
 
 /** A declaration takes effect. */
 class StreamDeclare(p: VectorParams) extends Bundle {
@@ -210,10 +210,12 @@ class StreamTable(p: VectorParams) extends Module {
   private val outputs = RegInit(VecInit(Seq.fill(p.outputs)(flags())))
 
   // Of input streams: where the next element begins; elements left of those there were, modulo 2^XLEN also where these
-  // are without end.
-  private val places  = RegInit(VecInit(Seq.fill(p.inputs)(0.U(posBits.W))))
-  private val rests   = RegInit(VecInit(Seq.fill(p.inputs)(0.U(p.xLen.W))))
-  private val endless = RegInit(VecInit(Seq.fill(p.inputs)(false.B)))
+  // are without end. The complement of these is kept, to which elements that are consumed are added: bits of a number
+  // that nothing is added to take no LUTs of a carry chain, those that nothing is taken off take inverters.
+  private val places   = RegInit(VecInit(Seq.fill(p.inputs)(0.U(posBits.W))))
+  private val noRest   = ((BigInt(1) << p.xLen) - 1).U(p.xLen.W)
+  private val notRests = RegInit(VecInit(Seq.fill(p.inputs)(noRest)))
+  private val endless  = RegInit(VecInit(Seq.fill(p.inputs)(false.B)))
 
   // Instructions past the commit point, by stream. A memory stream's are those of a stream that was one when they entered.
   private val inputUses  = RegInit(VecInit(Seq.fill(p.inputs)(0.U(p.tagBits.W))))
@@ -262,10 +264,9 @@ class StreamTable(p: VectorParams) extends Module {
     to.bits.value  := value
   }
 
-  // Of input streams: elements consumed and left; the position of widths, and elements left with it where the stream has
-  // any.
-  private val totals  = field(p.xLen, p.inputs, 1, 2)
-  private val auxSums = field(p.xLen, p.inputs, 1, 2)
+  // Of input streams: elements consumed and left; below it the position of widths, and elements left with it where the
+  // stream has any.
+  private val sums = field(2 * p.xLen, p.inputs, 1, 2)
 
   /** An input stream. */
   private class InputView extends Bundle {
@@ -284,42 +285,32 @@ class StreamTable(p: VectorParams) extends Module {
   }
   private def input(stream: UInt, reader: Int): InputView = {
     val view = Wire(new InputView)
-    view.flags             := MuxTree(stream, inputs)
-    view.place             := MuxTree(stream, places)
-    view.rest              := MuxTree(stream, rests)
-    view.endless           := MuxTree(stream, endless)
-    totals.stream(reader)  := stream
-    auxSums.stream(reader) := stream
-    view.total             := totals.value(reader)
-    view.auxSum            := auxSums.value(reader)
+    view.flags          := MuxTree(stream, inputs)
+    view.place          := MuxTree(stream, places)
+    view.rest           := ~MuxTree(stream, notRests)
+    view.endless        := MuxTree(stream, endless)
+    sums.stream(reader) := stream
+    view.total          := sums.value(reader)(2 * p.xLen - 1, p.xLen)
+    view.auxSum         := sums.value(reader)(p.xLen - 1, 0)
     view
   }
 
   // Of output streams, which the commit stage, or the window, and the pack path write: where the next bit goes, and the
   // bits before it in its byte; where the next width goes; the highest that both can be. And elements written.
-  private val bytes      = field(p.xLen, p.outputs, 2, 3)
-  private val bits       = field(11, p.outputs, 2, 3)
-  private val auxes      = field(p.xLen, p.outputs, 2, 3)
-  private val written    = field(p.xLen, p.outputs, 1, 3)
-  private val reaches    = field(posBits, p.outputs, 2, 3)
-  private val auxReaches = field(p.xLen, p.outputs, 2, 3)
+  private val positions = field((new OutputPosition(p)).getWidth, p.outputs, 2, 3)
+  private val written   = field(p.xLen, p.outputs, 1, 3)
+  private val reaches   = field(posBits + p.xLen, p.outputs, 2, 3)
 
   /** An output stream. */
   private class OutputView extends Bundle {
-    val flags   = new StreamFlags
-    val bytepos = UInt(p.xLen.W)
-    val bitpos  = UInt(3.W)
-    val partial = UInt(8.W)
-    val auxpos  = UInt(p.xLen.W)
+    val flags = new StreamFlags
+    val at    = new OutputPosition(p)
   }
   private def output(stream: UInt, reader: Int): OutputView = {
     val view = Wire(new OutputView)
-    for (memory <- Seq(bytes, bits, auxes)) memory.stream(reader) := stream
-    view.flags   := MuxTree(stream, outputs)
-    view.bytepos := bytes.value(reader)
-    view.bitpos  := bits.value(reader)(2, 0)
-    view.partial := bits.value(reader)(10, 3)
-    view.auxpos  := auxes.value(reader)
+    positions.stream(reader) := stream
+    view.flags               := MuxTree(stream, outputs)
+    view.at                  := positions.value(reader).asTypeOf(view.at)
     view
   }
 
@@ -328,23 +319,22 @@ class StreamTable(p: VectorParams) extends Module {
   private val exists = io.look.stream < p.inputs.U
   private val in     = (Mux(exists, input(io.look.stream, 0).asUInt, 0.U)).asTypeOf(new InputView)
   private val out    = output(io.look.stream(2, 0), 0)
-  written.stream(0)    := io.look.stream(2, 0)
-  reaches.stream(0)    := io.look.stream(2, 0)
-  auxReaches.stream(0) := io.look.stream(2, 0)
+  written.stream(0) := io.look.stream(2, 0)
+  reaches.stream(0) := io.look.stream(2, 0)
   private val flagsSeen = Mux(io.look.output, out.flags, in.flags)
   io.look.common.open    := flagsSeen.open
   io.look.common.kind    := flagsSeen.kind
   io.look.common.format  := flagsSeen.format
   io.look.common.table   := flagsSeen.table
   io.look.common.pending := flagsSeen.pending
-  io.look.common.bytepos := Mux(io.look.output, out.bytepos, in.bytepos)
-  io.look.common.bitpos  := Mux(io.look.output, out.bitpos, in.bitpos)
-  io.look.common.auxpos  := Mux(io.look.output, out.auxpos, in.auxpos)
+  io.look.common.bytepos := Mux(io.look.output, out.at.bytepos, in.bytepos)
+  io.look.common.bitpos  := Mux(io.look.output, out.at.bitpos, in.bitpos)
+  io.look.common.auxpos  := Mux(io.look.output, out.at.auxpos, in.auxpos)
   io.look.common.done    := Mux(io.look.output, written.value(0), in.done)
   io.look.left           := in.left
-  io.look.partial        := out.partial
-  io.look.position       := Mux(io.look.output, reaches.value(0), in.place)
-  io.look.auxPosition    := Mux(io.look.output, auxReaches.value(0), in.auxpos)
+  io.look.partial        := out.at.partial
+  io.look.position       := Mux(io.look.output, reaches.value(0)(posBits + p.xLen - 1, p.xLen), in.place)
+  io.look.auxPosition    := Mux(io.look.output, reaches.value(0)(p.xLen - 1, 0), in.auxpos)
   io.look.busy := Mux(
     io.look.output,
     MuxTree(io.look.stream(2, 0), outputUses) =/= 0.U,
@@ -389,10 +379,9 @@ class StreamTable(p: VectorParams) extends Module {
   private val changed    = Mux(io.declare.valid, declared.stream, object8(3, 0))
   private val closesIn   = perInput(chosen(io.close, false, _))
   private val zeroInputs = Fill(p.inputs, io.clear) | closesIn
-  write(totals.write(0), changesIn, changed, newDone + newRest)
-  write(auxSums.write(0), changesIn, changed, newAux + Mux(newKind === StreamKind.Variable.U, newRest, 0.U))
-  totals.zero  := zeroInputs
-  auxSums.zero := zeroInputs
+  private val newAuxSum  = newAux + Mux(newKind === StreamKind.Variable.U, newRest, 0.U)
+  write(sums.write(0), changesIn, changed, Cat(newDone + newRest, newAuxSum))
+  sums.zero := zeroInputs
 
   // Elements that VRCNUM takes of each stream, where it takes any, and bits.
   private val recounts = Seq.fill(p.inputs)(WireDefault(0.U.asTypeOf(Valid(UInt(log2Ceil(p.elements + 1).W)))))
@@ -406,21 +395,21 @@ class StreamTable(p: VectorParams) extends Module {
     when(begins || advances || restored)(places(i)  := newPlace)
     when(recount.valid)(places(i)                   := places(i) + bitsOf(i))
     when(advances || recount.valid) {
-      rests(i) := rests(i) - Mux(recount.valid, recount.bits.pad(p.vlBits), io.advance.bits.count)
+      notRests(i) := notRests(i) + Mux(recount.valid, recount.bits.pad(p.vlBits), io.advance.bits.count)
     }
     when(begins || restored) {
-      rests(i)   := newRest
-      endless(i) := newLeft.andR
+      notRests(i) := ~newRest
+      endless(i)  := newLeft.andR
     }
     when(chosen(io.raise, false, i))(flags.pending := 0.U)
     when(closesIn(i)) {
-      flags      := 0.U.asTypeOf(flags)
-      places(i)  := 0.U
-      rests(i)   := 0.U
-      endless(i) := false.B
+      flags       := 0.U.asTypeOf(flags)
+      places(i)   := 0.U
+      notRests(i) := noRest
+      endless(i)  := false.B
     }
     val enters = chosen(io.enter, false, i)
-    inputUses(i) := inputUses(i) + enters - PopCount(io.inputDone.map(done => done.valid && named(done.bits, i)))
+    inputUses(i)             := Tally(inputUses(i), enters, io.inputDone.map(done => done.valid && named(done.bits, i)))
     when(enters)(inMemory(i) := !flags.format.buffer)
   }
 
@@ -434,33 +423,29 @@ class StreamTable(p: VectorParams) extends Module {
   private val here     = output(Mux(restoresReach, restoredAt, io.write), 2)
   written.stream(1) := object8(2, 0)
   private val shownDone = written.value(1)
-  io.at.bytepos := here.bytepos
-  io.at.bitpos  := here.bitpos
-  io.at.partial := here.partial
-  io.at.auxpos  := here.auxpos
+  io.at := here.at
 
   private val begins      = io.declare.valid && declared.output
   private val restored    = io.windowWrite.valid && isOutput
   private val changedOut  = Mux(begins, declared.stream, object8(2, 0))
   private val zeroOutputs = Fill(p.outputs, io.clear) | perOutput(chosen(io.close, true, _))
   // The pack path, then the commit stage or the window, which count where both write one stream.
-  private val move = io.move.bits
-  write(bytes.write(0), io.move.valid, io.write, move.bytepos)
-  write(bits.write(0), io.move.valid, io.write, Cat(move.partial, move.bitpos))
-  write(auxes.write(0), io.move.valid, io.write, move.auxpos)
-  write(bytes.write(1), begins || restored, changedOut, Mux(begins, declared.bytepos, put(shownOut.bytepos, 1)))
-  write(
-    bits.write(1),
-    begins || restored,
-    changedOut,
-    Mux(
-      begins,
-      declared.bitpos,
-      Mux(index === 3.U, Cat(value(15, 8), value(2, 0)), Cat(shownOut.partial, shownOut.bitpos))
-    )
-  )
-  write(auxes.write(1), begins || restored, changedOut, Mux(begins, declared.auxpos, put(shownOut.auxpos, 4)))
-  for (memory <- Seq(bytes, bits, auxes)) memory.zero := zeroOutputs
+  private val newAt = WireDefault(shownOut.at)
+  newAt.bytepos := put(shownOut.at.bytepos, 1)
+  newAt.auxpos  := put(shownOut.at.auxpos, 4)
+  when(index === 3.U) {
+    newAt.bitpos  := value(2, 0)
+    newAt.partial := value(15, 8)
+  }
+  when(begins) {
+    newAt.bytepos := declared.bytepos
+    newAt.bitpos  := declared.bitpos
+    newAt.partial := 0.U
+    newAt.auxpos  := declared.auxpos
+  }
+  write(positions.write(0), io.move.valid, io.write, io.move.bits.asUInt)
+  write(positions.write(1), begins || restored, changedOut, newAt.asUInt)
+  positions.zero := zeroOutputs
 
   // Elements written: 0 from a declaration on.
   private val settle = io.settle.bits
@@ -478,22 +463,24 @@ class StreamTable(p: VectorParams) extends Module {
   private val both      = io.reserve.valid && io.settle.valid && reserve.stream === settle.stream
   private val reserveAt = Mux(restoresReach, restoredAt, Mux(begins, declared.stream, reserve.stream))
   private val reserves  = io.reserve.valid || begins || restoresReach
-  private def reach(of: StreamFieldIO, more: UInt, less: UInt, begin: UInt, restored: UInt): Unit = {
-    of.stream(1) := reserve.stream
-    of.stream(2) := settle.stream
-    write(of.write(0), io.settle.valid, settle.stream, of.value(2) - less)
-    val reserved = of.value(1) + more - Mux(both, less, 0.U)
-    write(of.write(1), reserves, reserveAt, Mux(restoresReach, restored, Mux(begins, begin, reserved)))
-    of.zero := 0.U
+  private def reach(at: UInt => UInt, more: UInt, less: UInt, begin: UInt, restored: UInt): (UInt, UInt) = {
+    val reserved = at(reaches.value(1)) + more - Mux(both, less, 0.U)
+    (at(reaches.value(2)) - less, Mux(restoresReach, restored, Mux(begins, begin, reserved)))
   }
-  reach(
-    reaches,
+  private val bitReach = reach(
+    _(posBits + p.xLen - 1, p.xLen),
     reserve.bits,
     settle.surplus,
     Cat(declared.bytepos, declared.bitpos),
-    Cat(here.bytepos, here.bitpos)
+    Cat(here.at.bytepos, here.at.bitpos)
   )
-  reach(auxReaches, reserve.count, settle.auxSurplus, declared.auxpos, here.auxpos)
+  private val auxReach =
+    reach(_(p.xLen - 1, 0), reserve.count, settle.auxSurplus, declared.auxpos, here.at.auxpos)
+  reaches.stream(1) := reserve.stream
+  reaches.stream(2) := settle.stream
+  reaches.zero      := 0.U
+  write(reaches.write(0), io.settle.valid, settle.stream, Cat(bitReach._1, auxReach._1))
+  write(reaches.write(1), reserves, reserveAt, Cat(bitReach._2, auxReach._2))
 
   for ((flags, i) <- outputs.zipWithIndex) {
     val missing = io.settle.valid && named(settle.stream, i) && settle.missing
@@ -502,7 +489,7 @@ class StreamTable(p: VectorParams) extends Module {
     when(chosen(io.raise, true, i))(flags.pending                    := 0.U)
     when(zeroOutputs(i))(flags                                       := 0.U.asTypeOf(flags))
     val enters = chosen(io.enter, true, i)
-    outputUses(i)             := outputUses(i) + enters - (io.outputDone.valid && named(io.outputDone.bits, i))
+    outputUses(i)             := Tally(outputUses(i), enters, Seq(io.outputDone.valid && named(io.outputDone.bits, i)))
     when(enters)(outMemory(i) := !flags.format.buffer)
   }
   private val inputOpen = perInput(inputs(_).open).pad(12)
@@ -574,8 +561,8 @@ class StreamTable(p: VectorParams) extends Module {
   private val flagsShown = Mux(isInput, shownIn.flags, shownOut.flags)
   private val words = {
     def either(in: UInt, out: UInt) = Mux(isInput, in, out)
-    val bytepos                     = either(shownIn.bytepos, shownOut.bytepos)
-    val auxpos                      = either(shownIn.auxpos, shownOut.auxpos)
+    val bytepos                     = either(shownIn.bytepos, shownOut.at.bytepos)
+    val auxpos                      = either(shownIn.auxpos, shownOut.at.auxpos)
     val left                        = either(shownIn.left, 0.U(p.xLen.W))
     val done                        = either(shownIn.done, shownDone)
     Seq(
@@ -591,7 +578,7 @@ class StreamTable(p: VectorParams) extends Module {
       ).pad(32),
       half(bytepos, upper = false),
       half(bytepos, upper = true),
-      Cat(either(0.U(8.W), shownOut.partial), 0.U(5.W), either(shownIn.bitpos, shownOut.bitpos)).pad(32),
+      Cat(either(0.U(8.W), shownOut.at.partial), 0.U(5.W), either(shownIn.bitpos, shownOut.at.bitpos)).pad(32),
       half(auxpos, upper = false),
       half(auxpos, upper = true),
       half(left, upper = false),
@@ -609,7 +596,7 @@ class StreamTable(p: VectorParams) extends Module {
   when(io.clear) {
     (inputs ++ outputs).foreach(_ := flags())
     places.foreach(_ := 0.U)
-    rests.foreach(_ := 0.U)
+    notRests.foreach(_ := noRest)
     endless.foreach(_ := false.B)
     inputUses.foreach(_ := 0.U)
     outputUses.foreach(_ := 0.U)

@@ -2,7 +2,7 @@
 package assasin.vector
 
 import chisel3._
-import chisel3.util.{PopCount, PriorityMux, UIntToOH, Valid, log2Ceil}
+import chisel3.util.{PriorityMux, UIntToOH, Valid, log2Ceil}
 
 class StripStateIO(p: VectorParams) extends Bundle {
   private val countBits = log2Ceil(p.elements + 1)
@@ -97,7 +97,7 @@ class StripState(p: VectorParams) extends Module {
   io.place.strip         := strip
   io.place.sure          := (made & UIntToOH(Mux(op.path === VectorPath.Pack.U, op.vd, op.vs2), 32)).orR
 
-  private def least(a: UInt, b: UInt): UInt = Mux(a < b, a, b)
+  private def least(a: UInt, b: UInt): UInt = Mux(ShortNumbers.less(a, b), a, b)
   private val unpacks                       = op.path === VectorPath.Unpack.U
   private val enters = Seq(counts && !unpacks, counts && unpacks && !op.readsVs1, counts && unpacks && op.readsVs1)
   private val tells = open.zip(io.counted).map { case (of, number) =>
@@ -106,7 +106,7 @@ class StripState(p: VectorParams) extends Module {
     (number.valid, mine, number.bits)
   }
   for (((of, enter), (told, mine, _)) <- open.zip(enters).zip(tells); i <- 0 until live) {
-    of(i) := of(i) + (enter && index(strip) === i.U) - (told && index(mine) === i.U)
+    of(i) := Tally(of(i), enter && index(strip) === i.U, Seq(told && index(mine) === i.U))
   }
   private val closed = io.closed.map(n => (n.valid, n.bits.place.strip, n.bits.count))
   for ((numE, i) <- numEs.zipWithIndex) {
@@ -114,10 +114,13 @@ class StripState(p: VectorParams) extends Module {
       .map { case (valid, of, count) => Mux(valid && of === i.U, count, most) }
       .foldLeft(numE)(least)
   }
-  unsure := unsure + (closes && !io.place.sure) - PopCount(io.closed.map(n => n.valid && !n.bits.place.sure))
+  unsure := Tally(unsure, closes && !io.place.sure, io.closed.map(n => n.valid && !n.bits.place.sure))
   for ((number, i) <- closing.zipWithIndex) {
-    number := number + (closes && index(strip) === i.U) -
-      PopCount(io.closed.map(n => n.valid && index(n.bits.place.strip) === i.U))
+    number := Tally(
+      number,
+      closes && index(strip) === i.U,
+      io.closed.map(n => n.valid && index(n.bits.place.strip) === i.U)
+    )
   }
   when(closes)(packed := true.B)
 

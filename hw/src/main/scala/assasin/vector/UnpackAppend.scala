@@ -174,8 +174,9 @@ class UnpackAppend(p: VectorParams) extends Module {
 
   private val fillNow  = Mux(u.first, 0.U, fill)
   private val sizes    = uWidths.map(LaneWidths.slots(_, p.align))
-  private val ends     = PrefixSum(sizes, fillBits + 4).tail.map(sum => (sum + fillNow)(fillBits + 3, 0))
-  private val fits     = VecInit(ends.map(_ <= p.slots.U)).asUInt & present & ~Mux(!u.first && full, present, 0.U)
+  private val room     = (p.slots.U - fillNow)(fillBits - 1, 0)
+  private val within   = VecInit(PrefixSum(sizes, fillBits + 4).tail.map(!ShortNumbers.isAbove(_, room))).asUInt
+  private val fits     = within & present & ~Mux(!u.first && full, present, 0.U)
   private val overflow = (present & ~fits) =/= 0.U
 
   // Slots of lanes that belong to elements which fit.

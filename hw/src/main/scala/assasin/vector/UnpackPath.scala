@@ -4,7 +4,7 @@ package assasin.vector
 import chisel3._
 import chisel3.util.{Cat, Decoupled, Fill, MuxLookup, PopCount, PriorityEncoder, UIntToOH, Valid, log2Ceil}
 
-class UnpackPathIO(p: VectorParams) extends PathIO(p) {
+class UnpackPathIO(p: VectorParams) extends MaskingPathIO(p) {
 
   /** Streams in memory. */
   val load       = Decoupled(new VectorLoadRequest(p))
@@ -215,7 +215,7 @@ class UnpackPath(p: VectorParams) extends Module {
   private val exhausted = leavesOut && ahead === 0.U
   private val beatNow   = beat + skipped
   private val positionNow =
-    position + MuxLookup(skipped, 0.U(posBits.W))((1 until mostBeats).map(k => k.U -> (step1 * k.U).pad(posBits)))
+    position + (0 until log2Ceil(mostBeats)).map(k => Mux(skipped(k), step1 << k, 0.U)).reduce(_ +& _)
   private val base = beatNow * lanes
 
   // Values with widths of their own: these are read first, as many as an element group has bytes. Where each of these
@@ -233,11 +233,12 @@ class UnpackPath(p: VectorParams) extends Module {
   private val start   = starts(number)
   private val ownAt   = position +& start
   // Those of one element group that end inside the window, from the next one on.
-  private val stops = starts.tail :+ total
+  private val stops   = starts.tail :+ total
+  private val ownRoom = (p.memoryBits.U - ownAt(2, 0))(log2Ceil(p.memoryBits + 1) - 1, 0)
+  private val lastOwn = left +& number
   private val ownFits = VecInit(Seq.tabulate(p.dBytes) { i =>
-    val length = stops(i) - start + ownAt(2, 0)
-    val same   = (i.U(logD.W) >> (logD.U - eew)).asUInt === group
-    number <= i.U && (i.U - number) < left && same && length <= p.memoryBits.U
+    val same = (i.U(logD.W) >> (logD.U - eew)).asUInt === group
+    number <= i.U && i.U < lastOwn && same && !ShortNumbers.isAbove(stops(i) - start, ownRoom)
   })
   private val ownCount = PopCount(ownFits)
   private val ownEnd   = element + ownCount

@@ -198,6 +198,36 @@ class VectorOp(p: VectorParams) extends Bundle {
   def isVariable: Bool = variable.fold(false.B)(_.active)
   def isSum: Bool      = variable.fold(false.B)(use => use.active && VariableFunction.isSum(use.function)) && toScalar
 
+  /** What a path uses of it; all else is 0. */
+  def usedBy(path: Int): VectorOp = {
+    val used = WireDefault(this)
+    if (path == VectorPath.Execute) {
+      used.use.foreach(use => use := 0.U.asTypeOf(use))
+      used.nf     := 0.U
+      used.groups := 0.U
+      used.stride := stride(p.vlBits - 1, 0)
+    }
+    if (path == VectorPath.Pack) {
+      val fields = Seq[VectorOp => Data](
+        _.tag,
+        _.vd,
+        _.vs1,
+        _.vs2,
+        _.readsVs1,
+        _.eew,
+        _.groups,
+        _.nf,
+        _.evl,
+        _.scalar
+      ) ++ use.map(_ => (op: VectorOp) => op.use.get) ++
+        variable.map(_ => (op: VectorOp) => op.variable.get.active) ++
+        variable.map(_ => (op: VectorOp) => op.variable.get.place)
+      used := 0.U.asTypeOf(used)
+      for (field <- fields) field(used) := field(this)
+    }
+    used
+  }
+
   /** The registers from `base` on of a group, a bit each. */
   private def group(base: UInt, log: UInt): UInt = {
     val ones = VecInit(0x01.U(8.W), 0x03.U(8.W), 0x0f.U(8.W), 0xff.U(8.W))(log)

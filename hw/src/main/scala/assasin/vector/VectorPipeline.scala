@@ -32,7 +32,7 @@ class VectorPipeline(p: VectorParams) extends Module {
   private val queues = depths.zipWithIndex.map { case (depth, path) =>
     // The unpack path of VarVE-full keeps instructions that are under way.
     val keeps = p.full && path == VectorPath.Unpack
-    Module(new IssueQueue(p, if (keeps) 2 * depth else depth, keeps))
+    Module(new IssueQueue(p, if (keeps) 2 * depth else depth, path, keeps))
   }
   private val hazards = Module(new HazardMatrix(p, queues.map(_.io.entries.size)))
   private val paths   = Seq(execute.io, load.io, store.io) ++ unpack.map(_.io) ++ pack.map(_.io)
@@ -94,7 +94,6 @@ class VectorPipeline(p: VectorParams) extends Module {
     path.registers               := queue.io.outRegisters
     path.clear                   := clear
     path.v0                      := file.io.v0
-    path.olderReads              := hazards.io.olderReads(number)
     hazards.io.sequenced(number) := path.use
     for ((entry, seen) <- queue.io.entries.zip(hazards.io.queued(number))) {
       seen.valid          := entry.valid
@@ -105,17 +104,25 @@ class VectorPipeline(p: VectorParams) extends Module {
   }
   private val unpacked =
     unpack.fold(0.U(p.egs.W))(path => path.io.strip.fold(path.io.landing)(path.io.landing | _.fresh))
-  private val loaded  = load.io.landing | unpacked
-  private val lasting = load.io.lasting | unpack.fold(0.U(p.egs.W))(_.io.lasting)
-  execute.io.olderWrites := hazards.io.olderWrites(VectorPath.Execute) | lasting
-  load.io.olderWrites    := hazards.io.olderWrites(VectorPath.Load) | execute.io.landing | unpacked
-  store.io.olderWrites   := hazards.io.olderWrites(VectorPath.Store) | execute.io.landing | loaded
+  private val loaded           = load.io.landing | unpacked
+  private val lasting          = load.io.lasting | unpack.fold(0.U(p.egs.W))(_.io.lasting)
+  private def masks(path: Int) = hazards.io.masks(HazardMatrix.masking(p).indexOf(path))
+  private def look(from: LookingPathIO, path: Int, landing: UInt): Unit = {
+    val hazard = hazards.io.looks(HazardMatrix.looking(p).indexOf(path))
+    hazard.eg           := from.older.eg
+    from.older.reads    := hazard.reads
+    from.older.writes   := hazard.writes || landing(from.older.eg)
+    from.older.writesV0 := hazard.writesV0 || landing(p.egsPerRegister - 1, 0).orR
+  }
+  execute.io.olderReads  := masks(VectorPath.Execute).reads
+  execute.io.olderWrites := masks(VectorPath.Execute).writes | lasting
+  look(load.io, VectorPath.Load, execute.io.landing | unpacked)
+  look(store.io, VectorPath.Store, execute.io.landing | loaded)
   for (path <- unpack) {
-    path.io.olderWrites := hazards.io.olderWrites(VectorPath.Unpack) | execute.io.landing | load.io.landing
+    path.io.olderReads  := masks(VectorPath.Unpack).reads
+    path.io.olderWrites := masks(VectorPath.Unpack).writes | execute.io.landing | load.io.landing
   }
-  for (path <- pack) {
-    path.io.olderWrites := hazards.io.olderWrites(VectorPath.Pack) | execute.io.landing | loaded
-  }
+  for (path <- pack) look(path.io, VectorPath.Pack, execute.io.landing | loaded)
 
   // Between programs the registers become 0, one element group a cycle. The paths write no more then.
   private val erasing   = RegNext(clear && io.issue.erase, false.B)
@@ -180,7 +187,7 @@ class VectorPipeline(p: VectorParams) extends Module {
       range.bits.last  := entry.bits.last
       range
     } :+ path.range
-    val inTurn = entries.map(e => e.valid && (e.bits.tag - mine.tag)(p.tagBits - 1) && overlap(e.bits, mine))
+    val inTurn = entries.map(e => e.valid && ShortNumbers.before(e.bits.tag, mine.tag) && overlap(e.bits, mine))
     !inTurn.reduce(_ || _) && !(path.pending.valid && overlap(path.pending.bits, mine))
   }
   load.io.ordered  := ordered(load.io.range.bits, store.io, queues(VectorPath.Store))
@@ -437,10 +444,11 @@ class VectorPipeline(p: VectorParams) extends Module {
     input.strip.get.oldest   := strip.io.oldest
     input.strip.get.resolves := gateway.taken
     queues(VectorPath.Unpack).io.kept.get <> input.strip.get.kept
-    hazards.io.written.get := input.strip.get.next.tag
+    hazards.io.writtenTag.get := input.strip.get.next.tag
+    hazards.io.written.get.eg := input.strip.get.next.eg
     input.strip.get.free := {
       val landing = execute.io.landing | load.io.landing
-      !(hazards.io.writtenReads.get | hazards.io.writtenWrites.get | landing)(input.strip.get.next.eg)
+      !(hazards.io.written.get.reads || hazards.io.written.get.writes || landing(input.strip.get.next.eg))
     }
     input.strip.get.numEs := strip.io.numEs
     gateway.renumber      := strip.io.write.valid
@@ -468,7 +476,7 @@ class VectorPipeline(p: VectorParams) extends Module {
     output.strip.get.numEs := strip.io.numEs
     // Who packs or adds up goes by the NumE that those before it leave: a pack waits for older sums, a sum until older
     // packs have read their registers.
-    def older(other: UInt, than: UInt): Bool = (other - than)(p.tagBits - 1)
+    def older(other: UInt, than: UInt): Bool = ShortNumbers.before(other, than)
     val adds                                 = execute.io.strip.get
     val sumsBefore = queues(VectorPath.Execute).io.entries.map { entry =>
       entry.valid && entry.bits.isSum && older(entry.bits.tag, output.use.bits.tag)
@@ -515,7 +523,7 @@ class VectorPipeline(p: VectorParams) extends Module {
 
     // Masks that are not written yet.
     input.strip.get.forwards := execute.io.strip.get.forwards
-    input.strip.get.blocked  := hazards.io.olderWrites(VectorPath.Unpack) | adds.unforwarded | load.io.landing
+    input.strip.get.blocked  := masks(VectorPath.Unpack).writes | adds.unforwarded | load.io.landing
 
     // Port D, behind a pack.
     input.strip.get.read.data                                                   := file.io.element.data

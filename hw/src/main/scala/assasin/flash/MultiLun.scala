@@ -110,7 +110,7 @@ class MultiLun(p: SocParams) extends Module {
   io.mayCommand := free & ~other(holders & io.command) & ~reading
   io.mayFill    := ~other(holders)
   io.filling    := holders
-  io.kept       := (alone & ~Die.luns1(p, holders)) ## (alone & ~Die.luns1(p, io.idle))
+  io.kept       := (alone & ~Die.luns1(p, holders)) ## (alone & ~Die.luns1(p, io.idle | io.stuck))
   io.astray     := astray
 
   // LUN 1 is waited for, but not its stuck data: what comes before it in its stream may be behind this very descriptor. A page

@@ -4,10 +4,12 @@
  *
  * A ring of a core with several streams is short: what it holds does not hide the time of a read for the stream that
  * the core takes most of. Such a stream goes ahead, but its pages then wait for room at the heads of ways, and what the
- * core needs first must not be behind them. A function mostly takes its streams in proportion to their lengths (columns
- * of a table, stripes of a file), so a stream goes ahead only while the others have been sent for as far as the core
- * comes, in that proportion, before the last page ahead has room: all pages that make the room are in the ways already.
- * A function that takes its streams otherwise is found by recall.c, which drops the pages in flight.
+ * core needs first must not be behind them.
+ *
+ * Most functions take their streams in proportion to their lengths: columns of a table, stripes of a file. The core
+ * then makes room for the last page ahead when it has come so far in every stream. So the firmware sends for pages
+ * ahead in one stream only after it has sent for the others as far as that: these pages are in the ways already, in
+ * front of the one that waits. Of a function that takes its streams otherwise recall.c drops the pages in flight.
  */
 #include "csd/core.h"
 

@@ -109,8 +109,10 @@ extern uint32_t stream_gated;
 
 /** Some stream's reads may have run ahead of its ring: a core that does not take them holds up ways. */
 extern uint32_t stream_ahead;
-#define STREAM_AHEAD_ALONE   1u /**< of cores with one stream: they hold up others only */
-#define STREAM_AHEAD_ABREAST 2u /**< of cores with several: they may hold up themselves */
+#define STREAM_AHEAD_ALONE 1u /**< of cores with one stream: they hold up others only */
+/** Of cores with several, or with pages that were recalled: they may hold up themselves, whoever else uses the flash.
+ */
+#define STREAM_AHEAD_ABREAST 2u
 /** Page numbers of 32-bit positions. */
 #define POSITION_PAGES ((1u << (32 - PAGE_LOG2)) - 1)
 /** CHANNEL_LOCAL: from a page's place in the list of pages to its block's in the list of blocks. */

@@ -161,6 +161,45 @@ def test_tasks_of_an_event_loop(columns: Columns) -> None:
     asyncio.run(main())
 
 
+def test_random_use(columns: Columns) -> None:
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    draw, drive = random.Random(seed), columns.drive
+    running: list[tuple[int, Execution, bool]] = []
+    for _ in range(150):
+        match draw.choice(("start", "start", "poll", "sleep", "cancel", "finish", "read", "run")):
+            case "start" if len(running) < 6:
+                part = draw.randrange(PARTS)
+                running.append((part, drive.start(draw.choice((columns.job, columns.fed))(part)), False))
+            case "poll":
+                drive.poll()
+            case "sleep":
+                select.select([drive.event_fd()], [], [], draw.random() / 100)
+            case "cancel" if running:
+                at = draw.randrange(len(running))
+                part, execution, _ = running[at]
+                execution.cancel()
+                running[at] = part, execution, True
+            case "finish" if running:
+                finish(columns, *running.pop(draw.randrange(len(running))))
+            case "read":
+                part, first = draw.randrange(PARTS), draw.randrange(PART_BLOCKS)
+                assert drive.read(part * PART_BLOCKS + first, BLOCK) == columns.parts[part][first * BLOCK : (first + 1) * BLOCK]
+            case "run":
+                assert columns.right(0, drive.run_job(columns.job(0)))
+    wait(drive, [execution for _, execution, _ in running])
+    for one in running:
+        finish(columns, *one)
+
+
+def finish(columns: Columns, part: int, execution: Execution, cancelled: bool) -> None:
+    """A job ends as it should: with its result, unless it was cancelled before it ended."""
+    try:
+        assert columns.right(part, execution.result())
+    except DriveError as error:
+        assert cancelled and error.code == errno.ECANCELED, error
+
+
 def test_close_cancels_what_runs(board: Make) -> None:
     b = board(NativeBoard, "native-test")
     b.start(CONFIG, PROFILE)

@@ -46,7 +46,7 @@ class Execution:
 
     def result(self) -> list[Piece]:
         """
-        The job's pieces, as of Drive.run_job(); waits until it has ended. Once only. Raises DriveError, as Drive.run_job() does, and
+        The job's pieces, as of Drive.run_job(); waits until it has ended. Once only. Raises DriveError as Drive.run_job() does, and
         with ECANCELED after cancel().
         """
         if self._open is None:

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 from ctypes import byref, c_uint32, c_void_p
 from typing import TYPE_CHECKING
 
+from assasin import later
 from assasin.job import DriveError, Job, Piece, pack
 
 if TYPE_CHECKING:
+    import asyncio
+
     from assasin.drive import Drive
+else:
+    asyncio = later.module("asyncio")
 
 
 class Execution:

@@ -23,6 +23,7 @@ from assasin.tree import ROOT
 CONFIG, PROFILE = "AssasinSb2x2", "test"
 BLOCK = 4096
 PARTS, PART_BLOCKS = 4, 64
+SEED = int(os.environ.get("EXECUTIONS_SEED") or random.randrange(1 << 30))
 
 Make = Callable[[type[Board], str], Board]
 
@@ -31,11 +32,10 @@ class Columns:
     """Columns of 32-bit values in a drive, and jobs over them."""
 
     def __init__(self, board: Board, drive: Drive) -> None:
-        seed = random.randrange(1 << 30)
-        print("seed", seed)
+        print("EXECUTIONS_SEED", SEED)
         self.board = board
         self.drive = drive
-        numbers = random.Random(seed)
+        numbers = random.Random(SEED)
         self.parts = [numbers.randbytes(PART_BLOCKS * BLOCK) for _ in range(PARTS)]
         for i, part in enumerate(self.parts):
             drive.write(i * PART_BLOCKS, part)
@@ -162,9 +162,7 @@ def test_tasks_of_an_event_loop(columns: Columns) -> None:
 
 
 def test_random_use(columns: Columns) -> None:
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    draw, drive = random.Random(seed), columns.drive
+    draw, drive = random.Random(SEED), columns.drive
     running: list[tuple[int, Execution, bool]] = []
     for _ in range(150):
         match draw.choice(("start", "start", "poll", "sleep", "cancel", "finish", "read", "run")):

@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import charts
+import figures
 import links
 from stage import Stage
 
@@ -49,6 +51,15 @@ EXPLANATION = (
     "varve/unit",
     "varve/bench",
 )
+BENCHMARKS = {
+    "paper": "The paper's figures",
+    "scan": "Scans",
+    "functions": "Functions and kernels",
+    "vector": "The vector unit",
+    "fpga": "Size",
+}
+SHOWN = ("paper-speedup",)
+"""Plots that Markdown files show too."""
 BOARDS = ("first-board", "bringup", "openssd")
 FRAMES = "https://unpkg.com/iframe-worker/shim"
 """What the theme would load to search in pages that are read from files."""
@@ -141,6 +152,12 @@ def build(root: Path, out: Path) -> list[str]:
     for name in ("site.css", "search_frame.js"):
         shutil.copy(HERE / name, stage.folder / name)
     benchmarks: Nav = []
+    found = charts.results(root)
+    for name, heading in BENCHMARKS.items():
+        stage.write(f"benchmarks/{name}.md", charts.page(heading, [r for r in found if r.page == name]))
+        benchmarks.append({heading: f"benchmarks/{name}.md"})
+    for result in found:
+        stage.write(f"benchmarks/plots/{result.name}.svg", charts.plot(result))
     nav = navigation(root, pages, reference(root, stage), benchmarks)
     warnings = Warnings()
     logging.getLogger("mkdocs").addHandler(warnings)
@@ -157,15 +174,27 @@ def build(root: Path, out: Path) -> list[str]:
     return [f"warning: {w}" for w in warnings.found] + links.check_site(out / "site")
 
 
+def drawn(root: Path) -> dict[Path, str]:
+    """The figures and plots that are committed, since Markdown files show them, by their place in the repository."""
+    plots = {r.name: charts.plot(r) for r in charts.results(root) if r.name in SHOWN}
+    every = {name: draw() for name, draw in figures.FIGURES.items()} | plots
+    return {Path(f"docs/figures/{name}.svg"): svg for name, svg in every.items()}
+
+
 def main() -> None:
     """Checks the repository's links, then builds the site and checks it. Ends with 1 and a line for each fault."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true", help="only the links of the repository's Markdown files")
     parser.add_argument("--root", type=Path, default=HERE.parents[1])
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--draw", action="store_true", help="only draw the figures of docs/figures again")
     args = parser.parse_args()
     root = args.root.resolve()
     out = (args.out or root / "build/docs").resolve()
+    if args.draw:
+        for path, svg in drawn(root).items():
+            (root / path).write_text(svg, encoding="utf-8")
+        return
     wrong = links.check_repository(root)
     if not wrong and not args.check:
         wrong = build(root, out)

@@ -39,7 +39,7 @@ class Stage:
         before = markdown_text.Line(0, "", False)
         for line in markdown_text.lines(text):
             shown = line.text if line.code else self._linked(path, line.text)
-            if not line.code and re.match(r"^ {2,3}([-*+]|\d+\.) ", shown):
+            if not line.code and re.match(r"^ {2,3}([-*+] |\d+\. |\|)", shown):
                 shown = "    " + shown.lstrip()
             if before.text.strip() and not before.code and self._begins(line, before):
                 out.append("")
@@ -52,9 +52,9 @@ class Stage:
         """Whether a block begins here for which there has to be a blank line."""
         if markdown_text.HEADING.match(before.text) or (line.code and line.text.strip()):
             return True
-        if line.text.startswith("|"):
-            return not before.text.startswith("|")
-        return bool(LIST.match(line.text)) and not LIST.match(before.text) and not before.text.startswith((" ", "-", "*"))
+        if line.text.lstrip().startswith("|"):
+            return not before.text.lstrip().startswith("|")
+        return bool(LIST.match(line.text)) and not LIST.match(before.text) and not before.text.startswith("  ")
 
     def _relative(self, page: Path, path: Path, anchor: str | None) -> str:
         to = Path(GENERATED.get(str(path), path))

@@ -39,11 +39,13 @@ MODULES = {
     "errors": "Errors",
 }
 EXPLANATION = (
+    "words",
     "architecture",
     "firmware",
     "ftl",
     "medium",
     "programs",
+    "vm",
     "power",
     "torture",
     "varve",

@@ -106,9 +106,8 @@ def page(header: Path, title: str, note: str) -> str:
             continue
         out.append(f"### `{names[0]}`")
         members = _members(code) if code.startswith(("struct", "enum", "union", "typedef struct")) and "{" in code else ""
-        shown = code[: code.find("{")].strip() + ";" if members and not code.startswith("enum") else code
-        if not members or not code.startswith("enum"):
-            out.append(f"```c\n{shown}\n```")
+        if not members:
+            out.append("```c\n" + re.sub(r" +\\\n", r" \\\n", code) + "\n```")
         out.append(_tags(plain(comment)))
         if members:
             out.append(members)

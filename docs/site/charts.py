@@ -64,10 +64,10 @@ def plot(result: Result) -> str:
         step = 10 ** math.floor(math.log10(high))
         step = step / 2 if high / step < 3 else step
         steps = [i * step for i in range(math.floor(high / step) + 1)]
-    for value in steps:
-        if low <= value <= high:
-            d.line([(left, y(value)), (width - 12, y(value))], "#dde", 1, "none")
-            d.text(left - 6, y(value) + 4, f"{value:g}", 11, "end")
+    for tick in steps:
+        if low <= tick <= high:
+            d.line([(left, y(tick)), (width - 12, y(tick))], "#dde", 1, "none")
+            d.text(left - 6, y(tick) + 4, f"{tick:g}", 11, "end")
     for s, (name, values) in enumerate(result.series.items()):
         for g, value in enumerate(values):
             if value is None:

@@ -79,7 +79,7 @@ def page(f: Function, version: str) -> str:
         f'.TH {f.name} 3 "" "libassasin {version}"',
         f".SH NAME\n{f.name} \\- {troff(f.summary)}",
         f".SH SYNOPSIS\n.nf\n#include <assasin/assasin.h>\n\n{troff(f.prototype)}\n.fi",
-        f".SH DESCRIPTION\n{troff(f.text)}",
+        f".SH DESCRIPTION\n.ad l\n{troff(f.text)}",
     ]
     parts += [f".TP\n.I {name}\n{troff(what)}" for name, what in f.params.items()]
     if f.returns:
@@ -103,7 +103,7 @@ def overview(header: str, found: list[Function], version: str) -> str:
     return (
         f'.TH libassasin 3 "" "libassasin {version}"\n.SH NAME\nlibassasin \\- {troff(what.removeprefix("libassasin: "))}\n'
         f".SH SYNOPSIS\n.nf\n#include <assasin/assasin.h>\n\ncc ... $(pkg-config --cflags --libs assasin)\n.fi\n"
-        f".SH DESCRIPTION\n{troff(rest)}\n.SH FUNCTIONS\n{listed}\n"
+        f".SH DESCRIPTION\n.ad l\n{troff(rest)}\n.SH FUNCTIONS\n{listed}\n"
     )
 
 

@@ -4,6 +4,8 @@
 #include "drive.h"
 
 #include "dma.h"
+#include "event.h"
+#include "exec.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -21,6 +23,8 @@
 #define NAP_SHORTEST_US  50u
 #define NAP_LONGEST_US   1000u
 #define TICK_MS          100u
+/* assasin_poll() returns after so many looks at what completes, although more does. */
+#define LOOKS 16u
 /* What is in flight may complete within this time after the caller has ended a wait. */
 #define GRACE_MS 300u
 /* A controller that is reset before it is left has this long. */
@@ -151,14 +155,50 @@ int assasin_submit(struct assasin_drive *drive, unsigned queue, const struct ass
     if (data && drive->info.transfer_bytes && bytes > drive->info.transfer_bytes)
         return drive_fail(drive, EMSGSIZE, "%zu bytes in one command; the drive takes at most %u", bytes,
                           drive->info.transfer_bytes);
-    return drive->link->ops->submit(drive->link, queue, command, data, bytes, done, arg);
+    int rc = drive->link->ops->submit(drive->link, queue, command, data, bytes, done, arg);
+    if (!rc)
+        event_expect(drive);
+    return rc;
+}
+
+/* Rings doorbells, handles what has completed, and lets jobs go on, until nothing more completes. \return completions,
+ * or a connection error. */
+static int look(struct assasin_drive *drive) {
+    int reaped = drive->link->ops->poll(drive->link), all = reaped;
+    for (unsigned i = 0; reaped >= 0 && drive->executions; i++) {
+        int rc = executions_advance(drive, all == 0);
+        if (rc)
+            return rc;
+        if (i == LOOKS) {
+            event_now(drive);
+            break;
+        }
+        /* What they have submitted is to go out. */
+        reaped = drive->link->ops->poll(drive->link);
+        if (reaped <= 0)
+            break;
+        all += reaped;
+    }
+    return reaped < 0 ? reaped : all;
 }
 
 int assasin_poll(struct assasin_drive *drive) {
     if (drive->dead)
         return drive->dead;
-    int reaped = drive->link->ops->poll(drive->link);
-    return reaped < 0 ? drive_give_up(drive, reaped) : reaped;
+    event_clear(drive);
+    int reaped = look(drive);
+    if (reaped < 0)
+        return drive_give_up(drive, reaped);
+    event_expect(drive);
+    if (drive->event < 0)
+        return reaped;
+    if (reaped || !assasin_in_flight(drive)) {
+        drive_wait_progress(drive, &drive->watch);
+        drive->watch.sleep_us = 0;
+        return reaped;
+    }
+    int rc = drive_wait_nap(drive, &drive->watch);
+    return rc ? rc : reaped;
 }
 
 unsigned assasin_in_flight(const struct assasin_drive *drive) {
@@ -322,6 +362,8 @@ static int bring_up(struct assasin_drive *drive) {
 static void destroy(struct assasin_drive *drive) {
     if (drive->link)
         drive->link->ops->close(drive->link);
+    executions_forget(drive);
+    event_close(drive);
     free(drive);
 }
 
@@ -386,6 +428,7 @@ int assasin_open(const char *address, const struct assasin_options *options, str
     if (!drive)
         return error_set(error, ENOMEM, "out of memory");
     drive->options = o;
+    drive->event = drive->timer = -1;
     int rc = connect_link(drive, scheme, rest);
     if (!rc)
         rc = bring_up(drive);
@@ -402,6 +445,7 @@ int assasin_open(const char *address, const struct assasin_options *options, str
 int assasin_close(struct assasin_drive *drive) {
     if (!drive)
         return 0;
+    executions_cancel(drive);
     session_close(drive);
     int rc = drive->dead ? drive->dead : drive->link->ops->shutdown(drive->link);
     destroy(drive);

@@ -6,6 +6,18 @@
 #include "link.h"
 #include "nvme_spec.h"
 
+/** A wait for something to become true, with the drive's limits on patience. */
+struct wait {
+    const char *what;   /**< for the message */
+    uint64_t start_ms;  /**< beginning of the wait, or latest progress */
+    uint64_t probed_ms; /**< latest look at the drive's clock */
+    uint64_t moved_ms;  /**< latest time the clock had moved */
+    uint64_t clock;     /**< clock at that look */
+    unsigned sleep_us;  /**< current length of a nap */
+    uint32_t limit_ms;  /**< gives up this long after start_ms */
+    uint64_t ended_ms;  /**< when options.tick ended the wait; 0: it did not */
+};
+
 struct assasin_drive {
     struct link *link;
     struct assasin_info info;
@@ -17,6 +29,12 @@ struct assasin_drive {
     uint16_t status;    /**< of the latest failed call */
     uint64_t ticked_ms; /**< when options.tick was last asked */
     struct assasin_error error;
+    struct assasin_execution *executions; /**< jobs that have begun and whose end the caller has not taken (exec.c) */
+    uint64_t round;                       /**< of looks at them */
+    int event;                            /**< assasin_event_fd(), -1: nobody has asked for it (event.c) */
+    int timer;                            /**< of its descriptors */
+    bool timing;                          /**< the timer runs */
+    struct wait watch;                    /**< for one who waits for that descriptor */
 };
 
 /** Remembers that the latest call failed. \return -code. */
@@ -41,18 +59,6 @@ void drive_free(struct assasin_drive *drive, void *memory);
 
 /** Milliseconds of wall time from some point on. */
 uint64_t drive_now_ms(void);
-
-/** A wait for something to become true, with the drive's limits on patience. */
-struct wait {
-    const char *what;   /**< for the message */
-    uint64_t start_ms;  /**< beginning of the wait, or latest progress */
-    uint64_t probed_ms; /**< latest look at the drive's clock */
-    uint64_t moved_ms;  /**< latest time the clock had moved */
-    uint64_t clock;     /**< clock at that look */
-    unsigned sleep_us;  /**< current length of a nap */
-    uint32_t limit_ms;  /**< gives up this long after start_ms */
-    uint64_t ended_ms;  /**< when options.tick ended the wait; 0: it did not */
-};
 
 /** Begins a wait. */
 struct wait drive_wait_begin(struct assasin_drive *drive, const char *what);

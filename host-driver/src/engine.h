@@ -23,6 +23,7 @@ struct engine_ops {
     int (*submit)(struct engine *e, uint32_t slot, const struct nvme_passthru_cmd64 *command);
     bool (*reap)(struct engine *e, struct engine_done *done); /**< \return whether one had ended */
     void (*sleep)(struct engine *e, unsigned microseconds);   /**< until one has ended, at most so long */
+    int (*event)(struct engine *e);                           /**< descriptor that is readable when one has ended */
     void (*close)(struct engine *e);                          /**< waits for what the kernel still has */
 };
 

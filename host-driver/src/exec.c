@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Running a job: the request goes out, input from the host follows, output is read while it runs. */
+/* Running jobs: the request goes out, input from the host follows, output is read while it runs. Nothing here waits but
+ * assasin_exec_start() and assasin_execution_finish(): a job goes on whenever assasin_poll() is called. */
+#include "exec.h"
+
 #include "chunks.h"
-#include "drive.h"
+#include "event.h"
 #include "feed.h"
 #include "marks.h"
 #include "request.h"
+#include "result.h"
 #include "split.h"
 
 #include <assasin_contract.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +23,7 @@
 #define TICK_MS    100
 
 struct read_slot {
-    struct exec *exec;
+    struct assasin_execution *exec;
     void *buffer;
     bool busy;
     bool full; /* completed with data not yet taken apart */
@@ -26,29 +31,49 @@ struct read_slot {
     uint64_t number;
 };
 
-struct exec {
+struct assasin_execution {
+    struct assasin_execution *next; /* of the drive's */
     struct assasin_drive *drive;
-    const struct assasin_job *job;
+    struct assasin_job job;        /* the caller's; what it points to must stay until the end */
+    struct assasin_job sent;       /* the job with the cores that it may use */
+    struct assasin_result *result; /* collects the output; NULL when the caller has a sink */
     uint64_t ticked_ms;
+    uint64_t round; /* of executions_advance() that has looked at it */
     uint32_t handle;
     struct chunks chunks;
     struct feeder feeder;
-    struct assasin_job sent; /* the job with the cores that it may use */
     struct read_slot reads[READS];
     uint64_t submitted, consumed; /* reads are taken apart in the order in which they were submitted */
     void *request;
+    bool advancing;            /* a receiver of its output is being called */
     bool done;                 /* IO_EXEC has completed */
     bool last;                 /* an IO_READ said that nothing more comes */
     bool too_early;            /* an IO_READ overtook its IO_EXEC */
     bool over;                 /* the drive has forgotten the request */
+    bool aborted;              /* the drive has been told to stop it */
+    bool ended;                /* nothing of it is under way any more; `failed` is how it went */
     uint64_t submitted_at_end; /* `submitted` when IO_EXEC completed */
-    int failed;
-    uint16_t failed_status;
+    int failed;                /* negative errno, with what the drive's error and status were then */
+    struct assasin_error error;
+    uint16_t status;
     struct assasin_completion completion;
 };
 
+/* The first failure of an execution is the one that counts. */
+static void fail(struct assasin_execution *e, int rc, const struct assasin_error *error, uint16_t status) {
+    if (e->failed)
+        return;
+    e->failed = rc;
+    e->error = *error;
+    e->status = status;
+}
+
+static void fail_as_drive(struct assasin_execution *e, int rc) {
+    fail(e, rc, &e->drive->error, e->drive->status);
+}
+
 static void exec_done(void *arg, const struct assasin_completion *completion) {
-    struct exec *e = arg;
+    struct assasin_execution *e = arg;
     e->completion = *completion;
     e->submitted_at_end = e->submitted;
     e->done = true;
@@ -56,7 +81,7 @@ static void exec_done(void *arg, const struct assasin_completion *completion) {
 
 static void read_done(void *arg, const struct assasin_completion *completion) {
     struct read_slot *r = arg;
-    struct exec *e = r->exec;
+    struct assasin_execution *e = r->exec;
     r->busy = false;
     r->full = true;
     r->bytes = 0;
@@ -68,12 +93,11 @@ static void read_done(void *arg, const struct assasin_completion *completion) {
         e->over = e->done && r->number >= e->submitted_at_end;
         e->too_early = true;
     } else if (!e->failed) {
-        e->failed = drive_check(e->drive, "reading the output of a job", completion);
-        e->failed_status = e->drive->status;
+        fail_as_drive(e, drive_check(e->drive, "reading the output of a job", completion));
     }
 }
 
-static int submit_read(struct exec *e, struct read_slot *r) {
+static int submit_read(struct assasin_execution *e, struct read_slot *r) {
     struct assasin_command command = {.dw = {SCOMP_OPCODE_IO_READ,
                                              e->drive->link->namespace_id, [10] = e->handle, [12] = READ_BYTES,
                                              [14] = e->drive->secret[0], [15] = e->drive->secret[1]}};
@@ -85,14 +109,14 @@ static int submit_read(struct exec *e, struct read_slot *r) {
     return 0;
 }
 
-static struct read_slot *oldest_full(struct exec *e) {
+static struct read_slot *oldest_full(struct assasin_execution *e) {
     for (unsigned i = 0; i < READS; i++)
         if (e->reads[i].full && e->reads[i].number == e->consumed)
             return &e->reads[i];
     return NULL;
 }
 
-static int take_apart(struct exec *e) {
+static int take_apart(struct assasin_execution *e) {
     struct read_slot *r;
     while ((r = oldest_full(e))) {
         r->full = false;
@@ -112,7 +136,7 @@ static int take_apart(struct exec *e) {
     return 0;
 }
 
-static unsigned busy(const struct exec *e) {
+static unsigned busy(const struct assasin_execution *e) {
     unsigned n = e->feeder.busy;
     for (unsigned i = 0; i < READS; i++)
         n += e->reads[i].busy;
@@ -120,7 +144,7 @@ static unsigned busy(const struct exec *e) {
 }
 
 /* Stops the request, so that everything of it that is in flight completes. */
-static void abort_job(struct exec *e) {
+static void abort_job(struct assasin_execution *e) {
     struct assasin_command command = {
         .dw = {SCOMP_OPCODE_IO_ABORT,
                e->drive->link->namespace_id, [10] = e->handle, [14] = e->drive->secret[0], [15] = e->drive->secret[1]}};
@@ -130,82 +154,116 @@ static void abort_job(struct exec *e) {
     (void)drive_roundtrip(e->drive, ASSASIN_IO, &command, NULL, 0, "aborting a job", &completion);
 }
 
-static int tick(struct exec *e) {
+static uint64_t input_bytes(const struct assasin_job *job) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < (size_t)job->pieces * job->streams_in; i++)
+        sum += job->inputs[i].bytes;
+    return sum;
+}
+
+/* How it went, now that nothing is under way. */
+static void conclude(struct assasin_execution *e) {
+    struct assasin_error where = {0};
+    int rc = 0;
+    if (!e->failed)
+        rc = drive_check_at(e->drive, "running a job", &e->completion,
+                            request_where(&e->sent, e->completion.dw0, &where));
+    if (!e->failed && !rc && (e->chunks.ends != e->chunks.pieces || e->chunks.failed != e->completion.dw0))
+        rc = drive_fail(e->drive, EPROTO, "the drive reports %u failed pieces, but %u of %u ended, %u of them failed",
+                        e->completion.dw0, e->chunks.ends, e->chunks.pieces, e->chunks.failed);
+    if (rc)
+        fail_as_drive(e, rc);
+    e->ended = true;
+    marks_end(e->drive, "offload", input_bytes(&e->job), e->failed);
+}
+
+/* Goes on as far as what has completed allows. `idle`: nothing has completed since the last time. \return 0 or a
+ * connection error. */
+static int advance(struct assasin_execution *e, bool idle) {
+    if (e->feeder.failed)
+        fail(e, e->feeder.failed, &e->feeder.error, e->feeder.status);
+    int rc = take_apart(e);
+    if (rc)
+        fail_as_drive(e, rc);
+    if (e->failed && !e->aborted && !e->done) {
+        e->aborted = true;
+        abort_job(e);
+    }
+    bool refused = e->done && e->completion.status;
+    if (e->over && busy(e) == 0 && !e->last && !refused && !e->failed)
+        fail_as_drive(
+            e, drive_fail(e->drive, EPROTO, "the drive ended a job without saying which of its output was the last"));
+    if (e->done && busy(e) == 0 && !oldest_full(e) && (e->last || refused || e->failed)) {
+        conclude(e);
+        return 0;
+    }
+    /* Where commands may overtake each other on their way, the second read could get what comes first. */
+    unsigned reads = e->drive->link->ordered ? READS : 1;
+    for (unsigned i = 0; i < reads && !e->last && !refused && !e->failed && !e->too_early; i++) {
+        rc = e->reads[i].busy || e->reads[i].full ? 0 : submit_read(e, &e->reads[i]);
+        if (rc && rc != -EAGAIN)
+            return rc;
+    }
+    rc = refused || e->failed || e->done ? 0 : feeder_pump(&e->feeder, e->chunks.ended);
+    if (idle)
+        e->too_early = e->feeder.too_early = false;
+    return rc;
+}
+
+/* One that this round has not looked at. Receivers of output may poll, start executions and finish others, so there is
+ * no place in the list to go on from. */
+static struct assasin_execution *not_looked_at(const struct assasin_drive *drive, uint64_t round) {
+    struct assasin_execution *e = drive->executions;
+    while (e && (e->ended || e->advancing || e->round >= round))
+        e = e->next;
+    return e;
+}
+
+int executions_advance(struct assasin_drive *drive, bool idle) {
+    uint64_t round = ++drive->round;
+    struct assasin_execution *e;
+    while ((e = not_looked_at(drive, round))) {
+        e->round = round;
+        e->advancing = true;
+        int rc = advance(e, idle);
+        e->advancing = false;
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int tick(struct assasin_execution *e) {
     uint64_t now = drive_now_ms();
-    if (!e->job->tick || e->failed || e->done || now - e->ticked_ms < TICK_MS)
+    if (!e->job.tick || e->failed || e->done || now - e->ticked_ms < TICK_MS)
         return 0;
     e->ticked_ms = now;
-    if (e->job->tick(e->job->tick_arg) && !e->failed)
-        e->failed = drive_fail(e->drive, ECANCELED, "running a job: canceled by the caller");
+    if (e->job.tick(e->job.tick_arg))
+        fail_as_drive(e, drive_fail(e->drive, ECANCELED, "running a job: canceled by the caller"));
     return e->drive->dead;
 }
 
-static int pump(struct exec *e) {
+/* Waits until it has ended. \return 0 or a connection error. */
+static int await(struct assasin_execution *e) {
     struct wait w = drive_wait_begin(e->drive, "running a job");
-    bool aborted = false;
-    while (!(e->done && busy(e) == 0 && !oldest_full(e) && (e->last || e->completion.status || e->failed))) {
-        bool refused = e->done && e->completion.status;
-        if (e->over && busy(e) == 0 && !e->last && !refused && !e->failed)
-            e->failed =
-                drive_fail(e->drive, EPROTO, "the drive ended a job without saying which of its output was the last");
-        /* Where commands may overtake each other on their way, the second read could get what comes first. */
-        unsigned reads = e->drive->link->ordered ? READS : 1;
-        for (unsigned i = 0; i < reads && !e->last && !refused && !e->failed && !e->too_early; i++) {
-            int rc = e->reads[i].busy || e->reads[i].full ? 0 : submit_read(e, &e->reads[i]);
-            if (rc && rc != -EAGAIN)
-                return rc;
-        }
-        int rc = refused || e->failed || e->done ? 0 : feeder_pump(&e->feeder, e->chunks.ended);
-        if (rc)
-            return rc;
-        int reaped = assasin_poll(e->drive);
+    while (!e->ended) {
+        int reaped = assasin_poll(e->drive), rc;
         if (reaped < 0)
             return reaped;
-        if (e->feeder.failed && !e->failed) {
-            e->failed = e->feeder.failed;
-            e->failed_status = e->drive->status;
-        }
-        rc = take_apart(e);
-        if (rc && !e->failed)
-            e->failed = rc;
-        if (e->failed && !aborted && !e->done) {
-            struct assasin_error keep = e->drive->error;
-            abort_job(e);
-            e->drive->error = keep;
-            aborted = true;
-        }
+        if (e->ended)
+            break;
         if (reaped)
             drive_wait_progress(e->drive, &w);
         else if ((rc = drive_wait_nap(e->drive, &w)) || (rc = tick(e)))
             return rc;
         if (w.ended_ms && !e->failed)
-            e->failed = drive_fail(e->drive, EINTR, "interrupted while running a job, which is aborted");
-        if (!reaped)
-            e->too_early = e->feeder.too_early = false;
+            fail_as_drive(e, drive_fail(e->drive, EINTR, "interrupted while running a job, which is aborted"));
     }
     return 0;
 }
 
-static int finish(struct exec *e, uint32_t *failed) {
-    if (e->failed) {
-        e->drive->status = e->failed_status;
-        return e->failed;
-    }
-    struct assasin_error where = {0};
-    int rc =
-        drive_check_at(e->drive, "running a job", &e->completion, request_where(&e->sent, e->completion.dw0, &where));
-    if (rc)
-        return rc;
-    if (e->chunks.ends != e->chunks.pieces || e->chunks.failed != e->completion.dw0)
-        return drive_fail(e->drive, EPROTO, "the drive reports %u failed pieces, but %u of %u ended, %u of them failed",
-                          e->completion.dw0, e->chunks.ends, e->chunks.pieces, e->chunks.failed);
-    if (failed)
-        *failed = e->chunks.failed;
-    return 0;
-}
-
-static int prepare(struct exec *e, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
-                   size_t bytes) {
+static int prepare(struct assasin_execution *e, const struct assasin_job *job, const struct assasin_sink *sink,
+                   void *arg, size_t bytes) {
     struct assasin_drive *drive = e->drive;
     if (chunks_init(&e->chunks, job, sink, arg))
         return drive_fail(drive, ENOMEM, "out of memory");
@@ -236,13 +294,23 @@ static int prepare(struct exec *e, const struct assasin_job *job, const struct a
     return rc;
 }
 
-static void release(struct exec *e) {
+/* `dead`: commands may still have its buffers, which go with the drive's memory. */
+static void release(struct assasin_execution *e, bool dead) {
     chunks_destroy(&e->chunks);
-    feeder_destroy(&e->feeder);
-    for (unsigned i = 0; i < READS; i++)
+    feeder_destroy(&e->feeder, dead);
+    for (unsigned i = 0; i < READS && !dead; i++)
         drive_free(e->drive, e->reads[i].buffer);
-    drive_free(e->drive, e->request);
+    if (!dead)
+        drive_free(e->drive, e->request);
+    assasin_result_free(e->result);
     free(e);
+}
+
+static void unlink_execution(struct assasin_execution *e) {
+    struct assasin_execution **link = &e->drive->executions;
+    while (*link != e)
+        link = &(*link)->next;
+    *link = e->next;
 }
 
 /* A stream that names a block twice is a mistake of the caller's. The drive would read it twice. */
@@ -294,35 +362,113 @@ static int check(struct assasin_drive *drive, const struct assasin_job *job) {
     return rc;
 }
 
-static uint64_t input_bytes(const struct assasin_job *job) {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < (size_t)job->pieces * job->streams_in; i++)
-        sum += job->inputs[i].bytes;
-    return sum;
-}
-
-int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
-                 uint32_t *failed) {
+static int start(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
+                 struct assasin_execution **execution) {
     if (drive->dead)
         return drive->dead;
     int rc = check(drive, job);
     if (rc)
         return rc;
-    struct exec *e = calloc(1, sizeof(*e));
+    struct assasin_execution *e = calloc(1, sizeof(*e));
     if (!e)
         return drive_fail(drive, ENOMEM, "out of memory");
     e->drive = drive;
-    e->job = job;
+    e->job = *job;
     e->ticked_ms = drive_now_ms();
     marks_begin(drive, "offload", input_bytes(job));
-    rc = prepare(e, job, sink, arg, request_bytes(job));
-    if (!rc)
-        rc = pump(e);
-    if (!rc)
-        rc = finish(e, failed);
-    marks_end(drive, "offload", input_bytes(job), rc);
-    /* With a dead connection commands may still point here. */
-    if (!drive->dead)
-        release(e);
+    rc = prepare(e, &e->job, sink, arg, request_bytes(job));
+    if (rc) {
+        marks_end(drive, "offload", input_bytes(job), rc);
+        release(e, drive->dead != 0);
+        return rc;
+    }
+    e->next = drive->executions;
+    drive->executions = e;
+    event_expect(drive);
+    *execution = e;
+    return 0;
+}
+
+int assasin_exec_start(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink,
+                       void *arg, struct assasin_execution **execution) {
+    return start(drive, job, sink, arg, execution);
+}
+
+int assasin_run_start(struct assasin_drive *drive, const struct assasin_job *job,
+                      struct assasin_execution **execution) {
+    struct assasin_result *result;
+    int rc = check(drive, job);
+    if (!rc && !(result = result_new(job)))
+        rc = drive_fail(drive, ENOMEM, "out of memory");
+    if (rc)
+        return rc;
+    rc = start(drive, job, &result_sink, result, execution);
+    if (rc)
+        assasin_result_free(result);
+    else
+        (*execution)->result = result;
     return rc;
+}
+
+bool assasin_execution_ended(const struct assasin_execution *execution) {
+    return execution->ended || execution->drive->dead;
+}
+
+void assasin_execution_cancel(struct assasin_execution *execution) {
+    struct assasin_error error;
+    snprintf(error.text, sizeof(error.text), "running a job: canceled by the caller");
+    if (!execution->ended)
+        fail(execution, -ECANCELED, &error, 0);
+    event_expect(execution->drive);
+}
+
+int assasin_execution_finish(struct assasin_execution *execution, uint32_t *failed, struct assasin_result **result) {
+    struct assasin_execution *e = execution;
+    struct assasin_drive *drive = e->drive;
+    if (result)
+        *result = NULL;
+    int rc = await(e);
+    if (!rc && e->failed) {
+        rc = e->failed;
+        drive->error = e->error;
+        drive->status = e->status;
+    }
+    if (!rc && failed)
+        *failed = e->chunks.failed;
+    if (!rc && result && e->result) {
+        result_set_failed(e->result, e->chunks.failed);
+        *result = e->result;
+        e->result = NULL;
+    }
+    unlink_execution(e);
+    release(e, drive->dead != 0);
+    return rc;
+}
+
+void executions_cancel(struct assasin_drive *drive) {
+    while (drive->executions && !drive->dead) {
+        assasin_execution_cancel(drive->executions);
+        (void)assasin_execution_finish(drive->executions, NULL, NULL);
+    }
+}
+
+void executions_forget(struct assasin_drive *drive) {
+    while (drive->executions) {
+        struct assasin_execution *e = drive->executions;
+        drive->executions = e->next;
+        release(e, true);
+    }
+}
+
+int assasin_exec(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink, void *arg,
+                 uint32_t *failed) {
+    struct assasin_execution *e;
+    int rc = start(drive, job, sink, arg, &e);
+    return rc ? rc : assasin_execution_finish(e, failed, NULL);
+}
+
+int assasin_run(struct assasin_drive *drive, const struct assasin_job *job, struct assasin_result **result) {
+    struct assasin_execution *e;
+    int rc = assasin_run_start(drive, job, &e);
+    return rc ? rc : assasin_execution_finish(e, NULL, result);
 }

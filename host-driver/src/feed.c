@@ -46,8 +46,8 @@ int feeder_init(struct feeder *f, struct assasin_drive *drive, const struct assa
     return room ? 0 : -ENOMEM;
 }
 
-void feeder_destroy(struct feeder *f) {
-    for (uint32_t i = 0; f->slots && i < SCOMP_MAX_FEEDS; i++)
+void feeder_destroy(struct feeder *f, bool dead) {
+    for (uint32_t i = 0; f->slots && i < SCOMP_MAX_FEEDS && !dead; i++)
         drive_free(f->drive, f->slots[i].buffer);
     free(f->slots);
     free(f->streams);
@@ -74,8 +74,11 @@ static void fed_done(void *arg, const struct assasin_completion *completion) {
     f->known = true;
     if (completion->status == 0)
         stream->over |= completion->dw0 < slot->bytes;
-    else if (!f->failed)
+    else if (!f->failed) {
         f->failed = drive_check(f->drive, "feeding a job", completion);
+        f->error = f->drive->error;
+        f->status = f->drive->status;
+    }
 }
 
 static struct feed_slot *free_slot(struct feeder *f) {

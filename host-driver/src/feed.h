@@ -37,7 +37,9 @@ struct feeder {
     uint32_t busy;
     bool known;     /**< the drive has taken a feed: it knows the request */
     bool too_early; /**< a feed overtook its IO_EXEC */
-    int failed;     /**< negative errno, message in the drive */
+    int failed;     /**< negative errno, with the message and the NVMe status */
+    struct assasin_error error;
+    uint16_t status;
 };
 
 /** Most cores that a job may use at once so that every stream of every running piece can have a feed in flight: 0 = all
@@ -46,7 +48,8 @@ uint32_t feeder_max_cores(const struct assasin_drive *drive, const struct assasi
 
 /** \param max_cores as in the request. \return 0 or -ENOMEM. */
 int feeder_init(struct feeder *f, struct assasin_drive *drive, const struct assasin_job *job, uint32_t max_cores);
-void feeder_destroy(struct feeder *f);
+/** \param dead commands may still have the buffers, which go with the drive's memory. */
+void feeder_destroy(struct feeder *f, bool dead);
 
 /** Submits the feeds that there is room for. \param ended for each piece whether it has. \return 0 or a connection
  * error. */

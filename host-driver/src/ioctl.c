@@ -93,8 +93,15 @@ static bool ioctls_reap(struct engine *e, struct engine_done *done) {
         w->phase = IDLE;
         found = true;
     }
+    eventfd_t count;
+    if (!found)
+        (void)eventfd_read(all->event, &count);
     pthread_mutex_unlock(&all->lock);
     return found;
+}
+
+static int ioctls_event(struct engine *e) {
+    return ioctls_of(e)->event;
 }
 
 static void ioctls_sleep(struct engine *e, unsigned microseconds) {
@@ -127,7 +134,7 @@ static void ioctls_close(struct engine *e) {
     free(all);
 }
 
-static const struct engine_ops ioctls_ops = {ioctls_submit, ioctls_reap, ioctls_sleep, ioctls_close};
+static const struct engine_ops ioctls_ops = {ioctls_submit, ioctls_reap, ioctls_sleep, ioctls_event, ioctls_close};
 
 int ioctl_open(int fd, struct assasin_error *error, struct engine **out) {
     struct ioctls *all = calloc(1, sizeof(*all));

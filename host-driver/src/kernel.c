@@ -201,6 +201,11 @@ static int kernel_poll(struct link *l) {
     return reaped;
 }
 
+static int kernel_event(struct link *l) {
+    struct engine *e = kernel_of(l)->engine;
+    return e->ops->event(e);
+}
+
 static int kernel_sleep(struct link *l, unsigned microseconds) {
     struct engine *e = kernel_of(l)->engine;
     e->ops->sleep(e, microseconds);
@@ -257,6 +262,7 @@ static const struct link_ops kernel_ops = {
     .poll = kernel_poll,
     .sleep = kernel_sleep,
     .look = kernel_look,
+    .event = kernel_event,
     .alloc = kernel_alloc,
     .free = kernel_free,
     .address = kernel_address,

@@ -33,6 +33,7 @@ struct link_ops {
     int (*poll)(struct link *l);                         /**< handles completions that are there; how many */
     int (*sleep)(struct link *l, unsigned microseconds); /**< sleeps, maybe shorter; -ENODEV when the drive is gone */
     int (*look)(struct link *l, struct link_state *state);
+    int (*event)(struct link *l); /**< descriptor that completions make readable; NULL: they are only in memory */
     void *(*alloc)(struct link *l, size_t bytes); /**< zeroed pages for data of commands, or NULL */
     void (*free)(struct link *l, void *memory);
     uint64_t (*address)(const struct link *l, const void *memory);   /**< bus address, UINT64_MAX when there is none */

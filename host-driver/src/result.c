@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Running a job with all of its output collected. */
-#include "drive.h"
+/* All of a job's output collected. */
+#include "result.h"
 
-#include <assasin_contract.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,28 +48,26 @@ static int collect_node(void *arg, uint32_t piece, uint8_t node, const struct as
     return 0;
 }
 
-int assasin_run(struct assasin_drive *drive, const struct assasin_job *job, struct assasin_result **result) {
-    static const struct assasin_sink sink = {collect_data, collect_end, collect_node};
+const struct assasin_sink result_sink = {collect_data, collect_end, collect_node};
+
+struct assasin_result *result_new(const struct assasin_job *job) {
     struct assasin_result *r = calloc(1, sizeof(*r));
-    if (!r || job->pieces > SCOMP_MAX_PIECES) {
-        free(r);
-        return r ? drive_fail(drive, EINVAL, "a job has 1..%u pieces, not %u", SCOMP_MAX_PIECES, job->pieces)
-                 : drive_fail(drive, ENOMEM, "out of memory");
-    }
+    if (!r)
+        return NULL;
     r->pieces = job->pieces;
     r->streams = job->streams_out;
-    r->piece = calloc(job->pieces ? job->pieces : 1, sizeof(*r->piece));
     r->nodes = job->node_count;
+    r->piece = calloc(job->pieces ? job->pieces : 1, sizeof(*r->piece));
     r->node = calloc((size_t)job->pieces * job->node_count + 1, sizeof(*r->node));
     r->output = calloc((size_t)job->pieces * job->streams_out + 1, sizeof(*r->output));
-    int rc = r->piece && r->node && r->output ? assasin_exec(drive, job, &sink, r, &r->failed)
-                                              : drive_fail(drive, ENOMEM, "out of memory");
-    if (rc) {
-        assasin_result_free(r);
-        return rc;
-    }
-    *result = r;
-    return 0;
+    if (r->piece && r->node && r->output)
+        return r;
+    assasin_result_free(r);
+    return NULL;
+}
+
+void result_set_failed(struct assasin_result *result, uint32_t failed) {
+    result->failed = failed;
 }
 
 uint32_t assasin_result_failed(const struct assasin_result *result) {

@@ -105,6 +105,10 @@ static void uring_sleep(struct engine *e, unsigned microseconds) {
     (void)ppoll(&waiting, 1, &time, NULL);
 }
 
+static int uring_event(struct engine *e) {
+    return uring_of(e)->ring;
+}
+
 static void uring_close(struct engine *e) {
     struct uring *u = uring_of(e);
     struct engine_done done;
@@ -122,7 +126,7 @@ static void uring_close(struct engine *e) {
     free(u);
 }
 
-static const struct engine_ops uring_ops = {uring_submit, uring_reap, uring_sleep, uring_close};
+static const struct engine_ops uring_ops = {uring_submit, uring_reap, uring_sleep, uring_event, uring_close};
 
 static uint8_t *map(struct uring *u, size_t bytes, off_t what) {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, u->ring, what);

@@ -39,7 +39,7 @@ def test_the_summary_of_a_command_that_is_not_loaded_is_its_own(name: str) -> No
     assert LATER[name].summary == summary(cli.commands[name])
 
 
-@pytest.mark.parametrize("group", ["", "bench", "bringup", "flash", "hls", "offload", "synth", "vm"])
+@pytest.mark.parametrize("group", ["", "bench", "bringup", "flash", "hls", "offload", "power", "synth", "vm"])
 def test_the_help_loads_no_library_that_only_the_work_needs(group: str) -> None:
     """numpy, DuckDB and matplotlib take longer to load than the whole help may take."""
     say = "import sys; from assasin.cli import main\ntry: main()\nexcept SystemExit: pass\nprint(*sys.modules)"
@@ -48,7 +48,7 @@ def test_the_help_loads_no_library_that_only_the_work_needs(group: str) -> None:
         command, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     )
     assert "Commands" in done.stdout or "Options" in done.stdout
-    heavy = {"numpy", "duckdb", "matplotlib", "scipy"}
+    heavy = {"numpy", "duckdb", "matplotlib", "scipy", "asyncio"}
     assert not heavy & set(done.stdout.splitlines()[-1].split())
 
 

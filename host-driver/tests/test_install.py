@@ -35,7 +35,7 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def asks_for_a_board(program: Path, prefix: Path) -> None:
     """The program finds its library, and the library says that there is no board."""
     done = subprocess.run(
-        [program, "virtual:/no/such/door", EXAMPLE, "0", "4096"],
+        [program, "virtual:/no/such/door", EXAMPLE, "1", "4096"],
         env=os.environ | {"LD_LIBRARY_PATH": str(prefix / "lib")},
         capture_output=True,
         text=True,
@@ -44,12 +44,13 @@ def asks_for_a_board(program: Path, prefix: Path) -> None:
     assert done.returncode == 1 and "/no/such/door" in done.stderr, done.stdout + done.stderr
 
 
-def test_a_program_by_pkg_config(prefix: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("example", sorted(EXAMPLE.parent.glob("*.c")), ids=lambda p: p.stem)
+def test_a_program_by_pkg_config(prefix: Path, tmp_path: Path, example: Path) -> None:
     where = {"PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
     assert command(["pkg-config", "--modversion", "assasin"], **where).strip() == assasin.__version__
-    program = tmp_path / "stat"
+    program = tmp_path / example.stem
     # eval, as a path may have spaces, which pkg-config escapes.
-    command(["sh", "-c", f'eval cc -Wall -Wextra -Werror {EXAMPLE} -o {program} "$(pkg-config --cflags --libs assasin)"'], **where)
+    command(["sh", "-c", f'eval cc -Wall -Wextra -Werror {example} -o {program} "$(pkg-config --cflags --libs assasin)"'], **where)
     asks_for_a_board(program, prefix)
     needed = command(["readelf", "-d", program])
     assert f"[libassasin.so.{assasin.__version__.split('.')[0]}]" in needed

@@ -11,7 +11,8 @@
  * -EBADF for an unknown function or handle, -EBUSY for no resources, -ECANCELED for aborted commands, -EIO for
  * everything else.
  *
- * A drive belongs to one thread at a time. The library has no global state.
+ * A drive belongs to one thread at a time. The library has no global state. While one call waits for the drive, the
+ * jobs that assasin_exec_start() and assasin_run_start() have begun go on, and receivers of their output are called.
  */
 #ifndef ASSASIN_ASSASIN_H
 #define ASSASIN_ASSASIN_H
@@ -156,7 +157,8 @@ struct assasin_completion {
     bool no_retry;   /**< retrying cannot help */
 };
 
-/** Called from assasin_poll() when a command has completed. \param arg as given at submission. */
+/** Called from assasin_poll(), or another call that waits, when a command has completed. \param arg as given at
+ * submission. */
 typedef void (*assasin_done_fn)(void *arg, const struct assasin_completion *completion);
 
 /**
@@ -168,8 +170,17 @@ typedef void (*assasin_done_fn)(void *arg, const struct assasin_completion *comp
 int assasin_submit(struct assasin_drive *drive, unsigned queue, const struct assasin_command *command, void *data,
                    size_t bytes, assasin_done_fn done, void *arg);
 
-/** Rings doorbells and handles the completions that are there. \return how many, or a connection error. */
+/** Rings doorbells, handles the completions that are there, and lets jobs go on. \return how many, or a connection
+ * error. */
 int assasin_poll(struct assasin_drive *drive);
+
+/**
+ * A file descriptor for poll(2), epoll or an event loop: it is readable when assasin_poll() has something to do, which
+ * is then to be called. Through the kernel a completion makes it readable; otherwise completions are in memory, and it
+ * is readable every millisecond while commands are in flight. assasin_poll() also looks whether the drive is still
+ * there, as calls that wait do. \return the descriptor, which assasin_close() closes; -EMFILE and the like.
+ */
+int assasin_event_fd(struct assasin_drive *drive);
 
 /** Like assasin_poll(), but sleeps until at least one command has completed. \return how many; -ENOENT nothing is in
  * flight. */
@@ -473,6 +484,36 @@ struct assasin_result;
 
 /** Like assasin_exec(), but collects the output. \param result receives it; free it with assasin_result_free(). */
 int assasin_run(struct assasin_drive *drive, const struct assasin_job *job, struct assasin_result **result);
+
+/** A job that runs while its caller does something else. Several can, of one drive. */
+struct assasin_execution;
+
+/**
+ * Begins a job like assasin_exec(), and returns as soon as the drive has been sent the request. The job goes on in
+ * every call of assasin_poll(), and in every call that waits for the drive; `sink` is called from there. \param job may
+ * go away; what it points to must stay until the end. Its `tick` is asked by assasin_execution_finish(). \param
+ * execution receives the job's handle, for assasin_execution_finish(). \return 0, or an error of the request that the
+ * library itself has found; others come at the end.
+ */
+int assasin_exec_start(struct assasin_drive *drive, const struct assasin_job *job, const struct assasin_sink *sink,
+                       void *arg, struct assasin_execution **execution);
+
+/** Begins a job like assasin_run(); otherwise as assasin_exec_start(). */
+int assasin_run_start(struct assasin_drive *drive, const struct assasin_job *job, struct assasin_execution **execution);
+
+/** Whether a job has ended, or its drive is gone: assasin_execution_finish() will not wait. */
+bool assasin_execution_ended(const struct assasin_execution *execution);
+
+/** Has a job aborted: it ends with -ECANCELED, unless it has ended before. Does not wait. */
+void assasin_execution_cancel(struct assasin_execution *execution);
+
+/**
+ * Takes the end of a job and frees its handle, also after an error; waits when the job still runs. What is left when
+ * the drive is closed is canceled, and the handles are gone then. \param failed receives the number of pieces whose
+ * status is not 0; may be NULL. \param result receives the output when assasin_run_start() has begun the job, else and
+ * after an error NULL; may be NULL. \return as assasin_exec(); -ECANCELED it was canceled.
+ */
+int assasin_execution_finish(struct assasin_execution *execution, uint32_t *failed, struct assasin_result **result);
 
 /** Number of pieces whose status is not 0. */
 uint32_t assasin_result_failed(const struct assasin_result *result);

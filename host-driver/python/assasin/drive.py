@@ -27,6 +27,7 @@ from assasin.binding import (
     library,
 )
 from assasin.board import last_words
+from assasin.execution import Execution, Waiters
 from assasin.interrupts import Held
 from assasin.job import Data, DriveError, Extent, Input, Job, Piece, as_bytes, pack, split, split_text, unpack_piece
 from assasin.kernel import Kernel
@@ -38,6 +39,7 @@ __all__ = [
     "Completion",
     "Drive",
     "DriveError",
+    "Execution",
     "Extent",
     "Info",
     "Input",
@@ -154,6 +156,8 @@ class Drive:
         self._variant: str | None = None
         self._address = address
         self._held: Held | None = None
+        self._executions: set[Execution] = set()
+        self._waiters = Waiters(self)
         # Called from C: to enter Python lets it note signals.
         self._tick = TickFn(lambda _: int(self._held is not None and bool(self._held.arrived)))
         options = OptionsStruct(queue_depth, memory_bytes, int(stall_s * 1000), int(limit_s * 1000), self._tick, None)
@@ -203,15 +207,25 @@ class Drive:
         """Leaves the drive at once; see assasin_abandon()."""
         handle, self._open = self._open, None
         if handle is not None:
+            self._forget_jobs()
             self._lib.assasin_abandon(handle)
 
     def close(self) -> None:
         """Clean shutdown; see assasin_close()."""
         handle, self._open = self._open, None
         if handle is not None:
+            alive = list(self._executions)
+            self._forget_jobs()
             rc = self._call(self._lib.assasin_close, handle)
+            del alive
             if rc:
                 raise DriveError(-rc, f"the drive was not shut down cleanly: {os.strerror(-rc)}")
+
+    def _forget_jobs(self) -> None:
+        """The handles of jobs that have begun are gone with the drive."""
+        self._waiters.close()
+        for execution in list(self._executions):
+            execution.forget()
 
     @property
     def _handle(self) -> c_void_p:
@@ -472,8 +486,35 @@ class Drive:
         if raised:
             raise raised[0]
         self._check(rc)
+        return self._pieces(result, packed.pieces, job.streams_out, packed.node_count)
+
+    def start(self, job: Job) -> Execution:
+        """
+        Begins a job and returns as soon as the drive has been sent the request; several can run at once. It goes on in poll(), and
+        in every call that waits for the drive. Raises DriveError when the library refuses the request; what the drive refuses,
+        Execution.result() raises.
+        """
+        return Execution(self, job)
+
+    async def run_async(self, job: Job) -> list[Piece]:
+        """
+        Runs a job as run_job() does while the event loop goes on; several can run at once. When the task is cancelled, the job is
+        aborted. Other calls of this object wait for the drive and hold the loop up. Raises DriveError.
+        """
+        return await self._waiters.wait(self.start(job))
+
+    def event_fd(self) -> int:
+        """A file descriptor that is readable when poll() has something to do; see assasin_event_fd()."""
+        return self._check(self._lib.assasin_event_fd(self._handle))
+
+    def poll(self) -> int:
+        """Lets jobs that start() has begun go on; never waits. Returns how many commands have completed. Raises DriveError when the
+        drive is gone."""
+        return self._check(self._call(self._lib.assasin_poll, self._handle))
+
+    def _pieces(self, result: c_void_p, pieces: int, streams_out: int, nodes: int) -> list[Piece]:
         try:
-            return [self._piece(result, i, job.streams_out, packed.node_count) for i in range(packed.pieces)]
+            return [self._piece(result, i, streams_out, nodes) for i in range(pieces)]
         finally:
             self._lib.assasin_result_free(result)
 

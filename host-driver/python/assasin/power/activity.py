@@ -8,13 +8,20 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from assasin import later
 from assasin.board import Board, shortest
 from assasin.power.errors import PowerError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
+else:
+    np = later.module("numpy")
+    Ints = Any
 
 ANSWER_SECONDS = 60.0
 DEFAULT_EVERY = 20_000
@@ -34,8 +41,6 @@ _SUMS = (
     "array_erases",
     "firmware_sleep",
 )
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

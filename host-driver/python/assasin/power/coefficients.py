@@ -10,12 +10,13 @@ Table 2.1
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-Share = TypeVar("Share", float, npt.NDArray[np.float64])
+Share = TypeVar("Share", float, "npt.NDArray[np.float64]")
 """A utilisation, 0..1, or one for each interval."""
 
 # ---- ASSASIN, Table V: milliwatts ----

@@ -16,11 +16,16 @@ import datetime
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from assasin import later
 from assasin.power.errors import PowerError
 from assasin.power.trace import Floats, Trace, of_readings
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = later.module("numpy")
 
 _TIMES = {"time", "times", "timestamp", "timestamps", "datetime", "seconds"}
 """Letters of the headings: time_s is times."""

@@ -15,14 +15,18 @@ utilisation that the counters show; memory energy a bit of the chosen technology
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from assasin import later
 from assasin.power import coefficients as c
 from assasin.power.activity import ActivityLog
 from assasin.power.trace import Floats, Trace
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = later.module("numpy")
 
 COMPUTE = "cores and their memories"
 DEVICE = "rest of the drive"

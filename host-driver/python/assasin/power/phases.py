@@ -6,12 +6,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from assasin import later
 from assasin.power.activity import ActivityLog
 from assasin.power.marks import Operation
 from assasin.power.trace import Trace
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = later.module("numpy")
 
 OTHER = "other"
 """What is in no operation: start-up, the program's own work, waiting."""

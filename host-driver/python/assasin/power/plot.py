@@ -5,12 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from assasin import later
 from assasin.power.phases import OTHER, flatten
 from assasin.power.sources import Watched
 from assasin.power.trace import Floats, Trace
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = later.module("numpy")
 
 _SHADES = {"offload": "tab:green", "write": "tab:orange", "read": "tab:blue"}
 _MOST_STEPS = 400

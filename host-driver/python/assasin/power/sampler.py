@@ -8,11 +8,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from assasin import later
 from assasin.power.errors import PowerError
 from assasin.power.trace import Trace, of_readings
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = later.module("numpy")
 
 VANISHED_SECONDS = 1.0
 """A sensor without a good reading for so long, and for LEAST_MISSES readings, has vanished."""

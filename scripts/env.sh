@@ -12,7 +12,9 @@ ASSASIN_HLS=$ASSASIN_CACHE/hls-$(sha256sum "$ASSASIN_ROOT/scripts/requirements-h
 ASSASIN_HLS_HEADERS=$ASSASIN_HLS/hls4ml/templates/vivado/ap_types
 # Data that benches measure with; the package's Python is not used.
 ASSASIN_DATA=$ASSASIN_CACHE/data-$(sha256sum "$ASSASIN_ROOT/scripts/requirements-data.txt" | cut -c1-12)
-export ASSASIN_HLS ASSASIN_HLS_HEADERS ASSASIN_DATA
+# The generator of the documentation site, apart from what the project runs with.
+ASSASIN_DOCS=$ASSASIN_CACHE/docs-$(sha256sum "$ASSASIN_ROOT/scripts/requirements-docs.txt" | cut -c1-12)
+export ASSASIN_HLS ASSASIN_HLS_HEADERS ASSASIN_DATA ASSASIN_DOCS
 export SBT_VERSION LLVM_VERSION ASSASIN_ROOT ASSASIN_CACHE ASSASIN_VENV ASSASIN_TOOLS
 export PATH="$ASSASIN_ROOT/scripts/bin:$ASSASIN_TOOLS/bin:$ASSASIN_VENV/bin:$PATH"
 export CCACHE_DIR=${CCACHE_DIR:-$ASSASIN_CACHE/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-4G}

@@ -12,6 +12,9 @@ hash_of() {
 contract=(hw/isa hw/contract)
 for file in hw/regs/*.toml; do [[ $file == */scomp.toml ]] || contract+=("$file"); done
 
+# Widest access to BAR0 on the virtual board.
+bar0_bits=$(sed -nE 's/^bar0_bits *= *([0-9]+).*/\1/p' board/virtual/board.toml)
+
 # rtl_hash_of CONFIG: hash of everything its Verilog is made from; a Chipyard chip's also from the commit of that checkout
 rtl_hash_of() {
     local checkout='' folders=(hw/src/main "${contract[@]}")
@@ -19,5 +22,5 @@ rtl_hash_of() {
         checkout=$(git -C "$CHIPYARD_DIR" rev-parse HEAD)
         folders+=(hw/chipyard scripts/chipyard)
     fi
-    echo "$1 ${checkout:+$checkout }$(hash_of "${folders[@]}" hw/build.sbt hw/project/build.properties hw/project/plugins.sbt)" | sha256sum | cut -c1-16
+    echo "$1 $bar0_bits ${checkout:+$checkout }$(hash_of "${folders[@]}" hw/build.sbt hw/project/build.properties hw/project/plugins.sbt)" | sha256sum | cut -c1-16
 }

@@ -19,6 +19,12 @@ def test_all_boards_load():
         assert board.pcie.class_code == 0x010802
 
 
+def test_bar0_is_as_wide_as_its_port():
+    """The XDMA IP's AXI4-Lite master takes 32 bits; the chip hides its controller memory buffer behind it."""
+    for name in Board.names():
+        assert Board.load(name).pcie.bar0_bits == (64 if name == "virtual" else 32), name
+
+
 def test_every_nand_pin_is_there():
     for name in ("cosmosplus", "daisyplus"):
         board = Board.load(name)

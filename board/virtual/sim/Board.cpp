@@ -68,6 +68,10 @@ Board::Board(const BoardOptions &options)
       slots_(slots(options)) {
     console_ =
         std::make_unique<Console>(bar0_, options.console, options.socket.empty() ? "" : options.socket + ".console");
+    if (options.hostPauses) {
+        std::fprintf(stderr, "assasin-board: --host-pauses %" PRIu64 "\n", *options.hostPauses);
+        xdma_.pause(*options.hostPauses);
+    }
     started_ = hostTime();
 }
 
@@ -409,6 +413,10 @@ void Board::barRead(int bar, uint32_t offset, unsigned size, std::function<void(
             done(uint64_t(low) >> shift & mask);
             return;
         }
+        if (options_.bar0Bits == 32) {
+            done(UINT64_C(0xFFFFFFFF) << 32 | low); // the port's one word
+            return;
+        }
         bar0_.read(word + 4, [low, done](uint32_t high) { done(uint64_t(high) << 32 | low); });
     });
 }
@@ -441,7 +449,7 @@ void Board::barWrite(int bar, uint32_t offset, uint64_t value, unsigned size, st
             done();
         }
     };
-    if (size == 8) {
+    if (size == 8 && options_.bar0Bits == 64) {
         bar0_.write(word, uint32_t(value), 0xF);
         bar0_.write(word + 4, uint32_t(value >> 32), 0xF, written);
     } else {

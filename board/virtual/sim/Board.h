@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,11 +42,13 @@ struct BoardOptions {
     double nandAge = 0;                      ///< hours that the medium has lain
     uint64_t traceFrom = 0;                  ///< timebase
     uint64_t traceTo = UINT64_MAX;
-    bool check = false;              ///< only look at the kernels and the media
-    bool format = false;             ///< erase the medium first
-    uint64_t quitAfter = UINT64_MAX; ///< timebase at which the run ends
-    bool neverSleep = false;         ///< clock the chip while it sleeps too: the same results, slowly
-    bool race = false;               ///< let simulated time run ahead when only a timer is due
+    bool check = false;                 ///< only look at the kernels and the media
+    bool format = false;                ///< erase the medium first
+    uint64_t quitAfter = UINT64_MAX;    ///< timebase at which the run ends
+    bool neverSleep = false;            ///< clock the chip while it sleeps too: the same results, slowly
+    std::optional<uint64_t> hostPauses; ///< seed of the host's waits on the AXI4 port; absent: it makes none
+    unsigned bar0Bits = Soc::BAR0_BITS; ///< widest access to BAR0 that reaches the chip, 32 or 64
+    bool race = false;                  ///< let simulated time run ahead when only a timer is due
 };
 
 /// The whole board: chip, models, door, and the loop that gives them time.

@@ -27,6 +27,7 @@ const unsigned Soc::CHANNELS = ASSASIN_CHANNELS;
 const unsigned Soc::WAYS = ASSASIN_WAYS;
 const unsigned Soc::PHY_BYTES = ASSASIN_PHY_BYTES;
 const unsigned Soc::SLOTS = ASSASIN_SLOTS;
+const unsigned Soc::BAR0_BITS = ASSASIN_BAR0_BITS;
 const char *const Soc::CONFIG = ASSASIN_CONFIG;
 const char *const Soc::CPU = ASSASIN_CPU;
 const uint32_t Soc::FIRMWARE_BASE = ASSASIN_FIRMWARE_BASE;

@@ -52,6 +52,7 @@ class Soc {
     static constexpr unsigned MAX_CHANNELS = 16;
     /// Slots for kernels.
     static const unsigned SLOTS;
+    static const unsigned BAR0_BITS; ///< widest access to BAR0 that the chip is made for
     static constexpr unsigned MAX_SLOTS = 8;
 
     Soc();

@@ -50,6 +50,9 @@ const char USAGE[] =
     "  --nand-age HOURS     the medium has lain that long since it was used last\n"
     "  --never-sleep        clock the chip while it sleeps too (to check that stopping changes nothing)\n"
     "  --race               do not hold idle simulated time back to real time\n"
+    "  --host-pauses SEED   the host makes random waits on the chip's AXI4 port; SEED as printed repeats them\n"
+    "  --bar0-bits 32       BAR0 as through XDMA's AXI4-Lite master: of an access of 64 bits the low word alone "
+    "arrives\n"
     "  --quit-after CYCLE   end the run when the timebase reaches CYCLE\n"
     "  --trace FILE.fst     waves (a board built with scripts/build-board --trace)\n"
     "  --trace-from CYCLE, --trace-to CYCLE   their window on the timebase\n";
@@ -59,12 +62,12 @@ const char USAGE[] =
     std::exit(EXIT_USAGE);
 }
 
-uint64_t number(const char *option, const char *text) {
+uint64_t number(const char *option, const char *text, const char *what = "a number of cycles") {
     char *end = nullptr;
     errno = 0;
     const unsigned long long value = std::strtoull(text, &end, 0);
     if (errno != 0 || end == text || *end != '\0' || *text == '-') {
-        usage(std::string("--") + option + " " + text + ": not a number of cycles");
+        usage(std::string("--") + option + " " + text + ": not " + what);
     }
     return value;
 }
@@ -106,7 +109,7 @@ void addFault(assasin::BoardOptions &o, const std::string &text) {
 }
 
 assasin::BoardOptions parse(int argc, char **argv) {
-    enum { FORMAT = 256, RACE, NEVER_SLEEP, CHECK, MEDIA, NAND_AGE };
+    enum { FORMAT = 256, RACE, NEVER_SLEEP, CHECK, MEDIA, NAND_AGE, HOST_PAUSES, BAR0_BITS };
     static const option options[] = {
         {"image", required_argument, nullptr, 'i'},
         {"profile", required_argument, nullptr, 'p'},
@@ -126,6 +129,8 @@ assasin::BoardOptions parse(int argc, char **argv) {
         {"race", no_argument, nullptr, RACE},
         {"media", required_argument, nullptr, MEDIA},
         {"nand-age", required_argument, nullptr, NAND_AGE},
+        {"host-pauses", required_argument, nullptr, HOST_PAUSES},
+        {"bar0-bits", required_argument, nullptr, BAR0_BITS},
         {"never-sleep", no_argument, nullptr, NEVER_SLEEP},
         {"help", no_argument, nullptr, 'h'},
         {nullptr, 0, nullptr, 0},
@@ -186,6 +191,15 @@ assasin::BoardOptions parse(int argc, char **argv) {
             break;
         case RACE:
             o.race = true;
+            break;
+        case HOST_PAUSES:
+            o.hostPauses = number("host-pauses", optarg, "a seed");
+            break;
+        case BAR0_BITS:
+            o.bar0Bits = unsigned(number("bar0-bits", optarg, "32 or 64"));
+            if (o.bar0Bits != 32 && o.bar0Bits != 64) {
+                usage(std::string("--bar0-bits ") + optarg + ": choose 32 or 64");
+            }
             break;
         case NEVER_SLEEP:
             o.neverSleep = true;

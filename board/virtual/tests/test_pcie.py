@@ -15,6 +15,7 @@ import assasin_contract as contract
 import pytest
 from test_board import BOARD, Running
 from visitor import (
+    ASQ,
     BAR0,
     BAR2,
     BAR_READ,
@@ -44,10 +45,12 @@ WRITE_ERRORS = 0x1F << 14
 SPARE_DRAM = 0xF0000000  # nobody else's
 
 
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One board for all tests here: visitors come and go."""
-    running = Running(tmp_path_factory.mktemp("p"), "--format")
+@pytest.fixture(scope="module", params=["prompt", "pauses"])
+def board(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Running]:
+    """A board for all tests here, visitors come and go; then one whose host takes its time on the chip's AXI4 port."""
+    waits = ("--host-pauses", str(random.SystemRandom().getrandbits(32))) if request.param == "pauses" else ()
+    print(*waits)
+    running = Running(tmp_path_factory.mktemp("p"), "--format", *waits)
     yield running
     assert running.stop() == 0
     Running.started.remove(running.process)
@@ -315,3 +318,20 @@ def test_random_accesses(board: Running) -> None:
         assert v.memory[0x40000:0x40002] == b"\xee\x10"
         with pytest.raises(ConnectionError):
             v.call(BAR_READ if seed % 2 else BAR_WRITE, b"short")
+
+
+def test_bar0_of_32_bits_takes_one_word_an_access(tmp_path: Path) -> None:
+    """As through the XDMA IP's AXI4-Lite master: of an entry copied by eight bytes at a time every other word is lost."""
+    running = Running(tmp_path, "--format", "--bar0-bits", "32")
+    with Visitor(running.door) as v:
+        at = BAR0 + CMB + 0x1000
+        for word in range(16):
+            v.write(at + 4 * word, 0x11111111 * (word % 8 + 1))
+        v.write(at, 0xAAAAAAAABBBBBBBB, 8)
+        assert [v.read(at + 4 * word) for word in range(3)] == [0xBBBBBBBB, 0x22222222, 0x33333333]
+        assert v.read(at, 8) == 0xFFFFFFFFBBBBBBBB
+        v.write(BAR0 + ASQ, MEMORY_BUS & 0xFFFFFFFF)
+        v.write(BAR0 + ASQ + 4, MEMORY_BUS >> 32)
+        assert v.read(BAR0 + ASQ) | v.read(BAR0 + ASQ + 4) << 32 == MEMORY_BUS
+    assert running.stop() == 0
+    Running.started.remove(running.process)

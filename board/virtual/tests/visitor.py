@@ -94,8 +94,9 @@ class Nvme:
         visitor.write(BAR0 + CC, 0)
         visitor.wait(BAR0 + CSTS, 1, 0)
         visitor.write(BAR0 + AQA, 15 << 16 | 15)
-        visitor.write(BAR0 + ASQ, MEMORY_BUS, 8)
-        visitor.write(BAR0 + ACQ, MEMORY_BUS + 0x1000, 8)
+        for register, address in ((ASQ, MEMORY_BUS), (ACQ, MEMORY_BUS + 0x1000)):  # by halves, as Linux does
+            visitor.write(BAR0 + register, address & 0xFFFFFFFF)
+            visitor.write(BAR0 + register + 4, address >> 32)
         visitor.write(BAR0 + CC, 0x00460001)
         visitor.wait(BAR0 + CSTS, 1, 1)
         self.tails = {0: 0}

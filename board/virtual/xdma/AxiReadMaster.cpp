@@ -15,12 +15,13 @@ void AxiReadMaster::drive(Axi4Wires &wires) const {
         wires.arAddr = burst.addr;
         wires.arLen = uint8_t(burst.beats - 1);
     }
-    wires.rReady = true;
+    wires.rReady = rPauses_.over();
 }
 
 bool AxiReadMaster::sample(const Axi4Wires &wires, Done &done) {
     const bool addressTaken = wires.arValid && wires.arReady;
     bool finished = false;
+    rPauses_.sample(wires.rValid && wires.rReady);
     if (wires.rValid && wires.rReady) {
         if (addressed_ == 0) {
             throw std::runtime_error("XDMA port: the chip sent read data nobody asked for");

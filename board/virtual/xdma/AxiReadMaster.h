@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "sim/Axi.h"
+#include "xdma/HostPauses.h"
 
 namespace assasin {
 
-/// Shares the read half of an AXI4 port among channels: bursts in the order pushed, data always taken. Drives AR and R
+/// Shares the read half of an AXI4 port among channels: bursts in the order pushed, data always taken, unless
+/// the host makes pauses. Drives AR and R
 /// of the wires.
 class AxiReadMaster {
   public:
@@ -32,6 +34,11 @@ class AxiReadMaster {
     /// std::runtime_error when the chip answers what was not asked.
     bool sample(const Axi4Wires &wires, Done &done);
 
+    /// The host waits at random from now on before it takes data.
+    void pause(uint64_t seed) {
+        rPauses_.begin(seed);
+    }
+
     bool idle() const {
         return bursts_.empty();
     }
@@ -45,6 +52,7 @@ class AxiReadMaster {
 
     std::deque<Burst> bursts_;
     size_t addressed_ = 0; ///< bursts at the front whose address has been taken
+    HostPauses rPauses_;
 };
 
 } // namespace assasin

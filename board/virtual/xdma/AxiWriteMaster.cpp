@@ -54,7 +54,7 @@ void AxiWriteMaster::drive(Axi4Wires &wires) {
         wires.awAddr = burst.addr;
         wires.awLen = uint8_t(burst.beats.size() - 1);
     }
-    wires.wValid = addressed_ > 0;
+    wires.wValid = addressed_ > 0 && wPauses_.over();
     if (wires.wValid) {
         const Burst &burst = bursts_.front();
         const bool last = beat_ + 1 == burst.beats.size();
@@ -62,11 +62,16 @@ void AxiWriteMaster::drive(Axi4Wires &wires) {
         wires.wStrb = uint8_t((beat_ == 0 ? burst.firstStrb : 0xFF) & (last ? burst.lastStrb : 0xFF));
         wires.wLast = last;
     }
-    wires.bReady = true;
+    wires.bReady = bPauses_.over();
 }
 
 bool AxiWriteMaster::sample(const Axi4Wires &wires, Done &done) {
     bool finished = false;
+    // A wait runs from the address or the beat before: not while there is nothing to send.
+    if (addressed_ > 0) {
+        wPauses_.sample(wires.wValid && wires.wReady);
+    }
+    bPauses_.sample(wires.bValid && wires.bReady);
     if (wires.bValid && wires.bReady && !answers_.empty()) {
         worst_ = std::max(worst_, wires.bResp);
         if (answers_.front().endOfRange) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/Axi.h"
+#include "xdma/HostPauses.h"
 
 namespace assasin {
 
@@ -27,6 +28,12 @@ class AxiWriteMaster {
 
     /// Takes the transfers of a cycle. Returns true and fills `done` when a range has been answered.
     bool sample(const Axi4Wires &wires, Done &done);
+
+    /// The host waits at random from now on before it gives data and before it takes responses.
+    void pause(uint64_t seed) {
+        wPauses_.begin(seed);
+        bPauses_.begin(seed + 1);
+    }
 
     bool idle() const {
         return bursts_.empty() && answers_.empty();
@@ -57,6 +64,8 @@ class AxiWriteMaster {
     std::deque<Answer> answers_;
     uint8_t worst_ = AXI_OKAY;
     size_t backlog_ = 0;
+    HostPauses wPauses_;
+    HostPauses bPauses_;
 };
 
 } // namespace assasin

@@ -43,6 +43,13 @@ class Xdma {
     /// The function was reset: the list channels stop, what the host set is forgotten.
     void reset();
 
+    /// The host waits at random from now on wherever the IP's AXI4 master (M_AXI) may make the chip wait: between an
+    /// address and its data, between beats, before data and responses are taken.
+    void pause(uint64_t seed) {
+        writer_.pause(seed);
+        reader_.pause(seed + 2);
+    }
+
     /// Wires of the IP: M_AXI, AXI4-Lite slave, bypass ports, user interrupts.
     Axi4Wires mem;
     AxiLiteWires regs;

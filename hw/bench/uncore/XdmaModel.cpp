@@ -27,10 +27,10 @@ void XdmaModel::read(uint32_t addr, unsigned bytes) {
 }
 
 // Beats of the next burst from `addr`.
-unsigned XdmaModel::burst(uint32_t addr, unsigned left) {
-    const unsigned beats = (addr % 8 + left + 7) / 8;
-    const unsigned page = (4096 - (addr & 4095) / 8 * 8) / 8;
-    return std::min({beats, page, 1 + static_cast<unsigned>(rng_() % maxBeats)});
+unsigned XdmaModel::burst(uint32_t addr, unsigned left, unsigned width) {
+    const unsigned beats = (addr % width + left + width - 1) / width;
+    const unsigned page = (4096 - (addr & 4095) / width * width) / width;
+    return std::min({beats, page, exact != 0 ? exact : 1 + static_cast<unsigned>(rng_() % maxBeats)});
 }
 
 void XdmaModel::drive(uint64_t) {
@@ -47,7 +47,6 @@ void XdmaModel::drive(uint64_t) {
             w_.data.assign(at(h2c_.front().src), at(h2c_.front().src) + w_.bytes);
             writing_ = true;
         }
-        awSent_ = inBurst_ = false;
     }
     if (!reading_) {
         if (!directReads_.empty()) {
@@ -61,11 +60,10 @@ void XdmaModel::drive(uint64_t) {
             r_.host = c2h_.front().dst;
             reading_ = true;
         }
-        arSent_ = false;
     }
 
-    if (writing_ && !inBurst_ && w_.done < w_.bytes) {
-        wBurst_ = burst(w_.addr + w_.done, w_.bytes - w_.done);
+    if (writing_ && !inBurst_ && w_.done < w_.bytes && wAnswers_ < MAX_BURSTS) {
+        wBurst_ = burst(w_.addr + w_.done, w_.bytes - w_.done, width(w_));
         wBeats_ = 0;
         awSent_ = false;
         inBurst_ = true;
@@ -75,17 +73,19 @@ void XdmaModel::drive(uint64_t) {
         top_.io_board_xdma_aw_bits_addr = w_.addr + w_.done;
         top_.io_board_xdma_aw_bits_len = wBurst_ - 1;
         top_.io_board_xdma_aw_bits_id = 5;
-        top_.io_board_xdma_aw_bits_size = 3;
-        top_.io_board_xdma_aw_bits_burst = 1;
+        top_.io_board_xdma_aw_bits_size = w_.direct ? size : 3;
+        top_.io_board_xdma_aw_bits_burst = w_.direct ? burstType : 1;
     }
     if (!top_.io_board_xdma_w_valid) {
-        top_.io_board_xdma_w_valid = writing_ && inBurst_ && awSent_ && wBeats_ < wBurst_ && !hesitates();
+        top_.io_board_xdma_w_valid =
+            writing_ && inBurst_ && awSent_ && wBeats_ < wBurst_ && !holdW && wPause_.over() && !hesitates();
     }
     if (top_.io_board_xdma_w_valid) {
         const uint32_t addr = w_.addr + w_.done;
         uint64_t data = 0;
         uint8_t strb = 0;
-        for (unsigned i = addr % 8, k = 0; i < 8 && w_.done + k < w_.bytes; i++, k++) {
+        const unsigned end = addr % 8 / width(w_) * width(w_) + width(w_);
+        for (unsigned i = addr % 8, k = 0; i < end && w_.done + k < w_.bytes; i++, k++) {
             data |= uint64_t(w_.data[w_.done + k]) << (8 * i);
             strb |= uint8_t(1u << i);
         }
@@ -93,20 +93,20 @@ void XdmaModel::drive(uint64_t) {
         top_.io_board_xdma_w_bits_strb = strb;
         top_.io_board_xdma_w_bits_last = wBeats_ + 1 == wBurst_;
     }
-    top_.io_board_xdma_b_ready = !hesitates();
+    top_.io_board_xdma_b_ready = !holdB && bPause_.over() && !hesitates();
 
-    top_.io_board_xdma_ar_valid = reading_ && !arSent_;
+    top_.io_board_xdma_ar_valid = reading_ && r_.asked < r_.bytes && rBursts_.size() < MAX_BURSTS;
     if (top_.io_board_xdma_ar_valid) {
-        if (rBurst_ == 0) {
-            rBurst_ = burst(r_.addr + r_.done, r_.bytes - r_.done);
+        if (arBeats_ == 0) {
+            arBeats_ = burst(r_.addr + r_.asked, r_.bytes - r_.asked, width(r_));
         }
-        top_.io_board_xdma_ar_bits_addr = r_.addr + r_.done;
-        top_.io_board_xdma_ar_bits_len = rBurst_ - 1;
+        top_.io_board_xdma_ar_bits_addr = r_.addr + r_.asked;
+        top_.io_board_xdma_ar_bits_len = arBeats_ - 1;
         top_.io_board_xdma_ar_bits_id = 9;
-        top_.io_board_xdma_ar_bits_size = 3;
-        top_.io_board_xdma_ar_bits_burst = 1;
+        top_.io_board_xdma_ar_bits_size = r_.direct ? size : 3;
+        top_.io_board_xdma_ar_bits_burst = r_.direct ? burstType : 1;
     }
-    top_.io_board_xdma_r_ready = !hesitates();
+    top_.io_board_xdma_r_ready = !holdR && rPause_.over() && !hesitates();
 
     top_.io_board_h2c_ready = h2c_.size() < 8 && !hesitates();
     top_.io_board_c2h_ready = c2h_.size() < 8 && !hesitates();
@@ -125,19 +125,25 @@ void XdmaModel::sample(uint64_t) {
 
     if (top_.io_board_xdma_aw_valid && top_.io_board_xdma_aw_ready) {
         awSent_ = true;
+        wPause_.again(rng_, longest);
     }
     if (top_.io_board_xdma_w_valid && top_.io_board_xdma_w_ready) {
-        w_.done += std::min(8 - (w_.addr + w_.done) % 8, w_.bytes - w_.done);
-        wBeats_++;
+        w_.done += std::min(width(w_) - (w_.addr + w_.done) % width(w_), w_.bytes - w_.done);
+        if (++wBeats_ == wBurst_) {
+            inBurst_ = false;
+            wAnswers_++;
+        }
         taken_.push_back(&top_.io_board_xdma_w_valid);
+        wPause_.again(rng_, longest);
     }
     if (top_.io_board_xdma_b_valid && top_.io_board_xdma_b_ready) {
-        if (!inBurst_ || wBeats_ != wBurst_ || top_.io_board_xdma_b_bits_id != 5) {
+        if (wAnswers_ == 0 || top_.io_board_xdma_b_bits_id != 5) {
             throw std::runtime_error("AXI slave: response without its burst");
         }
+        wAnswers_--;
         response = std::max<uint8_t>(response, top_.io_board_xdma_b_bits_resp);
-        inBurst_ = false;
-        if (w_.done == w_.bytes) {
+        bPause_.again(rng_, longest);
+        if (w_.done == w_.bytes && wAnswers_ == 0) {
             writing_ = false;
             if (!w_.direct) {
                 h2c_.pop_front();
@@ -147,27 +153,25 @@ void XdmaModel::sample(uint64_t) {
         }
     }
 
-    if (top_.io_board_xdma_ar_valid && top_.io_board_xdma_ar_ready) {
-        arSent_ = true;
-        rBeats_ = 0;
-    }
     if (top_.io_board_xdma_r_valid && top_.io_board_xdma_r_ready) {
-        if (!arSent_ || top_.io_board_xdma_r_bits_id != 9) {
+        if (rBursts_.empty() || top_.io_board_xdma_r_bits_id != 9) {
             throw std::runtime_error("AXI slave: data nobody asked for");
         }
         response = std::max<uint8_t>(response, top_.io_board_xdma_r_bits_resp);
+        rPause_.again(rng_, longest);
         const uint64_t data = top_.io_board_xdma_r_bits_data;
-        for (unsigned i = (r_.addr + r_.done) % 8; i < 8 && r_.done < r_.bytes; i++) {
+        const unsigned first = (r_.addr + r_.done) % 8, end = first / width(r_) * width(r_) + width(r_);
+        for (unsigned i = first; i < end && r_.done < r_.bytes; i++) {
             r_.data.push_back(static_cast<uint8_t>(data >> (8 * i)));
             r_.done++;
         }
         rBeats_++;
-        if ((rBeats_ == rBurst_) != (top_.io_board_xdma_r_bits_last != 0)) {
+        if ((rBeats_ == rBursts_.front()) != (top_.io_board_xdma_r_bits_last != 0)) {
             throw std::runtime_error("AXI slave: RLAST in the wrong beat");
         }
-        if (rBeats_ == rBurst_) {
-            arSent_ = false;
-            rBurst_ = 0;
+        if (rBeats_ == rBursts_.front()) {
+            rBursts_.pop_front();
+            rBeats_ = 0;
             if (r_.done == r_.bytes) {
                 reading_ = false;
                 if (r_.direct) {
@@ -180,6 +184,12 @@ void XdmaModel::sample(uint64_t) {
                 }
             }
         }
+    }
+    if (top_.io_board_xdma_ar_valid && top_.io_board_xdma_ar_ready) {
+        rBursts_.push_back(arBeats_);
+        const uint32_t addr = r_.addr + r_.asked;
+        r_.asked += std::min(arBeats_ * width(r_) - addr % width(r_), r_.bytes - r_.asked);
+        arBeats_ = 0;
     }
 }
 

@@ -46,6 +46,9 @@ class Pcie:
     """Data width of the XDMA IP's AXI side."""
     axi_mhz: Annotated[int, Range(1, 500)] = 250
     """Its clock."""
+    bar0_bits: Annotated[int, Range(32, 64)] = 32
+    """Widest access to BAR0 that reaches the chip, 32 or 64: 32 through the XDMA IP's AXI4-Lite master. With 64 the chip has a
+    controller memory buffer."""
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,10 @@ class Project:
 def emit(projects: Sequence[Project]) -> None:
     """Elaborates the chips of several projects at once, those whose sources are not those of the last time. Raises ProjectError."""
     sources = _digest(_files(_CHIP_SOURCES), "")
-    stamps = {p.rtl / "stamp": (p, f"{sources} {p.config} {p.board.nand.ways} {p.board.nand.luns}\n") for p in projects}
+    stamps = {
+        p.rtl / "stamp": (p, f"{sources} {p.config} {p.board.nand.ways} {p.board.nand.luns} {p.board.pcie.bar0_bits}\n")
+        for p in projects
+    }
     stale = {stamp: entry for stamp, entry in stamps.items() if not stamp.exists() or stamp.read_text() != entry[1]}
     if not stale:
         return
@@ -192,7 +195,8 @@ def emit(projects: Sequence[Project]) -> None:
         out = os.path.relpath(project.rtl, ROOT / "hw")
         nand = project.board.nand
         commands.append(
-            f"runMain assasin.soc.Emit --config {project.config} --out {out} --board --ways {nand.ways} --luns {nand.luns}"
+            f"runMain assasin.soc.Emit --config {project.config} --out {out} --board --ways {nand.ways} --luns {nand.luns} "
+            f"--bar0-bits {project.board.pcie.bar0_bits}"
         )
     log = BUILD / "fpga" / "emit.log"
     log.parent.mkdir(parents=True, exist_ok=True)

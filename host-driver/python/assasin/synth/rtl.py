@@ -33,19 +33,22 @@ def parse(config: str) -> tuple[str, int, int]:
 class Chip(NamedTuple):
     """
     What is emitted: a configuration, the chip enables a channel that the board has (None: as many as the configuration),
-    whether the channels have their page codec, and the LUNs of a chip enable that work at the same time (None: likewise).
+    whether the channels have their page codec, and the LUNs of a chip enable that work at the same time (None: likewise), and the
+    widest access to BAR0 (None: likewise).
     """
 
     config: str
     ways: int | None = None
     codec: bool = True
     luns: int | None = None
+    bar0_bits: int | None = None
 
     def arguments(self) -> str:
         """What the generator is told."""
         ways = "" if self.ways is None else f" --ways {self.ways}"
         luns = "" if self.luns is None else f" --luns {self.luns}"
-        return f"--config {self.config} --board{ways}{luns}{'' if self.codec else ' --without-codec'}"
+        bar0 = "" if self.bar0_bits is None else f" --bar0-bits {self.bar0_bits}"
+        return f"--config {self.config} --board{ways}{luns}{bar0}{'' if self.codec else ' --without-codec'}"
 
 
 class Rtl:

@@ -73,8 +73,8 @@ def part_of(board: Board) -> Part:
 
 
 def chip_of(board: Board, config: str, codec: bool = True) -> Chip:
-    """The configuration with the board's number of ways and LUNs."""
-    return Chip(config, board.nand.ways, codec, board.nand.luns)
+    """The configuration with the board's number of ways and LUNs, and its width of BAR0."""
+    return Chip(config, board.nand.ways, codec, board.nand.luns, board.pcie.bar0_bits)
 
 
 def real_boards() -> list[str]:

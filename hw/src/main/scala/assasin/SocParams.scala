@@ -15,6 +15,9 @@ import assasin.vector.VectorParams
   *   chip enables a channel, 1..16
   * @param luns
   *   LUNs of a chip enable that work at the same time, 1 or 2; with 1 the LUNs of a larger package take turns
+  * @param bar0Bits
+  *   widest access to BAR0 that the board brings to the chip, 32 or 64 (as two of 32). With 32 there is no controller
+  *   memory buffer, because hosts copy submission entries with wider accesses.
   * @param phyBytes
   *   bytes a channel's PHY moves a clock cycle: 1, 2 or 4
   * @param ecc
@@ -40,6 +43,7 @@ case class SocParams(
     channels: Int = 8,
     ways: Int = 16,
     luns: Int = 2,
+    bar0Bits: Int = 64,
     phyBytes: Int = 1,
     ecc: Seq[Int] = Seq(24, 40, 55, 70),
     tcmBytes: Int = 384 * 1024,
@@ -56,6 +60,7 @@ case class SocParams(
   require(channels >= 1 && channels <= 16, s"channels = $channels: choose 1 to 16")
   require(ways >= 1 && ways <= 16, s"ways = $ways: choose 1 to 16")
   require(luns == 1 || luns == 2, s"luns = $luns: choose 1 or 2")
+  require(bar0Bits == 32 || bar0Bits == 64, s"bar0Bits = $bar0Bits: choose 32 or 64")
   require(Set(1, 2, 4).contains(phyBytes), s"phyBytes = $phyBytes: choose 1, 2 or 4")
   require(
     ecc.length <= 7 && ecc.forall(t => t >= 1 && t <= 75) && ecc == ecc.distinct.sorted,
@@ -70,6 +75,9 @@ case class SocParams(
   )
 
   require(!channelLocal || slots == 0, s"slots = $slots: a channel-local chip has none")
+
+  /** The host has a controller memory buffer. */
+  def memoryBuffer: Boolean = bar0Bits == 64
 
   /** What the crossbar sees: cores, then slots. */
   def tiles: Int = cores + slots

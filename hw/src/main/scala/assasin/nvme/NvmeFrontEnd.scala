@@ -52,19 +52,22 @@ class NvmeFrontEndIO(axi: Axi4Params) extends Bundle {
   * under way end without effect. CSTS.RDY, when it was 1, reads 1 until these transfers and the firmware's have ended:
   * a host that waits for 0 may then use the memory for something else. In the next session RDY cannot be set until the
   * firmware has cleared EVENT.CC, so it never shows an old answer.
+  *
+  * @param memoryBuffer
+  *   there is a controller memory buffer; else `memory` reads 0, and nothing comes of its writes
   */
-class NvmeFrontEnd(axi: Axi4Params) extends Module {
+class NvmeFrontEnd(axi: Axi4Params, memoryBuffer: Boolean) extends Module {
   val io = IO(new NvmeFrontEndIO(axi))
 
   private val SqeSlots = 16
   private val CqeSlots = 8
 
-  private val host   = Module(new NvmeHostRegs)
+  private val host   = Module(new NvmeHostRegs(memoryBuffer))
   private val table  = Module(new QueueTable)
   private val fetch  = Module(new SqFetch(SqeSlots, AddressMap.Stage.base))
   private val post   = Module(new CqPost(CqeSlots, AddressMap.Stage.base + 0x800))
   private val irqs   = Module(new Interrupts)
-  private val buffer = Module(new ControllerMemory(axi))
+  private val buffer = Option.when(memoryBuffer)(Module(new ControllerMemory(axi)))
 
   private val flush = RegNext(host.io.disabled || (io.hold && !RegNext(io.hold, false.B)), false.B)
 
@@ -102,16 +105,32 @@ class NvmeFrontEnd(axi: Axi4Params) extends Module {
   fetch.io.deleted     := table.io.deleted
   fetch.io.flush       := flush
   fetch.io.done        := io.fetchDone
-  fetch.io.stage       := Mux(buffer.io.stage.valid, buffer.io.stage, io.stage.write)
+  fetch.io.stage       := buffer.fold(io.stage.write)(b => Mux(b.io.stage.valid, b.io.stage, io.stage.write))
   fetch.io.window      := host.io.state.window
-  fetch.io.localDone   := buffer.io.fetched
+  fetch.io.localDone   := buffer.fold(false.B)(_.io.fetched)
   fetch.io.pop         := false.B
   table.io.fetched <> fetch.io.fetched
   io.fetch <> fetch.io.dma
-  buffer.io.fetch <> fetch.io.local
-  buffer.io.host <> io.memory
-  io.memoryRead <> buffer.io.read
-  io.memoryWrite <> buffer.io.write
+  buffer match {
+    case Some(b) =>
+      b.io.fetch <> fetch.io.local
+      b.io.host <> io.memory
+      io.memoryRead <> b.io.read
+      io.memoryWrite <> b.io.write
+    case None =>
+      fetch.io.local.ready    := false.B
+      io.memory.req.ready     := true.B
+      io.memory.resp.valid    := RegNext(io.memory.req.valid, false.B)
+      io.memory.resp.bits     := 0.U
+      io.memoryRead.ar.valid  := false.B
+      io.memoryRead.ar.bits   := DontCare
+      io.memoryRead.r.ready   := true.B
+      io.memoryWrite.aw.valid := false.B
+      io.memoryWrite.aw.bits  := DontCare
+      io.memoryWrite.w.valid  := false.B
+      io.memoryWrite.w.bits   := DontCare
+      io.memoryWrite.b.ready  := true.B
+  }
 
   post.io.push.valid := false.B
   post.io.handed     := io.c2hHanded
@@ -224,5 +243,7 @@ class NvmeFrontEnd(axi: Axi4Params) extends Module {
 
   io.sqe   := fetch.io.valid
   io.event := event =/= 0.U
-  io.idle := host.io.idle && table.io.idle && !flush && fetch.io.idle && post.io.idle && irqs.io.idle && buffer.io.idle && !asking
+  io.idle := host.io.idle && table.io.idle && !flush && fetch.io.idle && post.io.idle && irqs.io.idle && buffer.fold(
+    true.B
+  )(_.io.idle) && !asking
 }

@@ -35,8 +35,11 @@ object NvmeHostRegs {
 /** Register file that the host sees: NVM Express Base Specification 1.4, clause 3.1. Bytes can be written singly,
   * 64-bit registers by halves. Doorbells go to the queue table; one that was not written whole is reported as bad.
   * Everything else reads 0.
+  *
+  * @param buffer
+  *   there is a controller memory buffer; else its registers read 0
   */
-class NvmeHostRegs extends Module {
+class NvmeHostRegs(buffer: Boolean) extends Module {
   val io = IO(new Bundle {
     val host  = Flipped(new HostRegIO(15))
     val state = Output(new ControllerState)
@@ -103,13 +106,15 @@ class NvmeHostRegs extends Module {
     when(at(0x2c)) { setHigh(asq, req.bits) }
     when(at(0x30)) { setLow(acq, req.bits) }
     when(at(0x34)) { setHigh(acq, req.bits) }
-    when(at(0x50)) {
-      val value = req.bits.merge(cmbmsc)
-      cre  := value(0)
-      cmse := value(1)
-      setLow(cba, req.bits)
+    if (buffer) {
+      when(at(0x50)) {
+        val value = req.bits.merge(cmbmsc)
+        cre  := value(0)
+        cmse := value(1)
+        setLow(cba, req.bits)
+      }
+      when(at(0x54)) { setHigh(cba, req.bits) }
     }
-    when(at(0x54)) { setHigh(cba, req.bits) }
     when(at(0x1c) && req.bits.merge(0.U(32.W))(4)) { resetOccurred := false.B }
   }
   // A subsystem reset is a controller reset that also clears every register of the controller.
@@ -128,7 +133,7 @@ class NvmeHostRegs extends Module {
   private val value = MuxLookup(req.bits.addr, 0.U(32.W))(
     Seq(
       0x00 -> low(io.cap),
-      0x04 -> (high(io.cap) | (1 << (NvmeHostRegs.CapCmbs - 32)).U),
+      0x04 -> (high(io.cap) | (if (buffer) 1 << (NvmeHostRegs.CapCmbs - 32) else 0).U),
       0x08 -> 0x00010400.U(32.W),
       0x0c -> mask,
       0x10 -> mask,

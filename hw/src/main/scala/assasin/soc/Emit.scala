@@ -10,12 +10,14 @@ import scala.jdk.CollectionConverters._
 
 /** Writes a configuration as SystemVerilog: one file a module, `filelist.f` that names them, and `config.json`.
   *
-  * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore] [--ways N] [--luns N] [--without-codec]
+  * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore] [--ways N] [--luns N] [--bar0-bits N]
+  * [--without-codec]
   *
   * `--ways`: chip enables a channel, where a board has another number than the configuration. `--luns 1`: the LUNs of a
-  * chip enable take turns, which makes channels smaller. `--without-codec` leaves out the channels' page codec: their
-  * sectors are protected by CRC alone. `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore`
-  * writes the [[Uncore]] alone, for its bench, with a DRAM port for every core.
+  * chip enable take turns, which makes channels smaller. `--bar0-bits 32`: the board brings no wider accesses to BAR0,
+  * and the chip has no controller memory buffer. `--without-codec` leaves out the channels' page codec: their sectors
+  * are protected by CRC alone. `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore` writes
+  * the [[Uncore]] alone, for its bench, with a DRAM port for every core.
   */
 object Emit {
 
@@ -27,17 +29,19 @@ object Emit {
       uncore: Boolean = false,
       ways: Option[Int] = None,
       luns: Option[Int] = None,
+      bar0Bits: Option[Int] = None,
       codec: Boolean = true
   )
 
   private val Usage =
-    "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore] [--ways N] [--luns N] [--without-codec]"
+    "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore] [--ways N] [--luns N] [--bar0-bits N] [--without-codec]"
 
   private def parse(args: List[String], options: Options = Options()): Options = args match {
     case "--config" :: name :: rest                               => parse(rest, options.copy(config = name))
     case "--out" :: dir :: rest                                   => parse(rest, options.copy(out = dir))
     case "--ways" :: count :: rest if count.toIntOption.isDefined => parse(rest, options.copy(ways = count.toIntOption))
     case "--luns" :: count :: rest if count.toIntOption.isDefined => parse(rest, options.copy(luns = count.toIntOption))
+    case "--bar0-bits" :: n :: rest if n.toIntOption.isDefined    => parse(rest, options.copy(bar0Bits = n.toIntOption))
     case "--board" :: rest                                        => parse(rest, options.copy(board = true))
     case "--uncore" :: rest                                       => parse(rest, options.copy(uncore = true))
     case "--without-codec" :: rest                                => parse(rest, options.copy(codec = false))
@@ -60,7 +64,12 @@ object Emit {
         val options = parse(args.toList)
         val named   = Configs(options.config)
         val coded   = if (options.codec) named else named.copy(ecc = Seq.empty)
-        (options, coded.copy(ways = options.ways.getOrElse(coded.ways), luns = options.luns.getOrElse(coded.luns)))
+        val sized = coded.copy(
+          ways = options.ways.getOrElse(coded.ways),
+          luns = options.luns.getOrElse(coded.luns),
+          bar0Bits = options.bar0Bits.getOrElse(coded.bar0Bits)
+        )
+        (options, sized)
       } catch {
         case e: IllegalArgumentException =>
           System.err.println(e.getMessage)
@@ -92,7 +101,7 @@ object Emit {
     */
   def describe(p: SocParams, name: String, more: Seq[(String, BigInt)]): String =
     s"""{"name": "$name", "arch": "${p.arch.name}", "cores": ${p.cores}, "slots": ${p.slots}, "channels": ${p.channels}, "ways": ${p.ways}, """ +
-      s""""luns": ${p.luns}, "phyBytes": ${p.phyBytes}, "ecc": [${p.ecc.mkString(", ")}]""" +
+      s""""luns": ${p.luns}, "bar0Bits": ${p.bar0Bits}, "phyBytes": ${p.phyBytes}, "ecc": [${p.ecc.mkString(", ")}]""" +
       more.map { case (key, value) => s""", "$key": $value""" }.mkString + "}\n"
 
   private def listed(dir: Path): Seq[Path] = {

@@ -19,7 +19,7 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   // BAR0: NVMe registers below 0x8000, board control and debug block (4 KiB each) from there, the controller memory buffer in
   // the upper half.
   private val bar0    = Module(new AxiLiteSlave(BoardIO.Bar0Bits))
-  private val nvme    = Module(new NvmeFrontEnd(axi))
+  private val nvme    = Module(new NvmeFrontEnd(axi, p.memoryBuffer))
   private val control = Module(new ControlRegs(p))
   private val debug   = Module(new DebugModule(p))
   private val console = Module(new Console)

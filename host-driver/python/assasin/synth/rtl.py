@@ -33,19 +33,22 @@ def parse(config: str) -> tuple[str, int, int]:
 class Chip(NamedTuple):
     """
     What is emitted: a configuration, the chip enables a channel that the board has (None: as many as the configuration),
-    whether the channels have their page codec, and the LUNs of a chip enable that work at the same time (None: likewise).
+    whether the channels have their page codec, the LUNs of a chip enable that work at the same time (None: likewise), and the bits
+    of a vector register and of an element group (None: likewise).
     """
 
     config: str
     ways: int | None = None
     codec: bool = True
     luns: int | None = None
+    vector_bits: int | None = None
 
     def arguments(self) -> str:
         """What the generator is told."""
         ways = "" if self.ways is None else f" --ways {self.ways}"
         luns = "" if self.luns is None else f" --luns {self.luns}"
-        return f"--config {self.config} --board{ways}{luns}{'' if self.codec else ' --without-codec'}"
+        vector = "" if self.vector_bits is None else f" --vector-bits {self.vector_bits}"
+        return f"--config {self.config} --board{ways}{luns}{vector}{'' if self.codec else ' --without-codec'}"
 
 
 class Rtl:

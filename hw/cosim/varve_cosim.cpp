@@ -798,19 +798,31 @@ class VarveBench {
         return ++steps < 20 || fail("a step gives it up each time, though the model can decide it");
     }
 
-    /// A byte of room, when the instruction in the commit stage has waited a while and the model waits for it too. One
-    /// that is given up meanwhile has waited on.
+    /// Room, when the instruction in the commit stage has waited a while and the model waits for it too: the last byte
+    /// that it needs comes alone. One that is given up meanwhile has waited on.
     void give_room() {
         starved +=
-            commit_full && !doomed && !busy && top.io_issue_commit_waits_valid && top.io_issue_commit_waits_bits_output;
+            commit_full && !doomed && !busy && top.io_issue_commit_waits_valid && top.io_issue_commit_waits_bits_output
+                ? 1
+                : 0;
         if (starved < 8)
             return;
         starved = 0;
         const Outcome o = trial();
-        if (o.what == Outcome::Wait && o.waits_output) {
-            out_tail[o.waits_for]++;
-            idle = 0;
+        if (o.what != Outcome::Wait || !o.waits_output)
+            return;
+        uint64_t more = 1;
+        for (const uint64_t step : {256, 64, 16, 4}) {
+            world->out_tail[o.waits_for] += step;
+            const Outcome with = trial();
+            world->out_tail[o.waits_for] -= step;
+            if (with.what == Outcome::Wait && with.waits_output && with.waits_for == o.waits_for) {
+                more = step;
+                break;
+            }
         }
+        out_tail[o.waits_for] += more;
+        idle = 0;
     }
 
     /// The instruction in the commit stage stays: with reason?

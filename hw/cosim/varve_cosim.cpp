@@ -552,6 +552,8 @@ class VarveBench {
 
         if (!check_streams() || !check_counts(leaves, waits))
             return false;
+        if (program.tight)
+            give_room();
         if (leaves && !retire())
             return false;
         if (commit_full && !doomed && !leaves && !killed ? !check_wait() : (stalled = overdue = 0, false))
@@ -762,6 +764,14 @@ class VarveBench {
               : s.kind                 ? "VarWidth "
                                        : "") +
              (s.buffer() ? "buffer" : "memory") + ", SEW " + std::to_string(sew)]++;
+        if (!output || insn >> 30 & 1)
+            return;
+        const unsigned bits = s.kind == varve::Fixed ? s.width() : s.kind == varve::Huffman ? 15 : 64;
+        const std::string what = s.kind == varve::Huffman ? "vs.vpack to Huffman" : "vs.vpack to VarWidth";
+        if (s.kind && s.buffer() && s.bytepos + kElements * bits / 8 > world->room(insn >> 26 & 7))
+            seen[what + ", little room"]++;
+        if (s.kind && s.buffer() && s.bytepos == world->room(insn >> 26 & 7))
+            seen[what + ", last byte of room"]++;
     }
 
     /// What the model makes of the instruction in the commit stage, without doing it.
@@ -786,6 +796,33 @@ class VarveBench {
         }
         seen["steps given up early"]++;
         return ++steps < 20 || fail("a step gives it up each time, though the model can decide it");
+    }
+
+    /// Room, when the instruction in the commit stage has waited a while and the model waits for it too: the last byte
+    /// that it needs comes alone. One that is given up meanwhile has waited on.
+    void give_room() {
+        starved +=
+            commit_full && !doomed && !busy && top.io_issue_commit_waits_valid && top.io_issue_commit_waits_bits_output
+                ? 1
+                : 0;
+        if (starved < 8)
+            return;
+        starved = 0;
+        const Outcome o = trial();
+        if (o.what != Outcome::Wait || !o.waits_output)
+            return;
+        uint64_t more = 1;
+        for (const uint64_t step : {256, 64, 16, 4}) {
+            world->out_tail[o.waits_for] += step;
+            const Outcome with = trial();
+            world->out_tail[o.waits_for] -= step;
+            if (with.what == Outcome::Wait && with.waits_output && with.waits_for == o.waits_for) {
+                more = step;
+                break;
+            }
+        }
+        out_tail[o.waits_for] += more;
+        idle = 0;
     }
 
     /// The instruction in the commit stage stays: with reason?
@@ -1042,7 +1079,7 @@ class VarveBench {
                 const uint64_t most = in.start + (known[s] ? in.bytes.size() : in.length);
                 tail[s] = std::max(tail[s], std::min({tail[s] + 1 + rng() % chunk, most, in_head[s] + ring}));
             }
-            if (chance(drain_rate))
+            if (!program.tight && chance(drain_rate))
                 out_tail[s] = std::max(out_tail[s], std::min(out_tail[s] + 1 + rng() % chunk, out_head(s) + ring));
         }
         uint8_t bytes[kMemoryBytes];
@@ -1433,6 +1470,7 @@ class VarveBench {
     size_t commit_step = 0, offer_step = 0;
     uint64_t idle = 0;
     unsigned stalled = 0, overdue = 0;
+    unsigned starved = 0; ///< cycles of waiting for room since there was some more
     bool halted = false;  ///< the core is halted and steps: an instruction that waits is given up at once
     unsigned steps = 0;   ///< given up in a row, though the model can decide it
     unsigned working = 0; ///< cycles in a row that are counted as the unit's work, though a stream lacks something
@@ -1478,10 +1516,14 @@ int main(int argc, char **argv) {
         total += bench.compared;
     };
     for (unsigned i = 0; i < programs; i++) {
-        compare(random_varve_program(seed + i, VECTOR_VLEN, kinds, VECTOR_FULL, VECTOR_G));
+        VarveProgram random = random_varve_program(seed + i, VECTOR_VLEN, kinds, VECTOR_FULL, VECTOR_G);
+        random.tight = i % 4 == 3;
+        compare(random);
         if (VECTOR_FULL && i % 10 == 0) {
             compare(crowded_varve_program(seed + i, VECTOR_VLEN, VECTOR_G));
             compare(steady_varve_program(seed + i, VECTOR_VLEN, VECTOR_G));
+            if (kinds == 7)
+                compare(tight_varve_program(seed + i, VECTOR_VLEN, VECTOR_G));
         }
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

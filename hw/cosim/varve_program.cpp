@@ -128,6 +128,64 @@ class Generator {
         return program;
     }
 
+    /// Packs of VarVE-full for whose elements there is just too little room, then just enough. The stream buffers' room
+    /// grows by a byte when nothing else helps (VarveProgram::tight); streams in memory end with it, the values or the
+    /// widths first. Values of no bits, of few and of all bits; all elements, few and none of them; symbols without a
+    /// code.
+    VarveProgram tight() {
+        constexpr unsigned kValues = 16, kOthers = 17, kSums = 18, kMask = 1, kTableAt = kVarveBase + 1024;
+        begin_directed();
+        program.tight = true;
+        for (VarveInput &in : program.in)
+            for (uint8_t &byte : in.bytes)
+                byte = static_cast<uint8_t>(chance(50) ? 0 : chance(50) ? rng() % 8 : rng());
+        const Table table{kTableAt, 1 + below(8), true};
+        std::vector<unsigned> codes = lengths(1u << table.width);
+        codes.resize(std::min<size_t>(codes.size(), 1u << table.width));
+        write_table(table, codes);
+        for (unsigned round = 0; round < 2; round++) {
+            const bool buffer = round == 0;
+            const uint32_t end = kVarveBase + kVarveBytes;
+            const auto declare_packs = [&] {
+                Format f;
+                f.w = 0;
+                f.mb = below(4);
+                f.is_unsigned = chance(50);
+                f.buffer = buffer;
+                f.aux = 1;
+                const bool widths_last = chance(50);
+                const uint32_t last = end - 1 - below(vlen / 2), first = kVarveBase + 2048;
+                format(f.word(), widths_last ? last : first);
+                insn(custom2(9, 0, 2, 0), buffer ? below(8) : widths_last ? first : last, 0);
+                f.w = table.width;
+                f.aux = 0;
+                format(f.word(), kTableAt);
+                insn(custom2(10, 0, 2, 2), buffer ? below(8) : end - 1 - below(vlen / 4), 0);
+            };
+            declare_packs();
+            const std::array<unsigned, 2> bits = {8u << below(2), 1 + below(30)};
+            declare_values(0, bits[0]);
+            declare_values(1, bits[1]);
+            for (unsigned strip = 0; strip < 16; strip++) {
+                const bool wide = chance(30);
+                insn(unpack_word(0, kValues) & ~(1u << 30), 0, 0);
+                if (wide)
+                    insn(unpack_word(1, kOthers) & ~(1u << 30), 0, 0);
+                insn(variable(0x00, false, kValues, wide ? kOthers : kValues, 0, kSums), 0, 0);
+                insn(variable(std::array<unsigned, 3>{0x18, 0x19, 0x1f}[below(3)], false, kValues, below(8), 3, kMask),
+                     0, 0);
+                for (const unsigned id : {0u, 2u})
+                    insn(pack_word(id, chance(50), kMask, chance(50) ? kSums : kValues, 1 + strip) & ~(1u << 30), 0, 0);
+                insn((wide ? 3u : 1u) << 20 | 1u << 12 | (17 + strip % 8) << 7 | 0x5b, 0, 0);
+            }
+            for (const unsigned id : {0u, 1u})
+                insn(custom2(24, id, 0, 30), 0, 0);
+            for (const unsigned id : {0u, 2u, 2u}) // a symbol without a code is told first
+                insn(custom2(25, id, 0, 31), 0, 0);
+        }
+        return program;
+    }
+
   private:
     /// What programs without chance begin with.
     void begin_directed() {
@@ -446,11 +504,23 @@ class Generator {
     }
     /// A table, perhaps a bad one. Those from the number of symbols on are any.
     Table table(uint32_t at) {
-        Table t{at, chance(70) ? 1 + below(8) : 1 + below(16), chance(60)};
+        const Table t{at, chance(70) ? 1 + below(8) : 1 + below(16), chance(60)};
         const unsigned values = 1u << t.width, most = std::min(t.for_output ? std::min(values, 256u) : 256u, 256u);
         std::vector<unsigned> codes = lengths(chance(30) ? most : 1 + below(chance(50) ? std::min(most, 20u) : most));
         while (codes.size() > most)
             codes.pop_back();
+        write_table(t, codes);
+        if (chance(12)) { // one of the header, of the counts or of the symbols
+            const auto n = static_cast<unsigned>(codes.size());
+            program.memory[at - kVarveBase +
+                           std::array<unsigned, 3>{below(8), 8 + below(32), 40 + below(2 * n)}[below(3)]] ^=
+                static_cast<uint8_t>(1u << below(8));
+        }
+        return t;
+    }
+    void write_table(const Table &t, const std::vector<unsigned> &codes) {
+        const uint32_t at = t.address;
+        const unsigned values = 1u << t.width;
         const auto n = static_cast<unsigned>(codes.size());
         std::array<unsigned, 16> count{};
         for (const unsigned length : codes)
@@ -472,11 +542,6 @@ class Generator {
             half(at + 40 + 2 * i, i >= n         ? static_cast<unsigned>(rng())
                                   : t.for_output ? symbols[i]
                                                  : static_cast<unsigned>(rng()) % values);
-        if (chance(12)) // one of the header, of the counts or of the symbols
-            program.memory[at - kVarveBase +
-                           std::array<unsigned, 3>{below(8), 8 + below(32), 40 + below(2 * n)}[below(3)]] ^=
-                static_cast<uint8_t>(1u << below(8));
-        return t;
     }
     void sow_tables() {
         for (unsigned i = 0; i < 5; i++)
@@ -1201,6 +1266,10 @@ VarveProgram crowded_varve_program(uint64_t seed, unsigned vlen, unsigned slot) 
 
 VarveProgram steady_varve_program(uint64_t seed, unsigned vlen, unsigned slot) {
     return Generator(seed, vlen, kFixedStreams, true, slot).steady();
+}
+
+VarveProgram tight_varve_program(uint64_t seed, unsigned vlen, unsigned slot) {
+    return Generator(seed, vlen, kVariableStreams | kHuffmanStreams, true, slot).tight();
 }
 
 } // namespace cosim

@@ -35,6 +35,8 @@ struct VarveProgram {
     std::array<VarveInput, kBuffers> in;
     std::array<uint64_t, kBuffers> out; ///< where the output streams begin
     unsigned log_streams, log_ring;     ///< log2 of the number of streams, and of a ring in bytes
+    /// Room for output comes a byte at a time, when an instruction can do nothing but wait for it.
+    bool tight = false;
 };
 
 /// Kinds of streams that programs may declare: a bit each.
@@ -51,5 +53,8 @@ VarveProgram crowded_varve_program(uint64_t seed, unsigned vlen, unsigned slot);
 
 /// The same, whose strips have the same number for a while, which is then guessed, and then another one.
 VarveProgram steady_varve_program(uint64_t seed, unsigned vlen, unsigned slot);
+
+/// The same, whose packs to VarWidth and Huffman streams have too little room for their elements, then just enough.
+VarveProgram tight_varve_program(uint64_t seed, unsigned vlen, unsigned slot);
 
 } // namespace cosim

@@ -92,6 +92,19 @@ def test_targets(name: str, config: str, tmp_path: Path) -> None:
     assert replace(row, **written) == row
 
 
+def test_smaller_vector_registers() -> None:
+    """The unit that a tile has is the smaller one, and a configuration without such units is told so."""
+    board = Board.load("daisyplus")
+    chips = {bits: utilisation.chip_of(board, "AssasinVf1x1", vector_bits=bits) for bits in (None, 64)}
+    emitted = rtl.load(chips.values())
+    for bits, chip in chips.items():
+        ports = emitted[chip].ports("ExecutePath")
+        assert f"[{(bits or 256) - 1}:0]" in ports
+        assert bits is None or "[255:0]" not in ports
+    with pytest.raises(SynthError, match="AssasinSb1x1 has no vector unit"):
+        rtl.load([utilisation.chip_of(board, "AssasinSb1x1", vector_bits=64)])
+
+
 def test_chip_without_codec() -> None:
     """The codec is most of a flash channel's logic, and all of it goes: the memory for sectors stays."""
     board = Board.load("cosmosplus")

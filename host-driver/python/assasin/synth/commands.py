@@ -22,28 +22,43 @@ from assasin.tree import BENCH_FOLDER, ROOT
 @click.option("--config", "configs", type=ConfigName(), multiple=True, help="May be given many times. Default: the board's table.")
 @click.option("--units", is_flag=True, help="Show what each unit of the configuration takes, and what its memories became.")
 @click.option("--without-codec", is_flag=True, help="Of chips whose flash channels have no page codec.")
+@click.option(
+    "--vector-bits",
+    type=click.Choice(("64", "128", "256", "512")),
+    help="Of a vector register, of configurations with vector units; default as the board is built, 256.",
+)
 @json_option
-def synth(boards: tuple[str, ...], configs: tuple[str, ...], units: bool, without_codec: bool, as_json: bool) -> None:
+def synth(
+    boards: tuple[str, ...],
+    configs: tuple[str, ...],
+    units: bool,
+    without_codec: bool,
+    vector_bits: str | None,
+    as_json: bool,
+) -> None:
     """
     Estimate what configurations take of the boards' FPGAs, with yosys; leaves build/synth/utilisation.json.
 
     A configuration fits when 15 % of LUTs and block RAM are left for what is not in it: XDMA, flash PHYs, DRAM path.
     """
+    bits = None if vector_bits is None else int(vector_bits)
     if units:
-        _show_units(boards, configs, not without_codec, as_json)
+        _show_units(boards, configs, not without_codec, bits, as_json)
         return
     with terminal.spinner("synthesis") as say:
-        rows = utilisation.estimate(boards, configs, say, codec=not without_codec)
+        rows = utilisation.estimate(boards, configs, say, codec=not without_codec, vector_bits=bits)
     if as_json:
         terminal.dump([asdict(r) for r in rows])
         return
     columns, lines = utilisation.table(rows)
     caption = f"estimates of synthesis with yosys, without place and route; {utilisation.FILE.relative_to(ROOT)}"
-    terminal.table(f"Utilisation of the boards' FPGAs{_without(not without_codec)}", columns, lines, caption)
+    terminal.table(f"Utilisation of the boards' FPGAs{_but(not without_codec, bits)}", columns, lines, caption)
 
 
-def _without(codec: bool) -> str:
-    return "" if codec else ", without the page codec"
+def _but(codec: bool, vector_bits: int | None) -> str:
+    """What is not as the configurations are, for a title."""
+    vectors = "" if vector_bits is None else f", vector registers of {vector_bits} bits"
+    return vectors if codec else f", without the page codec{vectors}"
 
 
 def _summary(memories: dict[str, str]) -> str:
@@ -53,14 +68,14 @@ def _summary(memories: dict[str, str]) -> str:
     return ", ".join([*(f"{n} {how}" for how, n in sorted(count.items())), *names])
 
 
-def _show_units(boards: tuple[str, ...], configs: tuple[str, ...], codec: bool, as_json: bool) -> None:
+def _show_units(boards: tuple[str, ...], configs: tuple[str, ...], codec: bool, vector_bits: int | None, as_json: bool) -> None:
     if len(boards) != 1:
         raise click.UsageError("--units shows one board: add --board NAME")
     board = Board.load(boards[0])
     family = utilisation.part_of(board).family
     result = {}
     with terminal.spinner("synthesis") as say:
-        chips = [utilisation.chip_of(board, config, codec) for config in configs or [board.chip.config]]
+        chips = [utilisation.chip_of(board, config, codec, vector_bits) for config in configs or [board.chip.config]]
         for chip, modules in rtl.load(chips, say).items():
             result[chip.config] = utilisation.unit_rows(modules, family, say)
     if as_json:
@@ -76,7 +91,7 @@ def _show_units(boards: tuple[str, ...], configs: tuple[str, ...], codec: bool, 
         all_ = utilisation.total(rows)
         lines.append(["all", "", f"{all_.lut:,}", f"{all_.lut_memory:,}", f"{all_.ff:,}", f"{all_.bram36:g}"])
         lines[-1] += [str(all_.uram), str(all_.dsp), ""]
-        title = f"{config} for {board.name}{_without(codec)}: one of each unit"
+        title = f"{config} for {board.name}{_but(codec, vector_bits)}: one of each unit"
         terminal.table(title, columns, lines, "estimates of synthesis with yosys")
 
 

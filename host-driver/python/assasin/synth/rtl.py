@@ -33,8 +33,8 @@ def parse(config: str) -> tuple[str, int, int]:
 class Chip(NamedTuple):
     """
     What is emitted: a configuration, the chip enables a channel that the board has (None: as many as the configuration),
-    whether the channels have their page codec, and the LUNs of a chip enable that work at the same time (None: likewise), and the
-    widest access to BAR0 (None: likewise).
+    whether the channels have their page codec, the LUNs of a chip enable that work at the same time (None: likewise), the widest
+    access to BAR0 (None: likewise), and the bits of a vector register and of an element group (None: likewise).
     """
 
     config: str
@@ -42,13 +42,15 @@ class Chip(NamedTuple):
     codec: bool = True
     luns: int | None = None
     bar0_bits: int | None = None
+    vector_bits: int | None = None
 
     def arguments(self) -> str:
         """What the generator is told."""
         ways = "" if self.ways is None else f" --ways {self.ways}"
         luns = "" if self.luns is None else f" --luns {self.luns}"
         bar0 = "" if self.bar0_bits is None else f" --bar0-bits {self.bar0_bits}"
-        return f"--config {self.config} --board{ways}{luns}{bar0}{'' if self.codec else ' --without-codec'}"
+        vector = "" if self.vector_bits is None else f" --vector-bits {self.vector_bits}"
+        return f"--config {self.config} --board{ways}{luns}{bar0}{vector}{'' if self.codec else ' --without-codec'}"
 
 
 class Rtl:

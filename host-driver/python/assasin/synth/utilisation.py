@@ -28,7 +28,8 @@ TILES = (4, 8)
 @dataclass(frozen=True)
 class Row:
     """
-    One configuration on one board. `codec`: with the channels' page codec; `why`: what limits it, or what it does not fit into.
+    One configuration on one board. `codec`: with the channels' page codec; `why`: what limits it, or what it does not fit into;
+    `vector_bits`: of a vector register, where it is not the configuration's own.
     """
 
     board: str
@@ -43,6 +44,7 @@ class Row:
     dsp: int
     fits: bool
     why: str
+    vector_bits: int | None = None
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,9 @@ def part_of(board: Board) -> Part:
     return board.part
 
 
-def chip_of(board: Board, config: str, codec: bool = True) -> Chip:
+def chip_of(board: Board, config: str, codec: bool = True, vector_bits: int | None = None) -> Chip:
     """The configuration with the board's number of ways and LUNs, and its width of BAR0."""
-    return Chip(config, board.nand.ways, codec, board.nand.luns, board.pcie.bar0_bits)
+    return Chip(config, board.nand.ways, codec, board.nand.luns, board.pcie.bar0_bits, vector_bits)
 
 
 def real_boards() -> list[str]:
@@ -93,7 +95,7 @@ def total(rows: Iterable[UnitRow]) -> Resources:
     return sum((row.each.times(row.count) for row in rows), Resources())
 
 
-def row(board: Board, config: str, rows: Sequence[UnitRow], codec: bool = True) -> Row:
+def row(board: Board, config: str, rows: Sequence[UnitRow], codec: bool = True, vector_bits: int | None = None) -> Row:
     """What the configuration takes of the board's part."""
     part = part_of(board)
     _, cores, channels = parse(config)
@@ -101,7 +103,8 @@ def row(board: Board, config: str, rows: Sequence[UnitRow], codec: bool = True) 
     fits, why = _judge(part, sum_, rows)
     if channels > board.nand.channels:
         fits, why = False, f"the board has {board.nand.channels} flash channels; {why}"
-    return Row(board.name, config, codec, cores, channels, sum_.lut, sum_.ff, sum_.bram36, sum_.uram, sum_.dsp, fits, why)
+    taken = (sum_.lut, sum_.ff, sum_.bram36, sum_.uram, sum_.dsp)
+    return Row(board.name, config, codec, cores, channels, *taken, fits, why, vector_bits)
 
 
 def _judge(part: Part, sum_: Resources, rows: Sequence[UnitRow]) -> tuple[bool, str]:
@@ -134,19 +137,20 @@ def estimate(
     say: Callable[[str], None] = lambda _: None,
     file: Path = FILE,
     codec: bool = True,
+    vector_bits: int | None = None,
 ) -> list[Row]:
     """Rows of these boards (default: all with an FPGA) and configurations (default: the board's table), written to `file` too."""
     chosen = [Board.load(name) for name in boards or real_boards()]
     for board in chosen:
         part_of(board)
     wanted = {board.name: list(configs) or default_configs(board) for board in chosen}
-    rtl = load((chip_of(board, config, codec) for board in chosen for config in wanted[board.name]), say)
+    rtl = load((chip_of(board, config, codec, vector_bits) for board in chosen for config in wanted[board.name]), say)
     rows = []
     for board in chosen:
         for config in wanted[board.name]:
             say(f"{config} for {board.name}")
-            found = unit_rows(rtl[chip_of(board, config, codec)], part_of(board).family, say)
-            rows.append(row(board, config, found, codec))
+            found = unit_rows(rtl[chip_of(board, config, codec, vector_bits)], part_of(board).family, say)
+            rows.append(row(board, config, found, codec, vector_bits))
             # What has been estimated is kept when a long run is stopped.
             cache.write_json(file, [asdict(r) for r in rows])
     return rows

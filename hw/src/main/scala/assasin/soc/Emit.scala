@@ -11,13 +11,14 @@ import scala.jdk.CollectionConverters._
 /** Writes a configuration as SystemVerilog: one file a module, `filelist.f` that names them, and `config.json`.
   *
   * Usage: Emit --config AssasinSb8x8 --out DIR [--board] [--uncore] [--ways N] [--luns N] [--bar0-bits N]
-  * [--without-codec]
+  * [--vector-bits N] [--without-codec]
   *
   * `--ways`: chip enables a channel, where a board has another number than the configuration. `--luns 1`: the LUNs of a
   * chip enable take turns, which makes channels smaller. `--bar0-bits 32`: the board brings no wider accesses to BAR0,
-  * and the chip has no controller memory buffer. `--without-codec` leaves out the channels' page codec: their sectors
-  * are protected by CRC alone. `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore` writes
-  * the [[Uncore]] alone, for its bench, with a DRAM port for every core.
+  * and the chip has no controller memory buffer. `--vector-bits`: of a vector register and of an element group, where a
+  * part has no room for the configuration's. `--without-codec` leaves out the channels' page codec: their sectors are
+  * protected by CRC alone. `--board` keeps to the SystemVerilog that every synthesis tool reads; `--uncore` writes the
+  * [[Uncore]] alone, for its bench, with a DRAM port for every core.
   */
 object Emit {
 
@@ -30,11 +31,13 @@ object Emit {
       ways: Option[Int] = None,
       luns: Option[Int] = None,
       bar0Bits: Option[Int] = None,
+      vectorBits: Option[Int] = None,
       codec: Boolean = true
   )
 
   private val Usage =
-    "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore] [--ways N] [--luns N] [--bar0-bits N] [--without-codec]"
+    "usage: Emit --config <Architecture><cores>x<channels> --out DIR [--board] [--uncore] [--ways N] [--luns N] " +
+      "[--bar0-bits N] [--vector-bits N] [--without-codec]"
 
   private def parse(args: List[String], options: Options = Options()): Options = args match {
     case "--config" :: name :: rest                               => parse(rest, options.copy(config = name))
@@ -42,11 +45,13 @@ object Emit {
     case "--ways" :: count :: rest if count.toIntOption.isDefined => parse(rest, options.copy(ways = count.toIntOption))
     case "--luns" :: count :: rest if count.toIntOption.isDefined => parse(rest, options.copy(luns = count.toIntOption))
     case "--bar0-bits" :: n :: rest if n.toIntOption.isDefined    => parse(rest, options.copy(bar0Bits = n.toIntOption))
-    case "--board" :: rest                                        => parse(rest, options.copy(board = true))
-    case "--uncore" :: rest                                       => parse(rest, options.copy(uncore = true))
-    case "--without-codec" :: rest                                => parse(rest, options.copy(codec = false))
-    case Nil if options.config.nonEmpty && options.out.nonEmpty   => options
-    case Nil                                                      => throw new IllegalArgumentException(Usage)
+    case "--vector-bits" :: count :: rest if count.toIntOption.isDefined =>
+      parse(rest, options.copy(vectorBits = count.toIntOption))
+    case "--board" :: rest                                      => parse(rest, options.copy(board = true))
+    case "--uncore" :: rest                                     => parse(rest, options.copy(uncore = true))
+    case "--without-codec" :: rest                              => parse(rest, options.copy(codec = false))
+    case Nil if options.config.nonEmpty && options.out.nonEmpty => options
+    case Nil                                                    => throw new IllegalArgumentException(Usage)
     case other :: _ => throw new IllegalArgumentException(s"argument '$other' is unknown; $Usage")
   }
 
@@ -64,10 +69,13 @@ object Emit {
         val options = parse(args.toList)
         val named   = Configs(options.config)
         val coded   = if (options.codec) named else named.copy(ecc = Seq.empty)
+        require(options.vectorBits.isEmpty || coded.arch.vector, s"${coded.name} has no vector unit")
+        val vector = options.vectorBits.fold(coded.vector)(bits => coded.vector.copy(vLen = bits, dLen = bits))
         val sized = coded.copy(
           ways = options.ways.getOrElse(coded.ways),
           luns = options.luns.getOrElse(coded.luns),
-          bar0Bits = options.bar0Bits.getOrElse(coded.bar0Bits)
+          bar0Bits = options.bar0Bits.getOrElse(coded.bar0Bits),
+          vector = vector
         )
         (options, sized)
       } catch {

@@ -18,6 +18,9 @@
  * hart's machine mode. */
 #define HAL_PLIC_CLAIM 0x0c200004u
 
+/** Code, data and stack are in DRAM_FIRMWARE, which host DMA reaches. */
+#define HAL_FIRMWARE_IN_DRAM 1
+
 static inline volatile uint32_t *hal_at(uint32_t addr) {
     return (volatile uint32_t *)(uintptr_t)addr;
 }

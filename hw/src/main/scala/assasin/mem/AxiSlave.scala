@@ -12,7 +12,8 @@ import chisel3.util.{Enum, Queue, is, log2Ceil, switch}
   * full width) of up to 256 beats, unaligned first addresses, any strobes. Transactions in each direction are answered
   * in order. STAGE: its submission half (0x000-0x3FF) takes writes, its completion half (0x800-0x87F) reads; the
   * opposite accesses and the rest answer DECERR. Writes to TCM outside `tcmFirst` .. `tcmEnd` change nothing and answer
-  * SLVERR: once the firmware runs, only its DMA buffers are open.
+  * SLVERR: once the firmware runs, only its DMA buffers are open. So do writes to DRAM from `dramFirst` to `dramEnd`,
+  * but for what `tcmFirst` and `tcmEnd` name there: a firmware in DRAM has its DMA buffers beside its code.
   */
 class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   private val words = p.tcmBytes / 8
@@ -31,6 +32,10 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
     val tcmFirst = Input(UInt(32.W))
     val tcmEnd   = Input(UInt(32.W))
 
+    /** The bytes of DRAM that may not be written. */
+    val dramFirst = Input(UInt(32.W))
+    val dramEnd   = Input(UInt(32.W))
+
     /** No transaction is under way. */
     val idle = Output(Bool())
   })
@@ -48,7 +53,12 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   private val wIds    = Module(new Queue(UInt(port.idBits.W), 8))
   private val toTcm   = isTcm(wAddr.addr)
   private val toStage = inStage(wAddr.addr) && wAddr.addr(11, 10) === 0.U
-  private val tcmOpen = toTcm && wAddr.addr(31, 3) >= io.tcmFirst(31, 3) && wAddr.addr(31, 3) < io.tcmEnd(31, 3)
+
+  private def within(first: UInt, end: UInt): Bool =
+    wAddr.addr(31, 3) >= first(31, 3) && wAddr.addr(31, 3) < end(31, 3)
+  private val buffer     = within(io.tcmFirst, io.tcmEnd)
+  private val tcmOpen    = toTcm && buffer
+  private val dramClosed = within(io.dramFirst, io.dramEnd) && !buffer
 
   io.axi.aw.ready       := wState === wIdle && Mux(isDram(io.axi.aw.bits.addr), wIds.io.enq.ready, !wIds.io.deq.valid)
   wIds.io.enq.valid     := io.axi.aw.fire && isDram(io.axi.aw.bits.addr)
@@ -58,6 +68,7 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   io.dramWrite.aw.bits.size := Axi4.Size8
   io.dramWrite.w.valid      := wState === wDram && io.axi.w.valid
   io.dramWrite.w.bits       := io.axi.w.bits
+  when(dramClosed) { io.dramWrite.w.bits.strb := 0.U }
 
   private val tcmWrite = wState === wLocal && tcmOpen && io.axi.w.valid
   io.axi.w.ready := (wState === wDram && io.dramWrite.w.ready) || (wState === wLocal && (!tcmOpen || (tcmWrite && io.tcm.req.ready)))
@@ -79,7 +90,10 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
       val sent = wSent || io.dramWrite.aw.fire
       wSent := sent
       // The arbiter takes no data before the address.
-      when(io.dramWrite.w.fire && io.axi.w.bits.last) { wState := wIdle }
+      when(io.dramWrite.w.fire) {
+        wAddr.addr := wAddr.addr + 8.U
+        when(io.axi.w.bits.last) { wState := wIdle }
+      }
     }
     is(wLocal) {
       when(io.axi.w.fire) {
@@ -96,9 +110,15 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
     wClosed  := false.B
     wMissing := false.B
   }.elsewhen(io.axi.w.fire) {
-    wClosed  := wClosed || toTcm && !tcmOpen
+    wClosed  := wClosed || toTcm && !tcmOpen || wState === wDram && dramClosed
     wMissing := wMissing || !toTcm && !toStage
   }
+
+  // Whether a burst to DRAM had a closed beat, for its answer.
+  private val wRefused = Module(new Queue(Bool(), 8, flow = true))
+  wRefused.io.enq.valid := io.dramWrite.w.fire && io.axi.w.bits.last
+  wRefused.io.enq.bits  := wClosed || dramClosed
+  wRefused.io.deq.ready := io.dramWrite.b.fire
 
   private val localB = wState === wResp
   io.axi.b.valid   := localB || io.dramWrite.b.valid
@@ -106,7 +126,7 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   io.axi.b.bits.resp := Mux(
     localB,
     Mux(wMissing, Axi4.Decerr, Mux(wClosed, Axi4.Slverr, Axi4.Okay)),
-    io.dramWrite.b.bits.resp
+    Mux(wRefused.io.deq.bits, Axi4.Slverr, io.dramWrite.b.bits.resp)
   )
   io.dramWrite.b.ready := !localB && io.axi.b.ready
   wIds.io.deq.ready    := io.dramWrite.b.fire

@@ -105,7 +105,9 @@ uint32_t NativeDrive::bar0Read(uint32_t offset) {
         return 1u << 31 | character;
     }
     case CTRL_FW_STATE:
-        return !awake();
+        return !awake() | (trap & 1) << 1 | (trap & 0xff00);
+    case CTRL_FW_PC:
+        return trapPc;
     case CTRL_CONFIG:
         return config_.cores | config_.channels << 8 | config_.ways << 16 | 1u << 24;
     case CTRL_CYCLES_LO:

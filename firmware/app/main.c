@@ -9,6 +9,7 @@
 #include "media/nand.h"
 #include "nvme/nvme.h"
 #include "platform/console.h"
+#include "platform/dram.h"
 #include "platform/fill.h"
 #include "platform/regs.h"
 #include "platform/timer.h"
@@ -98,6 +99,10 @@ void firmware_boot(void) {
     uint32_t dma = hal_dma_addr(&nvme_dma);
     sys_write(SYS_TCM_WRITE_FIRST, dma);
     sys_write(SYS_TCM_WRITE_END, dma + sizeof nvme_dma);
+    if (HAL_FIRMWARE_IN_DRAM) {
+        sys_write(SYS_DRAM_CLOSED_FIRST, DRAM_FIRMWARE);
+        sys_write(SYS_DRAM_CLOSED_END, DRAM_FIRMWARE + DRAM_FIRMWARE_SIZE);
+    }
     controller_announce();
     console_printf("ASSASIN firmware " FW_VERSION "\n");
     timer_init();

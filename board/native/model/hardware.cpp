@@ -130,6 +130,10 @@ void Hardware::devRead(uint32_t addr, uint8_t *dst, uint32_t n) {
 
 void Hardware::devWrite(uint32_t addr, const uint8_t *src, uint32_t n) {
     if (addr & kDramBit) {
+        const bool buffer = addr >= tcmFirst && addr + n <= tcmEnd;
+        if (addr < dramEnd && addr + n > dramFirst && !buffer) {
+            violation("DMA to DRAM " + hex(addr) + ", which SYS.DRAM_CLOSED_FIRST and SYS.DRAM_CLOSED_END close");
+        }
         dramCopyIn(addr, src, n);
     } else if (addr < tcmFirst || addr + n > tcmEnd) {
         violation("DMA to TCM " + hex(addr) + ", which SYS.TCM_WRITE_FIRST and SYS.TCM_WRITE_END close");
@@ -338,6 +342,10 @@ uint32_t Hardware::sysRead(uint32_t r) {
         return 0;
     case SYS_BOOT_ARG:
         return bootArg;
+    case SYS_TRAP_PC:
+        return trapPc;
+    case SYS_TRAP:
+        return trap;
     default:
         violation("read of SYS+" + hex(r));
     }
@@ -359,6 +367,18 @@ void Hardware::sysWrite(uint32_t r, uint32_t v) {
         break;
     case SYS_TCM_WRITE_END:
         tcmEnd = v;
+        break;
+    case SYS_DRAM_CLOSED_FIRST:
+        dramFirst = v;
+        break;
+    case SYS_DRAM_CLOSED_END:
+        dramEnd = v;
+        break;
+    case SYS_TRAP_PC:
+        trapPc = v;
+        break;
+    case SYS_TRAP:
+        trap = v;
         break;
     case SYS_CACHE_FIRST:
         cacheFirst = v;

@@ -244,6 +244,7 @@ class Hardware {
     /* SYS */
     uint64_t mtimecmp = UINT64_MAX;
     uint32_t eventEnable = 0, mtimeHi = 0, tcmFirst = 0, tcmEnd = UINT32_MAX;
+    uint32_t dramFirst = 0, dramEnd = 0, trapPc = 0, trap = 0;
 
     /// The processor's read cache: which lines it holds, and whether somebody else has written them since.
     struct CacheLine {

@@ -8,6 +8,9 @@
 
 #include <stdint.h>
 
+/** Code, data and stack are in DRAM_FIRMWARE, which host DMA reaches. */
+#define HAL_FIRMWARE_IN_DRAM 0
+
 /** Read a 32-bit register or DRAM word. */
 static inline uint32_t hal_read(uint32_t addr) {
     return *(volatile uint32_t *)addr;

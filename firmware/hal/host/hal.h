@@ -16,6 +16,9 @@ uint32_t model_cycle(void);
 uint32_t model_dma_addr(const volatile void *p);
 void model_halt(void) __attribute__((noreturn));
 
+/** Code, data and stack are in DRAM_FIRMWARE, which host DMA reaches. */
+#define HAL_FIRMWARE_IN_DRAM 0
+
 static inline uint32_t hal_read(uint32_t addr) {
     return model_read(addr);
 }

@@ -51,7 +51,7 @@ _start:
     .balign 4
     /* Never left. A trap in it ends in the loop. */
 trap_entry:
-    la      t0, stopped
+    la      t0, trap_end
     csrw    mtvec, t0
     csrw    mie, zero
     la      sp, __stack_top
@@ -64,6 +64,6 @@ trap_entry:
     csrr    a2, mtval
     call    trap
     .balign 4
-stopped:
+trap_end:
     wfi
-    j       stopped
+    j       trap_end

@@ -18,6 +18,9 @@
  * hart's machine mode. */
 #define HAL_PLIC_CLAIM 0x0c200004u
 
+/** Code, data and stack are in DRAM_FIRMWARE, which host DMA reaches. */
+#define HAL_FIRMWARE_IN_DRAM 1
+
 static inline volatile uint32_t *hal_at(uint32_t addr) {
     return (volatile uint32_t *)(uintptr_t)addr;
 }
@@ -65,12 +68,10 @@ static inline uint32_t hal_dma_addr(const volatile void *p) {
     return (uint32_t)(uintptr_t)p;
 }
 
-/** Stop for good. */
+/** Stop for good: an illegal instruction, whose trap the firmware writes to SYS.TRAP (trap.c). */
 static inline void hal_halt(void) {
-    __asm__ volatile("csrw mie, zero");
-    for (;;) {
-        __asm__ volatile("wfi");
-    }
+    __asm__ volatile("unimp");
+    __builtin_unreachable();
 }
 
 #endif

@@ -33,6 +33,8 @@ constexpr reg_t MEIP = 1 << 11;
 constexpr unsigned STALE_LIMIT = 100;
 /** Cycles that the model is told of at once, at most. */
 constexpr uint64_t TELL_EVERY = 100'000;
+/** Instructions that a trap takes at most, from its entry to its sleep. */
+constexpr unsigned TRAP_INSTRUCTIONS = 100'000;
 
 std::string hex(uint64_t v) {
     char text[24];
@@ -140,12 +142,31 @@ void Tile::until(uint64_t end) {
     do {
         /* Before crt0 has set mtvec a trap leads elsewhere. */
         if ((state.pc & mask) == trap || (state.pc & mask) - FIRMWARE >= FIRMWARE_BYTES) {
+            trapped();
             throw std::runtime_error("the firmware traps at " + hex(state.mepc->read()) + ": cause " +
                                      std::to_string(state.mcause->read()) + ", tval " + hex(state.mtval->read()));
         }
         execute();
     } while ((state.pc & mask) != end);
     tell();
+}
+
+/** A trap of the firmware: it tells the drive by SYS.TRAP, then sleeps. */
+void Tile::trapped() {
+    const state_t &state = *hart_->get_state();
+    const uint64_t mask = hart_->get_xlen() == 32 ? UINT32_MAX : UINT64_MAX;
+    if ((state.pc & mask) != at("trap_entry")) {
+        return;
+    }
+    const uint32_t cause = uint32_t(state.mcause->read()), pc = uint32_t(state.mepc->read());
+    for (unsigned n = 0; n < TRAP_INSTRUCTIONS && (state.pc & mask) != at("trap_end"); n++) {
+        execute();
+    }
+    const uint32_t told = model_read(ASSASIN_SYS_BASE + SYS_TRAP), toldPc = model_read(ASSASIN_SYS_BASE + SYS_TRAP_PC);
+    if ((state.pc & mask) != at("trap_end") || told != (1 | cause << 8) || toldPc != pc) {
+        throw std::runtime_error("the firmware traps at " + hex(pc) + ", cause " + std::to_string(cause) +
+                                 ", and tells SYS.TRAP " + hex(told) + ", SYS.TRAP_PC " + hex(toldPc));
+    }
 }
 
 void Tile::execute() {

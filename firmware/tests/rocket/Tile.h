@@ -67,6 +67,7 @@ class Tile final : public simif_t {
     uint64_t at(const std::string &name) const;
     void call(const char *function);
     void until(uint64_t end);
+    void trapped();
     void execute();
     void sleep();
     void tell();

@@ -164,6 +164,50 @@ TEST_F(Memory, TcmIsWrittenOnlyWhereItIsOpen) {
     }
 }
 
+// What SYS.DRAM_CLOSED_FIRST and SYS.DRAM_CLOSED_END close of DRAM answers SLVERR and does not change, but for the
+// buffers.
+TEST_F(Memory, FirmwareInDramIsWrittenOnlyInItsBuffers) {
+    const uint32_t sys = ASSASIN_SYS_BASE, base = ASSASIN_DRAM_BASE + 0x1000, size = 4096;
+    for (unsigned n = 0; n < 60; n++) {
+        bench.store(sys + SYS_DRAM_CLOSED_FIRST, 0);
+        bench.store(sys + SYS_DRAM_CLOSED_END, 0);
+        std::vector<uint8_t> model = random(size);
+        bench.deviceWrite(base, model);
+        ASSERT_EQ(bench.xdma.response, 0);
+        const auto within = [&](uint32_t from, uint32_t to) {
+            const uint32_t first = from + (bench.rng() % (to - from) & ~7u);
+            return std::pair{first, first + (bench.rng() % (to - first + 8) & ~7u)};
+        };
+        const auto [first, end] = within(0, size);
+        const auto [open, shut] = within(n % 2 ? first : 0, size);
+        bench.store(sys + SYS_DRAM_CLOSED_FIRST, base + first);
+        bench.store(sys + SYS_DRAM_CLOSED_END, base + end);
+        bench.store(sys + SYS_TCM_WRITE_FIRST, base + open);
+        bench.store(sys + SYS_TCM_WRITE_END, base + shut);
+        ASSERT_EQ(bench.load(sys + SYS_DRAM_CLOSED_FIRST), base + first);
+        ASSERT_EQ(bench.load(sys + SYS_DRAM_CLOSED_END), base + end);
+        for (unsigned k = 0; k < 8; k++) {
+            const unsigned at = bench.rng() % size, bytes = 1 + bench.rng() % std::min(900u, size - at);
+            const auto data = random(bytes);
+            bool refused = false;
+            for (unsigned i = 0; i < bytes; i++) {
+                const unsigned a = at + i;
+                const bool closed = a >= first && a < end && !(a >= open && a < shut);
+                refused |= closed;
+                if (!closed) {
+                    model[a] = data[i];
+                }
+            }
+            bench.deviceWrite(base + at, data);
+            ASSERT_EQ(bench.xdma.response, refused ? 2 : 0)
+                << at << " + " << bytes << ", closed " << first << " to " << end << " but " << open << " to " << shut;
+        }
+        const auto got = bench.deviceRead(base, size);
+        ASSERT_EQ(std::memcmp(got.data(), model.data(), size), 0);
+        ASSERT_EQ(bench.xdma.response, 0);
+    }
+}
+
 TEST_F(Memory, RegisterWindowsReachTheirBlocks) {
     for (unsigned n = 0; n < 200; n++) {
         const unsigned block = bench.rng() % (CHANNELS + CORES);
@@ -290,6 +334,22 @@ TEST_F(Memory, SleepsOnlyWhenAllIsQuiet) {
     EXPECT_TRUE(bench.top.io_board_asleep);
     EXPECT_EQ(bench.hostRead(BAR_CTRL + CTRL_FW_STATE), 0x702u);
     EXPECT_EQ(bench.hostRead(BAR_CTRL + CTRL_FW_PC), 0x1234u);
+}
+
+// A processor that the drive does not look into says itself that it has stopped; a reset ends that.
+TEST_F(Memory, FirmwareTellsItsTrap) {
+    bench.store(ASSASIN_SYS_BASE + SYS_TRAP_PC, 0xf4001234);
+    EXPECT_EQ(bench.hostRead(BAR_CTRL + CTRL_FW_STATE) & 0xff02, 0u);
+    bench.store(ASSASIN_SYS_BASE + SYS_TRAP, 0x501);
+    EXPECT_EQ(bench.load(ASSASIN_SYS_BASE + SYS_TRAP), 0x501u);
+    EXPECT_EQ(bench.hostRead(BAR_CTRL + CTRL_FW_STATE) & 0xff02, 0x502u);
+    EXPECT_EQ(bench.hostRead(BAR_CTRL + CTRL_FW_PC), 0xf4001234u);
+    bench.hostWrite(BAR_CTRL + CTRL_RESET, 1);
+    bench.ticks(50);
+    EXPECT_EQ(bench.hostRead(BAR_CTRL + CTRL_FW_STATE) & 0xff02, 0u);
+    bench.hostWrite(BAR_CTRL + CTRL_RESET, 0);
+    bench.ticks(50);
+    EXPECT_EQ(bench.hostRead(BAR_CTRL + CTRL_FW_STATE) & 0xff02, 0u);
 }
 
 TEST_F(Memory, ConsoleBothWays) {

@@ -67,8 +67,8 @@ class AssasinCardConfig
     )
 
 /** A chip that the virtual board runs (top: DriveTop): nothing that the drive's firmware does not use, no second-level
-  * cache, and one Rocket tile with caches of 16 KiB that begins where the board's loader has put the firmware. Left of it:
-  * WithAssasinTileHold, WithAssasinClockStop, WithAssasin.
+  * cache, and one Rocket tile with caches of 16 KiB that begins where the board's loader has put the firmware. Left of
+  * it: WithAssasinTileHold, WithAssasinClockStop, WithAssasin.
   */
 class AssasinBoardBaseConfig
     extends Config(

@@ -25,8 +25,8 @@ class DriveTop(implicit val p: Parameters) extends Module with HasHarnessInstant
       "DriveTop: the system bus has no frequency; add WithSystemBusFrequency(500), and the same to the other buses"
     )
   }(_.toDouble / 1e6)
-  def referenceClock: Clock         = clock
-  def referenceReset: Reset         = reset
+  def referenceClock: Clock = clock
+  def referenceReset: Reset = reset
 
   instantiateChipTops()
 

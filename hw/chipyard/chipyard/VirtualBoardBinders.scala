@@ -41,7 +41,10 @@ class WithVirtualBoardDram
       }
       val chip = port.io.bits
       val dram = top.io.dram
-      require(chip.params.idBits <= dram.ar.bits.id.getWidth, s"the DRAM port has ids of ${dram.ar.bits.id.getWidth} bits")
+      require(
+        chip.params.idBits <= dram.ar.bits.id.getWidth,
+        s"the DRAM port has ids of ${dram.ar.bits.id.getWidth} bits"
+      )
       require(chip.params.dataBits == dram.r.bits.data.getWidth, "the DRAM port has 64 bits of data")
       dram.ar.valid := chip.ar.valid
       chip.ar.ready := dram.ar.ready
@@ -49,19 +52,19 @@ class WithVirtualBoardDram
       dram.aw.valid := chip.aw.valid
       chip.aw.ready := dram.aw.ready
       address(dram.aw.bits, chip.aw.bits)
-      dram.w.valid       := chip.w.valid
-      chip.w.ready       := dram.w.ready
-      dram.w.bits.data   := chip.w.bits.data
-      dram.w.bits.strb   := chip.w.bits.strb
-      dram.w.bits.last   := chip.w.bits.last
-      chip.b.valid       := dram.b.valid
-      dram.b.ready       := chip.b.ready
-      chip.b.bits.id     := dram.b.bits.id
-      chip.b.bits.resp   := dram.b.bits.resp
-      chip.r.valid       := dram.r.valid
-      dram.r.ready       := chip.r.ready
-      chip.r.bits.id     := dram.r.bits.id
-      chip.r.bits.data   := dram.r.bits.data
-      chip.r.bits.resp   := dram.r.bits.resp
-      chip.r.bits.last   := dram.r.bits.last
+      dram.w.valid     := chip.w.valid
+      chip.w.ready     := dram.w.ready
+      dram.w.bits.data := chip.w.bits.data
+      dram.w.bits.strb := chip.w.bits.strb
+      dram.w.bits.last := chip.w.bits.last
+      chip.b.valid     := dram.b.valid
+      dram.b.ready     := chip.b.ready
+      chip.b.bits.id   := dram.b.bits.id
+      chip.b.bits.resp := dram.b.bits.resp
+      chip.r.valid     := dram.r.valid
+      dram.r.ready     := chip.r.ready
+      chip.r.bits.id   := dram.r.bits.id
+      chip.r.bits.data := dram.r.bits.data
+      chip.r.bits.resp := dram.r.bits.resp
+      chip.r.bits.last := dram.r.bits.last
     })

@@ -8,8 +8,8 @@ import testchipip.boot.{WithNoBootAddrReg, WithNoCustomBootPin}
 import testchipip.serdes.WithNoSerialTL
 import testchipip.soc.WithNoScratchpads
 
-/** Leaves out what AbstractConfig adds to a chip that nothing here uses: scratchpad, serial link, UART, debug module, boot
-  * pins, monitors, clocks and resets by tile.
+/** Leaves out what AbstractConfig adds to a chip that nothing here uses: scratchpad, serial link, UART, debug module,
+  * boot pins, monitors, clocks and resets by tile.
   */
 class WithBareChip
     extends Config(

@@ -32,7 +32,8 @@ private class AxiSlaveRead(port: Axi4Params) extends Bundle {
   *
   * STAGE: its submission half (0x000-0x3FF) takes writes, its completion half (0x800-0x87F) reads; the opposite
   * accesses and the rest answer DECERR. Writes to TCM outside `tcmFirst` .. `tcmEnd` change nothing and answer SLVERR:
-  * once the firmware runs, only its DMA buffers are open.
+  * once the firmware runs, only its DMA buffers are open. So do writes to DRAM from `dramFirst` to `dramEnd`, but for
+  * what `tcmFirst` and `tcmEnd` name there: a firmware in DRAM has its DMA buffers beside its code.
   */
 class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   private val words = p.tcmBytes / 8
@@ -50,6 +51,10 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
     /** The bytes of TCM that may be written: addresses from the first to below the end, multiples of 8. */
     val tcmFirst = Input(UInt(32.W))
     val tcmEnd   = Input(UInt(32.W))
+
+    /** The bytes of DRAM that may not be written. */
+    val dramFirst = Input(UInt(32.W))
+    val dramEnd   = Input(UInt(32.W))
 
     /** No transaction is under way. */
     val idle = Output(Bool())
@@ -73,13 +78,19 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   private val wIdle :: wDram :: wLocal :: wResp :: Nil = Enum(4)
 
   private val wState   = RegInit(wIdle)
-  private val wAddr    = Reg(new Axi4Addr(port))
+  private val wAddr    = Reg(new Axi4Addr(port)) // of the burst's next beat
+  private val wStart   = Reg(UInt(port.addrBits.W))
   private val wRefused = Reg(Bool())
   private val wIds     = Module(new Queue(UInt(port.idBits.W), AxiSlave.Bursts))
   private val wFifo    = Module(new BlockFifo(new AxiSlaveWrite(port), AxiSlave.Beats))
   private val toTcm    = isTcm(wAddr.addr) && !wRefused
   private val toStage  = inStage(wAddr.addr) && wAddr.addr(11, 10) === 0.U && !wRefused
-  private val tcmOpen  = toTcm && wAddr.addr(31, 3) >= io.tcmFirst(31, 3) && wAddr.addr(31, 3) < io.tcmEnd(31, 3)
+
+  private def within(first: UInt, end: UInt): Bool =
+    wAddr.addr(31, 3) >= first(31, 3) && wAddr.addr(31, 3) < end(31, 3)
+  private val buffer     = within(io.tcmFirst, io.tcmEnd)
+  private val tcmOpen    = toTcm && buffer
+  private val dramClosed = within(io.dramFirst, io.dramEnd) && !buffer
 
   private val awDram = isDram(io.axi.aw.bits.addr) && served(io.axi.aw.bits)
   io.axi.aw.ready   := wState === wIdle && Mux(awDram, wIds.io.enq.ready, !wIds.io.deq.valid)
@@ -92,9 +103,10 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   private val going = Module(new Queue(UInt(8.W), AxiSlave.Bursts))
   wFifo.io.enq.valid     := wState === wDram && io.axi.w.valid
   wFifo.io.enq.bits.data := io.axi.w.bits.data
-  wFifo.io.enq.bits.strb := io.axi.w.bits.strb
+  wFifo.io.enq.bits.strb := Mux(dramClosed, 0.U, io.axi.w.bits.strb)
   whole.io.enq.valid     := wFifo.io.enq.fire && io.axi.w.bits.last
   whole.io.enq.bits      := wAddr
+  whole.io.enq.bits.addr := wStart
   io.dramWrite.aw <> whole.io.deq
   io.dramWrite.aw.bits.size  := Axi4.Size8
   io.dramWrite.aw.bits.burst := Axi4.Incr
@@ -121,11 +133,17 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
     is(wIdle) {
       when(io.axi.aw.fire) {
         wAddr    := io.axi.aw.bits
+        wStart   := io.axi.aw.bits.addr
         wRefused := !served(io.axi.aw.bits)
         wState   := Mux(awDram, wDram, wLocal)
       }
     }
-    is(wDram) { when(io.axi.w.fire && io.axi.w.bits.last) { wState := wIdle } }
+    is(wDram) {
+      when(io.axi.w.fire) {
+        wAddr.addr := advance(wAddr)
+        when(io.axi.w.bits.last) { wState := wIdle }
+      }
+    }
     is(wLocal) {
       when(io.axi.w.fire) {
         wAddr.addr := advance(wAddr)
@@ -141,9 +159,14 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
     wClosed  := false.B
     wMissing := false.B
   }.elsewhen(io.axi.w.fire) {
-    wClosed  := wClosed || toTcm && !tcmOpen
+    wClosed  := wClosed || toTcm && !tcmOpen || wState === wDram && dramClosed
     wMissing := wMissing || !toTcm && !toStage && !wRefused
   }
+
+  // Whether a burst to DRAM had a closed beat, for its answer.
+  private val closed = Module(new Queue(Bool(), AxiSlave.Bursts))
+  closed.io.enq.valid := whole.io.enq.valid
+  closed.io.enq.bits  := wClosed || dramClosed
 
   private val localB = wState === wResp
   private val wResps = Module(new Queue(UInt(2.W), AxiSlave.Bursts))
@@ -155,10 +178,11 @@ class AxiSlave(p: SocParams, port: Axi4Params) extends Module {
   io.axi.b.bits.resp := Mux(
     localB,
     Mux(wMissing, Axi4.Decerr, Mux(wClosed || wRefused, Axi4.Slverr, Axi4.Okay)),
-    wResps.io.deq.bits
+    Mux(closed.io.deq.bits, Axi4.Slverr, wResps.io.deq.bits)
   )
   wResps.io.deq.ready := !localB && io.axi.b.ready
   wIds.io.deq.ready   := wResps.io.deq.fire
+  closed.io.deq.ready := wResps.io.deq.fire
 
   // Reads.
   private val rIdle :: rWait :: rDram :: rAsk :: rTake :: rSend :: Nil = Enum(6)

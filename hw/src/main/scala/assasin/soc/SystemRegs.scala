@@ -53,6 +53,15 @@ class SystemRegsIO(p: SocParams) extends Bundle {
   val tcmFirst = Output(UInt(32.W))
   val tcmEnd   = Output(UInt(32.W))
 
+  /** The bytes of DRAM that it may not write. */
+  val dramFirst = Output(UInt(32.W))
+  val dramEnd   = Output(UInt(32.W))
+
+  /** The firmware says that it has stopped on a trap: cause and program counter. */
+  val trapped   = Output(Bool())
+  val trapCause = Output(UInt(8.W))
+  val trapPc    = Output(UInt(32.W))
+
   /** The DRAM, in MiB, of which the firmware's loads are cached, and that they are to be forgotten. */
   val cacheFirst = Output(UInt(12.W))
   val cacheEnd   = Output(UInt(12.W))
@@ -86,6 +95,18 @@ class SystemRegs(p: SocParams) extends Module {
   private val tcmEnd    = RegInit(SysRegs.TcmWriteEnd.reset.U(32.W))
   io.tcmFirst := tcmFirst
   io.tcmEnd   := tcmEnd
+
+  private val dramFirst = RegInit(0.U(32.W))
+  private val dramEnd   = RegInit(0.U(32.W))
+  io.dramFirst := dramFirst
+  io.dramEnd   := dramEnd
+
+  private val trapped   = RegInit(false.B)
+  private val trapCause = RegInit(0.U(8.W))
+  private val trapPc    = RegInit(0.U(32.W))
+  io.trapped   := trapped
+  io.trapCause := trapCause
+  io.trapPc    := trapPc
 
   private val cacheFirst = RegInit(0.U(12.W))
   private val cacheEnd   = RegInit(0.U(12.W))
@@ -146,6 +167,17 @@ class SystemRegs(p: SocParams) extends Module {
       RegEntry(SysRegs.CacheFirst.offset, Some(cacheFirst ## 0.U(20.W)), Some(data => cacheFirst := data(31, 20))),
       RegEntry(SysRegs.CacheEnd.offset, Some(cacheEnd ## 0.U(20.W)), Some(data => cacheEnd := data(31, 20))),
       RegMap.wo(SysRegs.CacheFlush.offset)(_ => io.cacheFlush := true.B),
+      RegMap.rw(SysRegs.DramClosedFirst.offset, dramFirst),
+      RegMap.rw(SysRegs.DramClosedEnd.offset, dramEnd),
+      RegMap.rw(SysRegs.TrapPc.offset, trapPc),
+      RegEntry(
+        SysRegs.Trap.offset,
+        Some(trapCause ## 0.U(7.W) ## trapped),
+        Some(data => {
+          trapped   := data(SysRegs.Trap.Stopped.lsb)
+          trapCause := data(SysRegs.Trap.Cause.lsb + 7, SysRegs.Trap.Cause.lsb)
+        })
+      ),
       RegMap.pop(SysRegs.DramReadLo.offset, io.dramRead(31, 0)) { readHigh := io.dramRead(63, 32) },
       RegMap.ro(SysRegs.DramReadHi.offset, readHigh),
       RegMap.pop(SysRegs.DramWriteLo.offset, io.dramWrite(31, 0)) { writeHigh := io.dramWrite(63, 32) },

@@ -74,9 +74,9 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
   tcm.io.fetch.word     := io.firmware.imem.addr(log2Ceil(p.tcmBytes) - 1, 2)
   io.firmware.imem.data := tcm.io.fetch.data
   control.io.sleeping   := io.firmware.sleeping
-  control.io.trapped    := io.firmware.status.state =/= CoreState.Running.U && !hold
-  control.io.cause      := io.firmware.status.cause
-  control.io.pc         := io.firmware.status.pc
+  control.io.trapped    := (io.firmware.status.state =/= CoreState.Running.U || system.io.trapped) && !hold
+  control.io.cause      := Mux(system.io.trapped, system.io.trapCause, io.firmware.status.cause)
+  control.io.pc         := Mux(system.io.trapped, system.io.trapPc, io.firmware.status.pc)
 
   // Debug: cores, then the firmware processor.
   for (
@@ -154,9 +154,11 @@ class Uncore(p: SocParams, axi: Axi4Params) extends Module {
     new DramArbiter(axi, readers = BoardIO.DramMasters + tiles.size, writers = BoardIO.DramMasters + tiles.size)
   )
   slave.io.axi <> io.board.xdma
-  slave.io.order    := writer.io.order
-  slave.io.tcmFirst := system.io.tcmFirst
-  slave.io.tcmEnd   := system.io.tcmEnd
+  slave.io.order     := writer.io.order
+  slave.io.tcmFirst  := system.io.tcmFirst
+  slave.io.tcmEnd    := system.io.tcmEnd
+  slave.io.dramFirst := system.io.dramFirst
+  slave.io.dramEnd   := system.io.dramEnd
   tcm.io.dma <> slave.io.tcm
   nvme.io.stage <> slave.io.stage
   arbiter.io.read(0) <> slave.io.dramRead

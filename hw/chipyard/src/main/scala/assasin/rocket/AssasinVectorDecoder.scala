@@ -7,7 +7,8 @@ import freechips.rocketchip.rocket.RocketVectorDecoder
 import org.chipsalliance.cde.config.Parameters
 
 /** Which instructions go to the vector unit, and which scalar registers they use. The unit raises what it has not: it
-  * knows more of legality than a word and vtype say. With VarVE these are its instructions and accesses to its CSRs too.
+  * knows more of legality than a word and vtype say. With VarVE these are its instructions and accesses to its CSRs
+  * too.
   */
 class AssasinVectorDecoder(params: VectorParams)(implicit p: Parameters) extends RocketVectorDecoder {
   private val opcode = io.inst(6, 0)
@@ -25,17 +26,17 @@ class AssasinVectorDecoder(params: VectorParams)(implicit p: Parameters) extends
   private val whole    = stream && funct3 === 0.U
   private val csr      = if (params.pup) VarveCsrs.is(io.inst) else false.B
 
-  io.vector     := memory || arithmetic || variable || stream || csr
-  io.legal      := io.vector
-  io.fp         := false.B
-  io.read_rs1   := memory || (arithmetic && funct3(2)) || // OPIVX, OPMVX
+  io.vector := memory || arithmetic || variable || stream || csr
+  io.legal  := io.vector
+  io.fp     := false.B
+  io.read_rs1 := memory || (arithmetic && funct3(2)) || // OPIVX, OPMVX
     (variable && funct3 === 4.U) || whole || (csr && !funct3(2))
-  io.read_rs2   := memory && io.inst(27, 26) === 2.U ||   // strided
-    (whole && io.inst(31, 28) === 0.U)                    // inputs: the number of elements
-  io.read_frs1  := false.B
-  io.write_rd   := arithmetic && funct3 === 2.U && io.inst(31, 26) === "b010000".U || // VWXUNARY0
-    (variable && funct3 === 2.U && io.inst(31, 26) === "b010000".U) ||                // vv.num, vv.redsum
-    (whole && io.inst(31, 26) === "b001100".U) ||                                     // vs.er, vs.ew
-    (stream && (funct3 === 1.U || funct3 === 3.U)) || csr                             // vs.rcnum, vs.vpack, vs.pack
-  io.write_frd  := false.B
+  io.read_rs2 := memory && io.inst(27, 26) === 2.U || // strided
+    (whole && io.inst(31, 28) === 0.U) // inputs: the number of elements
+  io.read_frs1 := false.B
+  io.write_rd := arithmetic && funct3 === 2.U && io.inst(31, 26) === "b010000".U || // VWXUNARY0
+    (variable && funct3 === 2.U && io.inst(31, 26) === "b010000".U) || // vv.num, vv.redsum
+    (whole && io.inst(31, 26) === "b001100".U) ||                      // vs.er, vs.ew
+    (stream && (funct3 === 1.U || funct3 === 3.U)) || csr              // vs.rcnum, vs.vpack, vs.pack
+  io.write_frd := false.B
 }

@@ -4,13 +4,7 @@ package assasin.rocket
 import assasin.vector.VectorParams
 import freechips.rocketchip.diplomacy.IdRange
 import freechips.rocketchip.rocket.RocketVectorUnit
-import freechips.rocketchip.tilelink.{
-  TLBuffer,
-  TLClientNode,
-  TLMasterParameters,
-  TLMasterPortParameters,
-  TLWidthWidget
-}
+import freechips.rocketchip.tilelink.{TLBuffer, TLClientNode, TLMasterParameters, TLMasterPortParameters, TLWidthWidget}
 import org.chipsalliance.cde.config.Parameters
 
 /** The project's vector unit behind a Rocket core (docs/varve/unit.md 2.4): Zve32x or Zve64x, in machine mode with

@@ -6,8 +6,8 @@ import assasin.vector.VectorParams
 import chisel3._
 import chisel3.util.{Cat, MuxLookup, log2Ceil}
 
-/** VSFMT, VSAUX, VVCFG and MVARVE (docs/varve/isa.md 2.2) beside Rocket's own CSRs. Rocket hands accesses to them to the
-  * vector unit like vector instructions. VarVE is off until machine mode turns it on.
+/** VSFMT, VSAUX, VVCFG and MVARVE (docs/varve/isa.md 2.2) beside Rocket's own CSRs. Rocket hands accesses to them to
+  * the vector unit like vector instructions. VarVE is off until machine mode turns it on.
   */
 class VarveCsrs(p: VectorParams) extends Module {
   require(p.pup, "VarveCsrs is of VarVE")

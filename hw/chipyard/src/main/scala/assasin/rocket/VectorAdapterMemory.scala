@@ -8,7 +8,8 @@ import freechips.rocketchip.diplomacy.{AddressSet, RegionType}
 import freechips.rocketchip.tilelink.{TLEdgeOut, TLMessages}
 
 /** The vector unit's memory on TileLink. An access at any address becomes one or two accesses to whole element groups,
-  * which hold all of it: a packed stream's may be one byte longer than an element group; answers of loads are put in the order of the requests. Addresses are physical.
+  * which hold all of it: a packed stream's may be one byte longer than an element group; answers of loads are put in
+  * the order of the requests. Addresses are physical.
   */
 class VectorAdapterMemory(p: VectorParams, edge: TLEdgeOut) extends Module {
   import VectorAdapterMemory.{Loads, Stores}

@@ -13,16 +13,17 @@ import org.chipsalliance.cde.config.{Config, Parameters}
   * @param vLen
   *   bits of a vector register
   * @param dLen
-  *   bits of an element group, and of the unit's port to memory before it is brought to the bus's width; with VarVE-full
-  *   `vLen`
+  *   bits of an element group, and of the unit's port to memory before it is brought to the bus's width; with
+  *   VarVE-full `vLen`
   * @param varve
-  *   VarVE on streams in memory, in machine mode's hands (MVARVE); custom-2, and with VarVE-full custom-1, are its own then
+  *   VarVE on streams in memory, in machine mode's hands (MVARVE); custom-2, and with VarVE-full custom-1, are its own
+  *   then
   */
 class WithAssasinVector(vLen: Int = 256, dLen: Int = 128, varve: VarveForm.Value = VarveForm.None)
     extends Config((_, _, up) => { case TilesLocated(InSubsystem) =>
       up(TilesLocated(InSubsystem)).map {
         case tile: RocketTileAttachParams =>
-          val core   = tile.tileParams.core
+          val core = tile.tileParams.core
           // A chip without a drive has no cell for clock gates.
           val params = VectorParams(
             xLen = 64,

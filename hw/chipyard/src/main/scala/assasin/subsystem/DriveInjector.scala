@@ -39,10 +39,11 @@ case object DriveInjector
         subsystem.ibus.fromSync := drive.interrupt
         subsystem match {
           case tiles: HasTileNotificationSinks => drive.waiting := tiles.tileWFIXbarNode
-          case other => throw new IllegalArgumentException(s"${other.name} has no tiles that the drive's firmware runs on")
+          case other =>
+            throw new IllegalArgumentException(s"${other.name} has no tiles that the drive's firmware runs on")
         }
         hold.foreach { tile =>
-          tile.hold := drive.hold.get
+          tile.hold      := drive.hold.get
           drive.held.get := tile.status
         }
       }

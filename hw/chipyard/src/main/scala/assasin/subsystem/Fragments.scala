@@ -44,7 +44,8 @@ class WithVarVE(vLen: Int = 256, dLen: Int = 256)
 class WithAssasinRegisters(base: BigInt)
     extends Config((_, _, up) => { case DriveKey => up(DriveKey).map(_.copy(registers = base)) })
 
-/** The first Rocket tile is in reset while the drive's CTRL.RESET.FW is set. Left of what makes or changes the tiles. */
+/** The first Rocket tile is in reset while the drive's CTRL.RESET.FW is set. Left of what makes or changes the tiles.
+  */
 class WithAssasinTileHold
     extends Config((_, _, up) => { case TilesLocated(InSubsystem) =>
       up(TilesLocated(InSubsystem)).map {

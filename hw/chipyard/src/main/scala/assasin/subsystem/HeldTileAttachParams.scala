@@ -6,8 +6,8 @@ import freechips.rocketchip.tile.{RocketTile, RocketTileParams, TilePRCIDomain}
 import org.chipsalliance.cde.config.Parameters
 import org.chipsalliance.diplomacy.lazymodule.LazyModule
 
-/** A Rocket tile that is in reset while the drive's CTRL.RESET.FW is set: its way to the bus and its clock lead through a
-  * [[TileHold]].
+/** A Rocket tile that is in reset while the drive's CTRL.RESET.FW is set: its way to the bus and its clock lead through
+  * a [[TileHold]].
   */
 case class HeldTileAttachParams(tileParams: RocketTileParams, crossingParams: RocketCrossingParams)
     extends CanAttachTile {

@@ -41,9 +41,9 @@ class RegisterBridge(edge: TLEdgeIn, offset: BigInt) extends Module {
 
   /** An answer of the drive is for nobody when the reset came before it. */
   private val awaited = RegInit(false.B)
-  private val request  = Reg(chiselTypeOf(a.bits))
-  private val data     = Reg(UInt(32.W))
-  private val denied   = Reg(Bool())
+  private val request = Reg(chiselTypeOf(a.bits))
+  private val data    = Reg(UInt(32.W))
+  private val denied  = Reg(Bool())
 
   private val barrier = Module(new ReadBarrier)
   barrier.io.order := io.order

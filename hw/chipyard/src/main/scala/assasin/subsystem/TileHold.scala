@@ -9,9 +9,9 @@ import org.chipsalliance.cde.config.Parameters
 import org.chipsalliance.diplomacy.bundlebridge.{BundleBridgeSink, BundleBridgeSource}
 import org.chipsalliance.diplomacy.lazymodule.LazyModule
 
-/** Lets a [[Drive]] hold a tile in reset while the bus goes on: it sits in the tile's clock and in the tile's way to the
-  * bus. Before the tile is reset everything that it has begun on the bus has ended, so nobody waits for a tile that has
-  * forgotten; a tile in reset owns no line of memory.
+/** Lets a [[Drive]] hold a tile in reset while the bus goes on: it sits in the tile's clock and in the tile's way to
+  * the bus. Before the tile is reset everything that it has begun on the bus has ended, so nobody waits for a tile that
+  * has forgotten; a tile in reset owns no line of memory.
   */
 class TileHold(implicit p: Parameters) extends LazyModule {
 

@@ -28,6 +28,7 @@ HEADERS = (
 MODULES = {
     "drive": "Drives: open, read, write, load functions, run jobs",
     "job": "Jobs: what a function reads and writes",
+    "execution": "Jobs in the background",
     "functions": "Storage functions",
     "analytics": "Analytics",
     "kernel": "Kernels in slots as functions",

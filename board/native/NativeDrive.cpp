@@ -105,7 +105,7 @@ uint32_t NativeDrive::bar0Read(uint32_t offset) {
         return 1u << 31 | character;
     }
     case CTRL_FW_STATE:
-        return !awake() | (trap & 1) << 1 | (trap & 0xff00);
+        return (awake() ? 0u : 1u) | (trap & 1) << 1 | (trap & 0xff00);
     case CTRL_FW_PC:
         return trapPc;
     case CTRL_CONFIG:

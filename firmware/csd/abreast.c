@@ -13,6 +13,10 @@
  */
 #include "csd/core.h"
 
+/** Pages that one of several streams may be ahead of its ring. With two streams, as many as the ring has: with more,
+ * pages of one that wait at the heads of ways are in front of those that another needs. */
+#define MOST_AHEAD 2u
+
 /** A core may have so many pages less to go than another one of its request. */
 #define LEAD 24u
 
@@ -38,7 +42,9 @@ void abreast_open(struct core *c) {
         struct stream *s = core_stream(c, i);
         pace[s - streams] = (1u << PACE_LOG2) / (s->total > 0 ? s->total : 1);
         uint32_t share = sum > 0 ? (ABREAST_WINDOW * s->total + sum / 2) / sum : 0;
-        s->ahead = (uint8_t)(share > s->ring_pages ? share - s->ring_pages : 0);
+        uint32_t ahead = share > s->ring_pages ? share - s->ring_pages : 0;
+        uint32_t most = c->streams_in > 2 ? MOST_AHEAD : s->ring_pages;
+        s->ahead = (uint8_t)(ahead < most ? ahead : most);
         c->abreast |= s->ahead > 0;
     }
     abreast_set(c, !r->throttled);

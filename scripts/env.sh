@@ -4,6 +4,13 @@
 SBT_VERSION=1.11.7
 LLVM_VERSION=19
 ASSASIN_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+case "$ASSASIN_ROOT" in
+    *[[:space:]]*)
+        echo "the project lies in '$ASSASIN_ROOT': make and Verilator cannot work in a folder with a space in its name; move or clone it to another" >&2
+        # shellcheck disable=SC2317 # exit: when it is not sourced
+        return 1 2>/dev/null || exit 1
+        ;;
+esac
 ASSASIN_CACHE=${ASSASIN_CACHE:-$HOME/.cache/assasin}
 ASSASIN_VENV=$ASSASIN_CACHE/venv-$(sha256sum "$ASSASIN_ROOT/scripts/requirements.txt" | cut -c1-12)
 ASSASIN_TOOLS=$ASSASIN_CACHE/tools-$SBT_VERSION-$(sha256sum "$ASSASIN_ROOT/scripts/requirements.txt" | cut -c1-12)

@@ -134,6 +134,9 @@ def test_the_hash_follows_the_chip_alone(tmp_path: Path) -> None:
     for part in ("hw/src/main", "hw/isa", "hw/contract", "hw/regs", "hw/project"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("target"))
     shutil.copy(ROOT / "hw" / "build.sbt", tmp_path / "hw")
+    board = tmp_path / "board/virtual/board.toml"
+    board.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "board/virtual/board.toml", board)
     first = rtl_hash(CONFIG, tmp_path)
     assert first == rtl_hash(CONFIG)
     assert rtl_hash("AssasinSb2x8", tmp_path) != first
@@ -143,6 +146,10 @@ def test_the_hash_follows_the_chip_alone(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("in no board\n")
     assert rtl_hash(CONFIG, tmp_path) == first
+    text = board.read_text()
+    board.write_text(text.replace("bar0_bits = 64", "bar0_bits = 32"))
+    assert rtl_hash(CONFIG, tmp_path) != first
+    board.write_text(text)
     with (tmp_path / "hw/regs/sys.toml").open("a") as f:
         f.write("# the chip's\n")
     assert rtl_hash(CONFIG, tmp_path) != first

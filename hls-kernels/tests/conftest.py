@@ -28,7 +28,7 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
     def copy(name: str, *edits: str) -> Path:
         folder = tmp_path / name
         if not folder.exists():
-            shutil.copytree(ROOT / "hls-kernels" / name, folder)
+            shutil.copytree(ROOT / "hls-kernels" / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
         for i in range(0, len(edits), 3):
             file, old, new = edits[i : i + 3]
             text = (folder / file).read_text()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,7 +30,12 @@ def rtl_hash(config: str, root: Path = ROOT) -> str:
     names = sorted(_files(root, [*_RTL, *registers, *_RTL_BUILD]), key=str.encode)
     lines = "".join(f"{file_hash(root / name)}  {name}\n" for name in names)
     content = hashlib.sha256(lines.encode()).hexdigest()[:16]
-    return hashlib.sha256(f"{config} {content}\n".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{config} {_bar0_bits(root)} {content}\n".encode()).hexdigest()[:16]
+
+
+def _bar0_bits(root: Path) -> str:
+    """Widest access to BAR0 on the virtual board, for which its chips are made."""
+    return str(tomllib.loads((root / "board/virtual/board.toml").read_text())["pcie"]["bar0_bits"])
 
 
 def _counts(path: Path) -> bool:

@@ -123,12 +123,12 @@ class NvmeFrontEnd(axi: Axi4Params, memoryBuffer: Boolean) extends Module {
       io.memory.resp.valid    := RegNext(io.memory.req.valid, false.B)
       io.memory.resp.bits     := 0.U
       io.memoryRead.ar.valid  := false.B
-      io.memoryRead.ar.bits   := DontCare
+      io.memoryRead.ar.bits   := 0.U.asTypeOf(io.memoryRead.ar.bits)
       io.memoryRead.r.ready   := true.B
       io.memoryWrite.aw.valid := false.B
-      io.memoryWrite.aw.bits  := DontCare
+      io.memoryWrite.aw.bits  := 0.U.asTypeOf(io.memoryWrite.aw.bits)
       io.memoryWrite.w.valid  := false.B
-      io.memoryWrite.w.bits   := DontCare
+      io.memoryWrite.w.bits   := 0.U.asTypeOf(io.memoryWrite.w.bits)
       io.memoryWrite.b.ready  := true.B
   }
 
